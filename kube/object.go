@@ -1,0 +1,111 @@
+package kube
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Object is what the engine needs to know of an object. The getters that
+// Kubernetes' own types generate satisfy it, so *corev1.Pod fits unimported.
+type Object interface {
+	GetNamespace() string
+	GetName() string
+	GetResourceVersion() string
+}
+
+// Key names an object within one resource. Namespace is empty for cluster
+// scoped objects. A Key says nothing about the object's UID: an object that is
+// deleted and created again has the same Key and another UID.
+type Key struct {
+	Namespace string
+	Name      string
+}
+
+// KeyOf returns the key of o.
+func KeyOf[T Object](o T) Key { return Key{o.GetNamespace(), o.GetName()} }
+
+// ParseKey reads "name" or "namespace/name", the form that String prints.
+func ParseKey(s string) (Key, error) {
+	ns, name, found := strings.Cut(s, "/")
+	if !found {
+		ns, name = "", s
+	}
+	if name == "" || found && ns == "" || strings.Contains(name, "/") {
+		return Key{}, fmt.Errorf("parse key %q: want name or namespace/name", clip(s, 200))
+	}
+	return Key{ns, name}, nil
+}
+
+// String returns "namespace/name", or "name" where there is no namespace.
+func (k Key) String() string {
+	if k.Namespace == "" {
+		return k.Name
+	}
+	return k.Namespace + "/" + k.Name
+}
+
+// Compare orders keys by namespace, then by name, as a LIST does.
+func (k Key) Compare(o Key) int {
+	if c := strings.Compare(k.Namespace, o.Namespace); c != 0 {
+		return c
+	}
+	return strings.Compare(k.Name, o.Name)
+}
+
+// Meta is an object's metadata, made to be embedded:
+//
+//	type Foo struct {
+//		kube.Meta `json:"metadata"`
+//		Spec      FooSpec
+//	}
+//
+// It leaves out managedFields, which nobody reads and which is often half of
+// an object. See
+// https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/object-meta/.
+type Meta struct {
+	Name                       string            `json:"name,omitempty"`
+	GenerateName               string            `json:"generateName,omitempty"`
+	Namespace                  string            `json:"namespace,omitempty"`
+	UID                        string            `json:"uid,omitempty"`
+	ResourceVersion            string            `json:"resourceVersion,omitempty"`
+	Generation                 int64             `json:"generation,omitempty"`
+	CreationTimestamp          time.Time         `json:"creationTimestamp,omitzero"`
+	DeletionTimestamp          *time.Time        `json:"deletionTimestamp,omitempty"`
+	DeletionGracePeriodSeconds *int64            `json:"deletionGracePeriodSeconds,omitempty"`
+	Labels                     map[string]string `json:"labels,omitempty"`
+	Annotations                map[string]string `json:"annotations,omitempty"`
+	OwnerReferences            []OwnerReference  `json:"ownerReferences,omitempty"`
+	Finalizers                 []string          `json:"finalizers,omitempty"`
+}
+
+// GetNamespace returns the namespace, empty for cluster scoped objects.
+func (m Meta) GetNamespace() string { return m.Namespace }
+
+// GetName returns the name.
+func (m Meta) GetName() string { return m.Name }
+
+// GetResourceVersion returns the opaque resource version.
+func (m Meta) GetResourceVersion() string { return m.ResourceVersion }
+
+// GetUID returns the identity that no other object, past or future, shares.
+func (m Meta) GetUID() string { return m.UID }
+
+// OwnerReference points from a dependent to its owner, in the same namespace or
+// cluster scoped. See
+// https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/.
+type OwnerReference struct {
+	APIVersion         string `json:"apiVersion"`
+	Kind               string `json:"kind"`
+	Name               string `json:"name"`
+	UID                string `json:"uid"`
+	Controller         *bool  `json:"controller,omitempty"`
+	BlockOwnerDeletion *bool  `json:"blockOwnerDeletion,omitempty"`
+}
+
+// Partial is an object of any resource reduced to its metadata. A collection of
+// Partial asks the server for PartialObjectMetadata, so that spec and status
+// never cross the wire.
+type Partial struct {
+	Meta `json:"metadata"`
+}

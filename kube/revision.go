@@ -1,0 +1,67 @@
+package kube
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Revision is a resourceVersion. It is opaque: store it, compare it for
+// equality, hand it back to the server it came from, for the same resource.
+// The empty Revision asks for the most recent state, "0" for any state.
+//
+// Since Kubernetes 1.35 (KEP-5504) the revisions of one resource are decimal
+// integers that only grow, so that they can be ordered by [Revision.Compare].
+// Aggregated API servers may still use other forms: treat the error as "cannot
+// tell" and go on.
+type Revision string
+
+// Compare returns -1, 0 or +1 as r is older than, equal to or newer than o. It
+// fails unless both are canonical non-negative decimal integers, of any length.
+func (r Revision) Compare(o Revision) (int, error) {
+	for _, v := range [...]Revision{r, o} {
+		if !v.Ordered() {
+			return 0, fmt.Errorf("compare resource versions: %q is not a decimal integer", clip(string(v), 40))
+		}
+	}
+	if c := cmp.Compare(len(r), len(o)); c != 0 {
+		return c, nil
+	}
+	return strings.Compare(string(r), string(o)), nil
+}
+
+// Newer reports whether r is known to be newer than o: false where the two
+// cannot be compared.
+func (r Revision) Newer(o Revision) bool {
+	if !r.Ordered() || !o.Ordered() {
+		return false
+	}
+	c, _ := r.Compare(o)
+	return c > 0
+}
+
+// Ordered reports whether r is a canonical decimal integer, and so can be
+// compared: "0", or digits that do not begin with 0.
+func (r Revision) Ordered() bool {
+	if len(r) == 0 || len(r) > 1 && r[0] == '0' {
+		return false
+	}
+	for i := range len(r) {
+		if r[i] < '0' || r[i] > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+// clip shortens s, which came from elsewhere, for an error text.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n-- // not through the middle of a character
+	}
+	return s[:n] + "..."
+}

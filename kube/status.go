@@ -1,0 +1,161 @@
+package kube
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// What a Status means, for errors.Is. The wire says it by code and reason;
+// [Status.Is] maps the two. See
+// https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#response-status-kind.
+var (
+	// ErrInvalid: the request itself is wrong (400, 405, 406, 413, 415, 422)
+	// and will be as long as it is not changed.
+	ErrInvalid = errors.New("invalid request")
+	// ErrUnauthorized: the server does not know who we are (401).
+	ErrUnauthorized = errors.New("unauthorized")
+	// ErrForbidden: it knows, and the answer is no (403).
+	ErrForbidden = errors.New("forbidden")
+	// ErrNotFound: the object, or the resource as a whole, does not exist (404).
+	ErrNotFound = errors.New("not found")
+	// ErrExists: create of a name that is taken (409 AlreadyExists).
+	ErrExists = errors.New("already exists")
+	// ErrConflict: the object changed since it was read (409 Conflict).
+	ErrConflict = errors.New("conflict")
+	// ErrGone: the history that was asked for is no longer kept (410 Gone or
+	// Expired): list again.
+	ErrGone = errors.New("gone")
+	// ErrThrottled: too many requests (429); Status.RetryAfter says when.
+	ErrThrottled = errors.New("throttled")
+	// ErrTooLargeRevision: the revision is ahead of the server (504 with
+	// cause ResourceVersionTooLarge): another replica, or a restored etcd.
+	ErrTooLargeRevision = errors.New("resource version too large")
+	// ErrUnavailable: the server cannot answer now (500, 502, 503, 504).
+	ErrUnavailable = errors.New("unavailable")
+)
+
+// Status is what the server answers instead of an object: an HTTP error, or the
+// object of an ERROR event in a watch. It is an error; test it by errors.Is
+// with the Err values of this package, read it by errors.As.
+type Status struct {
+	Code    int    `json:"code,omitempty"`    // as in HTTP, also inside a stream that was answered 200
+	Reason  string `json:"reason,omitempty"`  // one CamelCase word for programs, such as "Expired"
+	Message string `json:"message,omitempty"` // for people; clipped to 4 KiB when it is printed
+
+	Details *StatusDetails `json:"details,omitempty"`
+
+	// Metadata.Continue is set on a list page that expired: a token that
+	// goes on with the list at a newer, inconsistent revision.
+	Metadata StatusMeta `json:"metadata"`
+
+	// RetryAfter is the pause that the server asks for, from the Retry-After
+	// header or from details.retryAfterSeconds; 0 = it did not say.
+	RetryAfter time.Duration `json:"-"`
+}
+
+// StatusMeta is the list metadata of a Status.
+type StatusMeta struct {
+	Continue        string `json:"continue,omitempty"`
+	ResourceVersion string `json:"resourceVersion,omitempty"`
+}
+
+// StatusDetails says what a Status is about.
+type StatusDetails struct {
+	Name              string        `json:"name,omitempty"`
+	Group             string        `json:"group,omitempty"`
+	Kind              string        `json:"kind,omitempty"` // in fact the plural resource name
+	UID               string        `json:"uid,omitempty"`
+	Causes            []StatusCause `json:"causes,omitempty"`
+	RetryAfterSeconds int           `json:"retryAfterSeconds,omitempty"`
+}
+
+// StatusCause is one reason of several, for example one invalid field.
+type StatusCause struct {
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+	Field   string `json:"field,omitempty"`
+}
+
+// Error returns the server's message with its code and reason.
+func (s *Status) Error() string {
+	msg, reason := oneLine(s.Message, 4<<10), oneLine(s.Reason, 80)
+	if msg == "" {
+		msg = strings.ToLower(http.StatusText(s.Code))
+	}
+	if msg == "" {
+		msg = "an error without a message"
+	}
+	switch {
+	case s.Code == 0 && reason == "":
+		return "server: " + msg
+	case s.Code == 0:
+		return fmt.Sprintf("server: %s (%s)", msg, reason)
+	case reason == "":
+		return fmt.Sprintf("server: %s (%d)", msg, s.Code)
+	}
+	return fmt.Sprintf("server: %s (%d %s)", msg, s.Code, reason)
+}
+
+// oneLine returns at most n bytes of s, and what could move a terminal's cursor
+// as spaces.
+func oneLine(s string, n int) string {
+	return strings.TrimSpace(clip(strings.Join(strings.FieldsFunc(s, unicode.IsControl), " "), n))
+}
+
+// Is reports whether target is the sentinel of this package that s means. Code
+// or reason suffices: an ERROR event may carry only one of them.
+func (s *Status) Is(target error) bool {
+	switch target {
+	case ErrGone:
+		return s.Code == http.StatusGone || s.Reason == "Expired" || s.Reason == "Gone"
+	case ErrNotFound:
+		return s.Code == http.StatusNotFound || s.Reason == "NotFound"
+	case ErrExists:
+		return s.Reason == "AlreadyExists"
+	case ErrConflict:
+		return s.Reason == "Conflict" || s.Code == http.StatusConflict && s.Reason != "AlreadyExists"
+	case ErrUnauthorized:
+		return s.Code == http.StatusUnauthorized || s.Reason == "Unauthorized"
+	case ErrForbidden:
+		return s.Code == http.StatusForbidden || s.Reason == "Forbidden"
+	case ErrThrottled:
+		return s.Code == http.StatusTooManyRequests || s.Reason == "TooManyRequests"
+	case ErrTooLargeRevision:
+		return s.tooLarge()
+	case ErrInvalid:
+		switch s.Code {
+		case http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusNotAcceptable,
+			http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
+			return true
+		}
+		return s.Reason == "Invalid" || s.Reason == "BadRequest"
+	case ErrUnavailable:
+		switch s.Reason {
+		case "InternalError", "ServerTimeout", "Timeout", "ServiceUnavailable":
+			return !s.tooLarge()
+		}
+		return s.Code >= 500 && !s.tooLarge()
+	}
+	return false
+}
+
+// tooLarge knows the three shapes that servers have used: a cause by type, a
+// cause by message, and, before 1.17, only the status message.
+func (s *Status) tooLarge() bool {
+	if s.Code != http.StatusGatewayTimeout && s.Reason != "Timeout" {
+		return false
+	}
+	const text = "Too large resource version"
+	if s.Details != nil {
+		for _, c := range s.Details.Causes {
+			if c.Reason == "ResourceVersionTooLarge" || c.Message == text {
+				return true
+			}
+		}
+	}
+	return strings.Contains(s.Message, text)
+}
