@@ -1,0 +1,97 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// Collection is a typed view of a resource on a server, in one namespace or in
+// all. It is a value: copy it, keep it, share it. T is what objects are decoded
+// into; see package kube.
+type Collection[T kube.Object] struct {
+	Client    *Client
+	Resource  kube.Resource
+	Namespace string // empty = all namespaces, or cluster scoped
+	Accept    Accept
+}
+
+// Accept is the Accept header by what is asked for. It is how a client gets
+// another shape of the same objects, such as a Table. See
+// https://kubernetes.io/docs/reference/using-api/api-concepts/#alternate-representations-of-resources.
+type Accept struct {
+	Object string // of a single object and of a watch's events; default application/json
+	List   string // of a list; default application/json
+}
+
+// Of returns the collection of r in all namespaces. Where T is kube.Partial the
+// server is asked for PartialObjectMetadata.
+func Of[T kube.Object](c *Client, r kube.Resource) Collection[T] {
+	col := Collection[T]{Client: c, Resource: r}
+	var zero T
+	switch any(zero).(type) {
+	case kube.Partial, *kube.Partial:
+		col.Accept = Accept{
+			Object: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+			List:   "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+		}
+	}
+	return col
+}
+
+// In returns the collection of one namespace; all namespaces where ns is empty.
+func (c Collection[T]) In(ns string) Collection[T] {
+	c.Namespace = ns
+	return c
+}
+
+// Path returns the URL path of the collection.
+func (c Collection[T]) Path() string { return c.Resource.Path(c.Namespace) }
+
+// String names the collection in errors and logs: "pods.v1", or
+// "pods.v1 in default".
+func (c Collection[T]) String() string {
+	if c.Namespace == "" {
+		return c.Resource.String()
+	}
+	return c.Resource.String() + " in " + c.Namespace
+}
+
+// maxObject bounds one object. etcd refuses 1.5 MiB by default.
+const maxObject = 64 << 20
+
+// Get reads one object, the most recent state of it. A key without a namespace
+// is looked up in that of the collection.
+func (c Collection[T]) Get(ctx context.Context, k kube.Key) (T, error) {
+	var zero T
+	if k.Namespace == "" {
+		k.Namespace = c.Namespace
+	}
+	switch {
+	case k.Name == "" || k.Name == "." || k.Name == ".." || strings.ContainsAny(k.Name, "/%"):
+		return zero, fmt.Errorf("get %s: %q is not the name of an object", c.Resource, k.Name)
+	case k.Namespace == "" && c.Resource.Namespaced:
+		return zero, fmt.Errorf("get %s %s: the key names no namespace, and objects of this resource are in one", c.Resource, k)
+	}
+	resp, err := c.Client.Do(ctx, &Request{Path: c.Resource.ObjectPath(k), Accept: c.Accept.Object})
+	if err != nil {
+		return zero, err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(io.LimitReader(resp.Body, maxObject+1))
+	if err != nil {
+		return zero, fmt.Errorf("get %s %s: %w", c.Resource, k, err)
+	}
+	if len(b) > maxObject {
+		return zero, fmt.Errorf("get %s %s: the object is larger than %d bytes", c.Resource, k, maxObject)
+	}
+	v, err := codec.Decode[T](b)
+	if err != nil {
+		return zero, fmt.Errorf("get %s %s: %w", c.Resource, k, err)
+	}
+	return v, nil
+}

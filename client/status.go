@@ -1,0 +1,77 @@
+package client
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+)
+
+const maxErrorBody = 64 << 10
+
+// statusOf reads what the server says about its refusal. A proxy's HTML page
+// yields the code only: its text helps nobody and may hold anything.
+func statusOf(resp *http.Response, what string) error {
+	b, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	st := &kube.Status{}
+	if strings.Contains(resp.Header.Get("Content-Type"), "json") {
+		if got, err := codec.Decode[kube.Status](b); err == nil {
+			st = &got
+		}
+	} else if text := strings.TrimSpace(string(b)); resp.StatusCode == http.StatusNotFound && text == "404 page not found" {
+		st.Message = "the server does not serve this path"
+	}
+	st.Code = resp.StatusCode // the body may have forgotten it
+	st.RetryAfter = retryAfter(resp.Header)
+	if st.RetryAfter == 0 && st.Details != nil {
+		st.RetryAfter = seconds(int64(st.Details.RetryAfterSeconds))
+	}
+	if resp.StatusCode/100 == 3 {
+		st.Message = "a redirect to another host, or one too many: not followed, since it would take the credentials there"
+	}
+	return fmt.Errorf("%s: %w", what, st)
+}
+
+const maxRetryAfter = 24 * time.Hour // keeps absurd values within a Duration; callers cap further
+
+func seconds(n int64) time.Duration {
+	return time.Duration(min(max(n, 0), int64(maxRetryAfter/time.Second))) * time.Second
+}
+
+// retryAfter reads the Retry-After header: seconds, or a date, which is taken
+// relative to the server's own clock. What cannot be read counts as absent.
+func retryAfter(h http.Header) time.Duration {
+	v := strings.TrimSpace(h.Get("Retry-After"))
+	if v == "" {
+		return 0
+	}
+	if n, err := strconv.ParseInt(v, 10, 64); err == nil {
+		return seconds(n)
+	}
+	if isDigits(v) { // more digits than an int64 holds
+		return maxRetryAfter
+	}
+	at, err := http.ParseTime(v)
+	if err != nil {
+		return 0
+	}
+	now, err := http.ParseTime(h.Get("Date"))
+	if err != nil {
+		now = time.Now()
+	}
+	return min(max(at.Sub(now), 0), maxRetryAfter)
+}
+
+func isDigits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}

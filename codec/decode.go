@@ -1,0 +1,168 @@
+package codec
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"runtime"
+	"strings"
+	"sync"
+
+	jsoniter "github.com/json-iterator/go"
+)
+
+// iterator is how json-iterator decodes here. Kubernetes insists on letter
+// case; a number in an interface is a json.Number, so that no int64 loses
+// digits.
+var iterator = jsoniter.Config{
+	CaseSensitive:          true,
+	ValidateJsonRawMessage: true,
+	UseNumber:              true,
+}.Froze()
+
+// Decode decodes one JSON value into a fresh T: a struct, a pointer to one, a
+// map, Raw. The result shares no memory with b. On an error it is the zero
+// value.
+//
+// Names match exactly, letter case included; a member that occurs twice counts
+// as it last does; unknown members are ignored. Numbers in an interface
+// ("map[string]any") are json.Number. Invalid UTF-8 becomes U+FFFD. null is not
+// an object, hence an error. Errors are a *SyntaxError or *DecodeError.
+//
+// It differs from encoding/json in three corners: null leaves a
+// json.RawMessage nil, a json.Number takes any string, and halves of surrogate
+// pairs that are out of place may become other characters than U+FFFD.
+//
+// A panic of a type's own UnmarshalJSON passes through.
+func Decode[T any](b []byte) (T, error) { return DecoderOf[T]()(b) }
+
+// DecoderOf returns what Decode does, resolved once for many calls. It may be
+// used by several goroutines at a time.
+func DecoderOf[T any]() func([]byte) (T, error) {
+	if f, ok := any(ParseRaw).(func([]byte) (T, error)); ok {
+		return f
+	}
+	if f, ok := any(ParseRawFull).(func([]byte) (T, error)); ok {
+		return f
+	}
+	s := shapeOf(reflect.TypeFor[T]())
+	return func(b []byte) (T, error) {
+		v := new(T)
+		if err := unmarshal(b, v, s); err != nil {
+			return *new(T), err
+		}
+		return *v, nil
+	}
+}
+
+// decodeInto decodes into a fresh value and then assigns it.
+func decodeInto(b []byte, into any) error {
+	target := reflect.ValueOf(into).Elem()
+	fresh := reflect.New(target.Type())
+	if err := unmarshal(b, fresh.Interface(), shapeOf(target.Type())); err != nil {
+		return err
+	}
+	target.Set(fresh.Elem())
+	return nil
+}
+
+// unmarshal decodes b into the fresh value that v points to, whose shape is s.
+// The grammar is checked first and what s has no place for is cut, so that
+// json-iterator sees nothing but JSON that it needs: its own leniency,
+// recursion, and matching of names by hash do not matter.
+func unmarshal(b []byte, v any, s *shape) error {
+	b = validUTF8(b)
+	scratch := scratches.Get().(*[]byte)
+	defer scratches.Put(scratch)
+
+	p := projector{parser: parser{b: b}, out: (*scratch)[:0]}
+	null := p.peek() == 'n'
+	p.value(s)
+	p.end()
+	switch {
+	case p.err != nil:
+		return p.err
+	case null:
+		return &DecodeError{Got: "null", Want: goType(reflect.TypeOf(v).Elem())}
+	}
+	err := iterate(p.result(), v)
+	if cap(p.out) <= chunk {
+		*scratch = p.out
+	}
+	switch {
+	case err == errPanic:
+		return &DecodeError{Want: goType(reflect.TypeOf(v).Elem()), Cause: err.Error()}
+	case err != nil:
+		return explain(b, v)
+	}
+	return nil
+}
+
+// scratches holds buffers for what is left of an object.
+var scratches = sync.Pool{New: func() any { return new([]byte) }}
+
+var errPanic = errors.New("json-iterator panicked")
+
+// iterate calls json-iterator. A panic of its own becomes an error; one of a
+// user's method goes on.
+func iterate(b []byte, v any) (err error) {
+	done := false
+	defer func() {
+		if !done && panickedInIterator() {
+			_ = recover()
+			err = errPanic
+		}
+	}()
+	err = iterator.Unmarshal(b, v)
+	done = true
+	return err
+}
+
+// panickedInIterator reports, from a deferred function, whether the panic in
+// progress was raised by json-iterator or its reflection.
+func panickedInIterator() bool {
+	var pcs [64]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
+	inPanic := false
+	for {
+		f, more := frames.Next()
+		switch {
+		case f.Function == "runtime.gopanic":
+			inPanic = true
+		case !inPanic, strings.HasPrefix(f.Function, "runtime."), strings.HasPrefix(f.Function, "reflect."):
+		default:
+			return strings.Contains(f.Function, "json-iterator/go.") || strings.Contains(f.Function, "modern-go/")
+		}
+		if !more {
+			return false
+		}
+	}
+}
+
+// explain says why valid JSON does not fit the type v points to. The texts of
+// json-iterator quote the payload, so encoding/json is asked again; of its
+// error only names of fields and types are taken.
+func explain(b []byte, v any) error {
+	t := reflect.TypeOf(v).Elem()
+	out := &DecodeError{Want: goType(t)}
+	err := json.Unmarshal(b, reflect.New(t).Interface())
+	var mismatch *json.UnmarshalTypeError
+	switch {
+	case err == nil: // a difference between the two decoders
+	case errors.As(err, &mismatch):
+		out.Path, out.Offset = mismatch.Field, mismatch.Offset
+		out.Got, _, _ = strings.Cut(mismatch.Value, " ") // "number 300"
+		out.Want = goType(mismatch.Type)
+	default:
+		out.Cause = reflect.TypeOf(err).String()
+	}
+	return out
+}
+
+// goType names a type; one that is written out at length by its kind.
+func goType(t reflect.Type) string {
+	if s := t.String(); len(s) <= 64 && !strings.Contains(s, "struct {") {
+		return s
+	}
+	return t.Kind().String()
+}

@@ -1,0 +1,112 @@
+package codec
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrTooLarge is what a LimitError is to errors.Is.
+var ErrTooLarge = errors.New("too large")
+
+// LimitError says that a frame, an item or an object is larger than allowed.
+type LimitError struct {
+	What  string // "frame", "item", "list metadata", ...
+	Limit int    // bytes
+}
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("%s above the limit of %d bytes", e.What, e.Limit)
+}
+
+// Is reports whether target is ErrTooLarge.
+func (e *LimitError) Is(target error) bool { return target == ErrTooLarge }
+
+// SyntaxError says that bytes are not the JSON that was expected. Its text
+// holds no part of the input.
+type SyntaxError struct {
+	Offset int64  // bytes before the error, from the start of the body or object
+	Msg    string // what is wrong
+}
+
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("invalid JSON at byte %d: %s", e.Offset, e.Msg)
+}
+
+// NotListError says that a body is a JSON object, but not a list.
+type NotListError struct {
+	Kind string // the kind it names; "" if it names none or not a plausible one
+}
+
+func (e *NotListError) Error() string {
+	if e.Kind == "" {
+		return "not a list: neither a list kind nor items"
+	}
+	return "not a list: kind is " + e.Kind
+}
+
+// DecodeError says that valid JSON does not fit the Go type it should fill.
+// Its text names fields and types, never a value.
+type DecodeError struct {
+	Path   string // JSON path of the field, "spec.replicas"; "" if unknown or the whole
+	Got    string // the JSON kind found: "string", "number", "object", ...; "" if unknown
+	Want   string // the Go type, or the kind of value, that was wanted
+	Cause  string // Go type of the error an UnmarshalJSON method returned, if one did
+	Offset int64  // bytes before the error; 0 if unknown
+}
+
+func (e *DecodeError) Error() string {
+	msg := "decode"
+	if e.Path != "" {
+		msg += " " + e.Path
+	}
+	if e.Got != "" {
+		msg += ": " + e.Got
+	}
+	msg += " into " + e.Want
+	if e.Cause != "" {
+		msg += ": " + e.Cause
+	}
+	return msg
+}
+
+// ItemError is one object that could not be decoded and is left out: the
+// stream or list it came from goes on.
+type ItemError struct {
+	Identity Identity // as far as it could be read
+	Size     int      // bytes of the object
+	Err      error    // why
+}
+
+// Quarantine describes an object that failed to decode with err.
+func Quarantine(object []byte, err error) *ItemError {
+	id, _ := Skim(object) // on error: what was read before it
+	return &ItemError{Identity: id, Size: len(object), Err: err}
+}
+
+func (e *ItemError) Error() string {
+	name := e.Identity.Name
+	if e.Identity.Namespace != "" {
+		name = e.Identity.Namespace + "/" + name
+	}
+	kind := plausibleKind(e.Identity.Kind)
+	if kind == "" {
+		kind = "object"
+	}
+	return fmt.Sprintf("%s %q of %d bytes: %v", kind, name, e.Size, e.Err)
+}
+
+func (e *ItemError) Unwrap() error { return e.Err }
+
+// plausibleKind returns k if it looks like a kind, else "": what a stranger
+// sends is not to break a line of a log.
+func plausibleKind(k string) string {
+	if len(k) > 63 {
+		return ""
+	}
+	for _, c := range []byte(k) {
+		if (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') {
+			return ""
+		}
+	}
+	return k
+}

@@ -1,0 +1,307 @@
+package codec
+
+import (
+	"errors"
+	"io"
+	"iter"
+	"strings"
+)
+
+// ListMeta is what a LIST body says besides its items. It is complete once the
+// sequence of items has ended without an error; metadata that comes before the
+// items, as servers send it, is there with the first item.
+type ListMeta struct {
+	APIVersion      string
+	Kind            string // "PodList", "Table"
+	ResourceVersion string
+	Continue        string // token for the next page; "" on the last
+	Remaining       int64  // items after this page; -1 if the server does not say
+	Sharded         bool   // the server applied the shardSelector: metadata.shardInfo is there
+}
+
+// Items takes a LIST body apart item by item, in the memory of one item. An
+// item may have at most max bytes, as may metadata and column definitions; 0
+// means DefaultMaxFrame. It does not close r, and can be ranged over once. Each
+// item is valid until the next iteration.
+//
+// An item looks as a WATCH would send it. Where a typed list leaves out its
+// items' kind and apiVersion, they are put in front, provided that the list
+// named its own before the items. Each row of a Table becomes a Table of one
+// row; column definitions that came before the rows are in the first.
+//
+// Missing items and null are an empty list. Other members are skipped. The
+// sequence ends after the first error: io.ErrUnexpectedEOF for a body that is
+// cut, a *LimitError, a *SyntaxError for what is not JSON, a *NotListError for
+// JSON that is no list, or the error of r.
+func Items(r io.Reader, max int) (*ListMeta, iter.Seq2[[]byte, error]) {
+	if max <= 0 {
+		max = DefaultMaxFrame
+	}
+	l := &items{meta: ListMeta{Remaining: -1}}
+	return &l.meta, func(yield func([]byte, error) bool) {
+		l.w = newWindow(r, "list", max)
+		l.yield = yield
+		if err := l.read(); err != nil && err != errStopped {
+			yield(nil, l.w.cut(err))
+		}
+	}
+}
+
+// errStopped says that the consumer broke its loop.
+var errStopped = errors.New("stopped")
+
+type items struct {
+	meta    ListMeta
+	w       *window
+	yield   func([]byte, error) bool
+	prefix  []byte // what an item or row is put behind
+	columns []byte // column definitions for the next row
+	found   bool   // there was a member items or rows
+	early   bool   // there were rows before the kind
+	out     []byte // an item that had to be rewritten
+}
+
+// read consumes the body.
+func (l *items) read() error {
+	w := l.w
+	if err := w.expect('{', "list expected"); err != nil {
+		return err
+	}
+	for first := true; ; first = false {
+		more, err := w.more('}', first)
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+		key, err := w.key()
+		if err != nil {
+			return err
+		}
+		if err := l.member(string(key)); err != nil {
+			return err
+		}
+	}
+	if _, err := w.peek(); err == nil {
+		return w.syntax("more than one value")
+	} else if err != io.EOF {
+		return err
+	}
+	switch {
+	case l.early && l.meta.Kind == "Table":
+		return w.syntax("rows of a Table before its kind")
+	case l.list(), l.found && l.meta.Kind == "":
+		return nil
+	}
+	return l.notList()
+}
+
+// member consumes the value of a member of the list.
+func (l *items) member(key string) error {
+	switch key {
+	case "kind":
+		return l.text(&l.meta.Kind)
+	case "apiVersion":
+		return l.text(&l.meta.APIVersion)
+	case "metadata":
+		b, err := l.small("list metadata")
+		if err != nil {
+			return err
+		}
+		return l.metadata(b)
+	case "columnDefinitions":
+		b, err := l.small("column definitions")
+		l.columns = append(l.columns[:0], b...)
+		return err
+	case "items":
+		if l.list() && l.meta.Kind != "List" && l.meta.APIVersion != "" {
+			l.prefix = typeMeta(strings.TrimSuffix(l.meta.Kind, "List"), l.meta.APIVersion)
+		}
+		return l.elements(l.item)
+	case "rows":
+		if l.meta.Kind == "Table" {
+			l.prefix = append(typeMeta("Table", l.meta.APIVersion), `,"metadata":{},"columnDefinitions":`...)
+			return l.elements(l.row)
+		}
+		l.early = true
+	}
+	_, err := l.w.value()
+	return err
+}
+
+// list reports whether the kind is that of a list.
+func (l *items) list() bool {
+	return strings.HasSuffix(l.meta.Kind, "List") || l.meta.Kind == "Table"
+}
+
+func (l *items) notList() error {
+	return &NotListError{Kind: plausibleKind(l.meta.Kind)}
+}
+
+// small consumes a value and returns its bytes, valid until the next fill.
+func (l *items) small(what string) ([]byte, error) {
+	w := l.w
+	if _, err := w.peek(); err != nil {
+		return nil, err
+	}
+	defer func(was string) { w.what = was }(w.what)
+	w.what = what
+	w.hold()
+	defer w.release()
+	if _, err := w.value(); err != nil {
+		return nil, w.cut(err)
+	}
+	return w.held(), nil
+}
+
+func (l *items) text(into *string) error {
+	b, err := l.small("list kind")
+	if err != nil || string(b) == "null" {
+		return err
+	}
+	if b[0] != '"' {
+		return l.w.syntax("kind or apiVersion of a list is not a string")
+	}
+	*into = string(validUTF8(unquote(b)))
+	return nil
+}
+
+// metadata reads the list's metadata.
+func (l *items) metadata(b []byte) error {
+	if string(b) == "null" {
+		return nil
+	}
+	m, err := Decode[struct {
+		ResourceVersion    string    `json:"resourceVersion"`
+		Continue           string    `json:"continue"`
+		RemainingItemCount *int64    `json:"remainingItemCount"`
+		ShardInfo          *struct{} `json:"shardInfo"`
+	}](b)
+	if err != nil {
+		return err
+	}
+	l.meta.ResourceVersion, l.meta.Continue = m.ResourceVersion, m.Continue
+	l.meta.Sharded = m.ShardInfo != nil
+	if m.RemainingItemCount != nil {
+		l.meta.Remaining = *m.RemainingItemCount
+	}
+	return nil
+}
+
+// elements consumes an array or null.
+func (l *items) elements(element func() ([]byte, error)) error {
+	w := l.w
+	if l.meta.Kind != "" && !l.list() {
+		return l.notList()
+	}
+	l.found = true
+	c, err := w.peek()
+	if err != nil {
+		return err
+	}
+	if c == 'n' {
+		_, err := w.value()
+		return err
+	}
+	if err := w.expect('[', "items of a list are not an array"); err != nil {
+		return err
+	}
+	defer func(was string) { w.what = was }(w.what)
+	w.what = "item"
+	for first := true; ; first = false {
+		more, err := w.more(']', first)
+		if err != nil || !more {
+			return err
+		}
+		if _, err := w.peek(); err != nil {
+			return err
+		}
+		w.hold()
+		b, err := element()
+		if err != nil {
+			return w.cut(err)
+		}
+		w.release()
+		if !l.yield(b, nil) {
+			return errStopped
+		}
+	}
+}
+
+// item consumes an item, with the mark at its start, and names its kind if
+// neither it nor a member does.
+func (l *items) item() ([]byte, error) {
+	w := l.w
+	if c, _ := w.peek(); c != '{' || l.prefix == nil {
+		_, err := w.value()
+		return w.held(), err
+	}
+	w.pos++
+	named, empty := false, true
+	for first := true; ; first = false {
+		more, err := w.more('}', first)
+		if err != nil {
+			return nil, err
+		}
+		if !more {
+			break
+		}
+		empty = false
+		key, err := w.key()
+		if err != nil {
+			return nil, err
+		}
+		named = named || string(key) == "kind" || string(key) == "apiVersion"
+		if _, err := w.value(); err != nil {
+			return nil, err
+		}
+	}
+	if named {
+		return w.held(), nil
+	}
+	l.reuse(len(w.held()))
+	l.out = append(l.out, l.prefix...)
+	if !empty {
+		l.out = append(l.out, ',')
+	}
+	l.out = append(l.out, w.held()[1:]...)
+	return l.out, nil
+}
+
+// row consumes a row of a Table, with the mark at its start.
+func (l *items) row() ([]byte, error) {
+	if _, err := l.w.value(); err != nil {
+		return nil, err
+	}
+	l.reuse(len(l.w.held()) + len(l.columns))
+	l.out = append(l.out, l.prefix...)
+	if l.columns == nil {
+		l.out = append(l.out, "null"...) // as a WATCH sends it after the first
+	}
+	l.out = append(l.out, l.columns...)
+	l.columns = nil
+	l.out = append(l.out, `,"rows":[`...)
+	l.out = append(l.out, l.w.held()...)
+	return append(l.out, `]}`...), nil
+}
+
+// reuse empties out, and gives it back if it grew large for little.
+func (l *items) reuse(need int) {
+	if cap(l.out) > keepAtEnd && need < cap(l.out)/8 {
+		l.out = nil
+	}
+	l.out = l.out[:0]
+}
+
+// typeMeta is the start of an object of a kind.
+func typeMeta(kind, apiVersion string) []byte {
+	b, err := Encode(struct {
+		Kind       string `json:"kind"`
+		APIVersion string `json:"apiVersion"`
+	}{kind, apiVersion})
+	if err != nil { // two strings always encode
+		return []byte(`{"kind":""`)
+	}
+	return b[:len(b)-1]
+}

@@ -1,0 +1,186 @@
+package codec
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func items2(r io.Reader, max int) (ListMeta, []string, error) {
+	meta, seq := Items(r, max)
+	var got []string
+	for item, err := range seq {
+		if err != nil {
+			return *meta, got, err
+		}
+		got = append(got, string(item))
+	}
+	return *meta, got, nil
+}
+
+func TestItems(t *testing.T) {
+	tests := []struct {
+		name, body string
+		meta       ListMeta
+		want       []string
+	}{
+		{"typed list",
+			`{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7","continue":"tok","remainingItemCount":12},"items":[{"metadata":{"name":"a"}},{}]}` + "\n",
+			ListMeta{Kind: "PodList", APIVersion: "v1", ResourceVersion: "7", Continue: "tok", Remaining: 12},
+			[]string{`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"}}`, `{"kind":"Pod","apiVersion":"v1"}`}},
+		{"custom resources name their kind",
+			`{"apiVersion":"x.io/v1","items":[{"apiVersion":"x.io/v1","kind":"Foo"},{"metadata":{},"kind":"Foo"}],"kind":"FooList","metadata":{"resourceVersion":"7"}}`,
+			ListMeta{Kind: "FooList", APIVersion: "x.io/v1", ResourceVersion: "7", Remaining: -1},
+			[]string{`{"apiVersion":"x.io/v1","kind":"Foo"}`, `{"metadata":{},"kind":"Foo"}`}},
+		{"everything behind the items",
+			`{"items":[{"a":1}],"metadata":{"resourceVersion":"7"},"apiVersion":"v1","kind":"PodList"}`,
+			ListMeta{Kind: "PodList", APIVersion: "v1", ResourceVersion: "7", Remaining: -1},
+			[]string{`{"a":1}`}},
+		{"null items", `{"kind":"PodList","apiVersion":"v1","metadata":{},"items":null}`,
+			ListMeta{Kind: "PodList", APIVersion: "v1", Remaining: -1}, nil},
+		{"no items", `{"kind":"PodList","apiVersion":"v1","metadata":null}`,
+			ListMeta{Kind: "PodList", APIVersion: "v1", Remaining: -1}, nil},
+		{"empty items", `{"kind":"PodList","apiVersion":"v1","items":[ ]}`,
+			ListMeta{Kind: "PodList", APIVersion: "v1", Remaining: -1}, nil},
+		{"other members, pretty-printed", "{\n \"kind\": \"PodList\", \"other\": {\"items\":[1,2]}, \"apiVersion\": \"v1\",\n \"items\": [\n  {\n \"a\" : 1 } ,\n {\"b\":2} ],\n \"more\": [[[]]]\n}\n",
+			ListMeta{Kind: "PodList", APIVersion: "v1", Remaining: -1},
+			[]string{"{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\n \"a\" : 1 }", `{"kind":"Pod","apiVersion":"v1","b":2}`}},
+		{"kind List", `{"kind":"List","apiVersion":"v1","items":[{"a":1}]}`,
+			ListMeta{Kind: "List", APIVersion: "v1", Remaining: -1}, []string{`{"a":1}`}},
+		{"sharded", `{"kind":"PodList","apiVersion":"v1","metadata":{"shardInfo":{"selector":"s"}},"items":[]}`,
+			ListMeta{Kind: "PodList", APIVersion: "v1", Remaining: -1, Sharded: true}, nil},
+		{"an item that is no object is the decoder's matter", `{"kind":"PodList","apiVersion":"v1","items":[null,1,"x"]}`,
+			ListMeta{Kind: "PodList", APIVersion: "v1", Remaining: -1}, []string{"null", "1", `"x"`}},
+		{"table",
+			`{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"7"},"columnDefinitions":[{"name":"Name"}],"rows":[{"cells":["a"],"object":{}},{"cells":["b"],"object":{}}]}`,
+			ListMeta{Kind: "Table", APIVersion: "meta.k8s.io/v1", ResourceVersion: "7", Remaining: -1},
+			[]string{
+				`{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{},"columnDefinitions":[{"name":"Name"}],"rows":[{"cells":["a"],"object":{}}]}`,
+				`{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{},"columnDefinitions":null,"rows":[{"cells":["b"],"object":{}}]}`}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			for n := 1; n <= len(test.body)+1; n++ {
+				meta, got, err := items2(&chunked{b: []byte(test.body), n: n}, 0)
+				if err != nil {
+					t.Fatalf("chunks of %d: %v", n, err)
+				}
+				if diff := cmp.Diff(test.meta, meta); diff != "" {
+					t.Fatalf("chunks of %d: metadata (-want +got):\n%s", n, diff)
+				}
+				if diff := cmp.Diff(test.want, got); diff != "" {
+					t.Fatalf("chunks of %d (-want +got):\n%s", n, diff)
+				}
+			}
+		})
+	}
+}
+
+func TestItemsRefusesWhatIsNoList(t *testing.T) {
+	tests := []struct{ name, body, want string }{
+		{"a Status", `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","code":500}`, "not a list: kind is Status"},
+		{"an object with items", `{"kind":"Foo","apiVersion":"v1","items":[{}]}`, "not a list: kind is Foo"},
+		{"an object", `{"metadata":{},"data":{}}`, "not a list: neither a list kind nor items"},
+		{"kind with odd letters", `{"kind":"a secret!","items":[]}`, "not a list: neither a list kind nor items"},
+		{"an object with its kind behind its items", `{"items":[{}],"kind":"Foo"}`, "not a list: kind is Foo"},
+		{"a table with its kind behind its rows", `{"rows":[{}],"kind":"Table"}`, "invalid JSON at byte 28: rows of a Table before its kind"},
+		{"HTML", "<html>", "invalid JSON at byte 0: list expected"},
+		{"an array", "[{}]", "invalid JSON at byte 0: list expected"},
+		{"items are an object", `{"kind":"PodList","items":{}}`, "invalid JSON at byte 26: items of a list are not an array"},
+		{"kind is a number", `{"kind":1}`, "invalid JSON at byte 9: kind or apiVersion of a list is not a string"},
+		{"metadata is an array", `{"metadata":[]}`, "decode: array into "},
+		{"two lists", `{"kind":"PodList","items":[]}{}`, "invalid JSON at byte 29: more than one value"},
+		{"no comma", `{"kind":"PodList","items":[{} {}]}`, "invalid JSON at byte 30: comma or closing bracket expected"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, _, err := items2(strings.NewReader(test.body), 0)
+			if err == nil || !strings.HasPrefix(err.Error(), test.want) {
+				t.Errorf("got %v, want %s", err, test.want)
+			}
+		})
+	}
+}
+
+func TestItemsCutAnywhereIsUnexpectedEOF(t *testing.T) {
+	const body = `{"kind":"PodList","apiVersion":"v1","metadata":{"a":1},"items":[{"a":1},{"b":2}],"x":1}`
+	for n := range len(body) {
+		if _, _, err := items2(strings.NewReader(body[:n]), 0); !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("cut at %d: %v", n, err)
+		}
+	}
+}
+
+func TestItemsLimitsItemsAndMetadataButNotTheList(t *testing.T) {
+	long := strings.Repeat("x", 200000)
+	tests := []struct{ name, body, want string }{
+		{"item", `{"kind":"PodList","apiVersion":"v1","items":[{"a":"` + long + `"}]}`, "item above the limit of 100000 bytes"},
+		{"metadata", `{"metadata":{"a":"` + long + `"}}`, "list metadata above the limit of 100000 bytes"},
+		{"columns", `{"columnDefinitions":["` + long + `"]}`, "column definitions above the limit of 100000 bytes"},
+		{"kind", `{"kind":"` + long + `"}`, "list kind above the limit of 100000 bytes"},
+		{"name", `{"` + long + `":1}`, "list above the limit of 100000 bytes"},
+		{"other member", `{"kind":"PodList","x":"` + long + `"}`, "<nil>"},
+		{"many items", `{"kind":"PodList","items":[{}` + strings.Repeat(",{}", 100000) + `]}`, "<nil>"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if _, _, err := items2(strings.NewReader(test.body), 100000); fmt.Sprint(err) != test.want {
+				t.Errorf("got %v, want %s", err, test.want)
+			}
+		})
+	}
+}
+
+func TestItemsStopsWhenTheLoopBreaks(t *testing.T) {
+	_, seq := Items(strings.NewReader(`{"kind":"PodList","items":[{},{`), 0)
+	n := 0
+	for range seq {
+		n++
+		break
+	}
+	if n != 1 {
+		t.Errorf("%d items", n)
+	}
+}
+
+func FuzzItems(f *testing.F) {
+	f.Add([]byte(`{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"a"}},{}]}`), uint64(1))
+	f.Add([]byte(`{"items":[{"kind":"A"},1],"kind":"List"}`), uint64(2))
+	f.Add([]byte(`{"kind":"Table","columnDefinitions":[],"rows":[{"object":{}}],"metadata":null}`), uint64(3))
+	f.Fuzz(func(t *testing.T, body []byte, seed uint64) {
+		meta, got, err := items2(bytes.NewReader(body), 1000)
+		meta2, split, splitErr := items2(&chunked{b: body, r: rand.New(rand.NewPCG(seed, 0))}, 1000)
+		if diff := cmp.Diff(got, split); diff != "" {
+			t.Errorf("boundaries matter (-whole +split):\n%s", diff)
+		}
+		if meta != meta2 || fmt.Sprint(err) != fmt.Sprint(splitErr) {
+			t.Errorf("boundaries matter: %v, %v", err, splitErr)
+		}
+		if len(body) > 1000 || !json.Valid(body) {
+			return
+		}
+		for _, item := range got {
+			if !json.Valid([]byte(item)) {
+				t.Errorf("item is not JSON: %s", item)
+			}
+		}
+		// One array of items and nothing odd: the same as encoding/json finds.
+		if bytes.Count(body, []byte("items")) != 1 || bytes.Contains(body, []byte(`\`)) {
+			return
+		}
+		var want struct {
+			Kind  string            `json:"kind"`
+			Items []json.RawMessage `json:"items"`
+		}
+		if err == nil && json.Unmarshal(body, &want) == nil && len(want.Items) > 0 && want.Kind != "Table" && len(want.Items) != len(got) {
+			t.Errorf("%d items, want %d", len(got), len(want.Items))
+		}
+	})
+}

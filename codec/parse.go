@@ -1,0 +1,369 @@
+package codec
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"unicode/utf8"
+)
+
+// A parser walks over a complete JSON text once and checks its grammar. After
+// the first error every method does nothing and every loop ends:
+//
+//	for more := p.enter('{'); more; more = p.next('}') {
+//		key := p.key()
+//		p.skip()
+//	}
+type parser struct {
+	b      []byte
+	i      int
+	depth  int
+	spaced bool  // white space was skipped
+	err    error // the first error
+}
+
+func (p *parser) fail(msg string) {
+	if p.err == nil {
+		p.err = &SyntaxError{Offset: int64(p.i), Msg: msg}
+	}
+}
+
+// peek skips white space and returns the next byte, 0 at the end.
+func (p *parser) peek() byte {
+	if p.i < len(p.b) {
+		if c := p.b[p.i]; c > ' ' {
+			return c
+		}
+	}
+	return p.peekSpaced()
+}
+
+func (p *parser) peekSpaced() byte {
+	for ; p.i < len(p.b); p.i++ {
+		if c := p.b[p.i]; !isSpace(c) {
+			if c == 0 {
+				p.fail("invalid character")
+			}
+			return c
+		}
+		p.spaced = true
+	}
+	return 0
+}
+
+// enter consumes an opening bracket. It reports whether a member or element
+// follows.
+func (p *parser) enter(open byte) bool {
+	if p.err != nil {
+		return false
+	}
+	if p.peek() != open {
+		p.fail("bracket expected")
+		return false
+	}
+	p.i++
+	if p.depth++; p.depth > MaxDepth {
+		p.fail("nested too deeply")
+		return false
+	}
+	if p.peek() == open+2 { // in ASCII both closing brackets are the opening one plus 2
+		p.i++
+		p.depth--
+		return false
+	}
+	return true
+}
+
+// next consumes what is between members or elements. It reports whether
+// another follows; if not, the closing bracket is consumed.
+func (p *parser) next(shut byte) bool {
+	if p.err != nil {
+		return false
+	}
+	switch p.peek() {
+	case ',':
+		p.i++
+		return true
+	case shut:
+		p.i++
+		p.depth--
+		return false
+	}
+	p.fail("comma or closing bracket expected")
+	return false
+}
+
+// key consumes a member's name and the colon and returns the name.
+func (p *parser) key() []byte {
+	s := p.str()
+	if p.err != nil {
+		return nil
+	}
+	if p.peek() != ':' {
+		p.fail("colon expected")
+		return nil
+	}
+	p.i++
+	if s.escaped {
+		return unescape(nil, s.of(p.b))
+	}
+	return s.of(p.b)
+}
+
+// A span is a part of the text; of a string, what is between the quotes.
+type span struct {
+	lo, hi  int
+	escaped bool
+}
+
+func (s span) of(b []byte) []byte { return b[s.lo:s.hi] }
+func (s span) len() int           { return s.hi - s.lo }
+
+const (
+	ones  = 0x0101010101010101
+	highs = 0x80 * ones
+)
+
+// str consumes a string.
+func (p *parser) str() (s span) {
+	if p.err != nil {
+		return s
+	}
+	if p.peek() != '"' {
+		p.fail("string expected")
+		return s
+	}
+	b, i := p.b, p.i+1
+	s.lo = i
+	for {
+		// Eight bytes at a time: stop at a quote, a backslash or a control character.
+		for i+8 <= len(b) {
+			x := binary.LittleEndian.Uint64(b[i:])
+			q, e := x^('"'*ones), x^('\\'*ones)
+			stop := ((q-ones)&^q | (e-ones)&^e | (x-' '*ones)&^x) & highs
+			if stop != 0 {
+				i += bits.TrailingZeros64(stop) / 8
+				break
+			}
+			i += 8
+		}
+		for i < len(b) && b[i] >= ' ' && b[i] != '"' && b[i] != '\\' {
+			i++
+		}
+		switch {
+		case i >= len(b):
+			p.i = i
+			p.fail("string without an end")
+			return s
+		case b[i] == '"':
+			s.hi, p.i = i, i+1
+			return s
+		case b[i] != '\\':
+			p.i = i
+			p.fail("control character in a string")
+			return s
+		}
+		s.escaped = true
+		n := escapeLen(b[i:])
+		if n == 0 {
+			p.i = i
+			p.fail("invalid escape in a string")
+			return s
+		}
+		i += n
+	}
+}
+
+// escapeLen is the length of the escape sequence at the start of b, 0 if it is
+// none.
+func escapeLen(b []byte) int {
+	if len(b) < 2 {
+		return 0
+	}
+	switch b[1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return 2
+	case 'u':
+		if hex4(b) >= 0 {
+			return 6
+		}
+	}
+	return 0
+}
+
+// skip consumes one value.
+func (p *parser) skip() {
+	if p.err != nil {
+		return
+	}
+	switch c := p.peek(); c {
+	case '{':
+		for more := p.enter('{'); more; more = p.next('}') {
+			p.str()
+			if p.peek() != ':' {
+				p.fail("colon expected")
+				return
+			}
+			p.i++
+			p.skip()
+		}
+	case '[':
+		for more := p.enter('['); more; more = p.next(']') {
+			p.skip()
+		}
+	case '"':
+		p.str()
+	case 't':
+		p.literal("true")
+	case 'f':
+		p.literal("false")
+	case 'n':
+		p.literal("null")
+	default:
+		p.number()
+	}
+}
+
+func (p *parser) literal(word string) {
+	if len(p.b)-p.i < len(word) || string(p.b[p.i:p.i+len(word)]) != word {
+		p.fail("invalid literal")
+		return
+	}
+	p.i += len(word)
+}
+
+func (p *parser) number() {
+	if p.i < len(p.b) && p.b[p.i] == '-' {
+		p.i++
+	}
+	if p.i < len(p.b) && p.b[p.i] == '0' {
+		p.i++
+	} else {
+		p.digits()
+	}
+	if p.i < len(p.b) && p.b[p.i] == '.' {
+		p.i++
+		p.digits()
+	}
+	if p.i < len(p.b) && p.b[p.i]|0x20 == 'e' {
+		p.i++
+		if p.i < len(p.b) && (p.b[p.i] == '+' || p.b[p.i] == '-') {
+			p.i++
+		}
+		p.digits()
+	}
+}
+
+func (p *parser) digits() {
+	start := p.i
+	for p.i < len(p.b) && p.b[p.i]-'0' <= 9 {
+		p.i++
+	}
+	if p.i == start {
+		p.fail("value expected")
+	}
+}
+
+// null consumes null if that is what follows.
+func (p *parser) null() bool {
+	if p.err != nil || p.peek() != 'n' {
+		return false
+	}
+	p.literal("null")
+	return true
+}
+
+// end checks that nothing but white space is left.
+func (p *parser) end() {
+	if p.err == nil && (p.peek() != 0 || p.i < len(p.b)) {
+		p.fail("more than one value")
+	}
+}
+
+// unquote returns what a string in quotes means; it aliases b if nothing in it
+// is escaped.
+func unquote(b []byte) []byte {
+	b = b[1 : len(b)-1]
+	for _, c := range b {
+		if c == '\\' {
+			return unescape(nil, b)
+		}
+	}
+	return b
+}
+
+// unescape appends what the inside of a string means to dst. As in
+// encoding/json, half a surrogate pair becomes U+FFFD.
+func unescape(dst, s []byte) []byte {
+	for i := 0; i < len(s); {
+		if s[i] != '\\' || i+1 == len(s) {
+			dst = append(dst, s[i])
+			i++
+			continue
+		}
+		switch c := s[i+1]; c {
+		case 'b':
+			dst = append(dst, '\b')
+		case 'f':
+			dst = append(dst, '\f')
+		case 'n':
+			dst = append(dst, '\n')
+		case 'r':
+			dst = append(dst, '\r')
+		case 't':
+			dst = append(dst, '\t')
+		case 'u':
+			r := hex4(s[i:])
+			if r < 0 {
+				dst = append(dst, 'u')
+				break
+			}
+			i += 4
+			if r >= 0xD800 && r < 0xDC00 {
+				if low := hex4(s[i+2:]); low >= 0xDC00 && low < 0xE000 {
+					r = 0x10000 + (r-0xD800)<<10 + (low - 0xDC00)
+					i += 6
+				}
+			}
+			dst = utf8.AppendRune(dst, r) // U+FFFD for what is left of surrogates
+		default:
+			dst = append(dst, c)
+		}
+		i += 2
+	}
+	return dst
+}
+
+// hex4 is the value of the escape \uXXXX at the start of b, -1 if it is none.
+func hex4(b []byte) rune {
+	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
+		return -1
+	}
+	var r rune
+	for _, c := range b[2:6] {
+		switch {
+		case c >= '0' && c <= '9':
+			c -= '0'
+		case c|0x20 >= 'a' && c|0x20 <= 'f':
+			c = (c | 0x20) - 'a' + 10
+		default:
+			return -1
+		}
+		r = r<<4 | rune(c)
+	}
+	return r
+}
+
+// validUTF8 returns b with every invalid byte replaced by U+FFFD, as
+// encoding/json reads it. It returns b itself if there is none.
+func validUTF8(b []byte) []byte {
+	if utf8.Valid(b) {
+		return b
+	}
+	out := make([]byte, 0, len(b)+16)
+	for len(b) > 0 {
+		r, n := utf8.DecodeRune(b)
+		out = utf8.AppendRune(out, r)
+		b = b[n:]
+	}
+	return out
+}

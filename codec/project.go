@@ -1,0 +1,159 @@
+package codec
+
+import (
+	"encoding"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"sync"
+)
+
+// A shape is what of a JSON value a Go type can hold. Members it has no place
+// for are cut away before json-iterator sees them: skipping a member costs it
+// an allocation for every key inside, and a small struct uses a tenth of an
+// object. Keeping too much is always right, so whatever is not plain is kept.
+type shape struct {
+	all    bool              // the value as it is
+	fields map[string]*shape // of an object: the members to keep
+	elem   *shape            // of what is in an array, or in an object that has no fields
+}
+
+var whole = &shape{all: true}
+
+var (
+	jsonUnmarshaler = reflect.TypeFor[json.Unmarshaler]()
+	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
+)
+
+// shapes caches the shape of each type.
+var shapes sync.Map // reflect.Type to *shape
+
+func shapeOf(t reflect.Type) *shape {
+	if s, ok := shapes.Load(t); ok {
+		return s.(*shape)
+	}
+	s := newShape(t, map[reflect.Type]*shape{})
+	shapes.Store(t, s)
+	return s
+}
+
+// newShape makes the shape of t; begun holds those of the structs around it,
+// for types that contain themselves.
+func newShape(t reflect.Type, begun map[reflect.Type]*shape) *shape {
+	if p := reflect.PointerTo(t); p.Implements(jsonUnmarshaler) || p.Implements(textUnmarshaler) {
+		return whole
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return newShape(t.Elem(), begun)
+	case reflect.Slice, reflect.Array, reflect.Map:
+		if elem := newShape(t.Elem(), begun); !elem.all {
+			return &shape{elem: elem}
+		}
+	case reflect.Struct:
+		if s := begun[t]; s != nil {
+			return s
+		}
+		s := &shape{fields: map[string]*shape{}}
+		begun[t] = s
+		s.addFields(t, begun, map[reflect.Type]bool{})
+		return s
+	}
+	return whole
+}
+
+// addFields adds the fields of t, and those of structs embedded in it, under
+// every name they may go by.
+func (s *shape) addFields(t reflect.Type, begun map[reflect.Type]*shape, done map[reflect.Type]bool) {
+	if done[t] {
+		return
+	}
+	done[t] = true
+	for f := range t.Fields() {
+		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous {
+			inner := f.Type
+			if inner.Kind() == reflect.Pointer {
+				inner = inner.Elem()
+			}
+			if inner.Kind() == reflect.Struct {
+				s.addFields(inner, begun, done)
+			}
+		}
+		of := newShape(f.Type, begun)
+		for _, name := range []string{tag, f.Name} {
+			if old := s.fields[name]; old != nil && old != of {
+				s.fields[name] = whole
+			} else if name != "" {
+				s.fields[name] = of
+			}
+		}
+	}
+}
+
+// A projector walks over a JSON text, checks its grammar and copies it without
+// what a shape has no place for.
+type projector struct {
+	parser
+	out  []byte
+	from int // what is before has been copied or cut
+}
+
+// cut leaves out b[lo:hi].
+func (p *projector) cut(lo, hi int) {
+	p.out = append(p.out, p.b[p.from:lo]...)
+	p.from = hi
+}
+
+// result is the text without what was cut: the text itself if nothing was.
+func (p *projector) result() []byte {
+	if p.from == 0 {
+		return p.b
+	}
+	p.cut(len(p.b), len(p.b))
+	return p.out
+}
+
+// value consumes one value.
+func (p *projector) value(s *shape) {
+	switch c := p.peek(); {
+	case c == '{' && s.fields != nil:
+		p.object(s)
+	case c == '{' && s.elem != nil:
+		for more := p.enter('{'); more; more = p.next('}') {
+			p.key()
+			p.value(s.elem)
+		}
+	case c == '[' && s.elem != nil:
+		for more := p.enter('['); more; more = p.next(']') {
+			p.value(s.elem)
+		}
+	default:
+		p.skip()
+	}
+}
+
+// object consumes an object that fills a struct.
+func (p *projector) object(s *shape) {
+	kept := false
+	last := 0 // end of the member before
+	for more := p.enter('{'); more; more = p.next('}') {
+		p.peek()
+		start := p.i
+		if field := s.fields[string(p.key())]; field != nil {
+			p.value(field)
+			kept = true
+		} else {
+			p.skip()
+			switch {
+			case kept:
+				p.cut(last, p.i)
+			case p.peek() == ',':
+				p.cut(start, p.i+1)
+			default:
+				p.cut(start, p.i)
+			}
+		}
+		last = p.i
+	}
+}

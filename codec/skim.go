@@ -1,0 +1,263 @@
+package codec
+
+// Identity names an object, as its bytes do.
+type Identity struct {
+	APIVersion, Kind, Namespace, Name, UID, ResourceVersion string
+}
+
+// Skim reads an object's identity in one pass over its bytes, which are
+// checked to be one JSON object. For a Table, kind and apiVersion are its own
+// and the rest is that of the object in its first row; without one, the
+// resource version is the table's. Of a member that occurs twice the last one
+// counts. On an error the identity holds what was read before it.
+func Skim(object []byte) (Identity, error) {
+	object = validUTF8(object)
+	var o outline
+	err := o.read(object)
+	return Identity{
+		APIVersion:      text(object, o.ids[apiVersion]),
+		Kind:            text(object, o.ids[kind]),
+		Namespace:       text(object, o.ids[namespace]),
+		Name:            text(object, o.ids[name]),
+		UID:             text(object, o.ids[uid]),
+		ResourceVersion: text(object, o.ids[resourceVersion]),
+	}, err
+}
+
+// ResourceVersion reads what a BOOKMARK carries: metadata.resourceVersion, and
+// whether the annotation k8s.io/initial-events-end is "true", which ends the
+// initial events of a WATCH (KEP-3157). In a Table both may be the table's own
+// or those of the object in its first row. rv may alias object.
+func ResourceVersion(object []byte) (rv []byte, initialEventsEnd bool, err error) {
+	object = validUTF8(object)
+	var o outline
+	if err := o.read(object); err != nil {
+		return nil, false, err
+	}
+	if s := o.ids[resourceVersion]; s.escaped {
+		rv = unescape(nil, s.of(object))
+	} else {
+		rv = s.of(object)
+	}
+	return rv, o.initialEnd, nil
+}
+
+func text(b []byte, s span) string {
+	if s.escaped {
+		return string(unescape(nil, s.of(b)))
+	}
+	return string(s.of(b))
+}
+
+// The parts of an identity.
+const (
+	apiVersion = iota
+	kind
+	namespace
+	name
+	uid
+	resourceVersion
+	parts
+)
+
+// An outline is what one pass over an object's bytes finds.
+type outline struct {
+	ids        [parts]span
+	initialEnd bool
+	spaced     bool // there is white space between tokens
+
+	// What to cut to be rid of metadata.managedFields: nearly always one place.
+	cut      span
+	moreCuts []span
+}
+
+// read fills the outline from b, which must be one JSON object.
+func (o *outline) read(b []byte) error {
+	p := parser{b: b}
+	rows := -1
+	if p.peek() != '{' {
+		p.mismatch("", "object")
+	}
+	for more := p.enter('{'); more; more = p.next('}') {
+		switch key := p.key(); string(key) {
+		case "apiVersion":
+			p.id(&o.ids[apiVersion], "apiVersion")
+		case "kind":
+			p.id(&o.ids[kind], "kind")
+		case "metadata":
+			o.metadata(&p, &o.ids)
+		case "rows":
+			p.peek()
+			rows = p.i
+			p.skip()
+		default:
+			p.skip()
+		}
+	}
+	p.end()
+	o.spaced = p.spaced
+	if p.err != nil {
+		return p.err
+	}
+	if rows >= 0 && string(o.ids[kind].of(b)) == "Table" {
+		return o.rows(parser{b: b, i: rows})
+	}
+	return nil
+}
+
+// metadata consumes the metadata of an object.
+func (o *outline) metadata(p *parser, ids *[parts]span) {
+	if p.err != nil || p.null() {
+		return
+	}
+	if p.peek() != '{' {
+		p.mismatch("metadata", "object")
+		return
+	}
+	kept := 0
+	last := 0 // end of the member before
+	for more := p.enter('{'); more; more = p.next('}') {
+		p.peek()
+		start := p.i
+		switch key := p.key(); string(key) {
+		case "namespace":
+			p.id(&ids[namespace], "metadata.namespace")
+		case "name":
+			p.id(&ids[name], "metadata.name")
+		case "uid":
+			p.id(&ids[uid], "metadata.uid")
+		case "resourceVersion":
+			p.id(&ids[resourceVersion], "metadata.resourceVersion")
+		case "annotations":
+			o.annotations(p)
+		case "managedFields":
+			p.skip()
+			switch {
+			case kept > 0:
+				o.addCut(last, p.i)
+			case p.peek() == ',':
+				o.addCut(start, p.i+1)
+			default:
+				o.addCut(start, p.i)
+			}
+			kept--
+		default:
+			p.skip()
+		}
+		kept++
+		last = p.i
+	}
+}
+
+func (o *outline) annotations(p *parser) {
+	if p.peek() != '{' {
+		p.skip()
+		return
+	}
+	for more := p.enter('{'); more; more = p.next('}') {
+		if key := p.key(); string(key) != "k8s.io/initial-events-end" {
+			p.skip()
+			continue
+		}
+		if p.peek() != '"' {
+			p.skip()
+			continue
+		}
+		o.initialEnd = string(p.text()) == "true"
+	}
+}
+
+// rows reads the rows of a Table: the identity in the first, cuts in all.
+func (o *outline) rows(p parser) error {
+	if p.null() {
+		return nil
+	}
+	if p.peek() != '[' {
+		p.mismatch("rows", "array")
+	}
+	table := o.ids[resourceVersion]
+	first := true
+	for more := p.enter('['); more; more = p.next(']') {
+		var ids [parts]span
+		if p.peek() != '{' {
+			p.mismatch("rows", "object")
+		}
+		for more := p.enter('{'); more; more = p.next('}') {
+			if key := p.key(); string(key) != "object" || p.peek() != '{' {
+				p.skip()
+				continue
+			}
+			for more := p.enter('{'); more; more = p.next('}') {
+				if key := p.key(); string(key) == "metadata" {
+					o.metadata(&p, &ids)
+				} else {
+					p.skip()
+				}
+			}
+		}
+		if first {
+			copy(o.ids[namespace:], ids[namespace:])
+			first = false
+		}
+	}
+	if o.ids[resourceVersion].len() == 0 {
+		o.ids[resourceVersion] = table
+	}
+	return p.err
+}
+
+func (o *outline) addCut(lo, hi int) {
+	if o.cut.hi == 0 {
+		o.cut = span{lo: lo, hi: hi}
+		return
+	}
+	o.moreCuts = append(o.moreCuts, span{lo: lo, hi: hi})
+}
+
+// id consumes a part of an identity: a string, or null, which changes nothing.
+func (p *parser) id(s *span, path string) {
+	if p.err != nil || p.null() {
+		return
+	}
+	if p.peek() != '"' {
+		p.mismatch(path, "string")
+		return
+	}
+	if got := p.str(); p.err == nil {
+		*s = got
+	}
+}
+
+// mismatch consumes a value that is not what was wanted.
+func (p *parser) mismatch(path, want string) {
+	at := p.i
+	if p.skip(); p.err == nil {
+		p.err = &DecodeError{Path: path, Got: jsonKind(p.b[at]), Want: want, Offset: int64(at)}
+	}
+}
+
+// text consumes a string and returns what it means.
+func (p *parser) text() []byte {
+	s := p.str()
+	if s.escaped {
+		return unescape(nil, s.of(p.b))
+	}
+	return s.of(p.b)
+}
+
+// jsonKind names the kind of value that starts with c.
+func jsonKind(c byte) string {
+	switch c {
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	case '"':
+		return "string"
+	case 't', 'f':
+		return "bool"
+	case 'n':
+		return "null"
+	}
+	return "number"
+}
