@@ -1,0 +1,147 @@
+package list
+
+import (
+	"errors"
+	"net/url"
+	"strconv"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// Options select what is listed and how. The zero value lists everything, in
+// pages of 500, as it is now.
+type Options struct {
+	Labels kube.Selector
+	Fields kube.FieldSelector
+
+	// Limit is the most objects in a page; 0 = 500, negative = all in one.
+	Limit int
+
+	// Revision and Match ask for another state than the most recent one. See
+	// https://kubernetes.io/docs/reference/using-api/api-concepts/#semantics-for-get-and-list.
+	Revision kube.Revision
+	Match    Match
+
+	// MaxItem is the largest object taken, in bytes; 0 = codec.DefaultMaxFrame.
+	MaxItem int
+
+	// Progress, if set, is called after each page.
+	Progress func(Progress)
+}
+
+// Match says how Options.Revision is meant.
+type Match string
+
+// Values of Match.
+const (
+	NotOlderThan Match = "NotOlderThan" // at least that revision, from the server's cache
+	Exact        Match = "Exact"        // exactly that revision, if it is still kept
+)
+
+const defaultLimit = 500
+
+// Progress tells how far a list has come.
+type Progress struct {
+	Pages     int
+	Items     int   // objects so far, quarantined ones included
+	Remaining int64 // objects still to come; -1 where the server does not say
+	Revision  kube.Revision
+	Done      bool
+}
+
+// Cursor is a list in progress, without I/O: it makes the next query and learns
+// from its answer. It is a value; the zero Cursor is at the beginning of a list
+// of everything, in pages of 500.
+//
+//	for more := true; more; {
+//		answer := get(path + "?" + cur.Query(opts).Encode())
+//		more = cur.Page(answer)
+//	}
+type Cursor struct {
+	// Unpaged is set once the server's history proved too short for paging: the
+	// next list is one request.
+	Unpaged bool
+
+	// Inconsistent is set when the snapshot expired in mid-list and the server
+	// went on with a newer one. Revision stays that of the first snapshot: a
+	// watch from there brings every object up to date.
+	Inconsistent bool
+
+	token    string
+	revision kube.Revision
+	pages    int
+}
+
+// Query returns the parameters of the next request.
+func (c *Cursor) Query(o Options) url.Values {
+	q := o.Query()
+	limit := o.Limit
+	if limit == 0 {
+		limit = defaultLimit
+	}
+	// With a revision and no match, limit would turn "at least" into
+	// "exactly": a legacy of the API that nobody wants.
+	legacyExact := o.Revision != "" && o.Revision != "0" && o.Match == ""
+	if limit > 0 && !c.Unpaged && !legacyExact {
+		q.Set("limit", strconv.Itoa(limit))
+	}
+	if c.token != "" {
+		q.Set("continue", c.token) // which carries the revision
+		return q
+	}
+	if o.Revision != "" {
+		q.Set("resourceVersion", string(o.Revision))
+	}
+	if o.Match != "" {
+		q.Set("resourceVersionMatch", string(o.Match))
+	}
+	return q
+}
+
+// Query returns the selectors as parameters.
+func (o Options) Query() url.Values {
+	q := url.Values{}
+	if !o.Labels.Empty() {
+		q.Set("labelSelector", o.Labels.String())
+	}
+	if !o.Fields.Empty() {
+		q.Set("fieldSelector", o.Fields.String())
+	}
+	return q
+}
+
+// Page takes the metadata of a page that was read to its end, and reports
+// whether there are more.
+func (c *Cursor) Page(m codec.ListMeta) (more bool) {
+	if c.revision == "" {
+		c.revision = kube.Revision(m.ResourceVersion)
+	}
+	c.pages++
+	c.token = m.Continue
+	return c.token != ""
+}
+
+// First reports whether the next request is the first of the list.
+func (c *Cursor) First() bool { return c.token == "" }
+
+// Revision returns the revision to watch from once the list is complete: that
+// of the first page.
+func (c *Cursor) Revision() kube.Revision { return c.revision }
+
+// Expired takes the error of a request and reports whether it is the expiry of
+// the list's snapshot, which the cursor then deals with: it goes on where it
+// stands, with the token that the server sent along, or else from the
+// beginning, in one page. See KEP-365.
+func (c *Cursor) Expired(err error) (resumed, restarted bool) {
+	if !errors.Is(err, kube.ErrGone) || c.First() {
+		return false, false
+	}
+	var st *kube.Status
+	if errors.As(err, &st) && st.Metadata.Continue != "" && st.Metadata.Continue != c.token {
+		c.token, c.Inconsistent = st.Metadata.Continue, true
+		return true, false
+	}
+	*c = Cursor{Unpaged: true}
+	return false, true
+}

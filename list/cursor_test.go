@@ -1,0 +1,95 @@
+package list_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/list"
+)
+
+func selector(t *testing.T, s string) kube.Selector {
+	t.Helper()
+	sel, err := kube.ParseSelector(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sel
+}
+
+func TestCursorQuery(t *testing.T) {
+	fields, err := kube.ParseFieldSelector("metadata.name=a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := func() list.Cursor {
+		var c list.Cursor
+		c.Page(codec.ListMeta{ResourceVersion: "5", Continue: "tok"})
+		return c
+	}
+	tests := []struct {
+		name string
+		cur  list.Cursor
+		opts list.Options
+		want string
+	}{
+		{"most recent, in pages", list.Cursor{}, list.Options{}, "limit=500"},
+		{"a page size", list.Cursor{}, list.Options{Limit: 7}, "limit=7"},
+		{"no pages", list.Cursor{}, list.Options{Limit: -1}, ""},
+		{"no pages any more", list.Cursor{Unpaged: true}, list.Options{Limit: 7}, ""},
+		{"selectors", list.Cursor{}, list.Options{Labels: selector(t, "app in (a,b)"), Fields: fields}, "fieldSelector=metadata.name%3Da&labelSelector=app+in+%28a%2Cb%29&limit=500"},
+		{"any revision", list.Cursor{}, list.Options{Revision: "0"}, "limit=500&resourceVersion=0"},
+		{"at least a revision: a limit would mean exactly", list.Cursor{}, list.Options{Revision: "9"}, "resourceVersion=9"},
+		{"at least a revision, said so", list.Cursor{}, list.Options{Revision: "9", Match: list.NotOlderThan}, "limit=500&resourceVersion=9&resourceVersionMatch=NotOlderThan"},
+		{"exactly a revision", list.Cursor{}, list.Options{Revision: "9", Match: list.Exact}, "limit=500&resourceVersion=9&resourceVersionMatch=Exact"},
+		{"a token carries the revision", second(), list.Options{Revision: "9", Match: list.Exact, Labels: selector(t, "a")}, "continue=tok&labelSelector=a&limit=500"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, tt.cur.Query(tt.opts).Encode()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestCursorExpired(t *testing.T) {
+	inMidList := func() (c list.Cursor) {
+		c.Page(codec.ListMeta{ResourceVersion: "5", Continue: "tok"})
+		return c
+	}
+	gone := func(token string) error {
+		return &kube.Status{Code: 410, Reason: "Expired", Metadata: kube.StatusMeta{Continue: token}}
+	}
+	tests := []struct {
+		name               string
+		cur                list.Cursor
+		err                error
+		resumed, restarted bool
+		query              string
+		revision           kube.Revision
+	}{
+		{"with the server's token it goes on where it stands", inMidList(), gone("other"), true, false, "continue=other&limit=500", "5"},
+		{"without one it begins again, in one page", inMidList(), gone(""), false, true, "", ""},
+		{"with the same one too", inMidList(), gone("tok"), false, true, "", ""},
+		{"on the first page it is none of its business", list.Cursor{}, gone("other"), false, false, "limit=500", ""},
+		{"nor is another error", inMidList(), errors.New("refused"), false, false, "continue=tok&limit=500", "5"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			resumed, restarted := tt.cur.Expired(tt.err)
+			if resumed != tt.resumed || restarted != tt.restarted {
+				t.Errorf("resumed %v, restarted %v, want %v, %v", resumed, restarted, tt.resumed, tt.restarted)
+			}
+			if got := tt.cur.Query(list.Options{}).Encode(); got != tt.query {
+				t.Errorf("next query %q, want %q", got, tt.query)
+			}
+			if got := tt.cur.Revision(); got != tt.revision {
+				t.Errorf("revision %q, want %q", got, tt.revision)
+			}
+		})
+	}
+}

@@ -1,0 +1,125 @@
+package list
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// Lister lists one collection. It is for one goroutine at a time.
+type Lister[T kube.Object] struct {
+	col      client.Collection[T]
+	opts     Options
+	cur      Cursor
+	progress Progress
+}
+
+// New returns a lister that has sent nothing yet.
+func New[T kube.Object](c client.Collection[T], o Options) *Lister[T] {
+	return &Lister[T]{col: c, opts: o}
+}
+
+// All lists the collection from its beginning and yields its objects in the
+// server's order: by namespace and name.
+//
+// An object that cannot be decoded is yielded as a *codec.ItemError and the
+// list goes on. Any other error is the last element; nothing is retried except
+// a snapshot that expired in mid-list, where the list goes on at the server's
+// newer one. If the server offers none, the list begins again, and objects are
+// seen twice: Progress.Items then falls back to 0.
+func (l *Lister[T]) All(ctx context.Context) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		l.cur, l.progress = Cursor{}, Progress{Remaining: -1}
+		for {
+			more, err := l.page(ctx, yield)
+			if errors.Is(err, errStopped) {
+				return
+			}
+			if err == nil {
+				if !more {
+					return
+				}
+				continue
+			}
+			resumed, restarted := l.cur.Expired(err)
+			if restarted {
+				l.progress = Progress{Remaining: -1}
+			}
+			if !resumed && !restarted {
+				var zero T
+				yield(zero, fmt.Errorf("list %s: %w", l.col, err))
+				return
+			}
+		}
+	}
+}
+
+// errStopped means that the caller left the loop.
+var errStopped = errors.New("stopped")
+
+func (l *Lister[T]) page(ctx context.Context, yield func(T, error) bool) (more bool, err error) {
+	var meta codec.ListMeta
+	for v, err := range Page(ctx, l.col, &l.cur, l.opts, codec.DecoderOf[T](), &meta) {
+		if err != nil && !isItem(err) {
+			return false, err
+		}
+		l.progress.Items++
+		if !yield(v, err) {
+			return false, errStopped
+		}
+	}
+	more = l.cur.Page(meta)
+	l.progress.Pages++
+	l.progress.Remaining = meta.Remaining
+	l.progress.Revision = l.cur.Revision()
+	l.progress.Done = !more
+	if l.opts.Progress != nil {
+		l.opts.Progress(l.progress)
+	}
+	return more, nil
+}
+
+// Revision returns the revision of the snapshot that All listed, to watch from;
+// empty before the first page has ended.
+func (l *Lister[T]) Revision() kube.Revision { return l.cur.Revision() }
+
+func isItem(err error) bool {
+	var item *codec.ItemError
+	return errors.As(err, &item)
+}
+
+// Page sends the request that cur is at, once, and yields the objects of its
+// answer as they arrive, as decode makes them of their bytes. When it ends
+// without an error, meta holds the page's metadata, for cur.Page. An object that
+// decode refuses is a *codec.ItemError beside what decode returned, and the page
+// goes on; any other error is the last element.
+func Page[T kube.Object, V any](ctx context.Context, c client.Collection[T], cur *Cursor, o Options, decode func([]byte) (V, error), meta *codec.ListMeta) iter.Seq2[V, error] {
+	return func(yield func(V, error) bool) {
+		var zero V
+		resp, err := c.Client.Do(ctx, &client.Request{Path: c.Path(), Query: cur.Query(o), Accept: c.Accept.List})
+		if err != nil {
+			yield(zero, err)
+			return
+		}
+		defer resp.Body.Close()
+		m, items := codec.Items(resp.Body, o.MaxItem)
+		for b, err := range items {
+			v := zero
+			if err == nil {
+				v, err = decode(b)
+				if err != nil {
+					err = codec.Quarantine(b, err)
+				}
+			}
+			if !yield(v, err) || err != nil && !isItem(err) {
+				return
+			}
+		}
+		*meta = *m
+	}
+}

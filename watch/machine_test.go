@@ -1,0 +1,247 @@
+package watch
+
+import (
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+)
+
+func testProtocol(initial Initial) protocol {
+	return protocol{Options{Initial: initial}.defaults(), func() float64 { return 0 }}
+}
+
+var (
+	errCut       = io.ErrUnexpectedEOF
+	gone         = &kube.Status{Code: 410, Reason: "Expired"}
+	unavailable  = &kube.Status{Code: 503}
+	throttled    = &kube.Status{Code: 429, RetryAfter: 7 * time.Second}
+	forever      = &kube.Status{Code: 429, RetryAfter: 1000 * time.Hour}
+	invalid      = &kube.Status{Code: 422, Reason: "Invalid"}
+	forbidden    = &kube.Status{Code: 403, Reason: "Forbidden"}
+	unauthorized = &kube.Status{Code: 401, Reason: "Unauthorized"}
+	notFound     = &kube.Status{Code: 404, Reason: "NotFound"}
+	unsafeDelete = &kube.Status{Code: 500, Reason: "StorageReadError"}
+	internal     = &kube.Status{Code: 500, Reason: "InternalError"}
+	tooLarge     = &kube.Status{Code: 504, Reason: "Timeout", Message: "Too large resource version: 9, current: 5"}
+	garbage      = &codec.SyntaxError{}
+)
+
+// withToken is a 410 in mid-list that tells how to go on.
+func withToken(token string) error {
+	return &kube.Status{Code: 410, Reason: "Expired", Metadata: kube.StatusMeta{Continue: token}}
+}
+
+// next is what a test looks at of a state.
+type next struct {
+	Op      Op
+	From    kube.Revision
+	Wait    time.Duration
+	Relist  bool // a cause is set
+	Ends    bool // an error is set
+	Unpaged bool
+	First   bool // of a list
+}
+
+func (s state) next() next {
+	return next{s.op, s.from, s.wait, s.cause != nil, s.err != nil, s.cur.Unpaged, s.op == OpList && s.cur.First()}
+}
+
+const ms = time.Millisecond
+
+func TestMachine(t *testing.T) {
+	midList := func() state {
+		s := state{op: OpList}
+		s.cur.Page(codec.ListMeta{ResourceVersion: "5", Continue: "tok"})
+		return s
+	}()
+	listing := state{op: OpList}
+	streaming := state{op: OpStream}
+	watching := state{op: OpWatch, from: "5", settled: true}
+	given := state{op: OpWatch, from: "5"}
+	probing := state{op: OpProbe, from: "5", settled: true}
+	with := func(s state, f func(*state)) state { f(&s); return s }
+
+	tests := []struct {
+		name string
+		mode Initial
+		s    state
+		o    outcome
+		want next
+	}{
+		// A page of a list.
+		{"list: a page with a token goes on", Paged, listing, outcome{meta: codec.ListMeta{ResourceVersion: "5", Continue: "t"}}, next{Op: OpList}},
+		{"list: the last page is watched from the first page's revision", Paged, midList, outcome{meta: codec.ListMeta{ResourceVersion: "9"}}, next{Op: OpWatch, From: "5"}},
+		{"list: without a revision there is nothing to watch from", Paged, listing, outcome{}, next{Op: OpList, Wait: 800 * ms, Relist: true, First: true}},
+		{"list: 410 with a token goes on with it", Paged, midList, outcome{err: withToken("t2")}, next{Op: OpList}},
+		{"list: 410 with the same token restarts", Paged, midList, outcome{err: withToken("tok")}, next{Op: OpList, Wait: 800 * ms, Unpaged: true, First: true}},
+		{"list: 410 without a token restarts in one page", Paged, midList, outcome{err: gone}, next{Op: OpList, Wait: 800 * ms, Unpaged: true, First: true}},
+		{"list: 410 on the first page", Paged, listing, outcome{err: gone}, next{Op: OpList, Wait: 800 * ms, Unpaged: true, First: true}},
+		{"list: a broken page is asked for again", Paged, midList, outcome{err: errCut, opened: true}, next{Op: OpList, Wait: 800 * ms}},
+		{"list: refused", Paged, listing, outcome{err: errors.New("connection refused")}, next{Op: OpList, Wait: 800 * ms, First: true}},
+		{"list: 503", Paged, midList, outcome{err: unavailable}, next{Op: OpList, Wait: 800 * ms}},
+		{"list: 429 with Retry-After", Paged, midList, outcome{err: throttled}, next{Op: OpList, Wait: 7 * time.Second}},
+		{"list: 403 is asked again", Paged, listing, outcome{err: forbidden}, next{Op: OpList, Wait: 800 * ms, First: true}},
+		{"list: 401 is asked again", Paged, listing, outcome{err: unauthorized}, next{Op: OpList, Wait: 800 * ms, First: true}},
+		{"list: 404 is asked again", Paged, listing, outcome{err: notFound}, next{Op: OpList, Wait: 800 * ms, First: true}},
+		{"list: 504 too large is asked again", Paged, listing, outcome{err: tooLarge}, next{Op: OpList, Wait: 800 * ms, First: true}},
+		{"list: invalid is the end", Paged, listing, outcome{err: invalid}, next{Op: OpNone, Ends: true, First: false}},
+		{"list: an invalid token begins again", Paged, midList, outcome{err: invalid}, next{Op: OpList, Wait: 800 * ms, First: true}},
+
+		// An initial stream, before its mark.
+		{"stream: invalid falls back at once", Auto, streaming, outcome{err: invalid}, next{Op: OpList, First: true}},
+		{"stream: no mark falls back at once", Auto, streaming, outcome{err: errNoMark, opened: true, events: 9}, next{Op: OpList, First: true}},
+		{"stream: closed before the mark is streamed again", Auto, streaming, outcome{opened: true}, next{Op: OpStream, Wait: 800 * ms}},
+		{"stream: closed before the mark for the third time falls back", Auto, with(streaming, func(s *state) { s.unended = 2 }), outcome{opened: true}, next{Op: OpList, Wait: 800 * ms, First: true}},
+		{"stream: cut before the mark for the third time falls back", Auto, with(streaming, func(s *state) { s.unended = 2 }), outcome{err: errCut, opened: true}, next{Op: OpList, Wait: 800 * ms, First: true}},
+		{"stream: refused connections are no reason to fall back", Auto, with(streaming, func(s *state) { s.unended = 2 }), outcome{err: errCut}, next{Op: OpStream, Wait: 800 * ms}},
+		{"stream: 403 is asked again", Auto, streaming, outcome{err: forbidden}, next{Op: OpStream, Wait: 800 * ms}},
+		{"stream: 404 is asked again", Auto, streaming, outcome{err: notFound}, next{Op: OpStream, Wait: 800 * ms}},
+		{"stream: 429 with Retry-After", Auto, streaming, outcome{err: throttled}, next{Op: OpStream, Wait: 7 * time.Second}},
+		{"stream: an explicit stream never falls back", Stream, streaming, outcome{err: errNoMark, opened: true}, next{Op: OpStream, Wait: 800 * ms}},
+		{"stream: an explicit stream that is invalid is the end", Stream, streaming, outcome{err: invalid}, next{Op: OpNone, Ends: true}},
+		{"stream: after the mark it is a watch, and its end routine", Auto, streaming, outcome{opened: true, synced: true, events: 3, revision: "8"}, next{Op: OpWatch, From: "8"}},
+		{"stream: after the mark a cut resumes", Auto, streaming, outcome{err: errCut, opened: true, synced: true, revision: "8"}, next{Op: OpWatch, From: "8", Wait: 800 * ms}},
+		{"stream: after the mark silence is probed", Auto, streaming, outcome{err: client.ErrIdle, opened: true, synced: true, revision: "8"}, next{Op: OpProbe, From: "8"}},
+
+		// A watch.
+		{"watch: a routine end after events resumes at once", Auto, watching, outcome{opened: true, events: 1, revision: "7"}, next{Op: OpWatch, From: "7"}},
+		{"watch: a routine end after a long quiet life resumes at once", Auto, watching, outcome{opened: true, lived: time.Minute}, next{Op: OpWatch, From: "5"}},
+		{"watch: an end at once is paused for", Auto, watching, outcome{opened: true}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
+		{"watch: again and again, longer", Auto, with(watching, func(s *state) { s.failures = 3 }), outcome{opened: true}, next{Op: OpWatch, From: "5", Wait: 6400 * ms}},
+		{"watch: but never longer than the cap", Auto, with(watching, func(s *state) { s.failures = 300 }), outcome{opened: true}, next{Op: OpWatch, From: "5", Wait: 30 * time.Second}},
+		{"watch: a cut resumes from the last event", Auto, with(watching, func(s *state) { s.failures = 3 }), outcome{err: errCut, opened: true, events: 2, revision: "9"}, next{Op: OpWatch, From: "9", Wait: 800 * ms}},
+		{"watch: refused connections are no reason to list", Auto, with(watching, func(s *state) { s.failures = 1 }), outcome{err: errCut}, next{Op: OpWatch, From: "5", Wait: 1600 * ms}},
+		{"watch: 410 streams again at once", Auto, watching, outcome{err: gone}, next{Op: OpStream, Relist: true}},
+		{"watch: 410 lists again at once where streaming does not work", Auto, with(watching, func(s *state) { s.noStream = true }), outcome{err: gone}, next{Op: OpList, Relist: true, First: true}},
+		{"watch: 410 straight after a relist is paused for", Paged, with(watching, func(s *state) { s.relists = 1 }), outcome{err: gone}, next{Op: OpList, Relist: true, First: true, Wait: 1600 * ms}},
+		{"watch: 410 after an inconsistent list lists in one page", Paged, with(watching, func(s *state) { s.unpaged = true }), outcome{err: gone}, next{Op: OpList, Relist: true, First: true, Unpaged: true}},
+		{"watch: an object that was deleted unsafely means relist", Paged, watching, outcome{err: unsafeDelete, opened: true}, next{Op: OpList, Relist: true, First: true}},
+		{"watch: 429 keeps the revision", Auto, watching, outcome{err: throttled}, next{Op: OpWatch, From: "5", Wait: 7 * time.Second}},
+		{"watch: an absurd Retry-After is capped", Auto, watching, outcome{err: forever}, next{Op: OpWatch, From: "5", Wait: 2 * time.Minute}},
+		{"watch: 503", Auto, watching, outcome{err: unavailable}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
+		{"watch: ERROR 500 is resumed", Auto, watching, outcome{err: internal, opened: true}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
+		{"watch: ERROR 500 for the third time lists", Paged, with(watching, func(s *state) { s.bad = 2 }), outcome{err: internal, opened: true}, next{Op: OpList, Relist: true, First: true, Wait: 800 * ms}},
+		{"watch: garbage is resumed", Auto, watching, outcome{err: garbage, opened: true}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
+		{"watch: garbage for the third time lists", Paged, with(watching, func(s *state) { s.bad = 2 }), outcome{err: garbage, opened: true}, next{Op: OpList, Relist: true, First: true, Wait: 800 * ms}},
+		{"watch: garbage after progress counts anew", Paged, with(watching, func(s *state) { s.bad = 2 }), outcome{err: garbage, opened: true, events: 1, revision: "6"}, next{Op: OpWatch, From: "6", Wait: 800 * ms}},
+		{"watch: an unknown event is garbage", Paged, with(watching, func(s *state) { s.bad = 2 }), outcome{err: errBadEvent, opened: true}, next{Op: OpList, Relist: true, First: true, Wait: 800 * ms}},
+		{"watch: a frame above the limit lists", Paged, watching, outcome{err: codec.ErrTooLarge, opened: true}, next{Op: OpList, Relist: true, First: true, Wait: 800 * ms}},
+		{"watch: silence is probed at once", Auto, watching, outcome{err: client.ErrIdle, opened: true}, next{Op: OpProbe, From: "5"}},
+		{"watch: silence before the answer is a failure like others", Auto, watching, outcome{err: client.ErrIdle}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
+		{"watch: a revision too large is probed", Auto, watching, outcome{err: tooLarge}, next{Op: OpProbe, From: "5", Wait: 800 * ms}},
+		{"watch: 404 waits for the return", Auto, watching, outcome{err: notFound}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
+		{"watch: 401 keeps the revision", Auto, watching, outcome{err: unauthorized}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
+		{"watch: 403 keeps the revision", Auto, watching, outcome{err: forbidden}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
+		{"watch: a given revision that is invalid is the end", Auto, given, outcome{err: invalid}, next{Op: OpNone, From: "5", Ends: true}},
+		{"watch: a revision of the server's own that is invalid lists", Paged, watching, outcome{err: invalid}, next{Op: OpList, Relist: true, First: true, Wait: 800 * ms}},
+		{"watch: a given revision that is gone lists", Paged, given, outcome{err: gone, opened: true}, next{Op: OpList, Relist: true, First: true}},
+
+		// A probe.
+		{"probe: the server is further: resume", Auto, probing, outcome{meta: codec.ListMeta{ResourceVersion: "7"}}, next{Op: OpWatch, From: "5"}},
+		{"probe: the server is where we are: resume", Auto, probing, outcome{meta: codec.ListMeta{ResourceVersion: "5"}}, next{Op: OpWatch, From: "5"}},
+		{"probe: the server is behind us: relist", Auto, probing, outcome{meta: codec.ListMeta{ResourceVersion: "4"}}, next{Op: OpStream, Relist: true}},
+		{"probe: revisions that cannot be compared: resume", Auto, probing, outcome{meta: codec.ListMeta{ResourceVersion: "x"}}, next{Op: OpWatch, From: "5"}},
+		{"probe: failed: resume", Auto, probing, outcome{err: errCut}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := testProtocol(tt.mode).step(tt.s, tt.o).next()
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestMachineStarts(t *testing.T) {
+	tests := []struct {
+		name string
+		opts Options
+		want next
+	}{
+		{"by a stream", Options{}, next{Op: OpStream}},
+		{"by a list", Options{Initial: Paged}, next{Op: OpList, First: true}},
+		{"from a revision", Options{Revision: "7"}, next{Op: OpWatch, From: "7"}},
+	}
+	for _, tt := range tests {
+		p := protocol{tt.opts.defaults(), func() float64 { return 0 }}
+		if diff := cmp.Diff(tt.want, p.start().next()); diff != "" {
+			t.Errorf("starts %s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+// TestMachineBacksOff walks through an outage: 0.8 s doubling to 30 s, and not
+// reset by time, by an answer, or by a list that is followed by no watch.
+func TestMachineBacksOff(t *testing.T) {
+	p := testProtocol(Auto)
+	s := state{op: OpWatch, from: "5"}
+	var got []time.Duration
+	for range 8 {
+		s = p.step(s, outcome{err: unavailable, opened: true})
+		got = append(got, s.wait)
+	}
+	want := []time.Duration{800 * ms, 1600 * ms, 3200 * ms, 6400 * ms, 12800 * ms, 25600 * ms, 30000 * ms, 30000 * ms}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("pauses (-want +got):\n%s", diff)
+	}
+}
+
+// TestMachineNeverSpins: a server that accepts a list and then refuses the watch
+// with 410, for ever, is asked more and more slowly.
+func TestMachineNeverSpins(t *testing.T) {
+	p := testProtocol(Paged)
+	s := p.start()
+	var paused time.Duration
+	for range 10 {
+		s = p.step(s, outcome{meta: codec.ListMeta{ResourceVersion: "5"}, opened: true})
+		paused += s.wait
+		s = p.step(s, outcome{err: gone})
+		paused += s.wait
+	}
+	if paused < 90*time.Second {
+		t.Errorf("ten rounds paused for %v in all, want more than a minute and a half", paused)
+	}
+}
+
+// TestMachineIsTotal gives every operation every outcome: there is always a next
+// request or an error, and a pause is never endless.
+func TestMachineIsTotal(t *testing.T) {
+	errs := []error{nil, errCut, gone, withToken("x"), unavailable, throttled, forever, invalid, forbidden, unauthorized,
+		notFound, unsafeDelete, internal, tooLarge, garbage, errBadEvent, errNoMark, client.ErrIdle, codec.ErrTooLarge, errors.New("other")}
+	for _, mode := range []Initial{Auto, Paged, Stream} {
+		p := testProtocol(mode)
+		for _, op := range []Op{OpList, OpStream, OpWatch, OpProbe} {
+			for _, err := range errs {
+				for bits := range 1 << 5 {
+					s := state{op: op, from: "5", noStream: bits&1 != 0, settled: bits&2 != 0, failures: bits, relists: bits, bad: bits, unended: bits}
+					if op == OpList || op == OpStream {
+						s.from = ""
+					}
+					o := outcome{err: err, opened: bits&4 != 0, synced: op == OpStream && bits&8 != 0, revision: s.from}
+					if bits&16 != 0 || o.synced {
+						o.revision, o.events = "6", 1
+					}
+					n := p.step(s, o)
+					switch {
+					case n.op == OpNone && n.err == nil:
+						t.Errorf("%s %v %05b: over without an error", op, err, bits)
+					case n.wait < 0 || n.wait > maxRetryAfter+time.Minute:
+						t.Errorf("%s %v %05b: waits %v", op, err, bits, n.wait)
+					case (n.op == OpWatch || n.op == OpProbe) && n.from == "" && !(op == OpList && err == nil):
+						t.Errorf("%s %v %05b: %s from nowhere", op, err, bits, n.op)
+					case (n.op == OpList || n.op == OpStream) && n.from != "":
+						t.Errorf("%s %v %05b: %s from %s", op, err, bits, n.op, n.from)
+					}
+				}
+			}
+		}
+	}
+}

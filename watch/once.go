@@ -1,0 +1,133 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"net/url"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// errBadEvent is an event that makes no sense.
+var errBadEvent = errors.New("bad event")
+
+// Once sends one WATCH request from a revision and yields its events until the
+// server ends it. An empty revision asks for the initial objects first: they
+// come as ADDED, and SYNCED follows the last one.
+//
+// An object that cannot be decoded is yielded as a *codec.ItemError beside what
+// could be read of its event, and the watch goes on. Any other error is the last
+// element; an ERROR event is one, a *kube.Status. Where the sequence ends
+// without an error the server closed the watch in good order.
+func Once[T kube.Object](ctx context.Context, c client.Collection[T], from kube.Revision, o Options) iter.Seq2[Event[T], error] {
+	o = o.defaults()
+	return once(ctx, c, o.query(from, from == "", rand.Float64), o, func() {})
+}
+
+// once calls opened when the server has answered 200.
+func once[T kube.Object](ctx context.Context, c client.Collection[T], q url.Values, o Options, opened func()) iter.Seq2[Event[T], error] {
+	return func(yield func(Event[T], error) bool) {
+		resp, err := c.Client.Do(ctx, &client.Request{Path: c.Path(), Query: q, Accept: c.Accept.Object, Watch: true, Idle: o.Idle})
+		if err != nil {
+			yield(Event[T]{}, err)
+			return
+		}
+		defer resp.Body.Close()
+		opened()
+		decode := decoderOf[T]()
+		for f, err := range codec.Frames(resp.Body, o.MaxItem) {
+			if err != nil {
+				yield(Event[T]{}, err)
+				return
+			}
+			var ev Event[T]
+			switch Type(f.Type) {
+			case Added, Modified, Deleted:
+				ev, err = decode(f)
+			case Bookmark:
+				ev, err = bookmark[T](f.Object)
+			case "ERROR":
+				yield(ev, statusOf(f.Object))
+				return
+			default:
+				yield(ev, fmt.Errorf("%w: unknown type %.20q", errBadEvent, f.Type))
+				return
+			}
+			if !yield(ev, err) {
+				return
+			}
+		}
+	}
+}
+
+// decoderOf returns the function that makes an event of a frame. It is made once
+// a request, so that an event costs no look at its type.
+func decoderOf[T kube.Object]() func(codec.Frame) (Event[T], error) {
+	decode, identify := codec.DecoderOf[T](), identifierOf[T]()
+	return func(f codec.Frame) (Event[T], error) {
+		v, err := decode(f.Object)
+		if err != nil {
+			bad := codec.Quarantine(f.Object, err)
+			id := bad.Identity
+			return Event[T]{
+				Type: Type(f.Type), Key: kube.Key{Namespace: id.Namespace, Name: id.Name},
+				UID: id.UID, Revision: kube.Revision(id.ResourceVersion),
+			}, bad
+		}
+		ev := Event[T]{Type: Type(f.Type), Object: v}
+		identify(&ev, f.Object)
+		return ev, nil
+	}
+}
+
+// identifierOf returns the function that fills in an event's identity from its
+// object. Where the object has no GetUID that returns a string, as in
+// k8s.io/api, the UID is looked up in its bytes.
+func identifierOf[T kube.Object]() func(*Event[T], []byte) {
+	// A codec.Raw is read as it is: an interface of it would be an allocation.
+	raw := func(ev *Event[codec.Raw], _ []byte) {
+		o := ev.Object
+		ev.Key, ev.UID, ev.Revision = kube.Key{Namespace: o.GetNamespace(), Name: o.GetName()}, o.GetUID(), kube.Revision(o.GetResourceVersion())
+	}
+	if f, ok := any(raw).(func(*Event[T], []byte)); ok {
+		return f
+	}
+	return func(ev *Event[T], b []byte) {
+		var o kube.Object = ev.Object
+		ev.Key, ev.Revision = kube.KeyOf(o), kube.Revision(o.GetResourceVersion())
+		if u, ok := o.(interface{ GetUID() string }); ok {
+			ev.UID = u.GetUID()
+		} else if id, err := codec.Skim(b); err == nil {
+			ev.UID = id.UID
+		}
+	}
+}
+
+func bookmark[T kube.Object](b []byte) (Event[T], error) {
+	rv, end, err := codec.ResourceVersion(b)
+	if err != nil {
+		return Event[T]{Type: Bookmark}, codec.Quarantine(b, err)
+	}
+	ev := Event[T]{Type: Bookmark, Revision: kube.Revision(rv)}
+	if end {
+		ev.Type = Synced
+	}
+	return ev, nil
+}
+
+// statusOf returns the Status of an ERROR event.
+func statusOf(b []byte) error {
+	st, err := codec.Decode[kube.Status](b)
+	if err != nil {
+		return fmt.Errorf("%w: an ERROR that is not a Status: %w", errBadEvent, err)
+	}
+	if st.Details != nil {
+		st.RetryAfter = min(secondsOf(st.Details.RetryAfterSeconds), maxRetryAfter)
+	}
+	return &st
+}

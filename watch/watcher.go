@@ -1,0 +1,314 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/list"
+)
+
+// Watcher follows one collection. Events is for one goroutine at a time; the
+// other methods are safe for concurrent use.
+type Watcher[T kube.Object] struct {
+	col      client.Collection[T]
+	protocol protocol
+
+	contact atomic.Int64 // unix nanoseconds
+
+	mu       sync.Mutex
+	revision kube.Revision
+}
+
+// New returns a watcher that has sent nothing yet.
+func New[T kube.Object](c client.Collection[T], o Options) *Watcher[T] {
+	return &Watcher[T]{col: c, protocol: protocol{o.defaults(), rand.Float64}, revision: o.Revision}
+}
+
+// Revision returns the revision of the last event that the loop over Events took
+// and came back from: it is safe to resume from there. Empty before SYNCED.
+func (w *Watcher[T]) Revision() kube.Revision {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.revision
+}
+
+// LastContact returns when the server was last heard from: an event, a
+// bookmark, or a page. Zero before the first. A healthy server is heard from
+// about every minute.
+func (w *Watcher[T]) LastContact() time.Time {
+	if n := w.contact.Load(); n != 0 {
+		return time.Unix(0, n)
+	}
+	return time.Time{}
+}
+
+// Events lists and watches until ctx is done, the loop is left, or an error
+// comes that no retry can mend: the server calls the request itself invalid
+// (kube.ErrInvalid), such as a field selector that it does not know.
+//
+// An error is the last element only then, or when ctx is done, as its cause. Any
+// other error is a report, and the loop goes on: an *[Interruption], which is
+// dealt with as it says, or a *codec.ItemError, an object that could not be
+// decoded, beside which the event holds what could be read. Forbidden and not
+// found are interruptions too: permissions and resources come back. A caller
+// that would rather give up leaves the loop.
+//
+// Events resumes from Revision when it is called again.
+func (w *Watcher[T]) Events(ctx context.Context) iter.Seq2[Event[T], error] {
+	return func(yield func(Event[T], error) bool) {
+		p := w.protocol
+		p.opts.Revision = w.Revision()
+		r := run[T]{Watcher: w, ctx: ctx, yield: yield, state: p.start()}
+		for r.state.op != OpNone {
+			if !sleep(ctx, r.state.wait) {
+				break
+			}
+			o := r.request()
+			if r.left {
+				return
+			}
+			if ctx.Err() != nil {
+				break
+			}
+			next := p.step(r.state, o)
+			if !r.report(next, o) {
+				return
+			}
+			r.state = next
+		}
+		if r.state.op != OpNone {
+			yield(Event[T]{}, context.Cause(ctx))
+		}
+	}
+}
+
+// run is one loop over Events.
+type run[T kube.Object] struct {
+	*Watcher[T]
+	ctx   context.Context // of this call only
+	yield func(Event[T], error) bool
+	state state
+	left  bool      // the caller left the loop
+	lost  time.Time // when a watch last ended
+
+	progress list.Progress // of the list under way
+}
+
+func (r *run[T]) request() outcome {
+	switch r.state.op {
+	case OpList:
+		return r.list()
+	case OpProbe:
+		return r.probe()
+	default:
+		return r.watch()
+	}
+}
+
+// list reads one page. Between its first page's first answer and SYNCED the
+// revision stands still.
+func (r *run[T]) list() (o outcome) {
+	cur, began := r.state.cur, time.Now()
+	told := !cur.First() // RESTART was yielded
+	restart := func() bool {
+		if told {
+			return true
+		}
+		told, r.progress = true, list.Progress{}
+		return r.give(Event[T]{Type: Restart, Cause: r.state.cause}, nil)
+	}
+	event := decoderOf[T]()
+	decode := func(b []byte) (Event[T], error) { return event(codec.Frame{Type: string(Added), Object: b}) }
+	for ev, err := range list.Page(r.ctx, r.col, &cur, r.protocol.opts.list(), decode, &o.meta) {
+		if err != nil && !isItem(err) {
+			o.err = err
+			break
+		}
+		r.heard()
+		if !restart() || !r.give(ev, err) {
+			return o
+		}
+		o.events++
+	}
+	o.lived = time.Since(began)
+	if o.err != nil || !restart() {
+		return o
+	}
+	r.heard()
+	more := cur.Page(o.meta)
+	r.progress.Pages++
+	r.progress.Items += o.events
+	r.progress.Remaining, r.progress.Revision, r.progress.Done = o.meta.Remaining, cur.Revision(), !more
+	if f := r.protocol.opts.Trace.Listed; f != nil {
+		f(r.progress)
+	}
+	if !more && cur.Revision() != "" {
+		if ev := (Event[T]{Type: Synced, Revision: cur.Revision()}); r.give(ev, nil) {
+			r.advance(ev)
+		}
+	}
+	return o
+}
+
+// watch reads one watch, or one initial stream and the watch it turns into.
+func (r *run[T]) watch() (o outcome) {
+	initial := r.state.op == OpStream
+	opts := r.protocol.opts
+	ctx, cancel := context.WithCancelCause(r.ctx)
+	defer cancel(nil)
+
+	var mark *time.Timer // runs while the end of the initial objects is overdue
+	var opened time.Time
+	open := func() {
+		o.opened, opened = true, time.Now()
+		r.heard()
+		if initial {
+			mark = time.AfterFunc(opts.MarkerTimeout, func() { cancel(errNoMark) })
+		}
+		r.connected()
+	}
+	told := false
+	for ev, err := range once(ctx, r.col, opts.query(r.state.from, initial, r.protocol.rnd), opts, open) {
+		if err != nil && !isItem(err) {
+			o.err = err
+			break
+		}
+		r.heard()
+		if initial && !told {
+			told = true
+			if !r.give(Event[T]{Type: Restart, Cause: r.state.cause}, nil) {
+				break
+			}
+		}
+		switch {
+		case initial && ev.Type == Added:
+			mark.Reset(opts.MarkerTimeout)
+		case ev.Type == Synced && initial:
+			mark.Stop()
+			initial, o.synced = false, true
+		case ev.Type == Synced:
+			ev.Type = Bookmark // a mark that nobody waits for
+		}
+		if !r.give(ev, err) {
+			break
+		}
+		if !initial {
+			o.revision = r.advance(ev)
+		}
+		if ev.Type != Bookmark && ev.Type != Synced {
+			o.events++
+		}
+	}
+	if mark != nil {
+		mark.Stop()
+	}
+	if o.opened {
+		o.lived = time.Since(opened)
+	}
+	if cause := context.Cause(ctx); errors.Is(cause, errNoMark) {
+		o.err = cause
+	}
+	return o
+}
+
+// probe asks for the server's revision by a list of one object.
+func (r *run[T]) probe() (o outcome) {
+	lo := r.protocol.opts.list()
+	lo.Limit = 1
+	skip := func([]byte) (struct{}, error) { return struct{}{}, nil }
+	for _, err := range list.Page(r.ctx, r.col, &list.Cursor{}, lo, skip, &o.meta) {
+		if err != nil && !isItem(err) {
+			o.err = err
+		}
+	}
+	if o.err == nil {
+		r.heard()
+	}
+	return o
+}
+
+// give hands one event to the caller and reports whether it came back for more.
+func (r *run[T]) give(ev Event[T], err error) bool {
+	r.left = !r.yield(ev, err)
+	return !r.left
+}
+
+// advance moves the revision to an event that the caller took, and only then:
+// what was not taken is told again. A server that repeats itself, or a bookmark
+// that goes back, does not take us back.
+func (r *run[T]) advance(ev Event[T]) kube.Revision {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if ev.Revision != "" && (ev.Type == Synced || !r.revision.Newer(ev.Revision)) {
+		r.revision = ev.Revision
+	}
+	return r.revision
+}
+
+// report tells about the end of a request, and returns false if the caller left.
+func (r *run[T]) report(next state, o outcome) bool {
+	watch := r.state.op == OpWatch || r.state.op == OpStream
+	if o.err == nil && !watch {
+		return true // a page or a probe that went well
+	}
+	if watch && o.opened {
+		r.lost = time.Now()
+	}
+	trace := &r.protocol.opts.Trace
+	if next.noStream && !r.state.noStream && trace.Fallback != nil {
+		trace.Fallback(o.err)
+	}
+	i := &Interruption{
+		Op: r.state.op, What: r.col.String(), From: r.state.from, Revision: r.Revision(),
+		Err: o.err, Lived: o.lived, Events: o.events, Attempt: next.failures, Next: next.op, Wait: next.wait,
+	}
+	if trace.Interrupted != nil {
+		trace.Interrupted(*i)
+	}
+	if o.err == nil || errors.Is(o.err, kube.ErrGone) && next.op != OpNone {
+		return true // routine: RESTART will tell of a 410
+	}
+	return r.give(Event[T]{}, i)
+}
+
+func (r *run[T]) connected() {
+	f := r.protocol.opts.Trace.Connected
+	if f == nil {
+		return
+	}
+	var gap time.Duration
+	if !r.lost.IsZero() {
+		gap = time.Since(r.lost)
+	}
+	f(r.state.op, r.state.from, gap)
+}
+
+func isItem(err error) bool {
+	var item *codec.ItemError
+	return errors.As(err, &item)
+}
+
+func (w *Watcher[T]) heard() { w.contact.Store(time.Now().UnixNano()) }
+
+// sleep waits for d and reports whether ctx let it.
+func sleep(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
