@@ -41,7 +41,9 @@ func NewStore[T kube.Object]() *Store[T] {
 // call.
 //
 // Where revisions are not numbers, and so cannot be ordered, every event that
-// differs counts as newer.
+// differs counts as newer. So does everything between RESTART and SYNCED: lists
+// are consistent, and a server whose etcd was restored to an earlier state is
+// right about it.
 func (s *Store[T]) Apply(ev watch.Event[T]) []Delta[T] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +76,7 @@ func (s *Store[T]) put(ev watch.Event[T]) {
 	if known {
 		old.generation = s.generation // it exists, whatever else
 		s.objects[key] = old
-		if rev == old.revision && sameUID(old.uid, ev.UID) || old.revision.Newer(rev) {
+		if rev == old.revision && sameUID(old.uid, ev.UID) || !s.listing && old.revision.Newer(rev) {
 			return
 		}
 		if sameUID(old.uid, ev.UID) {

@@ -73,6 +73,7 @@ func TestStoreApply(t *testing.T) {
 		{"a relist serves the old state meanwhile", append(first, restart(kube.ErrGone)), nil, []string{"a@5", "b@3"}},
 		{"a relist tells no difference where there is none", append(first, restart(kube.ErrGone), added("a", "u1", "5")), nil, []string{"a@5", "b@3"}},
 		{"a relist infers changes", append(first, restart(kube.ErrGone), added("a", "u1", "9")), []string{"MODIFIED a u1@9 was 5 inferred"}, []string{"a@9", "b@3"}},
+		{"a relist of a restored server goes back", append(first, restart(watch.ErrAhead), added("a", "u1", "2")), []string{"MODIFIED a u1@2 was 5 inferred"}, []string{"a@2", "b@3"}},
 		{"a relist infers additions", append(first, restart(kube.ErrGone), added("c", "u3", "9")), []string{"ADDED c u3@9 inferred"}, []string{"a@5", "b@3", "c@9"}},
 		{"a relist infers deletions at its end", append(first, restart(kube.ErrGone), added("b", "u2", "3"), synced("9")), []string{"DELETED a u1@9 was 5 inferred"}, []string{"b@3"}},
 		{"a relist of nothing deletes everything, in order", append(first, restart(kube.ErrGone), synced("9")), []string{"DELETED a u1@9 was 5 inferred", "DELETED b u2@9 was 3 inferred"}, nil},

@@ -9,6 +9,11 @@
 //
 //	type Pod struct {
 //		kube.Meta `json:"metadata"`
-//		Spec      struct{ NodeName string }
+//		Spec      struct {
+//			NodeName string `json:"nodeName"`
+//		} `json:"spec"`
 //	}
+//
+// Field names are matched as they are written: a field without a tag matches
+// only a member of exactly its name.
 package kube

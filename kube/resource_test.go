@@ -7,7 +7,7 @@ import (
 )
 
 func TestResourcePath(t *testing.T) {
-	odd := kube.Resource{Group: "ex ample", Version: "v1/..", Plural: "fo?os", Namespaced: true}
+	odd := kube.Resource{Group: "ex ample", Version: "v1/..", Plural: "fo?os", Kind: "Foo", Namespaced: true}
 	for _, tt := range []struct {
 		res       kube.Resource
 		namespace string
@@ -21,7 +21,7 @@ func TestResourcePath(t *testing.T) {
 		{kube.Deployments, "", "/apis/apps/v1/deployments"},
 		{kube.Deployments, "default", "/apis/apps/v1/namespaces/default/deployments"},
 		{kube.CustomResourceDefinitions, "x", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"},
-		{odd, "a/b", "/apis/ex%20ample/v1%2F../namespaces/a%2Fb/fo%3Foos"},
+		{odd, "a/b", "/apis/ex%20ample/v1%2F../namespaces/a%2Fb/fo%3Fos"},
 	} {
 		if got := tt.res.Path(tt.namespace); got != tt.want {
 			t.Errorf("%v.Path(%q) = %q, want %q", tt.res, tt.namespace, got, tt.want)

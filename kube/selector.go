@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Selector is a parsed label selector: requirements that all must hold. The
@@ -130,6 +131,9 @@ func parseFieldTerm(s string) (fieldTerm, error) {
 		t.path = strings.TrimSpace(s[:i])
 		if t.path == "" {
 			return t, fmt.Errorf("term %q has no field before the operator", clip(s, 80))
+		}
+		if strings.ContainsFunc(t.path, func(r rune) bool { return r == '!' || unicode.IsSpace(r) }) {
+			return t, fmt.Errorf("term %q: a field holds neither spaces nor !", clip(s, 80))
 		}
 		v, err := unescapeField(rest)
 		t.value = v

@@ -25,7 +25,6 @@ func TestParseFieldSelectorPrints(t *testing.T) {
 		{`a=x\\`, `a=x\\`},
 		{`a=x\\,b=y`, `a=x\\,b=y`},
 		{`a=!b`, `a=!b`},
-		{"a!b=c", "a!b=c"},
 	} {
 		got, err := kube.ParseFieldSelector(tt.in)
 		if err != nil || got.String() != tt.want {
@@ -46,6 +45,9 @@ func TestParseFieldSelectorErrors(t *testing.T) {
 		{"=a", "no field before the operator"},
 		{" =a", "no field before the operator"},
 		{"!=a", "no field before the operator"},
+		{"a!b=c", "neither spaces nor !"},
+		{"a! =b", "neither spaces nor !"},
+		{"a b=c", "neither spaces nor !"},
 		{"a=b=c", `write = as \=`},
 		{"a===b", `write = as \=`},
 		{"a!==b", `write = as \=`},
@@ -110,7 +112,7 @@ func TestFieldSelectorPathsAndRequires(t *testing.T) {
 }
 
 func FuzzParseFieldSelector(f *testing.F) {
-	for _, s := range []string{"", "metadata.name=web,a!=b", `a=x\,y\=z\\`, `a\=b`, `a\`, "a!b==c"} {
+	for _, s := range []string{"", "metadata.name=web,a!=b", `a=x\,y\=z\\`, `a\=b`, `a\`, "a!b==c", "! =0"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

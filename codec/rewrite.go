@@ -1,0 +1,78 @@
+package codec
+
+// item consumes an item, with the mark at its start, and names its kind if
+// neither it nor a member does.
+func (l *items) item() ([]byte, error) {
+	w := l.w
+	if c, _ := w.peek(); c != '{' || l.prefix == nil {
+		_, err := w.value()
+		return w.held(), err
+	}
+	w.pos++
+	named, empty := false, true
+	for first := true; ; first = false {
+		more, err := w.more('}', first)
+		if err != nil {
+			return nil, err
+		}
+		if !more {
+			break
+		}
+		empty = false
+		key, err := w.key()
+		if err != nil {
+			return nil, err
+		}
+		named = named || string(key) == "kind" || string(key) == "apiVersion"
+		if _, err := w.value(); err != nil {
+			return nil, err
+		}
+	}
+	if named {
+		return w.held(), nil
+	}
+	l.reuse(len(w.held()))
+	l.out = append(l.out, l.prefix...)
+	if !empty {
+		l.out = append(l.out, ',')
+	}
+	l.out = append(l.out, w.held()[1:]...)
+	return l.out, nil
+}
+
+// row consumes a row of a Table, with the mark at its start.
+func (l *items) row() ([]byte, error) {
+	if _, err := l.w.value(); err != nil {
+		return nil, err
+	}
+	l.reuse(len(l.w.held()) + len(l.columns))
+	l.out = append(l.out, l.prefix...)
+	if l.columns == nil {
+		l.out = append(l.out, "null"...) // as a WATCH sends it after the first
+	}
+	l.out = append(l.out, l.columns...)
+	l.columns = nil
+	l.out = append(l.out, `,"rows":[`...)
+	l.out = append(l.out, l.w.held()...)
+	return append(l.out, `]}`...), nil
+}
+
+// reuse empties out, and gives it back if it grew large for little.
+func (l *items) reuse(need int) {
+	if cap(l.out) > keepAtEnd && need < cap(l.out)/8 {
+		l.out = nil
+	}
+	l.out = l.out[:0]
+}
+
+// typeMeta is the start of an object of a kind.
+func typeMeta(kind, apiVersion string) []byte {
+	b, err := Encode(struct {
+		Kind       string `json:"kind"`
+		APIVersion string `json:"apiVersion"`
+	}{kind, apiVersion})
+	if err != nil { // two strings always encode
+		return []byte(`{"kind":""`)
+	}
+	return b[:len(b)-1]
+}

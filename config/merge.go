@@ -1,0 +1,141 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// merged is what several files say together: the first file to set
+// current-context, or an entry of a name, wins.
+type merged struct {
+	current  string
+	contexts map[string]contextEntry
+	clusters map[string]clusterEntry
+	users    map[string]userEntry
+	sources  []string
+	warnings []string
+}
+
+// readAll reads and merges files. One that is missing is skipped with a
+// warning, unless all must exist.
+func readAll(files []string, must bool) (*merged, error) {
+	m := &merged{
+		contexts: make(map[string]contextEntry),
+		clusters: make(map[string]clusterEntry),
+		users:    make(map[string]userEntry),
+	}
+	for _, path := range files {
+		k, err := readFile(path)
+		if errors.Is(err, fs.ErrNotExist) && !must {
+			m.warnings = append(m.warnings, fmt.Sprintf("kubeconfig %s does not exist: skipped", path))
+			continue
+		}
+		if err == nil {
+			err = k.absolute(path)
+		}
+		if err == nil {
+			err = m.add(k, path)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("kubeconfig %w", err)
+		}
+	}
+	return m, nil
+}
+
+func (m *merged) add(k *kubeconfig, path string) error {
+	m.sources = append(m.sources, path)
+	if m.current == "" {
+		m.current = k.CurrentContext
+	}
+	var contexts, clusters, users = make(map[string]contextEntry), make(map[string]clusterEntry), make(map[string]userEntry)
+	for i, e := range k.Contexts {
+		if err := put(contexts, "contexts", i, e.Name, e.Context); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	for i, e := range k.Clusters {
+		if err := put(clusters, "clusters", i, e.Name, e.Cluster); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	for i, e := range k.Users {
+		if err := put(users, "users", i, e.Name, e.User); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	keepFirst(m.contexts, contexts)
+	keepFirst(m.clusters, clusters)
+	keepFirst(m.users, users)
+	return nil
+}
+
+// put adds an entry of one file, in which a name may stand once.
+func put[E any](to map[string]E, list string, i int, name string, e E) error {
+	if name == "" {
+		return fmt.Errorf("%s[%d] has no name", list, i)
+	}
+	if _, ok := to[name]; ok {
+		return fmt.Errorf("%s holds %s twice: remove one", list, quote(name))
+	}
+	to[name] = e
+	return nil
+}
+
+func keepFirst[E any](to, from map[string]E) {
+	for name, e := range from {
+		if _, ok := to[name]; !ok {
+			to[name] = e
+		}
+	}
+}
+
+// empty reports whether m configures nothing, as a missing file or /dev/null does.
+func (m *merged) empty() bool {
+	return m.current == "" && len(m.contexts) == 0 && len(m.clusters) == 0 && len(m.users) == 0
+}
+
+// where names the files of m for an error.
+func (m *merged) where() string { return strings.Join(m.sources, ", ") }
+
+// names lists the keys of m, sorted, at most 20 of them.
+func names[E any](m map[string]E) string {
+	const most = 20
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		if len(list) == most {
+			list = append(list, fmt.Sprintf("and %d more", len(m)-most))
+			break
+		}
+		if q := quote(name); q != `"`+name+`"` || strings.ContainsAny(name, " ,") {
+			name = q
+		}
+		list = append(list, name)
+	}
+	if list == nil {
+		return "none"
+	}
+	return strings.Join(list, ", ")
+}
+
+// Names returns the names of all contexts, clusters and users, sorted, from
+// the files that Load would read; for shell completion. It looks at no entry,
+// so that one that is broken spoils nothing, and a pod has none.
+func Names(o Options) (contexts, clusters, users []string, err error) {
+	files, must := o.listed(), false
+	switch {
+	case o.Path != "":
+		files, must = []string{o.Path}, true
+	case len(files) == 0:
+		files = o.homeFile()
+	}
+	m, err := readAll(files, must)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("read names: %w", err)
+	}
+	return slices.Sorted(maps.Keys(m.contexts)), slices.Sorted(maps.Keys(m.clusters)), slices.Sorted(maps.Keys(m.users)), nil
+}

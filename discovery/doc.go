@@ -1,0 +1,17 @@
+// Package discovery finds what a server serves: it turns the names that people
+// type, such as "po", "deployments.apps" or "Foo.v1.example.com", into
+// kube.Resource.
+//
+//	api, err := discovery.Fetch(ctx, c)
+//	...
+//	found, err := api.Resolve("deploy")
+//	pods := client.Of[kube.Partial](c, found[0].Resource)
+//
+// Fetch asks for the aggregated form, two requests in all, and falls back to
+// the legacy form, one request for each group and version. See
+// https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api.
+//
+// An API is a picture of one moment: it is immutable, safe for concurrent use,
+// and knows nothing of a CustomResourceDefinition created later. A group whose
+// own server does not answer is in [API.Broken] and spoils no other.
+package discovery

@@ -1,0 +1,117 @@
+package discovery
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// AmbiguousError means that several groups serve a name and none outweighs the
+// others.
+type AmbiguousError struct {
+	Name       string
+	Candidates []Resource // in the server's order
+}
+
+// Error lists names that are not ambiguous.
+func (e *AmbiguousError) Error() string {
+	var list []string
+	for _, r := range e.Candidates {
+		list = append(list, r.GroupResource())
+	}
+	return fmt.Sprintf("%q may be any of %s: say which", clip(e.Name, 200), some(list))
+}
+
+// UnknownError means that the server serves nothing of a name.
+type UnknownError struct {
+	Name        string
+	Suggestions []string // names of about that spelling, the nearest first
+	Broken      []string // group versions that could not be read, and may have it
+}
+
+// Error says what may have been meant and how to list the names.
+func (e *UnknownError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "the server has no resource type %q", clip(e.Name, 200))
+	if len(e.Suggestions) > 0 {
+		fmt.Fprintf(&b, "; did you mean %s?", strings.Join(e.Suggestions, " or "))
+	} else {
+		b.WriteString(`; "kubectl api-resources" lists those it has`)
+	}
+	if len(e.Broken) > 0 {
+		fmt.Fprintf(&b, " (it could not tell about %s)", some(e.Broken))
+	}
+	return b.String()
+}
+
+// some joins a list, at most 10 of it.
+func some(list []string) string {
+	const most = 10
+	if n := len(list) - most; n > 0 {
+		list = append(slices.Clip(list[:most]), fmt.Sprintf("%d more", n))
+	}
+	return strings.Join(list, ", ")
+}
+
+const maxSuggestions = 3
+
+// unknown builds the error for name, which begins with base.
+func (a *API) unknown(name, base string) error {
+	e := &UnknownError{Name: name, Broken: slices.Sorted(maps.Keys(a.broken))}
+	type near struct {
+		distance int
+		text     string
+	}
+	var found []near
+	for _, r := range a.resources {
+		d := tooFar
+		for _, known := range append([]string{r.Plural, r.Singular, r.Kind}, r.ShortNames...) {
+			// Two letters of three are another word.
+			if n := distance(base, strings.ToLower(known)); 2*n <= min(len(base), len(known)) {
+				d = min(d, n)
+			}
+		}
+		if d == tooFar || base == "" {
+			continue
+		}
+		text := r.GroupResource()
+		if d == 0 {
+			text = r.String() // the name is right, group or version are not
+		}
+		found = append(found, near{d, text})
+	}
+	slices.SortStableFunc(found, func(x, y near) int { return cmp.Compare(x.distance, y.distance) })
+	for _, n := range found {
+		if len(e.Suggestions) < maxSuggestions && !slices.Contains(e.Suggestions, n.text) {
+			e.Suggestions = append(e.Suggestions, n.text)
+		}
+	}
+	return e
+}
+
+const tooFar = 3
+
+// distance is the number of single byte edits between a and b, at most tooFar.
+func distance(a, b string) int {
+	if len(a)-len(b) >= tooFar || len(b)-len(a) >= tooFar {
+		return tooFar
+	}
+	prev, row := make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range prev {
+		prev[j] = j
+	}
+	for i := range len(a) {
+		row[0] = i + 1
+		for j := range len(b) {
+			edit := prev[j]
+			if a[i] != b[j] {
+				edit++
+			}
+			row[j+1] = min(edit, prev[j+1]+1, row[j]+1)
+		}
+		prev, row = row, prev
+	}
+	return min(prev[len(b)], tooFar)
+}
