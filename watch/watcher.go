@@ -165,13 +165,13 @@ func (r *run[T]) watch() (o outcome) {
 	ctx, cancel := context.WithCancelCause(r.ctx)
 	defer cancel(nil)
 
-	var mark *time.Timer // runs while the end of the initial objects is overdue
+	var mark *markDeadline // while the initial objects come
 	var opened time.Time
 	open := func() {
 		o.opened, opened = true, time.Now()
 		r.heard()
 		if initial {
-			mark = time.AfterFunc(opts.MarkerTimeout, func() { cancel(errNoMark) })
+			mark = newMarkDeadline(opts.MarkerTimeout, func() { cancel(errNoMark) })
 		}
 		r.connected()
 	}
@@ -182,6 +182,9 @@ func (r *run[T]) watch() (o outcome) {
 			break
 		}
 		r.heard()
+		if initial {
+			mark.pause(ev.Type)
+		}
 		if initial && !told {
 			told = true
 			if !r.give(Event[T]{Type: Restart, Cause: r.state.cause}, nil) {
@@ -189,10 +192,7 @@ func (r *run[T]) watch() (o outcome) {
 			}
 		}
 		switch {
-		case initial && ev.Type == Added:
-			mark.Reset(opts.MarkerTimeout)
 		case ev.Type == Synced && initial:
-			mark.Stop()
 			initial, o.synced = false, true
 		case ev.Type == Synced:
 			ev.Type = Bookmark // a mark that nobody waits for
@@ -200,7 +200,9 @@ func (r *run[T]) watch() (o outcome) {
 		if !r.give(ev, err) {
 			break
 		}
-		if !initial {
+		if initial {
+			mark.resume()
+		} else {
 			o.revision = r.advance(ev)
 		}
 		if ev.Type != Bookmark && ev.Type != Synced {
@@ -208,7 +210,7 @@ func (r *run[T]) watch() (o outcome) {
 		}
 	}
 	if mark != nil {
-		mark.Stop()
+		mark.stop()
 	}
 	if o.opened {
 		o.lived = time.Since(opened)
@@ -273,8 +275,11 @@ func (r *run[T]) report(next state, o outcome) bool {
 	if trace.Interrupted != nil {
 		trace.Interrupted(*i)
 	}
-	if o.err == nil || errors.Is(o.err, kube.ErrGone) && next.op != OpNone {
-		return true // routine: RESTART will tell of a 410
+	routine := o.err == nil || // the server may end a watch
+		errors.Is(o.err, kube.ErrGone) || // RESTART will tell
+		next.noStream && !r.state.noStream // Fallback was told
+	if routine && next.op != OpNone {
+		return true
 	}
 	return r.give(Event[T]{}, i)
 }

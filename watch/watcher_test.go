@@ -1,0 +1,450 @@
+package watch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/watch"
+)
+
+func TestWatcherTellsWhatExistsAndThenWhatHappens(t *testing.T) {
+	for _, mode := range []watch.Initial{watch.Auto, watch.Paged, watch.Stream} {
+		t.Run("initial="+string(mode), func(t *testing.T) {
+			play(t, watch.Options{Initial: mode, Limit: 2}, func(t *testing.T, s *story) {
+				s.start()
+				s.told("ADDED first-0", "ADDED first-1", "ADDED first-2")
+				s.put("first-1", "1")
+				s.put("second", "0")
+				s.delete("first-2")
+				synctest.Wait()
+				s.told("MODIFIED first-1", "ADDED second", "DELETED first-2")
+				s.equal()
+				s.listings(1)
+			})
+		})
+	}
+}
+
+func TestWatcherStreamsWithoutAList(t *testing.T) {
+	play(t, watch.Options{}, func(t *testing.T, s *story) {
+		s.start()
+		if n := s.count("list"); n != 0 {
+			t.Errorf("%d LIST requests, want 0", n)
+		}
+	})
+}
+
+// TestWatcherRevisionIsWhatTheLoopTook: an event whose loop body was left by a
+// break is told again to the next loop.
+func TestWatcherRevisionIsWhatTheLoopTook(t *testing.T) {
+	play(t, watch.Options{}, func(t *testing.T, s *story) {
+		s.start()
+		s.stop()
+		<-s.done
+		at := s.w.Revision()
+		s.put("second", "0")
+		s.put("third", "0")
+		for ev, err := range s.w.Events(t.Context()) {
+			if err != nil || ev.Key.Name != "second" {
+				t.Errorf("first event is %s %s, error %v; want second", ev.Type, ev.Key, err)
+			}
+			break
+		}
+		if got := s.w.Revision(); got != at {
+			t.Errorf("revision is %s after a break, want %s as before", got, at)
+		}
+		var names []string
+		for ev := range s.w.Events(t.Context()) {
+			if names = append(names, ev.Key.Name); len(names) == 2 {
+				break
+			}
+		}
+		if diff := cmp.Diff([]string{"second", "third"}, names); diff != "" {
+			t.Errorf("told again (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestWatcherEndsWithTheCauseOfItsContext(t *testing.T) {
+	play(t, watch.Options{}, func(t *testing.T, s *story) {
+		s.start()
+		s.stop()
+		<-s.done
+		if !errors.Is(s.ended, context.Canceled) {
+			t.Errorf("the last element is %v, want %v", s.ended, context.Canceled)
+		}
+	})
+}
+
+func TestWatcherResumesFromAGivenRevision(t *testing.T) {
+	play(t, watch.Options{Revision: "102"}, func(t *testing.T, s *story) { // the fake counts from 101
+		s.start()
+		s.told("ADDED first-2")
+		s.listings(0)
+	})
+}
+
+func TestWatcherWatchesOnlyWhatIsSelected(t *testing.T) {
+	sel, err := kube.ParseSelector("v=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	play(t, watch.Options{Labels: sel}, func(t *testing.T, s *story) {
+		s.start()
+		s.told()
+		s.put("first-0", "1")
+		s.put("first-0", "2")
+		s.put("first-1", "2")
+		synctest.Wait()
+		s.told("ADDED first-0", "DELETED first-0")
+		s.listings(1)
+	})
+}
+
+// TestWatcherSleepsThroughRoutine watches for two days of virtual time: servers
+// end every watch after some minutes, nothing is lost, listed again or reported.
+func TestWatcherSleepsThroughRoutine(t *testing.T) {
+	play(t, watch.Options{}, func(t *testing.T, s *story) {
+		s.start()
+		for i := range 48 {
+			s.churn(fmt.Sprint(i))
+			s.pass(time.Hour)
+		}
+		for i := range 48 {
+			s.toldOnce(fmt.Sprint(i))
+		}
+		s.equal()
+		s.listings(1)
+		if len(s.errs) != 0 {
+			t.Errorf("%d errors on the way, first: %v", len(s.errs), s.errs[0])
+		}
+		if n := s.count("watch"); n < 200 || n > 600 {
+			t.Errorf("%d watches in 48 hours, want one in 5 to 10 minutes", n)
+		}
+	})
+}
+
+func TestWatcherReconnectsWithJitter(t *testing.T) {
+	seen := map[string]bool{}
+	play(t, watch.Options{}, func(t *testing.T, s *story) {
+		s.start()
+		s.pass(2 * time.Hour)
+		for _, r := range s.srv.Requests() {
+			seen[r.Query.Get("timeoutSeconds")] = true
+		}
+	})
+	if len(seen) < 5 {
+		t.Errorf("two hours of watches asked for %d different timeouts, want them spread", len(seen))
+	}
+}
+
+func TestWatcherResumesAfterLostConnections(t *testing.T) {
+	ends := []struct {
+		name string
+		end  func(*apitest.Server)
+	}{
+		{"closed in good order", (*apitest.Server).CloseWatches},
+		{"cut in mid-frame", (*apitest.Server).CutWatches},
+		{"reset", (*apitest.Server).DropWatches},
+		{"all connections cut", (*apitest.Server).Cut},
+	}
+	for _, tt := range ends {
+		t.Run(tt.name, func(t *testing.T) {
+			play(t, watch.Options{}, func(t *testing.T, s *story) {
+				s.start()
+				for i := range 25 {
+					tt.end(s.srv)
+					s.churn(fmt.Sprint(i)) // while nobody watches
+					s.pass(time.Minute)
+				}
+				for i := range 25 {
+					s.toldOnce(fmt.Sprint(i))
+				}
+				s.equal()
+				s.listings(1)
+			})
+		})
+	}
+}
+
+// TestWatcherOutlivesAnOutage: an hour of refused connections costs a request in
+// about 45 s, and no relist.
+func TestWatcherOutlivesAnOutage(t *testing.T) {
+	for _, door := range []apitest.Door{apitest.Refusing, apitest.Hanging, apitest.Resetting} {
+		t.Run(fmt.Sprint(door), func(t *testing.T) {
+			play(t, watch.Options{}, func(t *testing.T, s *story) {
+				s.start()
+				if err := s.srv.SetDoor(door); err != nil {
+					t.Fatal(err)
+				}
+				s.srv.Cut()
+				s.churn("out")
+				s.pass(time.Hour)
+				if n := len(s.errs); n < 40 || n > 140 {
+					t.Errorf("%d attempts in an hour, want one in 30 to 60 s", n)
+				}
+				if err := s.srv.SetDoor(apitest.Open); err != nil {
+					t.Fatal(err)
+				}
+				s.pass(2 * time.Minute)
+				s.toldOnce("out")
+				s.equal()
+				s.listings(1)
+			})
+		})
+	}
+}
+
+func TestWatcherStartsWhenTheServerDoes(t *testing.T) {
+	play(t, watch.Options{}, func(t *testing.T, s *story) {
+		if err := s.srv.SetDoor(apitest.Refusing); err != nil {
+			t.Fatal(err)
+		}
+		s.start()
+		s.pass(5 * time.Minute)
+		if err := s.srv.SetDoor(apitest.Open); err != nil {
+			t.Fatal(err)
+		}
+		s.pass(time.Minute)
+		s.equal()
+		s.listings(1)
+	})
+}
+
+// TestWatcherRelistsAfterGone: 410 in its three shapes. What happened in between
+// is told as differences, each deletion among them.
+func TestWatcherRelistsAfterGone(t *testing.T) {
+	shapes := []struct {
+		name string
+		gone apitest.Gone
+	}{
+		{"as an ERROR event", apitest.GoneEvent},
+		{"as an HTTP status", apitest.GoneStatus},
+		{"as a silent close and then", apitest.GoneSilent},
+	}
+	for _, tt := range shapes {
+		for _, mode := range []watch.Initial{watch.Paged, watch.Stream} {
+			t.Run(tt.name+", "+string(mode), func(t *testing.T) {
+				play(t, watch.Options{Initial: mode, Limit: 2}, func(t *testing.T, s *story) {
+					s.srv.SetGone(tt.gone)
+					s.start()
+					s.log = nil
+					if err := s.srv.SetDoor(apitest.Refusing); err != nil {
+						t.Fatal(err)
+					}
+					s.srv.Cut()
+					s.put("first-0", "1")
+					s.delete("first-1")
+					s.delete("first-2")
+					s.put("first-2", "again") // a namesake
+					s.put("second", "0")
+					s.put("third", "0")
+					s.delete("third")
+					s.srv.Expire()
+					if err := s.srv.SetDoor(apitest.Open); err != nil {
+						t.Fatal(err)
+					}
+					s.pass(time.Minute)
+					s.told("MODIFIED first-0 inferred", "DELETED first-2 inferred", "ADDED first-2 inferred", "ADDED second inferred", "DELETED first-1 inferred")
+					s.equal()
+					s.listings(2)
+					s.churn("after")
+					s.toldOnce("after")
+				})
+			})
+		}
+	}
+}
+
+// TestWatcherRelistsOnceForEachLossOfHistory: also while it watches.
+func TestWatcherRelistsOnceForEachLossOfHistory(t *testing.T) {
+	play(t, watch.Options{}, func(t *testing.T, s *story) {
+		s.start()
+		for i := range 5 {
+			s.churn(fmt.Sprint(i))
+			s.srv.Expire()
+			s.pass(10 * time.Minute)
+			s.equal()
+		}
+		if n := s.counts.synced; n > 6 {
+			t.Errorf("synced %d times after 5 losses of history, want at most 6", n)
+		}
+	})
+}
+
+func TestWatcherSurvivesARestartOfTheServer(t *testing.T) {
+	play(t, watch.Options{}, func(t *testing.T, s *story) {
+		s.start()
+		s.churn("before")
+		s.srv.Restart()
+		s.churn("after")
+		s.pass(time.Minute)
+		s.equal()
+		s.toldOnce("before")
+	})
+}
+
+// TestWatcherNoticesARestoredServer: after a restore the server's revision is
+// behind ours, and a watch from ours is accepted and silent until the server has
+// caught up. The silence gives it away.
+func TestWatcherNoticesARestoredServer(t *testing.T) {
+	playOn(t, apitest.Options{BookmarkInterval: time.Minute}, watch.Options{}, func(t *testing.T, s *story) {
+		s.start()
+		past := s.srv.Revision()
+		for i := range 20 {
+			s.churn(fmt.Sprint(i))
+		}
+		s.srv.RestoreTo(past)
+		s.pass(10 * time.Minute)
+		s.equal()
+		s.listings(2)
+		s.churn("after")
+		s.pass(time.Second)
+		s.equal()
+		if n := s.store.Len(); n != 4 {
+			t.Errorf("%d objects, want the 3 of before the restore and 1", n)
+		}
+	})
+}
+
+// TestWatcherFindsADeadPeer: the server is cut off without a word, as by a
+// firewall that forgot the connection.
+func TestWatcherFindsADeadPeer(t *testing.T) {
+	play(t, watch.Options{}, func(t *testing.T, s *story) {
+		s.start()
+		stall := s.srv.On(apitest.Match{Verb: "watch", Resource: "configmaps"}, apitest.HalfOpen())
+		s.srv.CloseWatches()
+		s.pass(time.Second)
+		s.churn("unseen")
+		stall.Remove()
+		s.pass(4 * time.Minute)
+		s.toldOnce("unseen")
+		s.equal()
+		s.listings(1)
+		if !s.mentioned(client.ErrIdle.Error()) {
+			t.Errorf("nobody was told of the silence: %v", s.errs)
+		}
+	})
+}
+
+func TestWatcherIsContentWithAQuietServer(t *testing.T) {
+	// No bookmarks at all, as from a server that does not know them.
+	playOn(t, apitest.Options{BookmarkInterval: -1}, watch.Options{}, func(t *testing.T, s *story) {
+		s.start()
+		s.pass(3 * time.Hour)
+		s.churn("after")
+		s.pass(time.Second)
+		s.toldOnce("after")
+		s.equal()
+		s.listings(1)
+	})
+}
+
+// TestWatcherFallsBackThoughNewsKeepComing: a server that ignores
+// sendInitialEvents and has something new every ten seconds.
+func TestWatcherFallsBackThoughNewsKeepComing(t *testing.T) {
+	play(t, watch.Options{}, func(t *testing.T, s *story) {
+		s.srv.On(apitest.Match{Verb: "watch", Query: "sendInitialEvents"}, apitest.IgnoreInitialEvents())
+		s.start()
+		for i := range 6 {
+			s.put(fmt.Sprint("news-", i), "1")
+			s.pass(10 * time.Second)
+		}
+		s.equal()
+		s.listings(1)
+		if s.counts.fallbacks != 1 || len(s.errs) != 0 {
+			t.Errorf("%d fallbacks and errors %v, want 1 and none", s.counts.fallbacks, s.errs)
+		}
+	})
+}
+
+// TestWatcherWaitsForASlowLoop: a loop that takes a minute for each initial
+// object is no reason to fall back or to reconnect.
+func TestWatcherWaitsForASlowLoop(t *testing.T) {
+	play(t, watch.Options{}, func(t *testing.T, s *story) {
+		var got []watch.Type
+		for ev, err := range s.w.Events(t.Context()) {
+			if err != nil {
+				t.Errorf("told %v", err)
+			}
+			<-time.After(4 * time.Minute)
+			if got = append(got, ev.Type); ev.Type == watch.Synced {
+				break
+			}
+		}
+		want := []watch.Type{watch.Restart, watch.Added, watch.Added, watch.Added, watch.Synced}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if n := len(s.srv.Requests()); n != 1 {
+			t.Errorf("%d requests, want 1:\n%s", n, s.requests())
+		}
+	})
+}
+
+func TestWatcherWaitsForAResourceToComeBack(t *testing.T) {
+	play(t, watch.Options{}, func(t *testing.T, s *story) {
+		s.start()
+		s.srv.RemoveResource(kube.ConfigMaps)
+		s.pass(time.Hour)
+		if !errors.Is(s.errs[len(s.errs)-1], kube.ErrNotFound) {
+			t.Errorf("told %v, want not found", s.errs[len(s.errs)-1])
+		}
+		if n := len(s.errs); n > 140 {
+			t.Errorf("%d attempts in an hour", n)
+		}
+		s.srv.AddResource(apitest.ResourceInfo{Resource: kube.ConfigMaps})
+		s.put("first-1", "again")
+		s.pass(time.Minute)
+		s.equal()
+	})
+}
+
+func TestWatcherTellsOfStalenessAndContact(t *testing.T) {
+	play(t, watch.Options{}, func(t *testing.T, s *story) {
+		if !s.w.LastContact().IsZero() {
+			t.Error("contact before the first request")
+		}
+		s.start()
+		s.pass(2*time.Minute + time.Second)
+		if d := time.Since(s.w.LastContact()); d > time.Minute+time.Second {
+			t.Errorf("a healthy server was last heard %v ago", d)
+		}
+		if err := s.srv.SetDoor(apitest.Refusing); err != nil {
+			t.Fatal(err)
+		}
+		s.srv.Cut()
+		s.pass(time.Hour)
+		if d := time.Since(s.w.LastContact()); d < time.Hour {
+			t.Errorf("a dead server was last heard %v ago, want an hour", d)
+		}
+	})
+}
+
+func TestOnceIsOneRequest(t *testing.T) {
+	play(t, watch.Options{}, func(t *testing.T, s *story) {
+		var got []string
+		for ev, err := range watch.Once(t.Context(), client.Of[kube.Partial](s.client, kube.ConfigMaps), "", watch.Options{Timeout: time.Minute}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, string(ev.Type)+" "+ev.Key.Name)
+			if ev.Type == watch.Synced {
+				s.delete("first-1")
+			}
+		}
+		want := []string{"ADDED first-0", "ADDED first-1", "ADDED first-2", "SYNCED ", "DELETED first-1"}
+		if diff := cmp.Diff(want, got[:min(len(got), len(want))]); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
