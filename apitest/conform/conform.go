@@ -1,0 +1,281 @@
+// Package conform is the suite of list and watch semantics that the fake server
+// of package apitest and a real kube-apiserver both pass. It is what keeps the
+// fake honest, and says on which behaviour of a server a client may rely.
+//
+// It speaks plain HTTP and uses ConfigMaps in namespaces of its own, whose
+// names are new each time: a server without a controller manager leaves deleted
+// namespaces Terminating. Where the Kubernetes API allows several answers, the
+// suite does.
+//
+//	func TestConform(t *testing.T) {
+//		srv := apitest.New(t)
+//		conform.Run(t, srv.URL, srv.Client())
+//	}
+package conform
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// patience bounds one request, streams included. No check takes as long on a
+// server that behaves.
+const patience = 30 * time.Second
+
+// Run runs the suite against the server at url, without a slash at the end. c
+// must be authorised to do everything with namespaces and ConfigMaps. The checks
+// run in parallel, as subtests of t, and take 6 to 30 seconds, which are spent
+// waiting: the more, the lower the flag -parallel.
+func Run(t *testing.T, url string, c *http.Client) {
+	for _, check := range checks() {
+		t.Run(check.name, func(t *testing.T) {
+			t.Parallel()
+			check.run(newEnv(t, url, c))
+		})
+	}
+}
+
+type check struct {
+	name string
+	run  func(*env)
+}
+
+func checks() []check {
+	return slices.Concat(listChecks(), watchChecks(), writeChecks(), viewChecks())
+}
+
+// env is what a check works with: a server and a namespace.
+type env struct {
+	*testing.T
+	url    string
+	client *http.Client
+	ns     string
+}
+
+func newEnv(t *testing.T, url string, c *http.Client) *env {
+	e := &env{t, url, c, "conform-" + strings.ToLower(rand.Text()[:12])}
+	e.namespace(e.ns)
+	return e
+}
+
+// namespace creates a namespace for the length of the check.
+func (e *env) namespace(name string) {
+	e.Helper()
+	e.send("POST", "/api/v1/namespaces", `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"`+name+`"}}`).want(201)
+	e.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience) // the test's own has ended
+		defer cancel()
+		req, err := http.NewRequestWithContext(ctx, "DELETE", e.url+"/api/v1/namespaces/"+name, nil)
+		if err != nil {
+			e.Error(err)
+			return
+		}
+		resp, err := e.client.Do(req)
+		if err != nil {
+			e.Error(err)
+			return
+		}
+		resp.Body.Close()
+	})
+}
+
+// path returns the collection of ConfigMaps, or what follows it.
+func (e *env) path(more string) string { return "/api/v1/namespaces/" + e.ns + "/configmaps" + more }
+
+// answer is a response that has been read.
+type answer struct {
+	e       *env
+	request string
+	code    int
+	header  http.Header
+	body    []byte
+}
+
+// send sends a request and reads the answer. The header is given as names and
+// values in turn.
+func (e *env) send(method, path, body string, header ...string) *answer {
+	e.Helper()
+	ctx, cancel := context.WithTimeout(e.Context(), patience)
+	defer cancel()
+	resp, err := e.open(ctx, method, path, body, header...)
+	if err != nil {
+		e.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		e.Fatalf("%s %s: %v", method, path, err)
+	}
+	return &answer{e, method + " " + path, resp.StatusCode, resp.Header, b}
+}
+
+func (e *env) open(ctx context.Context, method, path, body string, header ...string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, e.url+path, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("User-Agent", "listwatch-conform")
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	return e.client.Do(req)
+}
+
+// want fails the check unless the answer has the code.
+func (a *answer) want(code int) *answer {
+	a.e.Helper()
+	if a.code != code {
+		a.e.Fatalf("%s: got %d, want %d: %.1000s", a.request, a.code, code, a.body)
+	}
+	return a
+}
+
+// decode decodes the answer into v.
+func (a *answer) decode(v any) {
+	a.e.Helper()
+	if err := json.Unmarshal(a.body, v); err != nil {
+		a.e.Fatalf("%s: %v: %.1000s", a.request, err, a.body)
+	}
+}
+
+// object is what the checks look at of an object.
+type object struct {
+	Kind       string            `json:"kind"`
+	APIVersion string            `json:"apiVersion"`
+	Metadata   metadata          `json:"metadata"`
+	Data       map[string]string `json:"data"`
+}
+
+type metadata struct {
+	Name               string            `json:"name"`
+	Namespace          string            `json:"namespace"`
+	UID                string            `json:"uid"`
+	ResourceVersion    string            `json:"resourceVersion"`
+	CreationTimestamp  string            `json:"creationTimestamp"`
+	Labels             map[string]string `json:"labels"`
+	Annotations        map[string]string `json:"annotations"`
+	Continue           string            `json:"continue"`
+	RemainingItemCount *int              `json:"remainingItemCount"`
+}
+
+// list is what the checks look at of a list.
+type list struct {
+	Kind       string   `json:"kind"`
+	APIVersion string   `json:"apiVersion"`
+	Metadata   metadata `json:"metadata"`
+	Items      []object `json:"items"`
+}
+
+func (l *list) names() []string {
+	names := []string{}
+	for _, o := range l.Items {
+		names = append(names, o.Metadata.Name)
+	}
+	return names
+}
+
+// list lists the ConfigMaps of the namespace.
+func (e *env) list(query string) *list {
+	e.Helper()
+	l := &list{}
+	e.send("GET", e.path("?"+query), "").want(200).decode(l)
+	return l
+}
+
+// same fails the check unless got equals want.
+func same[T any](e *env, what string, got, want T) {
+	e.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		e.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// configMap returns a ConfigMap as JSON: labels are given as "a=b,c=d".
+func configMap(name, labels, value string) string {
+	o := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]string{"k": value}}
+	meta := map[string]any{"name": name}
+	if labels != "" {
+		m := map[string]string{}
+		for pair := range strings.SplitSeq(labels, ",") {
+			k, v, _ := strings.Cut(pair, "=")
+			m[k] = v
+		}
+		meta["labels"] = m
+	}
+	o["metadata"] = meta
+	b, err := json.Marshal(o)
+	if err != nil {
+		panic(err) // maps of strings
+	}
+	return string(b)
+}
+
+// create creates a ConfigMap and returns it as stored.
+func (e *env) create(name, labels, value string) *object {
+	e.Helper()
+	o := &object{}
+	e.send("POST", e.path(""), configMap(name, labels, value)).want(201).decode(o)
+	return o
+}
+
+// update replaces a ConfigMap, whatever it was.
+func (e *env) update(name, labels, value string) *object {
+	e.Helper()
+	o := &object{}
+	e.send("PUT", e.path("/"+name), configMap(name, labels, value)).want(200).decode(o)
+	return o
+}
+
+func (e *env) delete(name string) {
+	e.Helper()
+	e.send("DELETE", e.path("/"+name), "").want(200)
+}
+
+// status is an error answer as the checks compare it.
+type status struct {
+	Kind, APIVersion, Status, Reason string
+	Message                          string
+	Code                             int
+	Details                          struct {
+		Name, Group, Kind string
+		Causes            []cause
+		RetryAfterSeconds int
+	}
+	Metadata metadata
+}
+
+type cause struct{ Reason, Message, Field string }
+
+// refused checks that the answer is a Status of the code and reason, and
+// returns it.
+func (a *answer) refused(code int, reason string) *status {
+	a.e.Helper()
+	st := &status{}
+	a.want(code).decode(st)
+	if st.Kind != "Status" || st.APIVersion != "v1" || st.Status != "Failure" || st.Code != code || st.Reason != reason {
+		a.e.Errorf("%s: want a Status %d %s, got %s", a.request, code, reason, bytes.TrimSpace(a.body))
+	}
+	return st
+}
+
+// newer reports whether revision a is after b; they are decimal since
+// Kubernetes 1.35.
+func newer(a, b string) bool {
+	return len(a) > len(b) || len(a) == len(b) && a > b
+}
+
+func sprint(format string, args ...any) string { return fmt.Sprintf(format, args...) }

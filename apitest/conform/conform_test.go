@@ -1,0 +1,32 @@
+package conform
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/listwatch/listwatch/apitest"
+)
+
+// The fake passes each check in a bubble of its own, so that the waits of the
+// suite cost nothing.
+func TestFakeConforms(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		options apitest.Options
+	}{
+		{"HTTP/1.1", apitest.Options{}},
+		{"HTTP/2, token, compressed watches", apitest.Options{TLS: true, Token: "secret", CompressWatch: true}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, check := range checks() {
+				t.Run(check.name, func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						c.options.InMemory = true
+						srv := apitest.NewWith(t, c.options)
+						check.run(newEnv(t, srv.URL, srv.Client()))
+					})
+				})
+			}
+		})
+	}
+}

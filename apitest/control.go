@@ -1,0 +1,292 @@
+package apitest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// Gone is how the loss of history shows.
+type Gone int
+
+const (
+	// GoneEvent: a watch gets 200 and one ERROR event with a 410 Status, as
+	// kube-apiserver does; watches that run get the event too.
+	GoneEvent Gone = iota
+	// GoneStatus: a watch gets HTTP 410; watches that run are closed without a word.
+	GoneStatus
+	// GoneSilent: watches that run are closed without a word, and the next gets
+	// the ERROR event.
+	GoneSilent
+)
+
+func revision(rv uint64) kube.Revision { return kube.Revision(strconv.FormatUint(rv, 10)) }
+
+// Put creates or updates an object: JSON as []byte or string, or a value that
+// encodes to it. It sets what the server sets; status is stored as given, the
+// resourceVersion in obj is ignored. Putting what is there already changes
+// nothing. It returns the object's revision.
+func (s *Server) Put(r kube.Resource, obj any) kube.Revision {
+	b, err := objectBytes(obj)
+	if err != nil {
+		s.fail("put %s: %v", r, err)
+		return ""
+	}
+	var rv uint64
+	s.locked(r, func(st *store, t *table) {
+		o, parseErr := parseObject(t.info.Resource, b)
+		if parseErr != nil || o.key.Name == "" {
+			err = fmt.Errorf("want an object with a name: %v", parseErr)
+			return
+		}
+		old := t.objects[o.key]
+		if old == nil {
+			st.prepareCreate(t, o)
+		} else {
+			deleted := o.meta.DeletionTimestamp
+			prepareUpdate(t, old, o)
+			o.meta.DeletionTimestamp = cmp.Or(deleted, o.meta.DeletionTimestamp)
+			if old.same(o) {
+				rv = old.rv
+				return
+			}
+		}
+		rv = st.commit(t, o.key, o)
+	})
+	if err != nil {
+		s.fail("put %s: %v", r, err)
+	}
+	return revision(rv)
+}
+
+// Delete removes an object at once, whatever its finalizers, and returns the
+// revision of the deletion; "" if there is no such object.
+func (s *Server) Delete(r kube.Resource, key kube.Key) kube.Revision {
+	var rv kube.Revision
+	s.locked(r, func(st *store, t *table) {
+		if t.objects[key] != nil {
+			rv = revision(st.commit(t, key, nil))
+		}
+	})
+	return rv
+}
+
+// Get returns an object as JSON, nil if there is none. The caller must not
+// change it.
+func (s *Server) Get(r kube.Resource, key kube.Key) []byte {
+	var b []byte
+	s.locked(r, func(_ *store, t *table) {
+		if o := t.objects[key]; o != nil {
+			b = o.body
+		}
+	})
+	return b
+}
+
+// List returns the objects of r, sorted by key, and the revision at which they
+// are current. The caller must not change them.
+func (s *Server) List(r kube.Resource) ([][]byte, kube.Revision) {
+	var bodies [][]byte
+	var rv uint64
+	s.locked(r, func(st *store, t *table) {
+		rv = st.rev
+		for _, k := range t.keys {
+			bodies = append(bodies, t.objects[k].body)
+		}
+	})
+	return bodies, revision(rv)
+}
+
+// Revision returns the revision of the last write to any resource.
+func (s *Server) Revision() kube.Revision {
+	s.store.mu.Lock()
+	defer s.store.mu.Unlock()
+	return revision(s.store.rev)
+}
+
+// Tick advances the revision as a write to a resource that nobody watches.
+func (s *Server) Tick() kube.Revision {
+	st := s.store
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.rev++
+	st.notify()
+	return revision(st.rev)
+}
+
+// SetGone changes how the loss of history shows from now on.
+func (s *Server) SetGone(g Gone) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gone = g
+}
+
+func (s *Server) goneShape() Gone {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.gone
+}
+
+// Expire makes every revision and continue token that has been given out too
+// old, and ends the watches, in the shape of [Options.Gone].
+func (s *Server) Expire() {
+	shape := s.goneShape()
+	st := s.store
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	old := st.rev
+	st.rev++
+	st.compact(st.rev)
+	st.notify()
+	for _, t := range st.tables {
+		for w := range t.watches {
+			if shape == GoneEvent {
+				w.status = StatusExpired(old, st.rev)
+			}
+			w.end(endClean)
+		}
+	}
+}
+
+// Compact forgets the history up to rv: from an older revision there is no
+// watch, no exact list and no next page. Watches that run go on.
+func (s *Server) Compact(rv kube.Revision) {
+	n, err := strconv.ParseUint(string(rv), 10, 64)
+	if err != nil {
+		s.fail("compact to %q: want a decimal revision", rv)
+		return
+	}
+	s.store.mu.Lock()
+	defer s.store.mu.Unlock()
+	s.store.compact(min(n, s.store.rev))
+}
+
+// CloseWatches ends all watches in good order, as at their timeout: what has
+// been written before is delivered.
+func (s *Server) CloseWatches() { s.endWatches(endClean) }
+
+// CutWatches ends all watches in the middle of an event.
+func (s *Server) CutWatches() { s.endWatches(endCut) }
+
+// DropWatches resets the connections of all watches.
+func (s *Server) DropWatches() { s.endWatches(endReset) }
+
+func (s *Server) endWatches(how ending) {
+	st := s.store
+	var conns []*conn
+	st.mu.Lock()
+	for _, t := range st.tables {
+		for w := range t.watches {
+			w.end(how)
+			if how == endReset && w.conn != nil {
+				conns = append(conns, w.conn)
+			}
+		}
+	}
+	st.mu.Unlock()
+	for _, c := range conns {
+		c.reset()
+	}
+}
+
+// Bookmark sends a bookmark on each watch that asked for bookmarks.
+func (s *Server) Bookmark() {
+	s.store.mu.Lock()
+	defer s.store.mu.Unlock()
+	for _, t := range s.store.tables {
+		for w := range t.watches {
+			w.bookmark = true
+			w.wake()
+		}
+	}
+}
+
+// SetDoor changes what happens to new connections; those that exist stay. It
+// fails only where the port has been taken while the server refused.
+func (s *Server) SetDoor(d Door) error { return s.door.set(d) }
+
+// Cut resets every connection.
+func (s *Server) Cut() { s.door.cut() }
+
+// Restart is a crash and a restart: every connection is reset, and the history
+// for watches starts at present, so that older revisions are too old for them.
+// Continue tokens and exact lists, which etcd serves, stay valid. For a server
+// that is down a while, SetDoor(Refusing) first, and SetDoor(Open) later.
+func (s *Server) Restart() {
+	st := s.store
+	st.mu.Lock()
+	for _, t := range st.tables {
+		t.recent = st.rev
+	}
+	st.mu.Unlock()
+	s.endWatches(endReset)
+	s.door.cut()
+}
+
+// RestoreTo is a restore of etcd from a backup: every connection is reset, and
+// objects and the revision go back to what they were at rv, which must still be
+// in the history. A watch from a later revision is accepted and stays silent
+// until the server has passed it; a list at a later one gets 504.
+func (s *Server) RestoreTo(rv kube.Revision) {
+	n, err := strconv.ParseUint(string(rv), 10, 64)
+	st := s.store
+	s.endWatches(endReset)
+	st.mu.Lock()
+	if err == nil {
+		err = st.restore(n)
+	}
+	st.mu.Unlock()
+	if err != nil {
+		s.fail("%v", err)
+		return
+	}
+	s.endWatches(endReset) // those that began in between
+	s.door.cut()
+}
+
+// WaitForWatches returns when n watches have been answered and run. It fails
+// when ctx ends first.
+func (s *Server) WaitForWatches(ctx context.Context, n int) error {
+	for {
+		s.mu.Lock()
+		watching, changed := s.watching, s.changed
+		s.mu.Unlock()
+		if watching == n {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("wait for %d watches, have %d: %w", n, watching, ctx.Err())
+		}
+	}
+}
+
+// watchStarted counts a running watch until the result is called.
+func (s *Server) watchStarted() (ended func()) {
+	count := func(by int) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.watching += by
+		close(s.changed)
+		s.changed = make(chan struct{})
+	}
+	count(1)
+	return func() { count(-1) }
+}
+
+// sleep waits for d; it reports false if ctx ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

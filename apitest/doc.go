@@ -1,0 +1,19 @@
+// Package apitest is a fake Kubernetes API server, in the way of
+// net/http/httptest: it serves LIST, WATCH, GET and writes over HTTP from an
+// in-memory store with history, so that a client cannot tell it from
+// kube-apiserver where list and watch are concerned. Package apitest/conform
+// holds the suite that both pass.
+//
+// It is not a control plane: no controllers, admission, validation of specs,
+// patch or protobuf, and a namespace need not exist.
+//
+// A test drives both sides: [Server.Put], [Server.Delete] and [Server.Expire]
+// change the world, [Server.On] scripts faults, [Server.Requests] tells what
+// the client sent. [NewInMemory] uses no sockets and only package time, so a
+// story of hours runs at once inside a testing/synctest bubble.
+//
+//	srv := apitest.New(t, apitest.Fixture{Resource: kube.Pods, Object: `{"metadata":{"namespace":"a","name":"b"}}`})
+//	srv.On(apitest.Match{Verb: "watch", AfterEvent: 3}, apitest.Reset()).Times(1)
+//
+// The package does not import testing; a program may embed it by [Start].
+package apitest

@@ -1,0 +1,250 @@
+package apitest
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+type (
+	connKey     struct{}
+	exchangeKey struct{}
+)
+
+// errEnd ends a watch in good order.
+var errEnd = errors.New("the stream ends here")
+
+// exchange is one request with its answer. It is the ResponseWriter of the
+// handlers, which run in one goroutine.
+type exchange struct {
+	w       http.ResponseWriter
+	r       *http.Request
+	srv     *Server
+	conn    *conn // nil where the handler is called without a server
+	target  target
+	entry   *Request
+	steps   []*Fault // before the answer
+	midway  []*Fault // after so many events
+	next    http.HandlerFunc
+	quirks  quirks
+	rewrite []func(w http.ResponseWriter, event []byte)
+	finish  []func() // at the orderly end of a stream
+
+	code   int
+	frames int
+	gz     *gzip.Writer
+	large  bool // nothing has been written yet, so gzip may still be chosen
+}
+
+// target is what a URL names.
+type target struct {
+	table      *table // nil outside resources
+	res        kube.Resource
+	verb       string
+	key        kube.Key
+	collection bool
+	sub        string
+}
+
+const gzipFrom = 128 << 10 // bytes of a body that are worth compressing
+
+func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
+	if !s.enter() {
+		panic(http.ErrAbortHandler)
+	}
+	defer s.running.Done()
+	defer func() {
+		// net/http would only log it, and nobody reads that.
+		if v := recover(); v != nil {
+			if v != http.ErrAbortHandler && s.tb != nil {
+				s.tb.Logf("apitest: the handler of %s %s panicked: %v", r.Method, r.URL.Path, v)
+			}
+			panic(v)
+		}
+	}()
+	x := &exchange{w: w, srv: s, large: true}
+	x.conn, _ = r.Context().Value(connKey{}).(*conn)
+	x.r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
+	x.target = s.resolve(r)
+	x.entry = s.record(x)
+	defer s.recordEnd(x)
+	x.steps, x.midway = s.match(x)
+	x.step(0)(x, x.r)
+	if x.gz != nil {
+		x.gz.Close()
+	}
+}
+
+// step returns the handler from fault i on: the last is the normal answer.
+func (x *exchange) step(i int) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if i == len(x.steps) {
+			x.next = nil
+			x.srv.answer(x, w)
+			return
+		}
+		x.next = x.step(i + 1)
+		x.steps[i].handler(w, r)
+	}
+}
+
+// Continue, called by a handler that was given to [Server.On], goes on to the
+// next fault and at last to the normal answer, or, after an event, with the
+// stream. It may be called once, with a ResponseWriter of the caller's own, of
+// which a watch uses the header only.
+func Continue(w http.ResponseWriter, r *http.Request) {
+	x, ok := r.Context().Value(exchangeKey{}).(*exchange)
+	if !ok || x.next == nil {
+		panic("apitest: Continue called outside a handler, or twice")
+	}
+	next := x.next
+	x.next = nil
+	next(w, r)
+}
+
+// Header implements http.ResponseWriter.
+func (x *exchange) Header() http.Header { return x.w.Header() }
+
+// WriteHeader implements http.ResponseWriter. In a stream that has begun it
+// does nothing.
+func (x *exchange) WriteHeader(code int) {
+	if x.code != 0 {
+		return
+	}
+	x.code = code
+	x.srv.recordCode(x)
+	if x.target.verb == "watch" && x.srv.options.CompressWatch && code == http.StatusOK {
+		x.compress()
+	}
+	if x.r.Method != http.MethodGet || code != http.StatusOK || x.target.verb == "watch" {
+		x.w.WriteHeader(code) // otherwise the first Write does, when the size is known
+		x.large = false
+	}
+}
+
+// compress chooses gzip if the client takes it and nobody else has.
+func (x *exchange) compress() {
+	h := x.w.Header()
+	if h.Get("Content-Encoding") == "" && h.Get("Content-Length") == "" && strings.Contains(x.r.Header.Get("Accept-Encoding"), "gzip") {
+		h.Set("Content-Encoding", "gzip")
+		h.Set("Vary", "Accept-Encoding")
+		x.gz, _ = gzip.NewWriterLevel(x.w, gzip.BestSpeed) // the level is valid
+	}
+}
+
+// Write implements http.ResponseWriter.
+func (x *exchange) Write(b []byte) (int, error) {
+	if x.code == 0 {
+		x.WriteHeader(http.StatusOK)
+	}
+	if x.large {
+		x.large = false
+		if len(b) > gzipFrom {
+			x.compress()
+		}
+		x.w.WriteHeader(x.code)
+	}
+	if x.gz != nil {
+		return x.gz.Write(b)
+	}
+	return x.w.Write(b)
+}
+
+// Flush implements http.Flusher.
+func (x *exchange) Flush() {
+	if x.large && x.code != 0 {
+		x.large = false
+		x.w.WriteHeader(x.code)
+	}
+	if x.gz != nil {
+		x.gz.Flush()
+	}
+	if f, ok := x.w.(http.Flusher); ok {
+		f.Flush()
+	}
+}
+
+// abort closes the connection, or the HTTP/2 stream, without an end of the body.
+func (x *exchange) abort() { panic(http.ErrAbortHandler) }
+
+// reset resets the connection and ends the handler.
+func (x *exchange) reset() {
+	if x.conn != nil {
+		x.conn.reset()
+	}
+	x.abort()
+}
+
+// frame sends one event of a watch, and then whatever faults are due.
+func (x *exchange) frame(b []byte) error {
+	if len(x.rewrite) == 0 {
+		if _, err := x.Write(b); err != nil {
+			return err
+		}
+	} else {
+		x.rewriteFrom(0, b)
+	}
+	x.frames++
+	x.srv.recordFrames(x)
+	return x.due()
+}
+
+// rewriteFrom hands an event through the rewriters, each of which may write
+// any number of pieces.
+func (x *exchange) rewriteFrom(i int, b []byte) {
+	if i == len(x.rewrite) {
+		x.Write(b) // if the client has gone, the request's context says so
+		return
+	}
+	x.rewrite[i](&rewriting{x, i + 1}, b)
+}
+
+// rewriting is the writer of rewriter i-1: what it writes goes to rewriter i.
+type rewriting struct {
+	x *exchange
+	i int
+}
+
+func (w *rewriting) Header() http.Header  { return w.x.Header() }
+func (w *rewriting) WriteHeader(code int) {}
+func (w *rewriting) Flush()               { w.x.Flush() }
+func (w *rewriting) Write(b []byte) (int, error) {
+	w.x.rewriteFrom(w.i, b)
+	return len(b), nil
+}
+
+// due runs the faults that wait for the number of events sent so far.
+func (x *exchange) due() error {
+	for len(x.midway) > 0 && x.midway[0].match.AfterEvent <= x.frames {
+		f := x.midway[0]
+		x.midway = x.midway[1:]
+		if !x.srv.take(f, x) {
+			continue
+		}
+		goOn := false
+		x.next = func(http.ResponseWriter, *http.Request) { goOn = true }
+		x.Flush()
+		f.handler(x, x.r)
+		x.next = nil
+		if !goOn {
+			return errEnd
+		}
+	}
+	return nil
+}
+
+// orderlyEnd runs what rewriters have put off.
+func (x *exchange) orderlyEnd() {
+	for _, f := range x.finish {
+		f()
+	}
+	x.Flush()
+}
+
+// wait waits for d or the end of the request, which it reports by false.
+func wait(r *http.Request, d time.Duration) bool { return sleep(r.Context(), d) }

@@ -1,0 +1,203 @@
+package apitest
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// EachEvent hands every later event of a watch to f, with its newline, which
+// writes to w what goes out instead. It is the base of the other rewriters;
+// several for one watch apply in the order in which they were set.
+func EachEvent(f func(w http.ResponseWriter, event []byte)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		x := exchangeOf(r)
+		x.rewrite = append(x.rewrite, f)
+		Continue(w, r)
+	}
+}
+
+// next hands only the next event to f.
+func next(f func(w http.ResponseWriter, event []byte)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		done := false
+		EachEvent(func(w http.ResponseWriter, event []byte) {
+			if done {
+				w.Write(event)
+				return
+			}
+			done = true
+			f(w, event)
+		})(w, r)
+	}
+}
+
+func flush(w http.ResponseWriter) {
+	if f, ok := w.(http.Flusher); ok {
+		f.Flush()
+	}
+}
+
+// Inject writes text into the stream and goes on.
+func Inject(text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		x := exchangeOf(r)
+		if x.code == 0 { // before the stream: before its first event
+			next(func(w http.ResponseWriter, event []byte) {
+				w.Write([]byte(text))
+				w.Write(event)
+			})(w, r)
+			return
+		}
+		x.Write([]byte(text))
+		x.Flush()
+		Continue(w, r)
+	}
+}
+
+// ErrorEvent sends an ERROR event with st and ends the stream.
+func ErrorEvent(st *kube.Status) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		EndStream()(w, r)
+		w.Write(errorEvent(st))
+	}
+}
+
+// CutEvent sends the first n bytes of the next event and closes the connection.
+func CutEvent(n int) http.HandlerFunc {
+	return next(func(w http.ResponseWriter, event []byte) {
+		w.Write(event[:min(n, len(event))])
+		flush(w)
+		panic(http.ErrAbortHandler)
+	})
+}
+
+// Chop sends each event in pieces of n bytes, each in a chunk of its own.
+func Chop(n int) http.HandlerFunc {
+	return EachEvent(func(w http.ResponseWriter, event []byte) {
+		for len(event) > 0 {
+			k := min(n, len(event))
+			w.Write(event[:k])
+			flush(w)
+			event = event[k:]
+		}
+	})
+}
+
+// SplitRunes sends each event in two chunks whose border is within its first
+// character of more than one byte, or after the backslash of its first escape;
+// events without either stay whole.
+func SplitRunes() http.HandlerFunc {
+	return EachEvent(func(w http.ResponseWriter, event []byte) {
+		at := bytes.IndexFunc(event, func(c rune) bool { return c >= utf8.RuneSelf })
+		if at < 0 {
+			at = bytes.IndexByte(event, '\\')
+		}
+		w.Write(event[:at+1])
+		flush(w)
+		w.Write(event[at+1:])
+	})
+}
+
+// Coalesce holds events back until there are n, or the stream ends, and sends
+// them in one chunk.
+func Coalesce(n int) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		x := exchangeOf(r)
+		var held []byte
+		count := 0
+		release := func() {
+			x.Write(held)
+			x.Flush()
+			held, count = nil, 0
+		}
+		x.finish = append(x.finish, release)
+		EachEvent(func(_ http.ResponseWriter, event []byte) {
+			held = append(held, event...)
+			if count++; count >= n {
+				release()
+			}
+		})(w, r)
+	}
+}
+
+// CRLF ends each event by \r\n and adds blank lines.
+func CRLF() http.HandlerFunc {
+	return EachEvent(func(w http.ResponseWriter, event []byte) {
+		w.Write([]byte("\r\n" + strings.TrimSuffix(string(event), "\n") + "\r\n\r\n"))
+	})
+}
+
+// NoNewline leaves out the newline after each event.
+func NoNewline() http.HandlerFunc {
+	return EachEvent(func(w http.ResponseWriter, event []byte) { w.Write(bytes.TrimSuffix(event, []byte("\n"))) })
+}
+
+// Pretty indents each event over many lines.
+func Pretty() http.HandlerFunc {
+	return EachEvent(func(w http.ResponseWriter, event []byte) {
+		var b bytes.Buffer
+		if err := json.Indent(&b, event, "", "  "); err != nil {
+			w.Write(event) // another fault has made it no JSON
+			return
+		}
+		w.Write(b.Bytes())
+	})
+}
+
+// Drop leaves out the next event.
+func Drop() http.HandlerFunc { return next(func(http.ResponseWriter, []byte) {}) }
+
+// Duplicate sends the next event twice.
+func Duplicate() http.HandlerFunc {
+	return next(func(w http.ResponseWriter, event []byte) {
+		w.Write(event)
+		w.Write(event)
+	})
+}
+
+// ReplaceObject sends the next event with object, which is JSON or not, in
+// place of its own: null, an object that does not decode, another kind.
+func ReplaceObject(object string) http.HandlerFunc {
+	return next(func(w http.ResponseWriter, event []byte) {
+		var e struct {
+			Type string `json:"type"`
+		}
+		if err := json.Unmarshal(event, &e); err != nil {
+			e.Type = "MODIFIED" // another fault has made it no JSON
+		}
+		w.Write([]byte(`{"type":"` + e.Type + `","object":` + object + "}\n"))
+	})
+}
+
+// InvalidJSON injects a line that is no JSON.
+func InvalidJSON() http.HandlerFunc { return Inject("{\"type\":\"ADDED\",\"object\":{\"kind\":}}\n") }
+
+// UnknownType injects an event of a type that nobody knows.
+func UnknownType() http.HandlerFunc {
+	return Inject(`{"type":"RENAMED","object":{"metadata":{"name":"x","resourceVersion":"1"}}}` + "\n")
+}
+
+// NullObject injects an event without an object.
+func NullObject() http.HandlerFunc { return Inject(`{"type":"MODIFIED","object":null}` + "\n") }
+
+// Huge injects an event with an annotation of n bytes.
+func Huge(n int) http.HandlerFunc {
+	return Inject(`{"type":"MODIFIED","object":{"metadata":{"name":"huge","resourceVersion":"1","annotations":{"a":"` +
+		strings.Repeat("x", n) + `"}}}}` + "\n")
+}
+
+// DuplicateKeys injects an event that says type and object twice.
+func DuplicateKeys() http.HandlerFunc {
+	return Inject(`{"type":"ADDED","type":"MODIFIED","object":{},"object":{"metadata":{"name":"a","name":"b","resourceVersion":"1"}}}` + "\n")
+}
+
+// Deep injects an event whose object nests depth arrays.
+func Deep(depth int) http.HandlerFunc {
+	return Inject(`{"type":"MODIFIED","object":{"metadata":{"name":"deep","resourceVersion":"1"},"spec":` +
+		strings.Repeat("[", depth) + strings.Repeat("]", depth) + "}}\n")
+}

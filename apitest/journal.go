@@ -1,0 +1,88 @@
+package apitest
+
+import (
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// Request is what the journal keeps of a request.
+type Request struct {
+	Method      string
+	Verb        string // list, watch, get, create, update, delete, deletecollection, or the method in lower case outside resources
+	Path        string
+	Query       url.Values
+	Resource    kube.Resource // zero outside resources
+	Key         kube.Key      // Name is empty for collections, both are for all namespaces
+	Subresource string
+	Header      http.Header // Accept, Accept-Encoding, Content-Type and User-Agent only
+	Authorised  bool        // an Authorization header was sent; its value is not kept
+	Code        int         // status code of the answer; 0 = none yet, or none at all
+	Events      int         // events sent, bookmarks and ERROR included, as far as it has come
+	Start       time.Time
+	End         time.Time // zero while it runs
+}
+
+// Requests returns every request since the start or the last ForgetRequests,
+// in the order of arrival. The caller owns the slice; Query and Header are
+// shared and must not be changed.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]Request, len(s.journal))
+	for i, r := range s.journal {
+		out[i] = *r
+	}
+	return out
+}
+
+// ForgetRequests empties the journal.
+func (s *Server) ForgetRequests() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.journal = nil
+}
+
+// journalLimit bounds the journal of a server that runs for long: the oldest
+// requests go first.
+const journalLimit = 100_000
+
+func (s *Server) record(x *exchange) *Request {
+	r := &Request{
+		Method: x.r.Method, Verb: x.target.verb, Path: x.r.URL.Path, Query: x.r.URL.Query(),
+		Resource: x.target.res, Key: x.target.key, Subresource: x.target.sub,
+		Header: make(http.Header), Authorised: x.r.Header.Get("Authorization") != "", Start: time.Now(),
+	}
+	for _, name := range []string{"Accept", "Accept-Encoding", "Content-Type", "User-Agent"} {
+		if v := x.r.Header.Values(name); len(v) > 0 {
+			r.Header[name] = v
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.journal) >= journalLimit {
+		s.journal = append([]*Request(nil), s.journal[journalLimit/2:]...)
+	}
+	s.journal = append(s.journal, r)
+	return r
+}
+
+func (s *Server) recordCode(x *exchange) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x.entry.Code = x.code
+}
+
+func (s *Server) recordFrames(x *exchange) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x.entry.Events = x.frames
+}
+
+func (s *Server) recordEnd(x *exchange) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x.entry.End = time.Now()
+}

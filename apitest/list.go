@@ -1,0 +1,178 @@
+package apitest
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// continueToken is what a continue token holds. RV is -1 for a list that goes
+// on at whatever revision is current.
+type continueToken struct {
+	APIVersion string `json:"v"`
+	RV         int64  `json:"rv"`
+	Start      string `json:"start"` // the first key of the page is not before it
+}
+
+func (t continueToken) encode() string {
+	return base64.RawURLEncoding.EncodeToString(marshal(t))
+}
+
+func parseToken(s string) (continueToken, *kube.Status) {
+	var t continueToken
+	b, err := base64.RawURLEncoding.DecodeString(s)
+	if err == nil {
+		err = json.Unmarshal(b, &t)
+	}
+	switch {
+	case err != nil:
+		return t, statusBadRequest("invalid continue token: continue key is not valid: %v", err)
+	case t.APIVersion != "meta.k8s.io/v1":
+		return t, statusBadRequest("invalid continue token: continue key is not valid: server does not recognize this encoded version %v", t.APIVersion)
+	case t.Start == "":
+		return t, statusBadRequest("invalid continue token: continue key is not valid: encoded start key empty (version meta.k8s.io/v1)")
+	case t.RV == 0:
+		return t, statusBadRequest("invalid continue token: continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
+	}
+	return t, nil
+}
+
+const continueExpired = "The provided continue parameter is too old to display a consistent list result. " +
+	"You can start a new list without the continue parameter, or use the continue token in this response to " +
+	"retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - " +
+	"objects that were created, modified, or deleted between the time the first chunk was returned and now may " +
+	"show up in the list."
+
+func statusContinueExpired(t continueToken) *kube.Status {
+	st := &kube.Status{Code: http.StatusGone, Reason: "Expired", Message: continueExpired}
+	if t.Start != "" {
+		t.RV = -1
+		t.Start = strings.TrimPrefix(t.Start, "/")
+		st.Metadata.Continue = t.encode()
+	}
+	return st
+}
+
+// page is what a LIST returns.
+type page struct {
+	rv        uint64
+	objects   []*object
+	token     string
+	remaining *int64
+}
+
+// list answers a LIST.
+func (s *Server) list(x *exchange, w http.ResponseWriter, q *query, v *view) *kube.Status {
+	if at := x.quirks.revision; at != 0 {
+		q.revision, q.rv, q.match, q.limit, q.token = strconv.FormatUint(at, 10), at, exact, 0, ""
+	}
+	var token continueToken
+	if q.token != "" {
+		if q.revision != "" && q.revision != "0" {
+			return statusBadRequest("specifying resource version is not allowed when using continue")
+		}
+		var st *kube.Status
+		if token, st = parseToken(q.token); st != nil {
+			return st
+		}
+		if token.RV > 0 {
+			q.rv, q.match = uint64(token.RV), exact
+		}
+	}
+	switch {
+	case q.token != "":
+	case q.match == "" && q.limit > 0 && q.rv > 0:
+		q.match = exact // the legacy meaning of limit with a revision
+	case q.match != exact && q.revision == "0":
+		q.limit = 0 // from the watch cache, which has no pages
+	}
+	if st := s.waitFor(x.r.Context(), q.rv); st != nil {
+		return st
+	}
+	p, st := s.store.page(x.target.table, q, token)
+	if st != nil {
+		return st
+	}
+	if x.quirks.emptyPage && len(p.objects) > 0 {
+		p.emptied()
+	}
+	writeJSON(w, http.StatusOK, "application/json", v.list(p, x.quirks.metadataLast))
+	return nil
+}
+
+// emptied leaves out the objects, so that the continue token brings them.
+func (p *page) emptied() {
+	first := p.objects[0].key
+	p.token = continueToken{"meta.k8s.io/v1", int64(p.rv), startOf(first)}.encode()
+	p.objects, p.remaining = nil, nil
+}
+
+// startOf is the Start of a token for key itself; with a zero byte after it,
+// the Start for what follows key. Namespaces are part of it, unlike in
+// kube-apiserver's, since one table holds them all.
+func startOf(key kube.Key) string { return "/" + key.Namespace + "/" + key.Name }
+
+func keyOf(start string) kube.Key {
+	ns, name, _ := strings.Cut(strings.TrimPrefix(start, "/"), "/")
+	if !strings.Contains(strings.TrimPrefix(start, "/"), "/") {
+		ns, name = "", ns
+	}
+	return kube.Key{Namespace: ns, Name: name}
+}
+
+// page collects what q asks for: at q.rv if it must be exact, otherwise at
+// present.
+func (st *store) page(t *table, q *query, token continueToken) (*page, *kube.Status) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	p := &page{rv: st.rev}
+	if q.match == exact {
+		if q.rv < t.floor || q.rv > st.rev {
+			if q.token != "" {
+				return nil, statusContinueExpired(token)
+			}
+			return nil, &kube.Status{Code: http.StatusGone, Reason: "Expired",
+				Message: "The resourceVersion for the provided list is too old."}
+		}
+		p.rv = q.rv
+	}
+	keys, objects := t.snapshot(p.rv)
+	at := 0
+	if q.token != "" {
+		at, _ = slices.BinarySearchFunc(keys, keyOf(token.Start), kube.Key.Compare)
+	} else if q.namespace != "" {
+		at, _ = slices.BinarySearchFunc(keys, kube.Key{Namespace: q.namespace}, kube.Key.Compare)
+	}
+	for ; at < len(keys); at++ {
+		key := keys[at]
+		if q.namespace != "" && key.Namespace > q.namespace {
+			break
+		}
+		if !q.matches(objects[key]) {
+			continue
+		}
+		if q.limit > 0 && int64(len(p.objects)) == q.limit {
+			last := p.objects[len(p.objects)-1].key
+			p.token = continueToken{"meta.k8s.io/v1", int64(p.rv), startOf(last) + "\x00"}.encode()
+			if q.simple {
+				p.remaining = new(countFrom(keys[at:], q.namespace))
+			}
+			break
+		}
+		p.objects = append(p.objects, objects[key])
+	}
+	return p, nil
+}
+
+func countFrom(keys []kube.Key, namespace string) int64 {
+	if namespace == "" {
+		return int64(len(keys))
+	}
+	n, _ := slices.BinarySearchFunc(keys, kube.Key{Namespace: namespace + "\x00"}, kube.Key.Compare)
+	return int64(n)
+}

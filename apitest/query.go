@@ -1,0 +1,178 @@
+package apitest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// query is the ListOptions of a LIST, WATCH or DELETE of a collection.
+type query struct {
+	filter
+	revision  string // as sent
+	rv        uint64 // 0 for "" and "0"
+	match     string
+	limit     int64
+	token     string // continue
+	timeout   time.Duration
+	bookmarks bool
+	initial   *bool // sendInitialEvents
+}
+
+// filter is what an object must satisfy to be listed or watched.
+type filter struct {
+	namespace, name string // "" = any
+	labels          kube.Selector
+	fields          kube.FieldSelector
+	simple          bool // no selectors but for namespace and name
+}
+
+func (f *filter) matches(o *object) bool {
+	switch {
+	case o == nil,
+		f.namespace != "" && o.key.Namespace != f.namespace,
+		f.name != "" && o.key.Name != f.name,
+		!f.labels.Empty() && !f.labels.Matches(o.meta.Labels):
+		return false
+	}
+	return f.fields.Empty() || f.fields.Matches(o.text)
+}
+
+const (
+	notOlderThan = "NotOlderThan"
+	exact        = "Exact"
+)
+
+func parseQuery(v url.Values, t target) (*query, *kube.Status) {
+	q := &query{
+		filter:   filter{namespace: t.key.Namespace},
+		revision: v.Get("resourceVersion"), match: v.Get("resourceVersionMatch"), token: v.Get("continue"),
+		bookmarks: queryBool(v, "allowWatchBookmarks"),
+	}
+	var err error
+	if s := v.Get("limit"); s != "" {
+		if q.limit, err = strconv.ParseInt(s, 10, 64); err != nil {
+			return nil, statusBadRequest("%v", err)
+		}
+	}
+	if s := v.Get("timeoutSeconds"); s != "" {
+		n, err := strconv.ParseInt(s, 10, 64)
+		if err != nil {
+			return nil, statusBadRequest("%v", err)
+		}
+		q.timeout = time.Duration(n) * time.Second
+	}
+	if v.Has("sendInitialEvents") {
+		b := queryBool(v, "sendInitialEvents")
+		q.initial = &b
+	}
+	if q.labels, err = kube.ParseSelector(v.Get("labelSelector")); err != nil {
+		return nil, statusBadRequest("unable to parse requirement: %v", err)
+	}
+	if q.fields, err = kube.ParseFieldSelector(v.Get("fieldSelector")); err != nil {
+		return nil, statusBadRequest("%v", err)
+	}
+	for _, path := range q.fields.Paths() {
+		switch info := t.table.info; {
+		case info.selectable(path):
+		case len(info.Fields) == 0:
+			return nil, statusBadRequest("%q is not a known field selector: only \"metadata.name\", \"metadata.namespace\"", path)
+		default:
+			return nil, statusBadRequest("field label not supported: %s", path)
+		}
+	}
+	if st := q.validate(t.verb); st != nil {
+		return nil, st
+	}
+	if q.rv, err = parseRevision(q.revision); err != nil {
+		text := fmt.Sprintf("resourceVersion: Invalid value: %q: %v", q.revision, err)
+		if t.verb == "watch" {
+			return nil, statusRaw("%s", text)
+		}
+		return nil, statusBadRequest("invalid resource version: %s", text)
+	}
+	q.simple = q.labels.Empty() && q.fields.Empty()
+	return q, nil
+}
+
+// validate checks the combinations that kube-apiserver forbids.
+func (q *query) validate(verb string) *kube.Status {
+	var causes []kube.StatusCause
+	add := func(c kube.StatusCause) { causes = append(causes, c) }
+	const field = "resourceVersionMatch"
+	if verb == "watch" {
+		switch {
+		case q.initial == nil && q.match != "":
+			add(forbiddenField(field, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"))
+		case q.initial != nil && q.match != notOlderThan:
+			add(forbiddenField(field, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"))
+		}
+		if q.initial != nil && q.match != "" && q.match != notOlderThan {
+			add(kube.StatusCause{Reason: "FieldValueNotSupported", Field: field,
+				Message: fmt.Sprintf("Unsupported value: %q: supported values: %q", q.match, notOlderThan)})
+		}
+	} else {
+		if q.initial != nil {
+			add(forbiddenField("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+		}
+		if q.match != "" {
+			if q.revision == "" {
+				add(forbiddenField(field, "resourceVersionMatch is forbidden unless resourceVersion is provided"))
+			}
+			if q.token != "" {
+				add(forbiddenField(field, "resourceVersionMatch is forbidden when continue is provided"))
+			}
+			if q.match != exact && q.match != notOlderThan {
+				add(kube.StatusCause{Reason: "FieldValueNotSupported", Field: field,
+					Message: fmt.Sprintf("Unsupported value: %q: supported values: \"Exact\", \"NotOlderThan\", \"\"", q.match)})
+			}
+			if q.match == exact && q.revision == "0" {
+				add(forbiddenField(field, `resourceVersionMatch "exact" is forbidden for resourceVersion "0"`))
+			}
+		}
+	}
+	if len(causes) == 0 {
+		return nil
+	}
+	return statusInvalid("meta.k8s.io", "ListOptions", "", causes...)
+}
+
+func parseRevision(s string) (uint64, error) {
+	if s == "" || s == "0" {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(s, 10, 64)
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+// freshness is how long a read waits for a revision that is yet to come.
+const freshness = 3 * time.Second
+
+// waitFor returns nil once the store is at rv.
+func (s *Server) waitFor(ctx context.Context, rv uint64) *kube.Status {
+	timer := time.NewTimer(freshness)
+	defer timer.Stop()
+	for {
+		s.store.mu.Lock()
+		current, changed := s.store.rev, s.store.changed
+		s.store.mu.Unlock()
+		if current >= rv {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-timer.C:
+			return StatusTooLarge(rv, current)
+		case <-ctx.Done():
+			return &kube.Status{Code: http.StatusGatewayTimeout, Reason: "Timeout", Message: "the request was given up"}
+		}
+	}
+}

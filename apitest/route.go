@@ -1,0 +1,184 @@
+package apitest
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// resolve reads what the URL of r names. It never fails: what is unknown has
+// no table, and answer says so.
+func (s *Server) resolve(r *http.Request) target {
+	t := target{verb: strings.ToLower(r.Method)}
+	parts := strings.Split(strings.Trim(r.URL.EscapedPath(), "/"), "/")
+	for i, p := range parts {
+		if u, err := url.PathUnescape(p); err == nil {
+			parts[i] = u
+		}
+	}
+	var group, version string
+	switch {
+	case parts[0] == "api" && len(parts) >= 3:
+		version, parts = parts[1], parts[2:]
+	case parts[0] == "apis" && len(parts) >= 4:
+		group, version, parts = parts[1], parts[2], parts[3:]
+	default:
+		return t
+	}
+	// namespaces/x and namespaces/x/status are the namespace itself.
+	if parts[0] == "namespaces" && len(parts) >= 3 && (len(parts) > 3 || parts[2] != "status" && parts[2] != "finalize") {
+		t.key.Namespace, parts = parts[1], parts[2:]
+	}
+	t.res = kube.Resource{Group: group, Version: version, Plural: parts[0]}
+	t.table = s.store.find(group, version, parts[0])
+	if t.table != nil {
+		t.res = t.table.info.Resource
+		if !t.res.Namespaced && t.key.Namespace != "" {
+			t.table = nil
+		}
+	}
+	if len(parts) > 1 {
+		t.key.Name = parts[1]
+	}
+	if len(parts) > 2 {
+		t.sub = strings.Join(parts[2:], "/")
+	}
+	t.collection = t.key.Name == ""
+	t.verb = verb(r, t.collection)
+	return t
+}
+
+func verb(r *http.Request, collection bool) string {
+	switch r.Method {
+	case http.MethodGet:
+		switch {
+		case collection && queryBool(r.URL.Query(), "watch"):
+			return "watch"
+		case collection:
+			return "list"
+		}
+		return "get"
+	case http.MethodPost:
+		return "create"
+	case http.MethodPut:
+		return "update"
+	case http.MethodDelete:
+		if collection {
+			return "deletecollection"
+		}
+	}
+	return strings.ToLower(r.Method)
+}
+
+// queryBool reads a boolean as the server does: anything but 0 and false, the
+// empty value included, is true.
+func queryBool(q url.Values, name string) bool {
+	if !q.Has(name) {
+		return false
+	}
+	v := q.Get(name)
+	return v != "0" && !strings.EqualFold(v, "false")
+}
+
+// answer is the normal answer to x, written to w, which is x or a
+// ResponseWriter of a fault.
+func (s *Server) answer(x *exchange, w http.ResponseWriter) {
+	if healthy(w, x.r) {
+		return
+	}
+	if !s.authenticated(x.r) {
+		WriteStatus(w, StatusUnauthorized())
+		return
+	}
+	if x.target.table == nil {
+		s.discover(x, w)
+		return
+	}
+	if st := s.act(x, w); st != nil {
+		WriteStatus(w, st)
+	}
+}
+
+// act answers a request for a resource, or returns the Status to answer with.
+func (s *Server) act(x *exchange, w http.ResponseWriter) *kube.Status {
+	t := x.target
+	v, st := parseView(x.r, t.table.info, t.verb)
+	if st != nil {
+		return st
+	}
+	if t.sub != "" && (t.sub != "status" || !t.table.info.Status) {
+		return statusNoResource()
+	}
+	switch t.verb {
+	case "list", "watch", "deletecollection":
+		q, st := parseQuery(x.r.URL.Query(), t)
+		if st != nil {
+			return st
+		}
+		switch t.verb {
+		case "list":
+			return s.list(x, w, q, v)
+		case "watch":
+			return s.watch(x, w, q, v)
+		}
+		return s.deleteCollection(x, w, q, v)
+	case "get":
+		return s.get(x, w, v)
+	case "create":
+		if !t.collection || t.res.Namespaced && t.key.Namespace == "" {
+			return statusMethod()
+		}
+		return s.create(x, w, v)
+	case "update":
+		if t.collection {
+			return statusMethod()
+		}
+		return s.update(x, w, v)
+	case "delete":
+		if t.sub != "" {
+			return statusMethod()
+		}
+		return s.delete(x, w, v)
+	}
+	return statusMethod()
+}
+
+func statusNoResource() *kube.Status {
+	return &kube.Status{Code: http.StatusNotFound, Reason: "NotFound",
+		Message: "the server could not find the requested resource", Details: &kube.StatusDetails{}}
+}
+
+// get answers with one object.
+func (s *Server) get(x *exchange, w http.ResponseWriter, v *view) *kube.Status {
+	rv := x.r.URL.Query().Get("resourceVersion")
+	n, err := parseRevision(rv)
+	if err != nil {
+		return statusRaw("resourceVersion: Invalid value: %q: %v", rv, err)
+	}
+	if st := s.waitFor(x.r.Context(), n); st != nil {
+		return st
+	}
+	s.store.mu.Lock()
+	o := x.target.table.objects[x.target.key]
+	s.store.mu.Unlock()
+	if o == nil {
+		return statusNotFound(x.target.res, x.target.key.Name)
+	}
+	writeJSON(w, http.StatusOK, "application/json", append(v.object(o), '\n'))
+	return nil
+}
+
+// healthy answers the health checks, which need no credentials.
+func healthy(w http.ResponseWriter, r *http.Request) bool {
+	switch strings.Split(r.URL.Path, "/")[1] {
+	case "healthz", "livez", "readyz":
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		fmt.Fprint(w, "ok")
+		return true
+	}
+	return false
+}

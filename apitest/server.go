@@ -1,0 +1,263 @@
+package apitest
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// Options choose how a server runs. The zero value is plain HTTP on a free
+// loopback port, open to everybody.
+type Options struct {
+	InMemory bool   // no sockets: clients come through Client or Dial
+	Address  string // host:port to listen on; default "127.0.0.1:0"
+
+	TLS         bool   // HTTPS with an own CA, and HTTP/2
+	Token       string // if set, requests need this bearer token or a client certificate of ours
+	ClientCerts bool   // ask for client certificates, and require one where Token is empty; implies TLS
+
+	Resources        []ResourceInfo // besides those of package kube
+	History          int            // events kept of each resource; default 10,000
+	WatchBuffer      int            // events a watch may lag before it is closed without a word; default as History
+	BookmarkInterval time.Duration  // between bookmarks; default 60 s, negative = only at deadline-2s and on demand
+	Gone             Gone           // how Expire and too old watches look
+	CompressWatch    bool           // gzip watches too, for clients that accept it
+	Seed             uint64         // of UIDs, generated names and chosen timeouts; 0 is a seed like any other
+}
+
+// Fixture is an object that a server starts with. Object is what [Server.Put]
+// takes.
+type Fixture struct {
+	Resource kube.Resource
+	Object   any
+}
+
+// TB is what the server uses of testing.TB.
+type TB interface {
+	Helper()
+	Cleanup(func())
+	Fatalf(format string, args ...any)
+	Logf(format string, args ...any)
+}
+
+// Server is a running fake API server. All methods may be called from any
+// goroutine.
+type Server struct {
+	URL string // base URL, without a slash at the end
+
+	options Options
+	tb      TB // nil outside tests
+	store   *store
+	door    *door
+	http    *http.Server
+	ids     *identities // nil without TLS
+	ctx     context.Context
+	cancel  context.CancelFunc
+	running sync.WaitGroup // handlers and the accept loop
+	client  *http.Client
+
+	mu       sync.Mutex
+	closed   bool
+	token    string
+	gone     Gone
+	faults   []*Fault
+	journal  []*Request
+	watching int           // watches that have been answered and have not ended
+	changed  chan struct{} // closed and replaced when watching or the journal changes
+}
+
+// Start starts a server. The caller must Close it.
+func Start(o Options) (*Server, error) { return start(nil, o) }
+
+func start(t TB, o Options) (*Server, error) {
+	o.Address = cmp.Or(o.Address, "127.0.0.1:0")
+	o.TLS = o.TLS || o.ClientCerts
+	o.History = cmp.Or(o.History, 10_000)
+	o.WatchBuffer = cmp.Or(o.WatchBuffer, o.History)
+	o.BookmarkInterval = cmp.Or(o.BookmarkInterval, time.Minute)
+	d, err := newDoor(o.InMemory, o.Address)
+	if err != nil {
+		return nil, fmt.Errorf("start apitest server: %w", err)
+	}
+	s := &Server{options: o, tb: t, store: newStore(o), door: d, token: o.Token, gone: o.Gone, changed: make(chan struct{})}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	for _, r := range append(builtIns(), o.Resources...) {
+		s.AddResource(r)
+	}
+	s.http = &http.Server{
+		Handler:  http.HandlerFunc(s.serveHTTP),
+		ErrorLog: log.New(io.Discard, "", 0),
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			if t, ok := c.(*tls.Conn); ok {
+				c = t.NetConn()
+			}
+			return context.WithValue(ctx, connKey{}, c)
+		},
+		BaseContext: func(net.Listener) context.Context { return s.ctx },
+	}
+	scheme, host := "http", d.Addr().String()
+	if o.InMemory {
+		host = "apitest.invalid"
+	}
+	if o.TLS {
+		scheme = "https"
+		if s.ids, err = newIdentities(); err != nil {
+			d.Close()
+			return nil, fmt.Errorf("start apitest server: %w", err)
+		}
+		s.http.TLSConfig = s.ids.serverConfig(o.ClientCerts)
+	}
+	s.URL = scheme + "://" + host
+	s.client = s.newClient()
+	s.running.Go(func() {
+		if o.TLS {
+			s.http.ServeTLS(d, "", "")
+		} else {
+			s.http.Serve(d)
+		}
+	})
+	return s, nil
+}
+
+// New starts a server on loopback for one test; it is closed with the test.
+func New(t TB, fixtures ...Fixture) *Server {
+	t.Helper()
+	return NewWith(t, Options{}, fixtures...)
+}
+
+// NewInMemory is New without sockets, for use inside a testing/synctest bubble.
+func NewInMemory(t TB, fixtures ...Fixture) *Server {
+	t.Helper()
+	return NewWith(t, Options{InMemory: true}, fixtures...)
+}
+
+// NewWith is New with options.
+func NewWith(t TB, o Options, fixtures ...Fixture) *Server {
+	t.Helper()
+	s, err := start(t, o)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	t.Cleanup(s.Close)
+	for _, f := range fixtures {
+		s.Put(f.Resource, f.Object)
+	}
+	return s
+}
+
+// Close ends all connections and returns when every handler has.
+func (s *Server) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.cancel()
+	s.http.Close()
+	s.door.Close()
+	s.door.cut()
+	s.client.CloseIdleConnections()
+	s.running.Wait()
+}
+
+// enter counts a handler in running, unless the server is closed.
+func (s *Server) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.running.Add(1)
+	}
+	return !s.closed
+}
+
+// Client returns the client, one for all callers, that reaches the server and
+// is authorised. It has no timeout of its own.
+func (s *Server) Client() *http.Client { return s.client }
+
+// Dial connects to the server whatever the address: for the DialContext of a
+// Transport. In memory it is the only way in.
+func (s *Server) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if s.options.InMemory {
+		return s.door.dialMemory(ctx)
+	}
+	var d net.Dialer
+	return d.DialContext(ctx, "tcp", s.door.Addr().String())
+}
+
+func (s *Server) newClient() *http.Client {
+	transport := &http.Transport{DialContext: s.Dial, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 16}
+	if s.ids != nil {
+		transport.TLSClientConfig = s.ids.clientConfig(s.options.ClientCerts)
+	}
+	return &http.Client{Transport: &authorised{s, transport}}
+}
+
+// AddResource makes the server serve r, from now on: its history is empty. It
+// is what creating a CustomResourceDefinition does. A resource that is served
+// already, in whatever version, must be removed first. One of package kube, given
+// without more, returns as it was.
+func (s *Server) AddResource(r ResourceInfo) {
+	if !s.store.add(r.withDefaults()) {
+		s.fail("add %s: the server has such a resource", r)
+	}
+}
+
+// RemoveResource deletes all objects of r, ends its watches and answers 404 from
+// then on, as when a CustomResourceDefinition is deleted.
+func (s *Server) RemoveResource(r kube.Resource) {
+	st := s.store
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	t := st.tables[r.GroupResource()]
+	if t == nil {
+		return
+	}
+	for len(t.keys) > 0 {
+		st.commit(t, t.keys[0], nil)
+	}
+	for w := range t.watches {
+		w.end(endClean)
+	}
+	delete(st.tables, r.GroupResource())
+}
+
+// fail reports misuse of the server by its test or program.
+func (s *Server) fail(format string, args ...any) {
+	if s.tb == nil {
+		panic(fmt.Sprintf("apitest: "+format, args...))
+	}
+	s.tb.Helper()
+	s.tb.Fatalf("apitest: "+format, args...)
+}
+
+// locked calls f with the table of r.
+func (s *Server) locked(r kube.Resource, f func(*store, *table)) {
+	s.store.mu.Lock()
+	t := s.store.tables[r.GroupResource()]
+	if t != nil {
+		defer s.store.mu.Unlock()
+		f(s.store, t)
+		return
+	}
+	s.store.mu.Unlock()
+	s.fail("the server has no resource %s", r)
+}
+
+// objectBytes returns obj, which is JSON or encodes to it.
+func objectBytes(obj any) ([]byte, error) {
+	switch v := obj.(type) {
+	case []byte:
+		return v, nil
+	case string:
+		return []byte(v), nil
+	}
+	return json.Marshal(obj)
+}

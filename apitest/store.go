@@ -1,0 +1,243 @@
+package apitest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// store keeps every object, and of each resource the last events, from which
+// earlier states are computed. One revision counts the writes to all resources.
+type store struct {
+	history int // events kept of each resource
+	buffer  int // events that a watch may lag behind
+
+	mu      sync.Mutex
+	rev     uint64
+	tables  map[string]*table // by GroupResource
+	random  *rand.Rand
+	changed chan struct{} // closed and replaced when rev changes
+}
+
+// table is one resource. The fields are guarded by store.mu.
+type table struct {
+	info    *ResourceInfo // never changes
+	keys    []kube.Key    // sorted
+	objects map[kube.Key]*object
+	log     []event
+	base    int    // how many events have been dropped before log[0]
+	floor   uint64 // events up to this revision may be forgotten
+	recent  uint64 // as floor, for watches only: what a restart forgets
+	watches map[*watcher]struct{}
+}
+
+// event is one write. prev is nil for a creation, next for a deletion.
+type event struct {
+	rv         uint64
+	prev, next *object
+	gone       *object // prev at rv, for deletions
+}
+
+func newStore(o Options) *store {
+	return &store{
+		history: o.History, buffer: o.WatchBuffer,
+		rev:     100, // a real server is never at 1 either
+		tables:  make(map[string]*table),
+		random:  rand.New(rand.NewPCG(o.Seed, 0x9e3779b97f4a7c15)),
+		changed: make(chan struct{}),
+	}
+}
+
+// add reports false if there is such a resource already.
+func (st *store) add(info ResourceInfo) bool {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	name := info.GroupResource()
+	if st.tables[name] != nil {
+		return false
+	}
+	st.tables[name] = &table{
+		info: &info, objects: make(map[kube.Key]*object), watches: make(map[*watcher]struct{}),
+		floor: st.rev, recent: st.rev,
+	}
+	return true
+}
+
+// find returns the table of a resource, nil where there is none. The caller
+// holds no lock.
+func (st *store) find(group, version, plural string) *table {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	t := st.tables[kube.Resource{Group: group, Plural: plural}.GroupResource()]
+	if t == nil || t.info.Version != version {
+		return nil
+	}
+	return t
+}
+
+// commit stores next, or deletes where next is nil, under a new revision, and
+// wakes the watches. The caller holds mu and has checked everything.
+func (st *store) commit(t *table, key kube.Key, next *object) uint64 {
+	st.rev++
+	e := event{rv: st.rev, prev: t.objects[key], next: next}
+	at, found := slices.BinarySearchFunc(t.keys, key, kube.Key.Compare)
+	switch {
+	case next == nil:
+		e.gone = e.prev.at(t.info, st.rev)
+		delete(t.objects, key)
+		t.keys = slices.Delete(t.keys, at, at+1)
+	default:
+		next.seal(t.info, st.rev)
+		t.objects[key] = next
+		if !found {
+			t.keys = slices.Insert(t.keys, at, key)
+		}
+	}
+	t.log = append(t.log, e)
+	if drop := len(t.log) - st.history; drop > 0 {
+		t.forget(drop)
+	}
+	for w := range t.watches {
+		if w.overrun(t, st.buffer) {
+			w.end(endClean)
+		}
+		w.wake()
+	}
+	st.notify()
+	return st.rev
+}
+
+// forget drops the n oldest events; watches that have yet to send them keep
+// them.
+func (t *table) forget(n int) {
+	for w := range t.watches {
+		if from := w.cursor + len(w.held) - t.base; from < n && w.how == running {
+			w.held = append(w.held, t.log[from:n]...)
+		}
+	}
+	t.floor = max(t.floor, t.log[n-1].rv)
+	t.recent = max(t.recent, t.floor)
+	clear(t.log[:n])
+	t.log = t.log[n:]
+	t.base += n
+}
+
+func (st *store) notify() {
+	close(st.changed)
+	st.changed = make(chan struct{})
+}
+
+// compact forgets events up to rv of every resource.
+func (st *store) compact(rv uint64) {
+	for _, t := range st.tables {
+		n, _ := slices.BinarySearchFunc(t.log, rv+1, func(e event, rv uint64) int {
+			if e.rv < rv {
+				return -1
+			}
+			return 1
+		})
+		if n > 0 {
+			t.forget(n)
+		}
+		t.floor = max(t.floor, rv)
+		t.recent = max(t.recent, rv)
+	}
+}
+
+// snapshot returns the sorted keys and the objects as they were at rv. The
+// caller holds mu and has checked that floor <= rv <= rev; neither result may
+// be changed or used after mu is released, except the objects.
+func (t *table) snapshot(rv uint64) ([]kube.Key, map[kube.Key]*object) {
+	if len(t.log) == 0 || t.log[len(t.log)-1].rv <= rv {
+		return t.keys, t.objects
+	}
+	objects := make(map[kube.Key]*object, len(t.objects))
+	for k, o := range t.objects {
+		objects[k] = o
+	}
+	for i := len(t.log) - 1; i >= 0 && t.log[i].rv > rv; i-- {
+		if e := t.log[i]; e.prev == nil {
+			delete(objects, e.next.key)
+		} else {
+			objects[e.prev.key] = e.prev
+		}
+	}
+	keys := make([]kube.Key, 0, len(objects))
+	for k := range objects {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, kube.Key.Compare)
+	return keys, objects
+}
+
+// restore returns every resource to its state at rv, and the counter too.
+func (st *store) restore(rv uint64) error {
+	for _, t := range st.tables {
+		if rv < t.floor || rv > st.rev {
+			return fmt.Errorf("restore to revision %d: %s has the states from %d to %d", rv, t.info, t.floor, st.rev)
+		}
+	}
+	for _, t := range st.tables {
+		keys, objects := t.snapshot(rv)
+		t.keys, t.objects = keys, objects
+		for len(t.log) > 0 && t.log[len(t.log)-1].rv > rv {
+			t.log = t.log[:len(t.log)-1]
+		}
+		t.recent = rv
+	}
+	st.rev = rv
+	st.notify()
+	return nil
+}
+
+// uid returns the next UID of a seeded sequence, in the form of version 4.
+func (st *store) uid() string {
+	a, b := st.random.Uint64(), st.random.Uint64()
+	return fmt.Sprintf("%08x-%04x-4%03x-%04x-%012x", a>>32, a>>16&0xffff, a&0xfff, b>>48&0x3fff|0x8000, b&0xffffffffffff)
+}
+
+const nameLetters = "bcdfghjklmnpqrstvwxz2456789"
+
+// suffix returns what the server puts after generateName.
+func (st *store) suffix() string {
+	var b [5]byte
+	for i := range b {
+		b[i] = nameLetters[st.random.IntN(len(nameLetters))]
+	}
+	return string(b[:])
+}
+
+func timestamp() string { return time.Now().UTC().Format(time.RFC3339) }
+
+// prepareCreate fills what the server sets on a new object.
+func (st *store) prepareCreate(t *table, o *object) {
+	if o.meta.UID == "" {
+		o.meta.UID = st.uid()
+	}
+	if o.meta.CreationTimestamp == "" {
+		o.meta.CreationTimestamp = timestamp()
+	}
+	if t.info.counts(o) {
+		o.meta.Generation = max(o.meta.Generation, 1)
+	}
+}
+
+// prepareUpdate keeps what a client cannot change and counts generations.
+func prepareUpdate(t *table, old, o *object) {
+	o.meta.UID = old.meta.UID
+	o.meta.CreationTimestamp = old.meta.CreationTimestamp
+	o.meta.GenerateName = old.meta.GenerateName
+	o.meta.DeletionTimestamp = old.meta.DeletionTimestamp
+	o.meta.DeletionGracePeriodSeconds = old.meta.DeletionGracePeriodSeconds
+	if len(o.meta.ManagedFields) == 0 {
+		o.meta.ManagedFields = old.meta.ManagedFields
+	}
+	o.meta.Generation = old.meta.Generation
+	if t.info.counts(o) && !o.sameFields(old, func(name string) bool { return name != "status" }) {
+		o.meta.Generation++
+	}
+}

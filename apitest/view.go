@@ -1,0 +1,169 @@
+package apitest
+
+import (
+	"fmt"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// view is the form in which a client wants objects.
+type view struct {
+	info    *ResourceInfo
+	as      string // "", "Table", "PartialObjectMetadata"
+	version string // of meta.k8s.io
+	include string // of a Table's rows: None, Metadata, Object
+	columns bool   // a Table has been sent, with its columns
+}
+
+// parseView negotiates by the Accept header: the first clause that the server
+// can serve.
+func parseView(r *http.Request, info *ResourceInfo, verb string) (*view, *kube.Status) {
+	v := &view{info: info, include: r.URL.Query().Get("includeObject")}
+	accept := strings.Join(r.Header.Values("Accept"), ",")
+	if accept == "" {
+		return v, nil
+	}
+	for clause := range strings.SplitSeq(accept, ",") {
+		typ, params, err := mime.ParseMediaType(clause)
+		if err != nil || typ != "application/json" && typ != "*/*" && typ != "application/*" {
+			continue
+		}
+		as := params["as"]
+		if as == "" || verb == "create" || verb == "update" || verb == "delete" {
+			return v, nil
+		}
+		if params["g"] != "meta.k8s.io" || params["v"] != "v1" && params["v"] != "v1beta1" {
+			continue
+		}
+		v.version = params["v"]
+		switch {
+		case as == "Table":
+			switch v.include {
+			case "":
+				v.include = "Metadata"
+			case "None", "Metadata", "Object":
+			default:
+				return nil, statusBadRequest("Unable to convert to Table as requested: includeObject: Invalid value: %q: must be 'Metadata', 'Object', 'None', or empty", v.include)
+			}
+			v.as = as
+			return v, nil
+		case as == "PartialObjectMetadata" && verb == "list":
+			return nil, notAcceptable("you requested PartialObjectMetadata, but the requested object is a list (*core.%s)", info.listKind())
+		case as == "PartialObjectMetadataList" && verb == "get":
+			return nil, notAcceptable("you requested PartialObjectMetadataList, but the requested object is not a list (*core.%s)", info.Kind)
+		case as == "PartialObjectMetadata", as == "PartialObjectMetadataList":
+			v.as = "PartialObjectMetadata"
+			return v, nil
+		}
+	}
+	if verb == "list" || verb == "watch" {
+		st := notAcceptable("406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, " +
+			"application/vnd.kubernetes.protobuf, application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch")
+		st.Details = &kube.StatusDetails{}
+		return nil, st
+	}
+	return nil, notAcceptable("only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf")
+}
+
+func notAcceptable(format string, args ...any) *kube.Status {
+	return &kube.Status{Code: http.StatusNotAcceptable, Reason: "NotAcceptable", Message: fmt.Sprintf(format, args...)}
+}
+
+// object returns o as an answer of its own.
+func (v *view) object(o *object) []byte {
+	switch v.as {
+	case "Table":
+		return v.table([]*object{o}, listMeta{ResourceVersion: o.meta.ResourceVersion})
+	case "PartialObjectMetadata":
+		return v.partial(nil, o)
+	}
+	return o.body
+}
+
+func (v *view) partial(b []byte, o *object) []byte {
+	b = append(b, `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/`...)
+	b = append(b, v.version...)
+	b = append(b, `","metadata":`...)
+	b = append(b, o.raw...)
+	return append(b, '}')
+}
+
+// event returns one frame of a watch, with its newline.
+func (v *view) event(typ string, o *object) []byte {
+	b := append([]byte(`{"type":"`), typ...)
+	b = append(b, `","object":`...)
+	b = append(b, v.object(o)...)
+	return append(b, '}', '\n')
+}
+
+// bookmark returns the frame of a bookmark; end marks the end of the initial
+// events.
+func (v *view) bookmark(rv uint64, end bool) []byte {
+	o := &object{}
+	if end {
+		o.meta.Annotations = map[string]string{"k8s.io/initial-events-end": "true"}
+	}
+	o.seal(v.info, rv)
+	return v.event("BOOKMARK", o)
+}
+
+// listMeta is the metadata of a list in the order of kube-apiserver's fields.
+type listMeta struct {
+	ResourceVersion    string `json:"resourceVersion,omitempty"`
+	Continue           string `json:"continue,omitempty"`
+	RemainingItemCount *int64 `json:"remainingItemCount,omitempty"`
+}
+
+// list returns p as the body of a LIST. metadataLast puts the metadata after
+// the items, as lists of custom resources have it.
+func (v *view) list(p *page, metadataLast bool) []byte {
+	meta := listMeta{strconv.FormatUint(p.rv, 10), p.token, p.remaining}
+	var b []byte
+	switch v.as {
+	case "Table":
+		return append(v.table(p.objects, meta), '\n')
+	case "PartialObjectMetadata":
+		b = append(b, `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/`+v.version+`","metadata":`...)
+		b = append(b, marshal(meta)...)
+		b = append(b, `,"items":[`...)
+		for i, o := range p.objects {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = v.partial(b, o)
+		}
+		return append(b, "]}\n"...)
+	}
+	size := 1 << 10
+	for _, o := range p.objects {
+		size += len(o.body) + 1
+	}
+	items := append(make([]byte, 0, size), `"items":[`...)
+	for i, o := range p.objects {
+		if i > 0 {
+			items = append(items, ',')
+		}
+		items = o.appendItem(items, v.info)
+	}
+	items = append(items, ']')
+	kind, version := marshal(v.info.listKind()), marshal(v.info.APIVersion())
+	if !v.info.builtIn {
+		sorted := struct {
+			Continue           string `json:"continue"`
+			RemainingItemCount *int64 `json:"remainingItemCount,omitempty"`
+			ResourceVersion    string `json:"resourceVersion"`
+		}{meta.Continue, meta.RemainingItemCount, meta.ResourceVersion}
+		return join(`{"apiVersion":`, string(version), `,`, string(items), `,"kind":`, string(kind), `,"metadata":`, string(marshal(sorted)), "}\n")
+	}
+	first, second := `"metadata":`+string(marshal(meta)), string(items)
+	if metadataLast {
+		first, second = second, first
+	}
+	return join(`{"kind":`, string(kind), `,"apiVersion":`, string(version), `,`, first, `,`, second, "}\n")
+}
+
+func join(parts ...string) []byte { return []byte(strings.Join(parts, "")) }
