@@ -1,0 +1,218 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/config"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// connection are the flags that say which cluster and who we are, spelled as
+// kubectl's.
+type connection struct {
+	opts           config.Options
+	requestTimeout string
+	qps            float64
+	burst          int
+}
+
+func (c *connection) register(f *pflag.FlagSet) {
+	o := &c.opts
+	f.StringVar(&o.Path, "kubeconfig", "", "kubeconfig file (default $KUBECONFIG, the pod's service account, ~/.kube/config)")
+	f.StringVar(&o.Context, "context", "", "context of the kubeconfig")
+	f.StringVar(&o.Cluster, "cluster", "", "cluster of the kubeconfig")
+	f.StringVar(&o.User, "user", "", "user of the kubeconfig")
+	f.StringVarP(&o.Namespace, "namespace", "n", "", "namespace (default that of the context)")
+	f.StringVarP(&o.Server, "server", "s", "", "address of the API server, a URL")
+	f.StringVar(&o.Token, "token", "", "bearer token")
+	f.StringVar(&o.As, "as", "", "user to impersonate")
+	f.StringArrayVar(&o.AsGroups, "as-group", nil, "group to impersonate; may be repeated")
+	f.StringVar(&o.AsUID, "as-uid", "", "UID to impersonate")
+	f.StringVar(&o.CAFile, "certificate-authority", "", "file with the CA of the server's certificate")
+	f.StringVar(&o.CertFile, "client-certificate", "", "file with a client certificate")
+	f.StringVar(&o.KeyFile, "client-key", "", "file with the key of the client certificate")
+	f.StringVar(&o.TLSServerName, "tls-server-name", "", "name to expect in the server's certificate")
+	f.BoolVar(&o.Insecure, "insecure-skip-tls-verify", false, "trust any certificate: anybody in between can read and change everything")
+	f.StringVar(&c.requestTimeout, "request-timeout", "0", "longest silence of the server on an ordinary request, such as 30s; a watch has --idle-timeout (0 = 1m)")
+	f.Float64Var(&c.qps, "qps", 0, "requests a second, watches excepted (0 = no limit)")
+	f.IntVar(&c.burst, "burst", 0, "requests at once under --qps (default twice --qps)")
+}
+
+// load reads the configuration and makes the client.
+func (c *connection) load(p *program, t *talk) (*client.Client, *config.Config, error) {
+	timeout, err := parseTimeout(c.requestTimeout)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case c.qps < 0:
+		return nil, nil, usage("--qps %v is negative", c.qps)
+	case c.burst < 0:
+		return nil, nil, usage("--burst %d is negative", c.burst)
+	}
+	o := c.opts
+	o.RequestTimeout, o.Env, o.Home = timeout, p.env, p.env("HOME")
+	cfg, err := config.Load(o)
+	if err != nil {
+		return nil, nil, &failure{exitUsage, err}
+	}
+	for _, w := range cfg.Warnings {
+		t.note("warning: " + w)
+	}
+	cfg.Client.QPS, cfg.Client.Burst = c.qps, c.burst
+	cfg.Client.UserAgent = "listwatch/" + thisBuild().Version
+	cl, err := client.New(cfg.Client)
+	if err != nil {
+		return nil, nil, &failure{exitUsage, err}
+	}
+	return cl, cfg, nil
+}
+
+// parseTimeout reads a duration, or a number of seconds as kubectl does.
+func parseTimeout(s string) (time.Duration, error) {
+	if n, err := strconv.Atoi(s); err == nil && n >= 0 {
+		return time.Duration(n) * time.Second, nil
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d < 0 {
+		return 0, usage("--request-timeout %q: want a duration such as 30s, or 0", clip(s))
+	}
+	return d, nil
+}
+
+// selection are the flags that say which objects, and how they are fetched.
+type selection struct {
+	all       bool
+	labels    string
+	fields    string
+	chunk     int
+	selector  kube.Selector
+	fieldsSel kube.FieldSelector
+}
+
+func (s *selection) register(f *pflag.FlagSet) {
+	f.BoolVarP(&s.all, "all-namespaces", "A", false, "all namespaces")
+	f.StringVarP(&s.labels, "selector", "l", "", "label selector, such as app=web,tier!=db")
+	f.StringVar(&s.fields, "field-selector", "", "field selector, such as status.phase=Running")
+	f.IntVar(&s.chunk, "chunk-size", 500, "objects in a page of a list (0 = all in one)")
+}
+
+func (s *selection) parse() (err error) {
+	if s.selector, err = kube.ParseSelector(s.labels); err != nil {
+		return usage("--selector: %w", err)
+	}
+	if s.fieldsSel, err = kube.ParseFieldSelector(s.fields); err != nil {
+		return usage("--field-selector: %w", err)
+	}
+	if s.chunk < 0 {
+		return usage("--chunk-size %d is negative", s.chunk)
+	}
+	return nil
+}
+
+// limit is the page size as package list takes it.
+func (s *selection) limit() int {
+	if s.chunk == 0 {
+		return -1
+	}
+	return s.chunk
+}
+
+// printing are the flags that say what is printed.
+type printing struct {
+	format      string
+	noHeaders   bool
+	eventColumn string
+	color       string
+	redact      string
+	managed     bool
+	quiet       bool
+	logFormat   string
+}
+
+func (o *printing) register(f *pflag.FlagSet) {
+	f.StringVarP(&o.format, "output", "o", "", strings.Join(outputFormats, ", ")+"; default the server's columns")
+	f.BoolVar(&o.noHeaders, "no-headers", false, "no headers above columns")
+	f.StringVar(&o.color, "color", "auto", "auto, always or never")
+	f.StringVar(&o.redact, "redact", "secrets", "secrets (the values of Secrets are not printed) or none")
+	f.BoolVar(&o.managed, "show-managed-fields", false, "keep metadata.managedFields")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing on stderr but why it ended")
+	f.StringVar(&o.logFormat, "log-format", "text", "of stderr: text or json")
+}
+
+// parse checks the flags and returns what they mean.
+func (o *printing) parse(p *program) (output, error) {
+	if err := checkFormat(o.format); err != nil {
+		return output{}, err
+	}
+	for _, f := range []struct {
+		name, value string
+		want        []string
+	}{
+		{"event-column", o.eventColumn, []string{"", "auto", "true", "false"}},
+		{"color", o.color, []string{"auto", "always", "never"}},
+		{"redact", o.redact, []string{"secrets", "none"}},
+		{"log-format", o.logFormat, []string{"text", "json"}},
+	} {
+		if !slices.Contains(f.want, f.value) {
+			return output{}, usage("--%s %q: want one of %s", f.name, clip(f.value), strings.TrimPrefix(strings.Join(f.want, ", "), ", "))
+		}
+	}
+	return output{
+		format:  o.format,
+		events:  o.eventColumn == "auto" || o.eventColumn == "true",
+		headers: !o.noHeaders,
+		managed: o.managed,
+		redact:  o.redact != "none",
+		color:   p.colored(o.color),
+	}, nil
+}
+
+// colored: by the flag, else as https://no-color.org and
+// https://bixense.com/clicolors say, else on a terminal.
+func (p *program) colored(flag string) bool {
+	forced := func(key string) bool { v := p.env(key); return v != "" && v != "0" }
+	switch {
+	case flag == "always", flag == "never":
+		return flag == "always"
+	case p.env("NO_COLOR") != "":
+		return false
+	case forced("CLICOLOR_FORCE"), forced("FORCE_COLOR"):
+		return true
+	}
+	return p.env("TERM") != "dumb" && isTerminal(p.stdout)
+}
+
+// eventTypes are the words that --events takes.
+var eventTypes = []string{"ADDED", "MODIFIED", "DELETED", "SYNCED", "BOOKMARK",
+	relistedType, disconnectedType, reconnectedType, errorType, quarantinedType}
+
+func parseEvents(list []string) ([]string, error) {
+	var types []string
+	for _, s := range list {
+		t := strings.ToUpper(strings.TrimSpace(s))
+		if !slices.Contains(eventTypes, t) {
+			return nil, usage("--events: unknown type %q: want some of %s", clip(s), strings.Join(eventTypes, ","))
+		}
+		types = append(types, t)
+	}
+	return types, nil
+}
+
+// positive refuses durations and numbers below zero.
+func positive(cmd *cobra.Command, names ...string) error {
+	for _, name := range names {
+		if v := cmd.Flags().Lookup(name).Value.String(); strings.HasPrefix(v, "-") {
+			return fmt.Errorf("--%s %s is negative", name, v)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/list"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// listFlags are the flags of list.
+type listFlags struct {
+	connection
+	selection
+	printing
+}
+
+func (p *program) listCommand() *cobra.Command {
+	o := &listFlags{}
+	cmd := &cobra.Command{
+		Use:   "list TYPE[.VERSION[.GROUP]][,TYPE...] [NAME...] | TYPE/NAME...",
+		Short: "List objects once, in the memory of one",
+		Long: `List objects once. They are printed as they arrive, page by page, so that a list
+of any length begins at once and takes the memory of one object.`,
+		Example: `  listwatch list pods -A -o wide
+  listwatch list deployments,services -l app=web
+  listwatch list node/a -o yaml`,
+		RunE: func(cmd *cobra.Command, args []string) error { return p.list(cmd, args, o) },
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	o.selection.register(f)
+	o.printing.register(f)
+	o.connection.register(f)
+	p.complete(cmd, &o.connection)
+	return cmd
+}
+
+func (p *program) list(cmd *cobra.Command, args []string, o *listFlags) error {
+	out, err := o.printing.parse(p)
+	if err != nil {
+		return err
+	}
+	if err := o.selection.parse(); err != nil {
+		return err
+	}
+	w, err := parseArgs(args)
+	if err != nil {
+		return err
+	}
+	t := p.newTalk(&o.printing)
+	c, cfg, err := o.load(p, t)
+	if err != nil {
+		return err
+	}
+	defer c.CloseIdleConnections()
+	namespace := cfg.Namespace
+	if o.all {
+		namespace = ""
+	}
+	targets, err := w.targets(cmd.Context(), c, namespace)
+	if err != nil {
+		return err
+	}
+	out.list, out.kinds, out.namespaces = true, severalTypes(targets), o.all
+	out.single = len(targets) == 1 && targets[0].name != "" && (namespace != "" || !targets[0].resource.Namespaced)
+	l := &listing{listFlags: o, output: out, client: c, talk: t}
+	return l.run(cmd.Context(), p, targets)
+}
+
+// listing is one run of list.
+type listing struct {
+	*listFlags
+	output
+	client *client.Client
+	talk   *talk
+	give   func(record)
+	found  int
+}
+
+func (l *listing) run(ctx context.Context, p *program, targets []target) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	records := make(chan record, recordBuffer)
+	l.give = func(r record) { records <- r }
+	printed := make(chan error, 1)
+	pr := &printer{output: l.output, w: p.stdout, stop: cancel, errs: func(err error) { l.talk.note(err.Error()) }}
+	go func() { printed <- pr.run(records) }()
+
+	// As kubectl: what is there is printed, though something else is missing.
+	var missing []string
+	for _, t := range targets {
+		err := l.target(ctx, t)
+		if errors.Is(err, kube.ErrNotFound) && t.name != "" {
+			missing = append(missing, t.label())
+			continue
+		}
+		if err != nil {
+			cancel(err)
+			break
+		}
+	}
+	close(records)
+	if err := <-printed; err != nil {
+		return err
+	}
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	if missing != nil {
+		return failed(fmt.Errorf("not found%s: %s", in(targets[0].namespace), strings.Join(missing, ", ")))
+	}
+	if l.found == 0 && (l.format == "" || l.format == "wide") {
+		l.talk.note("no resources found" + in(targets[0].namespace))
+	}
+	return nil
+}
+
+func (l *listing) target(ctx context.Context, t target) error {
+	if l.managed {
+		return listTarget(ctx, l, t, func(o codec.RawFull) codec.Raw { return o.Raw })
+	}
+	return listTarget(ctx, l, t, func(o codec.Raw) codec.Raw { return o })
+}
+
+// listTarget lists t. One name in a known namespace is a GET.
+func listTarget[T raw](ctx context.Context, l *listing, t target, asRaw func(T) codec.Raw) error {
+	col := client.Of[T](l.client, t.resource).In(t.namespace)
+	col.Accept = l.accept()
+	fields, err := t.fieldSelector(l.fieldsSel)
+	if err != nil {
+		return usage("%q: %w", t.name, err)
+	}
+	var cols *columns
+	emit := func(o T) {
+		if c := columnsOf(asRaw(o)); c != nil {
+			cols = c
+		}
+		if !t.includes(o.GetName()) {
+			return
+		}
+		l.found++
+		l.give(record{Type: string(watch.Added), time: time.Now(), resource: t.resource, id: o.Identity(), object: asRaw(o), columns: cols, initial: true})
+	}
+	if t.name != "" && (t.namespace != "" || !t.resource.Namespaced) && l.selector.Empty() && l.fieldsSel.Empty() {
+		o, err := col.Get(ctx, kube.Key{Name: t.name})
+		if err != nil {
+			return l.failed(ctx, t, "get", err)
+		}
+		emit(o)
+		return nil
+	}
+	began, told := time.Now(), time.Now()
+	lister := list.New(col, list.Options{Labels: l.selector, Fields: fields, Limit: l.limit(), Progress: func(p list.Progress) {
+		every := progressEvery
+		if l.talk.live {
+			every = 200 * time.Millisecond
+		}
+		if time.Since(told) > every {
+			told = time.Now()
+			l.talk.progress(t.label(), p.Items, p.Remaining, time.Since(began))
+		}
+	}})
+	defer l.talk.done()
+	n := l.found
+	for o, err := range lister.All(ctx) {
+		var item *codec.ItemError
+		switch {
+		case errors.As(err, &item):
+			l.talk.warn(t.label(), "skipped an object that cannot be read: "+item.Error(), "quarantined", "err", item.Error())
+			l.give(record{Type: quarantinedType, time: time.Now(), resource: t.resource, id: item.Identity, detail: errorDetail{Error: oneLine(item.Err.Error())}})
+		case err != nil:
+			return l.failed(ctx, t, "list", err)
+		default:
+			emit(o)
+		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	l.give(record{Type: string(watch.Synced), time: time.Now(), resource: t.resource,
+		id: codec.Identity{ResourceVersion: string(lister.Revision())}, detail: syncedDetail{l.found - n}})
+	return nil
+}
+
+// failed says what was tried, unless we were stopped.
+func (l *listing) failed(ctx context.Context, t target, op string, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return failed(fmt.Errorf("%s %s: %w", op, t.label(), err))
+}
+
+func in(namespace string) string {
+	if namespace == "" {
+		return ""
+	}
+	return " in namespace " + namespace
+}

@@ -1,0 +1,26 @@
+// Command listwatch watches Kubernetes objects and does not go quiet: a broken
+// connection is resumed where it broke, an expired history is listed again and
+// compared, and what was deleted meanwhile is told too. It never exits 0 because
+// a server closed a stream.
+//
+//	listwatch watch pods                  # rows, as kubectl get -w, with the event
+//	listwatch watch deploy,pods -A -o ndjson
+//	listwatch list nodes -o wide
+//	listwatch demo                        # without a cluster
+//
+// Stdout is data, stderr is talk. Installed as kubectl-listwatch it is a kubectl
+// plugin. Exit codes: 0 an end that was asked for, 1 failure, 2 usage or
+// configuration, 4 --timeout, 130, 143 and 141 for SIGINT, SIGTERM and a closed
+// stdout.
+//
+// Reading order: run.go, flags.go, target.go, watch.go, stream.go, print.go.
+package main
+
+import "os"
+
+func main() {
+	ctx, stop := withSignals()
+	code := run(ctx, os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}

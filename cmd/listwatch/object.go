@@ -1,0 +1,91 @@
+package main
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// placeholder stands where a secret stood.
+const placeholder = "[redacted]"
+
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+// isSecret reports whether r holds secrets by its kind.
+func isSecret(r kube.Resource) bool { return r.Group == "" && r.Kind == "Secret" }
+
+// rawObject returns r's object as the server wrote it, but for what is redacted
+// and for kind and apiVersion, which a server may leave out.
+func rawObject(r *record, redact bool) ([]byte, error) {
+	if r.object.GetKind() != "" && r.object.GetAPIVersion() != "" && !(redact && isSecret(r.resource)) {
+		return []byte(r.object.JSON()), nil
+	}
+	m, err := mapOf(r, redact)
+	if err != nil {
+		return nil, err
+	}
+	return codec.Encode(m)
+}
+
+// mapOf decodes r's object as kubectl does: numbers are int64 or float64.
+func mapOf(r *record, redact bool) (map[string]any, error) {
+	var m map[string]any
+	if err := r.object.Decode(&m); err != nil {
+		return nil, err
+	}
+	if m["kind"] == nil {
+		m["kind"] = r.resource.Kind
+	}
+	if m["apiVersion"] == nil {
+		m["apiVersion"] = r.resource.APIVersion()
+	}
+	if redact && isSecret(r.resource) {
+		redactSecret(m)
+	}
+	return numbers(m).(map[string]any), nil
+}
+
+// redactSecret replaces the values of a Secret, whose keys stay.
+func redactSecret(m map[string]any) {
+	for _, field := range []string{"data", "stringData"} {
+		switch values := m[field].(type) {
+		case map[string]any:
+			for k := range values {
+				values[k] = placeholder
+			}
+		case nil:
+		default:
+			m[field] = placeholder
+		}
+	}
+	meta, _ := m["metadata"].(map[string]any)
+	notes, _ := meta["annotations"].(map[string]any)
+	if _, ok := notes[lastApplied]; ok {
+		notes[lastApplied] = placeholder
+	}
+}
+
+// numbers replaces each json.Number below v by the int64 or float64 that
+// kubectl makes of it.
+func numbers(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, e := range v {
+			v[k] = numbers(e)
+		}
+	case []any:
+		for i, e := range v {
+			v[i] = numbers(e)
+		}
+	case json.Number:
+		if n, err := strconv.ParseInt(string(v), 10, 64); err == nil {
+			return n
+		}
+		if f, err := v.Float64(); err == nil {
+			return f
+		}
+	}
+	return v
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/listwatch/listwatch/watch"
+)
+
+// encoder makes bytes of records. It is for one goroutine.
+type encoder interface {
+	// encode appends r to b, or keeps it until flush.
+	encode(b []byte, r *record) ([]byte, error)
+	// flush appends what was kept.
+	flush(b []byte) []byte
+	// end appends what closes the output.
+	end(b []byte) []byte
+}
+
+// output says what is printed and how.
+type output struct {
+	format     string // "", wide, name, json, yaml, ndjson
+	events     bool   // the kind of event is shown
+	list       bool   // objects are a list, not events
+	single     bool   // a list of one named object
+	headers    bool
+	kinds      bool // names are type/name
+	namespaces bool // a NAMESPACE column
+	managed    bool // managedFields are kept
+	redact     bool
+	color      bool
+	types      []string // printed; nil = all but BOOKMARK
+	maxEvents  int      // 0 = no limit
+}
+
+// wants reports whether records of type t are printed.
+func (o *output) wants(t string) bool {
+	if o.types == nil {
+		return t != string(watch.Bookmark)
+	}
+	return slices.Contains(o.types, t)
+}
+
+func (o *output) encoder() encoder {
+	switch o.format {
+	case "ndjson":
+		return &ndjsonEncoder{redact: o.redact}
+	case "json":
+		return &jsonEncoder{output: o}
+	case "yaml":
+		return &yamlEncoder{output: o}
+	case "name":
+		return nameEncoder{o}
+	}
+	return newTable(o)
+}
+
+// Writes are made when nothing more is waiting, or else this large or old.
+const (
+	batchBytes = 64 << 10
+	batchTime  = 50 * time.Millisecond
+)
+
+// printer writes records, in batches while they come fast, at once when they do
+// not. It owns the numbering.
+type printer struct {
+	output
+	w    io.Writer
+	enc  encoder
+	stop func(error) // ends the watches
+
+	buf    []byte
+	seq    int64
+	events int  // objects printed
+	over   bool // nothing more is printed
+	err    error
+	errs   func(error) // records that cannot be encoded
+}
+
+// run prints until records is closed, and returns why it stopped printing, nil
+// if it did not.
+func (p *printer) run(records <-chan record) error {
+	p.enc = p.encoder()
+	for r := range records {
+		p.take(&r)
+		began := time.Now()
+		for more := true; more && len(p.buf) < batchBytes && time.Since(began) < batchTime; {
+			select {
+			case r, ok := <-records:
+				if more = ok; ok {
+					p.take(&r)
+				}
+			default:
+				more = false
+			}
+		}
+		p.write(p.enc.flush(p.buf))
+	}
+	p.write(p.enc.end(p.enc.flush(nil)))
+	return p.err
+}
+
+func (p *printer) take(r *record) {
+	if r.say != nil {
+		p.write(p.enc.flush(p.buf))
+		r.say()
+		return
+	}
+	if p.over || !p.wants(r.Type) {
+		return
+	}
+	if !r.isObject() && p.format != "ndjson" {
+		return
+	}
+	p.seq++
+	b, err := p.enc.encode(p.buf, r)
+	if err != nil {
+		p.errs(fmt.Errorf("print %s: %w", kubectlName(r.resource, r.id.Name), err))
+		return
+	}
+	p.buf = b
+	if !r.isObject() {
+		return
+	}
+	if p.events++; p.events == p.maxEvents {
+		p.over = true
+		p.stop(errAskedFor)
+	}
+}
+
+// write writes b and empties the buffer, whose memory it is.
+func (p *printer) write(b []byte) {
+	p.buf = b[:0]
+	if cap(b) > 4*batchBytes {
+		p.buf = nil
+	}
+	if len(b) == 0 || p.err != nil {
+		return
+	}
+	if _, err := p.w.Write(b); err != nil {
+		p.over = true
+		p.err = failed(fmt.Errorf("write to stdout: %w", err))
+		if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
+			p.err = errPipe
+		}
+		p.stop(p.err)
+	}
+}
+
+var outputFormats = []string{"wide", "name", "json", "yaml", "ndjson"}
+
+// checkFormat refuses what -o cannot mean.
+func checkFormat(s string) error {
+	if s == "" || slices.Contains(outputFormats, s) {
+		return nil
+	}
+	return usage("--output %q: want one of %s, or nothing for columns", clip(s), strings.Join(outputFormats, ", "))
+}

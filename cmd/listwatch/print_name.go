@@ -1,0 +1,14 @@
+package main
+
+// nameEncoder prints TYPE/NAME, after the event's name where events are shown.
+type nameEncoder struct{ *output }
+
+func (e nameEncoder) encode(b []byte, r *record) ([]byte, error) {
+	if e.events {
+		b = append(append(b, r.Type...), ' ')
+	}
+	return append(append(b, printable(kubectlName(r.resource, r.id.Name))...), '\n'), nil
+}
+
+func (e nameEncoder) flush(b []byte) []byte { return b }
+func (e nameEncoder) end(b []byte) []byte   { return b }

@@ -1,0 +1,255 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// table prints rows in columns that grow and never shrink. Rows are kept until
+// flush, so that those that come together are aligned together.
+type table struct {
+	*output
+	layouts map[kube.Resource]*layout
+	last    *layout
+	rows    []row
+}
+
+// layout is how the rows of one resource are laid out.
+type layout struct {
+	columns *columns
+	shown   []int // indices of columns
+	header  []string
+	widths  []int
+}
+
+type row struct {
+	*layout
+	event string
+	cells []string // nil = the header
+}
+
+func newTable(o *output) *table {
+	return &table{output: o, layouts: map[kube.Resource]*layout{}}
+}
+
+func (t *table) encode(b []byte, r *record) ([]byte, error) {
+	cells, err := t.cells(r)
+	if err != nil {
+		return b, err
+	}
+	cols := r.columns
+	if cols == nil {
+		cols = &noColumns
+	}
+	l := t.layouts[r.resource]
+	if l == nil || l.columns != cols && !slices.Equal(*l.columns, *cols) {
+		l = t.layout(cols, r.resource.Namespaced)
+		t.layouts[r.resource] = l
+		if t.headers {
+			t.rows = append(t.rows, row{layout: l})
+		}
+	}
+	out := make([]string, 0, len(l.header))
+	if t.events {
+		out = append(out, r.Type)
+	}
+	if t.namespaces && r.resource.Namespaced {
+		out = append(out, printable(r.id.Namespace))
+	}
+	for _, i := range l.shown {
+		s := ""
+		if i < len(cells) {
+			s = printable(text(cells[i]))
+		}
+		if t.kinds && i == l.name() {
+			s = kubectlType(r.resource) + "/" + s
+		}
+		out = append(out, s)
+	}
+	l.fit(out)
+	t.rows = append(t.rows, row{layout: l, event: r.Type, cells: out})
+	return b, nil
+}
+
+// cells returns the cells of r's row.
+func (t *table) cells(r *record) ([]any, error) {
+	if r.object.GetKind() != "Table" {
+		var o struct {
+			Metadata struct {
+				Created time.Time `json:"creationTimestamp"`
+			} `json:"metadata"`
+		}
+		if err := r.object.Decode(&o); err != nil || o.Metadata.Created.IsZero() {
+			return []any{r.id.Name, "<unknown>"}, nil
+		}
+		return []any{r.id.Name, age(r.time.Sub(o.Metadata.Created))}, nil
+	}
+	var one struct {
+		Rows []struct {
+			Cells []any `json:"cells"`
+		} `json:"rows"`
+	}
+	if err := r.object.Decode(&one); err != nil {
+		return nil, err
+	}
+	if len(one.Rows) == 0 {
+		return []any{r.id.Name}, nil
+	}
+	return one.Rows[0].Cells, nil
+}
+
+func (t *table) layout(cols *columns, namespaced bool) *layout {
+	l := &layout{columns: cols}
+	if t.events {
+		l.header = append(l.header, "EVENT")
+	}
+	if t.namespaces && namespaced {
+		l.header = append(l.header, "NAMESPACE")
+	}
+	for i, c := range *cols {
+		if c.Priority == 0 || t.format == "wide" {
+			l.shown = append(l.shown, i)
+			l.header = append(l.header, strings.ToUpper(printable(c.Name)))
+		}
+	}
+	l.widths = make([]int, len(l.header))
+	if t.events {
+		l.widths[0] = len("MODIFIED") // the widest: no jump at the first change
+	}
+	if t.headers {
+		l.fit(l.header)
+	}
+	return l
+}
+
+// name returns the index of the column that holds the name.
+func (l *layout) name() int {
+	for i, c := range *l.columns {
+		if c.Format == "name" {
+			return i
+		}
+	}
+	return 0
+}
+
+func (l *layout) fit(cells []string) {
+	for i, s := range cells {
+		if i < len(l.widths) {
+			l.widths[i] = max(l.widths[i], displayWidth(s))
+		}
+	}
+}
+
+// Columns are apart and wide as kubectl's are.
+const (
+	padding  = 3
+	minWidth = 6 // padding included
+)
+
+func (t *table) flush(b []byte) []byte {
+	for _, r := range t.rows {
+		if r.cells == nil {
+			if t.list && t.last != nil {
+				b = append(b, '\n') // kubectl sets types apart
+			}
+			t.last = r.layout
+			r.cells, r.event = r.header, ""
+		}
+		b = t.line(b, r)
+	}
+	clear(t.rows)
+	t.rows = t.rows[:0]
+	return b
+}
+
+func (t *table) line(b []byte, r row) []byte {
+	for i, s := range r.cells {
+		if color := eventColor(r.event); i == 0 && t.events && t.color && color != "" {
+			b = append(append(append(b, color...), s...), "\x1b[0m"...)
+		} else {
+			b = append(b, s...)
+		}
+		if i == len(r.cells)-1 {
+			break
+		}
+		for n := max(r.widths[i]+padding, minWidth) - displayWidth(s); n > 0; n-- {
+			b = append(b, ' ')
+		}
+	}
+	return append(b, '\n')
+}
+
+func (t *table) end(b []byte) []byte { return b }
+
+// eventColor is beside the word, never instead of it.
+func eventColor(event string) string {
+	switch event {
+	case "ADDED":
+		return "\x1b[32m"
+	case "MODIFIED":
+		return "\x1b[33m"
+	case "DELETED":
+		return "\x1b[31m"
+	}
+	return ""
+}
+
+// text prints a cell as kubectl does.
+func text(cell any) string {
+	switch v := cell.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case json.Number:
+		return v.String()
+	case map[string]any, []any:
+		b, err := codec.Encode(v)
+		if err != nil {
+			return "<unknown>"
+		}
+		return string(b)
+	}
+	return fmt.Sprint(cell)
+}
+
+// age prints a duration as kubectl's AGE: two units at most, the second one only
+// where it matters.
+func age(d time.Duration) string {
+	s := int(d.Seconds())
+	if s < 0 {
+		return "0s"
+	}
+	two := func(a int, unit string, b int, small string) string {
+		if b == 0 {
+			return fmt.Sprintf("%d%s", a, unit)
+		}
+		return fmt.Sprintf("%d%s%d%s", a, unit, b, small)
+	}
+	m, h, day := s/60, s/3600, s/86400
+	switch {
+	case s < 120:
+		return fmt.Sprintf("%ds", s)
+	case m < 10:
+		return two(m, "m", s%60, "s")
+	case m < 180:
+		return fmt.Sprintf("%dm", m)
+	case h < 8:
+		return two(h, "h", m%60, "m")
+	case h < 48:
+		return fmt.Sprintf("%dh", h)
+	case h < 192:
+		return two(day, "d", h%24, "h")
+	case day < 730:
+		return fmt.Sprintf("%dd", day)
+	case day < 8*365:
+		return two(day/365, "y", day%365, "d")
+	}
+	return fmt.Sprintf("%dy", day/365)
+}

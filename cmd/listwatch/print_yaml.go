@@ -1,0 +1,67 @@
+package main
+
+import (
+	"bytes"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// yamlEncoder prints documents in kubectl's layout: keys sorted, two spaces,
+// lists not indented. Events are documents of type and object, as those of
+// kubectl's --output-watch-events; a list is one document. Long lines are not
+// folded.
+type yamlEncoder struct {
+	*output
+	items int
+}
+
+func (e *yamlEncoder) encode(b []byte, r *record) ([]byte, error) {
+	m, err := mapOf(r, e.redact)
+	if err != nil {
+		return b, err
+	}
+	var v any = m
+	if e.events {
+		v = map[string]any{"type": r.Type, "object": m}
+	}
+	list := e.list && !e.single && !e.events
+	if list {
+		v = []any{m}
+	}
+	text, err := yamlOf(v)
+	if err != nil {
+		return b, err
+	}
+	e.items++
+	switch {
+	case list && e.items == 1:
+		b = append(b, "apiVersion: v1\nitems:\n"...)
+	case !list && e.items > 1:
+		b = append(b, "---\n"...)
+	}
+	return append(b, text...), nil
+}
+
+func yamlOf(v any) ([]byte, error) {
+	var out bytes.Buffer
+	enc := yaml.NewEncoder(&out)
+	enc.SetIndent(2)
+	enc.CompactSeqIndent()
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	err := enc.Close()
+	return out.Bytes(), err
+}
+
+func (e *yamlEncoder) flush(b []byte) []byte { return b }
+
+func (e *yamlEncoder) end(b []byte) []byte {
+	if !e.list || e.single || e.events {
+		return b
+	}
+	if e.items == 0 {
+		b = append(b, "apiVersion: v1\nitems: []\n"...)
+	}
+	return append(b, "kind: List\nmetadata:\n  resourceVersion: \"\"\n"...)
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"time"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// Types of records besides those of package watch.
+const (
+	relistedType     = "RELISTED"
+	disconnectedType = "DISCONNECTED"
+	reconnectedType  = "RECONNECTED"
+	errorType        = "ERROR"
+	quarantinedType  = "QUARANTINED"
+)
+
+// record is one thing to print: an object's event, or something about the watch.
+type record struct {
+	Type     string
+	time     time.Time
+	resource kube.Resource
+	id       codec.Identity
+
+	// Of objects.
+	object    codec.Raw // a Table of one row, where rows are printed
+	columns   *columns  // of that Table
+	initial   bool
+	synthetic string // how it was learnt, if not from an event
+	last      bool   // a deletion whose final state is not known
+
+	// Of the rest: what the record has to tell, encoded as its members.
+	detail any
+
+	// say, if set, is all there is to the record: something for stderr, in
+	// its place between what stands before and after on stdout.
+	say func()
+}
+
+// isObject reports whether r is an object's event.
+func (r *record) isObject() bool {
+	switch watch.Type(r.Type) {
+	case watch.Added, watch.Modified, watch.Deleted:
+		return true
+	}
+	return false
+}
+
+// What the other types tell, as members of an ndjson line.
+type (
+	syncedDetail struct {
+		Count int `json:"count"`
+	}
+	// Numbers are null where nobody can know.
+	relistedDetail struct {
+		Cause     string `json:"cause"`
+		Added     *int   `json:"added"`
+		Modified  *int   `json:"modified"`
+		Deleted   *int   `json:"deleted"`
+		Unchanged *int   `json:"unchanged"`
+	}
+	disconnectedDetail struct {
+		Cause string `json:"cause"`
+		Lived int64  `json:"lived"` // milliseconds
+	}
+	reconnectedDetail struct {
+		Gap int64 `json:"gap"` // milliseconds
+	}
+	errorDetail struct {
+		Error  string      `json:"error"`
+		Status *statusView `json:"status,omitempty"`
+	}
+	statusView struct {
+		Code    int    `json:"code,omitempty"`
+		Reason  string `json:"reason,omitempty"`
+		Message string `json:"message,omitempty"`
+	}
+)
+
+// kubectlName is how kubectl writes TYPE/NAME: pod/a, deployment.apps/a.
+func kubectlName(r kube.Resource, name string) string {
+	return kubectlType(r) + "/" + name
+}

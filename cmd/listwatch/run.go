@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// program is one run: where it reads and writes.
+type program struct {
+	env    func(string) string
+	stdout io.Writer
+	stderr io.Writer
+}
+
+// run is the program. It returns the exit code.
+func run(ctx context.Context, args []string, env func(string) string, stdin io.Reader, stdout, stderr io.Writer) int {
+	p := &program{env: env, stdout: stdout, stderr: stderr}
+	root := p.root()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	return p.exit(cmd, err)
+}
+
+// failure is an error with the exit code that it means.
+type failure struct {
+	code int
+	err  error
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+func (f *failure) Unwrap() error { return f.err }
+
+// Exit codes.
+const (
+	exitFailed  = 1
+	exitUsage   = 2
+	exitTimeout = 4
+	exitPipe    = 141
+)
+
+func failed(err error) error { return &failure{exitFailed, err} }
+
+func usage(format string, args ...any) error {
+	return &failure{exitUsage, fmt.Errorf(format, args...)}
+}
+
+// Ends that are no failures: causes of the context, see [context.Cause].
+var (
+	errAskedFor = errors.New("the end that was asked for")
+	errPipe     = errors.New("stdout was closed")
+	errTimedOut = errors.New("--timeout is over")
+)
+
+// exit says what must be said about err, and returns its code. An error that
+// carries none is cobra's, about the arguments.
+func (p *program) exit(cmd *cobra.Command, err error) int {
+	var sig signalled
+	var f *failure
+	switch {
+	case err == nil, errors.Is(err, errAskedFor):
+		return 0
+	case errors.As(err, &sig):
+		return sig.code()
+	case errors.Is(err, errPipe):
+		return exitPipe
+	case errors.Is(err, errTimedOut):
+		p.talkOf(cmd).fatal(err.Error())
+		return exitTimeout
+	case !errors.As(err, &f):
+		p.talkOf(cmd).fatal(oneLine(err.Error()) + `; see "` + cmd.CommandPath() + ` --help"`)
+		return exitUsage
+	}
+	p.talkOf(cmd).fatal(explain(f.err))
+	return f.code
+}
+
+// talkOf returns the voice that cmd's flags ask for.
+func (p *program) talkOf(cmd *cobra.Command) *talk {
+	format := ""
+	if f := cmd.Flags().Lookup("log-format"); f != nil {
+		format = f.Value.String()
+	}
+	return newTalk(p.stderr, format, false)
+}
+
+// root builds the commands.
+func (p *program) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "listwatch",
+		Short:         "Watch Kubernetes objects, and never go quiet",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			hint := ""
+			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+				hint = fmt.Sprintf("; did you mean %q?", near[0])
+			}
+			return usage("unknown command %q%s (to watch a type: listwatch watch %s)", clip(args[0]), hint, clip(args[0]))
+		},
+	}
+	root.SuggestionsMinimumDistance = 2
+	root.AddCommand(p.watchCommand(), p.listCommand(), p.demoCommand(), p.versionCommand())
+	return root
+}
+
+// isTerminal reports whether w is one.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// clip shortens what was typed, for a message.
+func clip(s string) string {
+	if r := []rune(s); len(r) > 80 {
+		return string(r[:80]) + "..."
+	}
+	return s
+}

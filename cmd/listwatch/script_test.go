@@ -1,0 +1,408 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// TestMain runs the program itself where a test has started this binary as it.
+func TestMain(m *testing.M) {
+	if os.Getenv("LISTWATCH_TEST_MAIN") != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// TestScripts plays testdata/script. Besides the commands of testscript there are
+//
+//	cluster [tls] [token=T]        start a fake API server; $SERVER, $KUBECONFIG
+//	fake WHAT ARGS...              change its world, or make it misbehave
+//	run CODE ARGS...               run the program to its end, which must be CODE
+//	start ARGS...                  run it in the background
+//	until stdout|stderr REGEXP     wait for a line of it
+//	signal INT|TERM|PIPE           what withSignals makes of it; PIPE closes stdout
+//	end CODE                       wait for its end
+//
+// What the program wrote is what testscript's stdout, stderr and cmp see, with
+// times, durations and addresses replaced. All waits are bounded.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:           "testdata/script",
+		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"cluster": cmdCluster, "fake": cmdFake, "run": cmdRun, "start": cmdStart,
+			"until": cmdUntil, "signal": cmdSignal, "end": cmdEnd,
+		},
+		Setup: func(env *testscript.Env) error {
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			w := &world{ctx: ctx, options: apitest.Options{Seed: 1}}
+			env.Values[worldKey{}] = w
+			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("KUBECONFIG", "")
+			env.Defer(func() {
+				cancel()
+				if w.program != nil {
+					<-w.program.done
+				}
+				if w.srv != nil {
+					w.srv.Close()
+				}
+			})
+			return nil
+		},
+	})
+}
+
+// world is what one script plays in.
+type world struct {
+	ctx     context.Context // of the script
+	options apitest.Options
+	srv     *apitest.Server
+	program *process
+}
+
+type worldKey struct{}
+
+func worldOf(ts *testscript.TestScript) *world { return ts.Value(worldKey{}).(*world) }
+
+// process is the program, in this process.
+type process struct {
+	stop           context.CancelCauseFunc
+	stdout, stderr *tail
+	done           chan struct{}
+	code           int
+}
+
+func (w *world) start(ts *testscript.TestScript, args []string) *process {
+	ctx, stop := context.WithCancelCause(w.ctx)
+	p := &process{stop: stop, stdout: newTail(), stderr: newTail(), done: make(chan struct{})}
+	env := map[string]string{}
+	for _, k := range []string{"HOME", "KUBECONFIG", "NO_COLOR", "CLICOLOR_FORCE", "TERM"} {
+		env[k] = ts.Getenv(k)
+	}
+	go func() {
+		defer close(p.done)
+		defer stop(nil)
+		p.code = run(ctx, args, func(k string) string { return env[k] }, strings.NewReader(""), p.stdout, p.stderr)
+	}()
+	return p
+}
+
+// finish waits for the end, compares the code and hands over what was written.
+func (w *world) finish(ts *testscript.TestScript, p *process, want string) {
+	select {
+	case <-p.done:
+	case <-w.ctx.Done():
+		ts.Fatalf("the program does not end\nstdout:\n%s\nstderr:\n%s", p.stdout, p.stderr)
+	}
+	io.WriteString(ts.Stdout(), w.scrub(p.stdout.String()))
+	io.WriteString(ts.Stderr(), w.scrub(p.stderr.String()))
+	if got := strconv.Itoa(p.code); got != want {
+		ts.Fatalf("exit code %s, want %s\nstdout:\n%s\nstderr:\n%s", got, want, p.stdout, p.stderr)
+	}
+}
+
+var scrubs = []struct {
+	what *regexp.Regexp
+	with string
+}{
+	// Fixtures were created in 2020; anything else is now.
+	{regexp.MustCompile(`20(2[1-9]|[3-9]\d)-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`), "TIME"},
+	{regexp.MustCompile(`\b\d+y\d*d?\b`), "AGE"},
+	{regexp.MustCompile(`"(lived|gap)":\d+`), `"$1":N`},
+	{regexp.MustCompile(`\b(\d+m)?\d+(\.\d+)?(ms|s)\b`), "DUR"},
+	{regexp.MustCompile(`"go":"[^"]*","platform":"[^"]*"`), `"go":"GO","platform":"PLATFORM"`},
+}
+
+func (w *world) scrub(s string) string {
+	if w.srv != nil {
+		s = strings.ReplaceAll(s, w.srv.URL, "SERVER")
+		_, host, _ := strings.Cut(w.srv.URL, "://")
+		s = strings.ReplaceAll(s, host, "HOST")
+	}
+	for _, r := range scrubs {
+		s = r.what.ReplaceAllString(s, r.with)
+	}
+	return s
+}
+
+func cmdCluster(ts *testscript.TestScript, neg bool, args []string) {
+	w := worldOf(ts)
+	for _, a := range args {
+		switch name, value, _ := strings.Cut(a, "="); name {
+		case "tls":
+			w.options.TLS = true
+		case "token":
+			w.options.Token = value
+		default:
+			ts.Fatalf("cluster: unknown option %s", a)
+		}
+	}
+	srv, err := apitest.Start(w.options)
+	ts.Check(err)
+	w.srv = srv
+	ts.Setenv("SERVER", srv.URL)
+	ts.Setenv("KUBECONFIG", ts.MkAbs("kubeconfig"))
+	ca := ""
+	if srv.CAPEM() != nil {
+		ts.Check(os.WriteFile(ts.MkAbs("ca.pem"), srv.CAPEM(), 0o600))
+		ca = "ca.pem"
+	}
+	ts.Check(os.WriteFile(ts.MkAbs("kubeconfig"), fmt.Appendf(nil, `apiVersion: v1
+kind: Config
+current-context: test
+contexts: [{name: test, context: {cluster: test, user: test, namespace: shop}}]
+clusters: [{name: test, cluster: {server: %q, certificate-authority: %q}}]
+users: [{name: test, user: {token: %q}}]
+`, srv.URL, ca, w.options.Token), 0o600))
+}
+
+// resources that scripts name.
+var resources = map[string]kube.Resource{
+	"pods": kube.Pods, "nodes": kube.Nodes, "secrets": kube.Secrets, "deployments": kube.Deployments, "configmaps": kube.ConfigMaps,
+	"crontabs": {Group: "stable.example.com", Version: "v1", Plural: "crontabs", Kind: "CronTab", Namespaced: true},
+}
+
+func cmdFake(ts *testscript.TestScript, neg bool, args []string) {
+	w := worldOf(ts)
+	srv := w.srv
+	switch what := args[0]; what {
+	case "put": // RESOURCE FILE...
+		for _, f := range args[2:] {
+			srv.Put(resources[args[1]], ts.ReadFile(f))
+		}
+	case "many": // RESOURCE N
+		n, err := strconv.Atoi(args[2])
+		ts.Check(err)
+		for i := range n {
+			srv.Put(resources[args[1]], fmt.Sprintf(`{"metadata":{"namespace":"shop","name":"n%03d"}}`, i))
+		}
+	case "delete": // RESOURCE NAMESPACE/NAME
+		key, err := kube.ParseKey(args[2])
+		ts.Check(err)
+		srv.Delete(resources[args[1]], key)
+	case "resource": // RESOURCE
+		srv.AddResource(apitest.ResourceInfo{Resource: resources[args[1]], ShortNames: []string{"ct"},
+			Columns: []apitest.Column{{Name: "Spec", Path: "spec.cronSpec"}, {Name: "Image", Path: "spec.image", Priority: 1}}})
+	case "expire":
+		srv.Expire()
+	case "close":
+		srv.CloseWatches()
+	case "cut":
+		srv.CutWatches()
+	case "drop":
+		srv.DropWatches()
+	case "bookmark":
+		srv.Bookmark()
+	case "refuse":
+		ts.Check(srv.SetDoor(apitest.Refusing))
+	case "open":
+		ts.Check(srv.SetDoor(apitest.Open))
+	case "watches": // N
+		n, err := strconv.Atoi(args[1])
+		ts.Check(err)
+		ts.Check(srv.WaitForWatches(w.ctx, n))
+	case "on": // VERB RESOURCE ACTION [TIMES]
+		f := srv.On(apitest.Match{Verb: args[1], Resource: args[2]}, action(ts, args[3]))
+		if len(args) > 4 {
+			n, err := strconv.Atoi(args[4])
+			ts.Check(err)
+			f.Times(n)
+		}
+	case "path": // PATH ACTION
+		srv.On(apitest.Match{Path: args[1]}, action(ts, args[2]))
+	case "asked": // REGEXP: a request of this method, path and query came
+		re := regexp.MustCompile(`(?m)` + args[1])
+		var all []string
+		for _, r := range srv.Requests() {
+			all = append(all, fmt.Sprintf("%s %s?%s", r.Verb, r.Path, r.Query.Encode()))
+		}
+		if re.MatchString(strings.Join(all, "\n")) == neg {
+			ts.Fatalf("requests:\n%s", strings.Join(all, "\n"))
+		}
+	default:
+		ts.Fatalf("fake: unknown %s", what)
+	}
+}
+
+func action(ts *testscript.TestScript, name string) http.HandlerFunc {
+	switch name {
+	case "html":
+		return apitest.HTML(http.StatusOK)
+	case "hang":
+		return apitest.Hang()
+	case "endstream":
+		return apitest.EndStream()
+	case "nostream":
+		return apitest.RejectInitialEvents()
+	case "garbage":
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, `{"type":"ADDED","object":{"metadata":{"name":7}}}`+"\n"+`{"type":"ADDED","object":{"metadata":{"name":"fine","namespace":"shop","resourceVersion":"900"}}}`+"\n")
+		}
+	}
+	code, err := strconv.Atoi(name)
+	ts.Check(err)
+	return apitest.Answer(&kube.Status{Code: code, Reason: strings.ReplaceAll(http.StatusText(code), " ", ""), Message: "because the test says so"})
+}
+
+func cmdRun(ts *testscript.TestScript, neg bool, args []string) {
+	w := worldOf(ts)
+	w.finish(ts, w.start(ts, args[1:]), args[0])
+}
+
+func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
+	w := worldOf(ts)
+	w.program = w.start(ts, args)
+}
+
+func cmdUntil(ts *testscript.TestScript, neg bool, args []string) {
+	w := worldOf(ts)
+	out := w.program.stdout
+	if args[0] == "stderr" {
+		out = w.program.stderr
+	}
+	if !out.wait(w.ctx, w.program.done, regexp.MustCompile(`(?m)`+args[1])) {
+		ts.Fatalf("no line matches %s\nstdout:\n%s\nstderr:\n%s", args[1], w.program.stdout, w.program.stderr)
+	}
+}
+
+func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
+	p := worldOf(ts).program
+	switch args[0] {
+	case "INT":
+		p.stop(signalled{syscall.SIGINT})
+	case "TERM":
+		p.stop(signalled{syscall.SIGTERM})
+	case "PIPE":
+		p.stdout.close()
+	}
+}
+
+func cmdEnd(ts *testscript.TestScript, neg bool, args []string) {
+	w := worldOf(ts)
+	w.finish(ts, w.program, args[0])
+	w.program = nil
+}
+
+// tail is a writer whose contents can be waited for.
+type tail struct {
+	mu      sync.Mutex
+	b       bytes.Buffer
+	closed  bool
+	changed chan struct{}
+}
+
+func newTail() *tail { return &tail{changed: make(chan struct{})} }
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return 0, &os.PathError{Op: "write", Path: "stdout", Err: syscall.EPIPE}
+	}
+	close(t.changed)
+	t.changed = make(chan struct{})
+	return t.b.Write(b)
+}
+
+func (t *tail) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.b.String()
+}
+
+// wait returns true once re matches, false if the program or the script ends first.
+func (t *tail) wait(ctx context.Context, done <-chan struct{}, re *regexp.Regexp) bool {
+	for {
+		t.mu.Lock()
+		found, changed := re.Match(t.b.Bytes()), t.changed
+		t.mu.Unlock()
+		if found {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-done:
+			return re.MatchString(t.String())
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// TestSignalsEndTheProcess runs the program as a process of its own, which
+// testscript's in-process program is not.
+func TestSignalsEndTheProcess(t *testing.T) {
+	srv := apitest.New(t, apitest.Fixture{Resource: kube.Nodes, Object: `{"metadata":{"name":"a"}}`})
+	for _, test := range []struct {
+		name string
+		end  func(*exec.Cmd, io.Closer) error
+		code int
+	}{
+		{"interrupt", func(c *exec.Cmd, _ io.Closer) error { return c.Process.Signal(syscall.SIGINT) }, 130},
+		{"terminate", func(c *exec.Cmd, _ io.Closer) error { return c.Process.Signal(syscall.SIGTERM) }, 143},
+		{"closed stdout", func(_ *exec.Cmd, stdout io.Closer) error {
+			err := stdout.Close()
+			srv.Put(kube.Nodes, `{"metadata":{"name":"b"}}`)
+			return err
+		}, 141},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			exe, err := os.Executable()
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.CommandContext(t.Context(), exe, "watch", "nodes", "-o", "name", "-s", srv.URL)
+			cmd.Env = []string{"LISTWATCH_TEST_MAIN=1", "HOME=" + t.TempDir()}
+			stdout, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var stderr bytes.Buffer
+			cmd.Stderr = &stderr
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			line := make([]byte, len("ADDED node/a\n"))
+			if _, err := io.ReadFull(stdout, line); err != nil {
+				t.Errorf("read the first line: %v", err)
+			}
+			if err := test.end(cmd, stdout); err != nil {
+				t.Error(err)
+			}
+			err = cmd.Wait()
+			var exit *exec.ExitError
+			if !errors.As(err, &exit) || exit.ExitCode() != test.code {
+				t.Errorf("got %v, want exit code %d", err, test.code)
+			}
+			if stderr.Len() > 0 {
+				t.Errorf("stderr: %s", &stderr)
+			}
+		})
+	}
+}

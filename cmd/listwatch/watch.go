@@ -1,0 +1,322 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/list"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// watchFlags are the flags of watch.
+type watchFlags struct {
+	connection
+	selection
+	printing
+
+	list        string
+	watchOnly   bool
+	sinceRV     string
+	once        bool
+	exitAfter   time.Duration
+	timeout     time.Duration
+	idle        time.Duration
+	maxEvents   int
+	maxFailures int
+	events      []string
+	backoff     time.Duration // not a flag: the demo is in a hurry
+}
+
+const watchLong = `Watch objects until told to stop.
+
+A connection that breaks is resumed where it broke. When the server no longer has
+the history (410), everything is listed again and compared, and the differences
+are printed, deletions included.
+
+An event may be printed twice where a server repeats itself after a break with
+the history lost; states in between may be skipped then; a deletion never is,
+as long as the program runs.`
+
+func (p *program) watchCommand() *cobra.Command {
+	o := &watchFlags{}
+	cmd := &cobra.Command{
+		Use:   "watch TYPE[.VERSION[.GROUP]][,TYPE...] [NAME...] | TYPE/NAME...",
+		Short: "Watch objects until told to stop",
+		Long:  watchLong,
+		Example: `  listwatch watch pods
+  listwatch watch deployments,pods -n shop -l app=web -o wide
+  listwatch watch node/a node/b -o ndjson
+  listwatch watch crontabs.v1.stable.example.com -A --exit-after 10m`,
+		RunE: func(cmd *cobra.Command, args []string) error { return p.watch(cmd, args, o) },
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	o.selection.register(f)
+	f.StringVar(&o.list, "list", "auto", "how the first state is fetched: auto, paged or stream")
+	f.BoolVar(&o.watchOnly, "watch-only", false, "only what happens from now on")
+	f.StringVar(&o.sinceRV, "since-rv", "", "only what happened after this resourceVersion")
+	f.BoolVar(&o.once, "once", false, "end after the first list")
+	f.DurationVar(&o.exitAfter, "exit-after", 0, "end after this time, with exit code 0")
+	f.IntVar(&o.maxEvents, "max-events", 0, "end after this many events, with exit code 0")
+	f.DurationVar(&o.timeout, "timeout", 0, "fail with exit code 4 if not at an end that was asked for by then")
+	f.DurationVar(&o.idle, "idle-timeout", 3*time.Minute, "longest silence on a watch, bookmarks included, before it is opened anew")
+	f.IntVar(&o.maxFailures, "max-failures", -1, "give up after this many failures in a row (-1 = never)")
+	f.StringSliceVar(&o.events, "events", nil, "print these only, such as ADDED,DELETED; ndjson also knows SYNCED, BOOKMARK, RELISTED, DISCONNECTED, RECONNECTED, ERROR, QUARANTINED")
+	f.StringVar(&o.eventColumn, "event-column", "auto", "print what happened to each object: auto (yes), true or false")
+	f.BoolP("watch", "w", true, "accepted for those who type it")
+	o.printing.register(f)
+	o.connection.register(f)
+	p.complete(cmd, &o.connection)
+	return cmd
+}
+
+func (p *program) watch(cmd *cobra.Command, args []string, o *watchFlags) error {
+	out, err := o.check(cmd, p)
+	if err != nil {
+		return err
+	}
+	w, err := parseArgs(args)
+	if err != nil {
+		return err
+	}
+	t := p.newTalk(&o.printing)
+	ctx, release := o.ends(cmd.Context())
+	defer release()
+	c, cfg, err := o.load(p, t)
+	if err != nil {
+		return err
+	}
+	defer c.CloseIdleConnections()
+	namespace := cfg.Namespace
+	if o.all {
+		namespace = ""
+	}
+	targets, err := w.targets(ctx, c, namespace)
+	if err != nil {
+		return err
+	}
+	out.kinds = severalTypes(targets)
+	out.namespaces = o.all
+	s := &session{watchFlags: o, client: c, talk: t, output: out, targets: targets}
+	return s.run(ctx, p)
+}
+
+// check refuses flags that make no sense.
+func (o *watchFlags) check(cmd *cobra.Command, p *program) (output, error) {
+	out, err := o.printing.parse(p)
+	if err != nil {
+		return out, err
+	}
+	if err := o.selection.parse(); err != nil {
+		return out, err
+	}
+	if err := positive(cmd, "exit-after", "timeout", "max-events"); err != nil {
+		return out, err
+	}
+	if out.types, err = parseEvents(o.events); err != nil {
+		return out, err
+	}
+	out.maxEvents = o.maxEvents
+	switch {
+	case o.list != "auto" && o.list != "paged" && o.list != "stream":
+		return out, usage("--list %q: want one of auto, paged, stream", clip(o.list))
+	case o.once && (o.watchOnly || o.sinceRV != ""):
+		return out, usage("--once prints the first list, which --watch-only and --since-rv leave out: give one")
+	case o.watchOnly && o.sinceRV != "":
+		return out, usage("--watch-only begins now, --since-rv in the past: give one")
+	case o.idle <= 0:
+		return out, usage("--idle-timeout %v: want more than 0", o.idle)
+	case o.sinceRV == "0":
+		return out, usage(`--since-rv 0: want a resourceVersion that the server gave; "0" means any state`)
+	}
+	return out, nil
+}
+
+// ends returns a context with the ends that are asked for by time.
+func (o *watchFlags) ends(ctx context.Context) (context.Context, func()) {
+	stops := []context.CancelFunc{}
+	if o.exitAfter > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeoutCause(ctx, o.exitAfter, errAskedFor)
+		stops = append(stops, stop)
+	}
+	if o.timeout > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("%w: %v", errTimedOut, o.timeout))
+		stops = append(stops, stop)
+	}
+	return ctx, func() {
+		for _, stop := range stops {
+			stop()
+		}
+	}
+}
+
+// newTalk returns the voice that the flags ask for.
+func (p *program) newTalk(o *printing) *talk {
+	t := newTalk(p.stderr, o.logFormat, o.quiet)
+	// On one terminal with the rows, a line that is drawn over itself would
+	// be torn; the rows are progress enough.
+	t.live = isTerminal(p.stderr) && !isTerminal(p.stdout)
+	return t
+}
+
+// session is one run of watch: a goroutine for each target, one that prints,
+// one that listens for silence.
+type session struct {
+	*watchFlags
+	output
+	client  *client.Client
+	talk    *talk
+	targets []target
+	tap     func(record) // sees each record; may be nil
+}
+
+// follower is a stream of either kind.
+type follower interface {
+	follow(context.Context) error
+	contact() time.Time
+	label() string
+}
+
+// recordBuffer is how many records may wait for the printer.
+const recordBuffer = 256
+
+func (s *session) run(ctx context.Context, p *program) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	records := make(chan record, recordBuffer)
+	var streams []follower
+	for _, t := range s.targets {
+		f, err := s.stream(ctx, t, func(r record) {
+			records <- r
+			if s.tap != nil {
+				s.tap(r)
+			}
+		})
+		if err != nil {
+			return err
+		}
+		streams = append(streams, f)
+	}
+	printed := make(chan error, 1)
+	pr := &printer{output: s.output, w: p.stdout, stop: cancel, errs: func(err error) { s.talk.note(err.Error()) }}
+	go func() { printed <- pr.run(records) }()
+
+	var watches, silence sync.WaitGroup
+	quiet, done := context.WithCancel(ctx)
+	silence.Go(func() { staleness(quiet, streams, s.talk) })
+	for _, f := range streams {
+		watches.Go(func() {
+			if err := f.follow(ctx); err != nil {
+				cancel(err) // the first one counts
+			}
+		})
+	}
+	watches.Wait()
+	done()
+	silence.Wait()
+	close(records)
+	if err := <-printed; err != nil {
+		return err
+	}
+	return context.Cause(ctx)
+}
+
+// stream returns what follows t.
+func (s *session) stream(ctx context.Context, t target, give func(record)) (follower, error) {
+	fields, err := t.fieldSelector(s.fieldsSel)
+	if err != nil {
+		return nil, usage("%q: %w", t.name, err)
+	}
+	opts := watch.Options{Labels: s.selector, Fields: fields, Limit: s.limit(), Idle: s.idle,
+		Revision: kube.Revision(s.sinceRV), Initial: map[string]watch.Initial{"paged": watch.Paged, "stream": watch.Stream}[s.watchFlags.list],
+		Backoff: s.backoff}
+	if s.watchOnly {
+		if opts.Revision, err = now(ctx, s.client, t, opts); err != nil {
+			return nil, err
+		}
+	}
+	if s.managed {
+		return prepare(s, newStream(t, s.client, s.accept(), opts, func(o codec.RawFull) codec.Raw { return o.Raw }), give), nil
+	}
+	return prepare(s, newStream(t, s.client, s.accept(), opts, func(o codec.Raw) codec.Raw { return o }), give), nil
+}
+
+func prepare[T raw](s *session, f *stream[T], give func(record)) *stream[T] {
+	f.give, f.talk, f.once, f.maxFailures = give, s.talk, s.once, s.maxFailures
+	return f
+}
+
+// now asks for the server's revision, without objects but for one.
+func now(ctx context.Context, c *client.Client, t target, o watch.Options) (kube.Revision, error) {
+	var meta codec.ListMeta
+	none := func([]byte) (struct{}, error) { return struct{}{}, nil }
+	lo := list.Options{Labels: o.Labels, Fields: o.Fields, Limit: 1}
+	col := client.Of[codec.Raw](c, t.resource).In(t.namespace)
+	for _, err := range list.Page(ctx, col, &list.Cursor{}, lo, none, &meta) {
+		if err != nil {
+			if ctx.Err() != nil {
+				return "", context.Cause(ctx)
+			}
+			return "", failed(fmt.Errorf("list %s: %w", t.label(), err))
+		}
+	}
+	if meta.ResourceVersion == "" {
+		return "", failed(errors.New("list " + t.label() + ": the server gave no resourceVersion: it cannot be watched"))
+	}
+	return kube.Revision(meta.ResourceVersion), nil
+}
+
+// accept asks for Tables where rows are printed.
+func (o *output) accept() client.Accept {
+	if o.format != "" && o.format != "wide" {
+		return client.Accept{}
+	}
+	const table = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+	return client.Accept{Object: table, List: table}
+}
+
+// A healthy server is heard from about every minute, by bookmarks.
+const (
+	staleAfter = 90 * time.Second
+	staleCheck = 5 * time.Second
+)
+
+// staleness says when a server has not been heard from, and when it is again.
+func staleness(ctx context.Context, streams []follower, t *talk) {
+	tick := time.NewTicker(staleCheck)
+	defer tick.Stop()
+	began := time.Now()
+	stale := make([]time.Time, len(streams)) // last contact before; zero = fresh
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		for i, s := range streams {
+			last := s.contact()
+			if last.IsZero() {
+				last = began
+			}
+			silent := time.Since(last)
+			switch {
+			case silent >= staleAfter && stale[i].IsZero():
+				stale[i] = last
+				t.warn(s.label(), fmt.Sprintf("no contact for %s, data may be stale", rough(silent)), "no contact", "for", silent.Round(time.Second).String())
+			case silent < staleAfter && !stale[i].IsZero():
+				t.info(s.label(), fmt.Sprintf("in contact again after %s", rough(last.Sub(stale[i]))), "in contact again", "after", last.Sub(stale[i]).Round(time.Second).String())
+				stale[i] = time.Time{}
+			}
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// silent is a follower that heard from its server at a moment.
+type silent struct {
+	mu   sync.Mutex
+	last time.Time
+}
+
+func (s *silent) follow(context.Context) error { return nil }
+func (s *silent) label() string                { return "pods" }
+
+func (s *silent) contact() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last
+}
+
+func (s *silent) hear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = time.Now()
+}
+
+func TestStalenessIsToldOncePerPeriod(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var stderr bytes.Buffer
+		s := &silent{}
+		var running sync.WaitGroup
+		running.Go(func() { staleness(ctx, []follower{s}, newTalk(&stderr, "", false)) })
+		pass := func(d time.Duration) {
+			<-time.After(d)
+			synctest.Wait()
+		}
+		pass(92 * time.Second) // from the start: it never answered
+		pass(10 * time.Minute)
+		s.hear()
+		pass(80 * time.Second)
+		s.hear()
+		pass(time.Hour)
+		cancel()
+		running.Wait()
+		want := "listwatch: pods: no contact for 90s, data may be stale\n" +
+			"listwatch: pods: in contact again after 11m32s\n" +
+			"listwatch: pods: no contact for 93s, data may be stale\n"
+		if diff := cmp.Diff(want, stderr.String()); diff != "" {
+			t.Errorf("-want +got\n%s", diff)
+		}
+	})
+}
+
+func TestEveryTalkIsOneLine(t *testing.T) {
+	for _, format := range []string{"text", "json"} {
+		var stderr bytes.Buffer
+		talk := newTalk(&stderr, format, false)
+		talk.live = true
+		talk.progress("pods", 12500, 35810, 3*time.Second)
+		talk.warn("pods", "two\nlines \x1b[31m", "two", "err", "a\nb")
+		talk.note("a\r\nb")
+		talk.fatal("c\nd")
+		lines := strings.Count(stderr.String(), "\n")
+		if format == "json" {
+			lines-- // progress
+		}
+		if lines != 3 {
+			t.Errorf("%s: %d lines\n%q", format, lines, stderr.String())
+		}
+		if format == "text" && !strings.HasPrefix(stderr.String(), "\r\x1b[Klistwatch: pods: 12,500/48,310 objects … 3.0s\r\x1b[Klistwatch: pods: two lines [31m\n") {
+			t.Errorf("%q", stderr.String())
+		}
+	}
+}
+
+// writes counts the calls of Write.
+type writes struct {
+	bytes.Buffer
+	calls int
+}
+
+func (w *writes) Write(b []byte) (int, error) {
+	w.calls++
+	return w.Buffer.Write(b)
+}
+
+func recordsOf(n int) chan record {
+	records := make(chan record, n)
+	for range n {
+		records <- record{Type: "ADDED", resource: kube.Pods, id: codec.Identity{Name: "a"}}
+	}
+	close(records)
+	return records
+}
+
+func TestPrinterWritesInBatches(t *testing.T) {
+	var out writes
+	p := &printer{output: output{format: "name"}, w: &out, stop: func(error) {}}
+	if err := p.run(recordsOf(1000)); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Count(out.String(), "pod/a\n"); got != 1000 || out.calls > 10 {
+		t.Errorf("%d lines in %d writes", got, out.calls)
+	}
+}
+
+// full is a writer that fails.
+type full struct{ err error }
+
+func (f full) Write([]byte) (int, error) { return 0, f.err }
+
+func TestPrinterStopsAtAnErrorAndGoesOnReading(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		code int
+	}{{io.ErrClosedPipe, exitPipe}, {errors.New("no space"), exitFailed}} {
+		var cause error
+		p := &printer{output: output{format: "name"}, w: full{test.err}, stop: func(err error) { cause = err }}
+		err := p.run(recordsOf(10))
+		var stderr bytes.Buffer
+		code := (&program{stderr: &stderr}).exit((&program{}).root(), err)
+		if code != test.code || !errors.Is(cause, err) {
+			t.Errorf("code %d, want %d; cause %v", code, test.code, cause)
+		}
+	}
+}
+
+func TestSecretsAreRedactedWhateverTheyHold(t *testing.T) {
+	for _, object := range []string{
+		`{"kind":"Secret","apiVersion":"v1","metadata":{"name":"s"},"data":{"k":"hunter2","l":7},"stringData":{"m":"hunter2"}}`,
+		`{"kind":"Secret","apiVersion":"v1","metadata":{"name":"s"},"data":"hunter2","stringData":["hunter2"]}`,
+		`{"metadata":{"name":"s","annotations":{"kubectl.kubernetes.io/last-applied-configuration":"hunter2"}}}`,
+	} {
+		o, err := codec.ParseRaw([]byte(object))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, format := range []string{"json", "yaml", "ndjson", "name", ""} {
+			out := output{format: format, redact: true, events: true}
+			enc := out.encoder()
+			b, err := enc.encode(nil, &record{Type: "ADDED", resource: kube.Secrets, id: o.Identity(), object: o})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b = enc.end(enc.flush(b)); bytes.Contains(b, []byte("hunter2")) || len(b) == 0 {
+				t.Errorf("-o %q prints %s", format, b)
+			}
+		}
+	}
+}
