@@ -72,6 +72,12 @@ func New(cfg Config) (*Client, error) {
 // Server returns the base URL.
 func (c *Client) Server() string { return c.base.String() }
 
+// String shows the server only: %s of a struct would print what it points to.
+func (c *Client) String() string { return "client.Client(" + c.base.String() + ")" }
+
+// GoString is String, for %#v.
+func (c *Client) GoString() string { return c.String() }
+
 // CloseIdleConnections closes connections that serve no request now. Requests
 // in flight go on.
 func (c *Client) CloseIdleConnections() {

@@ -133,7 +133,7 @@ func parseFieldTerm(s string) (fieldTerm, error) {
 			return t, fmt.Errorf("term %q has no field before the operator", clip(s, 80))
 		}
 		if strings.ContainsFunc(t.path, func(r rune) bool { return r == '!' || unicode.IsSpace(r) }) {
-			return t, fmt.Errorf("term %q: a field holds neither spaces nor !", clip(s, 80))
+			return t, fmt.Errorf("term %q: a field holds neither spaces nor exclamation marks", clip(s, 80))
 		}
 		v, err := unescapeField(rest)
 		t.value = v

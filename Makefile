@@ -1,0 +1,61 @@
+# make shows what there is. Only Go, make and a C compiler (for the race
+# detector) are needed; Go fetches the rest.
+
+GO          ?= go
+FUZZTIME    ?= 20s
+STATICCHECK  = $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+CC          ?= cc
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint unit race-ready e2e ci fuzz bench install clean
+
+help: ## show this
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: ## the program at work, on a fake API server of its own
+	$(GO) run ./cmd/listwatch demo
+
+test: lint unit ## everything that needs no cluster: vet, staticcheck, gofmt, tests under the race detector
+
+lint: ## go vet, staticcheck and gofmt
+	$(GO) vet ./...
+	$(STATICCHECK) ./...
+	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "gofmt these files:"; echo "$$unformatted"; exit 1; }
+
+unit: race-ready ## the tests alone
+	$(GO) test -race -shuffle=on -timeout=5m ./...
+
+race-ready:
+	@command -v $(firstword $(CC)) >/dev/null || { \
+	  echo "*** NO C COMPILER: '$(CC)' is not there, and the race detector needs one. ***"; \
+	  echo "*** Install gcc or clang (apt-get install gcc), or set CC.              ***"; \
+	  echo "*** Without it: go test ./...  (which finds no data races)              ***"; \
+	  exit 1; }
+	@test "$$($(GO) env CGO_ENABLED)" = 1 || { \
+	  echo "*** CGO_ENABLED is 0, and the race detector needs 1. ***"; exit 1; }
+
+e2e: race-ready ## against a real kube-apiserver and etcd; the first time builds them, which takes minutes
+	cd e2e && timeout 45m $(GO) run ./cmd/build
+	cd e2e && $(GO) vet ./... && $(GO) test -race -count=1 -timeout=15m ./...
+
+ci: test e2e ## what CI runs
+
+fuzz: ## each fuzz target for FUZZTIME (20s)
+	@set -e; for pkg in $$($(GO) list ./...); do \
+	  for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+	    echo "== $$pkg $$target"; \
+	    $(GO) test -run='^$$' -fuzz="^$$target\$$" -fuzztime=$(FUZZTIME) -timeout=30m $$pkg; \
+	  done; \
+	done
+
+bench: ## the benchmarks, for benchstat
+	$(GO) test -run='^$$' -bench=. -benchmem -timeout=30m ./...
+
+install: ## listwatch, and the kubectl plugin of the same program, into Go's bin folder
+	$(GO) install ./cmd/listwatch
+	@dir=$$($(GO) env GOBIN); path=$$($(GO) env GOPATH); dir=$${dir:-$${path%%:*}/bin}; \
+	  ln -sf listwatch "$$dir/kubectl-listwatch"; \
+	  echo "installed $$dir/listwatch and $$dir/kubectl-listwatch"
+
+clean: ## what the tests and builds left in this folder, nothing elsewhere
+	rm -rf bin listwatch kubectl-listwatch *.test *.out *.prof

@@ -1,0 +1,177 @@
+package client_test
+
+import (
+	"compress/gzip"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/client"
+)
+
+func TestRequestLine(t *testing.T) {
+	url := newServer(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Method+" "+r.RequestURI) })
+	for _, tt := range []struct {
+		prefix string
+		req    client.Request
+		want   string
+	}{
+		{"", client.Request{Path: "/api/v1/pods"}, "GET /api/v1/pods"},
+		{"/", client.Request{Path: "/api/v1/pods"}, "GET /api/v1/pods"},
+		{"/k8s/c-1/", client.Request{Path: "/api", Method: http.MethodDelete}, "DELETE /k8s/c-1/api"},
+		{"/a%2Fb", client.Request{Path: "/api/c%2Fd"}, "GET /a%2Fb/api/c%2Fd"},
+		{"", client.Request{Path: "/x", Query: map[string][]string{"labelSelector": {"a in (b,c)"}, "limit": {"1"}}}, "GET /x?labelSelector=a+in+%28b%2Cc%29&limit=1"},
+	} {
+		got, err := do(t.Context(), newClient(t, client.Config{Server: url + tt.prefix}), &tt.req)
+		if got != tt.want || err != nil {
+			t.Errorf("%q, %v; want %q", got, err, tt.want)
+		}
+	}
+}
+
+func TestBadRequestIsOneError(t *testing.T) {
+	c := newClient(t, client.Config{Server: "http://127.0.0.1:1"})
+	for _, req := range []client.Request{{Path: "/%zz"}, {Path: "/", Method: "G E T"}} {
+		if _, err := c.Do(t.Context(), &req); err == nil || !strings.Contains(err.Error(), "bad path or method") {
+			t.Errorf("Do(%q %q): %v", req.Method, req.Path, err)
+		}
+	}
+}
+
+func TestConnectionRefusedNamesTheServer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := "http://" + l.Addr().String()
+	l.Close()
+	_, err = newClient(t, client.Config{Server: url}).Do(t.Context(), &client.Request{Path: "/x"})
+	if err == nil || strings.Count(err.Error(), url) != 1 || !strings.Contains(err.Error(), "connection refused") {
+		t.Errorf("Do: %v", err)
+	}
+}
+
+// TestWatchesHaveAPoolOfTheirOwn: over HTTP/2 all requests would share one
+// connection.
+func TestWatchesHaveAPoolOfTheirOwn(t *testing.T) {
+	ca := newAuthority(t)
+	url := ca.serve(t, func(w http.ResponseWriter, r *http.Request) {
+		say(w, r.RemoteAddr)
+		if r.URL.Path == "/watch" {
+			silence(w, r)
+		}
+	})
+	c := newClient(t, client.Config{Server: url, TLS: client.TLS{CAData: ca.pem}})
+	watch := func() string {
+		resp, err := c.Do(t.Context(), &client.Request{Path: "/watch", Watch: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { resp.Body.Close() })
+		if resp.ProtoMajor != 2 {
+			t.Errorf("the watch speaks %s", resp.Proto)
+		}
+		b := make([]byte, 100)
+		n, err := resp.Body.Read(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b[:n])
+	}
+	unary := func() string {
+		got, err := do(t.Context(), c, &client.Request{Path: "/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	w1, w2, u1, u2 := watch(), watch(), unary(), unary()
+	if w1 != w2 || u1 != u2 || w1 == u1 {
+		t.Errorf("watches from %s and %s, requests from %s and %s; want one connection each", w1, w2, u1, u2)
+	}
+}
+
+func TestRedirectToAnotherHostIsNotFollowed(t *testing.T) {
+	var seen atomic.Int32
+	other := newServer(t, func(http.ResponseWriter, *http.Request) { seen.Add(1) })
+	url := newServer(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other, http.StatusFound) })
+	c := newClient(t, client.Config{Server: url, Token: "sesame"})
+	_, err := c.Do(t.Context(), &client.Request{Path: "/"})
+	if err == nil || !strings.Contains(err.Error(), "redirect") || strings.Contains(err.Error(), "sesame") {
+		t.Errorf("Do: %v", err)
+	}
+	if n := seen.Load(); n != 0 {
+		t.Errorf("the other host saw %d requests", n)
+	}
+}
+
+func TestRedirectWithinTheHostKeepsTheToken(t *testing.T) {
+	url := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/":
+			http.Redirect(w, r, "/there", http.StatusTemporaryRedirect)
+		case "/loop":
+			http.Redirect(w, r, "/loop", http.StatusTemporaryRedirect)
+		default:
+			_, _ = io.WriteString(w, r.Header.Get("Authorization"))
+		}
+	})
+	c := newClient(t, client.Config{Server: url, Token: "sesame"})
+	if got, err := do(t.Context(), c, &client.Request{Path: "/"}); got != "Bearer sesame" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+	if _, err := do(t.Context(), c, &client.Request{Path: "/loop"}); err == nil {
+		t.Error("a redirect without end is followed without end")
+	}
+}
+
+func TestCompression(t *testing.T) {
+	var asked string
+	h := func(w http.ResponseWriter, r *http.Request) {
+		asked = r.Header.Get("Accept-Encoding")
+		if asked != "gzip" {
+			say(w, "event")
+			silence(w, r)
+			return
+		}
+		w.Header().Set("Content-Encoding", "gzip")
+		zip := gzip.NewWriter(w)
+		_, _ = zip.Write([]byte("event"))
+		_ = zip.Flush()
+		say(w, "")
+		silence(w, r)
+	}
+	url := newServer(t, h)
+	addr := strings.TrimPrefix(url, "http://")
+	far := func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, network, addr)
+	}
+	var got []string
+	for _, cfg := range []client.Config{
+		{Server: url},
+		{Server: url, Compression: "gzip"},
+		{Server: "http://far.test", Dial: far},
+		{Server: "http://far.test", Dial: far, Compression: "none"},
+		{Server: "http://localhost", Dial: far},
+	} {
+		resp, err := newClient(t, cfg).Do(t.Context(), &client.Request{Path: "/", Watch: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := make([]byte, 5) // an event arrives while the stream goes on
+		if _, err := io.ReadFull(resp.Body, b); err != nil || string(b) != "event" {
+			t.Errorf("%v: %q, %v", cfg, b, err)
+		}
+		resp.Body.Close()
+		got = append(got, asked)
+	}
+	if diff := cmp.Diff([]string{"", "gzip", "gzip", "", ""}, got); diff != "" {
+		t.Errorf("Accept-Encoding (-want +got):\n%s", diff)
+	}
+}

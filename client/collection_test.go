@@ -1,0 +1,131 @@
+package client_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/kube"
+)
+
+type pod struct {
+	kube.Meta `json:"metadata"`
+	Spec      struct {
+		NodeName string `json:"nodeName"`
+	} `json:"spec"`
+}
+
+func TestCollectionGet(t *testing.T) {
+	var asked []string
+	url := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.RequestURI)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"kind":"Pod","metadata":{"name":"web","namespace":"a","resourceVersion":"7"},"spec":{"nodeName":"n"}}`)
+	})
+	pods := client.Of[pod](newClient(t, client.Config{Server: url}), kube.Pods)
+	want := pod{Meta: kube.Meta{Name: "web", Namespace: "a", ResourceVersion: "7"}}
+	want.Spec.NodeName = "n"
+	for _, k := range []struct {
+		col client.Collection[pod]
+		key kube.Key
+	}{
+		{pods, kube.Key{Namespace: "a", Name: "web"}},
+		{pods.In("a"), kube.Key{Name: "web"}},
+		{pods.In("a"), kube.Key{Namespace: "b", Name: "web"}},
+	} {
+		got, err := k.col.Get(t.Context(), k.key)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("Get(%v): %v (-want +got):\n%s", k.key, err, diff)
+		}
+	}
+	wantAsked := []string{"/api/v1/namespaces/a/pods/web", "/api/v1/namespaces/a/pods/web", "/api/v1/namespaces/b/pods/web"}
+	if diff := cmp.Diff(wantAsked, asked); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
+func TestCollectionGetRefusesWhatIsNoName(t *testing.T) {
+	url := newServer(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("asked for %s", r.RequestURI) })
+	c := newClient(t, client.Config{Server: url})
+	for _, name := range []string{"", ".", "..", "a/b", "a%2fb"} {
+		if _, err := client.Of[pod](c, kube.Pods).Get(t.Context(), kube.Key{Namespace: "a", Name: name}); err == nil || !strings.Contains(err.Error(), "not the name") {
+			t.Errorf("Get(%q): %v", name, err)
+		}
+	}
+	if _, err := client.Of[pod](c, kube.Pods).Get(t.Context(), kube.Key{Name: "web"}); err == nil || !strings.Contains(err.Error(), "names no namespace") {
+		t.Errorf("Get without a namespace: %v", err)
+	}
+}
+
+func TestCollectionGetErrors(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		h    http.HandlerFunc
+		want string
+	}{
+		{"not found", http.NotFound, "does not serve this path"},
+		{"not JSON", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "sesame") }, "get nodes.v1 n: "},
+		{"wrong type", func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, `{"spec":{"nodeName":["sesame"]}}`)
+		}, "spec.nodeName"},
+		{"cut off", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "100")
+			_, _ = io.WriteString(w, "{")
+		}, "unexpected EOF"},
+		{"too large", func(w http.ResponseWriter, _ *http.Request) {
+			var err error
+			for b := make([]byte, 1<<20); err == nil; {
+				_, err = w.Write(b)
+			}
+		}, "larger than"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := newClient(t, client.Config{Server: newServer(t, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				tt.h(w, r)
+			})})
+			got, err := client.Of[pod](c, kube.Nodes).Get(t.Context(), kube.Key{Name: "n"})
+			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "sesame") {
+				t.Errorf("Get: %v; want an error with %q", err, tt.want)
+			}
+			if diff := cmp.Diff(pod{}, got); diff != "" {
+				t.Errorf("an object beside an error:\n%s", diff)
+			}
+			if tt.name == "not found" && !errors.Is(err, kube.ErrNotFound) {
+				t.Errorf("%v is not ErrNotFound", err)
+			}
+		})
+	}
+}
+
+func TestCollectionAccept(t *testing.T) {
+	c := newClient(t, client.Config{Server: "http://h"})
+	partial := client.Accept{
+		Object: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+		List:   "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+	}
+	if diff := cmp.Diff(client.Accept{}, client.Of[pod](c, kube.Pods).Accept); diff != "" {
+		t.Errorf("of a struct (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(partial, client.Of[kube.Partial](c, kube.Pods).Accept); diff != "" {
+		t.Errorf("of Partial (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(partial, client.Of[*kube.Partial](c, kube.Pods).Accept); diff != "" {
+		t.Errorf("of *Partial (-want +got):\n%s", diff)
+	}
+}
+
+func TestCollectionIsAValue(t *testing.T) {
+	all := client.Of[pod](newClient(t, client.Config{Server: "http://h"}), kube.Pods)
+	one := all.In("a")
+	got := []string{all.String(), all.Path(), one.String(), one.Path(), one.In("").String()}
+	want := []string{"pods.v1", "/api/v1/pods", "pods.v1 in a", "/api/v1/namespaces/a/pods", "pods.v1"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("names and paths (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,186 @@
+package client_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/kube"
+)
+
+func TestServerURL(t *testing.T) {
+	for _, tt := range []struct{ in, want string }{
+		{"https://h", "https://h"},
+		{"https://h/", "https://h"},
+		{"http://127.0.0.1:8080", "http://127.0.0.1:8080"},
+		{"https://[::1]:6443", "https://[::1]:6443"},
+		{"https://h/k8s/clusters/c-1/", "https://h/k8s/clusters/c-1"},
+		{"https://h/a%2Fb/", "https://h/a%2Fb"},
+	} {
+		c, err := client.New(client.Config{Server: tt.in})
+		if err != nil {
+			t.Errorf("New(%q): %v", tt.in, err)
+			continue
+		}
+		if got := c.Server(); got != tt.want {
+			t.Errorf("New(%q).Server() = %q, want %q", tt.in, got, tt.want)
+		}
+	}
+}
+
+func TestServerURLRefused(t *testing.T) {
+	for _, tt := range []struct{ in, want string }{
+		{"", "is empty"},
+		{"h", "want http:// or https://"},
+		{"h:6443", "want http:// or https://"},
+		{"127.0.0.1:6443", "not a URL"},
+		{"ftp://h", "want http:// or https://"},
+		{"https:h", "names no host"},
+		{"https://", "names no host"},
+		{"https:///path", "names no host"},
+		{"https://:6443", "names no host"},
+		{"https://h:port", "not a URL"},
+		{"https://[::1", "not a URL"},
+		{"https://h\n", "not a URL"},
+		{"https://u:sesame@h", "carries a user or password"},
+		{"https://u:ses?ame@h", ""},
+		{"https://u:ses#ame@h", ""},
+		{"https://u:ses/ame@h", ""},
+		{"https://u:%zzsesame@h", "not a URL"},
+		{"https://h?token=sesame", "carries a query"},
+		{"https://h?", "carries a query"},
+		{"https://h#sesame", "carries a query or fragment"},
+	} {
+		_, err := client.New(client.Config{Server: tt.in})
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("New(%q): %v; want an error with %q", tt.in, err, tt.want)
+			continue
+		}
+		if strings.Contains(err.Error(), "ses") || strings.Contains(err.Error(), "ame@") {
+			t.Errorf("New(%q) tells the secret: %v", tt.in, err)
+		}
+	}
+}
+
+func TestConfigRefused(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, content string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	ca := newAuthority(t)
+	cert, key := ca.issue(t, "me")
+	_, otherKey := ca.issue(t, "other")
+	for _, tt := range []struct {
+		name string
+		cfg  client.Config
+		want string
+	}{
+		{"token of two lines", client.Config{Token: "a\nb"}, "line break"},
+		{"token file missing", client.Config{TokenFile: filepath.Join(dir, "none")}, "read token file"},
+		{"token file empty", client.Config{TokenFile: file("empty", " \n")}, "is empty"},
+		{"token file of two lines", client.Config{TokenFile: file("two", "a\nb\n")}, "more than one line"},
+		{"CA file missing", client.Config{TLS: client.TLS{CAFile: filepath.Join(dir, "none")}}, "read certificate authority"},
+		{"CA not PEM", client.Config{TLS: client.TLS{CAData: []byte("x")}}, "no PEM certificate"},
+		{"CA file not PEM", client.Config{TLS: client.TLS{CAFile: file("ca", "")}}, "no PEM certificate"},
+		{"certificate without key", client.Config{TLS: client.TLS{CertData: cert}}, "must both be given"},
+		{"key without certificate", client.Config{TLS: client.TLS{KeyData: key}}, "must both be given"},
+		{"key of another", client.Config{TLS: client.TLS{CertData: cert, KeyData: otherKey}}, "does not match"},
+		{"certificate file missing", client.Config{TLS: client.TLS{CertFile: filepath.Join(dir, "none"), KeyData: key}}, "read client certificate"},
+		{"key file missing", client.Config{TLS: client.TLS{CertData: cert, KeyFile: filepath.Join(dir, "none")}}, "read client key"},
+		{"groups without user", client.Config{Impersonate: client.Impersonate{Groups: []string{"g"}}}, "no User"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.cfg.Server = "https://h"
+			if _, err := client.New(tt.cfg); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("New: %v; want an error with %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// TestSecretsAreNotTold plants secrets in every field that can hold one and
+// looks for them in everything that is printed.
+func TestSecretsAreNotTold(t *testing.T) {
+	ca := newAuthority(t)
+	cert, key := ca.issue(t, "me")
+	const token, password = "sesame-token", "sesame-password"
+	secrets := []string{token, password, string(key[40:80]), fmt.Sprint(key[40:80])[1:100], fmt.Sprintf("%#v", key[40:80])[10:100]}
+
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.WriteHeader(http.StatusUnauthorized)
+		fmt.Fprintln(w, "you sent", r.Header.Get("Authorization"))
+	}))
+	url := srv.URL
+	withToken := client.Config{
+		Server: url, Token: token, Username: "u", Password: password,
+		TLS: client.TLS{CertData: cert, KeyData: key},
+	}
+	basic := withToken
+	basic.Token = ""
+
+	var printed []string
+	show := func(vs ...any) {
+		for _, v := range vs {
+			printed = append(printed, fmt.Sprintf("%v | %+v | %#v | %s | %q", v, v, v, v, v))
+		}
+	}
+	for _, cfg := range []client.Config{withToken, basic} {
+		c := newClient(t, cfg)
+		_, err := c.Do(t.Context(), &client.Request{Path: "/x"})
+		show(cfg, &cfg, cfg.TLS, &cfg.TLS, struct{ C client.Config }{cfg}, []client.TLS{cfg.TLS}, c, client.Of[pod](c, kube.Pods), struct{ c *client.Client }{c}, err)
+	}
+	srv.Close()
+	_, err := newClient(t, withToken).Do(t.Context(), &client.Request{Path: "/x"})
+	show(err)
+
+	broken := withToken
+	broken.TLS.CertData = key
+	_, err = client.New(broken)
+	show(err)
+	broken = withToken
+	broken.Token = token + "\nX"
+	_, err = client.New(broken)
+	show(err)
+	broken = withToken
+	broken.Token = token + "\x00"
+	_, err = newClient(t, broken).Do(t.Context(), &client.Request{Path: "/x"})
+	show(err)
+	broken = withToken
+	broken.Server = "https://u:" + password + "@h"
+	_, err = client.New(broken)
+	show(broken, err)
+
+	for _, p := range printed {
+		for _, s := range secrets {
+			if strings.Contains(p, s) {
+				t.Errorf("%q is in %q", s, p)
+			}
+		}
+	}
+	for _, v := range []any{withToken, withToken.TLS} {
+		if diff := cmp.Diff(fmt.Sprintf("%v", v), fmt.Sprintf("%#v", v)); diff != "" {
+			t.Errorf("%%v and %%#v differ:\n%s", diff)
+		}
+	}
+}
+
+func TestErrorNamesTheRequestWithoutItsQuery(t *testing.T) {
+	url := newServer(t, http.NotFound)
+	req := &client.Request{Path: kube.Pods.Path("a"), Query: map[string][]string{"continue": {"very-long"}}}
+	_, err := newClient(t, client.Config{Server: url}).Do(t.Context(), req)
+	if err == nil || !strings.Contains(err.Error(), "GET "+url+"/api/v1/namespaces/a/pods: ") || strings.Contains(err.Error(), "very-long") {
+		t.Errorf("error: %v", err)
+	}
+}

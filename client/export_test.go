@@ -1,0 +1,4 @@
+package client
+
+// InClusterAt is InCluster with another environment and directory.
+var InClusterAt = inCluster

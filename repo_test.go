@@ -1,0 +1,379 @@
+package listwatch_test
+
+import (
+	"bytes"
+	"debug/buildinfo"
+	"encoding/json"
+	"go/ast"
+	"go/doc"
+	"go/parser"
+	"go/token"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// This file keeps the promises of ARCHITECTURE.md: who may import whom, what is
+// linked, how large it gets, and a few habits that a tool can check.
+
+const module = "github.com/listwatch/listwatch"
+
+// floors are the packages and how high they stand: imports only point down.
+var floors = map[string]int{
+	"kube":             0,
+	"codec":            1,
+	"client":           2,
+	"apitest":          2,
+	"list":             3,
+	"watch":            3,
+	"discovery":        3,
+	"config":           3,
+	"apitest/conform":  3,
+	"cache":            4,
+	"cmd/listwatch":    7,
+	"examples/minimal": 7,
+	"":                 8,
+}
+
+// sideways are the imports within a floor.
+var sideways = map[string]string{"watch": "list"}
+
+// What packages may link besides the standard library and this module.
+var (
+	engine  = []string{"github.com/json-iterator/go", "github.com/modern-go/concurrent", "github.com/modern-go/reflect2", "golang.org/x/time/rate"}
+	program = append([]string{"github.com/inconshreveable/mousetrap", "github.com/spf13/cobra", "github.com/spf13/pflag", "go.yaml.in/yaml/v3", "golang.org/x/sys", "golang.org/x/term"}, engine...)
+
+	links = map[string][]string{
+		"":                nil,
+		"kube":            nil,
+		"codec":           engine[:3],
+		"apitest":         engine[:3],
+		"apitest/conform": {"github.com/google/go-cmp"},
+		"config":          append([]string{"go.yaml.in/yaml/v3"}, engine...),
+		"cmd/listwatch":   program,
+	}
+)
+
+// pkg is what go list says of a package.
+type pkg struct {
+	ImportPath, Name, Dir              string
+	Imports, TestImports, XTestImports []string
+	Deps                               []string
+	GoFiles, TestGoFiles, XTestGoFiles []string
+}
+
+func (p pkg) short() string { return strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/") }
+
+// packages asks go list once.
+var packages = sync.OnceValues(func() ([]pkg, error) {
+	out, err := exec.Command("go", "list", "-json=ImportPath,Name,Dir,Imports,TestImports,XTestImports,Deps,GoFiles,TestGoFiles,XTestGoFiles", "./...").Output()
+	if err != nil {
+		return nil, err
+	}
+	var all []pkg
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p pkg
+		if err := dec.Decode(&p); err == io.EOF {
+			return all, nil
+		} else if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+})
+
+func eachPackage(t *testing.T, f func(*testing.T, pkg)) {
+	t.Helper()
+	all, err := packages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range all {
+		t.Run(p.short(), func(t *testing.T) { f(t, p) })
+	}
+}
+
+func standard(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return !strings.Contains(first, ".")
+}
+
+// within returns the path inside the module.
+func within(path string) (string, bool) {
+	if path == module {
+		return "", true
+	}
+	return strings.CutPrefix(path, module+"/")
+}
+
+func TestImportsPointDown(t *testing.T) {
+	eachPackage(t, func(t *testing.T, p pkg) {
+		floor, ok := floors[p.short()]
+		if !ok {
+			t.Fatal("this package has no floor: add it to the table, and to ARCHITECTURE.md")
+		}
+		for _, imp := range p.Imports {
+			if other, ok := within(imp); ok && floors[other] >= floor && sideways[p.short()] != other {
+				t.Errorf("imports %s, which does not stand below it", other)
+			}
+		}
+	})
+}
+
+func TestPackagesLinkOnlyWhatTheyMay(t *testing.T) {
+	eachPackage(t, func(t *testing.T, p pkg) {
+		may, ok := links[p.short()]
+		if !ok {
+			may = engine
+		}
+		for _, dep := range p.Deps {
+			if _, ours := within(dep); ours || standard(dep) {
+				continue
+			}
+			if !slices.ContainsFunc(may, func(m string) bool { return dep == m || strings.HasPrefix(dep, m+"/") }) {
+				t.Errorf("links %s", dep)
+			}
+		}
+		if p.Name == "main" && slices.Contains(p.Deps, "testing") {
+			t.Error("a program links package testing")
+		}
+	})
+}
+
+func TestOnlyCodecKnowsJSONIterator(t *testing.T) {
+	eachPackage(t, func(t *testing.T, p pkg) {
+		for _, imp := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+			if strings.HasPrefix(imp, "github.com/json-iterator/") && p.short() != "codec" {
+				t.Errorf("imports %s", imp)
+			}
+			if imp == "unsafe" {
+				t.Error("imports unsafe")
+			}
+		}
+	})
+}
+
+func TestModuleDoesNotRequireKubernetes(t *testing.T) {
+	for _, name := range []string{"go.mod", "go.sum"} {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(b)) {
+			if strings.Contains(line, "k8s.io/") {
+				t.Errorf("%s: %s", name, line)
+			}
+		}
+	}
+}
+
+// parse reads the files of one folder.
+func parse(t *testing.T, dir string, names ...[]string) []*ast.File {
+	t.Helper()
+	var files []*ast.File
+	fset := token.NewFileSet()
+	for _, name := range slices.Concat(names...) {
+		f, err := parser.ParseFile(fset, filepath.Join(dir, name), nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, f)
+	}
+	return files
+}
+
+func TestEveryPackageIsDocumented(t *testing.T) {
+	eachPackage(t, func(t *testing.T, p pkg) {
+		lines := 0
+		for _, f := range parse(t, p.Dir, p.GoFiles) {
+			if f.Doc != nil {
+				lines += strings.Count(f.Doc.Text(), "\n")
+			}
+		}
+		if lines < 5 || lines > 30 {
+			t.Errorf("the package doc has %d lines, want 5 to 30", lines)
+		}
+	})
+}
+
+func TestEveryPackageHasARunnableExample(t *testing.T) {
+	eachPackage(t, func(t *testing.T, p pkg) {
+		if p.Name == "main" || p.short() == "apitest/conform" { // which needs a *testing.T
+			return
+		}
+		for _, ex := range doc.Examples(parse(t, p.Dir, p.TestGoFiles, p.XTestGoFiles)...) {
+			if ex.Output != "" || ex.EmptyOutput {
+				return
+			}
+		}
+		t.Error("no Example with Output")
+	})
+}
+
+func TestNoInit(t *testing.T) {
+	eachPackage(t, func(t *testing.T, p pkg) {
+		for _, f := range parse(t, p.Dir, p.GoFiles, p.TestGoFiles, p.XTestGoFiles) {
+			for _, d := range f.Decls {
+				if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" {
+					t.Error("has an init function")
+				}
+			}
+		}
+	})
+}
+
+// TestTestsNeitherSkipNorWait: a test sleeps in virtual time only, that is,
+// inside a call of synctest.Test, or of a function that calls it.
+func TestTestsNeitherSkipNorWait(t *testing.T) {
+	eachPackage(t, func(t *testing.T, p pkg) {
+		files := parse(t, p.Dir, p.TestGoFiles, p.XTestGoFiles)
+		bubbles := []string{"synctest.Test"}
+		for _, f := range files {
+			for _, d := range f.Decls {
+				if fn, ok := d.(*ast.FuncDecl); ok && calls(fn, "synctest.Test") {
+					bubbles = append(bubbles, fn.Name.Name)
+				}
+			}
+		}
+		for _, f := range files {
+			ast.Inspect(f, func(n ast.Node) bool {
+				call, ok := n.(*ast.CallExpr)
+				if !ok {
+					return true
+				}
+				name := callee(call)
+				if slices.Contains(bubbles, name) {
+					return false
+				}
+				switch name {
+				case "time.Sleep", "t.Skip", "t.Skipf", "t.SkipNow", "b.Skip", "f.Skip":
+					t.Errorf("calls %s", name)
+				}
+				return true
+			})
+		}
+	})
+}
+
+func calls(n ast.Node, name string) (found bool) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		found = found || ok && callee(call) == name
+		return !found
+	})
+	return found
+}
+
+// callee returns the name of what is called, "f" or "x.f".
+func callee(call *ast.CallExpr) string {
+	switch fun := call.Fun.(type) {
+	case *ast.Ident:
+		return fun.Name
+	case *ast.SelectorExpr:
+		if x, ok := fun.X.(*ast.Ident); ok {
+			return x.Name + "." + fun.Sel.Name
+		}
+	}
+	return ""
+}
+
+// build builds a program as it is shipped and returns its size and the modules
+// in it.
+func build(t *testing.T, path string) (size int64, modules []string) {
+	t.Helper()
+	exe := filepath.Join(t.TempDir(), "program")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", exe, path)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", cmd, err, out)
+	}
+	fi, err := os.Stat(exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := buildinfo.ReadFile(exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range info.Deps {
+		modules = append(modules, m.Path)
+	}
+	return fi.Size(), modules
+}
+
+// TestArchitectureIsTrue: the page names every file, and no test or file that
+// does not exist.
+func TestArchitectureIsTrue(t *testing.T) {
+	page, err := os.ReadFile("ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, plan, found := strings.Cut(string(page), "\n## The map\n")
+	if !found {
+		t.Fatal("it has no map")
+	}
+	mapped, dir := map[string]bool{}, ""
+	for line := range strings.Lines(plan) {
+		if word, _, _ := strings.Cut(strings.TrimSpace(line), " "); strings.HasSuffix(word, ".go") {
+			mapped[dir+word] = true
+		} else if strings.HasSuffix(word, "/") && !strings.HasPrefix(line, " ") {
+			dir = word
+		}
+	}
+	all, err := packages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]bool{"TestConform": true} // of the module e2e
+	for _, p := range all {
+		for _, name := range p.GoFiles {
+			file := p.short() + "/" + name
+			if !mapped[file] && p.short() != "" {
+				t.Errorf("%s is not in the map", file)
+			}
+			delete(mapped, file)
+		}
+		for _, f := range parse(t, p.Dir, p.TestGoFiles, p.XTestGoFiles) {
+			for _, d := range f.Decls {
+				if fn, ok := d.(*ast.FuncDecl); ok {
+					tests[fn.Name.Name] = true
+				}
+			}
+		}
+	}
+	for file := range mapped {
+		t.Errorf("%s is in the map and not in the tree", file)
+	}
+	for _, name := range regexp.MustCompile("`(Test[A-Za-z0-9]+)`").FindAllSubmatch(page, -1) {
+		if !tests[string(name[1])] {
+			t.Errorf("there is no %s", name[1])
+		}
+	}
+}
+
+const megabyte = 1_000_000
+
+func TestMinimalProgramIsSmall(t *testing.T) {
+	size, modules := build(t, "./examples/minimal")
+	want := []string{"github.com/json-iterator/go", "github.com/modern-go/concurrent", "github.com/modern-go/reflect2", "golang.org/x/time"}
+	if diff := cmp.Diff(want, modules); diff != "" {
+		t.Errorf("modules (-want +got):\n%s", diff)
+	}
+	if t.Logf("%.1f MB", float64(size)/megabyte); size > 8*megabyte {
+		t.Errorf("it has %d bytes, want at most 8 MB", size)
+	}
+}
+
+func TestProgramIsSmall(t *testing.T) {
+	size, _ := build(t, "./cmd/listwatch")
+	if t.Logf("%.1f MB", float64(size)/megabyte); size > 14*megabyte {
+		t.Errorf("it has %d bytes, want at most 14 MB", size)
+	}
+}
