@@ -79,32 +79,31 @@ func decoderOf[T kube.Object]() func(codec.Frame) (Event[T], error) {
 				UID: id.UID, Revision: kube.Revision(id.ResourceVersion),
 			}, bad
 		}
-		ev := Event[T]{Type: Type(f.Type), Object: v}
-		identify(&ev, f.Object)
-		return ev, nil
+		key, uid, rev := identify(v, f.Object)
+		return Event[T]{Type: Type(f.Type), Key: key, UID: uid, Revision: rev, Object: v}, nil
 	}
 }
 
-// identifierOf returns the function that fills in an event's identity from its
-// object. Where the object has no GetUID that returns a string, as in
-// k8s.io/api, the UID is looked up in its bytes.
-func identifierOf[T kube.Object]() func(*Event[T], []byte) {
-	// A codec.Raw is read as it is: an interface of it would be an allocation.
-	raw := func(ev *Event[codec.Raw], _ []byte) {
-		o := ev.Object
-		ev.Key, ev.UID, ev.Revision = kube.Key{Namespace: o.GetNamespace(), Name: o.GetName()}, o.GetUID(), kube.Revision(o.GetResourceVersion())
+// identifierOf returns the function that tells who an object is. Where it has no
+// GetUID that returns a string, as in k8s.io/api, the UID is looked up in its
+// bytes.
+func identifierOf[T kube.Object]() func(T, []byte) (kube.Key, string, kube.Revision) {
+	// A codec.Raw is asked as it is: an interface of it would be an allocation.
+	raw := func(o codec.Raw, _ []byte) (kube.Key, string, kube.Revision) {
+		return kube.Key{Namespace: o.GetNamespace(), Name: o.GetName()}, o.GetUID(), kube.Revision(o.GetResourceVersion())
 	}
-	if f, ok := any(raw).(func(*Event[T], []byte)); ok {
+	if f, ok := any(raw).(func(T, []byte) (kube.Key, string, kube.Revision)); ok {
 		return f
 	}
-	return func(ev *Event[T], b []byte) {
-		var o kube.Object = ev.Object
-		ev.Key, ev.Revision = kube.KeyOf(o), kube.Revision(o.GetResourceVersion())
+	return func(v T, b []byte) (kube.Key, string, kube.Revision) {
+		var o kube.Object = v
+		uid := ""
 		if u, ok := o.(interface{ GetUID() string }); ok {
-			ev.UID = u.GetUID()
+			uid = u.GetUID()
 		} else if id, err := codec.Skim(b); err == nil {
-			ev.UID = id.UID
+			uid = id.UID
 		}
+		return kube.KeyOf(o), uid, kube.Revision(o.GetResourceVersion())
 	}
 }
 
