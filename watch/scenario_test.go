@@ -78,6 +78,7 @@ func TestScenario(t *testing.T) {
 		{name: "http/less than the Content-Length", match: page, fault: apitest.Truncate(100), times: 2, opts: paged},
 		{name: "http/no last chunk of a list", match: page, fault: apitest.NoLastChunk(), times: 2, opts: paged},
 		{name: "http/no last chunk of a watch", match: resume, fault: apitest.NoLastChunk(), times: 2, opts: paged},
+		{name: "http/103 before the answer", match: opening, fault: earlyHints},
 		{name: "http/a watch in gzip", match: apitest.Match{Verb: "none"}, fault: apitest.Hang(), server: apitest.Options{CompressWatch: true}},
 
 		// Frames
@@ -98,6 +99,7 @@ func TestScenario(t *testing.T) {
 		{name: "frame/an object of 1 MiB", match: after(opening, 5), fault: apitest.Huge(1 << 20), times: 1, ghost: "huge"},
 		{name: "frame/an object above the limit", match: after(resume, 1), fault: apitest.Huge(1 << 20), times: 1, opts: watch.Options{Initial: watch.Paged, MaxItem: 1 << 19}, listings: 2},
 		{name: "frame/duplicate keys", match: after(opening, 5), fault: apitest.DuplicateKeys(), times: 1, ghost: "b"},
+		{name: "frame/an object of 50 MiB", match: after(opening, 5), fault: apitest.Huge(50 << 20), times: 1, ghost: "huge"},
 		{name: "frame/deeply nested", match: after(opening, 5), fault: apitest.Deep(100000), times: 1},
 		{name: "frame/sent twice", match: after(opening, 5), fault: apitest.Duplicate(), times: 3},
 
@@ -117,37 +119,48 @@ func TestScenario(t *testing.T) {
 		{name: "watch/ERROR 504 too large", match: after(opening, 5), fault: apitest.ErrorEvent(apitest.StatusTooLarge(9, 8)), times: 1},
 		{name: "watch/dropped as too slow", match: apitest.Match{Verb: "none"}, fault: apitest.Hang(), server: apitest.Options{WatchBuffer: 1}},
 	}
-	for _, tt := range tests {
-		t.Run(strings.ReplaceAll(tt.name, " ", "_"), func(t *testing.T) {
-			playOn(t, tt.server, tt.opts, func(t *testing.T, s *story) {
-				fault := s.srv.On(tt.match, tt.fault)
-				if tt.times > 0 {
-					fault.Times(tt.times)
-				}
-				s.start()
-				s.pass(5 * time.Minute)
-				for i := range 4 {
-					s.churn(fmt.Sprint(i))
-					s.pass(6 * time.Minute)
-				}
-				s.srv.CloseWatches() // whatever strikes a reconnect had its chance
-				s.churn("last")
-				s.pass(10 * time.Minute)
-				for _, tag := range []string{"0", "1", "2", "3", "last"} {
-					s.toldOnce(tag)
-				}
-				s.ghost = tt.ghost
-				s.equal()
-				s.listings(max(1, tt.listings))
-				if tt.match.Verb != "none" && fault.Hits() == 0 {
-					t.Errorf("the fault never struck; requests:\n%s", s.requests())
-				}
-				if tt.mentions != "" && !s.mentioned(tt.mentions) {
-					t.Errorf("no error mentions %q: %v", tt.mentions, s.errs)
-				}
+	for _, tls := range []bool{false, true} {
+		protocol := map[bool]string{false: "HTTP1", true: "HTTP2"}[tls]
+		for _, tt := range tests {
+			t.Run(protocol+"/"+strings.ReplaceAll(tt.name, " ", "_"), func(t *testing.T) {
+				server := tt.server
+				server.TLS = tls
+				playOn(t, server, tt.opts, func(t *testing.T, s *story) {
+					fault := s.srv.On(tt.match, tt.fault)
+					if tt.times > 0 {
+						fault.Times(tt.times)
+					}
+					s.start()
+					s.pass(5 * time.Minute)
+					for i := range 4 {
+						s.churn(fmt.Sprint(i))
+						s.pass(6 * time.Minute)
+					}
+					s.srv.CloseWatches() // whatever strikes a reconnect had its chance
+					s.churn("last")
+					s.pass(10 * time.Minute)
+					for _, tag := range []string{"0", "1", "2", "3", "last"} {
+						s.toldOnce(tag)
+					}
+					s.ghost = tt.ghost
+					s.equal()
+					s.listings(max(1, tt.listings))
+					if tt.match.Verb != "none" && fault.Hits() == 0 {
+						t.Errorf("the fault never struck; requests:\n%s", s.requests())
+					}
+					if tt.mentions != "" && !tls && !s.mentioned(tt.mentions) { // HTTP/2 has words of its own
+						t.Errorf("no error mentions %q: %v", tt.mentions, s.errs)
+					}
+				})
 			})
-		})
+		}
 	}
+}
+
+// earlyHints sends an informational answer before the real one.
+func earlyHints(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusEarlyHints)
+	apitest.Continue(w, r)
 }
 
 // TestScenarioPoison: one object that does not decode is reported and left out,

@@ -55,7 +55,11 @@ func playOn(t *testing.T, ao apitest.Options, o watch.Options, act func(*testing
 		for i := range 3 {
 			srv.Put(kube.ConfigMaps, configMap(fmt.Sprint("first-", i), "0"))
 		}
-		c, err := client.New(client.Config{Server: srv.URL, Dial: srv.Dial, Timeout: 30 * time.Second})
+		cfg := client.Config{Server: srv.URL, Dial: srv.Dial, Timeout: 30 * time.Second}
+		if ao.TLS {
+			cfg.TLS.CAData = srv.CAPEM()
+		}
+		c, err := client.New(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -179,28 +179,30 @@ func TestWatcherResumesAfterLostConnections(t *testing.T) {
 // TestWatcherOutlivesAnOutage: an hour of refused connections costs a request in
 // about 45 s, and no relist.
 func TestWatcherOutlivesAnOutage(t *testing.T) {
-	for _, door := range []apitest.Door{apitest.Refusing, apitest.Hanging, apitest.Resetting} {
-		t.Run(fmt.Sprint(door), func(t *testing.T) {
-			play(t, watch.Options{}, func(t *testing.T, s *story) {
-				s.start()
-				if err := s.srv.SetDoor(door); err != nil {
-					t.Fatal(err)
-				}
-				s.srv.Cut()
-				s.churn("out")
-				s.pass(time.Hour)
-				if n := len(s.errs); n < 40 || n > 140 {
-					t.Errorf("%d attempts in an hour, want one in 30 to 60 s", n)
-				}
-				if err := s.srv.SetDoor(apitest.Open); err != nil {
-					t.Fatal(err)
-				}
-				s.pass(2 * time.Minute)
-				s.toldOnce("out")
-				s.equal()
-				s.listings(1)
+	for _, tls := range []bool{false, true} {
+		for _, door := range []apitest.Door{apitest.Refusing, apitest.Hanging, apitest.Resetting} {
+			t.Run(fmt.Sprint("door=", door, ",tls=", tls), func(t *testing.T) { // with TLS, Hanging stalls the handshake
+				playOn(t, apitest.Options{TLS: tls}, watch.Options{}, func(t *testing.T, s *story) {
+					s.start()
+					if err := s.srv.SetDoor(door); err != nil {
+						t.Fatal(err)
+					}
+					s.srv.Cut()
+					s.churn("out")
+					s.pass(time.Hour)
+					if n := len(s.errs); n < 40 || n > 140 {
+						t.Errorf("%d attempts in an hour, want one in 30 to 60 s", n)
+					}
+					if err := s.srv.SetDoor(apitest.Open); err != nil {
+						t.Fatal(err)
+					}
+					s.pass(2 * time.Minute)
+					s.toldOnce("out")
+					s.equal()
+					s.listings(1)
+				})
 			})
-		})
+		}
 	}
 }
 
