@@ -13,7 +13,7 @@
 // configuration, 4 --timeout, 130, 143 and 141 for SIGINT, SIGTERM and a closed
 // stdout.
 //
-// Reading order: run.go, flags.go, target.go, watch.go, stream.go, print.go.
+// Reading order: run.go, watch.go, target.go, session.go, stream.go, print.go.
 package main
 
 import "os"

@@ -8,8 +8,7 @@ import (
 
 // yamlEncoder prints documents in kubectl's layout: keys sorted, two spaces,
 // lists not indented. Events are documents of type and object, as those of
-// kubectl's --output-watch-events; a list is one document. Long lines are not
-// folded.
+// kubectl's --output-watch-events; a list is one document.
 type yamlEncoder struct {
 	*output
 	items int
@@ -43,6 +42,11 @@ func (e *yamlEncoder) encode(b []byte, r *record) ([]byte, error) {
 }
 
 func yamlOf(v any) ([]byte, error) {
+	b, err := unfolded(v)
+	return fold(b), err
+}
+
+func unfolded(v any) ([]byte, error) {
 	var out bytes.Buffer
 	enc := yaml.NewEncoder(&out)
 	enc.SetIndent(2)

@@ -3,12 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"regexp"
 	"strconv"
 	"strings"
@@ -352,57 +350,5 @@ func (t *tail) wait(ctx context.Context, done <-chan struct{}, re *regexp.Regexp
 		case <-ctx.Done():
 			return false
 		}
-	}
-}
-
-// TestSignalsEndTheProcess runs the program as a process of its own, which
-// testscript's in-process program is not.
-func TestSignalsEndTheProcess(t *testing.T) {
-	srv := apitest.New(t, apitest.Fixture{Resource: kube.Nodes, Object: `{"metadata":{"name":"a"}}`})
-	for _, test := range []struct {
-		name string
-		end  func(*exec.Cmd, io.Closer) error
-		code int
-	}{
-		{"interrupt", func(c *exec.Cmd, _ io.Closer) error { return c.Process.Signal(syscall.SIGINT) }, 130},
-		{"terminate", func(c *exec.Cmd, _ io.Closer) error { return c.Process.Signal(syscall.SIGTERM) }, 143},
-		{"closed stdout", func(_ *exec.Cmd, stdout io.Closer) error {
-			err := stdout.Close()
-			srv.Put(kube.Nodes, `{"metadata":{"name":"b"}}`)
-			return err
-		}, 141},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			exe, err := os.Executable()
-			if err != nil {
-				t.Fatal(err)
-			}
-			cmd := exec.CommandContext(t.Context(), exe, "watch", "nodes", "-o", "name", "-s", srv.URL)
-			cmd.Env = []string{"LISTWATCH_TEST_MAIN=1", "HOME=" + t.TempDir()}
-			stdout, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			var stderr bytes.Buffer
-			cmd.Stderr = &stderr
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			line := make([]byte, len("ADDED node/a\n"))
-			if _, err := io.ReadFull(stdout, line); err != nil {
-				t.Errorf("read the first line: %v", err)
-			}
-			if err := test.end(cmd, stdout); err != nil {
-				t.Error(err)
-			}
-			err = cmd.Wait()
-			var exit *exec.ExitError
-			if !errors.As(err, &exit) || exit.ExitCode() != test.code {
-				t.Errorf("got %v, want exit code %d", err, test.code)
-			}
-			if stderr.Len() > 0 {
-				t.Errorf("stderr: %s", &stderr)
-			}
-		})
 	}
 }

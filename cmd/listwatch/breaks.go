@@ -1,0 +1,162 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/list"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// fatal returns an error if there is no point in going on after i.
+func (s *stream[T]) fatal(i *watch.Interruption) error {
+	refused := errors.Is(i.Err, kube.ErrUnauthorized) || errors.Is(i.Err, kube.ErrForbidden) || errors.Is(i.Err, kube.ErrNotFound)
+	began := s.synced || s.partial && s.opened
+	switch {
+	case i.Next == watch.OpNone, refused && !began:
+		return failed(fmt.Errorf("%s %s: %w", verb(i.Op), s.label(), i.Err))
+	case i.Events > 0 || i.Lived > 5*time.Second: // it worked, for a while
+	case s.maxFailures >= 0 && i.Err != nil && i.Attempt >= max(1, s.maxFailures):
+		return failed(fmt.Errorf("%s %s: gave up after %s in a row (--max-failures): %w", verb(i.Op), s.label(), count(i.Attempt, "failure"), i.Err))
+	}
+	return nil
+}
+
+// verb is what people call op.
+func verb(op watch.Op) string {
+	switch op {
+	case watch.OpStream, watch.OpWatch:
+		return "watch"
+	}
+	return "list"
+}
+
+// interrupted: a request ended.
+func (s *stream[T]) interrupted(i watch.Interruption) {
+	if i.Err != nil && s.fatal(&i) != nil {
+		return // run says it
+	}
+	gone := errors.Is(i.Err, kube.ErrGone)
+	if (i.Op == watch.OpWatch || i.Op == watch.OpStream) && i.Lived > 0 {
+		s.closed(&i, gone)
+		return
+	}
+	if i.Op == watch.OpStream && errors.Is(i.Err, kube.ErrInvalid) || gone {
+		return // an older server, which is listed instead; a 410, of which RESTART tells
+	}
+	s.attempts++
+	why := i.Err
+	if why == nil {
+		why = errors.New("closed by the server")
+	}
+	s.warn(fmt.Sprintf("cannot %s: %v; again in %s", verb(i.Op), why, rough(i.Wait)),
+		"failed", "op", string(i.Op), "err", oneLine(why.Error()), "attempt", i.Attempt, "wait", i.Wait.String())
+	s.emit(record{Type: errorType, detail: errorOf(why)})
+}
+
+// closed: a watch that was open is no more.
+func (s *stream[T]) closed(i *watch.Interruption, gone bool) {
+	cause, text := "closed by the server", "watch closed by server after "+rough(i.Lived)
+	level := slog.LevelInfo
+	s.broken = i.Err != nil && !gone
+	if i.Err != nil {
+		level = slog.LevelWarn
+		cause = oneLine(i.Err.Error())
+		text = fmt.Sprintf("watch broken after %s (%s)", rough(i.Lived), brief(i.Err))
+	}
+	var st *kube.Status
+	if errors.As(i.Err, &st) && !gone {
+		s.emit(record{Type: errorType, detail: errorOf(i.Err)})
+	}
+	s.emit(record{Type: disconnectedType, id: codec.Identity{ResourceVersion: string(i.Revision)}, detail: disconnectedDetail{cause, i.Lived.Milliseconds()}})
+	switch {
+	case gone:
+		return // RESTART tells
+	case i.Next == watch.OpWatch:
+		text += ", resuming at rv=" + string(i.Revision)
+	case i.Next == watch.OpProbe:
+		text += ", asking the server where it is"
+	default:
+		text += ", listing again"
+	}
+	if i.Wait > 0 {
+		text += " in " + rough(i.Wait)
+	}
+	s.say(level, text, "watch ended", "cause", cause, "lived", i.Lived.String(), "rev", string(i.Revision), "next", string(i.Next))
+}
+
+// connected: a watch was answered.
+func (s *stream[T]) connected(_ watch.Op, from kube.Revision, gap time.Duration) {
+	s.opened = true
+	if gap == 0 {
+		s.attempts = 0
+		return
+	}
+	s.emit(record{Type: reconnectedType, id: codec.Identity{ResourceVersion: string(from)}, detail: reconnectedDetail{gap.Milliseconds()}})
+	if s.attempts > 0 || s.broken {
+		tried := ""
+		if s.attempts > 0 {
+			tried = fmt.Sprintf(" (%s)", count(s.attempts, "failed attempt"))
+		}
+		s.info("watching again after "+rough(gap)+tried, "watching again", "gap", gap.String(), "attempts", s.attempts)
+	}
+	s.attempts, s.broken = 0, false
+}
+
+func (s *stream[T]) quarantine(item *codec.ItemError) {
+	s.store.Keep(kube.Key{Namespace: item.Identity.Namespace, Name: item.Identity.Name})
+	if item.Identity.Name != "" && !s.includes(item.Identity.Name) {
+		return
+	}
+	s.warn("skipped an object that cannot be read: "+item.Error(), "quarantined", "err", item.Error())
+	s.emit(record{Type: quarantinedType, id: item.Identity, detail: errorDetail{Error: oneLine(item.Err.Error())}})
+}
+
+func errorOf(err error) errorDetail {
+	d := errorDetail{Error: oneLine(err.Error())}
+	var st *kube.Status
+	if errors.As(err, &st) {
+		d.Status = &statusView{st.Code, st.Reason, st.Message}
+	}
+	return d
+}
+
+// info and warn say something on stderr once everything before it is printed.
+func (s *stream[T]) info(text, message string, attrs ...any) {
+	s.say(slog.LevelInfo, text, message, attrs...)
+}
+
+func (s *stream[T]) warn(text, message string, attrs ...any) {
+	s.say(slog.LevelWarn, text, message, attrs...)
+}
+
+func (s *stream[T]) say(level slog.Level, text, message string, attrs ...any) {
+	s.give(record{say: func() { s.talk.say(level, s.label(), text, message, attrs...) }})
+}
+
+// listed: a page was read.
+func (s *stream[T]) listed(p list.Progress) {
+	s.progress(p.Remaining)
+}
+
+// progressEvery is how often a long first list is told of.
+const progressEvery = 10 * time.Second
+
+// progress tells how far the first list is; remaining is -1 where nobody knows.
+func (s *stream[T]) progress(remaining int64) {
+	if !s.listing || s.synced {
+		return
+	}
+	every := progressEvery
+	if s.talk.live {
+		every = 200 * time.Millisecond
+	}
+	if since := time.Since(s.began); since > every && time.Since(s.told) > every {
+		s.told = time.Now()
+		s.talk.progress(s.label(), s.items, remaining, since)
+	}
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// relist counts what a second listing finds.
+type relist struct {
+	cause                    string
+	added, modified, deleted int
+}
+
+func (s *stream[T]) restart(cause error) {
+	s.listing, s.items = true, 0
+	if s.relist == nil && (s.synced || s.partial) {
+		s.relist = &relist{cause: causeOf(cause)}
+	}
+}
+
+// causeOf says why history could not be resumed.
+func causeOf(err error) string {
+	switch {
+	case errors.Is(err, kube.ErrGone):
+		return "history expired (410)"
+	case errors.Is(err, watch.ErrAhead):
+		return "the server was restored to an earlier state"
+	case errors.Is(err, codec.ErrTooLarge):
+		return "an event was too large to take"
+	case err == nil:
+		return "listed again"
+	}
+	return "could not resume (" + oneLine(err.Error()) + ")"
+}
+
+// blind deals with an event whose past we do not know, because we began in the
+// middle: it is told as the server tells it.
+func (s *stream[T]) blind(ev watch.Event[T]) bool {
+	if !s.partial || ev.Object.GetName() == "" {
+		return false
+	}
+	rev := kube.Revision(ev.Object.GetResourceVersion())
+	if s.listing {
+		// The history is lost: what is newer than what we saw has changed.
+		_, known := s.store.Get(kube.KeyOf(ev.Object))
+		if known {
+			return false
+		}
+		s.store.Apply(ev)
+		if _, err := rev.Compare(s.from); err != nil || rev.Newer(s.from) {
+			r := s.object(watch.Modified, ev.Object)
+			r.synthetic = "relist"
+			s.emit(r)
+		}
+		return true
+	}
+	s.from = ev.Revision
+	s.store.Apply(ev)
+	s.emit(s.object(ev.Type, ev.Object))
+	return true
+}
+
+func (s *stream[T]) sync(rev kube.Revision) {
+	s.listing = false
+	s.talk.done()
+	n := s.store.Len()
+	at := codec.Identity{ResourceVersion: string(rev)}
+	switch {
+	case s.relist == nil:
+		s.emit(record{Type: string(watch.Synced), id: at, detail: syncedDetail{n}})
+		s.empty(n)
+	case s.partial:
+		s.warn(fmt.Sprintf("%s; relisted %s; what was added or deleted while away cannot be known", s.relist.cause, count(n, "object")),
+			"relisted", "cause", s.relist.cause, "objects", n)
+		s.emit(record{Type: relistedType, id: at, detail: relistedDetail{Cause: s.relist.cause}})
+	default:
+		s.relisted(at, n)
+	}
+	s.relist, s.synced, s.partial = nil, true, false
+}
+
+// empty says that there is nothing, to those who see nothing.
+func (s *stream[T]) empty(n int) {
+	switch {
+	case n > 0:
+	case s.once:
+		s.info("no objects"+in(s.namespace), "none")
+	case s.name != "":
+		s.info("does not exist"+in(s.namespace)+"; waiting for it", "none")
+	default:
+		s.info("no objects"+in(s.namespace)+"; waiting for some", "none")
+	}
+}
+
+func (s *stream[T]) relisted(at codec.Identity, n int) {
+	l := s.relist
+	unchanged := max(0, n-l.added-l.modified)
+	what := ""
+	for _, part := range []struct {
+		n    int
+		what string
+	}{{l.added, "added"}, {l.modified, "modified"}, {l.deleted, "deleted"}} {
+		if part.n > 0 {
+			what += fmt.Sprintf(", %s %s", thousands(part.n), part.what)
+		}
+	}
+	if what == "" {
+		what = ", nothing changed"
+	}
+	s.warn(fmt.Sprintf("%s; relisted %s: %s while away", l.cause, count(n, "object"), what[2:]),
+		"relisted", "cause", l.cause, "objects", n, "added", l.added, "modified", l.modified, "deleted", l.deleted)
+	s.emit(record{Type: relistedType, id: at, detail: relistedDetail{l.cause, &l.added, &l.modified, &l.deleted, &unchanged}})
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/list"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// session is one run of watch: a goroutine for each target, one that prints,
+// one that listens for silence.
+type session struct {
+	*watchFlags
+	output
+	client  *client.Client
+	talk    *talk
+	targets []target
+	tap     func(record) // sees each record; may be nil
+}
+
+// follower is a stream of either kind.
+type follower interface {
+	follow(context.Context) error
+	contact() time.Time
+	label() string
+}
+
+// recordBuffer is how many records may wait for the printer.
+const recordBuffer = 256
+
+func (s *session) run(ctx context.Context, p *program) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	records := make(chan record, recordBuffer)
+	var streams []follower
+	for _, t := range s.targets {
+		f, err := s.stream(ctx, t, func(r record) {
+			records <- r
+			if s.tap != nil {
+				s.tap(r)
+			}
+		})
+		if err != nil {
+			return err
+		}
+		streams = append(streams, f)
+	}
+	printed := make(chan error, 1)
+	pr := &printer{output: s.output, w: p.stdout, stop: cancel, errs: func(err error) { s.talk.note(err.Error()) }}
+	go func() { printed <- pr.run(records) }()
+
+	var watches, silence sync.WaitGroup
+	quiet, done := context.WithCancel(ctx)
+	silence.Go(func() { staleness(quiet, streams, s.talk) })
+	for _, f := range streams {
+		watches.Go(func() {
+			if err := f.follow(ctx); err != nil {
+				cancel(err) // the first one counts
+			}
+		})
+	}
+	watches.Wait()
+	done()
+	silence.Wait()
+	close(records)
+	if err := <-printed; err != nil {
+		return err
+	}
+	return context.Cause(ctx)
+}
+
+// stream returns what follows t.
+func (s *session) stream(ctx context.Context, t target, give func(record)) (follower, error) {
+	fields, err := t.fieldSelector(s.fieldsSel)
+	if err != nil {
+		return nil, usage("%q: %w", t.name, err)
+	}
+	opts := watch.Options{Labels: s.selector, Fields: fields, Limit: s.limit(), Idle: s.idle,
+		Revision: kube.Revision(s.sinceRV), Initial: map[string]watch.Initial{"paged": watch.Paged, "stream": watch.Stream}[s.watchFlags.list],
+		Backoff: s.backoff}
+	if s.watchOnly {
+		if opts.Revision, err = now(ctx, s.client, t, opts); err != nil {
+			return nil, err
+		}
+	}
+	if s.managed {
+		return prepare(s, newStream(t, s.client, s.accept(), opts, func(o codec.RawFull) codec.Raw { return o.Raw }), give), nil
+	}
+	return prepare(s, newStream(t, s.client, s.accept(), opts, func(o codec.Raw) codec.Raw { return o }), give), nil
+}
+
+func prepare[T raw](s *session, f *stream[T], give func(record)) *stream[T] {
+	f.give, f.talk, f.once, f.maxFailures = give, s.talk, s.once, s.maxFailures
+	return f
+}
+
+// now asks for the server's revision, without objects but for one.
+func now(ctx context.Context, c *client.Client, t target, o watch.Options) (kube.Revision, error) {
+	var meta codec.ListMeta
+	none := func([]byte) (struct{}, error) { return struct{}{}, nil }
+	lo := list.Options{Labels: o.Labels, Fields: o.Fields, Limit: 1}
+	col := client.Of[codec.Raw](c, t.resource).In(t.namespace)
+	for _, err := range list.Page(ctx, col, &list.Cursor{}, lo, none, &meta) {
+		if err != nil {
+			if ctx.Err() != nil {
+				return "", context.Cause(ctx)
+			}
+			return "", failed(fmt.Errorf("list %s: %w", t.label(), err))
+		}
+	}
+	if meta.ResourceVersion == "" {
+		return "", failed(errors.New("list " + t.label() + ": the server gave no resourceVersion: it cannot be watched"))
+	}
+	return kube.Revision(meta.ResourceVersion), nil
+}
+
+// accept asks for Tables where rows are printed.
+func (o *output) accept() client.Accept {
+	if o.format != "" && o.format != "wide" {
+		return client.Accept{}
+	}
+	const table = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+	return client.Accept{Object: table, List: table}
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// A healthy server is heard from about every minute, by bookmarks.
+const (
+	staleAfter = 90 * time.Second
+	staleCheck = 5 * time.Second
+)
+
+// staleness says when a server has not been heard from, and when it is again.
+func staleness(ctx context.Context, streams []follower, t *talk) {
+	tick := time.NewTicker(staleCheck)
+	defer tick.Stop()
+	began := time.Now()
+	stale := make([]time.Time, len(streams)) // last contact before; zero = fresh
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		for i, s := range streams {
+			last := s.contact()
+			if last.IsZero() {
+				last = began
+			}
+			silent := time.Since(last)
+			switch {
+			case silent >= staleAfter && stale[i].IsZero():
+				stale[i] = last
+				t.warn(s.label(), fmt.Sprintf("no contact for %s, data may be stale", rough(silent)), "no contact", "for", silent.Round(time.Second).String())
+			case silent < staleAfter && !stale[i].IsZero():
+				t.info(s.label(), fmt.Sprintf("in contact again after %s", rough(last.Sub(stale[i]))), "in contact again", "after", last.Sub(stale[i]).Round(time.Second).String())
+				stale[i] = time.Time{}
+			}
+		}
+	}
+}
