@@ -13,12 +13,10 @@ import (
 // the one that watches; everything else is safe for concurrent use. Objects are
 // shared with all readers: treat them as immutable.
 type Store[T kube.Object] struct {
-	mu         sync.RWMutex
-	objects    map[kube.Key]entry[T]
-	revision   kube.Revision
-	generation uint32 // of the listing under way or last ended
-	listing    bool   // between RESTART and SYNCED
-	synced     bool   // one listing was completed
+	mu      sync.RWMutex
+	objects map[kube.Key]entry[T]
+	parts   []part // by the number of their source
+	indexes []indexer[T]
 
 	deltas []Delta[T] // reused by Apply
 }
@@ -27,12 +25,32 @@ type entry[T kube.Object] struct {
 	object     T
 	uid        string
 	revision   kube.Revision
-	generation uint32 // of the listing that told it last
+	part       uint32 // the source that told it
+	generation uint32 // of that source's listing that told it last
+}
+
+// part is how far one source has come. A store has one source, or one for each
+// namespace of several.
+type part struct {
+	revision   kube.Revision
+	generation uint32 // of the listing under way or last ended
+	listing    bool   // between RESTART and SYNCED
+	synced     bool   // one listing was completed
+}
+
+// indexer is an Index of any key type.
+type indexer[T kube.Object] interface {
+	// replace is told, under the lock, of each change: either may be missing.
+	replace(key kube.Key, old T, had bool, object T, has bool)
 }
 
 // NewStore returns an empty store.
 func NewStore[T kube.Object]() *Store[T] {
-	return &Store[T]{objects: map[kube.Key]entry[T]{}}
+	return newStore[T](1)
+}
+
+func newStore[T kube.Object](sources int) *Store[T] {
+	return &Store[T]{objects: map[kube.Key]entry[T]{}, parts: make([]part, sources)}
 }
 
 // Apply takes one event and returns what it changed, in order: nothing for an
@@ -44,77 +62,92 @@ func NewStore[T kube.Object]() *Store[T] {
 // differs counts as newer. So does everything between RESTART and SYNCED: lists
 // are consistent, and a server whose etcd was restored to an earlier state is
 // right about it.
-func (s *Store[T]) Apply(ev watch.Event[T]) []Delta[T] {
+func (s *Store[T]) Apply(ev watch.Event[T]) []Delta[T] { return s.apply(0, ev) }
+
+// apply takes an event of one of several sources. They may be told in any
+// order, but not at one time.
+func (s *Store[T]) apply(source int, ev watch.Event[T]) []Delta[T] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.deltas) // let go of the objects
 	s.deltas = s.deltas[:0]
+	p := &s.parts[source]
 	switch ev.Type {
 	case watch.Restart:
-		s.generation++
-		s.listing = true
+		p.generation++
+		p.listing = true
 	case watch.Added, watch.Modified:
-		s.put(ev)
+		s.put(uint32(source), p, ev)
 	case watch.Deleted:
 		s.remove(ev)
 	case watch.Synced:
-		s.sweep(ev.Revision)
+		s.sweep(uint32(source), p, ev.Revision)
 	}
-	if !s.listing && ev.Revision != "" {
-		s.revision = ev.Revision
+	if !p.listing && ev.Revision != "" {
+		p.revision = ev.Revision
 	}
 	return s.deltas
 }
 
-func (s *Store[T]) put(ev watch.Event[T]) {
-	key, rev := ev.Key, ev.Revision
-	old, known := s.objects[key]
+func (s *Store[T]) put(source uint32, p *part, ev watch.Event[T]) {
+	old, known := s.objects[ev.Key]
 	d := Delta[T]{
-		Type: watch.Added, Key: key, UID: ev.UID, New: ev.Object, Revision: rev,
-		Initial: s.listing && !s.synced, Inferred: s.listing && s.synced,
+		Type: watch.Added, Key: ev.Key, UID: ev.UID, New: ev.Object, Revision: ev.Revision,
+		Initial: p.listing && !p.synced, Inferred: p.listing && p.synced,
 	}
 	if known {
-		old.generation = s.generation // it exists, whatever else
-		s.objects[key] = old
-		if rev == old.revision && sameUID(old.uid, ev.UID) || !s.listing && old.revision.Newer(rev) {
+		old.part, old.generation = source, p.generation // it exists, whatever else
+		s.objects[ev.Key] = old
+		same := sameUID(old.uid, ev.UID)
+		if same && ev.Revision == old.revision || !p.listing && old.revision.Newer(ev.Revision) {
 			return
 		}
-		if sameUID(old.uid, ev.UID) {
+		if same {
 			d.Type, d.Old = watch.Modified, old.object
 		} else {
 			s.deltas = append(s.deltas, Delta[T]{
-				Type: watch.Deleted, Key: key, UID: old.uid, Old: old.object, New: old.object,
-				Revision: rev, Inferred: true,
+				Type: watch.Deleted, Key: ev.Key, UID: old.uid, Old: old.object, New: old.object,
+				Revision: ev.Revision, Inferred: true,
 			})
 		}
 	}
-	s.objects[key] = entry[T]{ev.Object, ev.UID, rev, s.generation}
+	s.objects[ev.Key] = entry[T]{ev.Object, ev.UID, ev.Revision, source, p.generation}
+	for _, x := range s.indexes {
+		x.replace(ev.Key, old.object, known, ev.Object, true)
+	}
 	s.deltas = append(s.deltas, d)
 }
 
 func (s *Store[T]) remove(ev watch.Event[T]) {
-	key, rev := ev.Key, ev.Revision
-	old, known := s.objects[key]
-	if !known || !sameUID(old.uid, ev.UID) || old.revision.Newer(rev) {
+	old, known := s.objects[ev.Key]
+	if !known || !sameUID(old.uid, ev.UID) || old.revision.Newer(ev.Revision) {
 		return // never seen, or replaced since
 	}
-	delete(s.objects, key)
-	s.deltas = append(s.deltas, Delta[T]{Type: watch.Deleted, Key: key, UID: old.uid, Old: old.object, New: ev.Object, Revision: rev})
+	s.drop(old, Delta[T]{Type: watch.Deleted, Key: ev.Key, UID: old.uid, Old: old.object, New: ev.Object, Revision: ev.Revision})
 }
 
-// sweep removes what the listing did not tell.
-func (s *Store[T]) sweep(rev kube.Revision) {
+// drop deletes e, of which d tells.
+func (s *Store[T]) drop(e entry[T], d Delta[T]) {
+	delete(s.objects, d.Key)
+	for _, x := range s.indexes {
+		var none T
+		x.replace(d.Key, e.object, true, none, false)
+	}
+	s.deltas = append(s.deltas, d)
+}
+
+// sweep removes what the listing of a source did not tell.
+func (s *Store[T]) sweep(source uint32, p *part, rev kube.Revision) {
 	for key, e := range s.objects {
-		if e.generation == s.generation {
+		if e.part != source || e.generation == p.generation {
 			continue
 		}
-		delete(s.objects, key)
-		s.deltas = append(s.deltas, Delta[T]{
+		s.drop(e, Delta[T]{
 			Type: watch.Deleted, Key: key, UID: e.uid, Old: e.object, New: e.object, Revision: rev, Inferred: true,
 		})
 	}
 	slices.SortFunc(s.deltas, func(a, b Delta[T]) int { return a.Key.Compare(b.Key) })
-	s.listing, s.synced = false, true
+	p.listing, p.synced = false, true
 }
 
 // sameUID: an unknown UID is no reason to tell two objects apart.
@@ -126,7 +159,7 @@ func (s *Store[T]) Keep(k kube.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e, ok := s.objects[k]; ok {
-		e.generation = s.generation
+		e.generation = s.parts[e.part].generation
 		s.objects[k] = e
 	}
 }
@@ -147,18 +180,30 @@ func (s *Store[T]) Len() int {
 }
 
 // Revision returns the revision that the store has reached; empty before the
-// first SYNCED.
+// first SYNCED. Of a store with several sources it is that of the one that is
+// furthest behind.
 func (s *Store[T]) Revision() kube.Revision {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.revision
+	least := s.parts[0].revision
+	for _, p := range s.parts[1:] {
+		if p.revision == "" || least.Newer(p.revision) {
+			least = p.revision
+		}
+	}
+	return least
 }
 
-// Synced reports whether a listing was completed.
+// Synced reports whether a listing of every source was completed.
 func (s *Store[T]) Synced() bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.synced
+	for _, p := range s.parts {
+		if !p.synced {
+			return false
+		}
+	}
+	return true
 }
 
 // All yields the objects in no order, as of the moment the loop begins. The
