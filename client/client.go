@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -17,12 +18,25 @@ import (
 // Client talks to one server. It is safe for concurrent use.
 type Client struct {
 	base    *url.URL
-	unary   *http.Client
-	watch   *http.Client // a pool of its own
+	connect func() *pools
 	cred    *credential
 	header  http.Header   // what every request carries
 	limit   *rate.Limiter // nil = no limit
 	timeout time.Duration
+
+	mu    sync.Mutex
+	pools *pools // replaced when a connection was found dead
+}
+
+// pools are the connections to the server.
+type pools struct {
+	unary *http.Client
+	watch *http.Client
+}
+
+func (p *pools) closeIdle() {
+	p.unary.CloseIdleConnections()
+	p.watch.CloseIdleConnections()
 }
 
 // New checks cfg, reads the files it names, and returns a client that has not
@@ -48,9 +62,14 @@ func New(cfg Config) (*Client, error) {
 		cred:    cred,
 		header:  cfg.Impersonate.header(),
 		timeout: cfg.Timeout,
-		unary:   &http.Client{Transport: cfg.transport(base, tlsConfig), CheckRedirect: sameHost},
-		watch:   &http.Client{Transport: cfg.transport(base, tlsConfig.Clone()), CheckRedirect: sameHost},
+		connect: func() *pools {
+			return &pools{
+				unary: &http.Client{Transport: cfg.transport(base, tlsConfig.Clone()), CheckRedirect: sameHost},
+				watch: &http.Client{Transport: cfg.transport(base, tlsConfig.Clone()), CheckRedirect: sameHost},
+			}
+		},
 	}
+	c.pools = c.connect()
 	if c.timeout <= 0 {
 		c.timeout = defaultTimeout
 	}
@@ -81,8 +100,25 @@ func (c *Client) GoString() string { return c.String() }
 // CloseIdleConnections closes connections that serve no request now. Requests
 // in flight go on.
 func (c *Client) CloseIdleConnections() {
-	c.unary.CloseIdleConnections()
-	c.watch.CloseIdleConnections()
+	c.connections().closeIdle()
+}
+
+func (c *Client) connections() *pools {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pools
+}
+
+// abandon stops using connections of which one was found dead: over HTTP/2 the
+// next request would be sent into the same silence. What still runs on them goes
+// on.
+func (c *Client) abandon(dead *pools) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pools == dead {
+		c.pools = c.connect()
+		dead.closeIdle()
+	}
 }
 
 // Request is one HTTP request.
@@ -186,14 +222,18 @@ func (c *Client) send(ctx context.Context, r *Request, token string) (*http.Resp
 	}
 	c.cred.authorize(req, token)
 
-	hc := c.unary
+	used := c.connections()
+	hc := used.unary
 	if r.Watch {
-		hc = c.watch
+		hc = used.watch
 	}
 	resp, err := hc.Do(req)
 	if err != nil {
 		err = watchdog.explain(err)
 		watchdog.stop()
+		if errors.Is(err, ErrIdle) {
+			c.abandon(used)
+		}
 		// *url.Error repeats method and URL with its query: keep its cause.
 		if ue := (*url.Error)(nil); errors.As(err, &ue) {
 			err = ue.Err
@@ -202,7 +242,7 @@ func (c *Client) send(ctx context.Context, r *Request, token string) (*http.Resp
 	}
 	watchdog.disarm()
 	watchdog.idle = idle
-	resp.Body = &idleBody{rc: resp.Body, dog: watchdog}
+	resp.Body = &idleBody{rc: resp.Body, dog: watchdog, dead: func() { c.abandon(used) }}
 	return resp, nil
 }
 

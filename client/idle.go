@@ -57,8 +57,9 @@ func (w *watchdog) explain(err error) error {
 
 // idleBody is the body of an answer under a watchdog.
 type idleBody struct {
-	rc  io.ReadCloser
-	dog *watchdog
+	rc   io.ReadCloser
+	dog  *watchdog
+	dead func() // called when the server was silent for too long
 }
 
 func (b *idleBody) Read(p []byte) (int, error) {
@@ -66,7 +67,9 @@ func (b *idleBody) Read(p []byte) (int, error) {
 	n, err := b.rc.Read(p)
 	b.dog.disarm()
 	if err != nil && err != io.EOF {
-		err = b.dog.explain(err)
+		if err = b.dog.explain(err); errors.Is(err, ErrIdle) {
+			b.dead()
+		}
 	}
 	return n, err
 }

@@ -25,6 +25,8 @@ func statusOf(resp *http.Response, what string) error {
 		}
 	} else if text := strings.TrimSpace(string(b)); resp.StatusCode == http.StatusNotFound && text == "404 page not found" {
 		st.Message = "the server does not serve this path"
+	} else if strings.Contains(text, "HTTP request to an HTTPS server") {
+		st.Message = "the server speaks https, and was asked in http: write https:// in its address"
 	}
 	st.Code = resp.StatusCode // the body may have forgotten it
 	st.RetryAfter = retryAfter(resp.Header)

@@ -153,7 +153,7 @@ func listTarget[T raw](ctx context.Context, l *listing, t target, asRaw func(T) 
 	if t.name != "" && (t.namespace != "" || !t.resource.Namespaced) && l.selector.Empty() && l.fieldsSel.Empty() {
 		o, err := col.Get(ctx, kube.Key{Name: t.name})
 		if err != nil {
-			return l.failed(ctx, t, "get", err)
+			return l.failed(ctx, fmt.Errorf("get %s: %w", t.label(), err))
 		}
 		emit(o)
 		return nil
@@ -178,7 +178,8 @@ func listTarget[T raw](ctx context.Context, l *listing, t target, asRaw func(T) 
 			l.talk.warn(t.label(), "skipped an object that cannot be read: "+item.Error(), "quarantined", "err", item.Error())
 			l.give(record{Type: quarantinedType, time: time.Now(), resource: t.resource, id: item.Identity, detail: errorDetail{Error: oneLine(item.Err.Error())}})
 		case err != nil:
-			return l.failed(ctx, t, "list", err)
+			// The lister's words name the resource, ours what was typed.
+			return l.failed(ctx, fmt.Errorf("list %s: %w", t.label(), errors.Unwrap(err)))
 		default:
 			emit(o)
 		}
@@ -192,11 +193,11 @@ func listTarget[T raw](ctx context.Context, l *listing, t target, asRaw func(T) 
 }
 
 // failed says what was tried, unless we were stopped.
-func (l *listing) failed(ctx context.Context, t target, op string, err error) error {
+func (l *listing) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return failed(fmt.Errorf("%s %s: %w", op, t.label(), err))
+	return failed(err)
 }
 
 func in(namespace string) string {

@@ -90,19 +90,33 @@ func (p *printer) run(records <-chan record) error {
 		p.take(&r)
 		began := time.Now()
 		for more := true; more && len(p.buf) < batchBytes && time.Since(began) < batchTime; {
-			select {
-			case r, ok := <-records:
-				if more = ok; ok {
-					p.take(&r)
-				}
-			default:
-				more = false
+			if r, more = next(records, r.initial); more {
+				p.take(&r)
 			}
 		}
 		p.write(p.enc.flush(p.buf))
 	}
 	p.write(p.enc.end(p.enc.flush(nil)))
 	return p.err
+}
+
+// next returns the next record if it is there. Among those of a first list it
+// waits for a moment, so that what is listed together is aligned together.
+func next(records <-chan record, initial bool) (record, bool) {
+	select {
+	case r, ok := <-records:
+		return r, ok
+	default:
+		if !initial {
+			return record{}, false
+		}
+	}
+	select {
+	case r, ok := <-records:
+		return r, ok
+	case <-time.After(batchTime / 5):
+		return record{}, false
+	}
 }
 
 func (p *printer) take(r *record) {

@@ -33,7 +33,7 @@ type follower interface {
 }
 
 // recordBuffer is how many records may wait for the printer.
-const recordBuffer = 256
+const recordBuffer = 64
 
 func (s *session) run(ctx context.Context, p *program) error {
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -52,7 +52,7 @@ type wish struct {
 func parseArgs(args []string) (wish, error) {
 	w := wish{names: map[string][]string{}}
 	if len(args) == 0 || args[0] == "" {
-		return w, usage(`say what to watch, such as "pods", "deployments.apps,pods" or "pod/NAME"`)
+		return w, usage(`say which type, such as "pods", "deployments.apps,pods" or "pod/NAME"`)
 	}
 	if !strings.Contains(args[0], "/") {
 		for t := range strings.SplitSeq(args[0], ",") {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/listwatch/listwatch/kube"
 )
 
 // watchFlags are the flags of watch.
@@ -126,6 +128,8 @@ func (o *watchFlags) check(cmd *cobra.Command, p *program) (output, error) {
 		return out, usage("--watch-only begins now, --since-rv in the past: give one")
 	case o.idle <= 0:
 		return out, usage("--idle-timeout %v: want more than 0", o.idle)
+	case o.sinceRV != "" && !kube.Revision(o.sinceRV).Ordered():
+		return out, usage("--since-rv %q: want a resourceVersion, a decimal number", clip(o.sinceRV))
 	case o.sinceRV == "0":
 		return out, usage(`--since-rv 0: want a resourceVersion that the server gave; "0" means any state`)
 	}

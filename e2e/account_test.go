@@ -1,0 +1,341 @@
+package e2e_test
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/e2e/load"
+)
+
+// account holds the output about one resource against the writes to it.
+type account struct {
+	resource string
+	records  []record // of the resource
+	writes   []load.Write
+	final    map[load.Ref]load.Version
+
+	relists                   []relist
+	disconnected, reconnected int
+	live, synthetic           int // events by how they were learnt
+}
+
+// relist is a span without history: what happened above from, up to to, is known
+// only as far as it left a difference.
+type relist struct {
+	from, to    int64
+	first, last int // records
+}
+
+func newAccount(records []record, resource string, written *load.Record) *account {
+	a := &account{resource: resource, final: written.FinalOf(resource)}
+	for _, r := range records {
+		if r.Resource == resource {
+			a.records = append(a.records, r)
+		}
+	}
+	for _, w := range written.Writes {
+		if w.Resource == resource {
+			a.writes = append(a.writes, w)
+		}
+	}
+	return a
+}
+
+func (a *account) String() string {
+	return fmt.Sprintf("%d writes, %d events and %d by relist, %d disconnects, %d relists",
+		len(a.writes), a.live, a.synthetic, a.disconnected, len(a.relists))
+}
+
+// isLoad reports whether an object is one of the load's: the apiserver writes a
+// few of its own.
+func isLoad(r *record) bool { return strings.HasPrefix(r.Namespace, "load-") }
+
+func (a *account) check(t *testing.T) {
+	t.Helper()
+	a.findRelists(t)
+	a.checkOrder(t)
+	a.checkLives(t)
+	a.checkWrites(t)
+	a.checkFinal(t)
+}
+
+// checkSequence: every line has the next number.
+func checkSequence(t *testing.T, records []record) {
+	t.Helper()
+	for i, r := range records {
+		if r.V != 1 || r.Seq != int64(i+1) {
+			t.Fatalf("line %d has v %d, seq %d", i+1, r.V, r.Seq)
+		}
+	}
+}
+
+// findRelists finds the spans, each of which must begin with a watch that the
+// server refused as expired. Connections must break and mend in turns.
+func (a *account) findRelists(t *testing.T) {
+	t.Helper()
+	open, expired := false, -1
+	for i := range a.records {
+		r := &a.records[i]
+		switch r.Type {
+		case "SYNCED":
+			if i > 0 && a.count("SYNCED", i) > 0 {
+				t.Errorf("seq %d: a second SYNCED", r.Seq)
+			}
+			open = true
+		case "DISCONNECTED":
+			if !open {
+				t.Errorf("seq %d: DISCONNECTED while disconnected", r.Seq)
+			}
+			open = false
+			a.disconnected++
+			// The server's words, from k8s.io/apiserver: 410 has no others.
+			if expired < 0 && strings.Contains(r.Cause, "too old resource version") {
+				expired = i
+			}
+		case "RECONNECTED":
+			if open {
+				t.Errorf("seq %d: RECONNECTED while connected", r.Seq)
+			}
+			open = true
+			a.reconnected++
+		case "RELISTED":
+			if expired < 0 {
+				t.Errorf("seq %d: RELISTED (%s) without a 410", r.Seq, r.Cause)
+				continue
+			}
+			if !strings.Contains(r.Cause, "410") {
+				t.Errorf("seq %d: RELISTED with cause %q, want the 410", r.Seq, r.Cause)
+			}
+			a.relists = append(a.relists, relist{parse(t, a.records[expired].RV), parse(t, r.RV), expired, i})
+			a.checkCounts(t, expired, i)
+			expired = -1
+		}
+	}
+	if expired >= 0 {
+		t.Errorf("%s: a 410 was followed by no RELISTED", a.resource)
+	}
+}
+
+func (a *account) count(recordType string, before int) int {
+	n := 0
+	for _, r := range a.records[:before] {
+		if r.Type == recordType {
+			n++
+		}
+	}
+	return n
+}
+
+// checkCounts: a RELISTED record counts the records of its relist.
+func (a *account) checkCounts(t *testing.T, first, last int) {
+	t.Helper()
+	type counts struct{ Added, Modified, Deleted int }
+	var told counts
+	for _, r := range a.records[first:last] {
+		switch r.Type {
+		case "ADDED":
+			told.Added++
+		case "MODIFIED":
+			told.Modified++
+		case "DELETED":
+			told.Deleted++
+		}
+	}
+	end := &a.records[last]
+	if diff := cmp.Diff(told, counts{end.Added, end.Modified, end.Deleted}); diff != "" {
+		t.Errorf("%s seq %d: the counts of RELISTED (-records +counts):\n%s", a.resource, end.Seq, diff)
+	}
+}
+
+func parse(t *testing.T, rv string) int64 {
+	t.Helper()
+	n, err := strconv.ParseInt(rv, 10, 64)
+	if err != nil {
+		t.Fatalf("a resource version: %v", err)
+	}
+	return n
+}
+
+// inRelist reports whether a record stands between a 410 and its RELISTED.
+func (a *account) inRelist(i int) bool {
+	return slices.ContainsFunc(a.relists, func(l relist) bool { return l.first < i && i < l.last })
+}
+
+// inGap reports whether a version is of a time without history.
+func (a *account) inGap(rv int64) bool {
+	return slices.ContainsFunc(a.relists, func(l relist) bool { return l.from < rv && rv <= l.to })
+}
+
+// mayBeHidden reports whether a version may have ended in the gap that it was
+// made in; after is the next write to its object, if there was one.
+func (a *account) mayBeHidden(t *testing.T, w, after load.Write) bool {
+	t.Helper()
+	switch {
+	case after.Op == "":
+		return false
+	case after.RV == "":
+		return true // a delete, nobody knows when
+	}
+	i := slices.IndexFunc(a.relists, func(l relist) bool { return parse(t, w.RV) <= l.to })
+	return parse(t, after.RV) <= a.relists[i].to
+}
+
+// checkOrder: outside relists, events come once and in the order of the server's
+// writes, and none is synthetic.
+func (a *account) checkOrder(t *testing.T) {
+	t.Helper()
+	last := int64(0)
+	for i := range a.records {
+		r := &a.records[i]
+		if r.Type == "RELISTED" || r.Type == "SYNCED" {
+			last = parse(t, r.RV)
+		}
+		if !r.isObject() {
+			continue
+		}
+		m := r.Object.Metadata
+		if m.Namespace != r.Namespace || m.Name != r.Name || m.UID != r.UID {
+			t.Errorf("seq %d: the line is about %v %s, its object is %+v", r.Seq, r.ref(), r.UID, m)
+		}
+		if r.Synthetic != "" {
+			a.synthetic++
+			if !a.inRelist(i) {
+				t.Errorf("seq %d: a synthetic %s of %v outside of any relist", r.Seq, r.Type, r.ref())
+			}
+			continue
+		}
+		if r.Initial {
+			continue
+		}
+		a.live++
+		if m.ResourceVersion != r.RV {
+			t.Errorf("seq %d: rv %s, the object has %s", r.Seq, r.RV, m.ResourceVersion)
+		}
+		if rv := parse(t, r.RV); rv <= last {
+			t.Errorf("seq %d: %s of %v at %d after %d: repeated or out of order", r.Seq, r.Type, r.ref(), rv, last)
+		} else {
+			last = rv
+		}
+	}
+}
+
+// checkLives: an object is added, changed any number of times, deleted at most
+// once, and then never heard of; under one name one object lives at a time.
+func (a *account) checkLives(t *testing.T) {
+	t.Helper()
+	type life struct {
+		rv   int64
+		over bool
+	}
+	lives := make(map[string]*life)
+	named := make(map[load.Ref]string)
+	for i := range a.records {
+		r := &a.records[i]
+		if !r.isObject() {
+			continue
+		}
+		l, known := lives[r.UID], lives[r.UID] != nil
+		if known == (r.Type == "ADDED") {
+			t.Errorf("seq %d: %s of %v %s, known before: %t", r.Seq, r.Type, r.ref(), r.UID, known)
+		}
+		if !known {
+			l = new(life)
+			lives[r.UID] = l
+		}
+		rv := parse(t, r.RV)
+		if l.over || rv <= l.rv {
+			t.Errorf("seq %d: %s of %v %s at %d; it was at %d, deleted: %t", r.Seq, r.Type, r.ref(), r.UID, rv, l.rv, l.over)
+		}
+		if other := named[r.ref()]; other != "" && other != r.UID {
+			t.Errorf("seq %d: %s of %v %s while %s lives", r.Seq, r.Type, r.ref(), r.UID, other)
+		}
+		l.rv, l.over, named[r.ref()] = rv, r.Type == "DELETED", r.UID
+		if l.over {
+			named[r.ref()] = ""
+		}
+	}
+}
+
+// checkWrites: outside gaps each write has its event, of its type. What was
+// deleted has DELETED, unless nobody could know that it ever was. There are no
+// events that nobody caused.
+func (a *account) checkWrites(t *testing.T) {
+	t.Helper()
+	types := map[load.Op]string{load.Created: "ADDED", load.Updated: "MODIFIED"}
+	told := make(map[load.Version]*record)
+	born, dead := make(map[string]bool), make(map[string]*record)
+	for i := range a.records {
+		r := &a.records[i]
+		switch {
+		case !r.isObject() || !isLoad(r):
+		case r.Type == "DELETED":
+			dead[r.UID] = r
+		default:
+			told[r.version()] = r
+			born[r.UID] = true
+		}
+	}
+	next := make(map[string]load.Write) // by UID, going backwards
+	caused, buried := make(map[load.Version]bool), make(map[string]bool)
+	for _, w := range slices.Backward(a.writes) {
+		after := next[w.UID]
+		next[w.UID] = w
+		if w.Op == load.Deleted {
+			buried[w.UID] = true
+			end := dead[w.UID]
+			switch {
+			case end == nil && (born[w.UID] || !a.inGap(parse(t, w.After))):
+				t.Errorf("%s: no DELETED of %+v", a.resource, w)
+			case end != nil && end.Synthetic == "" && w.RV != "" && w.RV != end.RV:
+				t.Errorf("%s: DELETED at %s of %+v", a.resource, end.RV, w)
+			}
+			continue
+		}
+		v := load.Version{UID: w.UID, RV: w.RV}
+		caused[v] = true
+		switch r := told[v]; {
+		case a.inGap(parse(t, w.RV)) && (r != nil || a.mayBeHidden(t, w, after)):
+			// A relist tells of it as it can.
+		case r == nil:
+			t.Errorf("%s: no event of %+v", a.resource, w)
+		case r.Type != types[w.Op]:
+			t.Errorf("%s: %s of %+v", a.resource, r.Type, w)
+		}
+	}
+	for v, r := range told {
+		// A pod is marked before it is deleted.
+		marked := r.Type == "MODIFIED" && r.Object.Metadata.DeletionTimestamp != "" && buried[v.UID]
+		if !caused[v] && !marked {
+			t.Errorf("seq %d: %s of %v %+v, which nobody wrote", r.Seq, r.Type, r.ref(), v)
+		}
+	}
+	for uid, r := range dead {
+		if !buried[uid] {
+			t.Errorf("seq %d: DELETED of %v %s, which nobody deleted", r.Seq, r.ref(), uid)
+		}
+	}
+}
+
+// checkFinal: the events, folded, are what the load left behind.
+func (a *account) checkFinal(t *testing.T) {
+	t.Helper()
+	state := make(map[load.Ref]load.Version)
+	for i := range a.records {
+		r := &a.records[i]
+		switch {
+		case !r.isObject() || !isLoad(r):
+		case r.Type == "DELETED":
+			delete(state, r.ref())
+		default:
+			state[r.ref()] = r.version()
+		}
+	}
+	if diff := cmp.Diff(a.final, state); diff != "" {
+		t.Errorf("%s: the state in the end (-written +told):\n%s", a.resource, diff)
+	}
+}

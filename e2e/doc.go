@@ -1,0 +1,20 @@
+// Package e2e holds the tests against a real kube-apiserver and etcd. It is a
+// Go module of its own, so that the main one never sees what they need.
+//
+//	go run ./cmd/build       builds kube-apiserver and etcd once, in minutes
+//	go test -race ./...      starts them in seconds and stops them itself
+//	go run ./cmd/cluster     runs them for a person, until interrupted
+//
+// TestChaos watches through a proxy while 5,000 writes go on, breaks what can
+// break, kills the apiserver and expires its history, and holds every line of the
+// output against the writes. TestProgram compares the program with kubectl, lists
+// in every way, and fails in every way that is foreseen. TestConform runs the
+// suite that the fake apiserver passes.
+//
+// Package binaries builds the programs, cluster runs them and breaks their
+// connections, and load makes writes that a watcher can be checked against.
+//
+// The versions are pinned in kubernetes/go.mod and etcd/go.mod. To move to
+// another one, change every v1.37.0 and v0.37.0 there, copy the godebug line
+// from the new version's go.mod, and run go mod tidy in that folder.
+package e2e
