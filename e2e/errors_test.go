@@ -59,8 +59,9 @@ func testErrors(t *testing.T, c *cluster.Cluster, p *program) {
 		checkFailure(t, r, timeout, "--timeout", c)
 	})
 	t.Run("GivesUp", func(t *testing.T) {
-		r := p.run(t, "watch", "pods", "-q", "--since-rv", "nonsense", "--max-failures", "1", "--kubeconfig", config)
-		checkFailure(t, r, failed, "nonsense", c)
+		const tooMany = "99999999999999999999999" // a number, but not the server's: it answers 500
+		r := p.run(t, "watch", "pods", "-q", "--since-rv", tooMany, "--max-failures", "1", "--kubeconfig", config)
+		checkFailure(t, r, failed, tooMany, c)
 	})
 }
 
