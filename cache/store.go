@@ -38,12 +38,6 @@ type part struct {
 	synced     bool   // one listing was completed
 }
 
-// indexer is an Index of any key type.
-type indexer[T kube.Object] interface {
-	// replace is told, under the lock, of each change: either may be missing.
-	replace(key kube.Key, old T, had bool, object T, has bool)
-}
-
 // NewStore returns an empty store.
 func NewStore[T kube.Object]() *Store[T] {
 	return newStore[T](1)
@@ -96,10 +90,9 @@ func (s *Store[T]) put(source uint32, p *part, ev watch.Event[T]) {
 		Initial: p.listing && !p.synced, Inferred: p.listing && p.synced,
 	}
 	if known {
-		old.part, old.generation = source, p.generation // it exists, whatever else
-		s.objects[ev.Key] = old
 		same := sameUID(old.uid, ev.UID)
 		if same && ev.Revision == old.revision || !p.listing && old.revision.Newer(ev.Revision) {
+			s.mark(old, source, p)
 			return
 		}
 		if same {
@@ -111,11 +104,20 @@ func (s *Store[T]) put(source uint32, p *part, ev watch.Event[T]) {
 			})
 		}
 	}
+	s.reindex(ev.Key, old.object, known, ev.Object, true)
 	s.objects[ev.Key] = entry[T]{ev.Object, ev.UID, ev.Revision, source, p.generation}
-	for _, x := range s.indexes {
-		x.replace(ev.Key, old.object, known, ev.Object, true)
-	}
 	s.deltas = append(s.deltas, d)
+}
+
+// mark notes that e was told by the listing under way, if one is.
+func (s *Store[T]) mark(e entry[T], source uint32, p *part) {
+	if !p.listing {
+		return
+	}
+	// The key must be the object's own: a map takes over the strings of the key
+	// that is assigned, and those of an event would keep its object alive.
+	e.part, e.generation = source, p.generation
+	s.objects[kube.KeyOf(e.object)] = e
 }
 
 func (s *Store[T]) remove(ev watch.Event[T]) {
@@ -128,11 +130,9 @@ func (s *Store[T]) remove(ev watch.Event[T]) {
 
 // drop deletes e, of which d tells.
 func (s *Store[T]) drop(e entry[T], d Delta[T]) {
+	var none T
+	s.reindex(d.Key, e.object, true, none, false)
 	delete(s.objects, d.Key)
-	for _, x := range s.indexes {
-		var none T
-		x.replace(d.Key, e.object, true, none, false)
-	}
 	s.deltas = append(s.deltas, d)
 }
 
@@ -210,20 +210,38 @@ func (s *Store[T]) Synced() bool {
 // store may be changed meanwhile.
 func (s *Store[T]) All() iter.Seq2[kube.Key, T] {
 	return func(yield func(kube.Key, T) bool) {
-		type pair struct {
-			key    kube.Key
-			object T
-		}
-		s.mu.RLock()
-		pairs := make([]pair, 0, len(s.objects))
-		for k, e := range s.objects {
-			pairs = append(pairs, pair{k, e.object})
-		}
-		s.mu.RUnlock()
-		for _, p := range pairs {
-			if !yield(p.key, p.object) {
+		for k, e := range s.entries() {
+			if !yield(k, e.object) {
 				return
 			}
 		}
 	}
+}
+
+// entries is All with what is known besides the objects.
+func (s *Store[T]) entries() iter.Seq2[kube.Key, entry[T]] {
+	return func(yield func(kube.Key, entry[T]) bool) {
+		type pair struct {
+			key   kube.Key
+			entry entry[T]
+		}
+		s.mu.RLock()
+		pairs := make([]pair, 0, len(s.objects))
+		for k, e := range s.objects {
+			pairs = append(pairs, pair{k, e})
+		}
+		s.mu.RUnlock()
+		for _, p := range pairs {
+			if !yield(p.key, p.entry) {
+				return
+			}
+		}
+	}
+}
+
+func (s *Store[T]) entry(k kube.Key) (entry[T], bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	e, ok := s.objects[k]
+	return e, ok
 }

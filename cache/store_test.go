@@ -4,13 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/cache"
+	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -177,6 +180,38 @@ func TestStoreFollowsHistory(t *testing.T) {
 			t.Fatalf("seed %d (-want +got):\n%s", seed, diff)
 		}
 	}
+}
+
+// TestStoreRelistKeepsNothing: the strings of a Raw are parts of it, so a store
+// must not keep any of an object that a list told again unchanged.
+func TestStoreRelistKeepsNothing(t *testing.T) {
+	const objects, size = 40, 256 << 10
+	s := cache.NewStore[codec.Raw]()
+	list := func() {
+		s.Apply(watch.Event[codec.Raw]{Type: watch.Restart})
+		for n := range objects {
+			o, err := codec.ParseRaw(fmt.Appendf(nil, `{"metadata":{"namespace":"d","name":"x%d","uid":"u%d","resourceVersion":"5"},"data":%q}`, n, n, strings.Repeat("x", size)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Apply(watch.Event[codec.Raw]{Type: watch.Added, Key: kube.KeyOf(o), UID: o.GetUID(), Revision: "5", Object: o})
+		}
+		s.Apply(watch.Event[codec.Raw]{Type: watch.Synced, Revision: "6"})
+	}
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	for range 3 {
+		list()
+	}
+	if held := heap() - before; held > objects*size*5/4 {
+		t.Errorf("%d bytes are held after three lists of %d", held, objects*size)
+	}
+	runtime.KeepAlive(s)
 }
 
 func TestStoreIsReadWhileItIsWritten(t *testing.T) {

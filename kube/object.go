@@ -91,6 +91,12 @@ func (m Meta) GetResourceVersion() string { return m.ResourceVersion }
 // GetUID returns the identity that no other object, past or future, shares.
 func (m Meta) GetUID() string { return m.UID }
 
+// GetLabels returns the labels. They are shared with m.
+func (m Meta) GetLabels() map[string]string { return m.Labels }
+
+// GetOwnerReferences returns the owner references. They are shared with m.
+func (m Meta) GetOwnerReferences() []OwnerReference { return m.OwnerReferences }
+
 // OwnerReference points from a dependent to its owner, in the same namespace or
 // cluster scoped. See
 // https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/.

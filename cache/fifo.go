@@ -1,0 +1,159 @@
+package cache
+
+import (
+	"container/list"
+	"context"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// DeltaFIFO holds the deltas that a slow consumer has not taken yet. It is
+// bounded by the number of objects: further deltas of an object that waits are
+// folded into it, so that the consumer misses states in between but never the
+// latest one, and never a deletion. Objects come out in the order in which they
+// went in first. It is safe for concurrent use.
+type DeltaFIFO[T kube.Object] struct {
+	cancel bool
+	ready  chan struct{} // of size 1
+
+	mu      sync.Mutex
+	waiting map[kube.Key]*list.Element
+	order   *list.List // of *backlog[T], the first to wait in front
+}
+
+// backlog is what waits of one key: at most two additions and two deletions.
+type backlog[T kube.Object] struct {
+	deltas []Delta[T]
+	since  time.Time
+}
+
+// FIFOOptions of a DeltaFIFO.
+type FIFOOptions struct {
+	// Cancel lets an object that was added and deleted before the consumer saw
+	// it vanish. Without it the consumer sees both.
+	Cancel bool
+}
+
+// NewDeltaFIFO returns an empty FIFO.
+func NewDeltaFIFO[T kube.Object](o FIFOOptions) *DeltaFIFO[T] {
+	return &DeltaFIFO[T]{cancel: o.Cancel, ready: make(chan struct{}, 1), waiting: map[kube.Key]*list.Element{}, order: list.New()}
+}
+
+// Push adds d. It never blocks.
+func (q *DeltaFIFO[T]) Push(d Delta[T]) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	el := q.waiting[d.Key]
+	if el == nil {
+		el = q.order.PushBack(&backlog[T]{since: time.Now()})
+		q.waiting[d.Key] = el
+	}
+	b := el.Value.(*backlog[T])
+	if b.add(d, q.cancel); len(b.deltas) == 0 {
+		delete(q.waiting, d.Key)
+		q.order.Remove(el)
+	}
+	select {
+	case q.ready <- struct{}{}:
+	default:
+	}
+}
+
+// add folds d into what waits.
+func (b *backlog[T]) add(d Delta[T], cancel bool) {
+	n := len(b.deltas)
+	if n == 0 {
+		b.deltas = append(b.deltas, d)
+		return
+	}
+	last := &b.deltas[n-1]
+	switch {
+	case d.Resync:
+		// What waits is news enough.
+	case d.Type == watch.Modified && last.Type != watch.Deleted:
+		// Added or Modified, with a newer state.
+		last.New, last.UID, last.Revision = d.New, d.UID, d.Revision
+		last.Inferred, last.Resync = last.Inferred || d.Inferred, false
+	case d.Type == watch.Deleted && last.Type == watch.Modified:
+		d.Old = last.Old
+		*last = d
+	case d.Type == watch.Deleted && last.Type == watch.Added && cancel:
+		b.deltas = b.deltas[:n-1] // the consumer knows nothing of it
+	case d.Type == watch.Added && n > 2:
+		// The addition and the deletion before were never seen, and others
+		// stand for them.
+		b.deltas = append(b.deltas[:n-2], d)
+	default:
+		b.deltas = append(b.deltas, d)
+	}
+}
+
+// Pop waits for deltas and returns those of one object, in order; the caller
+// owns them. It returns the cause when ctx is done.
+func (q *DeltaFIFO[T]) Pop(ctx context.Context) ([]Delta[T], error) {
+	for {
+		if d := q.take(); d != nil {
+			return d, nil
+		}
+		select {
+		case <-q.ready:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+func (q *DeltaFIFO[T]) take() []Delta[T] {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	el := q.order.Front()
+	if el == nil {
+		return nil
+	}
+	deltas := q.order.Remove(el).(*backlog[T]).deltas
+	delete(q.waiting, deltas[0].Key)
+	return deltas
+}
+
+// Len returns the number of objects that wait.
+func (q *DeltaFIFO[T]) Len() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waiting)
+}
+
+// Age returns how long the first one has waited; 0 if none does.
+func (q *DeltaFIFO[T]) Age() time.Duration {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if el := q.order.Front(); el != nil {
+		return time.Since(el.Value.(*backlog[T]).since)
+	}
+	return 0
+}
+
+// Changes is a handler for those who are slow: it yields what exists, then each
+// change, from a DeltaFIFO of its own, and holds up nobody. It ends when ctx is
+// done or the loop is left.
+func (i *Informer[T]) Changes(ctx context.Context, o FIFOOptions) iter.Seq[Delta[T]] {
+	return func(yield func(Delta[T]) bool) {
+		q := NewDeltaFIFO[T](o)
+		h := i.Handle(q.Push)
+		defer h.Remove()
+		for {
+			deltas, err := q.Pop(ctx)
+			if err != nil {
+				return
+			}
+			for _, d := range deltas {
+				if !yield(d) {
+					return
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,233 @@
+package cache
+
+import (
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// Index finds the objects of a store by a value that a function takes from
+// them: pods by node, ingresses by the secrets they use. At every moment it
+// agrees with the store. All methods are safe for concurrent use.
+type Index[T kube.Object, K comparable] struct {
+	store  *Store[T]
+	values func(dst []K, o T) []K
+
+	// Guarded by the store's mu, as the index itself is.
+	sets       map[K]*keySet // none of them empty
+	before     []K           // of the change being prepared: what the object had
+	after      []K           // and what it will have
+	namespaces bool          // made by ByNamespace
+}
+
+// indexer is an Index of any key type. It learns of a change under the lock, in
+// two steps, so that nothing has changed anywhere when a function panics.
+type indexer[T kube.Object] interface {
+	// prepare is told of a change to come: either object may be missing. It
+	// calls the user's function and changes nothing. It reports whether commit
+	// will hold on to the key.
+	prepare(key kube.Key, old T, had bool, object T, has bool) (keeps bool)
+	// commit makes the prepared change. It does not fail.
+	commit(key kube.Key)
+}
+
+// reindex tells the indexes of a change. The caller holds mu and has changed
+// nothing yet.
+func (s *Store[T]) reindex(key kube.Key, old T, had bool, object T, has bool) {
+	keeps := false
+	for _, x := range s.indexes {
+		if x.prepare(key, old, had, object, has) {
+			keeps = true
+		}
+	}
+	if keeps {
+		key = clone(key)
+	}
+	for _, x := range s.indexes {
+		x.commit(key)
+	}
+}
+
+// attach adds an index, and the objects that there are to it.
+func (s *Store[T]) attach(x indexer[T]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var none T
+	for key, e := range s.objects {
+		if x.prepare(key, none, false, e.object, true) {
+			key = clone(key)
+		}
+		x.commit(key)
+	}
+	s.indexes = append(s.indexes, x)
+}
+
+// detach takes an index away. The caller holds mu.
+func (s *Store[T]) detach(x indexer[T]) {
+	s.indexes = slices.DeleteFunc(s.indexes, func(o indexer[T]) bool { return o == x })
+}
+
+// NewIndex adds an index to s: an object is found under each value that f
+// returns for it, and under none if it returns none. The store may hold objects
+// already and be in use; it is locked while they are taken in.
+//
+// Use By where an object has one value: it does not allocate.
+//
+// f must be pure: the same object always has the same values, in any order; a
+// value may occur twice. It is called with a lock held, so it must not use the
+// store. A panic in it passes through Apply, or NewIndex, and leaves the store
+// and all its indexes as they were before that object.
+//
+// A value must equal itself, which NaN does not: it is left out.
+func NewIndex[T kube.Object, K comparable](s *Store[T], f func(T) []K) *Index[T, K] {
+	return newIndex(s, func(dst []K, o T) []K { return append(dst, f(o)...) }, false)
+}
+
+// By adds an index by a single value, which f may say an object does not have.
+// All else is as with NewIndex.
+func By[T kube.Object, K comparable](s *Store[T], f func(T) (K, bool)) *Index[T, K] {
+	return newIndex(s, one(f), false)
+}
+
+func one[T kube.Object, K comparable](f func(T) (K, bool)) func([]K, T) []K {
+	return func(dst []K, o T) []K {
+		if k, ok := f(o); ok {
+			dst = append(dst, k)
+		}
+		return dst
+	}
+}
+
+func newIndex[T kube.Object, K comparable](s *Store[T], values func([]K, T) []K, namespaces bool) *Index[T, K] {
+	x := &Index[T, K]{store: s, values: values, sets: map[K]*keySet{}, namespaces: namespaces}
+	s.attach(x)
+	return x
+}
+
+// Close takes the index from its store and empties it. It may be called again.
+func (x *Index[T, K]) Close() {
+	x.store.mu.Lock()
+	defer x.store.mu.Unlock()
+	x.store.detach(x)
+	x.sets = nil
+}
+
+func (x *Index[T, K]) prepare(_ kube.Key, old T, had bool, object T, has bool) (keeps bool) {
+	x.before, x.after = x.before[:0], x.after[:0]
+	if had {
+		x.before = x.values(x.before, old)
+	}
+	if has {
+		x.after = x.values(x.after, object)
+	}
+	// The comparison drops NaN, and where K is an interface that holds something
+	// incomparable it panics here, and not in commit.
+	x.after = slices.DeleteFunc(x.after, func(k K) bool { same := k; return k != same })
+	return len(x.after) > 0 && !slices.Equal(x.before, x.after)
+}
+
+func (x *Index[T, K]) commit(key kube.Key) {
+	if !slices.Equal(x.before, x.after) {
+		for _, k := range x.before {
+			x.remove(k, key)
+		}
+		for _, k := range x.after {
+			x.add(k, key)
+		}
+	}
+	clear(x.before)
+	clear(x.after)
+}
+
+func (x *Index[T, K]) add(k K, key kube.Key) {
+	set := x.sets[k]
+	if set == nil {
+		set = &keySet{}
+		x.sets[clone(k)] = set
+	}
+	set.add(key)
+}
+
+func (x *Index[T, K]) remove(k K, key kube.Key) {
+	set := x.sets[k]
+	if set == nil {
+		return
+	}
+	if set.remove(key); set.len() == 0 {
+		delete(x.sets, k)
+	}
+}
+
+// clone copies a string or key. It may be a part of an object, as codec.Raw's
+// strings are, which must not stay in memory because of it.
+func clone[K comparable](k K) K {
+	switch p := any(&k).(type) {
+	case *string:
+		*p = strings.Clone(*p)
+	case *kube.Key:
+		both := p.Namespace + p.Name // one allocation
+		p.Namespace, p.Name = both[:len(p.Namespace)], both[len(p.Namespace):]
+	}
+	return k
+}
+
+// Keys returns the keys of the objects that have the value k, sorted.
+func (x *Index[T, K]) Keys(k K) []kube.Key {
+	x.store.mu.RLock()
+	keys := x.sets[k].keys()
+	x.store.mu.RUnlock()
+	slices.SortFunc(keys, kube.Key.Compare)
+	return keys
+}
+
+// Get yields the objects that have the value k in no order, as of the moment
+// the loop begins. The store may be changed meanwhile.
+func (x *Index[T, K]) Get(k K) iter.Seq2[kube.Key, T] {
+	return func(yield func(kube.Key, T) bool) {
+		x.store.mu.RLock()
+		pairs := x.pairs(k)
+		x.store.mu.RUnlock()
+		for _, p := range pairs {
+			if !yield(p.key, p.object) {
+				return
+			}
+		}
+	}
+}
+
+// pairs returns what Get yields. The caller holds mu.
+func (x *Index[T, K]) pairs(k K) []pair[T] {
+	set := x.sets[k]
+	pairs := make([]pair[T], 0, set.len())
+	for key := range set.all() {
+		pairs = append(pairs, pair[T]{key, x.store.objects[key].object})
+	}
+	return pairs
+}
+
+// Len returns how many objects have the value k.
+func (x *Index[T, K]) Len(k K) int {
+	x.store.mu.RLock()
+	defer x.store.mu.RUnlock()
+	return x.sets[k].len()
+}
+
+// Values yields the values that objects have, each once, in no order, as of the
+// moment the loop begins.
+func (x *Index[T, K]) Values() iter.Seq[K] {
+	return func(yield func(K) bool) {
+		x.store.mu.RLock()
+		values := make([]K, 0, len(x.sets))
+		for k := range x.sets {
+			values = append(values, k)
+		}
+		x.store.mu.RUnlock()
+		for _, k := range values {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package cache
+
+import (
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// Labeled is an object with labels: Kubernetes' own types, whatever embeds
+// kube.Meta, codec.Raw.
+type Labeled interface {
+	kube.Object
+	GetLabels() map[string]string
+}
+
+// Owned is an object that knows its owners: whatever embeds kube.Meta, and
+// codec.Raw. Kubernetes' own types have references of another type: index them
+// with NewIndex.
+type Owned interface {
+	kube.Object
+	GetOwnerReferences() []kube.OwnerReference
+}
+
+// ByNamespace adds an index by namespace. While there is one, Select and List
+// use it.
+func ByNamespace[T kube.Object](s *Store[T]) *Index[T, string] {
+	f := func(o T) (string, bool) { return o.GetNamespace(), true }
+	return newIndex(s, one(f), true)
+}
+
+// ByLabel adds an index by the value of a label. Objects without the label are
+// not in it.
+func ByLabel[T Labeled](s *Store[T], label string) *Index[T, string] {
+	if f, ok := any(codec.Raw.Label).(func(T, string) (string, bool)); ok {
+		return By(s, func(o T) (string, bool) { return f(o, label) }) // does not allocate
+	}
+	return By(s, func(o T) (string, bool) {
+		v, ok := o.GetLabels()[label]
+		return v, ok
+	})
+}
+
+// ByOwner adds an index by the UIDs of the owners, see
+// https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/.
+func ByOwner[T Owned](s *Store[T]) *Index[T, string] {
+	values := func(dst []string, o T) []string {
+		for _, r := range o.GetOwnerReferences() {
+			dst = append(dst, r.UID)
+		}
+		return dst
+	}
+	return newIndex(s, values, false)
+}
+
+// MatchLabels returns a function that reports whether sel selects an object,
+// for Select, List and Filter.
+func MatchLabels[T Labeled](sel kube.Selector) func(T) bool {
+	return func(o T) bool { return sel.Empty() || sel.Matches(o.GetLabels()) }
+}

@@ -1,0 +1,304 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// Source tells a collection, event by event, as a *watch.Watcher does. The last
+// error it yields is why it ended; the others are hiccups.
+type Source[T kube.Object] interface {
+	Events(ctx context.Context) iter.Seq2[watch.Event[T], error]
+}
+
+// Options of an Informer. The zero value is the recommended setting.
+type Options[T kube.Object] struct {
+	Watch watch.Options
+
+	// Namespaces, if set, are watched instead of the collection's own, each by
+	// a watch of its own: for whoever may not watch all of them.
+	Namespaces []string
+
+	// Transform changes an object before it is stored, once; it must not change
+	// the name or namespace. An object whose transformation fails is left out
+	// as one that could not be decoded.
+	Transform func(T) (T, error)
+
+	// Snapshot, if it has a path, keeps the store on disk for the next start. It
+	// is for one namespace, or all, not for several.
+	Snapshot Snapshot
+
+	// Trouble, if set, is told every hiccup, by one goroutine at a time for each
+	// namespace and one for snapshots.
+	Trouble func(error)
+}
+
+// Informer keeps a [Store] up to date and tells handlers what changes. It shows
+// all of them the same changes in the same order. Its methods are safe for
+// concurrent use.
+type Informer[T kube.Object] struct {
+	store     *Store[T]
+	sources   []Source[T]
+	transform func(T) (T, error)
+	trouble   func(error)
+	warm      *warm[T] // nil = no snapshot
+
+	// turn holds one token. Whoever has it may change the store and call
+	// handlers: an event with its handlers, one call of a resync, the replay for
+	// a new handler. That is why they never see a gap, a repeat or two calls at
+	// a time. Reading the store needs no turn.
+	turn chan struct{}
+
+	mu       sync.Mutex
+	handlers []*Handler[T] // replaced, never changed
+	running  bool
+	ended    error         // why Run returned
+	problems []error       // by source; nil = it is well
+	watched  chan struct{} // closed at the next progress or problem; nil = nobody waits
+	resynced chan struct{} // of size 1: a handler's resync was set
+}
+
+// New returns an informer of c. It does nothing until Run.
+func New[T kube.Object](c client.Collection[T], o Options[T]) *Informer[T] {
+	namespaces := o.Namespaces
+	if len(namespaces) == 0 {
+		namespaces = []string{c.Namespace}
+	}
+	var sources []Source[T]
+	for _, ns := range namespaces {
+		sources = append(sources, watch.New(c.In(ns), o.Watch))
+	}
+	i := From(o, sources...)
+	i.warm = newWarm(c.In(namespaces[0]), o)
+	return i
+}
+
+// From returns an informer of the objects that sources tell. No object may be
+// told by two of them. It has no snapshot.
+func From[T kube.Object](o Options[T], sources ...Source[T]) *Informer[T] {
+	i := &Informer[T]{
+		store: newStore[T](len(sources)), sources: sources, transform: o.Transform, trouble: o.Trouble,
+		turn: make(chan struct{}, 1), problems: make([]error, len(sources)), resynced: make(chan struct{}, 1),
+	}
+	i.turn <- struct{}{}
+	return i
+}
+
+// Store returns what the informer keeps. Reading it never asks the server.
+func (i *Informer[T]) Store() *Store[T] { return i.store }
+
+// ErrRunning is returned by Run of an informer that runs, or ran.
+var ErrRunning = errors.New("the informer was started before")
+
+// Run watches until ctx is done or a source ends, and returns why, once
+// everything it started has ended. It can be called once.
+//
+// Handlers are called in its goroutine, or, with several sources, in theirs, one
+// at a time. A slow handler slows the reading from the server; who wants to be
+// slow takes [Informer.Changes].
+func (i *Informer[T]) Run(ctx context.Context) error {
+	i.mu.Lock()
+	if i.running {
+		i.mu.Unlock()
+		return ErrRunning
+	}
+	i.running = true
+	i.mu.Unlock()
+	if i.warm != nil && len(i.sources) > 1 {
+		return i.end(errSources)
+	}
+
+	ctx, cancel := context.WithCancelCause(ctx)
+	var others sync.WaitGroup
+	if i.warm != nil {
+		i.load()
+		others.Go(func() { i.saveEvery(ctx) })
+	}
+	others.Go(func() { i.resync(ctx) })
+	for n, src := range i.sources[1:] {
+		others.Go(func() { cancel(i.follow(ctx, n+1, src)) })
+	}
+	cancel(i.follow(ctx, 0, i.sources[0]))
+	others.Wait()
+
+	if i.warm != nil {
+		i.save()
+	}
+	return i.end(context.Cause(ctx))
+}
+
+// end notes why Run returns.
+func (i *Informer[T]) end(err error) error {
+	i.mu.Lock()
+	i.ended = err
+	i.mu.Unlock()
+	i.progress()
+	return err
+}
+
+// follow takes the events of a source and returns why it ended.
+func (i *Informer[T]) follow(ctx context.Context, source int, src Source[T]) error {
+	var last error
+	for ev, err := range src.Events(ctx) {
+		if last = err; err == nil {
+			err = i.take(ctx, source, ev)
+		}
+		if err != nil && ctx.Err() == nil {
+			i.hiccup(source, ev, err)
+		}
+	}
+	if last == nil {
+		last = errors.New("the source ended without a reason")
+	}
+	return last
+}
+
+// take applies an event and tells the handlers.
+func (i *Informer[T]) take(ctx context.Context, source int, ev watch.Event[T]) error {
+	if i.transform != nil && (ev.Type == watch.Added || ev.Type == watch.Modified || ev.Type == watch.Deleted) {
+		object, err := i.transform(ev.Object)
+		if err != nil {
+			return &codec.ItemError{
+				Identity: codec.Identity{Namespace: ev.Key.Namespace, Name: ev.Key.Name, UID: ev.UID, ResourceVersion: string(ev.Revision)},
+				Err:      fmt.Errorf("transform: %w", err),
+			}
+		}
+		ev.Object = object
+	}
+	select {
+	case <-i.turn:
+	case <-ctx.Done():
+		return nil // the source will say so
+	}
+	for _, d := range i.store.apply(source, ev) {
+		for _, h := range i.current() {
+			h.call(d)
+		}
+	}
+	if ev.Type == watch.Synced && i.store.Synced() {
+		for _, h := range i.current() {
+			h.sync()
+		}
+	}
+	i.turn <- struct{}{}
+	i.well(source, ev.Type)
+	return nil
+}
+
+// hiccup notes why a source is not well. An object that could not be read is
+// still there.
+func (i *Informer[T]) hiccup(source int, ev watch.Event[T], err error) {
+	var item *codec.ItemError
+	if errors.As(err, &item) {
+		i.store.Keep(ev.Key)
+	}
+	if i.trouble != nil {
+		i.trouble(err)
+	}
+	i.mu.Lock()
+	i.problems[source] = err
+	i.mu.Unlock()
+	i.progress()
+}
+
+// well notes that a source delivers. An object that could not be read stays a
+// problem until the collection is told anew.
+func (i *Informer[T]) well(source int, typ watch.Type) {
+	i.mu.Lock()
+	var item *codec.ItemError
+	if err := i.problems[source]; err != nil && (typ == watch.Restart || !errors.As(err, &item)) {
+		i.problems[source] = nil
+	}
+	i.mu.Unlock()
+	i.progress()
+}
+
+func (i *Informer[T]) current() []*Handler[T] {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.handlers
+}
+
+// Handler is a function that is told changes.
+type Handler[T kube.Object] struct {
+	informer *Informer[T]
+	f        func(Delta[T])
+	synced   chan struct{} // closed when the initial deltas have returned
+
+	mu      sync.Mutex
+	removed bool
+	every   time.Duration // resync
+}
+
+// Handle adds a handler. It is first told what exists, as Added with Initial set,
+// then each change, in order: without gap or repeat, one call at a time. Where
+// the informer runs already, Handle returns after what exists has been told, and
+// holds up other handlers meanwhile. It must not be called by a handler of the
+// same informer.
+//
+// A panic of f ends the program, as any does.
+func (i *Informer[T]) Handle(f func(Delta[T])) *Handler[T] {
+	h := &Handler[T]{informer: i, f: f, synced: make(chan struct{})}
+	<-i.turn
+	defer func() { i.turn <- struct{}{} }()
+	i.replay(h)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.handlers = append(slices.Clip(i.handlers), h)
+	return h
+}
+
+// replay tells h what exists. The caller has the turn.
+func (i *Informer[T]) replay(h *Handler[T]) {
+	for k, e := range i.store.entries() {
+		h.call(Delta[T]{Type: watch.Added, Key: k, UID: e.uid, New: e.object, Revision: e.revision, Initial: true})
+	}
+	if i.store.Synced() {
+		h.sync()
+	}
+}
+
+// Remove ends the handler: no call begins after Remove has returned, though one
+// may still be under way. It may be called by the handler itself.
+func (h *Handler[T]) Remove() {
+	h.mu.Lock()
+	h.removed = true
+	h.mu.Unlock()
+	i := h.informer
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.handlers = slices.DeleteFunc(slices.Clone(i.handlers), func(o *Handler[T]) bool { return o == h })
+}
+
+// Synced is closed once the handler has been told, and has dealt with, all that
+// existed at the beginning.
+func (h *Handler[T]) Synced() <-chan struct{} { return h.synced }
+
+// call tells d. The caller has the turn.
+func (h *Handler[T]) call(d Delta[T]) {
+	h.mu.Lock()
+	removed := h.removed
+	h.mu.Unlock()
+	if !removed {
+		h.f(d)
+	}
+}
+
+// sync says that the initial deltas have returned. The caller has the turn.
+func (h *Handler[T]) sync() {
+	select {
+	case <-h.synced:
+	default:
+		close(h.synced)
+	}
+}

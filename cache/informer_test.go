@@ -1,0 +1,416 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/cache"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/watch"
+)
+
+func TestInformerTellsAHandlerWhatExistsAndThenWhatHappens(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.put("a", "x", "1")
+		i, v := cache.New(w.maps, options{}), newView(t)
+		h := i.Handle(v.take)
+		w.run(i.Run)
+		if err := i.WaitSynced(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		<-h.Synced()
+		v.told("ADDED a/x initial")
+		w.put("a", "x", "2")
+		w.put("a", "y", "1")
+		w.delete("a", "x")
+		synctest.Wait()
+		v.told("MODIFIED a/x", "ADDED a/y", "DELETED a/x")
+		v.is(w.truth())
+	})
+}
+
+// TestInformerHandlersComeAndGo: a late handler sees the present and then every
+// change; a removed one sees nothing more.
+func TestInformerHandlersComeAndGo(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		i := cache.New(w.maps, options{})
+		w.run(i.Run)
+		views := map[int]*view{}
+		handlers := map[int]*cache.Handler[kube.Partial]{}
+		for n := range 30 {
+			w.put("a", fmt.Sprint("x", n%7), fmt.Sprint(n))
+			if n%3 == 0 {
+				views[n] = newView(t)
+				handlers[n] = i.Handle(views[n].take) // amid events
+			}
+			if n%9 == 8 {
+				handlers[n-5].Remove()
+				delete(views, n-5)
+			}
+			if n%4 == 3 {
+				w.delete("a", fmt.Sprint("x", n%7))
+			}
+		}
+		synctest.Wait()
+		for _, v := range views {
+			v.is(w.truth())
+		}
+	})
+}
+
+func TestInformerRemovedHandlerIsNotCalled(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		i, v := cache.New(w.maps, options{}), newView(t)
+		var h *cache.Handler[kube.Partial]
+		h = i.Handle(func(d delta) {
+			v.take(d)
+			h.Remove() // by itself
+		})
+		w.run(i.Run)
+		w.put("a", "x", "1")
+		w.put("a", "x", "2")
+		synctest.Wait()
+		h.Remove() // again
+		w.put("a", "x", "3")
+		synctest.Wait()
+		v.told("ADDED a/x initial")
+	})
+}
+
+func TestInformerRelistTellsOnlyDifferences(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		for _, name := range []string{"same", "changed", "gone", "replaced"} {
+			w.put("a", name, "1")
+		}
+		i, v := cache.New(w.maps, options{}), newView(t)
+		i.Handle(v.take)
+		w.run(i.Run)
+		synctest.Wait()
+		v.log = nil
+		if err := w.srv.SetDoor(apitest.Refusing); err != nil {
+			t.Fatal(err)
+		}
+		w.srv.Cut()
+		w.put("a", "changed", "2")
+		w.delete("a", "gone")
+		w.delete("a", "replaced")
+		w.put("a", "replaced", "1")
+		w.put("a", "new", "1")
+		w.srv.Expire()
+		if n := len(stateOf(i.Store())); n != 4 {
+			t.Errorf("the store serves %d objects meanwhile, want the 4 of before", n)
+		}
+		if err := w.srv.SetDoor(apitest.Open); err != nil {
+			t.Fatal(err)
+		}
+		w.pass(2 * time.Minute)
+		v.told("MODIFIED a/changed inferred", "ADDED a/new inferred", "DELETED a/replaced inferred", "ADDED a/replaced inferred", "DELETED a/gone inferred")
+		v.is(w.truth())
+	})
+}
+
+// TestInformerSyncedIsTrueOnlyAfterHandlers: a handler that still works on the
+// first objects holds WaitSynced up.
+func TestInformerSyncedIsTrueOnlyAfterHandlers(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.put("a", "x", "1")
+		w.put("a", "y", "1")
+		i := cache.New(w.maps, options{})
+		done := 0
+		h := i.Handle(func(delta) {
+			<-time.After(time.Minute)
+			done++
+		})
+		w.run(i.Run)
+		if err := i.WaitSynced(t.Context()); err != nil || done != 2 {
+			t.Errorf("synced after %d of 2 calls, error %v", done, err)
+		}
+		<-h.Synced()
+	})
+}
+
+func TestInformerWaitSyncedSaysWhyNot(t *testing.T) {
+	tests := []struct {
+		name  string
+		fault func(*world)
+		want  string
+	}{
+		{"forbidden", func(w *world) {
+			w.srv.On(apitest.Match{}, apitest.Answer(apitest.StatusForbidden("jane", "watch", kube.ConfigMaps, "")))
+		}, "forbidden"},
+		{"not found", func(w *world) { w.srv.RemoveResource(kube.ConfigMaps) }, "404"},
+		{"no answer", func(w *world) { w.srv.SetDoor(apitest.Refusing) }, "refused"},
+		{"no mark", func(w *world) {
+			w.srv.On(apitest.Match{Verb: "watch"}, apitest.NoInitialEventsEnd())
+			w.srv.On(apitest.Match{Verb: "list"}, apitest.HTML(503))
+		}, "503"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				tt.fault(w)
+				i := cache.New(w.maps, options{})
+				w.run(i.Run)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				err := i.WaitSynced(ctx)
+				if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), tt.want) {
+					t.Errorf("got %v, want it to mention %q", err, tt.want)
+				}
+			})
+		})
+	}
+}
+
+func TestInformerWaitSyncedFailsWhenTheInformerEnded(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		fields, err := kube.ParseFieldSelector("no.such=field")
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := cache.New(w.maps, options{Watch: watch.Options{Fields: fields}})
+		w.run(i.Run)
+		if err := i.WaitSynced(t.Context()); !errors.Is(err, kube.ErrInvalid) {
+			t.Errorf("got %v, want invalid", err)
+		}
+	})
+}
+
+// TestInformerReadYourOwnWrites: with the revision of a write the store shows it,
+// however late the watch is.
+func TestInformerReadYourOwnWrites(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.srv.On(apitest.Match{Verb: "watch", AfterEvent: 1}, apitest.Delay(2*time.Second))
+		i := cache.New(w.maps, options{})
+		w.run(i.Run)
+		if err := i.WaitSynced(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		rv := w.srv.Put(kube.ConfigMaps, `{"metadata":{"namespace":"a","name":"x"}}`)
+		if err := i.WaitRevision(t.Context(), rv); err != nil {
+			t.Fatal(err)
+		}
+		if o, ok := i.Store().Get(kube.Key{Namespace: "a", Name: "x"}); !ok || o.ResourceVersion != string(rv) {
+			t.Errorf("the store has %v %s, want %s", ok, o.ResourceVersion, rv)
+		}
+		if err := i.WaitRevision(t.Context(), "x7"); err == nil {
+			t.Error("waited for a revision that cannot be ordered")
+		}
+	})
+}
+
+func TestInformerOfSeveralNamespaces(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		for _, ns := range []string{"a", "b", "c"} {
+			w.put(ns, "x", "1")
+		}
+		i, v := cache.New(w.maps, options{Namespaces: []string{"a", "b"}}), newView(t)
+		i.Handle(v.take)
+		w.run(i.Run)
+		if err := i.WaitSynced(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		v.is(w.truth("a", "b"))
+		// One of them is told anew; the objects of the other stay.
+		w.srv.On(apitest.Match{Verb: "watch", Namespace: "a"}, apitest.ErrorEvent(apitest.StatusExpired(1, 2))).Times(1)
+		w.srv.CloseWatches()
+		w.put("a", "y", "1")
+		w.delete("b", "x")
+		w.pass(time.Minute)
+		v.is(w.truth("a", "b"))
+	})
+}
+
+func TestInformerTransform(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.put("a", "x", "secret")
+		w.put("a", "bad", "1")
+		var troubles []string
+		i := cache.New(w.maps, options{
+			Transform: func(o kube.Partial) (kube.Partial, error) {
+				if o.Name == "bad" {
+					return o, errors.New("not this one")
+				}
+				o.Labels = nil
+				return o, nil
+			},
+			Trouble: func(err error) { troubles = append(troubles, err.Error()) },
+		})
+		w.run(i.Run)
+		if err := i.WaitSynced(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if o, _ := i.Store().Get(kube.Key{Namespace: "a", Name: "x"}); o.Labels != nil || i.Store().Len() != 1 {
+			t.Errorf("stored %d objects, labels %v; want 1 and none", i.Store().Len(), o.Labels)
+		}
+		if len(troubles) != 1 || !strings.Contains(troubles[0], "not this one") {
+			t.Errorf("told %q, want what failed", troubles)
+		}
+		if i.Status().Err == nil {
+			t.Error("the status says that all is well")
+		}
+	})
+}
+
+// TestInformerResyncNeverDelaysNews: 10,000 objects in resync and a handler of
+// 1 ms; a fresh event waits for one call at most.
+func TestInformerResyncNeverDelaysNews(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		for n := range 10_000 {
+			w.put("a", fmt.Sprint("x", n), "1")
+		}
+		i := cache.New(w.maps, options{})
+		resyncs := 0
+		var seen time.Time
+		i.Handle(func(d delta) {
+			switch {
+			case d.Resync:
+				resyncs++
+				<-time.After(time.Millisecond)
+			case d.Key.Name == "fresh":
+				seen = time.Now()
+			}
+		}).ResyncEvery(30 * time.Second)
+		w.run(i.Run)
+		if err := i.WaitSynced(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.pass(35 * time.Second) // amid the resync
+		if resyncs == 0 || resyncs == 10_000 {
+			t.Fatalf("%d resync calls: not amid a resync", resyncs)
+		}
+		at := time.Now()
+		w.put("a", "fresh", "1")
+		w.pass(10 * time.Millisecond)
+		if seen.IsZero() || seen.Sub(at) > time.Millisecond {
+			t.Errorf("the news came after %v, want at most one call of 1 ms", seen.Sub(at))
+		}
+	})
+}
+
+func TestInformerResyncIsPerHandlerAndFromTheStore(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.put("a", "x", "1")
+		i, often, never := cache.New(w.maps, options{}), newView(t), newView(t)
+		h := i.Handle(often.take).ResyncEvery(time.Minute)
+		i.Handle(never.take)
+		w.run(i.Run)
+		w.pass(10*time.Minute + 30*time.Second)
+		if often.count() < 9 || often.count() > 12 || never.count() != 1 {
+			t.Errorf("%d and %d calls, want about 11 and 1", often.count(), never.count())
+		}
+		if n := len(w.srv.Requests()); n > 4 {
+			t.Errorf("%d requests: a resync asked the server", n)
+		}
+		h.ResyncEvery(0)
+		calls := often.count()
+		w.pass(10 * time.Minute)
+		if often.count() != calls {
+			t.Errorf("%d more calls after resync was switched off", often.count()-calls)
+		}
+	})
+}
+
+func TestInformerRunsOnce(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		i := cache.New(w.maps, options{})
+		w.run(i.Run)
+		synctest.Wait()
+		if err := i.Run(t.Context()); !errors.Is(err, cache.ErrRunning) {
+			t.Errorf("the second Run returned %v", err)
+		}
+	})
+}
+
+func TestFilterFollowsTheSelection(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.put("a", "x", "on")
+		w.put("a", "y", "off")
+		i := cache.New(w.maps, options{})
+		var got []string
+		i.Handle(cache.Filter(func(o kube.Partial) bool { return o.Labels["v"] == "on" }, cache.Funcs[kube.Partial]{
+			Added:    func(o kube.Partial, initial bool) { got = append(got, fmt.Sprint("added ", o.Name, initial)) },
+			Modified: func(_, o kube.Partial) { got = append(got, "modified "+o.Name) },
+			Deleted:  func(o kube.Partial) { got = append(got, "deleted "+o.Name) },
+		}.Handle))
+		w.run(i.Run)
+		synctest.Wait()
+		w.put("a", "y", "on")
+		w.put("a", "x", "off")
+		w.put("a", "x", "elsewhere")
+		w.delete("a", "x")
+		w.delete("a", "y")
+		synctest.Wait()
+		want := []string{"added xtrue", "added yfalse", "deleted x", "deleted y"}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestInformerModel lets random things happen to a server, its network and the
+// consumers of an informer, and in the end wants each consumer's view to be the
+// truth.
+func TestInformerModel(t *testing.T) {
+	for seed := range uint64(6) {
+		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				rnd := rand.New(rand.NewPCG(seed, 2))
+				i := cache.New(w.maps, options{})
+				views := []*view{newView(t)}
+				i.Handle(views[0].take)
+				slow := newView(t)
+				w.run(func(ctx context.Context) error {
+					for d := range i.Changes(ctx, cache.FIFOOptions{Cancel: seed%2 == 0}) {
+						<-time.After(time.Duration(seed) * time.Second)
+						slow.take(d)
+					}
+					return nil
+				})
+				w.run(i.Run)
+				for range 600 {
+					ns, name := string(rune('a'+rnd.IntN(3))), fmt.Sprint("x", rnd.IntN(8))
+					switch n := rnd.IntN(100); {
+					case n < 60:
+						w.put(ns, name, fmt.Sprint(rnd.Int()))
+					case n < 80:
+						if w.srv.Get(kube.ConfigMaps, kube.Key{Namespace: ns, Name: name}) != nil {
+							w.delete(ns, name)
+						}
+					case n < 84:
+						w.srv.DropWatches()
+					case n < 86:
+						w.srv.CutWatches()
+					case n < 88:
+						w.srv.Expire()
+					case n < 89:
+						w.srv.Restart()
+					case n < 91:
+						v := newView(t)
+						views = append(views, v)
+						i.Handle(v.take)
+					default:
+						w.pass(time.Duration(rnd.IntN(int(20 * time.Second))))
+					}
+				}
+				w.pass(2 * time.Hour)
+				truth := w.truth()
+				if diff := cmp.Diff(truth, stateOf(i.Store())); diff != "" {
+					t.Errorf("store (-truth +got):\n%s", diff)
+				}
+				for _, v := range append(views, slow) {
+					v.is(truth)
+				}
+			})
+		})
+	}
+}

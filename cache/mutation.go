@@ -1,0 +1,101 @@
+package cache
+
+import (
+	"fmt"
+	"hash/maphash"
+	"maps"
+	"slices"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// MutationDetector finds out whether somebody changed an object that the store
+// shares with all its readers. It is for tests: it encodes every object twice.
+// All methods are safe for concurrent use.
+type MutationDetector[T kube.Object] struct {
+	store *Store[T]
+	seed  maphash.Seed
+
+	// Guarded by the store's mu.
+	sums  map[kube.Key]uint64
+	found map[kube.Key]bool
+
+	// Of the change being prepared.
+	sum     uint64
+	changed bool // the old object is not what it was
+	has     bool
+}
+
+// DetectMutations begins to watch the objects of s: those it has and those it
+// comes to have, each until it is replaced or deleted. What encoding/json does
+// not write, such as a field that is not exported, may change unseen. An object
+// that it cannot write at all makes DetectMutations, or Apply, panic.
+//
+//	mutations := cache.DetectMutations(store)
+//	t.Cleanup(func() {
+//		if keys := mutations.Check(); keys != nil {
+//			t.Errorf("changed in the cache: %v", keys)
+//		}
+//	})
+func DetectMutations[T kube.Object](s *Store[T]) *MutationDetector[T] {
+	d := &MutationDetector[T]{
+		store: s, seed: maphash.MakeSeed(),
+		sums: map[kube.Key]uint64{}, found: map[kube.Key]bool{},
+	}
+	s.attach(d)
+	return d
+}
+
+// Check returns the keys of all objects that were found to be changed since the
+// detector began, sorted; nil if there is none.
+func (d *MutationDetector[T]) Check() []kube.Key {
+	d.store.mu.Lock()
+	defer d.store.mu.Unlock()
+	for key, sum := range d.sums {
+		if now, err := d.sumOf(d.store.objects[key].object); now != sum || err != nil {
+			d.found[key] = true
+		}
+	}
+	return slices.SortedFunc(maps.Keys(d.found), kube.Key.Compare)
+}
+
+// Close ends the detection: Check returns what was found until now.
+func (d *MutationDetector[T]) Close() {
+	d.store.mu.Lock()
+	defer d.store.mu.Unlock()
+	d.store.detach(d)
+	clear(d.sums)
+}
+
+func (d *MutationDetector[T]) prepare(key kube.Key, old T, had bool, object T, has bool) (keeps bool) {
+	d.has = has
+	if d.changed = false; had {
+		now, err := d.sumOf(old)
+		d.changed = now != d.sums[key] || err != nil
+	}
+	if has {
+		var err error
+		if d.sum, err = d.sumOf(object); err != nil {
+			panic(fmt.Errorf("detect mutations of %s: %w", key, err))
+		}
+	}
+	return false // to have a key in memory longer than needed does not matter in tests
+}
+
+func (d *MutationDetector[T]) commit(key kube.Key) {
+	if d.changed {
+		d.found[key] = true
+	}
+	if d.has {
+		d.sums[key] = d.sum
+	} else {
+		delete(d.sums, key)
+	}
+}
+
+// sumOf is a fingerprint of o.
+func (d *MutationDetector[T]) sumOf(o T) (uint64, error) {
+	b, err := codec.Encode(o)
+	return maphash.Bytes(d.seed, b), err
+}

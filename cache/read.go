@@ -1,0 +1,85 @@
+package cache
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// Reader is what a reconciler needs of a store: it asks no server. All methods
+// are safe for concurrent use; the objects are shared and immutable.
+type Reader[T kube.Object] interface {
+	// Get returns the object of a key, and whether there is one.
+	Get(kube.Key) (T, bool)
+	// All yields the objects in no order, as of the moment the loop begins.
+	All() iter.Seq2[kube.Key, T]
+	// Len returns the number of objects.
+	Len() int
+}
+
+type pair[T kube.Object] struct {
+	key    kube.Key
+	object T
+}
+
+// Select yields the objects of a namespace, or of all where it is empty, that
+// match: all if match is nil. They are those of the moment the loop begins, and
+// in the order of a LIST: by namespace, then by name. The store may be changed
+// meanwhile.
+//
+// It looks at every object of the store, unless ByNamespace was called: then at
+// those of the namespace.
+func (s *Store[T]) Select(namespace string, match func(T) bool) iter.Seq2[kube.Key, T] {
+	return func(yield func(kube.Key, T) bool) {
+		for _, p := range s.selected(namespace, match) {
+			if !yield(p.key, p.object) {
+				return
+			}
+		}
+	}
+}
+
+// List returns the objects that Select yields, in a slice that is the caller's.
+func (s *Store[T]) List(namespace string, match func(T) bool) []T {
+	pairs := s.selected(namespace, match)
+	objects := make([]T, len(pairs))
+	for i, p := range pairs {
+		objects[i] = p.object
+	}
+	return objects
+}
+
+func (s *Store[T]) selected(namespace string, match func(T) bool) []pair[T] {
+	pairs := s.within(namespace)
+	if match != nil { // not under the lock
+		pairs = slices.DeleteFunc(pairs, func(p pair[T]) bool { return !match(p.object) })
+	}
+	slices.SortFunc(pairs, func(a, b pair[T]) int { return a.key.Compare(b.key) })
+	return pairs
+}
+
+// within returns the objects of a namespace, or all, in no order.
+func (s *Store[T]) within(namespace string) []pair[T] {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if namespace == "" {
+		pairs := make([]pair[T], 0, len(s.objects))
+		for k, e := range s.objects {
+			pairs = append(pairs, pair[T]{k, e.object})
+		}
+		return pairs
+	}
+	for _, x := range s.indexes {
+		if x, ok := x.(*Index[T, string]); ok && x.namespaces {
+			return x.pairs(namespace)
+		}
+	}
+	var pairs []pair[T]
+	for k, e := range s.objects {
+		if k.Namespace == namespace {
+			pairs = append(pairs, pair[T]{k, e.object})
+		}
+	}
+	return pairs
+}

@@ -1,0 +1,92 @@
+package cache
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/listwatch/listwatch/watch"
+)
+
+// ResyncEvery lets the handler be told all objects again about every d, jittered
+// by a tenth, from the store and not from the server; 0 = never, as at first.
+// Returns h.
+//
+// A change that happens meanwhile waits for one call at most: each call of a
+// resync takes a turn of its own.
+func (h *Handler[T]) ResyncEvery(d time.Duration) *Handler[T] {
+	h.mu.Lock()
+	h.every = max(d, 0)
+	h.mu.Unlock()
+	select {
+	case h.informer.resynced <- struct{}{}:
+	default: // it will look
+	}
+	return h
+}
+
+// resync tells handlers again, until ctx is done.
+func (i *Informer[T]) resync(ctx context.Context) {
+	due := map[*Handler[T]]time.Time{}
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		timer.Reset(i.nextResync(due))
+		select {
+		case <-ctx.Done():
+			return
+		case <-i.resynced:
+		case <-timer.C:
+		}
+		for h, at := range due {
+			if time.Now().Before(at) {
+				continue
+			}
+			i.tellAgain(ctx, h)
+			delete(due, h) // nextResync sets it anew
+		}
+	}
+}
+
+// nextResync updates when each handler is due and returns the time until the
+// first is.
+func (i *Informer[T]) nextResync(due map[*Handler[T]]time.Time) time.Duration {
+	next := time.Hour
+	handlers := map[*Handler[T]]bool{}
+	for _, h := range i.current() {
+		h.mu.Lock()
+		every := h.every
+		h.mu.Unlock()
+		if every == 0 {
+			continue
+		}
+		handlers[h] = true
+		latest := time.Now().Add(every + time.Duration(rand.Float64()*0.1*float64(every)))
+		if at, ok := due[h]; !ok || at.After(latest) {
+			due[h] = latest
+		}
+		next = min(next, time.Until(due[h]))
+	}
+	for h := range due {
+		if !handlers[h] {
+			delete(due, h)
+		}
+	}
+	return max(next, 0)
+}
+
+// tellAgain tells h each object, with a turn for each.
+func (i *Informer[T]) tellAgain(ctx context.Context, h *Handler[T]) {
+	for key := range i.store.entries() {
+		select {
+		case <-i.turn:
+		case <-ctx.Done():
+			return
+		}
+		// It may have changed since, and h was told then; or be gone.
+		if e, ok := i.store.entry(key); ok {
+			h.call(Delta[T]{Type: watch.Modified, Key: key, UID: e.uid, Old: e.object, New: e.object, Revision: e.revision, Resync: true})
+		}
+		i.turn <- struct{}{}
+	}
+}

@@ -1,0 +1,234 @@
+package cache
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// Binding says what a snapshot is of. It is loaded only where all of it is
+// equal, and so is the JSON shape of T: its name, fields and tags.
+type Binding struct {
+	// Cluster tells clusters apart; required. The UID of the namespace
+	// kube-system does, which lives as long as its cluster.
+	Cluster string
+
+	Resource       kube.Resource
+	Namespace      string // empty = all
+	Labels, Fields string // selectors, as text
+
+	// Projection names what was done to the objects before they were stored,
+	// and its version; empty = nothing. Change it with the transformation.
+	Projection string
+
+	// IncludeSecrets permits to write core/v1 secrets, in plain text, to a file
+	// that only its owner can read. Default: they are refused. It is a
+	// permission, not a part of what is compared.
+	IncludeSecrets bool
+}
+
+// What errors of Save and Load are to errors.Is.
+var (
+	ErrSnapshotForeign = errors.New("snapshot of something else")        // another cluster, resource, selector or type
+	ErrSnapshotDamaged = errors.New("damaged snapshot")                  // cut, half-written or changed
+	ErrSnapshotNewer   = errors.New("snapshot of a newer format")        // by a later release
+	ErrSnapshotRefused = errors.New("snapshot refused")                  // secrets, or a type that JSON does not carry
+	ErrNotSynced       = errors.New("no listing is complete at present") // save later
+)
+
+// SnapshotError says why a snapshot cannot be taken or used. Its text holds no
+// part of an object.
+type SnapshotError struct {
+	Kind   error  // one of the ErrSnapshot values
+	Reason string // what is wrong
+	Err    error  // the cause, where there is one
+	Aside  string // where LoadFile moved the file; empty = it did not
+}
+
+func (e *SnapshotError) Error() string {
+	s := e.Kind.Error() + ": " + e.Reason
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	if e.Aside != "" {
+		s += "; moved to " + e.Aside
+	}
+	return s
+}
+
+// Unwrap returns Kind and Err.
+func (e *SnapshotError) Unwrap() []error {
+	if e.Err == nil {
+		return []error{e.Kind}
+	}
+	return []error{e.Kind, e.Err}
+}
+
+// A moment is the state of a store between two events. Taking one copies what
+// the map holds, not what that refers to.
+type moment[T kube.Object] struct {
+	head    snapshotHeader
+	records []record[T]
+}
+
+type record[T kube.Object] struct {
+	key kube.Key
+	entry[T]
+}
+
+// Save writes the store as it is at one moment, and its revision, to w. Readers
+// and Apply go on meanwhile, but for the few milliseconds that it takes to copy
+// the references. Whoever acts on deltas and must not miss a deletion calls it
+// when all deltas so far have been acted upon: what is in a snapshot is not told
+// again. A store of several namespaces cannot be saved.
+//
+// What is written is the JSON of each object, so T must survive it: a type with
+// fields that JSON leaves out, or with a MarshalJSON and no UnmarshalJSON, or the
+// reverse, is refused. It is neither compressed nor encrypted.
+//
+// It fails with a *SnapshotError, with ErrNotSynced before the first SYNCED and
+// between RESTART and SYNCED, or with an error of w.
+func (s *Store[T]) Save(w io.Writer, b Binding) error {
+	m, err := s.moment(b)
+	if err != nil {
+		return fmt.Errorf("save snapshot of %s: %w", b.Resource, err)
+	}
+	if err := m.write(w); err != nil {
+		return fmt.Errorf("save snapshot of %s: %w", b.Resource, err)
+	}
+	return nil
+}
+
+// moment takes the present state.
+func (s *Store[T]) moment(b Binding) (*moment[T], error) {
+	head, err := newHeader[T](b)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if len(s.parts) != 1 {
+		return nil, errSources
+	}
+	p := s.parts[0]
+	if !p.synced || p.listing || p.revision == "" {
+		return nil, ErrNotSynced
+	}
+	head.Revision, head.Objects = string(p.revision), int64(len(s.objects))
+	m := &moment[T]{head, make([]record[T], 0, len(s.objects))}
+	for k, e := range s.objects {
+		m.records = append(m.records, record[T]{k, e})
+	}
+	return m, nil
+}
+
+var (
+	errSources = errors.New("the store has several sources")
+	errInUse   = errors.New("the store is in use: load before the first event")
+)
+
+// Load fills a store to which nothing was applied yet with what Save wrote, and
+// returns the revision that it is of. Watch on from there: the store counts as
+// synced, so that when the revision has expired the list that follows yields
+// the differences only, deletions included.
+//
+// On an error the store stays empty. Errors are a *SnapshotError or an error of
+// r; a panic of T's UnmarshalJSON or of an index's function passes through. Every
+// length is checked against a limit before it takes memory. Load is for the
+// goroutine that applies events.
+func (s *Store[T]) Load(r io.Reader, b Binding) (kube.Revision, error) {
+	rev, err := s.load(r, b)
+	if err != nil {
+		return "", fmt.Errorf("load snapshot of %s: %w", b.Resource, err)
+	}
+	return rev, nil
+}
+
+func (s *Store[T]) load(r io.Reader, b Binding) (kube.Revision, error) {
+	want, err := newHeader[T](b)
+	if err != nil {
+		return "", err
+	}
+	if err := s.fill("", nil); err != nil { // before the work
+		return "", err
+	}
+	in := newSnapshotReader(r)
+	got, err := in.header()
+	if err != nil {
+		return "", err
+	}
+	if err := got.foreign(want); err != nil {
+		return "", err
+	}
+	objects := make(map[kube.Key]entry[T], min(got.Objects, snapshotPresize))
+	decode := codec.DecoderOf[T]()
+	var e entry[T]
+	for range got.Objects {
+		rec, err := in.record()
+		if err != nil {
+			return "", err
+		}
+		if e.object, err = decode(rec[fieldObject]); err != nil {
+			return "", &SnapshotError{Kind: ErrSnapshotDamaged, Reason: "an object that cannot be decoded", Err: err}
+		}
+		key := kube.KeyOf(e.object)
+		if key.Namespace != string(rec[fieldNamespace]) || key.Name != string(rec[fieldName]) {
+			return "", damaged("an object under a name that is not its own")
+		}
+		// What the object holds is not kept twice.
+		e.uid = same(rec[fieldUID], ownUID(&e.object))
+		e.revision = kube.Revision(same(rec[fieldRevision], e.object.GetResourceVersion()))
+		objects[key] = e
+	}
+	if err := in.end(); err != nil {
+		return "", err
+	}
+	if int64(len(objects)) != got.Objects {
+		return "", damaged("two objects of one name")
+	}
+	return kube.Revision(got.Revision), s.fill(kube.Revision(got.Revision), objects)
+}
+
+// fill makes objects the state of an unused store as of rev. Nil objects change
+// nothing: is it unused?
+func (s *Store[T]) fill(rev kube.Revision, objects map[kube.Key]entry[T]) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case len(s.parts) != 1:
+		return errSources
+	case s.parts[0] != part{} || len(s.objects) > 0:
+		return errInUse
+	case objects == nil:
+		return nil
+	}
+	var none T
+	for k, e := range objects {
+		s.reindex(k, none, false, e.object, true)
+	}
+	s.objects = objects
+	s.parts[0] = part{revision: rev, synced: true}
+	return nil
+}
+
+// same returns b as a string: s, if it is that.
+func same(b []byte, s string) string {
+	if string(b) == s {
+		return s
+	}
+	return string(b)
+}
+
+// ownUID returns the UID that an object tells, if it does.
+func ownUID[T kube.Object](p *T) string {
+	if o, ok := any(p).(interface{ GetUID() string }); ok { // no allocation
+		return o.GetUID()
+	}
+	if o, ok := any(*p).(interface{ GetUID() string }); ok { // T is a pointer
+		return o.GetUID()
+	}
+	return ""
+}

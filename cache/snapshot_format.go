@@ -1,0 +1,203 @@
+package cache
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// A snapshot is
+//
+//	"listwatch snapshot 1\n"
+//	header  its length (4 bytes), JSON, checksum (4 bytes)
+//	records as many as the header says: five lengths (4 bytes each), then
+//	        namespace, name, UID, revision, the object's JSON
+//	checksum (4 bytes)
+//
+// and nothing behind it. Numbers are little-endian; a checksum is the CRC-32C of
+// everything before it.
+const (
+	snapshotMagic   = "listwatch snapshot "
+	snapshotVersion = 1
+)
+
+// The parts of a record.
+const (
+	fieldNamespace = iota
+	fieldName
+	fieldUID
+	fieldRevision
+	fieldObject
+	recordFields
+)
+
+// Limits of what is read, and so of what is written.
+const (
+	maxSnapshotHeader = 1 << 20
+	maxSnapshotField  = 4 << 10
+	maxSnapshotObject = codec.DefaultMaxFrame
+	snapshotPresize   = 1 << 14  // objects made room for before they are seen
+	snapshotChunk     = 64 << 10 // of reading and writing
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+type snapshotHeader struct {
+	Cluster    string        `json:"cluster"`
+	Resource   kube.Resource `json:"resource"`
+	Namespace  string        `json:"namespace"`
+	Labels     string        `json:"labels"`
+	Fields     string        `json:"fields"`
+	Projection string        `json:"projection"`
+	Type       string        `json:"type"`
+	Revision   string        `json:"revision"`
+	Objects    int64         `json:"objects"`
+	Time       time.Time     `json:"time"`
+}
+
+// newHeader is the header of a snapshot of b now; an error where there may not
+// be one.
+func newHeader[T kube.Object](b Binding) (snapshotHeader, error) {
+	typ, err := typeOf[T]()
+	switch {
+	case err != nil:
+		return snapshotHeader{}, &SnapshotError{Kind: ErrSnapshotRefused, Reason: "the type does not survive JSON", Err: err}
+	case b.Cluster == "" || b.Resource.Plural == "":
+		return snapshotHeader{}, refused("the binding names no cluster or no resource")
+	case b.Resource.Group == "" && b.Resource.Plural == kube.Secrets.Plural && !b.IncludeSecrets:
+		return snapshotHeader{}, refused("secrets would be kept in plain text; Binding.IncludeSecrets permits it")
+	}
+	return snapshotHeader{
+		Cluster: b.Cluster, Resource: b.Resource, Namespace: b.Namespace, Labels: b.Labels, Fields: b.Fields,
+		Projection: b.Projection, Type: typ, Time: time.Now().UTC(),
+	}, nil
+}
+
+// foreign says in what h differs from the header that is wanted.
+func (h snapshotHeader) foreign(want snapshotHeader) error {
+	for _, f := range [...]struct{ what, got, want string }{
+		{"cluster", h.Cluster, want.Cluster},
+		{"resource", fmt.Sprint(h.Resource), fmt.Sprint(want.Resource)},
+		{"namespace", h.Namespace, want.Namespace},
+		{"label selector", h.Labels, want.Labels},
+		{"field selector", h.Fields, want.Fields},
+		{"projection", h.Projection, want.Projection},
+		{"type", h.Type, want.Type},
+	} {
+		if f.got != f.want {
+			return &SnapshotError{Kind: ErrSnapshotForeign, Reason: fmt.Sprintf("its %s is %.200q, not %.200q", f.what, f.got, f.want)}
+		}
+	}
+	if h.Resource != want.Resource {
+		return &SnapshotError{Kind: ErrSnapshotForeign, Reason: fmt.Sprintf("its resource is another %s", want.Resource)}
+	}
+	return nil
+}
+
+func damaged(reason string) error { return &SnapshotError{Kind: ErrSnapshotDamaged, Reason: reason} }
+func refused(reason string) error { return &SnapshotError{Kind: ErrSnapshotRefused, Reason: reason} }
+
+// write writes m in chunks.
+func (m *moment[T]) write(w io.Writer) error {
+	out := snapshotWriter{w: w, buf: append(make([]byte, 0, 2*snapshotChunk), snapshotMagic+strconv.Itoa(snapshotVersion)+"\n"...)}
+	head, err := codec.Encode(m.head)
+	if err != nil {
+		return err
+	}
+	if len(head) > maxSnapshotHeader {
+		return &codec.LimitError{What: "snapshot header", Limit: maxSnapshotHeader}
+	}
+	out.buf = binary.LittleEndian.AppendUint32(out.buf, uint32(len(head)))
+	out.buf = append(out.buf, head...)
+	if err := out.checksum(); err != nil {
+		return err
+	}
+	encode := encoderOf[T]()
+	for i := range m.records {
+		if out.buf, err = m.records[i].append(out.buf, encode); err != nil {
+			return err
+		}
+		if len(out.buf) >= snapshotChunk {
+			if err := out.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return out.checksum()
+}
+
+// append appends the record to b.
+func (r *record[T]) append(b []byte, encode func(*T, []byte) ([]byte, error)) ([]byte, error) {
+	if kube.KeyOf(r.object) != r.key {
+		return b, refused("an object under a name that is not its own")
+	}
+	parts := [fieldObject]string{r.key.Namespace, r.key.Name, r.uid, string(r.revision)}
+	start := len(b)
+	for _, s := range parts {
+		if len(s) > maxSnapshotField {
+			return b, &codec.LimitError{What: "name, UID or revision", Limit: maxSnapshotField}
+		}
+		b = binary.LittleEndian.AppendUint32(b, uint32(len(s)))
+	}
+	b = append(b, 0, 0, 0, 0) // filled in below
+	for _, s := range parts {
+		b = append(b, s...)
+	}
+	from := len(b)
+	b, err := encode(&r.object, b)
+	if err != nil {
+		return b, err
+	}
+	if len(b)-from > maxSnapshotObject {
+		return b, &codec.LimitError{What: "object", Limit: maxSnapshotObject}
+	}
+	binary.LittleEndian.PutUint32(b[start+4*fieldObject:], uint32(len(b)-from))
+	return b, nil
+}
+
+// encoderOf returns the function that appends the JSON of an object.
+func encoderOf[T kube.Object]() func(*T, []byte) ([]byte, error) {
+	raw := func(o *codec.Raw, b []byte) ([]byte, error) { return append(b, o.JSON()...), nil }
+	full := func(o *codec.RawFull, b []byte) ([]byte, error) { return append(b, o.JSON()...), nil }
+	for _, f := range [...]any{raw, full} {
+		if f, ok := f.(func(*T, []byte) ([]byte, error)); ok {
+			return f
+		}
+	}
+	return func(o *T, b []byte) ([]byte, error) { // by pointer, so that MarshalJSON of *T counts
+		j, err := codec.Encode(o)
+		return append(b, j...), err
+	}
+}
+
+// A snapshotWriter adds up a checksum.
+type snapshotWriter struct {
+	w   io.Writer
+	buf []byte
+	sum uint32
+}
+
+func (w *snapshotWriter) flush() error {
+	w.sum = crc32.Update(w.sum, castagnoli, w.buf)
+	_, err := w.w.Write(w.buf)
+	w.buf = w.buf[:0]
+	if cap(w.buf) > 8*snapshotChunk { // after a giant
+		w.buf = make([]byte, 0, 2*snapshotChunk)
+	}
+	return err
+}
+
+// checksum writes everything, then the sum of it.
+func (w *snapshotWriter) checksum() error {
+	if err := w.flush(); err != nil {
+		return err
+	}
+	w.buf = binary.LittleEndian.AppendUint32(w.buf, w.sum)
+	return w.flush()
+}

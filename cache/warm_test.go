@@ -1,0 +1,183 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/cache"
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// lives runs an informer with a snapshot until stop is called, which waits for
+// its end.
+func (w *world) lives(s cache.Snapshot, v *view, trouble func(error)) (i *informer, stop func()) {
+	i = cache.New(w.maps, options{Snapshot: s, Trouble: trouble})
+	i.Handle(v.take)
+	ctx, cancel := context.WithCancel(w.ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		i.Run(ctx)
+	}()
+	synctest.Wait()
+	return i, func() {
+		cancel()
+		<-ended
+	}
+}
+
+// lists counts the requests that asked for the whole collection.
+func (w *world) lists() (n int) {
+	for _, r := range w.srv.Requests() {
+		if r.Verb == "list" || r.Query.Has("sendInitialEvents") {
+			n++
+		}
+	}
+	return n
+}
+
+func TestWarmRestartResumesWithoutAList(t *testing.T) {
+	dir := t.TempDir()
+	inWorld(t, func(t *testing.T, w *world) {
+		snapshot := cache.Snapshot{Path: filepath.Join(dir, "maps"), Cluster: "c1"}
+		w.put("a", "x", "1")
+		w.put("a", "y", "1")
+		_, stop := w.lives(snapshot, newView(t), func(err error) { t.Error(err) })
+		stop()
+		w.delete("a", "x")
+		w.put("a", "y", "2")
+		w.put("a", "z", "1")
+		w.srv.ForgetRequests()
+
+		v := newView(t)
+		i, stop := w.lives(snapshot, v, func(err error) { t.Error(err) })
+		if err := i.WaitSynced(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		v.is(w.truth())
+		if n := w.lists(); n != 0 {
+			t.Errorf("%d lists, want none", n)
+		}
+		if got := v.log[2:]; !cmp.Equal(got, []string{"DELETED a/x", "MODIFIED a/y", "ADDED a/z"}) {
+			t.Errorf("told %q after what was in the snapshot", got)
+		}
+		stop()
+	})
+}
+
+// TestWarmRestartTellsDeletionsWhileDown: the history is gone too.
+func TestWarmRestartTellsDeletionsWhileDown(t *testing.T) {
+	dir := t.TempDir()
+	inWorld(t, func(t *testing.T, w *world) {
+		snapshot := cache.Snapshot{Path: filepath.Join(dir, "maps"), Cluster: "c1"}
+		w.put("a", "x", "1")
+		w.put("a", "y", "1")
+		_, stop := w.lives(snapshot, newView(t), func(err error) { t.Error(err) })
+		stop()
+		w.delete("a", "x")
+		w.delete("a", "y")
+		w.put("a", "y", "again")
+		w.srv.Expire()
+
+		v := newView(t)
+		_, stop = w.lives(snapshot, v, nil)
+		w.pass(time.Minute)
+		v.is(w.truth())
+		if got := v.log[2:]; !cmp.Equal(got, []string{"DELETED a/y inferred", "ADDED a/y inferred", "DELETED a/x inferred"}) {
+			t.Errorf("told %q after what was in the snapshot", got)
+		}
+		stop()
+	})
+}
+
+// TestWarmRestartAfterACrash: the file is older than the end. What happened since
+// is told again, and nothing is passed over.
+func TestWarmRestartAfterACrash(t *testing.T) {
+	dir := t.TempDir()
+	inWorld(t, func(t *testing.T, w *world) {
+		path := filepath.Join(dir, "maps")
+		w.put("a", "x", "1")
+		w.put("a", "y", "1")
+		_, stop := w.lives(cache.Snapshot{Path: path, Cluster: "c1", Every: time.Minute}, newView(t), func(err error) { t.Error(err) })
+		w.pass(90 * time.Second) // it is saved once
+		crashed, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.delete("a", "x")
+		synctest.Wait()
+		stop() // which saves, but a crash would not
+		if err := os.WriteFile(path, crashed, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		v := newView(t)
+		_, stop = w.lives(cache.Snapshot{Path: path, Cluster: "c1"}, v, func(err error) { t.Error(err) })
+		v.is(w.truth())
+		stop()
+	})
+}
+
+func TestWarmRestartSetsAsideWhatDoesNotFit(t *testing.T) {
+	tests := []struct {
+		name   string
+		spoil  func(path string, s *cache.Snapshot) error
+		reason error
+	}{
+		{"damaged", func(path string, _ *cache.Snapshot) error { return os.Truncate(path, 200) }, cache.ErrSnapshotDamaged},
+		{"of another cluster", func(_ string, s *cache.Snapshot) error { s.Cluster = "c2"; return nil }, cache.ErrSnapshotForeign},
+		{"of another projection", func(_ string, s *cache.Snapshot) error { s.Projection = "v2"; return nil }, cache.ErrSnapshotForeign},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			inWorld(t, func(t *testing.T, w *world) {
+				snapshot := cache.Snapshot{Path: filepath.Join(dir, "maps"), Cluster: "c1"}
+				w.put("a", "x", "1")
+				_, stop := w.lives(snapshot, newView(t), func(err error) { t.Error(err) })
+				stop()
+				if err := tt.spoil(snapshot.Path, &snapshot); err != nil {
+					t.Fatal(err)
+				}
+				w.delete("a", "x")
+				var troubles []error
+				v := newView(t)
+				_, stop = w.lives(snapshot, v, func(err error) { troubles = append(troubles, err) })
+				v.told() // a cold start knows nothing of x
+				if len(troubles) != 1 || !errors.Is(troubles[0], tt.reason) {
+					t.Errorf("told %v, want %v", troubles, tt.reason)
+				}
+				stop()
+				if _, err := os.Stat(snapshot.Path); err != nil {
+					t.Errorf("no new snapshot: %v", err)
+				}
+			})
+		})
+	}
+}
+
+func TestSnapshotIsForOneNamespace(t *testing.T) {
+	i := cache.New(client.Of[kube.Partial](nil, kube.ConfigMaps), options{Namespaces: []string{"a", "b"}, Snapshot: cache.Snapshot{Path: "never-written", Cluster: "c1"}})
+	if err := i.Run(t.Context()); err == nil {
+		t.Error("Run took two namespaces and a snapshot")
+	}
+}
+
+func TestClusterID(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		if id, err := cache.ClusterID(t.Context(), w.client); !errors.Is(err, kube.ErrNotFound) {
+			t.Errorf("without the namespace: %q, %v", id, err)
+		}
+		w.srv.Put(kube.Namespaces, `{"metadata":{"name":"kube-system"}}`)
+		if id, err := cache.ClusterID(t.Context(), w.client); err != nil || id == "" {
+			t.Errorf("got %q, %v", id, err)
+		}
+	})
+}

@@ -1,0 +1,166 @@
+package codec
+
+import (
+	"strings"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// This file reads single members of a Raw without decoding it. It relies on
+// what ParseRaw made sure of: valid JSON without white space. Of a member that
+// occurs twice, which no API server sends, the first one counts.
+
+// Text returns the string, number or bool at a path of members; not what is in
+// an array. It does not allocate, unless a name or the string is escaped:
+//
+//	node, ok := pod.Text("spec", "nodeName")
+func (r Raw) Text(path ...string) (string, bool) {
+	v := r.find(path...)
+	if v == "" || v[0] == '{' || v[0] == '[' || v == "null" {
+		return "", false
+	}
+	if v[0] == '"' {
+		return meaning(v), true
+	}
+	return v, true
+}
+
+// Label returns the value of one label, and whether there is one. It does not
+// allocate.
+func (r Raw) Label(name string) (string, bool) {
+	v := r.find("metadata", "labels", name)
+	if v == "" || v[0] != '"' {
+		return "", false
+	}
+	return meaning(v), true
+}
+
+// GetLabels returns the labels, nil if there are none, in a map that is the
+// caller's. Label is cheaper for one of them.
+func (r Raw) GetLabels() map[string]string {
+	s := r.find("metadata", "labels")
+	if s == "" || s[0] != '{' {
+		return nil
+	}
+	var labels map[string]string
+	for i := 1; s[i] == '"'; {
+		colon := stringEnd(s, i)
+		end := valueEnd(s, colon+1)
+		if key := meaning(s[i:colon]); s[colon+1] == '"' {
+			if labels == nil {
+				labels = map[string]string{}
+			}
+			if _, twice := labels[key]; !twice {
+				labels[key] = meaning(s[colon+1 : end])
+			}
+		}
+		if i = end; s[i] == ',' {
+			i++
+		}
+	}
+	return labels
+}
+
+// GetOwnerReferences returns a copy of the owner references, nil if there are
+// none or they are not what they should be.
+func (r Raw) GetOwnerReferences() []kube.OwnerReference {
+	v := r.find("metadata", "ownerReferences")
+	if v == "" || v[0] != '[' {
+		return nil
+	}
+	refs, err := Decode[[]kube.OwnerReference]([]byte(v))
+	if err != nil {
+		return nil
+	}
+	return refs
+}
+
+// find returns the JSON of the value at a path of members, "" if there is none.
+func (r Raw) find(path ...string) string {
+	s, i := r.JSON(), 0
+	if s == "" {
+		return ""
+	}
+	for _, name := range path {
+		if i = member(s, i, name); i < 0 {
+			return ""
+		}
+	}
+	return s[i:valueEnd(s, i)]
+}
+
+// member returns where the value of a member of the object at i starts, -1 if
+// there is no such member or no object.
+func member(s string, i int, name string) int {
+	if s[i] != '{' {
+		return -1
+	}
+	for i++; s[i] == '"'; {
+		end := stringEnd(s, i)
+		key := s[i:end]
+		i = end + 1 // behind the colon
+		if key[1:len(key)-1] == name || strings.IndexByte(key, '\\') >= 0 && meaning(key) == name {
+			return i
+		}
+		if i = valueEnd(s, i); s[i] == ',' {
+			i++
+		}
+	}
+	return -1
+}
+
+// stringEnd returns the index behind the string at i.
+func stringEnd(s string, i int) int {
+	for i++; ; i++ {
+		switch s[i] {
+		case '"':
+			return i + 1
+		case '\\':
+			i++
+		}
+	}
+}
+
+// valueEnd returns the index behind the value at i.
+func valueEnd(s string, i int) int {
+	depth := 0
+	for i < len(s) {
+		switch s[i] {
+		case '"':
+			i = stringEnd(s, i)
+		case '{', '[':
+			depth++
+			i++
+			continue
+		case '}', ']':
+			if depth == 0 {
+				return i // behind a number or literal
+			}
+			depth--
+			i++
+		case ',':
+			if depth == 0 {
+				return i
+			}
+			i++
+			continue
+		default:
+			i++
+			continue
+		}
+		if depth == 0 {
+			return i
+		}
+	}
+	return i
+}
+
+// meaning returns what a string in quotes means: a part of it if nothing in it
+// is escaped.
+func meaning(s string) string {
+	s = s[1 : len(s)-1]
+	if strings.IndexByte(s, '\\') < 0 {
+		return s
+	}
+	return string(unescape(nil, []byte(s)))
+}
