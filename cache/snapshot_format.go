@@ -64,7 +64,7 @@ type snapshotHeader struct {
 // newHeader is the header of a snapshot of b now; an error where there may not
 // be one.
 func newHeader[T kube.Object](b Binding) (snapshotHeader, error) {
-	typ, err := typeOf[T]()
+	typ, err := codec.Shape[T]()
 	switch {
 	case err != nil:
 		return snapshotHeader{}, &SnapshotError{Kind: ErrSnapshotRefused, Reason: "the type does not survive JSON", Err: err}

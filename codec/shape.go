@@ -1,4 +1,4 @@
-package cache
+package codec
 
 import (
 	"crypto/sha256"
@@ -7,16 +7,14 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-
-	"github.com/listwatch/listwatch/kube"
 )
 
-// typeOf names T and the shape of its JSON: "main.Pod 1f2e3d4c5b6a7988". Two
+// Shape names T and the shape of its JSON: "main.Pod 1f2e3d4c5b6a7988". Two
 // types that differ in a field, its type or its tag have different names. It
 // fails where what is written would not be what is read.
 //
 // Of a type with JSON methods of its own the name is all that counts.
-func typeOf[T kube.Object]() (string, error) {
+func Shape[T any]() (string, error) {
 	t := reflect.TypeFor[T]()
 	d := jsonShape{begun: map[reflect.Type]bool{}}
 	d.add(t, t.String())
