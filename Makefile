@@ -7,10 +7,10 @@ STATICCHECK  = $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 CC          ?= cc
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint unit race-ready e2e ci fuzz bench install clean
+.PHONY: help demo test lint unit race-ready e2e ci fuzz bench microbench install clean
 
 help: ## show this
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## the program at work, on a fake API server of its own
 	$(GO) run ./cmd/listwatch demo
@@ -48,7 +48,10 @@ fuzz: ## each fuzz target for FUZZTIME (20s)
 	  done; \
 	done
 
-bench: ## the benchmarks, for benchstat
+bench: ## the yardstick: beside client-go and controller-runtime, in one run of some 16 minutes
+	cd bench && timeout 40m $(GO) run ./cmd/bench
+
+microbench: ## the benchmarks of each package, for benchstat
 	$(GO) test -run='^$$' -bench=. -benchmem -timeout=30m ./...
 
 install: ## listwatch, and the kubectl plugin of the same program, into Go's bin folder

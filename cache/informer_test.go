@@ -75,8 +75,9 @@ func TestInformerRemovedHandlerIsNotCalled(t *testing.T) {
 			v.take(d)
 			h.Remove() // by itself
 		})
-		w.run(i.Run)
 		w.put("a", "x", "1")
+		w.run(i.Run)
+		synctest.Wait()
 		w.put("a", "x", "2")
 		synctest.Wait()
 		h.Remove() // again

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/listwatch/listwatch/bench/probe"
+)
+
+// build builds the server and the clients into dir.
+func build(ctx context.Context, dir string) error {
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", dir+string(filepath.Separator), "./server", "./client/ours", "./client/typed", "./client/peers")
+	cmd.Stderr = os.Stderr
+	return cmd.Run()
+}
+
+// workshop runs clients, one at a time, against a server that it starts.
+type workshop struct {
+	options
+	dir string
+
+	server  *exec.Cmd
+	url     string
+	kind    string
+	objects int
+}
+
+// run runs a case: rounds of all its clients, so that what else happens on the
+// machine meets all of them.
+func (w *workshop) run(ctx context.Context, c benchCase) (outcome, error) {
+	out := outcome{Case: c, Runs: map[string][]probe.Result{}}
+	for round := range w.runs {
+		for _, name := range append(slices.Clone(c.Clients), c.Slow...) {
+			if !w.client.MatchString(name) || round > 0 && slices.Contains(c.Slow, name) {
+				continue
+			}
+			if err := w.serve(ctx, c.Kind, c.Objects); err != nil {
+				return out, err
+			}
+			res, err := w.one(ctx, c, name)
+			if err != nil {
+				return out, fmt.Errorf("%s: %w", name, err)
+			}
+			progress("%s: %s: sync %.2f s CPU, events %.2f s CPU, heap %.0f MB", c.Name, name, res.Sync.CPU(), res.Run.CPU(), float64(res.Heap)/1e6)
+			out.Runs[name] = append(out.Runs[name], res)
+		}
+	}
+	return out, nil
+}
+
+// one runs one client once, and checks that it did its work.
+func (w *workshop) one(ctx context.Context, c benchCase, name string) (probe.Result, error) {
+	var res probe.Result
+	s, ok := subjects[name]
+	if !ok {
+		return res, fmt.Errorf("no such client")
+	}
+	q := url.Values{"events": {strconv.Itoa(c.Events)}, "rate": {strconv.Itoa(c.Rate)}, "initial": {c.Initial}}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url+"/bench/reset?"+q.Encode(), nil)
+	if err != nil {
+		return res, err
+	}
+	req.Header.Set("Accept", s.accept)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return res, err
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return res, fmt.Errorf("reset: %s", resp.Status)
+	}
+
+	cmd := exec.CommandContext(ctx, filepath.Join(w.dir, s.program), "-server", w.url, "-client", name, "-kind", c.Kind, "-initial", c.Initial,
+		"-handlers", strconv.Itoa(c.Handlers), "-informers", strconv.Itoa(c.Informers), "-rate", strconv.Itoa(c.Rate))
+	cmd.Env = append(os.Environ(), fmt.Sprintf("KUBE_FEATURE_WatchListClient=%t", c.Initial == probe.Stream))
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return res, fmt.Errorf("%w: %s", err, strings.TrimSpace(stderr.String()))
+	}
+	if err := json.Unmarshal(stdout.Bytes(), &res); err != nil {
+		return res, err
+	}
+	if strings.HasPrefix(name, "floor") {
+		return res, nil
+	}
+	if res.Stored != c.Objects || res.Calls != c.Events*c.Handlers {
+		return res, fmt.Errorf("%d objects stored, want %d; %d calls of handlers, want %d", res.Stored, c.Objects, res.Calls, c.Events*c.Handlers)
+	}
+	return res, nil
+}
+
+// serve sees to it that the server has objects of a kind.
+func (w *workshop) serve(ctx context.Context, kind string, objects int) error {
+	if w.server != nil && w.kind == kind && w.objects == objects {
+		return nil
+	}
+	w.close()
+	cmd := exec.CommandContext(ctx, filepath.Join(w.dir, "server"), "-kind", kind, "-objects", strconv.Itoa(objects))
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	w.server, w.kind, w.objects = cmd, kind, objects
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		return fmt.Errorf("server: %w", err)
+	}
+	w.url = strings.TrimSpace(line)
+	return nil
+}
+
+// close ends the server.
+func (w *workshop) close() {
+	if w.server == nil {
+		return
+	}
+	_ = w.server.Process.Kill()
+	_ = w.server.Wait() // it was killed
+	w.server = nil
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/listwatch/listwatch/bench/probe"
+)
+
+// target is one line of the table of targets: what we measured, beside what it
+// is held against.
+type target struct {
+	what   string
+	ours   string
+	peer   string // whom it is compared with
+	theirs string
+	ratio  float64
+	limit  float64 // of the ratio
+}
+
+// metric is a number of a run; fewer is better.
+type metric struct {
+	of   func(probe.Result) float64
+	text func(float64) string
+}
+
+func seconds(v float64) string      { return fmt.Sprintf("%.2f s", v) }
+func megabytes(v float64) string    { return fmt.Sprintf("%.1f MB", v/1e6) }
+func microseconds(v float64) string { return fmt.Sprintf("%.0f µs", v) }
+func kilobytes(v float64) string    { return fmt.Sprintf("%.2f KB", v/1e3) }
+func number(v float64) string       { return fmt.Sprintf("%.2f", v) }
+
+var (
+	eventsCPU = metric{func(r probe.Result) float64 { return r.Run.CPU() }, seconds}
+	syncCPU   = metric{func(r probe.Result) float64 { return r.Sync.CPU() }, seconds}
+	syncWall  = metric{func(r probe.Result) float64 { return r.Sync.Wall }, seconds}
+	heap      = metric{func(r probe.Result) float64 { return float64(r.Heap) }, megabytes}
+	peakSync  = metric{func(r probe.Result) float64 { return float64(r.PeakSync) }, megabytes}
+	peakAll   = metric{func(r probe.Result) float64 { return float64(r.Peak) }, megabytes}
+	allowed   = metric{func(r probe.Result) float64 { return 1.5*float64(r.HeapSync+r.HeapBase) + 30e6 }, megabytes}
+	perEvent  = metric{func(r probe.Result) float64 { return r.Run.CPU() / float64(r.Events) * 1e6 }, microseconds}
+	perObject = metric{func(r probe.Result) float64 { return float64(r.Heap) / float64(max(1, r.Objects)) }, kilobytes}
+	allocs    = metric{func(r probe.Result) float64 { return float64(r.Run.Mallocs) / float64(r.Events) }, number}
+	p50       = metric{func(r probe.Result) float64 { return latencyOf(r).P50 }, microseconds}
+	p99       = metric{func(r probe.Result) float64 { return latencyOf(r).P99 }, microseconds}
+)
+
+// median returns the median of a metric over the runs of a client in a case.
+func (r report) median(name, client string, m metric) (float64, bool) {
+	for _, c := range r.Cases {
+		if runs := c.Runs[client]; c.Case.Name == name && len(runs) > 0 {
+			return medianOf(runs, m), true
+		}
+	}
+	return 0, false
+}
+
+func medianOf(runs []probe.Result, m metric) float64 {
+	var vs []float64
+	for _, run := range runs {
+		vs = append(vs, m.of(run))
+	}
+	slices.Sort(vs)
+	mid := len(vs) / 2
+	if len(vs)%2 == 0 {
+		return (vs[mid-1] + vs[mid]) / 2
+	}
+	return vs[mid]
+}
+
+// targets returns the lines for which there are runs.
+func (r report) targets() []target {
+	var out []target
+	// compare holds a client in a case against another, perhaps in another case
+	// or by another metric.
+	compare := func(what, c1, client string, m1 metric, c2, peer string, m2 metric, limit float64) {
+		a, ok1 := r.median(c1, client, m1)
+		b, ok2 := r.median(c2, peer, m2)
+		if ok1 && ok2 && b > 0 {
+			out = append(out, target{what, m1.text(a), peer, m2.text(b), a / b, limit})
+		}
+	}
+	same := func(what, c, client, peer string, m metric, limit float64) {
+		compare(what, c, client, m, c, peer, m, limit)
+	}
+
+	const pods, typed, proto = "pods", "clientgo-typed-json", "clientgo-typed-protobuf"
+	same("CPU of the events, Raw", pods, "ours-raw", typed, eventsCPU, 1./15)
+	same("CPU of the events, Raw", pods, "ours-raw", proto, eventsCPU, 1./2)
+	same("CPU of the events, Raw", pods, "ours-raw", "floor", eventsCPU, 3)
+	same("CPU of the events, Partial", pods, "ours-partial", typed, eventsCPU, 1./15)
+	same("CPU of the events, Partial", pods, "ours-partial", proto, eventsCPU, 1./2)
+	same("CPU of the events, Partial", pods, "ours-partial", "floor-partial", eventsCPU, 3)
+	same("CPU of the events, struct of 8 fields", pods, "ours-struct8", typed, eventsCPU, 1./10)
+	same("CPU of the events, corev1.Pod", pods, "ours-typed", typed, eventsCPU, 1./3)
+	same("sync wall time, Raw, streamed", pods, "ours-raw", "floor", syncWall, 1.5)
+	same("sync wall time, Raw, paged", "pods, paged list", "ours-raw", "floor", syncWall, 1.5)
+	same("heap, Raw", pods, "ours-raw", typed, heap, 1./3)
+	same("heap, struct of 8 fields", pods, "ours-struct8", typed, heap, 1./10)
+	for _, c := range []string{"ours-raw", "ours-partial", "ours-struct8", "ours-typed"} {
+		what := "peak RSS in sync, " + c + ", against 1.5 heaps + 30 MB"
+		compare(what, pods, c, peakSync, pods, c, allowed, 1)
+	}
+	for _, peer := range []string{typed, proto} {
+		same("latency p50 at 1,000 events a second, Raw", "pods, 1,000 events a second", "ours-raw", peer, p50, 0.8)
+		same("latency p99 at 1,000 events a second, Raw", "pods, 1,000 events a second", "ours-raw", peer, p99, 0.8)
+	}
+	compare("CPU of the events, 100 handlers against 1", "pods, 100 handlers", "ours-raw", eventsCPU, "pods, 1 handler", "ours-raw", eventsCPU, 2)
+	out = append(out, r.sizeTargets()...)
+	for _, row := range r.Rows {
+		out = append(out, target{"time to the first row of " + row.What, seconds(row.Ours), "kubectl", seconds(row.Kubectl), row.Ours / row.Kubectl, 1. / 3})
+	}
+	if a, ok := r.median(pods, "ours-raw", allocs); ok {
+		out = append(out, target{"allocations an event, Raw", number(a), "", "", a, 3})
+	}
+	for _, big := range []string{"100,000 pods", "300,000 pods"} {
+		compare("heap an object, Raw, "+big+" against 10,000", big, "ours-raw", perObject, "10,000 pods", "ours-raw", perObject, 1.1)
+		compare("CPU an event, Raw, "+big+" against 10,000", big, "ours-raw", perEvent, "10,000 pods", "ours-raw", perEvent, 1.2)
+	}
+	return out
+}
+
+func (r report) sizeTargets() (out []target) {
+	if len(r.Sizes) != 2 {
+		return nil
+	}
+	ours, theirs := r.Sizes[0], r.Sizes[1]
+	add := func(what string, a, b float64, text func(float64) string) {
+		if b > 0 {
+			out = append(out, target{"minimal informer program: " + what, text(a), "clientgo", text(b), a / b, 1. / 4})
+		}
+	}
+	count := func(v float64) string { return fmt.Sprintf("%.0f", v) }
+	add("stripped size", float64(ours.Bytes), float64(theirs.Bytes), megabytes)
+	add("packages", float64(ours.Packages), float64(theirs.Packages), count)
+	add("modules", float64(ours.Modules), float64(theirs.Modules), count)
+	add("cold build, wall", ours.Cold, theirs.Cold, seconds)
+	add("cold build, CPU", ours.ColdCPU, theirs.ColdCPU, seconds)
+	return out
+}
+
+func latencyOf(r probe.Result) probe.Latency {
+	if r.Latency == nil {
+		return probe.Latency{}
+	}
+	return *r.Latency
+}
