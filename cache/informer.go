@@ -154,7 +154,7 @@ func (i *Informer[T]) follow(ctx context.Context, source int, src Source[T]) err
 			err = i.take(ctx, source, ev)
 		}
 		if err != nil && ctx.Err() == nil {
-			i.hiccup(source, ev, err)
+			i.hiccup(ctx, source, ev, err)
 		}
 	}
 	if last == nil {
@@ -175,32 +175,49 @@ func (i *Informer[T]) take(ctx context.Context, source int, ev watch.Event[T]) e
 		}
 		ev.Object = object
 	}
-	select {
-	case <-i.turn:
-	case <-ctx.Done():
+	if !i.begin(ctx) {
 		return nil // the source will say so
 	}
-	for _, d := range i.store.apply(source, ev) {
-		for _, h := range i.current() {
-			h.call(d)
-		}
-	}
+	i.distribute(i.store.apply(source, ev))
 	if ev.Type == watch.Synced && i.store.Synced() {
 		for _, h := range i.current() {
 			h.sync()
 		}
 	}
-	i.turn <- struct{}{}
+	i.finish()
 	i.well(source, ev.Type)
 	return nil
 }
 
+// begin waits for the turn, unless ctx is done first.
+func (i *Informer[T]) begin(ctx context.Context) bool {
+	select {
+	case <-i.turn:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// finish gives the turn back.
+func (i *Informer[T]) finish() { i.turn <- struct{}{} }
+
+// distribute tells all handlers. The caller has the turn.
+func (i *Informer[T]) distribute(deltas []Delta[T]) {
+	for _, d := range deltas {
+		for _, h := range i.current() {
+			h.call(d)
+		}
+	}
+}
+
 // hiccup notes why a source is not well. An object that could not be read is
-// still there.
-func (i *Informer[T]) hiccup(source int, ev watch.Event[T], err error) {
+// still there, unless this was its deletion.
+func (i *Informer[T]) hiccup(ctx context.Context, source int, ev watch.Event[T], err error) {
 	var item *codec.ItemError
-	if errors.As(err, &item) {
-		i.store.Keep(ev.Key)
+	if errors.As(err, &item) && i.begin(ctx) {
+		i.distribute(i.store.quarantine(source, ev))
+		i.finish()
 	}
 	if i.trouble != nil {
 		i.trouble(err)
@@ -250,7 +267,7 @@ type Handler[T kube.Object] struct {
 func (i *Informer[T]) Handle(f func(Delta[T])) *Handler[T] {
 	h := &Handler[T]{informer: i, f: f, synced: make(chan struct{})}
 	<-i.turn
-	defer func() { i.turn <- struct{}{} }()
+	defer i.finish()
 	i.replay(h)
 	i.mu.Lock()
 	defer i.mu.Unlock()

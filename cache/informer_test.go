@@ -1,10 +1,12 @@
 package cache_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -414,4 +416,29 @@ func TestInformerModel(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestInformerTellsADeletionThatCannotBeRead: the last state of the object does
+// not decode, but it is gone.
+func TestInformerTellsADeletionThatCannotBeRead(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.put("a", "x", "1")
+		i, v := cache.New(w.maps, options{}), newView(t)
+		i.Handle(v.take)
+		w.run(i.Run)
+		synctest.Wait()
+		w.srv.On(apitest.Match{Verb: "watch", AfterEvent: 1}, apitest.EachEvent(func(rw http.ResponseWriter, event []byte) {
+			rw.Write(bytes.Replace(event, []byte(`"labels":{"v":"1"}`), []byte(`"labels":["v"]`), 1))
+		}))
+		w.srv.CloseWatches()
+		w.pass(time.Second)
+		w.put("a", "y", "2")
+		w.delete("a", "x")
+		w.pass(time.Minute)
+		v.told("ADDED a/x initial", "ADDED a/y", "DELETED a/x")
+		v.is(w.truth())
+		if i.Status().Err == nil {
+			t.Error("the status says that all is well")
+		}
+	})
 }

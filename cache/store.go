@@ -9,7 +9,7 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// Store is the state of one collection. Apply and Keep are for one goroutine,
+// Store is the state of one collection. Apply and Quarantine are for one goroutine,
 // the one that watches; everything else is safe for concurrent use. Objects are
 // shared with all readers: treat them as immutable.
 type Store[T kube.Object] struct {
@@ -153,15 +153,30 @@ func (s *Store[T]) sweep(source uint32, p *part, rev kube.Revision) {
 // sameUID: an unknown UID is no reason to tell two objects apart.
 func sameUID(a, b string) bool { return a == b || a == "" || b == "" }
 
-// Keep says that the object of key k exists, though its present state could not
-// be decoded: the store keeps the last good one, if any, through the listing.
-func (s *Store[T]) Keep(k kube.Key) {
+// Quarantine takes an event whose object could not be decoded, as Apply takes the
+// others. The object exists, so the store keeps the last state that could be
+// read, if there is one; a deletion is told with that state.
+func (s *Store[T]) Quarantine(ev watch.Event[T]) []Delta[T] { return s.quarantine(0, ev) }
+
+func (s *Store[T]) quarantine(source int, ev watch.Event[T]) []Delta[T] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e, ok := s.objects[k]; ok {
-		e.generation = s.parts[e.part].generation
-		s.objects[k] = e
+	clear(s.deltas)
+	s.deltas = s.deltas[:0]
+	p := &s.parts[source]
+	old, known := s.objects[ev.Key]
+	switch {
+	case !known:
+	case ev.Type == watch.Deleted:
+		ev.Object = old.object
+		s.remove(ev)
+	default:
+		s.mark(old, uint32(source), p)
 	}
+	if !p.listing && ev.Revision != "" {
+		p.revision = ev.Revision
+	}
+	return s.deltas
 }
 
 // Get returns the object of key k, and whether there is one.

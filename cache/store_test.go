@@ -115,9 +115,21 @@ func TestStoreKeepsAnObjectThatCannotBeDecoded(t *testing.T) {
 	for _, ev := range []event{restart(nil), added("a", "u1", "5"), synced("6"), restart(errors.New("again"))} {
 		s.Apply(ev)
 	}
-	s.Keep(kube.Key{Namespace: "d", Name: "a"})
+	unread := func(typ watch.Type, rv string) event {
+		ev := live(typ, "a", "u1", rv)
+		ev.Object = kube.Partial{}
+		return ev
+	}
+	s.Quarantine(unread(watch.Added, "8"))
 	if d := s.Apply(synced("9")); len(d) != 0 || s.Len() != 1 {
 		t.Errorf("sweep changed %d, store has %d, want 0 and 1", len(d), s.Len())
+	}
+	if d := s.Quarantine(unread(watch.Modified, "10")); len(d) != 0 || s.Revision() != "10" {
+		t.Errorf("a change that cannot be read changed %d, revision %s", len(d), s.Revision())
+	}
+	d := s.Quarantine(unread(watch.Deleted, "11"))
+	if len(d) != 1 || d[0].Type != watch.Deleted || d[0].New.ResourceVersion != "5" || s.Len() != 0 {
+		t.Errorf("a deletion that cannot be read: %v, store has %d; want it told with the last state", d, s.Len())
 	}
 }
 

@@ -114,9 +114,12 @@ func (c *Client) connections() *pools {
 // on.
 func (c *Client) abandon(dead *pools) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.pools == dead {
+	first := c.pools == dead
+	if first {
 		c.pools = c.connect()
+	}
+	c.mu.Unlock()
+	if first {
 		dead.closeIdle()
 	}
 }

@@ -99,7 +99,7 @@ func (s *story) take(ev watch.Event[kube.Partial], err error) {
 	if err != nil {
 		s.errs = append(s.errs, err)
 		if bad := (*codec.ItemError)(nil); errors.As(err, &bad) {
-			s.store.Keep(ev.Key)
+			s.store.Quarantine(ev)
 		}
 		return
 	}

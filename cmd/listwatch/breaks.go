@@ -107,13 +107,16 @@ func (s *stream[T]) connected(_ watch.Op, from kube.Revision, gap time.Duration)
 	s.attempts, s.broken = 0, false
 }
 
-func (s *stream[T]) quarantine(item *codec.ItemError) {
-	s.store.Keep(kube.Key{Namespace: item.Identity.Namespace, Name: item.Identity.Name})
+func (s *stream[T]) quarantine(ev watch.Event[T], item *codec.ItemError) {
+	deleted := s.store.Quarantine(ev)
 	if item.Identity.Name != "" && !s.includes(item.Identity.Name) {
 		return
 	}
 	s.warn("skipped an object that cannot be read: "+item.Error(), "quarantined", "err", item.Error())
 	s.emit(record{Type: quarantinedType, id: item.Identity, detail: errorDetail{Error: oneLine(item.Err.Error())}})
+	for _, d := range deleted {
+		s.delta(d)
+	}
 }
 
 func errorOf(err error) errorDetail {

@@ -72,7 +72,7 @@ func (s *stream[T]) follow(ctx context.Context) error {
 				return nil
 			}
 		case errors.As(err, &item):
-			s.quarantine(item)
+			s.quarantine(ev, item)
 		case errors.As(err, &stop):
 			if err := s.fatal(stop); err != nil {
 				return err
