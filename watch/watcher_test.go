@@ -338,6 +338,24 @@ func TestWatcherFindsADeadPeer(t *testing.T) {
 	})
 }
 
+// TestWatcherLeavesADeadConnection: over HTTP/2 all requests share a connection.
+// Once it was silent for too long the next ones must not go the same way, nor
+// wait for the ping to fail.
+func TestWatcherLeavesADeadConnection(t *testing.T) {
+	playOn(t, apitest.Options{TLS: true}, watch.Options{Idle: 5 * time.Second}, func(t *testing.T, s *story) {
+		s.start()
+		s.srv.On(apitest.Match{Verb: "watch", AfterEvent: 5}, apitest.HalfOpen()).Times(1)
+		s.srv.CloseWatches()
+		s.pass(time.Second)
+		s.churn("first")  // the fifth event is not among these three
+		s.churn("unseen") // and what follows it goes nowhere
+		s.pass(15 * time.Second)
+		s.toldOnce("unseen")
+		s.equal()
+		s.listings(1)
+	})
+}
+
 func TestWatcherIsContentWithAQuietServer(t *testing.T) {
 	// No bookmarks at all, as from a server that does not know them.
 	playOn(t, apitest.Options{BookmarkInterval: -1}, watch.Options{}, func(t *testing.T, s *story) {
