@@ -214,8 +214,7 @@ func (i *Informer[T]) distribute(deltas []Delta[T]) {
 // hiccup notes why a source is not well. An object that could not be read is
 // still there, unless this was its deletion.
 func (i *Informer[T]) hiccup(ctx context.Context, source int, ev watch.Event[T], err error) {
-	var item *codec.ItemError
-	if errors.As(err, &item) && i.begin(ctx) {
+	if codec.IsItem(err) && i.begin(ctx) {
 		i.distribute(i.store.quarantine(source, ev))
 		i.finish()
 	}
@@ -232,8 +231,7 @@ func (i *Informer[T]) hiccup(ctx context.Context, source int, ev watch.Event[T],
 // problem until the collection is told anew.
 func (i *Informer[T]) well(source int, typ watch.Type) {
 	i.mu.Lock()
-	var item *codec.ItemError
-	if err := i.problems[source]; err != nil && (typ == watch.Restart || !errors.As(err, &item)) {
+	if typ == watch.Restart || !codec.IsItem(i.problems[source]) {
 		i.problems[source] = nil
 	}
 	i.mu.Unlock()

@@ -78,15 +78,13 @@ func (i *Informer[T]) nextResync(due map[*Handler[T]]time.Time) time.Duration {
 // tellAgain tells h each object, with a turn for each.
 func (i *Informer[T]) tellAgain(ctx context.Context, h *Handler[T]) {
 	for key := range i.store.entries() {
-		select {
-		case <-i.turn:
-		case <-ctx.Done():
+		if !i.begin(ctx) {
 			return
 		}
 		// It may have changed since, and h was told then; or be gone.
 		if e, ok := i.store.entry(key); ok {
 			h.call(Delta[T]{Type: watch.Modified, Key: key, UID: e.uid, Old: e.object, New: e.object, Revision: e.revision, Resync: true})
 		}
-		i.turn <- struct{}{}
+		i.finish()
 	}
 }

@@ -63,9 +63,7 @@ func (s *Store[T]) Apply(ev watch.Event[T]) []Delta[T] { return s.apply(0, ev) }
 func (s *Store[T]) apply(source int, ev watch.Event[T]) []Delta[T] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	clear(s.deltas) // let go of the objects
-	s.deltas = s.deltas[:0]
-	p := &s.parts[source]
+	p := s.begin(source)
 	switch ev.Type {
 	case watch.Restart:
 		p.generation++
@@ -77,10 +75,22 @@ func (s *Store[T]) apply(source int, ev watch.Event[T]) []Delta[T] {
 	case watch.Synced:
 		s.sweep(uint32(source), p, ev.Revision)
 	}
-	if !p.listing && ev.Revision != "" {
-		p.revision = ev.Revision
-	}
+	p.advance(ev.Revision)
 	return s.deltas
+}
+
+// begin empties the deltas for an event of source.
+func (s *Store[T]) begin(source int) *part {
+	clear(s.deltas) // let go of the objects
+	s.deltas = s.deltas[:0]
+	return &s.parts[source]
+}
+
+// advance moves p to rev, unless what comes is in no order.
+func (p *part) advance(rev kube.Revision) {
+	if !p.listing && rev != "" {
+		p.revision = rev
+	}
 }
 
 func (s *Store[T]) put(source uint32, p *part, ev watch.Event[T]) {
@@ -161,9 +171,7 @@ func (s *Store[T]) Quarantine(ev watch.Event[T]) []Delta[T] { return s.quarantin
 func (s *Store[T]) quarantine(source int, ev watch.Event[T]) []Delta[T] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	clear(s.deltas)
-	s.deltas = s.deltas[:0]
-	p := &s.parts[source]
+	p := s.begin(source)
 	old, known := s.objects[ev.Key]
 	switch {
 	case !known:
@@ -173,9 +181,7 @@ func (s *Store[T]) quarantine(source int, ev watch.Event[T]) []Delta[T] {
 	default:
 		s.mark(old, uint32(source), p)
 	}
-	if !p.listing && ev.Revision != "" {
-		p.revision = ev.Revision
-	}
+	p.advance(ev.Revision)
 	return s.deltas
 }
 

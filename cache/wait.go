@@ -43,15 +43,13 @@ func (i *Informer[T]) wait(ctx context.Context, what string, done func() (bool, 
 		}
 		changed, ended := i.watched, i.ended
 		i.mu.Unlock()
-		select {
-		case <-i.turn: // so that handlers have returned
-			ok, err := done()
-			i.turn <- struct{}{}
-			if ok || err != nil {
-				return err
-			}
-		case <-ctx.Done():
+		if !i.begin(ctx) { // with the turn, handlers have returned
 			return i.notYet(what, context.Cause(ctx))
+		}
+		ok, err := done()
+		i.finish()
+		if ok || err != nil {
+			return err
 		}
 		if ended != nil {
 			return i.notYet(what, fmt.Errorf("the informer ended: %w", ended))

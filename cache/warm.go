@@ -97,7 +97,7 @@ func (i *Informer[T]) load() {
 	for _, h := range i.current() {
 		i.replay(h)
 	}
-	i.turn <- struct{}{}
+	i.finish()
 	i.progress()
 }
 
@@ -119,7 +119,7 @@ func (i *Informer[T]) saveEvery(ctx context.Context) {
 func (i *Informer[T]) save() {
 	<-i.turn // no handler is amid a delta
 	m, err := i.store.moment(i.warm.binding)
-	i.turn <- struct{}{}
+	i.finish()
 	if err == nil {
 		if kube.Revision(m.head.Revision) == i.warm.saved {
 			return

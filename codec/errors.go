@@ -95,6 +95,14 @@ func (e *ItemError) Error() string {
 	return fmt.Sprintf("%s %q of %d bytes: %v", kind, name, e.Size, e.Err)
 }
 
+// IsItem reports whether err is about one object that is left out, an
+// *ItemError, and so not the end of a sequence.
+func IsItem(err error) bool {
+	var item *ItemError
+	return errors.As(err, &item)
+}
+
+// Unwrap returns Err.
 func (e *ItemError) Unwrap() error { return e.Err }
 
 // plausibleKind returns k if it looks like a kind, else "": what a stranger

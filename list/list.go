@@ -65,7 +65,7 @@ var errStopped = errors.New("stopped")
 func (l *Lister[T]) page(ctx context.Context, yield func(T, error) bool) (more bool, err error) {
 	var meta codec.ListMeta
 	for v, err := range Page(ctx, l.col, &l.cur, l.opts, codec.DecoderOf[T](), &meta) {
-		if err != nil && !isItem(err) {
+		if err != nil && !codec.IsItem(err) {
 			return false, err
 		}
 		l.progress.Items++
@@ -87,11 +87,6 @@ func (l *Lister[T]) page(ctx context.Context, yield func(T, error) bool) (more b
 // Revision returns the revision of the snapshot that All listed, to watch from;
 // empty before the first page has ended.
 func (l *Lister[T]) Revision() kube.Revision { return l.cur.Revision() }
-
-func isItem(err error) bool {
-	var item *codec.ItemError
-	return errors.As(err, &item)
-}
 
 // Page sends the request that cur is at, once, and yields the objects of its
 // answer as they arrive, as decode makes them of their bytes. When it ends
@@ -116,7 +111,7 @@ func Page[T kube.Object, V any](ctx context.Context, c client.Collection[T], cur
 					err = codec.Quarantine(b, err)
 				}
 			}
-			if !yield(v, err) || err != nil && !isItem(err) {
+			if !yield(v, err) || err != nil && !codec.IsItem(err) {
 				return
 			}
 		}

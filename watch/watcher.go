@@ -128,7 +128,7 @@ func (r *run[T]) list() (o outcome) {
 	event := decoderOf[T]()
 	decode := func(b []byte) (Event[T], error) { return event(codec.Frame{Type: string(Added), Object: b}) }
 	for ev, err := range list.Page(r.ctx, r.col, &cur, r.protocol.opts.list(), decode, &o.meta) {
-		if err != nil && !isItem(err) {
+		if err != nil && !codec.IsItem(err) {
 			o.err = err
 			break
 		}
@@ -177,7 +177,7 @@ func (r *run[T]) watch() (o outcome) {
 	}
 	told := false
 	for ev, err := range once(ctx, r.col, opts.query(r.state.from, initial, r.protocol.rnd), opts, open) {
-		if err != nil && !isItem(err) {
+		if err != nil && !codec.IsItem(err) {
 			o.err = err
 			break
 		}
@@ -227,7 +227,7 @@ func (r *run[T]) probe() (o outcome) {
 	lo.Limit = 1
 	skip := func([]byte) (struct{}, error) { return struct{}{}, nil }
 	for _, err := range list.Page(r.ctx, r.col, &list.Cursor{}, lo, skip, &o.meta) {
-		if err != nil && !isItem(err) {
+		if err != nil && !codec.IsItem(err) {
 			o.err = err
 		}
 	}
@@ -294,11 +294,6 @@ func (r *run[T]) connected() {
 		gap = time.Since(r.lost)
 	}
 	f(r.state.op, r.state.from, gap)
-}
-
-func isItem(err error) bool {
-	var item *codec.ItemError
-	return errors.As(err, &item)
 }
 
 func (w *Watcher[T]) heard() { w.contact.Store(time.Now().UnixNano()) }
