@@ -23,6 +23,7 @@ type DeltaFIFO[T kube.Object] struct {
 	mu      sync.Mutex
 	waiting map[kube.Key]*list.Element
 	order   *list.List // of *backlog[T], the first to wait in front
+	popped  []Delta[T] // by the last Pop
 }
 
 // backlog is what waits of one key: at most two additions and two deletions.
@@ -34,8 +35,14 @@ type backlog[T kube.Object] struct {
 // FIFOOptions of a DeltaFIFO.
 type FIFOOptions struct {
 	// Cancel lets an object that was added and deleted before the consumer saw
-	// it vanish. Without it the consumer sees both.
+	// it vanish. Without it the consumer sees both. One that was there at the
+	// beginning may be known from an earlier life, and does not vanish.
 	Cancel bool
+
+	// Transient is for a consumer that begins with the present whenever it
+	// begins, such as a browser: deletions it has not dealt with need not be
+	// kept in the informer's [Snapshot]. For Changes only.
+	Transient bool
 }
 
 // NewDeltaFIFO returns an empty FIFO.
@@ -81,7 +88,7 @@ func (b *backlog[T]) add(d Delta[T], cancel bool) {
 	case d.Type == watch.Deleted && last.Type == watch.Modified:
 		d.Old = last.Old
 		*last = d
-	case d.Type == watch.Deleted && last.Type == watch.Added && cancel:
+	case d.Type == watch.Deleted && last.Type == watch.Added && cancel && !last.Initial:
 		b.deltas = b.deltas[:n-1] // the consumer knows nothing of it
 	case d.Type == watch.Added && n > 2:
 		// The addition and the deletion before were never seen, and others
@@ -92,9 +99,10 @@ func (b *backlog[T]) add(d Delta[T], cancel bool) {
 	}
 }
 
-// Pop waits for deltas and returns those of one object, in order; the caller
-// owns them. It returns the cause when ctx is done.
+// Pop waits for deltas and returns those of one object, in order, valid until
+// the next Pop. It returns the cause when ctx is done.
 func (q *DeltaFIFO[T]) Pop(ctx context.Context) ([]Delta[T], error) {
+	q.done()
 	for {
 		if d := q.take(); d != nil {
 			return d, nil
@@ -114,9 +122,35 @@ func (q *DeltaFIFO[T]) take() []Delta[T] {
 	if el == nil {
 		return nil
 	}
-	deltas := q.order.Remove(el).(*backlog[T]).deltas
-	delete(q.waiting, deltas[0].Key)
-	return deltas
+	q.popped = q.order.Remove(el).(*backlog[T]).deltas
+	delete(q.waiting, q.popped[0].Key)
+	return q.popped
+}
+
+// done says that the consumer has dealt with what Pop returned last.
+func (q *DeltaFIFO[T]) done() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.popped = nil
+}
+
+// deletions returns those that the consumer has not dealt with.
+func (q *DeltaFIFO[T]) deletions() []Delta[T] {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var deleted []Delta[T]
+	note := func(deltas []Delta[T]) {
+		for _, d := range deltas {
+			if d.Type == watch.Deleted {
+				deleted = append(deleted, d)
+			}
+		}
+	}
+	note(q.popped)
+	for el := q.order.Front(); el != nil; el = el.Next() {
+		note(el.Value.(*backlog[T]).deltas)
+	}
+	return deleted
 }
 
 // Len returns the number of objects that wait.
@@ -139,10 +173,17 @@ func (q *DeltaFIFO[T]) Age() time.Duration {
 // Changes is a handler for those who are slow: it yields what exists, then each
 // change, from a DeltaFIFO of its own, and holds up nobody. It ends when ctx is
 // done or the loop is left.
+//
+// A change is dealt with when the loop comes back for the next. Deletions that
+// were not when the process ended, or the loop, are told again by a [Snapshot].
 func (i *Informer[T]) Changes(ctx context.Context, o FIFOOptions) iter.Seq[Delta[T]] {
 	return func(yield func(Delta[T]) bool) {
 		q := NewDeltaFIFO[T](o)
-		h := i.Handle(q.Push)
+		var owed func() []Delta[T]
+		if !o.Transient {
+			owed = q.deletions
+		}
+		h := i.handle(q.Push, owed)
 		defer h.Remove()
 		for {
 			deltas, err := q.Pop(ctx)

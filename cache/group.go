@@ -18,6 +18,12 @@ import (
 //	pods := cache.Shared(&group, client.Of[Pod](c, kube.Pods), cache.Selection{})
 //	defer pods.Release()
 type Group struct {
+	// Budget, if set before the first use, limits the memory of all the group's
+	// informers together. One that would go beyond it ends, and says so in its
+	// WaitSynced; the others go on. It stays in the group, ended, until its
+	// last holder releases it.
+	Budget *Budget
+
 	mu      sync.Mutex
 	shared  map[groupKey]*member
 	pending []*member     // to be started
@@ -68,7 +74,7 @@ func Shared[T kube.Object](g *Group, c client.Collection[T], sel Selection) *Sha
 	defer g.mu.Unlock()
 	m := g.shared[key]
 	if m == nil {
-		i := New(c, Options[T]{Watch: watch.Options{Labels: sel.Labels, Fields: sel.Fields}})
+		i := New(c, Options[T]{Budget: g.Budget, Watch: watch.Options{Labels: sel.Labels, Fields: sel.Fields}})
 		m = &member{informer: i, run: i.Run, released: make(chan struct{})}
 		if g.shared == nil {
 			g.shared = map[groupKey]*member{}

@@ -31,6 +31,8 @@ type indexer[T kube.Object] interface {
 	prepare(key kube.Key, old T, had bool, object T, has bool) (keeps bool)
 	// commit makes the prepared change. It does not fail.
 	commit(key kube.Key)
+	// reset empties the index.
+	reset()
 }
 
 // reindex tells the indexes of a change. The caller holds mu and has changed
@@ -140,6 +142,8 @@ func (x *Index[T, K]) commit(key kube.Key) {
 	clear(x.before)
 	clear(x.after)
 }
+
+func (x *Index[T, K]) reset() { clear(x.sets) }
 
 func (x *Index[T, K]) add(k K, key kube.Key) {
 	set := x.sets[k]

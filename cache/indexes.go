@@ -54,5 +54,10 @@ func ByOwner[T Owned](s *Store[T]) *Index[T, string] {
 // MatchLabels returns a function that reports whether sel selects an object,
 // for Select, List and Filter.
 func MatchLabels[T Labeled](sel kube.Selector) func(T) bool {
+	if label, ok := any(codec.Raw.Label).(func(T, string) (string, bool)); ok { // does not allocate
+		return func(o T) bool {
+			return sel.MatchesFunc(func(key string) (string, bool) { return label(o, key) })
+		}
+	}
 	return func(o T) bool { return sel.Empty() || sel.Matches(o.GetLabels()) }
 }

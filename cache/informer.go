@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/listwatch/listwatch/client"
@@ -30,13 +31,17 @@ type Options[T kube.Object] struct {
 	Namespaces []string
 
 	// Transform changes an object before it is stored, once; it must not change
-	// the name or namespace. An object whose transformation fails is left out
-	// as one that could not be decoded.
+	// the name, namespace, UID or resourceVersion. An object whose
+	// transformation fails is left out as one that could not be decoded.
 	Transform func(T) (T, error)
 
 	// Snapshot, if it has a path, keeps the store on disk for the next start. It
 	// is for one namespace, or all, not for several.
 	Snapshot Snapshot
+
+	// Budget, if set, limits the memory of the objects, together with whatever
+	// else has the same one.
+	Budget *Budget
 
 	// Trouble, if set, is told every hiccup, by one goroutine at a time for each
 	// namespace and one for snapshots.
@@ -51,7 +56,9 @@ type Informer[T kube.Object] struct {
 	sources   []Source[T]
 	transform func(T) (T, error)
 	trouble   func(error)
-	warm      *warm[T] // nil = no snapshot
+	warm      *warm[T]       // nil = no snapshot
+	account   *account[T]    // nil = no budget
+	inHand    []atomic.Int64 // by source: since when it has had an event, in ns of Unix time; 0 = it has none
 
 	// turn holds one token. Whoever has it may change the store and call
 	// handlers: an event with its handlers, one call of a resync, the replay for
@@ -89,6 +96,10 @@ func From[T kube.Object](o Options[T], sources ...Source[T]) *Informer[T] {
 	i := &Informer[T]{
 		store: newStore[T](len(sources)), sources: sources, transform: o.Transform, trouble: o.Trouble,
 		turn: make(chan struct{}, 1), problems: make([]error, len(sources)), resynced: make(chan struct{}, 1),
+		inHand: make([]atomic.Int64, len(sources)),
+	}
+	if o.Budget != nil {
+		i.account = &account[T]{budget: o.Budget, size: codec.SizerOf[T]()}
 	}
 	i.turn <- struct{}{}
 	return i
@@ -117,11 +128,19 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	if i.warm != nil && len(i.sources) > 1 {
 		return i.end(errSources)
 	}
+	if i.account != nil {
+		defer i.account.close()
+	}
+
+	if i.warm != nil {
+		if err := i.load(); err != nil {
+			return i.end(err)
+		}
+	}
 
 	ctx, cancel := context.WithCancelCause(ctx)
 	var others sync.WaitGroup
 	if i.warm != nil {
-		i.load()
 		others.Go(func() { i.saveEvery(ctx) })
 	}
 	others.Go(func() { i.resync(ctx) })
@@ -153,6 +172,9 @@ func (i *Informer[T]) follow(ctx context.Context, source int, src Source[T]) err
 		if last = err; err == nil {
 			err = i.take(ctx, source, ev)
 		}
+		if over := (*BudgetError)(nil); errors.As(err, &over) {
+			return err
+		}
 		if err != nil && ctx.Err() == nil {
 			i.hiccup(ctx, source, ev, err)
 		}
@@ -165,6 +187,8 @@ func (i *Informer[T]) follow(ctx context.Context, source int, src Source[T]) err
 
 // take applies an event and tells the handlers.
 func (i *Informer[T]) take(ctx context.Context, source int, ev watch.Event[T]) error {
+	i.inHand[source].Store(time.Now().UnixNano())
+	defer i.inHand[source].Store(0)
 	if i.transform != nil && (ev.Type == watch.Added || ev.Type == watch.Modified || ev.Type == watch.Deleted) {
 		object, err := i.transform(ev.Object)
 		if err != nil {
@@ -174,9 +198,21 @@ func (i *Informer[T]) take(ctx context.Context, source int, ev watch.Event[T]) e
 			}
 		}
 		ev.Object = object
+		// The strings of the event may be parts of the object that was.
+		ev.Key = kube.KeyOf(object)
+		if rev := kube.Revision(object.GetResourceVersion()); rev != "" {
+			ev.Revision = rev
+		}
+		if uid := ownUID(&object); uid != "" {
+			ev.UID = uid
+		}
 	}
 	if !i.begin(ctx) {
 		return nil // the source will say so
+	}
+	if err := i.account.admit(i.store, ev); err != nil {
+		i.finish()
+		return err
 	}
 	i.distribute(i.store.apply(source, ev))
 	if ev.Type == watch.Synced && i.store.Synced() {
@@ -204,6 +240,7 @@ func (i *Informer[T]) finish() { i.turn <- struct{}{} }
 
 // distribute tells all handlers. The caller has the turn.
 func (i *Informer[T]) distribute(deltas []Delta[T]) {
+	i.account.enter(deltas)
 	for _, d := range deltas {
 		for _, h := range i.current() {
 			h.call(d)
@@ -248,7 +285,8 @@ func (i *Informer[T]) current() []*Handler[T] {
 type Handler[T kube.Object] struct {
 	informer *Informer[T]
 	f        func(Delta[T])
-	synced   chan struct{} // closed when the initial deltas have returned
+	owed     func() []Delta[T] // the deletions that f passed on and nobody has dealt with yet; nil = none
+	synced   chan struct{}     // closed when the initial deltas have returned
 
 	mu      sync.Mutex
 	removed bool
@@ -262,8 +300,10 @@ type Handler[T kube.Object] struct {
 // same informer.
 //
 // A panic of f ends the program, as any does.
-func (i *Informer[T]) Handle(f func(Delta[T])) *Handler[T] {
-	h := &Handler[T]{informer: i, f: f, synced: make(chan struct{})}
+func (i *Informer[T]) Handle(f func(Delta[T])) *Handler[T] { return i.handle(f, nil) }
+
+func (i *Informer[T]) handle(f func(Delta[T]), owed func() []Delta[T]) *Handler[T] {
+	h := &Handler[T]{informer: i, f: f, owed: owed, synced: make(chan struct{})}
 	<-i.turn
 	defer i.finish()
 	i.replay(h)
@@ -292,6 +332,9 @@ func (h *Handler[T]) Remove() {
 	i := h.informer
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	if i.warm != nil && h.owed != nil && slices.Contains(i.handlers, h) {
+		i.warm.gone = append(i.warm.gone, h.owed) // a call may still add to it
+	}
 	i.handlers = slices.DeleteFunc(slices.Clone(i.handlers), func(o *Handler[T]) bool { return o == h })
 }
 

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,6 +18,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/cache"
+	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -441,4 +444,63 @@ func TestInformerTellsADeletionThatCannotBeRead(t *testing.T) {
 			t.Error("the status says that all is well")
 		}
 	})
+}
+
+// raws is a source that tells n objects of 10 KB.
+type raws int
+
+func (n raws) Events(ctx context.Context) iter.Seq2[watch.Event[codec.Raw], error] {
+	return func(yield func(watch.Event[codec.Raw], error) bool) {
+		if !yield(watch.Event[codec.Raw]{Type: watch.Restart}, nil) {
+			return
+		}
+		for i := range n {
+			o, err := codec.ParseRaw(fmt.Appendf(nil, `{"metadata":{"namespace":"a","name":"n%d","uid":"u%d","resourceVersion":"%d"},"data":%q}`, i, i, i+1, strings.Repeat("x", 10_000)))
+			ev := watch.Event[codec.Raw]{Type: watch.Added, Key: kube.KeyOf(o), UID: o.GetUID(), Revision: kube.Revision(o.GetResourceVersion()), Object: o}
+			if !yield(ev, err) {
+				return
+			}
+		}
+		if !yield(watch.Event[codec.Raw]{Type: watch.Synced, Revision: "100000"}, nil) {
+			return
+		}
+		<-ctx.Done()
+		yield(watch.Event[codec.Raw]{}, context.Cause(ctx))
+	}
+}
+
+// TestInformerKeepsNothingOfWhatWasTransformed: the names in an event are parts of
+// the object as it came.
+func TestInformerKeepsNothingOfWhatWasTransformed(t *testing.T) {
+	const objects = 2000
+	i := cache.From(cache.Options[codec.Raw]{Transform: func(o codec.Raw) (codec.Raw, error) {
+		id := o.Identity()
+		return codec.ParseRaw(fmt.Appendf(nil, `{"metadata":{"namespace":%q,"name":%q,"uid":%q,"resourceVersion":%q}}`, id.Namespace, id.Name, id.UID, id.ResourceVersion))
+	}}, raws(objects))
+	cache.ByNamespace(i.Store())
+	before := heap()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- i.Run(ctx) }()
+	if err := i.WaitSynced(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	after := heap()
+	cancel()
+	<-ended
+	if i.Store().Len() != objects {
+		t.Fatalf("%d objects", i.Store().Len())
+	}
+	if each := (after - before) / objects; each > 2000 {
+		t.Errorf("%d bytes an object, which have some 400", each)
+	}
+}
+
+// heap returns how many bytes are live.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }

@@ -94,6 +94,8 @@ func (d *MutationDetector[T]) commit(key kube.Key) {
 	}
 }
 
+func (d *MutationDetector[T]) reset() { clear(d.sums) }
+
 // sumOf is a fingerprint of o.
 func (d *MutationDetector[T]) sumOf(o T) (uint64, error) {
 	b, err := codec.Encode(o)

@@ -71,7 +71,7 @@ func (e *SnapshotError) Unwrap() []error {
 // the map holds, not what that refers to.
 type moment[T kube.Object] struct {
 	head    snapshotHeader
-	records []record[T]
+	records []record[T] // the objects, then the deletions that are owed
 }
 
 type record[T kube.Object] struct {
@@ -92,7 +92,7 @@ type record[T kube.Object] struct {
 // It fails with a *SnapshotError, with ErrNotSynced before the first SYNCED and
 // between RESTART and SYNCED, or with an error of w.
 func (s *Store[T]) Save(w io.Writer, b Binding) error {
-	m, err := s.moment(b)
+	m, err := s.moment(b, nil)
 	if err != nil {
 		return fmt.Errorf("save snapshot of %s: %w", b.Resource, err)
 	}
@@ -102,8 +102,9 @@ func (s *Store[T]) Save(w io.Writer, b Binding) error {
 	return nil
 }
 
-// moment takes the present state.
-func (s *Store[T]) moment(b Binding) (*moment[T], error) {
+// moment takes the present state. The objects that are owed are no longer in it,
+// but a consumer that was told so has not dealt with it.
+func (s *Store[T]) moment(b Binding, owed []record[T]) (*moment[T], error) {
 	head, err := newHeader[T](b)
 	if err != nil {
 		return nil, err
@@ -117,11 +118,12 @@ func (s *Store[T]) moment(b Binding) (*moment[T], error) {
 	if !p.synced || p.listing || p.revision == "" {
 		return nil, ErrNotSynced
 	}
-	head.Revision, head.Objects = string(p.revision), int64(len(s.objects))
-	m := &moment[T]{head, make([]record[T], 0, len(s.objects))}
+	head.Revision, head.Objects, head.Owed = string(p.revision), int64(len(s.objects)), int64(len(owed))
+	m := &moment[T]{head, make([]record[T], 0, len(s.objects)+len(owed))}
 	for k, e := range s.objects {
 		m.records = append(m.records, record[T]{k, e})
 	}
+	m.records = append(m.records, owed...)
 	return m, nil
 }
 
@@ -139,57 +141,77 @@ var (
 // r; a panic of T's UnmarshalJSON or of an index's function passes through. Every
 // length is checked against a limit before it takes memory. Load is for the
 // goroutine that applies events.
+//
+// Of a snapshot that an [Informer] saved it takes the store; see [Snapshot] for
+// what else is in it.
 func (s *Store[T]) Load(r io.Reader, b Binding) (kube.Revision, error) {
-	rev, err := s.load(r, b)
+	rev, _, err := s.load(r, b)
 	if err != nil {
 		return "", fmt.Errorf("load snapshot of %s: %w", b.Resource, err)
 	}
 	return rev, nil
 }
 
-func (s *Store[T]) load(r io.Reader, b Binding) (kube.Revision, error) {
+func (s *Store[T]) load(r io.Reader, b Binding) (rev kube.Revision, owed []record[T], err error) {
 	want, err := newHeader[T](b)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	if err := s.fill("", nil); err != nil { // before the work
-		return "", err
+		return "", nil, err
 	}
 	in := newSnapshotReader(r)
 	got, err := in.header()
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	if err := got.foreign(want); err != nil {
-		return "", err
+		return "", nil, err
 	}
 	objects := make(map[kube.Key]entry[T], min(got.Objects, snapshotPresize))
 	decode := codec.DecoderOf[T]()
-	var e entry[T]
 	for range got.Objects {
-		rec, err := in.record()
+		rec, err := loadRecord(in, decode)
 		if err != nil {
-			return "", err
+			return "", nil, err
 		}
-		if e.object, err = decode(rec[fieldObject]); err != nil {
-			return "", &SnapshotError{Kind: ErrSnapshotDamaged, Reason: "an object that cannot be decoded", Err: err}
+		objects[rec.key] = rec.entry
+	}
+	for range got.Owed {
+		rec, err := loadRecord(in, decode)
+		if err != nil {
+			return "", nil, err
 		}
-		key := kube.KeyOf(e.object)
-		if key.Namespace != string(rec[fieldNamespace]) || key.Name != string(rec[fieldName]) {
-			return "", damaged("an object under a name that is not its own")
-		}
-		// What the object holds is not kept twice.
-		e.uid = same(rec[fieldUID], ownUID(&e.object))
-		e.revision = kube.Revision(same(rec[fieldRevision], e.object.GetResourceVersion()))
-		objects[key] = e
+		owed = append(owed, rec)
 	}
 	if err := in.end(); err != nil {
-		return "", err
+		return "", nil, err
 	}
 	if int64(len(objects)) != got.Objects {
-		return "", damaged("two objects of one name")
+		return "", nil, damaged("two objects of one name")
 	}
-	return kube.Revision(got.Revision), s.fill(kube.Revision(got.Revision), objects)
+	rev = kube.Revision(got.Revision)
+	return rev, owed, s.fill(rev, objects)
+}
+
+// loadRecord reads and decodes the next record.
+func loadRecord[T kube.Object](in *snapshotReader, decode func([]byte) (T, error)) (record[T], error) {
+	var rec record[T]
+	parts, err := in.record()
+	if err != nil {
+		return rec, err
+	}
+	if rec.object, err = decode(parts[fieldObject]); err != nil {
+		return rec, &SnapshotError{Kind: ErrSnapshotDamaged, Reason: "an object that cannot be decoded", Err: err}
+	}
+	rec.key = kube.KeyOf(rec.object)
+	if rec.key.Namespace != string(parts[fieldNamespace]) || rec.key.Name != string(parts[fieldName]) {
+		return rec, damaged("an object under a name that is not its own")
+	}
+	// What the object holds is not kept twice.
+	rec.uid = same(parts[fieldUID], ownUID(&rec.object))
+	rec.revision = kube.Revision(same(parts[fieldRevision], rec.object.GetResourceVersion()))
+	return rec, nil
 }
 
 // fill makes objects the state of an unused store as of rev. Nil objects change
@@ -206,9 +228,18 @@ func (s *Store[T]) fill(rev kube.Revision, objects map[kube.Key]entry[T]) error 
 		return nil
 	}
 	var none T
+	indexed := false
+	defer func() {
+		if !indexed { // a function panicked
+			for _, x := range s.indexes {
+				x.reset()
+			}
+		}
+	}()
 	for k, e := range objects {
 		s.reindex(k, none, false, e.object, true)
 	}
+	indexed = true
 	s.objects = objects
 	s.parts[0] = part{revision: rev, synced: true}
 	return nil

@@ -19,7 +19,7 @@ import (
 //
 // A file belongs to one process: of two that save to it the last one wins.
 func (s *Store[T]) SaveFile(path string, b Binding) error {
-	m, err := s.moment(b)
+	m, err := s.moment(b, nil)
 	if err == nil {
 		err = m.writeFile(path)
 	}
@@ -87,30 +87,36 @@ const (
 //
 // It also removes what a process that was killed while saving has left.
 func (s *Store[T]) LoadFile(path string, b Binding) (kube.Revision, error) {
-	rev, err := s.loadFile(path, b)
+	rev, _, err := s.loadFile(path, b)
+	return rev, err
+}
+
+// loadFile also returns the objects whose deletion is owed.
+func (s *Store[T]) loadFile(path string, b Binding) (kube.Revision, []record[T], error) {
+	rev, owed, err := s.readFile(path, b)
 	var bad *SnapshotError
 	if errors.As(err, &bad) && bad.Kind != ErrSnapshotRefused {
 		bad.Aside, err = setAside(path, err)
 	}
 	if err != nil {
-		return "", fmt.Errorf("load snapshot of %s from %s: %w", b.Resource, path, err)
+		return "", nil, fmt.Errorf("load snapshot of %s from %s: %w", b.Resource, path, err)
 	}
-	return rev, nil
+	return rev, owed, nil
 }
 
-func (s *Store[T]) loadFile(path string, b Binding) (kube.Revision, error) {
+func (s *Store[T]) readFile(path string, b Binding) (kube.Revision, []record[T], error) {
 	for _, left := range siblings(path, temporaryInfix) {
 		_ = os.Remove(left) // it will be tried again
 	}
 	switch fi, err := os.Stat(path); {
 	case err != nil:
-		return "", err
+		return "", nil, err
 	case !fi.Mode().IsRegular():
-		return "", errors.New("not a regular file")
+		return "", nil, errors.New("not a regular file")
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	defer f.Close() // it is only read
 	return s.load(f, b)

@@ -17,7 +17,8 @@ import (
 //	"listwatch snapshot 1\n"
 //	header  its length (4 bytes), JSON, checksum (4 bytes)
 //	records as many as the header says: five lengths (4 bytes each), then
-//	        namespace, name, UID, revision, the object's JSON
+//	        namespace, name, UID, revision, the object's JSON; first the
+//	        objects, then those whose deletion is owed
 //	checksum (4 bytes)
 //
 // and nothing behind it. Numbers are little-endian; a checksum is the CRC-32C of
@@ -58,6 +59,7 @@ type snapshotHeader struct {
 	Type       string        `json:"type"`
 	Revision   string        `json:"revision"`
 	Objects    int64         `json:"objects"`
+	Owed       int64         `json:"owed,omitempty"`
 	Time       time.Time     `json:"time"`
 }
 

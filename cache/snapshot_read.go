@@ -103,7 +103,7 @@ func (r *snapshotReader) header() (snapshotHeader, error) {
 	switch {
 	case err != nil:
 		return snapshotHeader{}, &SnapshotError{Kind: ErrSnapshotDamaged, Reason: "its header cannot be read", Err: err}
-	case h.Objects < 0 || h.Revision == "":
+	case h.Objects < 0 || h.Owed < 0 || h.Revision == "":
 		return snapshotHeader{}, damaged("its header has no revision or no count")
 	}
 	return h, nil

@@ -143,6 +143,40 @@ func roundTrip[T kube.Object](t *testing.T) {
 	}
 }
 
+// TestLoadLeavesIndexesEmptyAfterAPanic: of an index's function, on some object.
+func TestLoadLeavesIndexesEmptyAfterAPanic(t *testing.T) {
+	from := cache.NewStore[kube.Partial]()
+	from.Apply(watch.Event[kube.Partial]{Type: watch.Restart})
+	for n := range 50 {
+		from.Apply(live(watch.Added, fmt.Sprint(n), "u", fmt.Sprint(n+1)))
+	}
+	from.Apply(watch.Event[kube.Partial]{Type: watch.Synced, Revision: "50"})
+	b := cache.Binding{Cluster: "c", Resource: kube.ConfigMaps}
+	var saved bytes.Buffer
+	if err := from.Save(&saved, b); err != nil {
+		t.Fatal(err)
+	}
+
+	s := cache.NewStore[kube.Partial]()
+	calls := 0
+	all := cache.By(s, func(kube.Partial) (bool, bool) { return true, true })
+	bad := cache.By(s, func(kube.Partial) (bool, bool) {
+		if calls++; calls == 10 {
+			panic("bad object")
+		}
+		return true, true
+	})
+	if v := panics(func() { s.Load(bytes.NewReader(saved.Bytes()), b) }); v != "bad object" {
+		t.Fatalf("Load panics with %v", v)
+	}
+	if all.Len(true) != 0 || bad.Len(true) != 0 || s.Len() != 0 {
+		t.Errorf("%d and %d keys are indexed of %d objects", all.Len(true), bad.Len(true), s.Len())
+	}
+	if _, err := s.Load(&saved, b); err != nil || all.Len(true) != 50 || bad.Len(true) != 50 {
+		t.Errorf("afterwards %v, %d and %d keys", err, all.Len(true), bad.Len(true))
+	}
+}
+
 func TestSnapshotRoundTrip(t *testing.T) {
 	t.Run("Raw", roundTrip[codec.Raw])
 	t.Run("RawFull", roundTrip[codec.RawFull])

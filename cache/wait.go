@@ -85,6 +85,14 @@ type Status struct {
 	Objects  int
 	Revision kube.Revision
 
+	// Bytes is how much memory the objects take, as counted for the budget; 0
+	// where there is none.
+	Bytes int64
+
+	// Lag is how long the event that handlers are busy with has been in the
+	// process: what the server has sent since waits behind it. 0 = none does.
+	Lag time.Duration
+
 	// LastContact is when the server was last heard from, by the source that
 	// heard last the longest ago; zero where a source has not, or cannot tell.
 	// A healthy server is heard from about every minute.
@@ -98,6 +106,14 @@ type Status struct {
 // Status returns how the informer is.
 func (i *Informer[T]) Status() Status {
 	s := Status{Synced: i.store.Synced(), Objects: i.store.Len(), Revision: i.store.Revision()}
+	if i.account != nil {
+		s.Bytes = i.account.held.Load()
+	}
+	for n := range i.inHand {
+		if since := i.inHand[n].Load(); since != 0 {
+			s.Lag = max(s.Lag, time.Since(time.Unix(0, since)))
+		}
+	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for n, src := range i.sources {

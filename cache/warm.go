@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/listwatch/listwatch/client"
@@ -19,9 +20,14 @@ import (
 // does not fit or is damaged is set aside and told to Options.Trouble, and the
 // start is a cold one.
 //
-// A snapshot holds only what handlers have returned from. So after a crash
-// handlers may be told again what they have dealt with since the last one, but
-// nothing is passed over.
+// A snapshot holds only what handlers have returned from, and remembers the
+// deletions that a loop over Changes had not dealt with: those are told again,
+// the object as Initial and then its deletion as Inferred. So after a crash
+// consumers may be told again what they have dealt with since the last snapshot,
+// but nothing is passed over.
+//
+// Handlers and Changes that are to hear of what was missed must be there before
+// Run: later ones are told the present, as always.
 type Snapshot struct {
 	// Path of the file; empty = no snapshot. It belongs to one process.
 	Path string
@@ -54,7 +60,13 @@ type warm[T kube.Object] struct {
 	Snapshot
 	binding Binding
 	resume  func(kube.Revision) Source[T]
-	saved   kube.Revision // the last; for Run's goroutines, one at a time
+
+	// Of the last snapshot; for Run's goroutines, one at a time.
+	saved     kube.Revision
+	savedOwed int
+
+	gone []func() []Delta[T] // what removed handlers owe; guarded by Informer.mu
+	left []record[T]         // the same, once no call is under way; for who has the turn
 }
 
 func newWarm[T kube.Object](c client.Collection[T], o Options[T]) *warm[T] {
@@ -80,25 +92,75 @@ func newWarm[T kube.Object](c client.Collection[T], o Options[T]) *warm[T] {
 	}
 }
 
-// load begins with the snapshot, if there is a good one.
-func (i *Informer[T]) load() {
-	rev, err := i.store.LoadFile(i.warm.Path, i.warm.binding)
+// load begins with the snapshot, if there is a good one. It fails if that is too
+// large for the budget.
+func (i *Informer[T]) load() error {
+	rev, owed, err := i.store.loadFile(i.warm.Path, i.warm.binding)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			i.tell(err)
 		}
-		return
+		return nil
 	}
-	i.warm.saved = rev
+	if err := i.account.load(i.store); err != nil {
+		return err
+	}
+	i.warm.saved, i.warm.savedOwed = rev, len(owed)
 	i.mu.Lock()
 	i.sources[0] = i.warm.resume(rev)
 	i.mu.Unlock()
 	<-i.turn
 	for _, h := range i.current() {
+		for _, r := range owed {
+			h.call(Delta[T]{Type: watch.Added, Key: r.key, UID: r.uid, New: r.object, Revision: r.revision, Initial: true})
+			h.call(Delta[T]{Type: watch.Deleted, Key: r.key, UID: r.uid, Old: r.object, New: r.object, Revision: r.revision, Inferred: true})
+		}
 		i.replay(h)
 	}
 	i.finish()
 	i.progress()
+	return nil
+}
+
+// owed returns the objects that are gone and of which somebody who was told so
+// has not dealt with it. The caller has the turn.
+func (i *Informer[T]) owed() []record[T] {
+	i.mu.Lock()
+	gone := i.warm.gone
+	i.warm.gone = nil
+	handlers := i.handlers
+	i.mu.Unlock()
+
+	var owed []record[T]
+	type object struct {
+		key kube.Key
+		uid string
+	}
+	known := map[object]bool{}
+	note := func(r record[T]) {
+		if o := (object{r.key, r.uid}); !known[o] {
+			known[o] = true
+			owed = append(owed, r)
+		}
+	}
+	for _, r := range i.warm.left {
+		note(r)
+	}
+	tell := func(deletions []Delta[T]) {
+		for _, d := range deletions {
+			note(record[T]{d.Key, entry[T]{object: d.New, uid: d.UID, revision: d.Revision}})
+		}
+	}
+	for _, deletions := range gone {
+		tell(deletions())
+	}
+	i.warm.left = slices.Clone(owed)
+	for _, h := range handlers {
+		if h.owed != nil {
+			tell(h.owed())
+		}
+	}
+	return owed
 }
 
 // save saves from time to time, until ctx is done.
@@ -118,17 +180,18 @@ func (i *Informer[T]) saveEvery(ctx context.Context) {
 // save writes a snapshot, if there is anything new and to tell.
 func (i *Informer[T]) save() {
 	<-i.turn // no handler is amid a delta
-	m, err := i.store.moment(i.warm.binding)
+	owed := i.owed()
+	m, err := i.store.moment(i.warm.binding, owed)
 	i.finish()
 	if err == nil {
-		if kube.Revision(m.head.Revision) == i.warm.saved {
+		if kube.Revision(m.head.Revision) == i.warm.saved && len(owed) == i.warm.savedOwed {
 			return
 		}
 		err = m.writeFile(i.warm.Path)
 	}
 	switch {
 	case err == nil:
-		i.warm.saved = kube.Revision(m.head.Revision)
+		i.warm.saved, i.warm.savedOwed = kube.Revision(m.head.Revision), len(owed)
 	case !errors.Is(err, ErrNotSynced):
 		i.tell(fmt.Errorf("save snapshot of %s to %s: %w", i.warm.binding.Resource, i.warm.Path, err))
 	}

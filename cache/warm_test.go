@@ -3,8 +3,10 @@ package cache_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -121,6 +123,132 @@ func TestWarmRestartAfterACrash(t *testing.T) {
 		v := newView(t)
 		_, stop = w.lives(cache.Snapshot{Path: path, Cluster: "c1"}, v, func(err error) { t.Error(err) })
 		v.is(w.truth())
+		stop()
+	})
+}
+
+// slowly consumes Changes and deals with one delta whenever next says so.
+func (w *world) slowly(i *informer, v *view, o cache.FIFOOptions, next <-chan struct{}) (stop func()) {
+	ctx, cancel := context.WithCancel(w.ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for d := range i.Changes(ctx, o) {
+			select {
+			case <-next:
+				v.take(d)
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	synctest.Wait()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
+
+// TestWarmRestartTellsDeletionsThatASlowConsumerOwes: they were told, but not
+// dealt with, when the process ended or crashed.
+func TestWarmRestartTellsDeletionsThatASlowConsumerOwes(t *testing.T) {
+	for _, crash := range []bool{false, true} {
+		for _, cancels := range []bool{false, true} {
+			t.Run(fmt.Sprintf("crash %v cancel %v", crash, cancels), func(t *testing.T) {
+				dir := t.TempDir()
+				inWorld(t, func(t *testing.T, w *world) {
+					path := filepath.Join(dir, "maps")
+					o := cache.FIFOOptions{Cancel: cancels}
+					for _, name := range []string{"w", "x", "y", "z"} {
+						w.put("a", name, "1")
+					}
+					// life runs a process with a slow consumer, which deals with what act lets it.
+					life := func(v *view, act func(i *informer, next chan<- struct{})) {
+						i := cache.New(w.maps, options{Snapshot: cache.Snapshot{Path: path, Cluster: "c1"}, Trouble: func(err error) { t.Error(err) }})
+						next := make(chan struct{})
+						enough := w.slowly(i, v, o, next)
+						ctx, cancel := context.WithCancel(w.ctx)
+						ended := make(chan struct{})
+						go func() {
+							defer close(ended)
+							i.Run(ctx)
+						}()
+						synctest.Wait()
+						act(i, next)
+						synctest.Wait()
+						w.pass(2 * time.Minute) // it is saved
+						crashed, err := os.ReadFile(path)
+						if err != nil {
+							t.Fatal(err)
+						}
+						enough()
+						cancel()
+						<-ended
+						if crash {
+							if err := os.WriteFile(path, crashed, 0o600); err != nil {
+								t.Fatal(err)
+							}
+						}
+					}
+
+					v := newView(t)
+					life(v, func(_ *informer, next chan<- struct{}) {
+						for range 4 {
+							next <- struct{}{}
+						}
+						v.is(w.truth())
+						w.delete("a", "x") // in hand
+						w.delete("a", "y") // waits
+						w.delete("a", "z") // waits, and comes back
+						w.put("a", "z", "2")
+					})
+
+					// Everything is told again, the deletions among it.
+					v = newView(t)
+					life(v, func(i *informer, next chan<- struct{}) {
+						for len(v.log) < 8 {
+							next <- struct{}{}
+							synctest.Wait()
+						}
+						v.is(w.truth())
+						slices.Sort(v.log)
+						v.told("ADDED a/w initial", "ADDED a/x initial", "ADDED a/y initial", "ADDED a/z initial", "ADDED a/z initial",
+							"DELETED a/x inferred", "DELETED a/y inferred", "DELETED a/z inferred")
+						w.put("a", "w", "2")
+						next <- struct{}{}
+					})
+
+					// And then it is over.
+					v = newView(t)
+					life(v, func(i *informer, next chan<- struct{}) {
+						next <- struct{}{}
+						next <- struct{}{}
+						synctest.Wait()
+						v.is(w.truth())
+						slices.Sort(v.log)
+						v.told("ADDED a/w initial", "ADDED a/z initial")
+					})
+				})
+			})
+		}
+	}
+}
+
+// TestWarmRestartForgetsWhatATransientConsumerOwes: it begins with the present.
+func TestWarmRestartForgetsWhatATransientConsumerOwes(t *testing.T) {
+	dir := t.TempDir()
+	inWorld(t, func(t *testing.T, w *world) {
+		snapshot := cache.Snapshot{Path: filepath.Join(dir, "maps"), Cluster: "c1"}
+		w.put("a", "x", "1")
+		i, stop := w.lives(snapshot, newView(t), func(err error) { t.Error(err) })
+		enough := w.slowly(i, newView(t), cache.FIFOOptions{Transient: true}, nil)
+		w.delete("a", "x")
+		synctest.Wait()
+		enough()
+		stop()
+		v := newView(t)
+		_, stop = w.lives(snapshot, v, func(err error) { t.Error(err) })
+		v.told()
 		stop()
 	})
 }

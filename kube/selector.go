@@ -37,8 +37,17 @@ const (
 // Matches reports whether labels satisfy every requirement. A missing label
 // satisfies !=, notin and ! only.
 func (s Selector) Matches(labels map[string]string) bool {
+	return s.MatchesFunc(func(key string) (string, bool) {
+		v, ok := labels[key]
+		return v, ok
+	})
+}
+
+// MatchesFunc is Matches where get returns the value of a label and whether
+// there is one.
+func (s Selector) MatchesFunc(get func(key string) (value string, ok bool)) bool {
 	for _, r := range s.reqs {
-		v, ok := labels[r.key]
+		v, ok := get(r.key)
 		if !r.matches(v, ok) {
 			return false
 		}

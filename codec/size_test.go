@@ -1,0 +1,58 @@
+package codec_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/listwatch/listwatch/codec"
+)
+
+func TestSizerOf(t *testing.T) {
+	type inner struct{ A, B string }
+	type object struct {
+		Name  string
+		Count int64
+		Tags  []string
+		Inner *inner
+		Many  []inner
+		Map   map[string]string
+		Any   any
+		Bytes []byte
+	}
+	sizeOf := codec.SizerOf[object]()
+	empty := sizeOf(object{})
+	for _, tt := range []struct {
+		name string
+		o    object
+		more int
+	}{
+		{"a string", object{Name: "12345"}, 5},
+		{"strings", object{Tags: []string{"a", "bcd"}}, 2*16 + 4},
+		{"room for more", object{Tags: make([]string, 0, 3)}, 3 * 16},
+		{"a pointer", object{Inner: &inner{A: "x"}}, 32 + 1},
+		{"structs", object{Many: []inner{{"x", "y"}, {"z", ""}}}, 2*32 + 3},
+		{"a map", object{Map: map[string]string{"k": "value"}}, 48 + 32 + 10 + 6},
+		{"an interface", object{Any: "text"}, 16 + 4},
+		{"bytes", object{Bytes: make([]byte, 100)}, 100},
+	} {
+		if got := sizeOf(tt.o) - empty; got != tt.more {
+			t.Errorf("%s: %d more bytes than an empty one, want %d", tt.name, got, tt.more)
+		}
+	}
+	type ring struct{ Next *ring }
+	loop := &ring{}
+	loop.Next = loop
+	if n := codec.SizerOf[*ring]()(loop); n <= 0 || n > 1<<10 {
+		t.Errorf("a value that refers to itself: %d bytes", n)
+	}
+}
+
+func TestSizerOfRawIsItsOwn(t *testing.T) {
+	r, err := codec.ParseRaw([]byte(`{"metadata":{"name":"a"},"data":"` + strings.Repeat("x", 1000) + `"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := codec.SizerOf[codec.Raw]()(r), r.Size()+16; got != want {
+		t.Errorf("%d bytes, want %d", got, want)
+	}
+}
