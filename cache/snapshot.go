@@ -70,8 +70,9 @@ func (e *SnapshotError) Unwrap() []error {
 // A moment is the state of a store between two events. Taking one copies what
 // the map holds, not what that refers to.
 type moment[T kube.Object] struct {
-	head    snapshotHeader
-	records []record[T] // the objects, then the deletions that are owed
+	head       snapshotHeader
+	generation uint32      // of the listing: the same revision of another one may be another state
+	records    []record[T] // the objects, then the deletions that are owed
 }
 
 type record[T kube.Object] struct {
@@ -119,7 +120,7 @@ func (s *Store[T]) moment(b Binding, owed []record[T]) (*moment[T], error) {
 		return nil, ErrNotSynced
 	}
 	head.Revision, head.Objects, head.Owed = string(p.revision), int64(len(s.objects)), int64(len(owed))
-	m := &moment[T]{head, make([]record[T], 0, len(s.objects)+len(owed))}
+	m := &moment[T]{head, p.generation, make([]record[T], 0, len(s.objects)+len(owed))}
 	for k, e := range s.objects {
 		m.records = append(m.records, record[T]{k, e})
 	}

@@ -178,7 +178,16 @@ func (s *Store[T]) quarantine(source int, ev watch.Event[T]) []Delta[T] {
 	case ev.Type == watch.Deleted:
 		ev.Object = old.object
 		s.remove(ev)
+	case !p.listing && old.revision.Newer(ev.Revision): // an older one
+	case !sameUID(old.uid, ev.UID):
+		// A namesake that cannot be read has taken its place.
+		s.drop(old, Delta[T]{
+			Type: watch.Deleted, Key: ev.Key, UID: old.uid, Old: old.object, New: old.object, Revision: ev.Revision, Inferred: true,
+		})
 	default:
+		if old.revision.Newer(ev.Revision) { // the server was restored; what follows is older still
+			old.revision = ev.Revision
+		}
 		s.mark(old, uint32(source), p)
 	}
 	p.advance(ev.Revision)

@@ -279,3 +279,64 @@ func ExampleStore() {
 	// ADDED d/web-1 false
 	// DELETED d/web-0 true
 }
+
+// TestStoreNamesakeThatCannotBeDecoded: an object was deleted, and one of the
+// same name made that does not decode. The old one is gone all the same, in a
+// relist and in a stream; and it does not stay when its namesake goes.
+func TestStoreNamesakeThatCannotBeDecoded(t *testing.T) {
+	unread := func(typ watch.Type, uid, rv string) event {
+		ev := live(typ, "a", uid, rv)
+		ev.Object = kube.Partial{}
+		return ev
+	}
+	for _, tt := range []struct {
+		name   string
+		before []event
+		want   []string
+	}{
+		{"in a relist", []event{restart(kube.ErrGone)}, []string{"DELETED a u1@9 was 5 inferred"}},
+		{"in a stream", nil, []string{"DELETED a u1@9 was 5 inferred"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := cache.NewStore[kube.Partial]()
+			for _, ev := range append([]event{restart(nil), added("a", "u1", "5"), synced("6")}, tt.before...) {
+				s.Apply(ev)
+			}
+			var got []string
+			for _, d := range s.Quarantine(unread(watch.Added, "u9", "9")) {
+				got = append(got, line(d))
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("deltas (-want +got):\n%s", diff)
+			}
+			s.Apply(synced("10"))
+			s.Apply(live(watch.Deleted, "a", "u9", "11"))
+			if s.Len() != 0 {
+				t.Error("u1 is there for ever")
+			}
+		})
+	}
+	s := cache.NewStore[kube.Partial]()
+	s.Apply(added("a", "u9", "9"))
+	if d := s.Quarantine(unread(watch.Modified, "u1", "5")); len(d) != 0 || s.Len() != 1 {
+		t.Errorf("an older namesake changed %d", len(d))
+	}
+}
+
+// TestStoreRestoredServerWithAnObjectThatCannotBeDecoded: the server was restored
+// to when the object could not be read. What it becomes then is news, though the
+// store's last state of it is of a later revision.
+func TestStoreRestoredServerWithAnObjectThatCannotBeDecoded(t *testing.T) {
+	s := cache.NewStore[kube.Partial]()
+	for _, ev := range []event{restart(nil), added("a", "u1", "9"), synced("9"), restart(watch.ErrAhead)} {
+		s.Apply(ev)
+	}
+	bad := live(watch.Added, "a", "u1", "5")
+	bad.Object = kube.Partial{}
+	s.Quarantine(bad)
+	s.Apply(synced("5"))
+	d := s.Apply(live(watch.Modified, "a", "u1", "6"))
+	if len(d) != 1 || d[0].New.ResourceVersion != "6" {
+		t.Errorf("the store tells %v, want the state of 6", d)
+	}
+}

@@ -62,8 +62,9 @@ type warm[T kube.Object] struct {
 	resume  func(kube.Revision) Source[T]
 
 	// Of the last snapshot; for Run's goroutines, one at a time.
-	saved     kube.Revision
-	savedOwed int
+	saved           kube.Revision
+	savedGeneration uint32
+	savedOwed       int
 
 	gone []func() []Delta[T] // what removed handlers owe; guarded by Informer.mu
 	left []record[T]         // the same, once no call is under way; for who has the turn
@@ -184,14 +185,14 @@ func (i *Informer[T]) save() {
 	m, err := i.store.moment(i.warm.binding, owed)
 	i.finish()
 	if err == nil {
-		if kube.Revision(m.head.Revision) == i.warm.saved && len(owed) == i.warm.savedOwed {
+		if kube.Revision(m.head.Revision) == i.warm.saved && m.generation == i.warm.savedGeneration && len(owed) == i.warm.savedOwed {
 			return
 		}
 		err = m.writeFile(i.warm.Path)
 	}
 	switch {
 	case err == nil:
-		i.warm.saved, i.warm.savedOwed = kube.Revision(m.head.Revision), len(owed)
+		i.warm.saved, i.warm.savedGeneration, i.warm.savedOwed = kube.Revision(m.head.Revision), m.generation, len(owed)
 	case !errors.Is(err, ErrNotSynced):
 		i.tell(fmt.Errorf("save snapshot of %s to %s: %w", i.warm.binding.Resource, i.warm.Path, err))
 	}

@@ -291,6 +291,31 @@ func TestWarmRestartSetsAsideWhatDoesNotFit(t *testing.T) {
 	}
 }
 
+// TestWarmRestartAfterARestoreThatWasNoticed: the server was restored, the
+// informer listed again, and then was at the very revision of its last snapshot,
+// which is of another history and must be replaced.
+func TestWarmRestartAfterARestoreThatWasNoticed(t *testing.T) {
+	dir := t.TempDir()
+	inWorld(t, func(t *testing.T, w *world) {
+		snapshot := cache.Snapshot{Path: filepath.Join(dir, "maps"), Cluster: "c1", Every: time.Hour}
+		w.put("a", "x", "1")
+		past := w.srv.Revision()
+		w.put("a", "lost", "1")
+		_, stop := w.lives(snapshot, newView(t), nil)
+		w.pass(time.Hour + time.Minute) // it is saved
+		w.srv.RestoreTo(past)
+		w.pass(20 * time.Minute) // it is noticed
+		w.put("a", "y", "1")     // the revision of the snapshot
+		w.pass(time.Minute)
+		stop()
+		v := newView(t)
+		_, stop = w.lives(snapshot, v, nil)
+		w.pass(20 * time.Minute)
+		v.is(w.truth())
+		stop()
+	})
+}
+
 func TestSnapshotIsForOneNamespace(t *testing.T) {
 	i := cache.New(client.Of[kube.Partial](nil, kube.ConfigMaps), options{Namespaces: []string{"a", "b"}, Snapshot: cache.Snapshot{Path: "never-written", Cluster: "c1"}})
 	if err := i.Run(t.Context()); err == nil {
