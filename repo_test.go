@@ -30,6 +30,7 @@ const module = "github.com/listwatch/listwatch"
 var floors = map[string]int{
 	"kube":             0,
 	"codec":            1,
+	"codec/compressed": 2,
 	"client":           2,
 	"apitest":          2,
 	"list":             3,
@@ -52,13 +53,14 @@ var (
 	program = append([]string{"github.com/inconshreveable/mousetrap", "github.com/spf13/cobra", "github.com/spf13/pflag", "go.yaml.in/yaml/v3", "golang.org/x/sys", "golang.org/x/term"}, engine...)
 
 	links = map[string][]string{
-		"":                nil,
-		"kube":            nil,
-		"codec":           engine[:3],
-		"apitest":         engine[:3],
-		"apitest/conform": {"github.com/google/go-cmp"},
-		"config":          append([]string{"go.yaml.in/yaml/v3"}, engine...),
-		"cmd/listwatch":   program,
+		"":                 nil,
+		"kube":             nil,
+		"codec":            engine[:3],
+		"codec/compressed": append([]string{"github.com/klauspost/compress"}, engine[:3]...),
+		"apitest":          engine[:3],
+		"apitest/conform":  {"github.com/google/go-cmp"},
+		"config":           append([]string{"go.yaml.in/yaml/v3"}, engine...),
+		"cmd/listwatch":    program,
 	}
 )
 

@@ -30,9 +30,11 @@ type Options[T kube.Object] struct {
 	// a watch of its own: for whoever may not watch all of them.
 	Namespaces []string
 
-	// Transform changes an object before it is stored, once; it must not change
-	// the name, namespace, UID or resourceVersion. An object whose
-	// transformation fails is left out as one that could not be decoded.
+	// Transform changes an object before it is stored; it must not change the
+	// name, namespace, UID or resourceVersion. What a snapshot holds is
+	// transformed again when it is loaded, so doing it twice must do no more
+	// than once. An object whose transformation fails is left out as one that
+	// could not be decoded.
 	Transform func(T) (T, error)
 
 	// Snapshot, if it has a path, keeps the store on disk for the next start. It

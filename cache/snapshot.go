@@ -146,14 +146,14 @@ var (
 // Of a snapshot that an [Informer] saved it takes the store; see [Snapshot] for
 // what else is in it.
 func (s *Store[T]) Load(r io.Reader, b Binding) (kube.Revision, error) {
-	rev, _, err := s.load(r, b)
+	rev, _, err := s.load(r, b, nil)
 	if err != nil {
 		return "", fmt.Errorf("load snapshot of %s: %w", b.Resource, err)
 	}
 	return rev, nil
 }
 
-func (s *Store[T]) load(r io.Reader, b Binding) (rev kube.Revision, owed []record[T], err error) {
+func (s *Store[T]) load(r io.Reader, b Binding, transform func(T) (T, error)) (rev kube.Revision, owed []record[T], err error) {
 	want, err := newHeader[T](b)
 	if err != nil {
 		return "", nil, err
@@ -170,7 +170,7 @@ func (s *Store[T]) load(r io.Reader, b Binding) (rev kube.Revision, owed []recor
 		return "", nil, err
 	}
 	objects := make(map[kube.Key]entry[T], min(got.Objects, snapshotPresize))
-	decode := codec.DecoderOf[T]()
+	decode := decoder(transform)
 	for range got.Objects {
 		rec, err := loadRecord(in, decode)
 		if err != nil {
@@ -193,6 +193,21 @@ func (s *Store[T]) load(r io.Reader, b Binding) (rev kube.Revision, owed []recor
 	}
 	rev = kube.Revision(got.Revision)
 	return rev, owed, s.fill(rev, objects)
+}
+
+// decoder returns the function that makes an object of what Save wrote.
+func decoder[T kube.Object](transform func(T) (T, error)) func([]byte) (T, error) {
+	decode := codec.DecoderOf[T]()
+	if transform == nil {
+		return decode
+	}
+	return func(b []byte) (T, error) {
+		o, err := decode(b)
+		if err != nil {
+			return o, err
+		}
+		return transform(o)
+	}
 }
 
 // loadRecord reads and decodes the next record.

@@ -87,13 +87,14 @@ const (
 //
 // It also removes what a process that was killed while saving has left.
 func (s *Store[T]) LoadFile(path string, b Binding) (kube.Revision, error) {
-	rev, _, err := s.loadFile(path, b)
+	rev, _, err := s.loadFile(path, b, nil)
 	return rev, err
 }
 
-// loadFile also returns the objects whose deletion is owed.
-func (s *Store[T]) loadFile(path string, b Binding) (kube.Revision, []record[T], error) {
-	rev, owed, err := s.readFile(path, b)
+// loadFile also transforms the objects, unless transform is nil, and returns
+// those whose deletion is owed.
+func (s *Store[T]) loadFile(path string, b Binding, transform func(T) (T, error)) (kube.Revision, []record[T], error) {
+	rev, owed, err := s.readFile(path, b, transform)
 	var bad *SnapshotError
 	if errors.As(err, &bad) && bad.Kind != ErrSnapshotRefused {
 		bad.Aside, err = setAside(path, err)
@@ -104,7 +105,7 @@ func (s *Store[T]) loadFile(path string, b Binding) (kube.Revision, []record[T],
 	return rev, owed, nil
 }
 
-func (s *Store[T]) readFile(path string, b Binding) (kube.Revision, []record[T], error) {
+func (s *Store[T]) readFile(path string, b Binding, transform func(T) (T, error)) (kube.Revision, []record[T], error) {
 	for _, left := range siblings(path, temporaryInfix) {
 		_ = os.Remove(left) // it will be tried again
 	}
@@ -119,7 +120,7 @@ func (s *Store[T]) readFile(path string, b Binding) (kube.Revision, []record[T],
 		return "", nil, err
 	}
 	defer f.Close() // it is only read
-	return s.load(f, b)
+	return s.load(f, b, transform)
 }
 
 // setAside renames the file at path, and says so in why.

@@ -96,7 +96,7 @@ func newWarm[T kube.Object](c client.Collection[T], o Options[T]) *warm[T] {
 // load begins with the snapshot, if there is a good one. It fails if that is too
 // large for the budget.
 func (i *Informer[T]) load() error {
-	rev, owed, err := i.store.loadFile(i.warm.Path, i.warm.binding)
+	rev, owed, err := i.store.loadFile(i.warm.Path, i.warm.binding, i.transform)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			i.tell(err)

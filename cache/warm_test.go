@@ -15,6 +15,7 @@ import (
 
 	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/codec/compressed"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -331,6 +332,38 @@ func TestClusterID(t *testing.T) {
 		w.srv.Put(kube.Namespaces, `{"metadata":{"name":"kube-system"}}`)
 		if id, err := cache.ClusterID(t.Context(), w.client); err != nil || id == "" {
 			t.Errorf("got %q, %v", id, err)
+		}
+	})
+}
+
+// TestWarmRestartTransformsWhatItLoads: a snapshot holds objects as JSON, whatever
+// form they have in memory.
+func TestWarmRestartTransformsWhatItLoads(t *testing.T) {
+	dir := t.TempDir()
+	inWorld(t, func(t *testing.T, w *world) {
+		w.put("a", "x", "1")
+		for life := range 2 {
+			var c compressed.Compressor
+			i := cache.New(client.Of[compressed.Raw](w.client, kube.ConfigMaps), cache.Options[compressed.Raw]{
+				Transform: c.Compress, Trouble: func(err error) { t.Error(err) },
+				Snapshot: cache.Snapshot{Path: filepath.Join(dir, "maps"), Cluster: "c1"},
+			})
+			ctx, cancel := context.WithCancel(w.ctx)
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				i.Run(ctx)
+			}()
+			synctest.Wait()
+			if got := c.Stats().Objects; got != 1 {
+				t.Errorf("life %d: %d objects were packed, want 1", life, got)
+			}
+			o, ok := i.Store().Get(kube.Key{Namespace: "a", Name: "x"})
+			if labels := o.GetLabels(); !ok || labels["v"] != "1" {
+				t.Errorf("life %d: labels %v", life, labels)
+			}
+			cancel()
+			<-ended
 		}
 	})
 }

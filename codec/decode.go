@@ -33,6 +33,9 @@ var iterator = jsoniter.Config{
 // json.RawMessage nil, a json.Number takes any string, and halves of surrogate
 // pairs that are out of place may become other characters than U+FFFD.
 //
+// A T with a method FromRaw(Raw) T is not decoded: it is what that method, of
+// the zero T, returns for the object as ParseRaw reads it.
+//
 // A panic of a type's own UnmarshalJSON passes through.
 func Decode[T any](b []byte) (T, error) { return DecoderOf[T]()(b) }
 
@@ -44,6 +47,16 @@ func DecoderOf[T any]() func([]byte) (T, error) {
 	}
 	if f, ok := any(ParseRawFull).(func([]byte) (T, error)); ok {
 		return f
+	}
+	var zero T
+	if maker, ok := any(zero).(interface{ FromRaw(Raw) T }); ok {
+		return func(b []byte) (T, error) {
+			r, err := ParseRaw(b)
+			if err != nil {
+				return zero, err
+			}
+			return maker.FromRaw(r), nil
+		}
 	}
 	s := shapeOf(reflect.TypeFor[T]())
 	return func(b []byte) (T, error) {

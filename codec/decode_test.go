@@ -220,3 +220,39 @@ func TestDecodeIsSafeForManyGoroutines(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// wrapped is made of a Raw; wrongly is not, its method being of another type.
+type (
+	wrapped struct{ inner Raw }
+	wrongly struct {
+		Kind string `json:"kind"`
+	}
+)
+
+func (wrapped) FromRaw(r Raw) wrapped { return wrapped{r} }
+func (wrongly) FromRaw(r Raw) wrapped { return wrapped{r} }
+
+func TestDecodeLetsATypeBeMadeOfARaw(t *testing.T) {
+	const object = `{"kind":"Pod","metadata":{"name":"a","managedFields":[{}]}, "n": 1}`
+	raw, err := ParseRaw([]byte(object))
+	if err != nil {
+		t.Fatal(err)
+	}
+	decode := DecoderOf[wrapped]()
+	if got, err := decode([]byte(object)); err != nil || got != (wrapped{raw}) {
+		t.Errorf("got %q, %v; want %q", got.inner.JSON(), err, raw.JSON())
+	}
+	for _, bad := range []string{``, `null`, `[]`, `{"kind":1}`, `{"kind":"Pod"`} {
+		_, want := ParseRaw([]byte(bad))
+		if got, err := decode([]byte(bad)); got != (wrapped{}) || !reflect.DeepEqual(err, want) {
+			t.Errorf("%s: got %v, %v; want the error %v", bad, got, err, want)
+		}
+	}
+	tight := []byte(raw.JSON())
+	if n := testing.AllocsPerRun(100, func() { _, _ = decode(tight) }); n != 1 {
+		t.Errorf("%v allocations, want that of ParseRaw", n)
+	}
+	if got, err := Decode[wrongly]([]byte(object)); err != nil || got != (wrongly{"Pod"}) {
+		t.Errorf("got %v, %v; want it decoded", got, err)
+	}
+}

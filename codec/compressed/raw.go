@@ -1,0 +1,141 @@
+package compressed
+
+import (
+	"github.com/klauspost/compress/s2"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// Raw is a [codec.Raw] whose JSON is compressed, once a Compressor has packed
+// it. It is immutable, and may be copied and shared between goroutines. The zero
+// value is no object.
+//
+// The getters of the identity return parts of the one allocation that holds the
+// object: strings.Clone what must not keep it alive.
+type Raw struct {
+	packed string  // what pack makes; "" = not packed
+	from   *origin // nil = packed without a dictionary, or no object
+}
+
+// An origin is what a Raw needs besides its own bytes: the dictionary, which
+// many share, or else the whole object.
+type origin struct {
+	dict  *s2.Dict
+	whole codec.Raw // not packed
+}
+
+// Of returns r, not compressed.
+func Of(r codec.Raw) Raw {
+	if r.IsZero() {
+		return Raw{}
+	}
+	return Raw{from: &origin{whole: r}}
+}
+
+// FromRaw is Of, as [codec.DecoderOf] wants it.
+func (Raw) FromRaw(r codec.Raw) Raw { return Of(r) }
+
+// whole returns the object, if it is not packed, else none.
+func (r Raw) whole() codec.Raw {
+	if r.packed != "" || r.from == nil {
+		return codec.Raw{}
+	}
+	return r.from.whole
+}
+
+// IsZero reports whether r is no object.
+func (r Raw) IsZero() bool { return r.packed == "" && r.from == nil }
+
+// GetNamespace returns metadata.namespace.
+func (r Raw) GetNamespace() string { return r.id(namespace) }
+
+// GetName returns metadata.name.
+func (r Raw) GetName() string { return r.id(name) }
+
+// GetUID returns metadata.uid.
+func (r Raw) GetUID() string { return r.id(uid) }
+
+// GetResourceVersion returns metadata.resourceVersion.
+func (r Raw) GetResourceVersion() string { return r.id(revision) }
+
+func (r Raw) id(which int) string {
+	if r.packed == "" {
+		return identity(r.whole())[which]
+	}
+	id, _ := part(r.packed, which)
+	return id
+}
+
+// Raw returns the object, decompressed: a copy that is the caller's own, unless
+// r was never compressed. An error means that memory was damaged.
+func (r Raw) Raw() (codec.Raw, error) {
+	if r.packed == "" {
+		return r.whole(), nil
+	}
+	var dict *s2.Dict
+	if r.from != nil {
+		dict = r.from.dict
+	}
+	s := scratches.Get().(*scratch)
+	defer s.release()
+	if err := s.unpack(r.packed, dict); err != nil {
+		return codec.Raw{}, err
+	}
+	// The JSON came from a Raw: managedFields, if there are any, were to stay.
+	full, err := codec.ParseRawFull(s.json)
+	return full.Raw, err
+}
+
+// Decode fills the value that into points to with a copy of the object, as
+// [codec.Raw.Decode] does.
+func (r Raw) Decode(into any) error {
+	raw, err := r.Raw()
+	if err != nil {
+		return err
+	}
+	return raw.Decode(into)
+}
+
+// GetLabels returns the labels, nil if there are none, in a map that is the
+// caller's.
+func (r Raw) GetLabels() map[string]string {
+	raw, _ := r.Raw()
+	return raw.GetLabels()
+}
+
+// GetOwnerReferences returns a copy of the owner references, nil if there are
+// none or they are not what they should be.
+func (r Raw) GetOwnerReferences() []kube.OwnerReference {
+	raw, _ := r.Raw()
+	return raw.GetOwnerReferences()
+}
+
+// MarshalJSON returns a copy of the JSON, null for no object.
+func (r Raw) MarshalJSON() ([]byte, error) {
+	raw, err := r.Raw()
+	if err != nil {
+		return nil, err
+	}
+	return raw.MarshalJSON()
+}
+
+// UnmarshalJSON is [codec.ParseRaw] and Of; null changes nothing.
+func (r *Raw) UnmarshalJSON(b []byte) error {
+	var raw codec.Raw
+	if err := raw.UnmarshalJSON(b); err != nil {
+		return err
+	}
+	if !raw.IsZero() {
+		*r = Of(raw)
+	}
+	return nil
+}
+
+// Size is how many bytes of memory r holds, its dictionary not counted.
+func (r Raw) Size() int {
+	if r.packed == "" {
+		return r.whole().Size()
+	}
+	return len(r.packed)
+}
