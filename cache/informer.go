@@ -174,10 +174,13 @@ func (i *Informer[T]) follow(ctx context.Context, source int, src Source[T]) err
 		if last = err; err == nil {
 			err = i.take(ctx, source, ev)
 		}
+		if err == nil {
+			continue
+		}
 		if over := (*BudgetError)(nil); errors.As(err, &over) {
 			return err
 		}
-		if err != nil && ctx.Err() == nil {
+		if ctx.Err() == nil {
 			i.hiccup(ctx, source, ev, err)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -197,7 +196,7 @@ func (s *Store[T]) load(r io.Reader, b Binding, transform func(T) (T, error)) (r
 
 // decoder returns the function that makes an object of what Save wrote.
 func decoder[T kube.Object](transform func(T) (T, error)) func([]byte) (T, error) {
-	decode := codec.DecoderOf[T]()
+	decode := formOf[T]().decode
 	if transform == nil {
 		return decode
 	}

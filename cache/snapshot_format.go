@@ -17,8 +17,8 @@ import (
 //	"listwatch snapshot 1\n"
 //	header  its length (4 bytes), JSON, checksum (4 bytes)
 //	records as many as the header says: five lengths (4 bytes each), then
-//	        namespace, name, UID, revision, the object's JSON; first the
-//	        objects, then those whose deletion is owed
+//	        namespace, name, UID, revision, the object, as JSON unless the
+//	        header's type says otherwise; first the objects, then those whose deletion is owed
 //	checksum (4 bytes)
 //
 // and nothing behind it. Numbers are little-endian; a checksum is the CRC-32C of
@@ -77,7 +77,7 @@ func newHeader[T kube.Object](b Binding) (snapshotHeader, error) {
 	}
 	return snapshotHeader{
 		Cluster: b.Cluster, Resource: b.Resource, Namespace: b.Namespace, Labels: b.Labels, Fields: b.Fields,
-		Projection: b.Projection, Type: typ, Time: time.Now().UTC(),
+		Projection: b.Projection, Type: typ + formOf[T]().name, Time: time.Now().UTC(),
 	}, nil
 }
 
@@ -120,7 +120,7 @@ func (m *moment[T]) write(w io.Writer) error {
 	if err := out.checksum(); err != nil {
 		return err
 	}
-	encode := encoderOf[T]()
+	encode := formOf[T]().encode
 	for i := range m.records {
 		if out.buf, err = m.records[i].append(out.buf, encode); err != nil {
 			return err
@@ -163,18 +163,42 @@ func (r *record[T]) append(b []byte, encode func(*T, []byte) ([]byte, error)) ([
 	return b, nil
 }
 
-// encoderOf returns the function that appends the JSON of an object.
-func encoderOf[T kube.Object]() func(*T, []byte) ([]byte, error) {
-	raw := func(o *codec.Raw, b []byte) ([]byte, error) { return append(b, o.JSON()...), nil }
-	full := func(o *codec.RawFull, b []byte) ([]byte, error) { return append(b, o.JSON()...), nil }
+// A form is how objects are written.
+type form[T kube.Object] struct {
+	name   string // behind that of the type; empty = JSON
+	encode func(o *T, b []byte) ([]byte, error)
+	decode func(b []byte) (T, error)
+}
+
+// formOf returns the form of T: JSON, but for those that are bytes already.
+func formOf[T kube.Object]() form[T] {
+	raw := form[codec.Raw]{
+		name:   " as " + codec.RawForm,
+		encode: func(o *codec.Raw, b []byte) ([]byte, error) { return o.AppendBinary(b) },
+		decode: func(b []byte) (o codec.Raw, err error) {
+			err = o.UnmarshalBinary(b)
+			return o, err
+		},
+	}
+	full := form[codec.RawFull]{
+		name:   raw.name,
+		encode: func(o *codec.RawFull, b []byte) ([]byte, error) { return o.AppendBinary(b) },
+		decode: func(b []byte) (o codec.RawFull, err error) {
+			err = o.UnmarshalBinary(b)
+			return o, err
+		},
+	}
 	for _, f := range [...]any{raw, full} {
-		if f, ok := f.(func(*T, []byte) ([]byte, error)); ok {
+		if f, ok := f.(form[T]); ok {
 			return f
 		}
 	}
-	return func(o *T, b []byte) ([]byte, error) { // by pointer, so that MarshalJSON of *T counts
-		j, err := codec.Encode(o)
-		return append(b, j...), err
+	return form[T]{
+		encode: func(o *T, b []byte) ([]byte, error) { // by pointer, so that MarshalJSON of *T counts
+			j, err := codec.Encode(o)
+			return append(b, j...), err
+		},
+		decode: codec.DecoderOf[T](),
 	}
 }
 

@@ -98,6 +98,9 @@ func (e *ItemError) Error() string {
 // IsItem reports whether err is about one object that is left out, an
 // *ItemError, and so not the end of a sequence.
 func IsItem(err error) bool {
+	if err == nil {
+		return false // without an allocation
+	}
 	var item *ItemError
 	return errors.As(err, &item)
 }
