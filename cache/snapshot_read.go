@@ -14,12 +14,14 @@ import (
 
 // A snapshotReader checks what it reads.
 type snapshotReader struct {
-	r   *bufio.Reader
-	sum uint32
+	r     *bufio.Reader
+	sum   uint32
+	magic string
+	known int // version
 }
 
 func newSnapshotReader(r io.Reader) *snapshotReader {
-	return &snapshotReader{r: bufio.NewReaderSize(r, snapshotChunk)}
+	return &snapshotReader{r: bufio.NewReaderSize(r, snapshotChunk), magic: snapshotMagic, known: snapshotVersion}
 }
 
 // take returns the next n bytes, valid until the next call. Memory for them is
@@ -39,7 +41,7 @@ func (r *snapshotReader) take(n int) ([]byte, error) {
 	}
 	switch {
 	case errors.Is(err, io.EOF):
-		return nil, damaged("it is cut")
+		return nil, errCut
 	case err != nil:
 		return nil, err
 	}
@@ -73,18 +75,18 @@ func (r *snapshotReader) checksum() error {
 }
 
 func (r *snapshotReader) header() (snapshotHeader, error) {
-	if b, err := r.take(len(snapshotMagic)); err != nil {
+	if b, err := r.take(len(r.magic)); err != nil {
 		return snapshotHeader{}, err
-	} else if string(b) != snapshotMagic {
+	} else if string(b) != r.magic {
 		return snapshotHeader{}, damaged("it is no snapshot")
 	}
 	v, err := r.version()
 	switch {
 	case err != nil:
 		return snapshotHeader{}, err
-	case v > snapshotVersion:
-		return snapshotHeader{}, &SnapshotError{Kind: ErrSnapshotNewer, Reason: fmt.Sprintf("its version is %d, known is %d", v, snapshotVersion)}
-	case v < snapshotVersion:
+	case v > r.known:
+		return snapshotHeader{}, &SnapshotError{Kind: ErrSnapshotNewer, Reason: fmt.Sprintf("its version is %d, known is %d", v, r.known)}
+	case v < r.known:
 		return snapshotHeader{}, damaged("there is no such version")
 	}
 	n, err := r.length(maxSnapshotHeader)
@@ -103,7 +105,7 @@ func (r *snapshotReader) header() (snapshotHeader, error) {
 	switch {
 	case err != nil:
 		return snapshotHeader{}, &SnapshotError{Kind: ErrSnapshotDamaged, Reason: "its header cannot be read", Err: err}
-	case h.Objects < 0 || h.Owed < 0 || h.Revision == "":
+	case h.Objects < 0 || h.Owed < 0 || h.Revision == "" && r.magic == snapshotMagic:
 		return snapshotHeader{}, damaged("its header has no revision or no count")
 	}
 	return h, nil

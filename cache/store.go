@@ -79,6 +79,25 @@ func (s *Store[T]) apply(source int, ev watch.Event[T]) []Delta[T] {
 	return s.deltas
 }
 
+// restore adds objects that were told since the snapshot was taken that the store
+// was filled with. It returns those of the store whose place they take.
+func (s *Store[T]) restore(added []record[T]) (replaced []record[T]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range added {
+		old, known := s.objects[r.key]
+		if known && sameUID(old.uid, r.uid) {
+			continue
+		}
+		if known {
+			replaced = append(replaced, record[T]{r.key, old})
+		}
+		s.reindex(r.key, old.object, known, r.object, true)
+		s.objects[r.key] = r.entry
+	}
+	return replaced
+}
+
 // begin empties the deltas for an event of source.
 func (s *Store[T]) begin(source int) *part {
 	clear(s.deltas) // let go of the objects

@@ -197,7 +197,7 @@ func TestStoreFollowsHistory(t *testing.T) {
 // TestStoreRelistKeepsNothing: the strings of a Raw are parts of it, so a store
 // must not keep any of an object that a list told again unchanged.
 func TestStoreRelistKeepsNothing(t *testing.T) {
-	const objects, size = 40, 256 << 10
+	const objects, size = 40, 64 << 10
 	s := cache.NewStore[codec.Raw]()
 	list := func() {
 		s.Apply(watch.Event[codec.Raw]{Type: watch.Restart})

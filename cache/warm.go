@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"time"
 
 	"github.com/listwatch/listwatch/client"
@@ -22,9 +21,11 @@ import (
 //
 // A snapshot holds only what handlers have returned from, and remembers the
 // deletions that a loop over Changes had not dealt with: those are told again,
-// the object as Initial and then its deletion as Inferred. So after a crash
-// consumers may be told again what they have dealt with since the last snapshot,
-// but nothing is passed over.
+// the object as Initial and then its deletion as Inferred. Beside it lies a
+// journal of the objects that were added since. So after a crash consumers may be
+// told again what they have dealt with since the last snapshot, but nothing is
+// passed over: of each object that they were told of, they are told the end. When
+// the machine crashes, and not only the process, the journal may be lost.
 //
 // Handlers and Changes that are to hear of what was missed must be there before
 // Run: later ones are told the present, as always.
@@ -66,6 +67,8 @@ type warm[T kube.Object] struct {
 	savedGeneration uint32
 	savedOwed       int
 
+	journal *journal[T]
+
 	gone []func() []Delta[T] // what removed handlers owe; guarded by Informer.mu
 	left []record[T]         // the same, once no call is under way; for who has the turn
 }
@@ -78,13 +81,15 @@ func newWarm[T kube.Object](c client.Collection[T], o Options[T]) *warm[T] {
 	if s.Every <= 0 {
 		s.Every = time.Minute
 	}
+	b := Binding{
+		Cluster: s.Cluster, Resource: c.Resource, Namespace: c.Namespace,
+		Labels: o.Watch.Labels.String(), Fields: o.Watch.Fields.String(),
+		Projection: s.Projection, IncludeSecrets: s.IncludeSecrets,
+	}
 	return &warm[T]{
 		Snapshot: s,
-		binding: Binding{
-			Cluster: s.Cluster, Resource: c.Resource, Namespace: c.Namespace,
-			Labels: o.Watch.Labels.String(), Fields: o.Watch.Fields.String(),
-			Projection: s.Projection, IncludeSecrets: s.IncludeSecrets,
-		},
+		binding:  b,
+		journal:  newJournal[T](s.Path, b),
 		resume: func(rev kube.Revision) Source[T] {
 			opts := o.Watch
 			opts.Revision = rev
@@ -93,23 +98,27 @@ func newWarm[T kube.Object](c client.Collection[T], o Options[T]) *warm[T] {
 	}
 }
 
-// load begins with the snapshot, if there is a good one. It fails if that is too
-// large for the budget.
+// load begins with the snapshot, if there is a good one, and the journal. It fails
+// if they are too large for the budget.
 func (i *Informer[T]) load() error {
 	rev, owed, err := i.store.loadFile(i.warm.Path, i.warm.binding, i.transform)
-	if err != nil {
-		if !errors.Is(err, fs.ErrNotExist) {
-			i.tell(err)
-		}
-		return nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		i.tell(err)
 	}
+	added, troubles := i.warm.journal.read(decoder(i.transform))
+	for _, err := range troubles {
+		i.tell(err)
+	}
+	owed = append(owed, i.store.restore(added)...)
 	if err := i.account.load(i.store); err != nil {
 		return err
 	}
-	i.warm.saved, i.warm.savedOwed = rev, len(owed)
-	i.mu.Lock()
-	i.sources[0] = i.warm.resume(rev)
-	i.mu.Unlock()
+	if rev != "" {
+		i.warm.saved, i.warm.savedOwed = rev, len(owed)
+		i.mu.Lock()
+		i.sources[0] = i.warm.resume(rev)
+		i.mu.Unlock()
+	}
 	<-i.turn
 	for _, h := range i.current() {
 		for _, r := range owed {
@@ -121,47 +130,6 @@ func (i *Informer[T]) load() error {
 	i.finish()
 	i.progress()
 	return nil
-}
-
-// owed returns the objects that are gone and of which somebody who was told so
-// has not dealt with it. The caller has the turn.
-func (i *Informer[T]) owed() []record[T] {
-	i.mu.Lock()
-	gone := i.warm.gone
-	i.warm.gone = nil
-	handlers := i.handlers
-	i.mu.Unlock()
-
-	var owed []record[T]
-	type object struct {
-		key kube.Key
-		uid string
-	}
-	known := map[object]bool{}
-	note := func(r record[T]) {
-		if o := (object{r.key, r.uid}); !known[o] {
-			known[o] = true
-			owed = append(owed, r)
-		}
-	}
-	for _, r := range i.warm.left {
-		note(r)
-	}
-	tell := func(deletions []Delta[T]) {
-		for _, d := range deletions {
-			note(record[T]{d.Key, entry[T]{object: d.New, uid: d.UID, revision: d.Revision}})
-		}
-	}
-	for _, deletions := range gone {
-		tell(deletions())
-	}
-	i.warm.left = slices.Clone(owed)
-	for _, h := range handlers {
-		if h.owed != nil {
-			tell(h.owed())
-		}
-	}
-	return owed
 }
 
 // save saves from time to time, until ctx is done.
@@ -183,15 +151,22 @@ func (i *Informer[T]) save() {
 	<-i.turn // no handler is amid a delta
 	owed := i.owed()
 	m, err := i.store.moment(i.warm.binding, owed)
+	unchanged := err == nil && kube.Revision(m.head.Revision) == i.warm.saved &&
+		m.generation == i.warm.savedGeneration && len(owed) == i.warm.savedOwed
+	var drop func()
+	if err == nil && !unchanged {
+		drop = i.warm.journal.rotate()
+	}
 	i.finish()
+	if unchanged {
+		return
+	}
 	if err == nil {
-		if kube.Revision(m.head.Revision) == i.warm.saved && m.generation == i.warm.savedGeneration && len(owed) == i.warm.savedOwed {
-			return
-		}
 		err = m.writeFile(i.warm.Path)
 	}
 	switch {
 	case err == nil:
+		drop()
 		i.warm.saved, i.warm.savedGeneration, i.warm.savedOwed = kube.Revision(m.head.Revision), m.generation, len(owed)
 	case !errors.Is(err, ErrNotSynced):
 		i.tell(fmt.Errorf("save snapshot of %s to %s: %w", i.warm.binding.Resource, i.warm.Path, err))

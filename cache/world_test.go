@@ -40,18 +40,29 @@ type world struct {
 func inWorld(t *testing.T, act func(*testing.T, *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		srv := apitest.NewInMemory(t)
-		c, err := client.New(client.Config{Server: srv.URL, Dial: srv.Dial})
-		if err != nil {
-			t.Fatal(err)
-		}
-		w := &world{t: t, srv: srv, client: c, maps: client.Of[kube.Partial](c, kube.ConfigMaps)}
-		w.ctx, w.cancel = context.WithCancel(t.Context())
+		w := newWorld(t, apitest.Options{InMemory: true})
 		act(t, w)
-		w.cancel()
-		w.wg.Wait()
-		c.CloseIdleConnections()
+		w.end()
 	})
+}
+
+// newWorld is for a bubble, and must be ended in it.
+func newWorld(t *testing.T, o apitest.Options) *world {
+	t.Helper()
+	srv := apitest.NewWith(t, o)
+	c, err := client.New(client.Config{Server: srv.URL, Dial: srv.Dial})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, srv: srv, client: c, maps: client.Of[kube.Partial](c, kube.ConfigMaps)}
+	w.ctx, w.cancel = context.WithCancel(t.Context())
+	return w
+}
+
+func (w *world) end() {
+	w.cancel()
+	w.wg.Wait()
+	w.client.CloseIdleConnections()
 }
 
 // run runs f in the background until the world ends.

@@ -1,0 +1,205 @@
+package cache
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// A journal holds the objects that were added since the last snapshot, each
+// before a handler is told of it. Without it, one that was told, then lost with
+// the process, then deleted, then forgotten by the server's history, would be
+// gone without a word. It lies beside the snapshot, in a file for each snapshot:
+//
+//	"listwatch journal 1\n"
+//	header  as in a snapshot
+//	records as in a snapshot, a checksum (4 bytes, CRC-32C) behind each
+//
+// A file may end anywhere: what is behind the last whole record was told to
+// nobody. It is not synced to the disk, so it outlives the process and not the
+// machine; who needs more has the snapshot.
+//
+// It is for who has the turn.
+type journal[T kube.Object] struct {
+	path    string // of the snapshot
+	binding Binding
+	number  int      // of the file that is, or will be, written
+	file    *os.File // nil = no record yet
+	encode  func(o *T, b []byte) ([]byte, error)
+	buf     []byte
+	failed  bool // said so; the next snapshot begins another file
+}
+
+const (
+	journalMagic   = "listwatch journal "
+	journalVersion = 1
+	journalInfix   = ".journal-"
+)
+
+func newJournal[T kube.Object](path string, b Binding) *journal[T] {
+	return &journal[T]{path: path, binding: b, number: 1, encode: formOf[T]().encode}
+}
+
+// note adds the objects that deltas add. It fails once a file.
+func (j *journal[T]) note(deltas []Delta[T]) error {
+	if j.failed {
+		return nil
+	}
+	j.buf = j.buf[:0]
+	for _, d := range deltas {
+		if d.Type != watch.Added {
+			continue
+		}
+		if err := j.add(record[T]{d.Key, entry[T]{object: d.New, uid: d.UID, revision: d.Revision}}); err != nil {
+			return j.fail(err)
+		}
+	}
+	if len(j.buf) == 0 {
+		return nil
+	}
+	if err := j.open(); err != nil {
+		return j.fail(err)
+	}
+	if _, err := j.file.Write(j.buf); err != nil {
+		return j.fail(err)
+	}
+	if cap(j.buf) > 8*snapshotChunk { // after a giant
+		j.buf = nil
+	}
+	return nil
+}
+
+func (j *journal[T]) add(r record[T]) (err error) {
+	from := len(j.buf)
+	if j.buf, err = r.append(j.buf, j.encode); err != nil {
+		return err
+	}
+	j.buf = binary.LittleEndian.AppendUint32(j.buf, crc32.Checksum(j.buf[from:], castagnoli))
+	return nil
+}
+
+func (j *journal[T]) fail(err error) error {
+	j.failed = true
+	return fmt.Errorf("journal of %s: until the next snapshot, additions are not kept: %w", j.binding.Resource, err)
+}
+
+// open begins the file, unless it has begun.
+func (j *journal[T]) open() error {
+	if j.file != nil {
+		return nil
+	}
+	head, err := newHeader[T](j.binding)
+	if err != nil {
+		return err
+	}
+	b, err := codec.Encode(head)
+	if err != nil {
+		return err
+	}
+	out := append([]byte(journalMagic), strconv.Itoa(journalVersion)+"\n"...)
+	out = binary.LittleEndian.AppendUint32(out, uint32(len(b)))
+	out = append(out, b...)
+	out = binary.LittleEndian.AppendUint32(out, crc32.Checksum(out, castagnoli))
+	f, err := os.OpenFile(j.name(j.number), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	j.file = f
+	_, err = f.Write(out)
+	return err
+}
+
+// name puts the numbers in the order of names.
+func (j *journal[T]) name(n int) string { return fmt.Sprintf("%s%s%09d", j.path, journalInfix, n) }
+
+// rotate ends the file: what is added from now on is not in the snapshot that is
+// being taken. It returns how to drop the files that the snapshot stands for,
+// which is for when it is on the disk.
+func (j *journal[T]) rotate() (drop func()) {
+	j.end()
+	old := siblings(j.path, journalInfix)
+	j.number++
+	return func() {
+		for _, name := range old {
+			_ = os.Remove(name) // it will be tried again
+		}
+	}
+}
+
+// end closes the file. What was written stays.
+func (j *journal[T]) end() {
+	if j.file != nil {
+		_ = j.file.Close() // each write was checked
+	}
+	j.file, j.failed = nil, false
+}
+
+// read returns what the files of earlier processes hold, the oldest first, and
+// what is wrong with those that cannot be used, which are set aside.
+func (j *journal[T]) read(decode func([]byte) (T, error)) (records []record[T], troubles []error) {
+	for _, name := range siblings(j.path, journalInfix) {
+		if n, err := strconv.Atoi(strings.TrimPrefix(name, j.path+journalInfix)); err == nil {
+			j.number = max(j.number, n+1)
+		}
+		some, err := j.readFile(name, decode)
+		records = append(records, some...)
+		var bad *SnapshotError
+		if errors.As(err, &bad) {
+			bad.Aside, err = setAside(name, err)
+		}
+		if err != nil {
+			troubles = append(troubles, fmt.Errorf("read journal of %s from %s: %w", j.binding.Resource, name, err))
+		}
+	}
+	return records, troubles
+}
+
+func (j *journal[T]) readFile(name string, decode func([]byte) (T, error)) ([]record[T], error) {
+	want, err := newHeader[T](j.binding)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // it is only read
+	in := newSnapshotReader(f)
+	in.magic, in.known = journalMagic, journalVersion
+	got, err := in.header()
+	if errors.Is(err, errCut) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := got.foreign(want); err != nil {
+		return nil, err
+	}
+	var records []record[T]
+	for {
+		in.sum = 0
+		rec, err := loadRecord(in, decode)
+		if err == nil {
+			err = in.checksum()
+		}
+		if errors.Is(err, errCut) {
+			return records, nil
+		}
+		if err != nil {
+			return records, err
+		}
+		records = append(records, rec)
+	}
+}
+
+// errCut says that a file ends before it should.
+var errCut = damaged("it is cut")
