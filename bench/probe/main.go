@@ -26,6 +26,18 @@ type Run struct {
 	Kind    string // plural
 	Initial string // Stream or Paged
 	Sinks   [][]*Sink
+
+	// Snapshot is a file that the client begins with, if it is there, and leaves
+	// behind at its end; empty = none.
+	Snapshot string
+
+	// Synced holds up the end of the synchronisation, besides the sinks: a client
+	// that can tell when it is synced adds to it in its Start.
+	Synced *sync.WaitGroup
+
+	// Close, which a client may set in its Start, ends it. It is called after
+	// everything was measured.
+	Close func()
 }
 
 // Namespace returns the namespace that the i-th informer watches; all of them
@@ -59,6 +71,7 @@ func run(start Start) error {
 	flag.StringVar(&r.Initial, "initial", Stream, "how to learn what exists: stream or paged")
 	flag.IntVar(&res.Handlers, "handlers", 1, "handlers on each informer")
 	flag.IntVar(&res.Informers, "informers", 1, "informers: 1, or 50 of a namespace each")
+	flag.StringVar(&r.Snapshot, "snapshot", "", "file to begin with, and to leave behind at the end")
 	flag.IntVar(&res.Rate, "rate", 0, "events a second that the server sends, which makes latency be measured")
 	syncProfile := flag.String("profile-sync", "", "file for a CPU profile of the synchronisation")
 	runProfile := flag.String("profile-events", "", "file for a CPU profile of the events")
@@ -70,14 +83,15 @@ func run(start Start) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, *limit, errors.New("the client did not finish"))
 	defer cancel()
 
+	var synced, done sync.WaitGroup
 	var info Info
 	if err := call(ctx, http.MethodGet, r.Server+"/bench/info", &info); err != nil {
 		return err
 	}
 	r.Path = info.Path
+	r.Synced = &synced
 	res.Client, res.Kind, res.Initial, res.Objects, res.Events = r.Client, r.Kind, r.Initial, info.Objects, info.Events
 
-	var synced, done sync.WaitGroup
 	n, m := info.Objects/res.Informers, info.Events/res.Informers
 	for range res.Informers {
 		var sinks []*Sink
@@ -95,7 +109,7 @@ func run(start Start) error {
 
 	var err error
 	res.HeapBase, _ = live()
-	if res.PeakBase, err = peak(); err != nil {
+	if res.PeakBase, err = Peak(); err != nil {
 		return err
 	}
 	failed := make(chan error, res.Informers)
@@ -107,7 +121,7 @@ func run(start Start) error {
 	if err != nil {
 		return fmt.Errorf("sync: %w", err)
 	}
-	if res.PeakSync, err = peak(); err != nil {
+	if res.PeakSync, err = Peak(); err != nil {
 		return err
 	}
 	res.HeapSync, _ = live()
@@ -117,7 +131,7 @@ func run(start Start) error {
 	if err != nil {
 		return fmt.Errorf("events: %w", err)
 	}
-	if res.Peak, err = peak(); err != nil {
+	if res.Peak, err = Peak(); err != nil {
 		return err
 	}
 	res.Heap, res.HeapInuse = live()
@@ -132,6 +146,13 @@ func run(start Start) error {
 		if res.Latency, err = latency(ctx, r); err != nil {
 			return err
 		}
+	}
+	if err := call(ctx, http.MethodGet, r.Server+"/bench/info", &info); err != nil {
+		return err
+	}
+	res.Lists, res.Watches, res.PeakServer = info.Lists, info.Watches, info.Peak
+	if r.Close != nil {
+		r.Close()
 	}
 	runtime.KeepAlive(stored)
 	return json.NewEncoder(os.Stdout).Encode(res)

@@ -44,8 +44,8 @@ func live() (alloc, inuse uint64) {
 	return m.HeapAlloc, m.HeapInuse
 }
 
-// peak returns the peak resident set of this process.
-func peak() (uint64, error) {
+// Peak returns the peak resident set of this process, in bytes.
+func Peak() (uint64, error) {
 	b, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		return 0, err

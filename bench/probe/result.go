@@ -23,8 +23,13 @@ type Result struct {
 	PeakSync uint64 // at the end of Sync
 	Peak     uint64 // at the end of Run
 
+	PeakServer uint64 // the server's
+
 	Stored int // objects in the client's store at the end
 	Calls  int // of all handlers, events only
+
+	Lists   int // LIST requests, a page each
+	Watches int // WATCH requests
 
 	Latency *Latency `json:",omitempty"`
 }
@@ -49,6 +54,9 @@ type Info struct {
 	Objects  int
 	Events   int
 	Revision int64 // of the collection before any event
+
+	Lists, Watches int    // requests since the reset
+	Peak           uint64 // resident set of the server, in bytes
 }
 
 // Ways to learn what exists.

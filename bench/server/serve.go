@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,6 +35,8 @@ type round struct {
 	start func() // lets the events go
 	gate  <-chan struct{}
 	sent  []int64 // when each event was written, in Unix nanoseconds; with a rate only
+
+	lists, watches atomic.Int64 // requests
 }
 
 func newRound(events, rate int) *round {
@@ -51,12 +54,23 @@ func newServer(k workload.Kind, n int) http.Handler {
 	mux.HandleFunc("POST /bench/reset", s.reset)
 	mux.HandleFunc("POST /bench/go", func(http.ResponseWriter, *http.Request) { s.current().start() })
 	mux.HandleFunc("GET /bench/sent", func(w http.ResponseWriter, _ *http.Request) { reply(w, s.current().sent) })
-	mux.HandleFunc("GET /bench/info", func(w http.ResponseWriter, _ *http.Request) {
-		reply(w, probe.Info{Path: k.Path(""), Objects: n, Events: s.current().events, Revision: base + int64(n)})
-	})
+	mux.HandleFunc("GET /bench/info", s.info)
 	mux.HandleFunc("GET "+k.Path(""), s.collection)
 	mux.HandleFunc("GET "+k.Path("{namespace}"), s.collection)
 	return mux
+}
+
+func (s *server) info(w http.ResponseWriter, _ *http.Request) {
+	peak, err := probe.Peak()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	r := s.current()
+	reply(w, probe.Info{
+		Path: s.kind.Path(""), Objects: s.n, Events: r.events, Revision: base + int64(s.n),
+		Lists: int(r.lists.Load()), Watches: int(r.watches.Load()), Peak: peak,
+	})
 }
 
 func reply(w http.ResponseWriter, v any) {
@@ -76,10 +90,7 @@ func (s *server) reset(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	st.frames()
-	if r.FormValue("initial") == probe.Paged {
-		st.items()
-	}
+	st.prepare(r.FormValue("initial") == probe.Paged)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.round = newRound(events, rate)
@@ -124,9 +135,12 @@ func (s *server) collection(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	watch := q.Get("watch") == "1" || q.Get("watch") == "true"
 	w.Header().Set("Content-Type", st.contentType(watch))
+	round := s.current()
 	if watch {
-		err = s.watch(r.Context(), w, st, p, q.Get("sendInitialEvents") == "true")
+		round.watches.Add(1)
+		err = s.watch(r.Context(), w, st, p, round, q.Get("sendInitialEvents") == "true")
 	} else {
+		round.lists.Add(1)
 		err = list(w, st, p, q.Get("limit"), q.Get("continue"), q.Get("resourceVersion"))
 	}
 	if err != nil {
@@ -152,7 +166,7 @@ func list(w http.ResponseWriter, st *stock, p part, limit, from, revision string
 		m.Continue, m.RemainingItemCount = strconv.Itoa(hi), &rest
 	}
 	w.Header().Set(probe.ContinueHeader, m.Continue)
-	head, body, tail, err := st.list(m, st.items().slice(lo, hi))
+	head, body, tail, err := st.list(m, st.items.slice(lo, hi))
 	if err != nil {
 		return err
 	}
@@ -162,8 +176,7 @@ func list(w http.ResponseWriter, st *stock, p part, limit, from, revision string
 
 // watch sends what exists, if that is wanted, waits for the start, sends the
 // events and a bookmark, and then nothing until the client goes.
-func (s *server) watch(ctx context.Context, w http.ResponseWriter, st *stock, p part, initial bool) error {
-	round := s.current()
+func (s *server) watch(ctx context.Context, w http.ResponseWriter, st *stock, p part, round *round, initial bool) error {
 	events := round.events * p.n / st.n
 	first, err := st.mark(st.revision(), true)
 	if err != nil {
@@ -173,15 +186,19 @@ func (s *server) watch(ctx context.Context, w http.ResponseWriter, st *stock, p 
 	if err != nil {
 		return err
 	}
-	var objects []byte
 	if initial {
-		objects = st.frames().slice(p.lo, p.lo+p.n)
-		w.Header().Set(probe.InitialHeader, strconv.Itoa(len(objects)+len(first)))
+		w.Header().Set(probe.InitialHeader, strconv.Itoa(st.initialBytes(p)+len(first)))
 	}
 	w.Header().Set(probe.EventsHeader, strconv.Itoa(st.eventBytes(p, events)+len(last)))
 	w.WriteHeader(http.StatusOK)
 	if initial {
-		if err := write(w, objects, first); err != nil {
+		const some = 1000 // objects
+		for lo := p.lo; lo < p.lo+p.n; lo += some {
+			if write(w, st.frames.slice(lo, min(lo+some, p.lo+p.n))) != nil {
+				return nil
+			}
+		}
+		if write(w, first) != nil {
 			return nil
 		}
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"strconv"
-	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -22,20 +21,12 @@ type stock struct {
 	added  []frame // by variant: what stands around an object that is there
 	edited []frame // and around one that changes
 
-	frames func() arena // of ADDED, in the order of a list
-	items  func() arena // of a list
+	frames rendering // of ADDED, in the order of a list
+	items  rendering // of a list
 }
 
 // frame is what stands around an object.
 type frame struct{ head, tail []byte }
-
-// arena holds many pieces without a gap: the i-th begins at start[i].
-type arena struct {
-	bytes []byte
-	start []int
-}
-
-func (a arena) slice(lo, hi int) []byte { return a.bytes[a.start[lo]:a.start[hi]] }
 
 func newStock(k workload.Kind, f workload.Form, n int) (*stock, error) {
 	templates, err := k.Templates(f)
@@ -49,33 +40,20 @@ func newStock(k workload.Kind, f workload.Form, n int) (*stock, error) {
 		head, tail = s.around("MODIFIED", t.Len())
 		s.edited = append(s.edited, frame{head, tail})
 	}
-	s.frames = sync.OnceValue(func() arena {
-		return s.fill(func(v int, dst, obj []byte) []byte {
-			dst = append(dst, s.added[v].head...)
-			return append(append(dst, obj...), s.added[v].tail...)
-		})
+	s.frames = s.rendering(func(dst []byte, v int, obj []byte) []byte {
+		dst = append(dst, s.added[v].head...)
+		return append(append(dst, obj...), s.added[v].tail...)
 	})
-	s.items = sync.OnceValue(func() arena {
-		return s.fill(func(_ int, dst, obj []byte) []byte { return append(dst, s.item(obj)...) })
-	})
+	s.items = s.rendering(func(dst []byte, _ int, obj []byte) []byte { return append(dst, s.item(obj)...) })
 	return s, nil
 }
 
-// fill renders all objects.
-func (s *stock) fill(add func(variant int, dst, obj []byte) []byte) arena {
-	size := 0
-	for v, t := range s.templates {
-		size += (t.Len() + len(s.added[v].head) + 16) * (s.n/len(s.templates) + 1)
+// prepare renders what a round will send.
+func (s *stock) prepare(paged bool) {
+	s.frames.slice(0, 0)
+	if paged {
+		s.items.slice(0, 0)
 	}
-	a := arena{bytes: make([]byte, 0, size), start: make([]int, 1, s.n+1)}
-	var obj []byte
-	for i := range s.n {
-		v := variant(i)
-		obj = s.templates[v].Append(obj[:0], i, s.n, base+1+int64(i))
-		a.bytes = add(v, a.bytes, obj)
-		a.start = append(a.start, len(a.bytes))
-	}
-	return a
 }
 
 func variant(i int) int { return i % workload.Variants }
@@ -113,13 +91,23 @@ func (p part) target(k int) int {
 func (s *stock) event(dst []byte, p part, k int) []byte {
 	i := p.target(k)
 	v := variant(i)
-	whole := s.frames().slice(i, i+1)
+	whole := s.frames.slice(i, i+1)
 	obj := whole[len(s.added[v].head) : len(whole)-len(s.added[v].tail)]
 	dst = append(dst, s.edited[v].head...)
 	at := len(dst)
 	dst = append(dst, obj...)
 	s.templates[v].SetRevision(dst[at:], s.revision()+1+int64(k))
 	return append(dst, s.edited[v].tail...)
+}
+
+// initialBytes is the length of the frames of what exists.
+func (s *stock) initialBytes(p part) int {
+	total := 0
+	for i := p.lo; i < p.lo+p.n; i++ {
+		v := variant(i)
+		total += len(s.added[v].head) + s.templates[v].Len() + len(s.added[v].tail)
+	}
+	return total
 }
 
 // eventBytes is the length of the first m events of a part.

@@ -74,20 +74,14 @@ func typed(ctx context.Context, r *probe.Run, cfg *rest.Config) (func() int, err
 	if err != nil {
 		return nil, err
 	}
-	var all []cache.SharedIndexInformer
-	for i, sinks := range r.Sinks {
-		f := informers.NewSharedInformerFactoryWithOptions(cs, 0, informers.WithNamespace(r.Namespace(i)))
+	return follow(r, func(namespace string) (cache.SharedIndexInformer, func(), error) {
+		f := informers.NewSharedInformerFactoryWithOptions(cs, 0, informers.WithNamespace(namespace))
 		generic, err := f.ForResource(resource(r.Kind))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if err := handle(generic.Informer(), sinks); err != nil {
-			return nil, err
-		}
-		all = append(all, generic.Informer())
-		f.StartWithContext(ctx)
-	}
-	return stored(all), nil
+		return generic.Informer(), func() { f.StartWithContext(ctx) }, nil
+	})
 }
 
 func dynamicInformers(ctx context.Context, r *probe.Run, cfg *rest.Config) (func() int, error) {
@@ -95,17 +89,10 @@ func dynamicInformers(ctx context.Context, r *probe.Run, cfg *rest.Config) (func
 	if err != nil {
 		return nil, err
 	}
-	var all []cache.SharedIndexInformer
-	for i, sinks := range r.Sinks {
-		f := dynamicinformer.NewFilteredDynamicSharedInformerFactory(dc, 0, r.Namespace(i), nil)
-		inf := f.ForResource(resource(r.Kind)).Informer()
-		if err := handle(inf, sinks); err != nil {
-			return nil, err
-		}
-		all = append(all, inf)
-		f.Start(ctx.Done())
-	}
-	return stored(all), nil
+	return follow(r, func(namespace string) (cache.SharedIndexInformer, func(), error) {
+		f := dynamicinformer.NewFilteredDynamicSharedInformerFactory(dc, 0, namespace, nil)
+		return f.ForResource(resource(r.Kind)).Informer(), func() { f.Start(ctx.Done()) }, nil
+	})
 }
 
 func metadataInformers(ctx context.Context, r *probe.Run, cfg *rest.Config) (func() int, error) {
@@ -113,17 +100,34 @@ func metadataInformers(ctx context.Context, r *probe.Run, cfg *rest.Config) (fun
 	if err != nil {
 		return nil, err
 	}
+	return follow(r, func(namespace string) (cache.SharedIndexInformer, func(), error) {
+		f := metadatainformer.NewFilteredSharedInformerFactory(mc, 0, namespace, nil)
+		return f.ForResource(resource(r.Kind)).Informer(), func() { f.Start(ctx.Done()) }, nil
+	})
+}
+
+// follow starts an informer for each namespace of a run. Build makes one, and the
+// function that starts it.
+func follow(r *probe.Run, build func(namespace string) (cache.SharedIndexInformer, func(), error)) (func() int, error) {
 	var all []cache.SharedIndexInformer
 	for i, sinks := range r.Sinks {
-		f := metadatainformer.NewFilteredSharedInformerFactory(mc, 0, r.Namespace(i), nil)
-		inf := f.ForResource(resource(r.Kind)).Informer()
+		inf, start, err := build(r.Namespace(i))
+		if err != nil {
+			return nil, err
+		}
 		if err := handle(inf, sinks); err != nil {
 			return nil, err
 		}
 		all = append(all, inf)
-		f.Start(ctx.Done())
+		start()
 	}
-	return stored(all), nil
+	return func() int {
+		n := 0
+		for _, inf := range all {
+			n += len(inf.GetStore().ListKeys())
+		}
+		return n
+	}, nil
 }
 
 func resource(plural string) schema.GroupVersionResource {
@@ -156,14 +160,4 @@ func handle(inf adder, sinks []*probe.Sink) error {
 		}
 	}
 	return nil
-}
-
-func stored(all []cache.SharedIndexInformer) func() int {
-	return func() int {
-		n := 0
-		for _, inf := range all {
-			n += len(inf.GetStore().ListKeys())
-		}
-		return n
-	}
 }

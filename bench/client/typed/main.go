@@ -16,9 +16,9 @@ func main() {
 		switch {
 		case r.Client != "ours-typed":
 		case r.Kind == "pods":
-			return follow.Start[*corev1.Pod](ctx, r, failed)
+			return follow.Start[*corev1.Pod](ctx, r, failed, nil)
 		case r.Kind == "configmaps":
-			return follow.Start[*corev1.ConfigMap](ctx, r, failed)
+			return follow.Start[*corev1.ConfigMap](ctx, r, failed, nil)
 		}
 		return nil, fmt.Errorf("unknown client %q of %s", r.Client, r.Kind)
 	})

@@ -1,6 +1,10 @@
 package main
 
-import "github.com/listwatch/listwatch/bench/probe"
+import (
+	"slices"
+
+	"github.com/listwatch/listwatch/bench/probe"
+)
 
 // benchCase is one workload and the clients that take it.
 type benchCase struct {
@@ -34,6 +38,10 @@ var subjects = map[string]subject{
 	"ours-struct8":   {"ours", jsonForm},
 	"ours-typed":     {"typed", jsonForm},
 
+	"ours-compressed":   {"ours", jsonForm},
+	"ours-raw-warm":     {"ours", jsonForm},
+	"ours-struct8-warm": {"ours", jsonForm},
+
 	"clientgo-typed-json":             {"peers", jsonForm},
 	"clientgo-typed-protobuf":         {"peers", protoForm},
 	"clientgo-dynamic":                {"peers", jsonForm},
@@ -43,61 +51,77 @@ var subjects = map[string]subject{
 	"controller-runtime-unstructured": {"peers", jsonForm},
 }
 
+// million is the case that the server does not hold in memory, nor a quick run.
+const million = "a million pods"
+
 // cases returns what is run. In quick ones everything is a tenth as large.
 func cases(quick bool) []benchCase {
 	all := []benchCase{
 		{
 			Name: "pods", Kind: "pods", Objects: 30000, Events: 100000,
 			Clients: []string{
-				"floor", "floor-partial", "floor-protobuf", "ours-raw", "ours-partial", "ours-struct8",
+				"floor", "floor-partial", "floor-protobuf", "ours-raw", "ours-compressed", "ours-partial", "ours-struct8",
 				"clientgo-typed-protobuf", "clientgo-metadata", "controller-runtime-protobuf",
 			},
 			Slow: []string{"ours-typed", "clientgo-typed-json", "clientgo-dynamic", "controller-runtime-json"},
 		},
 		{
-			Name: "pods, paged list", Kind: "pods", Objects: 30000, Events: 5000, Initial: probe.Paged,
+			Name: "pods, paged list", Kind: "pods", Objects: 30000, Events: 2000, Initial: probe.Paged,
 			Clients: []string{"floor", "ours-raw", "ours-struct8", "clientgo-typed-protobuf", "controller-runtime-protobuf"},
 			Slow:    []string{"clientgo-typed-json", "clientgo-dynamic"},
 		},
 		{
-			Name: "pods, 1 handler", Kind: "pods", Objects: 3000, Events: 100000,
+			Name: "pods, 1 handler", Kind: "pods", Objects: 3000, Events: 30000,
 			Clients: []string{"ours-raw", "clientgo-typed-protobuf"},
 		},
 		{
-			Name: "pods, 10 handlers", Kind: "pods", Objects: 3000, Events: 100000, Handlers: 10,
+			Name: "pods, 10 handlers", Kind: "pods", Objects: 3000, Events: 30000, Handlers: 10,
 			Clients: []string{"ours-raw", "clientgo-typed-protobuf"},
 		},
 		{
-			Name: "pods, 100 handlers", Kind: "pods", Objects: 3000, Events: 100000, Handlers: 100,
+			Name: "pods, 100 handlers", Kind: "pods", Objects: 3000, Events: 30000, Handlers: 100,
 			Clients: []string{"ours-raw", "clientgo-typed-protobuf"},
 		},
 		{
-			Name: "pods, 50 informers", Kind: "pods", Objects: 30000, Events: 100000, Informers: 50,
+			Name: "pods, 50 informers", Kind: "pods", Objects: 30000, Events: 30000, Informers: 50,
 			Clients: []string{"floor", "ours-raw", "ours-struct8", "clientgo-typed-protobuf", "controller-runtime-protobuf"},
 			Slow:    []string{"clientgo-typed-json"},
 		},
 		{
-			Name: "pods, 1,000 events a second", Kind: "pods", Objects: 3000, Events: 5000, Rate: 1000,
+			Name: "pods, 1,000 events a second", Kind: "pods", Objects: 3000, Events: 3000, Rate: 1000,
 			Clients: []string{"ours-raw", "ours-struct8", "clientgo-typed-json", "clientgo-typed-protobuf"},
 		},
 		{
-			Name: "custom resources of 1 KB", Kind: "widgets", Objects: 30000, Events: 100000,
+			Name: "custom resources of 1 KB", Kind: "widgets", Objects: 30000, Events: 50000,
 			Clients: []string{"floor", "ours-raw"},
 			Slow:    []string{"clientgo-dynamic", "controller-runtime-unstructured"},
 		},
 		{
-			Name: "custom resources of 200 KB", Kind: "blobs", Objects: 500, Events: 1000,
+			Name: "custom resources of 200 KB", Kind: "blobs", Objects: 500, Events: 500,
 			Clients: []string{"floor", "ours-raw"},
 			Slow:    []string{"clientgo-dynamic", "controller-runtime-unstructured"},
 		},
 		{
-			Name: "100,000 config maps", Kind: "configmaps", Objects: 100000, Events: 100000,
+			Name: "100,000 config maps", Kind: "configmaps", Objects: 100000, Events: 30000,
 			Clients: []string{"floor", "ours-raw", "ours-typed", "clientgo-typed-protobuf", "controller-runtime-protobuf"},
 			Slow:    []string{"clientgo-typed-json"},
 		},
-		{Name: "10,000 pods", Kind: "pods", Objects: 10000, Events: 100000, Clients: []string{"ours-raw", "clientgo-typed-protobuf"}},
-		{Name: "100,000 pods", Kind: "pods", Objects: 100000, Events: 100000, Clients: []string{"ours-raw"}, Slow: []string{"clientgo-typed-protobuf"}},
-		{Name: "300,000 pods", Kind: "pods", Objects: 300000, Events: 100000, Clients: []string{"ours-raw"}, Slow: []string{"clientgo-typed-protobuf"}},
+		{
+			Name: "restart, streamed", Kind: "pods", Objects: 30000, Events: 2000,
+			Clients: []string{"ours-raw", "ours-raw-warm", "ours-struct8", "ours-struct8-warm", "clientgo-typed-protobuf"},
+		},
+		{
+			Name: "restart, paged list", Kind: "pods", Objects: 30000, Events: 2000, Initial: probe.Paged,
+			Clients: []string{"ours-raw", "ours-raw-warm", "ours-struct8", "ours-struct8-warm", "clientgo-typed-protobuf"},
+			Slow:    []string{"clientgo-typed-json"},
+		},
+		{Name: "10,000 pods", Kind: "pods", Objects: 10000, Events: 50000, Clients: []string{"ours-raw", "clientgo-typed-protobuf"}},
+		{Name: "100,000 pods", Kind: "pods", Objects: 100000, Events: 50000, Clients: []string{"ours-raw"}, Slow: []string{"clientgo-typed-protobuf"}},
+		{Name: "300,000 pods", Kind: "pods", Objects: 300000, Events: 50000, Slow: []string{"ours-raw", "clientgo-typed-protobuf"}},
+		{Name: million, Kind: "pods", Objects: 1_000_000, Events: 20000, Slow: []string{"ours-compressed"}},
+	}
+	if quick {
+		all = slices.DeleteFunc(all, func(c benchCase) bool { return c.Name == million })
 	}
 	for i := range all {
 		c := &all[i]
@@ -109,7 +133,7 @@ func cases(quick bool) []benchCase {
 			c.Objects, c.Events = c.Objects/10, c.Events/10
 			if i == 0 {
 				c.Slow = c.Slow[:2] // ours-typed and what it is held against
-			} else {
+			} else if len(c.Clients) > 0 {
 				c.Slow = nil
 			}
 		}

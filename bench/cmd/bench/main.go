@@ -3,7 +3,7 @@
 // listwatch costs beside client-go, controller-runtime and a client that only
 // reads. It is started in the folder of the bench module:
 //
-//	go run ./cmd/bench          # everything, about 15 minutes
+//	go run ./cmd/bench          # everything, less than 20 minutes
 //	go run ./cmd/bench -quick   # a tenth of the size, once
 //
 // Results go to the folder results: every run as JSON, the tables as Markdown.
@@ -39,6 +39,7 @@ type report struct {
 	Machine machine
 	Quick   bool
 	Cases   []outcome
+	Store   []probe.Contest `json:",omitempty"`
 	Sizes   []size
 	Rows    []firstRow
 }
@@ -109,6 +110,11 @@ func measure(ctx context.Context, o options) error {
 		}
 		rep.Cases = append(rep.Cases, out)
 		if err := rep.save(o); err != nil { // an interrupted run is of use too
+			return err
+		}
+	}
+	if o.only.MatchString("store") {
+		if rep.Store, err = contests(ctx, dir, o); err != nil {
 			return err
 		}
 	}

@@ -20,7 +20,7 @@ import (
 
 // build builds the server and the clients into dir.
 func build(ctx context.Context, dir string) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", dir+string(filepath.Separator), "./server", "./client/ours", "./client/typed", "./client/peers")
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", dir+string(filepath.Separator), "./server", "./client/ours", "./client/typed", "./client/peers", "./store")
 	cmd.Stderr = os.Stderr
 	return cmd.Run()
 }
@@ -59,8 +59,30 @@ func (w *workshop) run(ctx context.Context, c benchCase) (outcome, error) {
 	return out, nil
 }
 
-// one runs one client once, and checks that it did its work.
+// one runs one client once. One that begins warm has the snapshot of a client
+// that ended before the events.
 func (w *workshop) one(ctx context.Context, c benchCase, name string) (probe.Result, error) {
+	if !strings.HasSuffix(name, "-warm") {
+		return w.measure(ctx, c, name, "")
+	}
+	dir, err := os.MkdirTemp(w.dir, "snapshot")
+	if err != nil {
+		return probe.Result{}, err
+	}
+	defer os.RemoveAll(dir)
+	before, snapshot := c, filepath.Join(dir, "objects")
+	before.Events = 0
+	if _, err := w.measure(ctx, before, name, snapshot); err != nil {
+		return probe.Result{}, fmt.Errorf("save a snapshot: %w", err)
+	}
+	if _, err := os.Stat(snapshot); err != nil {
+		return probe.Result{}, fmt.Errorf("no snapshot was saved: %w", err)
+	}
+	return w.measure(ctx, c, name, snapshot)
+}
+
+// measure runs one client once, and checks that it did its work.
+func (w *workshop) measure(ctx context.Context, c benchCase, name, snapshot string) (probe.Result, error) {
 	var res probe.Result
 	s, ok := subjects[name]
 	if !ok {
@@ -82,7 +104,7 @@ func (w *workshop) one(ctx context.Context, c benchCase, name string) (probe.Res
 	}
 
 	cmd := exec.CommandContext(ctx, filepath.Join(w.dir, s.program), "-server", w.url, "-client", name, "-kind", c.Kind, "-initial", c.Initial,
-		"-handlers", strconv.Itoa(c.Handlers), "-informers", strconv.Itoa(c.Informers), "-rate", strconv.Itoa(c.Rate))
+		"-handlers", strconv.Itoa(c.Handlers), "-informers", strconv.Itoa(c.Informers), "-rate", strconv.Itoa(c.Rate), "-snapshot", snapshot)
 	cmd.Env = append(os.Environ(), fmt.Sprintf("KUBE_FEATURE_WatchListClient=%t", c.Initial == probe.Stream))
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

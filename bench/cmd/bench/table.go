@@ -19,6 +19,9 @@ func (r report) markdown(w io.Writer) {
 	for _, c := range r.Cases {
 		c.table(w)
 	}
+	if len(r.Store) > 0 {
+		r.storeTable(w)
+	}
 	if len(r.Sizes) > 0 {
 		fmt.Fprint(w, "\n### minimal informer program\n\n| program | stripped | packages | modules | cold build, wall | CPU |\n|---|---:|---:|---:|---:|---:|\n")
 		for _, s := range r.Sizes {
@@ -59,11 +62,11 @@ func (c outcome) table(w io.Writer) {
 	fmt.Fprintf(w, "\n### %s\n\n", c.Case.Name)
 	paced := c.Case.Rate > 0
 	fmt.Fprintf(w, "%d objects, %d events, %s; %d informers, %d handlers.\n\n", c.Case.Objects, c.Case.Events, c.Case.Initial, c.Case.Informers, c.Case.Handlers)
-	fmt.Fprint(w, "| client | runs | sync CPU | sync wall | events CPU | CPU an event | allocations an event | heap | an object | peak RSS in sync | peak RSS |")
+	fmt.Fprint(w, "| client | runs | sync CPU | sync wall | events CPU | CPU an event | allocations an event | heap | an object | peak RSS in sync | peak RSS | LIST requests |")
 	if paced {
 		fmt.Fprint(w, " latency p50 | p99 |")
 	}
-	fmt.Fprint(w, "\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
+	fmt.Fprint(w, "\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
 	if paced {
 		fmt.Fprint(w, "---:|---:|")
 	}
@@ -74,7 +77,7 @@ func (c outcome) table(w io.Writer) {
 			continue
 		}
 		fmt.Fprintf(w, "| %s | %d |", name, len(runs))
-		columns := []metric{syncCPU, syncWall, eventsCPU, perEvent, allocs, heap, perObject, peakSync, peakAll}
+		columns := []metric{syncCPU, syncWall, eventsCPU, perEvent, allocs, heap, perObject, peakSync, peakAll, lists}
 		if paced {
 			columns = append(columns, p50, p99)
 		}

@@ -29,18 +29,26 @@ func megabytes(v float64) string    { return fmt.Sprintf("%.1f MB", v/1e6) }
 func microseconds(v float64) string { return fmt.Sprintf("%.0f µs", v) }
 func kilobytes(v float64) string    { return fmt.Sprintf("%.2f KB", v/1e3) }
 func number(v float64) string       { return fmt.Sprintf("%.2f", v) }
+func nanoseconds(v float64) string  { return fmt.Sprintf("%.0f ns", v) }
+func millions(v float64) string     { return fmt.Sprintf("%.2f million/s", v/1e6) }
+func minutes(v float64) string      { return fmt.Sprintf("%.1f min", v/60) }
+func gigabytes(v float64) string    { return fmt.Sprintf("%.2f GB", v/1e9) }
+func count(v float64) string        { return fmt.Sprintf("%.0f", v) }
 
 var (
 	eventsCPU = metric{func(r probe.Result) float64 { return r.Run.CPU() }, seconds}
 	syncCPU   = metric{func(r probe.Result) float64 { return r.Sync.CPU() }, seconds}
+	lists     = metric{func(r probe.Result) float64 { return float64(r.Lists) }, count}
 	syncWall  = metric{func(r probe.Result) float64 { return r.Sync.Wall }, seconds}
 	heap      = metric{func(r probe.Result) float64 { return float64(r.Heap) }, megabytes}
 	peakSync  = metric{func(r probe.Result) float64 { return float64(r.PeakSync) }, megabytes}
 	peakAll   = metric{func(r probe.Result) float64 { return float64(r.Peak) }, megabytes}
 	allowed   = metric{func(r probe.Result) float64 { return 1.5*float64(r.HeapSync+r.HeapBase) + 30e6 }, megabytes}
-	perEvent  = metric{func(r probe.Result) float64 { return r.Run.CPU() / float64(r.Events) * 1e6 }, microseconds}
+	bothPeaks = metric{func(r probe.Result) float64 { return float64(r.Peak + r.PeakServer) }, gigabytes}
+	wholeWall = metric{func(r probe.Result) float64 { return r.Sync.Wall + r.Run.Wall }, minutes}
+	perEvent  = metric{func(r probe.Result) float64 { return r.Run.CPU() / float64(max(1, r.Events)) * 1e6 }, microseconds}
 	perObject = metric{func(r probe.Result) float64 { return float64(r.Heap) / float64(max(1, r.Objects)) }, kilobytes}
-	allocs    = metric{func(r probe.Result) float64 { return float64(r.Run.Mallocs) / float64(r.Events) }, number}
+	allocs    = metric{func(r probe.Result) float64 { return float64(r.Run.Mallocs) / float64(max(1, r.Events)) }, number}
 	p50       = metric{func(r probe.Result) float64 { return latencyOf(r).P50 }, microseconds}
 	p99       = metric{func(r probe.Result) float64 { return latencyOf(r).P99 }, microseconds}
 )
@@ -84,6 +92,17 @@ func (r report) targets() []target {
 		compare(what, c, client, m, c, peer, m, limit)
 	}
 
+	// limit holds a client against a number.
+	limit := func(what, c, client string, m metric, most float64) {
+		switch a, ok := r.median(c, client, m); {
+		case !ok:
+		case most == 0:
+			out = append(out, target{what, m.text(a), "none", "", a, 0})
+		default:
+			out = append(out, target{what, m.text(a), "at most", m.text(most), a / most, 1})
+		}
+	}
+
 	const pods, typed, proto = "pods", "clientgo-typed-json", "clientgo-typed-protobuf"
 	same("CPU of the events, Raw", pods, "ours-raw", typed, eventsCPU, 1./15)
 	same("CPU of the events, Raw", pods, "ours-raw", proto, eventsCPU, 1./2)
@@ -95,6 +114,9 @@ func (r report) targets() []target {
 	same("CPU of the events, corev1.Pod", pods, "ours-typed", typed, eventsCPU, 1./3)
 	same("sync wall time, Raw, streamed", pods, "ours-raw", "floor", syncWall, 1.5)
 	same("sync wall time, Raw, paged", "pods, paged list", "ours-raw", "floor", syncWall, 1.5)
+	same("CPU of the events, compressed", pods, "ours-compressed", typed, eventsCPU, 1./10)
+	same("CPU of the events, compressed", pods, "ours-compressed", proto, eventsCPU, 2./3)
+	same("heap, compressed", pods, "ours-compressed", typed, heap, 1./12)
 	same("heap, Raw", pods, "ours-raw", typed, heap, 1./3)
 	same("heap, struct of 8 fields", pods, "ours-struct8", typed, heap, 1./10)
 	for _, c := range []string{"ours-raw", "ours-partial", "ours-struct8", "ours-typed"} {
@@ -106,13 +128,23 @@ func (r report) targets() []target {
 		same("latency p99 at 1,000 events a second, Raw", "pods, 1,000 events a second", "ours-raw", peer, p99, 0.8)
 	}
 	compare("CPU of the events, 100 handlers against 1", "pods, 100 handlers", "ours-raw", eventsCPU, "pods, 1 handler", "ours-raw", eventsCPU, 2)
+	for _, c := range []string{"restart, streamed", "restart, paged list"} {
+		for _, client := range []string{"ours-raw", "ours-struct8"} {
+			same(c+", time to be synced, "+client+" warm against cold", c, client+"-warm", client, syncWall, 1./5)
+			same(c+", time to be synced, "+client+" warm", c, client+"-warm", proto, syncWall, 1./5)
+			same(c+", time to be synced, "+client+" warm", c, client+"-warm", typed, syncWall, 1./5)
+			limit(c+", LIST requests, "+client+" warm", c, client+"-warm", lists, 0)
+		}
+	}
+	limit("heap, compressed, "+million, million, "ours-compressed", heap, 1.2e9)
+	limit("peak RSS of server and client, compressed, "+million, million, "ours-compressed", bothPeaks, 8e9)
+	limit("time of it all, compressed, "+million, million, "ours-compressed", wholeWall, 180)
+	out = append(out, r.contestTargets()...)
 	out = append(out, r.sizeTargets()...)
 	for _, row := range r.Rows {
 		out = append(out, target{"time to the first row of " + row.What, seconds(row.Ours), "kubectl", seconds(row.Kubectl), row.Ours / row.Kubectl, 1. / 3})
 	}
-	if a, ok := r.median(pods, "ours-raw", allocs); ok {
-		out = append(out, target{"allocations an event, Raw", number(a), "", "", a, 3})
-	}
+	limit("allocations an event, Raw", pods, "ours-raw", allocs, 3)
 	for _, big := range []string{"100,000 pods", "300,000 pods"} {
 		compare("heap an object, Raw, "+big+" against 10,000", big, "ours-raw", perObject, "10,000 pods", "ours-raw", perObject, 1.1)
 		compare("CPU an event, Raw, "+big+" against 10,000", big, "ours-raw", perEvent, "10,000 pods", "ours-raw", perEvent, 1.2)
@@ -130,7 +162,6 @@ func (r report) sizeTargets() (out []target) {
 			out = append(out, target{"minimal informer program: " + what, text(a), "clientgo", text(b), a / b, 1. / 4})
 		}
 	}
-	count := func(v float64) string { return fmt.Sprintf("%.0f", v) }
 	add("stripped size", float64(ours.Bytes), float64(theirs.Bytes), megabytes)
 	add("packages", float64(ours.Packages), float64(theirs.Packages), count)
 	add("modules", float64(ours.Modules), float64(theirs.Modules), count)

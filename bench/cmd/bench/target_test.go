@@ -57,3 +57,39 @@ func TestTargetsLeaveOutWhatWasNotRun(t *testing.T) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 }
+
+func verdicts(r report, part string) (out []string) {
+	var table strings.Builder
+	r.targetTable(&table, r.targets())
+	for line := range strings.Lines(table.String()) {
+		if strings.Contains(line, part) {
+			cells := strings.Split(line, "|")
+			out = append(out, strings.TrimSpace(cells[5])+" "+strings.TrimSpace(cells[7]))
+		}
+	}
+	return out
+}
+
+func TestTargetsOfTheStore(t *testing.T) {
+	r := report{Store: []probe.Contest{
+		{What: "update", Ours: probe.Side{Nanoseconds: 100}, Theirs: probe.Side{Nanoseconds: 200, Allocs: 4}},
+		{What: "update", Ours: probe.Side{Nanoseconds: 100, Allocs: 4.0001}, Theirs: probe.Side{Nanoseconds: 80, Allocs: 4}},
+		{What: "Get", Ours: probe.Side{Nanoseconds: 100, Reads: 3e6}, Theirs: probe.Side{Nanoseconds: 80, Reads: 2e6}},
+	}}
+	want := "1/2 met, 0 met, 1.25 **missed**, 1 **missed**, 1/1.5 met"
+	if got := strings.Join(verdicts(r, "store: "), ", "); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
+
+func TestAWarmStartMayNotList(t *testing.T) {
+	for lists, want := range map[int]string{0: "0 met", 1: "1 **missed**"} {
+		r := report{Cases: []outcome{{
+			Case: benchCase{Name: "restart, streamed"},
+			Runs: map[string][]probe.Result{"ours-raw-warm": {{Lists: lists}}},
+		}}}
+		if got := strings.Join(verdicts(r, "LIST requests"), ", "); got != want {
+			t.Errorf("%d lists: got %s, want %s", lists, got, want)
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"strconv"
+
+	"github.com/listwatch/listwatch/bench/probe"
+)
+
+// contests runs the store beside client-go's. A quick run has as many objects: a
+// smaller store fits into the processor's cache.
+func contests(ctx context.Context, dir string, o options) ([]probe.Contest, error) {
+	progress("store")
+	turns := 5
+	if o.quick {
+		turns = 1
+	}
+	out, err := output(ctx, filepath.Join(dir, "store"), "-turns", strconv.Itoa(turns))
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	var all []probe.Contest
+	return all, json.Unmarshal([]byte(out), &all)
+}
+
+// contestTargets: no slower than client-go's store, and fewer allocations.
+func (r report) contestTargets() (out []target) {
+	for _, c := range r.Store {
+		a, b := c.Ours, c.Theirs
+		if b.Reads > 0 {
+			out = append(out, target{"store: " + c.What, millions(a.Reads), c.Peer, millions(b.Reads), b.Reads / a.Reads, 1})
+			continue
+		}
+		out = append(out, target{"store: " + c.What, nanoseconds(a.Nanoseconds), c.Peer, nanoseconds(b.Nanoseconds), a.Nanoseconds / b.Nanoseconds, 1})
+		if b.Allocs >= 0.5 { // less is the runtime's
+			out = append(out, target{"store: " + c.What + ", allocations", number(a.Allocs), c.Peer, number(b.Allocs), math.Round(100*a.Allocs) / 100 / b.Allocs, 0.99})
+		}
+	}
+	return out
+}
+
+// storeTable prints every number of the contests.
+func (r report) storeTable(w io.Writer) {
+	fmt.Fprint(w, "\n### store\n\n100,000 pods, an index by namespace and one by node.\n\n"+
+		"| operation | whose | CPU | allocations | bytes | reads a second | writes a second |\n|---|---|---:|---:|---:|---:|---:|\n")
+	row := func(what, whose string, s probe.Side) {
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %.0f | %s | %s |\n", what, whose, or(s.Nanoseconds, nanoseconds), number(s.Allocs), s.Bytes, or(s.Reads, millions), or(s.Writes, count))
+	}
+	last := ""
+	for _, c := range r.Store {
+		if c.What != last {
+			row(c.What, "ours", c.Ours)
+		}
+		last = c.What
+		row(c.What, c.Peer, c.Theirs)
+	}
+}
