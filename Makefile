@@ -7,7 +7,7 @@ STATICCHECK  = $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 CC          ?= cc
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint unit race-ready e2e ci fuzz bench microbench install clean
+.PHONY: help demo test lint unit race-ready e2e ci fuzz soak bench microbench install clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ fuzz: ## each fuzz target for FUZZTIME (20s)
 	    $(GO) test -run='^$$' -fuzz="^$$target\$$" -fuzztime=$(FUZZTIME) -timeout=30m $$pkg; \
 	  done; \
 	done
+
+soak: ## a million random operations on the model of package cache, half an hour on a quiet machine
+	cd cache && GOGC=400 timeout 100m $(GO) test -run TestInformerModel -timeout 95m . -model.ops 1000000
 
 bench: ## the yardstick: beside client-go and controller-runtime, in one run of some 16 minutes
 	cd bench && timeout 40m $(GO) run ./cmd/bench

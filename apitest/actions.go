@@ -3,8 +3,10 @@ package apitest
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/listwatch/listwatch/kube"
@@ -240,3 +242,160 @@ func ExpireContinue() http.HandlerFunc {
 
 // ExpireContinueForGood is ExpireContinue without a token.
 func ExpireContinueForGood() http.HandlerFunc { return Answer(statusContinueExpired(continueToken{})) }
+
+// Behind answers a LIST as of n revisions ago, or as far back as the history
+// goes: a replica of the server that lags.
+func Behind(n int) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		x := exchangeOf(r)
+		x.quirks.revision = x.srv.past(n)
+		Continue(w, r)
+	}
+}
+
+// past returns the revision of n writes ago, which is in the history of every
+// resource.
+func (s *Server) past(n int) uint64 {
+	st := s.store
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	rv := st.rev - min(uint64(max(n, 0)), st.rev-1)
+	for _, t := range st.tables {
+		rv = max(rv, t.floor)
+	}
+	return rv
+}
+
+// ShiftRevision answers a LIST with n added to its revision and to nothing else:
+// with Nth, a page that is of another revision than the page before.
+func ShiftRevision(n int) http.HandlerFunc {
+	return edit(func(_ http.Header, body []byte) []byte {
+		var list struct {
+			Metadata json.RawMessage `json:"metadata"`
+		}
+		var meta listMeta
+		if json.Unmarshal(body, &list) != nil || json.Unmarshal(list.Metadata, &meta) != nil {
+			return body // not a list
+		}
+		rv, err := strconv.ParseInt(meta.ResourceVersion, 10, 64)
+		if err != nil {
+			return body
+		}
+		name := `"resourceVersion":"`
+		shifted := strings.Replace(string(list.Metadata), name+meta.ResourceVersion+`"`, name+strconv.FormatInt(rv+int64(n), 10)+`"`, 1)
+		return bytes.Replace(body, append([]byte(`"metadata":`), list.Metadata...), []byte(`"metadata":`+shifted), 1)
+	})
+}
+
+// Forget makes the server forget its history up to now, as [Server.Compact]
+// does, and goes on: before the second page of a LIST it is a compaction in
+// mid-list.
+func Forget() http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		s := exchangeOf(r).srv
+		s.Compact(s.Tick())
+		Continue(w, r)
+	}
+}
+
+// Crash is [Server.Restart] where the answer is due.
+func Crash() http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		x := exchangeOf(r)
+		x.srv.Restart()
+		x.abort()
+	}
+}
+
+// Restore is [Server.RestoreTo] where the answer is due: to the state of n
+// revisions ago, or as far back as the history goes.
+func Restore(n int) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		x := exchangeOf(r)
+		x.srv.RestoreTo(revision(x.srv.past(n)))
+		x.abort()
+	}
+}
+
+// Down resets every connection and lets new ones meet door for d. Hanging stalls
+// TLS handshakes too.
+func Down(door Door, d time.Duration) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		x := exchangeOf(r)
+		s := x.srv
+		if s.SetDoor(door) == nil {
+			s.running.Go(func() {
+				// Somebody may have taken the port meanwhile, and may leave it.
+				for sleep(s.ctx, d) && s.SetDoor(Open) != nil {
+				}
+			})
+		}
+		s.Cut()
+		x.abort()
+	}
+}
+
+// GoAway tells an HTTP/2 client to make no further requests on the connection,
+// as a server that balances or shuts down does, and goes on with those that run.
+// On HTTP/1.1 it closes the connection after the answer.
+func GoAway() http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Connection", "close") // net/http turns it into GOAWAY
+		Continue(w, r)
+	}
+}
+
+// EarlyHints sends an informational answer, 103, before the real one.
+func EarlyHints() http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		exchangeOf(r).w.WriteHeader(http.StatusEarlyHints)
+		Continue(w, r)
+	}
+}
+
+// ExtraLastChunk sends the normal answer in chunks, the last chunk twice, and
+// closes the connection. HTTP/2 has no chunks: there it does nothing.
+func ExtraLastChunk() http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		x := exchangeOf(r)
+		Continue(w, r)
+		x.Flush()
+		h, ok := x.w.(http.Hijacker)
+		if !ok {
+			return
+		}
+		if x.gz != nil {
+			x.gz.Close()
+			x.gz = nil
+			x.Flush()
+		}
+		c, rw, err := h.Hijack()
+		if err != nil {
+			return // the client has gone
+		}
+		rw.WriteString("0\r\n\r\n0\r\n\r\n")
+		rw.Flush()
+		c.Close()
+	}
+}
+
+// Skew answers with a Date that is d ahead of the clock: the server's clock is
+// wrong.
+func Skew(d time.Duration) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Date", time.Now().Add(d).UTC().Format(http.TimeFormat))
+		Continue(w, r)
+	}
+}
+
+// ThrottleUntil answers 429 with a Retry-After that is a date, d from now by the
+// clock of the server, which [Skew] may have set.
+func ThrottleUntil(d time.Duration) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		now, err := http.ParseTime(w.Header().Get("Date"))
+		if err != nil {
+			now = time.Now()
+		}
+		Throttle(now.Add(d).UTC().Format(http.TimeFormat))(w, r)
+	}
+}

@@ -45,10 +45,10 @@ func (s *Server) Put(r kube.Resource, obj any) kube.Revision {
 		}
 		old := t.objects[o.key]
 		if old == nil {
-			st.prepareCreate(t, o)
+			st.prepareCreate(t.info, o)
 		} else {
 			deleted := o.meta.DeletionTimestamp
-			prepareUpdate(t, old, o)
+			prepareUpdate(t.info, old, o)
 			o.meta.DeletionTimestamp = cmp.Or(deleted, o.meta.DeletionTimestamp)
 			if old.same(o) {
 				rv = old.rv
@@ -106,6 +106,23 @@ func (s *Server) Revision() kube.Revision {
 	s.store.mu.Lock()
 	defer s.store.mu.Unlock()
 	return revision(s.store.rev)
+}
+
+// Advance moves the revision on to rev, as writes to resources that nobody
+// watches do. Where it is there already it does nothing.
+func (s *Server) Advance(rev kube.Revision) {
+	n, err := strconv.ParseUint(string(rev), 10, 64)
+	if err != nil {
+		s.fail("advance to %q: want a decimal revision", rev)
+		return
+	}
+	st := s.store
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if n > st.rev {
+		st.rev = n
+		st.notify()
+	}
 }
 
 // Tick advances the revision as a write to a resource that nobody watches.

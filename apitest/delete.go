@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/listwatch/listwatch/kube"
 )
@@ -14,37 +15,69 @@ type deleteOptions struct {
 		UID             *string `json:"uid"`
 		ResourceVersion *string `json:"resourceVersion"`
 	} `json:"preconditions"`
-	DryRun []string `json:"dryRun"`
+	DryRun            []string `json:"dryRun"`
+	PropagationPolicy *string  `json:"propagationPolicy"`
+	OrphanDependents  *bool    `json:"orphanDependents"`
 }
 
-func readDeleteOptions(x *exchange) (o deleteOptions, st *kube.Status) {
-	b, st := readBody(x)
+// deletion is how objects are deleted.
+type deletion struct {
+	dry    bool
+	policy string // Foreground, Orphan or Background; the first two where garbage is collected
+}
+
+func readDeletion(x *exchange) (o deleteOptions, d deletion, st *kube.Status) {
+	b, _, st := readBody(x, typeJSON, typeYAML)
 	if st != nil {
-		return o, st
+		return o, d, st
 	}
 	if len(b) > 0 {
 		if err := json.Unmarshal(b, &o); err != nil {
-			return o, statusBadRequest("couldn't get version/kind; json parse error: %v", err)
+			return o, d, statusBadRequest("couldn't get version/kind; json parse error: %v", err)
 		}
 	}
-	dry, st := dryRun(x, "DeleteOptions")
-	if dry {
-		o.DryRun = []string{"All"}
+	if d.dry, st = dryRun(x, "DeleteOptions"); st != nil {
+		return o, d, st
 	}
-	return o, st
+	d.dry = d.dry || len(o.DryRun) > 0
+	d.policy = x.r.URL.Query().Get("propagationPolicy")
+	if o.PropagationPolicy != nil {
+		d.policy = *o.PropagationPolicy
+	}
+	switch d.policy {
+	case "", "Background", "Foreground", "Orphan":
+	default:
+		return o, d, statusInvalid("meta.k8s.io", "DeleteOptions", "", kube.StatusCause{Reason: "FieldValueNotSupported",
+			Message: fmt.Sprintf("Unsupported value: %q: supported values: \"Background\", \"Foreground\", \"Orphan\"", d.policy), Field: "propagationPolicy"})
+	}
+	if o.OrphanDependents != nil && d.policy != "" {
+		return o, d, statusInvalid("meta.k8s.io", "DeleteOptions", "", kube.StatusCause{Reason: "FieldValueInvalid",
+			Message: fmt.Sprintf("Invalid value: %q: orphanDependents and deletionPropagation cannot be both set", d.policy), Field: "propagationPolicy"})
+	}
+	if o.OrphanDependents != nil && *o.OrphanDependents {
+		d.policy = "Orphan"
+	}
+	if !x.srv.options.CollectGarbage {
+		d.policy = "" // nobody would end it
+	}
+	return o, d, nil
 }
 
 func (s *Server) delete(x *exchange, w http.ResponseWriter, v *view) *kube.Status {
-	opts, st := readDeleteOptions(x)
+	opts, d, st := readDeletion(x)
 	if st != nil {
 		return st
 	}
 	res, key := x.target.res, x.target.key
-	last, kept, st := s.store.deleteIf(x.target.table, key, opts)
+	c := &change{srv: s, ctx: x.r.Context(), target: x.target, user: s.username(x.r), options: writeOptions{verb: "delete", dry: d.dry}}
+	last, kept, st := c.remove(opts, d)
+	for _, text := range c.warnings {
+		w.Header().Add("Warning", warning(text))
+	}
 	if st != nil {
 		return st
 	}
-	if kept || x.target.table.info.returns {
+	if kept || x.target.info.returns {
 		writeJSON(w, http.StatusOK, "application/json", append(v.object(last), '\n'))
 		return nil
 	}
@@ -52,24 +85,56 @@ func (s *Server) delete(x *exchange, w http.ResponseWriter, v *view) *kube.Statu
 	return nil
 }
 
-// deleteIf removes an object if the preconditions hold.
-func (st *store) deleteIf(t *table, key kube.Key, opts deleteOptions) (*object, bool, *kube.Status) {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	res, old := t.info.Resource, t.objects[key]
+// remove deletes the object if the preconditions hold and admission has nothing
+// against it.
+func (c *change) remove(opts deleteOptions, d deletion) (last *object, kept bool, st *kube.Status) {
+	s, t, key := c.srv.store, c.target.table, c.target.key
+	for range attempts {
+		s.mu.Lock()
+		old := t.objects[key]
+		s.mu.Unlock()
+		if st := c.deletable(old, opts); st != nil {
+			return nil, false, st
+		}
+		hooks := c.srv.admission(c, old, nil)
+		if _, st := hooks.mutate(nil); st != nil {
+			return nil, false, st
+		}
+		if st := hooks.validate(); st != nil {
+			return nil, false, st
+		}
+		s.mu.Lock()
+		if t.objects[key] == old {
+			last, kept = s.remove(t, old, d)
+			s.settle(c.srv.options)
+			s.mu.Unlock()
+			return last, kept, nil
+		}
+		s.mu.Unlock()
+	}
+	return nil, false, statusConflict(c.target.res, key.Name, modified)
+}
+
+// deletable checks the preconditions.
+func (c *change) deletable(old *object, opts deleteOptions) *kube.Status {
+	res := c.target.res
 	if old == nil {
-		return nil, false, statusNotFound(res, key.Name)
+		return statusNotFound(res, c.target.key.Name)
 	}
 	if p := opts.Preconditions; p != nil {
 		if p.UID != nil && *p.UID != old.meta.UID {
-			return nil, false, precondition(res, key.Name, "UID", *p.UID, old.meta.UID, "deleted and then recreated")
+			return precondition(res, old.key.Name, "UID", *p.UID, old.meta.UID, "deleted and then recreated")
 		}
 		if p.ResourceVersion != nil && *p.ResourceVersion != old.meta.ResourceVersion {
-			return nil, false, precondition(res, key.Name, "ResourceVersion", *p.ResourceVersion, old.meta.ResourceVersion, "modified")
+			return precondition(res, old.key.Name, "ResourceVersion", *p.ResourceVersion, old.meta.ResourceVersion, "modified")
 		}
 	}
-	last, kept := st.remove(t, old, len(opts.DryRun) > 0)
-	return last, kept, nil
+	if c.srv.options.Namespaces && res == kube.Namespaces && slices.Contains(firstNamespaces[:], old.key.Name) {
+		return &kube.Status{Code: http.StatusForbidden, Reason: "Forbidden",
+			Message: fmt.Sprintf("namespaces %q is forbidden: this namespace may not be deleted", old.key.Name),
+			Details: &kube.StatusDetails{Name: old.key.Name, Kind: res.Plural}}
+	}
+	return nil
 }
 
 // precondition is the 409 of a precondition of a DELETE; it names the kind
@@ -82,30 +147,55 @@ func precondition(res kube.Resource, name, what, want, have, since string) *kube
 }
 
 // remove deletes o, or, where finalizers keep it, marks it as being deleted.
-// It returns the last state.
-func (st *store) remove(t *table, o *object, dry bool) (last *object, kept bool) {
-	if len(o.meta.Finalizers) == 0 {
-		if !dry {
+// It returns the last state. The caller holds mu.
+func (st *store) remove(t *table, o *object, d deletion) (last *object, kept bool) {
+	finalizers := o.meta.Finalizers
+	switch d.policy {
+	case "Foreground":
+		finalizers = with(finalizers, foreground)
+	case "Orphan":
+		finalizers = with(finalizers, orphan)
+	}
+	if len(finalizers) == 0 && !emptying(t.info.Resource, o) {
+		if !d.dry {
 			o = o.at(t.info, st.commit(t, o.key, nil))
 		}
 		return o, false
 	}
-	if o.meta.DeletionTimestamp != "" {
+	if o.meta.DeletionTimestamp != "" && len(finalizers) == len(o.meta.Finalizers) {
 		return o, true
 	}
-	marked := *o
-	marked.meta.DeletionTimestamp = timestamp()
-	marked.meta.DeletionGracePeriodSeconds = new(int64(0))
-	if t.info.counts(o) {
-		marked.meta.Generation++
+	marked := &object{key: o.key, meta: o.meta, fields: o.fields, rv: o.rv}
+	marked.meta.Finalizers = finalizers
+	if o.meta.DeletionTimestamp == "" {
+		marked.meta.DeletionTimestamp = timestamp()
+		marked.meta.DeletionGracePeriodSeconds = new(int64(0))
+		if t.info.counts(o) {
+			marked.meta.Generation++
+		}
 	}
-	st.write(t, &marked, dry)
-	return &marked, true
+	if t.info.Resource == kube.Namespaces && emptying(t.info.Resource, o) {
+		marked.meta.DeletionGracePeriodSeconds = nil
+		marked.setField("status", json.RawMessage(`{"phase":"Terminating"}`), true)
+	}
+	if d.dry {
+		marked.seal(t.info, o.rv)
+		return marked, true
+	}
+	st.commit(t, o.key, marked)
+	return marked, true
+}
+
+func with(list []string, s string) []string {
+	if slices.Contains(list, s) {
+		return list
+	}
+	return append(slices.Clone(list), s)
 }
 
 // deleteCollection deletes what a LIST with the same options returns.
 func (s *Server) deleteCollection(x *exchange, w http.ResponseWriter, q *query, v *view) *kube.Status {
-	opts, st := readDeleteOptions(x)
+	_, d, st := readDeletion(x)
 	if st != nil {
 		return st
 	}
@@ -117,20 +207,22 @@ func (s *Server) deleteCollection(x *exchange, w http.ResponseWriter, q *query, 
 	if st != nil {
 		return st
 	}
-	s.store.removeAll(x.target.table, p, len(opts.DryRun) > 0)
+	s.removeAll(x, p, d)
 	writeJSON(w, http.StatusOK, "application/json", v.list(p, false))
 	return nil
 }
 
 // removeAll removes the objects of p that are still there and puts their last
 // states into p.
-func (st *store) removeAll(t *table, p *page, dry bool) {
+func (s *Server) removeAll(x *exchange, p *page, d deletion) {
+	st, t := s.store, x.target.table
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	for i, o := range p.objects {
 		if current := t.objects[o.key]; current != nil {
-			p.objects[i], _ = st.remove(t, current, dry)
+			p.objects[i], _ = st.remove(t, current, d)
 		}
 	}
+	st.settle(s.options)
 	p.rv = st.rev
 }

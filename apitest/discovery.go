@@ -28,6 +28,8 @@ type apiResource struct {
 	Name         string   `json:"name"`
 	SingularName string   `json:"singularName"`
 	Namespaced   bool     `json:"namespaced"`
+	Group        string   `json:"group,omitempty"`
+	Version      string   `json:"version,omitempty"`
 	Kind         string   `json:"kind"`
 	Verbs        []string `json:"verbs"`
 	ShortNames   []string `json:"shortNames,omitempty"`
@@ -70,9 +72,30 @@ type aggregatedGroup struct {
 	Versions []aggregatedVersion `json:"versions"`
 }
 
-func verbs() []string {
-	return []string{"create", "delete", "deletecollection", "get", "list", "update", "watch"}
+func (r *ResourceInfo) verbs() []string {
+	if isReview(r.Resource) {
+		return []string{"create"}
+	}
+	return []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
 }
+
+// subresource is a subresource as discovery has it.
+type subresource struct {
+	name string
+	kind groupVersionKind
+}
+
+func (r *ResourceInfo) subresources() (list []subresource) {
+	if r.Scale != nil {
+		list = append(list, subresource{"scale", groupVersionKind{"autoscaling", "v1", "Scale"}})
+	}
+	if r.Status {
+		list = append(list, subresource{"status", groupVersionKind{r.Group, r.Version, r.Kind}})
+	}
+	return list
+}
+
+func subresourceVerbs() []string { return []string{"get", "patch", "update"} }
 
 // discover answers /version, /api, /apis and below; everything else is not
 // found, in the two ways of kube-apiserver.
@@ -84,6 +107,8 @@ func (s *Server) discover(x *exchange, w http.ResponseWriter) {
 	case path == "version":
 		writeJSON(w, http.StatusOK, "application/json", marshal(map[string]string{
 			"major": "1", "minor": "37", "gitVersion": Version, "gitTreeState": "clean", "platform": "linux/amd64"}))
+	case path == "openapi/v3" || strings.HasPrefix(path, "openapi/v3/"):
+		s.openAPI(w, path)
 	case path == "api" || path == "apis":
 		s.discoverAll(x, w, resources, path == "api")
 	case parts[0] == "api" && len(parts) == 2:
@@ -216,13 +241,13 @@ func (r *ResourceInfo) aggregated() aggregatedResource {
 	kind := groupVersionKind{r.Group, r.Version, r.Kind}
 	a := aggregatedResource{
 		Resource: r.Plural, ResponseKind: kind, Scope: "Cluster", SingularResource: r.Singular,
-		Verbs: verbs(), ShortNames: r.ShortNames, Categories: r.Categories,
+		Verbs: r.verbs(), ShortNames: r.ShortNames, Categories: r.Categories,
 	}
 	if r.Namespaced {
 		a.Scope = "Namespaced"
 	}
-	if r.Status {
-		a.Subresources = []aggregatedSubresource{{"status", kind, []string{"get", "update"}}}
+	for _, s := range r.subresources() {
+		a.Subresources = append(a.Subresources, aggregatedSubresource{s.name, s.kind, subresourceVerbs()})
 	}
 	return a
 }
@@ -238,9 +263,13 @@ func discoverVersion(w http.ResponseWriter, resources []*ResourceInfo, group, ve
 		if r.Group != group || r.Version != version {
 			continue
 		}
-		list.Resources = append(list.Resources, apiResource{r.Plural, r.Singular, r.Namespaced, r.Kind, verbs(), r.ShortNames, r.Categories})
-		if r.Status {
-			list.Resources = append(list.Resources, apiResource{r.Plural + "/status", "", r.Namespaced, r.Kind, []string{"get", "update"}, nil, nil})
+		list.Resources = append(list.Resources, apiResource{Name: r.Plural, SingularName: r.Singular, Namespaced: r.Namespaced, Kind: r.Kind, Verbs: r.verbs(), ShortNames: r.ShortNames, Categories: r.Categories})
+		for _, s := range r.subresources() {
+			sub := apiResource{Name: r.Plural + "/" + s.name, Namespaced: r.Namespaced, Kind: s.kind.Kind, Verbs: subresourceVerbs()}
+			if s.kind.Group != r.Group {
+				sub.Group, sub.Version = s.kind.Group, s.kind.Version
+			}
+			list.Resources = append(list.Resources, sub)
 		}
 	}
 	if len(list.Resources) == 0 {

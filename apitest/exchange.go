@@ -44,6 +44,7 @@ type exchange struct {
 // target is what a URL names.
 type target struct {
 	table      *table // nil outside resources
+	info       *ResourceInfo
 	res        kube.Resource
 	verb       string
 	key        kube.Key

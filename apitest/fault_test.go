@@ -1,10 +1,17 @@
 package apitest_test
 
 import (
+	"bufio"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -43,6 +50,10 @@ func TestFaultsInAStream(t *testing.T) {
 		{"huge", apitest.Huge(1 << 20), []string{"MODIFIED huge 1", "ADDED ü2 105", "ADDED ü3 106", "EOF"}},
 		{"duplicate keys", apitest.DuplicateKeys(), []string{"MODIFIED b 1", "ADDED ü2 105", "ADDED ü3 106", "EOF"}},
 		{"deep", apitest.Deep(1000), []string{"MODIFIED deep 1", "ADDED ü2 105", "ADDED ü3 106", "EOF"}},
+		{"swap", apitest.Swap(), []string{"ADDED ü3 106", "ADDED ü2 105", "EOF"}},
+		{"bookmark behind", apitest.BookmarkBehind(3), []string{"BOOKMARK 10", "ADDED ü2 105", "ADDED ü3 106", "EOF"}},
+		{"crash", apitest.Crash(), []string{"connection reset by peer"}},
+		{"down", apitest.Down(apitest.Refusing, time.Second), []string{"connection reset by peer"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
@@ -120,6 +131,12 @@ func TestFaultsInPlaceOfAnAnswer(t *testing.T) {
 		{"hang", apitest.Hang(), 0, "context deadline exceeded"},
 		{"half-open", apitest.HalfOpen(), 0, "context deadline exceeded"},
 		{"delay", apitest.Delay(time.Second), 200, items},
+		{"behind", apitest.Behind(2), 200, `"metadata":{"resourceVersion":"101"},"items":[{"metadata":{"name":"x"`},
+		{"behind what is kept", apitest.Behind(1000), 200, `"metadata":{"resourceVersion":"100"},"items":[]`},
+		{"shifted revision", apitest.ShiftRevision(7), 200, `"metadata":{"resourceVersion":"110"},"items":[{"metadata":{"name":"x"`},
+		{"early hints", apitest.EarlyHints(), 200, items},
+		{"throttled until", apitest.ThrottleUntil(7 * time.Second), 429, `"reason":"TooManyRequests"`},
+		{"crash", apitest.Crash(), 0, "connection reset by peer"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
@@ -140,7 +157,7 @@ func TestFaultsInPlaceOfAnAnswer(t *testing.T) {
 				if code != c.code || !strings.Contains(text, c.want) {
 					t.Errorf("%d %s", code, text)
 				}
-				if ra := "7"; c.code == 429 && resp.Header.Get("Retry-After") != ra {
+				if c.code == 429 && !slices.Contains([]string{"7", "Sat, 01 Jan 2000 00:00:07 GMT"}, resp.Header.Get("Retry-After")) {
 					t.Errorf("Retry-After %q", resp.Header.Get("Retry-After"))
 				}
 			})
@@ -319,6 +336,259 @@ func TestCloseEndsWatchesThatHang(t *testing.T) {
 			if err := <-done; err == nil {
 				t.Error("a request ended without an error")
 			}
+		}
+	})
+}
+
+func TestSwapTellsWhatItHeldAtTheEnd(t *testing.T) {
+	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
+		srv.On(apitest.Match{Verb: "watch"}, apitest.Swap())
+		watch(t, srv, configMaps+"?watch=1&resourceVersion=102&timeoutSeconds=1").want("ADDED z 103", "EOF")
+	})
+}
+
+func TestBookmarkOfAnotherKind(t *testing.T) {
+	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
+		srv.On(apitest.Match{Verb: "watch"}, apitest.BookmarkOf("Pod")).Times(1)
+		_, body := get(t, srv, configMaps+"?watch=1&resourceVersion=102&timeoutSeconds=1")
+		want := `{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1000103"`
+		if !strings.HasPrefix(body, want) || strings.Count(body, "\n") != 2 {
+			t.Errorf("%s", body)
+		}
+	})
+}
+
+func TestDeletedWithAnotherUID(t *testing.T) {
+	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
+		srv.On(apitest.Match{Verb: "watch"}, apitest.OtherUID())
+		for _, name := range []string{"x", "y"} {
+			srv.Delete(kube.ConfigMaps, kube.Key{Namespace: "a", Name: name})
+		}
+		_, body := get(t, srv, configMaps+"?watch=1&resourceVersion=101&timeoutSeconds=1")
+		var got []bool // whether the UID is that of nobody
+		for line := range strings.Lines(body) {
+			got = append(got, strings.Contains(line, `"uid":"00000000-0000-4000-8000-000000000000"`))
+		}
+		if diff := cmp.Diff([]bool{false, false, true, false}, got); diff != "" {
+			t.Errorf("%s\n%s", diff, body)
+		}
+	})
+}
+
+// A list of three pages; before the second the server compacts.
+func TestForgetInMidList(t *testing.T) {
+	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
+		srv.On(apitest.Match{Verb: "list", Query: "continue="}, apitest.Forget()).Times(1)
+		_, body := get(t, srv, configMaps+"?limit=1")
+		code, body := get(t, srv, configMaps+"?limit=1&continue="+field(t, body, "metadata", "continue"))
+		if code != 410 || !strings.Contains(body, `"reason":"Expired"`) {
+			t.Fatalf("%d %s", code, body)
+		}
+		code, body = get(t, srv, configMaps+"?limit=1&continue="+field(t, body, "metadata", "continue"))
+		if code != 200 || !strings.Contains(body, `"name":"y"`) || field(t, body, "metadata", "resourceVersion") != "104" {
+			t.Errorf("%d %s", code, body)
+		}
+	})
+}
+
+func TestRestoreGoesBackAsFarAsItCan(t *testing.T) {
+	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
+		srv.On(apitest.Match{Verb: "list", Nth: 1}, apitest.Restore(2))
+		srv.On(apitest.Match{Verb: "list", Nth: 3}, apitest.Restore(1000))
+		var got []string
+		for range 3 { // net/http repeats the third by itself, since the connection was used before
+			resp, err := send(t.Context(), srv, http.MethodGet, configMaps, "")
+			if err != nil {
+				got = append(got, "reset")
+				continue
+			}
+			b, err := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, fmt.Sprint(field(t, string(b), "metadata", "resourceVersion"), " ", strings.Count(string(b), `"name":`)))
+		}
+		if diff := cmp.Diff([]string{"reset", "101 1", "100 0"}, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestDownForAWhile(t *testing.T) {
+	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
+		srv.On(apitest.Match{Verb: "list"}, apitest.Down(apitest.Refusing, 9500*time.Millisecond)).Times(1)
+		start := time.Now()
+		var got []string
+		for range 12 {
+			resp, err := send(t.Context(), srv, http.MethodGet, configMaps, "")
+			switch {
+			case errors.Is(err, syscall.ECONNREFUSED):
+				got = append(got, "refused")
+			case err != nil:
+				got = append(got, "lost")
+			default:
+				resp.Body.Close()
+				got = append(got, fmt.Sprint(resp.StatusCode, " after ", time.Since(start)))
+			}
+			time.Sleep(time.Second)
+		}
+		want := slices.Concat([]string{"lost"}, slices.Repeat([]string{"refused"}, 9), []string{"200 after 10s", "200 after 11s"})
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestSkewedClock(t *testing.T) {
+	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
+		srv.On(apitest.Match{}, apitest.Skew(-time.Hour))
+		srv.On(apitest.Match{Verb: "list"}, apitest.ThrottleUntil(5*time.Second))
+		for _, path := range []string{configMaps, "/healthz"} {
+			resp, err := send(t.Context(), srv, http.MethodGet, path, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if got := resp.Header.Get("Date"); got != "Fri, 31 Dec 1999 23:00:00 GMT" {
+				t.Errorf("Date %q", got)
+			}
+			if got := resp.Header.Get("Retry-After"); resp.StatusCode == 429 && got != "Fri, 31 Dec 1999 23:00:05 GMT" {
+				t.Errorf("Retry-After %q", got)
+			}
+		}
+	})
+}
+
+// raw sends one HTTP/1.1 request and returns all bytes of the answers.
+func raw(t *testing.T, srv *apitest.Server, path string) string {
+	t.Helper()
+	c, err := srv.Dial(t.Context(), "tcp", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path)
+	c.SetReadDeadline(time.Now().Add(time.Minute))
+	b, err := io.ReadAll(c)
+	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestInformationalAnswerComesFirst(t *testing.T) {
+	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
+		srv.On(apitest.Match{}, apitest.EarlyHints())
+		got := raw(t, srv, configMaps)
+		if !strings.HasPrefix(got, "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\n") {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+func TestLastChunkTwice(t *testing.T) {
+	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
+		srv.On(apitest.Match{Verb: "list"}, apitest.ExtraLastChunk())
+		got := raw(t, srv, configMaps)
+		if !strings.Contains(got, "Transfer-Encoding: chunked") || !strings.HasSuffix(got, "]}\n\r\n0\r\n\r\n0\r\n\r\n") {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+func TestConnectionClosesAfterGoAway(t *testing.T) {
+	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
+		srv.On(apitest.Match{}, apitest.GoAway())
+		start := time.Now()
+		if got := raw(t, srv, configMaps); !strings.Contains(got, "Connection: close\r\n") || time.Since(start) != 0 {
+			t.Errorf("after %v: %q", time.Since(start), got)
+		}
+	})
+}
+
+// http2Frames sends a GET over HTTP/2, written by hand, and returns the types of
+// the frames that come back, SETTINGS and PING left out, until the stream or the
+// connection ends.
+func http2Frames(t *testing.T, srv *apitest.Server, path string) (frames []string) {
+	t.Helper()
+	plain, err := srv.Dial(t.Context(), "tcp", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(srv.CAPEM())
+	c := tls.Client(plain, &tls.Config{RootCAs: pool, ServerName: "apitest.invalid", NextProtos: []string{"h2"}})
+	defer c.Close()
+	frame := func(typ, flags byte, stream uint32, payload string) {
+		head := binary.BigEndian.AppendUint32(nil, uint32(len(payload)))[1:]
+		head = binary.BigEndian.AppendUint32(append(head, typ, flags), stream)
+		c.Write(append(head, payload...)) // the reading finds out
+	}
+	literal := func(index byte, value string) string { return string([]byte{index, byte(len(value))}) + value }
+	io.WriteString(c, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+	frame(4, 0, 0, "")
+	frame(1, 5, 1, "\x82\x87"+literal(4, path)+literal(1, "x")) // GET, https, :path, :authority
+	c.SetReadDeadline(time.Now().Add(time.Minute))
+	in := bufio.NewReader(c)
+	for {
+		var head [9]byte
+		if _, err := io.ReadFull(in, head[:]); err != nil {
+			return append(frames, "end")
+		}
+		size := int64(head[0])<<16 | int64(head[1])<<8 | int64(head[2])
+		payload := make([]byte, size)
+		if _, err := io.ReadFull(in, payload); err != nil {
+			return append(frames, "end")
+		}
+		switch typ, ended := head[3], head[4]&1 != 0; typ {
+		case 0, 1:
+			frames = append(frames, map[byte]string{0: "DATA", 1: "HEADERS"}[typ])
+			if ended {
+				return append(frames, "last")
+			}
+		case 3:
+			return append(frames, "RST_STREAM")
+		case 7:
+			frames = append(frames, fmt.Sprintf("GOAWAY %d", binary.BigEndian.Uint32(payload[4:])))
+		}
+	}
+}
+
+func TestHTTP2Frames(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		fault http.HandlerFunc
+		want  []string
+	}{
+		{"none", func(w http.ResponseWriter, r *http.Request) { apitest.Continue(w, r) }, []string{"HEADERS", "DATA", "last"}},
+		{"go away", apitest.GoAway(), []string{"GOAWAY 0", "HEADERS", "DATA", "last"}},
+		{"hang up", apitest.Hangup(), []string{"RST_STREAM"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			story(t, apitest.Options{TLS: true}, func(t *testing.T, srv *apitest.Server) {
+				srv.On(apitest.Match{}, c.fault)
+				got := http2Frames(t, srv, configMaps)
+				slices.Sort(got) // GOAWAY is written beside the answer
+				slices.Sort(c.want)
+				got = slices.Compact(got)
+				if diff := cmp.Diff(c.want, got); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+}
+
+// A door that hangs stalls TLS handshakes.
+func TestHandshakeStalls(t *testing.T) {
+	story(t, apitest.Options{TLS: true}, func(t *testing.T, srv *apitest.Server) {
+		c := tls.Client(dial(t, srv), &tls.Config{ServerName: "apitest.invalid"})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		start := time.Now()
+		if err := c.HandshakeContext(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Minute {
+			t.Errorf("%v after %v", err, time.Since(start))
 		}
 	})
 }

@@ -44,16 +44,21 @@ func flush(w http.ResponseWriter) {
 
 // Inject writes text into the stream and goes on.
 func Inject(text string) http.HandlerFunc {
+	return inject(func(*exchange) []byte { return []byte(text) })
+}
+
+// inject writes what text returns at that moment.
+func inject(text func(*exchange) []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		x := exchangeOf(r)
 		if x.code == 0 { // before the stream: before its first event
 			next(func(w http.ResponseWriter, event []byte) {
-				w.Write([]byte(text))
+				w.Write(text(x))
 				w.Write(event)
 			})(w, r)
 			return
 		}
-		x.Write([]byte(text))
+		x.Write(text(x))
 		x.Flush()
 		Continue(w, r)
 	}
@@ -200,4 +205,66 @@ func DuplicateKeys() http.HandlerFunc {
 func Deep(depth int) http.HandlerFunc {
 	return Inject(`{"type":"MODIFIED","object":{"metadata":{"name":"deep","resourceVersion":"1"},"spec":` +
 		strings.Repeat("[", depth) + strings.Repeat("]", depth) + "}}\n")
+}
+
+// Swap sends the next two events in the wrong order. If the stream ends between
+// them, the first comes at its end.
+func Swap() http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		x := exchangeOf(r)
+		var held []byte
+		seen := 0
+		x.finish = append(x.finish, func() {
+			x.Write(held)
+			held = nil
+		})
+		EachEvent(func(w http.ResponseWriter, event []byte) {
+			if seen++; seen == 1 {
+				held = bytes.Clone(event)
+				return
+			}
+			w.Write(event)
+			if held != nil {
+				w.Write(held)
+				held = nil
+			}
+		})(w, r)
+	}
+}
+
+// OtherUID sends the next DELETED with a UID that the object never had: the
+// deletion of a namesake that nobody saw.
+func OtherUID() http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		done := false
+		EachEvent(func(w http.ResponseWriter, event []byte) {
+			var e struct {
+				Type   string
+				Object struct{ Metadata struct{ UID string } }
+			}
+			if !done && json.Unmarshal(event, &e) == nil && e.Type == "DELETED" {
+				done = true
+				name := `"uid":"`
+				event = bytes.Replace(event, []byte(name+e.Object.Metadata.UID), []byte(name+"00000000-0000-4000-8000-000000000000"), 1)
+			}
+			w.Write(event)
+		})(w, r)
+	}
+}
+
+// BookmarkBehind injects a bookmark of n revisions ago.
+func BookmarkBehind(n int) http.HandlerFunc {
+	return inject(func(x *exchange) []byte {
+		return (&view{info: x.target.table.info}).bookmark(x.srv.past(n), false)
+	})
+}
+
+// BookmarkOf injects a bookmark for objects of another kind, with a revision far
+// ahead.
+func BookmarkOf(kind string) http.HandlerFunc {
+	return inject(func(x *exchange) []byte {
+		info := *x.target.table.info
+		info.Kind = kind
+		return (&view{info: &info}).bookmark(x.srv.past(0)+1_000_000, false)
+	})
 }

@@ -136,7 +136,10 @@ func canonical(b []byte) []byte {
 // structs, custom resources sorted.
 func (o *object) seal(info *ResourceInfo, rv uint64) {
 	o.rv = rv
-	o.meta.ResourceVersion = strconv.FormatUint(rv, 10)
+	o.meta.ResourceVersion = ""
+	if rv > 0 { // it is stored
+		o.meta.ResourceVersion = strconv.FormatUint(rv, 10)
+	}
 	o.key = kube.Key{Namespace: o.meta.Namespace, Name: o.meta.Name}
 	meta := marshal(o.meta)
 	head := []member{{"kind", marshal(info.Kind)}, {"apiVersion", marshal(info.APIVersion())}}
@@ -201,13 +204,34 @@ func (o *object) appendItem(b []byte, info *ResourceInfo) []byte {
 }
 
 // same reports whether o and p differ in nothing but revision, generation and
-// managedFields.
+// the times in managedFields.
 func (o *object) same(p *object) bool {
 	a, b := o.meta, p.meta
 	a.ResourceVersion, b.ResourceVersion = "", ""
 	a.Generation, b.Generation = 0, 0
+	if !sameManagers(a.ManagedFields, b.ManagedFields) {
+		return false
+	}
 	a.ManagedFields, b.ManagedFields = nil, nil
 	return bytes.Equal(marshal(a), marshal(b)) && o.sameFields(p, func(string) bool { return true })
+}
+
+// sameManagers compares two values of managedFields, times aside.
+func sameManagers(a, b json.RawMessage) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	timeless := func(raw json.RawMessage) []byte {
+		var list []map[string]any
+		if json.Unmarshal(raw, &list) != nil {
+			return raw
+		}
+		for _, entry := range list {
+			delete(entry, "time")
+		}
+		return marshal(list)
+	}
+	return len(a) > 0 && len(b) > 0 && bytes.Equal(timeless(a), timeless(b))
 }
 
 // sameFields compares the members that which selects.

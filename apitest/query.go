@@ -78,7 +78,7 @@ func parseQuery(v url.Values, t target) (*query, *kube.Status) {
 		return nil, statusBadRequest("%v", err)
 	}
 	for _, path := range q.fields.Paths() {
-		switch info := t.table.info; {
+		switch info := t.info; {
 		case info.selectable(path):
 		case len(info.Fields) == 0:
 			return nil, statusBadRequest("%q is not a known field selector: only \"metadata.name\", \"metadata.namespace\"", path)

@@ -2,9 +2,12 @@ package apitest
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
 
+	"github.com/listwatch/listwatch/apitest/schema"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -12,16 +15,21 @@ import (
 // field selectors say of it.
 type ResourceInfo struct {
 	kube.Resource
-	Singular   string   // default: Kind in lower case
-	ShortNames []string // as kubectl takes them: "po"
-	Categories []string // such as "all"
-	Status     bool     // has a status subresource: a plain update leaves status alone
-	Fields     []string // field selectors besides metadata.name and metadata.namespace
-	Columns    []Column // of a Table, between NAME and AGE
+	Singular   string          // default: Kind in lower case
+	ShortNames []string        // as kubectl takes them: "po"
+	Categories []string        // such as "all"
+	Status     bool            // has a status subresource: a plain update leaves status alone
+	Fields     []string        // field selectors besides metadata.name and metadata.namespace
+	Columns    []Column        // of a Table, between NAME and AGE
+	Scale      *Scale          // has a scale subresource
+	Schema     json.RawMessage // openAPIV3Schema of a custom resource; nil = anything goes
 
 	builtIn bool // typed in the server: lists without kind and apiVersion in the items
 	noCount bool // has a spec but no metadata.generation
 	returns bool // DELETE answers with the object, not with a Status
+
+	typ          func() *schema.Type
+	listKindName string // default: Kind with "List"
 }
 
 // Column is a column of a Table. See
@@ -44,7 +52,26 @@ func (r *ResourceInfo) counts(o *object) bool {
 	return ok
 }
 
-func (r *ResourceInfo) listKind() string { return r.Kind + "List" }
+func (r *ResourceInfo) listKind() string { return cmp.Or(r.listKindName, r.Kind+"List") }
+
+// goPackage is what kube-apiserver's errors call the package of a type.
+func (r *ResourceInfo) goPackage() string {
+	first, _, _ := strings.Cut(r.Group, ".")
+	return cmp.Or(first, "core")
+}
+
+// hasSub reports whether r has a subresource.
+func (r *ResourceInfo) hasSub(name string) bool {
+	switch name {
+	case "status":
+		return r.Status
+	case "scale":
+		return r.Scale != nil
+	case "finalize":
+		return r.Resource == kube.Namespaces
+	}
+	return false
+}
 
 // selectable reports whether a field selector may name path.
 func (r *ResourceInfo) selectable(path string) bool {
@@ -58,47 +85,6 @@ func (r ResourceInfo) withDefaults() ResourceInfo {
 		r = list[i]
 	}
 	r.Singular = cmp.Or(r.Singular, strings.ToLower(r.Kind))
+	r.typ = sync.OnceValue(func() *schema.Type { return typeOf(&r) })
 	return r
-}
-
-// builtIns are the resources that every server knows from the start: those of
-// package kube.
-func builtIns() []ResourceInfo {
-	all := []string{"all"}
-	list := []ResourceInfo{
-		{Resource: kube.ConfigMaps, ShortNames: []string{"cm"}, Columns: configMapColumns()},
-		{Resource: kube.Endpoints, ShortNames: []string{"ep"}},
-		{Resource: kube.Events, ShortNames: []string{"ev"}, Fields: []string{
-			"involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid",
-			"involvedObject.apiVersion", "involvedObject.resourceVersion", "involvedObject.fieldPath",
-			"reason", "reportingComponent", "source", "type"}},
-		{Resource: kube.Namespaces, ShortNames: []string{"ns"}, Status: true, noCount: true, Fields: []string{"status.phase"},
-			Columns: []Column{{Name: "Status", Path: "status.phase"}}},
-		{Resource: kube.Nodes, ShortNames: []string{"no"}, Status: true, noCount: true, Fields: []string{"spec.unschedulable"},
-			Columns: nodeColumns()},
-		{Resource: kube.PersistentVolumeClaims, returns: true, ShortNames: []string{"pvc"}, Status: true, noCount: true},
-		{Resource: kube.PersistentVolumes, returns: true, ShortNames: []string{"pv"}, Status: true, noCount: true},
-		{Resource: kube.Pods, returns: true, ShortNames: []string{"po"}, Categories: all, Status: true, Columns: podColumns(), Fields: []string{
-			"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork",
-			"status.phase", "status.podIP", "status.podIPs", "status.nominatedNodeName"}},
-		{Resource: kube.Secrets, Fields: []string{"type"}, Columns: secretColumns()},
-		{Resource: kube.ServiceAccounts, returns: true, ShortNames: []string{"sa"}, noCount: true},
-		{Resource: kube.Services, returns: true, ShortNames: []string{"svc"}, Categories: all, Status: true, noCount: true,
-			Fields: []string{"spec.clusterIP", "spec.type"}, Columns: []Column{
-				{Name: "Type", Path: "spec.type"}, {Name: "Cluster-IP", Path: "spec.clusterIP"}}},
-		{Resource: kube.DaemonSets, ShortNames: []string{"ds"}, Categories: all, Status: true},
-		{Resource: kube.Deployments, ShortNames: []string{"deploy"}, Categories: all, Status: true, Columns: deploymentColumns()},
-		{Resource: kube.ReplicaSets, ShortNames: []string{"rs"}, Categories: all, Status: true, Fields: []string{"status.replicas"}},
-		{Resource: kube.StatefulSets, ShortNames: []string{"sts"}, Categories: all, Status: true},
-		{Resource: kube.CronJobs, ShortNames: []string{"cj"}, Categories: all, Status: true},
-		{Resource: kube.Jobs, Categories: all, Status: true, Fields: []string{"status.successful"}},
-		{Resource: kube.Leases, noCount: true},
-		{Resource: kube.EndpointSlices},
-		{Resource: kube.Ingresses, ShortNames: []string{"ing"}, Status: true},
-		{Resource: kube.CustomResourceDefinitions, ShortNames: []string{"crd", "crds"}, Categories: []string{"api-extensions"}, Status: true},
-	}
-	for i := range list {
-		list[i].builtIn = true
-	}
-	return list
 }

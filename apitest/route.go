@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/listwatch/listwatch/kube"
@@ -33,9 +34,9 @@ func (s *Server) resolve(r *http.Request) target {
 		t.key.Namespace, parts = parts[1], parts[2:]
 	}
 	t.res = kube.Resource{Group: group, Version: version, Plural: parts[0]}
-	t.table = s.store.find(group, version, parts[0])
+	t.table, t.info = s.store.find(group, version, parts[0])
 	if t.table != nil {
-		t.res = t.table.info.Resource
+		t.res = t.info.Resource
 		if !t.res.Namespaced && t.key.Namespace != "" {
 			t.table = nil
 		}
@@ -105,11 +106,26 @@ func (s *Server) answer(x *exchange, w http.ResponseWriter) {
 // act answers a request for a resource, or returns the Status to answer with.
 func (s *Server) act(x *exchange, w http.ResponseWriter) *kube.Status {
 	t := x.target
-	v, st := parseView(x.r, t.table.info, t.verb)
-	if st != nil {
+	if st := s.forbidden(x); st != nil {
 		return st
 	}
-	if t.sub != "" && (t.sub != "status" || !t.table.info.Status) {
+	switch {
+	case isReview(t.res) && t.sub == "" && t.key.Name == "":
+		return s.review(x, w)
+	case isReview(t.res):
+		return statusNoResource()
+	case t.sub == "token" && t.res == kube.ServiceAccounts && t.verb == "create":
+		return s.tokenRequest(x, w)
+	}
+	v, st := parseView(x.r, t.info, t.verb)
+	switch {
+	case st != nil && t.verb == "get" && s.Get(t.res, t.key) == nil:
+		return statusNotFound(t.res, t.key.Name)
+	case st != nil:
+		return st
+	case t.res == kube.Pods && slices.Contains(podSubresources[:], t.sub):
+		return s.podSubresource(x, w)
+	case t.sub != "" && !t.info.hasSub(t.sub):
 		return statusNoResource()
 	}
 	switch t.verb {
@@ -137,6 +153,11 @@ func (s *Server) act(x *exchange, w http.ResponseWriter) *kube.Status {
 			return statusMethod()
 		}
 		return s.update(x, w, v)
+	case "patch":
+		if t.collection {
+			return statusMethod()
+		}
+		return s.patch(x, w, v)
 	case "delete":
 		if t.sub != "" {
 			return statusMethod()
@@ -144,6 +165,23 @@ func (s *Server) act(x *exchange, w http.ResponseWriter) *kube.Status {
 		return s.delete(x, w, v)
 	}
 	return statusMethod()
+}
+
+// podSubresources are those that need a kubelet.
+var podSubresources = [...]string{"attach", "exec", "log", "portforward", "proxy", "ephemeralcontainers", "resize"}
+
+// podSubresource answers for the kubelet that is not there: with a line of log,
+// and with a refusal of everything else.
+func (s *Server) podSubresource(x *exchange, w http.ResponseWriter) *kube.Status {
+	switch {
+	case x.target.sub != "log" || x.target.verb != "get":
+		return statusMethod()
+	case s.Get(kube.Pods, x.target.key) == nil:
+		return statusNotFound(kube.Pods, x.target.key.Name)
+	}
+	w.Header().Set("Content-Type", "text/plain")
+	fmt.Fprintln(w, "this server runs no containers")
+	return nil
 }
 
 func statusNoResource() *kube.Status {
@@ -167,7 +205,11 @@ func (s *Server) get(x *exchange, w http.ResponseWriter, v *view) *kube.Status {
 	if o == nil {
 		return statusNotFound(x.target.res, x.target.key.Name)
 	}
-	writeJSON(w, http.StatusOK, "application/json", append(v.object(o), '\n'))
+	body := v.object(o)
+	if x.target.sub == "scale" {
+		body = x.target.info.scale(o)
+	}
+	writeJSON(w, http.StatusOK, "application/json", append(body, '\n'))
 	return nil
 }
 

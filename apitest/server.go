@@ -32,6 +32,9 @@ type Options struct {
 	BookmarkInterval time.Duration  // between bookmarks; default 60 s, negative = only at deadline-2s and on demand
 	Gone             Gone           // how Expire and too old watches look
 	CompressWatch    bool           // gzip watches too, for clients that accept it
+	Namespaces       bool           // namespaces must exist; deleting one deletes what is in it
+	CollectGarbage   bool           // objects whose owners are gone are deleted after each deletion
+	NoManagedFields  bool           // do not keep track of who set which field, unless by an apply: writes are faster
 	Seed             uint64         // of UIDs, generated names and chosen timeouts; 0 is a seed like any other
 }
 
@@ -71,6 +74,8 @@ type Server struct {
 	token    string
 	gone     Gone
 	faults   []*Fault
+	hooks    []*hook   // replaced, never changed
+	denials  []*denial // replaced, never changed
 	journal  []*Request
 	watching int           // watches that have been answered and have not ended
 	changed  chan struct{} // closed and replaced when watching or the journal changes
@@ -118,6 +123,9 @@ func start(t TB, o Options) (*Server, error) {
 		s.http.TLSConfig = s.ids.serverConfig(o.ClientCerts)
 	}
 	s.URL = scheme + "://" + host
+	if o.Namespaces {
+		s.addNamespaces()
+	}
 	s.client = s.newClient()
 	s.running.Go(func() {
 		if o.TLS {
@@ -213,20 +221,9 @@ func (s *Server) AddResource(r ResourceInfo) {
 // RemoveResource deletes all objects of r, ends its watches and answers 404 from
 // then on, as when a CustomResourceDefinition is deleted.
 func (s *Server) RemoveResource(r kube.Resource) {
-	st := s.store
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	t := st.tables[r.GroupResource()]
-	if t == nil {
-		return
-	}
-	for len(t.keys) > 0 {
-		st.commit(t, t.keys[0], nil)
-	}
-	for w := range t.watches {
-		w.end(endClean)
-	}
-	delete(st.tables, r.GroupResource())
+	s.store.mu.Lock()
+	defer s.store.mu.Unlock()
+	s.store.drop(r)
 }
 
 // fail reports misuse of the server by its test or program.

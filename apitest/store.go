@@ -25,7 +25,7 @@ type store struct {
 
 // table is one resource. The fields are guarded by store.mu.
 type table struct {
-	info    *ResourceInfo // never changes
+	info    *ResourceInfo // replaced where its definition changes, never changed
 	keys    []kube.Key    // sorted
 	objects map[kube.Key]*object
 	log     []event
@@ -56,6 +56,10 @@ func newStore(o Options) *store {
 func (st *store) add(info ResourceInfo) bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
+	return st.addLocked(info)
+}
+
+func (st *store) addLocked(info ResourceInfo) bool {
 	name := info.GroupResource()
 	if st.tables[name] != nil {
 		return false
@@ -67,16 +71,31 @@ func (st *store) add(info ResourceInfo) bool {
 	return true
 }
 
-// find returns the table of a resource, nil where there is none. The caller
-// holds no lock.
-func (st *store) find(group, version, plural string) *table {
+// find returns the table of a resource and what it says of itself now, nil where
+// there is none. The caller holds no lock.
+func (st *store) find(group, version, plural string) (*table, *ResourceInfo) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	t := st.tables[kube.Resource{Group: group, Plural: plural}.GroupResource()]
 	if t == nil || t.info.Version != version {
-		return nil
+		return nil, nil
 	}
-	return t
+	return t, t.info
+}
+
+// drop deletes all objects of r, ends its watches and forgets it.
+func (st *store) drop(r kube.Resource) {
+	t := st.tables[r.GroupResource()]
+	if t == nil {
+		return
+	}
+	for len(t.keys) > 0 {
+		st.commit(t, t.keys[0], nil)
+	}
+	for w := range t.watches {
+		w.end(endClean)
+	}
+	delete(st.tables, r.GroupResource())
 }
 
 // commit stores next, or deletes where next is nil, under a new revision, and
@@ -108,7 +127,11 @@ func (st *store) commit(t *table, key kube.Key, next *object) uint64 {
 		w.wake()
 	}
 	st.notify()
-	return st.rev
+	rv := st.rev
+	if t.info.Resource == kube.CustomResourceDefinitions {
+		st.define(e.prev, next)
+	}
+	return rv
 }
 
 // forget drops the n oldest events; watches that have yet to send them keep
@@ -214,20 +237,20 @@ func (st *store) suffix() string {
 func timestamp() string { return time.Now().UTC().Format(time.RFC3339) }
 
 // prepareCreate fills what the server sets on a new object.
-func (st *store) prepareCreate(t *table, o *object) {
+func (st *store) prepareCreate(info *ResourceInfo, o *object) {
 	if o.meta.UID == "" {
 		o.meta.UID = st.uid()
 	}
 	if o.meta.CreationTimestamp == "" {
 		o.meta.CreationTimestamp = timestamp()
 	}
-	if t.info.counts(o) {
+	if info.counts(o) {
 		o.meta.Generation = max(o.meta.Generation, 1)
 	}
 }
 
 // prepareUpdate keeps what a client cannot change and counts generations.
-func prepareUpdate(t *table, old, o *object) {
+func prepareUpdate(info *ResourceInfo, old, o *object) {
 	o.meta.UID = old.meta.UID
 	o.meta.CreationTimestamp = old.meta.CreationTimestamp
 	o.meta.GenerateName = old.meta.GenerateName
@@ -237,7 +260,7 @@ func prepareUpdate(t *table, old, o *object) {
 		o.meta.ManagedFields = old.meta.ManagedFields
 	}
 	o.meta.Generation = old.meta.Generation
-	if t.info.counts(o) && !o.sameFields(old, func(name string) bool { return name != "status" }) {
+	if info.counts(o) && !o.sameFields(old, func(name string) bool { return name != "status" }) {
 		o.meta.Generation++
 	}
 }

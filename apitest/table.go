@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -254,3 +255,5 @@ func entries(o *object, path string) []map[string]any {
 	}
 	return out
 }
+
+func sorted(s []string) []string { return slices.Sorted(slices.Values(s)) }

@@ -52,9 +52,9 @@ func parseView(r *http.Request, info *ResourceInfo, verb string) (*view, *kube.S
 			v.as = as
 			return v, nil
 		case as == "PartialObjectMetadata" && verb == "list":
-			return nil, notAcceptable("you requested PartialObjectMetadata, but the requested object is a list (*core.%s)", info.listKind())
+			return nil, notAcceptable("you requested PartialObjectMetadata, but the requested object is a list (*%s.%s)", info.goPackage(), info.listKind())
 		case as == "PartialObjectMetadataList" && verb == "get":
-			return nil, notAcceptable("you requested PartialObjectMetadataList, but the requested object is not a list (*core.%s)", info.Kind)
+			return nil, notAcceptable("you requested PartialObjectMetadataList, but the requested object is not a list (*%s.%s)", info.goPackage(), info.Kind)
 		case as == "PartialObjectMetadata", as == "PartialObjectMetadataList":
 			v.as = "PartialObjectMetadata"
 			return v, nil

@@ -115,7 +115,7 @@ func (s *Server) stream(x *exchange, w *watcher, v *view, bookmark func(uint64, 
 	for {
 		batch, rv, how := s.store.next(x.target.table, w)
 		for _, e := range batch {
-			if typ, o := w.query.seen(e, x.target.table.info); o != nil {
+			if typ, o := w.query.seen(e, x.target.info); o != nil {
 				if err := x.frame(v.event(typ, o)); err != nil {
 					return err
 				}
@@ -211,6 +211,9 @@ func (st *store) join(t *table, w *watcher, initial bool) ([]*object, uint64, *k
 	defer st.mu.Unlock()
 	end := t.base + len(t.log)
 	w.cursor, w.live = end, end
+	if st.tables[t.info.GroupResource()] != t {
+		w.end(endClean) // the resource was removed since the request was routed
+	}
 	var objects []*object
 	switch {
 	case initial:

@@ -64,8 +64,8 @@ func New(cfg Config) (*Client, error) {
 		timeout: cfg.Timeout,
 		connect: func() *pools {
 			return &pools{
-				unary: &http.Client{Transport: cfg.transport(base, tlsConfig.Clone()), CheckRedirect: sameHost},
-				watch: &http.Client{Transport: cfg.transport(base, tlsConfig.Clone()), CheckRedirect: sameHost},
+				unary: &http.Client{Transport: cfg.wrapped(base, tlsConfig.Clone()), CheckRedirect: sameHost},
+				watch: &http.Client{Transport: cfg.wrapped(base, tlsConfig.Clone()), CheckRedirect: sameHost},
 			}
 		},
 	}

@@ -175,3 +175,28 @@ func TestCompression(t *testing.T) {
 		t.Errorf("Accept-Encoding (-want +got):\n%s", diff)
 	}
 }
+
+// TestWrapSeesEveryRequest: of both pools.
+func TestWrapSeesEveryRequest(t *testing.T) {
+	url := newServer(t, func(http.ResponseWriter, *http.Request) {})
+	var seen atomic.Int32
+	c := newClient(t, client.Config{Server: url, Wrap: func(next http.RoundTripper) http.RoundTripper {
+		return roundTrip(func(r *http.Request) (*http.Response, error) {
+			seen.Add(1)
+			return next.RoundTrip(r)
+		})
+	}})
+	for _, watch := range []bool{false, true} {
+		if _, err := do(t.Context(), c, &client.Request{Path: "/x", Watch: watch}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.CloseIdleConnections()
+	if n := seen.Load(); n != 2 {
+		t.Errorf("%d requests were seen, want 2", n)
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -51,6 +51,12 @@ type Config struct {
 	// Dial opens connections; nil = net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
+	// Wrap, if set, puts something around each of the two connection pools: to
+	// record, count or trace requests. It sees credentials. It must close every
+	// body that it does not pass on, and pass on Close; closing idle connections
+	// stays with the pool.
+	Wrap func(http.RoundTripper) http.RoundTripper
+
 	// Compression says whether answers may be compressed; "" = only where
 	// the server is not on the loopback, "gzip" = always, "none" = never.
 	Compression string

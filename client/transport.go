@@ -13,6 +13,23 @@ import (
 	"time"
 )
 
+// wrapped returns a connection pool, with what Wrap puts around it.
+func (c Config) wrapped(base *url.URL, tc *tls.Config) http.RoundTripper {
+	t := c.transport(base, tc)
+	if c.Wrap == nil {
+		return t
+	}
+	return wrapper{c.Wrap(t), t}
+}
+
+// wrapper lets http.Client close the idle connections of a pool that is wrapped.
+type wrapper struct {
+	http.RoundTripper
+	pool *http.Transport
+}
+
+func (w wrapper) CloseIdleConnections() { w.pool.CloseIdleConnections() }
+
 // transport returns a connection pool.
 func (c Config) transport(base *url.URL, tc *tls.Config) *http.Transport {
 	proxy := c.Proxy

@@ -50,7 +50,7 @@ func once[T kube.Object](ctx context.Context, c client.Collection[T], q url.Valu
 			case Added, Modified, Deleted:
 				ev, err = decode(f)
 			case Bookmark:
-				ev, err = bookmark[T](f.Object)
+				ev, err = bookmark[T](f.Object, c.Resource.Kind)
 			case "ERROR":
 				yield(ev, statusOf(f.Object))
 				return
@@ -107,10 +107,19 @@ func identifierOf[T kube.Object]() func(T, []byte) (kube.Key, string, kube.Revis
 	}
 }
 
-func bookmark[T kube.Object](b []byte) (Event[T], error) {
+// bookmark reads a bookmark of a resource whose kind is kind. One of another kind
+// has a revision of something else: to resume there would be to miss changes.
+func bookmark[T kube.Object](b []byte, kind string) (Event[T], error) {
 	rv, end, err := codec.ResourceVersion(b)
 	if err != nil {
 		return Event[T]{Type: Bookmark}, codec.Quarantine(b, err)
+	}
+	switch id, _ := codec.Skim(b); id.Kind {
+	case kind, "", "PartialObjectMetadata", "Table":
+	default:
+		if kind != "" {
+			return Event[T]{Type: Bookmark}, codec.Quarantine(b, fmt.Errorf("a bookmark of a %.63s: %w", id.Kind, errBadEvent))
+		}
 	}
 	ev := Event[T]{Type: Bookmark, Revision: kube.Revision(rv)}
 	if end {

@@ -194,6 +194,7 @@ func (r *run[T]) watch() (o outcome) {
 		switch {
 		case ev.Type == Synced && initial:
 			initial, o.synced = false, true
+			o.events = 0 // what was there is no progress of the watch that begins
 		case ev.Type == Synced:
 			ev.Type = Bookmark // a mark that nobody waits for
 		}

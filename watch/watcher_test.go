@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -323,6 +325,7 @@ func TestWatcherNoticesARestoredServer(t *testing.T) {
 func TestWatcherFindsADeadPeer(t *testing.T) {
 	play(t, watch.Options{}, func(t *testing.T, s *story) {
 		s.start()
+		s.pass(10 * time.Second) // so that the end is routine
 		stall := s.srv.On(apitest.Match{Verb: "watch", Resource: "configmaps"}, apitest.HalfOpen())
 		s.srv.CloseWatches()
 		s.pass(time.Second)
@@ -466,5 +469,43 @@ func TestOnceIsOneRequest(t *testing.T) {
 		if diff := cmp.Diff(want, got[:min(len(got), len(want))]); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
+	})
+}
+
+// TestWatcherBacksOffWhenHistoryIsGoneAfterEachMark: the objects of a stream are
+// no progress of the watch that follows them.
+func TestWatcherBacksOffWhenHistoryIsGoneAfterEachMark(t *testing.T) {
+	play(t, watch.Options{Initial: watch.Stream}, func(t *testing.T, s *story) {
+		s.srv.On(apitest.Match{Verb: "watch", Resource: "configmaps", AfterEvent: 4}, apitest.ErrorEvent(apitest.StatusExpired(1, 2)))
+		s.start()
+		s.pass(5 * time.Minute)
+		if n := len(s.srv.Requests()); n < 5 || n > 30 {
+			t.Errorf("%d requests in 5 minutes:\n%s", n, s.requests())
+		}
+	})
+}
+
+// TestWatcherMistrustsABookmarkOfAnotherKind: its revision is not ours.
+func TestWatcherMistrustsABookmarkOfAnotherKind(t *testing.T) {
+	play(t, watch.Options{}, func(t *testing.T, s *story) {
+		s.srv.On(apitest.Match{Verb: "watch", Resource: "configmaps", AfterEvent: 5}, func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.WriteString(w, `{"type":"BOOKMARK","object":{"kind":"Secret","apiVersion":"v1","metadata":{"resourceVersion":"999999"}}}`+"\n")
+			apitest.Continue(w, r)
+		}).Times(1)
+		s.start()
+		s.churn("first")
+		s.pass(time.Second)
+		if rev := s.w.Revision(); rev != s.srv.Revision() {
+			t.Errorf("the watcher is at %s, the server at %s", rev, s.srv.Revision())
+		}
+		if !s.mentioned("a bookmark of a Secret") {
+			t.Errorf("nobody was told: %v", s.errs)
+		}
+		s.srv.CloseWatches()
+		s.churn("second")
+		s.pass(time.Minute)
+		s.toldOnce("second")
+		s.listings(1)
+		s.equal()
 	})
 }

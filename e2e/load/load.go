@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -32,10 +33,15 @@ type Config struct {
 	Writes     int           // how many writes, over all workers. Default: 1000
 	Workers    int           // how many writers, each with its own objects. Default: 4
 	Namespaces []string      // made by Setup. Default: load-a, load-b, load-c
+	Resources  []string      // what is written, of Resources(). Default: all
 	Names      int           // objects a worker has per resource and namespace. Default: 5
 	Payload    int           // bytes of payload in each object. Default: 256
 	Pause      time.Duration // between two writes of a worker. Default: none
 	Retry      time.Duration // how long one write may stay unresolved. Default: 60 s
+
+	// Wrote, if set, is told each write once it is resolved, by each worker in
+	// its own goroutine. With one worker that is the order of the versions.
+	Wrote func(Write)
 }
 
 func (c Config) withDefaults() (Config, error) {
@@ -53,6 +59,14 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if len(c.Namespaces) == 0 {
 		c.Namespaces = []string{"load-a", "load-b", "load-c"}
+	}
+	for _, resource := range c.Resources {
+		if _, err := Path(resource); err != nil {
+			return c, err
+		}
+	}
+	if len(c.Resources) == 0 {
+		c.Resources = Resources()
 	}
 	if c.Names == 0 {
 		c.Names = 5
@@ -120,6 +134,9 @@ func newWorker(config Config, id int) *worker {
 		random: rand.New(rand.NewPCG(config.Seed, uint64(id))),
 	}
 	for k := range kinds {
+		if !slices.Contains(config.Resources, kinds[k].resource) {
+			continue
+		}
 		for _, ns := range config.Namespaces {
 			for n := range config.Names {
 				w.slots = append(w.slots, slot{kind: &kinds[k], ns: ns, name: fmt.Sprintf("load-%d-%d", id, n)})
@@ -145,6 +162,9 @@ func (w *worker) run(ctx context.Context, count int) error {
 			return fmt.Errorf("load: %s %s %s/%s: %w", op, s.kind.resource, s.ns, s.name, err)
 		}
 		w.log = append(w.log, write)
+		if w.config.Wrote != nil {
+			w.config.Wrote(write)
+		}
 		if w.config.Pause > 0 {
 			if err := sleep(ctx, w.config.Pause); err != nil {
 				return err

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -24,7 +25,7 @@ func TestLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.Close)
-	setup := load.Config{URL: c.URL(), HTTP: c.HTTPClient(), Namespaces: []string{"calm", "fault-a", "fault-b", "crash"}}
+	setup := load.Config{URL: c.URL(), HTTP: c.HTTPClient(), Namespaces: []string{"calm", "fault-a", "fault-b", "told", "crash"}}
 	if err := load.Setup(t.Context(), setup); err != nil {
 		t.Fatal(err)
 	}
@@ -48,6 +49,33 @@ func TestLoad(t *testing.T) {
 		}
 		checkFinal(t, c, config, record)
 		checkHistory(t, c, before, record)
+	})
+	t.Run("WroteTellsEachWriteInOrder", func(t *testing.T) {
+		var wrote []load.Write
+		config := load.Config{URL: c.URL(), HTTP: c.HTTPClient(), Seed: 4, Writes: 60, Workers: 1, Namespaces: []string{"told"},
+			Resources: []string{"foos.example.com"}, Wrote: func(w load.Write) { wrote = append(wrote, w) }}
+		record := run(t, config)
+		last := int64(0)
+		for _, w := range wrote {
+			if w.RV == "" {
+				continue
+			}
+			rv, err := strconv.ParseInt(w.RV, 10, 64)
+			if err != nil || rv <= last {
+				t.Errorf("%+v is told after the version %d: %v", w, last, err)
+			}
+			last = rv
+		}
+		// The record sorts deletes otherwise: their versions are not known.
+		order := func(a, b load.Write) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) }
+		slices.SortFunc(wrote, order)
+		slices.SortFunc(record.Writes, order)
+		if diff := cmp.Diff(record.Writes, wrote); diff != "" {
+			t.Errorf("told (-recorded +told):\n%s", diff)
+		}
+		if others := len(record.FinalOf("pods")) + len(record.FinalOf("configmaps")); others > 0 {
+			t.Errorf("%d objects of other resources", others)
+		}
 	})
 	// A restarted apiserver has no history, so only the end can be compared.
 	t.Run("RecordIsExactOverRestart", func(t *testing.T) {

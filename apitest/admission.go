@@ -1,0 +1,187 @@
+package apitest
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// Admission is a write that a hook may refuse or, where it mutates, change. See
+// https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/.
+type Admission struct {
+	Operation   string // CREATE, UPDATE or DELETE
+	Resource    kube.Resource
+	Subresource string // "status", "scale", or ""
+	Key         kube.Key
+	User        string
+	DryRun      bool
+
+	// Object is the object as it is to be stored, as JSON; nil in a DELETE. A
+	// mutating hook may assign another. Old is what is there; nil in a CREATE.
+	Object, Old []byte
+
+	Warnings []string // are sent to the client
+}
+
+// hook is an admission hook of the test's own.
+type hook struct {
+	match   Match
+	mutates bool
+	call    func(*Admission) error
+}
+
+// Mutate sets a hook that may change what is written, before validation; hooks
+// are called in the order in which they were set, then webhooks. An error refuses
+// the write: a *kube.Status as it is, others as 403. Of m, Verb, Resource,
+// Namespace and Name count. It must not call the server.
+func (s *Server) Mutate(m Match, f func(*Admission) error) (remove func()) {
+	return s.addHook(&hook{m, true, f})
+}
+
+// Validate sets a hook that may refuse what is written. All else is as with
+// Mutate.
+func (s *Server) Validate(m Match, f func(*Admission) error) (remove func()) {
+	return s.addHook(&hook{m, false, f})
+}
+
+func (s *Server) addHook(h *hook) (remove func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hooks = append(slices.Clip(s.hooks), h)
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.hooks = slices.DeleteFunc(slices.Clone(s.hooks), func(o *hook) bool { return o == h })
+	}
+}
+
+// admitting is a write on its way through the hooks.
+type admitting struct {
+	*Admission
+	c                    *change
+	hooks                []*hook
+	mutating, validating []*webhook
+}
+
+// admission begins it: old is to become o, either of which may be nil. Without
+// hooks it is nil.
+func (s *Server) admission(c *change, old, o *object) *admitting {
+	s.mu.Lock()
+	hooks := s.hooks
+	s.mu.Unlock()
+	mutating, validating := s.webhooks(c)
+	if len(hooks)+len(mutating)+len(validating) == 0 {
+		return nil
+	}
+	a := &Admission{Operation: "UPDATE", Resource: c.target.res, Subresource: c.target.sub, Key: c.target.key, DryRun: c.options.dry, User: c.user}
+	if old == nil {
+		a.Operation = "CREATE"
+	} else {
+		a.Old = old.body
+	}
+	if o == nil {
+		a.Operation = "DELETE"
+	}
+	return &admitting{a, c, hooks, mutating, validating}
+}
+
+// mutate returns what the mutating hooks make of o.
+func (a *admitting) mutate(o *object) (*object, *kube.Status) {
+	if a == nil {
+		return o, nil
+	}
+	a.show(o)
+	if st := a.call(true, a.mutating); st != nil || o == nil {
+		a.c.warnings = append(a.c.warnings, a.Warnings...)
+		return nil, st
+	}
+	changed, st := a.c.readmit(o, a.Admission)
+	if st == nil {
+		a.show(changed)
+	}
+	return changed, st
+}
+
+// validate asks the validating hooks.
+func (a *admitting) validate() *kube.Status {
+	if a == nil {
+		return nil
+	}
+	st := a.call(false, a.validating)
+	a.c.warnings = append(a.c.warnings, a.Warnings...)
+	return st
+}
+
+// show lets the hooks see o.
+func (a *admitting) show(o *object) {
+	if o != nil {
+		a.Key = o.key
+		a.Object = o.whole(a.c.target.info).body
+	}
+}
+
+// call calls the hooks of one phase, then the webhooks.
+func (a *admitting) call(mutates bool, webhooks []*webhook) *kube.Status {
+	for _, h := range a.hooks {
+		if h.mutates != mutates || !h.match.admits(a.Admission) {
+			continue
+		}
+		before := a.Object
+		if err := h.call(a.Admission); err != nil {
+			return refusal(a.Admission, err)
+		}
+		if !mutates {
+			a.Object = before
+		}
+	}
+	for _, w := range webhooks {
+		if st := a.c.srv.callWebhook(a.c, w, a.Admission, mutates); st != nil {
+			return st
+		}
+	}
+	return nil
+}
+
+// readmit takes over what hooks have made of o.
+func (c *change) readmit(o *object, a *Admission) (*object, *kube.Status) {
+	t := c.target
+	t.key = o.key
+	changed, st := decodeObject(t, a.Object)
+	if st != nil {
+		return nil, st
+	}
+	m := &changed.meta
+	m.UID, m.CreationTimestamp, m.DeletionTimestamp = o.meta.UID, o.meta.CreationTimestamp, o.meta.DeletionTimestamp
+	m.Generation, m.GenerateName, m.ResourceVersion = o.meta.Generation, o.meta.GenerateName, o.meta.ResourceVersion
+	m.DeletionGracePeriodSeconds = o.meta.DeletionGracePeriodSeconds
+	changed.key = o.key
+	return changed, nil
+}
+
+// admits reports whether m selects a.
+func (m *Match) admits(a *Admission) bool {
+	verb := map[string]string{"CREATE": "create", "UPDATE": "update", "DELETE": "delete"}[a.Operation]
+	return (m.Verb == "" || m.Verb == verb) &&
+		(m.Resource == "" || m.Resource == a.Resource.Plural || m.Resource == a.Resource.GroupResource()) &&
+		(m.Namespace == "" || m.Namespace == a.Key.Namespace) &&
+		(m.Name == "" || m.Name == a.Key.Name)
+}
+
+// refusal is the Status of a hook's error.
+func refusal(a *Admission, err error) *kube.Status {
+	if st := (*kube.Status)(nil); errors.As(err, &st) {
+		return st
+	}
+	return &kube.Status{Code: http.StatusForbidden, Reason: "Forbidden",
+		Message: fmt.Sprintf("%s %q is forbidden: %v", a.Resource.GroupResource(), a.Key.Name, err),
+		Details: &kube.StatusDetails{Name: a.Key.Name, Group: a.Resource.Group, Kind: a.Resource.Plural}}
+}
+
+// warning is the value of a Warning header, see RFC 7234, 5.5.
+func warning(text string) string {
+	return `299 - "` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", " ").Replace(text) + `"`
+}

@@ -1,0 +1,296 @@
+package apitest
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// A change is one write on its way. Verbs differ in next, which says what the
+// object is to become; everything else happens to all of them, in the order of
+// kube-apiserver: what the server sets, what a subresource may touch, admission,
+// and at last the check that nobody else wrote meanwhile.
+type change struct {
+	srv     *Server
+	ctx     context.Context
+	target  target
+	options writeOptions
+
+	// next returns what old is to become, a new object; old is nil where there
+	// is none. It is called again if somebody else wrote meanwhile.
+	next     func(old *object) (*object, *kube.Status)
+	mode     mode
+	owned    bool // managedFields is settled: by an apply
+	user     string
+	agent    string // User-Agent
+	warnings []string
+}
+
+// mode is what a change wants to find.
+type mode int
+
+const (
+	creates mode = iota // nothing
+	updates             // an object
+	upserts             // either
+)
+
+// attempts is how often a change is computed anew, as in kube-apiserver.
+const attempts = 5
+
+// run carries the change out and returns what is stored now.
+func (c *change) run() (o *object, created bool, st *kube.Status) {
+	res := c.target.res
+	for range attempts {
+		old := c.current(c.target.key)
+		if old == nil && c.mode == updates {
+			return nil, false, statusNotFound(res, c.target.key.Name)
+		}
+		if o, st = c.next(old); st != nil {
+			return nil, false, st
+		}
+		if old == nil {
+			st = c.prepareCreate(o)
+		} else {
+			st = c.prepareUpdate(old, o)
+		}
+		if st == nil {
+			o, st = c.finish(old, o)
+		}
+		if st != nil {
+			return nil, false, st
+		}
+		stored, st := c.commit(old, o)
+		if stored != nil || st != nil {
+			return stored, old == nil, st
+		}
+	}
+	return nil, false, statusConflict(res, c.target.key.Name, modified)
+}
+
+// current returns the object that there is, nil for none and for a create.
+func (c *change) current(key kube.Key) *object {
+	if c.mode == creates {
+		return nil
+	}
+	c.srv.store.mu.Lock()
+	defer c.srv.store.mu.Unlock()
+	return c.target.table.objects[key]
+}
+
+// prepareCreate fills what the server sets on a new object.
+func (c *change) prepareCreate(o *object) *kube.Status {
+	s, info := c.srv.store, c.target.info
+	if o.meta.ResourceVersion != "" {
+		return statusRaw("resourceVersion should not be set on objects to be created")
+	}
+	if st := c.srv.admitsNamespace(c.target.res, o); st != nil {
+		return st
+	}
+	if o.meta.Name == "" && o.meta.GenerateName != "" {
+		s.mu.Lock()
+		for range 8 {
+			o.meta.Name = o.meta.GenerateName + s.suffix()
+			if c.target.table.objects[kube.Key{Namespace: o.meta.Namespace, Name: o.meta.Name}] == nil {
+				break
+			}
+		}
+		s.mu.Unlock()
+	}
+	if cause := checkName(o.meta.Name); cause != nil {
+		return statusInvalid(info.Group, info.Kind, o.meta.Name, *cause)
+	}
+	o.key = kube.Key{Namespace: o.meta.Namespace, Name: o.meta.Name}
+	o.meta.UID, o.meta.CreationTimestamp, o.meta.DeletionTimestamp, o.meta.Generation = "", "", "", 0
+	o.meta.DeletionGracePeriodSeconds = nil
+	if info.Status {
+		o.setField("status", nil, false)
+		if b := initialStatus(info.Resource); b != "" {
+			o.setField("status", json.RawMessage(b), true)
+		}
+	}
+	if info.Resource == kube.Namespaces {
+		o.meta.Labels = maps.Clone(o.meta.Labels)
+		if o.meta.Labels == nil {
+			o.meta.Labels = make(map[string]string)
+		}
+		o.meta.Labels["kubernetes.io/metadata.name"] = o.meta.Name
+	}
+	s.mu.Lock()
+	s.prepareCreate(info, o)
+	s.mu.Unlock()
+	if info.Resource == kube.CustomResourceDefinitions {
+		return prepareDefinition(o)
+	}
+	return nil
+}
+
+// initialStatus is what the server puts into the status of a new object.
+func initialStatus(r kube.Resource) string {
+	switch r {
+	case kube.Pods:
+		return `{"phase":"Pending","qosClass":"BestEffort"}`
+	case kube.Namespaces:
+		return `{"phase":"Active"}`
+	}
+	return ""
+}
+
+const modified = "the object has been modified; please apply your changes to the latest version and try again"
+
+// prepareUpdate checks the preconditions in o and keeps what this change may not
+// touch.
+func (c *change) prepareUpdate(old, o *object) *kube.Status {
+	info := c.target.info
+	o.key = old.key
+	switch {
+	case o.meta.UID != "" && o.meta.UID != old.meta.UID:
+		return statusConflict(info.Resource, old.key.Name, fmt.Sprintf("StorageError: invalid object, Code: 4, Key: /registry/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: "+
+			"Precondition failed: UID in precondition: %s, UID in object meta: %s", info.Plural, old.key, o.meta.UID, old.meta.UID))
+	case o.meta.ResourceVersion == "" && !info.builtIn && c.options.verb == "update":
+		return statusInvalid(info.Group, info.Kind, old.key.Name, kube.StatusCause{Reason: "FieldValueInvalid",
+			Message: "Invalid value: 0: must be specified for an update", Field: "metadata.resourceVersion"})
+	case o.meta.ResourceVersion != "" && o.meta.ResourceVersion != old.meta.ResourceVersion:
+		return statusConflict(info.Resource, old.key.Name, modified)
+	}
+	switch c.target.sub {
+	case "status":
+		status, ok := o.field("status")
+		managed := o.meta.ManagedFields
+		*o = object{key: old.key, meta: old.meta, fields: old.fields}
+		o.meta.ManagedFields = managed
+		o.setField("status", status, ok)
+	case "finalize":
+		spec, ok := o.field("spec")
+		*o = object{key: old.key, meta: old.meta, fields: old.fields}
+		o.setField("spec", spec, ok)
+	default:
+		if info.Status {
+			status, ok := old.field("status")
+			o.setField("status", status, ok)
+		}
+	}
+	prepareUpdate(info, old, o)
+	if info.Resource == kube.CustomResourceDefinitions && c.target.sub == "" {
+		return prepareDefinition(o)
+	}
+	return nil
+}
+
+// finish lets admission and the schema have their say. It returns the object to
+// store.
+func (c *change) finish(old, o *object) (*object, *kube.Status) {
+	hooks := c.srv.admission(c, old, o)
+	o, st := hooks.mutate(o)
+	if st != nil {
+		return nil, st
+	}
+	if st := c.settleFields(old, o); st != nil {
+		return nil, st
+	}
+	return o, hooks.validate()
+}
+
+// commit stores o in the place of old. It returns nil and no Status where
+// somebody else was quicker.
+func (c *change) commit(old, o *object) (*object, *kube.Status) {
+	st, t := c.srv.store, c.target.table
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if found := t.objects[o.key]; found != old {
+		if old == nil && c.mode == creates {
+			return nil, statusExists(c.target.res, o.key.Name)
+		}
+		return nil, nil
+	}
+	switch dry := c.options.dry; {
+	case old != nil && old.same(o):
+		return old, nil
+	case old != nil && o.meta.DeletionTimestamp != "" && len(o.meta.Finalizers) == 0 && !emptying(c.target.res, o):
+		if !dry { // the last finalizer was all that kept it
+			o.seal(t.info, st.commit(t, o.key, nil))
+			st.settle(c.srv.options)
+		}
+		return o, nil
+	case dry:
+		rv := uint64(0)
+		if old != nil {
+			rv = old.rv
+		}
+		o.seal(t.info, rv)
+	default:
+		st.commit(t, o.key, o)
+		if old != nil && len(o.meta.Finalizers) < len(old.meta.Finalizers) {
+			st.settle(c.srv.options)
+		}
+	}
+	return o, nil
+}
+
+const nameRule = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', " +
+	"and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is " +
+	`'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`
+
+func checkName(name string) *kube.StatusCause {
+	if name == "" {
+		return &kube.StatusCause{Reason: "FieldValueRequired", Message: "Required value: name or generateName is required", Field: "metadata.name"}
+	}
+	valid := len(name) <= 253
+	for part := range strings.SplitSeq(name, ".") {
+		valid = valid && part != "" && part[0] != '-' && part[len(part)-1] != '-' &&
+			strings.IndexFunc(part, func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' }) < 0
+	}
+	if !valid {
+		return &kube.StatusCause{Reason: "FieldValueInvalid", Message: fmt.Sprintf("Invalid value: %q: %s", name, nameRule), Field: "metadata.name"}
+	}
+	return nil
+}
+
+// maxManager is how long a fieldManager may be.
+const maxManager = 128
+
+// writeOptions are the CreateOptions, UpdateOptions or PatchOptions of a write.
+type writeOptions struct {
+	verb       string
+	dry        bool
+	manager    string // empty = the server makes one of the user agent
+	validation string // Ignore, Warn, Strict
+	force      bool   // of an apply
+}
+
+func parseWriteOptions(x *exchange, kind string) (o writeOptions, st *kube.Status) {
+	q := x.r.URL.Query()
+	o = writeOptions{verb: x.target.verb, manager: q.Get("fieldManager"), validation: cmp.Or(q.Get("fieldValidation"), "Warn")}
+	if o.dry, st = dryRun(x, kind); st != nil {
+		return o, st
+	}
+	if len(o.manager) > maxManager {
+		return o, statusInvalid("meta.k8s.io", kind, "", kube.StatusCause{Reason: "FieldValueTooLong",
+			Message: fmt.Sprintf("Too long: may not be more than %d bytes", maxManager), Field: "fieldManager"})
+	}
+	switch o.validation {
+	case "Ignore", "Warn", "Strict":
+	default:
+		return o, statusInvalid("meta.k8s.io", kind, "", kube.StatusCause{Reason: "FieldValueNotSupported",
+			Message: fmt.Sprintf("Unsupported value: %q: supported values: \"\", \"Ignore\", \"Strict\", \"Warn\"", o.validation), Field: "fieldValidation"})
+	}
+	o.force = queryBool(q, "force")
+	return o, nil
+}
+
+// dryRun reports whether a write must change nothing; options is the kind that
+// an error names.
+func dryRun(x *exchange, options string) (bool, *kube.Status) {
+	for _, v := range x.r.URL.Query()["dryRun"] {
+		if v != "All" {
+			return false, statusInvalid("meta.k8s.io", options, "", kube.StatusCause{Reason: "FieldValueNotSupported",
+				Message: fmt.Sprintf("Unsupported value: [%q]: supported values: \"All\"", v), Field: "dryRun"})
+		}
+	}
+	return x.r.URL.Query().Has("dryRun"), nil
+}

@@ -1,0 +1,281 @@
+package apitest
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// FaultRule is a fault as text: one line of a script.
+type FaultRule struct {
+	Match  Match
+	Times  int    // strikes at most; 0 = no limit
+	Action string // name and arguments, such as "cut 60"; FaultHelp lists them
+}
+
+// FaultError says what is wrong with a script, and where.
+type FaultError struct {
+	Line, Column int // from 1; the column counts characters
+	Problem      string
+}
+
+func (e *FaultError) Error() string {
+	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Problem)
+}
+
+// maxFaultScript bounds a script.
+const maxFaultScript = 1 << 20
+
+// ParseFaults reads a script of faults, one in a line, in the order in which
+// they are to be set:
+//
+//	# The second watch of pods in shop is cut off within its sixth event.
+//	watch pods ns=shop nth=2 after=5 times=1: cut 60
+//	list configmaps query=continue=: status 410
+//	*: delay 2s
+//
+// [FaultHelp] describes the language. The error joins a *[FaultError] for each
+// line that is wrong, and no rule is returned then.
+func ParseFaults(text string) ([]FaultRule, error) {
+	if len(text) > maxFaultScript {
+		return nil, fmt.Errorf("a script of faults has %d bytes, at most %d are taken", len(text), maxFaultScript)
+	}
+	var rules []FaultRule
+	var errs []error
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		rule, ok, err := parseFaultLine(strings.TrimRight(line, "\r\n"))
+		switch {
+		case err != nil:
+			err.Line = n
+			errs = append(errs, err)
+		case ok:
+			rules = append(rules, rule)
+		}
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return rules, nil
+}
+
+// String returns the line that ParseFaults reads as r.
+func (r FaultRule) String() string {
+	m := r.Match
+	parts := []string{cmp.Or(m.Verb, "*")}
+	if m.Resource != "" {
+		parts = append(parts, m.Resource)
+	}
+	for _, k := range faultKeys() {
+		if v := k.get(&r); v != "" {
+			parts = append(parts, k.name+"="+faultWord(v, true))
+		}
+	}
+	return strings.Join(parts, " ") + ": " + r.Action
+}
+
+// Apply sets the faults of rules, in order, as [Server.On] does, and returns
+// them. If a rule is wrong it sets none.
+func (s *Server) Apply(rules []FaultRule) ([]*Fault, error) {
+	handlers := make([]http.HandlerFunc, len(rules))
+	for i, r := range rules {
+		line, ok, err := parseFaultLine(r.String())
+		if err != nil {
+			return nil, fmt.Errorf("fault %d, %q: %s", i+1, r, err.Problem)
+		}
+		if !ok || line.Match != r.Match || line.Times != r.Times {
+			return nil, fmt.Errorf("fault %d, %q: there is no such match", i+1, r)
+		}
+		handlers[i] = faultHandler(line.Action)
+	}
+	var faults []*Fault
+	for i, r := range rules {
+		f := s.On(r.Match, handlers[i])
+		if r.Times > 0 {
+			f.Times(r.Times)
+		}
+		faults = append(faults, f)
+	}
+	return faults, nil
+}
+
+// faultVerbs are the verbs that a line may begin with, besides *.
+func faultVerbs() []string {
+	return []string{"list", "watch", "get", "create", "update", "patch", "delete", "deletecollection", "post", "put", "options", "head"}
+}
+
+// faultKey is a key of a line, and where its value belongs.
+type faultKey struct {
+	name, doc string
+	get       func(*FaultRule) string
+	set       func(*FaultRule, string) error
+}
+
+func faultKeys() []faultKey {
+	text := func(name, doc string, field func(*FaultRule) *string) faultKey {
+		return faultKey{name, doc,
+			func(r *FaultRule) string { return *field(r) },
+			func(r *FaultRule, v string) error {
+				if v == "" {
+					return errors.New("want a value")
+				}
+				*field(r) = v
+				return nil
+			}}
+	}
+	number := func(name, doc string, field func(*FaultRule) *int) faultKey {
+		return faultKey{name, doc,
+			func(r *FaultRule) string {
+				if n := *field(r); n != 0 {
+					return strconv.Itoa(n)
+				}
+				return ""
+			},
+			func(r *FaultRule, v string) error {
+				n, err := strconv.Atoi(v)
+				if err != nil || n < 1 {
+					return fmt.Errorf("%q is not a number from 1", v)
+				}
+				*field(r) = n
+				return nil
+			}}
+	}
+	return []faultKey{
+		text("ns", "only in this namespace", func(r *FaultRule) *string { return &r.Match.Namespace }),
+		text("name", "only for this object", func(r *FaultRule) *string { return &r.Match.Name }),
+		text("path", "only this exact URL path", func(r *FaultRule) *string { return &r.Match.Path }),
+		text("agent", "only where the User-Agent contains this", func(r *FaultRule) *string { return &r.Match.UserAgent }),
+		text("query", "only where the raw query contains this", func(r *FaultRule) *string { return &r.Match.Query }),
+		number("nth", "only the nth request that the rest matches", func(r *FaultRule) *int { return &r.Match.Nth }),
+		number("after", "within a watch, when so many events have been sent", func(r *FaultRule) *int { return &r.Match.AfterEvent }),
+		number("times", "so many times at most", func(r *FaultRule) *int { return &r.Times }),
+	}
+}
+
+// parseFaultLine reads one line; it returns false where there is nothing on it.
+func parseFaultLine(line string) (FaultRule, bool, *FaultError) {
+	words, err := faultWords(line)
+	if err != nil || len(words) == 0 {
+		return FaultRule{}, false, err
+	}
+	end := slices.IndexFunc(words, func(w faultToken) bool { return w.colon })
+	if end < 0 {
+		return FaultRule{}, false, &FaultError{Column: utf8.RuneCountInString(line) + 1,
+			Problem: `want "MATCH: ACTION", such as "watch pods after=5: cut 60"`}
+	}
+	rule := FaultRule{}
+	if verb := words[0]; verb.text != "*" {
+		if verb.quoted || !slices.Contains(faultVerbs(), verb.text) {
+			return rule, false, verb.problem("there is no verb %q; there are: *, %s", verb.text, strings.Join(faultVerbs(), ", "))
+		}
+		rule.Match.Verb = verb.text
+	}
+	seen := map[string]bool{}
+	for i, w := range words[1 : end+1] {
+		name, value, pair := strings.Cut(w.text, "=")
+		switch {
+		case w.text == "": // the colon stood by itself
+			continue
+		case !pair && i == 0 && !w.quoted:
+			rule.Match.Resource = w.text
+			continue
+		case !pair:
+			return rule, false, w.problem("%q: want key=value", w.text)
+		case seen[name]:
+			return rule, false, w.problem("%s is there twice", name)
+		}
+		seen[name] = true
+		keys := faultKeys()
+		k := slices.IndexFunc(keys, func(k faultKey) bool { return k.name == name })
+		if k < 0 {
+			var known []string
+			for _, k := range keys {
+				known = append(known, k.name)
+			}
+			return rule, false, w.problem("there is no key %q; there are: %s", name, strings.Join(known, ", "))
+		}
+		if err := keys[k].set(&rule, value); err != nil {
+			return rule, false, w.problem("%s: %v", name, err)
+		}
+	}
+	if end+1 == len(words) {
+		return rule, false, &FaultError{Column: utf8.RuneCountInString(line) + 1, Problem: "want an action after the colon; there are: " + faultNames()}
+	}
+	rule.Action, err = parseFaultAction(words[end+1:], rule.Match)
+	return rule, err == nil, err
+}
+
+// faultToken is a word of a line, its quotes taken off.
+type faultToken struct {
+	text   string
+	column int
+	quoted bool // in part, at least
+	colon  bool // it ended in an unquoted colon, which is cut off
+}
+
+func (w faultToken) problem(format string, args ...any) *FaultError {
+	return &FaultError{Column: w.column, Problem: fmt.Sprintf(format, args...)}
+}
+
+// faultWords splits a line at blanks, up to a comment. Double quotes enclose
+// what is one word, in Go's syntax. Only the first colon ends the match.
+func faultWords(line string) ([]faultToken, *FaultError) {
+	var words []faultToken
+	matched := false
+	column, counted := 1, 0
+	here := func(at int) int {
+		column += utf8.RuneCountInString(line[counted:at])
+		counted = at
+		return column
+	}
+	for at := 0; at < len(line); {
+		if c := line[at]; c == ' ' || c == '\t' {
+			at++
+			continue
+		}
+		if line[at] == '#' {
+			break
+		}
+		w := faultToken{column: here(at)}
+		var text []byte
+		bare := false // whether the last character stood outside quotes
+		for at < len(line) && line[at] != ' ' && line[at] != '\t' {
+			if line[at] != '"' {
+				text = append(text, line[at])
+				bare = true
+				at++
+				continue
+			}
+			quoted, err := strconv.QuotedPrefix(line[at:])
+			if err != nil {
+				return nil, &FaultError{Column: here(at), Problem: "the quotes do not end, or hold what Go's quotes may not"}
+			}
+			inner, _ := strconv.Unquote(quoted) // QuotedPrefix has checked it
+			text = append(text, inner...)
+			w.quoted, bare = true, false
+			at += len(quoted)
+		}
+		w.text = string(text)
+		if !matched && bare && strings.HasSuffix(w.text, ":") {
+			w.text, w.colon, matched = strings.TrimSuffix(w.text, ":"), true, true
+		}
+		words = append(words, w)
+	}
+	return words, nil
+}
+
+// faultWord quotes s where a line needs it; within the match also where it ends
+// in a colon.
+func faultWord(s string, match bool) string {
+	if s == "" || strings.ContainsAny(s, "\"") || strings.HasPrefix(s, "#") || match && strings.HasSuffix(s, ":") ||
+		!utf8.ValidString(s) || strings.ContainsFunc(s, func(c rune) bool { return c == ' ' || !strconv.IsPrint(c) }) {
+		return strconv.Quote(s)
+	}
+	return s
+}

@@ -1,0 +1,121 @@
+package apitest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// With Options.Namespaces a namespace must exist before anything is created in
+// it, and deleting it deletes what is in it, as its controller does in a cluster.
+
+// firstNamespaces are there from the start.
+var firstNamespaces = [...]string{"default", "kube-node-lease", "kube-public", "kube-system"}
+
+func (s *Server) addNamespaces() {
+	for _, name := range firstNamespaces {
+		s.Put(kube.Namespaces, fmt.Sprintf(`{"metadata":{"name":%q,"labels":{"kubernetes.io/metadata.name":%q}},"spec":{"finalizers":["kubernetes"]},"status":{"phase":"Active"}}`, name, name))
+	}
+}
+
+// admitsNamespace says why o may not be created where it is to be.
+func (s *Server) admitsNamespace(res kube.Resource, o *object) *kube.Status {
+	if !s.options.Namespaces {
+		return nil
+	}
+	if res == kube.Namespaces {
+		o.setField("spec", json.RawMessage(`{"finalizers":["kubernetes"]}`), true)
+		return nil
+	}
+	if !res.Namespaced {
+		return nil
+	}
+	s.store.mu.Lock()
+	defer s.store.mu.Unlock()
+	ns := s.store.tables[kube.Namespaces.GroupResource()].objects[kube.Key{Name: o.meta.Namespace}]
+	switch {
+	case ns == nil:
+		return statusNotFound(kube.Namespaces, o.meta.Namespace)
+	case ns.meta.DeletionTimestamp != "":
+		return &kube.Status{Code: http.StatusForbidden, Reason: "Forbidden",
+			Message: fmt.Sprintf("%s %q is forbidden: unable to create new content in namespace %s because it is being terminated", res.GroupResource(), o.meta.Name, o.meta.Namespace),
+			Details: &kube.StatusDetails{Name: o.meta.Name, Group: res.Group, Kind: res.Plural, Causes: []kube.StatusCause{{
+				Reason: "NamespaceTerminating", Message: "namespace " + o.meta.Namespace + " is being terminated", Field: "metadata.namespace"}}}}
+	}
+	return nil
+}
+
+// emptying reports whether a namespace still waits for its spec.finalizers.
+func emptying(res kube.Resource, o *object) bool {
+	if res != kube.Namespaces {
+		return false
+	}
+	finalizers, _ := o.lookup("spec.finalizers").([]any)
+	return len(finalizers) > 0
+}
+
+// terminate marks a namespace as being deleted, deletes what is in it, and at
+// last the namespace, unless finalizers hold up any of it. The caller holds mu.
+func (st *store) terminate(t *table, ns *object) {
+	if ns.meta.DeletionTimestamp == "" {
+		marked := &object{key: ns.key, meta: ns.meta, fields: ns.fields}
+		marked.meta.DeletionTimestamp = timestamp()
+		marked.setField("status", json.RawMessage(`{"phase":"Terminating"}`), true)
+		st.commit(t, ns.key, marked)
+		ns = marked
+	}
+	left := false
+	for _, other := range st.sortedTables() {
+		if !other.info.Namespaced {
+			continue
+		}
+		for _, o := range other.within(ns.key.Name) {
+			if _, kept := st.remove(other, o, deletion{}); kept {
+				left = true
+			}
+		}
+	}
+	if !left {
+		done := &object{key: ns.key, meta: ns.meta, fields: ns.fields}
+		done.setField("spec", json.RawMessage(`{}`), true)
+		if len(done.meta.Finalizers) == 0 {
+			st.commit(t, ns.key, nil)
+		} else {
+			st.commit(t, ns.key, done)
+		}
+	}
+}
+
+// settleNamespaces goes on with the namespaces that are being deleted. The caller
+// holds mu.
+func (st *store) settleNamespaces() {
+	t := st.tables[kube.Namespaces.GroupResource()]
+	if t == nil {
+		return
+	}
+	for _, k := range append([]kube.Key(nil), t.keys...) {
+		if ns := t.objects[k]; ns != nil && ns.meta.DeletionTimestamp != "" && emptying(t.info.Resource, ns) {
+			st.terminate(t, ns)
+		}
+	}
+}
+
+// within returns the objects of a namespace.
+func (t *table) within(namespace string) []*object {
+	var list []*object
+	for _, k := range t.keys {
+		if k.Namespace == namespace {
+			list = append(list, t.objects[k])
+		}
+	}
+	return list
+}
+
+// groupResource splits "deployments.apps".
+func groupResource(s string) (group, resource string) {
+	resource, group, _ = strings.Cut(s, ".")
+	return group, resource
+}

@@ -1,0 +1,232 @@
+package apitest
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/listwatch/listwatch/apitest/schema"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// Reviews are questions in the form of a create; nothing is stored. See
+// https://kubernetes.io/docs/reference/access-authn-authz/authorization/#checking-api-access.
+var reviews = []kube.Resource{
+	cluster("authentication.k8s.io", "selfsubjectreviews", "SelfSubjectReview"),
+	cluster("authentication.k8s.io", "tokenreviews", "TokenReview"),
+	named("authorization.k8s.io", "localsubjectaccessreviews", "LocalSubjectAccessReview"),
+	cluster("authorization.k8s.io", "selfsubjectaccessreviews", "SelfSubjectAccessReview"),
+	cluster("authorization.k8s.io", "selfsubjectrulesreviews", "SelfSubjectRulesReview"),
+	cluster("authorization.k8s.io", "subjectaccessreviews", "SubjectAccessReview"),
+}
+
+func isReview(r kube.Resource) bool { return slices.Contains(reviews, r) }
+
+// review answers a review: everybody who came in may do everything, unless a
+// denial that was set by Deny says otherwise.
+func (s *Server) review(x *exchange, w http.ResponseWriter) *kube.Status {
+	res := x.target.res
+	if x.target.verb != "create" {
+		return statusMethod()
+	}
+	b, _, st := readBody(x, typeJSON, typeYAML)
+	if st != nil {
+		return st
+	}
+	o, _, err := x.target.info.typ().Read(b)
+	if err != nil {
+		return statusBadRequest("%s in version %q cannot be handled as a %s: %v", res.Kind, res.Version, res.Kind, err)
+	}
+	o["kind"], o["apiVersion"] = res.Kind, res.APIVersion()
+	if _, ok := o["metadata"].(map[string]any); !ok {
+		o["metadata"] = map[string]any{}
+	}
+	spec, _ := o["spec"].(map[string]any)
+	switch res.Plural {
+	case "selfsubjectreviews":
+		o["metadata"] = map[string]any{"creationTimestamp": time.Now().UTC().Format(time.RFC3339)}
+		o["status"] = map[string]any{"userInfo": s.userInfo(x.r)}
+	case "tokenreviews":
+		token, _ := spec["token"].(string)
+		status := map[string]any{"user": map[string]any{}}
+		if token != "" && token == s.currentToken() {
+			status = map[string]any{"authenticated": true, "user": map[string]any{"username": tokenUser, "groups": []any{"system:authenticated"}}}
+		}
+		o["status"] = status
+	case "selfsubjectrulesreviews":
+		all := []any{"*"}
+		o["status"] = map[string]any{"incomplete": false, "nonResourceRules": []any{map[string]any{"verbs": all, "nonResourceURLs": all}},
+			"resourceRules": []any{map[string]any{"verbs": all, "apiGroups": all, "resources": all}}}
+	default:
+		o["status"] = s.accessStatus(x, spec)
+	}
+	body, err := schema.Encode(o)
+	if err != nil {
+		return statusRaw("%v", err)
+	}
+	writeJSON(w, http.StatusCreated, "application/json", append(body, '\n'))
+	return nil
+}
+
+// accessStatus says whether what spec asks for would be allowed.
+func (s *Server) accessStatus(x *exchange, spec map[string]any) map[string]any {
+	attributes, _ := spec["resourceAttributes"].(map[string]any)
+	text := func(name string) string { v, _ := attributes[name].(string); return v }
+	if attributes != nil {
+		asked := access{verb: text("verb"), res: kube.Resource{Group: text("group"), Plural: text("resource")}, namespace: text("namespace"), name: text("name"), sub: text("subresource")}
+		user, _ := spec["user"].(string)
+		if user == "" {
+			user = s.username(x.r)
+		}
+		if reason, denied := s.denied(user, asked); denied {
+			return map[string]any{"allowed": false, "reason": reason}
+		}
+	}
+	return map[string]any{"allowed": true}
+}
+
+// access is what a request wants to do.
+type access struct {
+	verb, namespace, name, sub string
+	res                        kube.Resource
+}
+
+// denial is a rule of Deny.
+type denial struct {
+	user  string
+	match Match
+}
+
+// Deny forbids what m selects by verb, resource, namespace and name to a user;
+// "" = to everybody. Requests get 403, access reviews the answer that fits. As
+// with RBAC, a resource is "pods", "pods/status" or, with its group,
+// "deployments.apps".
+func (s *Server) Deny(user string, m Match) (remove func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := &denial{user, m}
+	s.denials = append(slices.Clip(s.denials), d)
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.denials = slices.DeleteFunc(slices.Clone(s.denials), func(o *denial) bool { return o == d })
+	}
+}
+
+// denied reports whether user may not do what he asks.
+func (s *Server) denied(user string, a access) (reason string, denied bool) {
+	s.mu.Lock()
+	denials := s.denials
+	s.mu.Unlock()
+	name := a.res.Plural
+	if a.sub != "" {
+		name += "/" + a.sub
+	}
+	for _, d := range denials {
+		m := d.match
+		if (d.user == "" || d.user == user) && (m.Verb == "" || m.Verb == a.verb) &&
+			(m.Resource == "" || m.Resource == name || m.Resource == a.res.GroupResource()) &&
+			(m.Namespace == "" || m.Namespace == a.namespace) && (m.Name == "" || m.Name == a.name) {
+			return "denied by the test", true
+		}
+	}
+	return "", false
+}
+
+// forbidden is the 403 of a request that its user may not make.
+func (s *Server) forbidden(x *exchange) *kube.Status {
+	t := x.target
+	user := s.username(x.r)
+	if _, denied := s.denied(user, access{verb: t.verb, res: t.res, namespace: t.key.Namespace, name: t.key.Name, sub: t.sub}); !denied {
+		return nil
+	}
+	st := StatusForbidden(user, t.verb, t.res, t.key.Namespace)
+	if t.key.Name != "" {
+		st.Details.Name = t.key.Name
+		st.Message = strings.Replace(st.Message, t.res.GroupResource()+" is forbidden", t.res.GroupResource()+` "`+t.key.Name+`" is forbidden`, 1)
+	}
+	return st
+}
+
+// Users that the server knows: whoever has its token, and whoever has its
+// certificate or comes in where nobody is asked.
+const (
+	tokenUser = "apitest"
+	anonymous = "system:anonymous"
+)
+
+// username says who sent r, impersonation included.
+func (s *Server) username(r *http.Request) string {
+	if u := r.Header.Get("Impersonate-User"); u != "" {
+		return u
+	}
+	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
+		return r.TLS.VerifiedChains[0][0].Subject.CommonName
+	}
+	if token := s.currentToken(); token != "" && r.Header.Get("Authorization") == "Bearer "+token {
+		return tokenUser
+	}
+	return anonymous
+}
+
+func (s *Server) userInfo(r *http.Request) map[string]any {
+	name := s.username(r)
+	groups := []any{"system:authenticated"}
+	if name == anonymous {
+		groups = []any{"system:unauthenticated"}
+	}
+	info := map[string]any{"username": name, "groups": groups}
+	if given := r.Header.Values("Impersonate-Group"); len(given) > 0 {
+		groups = nil
+		for _, g := range given {
+			groups = append(groups, g)
+		}
+		info["groups"] = append(groups, "system:authenticated")
+	}
+	if uid := r.Header.Get("Impersonate-Uid"); uid != "" {
+		info["uid"] = uid
+	}
+	return info
+}
+
+// tokenRequest answers a create of serviceaccounts/x/token with a token that
+// looks like one and opens nothing but, if the server has a token, this server.
+func (s *Server) tokenRequest(x *exchange, w http.ResponseWriter) *kube.Status {
+	b, _, st := readBody(x, typeJSON, typeYAML)
+	if st != nil {
+		return st
+	}
+	var ask struct {
+		Spec struct {
+			Audiences         []string `json:"audiences,omitempty"`
+			ExpirationSeconds int64    `json:"expirationSeconds"`
+		} `json:"spec"`
+	}
+	if err := json.Unmarshal(b, &ask); err != nil {
+		return statusBadRequest("TokenRequest in version \"v1\" cannot be handled as a TokenRequest: %v", err)
+	}
+	s.store.mu.Lock()
+	found := x.target.table.objects[x.target.key]
+	id := s.store.uid()
+	s.store.mu.Unlock()
+	if found == nil {
+		return statusNotFound(x.target.res, x.target.key.Name)
+	}
+	if ask.Spec.ExpirationSeconds <= 0 {
+		ask.Spec.ExpirationSeconds = 3600
+	}
+	token := s.currentToken()
+	if token == "" {
+		token = "apitest." + id
+	}
+	writeJSON(w, http.StatusCreated, "application/json", append(marshal(map[string]any{
+		"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1",
+		"metadata": map[string]any{"name": x.target.key.Name, "namespace": x.target.key.Namespace, "creationTimestamp": timestamp()},
+		"spec":     ask.Spec,
+		"status": map[string]any{"token": token,
+			"expirationTimestamp": time.Now().Add(time.Duration(ask.Spec.ExpirationSeconds) * time.Second).UTC().Format(time.RFC3339)},
+	}), '\n'))
+	return nil
+}

@@ -1,0 +1,274 @@
+package scenario
+
+import (
+	"context"
+	"time"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// This file is how a client is judged: steps that wait for what it should do, and
+// fail when it does something else, or nothing.
+
+// survey looks at the entries since the fault struck, in order. It returns the
+// watch that is well, if there is one: it runs, from a revision that the client
+// may have, or tells the collection itself. The caller holds mu.
+func (s *stage) survey() (well *entry, tellings int, err error) {
+	// What the client may watch from: what it has been told.
+	low, high, known := s.oldest, s.newest, s.newest != ""
+	for _, e := range s.entries[:s.since] {
+		if s.trailing && !e.ended.Before(s.struck) && e.revision.Newer(high) { // it was sent more before it ended
+			high = e.revision
+		}
+	}
+	var first kube.Revision // of the list under way
+	for _, e := range s.entries[s.since:] {
+		switch e.kind {
+		case kindList:
+			tellings++
+			first = ""
+			if e.complete {
+				first = e.revision
+			}
+		case kindStream, kindInitial:
+			tellings++
+			if e.kind == kindStream && !e.mark {
+				continue
+			}
+			low, high, known = e.marked, e.revision, true
+			if e.watching() {
+				well = e
+			}
+		case kindResume:
+			switch {
+			case !known:
+				return nil, 0, failed("it watches from %s before any list or stream told it the whole collection", e.from)
+			case e.from.Newer(high):
+				return nil, 0, failed("it watches from %s, and has been told no more than %s: what happened in between is lost", e.from, high)
+			case low.Newer(e.from):
+				return nil, 0, failed("it watches from %s, though it has been told everything up to %s", e.from, low)
+			}
+			if e.revision.Newer(high) {
+				high = e.revision
+			}
+			if e.watching() {
+				well = e
+			}
+		}
+		if (e.kind == kindList || e.kind == kindPage) && e.complete && !e.more && first != "" {
+			low, high, known = first, first, true
+		}
+	}
+	return well, tellings, nil
+}
+
+// found notes where the client is now.
+func (s *stage) found(e *entry) {
+	s.current = e
+	s.oldest = e.from
+	if e.kind != kindResume {
+		s.oldest = e.revision
+	}
+}
+
+// follows waits for the client to have learnt the collection and to watch it.
+func follows(d time.Duration) step {
+	return func(ctx context.Context, s *stage) error {
+		var well *entry
+		err := s.await(ctx, d, func() (ok bool, err error) {
+			well, _, err = s.survey()
+			return well != nil, err
+		}, func() error {
+			if len(s.faults) > 0 && s.count(kindList, kindPage, kindProbe, kindStream, kindInitial, kindResume) > 0 {
+				return failed("within %v it has not come to watch the collection", d)
+			}
+			return notExercised("within %v nobody listed and watched %s", d, s.resource.Plural)
+		})
+		if err == nil {
+			s.say("the client follows the collection")
+			s.mu.Lock()
+			s.found(well)
+			s.mu.Unlock()
+		}
+		return err
+	}
+}
+
+// asked waits for the first request of one of the kinds; without it the scenario
+// is not exercised.
+func asked(d time.Duration, why string, kinds ...kind) step {
+	return func(ctx context.Context, s *stage) error {
+		return s.await(ctx, d, func() (bool, error) {
+			_, _, err := s.survey()
+			return s.count(kinds...) > 0, err
+		}, func() error { return notExercised("%s", why) })
+	}
+}
+
+// asks is asked where it is what a correct client does.
+func asks(d time.Duration, n int, what string, kinds ...kind) step {
+	return func(ctx context.Context, s *stage) error {
+		return s.await(ctx, d, func() (bool, error) {
+			_, _, err := s.survey()
+			return s.count(kinds...) >= n, err
+		}, func() error { return failed("within %v there was no %s", d, what) })
+	}
+}
+
+// count counts the requests since the fault struck. The caller holds mu.
+func (s *stage) count(kinds ...kind) (n int) {
+	for _, e := range s.entries[s.since:] {
+		for _, k := range kinds {
+			if e.kind == k {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// resumes waits for a watch from where the last one stood, without a list.
+func resumes(d time.Duration) step {
+	return back(d, "to resume its watch", func(_ *entry, tellings int) (bool, error) {
+		if tellings > 0 {
+			return false, failed("it asked for the whole collection again, without need")
+		}
+		return true, nil
+	})
+}
+
+// tells waits for the collection to be told anew, and watched.
+func tells(d time.Duration) step {
+	return back(d, "to list again, or to stream the collection, and to watch on", func(_ *entry, tellings int) (bool, error) { return tellings > 0, nil })
+}
+
+// recovers waits for either.
+func recovers(d time.Duration) step {
+	return back(d, "to watch again", func(*entry, int) (bool, error) { return true, nil })
+}
+
+func back(d time.Duration, what string, right func(*entry, int) (bool, error)) step {
+	return func(ctx context.Context, s *stage) error {
+		var well *entry
+		err := s.await(ctx, d, func() (bool, error) {
+			e, tellings, err := s.survey()
+			if err != nil {
+				return false, err
+			}
+			ok, err := right(e, tellings)
+			well = e
+			return ok && e != nil, err
+		}, func() error {
+			return failed("%v were not enough for it %s", d, what)
+		})
+		if err == nil {
+			s.mu.Lock()
+			s.found(well)
+			s.mu.Unlock()
+		}
+		return err
+	}
+}
+
+// calm lets d pass, in which at most n requests may come.
+func calm(n int, d time.Duration) step {
+	return func(ctx context.Context, s *stage) error {
+		return s.await(ctx, d, func() (bool, error) {
+			if got := len(s.entries) - s.since; got > n {
+				return false, failed("%d requests within %.1f s of the fault, at most %d in %v are decent: it does not back off", got, time.Since(s.struck).Seconds(), n, d)
+			}
+			return false, nil
+		}, func() error { return nil })
+	}
+}
+
+// waits wants the requests for the resource to stay away for d after the first
+// that was answered with code.
+func waits(d time.Duration, code int) step {
+	return func(ctx context.Context, s *stage) error {
+		var asked *entry
+		var index int
+		err := s.await(ctx, 45*time.Second, func() (bool, error) {
+			for i, e := range s.entries[s.since:] {
+				if e.code == code && !e.ended.IsZero() {
+					asked, index = e, s.since+i
+					return true, nil
+				}
+			}
+			return false, nil
+		}, func() error {
+			if s.newest != "" { // it followed the collection before
+				return failed("it has not come again since its watch ended")
+			}
+			return notExercised("no request met the %d", code)
+		})
+		if err != nil {
+			return err
+		}
+		return s.await(ctx, d+settle, func() (bool, error) {
+			for _, e := range s.entries[index+1:] {
+				if gap := e.at.Sub(asked.at); e.kind != kindOther && gap < d {
+					return false, failed("it was asked to wait %v, and came after %.2f s", d, gap.Seconds())
+				}
+			}
+			return false, nil
+		}, func() error { return nil })
+	}
+}
+
+// has wants the client to have taken the last change to name: when its watch
+// ends in good order, it goes on from there, or tells the collection anew.
+func has(name string) step {
+	return func(ctx context.Context, s *stage) error {
+		s.begin()
+		want := s.marks[name]
+		for range 5 {
+			s.srv.CloseWatches()
+			s.mu.Lock()
+			closed := len(s.entries)
+			s.mu.Unlock()
+			done := false
+			err := s.await(ctx, 15*time.Second, func() (bool, error) {
+				e, tellings, err := s.survey()
+				if err != nil || e == nil {
+					return false, err
+				}
+				if done = tellings > 0 || !want.Newer(e.from); done {
+					s.found(e)
+				}
+				return done || len(s.entries) > closed, nil
+			}, func() error { return nil })
+			if err != nil || done {
+				return err
+			}
+			if err := pause(time.Second)(ctx, s); err != nil { // it may take the event now
+				return err
+			}
+		}
+		return failed("it was sent the event of revision %s, and does not watch from there: the event was not taken", want)
+	}
+}
+
+// proof wants the client to be really there: it takes a further change.
+func proof() step {
+	return func(ctx context.Context, s *stage) error {
+		if err := put("proof")(ctx, s); err != nil {
+			return err
+		}
+		return has("proof")(ctx, s)
+	}
+}
+
+// once lets d pass, or the client come to watch, and wants the collection to be
+// asked for once only.
+func once(d time.Duration) step {
+	return func(ctx context.Context, s *stage) error {
+		return s.await(ctx, d, func() (bool, error) {
+			well, tellings, err := s.survey()
+			if err == nil && tellings > 1 {
+				err = failed("it asked for the collection %d times, though the answer kept coming", tellings)
+			}
+			return well != nil, err
+		}, func() error { return nil })
+	}
+}

@@ -1,0 +1,205 @@
+package scenario
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// kind is what a request is for.
+type kind string
+
+const (
+	kindList    kind = "list"    // the first page of a LIST, or all of it
+	kindPage    kind = "page"    // a further page
+	kindProbe   kind = "probe"   // a LIST with limit=1: it asks for the revision
+	kindStream  kind = "stream"  // WATCH with sendInitialEvents
+	kindInitial kind = "initial" // WATCH without a revision, or from 0: objects first, but no mark
+	kindResume  kind = "resume"  // WATCH from a revision
+	kindOther   kind = "other"   // GET of an object, discovery, writes
+)
+
+// entry is one request, as far as it has come. Guarded by stage.mu.
+type entry struct {
+	kind      kind
+	at        time.Time // when it came
+	ended     time.Time // zero while it runs
+	line      string    // for people
+	from      kube.Revision
+	bookmarks bool // it asked for them
+
+	code     int
+	events   int
+	mark     bool          // the end of the initial events was sent
+	marked   kube.Revision // as of then
+	revision kube.Revision // that a list told; of a watch, the last that was sent
+	complete bool          // a list was answered to its end
+	more     bool          // a list has a continue token
+}
+
+func (e *entry) watching() bool {
+	return (e.kind == kindStream || e.kind == kindInitial || e.kind == kindResume) && e.code == http.StatusOK && e.ended.IsZero()
+}
+
+func kindOf(r *http.Request) kind {
+	q := r.URL.Query()
+	on := func(name string) bool {
+		v := q.Get(name)
+		return q.Has(name) && v != "0" && !strings.EqualFold(v, "false")
+	}
+	switch rv := q.Get("resourceVersion"); {
+	case on("watch") && on("sendInitialEvents"):
+		return kindStream
+	case on("watch") && (rv == "" || rv == "0"):
+		return kindInitial
+	case on("watch"):
+		return kindResume
+	case q.Get("continue") != "":
+		return kindPage
+	case q.Get("limit") == "1":
+		return kindProbe
+	}
+	return kindList
+}
+
+// format tells about e, the time counted from start.
+func (e *entry) format(start time.Time) string {
+	s := fmt.Sprintf("%+8.2fs  %-7s %s -> ", e.at.Sub(start).Seconds(), e.kind, e.line)
+	switch {
+	case e.code == 0 && e.ended.IsZero():
+		s += "no answer yet"
+	case e.code == 0:
+		s += "no answer"
+	default:
+		s += fmt.Sprint(e.code)
+	}
+	if e.events > 0 {
+		s += fmt.Sprintf(", %d events", e.events)
+	}
+	if e.revision != "" {
+		s += fmt.Sprintf(", up to %s", e.revision)
+	}
+	if e.more {
+		s += ", more to come"
+	}
+	if e.ended.IsZero() {
+		return s + ", still open"
+	}
+	return s + fmt.Sprintf(", ended after %.2fs", e.ended.Sub(e.at).Seconds())
+}
+
+// observe is the fault that sees every request first, and changes none.
+func (s *stage) observe(w http.ResponseWriter, r *http.Request) {
+	e := &entry{kind: kindOther, at: time.Now(), line: r.Method + " " + r.URL.Path, bookmarks: r.URL.Query().Get("allowWatchBookmarks") != ""}
+	if q := r.URL.Query(); len(q) > 0 {
+		if token := q.Get("continue"); len(token) > 12 {
+			q.Set("continue", token[:12]+"...")
+		}
+		e.line += "?" + q.Encode()
+	}
+	if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/"+s.resource.Plural) {
+		e.kind = kindOf(r)
+		e.from = kube.Revision(r.URL.Query().Get("resourceVersion"))
+	}
+	s.update(func() { s.entries = append(s.entries, e) })
+	defer func() {
+		var line string
+		s.update(func() {
+			e.ended = time.Now()
+			line = e.format(s.start)
+		})
+		s.note(line)
+	}()
+	t := &tap{ResponseWriter: w, s: s, e: e}
+	switch e.kind {
+	case kindStream, kindInitial, kindResume:
+		apitest.EachEvent(func(w http.ResponseWriter, event []byte) {
+			s.sent(e, event)
+			w.Write(event)
+		})(t, r)
+	case kindList, kindPage:
+		apitest.Continue(t, r)
+		s.answered(e, t.body.Bytes())
+	default:
+		apitest.Continue(t, r)
+	}
+}
+
+// tap sees an answer go by.
+type tap struct {
+	http.ResponseWriter
+	s    *stage
+	e    *entry
+	body bytes.Buffer // of a list
+}
+
+func (t *tap) WriteHeader(code int) {
+	if code >= http.StatusOK {
+		t.s.update(func() { t.e.code = code })
+	}
+	t.ResponseWriter.WriteHeader(code)
+}
+
+func (t *tap) Write(b []byte) (int, error) {
+	if t.e.code == 0 { // which this goroutine alone writes
+		t.WriteHeader(http.StatusOK)
+	}
+	if t.e.kind == kindList || t.e.kind == kindPage {
+		t.body.Write(b)
+	}
+	return t.ResponseWriter.Write(b)
+}
+
+// Flush implements http.Flusher.
+func (t *tap) Flush() {
+	if f, ok := t.ResponseWriter.(http.Flusher); ok {
+		f.Flush()
+	}
+}
+
+// answered reads what a list told. What is not a list to its end is none.
+func (s *stage) answered(e *entry, body []byte) {
+	var list struct {
+		Metadata struct{ ResourceVersion, Continue string }
+		Items    []struct{}
+	}
+	err := json.Unmarshal(body, &list)
+	s.update(func() {
+		if err == nil && e.code == http.StatusOK && list.Metadata.ResourceVersion != "" {
+			e.complete, e.revision, e.more = true, kube.Revision(list.Metadata.ResourceVersion), list.Metadata.Continue != ""
+		}
+	})
+}
+
+// sent notes an event on its way.
+func (s *stage) sent(e *entry, event []byte) {
+	var ev struct {
+		Type   string
+		Object struct {
+			Metadata struct {
+				ResourceVersion string
+				Annotations     map[string]string
+			}
+		}
+	}
+	err := json.Unmarshal(event, &ev)
+	s.update(func() {
+		e.events++
+		if err != nil {
+			return
+		}
+		rv := kube.Revision(ev.Object.Metadata.ResourceVersion)
+		if e.revision == "" || rv.Newer(e.revision) {
+			e.revision = rv
+		}
+		if ev.Type == "BOOKMARK" && ev.Object.Metadata.Annotations["k8s.io/initial-events-end"] == "true" {
+			e.mark, e.marked = true, rv
+		}
+	})
+}

@@ -1,0 +1,69 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// depthLimit is how deep objects and lists may be nested.
+const depthLimit = 500
+
+// strictLimit is how many unknown and duplicate fields are told.
+const strictLimit = 100
+
+// Decode returns the JSON in b as map[string]any, []any, string, bool, nil,
+// int64 or float64. Of members with the same name the last one stands. It
+// refuses what is nested deeper than 500.
+func Decode(b []byte) (any, error) {
+	return (&reader{b: b}).read(nil)
+}
+
+// DecodeObject is Decode for an object.
+func DecodeObject(b []byte) (map[string]any, error) {
+	v, err := Decode(b)
+	if err != nil {
+		return nil, err
+	}
+	o, ok := v.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("json: cannot unmarshal %s into Go value of type map[string]interface {}", wordOf(v))
+	}
+	return o, nil
+}
+
+// Encode returns v as JSON, members sorted, escaped as kube-apiserver does. v is
+// of what Decode returns.
+func Encode(v any) ([]byte, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encode an object: %w", err)
+	}
+	return b, nil
+}
+
+// Copy returns a deep copy of v.
+func Copy[T any](v T) T { c, _ := copyValue(v).(T); return c }
+
+func copyValue(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		if v == nil {
+			return v
+		}
+		c := make(map[string]any, len(v))
+		for k, e := range v {
+			c[k] = copyValue(e)
+		}
+		return c
+	case []any:
+		if v == nil {
+			return v
+		}
+		c := make([]any, len(v))
+		for i, e := range v {
+			c[i] = copyValue(e)
+		}
+		return c
+	}
+	return v
+}

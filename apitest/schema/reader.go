@@ -1,0 +1,258 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+)
+
+// reader decodes JSON, with the eyes of a type if it has one.
+type reader struct {
+	b     []byte
+	i     int
+	depth int
+
+	typed  bool // drop what the type does not know, and refuse what is of another type
+	path   path
+	strict []string // unknown and duplicate fields
+	seen   map[string]bool
+	err    error
+}
+
+// read decodes all of b as a value of n, which may be nil.
+func (r *reader) read(n *node) (any, error) {
+	if !json.Valid(r.b) {
+		var v any
+		return nil, json.Unmarshal(r.b, &v) // says what is wrong
+	}
+	v := r.value(n, goField{})
+	return v, r.err
+}
+
+func (r *reader) fail(format string, args ...any) {
+	if r.err == nil {
+		r.err = fmt.Errorf(format, args...)
+	}
+}
+
+// complain notes what strict field validation refuses, once.
+func (r *reader) complain(what string) {
+	text := what + ` field "` + r.path.String() + `"`
+	if r.seen == nil {
+		r.seen = make(map[string]bool)
+	}
+	if !r.seen[text] && len(r.strict) < strictLimit {
+		r.seen[text] = true
+		r.strict = append(r.strict, text)
+	}
+}
+
+func (r *reader) space() {
+	for r.i < len(r.b) && (r.b[r.i] == ' ' || r.b[r.i] == '\n' || r.b[r.i] == '\t' || r.b[r.i] == '\r') {
+		r.i++
+	}
+}
+
+// value decodes the value at r.i; the bytes are known to be valid JSON. After an
+// error it goes on to the end, and the result is thrown away.
+func (r *reader) value(n *node, at goField) any {
+	r.space()
+	if r.typed && n != nil {
+		if err := r.mismatch(n, at); err != nil && r.err == nil {
+			r.err = err
+		}
+	}
+	switch r.b[r.i] {
+	case '{', '[':
+		r.depth++
+		defer func() { r.depth-- }()
+		if r.depth > depthLimit {
+			r.fail("json: exceeded max depth")
+			r.i = len(r.b)
+			return nil
+		}
+		if r.b[r.i] == '{' {
+			return r.object(n, at)
+		}
+		return r.list(n, at)
+	case '"':
+		return r.string()
+	case 't':
+		r.i += len("true")
+		return true
+	case 'f':
+		r.i += len("false")
+		return false
+	case 'n':
+		r.i += len("null")
+		return nil
+	}
+	return r.numeral()
+}
+
+func (r *reader) object(n *node, at goField) any {
+	o := make(map[string]any)
+	r.i++
+	for {
+		r.space()
+		if r.i >= len(r.b) {
+			return o // too deep
+		}
+		switch r.b[r.i] {
+		case '}':
+			r.i++
+			return o
+		case ',':
+			r.i++
+			continue
+		}
+		name := r.string()
+		r.space()
+		r.i++ // the colon
+		r.path.push(name)
+		child, known := n.member(name)
+		below := at.member(n, name, len(r.path.text))
+		switch {
+		case r.typed && !known:
+			r.complain("unknown")
+			r.skip()
+			r.path.pop()
+			continue
+		case !r.typed:
+			child = nil
+		}
+		if _, twice := o[name]; twice {
+			r.complain("duplicate")
+		}
+		v := r.value(child, below)
+		r.path.pop()
+		if r.typed && n.omits(name, v) {
+			delete(o, name)
+			continue
+		}
+		o[name] = v
+	}
+}
+
+func (r *reader) list(n *node, at goField) any {
+	l := []any{}
+	r.i++
+	var items *node
+	if r.typed && n != nil {
+		items = n.target().items
+	}
+	for {
+		r.space()
+		if r.i >= len(r.b) {
+			return l
+		}
+		switch r.b[r.i] {
+		case ']':
+			r.i++
+			return l
+		case ',':
+			r.i++
+			continue
+		}
+		r.path.index(len(l))
+		l = append(l, r.value(items, at))
+		r.path.pop()
+	}
+}
+
+// skip passes over a value.
+func (r *reader) skip() {
+	typed, strict, seen := r.typed, r.strict, r.seen
+	r.typed = false
+	r.value(nil, goField{})
+	r.typed, r.strict, r.seen = typed, strict, seen
+}
+
+func (r *reader) string() string {
+	start := r.i
+	plain := true
+	for r.i++; r.b[r.i] != '"'; r.i++ {
+		if r.b[r.i] == '\\' {
+			plain = false
+			r.i++
+		}
+	}
+	r.i++
+	if in := r.b[start+1 : r.i-1]; plain && utf8.Valid(in) {
+		return string(in)
+	}
+	var s string
+	if err := json.Unmarshal(r.b[start:r.i], &s); err != nil {
+		r.fail("%w", err)
+	}
+	return s
+}
+
+func (r *reader) number() string {
+	start := r.i
+	for r.i < len(r.b) {
+		c := r.b[r.i]
+		if (c < '0' || c > '9') && c != '-' && c != '+' && c != '.' && c != 'e' && c != 'E' {
+			break
+		}
+		r.i++
+	}
+	return string(r.b[start:r.i])
+}
+
+func (r *reader) numeral() any {
+	s := r.number()
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return n
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		r.fail("json: cannot unmarshal number %s into Go value of type float64", s)
+		return nil
+	}
+	return f
+}
+
+// wordOf returns JSON's word for the type of v.
+func wordOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "bool"
+	case string:
+		return "string"
+	case []any:
+		return "array"
+	case map[string]any:
+		return "object"
+	}
+	return "number"
+}
+
+// path is where in an object one is: "spec.containers[0].name".
+type path struct {
+	text []byte
+	ends []int
+}
+
+func (p *path) push(name string) {
+	p.ends = append(p.ends, len(p.text))
+	if len(p.text) > 0 {
+		p.text = append(p.text, '.')
+	}
+	p.text = append(p.text, name...)
+}
+
+func (p *path) index(i int) {
+	p.ends = append(p.ends, len(p.text))
+	p.text = append(strconv.AppendInt(append(p.text, '['), int64(i), 10), ']')
+}
+
+func (p *path) pop() {
+	p.text = p.text[:p.ends[len(p.ends)-1]]
+	p.ends = p.ends[:len(p.ends)-1]
+}
+
+func (p *path) String() string { return string(p.text) }

@@ -1,0 +1,251 @@
+package apitest
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/listwatch/listwatch/apitest/schema"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// builtInTypes are kube-apiserver's. Parsing them takes a while and nothing in
+// them changes, so all servers of a process share them.
+var builtInTypes = sync.OnceValue(func() *schema.Catalog { return new(schema.Catalog) })
+
+// typeOf returns the type of what r serves. A resource of which nothing is known
+// takes anything.
+func typeOf(r *ResourceInfo) *schema.Type {
+	if r.builtIn {
+		if t, err := builtInTypes().Type(r.Resource); err == nil {
+			return t
+		}
+	}
+	t, err := builtInTypes().Custom(r.Resource, r.Schema)
+	if err != nil {
+		t, err = builtInTypes().Custom(r.Resource, nil)
+	}
+	if err != nil {
+		panic(err) // an empty schema is always good
+	}
+	return t
+}
+
+// decode reads the object that a client sent, as its type has it: without fields
+// that the type does not know, of which options.validation says what becomes.
+func (c *change) decode(b []byte) (*object, *kube.Status) {
+	info := c.target.info
+	var head struct{ Kind, APIVersion string }
+	if err := json.Unmarshal(b, &head); err != nil {
+		return nil, statusBadRequest("the object provided is unrecognized (must be of type %s): couldn't get version/kind; json parse error: %v", info.Kind, err)
+	}
+	v, strict, err := info.typ().Read(b)
+	if err != nil {
+		return nil, statusBadRequest("%s in version %q cannot be handled as a %s: %v", cmp.Or(head.Kind, info.Kind), info.Version, info.Kind, err)
+	}
+	if len(strict) > 0 {
+		switch c.options.validation {
+		case "Strict":
+			return nil, statusBadRequest("%s in version %q cannot be handled as a %s: strict decoding error: %s",
+				cmp.Or(head.Kind, info.Kind), info.Version, info.Kind, strings.Join(strict, ", "))
+		case "Warn":
+			c.warnings = strict
+		}
+	}
+	if len(strict) > 0 || len(info.Schema) > 0 {
+		if !info.builtIn {
+			info.typ().Default(v)
+		}
+		if b, err = schema.Encode(v); err != nil {
+			return nil, statusRaw("%v", err)
+		}
+	}
+	return decodeObject(c.target, b)
+}
+
+// value returns o as package schema has it.
+func (o *object) value() map[string]any {
+	v, err := schema.DecodeObject(o.body)
+	if err != nil {
+		panic(fmt.Sprintf("apitest: a stored object is not JSON: %v", err))
+	}
+	return v
+}
+
+// patch answers a PATCH of any kind.
+func (s *Server) patch(x *exchange, w http.ResponseWriter, v *view) *kube.Status {
+	opts, st := parseWriteOptions(x, "PatchOptions")
+	if st != nil {
+		return st
+	}
+	accepted := []string{typeJSONPatch, typeMerge, typeApply}
+	if x.target.info.builtIn {
+		accepted = []string{typeJSONPatch, typeMerge, typeStrategic, typeApply}
+	}
+	b, typ, st := readBody(x, accepted...)
+	if st != nil {
+		return st
+	}
+	if st := opts.check(typ); st != nil {
+		return st
+	}
+	c := &change{srv: s, ctx: x.r.Context(), target: x.target, options: opts, user: s.username(x.r), agent: x.r.UserAgent(), mode: updates}
+	c.next = func(old *object) (*object, *kube.Status) { return c.patched(old, typ, b) }
+	if typ == typeApply {
+		c.mode = upserts
+		c.next = func(old *object) (*object, *kube.Status) { return c.applied(old, b) }
+	}
+	return c.answer(w, v, http.StatusOK)
+}
+
+// check says which options do not go with a patch of this type.
+func (o writeOptions) check(typ string) *kube.Status {
+	switch {
+	case typ == typeApply && o.manager == "":
+		return statusInvalid("meta.k8s.io", "PatchOptions", "", kube.StatusCause{Reason: "FieldValueRequired",
+			Message: "Required value: is required for apply patch", Field: "fieldManager"})
+	case typ != typeApply && o.force:
+		return statusInvalid("meta.k8s.io", "PatchOptions", "", forbiddenField("force", "may not be specified for non-apply patch"))
+	}
+	return nil
+}
+
+// patched returns what a patch makes of old.
+func (c *change) patched(old *object, typ string, patch []byte) (*object, *kube.Status) {
+	info := c.target.info
+	current := old.value()
+	if c.target.sub == "scale" {
+		current = decodeValue(info.scale(old))
+	}
+	var merged map[string]any
+	var err error
+	switch typ {
+	case typeJSONPatch:
+		merged, err = schema.JSONPatch(current, patch)
+	case typeMerge:
+		merged, err = schema.MergePatch(current, patch)
+	case typeStrategic:
+		var p map[string]any
+		if p, err = schema.DecodeObject(patch); err == nil {
+			merged, err = info.typ().StrategicMerge(current, p)
+		}
+	}
+	if err != nil {
+		return nil, schemaStatus(err)
+	}
+	b, err := schema.Encode(merged)
+	if err != nil {
+		return nil, statusRaw("%v", err)
+	}
+	if c.target.sub == "scale" {
+		return c.scaled(old, b)
+	}
+	o, st := c.decode(b)
+	if st == nil && o.key != old.key {
+		return nil, statusBadRequest("the name of the object (%s) does not match the name on the URL (%s)", o.key.Name, old.key.Name)
+	}
+	return o, st
+}
+
+func decodeValue(b []byte) map[string]any {
+	v, err := schema.DecodeObject(b)
+	if err != nil {
+		panic(err) // we encoded it
+	}
+	return v
+}
+
+// schemaStatus is the Status of an error of package schema.
+func schemaStatus(err error) *kube.Status {
+	if st, ok := err.(*kube.Status); ok {
+		return st
+	}
+	return statusBadRequest("%v", err)
+}
+
+// applied returns what a server-side apply makes of old. See
+// https://kubernetes.io/docs/reference/using-api/server-side-apply/.
+func (c *change) applied(old *object, b []byte) (*object, *kube.Status) {
+	info, key := c.target.info, c.target.key
+	config, err := schema.DecodeObject(b)
+	if err != nil {
+		return nil, statusBadRequest("error decoding YAML: %v", err)
+	}
+	meta, _ := config["metadata"].(map[string]any)
+	if meta == nil {
+		meta = map[string]any{}
+		config["metadata"] = meta
+	}
+	if meta["name"] == nil {
+		meta["name"] = key.Name
+	}
+	if meta["namespace"] == nil && info.Namespaced {
+		meta["namespace"] = key.Namespace
+	}
+	var live map[string]any
+	if old != nil {
+		live = old.value()
+	}
+	merged, err := info.typ().Apply(live, config, c.write())
+	if err != nil {
+		return nil, schemaStatus(err)
+	}
+	if !info.builtIn {
+		info.typ().Default(merged)
+	}
+	if b, err = schema.Encode(merged); err != nil {
+		return nil, statusRaw("%v", err)
+	}
+	c.owned = true
+	return decodeObject(c.target, b)
+}
+
+// write says who writes, for managedFields.
+func (c *change) write() schema.Write {
+	agent, _, _ := strings.Cut(c.agent, "/")
+	return schema.Write{
+		Manager: cmp.Or(c.options.manager, agent), Subresource: c.target.sub,
+		HasStatus: c.target.info.Status, Force: c.options.force, Now: time.Now(),
+	}
+}
+
+// settleFields notes in managedFields who set which field, and checks o against
+// its schema.
+func (c *change) settleFields(old, o *object) *kube.Status {
+	info := c.target.info
+	tracked := !c.owned && !c.srv.options.NoManagedFields
+	if !tracked && len(info.Schema) == 0 {
+		return nil
+	}
+	next, live := o.whole(info).value(), map[string]any(nil)
+	if old != nil {
+		live = old.value()
+	}
+	if causes := info.typ().Validate(next, live); len(causes) > 0 {
+		return statusInvalid(info.Group, info.Kind, o.key.Name, causes...)
+	}
+	if !tracked {
+		return nil
+	}
+	info.typ().Update(live, next, c.write())
+	o.meta.ManagedFields = nil
+	if meta, ok := next["metadata"].(map[string]any); ok && meta["managedFields"] != nil {
+		b, err := schema.Encode(meta["managedFields"])
+		if err != nil {
+			return statusRaw("%v", err)
+		}
+		o.meta.ManagedFields = b
+	}
+	return nil
+}
+
+// whole returns a copy of o, which may be new, with its body.
+func (o *object) whole(info *ResourceInfo) *object {
+	w := *o
+	w.seal(info, 0)
+	return &w
+}

@@ -1,0 +1,330 @@
+package apitest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// Webhooks that are configured through the API are called, over HTTPS and with
+// admission.k8s.io/v1, as kube-apiserver does; see
+// https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/.
+// Their clientConfig must have a url: there are no services here.
+
+// The resources that configure webhooks.
+var (
+	mutatingConfigurations   = kube.Resource{Group: "admissionregistration.k8s.io", Version: "v1", Plural: "mutatingwebhookconfigurations", Kind: "MutatingWebhookConfiguration"}
+	validatingConfigurations = kube.Resource{Group: "admissionregistration.k8s.io", Version: "v1", Plural: "validatingwebhookconfigurations", Kind: "ValidatingWebhookConfiguration"}
+)
+
+type webhook struct {
+	Name         string `json:"name"`
+	ClientConfig struct {
+		URL      string `json:"url"`
+		CABundle []byte `json:"caBundle"`
+	} `json:"clientConfig"`
+	Rules []struct {
+		Operations  []string `json:"operations"`
+		APIGroups   []string `json:"apiGroups"`
+		APIVersions []string `json:"apiVersions"`
+		Resources   []string `json:"resources"`
+		Scope       string   `json:"scope"`
+	} `json:"rules"`
+	FailurePolicy     string          `json:"failurePolicy"` // default: Fail
+	SideEffects       string          `json:"sideEffects"`
+	TimeoutSeconds    int             `json:"timeoutSeconds"` // default: 10
+	NamespaceSelector json.RawMessage `json:"namespaceSelector"`
+	ObjectSelector    json.RawMessage `json:"objectSelector"`
+}
+
+// webhooks returns those that a write of c concerns.
+func (s *Server) webhooks(c *change) (mutating, validating []*webhook) {
+	if c.target.res.Group == mutatingConfigurations.Group {
+		return nil, nil // they cannot lock themselves out
+	}
+	return s.configured(c, mutatingConfigurations), s.configured(c, validatingConfigurations)
+}
+
+func (s *Server) configured(c *change, res kube.Resource) (list []*webhook) {
+	var raws []json.RawMessage
+	s.store.mu.Lock()
+	if t := s.store.tables[res.GroupResource()]; t != nil {
+		for _, k := range t.keys {
+			if raw, ok := t.objects[k].field("webhooks"); ok {
+				raws = append(raws, raw)
+			}
+		}
+	}
+	s.store.mu.Unlock()
+	for _, raw := range raws {
+		var hooks []*webhook
+		if json.Unmarshal(raw, &hooks) != nil {
+			continue
+		}
+		for _, h := range hooks {
+			if h.concerns(c) {
+				list = append(list, h)
+			}
+		}
+	}
+	return list
+}
+
+// concerns reports whether a rule of h has the resource of c. Operations and
+// selectors are looked at later.
+func (h *webhook) concerns(c *change) bool {
+	res, sub := c.target.res, c.target.sub
+	name := res.Plural
+	if sub != "" {
+		name += "/" + sub
+	}
+	has := func(list []string, v string) bool { return slices.Contains(list, v) || slices.Contains(list, "*") }
+	for _, r := range h.Rules {
+		scoped := r.Scope == "" || r.Scope == "*" || (r.Scope == "Namespaced") == res.Namespaced
+		named := slices.Contains(r.Resources, name) || slices.Contains(r.Resources, "*/*") ||
+			sub == "" && slices.Contains(r.Resources, "*") || sub != "" && slices.Contains(r.Resources, res.Plural+"/*") ||
+			sub != "" && slices.Contains(r.Resources, "*/"+sub)
+		if scoped && named && has(r.APIGroups, res.Group) && has(r.APIVersions, res.Version) {
+			return true
+		}
+	}
+	return false
+}
+
+// selects reports whether h is to be asked about a.
+func (h *webhook) selects(s *Server, a *Admission) bool {
+	operation := slices.ContainsFunc(h.Rules, func(r struct {
+		Operations  []string `json:"operations"`
+		APIGroups   []string `json:"apiGroups"`
+		APIVersions []string `json:"apiVersions"`
+		Resources   []string `json:"resources"`
+		Scope       string   `json:"scope"`
+	}) bool {
+		return slices.Contains(r.Operations, a.Operation) || slices.Contains(r.Operations, "*")
+	})
+	if !operation {
+		return false
+	}
+	object := a.Object
+	if object == nil {
+		object = a.Old
+	}
+	if !selectorOf(h.ObjectSelector).Matches(labelsOf(object)) {
+		return false
+	}
+	ns := a.Key.Namespace
+	if a.Resource == kube.Namespaces {
+		return selectorOf(h.NamespaceSelector).Matches(labelsOf(object))
+	}
+	if ns == "" {
+		return true
+	}
+	return selectorOf(h.NamespaceSelector).Matches(labelsOf(s.Get(kube.Namespaces, kube.Key{Name: ns})))
+}
+
+func labelsOf(object []byte) map[string]string {
+	var o struct {
+		Metadata struct {
+			Labels map[string]string `json:"labels"`
+		} `json:"metadata"`
+	}
+	json.Unmarshal(object, &o)
+	return o.Metadata.Labels
+}
+
+// selectorOf turns a LabelSelector into a selector; one that cannot be read
+// selects everything.
+func selectorOf(raw json.RawMessage) kube.Selector {
+	var s struct {
+		MatchLabels      map[string]string `json:"matchLabels"`
+		MatchExpressions []struct {
+			Key      string   `json:"key"`
+			Operator string   `json:"operator"`
+			Values   []string `json:"values"`
+		} `json:"matchExpressions"`
+	}
+	json.Unmarshal(raw, &s)
+	var terms []string
+	for k, v := range s.MatchLabels {
+		terms = append(terms, k+"="+v)
+	}
+	for _, e := range s.MatchExpressions {
+		values := " (" + joined(e.Values) + ")"
+		switch e.Operator {
+		case "In":
+			terms = append(terms, e.Key+" in"+values)
+		case "NotIn":
+			terms = append(terms, e.Key+" notin"+values)
+		case "Exists":
+			terms = append(terms, e.Key)
+		case "DoesNotExist":
+			terms = append(terms, "!"+e.Key)
+		}
+	}
+	sel, err := kube.ParseSelector(joined(terms))
+	if err != nil {
+		return kube.Selector{}
+	}
+	return sel
+}
+
+type admissionRequest struct {
+	UID         string           `json:"uid"`
+	Kind        groupVersionKind `json:"kind"`
+	Resource    groupVersionRes  `json:"resource"`
+	SubResource string           `json:"subResource,omitempty"`
+	Name        string           `json:"name,omitempty"`
+	Namespace   string           `json:"namespace,omitempty"`
+	Operation   string           `json:"operation"`
+	UserInfo    struct {
+		Username string `json:"username"`
+	} `json:"userInfo"`
+	Object    json.RawMessage `json:"object"`
+	OldObject json.RawMessage `json:"oldObject"`
+	DryRun    bool            `json:"dryRun"`
+}
+
+type groupVersionRes struct {
+	Group    string `json:"group"`
+	Version  string `json:"version"`
+	Resource string `json:"resource"`
+}
+
+type admissionResponse struct {
+	UID     string `json:"uid"`
+	Allowed bool   `json:"allowed"`
+	Status  *struct {
+		Code    int    `json:"code"`
+		Reason  string `json:"reason"`
+		Message string `json:"message"`
+	} `json:"status"`
+	Patch     []byte   `json:"patch"`
+	PatchType string   `json:"patchType"`
+	Warnings  []string `json:"warnings"`
+}
+
+type admissionReview struct {
+	Kind       string             `json:"kind"`
+	APIVersion string             `json:"apiVersion"`
+	Request    *admissionRequest  `json:"request,omitempty"`
+	Response   *admissionResponse `json:"response,omitempty"`
+}
+
+// callWebhook asks h about a, and lets it change a if it mutates.
+func (s *Server) callWebhook(c *change, h *webhook, a *Admission, mutates bool) *kube.Status {
+	if !h.selects(s, a) {
+		return nil
+	}
+	if a.DryRun && h.SideEffects != "None" && h.SideEffects != "NoneOnDryRun" {
+		return statusBadRequest("admission webhook %q does not support dry run", h.Name)
+	}
+	answer, err := s.askWebhook(c.ctx, h, a)
+	if err != nil {
+		if h.FailurePolicy == "Ignore" {
+			return nil
+		}
+		return StatusInternal(fmt.Sprintf("failed calling webhook %q: failed to call webhook: %v", h.Name, err))
+	}
+	a.Warnings = append(a.Warnings, answer.Warnings...)
+	if !answer.Allowed {
+		return denied(h, answer)
+	}
+	if len(answer.Patch) == 0 || !mutates {
+		return nil
+	}
+	patch, err := jsonpatch.DecodePatch(answer.Patch)
+	if err == nil {
+		a.Object, err = patch.Apply(a.Object)
+	}
+	if err != nil {
+		return StatusInternal(fmt.Sprintf("admission webhook %q: its patch does not apply", h.Name))
+	}
+	return nil
+}
+
+func denied(h *webhook, r *admissionResponse) *kube.Status {
+	st := &kube.Status{Code: http.StatusForbidden, Reason: "Forbidden", Message: fmt.Sprintf("admission webhook %q denied the request without explanation", h.Name)}
+	if r.Status != nil {
+		st.Code = cmp.Or(r.Status.Code, st.Code)
+		st.Reason = cmp.Or(r.Status.Reason, http.StatusText(st.Code))
+		if text := cmp.Or(r.Status.Message, r.Status.Reason); text != "" {
+			st.Message = fmt.Sprintf("admission webhook %q denied the request: %s", h.Name, text)
+		}
+		if st.Code < 400 {
+			st.Code = http.StatusBadRequest
+		}
+	}
+	return st
+}
+
+func (s *Server) askWebhook(ctx context.Context, h *webhook, a *Admission) (*admissionResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(cmp.Or(h.TimeoutSeconds, 10))*time.Second)
+	defer cancel()
+	s.store.mu.Lock()
+	id := s.store.uid()
+	s.store.mu.Unlock()
+	res := a.Resource
+	ask := admissionReview{Kind: "AdmissionReview", APIVersion: "admission.k8s.io/v1", Request: &admissionRequest{
+		UID: id, Kind: groupVersionKind{res.Group, res.Version, res.Kind}, Resource: groupVersionRes{res.Group, res.Version, res.Plural},
+		SubResource: a.Subresource, Name: a.Key.Name, Namespace: a.Key.Namespace, Operation: a.Operation,
+		Object: a.Object, OldObject: a.Old, DryRun: a.DryRun}}
+	ask.Request.UserInfo.Username = a.User
+	if a.Object == nil {
+		ask.Request.Object = json.RawMessage("null")
+	}
+	if a.Old == nil {
+		ask.Request.OldObject = json.RawMessage("null")
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, h.ClientConfig.URL, bytes.NewReader(marshal(ask)))
+	if err != nil || h.ClientConfig.URL == "" {
+		return nil, fmt.Errorf("its clientConfig has no usable url")
+	}
+	r.Header.Set("Content-Type", "application/json")
+	resp, err := webhookClient(h.ClientConfig.CABundle).Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(io.LimitReader(resp.Body, bodyLimit))
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("it answered %d", resp.StatusCode)
+	}
+	var review admissionReview
+	switch err := json.Unmarshal(b, &review); {
+	case err != nil:
+		return nil, fmt.Errorf("its answer is no AdmissionReview")
+	case review.Response == nil || review.Response.UID != id:
+		return nil, fmt.Errorf("its answer has no response, or one to another request")
+	}
+	return review.Response, nil
+}
+
+// webhookClient trusts a CA; the system's where there is none. It keeps no
+// connection.
+func webhookClient(ca []byte) *http.Client {
+	t := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}}
+	if len(ca) > 0 {
+		pool := x509.NewCertPool()
+		pool.AppendCertsFromPEM(ca)
+		t.TLSClientConfig.RootCAs = pool
+	}
+	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+func joined(list []string) string { return strings.Join(list, ",") }

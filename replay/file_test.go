@@ -1,0 +1,441 @@
+package replay_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/replay"
+	"github.com/listwatch/listwatch/watch"
+)
+
+var update = flag.Bool("update", false, "write the recordings in testdata anew")
+
+// sample records both levels of one short story, the same at each run.
+func sample(t *testing.T, o replay.Options) []byte {
+	t.Helper()
+	var f file
+	synctest.Test(t, func(t *testing.T) {
+		srv := apitest.NewInMemory(t)
+		srv.Put(kube.ConfigMaps, configMap("a", "0"))
+		srv.Put(kube.Secrets, secretObject("s"))
+		w, err := replay.NewWriter(&f, replay.Header{Cluster: replay.Cluster{Server: "https://jane:pw@example.com/x?y=z", GitVersion: "v1.37.0"}}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// At the wire, a watch that the server ends, and an object.
+		c := newClient(t, proxied(t, w, srv))
+		change := time.AfterFunc(500*time.Millisecond, func() { srv.Put(kube.ConfigMaps, configMap("a", "1")) })
+		defer change.Stop()
+		for _, err := range watch.Once(t.Context(), configMaps(c), "102", watch.Options{Timeout: time.Nanosecond}) {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		if err := w.Mark("here it changed"); err != nil {
+			t.Error(err)
+		}
+		if _, err := client.Of[codec.Raw](c, kube.Secrets).Get(t.Context(), kube.Key{Namespace: "d", Name: "s"}); err != nil {
+			t.Error(err)
+		}
+		// Above it, a watcher that is broken once.
+		c = newClient(t, client.Config{Server: srv.URL, Dial: srv.Dial})
+		srv.On(apitest.Match{Verb: "list"}, apitest.Throttle("3")).Times(1)
+		s := w.Stream(replay.Target{Resource: kube.ConfigMaps, Namespace: "d"})
+		wo := watch.Options{Initial: watch.Paged, Backoff: time.Nanosecond, Trace: s.Trace(watch.Trace{})}
+		stop := watching(t.Context(), newTold(false), recorded{s, watch.New(configMaps(c).In("d"), wo)})
+		pass(5 * time.Second)
+		srv.Delete(kube.ConfigMaps, kube.Key{Namespace: "d", Name: "a"})
+		synctest.Wait()
+		stop()
+		closed(t, w)
+	})
+	return f.bytes()
+}
+
+// TestGolden: the format is what it was. -update writes it anew.
+func TestGolden(t *testing.T) {
+	path := filepath.Join("testdata", "sample.lwrec.ndjson")
+	got := sample(t, replay.Options{})
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("recording (-%s +now); -update writes it:\n%s", path, diff)
+	}
+	rec, err := replay.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (replay.Cluster{Server: "https://example.com/x", GitVersion: "v1.37.0"}); rec.Header.Cluster != want {
+		t.Errorf("cluster %+v", rec.Header.Cluster)
+	}
+}
+
+// TestEveryPrefixPlays: a file that was cut anywhere is what was recorded before.
+func TestEveryPrefixPlays(t *testing.T) {
+	for _, gz := range []bool{false, true} {
+		b := sample(t, replay.Options{Gzip: gz})
+		whole := load(t, b)
+		if whole.Truncated {
+			t.Fatal("the whole is truncated")
+		}
+		header := len(unzipped(t, b)) // of a cut file, nothing plays before its header is there
+		for n := 0; n < len(b); n += 13 {
+			rec, err := replay.Load(bytes.NewReader(b[:n]), 0)
+			var damage *replay.DamageError
+			if errors.As(err, &damage) && damage.Line == 1 && n < header {
+				continue
+			}
+			if err != nil {
+				t.Fatalf("cut at %d: %v", n, err)
+			}
+			header = n
+			// The footer may be whole without its newline, or without gzip's own.
+			if !rec.Truncated && len(rec.Entries) != len(whole.Entries) {
+				t.Fatalf("cut at %d: it is said to be whole", n)
+			}
+			if last := len(rec.Entries) - 1; last >= 0 {
+				if diff := cmp.Diff(whole.Entries[last], rec.Entries[last]); diff != "" {
+					t.Fatalf("cut at %d:\n%s", n, diff)
+				}
+			}
+		}
+	}
+}
+
+// TestGzipIsFlushedBeforeAWait: what was recorded is in the file while a watch is
+// quiet.
+func TestGzipIsFlushedBeforeAWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := apitest.NewInMemory(t)
+		var f file
+		w := newWriter(t, &f, replay.Options{Gzip: true})
+		c := newClient(t, proxied(t, w, srv))
+		stop := watching(t.Context(), newTold(false), watch.New(configMaps(c), watch.Options{}))
+		pass(time.Second)
+		srv.Put(kube.ConfigMaps, configMap("a", "fresh-news"))
+		pass(time.Second)
+		killed := f.bytes()
+		stop()
+		synctest.Wait()
+		closed(t, w)
+		rec := load(t, killed)
+		if !rec.Truncated {
+			t.Error("it is said to be whole")
+		}
+		if last := rec.Entries[len(rec.Entries)-1]; last.Kind != replay.KindChunk || !strings.Contains(last.Text, "fresh-news") {
+			t.Errorf("the last entry is %+v", last)
+		}
+	})
+}
+
+func TestDamageIsNamedAndNotQuoted(t *testing.T) {
+	const ok = `{"t":"mark","at":5,"label":"a"}` + "\n"
+	const head = `{"t":"header","format":"lwrec","version":1}` + "\n"
+	tests := []struct {
+		name, text, want string
+	}{
+		{"nothing", "", "recording, line 1: there is nothing: this is not a recording, or its beginning is lost"},
+		{"something else", "hunter2: yes\n", "recording, line 1: there is no header: this is not a recording, or its beginning is lost"},
+		{"another format", `{"t":"header","format":"hunter2","version":1}` + "\n", "recording, line 1: there is no header: this is not a recording, or its beginning is lost"},
+		{"a newer version", `{"t":"header","format":"lwrec","version":2,"timeBase":7}` + "\n", "the recording is of a newer format: version 2, and this program reads up to 1; use a newer one"},
+		{"gzip that is none", "\x1f\x8bhunter2hunter2", "recording, line 1: it is neither text nor gzip: this is not a recording, or its beginning is lost"},
+		{"no JSON", head + ok + "hunter2\n" + ok, "recording, line 3: invalid JSON at byte 0: value expected; to play what stands before it, keep the first 2 lines"},
+		{"half a line", head + `{"t":"mark","label":"hunter2` + "\n" + ok, "recording, line 2: invalid JSON at byte 28: control character in a string; to play what stands before it, keep the first 1 lines"},
+		{"a wrong type", head + ok + `{"t":"mark","at":"hunter2"}` + "\n", "recording, line 3: decode at: string into time.Duration; to play what stands before it, keep the first 2 lines"},
+		{"no type", head + `{"at":5}` + "\n", "recording, line 2: it has no type; to play what stands before it, keep the first 1 lines"},
+		{"time runs back", head + `{"t":"mark","at":-5}` + "\n", "recording, line 2: its time is negative; to play what stands before it, keep the first 1 lines"},
+		{"a chunk of nobody", head + `{"t":"chunk","text":"hunter2"}` + "\n", "recording, line 2: it has no id; to play what stands before it, keep the first 1 lines"},
+		{"no base64", head + `{"t":"chunk","id":1,"b64":"hunter2!"}` + "\n", "recording, line 2: its body is not base64; to play what stands before it, keep the first 1 lines"},
+		{"no path", head + `{"t":"req","id":1,"url":"http://hunter2/"}` + "\n", "recording, line 2: its URL is not a path; to play what stands before it, keep the first 1 lines"},
+		{"no code", head + `{"t":"resp","id":1,"code":20000}` + "\n", "recording, line 2: its code is no status code; to play what stands before it, keep the first 1 lines"},
+		{"no object", head + `{"t":"ev","id":1,"type":"ADDED","object":"hunter2"}` + "\n", "recording, line 2: its object is not one; to play what stands before it, keep the first 1 lines"},
+		{"no resource", head + `{"t":"stream","id":1}` + "\n", "recording, line 2: the stream has no resource; to play what stands before it, keep the first 1 lines"},
+		{"another count", head + ok + `{"t":"footer","counts":{"mark":2}}` + "\n", "recording, line 3: what stands before the footer is not what was recorded; to play what stands before it, keep the first 2 lines"},
+		{"another sum", head + ok + `{"t":"footer","sha256":"00"}` + "\n", "recording, line 3: what stands before the footer is not what was recorded; to play what stands before it, keep the first 2 lines"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := replay.Load(strings.NewReader(tt.text), 0)
+			if err == nil || err.Error() != tt.want {
+				t.Errorf("got  %v\nwant %s", err, tt.want)
+			}
+		})
+	}
+}
+
+// TestReaderPassesOverWhatItDoesNotKnow: fields, kinds of entries, and whatever
+// those hold.
+func TestReaderPassesOverWhatItDoesNotKnow(t *testing.T) {
+	rec := load(t, []byte(`{"t":"header","format":"lwrec","version":1,"new":[1],"tool":"other"}
+{"t":"mark","at":5,"label":"a","new":{"b":[]}}
+{"t":"weather","at":"noon","id":"x"}
+{"t":"mark","at":6,"label":"b"}
+`))
+	want := &replay.Recording{Header: replay.Header{Format: "lwrec", Version: 1, Tool: "other"}, Truncated: true,
+		Entries: []*replay.Entry{{Kind: replay.KindMark, At: 5, Label: "a"}, {Kind: replay.KindMark, At: 6, Label: "b"}}}
+	if diff := cmp.Diff(want, rec); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestReaderTakesNoMoreThanItsLimit, of a file that is one long line and of one
+// that is too long for the memory.
+func TestReaderTakesNoMoreThanItsLimit(t *testing.T) {
+	var bomb bytes.Buffer
+	gz := gzip.NewWriter(&bomb)
+	_, _ = io.WriteString(gz, `{"t":"header","format":"lwrec","version":1}`+"\n")
+	for range 17 {
+		_, _ = gz.Write(bytes.Repeat([]byte(" "), 64<<10))
+	}
+	_ = gz.Close()
+	if _, err := replay.Load(&bomb, 1<<20); err == nil || !strings.Contains(err.Error(), "line 2: it is longer than 1048576 bytes") {
+		t.Errorf("got %v", err)
+	}
+	_, err := replay.Load(strings.NewReader(small), 300)
+	if err == nil || !strings.Contains(err.Error(), "limit of 300 bytes") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWriterStopsAtItsLimit(t *testing.T) {
+	var f file
+	w := newWriter(t, &f, replay.Options{MaxBytes: 1000})
+	n := 0
+	for ; w.Mark(strings.Repeat("x", 50)) == nil; n++ {
+	}
+	if err := w.Close(); !errors.Is(err, replay.ErrFull) || !errors.Is(w.Err(), replay.ErrFull) {
+		t.Errorf("Close: %v", err)
+	}
+	rec := load(t, f.bytes())
+	last := rec.Entries[len(rec.Entries)-1]
+	if rec.Truncated || len(rec.Entries) != n+1 || last.Note != replay.NoteFull || f.b.Len() > 1300 {
+		t.Errorf("%d entries of %d bytes, the last is %+v", len(rec.Entries), f.b.Len(), last)
+	}
+}
+
+// failing fails once so much has been written, in the middle of a line.
+type failing struct {
+	file
+	left int
+}
+
+func (f *failing) Write(b []byte) (int, error) {
+	if len(b) > f.left {
+		n, _ := f.file.Write(b[:f.left])
+		return n, errors.New("the disk is full")
+	}
+	f.left -= len(b)
+	return f.file.Write(b)
+}
+
+// TestWriterSurvivesAFailure: nothing follows half a line, and who is recorded
+// does not notice.
+func TestWriterSurvivesAFailure(t *testing.T) {
+	f := &failing{left: 600}
+	w := newWriter(t, f, replay.Options{})
+	for i := range 100 {
+		_ = w.Mark(fmt.Sprint("mark ", i))
+		f.left += 10 // it is not full any more
+	}
+	if err := w.Close(); err == nil || !strings.Contains(err.Error(), "write a recording: the disk is full") {
+		t.Errorf("Close: %v", err)
+	}
+	rec := load(t, f.bytes())
+	if n := len(rec.Entries); !rec.Truncated || n < 3 || n > 20 {
+		t.Errorf("%d entries", n)
+	}
+}
+
+func TestWriterIsForManyAtATime(t *testing.T) {
+	var f file
+	w := newWriter(t, &f, replay.Options{Gzip: true})
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for j := range 200 {
+				if err := w.Mark(fmt.Sprintf("%d/%d", i, j)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	closed(t, w)
+	next := [8]int{}
+	for _, e := range load(t, f.bytes()).Entries {
+		var i, j int
+		if _, err := fmt.Sscanf(e.Label, "%d/%d", &i, &j); err != nil || next[i] != j {
+			t.Fatalf("%q after %d", e.Label, next[i])
+		}
+		next[i]++
+	}
+	if next != [8]int{200, 200, 200, 200, 200, 200, 200, 200} {
+		t.Errorf("%v", next)
+	}
+}
+
+func TestCreateMakesANewFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.lwrec.ndjson.gz")
+	w, err := replay.Create(path, replay.Header{Tool: "test"}, replay.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Mark("a"); err != nil {
+		t.Fatal(err)
+	}
+	closed(t, w)
+	if err := w.Close(); err == nil {
+		t.Error("it can be closed twice")
+	}
+	if err := w.Mark("late"); err != nil {
+		t.Errorf("a late mark is an error: %v", err)
+	}
+	if _, err := replay.Create(path, replay.Header{}, replay.Options{}); !errors.Is(err, os.ErrExist) {
+		t.Errorf("it is overwritten: %v", err)
+	}
+	rec, err := replay.Open(path)
+	if err != nil || len(rec.Entries) != 1 || rec.Header.Tool != "test" || rec.Truncated {
+		t.Errorf("%+v, %v", rec, err)
+	}
+	if _, err := replay.Open(path + "x"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("Open: %v", err)
+	}
+}
+
+// FuzzReader: any file is read or refused, and what is read can be played.
+func FuzzReader(f *testing.F) {
+	f.Add([]byte(small))
+	if b, err := os.ReadFile(filepath.Join("testdata", "sample.lwrec.ndjson")); err == nil {
+		f.Add(b)
+		var gz bytes.Buffer
+		z := gzip.NewWriter(&gz)
+		_, _ = z.Write(b)
+		_ = z.Close()
+		f.Add(gz.Bytes())
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		rec, err := replay.Load(bytes.NewReader(b), 1<<20)
+		if rec == nil {
+			if err == nil {
+				t.Fatal("neither a recording nor an error")
+			}
+			return
+		}
+		for n := range rec.Streams() {
+			src, err := replay.NewSource[kube.Partial](rec, n, replay.SourceOptions{Pace: replay.Pace{Fast: true}})
+			if err != nil {
+				continue // two streams of one id
+			}
+			for ev, err := range src.Events(t.Context()) {
+				_ = fmt.Sprint(ev, err)
+			}
+		}
+		replay.NewScript(rec, replay.ScriptOptions{})
+		replay.NewScript(rec, replay.ScriptOptions{Strict: true})
+	})
+}
+
+// FuzzRoundTrip: what is read from a recorded body, in whatever pieces, is what a
+// script answers with, in the same pieces.
+func FuzzRoundTrip(f *testing.F) {
+	f.Add([]byte("{\"a\":\"\xc3\xbc\"}\x00\xff"), 2)
+	f.Add([]byte(`{"type":"ADDED","object":{}}`), 7)
+	f.Fuzz(func(t *testing.T, body []byte, n int) {
+		if n < 1 || len(body) > 4<<10 {
+			return
+		}
+		var out bytes.Buffer
+		w, err := replay.NewWriter(&out, replay.Header{}, replay.Options{Gzip: n%2 == 0})
+		if err != nil {
+			t.Fatal(err)
+		}
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://x/readyz?a=b", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := w.Transport(canned(body)).RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []string
+		for b := make([]byte, n); ; {
+			k, err := resp.Body.Read(b)
+			if k > 0 {
+				want = append(want, string(b[:k]))
+			}
+			if err != nil {
+				break
+			}
+		}
+		closed := w.Close()
+		rec, err := replay.Load(&out, 0)
+		if err != nil || closed != nil {
+			t.Fatal(err, closed)
+		}
+		got := &pieces{header: http.Header{}}
+		replay.NewScript(rec, replay.ScriptOptions{Pace: replay.Pace{Fast: true}}).ServeHTTP(got, req)
+		if diff := cmp.Diff(want, got.b); diff != "" || got.code != 200 {
+			t.Fatalf("%d\n%s", got.code, diff)
+		}
+	})
+}
+
+// canned answers everything with a text.
+type canned []byte
+
+func (c canned) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/plain"}}, Body: io.NopCloser(bytes.NewReader(c))}, nil
+}
+
+// pieces is a ResponseWriter that keeps what each Write was.
+type pieces struct {
+	header http.Header
+	code   int
+	b      []string
+}
+
+func (p *pieces) Header() http.Header  { return p.header }
+func (p *pieces) WriteHeader(code int) { p.code = code }
+func (p *pieces) Write(b []byte) (int, error) {
+	p.b = append(p.b, string(b))
+	return len(b), nil
+}
+
+// TestTheFormatIsJSONLines: any tool can read it.
+func TestTheFormatIsJSONLines(t *testing.T) {
+	for line := range strings.Lines(string(sample(t, replay.Options{}))) {
+		var v struct {
+			T  string
+			At *int64
+		}
+		if err := json.Unmarshal([]byte(line), &v); err != nil || v.T == "" || v.T != "header" && v.At == nil {
+			t.Errorf("%v in %s", err, line)
+		}
+	}
+}

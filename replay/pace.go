@@ -1,0 +1,102 @@
+package replay
+
+import (
+	"context"
+	"math"
+	"sync"
+	"time"
+)
+
+// Pace is how fast a recording is played. The zero value plays it as it was
+// recorded.
+type Pace struct {
+	// Speed is how many times as fast as recorded; 0 = 1.
+	Speed float64
+	// Fast leaves out all waiting.
+	Fast bool
+	// Step, if set, holds each entry back until it is released.
+	Step *Step
+}
+
+// clock is a pace that runs.
+type clock struct {
+	pace  Pace
+	start time.Time
+	base  time.Duration // the time of the recording that start stands for
+}
+
+func (p Pace) from(at time.Duration) *clock { return &clock{p, time.Now(), at} }
+
+// wait waits until the entry of time at is due. It returns the cause if ctx ends
+// first.
+func (c *clock) wait(ctx context.Context, at time.Duration) error {
+	switch {
+	case c.pace.Step != nil:
+		return c.pace.Step.take(ctx)
+	case c.pace.Fast:
+		return context.Cause(ctx)
+	}
+	offset := max(0, at-c.base)
+	if s := c.pace.Speed; s > 0 && s != 1 {
+		offset = time.Duration(min(float64(offset)/s, math.MaxInt64/2))
+	}
+	d := time.Until(c.start.Add(offset))
+	if d <= 0 {
+		return context.Cause(ctx)
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Step releases entries by hand. The zero value is ready; it may be shared by
+// replays, of which whoever waits longest goes first, and its methods may be
+// called from any goroutine.
+type Step struct {
+	mu      sync.Mutex
+	tokens  int
+	waiting []chan struct{} // closed when its turn has come
+}
+
+// Release lets n more entries through. Chunks, answers, ends and events are
+// entries; requests, streams and notes that nobody is told are not waited for.
+func (s *Step) Release(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for ; n > 0 && len(s.waiting) > 0; n-- {
+		close(s.waiting[0])
+		s.waiting = s.waiting[1:]
+	}
+	s.tokens += max(0, n)
+}
+
+func (s *Step) take(ctx context.Context) error {
+	s.mu.Lock()
+	if s.tokens > 0 && ctx.Err() == nil {
+		s.tokens--
+		s.mu.Unlock()
+		return nil
+	}
+	turn := make(chan struct{})
+	s.waiting = append(s.waiting, turn)
+	s.mu.Unlock()
+	select {
+	case <-turn:
+		return nil
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, w := range s.waiting {
+		if w == turn {
+			s.waiting = append(s.waiting[:i:i], s.waiting[i+1:]...)
+			return context.Cause(ctx)
+		}
+	}
+	return nil // it was released at the same time
+}

@@ -1,0 +1,105 @@
+package replay
+
+import (
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// What of a request and its answer is kept. Everything else is left out, above
+// all Authorization, Cookie and whatever a proxy adds.
+var (
+	requestHeaders  = []string{"Accept", "Content-Type", "User-Agent"}
+	responseHeaders = []string{"Audit-Id", "Cache-Control", "Content-Encoding", "Content-Length", "Content-Type", "Retry-After",
+		"Warning", "X-Kubernetes-Pf-Flowschema-Uid", "X-Kubernetes-Pf-Prioritylevel-Uid"}
+)
+
+func allowed(h http.Header, names []string) http.Header {
+	kept := http.Header{}
+	for _, name := range names {
+		if v := h.Values(name); len(v) > 0 {
+			kept[name] = slices.Clone(v)
+		}
+	}
+	return kept
+}
+
+// target returns what is kept of a URL: path and query, without the values of
+// parameters that are called after secrets.
+func target(u *url.URL) string {
+	t := u.EscapedPath()
+	if t == "" {
+		t = "/"
+	}
+	if u.RawQuery == "" {
+		return t
+	}
+	params := strings.Split(u.RawQuery, "&")
+	for i, p := range params {
+		name, value, _ := strings.Cut(p, "=")
+		if decoded, err := url.QueryUnescape(name); err == nil {
+			name = decoded
+		}
+		if sensitive(name) && value != "" {
+			params[i] = p[:len(p)-len(value)] + blank(len(value))
+		}
+	}
+	return t + "?" + strings.Join(params, "&")
+}
+
+func sensitive(param string) bool {
+	param = strings.ToLower(param)
+	return slices.ContainsFunc([]string{"token", "secret", "password", "credential"},
+		func(s string) bool { return strings.Contains(param, s) })
+}
+
+// blank returns n bytes of filler.
+func blank(n int) string { return strings.Repeat(filler, n/len(filler)+1)[:n] }
+
+// A filter makes the bytes of a body fit to be kept, by as many bytes.
+type filter interface {
+	feed(b []byte) []byte // what is ready, valid until the next call
+	taken(n int)
+	finish() []byte
+}
+
+// filterFor chooses the filter of an answer.
+func filterFor(rules Redaction, r *http.Request, resp *http.Response) filter {
+	parts := strings.Split(strings.ToLower(r.URL.Path), "/")
+	api := slices.Contains(parts, "api") || slices.Contains(parts, "apis")
+	forced := slices.Contains(parts, "secrets")
+	typ, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	isJSON := typ == "application/json" || strings.HasSuffix(typ, "+json") || typ == ""
+	isText := strings.HasPrefix(typ, "text/")
+	failed := resp.StatusCode < 200 || resp.StatusCode > 299
+	switch {
+	case err != nil && resp.Header.Get("Content-Type") != "", resp.Header.Get("Content-Encoding") != "":
+		return &withheld{} // nobody can see what is in it
+	case isJSON:
+		return newRedactor(rules, forced, api)
+	case isText && !forced && (!api || failed || typ == "text/html"):
+		return &verbatim{} // /readyz, the page of a proxy
+	case typ == "text/plain":
+		return newRedactor(rules, forced, api) // careless aggregated servers; logs become filler
+	}
+	return &withheld{}
+}
+
+// withheld replaces everything: only sizes are kept.
+type withheld struct{ buf []byte }
+
+func (w *withheld) feed(b []byte) []byte {
+	w.buf = append(w.buf[:0], blank(len(b))...)
+	return w.buf
+}
+func (w *withheld) taken(int)      {}
+func (w *withheld) finish() []byte { return nil }
+
+// verbatim keeps everything.
+type verbatim struct{}
+
+func (verbatim) feed(b []byte) []byte { return b }
+func (verbatim) taken(int)            {}
+func (verbatim) finish() []byte       { return nil }

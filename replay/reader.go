@@ -1,0 +1,252 @@
+package replay
+
+import (
+	"bufio"
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"iter"
+	"os"
+	"reflect"
+
+	"github.com/listwatch/listwatch/codec"
+)
+
+// Limits of what is read.
+const (
+	maxLine        = 96 << 20 // an object of codec.DefaultMaxFrame, escaped
+	defaultMaxLoad = 1 << 30
+)
+
+// ErrVersion means that a recording is of a newer version than this package
+// reads.
+var ErrVersion = errors.New("the recording is of a newer format")
+
+// DamageError says which line of a recording cannot be read, and what to do. It
+// quotes nothing.
+type DamageError struct {
+	Line   int // from 1
+	Reason string
+}
+
+func (e *DamageError) Error() string {
+	s := fmt.Sprintf("recording, line %d: %s", e.Line, e.Reason)
+	if e.Line <= 1 {
+		return s + ": this is not a recording, or its beginning is lost"
+	}
+	return s + fmt.Sprintf("; to play what stands before it, keep the first %d lines", e.Line-1)
+}
+
+// Reader reads a recording entry by entry, in the memory of one. It is for one
+// goroutine.
+type Reader struct {
+	Header Header
+
+	in        *bufio.Reader
+	max       int // bytes of a line
+	line      int
+	buf       []byte
+	sum       hash.Hash
+	counts    map[Kind]int
+	truncated bool
+}
+
+// NewReader reads the header of a recording, compressed or not.
+func NewReader(r io.Reader) (*Reader, error) { return newReader(r, maxLine) }
+
+func newReader(r io.Reader, max int) (*Reader, error) {
+	in := bufio.NewReaderSize(r, 64<<10)
+	if magic, _ := in.Peek(2); string(magic) == "\x1f\x8b" {
+		gz, err := gzip.NewReader(in)
+		if err != nil {
+			return nil, &DamageError{1, "it is neither text nor gzip"}
+		}
+		in = bufio.NewReaderSize(gz, 64<<10)
+	}
+	rd := &Reader{in: in, max: max, sum: sha256.New(), counts: map[Kind]int{}}
+	line, err := rd.next()
+	var damage *DamageError
+	switch {
+	case errors.As(err, &damage):
+		return nil, err
+	case err != nil && err != io.EOF:
+		return nil, fmt.Errorf("read a recording: %w", err)
+	case len(line) == 0:
+		return nil, &DamageError{1, "there is nothing"}
+	}
+	v, err := codec.Decode[struct {
+		T       string `json:"t"`
+		Format  string `json:"format"`
+		Version int    `json:"version"`
+	}](line)
+	if err != nil || v.T != "header" || v.Format != Format || v.Version < 1 {
+		return nil, &DamageError{1, "there is no header"}
+	}
+	if v.Version > Version {
+		return nil, fmt.Errorf("%w: version %d, and this program reads up to %d; use a newer one", ErrVersion, v.Version, Version)
+	}
+	if rd.Header, err = codec.Decode[Header](line); err != nil {
+		return nil, &DamageError{1, "the header does not fit: " + err.Error()}
+	}
+	rd.sum.Write(line)
+	return rd, nil
+}
+
+// Truncated reports, once all entries have been read, whether the recording was
+// cut: it has no footer.
+func (r *Reader) Truncated() bool { return r.truncated }
+
+// Entries yields the entries that are left, without the footer. An entry of a
+// kind that this version does not know is passed over. The only error is the
+// last element: a *[DamageError], or that of the underlying reader. A file that
+// was cut, even within a line, is no error.
+func (r *Reader) Entries() iter.Seq2[*Entry, error] {
+	return func(yield func(*Entry, error) bool) {
+		for {
+			line, err := r.next()
+			if err == io.EOF {
+				r.truncated = true
+				return
+			}
+			var e *Entry
+			if err == nil {
+				e, err = r.parse(line)
+			}
+			switch {
+			case err != nil:
+				yield(nil, err)
+				return
+			case e.Kind == KindFooter:
+				if err := r.verify(e); err != nil {
+					yield(nil, err)
+				}
+				return
+			}
+			r.sum.Write(line)
+			r.counts[e.Kind]++
+			if known(e.Kind) && !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+func known(k Kind) bool {
+	switch k {
+	case KindReq, KindResp, KindChunk, KindEnd, KindStream, KindPage, KindEvent, KindNote, KindMark:
+		return true
+	}
+	return false
+}
+
+func (r *Reader) damage(reason string) error { return &DamageError{r.line, reason} }
+
+// parse reads one line. An entry of an unknown kind may have any other fields.
+func (r *Reader) parse(line []byte) (*Entry, error) {
+	head, err := codec.Decode[struct {
+		Kind Kind `json:"t"`
+	}](line)
+	if err != nil {
+		return nil, r.damage(err.Error())
+	}
+	if head.Kind != "" && head.Kind != KindFooter && !known(head.Kind) {
+		return &Entry{Kind: head.Kind}, nil
+	}
+	e, err := codec.Decode[Entry](line)
+	if err != nil {
+		return nil, r.damage(err.Error())
+	}
+	if reason := e.check(); reason != "" {
+		return nil, r.damage(reason)
+	}
+	return &e, nil
+}
+
+func (r *Reader) verify(footer *Entry) error {
+	if footer.SHA256 != "" && footer.SHA256 != hex.EncodeToString(r.sum.Sum(nil)) || footer.Counts != nil && !reflect.DeepEqual(footer.Counts, r.counts) {
+		return r.damage("what stands before the footer is not what was recorded")
+	}
+	return nil
+}
+
+// next returns the next line with its end; io.EOF at the end, and in place of a
+// line that was cut.
+func (r *Reader) next() ([]byte, error) {
+	r.line++
+	r.buf = r.buf[:0]
+	for {
+		part, err := r.in.ReadSlice('\n')
+		r.buf = append(r.buf, part...)
+		switch {
+		case len(r.buf) > r.max:
+			return nil, r.damage(fmt.Sprintf("it is longer than %d bytes", r.max))
+		case err == nil:
+			return r.buf, nil
+		case err == bufio.ErrBufferFull:
+		case err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF):
+			if len(bytes.TrimSpace(r.buf)) > 0 && err == io.EOF && json.Valid(r.buf) {
+				return r.buf, nil
+			}
+			return nil, io.EOF
+		case isCorrupt(err):
+			return nil, r.damage("the compressed data is damaged")
+		default:
+			return nil, fmt.Errorf("read a recording, line %d: %w", r.line, err)
+		}
+	}
+}
+
+func isCorrupt(err error) bool {
+	var corrupt flate.CorruptInputError
+	return errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader) || errors.As(err, &corrupt)
+}
+
+// Recording is a whole recording in memory. Its entries must not be changed, so
+// it may be shared.
+type Recording struct {
+	Header    Header
+	Entries   []*Entry
+	Truncated bool // it was cut, and plays as far as it goes
+}
+
+// Load reads a recording of at most max bytes, uncompressed; 0 = 1 GiB. Where it
+// is damaged, what stands before is returned with the error.
+func Load(r io.Reader, max int64) (*Recording, error) {
+	if max <= 0 {
+		max = defaultMaxLoad
+	}
+	rd, err := newReader(r, int(min(max, maxLine)))
+	if err != nil {
+		return nil, err
+	}
+	rec := &Recording{Header: rd.Header}
+	size := int64(0)
+	for e, err := range rd.Entries() {
+		if err != nil {
+			return rec, err
+		}
+		if size += int64(len(rd.buf)); size > max {
+			return rec, fmt.Errorf("load a recording: %w", &codec.LimitError{What: "recording", Limit: int(max)})
+		}
+		rec.Entries = append(rec.Entries, e)
+	}
+	rec.Truncated = rd.Truncated()
+	return rec, nil
+}
+
+// Open loads the recording in a file.
+func Open(path string) (*Recording, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open a recording: %w", err)
+	}
+	defer f.Close()
+	return Load(f, 0)
+}

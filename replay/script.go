@@ -1,0 +1,191 @@
+package replay
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// ScriptOptions of a Script. The zero value answers as it was recorded, to
+// requests that ask for the same.
+type ScriptOptions struct {
+	Pace Pace
+
+	// Strict wants the requests as they were recorded: in the same order, the
+	// query letter by letter, the same Accept and User-Agent. Otherwise it is
+	// enough that method, path and parameters are the same, in any order; the
+	// parameter timeoutSeconds, which clients choose at random, does not count.
+	Strict bool
+}
+
+// Script is a handler that answers requests with what was recorded at the wire:
+// the n-th request of a kind with the n-th answer to it, in the same pieces, and
+// broken off at the same byte. Where the client once had enough, or the server
+// fell silent, or the recording was cut, the answer stays open until the client
+// leaves. A request that the recording has no answer to gets 503 and a Status
+// that says so.
+//
+// Times count from each request. A connection that was reset is reset, as far as
+// the server that the handler runs in lets it be.
+type Script struct {
+	o ScriptOptions
+
+	mu       sync.Mutex
+	order    []string            // strict: the requests that are left
+	answers  map[string][]answer // by request; those that are left
+	unknown  []string
+	answered int
+}
+
+// answer is what followed a request.
+type answer struct {
+	sent    time.Duration
+	entries []*Entry
+}
+
+// NewScript returns a handler that plays r.
+func NewScript(r *Recording, o ScriptOptions) *Script {
+	s := &Script{o: o, answers: map[string][]answer{}}
+	var requests []*Entry
+	parts := map[int][]*Entry{}
+	for _, e := range r.Entries {
+		switch e.Kind {
+		case KindReq:
+			requests = append(requests, e)
+			parts[e.ID] = nil
+		case KindResp, KindChunk, KindEnd:
+			if list, ok := parts[e.ID]; ok && (len(list) == 0 || list[len(list)-1].Kind != KindEnd) {
+				parts[e.ID] = append(list, e)
+			}
+		}
+	}
+	for _, e := range requests {
+		path, query, _ := strings.Cut(e.URL, "?")
+		key := s.key(e.Method, path, query, e.Header)
+		s.order = append(s.order, key)
+		s.answers[key] = append(s.answers[key], answer{e.At, parts[e.ID]})
+	}
+	return s
+}
+
+// Unknown returns the requests that had no answer in the recording, in order.
+func (s *Script) Unknown() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.unknown)
+}
+
+// Left returns how many recorded requests have not been made yet.
+func (s *Script) Left() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.order) - s.answered
+}
+
+// key says which requests are the same.
+func (s *Script) key(method, path, query string, h http.Header) string {
+	if s.o.Strict {
+		return strings.Join([]string{method, path, query, h.Get("Accept"), h.Get("User-Agent")}, " ")
+	}
+	params := strings.FieldsFunc(query, func(c rune) bool { return c == '&' })
+	kept := params[:0]
+	for _, p := range params {
+		if v, err := url.QueryUnescape(p); err == nil {
+			p = v
+		}
+		if !strings.HasPrefix(p, "timeoutSeconds=") {
+			kept = append(kept, p)
+		}
+	}
+	slices.Sort(kept)
+	return method + " " + path + "?" + strings.Join(kept, "&")
+}
+
+// take finds the answer to a request.
+func (s *Script) take(r *http.Request) (answer, bool) {
+	path, query, _ := strings.Cut(target(r.URL), "?") // redacted as the recording is
+	key := s.key(r.Method, path, query, r.Header)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := s.answers[key]
+	if len(list) == 0 || s.o.Strict && s.order[s.answered] != key {
+		s.unknown = append(s.unknown, r.Method+" "+target(r.URL))
+		return answer{}, false
+	}
+	s.answers[key] = list[1:]
+	s.answered++
+	return list[0], true
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	a, ok := s.take(r)
+	if !ok {
+		refuse(w)
+		return
+	}
+	clock := s.o.Pace.from(a.sent)
+	control := http.NewResponseController(w)
+	for _, e := range a.entries {
+		if clock.wait(r.Context(), e.At) != nil {
+			panic(http.ErrAbortHandler)
+		}
+		switch e.Kind {
+		case KindResp:
+			for name, values := range e.Header {
+				if name = http.CanonicalHeaderKey(name); slices.Contains(responseHeaders, name) {
+					w.Header()[name] = values
+				}
+			}
+			w.WriteHeader(e.Code)
+		case KindChunk:
+			b, _ := e.Body() // it was checked when it was read
+			if _, err := w.Write(b); err != nil {
+				panic(http.ErrAbortHandler)
+			}
+		case KindEnd:
+			finish(w, r, e.Cause)
+			return
+		}
+		_ = control.Flush()
+	}
+	finish(w, r, "")
+}
+
+// finish ends an answer as it ended.
+func finish(w http.ResponseWriter, r *http.Request, cause Cause) {
+	switch cause {
+	case EndEOF:
+		return
+	case EndCut, EndError:
+	case EndReset:
+		reset(w)
+	default: // the server would still be there
+		<-r.Context().Done()
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// reset resets a TCP connection that is not encrypted; others are closed.
+func reset(w http.ResponseWriter) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	conn.Close()
+}
+
+func refuse(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusServiceUnavailable)
+	_, _ = io.WriteString(w, `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",`+
+		`"message":"the recording has no answer, or no further one, to this request","reason":"ServiceUnavailable","code":503}`+"\n")
+}

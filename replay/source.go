@@ -1,0 +1,128 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// ErrEnd is the last element of a Source's events: the recording has no more.
+var ErrEnd = errors.New("the recording ends here")
+
+// Streams returns the loops over events that a recording holds, in order.
+func (r *Recording) Streams() []Target {
+	var targets []Target
+	for _, e := range r.Entries {
+		if e.Kind == KindStream {
+			targets = append(targets, *e.Target)
+		}
+	}
+	return targets
+}
+
+// Source tells the events of one recorded stream again, as a cache.Source.
+type Source[T kube.Object] struct {
+	target  Target
+	start   time.Duration
+	entries []*Entry
+	cut     bool
+	o       SourceOptions
+}
+
+// SourceOptions of a Source. The zero value plays the recording as it was, and
+// ends with it.
+type SourceOptions struct {
+	Pace Pace
+
+	// Hold keeps the sequence open at the end of the recording, as a watch of
+	// a quiet collection, until its context ends.
+	Hold bool
+}
+
+// NewSource returns the n-th stream of a recording, as [Recording.Streams]
+// counts them, from 0. T is what objects are decoded into; codec.RawFull returns
+// the bytes that were recorded.
+func NewSource[T kube.Object](r *Recording, n int, o SourceOptions) (*Source[T], error) {
+	s := &Source[T]{o: o, cut: r.Truncated}
+	id, found := 0, 0
+	for _, e := range r.Entries {
+		switch {
+		case e.Kind == KindStream && found == n:
+			id, s.target, s.start = e.ID, *e.Target, e.At
+			found++
+		case e.Kind == KindStream:
+			found++
+		case e.ID == id && id != 0 && (e.Kind == KindEvent || e.Kind == KindNote && e.Note == NoteError):
+			s.entries = append(s.entries, e)
+		}
+	}
+	if id == 0 {
+		return nil, fmt.Errorf("replay stream %d: the recording has %d streams of events", n, found)
+	}
+	return s, nil
+}
+
+// Target returns what the stream tells of.
+func (s *Source[T]) Target() Target { return s.target }
+
+// Events tells the stream from its beginning: the events, and the errors that
+// the loop saw between them, as a *watch.Interruption, a *codec.ItemError or a
+// *[RecordedError]. An object that does not fit T is a *codec.ItemError. The last
+// element is [ErrEnd] or the cause of ctx.
+func (s *Source[T]) Events(ctx context.Context) iter.Seq2[watch.Event[T], error] {
+	return func(yield func(watch.Event[T], error) bool) {
+		clock, decode := s.o.Pace.from(s.start), codec.DecoderOf[T]()
+		for _, e := range s.entries {
+			if err := clock.wait(ctx, e.At); err != nil {
+				yield(watch.Event[T]{}, err)
+				return
+			}
+			if !yield(eventOf(e, decode)) {
+				return
+			}
+		}
+		err := ErrEnd
+		if s.o.Hold {
+			<-ctx.Done()
+			err = context.Cause(ctx)
+		} else if s.cut {
+			err = fmt.Errorf("%w: it was cut", ErrEnd)
+		}
+		yield(watch.Event[T]{}, err)
+	}
+}
+
+// eventOf returns the event of an entry, and the error that came with it.
+func eventOf[T kube.Object](e *Entry, decode func([]byte) (T, error)) (watch.Event[T], error) {
+	if e.Kind == KindNote {
+		if e.Failure == nil {
+			return watch.Event[T]{}, &RecordedError{Text: "an error that the recording does not describe"}
+		}
+		return watch.Event[T]{}, e.Failure.err()
+	}
+	ev := watch.Event[T]{
+		Type: watch.Type(e.Type), Revision: kube.Revision(e.Revision),
+		Key: kube.Key{Namespace: e.Namespace, Name: e.Name}, UID: e.UID,
+	}
+	switch {
+	case len(e.Object) > 0:
+		id, _ := codec.Skim(e.Object) // it was checked when it was read
+		ev.Key, ev.UID = kube.Key{Namespace: id.Namespace, Name: id.Name}, id.UID
+		v, err := decode(e.Object)
+		if err != nil {
+			return ev, codec.Quarantine(e.Object, err)
+		}
+		ev.Object = v
+	case ev.Type == watch.Restart:
+		ev.Cause = e.Failure.err()
+	case e.Failure != nil:
+		return ev, e.Failure.err()
+	}
+	return ev, nil
+}

@@ -1,0 +1,282 @@
+package replay
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// State plays the events of a recording into a fake API server, which any client
+// can then list and watch: as it is, or from any revision that the server has had
+// meanwhile. All streams of the recording go into the same server.
+//
+// A change has the revision it was recorded with, so that what a client kept still
+// means the same; where that is no number, or behind what the server has had, it
+// has the server's next, and [State.Revision] tells which is which. An object is stored as recorded, but for
+// what an API server sets: resourceVersion, and generation where it changes.
+type State struct {
+	srv    *apitest.Server
+	steps  []step
+	names  map[string]kube.Revision // by the recorded revision
+	played int                      // of steps
+}
+
+// step is one change of an object.
+type step struct {
+	at       time.Duration
+	rev      kube.Revision
+	resource kube.Resource
+	key      kube.Key
+	uid      string
+	object   []byte // nil = deleted
+}
+
+// NewState prepares to play r into srv, which it makes serve the resources of the
+// recording that it does not know. The server should keep as many events as the
+// recording has: apitest.Options.History.
+func NewState(ctx context.Context, r *Recording, srv *apitest.Server) (*State, error) {
+	s := &State{srv: srv, names: map[string]kube.Revision{}}
+	folds, served := map[int]*fold{}, map[string]kube.Resource{}
+	for _, e := range r.Entries {
+		switch f := folds[e.ID]; {
+		case e.Kind == KindStream:
+			res := e.Target.Resource
+			folds[e.ID] = &fold{resource: res, known: map[kube.Key]told{}}
+			switch old, known := served[res.GroupResource()]; {
+			case res.Kind == "":
+				return nil, fmt.Errorf("replay %s: the recording does not say its kind", res)
+			case known && old != res:
+				return nil, fmt.Errorf("replay %s: the recording has %s too, and the server serves one version", res, old)
+			case known:
+				continue
+			}
+			if err := serve(ctx, srv, res); err != nil {
+				return nil, fmt.Errorf("replay %s: %w", res, err)
+			}
+			served[res.GroupResource()] = res
+		case e.Kind == KindEvent && f != nil:
+			if len(e.Object) > 0 && !storable(f.resource, e.Object) {
+				return nil, fmt.Errorf("replay %s: an object of another kind, or with metadata that no server has, at %v; a recording of Tables cannot be played so", f.resource, e.At)
+			}
+			s.steps = append(s.steps, f.take(e)...)
+		}
+	}
+	return s, nil
+}
+
+// storable reports whether the server takes an object.
+func storable(r kube.Resource, object []byte) bool {
+	var top map[string]json.RawMessage
+	var kind, apiVersion string
+	var meta struct {
+		kube.Meta
+		CreationTimestamp, DeletionTimestamp string // as it takes them
+	}
+	is := func(name string, into any) bool { return top[name] == nil || json.Unmarshal(top[name], into) == nil }
+	return json.Unmarshal(object, &top) == nil && is("kind", &kind) && is("apiVersion", &apiVersion) && is("metadata", &meta) &&
+		(kind == "" || kind == r.Kind) && (apiVersion == "" || apiVersion == r.APIVersion()) && meta.Name != ""
+}
+
+// serve makes srv serve r, if it does not yet.
+func serve(ctx context.Context, srv *apitest.Server, r kube.Resource) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, srv.URL+r.Path("")+"?limit=1", nil)
+	if err != nil {
+		return err
+	}
+	resp, err := srv.Client().Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20)) // so that the connection is used again
+	switch resp.StatusCode {
+	case http.StatusOK:
+		return nil
+	case http.StatusNotFound:
+		srv.RemoveResource(r) // another version of it
+		srv.AddResource(apitest.ResourceInfo{Resource: r})
+		return nil
+	}
+	return fmt.Errorf("the server answers %d", resp.StatusCode)
+}
+
+// fold turns events into changes: a listing tells what exists, and thereby what
+// no longer does.
+type fold struct {
+	resource kube.Resource
+	known    map[kube.Key]told
+	listing  []step // between RESTART and SYNCED; nil otherwise
+	restart  bool
+}
+
+type told struct {
+	uid, rev string
+}
+
+func (f *fold) take(e *Entry) []step {
+	switch watch.Type(e.Type) {
+	case watch.Restart:
+		f.restart, f.listing = true, nil
+	case watch.Added, watch.Modified, watch.Deleted:
+		st := step{at: e.At, rev: kube.Revision(e.Revision), resource: f.resource, object: e.Object,
+			key: kube.Key{Namespace: e.Namespace, Name: e.Name}, uid: e.UID}
+		if len(e.Object) > 0 {
+			id, _ := codec.Skim(e.Object) // it was checked when it was read
+			st.key, st.uid = kube.Key{Namespace: id.Namespace, Name: id.Name}, id.UID
+		}
+		if st.key.Name == "" {
+			return nil
+		}
+		if watch.Type(e.Type) == watch.Deleted {
+			st.object = nil
+		} else if len(e.Object) == 0 {
+			return nil // it could not be read
+		}
+		if f.restart {
+			f.listing = append(f.listing, st)
+			return nil
+		}
+		return f.change(st)
+	case watch.Synced:
+		return f.synced(e)
+	}
+	return nil
+}
+
+// change notes what is known, and tells a namesake with another UID as deleted.
+func (f *fold) change(st step) []step {
+	old, known := f.known[st.key]
+	switch {
+	case st.object == nil && !known:
+		return nil
+	case st.object == nil:
+		delete(f.known, st.key)
+		return []step{st}
+	case known && old.rev == string(st.rev) && old.uid == st.uid:
+		return nil
+	}
+	f.known[st.key] = told{st.uid, string(st.rev)}
+	if known && old.uid != st.uid {
+		gone := st
+		gone.object, gone.uid = nil, old.uid
+		return []step{gone, st}
+	}
+	return []step{st}
+}
+
+// synced ends a listing: its objects come in the order of their revisions, after
+// the deletion of those that it did not tell.
+func (f *fold) synced(e *Entry) []step {
+	listing := f.listing
+	f.restart, f.listing = false, nil
+	seen := map[kube.Key]bool{}
+	for _, st := range listing {
+		seen[st.key] = true
+	}
+	var steps []step
+	for key, old := range f.known {
+		if !seen[key] {
+			steps = append(steps, step{at: e.At, rev: kube.Revision(e.Revision), resource: f.resource, key: key, uid: old.uid})
+			delete(f.known, key)
+		}
+	}
+	slices.SortFunc(steps, func(a, b step) int { return a.key.Compare(b.key) })
+	slices.SortStableFunc(listing, func(a, b step) int {
+		c, _ := a.rev.Compare(b.rev) // 0 where they have no order
+		return c
+	})
+	for _, st := range listing {
+		st.at = e.At // a state is only known when all of it is
+		steps = append(steps, f.change(st)...)
+	}
+	return steps
+}
+
+// ObjectsAt returns the objects that the streams of a recording knew of at a time,
+// since Header.TimeBase, as JSON sorted by resource, namespace and name. A listing
+// counts once it is complete.
+func (r *Recording) ObjectsAt(at time.Duration) [][]byte {
+	type id struct {
+		resource string
+		key      kube.Key
+	}
+	objects, folds := map[id][]byte{}, map[int]*fold{}
+	for _, e := range r.Entries {
+		if e.At > at {
+			continue
+		}
+		switch f := folds[e.ID]; {
+		case e.Kind == KindStream:
+			folds[e.ID] = &fold{resource: e.Target.Resource, known: map[kube.Key]told{}}
+		case e.Kind == KindEvent && f != nil:
+			for _, st := range f.take(e) {
+				where := id{st.resource.String(), st.key}
+				if objects[where] = st.object; st.object == nil {
+					delete(objects, where)
+				}
+			}
+		}
+	}
+	ids := slices.SortedFunc(maps.Keys(objects), func(a, b id) int {
+		return cmp.Or(cmp.Compare(a.resource, b.resource), a.key.Compare(b.key))
+	})
+	var out [][]byte
+	for _, where := range ids {
+		out = append(out, objects[where])
+	}
+	return out
+}
+
+// Len returns how many changes there are to play.
+func (s *State) Len() int { return len(s.steps) }
+
+// Play makes the changes at the pace of p, and returns when the last is made or
+// ctx ends, with its cause. A second call goes on where the first one stopped.
+func (s *State) Play(ctx context.Context, p Pace) error {
+	if s.played == len(s.steps) {
+		return nil
+	}
+	clock := p.from(s.steps[s.played].at)
+	for ; s.played < len(s.steps); s.played++ {
+		st := s.steps[s.played]
+		if err := clock.wait(ctx, st.at); err != nil {
+			return err
+		}
+		s.apply(st)
+	}
+	return nil
+}
+
+func (s *State) apply(st step) {
+	var rev kube.Revision
+	if n, err := strconv.ParseUint(string(st.rev), 10, 64); err == nil && n > 0 {
+		s.srv.Advance(kube.Revision(strconv.FormatUint(n-1, 10)))
+	}
+	if st.object == nil {
+		rev = s.srv.Delete(st.resource, st.key)
+	} else {
+		rev = s.srv.Put(st.resource, []byte(st.object))
+	}
+	if rev != "" && st.rev != "" {
+		s.names[string(st.rev)] = rev
+	}
+}
+
+// Revision returns the server's revision of a change that was recorded with the
+// revision recorded, and whether that change was played.
+func (s *State) Revision(recorded kube.Revision) (kube.Revision, bool) {
+	rev, ok := s.names[string(recorded)]
+	return rev, ok
+}

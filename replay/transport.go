@@ -1,0 +1,170 @@
+package replay
+
+import (
+	"io"
+	"log"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"sync"
+	"time"
+)
+
+// Transport returns a RoundTripper that records what goes through it to t, which
+// nil makes http.DefaultTransport. It changes nothing of it. Bodies of requests
+// are not recorded.
+//
+// An answer that comes compressed, because the caller asked for that itself, is
+// recorded as filler: nobody could redact it. net/http's own compression is
+// below t and is not seen.
+func (w *Writer) Transport(t http.RoundTripper) http.RoundTripper {
+	if t == nil {
+		t = http.DefaultTransport
+	}
+	return &transport{w, t}
+}
+
+type transport struct {
+	w    *Writer
+	next http.RoundTripper
+}
+
+// CloseIdleConnections is for http.Client.
+func (t *transport) CloseIdleConnections() {
+	if c, ok := t.next.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	w, id := t.w, t.w.nextID()
+	w.add(&Entry{
+		Kind: KindReq, At: w.now(), ID: id, Method: r.Method, URL: target(r.URL), Header: allowed(r.Header, requestHeaders),
+	})
+	w.drain(true)
+	resp, err := t.next.RoundTrip(r)
+	if err != nil {
+		w.add(&Entry{Kind: KindEnd, At: w.now(), ID: id, Cause: causeOf(r.Context(), err)})
+		w.drain(true)
+		return resp, err
+	}
+	w.add(&Entry{
+		Kind: KindResp, At: w.now(), ID: id, Code: resp.StatusCode, Proto: resp.Proto, Header: allowed(resp.Header, responseHeaders),
+	})
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		w.add(&Entry{Kind: KindEnd, At: w.now(), ID: id, Cause: EndClient}) // what follows is no HTTP
+	} else {
+		resp.Body = &body{rc: resp.Body, r: r, w: w, id: id, filter: filterFor(w.rules, r, resp)}
+	}
+	w.drain(true)
+	return resp, nil
+}
+
+// body records what is read of the body of an answer.
+type body struct {
+	rc io.ReadCloser
+	r  *http.Request
+	w  *Writer
+	id int
+
+	mu     sync.Mutex // Close may be called while Read waits
+	filter filter
+	chunks []chunk // read, and not yet ready
+	ready  []byte  // what is ready of them
+	size   int64
+	ended  bool
+}
+
+// chunk is what one Read returned.
+type chunk struct {
+	at time.Duration
+	n  int
+}
+
+// Read implements io.Reader.
+func (b *body) Read(p []byte) (int, error) {
+	b.w.drain(true) // the wait may be long
+	n, err := b.rc.Read(p)
+	b.record(p[:n], err)
+	b.w.drain(err != nil)
+	return n, err
+}
+
+// Close implements io.Closer.
+func (b *body) Close() error {
+	b.end(EndClient)
+	b.w.drain(true)
+	return b.rc.Close()
+}
+
+func (b *body) record(p []byte, err error) {
+	b.mu.Lock()
+	if len(p) > 0 && !b.ended {
+		b.size += int64(len(p))
+		b.chunks = append(b.chunks, chunk{b.w.now(), len(p)})
+		fit := b.filter.feed(p)
+		b.emit(fit)
+		b.filter.taken(len(fit))
+	}
+	b.mu.Unlock()
+	if err != nil {
+		b.end(causeOf(b.r.Context(), err))
+	}
+}
+
+// emit records the chunks that are ready.
+func (b *body) emit(fit []byte) {
+	b.ready = append(b.ready, fit...)
+	ready := b.ready
+	for len(b.chunks) > 0 && b.chunks[0].n <= len(ready) {
+		c := b.chunks[0]
+		e := &Entry{Kind: KindChunk, At: c.at, ID: b.id}
+		e.setBody(ready[:c.n])
+		b.w.add(e)
+		ready, b.chunks = ready[c.n:], b.chunks[1:]
+	}
+	b.ready = append(b.ready[:0], ready...)
+}
+
+func (b *body) end(cause Cause) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ended {
+		return
+	}
+	b.ended = true
+	b.emit(b.filter.finish())
+	b.filter, b.ready = nil, nil
+	b.w.add(&Entry{Kind: KindEnd, At: b.w.now(), ID: b.id, Cause: cause, Bytes: b.size})
+}
+
+// Proxy returns a handler that hands requests on to the server at upstream,
+// through t, and records them: for clients whose transport is out of reach, such
+// as kubectl. It passes pieces on as they come, and breaks an answer off where
+// the server did. Requests keep their own credentials, which must be what the
+// server takes; t may add some. Requests to upgrade the connection (exec,
+// attach, port-forward) are refused.
+//
+// Whoever reaches the handler reaches the server: serve it on the loopback.
+func (w *Writer) Proxy(upstream *url.URL, t http.RoundTripper) http.Handler {
+	proxy := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(upstream)
+			r.Out.Header.Del("Accept-Encoding") // or it could not be redacted
+		},
+		Transport:     w.Transport(t),
+		FlushInterval: -1,
+		ErrorLog:      log.New(io.Discard, "", 0),
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) {
+			panic(http.ErrAbortHandler) // no answer: the client gets none either
+		},
+	}
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Upgrade") != "" {
+			http.Error(rw, "the recording proxy does not upgrade connections", http.StatusNotImplemented)
+			return
+		}
+		proxy.ServeHTTP(rw, r)
+	})
+}

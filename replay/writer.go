@@ -1,0 +1,278 @@
+package replay
+
+import (
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/listwatch/listwatch/codec"
+)
+
+// Options choose how a recording is written. The zero value is the recommended
+// setting, but for a large one, where Gzip is.
+type Options struct {
+	// Gzip compresses. What has been recorded is flushed before whoever
+	// records waits for more, so a file that was cut still plays.
+	Gzip bool
+
+	// MaxBytes is how large a recording may grow, uncompressed: what comes
+	// after that is left out, and ErrFull says so. 0 = 1 GiB, negative = no limit.
+	MaxBytes int64
+
+	// IncludeSecrets keeps the data of Secrets, and last-applied annotations.
+	// Whoever can read the file can then read them. Tokens and credentials are
+	// never kept.
+	IncludeSecrets bool
+
+	// RedactEnv replaces the values of environment variables too.
+	RedactEnv bool
+}
+
+const defaultMaxBytes = 1 << 30
+
+// ErrFull means that a recording has reached Options.MaxBytes.
+var ErrFull = errors.New("the recording has reached its size limit")
+
+var (
+	errClosed    = errors.New("the recording is closed")
+	errLargeLine = errors.New("an entry is larger than a recording can hold")
+)
+
+// Writer appends to a recording. Its methods are safe for concurrent use. Each
+// entry reaches the underlying writer in one piece, so that a program that is
+// killed leaves a file that plays.
+//
+// What is recorded goes on where the recording fails: the first failure is kept
+// for Err and Close.
+type Writer struct {
+	rules Redaction
+	max   int64
+	base  time.Time
+	file  *os.File // nil where the caller has the writer
+	ids   atomic.Int64
+
+	// These belong to whoever set writing.
+	out io.Writer
+	gz  *gzip.Writer // nil = no compression
+
+	mu      sync.Mutex
+	ready   *sync.Cond // writing ended
+	writing bool       // somebody is writing, and will write pending too
+	pending []byte
+	spare   []byte
+	flush   bool // gz should be flushed behind pending
+	dirty   bool // something was given to gz since it was flushed
+	size    int64
+	counts  map[Kind]int
+	sum     hash.Hash
+	full    bool
+	closed  bool
+	broken  bool // a write failed: nothing may follow what it left
+	err     error
+}
+
+// NewWriter writes a header to out and returns a Writer, which the caller must
+// Close; out is not closed. Of h, the caller chooses Tool and Cluster.
+func NewWriter(out io.Writer, h Header, o Options) (*Writer, error) {
+	now := time.Now()
+	h.Format, h.Version = Format, Version
+	h.Created, h.TimeBase = now.UTC(), now.UTC()
+	h.Redaction = Redaction{Secrets: !o.IncludeSecrets, Env: o.RedactEnv}
+	h.Cluster.Server = cleanURL(h.Cluster.Server)
+	if h.Tool == "" {
+		h.Tool = "listwatch"
+	}
+	w := &Writer{rules: h.Redaction, max: o.MaxBytes, base: now, out: out, counts: map[Kind]int{}, sum: sha256.New()}
+	w.ready = sync.NewCond(&w.mu)
+	if w.max == 0 {
+		w.max = defaultMaxBytes
+	}
+	if o.Gzip {
+		w.gz = gzip.NewWriter(out)
+	}
+	line, err := codec.Encode(struct {
+		T string `json:"t"`
+		Header
+	}{"header", h})
+	if err != nil {
+		return nil, err
+	}
+	w.append(append(line, '\n'))
+	return w, w.drain(true)
+}
+
+// Create makes a new file and returns a Writer to it, whose Close closes the
+// file. It compresses where the name ends in .gz; a name should end in
+// .lwrec.ndjson or .lwrec.ndjson.gz. A file that exists is not overwritten.
+func Create(path string, h Header, o Options) (*Writer, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("create a recording: %w", err)
+	}
+	o.Gzip = o.Gzip || strings.HasSuffix(path, ".gz")
+	w, err := NewWriter(f, h, o)
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("create a recording: %w", err)
+	}
+	w.file = f
+	return w, nil
+}
+
+// cleanURL keeps of a server's URL what is no secret, nothing if it is no URL.
+func cleanURL(s string) string {
+	u, err := url.Parse(s)
+	if err != nil {
+		return ""
+	}
+	u.User, u.RawQuery, u.ForceQuery, u.Fragment, u.RawFragment = nil, "", false, "", ""
+	return u.String()
+}
+
+// Mark records a mark, such as "here I deleted the node". It is for people: it
+// must hold no secret.
+func (w *Writer) Mark(label string) error {
+	w.add(&Entry{Kind: KindMark, At: w.now(), Label: label})
+	return w.drain(true)
+}
+
+// Flush sends off what compression holds back.
+func (w *Writer) Flush() error { return w.drain(true) }
+
+// Err returns the first failure, such as ErrFull; nil if there is none.
+func (w *Writer) Err() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
+// Close writes the footer and returns the first failure. What is recorded later
+// is dropped.
+func (w *Writer) Close() error {
+	w.mu.Lock()
+	if w.closed {
+		defer w.mu.Unlock()
+		return errClosed
+	}
+	w.closed = true
+	footer := &Entry{Kind: KindFooter, At: w.now(), Counts: w.counts, SHA256: hex.EncodeToString(w.sum.Sum(nil))}
+	line, err := codec.Encode(footer)
+	if err == nil {
+		w.pending = append(append(w.pending, line...), '\n')
+	}
+	w.mu.Unlock()
+	err = errors.Join(err, w.drain(true))
+	w.mu.Lock()
+	for w.writing {
+		w.ready.Wait()
+	}
+	w.mu.Unlock()
+	if w.gz != nil {
+		err = errors.Join(err, w.gz.Close())
+	}
+	if w.file != nil {
+		err = errors.Join(err, w.file.Sync(), w.file.Close())
+	}
+	return err
+}
+
+func (w *Writer) now() time.Duration { return time.Since(w.base) }
+
+func (w *Writer) nextID() int { return int(w.ids.Add(1)) }
+
+// add puts an entry behind the others, in memory; drain writes it.
+func (w *Writer) add(e *Entry) {
+	line, err := codec.Encode(e)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.closed || w.full || err != nil:
+	case len(line) >= maxLine:
+		err = errLargeLine
+	case w.max > 0 && w.size+int64(len(line)) >= w.max:
+		w.full, err = true, ErrFull
+		if line, _ = codec.Encode(&Entry{Kind: KindNote, At: e.At, Note: NoteFull}); line != nil {
+			w.counts[KindNote]++
+			w.append(append(line, '\n'))
+		}
+	default:
+		w.counts[e.Kind]++
+		w.append(append(line, '\n'))
+	}
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+// append adds a line. The caller holds mu, or has the only reference to w.
+func (w *Writer) append(line []byte) {
+	w.pending = append(w.pending, line...)
+	w.size += int64(len(line))
+	w.sum.Write(line) // never fails
+}
+
+// maxPending is how much may wait for a write that is under way before who adds
+// more waits too.
+const maxPending = 4 << 20
+
+// drain writes what is pending, unless somebody is doing so already, who then
+// writes ours too. No lock is held while it writes.
+func (w *Writer) drain(flush bool) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.flush = w.flush || flush
+	for w.writing {
+		if len(w.pending) < maxPending {
+			return w.err
+		}
+		w.ready.Wait()
+	}
+	w.writing = true
+	for !w.broken && (len(w.pending) > 0 || w.flush && w.dirty) {
+		b, flush := w.pending, w.flush
+		w.pending, w.flush = w.spare[:0], false
+		w.dirty = !flush
+		w.mu.Unlock()
+		err := w.write(b, flush)
+		w.mu.Lock()
+		if cap(b) <= maxPending {
+			w.spare = b[:0]
+		}
+		if err != nil {
+			w.broken, w.full = true, true
+			if w.err == nil {
+				w.err = fmt.Errorf("write a recording: %w", err)
+			}
+		}
+	}
+	if w.broken {
+		w.pending = nil
+	}
+	w.flush, w.writing = false, false
+	w.ready.Broadcast()
+	return w.err
+}
+
+func (w *Writer) write(b []byte, flush bool) error {
+	if w.gz == nil {
+		if len(b) == 0 {
+			return nil
+		}
+		_, err := w.out.Write(b)
+		return err
+	}
+	if _, err := w.gz.Write(b); err != nil || !flush {
+		return err
+	}
+	return w.gz.Flush()
+}
