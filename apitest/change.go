@@ -193,6 +193,9 @@ func (c *change) finish(old, o *object) (*object, *kube.Status) {
 	if st := c.settleFields(old, o); st != nil {
 		return nil, st
 	}
+	if c.target.info.builtIn {
+		o.meta.ManagedFields = inOrder(o.meta.ManagedFields)
+	}
 	return o, hooks.validate()
 }
 

@@ -43,7 +43,14 @@ func (c *change) decode(b []byte) (*object, *kube.Status) {
 	if err := json.Unmarshal(b, &head); err != nil {
 		return nil, statusBadRequest("the object provided is unrecognized (must be of type %s): couldn't get version/kind; json parse error: %v", info.Kind, err)
 	}
+	if st := unregistered(info, head.APIVersion, head.Kind); st != nil {
+		return nil, st
+	}
 	v, strict, err := info.typ().Read(b)
+	if err != nil && c.options.verb == "patch" {
+		return nil, statusInvalid(info.Group, info.Kind, c.target.key.Name, kube.StatusCause{Reason: "FieldValueInvalid",
+			Message: fmt.Sprintf("Invalid value: %q: %v", b, err), Field: "patch"})
+	}
 	if err != nil {
 		return nil, statusBadRequest("%s in version %q cannot be handled as a %s: %v", cmp.Or(head.Kind, info.Kind), info.Version, info.Kind, err)
 	}
@@ -65,6 +72,45 @@ func (c *change) decode(b []byte) (*object, *kube.Status) {
 		}
 	}
 	return decodeObject(c.target, b)
+}
+
+// unregistered refuses a kind that kube-apiserver does not know, where it wants
+// one of its own.
+func unregistered(info *ResourceInfo, apiVersion, kind string) *kube.Status {
+	apiVersion, kind = cmp.Or(apiVersion, info.APIVersion()), cmp.Or(kind, info.Kind)
+	if !info.builtIn || kind == info.Kind && apiVersion == info.APIVersion() {
+		return nil
+	}
+	group, version, ok := strings.Cut(apiVersion, "/")
+	if !ok {
+		group, version = "", apiVersion
+	}
+	if _, err := builtInTypes().Type(kube.Resource{Group: group, Version: version, Kind: kind}); err == nil {
+		return nil // it is refused later
+	}
+	return statusBadRequest("%s in version %q cannot be handled as a %s: no kind %q is registered for version %q in scheme \"pkg/runtime/scheme.go:111\"",
+		kind, version, info.Kind, kind, apiVersion)
+}
+
+// managedEntry is an entry of managedFields in the order of kube-apiserver's own
+// types.
+type managedEntry struct {
+	Manager     string          `json:"manager,omitempty"`
+	Operation   string          `json:"operation,omitempty"`
+	APIVersion  string          `json:"apiVersion,omitempty"`
+	Time        string          `json:"time,omitempty"`
+	FieldsType  string          `json:"fieldsType,omitempty"`
+	FieldsV1    json.RawMessage `json:"fieldsV1,omitempty"`
+	Subresource string          `json:"subresource,omitempty"`
+}
+
+// inOrder returns managedFields as built-in types have it.
+func inOrder(raw json.RawMessage) json.RawMessage {
+	var entries []managedEntry
+	if len(raw) == 0 || json.Unmarshal(raw, &entries) != nil {
+		return raw
+	}
+	return marshal(entries)
 }
 
 // value returns o as package schema has it.

@@ -60,7 +60,7 @@ func parseView(r *http.Request, info *ResourceInfo, verb string) (*view, *kube.S
 			return v, nil
 		}
 	}
-	if verb == "list" || verb == "watch" {
+	if verb == "list" || verb == "watch" || verb == "get" {
 		st := notAcceptable("406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, " +
 			"application/vnd.kubernetes.protobuf, application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch")
 		st.Details = &kube.StatusDetails{}
