@@ -50,20 +50,26 @@ func newJournal[T kube.Object](path string, b Binding) *journal[T] {
 
 // note adds the objects that deltas add. It fails once a file.
 func (j *journal[T]) note(deltas []Delta[T]) error {
-	if j.failed {
+	var added [2]record[T] // as many as an event adds
+	records := added[:0]
+	for _, d := range deltas {
+		if d.Type == watch.Added {
+			records = append(records, record[T]{d.Key, entry[T]{object: d.New, uid: d.UID, revision: d.Revision}})
+		}
+	}
+	return j.write(records)
+}
+
+// write appends records in one write.
+func (j *journal[T]) write(records []record[T]) error {
+	if j.failed || len(records) == 0 {
 		return nil
 	}
 	j.buf = j.buf[:0]
-	for _, d := range deltas {
-		if d.Type != watch.Added {
-			continue
-		}
-		if err := j.add(record[T]{d.Key, entry[T]{object: d.New, uid: d.UID, revision: d.Revision}}); err != nil {
+	for _, r := range records {
+		if err := j.add(r); err != nil {
 			return j.fail(err)
 		}
-	}
-	if len(j.buf) == 0 {
-		return nil
 	}
 	if err := j.open(); err != nil {
 		return j.fail(err)
@@ -121,15 +127,15 @@ func (j *journal[T]) open() error {
 func (j *journal[T]) name(n int) string { return fmt.Sprintf("%s%s%09d", j.path, journalInfix, n) }
 
 // rotate ends the file: what is added from now on is not in the snapshot that is
-// being taken. It returns how to drop the files that the snapshot stands for,
-// which is for when it is on the disk.
+// being taken, which notes the number of the next file. It returns how to drop the
+// files that the snapshot stands for, which is for when it is on the disk.
 func (j *journal[T]) rotate() (drop func()) {
 	j.end()
-	old := siblings(j.path, journalInfix)
+	old := j.files()
 	j.number++
 	return func() {
-		for _, name := range old {
-			_ = os.Remove(name) // it will be tried again
+		for _, f := range old {
+			_ = os.Remove(f.name) // it will be tried again
 		}
 	}
 }
@@ -142,21 +148,48 @@ func (j *journal[T]) end() {
 	j.file, j.failed = nil, false
 }
 
-// read returns what the files of earlier processes hold, the oldest first, and
-// what is wrong with those that cannot be used, which are set aside.
-func (j *journal[T]) read(decode func([]byte) (T, error)) (records []record[T], troubles []error) {
+// journalFile is a file that is there, and its number.
+type journalFile struct {
+	name   string
+	number int
+}
+
+// files returns those that were not set aside, the oldest first.
+func (j *journal[T]) files() (list []journalFile) {
 	for _, name := range siblings(j.path, journalInfix) {
 		if n, err := strconv.Atoi(strings.TrimPrefix(name, j.path+journalInfix)); err == nil {
-			j.number = max(j.number, n+1)
+			list = append(list, journalFile{name, n})
 		}
-		some, err := j.readFile(name, decode)
+	}
+	return list
+}
+
+// read returns what the files of earlier processes hold, the oldest first, and
+// what is wrong with those that cannot be used, which are set aside: but first
+// what could be read of them goes to a file of our own. Files before number first
+// are in the snapshot: the process was killed before it could remove them.
+func (j *journal[T]) read(first int, decode func([]byte) (T, error)) (records []record[T], troubles []error) {
+	j.number = max(j.number, first)
+	files := j.files()
+	for _, f := range files {
+		j.number = max(j.number, f.number+1)
+	}
+	for _, f := range files {
+		if f.number < first {
+			_ = os.Remove(f.name) // it will be tried again
+			continue
+		}
+		some, err := j.readFile(f.name, decode)
 		records = append(records, some...)
 		var bad *SnapshotError
 		if errors.As(err, &bad) {
-			bad.Aside, err = setAside(name, err)
+			if keep := j.write(some); keep != nil {
+				troubles = append(troubles, keep)
+			}
+			bad.Aside, err = setAside(f.name, err)
 		}
 		if err != nil {
-			troubles = append(troubles, fmt.Errorf("read journal of %s from %s: %w", j.binding.Resource, name, err))
+			troubles = append(troubles, fmt.Errorf("read journal of %s from %s: %w", j.binding.Resource, f.name, err))
 		}
 	}
 	return records, troubles

@@ -144,6 +144,35 @@ func TestJournalMayEndAnywhere(t *testing.T) {
 	})
 }
 
+// TestJournalLeftBesideTheSnapshotThatStandsForIt: the process was killed after the
+// snapshot was renamed, and before the journal that is in it was removed.
+func TestJournalLeftBesideTheSnapshotThatStandsForIt(t *testing.T) {
+	dir := t.TempDir()
+	inWorld(t, func(t *testing.T, w *world) {
+		at := func(dir string) cache.Snapshot {
+			return cache.Snapshot{Path: filepath.Join(dir, "maps"), Cluster: "c1", Every: time.Hour}
+		}
+		w.put("a", "stays", "1")
+		_, stop := w.lives(at(dir), newView(t), func(err error) { t.Error(err) })
+		w.put("a", "short", "1")
+		w.put("a", "renewed", "1")
+		synctest.Wait()
+		w.delete("a", "short")
+		w.delete("a", "renewed")
+		synctest.Wait()
+		journals := crashed(t, dir)
+		stop() // saves, and removes the journal
+		if err := os.CopyFS(dir, os.DirFS(journals)); err != nil {
+			t.Fatal(err)
+		}
+		v := newView(t)
+		_, stop = w.lives(at(dir), v, func(err error) { t.Error(err) })
+		w.pass(time.Minute)
+		v.is(w.truth())
+		stop()
+	})
+}
+
 // TestJournalThatIsDamagedIsSetAside: what is before the damage counts.
 func TestJournalThatIsDamagedIsSetAside(t *testing.T) {
 	dir := t.TempDir()
@@ -173,6 +202,9 @@ func TestJournalThatIsDamagedIsSetAside(t *testing.T) {
 		stop()
 		if len(troubles) != 1 || !strings.Contains(troubles[0], "moved to "+path+".bad-") {
 			t.Errorf("told %q", troubles)
+		}
+		if aside, err := filepath.Glob(path + ".bad-*"); len(aside) != 1 {
+			t.Errorf("aside are %q, %v", aside, err)
 		}
 	})
 }

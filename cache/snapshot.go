@@ -145,53 +145,61 @@ var (
 // Of a snapshot that an [Informer] saved it takes the store; see [Snapshot] for
 // what else is in it.
 func (s *Store[T]) Load(r io.Reader, b Binding) (kube.Revision, error) {
-	rev, _, err := s.load(r, b, nil)
+	got, err := s.load(r, b, nil)
 	if err != nil {
 		return "", fmt.Errorf("load snapshot of %s: %w", b.Resource, err)
 	}
-	return rev, nil
+	return got.revision, nil
 }
 
-func (s *Store[T]) load(r io.Reader, b Binding, transform func(T) (T, error)) (rev kube.Revision, owed []record[T], err error) {
+// loaded is what a snapshot has besides the objects.
+type loaded[T kube.Object] struct {
+	revision kube.Revision
+	owed     []record[T] // objects whose deletion is owed
+	journal  int         // number of the first file of the journal that is not in it
+}
+
+func (s *Store[T]) load(r io.Reader, b Binding, transform func(T) (T, error)) (l loaded[T], err error) {
 	want, err := newHeader[T](b)
 	if err != nil {
-		return "", nil, err
+		return l, err
 	}
 	if err := s.fill("", nil); err != nil { // before the work
-		return "", nil, err
+		return l, err
 	}
 	in := newSnapshotReader(r)
 	got, err := in.header()
 	if err != nil {
-		return "", nil, err
+		return l, err
 	}
 	if err := got.foreign(want); err != nil {
-		return "", nil, err
+		return l, err
 	}
 	objects := make(map[kube.Key]entry[T], min(got.Objects, snapshotPresize))
 	decode := decoder(transform)
 	for range got.Objects {
 		rec, err := loadRecord(in, decode)
 		if err != nil {
-			return "", nil, err
+			return l, err
 		}
 		objects[rec.key] = rec.entry
 	}
+	var owed []record[T]
 	for range got.Owed {
 		rec, err := loadRecord(in, decode)
 		if err != nil {
-			return "", nil, err
+			return l, err
 		}
 		owed = append(owed, rec)
 	}
 	if err := in.end(); err != nil {
-		return "", nil, err
+		return l, err
 	}
 	if int64(len(objects)) != got.Objects {
-		return "", nil, damaged("two objects of one name")
+		return l, damaged("two objects of one name")
 	}
-	rev = kube.Revision(got.Revision)
-	return rev, owed, s.fill(rev, objects)
+	rev := kube.Revision(got.Revision)
+	return loaded[T]{rev, owed, got.Journal}, s.fill(rev, objects)
 }
 
 // decoder returns the function that makes an object of what Save wrote.

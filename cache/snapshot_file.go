@@ -87,37 +87,36 @@ const (
 //
 // It also removes what a process that was killed while saving has left.
 func (s *Store[T]) LoadFile(path string, b Binding) (kube.Revision, error) {
-	rev, _, err := s.loadFile(path, b, nil)
-	return rev, err
+	got, err := s.loadFile(path, b, nil)
+	return got.revision, err
 }
 
-// loadFile also transforms the objects, unless transform is nil, and returns
-// those whose deletion is owed.
-func (s *Store[T]) loadFile(path string, b Binding, transform func(T) (T, error)) (kube.Revision, []record[T], error) {
-	rev, owed, err := s.readFile(path, b, transform)
+// loadFile also transforms the objects, unless transform is nil.
+func (s *Store[T]) loadFile(path string, b Binding, transform func(T) (T, error)) (loaded[T], error) {
+	got, err := s.readFile(path, b, transform)
 	var bad *SnapshotError
 	if errors.As(err, &bad) && bad.Kind != ErrSnapshotRefused {
 		bad.Aside, err = setAside(path, err)
 	}
 	if err != nil {
-		return "", nil, fmt.Errorf("load snapshot of %s from %s: %w", b.Resource, path, err)
+		return loaded[T]{}, fmt.Errorf("load snapshot of %s from %s: %w", b.Resource, path, err)
 	}
-	return rev, owed, nil
+	return got, nil
 }
 
-func (s *Store[T]) readFile(path string, b Binding, transform func(T) (T, error)) (kube.Revision, []record[T], error) {
+func (s *Store[T]) readFile(path string, b Binding, transform func(T) (T, error)) (none loaded[T], err error) {
 	for _, left := range siblings(path, temporaryInfix) {
 		_ = os.Remove(left) // it will be tried again
 	}
 	switch fi, err := os.Stat(path); {
 	case err != nil:
-		return "", nil, err
+		return none, err
 	case !fi.Mode().IsRegular():
-		return "", nil, errors.New("not a regular file")
+		return none, errors.New("not a regular file")
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return "", nil, err
+		return none, err
 	}
 	defer f.Close() // it is only read
 	return s.load(f, b, transform)

@@ -60,6 +60,7 @@ type snapshotHeader struct {
 	Revision   string        `json:"revision"`
 	Objects    int64         `json:"objects"`
 	Owed       int64         `json:"owed,omitempty"`
+	Journal    int           `json:"journal,omitempty"` // number of the first file that is not in it
 	Time       time.Time     `json:"time"`
 }
 

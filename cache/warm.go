@@ -101,22 +101,22 @@ func newWarm[T kube.Object](c client.Collection[T], o Options[T]) *warm[T] {
 // load begins with the snapshot, if there is a good one, and the journal. It fails
 // if they are too large for the budget.
 func (i *Informer[T]) load() error {
-	rev, owed, err := i.store.loadFile(i.warm.Path, i.warm.binding, i.transform)
+	got, err := i.store.loadFile(i.warm.Path, i.warm.binding, i.transform)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		i.tell(err)
 	}
-	added, troubles := i.warm.journal.read(decoder(i.transform))
+	added, troubles := i.warm.journal.read(got.journal, decoder(i.transform))
 	for _, err := range troubles {
 		i.tell(err)
 	}
-	owed = append(owed, i.store.restore(added)...)
+	owed := append(got.owed, i.store.restore(added)...)
 	if err := i.account.load(i.store); err != nil {
 		return err
 	}
-	if rev != "" {
-		i.warm.saved, i.warm.savedOwed = rev, len(owed)
+	if got.revision != "" {
+		i.warm.saved, i.warm.savedOwed = got.revision, len(owed)
 		i.mu.Lock()
-		i.sources[0] = i.warm.resume(rev)
+		i.sources[0] = i.warm.resume(got.revision)
 		i.mu.Unlock()
 	}
 	<-i.turn
@@ -156,6 +156,7 @@ func (i *Informer[T]) save() {
 	var drop func()
 	if err == nil && !unchanged {
 		drop = i.warm.journal.rotate()
+		m.head.Journal = i.warm.journal.number
 	}
 	i.finish()
 	if unchanged {

@@ -2,12 +2,13 @@ package e2e_test
 
 import (
 	"bytes"
+	stdcmp "cmp"
 	"encoding/json"
 	"flag"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,12 +28,46 @@ type defaultsCase struct {
 	Stored    json.RawMessage `json:"stored,omitempty"`
 	Put       json.RawMessage `json:"put,omitempty"` // a second write, by PUT
 	PutStored json.RawMessage `json:"putStored,omitempty"`
+	Causes    []cause         `json:"causes,omitempty"` // why the last write is refused
 }
 
-// TestDefaults holds the fixtures of apitest's defaults against the real server.
+type cause struct {
+	Reason  string `json:"reason"`
+	Field   string `json:"field"`
+	Message string `json:"message"`
+}
+
+// TestDefaults holds the fixtures of apitest's defaults, and of what it refuses,
+// against the real server.
 func TestDefaults(t *testing.T) {
 	c := cluster.ForTest(t, cluster.Options{})
-	files, err := filepath.Glob("../apitest/testdata/defaults/*.json")
+	eachCase(t, "../apitest/testdata/defaults/*.json", func(t *testing.T, fc *defaultsCase) {
+		checkStored(t, &fc.Stored, mustSend(t, c, http.MethodPost, fc.Path, "application/json", string(fc.Object)))
+		if fc.Put != nil {
+			checkStored(t, &fc.PutStored, mustSend(t, c, http.MethodPut, fc.Path+"/"+fc.Name, "application/json", string(fc.Put)))
+		}
+	})
+	eachCase(t, "../apitest/testdata/refused/*.json", func(t *testing.T, fc *defaultsCase) {
+		method, path, body := http.MethodPost, fc.Path, fc.Object
+		if fc.Put != nil {
+			mustSend(t, c, method, path, "application/json", string(body))
+			method, path, body = http.MethodPut, path+"/"+fc.Name, fc.Put
+		}
+		got := refused(t, c, method, path, body)
+		if *update {
+			fc.Causes = got
+			return
+		}
+		if diff := cmp.Diff(fc.Causes, got); diff != "" {
+			t.Errorf("the real server says something else (-noted +got):\n%s", diff)
+		}
+	})
+}
+
+// eachCase goes through the fixtures, and writes them back where that is wanted.
+func eachCase(t *testing.T, pattern string, check func(*testing.T, *defaultsCase)) {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no fixtures: %v", err)
 	}
@@ -46,18 +81,41 @@ func TestDefaults(t *testing.T) {
 			t.Fatalf("%s: %v", file, err)
 		}
 		for i := range cases {
-			fc := &cases[i]
-			t.Run(fc.Name, func(t *testing.T) {
-				checkStored(t, &fc.Stored, store(t, c, http.MethodPost, fc.Path, fc.Object))
-				if fc.Put != nil {
-					checkStored(t, &fc.PutStored, store(t, c, http.MethodPut, fc.Path+"/"+fc.Name, fc.Put))
-				}
-			})
+			t.Run(cases[i].Name, func(t *testing.T) { check(t, &cases[i]) })
 		}
 		if *update {
 			writeFixtures(t, file, cases)
 		}
 	}
+}
+
+// refused returns the causes for which a write gets 422, in order.
+func refused(t *testing.T, c *cluster.Cluster, method, path string, body []byte) []cause {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, c.URL()+path, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := c.HTTPClient().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var st struct {
+		Message string
+		Details struct{ Causes []cause }
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&st); err != nil {
+		t.Fatal(err)
+	}
+	if resp.StatusCode != http.StatusUnprocessableEntity {
+		t.Fatalf("%s %s: HTTP %d %s, want 422", method, path, resp.StatusCode, st.Message)
+	}
+	slices.SortFunc(st.Details.Causes, func(a, b cause) int {
+		return stdcmp.Or(strings.Compare(a.Field, b.Field), strings.Compare(a.Message, b.Message))
+	})
+	return st.Details.Causes
 }
 
 // checkStored compares the answer with what is wanted, or notes it.
@@ -113,7 +171,7 @@ func mask(v any, name, uid string) any {
 			return "UID"
 		case strings.HasPrefix(v, "10.0.0.") && v != "10.0.0.77":
 			return "IP"
-		case name == "lastTransitionTime":
+		case strings.HasSuffix(name, "TransitionTime"):
 			return "TIME"
 		}
 	case float64:
@@ -122,28 +180,6 @@ func mask(v any, name, uid string) any {
 		}
 	}
 	return v
-}
-
-func store(t *testing.T, c *cluster.Cluster, method, path string, body []byte) []byte {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, c.URL()+path, bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := c.HTTPClient().Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if resp.StatusCode >= 300 {
-		t.Fatalf("%s %s: HTTP %d: %s", method, path, resp.StatusCode, b)
-	}
-	return b
 }
 
 func writeFixtures(t *testing.T, file string, cases []defaultsCase) {

@@ -9,7 +9,9 @@
 // break, kills the apiserver and expires its history, and holds every line of the
 // output against the writes. TestProgram compares the program with kubectl, lists
 // in every way, and fails in every way that is foreseen. TestConform runs the
-// suite that the fake apiserver passes.
+// suite that the fake apiserver passes. TestInformer kills an informer with a
+// snapshot, and the apiserver, at every kind of moment, and holds the log of all
+// its lives against the writes.
 //
 // Package binaries builds the programs, cluster runs them and breaks their
 // connections, and load makes writes that a watcher can be checked against.

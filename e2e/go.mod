@@ -8,3 +8,11 @@ require (
 	github.com/google/go-cmp v0.7.0
 	github.com/listwatch/listwatch v0.0.0
 )
+
+require (
+	github.com/json-iterator/go v1.1.12 // indirect
+	github.com/modern-go/concurrent v0.0.0-20180306012644-bacd9c7ef1dd // indirect
+	github.com/modern-go/reflect2 v1.0.3-0.20250322232337-35a7c28c31ee // indirect
+	go.yaml.in/yaml/v3 v3.0.6 // indirect
+	golang.org/x/time v0.16.0 // indirect
+)

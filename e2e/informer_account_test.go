@@ -1,11 +1,10 @@
 package e2e_test
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
+	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -15,146 +14,96 @@ import (
 // What a life must have told, from the writes alone. The load has one worker, so
 // that a state is a position: the number of writes before it.
 //
-// The snapshot is the state at one position, at its revision, and no later than
-// what was acknowledged before the end of the life that saved it. A warm start
-// tells just that state as Initial. Then, where the server has the history, come
-// the writes from that position on, each once and in order, to the last before
-// the end; where it has not, the differences to a later position, each once, as
-// Inferred, and then the writes from there. A cold start tells the state that is.
+// A life begins with what informer_start_test.go says. Then, where it has a
+// snapshot and the server has the history, come the writes from the snapshot's
+// position on, each once and in order, to the last before the end; but for those
+// that are older than what it has. Where the server has no history, or where there
+// is no snapshot, come the differences to a later position, each once, and then
+// the writes from there.
 //
-// So each deletion of what an earlier life was told is told, with two exceptions
-// that the test must name: nobody can tell a cold start, and nobody an object that
-// the snapshot does not hold, being younger, while history has expired.
+// So the end of each object that was told is told. There is one exception, which
+// the test must name: nobody can tell the end of what only a snapshot knew that
+// was damaged since.
 
 func uidOf(version string) string {
 	uid, _, _ := strings.Cut(version, "@")
 	return uid
 }
 
-// audit checks a snapshot before a life begins with it.
-func (h *lives) audit(s *snapshot) {
-	h.Helper()
-	writes := h.ledger.written()
-	rev := parse(h.T, s.revision)
-	at := slices.DeleteFunc(positions(writes, 0, s.state), func(p int) bool {
-		for i, w := range writes {
-			if w.RV != "" && (parse(h.T, w.RV) <= rev) != (i < p) {
-				return true
-			}
-		}
-		return false
-	})
-	if len(at) == 0 {
-		h.Fatalf("the snapshot at %s holds what was never there:\n%s", s.revision, h.nearest(s.state))
+// stale reports whether w changes nothing of s, which has something newer.
+func (s state) stale(t *testing.T, w load.Write) bool {
+	t.Helper()
+	version, known := s[w.Namespace+"/"+w.Name]
+	uid, rv, _ := strings.Cut(version, "@")
+	if w.Op == load.Deleted {
+		return !known || uid != w.UID
 	}
-	s.position = at[0]
-	if s.position > h.acknowledged {
-		h.Errorf("the snapshot holds %d writes, and only %d were acknowledged", s.position, h.acknowledged)
-	}
-	if s.position < h.saved {
-		h.Errorf("the snapshot holds %d writes, an earlier one held %d", s.position, h.saved)
-	}
-	h.saved = s.position
+	return known && parse(t, rv) >= parse(t, w.RV)
 }
 
-// nearest describes the difference to the state in the past that differs least.
-func (h *lives) nearest(s state) string {
-	writes := h.ledger.written()
-	now, best, at := state{}, state{}, -1
-	for i := range len(writes) + 1 {
-		if at < 0 || now.distance(s) < best.distance(s) {
-			best, at = maps.Clone(now), i
-		}
-		if i < len(writes) {
-			now.write(writes[i])
-		}
+// next returns the position of the next write, from at on, that is news to s.
+func (l *life) next(writes []load.Write, at int, s state) int {
+	l.Helper()
+	for at < len(writes) && s.stale(l.T, writes[at]) {
+		at++
 	}
-	return fmt.Sprintf("after %d writes (-written +got):\n%s", at, cmp.Diff(best, s))
+	return at
 }
 
 // check holds what a life told, from its start to its end, against the writes.
 func (l *life) check() {
 	l.Helper()
-	writes := l.ledger.written()
-	rest, at := l.checkBeginning(writes)
-	s := state{}
-	if at != nil {
-		for _, w := range writes[:at[0]] {
-			s.write(w)
-		}
-	}
-	for len(rest) > 0 && at != nil {
-		switch e := rest[0]; {
-		case e.Mark == "" && !e.Inferred:
-			at = l.checkLive(writes, at, s, e)
-			rest = rest[1:]
-		case e.lists() || e.Inferred:
-			n := slices.IndexFunc(rest, func(e entry) bool { return !(e.Inferred || e.Mark != "") })
-			if n < 0 {
-				n = len(rest)
-			}
-			at = l.checkRelist(writes, at, s, rest[:n])
-			rest = rest[n:]
-		default:
-			rest = rest[1:]
-		}
-	}
-	if at != nil {
-		l.acknowledged = max(l.acknowledged, at[len(at)-1])
-	}
 	lists := l.lists()
 	if want := l.from != served || l.restarted; want != (lists > 0) && !l.cut {
 		l.Errorf("life %d: %d requests for the collection, want any: %t", l.number, lists, want)
 	}
-}
-
-// checkBeginning checks the Initial lines and returns what follows, and where
-// the life then is; nil if it never got that far.
-func (l *life) checkBeginning(writes []load.Write) (rest []entry, at []int) {
-	l.Helper()
-	want := state{}
-	for _, w := range writes[:l.at] {
-		want.write(w)
+	rest, s := l.checkBeginning()
+	if s == nil {
+		return
 	}
-	at = []int{l.at}
+	writes := l.ledger.written()
+	at, synced := []int{l.at}, false
 	if l.snapshot != nil {
-		want, at = l.snapshot.state, []int{l.snapshot.position}
+		at, synced = []int{l.snapshot.position}, true
+		l.moment(s, at)
 	}
-	told := state{}
-	rest = l.entries
-	for len(rest) > 0 {
-		e := rest[0]
-		if e.Mark == "" && !e.Initial || l.snapshot != nil && e.Mark == "requested" {
-			break
-		}
-		rest = rest[1:]
-		if e.Mark != "" {
+	listing := !synced
+	for len(rest) > 0 && at != nil {
+		n := slices.IndexFunc(rest, entry.live)
+		if listing = n != 0 && (rest[0].lists() || rest[0].Initial || rest[0].Inferred); listing {
+			if n < 0 {
+				n = len(rest)
+			}
+			if at = l.checkRelist(writes, at, s, rest[:n], synced); at != nil {
+				synced = true
+				l.moment(s, at)
+			}
+			rest = rest[n:]
 			continue
 		}
-		if _, known := told[e.key()]; known || e.Type != "ADDED" || e.Inferred || e.Old != "" {
-			l.Errorf("life %d: the beginning tells %+v, known: %t", l.number, e, known)
+		if n == 0 {
+			at = l.checkLive(writes, at, s, rest[0])
+			l.moment(s, at)
 		}
-		told[e.key()] = e.UID + "@" + e.RV
+		rest = rest[1:]
 	}
-	if l.cut {
-		for key, version := range told {
-			if want[key] != version {
-				l.Errorf("life %d: the beginning tells %s %s, want %q", l.number, key, version, want[key])
+	if at != nil {
+		l.acknowledged = max(l.acknowledged, l.next(writes, at[len(at)-1], s))
+	}
+	l.lives.noted = noted{possible: !l.stopped, any: at == nil || listing, must: l.noting}
+	if !l.noted.any {
+		for _, p := range at {
+			if p = l.next(writes, p, s); p < len(writes) && writes[p].Op == load.Created {
+				w := writes[p]
+				l.lives.noted.these = append(l.lives.noted.these, told{w.Namespace + "/" + w.Name, w.UID + "@" + w.RV})
 			}
 		}
-		if len(told) >= len(want) {
-			l.Errorf("life %d: it told all %d, and should have ended before", l.number, len(told))
-		}
-		return nil, nil
 	}
-	if diff := cmp.Diff(want, told); diff != "" {
-		l.Fatalf("life %d: its %s beginning (-want +told):\n%s", l.number, l.from, diff)
-	}
-	return rest, at
 }
 
-// follow applies a delta, which must follow from s.
-func (l *life) follow(s state, e entry) {
+// follow applies a delta, which must follow from s. It is of a list, of the first
+// one or another, or of a watch.
+func (l *life) follow(s state, e entry, listing, synced bool) {
 	l.Helper()
 	old, known := s[e.key()]
 	switch {
@@ -163,20 +112,25 @@ func (l *life) follow(s state, e entry) {
 	default:
 		l.Errorf("life %d: %+v, where it had told %q", l.number, e, old)
 	}
-	if e.Initial {
-		l.Errorf("life %d: %+v after its beginning", l.number, e)
+	initial := listing && !synced && e.Type != "DELETED"
+	if e.Initial != initial || e.Inferred != (listing && !initial) {
+		l.Errorf("life %d: %+v, in a list: %t, after the first: %t", l.number, e, listing, synced)
 	}
-	if s[e.key()] = e.UID + "@" + e.RV; e.Type == "DELETED" {
+	switch s[e.key()] = e.UID + "@" + e.RV; e.Type {
+	case "DELETED":
 		delete(s, e.key())
+	case "ADDED":
+		l.added = append(l.added, told{e.key(), e.UID + "@" + e.RV})
 	}
 }
 
-// checkLive checks that a line is the next write.
+// checkLive checks that a line is the next write that is news.
 func (l *life) checkLive(writes []load.Write, at []int, s state, e entry) []int {
 	l.Helper()
 	var next []int
 	for _, p := range at {
-		if p < len(writes) && l.tells(e, writes, p) {
+		p = l.next(writes, p, s)
+		if p < len(writes) && l.tells(e, writes, p) && !slices.Contains(next, p+1) {
 			next = append(next, p+1)
 		}
 	}
@@ -184,7 +138,7 @@ func (l *life) checkLive(writes []load.Write, at []int, s state, e entry) []int 
 		l.Errorf("life %d: after %d of %d writes it tells %+v, which is not the next: %+v",
 			l.number, at[0], len(writes), e, writes[at[0]:min(at[0]+2, len(writes))])
 	}
-	l.follow(s, e)
+	l.follow(s, e, false, true)
 	return next
 }
 
@@ -218,12 +172,12 @@ func (l *life) tells(e entry, writes []load.Write, p int) bool {
 
 // checkRelist checks that lines are the differences to a later position. They
 // may be a part of them if the life ended meanwhile.
-func (l *life) checkRelist(writes []load.Write, at []int, s state, lines []entry) []int {
+func (l *life) checkRelist(writes []load.Write, at []int, s state, lines []entry, synced bool) []int {
 	l.Helper()
 	before, n := maps.Clone(s), 0
 	for _, e := range lines {
 		if e.Mark == "" {
-			l.follow(s, e)
+			l.follow(s, e, true, synced)
 			n++
 		}
 	}
@@ -237,7 +191,7 @@ func (l *life) checkRelist(writes []load.Write, at []int, s state, lines []entry
 	now := state{}
 	for i, w := range writes {
 		now.write(w)
-		if i >= at[0] && last && n+s.distance(now) == before.distance(now) {
+		if i+1 >= at[0] && last && n+s.distance(now) == before.distance(now) {
 			return nil
 		}
 	}
@@ -265,8 +219,4 @@ func (h *lives) lost(truth state, want []string) {
 	if diff := cmp.Diff(want, lost); diff != "" {
 		h.Errorf("told, gone, and no deletion told (-want +got):\n%s", diff)
 	}
-}
-
-func (s *snapshot) String() string {
-	return strconv.Itoa(len(s.state)) + " objects after " + strconv.Itoa(s.position) + " writes"
 }

@@ -42,6 +42,12 @@ type entry struct {
 
 func (e *entry) key() string { return e.Namespace + "/" + e.Name }
 
+// first reports whether e tells an object of the beginning.
+func (e *entry) first() bool { return e.Type == "ADDED" && e.Initial && !e.Inferred && e.Old == "" }
+
+// live reports whether e tells what a watch has told.
+func (e entry) live() bool { return e.Mark == "" && !e.Initial && !e.Inferred }
+
 // lists reports whether e is the mark of a request for the collection.
 func (e *entry) lists() bool { return e.Mark == "requested" && e.Op != "watch" }
 
@@ -71,8 +77,15 @@ type life struct {
 	state   state // what its deltas add up to
 	waited  bool  // its end was seen
 
-	cut       bool // it ends before it has told its beginning
+	cut       bool // it ends before it has told its beginning, or a first list
 	restarted bool // the apiserver was, during it
+	noting    bool // it was killed when it had noted an addition, and not told it
+	stopped   bool // it ended in good order
+	damaged   bool // the snapshot was, after it
+
+	checked bool
+	added   []told   // after the beginning
+	moments []moment // at which it may have saved
 }
 
 // snapshot is what the file held before a life began.
@@ -80,6 +93,7 @@ type snapshot struct {
 	revision string
 	state    state
 	position int // writes before it
+	file     os.FileInfo
 }
 
 // buildInformer builds cmd/informer, with the race detector if the test has it.
@@ -94,9 +108,7 @@ func buildInformer(t *testing.T) string {
 			}
 		}
 	}
-	build := exec.CommandContext(t.Context(), "go", append(args, "./e2e/cmd/informer/main.go")...)
-	build.Dir = ".."
-	build.Env = append(os.Environ(), "GOWORK=off")
+	build := exec.CommandContext(t.Context(), "go", append(args, "./cmd/informer")...)
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the informer: %v\n%s", err, out)
 	}
@@ -110,12 +122,9 @@ func (h *lives) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// read returns what the snapshot file holds now; nil where there is none.
+// read returns what the snapshot file holds now.
 func (h *lives) read() *snapshot {
 	h.Helper()
-	if _, err := os.Stat(h.path); errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
 	out, err := h.command("-read").Output()
 	if err != nil {
 		var exit *exec.ExitError
@@ -281,6 +290,7 @@ func (l *life) stop() {
 	if code := l.cmd.ProcessState.ExitCode(); code != 0 {
 		l.Errorf("life %d: exit code %d\n%s", l.number, code, l.stderr)
 	}
+	l.stopped = true
 	l.end()
 }
 

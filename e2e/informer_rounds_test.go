@@ -5,25 +5,27 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/listwatch/listwatch/e2e/load"
 )
 
-// killedListing: there is no snapshot yet, and none of what was told in part.
+// killedListing: there is no snapshot yet, and the journal knows what was told in
+// part. Some of that goes before the next life.
 func (h *lives) killedListing() {
-	objects := len(h.ledger.now())
-	for _, n := range []int{1, 1 + h.random.IntN(objects-1), objects - 1} {
-		l := h.begin(cold, saveOften, "after "+strconv.Itoa(n))
+	for i := range 3 {
+		n := h.differences()
+		n = []int{1, 1 + h.random.IntN(n-1), n - 1}[i]
+		l := h.begin(cold, saveOften, "listed "+strconv.Itoa(n))
 		l.cut = true
 		l.held()
 		l.kill()
 		if h.stat() != nil {
 			h.Error("a snapshot was saved before the first list was complete")
 		}
+		h.write(60)
 	}
 	l := h.begin(cold, saveOften, "")
 	l.settle()
@@ -82,21 +84,53 @@ func (h *lives) killedSaving() {
 	}
 }
 
-// killedBefore: the store holds a change that no handler has acknowledged, and it
-// must not get into a snapshot, however long that takes.
-func (h *lives) killedBefore() {
-	l := h.now
-	l.hold("before", 5)
-	h.ledger.allow(10)
-	l.held()
-	timer := time.NewTimer(20 * saveOften)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-l.ended:
+// killedDropping: the snapshot is in its place, and the journal that it stands for
+// is not yet gone. That moment is short, so the journal is put back.
+func (h *lives) killedDropping() {
+	h.now.stop()
+	l := h.begin(served, saveNever, "")
+	h.write(100)
+	l.settle()
+	names, err := filepath.Glob(h.path + ".journal-*")
+	h.must(err)
+	files := map[string][]byte{}
+	for _, name := range names {
+		files[name], err = os.ReadFile(name)
+		h.must(err)
 	}
-	l.kill()
+	if len(files) == 0 {
+		h.Error("there is no journal: this round shows nothing")
+	}
+	l.stop()
+	h.account()
+	for name, b := range files {
+		h.must(os.WriteFile(name, b, 0o600))
+	}
 	h.begin(served, saveOften, "").settle()
+}
+
+// killedBefore: the store holds a change that no handler has acknowledged, and it
+// must not get into a snapshot, however long that takes. An addition is in the
+// journal by then.
+func (h *lives) killedBefore() {
+	for _, when := range []struct {
+		what string
+		n    int
+	}{{"before", 5}, {"added", 1}} {
+		l := h.now
+		l.hold(when.what, when.n)
+		h.ledger.allow(40)
+		l.held()
+		timer := time.NewTimer(20 * saveOften)
+		select {
+		case <-timer.C:
+		case <-l.ended:
+		}
+		timer.Stop()
+		l.noting = when.what == "added"
+		l.kill()
+		h.begin(served, saveOften, "").settle()
+	}
 }
 
 // killedAfter: a change was acknowledged by its line, but the handler has not
@@ -160,8 +194,8 @@ func (h *lives) expire() {
 	h.restart()
 }
 
-// historyExpired: the informer has saved all that it was told, so it tells the
-// exact differences, also where it was killed while it told them, and where the
+// historyExpired: the informer has saved all that it was told, and tells the exact
+// differences, also where it was killed while it told them, and where the
 // list broke off, so that it could save between RESTART and SYNCED.
 func (h *lives) historyExpired() {
 	h.now.stop()
@@ -172,20 +206,23 @@ func (h *lives) historyExpired() {
 
 	h.proxy.CutEach(brokenList)
 	l := h.begin(expired, saveOften, "")
-	l.brokenOff(len(before))
+	stopped := l.snapshot.revision
+	l.brokenOff()
 	l.kill()
 	h.proxy.CutEach(0)
-	for _, n := range []int{1 + h.random.IntN(differences-1), differences - 1} {
-		l := h.begin(expired, saveOften, "after "+strconv.Itoa(len(before)+n))
+	for i := range 2 {
+		n := h.differences()
+		n = []int{1 + h.random.IntN(n-1), n - 1}[i]
+		l := h.begin(expired, saveOften, "listed "+strconv.Itoa(n))
 		l.held()
 		l.kill()
 	}
 	h.proxy.CutEach(brokenList)
 	l = h.begin(expired, saveOften, "")
-	if l.snapshot.state.distance(before) != 0 {
-		h.Error("stopped in good order, it had not saved all that it was told")
+	if l.snapshot.revision != stopped {
+		h.Errorf("there is a snapshot at %s of an incomplete list, it had ended at %s", l.snapshot.revision, stopped)
 	}
-	l.brokenOff(len(before))
+	l.brokenOff()
 	h.proxy.CutEach(0)
 	l.settle()
 	h.Logf("%d differences", differences)
@@ -195,9 +232,12 @@ func (h *lives) historyExpired() {
 const brokenList = 100_000
 
 // brokenOff waits until lists have broken off, and some differences were told.
-func (l *life) brokenOff(initial int) {
+func (l *life) brokenOff() {
 	l.Helper()
-	l.until("lists that break off", func() bool { return l.lists() > 5 && l.deltas() > initial })
+	l.until("lists that break off", func() bool {
+		requested := slices.IndexFunc(l.entries, func(e entry) bool { return e.Mark == "requested" })
+		return l.lists() > 5 && slices.ContainsFunc(l.entries[requested:], func(e entry) bool { return e.Inferred })
+	})
 }
 
 // allKilled: the informer is told of objects, and is killed before it could save
@@ -205,22 +245,11 @@ func (l *life) brokenOff(initial int) {
 // begins before there is an apiserver.
 func (h *lives) allKilled() {
 	h.now.stop()
-	saved := len(h.ledger.written())
 	l := h.begin(served, saveNever, "")
 	h.write(100)
 	l.settle()
 	l.kill()
-	told, young := len(h.ledger.written()), 0
-	created := map[string]bool{}
-	h.write(150)
-	for i, w := range h.ledger.written()[saved:] {
-		switch {
-		case w.Op == load.Created && i < told-saved:
-			created[w.UID] = true
-		case w.Op == load.Deleted && i >= told-saved && created[w.UID]:
-			young++
-		}
-	}
+	young := h.writeOff(150)
 	h.must(h.cluster.KillAPIServer())
 	_, err := h.cluster.Compact(h.ctx)
 	h.must(err)
@@ -228,30 +257,53 @@ func (h *lives) allKilled() {
 	l.marked("synced", 0)
 	h.restart()
 	l.settle()
-	if young == 0 {
-		h.Error("no object was told, not saved, and deleted: this round shows nothing")
-	}
 	h.Logf("%d objects were told, not saved, deleted, and their history lost", young)
 }
 
+// writeOff lets n writes happen, and more until some objects are gone that the last
+// life had told and not saved. It returns how many.
+func (h *lives) writeOff(n int) (young int) {
+	h.Helper()
+	h.account()
+	for young < 3 {
+		h.write(n)
+		young, n = 0, 20
+		now := h.ledger.now()
+		for _, o := range h.journal {
+			uid := uidOf(o.Version)
+			if uidOf(h.now.state[o.Key]) == uid && uidOf(now[o.Key]) != uid {
+				young++
+			}
+		}
+	}
+	return young
+}
+
 // damaged: half of a snapshot is none. It is set aside, which is said, and the
-// start is a cold one.
+// start is a cold one; but what was told since the snapshot is in the journal.
 func (h *lives) damaged() {
 	h.now.stop()
+	l := h.begin(served, saveNever, "")
+	h.write(100)
+	l.settle()
+	l.damaged = true
+	l.kill()
 	whole, err := os.ReadFile(h.path)
 	h.must(err)
 	half := whole[:len(whole)/2]
 	h.must(os.Truncate(h.path, int64(len(half))))
-	before := h.ledger.now()
-	h.write(60)
-	after := h.ledger.now()
+	young := h.writeOff(100)
+	now := h.ledger.now()
 	var untold []string
-	for key, version := range before {
-		if uidOf(after[key]) != uidOf(version) {
-			untold = append(untold, uidOf(version))
+	for key, version := range l.state {
+		uid := uidOf(version)
+		kept := slices.ContainsFunc(h.journal, func(o told) bool { return uidOf(o.Version) == uid })
+		if uidOf(now[key]) != uid && !kept {
+			untold = append(untold, uid)
 		}
 	}
-	l := h.begin(cold, saveOften, "")
+	h.Logf("%d objects that only the journal knew were deleted, and %d that only the snapshot knew", young, len(untold))
+	l = h.begin(cold, saveOften, "")
 	l.settle(untold...)
 	l.replaced(nil)
 	l.stop()
@@ -282,7 +334,7 @@ func (h *lives) nothing() {
 		}
 	}
 	h.now.stop()
-	h.now.check()
+	h.account()
 }
 
 // deltas returns how many deltas a life told.

@@ -1,5 +1,3 @@
-//go:build ignore
-
 // Command informer is the program that TestInformer kills. It runs an informer of
 // foos.example.com with two indexes and a snapshot, and appends a line to a log
 // for each delta before its handler returns: a line that is there is a delta that
@@ -10,14 +8,13 @@
 //
 //	hold before N   stop for good at the N-th delta from now, before its line
 //	hold after N    the same, after its line, before the handler returns
+//	hold added N    as before, at the N-th delta that is an addition
+//	hold listed N   as after, at the N-th delta behind the first request
 //	hold save N     stop for good when the N-th object from now is being saved
 //	run             start the informer
 //	show            log what the store and the indexes hold
 //
 // With -read it prints a snapshot instead, in the same form.
-//
-// It imports the engine, which the module e2e does not require, and so is built
-// from the main module, as a user's program would be; hence the constraint.
 package main
 
 import (
@@ -28,6 +25,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
+	"runtime"
 	"sync"
 	"time"
 
@@ -50,15 +49,33 @@ type Foo struct {
 	} `json:"spec"`
 }
 
-// Payload is text whose encoding can be held up: nothing but a snapshot encodes.
+// Payload is text whose encoding can be held up.
 type Payload string
 
 // saving is global because methods for JSON see nothing else.
 var saving holder
 
 func (p Payload) MarshalJSON() ([]byte, error) {
-	saving.pass("save")
+	if !journaling() {
+		saving.pass("save")
+	}
 	return json.Marshal(string(p))
+}
+
+// journaling reports whether it is called to encode for the journal: nothing but
+// that and a snapshot does encode.
+func journaling() bool {
+	callers := make([]uintptr, 50)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(0, callers)])
+	for {
+		f, more := frames.Next()
+		if filepath.Base(f.File) == "journal.go" {
+			return true
+		}
+		if !more {
+			return false
+		}
+	}
 }
 
 func (p *Payload) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, (*string)(p)) }
@@ -123,6 +140,7 @@ type program struct {
 	letters  *cache.Index[Foo, string]
 	deltas   holder
 	began    time.Time
+	asked    bool // the server; for Run's goroutine
 
 	mu  sync.Mutex
 	log *os.File
@@ -149,11 +167,17 @@ func (p *program) mark(what string) {
 // take is the handler.
 func (p *program) take(d cache.Delta[Foo]) {
 	p.deltas.pass("before")
+	if d.Type == watch.Added {
+		p.deltas.pass("added")
+	}
 	p.write(entry{
 		Type: d.Type, Namespace: d.Key.Namespace, Name: d.Key.Name, UID: d.UID, RV: d.Revision,
 		Old: d.Old.ResourceVersion, Initial: d.Initial, Inferred: d.Inferred,
 	})
 	p.deltas.pass("after")
+	if p.asked {
+		p.deltas.pass("listed")
+	}
 }
 
 // main runs the informer as stdin says.
@@ -176,16 +200,17 @@ func (p *program) main(kubeconfig, path string) error {
 	defer cancel()
 	p.deltas.begin(ctx, p.mark)
 	saving.begin(ctx, p.mark)
-	done := func(op watch.Op) { p.write(entry{Mark: "requested", Op: op}) }
+	requested := func(op watch.Op, from kube.Revision) {
+		p.asked = true
+		p.write(entry{Mark: "requested", Op: op, RV: from})
+	}
 	p.informer = cache.New(client.Of[Foo](c, foos), cache.Options[Foo]{
 		Watch: watch.Options{
 			Backoff: 50 * time.Millisecond, BackoffMax: 500 * time.Millisecond,
 			Trace: watch.Trace{
-				Listed: func(list.Progress) { done(watch.OpList) },
-				Connected: func(op watch.Op, from kube.Revision, _ time.Duration) {
-					p.write(entry{Mark: "requested", Op: op, RV: from})
-				},
-				Interrupted: func(i watch.Interruption) { done(i.Op) },
+				Listed:      func(list.Progress) { requested(watch.OpList, "") },
+				Connected:   func(op watch.Op, from kube.Revision, _ time.Duration) { requested(op, from) },
+				Interrupted: func(i watch.Interruption) { requested(i.Op, "") },
 			},
 		},
 		Snapshot: p.snapshot,

@@ -1,0 +1,189 @@
+package e2e_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/e2e/cluster"
+)
+
+// tables is the folder of the fixture. The fake server is held against the same
+// files by its own test, TestTablesAreTheRealOnes, so that neither needs the
+// other at hand.
+const tables = "../apitest/testdata/tables/"
+
+var updateTables = flag.Bool("update-tables", false, "write what the server prints to "+tables)
+
+// TestTables: kube-apiserver prints as the fixture has it.
+func TestTables(t *testing.T) {
+	c := cluster.ForTest(t, cluster.Options{})
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Second, errors.New("not within 20 s"))
+	defer cancel()
+	script, err := os.ReadFile(tables + "objects.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(map[string]printedTable)
+	lines := bufio.NewScanner(bytes.NewReader(script))
+	for lines.Scan() {
+		if line := lines.Text(); line != "" && line[0] != '#' {
+			method, rest, _ := strings.Cut(line, " ")
+			path, body, _ := strings.Cut(rest, " ")
+			answer, err := sendTable(ctx, c, method, path, body)
+			if err != nil {
+				t.Errorf("%s %s: %v", method, path, err)
+			} else if method == http.MethodGet {
+				if got[path], err = printed(answer); err != nil {
+					t.Errorf("%s: %v", path, err)
+				}
+			}
+		}
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if *updateTables {
+		b, err := encodeTables(got)
+		if err == nil {
+			err = os.WriteFile(tables+"tables.json", b, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := os.ReadFile(tables + "tables.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want map[string]printedTable
+	if err := json.Unmarshal(b, &want); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-fixture +server):\n%s", diff)
+	}
+}
+
+// sendTable sends a request of the fixture. What a definition defines is there
+// a moment after it: until then the answer is 404.
+func sendTable(ctx context.Context, c *cluster.Cluster, method, path, body string) ([]byte, error) {
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	for {
+		req, err := http.NewRequestWithContext(ctx, method, c.URL()+path, strings.NewReader(body))
+		if err != nil {
+			return nil, err
+		}
+		switch method {
+		case http.MethodGet:
+			req.URL.RawQuery = "includeObject=Metadata"
+			req.Header.Set("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
+		case http.MethodPatch:
+			req.Header.Set("Content-Type", "application/merge-patch+json")
+		default:
+			req.Header.Set("Content-Type", "application/json")
+		}
+		resp, err := c.HTTPClient().Do(req)
+		if err != nil {
+			return nil, err
+		}
+		answer, err := io.ReadAll(io.LimitReader(resp.Body, 16<<20))
+		resp.Body.Close()
+		switch {
+		case err != nil:
+			return nil, err
+		case resp.StatusCode < 300:
+			return answer, nil
+		case resp.StatusCode != http.StatusNotFound:
+			return nil, fmt.Errorf("HTTP %d: %s", resp.StatusCode, answer)
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// printedTable is a Table as it is compared.
+type printedTable struct {
+	Columns []string // name, type, format, priority
+	Rows    []string // of the objects of the fixture: name, cells, conditions
+}
+
+var (
+	printedAge  = regexp.MustCompile(`^([0-9]+[smhdy]){1,2}$`)
+	printedAgo  = regexp.MustCompile(`\(([0-9]+[smhdy]){1,2} ago\)`)
+	printedTime = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z$`)
+)
+
+// printed reads a Table; what passes between two requests is masked.
+func printed(b []byte) (printedTable, error) {
+	var table struct {
+		ColumnDefinitions []struct {
+			Name, Type, Format string
+			Priority           int
+		}
+		Rows []struct {
+			Cells      []any
+			Conditions []map[string]string
+			Object     struct {
+				Kind     string
+				Metadata struct{ Name string }
+			}
+		}
+	}
+	if err := json.Unmarshal(b, &table); err != nil {
+		return printedTable{}, err
+	}
+	var p printedTable
+	for _, c := range table.ColumnDefinitions {
+		p.Columns = append(p.Columns, fmt.Sprintf("%s %s %q %d", c.Name, c.Type, c.Format, c.Priority))
+	}
+	for _, r := range table.Rows {
+		name := r.Object.Metadata.Name
+		if !strings.HasPrefix(name, "t-") && !strings.HasSuffix(name, ".tables.example.com") {
+			continue // the server's own
+		}
+		for i, c := range r.Cells {
+			if s, ok := c.(string); ok {
+				s = printedAge.ReplaceAllString(s, "AGE")
+				s = printedAgo.ReplaceAllString(s, "(AGE ago)")
+				r.Cells[i] = printedTime.ReplaceAllString(s, "TIME")
+			}
+		}
+		row := []any{r.Object.Kind, name, r.Cells}
+		if r.Conditions != nil {
+			row = append(row, r.Conditions)
+		}
+		text, err := json.Marshal(row)
+		if err != nil {
+			return printedTable{}, err
+		}
+		p.Rows = append(p.Rows, string(text))
+	}
+	return p, nil
+}
+
+func encodeTables(all map[string]printedTable) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", " ")
+	err := enc.Encode(all)
+	return b.Bytes(), err
+}
