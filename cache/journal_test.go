@@ -92,6 +92,36 @@ func TestJournalOfAProcessThatNeverSaved(t *testing.T) {
 	})
 }
 
+// TestJournalOfAHistoryThatIsLost: the server was restored while the process was
+// down, to a state after the snapshot and before what the journal has.
+func TestJournalOfAHistoryThatIsLost(t *testing.T) {
+	dir := t.TempDir()
+	inWorld(t, func(t *testing.T, w *world) {
+		at := func(dir string) cache.Snapshot {
+			return cache.Snapshot{Path: filepath.Join(dir, "maps"), Cluster: "c1", Every: time.Hour}
+		}
+		w.put("a", "x", "1")
+		_, stop := w.lives(at(dir), newView(t), func(err error) { t.Error(err) })
+		stop()
+		_, stop = w.lives(at(dir), newView(t), func(err error) { t.Error(err) })
+		w.srv.Tick()
+		past := w.srv.Revision()
+		w.put("a", "lost", "1")
+		w.delete("a", "x")
+		w.put("a", "x", "2")
+		synctest.Wait()
+		left := crashed(t, dir)
+		stop()
+		w.srv.RestoreTo(past)
+
+		v := newView(t)
+		_, stop = w.lives(at(left), v, nil)
+		w.pass(time.Minute)
+		v.is(w.truth())
+		stop()
+	})
+}
+
 // TestJournalMayEndAnywhere: the process was killed while it wrote.
 func TestJournalMayEndAnywhere(t *testing.T) {
 	dir := t.TempDir()

@@ -60,7 +60,7 @@ func ClusterID(ctx context.Context, c *client.Client) (string, error) {
 type warm[T kube.Object] struct {
 	Snapshot
 	binding Binding
-	resume  func(kube.Revision) Source[T]
+	resume  func(from, seen kube.Revision) Source[T]
 
 	// Of the last snapshot; for Run's goroutines, one at a time.
 	saved           kube.Revision
@@ -90,9 +90,9 @@ func newWarm[T kube.Object](c client.Collection[T], o Options[T]) *warm[T] {
 		Snapshot: s,
 		binding:  b,
 		journal:  newJournal[T](s.Path, b),
-		resume: func(rev kube.Revision) Source[T] {
+		resume: func(from, seen kube.Revision) Source[T] {
 			opts := o.Watch
-			opts.Revision = rev
+			opts.Revision, opts.Seen = from, seen
 			return watch.New(c, opts)
 		},
 	}
@@ -116,7 +116,7 @@ func (i *Informer[T]) load() error {
 	if got.revision != "" {
 		i.warm.saved, i.warm.savedOwed = got.revision, len(owed)
 		i.mu.Lock()
-		i.sources[0] = i.warm.resume(got.revision)
+		i.sources[0] = i.warm.resume(got.revision, latest(added))
 		i.mu.Unlock()
 	}
 	<-i.turn
@@ -130,6 +130,16 @@ func (i *Informer[T]) load() error {
 	i.finish()
 	i.progress()
 	return nil
+}
+
+// latest returns the latest revision of records: the server was there.
+func latest[T kube.Object](records []record[T]) (rev kube.Revision) {
+	for _, r := range records {
+		if rev == "" || r.revision.Newer(rev) {
+			rev = r.revision
+		}
+	}
+	return rev
 }
 
 // save saves from time to time, until ctx is done.

@@ -30,6 +30,7 @@ type state struct {
 	err  error         // OpNone: why
 
 	from  kube.Revision // OpWatch, OpProbe: where we stand
+	seen  kube.Revision // OpProbe: where the server was before; empty = at from
 	cur   list.Cursor   // OpList: where in the list
 	cause error         // OpList, OpStream: why we list again; nil at first
 
@@ -77,7 +78,10 @@ type protocol struct {
 
 // start returns the first state.
 func (p protocol) start() state {
-	if p.opts.Revision != "" {
+	switch {
+	case p.opts.Revision != "" && p.opts.Seen.Newer(p.opts.Revision):
+		return state{op: OpProbe, from: p.opts.Revision, seen: p.opts.Seen}
+	case p.opts.Revision != "":
 		return state{op: OpWatch, from: p.opts.Revision}
 	}
 	return p.restart(state{}, nil)
@@ -222,12 +226,19 @@ func (p protocol) watched(s state, o outcome) state {
 
 // probed: the server told its revision, or not.
 func (p protocol) probed(s state, o outcome) state {
-	s.op = OpWatch
 	if o.err != nil {
-		return p.pause(s, o.err) // the watch will find out
+		if s.seen == "" || errors.Is(o.err, kube.ErrForbidden) {
+			s.op, s.seen = OpWatch, "" // the watch will find out
+		}
+		return p.pause(s, o.err)
 	}
-	if s.from.Newer(kube.Revision(o.meta.ResourceVersion)) {
-		return p.restart(s, fmt.Errorf("%w (%s, the server is at %s)", ErrAhead, s.from, o.meta.ResourceVersion))
+	at, now := s.from, kube.Revision(o.meta.ResourceVersion)
+	if s.seen.Newer(at) {
+		at = s.seen
+	}
+	s.op, s.seen = OpWatch, ""
+	if at.Newer(now) {
+		return p.restart(s, fmt.Errorf("%w (%s, the server is at %s)", ErrAhead, at, now))
 	}
 	return s
 }

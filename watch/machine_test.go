@@ -66,6 +66,7 @@ func TestMachine(t *testing.T) {
 	watching := state{op: OpWatch, from: "5", settled: true}
 	given := state{op: OpWatch, from: "5"}
 	probing := state{op: OpProbe, from: "5", settled: true}
+	further := state{op: OpProbe, from: "5", seen: "9"}
 	with := func(s state, f func(*state)) state { f(&s); return s }
 
 	tests := []struct {
@@ -148,6 +149,9 @@ func TestMachine(t *testing.T) {
 		{"probe: the server is where we are: resume", Auto, probing, outcome{meta: codec.ListMeta{ResourceVersion: "5"}}, next{Op: OpWatch, From: "5"}},
 		{"probe: the server is behind us: relist", Auto, probing, outcome{meta: codec.ListMeta{ResourceVersion: "4"}}, next{Op: OpStream, Relist: true}},
 		{"probe: revisions that cannot be compared: resume", Auto, probing, outcome{meta: codec.ListMeta{ResourceVersion: "x"}}, next{Op: OpWatch, From: "5"}},
+		{"probe: the server is where it was seen: resume", Auto, further, outcome{meta: codec.ListMeta{ResourceVersion: "9"}}, next{Op: OpWatch, From: "5"}},
+		{"probe: the server is behind where it was seen: relist", Auto, further, outcome{meta: codec.ListMeta{ResourceVersion: "8"}}, next{Op: OpStream, Relist: true}},
+		{"probe: failed, and it must be known: again", Auto, further, outcome{err: errCut}, next{Op: OpProbe, From: "5", Wait: 800 * ms}},
 		{"probe: failed: resume", Auto, probing, outcome{err: errCut}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
 	}
 	for _, tt := range tests {

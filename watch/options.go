@@ -22,6 +22,11 @@ type Options struct {
 	// unless the server no longer has that history.
 	Revision kube.Revision
 
+	// Seen is a later revision that was seen of the same server, for Revision. A
+	// server that is behind it was restored to an earlier state, and so the
+	// collection is told anew. Asking costs one request, a list of one object.
+	Seen kube.Revision
+
 	// Limit is the most objects in a page of a list; 0 = 500, negative = no pages.
 	Limit int
 
