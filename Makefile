@@ -7,7 +7,7 @@ STATICCHECK  = $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 CC          ?= cc
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint unit race-ready e2e ci fuzz soak bench microbench install clean
+.PHONY: help demo test lint unit race-ready e2e compat ci fuzz soak bench microbench install clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,10 @@ race-ready:
 e2e: race-ready ## against a real kube-apiserver and etcd; the first time builds them, which takes minutes
 	cd e2e && timeout 45m $(GO) run ./cmd/build
 	cd e2e && $(GO) vet ./... && $(GO) test -race -count=1 -timeout=15m ./...
+
+compat: ## client-go, controller-runtime and kubectl against the fake server and the real one
+	cd e2e && timeout 45m $(GO) run ./cmd/build kube-apiserver etcd kubectl
+	cd compat && $(GO) vet ./... && $(GO) test -count=1 -timeout=10m ./...
 
 ci: test e2e ## what CI runs
 

@@ -35,14 +35,8 @@ const (
 // of accepted: the first where the client names none. Where that is JSON, protobuf
 // is accepted too, and passes for it.
 func readBody(x *exchange, accepted ...string) (b []byte, typ string, st *kube.Status) {
-	typ = accepted[0]
-	if ct := x.r.Header.Get("Content-Type"); ct != "" {
-		var err error
-		typ, _, err = mime.ParseMediaType(ct)
-		binary := typ == protobuf.MediaType && accepted[0] == typeJSON
-		if err != nil || !binary && !slices.Contains(accepted, typ) {
-			return nil, "", statusMediaType(accepted)
-		}
+	if typ, st = bodyType(x, accepted...); st != nil {
+		return nil, "", st
 	}
 	b, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, bodyLimit))
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
@@ -64,6 +58,20 @@ func readBody(x *exchange, accepted ...string) (b []byte, typ string, st *kube.S
 		}
 	}
 	return b, typ, nil
+}
+
+// bodyType returns the media type of a write's body, as readBody has it.
+func bodyType(x *exchange, accepted ...string) (string, *kube.Status) {
+	ct := x.r.Header.Get("Content-Type")
+	if ct == "" {
+		return accepted[0], nil
+	}
+	typ, _, err := mime.ParseMediaType(ct)
+	binary := typ == protobuf.MediaType && accepted[0] == typeJSON
+	if err != nil || !binary && !slices.Contains(accepted, typ) {
+		return "", statusMediaType(accepted)
+	}
+	return typ, nil
 }
 
 // protobufToJSON converts what a typed client sends for t. Kinds without a known

@@ -7,28 +7,25 @@ func builtIns() []ResourceInfo {
 	all := []string{"all"}
 	workload := &Scale{SpecReplicas: "spec.replicas", StatusReplicas: "status.replicas", Selector: "spec.selector"}
 	list := []ResourceInfo{
-		{Resource: kube.ConfigMaps, ShortNames: []string{"cm"}, Columns: configMapColumns()},
+		{Resource: kube.ConfigMaps, ShortNames: []string{"cm"}},
 		{Resource: kube.Endpoints, ShortNames: []string{"ep"}},
 		{Resource: kube.Events, ShortNames: []string{"ev"}, Fields: []string{
 			"involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid",
 			"involvedObject.apiVersion", "involvedObject.resourceVersion", "involvedObject.fieldPath",
 			"reason", "reportingComponent", "source", "type"}},
-		{Resource: kube.Namespaces, ShortNames: []string{"ns"}, Status: true, noCount: true, Fields: []string{"status.phase"},
-			Columns: []Column{{Name: "Status", Path: "status.phase"}}},
-		{Resource: kube.Nodes, ShortNames: []string{"no"}, Status: true, noCount: true, Fields: []string{"spec.unschedulable"},
-			Columns: nodeColumns()},
+		{Resource: kube.Namespaces, ShortNames: []string{"ns"}, Status: true, noCount: true, Fields: []string{"status.phase"}},
+		{Resource: kube.Nodes, ShortNames: []string{"no"}, Status: true, noCount: true, Fields: []string{"spec.unschedulable"}},
 		{Resource: kube.PersistentVolumeClaims, returns: true, ShortNames: []string{"pvc"}, Status: true, noCount: true},
 		{Resource: kube.PersistentVolumes, returns: true, ShortNames: []string{"pv"}, Status: true, noCount: true},
-		{Resource: kube.Pods, returns: true, ShortNames: []string{"po"}, Categories: all, Status: true, Columns: podColumns(), Fields: []string{
+		{Resource: kube.Pods, returns: true, ShortNames: []string{"po"}, Categories: all, Status: true, Fields: []string{
 			"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork",
 			"status.phase", "status.podIP", "status.podIPs", "status.nominatedNodeName"}},
-		{Resource: kube.Secrets, Fields: []string{"type"}, Columns: secretColumns()},
+		{Resource: kube.Secrets, Fields: []string{"type"}},
 		{Resource: kube.ServiceAccounts, returns: true, ShortNames: []string{"sa"}, noCount: true},
 		{Resource: kube.Services, returns: true, ShortNames: []string{"svc"}, Categories: all, Status: true, noCount: true,
-			Fields: []string{"spec.clusterIP", "spec.type"}, Columns: []Column{
-				{Name: "Type", Path: "spec.type"}, {Name: "Cluster-IP", Path: "spec.clusterIP"}}},
+			Fields: []string{"spec.clusterIP", "spec.type"}},
 		{Resource: kube.DaemonSets, ShortNames: []string{"ds"}, Categories: all, Status: true},
-		{Resource: kube.Deployments, Scale: workload, ShortNames: []string{"deploy"}, Categories: all, Status: true, Columns: deploymentColumns()},
+		{Resource: kube.Deployments, Scale: workload, ShortNames: []string{"deploy"}, Categories: all, Status: true},
 		{Resource: kube.ReplicaSets, Scale: workload, ShortNames: []string{"rs"}, Categories: all, Status: true, Fields: []string{"status.replicas"}},
 		{Resource: kube.StatefulSets, Scale: workload, ShortNames: []string{"sts"}, Categories: all, Status: true},
 		{Resource: kube.CronJobs, ShortNames: []string{"cj"}, Categories: all, Status: true},

@@ -3,7 +3,6 @@ package apitest
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"strings"
@@ -86,7 +85,7 @@ func (c *change) current(key kube.Key) *object {
 // prepareCreate fills what the server sets on a new object.
 func (c *change) prepareCreate(o *object) *kube.Status {
 	s, info := c.srv.store, c.target.info
-	if o.meta.ResourceVersion != "" {
+	if o.meta.ResourceVersion != "" && !c.options.dry {
 		return statusRaw("resourceVersion should not be set on objects to be created")
 	}
 	if st := c.srv.admitsNamespace(c.target.res, o); st != nil {
@@ -106,12 +105,17 @@ func (c *change) prepareCreate(o *object) *kube.Status {
 		return statusInvalid(info.Group, info.Kind, o.meta.Name, *cause)
 	}
 	o.key = kube.Key{Namespace: o.meta.Namespace, Name: o.meta.Name}
-	o.meta.UID, o.meta.CreationTimestamp, o.meta.DeletionTimestamp, o.meta.Generation = "", "", "", 0
+	o.meta.UID, o.meta.CreationTimestamp, o.meta.DeletionTimestamp = "", "", ""
+	if !info.builtIn || info.counts(o) {
+		o.meta.Generation = 0 // elsewhere it is what the client says
+	}
 	o.meta.DeletionGracePeriodSeconds = nil
 	if info.Status {
 		o.setField("status", nil, false)
-		if b := initialStatus(info.Resource); b != "" {
-			o.setField("status", json.RawMessage(b), true)
+		if info.builtIn {
+			if status := newStatus(info.Resource, o.whole(info).value()); status != nil {
+				o.setField("status", marshal(status), true)
+			}
 		}
 	}
 	if info.Resource == kube.Namespaces {
@@ -123,22 +127,17 @@ func (c *change) prepareCreate(o *object) *kube.Status {
 	}
 	s.mu.Lock()
 	s.prepareCreate(info, o)
+	if !info.builtIn && !info.noCount {
+		o.meta.Generation = 1 // with a spec or without
+	}
 	s.mu.Unlock()
+	if info.Resource == kube.Deployments && strings.Contains(o.meta.Name, ".") {
+		c.warnings = append(c.warnings, "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [must not contain dots]")
+	}
 	if info.Resource == kube.CustomResourceDefinitions {
 		return prepareDefinition(o)
 	}
 	return nil
-}
-
-// initialStatus is what the server puts into the status of a new object.
-func initialStatus(r kube.Resource) string {
-	switch r {
-	case kube.Pods:
-		return `{"phase":"Pending","qosClass":"BestEffort"}`
-	case kube.Namespaces:
-		return `{"phase":"Active"}`
-	}
-	return ""
 }
 
 const modified = "the object has been modified; please apply your changes to the latest version and try again"
@@ -148,12 +147,22 @@ const modified = "the object has been modified; please apply your changes to the
 func (c *change) prepareUpdate(old, o *object) *kube.Status {
 	info := c.target.info
 	o.key = old.key
+	if o.meta.ResourceVersion == "0" {
+		o.meta.ResourceVersion = "" // as good as none
+	}
 	switch {
+	case o.meta.UID != "" && o.meta.UID != old.meta.UID && c.options.verb == "patch":
+		return statusInvalid(info.Group, info.Kind, old.key.Name, kube.StatusCause{Reason: "FieldValueInvalid",
+			Message: fmt.Sprintf("Invalid value: %q: field is immutable", o.meta.UID), Field: "metadata.uid"})
 	case o.meta.UID != "" && o.meta.UID != old.meta.UID:
 		return statusConflict(info.Resource, old.key.Name, fmt.Sprintf("StorageError: invalid object, Code: 4, Key: /registry/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: "+
-			"Precondition failed: UID in precondition: %s, UID in object meta: %s", info.Plural, old.key, o.meta.UID, old.meta.UID))
-	case o.meta.ResourceVersion == "" && !info.builtIn && c.options.verb == "update":
-		return statusInvalid(info.Group, info.Kind, old.key.Name, kube.StatusCause{Reason: "FieldValueInvalid",
+			"Precondition failed: UID in precondition: %s, UID in object meta: %s", info.registry(), old.key, o.meta.UID, old.meta.UID))
+	case o.meta.ResourceVersion == "" && !info.builtIn && c.options.verb == "update" && c.target.sub != "scale":
+		kind := info.Kind
+		if c.target.sub != "" {
+			kind = info.Plural
+		}
+		return statusInvalid(info.Group, kind, old.key.Name, kube.StatusCause{Reason: "FieldValueInvalid",
 			Message: "Invalid value: 0: must be specified for an update", Field: "metadata.resourceVersion"})
 	case o.meta.ResourceVersion != "" && o.meta.ResourceVersion != old.meta.ResourceVersion:
 		return statusConflict(info.Resource, old.key.Name, modified)
@@ -161,6 +170,9 @@ func (c *change) prepareUpdate(old, o *object) *kube.Status {
 	switch c.target.sub {
 	case "status":
 		status, ok := o.field("status")
+		if zero := zeroStatus(info.Resource); zero != "" && info.builtIn && (!ok || string(status) == "null") {
+			status, ok = []byte(zero), true
+		}
 		managed := o.meta.ManagedFields
 		*o = object{key: old.key, meta: old.meta, fields: old.fields}
 		o.meta.ManagedFields = managed
@@ -176,6 +188,9 @@ func (c *change) prepareUpdate(old, o *object) *kube.Status {
 		}
 	}
 	prepareUpdate(info, old, o)
+	if info.Resource == kube.Deployments && c.target.sub == "" && !maps.Equal(old.meta.Annotations, o.meta.Annotations) {
+		o.meta.Generation = old.meta.Generation + 1 // a rollout is controlled by annotations too
+	}
 	if info.Resource == kube.CustomResourceDefinitions && c.target.sub == "" {
 		return prepareDefinition(o)
 	}
@@ -196,7 +211,47 @@ func (c *change) finish(old, o *object) (*object, *kube.Status) {
 	if c.target.info.builtIn {
 		o.meta.ManagedFields = inOrder(o.meta.ManagedFields)
 	}
+	if st := c.assign(old, o); st != nil {
+		return nil, st
+	}
 	return o, hooks.validate()
+}
+
+// assign gives o, of a built-in type, what nobody owns, and refuses what is wrong.
+func (c *change) assign(old, o *object) *kube.Status {
+	info := c.target.info
+	if !info.builtIn || c.target.sub != "" && c.target.sub != "scale" {
+		return nil
+	}
+	next, live := o.whole(info).value(), map[string]any(nil)
+	if old != nil {
+		live = old.value()
+	}
+	taken := func(any) bool { return false }
+	if info.Resource == kube.Services {
+		c.srv.store.mu.Lock()
+		taken = c.target.table.taken(o.key)
+		c.srv.store.mu.Unlock()
+	}
+	if assign(info.Resource, next, live, taken) {
+		o.setField("spec", marshal(next["spec"]), true)
+		for name, v := range object1(object1(next, "metadata"), "labels") {
+			if o.meta.Labels[name] != v { // of a Job
+				o.meta.Labels = maps.Clone(o.meta.Labels)
+				if o.meta.Labels == nil {
+					o.meta.Labels = make(map[string]string)
+				}
+				o.meta.Labels[name], _ = v.(string)
+			}
+		}
+	}
+	if c.srv.options.NoValidation {
+		return nil
+	}
+	if causes := validateBuiltIn(info.Resource, next, live); len(causes) > 0 {
+		return statusInvalid(info.Group, info.Kind, o.key.Name, causes...)
+	}
+	return nil
 }
 
 // commit stores o in the place of old. It returns nil and no Status where
@@ -207,7 +262,11 @@ func (c *change) commit(old, o *object) (*object, *kube.Status) {
 	defer st.mu.Unlock()
 	if found := t.objects[o.key]; found != old {
 		if old == nil && c.mode == creates {
-			return nil, statusExists(c.target.res, o.key.Name)
+			st := statusExists(c.target.res, o.key.Name)
+			if found.meta.DeletionTimestamp != "" {
+				st.Message = "object is being deleted: " + st.Message
+			}
+			return nil, st
 		}
 		return nil, nil
 	}
@@ -224,6 +283,8 @@ func (c *change) commit(old, o *object) (*object, *kube.Status) {
 		rv := uint64(0)
 		if old != nil {
 			rv = old.rv
+		} else if n, err := parseRevision(o.meta.ResourceVersion); err == nil {
+			rv = n // as the client has it
 		}
 		o.seal(t.info, rv)
 	default:
@@ -243,7 +304,10 @@ func checkName(name string) *kube.StatusCause {
 	if name == "" {
 		return &kube.StatusCause{Reason: "FieldValueRequired", Message: "Required value: name or generateName is required", Field: "metadata.name"}
 	}
-	valid := len(name) <= 253
+	if len(name) > 253 {
+		return &kube.StatusCause{Reason: "FieldValueInvalid", Message: fmt.Sprintf("Invalid value: %q: must be no more than 253 characters", name), Field: "metadata.name"}
+	}
+	valid := true
 	for part := range strings.SplitSeq(name, ".") {
 		valid = valid && part != "" && part[0] != '-' && part[len(part)-1] != '-' &&
 			strings.IndexFunc(part, func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' }) < 0
@@ -263,37 +327,52 @@ type writeOptions struct {
 	dry        bool
 	manager    string // empty = the server makes one of the user agent
 	validation string // Ignore, Warn, Strict
+	typ        string // media type of the body
 	force      bool   // of an apply
 }
 
-func parseWriteOptions(x *exchange, kind string) (o writeOptions, st *kube.Status) {
+// parseWriteOptions reads the options of a write; kind is what an error calls
+// them, and typ the media type of a patch.
+func parseWriteOptions(x *exchange, kind, typ string) (o writeOptions, st *kube.Status) {
 	q := x.r.URL.Query()
-	o = writeOptions{verb: x.target.verb, manager: q.Get("fieldManager"), validation: cmp.Or(q.Get("fieldValidation"), "Warn")}
-	if o.dry, st = dryRun(x, kind); st != nil {
-		return o, st
-	}
+	o = writeOptions{verb: x.target.verb, typ: typ, manager: q.Get("fieldManager"), validation: cmp.Or(q.Get("fieldValidation"), "Warn")}
+	o.dry, o.force = q.Has("dryRun"), queryBool(q, "force")
+	causes := o.checkPatch(typ, q.Has("force"))
 	if len(o.manager) > maxManager {
-		return o, statusInvalid("meta.k8s.io", kind, "", kube.StatusCause{Reason: "FieldValueTooLong",
+		causes = append(causes, kube.StatusCause{Reason: "FieldValueTooLong",
 			Message: fmt.Sprintf("Too long: may not be more than %d bytes", maxManager), Field: "fieldManager"})
 	}
+	causes = append(causes, checkDryRun(q["dryRun"])...)
 	switch o.validation {
 	case "Ignore", "Warn", "Strict":
 	default:
-		return o, statusInvalid("meta.k8s.io", kind, "", kube.StatusCause{Reason: "FieldValueNotSupported",
+		causes = append(causes, kube.StatusCause{Reason: "FieldValueNotSupported",
 			Message: fmt.Sprintf("Unsupported value: %q: supported values: \"\", \"Ignore\", \"Strict\", \"Warn\"", o.validation), Field: "fieldValidation"})
 	}
-	o.force = queryBool(q, "force")
+	if len(causes) > 0 {
+		return o, statusInvalid("meta.k8s.io", kind, "", causes...)
+	}
 	return o, nil
 }
 
-// dryRun reports whether a write must change nothing; options is the kind that
-// an error names.
-func dryRun(x *exchange, options string) (bool, *kube.Status) {
-	for _, v := range x.r.URL.Query()["dryRun"] {
+// checkPatch says which options do not go with a patch of this type.
+func (o writeOptions) checkPatch(typ string, force bool) []kube.StatusCause {
+	switch {
+	case typ == typeApply && o.manager == "":
+		return []kube.StatusCause{{Reason: "FieldValueRequired", Message: "Required value: is required for apply patch", Field: "fieldManager"}}
+	case o.verb == "patch" && typ != typeApply && force:
+		return []kube.StatusCause{forbiddenField("force", "may not be specified for non-apply patch")}
+	}
+	return nil
+}
+
+// checkDryRun says what is wrong with the values of dryRun.
+func checkDryRun(values []string) []kube.StatusCause {
+	for _, v := range values {
 		if v != "All" {
-			return false, statusInvalid("meta.k8s.io", options, "", kube.StatusCause{Reason: "FieldValueNotSupported",
-				Message: fmt.Sprintf("Unsupported value: [%q]: supported values: \"All\"", v), Field: "dryRun"})
+			return []kube.StatusCause{{Reason: "FieldValueNotSupported",
+				Message: fmt.Sprintf("Unsupported value: %q: supported values: \"All\"", values), Field: "dryRun"}}
 		}
 	}
-	return x.r.URL.Query().Has("dryRun"), nil
+	return nil
 }

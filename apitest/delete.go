@@ -11,6 +11,8 @@ import (
 
 // deleteOptions is the body of a DELETE.
 type deleteOptions struct {
+	Kind          string `json:"kind"`
+	APIVersion    string `json:"apiVersion"`
 	Preconditions *struct {
 		UID             *string `json:"uid"`
 		ResourceVersion *string `json:"resourceVersion"`
@@ -23,7 +25,7 @@ type deleteOptions struct {
 // deletion is how objects are deleted.
 type deletion struct {
 	dry    bool
-	policy string // Foreground, Orphan or Background; the first two where garbage is collected
+	policy string // Foreground, Orphan or Background; the collector ends the first two
 }
 
 func readDeletion(x *exchange) (o deleteOptions, d deletion, st *kube.Status) {
@@ -31,34 +33,37 @@ func readDeletion(x *exchange) (o deleteOptions, d deletion, st *kube.Status) {
 	if st != nil {
 		return o, d, st
 	}
-	if len(b) > 0 {
-		if err := json.Unmarshal(b, &o); err != nil {
-			return o, d, statusBadRequest("couldn't get version/kind; json parse error: %v", err)
+	if len(b) == 0 { // the query counts only then
+		o.DryRun = x.r.URL.Query()["dryRun"]
+		if p := x.r.URL.Query().Get("propagationPolicy"); p != "" {
+			o.PropagationPolicy = &p
 		}
+	} else if err := json.Unmarshal(b, &o); err != nil {
+		return o, d, statusBadRequest("couldn't get version/kind; json parse error: %v", err)
 	}
-	if d.dry, st = dryRun(x, "DeleteOptions"); st != nil {
-		return o, d, st
+	if o.Kind != "" && o.Kind != "DeleteOptions" {
+		return o, d, statusBadRequest("no kind %q is registered for version %q in scheme \"pkg/runtime/scheme.go:111\"", o.Kind, o.APIVersion)
 	}
-	d.dry = d.dry || len(o.DryRun) > 0
-	d.policy = x.r.URL.Query().Get("propagationPolicy")
 	if o.PropagationPolicy != nil {
 		d.policy = *o.PropagationPolicy
+	}
+	var causes []kube.StatusCause
+	if o.OrphanDependents != nil && o.PropagationPolicy != nil {
+		causes = append(causes, kube.StatusCause{Reason: "FieldValueInvalid",
+			Message: fmt.Sprintf("Invalid value: %q: orphanDependents and deletionPropagation cannot be both set", d.policy), Field: "propagationPolicy"})
 	}
 	switch d.policy {
 	case "", "Background", "Foreground", "Orphan":
 	default:
-		return o, d, statusInvalid("meta.k8s.io", "DeleteOptions", "", kube.StatusCause{Reason: "FieldValueNotSupported",
-			Message: fmt.Sprintf("Unsupported value: %q: supported values: \"Background\", \"Foreground\", \"Orphan\"", d.policy), Field: "propagationPolicy"})
+		causes = append(causes, kube.StatusCause{Reason: "FieldValueNotSupported",
+			Message: fmt.Sprintf("Unsupported value: %q: supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\"", d.policy), Field: "propagationPolicy"})
 	}
-	if o.OrphanDependents != nil && d.policy != "" {
-		return o, d, statusInvalid("meta.k8s.io", "DeleteOptions", "", kube.StatusCause{Reason: "FieldValueInvalid",
-			Message: fmt.Sprintf("Invalid value: %q: orphanDependents and deletionPropagation cannot be both set", d.policy), Field: "propagationPolicy"})
+	if causes = append(causes, checkDryRun(o.DryRun)...); len(causes) > 0 {
+		return o, d, statusInvalid("meta.k8s.io", "DeleteOptions", "", causes...)
 	}
+	d.dry = len(o.DryRun) > 0
 	if o.OrphanDependents != nil && *o.OrphanDependents {
 		d.policy = "Orphan"
-	}
-	if !x.srv.options.CollectGarbage {
-		d.policy = "" // nobody would end it
 	}
 	return o, d, nil
 }
@@ -142,7 +147,7 @@ func (c *change) deletable(old *object, opts deleteOptions) *kube.Status {
 func precondition(res kube.Resource, name, what, want, have, since string) *kube.Status {
 	return &kube.Status{Code: http.StatusConflict, Reason: "Conflict",
 		Message: fmt.Sprintf("Operation cannot be fulfilled on %s %q: the %s in the precondition (%s) does not match the %s in record (%s). "+
-			"The object might have been %s", res.Kind, name, what, want, what, have, since),
+			"The object might have been %s", kube.Resource{Group: res.Group, Plural: res.Kind}.GroupResource(), name, what, want, what, have, since),
 		Details: &kube.StatusDetails{Name: name, Group: res.Group, Kind: res.Kind}}
 }
 
@@ -202,7 +207,7 @@ func (s *Server) deleteCollection(x *exchange, w http.ResponseWriter, q *query, 
 	if x.target.res.Namespaced && x.target.key.Namespace == "" {
 		return statusMethod()
 	}
-	q.limit, q.match, q.token = 0, "", ""
+	q.match, q.token = "", ""
 	p, st := s.store.page(x.target.table, q, continueToken{})
 	if st != nil {
 		return st
@@ -212,17 +217,16 @@ func (s *Server) deleteCollection(x *exchange, w http.ResponseWriter, q *query, 
 	return nil
 }
 
-// removeAll removes the objects of p that are still there and puts their last
-// states into p.
+// removeAll removes the objects of p that are still there. The answer has them as
+// they were.
 func (s *Server) removeAll(x *exchange, p *page, d deletion) {
 	st, t := s.store, x.target.table
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	for i, o := range p.objects {
+	for _, o := range p.objects {
 		if current := t.objects[o.key]; current != nil {
-			p.objects[i], _ = st.remove(t, current, d)
+			st.remove(t, current, d)
 		}
 	}
 	st.settle(s.options)
-	p.rv = st.rev
 }

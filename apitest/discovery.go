@@ -128,7 +128,7 @@ func (s *Server) discover(x *exchange, w http.ResponseWriter) {
 	case parts[0] == "apis" && len(parts) == 3:
 		discoverVersion(w, resources, parts[1], parts[2])
 	case x.target.res.Plural != "" && slices.ContainsFunc(resources, func(r *ResourceInfo) bool {
-		return r.Group == x.target.res.Group
+		return r.Group == x.target.res.Group && r.builtIn
 	}):
 		WriteStatus(w, statusNoResource())
 	default:

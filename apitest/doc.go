@@ -4,8 +4,13 @@
 // kube-apiserver where list and watch are concerned. Package apitest/conform
 // holds the suite that both pass.
 //
-// It is not a control plane: no controllers, admission, validation of specs,
-// patch or protobuf, and a namespace need not exist.
+// Writes go as on the real one, too: patches of every kind, server-side apply with
+// managedFields, definitions of custom resources with their schemas, subresources,
+// admission, and the protobuf of client-go's typed clients.
+//
+// It is not a control plane: nothing runs, built-in types are validated only as
+// far as their schemas go, and unless [Options] asks for it a namespace need not
+// exist and nobody collects garbage. Answers are JSON.
 //
 // A test drives both sides: [Server.Put], [Server.Delete] and [Server.Expire]
 // change the world, [Server.On] scripts faults, [Server.Requests] tells what

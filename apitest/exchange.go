@@ -54,7 +54,10 @@ type target struct {
 
 const gzipFrom = 128 << 10 // bytes of a body that are worth compressing
 
-func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP answers a request that came another way than through the server's own
+// listener: in process, or through a handler around it. Faults of connections do
+// not strike it.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !s.enter() {
 		panic(http.ErrAbortHandler)
 	}

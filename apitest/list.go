@@ -98,6 +98,9 @@ func (s *Server) list(x *exchange, w http.ResponseWriter, q *query, v *view) *ku
 	if st != nil {
 		return st
 	}
+	if v.refused != nil {
+		return v.refused
+	}
 	if x.quirks.emptyPage && len(p.objects) > 0 {
 		p.emptied()
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/listwatch/listwatch/kube"
@@ -75,21 +76,24 @@ func parseQuery(v url.Values, t target) (*query, *kube.Status) {
 		return nil, statusBadRequest("unable to parse requirement: %v", err)
 	}
 	if q.fields, err = kube.ParseFieldSelector(v.Get("fieldSelector")); err != nil {
-		return nil, statusBadRequest("%v", err)
+		return nil, statusBadRequest("%s", fieldSelectorError(v.Get("fieldSelector"), err))
+	}
+	if st := q.validate(t.verb); st != nil {
+		return nil, st
 	}
 	for _, path := range q.fields.Paths() {
 		switch info := t.info; {
 		case info.selectable(path):
-		case len(info.Fields) == 0:
+		case len(info.Fields) == 0 && info.builtIn:
 			return nil, statusBadRequest("%q is not a known field selector: only \"metadata.name\", \"metadata.namespace\"", path)
 		default:
 			return nil, statusBadRequest("field label not supported: %s", path)
 		}
 	}
-	if st := q.validate(t.verb); st != nil {
-		return nil, st
-	}
 	if q.rv, err = parseRevision(q.revision); err != nil {
+		if _, st := parseToken(q.token); q.token != "" && st != nil {
+			return nil, st
+		}
 		text := fmt.Sprintf("resourceVersion: Invalid value: %q: %v", q.revision, err)
 		if t.verb == "watch" {
 			return nil, statusRaw("%s", text)
@@ -98,6 +102,17 @@ func parseQuery(v url.Values, t target) (*query, *kube.Status) {
 	}
 	q.simple = q.labels.Empty() && q.fields.Empty()
 	return q, nil
+}
+
+// fieldSelectorError says what kube-apiserver says of a field selector that does
+// not parse.
+func fieldSelectorError(selector string, err error) string {
+	for term := range strings.SplitSeq(selector, ",") {
+		if term != "" && !strings.Contains(term, "=") {
+			return fmt.Sprintf("invalid selector: '%s'; can't understand '%s'", selector, term)
+		}
+	}
+	return err.Error()
 }
 
 // validate checks the combinations that kube-apiserver forbids.
@@ -117,9 +132,6 @@ func (q *query) validate(verb string) *kube.Status {
 				Message: fmt.Sprintf("Unsupported value: %q: supported values: %q", q.match, notOlderThan)})
 		}
 	} else {
-		if q.initial != nil {
-			add(forbiddenField("sendInitialEvents", "sendInitialEvents is forbidden for list"))
-		}
 		if q.match != "" {
 			if q.revision == "" {
 				add(forbiddenField(field, "resourceVersionMatch is forbidden unless resourceVersion is provided"))
@@ -134,6 +146,9 @@ func (q *query) validate(verb string) *kube.Status {
 			if q.match == exact && q.revision == "0" {
 				add(forbiddenField(field, `resourceVersionMatch "exact" is forbidden for resourceVersion "0"`))
 			}
+		}
+		if q.initial != nil {
+			add(forbiddenField("sendInitialEvents", "sendInitialEvents is forbidden for list"))
 		}
 	}
 	if len(causes) == 0 {

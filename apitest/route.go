@@ -119,12 +119,12 @@ func (s *Server) act(x *exchange, w http.ResponseWriter) *kube.Status {
 	}
 	v, st := parseView(x.r, t.info, t.verb)
 	switch {
-	case st != nil && t.verb == "get" && s.Get(t.res, t.key) == nil:
-		return statusNotFound(t.res, t.key.Name)
 	case st != nil:
 		return st
 	case t.res == kube.Pods && slices.Contains(podSubresources[:], t.sub):
 		return s.podSubresource(x, w)
+	case t.sub != "" && !t.info.hasSub(t.sub) && !t.info.builtIn:
+		return statusNotFound(t.res, t.key.Name)
 	case t.sub != "" && !t.info.hasSub(t.sub):
 		return statusNoResource()
 	}
@@ -138,6 +138,9 @@ func (s *Server) act(x *exchange, w http.ResponseWriter) *kube.Status {
 		case "list":
 			return s.list(x, w, q, v)
 		case "watch":
+			if v.refused != nil {
+				return v.refused
+			}
 			return s.watch(x, w, q, v)
 		}
 		return s.deleteCollection(x, w, q, v)
@@ -145,26 +148,26 @@ func (s *Server) act(x *exchange, w http.ResponseWriter) *kube.Status {
 		return s.get(x, w, v)
 	case "create":
 		if !t.collection || t.res.Namespaced && t.key.Namespace == "" {
-			return statusMethod()
+			return t.notAllowed()
 		}
 		return s.create(x, w, v)
 	case "update":
 		if t.collection {
-			return statusMethod()
+			return t.notAllowed()
 		}
 		return s.update(x, w, v)
 	case "patch":
 		if t.collection {
-			return statusMethod()
+			return t.notAllowed()
 		}
 		return s.patch(x, w, v)
 	case "delete":
 		if t.sub != "" {
-			return statusMethod()
+			return t.notAllowed()
 		}
 		return s.delete(x, w, v)
 	}
-	return statusMethod()
+	return t.notAllowed()
 }
 
 // podSubresources are those that need a kubelet.
@@ -191,6 +194,9 @@ func statusNoResource() *kube.Status {
 
 // get answers with one object.
 func (s *Server) get(x *exchange, w http.ResponseWriter, v *view) *kube.Status {
+	if queryBool(x.r.URL.Query(), "export") {
+		return statusBadRequest("the export parameter, deprecated since v1.14, is no longer supported")
+	}
 	rv := x.r.URL.Query().Get("resourceVersion")
 	n, err := parseRevision(rv)
 	if err != nil {
@@ -202,8 +208,11 @@ func (s *Server) get(x *exchange, w http.ResponseWriter, v *view) *kube.Status {
 	s.store.mu.Lock()
 	o := x.target.table.objects[x.target.key]
 	s.store.mu.Unlock()
-	if o == nil {
+	switch {
+	case o == nil:
 		return statusNotFound(x.target.res, x.target.key.Name)
+	case v.refused != nil:
+		return v.refused
 	}
 	body := v.object(o)
 	if x.target.sub == "scale" {

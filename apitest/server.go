@@ -34,6 +34,7 @@ type Options struct {
 	CompressWatch    bool           // gzip watches too, for clients that accept it
 	Namespaces       bool           // namespaces must exist; deleting one deletes what is in it
 	CollectGarbage   bool           // objects whose owners are gone are deleted after each deletion
+	NoValidation     bool           // take built-in objects that a real server refuses, as those of tests often are
 	NoManagedFields  bool           // do not keep track of who set which field, unless by an apply: writes are faster
 	Seed             uint64         // of UIDs, generated names and chosen timeouts; 0 is a seed like any other
 }
@@ -100,7 +101,7 @@ func start(t TB, o Options) (*Server, error) {
 		s.AddResource(r)
 	}
 	s.http = &http.Server{
-		Handler:  http.HandlerFunc(s.serveHTTP),
+		Handler:  http.HandlerFunc(s.ServeHTTP),
 		ErrorLog: log.New(io.Discard, "", 0),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			if t, ok := c.(*tls.Conn); ok {

@@ -138,6 +138,16 @@ func statusMethod() *kube.Status {
 		Details: &kube.StatusDetails{}}
 }
 
+// notAllowed is the 405 of a verb that t has not.
+func (t target) notAllowed() *kube.Status {
+	st := statusMethod()
+	if !t.info.builtIn && t.sub != "" {
+		st.Message = fmt.Sprintf("%s is not supported on resources of kind %q", t.verb, t.res.GroupResource())
+		st.Details = &kube.StatusDetails{Group: t.res.Group, Kind: t.res.Plural}
+	}
+	return st
+}
+
 // statusInvalid is a 422 about fields of a kind.
 func statusInvalid(group, kind, name string, causes ...kube.StatusCause) *kube.Status {
 	subject := kind
@@ -159,4 +169,12 @@ func statusInvalid(group, kind, name string, causes ...kube.StatusCause) *kube.S
 
 func forbiddenField(field, detail string) kube.StatusCause {
 	return kube.StatusCause{Reason: "FieldValueForbidden", Message: "Forbidden: " + detail, Field: field}
+}
+
+// registry is where kube-apiserver keeps r in etcd, as its errors say.
+func (r *ResourceInfo) registry() string {
+	if r.builtIn {
+		return r.Plural
+	}
+	return r.Group + "/" + r.Plural
 }

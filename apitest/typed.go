@@ -2,6 +2,7 @@ package apitest
 
 import (
 	"cmp"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -41,15 +42,23 @@ func (c *change) decode(b []byte) (*object, *kube.Status) {
 	info := c.target.info
 	var head struct{ Kind, APIVersion string }
 	if err := json.Unmarshal(b, &head); err != nil {
-		return nil, statusBadRequest("the object provided is unrecognized (must be of type %s): couldn't get version/kind; json parse error: %v", info.Kind, err)
+		return nil, statusBadRequest("the object provided is unrecognized (must be of type %s): couldn't get version/kind; json parse error: %v (%s)", info.Kind, err, summary(b))
 	}
-	if st := unregistered(info, head.APIVersion, head.Kind); st != nil {
+	badPatch := func(err error) *kube.Status {
+		return statusInvalid("", "", "", kube.StatusCause{Reason: "FieldValueInvalid", Message: fmt.Sprintf("Invalid value: %q: %v", b, err), Field: "patch"})
+	}
+	if st := unregistered(info, head.APIVersion, head.Kind, b); st != nil && c.options.verb == "patch" {
+		return nil, badPatch(st)
+	} else if st != nil {
 		return nil, st
+	}
+	if !info.builtIn && head.Kind != "" && head.Kind != info.Kind {
+		return nil, statusInvalid(info.Group, head.Kind, nameIn(b), kube.StatusCause{Reason: "FieldValueInvalid",
+			Message: fmt.Sprintf("Invalid value: %q: must be %s", head.Kind, info.Kind), Field: "kind"})
 	}
 	v, strict, err := info.typ().Read(b)
 	if err != nil && c.options.verb == "patch" {
-		return nil, statusInvalid(info.Group, info.Kind, c.target.key.Name, kube.StatusCause{Reason: "FieldValueInvalid",
-			Message: fmt.Sprintf("Invalid value: %q: %v", b, err), Field: "patch"})
+		return nil, badPatch(err)
 	}
 	if err != nil {
 		return nil, statusBadRequest("%s in version %q cannot be handled as a %s: %v", cmp.Or(head.Kind, info.Kind), info.Version, info.Kind, err)
@@ -57,13 +66,17 @@ func (c *change) decode(b []byte) (*object, *kube.Status) {
 	if len(strict) > 0 {
 		switch c.options.validation {
 		case "Strict":
+			if c.options.typ == typeStrategic {
+				return nil, badPatch(fmt.Errorf("strict decoding error: %s", strings.Join(strict, ", ")))
+			}
 			return nil, statusBadRequest("%s in version %q cannot be handled as a %s: strict decoding error: %s",
 				cmp.Or(head.Kind, info.Kind), info.Version, info.Kind, strings.Join(strict, ", "))
 		case "Warn":
 			c.warnings = strict
 		}
 	}
-	if len(strict) > 0 || len(info.Schema) > 0 {
+	filled := info.builtIn && setDefaults(info.Resource, v)
+	if filled || len(strict) > 0 || len(info.Schema) > 0 {
 		if !info.builtIn {
 			info.typ().Default(v)
 		}
@@ -71,25 +84,61 @@ func (c *change) decode(b []byte) (*object, *kube.Status) {
 			return nil, statusRaw("%v", err)
 		}
 	}
+	return c.decodeNamed(b)
+}
+
+// decodeNamed is decodeObject, but that what is written to a name must have it.
+func (c *change) decodeNamed(b []byte) (*object, *kube.Status) {
+	if name := c.target.key.Name; name != "" && nameIn(b) == "" {
+		return nil, statusBadRequest("the name of the object (%s based on URL) was undeterminable: name must be provided", name)
+	}
 	return decodeObject(c.target, b)
+}
+
+// nameIn returns metadata.name.
+func nameIn(b []byte) string {
+	var o struct{ Metadata struct{ Name string } }
+	json.Unmarshal(b, &o) // what is no object has no name
+	return o.Metadata.Name
 }
 
 // unregistered refuses a kind that kube-apiserver does not know, where it wants
 // one of its own.
-func unregistered(info *ResourceInfo, apiVersion, kind string) *kube.Status {
+func unregistered(info *ResourceInfo, apiVersion, kind string, b []byte) *kube.Status {
 	apiVersion, kind = cmp.Or(apiVersion, info.APIVersion()), cmp.Or(kind, info.Kind)
-	if !info.builtIn || kind == info.Kind && apiVersion == info.APIVersion() {
-		return nil
-	}
 	group, version, ok := strings.Cut(apiVersion, "/")
 	if !ok {
 		group, version = "", apiVersion
+	}
+	switch {
+	case strings.Contains(version, "/"):
+		return statusBadRequest("the object provided is unrecognized (must be of type %s): unexpected GroupVersion string: %s (%s)", info.Kind, apiVersion, summary(b))
+	case !info.builtIn || kind == info.Kind && apiVersion == info.APIVersion():
+		return nil
 	}
 	if _, err := builtInTypes().Type(kube.Resource{Group: group, Version: version, Kind: kind}); err == nil {
 		return nil // it is refused later
 	}
 	return statusBadRequest("%s in version %q cannot be handled as a %s: no kind %q is registered for version %q in scheme \"pkg/runtime/scheme.go:111\"",
 		kind, version, info.Kind, kind, apiVersion)
+}
+
+// summary is what kube-apiserver's errors quote of a body.
+func summary(b []byte) string {
+	const most = 30
+	var text string
+	switch {
+	case len(b) == 0:
+		return "<empty>"
+	case b[0] == '{':
+		text = string(b[:min(len(b), most)])
+	default:
+		text = hex.EncodeToString(b[:min(len(b), most)])
+	}
+	if len(b) > most {
+		text += " ..."
+	}
+	return text
 }
 
 // managedEntry is an entry of managedFields in the order of kube-apiserver's own
@@ -124,20 +173,27 @@ func (o *object) value() map[string]any {
 
 // patch answers a PATCH of any kind.
 func (s *Server) patch(x *exchange, w http.ResponseWriter, v *view) *kube.Status {
-	opts, st := parseWriteOptions(x, "PatchOptions")
-	if st != nil {
-		return st
-	}
 	accepted := []string{typeJSONPatch, typeMerge, typeApply}
 	if x.target.info.builtIn {
 		accepted = []string{typeJSONPatch, typeMerge, typeStrategic, typeApply}
 	}
-	b, typ, st := readBody(x, accepted...)
+	typ, st := bodyType(x, accepted...)
+	if st != nil && x.target.info.builtIn {
+		st.Message, st.Details = "415: Unsupported Media Type", &kube.StatusDetails{}
+	}
 	if st != nil {
 		return st
 	}
-	if st := opts.check(typ); st != nil {
+	opts, st := parseWriteOptions(x, "PatchOptions", typ)
+	if st != nil {
 		return st
+	}
+	b, _, st := readBody(x, accepted...)
+	if st != nil {
+		return st
+	}
+	if typ != typeApply && !json.Valid(b) {
+		return statusBadRequest("invalid JSON patch")
 	}
 	c := &change{srv: s, ctx: x.r.Context(), target: x.target, options: opts, user: s.username(x.r), agent: x.r.UserAgent(), mode: updates}
 	c.next = func(old *object) (*object, *kube.Status) { return c.patched(old, typ, b) }
@@ -146,18 +202,6 @@ func (s *Server) patch(x *exchange, w http.ResponseWriter, v *view) *kube.Status
 		c.next = func(old *object) (*object, *kube.Status) { return c.applied(old, b) }
 	}
 	return c.answer(w, v, http.StatusOK)
-}
-
-// check says which options do not go with a patch of this type.
-func (o writeOptions) check(typ string) *kube.Status {
-	switch {
-	case typ == typeApply && o.manager == "":
-		return statusInvalid("meta.k8s.io", "PatchOptions", "", kube.StatusCause{Reason: "FieldValueRequired",
-			Message: "Required value: is required for apply patch", Field: "fieldManager"})
-	case typ != typeApply && o.force:
-		return statusInvalid("meta.k8s.io", "PatchOptions", "", forbiddenField("force", "may not be specified for non-apply patch"))
-	}
-	return nil
 }
 
 // patched returns what a patch makes of old.
@@ -226,9 +270,6 @@ func (c *change) applied(old *object, b []byte) (*object, *kube.Status) {
 		meta = map[string]any{}
 		config["metadata"] = meta
 	}
-	if meta["name"] == nil {
-		meta["name"] = key.Name
-	}
 	if meta["namespace"] == nil && info.Namespaced {
 		meta["namespace"] = key.Namespace
 	}
@@ -240,14 +281,16 @@ func (c *change) applied(old *object, b []byte) (*object, *kube.Status) {
 	if err != nil {
 		return nil, schemaStatus(err)
 	}
-	if !info.builtIn {
+	if info.builtIn {
+		setDefaults(info.Resource, merged)
+	} else {
 		info.typ().Default(merged)
 	}
 	if b, err = schema.Encode(merged); err != nil {
 		return nil, statusRaw("%v", err)
 	}
 	c.owned = true
-	return decodeObject(c.target, b)
+	return c.decodeNamed(b)
 }
 
 // write says who writes, for managedFields.
@@ -271,7 +314,11 @@ func (c *change) settleFields(old, o *object) *kube.Status {
 	if old != nil {
 		live = old.value()
 	}
-	if causes := info.typ().Validate(next, live); len(causes) > 0 {
+	var r refusals
+	if !info.builtIn {
+		r.metadata(info.Resource, object1(next, "metadata"))
+	}
+	if causes := append(r.causes, info.typ().Validate(next, live)...); len(causes) > 0 {
 		return statusInvalid(info.Group, info.Kind, o.key.Name, causes...)
 	}
 	if !tracked {

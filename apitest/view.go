@@ -17,6 +17,8 @@ type view struct {
 	version string // of meta.k8s.io
 	include string // of a Table's rows: None, Metadata, Object
 	columns bool   // a Table has been sent, with its columns
+
+	refused *kube.Status // why it cannot be had of what is found
 }
 
 // parseView negotiates by the Accept header: the first clause that the server
@@ -47,30 +49,47 @@ func parseView(r *http.Request, info *ResourceInfo, verb string) (*view, *kube.S
 				v.include = "Metadata"
 			case "None", "Metadata", "Object":
 			default:
-				return nil, statusBadRequest("Unable to convert to Table as requested: includeObject: Invalid value: %q: must be 'Metadata', 'Object', 'None', or empty", v.include)
+				v.refused = statusBadRequest("Unable to convert to Table as requested: includeObject: Invalid value: %q: must be 'Metadata', 'Object', 'None', or empty", v.include)
 			}
 			v.as = as
 			return v, nil
 		case as == "PartialObjectMetadata" && verb == "list":
-			return nil, notAcceptable("you requested PartialObjectMetadata, but the requested object is a list (*%s.%s)", info.goPackage(), info.listKind())
+			v.refused = notAcceptable("you requested PartialObjectMetadata, but the requested object is a list (*%s)", info.goType(info.listKind()))
+			return v, nil
 		case as == "PartialObjectMetadataList" && verb == "get":
-			return nil, notAcceptable("you requested PartialObjectMetadataList, but the requested object is not a list (*%s.%s)", info.goPackage(), info.Kind)
+			v.refused = notAcceptable("you requested PartialObjectMetadataList, but the requested object is not a list (*%s)", info.goType(info.Kind))
+			if !info.builtIn {
+				v.refused = statusRaw("content is not a list")
+			}
+			return v, nil
 		case as == "PartialObjectMetadata", as == "PartialObjectMetadataList":
 			v.as = "PartialObjectMetadata"
 			return v, nil
 		}
 	}
-	if verb == "list" || verb == "watch" || verb == "get" {
-		st := notAcceptable("406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, " +
-			"application/vnd.kubernetes.protobuf, application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch")
+	const all, streams = "application/json, application/yaml, application/vnd.kubernetes.protobuf", ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
+	if info.builtIn && (verb == "list" || verb == "watch" || verb == "get") {
+		st := notAcceptable("406: Not Acceptable\n\nAvailable representations: " + all)
+		if verb != "get" {
+			st.Message += streams
+		}
 		st.Details = &kube.StatusDetails{}
 		return nil, st
 	}
-	return nil, notAcceptable("only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf")
+	return nil, notAcceptable("only the following media types are accepted: " + all)
 }
 
 func notAcceptable(format string, args ...any) *kube.Status {
 	return &kube.Status{Code: http.StatusNotAcceptable, Reason: "NotAcceptable", Message: fmt.Sprintf(format, args...)}
+}
+
+// goType is what kube-apiserver's errors call the type of a kind of r.
+func (r *ResourceInfo) goType(kind string) string {
+	switch {
+	case !r.builtIn:
+		return "unstructured.UnstructuredList"
+	}
+	return r.goPackage() + "." + kind
 }
 
 // object returns o as an answer of its own.
@@ -129,6 +148,9 @@ func (v *view) list(p *page, metadataLast bool) []byte {
 	case "PartialObjectMetadata":
 		b = append(b, `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/`+v.version+`","metadata":`...)
 		b = append(b, marshal(meta)...)
+		if len(p.objects) == 0 {
+			return append(b, `,"items":null}`+"\n"...)
+		}
 		b = append(b, `,"items":[`...)
 		for i, o := range p.objects {
 			if i > 0 {

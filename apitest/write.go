@@ -7,7 +7,10 @@ import (
 )
 
 func (s *Server) create(x *exchange, w http.ResponseWriter, v *view) *kube.Status {
-	opts, st := parseWriteOptions(x, "CreateOptions")
+	if _, st := bodyType(x, typeJSON, typeYAML); st != nil {
+		return st
+	}
+	opts, st := parseWriteOptions(x, "CreateOptions", typeJSON)
 	if st != nil {
 		return st
 	}
@@ -21,7 +24,7 @@ func (s *Server) create(x *exchange, w http.ResponseWriter, v *view) *kube.Statu
 }
 
 func (s *Server) update(x *exchange, w http.ResponseWriter, v *view) *kube.Status {
-	opts, st := parseWriteOptions(x, "UpdateOptions")
+	opts, st := parseWriteOptions(x, "UpdateOptions", typeJSON)
 	if st != nil {
 		return st
 	}
@@ -38,10 +41,11 @@ func (s *Server) update(x *exchange, w http.ResponseWriter, v *view) *kube.Statu
 	if st != nil {
 		return st
 	}
-	if _, err := parseRevision(o.meta.ResourceVersion); err != nil {
-		return statusRaw("%v", err)
-	}
+	rv := o.meta.ResourceVersion
 	c.next = func(*object) (*object, *kube.Status) {
+		if _, err := parseRevision(rv); err != nil {
+			return nil, statusRaw("%v", err)
+		}
 		if first := o; first != nil {
 			o = nil
 			return first, nil

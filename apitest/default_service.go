@@ -1,0 +1,204 @@
+package apitest
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+
+	"github.com/listwatch/listwatch/apitest/schema"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// The defaults of Services, and the addresses and ports that they are given.
+
+func (d *defaults) service(spec map[string]any) {
+	d.text(spec, "type", "ClusterIP")
+	d.text(spec, "sessionAffinity", "None")
+	switch spec["sessionAffinity"] {
+	case "None":
+		d.remove(spec, "sessionAffinityConfig")
+	case "ClientIP":
+		client := d.object(d.object(spec, "sessionAffinityConfig"), "clientIP")
+		d.set(client, "timeoutSeconds", int64(10800))
+	}
+	for p := range objects(spec, "ports") {
+		d.text(p, "protocol", "TCP")
+		if t := p["targetPort"]; t == nil || t == "" || t == int64(0) && int1(p, "port") != 0 {
+			d.put(p, "targetPort", int1(p, "port"))
+		}
+		d.drop(p, "nodePort", "name")
+	}
+	d.drop(spec, "clusterIP", "publishNotReadyAddresses", "externalTrafficPolicy", "healthCheckNodePort", "loadBalancerIP", "externalName")
+	if external(spec) {
+		d.text(spec, "externalTrafficPolicy", "Cluster")
+	}
+	if spec["type"] == "ExternalName" {
+		d.remove(spec, "internalTrafficPolicy")
+		return
+	}
+	d.set(spec, "internalTrafficPolicy", "Cluster")
+	if spec["type"] == "LoadBalancer" {
+		d.set(spec, "allocateLoadBalancerNodePorts", true)
+	}
+}
+
+// families fills in ipFamilyPolicy and ipFamilies: those of a cluster with IPv4.
+func (d *defaults) families(spec, old map[string]any) {
+	bare := spec["clusterIP"] == "None" && lacks(spec, "selector")
+	d.copyFrom(spec, "ipFamilyPolicy", old)
+	if bare {
+		d.set(spec, "ipFamilyPolicy", "RequireDualStack")
+	}
+	d.set(spec, "ipFamilyPolicy", "SingleStack")
+	d.copyFrom(spec, "ipFamilies", old)
+	if lacks(spec, "ipFamilies") {
+		d.put(spec, "ipFamilies", []any{"IPv4"})
+	}
+	if list := list1(spec, "ipFamilies"); bare && len(list) == 1 && spec["ipFamilyPolicy"] != "SingleStack" {
+		other := any("IPv6")
+		if list[0] == other {
+			other = "IPv4"
+		}
+		d.put(spec, "ipFamilies", append(slices.Clip(list), other))
+	}
+	if ip := string1(spec, "clusterIP"); ip != "" && lacks(spec, "clusterIPs") {
+		d.put(spec, "clusterIPs", []any{ip})
+	}
+}
+
+// external reports whether a Service is reached from outside.
+func external(spec map[string]any) bool {
+	return takesNodePorts(spec) || spec["type"] == "ClusterIP" && !lacks(spec, "externalIPs")
+}
+
+func takesNodePorts(spec map[string]any) bool {
+	return spec["type"] == "NodePort" || spec["type"] == "LoadBalancer"
+}
+
+func takesHealthPort(spec map[string]any) bool {
+	return spec["type"] == "LoadBalancer" && spec["externalTrafficPolicy"] == "Local"
+}
+
+// keepAllocated keeps what a client left out of an update, and lets go of what
+// the new type has no use for, unless the client changed it.
+func (d *defaults) keepAllocated(spec, old map[string]any) {
+	unless := func(kept bool, names ...string) {
+		for _, name := range names {
+			if !kept && old[name] != nil && fmt.Sprint(spec[name]) == fmt.Sprint(old[name]) {
+				d.remove(spec, name)
+			}
+		}
+	}
+	if spec["type"] != "ExternalName" && old["type"] != "ExternalName" {
+		d.copyFrom(spec, "clusterIP", old)
+		d.copyFrom(spec, "clusterIPs", old)
+	}
+	unless(spec["type"] != "ExternalName", "clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
+	switch {
+	case takesNodePorts(spec) && takesNodePorts(old):
+		d.keepNodePorts(spec, old)
+	case takesNodePorts(old):
+		ports := make(map[int64]bool)
+		for p := range objects(old, "ports") {
+			ports[int1(p, "nodePort")] = true
+		}
+		for p := range objects(spec, "ports") {
+			if ports[int1(p, "nodePort")] {
+				d.remove(p, "nodePort")
+			}
+		}
+	}
+	if takesHealthPort(spec) && takesHealthPort(old) {
+		d.copyFrom(spec, "healthCheckNodePort", old)
+	}
+	unless(takesHealthPort(spec), "healthCheckNodePort")
+	unless(spec["type"] == "LoadBalancer", "allocateLoadBalancerNodePorts", "loadBalancerClass")
+	unless(external(spec), "externalTrafficPolicy")
+}
+
+func (d *defaults) keepNodePorts(spec, old map[string]any) {
+	used, named := make(map[int64]bool), make(map[string]int64)
+	for p := range objects(spec, "ports") {
+		used[int1(p, "nodePort")] = true
+	}
+	for p := range objects(old, "ports") {
+		named[string1(p, "name")] = int1(p, "nodePort")
+	}
+	for p := range objects(spec, "ports") {
+		if n := named[string1(p, "name")]; n != 0 && !used[n] {
+			d.set(p, "nodePort", n)
+		}
+	}
+}
+
+// allocate gives a Service what it lacks of a cluster IP, out of 10.0.0.0/24, and
+// of node ports, out of 30000-32767. Which ones follows from namespace and name.
+func (d *defaults) allocate(o, old map[string]any, taken func(any) bool) {
+	spec, meta := object1(o, "spec"), object1(o, "metadata")
+	if spec == nil {
+		return
+	}
+	if old != nil {
+		d.keepAllocated(spec, old)
+	}
+	if spec["type"] != "ExternalName" {
+		d.families(spec, old)
+	}
+	hash := fnv.New32a()
+	hash.Write([]byte(string1(meta, "namespace") + "/" + string1(meta, "name")))
+	start := int64(hash.Sum32())
+	next := func(size int64, value func(int64) any) any {
+		for i := range size {
+			if v := value((start + i) % size); !taken(v) {
+				start += i + 1
+				return v
+			}
+		}
+		return nil
+	}
+	if spec["type"] != "ExternalName" && lacks(spec, "clusterIP") {
+		if ip := next(254, func(n int64) any { return fmt.Sprintf("10.0.0.%d", n+1) }); ip != nil {
+			d.put(spec, "clusterIP", ip)
+			d.put(spec, "clusterIPs", []any{ip})
+		}
+	}
+	port := func(n int64) any { return 30000 + n }
+	if takesNodePorts(spec) && spec["allocateLoadBalancerNodePorts"] != false {
+		shared := make(map[int64]int64) // one node port for the same port of another protocol
+		for p := range objects(spec, "ports") {
+			if n := shared[int1(p, "port")]; n != 0 {
+				d.set(p, "nodePort", n)
+			}
+			if p["nodePort"] == nil {
+				if n := next(2768, port); n != nil {
+					d.put(p, "nodePort", n)
+				}
+			}
+			shared[int1(p, "port")] = int1(p, "nodePort")
+		}
+	}
+	if takesHealthPort(spec) && spec["healthCheckNodePort"] == nil {
+		if n := next(2768, port); n != nil {
+			d.put(spec, "healthCheckNodePort", n)
+		}
+	}
+}
+
+// taken returns the cluster IPs and ports of the Services in t except key, for
+// assign. The caller holds the store's mu.
+func (t *table) taken(key kube.Key) func(any) bool {
+	all := make(map[any]bool)
+	for k, o := range t.objects {
+		raw, _ := o.field("spec")
+		spec, err := schema.DecodeObject(raw)
+		if k == key || err != nil {
+			continue
+		}
+		all[string1(spec, "clusterIP")] = true
+		all[int1(spec, "healthCheckNodePort")] = true
+		for p := range objects(spec, "ports") {
+			all[int1(p, "nodePort")] = true
+		}
+	}
+	return func(v any) bool { return all[v] }
+}

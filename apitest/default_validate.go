@@ -1,0 +1,305 @@
+package apitest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// validateBuiltIn says what kube-apiserver 1.37 would refuse o for, of what users
+// meet most, in its words: fields that are required, names, labels, ports, keys,
+// selectors that do not fit, and what may not change. o is an object of one of the
+// server's own types, with its defaults; old is nil on a create. No causes do not
+// mean that the real server would take it.
+func validateBuiltIn(res kube.Resource, o, old map[string]any) []kube.StatusCause {
+	var r refusals
+	r.metadata(res, object1(o, "metadata"))
+	spec := object1(o, "spec")
+	switch was := object1(old, "spec"); res.Plural {
+	case "pods":
+		if old == nil {
+			r.podSpec("spec", spec)
+		}
+	case "podtemplates":
+		r.podSpec("template.spec", object1(object1(o, "template"), "spec"))
+	case "deployments", "replicasets", "statefulsets", "daemonsets":
+		r.workload(res, spec, was)
+	case "replicationcontrollers":
+		r.replicationController(spec)
+	case "jobs":
+		r.natural("spec", spec, "parallelism", "completions", "backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished")
+		r.jobTemplate("spec.template", object1(spec, "template"))
+	case "cronjobs":
+		r.cronJob(spec)
+	case "services":
+		r.service(spec, was)
+	case "configmaps":
+		r.configMap(o, old)
+	case "secrets":
+		r.secret(o, old)
+	case "persistentvolumeclaims":
+		if lacks(spec, "accessModes") {
+			r.required("spec.accessModes", "at least 1 access mode is required")
+		}
+		if quantityOf(object1(object1(spec, "resources"), "requests"), "storage") == "" {
+			r.required("spec.resources[storage]")
+		}
+	case "ingresses":
+		if spec["defaultBackend"] == nil && lacks(spec, "rules") {
+			r.invalid("spec", nil, "either `defaultBackend` or `rules` must be specified")
+		}
+	case "horizontalpodautoscalers":
+		r.autoscaler(spec)
+	case "roles", "clusterroles":
+		r.rules(res, o)
+	case "rolebindings", "clusterrolebindings":
+		r.binding(res, o)
+	}
+	return r.causes
+}
+
+// refusals collects causes.
+type refusals struct{ causes []kube.StatusCause }
+
+func (r *refusals) add(reason, field, message string) {
+	r.causes = append(r.causes, kube.StatusCause{Reason: reason, Field: field, Message: message})
+}
+
+func (r *refusals) required(field string, why ...string) {
+	r.add("FieldValueRequired", field, strings.Join(append([]string{"Required value"}, why...), ": "))
+}
+
+func (r *refusals) invalid(field string, v any, why string) {
+	r.add("FieldValueInvalid", field, "Invalid value: "+show(v)+": "+why)
+}
+
+func (r *refusals) unsupported(field string, v any, supported ...string) {
+	for i, s := range supported {
+		supported[i] = show(s)
+	}
+	r.add("FieldValueNotSupported", field, "Unsupported value: "+show(v)+": supported values: "+strings.Join(supported, ", "))
+}
+
+func (r *refusals) duplicate(field string, v any) {
+	r.add("FieldValueDuplicate", field, "Duplicate value: "+show(v))
+}
+
+// show writes a value as messages have it.
+func show(v any) string {
+	if s, ok := v.(string); ok {
+		return fmt.Sprintf("%q", s)
+	}
+	return string(marshal(v))
+}
+
+// oneOf refuses a string that is not among those supported; none at all passes.
+func (r *refusals) oneOf(path string, m map[string]any, name string, supported ...string) {
+	if s := string1(m, name); s != "" && !slices.Contains(supported, s) {
+		r.unsupported(path+"."+name, s, supported...)
+	}
+}
+
+// natural refuses numbers below 0.
+func (r *refusals) natural(path string, m map[string]any, names ...string) {
+	for _, name := range names {
+		if n, ok := m[name].(int64); ok && n < 0 {
+			r.invalid(path+"."+name, n, "must be greater than or equal to 0")
+		}
+	}
+}
+
+func (r *refusals) port(field string, v any) {
+	if n, ok := v.(int64); ok && (n < 1 || n > 65535) {
+		r.invalid(field, n, "must be between 1 and 65535, inclusive")
+	}
+}
+
+// each adds a cause for each text.
+func (r *refusals) each(field string, v any, texts []string) {
+	for _, text := range texts {
+		r.invalid(field, v, text)
+	}
+}
+
+func (r *refusals) configMap(o, old map[string]any) {
+	data, binary := object1(o, "data"), object1(o, "binaryData")
+	if old != nil && old["immutable"] == true {
+		r.unchangeable(o, old, "data", "binaryData")
+	}
+	for key := range keysOf(data) {
+		r.each("data["+key+"]", key, dataKey(key))
+		if _, twice := binary[key]; twice {
+			r.invalid("data["+key+"]", key, "duplicate of key present in binaryData")
+		}
+	}
+	for key := range keysOf(binary) {
+		r.each("binaryData["+key+"]", key, dataKey(key))
+	}
+}
+
+// unchangeable refuses changes of what is immutable.
+func (r *refusals) unchangeable(o, old map[string]any, names ...string) {
+	const why = "Forbidden: field is immutable when `immutable` is set"
+	if o["immutable"] != true {
+		r.add("FieldValueForbidden", "immutable", why)
+	}
+	for _, name := range names {
+		if !equalText(object1(o, name), object1(old, name)) {
+			r.add("FieldValueForbidden", name, why)
+		}
+	}
+}
+
+func (r *refusals) secret(o, old map[string]any) {
+	data := object1(o, "data")
+	for key := range keysOf(data) {
+		r.each("data["+key+"]", key, dataKey(key))
+	}
+	need := func(keys ...string) {
+		for _, key := range keys {
+			if _, ok := data[key]; !ok {
+				r.required("data[" + key + "]")
+			}
+		}
+	}
+	switch o["type"] {
+	case "kubernetes.io/tls":
+		need("tls.crt", "tls.key")
+	case "kubernetes.io/dockerconfigjson":
+		need(".dockerconfigjson")
+	case "kubernetes.io/dockercfg":
+		need(".dockercfg")
+	case "kubernetes.io/ssh-auth":
+		need("ssh-privatekey")
+	}
+	if old == nil {
+		return
+	}
+	if typ := string1(o, "type"); typ != string1(old, "type") {
+		r.invalid("type", typ, immutable)
+	}
+	if old["immutable"] == true {
+		r.unchangeable(o, old, "data")
+	}
+}
+
+const immutable = "field is immutable"
+
+func (r *refusals) service(spec, old map[string]any) {
+	headless := spec["clusterIP"] == "None"
+	ports := list1(spec, "ports")
+	if len(ports) == 0 && !headless && spec["type"] != "ExternalName" {
+		r.required("spec.ports")
+	}
+	if spec["type"] == "ExternalName" && string1(spec, "externalName") == "" {
+		r.required("spec.externalName")
+	}
+	names, served := make(map[string]bool), make(map[string]bool)
+	for i, e := range ports {
+		p, _ := e.(map[string]any)
+		path := fmt.Sprintf("spec.ports[%d]", i)
+		switch name := string1(p, "name"); {
+		case name == "" && len(ports) > 1:
+			r.required(path + ".name")
+		case name == "":
+		case names[name]:
+			r.duplicate(path+".name", name)
+		default:
+			r.each(path+".name", name, labelName(name))
+			names[name] = true
+		}
+		r.port(path+".port", p["port"])
+		if p["port"] == nil {
+			r.port(path+".port", int64(0))
+		}
+		r.oneOf(path, p, "protocol", "SCTP", "TCP", "UDP")
+		r.port(path+".targetPort", p["targetPort"])
+		if s, ok := p["targetPort"].(string); ok {
+			r.each(path+".targetPort", s, portName(s))
+		}
+		id := fmt.Sprintf(`{"Name":"","Protocol":%q,"AppProtocol":null,"Port":%v,"TargetPort":0,"NodePort":0}`, string1(p, "protocol"), p["port"])
+		if served[id] {
+			r.add("FieldValueDuplicate", path, "Duplicate value: "+id)
+		}
+		served[id] = true
+	}
+	r.labels("spec.selector", object1(spec, "selector"))
+	r.oneOf("spec", spec, "sessionAffinity", "ClientIP", "None")
+	r.oneOf("spec", spec, "type", "ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
+	if ip, was := spec["clusterIP"], string1(old, "clusterIP"); was != "" && ip != was && spec["type"] != "ExternalName" && old["type"] != "ExternalName" {
+		r.invalid("spec.clusterIPs[0]", []any{ip}, "may not change once set")
+	}
+}
+
+func (r *refusals) autoscaler(spec map[string]any) {
+	most := int1(spec, "maxReplicas")
+	if most == 0 {
+		r.required("spec.maxReplicas")
+	}
+	if most < int1(spec, "minReplicas") {
+		r.invalid("spec.maxReplicas", most, "must be greater than or equal to `minReplicas`")
+	}
+	ref := object1(spec, "scaleTargetRef")
+	for _, name := range [...]string{"kind", "name"} {
+		if string1(ref, name) == "" {
+			r.required("spec.scaleTargetRef." + name)
+		}
+	}
+	if string1(ref, "apiVersion") == "" {
+		r.invalid("spec.scaleTargetRef.apiVersion", "", "apiVersion must specify API group")
+	}
+}
+
+func (r *refusals) rules(res kube.Resource, o map[string]any) {
+	for i, e := range list1(o, "rules") {
+		rule, _ := e.(map[string]any)
+		path := fmt.Sprintf("rules[%d]", i)
+		if lacks(rule, "verbs") {
+			r.required(path + ".verbs")
+		}
+		switch urls := list1(rule, "nonResourceURLs"); {
+		case len(urls) > 0 && res.Namespaced:
+			r.invalid(path+".nonResourceURLs", urls, "namespaced rules cannot apply to non-resource URLs")
+		case len(urls) > 0:
+		default:
+			if lacks(rule, "apiGroups") {
+				r.required(path+".apiGroups", "resource rules must supply at least one api group")
+			}
+			if lacks(rule, "resources") {
+				r.required(path+".resources", "resource rules must supply at least one resource")
+			}
+		}
+	}
+}
+
+func (r *refusals) binding(res kube.Resource, o map[string]any) {
+	ref := object1(o, "roleRef")
+	kinds := []string{"Role", "ClusterRole"}
+	if !res.Namespaced {
+		kinds = kinds[1:]
+	}
+	if kind := string1(ref, "kind"); !slices.Contains(kinds, kind) {
+		r.unsupported("roleRef.kind", kind, slices.Clone(kinds)...)
+	}
+	if string1(ref, "name") == "" {
+		r.required("roleRef.name")
+	}
+	for i, e := range list1(o, "subjects") {
+		s, _ := e.(map[string]any)
+		path := fmt.Sprintf("subjects[%d]", i)
+		if string1(s, "name") == "" {
+			r.required(path + ".name")
+		}
+		switch kind := string1(s, "kind"); kind {
+		case "User", "Group":
+		case "ServiceAccount":
+			if string1(s, "namespace") == "" && !res.Namespaced {
+				r.required(path + ".namespace")
+			}
+		default:
+			r.unsupported(path+".kind", kind, "ServiceAccount", "User", "Group")
+		}
+	}
+}

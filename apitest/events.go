@@ -1,0 +1,94 @@
+package apitest
+
+import (
+	"github.com/listwatch/listwatch/apitest/schema"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// Events are kept once and served twice: as those of the core group and as those
+// of events.k8s.io, where some fields have other names. See
+// https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/.
+
+// eventNames are the fields with two names: in events.k8s.io and in core.
+var eventNames = [...][2]string{
+	{"regarding", "involvedObject"},
+	{"note", "message"},
+	{"reportingController", "reportingComponent"},
+	{"deprecatedSource", "source"},
+	{"deprecatedFirstTimestamp", "firstTimestamp"},
+	{"deprecatedLastTimestamp", "lastTimestamp"},
+	{"deprecatedCount", "count"},
+}
+
+// eventSelector returns the name in core of a field selector of events.k8s.io;
+// most are the same.
+func eventSelector(path string) string {
+	switch path {
+	case "regarding.kind", "regarding.namespace", "regarding.name", "regarding.uid",
+		"regarding.apiVersion", "regarding.resourceVersion", "regarding.fieldPath":
+		return "involvedObject" + path[len("regarding"):]
+	case "reportingController":
+		return "reportingComponent"
+	}
+	return path
+}
+
+// eventToCore returns an event of events.k8s.io as one of the core group. It
+// shares the values of e, which it leaves as it is.
+func eventToCore(e map[string]any) map[string]any {
+	o := renameEvent(e, 0, 1)
+	o["apiVersion"] = kube.Events.APIVersion()
+	var d defaults
+	d.event(o)
+	return o
+}
+
+// eventFromCore returns an event of the core group as one of events.k8s.io. It
+// shares the values of e, which it leaves as it is.
+func eventFromCore(e map[string]any) map[string]any {
+	o := renameEvent(e, 1, 0)
+	o["apiVersion"] = "events.k8s.io/v1"
+	var d defaults
+	d.object(o, "regarding")
+	d.object(o, "deprecatedSource")
+	d.drop(o, "note", "reportingController", "reportingInstance", "deprecatedCount", "action", "reason", "type")
+	for _, name := range [...]string{"eventTime", "deprecatedFirstTimestamp", "deprecatedLastTimestamp"} {
+		if _, ok := o[name]; !ok {
+			o[name] = nil
+		}
+	}
+	return o
+}
+
+// renameEvent returns a copy of e whose fields have the other names.
+func renameEvent(e map[string]any, from, to int) map[string]any {
+	o := make(map[string]any, len(e)+4)
+	for name, v := range e {
+		o[name] = v
+	}
+	for _, names := range eventNames {
+		if v, ok := o[names[from]]; ok {
+			delete(o, names[from])
+			o[names[to]] = v
+		}
+	}
+	return o
+}
+
+// event returns o, an event of the core group, as r, that of events.k8s.io, has
+// it. A bookmark has no fields, and stays as it is.
+func (r *ResourceInfo) event(o *object) *object {
+	if len(o.fields) == 0 {
+		return o
+	}
+	b, err := schema.Encode(eventFromCore(o.value()))
+	if err != nil {
+		panic(err) // we decoded it
+	}
+	other, err := parseObject(r.Resource, b)
+	if err != nil {
+		panic(err) // it was an object before
+	}
+	other.seal(r, o.rv)
+	return other
+}

@@ -1,0 +1,95 @@
+package apitest
+
+// printer makes the Tables of one resource.
+type printer struct {
+	columns  []columnDefinition
+	cells    func(r *row)                    // adds a cell for each column
+	standard func(objects []*object) *object // the one of a Table that is marked as the default; may be nil
+}
+
+// printer returns the printer of r: the server's own for what is built in, the
+// columns of the definition for custom resources.
+func (r *ResourceInfo) printer() printer {
+	if !r.builtIn {
+		return customPrinter(r)
+	}
+	if p, ok := printers[r.GroupResource()]; ok {
+		return p
+	}
+	return createdAtPrinter
+}
+
+// printers print as kube-apiserver does, for kubectl get; see
+// https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables.
+// A built-in resource that is not here has no columns of its own.
+var printers = map[string]printer{
+	"configmaps":             configMapPrinter,
+	"endpoints":              endpointsPrinter,
+	"events":                 eventPrinter,
+	"namespaces":             namespacePrinter,
+	"nodes":                  nodePrinter,
+	"persistentvolumeclaims": claimPrinter,
+	"persistentvolumes":      volumePrinter,
+	"pods":                   podPrinter,
+	"podtemplates":           podTemplatePrinter,
+	"replicationcontrollers": controllerPrinter,
+	"resourcequotas":         quotaPrinter,
+	"secrets":                secretPrinter,
+	"serviceaccounts":        serviceAccountPrinter,
+	"services":               servicePrinter,
+
+	"controllerrevisions.apps": revisionPrinter,
+	"daemonsets.apps":          daemonSetPrinter,
+	"deployments.apps":         deploymentPrinter,
+	"replicasets.apps":         replicaSetPrinter,
+	"statefulsets.apps":        statefulSetPrinter,
+	"cronjobs.batch":           cronJobPrinter,
+	"jobs.batch":               jobPrinter,
+
+	"horizontalpodautoscalers.autoscaling": autoscalerPrinter,
+	"poddisruptionbudgets.policy":          budgetPrinter,
+	"priorityclasses.scheduling.k8s.io":    priorityClassPrinter,
+	"leases.coordination.k8s.io":           leasePrinter,
+	"events.events.k8s.io":                 eventPrinter,
+
+	"endpointslices.discovery.k8s.io":   endpointSlicePrinter,
+	"ingresses.networking.k8s.io":       ingressPrinter,
+	"ingressclasses.networking.k8s.io":  ingressClassPrinter,
+	"networkpolicies.networking.k8s.io": networkPolicyPrinter,
+	"storageclasses.storage.k8s.io":     storageClassPrinter,
+
+	"rolebindings.rbac.authorization.k8s.io":        bindingPrinter,
+	"clusterrolebindings.rbac.authorization.k8s.io": bindingPrinter,
+
+	"customresourcedefinitions.apiextensions.k8s.io":               definitionPrinter,
+	"mutatingwebhookconfigurations.admissionregistration.k8s.io":   webhookPrinter,
+	"validatingwebhookconfigurations.admissionregistration.k8s.io": webhookPrinter,
+}
+
+// columns returns the column Name and those given.
+func columns(own ...columnDefinition) []columnDefinition {
+	name := column("Name", "name of the object, unique in its namespace")
+	name.Format = "name"
+	return append([]columnDefinition{name}, own...)
+}
+
+func column(name, description string) columnDefinition {
+	return columnDefinition{Name: name, Type: "string", Description: description}
+}
+
+func integerColumn(name, description string) columnDefinition {
+	return columnDefinition{Name: name, Type: "integer", Description: description}
+}
+
+// wideColumn is text for -o wide.
+func wideColumn(name, description string) columnDefinition {
+	return columnDefinition{Name: name, Type: "string", Description: description, Priority: 1}
+}
+
+func ageColumn() columnDefinition { return column("Age", "time since the object was created") }
+
+// createdAtPrinter prints what has no columns of its own.
+var createdAtPrinter = printer{
+	columns: columns(columnDefinition{Name: "Created At", Type: "date", Description: "when the object was created"}),
+	cells:   func(r *row) { r.add(r.meta.Name, r.meta.CreationTimestamp) },
+}

@@ -1,0 +1,162 @@
+package apitest
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// customColumn is a column whose value is found by its path.
+type customColumn struct {
+	Column
+	path jsonPath
+	err  error // the path is not one: the column stays empty
+}
+
+// customPrinter returns the printer of a custom resource; see
+// https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#additional-printer-columns.
+// One that a definition made has the columns of the definition and no others;
+// one that a test made has Age besides, before what is only for -o wide.
+func customPrinter(info *ResourceInfo) printer {
+	age := Column{Name: "Age", Type: "date", cell: func(o *object) any { return since(o.meta.CreationTimestamp) }}
+	own := info.Columns
+	if len(own) == 0 || !info.defined() {
+		var shown, hidden []Column
+		for _, c := range own {
+			if c.Priority > 0 {
+				hidden = append(hidden, c)
+			} else {
+				shown = append(shown, c)
+			}
+		}
+		own = slices.Concat(shown, []Column{age}, hidden)
+	}
+	var list []customColumn
+	p := printer{columns: columns()}
+	for _, c := range own {
+		c.Type = cmp.Or(c.Type, "string")
+		path, err := parsePath(c.Path)
+		list = append(list, customColumn{c, path, err})
+		d := columnDefinition{Name: c.Name, Type: c.Type, Priority: c.Priority}
+		if d.Description = ageColumn().Description; c.cell == nil {
+			d.Description = "Custom resource definition column (in JSONPath format): ." + c.Path
+		}
+		p.columns = append(p.columns, d)
+	}
+	p.cells = func(r *row) {
+		r.add(r.meta.Name)
+		t := tree{object: r.object}
+		for i := range list {
+			r.add(list[i].value(&t))
+		}
+	}
+	return p
+}
+
+// defined reports whether r is what a CustomResourceDefinition defines.
+func (r *ResourceInfo) defined() bool { return r.listKindName != "" }
+
+// tree is an object that is decoded member by member, each one once.
+type tree struct {
+	*object
+	members map[string]any
+	whole   bool
+}
+
+// root returns an object in which what path begins with is decoded.
+func (t *tree) root(path jsonPath) map[string]any {
+	if t.whole {
+		return t.members
+	}
+	if len(path) == 0 || path[0].name == nil {
+		t.members, _ = decodeTree(t.body).(map[string]any)
+		t.whole = true
+		return t.members
+	}
+	name := *path[0].name
+	if _, ok := t.members[name]; ok {
+		return t.members
+	}
+	raw, ok := t.field(name)
+	switch name {
+	case "metadata":
+		raw, ok = t.raw, true
+	case "kind", "apiVersion":
+		return t.root(nil)
+	}
+	if ok {
+		if t.members == nil {
+			t.members = map[string]any{}
+		}
+		t.members[name] = decodeTree(raw)
+	}
+	return t.members
+}
+
+func decodeTree(b []byte) any {
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil {
+		return nil
+	}
+	return v
+}
+
+// value returns the value in the object, as the type of the column wants it; nil
+// where there is none or it is of another type.
+func (c *customColumn) value(t *tree) any {
+	if c.cell != nil {
+		return c.cell(t.object)
+	}
+	if c.err != nil {
+		return nil
+	}
+	found, err := c.path.find(t.root(c.path))
+	if err != nil || len(found) == 0 {
+		return nil
+	}
+	value := found[0]
+	if n, ok := value.(json.Number); ok {
+		value, _ = pathNumber(n.String())
+	}
+	switch c.Type {
+	case "string":
+		switch value.(type) {
+		case nil:
+			return "<no value>"
+		case map[string]any, []any:
+			return string(marshal(value))
+		}
+		return fmt.Sprint(value)
+	case "integer":
+		switch n := value.(type) {
+		case int64:
+			return n
+		case float64:
+			return int64(n)
+		}
+	case "number":
+		switch n := value.(type) {
+		case int64:
+			return float64(n)
+		case float64:
+			return n
+		}
+	case "boolean":
+		if b, ok := value.(bool); ok {
+			return b
+		}
+	case "date":
+		if s, ok := value.(string); ok {
+			if _, err := time.Parse(time.RFC3339, s); err != nil && s != "" && s != "null" {
+				return "<invalid>"
+			}
+			return since(s)
+		}
+	}
+	return nil
+}

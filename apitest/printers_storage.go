@@ -1,0 +1,142 @@
+package apitest
+
+import (
+	"slices"
+	"strings"
+)
+
+var volumePrinter = printer{
+	columns: columns(
+		column("Capacity", "size of the volume"),
+		column("Access Modes", "how it can be mounted"),
+		column("Reclaim Policy", "what becomes of it after its claim"),
+		column("Status", "whether it is bound"),
+		column("Claim", "who has it"),
+		column("StorageClass", "class of storage"),
+		column("VolumeAttributesClass", "class of attributes"),
+		column("Reason", "why it is in its status"),
+		ageColumn(),
+		wideColumn("VolumeMode", "file system or block device"),
+	),
+	cells: func(r *row) {
+		var spec struct {
+			Capacity                      map[string]quantity
+			AccessModes                   []string
+			PersistentVolumeReclaimPolicy string
+			ClaimRef                      *struct{ Namespace, Name string }
+			StorageClassName              *string
+			VolumeAttributesClassName     *string
+			VolumeMode                    *string
+		}
+		var status struct{ Phase, Reason string }
+		r.read("spec", &spec)
+		r.read("status", &status)
+		claim := ""
+		if c := spec.ClaimRef; c != nil {
+			claim = c.Namespace + "/" + c.Name
+		}
+		r.add(r.meta.Name, spec.Capacity["storage"].String(), accessModes(spec.AccessModes), spec.PersistentVolumeReclaimPolicy,
+			r.phase(status.Phase), claim, r.storageClass(spec.StorageClassName), or(spec.VolumeAttributesClassName, unset),
+			status.Reason, r.age(), or(spec.VolumeMode, unset))
+	},
+}
+
+var claimPrinter = printer{
+	columns: columns(
+		column("Status", "whether the claim has its volume"),
+		column("Volume", "the volume"),
+		column("Capacity", "size of the volume"),
+		column("Access Modes", "how it can be mounted"),
+		column("StorageClass", "class of storage"),
+		column("VolumeAttributesClass", "class of attributes"),
+		ageColumn(),
+		wideColumn("VolumeMode", "file system or block device"),
+	),
+	cells: func(r *row) {
+		var spec struct {
+			VolumeName                string
+			StorageClassName          *string
+			VolumeAttributesClassName *string
+			VolumeMode                *string
+		}
+		var status struct {
+			Phase       string
+			AccessModes []string
+			Capacity    map[string]quantity
+		}
+		r.read("spec", &spec)
+		r.read("status", &status)
+		capacity, modes := "", ""
+		if spec.VolumeName != "" {
+			capacity, modes = status.Capacity["storage"].String(), accessModes(status.AccessModes)
+		}
+		r.add(r.meta.Name, r.phase(status.Phase), spec.VolumeName, capacity, modes, r.storageClass(spec.StorageClassName),
+			or(spec.VolumeAttributesClassName, unset), r.age(), or(spec.VolumeMode, unset))
+	},
+}
+
+// phase returns phase, or that the object is about to go.
+func (r *row) phase(phase string) string {
+	if r.meta.DeletionTimestamp != "" {
+		return "Terminating"
+	}
+	return phase
+}
+
+// storageClass returns the class of a volume or a claim: that of an annotation
+// goes before the field.
+func (r *row) storageClass(field *string) string {
+	if class, ok := r.meta.Annotations["volume.beta.kubernetes.io/storage-class"]; ok {
+		return class
+	}
+	return or(field, "")
+}
+
+// accessModes returns each mode once, in short.
+func accessModes(modes []string) string {
+	var short []string
+	for _, m := range [][2]string{{"ReadWriteOnce", "RWO"}, {"ReadOnlyMany", "ROX"}, {"ReadWriteMany", "RWX"}, {"ReadWriteOncePod", "RWOP"}} {
+		if slices.Contains(modes, m[0]) {
+			short = append(short, m[1])
+		}
+	}
+	return strings.Join(short, ",")
+}
+
+var storageClassPrinter = printer{
+	columns: columns(
+		column("Provisioner", "who makes the volumes"),
+		column("ReclaimPolicy", "what becomes of them after their claims"),
+		column("VolumeBindingMode", "when they are made"),
+		column("AllowVolumeExpansion", "whether they can grow"),
+		ageColumn(),
+	),
+	cells: func(r *row) {
+		var provisioner string
+		var reclaim, binding *string
+		expands := false
+		r.read("provisioner", &provisioner)
+		r.read("reclaimPolicy", &reclaim)
+		r.read("volumeBindingMode", &binding)
+		r.read("allowVolumeExpansion", &expands)
+		r.add(r.meta.Name, provisioner, or(reclaim, "Delete"), or(binding, "Immediate"), expands, r.age())
+	},
+	standard: defaultStorageClass,
+}
+
+// defaultStorageClass returns the youngest class that is marked as the default;
+// of two of the same age, the one whose name comes first. Nil where there is
+// none.
+func defaultStorageClass(objects []*object) *object {
+	var found *object
+	for _, o := range objects {
+		a := o.meta.Annotations
+		if a["storageclass.kubernetes.io/is-default-class"] != "true" && a["storageclass.beta.kubernetes.io/is-default-class"] != "true" {
+			continue
+		}
+		if found == nil || o.meta.CreationTimestamp > found.meta.CreationTimestamp {
+			found = o // they come in the order of names
+		}
+	}
+	return found
+}

@@ -1,0 +1,175 @@
+package apitest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// cellsOf returns the cells of the rows of a list.
+func cellsOf(t *testing.T, srv *apitest.Server, path string) [][]any {
+	t.Helper()
+	_, body := get(t, srv, path, "Accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
+	var table struct {
+		Rows []struct{ Cells []any }
+	}
+	if err := json.Unmarshal([]byte(body), &table); err != nil {
+		t.Fatalf("%v in %s", err, body)
+	}
+	var out [][]any
+	for _, r := range table.Rows {
+		out = append(out, r.Cells)
+	}
+	return out
+}
+
+func TestAgeHasASecondUnitWhereItMatters(t *testing.T) {
+	const day = 24 * time.Hour
+	for d, want := range map[time.Duration]string{
+		-5 * time.Second: "<invalid>", -time.Second: "0s", 0: "0s", 119 * time.Second: "119s", 120 * time.Second: "2m",
+		9*time.Minute + 59*time.Second: "9m59s", 10*time.Minute + 59*time.Second: "10m", 179 * time.Minute: "179m",
+		180 * time.Minute: "3h", 7*time.Hour + 59*time.Minute: "7h59m", 8*time.Hour + 59*time.Minute: "8h", 47 * time.Hour: "47h",
+		48 * time.Hour: "2d", 7*day + 23*time.Hour: "7d23h", 8*day + 23*time.Hour: "8d", 729 * day: "729d",
+		730 * day: "2y", 731 * day: "2y1d", 2919 * day: "7y364d", 2921 * day: "8y",
+	} {
+		story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
+			created := time.Now().Add(-d).Format(time.RFC3339)
+			srv.Put(kube.ServiceAccounts, `{"metadata":{"namespace":"a","name":"s","creationTimestamp":"`+created+`"}}`)
+			if diff := cmp.Diff([][]any{{"s", want}}, cellsOf(t, srv, "/api/v1/serviceaccounts")); diff != "" {
+				t.Errorf("%v: %s", d, diff)
+			}
+		})
+	}
+}
+
+func TestTheYoungestOfSeveralDefaultStorageClassesIsTheDefault(t *testing.T) {
+	classes := kube.Resource{Group: "storage.k8s.io", Version: "v1", Plural: "storageclasses", Kind: "StorageClass"}
+	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
+		put := func(name, mark string) {
+			srv.Put(classes, `{"metadata":{"name":"`+name+`","annotations":{"`+mark+`":"true"}},"provisioner":"p"}`)
+		}
+		names := func() (out []any) {
+			for _, cells := range cellsOf(t, srv, "/apis/storage.k8s.io/v1/storageclasses") {
+				out = append(out, cells[0])
+			}
+			return out
+		}
+		put("c", "other")
+		if diff := cmp.Diff([]any{"c"}, names()); diff != "" {
+			t.Error(diff)
+		}
+		put("d", "storageclass.kubernetes.io/is-default-class")
+		put("b", "storageclass.beta.kubernetes.io/is-default-class")
+		if diff := cmp.Diff([]any{"b (default)", "c", "d"}, names()); diff != "" {
+			t.Error(diff)
+		}
+		time.Sleep(time.Second)
+		put("e", "storageclass.kubernetes.io/is-default-class")
+		if diff := cmp.Diff([]any{"b", "c", "d", "e (default)"}, names()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// TestTablesOfGarbage: what a test stores need not fit its type; a Table has all
+// the same a cell for each column.
+func TestTablesOfGarbage(t *testing.T) {
+	values := []string{`null`, `1`, `"x"`, `[]`, `{}`, `[null,1,"x",{}]`}
+	members := []string{"spec", "status", "template", "subsets", "ports", "endpoints", "data", "metrics", "webhooks", "roleRef",
+		"subjects", "value", "revision", "type", "count", "involvedObject", "series", "lastTimestamp", "provisioner", "message"}
+	deep := []string{`"containers":%s`, `"containerStatuses":%s`, `"initContainerStatuses":[{"state":%s}]`, `"conditions":%s`, `"template":{"spec":%s}`,
+		`"selector":%s`, `"replicas":%s`, `"metrics":[{"type":"Pods","pods":%s}]`, `"capacity":{"storage":%s}`, `"hard":{"x":%s}`, `"rules":%s`}
+	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
+		_, body := get(t, srv, "/api/v1")
+		for _, group := range []string{"/apis/apps/v1", "/apis/batch/v1", "/apis/autoscaling/v2", "/apis/policy/v1", "/apis/networking.k8s.io/v1", "/apis/discovery.k8s.io/v1"} {
+			_, more := get(t, srv, group)
+			body += more
+		}
+		dec := json.NewDecoder(strings.NewReader(body))
+		tables := 0
+		for {
+			var list struct {
+				GroupVersion string
+				Resources    []struct {
+					Name, Kind string
+					Namespaced bool
+					Verbs      []string
+				}
+			}
+			if dec.Decode(&list) != nil {
+				break
+			}
+			for _, r := range list.Resources {
+				if strings.Contains(r.Name, "/") || len(r.Verbs) < 3 {
+					continue
+				}
+				group, version, found := strings.Cut(list.GroupVersion, "/")
+				if !found {
+					group, version = "", group
+				}
+				res := kube.Resource{Group: group, Version: version, Plural: r.Name, Kind: r.Kind, Namespaced: r.Namespaced}
+				for _, v := range values {
+					var object []string
+					for _, m := range members {
+						object = append(object, fmt.Sprintf("%q:%s", m, v))
+					}
+					srv.Put(res, `{"metadata":{"namespace":"a","name":"g"},`+strings.Join(object, ",")+`}`)
+					checkRow(t, srv, res)
+					object = nil
+					for _, d := range deep {
+						object = append(object, fmt.Sprintf(d, v))
+					}
+					all := strings.Join(object, ",")
+					srv.Put(res, `{"metadata":{"namespace":"a","name":"g"},"spec":{`+all+`},"status":{`+all+`}}`)
+					checkRow(t, srv, res)
+				}
+				tables++
+			}
+		}
+		if tables < 25 {
+			t.Errorf("%d tables", tables)
+		}
+	})
+}
+
+// checkRow wants a Table with as many cells as columns.
+func checkRow(t *testing.T, srv *apitest.Server, res kube.Resource) {
+	t.Helper()
+	_, body := get(t, srv, res.Path(""), "Accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
+	var table struct {
+		ColumnDefinitions []struct{ Name string }
+		Rows              []struct {
+			Cells  []any
+			Object struct{ Metadata struct{ Name string } }
+		}
+	}
+	if err := json.Unmarshal([]byte(body), &table); err != nil {
+		t.Fatalf("%s: %v in %s", res, err, body)
+	}
+	for _, r := range table.Rows {
+		if len(r.Cells) != len(table.ColumnDefinitions) {
+			t.Errorf("%s: %d cells in %d columns: %v", res, len(r.Cells), len(table.ColumnDefinitions), r.Cells)
+		}
+	}
+	if len(table.Rows) == 0 {
+		t.Errorf("%s: no rows", res)
+	}
+}
+
+func TestTextOfCellsIsWrittenAsJSON(t *testing.T) {
+	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
+		text := "plain <b> & \"quoted\" back\\slash \t\u2028 é \x7f end"
+		srv.Put(kube.Secrets, map[string]any{"metadata": map[string]any{"namespace": "a", "name": "s"}, "type": text})
+		cells := cellsOf(t, srv, "/api/v1/secrets")
+		if diff := cmp.Diff([][]any{{"s", text, 0.0, "0s"}}, cells); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
