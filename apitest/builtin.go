@@ -41,7 +41,9 @@ func builtIns() []ResourceInfo {
 		{Resource: core("resourcequotas", "ResourceQuota"), returns: true, ShortNames: []string{"quota"}, Status: true, noCount: true},
 		{Resource: named("apps", "controllerrevisions", "ControllerRevision"), noCount: true},
 		{Resource: kube.Resource{Group: "autoscaling", Version: "v2", Plural: "horizontalpodautoscalers", Kind: "HorizontalPodAutoscaler", Namespaced: true}, ShortNames: []string{"hpa"}, Categories: all, Status: true, noCount: true},
-		{Resource: named("events.k8s.io", "events", "Event"), ShortNames: []string{"ev"}, Fields: []string{"reason", "regarding.kind", "regarding.name", "regarding.namespace", "regarding.uid", "reportingController", "type"}},
+		{Resource: named("events.k8s.io", "events", "Event"), core: kube.Events, ShortNames: []string{"ev"}, Fields: []string{
+			"regarding.kind", "regarding.namespace", "regarding.name", "regarding.uid", "regarding.apiVersion", "regarding.resourceVersion",
+			"regarding.fieldPath", "reason", "reportingController", "type"}},
 		{Resource: cluster("networking.k8s.io", "ingressclasses", "IngressClass")},
 		{Resource: named("networking.k8s.io", "networkpolicies", "NetworkPolicy"), ShortNames: []string{"netpol"}},
 		{Resource: named("policy", "poddisruptionbudgets", "PodDisruptionBudget"), ShortNames: []string{"pdb"}, Status: true},

@@ -45,6 +45,7 @@ type exchange struct {
 type target struct {
 	table      *table // nil outside resources
 	info       *ResourceInfo
+	form       *ResourceInfo // as the resource is served; info is how it is kept
 	res        kube.Resource
 	verb       string
 	key        kube.Key

@@ -30,7 +30,8 @@ type filter struct {
 	namespace, name string // "" = any
 	labels          kube.Selector
 	fields          kube.FieldSelector
-	simple          bool // no selectors but for namespace and name
+	rename          func(path string) string // of selectors, to the names that are kept
+	simple          bool                     // no selectors but for namespace and name
 }
 
 func (f *filter) matches(o *object) bool {
@@ -40,6 +41,9 @@ func (f *filter) matches(o *object) bool {
 		f.name != "" && o.key.Name != f.name,
 		!f.labels.Empty() && !f.labels.Matches(o.meta.Labels):
 		return false
+	}
+	if f.rename != nil {
+		return f.fields.Empty() || f.fields.Matches(func(path string) string { return o.text(f.rename(path)) })
 	}
 	return f.fields.Empty() || f.fields.Matches(o.text)
 }
@@ -78,11 +82,14 @@ func parseQuery(v url.Values, t target) (*query, *kube.Status) {
 	if q.fields, err = kube.ParseFieldSelector(v.Get("fieldSelector")); err != nil {
 		return nil, statusBadRequest("%s", fieldSelectorError(v.Get("fieldSelector"), err))
 	}
+	if t.form != t.info {
+		q.rename = eventSelector
+	}
 	if st := q.validate(t.verb); st != nil {
 		return nil, st
 	}
 	for _, path := range q.fields.Paths() {
-		switch info := t.info; {
+		switch info := t.form; {
 		case info.selectable(path):
 		case len(info.Fields) == 0 && info.builtIn:
 			return nil, statusBadRequest("%q is not a known field selector: only \"metadata.name\", \"metadata.namespace\"", path)

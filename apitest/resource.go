@@ -28,6 +28,8 @@ type ResourceInfo struct {
 	noCount bool // has a spec but no metadata.generation
 	returns bool // DELETE answers with the object, not with a Status
 
+	core kube.Resource // whose table keeps the objects, in its own form; zero for all but events.k8s.io
+
 	typ          func() *schema.Type
 	listKindName string // default: Kind with "List"
 }

@@ -34,9 +34,9 @@ func (s *Server) resolve(r *http.Request) target {
 		t.key.Namespace, parts = parts[1], parts[2:]
 	}
 	t.res = kube.Resource{Group: group, Version: version, Plural: parts[0]}
-	t.table, t.info = s.store.find(group, version, parts[0])
+	t.table, t.info, t.form = s.store.find(group, version, parts[0])
 	if t.table != nil {
-		t.res = t.info.Resource
+		t.res = t.form.Resource
 		if !t.res.Namespaced && t.key.Namespace != "" {
 			t.table = nil
 		}
@@ -117,7 +117,7 @@ func (s *Server) act(x *exchange, w http.ResponseWriter) *kube.Status {
 	case t.sub == "token" && t.res == kube.ServiceAccounts && t.verb == "create":
 		return s.tokenRequest(x, w)
 	}
-	v, st := parseView(x.r, t.info, t.verb)
+	v, st := parseView(x.r, t.form, t.verb)
 	switch {
 	case st != nil:
 		return st

@@ -71,16 +71,20 @@ func (st *store) addLocked(info ResourceInfo) bool {
 	return true
 }
 
-// find returns the table of a resource and what it says of itself now, nil where
-// there is none. The caller holds no lock.
-func (st *store) find(group, version, plural string) (*table, *ResourceInfo) {
+// find returns the table of a resource, what that says of itself now, and the form
+// in which the resource is served, nil where there is none. The caller holds no lock.
+func (st *store) find(group, version, plural string) (t *table, info, form *ResourceInfo) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	t := st.tables[kube.Resource{Group: group, Plural: plural}.GroupResource()]
+	t = st.tables[kube.Resource{Group: group, Plural: plural}.GroupResource()]
 	if t == nil || t.info.Version != version {
-		return nil, nil
+		return nil, nil, nil
 	}
-	return t, t.info
+	form = t.info
+	if form.core.Plural != "" {
+		t = st.tables[form.core.GroupResource()]
+	}
+	return t, t.info, form
 }
 
 // drop deletes all objects of r, ends its watches and forgets it.

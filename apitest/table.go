@@ -100,7 +100,7 @@ func (r *row) append(b []byte, v *view) []byte {
 	case "Metadata":
 		b = v.partial(append(b, `,"object":`...), r.object)
 	case "Object":
-		b = append(append(b, `,"object":`...), r.body...)
+		b = append(append(b, `,"object":`...), v.info.shown(r.object).body...)
 	}
 	return append(b, '}')
 }

@@ -21,22 +21,11 @@ type printedTable struct {
 	Rows    []string // of the objects of the fixture: kind, name, cells, conditions
 }
 
-// acceptedRows are the rows of a real server that are not here, with the
-// reason. An entry that is no longer true fails.
-var acceptedRows = []struct{ path, name, reason string }{
-	{"/api/v1/namespaces/tables/events", "t-ev-modern", twoKindsOfEvents},
-	{"/apis/events.k8s.io/v1/namespaces/tables/events", "t-ev", twoKindsOfEvents},
-	{"/apis/events.k8s.io/v1/namespaces/tables/events", "t-ev-new", twoKindsOfEvents},
-	{"/apis/events.k8s.io/v1/namespaces/tables/events", "t-ev-series", twoKindsOfEvents},
-}
-
 // acceptedColumns are the columns in which it differs.
 var acceptedColumns = []struct{ path, real, fake, reason string }{
 	{"/apis/tables.example.com/v1/namespaces/tables/rich", `Formatted integer "int32" 0`, `Formatted integer "" 0`,
 		"the format in a definition is not kept"},
 }
-
-const twoKindsOfEvents = "a real server shows the same events in both groups, this one keeps them apart"
 
 // TestTablesAreTheRealOnes: for the objects in testdata/tables the server prints
 // what kube-apiserver printed for them, as TestTables in e2e has seen it.
@@ -77,16 +66,6 @@ func TestTablesAreTheRealOnes(t *testing.T) {
 			}
 		}
 	})
-	for _, a := range acceptedRows {
-		p := want[a.path]
-		at := slices.IndexFunc(p.Rows, func(row string) bool { return strings.Contains(row, `"`+a.name+`"`) })
-		if at < 0 || slices.Contains(got[a.path].Rows, p.Rows[at]) {
-			t.Errorf("%s: %s is no different any more: %s", a.path, a.name, a.reason)
-			continue
-		}
-		p.Rows = slices.Delete(p.Rows, at, at+1)
-		want[a.path] = p
-	}
 	for _, a := range acceptedColumns {
 		columns := want[a.path].Columns
 		at := slices.Index(columns, a.real)

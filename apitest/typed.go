@@ -56,7 +56,7 @@ func (c *change) decode(b []byte) (*object, *kube.Status) {
 		return nil, statusInvalid(info.Group, head.Kind, nameIn(b), kube.StatusCause{Reason: "FieldValueInvalid",
 			Message: fmt.Sprintf("Invalid value: %q: must be %s", head.Kind, info.Kind), Field: "kind"})
 	}
-	v, strict, err := info.typ().Read(b)
+	v, strict, err := c.target.form.typ().Read(b)
 	if err != nil && c.options.verb == "patch" {
 		return nil, badPatch(err)
 	}
@@ -75,8 +75,15 @@ func (c *change) decode(b []byte) (*object, *kube.Status) {
 			c.warnings = strict
 		}
 	}
+	other := c.target.form != info
+	if other {
+		if _, st := decodeObject(c.target, b); st != nil {
+			return nil, st
+		}
+		v, c.target.res = eventToCore(v), info.Resource
+	}
 	filled := info.builtIn && setDefaults(info.Resource, v)
-	if filled || len(strict) > 0 || len(info.Schema) > 0 {
+	if other || filled || len(strict) > 0 || len(info.Schema) > 0 {
 		if !info.builtIn {
 			info.typ().Default(v)
 		}
@@ -207,7 +214,7 @@ func (s *Server) patch(x *exchange, w http.ResponseWriter, v *view) *kube.Status
 // patched returns what a patch makes of old.
 func (c *change) patched(old *object, typ string, patch []byte) (*object, *kube.Status) {
 	info := c.target.info
-	current := old.value()
+	current := c.target.form.shown(old).value()
 	if c.target.sub == "scale" {
 		current = decodeValue(info.scale(old))
 	}
@@ -221,7 +228,7 @@ func (c *change) patched(old *object, typ string, patch []byte) (*object, *kube.
 	case typeStrategic:
 		var p map[string]any
 		if p, err = schema.DecodeObject(patch); err == nil {
-			merged, err = info.typ().StrategicMerge(current, p)
+			merged, err = c.target.form.typ().StrategicMerge(current, p)
 		}
 	}
 	if err != nil {
@@ -275,9 +282,9 @@ func (c *change) applied(old *object, b []byte) (*object, *kube.Status) {
 	}
 	var live map[string]any
 	if old != nil {
-		live = old.value()
+		live = c.target.form.shown(old).value()
 	}
-	merged, err := info.typ().Apply(live, config, c.write())
+	merged, err := c.target.form.typ().Apply(live, config, c.write())
 	if err != nil {
 		return nil, schemaStatus(err)
 	}
@@ -285,6 +292,9 @@ func (c *change) applied(old *object, b []byte) (*object, *kube.Status) {
 		setDefaults(info.Resource, merged)
 	} else {
 		info.typ().Default(merged)
+	}
+	if c.target.form != info {
+		merged, c.target.res = eventToCore(merged), info.Resource
 	}
 	if b, err = schema.Encode(merged); err != nil {
 		return nil, statusRaw("%v", err)

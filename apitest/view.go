@@ -92,6 +92,14 @@ func (r *ResourceInfo) goType(kind string) string {
 	return r.goPackage() + "." + kind
 }
 
+// shown returns o in the form in which r is served.
+func (r *ResourceInfo) shown(o *object) *object {
+	if r.core.Plural == "" {
+		return o
+	}
+	return r.event(o)
+}
+
 // object returns o as an answer of its own.
 func (v *view) object(o *object) []byte {
 	switch v.as {
@@ -100,7 +108,7 @@ func (v *view) object(o *object) []byte {
 	case "PartialObjectMetadata":
 		return v.partial(nil, o)
 	}
-	return o.body
+	return v.info.shown(o).body
 }
 
 func (v *view) partial(b []byte, o *object) []byte {
@@ -169,7 +177,7 @@ func (v *view) list(p *page, metadataLast bool) []byte {
 		if i > 0 {
 			items = append(items, ',')
 		}
-		items = o.appendItem(items, v.info)
+		items = v.info.shown(o).appendItem(items, v.info)
 	}
 	items = append(items, ']')
 	kind, version := marshal(v.info.listKind()), marshal(v.info.APIVersion())

@@ -29,10 +29,15 @@ type ListMeta struct {
 // named its own before the items. Each row of a Table becomes a Table of one
 // row; column definitions that came before the rows are in the first.
 //
-// Missing items and null are an empty list. Other members are skipped. The
-// sequence ends after the first error: io.ErrUnexpectedEOF for a body that is
-// cut, a *LimitError, a *SyntaxError for what is not JSON, a *NotListError for
-// JSON that is no list, or the error of r.
+// Missing items and null are an empty list. Other members are skipped. An item
+// above max is read past without being held: an *ItemError comes in its place,
+// with a *LimitError in it, and the sequence goes on. If its first max bytes do
+// not say its name the *LimitError ends the sequence, as nobody could tell that
+// the object exists.
+//
+// The sequence ends after the first other error: io.ErrUnexpectedEOF for a body
+// that is cut, a *LimitError, a *SyntaxError for what is not JSON, a
+// *NotListError for JSON that is no list, or the error of r.
 func Items(r io.Reader, max int) (*ListMeta, iter.Seq2[[]byte, error]) {
 	if max <= 0 {
 		max = DefaultMaxFrame
@@ -219,11 +224,15 @@ func (l *items) elements(element func() ([]byte, error)) error {
 		}
 		w.hold()
 		b, err := element()
-		if err != nil {
+		if limit, ok := err.(*LimitError); ok {
+			b = nil
+			err = l.tooLarge(limit)
+		}
+		if err != nil && !IsItem(err) {
 			return w.cut(err)
 		}
 		w.release()
-		if !l.yield(b, nil) {
+		if !l.yield(b, err) {
 			return errStopped
 		}
 	}

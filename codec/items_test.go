@@ -138,6 +138,110 @@ func TestItemsLimitsItemsAndMetadataButNotTheList(t *testing.T) {
 	}
 }
 
+// passed is what Items yields of a list, errors of single items among it.
+func passed(r io.Reader, max int) (got []string, err error) {
+	_, seq := Items(r, max)
+	for item, err := range seq {
+		var bad *ItemError
+		switch {
+		case errors.As(err, &bad):
+			id := bad.Identity
+			got = append(got, fmt.Sprintf("%s %s %s/%s %s %s: %d bytes, %v", id.APIVersion, id.Kind, id.Namespace, id.Name, id.UID, id.ResourceVersion, bad.Size, bad.Err))
+			if !IsItem(err) || !errors.Is(err, ErrTooLarge) || item != nil {
+				return got, fmt.Errorf("%w with %d bytes", err, len(item))
+			}
+		case err != nil:
+			return got, err
+		default:
+			got = append(got, string(item))
+		}
+	}
+	return got, nil
+}
+
+func TestItemsPassesOverAnItemAboveTheLimit(t *testing.T) {
+	const (
+		max  = 400
+		meta = `"metadata":{"name":"b","namespace":"n","uid":"u","resourceVersion":"7","annotations":{"\u00e4":"ä"}}`
+	)
+	long := strings.Repeat("ä]}\\\"", 400)
+	spec := `"spec":{"x":["` + long + `",{}]}`
+	tests := []struct{ name, before, item, after, want string }{
+		{"typed list", `{"kind":"PodList","apiVersion":"v1","items":[{"a":1},`, `{` + meta + `,` + spec + `}`, `,{"c":1}]}`, "v1 Pod n/b u 7"},
+		{"its own kind", `{"kind":"PodList","apiVersion":"v1","items":[{"a":1},`, `{"kind":"K","apiVersion":"x/v2",` + meta + `,` + spec + `}`, `,{"c":1}]}`, "x/v2 K n/b u 7"},
+		{"kind of the list behind", `{"items":[{"a":1},`, `{` + meta + `,` + spec + `}`, `,{"c":1}],"kind":"PodList"}`, "  n/b u 7"},
+		{"white space", "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"items\":[\n{\"a\":1},\n", "{" + strings.ReplaceAll(meta, ":", " : ") + ",\n" + spec + "\n}", "\n,\n{\"c\":1}\n]\n}\n", "v1 Pod n/b u 7"},
+		{"name only", `{"kind":"PodList","apiVersion":"v1","items":[{"a":1},`, `{"metadata":{"name":"b","annotations":{"x":"` + long + `"},"uid":"u"}}`, `,{"c":1}]}`, "v1 Pod /b  "},
+		{"invalid UTF-8", `{"kind":"PodList","apiVersion":"v1","items":[{"a":1},`, "{\"metadata\":{\"name\":\"b\xff\"}," + spec + `}`, `,{"c":1}]}`, "v1 Pod /b\ufffd  "},
+		{"row of a Table", `{"kind":"Table","apiVersion":"m/v1","rows":[{"a":1},`, `{"cells":["b"],"object":{"kind":"P","apiVersion":"v1",` + meta + `,` + spec + `}}`, `,{"c":1}]}`, "m/v1 Table n/b u 7"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			body := test.before + test.item + test.after
+			small, err := passed(strings.NewReader(test.before+"null"+test.after), max)
+			if err != nil || len(small) != 3 {
+				t.Fatalf("without it: %q, %v", small, err)
+			}
+			want := []string{small[0], fmt.Sprintf("%s: %d bytes, item above the limit of %d bytes", test.want, len(test.item), max), small[2]}
+			for _, n := range []int{1, 7, 350, len(body)} {
+				got, err := passed(&chunked{b: []byte(body), n: n}, max)
+				if err != nil {
+					t.Fatalf("chunks of %d: %v", n, err)
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Fatalf("chunks of %d (-want +got):\n%s", n, diff)
+				}
+			}
+			for n := len(test.before) + max + 1; n < len(body)-1; n += 11 {
+				if got, err := passed(strings.NewReader(body[:n]), max); !errors.Is(err, io.ErrUnexpectedEOF) {
+					t.Fatalf("cut at %d: %q, %v", n, got, err)
+				}
+			}
+		})
+	}
+}
+
+// TestItemsEndsWhereNobodyKnowsWhatIsMissing: an item that is left out without
+// its name would be taken for one that was deleted.
+func TestItemsEndsWhereNobodyKnowsWhatIsMissing(t *testing.T) {
+	long := strings.Repeat("x", 1000)
+	for _, item := range []string{
+		`{"data":"` + long + `","metadata":{"name":"b"}}`,
+		`{"metadata":{"name":"` + long + `"}}`,
+		`{"metadata":{"name":5},"data":"` + long + `"}`,
+		`["` + long + `"]`,
+		`"` + long + `"`,
+	} {
+		got, err := passed(strings.NewReader(`{"kind":"PodList","items":[{"a":1},`+item+`,{"c":1}]}`), 100)
+		if limit := (*LimitError)(nil); !errors.As(err, &limit) || limit.What != "item" || len(got) != 1 {
+			t.Errorf("%.30s: %q, %v", item, got, err)
+		}
+	}
+}
+
+func TestItemAboveTheLimitDoesNotTakeTheMemory(t *testing.T) {
+	const max = 2 << 20
+	body := io.MultiReader(
+		strings.NewReader(`{"kind":"PodList","items":[{"metadata":{"name":"a"},"x":"`),
+		&repeat{b: bytes.Repeat([]byte("x"), 4096), n: 16 << 20 / 4096},
+		strings.NewReader(`"},{"metadata":{"name":"b"}}]}`))
+	l := &items{w: newWindow(body, "list", max)}
+	largest, n := 0, 0
+	l.yield = func(item []byte, err error) bool {
+		if n++; (err != nil) != (n == 1) {
+			t.Errorf("item %d: %q, %v", n, item, err)
+		}
+		largest = cap(l.w.buf)
+		return true
+	}
+	if err := l.read(); err != nil || n != 2 {
+		t.Fatalf("%d items, %v", n, err)
+	}
+	if largest > keepAtEnd {
+		t.Errorf("a buffer of %d bytes is kept behind the item", largest)
+	}
+}
+
 func TestItemsStopsWhenTheLoopBreaks(t *testing.T) {
 	_, seq := Items(strings.NewReader(`{"kind":"PodList","items":[{},{`), 0)
 	n := 0

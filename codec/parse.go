@@ -1,9 +1,6 @@
 package codec
 
-import (
-	"encoding/binary"
-	"math/bits"
-)
+import "bytes"
 
 // A parser walks over a complete JSON text once and checks its grammar. After
 // the first error every method does nothing and every loop ends:
@@ -117,11 +114,6 @@ type span struct {
 func (s span) of(b []byte) []byte { return b[s.lo:s.hi] }
 func (s span) len() int           { return s.hi - s.lo }
 
-const (
-	ones  = 0x0101010101010101
-	highs = 0x80 * ones
-)
-
 // str consumes a string.
 func (p *parser) str() (s span) {
 	if p.err != nil {
@@ -131,78 +123,33 @@ func (p *parser) str() (s span) {
 		p.fail("string expected")
 		return s
 	}
-	b, i := p.b, p.i+1
-	s.lo = i
-	for {
-		// Eight bytes at a time: stop at a quote, a backslash or a control character.
-		for i+8 <= len(b) {
-			x := binary.LittleEndian.Uint64(b[i:])
-			q, e := x^('"'*ones), x^('\\'*ones)
-			stop := ((q-ones)&^q | (e-ones)&^e | (x-' '*ones)&^x) & highs
-			if stop != 0 {
-				i += bits.TrailingZeros64(stop) / 8
-				break
-			}
-			i += 8
-		}
-		for i < len(b) && b[i] >= ' ' && b[i] != '"' && b[i] != '\\' {
-			i++
-		}
-		switch {
-		case i >= len(b):
-			p.i = i
-			p.fail("string without an end")
-			return s
-		case b[i] == '"':
-			s.hi, p.i = i, i+1
-			return s
-		case b[i] != '\\':
-			p.i = i
-			p.fail("control character in a string")
-			return s
-		}
-		s.escaped = true
-		n := escapeLen(b[i:])
-		if n == 0 {
-			p.i = i
-			p.fail("invalid escape in a string")
-			return s
-		}
-		i += n
+	lo := p.i + 1
+	if i := p.pass(lo); i >= 0 {
+		p.i = i
+		s = span{lo: lo, hi: i - 1}
+		s.escaped = bytes.IndexByte(s.of(p.b), '\\') >= 0
 	}
+	return s
 }
 
-// skip consumes one value.
-func (p *parser) skip() {
-	if p.err != nil {
-		return
-	}
-	switch c := p.peek(); c {
-	case '{':
-		for more := p.enter('{'); more; more = p.next('}') {
-			p.str()
-			if p.peek() != ':' {
-				p.fail("colon expected")
-				return
-			}
-			p.i++
-			p.skip()
-		}
-	case '[':
-		for more := p.enter('['); more; more = p.next(']') {
-			p.skip()
-		}
-	case '"':
-		p.str()
-	case 't':
-		p.literal("true")
-	case 'f':
-		p.literal("false")
-	case 'n':
-		p.literal("null")
+// escape returns the index behind the escape sequence at i. Where there is none,
+// the string fails and the result is -1.
+func (p *parser) escape(i int) int {
+	n := 0
+	switch p.i = i; {
+	case i >= len(p.b):
+		p.fail("string without an end")
+	case p.b[i] != '\\':
+		p.fail("control character in a string")
 	default:
-		p.number()
+		if n = escapeLen(p.b[i:]); n == 0 {
+			p.fail("invalid escape in a string")
+		}
 	}
+	if n == 0 {
+		return -1
+	}
+	return i + n
 }
 
 func (p *parser) literal(word string) {

@@ -32,7 +32,8 @@ const rawTrailer = (2*parts + 1) * 4
 // ParseRaw copies an object's bytes. They are checked to be one JSON object
 // whose identity, where there is one, consists of strings; errors are a
 // *SyntaxError, *DecodeError or *LimitError. White space between tokens is
-// dropped, so the JSON is one line; invalid UTF-8 becomes U+FFFD.
+// dropped, so the JSON is one line; invalid UTF-8 becomes U+FFFD. What is dropped
+// is checked too: an object with managedFields that are not JSON is refused.
 func ParseRaw(b []byte) (Raw, error) { return parseRaw(b, false) }
 
 // ParseRawFull is ParseRaw, but keeps metadata.managedFields.

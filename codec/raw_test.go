@@ -114,6 +114,16 @@ func TestParseRawDropsManagedFields(t *testing.T) {
 	}
 }
 
+func TestParseRawChecksManagedFields(t *testing.T) {
+	for _, bad := range []string{`[{"f:a":{},}]`, `[{"f:a":{}]`, `[{"f:a"}]`, `[01]`, `["\x"]`, "[\"\x00\"]", `[}`, `"`, ``} {
+		for _, object := range []string{`{"metadata":{"name":"a","managedFields":` + bad + `}}`, `{"metadata":{"managedFields":` + bad + `,"name":"a"},"spec":{}}`} {
+			if _, err := ParseRaw([]byte(object)); err == nil {
+				t.Errorf("%q was taken", object)
+			}
+		}
+	}
+}
+
 func TestParseRawFullKeepsManagedFields(t *testing.T) {
 	const object = `{"metadata":{"managedFields":[1],"name":"a"}}`
 	raw, err := DecoderOf[RawFull]()([]byte(object))

@@ -1,5 +1,7 @@
 package codec
 
+import "strings"
+
 // item consumes an item, with the mark at its start, and names its kind if
 // neither it nor a member does.
 func (l *items) item() ([]byte, error) {
@@ -55,6 +57,47 @@ func (l *items) row() ([]byte, error) {
 	l.out = append(l.out, `,"rows":[`...)
 	l.out = append(l.out, l.w.held()...)
 	return append(l.out, `]}`...), nil
+}
+
+// tooLarge passes over the item at the mark, which is above the limit, and
+// returns its *ItemError, or why the list cannot go on.
+func (l *items) tooLarge(limit *LimitError) error {
+	w := l.w
+	id := l.identify(w.buf[w.mark:min(w.mark+w.max, len(w.buf))]) // whatever has arrived behind
+	if id.Name == "" {
+		return limit
+	}
+	w.pos = w.mark
+	w.release()
+	from := w.offset()
+	if _, err := w.value(); err != nil {
+		return err
+	}
+	return &ItemError{Identity: id, Size: int(w.offset() - from), Err: limit}
+}
+
+// identify reads from the start of an item or row who it is, as Skim would from
+// what is yielded of it.
+func (l *items) identify(start []byte) Identity {
+	var (
+		o   outline
+		ids [parts]span
+	)
+	table := l.meta.Kind == "Table"
+	if table {
+		o.row(&parser{b: start}, &ids)
+	} else {
+		_ = o.read(start) // it is cut
+		ids = o.ids
+	}
+	id := identity(start, ids)
+	switch {
+	case table:
+		id.Kind, id.APIVersion = l.meta.Kind, l.meta.APIVersion
+	case l.prefix != nil && id.Kind == "" && id.APIVersion == "":
+		id.Kind, id.APIVersion = strings.TrimSuffix(l.meta.Kind, "List"), l.meta.APIVersion
+	}
+	return id
 }
 
 // reuse empties out, and gives it back if it grew large for little.

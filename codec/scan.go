@@ -1,6 +1,10 @@
 package codec
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+)
 
 // MaxDepth is how deep arrays and objects may nest.
 const MaxDepth = 10000
@@ -11,7 +15,6 @@ const MaxDepth = 10000
 // leading white space has been skipped.
 type scanner struct {
 	depth   int
-	started bool
 	scalar  bool // a number or literal at depth 0: ends before the next delimiter
 	str     bool // inside a string
 	escaped bool // the string's next byte is escaped
@@ -39,20 +42,28 @@ var kindOf = [256]byte{
 func (s *scanner) scan(b []byte) (n int, done bool, bad string) {
 	i := 0
 	for i < len(b) {
-		if s.str {
-			i = s.scanString(b, i)
-			if s.str {
-				return len(b), false, ""
-			}
-			if s.depth == 0 {
-				return i, true, ""
+		if s.depth > 0 && len(b)-i >= 8 {
+			if i, done, bad = s.words(b, i); done || bad != "" {
+				return i, done, bad
 			}
 		}
-		for i < len(b) {
+		// What is no value in brackets, the last bytes of a piece, and a
+		// backslash outside of strings.
+		for end := min(i+8, len(b)); i < end; {
+			if s.str {
+				i = s.scanString(b, i)
+				if s.str {
+					return len(b), false, ""
+				}
+				if s.depth == 0 {
+					return i, true, ""
+				}
+				continue
+			}
 			kind := kindOf[b[i]]
 			if kind == other || (kind == delimiter && s.depth > 0) {
 				if s.depth == 0 {
-					s.started, s.scalar = true, true
+					s.scalar = true
 				}
 				i++
 				continue
@@ -60,29 +71,98 @@ func (s *scanner) scan(b []byte) (n int, done bool, bad string) {
 			if s.scalar { // anything but a part of it is behind it
 				return i, true, ""
 			}
-			if kind == quote {
-				s.str, s.started = true, true
-				i++
-				break
-			}
-			if kind == open {
-				s.started = true
+			switch kind {
+			case quote:
+				s.str = true
+			case open:
 				if s.depth++; s.depth > MaxDepth {
 					return i, false, "nested too deeply"
 				}
-				i++
-				continue
-			}
-			if s.depth == 0 { // shut or delimiter where a value should start
-				return i, false, "value expected"
+				if s.depth == 1 {
+					end = i // the inside goes by words
+				}
+			default: // shut, or a delimiter where a value should start
+				if s.depth == 0 {
+					return i, false, "value expected"
+				}
+				if s.depth--; s.depth == 0 {
+					return i + 1, true, ""
+				}
 			}
 			i++
-			if s.depth--; s.depth == 0 {
-				return i, true, ""
-			}
 		}
 	}
 	return len(b), false, ""
+}
+
+// words goes on eight bytes at a time, inside of brackets, as far as b has them:
+// what it returns is as for scan. It stops early, with neither, before eight
+// bytes with a backslash outside of strings, where it does not escape.
+//
+// Most words hold neither brackets nor backslashes: then their quotes are noted,
+// and no more.
+func (s *scanner) words(b []byte, i int) (n int, done bool, bad string) {
+	depth := s.depth
+	noted := uint64(0) // flags: if their number is odd, what follows is inside of a string
+	if s.str {
+		noted = 0x80
+	}
+	if s.escaped {
+		s.escaped = false
+		i++
+	}
+	for ; len(b)-i >= 8; i += 8 {
+		x := binary.LittleEndian.Uint64(b[i:])
+		if beyond := x & highs; beyond != 0 { // what is not ASCII does not count
+			x &^= beyond >> 7 * 0xFF
+		}
+		quotes := equal(x, '"'*ones) & highs
+		// By the bit of letter case [ becomes {, ] becomes }, and the backslash
+		// stands between them.
+		if ((x|0x20*ones)+(0x80-'{')*ones)&highs == 0 {
+			noted ^= quotes
+			continue
+		}
+		within, over := parity(noted)*ones, 0
+		if slashes := equal(x, '\\'*ones) & highs; slashes != 0 {
+			all := slashes
+			for slashes != 0 {
+				slash := slashes & -slashes
+				slashes &^= slash | slash<<8
+				quotes &^= slash << 8
+				over = int(slash >> 63) // it escapes the first byte of the next word
+			}
+			if all&^(inside(quotes, within)<<7) != 0 {
+				break
+			}
+		}
+		noted ^= quotes
+		out := ^(inside(quotes, within) << 7) & highs
+		x |= 0x20 * ones
+		opens, shuts := equal(x, '{'*ones)&out, equal(x, '}'*ones)&out
+		if more, less := count(opens), count(shuts); less < depth && depth+more <= MaxDepth {
+			depth += more - less
+			i += over
+			continue
+		}
+		for both := opens | shuts; both != 0; both &= both - 1 {
+			at := i + bits.TrailingZeros64(both)/8
+			if both&-both&opens != 0 {
+				if depth++; depth > MaxDepth {
+					return at, false, "nested too deeply"
+				}
+			} else if depth--; depth == 0 {
+				return at + 1, true, ""
+			}
+		}
+		i += over
+	}
+	if i > len(b) {
+		s.escaped = true
+		i = len(b)
+	}
+	s.depth, s.str = depth, parity(noted) != 0
+	return i, false, ""
 }
 
 // scanString returns the index behind the string's closing quote, or len(b)

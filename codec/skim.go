@@ -14,14 +14,19 @@ func Skim(object []byte) (Identity, error) {
 	object = validUTF8(object)
 	var o outline
 	err := o.read(object)
+	return identity(object, o.ids), err
+}
+
+// identity copies the parts of an identity out of b.
+func identity(b []byte, ids [parts]span) Identity {
 	return Identity{
-		APIVersion:      text(object, o.ids[apiVersion]),
-		Kind:            text(object, o.ids[kind]),
-		Namespace:       text(object, o.ids[namespace]),
-		Name:            text(object, o.ids[name]),
-		UID:             text(object, o.ids[uid]),
-		ResourceVersion: text(object, o.ids[resourceVersion]),
-	}, err
+		APIVersion:      text(b, ids[apiVersion]),
+		Kind:            text(b, ids[kind]),
+		Namespace:       text(b, ids[namespace]),
+		Name:            text(b, ids[name]),
+		UID:             text(b, ids[uid]),
+		ResourceVersion: text(b, ids[resourceVersion]),
+	}
 }
 
 // ResourceVersion reads what a BOOKMARK carries: metadata.resourceVersion, and
@@ -44,9 +49,9 @@ func ResourceVersion(object []byte) (rv []byte, initialEventsEnd bool, err error
 
 func text(b []byte, s span) string {
 	if s.escaped {
-		return string(unescape(nil, s.of(b)))
+		return string(validUTF8(unescape(nil, s.of(b))))
 	}
-	return string(s.of(b))
+	return string(validUTF8(s.of(b)))
 }
 
 // The parts of an identity.
@@ -179,22 +184,7 @@ func (o *outline) rows(p parser) error {
 	first := true
 	for more := p.enter('['); more; more = p.next(']') {
 		var ids [parts]span
-		if p.peek() != '{' {
-			p.mismatch("rows", "object")
-		}
-		for more := p.enter('{'); more; more = p.next('}') {
-			if key := p.key(); string(key) != "object" || p.peek() != '{' {
-				p.skip()
-				continue
-			}
-			for more := p.enter('{'); more; more = p.next('}') {
-				if key := p.key(); string(key) == "metadata" {
-					o.metadata(&p, &ids)
-				} else {
-					p.skip()
-				}
-			}
-		}
+		o.row(&p, &ids)
 		if first {
 			copy(o.ids[namespace:], ids[namespace:])
 			first = false
@@ -204,6 +194,26 @@ func (o *outline) rows(p parser) error {
 		o.ids[resourceVersion] = table
 	}
 	return p.err
+}
+
+// row consumes a row.
+func (o *outline) row(p *parser, ids *[parts]span) {
+	if p.peek() != '{' {
+		p.mismatch("rows", "object")
+	}
+	for more := p.enter('{'); more; more = p.next('}') {
+		if key := p.key(); string(key) != "object" || p.peek() != '{' {
+			p.skip()
+			continue
+		}
+		for more := p.enter('{'); more; more = p.next('}') {
+			if key := p.key(); string(key) == "metadata" {
+				o.metadata(p, ids)
+			} else {
+				p.skip()
+			}
+		}
+	}
 }
 
 func (o *outline) addCut(lo, hi int) {

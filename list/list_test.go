@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -219,4 +220,41 @@ func Example() {
 	// Output:
 	// shop web-0
 	// shop web-1
+}
+
+// TestListerPassesOverWhatIsTooLarge: one object above MaxItem does not keep the
+// others from being listed, page after page.
+func TestListerPassesOverWhatIsTooLarge(t *testing.T) {
+	srv := apitest.New(t)
+	for name, size := range map[string]int{"a": 1, "b": 200000, "c": 3, "d": 100000, "e": 5} {
+		srv.Put(kube.Pods, fmt.Sprintf(`{"metadata":{"namespace":"d","name":%q},"spec":{"nodeName":%q}}`, name, strings.Repeat("x", size)))
+	}
+	c, err := client.New(client.Config{Server: srv.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, limit := range []int{-1, 1, 2} {
+		var got []string
+		l := list.New(client.Of[codec.Raw](c, kube.Pods), list.Options{Limit: limit, MaxItem: 50000})
+		for o, err := range l.All(t.Context()) {
+			var bad *codec.ItemError
+			switch {
+			case errors.As(err, &bad):
+				if !errors.Is(err, codec.ErrTooLarge) || bad.Identity.UID == "" || bad.Identity.ResourceVersion == "" || !o.IsZero() {
+					t.Errorf("%v of %+v", err, bad.Identity)
+				}
+				got = append(got, fmt.Sprintf("%s %s/%s of %d KB", bad.Identity.Kind, bad.Identity.Namespace, bad.Identity.Name, bad.Size/1000))
+			case err != nil:
+				t.Fatal(err)
+			default:
+				got = append(got, o.GetName())
+			}
+		}
+		if diff := cmp.Diff([]string{"a", "Pod d/b of 200 KB", "c", "Pod d/d of 100 KB", "e"}, got); diff != "" {
+			t.Errorf("limit %d (-want +got):\n%s", limit, diff)
+		}
+		if l.Revision() != srv.Revision() {
+			t.Errorf("limit %d: revision %s, want %s", limit, l.Revision(), srv.Revision())
+		}
+	}
 }

@@ -73,14 +73,19 @@ func decoderOf[T kube.Object]() func(codec.Frame) (Event[T], error) {
 		v, err := decode(f.Object)
 		if err != nil {
 			bad := codec.Quarantine(f.Object, err)
-			id := bad.Identity
-			return Event[T]{
-				Type: Type(f.Type), Key: kube.Key{Namespace: id.Namespace, Name: id.Name},
-				UID: id.UID, Revision: kube.Revision(id.ResourceVersion),
-			}, bad
+			return quarantined[T](Type(f.Type), bad), bad
 		}
 		key, uid, rev := identify(v, f.Object)
 		return Event[T]{Type: Type(f.Type), Key: key, UID: uid, Revision: rev, Object: v}, nil
+	}
+}
+
+// quarantined is what is known of an event whose object was left out.
+func quarantined[T kube.Object](typ Type, bad *codec.ItemError) Event[T] {
+	id := bad.Identity
+	return Event[T]{
+		Type: typ, Key: kube.Key{Namespace: id.Namespace, Name: id.Name},
+		UID: id.UID, Revision: kube.Revision(id.ResourceVersion),
 	}
 }
 

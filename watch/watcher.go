@@ -133,6 +133,9 @@ func (r *run[T]) list() (o outcome) {
 			break
 		}
 		r.heard()
+		if bad := (*codec.ItemError)(nil); ev.Type == "" && errors.As(err, &bad) {
+			ev = quarantined[T](Added, bad) // too large to be given to decode
+		}
 		if !restart() || !r.give(ev, err) {
 			return o
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -508,4 +509,30 @@ func TestWatcherMistrustsABookmarkOfAnotherKind(t *testing.T) {
 		s.listings(1)
 		s.equal()
 	})
+}
+
+// TestWatcherNamesWhatIsTooLargeToList: an object above MaxItem does not keep
+// the collection from being told, and a store learns that it exists.
+func TestWatcherNamesWhatIsTooLargeToList(t *testing.T) {
+	srv := apitest.New(t)
+	srv.Put(kube.Pods, `{"metadata":{"namespace":"d","name":"a"}}`)
+	srv.Put(kube.Pods, fmt.Sprintf(`{"metadata":{"namespace":"d","name":"b"},"spec":{"nodeName":"%0100000d"}}`, 0))
+	c, err := client.New(client.Config{Server: srv.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	w := watch.New(client.Of[codec.Raw](c, kube.Pods), watch.Options{Initial: watch.Paged, MaxItem: 50000})
+	for ev, err := range w.Events(t.Context()) {
+		if err != nil && !(codec.IsItem(err) && errors.Is(err, codec.ErrTooLarge) && ev.UID != "" && ev.Revision != "") {
+			t.Fatalf("%+v, %v", ev, err)
+		}
+		got = append(got, fmt.Sprint(ev.Type, " ", ev.Key.Name, " ", err != nil))
+		if ev.Type == watch.Synced {
+			break
+		}
+	}
+	if diff := cmp.Diff([]string{"RESTART  false", "ADDED a false", "ADDED b true", "SYNCED  false"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }

@@ -113,6 +113,8 @@ func (p *program) root() *cobra.Command {
 	}
 	root.SuggestionsMinimumDistance = 2
 	root.AddCommand(p.watchCommand(), p.listCommand(), p.demoCommand(), p.versionCommand())
+	root.AddCommand(p.fakeCommand())
+	root.AddCommand(p.recordCommand(), p.replayCommand())
 	return root
 }
 

@@ -1,0 +1,324 @@
+package simulate
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// Options choose what is played. The zero value is the recommended setting.
+type Options struct {
+	// Nodes is how many nodes there are from the start; default 3, negative =
+	// none. Nodes that others create become ready too.
+	Nodes int
+
+	// Seed of delays, choices and names; 0 is a seed like any other.
+	Seed uint64
+
+	// Speed is how many times as fast as usual pods start and stop; 0 = 1,
+	// at which a pod is ready after one to four seconds.
+	Speed float64
+
+	// Churn is how many pods a second get a new status: see [Cluster.Churn].
+	Churn float64
+}
+
+// Cluster plays one cluster on one server.
+type Cluster struct {
+	srv     *apitest.Server
+	options Options
+	random  *rand.Rand
+
+	nodes        *view[*node]
+	pods         *view[*pod]
+	deployments  *view[*deployment]
+	replicaSets  *view[*replicaSet]
+	statefulSets *view[*statefulSet]
+	daemonSets   *view[*daemonSet]
+	jobs         *view[*job]
+	services     *view[*service]
+
+	owned     map[string]map[kube.Key]*pod          // by the UID of the controller
+	sets      map[string]map[kube.Key]*replicaSet   // by the UID of the Deployment
+	crowd     map[string]int                        // pods by node
+	placed    map[string]int                        // pods by node, given to it since the last look
+	waiting   map[kube.Key]bool                     // pods that no node takes
+	plans     map[string]plan                       // by the UID of the pod
+	serving   map[string]*slicing                   // by the UID of the Service
+	templates map[string]map[string]json.RawMessage // by the UID of the StatefulSet and the revision
+	dirty     map[task]bool                         // to be synced in this step
+	timers    timers
+	alarms    map[task]time.Time // the next timer of each
+	synced    map[task]time.Time // when each was synced last
+	seq       int
+	orphaned  bool      // an owner is gone
+	seen      string    // revision at the last look
+	looked    time.Time // when that was
+	now       time.Time // of this step
+	events    []kube.Key
+	noted     int       // events so far
+	address   int       // pod IPs so far
+	owed      float64   // churn
+	churned   time.Time // when it was last done
+
+	mu    sync.Mutex
+	churn float64
+}
+
+// task is an object that must be looked after.
+type task struct {
+	kind string // the plural
+	key  kube.Key
+}
+
+// New returns a cluster that is not played yet. The server should collect
+// garbage (apitest.Options.CollectGarbage), and must keep the built-in resources.
+func New(srv *apitest.Server, o Options) *Cluster {
+	o.Nodes = cmp.Or(o.Nodes, 3)
+	if !(o.Speed > 0) {
+		o.Speed = 1
+	}
+	return &Cluster{
+		srv: srv, options: o, churn: o.Churn, random: rand.New(rand.NewPCG(o.Seed, 0x5eed)),
+		nodes:        newView(kube.Nodes, func() *node { return new(node) }),
+		pods:         newView(kube.Pods, func() *pod { return new(pod) }),
+		deployments:  newView(kube.Deployments, func() *deployment { return new(deployment) }),
+		replicaSets:  newView(kube.ReplicaSets, func() *replicaSet { return new(replicaSet) }),
+		statefulSets: newView(kube.StatefulSets, func() *statefulSet { return new(statefulSet) }),
+		daemonSets:   newView(kube.DaemonSets, func() *daemonSet { return new(daemonSet) }),
+		jobs:         newView(kube.Jobs, func() *job { return new(job) }),
+		services:     newView(kube.Services, func() *service { return new(service) }),
+		owned:        map[string]map[kube.Key]*pod{}, sets: map[string]map[kube.Key]*replicaSet{},
+		crowd: map[string]int{}, placed: map[string]int{}, waiting: map[kube.Key]bool{}, plans: map[string]plan{}, serving: map[string]*slicing{}, templates: map[string]map[string]json.RawMessage{},
+		dirty: map[task]bool{}, alarms: map[task]time.Time{}, synced: map[task]time.Time{},
+	}
+}
+
+// lookEvery is how often the cluster looks at the server; scanEvery, how often it
+// does so though no revision has changed.
+const (
+	lookEvery = 50 * time.Millisecond
+	scanEvery = 2 * time.Second
+)
+
+// Run plays until ctx is done, and returns its cause. It is called once.
+func (c *Cluster) Run(ctx context.Context) error {
+	c.now = time.Now()
+	c.churned = c.now
+	for i := range max(0, c.options.Nodes) {
+		c.addNode(fmt.Sprintf("node-%d", i+1))
+	}
+	tick := time.NewTicker(max(2*time.Millisecond, time.Duration(float64(lookEvery)/c.options.Speed)))
+	defer tick.Stop()
+	for {
+		c.step(ctx)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// Churn makes so many running pods a second, chosen at random, restart a
+// container, which changes their status once; 0 = none. It may be called from any
+// goroutine, and holds until it is called again.
+func (c *Cluster) Churn(perSecond float64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.churn = max(0, perSecond)
+}
+
+// What a large cluster may cost: the pause between two looks for each pod that
+// there is, and between two syncs of one owner for each pod of its own. 10,000
+// pods are looked at ten times a second, and synced twice.
+const (
+	lookPerPod = 10 * time.Microsecond
+	syncPerPod = 50 * time.Microsecond
+)
+
+// step looks at what has changed, and does what is due. Nothing is done by an old
+// view: it would be done twice.
+func (c *Cluster) step(ctx context.Context) {
+	c.now = time.Now()
+	if rev := string(c.srv.Revision()); rev != c.seen || c.now.Sub(c.looked) >= scanEvery {
+		if c.now.Sub(c.looked) < time.Duration(len(c.pods.rows))*lookPerPod {
+			return
+		}
+		c.seen, c.looked = rev, c.now
+		c.look()
+	}
+	for len(c.timers) > 0 && !c.timers[0].at.After(c.now) {
+		t := heap.Pop(&c.timers).(timer)
+		if t.uid == "" {
+			if c.alarms[t.task].Equal(t.at) {
+				delete(c.alarms, t.task)
+			}
+			c.mark(t.task)
+		} else {
+			c.advance(t)
+		}
+	}
+	tasks := make([]task, 0, len(c.dirty))
+	for t := range c.dirty {
+		tasks = append(tasks, t)
+	}
+	clear(c.dirty)
+	slices.SortFunc(tasks, func(a, b task) int {
+		return cmp.Or(cmp.Compare(rank(a.kind), rank(b.kind)), a.key.Compare(b.key))
+	})
+	for _, t := range tasks {
+		if next := c.synced[t].Add(time.Duration(c.size(t)) * syncPerPod); next.After(c.now) {
+			c.later(next, t)
+			continue
+		}
+		c.synced[t] = c.now
+		c.sync(ctx, t)
+	}
+	if c.orphaned {
+		c.orphaned = false
+		c.srv.CollectGarbage()
+	}
+	c.restart()
+}
+
+// look brings the views up to date; what has changed becomes a task.
+func (c *Cluster) look() {
+	clear(c.placed)
+	c.nodes.refresh(c.srv, c.sawNode)
+	c.deployments.refresh(c.srv, func(old, d *deployment) { c.saw(kube.Deployments, old.base(), d.base()) })
+	c.replicaSets.refresh(c.srv, c.sawSet)
+	c.statefulSets.refresh(c.srv, c.sawStatefulSet)
+	c.daemonSets.refresh(c.srv, func(old, d *daemonSet) { c.saw(kube.DaemonSets, old.base(), d.base()) })
+	c.jobs.refresh(c.srv, func(old, j *job) { c.saw(kube.Jobs, old.base(), j.base()) })
+	c.services.refresh(c.srv, func(old, s *service) { c.saw(kube.Services, old.base(), s.base()) })
+	c.pods.refresh(c.srv, c.sawPod)
+}
+
+// saw notes that an object is new (old is nil), changed, or gone (o is nil).
+func (c *Cluster) saw(r kube.Resource, old, o *object) {
+	if o == nil {
+		c.orphaned = true
+		o = old
+		delete(c.synced, task{r.Plural, o.key()})
+	}
+	c.mark(task{r.Plural, o.key()})
+}
+
+func (c *Cluster) mark(t task) { c.dirty[t] = true }
+
+// size is how many pods t has to look at.
+func (c *Cluster) size(t task) int {
+	switch t.kind {
+	case "deployments":
+		n := 0
+		if d, ok := c.deployments.get(t.key); ok {
+			for _, s := range c.sets[d.Metadata.UID] {
+				n += len(c.owned[s.Metadata.UID])
+			}
+		}
+		return n
+	case "replicasets":
+		return owns(c, c.replicaSets, t.key)
+	case "statefulsets":
+		return owns(c, c.statefulSets, t.key)
+	case "daemonsets":
+		return owns(c, c.daemonSets, t.key)
+	case "jobs":
+		return owns(c, c.jobs, t.key)
+	}
+	return 0 // services have a pause of their own
+}
+
+func owns[T thing](c *Cluster, v *view[T], key kube.Key) int {
+	if o, ok := v.get(key); ok {
+		return len(c.owned[o.base().Metadata.UID])
+	}
+	return 0
+}
+
+// later marks a task at a time. Who is synced earlier asks again.
+func (c *Cluster) later(at time.Time, t task) {
+	if due, ok := c.alarms[t]; ok && !due.After(at) {
+		return
+	}
+	c.alarms[t] = at
+	c.wake(timer{at: at, task: t})
+}
+
+func (c *Cluster) wake(t timer) {
+	c.seq++
+	t.seq = c.seq
+	heap.Push(&c.timers, t)
+}
+
+// ranks are the order of syncing: who makes something, before who is made.
+var ranks = [...]string{"deployments", "replicasets", "statefulsets", "daemonsets", "jobs", "services"}
+
+func rank(kind string) int { return slices.Index(ranks[:], kind) }
+
+func (c *Cluster) sync(ctx context.Context, t task) {
+	switch t.kind {
+	case "deployments":
+		if d, ok := c.deployments.get(t.key); ok && d.Metadata.DeletionTimestamp == "" {
+			c.syncDeployment(ctx, d)
+		}
+	case "replicasets":
+		if s, ok := c.replicaSets.get(t.key); ok && s.Metadata.DeletionTimestamp == "" {
+			c.syncSet(s)
+		}
+	case "statefulsets":
+		if s, ok := c.statefulSets.get(t.key); ok && s.Metadata.DeletionTimestamp == "" {
+			c.syncStatefulSet(ctx, s)
+		}
+	case "daemonsets":
+		if d, ok := c.daemonSets.get(t.key); ok && d.Metadata.DeletionTimestamp == "" {
+			c.syncDaemonSet(ctx, d)
+		}
+	case "jobs":
+		if j, ok := c.jobs.get(t.key); ok && j.Metadata.DeletionTimestamp == "" {
+			c.syncJob(ctx, j)
+		}
+	case "services":
+		c.syncService(ctx, t.key)
+	}
+}
+
+// between returns a random delay, at the speed that is played.
+func (c *Cluster) between(least, most time.Duration) time.Duration {
+	d := least + time.Duration(c.random.Float64()*float64(most-least))
+	return time.Duration(float64(d) / c.options.Speed)
+}
+
+// timer is something to do at a time: to go on with a pod, where uid is set, or
+// else a task.
+type timer struct {
+	at  time.Time
+	seq int // the first set comes first
+	uid string
+	task
+}
+
+// timers are a heap.
+type timers []timer
+
+func (h timers) Len() int { return len(h) }
+func (h timers) Less(i, j int) bool {
+	return cmp.Or(h[i].at.Compare(h[j].at), cmp.Compare(h[i].seq, h[j].seq)) < 0
+}
+func (h timers) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *timers) Push(x any)   { *h = append(*h, x.(timer)) }
+func (h *timers) Pop() any {
+	t := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return t
+}

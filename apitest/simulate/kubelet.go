@@ -1,0 +1,215 @@
+package simulate
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// containers returns the status of p's containers, all of them in state.
+func (p *pod) containers(ready bool, state map[string]any) []containerStatus {
+	var list []containerStatus
+	for _, ct := range p.Spec.Containers {
+		s := containerStatus{Name: ct.Name, Image: ct.Image, State: state, LastState: map[string]any{}, Ready: ready, Started: &ready}
+		for _, old := range p.Status.ContainerStatuses {
+			if old.Name == ct.Name {
+				s.RestartCount, s.LastState = old.RestartCount, old.LastState
+			}
+		}
+		if _, waiting := state["waiting"]; !waiting {
+			s.ImageID = ct.Image + "@sha256:" + spell(uint64(len(ct.Image)), 8)
+			s.ContainerID = "simulated://" + p.Metadata.UID + "/" + ct.Name
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// conditions returns p's conditions with those of set changed.
+func (c *Cluster) conditions(p *pod, set ...condition) []condition {
+	list := slices.Clone(p.Status.Conditions)
+	for _, n := range set {
+		n.LastTransitionTime = stamp(c.now)
+		i := slices.IndexFunc(list, func(o condition) bool { return o.Type == n.Type })
+		switch {
+		case i < 0:
+			list = append(list, n)
+		case list[i].Status == n.Status:
+			n.LastTransitionTime = list[i].LastTransitionTime
+			fallthrough
+		default:
+			list[i] = n
+		}
+	}
+	return list
+}
+
+// readiness are the conditions that change with it.
+func readiness(status, reason, message string) []condition {
+	return []condition{{Type: "Ready", Status: status, Reason: reason, Message: message}, {Type: "ContainersReady", Status: status, Reason: reason, Message: message}}
+}
+
+// advance does what a pod waited for.
+func (c *Cluster) advance(t timer) {
+	p, ok := c.pods.get(t.key)
+	due, planned := c.plans[t.uid]
+	if !ok || p.Metadata.UID != t.uid || !planned || !due.at.Equal(t.at) {
+		return // something else came first
+	}
+	if what, _, _ := p.next(); what != due.what {
+		delete(c.plans, t.uid)
+		c.plan(p)
+		return
+	}
+	if !c.proceed(p, due.what) { // somebody has changed it: look again
+		t.at = c.now.Add(lookEvery)
+		c.plans[t.uid] = plan{due.what, t.at}
+		c.wake(t)
+		return
+	}
+	if due.what == toSchedule && c.waiting[p.key()] {
+		delete(c.plans, t.uid)
+	}
+}
+
+// proceed takes p one step further. It reports false where somebody else has
+// changed p meanwhile.
+func (c *Cluster) proceed(p *pod, what string) bool {
+	now := stamp(c.now)
+	whole := fieldsOf(p.body)
+	status := fieldsOf(whole["status"])
+	running := map[string]any{"running": map[string]any{"startedAt": now}}
+	var told func()
+	switch what {
+	case toVanish:
+		if !same(c.srv.Get(kube.Pods, p.key()), p.body) {
+			return false
+		}
+		c.srv.Delete(kube.Pods, p.key())
+		return true
+	case toSchedule:
+		name := c.choose(p)
+		if name == "" {
+			c.waiting[p.key()] = true
+			message := "0/" + itoa(len(c.nodes.rows)) + " nodes are available"
+			if find(p.Status.Conditions, "PodScheduled").Status == "False" {
+				return true
+			}
+			status.set("conditions", c.conditions(p, condition{Type: "PodScheduled", Status: "False", Reason: "Unschedulable", Message: message}))
+			told = func() {
+				c.event(kube.Pods, &p.object, "Warning", "default-scheduler", "FailedScheduling", message)
+			}
+			break
+		}
+		c.placed[name]++
+		spec := fieldsOf(whole["spec"])
+		spec.set("nodeName", name)
+		whole.set("spec", spec)
+		status.set("conditions", c.conditions(p, condition{Type: "PodScheduled", Status: "True"}))
+		told = func() {
+			c.tell(kube.Pods, &p.object, "default-scheduler", "Scheduled", "Successfully assigned %s to %s", p.key(), name)
+		}
+	case toCreate:
+		status.set("phase", "Pending")
+		status.set("startTime", now)
+		status.set("hostIP", hostIP(p.Spec.NodeName))
+		status.set("containerStatuses", p.containers(false, map[string]any{"waiting": map[string]any{"reason": "ContainerCreating"}}))
+		const reason, message = "ContainersNotReady", "containers are not ready"
+		status.set("conditions", c.conditions(p, append([]condition{{Type: "PodScheduled", Status: "True"}, {Type: "Initialized", Status: "True"}}, readiness("False", reason, message)...)...))
+		told = func() {
+			for _, ct := range p.Spec.Containers {
+				c.tell(kube.Pods, &p.object, "kubelet", "Pulling", "Pulling image %q", ct.Image)
+			}
+		}
+	case toStart:
+		c.address++
+		ip := podIP(c.address)
+		status.set("phase", "Running")
+		status.set("podIP", ip)
+		status.set("podIPs", []map[string]string{{"ip": ip}})
+		status.set("containerStatuses", p.containers(false, running))
+		told = func() {
+			for _, ct := range p.Spec.Containers {
+				c.tell(kube.Pods, &p.object, "kubelet", "Started", "Started container %s", ct.Name)
+			}
+		}
+	case toReady:
+		state := running
+		if len(p.Status.ContainerStatuses) > 0 && p.Status.ContainerStatuses[0].State["running"] != nil {
+			state = p.Status.ContainerStatuses[0].State
+		}
+		status.set("containerStatuses", p.containers(true, state))
+		status.set("conditions", c.conditions(p, readiness("True", "", "")...))
+	case toFinish:
+		done := map[string]any{"terminated": map[string]any{"exitCode": 0, "reason": "Completed", "startedAt": p.Status.StartTime, "finishedAt": now}}
+		status.set("phase", "Succeeded")
+		status.set("containerStatuses", p.containers(false, done))
+		status.set("conditions", c.conditions(p, readiness("False", "PodCompleted", "")...))
+	}
+	whole.set("status", status)
+	if !c.put(kube.Pods, &p.object, whole) {
+		return false
+	}
+	if told != nil {
+		told()
+	}
+	return true
+}
+
+// stop begins the deletion of p.
+func (c *Cluster) stop(p *pod) {
+	if p.leaving() {
+		return
+	}
+	whole := fieldsOf(p.body)
+	meta := fieldsOf(whole["metadata"])
+	meta.set("deletionTimestamp", stamp(c.now))
+	meta.set("deletionGracePeriodSeconds", json.Number("30"))
+	whole.set("metadata", meta)
+	if c.put(kube.Pods, &p.object, whole) {
+		c.tell(kube.Pods, &p.object, "kubelet", "Killing", "Stopping container %s", p.first())
+	}
+}
+
+// first names the first container.
+func (p *pod) first() string {
+	if len(p.Spec.Containers) == 0 {
+		return ""
+	}
+	return p.Spec.Containers[0].Name
+}
+
+// restart is the churn that is due.
+func (c *Cluster) restart() {
+	c.mu.Lock()
+	rate := c.churn
+	c.mu.Unlock()
+	c.owed += rate * c.now.Sub(c.churned).Seconds()
+	c.churned = c.now
+	if rows := c.pods.rows; len(rows) > 0 {
+		c.owed = min(c.owed, float64(len(rows)))
+		for ; c.owed >= 1; c.owed-- {
+			c.again(rows[c.random.IntN(len(rows))].obj)
+		}
+	} else {
+		c.owed = 0
+	}
+}
+
+// again restarts p's first container, if it runs.
+func (c *Cluster) again(p *pod) {
+	if p == nil || !p.ready() || p.leaving() || len(p.Status.ContainerStatuses) == 0 {
+		return
+	}
+	list := slices.Clone(p.Status.ContainerStatuses)
+	s := &list[0]
+	s.RestartCount++
+	s.LastState = map[string]any{"terminated": map[string]any{"exitCode": 1, "reason": "Error", "finishedAt": stamp(c.now)}}
+	s.State = map[string]any{"running": map[string]any{"startedAt": stamp(c.now)}}
+	whole := fieldsOf(p.body)
+	status := fieldsOf(whole["status"])
+	status.set("containerStatuses", list)
+	whole.set("status", status)
+	c.put(kube.Pods, &p.object, whole)
+}

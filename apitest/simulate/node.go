@@ -1,0 +1,148 @@
+package simulate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+type node struct {
+	object
+	Spec struct {
+		Unschedulable bool `json:"unschedulable"`
+	} `json:"spec"`
+	Status struct {
+		Conditions []condition `json:"conditions"`
+	} `json:"status"`
+}
+
+func (n *node) base() *object {
+	if n == nil {
+		return nil
+	}
+	return &n.object
+}
+
+// condition is one of any object's conditions. Its fields stand in the order in
+// which the server writes them, so that what is equal is the same bytes.
+type condition struct {
+	LastHeartbeatTime  string `json:"lastHeartbeatTime,omitempty"`
+	LastProbeTime      string `json:"lastProbeTime,omitempty"`
+	LastTransitionTime string `json:"lastTransitionTime,omitempty"`
+	LastUpdateTime     string `json:"lastUpdateTime,omitempty"`
+	Message            string `json:"message,omitempty"`
+	Reason             string `json:"reason,omitempty"`
+	Status             string `json:"status"`
+	Type               string `json:"type"`
+}
+
+// find returns the condition of a type; zero where there is none.
+func find(list []condition, typ string) condition {
+	for _, c := range list {
+		if c.Type == typ {
+			return c
+		}
+	}
+	return condition{}
+}
+
+func (n *node) ready() bool { return find(n.Status.Conditions, "Ready").Status == "True" }
+
+func (c *Cluster) addNode(name string) {
+	c.create(kube.Nodes, kube.Key{Name: name}, map[string]any{
+		"metadata": map[string]any{"name": name, "labels": map[string]string{
+			"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}},
+		"spec": map[string]any{},
+	})
+}
+
+// sawNode: a node without conditions gets a kubelet, and with it what is usual.
+func (c *Cluster) sawNode(old, n *node) {
+	for _, d := range c.daemonSets.rows {
+		c.mark(task{kube.DaemonSets.Plural, d.key})
+	}
+	if n == nil {
+		for _, r := range c.pods.rows { // those pods have no machine any more
+			if r.obj != nil && r.obj.Spec.NodeName == old.Metadata.Name {
+				c.stop(r.obj)
+			}
+		}
+		return
+	}
+	if len(n.Status.Conditions) == 0 {
+		c.boot(n)
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(c.waiting), kube.Key.Compare) { // one of them may fit now
+		delete(c.waiting, key)
+		if p, ok := c.pods.get(key); ok {
+			c.plan(p)
+		}
+	}
+}
+
+func (c *Cluster) boot(n *node) {
+	now := stamp(c.now)
+	var conditions []condition
+	for _, typ := range []string{"MemoryPressure", "DiskPressure", "PIDPressure", "Ready"} {
+		cond := condition{Type: typ, Status: "False", Reason: "KubeletHasNo" + typ, LastHeartbeatTime: now, LastTransitionTime: now}
+		if typ == "Ready" {
+			cond.Status, cond.Reason, cond.Message = "True", "KubeletReady", "kubelet is posting ready status"
+		}
+		conditions = append(conditions, cond)
+	}
+	capacity := map[string]string{"cpu": "8", "memory": "32Gi", "pods": "110", "ephemeral-storage": "100Gi"}
+	f := fieldsOf(n.body)
+	f.set("status", map[string]any{
+		"capacity": capacity, "allocatable": capacity, "conditions": conditions,
+		"addresses": []map[string]string{
+			{"type": "InternalIP", "address": hostIP(n.Metadata.Name)}, {"type": "Hostname", "address": n.Metadata.Name}},
+		"nodeInfo": map[string]string{"kubeletVersion": "v1.37.0", "kubeProxyVersion": "", "operatingSystem": "linux", "architecture": "amd64",
+			"osImage": "simulated", "kernelVersion": "6.12.0", "containerRuntimeVersion": "simulated://1", "machineID": "", "systemUUID": "", "bootID": ""},
+	})
+	if c.put(kube.Nodes, &n.object, f) {
+		c.tell(kube.Nodes, &n.object, "kubelet", "NodeReady", "Node %s status is now: NodeReady", n.Metadata.Name)
+	}
+}
+
+// hostIP is the address of a node, by its name.
+func hostIP(name string) string {
+	h := uint32(2166136261)
+	for i := range len(name) {
+		h = (h ^ uint32(name[i])) * 16777619
+	}
+	return fmt.Sprintf("172.18.%d.%d", h>>8&0xff, h&0xfd+1)
+}
+
+// choose returns the node for a pod: of those that take it, one with the fewest
+// pods. Empty = none takes it.
+func (c *Cluster) choose(p *pod) string {
+	var best *node
+	for _, r := range c.nodes.rows {
+		n := r.obj
+		if n == nil || !n.ready() || n.Spec.Unschedulable || n.Metadata.DeletionTimestamp != "" || !subset(p.Spec.NodeSelector, n.Metadata.Labels) {
+			continue
+		}
+		if best == nil || c.load(n) < c.load(best) {
+			best = n
+		}
+	}
+	if best == nil {
+		return ""
+	}
+	return best.Metadata.Name
+}
+
+// load is how many pods n has.
+func (c *Cluster) load(n *node) int { return c.crowd[n.Metadata.Name] + c.placed[n.Metadata.Name] }
+
+// subset reports whether all of want is in have.
+func subset(want, have map[string]string) bool {
+	for k, v := range want {
+		if got, ok := have[k]; !ok || got != v {
+			return false
+		}
+	}
+	return true
+}

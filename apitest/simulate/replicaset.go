@@ -1,0 +1,193 @@
+package simulate
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+type replicaSet struct {
+	object
+	Spec struct {
+		Replicas        *int            `json:"replicas"`
+		MinReadySeconds int             `json:"minReadySeconds"`
+		Selector        json.RawMessage `json:"selector"`
+		Template        json.RawMessage `json:"template"`
+	} `json:"spec"`
+}
+
+func (s *replicaSet) base() *object {
+	if s == nil {
+		return nil
+	}
+	return &s.object
+}
+
+func (s *replicaSet) replicas() int { return orOne(s.Spec.Replicas) }
+
+func orOne(n *int) int {
+	if n == nil {
+		return 1
+	}
+	return max(0, *n)
+}
+
+// sawSet keeps the index by Deployment.
+func (c *Cluster) sawSet(old, s *replicaSet) {
+	if old != nil {
+		if uid := old.Metadata.controller().UID; uid != "" {
+			delete(c.sets[uid], old.key())
+			if len(c.sets[uid]) == 0 {
+				delete(c.sets, uid)
+			}
+		}
+		c.markDeployment(old)
+	}
+	if s != nil {
+		if uid := s.Metadata.controller().UID; uid != "" {
+			if c.sets[uid] == nil {
+				c.sets[uid] = map[kube.Key]*replicaSet{}
+			}
+			c.sets[uid][s.key()] = s
+		}
+		c.markDeployment(s)
+	}
+	c.saw(kube.ReplicaSets, old.base(), s.base())
+}
+
+func (c *Cluster) markDeployment(s *replicaSet) {
+	if o := s.Metadata.controller(); o.Kind == kube.Deployments.Kind {
+		c.mark(task{kube.Deployments.Plural, kube.Key{Namespace: s.Metadata.Namespace, Name: o.Name}})
+	}
+}
+
+// podsOf returns the pods that an object looks after, by name.
+func (c *Cluster) podsOf(o *object) []*pod {
+	return slices.SortedFunc(maps.Values(c.owned[o.Metadata.UID]), func(a, b *pod) int { return a.key().Compare(b.key()) })
+}
+
+// tally counts pods.
+type tally struct {
+	total, ready, available int // but for those that are leaving or over
+	leaving                 int
+}
+
+// count counts pods, and has t looked after again when more are available.
+func (c *Cluster) count(pods []*pod, minReady int, t task) tally {
+	var n tally
+	var next time.Time
+	for _, p := range pods {
+		switch {
+		case p.leaving():
+			n.leaving++
+			continue
+		case p.over():
+			continue
+		}
+		n.total++
+		at, ready := p.availableAt(minReady)
+		if !ready {
+			continue
+		}
+		n.ready++
+		if !at.After(c.now) {
+			n.available++
+		} else if next.IsZero() || at.Before(next) {
+			next = at
+		}
+	}
+	if !next.IsZero() {
+		c.later(next, t)
+	}
+	return n
+}
+
+// burst is how many pods of one owner are made or stopped in one step.
+const burst = 250
+
+// syncSet makes or stops pods until there are as many as are wanted.
+func (c *Cluster) syncSet(s *replicaSet) {
+	me := task{kube.ReplicaSets.Plural, s.key()}
+	pods := c.podsOf(&s.object)
+	n := c.count(pods, s.Spec.MinReadySeconds, me)
+	missing := s.replicas() - n.total
+	for range min(missing, burst) {
+		name := s.Metadata.Name + "-" + c.suffix(5)
+		if c.newPod(kube.ReplicaSets, &s.object, s.Spec.Template, name, nil, nil) {
+			c.tell(kube.ReplicaSets, &s.object, "replicaset-controller", "SuccessfulCreate", "Created pod: %s", name)
+		}
+	}
+	if missing < 0 {
+		rest := slices.DeleteFunc(pods, func(p *pod) bool { return p.leaving() || p.over() })
+		slices.SortStableFunc(rest, leastWanted)
+		for _, p := range rest[:min(-missing, burst)] {
+			c.stop(p)
+			c.tell(kube.ReplicaSets, &s.object, "replicaset-controller", "SuccessfulDelete", "Deleted pod: %s", p.Metadata.Name)
+		}
+	}
+	if max(missing, -missing) > burst {
+		c.later(c.now, me)
+	}
+	f := fieldsOf(s.body)
+	status := map[string]any{"replicas": n.total, "fullyLabeledReplicas": n.total, "readyReplicas": n.ready,
+		"availableReplicas": n.available, "terminatingReplicas": n.leaving, "observedGeneration": s.Metadata.Generation}
+	for k, v := range status {
+		if v == 0 && k != "replicas" {
+			delete(status, k)
+		}
+	}
+	f.set("status", status)
+	c.put(kube.ReplicaSets, &s.object, f)
+}
+
+// leastWanted sorts pods in the order in which they are given up: without a node,
+// not ready, young.
+func leastWanted(a, b *pod) int {
+	bit := func(x bool) int {
+		if x {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(
+		cmp.Compare(bit(a.Spec.NodeName != ""), bit(b.Spec.NodeName != "")),
+		cmp.Compare(bit(a.Status.Phase == "Running"), bit(b.Status.Phase == "Running")),
+		cmp.Compare(bit(a.ready()), bit(b.ready())),
+		cmp.Compare(b.Metadata.CreationTimestamp, a.Metadata.CreationTimestamp),
+	)
+}
+
+// newPod makes a pod from a template. labels and spec are added to what it says.
+func (c *Cluster) newPod(r kube.Resource, of *object, template json.RawMessage, name string, labels map[string]string, spec map[string]any) bool {
+	var t struct {
+		Metadata metadata `json:"metadata"`
+		Spec     fields   `json:"spec"`
+	}
+	if json.Unmarshal(template, &t) != nil {
+		return false
+	}
+	meta := metadata{Name: name, Namespace: of.Metadata.Namespace, Labels: maps.Clone(t.Metadata.Labels),
+		Annotations: t.Metadata.Annotations, Finalizers: t.Metadata.Finalizers, OwnerReferences: ownedBy(r, of)}
+	if meta.Labels == nil {
+		meta.Labels = map[string]string{}
+	}
+	maps.Copy(meta.Labels, labels)
+	if t.Spec == nil {
+		t.Spec = fields{}
+	}
+	for k, v := range spec {
+		t.Spec.set(k, v)
+	}
+	for k, v := range map[string]any{"restartPolicy": "Always", "dnsPolicy": "ClusterFirst", "schedulerName": "default-scheduler",
+		"serviceAccountName": "default", "terminationGracePeriodSeconds": 30} {
+		if t.Spec[k] == nil {
+			t.Spec.set(k, v)
+		}
+	}
+	return c.create(kube.Pods, kube.Key{Namespace: meta.Namespace, Name: name}, map[string]any{
+		"metadata": meta, "spec": t.Spec, "status": map[string]any{"phase": "Pending", "qosClass": "BestEffort"}})
+}

@@ -1,0 +1,161 @@
+package simulate
+
+import (
+	"encoding/json"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// object is what all objects have.
+type object struct {
+	Metadata metadata `json:"metadata"`
+
+	body []byte // as the server has it
+}
+
+// base returns o; nil of nil.
+func (o *object) base() *object { return o }
+
+func (o *object) key() kube.Key {
+	return kube.Key{Namespace: o.Metadata.Namespace, Name: o.Metadata.Name}
+}
+
+type metadata struct {
+	Name              string            `json:"name,omitempty"`
+	Namespace         string            `json:"namespace,omitempty"`
+	UID               string            `json:"uid,omitempty"`
+	Generation        int64             `json:"generation,omitempty"`
+	CreationTimestamp string            `json:"creationTimestamp,omitempty"`
+	DeletionTimestamp string            `json:"deletionTimestamp,omitempty"`
+	Labels            map[string]string `json:"labels,omitempty"`
+	Annotations       map[string]string `json:"annotations,omitempty"`
+	OwnerReferences   []owner           `json:"ownerReferences,omitempty"`
+	Finalizers        []string          `json:"finalizers,omitempty"`
+}
+
+type owner struct {
+	APIVersion         string `json:"apiVersion"`
+	Kind               string `json:"kind"`
+	Name               string `json:"name"`
+	UID                string `json:"uid"`
+	Controller         bool   `json:"controller"`
+	BlockOwnerDeletion bool   `json:"blockOwnerDeletion"`
+}
+
+// controller returns the owner that looks after o; zero where there is none.
+func (m *metadata) controller() owner {
+	for _, o := range m.OwnerReferences {
+		if o.Controller {
+			return o
+		}
+	}
+	return owner{}
+}
+
+// ownedBy returns the reference of a new object to its controller.
+func ownedBy(r kube.Resource, o *object) []owner {
+	return []owner{{APIVersion: r.APIVersion(), Kind: r.Kind, Name: o.Metadata.Name, UID: o.Metadata.UID, Controller: true, BlockOwnerDeletion: true}}
+}
+
+// thing is a pointer to a struct that begins with object.
+type thing interface {
+	comparable
+	base() *object
+}
+
+// view is what was last seen of a resource. An object that cannot be read, such
+// as one with words for numbers, is taken for absent.
+type view[T thing] struct {
+	resource kube.Resource
+	fresh    func() T
+	rows     []row[T] // as the server sorts them
+	known    map[kube.Key]T
+}
+
+type row[T thing] struct {
+	key  kube.Key
+	body []byte
+	obj  T // nil = it cannot be read
+}
+
+func newView[T thing](r kube.Resource, fresh func() T) *view[T] {
+	return &view[T]{resource: r, fresh: fresh, known: map[kube.Key]T{}}
+}
+
+func (v *view[T]) get(k kube.Key) (T, bool) {
+	o, ok := v.known[k]
+	return o, ok
+}
+
+// refresh calls saw for each difference since the last time. Objects of the server
+// are immutable: the same bytes at the same place are the same object, and only
+// others are read.
+func (v *view[T]) refresh(srv *apitest.Server, saw func(old, now T)) {
+	bodies, _ := srv.List(v.resource)
+	rows := make([]row[T], 0, len(bodies))
+	old := v.rows
+	var none T
+	type change struct{ old, now T }
+	var changes []change
+	differ := func(a, b T) {
+		if a != none || b != none {
+			changes = append(changes, change{a, b})
+		}
+	}
+	for _, b := range bodies {
+		if len(old) > 0 && same(old[0].body, b) {
+			rows, old = append(rows, old[0]), old[1:]
+			continue
+		}
+		r := v.read(b)
+		for len(old) > 0 && old[0].key.Compare(r.key) < 0 {
+			differ(old[0].obj, none)
+			old = old[1:]
+		}
+		switch {
+		case len(old) == 0 || old[0].key != r.key:
+			differ(none, r.obj)
+		case same(old[0].body, b):
+			r, old = old[0], old[1:]
+		default:
+			if before := old[0].obj; before != none && r.obj != none && before.base().Metadata.UID != r.obj.base().Metadata.UID {
+				differ(before, none) // a namesake
+				differ(none, r.obj)
+			} else {
+				differ(before, r.obj)
+			}
+			old = old[1:]
+		}
+		rows = append(rows, r)
+	}
+	for _, r := range old {
+		differ(r.obj, none)
+	}
+	v.rows = rows
+	for _, ch := range changes {
+		if ch.now != none {
+			v.known[ch.now.base().key()] = ch.now
+		} else {
+			delete(v.known, ch.old.base().key())
+		}
+		saw(ch.old, ch.now)
+	}
+}
+
+func (v *view[T]) read(b []byte) row[T] {
+	var none T
+	o := v.fresh()
+	if err := json.Unmarshal(b, o); err != nil {
+		var name object // what is wrong is elsewhere
+		_ = json.Unmarshal(b, &name)
+		return row[T]{name.key(), b, none}
+	}
+	o.base().body = b
+	return row[T]{o.base().key(), b, o}
+}
+
+// same reports whether a and b are the same bytes of the server.
+func same(a, b []byte) bool {
+	return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
+}

@@ -1,0 +1,185 @@
+package simulate
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// There are two ways to write. What the cluster itself has made, and pods, it
+// writes directly, if nobody has changed it since it looked. The status of what
+// others own it patches as any client would, so that none of their writes is lost.
+
+// create stores a new object, unless there is one of that name.
+func (c *Cluster) create(r kube.Resource, key kube.Key, obj any) bool {
+	if c.srv.Get(r, key) != nil {
+		return false
+	}
+	c.srv.Put(r, obj)
+	return true
+}
+
+// put replaces old by obj, if old is what the server has.
+func (c *Cluster) put(r kube.Resource, old *object, obj any) bool {
+	if !same(c.srv.Get(r, old.key()), old.body) {
+		return false
+	}
+	c.srv.Put(r, obj)
+	return true
+}
+
+// fields are an object or a part of it, of which only some fields matter.
+type fields map[string]json.RawMessage
+
+// fieldsOf reads JSON of the server; what is no object has no fields.
+func fieldsOf(b []byte) fields {
+	f := fields{}
+	_ = json.Unmarshal(b, &f)
+	if f == nil {
+		return fields{} // null
+	}
+	return f
+}
+
+func (f fields) set(name string, v any) { f[name] = encode(v) }
+
+// encode is for values of this package, which all have a form.
+func encode(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("simulate: encode %T: %v", v, err))
+	}
+	return b
+}
+
+// patchTimeout bounds a patch; a server that misbehaves is tried again later.
+const patchTimeout = 2 * time.Second
+
+// patchStatus makes status that of old, if it differs. It reports whether old has
+// it now.
+func (c *Cluster) patchStatus(ctx context.Context, r kube.Resource, old *object, status any) bool {
+	before, now := fieldsOf(fieldsOf(old.body)["status"]), fieldsOf(encode(status))
+	patch := map[string]any{}
+	for k, v := range now {
+		if !bytes.Equal(v, before[k]) {
+			patch[k] = v
+		}
+	}
+	for k := range before {
+		if _, kept := now[k]; !kept {
+			patch[k] = nil
+		}
+	}
+	if len(patch) == 0 {
+		return true
+	}
+	return c.patch(ctx, r, old, map[string]any{"status": patch}, "status")
+}
+
+// patch sends a merge patch. Where it fails, the object is looked after again
+// later.
+func (c *Cluster) patch(ctx context.Context, r kube.Resource, old *object, patch map[string]any, subresource ...string) bool {
+	meta, _ := patch["metadata"].(map[string]any)
+	if meta == nil {
+		meta = map[string]any{}
+	}
+	meta["uid"] = old.Metadata.UID // of no namesake
+	patch["metadata"] = meta
+	limited, cancel := context.WithTimeout(ctx, patchTimeout)
+	defer cancel()
+	if c.send(limited, r.ObjectPath(old.key(), subresource...), encode(patch)) {
+		return true
+	}
+	c.later(c.now.Add(time.Second), task{r.Plural, old.key()})
+	return false
+}
+
+func (c *Cluster) send(ctx context.Context, path string, patch []byte) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPatch, c.srv.URL+path, bytes.NewReader(patch))
+	if err != nil {
+		return false
+	}
+	req.Header.Set("Content-Type", "application/merge-patch+json")
+	req.Header.Set("User-Agent", "listwatch-simulate")
+	resp, err := c.srv.Client().Do(req)
+	if err != nil {
+		return false
+	}
+	defer resp.Body.Close()
+	_, err = io.Copy(io.Discard, io.LimitReader(resp.Body, 8<<20)) // so that the connection is used again
+	return err == nil && resp.StatusCode == http.StatusOK
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+const letters = "bcdfghjklmnpqrstvwxz2456789"
+
+// suffix returns n random letters for a name.
+func (c *Cluster) suffix(n int) string {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = letters[c.random.IntN(len(letters))]
+	}
+	return string(b)
+}
+
+// hashOf returns a short name for a template, whatever the order of its fields.
+// What is null or empty does not count: clients write it or leave it out.
+func hashOf(template json.RawMessage) string {
+	var v any
+	_ = json.Unmarshal(template, &v) // nil is a value as well
+	return spell(sum(encode(bare(v))), 10)
+}
+
+// bare returns v without what is null or empty.
+func bare(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, e := range v {
+			if v[k] = bare(e); v[k] == nil {
+				delete(v, k)
+			}
+		}
+		if len(v) == 0 {
+			return nil
+		}
+		return v
+	case []any:
+		for i, e := range v {
+			v[i] = bare(e)
+		}
+		if len(v) == 0 {
+			return nil
+		}
+		return v
+	}
+	return v
+}
+
+func sum(b []byte) uint64 {
+	h := fnv.New64a()
+	h.Write(b)
+	return h.Sum64()
+}
+
+func spell(n uint64, length int) string {
+	b := make([]byte, length)
+	for i := range b {
+		b[i] = letters[n%uint64(len(letters))]
+		n /= uint64(len(letters))
+	}
+	return string(b)
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// podIP is the nth address of pods.
+func podIP(n int) string { return fmt.Sprintf("10.%d.%d.%d", 64+n>>16&0x3f, n>>8&0xff, n&0xff) }

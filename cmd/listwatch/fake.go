@@ -1,0 +1,343 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/simulate"
+	"github.com/listwatch/listwatch/client"
+)
+
+// fakeFlags are the flags of fake.
+type fakeFlags struct {
+	listen        string
+	tls           bool
+	token         string
+	files         []string
+	kubeconfig    string
+	save          string
+	simulate      bool
+	nodes         int
+	churn         float64
+	seed          uint64
+	faults        string
+	randomFaults  bool
+	scenario      string
+	listScenarios bool
+	namespaces    bool
+	quiet         bool
+	logFormat     string
+}
+
+const fakeLong = `Serve a fake Kubernetes API until told to stop: LIST, WATCH, writes, patches,
+CustomResourceDefinitions and garbage collection, from memory. It prints its URL
+on stdout once it is ready.
+
+It is for tests and trying things out: what is in it is gone when it ends, unless
+--save is given. With --simulate, workloads get pods that start and become ready.
+With --faults, --random-faults or --scenario it misbehaves on purpose.`
+
+func (p *program) fakeCommand() *cobra.Command {
+	o := &fakeFlags{}
+	cmd := &cobra.Command{
+		Use:   "fake",
+		Short: "Serve a fake Kubernetes API",
+		Long:  fakeLong,
+		Example: `  listwatch fake --kubeconfig-out fake.yaml --simulate -f deploy.yaml
+  listwatch fake --listen 127.0.0.1:8080 --save cluster.json
+  listwatch fake --random-faults --seed 7
+  listwatch fake --scenario gone/in-stream`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.fake(cmd, o) },
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "address and port to serve at (0 = a free port)")
+	f.BoolVar(&o.tls, "tls", false, "serve https, with a CA of its own that is in the kubeconfig")
+	f.StringVar(&o.token, "token", "", "bearer token that requests need (default none)")
+	f.StringArrayVarP(&o.files, "filename", "f", nil, "objects to begin with: a YAML or JSON file, a folder of them, or - for stdin; may be repeated")
+	f.StringVar(&o.kubeconfig, "kubeconfig-out", "", "file to write a kubeconfig for this server to")
+	f.StringVar(&o.save, "save", "", "file to load objects from at the start, and to keep them in")
+	f.BoolVar(&o.simulate, "simulate", false, "play controllers, scheduler and kubelets, without containers")
+	f.IntVar(&o.nodes, "nodes", 3, "nodes under --simulate")
+	f.Float64Var(&o.churn, "churn", 0, "pods a second that restart under --simulate")
+	f.Uint64Var(&o.seed, "seed", 0, "of names, UIDs, delays and random faults")
+	f.StringVar(&o.faults, "faults", "", "file with faults, one a line; - for stdin")
+	f.BoolVar(&o.randomFaults, "random-faults", false, "misbehave at random, by --seed")
+	f.StringVar(&o.scenario, "scenario", "", "play this scenario to one client, print the verdict and end: 0 for a pass, 1 for a failure")
+	f.BoolVar(&o.listScenarios, "scenarios", false, "list the scenarios and end")
+	f.BoolVar(&o.namespaces, "namespaces", true, "namespaces must exist, and deleting one deletes what is in it")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing on stderr but why it ended")
+	f.StringVar(&o.logFormat, "log-format", "text", "of stderr: text or json")
+	return cmd
+}
+
+func (p *program) fake(cmd *cobra.Command, o *fakeFlags) error {
+	rules, err := o.check(cmd)
+	if err != nil {
+		return err
+	}
+	t := newTalk(p.stderr, o.logFormat, o.quiet)
+	if o.listScenarios {
+		return p.scenarios()
+	}
+	address, open, err := listenAddress("--listen", o.listen)
+	if err != nil {
+		return err
+	}
+	if open {
+		t.note("warning: --listen " + o.listen + " is not the loopback: whoever reaches this machine reaches the fake server" +
+			map[bool]string{true: ", without a token", false: ""}[o.token == ""])
+	}
+	opts := apitest.Options{Address: address, TLS: o.tls, Token: o.token, Seed: o.seed, Namespaces: o.namespaces, CollectGarbage: true}
+	if o.scenario != "" {
+		return p.scenario(cmd.Context(), o, opts, t)
+	}
+	srv, err := apitest.Start(opts)
+	if err != nil {
+		return failed(err)
+	}
+	defer srv.Close()
+	s := &fakeServer{fakeFlags: o, srv: srv, talk: t}
+	if s.client, err = fakeClient(srv, o.token); err != nil {
+		return failed(err)
+	}
+	defer s.client.CloseIdleConnections()
+	if err := s.fill(cmd.Context(), cmd.InOrStdin()); err != nil {
+		return err
+	}
+	if err := s.misbehave(rules); err != nil {
+		return failed(err)
+	}
+	if err := p.announce(srv, o.kubeconfig, t); err != nil {
+		return err
+	}
+	return s.run(cmd.Context())
+}
+
+// check refuses flags that make no sense, and reads the faults.
+func (o *fakeFlags) check(cmd *cobra.Command) ([]apitest.FaultRule, error) {
+	set := cmd.Flags().Changed
+	if o.logFormat != "text" && o.logFormat != "json" {
+		return nil, usage("--log-format %q: want one of text, json", clip(o.logFormat))
+	}
+	if err := positive(cmd, "nodes", "churn"); err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"nodes", "churn"} {
+		if set(name) && !o.simulate {
+			return nil, usage("--%s is for --simulate: give both", name)
+		}
+	}
+	stdin := 0
+	for _, f := range append(o.files, o.faults) {
+		if f == "-" {
+			stdin++
+		}
+	}
+	switch {
+	case stdin > 1:
+		return nil, usage("stdin (-) can be read once only")
+	case o.nodes > 5000:
+		return nil, usage("--nodes %d: want at most 5000", o.nodes)
+	case o.churn > 10000:
+		return nil, usage("--churn %v: want at most 10000", o.churn)
+	case strings.ContainsAny(o.token, "\r\n"):
+		return nil, usage("--token has a line break in it")
+	case o.token != "" && !o.tls:
+		return nil, usage("--token needs --tls: clients send no credentials over http")
+	}
+	if o.scenario != "" || o.listScenarios {
+		for _, name := range []string{"filename", "save", "simulate", "faults", "random-faults"} {
+			if set(name) {
+				return nil, usage("--%s: a scenario brings its own objects and faults: give one of the two", name)
+			}
+		}
+	}
+	if o.faults == "" {
+		return nil, nil
+	}
+	text, err := readInput(o.faults, cmd.InOrStdin())
+	if err != nil {
+		return nil, usage("--faults: %w", err)
+	}
+	rules, err := apitest.ParseFaults(string(text))
+	if err != nil {
+		return nil, usage("--faults %s: %w", o.faults, err)
+	}
+	return rules, nil
+}
+
+// listenAddress checks an address to listen at, and reports whether others than
+// this machine can reach it.
+func listenAddress(flag, s string) (address string, open bool, err error) {
+	host, port, err := net.SplitHostPort(s)
+	if err != nil || port == "" {
+		return "", false, usage("%s %q: want an address and a port, such as 127.0.0.1:8080", flag, clip(s))
+	}
+	if host == "" {
+		return "", false, usage("%s %q would serve everybody who reaches this machine: give 127.0.0.1:%s, or 0.0.0.0:%s if that is what you want", flag, clip(s), port, port)
+	}
+	if host == "localhost" {
+		host = "127.0.0.1"
+	}
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		return "", false, usage("%s %q: want an IP address and a port, such as 127.0.0.1:8080", flag, clip(s))
+	}
+	return net.JoinHostPort(host, port), !ip.IsLoopback(), nil
+}
+
+// fakeClient returns a client of srv.
+func fakeClient(srv *apitest.Server, token string) (*client.Client, error) {
+	return client.New(client.Config{Server: srv.URL, Dial: srv.Dial, Token: token, UserAgent: "listwatch-fake",
+		TLS:   client.TLS{CAData: srv.CAPEM(), ServerName: "localhost"},
+		Proxy: func(*http.Request) (*url.URL, error) { return nil, nil }})
+}
+
+// announce writes the kubeconfig and tells where the server is.
+func (p *program) announce(srv *apitest.Server, kubeconfig string, t *talk) error {
+	if kubeconfig != "" {
+		path, err := filepath.Abs(kubeconfig)
+		if err != nil {
+			return failed(err)
+		}
+		b := srv.Kubeconfig()
+		if srv.CAPEM() == nil {
+			b = bytes.Replace(b, []byte("    username: apitest\n"), nil, 1) // clients would warn that it is not sent
+		}
+		if err := replaceFile(path, b); err != nil {
+			return failed(fmt.Errorf("--kubeconfig-out: %w", err))
+		}
+		t.info("fake", "export KUBECONFIG="+shellQuote(path), "kubeconfig", "path", path)
+	} else {
+		t.info("fake", "try: listwatch watch pods -A -s "+srv.URL, "serving", "url", srv.URL)
+	}
+	if _, err := fmt.Fprintln(p.stdout, srv.URL); err != nil {
+		return failed(fmt.Errorf("write to stdout: %w", err))
+	}
+	return nil
+}
+
+// shellQuote quotes s where a shell would not take it for one word.
+func shellQuote(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+=:@%,", r)
+	}
+	if strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// replaceFile writes a file that only its owner can read, as a whole or not at
+// all.
+func replaceFile(path string, b []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return withoutTemp(err, path)
+	}
+	_, err = f.Write(b)
+	if err == nil {
+		err = f.Sync()
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+		return withoutTemp(err, path)
+	}
+	return nil
+}
+
+// withoutTemp names the file that was meant.
+func withoutTemp(err error, path string) error {
+	var pe *fs.PathError
+	var le *os.LinkError
+	switch {
+	case errors.As(err, &pe):
+		err = pe.Err
+	case errors.As(err, &le):
+		err = le.Err
+	}
+	return fmt.Errorf("write %s: %w", path, err)
+}
+
+// fakeServer is one run of fake.
+type fakeServer struct {
+	*fakeFlags
+	srv    *apitest.Server
+	client *client.Client
+	talk   *talk
+	random *apitest.Random
+	struck []*apitest.Fault
+	saver  *saver // nil = nothing is saved
+}
+
+// misbehave sets the faults.
+func (s *fakeServer) misbehave(rules []apitest.FaultRule) error {
+	faults, err := s.srv.Apply(rules)
+	if err != nil {
+		return err
+	}
+	s.struck = faults
+	if !s.randomFaults {
+		return nil
+	}
+	if s.random, err = apitest.RandomFaults(s.seed, apitest.RandomOptions{}); err != nil {
+		return err
+	}
+	s.struck = append(s.struck, s.srv.Randomize(s.random))
+	s.talk.info("fake", fmt.Sprintf("faults strike at random; the same again: --random-faults --seed %d", s.seed), "random faults", "seed", s.seed)
+	return nil
+}
+
+// run serves until ctx is done.
+func (s *fakeServer) run(ctx context.Context) error {
+	done := make(chan struct{})
+	inner, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		defer close(done)
+		if !s.simulate {
+			return
+		}
+		o := simulate.Options{Nodes: s.nodes, Seed: s.seed, Churn: s.churn}
+		if s.nodes == 0 {
+			o.Nodes = -1
+		}
+		_ = simulate.New(s.srv, o).Run(inner) // it ends with ctx only
+	}()
+	err := s.saver.run(ctx, s.talk)
+	stop()
+	<-done
+	for _, f := range s.struck {
+		f.Remove()
+	}
+	if s.random != nil {
+		for _, r := range s.random.Strikes() {
+			s.talk.info("fake", "struck: "+r.String(), "struck", "fault", r.String())
+		}
+	}
+	if last := s.saver.last(); last != nil && errors.Is(err, context.Cause(ctx)) {
+		return last
+	}
+	return err
+}

@@ -1,0 +1,304 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/discovery"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// maxManifests bounds a file of objects.
+const maxManifests = 256 << 20
+
+// manifest is one object of a file.
+type manifest struct {
+	where    string // file and document, for errors
+	resource kube.Resource
+	head     manifestHead
+	object   map[string]any
+}
+
+type manifestHead struct {
+	APIVersion, Kind string
+	Metadata         struct{ Name, GenerateName, Namespace string }
+}
+
+// fill brings in the saved objects and those of -f.
+func (s *fakeServer) fill(ctx context.Context, stdin io.Reader) error {
+	var all []*manifest
+	for _, name := range s.files {
+		list, err := readManifests(name, stdin)
+		if err != nil {
+			return &failure{exitUsage, fmt.Errorf("-f: %w", err)}
+		}
+		all = append(all, list...)
+	}
+	if s.save != "" {
+		saved, err := s.restore(ctx)
+		if err != nil {
+			return err
+		}
+		s.saver = &saver{path: s.save, client: s.client, revision: s.srv.Revision, wrote: s.srv.Revision()}
+		if !saved {
+			s.saver.wrote = "" // so that there is a file, and it can be written
+		}
+	}
+	// Definitions before what they define, namespaces before what is in them.
+	slices.SortStableFunc(all, func(a, b *manifest) int { return cmp.Compare(a.rank(), b.rank()) })
+	var api *discovery.API
+	var err error
+	for i, m := range all {
+		if i == 0 || m.rank() != all[i-1].rank() {
+			if api, err = discovery.Fetch(ctx, s.client); err != nil {
+				return s.ended(ctx, err)
+			}
+		}
+		if err := s.bring(ctx, api, m); err != nil {
+			return s.ended(ctx, fmt.Errorf("-f %s: %w", m.where, err))
+		}
+	}
+	if len(all) > 0 {
+		s.talk.info("fake", "loaded "+count(len(all), "object"), "loaded", "objects", len(all))
+	}
+	return nil
+}
+
+func (s *fakeServer) ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return failed(err)
+}
+
+func (m *manifest) rank() int {
+	switch m.head.Kind {
+	case kube.CustomResourceDefinitions.Kind:
+		return 0
+	case kube.Namespaces.Kind:
+		return 1
+	}
+	return 2
+}
+
+// readManifests reads a file, stdin, or the files of a folder by name.
+func readManifests(name string, stdin io.Reader) ([]*manifest, error) {
+	if info, err := os.Stat(name); name != "-" && err == nil && info.IsDir() {
+		entries, err := os.ReadDir(name)
+		if err != nil {
+			return nil, err
+		}
+		var all []*manifest
+		for _, e := range entries {
+			if ext := filepath.Ext(e.Name()); e.IsDir() || ext != ".yaml" && ext != ".yml" && ext != ".json" {
+				continue
+			}
+			list, err := readManifests(filepath.Join(name, e.Name()), stdin)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, list...)
+		}
+		if len(all) == 0 {
+			return nil, fmt.Errorf("%s has no objects in .yaml, .yml and .json files", name)
+		}
+		return all, nil
+	}
+	b, err := readInput(name, stdin)
+	if err != nil {
+		return nil, err
+	}
+	return parseManifests(name, b)
+}
+
+// readInput reads a file, or stdin for -.
+func readInput(name string, stdin io.Reader) ([]byte, error) {
+	in := stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		in = f
+	}
+	b, err := io.ReadAll(io.LimitReader(in, maxManifests+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(b) > maxManifests {
+		return nil, fmt.Errorf("%s: %w", name, &codec.LimitError{What: "file", Limit: maxManifests})
+	}
+	return b, nil
+}
+
+// parseManifests reads YAML or JSON documents, one after the other. Errors say
+// which document, and quote nothing.
+func parseManifests(name string, b []byte) ([]*manifest, error) {
+	var all []*manifest
+	dec := yaml.NewDecoder(bytes.NewReader(b))
+	stream := json.NewDecoder(bytes.NewReader(b))
+	stream.UseNumber()
+	isJSON := filepath.Ext(name) == ".json" || beginsAsJSON(b)
+	for n := 1; ; n++ {
+		where := fmt.Sprintf("%s, document %d", name, n)
+		var v any
+		var err error
+		if isJSON {
+			err = stream.Decode(&v)
+		} else {
+			var node yaml.Node
+			if err = dec.Decode(&node); err == nil {
+				v, err = plainYAML(&node)
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return all, nil
+		case err != nil:
+			return nil, fmt.Errorf("%s: %s", where, syntaxOf(err, isJSON))
+		case v == nil:
+			continue // nothing but comments
+		}
+		list, err := manifestsOf(where, v)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+	}
+}
+
+// beginsAsJSON reports whether the first value of b is JSON; YAML may look like it.
+func beginsAsJSON(b []byte) bool {
+	var first json.RawMessage
+	return bytes.HasPrefix(bytes.TrimLeft(b, " \t\r\n"), []byte("{")) && json.NewDecoder(bytes.NewReader(b)).Decode(&first) == nil
+}
+
+// syntaxOf says what is wrong without the text that is.
+func syntaxOf(err error, isJSON bool) string {
+	var syntax *json.SyntaxError
+	switch {
+	case errors.As(err, &syntax):
+		return fmt.Sprintf("it is not JSON, at byte %d", syntax.Offset)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return "it ends too early"
+	case errors.Is(err, errYAML):
+		return err.Error()
+	case isJSON:
+		return "it is not JSON"
+	}
+	// The parser's words are "yaml: line 3: ..."; what follows may quote.
+	if line, _, ok := strings.Cut(strings.TrimPrefix(err.Error(), "yaml: "), ":"); ok && strings.HasPrefix(line, "line ") && len(line) < 20 {
+		return "it is not YAML, at " + line
+	}
+	return "it is not YAML"
+}
+
+// manifestsOf returns the objects of a document: itself, or those of a List.
+func manifestsOf(where string, v any) ([]*manifest, error) {
+	o, ok := v.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("%s: want an object with apiVersion, kind and metadata", where)
+	}
+	if items, ok := o["items"].([]any); ok && strings.HasSuffix(text(o["kind"]), "List") {
+		var all []*manifest
+		for i, item := range items {
+			list, err := manifestsOf(fmt.Sprintf("%s, item %d", where, i+1), item)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, list...)
+		}
+		return all, nil
+	}
+	m := &manifest{where: where, object: o}
+	b, err := json.Marshal(o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: it has a value that JSON has not", where)
+	}
+	if err := json.Unmarshal(b, &m.head); err != nil {
+		return nil, fmt.Errorf("%s: apiVersion, kind and metadata.name must be text", where)
+	}
+	for _, f := range []struct{ name, value string }{{"apiVersion", m.head.APIVersion}, {"kind", m.head.Kind}, {"metadata.name", m.head.Metadata.Name + m.head.Metadata.GenerateName}} {
+		if f.value == "" {
+			return nil, fmt.Errorf("%s: %s is missing", where, f.name)
+		}
+	}
+	return []*manifest{m}, nil
+}
+
+// resourceOf finds what m is.
+func resourceOf(api *discovery.API, m *manifest) (kube.Resource, error) {
+	for r := range api.All() {
+		if r.Kind == m.head.Kind && r.APIVersion() == m.head.APIVersion {
+			return r.Resource, nil
+		}
+	}
+	return kube.Resource{}, fmt.Errorf("the server has no kind %q in %q; is its CustomResourceDefinition missing?", clip(m.head.Kind), clip(m.head.APIVersion))
+}
+
+// bring creates an object as its file has it, or changes the one that there is.
+func (s *fakeServer) bring(ctx context.Context, api *discovery.API, m *manifest) (err error) {
+	if m.resource, err = resourceOf(api, m); err != nil {
+		return err
+	}
+	if meta, ok := m.object["metadata"].(map[string]any); ok {
+		for _, k := range []string{"resourceVersion", "uid", "creationTimestamp", "generation", "managedFields", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"} {
+			delete(meta, k) // the server's, and this is another server
+		}
+	}
+	key := kube.Key{Namespace: m.head.Metadata.Namespace, Name: m.head.Metadata.Name}
+	if m.resource.Namespaced && key.Namespace == "" {
+		key.Namespace = "default"
+	}
+	o, err := s.send(ctx, http.MethodPost, m.resource.Path(key.Namespace), m.object)
+	if errors.Is(err, kube.ErrExists) {
+		o, err = s.send(ctx, http.MethodPatch, m.resource.ObjectPath(key), m.object)
+	}
+	if err != nil {
+		return err
+	}
+	if status := m.object["status"]; status != nil {
+		key.Name = o.GetName() // it may have been generated
+		_, err = s.send(ctx, http.MethodPatch, m.resource.ObjectPath(key, "status"), map[string]any{"status": status})
+		if errors.Is(err, kube.ErrNotFound) {
+			err = nil // it has no such subresource: the status is there already
+		}
+	}
+	return err
+}
+
+func (s *fakeServer) send(ctx context.Context, method, path string, object any) (codec.Raw, error) {
+	b, err := json.Marshal(object)
+	if err != nil {
+		return codec.Raw{}, err
+	}
+	r := &client.Request{Method: method, Path: path, Body: b}
+	if method == http.MethodPatch {
+		r.ContentType = "application/merge-patch+json"
+	}
+	resp, err := s.client.Do(ctx, r)
+	if err != nil {
+		return codec.Raw{}, err
+	}
+	defer resp.Body.Close()
+	b, err = io.ReadAll(io.LimitReader(resp.Body, 16<<20))
+	if err != nil {
+		return codec.Raw{}, err
+	}
+	return codec.Decode[codec.Raw](b)
+}

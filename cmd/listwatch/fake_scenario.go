@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/scenario"
+)
+
+// scenarios lists what --scenario takes.
+func (p *program) scenarios() error {
+	width := 0
+	for _, s := range scenario.All() {
+		width = max(width, len(s.Name))
+	}
+	for _, s := range scenario.All() {
+		if _, err := fmt.Fprintf(p.stdout, "%-*s  %s\n", width, s.Name, s.Summary); err != nil {
+			return failed(fmt.Errorf("write to stdout: %w", err))
+		}
+	}
+	return nil
+}
+
+// scenario plays one scenario to whoever connects.
+func (p *program) scenario(ctx context.Context, o *fakeFlags, opts apitest.Options, t *talk) error {
+	s, ok := scenario.Find(o.scenario)
+	if !ok {
+		return usage("--scenario %q: there is none of that name; --scenarios lists them", clip(o.scenario))
+	}
+	opts.Namespaces = false // it has its own
+	so := scenario.Options{Server: opts}
+	if !o.quiet {
+		so.Log = scenarioLog{t}
+	}
+	run, err := scenario.Serve(ctx, s.Name, so)
+	if err != nil {
+		return failed(err)
+	}
+	defer run.Close()
+	t.info("fake", s.Summary+"; a correct client: "+s.Correct, "scenario", "name", s.Name, "summary", s.Summary, "correct", s.Correct)
+	if err := p.announce(run.Server, o.kubeconfig, t); err != nil {
+		return err
+	}
+	v := run.Wait(ctx)
+	if ctx.Err() != nil && v.Outcome == scenario.NotExercised {
+		return context.Cause(ctx)
+	}
+	if _, err := fmt.Fprintln(p.stdout, v); err != nil {
+		return failed(fmt.Errorf("write to stdout: %w", err))
+	}
+	if v.Outcome != scenario.Pass {
+		return failed(fmt.Errorf("scenario %s: %s", s.Name, v.Outcome))
+	}
+	return nil
+}
+
+// scenarioLog says each line of a scenario's log.
+type scenarioLog struct{ *talk }
+
+func (l scenarioLog) Write(b []byte) (int, error) {
+	l.info("fake", string(b), "step", "text", oneLine(string(b)))
+	return len(b), nil
+}

@@ -1,0 +1,314 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/replay"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// recordFlags are the flags of record.
+type recordFlags struct {
+	connection
+	selection
+
+	file           string
+	force          bool
+	proxy          string
+	includeSecrets bool
+	maxBytes       int64
+	list           string
+	idle           time.Duration
+	exitAfter      time.Duration
+	maxEvents      int
+	quiet          bool
+	logFormat      string
+}
+
+const recordLong = `Record what is listed and watched in a file, until told to stop. "listwatch replay"
+plays it again: as events, or as a server.
+
+Secrets are replaced while they are recorded, by as many bytes; credentials are
+never in the file. A recording that was cut, even by kill -9, plays as far as it
+goes.
+
+With --proxy it is the traffic of another client that is recorded, byte by byte:
+it serves the API at that address, with the credentials of this program, and
+prints the URL to point the client at.`
+
+func (p *program) recordCommand() *cobra.Command {
+	o := &recordFlags{}
+	cmd := &cobra.Command{
+		Use:   "record TYPE[.VERSION[.GROUP]][,TYPE...] [NAME...] -o FILE | --proxy ADDRESS -o FILE",
+		Short: "Record events, or the traffic of another client",
+		Long:  recordLong,
+		Example: `  listwatch record pods,deployments -n shop -o shop.lwrec.ndjson.gz
+  listwatch record nodes -o nodes.lwrec.ndjson --exit-after 10m
+  listwatch record --proxy 127.0.0.1:8001 -o kubectl.lwrec.ndjson`,
+		RunE: func(cmd *cobra.Command, args []string) error { return p.record(cmd, args, o) },
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVarP(&o.file, "output", "o", "", "file to record to, named *.lwrec.ndjson, or *.gz to compress it")
+	f.BoolVar(&o.force, "force", false, "replace the file if there is one")
+	f.StringVar(&o.proxy, "proxy", "", "record what clients ask for at this loopback address and port (0 = a free port)")
+	f.BoolVar(&o.includeSecrets, "include-secrets", false, "keep the values of Secrets: whoever has the file can read them")
+	f.Int64Var(&o.maxBytes, "max-bytes", 1<<30, "largest recording, uncompressed (-1 = no limit)")
+	f.DurationVar(&o.exitAfter, "exit-after", 0, "end after this time, with exit code 0")
+	f.IntVar(&o.maxEvents, "max-events", 0, "end after this many events of objects, with exit code 0")
+	o.selection.register(f)
+	f.StringVar(&o.list, "list", "auto", "how the first state is fetched: auto, paged or stream")
+	f.DurationVar(&o.idle, "idle-timeout", 3*time.Minute, "longest silence on a watch, bookmarks included, before it is opened anew")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing on stderr but why it ended")
+	f.StringVar(&o.logFormat, "log-format", "text", "of stderr: text or json")
+	o.connection.register(f)
+	p.complete(cmd, &o.connection)
+	return cmd
+}
+
+func (p *program) record(cmd *cobra.Command, args []string, o *recordFlags) error {
+	if err := o.check(cmd, args); err != nil {
+		return err
+	}
+	var w wish
+	if o.proxy == "" {
+		var err error
+		if w, err = parseArgs(args); err != nil {
+			return err
+		}
+	}
+	t := newTalk(p.stderr, o.logFormat, o.quiet)
+	ctx, release := (&watchFlags{exitAfter: o.exitAfter}).ends(cmd.Context())
+	defer release()
+	c, cfg, err := o.load(p, t)
+	if err != nil {
+		return err
+	}
+	defer c.CloseIdleConnections()
+	var targets []target
+	if o.proxy == "" {
+		namespace := cfg.Namespace
+		if o.all {
+			namespace = ""
+		}
+		if targets, err = w.targets(ctx, c, namespace); err != nil {
+			return err
+		}
+	}
+	out, err := o.create(replay.Header{Tool: "listwatch " + thisBuild().Version, Cluster: clusterOf(ctx, c)})
+	if err != nil {
+		return err
+	}
+	r := &recorder{recordFlags: o, client: c, talk: t, out: out, began: time.Now()}
+	if o.proxy == "" {
+		err = r.events(ctx, targets)
+	} else {
+		err = p.recordProxy(ctx, r, cfg)
+	}
+	return r.close(err)
+}
+
+// check refuses flags that make no sense.
+func (o *recordFlags) check(cmd *cobra.Command, args []string) error {
+	if err := positive(cmd, "exit-after", "max-events"); err != nil {
+		return err
+	}
+	switch {
+	case o.logFormat != "text" && o.logFormat != "json":
+		return usage("--log-format %q: want one of text, json", clip(o.logFormat))
+	case o.list != "auto" && o.list != "paged" && o.list != "stream":
+		return usage("--list %q: want one of auto, paged, stream", clip(o.list))
+	case o.idle <= 0:
+		return usage("--idle-timeout %v: want more than 0", o.idle)
+	case o.maxBytes == 0 || o.maxBytes < -1:
+		return usage("--max-bytes %d: want more than 0, or -1 for no limit", o.maxBytes)
+	case o.file == "":
+		return usage("say where to record to, such as -o pods.lwrec.ndjson.gz")
+	case o.proxy != "" && len(args) > 0:
+		return usage("--proxy records what clients ask for: a type cannot be given with it")
+	}
+	if o.proxy != "" {
+		for _, name := range []string{"all-namespaces", "selector", "field-selector", "chunk-size", "list", "idle-timeout", "max-events"} {
+			if cmd.Flags().Changed(name) {
+				return usage("--%s chooses events, and --proxy records what clients ask for: give one of the two", name)
+			}
+		}
+	}
+	if !o.force {
+		if _, err := os.Stat(o.file); err == nil {
+			return usage("%s exists: give another name, or --force to replace it", o.file)
+		}
+	}
+	return o.selection.parse()
+}
+
+// create opens the file.
+func (o *recordFlags) create(h replay.Header) (*replay.Writer, error) {
+	if info, err := os.Stat(o.file); err == nil && o.force {
+		if !info.Mode().IsRegular() {
+			return nil, usage("%s is no file that could be replaced", o.file)
+		}
+		if err := os.Remove(o.file); err != nil {
+			return nil, failed(fmt.Errorf("replace %s: %w", o.file, err))
+		}
+	}
+	w, err := replay.Create(o.file, h, replay.Options{MaxBytes: o.maxBytes, IncludeSecrets: o.includeSecrets})
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return nil, usage("%s exists: give another name, or --force to replace it", o.file)
+	case err != nil:
+		return nil, failed(err)
+	}
+	return w, nil
+}
+
+// clusterOf asks what is recorded; what the server does not tell stays empty.
+func clusterOf(ctx context.Context, c *client.Client) replay.Cluster {
+	cl := replay.Cluster{Server: c.Server()}
+	if resp, err := c.Do(ctx, &client.Request{Path: "/version"}); err == nil {
+		var v struct{ GitVersion string }
+		_ = json.NewDecoder(io.LimitReader(resp.Body, 1<<16)).Decode(&v)
+		resp.Body.Close()
+		cl.GitVersion = v.GitVersion
+	}
+	if ns, err := client.Of[kube.Partial](c, kube.Namespaces).Get(ctx, kube.Key{Name: "kube-system"}); err == nil {
+		cl.UID = ns.GetUID()
+	}
+	return cl
+}
+
+// recorder is one run of record.
+type recorder struct {
+	*recordFlags
+	client *client.Client
+	talk   *talk
+	out    *replay.Writer
+	began  time.Time
+	count  atomic.Int64 // events of objects
+}
+
+// events records targets until ctx is done or one of them fails.
+func (r *recorder) events(ctx context.Context, targets []target) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r.talk.info("record", "recording to "+r.file+" until it is stopped, as by Ctrl-C", "recording", "file", r.file)
+	var watches sync.WaitGroup
+	for _, t := range targets {
+		watches.Go(func() {
+			if err := r.follow(ctx, t); err != nil {
+				cancel(err) // the first one counts
+			}
+		})
+	}
+	watches.Wait()
+	return context.Cause(ctx)
+}
+
+func (r *recorder) follow(ctx context.Context, t target) error {
+	fields, err := t.fieldSelector(r.fieldsSel)
+	if err != nil {
+		return usage("%q: %w", t.name, err)
+	}
+	stream := r.out.Stream(replay.Target{Resource: t.resource, Namespace: t.namespace, Labels: r.selector.String(), Fields: fields.String()})
+	initial := map[string]watch.Initial{"paged": watch.Paged, "stream": watch.Stream}[r.recordFlags.list]
+	w := watch.New(client.Of[codec.RawFull](r.client, t.resource).In(t.namespace), watch.Options{Labels: r.selector, Fields: fields,
+		Limit: r.limit(), Idle: r.idle, Initial: initial, Trace: stream.Trace(watch.Trace{Interrupted: func(i watch.Interruption) {
+			if i.Err != nil {
+				r.talk.warn(t.label(), fmt.Sprintf("cannot %s: %s; again in %s", verb(i.Op), brief(i.Err), rough(i.Wait)), "failed", "err", oneLine(i.Err.Error()))
+			}
+		}})})
+	synced := false
+	for ev, err := range replay.Record(stream, t.only(w.Events(ctx))) {
+		var item *codec.ItemError
+		var stop *watch.Interruption
+		if err := r.out.Err(); err != nil {
+			return failed(fmt.Errorf("record to %s: %w", r.file, err))
+		}
+		switch {
+		case err == nil && ev.Type == watch.Synced:
+			synced = true
+		case err == nil && ev.Object.GetName() != "":
+			if n := r.count.Add(1); r.maxEvents > 0 && n >= int64(r.maxEvents) {
+				return errAskedFor
+			}
+		case err == nil:
+		case errors.As(err, &item):
+			r.talk.warn(t.label(), "an object cannot be read, and is recorded without its contents: "+item.Error(), "quarantined", "err", item.Error())
+		case errors.As(err, &stop):
+			refused := errors.Is(stop.Err, kube.ErrUnauthorized) || errors.Is(stop.Err, kube.ErrForbidden) || errors.Is(stop.Err, kube.ErrNotFound)
+			if stop.Next == watch.OpNone || refused && !synced {
+				return failed(fmt.Errorf("%s %s: %w", verb(stop.Op), t.label(), stop.Err))
+			}
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		default:
+			return failed(err)
+		}
+	}
+	return errors.New("the watcher ended without a reason") // it never does
+}
+
+// only leaves out objects whose names are not wanted.
+func (t target) only(events iter.Seq2[watch.Event[codec.RawFull], error]) iter.Seq2[watch.Event[codec.RawFull], error] {
+	if t.names == nil {
+		return events
+	}
+	return func(yield func(watch.Event[codec.RawFull], error) bool) {
+		for ev, err := range events {
+			name := ev.Key.Name
+			if name != "" && !t.includes(name) {
+				continue
+			}
+			if !yield(ev, err) {
+				return
+			}
+		}
+	}
+}
+
+// close ends the file in good order. An end by err is the end of the program.
+func (r *recorder) close(err error) error {
+	if e := r.out.Close(); e != nil && !errors.Is(e, replay.ErrFull) && (err == nil || errors.Is(err, errAskedFor)) {
+		err = failed(fmt.Errorf("record to %s: %w", r.file, e))
+	}
+	size := int64(0)
+	if info, e := os.Stat(r.file); e == nil {
+		size = info.Size()
+	}
+	what := ""
+	if r.proxy == "" {
+		what = count(int(r.count.Load()), "event") + ", "
+	}
+	r.talk.info("record", fmt.Sprintf("%s: %s%s in %s", r.file, what, sizeText(size), rough(time.Since(r.began))),
+		"recorded", "file", r.file, "events", r.count.Load(), "bytes", size)
+	if errors.Is(err, replay.ErrFull) {
+		return failed(fmt.Errorf("%w; what came before is in it: give a larger --max-bytes, or -1", err))
+	}
+	return err
+}
+
+// sizeText prints a number of bytes as people say it.
+func sizeText(n int64) string {
+	switch {
+	case n < 10_000:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 10_000_000:
+		return fmt.Sprintf("%d kB", n/1000)
+	}
+	return fmt.Sprintf("%d MB", n/1_000_000)
+}

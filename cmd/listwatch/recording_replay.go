@@ -1,0 +1,266 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/listwatch/listwatch/cache"
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/replay"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// replayFlags are the flags of replay.
+type replayFlags struct {
+	watchFlags // of which: events, what is printed, and when it ends
+	speed      float64
+	fast       bool
+	step       bool
+	serve      string
+	listen     string
+	info       bool
+}
+
+const replayLong = `Play a recording of "listwatch record" again: the events, as watch prints them, at
+the pace at which they came.
+
+With --serve state, a fake API server goes through the recorded states: any client
+can list and watch it. With --serve script, requests get the answers that were
+recorded, in the same pieces and broken off at the same byte; that needs a
+recording of --proxy. The URL is printed on stdout.`
+
+func (p *program) replayCommand() *cobra.Command {
+	o := &replayFlags{}
+	cmd := &cobra.Command{
+		Use:   "replay FILE",
+		Short: "Play a recording, as events or as a server",
+		Long:  replayLong,
+		Example: `  listwatch replay shop.lwrec.ndjson.gz --speed 10
+  listwatch replay shop.lwrec.ndjson.gz --fast -o ndjson
+  listwatch replay shop.lwrec.ndjson.gz --serve state --listen 127.0.0.1:8001
+  listwatch replay shop.lwrec.ndjson.gz --info`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return p.replay(cmd, args, o) },
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.Float64Var(&o.speed, "speed", 1, "how many times as fast as recorded")
+	f.BoolVar(&o.fast, "fast", false, "without any waiting")
+	f.BoolVar(&o.step, "step", false, "go on by one with each line on stdin, by N where the line is a number N, and at its end with the rest")
+	f.StringVar(&o.serve, "serve", "", "serve it instead: state (a server that goes through the states) or script (the recorded answers)")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "address and port of --serve (0 = a free port)")
+	f.BoolVar(&o.info, "info", false, "tell what is in the file, and end")
+	f.IntVar(&o.maxEvents, "max-events", 0, "end after this many events, with exit code 0")
+	f.StringSliceVar(&o.events, "events", nil, "print these only, such as ADDED,DELETED")
+	f.StringVar(&o.eventColumn, "event-column", "auto", "print what happened to each object: auto (yes), true or false")
+	o.printing.register(f)
+	return cmd
+}
+
+func (p *program) replay(cmd *cobra.Command, args []string, o *replayFlags) error {
+	out, err := o.check(cmd, p, args)
+	if err != nil {
+		return err
+	}
+	t := newTalk(p.stderr, o.logFormat, o.quiet)
+	if o.info {
+		return p.recordingInfo(args[0])
+	}
+	rec, err := replay.Open(args[0])
+	if err != nil {
+		return recordingError(err)
+	}
+	if rec.Truncated {
+		t.info("replay", "the recording was cut: it plays as far as it goes", "cut")
+	}
+	pace := replay.Pace{Speed: o.speed, Fast: o.fast}
+	if o.step {
+		pace.Step = &replay.Step{}
+		// It ends with stdin or the program: a read of a terminal cannot be
+		// called off.
+		go steps(cmd.InOrStdin(), pace.Step)
+	}
+	if o.serve != "" {
+		return p.serveRecording(cmd.Context(), o, rec, pace, t)
+	}
+	r := &replaying{replayFlags: o, output: out, rec: rec, pace: pace, talk: t}
+	return r.run(cmd.Context(), p)
+}
+
+// check refuses flags that make no sense.
+func (o *replayFlags) check(cmd *cobra.Command, p *program, args []string) (output, error) {
+	out, err := o.printing.parse(p)
+	if err != nil {
+		return out, err
+	}
+	if out.types, err = parseEvents(o.events); err != nil {
+		return out, err
+	}
+	if err := positive(cmd, "max-events"); err != nil {
+		return out, err
+	}
+	out.maxEvents = o.maxEvents
+	paces := 0
+	for _, name := range []string{"speed", "fast", "step"} {
+		if cmd.Flags().Changed(name) {
+			paces++
+		}
+	}
+	switch {
+	case len(args) != 1:
+		return out, usage("say which recording, one file")
+	case !(o.speed >= 0.001 && o.speed <= 1e6):
+		return out, usage("--speed %v: want 0.001 to 1000000", o.speed)
+	case paces > 1:
+		return out, usage("--speed, --fast and --step are three ways to wait: give one")
+	case o.serve != "" && o.serve != "state" && o.serve != "script":
+		return out, usage("--serve %q: want state or script", clip(o.serve))
+	case o.serve == "" && cmd.Flags().Changed("listen"):
+		return out, usage("--listen is for --serve: give both")
+	case o.serve != "" && o.info:
+		return out, usage("--info ends at once and --serve does not: give one")
+	}
+	if o.serve != "" || o.info {
+		for _, name := range []string{"output", "max-events", "events", "event-column", "no-headers", "show-managed-fields"} {
+			if cmd.Flags().Changed(name) {
+				return out, usage("--%s is about printed events: give neither --serve nor --info with it", name)
+			}
+		}
+	}
+	return out, nil
+}
+
+// recordingError gives a recording that cannot be used its exit code.
+func recordingError(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, replay.ErrVersion) {
+		return &failure{exitUsage, err}
+	}
+	return failed(err)
+}
+
+// steps releases entries as the lines of in say.
+func steps(in io.Reader, s *replay.Step) {
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		n, err := strconv.Atoi(strings.TrimSpace(lines.Text()))
+		if err != nil || n < 1 {
+			n = 1
+		}
+		s.Release(n)
+	}
+	s.Release(1 << 40)
+}
+
+// replaying is one run of replay that prints.
+type replaying struct {
+	*replayFlags
+	output
+	rec  *replay.Recording
+	pace replay.Pace
+	talk *talk
+}
+
+func (r *replaying) run(ctx context.Context, p *program) error {
+	streams := r.rec.Streams()
+	if len(streams) == 0 {
+		return failed(errors.New(`there are no events in it; if it is a recording of traffic, serve it: --serve script`))
+	}
+	var targets []target
+	for _, s := range streams {
+		targets = append(targets, target{resource: s.Resource, namespace: s.Namespace})
+		r.namespaces = r.namespaces || s.Namespace == ""
+	}
+	r.kinds = severalTypes(targets)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	records := make(chan record, recordBuffer)
+	printed := make(chan error, 1)
+	pr := &printer{output: r.output, w: p.stdout, stop: cancel, errs: func(err error) { r.talk.note(err.Error()) }}
+	go func() { printed <- pr.run(records) }()
+	var playing sync.WaitGroup
+	starts := r.starts()
+	for n, t := range targets {
+		playing.Go(func() {
+			var err error
+			if r.managed {
+				err = playStream(ctx, r, n, t, starts[n], records, func(o codec.RawFull) codec.Raw { return o.Raw })
+			} else {
+				err = playStream(ctx, r, n, t, starts[n], records, func(o codec.Raw) codec.Raw { return o })
+			}
+			if err != nil {
+				cancel(err) // the first one counts
+			}
+		})
+	}
+	playing.Wait()
+	close(records)
+	if err := <-printed; err != nil {
+		return err
+	}
+	return context.Cause(ctx)
+}
+
+// starts returns how long after the first stream each began.
+func (r *replaying) starts() []time.Duration {
+	var at []time.Duration
+	for _, e := range r.rec.Entries {
+		if e.Kind == replay.KindStream {
+			at = append(at, e.At)
+		}
+	}
+	for i := len(at) - 1; i >= 0; i-- {
+		at[i] -= at[0]
+	}
+	return at
+}
+
+// playStream prints the n-th stream as watch does.
+func playStream[T raw](ctx context.Context, r *replaying, n int, t target, start time.Duration, records chan<- record, asRaw func(T) codec.Raw) error {
+	source, err := replay.NewSource[T](r.rec, n, replay.SourceOptions{Pace: r.pace})
+	if err != nil {
+		return failed(err)
+	}
+	if r.pace.Step == nil && !r.pace.Fast {
+		wait := time.NewTimer(time.Duration(float64(start) / r.speed))
+		defer wait.Stop()
+		select {
+		case <-wait.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	s := &stream[T]{target: t, store: cache.NewStore[T](), asRaw: asRaw, began: time.Now(), columns: &noColumns, maxFailures: -1,
+		give: func(rec record) { records <- rec }, talk: r.talk}
+	for ev, err := range source.Events(ctx) {
+		var item *codec.ItemError
+		var stop *watch.Interruption
+		switch {
+		case err == nil:
+			s.event(ctx, ev)
+		case errors.Is(err, replay.ErrEnd):
+			return nil
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case errors.As(err, &item):
+			s.quarantine(ev, item)
+		case errors.As(err, &stop):
+			if err := s.fatal(stop); err != nil {
+				s.warn("the watch that was recorded gave up: "+oneLine(err.Error()), "gave up", "err", oneLine(err.Error()))
+			} else {
+				s.interrupted(*stop)
+			}
+		default:
+			s.warn("the watch that was recorded failed: "+oneLine(err.Error()), "failed", "err", oneLine(err.Error()))
+		}
+	}
+	return nil
+}

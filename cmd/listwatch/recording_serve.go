@@ -1,0 +1,185 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/replay"
+)
+
+// serveRecording is --serve.
+func (p *program) serveRecording(ctx context.Context, o *replayFlags, rec *replay.Recording, pace replay.Pace, t *talk) error {
+	address, open, err := listenAddress("--listen", o.listen)
+	if err != nil {
+		return err
+	}
+	if open {
+		t.note("warning: --listen " + o.listen + " is not the loopback: whoever reaches this machine can read the recording")
+	}
+	if o.serve == "script" {
+		return p.serveScript(ctx, address, rec, pace, t)
+	}
+	if len(rec.Streams()) == 0 {
+		return failed(errors.New("there are no events in it, hence no states; if it is a recording of traffic: --serve script"))
+	}
+	srv, err := apitest.Start(apitest.Options{Address: address, History: len(rec.Entries) + 10_000})
+	if err != nil {
+		return failed(err)
+	}
+	defer srv.Close()
+	state, err := replay.NewState(ctx, rec, srv)
+	if err != nil {
+		return failed(err)
+	}
+	if _, err := fmt.Fprintln(p.stdout, srv.URL); err != nil {
+		return failed(fmt.Errorf("write to stdout: %w", err))
+	}
+	t.info("replay", fmt.Sprintf("serving %s; try: listwatch watch -A -s %s %s", count(state.Len(), "change"), srv.URL, rec.Streams()[0].Resource.GroupResource()),
+		"serving", "url", srv.URL, "changes", state.Len())
+	if err := state.Play(ctx, pace); err != nil {
+		return err
+	}
+	t.info("replay", "all changes are made; it goes on serving the last state until it is stopped", "played", "changes", state.Len())
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+
+func (p *program) serveScript(ctx context.Context, address string, rec *replay.Recording, pace replay.Pace, t *talk) error {
+	if !slices.ContainsFunc(rec.Entries, func(e *replay.Entry) bool { return e.Kind == replay.KindReq }) {
+		return failed(errors.New("there are no requests in it: record them by --proxy; a recording of events can be served by --serve state"))
+	}
+	script := replay.NewScript(rec, replay.ScriptOptions{Pace: pace})
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return failed(fmt.Errorf("--listen: %w", err))
+	}
+	srv := &http.Server{Handler: script, ErrorLog: log.New(io.Discard, "", 0), ReadHeaderTimeout: 10 * time.Second,
+		BaseContext: func(net.Listener) context.Context { return ctx }}
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(l) }()
+	at := "http://" + l.Addr().String()
+	t.info("replay", fmt.Sprintf("serving the answers to %s at %s", count(script.Left(), "request"), at), "serving", "url", at, "requests", script.Left())
+	if _, err = fmt.Fprintln(p.stdout, at); err != nil {
+		err = failed(fmt.Errorf("write to stdout: %w", err))
+	} else {
+		<-ctx.Done()
+		err = context.Cause(ctx)
+	}
+	srv.Close()
+	<-served
+	for _, u := range script.Unknown() {
+		t.info("replay", "had no answer: "+u, "unknown", "request", u)
+	}
+	return err
+}
+
+// recordingInfo is --info.
+func (p *program) recordingInfo(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return &failure{exitUsage, fmt.Errorf("open a recording: %w", err)}
+	}
+	defer f.Close()
+	r, err := replay.NewReader(f)
+	if err != nil {
+		return recordingError(fmt.Errorf("%s: %w", path, err))
+	}
+	i := recordingSummary{counts: map[replay.Kind]int{}, types: map[string]int{}}
+	var damage error
+	for e, err := range r.Entries() {
+		if err != nil {
+			damage = err
+			break
+		}
+		i.add(e)
+	}
+	end := "closed in good order"
+	switch {
+	case damage != nil:
+		end = "damaged"
+	case r.Truncated():
+		end = "cut: it plays as far as it goes"
+	}
+	h := r.Header
+	var b strings.Builder
+	line := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "%-10s %s\n", name+":", printable(value))
+		}
+	}
+	line("format", fmt.Sprintf("%s %d", h.Format, h.Version))
+	line("tool", h.Tool)
+	line("created", h.Created.Format(time.RFC3339))
+	line("server", strings.TrimSpace(h.Cluster.Server+" "+h.Cluster.GitVersion))
+	line("cluster", h.Cluster.UID)
+	line("secrets", cmp.Or(map[bool]string{true: "replaced"}[h.Redaction.Secrets], "in it"))
+	line("duration", rough(i.last))
+	line("end", end)
+	for _, t := range i.targets {
+		line("stream", describeTarget(t))
+	}
+	line("entries", tallyText(i.counts))
+	line("events", tallyText(i.types))
+	if _, err := io.WriteString(p.stdout, b.String()); err != nil {
+		return failed(fmt.Errorf("write to stdout: %w", err))
+	}
+	if damage != nil {
+		return failed(fmt.Errorf("%s: %w", path, damage))
+	}
+	return nil
+}
+
+// recordingSummary is what --info counts.
+type recordingSummary struct {
+	counts  map[replay.Kind]int
+	types   map[string]int
+	targets []replay.Target
+	last    time.Duration
+}
+
+func (i *recordingSummary) add(e *replay.Entry) {
+	i.counts[e.Kind]++
+	i.last = max(i.last, e.At)
+	switch e.Kind {
+	case replay.KindEvent:
+		i.types[e.Type]++
+	case replay.KindStream:
+		if len(i.targets) < 100 {
+			i.targets = append(i.targets, *e.Target)
+		}
+	}
+}
+
+func tallyText[K ~string](m map[K]int) string {
+	var parts []string
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		parts = append(parts, fmt.Sprintf("%s %s", thousands(m[k]), k))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func describeTarget(t replay.Target) string {
+	s := t.Resource.String()
+	if t.Namespace != "" {
+		s += " in namespace " + t.Namespace
+	}
+	if t.Labels != "" {
+		s += ", labels " + t.Labels
+	}
+	if t.Fields != "" {
+		s += ", fields " + t.Fields
+	}
+	return s
+}

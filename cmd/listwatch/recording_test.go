@@ -1,0 +1,238 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// served is a run of the program that prints a URL.
+type served struct {
+	url            string
+	stdout, stderr *tail
+	stop           func() (code int)
+}
+
+func serveProgram(t *testing.T, args ...string) *served {
+	t.Helper()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	s := &served{stdout: newTail(), stderr: newTail()}
+	done, code := make(chan struct{}), 0
+	go func() {
+		defer close(done)
+		code = run(ctx, args, func(string) string { return "" }, strings.NewReader(""), s.stdout, s.stderr)
+	}()
+	s.stop = func() int {
+		cancel(signalled{syscall.SIGINT})
+		<-done
+		return code
+	}
+	t.Cleanup(func() { s.stop() })
+	limit, release := context.WithTimeout(ctx, 20*time.Second)
+	defer release()
+	line := regexp.MustCompile(`(?m)^https?://\S+$`)
+	if !s.stdout.wait(limit, done, line) {
+		t.Fatalf("%v printed no URL\nstdout: %s\nstderr: %s", args, s.stdout, s.stderr)
+	}
+	s.url = line.FindString(s.stdout.String())
+	return s
+}
+
+func get(t *testing.T, url string, header ...string) (code int, body string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+		if header[i] == "Host" {
+			req.Host = header[i+1]
+		}
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(b)
+}
+
+// runProgram runs the program to its end.
+func runProgram(t *testing.T, stdin io.Reader, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	out, errs := newTail(), newTail()
+	code = run(t.Context(), args, func(string) string { return "" }, stdin, out, errs)
+	return code, out.String(), errs.String()
+}
+
+// TestRecordProxyLendsCredentials: a client without any gets what the program
+// may, a web page gets nothing; and what was recorded is answered again.
+func TestRecordProxyLendsCredentials(t *testing.T) {
+	srv := apitest.NewWith(t, apitest.Options{TLS: true, Token: "hush"}, apitest.Fixture{Resource: kube.ConfigMaps, Object: `{"metadata":{"namespace":"a","name":"b"}}`})
+	dir := t.TempDir()
+	kubeconfig, file := filepath.Join(dir, "k"), filepath.Join(dir, "x.lwrec.ndjson")
+	if err := os.WriteFile(kubeconfig, srv.Kubeconfig(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rec := serveProgram(t, "record", "--proxy", "127.0.0.1:0", "-o", file, "--kubeconfig", kubeconfig)
+	path := kube.ConfigMaps.Path("a")
+	code, body := get(t, rec.url+path)
+	if code != 200 || !strings.Contains(body, `"name":"b"`) {
+		t.Errorf("through the proxy: %d %s", code, body)
+	}
+	for _, header := range [][]string{{"Origin", "https://example.com"}, {"Host", "example.com"}, {"Host", "example.com:80"}} {
+		if code, _ := get(t, rec.url+path, header...); code != http.StatusForbidden {
+			t.Errorf("%v: %d, want 403", header, code)
+		}
+	}
+	if code, _ := get(t, rec.url+path, "Authorization", "Bearer another"); code != http.StatusUnauthorized {
+		t.Errorf("with credentials of its own: %d, want 401", code)
+	}
+	if code := rec.stop(); code != 130 {
+		t.Errorf("exit code %d, want 130\n%s", code, rec.stderr)
+	}
+	b, err := os.ReadFile(file)
+	if err != nil || strings.Contains(string(b), "hush") || strings.Contains(string(b), "another") {
+		t.Errorf("the recording (%v) holds a credential:\n%s", err, b)
+	}
+
+	again := serveProgram(t, "replay", file, "--serve", "script", "--fast")
+	if code, played := get(t, again.url+path); code != 200 || played != body {
+		t.Errorf("replayed: %d %s\nwant %s", code, played, body)
+	}
+	if code, _ := get(t, again.url+"/version"); code != http.StatusServiceUnavailable {
+		// The cluster's version was asked by us, not through the proxy.
+		t.Errorf("what was not asked: %d, want 503", code)
+	}
+	again.stop()
+	if want := "had no answer: GET /version"; !strings.Contains(again.stderr.String(), want) {
+		t.Errorf("stderr %s\nwant %s", again.stderr, want)
+	}
+}
+
+// TestReplayServesStates: a client sees what the recorder saw, also of a file
+// that was cut.
+func TestReplayServesStates(t *testing.T) {
+	srv := apitest.New(t, apitest.Fixture{Resource: kube.ConfigMaps, Object: `{"metadata":{"namespace":"a","name":"b"}}`},
+		apitest.Fixture{Resource: kube.ConfigMaps, Object: `{"metadata":{"namespace":"a","name":"c"}}`})
+	file := filepath.Join(t.TempDir(), "y.lwrec.ndjson")
+	if code, _, stderr := runProgram(t, nil, "record", "configmaps", "-A", "-o", file, "--exit-after", "300ms", "-s", srv.URL); code != 0 {
+		t.Fatalf("record: %d %s", code, stderr)
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{string(b), string(b[:len(b)-150])} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		play := serveProgram(t, "replay", file, "--serve", "state", "--fast")
+		limit, release := context.WithTimeout(t.Context(), 20*time.Second)
+		if !play.stderr.wait(limit, limit.Done(), regexp.MustCompile("all changes are made")) {
+			t.Fatalf("stderr: %s", play.stderr)
+		}
+		release()
+		code, stdout, stderr := runProgram(t, nil, "list", "configmaps", "-A", "-o", "name", "-s", play.url)
+		if code != 0 || stdout != "configmap/b\nconfigmap/c\n" {
+			t.Errorf("list: %d %s%s", code, stdout, stderr)
+		}
+		play.stop()
+	}
+	if code, stdout, _ := runProgram(t, nil, "replay", file, "--info"); code != 0 || !strings.Contains(stdout, "cut: it plays as far as it goes") {
+		t.Errorf("info of a file that was cut: %d\n%s", code, stdout)
+	}
+}
+
+// TestReplaySteps: one entry for each line of stdin.
+func TestReplaySteps(t *testing.T) {
+	srv := apitest.New(t)
+	for i := range 4 {
+		srv.Put(kube.ConfigMaps, fmt.Sprintf(`{"metadata":{"namespace":"a","name":"c%d"}}`, i))
+	}
+	file := filepath.Join(t.TempDir(), "x.lwrec.ndjson.gz")
+	if code, _, stderr := runProgram(t, nil, "record", "configmaps", "-A", "-o", file, "--max-events", "4", "-s", srv.URL); code != 0 {
+		t.Fatalf("record: %d %s", code, stderr)
+	}
+	in, typed := io.Pipe()
+	defer typed.Close()
+	stdout, done := newTail(), make(chan int)
+	go func() {
+		done <- run(t.Context(), []string{"replay", file, "--step", "-o", "name"}, func(string) string { return "" }, in, stdout, newTail())
+	}()
+	limit, release := context.WithTimeout(t.Context(), 20*time.Second)
+	defer release()
+	for _, step := range []struct{ line, want string }{
+		{"\n\n", "^ADDED configmap/c0\n$"}, // RESTART and the first object
+		{"2\n", "^ADDED configmap/c0\nADDED configmap/c1\nADDED configmap/c2\n$"},
+	} {
+		if _, err := io.WriteString(typed, step.line); err != nil {
+			t.Fatal(err)
+		}
+		if !stdout.wait(limit, limit.Done(), regexp.MustCompile(step.want)) {
+			t.Fatalf("after %q: %s", step.line, stdout)
+		}
+	}
+	typed.Close()
+	if code := <-done; code != 0 || !strings.HasSuffix(stdout.String(), "ADDED configmap/c3\n") {
+		t.Errorf("at the end: %d %s", code, stdout)
+	}
+}
+
+// TestSaverKeepsTheFileThatThereIs: what cannot be written leaves the old file.
+func TestSaverKeepsTheFileThatThereIs(t *testing.T) {
+	srv := apitest.New(t, apitest.Fixture{Resource: kube.ConfigMaps, Object: `{"metadata":{"namespace":"a","name":"b"}}`})
+	c, err := fakeClient(srv, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &saver{path: filepath.Join(t.TempDir(), "save.json"), client: c, revision: srv.Revision}
+	if err := s.save(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(s.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(s.path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v, want mode 0600", info.Mode(), err)
+	}
+	srv.Put(kube.ConfigMaps, `{"metadata":{"namespace":"a","name":"c"}}`)
+	f := srv.On(apitest.Match{Verb: "list", Resource: "pods"}, apitest.Answer(apitest.StatusInternal("no")))
+	if err := s.save(t.Context()); err == nil {
+		t.Error("saved what could not be listed")
+	}
+	after, err := os.ReadFile(s.path)
+	if err != nil || string(after) != string(before) {
+		t.Errorf("the file has changed (%v)", err)
+	}
+	f.Remove()
+	if err := errors.Join(s.save(t.Context()), s.save(t.Context())); err != nil {
+		t.Error(err)
+	}
+	if after, err = os.ReadFile(s.path); err != nil || !strings.Contains(string(after), `"name":"c"`) {
+		t.Errorf("not saved: %v", err)
+	}
+	entries, err := os.ReadDir(filepath.Dir(s.path))
+	if err != nil || len(entries) != 1 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}
