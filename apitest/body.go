@@ -121,15 +121,6 @@ func yamlToJSON(b []byte) ([]byte, error) {
 	return j, nil
 }
 
-// readObject returns the object in the body of a create or update.
-func readObject(x *exchange) (*object, *kube.Status) {
-	b, _, st := readBody(x, typeJSON, typeYAML)
-	if st != nil {
-		return nil, st
-	}
-	return decodeObject(x.target, b)
-}
-
 // decodeObject reads an object that is to be stored at t.
 func decodeObject(t target, b []byte) (*object, *kube.Status) {
 	res, key := t.res, t.key

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/listwatch/listwatch/kube"
 )
@@ -112,10 +111,4 @@ func (t *table) within(namespace string) []*object {
 		}
 	}
 	return list
-}
-
-// groupResource splits "deployments.apps".
-func groupResource(s string) (group, resource string) {
-	resource, group, _ = strings.Cut(s, ".")
-	return group, resource
 }
