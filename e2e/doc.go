@@ -16,7 +16,11 @@
 // Package binaries builds the programs, cluster runs them and breaks their
 // connections, and load makes writes that a watcher can be checked against.
 //
-// The versions are pinned in kubernetes/go.mod and etcd/go.mod. To move to
+// TestTables and TestDefaults hold what apitest is compared with against the real
+// server, and cmd/schema and cmd/protobuf write what apitest embeds of it.
+//
+// The versions are pinned in kubernetes/go.mod and etcd/go.mod, and in
+// cmd/protobuf/go.mod. To move to
 // another one, change every v1.37.0 and v0.37.0 there, copy the godebug line
 // from the new version's go.mod, and run go mod tidy in that folder.
 package e2e
