@@ -334,7 +334,14 @@ func (c *change) settleFields(old, o *object) *kube.Status {
 	if !tracked {
 		return nil
 	}
-	info.typ().Update(live, next, c.write())
+	typ := info.typ()
+	if c.target.form != info { // fields have the names of the form in which they are written
+		typ, next = c.target.form.typ(), eventFromCore(next)
+		if live != nil {
+			live = eventFromCore(live)
+		}
+	}
+	typ.Update(live, next, c.write())
 	o.meta.ManagedFields = nil
 	if meta, ok := next["metadata"].(map[string]any); ok && meta["managedFields"] != nil {
 		b, err := schema.Encode(meta["managedFields"])

@@ -109,10 +109,10 @@ func (p *tap) lines() []string {
 	defer p.mu.Unlock()
 	var all []string
 	for l := range p.requests {
-		all = append(all, l)
+		all = append(all, normal(l))
 	}
 	slices.Sort(all)
-	return all
+	return slices.Compact(all)
 }
 
 // tapped is the body of a watch.
