@@ -55,7 +55,7 @@ fuzz: ## each fuzz target for FUZZTIME (20s)
 soak: ## a million random operations on the model of package cache, half an hour on a quiet machine
 	cd cache && GOGC=400 timeout 100m $(GO) test -run TestInformerModel -timeout 95m . -model.ops 1000000
 
-bench: ## the yardstick: beside client-go and controller-runtime, in one run of some 16 minutes
+bench: ## the yardstick: beside client-go and controller-runtime, in one run of some 19 minutes
 	cd bench && timeout 40m $(GO) run ./cmd/bench
 
 microbench: ## the benchmarks of each package, for benchstat
