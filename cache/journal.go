@@ -208,7 +208,7 @@ func (j *journal[T]) readFile(name string, decode func([]byte) (T, error)) ([]re
 	in := newSnapshotReader(f)
 	in.magic, in.known = journalMagic, journalVersion
 	got, err := in.header()
-	if errors.Is(err, errCut) {
+	if isCut(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -224,7 +224,7 @@ func (j *journal[T]) readFile(name string, decode func([]byte) (T, error)) ([]re
 		if err == nil {
 			err = in.checksum()
 		}
-		if errors.Is(err, errCut) {
+		if isCut(err) {
 			return records, nil
 		}
 		if err != nil {
@@ -233,6 +233,3 @@ func (j *journal[T]) readFile(name string, decode func([]byte) (T, error)) ([]re
 		records = append(records, rec)
 	}
 }
-
-// errCut says that a file ends before it should.
-var errCut = damaged("it is cut")

@@ -27,6 +27,29 @@ import (
 // is killed.
 const saveTo = "LISTWATCH_TEST_SAVE_TO"
 
+// TestErrorsOfCutFilesAreTheirOwn: each says where its file went.
+func TestErrorsOfCutFilesAreTheirOwn(t *testing.T) {
+	dir := t.TempDir()
+	var told []*cache.SnapshotError
+	for _, name := range []string{"a", "b"} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte("listwatch snap"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := cache.NewStore[kube.Partial]().LoadFile(path, cache.Binding{Cluster: "c", Resource: kube.ConfigMaps})
+		var bad *cache.SnapshotError
+		if !errors.As(err, &bad) {
+			t.Fatal(err)
+		}
+		told = append(told, bad)
+	}
+	for n, name := range []string{"a", "b"} {
+		if !strings.HasPrefix(told[n].Aside, filepath.Join(dir, name)+".bad-") {
+			t.Errorf("%s was moved to %s", name, told[n].Aside)
+		}
+	}
+}
+
 func TestMain(m *testing.M) {
 	if path := os.Getenv(saveTo); path != "" {
 		if err := saveForEver(path); err != nil {

@@ -24,6 +24,14 @@ func newSnapshotReader(r io.Reader) *snapshotReader {
 	return &snapshotReader{r: bufio.NewReaderSize(r, snapshotChunk), magic: snapshotMagic, known: snapshotVersion}
 }
 
+// cut is the reason of an error about a file that ends before it should.
+const cut = "it is cut"
+
+func isCut(err error) bool {
+	var bad *SnapshotError
+	return errors.As(err, &bad) && bad.Reason == cut
+}
+
 // take returns the next n bytes, valid until the next call. Memory for them is
 // taken as they come: n may be a lie.
 func (r *snapshotReader) take(n int) ([]byte, error) {
@@ -41,7 +49,7 @@ func (r *snapshotReader) take(n int) ([]byte, error) {
 	}
 	switch {
 	case errors.Is(err, io.EOF):
-		return nil, errCut
+		return nil, damaged(cut)
 	case err != nil:
 		return nil, err
 	}
