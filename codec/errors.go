@@ -77,8 +77,13 @@ type ItemError struct {
 	Err      error    // why
 }
 
-// Quarantine describes an object that failed to decode with err.
+// Quarantine describes an object that failed to decode with err. An err that
+// describes it already is returned as it is.
 func Quarantine(object []byte, err error) *ItemError {
+	var described *ItemError
+	if errors.As(err, &described) {
+		return described
+	}
 	id, _ := Skim(object) // on error: what was read before it
 	return &ItemError{Identity: id, Size: len(object), Err: err}
 }
