@@ -119,11 +119,7 @@ func (c *change) prepareCreate(o *object) *kube.Status {
 		}
 	}
 	if info.Resource == kube.Namespaces {
-		o.meta.Labels = maps.Clone(o.meta.Labels)
-		if o.meta.Labels == nil {
-			o.meta.Labels = make(map[string]string)
-		}
-		o.meta.Labels["kubernetes.io/metadata.name"] = o.meta.Name
+		o.setLabel("kubernetes.io/metadata.name", o.meta.Name)
 	}
 	s.mu.Lock()
 	s.prepareCreate(info, o)
@@ -205,28 +201,47 @@ func (c *change) finish(old, o *object) (*object, *kube.Status) {
 	if st != nil {
 		return nil, st
 	}
-	if st := c.settleFields(old, o); st != nil {
-		return nil, st
-	}
-	if c.target.info.builtIn {
-		o.meta.ManagedFields = inOrder(o.meta.ManagedFields)
-	}
-	if st := c.assign(old, o); st != nil {
+	if st := c.settle(old, o); st != nil {
 		return nil, st
 	}
 	return o, hooks.validate()
 }
 
-// assign gives o, of a built-in type, what nobody owns, and refuses what is wrong.
-func (c *change) assign(old, o *object) *kube.Status {
+// settle lets the schema have its say. It decodes o once, for all who look into it.
+func (c *change) settle(old, o *object) *kube.Status {
 	info := c.target.info
-	if !info.builtIn || c.target.sub != "" && c.target.sub != "scale" {
+	tracked := !c.owned && !c.srv.options.NoManagedFields
+	assigned := info.builtIn && (c.target.sub == "" || c.target.sub == "scale")
+	if !tracked && !assigned && len(info.Schema) == 0 {
 		return nil
 	}
 	next, live := o.whole(info).value(), map[string]any(nil)
 	if old != nil {
 		live = old.value()
 	}
+	if !info.builtIn {
+		if st := c.check(o, next, live); st != nil {
+			return st
+		}
+	}
+	if tracked {
+		if st := c.own(o, next, live); st != nil {
+			return st
+		}
+	}
+	if info.builtIn {
+		o.meta.ManagedFields = inOrder(o.meta.ManagedFields)
+	}
+	if assigned {
+		return c.assign(o, next, live)
+	}
+	return nil
+}
+
+// assign gives o, of a built-in type, what nobody owns, and refuses what is wrong.
+// next is its value, and live that of what is there.
+func (c *change) assign(o *object, next, live map[string]any) *kube.Status {
+	info := c.target.info
 	taken := func(any) bool { return false }
 	if info.Resource == kube.Services {
 		c.srv.store.mu.Lock()
@@ -237,11 +252,8 @@ func (c *change) assign(old, o *object) *kube.Status {
 		o.setField("spec", marshal(next["spec"]), true)
 		for name, v := range object1(object1(next, "metadata"), "labels") {
 			if o.meta.Labels[name] != v { // of a Job
-				o.meta.Labels = maps.Clone(o.meta.Labels)
-				if o.meta.Labels == nil {
-					o.meta.Labels = make(map[string]string)
-				}
-				o.meta.Labels[name], _ = v.(string)
+				text, _ := v.(string)
+				o.setLabel(name, text)
 			}
 		}
 	}

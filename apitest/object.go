@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -256,6 +257,16 @@ func (o *object) field(name string) (json.RawMessage, bool) {
 		}
 	}
 	return nil, false
+}
+
+// setLabel sets a label; o may share its labels with another object.
+func (o *object) setLabel(name, value string) {
+	labels := maps.Clone(o.meta.Labels)
+	if labels == nil {
+		labels = make(map[string]string)
+	}
+	labels[name] = value
+	o.meta.Labels = labels
 }
 
 func (o *object) setField(name string, value json.RawMessage, present bool) {

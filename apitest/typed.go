@@ -170,13 +170,7 @@ func inOrder(raw json.RawMessage) json.RawMessage {
 }
 
 // value returns o as package schema has it.
-func (o *object) value() map[string]any {
-	v, err := schema.DecodeObject(o.body)
-	if err != nil {
-		panic(fmt.Sprintf("apitest: a stored object is not JSON: %v", err))
-	}
-	return v
-}
+func (o *object) value() map[string]any { return decodeValue(o.body) }
 
 // patch answers a PATCH of any kind.
 func (s *Server) patch(x *exchange, w http.ResponseWriter, v *view) *kube.Status {
@@ -248,10 +242,11 @@ func (c *change) patched(old *object, typ string, patch []byte) (*object, *kube.
 	return o, st
 }
 
+// decodeValue decodes what this server has encoded.
 func decodeValue(b []byte) map[string]any {
 	v, err := schema.DecodeObject(b)
 	if err != nil {
-		panic(err) // we encoded it
+		panic(fmt.Sprintf("apitest: a stored object is not JSON: %v", err))
 	}
 	return v
 }
@@ -312,30 +307,21 @@ func (c *change) write() schema.Write {
 	}
 }
 
-// settleFields notes in managedFields who set which field, and checks o against
-// its schema.
-func (c *change) settleFields(old, o *object) *kube.Status {
+// check checks o, a custom resource, against its schema.
+func (c *change) check(o *object, next, live map[string]any) *kube.Status {
 	info := c.target.info
-	tracked := !c.owned && !c.srv.options.NoManagedFields
-	if !tracked && len(info.Schema) == 0 {
-		return nil
-	}
-	next, live := o.whole(info).value(), map[string]any(nil)
-	if old != nil {
-		live = old.value()
-	}
 	var r refusals
-	if !info.builtIn {
-		r.metadata(info.Resource, object1(next, "metadata"))
-	}
+	r.metadata(info.Resource, object1(next, "metadata"))
 	if causes := append(r.causes, info.typ().Validate(next, live)...); len(causes) > 0 {
 		return statusInvalid(info.Group, info.Kind, o.key.Name, causes...)
 	}
-	if !tracked {
-		return nil
-	}
-	typ := info.typ()
-	if c.target.form != info { // fields have the names of the form in which they are written
+	return nil
+}
+
+// own notes in managedFields of o and next who set which field.
+func (c *change) own(o *object, next, live map[string]any) *kube.Status {
+	typ := c.target.info.typ()
+	if c.target.form != c.target.info { // fields have the names of the form in which they are written
 		typ, next = c.target.form.typ(), eventFromCore(next)
 		if live != nil {
 			live = eventFromCore(live)
