@@ -3,8 +3,6 @@ package client
 import (
 	"context"
 	"fmt"
-	"io"
-	"strings"
 
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
@@ -18,6 +16,9 @@ type Collection[T kube.Object] struct {
 	Resource  kube.Resource
 	Namespace string // empty = all namespaces, or cluster scoped
 	Accept    Accept
+
+	Subresource string       // of each object, to read and write; see Sub
+	Write       WriteOptions // of Create, Update, Patch and the others; see With
 }
 
 // Accept is the Accept header by what is asked for. It is how a client gets
@@ -67,31 +68,26 @@ const maxObject = 64 << 20
 // Get reads one object, the most recent state of it. A key without a namespace
 // is looked up in that of the collection.
 func (c Collection[T]) Get(ctx context.Context, k kube.Key) (T, error) {
-	var zero T
-	if k.Namespace == "" {
-		k.Namespace = c.Namespace
-	}
-	switch {
-	case k.Name == "" || k.Name == "." || k.Name == ".." || strings.ContainsAny(k.Name, "/%"):
-		return zero, fmt.Errorf("get %s: %q is not the name of an object", c.Resource, k.Name)
-	case k.Namespace == "" && c.Resource.Namespaced:
-		return zero, fmt.Errorf("get %s %s: the key names no namespace, and objects of this resource are in one", c.Resource, k)
-	}
-	resp, err := c.Client.Do(ctx, &Request{Path: c.Resource.ObjectPath(k), Accept: c.Accept.Object})
+	k = c.keyIn(k)
+	b, err := c.read(ctx, k)
 	if err != nil {
-		return zero, err
+		return *new(T), err
 	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(io.LimitReader(resp.Body, maxObject+1))
+	o, err := codec.Decode[T](b)
 	if err != nil {
-		return zero, fmt.Errorf("get %s %s: %w", c.Resource, k, err)
+		return *new(T), fmt.Errorf("get %s: %w", c.named(k), err)
 	}
-	if len(b) > maxObject {
-		return zero, fmt.Errorf("get %s %s: the object is larger than %d bytes", c.Resource, k, maxObject)
-	}
-	v, err := codec.Decode[T](b)
+	return o, nil
+}
+
+func (c Collection[T]) read(ctx context.Context, k kube.Key) ([]byte, error) {
+	path, err := c.objectPath(k)
 	if err != nil {
-		return zero, fmt.Errorf("get %s %s: %w", c.Resource, k, err)
+		return nil, fmt.Errorf("get %s: %w", c.named(k), err)
 	}
-	return v, nil
+	b, err := c.answer(ctx, &Request{Path: path, Accept: c.Accept.Object})
+	if err != nil {
+		return nil, fmt.Errorf("get %s: %w", c.named(k), err)
+	}
+	return b, nil
 }

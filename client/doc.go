@@ -14,6 +14,10 @@
 //	pods := client.Of[Pod](c, kube.Pods).In("default")
 //	pod, err := pods.Get(ctx, kube.Key{Namespace: "default", Name: "web-0"})
 //
+// It writes, too: Create, Update, UpdateStatus, Patch, Apply, Delete, DeleteAll, and
+// Edit and CreateOrUpdate, which try again after a conflict. A T that knows only some
+// members of an object never drops the others.
+//
 // Watches use a connection pool of their own, so that a connection lost to a
 // thousand watches never takes a write with it.
 package client

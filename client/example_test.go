@@ -8,7 +8,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 
+	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -74,6 +76,44 @@ func ExampleClient_Do() {
 	body, err := io.ReadAll(resp.Body)
 	fmt.Println(string(body), err)
 	// Output: {"major":"1","minor":"37"} <nil>
+}
+
+// Edit changes what the struct knows, and keeps the rest.
+func ExampleCollection_Edit() {
+	srv, err := apitest.Start(apitest.Options{InMemory: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer srv.Close()
+	srv.Put(kube.ConfigMaps, `{"metadata":{"namespace":"a","name":"web"},"data":{"color":"red"},"immutable":false}`)
+
+	type ConfigMap struct {
+		kube.Meta `json:"metadata"`
+		Data      map[string]string `json:"data"`
+	}
+	c, err := client.New(client.Config{Server: srv.URL, Dial: srv.Dial})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	maps := client.Of[ConfigMap](c, kube.ConfigMaps).In("a")
+
+	_, err = maps.Edit(context.Background(), kube.Key{Name: "web"}, func(m *ConfigMap) error {
+		m.Data["size"] = "2"
+		return nil
+	})
+	fmt.Println(err)
+	raw, err := client.Of[codec.Raw](c, kube.ConfigMaps).In("a").Get(context.Background(), kube.Key{Name: "web"})
+	for _, path := range [][]string{{"data", "color"}, {"data", "size"}, {"immutable"}} {
+		value, _ := raw.Text(path...)
+		fmt.Println(path, value)
+	}
+	// Output:
+	// <nil>
+	// [data color] red
+	// [data size] 2
+	// [immutable] false
 }
 
 func ExampleConfig_String() {

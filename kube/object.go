@@ -94,6 +94,13 @@ func (m Meta) GetUID() string { return m.UID }
 // GetLabels returns the labels. They are shared with m.
 func (m Meta) GetLabels() map[string]string { return m.Labels }
 
+// GetAnnotations returns the annotations. They are shared with m.
+func (m Meta) GetAnnotations() map[string]string { return m.Annotations }
+
+// GetGeneration returns how often the desired state was changed; 0 for resources
+// that do not count it.
+func (m Meta) GetGeneration() int64 { return m.Generation }
+
 // GetOwnerReferences returns the owner references. They are shared with m.
 func (m Meta) GetOwnerReferences() []OwnerReference { return m.OwnerReferences }
 

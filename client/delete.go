@@ -1,0 +1,109 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// Propagation says what becomes of the objects that an object owns. See
+// https://kubernetes.io/docs/concepts/architecture/garbage-collection/#cascading-deletion.
+type Propagation string
+
+// The ways to propagate.
+const (
+	Background Propagation = "Background" // the object goes at once, its dependents soon after
+	Foreground Propagation = "Foreground" // the dependents go first
+	Orphan     Propagation = "Orphan"     // the dependents stay
+)
+
+// DeleteOptions are the conditions and manner of a deletion.
+type DeleteOptions struct {
+	Propagation Propagation // default: what the resource does, mostly Background
+
+	// GracePeriod is what a Pod gets to stop, in whole seconds; nil = as its
+	// spec says, 0 = none: it is removed before its containers have stopped.
+	GracePeriod *time.Duration
+
+	// UID and ResourceVersion, where not empty, must be those of the object;
+	// otherwise nothing is deleted and the error is [kube.ErrConflict].
+	UID             string
+	ResourceVersion kube.Revision
+}
+
+func (c Collection[T]) deletion(o DeleteOptions) ([]byte, error) {
+	body := map[string]any{"apiVersion": "v1", "kind": "DeleteOptions"}
+	if o.Propagation != "" {
+		body["propagationPolicy"] = o.Propagation
+	}
+	if o.GracePeriod != nil {
+		body["gracePeriodSeconds"] = int64(o.GracePeriod.Round(time.Second) / time.Second)
+	}
+	preconditions := map[string]any{}
+	if o.UID != "" {
+		preconditions["uid"] = o.UID
+	}
+	if o.ResourceVersion != "" {
+		preconditions["resourceVersion"] = o.ResourceVersion
+	}
+	if len(preconditions) > 0 {
+		body["preconditions"] = preconditions
+	}
+	if c.Write.DryRun {
+		body["dryRun"] = []string{"All"}
+	}
+	return codec.Encode(body)
+}
+
+// Delete asks the server to delete an object. An object with finalizers, or a Pod
+// with a grace period, is then marked by a deletionTimestamp, and goes later. One
+// that does not exist is [kube.ErrNotFound].
+func (c Collection[T]) Delete(ctx context.Context, k kube.Key, o DeleteOptions) error {
+	k = c.keyIn(k)
+	what := "delete " + c.named(k)
+	path, err := c.objectPath(k)
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return c.remove(ctx, what, &Request{Path: path}, o)
+}
+
+// Selection chooses objects of a collection by their labels and fields; the zero
+// Selection chooses all.
+type Selection struct {
+	Labels kube.Selector
+	Fields kube.FieldSelector
+}
+
+// DeleteAll deletes the chosen objects of a namespace, or of a cluster scoped
+// resource, one after the other: some may be gone when it fails.
+func (c Collection[T]) DeleteAll(ctx context.Context, s Selection, o DeleteOptions) error {
+	what := "delete all " + c.String()
+	if c.Resource.Namespaced && c.Namespace == "" {
+		return fmt.Errorf("%s: servers delete within one namespace: use In", what)
+	}
+	r := &Request{Path: c.Path(), Query: map[string][]string{}}
+	if !s.Labels.Empty() {
+		r.Query.Set("labelSelector", s.Labels.String())
+	}
+	if f := s.Fields.String(); f != "" {
+		r.Query.Set("fieldSelector", f)
+	}
+	return c.remove(ctx, what, r, o)
+}
+
+func (c Collection[T]) remove(ctx context.Context, what string, r *Request, o DeleteOptions) error {
+	body, err := c.deletion(o)
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	r.Method, r.Body = http.MethodDelete, body
+	if _, err := c.answer(ctx, r); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}

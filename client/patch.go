@@ -1,0 +1,126 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// PatchType says how a patch is to be read; it is its Content-Type. See
+// https://kubernetes.io/docs/reference/using-api/api-concepts/#patch-and-apply.
+type PatchType string
+
+// The types of patches; for server-side apply see [Collection.Apply].
+const (
+	JSONPatch           PatchType = "application/json-patch+json"            // RFC 6902
+	MergePatch          PatchType = "application/merge-patch+json"           // RFC 7396
+	StrategicMergePatch PatchType = "application/strategic-merge-patch+json" // merges lists by key; not for custom resources
+)
+
+// Patch changes an object without reading it. patch is JSON as []byte or string,
+// or any value that encodes to the patch. A patch of metadata.resourceVersion makes
+// it fail with [kube.ErrConflict] where the object has another one.
+func (c Collection[T]) Patch(ctx context.Context, k kube.Key, t PatchType, patch any) (T, error) {
+	k = c.keyIn(k)
+	what := "patch " + c.named(k)
+	body, err := patchBody(patch)
+	if err != nil {
+		return *new(T), fmt.Errorf("%s: %w", what, err)
+	}
+	return c.sendPatch(ctx, what, k, t, body, false)
+}
+
+// PatchStatus is a merge patch of the status: what status does not say stays as it
+// is. status is the value of the member, as a struct, map or JSON.
+func (c Collection[T]) PatchStatus(ctx context.Context, k kube.Key, status any) (T, error) {
+	body, err := patchBody(status)
+	if err != nil {
+		return *new(T), fmt.Errorf("patch %s (status): %w", c.named(c.keyIn(k)), err)
+	}
+	return c.Sub("status").Patch(ctx, k, MergePatch, map[string]any{"status": json.RawMessage(body)})
+}
+
+// ApplyOptions say how Apply deals with others.
+type ApplyOptions struct {
+	// Force takes over members that others own and that have another value.
+	// Otherwise they are a [kube.ErrConflict], whose causes name them and their
+	// owners. Controllers should force.
+	Force bool
+}
+
+// Apply says what the object should be, in the members that object has: they become
+// ours, those we said before and say no longer are removed, and those of others
+// stay. The object is created where there is none. It needs a field manager: see
+// [Collection.With]. object is a T, a map, or JSON; apiVersion, kind, name and
+// namespace are added. A member with a zero value counts as said: mark it
+// omitempty where it should not.
+// See https://kubernetes.io/docs/reference/using-api/server-side-apply/.
+func (c Collection[T]) Apply(ctx context.Context, k kube.Key, object any, o ApplyOptions) (T, error) {
+	k = c.keyIn(k)
+	what := "apply " + c.named(k)
+	if c.Write.FieldManager == "" {
+		return *new(T), fmt.Errorf("%s: server-side apply needs a field manager: use With(client.WriteOptions{FieldManager: ...})", what)
+	}
+	body, err := patchBody(object)
+	if err != nil {
+		return *new(T), fmt.Errorf("%s: %w", what, err)
+	}
+	tree, err := parseTree(body)
+	if err != nil {
+		return *new(T), fmt.Errorf("%s: %w", what, err)
+	}
+	c.identify(tree)
+	name(tree, k, c.Resource)
+	if body, err = codec.Encode(tree); err != nil {
+		return *new(T), fmt.Errorf("%s: %w", what, err)
+	}
+	return c.sendPatch(ctx, what, k, "application/apply-patch+yaml", body, o.Force)
+}
+
+func (c Collection[T]) sendPatch(ctx context.Context, what string, k kube.Key, t PatchType, body []byte, force bool) (T, error) {
+	path, err := c.objectPath(k)
+	if err != nil {
+		return *new(T), fmt.Errorf("%s: %w", what, err)
+	}
+	q := c.Write.query()
+	if force {
+		q.Set("force", "true")
+	}
+	return c.exchange(ctx, what, &Request{
+		Method: http.MethodPatch, Path: path, Query: q, Accept: c.Accept.Object, Body: body, ContentType: string(t),
+	})
+}
+
+func patchBody(v any) ([]byte, error) {
+	var b []byte
+	switch v := v.(type) {
+	case []byte:
+		b = v
+	case string:
+		b = []byte(v)
+	default:
+		return codec.Encode(v)
+	}
+	if !json.Valid(b) {
+		return nil, errors.New("what should be sent is not valid JSON")
+	}
+	return b, nil
+}
+
+// name gives an object the name and namespace of k.
+func name(tree map[string]any, k kube.Key, r kube.Resource) {
+	meta, _ := tree["metadata"].(map[string]any)
+	if meta == nil {
+		meta = map[string]any{}
+		tree["metadata"] = meta
+	}
+	meta["name"] = k.Name
+	if k.Namespace != "" && r.Namespaced {
+		meta["namespace"] = k.Namespace
+	}
+}

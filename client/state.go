@@ -1,0 +1,227 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// state is an object as it was read to be changed: all of it, and what T sees.
+type state[T kube.Object] struct {
+	object T
+	tree   map[string]any // all members
+	view   map[string]any // of object: what a T of it encodes to
+}
+
+// writeState writes what became of a state.
+type writeState[T kube.Object] func(ctx context.Context, k kube.Key, read map[string]any, now map[string]any) (T, error)
+
+func (c Collection[T]) readState(ctx context.Context, k kube.Key) (state[T], error) {
+	var s state[T]
+	plain := c
+	plain.Accept.Object = "" // not only what T asks for
+	b, err := plain.read(ctx, k)
+	if err == nil {
+		s.object, err = codec.Decode[T](b)
+	}
+	if err == nil {
+		s.tree, err = parseTree(b)
+	}
+	if err == nil {
+		s.view, err = treeOf(s.object)
+	}
+	return s, err
+}
+
+// edit changes an object by f and write, as long as others are faster.
+func (c Collection[T]) edit(ctx context.Context, k kube.Key, f func(*T) error, write writeState[T]) (T, Outcome, error) {
+	var result T
+	outcome := Unchanged
+	k = c.keyIn(k)
+	err := RetryOnConflict(ctx, func() error {
+		s, err := c.readState(ctx, k)
+		if err != nil {
+			return err
+		}
+		if err := f(&s.object); err != nil {
+			return err
+		}
+		after, err := treeOf(s.object)
+		if err != nil {
+			return err
+		}
+		if reflect.DeepEqual(s.view, after) {
+			result, outcome = s.object, Unchanged
+			return nil
+		}
+		now := after
+		if !whole[T]() {
+			now = overlay(s.tree, s.view, after).(map[string]any)
+		}
+		result, err = write(ctx, k, s.tree, now)
+		outcome = Updated
+		return err
+	})
+	if err != nil {
+		return *new(T), Unchanged, fmt.Errorf("change %s: %w", c.named(k), err)
+	}
+	return result, outcome, nil
+}
+
+func (c Collection[T]) put(ctx context.Context, k kube.Key, _, now map[string]any) (T, error) {
+	path, err := c.objectPath(k)
+	if err != nil {
+		return *new(T), err
+	}
+	c.identify(now)
+	return c.send(ctx, "update "+c.named(k), http.MethodPut, path, now)
+}
+
+func (c Collection[T]) mergePatch(ctx context.Context, k kube.Key, read, now map[string]any) (T, error) {
+	patch, lists := mergeDiff(read, now)
+	if lists {
+		meta, _ := patch["metadata"].(map[string]any)
+		if meta == nil {
+			meta = map[string]any{}
+			patch["metadata"] = meta
+		}
+		if was, ok := read["metadata"].(map[string]any); ok {
+			meta["resourceVersion"] = was["resourceVersion"]
+		}
+	}
+	return c.Patch(ctx, k, MergePatch, patch)
+}
+
+// send writes a tree and decodes the answer.
+func (c Collection[T]) send(ctx context.Context, what, verb, path string, tree map[string]any) (T, error) {
+	body, err := codec.Encode(tree)
+	if err != nil {
+		return *new(T), fmt.Errorf("%s: %w", what, err)
+	}
+	return c.exchange(ctx, what, &Request{Method: verb, Path: path, Query: c.Write.query(), Accept: c.Accept.Object, Body: body})
+}
+
+func (c Collection[T]) exchange(ctx context.Context, what string, r *Request) (T, error) {
+	b, err := c.answer(ctx, r)
+	if err != nil {
+		return *new(T), fmt.Errorf("%s: %w", what, err)
+	}
+	o, err := codec.Decode[T](b)
+	if err != nil {
+		return *new(T), fmt.Errorf("%s: it was done, and the answer cannot be read: %w", what, err)
+	}
+	return o, nil
+}
+
+// answer sends r and reads the whole answer.
+func (c Collection[T]) answer(ctx context.Context, r *Request) ([]byte, error) {
+	resp, err := c.Client.Do(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(io.LimitReader(resp.Body, maxObject+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(b) > maxObject {
+		return nil, fmt.Errorf("the answer is larger than %d bytes", maxObject)
+	}
+	return b, nil
+}
+
+// keyIn adds the collection's namespace to a key that has none.
+func (c Collection[T]) keyIn(k kube.Key) kube.Key {
+	if k.Namespace == "" && c.Resource.Namespaced {
+		k.Namespace = c.Namespace
+	}
+	return k
+}
+
+// named names an object in an error: "deployments.v1.apps default/web (status)".
+func (c Collection[T]) named(k kube.Key) string {
+	name := c.Resource.String() + " " + k.String()
+	if c.Subresource != "" {
+		name += " (" + c.Subresource + ")"
+	}
+	return name
+}
+
+func (c Collection[T]) objectPath(k kube.Key) (string, error) {
+	switch {
+	case k.Name == "" || k.Name == "." || k.Name == ".." || strings.ContainsAny(k.Name, "/%"):
+		return "", fmt.Errorf("%q is not the name of an object", k.Name)
+	case k.Namespace == "" && c.Resource.Namespaced:
+		return "", fmt.Errorf("the key names no namespace, and objects of this resource are in one")
+	case c.Subresource != "":
+		return c.Resource.ObjectPath(k, c.Subresource), nil
+	}
+	return c.Resource.ObjectPath(k), nil
+}
+
+// identify adds what a struct for decoding often leaves out. The server insists on
+// it for custom resources.
+func (c Collection[T]) identify(tree map[string]any) {
+	if c.Subresource != "" && c.Subresource != "status" {
+		return // another kind, which came with what was read
+	}
+	for member, value := range map[string]string{"apiVersion": c.Resource.APIVersion(), "kind": c.Resource.Kind} {
+		if was, _ := tree[member].(string); was == "" {
+			tree[member] = value
+		}
+	}
+}
+
+// conflict is what the server says when it finds it.
+func (c Collection[T]) conflict(k kube.Key) error {
+	return &kube.Status{
+		Code:    http.StatusConflict,
+		Reason:  "Conflict",
+		Message: fmt.Sprintf("Operation cannot be fulfilled on %s %q: the object has been modified; please apply your changes to the latest version and try again", c.Resource.GroupResource(), k.Name),
+		Details: &kube.StatusDetails{Name: k.Name, Group: c.Resource.Group, Kind: c.Resource.Plural},
+	}
+}
+
+// whole reports whether a T is all of an object, so that it can be written back.
+func whole[T kube.Object]() bool {
+	var zero T
+	switch any(zero).(type) {
+	case codec.Raw, codec.RawFull:
+		return true
+	}
+	return false
+}
+
+// mergeDiff returns the JSON merge patch (RFC 7396) from one object to another, and
+// whether a list is in it, of which it cannot say less than the whole.
+func mergeDiff(from, to map[string]any) (patch map[string]any, lists bool) {
+	patch = make(map[string]any)
+	for name := range maps.Keys(from) {
+		if _, ok := to[name]; !ok {
+			patch[name] = nil
+		}
+	}
+	for name, now := range to {
+		was, ok := from[name]
+		if ok && reflect.DeepEqual(was, now) {
+			continue
+		}
+		a, isMap := was.(map[string]any)
+		b, toMap := now.(map[string]any)
+		if isMap && toMap {
+			inner, list := mergeDiff(a, b)
+			patch[name], lists = inner, lists || list
+			continue
+		}
+		_, list := now.([]any)
+		patch[name], lists = now, lists || list
+	}
+	return patch, lists
+}

@@ -1,0 +1,95 @@
+package kube
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Owner is an object that others can refer to: one that has a UID.
+type Owner interface {
+	Object
+	GetUID() string
+}
+
+// OwnedError says that an object is already controlled by another.
+type OwnedError struct {
+	Key   Key            // of the object
+	Owner OwnerReference // who controls it
+}
+
+func (e *OwnedError) Error() string {
+	return fmt.Sprintf("%s is already controlled by %s %s", e.Key, e.Owner.Kind, e.Owner.Name)
+}
+
+// NewControllerReference returns a reference to owner, an object of r, that makes
+// it the one controller of what carries the reference, and lets a foreground
+// deletion of the owner wait for it.
+func NewControllerReference(r Resource, owner Owner) OwnerReference {
+	yes := true
+	return OwnerReference{
+		APIVersion: r.APIVersion(), Kind: r.Kind, Name: owner.GetName(), UID: owner.GetUID(),
+		Controller: &yes, BlockOwnerDeletion: &yes,
+	}
+}
+
+// ControllerOf returns the reference to the controller among refs.
+func ControllerOf(refs []OwnerReference) (OwnerReference, bool) {
+	i := slices.IndexFunc(refs, func(r OwnerReference) bool { return r.Controller != nil && *r.Controller })
+	if i < 0 {
+		return OwnerReference{}, false
+	}
+	return refs[i], true
+}
+
+// SetControllerReference makes owner, an object of r, the controller of the object:
+// when the owner is deleted, the garbage collector deletes the object. It fails
+// with an *[OwnedError] where another one is the controller, and where the owner is
+// in another namespace, which the garbage collector takes for a deleted one. See
+// https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/.
+func (m *Meta) SetControllerReference(r Resource, owner Owner) error {
+	if owner.GetUID() == "" || owner.GetName() == "" {
+		return fmt.Errorf("own %s: the owner has no name or no UID: it must be an object that the server stored", m.key())
+	}
+	if ns := owner.GetNamespace(); r.Namespaced && ns != m.Namespace {
+		return fmt.Errorf("own %s: the owner %s is in namespace %q: an owner is in the same namespace, or cluster scoped", m.key(), owner.GetName(), ns)
+	}
+	ref := NewControllerReference(r, owner)
+	if was, ok := ControllerOf(m.OwnerReferences); ok && was.UID != ref.UID {
+		return &OwnedError{Key: m.key(), Owner: was}
+	}
+	refs := slices.Clone(m.OwnerReferences) // the object may be shared with a cache
+	if i := slices.IndexFunc(refs, func(o OwnerReference) bool { return o.UID == ref.UID }); i >= 0 {
+		refs[i] = ref
+	} else {
+		refs = append(refs, ref)
+	}
+	m.OwnerReferences = refs
+	return nil
+}
+
+func (m *Meta) key() Key { return Key{m.Namespace, m.Name} }
+
+// HasFinalizer reports whether the object carries the finalizer: the server keeps
+// it after a deletion until none is left. See
+// https://kubernetes.io/docs/concepts/overview/working-with-objects/finalizers/.
+func (m *Meta) HasFinalizer(name string) bool { return slices.Contains(m.Finalizers, name) }
+
+// AddFinalizer adds the finalizer and reports whether that changed anything. It
+// must be stored before there is something to clean up. An object that is being
+// deleted takes no new one.
+func (m *Meta) AddFinalizer(name string) bool {
+	if m.DeletionTimestamp != nil || m.HasFinalizer(name) {
+		return false
+	}
+	m.Finalizers = append(slices.Clone(m.Finalizers), name)
+	return true
+}
+
+// RemoveFinalizer removes the finalizer and reports whether that changed anything.
+func (m *Meta) RemoveFinalizer(name string) bool {
+	if !m.HasFinalizer(name) {
+		return false
+	}
+	m.Finalizers = slices.DeleteFunc(slices.Clone(m.Finalizers), func(f string) bool { return f == name })
+	return true
+}

@@ -1,0 +1,76 @@
+package kube_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+func TestSetControllerReference(t *testing.T) {
+	owner := kube.Partial{Meta: kube.Meta{Namespace: "a", Name: "web", UID: "1"}}
+	child := kube.Meta{Namespace: "a", Name: "web-1", OwnerReferences: []kube.OwnerReference{{Kind: "Other", UID: "9"}}}
+	shared := child.OwnerReferences
+	for range 2 { // the second time changes nothing
+		if err := child.SetControllerReference(kube.Deployments, owner); err != nil {
+			t.Fatal(err)
+		}
+	}
+	yes := true
+	want := []kube.OwnerReference{
+		{Kind: "Other", UID: "9"},
+		{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "1", Controller: &yes, BlockOwnerDeletion: &yes},
+	}
+	if diff := cmp.Diff(want, child.OwnerReferences); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if len(shared) != 1 {
+		t.Error("the slice that was there has changed")
+	}
+	if ref, ok := kube.ControllerOf(child.OwnerReferences); !ok || ref.Name != "web" {
+		t.Errorf("controller %+v, %v", ref, ok)
+	}
+}
+
+func TestSetControllerReferenceRefuses(t *testing.T) {
+	yes := true
+	for name, c := range map[string]struct {
+		child kube.Meta
+		owner kube.Meta
+		want  string
+	}{
+		"another controller": {kube.Meta{Namespace: "a", Name: "c", OwnerReferences: []kube.OwnerReference{{Kind: "Foo", Name: "x", UID: "2", Controller: &yes}}},
+			kube.Meta{Namespace: "a", Name: "web", UID: "1"}, "a/c is already controlled by Foo x"},
+		"another namespace": {kube.Meta{Namespace: "b", Name: "c"}, kube.Meta{Namespace: "a", Name: "web", UID: "1"}, `in namespace "a"`},
+		"no UID":            {kube.Meta{Namespace: "a", Name: "c"}, kube.Meta{Namespace: "a", Name: "web"}, "no UID"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := len(c.child.OwnerReferences)
+			err := c.child.SetControllerReference(kube.Deployments, c.owner)
+			if err == nil || !strings.Contains(err.Error(), c.want) || len(c.child.OwnerReferences) != before {
+				t.Errorf("error: %v", err)
+			}
+			var owned *kube.OwnedError
+			if errors.As(err, &owned) != (name == "another controller") {
+				t.Errorf("error of type %T", err)
+			}
+		})
+	}
+}
+
+func TestFinalizers(t *testing.T) {
+	shared := append(make([]string, 0, 4), "x")
+	m := kube.Meta{Finalizers: shared}
+	if !m.AddFinalizer("f") || m.AddFinalizer("f") || !m.HasFinalizer("f") {
+		t.Error("f is not added once")
+	}
+	if diff := cmp.Diff([]string{"x", ""}, shared[:2]); diff != "" {
+		t.Errorf("the slice that was there (-want +got):\n%s", diff)
+	}
+	if !m.RemoveFinalizer("f") || m.RemoveFinalizer("f") || m.HasFinalizer("f") || !m.HasFinalizer("x") {
+		t.Error("f is not removed once")
+	}
+}
