@@ -44,6 +44,7 @@ var floors = map[string]int{
 	"apitest/scenario": 3,
 	"apitest/simulate": 3,
 	"cache":            4,
+	"controller":       5,
 	"cmd/listwatch":    7,
 	"examples/minimal": 7,
 	"":                 8,

@@ -1,0 +1,294 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// Func makes the world match what the object of a key says. ctx ends when the
+// controller should stop, and at Options.Timeout.
+type Func[K comparable] func(ctx context.Context, key K) (Result, error)
+
+// Options are the settings of a Controller; the zero value is good.
+type Options[K comparable] struct {
+	// Workers is how many keys are worked on at the same time. Default 1.
+	Workers int
+
+	// Timeout ends the ctx of one run. Default none.
+	Timeout time.Duration
+
+	// MaxRetries is how many times in a row a key that fails is tried again; then
+	// GaveUp is called, if set, and the key comes again only when something
+	// changes. Default: for ever. Negative = never.
+	MaxRetries int
+	GaveUp     func(key K, err error)
+
+	// Grace is how long runs may go on after the controller was told to stop,
+	// before their own ctx ends. Default 0: it ends at once. Either way Run waits
+	// for them.
+	Grace time.Duration
+
+	// AwaitTimeout is how long Await keeps a key back at most. Default 1 minute.
+	AwaitTimeout time.Duration
+
+	// Queue is about order and delays.
+	Queue QueueOptions[K]
+
+	// Logger gets a warning for each run that failed, with its key, and when the
+	// controller waits for a cache. Default: none.
+	Logger *slog.Logger
+
+	// Trace, if set, is told what happens.
+	Trace Trace[K]
+}
+
+// Trace is called by the workers, at the same time.
+type Trace[K comparable] struct {
+	// Waiting: the controller cannot begin because of this input, and why. It is
+	// told again every 10 seconds.
+	Waiting func(input string, why error)
+
+	// Ran: one run has ended.
+	Ran func(Run[K])
+}
+
+// Run is one call of a Func: why, and what came of it.
+type Run[K comparable] struct {
+	Item[K]            // the key, what caused the run, and how long it waited
+	Attempt  int       // 0 for the first after a success
+	Start    time.Time // of the call
+	Duration time.Duration
+	Result   Result
+	Err      error // nil = success
+}
+
+// Controller calls a Func with keys from a queue. Wire it with For, Owns and Map,
+// then Run it. Its methods may be called at the same time.
+type Controller[K comparable] struct {
+	name  string
+	f     Func[K]
+	o     Options[K]
+	log   *slog.Logger
+	queue *Queue[K]
+
+	mu       sync.Mutex
+	inputs   []input
+	waiting  string // what it waits for; empty = it works, or has not begun
+	why      error
+	state    phase
+	awaiting map[K][]awaited
+
+	runs, failures, panics, gaveUp atomic.Uint64
+}
+
+// phase is how far a controller is.
+type phase uint8
+
+const (
+	wired phase = iota
+	syncing
+	working
+	ended
+)
+
+// input is a cache that must be filled before the first run.
+type input struct {
+	name string
+	wait func(ctx context.Context) error
+}
+
+// New returns a controller of the name, which logs and metrics show.
+func New[K comparable](name string, f Func[K], o Options[K]) *Controller[K] {
+	if o.Workers <= 0 {
+		o.Workers = 1
+	}
+	if o.AwaitTimeout <= 0 {
+		o.AwaitTimeout = time.Minute
+	}
+	c := &Controller[K]{name: name, f: f, o: o, log: o.Logger, queue: NewQueue(o.Queue), awaiting: make(map[K][]awaited)}
+	if c.log == nil {
+		c.log = slog.New(slog.DiscardHandler)
+	}
+	c.log = c.log.With("controller", name)
+	return c
+}
+
+// Name returns the name.
+func (c *Controller[K]) Name() string { return c.name }
+
+// Queue returns the queue, to add keys for reasons of one's own: they wait there
+// until the controller runs.
+func (c *Controller[K]) Queue() *Queue[K] { return c.queue }
+
+// Run waits until the caches are filled, then works until ctx ends, and returns
+// when no worker runs any more: nil if ctx ended, an error if a cache has ended or
+// if it runs already or has run. It may be called once.
+func (c *Controller[K]) Run(ctx context.Context) error {
+	if !c.advance(wired, syncing) {
+		return fmt.Errorf("controller %s: Run was called before", c.name)
+	}
+	defer c.finish()
+	if err := c.waitForInputs(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return fmt.Errorf("controller %s: %w", c.name, err)
+	}
+	c.advance(syncing, working)
+
+	// The ctx of the runs outlives ctx by Grace.
+	runs, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stop(nil)
+	var workers, waits sync.WaitGroup
+	for range c.o.Workers {
+		workers.Go(func() {
+			for {
+				item, err := c.queue.Get(ctx)
+				if err != nil {
+					return
+				}
+				c.work(runs, item, &waits)
+			}
+		})
+	}
+	<-ctx.Done()
+	if c.o.Grace > 0 {
+		grace := time.AfterFunc(c.o.Grace, func() { stop(context.Cause(ctx)) })
+		defer grace.Stop()
+	} else {
+		stop(context.Cause(ctx))
+	}
+	workers.Wait()
+	stop(context.Cause(ctx))
+	waits.Wait()
+	return nil
+}
+
+func (c *Controller[K]) advance(from, to phase) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state != from {
+		return false
+	}
+	c.state = to
+	return true
+}
+
+func (c *Controller[K]) finish() {
+	c.queue.Close()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.state, c.waiting, c.why = ended, "", nil
+}
+
+// work runs the Func with one key and sees to what comes after it.
+func (c *Controller[K]) work(ctx context.Context, item Item[K], waits *sync.WaitGroup) {
+	run := Run[K]{Item: item, Attempt: c.queue.NumRequeues(item.Key), Start: time.Now()}
+	run.Result, run.Err = c.call(ctx, item.Key)
+	run.Duration = time.Since(run.Start)
+	c.runs.Add(1)
+	c.settle(ctx, run)
+	if c.o.Trace.Ran != nil {
+		c.o.Trace.Ran(run)
+	}
+	if pending := c.takeAwaited(item.Key); len(pending) > 0 && ctx.Err() == nil {
+		waits.Go(func() { // the key stays taken meanwhile
+			defer c.queue.Done(item.Key)
+			c.await(ctx, item.Key, pending)
+		})
+		return
+	}
+	c.queue.Done(item.Key)
+}
+
+// call calls the Func, in time, and survives its panic.
+func (c *Controller[K]) call(ctx context.Context, k K) (_ Result, err error) {
+	if c.o.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, c.o.Timeout, fmt.Errorf("the run took longer than %s", c.o.Timeout))
+		defer cancel()
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			c.panics.Add(1)
+			err = &PanicError{Value: v, Stack: debug.Stack()}
+		}
+	}()
+	return c.f(ctx, k)
+}
+
+// settle decides when the key comes again.
+func (c *Controller[K]) settle(ctx context.Context, run Run[K]) {
+	k, err := run.Key, run.Err
+	again := Add{Priority: run.Priority}
+	if p := run.Result.Priority; p != nil {
+		again.Priority = *p
+	}
+	switch {
+	case err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
+		return // it was told to stop
+	case err != nil:
+		c.failures.Add(1)
+		c.logFailure(run)
+		if isPermanent(err) || c.o.MaxRetries != 0 && run.Attempt >= c.o.MaxRetries {
+			c.queue.Forget(k)
+			c.gaveUp.Add(1)
+			if c.o.GaveUp != nil {
+				c.o.GaveUp(k, err)
+			}
+			return
+		}
+		again.RateLimited, again.Cause = true, Cause{Input: "error", At: time.Now()}
+		if st := (*kube.Status)(nil); errors.As(err, &st) {
+			again.After = st.RetryAfter
+		}
+		c.queue.AddWith(k, again)
+	case run.Result.RequeueAfter > 0:
+		c.queue.Forget(k)
+		again.After, again.Cause = run.Result.RequeueAfter, Cause{Input: "after", At: time.Now()}
+		c.queue.AddWith(k, again)
+	case run.Result.Requeue:
+		again.RateLimited, again.Cause = true, Cause{Input: "requeue", At: time.Now()}
+		c.queue.AddWith(k, again)
+	default:
+		c.queue.Forget(k)
+	}
+}
+
+func (c *Controller[K]) logFailure(run Run[K]) {
+	level := slog.LevelWarn
+	if errors.Is(run.Err, kube.ErrConflict) {
+		level = slog.LevelDebug // somebody else was faster: the retry sees what they did
+	}
+	attrs := []any{"key", fmt.Sprint(run.Key), "attempt", run.Attempt, "cause", run.Cause.Input, "rev", run.Cause.Revision, "err", run.Err}
+	if p := (*PanicError)(nil); errors.As(run.Err, &p) {
+		attrs = append(attrs, "stack", string(p.Stack))
+	}
+	c.log.Log(context.Background(), level, "the run failed", attrs...)
+}
+
+// Stats is how a controller is.
+type Stats struct {
+	Queue    QueueStats
+	Workers  int
+	Runs     uint64 // ended ones
+	Failures uint64 // among them, with an error, panics too
+	Panics   uint64
+	GaveUp   uint64 // after Permanent, or MaxRetries
+}
+
+// Stats returns how the controller is.
+func (c *Controller[K]) Stats() Stats {
+	return Stats{
+		Queue: c.queue.Stats(), Workers: c.o.Workers, Runs: c.runs.Load(), Failures: c.failures.Load(),
+		Panics: c.panics.Load(), GaveUp: c.gaveUp.Load(),
+	}
+}

@@ -1,0 +1,283 @@
+package controller
+
+import "slices"
+
+// state is where an entry stands.
+type state uint8
+
+const (
+	idle    state = iota // in neither; a worker may have it
+	ready                // in a lane
+	waiting              // in the heap of the delayed
+)
+
+// entry is a key that is in the queue or with a worker. It is in one list at most,
+// and besides in the heap.
+type entry[K comparable] struct {
+	key      K
+	priority int
+	cause    Cause
+	merged   int
+
+	state      state
+	processing bool  // a worker has it
+	again      bool  // and it was added since
+	at         int64 // when it is due, if waiting
+	added      int64 // when it became ready
+	taken      int64 // when the worker got it
+
+	lane       *lane[K]  // if ready
+	prev, next *entry[K] // in the lane, or among the running
+	slot       int       // in the heap
+}
+
+func (q *Queue[K]) newEntry(k K) *entry[K] {
+	e := q.free
+	if e == nil {
+		return &entry[K]{key: k}
+	}
+	q.free = e.next
+	*e = entry[K]{key: k}
+	return e
+}
+
+func (q *Queue[K]) recycle(e *entry[K]) {
+	*e = entry[K]{next: q.free}
+	q.free = e
+}
+
+// list is a doubly linked list of entries.
+type list[K comparable] struct {
+	head, tail *entry[K]
+	len        int
+}
+
+func (l *list[K]) push(e *entry[K]) {
+	e.prev, e.next = l.tail, nil
+	if l.tail == nil {
+		l.head = e
+	} else {
+		l.tail.next = e
+	}
+	l.tail = e
+	l.len++
+}
+
+func (l *list[K]) pushFront(e *entry[K]) {
+	e.prev, e.next = nil, l.head
+	if l.head == nil {
+		l.tail = e
+	} else {
+		l.head.prev = e
+	}
+	l.head = e
+	l.len++
+}
+
+func (l *list[K]) remove(e *entry[K]) {
+	if e.prev == nil {
+		l.head = e.next
+	} else {
+		e.prev.next = e.next
+	}
+	if e.next == nil {
+		l.tail = e.prev
+	} else {
+		e.next.prev = e.prev
+	}
+	e.prev, e.next = nil, nil
+	l.len--
+}
+
+// lane holds the ready entries of one priority, in their order.
+type lane[K comparable] struct {
+	priority int
+	list[K]
+}
+
+// lanes are the ready entries. There are few priorities, so lanes are looked through;
+// an empty one is kept unless there are many.
+type lanes[K comparable] struct {
+	lanes []*lane[K]
+	len   int
+}
+
+const manyLanes = 8
+
+func (r *lanes[K]) of(priority int) *lane[K] {
+	for _, l := range r.lanes {
+		if l.priority == priority {
+			return l
+		}
+	}
+	l := &lane[K]{priority: priority}
+	r.lanes = append(r.lanes, l)
+	return l
+}
+
+func (r *lanes[K]) push(e *entry[K]) {
+	e.lane = r.of(e.priority)
+	e.lane.push(e)
+	r.len++
+}
+
+func (r *lanes[K]) pushFront(e *entry[K]) {
+	e.lane = r.of(e.priority)
+	e.lane.pushFront(e)
+	r.len++
+}
+
+func (r *lanes[K]) remove(e *entry[K]) {
+	l := e.lane
+	l.remove(e)
+	e.lane = nil
+	r.len--
+	if l.head == nil && len(r.lanes) > manyLanes {
+		r.lanes = slices.DeleteFunc(r.lanes, func(o *lane[K]) bool { return o == l })
+	}
+}
+
+// pop removes the entry whose turn it is: among the first of each lane the one that
+// became ready the earliest, where a level of priority counts as much as having
+// waited longer by ageing.
+func (r *lanes[K]) pop(ageing int64) *entry[K] {
+	if r.len == 0 {
+		return nil
+	}
+	var best *entry[K]
+	var bestRank int64
+	for _, l := range r.lanes {
+		if l.head == nil {
+			continue
+		}
+		rank := l.head.added - int64(l.priority)*ageing
+		if best == nil || rank < bestRank || rank == bestRank && l.priority > best.priority {
+			best, bestRank = l.head, rank
+		}
+	}
+	r.remove(best)
+	return best
+}
+
+// delayed is a heap of the waiting entries: the one that is due first is at the
+// top.
+type delayed[K comparable] struct {
+	heap []*entry[K]
+}
+
+func (d *delayed[K]) first() *entry[K] {
+	if len(d.heap) == 0 {
+		return nil
+	}
+	return d.heap[0]
+}
+
+func (d *delayed[K]) push(e *entry[K]) {
+	e.slot = len(d.heap)
+	d.heap = append(d.heap, e)
+	d.up(e.slot)
+}
+
+func (d *delayed[K]) remove(e *entry[K]) {
+	i, last := e.slot, len(d.heap)-1
+	d.swap(i, last)
+	d.heap[last] = nil
+	d.heap = d.heap[:last]
+	if i < last {
+		d.up(i)
+		d.down(i)
+	}
+}
+
+func (d *delayed[K]) swap(i, j int) {
+	d.heap[i], d.heap[j] = d.heap[j], d.heap[i]
+	d.heap[i].slot, d.heap[j].slot = i, j
+}
+
+func (d *delayed[K]) up(i int) {
+	for i > 0 {
+		parent := (i - 1) / 2
+		if d.heap[parent].at <= d.heap[i].at {
+			return
+		}
+		d.swap(i, parent)
+		i = parent
+	}
+}
+
+func (d *delayed[K]) down(i int) {
+	for {
+		least := 2*i + 1
+		if least >= len(d.heap) {
+			return
+		}
+		if right := least + 1; right < len(d.heap) && d.heap[right].at < d.heap[least].at {
+			least = right
+		}
+		if d.heap[i].at <= d.heap[least].at {
+			return
+		}
+		d.swap(i, least)
+		i = least
+	}
+}
+
+// getter is a worker that waits for a key.
+type getter[K comparable] struct {
+	got  chan bool // has room for one; false = there will be none
+	item Item[K]   // valid after true
+	slot int       // among the getters; -1 = given something
+}
+
+func (g *getter[K]) give(item Item[K]) {
+	g.item = item
+	g.got <- true
+}
+
+// getters are the workers that wait, and what they waited with, to use it again.
+// Who came last is served first: its memory is still warm.
+type getters[K comparable] struct {
+	waiting, free []*getter[K]
+}
+
+func (w *getters[K]) wait() *getter[K] {
+	var g *getter[K]
+	if n := len(w.free); n > 0 {
+		g, w.free = w.free[n-1], w.free[:n-1]
+	} else {
+		g = &getter[K]{got: make(chan bool, 1)}
+	}
+	g.slot = len(w.waiting)
+	w.waiting = append(w.waiting, g)
+	return g
+}
+
+// pop returns the getter to serve, nil if none waits. The caller must give it
+// something.
+func (w *getters[K]) pop() *getter[K] {
+	n := len(w.waiting)
+	if n == 0 {
+		return nil
+	}
+	g := w.waiting[n-1]
+	w.waiting = w.waiting[:n-1]
+	g.slot = -1
+	return g
+}
+
+// leave takes g from those who wait; false = it was served already.
+func (w *getters[K]) leave(g *getter[K]) bool {
+	if g.slot < 0 {
+		return false
+	}
+	last := len(w.waiting) - 1
+	w.waiting[g.slot] = w.waiting[last]
+	w.waiting[g.slot].slot = g.slot
+	w.waiting = w.waiting[:last]
+	return true
+}
+
+func (w *getters[K]) recycle(g *getter[K]) {
+	g.item = Item[K]{}
+	w.free = append(w.free, g)
+}

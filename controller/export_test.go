@@ -1,0 +1,10 @@
+package controller
+
+import "net/http/httptest"
+
+// ReadyText returns what /readyz answers.
+func (m *Manager) ReadyText() string {
+	w := httptest.NewRecorder()
+	m.readyz(w, nil)
+	return w.Body.String()
+}

@@ -1,0 +1,104 @@
+package controller
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/listwatch/listwatch/cache"
+)
+
+// serve starts the listener, or returns a server that does nothing.
+func (m *Manager) serve() (*http.Server, error) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", m.healthz)
+	mux.HandleFunc("GET /readyz", m.readyz)
+	if m.o.Metrics != nil {
+		mux.Handle("GET /metrics", m.o.Metrics)
+	}
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
+	if m.o.Listen == "" {
+		return server, nil
+	}
+	l, err := net.Listen("tcp", m.o.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("manager: listen: %w", err)
+	}
+	m.mu.Lock()
+	m.address = l.Addr().String()
+	m.mu.Unlock()
+	m.log.Info("serving", "address", l.Addr().String())
+	m.serving.Go(func() { _ = server.Serve(l) }) // until it is closed
+	return server, nil
+}
+
+// Address returns the address that is served, with its port; empty where none is.
+func (m *Manager) Address() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.address
+}
+
+// healthz fails where only a restart can help.
+func (m *Manager) healthz(w http.ResponseWriter, _ *http.Request) {
+	var checks []check
+	if m.o.Elector != nil {
+		checks = append(checks, check{"leader election", m.o.Elector.Check})
+	}
+	answer(w, checks)
+}
+
+// readyz fails until the caches are filled, and the controllers work if this
+// process leads.
+func (m *Manager) readyz(w http.ResponseWriter, _ *http.Request) {
+	m.mu.Lock()
+	checks := append([]check(nil), m.checks...)
+	runners := append([]Runner(nil), m.always...)
+	if m.leading {
+		runners = append(runners, m.led...)
+	}
+	m.mu.Unlock()
+	for _, r := range runners {
+		switch r := r.(type) {
+		case interface{ Ready() error }:
+			checks = append(checks, check{nameOf(r.(Runner)), r.Ready})
+		case interface{ Status() cache.Status }:
+			checks = append(checks, check{nameOf(r.(Runner)), func() error { return synced(r.Status()) }})
+		}
+	}
+	answer(w, checks)
+}
+
+func synced(s cache.Status) error {
+	switch {
+	case s.Synced:
+		return nil
+	case s.Err != nil:
+		return fmt.Errorf("not synced: %w", s.Err)
+	}
+	return fmt.Errorf("not synced")
+}
+
+// answer says what is well and what is not, as the API server's own probes do.
+func answer(w http.ResponseWriter, checks []check) {
+	var text strings.Builder
+	code := http.StatusOK
+	for _, c := range checks {
+		if err := c.f(); err != nil {
+			code = http.StatusServiceUnavailable
+			fmt.Fprintf(&text, "[-]%s: %v\n", c.name, err)
+		} else {
+			fmt.Fprintf(&text, "[+]%s ok\n", c.name)
+		}
+	}
+	if code == http.StatusOK {
+		text.WriteString("ok\n")
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(code)
+	_, _ = io.WriteString(w, text.String())
+}

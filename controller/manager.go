@@ -1,0 +1,281 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Runner is what a Manager runs: an informer, a group of them, a controller, a
+// recorder of events. Run returns when ctx ends and nothing of it runs any more.
+type Runner interface {
+	Run(ctx context.Context) error
+}
+
+// Elector calls lead while this process is the leader, with a context that ends
+// before another one can be; a *lease.Elector by its Lead method. It returns when
+// lead has.
+type Elector interface {
+	Lead(ctx context.Context, lead func(context.Context) error) error
+	Check() error // nil = well: leading, or waiting for it
+}
+
+// ManagerOptions are the settings of a Manager; the zero value is good for a
+// program that is run once and serves nothing.
+type ManagerOptions struct {
+	// Elector, if set, lets only the leader run what was added by AddLed.
+	Elector Elector
+
+	// Listen is an address to serve /healthz, /readyz and /metrics at. ":8080" is
+	// reached by the kubelet and by everybody else who can reach the pod,
+	// "127.0.0.1:8080" from the same host only. Default: none.
+	Listen string
+
+	// Metrics serves /metrics, as package metrics makes it; nil = 404.
+	Metrics http.Handler
+
+	// Signals stops at the first SIGINT or SIGTERM; the second then ends the
+	// process at once.
+	Signals bool
+
+	// StopTimeout is how long everything has to stop, together. Default 30 s.
+	StopTimeout time.Duration
+
+	// Logger is told what begins and ends. Default: none.
+	Logger *slog.Logger
+}
+
+// Manager runs what a program consists of, and stops it in order: first what acts,
+// then the lease, then the caches, at last the listener.
+//
+//	m := controller.NewManager(controller.ManagerOptions{Elector: e, Listen: ":8080", Signals: true})
+//	m.Add(foos, deployments, recorder)
+//	m.AddLed(ctl)
+//	err := m.Run(ctx)
+type Manager struct {
+	o   ManagerOptions
+	log *slog.Logger
+
+	mu      sync.Mutex
+	running bool
+	leading bool
+	always  []Runner
+	led     []Runner
+	checks  []check
+	busy    map[string]int // what has not returned yet, by name
+	err     error          // the first
+	address string
+
+	serving sync.WaitGroup
+}
+
+type check struct {
+	name string
+	f    func() error
+}
+
+// NewManager returns a manager of nothing yet.
+func NewManager(o ManagerOptions) *Manager {
+	if o.StopTimeout <= 0 {
+		o.StopTimeout = 30 * time.Second
+	}
+	m := &Manager{o: o, log: o.Logger, busy: make(map[string]int)}
+	if m.log == nil {
+		m.log = slog.New(slog.DiscardHandler)
+	}
+	return m
+}
+
+// Add adds what runs always: informers, groups, recorders. Before Run.
+func (m *Manager) Add(runners ...Runner) { m.add(&m.always, runners) }
+
+// AddLed adds what runs only while this process leads, which is always if there is
+// no elector: controllers. Before Run.
+func (m *Manager) AddLed(runners ...Runner) { m.add(&m.led, runners) }
+
+func (m *Manager) add(to *[]Runner, runners []Runner) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.running {
+		panic("controller: add to a Manager before Run")
+	}
+	*to = append(*to, runners...)
+}
+
+// CheckReady adds a condition to /readyz: f returns nil when it holds.
+func (m *Manager) CheckReady(name string, f func() error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.checks = append(m.checks, check{name, f})
+}
+
+// Run runs everything until ctx ends, a signal comes, or one of the runners ends by
+// itself, which none should; then it stops all and returns the first error. It is
+// nil where ctx or a signal was the end of it. What does not stop in StopTimeout is
+// left behind, and named in the error: the process should end then, without
+// releasing its lease.
+func (m *Manager) Run(ctx context.Context) error {
+	m.mu.Lock()
+	if m.running {
+		m.mu.Unlock()
+		return errors.New("manager: Run was called before")
+	}
+	m.running = true
+	m.mu.Unlock()
+
+	if m.o.Signals {
+		var restore context.CancelFunc
+		ctx, restore = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+		context.AfterFunc(ctx, restore)
+		defer restore()
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	below, stopBelow := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stopBelow(nil)
+
+	server, err := m.serve()
+	if err != nil {
+		return err
+	}
+	defer m.serving.Wait()
+	defer server.Close()
+
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		var always sync.WaitGroup
+		for _, r := range m.always {
+			always.Go(func() { m.run(below, r, stop) })
+		}
+		m.lead(ctx, stop)
+		<-ctx.Done()
+		stopBelow(context.Cause(ctx))
+		always.Wait()
+		server.Close()
+	}()
+	<-ctx.Done()
+	m.log.Info("stopping")
+	patience := time.NewTimer(m.o.StopTimeout)
+	defer patience.Stop()
+	select {
+	case <-done:
+	case <-patience.C:
+		m.fail(fmt.Errorf("manager: not stopped in %s: %s", m.o.StopTimeout, strings.Join(m.left(), ", ")))
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.err
+}
+
+// lead runs what only the leader runs, and returns when it has stopped.
+func (m *Manager) lead(ctx context.Context, stop context.CancelCauseFunc) {
+	if len(m.led) == 0 {
+		return
+	}
+	act := func(ctx context.Context) error {
+		m.setLeading(true)
+		defer m.setLeading(false)
+		var led sync.WaitGroup
+		for _, r := range m.led {
+			led.Go(func() { m.run(ctx, r, stop) })
+		}
+		led.Wait()
+		return nil
+	}
+	if m.o.Elector == nil {
+		_ = act(ctx)
+		return
+	}
+	err := m.o.Elector.Lead(ctx, act)
+	if ctx.Err() != nil {
+		return
+	}
+	if err == nil {
+		err = errors.New("leader election ended")
+	}
+	m.fail(fmt.Errorf("manager: %w", err))
+	stop(err)
+}
+
+// run runs r; that it ends by itself is the end of all.
+func (m *Manager) run(ctx context.Context, r Runner, stop context.CancelCauseFunc) {
+	name := nameOf(r)
+	m.mu.Lock()
+	m.busy[name]++
+	m.mu.Unlock()
+	err := r.Run(ctx)
+	m.mu.Lock()
+	if m.busy[name]--; m.busy[name] == 0 {
+		delete(m.busy, name)
+	}
+	m.mu.Unlock()
+	if ctx.Err() != nil && (err == nil || errors.Is(err, context.Cause(ctx)) || errors.Is(err, ctx.Err())) {
+		return
+	}
+	if err == nil {
+		err = errors.New("it ended, though nobody asked it to")
+	}
+	err = fmt.Errorf("%s: %w", name, err)
+	m.log.Error("stopping, because one part has ended", "err", err)
+	m.fail(err)
+	stop(err)
+}
+
+// fail keeps the first error.
+func (m *Manager) fail(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.err == nil {
+		m.err = err
+	}
+}
+
+func (m *Manager) setLeading(yes bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.leading = yes
+}
+
+// Leading reports whether what was added by AddLed runs.
+func (m *Manager) Leading() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.leading
+}
+
+// left names what still runs.
+func (m *Manager) left() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var names []string
+	for name, n := range m.busy {
+		if n > 1 {
+			name = fmt.Sprintf("%d of %s", n, name)
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// nameOf names a runner in messages: "controller foo", "cache of main.Foo".
+func nameOf(r Runner) string {
+	if n, ok := r.(interface{ Name() string }); ok {
+		return "controller " + n.Name()
+	}
+	name := strings.TrimLeft(fmt.Sprintf("%T", r), "*")
+	if _, of, ok := strings.Cut(strings.TrimSuffix(name, "]"), "["); ok {
+		return "cache of " + of[strings.LastIndex(of, "/")+1:]
+	}
+	return name
+}

@@ -1,0 +1,239 @@
+package controller_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/controller"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// part is a Runner that notes its beginning and end.
+type part struct {
+	w    *world
+	name string
+	stop time.Duration                   // how long it takes to stop
+	f    func(ctx context.Context) error // nil = until ctx ends
+}
+
+func (p *part) Name() string { return p.name }
+
+func (p *part) Run(ctx context.Context) error {
+	p.w.note("%s begins", p.name)
+	defer p.w.note("%s ends", p.name)
+	if p.f != nil {
+		return p.f(ctx)
+	}
+	<-ctx.Done()
+	<-time.After(p.stop)
+	return ctx.Err()
+}
+
+// elector gives the lease after a second.
+type elector struct {
+	w   *world
+	err error
+}
+
+func (e *elector) Lead(ctx context.Context, lead func(context.Context) error) error {
+	<-time.After(time.Second)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	e.w.note("lease acquired")
+	defer e.w.note("lease released")
+	leading, lose := context.WithCancel(ctx)
+	defer lose()
+	if e.err != nil {
+		time.AfterFunc(time.Minute, lose)
+	}
+	if err := lead(leading); err != nil {
+		return err
+	}
+	return e.err
+}
+
+func (e *elector) Check() error { return nil }
+
+func TestManagerStopsInOrder(t *testing.T) {
+	tell(t, func(t *testing.T, w *world) {
+		m := controller.NewManager(controller.ManagerOptions{Elector: &elector{w: w}})
+		m.Add(&part{w: w, name: "cache", stop: time.Second})
+		m.AddLed(&part{w: w, name: "foo", stop: 2 * time.Second})
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Minute, cancel)
+		if err := m.Run(ctx); err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		wantNotes(t, w, "cache begins", "lease acquired", "foo begins", "foo ends", "lease released", "cache ends")
+	})
+}
+
+func TestManagerReturnsTheFirstError(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  error
+		want string
+	}{"an error": {errBroken, "controller bad: broken"}, "no error": {nil, "controller bad: it ended, though nobody asked it to"}} {
+		t.Run(name, func(t *testing.T) {
+			tell(t, func(t *testing.T, w *world) {
+				m := controller.NewManager(controller.ManagerOptions{})
+				m.Add(&part{w: w, name: "cache"})
+				m.AddLed(&part{w: w, name: "good", f: func(ctx context.Context) error { <-ctx.Done(); return errors.New("a later one") }})
+				m.AddLed(&part{w: w, name: "bad", f: func(context.Context) error { time.Sleep(time.Second); return c.err }})
+				if err := m.Run(t.Context()); err == nil || err.Error() != c.want {
+					t.Errorf("Run: %v", err)
+				}
+				if got := w.notes(); len(got) != 6 || got[5] != "cache ends" {
+					t.Errorf("notes %q", got)
+				}
+			})
+		})
+	}
+}
+
+func TestManagerEndsWhenTheLeaseIsLost(t *testing.T) {
+	tell(t, func(t *testing.T, w *world) {
+		m := controller.NewManager(controller.ManagerOptions{Elector: &elector{w, errBroken}})
+		m.AddLed(&part{w: w, name: "foo"})
+		if err := m.Run(t.Context()); !errors.Is(err, errBroken) {
+			t.Errorf("Run: %v", err)
+		}
+		wantNotes(t, w, "lease acquired", "foo begins", "foo ends", "lease released")
+	})
+}
+
+// A part that does not stop must not let the lease go: the next leader would act
+// beside it.
+func TestManagerDoesNotReleaseTheLeaseOverWhatStillRuns(t *testing.T) {
+	tell(t, func(t *testing.T, w *world) {
+		m := controller.NewManager(controller.ManagerOptions{Elector: &elector{w: w}, StopTimeout: 10 * time.Second})
+		m.AddLed(&part{w: w, name: "stuck", stop: time.Hour}, &part{w: w, name: "good"})
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Minute, cancel)
+		begin := time.Now()
+		err := m.Run(ctx)
+		if err == nil || err.Error() != "manager: not stopped in 10s: controller stuck" || time.Since(begin) != 70*time.Second {
+			t.Errorf("after %s: %v", time.Since(begin), err)
+		}
+		if got := strings.Join(w.notes(), ", "); strings.Contains(got, "released") {
+			t.Errorf("notes %s", got)
+		}
+		time.Sleep(time.Hour) // it ends with the story
+	})
+}
+
+func TestManagerRunsOnce(t *testing.T) {
+	tell(t, func(t *testing.T, w *world) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		m := controller.NewManager(controller.ManagerOptions{})
+		if err := m.Run(ctx); err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		if err := m.Run(ctx); err == nil || !strings.Contains(err.Error(), "called before") {
+			t.Errorf("Run again: %v", err)
+		}
+		defer func() {
+			if recover() == nil {
+				t.Error("Add after Run did not panic")
+			}
+		}()
+		m.Add(w.maps)
+	})
+}
+
+func TestManagerListens(t *testing.T) {
+	srv := apitest.New(t)
+	w := &world{Server: srv}
+	m := controller.NewManager(controller.ManagerOptions{Listen: "127.0.0.1:0", Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "up 1") })})
+	asked := make(chan map[string]string, 1)
+	var broken error
+	m.CheckReady("mine", func() error { return broken })
+	ctx, cancel := context.WithCancel(t.Context())
+	m.AddLed(&part{w: w, name: "asks", f: func(ctx context.Context) error {
+		got := make(map[string]string)
+		for _, path := range []string{"/healthz", "/readyz", "/metrics", "/else"} {
+			got[path] = fetch(t, "http://"+m.Address()+path)
+		}
+		broken = errBroken
+		got["broken"] = fetch(t, "http://"+m.Address()+"/readyz")
+		asked <- got
+		cancel()
+		<-ctx.Done()
+		return nil
+	}})
+	if err := m.Run(ctx); err != nil {
+		t.Fatalf("Run: %v", err)
+	}
+	want := map[string]string{"/healthz": "200 ok\n", "/readyz": "200 [+]mine ok\nok\n", "/metrics": "200 up 1\n", "/else": "404 404 page not found\n", "broken": "503 [-]mine: broken\n"}
+	if diff := cmp.Diff(want, <-asked); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if _, err := http.Get("http://" + m.Address() + "/healthz"); err == nil {
+		t.Error("it serves on")
+	}
+}
+
+func fetch(t *testing.T, url string) string {
+	resp, err := http.Get(url)
+	if err != nil {
+		t.Error(err)
+		return ""
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Error(err)
+	}
+	return fmt.Sprintf("%d %s", resp.StatusCode, b)
+}
+
+func TestManagerIsReadyWhenItsCachesAndControllersAre(t *testing.T) {
+	tell(t, func(t *testing.T, w *world) {
+		w.put("x", "1")
+		forbid := w.On(apitest.Match{Resource: "secrets"}, apitest.Answer(&kube.Status{Code: 403, Reason: "Forbidden", Message: "secrets is forbidden"}))
+		m := controller.NewManager(controller.ManagerOptions{})
+		c := noting(w, controller.Options[kube.Key]{})
+		controller.For(c, w.maps)
+		controller.Owns(c, kube.ConfigMaps, w.secrets)
+		m.Add(w.maps, w.secrets)
+		m.AddLed(c)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- m.Run(ctx) }()
+		time.Sleep(20 * time.Second)
+		text := m.ReadyText()
+		for _, want := range []string{"[+]cache of controller_test.configMap ok", "[-]cache of controller_test.secret: not synced: ", "secrets is forbidden", "[-]controller maps: "} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%q is not in\n%s", want, text)
+			}
+		}
+		forbid.Remove()
+		time.Sleep(10 * time.Minute)
+		if text := m.ReadyText(); !strings.HasSuffix(text, "\nok\n") {
+			t.Errorf("not ready:\n%s", text)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		synctest.Wait()
+	})
+}
+
+func TestManagerCannotListen(t *testing.T) {
+	m := controller.NewManager(controller.ManagerOptions{Listen: "127.0.0.1:http-or-so"})
+	if err := m.Run(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "manager: listen: ") {
+		t.Errorf("Run: %v", err)
+	}
+}

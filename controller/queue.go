@@ -1,0 +1,413 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// ErrClosed is what Get returns when the queue is closed and empty.
+var ErrClosed = errors.New("the queue is closed")
+
+// QueueOptions are the settings of a Queue; the zero value is good.
+type QueueOptions[K comparable] struct {
+	// Limiter says how long AddRateLimited waits; nil = NewLimiter[K](LimiterOptions{}).
+	Limiter Limiter[K]
+
+	// Ageing is what one level of priority is worth: a key goes before one that is
+	// n levels higher if it has waited n times as long more. So a key of
+	// LowPriority waits at most 100 times Ageing behind fresh ones. Default 100 ms.
+	Ageing time.Duration
+
+	// Trace, if set, is told what happens.
+	Trace QueueTrace[K]
+}
+
+// QueueTrace is called without a lock held, by the goroutine that calls the queue.
+type QueueTrace[K comparable] struct {
+	Got  func(Item[K])          // a worker takes a key
+	Done func(K, time.Duration) // and is done with it, after so long
+}
+
+// Queue hands keys to workers. A key stands in it once, however often it is added,
+// and is never with two workers: if it is added while a worker has it, it comes
+// again, once, after Done. Keys of one priority come in the order in which they
+// were added. A key that is added with a delay while it waits anyway comes at the
+// earlier time, and at the higher priority.
+//
+// A Queue has no goroutines. All methods may be called at the same time.
+type Queue[K comparable] struct {
+	limiter Limiter[K]
+	ageing  int64
+	trace   QueueTrace[K]
+	start   time.Time // times are nanoseconds since
+
+	mu      sync.Mutex
+	entries map[K]*entry[K]
+	free    *entry[K] // entries to use again, by next
+	ready   lanes[K]
+	later   delayed[K]
+	running list[K]
+	getters getters[K]
+	timer   *time.Timer // fires at or before the time of the first delayed key; nil = never needed
+	alarm   int64       // when it does; 0 = it is not set
+	closed  bool
+	drained chan struct{} // closed when nothing is left of a closed queue; nil = nobody waits
+	adds    uint64
+	retries uint64
+}
+
+// Add says how a key is added by AddWith.
+type Add struct {
+	After       time.Duration // not before that; 0 or less = now
+	RateLimited bool          // not before the limiter allows, either
+	Priority    int           // higher ones go first; see LowPriority
+	Cause       Cause
+}
+
+// Item is a key as a worker gets it.
+type Item[K comparable] struct {
+	Key      K
+	Priority int
+	Cause    Cause         // the latest one
+	Merged   int           // how many adds it stands for, besides the first
+	Waited   time.Duration // since it was first added, or since its delay was over
+}
+
+// NewQueue returns an empty queue.
+func NewQueue[K comparable](o QueueOptions[K]) *Queue[K] {
+	q := &Queue[K]{limiter: o.Limiter, ageing: int64(o.Ageing), trace: o.Trace, start: time.Now(), entries: make(map[K]*entry[K])}
+	if q.limiter == nil {
+		q.limiter = NewLimiter[K](LimiterOptions{})
+	}
+	if q.ageing <= 0 {
+		q.ageing = int64(100 * time.Millisecond)
+	}
+	return q
+}
+
+// Add adds a key to be handed out as soon as its turn comes. On a closed queue it
+// does nothing, as do the other ways to add.
+func (q *Queue[K]) Add(k K) { q.AddWith(k, Add{}) }
+
+// AddAfter adds a key after a delay.
+func (q *Queue[K]) AddAfter(k K, d time.Duration) { q.AddWith(k, Add{After: d}) }
+
+// AddRateLimited adds a key after the delay that the limiter wants: longer each
+// time, until Forget.
+func (q *Queue[K]) AddRateLimited(k K) { q.AddWith(k, Add{RateLimited: true}) }
+
+// AddWith adds a key.
+func (q *Queue[K]) AddWith(k K, a Add) {
+	if a.RateLimited {
+		a.After = max(a.After, q.limiter.When(k))
+	}
+	now := int64(time.Since(q.start))
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return
+	}
+	q.adds++
+	if a.RateLimited {
+		q.retries++
+	}
+	e := q.entries[k]
+	if e == nil {
+		e = q.newEntry(k)
+		q.entries[k] = e
+	}
+	e.cause = a.Cause
+	if e.state == idle && !e.again { // nothing is to come yet
+		e.priority, e.merged = a.Priority, 0
+	} else {
+		e.merged++
+	}
+	raised := a.Priority > e.priority
+	e.priority = max(e.priority, a.Priority)
+	if a.After > 0 {
+		q.delay(e, now+int64(a.After), now)
+		return
+	}
+	switch {
+	case e.again:
+	case e.state == ready && raised:
+		q.ready.remove(e)
+		q.ready.push(e)
+	case e.state == ready:
+	default:
+		if e.state == waiting {
+			q.later.remove(e)
+			e.state = idle
+		}
+		q.make(e, now)
+	}
+}
+
+// delay lets e come at the time at, unless it comes earlier anyway.
+func (q *Queue[K]) delay(e *entry[K], at, now int64) {
+	switch {
+	case e.state == ready || e.again:
+		return
+	case e.state == waiting:
+		if at >= e.at {
+			return
+		}
+		q.later.remove(e)
+	}
+	e.state, e.at = waiting, at
+	q.later.push(e)
+	q.setAlarm(now)
+}
+
+// make lets e be handed out: to a worker that waits, or when its turn comes, or
+// after the worker that has it is done.
+func (q *Queue[K]) make(e *entry[K], now int64) {
+	e.added = now
+	if e.processing {
+		e.again = true
+		return
+	}
+	if g := q.getters.pop(); g != nil {
+		g.give(q.handOut(e, now))
+		return
+	}
+	e.state = ready
+	q.ready.push(e)
+}
+
+// handOut marks e as taken by a worker, and returns what the worker is told.
+func (q *Queue[K]) handOut(e *entry[K], now int64) Item[K] {
+	e.state, e.processing, e.taken = idle, true, now
+	q.running.push(e)
+	return Item[K]{Key: e.key, Priority: e.priority, Cause: e.cause, Merged: e.merged, Waited: time.Duration(now - e.added)}
+}
+
+// Get returns the next key, waiting until there is one; the caller must call Done
+// with it. It fails with the cause of ctx's end, and with ErrClosed when the queue
+// is closed and has no more keys.
+func (q *Queue[K]) Get(ctx context.Context) (Item[K], error) {
+	if ctx.Err() != nil {
+		return Item[K]{}, context.Cause(ctx)
+	}
+	q.mu.Lock()
+	var item Item[K]
+	if e := q.ready.pop(q.ageing); e != nil {
+		item = q.handOut(e, int64(time.Since(q.start)))
+		q.mu.Unlock()
+	} else if q.closed {
+		q.mu.Unlock()
+		return Item[K]{}, ErrClosed
+	} else {
+		g := q.getters.wait()
+		q.mu.Unlock()
+		var err error
+		if item, err = q.await(ctx, g); err != nil {
+			return Item[K]{}, err
+		}
+	}
+	if q.trace.Got != nil {
+		q.trace.Got(item)
+	}
+	return item, nil
+}
+
+// await waits for what is given to g.
+func (q *Queue[K]) await(ctx context.Context, g *getter[K]) (Item[K], error) {
+	given, got := false, false // given: g is no longer among the getters
+	select {
+	case got = <-g.got:
+		given = true
+	case <-ctx.Done():
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	defer q.getters.recycle(g)
+	if given {
+		if !got {
+			return Item[K]{}, ErrClosed
+		}
+		return g.item, nil
+	}
+	if !q.getters.leave(g) && <-g.got { // it was given a key at the same moment
+		q.giveBack(g.item)
+	}
+	return Item[K]{}, context.Cause(ctx)
+}
+
+// giveBack undoes handOut: the key is the first of its priority again.
+func (q *Queue[K]) giveBack(item Item[K]) {
+	e := q.entries[item.Key]
+	q.running.remove(e)
+	if e.state == waiting {
+		q.later.remove(e)
+	}
+	e.priority = max(e.priority, item.Priority)
+	e.state, e.processing, e.again = idle, false, false
+	if g := q.getters.pop(); g != nil {
+		g.give(q.handOut(e, int64(time.Since(q.start))))
+		return
+	}
+	e.state = ready
+	q.ready.pushFront(e)
+}
+
+// Done says that the worker is done with a key it got. If the key was added
+// meanwhile, its turn comes again. For a key that nobody has it does nothing.
+func (q *Queue[K]) Done(k K) {
+	now := int64(time.Since(q.start))
+	q.mu.Lock()
+	e := q.entries[k]
+	if e == nil || !e.processing {
+		q.mu.Unlock()
+		return
+	}
+	took := time.Duration(now - e.taken)
+	q.running.remove(e)
+	e.processing = false
+	switch {
+	case e.again:
+		e.again = false
+		added := e.added
+		q.make(e, now)
+		e.added = added
+	case e.state == idle:
+		delete(q.entries, k)
+		q.recycle(e)
+	}
+	q.checkDrained()
+	q.mu.Unlock()
+	if q.trace.Done != nil {
+		q.trace.Done(k, took)
+	}
+}
+
+// Forget tells the limiter that a key is well: its next delay is the shortest.
+func (q *Queue[K]) Forget(k K) { q.limiter.Forget(k) }
+
+// NumRequeues returns how often the limiter has delayed a key since the last
+// Forget.
+func (q *Queue[K]) NumRequeues(k K) int { return q.limiter.NumRequeues(k) }
+
+// Len returns how many keys wait for a worker now. Those with a delay and those
+// that a worker has do not count.
+func (q *Queue[K]) Len() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.ready.len
+}
+
+// Close makes every later Add do nothing, forgets keys with a delay, and lets Get
+// fail once the keys that wait have been handed out.
+func (q *Queue[K]) Close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return
+	}
+	q.closed = true
+	if q.timer != nil {
+		q.timer.Stop()
+	}
+	for e := q.later.first(); e != nil; e = q.later.first() {
+		q.later.remove(e)
+		e.state = idle
+		if !e.processing {
+			delete(q.entries, e.key)
+		}
+	}
+	for g := q.getters.pop(); g != nil; g = q.getters.pop() {
+		g.got <- false
+	}
+	q.checkDrained()
+}
+
+// Drain closes the queue and waits until workers are done with every key that it
+// had, or ctx ends.
+func (q *Queue[K]) Drain(ctx context.Context) error {
+	q.Close()
+	q.mu.Lock()
+	if q.drained == nil {
+		q.drained = make(chan struct{})
+		q.checkDrained()
+	}
+	done := q.drained
+	q.mu.Unlock()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (q *Queue[K]) checkDrained() {
+	if q.closed && q.drained != nil && len(q.entries) == 0 {
+		select {
+		case <-q.drained:
+		default:
+			close(q.drained)
+		}
+	}
+}
+
+// setAlarm sees to it that the timer fires when the first delayed key is due.
+func (q *Queue[K]) setAlarm(now int64) {
+	e := q.later.first()
+	if e == nil || q.alarm != 0 && q.alarm <= e.at {
+		return
+	}
+	q.alarm = e.at
+	if d := time.Duration(e.at - now); q.timer == nil {
+		q.timer = time.AfterFunc(d, q.ring)
+	} else {
+		q.timer.Reset(d)
+	}
+}
+
+// ring makes ready what is due.
+func (q *Queue[K]) ring() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := int64(time.Since(q.start))
+	q.alarm = 0
+	for e := q.later.first(); e != nil && e.at <= now && !q.closed; e = q.later.first() {
+		q.later.remove(e)
+		e.state = idle
+		q.make(e, now)
+	}
+	if !q.closed {
+		q.setAlarm(now)
+	}
+}
+
+// QueueStats is how a queue is.
+type QueueStats struct {
+	Depth      int           // keys that wait for a worker
+	Delayed    int           // keys that wait for a time
+	Running    int           // keys that a worker has
+	Adds       uint64        // since the beginning, merged ones too
+	Retries    uint64        // adds with RateLimited
+	Unfinished time.Duration // how long the running ones have run, together
+	Longest    time.Duration // how long one of them has
+	Oldest     time.Duration // how long one of the waiting ones has waited
+}
+
+// Stats returns how the queue is.
+func (q *Queue[K]) Stats() QueueStats {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := int64(time.Since(q.start))
+	s := QueueStats{Depth: q.ready.len, Delayed: len(q.later.heap), Running: q.running.len, Adds: q.adds, Retries: q.retries}
+	for e := q.running.head; e != nil; e = e.next {
+		s.Unfinished += time.Duration(now - e.taken)
+		s.Longest = max(s.Longest, time.Duration(now-e.taken))
+	}
+	for _, l := range q.ready.lanes {
+		if l.head != nil {
+			s.Oldest = max(s.Oldest, time.Duration(now-l.head.added))
+		}
+	}
+	return s
+}

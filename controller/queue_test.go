@@ -1,0 +1,538 @@
+package controller_test
+
+import (
+	"context"
+	"errors"
+
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/controller"
+	"github.com/listwatch/listwatch/kube"
+)
+
+func newQueue(t *testing.T) *controller.Queue[string] {
+	q := controller.NewQueue(controller.QueueOptions[string]{})
+	t.Cleanup(q.Close)
+	return q
+}
+
+// get returns the next key of a queue that has one.
+func get(t *testing.T, q *controller.Queue[string]) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
+	defer cancel()
+	item, err := q.Get(ctx)
+	if err != nil {
+		t.Fatalf("there is no key: %v", err)
+	}
+	return item.Key
+}
+
+// none fails if the queue has a key to give.
+func none(t *testing.T, q *controller.Queue[string]) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
+	defer cancel()
+	if item, err := q.Get(ctx); err == nil {
+		t.Fatalf("there is a key, %q", item.Key)
+	}
+}
+
+func TestQueueKeepsAKeyOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(t)
+		for _, k := range []string{"a", "b", "a", "a", "c"} {
+			q.Add(k)
+		}
+		if q.Len() != 3 {
+			t.Errorf("%d keys", q.Len())
+		}
+		for _, want := range []string{"a", "b", "c"} {
+			if got := get(t, q); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		}
+		none(t, q)
+	})
+}
+
+func TestQueueRunsAKeyAgainOnceThatWasAddedInMidRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(t)
+		q.Add("a")
+		get(t, q)
+		for range 3 {
+			q.Add("a")
+		}
+		none(t, q) // never on two workers
+		q.Add("b")
+		q.Done("a")
+		for _, want := range []string{"b", "a"} { // behind what was there
+			if got := get(t, q); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+			q.Done(want)
+		}
+		none(t, q)
+	})
+}
+
+func TestQueueDoneOfWhatNobodyHas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(t)
+		q.Add("a")
+		q.Done("a")
+		q.Done("b")
+		if got := get(t, q); got != "a" {
+			t.Errorf("got %q", got)
+		}
+		q.Done("a")
+		q.Done("a")
+		none(t, q)
+	})
+}
+
+func TestQueueDelays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(t)
+		begin := time.Now()
+		q.AddAfter("b", 2*time.Second)
+		q.AddAfter("a", time.Second)
+		q.AddAfter("now", -time.Second)
+		var got []string
+		for range 3 {
+			item, err := q.Get(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, item.Key+" "+time.Since(begin).String())
+		}
+		if diff := cmp.Diff([]string{"now 0s", "a 1s", "b 2s"}, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// The earlier time wins, whichever is told first, and there is one run.
+func TestQueueEarliestWins(t *testing.T) {
+	for name, c := range map[string]struct {
+		adds []time.Duration
+		want time.Duration
+	}{
+		"a shorter delay later":  {[]time.Duration{10 * time.Second, time.Second}, time.Second},
+		"a longer delay later":   {[]time.Duration{time.Second, 10 * time.Second}, time.Second},
+		"at once after a delay":  {[]time.Duration{time.Second, 0}, 0},
+		"a delay after at once":  {[]time.Duration{0, time.Second}, 0},
+		"shorter and shorter":    {[]time.Duration{3, 2, 1}, 1},
+		"among those of the day": {[]time.Duration{24 * time.Hour, time.Hour, 2 * time.Hour}, time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				q := newQueue(t)
+				begin := time.Now()
+				for _, d := range c.adds {
+					q.AddAfter("a", d)
+				}
+				if _, err := q.Get(t.Context()); err != nil || time.Since(begin) != c.want {
+					t.Errorf("after %s, want %s: %v", time.Since(begin), c.want, err)
+				}
+				q.Done("a")
+				time.Sleep(48 * time.Hour)
+				none(t, q)
+			})
+		})
+	}
+}
+
+func TestQueueDelayThatEndsInMidRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(t)
+		q.Add("a")
+		get(t, q)
+		q.AddAfter("a", time.Second)
+		time.Sleep(2 * time.Second)
+		none(t, q)
+		q.Done("a")
+		if got := get(t, q); got != "a" {
+			t.Errorf("got %q", got)
+		}
+		q.AddAfter("a", time.Second)
+		q.Done("a")
+		none(t, q)
+		time.Sleep(time.Second)
+		get(t, q)
+		q.AddAfter("a", time.Second)
+		q.Add("a") // earlier
+		q.Done("a")
+		get(t, q)
+		q.Done("a")
+		time.Sleep(time.Minute)
+		none(t, q)
+	})
+}
+
+func TestQueueLimitsRetries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(t)
+		var got []time.Duration
+		for range 4 {
+			begin := time.Now()
+			q.AddRateLimited("a")
+			if _, err := q.Get(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, time.Since(begin))
+			q.Done("a")
+		}
+		if n := q.NumRequeues("a"); n != 4 {
+			t.Errorf("%d requeues", n)
+		}
+		q.Forget("a")
+		if n := q.NumRequeues("a"); n != 0 {
+			t.Errorf("%d requeues after Forget", n)
+		}
+		want := []time.Duration{5 * time.Millisecond, 10 * time.Millisecond, 20 * time.Millisecond, 40 * time.Millisecond}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("delays (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestQueuePriority(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(t)
+		add := func(k string, priority int) { q.AddWith(k, controller.Add{Priority: priority}) }
+		add("low 1", controller.LowPriority)
+		add("raised", controller.LowPriority)
+		add("fresh 1", 0)
+		add("low 2", controller.LowPriority)
+		add("fresh 2", 0)
+		add("raised", 0)                       // to the end of the fresh ones
+		add("fresh 1", controller.LowPriority) // stays
+		var got []string
+		for q.Len() > 0 {
+			got = append(got, get(t, q))
+			q.Done(got[len(got)-1])
+		}
+		want := []string{"fresh 1", "fresh 2", "raised", "low 1", "low 2"}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A key of low priority comes, however many fresh ones there are.
+func TestQueueLetsNothingStarve(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(t)
+		begin := time.Now()
+		q.AddWith("old", controller.Add{Priority: controller.LowPriority})
+		for n := 0; ; n++ {
+			if n == 100_000 {
+				t.Fatal("it starves")
+			}
+			q.Add("fresh 1")
+			q.Add("fresh 2") // more come than are done
+			k := get(t, q)
+			q.Done(k)
+			if k == "old" {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+		if waited := time.Since(begin); waited < 9*time.Second || waited > 11*time.Second {
+			t.Errorf("it waited %s", waited)
+		}
+	})
+}
+
+func TestQueueTellsTheLatestCauseAndHowManyItStandsFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(t)
+		for _, rev := range []string{"1", "2", "3"} {
+			q.AddWith("a", controller.Add{Cause: controller.Cause{Input: "pods", Revision: kube.Revision(rev)}})
+			time.Sleep(time.Second)
+		}
+		got, err := q.Get(t.Context())
+		want := controller.Item[string]{Key: "a", Cause: controller.Cause{Input: "pods", Revision: "3"}, Merged: 2, Waited: 3 * time.Second}
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
+		}
+		q.AddWith("a", controller.Add{Cause: controller.Cause{Input: "after"}})
+		q.Done("a")
+		got, err = q.Get(t.Context())
+		want = controller.Item[string]{Key: "a", Cause: controller.Cause{Input: "after"}}
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("in mid-run: %v (-want +got):\n%s", err, diff)
+		}
+	})
+}
+
+func TestQueueCloses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(t)
+		q.Add("a")
+		q.Add("b")
+		q.AddAfter("never", time.Second)
+		get(t, q)
+		q.Add("a") // before the end: counts
+		q.Close()
+		q.Close()
+		q.Add("too late")
+		q.AddAfter("a", 0)
+		if got := get(t, q); got != "b" {
+			t.Errorf("got %q", got)
+		}
+		q.Done("b")
+		q.Done("a")
+		if got := get(t, q); got != "a" {
+			t.Errorf("got %q", got)
+		}
+		q.Done("a")
+		time.Sleep(time.Minute)
+		if item, err := q.Get(t.Context()); !errors.Is(err, controller.ErrClosed) {
+			t.Errorf("%q, %v", item.Key, err)
+		}
+	})
+}
+
+func TestQueueCloseWakesWhoWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(t)
+		var workers sync.WaitGroup
+		for range 5 {
+			workers.Go(func() {
+				if _, err := q.Get(t.Context()); !errors.Is(err, controller.ErrClosed) {
+					t.Errorf("error: %v", err)
+				}
+			})
+		}
+		synctest.Wait()
+		q.Close()
+		workers.Wait()
+	})
+}
+
+func TestQueueGetEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(t)
+		why := errors.New("why")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		var workers sync.WaitGroup
+		workers.Go(func() {
+			if _, err := q.Get(ctx); !errors.Is(err, why) {
+				t.Errorf("error: %v", err)
+			}
+		})
+		synctest.Wait()
+		cancel(why)
+		workers.Wait()
+		q.Add("a")
+		if _, err := q.Get(ctx); !errors.Is(err, why) {
+			t.Errorf("of an ended context: %v", err)
+		}
+		if got := get(t, q); got != "a" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+func TestQueueDrains(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(t)
+		q.Add("a")
+		q.Add("b")
+		get(t, q)
+		var done sync.WaitGroup
+		done.Go(func() {
+			if err := q.Drain(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if s := q.Stats(); s.Running+s.Depth != 0 {
+				t.Errorf("drained with %+v", s)
+			}
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := q.Drain(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("with two keys left: %v", err)
+		}
+		q.Done("a")
+		get(t, q)
+		q.Done("b")
+		done.Wait()
+		if err := q.Drain(t.Context()); err != nil {
+			t.Errorf("once more: %v", err)
+		}
+	})
+}
+
+func TestQueueStats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(t)
+		q.Add("a")
+		q.Add("b")
+		q.AddAfter("c", time.Hour)
+		q.AddRateLimited("d")
+		get(t, q)
+		time.Sleep(time.Second)
+		get(t, q)
+		time.Sleep(time.Second)
+		got := q.Stats()
+		want := controller.QueueStats{Depth: 1, Delayed: 1, Running: 2, Adds: 4, Retries: 1, Unfinished: 3 * time.Second, Longest: 2 * time.Second, Oldest: 1995 * time.Millisecond}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestQueueTrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []string
+		q := controller.NewQueue(controller.QueueOptions[string]{Trace: controller.QueueTrace[string]{
+			Got:  func(i controller.Item[string]) { told = append(told, "got "+i.Key+" "+i.Waited.String()) },
+			Done: func(k string, d time.Duration) { told = append(told, "done "+k+" "+d.String()) },
+		}})
+		q.Add("a")
+		time.Sleep(time.Second)
+		get(t, q)
+		time.Sleep(2 * time.Second)
+		q.Done("a")
+		if diff := cmp.Diff([]string{"got a 1s", "done a 2s"}, told); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// Workers come, go and give up; keys are added in every way. No key is ever with
+// two workers, and each one that is added is handed out afterwards.
+func TestQueueUnderLoad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := controller.NewQueue(controller.QueueOptions[int]{Limiter: controller.NewLimiter[int](controller.LimiterOptions{QPS: -1})})
+		const keys, rounds = 50, 400
+		var mu sync.Mutex
+		running := make(map[int]bool)
+		wanted, handled := make(map[int]int), make(map[int]int) // by the number of the last add
+		var workers, adders sync.WaitGroup
+		ctx, cancel := context.WithCancel(t.Context())
+		for w := range 8 {
+			workers.Go(func() {
+				for ctx.Err() == nil {
+					patience, stop := context.WithTimeout(ctx, time.Duration(w+1)*time.Millisecond)
+					item, err := q.Get(patience)
+					stop()
+					if err != nil {
+						continue
+					}
+					mu.Lock()
+					if running[item.Key] {
+						t.Errorf("%d is with two workers", item.Key)
+					}
+					running[item.Key] = true
+					saw := wanted[item.Key]
+					mu.Unlock()
+					time.Sleep(time.Duration(item.Key%5) * time.Millisecond)
+					mu.Lock()
+					handled[item.Key] = max(handled[item.Key], saw)
+					running[item.Key] = false
+					mu.Unlock()
+					q.Done(item.Key)
+				}
+			})
+		}
+		for a := range 4 {
+			adders.Go(func() {
+				for n := range rounds {
+					k := (n*7 + a*13) % keys
+					mu.Lock()
+					wanted[k]++
+					mu.Unlock()
+					switch n % 4 {
+					case 0:
+						q.Add(k)
+					case 1:
+						q.AddAfter(k, time.Duration(n%9)*time.Millisecond)
+					case 2:
+						q.AddWith(k, controller.Add{Priority: n%3 - 1})
+					case 3:
+						q.AddRateLimited(k)
+						q.Forget(k)
+					}
+					time.Sleep(time.Duration(n%3) * time.Millisecond)
+				}
+			})
+		}
+		adders.Wait()
+		time.Sleep(time.Minute)
+		cancel()
+		workers.Wait()
+		if diff := cmp.Diff(wanted, handled); diff != "" {
+			t.Errorf("the last add of each key (-added +handled):\n%s", diff)
+		}
+		if s := q.Stats(); s.Depth+s.Delayed+s.Running != 0 {
+			t.Errorf("left over: %+v", s)
+		}
+		q.Close()
+	})
+}
+
+func TestQueueDoesNotAllocateInRoutine(t *testing.T) {
+	q := controller.NewQueue(controller.QueueOptions[string]{})
+	defer q.Close()
+	keys := []string{"a", "b", "c", "d"}
+	round := func() {
+		for _, k := range keys {
+			q.Add(k)
+		}
+		for range keys {
+			item, err := q.Get(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			q.Done(item.Key)
+		}
+	}
+	round()
+	if n := testing.AllocsPerRun(100, round); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestLimiterGrowsToItsMaximum(t *testing.T) {
+	l := controller.NewLimiter[string](controller.LimiterOptions{QPS: -1})
+	var last time.Duration
+	for range 200 {
+		last = l.When("a")
+	}
+	if last != 1000*time.Second {
+		t.Errorf("after 200 failures %s", last)
+	}
+	if l.When("b") != 5*time.Millisecond || l.NumRequeues("a") != 200 {
+		t.Errorf("keys are not apart")
+	}
+	big := controller.NewLimiter[string](controller.LimiterOptions{QPS: -1, Base: time.Hour, Max: 1<<63 - 1})
+	for range 200 {
+		if last = big.When("a"); last <= 0 {
+			t.Fatalf("it overflowed: %s", last)
+		}
+	}
+}
+
+func TestLimiterLimitsAllKeysTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := controller.NewLimiter[int](controller.LimiterOptions{QPS: 10, Burst: 3})
+		var got []time.Duration
+		for k := range 6 {
+			got = append(got, l.When(k).Round(time.Millisecond))
+		}
+		ms := time.Millisecond
+		if diff := cmp.Diff([]time.Duration{5 * ms, 5 * ms, 5 * ms, 100 * ms, 200 * ms, 300 * ms}, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}

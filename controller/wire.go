@@ -1,0 +1,183 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/listwatch/listwatch/cache"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// Input is a cache that tells what changes: a *cache.Informer or a
+// *cache.SharedInformer. Whatever else has events becomes one by cache.From.
+type Input[T kube.Object] interface {
+	Handle(func(cache.Delta[T])) *cache.Handler[T]
+	WaitSynced(context.Context) error
+}
+
+// For adds the key of each object of in that changes. Where predicates are given,
+// only for changes that all of them let pass.
+func For[T kube.Object](c *Controller[kube.Key], in Input[T], only ...func(cache.Delta[T]) bool) {
+	wire(c, in, only, func(d cache.Delta[T], add func(kube.Key)) { add(d.Key) })
+}
+
+// Owns adds the key of the controlling owner, an object of owner, of each object of
+// in that changes. Where an object changed hands, both get to know.
+func Owns[T cache.Owned](c *Controller[kube.Key], owner kube.Resource, in Input[T], only ...func(cache.Delta[T]) bool) {
+	wire(c, in, only, func(d cache.Delta[T], add func(kube.Key)) {
+		now, ok := ownerKey(owner, d.Key, d.New)
+		if ok {
+			add(now)
+		}
+		if d.Type == watch.Modified {
+			if was, had := ownerKey(owner, d.Key, d.Old); had && (!ok || was != now) {
+				add(was)
+			}
+		}
+	})
+}
+
+// ownerKey returns the key of the controlling owner of o if it is of the resource,
+// of whatever version.
+func ownerKey[T cache.Owned](owner kube.Resource, k kube.Key, o T) (kube.Key, bool) {
+	ref, ok := kube.ControllerOf(o.GetOwnerReferences())
+	if !ok || ref.Kind != owner.Kind {
+		return kube.Key{}, false
+	}
+	if group, _, found := strings.Cut(ref.APIVersion, "/"); found && group != owner.Group || !found && owner.Group != "" {
+		return kube.Key{}, false
+	}
+	if !owner.Namespaced {
+		return kube.Key{Name: ref.Name}, true
+	}
+	return kube.Key{Namespace: k.Namespace, Name: ref.Name}, true
+}
+
+// Map adds the keys that f returns for each object of in that changes: for a
+// modified one those of the state before, too, so that whatever depended on it gets
+// to know. f must be quick: the cache waits for it.
+func Map[K comparable, T kube.Object](c *Controller[K], in Input[T], f func(T) []K, only ...func(cache.Delta[T]) bool) {
+	wire(c, in, only, func(d cache.Delta[T], add func(K)) {
+		if d.Type == watch.Modified && !d.Resync {
+			for _, k := range f(d.Old) {
+				add(k)
+			}
+		}
+		for _, k := range f(d.New) {
+			add(k)
+		}
+	})
+}
+
+func wire[K comparable, T kube.Object](c *Controller[K], in Input[T], only []func(cache.Delta[T]) bool, keys func(cache.Delta[T], func(K))) {
+	name := strings.TrimLeft(fmt.Sprintf("%T", *new(T)), "*")
+	c.mu.Lock()
+	if c.state != wired {
+		c.mu.Unlock()
+		panic("controller " + c.name + ": wire it before Run") // its first runs would not wait for this input
+	}
+	c.inputs = append(c.inputs, input{name, in.WaitSynced})
+	c.mu.Unlock()
+	in.Handle(func(d cache.Delta[T]) {
+		for _, pass := range only {
+			if !pass(d) {
+				return
+			}
+		}
+		add := Add{Cause: Cause{Input: name, Type: d.Type, Object: d.Key, Revision: d.Revision, At: time.Now()}}
+		if d.Initial || d.Resync {
+			add.Priority = LowPriority
+		}
+		keys(d, func(k K) { c.queue.AddWith(k, add) })
+	})
+}
+
+// waitForInputs waits until every cache is filled, and tells why it must.
+func (c *Controller[K]) waitForInputs(ctx context.Context) error {
+	for _, in := range c.inputs {
+		for {
+			patience, cancel := context.WithTimeoutCause(ctx, 10*time.Second, errPatience)
+			err := in.wait(patience)
+			cancel()
+			if err == nil {
+				break
+			}
+			c.mu.Lock()
+			c.waiting, c.why = in.name, err
+			c.mu.Unlock()
+			if ctx.Err() != nil || !errors.Is(err, errPatience) {
+				return fmt.Errorf("cache of %s: %w", in.name, err)
+			}
+			c.log.Warn("waiting for a cache", "input", in.name, "err", err)
+			if c.o.Trace.Waiting != nil {
+				c.o.Trace.Waiting(in.name, err)
+			}
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.waiting, c.why = "", nil
+	return nil
+}
+
+var errPatience = errors.New("after 10s")
+
+// Ready returns nil while the controller works, and otherwise what it waits for:
+// for a readiness probe.
+func (c *Controller[K]) Ready() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch c.state {
+	case wired:
+		return fmt.Errorf("controller %s: has not begun", c.name)
+	case ended:
+		return fmt.Errorf("controller %s: has ended", c.name)
+	case syncing:
+		if c.why != nil {
+			return fmt.Errorf("controller %s: waits for the cache of %s: %w", c.name, c.waiting, c.why)
+		}
+		return fmt.Errorf("controller %s: waits for its caches", c.name)
+	}
+	return nil
+}
+
+// GenerationChanged lets pass what is not only a change of status or metadata: for
+// resources that count generations, such as custom ones with a status subresource.
+// Deletion marks count as one. What is resynced passes.
+func GenerationChanged[T interface {
+	kube.Object
+	GetGeneration() int64
+}](d cache.Delta[T]) bool {
+	return d.Type != watch.Modified || d.Resync || d.Old.GetGeneration() != d.New.GetGeneration()
+}
+
+// LabelsChanged lets pass what changed the labels, came or went, or is resynced.
+func LabelsChanged[T cache.Labeled](d cache.Delta[T]) bool {
+	return d.Type != watch.Modified || d.Resync || !maps.Equal(d.Old.GetLabels(), d.New.GetLabels())
+}
+
+// AnnotationsChanged lets pass what changed the annotations, came or went, or is
+// resynced.
+func AnnotationsChanged[T interface {
+	kube.Object
+	GetAnnotations() map[string]string
+}](d cache.Delta[T]) bool {
+	return d.Type != watch.Modified || d.Resync || !maps.Equal(d.Old.GetAnnotations(), d.New.GetAnnotations())
+}
+
+// Any lets pass what one of the predicates lets pass.
+func Any[T kube.Object](preds ...func(cache.Delta[T]) bool) func(cache.Delta[T]) bool {
+	return func(d cache.Delta[T]) bool {
+		for _, pass := range preds {
+			if pass(d) {
+				return true
+			}
+		}
+		return false
+	}
+}
