@@ -46,7 +46,7 @@ type Options[K comparable] struct {
 	// controller waits for a cache. Default: none.
 	Logger *slog.Logger
 
-	// Trace, if set, is told what happens.
+	// Trace, if set, is told what happens; see Observe for more than one.
 	Trace Trace[K]
 }
 
@@ -85,6 +85,7 @@ type Controller[K comparable] struct {
 	why      error
 	state    phase
 	awaiting map[K][]awaited
+	traces   []Trace[K] // fixed once it runs
 
 	runs, failures, panics, gaveUp atomic.Uint64
 }
@@ -113,7 +114,7 @@ func New[K comparable](name string, f Func[K], o Options[K]) *Controller[K] {
 	if o.AwaitTimeout <= 0 {
 		o.AwaitTimeout = time.Minute
 	}
-	c := &Controller[K]{name: name, f: f, o: o, log: o.Logger, queue: NewQueue(o.Queue), awaiting: make(map[K][]awaited)}
+	c := &Controller[K]{name: name, f: f, o: o, log: o.Logger, queue: NewQueue(o.Queue), awaiting: make(map[K][]awaited), traces: []Trace[K]{o.Trace}}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
@@ -127,6 +128,16 @@ func (c *Controller[K]) Name() string { return c.name }
 // Queue returns the queue, to add keys for reasons of one's own: they wait there
 // until the controller runs.
 func (c *Controller[K]) Queue() *Queue[K] { return c.queue }
+
+// Observe adds a trace besides that of the Options. Before Run.
+func (c *Controller[K]) Observe(t Trace[K]) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state != wired {
+		panic("controller " + c.name + ": observe it before Run")
+	}
+	c.traces = append(c.traces, t)
+}
 
 // Run waits until the caches are filled, then works until ctx ends, and returns
 // when no worker runs any more: nil if ctx ended, an error if a cache has ended or
@@ -196,8 +207,10 @@ func (c *Controller[K]) work(ctx context.Context, item Item[K], waits *sync.Wait
 	run.Duration = time.Since(run.Start)
 	c.runs.Add(1)
 	c.settle(ctx, run)
-	if c.o.Trace.Ran != nil {
-		c.o.Trace.Ran(run)
+	for _, t := range c.traces {
+		if t.Ran != nil {
+			t.Ran(run)
+		}
 	}
 	if pending := c.takeAwaited(item.Key); len(pending) > 0 && ctx.Err() == nil {
 		waits.Go(func() { // the key stays taken meanwhile

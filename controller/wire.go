@@ -114,8 +114,10 @@ func (c *Controller[K]) waitForInputs(ctx context.Context) error {
 				return fmt.Errorf("cache of %s: %w", in.name, err)
 			}
 			c.log.Warn("waiting for a cache", "input", in.name, "err", err)
-			if c.o.Trace.Waiting != nil {
-				c.o.Trace.Waiting(in.name, err)
+			for _, t := range c.traces {
+				if t.Waiting != nil {
+					t.Waiting(in.name, err)
+				}
 			}
 		}
 	}

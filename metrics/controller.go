@@ -1,0 +1,112 @@
+package metrics
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/listwatch/listwatch/controller"
+)
+
+// Controller shows a controller and its queue, by its name, which must be the only
+// one of that name in r. Call it before the controller runs.
+func Controller[K comparable](r *Registry, c *controller.Controller[K]) {
+	r.MustRegister(controllerCollector{c.Name(), c.Stats})
+	r.runs.begin(c.Name())
+	c.Observe(controller.Trace[K]{Ran: func(run controller.Run[K]) {
+		r.runs.waited.WithLabelValues(c.Name(), c.Name()).Observe(run.Waited.Seconds())
+		r.runs.worked.WithLabelValues(c.Name(), c.Name()).Observe(run.Duration.Seconds())
+		r.runs.took.WithLabelValues(c.Name()).Observe(run.Duration.Seconds())
+		r.runs.total.WithLabelValues(c.Name(), outcome(run.Result, run.Err)).Inc()
+	}})
+}
+
+// The values of the label result.
+const (
+	success      = "success"
+	failed       = "error"
+	requeue      = "requeue"
+	requeueAfter = "requeue_after"
+)
+
+func outcome(r controller.Result, err error) string {
+	switch {
+	case err != nil:
+		return failed
+	case r.RequeueAfter > 0:
+		return requeueAfter
+	case r.Requeue:
+		return requeue
+	}
+	return success
+}
+
+// runs are the metrics of what is told run by run. All controllers share them.
+type runs struct {
+	waited, worked, took *prometheus.HistogramVec
+	total                *prometheus.CounterVec
+}
+
+func newRuns() *runs {
+	queue := func(name, help string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(10e-9, 10, 12)}, []string{"name", "controller"})
+	}
+	return &runs{
+		waited: queue("workqueue_queue_duration_seconds", "How long a key stays in the queue before a worker takes it."),
+		worked: queue("workqueue_work_duration_seconds", "How long a worker has a key."),
+		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "controller_runtime_reconcile_time_seconds", Help: "How long a run takes.",
+			Buckets: []float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60},
+		}, []string{"controller"}),
+		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "controller_runtime_reconcile_total", Help: "Runs, by what came of them."}, []string{"controller", "result"}),
+	}
+}
+
+func (r *runs) all() []prometheus.Collector {
+	return []prometheus.Collector{r.waited, r.worked, r.took, r.total}
+}
+
+// begin shows zeroes, so that a rate exists from the beginning.
+func (r *runs) begin(name string) {
+	r.waited.WithLabelValues(name, name)
+	r.worked.WithLabelValues(name, name)
+	r.took.WithLabelValues(name)
+	for _, result := range []string{success, failed, requeue, requeueAfter} {
+		r.total.WithLabelValues(name, result)
+	}
+}
+
+var (
+	queueDepth      = newGauge("workqueue_depth", "Keys that wait for a worker.", "name", "controller")
+	queueAdds       = newCounter("workqueue_adds_total", "Keys that were added.", "name", "controller")
+	queueRetries    = newCounter("workqueue_retries_total", "Keys that were added with a delay of the limiter.", "name", "controller")
+	queueUnfinished = newGauge("workqueue_unfinished_work_seconds", "How long the runs that go on have taken, together: if it grows steadily, some are stuck.", "name", "controller")
+	queueLongest    = newGauge("workqueue_longest_running_processor_seconds", "How long the longest run that goes on has taken.", "name", "controller")
+	active          = newGauge("controller_runtime_active_workers", "Workers that have a key.", "controller")
+	workers         = newGauge("controller_runtime_max_concurrent_reconciles", "Workers.", "controller")
+	failures        = newCounter("controller_runtime_reconcile_errors_total", "Runs that failed.", "controller")
+	panics          = newCounter("controller_runtime_reconcile_panics_total", "Runs that panicked.", "controller")
+	gaveUp          = newCounter("controller_runtime_terminal_reconcile_errors_total", "Failures that were not retried.", "controller")
+)
+
+// controllerCollector asks a controller how it is.
+type controllerCollector struct {
+	name  string
+	stats func() controller.Stats
+}
+
+// Describe sends nothing: several controllers share the metrics.
+func (c controllerCollector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect sends what is so now.
+func (c controllerCollector) Collect(to chan<- prometheus.Metric) {
+	s := c.stats()
+	queueDepth.send(to, float64(s.Queue.Depth), c.name, c.name)
+	queueAdds.send(to, float64(s.Queue.Adds), c.name, c.name)
+	queueRetries.send(to, float64(s.Queue.Retries), c.name, c.name)
+	queueUnfinished.send(to, s.Queue.Unfinished.Seconds(), c.name, c.name)
+	queueLongest.send(to, s.Queue.Longest.Seconds(), c.name, c.name)
+	active.send(to, float64(s.Queue.Running), c.name)
+	workers.send(to, float64(s.Workers), c.name)
+	failures.send(to, float64(s.Failures), c.name)
+	panics.send(to, float64(s.Panics), c.name)
+	gaveUp.send(to, float64(s.GaveUp), c.name)
+}

@@ -1,0 +1,14 @@
+// Package metrics shows controllers, informers and leader election to Prometheus.
+//
+//	r := metrics.New()
+//	metrics.Informer(r, "foos", foos)
+//	metrics.Controller(r, ctl)
+//	m := controller.NewManager(controller.ManagerOptions{Listen: ":8080", Metrics: r.Handler()})
+//
+// Queues and controllers have the names that they have in client-go and
+// controller-runtime (workqueue_depth, controller_runtime_reconcile_total and so
+// on), so that their dashboards and alerts work. Informers have names of their own,
+// which begin with listwatch_informer.
+//
+// Nothing here is global: what is not added to a [Registry] is not shown.
+package metrics

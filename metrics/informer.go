@@ -1,0 +1,66 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/listwatch/listwatch/cache"
+)
+
+// Informer shows an informer by a name, which must be the only one of that name in
+// r.
+func Informer(r *Registry, name string, in interface{ Status() cache.Status }) {
+	r.MustRegister(informerCollector{name, in.Status})
+}
+
+var (
+	informerSynced  = newGauge("listwatch_informer_synced", "1 once everything that existed at the beginning is in the cache.", "informer")
+	informerObjects = newGauge("listwatch_informer_objects", "Objects in the cache.", "informer")
+	informerBytes   = newGauge("listwatch_informer_bytes", "Memory that the objects take, as counted for the budget; 0 without one.", "informer")
+	informerLag     = newGauge("listwatch_informer_lag_seconds", "How long the event that handlers are busy with has been in the process.", "informer")
+	informerSilence = newGauge("listwatch_informer_last_contact_seconds", "How long ago the server was last heard from; about a minute at most while all is well.", "informer")
+	informerTrouble = newGauge("listwatch_informer_trouble", "1 while something troubles the informer, which tries on.", "informer")
+)
+
+type informerCollector struct {
+	name   string
+	status func() cache.Status
+}
+
+// Describe sends nothing: several informers share the metrics.
+func (c informerCollector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect sends what is so now.
+func (c informerCollector) Collect(to chan<- prometheus.Metric) {
+	s := c.status()
+	informerSynced.send(to, yes(s.Synced), c.name)
+	informerObjects.send(to, float64(s.Objects), c.name)
+	informerBytes.send(to, float64(s.Bytes), c.name)
+	informerLag.send(to, s.Lag.Seconds(), c.name)
+	informerTrouble.send(to, yes(s.Err != nil), c.name)
+	if !s.LastContact.IsZero() {
+		informerSilence.send(to, time.Since(s.LastContact).Seconds(), c.name)
+	}
+}
+
+var leader = newGauge("leader_election_master_status", "1 while this process leads.", "name")
+
+// Leader shows whether this process leads, by the name of its lease. leading is
+// asked each time.
+func Leader(r *Registry, name string, leading func() bool) {
+	r.MustRegister(leaderCollector{name, leading})
+}
+
+type leaderCollector struct {
+	name    string
+	leading func() bool
+}
+
+// Describe sends nothing: several leases share the metric.
+func (c leaderCollector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect sends what is so now.
+func (c leaderCollector) Collect(to chan<- prometheus.Metric) {
+	leader.send(to, yes(c.leading()), c.name)
+}
