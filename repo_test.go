@@ -40,11 +40,14 @@ var floors = map[string]int{
 	"watch":            3,
 	"discovery":        3,
 	"config":           3,
+	"events":           3,
+	"lease":            3,
 	"apitest/conform":  3,
 	"apitest/scenario": 3,
 	"apitest/simulate": 3,
 	"cache":            4,
 	"controller":       5,
+	"metrics":          6,
 	"cmd/listwatch":    7,
 	"examples/minimal": 7,
 	"":                 8,
@@ -58,6 +61,7 @@ var (
 	engine  = []string{"github.com/json-iterator/go", "github.com/modern-go/concurrent", "github.com/modern-go/reflect2", "golang.org/x/time/rate"}
 	library = []string{"go.yaml.in/yaml/v3", "go.yaml.in/yaml/v2", "github.com/evanphx/json-patch/v5", "sigs.k8s.io/structured-merge-diff/v6"}
 	fake    = slices.Concat(library, engine[:3])
+	scraped = slices.Concat([]string{"github.com/prometheus", "github.com/beorn7/perks", "github.com/cespare/xxhash", "github.com/munnerz/goautoneg", "google.golang.org/protobuf", "golang.org/x/sys"}, engine)
 	program = slices.Concat([]string{"github.com/inconshreveable/mousetrap", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys", "golang.org/x/term"}, library, engine)
 
 	links = map[string][]string{
@@ -72,6 +76,7 @@ var (
 		"replay":           slices.Concat([]string{"golang.org/x/time/rate"}, fake),
 		"apitest/conform":  {"github.com/google/go-cmp"},
 		"config":           append([]string{"go.yaml.in/yaml/v3"}, engine...),
+		"metrics":          scraped,
 		"cmd/listwatch":    program,
 	}
 )

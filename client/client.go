@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +20,7 @@ import (
 type Client struct {
 	base    *url.URL
 	connect func() *pools
+	apart   func() *pools // of clients that Apart returns
 	cred    *credential
 	header  http.Header   // what every request carries
 	limit   *rate.Limiter // nil = no limit
@@ -32,6 +34,13 @@ type Client struct {
 type pools struct {
 	unary *http.Client
 	watch *http.Client
+}
+
+func (c Config) pools(base *url.URL, tc *tls.Config) *pools {
+	return &pools{
+		unary: &http.Client{Transport: c.wrapped(base, tc.Clone()), CheckRedirect: sameHost},
+		watch: &http.Client{Transport: c.wrapped(base, tc.Clone()), CheckRedirect: sameHost},
+	}
 }
 
 func (p *pools) closeIdle() {
@@ -62,13 +71,11 @@ func New(cfg Config) (*Client, error) {
 		cred:    cred,
 		header:  cfg.Impersonate.header(),
 		timeout: cfg.Timeout,
-		connect: func() *pools {
-			return &pools{
-				unary: &http.Client{Transport: cfg.wrapped(base, tlsConfig.Clone()), CheckRedirect: sameHost},
-				watch: &http.Client{Transport: cfg.wrapped(base, tlsConfig.Clone()), CheckRedirect: sameHost},
-			}
-		},
+		connect: func() *pools { return cfg.pools(base, tlsConfig) },
 	}
+	plain := cfg
+	plain.DisableHTTP2 = true
+	c.apart = func() *pools { return plain.pools(base, tlsConfig) }
 	c.pools = c.connect()
 	if c.timeout <= 0 {
 		c.timeout = defaultTimeout
@@ -86,6 +93,15 @@ func New(cfg Config) (*Client, error) {
 		c.limit = rate.NewLimiter(rate.Limit(cfg.QPS), burst)
 	}
 	return c, nil
+}
+
+// Apart returns a client for the same server, with the same credentials, whose
+// requests wait for no others: it has connections of its own and no rate limit. It is
+// for the few that must not be late, such as the renewal of a lease. It speaks
+// HTTP/1.1, where a request that is given up takes its connection along, so that the
+// next is not sent into the same silence. Close its idle connections at the end.
+func (c *Client) Apart() *Client {
+	return &Client{base: c.base, connect: c.apart, apart: c.apart, cred: c.cred, header: c.header, timeout: c.timeout, pools: c.apart()}
 }
 
 // Server returns the base URL.

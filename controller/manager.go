@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/listwatch/listwatch/lease"
 )
 
 // Runner is what a Manager runs: an informer, a group of them, a controller, a
@@ -21,11 +23,10 @@ type Runner interface {
 	Run(ctx context.Context) error
 }
 
-// Elector calls lead while this process is the leader, with a context that ends
-// before another one can be; a *lease.Elector by its Lead method. It returns when
-// lead has.
+// Elector calls lead once, while this process is the leader, with a context that
+// ends before another one can be: a *lease.Elector. Run returns when lead has.
 type Elector interface {
-	Lead(ctx context.Context, lead func(context.Context) error) error
+	Run(ctx context.Context, lead func(context.Context, lease.Token) error) error
 	Check() error // nil = well: leading, or waiting for it
 }
 
@@ -182,7 +183,7 @@ func (m *Manager) lead(ctx context.Context, stop context.CancelCauseFunc) {
 	if len(m.led) == 0 {
 		return
 	}
-	act := func(ctx context.Context) error {
+	act := func(ctx context.Context, _ lease.Token) error {
 		m.setLeading(true)
 		defer m.setLeading(false)
 		var led sync.WaitGroup
@@ -193,10 +194,10 @@ func (m *Manager) lead(ctx context.Context, stop context.CancelCauseFunc) {
 		return nil
 	}
 	if m.o.Elector == nil {
-		_ = act(ctx)
+		_ = act(ctx, lease.Token{})
 		return
 	}
-	err := m.o.Elector.Lead(ctx, act)
+	err := m.o.Elector.Run(ctx, act)
 	if ctx.Err() != nil {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/controller"
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/lease"
 )
 
 // part is a Runner that notes its beginning and end.
@@ -45,7 +47,7 @@ type elector struct {
 	err error
 }
 
-func (e *elector) Lead(ctx context.Context, lead func(context.Context) error) error {
+func (e *elector) Run(ctx context.Context, lead func(context.Context, lease.Token) error) error {
 	<-time.After(time.Second)
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -57,7 +59,7 @@ func (e *elector) Lead(ctx context.Context, lead func(context.Context) error) er
 	if e.err != nil {
 		time.AfterFunc(time.Minute, lose)
 	}
-	if err := lead(leading); err != nil {
+	if err := lead(leading, lease.Token{}); err != nil {
 		return err
 	}
 	return e.err
@@ -196,6 +198,38 @@ func fetch(t *testing.T, url string) string {
 		t.Error(err)
 	}
 	return fmt.Sprintf("%d %s", resp.StatusCode, b)
+}
+
+// With a real Lease: two managers, and one of them acts at a time.
+func TestManagerLeadsByALease(t *testing.T) {
+	tell(t, func(t *testing.T, w *world) {
+		begin := time.Now()
+		var wait sync.WaitGroup
+		for _, name := range []string{"one", "two"} {
+			e, err := lease.New(w.client, kube.Key{Namespace: "a", Name: "lock"}, lease.Options{Identity: name})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := controller.NewManager(controller.ManagerOptions{Elector: e})
+			m.AddLed(&part{w: w, name: "ctl", stop: 3 * time.Second})
+			ctx, cancel := context.WithCancel(t.Context())
+			wait.Go(func() {
+				defer cancel()
+				if err := m.Run(ctx); err != nil {
+					t.Errorf("Run: %v", err)
+				}
+				w.note("over")
+			})
+			time.AfterFunc(5*time.Minute+time.Duration(len(w.Requests()))*time.Second, cancel)
+			if name == "one" {
+				time.Sleep(time.Minute)
+			}
+		}
+		wait.Wait()
+		if got := strings.Join(w.notes(), ", "); got != "ctl begins, ctl ends, over, ctl begins, ctl ends, over" {
+			t.Errorf("after %s: %s", time.Since(begin), got)
+		}
+	})
 }
 
 func TestManagerIsReadyWhenItsCachesAndControllersAre(t *testing.T) {

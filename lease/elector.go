@@ -1,0 +1,228 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// ErrLost means that the leadership ended before the work did: the Lease could not
+// be renewed in time, or was taken away.
+var ErrLost = errors.New("the lease is lost")
+
+// Elector takes part in the election of a leader. Its methods may be called from
+// any goroutine.
+type Elector struct {
+	client  *client.Client
+	key     kube.Key
+	options Options
+	clock   func() time.Time // of the times in the Lease, which nobody computes with
+	dice    func() float64
+
+	mu      sync.Mutex
+	running bool
+	leader  string
+	term    *term // while the work runs
+}
+
+// New returns an elector for the Lease named k, which need not exist. It sends
+// nothing yet.
+//
+// Its requests have connections of their own, and no rate limit: neither other
+// requests of c nor its Config.QPS cost the leader its lease. They need the verbs
+// get, create and update on leases of coordination.k8s.io.
+func New(c *client.Client, k kube.Key, o Options) (*Elector, error) {
+	if k.Namespace == "" || k.Name == "" {
+		return nil, fmt.Errorf("lease %s: the key must have a namespace and a name", k)
+	}
+	o, err := o.defaults()
+	if err != nil {
+		return nil, fmt.Errorf("lease %s: %w", k, err)
+	}
+	return &Elector{client: c, key: k, options: o, clock: time.Now, dice: rand.Float64}, nil
+}
+
+// Run waits until this replica is the leader, calls lead once, and returns when
+// lead has. It renews the Lease for as long as lead runs, also when ctx is done, and
+// releases it afterwards, which takes RenewDeadline at most. To lead again, call
+// Run again.
+//
+// The context of lead is cancelled when ctx is, or when the leadership is lost;
+// lead must return within Duration less RenewDeadline then, for another may lead
+// after that. If it panics, the Lease is not released but runs out.
+//
+// Run returns what lead returned; where the leadership was lost before that,
+// [ErrLost] and why, with the error of lead if it has another; and the cause of ctx
+// where it never led. Failures to reach the server are no end of it: see
+// [Options.Trace].
+//
+// Where there is no Lease Run creates it, and waits for Duration before it takes it:
+// it might have been deleted while somebody leads. A leader whose Lease is deleted,
+// or edited to have another holder or none, has lost it.
+func (e *Elector) Run(ctx context.Context, lead func(ctx context.Context, t Token) error) error {
+	if !e.begin() {
+		return fmt.Errorf("lease %s: it runs already", e.key)
+	}
+	defer e.finish()
+	w := newWire(e.client, e.key, e.options.RenewDeadline/2)
+	defer w.close()
+	c := &candidate{e: e, wire: w}
+	h, err := c.run(ctx)
+	if err != nil {
+		c.withdraw(ctx)
+		return fmt.Errorf("lease %s: %w", e.key, err)
+	}
+	if ctx.Err() != nil {
+		e.release(ctx, h, false)
+		return fmt.Errorf("lease %s: %w", e.key, context.Cause(ctx))
+	}
+	return e.serve(ctx, h, lead)
+}
+
+// serve lets lead work while the Lease is ours.
+func (e *Elector) serve(ctx context.Context, h *hold, lead func(context.Context, Token) error) error {
+	token := Token{Lease: e.key, UID: h.object.uid, Revision: h.object.revision, Transitions: h.claim.transitions}
+	working, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	t := newTerm(e, h, cancel)
+	renewing, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var keeper sync.WaitGroup
+	keeper.Go(func() { t.keep(renewing) })
+	e.setTerm(t)
+	err, lost, ours := func() (err, lost error, ours bool) {
+		defer func() { // also where lead panics
+			e.setTerm(nil)
+			stop()
+			keeper.Wait()
+			lost, ours = t.end()
+		}()
+		return lead(working, token), nil, false
+	}()
+	if ours {
+		e.release(ctx, h, false)
+	}
+	switch {
+	case lost == nil:
+		return err
+	case err == nil || errors.Is(err, ErrLost) || errors.Is(err, context.Canceled):
+		return fmt.Errorf("lease %s: %w", e.key, lost)
+	}
+	return fmt.Errorf("lease %s: %w; the work ended with: %w", e.key, lost, err)
+}
+
+// release gives a Lease up, if it is still ours, as long as that is of use to
+// anybody. ctx may be done. With look it is not certain that it ever was ours.
+func (e *Elector) release(ctx context.Context, h *hold, look bool) {
+	until := time.Now().Add(e.options.RenewDeadline)
+	if end := h.sent.Add(e.options.Duration); end.Before(until) {
+		until = end // others take it by themselves
+	}
+	if !time.Now().Before(until) {
+		return
+	}
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), until)
+	defer cancel()
+	for {
+		began := time.Now()
+		var err error
+		if look {
+			err = h.look(ctx)
+		}
+		if err == nil {
+			look = false
+			err = h.release(ctx)
+		}
+		if err == nil {
+			e.see("")
+		}
+		if err == nil || errors.Is(err, errGone) {
+			return
+		}
+		e.failed(err, false)
+		if !wait(ctx, time.Until(began.Add(e.options.RetryPeriod))) {
+			return
+		}
+	}
+}
+
+// Identity returns the name of this replica in the Lease.
+func (e *Elector) Identity() string { return e.options.Identity }
+
+// Leader returns the identity that was last seen in the Lease, empty if there was
+// none. It is for people: it may have changed since.
+func (e *Elector) Leader() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.leader
+}
+
+// IsLeader reports whether lead runs and nobody else can lead.
+func (e *Elector) IsLeader() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.term != nil && e.term.valid()
+}
+
+// Check is for a liveness probe: it fails when lead still runs though another may
+// lead by now, since it did not return in time. Then the process should be ended.
+func (e *Elector) Check() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.term != nil {
+		if err := e.term.check(); err != nil {
+			return fmt.Errorf("lease %s: %w", e.key, err)
+		}
+	}
+	return nil
+}
+
+func (e *Elector) seconds() int { return int(e.options.Duration / time.Second) }
+
+func (e *Elector) begin() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	was := e.running
+	e.running = true
+	return !was
+}
+
+func (e *Elector) finish() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.running = false
+}
+
+func (e *Elector) setTerm(t *term) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.term = t
+}
+
+// see notes who leads.
+func (e *Elector) see(leader string) {
+	e.mu.Lock()
+	changed := e.leader != leader
+	e.leader = leader
+	e.mu.Unlock()
+	if f := e.options.Trace.Leader; changed && f != nil {
+		f(leader)
+	}
+}
+
+// failed reports a failure; one of the leader is worth a warning.
+func (e *Elector) failed(err error, leading bool) {
+	log := e.options.Logger.Debug
+	if leading {
+		log = e.options.Logger.Warn
+	}
+	log("lease request failed", "lease", e.key.String(), "leading", leading, "err", err)
+	if f := e.options.Trace.Failed; f != nil {
+		f(err)
+	}
+}

@@ -1,0 +1,154 @@
+package lease_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/lease"
+)
+
+// TestElectionModel plays hours of what can happen to five replicas, by a seed:
+// partitions of all kinds, outages of the server, deaths, restarts, edits and
+// deletions of the Lease, clocks that are wrong by days and jump. The stage sees to
+// it that no two work at one time and that tokens grow. In each quiet minute there
+// must be a leader.
+func TestElectionModel(t *testing.T) {
+	for seed := range uint64(4) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			play(t, func(t *testing.T, s *stage) {
+				m := newModel(t, s, seed)
+				for range 12 {
+					m.storm()
+					m.calm()
+				}
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				if len(s.terms) < 8 {
+					t.Errorf("%d terms: too little happens", len(s.terms))
+				}
+				t.Logf("%d terms", len(s.terms))
+			})
+		})
+	}
+}
+
+type model struct {
+	t        *testing.T
+	s        *stage
+	dice     *rand.Rand
+	replicas []*replica
+	offsets  []time.Duration // of their clocks
+	number   int             // of replicas so far
+}
+
+func newModel(t *testing.T, s *stage, seed uint64) *model {
+	m := &model{t: t, s: s, dice: rand.New(rand.NewPCG(seed, 7)), offsets: make([]time.Duration, 5)}
+	for i := range 5 {
+		m.replicas = append(m.replicas, nil)
+		m.replace(i)
+	}
+	return m
+}
+
+// replace lets a new process run in place of the ith.
+func (m *model) replace(i int) {
+	m.number++
+	r := m.s.replica(fmt.Sprintf("%d-%d", i, m.number), lease.Options{})
+	dice := rand.New(rand.NewPCG(m.dice.Uint64(), 1))
+	r.SetDice(dice.Float64)
+	r.link.delay = time.Duration(dice.Int64N(int64(20 * time.Second)))
+	r.linger = func() time.Duration { return time.Duration(dice.Int64N(int64(5 * time.Second))) } // less than 15 s - 10 s
+	m.jump(i)
+	offset := m.offsets[i]
+	r.SetClock(func() time.Time { return time.Now().Add(offset) })
+	m.replicas[i] = r.start()
+}
+
+func (m *model) jump(i int) {
+	m.offsets[i] = time.Duration(m.dice.Int64N(int64(96*time.Hour))) - 48*time.Hour
+}
+
+// again starts those who have lost the leadership, as a program would.
+func (m *model) again() {
+	for i, r := range m.replicas {
+		if r.ended() {
+			m.replace(i)
+		}
+	}
+}
+
+// storm lets things happen for some minutes.
+func (m *model) storm() {
+	for range 10 + m.dice.IntN(30) {
+		i := m.dice.IntN(5)
+		r := m.replicas[i]
+		switch n := m.dice.IntN(100); {
+		case n < 45:
+			r.link.set(weather(m.dice.IntN(5)))
+		case n < 55:
+			r.link.freeze()
+		case n < 60:
+			m.s.srv.Restart()
+		case n < 70:
+			door := apitest.Door(1 + m.dice.IntN(3))
+			m.s.srv.On(apitest.Match{}, apitest.Down(door, time.Duration(m.dice.IntN(25))*time.Second)).Times(1)
+		case n < 75:
+			m.s.srv.On(apitest.Match{}, apitest.HTML([]int{404, 409, 429, 500, 503}[m.dice.IntN(5)])).Times(1 + m.dice.IntN(8))
+		case n < 80:
+			m.s.srv.On(apitest.Match{}, apitest.Delay(time.Duration(m.dice.IntN(9))*time.Second)).Times(1 + m.dice.IntN(5))
+		case n < 83:
+			m.s.srv.Delete(kube.Leases, orders)
+		case n < 86:
+			m.edit()
+		case n < 90:
+			r.cancel()
+		}
+		pass(time.Duration(m.dice.Int64N(int64(12 * time.Second))))
+		m.again()
+	}
+}
+
+// edit does what an operator may: it erases the holder, or shortens the lease.
+func (m *model) edit() {
+	if b := m.s.srv.Get(kube.Leases, orders); b == nil {
+		return
+	}
+	spec := m.s.lease().Spec
+	holder, seconds := spec.Holder, spec.Seconds
+	if m.dice.IntN(2) == 0 {
+		holder = ""
+	} else {
+		seconds = 2
+	}
+	m.s.put(fmt.Sprintf(`{"holderIdentity":%q,"leaseDurationSeconds":%d,"leaseTransitions":%d}`, holder, max(seconds, 2), spec.Transitions))
+}
+
+// calm ends all that is wrong and waits until there must be a leader.
+func (m *model) calm() {
+	m.t.Helper()
+	for _, r := range m.replicas {
+		r.link.set(fair)
+	}
+	for range 60 {
+		pass(time.Second)
+		m.again()
+	}
+	synctest.Wait()
+	leaders := 0
+	for _, r := range m.replicas {
+		if r.IsLeader() {
+			leaders++
+			if m.s.leader() != r.name {
+				m.t.Errorf("%s is the leader, %q works", r.name, m.s.leader())
+			}
+		}
+	}
+	if leaders != 1 {
+		m.t.Errorf("%s: %d leaders after a quiet minute", time.Now().Format(time.StampMilli), leaders)
+	}
+}

@@ -1,0 +1,106 @@
+package lease
+
+import (
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// record is what replicas tell each other in the spec of a Lease. See
+// https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/lease-v1/.
+type record struct {
+	Holder      string `json:"holderIdentity"` // "" = nobody
+	Seconds     int    `json:"leaseDurationSeconds"`
+	Transitions int    `json:"leaseTransitions"`
+
+	// The times are never computed with: another's clock made them.
+	Acquired string `json:"acquireTime"`
+	Renewed  string `json:"renewTime"`
+}
+
+// micro is how the API writes a MicroTime: with six digits always.
+const micro = "2006-01-02T15:04:05.000000Z07:00"
+
+func stamp(t time.Time) string { return t.UTC().Format(micro) }
+
+// released reports whether the last holder gave the Lease up. Without a holder, but
+// with time to run, it is new, or somebody has erased the holder, who may not know
+// it yet.
+func (r record) released() bool {
+	return r.Holder == "" && r.Seconds == 1 && r.Renewed != ""
+}
+
+// object is a Lease as the server had it.
+type object struct {
+	tree     map[string]any // all of it: what we do not know is written back as it is
+	uid      string
+	revision kube.Revision
+	record   record
+	mark     string // differs where the uid or anything in the spec does
+}
+
+func parseObject(raw codec.Raw) (object, error) {
+	o := object{uid: raw.GetUID(), revision: kube.Revision(raw.GetResourceVersion())}
+	var known struct {
+		Spec record `json:"spec"`
+	}
+	if err := raw.Decode(&known); err != nil {
+		return object{}, err
+	}
+	if err := raw.Decode(&o.tree); err != nil {
+		return object{}, err
+	}
+	spec, err := codec.Encode(o.tree["spec"])
+	if err != nil {
+		return object{}, err
+	}
+	o.record, o.mark = known.Spec, o.uid+" "+string(spec)
+	return o, nil
+}
+
+// newObject returns a Lease that does not exist yet.
+func newObject(k kube.Key) object {
+	return object{tree: map[string]any{
+		"apiVersion": kube.Leases.APIVersion(),
+		"kind":       kube.Leases.Kind,
+		"metadata":   map[string]any{"namespace": k.Namespace, "name": k.Name},
+	}}
+}
+
+// with returns the object with another record and more labels. What else is in it
+// stays, such as the strategy and the preferred holder of coordinated elections.
+func (o object) with(r record, labels map[string]string) (codec.Raw, error) {
+	tree := maps.Clone(o.tree)
+	spec := member(tree, "spec")
+	spec["holderIdentity"], spec["leaseDurationSeconds"], spec["leaseTransitions"] = r.Holder, r.Seconds, r.Transitions
+	for name, at := range map[string]string{"acquireTime": r.Acquired, "renewTime": r.Renewed} {
+		if delete(spec, name); at != "" {
+			spec[name] = at
+		}
+	}
+	if len(labels) > 0 {
+		has := member(member(tree, "metadata"), "labels")
+		for name, value := range labels {
+			has[name] = value
+		}
+	}
+	b, err := codec.Encode(tree)
+	if err != nil {
+		return codec.Raw{}, fmt.Errorf("encode the Lease: %w", err)
+	}
+	return codec.ParseRaw(b)
+}
+
+// member returns a copy of a member of tree that is a map, put in its place.
+func member(tree map[string]any, name string) map[string]any {
+	old, _ := tree[name].(map[string]any)
+	fresh := maps.Clone(old)
+	if fresh == nil {
+		fresh = make(map[string]any)
+	}
+	tree[name] = fresh
+	return fresh
+}
