@@ -24,7 +24,8 @@ const (
 type Header struct {
 	Format    string    `json:"format"`
 	Version   int       `json:"version"`
-	Tool      string    `json:"tool,omitempty"` // what recorded; default "listwatch"
+	Tool      string    `json:"tool,omitempty"`   // what recorded; default "listwatch"
+	Origin    string    `json:"origin,omitempty"` // what was done meanwhile, for people; it must hold no secret
 	Created   time.Time `json:"created"`
 	TimeBase  time.Time `json:"timeBase"` // what Entry.At counts from
 	Cluster   Cluster   `json:"cluster,omitzero"`

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"io"
 	"net"
 	"net/http"
@@ -64,6 +65,8 @@ func NewScript(r *Recording, o ScriptOptions) *Script {
 			}
 		}
 	}
+	// Requests of the same moment may have been written the other way round.
+	slices.SortStableFunc(requests, func(a, b *Entry) int { return cmp.Compare(a.At, b.At) })
 	for _, e := range requests {
 		path, query, _ := strings.Cut(e.URL, "?")
 		key := s.key(e.Method, path, query, e.Header)

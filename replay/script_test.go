@@ -35,6 +35,22 @@ const conversation = `{"t":"header","format":"lwrec","version":1}
 {"t":"req","at":7000000000,"id":4,"method":"GET","url":"/never"}
 `
 
+// TestScriptGoesByTheTimesOfRequests: of two that were sent at once, either line
+// may have been written first.
+func TestScriptGoesByTheTimesOfRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lines := strings.SplitAfter(strings.Replace(conversation, "CAUSE", "eof", 1), "\n")
+		lines[1], lines[3] = lines[3], lines[1]
+		cfg := serve(t, replay.NewScript(load(t, []byte(strings.Join(lines, ""))), replay.ScriptOptions{Strict: true, Pace: replay.Pace{Fast: true}}))
+		if got := ask(t, cfg, "/version", 0); !strings.HasPrefix(got, " 0s 503 ") {
+			t.Errorf("what was asked second: %s, want 503", got)
+		}
+		if got, want := ask(t, cfg, "/api/v1/pods?limit=5&watch=1&timeoutSeconds=300", 0), " 0s 200 0s one 0s two 0s eof"; got != want {
+			t.Errorf("what was asked first: %s, want %s", got, want)
+		}
+	})
+}
+
 // ask sends one request in virtual time, and says what came when.
 func ask(t *testing.T, cfg client.Config, url string, patience time.Duration) string {
 	t.Helper()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/list"
 	"github.com/listwatch/listwatch/watch"
 )
 
@@ -40,6 +41,11 @@ type Source[T kube.Object] struct {
 type SourceOptions struct {
 	Pace Pace
 
+	// Trace is told what the watcher's own was told: pages, connections, ends
+	// of requests, among them those that the loop was not told of, such as a
+	// 410. A recording knows of them if Stream.Trace was used.
+	Trace watch.Trace
+
 	// Hold keeps the sequence open at the end of the recording, as a watch of
 	// a quiet collection, until its context ends.
 	Hold bool
@@ -58,7 +64,7 @@ func NewSource[T kube.Object](r *Recording, n int, o SourceOptions) (*Source[T],
 			found++
 		case e.Kind == KindStream:
 			found++
-		case e.ID == id && id != 0 && (e.Kind == KindEvent || e.Kind == KindNote && e.Note == NoteError):
+		case e.ID == id && id != 0 && (e.Kind == KindEvent || e.Kind == KindNote || e.Kind == KindPage):
 			s.entries = append(s.entries, e)
 		}
 	}
@@ -79,9 +85,16 @@ func (s *Source[T]) Events(ctx context.Context) iter.Seq2[watch.Event[T], error]
 	return func(yield func(watch.Event[T], error) bool) {
 		clock, decode := s.o.Pace.from(s.start), codec.DecoderOf[T]()
 		for _, e := range s.entries {
-			if err := clock.wait(ctx, e.At); err != nil {
-				yield(watch.Event[T]{}, err)
-				return
+			heard := e.Kind == KindEvent || e.Note == NoteError
+			if heard || s.o.Pace.Step == nil { // the rest comes with what it follows
+				if err := clock.wait(ctx, e.At); err != nil {
+					yield(watch.Event[T]{}, err)
+					return
+				}
+			}
+			if !heard {
+				e.trace(s.o.Trace)
+				continue
 			}
 			if !yield(eventOf(e, decode)) {
 				return
@@ -95,6 +108,27 @@ func (s *Source[T]) Events(ctx context.Context) iter.Seq2[watch.Event[T], error]
 			err = fmt.Errorf("%w: it was cut", ErrEnd)
 		}
 		yield(watch.Event[T]{}, err)
+	}
+}
+
+// trace tells the hooks of an entry that the loop is not told of.
+func (e *Entry) trace(t watch.Trace) {
+	switch {
+	case e.Kind == KindPage && t.Listed != nil:
+		p := list.Progress{Pages: e.Pages, Items: e.Items, Remaining: -1, Revision: kube.Revision(e.Revision), Done: e.Done}
+		if e.Remaining != nil {
+			p.Remaining = *e.Remaining
+		}
+		t.Listed(p)
+	case e.Note == NoteConnected && t.Connected != nil:
+		t.Connected(watch.Op(e.Type), kube.Revision(e.Revision), e.Gap)
+	case e.Note == NoteClosed && t.Interrupted != nil:
+		var i *watch.Interruption
+		if errors.As(e.Failure.err(), &i) {
+			t.Interrupted(*i)
+		}
+	case e.Note == NoteFallback && t.Fallback != nil:
+		t.Fallback(e.Failure.err())
 	}
 }
 

@@ -82,7 +82,7 @@ type Writer struct {
 }
 
 // NewWriter writes a header to out and returns a Writer, which the caller must
-// Close; out is not closed. Of h, the caller chooses Tool and Cluster.
+// Close; out is not closed. Of h, the caller chooses Tool, Origin and Cluster.
 func NewWriter(out io.Writer, h Header, o Options) (*Writer, error) {
 	now := time.Now()
 	h.Format, h.Version = Format, Version

@@ -4,11 +4,11 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -85,9 +85,7 @@ func (p *program) replay(cmd *cobra.Command, args []string, o *replayFlags) erro
 	pace := replay.Pace{Speed: o.speed, Fast: o.fast}
 	if o.step {
 		pace.Step = &replay.Step{}
-		// It ends with stdin or the program: a read of a terminal cannot be
-		// called off.
-		go steps(cmd.InOrStdin(), pace.Step)
+		defer stepping(cmd.InOrStdin(), pace.Step)()
 	}
 	if o.serve != "" {
 		return p.serveRecording(cmd.Context(), o, rec, pace, t)
@@ -147,6 +145,24 @@ func recordingError(err error) error {
 	return failed(err)
 }
 
+// stepping releases entries as in says, until it ends or end is called. A read
+// that cannot be called off, as of a terminal, goes on until the program ends.
+func stepping(in io.Reader, s *replay.Step) (end func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		steps(in, s)
+	}()
+	return func() {
+		f, ok := in.(interface{ SetReadDeadline(time.Time) error })
+		if !ok || f.SetReadDeadline(time.Now()) != nil {
+			return
+		}
+		<-done
+		_ = f.SetReadDeadline(time.Time{}) // whoever has it may read on
+	}
+}
+
 // steps releases entries as the lines of in say.
 func steps(in io.Reader, s *replay.Step) {
 	lines := bufio.NewScanner(in)
@@ -186,22 +202,11 @@ func (r *replaying) run(ctx context.Context, p *program) error {
 	printed := make(chan error, 1)
 	pr := &printer{output: r.output, w: p.stdout, stop: cancel, errs: func(err error) { r.talk.note(err.Error()) }}
 	go func() { printed <- pr.run(records) }()
-	var playing sync.WaitGroup
-	starts := r.starts()
-	for n, t := range targets {
-		playing.Go(func() {
-			var err error
-			if r.managed {
-				err = playStream(ctx, r, n, t, starts[n], records, func(o codec.RawFull) codec.Raw { return o.Raw })
-			} else {
-				err = playStream(ctx, r, n, t, starts[n], records, func(o codec.Raw) codec.Raw { return o })
-			}
-			if err != nil {
-				cancel(err) // the first one counts
-			}
-		})
+	if r.managed {
+		play(ctx, r, targets, records, func(o codec.RawFull) codec.Raw { return o.Raw })
+	} else {
+		play(ctx, r, targets, records, func(o codec.Raw) codec.Raw { return o })
 	}
-	playing.Wait()
 	close(records)
 	if err := <-printed; err != nil {
 		return err
@@ -209,58 +214,65 @@ func (r *replaying) run(ctx context.Context, p *program) error {
 	return context.Cause(ctx)
 }
 
-// starts returns how long after the first stream each began.
-func (r *replaying) starts() []time.Duration {
-	var at []time.Duration
-	for _, e := range r.rec.Entries {
-		if e.Kind == replay.KindStream {
-			at = append(at, e.At)
+// play prints what the recording tells as watch prints it, in the order in which
+// it happened, also where there is no waiting.
+func play[T raw](ctx context.Context, r *replaying, targets []target, records chan<- record, asRaw func(T) codec.Raw) {
+	var streams []*playedStream[T]
+	for _, t := range targets {
+		streams = append(streams, &playedStream[T]{stream: stream[T]{target: t, store: cache.NewStore[T](), asRaw: asRaw, began: time.Now(), columns: &noColumns, maxFailures: -1,
+			give: func(rec record) { records <- rec }, talk: r.talk}})
+	}
+	trace := func(n int) watch.Trace {
+		s := streams[n]
+		return watch.Trace{Listed: s.listed, Connected: s.connected, Interrupted: func(i watch.Interruption) {
+			s.traced = true
+			s.interrupted(&i)
+		}}
+	}
+	for told := range replay.All[T](ctx, r.rec, r.pace, trace) {
+		if told.Stream < 0 {
+			records <- record{say: func() { r.talk.info("mark", told.Mark, "mark", "label", told.Mark) }}
+			continue
 		}
+		streams[told.Stream].take(ctx, told.Event, told.Err)
 	}
-	for i := len(at) - 1; i >= 0; i-- {
-		at[i] -= at[0]
-	}
-	return at
 }
 
-// playStream prints the n-th stream as watch does.
-func playStream[T raw](ctx context.Context, r *replaying, n int, t target, start time.Duration, records chan<- record, asRaw func(T) codec.Raw) error {
-	source, err := replay.NewSource[T](r.rec, n, replay.SourceOptions{Pace: r.pace})
-	if err != nil {
-		return failed(err)
-	}
-	if r.pace.Step == nil && !r.pace.Fast {
-		wait := time.NewTimer(time.Duration(float64(start) / r.speed))
-		defer wait.Stop()
-		select {
-		case <-wait.C:
-		case <-ctx.Done():
-			return context.Cause(ctx)
+// playedStream is a stream that has happened: it never gives up where its
+// recorder did not.
+type playedStream[T raw] struct {
+	stream[T]
+	traced bool // the trace has told of the interruption that comes next
+}
+
+func (s *playedStream[T]) take(ctx context.Context, ev watch.Event[T], err error) {
+	var item *codec.ItemError
+	var stop *watch.Interruption
+	switch {
+	case err == nil:
+		s.event(ctx, ev)
+	case errors.As(err, &item):
+		s.quarantine(ev, item)
+	case errors.As(err, &stop):
+		if !s.traced {
+			s.interrupted(stop)
 		}
+		s.traced = false
+	default:
+		s.warn("the watch that was recorded failed: "+oneLine(err.Error()), "failed", "err", oneLine(err.Error()))
 	}
-	s := &stream[T]{target: t, store: cache.NewStore[T](), asRaw: asRaw, began: time.Now(), columns: &noColumns, maxFailures: -1,
-		give: func(rec record) { records <- rec }, talk: r.talk}
-	for ev, err := range source.Events(ctx) {
-		var item *codec.ItemError
-		var stop *watch.Interruption
-		switch {
-		case err == nil:
-			s.event(ctx, ev)
-		case errors.Is(err, replay.ErrEnd):
-			return nil
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case errors.As(err, &item):
-			s.quarantine(ev, item)
-		case errors.As(err, &stop):
-			if err := s.fatal(stop); err != nil {
-				s.warn("the watch that was recorded gave up: "+oneLine(err.Error()), "gave up", "err", oneLine(err.Error()))
-			} else {
-				s.interrupted(*stop)
-			}
-		default:
-			s.warn("the watch that was recorded failed: "+oneLine(err.Error()), "failed", "err", oneLine(err.Error()))
-		}
+}
+
+func (s *playedStream[T]) interrupted(i *watch.Interruption) {
+	err := s.fatal(i)
+	switch {
+	case err == nil:
+		s.stream.interrupted(*i)
+	case i.Next == watch.OpNone:
+		s.warn("the watch that was recorded gave up: "+oneLine(err.Error()), "gave up", "err", oneLine(err.Error()))
+	default:
+		s.warn(fmt.Sprintf("cannot %s: %v; again in %s", verb(i.Op), i.Err, rough(i.Wait)),
+			"failed", "op", string(i.Op), "err", oneLine(i.Err.Error()), "attempt", i.Attempt, "wait", i.Wait.String())
+		s.emit(record{Type: errorType, detail: errorOf(i.Err)})
 	}
-	return nil
 }

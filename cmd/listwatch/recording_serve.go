@@ -71,6 +71,7 @@ func (p *program) serveScript(ctx context.Context, address string, rec *replay.R
 	go func() { served <- srv.Serve(l) }()
 	at := "http://" + l.Addr().String()
 	t.info("replay", fmt.Sprintf("serving the answers to %s at %s", count(script.Left(), "request"), at), "serving", "url", at, "requests", script.Left())
+	tellRequests(rec, t)
 	if _, err = fmt.Fprintln(p.stdout, at); err != nil {
 		err = failed(fmt.Errorf("write to stdout: %w", err))
 	} else {
@@ -83,6 +84,33 @@ func (p *program) serveScript(ctx context.Context, address string, rec *replay.R
 		t.info("replay", "had no answer: "+u, "unknown", "request", u)
 	}
 	return err
+}
+
+// tellRequests says what a script can be asked.
+func tellRequests(rec *replay.Recording, t *talk) {
+	asked, discovery := map[string]int{}, false
+	var order []string
+	for _, e := range rec.Entries {
+		if e.Kind != replay.KindReq {
+			continue
+		}
+		path, _, _ := strings.Cut(e.URL, "?")
+		discovery = discovery || path == "/api" || path == "/apis"
+		what := e.Method + " " + path
+		if asked[what]++; asked[what] == 1 {
+			order = append(order, what)
+		}
+	}
+	const most = 8
+	for _, what := range order[:min(len(order), most)] {
+		t.info("replay", fmt.Sprintf("%s: %s", what, count(asked[what], "answer")), "answers", "request", what, "count", asked[what])
+	}
+	if more := len(order) - most; more > 0 {
+		t.info("replay", fmt.Sprintf("and %s more", count(more, "path")), "more", "paths", more)
+	}
+	if !discovery {
+		t.info("replay", "discovery is not in it: programs that begin with that, such as kubectl and listwatch watch, get 503; those that know what they want do not", "no discovery")
+	}
 }
 
 // recordingInfo is --info.
@@ -121,6 +149,7 @@ func (p *program) recordingInfo(path string) error {
 	}
 	line("format", fmt.Sprintf("%s %d", h.Format, h.Version))
 	line("tool", h.Tool)
+	line("origin", h.Origin)
 	line("created", h.Created.Format(time.RFC3339))
 	line("server", strings.TrimSpace(h.Cluster.Server+" "+h.Cluster.GitVersion))
 	line("cluster", h.Cluster.UID)

@@ -196,6 +196,122 @@ func TestReplaySteps(t *testing.T) {
 	}
 }
 
+// TestReplayLeavesStdinAlone: what it did not need is there for who comes next.
+func TestReplayLeavesStdinAlone(t *testing.T) {
+	in, typed, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	defer typed.Close()
+	if _, err := io.WriteString(typed, "2\n"); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := runProgram(t, in, "replay", recordings+"/drain.lwrec.ndjson.gz", "--step", "--max-events", "1"); code != 0 {
+		t.Errorf("exit code %d\n%s", code, stderr)
+	}
+	if _, err := io.WriteString(typed, "x"); err != nil {
+		t.Fatal(err)
+	}
+	if err := in.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 1)
+	if _, err := in.Read(b); err != nil || string(b) != "x" {
+		t.Errorf("read %q, %v, want the x that was typed after the program", b, err)
+	}
+}
+
+const recordings = "../../testdata/recordings"
+
+// TestReplayTellsTheWholeStory: the streams in the order of what happened, with the
+// marks, and with what watch would have said: cuts, 410, listings.
+func TestReplayTellsTheWholeStory(t *testing.T) {
+	for _, test := range []struct {
+		file  string
+		story []string // lines that come in this order, among others
+	}{
+		{"gone-storm.lwrec.ndjson", []string{
+			"ADDED event/a", "listwatch: mark: round 1: cut, changed, compacted",
+			"listwatch: events: watch broken after DUR (connection reset by the server), resuming at rv=NUM in DUR",
+			"listwatch: events: cannot watch: ", "listwatch: events: watching again after DUR",
+			"DELETED event/a", "listwatch: events: history expired (410); relisted 7 objects: 1 modified, 1 deleted while away",
+			"listwatch: mark: round 2: cut, changed, compacted", "DELETED event/b",
+			"listwatch: mark: the apiserver loses its watch caches", "DELETED configmap/b",
+			"listwatch: configmaps: history expired (410); relisted 2 objects: 1 added, 1 deleted while away",
+			"listwatch: mark: the storm is over",
+		}},
+		{"crd-added.lwrec.ndjson", []string{
+			"listwatch: customresourcedefinitions.apiextensions.k8s.io: no objects; waiting for some",
+			"listwatch: widgets.example.com: cannot watch: ", "listwatch: mark: the CRD is made",
+			"ADDED customresourcedefinition.apiextensions.k8s.io/widgets.example.com",
+			"listwatch: widgets.example.com: no objects in namespace default; waiting for some",
+			"ADDED widget.example.com/a", "DELETED widget.example.com/b", "listwatch: mark: the CRD is deleted",
+			"DELETED widget.example.com/a", "DELETED customresourcedefinition.apiextensions.k8s.io/widgets.example.com",
+			"listwatch: widgets.example.com: watch closed by server after DUR, resuming at rv=NUM",
+			"listwatch: mark: the CRD is made again",
+			"listwatch: widgets.example.com: history expired (410); relisted 0 objects: nothing changed while away",
+			"ADDED widget.example.com/a",
+		}},
+	} {
+		t.Run(test.file, func(t *testing.T) {
+			both := newTail() // stdout and stderr: their order matters
+			code := run(t.Context(), []string{"replay", recordings + "/" + test.file, "--fast", "-o", "name"}, func(string) string { return "" }, nil, both, both)
+			before := ""
+			for line := range strings.Lines(both.String()) {
+				if line == before && strings.HasPrefix(line, "listwatch: ") { // pauses are random
+					t.Errorf("it is told twice: %s", line)
+				}
+				before = line
+			}
+			text := regexp.MustCompile(`\b[0-9.]+m?s\b`).ReplaceAllString(both.String(), "DUR")
+			text = regexp.MustCompile(`rv=[0-9]+`).ReplaceAllString(text, "rv=NUM")
+			if code != 0 {
+				t.Errorf("exit code %d", code)
+			}
+			rest := "\n" + text
+			for _, line := range test.story {
+				_, after, found := strings.Cut(rest, "\n"+line)
+				if !found {
+					t.Fatalf("%q does not follow in:\n%s\nwhole:\n%s", line, rest, text)
+				}
+				rest = after
+			}
+		})
+	}
+}
+
+// TestReplayServesTheCorpus: the last state of each recording can be listed, and a
+// script says what it answers.
+func TestReplayServesTheCorpus(t *testing.T) {
+	for file, last := range map[string]struct{ types, names string }{
+		"crd-added.lwrec.ndjson":  {"widgets", "widget.example.com/a\n"},
+		"drain.lwrec.ndjson.gz":   {"nodes", "node/node-a\nnode/node-b\n"},
+		"gone-storm.lwrec.ndjson": {"configmaps", "configmap/a\nconfigmap/c\n"},
+		"restart.lwrec.ndjson":    {"configmaps,services", "configmap/a\nconfigmap/c\nconfigmap/d\nservice/front\n"},
+	} {
+		t.Run(file, func(t *testing.T) {
+			play := serveProgram(t, "replay", recordings+"/"+file, "--serve", "state", "--fast")
+			limit, release := context.WithTimeout(t.Context(), 20*time.Second)
+			defer release()
+			if !play.stderr.wait(limit, limit.Done(), regexp.MustCompile("all changes are made")) {
+				t.Fatalf("stderr: %s", play.stderr)
+			}
+			code, stdout, stderr := runProgram(t, nil, "list", last.types, "-A", "-o", "name", "-s", play.url)
+			if code != 0 || stdout != last.names {
+				t.Errorf("list: %d %s%s", code, stdout, stderr)
+			}
+		})
+	}
+	script := serveProgram(t, "replay", recordings+"/crd-added.lwrec.ndjson", "--serve", "script", "--fast")
+	script.stop()
+	for _, want := range []string{"listwatch: replay: GET /apis/example.com/v1: ", "discovery is not in it"} {
+		if !strings.Contains(script.stderr.String(), want) {
+			t.Errorf("stderr %s\nwant %s", script.stderr, want)
+		}
+	}
+}
+
 // TestSaverKeepsTheFileThatThereIs: what cannot be written leaves the old file.
 func TestSaverKeepsTheFileThatThereIs(t *testing.T) {
 	srv := apitest.New(t, apitest.Fixture{Resource: kube.ConfigMaps, Object: `{"metadata":{"namespace":"a","name":"b"}}`})

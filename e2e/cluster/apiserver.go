@@ -10,8 +10,8 @@ import (
 	"strconv"
 )
 
-// StartAPIServer starts the apiserver after KillAPIServer, on the same port
-// and the same data, and returns when it is ready. It is an error if it runs.
+// StartAPIServer starts the apiserver after KillAPIServer or StopAPIServer, on the
+// same port and the same data, and returns when it is ready. It is an error if it runs.
 //
 // A restarted apiserver's watch caches begin at etcd's present revision and have
 // no history. A watch from an older one gets 410 Expired, whether objects of its
@@ -42,6 +42,7 @@ func (c *Cluster) StartAPIServer(ctx context.Context) error {
 		"--service-cluster-ip-range=10.0.0.0/24",
 		"--disable-admission-plugins=ServiceAccount",
 		"--shutdown-delay-duration=0s",
+		"--shutdown-watch-termination-grace-period=2s", // else StopAPIServer takes a minute, and cuts them
 	}
 	args = append(args, c.options.APIServerArgs...)
 	p, err := startProcess(c.apiServerPath, args, filepath.Join(c.dir, "apiserver.log"))
@@ -97,6 +98,24 @@ func (c *Cluster) KillAPIServer() error {
 	err := c.apiServer.kill()
 	c.apiServer = nil
 	return err
+}
+
+// StopAPIServer asks the apiserver to end (SIGTERM), as an upgrade does, and
+// returns when it has: it ends its watches in good order, and lets requests
+// finish. One that takes longer than ctx or StartTimeout is killed, which is an
+// error. Without a running apiserver it does nothing.
+func (c *Cluster) StopAPIServer(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.apiServer == nil {
+		return nil
+	}
+	p := c.apiServer
+	c.apiServer = nil
+	if err := p.terminate(ctx, c.options.StartTimeout); err != nil {
+		return fmt.Errorf("stop kube-apiserver: %w", errors.Join(err, p.kill()))
+	}
+	return nil
 }
 
 // RestartAPIServer is KillAPIServer and StartAPIServer.

@@ -3,10 +3,11 @@
 // such tests need: a killed and restarted apiserver, a compacted etcd, and a
 // TCP proxy that cuts, holds, forgets, delays and refuses connections (Proxy).
 //
-// There is no kubelet, scheduler or controller manager: pods stay Pending, and
-// nothing writes objects but the test, apart from the apiserver's own
-// (namespaces, RBAC, leases, the kubernetes service). The ServiceAccount
-// admission plugin is off, so that pods need no service account.
+// There is no kubelet and no scheduler: pods stay Pending, and nothing writes
+// objects but the test, apart from the apiserver's own (namespaces, RBAC, leases,
+// the kubernetes service). A real kube-controller-manager runs where it is asked
+// for. The ServiceAccount admission plugin is off, so that pods need no service
+// account.
 //
 // Programs come from package binaries, which builds them on first use. A
 // cluster starts in seconds and takes about 300 MB of memory. It stops every
@@ -36,12 +37,17 @@ type Options struct {
 	// APIServerArgs are added after the harness's own flags of kube-apiserver,
 	// and so win over them.
 	APIServerArgs []string
+	// ControllerManager has Start run a kube-controller-manager too, as
+	// StartControllerManager does. Default: none.
+	ControllerManager bool
+	// ControllerManagerArgs are added after the harness's own flags of it.
+	ControllerManagerArgs []string
 	// StartTimeout bounds each start of a process until it is ready. Default: 60 s.
 	StartTimeout time.Duration
 }
 
 // Cluster is a running kube-apiserver and etcd. Its methods may be called from
-// any goroutine; those that start and stop the apiserver wait for each other.
+// any goroutine; those that start and stop a program wait for each other.
 type Cluster struct {
 	dir       string
 	options   Options
@@ -56,8 +62,9 @@ type Cluster struct {
 	etcdPort      int
 	etcd          *process
 
-	mu        sync.Mutex
-	apiServer *process // nil while it is down
+	mu                sync.Mutex
+	apiServer         *process // nil while it is down
+	controllerManager *process // nil where there is none
 }
 
 // Start builds the programs if needed, starts etcd and the apiserver and
@@ -109,16 +116,19 @@ func (c *Cluster) start(ctx context.Context, etcdPath string) error {
 			return err
 		}
 		if err = c.StartAPIServer(ctx); !errors.Is(err, errPortTaken) {
-			return err
+			break
 		}
 	}
-	return err
+	if err != nil || !c.options.ControllerManager {
+		return err
+	}
+	return c.StartControllerManager(ctx)
 }
 
-// Stop kills the apiserver and etcd, waits for their end and removes the
+// Stop kills all that runs, waits for their end and removes the
 // cluster's folder. It may be called more than once.
 func (c *Cluster) Stop() error {
-	err := c.KillAPIServer()
+	err := errors.Join(c.KillControllerManager(), c.KillAPIServer())
 	if c.etcd != nil {
 		err = errors.Join(err, c.etcd.kill())
 	}
@@ -129,7 +139,7 @@ func (c *Cluster) Stop() error {
 }
 
 // Dir returns the cluster's own folder: certificates, logs (apiserver.log,
-// etcd.log) and data. Stop removes it.
+// etcd.log, controller-manager.log) and data. Stop removes it.
 func (c *Cluster) Dir() string { return c.dir }
 
 // Addr returns the apiserver's host:port, for a Proxy's target.
@@ -138,11 +148,14 @@ func (c *Cluster) Addr() string { return fmt.Sprintf("127.0.0.1:%d", c.port) }
 // URL returns the apiserver's base URL, without a trailing slash.
 func (c *Cluster) URL() string { return "https://" + c.Addr() }
 
-// LogTail returns the last lines of both logs that are more than information,
-// for a failed test's output.
+// LogTail returns the last lines of all logs that are more than information, for
+// a failed test's output.
 func (c *Cluster) LogTail() string {
 	text := ""
-	for _, name := range []string{"etcd.log", "apiserver.log"} {
+	for _, name := range []string{"etcd.log", "apiserver.log", "controller-manager.log"} {
+		if _, err := os.Stat(filepath.Join(c.dir, name)); err != nil {
+			continue // it never ran
+		}
 		text += "--- " + name + "\n"
 		for line := range strings.Lines(logTail(filepath.Join(c.dir, name), 200)) {
 			if !strings.HasPrefix(line, "I") { // klog's mark

@@ -1,6 +1,8 @@
 package cluster_test
 
 import (
+	"errors"
+	"io"
 	"io/fs"
 	"net/http"
 	"os"
@@ -19,6 +21,7 @@ func TestCluster(t *testing.T) {
 	t.Run("UserMayDoNothing", func(t *testing.T) { testUser(t, c) })
 	t.Run("KubeconfigIsPrivate", func(t *testing.T) { testKubeconfig(t, c) })
 	t.Run("KillAndStartKeepsData", func(t *testing.T) { testKill(t, c) })
+	t.Run("StopEndsWatchesInGoodOrder", func(t *testing.T) { testStop(t, c) })
 	t.Run("CompactAndRestartExpiresOldWatch", func(t *testing.T) { testExpired(t, c) })
 	t.Run("AdvanceExpiresEveryWatch", func(t *testing.T) { testAdvance(t, c) })
 	t.Run("Proxy", func(t *testing.T) { testProxy(t, c) })
@@ -96,6 +99,20 @@ func testKill(t *testing.T, c *cluster.Cluster) {
 	a := request(t.Context(), t, c.HTTPClient(), http.MethodGet, c.URL()+configMaps+"/survivor", "")
 	if a.code != http.StatusOK {
 		t.Errorf("the object is gone: HTTP %d: %s", a.code, a.body)
+	}
+}
+
+func testStop(t *testing.T, c *cluster.Cluster) {
+	rv := createConfigMap(t, c, "stopped")
+	_, next := watch(t.Context(), t, c.HTTPClient(), c.URL()+configMaps+"?watch=1&resourceVersion="+rv)
+	if err := c.StopAPIServer(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := next(); err != io.EOF {
+		t.Errorf("the watch ended with %+v, %v; want the end of its body", f, err)
+	}
+	if err := errors.Join(c.StopAPIServer(t.Context()), c.StartAPIServer(t.Context())); err != nil {
+		t.Fatal(err)
 	}
 }
 

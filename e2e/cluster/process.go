@@ -80,6 +80,26 @@ func (p *process) kill() error {
 	}
 }
 
+// terminate asks the process to end and waits until it has.
+func (p *process) terminate(ctx context.Context, timeout time.Duration) error {
+	select {
+	case <-p.ended: // see kill
+		return nil
+	default:
+	}
+	if err := syscall.Kill(-p.group, syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return fmt.Errorf("terminate process group %d: %w", p.group, err)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("it lives %s after SIGTERM", timeout))
+	defer cancel()
+	select {
+	case <-p.ended:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // ready calls check until it succeeds, the process ends, ctx ends or timeout
 // passes. The error holds the end of the log.
 func (p *process) ready(ctx context.Context, timeout time.Duration, check func(context.Context) error) error {

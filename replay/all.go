@@ -1,0 +1,70 @@
+package replay
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// Told is something that happened in a recording: an event or error that a loop
+// was told, or a mark.
+type Told[T kube.Object] struct {
+	Stream int // as Recording.Streams counts them; -1 = a mark
+	Event  watch.Event[T]
+	Err    error  // as of Source.Events
+	Mark   string // of Writer.Mark
+}
+
+// All tells all streams of a recording, and its marks, in the order in which
+// they happened, at the pace of p; a Source tells one. trace, if not nil, returns
+// the hooks of a stream, as SourceOptions.Trace. The sequence ends with the
+// recording, or with ctx.
+func All[T kube.Object](ctx context.Context, r *Recording, p Pace, trace func(stream int) watch.Trace) iter.Seq[Told[T]] {
+	var entries []*Entry
+	streams, hooks := map[int]int{}, []watch.Trace{}
+	for _, e := range r.Entries {
+		_, known := streams[e.ID]
+		switch {
+		case e.Kind == KindStream:
+			streams[e.ID] = len(hooks)
+			hooks = append(hooks, watch.Trace{})
+			if trace != nil {
+				hooks[len(hooks)-1] = trace(len(hooks) - 1)
+			}
+		case e.Kind == KindMark, known && (e.Kind == KindEvent || e.Kind == KindNote || e.Kind == KindPage):
+			entries = append(entries, e)
+		}
+	}
+	slices.SortStableFunc(entries, func(a, b *Entry) int { return cmp.Compare(a.At, b.At) })
+	return func(yield func(Told[T]) bool) {
+		if len(entries) == 0 {
+			return
+		}
+		clock, decode := p.from(entries[0].At), codec.DecoderOf[T]()
+		for _, e := range entries {
+			heard := e.Kind == KindEvent || e.Note == NoteError
+			if heard || p.Step == nil { // the rest comes with what it follows
+				if clock.wait(ctx, e.At) != nil {
+					return
+				}
+			}
+			told := Told[T]{Stream: -1, Mark: e.Label}
+			switch {
+			case heard:
+				told.Mark, told.Stream = "", streams[e.ID]
+				told.Event, told.Err = eventOf(e, decode)
+			case e.Kind != KindMark:
+				e.trace(hooks[streams[e.ID]])
+				continue
+			}
+			if !yield(told) {
+				return
+			}
+		}
+	}
+}
