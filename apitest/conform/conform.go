@@ -1,14 +1,14 @@
-// Package conform is the suite of list and watch semantics that the fake server
+// Package conform is the suite of list, watch and write semantics that the fake server
 // of package apitest and a real kube-apiserver both pass. It is what keeps the
 // fake honest, and says on which behaviour of a server a client may rely.
 //
-// It speaks plain HTTP and uses ConfigMaps in namespaces of its own, whose
+// It speaks plain HTTP and uses ConfigMaps, mostly, in namespaces of its own, whose
 // names are new each time: a server without a controller manager leaves deleted
 // namespaces Terminating. Where the Kubernetes API allows several answers, the
 // suite does.
 //
 //	func TestConform(t *testing.T) {
-//		srv := apitest.New(t)
+//		srv := apitest.NewWith(t, apitest.Options{Namespaces: true})
 //		conform.Run(t, srv.URL, srv.Client())
 //	}
 package conform
@@ -34,16 +34,30 @@ import (
 const patience = 30 * time.Second
 
 // Run runs the suite against the server at url, without a slash at the end. c
-// must be authorised to do everything with namespaces and ConfigMaps. The checks
-// run in parallel, as subtests of t, and take 6 to 30 seconds, which are spent
-// waiting: the more, the lower the flag -parallel.
+// must be authorised to do everything with namespaces, ConfigMaps, PodTemplates,
+// Deployments and CustomResourceDefinitions. The fake server needs
+// Options.Namespaces of package apitest.
+//
+// The checks run in parallel, as subtests of t, by category: list, watch,
+// mutation, view. They take 6 to 30 seconds, which are spent waiting: the more,
+// the lower the flag -parallel.
 func Run(t *testing.T, url string, c *http.Client) {
-	for _, check := range checks() {
-		t.Run(check.name, func(t *testing.T) {
+	for _, category := range categories() {
+		t.Run(category.name, func(t *testing.T) {
 			t.Parallel()
-			check.run(newEnv(t, url, c))
+			for _, check := range category.checks {
+				t.Run(check.name, func(t *testing.T) {
+					t.Parallel()
+					check.run(newEnv(t, url, c))
+				})
+			}
 		})
 	}
+}
+
+type category struct {
+	name   string
+	checks []check
 }
 
 type check struct {
@@ -51,19 +65,24 @@ type check struct {
 	run  func(*env)
 }
 
-func checks() []check {
-	return slices.Concat(listChecks(), watchChecks(), writeChecks(), viewChecks())
+func categories() []category {
+	return []category{
+		{"list", listChecks()},
+		{"watch", watchChecks()},
+		{"mutation", slices.Concat(writeChecks(), patchChecks(), applyChecks(), deleteChecks(), subresourceChecks(), validateChecks())},
+		{"view", viewChecks()},
+	}
 }
 
 // env is what a check works with: a server and a namespace.
 type env struct {
-	*testing.T
+	testing.TB
 	url    string
 	client *http.Client
 	ns     string
 }
 
-func newEnv(t *testing.T, url string, c *http.Client) *env {
+func newEnv(t testing.TB, url string, c *http.Client) *env {
 	e := &env{t, url, c, "conform-" + strings.ToLower(rand.Text()[:12])}
 	e.namespace(e.ns)
 	return e
@@ -73,21 +92,19 @@ func newEnv(t *testing.T, url string, c *http.Client) *env {
 func (e *env) namespace(name string) {
 	e.Helper()
 	e.send("POST", "/api/v1/namespaces", `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"`+name+`"}}`).want(201)
-	e.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience) // the test's own has ended
-		defer cancel()
-		req, err := http.NewRequestWithContext(ctx, "DELETE", e.url+"/api/v1/namespaces/"+name, nil)
-		if err != nil {
-			e.Error(err)
-			return
-		}
-		resp, err := e.client.Do(req)
-		if err != nil {
-			e.Error(err)
-			return
-		}
-		resp.Body.Close()
-	})
+	e.Cleanup(func() { e.cleanup("/api/v1/namespaces/" + name) })
+}
+
+// cleanup deletes what is at path, once the check is over.
+func (e *env) cleanup(path string) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience) // the test's own has ended
+	defer cancel()
+	resp, err := e.open(ctx, "DELETE", path, "")
+	if err != nil {
+		e.Error(err)
+		return
+	}
+	resp.Body.Close()
 }
 
 // path returns the collection of ConfigMaps, or what follows it.

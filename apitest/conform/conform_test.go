@@ -3,6 +3,7 @@ package conform
 import (
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/listwatch/listwatch/apitest"
 )
@@ -14,18 +15,21 @@ func TestFakeConforms(t *testing.T) {
 		name    string
 		options apitest.Options
 	}{
-		{"HTTP/1.1", apitest.Options{}},
-		{"HTTP/2, token, compressed watches", apitest.Options{TLS: true, Token: "secret", CompressWatch: true}},
+		{"HTTP/1.1", apitest.Options{Namespaces: true}},
+		{"HTTP/2, token, compressed watches", apitest.Options{Namespaces: true, TLS: true, Token: "secret", CompressWatch: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			for _, check := range checks() {
-				t.Run(check.name, func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						c.options.InMemory = true
-						srv := apitest.NewWith(t, c.options)
-						check.run(newEnv(t, srv.URL, srv.Client()))
+			for _, category := range categories() {
+				for _, check := range category.checks {
+					t.Run(category.name+"/"+check.name, func(t *testing.T) {
+						synctest.Test(t, func(t *testing.T) {
+							t.Cleanup(func() { time.Sleep(time.Second) }) // connections that the server closes linger
+							c.options.InMemory = true
+							srv := apitest.NewWith(t, c.options)
+							check.run(newEnv(t, srv.URL, srv.Client()))
+						})
 					})
-				})
+				}
 			}
 		})
 	}

@@ -22,7 +22,9 @@ func watchChecks() []check {
 		{"watch ahead of the server is silent", watchAhead},
 		{"watch with initial events ahead of the server gets an ERROR", watchInitialAhead},
 		{"watch from a revision that is gone gets an ERROR", watchGone},
+		{"initial events of a revision that is gone are those of now", watchInitialGone},
 		{"watch ends at its timeout, after a bookmark", watchTimeout},
+		{"watch does not end by the timeout of requests", watchOtherTimeout},
 		{"watch sends no bookmark to those who did not ask", watchNoBookmark},
 		{"watch translates transitions of a label selector", watchLabels},
 		{"watch of one name", watchName},
@@ -272,6 +274,22 @@ func watchGone(e *env) {
 		e.Errorf("message %q", st.Message)
 	}
 	same(e, "after the ERROR", s.next().String(), "end")
+}
+
+func watchInitialGone(e *env) {
+	e.create("a", "", "1")
+	s := e.watch(e.path("?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&resourceVersion=1"))
+	s.want("ADDED a=1", "MARKER")
+}
+
+// watchOtherTimeout: timeout is for requests that have an end.
+func watchOtherTimeout(e *env) {
+	start := time.Now()
+	s := e.watch(e.path("?watch=1&timeout=1s&timeoutSeconds=3"))
+	s.want("end")
+	if d := time.Since(start); d < 2*time.Second {
+		e.Errorf("the watch of 3 s lived %v", d)
+	}
 }
 
 // watchTimeout wants a bookmark about 2 s before the deadline: there is one

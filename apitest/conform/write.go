@@ -9,12 +9,11 @@ func writeChecks() []check {
 	return []check{
 		{"create fills in what the server knows", createFills},
 		{"create refuses", createRefuses},
+		{"create takes names, not what the server gives", createIgnores},
 		{"update needs the current revision or none", updateRevision},
-		{"delete answers with a Status and keeps preconditions", deleteAnswers},
-		{"delete of a collection takes a selector", deleteCollection},
-		{"a finalizer keeps an object until it is removed", finalizers},
+		{"update replaces the object", updateReplaces},
+		{"each write has a revision of its own, and its event has it too", revisionsAdvance},
 		{"what does not exist is not found", notFound},
-		{"dry runs change nothing", dryRun},
 	}
 }
 
@@ -65,6 +64,72 @@ func createRefuses(e *env) {
 	same(e, "names", strings.Join(e.list("").names(), " "), "a")
 }
 
+func createIgnores(e *env) {
+	const uid, long, past = "00000000-0000-0000-0000-000000000000", "conform-", "2020-01-02T03:04:05Z"
+	a := e.send("POST", e.path(""), sprint(`{"metadata":{"name":"a","generateName":"b-","uid":%q,"creationTimestamp":%q,"deletionTimestamp":%q}}`, uid, past, past)).want(201)
+	same(e, "name", a.word("metadata", "name")+a.word("metadata", "deletionTimestamp"), "a")
+	if a.word("metadata", "uid") == uid || a.word("metadata", "creationTimestamp") == past {
+		e.Errorf("what the client says of uid and creationTimestamp counts: %s", a.body)
+	}
+	body := sprint(`{"metadata":{"generateName":%q}}`, strings.Repeat(long, 12))
+	one, two := e.send("POST", e.path(""), body).want(201), e.send("POST", e.path(""), body).want(201)
+	for _, a := range []*answer{one, two} {
+		if name := a.word("metadata", "name"); !strings.HasPrefix(name, strings.Repeat(long, 7)) || len(name) > 63 {
+			e.Errorf("generated name %q", name)
+		}
+	}
+	if one.word("metadata", "name") == two.word("metadata", "name") {
+		e.Error("two generated names are the same")
+	}
+}
+
+func updateReplaces(e *env) {
+	a := e.send("POST", e.path(""), `{"metadata":{"name":"a","labels":{"l":"1"},"annotations":{"n":"1"}},"data":{"j":"1","k":"1"}}`).want(201)
+	b := e.send("PUT", e.path("/a"), `{"metadata":{"name":"a","annotations":{"m":"1"}},"data":{"k":"2"}}`).want(200)
+	same(e, "labels, annotations and data", b.at("metadata", "labels")+b.at("metadata", "annotations")+b.at("data"), `{"m":"1"}{"k":"2"}`)
+	for _, field := range []string{"uid", "creationTimestamp", "namespace"} {
+		same(e, field, b.word("metadata", field), a.word("metadata", field))
+	}
+	same(e, "what is stored", string(e.get(e.path("/a")).body), string(b.body))
+	same(e, "data after an update without", e.send("PUT", e.path("/a"), `{"metadata":{"name":"a"}}`).want(200).at("data"), "")
+}
+
+func revisionsAdvance(e *env) {
+	s := e.watch(e.path("?watch=1&resourceVersion=" + e.list("").Metadata.ResourceVersion))
+	var last string
+	write := func(event string, a *answer) {
+		e.Helper()
+		ev := s.want(event)
+		same(e, "revision of the event", ev.Object.Metadata.ResourceVersion, a.revision())
+		if last != "" && !newer(a.revision(), last) {
+			e.Errorf("%s: revision %s after %s", a.request, a.revision(), last)
+		}
+		last = a.revision()
+	}
+	write("ADDED a=1", e.send("POST", e.path(""), configMap("a", "", "1")).want(201))
+	write("MODIFIED a=2", e.send("PUT", e.path("/a"), configMap("a", "", "2")).want(200))
+	write("MODIFIED a=3", e.patch(mergePatch, e.path("/a"), `{"data":{"k":"3"}}`).want(200))
+	write("MODIFIED a=4", e.patch(jsonPatch, e.path("/a"), `[{"op":"replace","path":"/data/k","value":"4"}]`).want(200))
+	write("MODIFIED a=5", e.patch(strategicPatch, e.path("/a"), `{"data":{"k":"5"}}`).want(200))
+	const config = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q},"data":{"k":%q}}`
+	write("MODIFIED a=6", e.patch(applyPatch, e.path("/a?fieldManager=x&force=true"), sprint(config, "a", "6")).want(200))
+	write("ADDED b=7", e.patch(applyPatch, e.path("/b?fieldManager=x"), sprint(config, "b", "7")).want(201))
+	write("MODIFIED a=6", e.patch(mergePatch, e.path("/a"), `{"metadata":{"finalizers":["example.com/f"]}}`).want(200))
+	write("MODIFIED a=6", e.send("DELETE", e.path("/a"), "").want(200))
+	e.patch(mergePatch, e.path("/a"), `{"metadata":{"finalizers":null}}`).want(200)
+	e.delete("b")
+	for _, event := range []string{"DELETED a=6", "DELETED b=7"} {
+		rv := s.want(event).Object.Metadata.ResourceVersion
+		if !newer(rv, last) {
+			e.Errorf("%s at %s, after a write at %s", event, rv, last)
+		}
+		last = rv
+	}
+	if rv := e.list("").Metadata.ResourceVersion; newer(last, rv) {
+		e.Errorf("a list at %s, after a write at %s", rv, last)
+	}
+}
+
 func updateRevision(e *env) {
 	first := e.create("a", "", "1")
 	second := e.update("a", "", "2")
@@ -88,49 +153,6 @@ func updateRevision(e *env) {
 	e.send("PUT", e.path(""), configMap("b", "", "1")).refused(405, "MethodNotAllowed")
 }
 
-func deleteAnswers(e *env) {
-	o := e.create("a", "", "1")
-	for _, p := range []string{`"uid":"00000000-0000-0000-0000-000000000000"`, `"resourceVersion":"1"`} {
-		e.send("DELETE", e.path("/a"), `{"preconditions":{`+p+`}}`).refused(409, "Conflict")
-	}
-	var st struct {
-		Kind, Status string
-		Details      struct{ Name, Kind, UID string }
-	}
-	e.send("DELETE", e.path("/a"), sprint(`{"preconditions":{"uid":%q,"resourceVersion":%q}}`, o.Metadata.UID, o.Metadata.ResourceVersion)).want(200).decode(&st)
-	same(e, "status", sprint("%+v", st), sprint("{Kind:Status Status:Success Details:{Name:a Kind:configmaps UID:%s}}", o.Metadata.UID))
-	e.send("DELETE", e.path("/a"), "").refused(404, "NotFound")
-}
-
-func deleteCollection(e *env) {
-	rv := e.create("a", "l=1", "1").Metadata.ResourceVersion
-	e.create("b", "", "1")
-	e.create("c", "l=1", "1")
-	s := e.watch(e.path("?watch=1&resourceVersion=" + rv))
-	s.want("ADDED b=1", "ADDED c=1")
-	e.send("DELETE", e.path("?labelSelector=l%3D1"), "").want(200)
-	same(e, "names", strings.Join(e.list("").names(), " "), "b")
-	got := []string{s.want("DELETED a=1", "DELETED c=1").String()}
-	same(e, "last", got, []string{"DELETED c=1"})
-}
-
-func finalizers(e *env) {
-	o := &object{}
-	e.send("POST", e.path(""), `{"metadata":{"name":"a","finalizers":["example.com/f"]},"data":{"k":"1"}}`).want(201).decode(o)
-	s := e.watch(e.path("?watch=1&resourceVersion=" + o.Metadata.ResourceVersion))
-	a := e.send("DELETE", e.path("/a"), "").want(200)
-	if !strings.Contains(string(a.body), `"deletionTimestamp"`) {
-		e.Errorf("delete with a finalizer: %s", a.body)
-	}
-	if ev := s.want("MODIFIED a=1"); !strings.Contains(string(ev.Raw), `"deletionTimestamp"`) {
-		e.Errorf("the event: %s", ev.Raw)
-	}
-	e.delete("a") // once more changes nothing
-	e.update("a", "", "2")
-	s.want("DELETED a=1") // the update that deletes is not seen itself
-	e.send("GET", e.path("/a"), "").refused(404, "NotFound")
-}
-
 func notFound(e *env) {
 	st := e.send("GET", e.path("/none"), "").refused(404, "NotFound")
 	same(e, "message", st.Message, `configmaps "none" not found`)
@@ -144,15 +166,4 @@ func notFound(e *env) {
 	e.send("GET", e.path("/none/status"), "").refused(404, "NotFound")
 	st = e.send("GET", e.path(""), "", "Accept", "text/html").refused(406, "NotAcceptable")
 	same(e, "code", st.Code, 406)
-}
-
-func dryRun(e *env) {
-	o := e.create("a", "", "1")
-	e.send("POST", e.path("?dryRun=All"), configMap("b", "", "1")).want(201)
-	e.send("PUT", e.path("/a?dryRun=All"), configMap("a", "", "2")).want(200)
-	e.send("DELETE", e.path("/a?dryRun=All"), "").want(200)
-	e.send("POST", e.path("?dryRun=Some"), configMap("b", "", "1")).refused(422, "Invalid")
-	l := e.list("")
-	same(e, "names", strings.Join(l.names(), " "), "a")
-	same(e, "revision", l.Items[0].Metadata.ResourceVersion, o.Metadata.ResourceVersion)
 }

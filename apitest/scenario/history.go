@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"time"
@@ -65,39 +66,35 @@ func histories() []Scenario {
 			Name: "restart/nothing-missed", Layer: "semantics", Limit: 60 * time.Second,
 			Summary: "The server restarts and has forgotten its history. Nothing has changed meanwhile.",
 			Correct: "Watches again within 30 s from the last event, without a list.",
-			steps:   []step{follows(30 * time.Second), put("a"), exactly(), strike("the server restarts", func(s *stage) { s.srv.Restart() }), resumes(30 * time.Second), proof()},
+			steps: []step{follows(30 * time.Second), put("a"), exactly(), strike("the server restarts", func(s *stage) {
+				shut(s)
+				s.srv.Restart()
+			}), pause(settle), act("", open), resumes(30 * time.Second), proof()},
 		},
 		{
 			Name: "restart/something-missed", Layer: "semantics", Limit: 75 * time.Second,
 			Summary: "The server restarts and has forgotten its history. An object has been deleted meanwhile, another recreated.",
 			Correct: "Lists again, or streams the collection, within 45 s.",
 			steps: []step{follows(30 * time.Second), put("a"), strike("the server restarts", func(s *stage) {
-				if err := s.srv.SetDoor(apitest.Refusing); err != nil {
-					s.say("the door is stuck: %v", err)
-				}
-				s.srv.Cut()
+				shut(s)
 				s.remove("object-0000")
 				s.remove("object-0001")
 				s.put("object-0001", "again")
 				s.srv.Restart()
-			}), pause(settle), act("", func(s *stage) {
-				if err := s.srv.SetDoor(apitest.Open); err != nil {
-					s.say("the door is stuck: %v", err)
-				}
-			}), tells(45 * time.Second), proof()},
+			}), pause(settle), act("", open), tells(45 * time.Second), proof()},
 		},
 		{
-			Name: "restore/refused", Layer: "semantics", Limit: 75 * time.Second,
+			Name: "restore/refused", Layer: "semantics", Limit: 125 * time.Second,
 			Summary: "etcd is restored from a backup: the server's revision is behind the client's, and it answers a watch from there 504, as too large.",
-			Correct: "Lists again, or streams the collection, within 40 s, and does not hammer.",
+			Correct: "Lists again, or streams the collection, within 90 s, and does not hammer.",
 			steps: []step{follows(30 * time.Second), put("a", "b", "c"), refuseAhead(), restore(2),
-				calm(20, 5*time.Second), tells(35 * time.Second), proof()},
+				calm(20, 5*time.Second), tells(85 * time.Second), proof()},
 		},
 		{
-			Name: "restore/silent", Layer: "semantics", Limit: 350 * time.Second,
+			Name: "restore/silent", Layer: "semantics", Limit: 290 * time.Second,
 			Summary: "etcd is restored from a backup. The server takes a watch from the client's revision, which is ahead of its own, and keeps silent.",
-			Correct: "Does not trust the silence: asks where the server is, and tells the collection anew, within 5 minutes.",
-			steps:   []step{follows(30 * time.Second), put("a", "b", "c"), restore(2), tells(5 * time.Minute), proof()},
+			Correct: "Does not trust the silence: asks where the server is, and tells the collection anew, within 4 minutes.",
+			steps:   []step{follows(30 * time.Second), put("a", "b", "c"), restore(2), tells(4 * time.Minute), proof()},
 		},
 		{
 			Name: "crd/recreated", Layer: "semantics", Limit: 110 * time.Second,
@@ -114,11 +111,15 @@ func histories() []Scenario {
 
 // restore takes the server back by n revisions.
 func restore(n int) step {
-	return strike("etcd is restored from a backup", func(s *stage) {
+	down := strike("etcd is restored from a backup", func(s *stage) {
+		shut(s)
 		if now, err := strconv.Atoi(string(s.srv.Revision())); err == nil { // the fake counts in decimals
 			s.srv.RestoreTo(kube.Revision(strconv.Itoa(now - n)))
 		}
 	})
+	return func(ctx context.Context, s *stage) error {
+		return s.playSteps(ctx, []step{down, pause(settle), act("", open)})
+	}
 }
 
 // refuseAhead answers a watch from a revision that is ahead of the server with

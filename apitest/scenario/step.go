@@ -91,6 +91,22 @@ func heal() step {
 	})
 }
 
+// door lets connections in, or not.
+func (s *stage) door(d apitest.Door) {
+	if err := s.srv.SetDoor(d); err != nil {
+		s.say("the door is stuck: %v", err)
+	}
+}
+
+func open(s *stage) { s.door(apitest.Open) }
+
+// shut refuses connections and breaks those that are there. Whoever comes back at
+// once does not meet the server in the middle of what is done to it.
+func shut(s *stage) {
+	s.door(apitest.Refusing)
+	s.srv.Cut()
+}
+
 // strike is act at the moment from which the client is judged: it may resume
 // from what it has been told until now.
 func strike(what string, f func(*stage)) step {

@@ -9,16 +9,6 @@ import (
 // tcp are the faults of connections.
 func tcp() []Scenario {
 	everything, lists := apitest.Match{}, apitest.Match{Verb: "list"}
-	door := func(d apitest.Door) func(*stage) {
-		return func(s *stage) {
-			if err := s.srv.SetDoor(d); err != nil {
-				s.say("the door is stuck: %v", err)
-			}
-			if d != apitest.Open {
-				s.srv.Cut()
-			}
-		}
-	}
 	return []Scenario{
 		{
 			Name: "tcp/reset", Layer: "tcp", Limit: 45 * time.Second,
@@ -38,11 +28,11 @@ func tcp() []Scenario {
 			Name: "tcp/refused", Layer: "tcp", Limit: 90 * time.Second,
 			Summary: "The server is down for 8 s and refuses connections. Meanwhile an object is deleted, and another recreated under its name.",
 			Correct: "Keeps trying, and resumes its watch within 45 s of the server's return, without a list.",
-			steps: []step{follows(30 * time.Second), put("a"), strike("connections are refused", door(apitest.Refusing)), act("", func(s *stage) {
+			steps: []step{follows(30 * time.Second), put("a"), strike("connections are refused", shut), act("", func(s *stage) {
 				s.remove("object-0000")
 				s.remove("object-0001")
 				s.put("object-0001", "again")
-			}), pause(8 * time.Second), act("the server is back", door(apitest.Open)), resumes(45 * time.Second), proof()},
+			}), pause(8 * time.Second), act("the server is back", open), resumes(45 * time.Second), proof()},
 		},
 		{
 			Name: "tcp/unanswered", Layer: "tcp", Limit: 110 * time.Second,
@@ -52,11 +42,11 @@ func tcp() []Scenario {
 			steps:   []step{asked(30*time.Second, "there was no LIST", kindList), asks(75*time.Second, 2, "second LIST: it waits for ever", kindList), follows(20 * time.Second)},
 		},
 		{
-			Name: "tcp/half-open", Layer: "tcp", Limit: 350 * time.Second,
+			Name: "tcp/half-open", Layer: "tcp", Limit: 290 * time.Second,
 			Summary: "The peer of a watch dies without a word: nothing arrives any more, and nothing is refused.",
-			Correct: "Notices the silence, since a server sends a bookmark every minute, and watches again within 5 minutes.",
+			Correct: "Notices the silence, since a server sends a bookmark every minute, and watches again within 4 minutes.",
 			steps: []step{follows(30 * time.Second), arm("the connection goes dead", apitest.HalfOpen()), strikeAfter("a"),
-				put("b"), recovers(5 * time.Minute), proof()},
+				put("b"), recovers(4 * time.Minute), proof()},
 		},
 		{
 			Name: "tcp/half-open-http2", Layer: "tcp", TLS: true, Limit: 120 * time.Second,

@@ -71,9 +71,9 @@ func watches() []Scenario {
 		{
 			Name: "bookmark/of-another-kind", Layer: "semantics", Limit: 45 * time.Second,
 			Summary: "A bookmark comes for objects of another kind, with a revision that is far ahead.",
-			Correct: "Does not take it for its own: when the watch ends, it goes on from the last event.",
+			Correct: "Does not take it for its own: watches from the last event, or tells the collection anew.",
 			steps: []step{follows(30 * time.Second), arm("a bookmark of another kind", apitest.BookmarkOf("Other")), put("a"), end,
-				resumes(15 * time.Second), proof()},
+				recovers(15 * time.Second), proof()},
 		},
 	}
 }

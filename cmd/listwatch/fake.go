@@ -122,7 +122,7 @@ func (p *program) fake(cmd *cobra.Command, o *fakeFlags) error {
 	if err := s.misbehave(rules); err != nil {
 		return failed(err)
 	}
-	if err := p.announce(srv, o.kubeconfig, t); err != nil {
+	if err := p.announce(srv, o.kubeconfig, "pods", t); err != nil {
 		return err
 	}
 	return s.run(cmd.Context())
@@ -209,7 +209,7 @@ func fakeClient(srv *apitest.Server, token string) (*client.Client, error) {
 }
 
 // announce writes the kubeconfig and tells where the server is.
-func (p *program) announce(srv *apitest.Server, kubeconfig string, t *talk) error {
+func (p *program) announce(srv *apitest.Server, kubeconfig, resource string, t *talk) error {
 	if kubeconfig != "" {
 		path, err := filepath.Abs(kubeconfig)
 		if err != nil {
@@ -224,7 +224,11 @@ func (p *program) announce(srv *apitest.Server, kubeconfig string, t *talk) erro
 		}
 		t.info("fake", "export KUBECONFIG="+shellQuote(path), "kubeconfig", "path", path)
 	} else {
-		t.info("fake", "try: listwatch watch pods -A -s "+srv.URL, "serving", "url", srv.URL)
+		hint := "try: listwatch watch " + resource + " -A -s " + srv.URL
+		if srv.CAPEM() != nil {
+			hint += " --insecure-skip-tls-verify"
+		}
+		t.info("fake", hint, "serving", "url", srv.URL)
 	}
 	if _, err := fmt.Fprintln(p.stdout, srv.URL); err != nil {
 		return failed(fmt.Errorf("write to stdout: %w", err))

@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/apitest/scenario"
+	"github.com/listwatch/listwatch/kube"
 )
 
 // scenarios lists what --scenario takes.
@@ -38,8 +40,13 @@ func (p *program) scenario(ctx context.Context, o *fakeFlags, opts apitest.Optio
 		return failed(err)
 	}
 	defer run.Close()
-	t.info("fake", s.Summary+"; a correct client: "+s.Correct, "scenario", "name", s.Name, "summary", s.Summary, "correct", s.Correct)
-	if err := p.announce(run.Server, o.kubeconfig, t); err != nil {
+	t.info("fake", s.Summary, "scenario", "name", s.Name, "summary", s.Summary)
+	t.info("fake", "A correct client "+strings.ToLower(s.Correct[:1])+s.Correct[1:], "scenario", "correct", s.Correct)
+	t.info("fake", fmt.Sprintf("let your client follow ConfigMaps, of all namespaces or of default, within 30 s; the verdict comes after %v at most", s.Limit), "waiting", "limit", s.Limit)
+	if s.TLS && o.kubeconfig == "" {
+		t.info("fake", "it is served under a certificate of its own, which --kubeconfig-out FILE writes for your client", "certificate")
+	}
+	if err := p.announce(run.Server, o.kubeconfig, kube.ConfigMaps.Plural, t); err != nil {
 		return err
 	}
 	v := run.Wait(ctx)

@@ -1,14 +1,22 @@
-// Command scenarios plays every scenario of apitest/scenario with three clients
+// Command scenarios plays every scenario of apitest/scenario with four clients
 // and prints their verdicts side by side: this engine's informer, client-go's
-// informer with streaming lists, and the same with paged ones.
+// informer with streaming lists, the same with plain ones, and the cache of
+// controller-runtime, which is built on client-go.
 //
-//	go run ./cmd/scenarios           all of them, some 4 minutes
-//	go run ./cmd/scenarios '^gone/'  those that match
+//	go run ./cmd/scenarios -o scenarios.md    all of them, some 5 minutes
+//	go run ./cmd/scenarios -requests '^gone/' those that match, with what shows a failure
+//
+// It ends with exit code 1 if this engine does not pass, or if a verdict on
+// another client is not explained in why.go.
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"regexp"
@@ -16,104 +24,84 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/listwatch/listwatch/apitest/scenario"
-	engine "github.com/listwatch/listwatch/cache"
-	"github.com/listwatch/listwatch/client"
-	"github.com/listwatch/listwatch/kube"
 )
-
-// follower keeps up with the ConfigMaps of a run until ctx is done.
-type follower struct {
-	name   string
-	follow func(ctx context.Context, run *scenario.Run) error
-}
-
-var followers = []follower{
-	{"listwatch", ours},
-	{"client-go streaming", func(ctx context.Context, run *scenario.Run) error { return clientGo(ctx, run, true) }},
-	{"client-go paged", func(ctx context.Context, run *scenario.Run) error { return clientGo(ctx, run, false) }},
-}
 
 func main() {
 	klog.SetLogger(logr.Discard())
-	only := regexp.MustCompile("")
-	if len(os.Args) > 1 {
-		var err error
-		if only, err = regexp.Compile(os.Args[1]); err != nil {
-			fmt.Fprintln(os.Stderr, "scenarios:", err)
-			os.Exit(2)
-		}
-	}
+	log.SetLogger(logr.Discard())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := play(ctx, only); err != nil {
-		fmt.Fprintln(os.Stderr, "scenarios:", err)
-		os.Exit(1)
-	}
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// atOnce is how many runs are under way at a time: they mostly wait.
-const atOnce = 24
-
-// play prints a table.
-func play(ctx context.Context, only *regexp.Regexp) error {
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	flags := flag.NewFlagSet("scenarios", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	file := flags.String("o", "", "write the report to this file instead of standard output")
+	requests := flags.Bool("requests", false, "print on standard error what shows each verdict but pass")
+	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	only, err := regexp.Compile(flags.Arg(0))
+	if err != nil || flags.NArg() > 1 {
+		fmt.Fprintln(stderr, "scenarios: want at most one regular expression:", err)
+		return 2
+	}
 	var all []scenario.Scenario
 	for _, s := range scenario.All() {
 		if only.MatchString(s.Name) {
 			all = append(all, s)
 		}
 	}
+	verdicts := play(ctx, all)
+	if err := context.Cause(ctx); err != nil {
+		fmt.Fprintln(stderr, "scenarios:", err)
+		return 1
+	}
+	if *requests {
+		for i := range all {
+			for j, f := range followers {
+				if v := verdicts[i][j]; v.Outcome != scenario.Pass {
+					fmt.Fprintf(stderr, "%s: %s\n", f.name, v)
+				}
+			}
+		}
+	}
+	var report bytes.Buffer
+	err = write(&report, all, verdicts)
+	if *file != "" {
+		err = errors.Join(err, os.WriteFile(*file, report.Bytes(), 0o644))
+	} else {
+		stdout.Write(report.Bytes())
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "scenarios:", err)
+		return 1
+	}
+	return 0
+}
+
+// play plays all scenarios with all clients at once: they mostly wait. They begin
+// one after the other, so that their busy moments do not meet.
+func play(ctx context.Context, all []scenario.Scenario) [][]scenario.Verdict {
 	verdicts := make([][]scenario.Verdict, len(all))
-	slots := make(chan struct{}, atOnce)
 	var running sync.WaitGroup
 	for i, s := range all {
 		verdicts[i] = make([]scenario.Verdict, len(followers))
 		for j, f := range followers {
-			running.Go(func() {
-				slots <- struct{}{}
-				defer func() { <-slots }()
-				verdicts[i][j] = judge(ctx, s, f)
-			})
+			running.Go(func() { verdicts[i][j] = judge(ctx, s, f) })
+			time.Sleep(stagger)
 		}
 	}
 	running.Wait()
-
-	fmt.Print("| scenario |")
-	for _, f := range followers {
-		fmt.Printf(" %s |", f.name)
-	}
-	fmt.Print("\n|---|---|---|---|\n")
-	passed := make([]int, len(followers))
-	for i, s := range all {
-		fmt.Printf("| %s |", s.Name)
-		for j, v := range verdicts[i] {
-			if v.Outcome == scenario.Pass {
-				passed[j]++
-			}
-			if v.Reason != "" {
-				fmt.Printf(" **%s**: %s |", v.Outcome, v.Reason)
-			} else {
-				fmt.Printf(" %s |", v.Outcome)
-			}
-		}
-		fmt.Println()
-	}
-	fmt.Print("| passed |")
-	for _, n := range passed {
-		fmt.Printf(" %d of %d |", n, len(all))
-	}
-	fmt.Println()
-	return ctx.Err()
+	return verdicts
 }
+
+const stagger = 20 * time.Millisecond
 
 // judge plays one scenario with one client.
 func judge(ctx context.Context, s scenario.Scenario, f follower) scenario.Verdict {
@@ -129,42 +117,8 @@ func judge(ctx context.Context, s scenario.Scenario, f follower) scenario.Verdic
 	go func() { ended <- f.follow(following, run) }()
 	v := run.Wait(ctx)
 	stop()
-	<-ended
+	if err := <-ended; err != nil && !errors.Is(err, context.Canceled) && v.Outcome == scenario.NotExercised {
+		v.Reason += "; the client ended: " + err.Error()
+	}
 	return v
 }
-
-func ours(ctx context.Context, run *scenario.Run) error {
-	c, err := client.New(client.Config{Server: run.URL, TLS: client.TLS{CAData: run.Server.CAPEM()}})
-	if err != nil {
-		return err
-	}
-	return engine.New(client.Of[kube.Partial](c, kube.ConfigMaps), engine.Options[kube.Partial]{}).Run(ctx)
-}
-
-func clientGo(ctx context.Context, run *scenario.Run, streaming bool) error {
-	set, err := kubernetes.NewForConfig(&rest.Config{Host: run.URL, TLSClientConfig: rest.TLSClientConfig{CAData: run.Server.CAPEM()}})
-	if err != nil {
-		return err
-	}
-	maps := set.CoreV1().ConfigMaps("")
-	lw := &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return maps.List(ctx, o) },
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return maps.Watch(ctx, o)
-		},
-	}
-	var source cache.ListerWatcher = lw
-	if streaming {
-		source = cache.ToListWatcherWithWatchListSemantics(lw, set)
-	} else {
-		source = cache.ToListWatcherWithWatchListSemantics(lw, unsupported{})
-	}
-	informer := cache.NewSharedInformer(source, &corev1.ConfigMap{}, 0)
-	informer.RunWithContext(ctx)
-	return nil
-}
-
-// unsupported tells client-go to list in pages.
-type unsupported struct{}
-
-func (unsupported) IsWatchListSemanticsUnSupported() bool { return true }
