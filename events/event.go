@@ -1,0 +1,101 @@
+package events
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// Type says whether an Event is good news.
+type Type string
+
+// The types; there are no others.
+const (
+	Normal  Type = "Normal"
+	Warning Type = "Warning"
+)
+
+// event is an Event of the core group as it is sent. Times are text: they are
+// written in whole seconds, and not read.
+type event struct {
+	kube.Meta `json:"metadata"`
+
+	InvolvedObject      Reference `json:"involvedObject"`
+	Type                Type      `json:"type"`
+	Reason              string    `json:"reason"`
+	Message             string    `json:"message"`
+	Count               int32     `json:"count"`
+	FirstTimestamp      string    `json:"firstTimestamp"`
+	LastTimestamp       string    `json:"lastTimestamp"`
+	Source              source    `json:"source"`
+	ReportingController string    `json:"reportingComponent"` // its name in Go and in events.k8s.io
+	ReportingInstance   string    `json:"reportingInstance"`
+}
+
+type source struct {
+	Component string `json:"component,omitempty"`
+	Host      string `json:"host,omitempty"`
+}
+
+// again is the patch of an Event that happened again.
+type again struct {
+	Count         int32  `json:"count"`
+	LastTimestamp string `json:"lastTimestamp"`
+	Message       string `json:"message,omitempty"` // where it changes
+}
+
+// What the API allows.
+const (
+	mostName    = 253
+	mostReason  = 128
+	mostMessage = 1024
+)
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+func count(n int) int32 { return int32(min(n, math.MaxInt32)) }
+
+// clip returns at most n bytes of s, valid as UTF-8, and marks what is cut.
+func clip(s string, n int) string {
+	if s = strings.ToValidUTF8(s, "?"); len(s) <= n {
+		return s
+	}
+	const mark = "..."
+	end := n - len(mark)
+	for !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + mark
+}
+
+// nameOf returns the name of an Event about an object: the object's own, as far as
+// it is valid and fits, and the time, which makes it unique.
+func nameOf(object string, nanos int64) string {
+	suffix := "." + strconv.FormatInt(nanos, 16)
+	var name strings.Builder
+	for label := range strings.SplitSeq(strings.ToLower(object), ".") {
+		label = strings.Map(func(r rune) rune {
+			if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' {
+				return r
+			}
+			return '-' // of which the API allows some objects others, such as system:node
+		}, label)
+		if label = strings.Trim(label, "-"); label == "" {
+			continue
+		}
+		if name.Len() > 0 {
+			name.WriteByte('.')
+		}
+		name.WriteString(label)
+	}
+	s := name.String()
+	s = strings.TrimRight(s[:min(len(s), mostName-len(suffix))], "-.")
+	if s == "" {
+		s = "event"
+	}
+	return s + suffix
+}

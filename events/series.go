@@ -1,0 +1,137 @@
+package events
+
+import (
+	"hash/maphash"
+	"slices"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// The numbers of client-go.
+const (
+	defaultKeys   = 4096
+	defaultBurst  = 25
+	defaultRefill = 5 * time.Minute
+
+	similar       = 10 // so many messages are one Event from then on
+	similarWithin = 10 * time.Minute
+	combined      = "(combined from similar events): "
+)
+
+// series is what was told as one Event, which has happened once or more often.
+type series struct {
+	name     string
+	about    Reference
+	typ      Type
+	reason   string
+	combined bool // of several messages
+
+	// Guarded by Recorder.mu.
+	message     string // the last one
+	first, last time.Time
+	count       int  // how often it happened, including what was filtered or dropped
+	fresh       int  // of these, what waits to be written
+	waiting     bool // in the queue
+
+	// Of the writer alone.
+	stored bool // the server has it, or had it
+	unsure bool // it may have it: a request to create it got no answer
+}
+
+// identity is what Events have in common that are counted as one.
+type identity struct {
+	about   Reference
+	typ     Type
+	reason  string
+	message string // empty where they are combined
+}
+
+// kind is what Events have in common that are combined when they become many.
+type kind struct {
+	about  Reference
+	typ    Type
+	reason string
+}
+
+// budget is what Events have in common that are limited together.
+type budget struct {
+	about Reference
+	typ   Type
+}
+
+// correlator finds out what an Event has to do with those before it. It is not
+// safe for concurrent use.
+type correlator struct {
+	seed   maphash.Seed
+	burst  int
+	refill time.Duration
+	nanos  int64 // of the last name
+
+	series *lru[identity, *series]
+	groups *lru[kind, *group]
+	limits *lru[budget, *rate.Limiter]
+}
+
+func newCorrelator(keys, burst int, refill time.Duration) *correlator {
+	return &correlator{
+		seed: maphash.MakeSeed(), burst: burst, refill: refill,
+		series: newLRU[identity, *series](keys),
+		groups: newLRU[kind, *group](keys),
+		limits: newLRU[budget, *rate.Limiter](keys),
+	}
+}
+
+// observe counts an Event and returns its series.
+func (c *correlator) observe(about Reference, typ Type, reason, message string, now time.Time) *series {
+	g := c.groups.get(kind{about.object(), typ, reason}, func() *group { return new(group) })
+	several := g.joins(maphash.String(c.seed, message), now)
+
+	key := identity{about, typ, reason, message}
+	key.about.ResourceVersion = ""
+	if several {
+		key.about, key.message = about.object(), ""
+		about.FieldPath = "" // they may be about different parts
+		message = clip(combined+message, mostMessage)
+	}
+	s := c.series.get(key, func() *series {
+		// Two objects of one name may be told about in one nanosecond.
+		c.nanos = max(c.nanos+1, now.UnixNano())
+		return &series{name: nameOf(about.Name, c.nanos), about: about, typ: typ, reason: reason, combined: several, first: now}
+	})
+	s.message, s.last = message, now
+	s.count++
+	return s
+}
+
+// allows reports whether one more Event about the object may be written now.
+func (c *correlator) allows(about Reference, typ Type, now time.Time) bool {
+	return c.limits.get(budget{about.object(), typ}, func() *rate.Limiter {
+		return rate.NewLimiter(rate.Every(c.refill), c.burst)
+	}).AllowN(now, 1)
+}
+
+// group knows the first messages of similar Events, by their hash: messages may be
+// long, and groups many.
+type group struct {
+	messages []uint64
+	last     time.Time
+}
+
+// joins reports whether the message is one too many, and is to be combined with
+// others. Those that have an Event of their own keep it; the group begins anew when
+// it was quiet for a while.
+func (g *group) joins(message uint64, now time.Time) bool {
+	if now.Sub(g.last) > similarWithin {
+		g.messages = nil
+	}
+	g.last = now
+	if slices.Contains(g.messages, message) {
+		return false
+	}
+	if len(g.messages) == similar-1 {
+		return true
+	}
+	g.messages = append(g.messages, message)
+	return false
+}
