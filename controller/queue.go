@@ -124,18 +124,17 @@ func (q *Queue[K]) AddWith(k K, a Add) {
 	} else {
 		e.merged++
 	}
-	raised := a.Priority > e.priority
-	e.priority = max(e.priority, a.Priority)
-	if a.After > 0 {
-		q.delay(e, now+int64(a.After), now)
-		return
+	if a.Priority > e.priority {
+		e.priority = a.Priority
+		if e.state == ready { // to the end of its new lane
+			q.ready.remove(e)
+			q.ready.push(e)
+		}
 	}
 	switch {
-	case e.again:
-	case e.state == ready && raised:
-		q.ready.remove(e)
-		q.ready.push(e)
-	case e.state == ready:
+	case a.After > 0:
+		q.delay(e, now+int64(a.After), now)
+	case e.state == ready || e.again: // it comes anyway
 	default:
 		if e.state == waiting {
 			q.later.remove(e)
