@@ -39,8 +39,8 @@ e2e: race-ready ## against a real kube-apiserver and etcd; the first time builds
 	cd e2e && $(GO) vet ./... && $(GO) test -race -count=1 -timeout=15m ./...
 
 compat: ## client-go, controller-runtime and kubectl against the fake server and the real one
-	cd e2e && timeout 45m $(GO) run ./cmd/build kube-apiserver etcd kubectl
-	cd compat && $(GO) vet ./... && $(GO) test -count=1 -timeout=10m ./...
+	cd e2e && timeout 45m $(GO) run ./cmd/build kube-apiserver etcd kubectl kubectl-1.36
+	cd compat && $(GO) vet ./... && $(STATICCHECK) ./... && $(GO) test -count=1 -timeout=20m ./...
 
 ci: test e2e ## what CI runs
 
@@ -52,8 +52,9 @@ fuzz: ## each fuzz target for FUZZTIME (20s)
 	  done; \
 	done
 
-soak: ## a million random operations on the model of package cache, half an hour on a quiet machine
+soak: ## a million random operations on the model of package cache, 300 elections by that of lease; most of an hour
 	cd cache && GOGC=400 timeout 100m $(GO) test -run TestInformerModel -timeout 95m . -model.ops 1000000
+	cd lease && timeout 40m $(GO) test -run TestElectionModel -timeout 35m . -model.seeds 300
 
 bench: ## the yardstick: beside client-go and controller-runtime, in one run of some 19 minutes
 	cd bench && timeout 40m $(GO) run ./cmd/bench

@@ -186,8 +186,8 @@ func TestLeaderOutlivesShortOutages(t *testing.T) {
 		"down for 5 s": func(s *stage, _ *replica) {
 			s.srv.On(apitest.Match{}, apitest.Down(apitest.Refusing, 5*time.Second)).Times(1)
 		},
-		"silent for 6 s": func(s *stage, _ *replica) {
-			s.srv.On(apitest.Match{}, apitest.Down(apitest.Hanging, 6*time.Second)).Times(1)
+		"silent for 4 s": func(s *stage, _ *replica) {
+			s.srv.On(apitest.Match{}, apitest.Down(apitest.Hanging, 4*time.Second)).Times(1)
 		},
 		"a dead peer":      func(_ *stage, a *replica) { a.link.freeze() },
 		"one hangs":        func(s *stage, _ *replica) { s.srv.On(apitest.Match{}, apitest.Hang()).Times(1) },

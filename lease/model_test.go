@@ -1,6 +1,7 @@
 package lease_test
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -12,17 +13,19 @@ import (
 	"github.com/listwatch/listwatch/lease"
 )
 
+var seeds = flag.Uint64("model.seeds", 2, "how many lives of five replicas are played")
+
 // TestElectionModel plays hours of what can happen to five replicas, by a seed:
 // partitions of all kinds, outages of the server, deaths, restarts, edits and
 // deletions of the Lease, clocks that are wrong by days and jump. The stage sees to
 // it that no two work at one time and that tokens grow. In each quiet minute there
 // must be a leader.
 func TestElectionModel(t *testing.T) {
-	for seed := range uint64(4) {
+	for seed := range *seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			play(t, func(t *testing.T, s *stage) {
 				m := newModel(t, s, seed)
-				for range 12 {
+				for range 8 {
 					m.storm()
 					m.calm()
 				}
