@@ -1,8 +1,6 @@
 package controller
 
 import (
-	"time"
-
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -21,7 +19,4 @@ type Cause struct {
 	Type     watch.Type
 	Object   kube.Key
 	Revision kube.Revision
-
-	// At is when the controller learnt of it.
-	At time.Time
 }

@@ -259,17 +259,17 @@ func (c *Controller[K]) settle(ctx context.Context, run Run[K]) {
 			}
 			return
 		}
-		again.RateLimited, again.Cause = true, Cause{Input: "error", At: time.Now()}
+		again.RateLimited, again.Cause = true, Cause{Input: "error"}
 		if st := (*kube.Status)(nil); errors.As(err, &st) {
 			again.After = st.RetryAfter
 		}
 		c.queue.AddWith(k, again)
 	case run.Result.RequeueAfter > 0:
 		c.queue.Forget(k)
-		again.After, again.Cause = run.Result.RequeueAfter, Cause{Input: "after", At: time.Now()}
+		again.After, again.Cause = run.Result.RequeueAfter, Cause{Input: "after"}
 		c.queue.AddWith(k, again)
 	case run.Result.Requeue:
-		again.RateLimited, again.Cause = true, Cause{Input: "requeue", At: time.Now()}
+		again.RateLimited, again.Cause = true, Cause{Input: "requeue"}
 		c.queue.AddWith(k, again)
 	default:
 		c.queue.Forget(k)

@@ -31,13 +31,19 @@ type entry[K comparable] struct {
 	slot       int       // in the heap
 }
 
+// newEntry returns an entry to use: an old one, or one of a slab of new ones.
 func (q *Queue[K]) newEntry(k K) *entry[K] {
-	e := q.free
-	if e == nil {
-		return &entry[K]{key: k}
+	if e := q.free; e != nil {
+		q.free, e.next = e.next, nil
+		e.key = k
+		return e
 	}
-	q.free = e.next
-	*e = entry[K]{key: k}
+	if len(q.slab) == 0 {
+		q.slab = make([]entry[K], 64)
+	}
+	e := &q.slab[0]
+	q.slab = q.slab[1:]
+	e.key = k
 	return e
 }
 

@@ -45,7 +45,8 @@ type Queue[K comparable] struct {
 
 	mu      sync.Mutex
 	entries map[K]*entry[K]
-	free    *entry[K] // entries to use again, by next
+	free    *entry[K]  // entries to use again, by next
+	slab    []entry[K] // entries to use at first
 	ready   lanes[K]
 	later   delayed[K]
 	running list[K]
@@ -257,8 +258,8 @@ func (q *Queue[K]) giveBack(item Item[K]) {
 func (q *Queue[K]) Done(k K) {
 	now := int64(time.Since(q.start))
 	q.mu.Lock()
-	e := q.entries[k]
-	if e == nil || !e.processing {
+	e := q.taken(k)
+	if e == nil {
 		q.mu.Unlock()
 		return
 	}
@@ -280,6 +281,24 @@ func (q *Queue[K]) Done(k K) {
 	if q.trace.Done != nil {
 		q.trace.Done(k, took)
 	}
+}
+
+// taken returns the entry of a key that a worker has, nil if none does. With few
+// workers it is found sooner among theirs than in a large map.
+func (q *Queue[K]) taken(k K) *entry[K] {
+	n := 0
+	for e := q.running.head; e != nil; e = e.next {
+		if e.key == k {
+			return e
+		}
+		if n++; n == 8 {
+			if e := q.entries[k]; e != nil && e.processing {
+				return e
+			}
+			return nil
+		}
+	}
+	return nil
 }
 
 // Forget tells the limiter that a key is well: its next delay is the shortest.

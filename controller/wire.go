@@ -89,7 +89,7 @@ func wire[K comparable, T kube.Object](c *Controller[K], in Input[T], only []fun
 				return
 			}
 		}
-		add := Add{Cause: Cause{Input: name, Type: d.Type, Object: d.Key, Revision: d.Revision, At: time.Now()}}
+		add := Add{Cause: Cause{Input: name, Type: d.Type, Object: d.Key, Revision: d.Revision}}
 		if d.Initial || d.Resync {
 			add.Priority = LowPriority
 		}

@@ -1,6 +1,6 @@
 package probe
 
-// Contest is an operation of a store, ours beside client-go's, measured in one
+// Contest is an operation of a store or a queue, ours beside client-go's, measured in one
 // process in turns.
 type Contest struct {
 	What string // the operation
@@ -16,4 +16,5 @@ type Side struct {
 	Bytes       float64 // allocated an operation
 	Reads       float64 `json:",omitempty"` // a second, of all readers together
 	Writes      float64 `json:",omitempty"` // a second, meanwhile
+	Keys        float64 `json:",omitempty"` // a second, through a queue
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/listwatch/listwatch/bench/probe"
 	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/controller"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -23,6 +24,33 @@ var resources = map[string]kube.Resource{
 
 // Start follows r's collection as objects of type T. Transform may be nil.
 func Start[T kube.Object](ctx context.Context, r *probe.Run, failed chan<- error, transform func(T) (T, error)) (stored func() int, err error) {
+	return start(ctx, r, failed, transform, func(inf *cache.Informer[T], sinks []*probe.Sink) controller.Runner {
+		for _, sink := range sinks {
+			inf.Handle(func(d cache.Delta[T]) { sink.Seen(string(d.Revision)) })
+		}
+		return nil
+	})
+}
+
+// Reconcile follows r's collection by a controller that reads each object from the
+// informer's store, as reconcilers begin.
+func Reconcile[T kube.Object](ctx context.Context, r *probe.Run, failed chan<- error) (stored func() int, err error) {
+	return start(ctx, r, failed, nil, func(inf *cache.Informer[T], sinks []*probe.Sink) controller.Runner {
+		ctl := controller.New("bench", func(_ context.Context, k kube.Key) (controller.Result, error) {
+			o, ok := inf.Store().Get(k)
+			if !ok {
+				return controller.Result{}, fmt.Errorf("%s is not in the store", k)
+			}
+			sinks[0].Seen(o.GetResourceVersion())
+			return controller.Result{}, nil
+		}, controller.Options[kube.Key]{})
+		controller.For(ctl, inf)
+		return ctl
+	})
+}
+
+// start starts an informer for each namespace of a run, and what follow returns.
+func start[T kube.Object](ctx context.Context, r *probe.Run, failed chan<- error, transform func(T) (T, error), follow func(*cache.Informer[T], []*probe.Sink) controller.Runner) (stored func() int, err error) {
 	res, ok := resources[r.Kind]
 	if !ok {
 		return nil, fmt.Errorf("unknown kind %q", r.Kind)
@@ -55,8 +83,12 @@ func Start[T kube.Object](ctx context.Context, r *probe.Run, failed chan<- error
 	var all []*cache.Informer[T]
 	for i, sinks := range r.Sinks {
 		inf := cache.New(client.Of[T](c, res).In(r.Namespace(i)), o)
-		for _, sink := range sinks {
-			inf.Handle(func(d cache.Delta[T]) { sink.Seen(string(d.Revision)) })
+		if ctl := follow(inf, sinks); ctl != nil {
+			running.Go(func() {
+				if err := ctl.Run(ctx); ctx.Err() == nil {
+					fail(err)
+				}
+			})
 		}
 		all = append(all, inf)
 		running.Go(func() {

@@ -26,6 +26,10 @@ func main() {
 			return follow.Start[kube.Partial](ctx, r, failed, nil)
 		case "ours-struct8":
 			return follow.Start[follow.Eight](ctx, r, failed, nil)
+		case "ours-controller-raw":
+			return follow.Reconcile[codec.Raw](ctx, r, failed)
+		case "ours-controller-struct8":
+			return follow.Reconcile[follow.Eight](ctx, r, failed)
 		case "floor":
 			return floor(ctx, r, "application/json", failed)
 		case "floor-partial":

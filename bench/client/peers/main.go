@@ -37,7 +37,7 @@ func main() {
 	probe.Main(start)
 }
 
-func start(ctx context.Context, r *probe.Run, _ chan<- error) (func() int, error) {
+func start(ctx context.Context, r *probe.Run, failed chan<- error) (func() int, error) {
 	if streams := features.FeatureGates().Enabled(features.WatchListClient); streams != (r.Initial == probe.Stream) {
 		return nil, fmt.Errorf("WatchListClient is %t: set KUBE_FEATURE_WatchListClient for -initial %s", streams, r.Initial)
 	}
@@ -55,6 +55,10 @@ func start(ctx context.Context, r *probe.Run, _ chan<- error) (func() int, error
 		return runtimeCache(ctx, r, accepting(cfg, asJSON))
 	case "controller-runtime-protobuf":
 		return runtimeCache(ctx, r, accepting(cfg, asProtobuf))
+	case "controller-runtime-reconciler-json":
+		return runtimeReconciler(ctx, r, accepting(cfg, asJSON), failed)
+	case "controller-runtime-reconciler-protobuf":
+		return runtimeReconciler(ctx, r, accepting(cfg, asProtobuf), failed)
 	case "controller-runtime-unstructured":
 		return runtimeCache(ctx, r, cfg)
 	}

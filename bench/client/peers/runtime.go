@@ -32,6 +32,25 @@ type scoped struct {
 
 // runtimeCache follows the collection by controller-runtime's cache.
 func runtimeCache(ctx context.Context, r *probe.Run, cfg *rest.Config) (func() int, error) {
+	scopes, stored, err := runtimeCaches(ctx, r, cfg)
+	if err != nil {
+		return nil, err
+	}
+	for i, c := range scopes {
+		inf, err := c.GetInformer(ctx, prototype(r, kinds[r.Kind]), cache.BlockUntilSynced(false))
+		if err != nil {
+			return nil, err
+		}
+		if err := handle(inf, r.Sinks[i]); err != nil {
+			return nil, err
+		}
+	}
+	return stored, nil
+}
+
+// runtimeCaches starts a cache for each namespace of a run. Stored counts what is in
+// them.
+func runtimeCaches(ctx context.Context, r *probe.Run, cfg *rest.Config) (all []scoped, stored func() int, err error) {
 	gvk := kinds[r.Kind]
 	mapper := meta.NewDefaultRESTMapper(nil)
 	for _, kind := range []string{gvk.Kind, gvk.Kind + "List"} {
@@ -39,27 +58,19 @@ func runtimeCache(ctx context.Context, r *probe.Run, cfg *rest.Config) (func() i
 		mapper.AddSpecific(gvk.GroupVersion().WithKind(kind), gvr, gvr, meta.RESTScopeNamespace)
 	}
 
-	var all []scoped
-	for i, sinks := range r.Sinks {
+	for i := range r.Sinks {
 		o := cache.Options{Scheme: scheme.Scheme, Mapper: mapper}
 		if ns := r.Namespace(i); ns != "" {
 			o.DefaultNamespaces = map[string]cache.Config{ns: {}}
 		}
 		c, err := cache.New(cfg, o)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		go func() { _ = c.Start(ctx) }() // fails before the informers are synced, or never
-		inf, err := c.GetInformer(ctx, prototype(r, gvk), cache.BlockUntilSynced(false))
-		if err != nil {
-			return nil, err
-		}
-		if err := handle(inf, sinks); err != nil {
-			return nil, err
-		}
 		all = append(all, scoped{c, r.Namespace(i)})
 	}
-	return func() int {
+	return all, func() int {
 		n := 0
 		for _, c := range all {
 			var list client.ObjectList

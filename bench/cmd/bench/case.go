@@ -42,6 +42,12 @@ var subjects = map[string]subject{
 	"ours-raw-warm":     {"ours", jsonForm},
 	"ours-struct8-warm": {"ours", jsonForm},
 
+	"ours-controller-raw":     {"ours", jsonForm},
+	"ours-controller-struct8": {"ours", jsonForm},
+
+	"controller-runtime-reconciler-json":     {"peers", jsonForm},
+	"controller-runtime-reconciler-protobuf": {"peers", protoForm},
+
 	"clientgo-typed-json":             {"peers", jsonForm},
 	"clientgo-typed-protobuf":         {"peers", protoForm},
 	"clientgo-dynamic":                {"peers", jsonForm},
@@ -53,6 +59,10 @@ var subjects = map[string]subject{
 
 // million is the case that the server does not hold in memory, nor a quick run.
 const million = "a million pods"
+
+// reconciled is the case of controllers: a change that meets an earlier one of its
+// object in the queue is merged with it.
+const reconciled = "pods, 1,000 events a second, reconciled"
 
 // cases returns what is run. In quick ones everything is a tenth as large.
 func cases(quick bool) []benchCase {
@@ -90,6 +100,10 @@ func cases(quick bool) []benchCase {
 		{
 			Name: "pods, 1,000 events a second", Kind: "pods", Objects: 3000, Events: 3000, Rate: 1000,
 			Clients: []string{"ours-raw", "ours-struct8", "clientgo-typed-json", "clientgo-typed-protobuf"},
+		},
+		{
+			Name: reconciled, Kind: "pods", Objects: 3000, Events: 3000, Rate: 1000,
+			Clients: []string{"ours-controller-raw", "ours-controller-struct8", "controller-runtime-reconciler-json", "controller-runtime-reconciler-protobuf"},
 		},
 		{
 			Name: "custom resources of 1 KB", Kind: "widgets", Objects: 30000, Events: 50000,

@@ -40,6 +40,7 @@ type report struct {
 	Quick   bool
 	Cases   []outcome
 	Store   []probe.Contest `json:",omitempty"`
+	Queue   []probe.Contest `json:",omitempty"`
 	Sizes   []size
 	Rows    []firstRow
 }
@@ -114,7 +115,12 @@ func measure(ctx context.Context, o options) error {
 		}
 	}
 	if o.only.MatchString("store") {
-		if rep.Store, err = contests(ctx, dir, o); err != nil {
+		if rep.Store, err = contests(ctx, dir, "store", o); err != nil {
+			return err
+		}
+	}
+	if o.only.MatchString("queue") {
+		if rep.Queue, err = contests(ctx, dir, "queue", o); err != nil {
 			return err
 		}
 	}

@@ -12,17 +12,17 @@ import (
 	"github.com/listwatch/listwatch/bench/probe"
 )
 
-// contests runs the store beside client-go's. A quick run has as many objects: a
-// smaller store fits into the processor's cache.
-func contests(ctx context.Context, dir string, o options) ([]probe.Contest, error) {
-	progress("store")
+// contests runs a program of contests, the store or the queue, beside its peers. A
+// quick run has as many objects: a smaller store fits into the processor's cache.
+func contests(ctx context.Context, dir, name string, o options) ([]probe.Contest, error) {
+	progress("%s", name)
 	turns := 5
 	if o.quick {
 		turns = 1
 	}
-	out, err := output(ctx, filepath.Join(dir, "store"), "-turns", strconv.Itoa(turns))
+	out, err := output(ctx, filepath.Join(dir, name), "-turns", strconv.Itoa(turns))
 	if err != nil {
-		return nil, fmt.Errorf("store: %w", err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	var all []probe.Contest
 	return all, json.Unmarshal([]byte(out), &all)
@@ -42,6 +42,35 @@ func (r report) contestTargets() (out []target) {
 		}
 	}
 	return out
+}
+
+// queueTargets: twice as many keys a second, with fewer allocations.
+func (r report) queueTargets() (out []target) {
+	for _, c := range r.Queue {
+		a, b := c.Ours, c.Theirs
+		out = append(out, target{"queue: " + c.What, millions(a.Keys), c.Peer, millions(b.Keys), b.Keys / a.Keys, 0.5})
+		if b.Allocs >= 0.05 {
+			out = append(out, target{"queue: " + c.What + ", allocations", number(a.Allocs), c.Peer, number(b.Allocs), math.Round(100*a.Allocs) / 100 / b.Allocs, 0.99})
+		}
+	}
+	return out
+}
+
+// queueTable prints every number of the queues.
+func (r report) queueTable(w io.Writer) {
+	fmt.Fprint(w, "\n### queue\n\n100,000 keys; in the flow each is added four times while workers take them.\n\n"+
+		"| contest | whose | keys a second | CPU a key | allocations | bytes |\n|---|---|---:|---:|---:|---:|\n")
+	row := func(what, whose string, s probe.Side) {
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %.0f |\n", what, whose, millions(s.Keys), nanoseconds(s.Nanoseconds), number(s.Allocs), s.Bytes)
+	}
+	last := ""
+	for _, c := range r.Queue {
+		if c.What != last {
+			row(c.What, "ours", c.Ours)
+		}
+		last = c.What
+		row(c.What, c.Peer, c.Theirs)
+	}
 }
 
 // storeTable prints every number of the contests.

@@ -22,6 +22,9 @@ func (r report) markdown(w io.Writer) {
 	if len(r.Store) > 0 {
 		r.storeTable(w)
 	}
+	if len(r.Queue) > 0 {
+		r.queueTable(w)
+	}
 	if len(r.Sizes) > 0 {
 		fmt.Fprint(w, "\n### minimal informer program\n\n| program | stripped | packages | modules | cold build, wall | CPU |\n|---|---:|---:|---:|---:|---:|\n")
 		for _, s := range r.Sizes {

@@ -127,6 +127,10 @@ func (r report) targets() []target {
 		same("latency p50 at 1,000 events a second, Raw", "pods, 1,000 events a second", "ours-raw", peer, p50, 0.8)
 		same("latency p99 at 1,000 events a second, Raw", "pods, 1,000 events a second", "ours-raw", peer, p99, 0.8)
 	}
+	for _, peer := range []string{"controller-runtime-reconciler-json", "controller-runtime-reconciler-protobuf"} {
+		same("latency p50 until the function runs, Raw", reconciled, "ours-controller-raw", peer, p50, 0.5)
+		same("latency p99 until the function runs, Raw", reconciled, "ours-controller-raw", peer, p99, 0.5)
+	}
 	compare("CPU of the events, 100 handlers against 1", "pods, 100 handlers", "ours-raw", eventsCPU, "pods, 1 handler", "ours-raw", eventsCPU, 2)
 	for _, c := range []string{"restart, streamed", "restart, paged list"} {
 		for _, client := range []string{"ours-raw", "ours-struct8"} {
@@ -140,6 +144,7 @@ func (r report) targets() []target {
 	limit("peak RSS of server and client, compressed, "+million, million, "ours-compressed", bothPeaks, 8e9)
 	limit("time of it all, compressed, "+million, million, "ours-compressed", wholeWall, 180)
 	out = append(out, r.contestTargets()...)
+	out = append(out, r.queueTargets()...)
 	out = append(out, r.sizeTargets()...)
 	for _, row := range r.Rows {
 		out = append(out, target{"time to the first row of " + row.What, seconds(row.Ours), "kubectl", seconds(row.Kubectl), row.Ours / row.Kubectl, 1. / 3})

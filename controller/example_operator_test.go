@@ -1,0 +1,87 @@
+package controller_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/cache"
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/controller"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// Greeting is a custom resource, and its type. Nothing is generated.
+type Greeting struct {
+	kube.Meta `json:"metadata"`
+	Spec      struct {
+		Text string `json:"text"`
+	} `json:"spec"`
+}
+
+var greetings = kube.Resource{Group: "example.com", Version: "v1", Plural: "greetings", Kind: "Greeting", Namespaced: true}
+
+// newOperator keeps a ConfigMap for each Greeting.
+func newOperator(c *client.Client) *controller.Manager {
+	texts := cache.New(client.Of[Greeting](c, greetings), cache.Options[Greeting]{})
+	maps := cache.New(client.Of[configMap](c, kube.ConfigMaps), cache.Options[configMap]{})
+	ctl := controller.New("greeting", func(ctx context.Context, key kube.Key) (controller.Result, error) {
+		greeting, ok := texts.Store().Get(key)
+		if !ok || greeting.DeletionTimestamp != nil {
+			return controller.Result{}, nil // the garbage collector takes the ConfigMap
+		}
+		_, _, err := client.Of[configMap](c, kube.ConfigMaps).CreateOrUpdate(ctx, key, func(m *configMap) error {
+			m.Namespace, m.Data = key.Namespace, map[string]string{"text": greeting.Spec.Text}
+			return m.SetControllerReference(greetings, greeting) // fails where it is somebody else's
+		})
+		return controller.Result{}, err // an error brings the key again, later each time
+	}, controller.Options[kube.Key]{Workers: 2})
+	controller.For(ctl, texts, controller.GenerationChanged)
+	controller.Owns(ctl, greetings, maps) // also when somebody edits or deletes what we made
+
+	m := controller.NewManager(controller.ManagerOptions{Signals: true})
+	m.Add(texts, maps)
+	m.AddLed(ctl)
+	return m
+}
+
+// An operator in forty lines, and what it does when somebody edits its ConfigMap.
+func Example_operator() {
+	srv, err := apitest.Start(apitest.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer srv.Close()
+	srv.AddResource(apitest.ResourceInfo{Resource: greetings})
+	srv.Put(greetings, `{"metadata":{"namespace":"a","name":"hello"},"spec":{"text":"Hello, world"}}`)
+	c, err := client.New(client.Config{Server: srv.URL})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
+	followed := cache.New(client.Of[configMap](c, kube.ConfigMaps), cache.Options[configMap]{})
+	edited := false
+	followed.Handle(func(d cache.Delta[configMap]) {
+		fmt.Println(d.Type, d.Key, d.New.Data["text"])
+		switch {
+		case !edited:
+			edited = true
+			go client.Of[configMap](c, kube.ConfigMaps).Patch(ctx, d.Key, client.MergePatch, `{"data":{"text":"spam"}}`)
+		case d.New.Data["text"] != "spam":
+			stop()
+		}
+	})
+	done := make(chan error)
+	go func() { done <- followed.Run(ctx) }()
+	fmt.Println(newOperator(c).Run(ctx))
+	<-done
+	// Output:
+	// ADDED a/hello Hello, world
+	// MODIFIED a/hello spam
+	// MODIFIED a/hello Hello, world
+	// <nil>
+}
