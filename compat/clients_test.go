@@ -84,3 +84,23 @@ func (u *user) lists() {
 	u.must(u.direct.DeleteAllOf(u.ctx, &corev1.ConfigMap{}, client.InNamespace(u.ns), client.MatchingLabels{"tier": "1"}))
 	list("deleted by label", u.direct)
 }
+
+// readsItsWrites writes by the client of the manager, which reads from its cache,
+// and reads at once what it wrote: the client holds the read back until a watch
+// has told of the write, and knows that by comparing revisions as numbers.
+func (u *user) readsItsWrites() {
+	o := &corev1.ConfigMap{}
+	o.Namespace, o.Name = u.ns, "own"
+	u.must(u.cached.Create(u.ctx, o))
+	for i := range 20 {
+		o.Data = map[string]string{"n": fmt.Sprint(i)}
+		u.must(u.cached.Update(u.ctx, o))
+		read := &corev1.ConfigMap{}
+		u.must(u.cached.Get(u.ctx, u.key("own"), read))
+		if read.ResourceVersion != o.ResourceVersion {
+			u.t.Errorf("after update %d the cache has revision %s; want %s", i, read.ResourceVersion, o.ResourceVersion)
+		}
+	}
+	u.must(u.cached.Delete(u.ctx, o))
+	u.refused("get what was deleted, cached", u.cached.Get(u.ctx, u.key("own"), o))
+}

@@ -15,7 +15,8 @@
 //
 // The stories are: informers of client-go (typed, dynamic, metadata; streaming
 // and paged lists), leader election and event recorder, a manager of
-// controller-runtime, kubectl, and random requests over plain HTTP.
+// controller-runtime, kubectl in two versions, and random requests over plain
+// HTTP. README.md is the page for users; -update writes its tables.
 //
 // A failure shows lines of a transcript, - those of kube-apiserver and + those
 // of apitest. What differs from run to run, such as UIDs, times and revisions,

@@ -18,7 +18,7 @@ import (
 )
 
 func electionStories() []story {
-	return []story{{"Election", playElection}, {"Recorders", playRecorders}}
+	return []story{{name: "Election", play: playElection}, {name: "Recorders", play: playRecorders}}
 }
 
 // playElection lets two candidates contend for a lease: the first takes it and
@@ -94,7 +94,9 @@ func stand(ctx context.Context, t *testing.T, s *server, name string, release bo
 			LeaseMeta: metav1.ObjectMeta{Namespace: "election", Name: "lock"}, Client: client.CoordinationV1(),
 			LockConfig: resourcelock.ResourceLockConfig{Identity: name},
 		},
-		LeaseDuration: 3 * time.Second, RenewDeadline: 2 * time.Second, RetryPeriod: 200 * time.Millisecond,
+		// A request may take half of RenewDeadline, on a machine that has other things
+		// to do. Who takes over from one that vanished waits for LeaseDuration.
+		LeaseDuration: 6 * time.Second, RenewDeadline: 5 * time.Second, RetryPeriod: 200 * time.Millisecond,
 		ReleaseOnCancel: release,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) { close(c.leading) },

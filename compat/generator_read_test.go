@@ -1,6 +1,9 @@
 package compat_test
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // mediaTypes are what a read may accept.
 var mediaTypes = []string{
@@ -8,14 +11,22 @@ var mediaTypes = []string{
 	"application/json;as=Table;v=v1;g=meta.k8s.io,application/json",
 	"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
 	"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json",
+	"application/json;as=Table;v=v1beta1;g=meta.k8s.io",
+	"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1beta1",
+	"application/json;as=Table;v=v2;g=meta.k8s.io",
+	"application/json;as=Table;v=v2;g=meta.k8s.io,*/*",
 	"text/html",
 }
+
+// streamTypes are what a watch may accept: without lists, over which
+// kube-apiserver breaks the stream.
+var streamTypes = slices.DeleteFunc(slices.Clone(mediaTypes), func(s string) bool { return strings.Contains(s, "List") || s == "text/html" })
 
 func (g *generator) get(k randomKind) operation {
 	r := request{method: "GET", path: k.path() + "/" + g.pick("a", "b", "c", "d", "none", "A"), accept: g.pick(mediaTypes...)}
 	fresh := request{method: "GET", path: k.path(), silent: true} // and so what a cache serves is
-	if g.chance(20) {
-		r.query = g.pick("resourceVersion=0", "resourceVersion=x", "resourceVersion={list}", "pretty=true", "export=true", "resourceVersion=-1")
+	if g.chance(25) {
+		r.query = g.pick("includeObject=Object", "includeObject=None", "includeObject=Other", "resourceVersion=0", "resourceVersion=x", "resourceVersion={list}", "pretty=true", "export=true", "resourceVersion=-1")
 	}
 	return operation{"get " + k.plural, []request{fresh, r}}
 }
@@ -28,11 +39,18 @@ func (g *generator) list(k randomKind) operation {
 		}
 	}
 	add(35, "limit=1", "limit=2", "limit=0", "limit=x", "limit=-1")
-	add(25, "labelSelector=tier%3D0", "labelSelector=tier+in+(0,1)", "labelSelector=!tier", "labelSelector=tier!%3D0", "labelSelector=tier%3D%3D%3D", "labelSelector=app,tier%3D0")
-	add(15, "fieldSelector=metadata.name%3Da", "fieldSelector=metadata.name!%3Da", "fieldSelector=data.a%3Db", "fieldSelector=metadata.namespace%3Drandom", "fieldSelector=x")
-	add(35, "resourceVersion=0", "resourceVersion={list}", "resourceVersion=x", "resourceVersion=")
-	add(25, "resourceVersionMatch=Exact", "resourceVersionMatch=NotOlderThan", "resourceVersionMatch=Other")
-	add(4, "continue=x", "sendInitialEvents=true", "timeoutSeconds=10")
+	if k.cluster {
+		add(60, "labelSelector=tier%3D0", "labelSelector=tier+in+(0,1)", "labelSelector=tier+notin+(0),tier", "labelSelector=tier>0", "labelSelector=tier,tier<1")
+	}
+	add(25, "labelSelector=tier%3D0", "labelSelector=tier+notin+(0)", "labelSelector=tier>0", "labelSelector=tier+in+()", "labelSelector=a+b", "labelSelector=-x%3D1", "labelSelector=tier%3D%3D1", "labelSelector=x/y/z", "labelSelector=tier+in+(0,1)", "labelSelector=!tier", "labelSelector=tier!%3D0", "labelSelector=tier%3D%3D%3D", "labelSelector=app,tier%3D0")
+	add(15, "fieldSelector=metadata.name%3Da", "fieldSelector=metadata.name!%3Da", "fieldSelector=data.a%3Db", "fieldSelector=metadata.namespace%3Drandom", "fieldSelector=x", "fieldSelector=metadata.name%3Da,metadata.name!%3Db", "fieldSelector=metadata.name%3D%3Dc", "fieldSelector=status.phase%3DPending", "fieldSelector=spec.nodeName%3D", "fieldSelector=type%3DOpaque", "fieldSelector=metadata.name%3D")
+	add(45, "resourceVersion=0", "resourceVersion={list}", "resourceVersion={list}", "resourceVersion={old}", "resourceVersion=x", "resourceVersion=", "resourceVersion=-1")
+	add(30, "resourceVersionMatch=Exact", "resourceVersionMatch=Exact", "resourceVersionMatch=NotOlderThan", "resourceVersionMatch=Other")
+	add(4, "continue=x", "sendInitialEvents=true", "timeoutSeconds=10", "timeoutSeconds=x", "pretty=true", "allowWatchBookmarks=true")
+	add(8, "includeObject=Object", "includeObject=None", "includeObject=Other")
+	if k.cluster && !strings.Contains(strings.Join(q, "&"), "Selector=") {
+		q = append(q, "labelSelector=tier") // of the others there are some
+	}
 	query := strings.Join(q, "&")
 	fresh := request{method: "GET", path: k.path(), silent: true}
 	list := request{method: "GET", path: k.path(), query: query, accept: g.pick(mediaTypes...)}
@@ -50,49 +68,12 @@ func (g *generator) list(k randomKind) operation {
 	return operation{"list " + k.plural, all}
 }
 
-// watch reads a window of events, up to a write that follows the request.
-func (g *generator) watch(k randomKind) operation {
-	fresh := request{method: "GET", path: k.path(), silent: true}
-	name := g.name()
-	r := request{method: "GET", path: k.path(), accept: g.pick(mediaTypes[:6]...)}
-	switch g.dice.IntN(6) {
-	case 0: // refused
-		r.query = "watch=true&" + g.pick("resourceVersion=x", "sendInitialEvents=true", "sendInitialEvents=true&resourceVersionMatch=Exact", "resourceVersionMatch=NotOlderThan",
-			"labelSelector=%3D%3D", "fieldSelector=data.a%3Db", "resourceVersion={list}&sendInitialEvents=false", "timeoutSeconds=x", "limit=x")
-		if strings.Contains(r.query, "timeoutSeconds=x") || strings.Contains(r.query, "limit=x") {
-			r.query += "&resourceVersion=x"
-		}
-		return operation{"watch, refused, " + k.plural, []request{fresh, r}}
-	case 1, 2: // the state, up to an object that there is
-		create := jsonBody(request{method: "POST", path: k.path(), silent: true}, g.object(k, "zz", ""))
-		r.query = "watch=true&" + g.pick("resourceVersion=0", "resourceVersion=", "allowWatchBookmarks=true&resourceVersion=0")
-		r.until = "zz"
-		remove := request{method: "DELETE", path: k.path() + "/zz", silent: true}
-		return operation{"watch from now " + k.plural, []request{create, fresh, r, remove}}
-	}
-	// What happens between a list and now.
-	patch := request{method: "PATCH", path: k.path() + "/" + name, contentType: "application/merge-patch+json",
-		body: `{"metadata":{"labels":{"tier":"` + g.pick("0", "1", "2") + `"},"annotations":{"n":"` + g.pick("1", "2", "3") + `"}}}`, silent: true}
-	create := jsonBody(request{method: "POST", path: k.path(), silent: true}, strings.Replace(g.object(k, "zz", ""), `"labels":null`, `"labels":{"tier":"0"}`, 1))
-	remove := request{method: "DELETE", path: k.path() + "/" + g.name(), silent: true}
-	clear := request{method: "DELETE", path: k.path() + "/zz", silent: true}
-	r.query = "watch=true&resourceVersion={list}"
-	if g.chance(40) {
-		r.query += "&labelSelector=tier+in+(0,1)"
-	}
-	r.until = "zz"
-	return operation{"watch from then " + k.plural, []request{fresh, patch, remove, create, r, clear}}
-}
-
 // nonsense asks for what there is not.
 func (g *generator) nonsense(k randomKind) operation {
 	r := request{method: g.pick("GET", "POST", "PUT", "DELETE", "PATCH"), path: g.pick(k.path()+"/a/nothing", k.path()+"/a/status", k.path()+"s", "/api/v1/namespaces/none/configmaps",
-		"/apis/none/v1/things", "/apis/apps/v9/deployments", "/nothing", "/api/v2", "/apis/apps", "/api/v1/namespaces/random/pods/a/log")}
+		"/apis/none/v1/things", "/apis/apps/v9/deployments", "/nothing", "/api/v2", "/apis/apps", "/api/v1/namespaces/random/pods/none/log")}
 	if r.method != "GET" && r.method != "DELETE" {
 		r = jsonBody(r, `{}`)
-		if k.plural == "widgets" { // apitest takes what has no kind
-			r.body = `{"apiVersion":"compat.example.com/v1","kind":"Widget"}`
-		}
 	}
 	return one("nonsense "+k.plural, r)
 }

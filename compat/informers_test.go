@@ -27,8 +27,8 @@ const many = 510
 
 func informerStories() []story {
 	return []story{
-		{"InformersStreaming", func(t *testing.T, s *server) *transcript { return playInformers(t, s, true) }},
-		{"InformersPaged", func(t *testing.T, s *server) *transcript { return playInformers(t, s, false) }},
+		{name: "InformersStreaming", play: func(t *testing.T, s *server) *transcript { return playInformers(t, s, true) }},
+		{name: "InformersPaged", play: func(t *testing.T, s *server) *transcript { return playInformers(t, s, false) }},
 	}
 }
 
@@ -73,7 +73,7 @@ func playInformers(t *testing.T, s *server, streaming bool) *transcript {
 	w.create(ctx, "c")
 	for _, f := range followers {
 		if !eventually(ctx, f.tap.hasEnded) {
-			t.Errorf("the server did not end the watch of the %s informer, which had a timeout of a second", f.name)
+			t.Errorf("the server did not end the watch of the %s informer, which had a short timeout", f.name)
 		}
 	}
 	step("watches ended by the server")

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,16 +17,36 @@ import (
 	"github.com/listwatch/listwatch/e2e/binaries"
 )
 
+// script is a story of kubectl: commands, one a line. NAMESPACE stands for a
+// namespace of its own.
+type script struct{ name, lines string }
+
+// kubectls are the versions that play every script, and what the stories of each
+// are called.
+var kubectls = []struct {
+	program binaries.Program
+	prefix  string
+}{
+	{binaries.Kubectl, "Kubectl"},
+	{binaries.Kubectl136, "Kubectl136"},
+}
+
+func scripts() []script {
+	return slices.Concat(readScripts, writeScripts, createScripts, watchScripts, nodeScripts)
+}
+
 func kubectlStories() []story {
 	var all []story
-	for _, c := range kubectlScripts {
-		all = append(all, story{"Kubectl" + c.name, func(t *testing.T, s *server) *transcript {
-			path, err := binaries.Ensure(t.Context(), binaries.Kubectl, os.Stderr)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return playKubectl(t, s, path, "shop-"+strings.ToLower(c.name), c.lines)
-		}})
+	for _, k := range kubectls {
+		for _, c := range scripts() {
+			all = append(all, story{name: k.prefix + c.name, inParallel: true, play: func(t *testing.T, s *server) *transcript {
+				path, err := binaries.Ensure(t.Context(), k.program, os.Stderr)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return playKubectl(t, s, path, strings.ToLower(strings.Replace(k.prefix, "Kubectl", "shop", 1)+"-"+c.name), c.lines)
+			}})
+		}
 	}
 	return all
 }
@@ -47,9 +68,9 @@ func playKubectl(t *testing.T, s *server, kubectl, ns, script string) *transcrip
 		}
 		n++
 		k.step = fmt.Sprintf("%02d %s", n, line)
-		k.perform(words(line))
+		k.perform(words(strings.NewReplacer(k.values...).Replace(line)))
 	}
-	for _, name := range k.order {
+	for name := range k.running {
 		t.Errorf("the script leaves %q running", name)
 	}
 	return k.r
@@ -59,7 +80,8 @@ func playKubectl(t *testing.T, s *server, kubectl, ns, script string) *transcrip
 // waits until it has printed the text. Its output is noted at "end word", which
 // interrupts it, or "join word", which waits for its own end; "exit word" is join
 // without what it printed. A command with "retry" before it is noted when it has
-// succeeded: documents of OpenAPI come late.
+// succeeded: documents of OpenAPI come late. "let WORD command" keeps what the
+// command prints for {WORD} in later lines.
 type shell struct {
 	t       *testing.T
 	s       *server
@@ -68,8 +90,8 @@ type shell struct {
 	step    string
 	r       *transcript
 
-	order   []string // of what runs
 	running map[string]*background
+	values  []string // of let, as strings.NewReplacer takes them
 }
 
 func (k *shell) perform(args []string) {
@@ -78,11 +100,18 @@ func (k *shell) perform(args []string) {
 	case "&":
 		k.start(args[1], args[2:])
 	case "until":
-		k.running[args[1]].waitFor(k.t, args[2])
+		k.running[args[1]].waitFor(k.t, strings.Join(args[2:], " "))
+	case "let":
+		cmd, cancel := k.command(args[2:])
+		defer cancel()
+		out, err := cmd.Output()
+		if err != nil {
+			k.t.Fatalf("%s: %v", k.step, err)
+		}
+		k.values = append(k.values, "{"+args[1]+"}", string(out))
 	case "end", "join", "exit":
 		b := k.running[args[1]]
 		delete(k.running, args[1])
-		k.order = nil
 		if args[0] == "end" {
 			if err := b.cmd.Process.Signal(os.Interrupt); err != nil {
 				k.t.Error(err)
@@ -118,7 +147,7 @@ func (k *shell) command(args []string) (*exec.Cmd, context.CancelFunc) {
 	ctx, cancel := context.WithTimeoutCause(k.t.Context(), patience, errors.New("kubectl did not end"))
 	cmd := exec.CommandContext(ctx, k.kubectl, args...)
 	cmd.Dir = k.home
-	cmd.Env = []string{"HOME=" + k.home, "KUBECONFIG=" + k.s.kubeconfig, "PATH=" + os.Getenv("PATH"), "KUBECTL_EXTERNAL_DIFF=diff -U1 -N"}
+	cmd.Env = []string{"HOME=" + k.home, "KUBECONFIG=" + k.s.kubeconfig, "PATH=" + os.Getenv("PATH"), "KUBECTL_EXTERNAL_DIFF=diff -U1 -N", "KUBE_EDITOR=sed -i -e s/apples/cherries/"}
 	return cmd, cancel
 }
 
@@ -148,6 +177,11 @@ var (
 	diffTimes = regexp.MustCompile(`20[0-9]{2}-[0-9]{2}-[0-9]{2} [0-9:.]+ \+0000`)
 	folders   = regexp.MustCompile(`/[^ \t]*(LIVE|MERGED)-[0-9]+`)
 	logLines  = regexp.MustCompile(`^[EWI][0-9]{4} [0-9:.]+ +[0-9]+ `)
+	services  = regexp.MustCompile(`\b10\.0\.0\.[0-9]+\b`)        // allocated at random
+	ports     = regexp.MustCompile(`\b3[0-2][0-9]{3}\b`)          // as are those of nodes
+	tokens    = regexp.MustCompile(`^eyJ[\w-]+\.[\w-]+\.[\w-]+$`) // signed by each server's key
+	edited    = regexp.MustCompile(`kubectl-edit-[0-9]+`)
+	debuggers = regexp.MustCompile(`debugger-[a-z0-9]{5}\b`)
 )
 
 // printed returns a line of kubectl without what is not the same in two runs.
@@ -159,6 +193,11 @@ func printed(home, line string) string {
 	line = folders.ReplaceAllString(line, "$1")
 	line = revisions.ReplaceAllString(line, "${1}RV")
 	line = logLines.ReplaceAllString(line, "LOG ")
+	line = services.ReplaceAllString(line, "IP")
+	line = ports.ReplaceAllString(line, "PORT")
+	line = tokens.ReplaceAllString(line, "TOKEN")
+	line = debuggers.ReplaceAllString(line, "debugger")
+	line = edited.ReplaceAllString(line, "kubectl-edit")
 	line = ages.ReplaceAllString(line, "${1}AGE")
 	return gaps.ReplaceAllStringFunc(line, func(gap string) string { return strings.TrimRight(gap, " ") + "  " })
 }
@@ -216,7 +255,6 @@ func (k *shell) start(name string, args []string) {
 		k.running = make(map[string]*background)
 	}
 	k.running[name] = b
-	k.order = append(k.order, name)
 }
 
 func (b *background) Write(p []byte) (int, error) {

@@ -19,7 +19,7 @@ var changing = []struct {
 	{regexp.MustCompile(`\b20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-9:.]+Z\b`), "TIME"},
 	{regexp.MustCompile(`\bsubject\.[0-9a-f]{16}\b`), "subject.HEX"}, // the name of an event
 	{regexp.MustCompile(`https://127\.0\.0\.1:[0-9]+`), "SERVER"},
-	{regexp.MustCompile(`127\.0\.0\.1:[0-9]+`), "ADDRESS"},
+	{regexp.MustCompile(`(127\.0\.0\.1|192\.0\.2\.1):[0-9]+`), "ADDRESS"}, // the second is what kube-apiserver advertises
 }
 
 // normal replaces what is not the same in two runs.

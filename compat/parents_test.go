@@ -27,8 +27,8 @@ type parentKind struct {
 
 func managerStories() []story {
 	return []story{
-		{"Manager", func(t *testing.T, s *server) *transcript { return playManager(t, s, "manager", deployments) }},
-		{"ManagerCustom", func(t *testing.T, s *server) *transcript { return playManager(t, s, "manager-custom", widgets) }},
+		{name: "Manager", play: func(t *testing.T, s *server) *transcript { return playManager(t, s, "manager", deployments) }},
+		{name: "ManagerCustom", play: func(t *testing.T, s *server) *transcript { return playManager(t, s, "manager-custom", widgets) }},
 	}
 }
 

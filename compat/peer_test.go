@@ -14,13 +14,16 @@ import (
 	"testing"
 )
 
-// request is one request, in which {rv:KEY}, {uid:KEY}, {list} and {continue}
+// endOfState is the bookmark that ends what is told of a state.
+const endOfState = "k8s.io/initial-events-end"
+
+// request is one request, in which {rv:KEY}, {uid:KEY}, {list}, {old} and {continue}
 // stand for what the server said before: KEY is resource/name.
 type request struct {
 	method, path, query, accept, contentType, body string
 
-	silent bool   // the answer does not count
-	until  string // a watch is read until the event of the object of this name
+	silent bool   // of the answer only the code of a write counts
+	until  string // a watch is read until the event of the object of this name, or endOfState
 }
 
 func (r request) String() string {
@@ -39,44 +42,80 @@ func (r request) String() string {
 
 // peer is a server as one who sends requests remembers it.
 type peer struct {
-	s        *server
-	rv, uid  map[string]string // of an object, by resource/name
-	list     string            // revision of the last list
-	next     string            // its continue token
-	rvs      map[string]string // revision -> r1, r2 ...
-	uids     map[string]string
-	ancients []string // revisions of lists, from older epochs too
+	s       *server
+	rv, uid map[string]string // of an object, by resource/name
+	list    string            // revision of the last list
+	next    string            // its continue token
+	rvs     map[string]string // revision -> r1, r2 ...
+	uids    map[string]string
+	old     string              // revision of the first list of the epoch
+	foreign map[string][]string // names of what is not ours, by the path of its collection
 }
 
 func newPeer(s *server) *peer { return &peer{s: s} }
 
-// forget removes all objects and what is known of them.
-func (p *peer) forget(t *testing.T) {
+// forget removes all objects of ours of these kinds, and what is known of them.
+func (p *peer) forget(t *testing.T, kinds []randomKind) {
 	t.Helper()
-	for _, k := range randomKinds {
-		var list struct {
-			Items []struct {
-				Metadata struct {
-					Name       string
-					Finalizers []string
-				}
+	for _, k := range kinds {
+		for _, o := range p.all(t, k) {
+			if slices.Contains(p.foreign[k.path()], o.Metadata.Name) {
+				continue
 			}
-		}
-		if err := json.Unmarshal(p.must(t, "GET", k.path(), "", ""), &list); err != nil {
-			t.Fatal(err)
-		}
-		for _, o := range list.Items {
 			path := k.path() + "/" + url.PathEscape(o.Metadata.Name)
 			if len(o.Metadata.Finalizers) > 0 {
 				p.must(t, "PATCH", path, "application/merge-patch+json", `{"metadata":{"finalizers":null}}`)
 			}
+			code, _, b, err := p.send(t.Context(), request{method: "DELETE", path: path, contentType: "application/json", body: `{"propagationPolicy":"Background","gracePeriodSeconds":0}`})
+			if err != nil || code >= 300 && code != http.StatusNotFound { // the last finalizer was all that kept it
+				t.Fatalf("%s: DELETE %s: %d, %v: %s", p.s.name, path, code, err, b)
+			}
+			p.finalize(t.Context(), path)
 		}
-		p.must(t, "DELETE", k.path(), "application/json", `{"propagationPolicy":"Background"}`)
 	}
 	*p = peer{s: p.s, rv: make(map[string]string), uid: make(map[string]string),
-		rvs: make(map[string]string), uids: make(map[string]string)}
+		rvs: make(map[string]string), uids: make(map[string]string), foreign: p.foreign}
 	p.do(t.Context(), request{method: "GET", path: randomKinds[0].path(), silent: true}) // for {list}
 }
+
+type listed struct {
+	Metadata struct {
+		Name       string
+		Finalizers []string
+	}
+}
+
+// all lists the objects of a kind.
+func (p *peer) all(t *testing.T, k randomKind) []listed {
+	t.Helper()
+	var list struct{ Items []listed }
+	if err := json.Unmarshal(p.must(t, "GET", k.path(), "", ""), &list); err != nil {
+		t.Fatal(err)
+	}
+	return list.Items
+}
+
+// finalize ends a namespace that is being deleted, as its controller would, which
+// does not run beside kube-apiserver; apitest does it itself.
+func (p *peer) finalize(ctx context.Context, path string) {
+	if !namespacePath.MatchString(path) || p.s.name != real {
+		return
+	}
+	code, _, b, err := p.send(ctx, request{method: "GET", path: path})
+	if err != nil || code != http.StatusOK || !bytes.Contains(b, []byte(`"deletionTimestamp"`)) || !bytes.Contains(b, []byte(`"spec":{"finalizers"`)) {
+		return
+	}
+	var o map[string]any
+	if json.Unmarshal(b, &o) != nil {
+		return
+	}
+	o["spec"] = map[string]any{}
+	if b, err = json.Marshal(o); err == nil {
+		p.send(ctx, request{method: "PUT", path: path + "/finalize", contentType: "application/json", body: string(b)})
+	}
+}
+
+var namespacePath = regexp.MustCompile(`^/api/v1/namespaces/[^/]+$`)
 
 func (p *peer) must(t *testing.T, method, path, contentType, body string) []byte {
 	t.Helper()
@@ -87,7 +126,7 @@ func (p *peer) must(t *testing.T, method, path, contentType, body string) []byte
 	return b
 }
 
-var placeholder = regexp.MustCompile(`\{(rv|uid):[a-z]+/[a-zA-Z0-9_.-]+\}|\{list\}|\{continue\}`)
+var placeholder = regexp.MustCompile(`\{(rv|uid):[a-z]+/[a-zA-Z0-9_.-]+\}|\{list\}|\{old\}|\{continue\}`)
 
 func (p *peer) fill(text string) string {
 	return placeholder.ReplaceAllStringFunc(text, func(s string) string {
@@ -99,6 +138,8 @@ func (p *peer) fill(text string) string {
 			return p.uid[key]
 		case "list":
 			return p.list
+		case "old":
+			return p.old
 		}
 		return p.next
 	})
@@ -155,20 +196,40 @@ func readUntil(body io.Reader, name string) ([]byte, error) {
 			return nil, fmt.Errorf("after %d events: %w", len(all), err)
 		}
 		all = append(all, event)
-		if eventType, of := about(event); of == name || eventType == "ERROR" {
+		if eventType, of := about(event); of == name || eventType == "ERROR" || name == endOfState && bytes.Contains(event, []byte(endOfState)) {
 			return json.Marshal(all)
 		}
 	}
 }
 
-// cellAges are those in the rows of a Table.
-var cellAges = regexp.MustCompile(`"[0-9]{1,3}s"`)
+// settling is what servers choose by chance, and what stands for it.
+var settling = []struct {
+	is   *regexp.Regexp
+	with string
+}{
+	{regexp.MustCompile(`"(?:[0-9]+[dhms]){1,2}"`), `"AGE"`}, // in the rows of a Table
+	{regexp.MustCompile(`(\bA-|\ba_b|\"-)[bcdfghjklmnpqrstvwxz2456789]{5}\b`), "${1}NAME"},
+	{regexp.MustCompile(`\b(gen[0-9]+)-[bcdfghjklmnpqrstvwxz2456789]{5}\b`), "$1-NAME"},
+	{regexp.MustCompile(`"10\.[0-9]+\.[0-9]+\.[0-9]+"`), `"ADDRESS"`}, // of a Service
+	{regexp.MustCompile(`"nodePort": 3[0-9]{4}\b`), `"nodePort": PORT`},
+	{regexp.MustCompile(`\b([0-9]+):3[0-9]{4}/`), "$1:PORT/"},
+}
+
+func settleChance(text string) string {
+	for _, s := range settling {
+		text = s.is.ReplaceAllString(text, s.with)
+	}
+	return text
+}
 
 // do sends a request and returns the answer in words that both servers share.
 func (p *peer) do(ctx context.Context, r request) string {
 	code, header, b, err := p.send(ctx, r)
 	if err != nil {
 		return "error: " + err.Error()
+	}
+	if r.method != "GET" {
+		p.finalize(ctx, r.path)
 	}
 	text := fmt.Sprint(code)
 	for _, name := range []string{"Content-Type", "Warning", "Allow", "Retry-After"} {
@@ -190,17 +251,19 @@ func (p *peer) do(ctx context.Context, r request) string {
 		if err != nil {
 			return "error: " + err.Error()
 		}
-		text += "\n" + cellAges.ReplaceAllString(normal(string(pretty)), `"AGE"`)
+		text += "\n" + settleChance(normal(string(pretty)))
 	}
-	if r.silent {
+	if r.silent && r.method == "GET" {
 		return ""
+	} else if r.silent {
+		return fmt.Sprint(code)
 	}
 	return text
 }
 
 // sortInitial sorts the events that tell a state, which come in no order.
 func sortInitial(r request, events []any) {
-	if strings.Contains(r.query, "resourceVersion={list}") {
+	if strings.Contains(r.query, "resourceVersion={list}") && !strings.Contains(r.query, "sendInitialEvents") {
 		return
 	}
 	n := slices.IndexFunc(events, func(e any) bool { return e.(map[string]any)["type"] != "ADDED" })

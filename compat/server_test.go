@@ -13,6 +13,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/e2e/cluster"
+	"github.com/listwatch/listwatch/kube"
 )
 
 // The names of the servers, which are those of the sub-tests.
@@ -29,6 +30,7 @@ type server struct {
 	kubeconfig string       // the path of a kubeconfig of a user who may do everything
 	http       *http.Client // of that user
 	expire     func(t *testing.T)
+	put        func(r kube.Resource, object string) // of apitest only: past admission
 }
 
 // config returns what client-go connects with, through a tap if there is one,
@@ -60,6 +62,7 @@ func startFake(t *testing.T) *server {
 		t.Fatal(err)
 	}
 	return &server{name: fake, url: srv.URL, kubeconfig: path, http: srv.Client(),
+		put: func(r kube.Resource, object string) { srv.Put(r, object) },
 		expire: func(*testing.T) {
 			srv.Tick()
 			srv.Restart()

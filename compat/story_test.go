@@ -27,6 +27,8 @@ const patience = 40 * time.Second
 type story struct {
 	name string
 	play func(t *testing.T, s *server) *transcript
+
+	inParallel bool // the two plays of it, which share nothing
 }
 
 // TestCompat plays every story on both servers. The real one starts when the
@@ -66,39 +68,46 @@ func quiet() {
 }
 
 func stories() []story {
-	return slices.Concat(informerStories(), electionStories(), managerStories(), kubectlStories())
+	return slices.Concat(informerStories(), electionStories(), leaseStories(), managerStories(), kubectlStories())
 }
 
-// both plays a story on both servers and compares the transcripts, if both
-// stories came to their end.
+// both plays a story on both servers and compares the transcripts, if both plays
+// came to their end.
 func both(t *testing.T, st story, start func() (*cluster.Cluster, error)) {
 	var got, want *transcript
-	keep := func(t *testing.T, server string, r *transcript) {
-		if *transcripts != "" {
-			write(t, *transcripts, st.name, server, r.lines(st.name))
+	t.Cleanup(func() { // when the sub-tests have ended
+		if got != nil && want != nil {
+			compare(t, st.name, want, got)
 		}
-	}
-	t.Run(fake, func(t *testing.T) {
-		got = st.play(t, startFake(t))
-		keep(t, fake, got)
 	})
-	t.Run(real, func(t *testing.T) {
+	play := func(name string, f func(t *testing.T) *transcript, to **transcript) {
+		t.Run(name, func(t *testing.T) {
+			if st.inParallel {
+				t.Parallel()
+			}
+			*to = f(t)
+			if *transcripts != "" && *to != nil {
+				write(t, *transcripts, st.name, name, (*to).lines(st.name))
+			}
+		})
+	}
+	play(fake, func(t *testing.T) *transcript { return st.play(t, startFake(t)) }, &got)
+	play(real, func(t *testing.T) *transcript {
 		c, err := start()
 		if err != nil {
 			t.Fatalf("start a cluster: %v", err)
 		}
-		want = st.play(t, realServer(t, c))
-		keep(t, real, want)
-	})
-	if got == nil || want == nil {
+		return st.play(t, realServer(t, c))
+	}, &want)
+}
+
+func compare(t *testing.T, name string, want, got *transcript) {
+	t.Helper()
+	w, g := want.lines(name), got.lines(name)
+	if slices.Equal(w, g) {
 		return
 	}
-	t.Run("same", func(t *testing.T) {
-		w, g := want.lines(st.name), got.lines(st.name)
-		if diff := cmp.Diff(strings.Join(w, "\n"), strings.Join(g, "\n")); diff != "" {
-			t.Errorf("(-kube-apiserver +apitest):\n%s", diff)
-		}
-	})
+	t.Errorf("(-kube-apiserver +apitest):\n%s", cmp.Diff(w, g))
 }
 
 func write(t *testing.T, dir, story, server string, lines []string) {

@@ -18,7 +18,7 @@ type tap struct {
 	requests map[string]bool
 	bodies   map[*tapped]bool // of watches that run
 	held     bool
-	shorten  int // watches that are to have a timeout of a second
+	shorten  int // watches that are to have a short timeout
 	ended    int // those of them that the server has ended
 }
 
@@ -46,7 +46,7 @@ func (p *tapTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		p.shorten--
 		req = req.Clone(req.Context())
 		q := req.URL.Query()
-		q.Set("timeoutSeconds", "1")
+		q.Set("timeoutSeconds", shortWatch)
 		req.URL.RawQuery = q.Encode()
 	}
 	p.mu.Unlock()
@@ -88,8 +88,13 @@ func (p *tap) release() {
 	p.held = false
 }
 
-// shortenWatches gives the next n watches a timeout of a second, so that the
-// server ends them in good order.
+// shortWatch is in seconds. A reflector takes a watch that brought nothing for less
+// than a second for an error, and then streams a list again: with a second it would
+// be a matter of luck.
+const shortWatch = "3"
+
+// shortenWatches gives the next n watches a short timeout, so that the server ends
+// them in good order.
 func (p *tap) shortenWatches(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -39,7 +39,7 @@ func (p *peer) translate(resource string, v any) any {
 			is := v[name]
 			switch s, text := is.(string); {
 			case name == "causes":
-				v[name] = unrepeated(p.translate(resource, is))
+				v[name] = conflictsInOrder(unrepeated(p.translate(resource, is)))
 			case name == "message" && text:
 				v[name] = p.message(s)
 			case name == "uid" && text:
@@ -68,6 +68,9 @@ func (p *peer) metadata(resource string, o, m map[string]any) {
 	switch {
 	case items || rows:
 		p.list = rv
+		if p.old == "" {
+			p.old = rv
+		}
 		m["resourceVersion"] = "L"
 		if c, ok := m["continue"].(string); ok && c != "" {
 			p.next = c
@@ -102,6 +105,16 @@ func unrepeated(v any) any {
 	return once
 }
 
+// conflictsInOrder sorts the causes of a conflict of an apply, which come from a
+// map.
+func conflictsInOrder(v any) any {
+	causes, ok := v.([]any)
+	if !ok || slices.ContainsFunc(causes, func(c any) bool { m, _ := c.(map[string]any); return m["reason"] != "FieldManagerConflict" }) {
+		return v
+	}
+	return sortedByText(v)
+}
+
 func (p *peer) uidName(uid string) string {
 	if uid == "" {
 		return ""
@@ -113,7 +126,7 @@ func (p *peer) uidName(uid string) string {
 }
 
 var (
-	numbers     = regexp.MustCompile(`\b[0-9]{2,}\b`)
+	numbers     = regexp.MustCompile(`\b[0-9]{3,}\b`)
 	httpErrors  = regexp.MustCompile(`^4[0-9]{2}: `) // the number is no revision
 	identifiers = regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
 )
@@ -122,6 +135,11 @@ var (
 func (p *peer) message(text string) string {
 	if httpErrors.MatchString(text) {
 		return text
+	}
+	if strings.HasPrefix(text, "Apply failed with") {
+		lines := strings.Split(text, "\n")
+		slices.Sort(lines[1:])
+		text = strings.Join(lines, "\n")
 	}
 	text = identifiers.ReplaceAllStringFunc(text, p.uidName)
 	return numbers.ReplaceAllStringFunc(text, func(n string) string {

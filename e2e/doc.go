@@ -19,8 +19,9 @@
 // TestTables and TestDefaults hold what apitest is compared with against the real
 // server, and cmd/schema and cmd/protobuf write what apitest embeds of it.
 //
-// The versions are pinned in kubernetes/go.mod and etcd/go.mod, and in
-// cmd/protobuf/go.mod. To move to
+// The versions are pinned in kubernetes/go.mod, kubectl-1.36/go.mod (the kubectl
+// of the release before) and etcd/go.mod, and in cmd/protobuf/go.mod. To move to
 // another one, change every v1.37.0 and v0.37.0 there, copy the godebug line
-// from the new version's go.mod, and run go mod tidy in that folder.
+// from the new version's go.mod, and run go mod tidy in that folder. What is
+// pinned in the other folders is not built again.
 package e2e

@@ -1,11 +1,11 @@
 // Package binaries builds the Kubernetes programs that the end-to-end tests
-// run: kube-apiserver, etcd, and on demand kubectl and
+// run: kube-apiserver, etcd, and on demand kubectl, its predecessor and
 // kube-controller-manager. They are built from their Go modules by the go
 // command, so that the module proxy is the only thing needed from outside.
 //
-// The versions are pinned in ../kubernetes/go.mod and ../etcd/go.mod, modules
-// of their own that hold nothing else: their thousands of packages stay out of
-// the tests' module graph.
+// The versions are pinned in ../kubernetes/go.mod, ../kubectl-1.36/go.mod and
+// ../etcd/go.mod, modules of their own that hold nothing else: their thousands
+// of packages stay out of the tests' module graph.
 //
 // A program is built once into a cache folder outside the tree and used from
 // there ever after. Builders in other processes wait for each other on a file
@@ -32,6 +32,8 @@ const (
 	Etcd              Program = "etcd"
 	Kubectl           Program = "kubectl"
 	ControllerManager Program = "kube-controller-manager"
+
+	Kubectl136 Program = "kubectl-1.36" // of the release before
 )
 
 // module returns the folder, inside the e2e module, that pins the program's
@@ -40,18 +42,20 @@ func (p Program) module() (folder, module, pkg string, err error) {
 	switch p {
 	case APIServer, Kubectl, ControllerManager:
 		return "kubernetes", "k8s.io/kubernetes", "k8s.io/kubernetes/cmd/" + string(p), nil
+	case Kubectl136:
+		return "kubectl-1.36", "k8s.io/kubernetes", "k8s.io/kubernetes/cmd/kubectl", nil
 	case Etcd:
 		return "etcd", "go.etcd.io/etcd/server/v3", "go.etcd.io/etcd/server/v3", nil
 	}
 	return "", "", "", fmt.Errorf("no program is called %q", string(p))
 }
 
-// Ensure returns the path of the program, building it first if the cache
-// folder (see Dir) does not have it. A build says on progress what it does and
+// Ensure returns the path of the program, building it first if its folder in
+// the cache (see Dir) does not have it. A build says on progress what it does and
 // how long it took; nothing is written there when there is nothing to build.
 // kube-apiserver takes minutes, so ctx should have no short deadline.
 func Ensure(ctx context.Context, p Program, progress io.Writer) (string, error) {
-	dir, err := Dir(ctx)
+	dir, err := Dir(ctx, p)
 	if err != nil {
 		return "", err
 	}

@@ -18,13 +18,18 @@ import (
 
 const modulePath = "github.com/listwatch/listwatch/e2e"
 
-// Dir returns the folder that holds the programs: LISTWATCH_E2E_BIN_DIR if
-// that is set, else listwatch/e2e/KEY in os.UserCacheDir. KEY changes with
-// the pinned versions (every byte of the pinning go.mod and go.sum files), the
-// Go version and the platform. Dir does not create the folder.
-func Dir(ctx context.Context) (string, error) {
+// Dir returns the folder that holds the program: LISTWATCH_E2E_BIN_DIR if that
+// is set, else listwatch/e2e/PIN-KEY in os.UserCacheDir. PIN is the folder that
+// pins the program's version. KEY changes with every byte of the go.mod and
+// go.sum there, with the Go version and with the platform, and not with what
+// pins other programs: those stay built. Dir does not create the folder.
+func Dir(ctx context.Context, p Program) (string, error) {
 	if dir := os.Getenv("LISTWATCH_E2E_BIN_DIR"); dir != "" {
 		return filepath.Abs(dir)
+	}
+	pin, _, _, err := p.module()
+	if err != nil {
+		return "", err
 	}
 	base, err := os.UserCacheDir()
 	if err != nil {
@@ -38,17 +43,26 @@ func Dir(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find the Go version: %w", err)
 	}
+	sum, err := hash(filepath.Join(root, pin))
+	if err != nil {
+		return "", err
+	}
+	name := fmt.Sprintf("%s-%s-%s-%s-%s", pin, goVersion, runtime.GOOS, runtime.GOARCH, sum)
+	return filepath.Join(base, "listwatch", "e2e", name), nil
+}
+
+// hash returns what stands for the bytes of a pinning folder's go.mod and go.sum.
+func hash(folder string) (string, error) {
 	sum := sha256.New()
-	for _, name := range []string{"kubernetes/go.mod", "kubernetes/go.sum", "etcd/go.mod", "etcd/go.sum"} {
-		data, err := os.ReadFile(filepath.Join(root, name))
+	for _, name := range []string{"go.mod", "go.sum"} {
+		data, err := os.ReadFile(filepath.Join(folder, name))
 		if err != nil {
 			return "", fmt.Errorf("read what pins the versions: %w", err)
 		}
 		fmt.Fprintf(sum, "%s %d\n", name, len(data))
 		sum.Write(data)
 	}
-	key := fmt.Sprintf("%s-%s-%s-%x", goVersion, runtime.GOOS, runtime.GOARCH, sum.Sum(nil)[:6])
-	return filepath.Join(base, "listwatch", "e2e", key), nil
+	return fmt.Sprintf("%x", sum.Sum(nil)[:6]), nil
 }
 
 // moduleDir returns the folder of the e2e module's source, from whichever

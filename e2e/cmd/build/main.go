@@ -1,6 +1,6 @@
 // Command build builds the programs that the end-to-end tests run, unless the
 // cache folder has them, and prints their paths, one a line. Without arguments
-// it builds kube-apiserver and etcd; arguments name others: kubectl,
+// it builds kube-apiserver and etcd; arguments name others: kubectl, kubectl-1.36,
 // kube-controller-manager.
 package main
 
