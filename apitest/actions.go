@@ -50,8 +50,9 @@ func EndStream() http.HandlerFunc {
 	}
 }
 
-// HalfOpen lets everything that is sent from now on over the connection vanish
-// without closing it, as a dead peer or a firewall does.
+// HalfOpen lets everything that is sent from now on over the connection, either
+// way, vanish without closing it, as a dead peer or a firewall does. HTTP/2 pings
+// get no answer then.
 func HalfOpen() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if c := exchangeOf(r).conn; c != nil {
@@ -240,6 +241,20 @@ func ExpireContinue() http.HandlerFunc {
 	}
 }
 
+// TooLarge answers 504, at once, with the cause ResourceVersionTooLarge: the
+// server, or this replica of it, has yet to reach the revision that the client
+// names, or any at all where it names none.
+func TooLarge() http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		asked, _ := parseRevision(r.URL.Query().Get("resourceVersion")) // 0 is no revision either
+		current := exchangeOf(r).srv.past(0)
+		if asked > 0 {
+			current = min(current, asked-1)
+		}
+		WriteStatus(w, StatusTooLarge(max(asked, current+1), current))
+	}
+}
+
 // ExpireContinueForGood is ExpireContinue without a token.
 func ExpireContinueForGood() http.HandlerFunc { return Answer(statusContinueExpired(continueToken{})) }
 
@@ -298,6 +313,39 @@ func Forget() http.HandlerFunc {
 	}
 }
 
+// Recreate deletes the first object that the request is about and creates it
+// anew, under another UID, before it goes on: what a client may find that was
+// away. Of a continued list it is the first of the whole.
+func Recreate() http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		x := exchangeOf(r)
+		if x.target.table != nil {
+			x.srv.store.recreate(x.target.table, x.target.key)
+		}
+		Continue(w, r)
+	}
+}
+
+// recreate does so with the first object that key, which may be of a collection,
+// stands for.
+func (st *store) recreate(t *table, key kube.Key) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	for old := range t.sorted.from(key) {
+		k := old.key
+		if key.Namespace != "" && k.Namespace != key.Namespace || key.Name != "" && k.Name != key.Name {
+			continue
+		}
+		o := &object{key: k, meta: old.meta, fields: old.fields}
+		o.meta.UID, o.meta.CreationTimestamp, o.meta.Generation = "", "", 0
+		o.meta.DeletionTimestamp, o.meta.DeletionGracePeriodSeconds = "", nil
+		st.commit(t, k, nil)
+		st.prepareCreate(t.info, o)
+		st.commit(t, k, o)
+		return
+	}
+}
+
 // Crash is [Server.Restart] where the answer is due.
 func Crash() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -317,8 +365,16 @@ func Restore(n int) http.HandlerFunc {
 	}
 }
 
+// Rotated is [Server.Rotate], before it goes on.
+func Rotated() http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		exchangeOf(r).srv.Rotate()
+		Continue(w, r)
+	}
+}
+
 // Down resets every connection and lets new ones meet door for d. Hanging stalls
-// TLS handshakes too.
+// TLS handshakes too; Untrusted, Outdated and HTTP1 serve, but not as before.
 func Down(door Door, d time.Duration) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		x := exchangeOf(r)

@@ -1,7 +1,6 @@
 package apitest
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -11,8 +10,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/listwatch/listwatch/apitest/protobuf"
 	"github.com/listwatch/listwatch/kube"
@@ -31,33 +28,42 @@ const (
 	typeApply     = "application/apply-patch+yaml"
 )
 
-// readBody returns the body of a write as JSON, and its media type, which is one
-// of accepted: the first where the client names none. Where that is JSON, protobuf
-// is accepted too, and passes for it.
-func readBody(x *exchange, accepted ...string) (b []byte, typ string, st *kube.Status) {
-	if typ, st = bodyType(x, accepted...); st != nil {
-		return nil, "", st
+// payload is the body of a write.
+type payload struct {
+	json  []byte
+	typ   string   // the media type it came in; JSON stands for protobuf too
+	twice []string // keys that YAML has more than once
+}
+
+// readBody returns the body of a write. Its media type is one of accepted: the
+// first where the client names none. Where that is JSON, protobuf is accepted too,
+// and passes for it.
+func readBody(x *exchange, accepted ...string) (p payload, st *kube.Status) {
+	if p.typ, st = bodyType(x, accepted...); st != nil {
+		return p, st
 	}
 	b, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, bodyLimit))
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
-		return nil, "", &kube.Status{Code: http.StatusRequestEntityTooLarge, Reason: "RequestEntityTooLarge",
+		return p, &kube.Status{Code: http.StatusRequestEntityTooLarge, Reason: "RequestEntityTooLarge",
 			Message: fmt.Sprintf("Request entity too large: limit is %d", bodyLimit), Details: &kube.StatusDetails{}}
 	}
 	if err != nil {
-		return nil, "", statusBadRequest("read the body: %v", err)
+		return p, statusBadRequest("read the body: %v", err)
 	}
-	if typ == typeYAML || typ == typeApply {
-		if b, err = yamlToJSON(b); err != nil {
-			return nil, "", statusBadRequest("error decoding YAML: %v", err)
+	if p.json = b; p.typ == typeYAML || p.typ == typeApply {
+		if p.json, p.twice, err = fromYAML(b); err != nil && p.typ == typeApply {
+			return p, statusBadRequest("error encoding patch: %v", err)
+		} else if err != nil {
+			return p, statusBadRequest("the object provided is unrecognized (must be of type %s): %v (%s)", x.target.res.Kind, err, summary(b))
 		}
 	}
-	if typ == protobuf.MediaType && len(b) > 0 {
-		typ = typeJSON
-		if b, st = protobufToJSON(x.target, b); st != nil {
-			return nil, "", st
+	if p.typ == protobuf.MediaType && len(b) > 0 {
+		p.typ = typeJSON
+		if p.json, st = protobufToJSON(x.target, b); st != nil {
+			return p, st
 		}
 	}
-	return b, typ, nil
+	return p, nil
 }
 
 // bodyType returns the media type of a write's body, as readBody has it.
@@ -105,31 +111,15 @@ func statusMediaType(accepted []string) *kube.Status {
 		Message: "the body of the request was in an unknown format - accepted media types include: " + strings.Join(accepted, ", ")}
 }
 
-// yamlToJSON converts one YAML document. JSON passes as it is.
-func yamlToJSON(b []byte) ([]byte, error) {
-	if t := bytes.TrimLeft(b, " \t\r\n"); len(t) > 0 && t[0] == '{' && json.Valid(t) {
-		return t, nil
-	}
-	var v any
-	if err := yaml.Unmarshal(b, &v); err != nil {
-		return nil, errors.New("it is not YAML") // the parser's error quotes the document
-	}
-	j, err := json.Marshal(v)
-	if err != nil {
-		return nil, errors.New("it has a key that is not a string, or a number that JSON has not")
-	}
-	return j, nil
-}
-
 // decodeObject reads an object that is to be stored at t.
 func decodeObject(t target, b []byte) (*object, *kube.Status) {
 	res, key := t.res, t.key
-	var head struct{ Kind string }
-	if err := json.Unmarshal(b, &head); err != nil {
-		return nil, statusBadRequest("the object provided is unrecognized (must be of type %s): couldn't get version/kind; json parse error: %v", res.Kind, err)
-	}
 	o, err := parseObject(res, b)
 	if err != nil {
+		var head struct{ Kind string }
+		if err := json.Unmarshal(b, &head); err != nil {
+			return nil, statusBadRequest("the object provided is unrecognized (must be of type %s): couldn't get version/kind; json parse error: %v", res.Kind, err)
+		}
 		return nil, statusBadRequest("%s in version %q cannot be handled as a %s: %v", cmp.Or(head.Kind, res.Kind), res.Version, res.Kind, err)
 	}
 	if res.Namespaced {

@@ -40,7 +40,7 @@ func builtIns() []ResourceInfo {
 		{Resource: core("replicationcontrollers", "ReplicationController"), ShortNames: []string{"rc"}, Categories: all, Status: true, Scale: workload, Fields: []string{"status.replicas"}},
 		{Resource: core("resourcequotas", "ResourceQuota"), returns: true, ShortNames: []string{"quota"}, Status: true, noCount: true},
 		{Resource: named("apps", "controllerrevisions", "ControllerRevision"), noCount: true},
-		{Resource: kube.Resource{Group: "autoscaling", Version: "v2", Plural: "horizontalpodautoscalers", Kind: "HorizontalPodAutoscaler", Namespaced: true}, ShortNames: []string{"hpa"}, Categories: all, Status: true, noCount: true},
+		{Resource: kube.Resource{Group: "autoscaling", Version: "v2", Plural: "horizontalpodautoscalers", Kind: "HorizontalPodAutoscaler", Namespaced: true}, ShortNames: []string{"hpa"}, Categories: all, Status: true},
 		{Resource: named("events.k8s.io", "events", "Event"), core: kube.Events, ShortNames: []string{"ev"}, Fields: []string{
 			"regarding.kind", "regarding.namespace", "regarding.name", "regarding.uid", "regarding.apiVersion", "regarding.resourceVersion",
 			"regarding.fieldPath", "reason", "reportingController", "type"}},

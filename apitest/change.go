@@ -3,9 +3,10 @@ package apitest
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
-	"strings"
+	"unicode"
 
 	"github.com/listwatch/listwatch/kube"
 )
@@ -28,6 +29,9 @@ type change struct {
 	user     string
 	agent    string // User-Agent
 	warnings []string
+	causes   []kube.StatusCause // to refuse it for, besides those that validation finds
+	sent     map[string]any     // what is to be stored, in the version in which it was written; nil where that is the one stored
+	doubled  []string           // what a patch says of fields that it has twice
 }
 
 // mode is what a change wants to find.
@@ -39,8 +43,9 @@ const (
 	upserts             // either
 )
 
-// attempts is how often a change is computed anew, as in kube-apiserver.
-const attempts = 5
+// attempts is how often a change is computed anew. kube-apiserver does so until the
+// request is given up: each time, somebody else has succeeded.
+const attempts = 1000
 
 // run carries the change out and returns what is stored now.
 func (c *change) run() (o *object, created bool, st *kube.Status) {
@@ -85,7 +90,11 @@ func (c *change) current(key kube.Key) *object {
 // prepareCreate fills what the server sets on a new object.
 func (c *change) prepareCreate(o *object) *kube.Status {
 	s, info := c.srv.store, c.target.info
-	if o.meta.ResourceVersion != "" && !c.options.dry {
+	switch {
+	case c.options.verb == "update" && o.meta.UID != "":
+		return statusOtherUID(info, o.key, o.meta.UID, "")
+	case c.options.verb != "create":
+	case o.meta.ResourceVersion != "" && !c.options.dry:
 		return statusRaw("resourceVersion should not be set on objects to be created")
 	}
 	if st := c.srv.admitsNamespace(c.target.res, o); st != nil {
@@ -94,15 +103,12 @@ func (c *change) prepareCreate(o *object) *kube.Status {
 	if o.meta.Name == "" && o.meta.GenerateName != "" {
 		s.mu.Lock()
 		for range 8 {
-			o.meta.Name = o.meta.GenerateName + s.suffix()
+			o.meta.Name = o.meta.GenerateName[:min(len(o.meta.GenerateName), maxGenerated)] + s.suffix()
 			if c.target.table.objects[kube.Key{Namespace: o.meta.Namespace, Name: o.meta.Name}] == nil {
 				break
 			}
 		}
 		s.mu.Unlock()
-	}
-	if cause := checkName(o.meta.Name); cause != nil {
-		return statusInvalid(info.Group, info.Kind, o.meta.Name, *cause)
 	}
 	o.key = kube.Key{Namespace: o.meta.Namespace, Name: o.meta.Name}
 	o.meta.UID, o.meta.CreationTimestamp, o.meta.DeletionTimestamp = "", "", ""
@@ -110,16 +116,13 @@ func (c *change) prepareCreate(o *object) *kube.Status {
 		o.meta.Generation = 0 // elsewhere it is what the client says
 	}
 	o.meta.DeletionGracePeriodSeconds = nil
-	if info.Status {
+	if info.Status && info.Resource != kube.Nodes { // a kubelet registers its node with the status
 		o.setField("status", nil, false)
 		if info.builtIn {
-			if status := newStatus(info.Resource, o.whole(info).value()); status != nil {
+			if status := newStatus(info.Resource, o.parts(info)); status != nil {
 				o.setField("status", marshal(status), true)
 			}
 		}
-	}
-	if info.Resource == kube.Namespaces {
-		o.setLabel("kubernetes.io/metadata.name", o.meta.Name)
 	}
 	s.mu.Lock()
 	s.prepareCreate(info, o)
@@ -127,11 +130,8 @@ func (c *change) prepareCreate(o *object) *kube.Status {
 		o.meta.Generation = 1 // with a spec or without
 	}
 	s.mu.Unlock()
-	if info.Resource == kube.Deployments && strings.Contains(o.meta.Name, ".") {
-		c.warnings = append(c.warnings, "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [must not contain dots]")
-	}
 	if info.Resource == kube.CustomResourceDefinitions {
-		return prepareDefinition(o)
+		return prepareDefinition(nil, o)
 	}
 	return nil
 }
@@ -147,18 +147,10 @@ func (c *change) prepareUpdate(old, o *object) *kube.Status {
 		o.meta.ResourceVersion = "" // as good as none
 	}
 	switch {
-	case o.meta.UID != "" && o.meta.UID != old.meta.UID && c.options.verb == "patch":
-		return statusInvalid(info.Group, info.Kind, old.key.Name, kube.StatusCause{Reason: "FieldValueInvalid",
-			Message: fmt.Sprintf("Invalid value: %q: field is immutable", o.meta.UID), Field: "metadata.uid"})
-	case o.meta.UID != "" && o.meta.UID != old.meta.UID:
-		return statusConflict(info.Resource, old.key.Name, fmt.Sprintf("StorageError: invalid object, Code: 4, Key: /registry/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: "+
-			"Precondition failed: UID in precondition: %s, UID in object meta: %s", info.registry(), old.key, o.meta.UID, old.meta.UID))
-	case o.meta.ResourceVersion == "" && !info.builtIn && c.options.verb == "update" && c.target.sub != "scale":
-		kind := info.Kind
-		if c.target.sub != "" {
-			kind = info.Plural
-		}
-		return statusInvalid(info.Group, kind, old.key.Name, kube.StatusCause{Reason: "FieldValueInvalid",
+	case o.meta.UID != "" && o.meta.UID != old.meta.UID && c.options.verb != "patch":
+		return statusOtherUID(info, old.key, o.meta.UID, old.meta.UID)
+	case o.meta.ResourceVersion == "" && info.strategy().guarded && c.options.verb == "update" && c.target.sub != "scale":
+		return statusInvalid(info.Group, info.Plural, old.key.Name, kube.StatusCause{Reason: "FieldValueInvalid",
 			Message: "Invalid value: 0: must be specified for an update", Field: "metadata.resourceVersion"})
 	case o.meta.ResourceVersion != "" && o.meta.ResourceVersion != old.meta.ResourceVersion:
 		return statusConflict(info.Resource, old.key.Name, modified)
@@ -169,9 +161,15 @@ func (c *change) prepareUpdate(old, o *object) *kube.Status {
 		if zero := zeroStatus(info.Resource); zero != "" && info.builtIn && (!ok || string(status) == "null") {
 			status, ok = []byte(zero), true
 		}
-		managed := o.meta.ManagedFields
-		*o = object{key: old.key, meta: old.meta, fields: old.fields}
-		o.meta.ManagedFields = managed
+		meta := o.meta
+		if *o = (object{key: old.key, meta: old.meta, fields: old.fields}); info.builtIn {
+			o.meta = statusMeta(info.Resource, &old.meta, meta)
+			status, ok = info.zeroed(status)
+			if info.Resource == kube.Pods {
+				status = withQOS(status, old)
+			}
+		}
+		o.meta.ManagedFields = meta.ManagedFields
 		o.setField("status", status, ok)
 	case "finalize":
 		spec, ok := o.field("spec")
@@ -183,14 +181,47 @@ func (c *change) prepareUpdate(old, o *object) *kube.Status {
 			o.setField("status", status, ok)
 		}
 	}
+	if c.causes = nil; c.srv.options.NoValidation {
+	} else if c.target.sub == "" || c.target.sub == "status" && info.builtIn && info.Resource != kube.Pods {
+		c.causes = metaCauses(&old.meta, &o.meta)
+	}
 	prepareUpdate(info, old, o)
 	if info.Resource == kube.Deployments && c.target.sub == "" && !maps.Equal(old.meta.Annotations, o.meta.Annotations) {
 		o.meta.Generation = old.meta.Generation + 1 // a rollout is controlled by annotations too
 	}
 	if info.Resource == kube.CustomResourceDefinitions && c.target.sub == "" {
-		return prepareDefinition(o)
+		return prepareDefinition(old, o)
 	}
 	return nil
+}
+
+// statusMeta is the metadata of a built-in object after a write to its status: that
+// of the write, but for what the kind keeps.
+func statusMeta(res kube.Resource, old *objectMeta, o objectMeta) objectMeta {
+	switch res {
+	case kube.Deployments:
+		o.Labels = old.Labels
+	case kube.Pods:
+		o.OwnerReferences = old.OwnerReferences
+	}
+	o.ManagedFields = old.ManagedFields
+	return o
+}
+
+// withQOS gives the status of a pod the class that it had.
+func withQOS(status json.RawMessage, old *object) json.RawMessage {
+	is := decodeValue(status)
+	if class := old.lookup("status.qosClass"); class != nil && is["qosClass"] != class {
+		is["qosClass"] = class
+		return marshal(is)
+	}
+	return status
+}
+
+// statusOtherUID is the 409 of an update that names another UID than the object has.
+func statusOtherUID(info *ResourceInfo, key kube.Key, want, have string) *kube.Status {
+	return statusConflict(info.Resource, key.Name, fmt.Sprintf("StorageError: invalid object, Code: 4, Key: /registry/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: "+
+		"Precondition failed: UID in precondition: %s, UID in object meta: %s", info.registry(), key, want, have))
 }
 
 // finish lets admission and the schema have their say. It returns the object to
@@ -210,17 +241,22 @@ func (c *change) finish(old, o *object) (*object, *kube.Status) {
 // settle lets the schema have its say. It decodes o once, for all who look into it.
 func (c *change) settle(old, o *object) *kube.Status {
 	info := c.target.info
+	completeNode(info.Resource, o)
 	tracked := !c.owned && !c.srv.options.NoManagedFields
 	assigned := info.builtIn && (c.target.sub == "" || c.target.sub == "scale")
-	if !tracked && !assigned && len(info.Schema) == 0 {
+	named := c.causes
+	if old == nil {
+		named = info.nameCauses(&o.meta)
+	}
+	if !tracked && !assigned && len(info.Schema) == 0 && named == nil && c.target.sub != "status" {
 		return nil
 	}
-	next, live := o.whole(info).value(), map[string]any(nil)
+	next, live := o.parts(info), map[string]any(nil)
 	if old != nil {
 		live = old.value()
 	}
 	if !info.builtIn {
-		if st := c.check(o, next, live); st != nil {
+		if st := c.check(o, next, live, named); st != nil {
 			return st
 		}
 	}
@@ -233,14 +269,23 @@ func (c *change) settle(old, o *object) *kube.Status {
 		o.meta.ManagedFields = inOrder(o.meta.ManagedFields)
 	}
 	if assigned {
-		return c.assign(o, next, live)
+		st := c.assign(o, next, live, named)
+		if old != nil && info.Resource == kube.Pods && !info.moves(old, o) {
+			o.meta.Generation = old.meta.Generation // what the client left out is there again
+		}
+		return st
+	}
+	if r := (refusals{named}); info.builtIn && c.target.sub == "status" && !c.srv.options.NoValidation {
+		if r.status(info.Resource, next); len(r.causes) > 0 {
+			return statusInvalid(info.Group, info.Kind, o.key.Name, r.causes...)
+		}
 	}
 	return nil
 }
 
 // assign gives o, of a built-in type, what nobody owns, and refuses what is wrong.
 // next is its value, and live that of what is there.
-func (c *change) assign(o *object, next, live map[string]any) *kube.Status {
+func (c *change) assign(o *object, next, live map[string]any, named []kube.StatusCause) *kube.Status {
 	info := c.target.info
 	taken := func(any) bool { return false }
 	if info.Resource == kube.Services {
@@ -257,11 +302,15 @@ func (c *change) assign(o *object, next, live map[string]any) *kube.Status {
 			}
 		}
 	}
-	if c.srv.options.NoValidation {
-		return nil
+	causes := named
+	if !c.srv.options.NoValidation {
+		causes = append(causes, validateBuiltIn(info.Resource, next, live)...)
 	}
-	if causes := validateBuiltIn(info.Resource, next, live); len(causes) > 0 {
+	if len(causes) > 0 {
 		return statusInvalid(info.Group, info.Kind, o.key.Name, causes...)
+	}
+	if live == nil {
+		c.warnings = append(c.warnings, info.nameWarnings(o.key.Name)...)
 	}
 	return nil
 }
@@ -287,9 +336,10 @@ func (c *change) commit(old, o *object) (*object, *kube.Status) {
 		return old, nil
 	case old != nil && o.meta.DeletionTimestamp != "" && len(o.meta.Finalizers) == 0 && !emptying(c.target.res, o):
 		if !dry { // the last finalizer was all that kept it
-			o.seal(t.info, st.commit(t, o.key, nil))
+			st.commit(t, o.key, nil)
 			st.settle(c.srv.options)
 		}
+		o.seal(t.info, old.rv) // the answer is what was asked for, not what was deleted
 		return o, nil
 	case dry:
 		rv := uint64(0)
@@ -306,28 +356,6 @@ func (c *change) commit(old, o *object) (*object, *kube.Status) {
 		}
 	}
 	return o, nil
-}
-
-const nameRule = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', " +
-	"and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is " +
-	`'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`
-
-func checkName(name string) *kube.StatusCause {
-	if name == "" {
-		return &kube.StatusCause{Reason: "FieldValueRequired", Message: "Required value: name or generateName is required", Field: "metadata.name"}
-	}
-	if len(name) > 253 {
-		return &kube.StatusCause{Reason: "FieldValueInvalid", Message: fmt.Sprintf("Invalid value: %q: must be no more than 253 characters", name), Field: "metadata.name"}
-	}
-	valid := true
-	for part := range strings.SplitSeq(name, ".") {
-		valid = valid && part != "" && part[0] != '-' && part[len(part)-1] != '-' &&
-			strings.IndexFunc(part, func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' }) < 0
-	}
-	if !valid {
-		return &kube.StatusCause{Reason: "FieldValueInvalid", Message: fmt.Sprintf("Invalid value: %q: %s", name, nameRule), Field: "metadata.name"}
-	}
-	return nil
 }
 
 // maxManager is how long a fieldManager may be.
@@ -353,6 +381,13 @@ func parseWriteOptions(x *exchange, kind, typ string) (o writeOptions, st *kube.
 	if len(o.manager) > maxManager {
 		causes = append(causes, kube.StatusCause{Reason: "FieldValueTooLong",
 			Message: fmt.Sprintf("Too long: may not be more than %d bytes", maxManager), Field: "fieldManager"})
+	}
+	for i, r := range o.manager {
+		if !unicode.IsPrint(r) {
+			causes = append(causes, kube.StatusCause{Reason: "FieldValueInvalid",
+				Message: fmt.Sprintf("Invalid value: %q: invalid character %U (at position %d)", o.manager, r, i), Field: "fieldManager"})
+			break
+		}
 	}
 	causes = append(causes, checkDryRun(q["dryRun"])...)
 	switch o.validation {

@@ -1,9 +1,10 @@
 package apitest
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/listwatch/listwatch/kube"
@@ -12,7 +13,7 @@ import (
 // A CustomResourceDefinition that is created is served from then on, as soon as
 // its write has returned; see
 // https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/.
-// One version is served: the one it stores.
+// Versions are converted without a webhook: see version.go.
 
 type crdSpec struct {
 	Group string `json:"group"`
@@ -24,15 +25,22 @@ type crdSpec struct {
 		ListKind   string   `json:"listKind,omitempty"`
 		Categories []string `json:"categories,omitempty"`
 	} `json:"names"`
-	Scope    string       `json:"scope"`
-	Versions []crdVersion `json:"versions"`
+	Scope      string       `json:"scope"`
+	Versions   []crdVersion `json:"versions"`
+	Conversion struct {
+		Strategy string `json:"strategy"`
+	} `json:"conversion"`
 }
 
 type crdVersion struct {
 	Name    string `json:"name"`
 	Served  bool   `json:"served"`
 	Storage bool   `json:"storage"`
-	Schema  struct {
+
+	Deprecated bool    `json:"deprecated"`
+	Warning    *string `json:"deprecationWarning"`
+
+	Schema struct {
 		OpenAPIV3Schema json.RawMessage `json:"openAPIV3Schema"`
 	} `json:"schema"`
 	Subresources struct {
@@ -48,6 +56,9 @@ type crdVersion struct {
 		Type     string `json:"type"`
 		JSONPath string `json:"jsonPath"`
 		Priority int    `json:"priority"`
+
+		Format      string `json:"format"`
+		Description string `json:"description"`
 	} `json:"additionalPrinterColumns"`
 	Fields []struct {
 		JSONPath string `json:"jsonPath"`
@@ -65,8 +76,8 @@ func (s *crdSpec) stored() *crdVersion {
 }
 
 // prepareDefinition says what is wrong with a definition, and fills in what the
-// server derives.
-func prepareDefinition(o *object) *kube.Status {
+// server derives. old is what it replaces, nil for a new one.
+func prepareDefinition(old, o *object) *kube.Status {
 	res := kube.CustomResourceDefinitions
 	raw, _ := o.field("spec")
 	var s crdSpec
@@ -87,7 +98,34 @@ func prepareDefinition(o *object) *kube.Status {
 		causes = append(causes, kube.StatusCause{Reason: "FieldValueInvalid", Field: "metadata.name",
 			Message: `Invalid value: "` + o.meta.Name + `": must be spec.names.plural+"."+spec.group`})
 	}
-	if s.stored() == nil {
+	stored, names := 0, map[string]bool{}
+	for i, v := range s.Versions {
+		if v.Storage {
+			stored++
+		}
+		if names[v.Name] {
+			causes = append(causes, kube.StatusCause{Reason: "FieldValueInvalid", Field: fmt.Sprintf("spec.versions[%d].name", i), Message: "Invalid value: must contain unique version names"})
+		}
+		names[v.Name] = true
+	}
+	switch s.Conversion.Strategy {
+	case "", "None":
+	case "Webhook":
+		causes = append(causes, kube.StatusCause{Reason: "FieldValueNotSupported", Field: "spec.conversion.strategy",
+			Message: `Unsupported value: "Webhook": this server is a fake and calls no conversion webhooks: use "None"`})
+	default:
+		causes = append(causes, kube.StatusCause{Reason: "FieldValueNotSupported", Field: "spec.conversion.strategy",
+			Message: fmt.Sprintf(`Unsupported value: %q: supported values: "None", "Webhook"`, s.Conversion.Strategy)})
+	}
+	before := storedVersions(old)
+	for i, name := range before {
+		if !names[name] {
+			causes = append(causes, kube.StatusCause{Reason: "FieldValueInvalid", Field: fmt.Sprintf("status.storedVersions[%d]", i),
+				Message: fmt.Sprintf("Invalid value: %q: missing from spec.versions; %s was previously a storage version, and must remain in spec.versions "+
+					"until a storage migration ensures no data remains persisted in %s and removes %s from status.storedVersions", name, name, name, name)})
+		}
+	}
+	if stored != 1 {
 		causes = append(causes, kube.StatusCause{Reason: "FieldValueInvalid", Field: "spec.versions",
 			Message: "Invalid value: must have exactly one version marked as storage version"})
 	}
@@ -106,21 +144,50 @@ func prepareDefinition(o *object) *kube.Status {
 		raw = setAt(raw, "conversion", map[string]string{"strategy": "None"})
 	}
 	o.setField("spec", raw, true)
+	if name := s.stored().Name; !slices.Contains(before, name) {
+		before = append(before, name)
+	}
+	status, ok := o.field("status") // that of old, if there is one
+	if !ok {
+		status = json.RawMessage(`{"conditions":null,"acceptedNames":{"plural":"","kind":""},"storedVersions":` + string(marshal(before)) + `}`)
+	} else if !slices.Equal(before, storedVersions(o)) {
+		status = setAt(status, "storedVersions", before)
+	}
+	o.setField("status", status, true)
+	return nil
+}
+
+// storedVersions returns the versions in which objects may be stored.
+func storedVersions(o *object) (list []string) {
+	if o == nil {
+		return nil
+	}
+	status, _ := o.field("status")
+	lenient(lookupJSON(status, "storedVersions"), &list)
+	return list
+}
+
+// established returns o, which has been stored, with what the server's controllers
+// add to its status next; nil where that is there.
+func established(o *object) *object {
+	status, ok := o.field("status")
+	if !ok || string(lookupJSON(status, "conditions")) != "null" {
+		return nil
+	}
+	spec, _ := o.field("spec")
 	now := timestamp()
 	condition := func(typ, reason, message string) map[string]string {
 		return map[string]string{"type": typ, "status": "True", "lastTransitionTime": now, "reason": reason, "message": message}
 	}
-	if old, ok := o.field("status"); ok && bytes.Contains(old, []byte(`"Established"`)) {
-		return nil
-	}
-	o.setField("status", marshal(map[string]any{
+	next := &object{key: o.key, meta: o.meta, fields: o.fields}
+	next.setField("status", marshal(map[string]any{
 		"conditions": []any{
 			condition("NamesAccepted", "NoConflicts", "no conflicts found"),
 			condition("Established", "InitialNamesAccepted", "the initial names have been accepted")},
-		"acceptedNames":  s.Names,
-		"storedVersions": []string{s.stored().Name},
+		"acceptedNames":  lookupJSON(spec, "names"),
+		"storedVersions": storedVersions(o),
 	}), true)
-	return nil
+	return next
 }
 
 // lookupJSON returns a member of a JSON object, nil where there is none.
@@ -137,29 +204,65 @@ func lookupJSON(raw json.RawMessage, name string) json.RawMessage {
 	return nil
 }
 
-// resourceOf returns what a definition defines.
-func resourceOf(o *object) (ResourceInfo, bool) {
+// resourcesOf returns what a definition defines: the version that is stored, which
+// may be unserved, and the others that are served.
+func resourcesOf(o *object) (kept *ResourceInfo, others []*ResourceInfo) {
 	raw, _ := o.field("spec")
 	var s crdSpec
-	if json.Unmarshal(raw, &s) != nil || s.stored() == nil || !s.stored().Served {
-		return ResourceInfo{}, false
+	if json.Unmarshal(raw, &s) != nil || s.stored() == nil {
+		return nil, nil
 	}
-	v := s.stored()
+	stored := s.resource(s.stored())
+	stored.unserved = !s.stored().Served
+	for i := range s.Versions {
+		if v := &s.Versions[i]; v.Served && !v.Storage {
+			r := s.resource(v)
+			r.kept = &stored
+			others = append(others, &r)
+		}
+	}
+	return &stored, others
+}
+
+// resource returns a version of what s defines.
+func (s *crdSpec) resource(v *crdVersion) ResourceInfo {
 	r := ResourceInfo{
 		Resource: kube.Resource{Group: s.Group, Version: v.Name, Plural: s.Names.Plural, Kind: s.Names.Kind, Namespaced: s.Scope == "Namespaced"},
 		Singular: s.Names.Singular, ShortNames: s.Names.ShortNames, Categories: s.Names.Categories,
-		Status: v.Subresources.Status != nil, Schema: v.Schema.OpenAPIV3Schema, listKindName: s.Names.ListKind,
+		Status: v.Subresources.Status != nil, Schema: v.Schema.OpenAPIV3Schema, listKindName: cmp.Or(s.Names.ListKind, s.Names.Kind+"List"),
+		warning: s.deprecation(v),
 	}
 	if c := v.Subresources.Scale; c != nil {
 		r.Scale = &Scale{dotted(c.Spec), dotted(c.Status), dotted(c.Selector)}
 	}
 	for _, c := range v.Columns {
-		r.Columns = append(r.Columns, Column{Name: c.Name, Type: c.Type, Path: dotted(c.JSONPath), Priority: c.Priority})
+		r.Columns = append(r.Columns, Column{Name: c.Name, Type: c.Type, Path: dotted(c.JSONPath), Priority: c.Priority, Format: c.Format, Description: c.Description})
 	}
 	for _, f := range v.Fields {
 		r.Fields = append(r.Fields, dotted(f.JSONPath))
 	}
-	return r.withDefaults(), true
+	return r.withDefaults()
+}
+
+// deprecation is what those are told who use v, if it is deprecated.
+func (s *crdSpec) deprecation(v *crdVersion) string {
+	switch {
+	case !v.Deprecated:
+		return ""
+	case v.Warning != nil:
+		return *v.Warning
+	}
+	text := fmt.Sprintf("%s/%s %s is deprecated", s.Group, v.Name, s.Names.Kind)
+	better := ""
+	for _, o := range s.Versions {
+		if o.Served && !o.Deprecated && compareVersions(o.Name, v.Name) > 0 && (better == "" || compareVersions(o.Name, better) > 0) {
+			better = o.Name
+		}
+	}
+	if better != "" {
+		text += fmt.Sprintf("; use %s/%s %s", s.Group, better, s.Names.Kind)
+	}
+	return text
 }
 
 // dotted turns the simple JSONPath of a definition into a dotted path.
@@ -168,26 +271,71 @@ func dotted(path string) string { return strings.TrimPrefix(path, ".") }
 // define serves, changes or ends what a definition that was written defines. The
 // caller holds mu.
 func (st *store) define(prev, next *object) {
+	var kept *ResourceInfo
+	var others []*ResourceInfo
+	if next != nil {
+		kept, others = resourcesOf(next)
+	}
 	if prev != nil {
-		if r, ok := resourceOf(prev); ok && (next == nil || !sameResource(next, r)) {
-			st.drop(r.Resource)
+		if was, _ := resourcesOf(prev); was != nil && (kept == nil || was.GroupResource() != kept.GroupResource() || was.Kind != kept.Kind || was.Namespaced != kept.Namespaced) {
+			st.drop(was.Resource)
 		}
 	}
-	if next == nil {
+	if kept == nil {
 		return
 	}
-	r, ok := resourceOf(next)
-	if !ok {
-		return
+	t := st.tables[kept.GroupResource()]
+	if t == nil {
+		st.addLocked(*kept)
+		t = st.tables[kept.GroupResource()]
 	}
-	if t := st.tables[r.GroupResource()]; t != nil {
-		t.info = &r
-		return
+	t.redefine(kept, others)
+	if more := established(next); more != nil {
+		crds := st.tables[kube.CustomResourceDefinitions.GroupResource()]
+		st.commit(crds, more.key, more)
 	}
-	st.addLocked(r)
 }
 
-func sameResource(o *object, r ResourceInfo) bool {
-	now, ok := resourceOf(o)
-	return ok && now.Resource == r.Resource
+// redefine makes t one of these versions. Where they are not those of before, what
+// is stored is stored anew, under the revisions that it has, and watches end.
+func (t *table) redefine(kept *ResourceInfo, others []*ResourceInfo) {
+	names := func(kept *ResourceInfo, others []*ResourceInfo) string {
+		list := []string{fmt.Sprint(kept.Version, kept.unserved)}
+		for _, r := range others {
+			list = append(list, r.Version)
+		}
+		return strings.Join(list, " ")
+	}
+	changed := names(t.info, t.forms) != names(kept, others)
+	moved := t.info.Version != kept.Version
+	t.info, t.forms = kept, others
+	if changed {
+		for w := range t.watches {
+			w.end(endClean)
+		}
+	}
+	if !moved {
+		return
+	}
+	anew := map[*object]*object{}
+	again := func(o *object) *object {
+		if o == nil {
+			return nil
+		}
+		if anew[o] == nil {
+			c := *o
+			c.seal(kept, o.rv)
+			anew[o] = &c
+		}
+		return anew[o]
+	}
+	for key, o := range t.objects {
+		t.objects[key] = again(o)
+		t.sorted = t.sorted.with(again(o))
+	}
+	t.past = nil
+	t.log = slices.Clone(t.log) // others may read it
+	for i, e := range t.log {
+		t.log[i] = event{e.rv, again(e.prev), again(e.next), again(e.gone)}
+	}
 }

@@ -38,6 +38,13 @@ func setDefaults(res kube.Resource, o map[string]any) (changed bool) {
 			d.set(p, "name", "")
 			d.text(p, "protocol", "TCP")
 		}
+		for e := range objects(o, "endpoints") {
+			d.object(e, "conditions")
+		}
+		d.null(o, "endpoints")
+		d.null(o, "ports")
+	case "leases":
+		d.object(o, "spec")
 	case "ingressclasses":
 		if p := object1(spec, "parameters"); p != nil {
 			d.set(p, "scope", "Cluster")
@@ -60,6 +67,8 @@ func setDefaults(res kube.Resource, o map[string]any) (changed bool) {
 		d.set(o, "volumeBindingMode", "Immediate")
 	case "priorityclasses":
 		d.set(o, "preemptionPolicy", "PreemptLowerPriority")
+		d.set(o, "value", int64(0))
+		d.drop(o, "globalDefault", "description")
 	case "mutatingwebhookconfigurations":
 		for w := range objects(o, "webhooks") {
 			d.webhook(w)
@@ -84,6 +93,7 @@ func (d *defaults) core(res kube.Resource, o map[string]any) {
 	switch res.Plural {
 	case "pods":
 		d.pod(d.object(o, "spec"))
+		d.statusOfContainers(object1(o, "status"))
 	case "podtemplates":
 		d.template(d.object(o, "template"))
 	case "replicationcontrollers":

@@ -35,7 +35,14 @@ func assign(res kube.Resource, o, old map[string]any, taken func(any) bool) (cha
 		d.allocate(o, object1(old, "spec"), taken)
 	case res == kube.Jobs && old == nil:
 		d.selectPods(o)
-	case res == kube.Namespaces && old == nil:
+	case res == kube.Namespaces && old != nil:
+		if was := object1(old, "spec"); !same(spec, was) { // only its subresource changes it
+			d.put(o, "spec", schema.Copy(was))
+		}
+	case res == kube.Namespaces:
+		if len(labelName(string1(object1(o, "metadata"), "name"))) == 0 {
+			d.namespace(o) // if its name was made
+		}
 		spec := d.object(o, "spec")
 		if list := list1(spec, "finalizers"); !slices.Contains(list, any("kubernetes")) {
 			d.put(spec, "finalizers", append(slices.Clip(list), "kubernetes"))

@@ -36,6 +36,9 @@ func (d *defaults) namespace(o map[string]any) {
 		}
 	}
 	d.object(o, "spec")
+	if status := object1(o, "status"); status != nil {
+		d.text(status, "phase", "Active")
+	}
 }
 
 // claim fills in the spec of a PersistentVolumeClaim.
@@ -61,6 +64,7 @@ func (d *defaults) volume(spec map[string]any) {
 
 func (d *defaults) node(o map[string]any) {
 	spec := d.object(o, "spec")
+	d.drop(spec, "unschedulable", "providerID")
 	switch cidr, list := string1(spec, "podCIDR"), list1(spec, "podCIDRs"); {
 	case cidr == "" && len(list) > 0:
 		d.put(spec, "podCIDR", list[0])

@@ -105,6 +105,21 @@ func pullPolicy(image string) string {
 	return "IfNotPresent"
 }
 
+// statusOfContainers fills in what is always there of containers.
+func (d *defaults) statusOfContainers(status map[string]any) {
+	for _, name := range [...]string{"containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"} {
+		for s := range objects(status, name) {
+			d.object(s, "state")
+			d.object(s, "lastState")
+			d.set(s, "name", "")
+			d.set(s, "image", "")
+			d.set(s, "imageID", "")
+			d.set(s, "ready", false)
+			d.set(s, "restartCount", int64(0))
+		}
+	}
+}
+
 func (d *defaults) probe(p map[string]any) {
 	d.drop(p, "initialDelaySeconds")
 	d.number(p, "timeoutSeconds", 1)

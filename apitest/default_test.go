@@ -272,8 +272,9 @@ func TestValidateBuiltInSaysWhatTheRealServerSays(t *testing.T) {
 				o, old = written(t, c.defaultsCase, c.Put, o), o
 			}
 			got := validateBuiltIn(res, o, old)
-			if cause := checkName(string1(object1(o, "metadata"), "name")); cause != nil && len(got) == 0 {
-				got = append(got, *cause)
+			if old == nil {
+				meta := objectMeta{Name: string1(object1(o, "metadata"), "name")}
+				got = append(got, (&ResourceInfo{Resource: res, builtIn: true}).nameCauses(&meta)...)
 			}
 			slices.SortFunc(got, func(a, b kube.StatusCause) int {
 				return stdcmp.Or(strings.Compare(a.Field, b.Field), strings.Compare(a.Message, b.Message))

@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"encoding/base64"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,8 +20,8 @@ func validateBuiltIn(res kube.Resource, o, old map[string]any) []kube.StatusCaus
 	spec := object1(o, "spec")
 	switch was := object1(old, "spec"); res.Plural {
 	case "pods":
-		if old == nil {
-			r.podSpec("spec", spec)
+		if r.podSpec("spec", spec); old != nil {
+			r.podUpdate(spec, was)
 		}
 	case "podtemplates":
 		r.podSpec("template.spec", object1(object1(o, "template"), "spec"))
@@ -30,11 +31,29 @@ func validateBuiltIn(res kube.Resource, o, old map[string]any) []kube.StatusCaus
 		r.replicationController(spec)
 	case "jobs":
 		r.natural("spec", spec, "parallelism", "completions", "backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished")
-		r.jobTemplate("spec.template", object1(spec, "template"))
+		r.job(o, spec, was)
 	case "cronjobs":
 		r.cronJob(spec)
 	case "services":
 		r.service(spec, was)
+	case "leases":
+		r.lease(spec)
+	case "nodes":
+		for i, e := range list1(spec, "taints") {
+			t, _ := e.(map[string]any)
+			path := fmt.Sprintf("metadata.taints[%d]", i) // so it says
+			r.each(path+".key", string1(t, "key"), qualifiedName(string1(t, "key")))
+			r.oneOf(path, t, "effect", "NoSchedule", "PreferNoSchedule", "NoExecute")
+		}
+		if cidrs := list1(was, "podCIDRs"); len(cidrs) > 0 && !same(cidrs, spec["podCIDRs"]) {
+			r.add("FieldValueForbidden", "spec.podCIDRs", `Forbidden: node updates may not change podCIDR except from "" to valid`)
+		}
+	case "endpointslices":
+		r.endpointSlice(o, old)
+	case "storageclasses":
+		r.storageClass(o, old)
+	case "priorityclasses":
+		r.priorityClass(o, old)
 	case "configmaps":
 		r.configMap(o, old)
 	case "secrets":
@@ -52,6 +71,8 @@ func validateBuiltIn(res kube.Resource, o, old map[string]any) []kube.StatusCaus
 		}
 	case "horizontalpodautoscalers":
 		r.autoscaler(spec)
+	case "events":
+		r.event(o)
 	case "roles", "clusterroles":
 		r.rules(res, o)
 	case "rolebindings", "clusterrolebindings":
@@ -96,8 +117,12 @@ func show(v any) string {
 
 // oneOf refuses a string that is not among those supported; none at all passes.
 func (r *refusals) oneOf(path string, m map[string]any, name string, supported ...string) {
-	if s := string1(m, name); s != "" && !slices.Contains(supported, s) {
-		r.unsupported(path+"."+name, s, supported...)
+	r.supported(path+"."+name, string1(m, name), supported...)
+}
+
+func (r *refusals) supported(field, s string, supported ...string) {
+	if s != "" && !slices.Contains(supported, s) {
+		r.unsupported(field, s, supported...)
 	}
 }
 
@@ -137,6 +162,30 @@ func (r *refusals) configMap(o, old map[string]any) {
 	for key := range keysOf(binary) {
 		r.each("binaryData["+key+"]", key, dataKey(key))
 	}
+	size := decodedSize(binary)
+	for _, v := range data {
+		text, _ := v.(string)
+		size += len(text)
+	}
+	r.fits("[]", size)
+}
+
+// maxData is how many bytes a ConfigMap or a Secret may hold.
+const maxData = 1 << 20
+
+func (r *refusals) fits(field string, size int) {
+	if size > maxData {
+		r.add("FieldValueTooLong", field, fmt.Sprintf("Too long: may not be more than %d bytes", maxData))
+	}
+}
+
+// decodedSize counts the bytes of values in base64.
+func decodedSize(data map[string]any) (size int) {
+	for _, v := range data {
+		text, _ := v.(string)
+		size += base64.RawStdEncoding.DecodedLen(len(strings.TrimRight(text, "=")))
+	}
+	return size
 }
 
 // unchangeable refuses changes of what is immutable.
@@ -157,6 +206,7 @@ func (r *refusals) secret(o, old map[string]any) {
 	for key := range keysOf(data) {
 		r.each("data["+key+"]", key, dataKey(key))
 	}
+	r.fits("data", decodedSize(data))
 	need := func(keys ...string) {
 		for _, key := range keys {
 			if _, ok := data[key]; !ok {
@@ -192,6 +242,9 @@ func (r *refusals) service(spec, old map[string]any) {
 	ports := list1(spec, "ports")
 	if len(ports) == 0 && !headless && spec["type"] != "ExternalName" {
 		r.required("spec.ports")
+	}
+	if spec["type"] == "ExternalName" && !lacks(spec, "clusterIPs") {
+		r.add("FieldValueForbidden", "spec.clusterIPs", "Forbidden: may not be set for ExternalName services")
 	}
 	if spec["type"] == "ExternalName" && string1(spec, "externalName") == "" {
 		r.required("spec.externalName")
@@ -231,13 +284,26 @@ func (r *refusals) service(spec, old map[string]any) {
 	if ip, was := spec["clusterIP"], string1(old, "clusterIP"); was != "" && ip != was && spec["type"] != "ExternalName" && old["type"] != "ExternalName" {
 		r.invalid("spec.clusterIPs[0]", []any{ip}, "may not change once set")
 	}
+	if typ := string1(spec, "type"); headless && (typ == "NodePort" || typ == "LoadBalancer") {
+		r.invalid("spec.clusterIPs[0]", "None", "may not be set to 'None' for "+typ+" services")
+	}
+}
+
+// event refuses an Event elsewhere than what it is about. Those with an eventTime
+// may be about what has no namespace.
+func (r *refusals) event(o map[string]any) {
+	about, ns := string1(object1(o, "involvedObject"), "namespace"), string1(object1(o, "metadata"), "namespace")
+	wrong := about != ns && !(about == "" && ns == "default")
+	if t := string1(o, "eventTime"); t != "" {
+		wrong = about == "" && ns != "default" && ns != "kube-system"
+	}
+	if wrong {
+		r.invalid("involvedObject.namespace", about, "does not match event.namespace")
+	}
 }
 
 func (r *refusals) autoscaler(spec map[string]any) {
 	most := int1(spec, "maxReplicas")
-	if most == 0 {
-		r.required("spec.maxReplicas")
-	}
 	if most < int1(spec, "minReplicas") {
 		r.invalid("spec.maxReplicas", most, "must be greater than or equal to `minReplicas`")
 	}
@@ -249,6 +315,9 @@ func (r *refusals) autoscaler(spec map[string]any) {
 	}
 	if string1(ref, "apiVersion") == "" {
 		r.invalid("spec.scaleTargetRef.apiVersion", "", "apiVersion must specify API group")
+	}
+	if most == 0 {
+		r.required("spec.maxReplicas")
 	}
 }
 

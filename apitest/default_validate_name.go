@@ -12,14 +12,12 @@ import (
 
 // Names, labels and keys: what is wrong with them, in kube-apiserver's words.
 
-// metadata refuses what no object may have there. Of names it looks at those that
-// must be labels; checkName knows the rest.
+// maxGenerated is how much of a generateName counts.
+const maxGenerated = 58
+
+// metadata refuses what no object may have there, besides a name.
 func (r *refusals) metadata(res kube.Resource, meta map[string]any) {
-	if res == kube.Services || res == kube.Namespaces {
-		if name := string1(meta, "name"); name != "" {
-			r.each("metadata.name", name, labelName(name))
-		}
-	}
+	free := anyFinalizer(res)
 	r.labels("metadata.labels", object1(meta, "labels"))
 	for key := range keysOf(object1(meta, "annotations")) {
 		r.each("metadata.annotations", key, qualifiedName(strings.ToLower(key)))
@@ -28,7 +26,7 @@ func (r *refusals) metadata(res kube.Resource, meta map[string]any) {
 		name, _ := e.(string)
 		wrong := qualifiedName(name)
 		r.each("metadata.finalizers", name, wrong)
-		if !strings.Contains(name, "/") && name != "orphan" && name != "foregroundDeletion" && name != "kubernetes" {
+		if !free && !strings.Contains(name, "/") && name != "orphan" && name != "foregroundDeletion" && name != "kubernetes" {
 			r.invalid(fmt.Sprintf("metadata.finalizers[%d]", i), name, "name is neither a standard finalizer name nor is it fully qualified")
 		}
 	}
@@ -40,6 +38,49 @@ func (r *refusals) metadata(res kube.Resource, meta map[string]any) {
 			}
 		}
 	}
+	r.controllers(list1(meta, "ownerReferences"))
+}
+
+// anyFinalizer reports whether finalizers of res need not be qualified: of newer
+// groups and custom resources.
+func anyFinalizer(res kube.Resource) bool {
+	switch res.Group {
+	case "coordination.k8s.io", "admissionregistration.k8s.io", "apiextensions.k8s.io":
+		return true
+	}
+	_, err := builtInTypes().Type(res)
+	return err != nil
+}
+
+// controllers refuses owners of which more than one controls.
+func (r *refusals) controllers(refs []any) {
+	first := ""
+	for _, e := range refs {
+		ref, _ := e.(map[string]any)
+		name := string1(ref, "kind") + "/" + string1(ref, "name")
+		switch {
+		case ref["controller"] != true:
+		case first == "":
+			first = name
+		default:
+			r.invalid("metadata.ownerReferences", ownersInOrder(refs), `Only one reference can have Controller set to true. Found "true" in references for `+first+" and "+name)
+		}
+	}
+}
+
+// ownersInOrder returns owner references with their members in kube-apiserver's
+// order.
+func ownersInOrder(refs []any) any {
+	var list []struct {
+		APIVersion         string `json:"apiVersion"`
+		Kind               string `json:"kind"`
+		Name               string `json:"name"`
+		UID                string `json:"uid"`
+		Controller         *bool  `json:"controller,omitempty"`
+		BlockOwnerDeletion *bool  `json:"blockOwnerDeletion,omitempty"`
+	}
+	lenient(marshal(refs), &list)
+	return list
 }
 
 func (r *refusals) labels(field string, labels map[string]any) {
@@ -94,7 +135,7 @@ func labelName(s string) (wrong []string) {
 	}
 	switch {
 	case framed(s, "-") && s == strings.ToLower(s):
-	case checkName(s) == nil && strings.Contains(s, "."):
+	case len(subdomain(s)) == 0 && strings.Contains(s, "."):
 		wrong = append(wrong, "must not contain dots")
 	default:
 		wrong = append(wrong, labelRule)
@@ -112,7 +153,7 @@ func qualifiedName(s string) (wrong []string) {
 		name = s
 	case prefix == "":
 		wrong = append(wrong, "prefix part must be non-empty")
-	case checkName(prefix) != nil:
+	case len(subdomain(prefix)) > 0:
 		wrong = append(wrong, "prefix part "+nameRule)
 	}
 	if name == "" {

@@ -2,6 +2,7 @@ package apitest
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -10,11 +11,16 @@ import (
 
 // What is wrong with pods, and with what makes pods.
 
-func (r *refusals) podSpec(path string, spec map[string]any) {
+// podSpec refuses what is wrong with a pod. Its containers may mount its volumes,
+// and those that come from claims, which have the names of claimed.
+func (r *refusals) podSpec(path string, spec map[string]any, claimed ...string) {
 	volumes := make(map[string]bool)
 	for i, e := range list1(spec, "volumes") {
 		v, _ := e.(map[string]any)
 		r.name(fmt.Sprintf("%s.volumes[%d].name", path, i), string1(v, "name"), volumes)
+	}
+	for _, name := range claimed {
+		volumes[name] = true
 	}
 	if lacks(spec, "containers") {
 		r.required(path + ".containers")
@@ -27,6 +33,9 @@ func (r *refusals) podSpec(path string, spec map[string]any) {
 			r.name(at+".name", string1(c, "name"), names)
 			r.container(at, c, volumes)
 		}
+	}
+	if n, ok := spec["activeDeadlineSeconds"].(int64); ok && (n < 1 || n > math.MaxInt32) {
+		r.invalid(path+".activeDeadlineSeconds", n, "must be between 1 and 2147483647, inclusive")
 	}
 	r.oneOf(path, spec, "restartPolicy", "Always", "OnFailure", "Never")
 	r.oneOf(path, spec, "dnsPolicy", "ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
@@ -136,7 +145,11 @@ func (r *refusals) workload(res kube.Resource, spec, old map[string]any) {
 	if sound && (selector == nil || !selects(selector, labels)) {
 		r.mismatch("spec.template", labels)
 	}
-	r.template("spec.template", template)
+	var claimed []string
+	for claim := range objects(spec, "volumeClaimTemplates") {
+		claimed = append(claimed, string1(object1(claim, "metadata"), "name"))
+	}
+	r.template("spec.template", template, claimed...)
 	if policy := string1(spec, "podManagementPolicy"); policy != "" && policy != "OrderedReady" && policy != "Parallel" {
 		r.invalid("spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'")
 	}
@@ -171,11 +184,11 @@ func (r *refusals) mismatch(template string, labels map[string]any) {
 }
 
 // template refuses what is wrong with a template whose pods run for ever.
-func (r *refusals) template(path string, t map[string]any) {
+func (r *refusals) template(path string, t map[string]any, claimed ...string) {
 	r.labels(path+".labels", object1(object1(t, "metadata"), "labels"))
 	spec := object1(t, "spec")
 	before := len(r.causes)
-	r.podSpec(path+".spec", spec)
+	r.podSpec(path+".spec", spec, claimed...)
 	if policy := string1(spec, "restartPolicy"); policy != "" && policy != "Always" {
 		field := path + ".spec.restartPolicy"
 		r.causes = append(r.causes[:before], slices.DeleteFunc(r.causes[before:], func(c kube.StatusCause) bool { return c.Field == field })...)
@@ -256,8 +269,24 @@ func (r *refusals) replicationController(spec map[string]any) {
 	r.template("spec.template", template)
 }
 
+func (r *refusals) job(o, spec, old map[string]any) {
+	template := object1(spec, "template")
+	labels := object1(object1(template, "metadata"), "labels")
+	if old != nil && object1(spec, "selector") == nil {
+		r.required("spec.selector")
+	}
+	r.jobTemplate("spec.template", template)
+	if old != nil {
+		if selector := object1(spec, "selector"); selector == nil || !selects(selector, labels) {
+			r.mismatch("spec.template", labels)
+		}
+		r.jobUpdate(spec, old)
+	}
+}
+
 // jobTemplate refuses what is wrong with a template whose pods come to an end.
 func (r *refusals) jobTemplate(path string, t map[string]any) {
+	r.labels(path+".labels", object1(object1(t, "metadata"), "labels"))
 	spec := object1(t, "spec")
 	r.podSpec(path+".spec", spec)
 	if policy := string1(spec, "restartPolicy"); policy == "" || policy == "Always" {

@@ -145,7 +145,7 @@ func (d *defaults) selectPods(o map[string]any) {
 	for _, name := range jobUIDs {
 		d.set(labels, name, string1(meta, "uid"))
 	}
-	if inherited && !equalText(object1(meta, "labels"), labels) {
+	if inherited && len(labelValue(string1(meta, "name"))) == 0 && !equalText(object1(meta, "labels"), labels) {
 		d.put(meta, "labels", maps.Clone(labels))
 	}
 	match := d.object(d.object(spec, "selector"), "matchLabels")

@@ -1,9 +1,11 @@
 package apitest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 
 	"github.com/listwatch/listwatch/kube"
@@ -11,15 +13,38 @@ import (
 
 // deleteOptions is the body of a DELETE.
 type deleteOptions struct {
-	Kind          string `json:"kind"`
-	APIVersion    string `json:"apiVersion"`
-	Preconditions *struct {
-		UID             *string `json:"uid"`
-		ResourceVersion *string `json:"resourceVersion"`
-	} `json:"preconditions"`
-	DryRun            []string `json:"dryRun"`
-	PropagationPolicy *string  `json:"propagationPolicy"`
-	OrphanDependents  *bool    `json:"orphanDependents"`
+	Kind              string         `json:"kind"`
+	APIVersion        string         `json:"apiVersion"`
+	Preconditions     *preconditions `json:"preconditions"`
+	DryRun            []string       `json:"dryRun"`
+	PropagationPolicy *string        `json:"propagationPolicy"`
+	OrphanDependents  *bool          `json:"orphanDependents"`
+}
+
+// preconditions are what must hold of an object that is to be deleted.
+type preconditions struct {
+	UID             *string `json:"uid"`
+	ResourceVersion *string `json:"resourceVersion"`
+}
+
+// fromQuery reads what the query says where there is no body: the revision of a
+// list, too, is taken for a precondition.
+func (o *deleteOptions) fromQuery(q url.Values) {
+	text := func(name string) *string {
+		if !q.Has(name) {
+			return nil
+		}
+		return new(q.Get(name))
+	}
+	if p := text("propagationPolicy"); p != nil && *p != "" {
+		o.PropagationPolicy = p
+	}
+	if q.Has("orphanDependents") {
+		o.OrphanDependents = new(queryBool(q, "orphanDependents"))
+	}
+	if p := (preconditions{text("uid"), text("resourceVersion")}); p != (preconditions{}) {
+		o.Preconditions = &p
+	}
 }
 
 // deletion is how objects are deleted.
@@ -29,16 +54,19 @@ type deletion struct {
 }
 
 func readDeletion(x *exchange) (o deleteOptions, d deletion, st *kube.Status) {
-	b, _, st := readBody(x, typeJSON, typeYAML)
+	body, st := readBody(x, typeJSON, typeYAML)
 	if st != nil {
 		return o, d, st
 	}
+	b := body.json
+	var head struct { // as errors quote it
+		APIVersion string `json:"apiVersion,omitempty"`
+		Kind       string `json:"kind,omitempty"`
+	}
 	if len(b) == 0 { // the query counts only then
 		o.DryRun = x.r.URL.Query()["dryRun"]
-		if p := x.r.URL.Query().Get("propagationPolicy"); p != "" {
-			o.PropagationPolicy = &p
-		}
-	} else if err := json.Unmarshal(b, &o); err != nil {
+		o.fromQuery(x.r.URL.Query())
+	} else if err := cmp.Or(json.Unmarshal(b, &head), json.Unmarshal(b, &o)); err != nil {
 		return o, d, statusBadRequest("couldn't get version/kind; json parse error: %v", err)
 	}
 	if o.Kind != "" && o.Kind != "DeleteOptions" {
@@ -62,8 +90,14 @@ func readDeletion(x *exchange) (o deleteOptions, d deletion, st *kube.Status) {
 		return o, d, statusInvalid("meta.k8s.io", "DeleteOptions", "", causes...)
 	}
 	d.dry = len(o.DryRun) > 0
-	if o.OrphanDependents != nil && *o.OrphanDependents {
-		d.policy = "Orphan"
+	if o.OrphanDependents != nil {
+		if d.policy = background; *o.OrphanDependents {
+			d.policy = "Orphan"
+		}
+	}
+	if x.target.res == kube.Jobs && d.policy == "" {
+		x.Header().Add("Warning", warning("child pods are preserved by default when jobs are deleted; "+
+			"set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning"))
 	}
 	return o, d, nil
 }
@@ -76,9 +110,7 @@ func (s *Server) delete(x *exchange, w http.ResponseWriter, v *view) *kube.Statu
 	res, key := x.target.res, x.target.key
 	c := &change{srv: s, ctx: x.r.Context(), target: x.target, user: s.username(x.r), options: writeOptions{verb: "delete", dry: d.dry}}
 	last, kept, st := c.remove(opts, d)
-	for _, text := range c.warnings {
-		w.Header().Add("Warning", warning(text))
-	}
+	c.warn(w)
 	if st != nil {
 		return st
 	}
@@ -126,13 +158,8 @@ func (c *change) deletable(old *object, opts deleteOptions) *kube.Status {
 	if old == nil {
 		return statusNotFound(res, c.target.key.Name)
 	}
-	if p := opts.Preconditions; p != nil {
-		if p.UID != nil && *p.UID != old.meta.UID {
-			return precondition(res, old.key.Name, "UID", *p.UID, old.meta.UID, "deleted and then recreated")
-		}
-		if p.ResourceVersion != nil && *p.ResourceVersion != old.meta.ResourceVersion {
-			return precondition(res, old.key.Name, "ResourceVersion", *p.ResourceVersion, old.meta.ResourceVersion, "modified")
-		}
+	if st := opts.holds(res, old); st != nil {
+		return st
 	}
 	if c.srv.options.Namespaces && res == kube.Namespaces && slices.Contains(firstNamespaces[:], old.key.Name) {
 		return &kube.Status{Code: http.StatusForbidden, Reason: "Forbidden",
@@ -142,9 +169,25 @@ func (c *change) deletable(old *object, opts deleteOptions) *kube.Status {
 	return nil
 }
 
+// holds checks the preconditions against what is there.
+func (o *deleteOptions) holds(res kube.Resource, old *object) *kube.Status {
+	p := o.Preconditions
+	switch {
+	case p == nil:
+	case p.UID != nil && *p.UID != old.meta.UID:
+		return precondition(res, old.key.Name, "UID", *p.UID, old.meta.UID, "deleted and then recreated")
+	case p.ResourceVersion != nil && *p.ResourceVersion != old.meta.ResourceVersion:
+		return precondition(res, old.key.Name, "ResourceVersion", *p.ResourceVersion, old.meta.ResourceVersion, "modified")
+	}
+	return nil
+}
+
 // precondition is the 409 of a precondition of a DELETE; it names the kind
 // where other answers name the resource.
 func precondition(res kube.Resource, name, what, want, have, since string) *kube.Status {
+	if res == kube.Namespaces { // which have a way of their own
+		return statusConflict(res, name, fmt.Sprintf("Precondition failed: %[1]s in precondition: %[2]s, %[1]s in object meta: %[3]s", what, want, have))
+	}
 	return &kube.Status{Code: http.StatusConflict, Reason: "Conflict",
 		Message: fmt.Sprintf("Operation cannot be fulfilled on %s %q: the %s in the precondition (%s) does not match the %s in record (%s). "+
 			"The object might have been %s", kube.Resource{Group: res.Group, Plural: res.Kind}.GroupResource(), name, what, want, what, have, since),
@@ -154,12 +197,10 @@ func precondition(res kube.Resource, name, what, want, have, since string) *kube
 // remove deletes o, or, where finalizers keep it, marks it as being deleted.
 // It returns the last state. The caller holds mu.
 func (st *store) remove(t *table, o *object, d deletion) (last *object, kept bool) {
-	finalizers := o.meta.Finalizers
-	switch d.policy {
-	case "Foreground":
-		finalizers = with(finalizers, foreground)
-	case "Orphan":
-		finalizers = with(finalizers, orphan)
+	finalizers := d.finalizers(t.info, o)
+	same := slices.Equal(finalizers, o.meta.Finalizers)
+	if t.info.Resource == kube.Pods && o.meta.DeletionTimestamp == "" {
+		o, same = st.mark(t, o, finalizers, d), true // as for a pod that no kubelet has
 	}
 	if len(finalizers) == 0 && !emptying(t.info.Resource, o) {
 		if !d.dry {
@@ -167,66 +208,99 @@ func (st *store) remove(t *table, o *object, d deletion) (last *object, kept boo
 		}
 		return o, false
 	}
-	if o.meta.DeletionTimestamp != "" && len(finalizers) == len(o.meta.Finalizers) {
+	if o.meta.DeletionTimestamp != "" && same {
 		return o, true
 	}
+	return st.mark(t, o, finalizers, d), true
+}
+
+// mark writes that o is being deleted.
+func (st *store) mark(t *table, o *object, finalizers []string, d deletion) *object {
 	marked := &object{key: o.key, meta: o.meta, fields: o.fields, rv: o.rv}
 	marked.meta.Finalizers = finalizers
 	if o.meta.DeletionTimestamp == "" {
 		marked.meta.DeletionTimestamp = timestamp()
 		marked.meta.DeletionGracePeriodSeconds = new(int64(0))
-		if t.info.counts(o) {
+		if o.meta.Generation > 0 && t.info.Resource != kube.Namespaces {
 			marked.meta.Generation++
 		}
 	}
 	if t.info.Resource == kube.Namespaces && emptying(t.info.Resource, o) {
 		marked.meta.DeletionGracePeriodSeconds = nil
-		marked.setField("status", json.RawMessage(`{"phase":"Terminating"}`), true)
+		marked.terminating()
 	}
 	if d.dry {
 		marked.seal(t.info, o.rv)
-		return marked, true
+		return marked
 	}
 	st.commit(t, o.key, marked)
-	return marked, true
+	return marked
 }
 
-func with(list []string, s string) []string {
-	if slices.Contains(list, s) {
-		return list
+const background = "Background"
+
+// finalizers returns the finalizers of o once d is asked for: what d says of
+// dependents counts more than what was asked before, and that more than what is
+// usual.
+func (d deletion) finalizers(info *ResourceInfo, o *object) []string {
+	has := func(name string) bool { return slices.Contains(o.meta.Finalizers, name) }
+	add := ""
+	switch {
+	case info.strategy().plain || d.policy == background:
+	case d.policy == "Foreground", d.policy == "" && has(foreground) && !has(orphan):
+		add = foreground
+	case d.policy == "Orphan", d.policy == "" && has(orphan):
+		add = orphan
+	case info.strategy().orphans:
+		add = orphan
 	}
-	return append(slices.Clone(list), s)
+	if has(foreground) == (add == foreground) && has(orphan) == (add == orphan) {
+		return o.meta.Finalizers
+	}
+	list := slices.DeleteFunc(slices.Clone(o.meta.Finalizers), func(s string) bool { return s == orphan || s == foreground })
+	if add != "" {
+		list = append(list, add)
+	}
+	return list
 }
 
 // deleteCollection deletes what a LIST with the same options returns.
 func (s *Server) deleteCollection(x *exchange, w http.ResponseWriter, q *query, v *view) *kube.Status {
-	_, d, st := readDeletion(x)
+	opts, d, st := readDeletion(x)
 	if st != nil {
 		return st
 	}
 	if x.target.res.Namespaced && x.target.key.Namespace == "" {
 		return statusMethod()
 	}
-	q.match, q.token = "", ""
+	q.token = ""
 	p, st := s.store.page(x.target.table, q, continueToken{})
 	if st != nil {
 		return st
 	}
-	s.removeAll(x, p, d)
+	if st := s.removeAll(x, p, opts, d); st != nil {
+		return st
+	}
 	writeJSON(w, http.StatusOK, "application/json", v.list(p, false))
 	return nil
 }
 
-// removeAll removes the objects of p that are still there. The answer has them as
-// they were.
-func (s *Server) removeAll(x *exchange, p *page, d deletion) {
+// removeAll removes the objects of p that are still there, up to one that a
+// precondition spares. The answer has them as they were.
+func (s *Server) removeAll(x *exchange, p *page, opts deleteOptions, d deletion) *kube.Status {
 	st, t := s.store, x.target.table
 	st.mu.Lock()
 	defer st.mu.Unlock()
+	defer st.settle(s.options)
 	for _, o := range p.objects {
-		if current := t.objects[o.key]; current != nil {
-			st.remove(t, current, d)
+		current := t.objects[o.key]
+		if current == nil {
+			continue
 		}
+		if st := opts.holds(t.info.Resource, current); st != nil {
+			return st
+		}
+		st.remove(t, current, d)
 	}
-	st.settle(s.options)
+	return nil
 }

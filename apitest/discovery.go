@@ -106,7 +106,8 @@ func (s *Server) discover(x *exchange, w http.ResponseWriter) {
 	switch {
 	case path == "version":
 		writeJSON(w, http.StatusOK, "application/json", marshal(map[string]string{
-			"major": "1", "minor": "37", "gitVersion": Version, "gitTreeState": "clean", "platform": "linux/amd64"}))
+			"major": "1", "minor": "37", "gitVersion": Version, "gitTreeState": "clean", "platform": "linux/amd64",
+			"emulationMajor": "1", "emulationMinor": "37", "minCompatibilityMajor": "1", "minCompatibilityMinor": "36"}))
 	case path == "openapi/v3" || strings.HasPrefix(path, "openapi/v3/"):
 		s.openAPI(w, path)
 	case path == "api" || path == "apis":
@@ -145,10 +146,10 @@ func (st *store) resources() []*ResourceInfo {
 	defer st.mu.Unlock()
 	var list []*ResourceInfo
 	for _, t := range st.tables {
-		list = append(list, t.info)
+		list = append(list, t.served()...)
 	}
 	slices.SortFunc(list, func(a, b *ResourceInfo) int {
-		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Plural, b.Plural))
+		return cmp.Or(cmp.Compare(a.Group, b.Group), compareVersions(b.Version, a.Version), cmp.Compare(a.Plural, b.Plural))
 	})
 	return list
 }

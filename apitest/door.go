@@ -17,6 +17,9 @@ const (
 	Refusing              // refused, as by a machine where nothing listens
 	Hanging               // accepted and never answered
 	Resetting             // accepted and reset at once
+	Untrusted             // served, with a certificate of a CA that clients do not know; without TLS as Open
+	Outdated              // served, with a certificate that has expired; without TLS as Open
+	HTTP1                 // served, but HTTP/2 is not offered
 )
 
 // door is the server's net.Listener: over TCP, or over memory only.
@@ -71,6 +74,7 @@ func (d *door) knock(ctx context.Context, raw net.Conn) error {
 	c := &conn{Conn: raw, door: d, closed: make(chan struct{})}
 	d.mu.Lock()
 	state := d.state
+	c.came = state
 	if state != Refusing && d.ctx.Err() == nil {
 		d.conns[c] = struct{}{}
 	}
@@ -165,13 +169,26 @@ func (d *door) Addr() net.Addr { return d.addr }
 type conn struct {
 	net.Conn
 	door   *door
+	came   Door // what the door was then
 	closed chan struct{}
 	once   sync.Once
 
 	mu    sync.Mutex
-	dead  bool          // writes vanish
+	dead  bool          // what comes in and what goes out vanishes
 	piece int           // bytes in one write; 0 = all
 	pause time.Duration // after each piece
+}
+
+func (c *conn) Read(b []byte) (int, error) {
+	for {
+		n, err := c.Conn.Read(b)
+		c.mu.Lock()
+		dead := c.dead
+		c.mu.Unlock()
+		if !dead || err != nil {
+			return n, err
+		}
+	}
 }
 
 func (c *conn) Write(b []byte) (int, error) {

@@ -91,6 +91,7 @@ func RandomFaults(seed uint64, o RandomOptions) (*Random, error) {
 func randomActions() []WeightedAction {
 	return []WeightedAction{
 		{10, "reset"}, {10, "close"}, {2, "hang"}, {2, "half-open"}, {5, "delay 3s"}, {5, "trickle 7"}, {3, "go-away"}, {2, "crash"}, {2, "refuse 5s"}, {2, "forget"},
+		{1, "stall 5s"}, {1, "reset-all 5s"}, {1, "untrusted 5s"}, {1, "outdated 5s"}, {2, "http1 30s"}, {2, "rotate"}, {1, "too-large"},
 		{5, "throttle 2"}, {3, "throttle"}, {3, "html 502"}, {5, "html 503"}, {3, "status 500"}, {2, "status 401"}, {2, "status 403"}, {2, "no-last-chunk"},
 		{3, "truncate 200"}, {2, "truncated-gzip"}, {2, "metadata-last"}, {2, "empty-page"}, {2, "no-mark"}, {2, "reject-initial"},
 		{5, "end"}, {5, "error 410"}, {3, "error 500"}, {10, "cut 60"}, {5, "cut 1"}, {3, "chop 1"}, {2, "split-runes"}, {2, "coalesce 3"}, {2, "crlf"}, {2, "no-newline"},

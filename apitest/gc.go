@@ -65,8 +65,7 @@ func (st *store) collectOnce() (changed bool) {
 	waiting := map[string]place{}      // deleted in the foreground, or orphaning
 	dependents := map[string][]place{} // by the UID of an owner
 	for _, t := range st.sortedTables() {
-		for _, k := range t.keys {
-			o := t.objects[k]
+		for o := range t.sorted.all() {
 			alive[o.meta.UID] = true
 			if o.meta.DeletionTimestamp != "" && (slices.Contains(o.meta.Finalizers, foreground) || slices.Contains(o.meta.Finalizers, orphan)) {
 				waiting[o.meta.UID] = place{t, o}

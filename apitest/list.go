@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -73,12 +72,12 @@ func (s *Server) list(x *exchange, w http.ResponseWriter, q *query, v *view) *ku
 	}
 	var token continueToken
 	if q.token != "" {
-		if q.revision != "" && q.revision != "0" {
-			return statusBadRequest("specifying resource version is not allowed when using continue")
-		}
 		var st *kube.Status
 		if token, st = parseToken(q.token); st != nil {
 			return st
+		}
+		if q.revision != "" && q.revision != "0" {
+			return statusBadRequest("specifying resource version is not allowed when using continue")
 		}
 		if token.RV > 0 {
 			q.rv, q.match = uint64(token.RV), exact
@@ -129,53 +128,64 @@ func keyOf(start string) kube.Key {
 }
 
 // page collects what q asks for: at q.rv if it must be exact, otherwise at
-// present.
+// present. It holds up no writer while it does.
 func (st *store) page(t *table, q *query, token continueToken) (*page, *kube.Status) {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	p := &page{rv: st.rev}
-	if q.match == exact {
-		if q.rv < t.floor || q.rv > st.rev {
-			if q.token != "" {
-				return nil, statusContinueExpired(token)
-			}
-			return nil, &kube.Status{Code: http.StatusGone, Reason: "Expired",
-				Message: "The resourceVersion for the provided list is too old."}
-		}
-		p.rv = q.rv
+	objects, rv, later, gone := st.at(t, q, token)
+	if gone != nil {
+		return nil, gone
 	}
-	keys, objects := t.snapshot(p.rv)
-	at := 0
+	objects = objects.back(later)
+	p := &page{rv: rv}
+	start := kube.Key{Namespace: q.namespace}
 	if q.token != "" {
-		at, _ = slices.BinarySearchFunc(keys, keyOf(token.Start), kube.Key.Compare)
-	} else if q.namespace != "" {
-		at, _ = slices.BinarySearchFunc(keys, kube.Key{Namespace: q.namespace}, kube.Key.Compare)
+		start = keyOf(token.Start)
 	}
-	for ; at < len(keys); at++ {
-		key := keys[at]
-		if q.namespace != "" && key.Namespace > q.namespace {
+	for o := range objects.from(start) {
+		if q.namespace != "" && o.key.Namespace > q.namespace {
 			break
 		}
-		if !q.matches(objects[key]) {
-			continue
-		}
-		if q.limit > 0 && int64(len(p.objects)) == q.limit {
+		if q.limit > 0 && int64(len(p.objects)) == q.limit { // whether what follows matches is not known
+			if _, one := q.fields.Requires("metadata.name"); one {
+				break
+			}
 			last := p.objects[len(p.objects)-1].key
 			p.token = continueToken{"meta.k8s.io/v1", int64(p.rv), startOf(last) + "\x00"}.encode()
 			if q.simple {
-				p.remaining = new(countFrom(keys[at:], q.namespace))
+				end := objects.size
+				if q.namespace != "" {
+					end = objects.rank(kube.Key{Namespace: q.namespace + "\x00"})
+				}
+				p.remaining = new(int64(end - objects.rank(o.key)))
 			}
 			break
 		}
-		p.objects = append(p.objects, objects[key])
+		if q.matches(o) {
+			p.objects = append(p.objects, o)
+		}
 	}
 	return p, nil
 }
 
-func countFrom(keys []kube.Key, namespace string) int64 {
-	if namespace == "" {
-		return int64(len(keys))
+// at returns the objects of t now, and, where q wants an earlier revision, rv,
+// the events since then.
+func (st *store) at(t *table, q *query, token continueToken) (objects collection, rv uint64, later []event, gone *kube.Status) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if q.match != exact {
+		if q.limit > 0 && int64(t.sorted.size) > q.limit {
+			t.remember(st.rev, t.sorted) // for the pages that follow
+		}
+		return t.sorted, st.rev, nil, nil
 	}
-	n, _ := slices.BinarySearchFunc(keys, kube.Key{Namespace: namespace + "\x00"}, kube.Key.Compare)
-	return int64(n)
+	if past := t.remembered(q.rv); past != nil && q.rv >= t.floor {
+		return *past, q.rv, nil, nil
+	}
+	if q.rv >= t.floor && q.rv <= st.rev {
+		return t.sorted, q.rv, t.since(q.rv), nil
+	}
+	if q.token != "" {
+		return objects, 0, nil, statusContinueExpired(token)
+	}
+	return objects, 0, nil, &kube.Status{Code: http.StatusGone, Reason: "Expired",
+		Message: "The resourceVersion for the provided list is too old."}
 }

@@ -25,10 +25,6 @@ func (s *Server) admitsNamespace(res kube.Resource, o *object) *kube.Status {
 	if !s.options.Namespaces {
 		return nil
 	}
-	if res == kube.Namespaces {
-		o.setField("spec", json.RawMessage(`{"finalizers":["kubernetes"]}`), true)
-		return nil
-	}
 	if !res.Namespaced {
 		return nil
 	}
@@ -47,6 +43,12 @@ func (s *Server) admitsNamespace(res kube.Resource, o *object) *kube.Status {
 	return nil
 }
 
+// terminating sets the phase of a namespace that is being deleted.
+func (o *object) terminating() {
+	raw, _ := o.field("status")
+	o.setField("status", setAt(raw, "phase", "Terminating"), true)
+}
+
 // emptying reports whether a namespace still waits for its spec.finalizers.
 func emptying(res kube.Resource, o *object) bool {
 	if res != kube.Namespaces {
@@ -62,7 +64,7 @@ func (st *store) terminate(t *table, ns *object) {
 	if ns.meta.DeletionTimestamp == "" {
 		marked := &object{key: ns.key, meta: ns.meta, fields: ns.fields}
 		marked.meta.DeletionTimestamp = timestamp()
-		marked.setField("status", json.RawMessage(`{"phase":"Terminating"}`), true)
+		marked.terminating()
 		st.commit(t, ns.key, marked)
 		ns = marked
 	}
@@ -95,8 +97,8 @@ func (st *store) settleNamespaces() {
 	if t == nil {
 		return
 	}
-	for _, k := range append([]kube.Key(nil), t.keys...) {
-		if ns := t.objects[k]; ns != nil && ns.meta.DeletionTimestamp != "" && emptying(t.info.Resource, ns) {
+	for o := range t.sorted.all() {
+		if ns := t.objects[o.key]; ns != nil && ns.meta.DeletionTimestamp != "" && emptying(t.info.Resource, ns) {
 			st.terminate(t, ns)
 		}
 	}
@@ -105,10 +107,11 @@ func (st *store) settleNamespaces() {
 // within returns the objects of a namespace.
 func (t *table) within(namespace string) []*object {
 	var list []*object
-	for _, k := range t.keys {
-		if k.Namespace == namespace {
-			list = append(list, t.objects[k])
+	for o := range t.sorted.from(kube.Key{Namespace: namespace}) {
+		if o.key.Namespace != namespace {
+			break
 		}
+		list = append(list, o)
 	}
 	return list
 }

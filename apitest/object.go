@@ -10,37 +10,21 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/listwatch/listwatch/kube"
 )
 
 // object is one state of one object: immutable once it is stored.
 type object struct {
-	key    kube.Key
-	rv     uint64
-	meta   objectMeta
-	fields []member // what is neither kind, apiVersion nor metadata
-	body   []byte   // the whole as it goes over the wire
-	raw    []byte   // metadata's value, a part of body
-	item   int      // body[item:] follows kind and apiVersion, for typed lists
-}
-
-// objectMeta is metadata in the order of kube-apiserver's fields.
-type objectMeta struct {
-	Name                       string            `json:"name,omitempty"`
-	GenerateName               string            `json:"generateName,omitempty"`
-	Namespace                  string            `json:"namespace,omitempty"`
-	UID                        string            `json:"uid,omitempty"`
-	ResourceVersion            string            `json:"resourceVersion,omitempty"`
-	Generation                 int64             `json:"generation,omitempty"`
-	CreationTimestamp          string            `json:"creationTimestamp,omitempty"`
-	DeletionTimestamp          string            `json:"deletionTimestamp,omitempty"`
-	DeletionGracePeriodSeconds *int64            `json:"deletionGracePeriodSeconds,omitempty"`
-	Labels                     map[string]string `json:"labels,omitempty"`
-	Annotations                map[string]string `json:"annotations,omitempty"`
-	OwnerReferences            json.RawMessage   `json:"ownerReferences,omitempty"`
-	Finalizers                 []string          `json:"finalizers,omitempty"`
-	ManagedFields              json.RawMessage   `json:"managedFields,omitempty"`
+	key     kube.Key
+	rv      uint64
+	meta    objectMeta
+	fields  []member // what is neither kind, apiVersion nor metadata
+	body    []byte   // the whole as it goes over the wire
+	raw     []byte   // metadata's value, a part of body
+	version string   // of the resource, in which it is encoded
+	item    int      // body[item:] follows kind and apiVersion, for typed lists
 }
 
 type member struct {
@@ -49,37 +33,79 @@ type member struct {
 }
 
 // members splits a JSON object, keeping the order; of a repeated name the last
-// value counts.
+// value counts. The values are parts of b.
 func members(b []byte) ([]member, error) {
-	dec := json.NewDecoder(bytes.NewReader(b))
-	if t, err := dec.Token(); err != nil {
-		return nil, err
-	} else if t != json.Delim('{') {
+	if !json.Valid(b) {
+		var v json.RawMessage
+		return nil, json.Unmarshal(b, &v) // it fails, and says where
+	}
+	at := space(b, 0)
+	if b[at] != '{' {
 		return nil, errors.New("want a JSON object")
 	}
-	var ms []member
-	for dec.More() {
-		t, err := dec.Token()
-		if err != nil {
-			return nil, err
+	ms := make([]member, 0, 8)
+	for at = space(b, at+1); b[at] != '}'; at = space(b, at) {
+		if b[at] == ',' {
+			at = space(b, at+1)
 		}
-		m := member{name: t.(string)} // the decoder has checked that a name is a string
-		if err := dec.Decode(&m.value); err != nil {
-			return nil, err
+		end := jsonEnd(b, at)
+		m := member{name: string(b[at+1 : end-1])}
+		if strings.IndexByte(m.name, '\\') >= 0 || !utf8.ValidString(m.name) {
+			if err := json.Unmarshal(b[at:end], &m.name); err != nil {
+				return nil, err
+			}
 		}
+		at = space(b, space(b, end)+1) // behind the colon
+		end = jsonEnd(b, at)
+		m.value = b[at:end:end]
+		at = end
 		if i := slices.IndexFunc(ms, func(o member) bool { return o.name == m.name }); i >= 0 {
 			ms[i] = m
 			continue
 		}
 		ms = append(ms, m)
 	}
-	if _, err := dec.Token(); err != nil {
-		return nil, err
-	}
-	if dec.More() {
-		return nil, errors.New("something follows the JSON object")
-	}
 	return ms, nil
+}
+
+// space returns where the white space from at on ends.
+func space(b []byte, at int) int {
+	for at < len(b) && (b[at] == ' ' || b[at] == '\n' || b[at] == '\t' || b[at] == '\r') {
+		at++
+	}
+	return at
+}
+
+// jsonEnd returns where the value ends that begins at at. b is valid JSON.
+func jsonEnd(b []byte, at int) int {
+	for depth := 0; at < len(b); at++ {
+		switch b[at] {
+		case '"':
+			for at++; b[at] != '"'; at++ {
+				if b[at] == '\\' {
+					at++
+				}
+			}
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 {
+				return at // behind a number or a word
+			}
+			depth--
+		case ',', ':', ' ', '\n', '\t', '\r':
+			if depth == 0 {
+				return at
+			}
+			continue
+		default:
+			continue
+		}
+		if depth == 0 {
+			return at + 1
+		}
+	}
+	return at
 }
 
 // parseObject reads what a client or a test hands in. kind and apiVersion may
@@ -103,7 +129,7 @@ func parseObject(res kube.Resource, b []byte) (*object, error) {
 			}
 		case "metadata":
 			if err := json.Unmarshal(m.value, &o.meta); err != nil {
-				return nil, fmt.Errorf("metadata: %w", err)
+				return nil, errors.New(strings.Replace(err.Error(), "field objectMeta.", "field ObjectMeta.", 1))
 			}
 		default:
 			m.value = canonical(m.value)
@@ -123,8 +149,12 @@ func parseObject(res kube.Resource, b []byte) (*object, error) {
 	return o, nil
 }
 
-// canonical drops the space in valid JSON and escapes as kube-apiserver does.
+// canonical drops the space in valid JSON and escapes as kube-apiserver does. It
+// may return b.
 func canonical(b []byte) []byte {
+	if isCanonical(b) {
+		return b
+	}
 	var compact, escaped bytes.Buffer
 	if err := json.Compact(&compact, b); err != nil {
 		panic(err) // the decoder has checked it
@@ -133,41 +163,92 @@ func canonical(b []byte) []byte {
 	return escaped.Bytes()
 }
 
+// isCanonical reports whether valid JSON has no space in it and nothing to
+// escape; it may be wrong about letters that take three bytes.
+func isCanonical(b []byte) bool {
+	quoted := false
+	for i := 0; i < len(b); i++ {
+		switch c := b[i]; c {
+		case '"':
+			quoted = !quoted
+		case '\\':
+			i++
+		case '<', '>', '&', 0xe2:
+			return false
+		case ' ', '\n', '\t', '\r':
+			if !quoted {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // seal fixes rv and encodes o. Built-in types go out in the order of their Go
-// structs, custom resources sorted.
+// structs, custom resources sorted. The fields become parts of the body, so that
+// nothing is kept twice.
 func (o *object) seal(info *ResourceInfo, rv uint64) {
-	o.rv = rv
+	o.rv, o.version = rv, info.Version
 	o.meta.ResourceVersion = ""
 	if rv > 0 { // it is stored
 		o.meta.ResourceVersion = strconv.FormatUint(rv, 10)
 	}
 	o.key = kube.Key{Namespace: o.meta.Namespace, Name: o.meta.Name}
-	meta := marshal(o.meta)
-	head := []member{{"kind", marshal(info.Kind)}, {"apiVersion", marshal(info.APIVersion())}}
-	if info.builtIn {
-		o.body = appendMembers(nil, head)
-		o.item = len(o.body)
-		o.body = appendMembers(o.body, append([]member{{"metadata", meta}}, o.fields...))
-	} else {
-		meta = sortedJSON(meta)
-		all := append(append(head, member{"metadata", meta}), o.fields...)
-		slices.SortFunc(all, func(a, b member) int { return cmp.Compare(a.name, b.name) })
-		o.body = appendMembers(nil, all)
+	size := 512 + len(o.meta.ManagedFields) + len(o.meta.OwnerReferences)
+	for _, m := range o.fields {
+		size += len(m.name) + len(m.value) + 4
 	}
-	o.body = append(append([]byte{'{'}, o.body[1:]...), '}')
-	at := bytes.Index(o.body, append([]byte(`"metadata":`), meta...)) + len(`"metadata":`)
-	o.raw = o.body[at : at+len(meta)]
-}
-
-// appendMembers appends ,"name":value for each member.
-func appendMembers(b []byte, ms []member) []byte {
-	for _, m := range ms {
-		b = append(b, ',')
-		b = append(b, marshal(m.name)...)
-		b = append(b, ':')
+	b := make([]byte, 0, size)
+	fields := make([]member, len(o.fields))
+	var raw, end int // of the metadata
+	head := func() {
+		b = appendString(append(b, `,"kind":`...), info.Kind)
+	}
+	version := func() {
+		b = appendString(append(b, `,"apiVersion":`...), info.APIVersion())
+	}
+	meta := func() {
+		b = append(b, `,"metadata":`...)
+		raw = len(b)
+		if info.builtIn {
+			b = o.meta.append(b)
+		} else {
+			b = o.meta.appendSorted(b)
+		}
+		end = len(b)
+	}
+	field := func(i int) {
+		m := o.fields[i]
+		b = append(appendString(append(b, ','), m.name), ':')
+		at := len(b)
 		b = append(b, m.value...)
+		fields[i] = member{m.name, b[at:len(b):len(b)]}
 	}
-	return b
+	if info.builtIn {
+		head()
+		version()
+		o.item = len(b)
+		meta()
+		for i := range o.fields {
+			field(i)
+		}
+	} else {
+		type part struct {
+			name string
+			add  func()
+		}
+		parts := []part{{"kind", head}, {"apiVersion", version}, {"metadata", meta}}
+		for i, m := range o.fields {
+			parts = append(parts, part{m.name, func() { field(i) }})
+		}
+		slices.SortFunc(parts, func(a, b part) int { return cmp.Compare(a.name, b.name) })
+		for _, p := range parts {
+			p.add()
+		}
+	}
+	b[0] = '{'
+	b = append(b, '}')
+	o.body, o.raw, o.fields = b, b[raw:end:end], fields
 }
 
 func marshal(v any) []byte {
@@ -178,10 +259,11 @@ func marshal(v any) []byte {
 	return b
 }
 
+// sortedJSON returns JSON of ours with the members of objects sorted.
 func sortedJSON(b []byte) []byte {
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.UseNumber()
-	var v map[string]any
+	var v any
 	if err := dec.Decode(&v); err != nil {
 		panic(err) // we encoded it
 	}
@@ -207,14 +289,8 @@ func (o *object) appendItem(b []byte, info *ResourceInfo) []byte {
 // same reports whether o and p differ in nothing but revision, generation and
 // the times in managedFields.
 func (o *object) same(p *object) bool {
-	a, b := o.meta, p.meta
-	a.ResourceVersion, b.ResourceVersion = "", ""
-	a.Generation, b.Generation = 0, 0
-	if !sameManagers(a.ManagedFields, b.ManagedFields) {
-		return false
-	}
-	a.ManagedFields, b.ManagedFields = nil, nil
-	return bytes.Equal(marshal(a), marshal(b)) && o.sameFields(p, func(string) bool { return true })
+	return o.meta.same(&p.meta) && sameManagers(o.meta.ManagedFields, p.meta.ManagedFields) &&
+		o.sameFields(p, func(string) bool { return true })
 }
 
 // sameManagers compares two values of managedFields, times aside.
@@ -237,17 +313,42 @@ func sameManagers(a, b json.RawMessage) bool {
 
 // sameFields compares the members that which selects.
 func (o *object) sameFields(p *object, which func(name string) bool) bool {
-	pick := func(ms []member) []byte {
-		ms = slices.DeleteFunc(slices.Clone(ms), func(m member) bool { return !which(m.name) })
-		slices.SortFunc(ms, func(a, b member) int { return cmp.Compare(a.name, b.name) })
-		return appendMembers(nil, ms)
+	n := 0
+	for _, m := range o.fields {
+		if !which(m.name) {
+			continue
+		}
+		n++
+		if other, ok := p.field(m.name); !ok || !sameJSON(m.value, other) {
+			return false
+		}
 	}
-	a, b := pick(o.fields), pick(p.fields)
-	if bytes.Equal(a, b) || len(a) == 0 || len(b) == 0 {
-		return bytes.Equal(a, b)
+	for _, m := range p.fields {
+		if which(m.name) {
+			n--
+		}
 	}
-	sorted := func(b []byte) []byte { return sortedJSON(append(append([]byte{'{'}, b[1:]...), '}')) }
-	return bytes.Equal(sorted(a), sorted(b))
+	return n == 0
+}
+
+// sameJSON compares two values, whatever the order of members.
+func sameJSON(a, b []byte) bool {
+	switch {
+	case bytes.Equal(a, b):
+		return true
+	case len(a) != len(b) && bytes.IndexByte(a, '\\') < 0 && bytes.IndexByte(b, '\\') < 0:
+		return false // both are canonical: only an escape may be longer
+	case bytes.IndexByte(a, '\\') < 0 && bytes.IndexByte(b, '\\') < 0 && byteSum(a) != byteSum(b):
+		return false // not the same letters in another order
+	}
+	return bytes.Equal(sortedJSON(a), sortedJSON(b))
+}
+
+func byteSum(b []byte) (sum int) {
+	for _, c := range b {
+		sum += int(c)
+	}
+	return sum
 }
 
 func (o *object) field(name string) (json.RawMessage, bool) {

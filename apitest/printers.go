@@ -1,5 +1,7 @@
 package apitest
 
+import "cmp"
+
 // printer makes the Tables of one resource.
 type printer struct {
 	columns  []columnDefinition
@@ -91,5 +93,5 @@ func ageColumn() columnDefinition { return column("Age", "time since the object 
 // createdAtPrinter prints what has no columns of its own.
 var createdAtPrinter = printer{
 	columns: columns(columnDefinition{Name: "Created At", Type: "date", Description: "when the object was created"}),
-	cells:   func(r *row) { r.add(r.meta.Name, r.meta.CreationTimestamp) },
+	cells:   func(r *row) { r.add(r.meta.Name, cmp.Or(r.meta.CreationTimestamp, "0001-01-01T00:00:00Z")) },
 }

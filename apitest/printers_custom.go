@@ -40,10 +40,11 @@ func customPrinter(info *ResourceInfo) printer {
 		c.Type = cmp.Or(c.Type, "string")
 		path, err := parsePath(c.Path)
 		list = append(list, customColumn{c, path, err})
-		d := columnDefinition{Name: c.Name, Type: c.Type, Priority: c.Priority}
+		d := columnDefinition{Name: c.Name, Type: c.Type, Format: c.Format, Priority: c.Priority}
 		if d.Description = ageColumn().Description; c.cell == nil {
 			d.Description = "Custom resource definition column (in JSONPath format): ." + c.Path
 		}
+		d.Description = cmp.Or(c.Description, d.Description)
 		p.columns = append(p.columns, d)
 	}
 	p.cells = func(r *row) {

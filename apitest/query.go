@@ -82,7 +82,7 @@ func parseQuery(v url.Values, t target) (*query, *kube.Status) {
 	if q.fields, err = kube.ParseFieldSelector(v.Get("fieldSelector")); err != nil {
 		return nil, statusBadRequest("%s", fieldSelectorError(v.Get("fieldSelector"), err))
 	}
-	if t.form != t.info {
+	if t.form.core.Plural != "" {
 		q.rename = eventSelector
 	}
 	if st := q.validate(t.verb); st != nil {
@@ -93,6 +93,8 @@ func parseQuery(v url.Values, t target) (*query, *kube.Status) {
 		case info.selectable(path):
 		case len(info.Fields) == 0 && info.builtIn:
 			return nil, statusBadRequest("%q is not a known field selector: only \"metadata.name\", \"metadata.namespace\"", path)
+		case info.Resource == kube.Jobs:
+			return nil, statusBadRequest("field label %q not supported for Job", path)
 		default:
 			return nil, statusBadRequest("field label not supported: %s", path)
 		}

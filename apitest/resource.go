@@ -28,6 +28,10 @@ type ResourceInfo struct {
 	noCount bool // has a spec but no metadata.generation
 	returns bool // DELETE answers with the object, not with a Status
 
+	kept     *ResourceInfo // the version that is stored; nil where that is this one
+	unserved bool          // it is only stored
+	warning  string        // of a version that is deprecated
+
 	core kube.Resource // whose table keeps the objects, in its own form; zero for all but events.k8s.io
 
 	typ          func() *schema.Type
@@ -42,16 +46,19 @@ type Column struct {
 	Path     string // dotted path of the value, such as "spec.replicas"
 	Priority int    // above 0: only shown by -o wide
 
+	Format      string // such as int64; default: none
+	Description string // default: one that names the path
+
 	cell func(o *object) any
 }
 
 // counts reports whether o carries metadata.generation.
 func (r *ResourceInfo) counts(o *object) bool {
-	if r.noCount {
-		return false
+	if r.noCount || r.strategy().counts {
+		return !r.noCount
 	}
 	_, ok := o.field("spec")
-	return ok
+	return ok || !r.builtIn
 }
 
 func (r *ResourceInfo) listKind() string { return cmp.Or(r.listKindName, r.Kind+"List") }
@@ -77,7 +84,7 @@ func (r *ResourceInfo) hasSub(name string) bool {
 
 // selectable reports whether a field selector may name path.
 func (r *ResourceInfo) selectable(path string) bool {
-	return path == "metadata.name" || path == "metadata.namespace" && (r.Namespaced || r.builtIn) || slices.Contains(r.Fields, path)
+	return path == "metadata.name" || path == "metadata.namespace" && (r.Namespaced || r.builtIn && len(r.Fields) == 0) || slices.Contains(r.Fields, path)
 }
 
 func (r ResourceInfo) withDefaults() ResourceInfo {

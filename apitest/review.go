@@ -31,11 +31,11 @@ func (s *Server) review(x *exchange, w http.ResponseWriter) *kube.Status {
 	if x.target.verb != "create" {
 		return statusMethod()
 	}
-	b, _, st := readBody(x, typeJSON, typeYAML)
+	p, st := readBody(x, typeJSON, typeYAML)
 	if st != nil {
 		return st
 	}
-	o, _, err := x.target.info.typ().Read(b)
+	o, _, err := x.target.info.typ().Read(p.json)
 	if err != nil {
 		return statusBadRequest("%s in version %q cannot be handled as a %s: %v", res.Kind, res.Version, res.Kind, err)
 	}
@@ -194,7 +194,7 @@ func (s *Server) userInfo(r *http.Request) map[string]any {
 // tokenRequest answers a create of serviceaccounts/x/token with a token that
 // looks like one and opens nothing but, if the server has a token, this server.
 func (s *Server) tokenRequest(x *exchange, w http.ResponseWriter) *kube.Status {
-	b, _, st := readBody(x, typeJSON, typeYAML)
+	p, st := readBody(x, typeJSON, typeYAML)
 	if st != nil {
 		return st
 	}
@@ -204,7 +204,7 @@ func (s *Server) tokenRequest(x *exchange, w http.ResponseWriter) *kube.Status {
 			ExpirationSeconds int64    `json:"expirationSeconds"`
 		} `json:"spec"`
 	}
-	if err := json.Unmarshal(b, &ask); err != nil {
+	if err := json.Unmarshal(p.json, &ask); err != nil {
 		return statusBadRequest("TokenRequest in version \"v1\" cannot be handled as a TokenRequest: %v", err)
 	}
 	s.store.mu.Lock()

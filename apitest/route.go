@@ -90,6 +90,11 @@ func (s *Server) answer(x *exchange, w http.ResponseWriter) {
 	if healthy(w, x.r) {
 		return
 	}
+	if yes, as := prefersYAML(x.r); yes && !strings.HasPrefix(x.r.URL.Path, "/openapi/") {
+		y := &yamlWriter{ResponseWriter: w, as: as}
+		defer y.finish()
+		w = y
+	}
 	if !s.authenticated(x.r) {
 		WriteStatus(w, StatusUnauthorized())
 		return
@@ -106,6 +111,9 @@ func (s *Server) answer(x *exchange, w http.ResponseWriter) {
 // act answers a request for a resource, or returns the Status to answer with.
 func (s *Server) act(x *exchange, w http.ResponseWriter) *kube.Status {
 	t := x.target
+	if t.res == kube.Endpoints {
+		w.Header().Add("Warning", warning("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"))
+	}
 	if st := s.forbidden(x); st != nil {
 		return st
 	}
@@ -117,15 +125,21 @@ func (s *Server) act(x *exchange, w http.ResponseWriter) *kube.Status {
 	case t.sub == "token" && t.res == kube.ServiceAccounts && t.verb == "create":
 		return s.tokenRequest(x, w)
 	}
+	if t.form.warning != "" {
+		w.Header().Add("Warning", warning(t.form.warning))
+	}
 	v, st := parseView(x.r, t.form, t.verb)
 	switch {
 	case st != nil:
 		return st
 	case t.res == kube.Pods && slices.Contains(podSubresources[:], t.sub):
 		return s.podSubresource(x, w)
-	case t.sub != "" && !t.info.hasSub(t.sub) && !t.info.builtIn:
+	case t.sub == "finalize" && t.res == kube.Namespaces && t.verb != "update",
+		t.verb == "deletecollection" && t.res == kube.Namespaces:
+		return t.notAllowed()
+	case t.sub != "" && !t.form.hasSub(t.sub) && !t.info.builtIn:
 		return statusNotFound(t.res, t.key.Name)
-	case t.sub != "" && !t.info.hasSub(t.sub):
+	case t.sub != "" && !t.form.hasSub(t.sub):
 		return statusNoResource()
 	}
 	switch t.verb {
@@ -135,15 +149,16 @@ func (s *Server) act(x *exchange, w http.ResponseWriter) *kube.Status {
 			return st
 		}
 		switch t.verb {
+		case "deletecollection":
+			return s.deleteCollection(x, w, q, v)
 		case "list":
 			return s.list(x, w, q, v)
 		case "watch":
 			if v.refused != nil {
 				return v.refused
 			}
-			return s.watch(x, w, q, v)
 		}
-		return s.deleteCollection(x, w, q, v)
+		return s.watch(x, w, q, v)
 	case "get":
 		return s.get(x, w, v)
 	case "create":

@@ -54,6 +54,45 @@ func (o *object) integer(path string) int64 {
 	return i
 }
 
+// scaleCauses refuses numbers of replicas that are not natural.
+func (r *ResourceInfo) scaleCauses(o *object) []kube.StatusCause {
+	if r.Scale == nil {
+		return nil
+	}
+	var causes []kube.StatusCause
+	for _, at := range [...]string{r.Scale.SpecReplicas, r.Scale.StatusReplicas} {
+		v, typ := o.lookup(at), "string"
+		if n, ok := v.(json.Number); ok {
+			i, err := n.Int64()
+			if err == nil && i >= 0 {
+				continue
+			} else if err == nil {
+				causes = append(causes, kube.StatusCause{Reason: "FieldValueInvalid", Field: "." + at, Message: fmt.Sprintf("Invalid value: %d: should be a non-negative integer", i)})
+				continue
+			}
+			typ = "float64"
+		} else if v == nil && o.hasNull(at) {
+			typ = "<nil>"
+		} else if _, ok := v.(string); !ok {
+			continue
+		}
+		causes = append(causes, kube.StatusCause{Reason: "FieldValueInvalid", Field: "." + at,
+			Message: fmt.Sprintf("Invalid value: 0: .%s accessor error: %v is of the type %s, expected int64", at, v, typ)})
+	}
+	return causes
+}
+
+// hasNull reports whether there is a null at path.
+func (o *object) hasNull(path string) bool {
+	i := strings.LastIndexByte(path, '.')
+	if i < 0 {
+		return false
+	}
+	in, _ := o.lookup(path[:i]).(map[string]any)
+	v, ok := in[path[i+1:]]
+	return ok && v == nil
+}
+
 // selectorText prints a LabelSelector.
 func selectorText(v map[string]any) string {
 	labels, _ := v["matchLabels"].(map[string]any)
@@ -68,10 +107,12 @@ func selectorText(v map[string]any) string {
 func (c *change) scaled(old *object, b []byte) (*object, *kube.Status) {
 	info := c.target.info
 	var s scaleObject
-	if err := json.Unmarshal(b, &s); err != nil {
+	if err := json.Unmarshal(b, &s); err != nil && c.options.verb == "patch" {
+		return nil, statusInvalid("", "", "", kube.StatusCause{Reason: "FieldValueInvalid", Message: fmt.Sprintf("Invalid value: %q: %v", b, err), Field: "patch"})
+	} else if err != nil {
 		return nil, statusBadRequest("Scale in version \"v1\" cannot be handled as a Scale: %v", err)
 	}
-	if s.Spec.Replicas < 0 {
+	if s.Spec.Replicas < 0 && info.builtIn { // that of others is refused as it is stored
 		return nil, statusInvalid("autoscaling", "Scale", old.key.Name, kube.StatusCause{Reason: "FieldValueInvalid",
 			Message: fmt.Sprintf("Invalid value: %d: must be greater than or equal to 0", s.Spec.Replicas), Field: "spec.replicas"})
 	}

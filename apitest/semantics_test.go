@@ -166,7 +166,7 @@ func TestTableOfPods(t *testing.T) {
 			"status":{"phase":"Running","podIP":"10.0.0.1","containerStatuses":[{"ready":true,"restartCount":2,"state":{"running":{}}},{"ready":true,"restartCount":1}]}}`) // the second one does not run
 		time.Sleep(3*time.Hour + 5*time.Minute)
 		_, body := get(t, srv, "/api/v1/namespaces/a/pods?includeObject=None", "Accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
-		if !strings.HasSuffix(body, `"rows":[{"cells":["p","1/2","Running","3","3h5m","10.0.0.1","n1","\u003cnone\u003e","\u003cnone\u003e"]}]}`+"\n") {
+		if !strings.HasSuffix(body, `"rows":[{"cells":["p","1/2","Running","3","3h5m","10.0.0.1","n1","\u003cnone\u003e","\u003cnone\u003e"],"object":null}]}`+"\n") {
 			t.Errorf("table: %s", body)
 		}
 	})
@@ -193,7 +193,7 @@ func TestCustomResourcesAreSortedAndNeedARevision(t *testing.T) {
 	foo := kube.Resource{Group: "example.com", Version: "v1", Plural: "foos", Kind: "Foo", Namespaced: true}
 	info := apitest.ResourceInfo{Resource: foo, ShortNames: []string{"fo"}, Columns: []apitest.Column{{Name: "Size", Type: "integer", Path: "spec.size"}}}
 	story(t, apitest.Options{Resources: []apitest.ResourceInfo{info}, NoManagedFields: true}, func(t *testing.T, srv *apitest.Server) {
-		_, body := do(t, srv, "POST", foo.Path("a"), `{"spec":{"size":3},"metadata":{"name":"f"},"data":1}`)
+		_, body := do(t, srv, "POST", foo.Path("a"), `{"apiVersion":"example.com/v1","kind":"Foo","spec":{"size":3},"metadata":{"name":"f"},"data":1}`)
 		uid := field(t, body, "metadata", "uid")
 		want := `{"apiVersion":"example.com/v1","data":1,"kind":"Foo","metadata":{"creationTimestamp":"2000-01-01T00:00:00Z","generation":1,"name":"f","namespace":"a","resourceVersion":"104","uid":"` + uid + `"},"spec":{"size":3}}`
 		if diff := cmp.Diff(want+"\n", body); diff != "" {
@@ -203,7 +203,7 @@ func TestCustomResourcesAreSortedAndNeedARevision(t *testing.T) {
 		if diff := cmp.Diff(`{"apiVersion":"example.com/v1","items":[`+want+`],"kind":"FooList","metadata":{"continue":"","resourceVersion":"104"}}`+"\n", body); diff != "" {
 			t.Error(diff)
 		}
-		if code, body := do(t, srv, "PUT", foo.Path("a")+"/f", `{"metadata":{"name":"f"}}`); code != 422 || !strings.Contains(body, "metadata.resourceVersion: Invalid value: 0: must be specified for an update") {
+		if code, body := do(t, srv, "PUT", foo.Path("a")+"/f", `{"apiVersion":"example.com/v1","kind":"Foo","metadata":{"name":"f"}}`); code != 422 || !strings.Contains(body, "metadata.resourceVersion: Invalid value: 0: must be specified for an update") {
 			t.Errorf("update without a revision: %d %s", code, body)
 		}
 		if _, body := get(t, srv, foo.Path("a"), "Accept", "application/json;as=Table;v=v1;g=meta.k8s.io"); !strings.Contains(body, `"cells":["f",3,"0s"]`) {

@@ -117,11 +117,11 @@ func start(t TB, o Options) (*Server, error) {
 	}
 	if o.TLS {
 		scheme = "https"
-		if s.ids, err = newIdentities(); err != nil {
+		if s.ids, err = newIdentities(o.ClientCerts); err != nil {
 			d.Close()
 			return nil, fmt.Errorf("start apitest server: %w", err)
 		}
-		s.http.TLSConfig = s.ids.serverConfig(o.ClientCerts)
+		s.http.TLSConfig = s.ids.serverConfig()
 	}
 	s.URL = scheme + "://" + host
 	if o.Namespaces {

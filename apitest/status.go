@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -156,10 +157,12 @@ func statusInvalid(group, kind, name string, causes ...kube.StatusCause) *kube.S
 	}
 	var texts []string
 	for _, c := range causes {
-		texts = append(texts, c.Field+": "+c.Message)
+		if text := c.Field + ": " + c.Message; !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
 	}
 	text := strings.Join(texts, ", ")
-	if len(causes) > 1 {
+	if len(texts) > 1 {
 		text = "[" + text + "]"
 	}
 	return &kube.Status{Code: http.StatusUnprocessableEntity, Reason: "Invalid",
@@ -173,7 +176,18 @@ func forbiddenField(field, detail string) kube.StatusCause {
 
 // registry is where kube-apiserver keeps r in etcd, as its errors say.
 func (r *ResourceInfo) registry() string {
-	if r.builtIn {
+	switch {
+	case r.Resource == kube.Services:
+		return "services/specs"
+	case r.Resource == kube.Endpoints:
+		return "services/endpoints"
+	case r.Resource == kube.Nodes:
+		return "minions"
+	case r.Resource == kube.Ingresses:
+		return "ingress"
+	case r.builtIn && r.Plural == "replicationcontrollers":
+		return "controllers"
+	case r.builtIn && r.Resource != kube.CustomResourceDefinitions:
 		return r.Plural
 	}
 	return r.Group + "/" + r.Plural

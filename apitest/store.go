@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -25,9 +26,11 @@ type store struct {
 
 // table is one resource. The fields are guarded by store.mu.
 type table struct {
-	info    *ResourceInfo // replaced where its definition changes, never changed
-	keys    []kube.Key    // sorted
-	objects map[kube.Key]*object
+	forms   []*ResourceInfo      // other versions that are served; replaced, never changed
+	info    *ResourceInfo        // replaced where its definition changes, never changed
+	sorted  collection           // the objects
+	objects map[kube.Key]*object // the same, by key
+	past    []moment             // of lists that go on, the newest last
 	log     []event
 	base    int    // how many events have been dropped before log[0]
 	floor   uint64 // events up to this revision may be forgotten
@@ -77,10 +80,12 @@ func (st *store) find(group, version, plural string) (t *table, info, form *Reso
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	t = st.tables[kube.Resource{Group: group, Plural: plural}.GroupResource()]
-	if t == nil || t.info.Version != version {
+	if t == nil {
 		return nil, nil, nil
 	}
-	form = t.info
+	if form = t.form(version); form == nil {
+		return nil, nil, nil
+	}
 	if form.core.Plural != "" {
 		t = st.tables[form.core.GroupResource()]
 	}
@@ -93,8 +98,8 @@ func (st *store) drop(r kube.Resource) {
 	if t == nil {
 		return
 	}
-	for len(t.keys) > 0 {
-		st.commit(t, t.keys[0], nil)
+	for o := range t.sorted.all() { // as they were at the beginning
+		st.commit(t, o.key, nil)
 	}
 	for w := range t.watches {
 		w.end(endClean)
@@ -107,18 +112,14 @@ func (st *store) drop(r kube.Resource) {
 func (st *store) commit(t *table, key kube.Key, next *object) uint64 {
 	st.rev++
 	e := event{rv: st.rev, prev: t.objects[key], next: next}
-	at, found := slices.BinarySearchFunc(t.keys, key, kube.Key.Compare)
-	switch {
-	case next == nil:
+	if next == nil {
 		e.gone = e.prev.at(t.info, st.rev)
 		delete(t.objects, key)
-		t.keys = slices.Delete(t.keys, at, at+1)
-	default:
+		t.sorted = t.sorted.without(key)
+	} else {
 		next.seal(t.info, st.rev)
 		t.objects[key] = next
-		if !found {
-			t.keys = slices.Insert(t.keys, at, key)
-		}
+		t.sorted = t.sorted.with(next)
 	}
 	t.log = append(t.log, e)
 	if drop := len(t.log) - st.history; drop > 0 {
@@ -171,34 +172,48 @@ func (st *store) compact(rv uint64) {
 			t.forget(n)
 		}
 		t.floor = max(t.floor, rv)
+		t.past = slices.DeleteFunc(t.past, func(m moment) bool { return m.rv < t.floor })
 		t.recent = max(t.recent, rv)
 	}
 }
 
-// snapshot returns the sorted keys and the objects as they were at rv. The
-// caller holds mu and has checked that floor <= rv <= rev; neither result may
-// be changed or used after mu is released, except the objects.
-func (t *table) snapshot(rv uint64) ([]kube.Key, map[kube.Key]*object) {
-	if len(t.log) == 0 || t.log[len(t.log)-1].rv <= rv {
-		return t.keys, t.objects
+// moment is the objects at a revision.
+type moment struct {
+	rv      uint64
+	objects collection
+}
+
+// mostMoments is how many a table keeps, so that the pages of a list need not go
+// back each anew.
+const mostMoments = 8
+
+// remember keeps the objects at rv. The caller holds mu.
+func (t *table) remember(rv uint64, objects collection) {
+	if t.remembered(rv) != nil {
+		return
 	}
-	objects := make(map[kube.Key]*object, len(t.objects))
-	for k, o := range t.objects {
-		objects[k] = o
+	if len(t.past) == mostMoments {
+		t.past = slices.Delete(t.past, 0, 1)
 	}
-	for i := len(t.log) - 1; i >= 0 && t.log[i].rv > rv; i-- {
-		if e := t.log[i]; e.prev == nil {
-			delete(objects, e.next.key)
-		} else {
-			objects[e.prev.key] = e.prev
+	t.past = append(t.past, moment{rv, objects})
+}
+
+// remembered returns the objects at rv, nil where they are not kept. The caller
+// holds mu.
+func (t *table) remembered(rv uint64) *collection {
+	for i := range t.past {
+		if t.past[i].rv == rv {
+			return &t.past[i].objects
 		}
 	}
-	keys := make([]kube.Key, 0, len(objects))
-	for k := range objects {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, kube.Key.Compare)
-	return keys, objects
+	return nil
+}
+
+// since returns the events after rv, which may be forgotten meanwhile: the caller
+// holds mu, and keeps the copy.
+func (t *table) since(rv uint64) []event {
+	i, _ := slices.BinarySearchFunc(t.log, rv+1, func(e event, rv uint64) int { return cmp.Compare(e.rv, rv) })
+	return slices.Clone(t.log[i:])
 }
 
 // restore returns every resource to its state at rv, and the counter too.
@@ -209,11 +224,14 @@ func (st *store) restore(rv uint64) error {
 		}
 	}
 	for _, t := range st.tables {
-		keys, objects := t.snapshot(rv)
-		t.keys, t.objects = keys, objects
-		for len(t.log) > 0 && t.log[len(t.log)-1].rv > rv {
-			t.log = t.log[:len(t.log)-1]
+		undone := t.since(rv)
+		t.sorted = t.sorted.back(undone)
+		t.objects = make(map[kube.Key]*object, t.sorted.size)
+		for o := range t.sorted.all() {
+			t.objects[o.key] = o
 		}
+		t.log = t.log[:len(t.log)-len(undone)]
+		t.past = nil
 		t.recent = rv
 	}
 	st.rev = rv
@@ -257,14 +275,13 @@ func (st *store) prepareCreate(info *ResourceInfo, o *object) {
 func prepareUpdate(info *ResourceInfo, old, o *object) {
 	o.meta.UID = old.meta.UID
 	o.meta.CreationTimestamp = old.meta.CreationTimestamp
-	o.meta.GenerateName = old.meta.GenerateName
 	o.meta.DeletionTimestamp = old.meta.DeletionTimestamp
 	o.meta.DeletionGracePeriodSeconds = old.meta.DeletionGracePeriodSeconds
 	if len(o.meta.ManagedFields) == 0 {
 		o.meta.ManagedFields = old.meta.ManagedFields
 	}
 	o.meta.Generation = old.meta.Generation
-	if info.counts(o) && !o.sameFields(old, func(name string) bool { return name != "status" }) {
+	if info.counts(o) && info.moves(old, o) {
 		o.meta.Generation++
 	}
 }

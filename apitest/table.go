@@ -43,18 +43,14 @@ func (v *view) table(objects []*object, meta listMeta) []byte {
 		b = append(b, marshal(p.columns)...)
 	}
 	b = append(b, `,"rows":[`...)
-	var standard *object
-	if p.standard != nil {
-		standard = p.standard(objects)
-	}
 	r := &row{}
 	for i, o := range objects {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		r.begin(o)
+		r.begin(v.info.printed(o))
 		p.cells(r)
-		if o == standard {
+		if o == v.standard {
 			r.cells[0] = o.meta.Name + " (default)"
 		}
 		b = r.append(b, v)
@@ -101,6 +97,8 @@ func (r *row) append(b []byte, v *view) []byte {
 		b = v.partial(append(b, `,"object":`...), r.object)
 	case "Object":
 		b = append(append(b, `,"object":`...), v.info.shown(r.object).body...)
+	default:
+		b = append(b, `,"object":null`...)
 	}
 	return append(b, '}')
 }

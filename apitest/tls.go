@@ -10,12 +10,22 @@ import (
 	"encoding/pem"
 	"math/big"
 	"net"
+	"sync"
 	"time"
 )
 
 // identities are the certificates of one server: an own CA, a serving and a
-// client certificate.
-type identities struct{ ca, server, client identity }
+// client certificate, and serving certificates that no client should take.
+type identities struct {
+	ca, client          identity
+	untrusted, outdated identity
+	clientCerts         bool // are asked for
+
+	mu      sync.Mutex
+	server  identity
+	serial  int64 // of the last serving certificate
+	rotated bool
+}
 
 type identity struct {
 	leaf            *x509.Certificate
@@ -24,33 +34,48 @@ type identity struct {
 	certPEM, keyPEM []byte
 }
 
-func newIdentities() (*identities, error) {
-	now := time.Now()
-	template := func(serial int64, name string) *x509.Certificate {
-		return &x509.Certificate{
-			SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: name},
-			NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(10, 0, 0),
-			KeyUsage: x509.KeyUsageDigitalSignature, BasicConstraintsValid: true,
-		}
-	}
-	var ids identities
+func newIdentities(clientCerts bool) (*identities, error) {
+	ids := &identities{clientCerts: clientCerts}
 	ca := template(1, "apitest CA")
-	ca.IsCA, ca.KeyUsage = true, x509.KeyUsageCertSign
-	server := template(2, "apitest")
-	server.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
-	server.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
-	server.DNSNames = []string{"localhost", "apitest.invalid"}
-	client := template(3, "apitest-client")
+	ca.IsCA, ca.KeyUsage, ca.ExtKeyUsage = true, x509.KeyUsageCertSign, nil
+	client := template(2, "apitest-client")
 	client.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+	outdated := template(3, "apitest")
+	outdated.NotBefore, outdated.NotAfter = ca.NotBefore, ca.NotBefore.Add(time.Minute)
+	var stranger identity
 	for _, v := range []struct {
-		id       *identity
+		id, ca   *identity
 		template *x509.Certificate
-	}{{&ids.ca, ca}, {&ids.server, server}, {&ids.client, client}} {
-		if err := v.id.issue(v.template, &ids.ca); err != nil {
+	}{{&ids.ca, &ids.ca, ca}, {&ids.client, &ids.ca, client}, {&ids.outdated, &ids.ca, outdated},
+		{&stranger, &stranger, ca}, {&ids.untrusted, &stranger, template(3, "apitest")}} {
+		if err := v.id.issue(v.template, v.ca); err != nil {
 			return nil, err
 		}
 	}
-	return &ids, nil
+	ids.serial = 3
+	return ids, ids.rotate()
+}
+
+// template is a serving certificate that is yet to be signed.
+func template(serial int64, name string) *x509.Certificate {
+	now := time.Now()
+	return &x509.Certificate{
+		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: name},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(10, 0, 0),
+		KeyUsage: x509.KeyUsageDigitalSignature, BasicConstraintsValid: true,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+		DNSNames:    []string{"localhost", "apitest.invalid"},
+	}
+}
+
+// rotate issues another serving certificate, which new connections get.
+func (i *identities) rotate() error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.serial++
+	i.rotated = i.server.leaf != nil
+	return i.server.issue(template(i.serial, "apitest"), &i.ca)
 }
 
 // issue signs template by the CA; the CA, which comes first, by itself.
@@ -80,12 +105,53 @@ func (i *identity) issue(template *x509.Certificate, ca *identity) error {
 	return nil
 }
 
-func (i *identities) serverConfig(clientCerts bool) *tls.Config {
-	c := &tls.Config{Certificates: []tls.Certificate{i.server.pair}, MinVersion: tls.VersionTLS12}
-	if clientCerts {
+func (i *identities) serverConfig() *tls.Config {
+	c := &tls.Config{MinVersion: tls.VersionTLS12}
+	if i.clientCerts {
 		c.ClientAuth = tls.VerifyClientCertIfGiven
 		c.ClientCAs = x509.NewCertPool()
 		c.ClientCAs.AddCert(i.ca.leaf)
 	}
+	c.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		door := Open
+		if c, ok := hello.Conn.(*conn); ok {
+			door = c.came
+		}
+		return i.configFor(c, door), nil
+	}
 	return c
+}
+
+// configFor is what a connection gets that came through door.
+func (i *identities) configFor(base *tls.Config, door Door) *tls.Config {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	c := base.Clone()
+	c.GetConfigForClient = nil
+	c.NextProtos = []string{"h2", "http/1.1"}
+	// A resumed session shows no certificate: none is resumed where that matters.
+	c.SessionTicketsDisabled = i.rotated || door != Open
+	shown := &i.server
+	switch door {
+	case Untrusted:
+		shown = &i.untrusted
+	case Outdated:
+		shown = &i.outdated
+	case HTTP1:
+		c.NextProtos = c.NextProtos[1:]
+	}
+	c.Certificates = []tls.Certificate{shown.pair}
+	return c
+}
+
+// Rotate gives the server another certificate of the same CA, which new
+// connections get, as when the files of a kube-apiserver are replaced.
+// Connections that exist stay. Without TLS it does nothing.
+func (s *Server) Rotate() {
+	if s.ids == nil {
+		return
+	}
+	if err := s.ids.rotate(); err != nil {
+		s.fail("rotate the certificate: %v", err)
+	}
 }

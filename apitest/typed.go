@@ -1,11 +1,13 @@
 package apitest
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -38,17 +40,18 @@ func typeOf(r *ResourceInfo) *schema.Type {
 
 // decode reads the object that a client sent, as its type has it: without fields
 // that the type does not know, of which options.validation says what becomes.
-func (c *change) decode(b []byte) (*object, *kube.Status) {
-	info := c.target.info
-	var head struct{ Kind, APIVersion string }
+func (c *change) decode(p payload) (*object, *kube.Status) {
+	info, b := c.target.info, p.json
+	c.target.res = c.target.form.Resource // which an attempt before may have changed
+	var head struct {                     // as errors quote it
+		APIVersion string `json:"apiVersion,omitempty"`
+		Kind       string `json:"kind,omitempty"`
+	}
 	if err := json.Unmarshal(b, &head); err != nil {
 		return nil, statusBadRequest("the object provided is unrecognized (must be of type %s): couldn't get version/kind; json parse error: %v (%s)", info.Kind, err, summary(b))
 	}
-	badPatch := func(err error) *kube.Status {
-		return statusInvalid("", "", "", kube.StatusCause{Reason: "FieldValueInvalid", Message: fmt.Sprintf("Invalid value: %q: %v", b, err), Field: "patch"})
-	}
 	if st := unregistered(info, head.APIVersion, head.Kind, b); st != nil && c.options.verb == "patch" {
-		return nil, badPatch(st)
+		return nil, badPatch(b, st)
 	} else if st != nil {
 		return nil, st
 	}
@@ -56,18 +59,31 @@ func (c *change) decode(b []byte) (*object, *kube.Status) {
 		return nil, statusInvalid(info.Group, head.Kind, nameIn(b), kube.StatusCause{Reason: "FieldValueInvalid",
 			Message: fmt.Sprintf("Invalid value: %q: must be %s", head.Kind, info.Kind), Field: "kind"})
 	}
+	if !info.builtIn && head.Kind == "" {
+		missing := fmt.Errorf("Object 'Kind' is missing in '%s'", b)
+		if c.options.verb == "patch" {
+			return nil, badPatch(b, missing)
+		}
+		return nil, statusBadRequest("the object provided is unrecognized (must be of type %s): %v (%s)", info.Kind, missing, summary(b))
+	}
+	if !info.builtIn && head.APIVersion != c.target.form.APIVersion() {
+		return nil, statusBadRequest("the API version in the data (%s) does not match the expected API version (%s)", head.APIVersion, c.target.form.APIVersion())
+	}
+	if info.builtIn && string(bytes.TrimSpace(b)) == "null" {
+		b = []byte("{}")
+	}
 	v, strict, err := c.target.form.typ().Read(b)
 	if err != nil && c.options.verb == "patch" {
-		return nil, badPatch(err)
+		return nil, badPatch(b, err)
 	}
 	if err != nil {
 		return nil, statusBadRequest("%s in version %q cannot be handled as a %s: %v", cmp.Or(head.Kind, info.Kind), info.Version, info.Kind, err)
 	}
-	if len(strict) > 0 {
+	if strict = slices.Concat(oneLine(p.twice, c.options.validation), c.doubled, strict); len(strict) > 0 {
 		switch c.options.validation {
 		case "Strict":
-			if c.options.typ == typeStrategic {
-				return nil, badPatch(fmt.Errorf("strict decoding error: %s", strings.Join(strict, ", ")))
+			if c.options.verb == "patch" {
+				return nil, badPatch(b, fmt.Errorf("strict decoding error: %s", strings.Join(strict, ", ")))
 			}
 			return nil, statusBadRequest("%s in version %q cannot be handled as a %s: strict decoding error: %s",
 				cmp.Or(head.Kind, info.Kind), info.Version, info.Kind, strings.Join(strict, ", "))
@@ -80,10 +96,10 @@ func (c *change) decode(b []byte) (*object, *kube.Status) {
 		if _, st := decodeObject(c.target, b); st != nil {
 			return nil, st
 		}
-		v, c.target.res = eventToCore(v), info.Resource
+		v, c.target.res = c.keep(v), info.Resource
 	}
 	filled := info.builtIn && setDefaults(info.Resource, v)
-	if other || filled || len(strict) > 0 || len(info.Schema) > 0 {
+	if other || filled || len(strict) > 0 || len(info.Schema) > 0 || info.builtIn { // of a built-in type, what is empty was left out
 		if !info.builtIn {
 			info.typ().Default(v)
 		}
@@ -94,12 +110,32 @@ func (c *change) decode(b []byte) (*object, *kube.Status) {
 	return c.decodeNamed(b)
 }
 
+// oneLine returns the keys that YAML has twice as one complaint, if it is to be an
+// error, and as several, if these are warnings.
+func oneLine(twice []string, validation string) []string {
+	if len(twice) > 0 && validation == "Strict" {
+		return []string{"yaml: unmarshal errors:\n  " + strings.Join(twice, "\n  ")}
+	}
+	return slices.Clone(twice)
+}
+
 // decodeNamed is decodeObject, but that what is written to a name must have it.
 func (c *change) decodeNamed(b []byte) (*object, *kube.Status) {
 	if name := c.target.key.Name; name != "" && nameIn(b) == "" {
 		return nil, statusBadRequest("the name of the object (%s based on URL) was undeterminable: name must be provided", name)
 	}
-	return decodeObject(c.target, b)
+	o, st := decodeObject(c.target, b)
+	if st != nil && c.options.verb == "patch" && !c.target.info.builtIn {
+		if _, err := parseObject(c.target.res, b); err != nil {
+			return nil, badPatch(b, err)
+		}
+	}
+	return o, st
+}
+
+// badPatch is the 422 of a patch whose result cannot be decoded.
+func badPatch(b []byte, err error) *kube.Status {
+	return statusInvalid("", "", "", kube.StatusCause{Reason: "FieldValueInvalid", Message: fmt.Sprintf("Invalid value: %q: %v", b, err), Field: "patch"})
 }
 
 // nameIn returns metadata.name.
@@ -172,6 +208,22 @@ func inOrder(raw json.RawMessage) json.RawMessage {
 // value returns o as package schema has it.
 func (o *object) value() map[string]any { return decodeValue(o.body) }
 
+// parts returns o, which may be new and have no body, as package schema has it.
+func (o *object) parts(info *ResourceInfo) map[string]any {
+	m := o.meta
+	m.ResourceVersion = ""
+	v := make(map[string]any, len(o.fields)+3)
+	v["kind"], v["apiVersion"], v["metadata"] = info.Kind, info.APIVersion(), decodeValue(m.append(nil))
+	for _, f := range o.fields {
+		value, err := schema.Decode(f.value)
+		if err != nil {
+			panic(fmt.Sprintf("apitest: a part of an object is not JSON: %v", err))
+		}
+		v[f.name] = value
+	}
+	return v
+}
+
 // patch answers a PATCH of any kind.
 func (s *Server) patch(x *exchange, w http.ResponseWriter, v *view) *kube.Status {
 	accepted := []string{typeJSONPatch, typeMerge, typeApply}
@@ -179,6 +231,9 @@ func (s *Server) patch(x *exchange, w http.ResponseWriter, v *view) *kube.Status
 		accepted = []string{typeJSONPatch, typeMerge, typeStrategic, typeApply}
 	}
 	typ, st := bodyType(x, accepted...)
+	if x.r.Header.Get("Content-Type") == "" {
+		st = statusMediaType(accepted)
+	}
 	if st != nil && x.target.info.builtIn {
 		st.Message, st.Details = "415: Unsupported Media Type", &kube.StatusDetails{}
 	}
@@ -189,18 +244,20 @@ func (s *Server) patch(x *exchange, w http.ResponseWriter, v *view) *kube.Status
 	if st != nil {
 		return st
 	}
-	b, _, st := readBody(x, accepted...)
+	p, st := readBody(x, accepted...)
 	if st != nil {
 		return st
 	}
-	if typ != typeApply && !json.Valid(b) {
+	if typ != typeApply && !json.Valid(p.json) {
 		return statusBadRequest("invalid JSON patch")
 	}
 	c := &change{srv: s, ctx: x.r.Context(), target: x.target, options: opts, user: s.username(x.r), agent: x.r.UserAgent(), mode: updates}
-	c.next = func(old *object) (*object, *kube.Status) { return c.patched(old, typ, b) }
+	c.next = func(old *object) (*object, *kube.Status) { return c.patched(old, typ, p.json) }
 	if typ == typeApply {
-		c.mode = upserts
-		c.next = func(old *object) (*object, *kube.Status) { return c.applied(old, b) }
+		if c.mode = upserts; x.target.sub != "" {
+			c.mode = updates
+		}
+		c.next = func(old *object) (*object, *kube.Status) { return c.applied(old, p) }
 	}
 	return c.answer(w, v, http.StatusOK)
 }
@@ -212,17 +269,27 @@ func (c *change) patched(old *object, typ string, patch []byte) (*object, *kube.
 	if c.target.sub == "scale" {
 		current = decodeValue(info.scale(old))
 	}
+	if c.doubled = nil; typ != typeJSONPatch { // fields given twice: the merged object has them once
+		_, strict, _ := c.target.form.typ().Read(patch)
+		c.doubled = slices.DeleteFunc(strict, func(text string) bool { return !strings.HasPrefix(text, "duplicate field ") })
+	}
 	var merged map[string]any
 	var err error
 	switch typ {
 	case typeJSONPatch:
 		merged, err = schema.JSONPatch(current, patch)
+		if st, ok := err.(*kube.Status); ok && c.options.validation == "Ignore" { // then nobody looks at the fields of the operations first
+			st.Message = strings.Replace(strings.TrimPrefix(st.Message, "error decoding patch: "), "[]handlers.jsonPatchOp", "jsonpatch.Patch", 1)
+		}
 	case typeMerge:
 		merged, err = schema.MergePatch(current, patch)
 	case typeStrategic:
 		var p map[string]any
 		if p, err = schema.DecodeObject(patch); err == nil {
 			merged, err = c.target.form.typ().StrategicMerge(current, p)
+		}
+		if err == nil { // it has the form of what it is decoded into
+			merged["kind"], merged["apiVersion"] = current["kind"], current["apiVersion"]
 		}
 	}
 	if err != nil {
@@ -235,7 +302,7 @@ func (c *change) patched(old *object, typ string, patch []byte) (*object, *kube.
 	if c.target.sub == "scale" {
 		return c.scaled(old, b)
 	}
-	o, st := c.decode(b)
+	o, st := c.decode(payload{json: b})
 	if st == nil && o.key != old.key {
 		return nil, statusBadRequest("the name of the object (%s) does not match the name on the URL (%s)", o.key.Name, old.key.Name)
 	}
@@ -261,19 +328,16 @@ func schemaStatus(err error) *kube.Status {
 
 // applied returns what a server-side apply makes of old. See
 // https://kubernetes.io/docs/reference/using-api/server-side-apply/.
-func (c *change) applied(old *object, b []byte) (*object, *kube.Status) {
+func (c *change) applied(old *object, p payload) (*object, *kube.Status) {
 	info, key := c.target.info, c.target.key
-	config, err := schema.DecodeObject(b)
+	config, err := schema.DecodeObject(p.json)
 	if err != nil {
-		return nil, statusBadRequest("error decoding YAML: %v", err)
+		return nil, statusBadRequest("error decoding patch: error unmarshaling JSON: while decoding JSON: %v", err)
 	}
 	meta, _ := config["metadata"].(map[string]any)
 	if meta == nil {
 		meta = map[string]any{}
 		config["metadata"] = meta
-	}
-	if meta["namespace"] == nil && info.Namespaced {
-		meta["namespace"] = key.Namespace
 	}
 	var live map[string]any
 	if old != nil {
@@ -283,19 +347,61 @@ func (c *change) applied(old *object, b []byte) (*object, *kube.Status) {
 	if err != nil {
 		return nil, schemaStatus(err)
 	}
+	merged, st := c.convert(merged, meta)
+	if st != nil {
+		return nil, st
+	}
+	switch {
+	case len(p.twice) > 0 && c.options.validation == "Strict":
+		return nil, statusBadRequest("error strict decoding patch: error converting YAML to JSON: %s", oneLine(p.twice, "Strict")[0])
+	case c.options.validation == "Warn":
+		c.warnings = slices.Clone(p.twice)
+	}
+	if uid := string1(meta, "uid"); old == nil && uid != "" {
+		return nil, statusConflict(info.Resource, key.Name, "uid mismatch: the provided object specified uid "+uid+", and no existing object was found")
+	}
 	if info.builtIn {
 		setDefaults(info.Resource, merged)
 	} else {
-		info.typ().Default(merged)
+		info.typ().DefaultApplied(merged)
 	}
 	if c.target.form != info {
-		merged, c.target.res = eventToCore(merged), info.Resource
+		merged, c.target.res = c.keep(merged), info.Resource
 	}
-	if b, err = schema.Encode(merged); err != nil {
+	b, err := schema.Encode(merged)
+	if err != nil {
 		return nil, statusRaw("%v", err)
 	}
 	c.owned = true
 	return c.decodeNamed(b)
+}
+
+// convert returns what was merged as one of Go's objects, with what those always
+// have, or why it cannot become one: the schema knows of texts that are times,
+// base64 or quantities only that they are texts. meta is that of what was applied.
+func (c *change) convert(merged, meta map[string]any) (map[string]any, *kube.Status) {
+	form := c.target.form
+	if !form.builtIn {
+		return merged, nil
+	}
+	b, err := schema.Encode(merged)
+	if err != nil {
+		return nil, statusRaw("%v", err)
+	}
+	o, _, err := form.typ().Read(b)
+	if err == nil {
+		return o, nil
+	}
+	text := err.Error()
+	if strings.HasPrefix(text, "illegal base64") {
+		text = "error decoding from json: " + text
+	}
+	version := fmt.Sprintf("%s, Kind=%s", form.APIVersion(), form.Kind)
+	if form.Group == "" {
+		version = "/" + version
+	}
+	return nil, statusRaw("failed to convert new object (%s/%s; %s) to proper version: unable to convert unstructured object to %s: %s",
+		string1(meta, "namespace"), string1(meta, "name"), version, version, text)
 }
 
 // write says who writes, for managedFields.
@@ -308,11 +414,24 @@ func (c *change) write() schema.Write {
 }
 
 // check checks o, a custom resource, against its schema.
-func (c *change) check(o *object, next, live map[string]any) *kube.Status {
+func (c *change) check(o *object, next, live map[string]any, named []kube.StatusCause) *kube.Status {
 	info := c.target.info
-	var r refusals
+	r := refusals{named}
 	r.metadata(info.Resource, object1(next, "metadata"))
-	if causes := append(r.causes, info.typ().Validate(next, live)...); len(causes) > 0 {
+	scale := info.scaleCauses(o)
+	if info = c.target.form; info.kept != nil {
+		next = c.asSent(next)
+		if live != nil {
+			live = info.fromKept(live)
+		}
+	}
+	wrong := info.typ().Validate(next, live)
+	if c.target.sub == "status" { // which is looked at by itself
+		for i := range wrong {
+			wrong[i].Message = strings.Replace(wrong[i].Message, ": status.", ": ", 1)
+		}
+	}
+	if causes := slices.Concat(r.causes, wrong, scale); len(causes) > 0 {
 		return statusInvalid(info.Group, info.Kind, o.key.Name, causes...)
 	}
 	return nil
@@ -322,9 +441,9 @@ func (c *change) check(o *object, next, live map[string]any) *kube.Status {
 func (c *change) own(o *object, next, live map[string]any) *kube.Status {
 	typ := c.target.info.typ()
 	if c.target.form != c.target.info { // fields have the names of the form in which they are written
-		typ, next = c.target.form.typ(), eventFromCore(next)
+		typ, next = c.target.form.typ(), c.asSent(next)
 		if live != nil {
-			live = eventFromCore(live)
+			live = c.target.form.fromKept(live)
 		}
 	}
 	typ.Update(live, next, c.write())

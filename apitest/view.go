@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,6 +19,8 @@ type view struct {
 	include string // of a Table's rows: None, Metadata, Object
 	columns bool   // a Table has been sent, with its columns
 
+	standard *object // the one that the Table of a list marks as the default
+
 	refused *kube.Status // why it cannot be had of what is found
 }
 
@@ -29,11 +32,17 @@ func parseView(r *http.Request, info *ResourceInfo, verb string) (*view, *kube.S
 	if accept == "" {
 		return v, nil
 	}
+	readable := false // JSON is, if only in some form
 	for clause := range strings.SplitSeq(accept, ",") {
 		typ, params, err := mime.ParseMediaType(clause)
-		if err != nil || typ != "application/json" && typ != "*/*" && typ != "application/*" {
+		switch {
+		case err != nil:
+			continue
+		case typ == typeYAML && verb != "watch":
+		case typ != typeJSON && typ != "*/*" && typ != "application/*":
 			continue
 		}
+		readable = true
 		as := params["as"]
 		if as == "" || verb == "create" || verb == "update" || verb == "delete" {
 			return v, nil
@@ -68,7 +77,10 @@ func parseView(r *http.Request, info *ResourceInfo, verb string) (*view, *kube.S
 		}
 	}
 	const all, streams = "application/json, application/yaml, application/vnd.kubernetes.protobuf", ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
-	if info.builtIn && (verb == "list" || verb == "watch" || verb == "get") {
+	if yes, _ := prefersYAML(r); yes && verb == "watch" {
+		return nil, notAcceptable("only the following media types are accepted: %s", streams[2:])
+	}
+	if info.builtIn && !readable && (verb == "list" || verb == "watch" || verb == "get") {
 		st := notAcceptable("406: Not Acceptable\n\nAvailable representations: " + all)
 		if verb != "get" {
 			st.Message += streams
@@ -94,10 +106,13 @@ func (r *ResourceInfo) goType(kind string) string {
 
 // shown returns o in the form in which r is served.
 func (r *ResourceInfo) shown(o *object) *object {
-	if r.core.Plural == "" {
-		return o
+	switch {
+	case r.core.Plural != "":
+		return r.event(o)
+	case !r.builtIn && o.version != r.Version:
+		return r.converted(o)
 	}
-	return r.event(o)
+	return o
 }
 
 // object returns o as an answer of its own.
@@ -108,7 +123,7 @@ func (v *view) object(o *object) []byte {
 	case "PartialObjectMetadata":
 		return v.partial(nil, o)
 	}
-	return v.info.shown(o).body
+	return slices.Clip(v.info.shown(o).body) // what is appended goes to a copy
 }
 
 func (v *view) partial(b []byte, o *object) []byte {
@@ -130,7 +145,7 @@ func (v *view) event(typ string, o *object) []byte {
 // bookmark returns the frame of a bookmark; end marks the end of the initial
 // events.
 func (v *view) bookmark(rv uint64, end bool) []byte {
-	o := &object{}
+	o := v.info.zero()
 	if end {
 		o.meta.Annotations = map[string]string{"k8s.io/initial-events-end": "true"}
 	}
@@ -152,6 +167,9 @@ func (v *view) list(p *page, metadataLast bool) []byte {
 	var b []byte
 	switch v.as {
 	case "Table":
+		if standard := v.info.printer().standard; standard != nil {
+			v.standard = standard(p.objects)
+		}
 		return append(v.table(p.objects, meta), '\n')
 	case "PartialObjectMetadata":
 		b = append(b, `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/`+v.version+`","metadata":`...)

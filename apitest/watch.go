@@ -51,7 +51,7 @@ func (w *watcher) end(how ending) {
 
 // watch answers a WATCH: with a stream, or with the Status it returns.
 func (s *Server) watch(x *exchange, w http.ResponseWriter, q *query, v *view) *kube.Status {
-	var first []*object
+	var first collection
 	initial := q.initial != nil && *q.initial
 	marker := q.initial == nil && q.rv == 0 || initial // synthetic events, then the end marker
 	if x.quirks.ignoreInitial {
@@ -82,8 +82,13 @@ func (s *Server) watch(x *exchange, w http.ResponseWriter, q *query, v *view) *k
 	}
 	bookmark := func(rv uint64, end bool) error { return x.frame(v.bookmark(rv, end)) }
 	err := x.due()
-	for i := 0; i < len(first) && err == nil; i++ {
-		err = x.frame(v.event("ADDED", first[i]))
+	for o := range first.all() {
+		if err != nil {
+			break
+		}
+		if q.matches(o) {
+			err = x.frame(v.event("ADDED", o))
+		}
 	}
 	if err == nil && marker && q.bookmarks && !x.quirks.ignoreInitial && !x.quirks.noMarker {
 		err = bookmark(now, true)
@@ -206,7 +211,7 @@ func (f *filter) seen(e event, info *ResourceInfo) (string, *object) {
 
 // join begins a watch: after w.after, or, with initial, with the objects that
 // there are now. A returned Status says that the history is gone.
-func (st *store) join(t *table, w *watcher, initial bool) ([]*object, uint64, *kube.Status) {
+func (st *store) join(t *table, w *watcher, initial bool) (objects collection, rv uint64, gone *kube.Status) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	end := t.base + len(t.log)
@@ -214,19 +219,14 @@ func (st *store) join(t *table, w *watcher, initial bool) ([]*object, uint64, *k
 	if st.tables[t.info.GroupResource()] != t {
 		w.end(endClean) // the resource was removed since the request was routed
 	}
-	var objects []*object
 	switch {
 	case initial:
-		for _, k := range t.keys {
-			if o := t.objects[k]; w.query.matches(o) {
-				objects = append(objects, o)
-			}
-		}
+		objects = t.sorted
 		w.after = st.rev
 	case w.after == 0:
 		w.after = st.rev
 	case w.after < t.recent:
-		return nil, 0, StatusExpired(w.after, t.recent)
+		return objects, 0, StatusExpired(w.after, t.recent)
 	default:
 		i, _ := slices.BinarySearchFunc(t.log, w.after+1, func(e event, rv uint64) int { return cmp.Compare(e.rv, rv) })
 		w.cursor = t.base + i

@@ -59,17 +59,14 @@ func (s *Server) webhooks(c *change) (mutating, validating []*webhook) {
 }
 
 func (s *Server) configured(c *change, res kube.Resource) (list []*webhook) {
-	var raws []json.RawMessage
+	var configurations collection
 	s.store.mu.Lock()
 	if t := s.store.tables[res.GroupResource()]; t != nil {
-		for _, k := range t.keys {
-			if raw, ok := t.objects[k].field("webhooks"); ok {
-				raws = append(raws, raw)
-			}
-		}
+		configurations = t.sorted
 	}
 	s.store.mu.Unlock()
-	for _, raw := range raws {
+	for o := range configurations.all() {
+		raw, _ := o.field("webhooks")
 		var hooks []*webhook
 		if json.Unmarshal(raw, &hooks) != nil {
 			continue

@@ -14,7 +14,7 @@ func (s *Server) create(x *exchange, w http.ResponseWriter, v *view) *kube.Statu
 	if st != nil {
 		return st
 	}
-	b, _, st := readBody(x, typeJSON, typeYAML)
+	b, st := readBody(x, typeJSON, typeYAML)
 	if st != nil {
 		return st
 	}
@@ -28,17 +28,21 @@ func (s *Server) update(x *exchange, w http.ResponseWriter, v *view) *kube.Statu
 	if st != nil {
 		return st
 	}
-	b, _, st := readBody(x, typeJSON, typeYAML)
+	b, st := readBody(x, typeJSON, typeYAML)
 	if st != nil {
 		return st
 	}
 	c := &change{srv: s, ctx: x.r.Context(), target: x.target, options: opts, user: s.username(x.r), agent: x.r.UserAgent(), mode: updates}
 	if x.target.sub == "scale" {
-		c.next = func(old *object) (*object, *kube.Status) { return c.scaled(old, b) }
+		c.next = func(old *object) (*object, *kube.Status) { return c.scaled(old, b.json) }
 		return c.answer(w, v, http.StatusOK)
+	}
+	if x.target.info.strategy().upserts && x.target.sub == "" {
+		c.mode = upserts
 	}
 	o, st := c.decode(b) // what is wrong with it comes before what is not there
 	if st != nil {
+		c.warn(w)
 		return st
 	}
 	rv := o.meta.ResourceVersion
@@ -55,12 +59,17 @@ func (s *Server) update(x *exchange, w http.ResponseWriter, v *view) *kube.Statu
 	return c.answer(w, v, http.StatusOK)
 }
 
-// answer runs the change and sends what came of it.
-func (c *change) answer(w http.ResponseWriter, v *view, code int) *kube.Status {
-	o, created, st := c.run()
+// warn sends the warnings.
+func (c *change) warn(w http.ResponseWriter) {
 	for _, text := range c.warnings {
 		w.Header().Add("Warning", warning(text))
 	}
+}
+
+// answer runs the change and sends what came of it.
+func (c *change) answer(w http.ResponseWriter, v *view, code int) *kube.Status {
+	o, created, st := c.run()
+	c.warn(w)
 	if st != nil {
 		return st
 	}

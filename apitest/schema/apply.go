@@ -70,7 +70,9 @@ func (t *Type) own(was, is *typed.TypedValue, m *managed, w Write) error {
 		if before, ok := m.fields[id]; ok {
 			set = fieldpath.NewVersionedSet(set.Set().Union(before.Set()), set.APIVersion(), set.Applied())
 		}
-		m.fields[id], m.times[id] = set, w.now()
+		if m.fields[id] = set; w.Subresource != "scale" { // of which kube-apiserver forgets the time
+			m.times[id] = w.now()
+		}
 	}
 	m.cap()
 	return nil

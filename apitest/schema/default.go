@@ -16,6 +16,16 @@ func (t *Type) Default(o map[string]any) {
 	defaultCustom(t.root, o)
 }
 
+// DefaultApplied is Default for what came of a server-side apply, where nulls stay,
+// to be refused.
+func (t *Type) DefaultApplied(o map[string]any) {
+	if t.builtIn {
+		defaultTyped(t.root, o)
+		return
+	}
+	defaultCustom(t.root, o)
+}
+
 func (n *node) child(name string) *node {
 	if n == nil {
 		return nil

@@ -23,7 +23,7 @@ const (
 // JSONPatch applies a JSON patch (RFC 6902) to original and returns the result,
 // which shares nothing with it. Where kube-apiserver departs from the RFC it does
 // so too: replace adds a member that is missing, an index below 0 counts from the
-// end, and the object as a whole can only be tested. The error is a *kube.Status.
+// end, and the object as a whole can only be tested and replaced. The error is a *kube.Status.
 func JSONPatch(original map[string]any, patch []byte) (map[string]any, error) {
 	v, err := Decode(patch)
 	if err != nil {
@@ -91,6 +91,10 @@ func (p *patcher) apply(op map[string]any) bool {
 	case "add":
 		return p.set(path, op["value"], true)
 	case "replace":
+		if o, ok := op["value"].(map[string]any); ok && path == "" {
+			p.root = any(Copy(o))
+			return true
+		}
 		return p.set(path, op["value"], false)
 	case "remove":
 		return p.remove(path)

@@ -79,9 +79,12 @@ func (r *reader) checkText(t *node) error {
 	text := r.string()
 	r.i = start
 	var err error
-	if t.format == "byte" {
+	switch {
+	case t.format == "byte":
 		_, err = base64.StdEncoding.DecodeString(text)
-	} else {
+	case t.name == microTimeName:
+		_, err = time.Parse("2006-01-02T15:04:05.000000Z07:00", text)
+	default:
 		_, err = time.Parse(time.RFC3339, text)
 	}
 	return err

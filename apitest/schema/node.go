@@ -74,7 +74,7 @@ func (n *node) omits(name string, v any) bool {
 	case nil:
 		return !n.keepsNull(name)
 	case []any:
-		return len(v) == 0 && p.is("array") && !slices.Contains(n.required, name)
+		return len(v) == 0 && p.is("array") && !slices.Contains(n.required, name) && name != "managedFields" // none of which says that all are to go
 	case map[string]any:
 		return len(v) == 0 && p.ref == nil && p.extra != nil && !slices.Contains(n.required, name)
 	}
@@ -88,8 +88,30 @@ func (n *node) keepsNull(name string) bool {
 	if p == nil || p.name != timeName && p.name != microTimeName {
 		return false
 	}
-	name = n.target().name
-	return strings.HasSuffix(name, "Condition") || strings.HasSuffix(name, ".v1.Event")
+	return n.target().timed()
+}
+
+// timed reports whether n is of those that have such times.
+func (n *node) timed() bool {
+	for _, of := range [...]string{"Condition", ".v1.Event", ".ContainerStateRunning", ".ContainerStateTerminated"} {
+		if strings.HasSuffix(n.name, of) {
+			return true
+		}
+	}
+	return false
+}
+
+// nulls gives o, of a built-in type, the fields that are null where there is nothing.
+func (n *node) nulls(o map[string]any) {
+	t := n.target()
+	if t == nil || !t.timed() {
+		return
+	}
+	for name := range t.props {
+		if _, ok := o[name]; !ok && t.keepsNull(name) {
+			o[name] = nil
+		}
+	}
 }
 
 // member returns the schema of a member of n, and whether n knows it.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/merge"
@@ -59,13 +60,14 @@ func strip(m *managed, id string) {
 	m.fields[id] = fieldpath.NewVersionedSet(fields, set.APIVersion(), set.Applied())
 }
 
-func unowned() *fieldpath.Set {
+// unowned is what nobody owns; it is not changed.
+var unowned = sync.OnceValue(func() *fieldpath.Set {
 	set := fieldpath.NewSet(fieldpath.MakePathOrDie("apiVersion"), fieldpath.MakePathOrDie("kind"), fieldpath.MakePathOrDie("metadata"))
 	for _, name := range []string{"name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation", "managedFields", "resourceVersion"} {
 		set.Insert(fieldpath.MakePathOrDie("metadata", name))
 	}
 	return set
-}
+})
 
 // sameVersion converts between versions of a group by doing nothing, which is
 // right for custom resources without a webhook.

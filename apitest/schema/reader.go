@@ -102,6 +102,9 @@ func (r *reader) object(n *node, at goField) any {
 		switch r.b[r.i] {
 		case '}':
 			r.i++
+			if r.typed {
+				n.nulls(o)
+			}
 			return o
 		case ',':
 			r.i++
@@ -126,13 +129,36 @@ func (r *reader) object(n *node, at goField) any {
 			r.complain("duplicate")
 		}
 		v := r.value(child, below)
+		if twice, ok := o[name]; ok && r.typed {
+			v = child.again(twice, v)
+		}
 		r.path.pop()
+		if r.typed && v == nil && child != nil && !n.declares(name) && child.is("string") && child.format == "" {
+			v = "" // what a map of strings makes of null
+		}
 		if r.typed && n.omits(name, v) {
 			delete(o, name)
 			continue
 		}
 		o[name] = v
 	}
+}
+
+// again returns what a Go value of n becomes when it is decoded into twice: of
+// objects, members stay that the second has not.
+func (n *node) again(first, second any) any {
+	a, ok := first.(map[string]any)
+	b, also := second.(map[string]any)
+	if !ok || !also {
+		return second
+	}
+	for name, v := range b {
+		if p, _ := n.member(name); n.declares(name) {
+			v = p.again(a[name], v)
+		}
+		a[name] = v
+	}
+	return a
 }
 
 func (r *reader) list(n *node, at goField) any {

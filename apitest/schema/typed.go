@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"slices"
 	"strings"
 
 	smd "sigs.k8s.io/structured-merge-diff/v6/schema"
@@ -173,6 +174,18 @@ func (c *converter) list(n *node, preserve bool) *smd.List {
 	return l
 }
 
+// lists returns the names of lists that are not required and yet always there, in
+// Go: null if nothing else.
+func (n *node) lists() []string {
+	switch n.name[strings.LastIndexByte(n.name, '.')+1:] {
+	case "Role", "ClusterRole":
+		return []string{"rules"}
+	case "EndpointSlice":
+		return []string{"endpoints", "ports"}
+	}
+	return nil
+}
+
 // complete returns a copy of v with what kube-apiserver's Go struct for n always
 // has: zero values, which OpenAPI tells as empty defaults, and null where a list or
 // object is required. Nobody owns them for being there.
@@ -198,7 +211,7 @@ func complete(n *node, v any) any {
 				c[name] = nil
 			}
 		}
-		for _, name := range t.required {
+		for _, name := range slices.Concat(t.required, t.lists()) {
 			if _, ok := c[name]; !ok && t.props[name] != nil && t.props[name].def == nil {
 				c[name] = nil
 			}

@@ -116,7 +116,5 @@ func (c *Cluster) expire(j *job) {
 		c.later(at, task{kube.Jobs.Plural, j.key()})
 		return
 	}
-	if same(c.srv.Get(kube.Jobs, j.key()), j.body) {
-		c.srv.Delete(kube.Jobs, j.key())
-	}
+	c.remove(kube.Jobs, &j.object)
 }

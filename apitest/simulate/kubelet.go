@@ -83,11 +83,7 @@ func (c *Cluster) proceed(p *pod, what string) bool {
 	var told func()
 	switch what {
 	case toVanish:
-		if !same(c.srv.Get(kube.Pods, p.key()), p.body) {
-			return false
-		}
-		c.srv.Delete(kube.Pods, p.key())
-		return true
+		return c.remove(kube.Pods, &p.object)
 	case toSchedule:
 		name := c.choose(p)
 		if name == "" {

@@ -35,6 +35,7 @@ func play(t *testing.T, o simulate.Options, story func(w *world)) {
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- w.cluster.Run(ctx) }()
+		synctest.Wait() // for the nodes, so that who comes first is no matter of chance
 		story(w)
 		stop()
 		if err := <-done; err != context.Canceled {

@@ -20,20 +20,31 @@ import (
 
 // create stores a new object, unless there is one of that name.
 func (c *Cluster) create(r kube.Resource, key kube.Key, obj any) bool {
-	if c.srv.Get(r, key) != nil {
-		return false
-	}
-	c.srv.Put(r, obj)
-	return true
+	created := false
+	c.srv.Edit(r, key, func(old []byte) any {
+		if created = old == nil; created {
+			return obj
+		}
+		return nil
+	})
+	return created
 }
 
 // put replaces old by obj, if old is what the server has.
 func (c *Cluster) put(r kube.Resource, old *object, obj any) bool {
-	if !same(c.srv.Get(r, old.key()), old.body) {
-		return false
-	}
-	c.srv.Put(r, obj)
-	return true
+	stored := false
+	c.srv.Edit(r, old.key(), func(now []byte) any {
+		if stored = same(now, old.body); stored {
+			return obj
+		}
+		return nil
+	})
+	return stored
+}
+
+// remove deletes old, if that is what the server has.
+func (c *Cluster) remove(r kube.Resource, old *object) bool {
+	return c.srv.DeleteIf(r, old.key(), func(now []byte) bool { return same(now, old.body) }) != ""
 }
 
 // fields are an object or a part of it, of which only some fields matter.

@@ -1,0 +1,118 @@
+package apitest
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// collection is the objects of a resource at one moment, sorted by key. It never
+// changes: with and without return another, which shares with the first all but
+// a small part. So who reads one holds up no writer, however long it takes.
+type collection struct {
+	chunks [][]*object // none is empty
+	size   int
+}
+
+// chunkSize is how many objects a chunk has at most: a change copies one chunk,
+// and the list of chunks.
+const chunkSize = 256
+
+// find returns the chunk in which key is or belongs, and its place there.
+func (c collection) find(key kube.Key) (chunk, at int, found bool) {
+	chunk, _ = slices.BinarySearchFunc(c.chunks, key, func(objects []*object, key kube.Key) int {
+		return objects[len(objects)-1].key.Compare(key)
+	})
+	if chunk == len(c.chunks) {
+		if chunk > 0 {
+			chunk--
+			at = len(c.chunks[chunk])
+		}
+		return chunk, at, false
+	}
+	at, found = slices.BinarySearchFunc(c.chunks[chunk], key, func(o *object, key kube.Key) int { return o.key.Compare(key) })
+	return chunk, at, found
+}
+
+// with returns c with o, in the place of what has its key.
+func (c collection) with(o *object) collection {
+	chunk, at, found := c.find(o.key)
+	if len(c.chunks) == 0 {
+		return collection{[][]*object{{o}}, 1}
+	}
+	old := c.chunks[chunk]
+	if found {
+		objects := slices.Clone(old)
+		objects[at] = o
+		chunks := slices.Clone(c.chunks)
+		chunks[chunk] = objects
+		return collection{chunks, c.size}
+	}
+	objects := append(append(append(make([]*object, 0, len(old)+1), old[:at]...), o), old[at:]...)
+	if len(objects) <= chunkSize {
+		chunks := slices.Clone(c.chunks)
+		chunks[chunk] = objects
+		return collection{chunks, c.size + 1}
+	}
+	half := len(objects) / 2
+	if chunk == len(c.chunks)-1 && at == len(old) {
+		half = len(objects) - 1 // they come in order: leave full chunks behind
+	}
+	chunks := append(append(make([][]*object, 0, len(c.chunks)+1), c.chunks[:chunk]...), objects[:half:half], objects[half:])
+	return collection{append(chunks, c.chunks[chunk+1:]...), c.size + 1}
+}
+
+// without returns c without the object of this key.
+func (c collection) without(key kube.Key) collection {
+	chunk, at, found := c.find(key)
+	if !found {
+		return c
+	}
+	old := c.chunks[chunk]
+	objects := append(append(make([]*object, 0, len(old)-1), old[:at]...), old[at+1:]...)
+	chunks := slices.Clone(c.chunks)
+	if len(objects) == 0 {
+		return collection{slices.Delete(chunks, chunk, chunk+1), c.size - 1}
+	}
+	chunks[chunk] = objects
+	return collection{chunks, c.size - 1}
+}
+
+// all yields the objects in order.
+func (c collection) all() iter.Seq[*object] { return c.from(kube.Key{}) }
+
+// from yields the objects in order, from the first whose key is not before key.
+func (c collection) from(key kube.Key) iter.Seq[*object] {
+	return func(yield func(*object) bool) {
+		chunk, at, _ := c.find(key)
+		for ; chunk < len(c.chunks); chunk, at = chunk+1, 0 {
+			for _, o := range c.chunks[chunk][at:] {
+				if !yield(o) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// rank returns how many objects are before key.
+func (c collection) rank(key kube.Key) int {
+	chunk, n, _ := c.find(key)
+	for _, objects := range c.chunks[:chunk] {
+		n += len(objects)
+	}
+	return n
+}
+
+// back returns c as it was before events, of which the newest is the last.
+func (c collection) back(events []event) collection {
+	for _, e := range slices.Backward(events) {
+		if e.prev == nil {
+			c = c.without(e.next.key)
+		} else {
+			c = c.with(e.prev)
+		}
+	}
+	return c
+}

@@ -1,0 +1,220 @@
+package apitest
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+
+	"github.com/listwatch/listwatch/apitest/schema"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// What may not change.
+
+// metaCauses says what an update may not set: when an object is to be gone is said
+// by a DELETE, and what is to wait for has been said by then.
+func metaCauses(old, o *objectMeta) (causes []kube.StatusCause) {
+	if o.UID != "" && o.UID != old.UID {
+		causes = append(causes, kube.StatusCause{Reason: "FieldValueInvalid", Field: "metadata.uid",
+			Message: fmt.Sprintf("Invalid value: %q: field is immutable", o.UID)})
+	}
+	if old.DeletionTimestamp == "" && o.DeletionTimestamp != "" {
+		causes = append(causes, kube.StatusCause{Reason: "FieldValueInvalid", Field: "metadata.deletionTimestamp",
+			Message: fmt.Sprintf("Invalid value: %q: field is immutable", o.DeletionTimestamp)})
+	}
+	if n := o.DeletionGracePeriodSeconds; old.DeletionGracePeriodSeconds == nil && n != nil {
+		causes = append(causes, kube.StatusCause{Reason: "FieldValueInvalid", Field: "metadata.deletionGracePeriodSeconds",
+			Message: fmt.Sprintf("Invalid value: %d: field is immutable", *n)})
+	}
+	more := slices.DeleteFunc(slices.Clone(o.Finalizers), func(s string) bool { return slices.Contains(old.Finalizers, s) })
+	if old.DeletionTimestamp != "" && len(more) > 0 {
+		slices.Sort(more)
+		causes = append(causes, forbiddenField("metadata.finalizers",
+			fmt.Sprintf("no new finalizers can be added if the object is being deleted, found new finalizers %#v", more)))
+	}
+	return causes
+}
+
+// same reports whether two values are equal, where none and an empty one are.
+func same(a, b any) bool {
+	return reflect.DeepEqual(a, b) || nothing(a) && nothing(b)
+}
+
+func nothing(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return v == nil
+}
+
+const podMayChange = "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`," +
+	"`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
+
+// podUpdate refuses changes of a pod but for the few that its kubelet can follow.
+// kube-apiserver adds a diff of the two in Go's names, which is left out.
+func (r *refusals) podUpdate(spec, old map[string]any) {
+	for _, name := range [...]string{"containers", "initContainers"} {
+		list, before := list1(spec, name), list1(old, name)
+		if len(list) != len(before) {
+			r.add("FieldValueForbidden", "spec."+name, "Forbidden: pod updates may not add or remove containers")
+			return
+		}
+	}
+	const field = "spec.activeDeadlineSeconds"
+	is, set := spec["activeDeadlineSeconds"].(int64)
+	was, had := old["activeDeadlineSeconds"].(int64)
+	switch {
+	case set && (is < 0 || is > math.MaxInt32):
+		r.invalid(field, is, "must be between 0 and 2147483647, inclusive")
+		return
+	case set && had && was < is:
+		r.invalid(field, is, "must be less than or equal to previous value")
+		return
+	case had && !set:
+		r.invalid(field, nil, "must not update from a positive integer to nil value")
+	}
+	r.onlyMore(list1(spec, "tolerations"), list1(old, "tolerations"))
+	if !same(settledPod(spec), settledPod(old)) {
+		r.add("FieldValueForbidden", "spec", "Forbidden: "+podMayChange)
+	}
+}
+
+// onlyMore refuses the loss of a toleration.
+func (r *refusals) onlyMore(list, old []any) {
+	for _, o := range old {
+		found := false
+		for _, e := range list {
+			a, _ := schema.Copy(e).(map[string]any)
+			b, _ := schema.Copy(o).(map[string]any)
+			delete(a, "tolerationSeconds")
+			delete(b, "tolerationSeconds")
+			found = found || same(a, b)
+		}
+		if !found {
+			r.add("FieldValueForbidden", "spec.tolerations", "Forbidden: existing toleration can not be modified except its tolerationSeconds")
+			return
+		}
+	}
+}
+
+// settledPod returns a copy of spec without what may change.
+func settledPod(spec map[string]any) map[string]any {
+	c := schema.Copy(spec)
+	delete(c, "activeDeadlineSeconds")
+	delete(c, "tolerations")
+	for _, name := range [...]string{"containers", "initContainers"} {
+		for e := range objects(c, name) {
+			delete(e, "image")
+		}
+	}
+	return c
+}
+
+// jobUpdate refuses changes of what a Job runs. The value is in the names of JSON,
+// where kube-apiserver has those of Go.
+func (r *refusals) jobUpdate(spec, old map[string]any) {
+	if !same(spec["selector"], old["selector"]) {
+		r.invalid("spec.selector", spec["selector"], immutable)
+	}
+	if !same(spec["template"], old["template"]) {
+		r.invalid("spec.template", spec["template"], immutable)
+	}
+	if !same(spec["completionMode"], old["completionMode"]) {
+		r.invalid("spec.completionMode", spec["completionMode"], immutable)
+	}
+}
+
+func (r *refusals) lease(spec map[string]any) {
+	if n, ok := spec["leaseDurationSeconds"].(int64); ok && n <= 0 {
+		r.invalid("spec.leaseDurationSeconds", n, "must be greater than 0")
+	}
+	if n, ok := spec["leaseTransitions"].(int64); ok && n < 0 {
+		r.invalid("spec.leaseTransitions", n, "must be greater than or equal to 0")
+	}
+}
+
+func (r *refusals) storageClass(o, old map[string]any) {
+	r.supported("reclaimPolicy", string1(o, "reclaimPolicy"), "Delete", "Retain")
+	r.supported("volumeBindingMode", string1(o, "volumeBindingMode"), "Immediate", "WaitForFirstConsumer")
+	if string1(o, "provisioner") == "" {
+		r.required("provisioner")
+	}
+	if old == nil {
+		return
+	}
+	for _, name := range [...]string{"provisioner", "parameters", "reclaimPolicy", "volumeBindingMode"} {
+		if !same(o[name], old[name]) {
+			r.invalid(name, nil, immutable)
+		}
+	}
+}
+
+func (r *refusals) endpointSlice(o, old map[string]any) {
+	typ := string1(o, "addressType")
+	if typ == "" {
+		r.required("addressType")
+	}
+	r.supported("addressType", typ, "FQDN", "IPv4", "IPv6")
+	if old != nil && typ != string1(old, "addressType") {
+		r.invalid("addressType", nil, immutable)
+	}
+}
+
+// noMore refuses numbers above another.
+func (r *refusals) noMore(status map[string]any, most string, names ...string) {
+	for _, name := range names {
+		if n := int1(status, name); n > int1(status, most) {
+			r.invalid("status."+name, n, "cannot be greater than status."+most)
+		}
+	}
+}
+
+// status refuses what is wrong with the object of a write to its status.
+func (r *refusals) status(res kube.Resource, o map[string]any) {
+	meta := object1(o, "metadata")
+	r.metadata(res, meta)
+	status := object1(o, "status")
+	r.natural("status", status, "replicas", "updatedReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas", "currentReplicas", "desiredReplicas", "active", "succeeded", "failed")
+	switch res {
+	case kube.Deployments:
+		r.noMore(status, "replicas", "updatedReplicas", "readyReplicas", "availableReplicas")
+	case kube.StatefulSets:
+		r.noMore(status, "replicas", "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas")
+	}
+	if res == kube.Services && object1(o, "spec")["type"] != "LoadBalancer" && !lacks(object1(status, "loadBalancer"), "ingress") {
+		r.add("FieldValueForbidden", "status.loadBalancer.ingress", "Forbidden: may only be used when `spec.type` is 'LoadBalancer'")
+	}
+	if res != kube.Namespaces {
+		return
+	}
+	phase := string1(status, "phase")
+	switch gone := string1(meta, "deletionTimestamp") != ""; {
+	case !gone && phase != "Active":
+		r.invalid("status.Phase", phase, "may only be 'Active' if `deletionTimestamp` is empty")
+	case gone && phase != "Terminating":
+		r.invalid("status.Phase", phase, "may only be 'Terminating' if `deletionTimestamp` is not empty")
+	}
+}
+
+// mostPriority is the highest priority of users; system classes are above.
+const mostPriority = 1_000_000_000
+
+func (r *refusals) priorityClass(o, old map[string]any) {
+	if old != nil {
+		if int1(o, "value") != int1(old, "value") {
+			r.add("FieldValueForbidden", "value", "Forbidden: may not be changed in an update.")
+		}
+		if !same(o["preemptionPolicy"], old["preemptionPolicy"]) {
+			r.invalid("preemptionPolicy", o["preemptionPolicy"], immutable)
+		}
+		return
+	}
+	if int1(o, "value") > mostPriority {
+		r.add("FieldValueForbidden", "value", fmt.Sprintf("Forbidden: maximum allowed value of a user defined priority is %d", mostPriority))
+	}
+	r.supported("preemptionPolicy", string1(o, "preemptionPolicy"), "PreemptLowerPriority", "Never")
+}

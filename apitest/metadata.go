@@ -1,0 +1,159 @@
+package apitest
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// objectMeta is metadata in the order of kube-apiserver's fields.
+type objectMeta struct {
+	Name                       string            `json:"name,omitempty"`
+	GenerateName               string            `json:"generateName,omitempty"`
+	Namespace                  string            `json:"namespace,omitempty"`
+	UID                        string            `json:"uid,omitempty"`
+	ResourceVersion            string            `json:"resourceVersion,omitempty"`
+	Generation                 int64             `json:"generation,omitempty"`
+	CreationTimestamp          string            `json:"creationTimestamp,omitempty"`
+	DeletionTimestamp          string            `json:"deletionTimestamp,omitempty"`
+	DeletionGracePeriodSeconds *int64            `json:"deletionGracePeriodSeconds,omitempty"`
+	Labels                     map[string]string `json:"labels,omitempty"`
+	Annotations                map[string]string `json:"annotations,omitempty"`
+	OwnerReferences            json.RawMessage   `json:"ownerReferences,omitempty"`
+	Finalizers                 []string          `json:"finalizers,omitempty"`
+	ManagedFields              json.RawMessage   `json:"managedFields,omitempty"`
+}
+
+// append appends m as json.Marshal writes it.
+func (m *objectMeta) append(b []byte) []byte {
+	w := metaWriter{append(b, '{')}
+	w.text("name", m.Name)
+	w.text("generateName", m.GenerateName)
+	w.text("namespace", m.Namespace)
+	w.text("uid", m.UID)
+	w.text("resourceVersion", m.ResourceVersion)
+	w.number("generation", m.Generation)
+	w.text("creationTimestamp", m.CreationTimestamp)
+	w.text("deletionTimestamp", m.DeletionTimestamp)
+	w.pointer("deletionGracePeriodSeconds", m.DeletionGracePeriodSeconds)
+	w.texts("labels", m.Labels)
+	w.texts("annotations", m.Annotations)
+	w.raw("ownerReferences", m.OwnerReferences)
+	w.list("finalizers", m.Finalizers)
+	w.raw("managedFields", m.ManagedFields)
+	return append(w.b, '}')
+}
+
+// appendSorted is append with the members in the order of their names, at every
+// depth.
+func (m *objectMeta) appendSorted(b []byte) []byte {
+	w := metaWriter{append(b, '{')}
+	w.texts("annotations", m.Annotations)
+	w.text("creationTimestamp", m.CreationTimestamp)
+	w.pointer("deletionGracePeriodSeconds", m.DeletionGracePeriodSeconds)
+	w.text("deletionTimestamp", m.DeletionTimestamp)
+	w.list("finalizers", m.Finalizers)
+	w.text("generateName", m.GenerateName)
+	w.number("generation", m.Generation)
+	w.texts("labels", m.Labels)
+	w.sorted("managedFields", m.ManagedFields)
+	w.text("name", m.Name)
+	w.text("namespace", m.Namespace)
+	w.sorted("ownerReferences", m.OwnerReferences)
+	w.text("resourceVersion", m.ResourceVersion)
+	w.text("uid", m.UID)
+	return append(w.b, '}')
+}
+
+// metaWriter writes members; what is empty is left out.
+type metaWriter struct{ b []byte }
+
+func (w *metaWriter) name(name string) {
+	if w.b[len(w.b)-1] != '{' {
+		w.b = append(w.b, ',')
+	}
+	w.b = append(append(append(w.b, '"'), name...), '"', ':')
+}
+
+func (w *metaWriter) text(name, v string) {
+	if v != "" {
+		w.name(name)
+		w.b = appendString(w.b, v)
+	}
+}
+
+func (w *metaWriter) number(name string, v int64) {
+	if v != 0 {
+		w.pointer(name, &v)
+	}
+}
+
+func (w *metaWriter) pointer(name string, v *int64) {
+	if v != nil {
+		w.name(name)
+		w.b = strconv.AppendInt(w.b, *v, 10)
+	}
+}
+
+func (w *metaWriter) texts(name string, v map[string]string) {
+	if len(v) == 0 {
+		return
+	}
+	w.name(name)
+	w.b = append(w.b, '{')
+	for i, k := range sortedKeys(v) {
+		if i > 0 {
+			w.b = append(w.b, ',')
+		}
+		w.b = append(appendString(w.b, k), ':')
+		w.b = appendString(w.b, v[k])
+	}
+	w.b = append(w.b, '}')
+}
+
+func (w *metaWriter) list(name string, v []string) {
+	if len(v) == 0 {
+		return
+	}
+	w.name(name)
+	w.b = append(w.b, '[')
+	for i, s := range v {
+		if i > 0 {
+			w.b = append(w.b, ',')
+		}
+		w.b = appendString(w.b, s)
+	}
+	w.b = append(w.b, ']')
+}
+
+func (w *metaWriter) raw(name string, v json.RawMessage) {
+	if len(v) > 0 {
+		w.name(name)
+		w.b = append(w.b, canonical(v)...)
+	}
+}
+
+func (w *metaWriter) sorted(name string, v json.RawMessage) {
+	if len(v) > 0 {
+		w.name(name)
+		w.b = append(w.b, sortedJSON(v)...)
+	}
+}
+
+// same reports whether m and o differ in nothing but revision, generation and
+// managedFields.
+func (m *objectMeta) same(o *objectMeta) bool {
+	period := func(p *int64) int64 {
+		if p == nil {
+			return -1
+		}
+		return *p
+	}
+	return m.Name == o.Name && m.GenerateName == o.GenerateName && m.Namespace == o.Namespace && m.UID == o.UID &&
+		m.CreationTimestamp == o.CreationTimestamp && m.DeletionTimestamp == o.DeletionTimestamp &&
+		period(m.DeletionGracePeriodSeconds) == period(o.DeletionGracePeriodSeconds) &&
+		maps.Equal(m.Labels, o.Labels) && maps.Equal(m.Annotations, o.Annotations) && slices.Equal(m.Finalizers, o.Finalizers) &&
+		(bytes.Equal(m.OwnerReferences, o.OwnerReferences) || bytes.Equal(canonical(m.OwnerReferences), canonical(o.OwnerReferences)))
+}

@@ -1,0 +1,154 @@
+package apitest
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// strategy is what kube-apiserver does with a resource of its own otherwise than
+// with most.
+type strategy struct {
+	upserts bool                       // a PUT where there is nothing creates
+	guarded bool                       // an update must name the revision
+	orphans bool                       // a DELETE that says nothing of dependents leaves them
+	plain   bool                       // dependents do not matter to a DELETE
+	name    func(name string) []string // what is wrong with a name; nil = subdomain
+	counts  bool                       // generation counts, though there is no spec
+	hosts   string                     // what its name becomes: a warning, where it is no label
+}
+
+// podNames is what becomes of the names of what makes pods.
+const podNames = "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: "
+
+var strategies = map[string]strategy{
+	"services":               {upserts: true, name: labelName},
+	"endpoints":              {upserts: true},
+	"events":                 {upserts: true, plain: true, name: segmentName},
+	"events.events.k8s.io":   {upserts: true, plain: true, name: segmentName},
+	"limitranges":            {upserts: true},
+	"namespaces":             {name: labelName},
+	"podtemplates":           {counts: true},
+	"pods":                   {hosts: "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: "},
+	"replicationcontrollers": {orphans: true, hosts: podNames},
+	"deployments.apps":       {hosts: podNames},
+	"replicasets.apps":       {hosts: podNames},
+	"statefulsets.apps":      {name: labelName},
+	"jobs.batch":             {orphans: true, hosts: podNames},
+	"cronjobs.batch":         {hosts: podNames, name: cronJobName},
+
+	"leases.coordination.k8s.io":                    {upserts: true, guarded: true},
+	"endpointslices.discovery.k8s.io":               {counts: true},
+	"poddisruptionbudgets.policy":                   {guarded: true, name: segmentName},
+	"roles.rbac.authorization.k8s.io":               {upserts: true, name: segmentName},
+	"rolebindings.rbac.authorization.k8s.io":        {upserts: true, name: segmentName},
+	"clusterroles.rbac.authorization.k8s.io":        {upserts: true, name: segmentName},
+	"clusterrolebindings.rbac.authorization.k8s.io": {upserts: true, name: segmentName},
+	"priorityclasses.scheduling.k8s.io":             {counts: true},
+
+	"mutatingwebhookconfigurations.admissionregistration.k8s.io":   {guarded: true, counts: true},
+	"validatingwebhookconfigurations.admissionregistration.k8s.io": {guarded: true, counts: true},
+}
+
+func (r *ResourceInfo) strategy() strategy {
+	if !r.builtIn {
+		return strategy{guarded: true}
+	}
+	return strategies[r.GroupResource()]
+}
+
+// moves reports whether an update from old to o counts as a new generation.
+func (r *ResourceInfo) moves(old, o *object) bool {
+	switch {
+	case r.Plural == "priorityclasses":
+		return false
+	case r.Resource == kube.EndpointSlices && !bytes.Equal(marshal(old.meta.Labels), marshal(o.meta.Labels)):
+		return true
+	}
+	return !o.sameFields(old, func(name string) bool { return name != "status" })
+}
+
+// nameCauses says what is wrong with the name of a new object, and with what it
+// was made of.
+func (r *ResourceInfo) nameCauses(m *objectMeta) (causes []kube.StatusCause) {
+	check := r.strategy().name
+	if check == nil {
+		check = subdomain
+	}
+	add := func(field, is string, wrong []string) {
+		for _, text := range wrong {
+			causes = append(causes, kube.StatusCause{Reason: "FieldValueInvalid", Message: fmt.Sprintf("Invalid value: %q: %s", is, text), Field: field})
+		}
+	}
+	if base := m.GenerateName; base != "" {
+		whole := base
+		if len(base) > 1 && strings.HasSuffix(base, "-") {
+			whole = base[:len(base)-2] + "a" // a name may not end in "-", its beginning may
+		}
+		add("metadata.generateName", base, check(whole))
+	}
+	if m.Name == "" {
+		return append(causes, kube.StatusCause{Reason: "FieldValueRequired", Message: "Required value: name or generateName is required", Field: "metadata.name"})
+	}
+	add("metadata.name", m.Name, check(m.Name))
+	return causes
+}
+
+// subdomain says what is wrong with a name of labels and dots.
+func subdomain(s string) (wrong []string) {
+	if len(s) > 253 {
+		wrong = append(wrong, tooLong(253, "characters"))
+	}
+	for part := range strings.SplitSeq(s, ".") {
+		if part == "" || part[0] == '-' || part[len(part)-1] == '-' ||
+			strings.IndexFunc(part, func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' }) >= 0 {
+			return append(wrong, nameRule)
+		}
+	}
+	return wrong
+}
+
+const nameRule = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', " +
+	"and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is " +
+	`'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`
+
+// segmentName says what is wrong with a name that need only fit into a URL.
+func segmentName(s string) (wrong []string) {
+	if s == "." || s == ".." {
+		return []string{"may not be '" + s + "'"}
+	}
+	for _, c := range [...]string{"/", "%"} {
+		if strings.Contains(s, c) {
+			wrong = append(wrong, "may not contain '"+c+"'")
+		}
+	}
+	return wrong
+}
+
+// cronJobName leaves room for the time that the names of its Jobs have.
+func cronJobName(s string) []string {
+	wrong := subdomain(s)
+	if len(s) > 52 {
+		wrong = append(wrong, tooLong(52, "characters"))
+	}
+	return wrong
+}
+
+// nameWarnings says what may come of the name of a new object.
+func (r *ResourceInfo) nameWarnings(name string) []string {
+	hosts := r.strategy().hosts
+	if hosts == "" {
+		return nil
+	}
+	wrong := labelName(name)
+	if r.Resource == kube.Jobs || r.Resource == kube.CronJobs { // the name is short, or refused
+		wrong = slices.DeleteFunc(wrong, func(s string) bool { return s == tooLong(63, "characters") })
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	return []string{hosts + "[" + strings.Join(wrong, " ") + "]"}
+}

@@ -1,0 +1,125 @@
+package apitest
+
+import (
+	"cmp"
+	"maps"
+	"strconv"
+	"strings"
+
+	"github.com/listwatch/listwatch/apitest/schema"
+)
+
+// A custom resource may be served in several versions, of which one is stored; see
+// https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/.
+// They are converted by the strategy None: the apiVersion is another one, and what
+// the schema of the other version does not know is gone.
+
+// form returns the resource as version serves it, nil where it does not.
+func (t *table) form(version string) *ResourceInfo {
+	for _, r := range t.served() {
+		if r.Version == version {
+			return r
+		}
+	}
+	return nil
+}
+
+// served returns the versions that are served.
+func (t *table) served() []*ResourceInfo {
+	if t.info.unserved {
+		return t.forms
+	}
+	return append([]*ResourceInfo{t.info}, t.forms...)
+}
+
+// keep returns what a client wrote as it is stored.
+func (c *change) keep(v map[string]any) map[string]any {
+	form := c.target.form
+	if form.kept == nil {
+		return eventToCore(v)
+	}
+	form.typ().Default(v)
+	c.sent = v
+	return form.kept.adopt(v)
+}
+
+// asSent returns what is to be stored, next, in the version in which it was written,
+// with what that alone has.
+func (c *change) asSent(next map[string]any) map[string]any {
+	if c.sent == nil || c.target.sub != "" {
+		return c.target.form.fromKept(next)
+	}
+	sent := maps.Clone(c.sent)
+	sent["metadata"] = next["metadata"]
+	return sent
+}
+
+// fromKept returns what is stored as r has it.
+func (r *ResourceInfo) fromKept(v map[string]any) map[string]any {
+	if r.kept == nil {
+		return eventFromCore(v)
+	}
+	return r.adopt(v)
+}
+
+// adopt returns v, of another version, as one of r.
+func (r *ResourceInfo) adopt(v map[string]any) map[string]any {
+	v = schema.Copy(v)
+	v["apiVersion"] = r.APIVersion()
+	r.typ().Prune(v)
+	r.typ().Default(v)
+	return v
+}
+
+// converted returns o, of another version, as one of r.
+func (r *ResourceInfo) converted(o *object) *object {
+	b, err := schema.Encode(r.adopt(o.value()))
+	if err != nil {
+		panic(err) // we decoded it
+	}
+	other, err := parseObject(r.Resource, b)
+	if err != nil {
+		panic(err) // it was an object before
+	}
+	other.seal(r, o.rv)
+	return other
+}
+
+// printed returns o as the columns of r want it.
+func (r *ResourceInfo) printed(o *object) *object {
+	if r.builtIn {
+		return o
+	}
+	return r.shown(o)
+}
+
+// compareVersions compares by how much a version is to be preferred: v2 is above
+// v1, above v2beta1, above v1alpha1, above what is none.
+func compareVersions(a, b string) int {
+	x, y := versionOf(a), versionOf(b)
+	return cmp.Or(cmp.Compare(x.stage, y.stage), cmp.Compare(x.major, y.major), cmp.Compare(x.minor, y.minor), cmp.Compare(b, a))
+}
+
+type versionParts struct{ stage, major, minor int }
+
+func versionOf(s string) versionParts {
+	rest, ok := strings.CutPrefix(s, "v")
+	number := func(s string) int {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 {
+			ok = false
+		}
+		return n
+	}
+	v := versionParts{stage: 3}
+	for stage, word := range []string{1: "alpha", 2: "beta"} {
+		if before, after, found := strings.Cut(rest, word); found && word != "" {
+			v.stage, rest, v.minor = stage, before, number(after)
+		}
+	}
+	v.major = number(rest)
+	if !ok {
+		return versionParts{}
+	}
+	return v
+}

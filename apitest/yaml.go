@@ -1,0 +1,160 @@
+package apitest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"strings"
+
+	"go.yaml.in/yaml/v2" // its layout is kube-apiserver's
+)
+
+// prefersYAML reports whether YAML is the first form that r accepts of those that
+// the server has, and whether it is to be of another kind, such as a Table.
+func prefersYAML(r *http.Request) (yes, as bool) {
+	for clause := range strings.SplitSeq(strings.Join(r.Header.Values("Accept"), ","), ",") {
+		switch typ, params, _ := mime.ParseMediaType(clause); typ {
+		case typeYAML:
+			return true, params["as"] != ""
+		case typeJSON, "*/*", "application/*":
+			return false, false
+		}
+	}
+	return false, false
+}
+
+// yamlWriter makes YAML of an answer in JSON; another it lets through. Watches
+// are not for it: they have no form in YAML.
+type yamlWriter struct {
+	http.ResponseWriter
+	as   bool // a Status, which is not of the kind asked for, stays JSON
+	code int
+	json bool
+	body bytes.Buffer
+}
+
+func (y *yamlWriter) WriteHeader(code int) {
+	y.code = code
+	if y.json = y.Header().Get("Content-Type") == typeJSON && !(y.as && code >= 400); !y.json {
+		y.ResponseWriter.WriteHeader(code)
+	}
+}
+
+func (y *yamlWriter) Write(b []byte) (int, error) {
+	if y.code == 0 {
+		y.WriteHeader(http.StatusOK)
+	}
+	if y.json {
+		return y.body.Write(b)
+	}
+	return y.ResponseWriter.Write(b)
+}
+
+// finish sends what has been written.
+func (y *yamlWriter) finish() {
+	if !y.json {
+		return
+	}
+	y.Header().Set("Content-Type", typeYAML)
+	y.ResponseWriter.WriteHeader(y.code)
+	y.ResponseWriter.Write(toYAML(y.body.Bytes())) // an error means that the client has gone
+}
+
+// toYAML returns JSON of the server as YAML: keys sorted, long lines folded.
+func toYAML(b []byte) []byte {
+	var v any
+	if err := yaml.Unmarshal(b, &v); err != nil { // JSON is YAML
+		panic(err)
+	}
+	out, err := yaml.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return out
+}
+
+// fromYAML returns one YAML document as JSON. It is read as version 1.1 of the
+// language, as kube-apiserver does: y, on and 0o17 are not the words they look
+// like. JSON passes as it is.
+//
+// Of keys that are there twice the last counts; twice says which those are.
+func fromYAML(b []byte) (j []byte, twice []string, err error) {
+	if t := bytes.TrimLeft(b, " \t\r\n"); len(t) > 0 && t[0] == '{' && json.Valid(t) && !repeats(t) {
+		return t, nil, nil
+	}
+	var v any
+	err = yaml.UnmarshalStrict(b, &v)
+	if repeated := (*yaml.TypeError)(nil); errors.As(err, &repeated) {
+		twice, v = repeated.Errors, nil
+		err = yaml.Unmarshal(b, &v) // now the last counts
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if v == nil {
+		return []byte("{}"), nil, nil
+	}
+	if v, err = withNames(v); err != nil {
+		return nil, nil, err
+	}
+	j, err = json.Marshal(v)
+	return j, twice, err
+}
+
+// repeats reports whether an object in b, which is valid JSON, has a name twice.
+func repeats(b []byte) bool {
+	if b[0] != '{' && b[0] != '[' {
+		return false
+	}
+	seen := make(map[string]bool)
+	for at := space(b, 1); b[at] != '}' && b[at] != ']'; at = space(b, at) {
+		if b[at] == ',' {
+			at = space(b, at+1)
+		}
+		if b[0] == '{' {
+			end := jsonEnd(b, at)
+			name := string(b[at:end])
+			if seen[name] {
+				return true
+			}
+			seen[name] = true
+			at = space(b, space(b, end)+1) // behind the colon
+		}
+		end := jsonEnd(b, at)
+		if repeats(b[at:end]) {
+			return true
+		}
+		at = end
+	}
+	return false
+}
+
+// withNames makes strings of the keys of maps.
+func withNames(v any) (any, error) {
+	var err error
+	switch v := v.(type) {
+	case map[any]any:
+		m := make(map[string]any, len(v))
+		for k, e := range v {
+			switch k.(type) {
+			case string, bool, int, int64, uint64, float64:
+			default:
+				return nil, fmt.Errorf("a key of the type %T, which JSON has not", k)
+			}
+			if m[fmt.Sprint(k)], err = withNames(e); err != nil {
+				return nil, err
+			}
+		}
+		return m, nil
+	case []any:
+		for i, e := range v {
+			if v[i], err = withNames(e); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return v, nil
+}

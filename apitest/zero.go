@@ -1,0 +1,115 @@
+package apitest
+
+import (
+	"encoding/json"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// zeroValues are the members, besides the head, of a new Go value of each built-in
+// kind, in JSON: what a bookmark has. What is missing has none.
+var zeroValues = map[string]string{
+	"events":                 `"involvedObject":{},"source":{},"firstTimestamp":null,"lastTimestamp":null,"eventTime":null,"reportingComponent":"","reportingInstance":""`,
+	"limitranges":            `"spec":{"limits":null}`,
+	"namespaces":             `"spec":{},"status":{}`,
+	"nodes":                  `"spec":{},"status":` + zeroNodeStatus,
+	"persistentvolumeclaims": `"spec":{"resources":{}},"status":{}`,
+	"persistentvolumes":      `"spec":{},"status":{}`,
+	"pods":                   `"spec":{"containers":null},"status":{}`,
+	"podtemplates":           `"template":` + zeroTemplate,
+	"replicationcontrollers": `"spec":{},"status":{"replicas":0}`,
+	"resourcequotas":         `"spec":{},"status":{}`,
+	"services":               `"spec":{},"status":{"loadBalancer":{}}`,
+
+	"controllerrevisions.apps": `"data":null,"revision":0`,
+	"daemonsets.apps": `"spec":{"selector":null,"template":` + zeroTemplate + `,"updateStrategy":{}},` +
+		`"status":{"currentNumberScheduled":0,"numberMisscheduled":0,"desiredNumberScheduled":0,"numberReady":0}`,
+	"deployments.apps":  `"spec":{"replicas":0,"selector":null,"template":` + zeroTemplate + `,"strategy":{}},"status":{}`,
+	"replicasets.apps":  `"spec":{"replicas":0,"selector":null,"template":` + zeroTemplate + `},"status":{"replicas":0}`,
+	"statefulsets.apps": `"spec":{"replicas":0,"selector":null,"template":` + zeroTemplate + `,"serviceName":"","updateStrategy":{}},"status":{"replicas":0,"availableReplicas":0}`,
+	"cronjobs.batch":    `"spec":{"schedule":"","jobTemplate":{"metadata":{},"spec":{"template":` + zeroTemplate + `}}},"status":{}`,
+	"jobs.batch":        `"spec":{"template":` + zeroTemplate + `},"status":{}`,
+
+	"leases.coordination.k8s.io":           `"spec":{}`,
+	"endpointslices.discovery.k8s.io":      `"addressType":"","endpoints":null,"ports":null`,
+	"ingressclasses.networking.k8s.io":     `"spec":{}`,
+	"ingresses.networking.k8s.io":          `"spec":{},"status":{"loadBalancer":{}}`,
+	"networkpolicies.networking.k8s.io":    `"spec":{"podSelector":{}}`,
+	"horizontalpodautoscalers.autoscaling": `"spec":{"scaleTargetRef":{"kind":"","name":""},"maxReplicas":0},"status":{"desiredReplicas":0,"currentMetrics":null}`,
+	"events.events.k8s.io":                 `"eventTime":null,"regarding":{},"deprecatedSource":{},"deprecatedFirstTimestamp":null,"deprecatedLastTimestamp":null`,
+	"poddisruptionbudgets.policy":          `"spec":{},"status":{"disruptionsAllowed":0,"currentHealthy":0,"desiredHealthy":0,"expectedPods":0}`,
+
+	"clusterrolebindings.rbac.authorization.k8s.io":  `"roleRef":{"apiGroup":"","kind":"","name":""}`,
+	"rolebindings.rbac.authorization.k8s.io":         `"roleRef":{"apiGroup":"","kind":"","name":""}`,
+	"clusterroles.rbac.authorization.k8s.io":         `"rules":null`,
+	"roles.rbac.authorization.k8s.io":                `"rules":null`,
+	"priorityclasses.scheduling.k8s.io":              `"value":0`,
+	"storageclasses.storage.k8s.io":                  `"provisioner":""`,
+	"customresourcedefinitions.apiextensions.k8s.io": `"spec":{"group":"","names":{"plural":"","kind":""},"scope":"","versions":null},"status":{"conditions":null,"acceptedNames":{"plural":"","kind":""},"storedVersions":null}`,
+}
+
+const (
+	zeroTemplate   = `{"metadata":{},"spec":{"containers":null}}`
+	zeroNodeStatus = `{"daemonEndpoints":{"kubeletEndpoint":{"Port":0}},` + `"nodeInfo":{"machineID":"","systemUUID":"","bootID":"","kernelVersion":"",` +
+		`"osImage":"","containerRuntimeVersion":"","kubeletVersion":"","kubeProxyVersion":"","operatingSystem":"","architecture":""}}`
+)
+
+// zero returns an object of r with nothing in it.
+func (r *ResourceInfo) zero() *object {
+	o := &object{}
+	if !r.builtIn {
+		return o
+	}
+	ms, err := members([]byte("{" + zeroValues[r.GroupResource()] + "}"))
+	if err != nil {
+		panic(err) // it is ours
+	}
+	o.fields = ms
+	return o
+}
+
+// completeNode gives a node's status what Go never leaves out.
+func completeNode(res kube.Resource, o *object) {
+	if res != kube.Nodes {
+		return
+	}
+	status := make(map[string]any)
+	if raw, ok := o.field("status"); ok && string(raw) != "null" {
+		status = decodeValue(raw)
+	}
+	if fill(status, decodeValue([]byte(zeroNodeStatus))) {
+		o.setField("status", marshal(status), true)
+	}
+}
+
+// fill copies into m what it lacks of zero, and reports whether that was anything.
+func fill(m, zero map[string]any) (changed bool) {
+	for name, v := range zero {
+		inner, ok := v.(map[string]any)
+		have, is := m[name].(map[string]any)
+		switch {
+		case ok && is:
+			changed = fill(have, inner) || changed
+		case m[name] == nil:
+			m[name] = v
+			changed = true
+		}
+	}
+	return changed
+}
+
+// zeroed returns status, of r, with what Go never leaves out.
+func (r *ResourceInfo) zeroed(status json.RawMessage) (full json.RawMessage, ok bool) {
+	zero, ok := r.zero().field("status")
+	switch {
+	case len(status) == 0 || string(status) == "null":
+		return zero, ok
+	case !ok:
+		return status, true
+	}
+	is := decodeValue(status)
+	if !fill(is, decodeValue(zero)) {
+		return status, true
+	}
+	return marshal(is), true
+}
