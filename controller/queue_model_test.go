@@ -172,7 +172,7 @@ func playQueue(t *testing.T, dice *rand.Rand, steps int) {
 		case 5:
 			d := time.Duration(dice.IntN(400)) * time.Millisecond
 			what = fmt.Sprintf("%s pass", d)
-			time.Sleep(d)
+			<-time.After(d)
 			synctest.Wait()
 			m.advance(d)
 		}
