@@ -104,7 +104,6 @@ func (q *Queue[K]) AddWith(k K, a Add) {
 	if a.RateLimited {
 		a.After = max(a.After, q.limiter.When(k))
 	}
-	now := int64(time.Since(q.start))
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
@@ -134,6 +133,7 @@ func (q *Queue[K]) AddWith(k K, a Add) {
 	}
 	switch {
 	case a.After > 0:
+		now := q.now()
 		q.delay(e, now+int64(a.After), now)
 	case e.state == ready || e.again: // it comes anyway
 	default:
@@ -141,9 +141,13 @@ func (q *Queue[K]) AddWith(k K, a Add) {
 			q.later.remove(e)
 			e.state = idle
 		}
-		q.make(e, now)
+		q.make(e, q.now())
 	}
 }
+
+// now is the time since the start. To ask for it is a good part of what an add
+// costs, so whoever needs none does not.
+func (q *Queue[K]) now() int64 { return int64(time.Since(q.start)) }
 
 // delay lets e come at the time at, unless it comes earlier anyway.
 func (q *Queue[K]) delay(e *entry[K], at, now int64) {
@@ -194,7 +198,7 @@ func (q *Queue[K]) Get(ctx context.Context) (Item[K], error) {
 	q.mu.Lock()
 	var item Item[K]
 	if e := q.ready.pop(q.ageing); e != nil {
-		item = q.handOut(e, int64(time.Since(q.start)))
+		item = q.handOut(e, q.now())
 		q.mu.Unlock()
 	} else if q.closed {
 		q.mu.Unlock()
@@ -246,7 +250,7 @@ func (q *Queue[K]) giveBack(item Item[K]) {
 	e.priority = max(e.priority, item.Priority)
 	e.state, e.processing, e.again = idle, false, false
 	if g := q.getters.pop(); g != nil {
-		g.give(q.handOut(e, int64(time.Since(q.start))))
+		g.give(q.handOut(e, q.now()))
 		return
 	}
 	e.state = ready
@@ -256,7 +260,7 @@ func (q *Queue[K]) giveBack(item Item[K]) {
 // Done says that the worker is done with a key it got. If the key was added
 // meanwhile, its turn comes again. For a key that nobody has it does nothing.
 func (q *Queue[K]) Done(k K) {
-	now := int64(time.Since(q.start))
+	now := q.now()
 	q.mu.Lock()
 	e := q.taken(k)
 	if e == nil {
@@ -388,7 +392,7 @@ func (q *Queue[K]) setAlarm(now int64) {
 func (q *Queue[K]) ring() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	now := int64(time.Since(q.start))
+	now := q.now()
 	q.alarm = 0
 	for e := q.later.first(); e != nil && e.at <= now && !q.closed; e = q.later.first() {
 		q.later.remove(e)
@@ -416,7 +420,7 @@ type QueueStats struct {
 func (q *Queue[K]) Stats() QueueStats {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	now := int64(time.Since(q.start))
+	now := q.now()
 	s := QueueStats{Depth: q.ready.len, Delayed: len(q.later.heap), Running: q.running.len, Adds: q.adds, Retries: q.retries}
 	for e := q.running.head; e != nil; e = e.next {
 		s.Unfinished += time.Duration(now - e.taken)
