@@ -6,8 +6,11 @@ FUZZTIME    ?= 20s
 STATICCHECK  = $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 CC          ?= cc
 
+# The tests that need a kube-controller-manager, which takes minutes to build.
+CONTROLLED   = ^(TestControllerManager|TestControllerManagerThatCannotStart|TestNodes|TestOperators)$$
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint unit race-ready e2e compat ci fuzz soak bench microbench install clean
+.PHONY: help demo test lint unit race-ready e2e operators compat ci fuzz soak bench microbench install clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,7 +39,11 @@ race-ready:
 
 e2e: race-ready ## against a real kube-apiserver and etcd; the first time builds them, which takes minutes
 	cd e2e && timeout 45m $(GO) run ./cmd/build
-	cd e2e && $(GO) vet ./... && $(GO) test -race -count=1 -timeout=15m ./...
+	cd e2e && $(GO) vet ./... && $(GO) test -race -count=1 -timeout=15m -skip '$(CONTROLLED)' ./...
+
+operators: ## the operators of examples/ on a real control plane, some 5 minutes; the first time builds it
+	cd e2e && timeout 45m $(GO) run ./cmd/build kube-apiserver etcd kubectl kube-controller-manager
+	cd e2e && $(GO) vet ./... && $(GO) test -count=1 -timeout=20m -run '$(CONTROLLED)' . ./cluster ./node
 
 compat: ## client-go, controller-runtime and kubectl against the fake server and the real one
 	cd e2e && timeout 45m $(GO) run ./cmd/build kube-apiserver etcd kubectl kubectl-1.36

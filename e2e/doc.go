@@ -16,6 +16,10 @@
 // Package binaries builds the programs, cluster runs them and breaks their
 // connections, and load makes writes that a watcher can be checked against.
 //
+// TestOperators runs the operators of examples/ beside a real
+// kube-controller-manager, TestLease replicas that elect a leader, and TestEvents
+// lets kubectl show what a recorder wrote.
+//
 // TestTables and TestDefaults hold what apitest is compared with against the real
 // server, and cmd/schema and cmd/protobuf write what apitest embeds of it.
 //

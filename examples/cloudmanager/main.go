@@ -1,0 +1,43 @@
+// Command cloudmanager is an operator of a small product: a CloudManager names a front, an
+// identity service and a db, and gets two Deployments, a Secret and a StatefulSet with a
+// claim, in the order db, identity, front, each when a majority of the one before is ready.
+// What is no longer named is deleted, and at the end the claims. README.md says how to run
+// it.
+package main
+
+import (
+	"context"
+	"flag"
+	"log"
+	"log/slog"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/config"
+	"github.com/listwatch/listwatch/controller"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/lease"
+)
+
+func main() {
+	kubeconfig := flag.String("kubeconfig", "", "kubeconfig file; by default as kubectl finds it, or the pod's service account")
+	listen := flag.String("listen", "", "serve /healthz and /readyz at this address, such as :8080")
+	elect := flag.Bool("leader-elect", false, "work only while holding the Lease cloudmanager-operator in the namespace of the kubeconfig, or of the pod")
+	flag.Parse()
+	cfg, err := config.Load(config.Options{Path: *kubeconfig})
+	exitOn(err)
+	cfg.Client.UserAgent = "cloudmanager-operator"
+	c, err := client.New(cfg.Client)
+	exitOn(err)
+	o := controller.ManagerOptions{Listen: *listen, Signals: true, Logger: slog.Default()}
+	if *elect {
+		o.Elector, err = lease.New(c, kube.Key{Namespace: cfg.Namespace, Name: "cloudmanager-operator"}, lease.Options{Logger: o.Logger})
+		exitOn(err)
+	}
+	exitOn(newManager(c, o).Run(context.Background()))
+}
+
+func exitOn(err error) {
+	if err != nil {
+		log.Fatalln("cloudmanager:", err)
+	}
+}

@@ -1,0 +1,73 @@
+// Command foo is an operator: for each Foo it keeps a Deployment, of the name and
+// size that the Foo says, and tells in the Foo's status how many replicas are
+// available. It is the sample controller of Kubernetes' tutorials, in plain structs
+// and without generated code:
+//
+//	kubectl apply -f examples/foo/manifests/crd.yaml
+//	go run ./examples/foo
+//	kubectl apply -f examples/foo/manifests/sample.yaml
+package main
+
+import (
+	"context"
+	"flag"
+	"log"
+	"log/slog"
+	"time"
+
+	"github.com/listwatch/listwatch/cache"
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/config"
+	"github.com/listwatch/listwatch/controller"
+	"github.com/listwatch/listwatch/events"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/lease"
+)
+
+func main() {
+	kubeconfig := flag.String("kubeconfig", "", "kubeconfig file; by default as kubectl finds it, or the pod's service account")
+	listen := flag.String("listen", "", "serve /healthz and /readyz at this address, such as :8080")
+	elect := flag.Bool("leader-elect", false, "work only while holding the Lease foo-operator in the namespace of the kubeconfig, or of the pod")
+	flag.Parse()
+
+	cfg, err := config.Load(config.Options{Path: *kubeconfig})
+	exitOn(err)
+	cfg.Client.UserAgent = "foo-operator"
+	c, err := client.New(cfg.Client)
+	exitOn(err)
+	o := controller.ManagerOptions{Listen: *listen, Signals: true, Logger: slog.Default()}
+	if *elect {
+		o.Elector, err = lease.New(c, kube.Key{Namespace: cfg.Namespace, Name: "foo-operator"}, lease.Options{Logger: o.Logger})
+		exitOn(err)
+	}
+	exitOn(newManager(c, o).Run(context.Background()))
+}
+
+func exitOn(err error) {
+	if err != nil {
+		log.Fatalln("foo:", err)
+	}
+}
+
+// newManager puts the operator together.
+func newManager(c *client.Client, mo controller.ManagerOptions) *controller.Manager {
+	o := &operator{
+		client:      c,
+		foos:        cache.New(client.Of[Foo](c, foos), cache.Options[Foo]{}),
+		deployments: cache.New(client.Of[Deployment](c, kube.Deployments), cache.Options[Deployment]{}),
+		events:      events.New(c, events.Options{Component: "foo-operator", Logger: mo.Logger}),
+	}
+	o.owned = cache.ByOwner(o.deployments.Store())
+	o.wanted = cache.By(o.foos.Store(), func(f Foo) (kube.Key, bool) {
+		return kube.Key{Namespace: f.Namespace, Name: f.Spec.DeploymentName}, true
+	})
+	o.controller = controller.New("foo", o.reconcile, controller.Options[kube.Key]{Workers: 4, Timeout: 30 * time.Second, Logger: mo.Logger})
+	controller.For(o.controller, o.foos, controller.GenerationChanged)
+	controller.Owns(o.controller, foos, o.deployments)
+	controller.Map(o.controller, o.deployments, func(d Deployment) []kube.Key { return o.wanted.Keys(kube.KeyOf(d)) })
+
+	m := controller.NewManager(mo)
+	m.Add(o.foos, o.deployments, o.events)
+	m.AddLed(o.controller)
+	return m
+}

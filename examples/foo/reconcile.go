@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/listwatch/listwatch/cache"
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/controller"
+	"github.com/listwatch/listwatch/events"
+	"github.com/listwatch/listwatch/kube"
+)
+
+const image = "nginx:1.29"
+
+// errExists means that a Deployment of the name is there and not ours.
+var errExists = errors.New("there is a deployment of that name, and it does not belong to this Foo")
+
+// operator makes a Deployment for each Foo.
+type operator struct {
+	client      *client.Client
+	foos        *cache.Informer[Foo]
+	deployments *cache.Informer[Deployment]
+	owned       *cache.Index[Deployment, string] // Deployments by the UID of their owner
+	wanted      *cache.Index[Foo, kube.Key]      // Foos by the Deployment they name
+	controller  *controller.Controller[kube.Key]
+	events      *events.Recorder
+}
+
+// reconcile makes the world what the Foo says. It looks at what is, whatever has
+// happened, and so may be called at any time.
+func (o *operator) reconcile(ctx context.Context, key kube.Key) (controller.Result, error) {
+	foo, ok := o.foos.Store().Get(key) // shared with others: it must not be changed
+	if !ok || foo.DeletionTimestamp != nil {
+		return controller.Result{}, nil // the garbage collector deletes what it owned
+	}
+	for k, d := range o.owned.Get(foo.UID) { // the spec named another one before
+		if k.Name != foo.Spec.DeploymentName && d.DeletionTimestamp == nil {
+			err := client.Of[Deployment](o.client, kube.Deployments).Delete(ctx, k, client.DeleteOptions{UID: d.UID})
+			if err != nil && !errors.Is(err, kube.ErrNotFound) {
+				return controller.Result{}, err
+			}
+			o.events.Eventf(events.About(foos, foo), events.Normal, "Deleted", "deployment %s: the spec does not name it", k.Name)
+		}
+	}
+	d, err := o.ensure(ctx, foo)
+	if errors.Is(err, errExists) {
+		o.events.Eventf(events.About(foos, foo), events.Warning, "ErrResourceExists", "deployment %s: %v", foo.Spec.DeploymentName, errExists)
+		if err := o.report(ctx, foo, 0, "False", "ErrResourceExists", errExists.Error()); err != nil {
+			return controller.Result{}, err
+		}
+		return controller.Result{}, controller.Permanent(err) // until that Deployment changes: see Map in main.go
+	}
+	if err != nil {
+		return controller.Result{}, err
+	}
+	if n := d.Status.AvailableReplicas; n < foo.Spec.Replicas {
+		return controller.Result{}, o.report(ctx, foo, n, "False", "Progressing", fmt.Sprintf("%d of %d replicas are available", n, foo.Spec.Replicas))
+	}
+	return controller.Result{}, o.report(ctx, foo, d.Status.AvailableReplicas, "True", "Available", "all replicas are available")
+}
+
+// ensure returns the Deployment of a Foo, as it should be.
+func (o *operator) ensure(ctx context.Context, foo Foo) (Deployment, error) {
+	key := kube.Key{Namespace: foo.Namespace, Name: foo.Spec.DeploymentName}
+	cached, ok := o.deployments.Store().Get(key)
+	if ok {
+		now := cached
+		if err := shape(&now, foo); err != nil || reflect.DeepEqual(now, cached) {
+			return cached, err // no request, which is how most runs end
+		}
+	}
+	// It is missing, or somebody has edited it.
+	d, outcome, err := client.Of[Deployment](o.client, kube.Deployments).CreateOrUpdate(ctx, key, func(d *Deployment) error { return shape(d, foo) })
+	if err != nil || outcome == client.Unchanged {
+		return d, err
+	}
+	o.controller.Await(kube.KeyOf(foo), o.deployments, kube.Revision(d.ResourceVersion))
+	o.events.Eventf(events.About(foos, foo), events.Normal, "Synced", "deployment %s %s", key.Name, outcome)
+	return d, nil
+}
+
+// shape makes d what the Foo asks for. It assigns and changes nothing in place,
+// for d may be a copy of what a cache shares. A Deployment is new if it has no UID.
+func shape(d *Deployment, foo Foo) error {
+	if owner, ok := kube.ControllerOf(d.OwnerReferences); d.UID != "" && (!ok || owner.UID != foo.UID) {
+		return errExists
+	}
+	labels := map[string]string{"app": "foo", "foo": foo.Spec.DeploymentName}
+	if d.UID == "" {
+		d.Namespace = foo.Namespace
+		d.Spec.Selector.MatchLabels = labels // it cannot be changed later
+		if err := d.SetControllerReference(foos, foo); err != nil {
+			return err
+		}
+	}
+	d.Spec.Replicas = &foo.Spec.Replicas
+	d.Spec.Template.Metadata.Labels = labels
+	d.Spec.Template.Spec.Containers = []Container{{Name: "nginx", Image: image}}
+	return nil
+}
+
+// report writes the status, if it is news.
+func (o *operator) report(ctx context.Context, foo Foo, available int, ready, reason, message string) error {
+	c := Condition{
+		Type: "Ready", Status: ready, ObservedGeneration: foo.Generation,
+		LastTransitionTime: time.Now().UTC().Truncate(time.Second), Reason: reason, Message: message,
+	}
+	i := slices.IndexFunc(foo.Status.Conditions, func(was Condition) bool { return was.Type == c.Type && was.Status == c.Status })
+	if i >= 0 {
+		c.LastTransitionTime = foo.Status.Conditions[i].LastTransitionTime
+	}
+	status := FooStatus{AvailableReplicas: available, ObservedGeneration: foo.Generation, Conditions: []Condition{c}}
+	if reflect.DeepEqual(status, foo.Status) {
+		return nil
+	}
+	now, err := client.Of[Foo](o.client, foos).PatchStatus(ctx, kube.KeyOf(foo), status)
+	if errors.Is(err, kube.ErrNotFound) {
+		return nil // it was deleted meanwhile
+	}
+	if err == nil {
+		o.controller.Await(kube.KeyOf(foo), o.foos, kube.Revision(now.ResourceVersion))
+	}
+	return err
+}
