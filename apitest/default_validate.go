@@ -243,7 +243,7 @@ func (r *refusals) service(spec, old map[string]any) {
 	if len(ports) == 0 && !headless && spec["type"] != "ExternalName" {
 		r.required("spec.ports")
 	}
-	if spec["type"] == "ExternalName" && !lacks(spec, "clusterIPs") {
+	if spec["type"] == "ExternalName" && (!lacks(spec, "clusterIPs") || string1(spec, "clusterIP") != "") {
 		r.add("FieldValueForbidden", "spec.clusterIPs", "Forbidden: may not be set for ExternalName services")
 	}
 	if spec["type"] == "ExternalName" && string1(spec, "externalName") == "" {

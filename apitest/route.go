@@ -231,6 +231,9 @@ func (s *Server) get(x *exchange, w http.ResponseWriter, v *view) *kube.Status {
 	}
 	body := v.object(o)
 	if x.target.sub == "scale" {
+		if st := x.target.info.unscalable(o); st != nil {
+			return st
+		}
 		body = x.target.info.scale(o)
 	}
 	writeJSON(w, http.StatusOK, "application/json", append(body, '\n'))

@@ -47,6 +47,14 @@ func (r *ResourceInfo) scale(o *object) []byte {
 	return marshal(s)
 }
 
+// unscalable says why the Scale of o, a custom resource, cannot be read.
+func (r *ResourceInfo) unscalable(o *object) *kube.Status {
+	if r.builtIn || o.lookup(r.Scale.SpecReplicas) != nil {
+		return nil
+	}
+	return StatusInternal(fmt.Sprintf("the spec replicas field %q does not exist", "."+r.Scale.SpecReplicas))
+}
+
 // integer returns the number at path, 0 where there is none.
 func (o *object) integer(path string) int64 {
 	n, _ := o.lookup(path).(json.Number)

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -60,9 +61,9 @@ func (c *change) decode(p payload) (*object, *kube.Status) {
 			Message: fmt.Sprintf("Invalid value: %q: must be %s", head.Kind, info.Kind), Field: "kind"})
 	}
 	if !info.builtIn && head.Kind == "" {
-		missing := fmt.Errorf("Object 'Kind' is missing in '%s'", b)
+		missing := fmt.Sprintf("Object 'Kind' is missing in '%s'", b)
 		if c.options.verb == "patch" {
-			return nil, badPatch(b, missing)
+			return nil, badPatch(b, errors.New(missing))
 		}
 		return nil, statusBadRequest("the object provided is unrecognized (must be of type %s): %v (%s)", info.Kind, missing, summary(b))
 	}
