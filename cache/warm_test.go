@@ -197,6 +197,7 @@ func TestWarmRestartTellsDeletionsThatASlowConsumerOwes(t *testing.T) {
 						for range 4 {
 							next <- struct{}{}
 						}
+						synctest.Wait() // the fourth is being dealt with
 						v.is(w.truth())
 						w.delete("a", "x") // in hand
 						w.delete("a", "y") // waits

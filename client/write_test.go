@@ -33,6 +33,7 @@ type deployment struct {
 		} `json:"template"`
 	} `json:"spec"`
 	Status struct {
+		Replicas      int `json:"replicas,omitempty"`
 		ReadyReplicas int `json:"readyReplicas,omitempty"`
 	} `json:"status"`
 }
@@ -231,7 +232,7 @@ func TestUpdateStatus(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.Status.ReadyReplicas = 2
+		d.Status.Replicas, d.Status.ReadyReplicas = 2, 2
 		d.Spec.Replicas = nil
 		if d, err = deployments.UpdateStatus(t.Context(), d); err != nil {
 			t.Fatal(err)
