@@ -92,7 +92,7 @@ func (c *change) prepareCreate(o *object) *kube.Status {
 	s, info := c.srv.store, c.target.info
 	switch {
 	case c.options.verb == "update" && o.meta.UID != "":
-		return statusOtherUID(info, o.key, o.meta.UID, "")
+		return c.otherUID(o.key, o.meta.UID, "")
 	case c.options.verb != "create":
 	case o.meta.ResourceVersion != "" && !c.options.dry:
 		return statusRaw("resourceVersion should not be set on objects to be created")
@@ -148,7 +148,7 @@ func (c *change) prepareUpdate(old, o *object) *kube.Status {
 	}
 	switch {
 	case o.meta.UID != "" && o.meta.UID != old.meta.UID && c.options.verb != "patch":
-		return statusOtherUID(info, old.key, o.meta.UID, old.meta.UID)
+		return c.otherUID(old.key, o.meta.UID, old.meta.UID)
 	case o.meta.ResourceVersion == "" && info.strategy().guarded && c.options.verb == "update" && c.target.sub != "scale":
 		return statusInvalid(info.Group, info.Plural, old.key.Name, kube.StatusCause{Reason: "FieldValueInvalid",
 			Message: "Invalid value: 0: must be specified for an update", Field: "metadata.resourceVersion"})
@@ -218,10 +218,14 @@ func withQOS(status json.RawMessage, old *object) json.RawMessage {
 	return status
 }
 
-// statusOtherUID is the 409 of an update that names another UID than the object has.
-func statusOtherUID(info *ResourceInfo, key kube.Key, want, have string) *kube.Status {
-	return statusConflict(info.Resource, key.Name, fmt.Sprintf("StorageError: invalid object, Code: 4, Key: /registry/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: "+
-		"Precondition failed: UID in precondition: %s, UID in object meta: %s", info.registry(), key, want, have))
+// otherUID is the 409 of an update that names another UID than the object has.
+func (c *change) otherUID(key kube.Key, want, have string) *kube.Status {
+	info, root := c.target.info, "/registry/"
+	if c.options.dry { // which comes not as far as etcd
+		root = "/"
+	}
+	return statusConflict(info.Resource, key.Name, fmt.Sprintf("StorageError: invalid object, Code: 4, Key: %s%s/%s, ResourceVersion: 0, AdditionalErrorMsg: "+
+		"Precondition failed: UID in precondition: %s, UID in object meta: %s", root, info.registry(), key, want, have))
 }
 
 // finish lets admission and the schema have their say. It returns the object to

@@ -6,6 +6,7 @@ import "cmp"
 type printer struct {
 	columns  []columnDefinition
 	cells    func(r *row)                    // adds a cell for each column
+	bare     bool                            // no rows are null
 	standard func(objects []*object) *object // the one of a Table that is marked as the default; may be nil
 }
 
@@ -92,6 +93,7 @@ func ageColumn() columnDefinition { return column("Age", "time since the object 
 
 // createdAtPrinter prints what has no columns of its own.
 var createdAtPrinter = printer{
+	bare:    true,
 	columns: columns(columnDefinition{Name: "Created At", Type: "date", Description: "when the object was created"}),
 	cells:   func(r *row) { r.add(r.meta.Name, cmp.Or(r.meta.CreationTimestamp, "0001-01-01T00:00:00Z")) },
 }

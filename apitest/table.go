@@ -42,6 +42,9 @@ func (v *view) table(objects []*object, meta listMeta) []byte {
 		v.columns = true
 		b = append(b, marshal(p.columns)...)
 	}
+	if len(objects) == 0 && p.bare {
+		return append(b, `,"rows":null}`...)
+	}
 	b = append(b, `,"rows":[`...)
 	r := &row{}
 	for i, o := range objects {

@@ -67,6 +67,14 @@ func (c *change) decode(p payload) (*object, *kube.Status) {
 		}
 		return nil, statusBadRequest("the object provided is unrecognized (must be of type %s): %v (%s)", info.Kind, missing, summary(b))
 	}
+	if want := c.target.form.APIVersion(); !info.builtIn && head.APIVersion != want && c.options.verb == "patch" {
+		group, _, ok := strings.Cut(head.APIVersion, "/")
+		if !ok {
+			group = ""
+		}
+		return nil, statusInvalid(group, head.Kind, nameIn(b), kube.StatusCause{Reason: "FieldValueInvalid",
+			Message: fmt.Sprintf("Invalid value: %q: must be %s", head.APIVersion, want), Field: "apiVersion"})
+	}
 	if !info.builtIn && head.APIVersion != c.target.form.APIVersion() {
 		return nil, statusBadRequest("the API version in the data (%s) does not match the expected API version (%s)", head.APIVersion, c.target.form.APIVersion())
 	}

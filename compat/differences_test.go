@@ -48,6 +48,9 @@ var differences = []difference{
 		story: "Random", step: "scale *", match: regexp.MustCompile(`^(\s+"message": ".*Invalid value: )\\"(map\[|\{).*$`), with: "$1OBJECT",
 		reason: "as for patches of other things",
 	},
+		story: "Random", step: "status *", match: regexp.MustCompile(`^(\s+"message": ".*Invalid value: )\\"(map\[|\{).*$`), with: "$1OBJECT",
+		reason: "as for patches of other things",
+	},
 	{
 		story: "Random", step: "*patch *", match: regexp.MustCompile(`^(\s+"message": ".*Invalid value: )\\"(map\[|\{).*$`), with: "$1OBJECT",
 		reason: "what cannot be decoded after a patch is quoted, and then said by Go's decoder or by that of package schema",

@@ -95,6 +95,9 @@ func (g *generator) subresource(k randomKind) operation {
 	case r.method == "PATCH" && sub == "scale":
 		r.contentType = g.pick("application/merge-patch+json", "application/merge-patch+json", "application/json-patch+json", "application/strategic-merge-patch+json")
 		r.body = g.pick(`{"spec":{"replicas":3}}`, `{"spec":{"replicas":-3}}`, `{"spec":{"replicas":"x"}}`, `{"metadata":{"labels":{"sub":"x"}}}`, `{"status":{"replicas":7}}`, `{}`)
+		if !k.custom && !strings.Contains(r.body, "spec") { // kube-apiserver writes the object anew, though nothing of it changes
+			r.body = `{"spec":{"replicas":9}}`
+		}
 		if r.contentType == "application/json-patch+json" {
 			r.body = `[{"op":"replace","path":"/spec/replicas","value":` + g.pick("1", "2", "5", "-1") + `}]`
 		}

@@ -254,7 +254,7 @@ func testState(t *testing.T, path string, rec *replay.Recording) {
 		if err := state.Play(t.Context(), replay.Pace{}); err != nil {
 			t.Fatal(err)
 		}
-		pass(time.Second)
+		pass(10 * time.Minute) // whose resource was gone looks again after a while, which is by chance
 		stop()
 		golden, err := os.ReadFile(goldenOf(path))
 		if err != nil {

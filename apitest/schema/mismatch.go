@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"math"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -27,6 +28,14 @@ func (f goField) member(n *node, name string, path int) goField {
 // another type than n.
 func (r *reader) mismatch(n *node, at goField) error {
 	t := n.target()
+	if strings.HasSuffix(t.name, ".Quantity") && r.b[r.i] == '"' {
+		start := r.i
+		text := r.string()
+		r.i = start
+		if !quantity.MatchString(text) {
+			return fmt.Errorf("quantities must match the regular expression '%s'", quantity)
+		}
+	}
 	if len(t.types) != 1 || strings.HasSuffix(t.name, ".Quantity") {
 		return nil // any, or something that decodes itself
 	}
@@ -69,6 +78,9 @@ func (r *reader) mismatch(n *node, at goField) error {
 	return fmt.Errorf("json: cannot unmarshal %s into Go struct field %s.%s of type %s",
 		word, owner, withoutIndexes(r.path.text[:at.path]), t.goType())
 }
+
+// quantity is what kube-apiserver has quantities match, before it looks closer.
+var quantity = regexp.MustCompile(`^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$`)
 
 // checkText refuses a string that is no time or not base64.
 func (r *reader) checkText(t *node) error {
