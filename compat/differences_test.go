@@ -48,6 +48,7 @@ var differences = []difference{
 		story: "Random", step: "scale *", match: regexp.MustCompile(`^(\s+"message": ".*Invalid value: )\\"(map\[|\{).*$`), with: "$1OBJECT",
 		reason: "as for patches of other things",
 	},
+	{
 		story: "Random", step: "status *", match: regexp.MustCompile(`^(\s+"message": ".*Invalid value: )\\"(map\[|\{).*$`), with: "$1OBJECT",
 		reason: "as for patches of other things",
 	},

@@ -163,7 +163,7 @@ func (g *generator) delete(k randomKind) operation {
 func (g *generator) deleteCollection(k randomKind) operation {
 	r := request{method: "DELETE", path: k.path(), query: g.pick("labelSelector=tier%3D0", "labelSelector=tier+in+(0,1)", "fieldSelector=metadata.name%3Db", "labelSelector=tier%3D1&limit=1",
 		"labelSelector=tier&dryRun=All", "labelSelector=%3D%3D", "fieldSelector=data.a%3Db", "labelSelector=tier&resourceVersion={list}&resourceVersionMatch=Exact", "labelSelector=tier&propagationPolicy=Orphan")}
-	if g.chance(40) {
+	if g.chance(40) || strings.Contains(r.query, "{list}") { // without a body it would be a precondition, and have a name by chance
 		r = jsonBody(r, g.pick(`{}`, `{"propagationPolicy":"Background"}`, `{"propagationPolicy":"Foreground"}`, `{"dryRun":["All"]}`, `{"propagationPolicy":"Other"}`, `{"gracePeriodSeconds":0}`, `{`))
 	}
 	return one("deletecollection "+k.plural, r)
