@@ -272,14 +272,23 @@ func TestMapTellsWhatAnObjectWasAndIs(t *testing.T) {
 			w.note("%s", v)
 			return controller.Result{}, nil
 		}, controller.Options[string]{})
+		// "all" is told twice by a change, and comes once or twice.
+		told := func(want ...string) {
+			t.Helper()
+			got := w.notes()
+			slices.Sort(got)
+			if diff := cmp.Diff(want, slices.Compact(got)); diff != "" {
+				t.Errorf("runs (-want +got):\n%s", diff)
+			}
+		}
 		controller.Map(c, w.maps, func(o configMap) []string { return []string{o.Data["v"], "all"} })
 		w.run(t, c)
 		w.put("x", "1")
-		wantNotes(t, w, "1", "all")
+		told("1", "all")
 		w.put("x", "2")
-		wantNotes(t, w, "1", "all", "2")
+		told("1", "2", "all")
 		w.Delete(kube.ConfigMaps, kube.Key{Namespace: "a", Name: "x"})
-		wantNotes(t, w, "2", "all")
+		told("2", "all")
 	})
 }
 

@@ -455,9 +455,11 @@ func TestSameSeedSameCluster(t *testing.T) {
 	run := func(seed uint64) (all []string) {
 		play(t, simulate.Options{Seed: seed, Churn: 1}, func(w *world) {
 			w.srv.Put(kube.Services, `{"metadata":{"namespace":"a","name":"web"},"spec":{"selector":{"app":"web"},"ports":[{"port":80}]}}`)
+			synctest.Wait() // what comes of one is done before the next: at one moment the order is chance
 			w.srv.Put(kube.Deployments, workload("web", "web:1", `,"replicas":7`))
+			synctest.Wait()
 			w.srv.Put(kube.StatefulSets, workload("db", "db:1", `,"replicas":2`))
-			<-time.After(10 * time.Second)
+			<-time.After(10*time.Second + time.Microsecond) // when nothing else happens
 			w.patch(kube.Deployments, "web", `{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"web:2"}]}}}}`)
 			<-time.After(10*time.Second + time.Millisecond)
 			for _, r := range []kube.Resource{kube.Nodes, kube.Deployments, kube.ReplicaSets, kube.StatefulSets, kube.Pods, kube.Services, kube.EndpointSlices, kube.Events} {
