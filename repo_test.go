@@ -29,6 +29,7 @@ const module = "github.com/listwatch/listwatch"
 // floors are the packages and how high they stand: imports only point down.
 var floors = map[string]int{
 	"kube":                  0,
+	"jsonpath":              0,
 	"codec":                 1,
 	"codec/compressed":      2,
 	"apitest/schema":        1,
@@ -39,7 +40,8 @@ var floors = map[string]int{
 	"list":                  3,
 	"watch":                 3,
 	"discovery":             3,
-	"config":                3,
+	"config/plugin":         3,
+	"config":                4,
 	"events":                3,
 	"lease":                 3,
 	"apitest/conform":       3,
@@ -69,6 +71,7 @@ var (
 	links = map[string][]string{
 		"":                      nil,
 		"kube":                  nil,
+		"jsonpath":              nil,
 		"codec":                 engine[:3],
 		"codec/compressed":      append([]string{"github.com/klauspost/compress"}, engine[:3]...),
 		"apitest":               fake,

@@ -6,14 +6,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/listwatch/listwatch/jsonpath"
 )
 
 // customColumn is a column whose value is found by its path.
 type customColumn struct {
 	Column
-	path jsonPath
-	err  error // the path is not one: the column stays empty
+	path *jsonpath.Template // nil = what was given is no path: the column stays empty
 }
 
 // customPrinter returns the printer of a custom resource; see
@@ -38,8 +40,8 @@ func customPrinter(info *ResourceInfo) printer {
 	p := printer{columns: columns()}
 	for _, c := range own {
 		c.Type = cmp.Or(c.Type, "string")
-		path, err := parsePath(c.Path)
-		list = append(list, customColumn{c, path, err})
+		path, _ := jsonpath.Parse("{." + strings.TrimPrefix(c.Path, ".") + "}")
+		list = append(list, customColumn{c, path})
 		d := columnDefinition{Name: c.Name, Type: c.Type, Format: c.Format, Priority: c.Priority}
 		if d.Description = ageColumn().Description; c.cell == nil {
 			d.Description = "Custom resource definition column (in JSONPath format): ." + c.Path
@@ -68,25 +70,22 @@ type tree struct {
 }
 
 // root returns an object in which what path begins with is decoded.
-func (t *tree) root(path jsonPath) map[string]any {
+func (t *tree) root(path *jsonpath.Template) map[string]any {
 	if t.whole {
 		return t.members
 	}
-	if len(path) == 0 || path[0].name == nil {
+	name, ok := path.Root()
+	if !ok || name == "kind" || name == "apiVersion" {
 		t.members, _ = decodeTree(t.body).(map[string]any)
 		t.whole = true
 		return t.members
 	}
-	name := *path[0].name
 	if _, ok := t.members[name]; ok {
 		return t.members
 	}
 	raw, ok := t.field(name)
-	switch name {
-	case "metadata":
+	if name == "metadata" {
 		raw, ok = t.raw, true
-	case "kind", "apiVersion":
-		return t.root(nil)
 	}
 	if ok {
 		if t.members == nil {
@@ -113,16 +112,18 @@ func (c *customColumn) value(t *tree) any {
 	if c.cell != nil {
 		return c.cell(t.object)
 	}
-	if c.err != nil {
+	if c.path == nil {
 		return nil
 	}
-	found, err := c.path.find(t.root(c.path))
-	if err != nil || len(found) == 0 {
+	found, err := c.path.Find(t.root(c.path))
+	if err != nil || len(found) == 0 || len(found[0]) == 0 {
 		return nil
 	}
-	value := found[0]
+	value := found[0][0]
 	if n, ok := value.(json.Number); ok {
-		value, _ = pathNumber(n.String())
+		if value, err = n.Int64(); err != nil {
+			value, _ = n.Float64()
+		}
 	}
 	switch c.Type {
 	case "string":
