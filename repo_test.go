@@ -66,7 +66,7 @@ var (
 	library = []string{"go.yaml.in/yaml/v3", "go.yaml.in/yaml/v2", "github.com/evanphx/json-patch/v5", "sigs.k8s.io/structured-merge-diff/v6"}
 	fake    = slices.Concat(library, engine[:3])
 	scraped = slices.Concat([]string{"github.com/prometheus", "github.com/beorn7/perks", "github.com/cespare/xxhash", "github.com/munnerz/goautoneg", "google.golang.org/protobuf", "golang.org/x/sys"}, engine)
-	program = slices.Concat([]string{"github.com/inconshreveable/mousetrap", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys", "golang.org/x/term"}, library, engine)
+	program = slices.Concat([]string{"github.com/inconshreveable/mousetrap", "github.com/itchyny/gojq", "github.com/itchyny/timefmt-go", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys", "golang.org/x/term"}, library, engine)
 
 	links = map[string][]string{
 		"":                      nil,

@@ -129,6 +129,7 @@ func (s *selection) limit() int {
 // printing are the flags that say what is printed.
 type printing struct {
 	format      string
+	template    string
 	noHeaders   bool
 	eventColumn string
 	color       string
@@ -139,7 +140,8 @@ type printing struct {
 }
 
 func (o *printing) register(f *pflag.FlagSet) {
-	f.StringVarP(&o.format, "output", "o", "", strings.Join(outputFormats, ", ")+"; default the server's columns")
+	f.StringVarP(&o.format, "output", "o", "", strings.Join(formatNames(), ", ")+"; default the server's columns")
+	f.StringVar(&o.template, "template", "", "the expression of -o jsonpath, go-template and their like, where -o has none")
 	f.BoolVar(&o.noHeaders, "no-headers", false, "no headers above columns")
 	f.StringVar(&o.color, "color", "auto", "auto, always or never")
 	f.StringVar(&o.redact, "redact", "secrets", "secrets (the values of Secrets are not printed) or none")
@@ -150,7 +152,8 @@ func (o *printing) register(f *pflag.FlagSet) {
 
 // parse checks the flags and returns what they mean.
 func (o *printing) parse(p *program) (output, error) {
-	if err := checkFormat(o.format); err != nil {
+	custom, err := parseFormat(o.format, o.template)
+	if err != nil {
 		return output{}, err
 	}
 	for _, f := range []struct {
@@ -168,6 +171,7 @@ func (o *printing) parse(p *program) (output, error) {
 	}
 	return output{
 		format:  o.format,
+		custom:  custom,
 		events:  o.eventColumn == "auto" || o.eventColumn == "true",
 		headers: !o.noHeaders,
 		managed: o.managed,

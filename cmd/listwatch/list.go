@@ -92,7 +92,7 @@ func (l *listing) run(ctx context.Context, p *program, targets []target) error {
 	records := make(chan record, recordBuffer)
 	l.give = func(r record) { records <- r }
 	printed := make(chan error, 1)
-	pr := &printer{output: l.output, w: p.stdout, stop: cancel, errs: func(err error) { l.talk.note(err.Error()) }}
+	pr := &printer{output: l.output, w: p.stdout, done: ctx.Done(), stop: cancel, errs: func(err error) { l.talk.note(err.Error()) }}
 	go func() { printed <- pr.run(records) }()
 
 	// As kubectl: what is there is printed, though something else is missing.

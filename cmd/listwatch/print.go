@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -19,23 +18,25 @@ type encoder interface {
 	// flush appends what was kept.
 	flush(b []byte) []byte
 	// end appends what closes the output.
-	end(b []byte) []byte
+	end(b []byte) ([]byte, error)
 }
 
 // output says what is printed and how.
 type output struct {
-	format     string // "", wide, name, json, yaml, ndjson
-	events     bool   // the kind of event is shown
-	list       bool   // objects are a list, not events
-	single     bool   // a list of one named object
-	headers    bool
-	kinds      bool // names are type/name
-	namespaces bool // a NAMESPACE column
-	managed    bool // managedFields are kept
-	redact     bool
-	color      bool
-	types      []string // printed; nil = all but BOOKMARK
-	maxEvents  int      // 0 = no limit
+	format      string                // as -o has it; "" = the server's columns
+	custom      func(*output) encoder // of a format with an expression; nil = another
+	events      bool                  // the kind of event is shown
+	watchEvents bool                  // expressions see the event, not only its object
+	list        bool                  // objects are a list, not events
+	single      bool                  // a list of one named object
+	headers     bool
+	kinds       bool // names are type/name
+	namespaces  bool // a NAMESPACE column
+	managed     bool // managedFields are kept
+	redact      bool
+	color       bool
+	types       []string // printed; nil = all but BOOKMARK
+	maxEvents   int      // 0 = no limit
 }
 
 // wants reports whether records of type t are printed.
@@ -47,6 +48,9 @@ func (o *output) wants(t string) bool {
 }
 
 func (o *output) encoder() encoder {
+	if o.custom != nil {
+		return o.custom(o)
+	}
 	switch o.format {
 	case "ndjson":
 		return &ndjsonEncoder{redact: o.redact}
@@ -72,7 +76,8 @@ type printer struct {
 	output
 	w    io.Writer
 	enc  encoder
-	stop func(error) // ends the watches
+	done <-chan struct{} // the watches, or the list, have ended before their time
+	stop func(error)     // ends the watches
 
 	buf    []byte
 	seq    int64
@@ -96,7 +101,18 @@ func (p *printer) run(records <-chan record) error {
 		}
 		p.write(p.enc.flush(p.buf))
 	}
-	p.write(p.enc.end(p.enc.flush(nil)))
+	select {
+	case <-p.done:
+		if p.custom != nil {
+			return p.err // an expression sees a whole list or none
+		}
+	default:
+	}
+	b, err := p.enc.end(p.enc.flush(nil))
+	p.write(b)
+	if p.err == nil && err != nil {
+		p.err = failed(fmt.Errorf("print the list: %w", err))
+	}
 	return p.err
 }
 
@@ -134,7 +150,12 @@ func (p *printer) take(r *record) {
 	p.seq++
 	b, err := p.enc.encode(p.buf, r)
 	if err != nil {
-		p.errs(fmt.Errorf("print %s: %w", kubectlName(r.resource, r.id.Name), err))
+		err = fmt.Errorf("print %s: %w", kubectlName(r.resource, r.id.Name), err)
+		if p.list { // whoever lists has asked for all of it
+			p.fail(failed(err))
+			return
+		}
+		p.errs(err)
 		return
 	}
 	p.buf = b
@@ -157,21 +178,16 @@ func (p *printer) write(b []byte) {
 		return
 	}
 	if _, err := p.w.Write(b); err != nil {
-		p.over = true
-		p.err = failed(fmt.Errorf("write to stdout: %w", err))
 		if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
-			p.err = errPipe
+			p.fail(errPipe)
+			return
 		}
-		p.stop(p.err)
+		p.fail(failed(fmt.Errorf("write to stdout: %w", err)))
 	}
 }
 
-var outputFormats = []string{"wide", "name", "json", "yaml", "ndjson"}
-
-// checkFormat refuses what -o cannot mean.
-func checkFormat(s string) error {
-	if s == "" || slices.Contains(outputFormats, s) {
-		return nil
-	}
-	return usage("--output %q: want one of %s, or nothing for columns", clip(s), strings.Join(outputFormats, ", "))
+// fail ends the printing and the watches.
+func (p *printer) fail(err error) {
+	p.over, p.err = true, err
+	p.stop(err)
 }

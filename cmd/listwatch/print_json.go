@@ -56,14 +56,14 @@ func indented(m map[string]any, prefix string) ([]byte, error) {
 
 func (e *jsonEncoder) flush(b []byte) []byte { return b }
 
-func (e *jsonEncoder) end(b []byte) []byte {
+func (e *jsonEncoder) end(b []byte) ([]byte, error) {
 	if !e.list || e.single || e.events {
-		return b
+		return b, nil
 	}
 	if e.items == 0 {
 		b = append(b, "{\n    \"apiVersion\": \"v1\",\n    \"items\": []"...)
 	} else {
 		b = append(b, "\n    ]"...)
 	}
-	return append(b, ",\n    \"kind\": \"List\",\n    \"metadata\": {\n        \"resourceVersion\": \"\"\n    }\n}\n"...)
+	return append(b, ",\n    \"kind\": \"List\",\n    \"metadata\": {\n        \"resourceVersion\": \"\"\n    }\n}\n"...), nil
 }

@@ -10,5 +10,5 @@ func (e nameEncoder) encode(b []byte, r *record) ([]byte, error) {
 	return append(append(b, printable(kubectlName(r.resource, r.id.Name))...), '\n'), nil
 }
 
-func (e nameEncoder) flush(b []byte) []byte { return b }
-func (e nameEncoder) end(b []byte) []byte   { return b }
+func (e nameEncoder) flush(b []byte) []byte        { return b }
+func (e nameEncoder) end(b []byte) ([]byte, error) { return b, nil }

@@ -86,5 +86,5 @@ func members(head, detail any) ([]byte, error) {
 	return b, nil
 }
 
-func (e *ndjsonEncoder) flush(b []byte) []byte { return b }
-func (e *ndjsonEncoder) end(b []byte) []byte   { return b }
+func (e *ndjsonEncoder) flush(b []byte) []byte        { return b }
+func (e *ndjsonEncoder) end(b []byte) ([]byte, error) { return b, nil }

@@ -185,7 +185,7 @@ func (t *table) line(b []byte, r row) []byte {
 	return append(b, '\n')
 }
 
-func (t *table) end(b []byte) []byte { return b }
+func (t *table) end(b []byte) ([]byte, error) { return b, nil }
 
 // eventColor is beside the word, never instead of it.
 func eventColor(event string) string {

@@ -60,12 +60,12 @@ func unfolded(v any) ([]byte, error) {
 
 func (e *yamlEncoder) flush(b []byte) []byte { return b }
 
-func (e *yamlEncoder) end(b []byte) []byte {
+func (e *yamlEncoder) end(b []byte) ([]byte, error) {
 	if !e.list || e.single || e.events {
-		return b
+		return b, nil
 	}
 	if e.items == 0 {
 		b = append(b, "apiVersion: v1\nitems: []\n"...)
 	}
-	return append(b, "kind: List\nmetadata:\n  resourceVersion: \"\"\n"...)
+	return append(b, "kind: List\nmetadata:\n  resourceVersion: \"\"\n"...), nil
 }

@@ -53,7 +53,7 @@ func (s *session) run(ctx context.Context, p *program) error {
 		streams = append(streams, f)
 	}
 	printed := make(chan error, 1)
-	pr := &printer{output: s.output, w: p.stdout, stop: cancel, errs: func(err error) { s.talk.note(err.Error()) }}
+	pr := &printer{output: s.output, w: p.stdout, done: ctx.Done(), stop: cancel, errs: func(err error) { s.talk.note(err.Error()) }}
 	go func() { printed <- pr.run(records) }()
 
 	var watches, silence sync.WaitGroup

@@ -26,6 +26,7 @@ type watchFlags struct {
 	maxEvents   int
 	maxFailures int
 	events      []string
+	watchEvents bool
 	backoff     time.Duration // not a flag: the demo is in a hurry
 }
 
@@ -65,6 +66,7 @@ func (p *program) watchCommand() *cobra.Command {
 	f.IntVar(&o.maxFailures, "max-failures", -1, "give up after this many failures in a row (-1 = never)")
 	f.StringSliceVar(&o.events, "events", nil, "print these only, such as ADDED,DELETED; ndjson also knows SYNCED, BOOKMARK, RELISTED, DISCONNECTED, RECONNECTED, ERROR, QUARANTINED")
 	f.StringVar(&o.eventColumn, "event-column", "auto", "print what happened to each object: auto (yes), true or false")
+	f.BoolVar(&o.watchEvents, "output-watch-events", false, "expressions of -o see {type, object} as those of kubectl; json and yaml print it anyway")
 	f.BoolP("watch", "w", true, "accepted for those who type it")
 	o.printing.register(f)
 	o.connection.register(f)
@@ -119,6 +121,9 @@ func (o *watchFlags) check(cmd *cobra.Command, p *program) (output, error) {
 		return out, err
 	}
 	out.maxEvents = o.maxEvents
+	if o.watchEvents {
+		out.watchEvents, out.events = true, out.custom == nil
+	}
 	switch {
 	case o.list != "auto" && o.list != "paged" && o.list != "stream":
 		return out, usage("--list %q: want one of auto, paged, stream", clip(o.list))

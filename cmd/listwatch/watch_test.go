@@ -150,15 +150,19 @@ func TestSecretsAreRedactedWhateverTheyHold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, format := range []string{"json", "yaml", "ndjson", "name", ""} {
-			out := output{format: format, redact: true, events: true}
+		for _, format := range []string{"json", "yaml", "ndjson", "name", "", "jsonpath={}", "jsonpath-as-json={.data}", "go-template={{.}}", "jq=.", "custom-columns=D:.data,S:.stringData,A:.metadata.annotations"} {
+			custom, err := parseFormat(format, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			out := output{format: format, custom: custom, redact: true, events: true}
 			enc := out.encoder()
 			b, err := enc.encode(nil, &record{Type: "ADDED", resource: kube.Secrets, id: o.Identity(), object: o})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if b = enc.end(enc.flush(b)); bytes.Contains(b, []byte("hunter2")) || len(b) == 0 {
-				t.Errorf("-o %q prints %s", format, b)
+			if b, err = enc.end(enc.flush(b)); err != nil || bytes.Contains(b, []byte("hunter2")) || len(b) == 0 {
+				t.Errorf("-o %q prints %s, %v", format, b, err)
 			}
 		}
 	}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+)
+
+// A format is what -o names: one of outputFormats, or one that takes an
+// expression, as kubectl spells them: jsonpath={.metadata.name}.
+
+var outputFormats = []string{"wide", "name", "json", "yaml", "ndjson"}
+
+// expression formats by name; each makes the encoders of an expression.
+var expressionFormats = []struct {
+	name    string
+	example string
+	compile func(string) (func(*output) encoder, error)
+}{
+	{"custom-columns", "NAME:.metadata.name,NODE:.spec.nodeName", compileColumns},
+	{"jsonpath", `{.metadata.name}{"\n"}`, compileJSONPath},
+	{"jsonpath-as-json", "{.metadata.labels}", compileJSONPathAsJSON},
+	{"go-template", `{{.metadata.name}}{{"\n"}}`, compileTemplate},
+	{"jq", ".metadata.name", compileJQ},
+}
+
+// synonyms of kubectl.
+var synonyms = map[string]string{"template": "go-template", "templatefile": "go-template-file"}
+
+// maxExpression bounds a file with an expression.
+const maxExpression = 1 << 20
+
+// parseFormat returns what makes the encoders of s, which may be nil for those
+// that need nothing. Template is --template, which is for a format that names none.
+func parseFormat(s, template string) (func(*output) encoder, error) {
+	if s == "" || slices.Contains(outputFormats, s) {
+		if template != "" {
+			return nil, usage("--template is for -o go-template, -o jsonpath and their like")
+		}
+		return nil, nil
+	}
+	name, expr, given := strings.Cut(s, "=")
+	if long, ok := synonyms[name]; ok {
+		name = long
+	}
+	base, fromFile := strings.CutSuffix(name, "-file")
+	for _, f := range expressionFormats {
+		if f.name != base || fromFile && f.name == "jsonpath-as-json" {
+			continue
+		}
+		if !given {
+			expr = template
+		}
+		if expr == "" {
+			return nil, usage("--output %s: the expression is missing: %s=%s", name, name, map[bool]string{false: f.example, true: "FILE"}[fromFile])
+		}
+		compile := f.compile
+		if fromFile {
+			b, err := readExpression(expr)
+			if err != nil {
+				return nil, usage("--output %s: %w", name, err)
+			}
+			expr = string(b)
+			if f.name == "custom-columns" {
+				compile = compileColumnsFile
+			}
+		}
+		make, err := compile(expr)
+		if err != nil {
+			return nil, usage("--output %s: %w", name, err)
+		}
+		return make, nil
+	}
+	return nil, usage("--output %q: want one of %s, or nothing for columns", clip(s), strings.Join(formatNames(), ", "))
+}
+
+// formatNames are all that -o takes.
+func formatNames() []string {
+	names := slices.Clone(outputFormats)
+	for _, f := range expressionFormats {
+		names = append(names, f.name+"=")
+	}
+	return names
+}
+
+func readExpression(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > maxExpression {
+		return nil, fmt.Errorf("%s: larger than %d bytes", path, maxExpression)
+	}
+	return os.ReadFile(path)
+}
+
+// seen is what an expression looks at: the object, or with --output-watch-events
+// the event as kubectl has it.
+func (o *output) seen(r *record) (map[string]any, error) {
+	m, err := mapOf(r, o.redact)
+	if err != nil || !o.watchEvents {
+		return m, err
+	}
+	return map[string]any{"type": r.Type, "object": m}, nil
+}
+
+// expression appends what it makes of an object to b.
+type expression func(b []byte, v any) ([]byte, error)
+
+// encoder returns what makes the encoders of e.
+func (e expression) encoder(err error) (func(*output) encoder, error) {
+	return func(o *output) encoder { return &expressionEncoder{output: o, print: e} }, err
+}
+
+// expressionEncoder prints each object through an expression, or a list of objects
+// as a whole, which is a List as kubectl makes it.
+type expressionEncoder struct {
+	*output
+	print expression
+	items []any
+}
+
+func (e *expressionEncoder) encode(b []byte, r *record) ([]byte, error) {
+	v, err := e.seen(r)
+	if err != nil {
+		return b, err
+	}
+	if e.list && !e.single {
+		e.items = append(e.items, v)
+		return b, nil
+	}
+	return e.print(b, v)
+}
+
+func (e *expressionEncoder) flush(b []byte) []byte { return b }
+
+func (e *expressionEncoder) end(b []byte) ([]byte, error) {
+	if !e.list || e.single {
+		return b, nil
+	}
+	items := append([]any{}, e.items...)
+	return e.print(b, map[string]any{"apiVersion": "v1", "kind": "List", "metadata": map[string]any{"resourceVersion": ""}, "items": items})
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/itchyny/gojq"
+)
+
+// compileJQ reads a jq filter, whose results are printed one a line: strings as
+// they are, the rest as JSON. See https://jqlang.org/manual/.
+func compileJQ(text string) (func(*output) encoder, error) {
+	code, err := jqCode(text)
+	return expression(func(b []byte, v any) ([]byte, error) { return appendJQ(b, code, v) }).encoder(err)
+}
+
+// jqCode compiles a filter, which sees no environment and no files.
+func jqCode(text string) (*gojq.Code, error) {
+	query, err := gojq.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("jq: %w", err)
+	}
+	code, err := gojq.Compile(query)
+	if err != nil {
+		return nil, fmt.Errorf("jq: %w", err)
+	}
+	return code, nil
+}
+
+// maxResults bounds what one object makes, so that a filter without an end, such
+// as range(infinite), is told rather than obeyed.
+const maxResults = 1 << 20
+
+func appendJQ(b []byte, code *gojq.Code, v any) ([]byte, error) {
+	out := b
+	results := code.Run(jqValue(v))
+	for n := 0; ; n++ {
+		v, more := results.Next()
+		if !more {
+			return out, nil
+		}
+		switch v := v.(type) {
+		case error:
+			return b, fmt.Errorf("jq: %w", v)
+		case string:
+			out = append(out, v...)
+		default:
+			text, err := gojq.Marshal(v)
+			if err != nil {
+				return b, fmt.Errorf("jq: %w", err)
+			}
+			out = append(out, text...)
+		}
+		if out = append(out, '\n'); n == maxResults {
+			return b, fmt.Errorf("jq: more than %d results of one object", maxResults)
+		}
+	}
+}
+
+// jqValue makes the numbers of v those that gojq knows.
+func jqValue(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, e := range v {
+			v[k] = jqValue(e)
+		}
+	case []any:
+		for i, e := range v {
+			v[i] = jqValue(e)
+		}
+	case int64:
+		return int(v)
+	case json.Number:
+		f, _ := v.Float64()
+		return f
+	}
+	return v
+}

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"encoding/json"
+
+	"github.com/listwatch/listwatch/jsonpath"
+)
+
+// compileJSONPath reads a template of kubectl's JSONPath. It prints no line break
+// of its own.
+func compileJSONPath(text string) (func(*output) encoder, error) {
+	t, err := jsonpath.Parse(text)
+	return expression(func(b []byte, v any) ([]byte, error) { return t.Append(b, v) }).encoder(err)
+}
+
+// compileJSONPathAsJSON is compileJSONPath that prints each action's values as a
+// JSON array.
+func compileJSONPathAsJSON(text string) (func(*output) encoder, error) {
+	t, err := jsonpath.Parse(text)
+	return expression(func(b []byte, v any) ([]byte, error) {
+		found, err := t.Find(v)
+		if err != nil {
+			return b, err
+		}
+		out := b
+		for _, values := range found {
+			text, err := json.MarshalIndent(append([]any{}, values...), "", "    ")
+			if err != nil {
+				return b, err
+			}
+			out = append(append(out, text...), '\n')
+		}
+		return out, nil
+	}).encoder(err)
+}

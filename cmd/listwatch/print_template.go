@@ -1,0 +1,54 @@
+package main
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"reflect"
+	"text/template"
+)
+
+// compileTemplate reads a template of Go's, with the two functions that kubectl
+// adds. It prints no line break of its own. See package text/template.
+func compileTemplate(text string) (func(*output) encoder, error) {
+	t, err := template.New("output").Option("missingkey=default").
+		Funcs(template.FuncMap{"exists": exists, "base64decode": base64decode}).Parse(text)
+	return expression(func(b []byte, v any) ([]byte, error) {
+		var out bytes.Buffer
+		if err := t.Execute(&out, v); err != nil {
+			return b, err
+		}
+		return append(b, out.Bytes()...), nil
+	}).encoder(err)
+}
+
+// exists reports whether index of the same arguments finds something.
+func exists(item any, indices ...any) bool {
+	for _, index := range indices {
+		switch v := item.(type) {
+		case map[string]any:
+			name, ok := index.(string)
+			if !ok {
+				return false
+			}
+			item = v[name]
+		case []any:
+			at := reflect.ValueOf(index)
+			if !at.CanInt() || at.Int() < 0 || at.Int() >= int64(len(v)) {
+				return false
+			}
+			item = v[at.Int()]
+		default:
+			return false
+		}
+	}
+	return item != nil
+}
+
+func base64decode(s string) (string, error) {
+	b, err := base64.StdEncoding.DecodeString(s)
+	if err != nil {
+		return "", errors.New("base64decode: not valid base64")
+	}
+	return string(b), nil
+}
