@@ -66,7 +66,7 @@ var (
 	library = []string{"go.yaml.in/yaml/v3", "go.yaml.in/yaml/v2", "github.com/evanphx/json-patch/v5", "sigs.k8s.io/structured-merge-diff/v6"}
 	fake    = slices.Concat(library, engine[:3])
 	scraped = slices.Concat([]string{"github.com/prometheus", "github.com/beorn7/perks", "github.com/cespare/xxhash", "github.com/munnerz/goautoneg", "google.golang.org/protobuf", "golang.org/x/sys"}, engine)
-	program = slices.Concat([]string{"github.com/inconshreveable/mousetrap", "github.com/itchyny/gojq", "github.com/itchyny/timefmt-go", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys", "golang.org/x/term"}, library, engine)
+	program = slices.Concat([]string{"github.com/inconshreveable/mousetrap", "github.com/itchyny/gojq", "github.com/itchyny/timefmt-go", "github.com/aymanbagabas/go-udiff", "gomodules.xyz/jsonpatch/v2", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys", "golang.org/x/term"}, library, engine)
 
 	links = map[string][]string{
 		"":                      nil,
@@ -402,7 +402,8 @@ func TestMinimalProgramIsSmall(t *testing.T) {
 
 func TestProgramIsSmall(t *testing.T) {
 	size, _ := build(t, "./cmd/listwatch")
-	if t.Logf("%.1f MB", float64(size)/megabyte); size > 16*megabyte {
-		t.Errorf("it has %d bytes, want at most 16 MB", size)
+	// Go's templates cost two of these: they keep the linker from leaving out methods.
+	if t.Logf("%.1f MB", float64(size)/megabyte); size > 20*megabyte {
+		t.Errorf("it has %d bytes, want at most 20 MB", size)
 	}
 }

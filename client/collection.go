@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"net/url"
 
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
@@ -16,6 +17,10 @@ type Collection[T kube.Object] struct {
 	Resource  kube.Resource
 	Namespace string // empty = all namespaces, or cluster scoped
 	Accept    Accept
+
+	// Query is added to the query of each read: get, list and watch. An example is
+	// includeObject=Object for Tables whose rows hold the whole object.
+	Query url.Values
 
 	Subresource string       // of each object, to read and write; see Sub
 	Write       WriteOptions // of Create, Update, Patch and the others; see With
@@ -53,6 +58,20 @@ func (c Collection[T]) In(ns string) Collection[T] {
 // Path returns the URL path of the collection.
 func (c Collection[T]) Path() string { return c.Resource.Path(c.Namespace) }
 
+// Ask adds c.Query to the query of a request, for those who send it themselves. It
+// changes q, where q has no value of the same name.
+func (c Collection[T]) Ask(q url.Values) url.Values {
+	for name, values := range c.Query {
+		if q == nil {
+			q = url.Values{}
+		}
+		if !q.Has(name) {
+			q[name] = values
+		}
+	}
+	return q
+}
+
 // String names the collection in errors and logs: "pods.v1", or
 // "pods.v1 in default".
 func (c Collection[T]) String() string {
@@ -85,7 +104,7 @@ func (c Collection[T]) read(ctx context.Context, k kube.Key) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("get %s: %w", c.named(k), err)
 	}
-	b, err := c.answer(ctx, &Request{Path: path, Accept: c.Accept.Object})
+	b, err := c.answer(ctx, &Request{Path: path, Query: c.Ask(nil), Accept: c.Accept.Object})
 	if err != nil {
 		return nil, fmt.Errorf("get %s: %w", c.named(k), err)
 	}

@@ -120,6 +120,23 @@ func TestCollectionAccept(t *testing.T) {
 	}
 }
 
+func TestCollectionQueryIsAddedToReads(t *testing.T) {
+	var asked string
+	url := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		asked = r.RequestURI
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"metadata":{"name":"n"}}`)
+	})
+	nodes := client.Of[pod](newClient(t, client.Config{Server: url}), kube.Nodes)
+	nodes.Query = map[string][]string{"includeObject": {"Object"}, "limit": {"1"}}
+	if _, err := nodes.Get(t.Context(), kube.Key{Name: "n"}); err != nil || asked != "/api/v1/nodes/n?includeObject=Object&limit=1" {
+		t.Errorf("asked for %s, %v", asked, err)
+	}
+	if got := nodes.Ask(map[string][]string{"limit": {"500"}}).Encode(); got != "includeObject=Object&limit=500" {
+		t.Errorf("beside a query of its own: %s", got)
+	}
+}
+
 func TestCollectionIsAValue(t *testing.T) {
 	all := client.Of[pod](newClient(t, client.Config{Server: "http://h"}), kube.Pods)
 	one := all.In("a")

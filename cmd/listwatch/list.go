@@ -49,6 +49,9 @@ func (p *program) list(cmd *cobra.Command, args []string, o *listFlags) error {
 	if err != nil {
 		return err
 	}
+	if out.format == "diff" {
+		return usage("--output diff shows what changes: it is for watch")
+	}
 	if err := o.selection.parse(); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"strconv"
 
 	"github.com/listwatch/listwatch/codec"
@@ -30,9 +31,14 @@ func rawObject(r *record, redact bool) ([]byte, error) {
 }
 
 // mapOf decodes r's object as kubectl does: numbers are int64 or float64.
-func mapOf(r *record, redact bool) (map[string]any, error) {
-	var m map[string]any
-	if err := r.object.Decode(&m); err != nil {
+func mapOf(r *record, redact bool) (map[string]any, error) { return r.decode(r.object, redact) }
+
+// before decodes the object as it was before.
+func (r *record) before(redact bool) (map[string]any, error) { return r.decode(r.old, redact) }
+
+func (r *record) decode(o codec.Raw, redact bool) (map[string]any, error) {
+	m, err := fieldsOf(o)
+	if err != nil {
 		return nil, err
 	}
 	if m["kind"] == nil {
@@ -45,6 +51,31 @@ func mapOf(r *record, redact bool) (map[string]any, error) {
 		redactSecret(m)
 	}
 	return numbers(m).(map[string]any), nil
+}
+
+// fieldsOf decodes o, or what the row of a Table was made of.
+func fieldsOf(o codec.Raw) (map[string]any, error) {
+	if o.GetKind() != "Table" {
+		var m map[string]any
+		err := o.Decode(&m)
+		return m, err
+	}
+	var table struct {
+		Rows []struct {
+			Object map[string]any `json:"object"`
+		} `json:"rows"`
+	}
+	if err := o.Decode(&table); err != nil {
+		return nil, err
+	}
+	if len(table.Rows) == 0 || table.Rows[0].Object == nil {
+		return nil, errors.New("the server sent a row without its object")
+	}
+	m := table.Rows[0].Object
+	if meta, ok := m["metadata"].(map[string]any); ok {
+		delete(meta, "managedFields") // as of any other object
+	}
+	return m, nil
 }
 
 // redactSecret replaces the values of a Secret, whose keys stay.

@@ -36,7 +36,9 @@ type output struct {
 	redact      bool
 	color       bool
 	types       []string // printed; nil = all but BOOKMARK
-	maxEvents   int      // 0 = no limit
+	filter      filter
+	diff        diffing
+	maxEvents   int // 0 = no limit
 }
 
 // wants reports whether records of type t are printed.
@@ -53,7 +55,9 @@ func (o *output) encoder() encoder {
 	}
 	switch o.format {
 	case "ndjson":
-		return &ndjsonEncoder{redact: o.redact}
+		return &ndjsonEncoder{output: o, past: o.past()}
+	case "diff":
+		return &diffEncoder{output: o, past: o.past()}
 	case "json":
 		return &jsonEncoder{output: o}
 	case "yaml":
@@ -145,6 +149,13 @@ func (p *printer) take(r *record) {
 		return
 	}
 	if !r.isObject() && p.format != "ndjson" {
+		return
+	}
+	keeps, err := p.filter.keeps(r, p.redact)
+	if err != nil {
+		p.errs(fmt.Errorf("%s: %w", kubectlName(r.resource, r.id.Name), err))
+	}
+	if !keeps {
 		return
 	}
 	p.seq++

@@ -14,8 +14,9 @@ import (
 // Members may be added, never changed. An object is printed as the server sent
 // it, member for member.
 type ndjsonEncoder struct {
-	redact bool
-	seq    int64
+	*output
+	past
+	seq int64
 }
 
 type ndjsonHead struct {
@@ -59,13 +60,36 @@ func (e *ndjsonEncoder) encode(b []byte, r *record) ([]byte, error) {
 	if err != nil {
 		return b, err
 	}
+	patch, err := e.patch(r)
+	if err != nil {
+		return b, err
+	}
 	e.seq++
 	b = append(b, line...)
+	if patch != nil {
+		b = append(append(b, `,"patch":`...), patch...)
+	}
 	if object != nil {
 		b = append(b, `,"object":`...)
 		b = append(b, object...)
 	}
 	return append(b, "}\n"...), nil
+}
+
+// patch returns member patch of --diff, nil where there is none.
+func (e *ndjsonEncoder) patch(r *record) ([]byte, error) {
+	if e.diff.style == "" {
+		return nil, nil
+	}
+	old, ok := e.of(r)
+	if !ok {
+		return nil, nil
+	}
+	before, now, err := e.pair(r, old)
+	if err != nil {
+		return nil, err
+	}
+	return patchOf(e.diff.style, before, now)
 }
 
 // members returns the members of both values as one object that is not closed.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"sync"
 	"time"
 
@@ -91,9 +92,9 @@ func (s *session) stream(ctx context.Context, t target, give func(record)) (foll
 		}
 	}
 	if s.managed {
-		return prepare(s, newStream(t, s.client, s.accept(), opts, func(o codec.RawFull) codec.Raw { return o.Raw }), give), nil
+		return prepare(s, newStream(t, s.client, &s.output, opts, func(o codec.RawFull) codec.Raw { return o.Raw }), give), nil
 	}
-	return prepare(s, newStream(t, s.client, s.accept(), opts, func(o codec.Raw) codec.Raw { return o }), give), nil
+	return prepare(s, newStream(t, s.client, &s.output, opts, func(o codec.Raw) codec.Raw { return o }), give), nil
 }
 
 func prepare[T raw](s *session, f *stream[T], give func(record)) *stream[T] {
@@ -119,6 +120,14 @@ func now(ctx context.Context, c *client.Client, t target, o watch.Options) (kube
 		return "", failed(errors.New("list " + t.label() + ": the server gave no resourceVersion: it cannot be watched"))
 	}
 	return kube.Revision(meta.ResourceVersion), nil
+}
+
+// query asks for what the rows were made of, where a filter looks at it.
+func (o *output) query() url.Values {
+	if o.accept().List == "" || !o.filter.looks() {
+		return nil
+	}
+	return url.Values{"includeObject": {"Object"}}
 }
 
 // accept asks for Tables where rows are printed.

@@ -47,9 +47,9 @@ type stream[T raw] struct {
 }
 
 // newStream returns the stream of t. Its watcher begins at opts.Revision.
-func newStream[T raw](t target, c *client.Client, accept client.Accept, opts watch.Options, asRaw func(T) codec.Raw) *stream[T] {
+func newStream[T raw](t target, c *client.Client, o *output, opts watch.Options, asRaw func(T) codec.Raw) *stream[T] {
 	col := client.Of[T](c, t.resource).In(t.namespace)
-	col.Accept = accept
+	col.Accept, col.Query = o.accept(), o.query()
 	s := &stream[T]{target: t, col: col, store: cache.NewStore[T](), asRaw: asRaw, partial: opts.Revision != "", from: opts.Revision, began: time.Now()}
 	opts.Trace = watch.Trace{Listed: s.listed, Connected: s.connected, Interrupted: s.interrupted}
 	s.watcher = watch.New(col, opts)
@@ -119,6 +119,9 @@ func (s *stream[T]) event(ctx context.Context, ev watch.Event[T]) {
 // delta makes the record of a change of the store.
 func (s *stream[T]) delta(d cache.Delta[T]) {
 	r := s.object(d.Type, d.New)
+	if d.Type == watch.Modified {
+		r.old = s.asRaw(d.Old)
+	}
 	if d.Revision != "" {
 		r.id.ResourceVersion = string(d.Revision)
 	}

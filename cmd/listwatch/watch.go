@@ -15,6 +15,8 @@ type watchFlags struct {
 	connection
 	selection
 	printing
+	filtering
+	diffing
 
 	list        string
 	watchOnly   bool
@@ -65,6 +67,8 @@ func (p *program) watchCommand() *cobra.Command {
 	f.DurationVar(&o.idle, "idle-timeout", 3*time.Minute, "longest silence on a watch, bookmarks included, before it is opened anew")
 	f.IntVar(&o.maxFailures, "max-failures", -1, "give up after this many failures in a row (-1 = never)")
 	f.StringSliceVar(&o.events, "events", nil, "print these only, such as ADDED,DELETED; ndjson also knows SYNCED, BOOKMARK, RELISTED, DISCONNECTED, RECONNECTED, ERROR, QUARANTINED")
+	o.filtering.register(f)
+	o.diffing.register(f)
 	f.StringVar(&o.eventColumn, "event-column", "auto", "print what happened to each object: auto (yes), true or false")
 	f.BoolVar(&o.watchEvents, "output-watch-events", false, "expressions of -o see {type, object} as those of kubectl; json and yaml print it anyway")
 	f.BoolP("watch", "w", true, "accepted for those who type it")
@@ -120,7 +124,13 @@ func (o *watchFlags) check(cmd *cobra.Command, p *program) (output, error) {
 	if out.types, err = parseEvents(o.events); err != nil {
 		return out, err
 	}
-	out.maxEvents = o.maxEvents
+	if out.filter, err = o.filtering.compile(); err != nil {
+		return out, err
+	}
+	if err := o.diffing.check(out.format); err != nil {
+		return out, err
+	}
+	out.diff, out.maxEvents = o.diffing, o.maxEvents
 	if o.watchEvents {
 		out.watchEvents, out.events = true, out.custom == nil
 	}

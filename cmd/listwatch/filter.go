@@ -1,0 +1,165 @@
+package main
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/itchyny/gojq"
+	"github.com/spf13/pflag"
+
+	"github.com/listwatch/listwatch/jsonpath"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// filtering are the flags that leave out events by what the objects hold, which
+// the server cannot do.
+type filtering struct {
+	where    []string
+	onChange []string
+	changed  bool
+	ignore   []string
+	exclude  []string
+}
+
+func (f *filtering) register(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&f.where, "where", nil, `only objects for which this jq expression is true, such as '.status.phase == "Failed"'; may be repeated`)
+	flags.StringArrayVar(&f.onChange, "on-change", nil, "of MODIFIED only those in which this JSONPath leads elsewhere than before, such as .spec.replicas; may be repeated")
+	flags.BoolVar(&f.changed, "changed-only", false, "of MODIFIED only those in which something else than --ignore-fields has changed")
+	flags.StringSliceVar(&f.ignore, "ignore-fields", []string{"metadata.managedFields", "metadata.resourceVersion"}, "fields in which a change is none, for --changed-only and -o diff")
+	flags.StringSliceVar(&f.exclude, "exclude-namespace", nil, "not the objects in these namespaces")
+}
+
+// compile checks the flags.
+func (f *filtering) compile() (filter, error) {
+	c := filter{changed: f.changed, exclude: f.exclude}
+	for _, text := range f.where {
+		code, err := jqCode(text)
+		if err != nil {
+			return c, usage("--where %q: %w", clip(text), err)
+		}
+		c.where = append(c.where, code)
+	}
+	for _, text := range f.onChange {
+		path, err := jsonpath.ParsePath(text)
+		if err != nil {
+			return c, usage("--on-change: %w", err)
+		}
+		c.paths = append(c.paths, path)
+	}
+	for _, text := range f.ignore {
+		path := strings.Split(strings.TrimPrefix(text, "."), ".")
+		if slices.Contains(path, "") {
+			return c, usage("--ignore-fields %q: want names with dots between, such as metadata.resourceVersion", clip(text))
+		}
+		c.ignore = append(c.ignore, path)
+	}
+	return c, nil
+}
+
+// filter decides which records are printed. An error is told beside a record that
+// is kept: who cannot be asked is not left out.
+type filter struct {
+	where   []*gojq.Code
+	paths   []*jsonpath.Template
+	changed bool
+	ignore  [][]string
+	exclude []string
+}
+
+// looks reports whether f must see objects, not only their rows.
+func (f *filter) looks() bool { return f.where != nil || f.paths != nil || f.changed }
+
+func (f *filter) keeps(r *record, redact bool) (bool, error) {
+	if !r.isObject() {
+		return true, nil
+	}
+	if slices.Contains(f.exclude, r.id.Namespace) && r.id.Namespace != "" {
+		return false, nil
+	}
+	if f.where != nil {
+		// What an error quotes is redacted like what is printed.
+		m, err := mapOf(r, redact)
+		if err != nil {
+			return true, err
+		}
+		v := jqValue(m)
+		for _, code := range f.where {
+			ok, err := truth(code, v)
+			if err != nil || !ok {
+				return err != nil, err
+			}
+		}
+	}
+	if r.Type != string(watch.Modified) || r.old.GetName() == "" || f.paths == nil && !f.changed {
+		return true, nil
+	}
+	now, err := mapOf(r, false)
+	if err != nil {
+		return true, err
+	}
+	before, err := r.before(false)
+	if err != nil {
+		return true, err
+	}
+	if f.paths != nil {
+		differs, err := leadElsewhere(f.paths, before, now)
+		if err != nil || !differs {
+			return err != nil, err
+		}
+	}
+	if f.changed {
+		forget(before, f.ignore)
+		forget(now, f.ignore)
+		return !reflect.DeepEqual(before, now), nil
+	}
+	return true, nil
+}
+
+// truth reports whether a jq filter gives something other than null and false.
+func truth(code *gojq.Code, v any) (bool, error) {
+	first, ok := code.Run(v).Next()
+	if err, failed := first.(error); failed {
+		return false, fmt.Errorf("--where: %w", err)
+	}
+	return ok && first != nil && first != false, nil
+}
+
+// leadElsewhere reports whether one of paths leads to other values in now than in
+// before. What does not fit an object leads nowhere.
+func leadElsewhere(paths []*jsonpath.Template, before, now any) (bool, error) {
+	for _, p := range paths {
+		a, errA := p.Find(before)
+		b, errB := p.Find(now)
+		if (errA == nil) != (errB == nil) || errA == nil && !reflect.DeepEqual(a, b) {
+			return true, nil
+		}
+		if errB != nil {
+			return false, fmt.Errorf("--on-change: %w", errB)
+		}
+	}
+	return false, nil
+}
+
+// forget removes fields from v; a path through a list goes to each element.
+func forget(v any, fields [][]string) {
+	for _, path := range fields {
+		forgetPath(v, path)
+	}
+}
+
+func forgetPath(v any, path []string) {
+	switch v := v.(type) {
+	case map[string]any:
+		if len(path) == 1 {
+			delete(v, path[0])
+			return
+		}
+		forgetPath(v[path[0]], path[1:])
+	case []any:
+		for _, e := range v {
+			forgetPath(e, path)
+		}
+	}
+}
