@@ -44,7 +44,7 @@ func (s *Server) authenticated(r *http.Request) bool {
 	if token == "" && !s.options.ClientCerts {
 		return true
 	}
-	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
+	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 && (s.ids == nil || s.ids.knows(r.TLS.PeerCertificates[0])) {
 		return true
 	}
 	return token != "" && r.Header.Get("Authorization") == "Bearer "+token
@@ -56,6 +56,8 @@ func (s *Server) CAPEM() []byte {
 	if s.ids == nil {
 		return nil
 	}
+	s.ids.mu.Lock()
+	defer s.ids.mu.Unlock()
 	return s.ids.ca.certPEM
 }
 
@@ -65,10 +67,21 @@ func (s *Server) ClientCertPEM() (cert, key []byte) {
 	if s.ids == nil {
 		return nil, nil
 	}
+	s.ids.mu.Lock()
+	defer s.ids.mu.Unlock()
 	return s.ids.client.certPEM, s.ids.client.keyPEM
 }
 
+// knows reports whether cert is the client certificate that is valid now.
+func (i *identities) knows(cert *x509.Certificate) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return cert.Equal(i.client.leaf)
+}
+
 func (i *identities) clientConfig(withCert bool) *tls.Config {
+	i.mu.Lock()
+	defer i.mu.Unlock()
 	pool := x509.NewCertPool()
 	pool.AddCert(i.ca.leaf)
 	c := &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}

@@ -26,7 +26,7 @@ func (r *refusals) metadata(res kube.Resource, meta map[string]any) {
 		name, _ := e.(string)
 		wrong := qualifiedName(name)
 		r.each("metadata.finalizers", name, wrong)
-		if !free && !strings.Contains(name, "/") && name != "orphan" && name != "foregroundDeletion" && name != "kubernetes" {
+		if !free && !strings.Contains(name, "/") && !standardFinalizer(name) {
 			r.invalid(fmt.Sprintf("metadata.finalizers[%d]", i), name, "name is neither a standard finalizer name nor is it fully qualified")
 		}
 	}
@@ -50,6 +50,11 @@ func anyFinalizer(res kube.Resource) bool {
 	}
 	_, err := builtInTypes().Type(res)
 	return err != nil
+}
+
+// standardFinalizer reports whether a finalizer is one of Kubernetes' own.
+func standardFinalizer(name string) bool {
+	return name == "orphan" || name == "foregroundDeletion" || name == "kubernetes"
 }
 
 // controllers refuses owners of which more than one controls.

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"time"
 
+	"github.com/listwatch/listwatch/apitest/schema"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -84,9 +86,15 @@ func (st *store) terminate(t *table, ns *object) {
 		done.setField("spec", json.RawMessage(`{}`), true)
 		if len(done.meta.Finalizers) == 0 {
 			st.commit(t, ns.key, nil)
-		} else {
-			st.commit(t, ns.key, done)
+			return
 		}
+		next := done.parts(t.info) // nobody owns spec.finalizers any more
+		t.info.typ().Update(ns.value(), next, schema.Write{Manager: "kube-controller-manager", Subresource: "finalize", Now: time.Now()})
+		done.meta.ManagedFields = nil
+		if managed := object1(next, "metadata")["managedFields"]; managed != nil {
+			done.meta.ManagedFields = inOrder(marshal(managed))
+		}
+		st.commit(t, ns.key, done)
 	}
 }
 

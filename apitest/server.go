@@ -173,7 +173,7 @@ func (s *Server) Close() {
 	s.http.Close()
 	s.door.Close()
 	s.door.cut()
-	s.client.CloseIdleConnections()
+	s.Client().CloseIdleConnections()
 	s.running.Wait()
 }
 
@@ -188,8 +188,13 @@ func (s *Server) enter() bool {
 }
 
 // Client returns the client, one for all callers, that reaches the server and
-// is authorised. It has no timeout of its own.
-func (s *Server) Client() *http.Client { return s.client }
+// is authorised; after RotateClient and RotateCA it is another one. It has no
+// timeout of its own.
+func (s *Server) Client() *http.Client {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.client
+}
 
 // Dial connects to the server whatever the address: for the DialContext of a
 // Transport. In memory it is the only way in.

@@ -137,6 +137,22 @@ func cronJobName(s string) []string {
 	return wrong
 }
 
+// finalizerWarnings says which finalizers that o has and old, which may be nil, has
+// not may be those of others too. o is a custom resource: elsewhere they are refused.
+func finalizerWarnings(old, o *object) (warnings []string) {
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(o.meta.Finalizers))) {
+		if standardFinalizer(name) || strings.Contains(name, "/") || old != nil && slices.Contains(old.meta.Finalizers, name) {
+			continue
+		}
+		how := ""
+		if strings.Contains(name, ".") {
+			how = "including a path (/) "
+		}
+		warnings = append(warnings, fmt.Sprintf("metadata.finalizers: %q: prefer a domain-qualified finalizer name %sto avoid accidental conflicts with other finalizer writers", name, how))
+	}
+	return warnings
+}
+
 // nameWarnings says what may come of the name of a new object.
 func (r *ResourceInfo) nameWarnings(name string) []string {
 	hosts := r.strategy().hosts

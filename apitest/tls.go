@@ -17,11 +17,12 @@ import (
 // identities are the certificates of one server: an own CA, a serving and a
 // client certificate, and serving certificates that no client should take.
 type identities struct {
-	ca, client          identity
 	untrusted, outdated identity
 	clientCerts         bool // are asked for
 
 	mu      sync.Mutex
+	ca      identity
+	client  identity
 	server  identity
 	serial  int64 // of the last serving certificate
 	rotated bool
@@ -36,10 +37,7 @@ type identity struct {
 
 func newIdentities(clientCerts bool) (*identities, error) {
 	ids := &identities{clientCerts: clientCerts}
-	ca := template(1, "apitest CA")
-	ca.IsCA, ca.KeyUsage, ca.ExtKeyUsage = true, x509.KeyUsageCertSign, nil
-	client := template(2, "apitest-client")
-	client.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+	ca, client := caTemplate(), clientTemplate()
 	outdated := template(3, "apitest")
 	outdated.NotBefore, outdated.NotAfter = ca.NotBefore, ca.NotBefore.Add(time.Minute)
 	var stranger identity
@@ -73,9 +71,55 @@ func template(serial int64, name string) *x509.Certificate {
 func (i *identities) rotate() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	return i.reissue(&i.server, template(0, "apitest"))
+}
+
+// rotateClient issues another client certificate, which is the only one from then on.
+func (i *identities) rotateClient() error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.reissue(&i.client, clientTemplate())
+}
+
+// rotateCA makes another CA, and all that it signs.
+func (i *identities) rotateCA() error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	err := i.reissue(&i.ca, caTemplate())
+	if err == nil {
+		err = i.reissue(&i.server, template(0, "apitest"))
+	}
+	if err == nil {
+		err = i.reissue(&i.client, clientTemplate())
+	}
+	return err
+}
+
+// reissue replaces id. The caller holds mu.
+func (i *identities) reissue(id *identity, t *x509.Certificate) error {
 	i.serial++
 	i.rotated = i.server.leaf != nil
-	return i.server.issue(template(i.serial, "apitest"), &i.ca)
+	t.SerialNumber = big.NewInt(i.serial)
+	var fresh identity // what was handed out of the old one stays as it is
+	signer := &i.ca
+	if id == &i.ca {
+		signer = &fresh
+	}
+	err := fresh.issue(t, signer)
+	*id = fresh
+	return err
+}
+
+func caTemplate() *x509.Certificate {
+	ca := template(1, "apitest CA")
+	ca.IsCA, ca.KeyUsage, ca.ExtKeyUsage = true, x509.KeyUsageCertSign, nil
+	return ca
+}
+
+func clientTemplate() *x509.Certificate {
+	client := template(2, "apitest-client")
+	client.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+	return client
 }
 
 // issue signs template by the CA; the CA, which comes first, by itself.
@@ -109,8 +153,6 @@ func (i *identities) serverConfig() *tls.Config {
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
 	if i.clientCerts {
 		c.ClientAuth = tls.VerifyClientCertIfGiven
-		c.ClientCAs = x509.NewCertPool()
-		c.ClientCAs.AddCert(i.ca.leaf)
 	}
 	c.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 		door := Open
@@ -128,6 +170,8 @@ func (i *identities) configFor(base *tls.Config, door Door) *tls.Config {
 	defer i.mu.Unlock()
 	c := base.Clone()
 	c.GetConfigForClient = nil
+	c.ClientCAs = x509.NewCertPool()
+	c.ClientCAs.AddCert(i.ca.leaf)
 	c.NextProtos = []string{"h2", "http/1.1"}
 	// A resumed session shows no certificate: none is resumed where that matters.
 	c.SessionTicketsDisabled = i.rotated || door != Open
@@ -154,4 +198,41 @@ func (s *Server) Rotate() {
 	if err := s.ids.rotate(); err != nil {
 		s.fail("rotate the certificate: %v", err)
 	}
+}
+
+// RotateClient replaces the client certificate that [Server.ClientCertPEM] returns:
+// the one before gets 401 from now on, over connections that exist as well. Without
+// TLS it does nothing.
+func (s *Server) RotateClient() {
+	if s.ids == nil {
+		return
+	}
+	if err := s.ids.rotateClient(); err != nil {
+		s.fail("rotate the client certificate: %v", err)
+	}
+	s.reconnect()
+}
+
+// RotateCA replaces the CA, and with it the certificate of the server and the client
+// certificate. Connections that exist stay; new ones are shown a certificate of the
+// new CA, and client certificates of the old one are turned down. Without TLS it does
+// nothing.
+func (s *Server) RotateCA() {
+	if s.ids == nil {
+		return
+	}
+	if err := s.ids.rotateCA(); err != nil {
+		s.fail("rotate the CA: %v", err)
+	}
+	s.reconnect()
+}
+
+// reconnect lets Client show and trust what is valid by now.
+func (s *Server) reconnect() {
+	fresh := s.newClient()
+	s.mu.Lock()
+	old := s.client
+	s.client = fresh
+	s.mu.Unlock()
+	old.CloseIdleConnections()
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -142,11 +141,6 @@ func (c *change) decodeNamed(b []byte) (*object, *kube.Status) {
 	return o, st
 }
 
-// badPatch is the 422 of a patch whose result cannot be decoded.
-func badPatch(b []byte, err error) *kube.Status {
-	return statusInvalid("", "", "", kube.StatusCause{Reason: "FieldValueInvalid", Message: fmt.Sprintf("Invalid value: %q: %v", b, err), Field: "patch"})
-}
-
 // nameIn returns metadata.name.
 func nameIn(b []byte) string {
 	var o struct{ Metadata struct{ Name string } }
@@ -233,91 +227,6 @@ func (o *object) parts(info *ResourceInfo) map[string]any {
 	return v
 }
 
-// patch answers a PATCH of any kind.
-func (s *Server) patch(x *exchange, w http.ResponseWriter, v *view) *kube.Status {
-	accepted := []string{typeJSONPatch, typeMerge, typeApply}
-	if x.target.info.builtIn {
-		accepted = []string{typeJSONPatch, typeMerge, typeStrategic, typeApply}
-	}
-	typ, st := bodyType(x, accepted...)
-	if x.r.Header.Get("Content-Type") == "" {
-		st = statusMediaType(accepted)
-	}
-	if st != nil && x.target.info.builtIn {
-		st.Message, st.Details = "415: Unsupported Media Type", &kube.StatusDetails{}
-	}
-	if st != nil {
-		return st
-	}
-	opts, st := parseWriteOptions(x, "PatchOptions", typ)
-	if st != nil {
-		return st
-	}
-	p, st := readBody(x, accepted...)
-	if st != nil {
-		return st
-	}
-	if typ != typeApply && !json.Valid(p.json) {
-		return statusBadRequest("invalid JSON patch")
-	}
-	c := &change{srv: s, ctx: x.r.Context(), target: x.target, options: opts, user: s.username(x.r), agent: x.r.UserAgent(), mode: updates}
-	c.next = func(old *object) (*object, *kube.Status) { return c.patched(old, typ, p.json) }
-	if typ == typeApply {
-		if c.mode = upserts; x.target.sub != "" {
-			c.mode = updates
-		}
-		c.next = func(old *object) (*object, *kube.Status) { return c.applied(old, p) }
-	}
-	return c.answer(w, v, http.StatusOK)
-}
-
-// patched returns what a patch makes of old.
-func (c *change) patched(old *object, typ string, patch []byte) (*object, *kube.Status) {
-	info := c.target.info
-	current := c.target.form.shown(old).value()
-	if c.target.sub == "scale" {
-		current = decodeValue(info.scale(old))
-	}
-	if c.doubled = nil; typ != typeJSONPatch { // fields given twice: the merged object has them once
-		_, strict, _ := c.target.form.typ().Read(patch)
-		c.doubled = slices.DeleteFunc(strict, func(text string) bool { return !strings.HasPrefix(text, "duplicate field ") })
-	}
-	var merged map[string]any
-	var err error
-	switch typ {
-	case typeJSONPatch:
-		merged, err = schema.JSONPatch(current, patch)
-		if st, ok := err.(*kube.Status); ok && c.options.validation == "Ignore" { // then nobody looks at the fields of the operations first
-			st.Message = strings.Replace(strings.TrimPrefix(st.Message, "error decoding patch: "), "[]handlers.jsonPatchOp", "jsonpatch.Patch", 1)
-		}
-	case typeMerge:
-		merged, err = schema.MergePatch(current, patch)
-	case typeStrategic:
-		var p map[string]any
-		if p, err = schema.DecodeObject(patch); err == nil {
-			merged, err = c.target.form.typ().StrategicMerge(current, p)
-		}
-		if err == nil { // it has the form of what it is decoded into
-			merged["kind"], merged["apiVersion"] = current["kind"], current["apiVersion"]
-		}
-	}
-	if err != nil {
-		return nil, schemaStatus(err)
-	}
-	b, err := schema.Encode(merged)
-	if err != nil {
-		return nil, statusRaw("%v", err)
-	}
-	if c.target.sub == "scale" {
-		return c.scaled(old, b)
-	}
-	o, st := c.decode(payload{json: b})
-	if st == nil && o.key != old.key {
-		return nil, statusBadRequest("the name of the object (%s) does not match the name on the URL (%s)", o.key.Name, old.key.Name)
-	}
-	return o, st
-}
-
 // decodeValue decodes what this server has encoded.
 func decodeValue(b []byte) map[string]any {
 	v, err := schema.DecodeObject(b)
@@ -325,92 +234,6 @@ func decodeValue(b []byte) map[string]any {
 		panic(fmt.Sprintf("apitest: a stored object is not JSON: %v", err))
 	}
 	return v
-}
-
-// schemaStatus is the Status of an error of package schema.
-func schemaStatus(err error) *kube.Status {
-	if st, ok := err.(*kube.Status); ok {
-		return st
-	}
-	return statusBadRequest("%v", err)
-}
-
-// applied returns what a server-side apply makes of old. See
-// https://kubernetes.io/docs/reference/using-api/server-side-apply/.
-func (c *change) applied(old *object, p payload) (*object, *kube.Status) {
-	info, key := c.target.info, c.target.key
-	config, err := schema.DecodeObject(p.json)
-	if err != nil {
-		return nil, statusBadRequest("error decoding patch: error unmarshaling JSON: while decoding JSON: %v", err)
-	}
-	meta, _ := config["metadata"].(map[string]any)
-	if meta == nil {
-		meta = map[string]any{}
-		config["metadata"] = meta
-	}
-	var live map[string]any
-	if old != nil {
-		live = c.target.form.shown(old).value()
-	}
-	merged, err := c.target.form.typ().Apply(live, config, c.write())
-	if err != nil {
-		return nil, schemaStatus(err)
-	}
-	merged, st := c.convert(merged, meta)
-	if st != nil {
-		return nil, st
-	}
-	switch {
-	case len(p.twice) > 0 && c.options.validation == "Strict":
-		return nil, statusBadRequest("error strict decoding patch: error converting YAML to JSON: %s", oneLine(p.twice, "Strict")[0])
-	case c.options.validation == "Warn":
-		c.warnings = slices.Clone(p.twice)
-	}
-	if uid := string1(meta, "uid"); old == nil && uid != "" {
-		return nil, statusConflict(info.Resource, key.Name, "uid mismatch: the provided object specified uid "+uid+", and no existing object was found")
-	}
-	if info.builtIn {
-		setDefaults(info.Resource, merged)
-	} else {
-		info.typ().DefaultApplied(merged)
-	}
-	if c.target.form != info {
-		merged, c.target.res = c.keep(merged), info.Resource
-	}
-	b, err := schema.Encode(merged)
-	if err != nil {
-		return nil, statusRaw("%v", err)
-	}
-	c.owned = true
-	return c.decodeNamed(b)
-}
-
-// convert returns what was merged as one of Go's objects, with what those always
-// have, or why it cannot become one: the schema knows of texts that are times,
-// base64 or quantities only that they are texts. meta is that of what was applied.
-func (c *change) convert(merged, meta map[string]any) (map[string]any, *kube.Status) {
-	form := c.target.form
-	if !form.builtIn {
-		return merged, nil
-	}
-	b, err := schema.Encode(merged)
-	if err != nil {
-		return nil, statusRaw("%v", err)
-	}
-	o, _, err := form.typ().Read(b)
-	if err == nil {
-		return o, nil
-	}
-	text := err.Error()
-	if strings.HasPrefix(text, "illegal base64") {
-		text = "error decoding from json: " + text
-	}
-	version := fmt.Sprintf("%s, Kind=%s", form.APIVersion(), form.Kind)
-	if form.Group == "" {
-		version = "/" + version
-	}
-	return nil, statusRaw("failed to convert new object (%s/%s; %s) to proper version: unable to convert unstructured object to %s: %s",
-		string1(meta, "namespace"), string1(meta, "name"), version, version, text)
 }
 
 // write says who writes, for managedFields.

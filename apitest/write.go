@@ -2,6 +2,7 @@ package apitest
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/listwatch/listwatch/kube"
 )
@@ -59,10 +60,12 @@ func (s *Server) update(x *exchange, w http.ResponseWriter, v *view) *kube.Statu
 	return c.answer(w, v, http.StatusOK)
 }
 
-// warn sends the warnings.
+// warn sends the warnings, each once: several attempts may have had the same.
 func (c *change) warn(w http.ResponseWriter) {
-	for _, text := range c.warnings {
-		w.Header().Add("Warning", warning(text))
+	for i, text := range c.warnings {
+		if !slices.Contains(c.warnings[:i], text) {
+			w.Header().Add("Warning", warning(text))
+		}
 	}
 }
 

@@ -42,7 +42,8 @@ var randomKinds = []randomKind{
 		patches: []string{`{"data":{"a":"9"}}`, `{"data":{"a":null}}`, `{"data":{"c":"1"}}`, `{"data":null}`, `{"data":{"a":9}}`, `{"data":"x"}`, `{"dota":{"a":"1"}}`, `{"binaryData":{"b":"AQI="}}`,
 			`{"immutable":true}`, `{"data":{"a b":"x"}}`, `{"data":{}}`, `{"binaryData":{"z":"?"}}`, `{"immutable":null}`}},
 	{plural: "secrets", apiVersion: "v1", kind: "Secret", content: counted(`,"type":"Opaque","stringData":{"a":"%d"}`),
-		patches: []string{`{"data":{"a":"AQI="}}`, `{"stringData":{"b":"x"}}`, `{"data":{"a":"!"}}`, `{"type":"other"}`, `{"data":null}`, `{"data":{"a":null}}`, `{"immutable":true}`}},
+		// One that is immutable has data: to one without, {} would be a change for kube-apiserver.
+		patches: []string{`{"data":{"a":"AQI="}}`, `{"stringData":{"b":"x"}}`, `{"data":{"a":"!"}}`, `{"type":"other"}`, `{"data":null}`, `{"data":{"a":null}}`, `{"immutable":true,"data":{"z":"AQI="}}`}},
 	{plural: "deployments", group: "apps", apiVersion: "apps/v1", kind: "Deployment", scale: true, content: deploymentContent,
 		patches: []string{`{"spec":{"replicas":4}}`, `{"spec":{"replicas":-1}}`, `{"spec":{"replicas":"x"}}`, `{"spec":{"paused":true}}`,
 			`{"spec":{"template":{"spec":{"containers":[` + container("side", 1) + `]}}}}`, `{"spec":{"selector":{"matchLabels":{"app":"y"}}}}`,

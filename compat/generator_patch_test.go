@@ -5,13 +5,14 @@ import (
 	"strings"
 )
 
-// metaPatches are merge patches of any kind.
+// metaPatches are merge patches of any kind. None sets a time of deletion: where an
+// object has one, kube-apiserver keeps it, and yet notes who wanted another.
 var metaPatches = []string{
 	`{}`, `{"metadata":{"labels":{"tier":"1"}}}`, `{"metadata":{"labels":{"tier":null}}}`, `{"metadata":{"labels":null}}`, `{"metadata":{"annotations":{"n":"1"}}}`,
 	`{"metadata":{"finalizers":["compat.example.com/hold"]}}`, `{"metadata":{"finalizers":null}}`, `{"metadata":{"resourceVersion":"5"}}`, `{"metadata":{"name":"other"}}`,
 	`{"metadata":{"uid":"12345678-1234-1234-1234-123456789012"}}`, `{"metadata":{"generation":9}}`, `{"kind":"Other"}`, `{"metadata":{"labels":{"tier":1}}}`, `{"metadata":null}`,
 	`{"metadata":{"managedFields":[]}}`, `{"metadata":{"managedFields":[{}]}}`, `{"metadata":{"managedFields":null}}`, `{"metadata":{"annotations":{"a/b/c":"x"}}}`, `{"metadata":{"annotations":{"n":null,"kubectl.kubernetes.io/last-applied-configuration":"{}"}}}`, `{"apiVersion":"v9"}`,
-	`{"metadata":{"strange":1}}`, `{"metadata":{"finalizers":["hold"]}}`, `{"metadata":{"deletionTimestamp":"2020-01-01T00:00:00Z"}}`, `{"metadata":{"creationTimestamp":"2020-01-01T00:00:00Z"}}`, `{"metadata":{"namespace":"other"}}`, `{"metadata":{"generateName":"x-"}}`, `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"x","uid":"12345678-1234-1234-1234-123456789012"}]}}`,
+	`{"metadata":{"strange":1}}`, `{"metadata":{"finalizers":["hold"]}}`, `{"metadata":{"deletionTimestamp":null}}`, `{"metadata":{"creationTimestamp":"2020-01-01T00:00:00Z"}}`, `{"metadata":{"namespace":"other"}}`, `{"metadata":{"generateName":"x-"}}`, `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"x","uid":"12345678-1234-1234-1234-123456789012"}]}}`,
 }
 
 var jsonPatches = []string{
@@ -94,12 +95,15 @@ func (g *generator) subresource(k randomKind) operation {
 	switch {
 	case r.method == "PATCH" && sub == "scale":
 		r.contentType = g.pick("application/merge-patch+json", "application/merge-patch+json", "application/json-patch+json", "application/strategic-merge-patch+json")
-		r.body = g.pick(`{"spec":{"replicas":3}}`, `{"spec":{"replicas":-3}}`, `{"spec":{"replicas":"x"}}`, `{"metadata":{"labels":{"sub":"x"}}}`, `{"status":{"replicas":7}}`, `{}`)
-		if !k.custom && !strings.Contains(r.body, "spec") { // kube-apiserver writes the object anew, though nothing of it changes
+		r.body = g.pick(`{"spec":{"replicas":11}}`, `{"spec":{"replicas":-3}}`, `{"spec":{"replicas":"x"}}`, `{"metadata":{"labels":{"sub":"x"}}}`, `{"status":{"replicas":7}}`, `{}`)
+		// A Scale that changes nothing, of an object to which a create or update gave its
+		// size, splits and then loses their entries in managedFields: a fault of
+		// kube-apiserver. So each writes sizes that no other request does.
+		if !strings.Contains(r.body, "spec") {
 			r.body = `{"spec":{"replicas":9}}`
 		}
 		if r.contentType == "application/json-patch+json" {
-			r.body = `[{"op":"replace","path":"/spec/replicas","value":` + g.pick("1", "2", "5", "-1") + `}]`
+			r.body = `[{"op":"replace","path":"/spec/replicas","value":` + g.pick("8", "12", "5", "-1") + `}]`
 		}
 	case r.method == "PATCH":
 		r.contentType = g.pick("application/merge-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json", "application/apply-patch+yaml")
@@ -115,7 +119,7 @@ func (g *generator) subresource(k randomKind) operation {
 	case r.method == "GET" || r.method == "DELETE":
 		r.query = ""
 	case sub == "scale":
-		r = jsonBody(r, fmt.Sprintf(`{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":%q,"namespace":"random"%s},"spec":{"replicas":%s}}`, name, g.pick("", `,"resourceVersion":"{rv:`+key+`}"`, `,"resourceVersion":"5"`), g.pick("1", "2", "-1")))
+		r = jsonBody(r, fmt.Sprintf(`{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":%q,"namespace":"random"%s},"spec":{"replicas":%s}}`, name, g.pick("", `,"resourceVersion":"{rv:`+key+`}"`, `,"resourceVersion":"5"`), g.pick("13", "14", "-1")))
 	default:
 		body := g.object(k, name, g.pick("", `,"resourceVersion":"{rv:`+key+`}"`, `,"resourceVersion":"{rv:`+key+`}"`))
 		if len(k.statuses) > 0 && !strings.Contains(body, `"status":`) {

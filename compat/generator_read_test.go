@@ -58,7 +58,7 @@ func (g *generator) list(k randomKind) operation {
 	if strings.Contains(query, "limit=1") || strings.Contains(query, "limit=2") {
 		// A token of an earlier page, or none, is an answer like any other.
 		more := list
-		more.query = "limit=2&continue={continue}"
+		more.query = "limit=2&continue={continue:" + k.plural + "}"
 		if i := strings.Index(query, "labelSelector="); i >= 0 {
 			selector, _, _ := strings.Cut(query[i:], "&")
 			more.query += "&" + selector

@@ -168,8 +168,9 @@ func (k *shell) note(err error, stdout, stderr string) {
 }
 
 var (
-	// ages are what passes between two requests.
-	ages = regexp.MustCompile(`(^|[\s(=])([0-9]+m)?[0-9]+s\b`)
+	// ages are what passes between two requests, or since the server started. From ten
+	// minutes on they are in minutes; three digits are the m of processor time.
+	ages = regexp.MustCompile(`(^|[\s(=])(?:[0-9]{1,2}m|(?:[0-9]+m)?[0-9]+s)\b`)
 	// gaps between columns are as wide as the longest cell.
 	gaps      = regexp.MustCompile(`\S {2,}`)
 	revisions = regexp.MustCompile(`((?:resourceVersion|Resource Version):? *\\?"?:? *\\?"?)[0-9]+`)

@@ -17,8 +17,8 @@ import (
 // endOfState is the bookmark that ends what is told of a state.
 const endOfState = "k8s.io/initial-events-end"
 
-// request is one request, in which {rv:KEY}, {uid:KEY}, {list}, {old} and {continue}
-// stand for what the server said before: KEY is resource/name.
+// request is one request, in which {rv:KEY}, {uid:KEY}, {list}, {old} and
+// {continue:RESOURCE} stand for what the server said before: KEY is resource/name.
 type request struct {
 	method, path, query, accept, contentType, body string
 
@@ -45,7 +45,7 @@ type peer struct {
 	s       *server
 	rv, uid map[string]string // of an object, by resource/name
 	list    string            // revision of the last list
-	next    string            // its continue token
+	next    map[string]string // the last continue token of a list, by resource: what one of another resource means is nobody's business
 	rvs     map[string]string // revision -> r1, r2 ...
 	uids    map[string]string
 	old     string              // revision of the first list of the epoch
@@ -74,7 +74,7 @@ func (p *peer) forget(t *testing.T, kinds []randomKind) {
 		}
 	}
 	*p = peer{s: p.s, rv: make(map[string]string), uid: make(map[string]string),
-		rvs: make(map[string]string), uids: make(map[string]string), foreign: p.foreign}
+		next: make(map[string]string), rvs: make(map[string]string), uids: make(map[string]string), foreign: p.foreign}
 	p.do(t.Context(), request{method: "GET", path: randomKinds[0].path(), silent: true}) // for {list}
 }
 
@@ -126,7 +126,7 @@ func (p *peer) must(t *testing.T, method, path, contentType, body string) []byte
 	return b
 }
 
-var placeholder = regexp.MustCompile(`\{(rv|uid):[a-z]+/[a-zA-Z0-9_.-]+\}|\{list\}|\{old\}|\{continue\}`)
+var placeholder = regexp.MustCompile(`\{(rv|uid):[a-z]+/[a-zA-Z0-9_.-]+\}|\{continue:[a-z]+\}|\{list\}|\{old\}`)
 
 func (p *peer) fill(text string) string {
 	return placeholder.ReplaceAllStringFunc(text, func(s string) string {
@@ -141,7 +141,7 @@ func (p *peer) fill(text string) string {
 		case "old":
 			return p.old
 		}
-		return p.next
+		return p.next[key]
 	})
 }
 
@@ -213,6 +213,7 @@ var settling = []struct {
 	{regexp.MustCompile(`"10\.[0-9]+\.[0-9]+\.[0-9]+"`), `"ADDRESS"`}, // of a Service
 	{regexp.MustCompile(`"nodePort": 3[0-9]{4}\b`), `"nodePort": PORT`},
 	{regexp.MustCompile(`\b([0-9]+):3[0-9]{4}/`), "$1:PORT/"},
+	{regexp.MustCompile(`(the ResourceVersion in record \()[0-9]+\)`), "${1}UNTOLD)"}, // a deletion of many answers with what was
 }
 
 func settleChance(text string) string {

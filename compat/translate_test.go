@@ -32,7 +32,7 @@ func (p *peer) translate(resource string, v any) any {
 			p.metadata(resource, v, m)
 		}
 		if c, ok := v["continue"].(string); ok && c != "" {
-			p.next = c
+			p.next[resource] = c
 			v["continue"] = "C"
 		}
 		for _, name := range slices.Sorted(maps.Keys(v)) { // UIDs are counted
@@ -73,7 +73,7 @@ func (p *peer) metadata(resource string, o, m map[string]any) {
 		}
 		m["resourceVersion"] = "L"
 		if c, ok := m["continue"].(string); ok && c != "" {
-			p.next = c
+			p.next[resource] = c
 		}
 	case name == "": // a bookmark
 		m["resourceVersion"] = "B"

@@ -1,0 +1,103 @@
+package apitest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/listwatch/listwatch/apitest/schema"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// applied returns what a server-side apply makes of old. See
+// https://kubernetes.io/docs/reference/using-api/server-side-apply/.
+func (c *change) applied(old *object, p payload) (*object, *kube.Status) {
+	info, key := c.target.info, c.target.key
+	config, err := schema.DecodeObject(p.json)
+	if err != nil {
+		return nil, statusBadRequest("error decoding patch: error unmarshaling JSON: while decoding JSON: %v", err)
+	}
+	meta, _ := config["metadata"].(map[string]any)
+	if meta == nil {
+		meta = map[string]any{}
+		config["metadata"] = meta
+	}
+	var live map[string]any
+	if old != nil {
+		live = c.target.form.shown(old).value()
+	}
+	merged, err := c.target.form.typ().Apply(live, config, c.write())
+	if err != nil {
+		return nil, schemaStatus(err)
+	}
+	merged, st := c.convert(merged, meta)
+	if st != nil {
+		return nil, st
+	}
+	switch {
+	case len(p.twice) > 0 && c.options.validation == "Strict":
+		return nil, statusBadRequest("error strict decoding patch: error converting YAML to JSON: %s", oneLine(p.twice, "Strict")[0])
+	case c.options.validation == "Warn":
+		c.warnings = slices.Clone(p.twice)
+	}
+	if uid := string1(meta, "uid"); old == nil && uid != "" {
+		return nil, statusConflict(info.Resource, key.Name, "uid mismatch: the provided object specified uid "+uid+", and no existing object was found")
+	}
+	if info.builtIn {
+		setDefaults(info.Resource, merged)
+	} else {
+		info.typ().DefaultApplied(merged)
+	}
+	if c.target.form != info {
+		merged, c.target.res = c.keep(merged), info.Resource
+	}
+	b, err := schema.Encode(merged)
+	if err != nil {
+		return nil, statusRaw("%v", err)
+	}
+	c.owned = true
+	o, st := c.decodeNamed(b)
+	if st == nil && !info.builtIn {
+		o.nulls = hasNull(meta)
+	}
+	return o, st
+}
+
+// hasNull reports whether a member of metadata is null, but for those that every
+// write replaces.
+func hasNull(meta map[string]any) bool {
+	for name, v := range meta {
+		if v == nil && name != "creationTimestamp" && name != "managedFields" {
+			return true
+		}
+	}
+	return false
+}
+
+// convert returns what was merged as one of Go's objects, with what those always
+// have, or why it cannot become one: the schema knows of texts that are times,
+// base64 or quantities only that they are texts. meta is that of what was applied.
+func (c *change) convert(merged, meta map[string]any) (map[string]any, *kube.Status) {
+	form := c.target.form
+	if !form.builtIn {
+		return merged, nil
+	}
+	b, err := schema.Encode(merged)
+	if err != nil {
+		return nil, statusRaw("%v", err)
+	}
+	o, _, err := form.typ().Read(b)
+	if err == nil {
+		return o, nil
+	}
+	text := err.Error()
+	if strings.HasPrefix(text, "illegal base64") {
+		text = "error decoding from json: " + text
+	}
+	version := fmt.Sprintf("%s, Kind=%s", form.APIVersion(), form.Kind)
+	if form.Group == "" {
+		version = "/" + version
+	}
+	return nil, statusRaw("failed to convert new object (%s/%s; %s) to proper version: unable to convert unstructured object to %s: %s",
+		string1(meta, "namespace"), string1(meta, "name"), version, version, text)
+}

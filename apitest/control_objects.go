@@ -1,0 +1,153 @@
+package apitest
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// Put creates or updates an object: JSON as []byte or string, or a value that
+// encodes to it. It sets what the server sets; status is stored as given, the
+// resourceVersion in obj is ignored. Putting what is there already changes
+// nothing. It returns the object's revision.
+func (s *Server) Put(r kube.Resource, obj any) kube.Revision {
+	b, err := objectBytes(obj)
+	if err != nil {
+		s.fail("put %s: %v", r, err)
+		return ""
+	}
+	var rv uint64
+	s.locked(r, func(st *store, t *table) {
+		var o *object
+		if o, err = parseObject(t.info.Resource, b); err == nil && o.key.Name == "" {
+			err = errors.New("it has no name")
+		}
+		if err == nil {
+			rv = st.put(t, o)
+		}
+	})
+	if err != nil {
+		s.fail("put %s: want an object with a name: %v", r, err)
+	}
+	return revision(rv)
+}
+
+// put is Put of what has been parsed. The caller holds mu.
+func (st *store) put(t *table, o *object) uint64 {
+	old := t.objects[o.key]
+	if old == nil {
+		st.prepareCreate(t.info, o)
+		return st.commit(t, o.key, o)
+	}
+	deleted := o.meta.DeletionTimestamp
+	prepareUpdate(t.info, old, o)
+	o.meta.DeletionTimestamp = cmp.Or(deleted, o.meta.DeletionTimestamp)
+	if old.same(o) {
+		return old.rv
+	}
+	return st.commit(t, o.key, o)
+}
+
+// Edit changes an object without losing what others write meanwhile: it stores, as
+// Put does, what change makes of old, the object as JSON, nil where there is none.
+// If somebody else has written it before the result could be stored, change is
+// called again with what they wrote. What change returns is as Put takes it; nil
+// leaves everything as it is. change must not change old, and may use the server.
+//
+// It returns the object's revision, "" where there is no object.
+func (s *Server) Edit(r kube.Resource, key kube.Key, change func(old []byte) any) kube.Revision {
+	for {
+		var old *object
+		s.locked(r, func(_ *store, t *table) { old = t.objects[key] })
+		var before []byte
+		var rv kube.Revision
+		if old != nil {
+			before, rv = old.body, revision(old.rv)
+		}
+		obj := change(before)
+		if obj == nil {
+			return rv
+		}
+		b, err := objectBytes(obj)
+		stored := false
+		s.locked(r, func(st *store, t *table) {
+			var o *object
+			if err == nil {
+				o, err = parseObject(t.info.Resource, b)
+			}
+			switch {
+			case err == nil && o.key != key:
+				err = fmt.Errorf("the object is that of %s", o.key)
+			case err == nil && t.objects[key] == old:
+				rv, stored = revision(st.put(t, o)), true
+			}
+		})
+		if err != nil {
+			s.fail("edit %s %s: %v", r, key, err)
+			return ""
+		}
+		if stored {
+			return rv
+		}
+	}
+}
+
+// Delete removes an object at once, whatever its finalizers, and returns the
+// revision of the deletion; "" if there is no such object.
+func (s *Server) Delete(r kube.Resource, key kube.Key) kube.Revision {
+	var rv kube.Revision
+	s.locked(r, func(st *store, t *table) {
+		if t.objects[key] != nil {
+			rv = revision(st.commit(t, key, nil))
+		}
+	})
+	return rv
+}
+
+// DeleteIf is Delete for an object of which want holds, as it is at that moment.
+// want is as the function that Edit takes.
+func (s *Server) DeleteIf(r kube.Resource, key kube.Key, want func(old []byte) bool) kube.Revision {
+	for {
+		var old *object
+		s.locked(r, func(_ *store, t *table) { old = t.objects[key] })
+		if old == nil || !want(old.body) {
+			return ""
+		}
+		var rv kube.Revision
+		s.locked(r, func(st *store, t *table) {
+			if t.objects[key] == old {
+				rv = revision(st.commit(t, key, nil))
+			}
+		})
+		if rv != "" {
+			return rv
+		}
+	}
+}
+
+// Get returns an object as JSON, nil if there is none. The caller must not
+// change it.
+func (s *Server) Get(r kube.Resource, key kube.Key) []byte {
+	var b []byte
+	s.locked(r, func(_ *store, t *table) {
+		if o := t.objects[key]; o != nil {
+			b = o.body
+		}
+	})
+	return b
+}
+
+// List returns the objects of r, sorted by key, and the revision at which they
+// are current. The caller must not change them.
+func (s *Server) List(r kube.Resource) ([][]byte, kube.Revision) {
+	var objects collection
+	var rv uint64
+	s.locked(r, func(st *store, t *table) { objects, rv = t.sorted, st.rev })
+	bodies := make([][]byte, 0, objects.size)
+	for o := range objects.all() {
+		bodies = append(bodies, o.body)
+	}
+	return bodies, revision(rv)
+}

@@ -1,0 +1,147 @@
+package apitest
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// resourcesOf returns what a definition defines: the version that is stored, which
+// may be unserved, and the others that are served.
+func resourcesOf(o *object) (kept *ResourceInfo, others []*ResourceInfo) {
+	raw, _ := o.field("spec")
+	var s crdSpec
+	if json.Unmarshal(raw, &s) != nil || s.stored() == nil {
+		return nil, nil
+	}
+	stored := s.resource(s.stored())
+	stored.unserved = !s.stored().Served
+	for i := range s.Versions {
+		if v := &s.Versions[i]; v.Served && !v.Storage {
+			r := s.resource(v)
+			r.kept = &stored
+			others = append(others, &r)
+		}
+	}
+	return &stored, others
+}
+
+// resource returns a version of what s defines.
+func (s *crdSpec) resource(v *crdVersion) ResourceInfo {
+	r := ResourceInfo{
+		Resource: kube.Resource{Group: s.Group, Version: v.Name, Plural: s.Names.Plural, Kind: s.Names.Kind, Namespaced: s.Scope == "Namespaced"},
+		Singular: s.Names.Singular, ShortNames: s.Names.ShortNames, Categories: s.Names.Categories,
+		Status: v.Subresources.Status != nil, Schema: v.Schema.OpenAPIV3Schema, listKindName: cmp.Or(s.Names.ListKind, s.Names.Kind+"List"),
+		warning: s.deprecation(v),
+	}
+	if c := v.Subresources.Scale; c != nil {
+		r.Scale = &Scale{dotted(c.Spec), dotted(c.Status), dotted(c.Selector)}
+	}
+	for _, c := range v.Columns {
+		r.Columns = append(r.Columns, Column{Name: c.Name, Type: c.Type, Path: dotted(c.JSONPath), Priority: c.Priority, Format: c.Format, Description: c.Description})
+	}
+	for _, f := range v.Fields {
+		r.Fields = append(r.Fields, dotted(f.JSONPath))
+	}
+	return r.withDefaults()
+}
+
+// deprecation is what those are told who use v, if it is deprecated.
+func (s *crdSpec) deprecation(v *crdVersion) string {
+	switch {
+	case !v.Deprecated:
+		return ""
+	case v.Warning != nil:
+		return *v.Warning
+	}
+	text := fmt.Sprintf("%s/%s %s is deprecated", s.Group, v.Name, s.Names.Kind)
+	better := ""
+	for _, o := range s.Versions {
+		if o.Served && !o.Deprecated && compareVersions(o.Name, v.Name) > 0 && (better == "" || compareVersions(o.Name, better) > 0) {
+			better = o.Name
+		}
+	}
+	if better != "" {
+		text += fmt.Sprintf("; use %s/%s %s", s.Group, better, s.Names.Kind)
+	}
+	return text
+}
+
+// dotted turns the simple JSONPath of a definition into a dotted path.
+func dotted(path string) string { return strings.TrimPrefix(path, ".") }
+
+// define serves, changes or ends what a definition that was written defines. The
+// caller holds mu.
+func (st *store) define(prev, next *object) {
+	var kept *ResourceInfo
+	var others []*ResourceInfo
+	if next != nil {
+		kept, others = resourcesOf(next)
+	}
+	if prev != nil {
+		if was, _ := resourcesOf(prev); was != nil && (kept == nil || was.GroupResource() != kept.GroupResource() || was.Kind != kept.Kind || was.Namespaced != kept.Namespaced) {
+			st.drop(was.Resource)
+		}
+	}
+	if kept == nil {
+		return
+	}
+	t := st.tables[kept.GroupResource()]
+	if t == nil {
+		st.addLocked(*kept)
+		t = st.tables[kept.GroupResource()]
+	}
+	t.redefine(kept, others)
+	if more := established(next); more != nil {
+		crds := st.tables[kube.CustomResourceDefinitions.GroupResource()]
+		st.commit(crds, more.key, more)
+	}
+}
+
+// redefine makes t one of these versions. Where they are not those of before, what
+// is stored is stored anew, under the revisions that it has, and watches end.
+func (t *table) redefine(kept *ResourceInfo, others []*ResourceInfo) {
+	names := func(kept *ResourceInfo, others []*ResourceInfo) string {
+		list := []string{fmt.Sprint(kept.Version, kept.unserved)}
+		for _, r := range others {
+			list = append(list, r.Version)
+		}
+		return strings.Join(list, " ")
+	}
+	changed := names(t.info, t.forms) != names(kept, others)
+	moved := t.info.Version != kept.Version
+	t.info, t.forms = kept, others
+	if changed {
+		for w := range t.watches {
+			w.end(endClean)
+		}
+	}
+	if !moved {
+		return
+	}
+	anew := map[*object]*object{}
+	again := func(o *object) *object {
+		if o == nil {
+			return nil
+		}
+		if anew[o] == nil {
+			c := *o
+			c.seal(kept, o.rv)
+			anew[o] = &c
+		}
+		return anew[o]
+	}
+	for key, o := range t.objects {
+		t.objects[key] = again(o)
+		t.sorted = t.sorted.with(again(o))
+	}
+	t.past = nil
+	t.log = slices.Clone(t.log) // others may read it
+	for i, e := range t.log {
+		t.log[i] = event{e.rv, again(e.prev), again(e.next), again(e.gone)}
+	}
+}

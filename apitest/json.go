@@ -1,0 +1,180 @@
+package apitest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+// members splits a JSON object, keeping the order; of a repeated name the last
+// value counts. The values are parts of b.
+func members(b []byte) ([]member, error) {
+	if !json.Valid(b) {
+		var v json.RawMessage
+		return nil, json.Unmarshal(b, &v) // it fails, and says where
+	}
+	at := space(b, 0)
+	if b[at] != '{' {
+		return nil, errors.New("want a JSON object")
+	}
+	ms := make([]member, 0, 8)
+	for at = space(b, at+1); b[at] != '}'; at = space(b, at) {
+		if b[at] == ',' {
+			at = space(b, at+1)
+		}
+		end := jsonEnd(b, at)
+		m := member{name: string(b[at+1 : end-1])}
+		if strings.IndexByte(m.name, '\\') >= 0 || !utf8.ValidString(m.name) {
+			if err := json.Unmarshal(b[at:end], &m.name); err != nil {
+				return nil, err
+			}
+		}
+		at = space(b, space(b, end)+1) // behind the colon
+		end = jsonEnd(b, at)
+		m.value = b[at:end:end]
+		at = end
+		if i := slices.IndexFunc(ms, func(o member) bool { return o.name == m.name }); i >= 0 {
+			ms[i] = m
+			continue
+		}
+		ms = append(ms, m)
+	}
+	return ms, nil
+}
+
+// space returns where the white space from at on ends.
+func space(b []byte, at int) int {
+	for at < len(b) && (b[at] == ' ' || b[at] == '\n' || b[at] == '\t' || b[at] == '\r') {
+		at++
+	}
+	return at
+}
+
+// jsonEnd returns where the value ends that begins at at. b is valid JSON.
+func jsonEnd(b []byte, at int) int {
+	for depth := 0; at < len(b); at++ {
+		switch b[at] {
+		case '"':
+			for at++; b[at] != '"'; at++ {
+				if b[at] == '\\' {
+					at++
+				}
+			}
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 {
+				return at // behind a number or a word
+			}
+			depth--
+		case ',', ':', ' ', '\n', '\t', '\r':
+			if depth == 0 {
+				return at
+			}
+			continue
+		default:
+			continue
+		}
+		if depth == 0 {
+			return at + 1
+		}
+	}
+	return at
+}
+
+// canonical drops the space in valid JSON and escapes as kube-apiserver does. It
+// may return b.
+func canonical(b []byte) []byte {
+	if isCanonical(b) {
+		return b
+	}
+	var compact, escaped bytes.Buffer
+	if err := json.Compact(&compact, b); err != nil {
+		panic(err) // the decoder has checked it
+	}
+	json.HTMLEscape(&escaped, compact.Bytes())
+	return escaped.Bytes()
+}
+
+// isCanonical reports whether valid JSON has no space in it and nothing to
+// escape; it may be wrong about letters that take three bytes.
+func isCanonical(b []byte) bool {
+	quoted := false
+	for i := 0; i < len(b); i++ {
+		switch c := b[i]; c {
+		case '"':
+			quoted = !quoted
+		case '\\':
+			i++
+		case '<', '>', '&', 0xe2:
+			return false
+		case ' ', '\n', '\t', '\r':
+			if !quoted {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func marshal(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("apitest: encode %T: %v", v, err))
+	}
+	return b
+}
+
+// sortedJSON returns JSON of ours with the members of objects sorted.
+func sortedJSON(b []byte) []byte {
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		panic(err) // we encoded it
+	}
+	return marshal(v)
+}
+
+// sameJSON compares two values, whatever the order of members.
+func sameJSON(a, b []byte) bool {
+	switch {
+	case bytes.Equal(a, b):
+		return true
+	case len(a) != len(b) && bytes.IndexByte(a, '\\') < 0 && bytes.IndexByte(b, '\\') < 0:
+		return false // both are canonical: only an escape may be longer
+	case bytes.IndexByte(a, '\\') < 0 && bytes.IndexByte(b, '\\') < 0 && byteSum(a) != byteSum(b):
+		return false // not the same letters in another order
+	}
+	return bytes.Equal(sortedJSON(a), sortedJSON(b))
+}
+
+func byteSum(b []byte) (sum int) {
+	for _, c := range b {
+		sum += int(c)
+	}
+	return sum
+}
+
+// lookupJSON returns a member of a JSON object, nil where there is none.
+func lookupJSON(raw json.RawMessage, name string) json.RawMessage {
+	ms, err := members(raw)
+	if err != nil {
+		return nil
+	}
+	for _, m := range ms {
+		if m.name == name {
+			return m.value
+		}
+	}
+	return nil
+}

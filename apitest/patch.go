@@ -1,0 +1,110 @@
+package apitest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/listwatch/listwatch/apitest/schema"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// patch answers a PATCH of any kind.
+func (s *Server) patch(x *exchange, w http.ResponseWriter, v *view) *kube.Status {
+	accepted := []string{typeJSONPatch, typeMerge, typeApply}
+	if x.target.info.builtIn {
+		accepted = []string{typeJSONPatch, typeMerge, typeStrategic, typeApply}
+	}
+	typ, st := bodyType(x, accepted...)
+	if x.r.Header.Get("Content-Type") == "" {
+		st = statusMediaType(accepted)
+	}
+	if st != nil && x.target.info.builtIn {
+		st.Message, st.Details = "415: Unsupported Media Type", &kube.StatusDetails{}
+	}
+	if st != nil {
+		return st
+	}
+	opts, st := parseWriteOptions(x, "PatchOptions", typ)
+	if st != nil {
+		return st
+	}
+	p, st := readBody(x, accepted...)
+	if st != nil {
+		return st
+	}
+	if typ != typeApply && !json.Valid(p.json) {
+		return statusBadRequest("invalid JSON patch")
+	}
+	c := &change{srv: s, ctx: x.r.Context(), target: x.target, options: opts, user: s.username(x.r), agent: x.r.UserAgent(), mode: updates}
+	c.next = func(old *object) (*object, *kube.Status) { return c.patched(old, typ, p.json) }
+	if typ == typeApply {
+		if c.mode = upserts; x.target.sub != "" {
+			c.mode = updates
+		}
+		c.next = func(old *object) (*object, *kube.Status) { return c.applied(old, p) }
+	}
+	return c.answer(w, v, http.StatusOK)
+}
+
+// patched returns what a patch makes of old.
+func (c *change) patched(old *object, typ string, patch []byte) (*object, *kube.Status) {
+	info := c.target.info
+	current := c.target.form.shown(old).value()
+	if c.target.sub == "scale" {
+		current = decodeValue(info.scale(old))
+	}
+	if c.doubled = nil; typ != typeJSONPatch { // fields given twice: the merged object has them once
+		_, strict, _ := c.target.form.typ().Read(patch)
+		c.doubled = slices.DeleteFunc(strict, func(text string) bool { return !strings.HasPrefix(text, "duplicate field ") })
+	}
+	var merged map[string]any
+	var err error
+	switch typ {
+	case typeJSONPatch:
+		merged, err = schema.JSONPatch(current, patch)
+		if st, ok := err.(*kube.Status); ok && c.options.validation == "Ignore" { // then nobody looks at the fields of the operations first
+			st.Message = strings.Replace(strings.TrimPrefix(st.Message, "error decoding patch: "), "[]handlers.jsonPatchOp", "jsonpatch.Patch", 1)
+		}
+	case typeMerge:
+		merged, err = schema.MergePatch(current, patch)
+	case typeStrategic:
+		var p map[string]any
+		if p, err = schema.DecodeObject(patch); err == nil {
+			merged, err = c.target.form.typ().StrategicMerge(current, p)
+		}
+		if err == nil { // it has the form of what it is decoded into
+			merged["kind"], merged["apiVersion"] = current["kind"], current["apiVersion"]
+		}
+	}
+	if err != nil {
+		return nil, schemaStatus(err)
+	}
+	b, err := schema.Encode(merged)
+	if err != nil {
+		return nil, statusRaw("%v", err)
+	}
+	if c.target.sub == "scale" {
+		return c.scaled(old, b)
+	}
+	o, st := c.decode(payload{json: b})
+	if st == nil && o.key != old.key {
+		return nil, statusBadRequest("the name of the object (%s) does not match the name on the URL (%s)", o.key.Name, old.key.Name)
+	}
+	return o, st
+}
+
+// badPatch is the 422 of a patch whose result cannot be decoded.
+func badPatch(b []byte, err error) *kube.Status {
+	return statusInvalid("", "", "", kube.StatusCause{Reason: "FieldValueInvalid", Message: fmt.Sprintf("Invalid value: %q: %v", b, err), Field: "patch"})
+}
+
+// schemaStatus is the Status of an error of package schema.
+func schemaStatus(err error) *kube.Status {
+	if st, ok := err.(*kube.Status); ok {
+		return st
+	}
+	return statusBadRequest("%v", err)
+}
