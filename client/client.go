@@ -1,8 +1,8 @@
 package client
 
 import (
+	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -19,33 +19,17 @@ import (
 // Client talks to one server. It is safe for concurrent use.
 type Client struct {
 	base    *url.URL
-	connect func() *pools
-	apart   func() *pools // of clients that Apart returns
-	cred    *credential
-	header  http.Header   // what every request carries
-	limit   *rate.Limiter // nil = no limit
+	keeper  *keeper
+	connect func(*identity) *pools
+	apart   func(*identity) *pools // of clients that Apart returns
+	header  http.Header            // what every request carries
+	limit   *rate.Limiter          // nil = no limit
 	timeout time.Duration
+	warner  *warner
+	trace   *Trace
 
 	mu    sync.Mutex
-	pools *pools // replaced when a connection was found dead
-}
-
-// pools are the connections to the server.
-type pools struct {
-	unary *http.Client
-	watch *http.Client
-}
-
-func (c Config) pools(base *url.URL, tc *tls.Config) *pools {
-	return &pools{
-		unary: &http.Client{Transport: c.wrapped(base, tc.Clone()), CheckRedirect: sameHost},
-		watch: &http.Client{Transport: c.wrapped(base, tc.Clone()), CheckRedirect: sameHost},
-	}
-}
-
-func (p *pools) closeIdle() {
-	p.unary.CloseIdleConnections()
-	p.watch.CloseIdleConnections()
+	pools *pools // replaced when no new request should use them
 }
 
 // New checks cfg, reads the files it names, and returns a client that has not
@@ -55,36 +39,30 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	tlsConfig, err := cfg.TLS.config()
-	if err != nil {
-		return nil, err
-	}
-	cred, err := newCredential(cfg)
+	keeper, err := newKeeper(cfg)
 	if err != nil {
 		return nil, err
 	}
 	if i := cfg.Impersonate; i.User == "" && (i.UID != "" || len(i.Groups) > 0 || len(i.Extra) > 0) {
 		return nil, errors.New("client: Config.Impersonate names a UID, groups or extra, and no User")
 	}
-	c := &Client{
-		base:    base,
-		cred:    cred,
-		header:  cfg.Impersonate.header(),
-		timeout: cfg.Timeout,
-		connect: func() *pools { return cfg.pools(base, tlsConfig) },
-	}
 	plain := cfg
 	plain.DisableHTTP2 = true
-	c.apart = func() *pools { return plain.pools(base, tlsConfig) }
-	c.pools = c.connect()
+	c := &Client{
+		base:    base,
+		keeper:  keeper,
+		connect: func(id *identity) *pools { return cfg.pools(base, id) },
+		apart:   func(id *identity) *pools { return plain.pools(base, id) },
+		header:  cfg.Impersonate.header(),
+		timeout: cfg.Timeout,
+		warner:  newWarner(cfg.Warn),
+		trace:   cfg.Trace,
+	}
+	c.pools = c.connect(keeper.peek())
 	if c.timeout <= 0 {
 		c.timeout = defaultTimeout
 	}
-	agent := cfg.UserAgent
-	if agent == "" {
-		agent = "listwatch"
-	}
-	c.header.Set("User-Agent", agent)
+	c.header.Set("User-Agent", cmp.Or(cfg.UserAgent, "listwatch"))
 	if cfg.QPS > 0 {
 		burst := cfg.Burst
 		if burst <= 0 {
@@ -101,7 +79,10 @@ func New(cfg Config) (*Client, error) {
 // HTTP/1.1, where a request that is given up takes its connection along, so that the
 // next is not sent into the same silence. Close its idle connections at the end.
 func (c *Client) Apart() *Client {
-	return &Client{base: c.base, connect: c.apart, apart: c.apart, cred: c.cred, header: c.header, timeout: c.timeout, pools: c.apart()}
+	return &Client{
+		base: c.base, keeper: c.keeper, connect: c.apart, apart: c.apart, header: c.header,
+		timeout: c.timeout, warner: c.warner, trace: c.trace, pools: c.apart(c.keeper.peek()),
+	}
 }
 
 // Server returns the base URL.
@@ -112,33 +93,6 @@ func (c *Client) String() string { return "client.Client(" + c.base.String() + "
 
 // GoString is String, for %#v.
 func (c *Client) GoString() string { return c.String() }
-
-// CloseIdleConnections closes connections that serve no request now. Requests
-// in flight go on.
-func (c *Client) CloseIdleConnections() {
-	c.connections().closeIdle()
-}
-
-func (c *Client) connections() *pools {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.pools
-}
-
-// abandon stops using connections of which one was found dead: over HTTP/2 the
-// next request would be sent into the same silence. What still runs on them goes
-// on.
-func (c *Client) abandon(dead *pools) {
-	c.mu.Lock()
-	first := c.pools == dead
-	if first {
-		c.pools = c.connect()
-	}
-	c.mu.Unlock()
-	if first {
-		dead.closeIdle()
-	}
-}
 
 // Request is one HTTP request.
 type Request struct {
@@ -159,11 +113,26 @@ type Request struct {
 	Idle time.Duration
 }
 
+// String names the request without its query and body.
+func (r Request) String() string { return "client.Request(" + method(&r) + " " + r.Path + ")" }
+
+// Format is String, whatever the verb.
+func (r Request) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, r.String()) }
+
+// MarshalText is String, for logs in JSON.
+func (r Request) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
 // Do sends r and returns the answer if its code is 2xx; the caller must close
 // its body. Any other answer is a *kube.Status, a failure to get one is the
 // transport's error, silence is [ErrIdle], and a 2xx answer that is not JSON is
 // a *[ContentError]. Cancelling ctx interrupts the body too.
+//
+// After a 401, and after a handshake that failed because of certificates, r is sent
+// once again if there is another credential or authority by then; a GET also after a
+// connection was lost, if there is another certificate by then. An error of
+// [Config.Credentials] is returned as it is, wrapped.
 func (c *Client) Do(ctx context.Context, r *Request) (*http.Response, error) {
+	began := time.Now()
 	if !r.Watch && c.limit != nil {
 		if err := c.limit.Wait(ctx); err != nil {
 			if ctx.Err() != nil {
@@ -172,13 +141,29 @@ func (c *Client) Do(ctx context.Context, r *Request) (*http.Response, error) {
 			return nil, fmt.Errorf("%s: wait for the rate limit: %w", c.what(r), err)
 		}
 	}
-	token := c.cred.token()
-	resp, err := c.send(ctx, r, token)
-	if err == nil && resp.StatusCode == http.StatusUnauthorized {
-		// The token may have rotated since it was read: read it again, once.
-		if fresh, ferr := c.cred.refresh(token); ferr == nil && fresh != token {
-			resp.Body.Close()
-			resp, err = c.send(ctx, r, fresh)
+	waited := time.Since(began)
+	id, err := c.keeper.current(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.what(r), err)
+	}
+	resp, err := c.send(ctx, r, id, Round{Wait: waited})
+	switch v := judge(resp, err); {
+	case v == welcome, v == doubtful && (id.pair == nil || ctx.Err() != nil):
+	default:
+		fresh, why := c.keeper.renew(ctx, id, v == refused)
+		switch {
+		case fresh != id && (v != doubtful || method(r) == http.MethodGet):
+			if resp != nil {
+				resp.Body.Close()
+			}
+			resp, err = c.send(ctx, r, fresh, Round{Again: true})
+		case fresh != id, why == nil, v == doubtful: // the next request will show
+		default:
+			if err == nil {
+				err = statusOf(resp, c.what(r))
+				resp.Body.Close()
+			}
+			err = fmt.Errorf("%w; and there is no other credential: %w", err, why)
 		}
 	}
 	if err != nil {
@@ -207,7 +192,8 @@ func method(r *Request) string {
 	return r.Method
 }
 
-func (c *Client) send(ctx context.Context, r *Request, token string) (*http.Response, error) {
+// send sends r once, as id.
+func (c *Client) send(ctx context.Context, r *Request, id *identity, rd Round) (*http.Response, error) {
 	target := c.base.String() + r.Path
 	if len(r.Query) > 0 {
 		target += "?" + r.Query.Encode()
@@ -216,6 +202,8 @@ func (c *Client) send(ctx context.Context, r *Request, token string) (*http.Resp
 	if idle <= 0 {
 		idle = c.timeout
 	}
+	rd.Method, rd.Path, rd.Watch = method(r), r.Path, r.Watch
+	ctx, done := c.trace.start(ctx, rd)
 	ctx, watchdog := newWatchdog(ctx, c.timeout)
 	var body io.Reader
 	if r.Body != nil {
@@ -224,7 +212,9 @@ func (c *Client) send(ctx context.Context, r *Request, token string) (*http.Resp
 	req, err := http.NewRequestWithContext(ctx, method(r), target, body)
 	if err != nil {
 		watchdog.stop()
-		return nil, fmt.Errorf("client: %s: bad path or method", c.what(r))
+		err = fmt.Errorf("client: %s: bad path or method", c.what(r))
+		done(nil, err)
+		return nil, err
 	}
 	for k, v := range c.header {
 		req.Header[k] = v
@@ -239,29 +229,29 @@ func (c *Client) send(ctx context.Context, r *Request, token string) (*http.Resp
 			req.Header.Set("Content-Type", r.ContentType)
 		}
 	}
-	c.cred.authorize(req, token)
+	c.keeper.authorize(req, id)
 
-	used := c.connections()
-	hc := used.unary
-	if r.Watch {
-		hc = used.watch
-	}
-	resp, err := hc.Do(req)
+	used := c.connections(id)
+	resp, err := used.of(r).Do(req)
 	if err != nil {
 		err = watchdog.explain(err)
 		watchdog.stop()
 		if errors.Is(err, ErrIdle) {
-			c.abandon(used)
+			c.silent(used)
 		}
 		// *url.Error repeats method and URL with its query: keep its cause.
 		if ue := (*url.Error)(nil); errors.As(err, &ue) {
 			err = ue.Err
 		}
-		return nil, fmt.Errorf("%s: %w", c.what(r), err)
+		err = fmt.Errorf("%s: %w", c.what(r), err)
+		done(nil, err)
+		return nil, err
 	}
 	watchdog.disarm()
 	watchdog.idle = idle
-	resp.Body = &idleBody{rc: resp.Body, dog: watchdog, dead: func() { c.abandon(used) }}
+	resp.Body = &idleBody{rc: resp.Body, dog: watchdog, dead: func() { c.silent(used) }}
+	done(resp, nil)
+	c.warner.hear(resp.Header["Warning"])
 	return resp, nil
 }
 

@@ -1,15 +1,11 @@
 package client_test
 
 import (
-	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/kube"
@@ -106,73 +102,6 @@ func TestConfigRefused(t *testing.T) {
 				t.Errorf("New: %v; want an error with %q", err, tt.want)
 			}
 		})
-	}
-}
-
-// TestSecretsAreNotTold plants secrets in every field that can hold one and
-// looks for them in everything that is printed.
-func TestSecretsAreNotTold(t *testing.T) {
-	ca := newAuthority(t)
-	cert, key := ca.issue(t, "me")
-	const token, password = "sesame-token", "sesame-password"
-	secrets := []string{token, password, string(key[40:80]), fmt.Sprint(key[40:80])[1:100], fmt.Sprintf("%#v", key[40:80])[10:100]}
-
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		w.WriteHeader(http.StatusUnauthorized)
-		fmt.Fprintln(w, "you sent", r.Header.Get("Authorization"))
-	}))
-	url := srv.URL
-	withToken := client.Config{
-		Server: url, Token: token, Username: "u", Password: password,
-		TLS: client.TLS{CertData: cert, KeyData: key},
-	}
-	basic := withToken
-	basic.Token = ""
-
-	var printed []string
-	show := func(vs ...any) {
-		for _, v := range vs {
-			printed = append(printed, fmt.Sprintf("%v | %+v | %#v | %s | %q", v, v, v, v, v))
-		}
-	}
-	for _, cfg := range []client.Config{withToken, basic} {
-		c := newClient(t, cfg)
-		_, err := c.Do(t.Context(), &client.Request{Path: "/x"})
-		show(cfg, &cfg, cfg.TLS, &cfg.TLS, struct{ C client.Config }{cfg}, []client.TLS{cfg.TLS}, c, client.Of[pod](c, kube.Pods), struct{ c *client.Client }{c}, err)
-	}
-	srv.Close()
-	_, err := newClient(t, withToken).Do(t.Context(), &client.Request{Path: "/x"})
-	show(err)
-
-	broken := withToken
-	broken.TLS.CertData = key
-	_, err = client.New(broken)
-	show(err)
-	broken = withToken
-	broken.Token = token + "\nX"
-	_, err = client.New(broken)
-	show(err)
-	broken = withToken
-	broken.Token = token + "\x00"
-	_, err = newClient(t, broken).Do(t.Context(), &client.Request{Path: "/x"})
-	show(err)
-	broken = withToken
-	broken.Server = "https://u:" + password + "@h"
-	_, err = client.New(broken)
-	show(broken, err)
-
-	for _, p := range printed {
-		for _, s := range secrets {
-			if strings.Contains(p, s) {
-				t.Errorf("%q is in %q", s, p)
-			}
-		}
-	}
-	for _, v := range []any{withToken, withToken.TLS} {
-		if diff := cmp.Diff(fmt.Sprintf("%v", v), fmt.Sprintf("%#v", v)); diff != "" {
-			t.Errorf("%%v and %%#v differ:\n%s", diff)
-		}
 	}
 }
 

@@ -2,3 +2,17 @@ package client
 
 // InClusterAt is InCluster with another environment and directory.
 var InClusterAt = inCluster
+
+// Judge says what an answer is taken for.
+var Judge = judge
+
+// Verdicts.
+const (
+	Welcome   = welcome
+	Refused   = refused
+	Untrusted = untrusted
+	Doubtful  = doubtful
+)
+
+// Warnings are the texts in Warning headers.
+var Warnings = warnings

@@ -50,7 +50,7 @@ func (w *watchdog) explain(err error) error {
 	case cause == nil:
 		return err
 	case errors.Is(cause, ErrIdle):
-		return fmt.Errorf("%w: nothing for %v", ErrIdle, w.idle)
+		return keepProxy(err, fmt.Errorf("%w: nothing for %v", ErrIdle, w.idle))
 	}
 	return cause
 }

@@ -33,8 +33,13 @@ func statusOf(resp *http.Response, what string) error {
 	if st.RetryAfter == 0 && st.Details != nil {
 		st.RetryAfter = seconds(int64(st.Details.RetryAfterSeconds))
 	}
+	audit, flow, level := identifiers(resp.Header)
+	st.AuditID = audit
 	if resp.StatusCode/100 == 3 {
 		st.Message = "a redirect to another host, or one too many: not followed, since it would take the credentials there"
+	}
+	if resp.StatusCode == http.StatusTooManyRequests && flow != "" {
+		return fmt.Errorf("%s: %w (flow schema %s, priority level %s)", what, st, flow, level)
 	}
 	return fmt.Errorf("%s: %w", what, st)
 }

@@ -4,72 +4,18 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/listwatch/listwatch/client"
 )
 
-// Options say where to look and what to override. The zero Options mean what
-// kubectl does without flags.
-type Options struct {
-	// Path is one kubeconfig file that must exist (--kubeconfig); nothing
-	// else is then read. Empty = KUBECONFIG, in-cluster, ~/.kube/config.
-	Path string
-	// Env reads the environment; nil = os.Getenv. Asked for are KUBECONFIG
-	// and, for in-cluster, KUBERNETES_SERVICE_HOST.
-	Env func(string) string
-	// Home is the directory that holds .kube/config; empty = the user's.
-	Home string
-
-	// Context, Cluster and User name entries to use instead of
-	// current-context and of what the context names. As these exist only in
-	// kubeconfig files, each of them rules out in-cluster.
-	Context string
-	Cluster string
-	User    string
-
-	// Namespace replaces the context's.
-	Namespace string
-
-	// Server is a URL. It rules out in-cluster, so that a pod's token is
-	// never sent to another server.
-	Server        string
-	TLSServerName string
-
-	// CAFile replaces the cluster's CA and its insecure-skip-tls-verify.
-	CAFile string
-	// Insecure trusts any certificate; the cluster's CA is then ignored.
-	Insecure bool
-
-	// Token or TokenFile replaces every other credential of the user, an
-	// exec plugin and a client certificate included.
-	Token     string
-	TokenFile string
-	// CertFile and KeyFile replace the user's client certificate and key;
-	// both together replace an exec plugin too.
-	CertFile string
-	KeyFile  string
-
-	// As replaces all impersonation of the user's entry; AsGroups and AsUID
-	// add to As, or without it to the entry's "as".
-	As       string
-	AsGroups []string
-	AsUID    string
-
-	// RequestTimeout becomes client.Config.Timeout; 0 = its default.
-	RequestTimeout time.Duration
-
-	inCluster func() (client.Config, string, error) // nil = client.InCluster
-}
-
-// Config is what Load found out.
+// Config is what Load found out. It holds secrets: its String shows none.
 type Config struct {
 	Client    client.Config
 	Namespace string // never empty: "default" if nothing says otherwise
 	Context   string // the kubeconfig context in use; empty = none
+	Cluster   string // the entry of it; empty = none
+	User      string // the entry of who we are, which flags may outweigh; empty = none
 
 	// Sources are the files that were read, or "in-cluster".
 	Sources []string
@@ -77,12 +23,22 @@ type Config struct {
 	Warnings []string
 }
 
+// String shows server, namespace and context only.
+func (c Config) String() string {
+	return fmt.Sprintf("config.Config(%v, namespace %q, context %q)", c.Client, c.Namespace, c.Context)
+}
+
+// GoString is String, for %#v.
+func (c Config) GoString() string { return c.String() }
+
 // Load resolves o. It reads files but keeps none open; client.New reads the
 // certificates and token files that the result names.
 //
-// Errors: *PluginError for a user whose credentials come from a command,
-// ErrNoCluster if nothing says which cluster, and texts that name the file and
-// the key.
+// Where the user's entry names a credential plugin, client.Config.Credentials of
+// the result is a *plugin.Plugin, which runs it when a credential is needed.
+//
+// Errors: *ProviderError for a user with an auth-provider, ErrNoCluster if
+// nothing says which cluster, and texts that name the file and the key.
 func Load(o Options) (*Config, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("load config: %w", err)
@@ -97,18 +53,6 @@ func Load(o Options) (*Config, error) {
 // ErrNoCluster means that neither flags nor files nor a pod's surroundings say
 // which cluster to talk to.
 var ErrNoCluster = errors.New("no cluster configured")
-
-func (o Options) check() error {
-	switch {
-	case o.Insecure && o.CAFile != "":
-		return errors.New("--insecure-skip-tls-verify and --certificate-authority contradict each other: give one")
-	case o.Token != "" && o.TokenFile != "":
-		return errors.New("a token and a token file are given: give one")
-	case o.RequestTimeout < 0:
-		return fmt.Errorf("--request-timeout %v is negative", o.RequestTimeout)
-	}
-	return nil
-}
 
 // load tries the sources in their order.
 func load(o Options) (*Config, error) {
@@ -138,40 +82,11 @@ func load(o Options) (*Config, error) {
 		if m, err = readAll(o.homeFile(), false); err != nil {
 			return nil, err
 		}
-		m.warnings = nil // it is no surprise that there is none
+		if len(m.sources) == 0 {
+			m.warnings = nil // it is no surprise that there is none
+		}
 	}
 	return o.resolve(m)
-}
-
-func (o Options) getenv(key string) string {
-	if o.Env == nil {
-		return os.Getenv(key)
-	}
-	return o.Env(key)
-}
-
-// listed returns the files of KUBECONFIG, each once.
-func (o Options) listed() []string {
-	var files []string
-	seen := map[string]bool{"": true}
-	for _, f := range filepath.SplitList(o.getenv("KUBECONFIG")) {
-		if !seen[f] {
-			seen[f] = true
-			files = append(files, f)
-		}
-	}
-	return files
-}
-
-func (o Options) homeFile() []string {
-	home := o.Home
-	if home == "" {
-		var err error
-		if home, err = os.UserHomeDir(); err != nil {
-			return nil
-		}
-	}
-	return []string{filepath.Join(home, ".kube", "config")}
 }
 
 // pod returns the configuration of the pod we run in; nil without an error if
@@ -195,7 +110,7 @@ func (o Options) pod() (*Config, error) {
 	if err := r.override(); err != nil {
 		return nil, err
 	}
-	r.cfg.Namespace = cmp.Or(o.Namespace, namespace, "default")
+	r.cfg.Namespace = cmp.Or(o.Namespace, o.getenv("POD_NAMESPACE"), namespace, "default")
 	return r.cfg, nil
 }
 

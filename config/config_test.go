@@ -24,7 +24,7 @@ func write(t *testing.T, files map[string]string) string {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(expand(text)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -69,7 +69,7 @@ clusters:
 - name: far
   cluster:
     server: https://far.example
-    certificate-authority-data: Y2E=
+    certificate-authority-data: $CA
     disable-compression: true
 users:
 - name: alice
@@ -93,14 +93,14 @@ func TestLoadContexts(t *testing.T) {
 					CAFile: pki + "/ca.crt", CertFile: pki + "/a.crt", KeyFile: pki + "/a.key", ServerName: "near.example",
 				},
 			},
-			Namespace: "shop", Context: "dev", Sources: []string{path},
+			Namespace: "shop", Context: "dev", Cluster: "near", User: "alice", Sources: []string{path},
 		},
 		"prod": {
 			Client: client.Config{
-				Server: "https://far.example", TLS: client.TLS{CAData: []byte("ca")}, TokenFile: pki + "/token", Compression: "none",
+				Server: "https://far.example", TLS: client.TLS{CAData: made().cert}, TokenFile: pki + "/token", Compression: "none",
 				Impersonate: client.Impersonate{User: "root", UID: "7", Groups: []string{"g1", "g2"}, Extra: map[string][]string{"why": {"x"}}},
 			},
-			Namespace: "default", Context: "prod", Sources: []string{path},
+			Namespace: "default", Context: "prod", Cluster: "far", User: "bob", Sources: []string{path},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -135,6 +135,8 @@ func TestLoadOverrides(t *testing.T) {
 	trusting.CAFile, trusting.Insecure = "", true
 	swapped := near
 	swapped.CAFile, swapped.CertFile, swapped.KeyFile, swapped.ServerName = other, other, other, "other.example"
+	nameless := near
+	nameless.ServerName = "" // of another server, as kubectl has it
 	const server = "https://10.0.0.1:6443/k8s/clusters/c-1"
 	extra := map[string][]string{"why": {"x"}}
 	for name, test := range map[string]struct {
@@ -145,12 +147,16 @@ func TestLoadOverrides(t *testing.T) {
 			Options{Cluster: "far", User: "alice"},
 			client.Config{
 				Server: "https://far.example", Compression: "none",
-				TLS: client.TLS{CAData: []byte("ca"), CertFile: near.CertFile, KeyFile: near.KeyFile},
+				TLS: client.TLS{CAData: made().cert, CertFile: near.CertFile, KeyFile: near.KeyFile},
 			},
 		},
 		"server and timeout": {
 			Options{Server: "https://tunnel:1", RequestTimeout: time.Second},
-			client.Config{Server: "https://tunnel:1", TLS: near, Timeout: time.Second},
+			client.Config{Server: "https://tunnel:1", TLS: nameless, Timeout: time.Second},
+		},
+		"server with its name": {
+			Options{Server: "https://tunnel:1", TLSServerName: "near.example"},
+			client.Config{Server: "https://tunnel:1", TLS: near},
 		},
 		"TLS files": {
 			Options{CAFile: other, CertFile: other, KeyFile: other, TLSServerName: "other.example"},
@@ -167,15 +173,46 @@ func TestLoadOverrides(t *testing.T) {
 		"token file drops the token file": {
 			Options{Context: "prod", TokenFile: other, As: "eve"},
 			client.Config{
-				Server: "https://far.example", TLS: client.TLS{CAData: []byte("ca")}, Compression: "none",
+				Server: "https://far.example", TLS: client.TLS{CAData: made().cert}, Compression: "none",
 				TokenFile: other, Impersonate: client.Impersonate{User: "eve"},
 			},
 		},
 		"as-group on top of the file's as": {
 			Options{Context: "prod", AsGroups: []string{"g"}, AsUID: "8"},
 			client.Config{
-				Server: "https://far.example", TLS: client.TLS{CAData: []byte("ca")}, Compression: "none", TokenFile: pki + "/token",
+				Server: "https://far.example", TLS: client.TLS{CAData: made().cert}, Compression: "none", TokenFile: pki + "/token",
 				Impersonate: client.Impersonate{User: "root", UID: "8", Groups: []string{"g"}, Extra: extra},
+			},
+		},
+		"username and password drop the certificate": {
+			Options{Username: "ann", Password: "p"},
+			client.Config{Server: server, TLS: client.TLS{CAFile: near.CAFile, ServerName: "near.example"}, Username: "ann", Password: "p"},
+		},
+		"username drops the token file": {
+			Options{Context: "prod", Username: "ann", As: "eve"},
+			client.Config{
+				Server: "https://far.example", TLS: client.TLS{CAData: made().cert}, Compression: "none",
+				Username: "ann", Impersonate: client.Impersonate{User: "eve"},
+			},
+		},
+		"no compression": {
+			Options{DisableCompression: true},
+			client.Config{Server: server, TLS: near, Compression: "none"},
+		},
+		"all of as": {
+			Options{Context: "prod", As: "eve", AsUID: "8", AsGroups: []string{"g"}, AsExtra: map[string][]string{"k": {"v", "w"}}},
+			client.Config{
+				Server: "https://far.example", TLS: client.TLS{CAData: made().cert}, Compression: "none", TokenFile: pki + "/token",
+				Impersonate: client.Impersonate{User: "eve", UID: "8", Groups: []string{"g"}, Extra: map[string][]string{"k": {"v", "w"}}},
+			},
+		},
+		"as-user-extra on top of the file's": {
+			Options{Context: "prod", AsExtra: map[string][]string{"k": {"v"}}},
+			client.Config{
+				Server: "https://far.example", TLS: client.TLS{CAData: made().cert}, Compression: "none", TokenFile: pki + "/token",
+				Impersonate: client.Impersonate{
+					User: "root", UID: "7", Groups: []string{"g1", "g2"}, Extra: map[string][]string{"why": {"x"}, "k": {"v"}},
+				},
 			},
 		},
 	} {
@@ -221,7 +258,7 @@ func TestLoadMergesFirstWins(t *testing.T) {
 	}
 	want := &Config{
 		Client:    client.Config{Server: "https://first", TLS: client.TLS{CAFile: dir + "/a/ca"}, TokenFile: dir + "/b/token"},
-		Namespace: "default", Context: "x", Sources: []string{a, b},
+		Namespace: "default", Context: "x", Cluster: "k", User: "u", Sources: []string{a, b},
 		Warnings: []string{"kubeconfig " + missing + " does not exist: skipped"},
 	}
 	if diff := cmp.Diff(want, got, ignoreFuncs); diff != "" {
@@ -306,9 +343,14 @@ func TestLoadInClusterOverrides(t *testing.T) {
 }
 
 func TestLoadProxy(t *testing.T) {
-	for _, proxy := range []string{"http://p:3128", "https://u:pw@p", "socks5://p:1080"} {
-		dir := write(t, map[string]string{"config": one("server: https://h, proxy-url: '"+proxy+"'", "")})
-		got, err := Load(Options{Path: dir + "/config"})
+	for _, proxy := range []string{"http://p:3128", "https://u:pw@p", "socks5://p:1080", "--proxy-url http://p"} {
+		o, inFile := Options{}, proxy
+		if s, ok := strings.CutPrefix(proxy, "--proxy-url "); ok {
+			o.ProxyURL, inFile, proxy = s, "ftp://broken", s
+		}
+		dir := write(t, map[string]string{"config": one("server: https://h, proxy-url: '"+inFile+"'", "")})
+		o.Path = dir + "/config"
+		got, err := Load(o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -335,10 +377,26 @@ func TestLoadWarnings(t *testing.T) {
 			`the certificate of h is not verified (cluster "k" in FILE): anybody in between can read and change everything`,
 		},
 		"data and file": {
-			"server: https://h, certificate-authority: none, certificate-authority-data: Y2E=", "",
+			"server: https://h, certificate-authority: none, certificate-authority-data: $CA", "",
 			`cluster "k" in FILE: certificate-authority-data and certificate-authority are both set; the data is used`,
 		},
 		"plain HTTP": {"server: http://h", "token: t", `the server's URL is http, not https: no credentials are sent`},
+		"no scheme": {
+			"server: 'localhost:8001'", "",
+			`cluster "k" in FILE: the server "localhost:8001" has no scheme: http is used, as by kubectl; write https:// before it if it speaks TLS`,
+		},
+		"token and token file": {
+			"server: https://h", "token: t, tokenFile: gone",
+			`user "u" in FILE: tokenFile: open DIR/gone: no such file or directory; the token is used`,
+		},
+		"key without certificate": {
+			"server: https://h", "token: t, client-key-data: $KEY",
+			`user "u" in FILE has a client-key without a client-certificate; it is not used`,
+		},
+		"expired certificate": {
+			"server: https://h", "client-certificate-data: $OLD, client-key-data: $KEY",
+			`the client certificate expired on 2020-01-02: get a new one`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := write(t, map[string]string{"config": one(test.cluster, test.user)}) + "/config"
@@ -346,11 +404,15 @@ func TestLoadWarnings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff([]string{strings.ReplaceAll(test.want, "FILE", file)}, got.Warnings); diff != "" {
+			want := strings.NewReplacer("FILE", file, "DIR", filepath.Dir(file)).Replace(test.want)
+			if diff := cmp.Diff([]string{want}, got.Warnings); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if got.Client.Token != "" {
+			if strings.HasPrefix(got.Client.Server, "http:") && got.Client.Token != "" {
 				t.Error("the token crosses the network in the clear")
+			}
+			if _, err := client.New(got.Client); err != nil {
+				t.Errorf("client.New: %v", err)
 			}
 		})
 	}

@@ -11,6 +11,15 @@
 //	...
 //	c, err := client.New(cfg.Client)
 //
-// It opens no connection and starts no command. Errors and warnings name the
-// file and the key that is wrong, and never hold a token, password or key.
+// What kubectl can read is read, and means the same. A user whose credentials
+// come from a command gets a plugin of package config/plugin; the auth-providers
+// that preceded those commands are not supported, and the error names the plugin
+// to use. It opens no connection and starts no command: the plugin does, with
+// the first request.
+//
+// Errors and warnings name the file and the key that is wrong, and never hold a
+// token, password or key, nor an argument or a variable of a command. Warnings
+// are about what works and should not stay so: certificates that nobody
+// verifies, or that have expired, and files with credentials that others may
+// read.
 package config

@@ -1,12 +1,13 @@
 package config
 
 import (
+	"bytes"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -16,113 +17,58 @@ import (
 // and inline certificates reach some MiB.
 const maxFile = 16 << 20
 
-// kubeconfig is a file as it is written. JSON is YAML. See
-// https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/.
-type kubeconfig struct {
-	APIVersion     string         `yaml:"apiVersion"`
-	Kind           string         `yaml:"kind"`
-	CurrentContext string         `yaml:"current-context"`
-	Contexts       []namedContext `yaml:"contexts"`
-	Clusters       []namedCluster `yaml:"clusters"`
-	Users          []namedUser    `yaml:"users"`
-}
-
-type namedContext struct {
-	Name    string       `yaml:"name"`
-	Context contextEntry `yaml:"context"`
-}
-
-type namedCluster struct {
-	Name    string       `yaml:"name"`
-	Cluster clusterEntry `yaml:"cluster"`
-}
-
-type namedUser struct {
-	Name string    `yaml:"name"`
-	User userEntry `yaml:"user"`
-}
-
-type contextEntry struct {
-	Cluster   string `yaml:"cluster"`
-	User      string `yaml:"user"`
-	Namespace string `yaml:"namespace"`
-
-	file string // where the entry stands
-}
-
-type clusterEntry struct {
-	Server             string `yaml:"server"`
-	TLSServerName      string `yaml:"tls-server-name"`
-	Insecure           bool   `yaml:"insecure-skip-tls-verify"`
-	CAFile             string `yaml:"certificate-authority"`
-	CAData             string `yaml:"certificate-authority-data"`
-	ProxyURL           string `yaml:"proxy-url"`
-	DisableCompression bool   `yaml:"disable-compression"`
-
-	file string
-}
-
-type userEntry struct {
-	CertFile  string              `yaml:"client-certificate"`
-	CertData  string              `yaml:"client-certificate-data"`
-	KeyFile   string              `yaml:"client-key"`
-	KeyData   string              `yaml:"client-key-data"`
-	Token     string              `yaml:"token"`
-	TokenFile string              `yaml:"tokenFile"`
-	Username  string              `yaml:"username"`
-	Password  string              `yaml:"password"`
-	As        string              `yaml:"as"`
-	AsUID     string              `yaml:"as-uid"`
-	AsGroups  []string            `yaml:"as-groups"`
-	AsExtra   map[string][]string `yaml:"as-user-extra"`
-	Exec      *execEntry          `yaml:"exec"`
-	Provider  *providerEntry      `yaml:"auth-provider"`
-
-	file string
-}
-
-type execEntry struct {
-	Command string `yaml:"command"`
-}
-
-type providerEntry struct {
-	Name string `yaml:"name"`
-}
-
 // readFile returns the file at path, which errors name; fs.ErrNotExist if
 // there is none.
 func readFile(path string) (*kubeconfig, error) {
-	f, err := os.Open(path)
+	b, mode, err := readLimited(path)
 	if err != nil {
 		return nil, err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(b) > maxFile {
-		return nil, fmt.Errorf("%s: larger than %d MiB, so hardly a kubeconfig", path, maxFile>>20)
 	}
 	k, err := parse(b)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	k.open.mode = mode
 	return k, nil
 }
 
-// parse reads b, tolerating fields it does not know. Its errors quote nothing
-// of b but the kind and the names of entries.
+// readLimited reads a file that may be a pipe, as <(command) of a shell is.
+func readLimited(path string) ([]byte, fs.FileMode, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, 0, explain(path, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
+	if info.IsDir() {
+		return nil, 0, fmt.Errorf("%s is a directory: want a file", path)
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, 0, err
+	}
+	if len(b) > maxFile {
+		return nil, 0, fmt.Errorf("%s: larger than %d MiB, so hardly what is meant", path, maxFile>>20)
+	}
+	return b, info.Mode(), nil
+}
+
+// parse reads the first document of b, tolerating fields it does not know. Its
+// errors quote nothing of b but the kind and the names of entries.
 func parse(b []byte) (*kubeconfig, error) {
 	k := new(kubeconfig)
+	documents := yaml.NewDecoder(bytes.NewReader(b))
 	var doc yaml.Node
-	if err := yaml.Unmarshal(b, &doc); err != nil {
+	if err := documents.Decode(&doc); err == io.EOF {
+		return k, nil
+	} else if err != nil {
 		return nil, scrub(err)
 	}
-	if doc.IsZero() {
-		return k, nil
-	}
-	if err := checkKeys(&doc); err != nil {
+	t := tidier{}
+	if err := t.tidy(&doc); err != nil {
 		return nil, err
 	}
 	if err := doc.Decode(k); err != nil {
@@ -131,68 +77,59 @@ func parse(b []byte) (*kubeconfig, error) {
 	if k.Kind != "" && k.Kind != "Config" || k.APIVersion != "" && k.APIVersion != "v1" {
 		return nil, fmt.Errorf("not a kubeconfig: want apiVersion v1, kind Config; found %s %s", quote(k.APIVersion), quote(k.Kind))
 	}
+	k.notes = t.notes
+	if err := documents.Decode(new(yaml.Node)); err != io.EOF {
+		k.notes = append(k.notes, "holds several YAML documents; only the first is used, as by kubectl")
+	}
 	return k, nil
 }
 
 // maxKeys bounds the keys of one mapping.
 const maxKeys = 1000
 
-// checkKeys refuses mappings that are huge or hold a key twice. The YAML
-// decoder compares each key with each other and reports every pair, so that
-// a file of some KB could take minutes and all memory.
-func checkKeys(n *yaml.Node) error {
+// tidier makes a document what kubectl takes it for.
+type tidier struct{ notes []string }
+
+// tidy keeps the last of equal keys, leaves dates the text they are, and refuses
+// huge mappings. The YAML decoder compares each key with each other and reports
+// every pair, so that a file of some KB could take minutes and all memory.
+func (t *tidier) tidy(n *yaml.Node) error {
+	if n.Tag == "!!timestamp" {
+		n.Tag = "!!str"
+	}
 	if n.Kind == yaml.MappingNode {
 		if len(n.Content)/2 > maxKeys {
 			return fmt.Errorf("line %d: a mapping with more than %d keys", n.Line, maxKeys)
 		}
-		seen := make(map[string]bool, len(n.Content)/2)
-		for i := 0; i < len(n.Content); i += 2 {
-			key := n.Content[i]
-			if key.Kind != yaml.ScalarNode {
-				continue
-			}
-			if seen[key.Value] {
-				return fmt.Errorf("line %d: a key stands twice in one mapping", key.Line)
-			}
-			seen[key.Value] = true
-		}
+		t.unique(n)
 	}
 	for _, c := range n.Content { // not n.Alias: its target stands elsewhere
-		if err := checkKeys(c); err != nil {
+		if err := t.tidy(c); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// absolute resolves the paths in k against the directory of its file, path, as
-// kubectl does, and notes the file in each entry.
-func (k *kubeconfig) absolute(path string) error {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return err
-	}
-	fix := func(paths ...*string) {
-		for _, p := range paths {
-			if *p != "" && !filepath.IsAbs(*p) {
-				*p = filepath.Join(filepath.Dir(abs), *p)
-			}
+func (t *tidier) unique(n *yaml.Node) {
+	last := make(map[string]int, len(n.Content)/2)
+	for i := 0; i < len(n.Content); i += 2 {
+		if key := n.Content[i]; key.Kind == yaml.ScalarNode {
+			last[key.Value] = i
 		}
 	}
-	for i := range k.Contexts {
-		k.Contexts[i].Context.file = path
+	var kept []*yaml.Node
+	for i := 0; i < len(n.Content); i += 2 {
+		key := n.Content[i]
+		if key.Kind == yaml.ScalarNode && last[key.Value] != i {
+			if len(t.notes) == 0 { // once is enough
+				t.notes = append(t.notes, fmt.Sprintf("line %d: a key stands twice in one mapping; the last one is used", key.Line))
+			}
+			continue
+		}
+		kept = append(kept, key, n.Content[i+1])
 	}
-	for i := range k.Clusters {
-		c := &k.Clusters[i].Cluster
-		c.file = path
-		fix(&c.CAFile)
-	}
-	for i := range k.Users {
-		u := &k.Users[i].User
-		u.file = path
-		fix(&u.CertFile, &u.KeyFile, &u.TokenFile)
-	}
-	return nil
+	n.Content = kept
 }
 
 // decode64 reads base64 in which lines may be broken.
@@ -208,7 +145,22 @@ func decode64(s string) ([]byte, error) {
 func readable(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return err // it names path
+		return explain(path, err)
 	}
 	return f.Close()
+}
+
+// explain adds to err, which names path, what people get wrong most.
+func explain(path string, err error) error {
+	if h := hint(path); h != "" && errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w%s", err, h)
+	}
+	return err
+}
+
+func hint(path string) string {
+	if strings.HasPrefix(path, "~") || strings.Contains(path, "/~") {
+		return " (only shells expand ~, and not everywhere: write the whole path)"
+	}
+	return ""
 }

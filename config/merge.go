@@ -31,7 +31,7 @@ func readAll(files []string, must bool) (*merged, error) {
 	for _, path := range files {
 		k, err := readFile(path)
 		if errors.Is(err, fs.ErrNotExist) && !must {
-			m.warnings = append(m.warnings, fmt.Sprintf("kubeconfig %s does not exist: skipped", path))
+			m.warn("kubeconfig %s does not exist: skipped%s", path, hint(path))
 			continue
 		}
 		if err == nil {
@@ -49,22 +49,29 @@ func readAll(files []string, must bool) (*merged, error) {
 
 func (m *merged) add(k *kubeconfig, path string) error {
 	m.sources = append(m.sources, path)
+	for _, note := range k.notes {
+		m.warn("kubeconfig %s: %s", path, note)
+	}
+	k.look()
+	if w := k.open.warning("kubeconfig", path); w != "" {
+		m.warn("%s", w)
+	}
 	if m.current == "" {
 		m.current = k.CurrentContext
 	}
 	var contexts, clusters, users = make(map[string]contextEntry), make(map[string]clusterEntry), make(map[string]userEntry)
-	for i, e := range k.Contexts {
-		if err := put(contexts, "contexts", i, e.Name, e.Context); err != nil {
+	for _, e := range k.Contexts {
+		if err := put(contexts, "contexts", e.Name, e.Context); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	for i, e := range k.Clusters {
-		if err := put(clusters, "clusters", i, e.Name, e.Cluster); err != nil {
+	for _, e := range k.Clusters {
+		if err := put(clusters, "clusters", e.Name, e.Cluster); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	for i, e := range k.Users {
-		if err := put(users, "users", i, e.Name, e.User); err != nil {
+	for _, e := range k.Users {
+		if err := put(users, "users", e.Name, e.User); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
@@ -74,11 +81,13 @@ func (m *merged) add(k *kubeconfig, path string) error {
 	return nil
 }
 
-// put adds an entry of one file, in which a name may stand once.
-func put[E any](to map[string]E, list string, i int, name string, e E) error {
-	if name == "" {
-		return fmt.Errorf("%s[%d] has no name", list, i)
-	}
+func (m *merged) warn(format string, args ...any) {
+	m.warnings = append(m.warnings, fmt.Sprintf(format, args...))
+}
+
+// put adds an entry of one file, in which a name may stand once. As for kubectl,
+// an entry without a name is the one that "" stands for, where nothing else is said.
+func put[E any](to map[string]E, list, name string, e E) error {
 	if _, ok := to[name]; ok {
 		return fmt.Errorf("%s holds %s twice: remove one", list, quote(name))
 	}
@@ -106,9 +115,10 @@ func (m *merged) where() string { return strings.Join(m.sources, ", ") }
 func names[E any](m map[string]E) string {
 	const most = 20
 	var list []string
-	for _, name := range slices.Sorted(maps.Keys(m)) {
+	all := named(m)
+	for _, name := range all {
 		if len(list) == most {
-			list = append(list, fmt.Sprintf("and %d more", len(m)-most))
+			list = append(list, fmt.Sprintf("and %d more", len(all)-most))
 			break
 		}
 		if q := quote(name); q != `"`+name+`"` || strings.ContainsAny(name, " ,") {
@@ -120,6 +130,11 @@ func names[E any](m map[string]E) string {
 		return "none"
 	}
 	return strings.Join(list, ", ")
+}
+
+// named returns the keys of m that can be named, sorted.
+func named[E any](m map[string]E) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(m)), func(name string) bool { return name == "" })
 }
 
 // Names returns the names of all contexts, clusters and users, sorted, from
@@ -137,5 +152,5 @@ func Names(o Options) (contexts, clusters, users []string, err error) {
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("read names: %w", err)
 	}
-	return slices.Sorted(maps.Keys(m.contexts)), slices.Sorted(maps.Keys(m.clusters)), slices.Sorted(maps.Keys(m.users)), nil
+	return named(m.contexts), named(m.clusters), named(m.users), nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/listwatch/listwatch/client"
 )
@@ -12,8 +13,18 @@ import (
 func (r *resolver) override() error {
 	o, c := r.o, &r.cfg.Client
 	c.Server = cmp.Or(o.Server, c.Server)
-	c.TLS.ServerName = cmp.Or(o.TLSServerName, c.TLS.ServerName)
+	if o.TLSServerName != "" || o.Server != "" {
+		c.TLS.ServerName = o.TLSServerName // the name of another server is of no use
+	}
 	c.Timeout = o.RequestTimeout
+	if o.DisableCompression {
+		c.Compression = "none"
+	}
+	if o.ProxyURL != "" {
+		if err := r.setProxy(o.ProxyURL); err != nil {
+			return fmt.Errorf("--proxy-url %w", err)
+		}
+	}
 	switch {
 	case o.CAFile != "":
 		c.TLS.CAFile, c.TLS.CAData, c.TLS.Insecure = o.CAFile, nil, false
@@ -30,9 +41,13 @@ func (r *resolver) override() error {
 	if o.Server != "" {
 		from = "--server"
 	}
-	u, err := checkServer(c.Server)
+	u, assumed, err := base(c.Server)
 	if err != nil {
 		return fmt.Errorf("%s: server %w", from, err)
+	}
+	c.Server = u.String()
+	if assumed {
+		r.warn("%s: the server %s has no scheme: http is used, as by kubectl; write https:// before it if it speaks TLS", from, quote(u.Host))
 	}
 	if u.Scheme == "http" {
 		r.plain()
@@ -45,25 +60,26 @@ func (r *resolver) override() error {
 		}
 		r.warn("the certificate of %s is not verified (%s): anybody in between can read and change everything", u.Host, why)
 	}
-	return r.plugin
+	if r.provider != nil {
+		return r.provider
+	}
+	r.permissions()
+	r.expired()
+	return r.credentials()
 }
 
 // identity lays the credentials of the options over those of the user.
 func (r *resolver) identity() error {
 	o, c := r.o, &r.cfg.Client
-	if o.Token != "" || o.TokenFile != "" {
-		c.Token, c.TokenFile, c.Username, c.Password = o.Token, o.TokenFile, "", ""
+	if o.identified() {
+		c.Token, c.TokenFile, c.Username, c.Password = o.Token, o.TokenFile, o.Username, o.Password
 		c.TLS.CertFile, c.TLS.CertData, c.TLS.KeyFile, c.TLS.KeyData = "", nil, "", nil
-		r.plugin = nil
 	}
 	if o.CertFile != "" {
 		c.TLS.CertFile, c.TLS.CertData = o.CertFile, nil
 	}
 	if o.KeyFile != "" {
 		c.TLS.KeyFile, c.TLS.KeyData = o.KeyFile, nil
-	}
-	if o.CertFile != "" && o.KeyFile != "" {
-		r.plugin = nil
 	}
 	if cert, key := c.TLS.CertFile != "" || c.TLS.CertData != nil, c.TLS.KeyFile != "" || c.TLS.KeyData != nil; cert != key {
 		return errors.New("--client-certificate and --client-key belong together: give both")
@@ -95,38 +111,28 @@ func (r *resolver) impersonate() error {
 		im.Groups = append([]string(nil), o.AsGroups...)
 	}
 	im.UID = cmp.Or(o.AsUID, im.UID)
-	if im.User == "" && (im.UID != "" || len(im.Groups) > 0) {
-		return errors.New("--as-group and --as-uid need --as")
+	if len(o.AsExtra) > 0 {
+		im.Extra = maps.Clone(im.Extra) // it is the file's
+		if im.Extra == nil {
+			im.Extra = make(map[string][]string)
+		}
+		for key, values := range o.AsExtra {
+			im.Extra[key] = append([]string(nil), values...)
+		}
+	}
+	if im.User == "" && (im.UID != "" || len(im.Groups) > 0 || len(im.Extra) > 0) {
+		return errors.New("--as-group, --as-uid and --as-user-extra need --as")
 	}
 	return nil
 }
 
 // plain takes all credentials out of a configuration that speaks plain HTTP,
-// as kubectl does: they would cross the network in the clear.
+// as kubectl does: they would cross the network in the clear. Nor is there a plugin
+// then, or a complaint about a provider.
 func (r *resolver) plain() {
 	c := &r.cfg.Client
-	if c.Token != "" || c.TokenFile != "" || c.Username != "" || c.Password != "" {
+	if c.Token != "" || c.TokenFile != "" || c.Username != "" || c.Password != "" || r.exec != nil || r.provider != nil {
 		r.warn("the server's URL is http, not https: no credentials are sent")
 	}
 	c.Token, c.TokenFile, c.Username, c.Password, c.TLS = "", "", "", "", client.TLS{}
-}
-
-// PluginError means that a user's credentials come from a command or a
-// provider, which this package does not run.
-type PluginError struct {
-	User    string // name of the user's entry
-	File    string // the kubeconfig it stands in
-	Kind    string // "exec" or "auth-provider"
-	Command string // the command, or the provider's name
-}
-
-// Error names the user, the file and the command, and what to do.
-func (e *PluginError) Error() string {
-	const do = "give --token, or --client-certificate and --client-key"
-	if e.Kind == "exec" {
-		return fmt.Sprintf("user %s in %s takes its credentials from the command %s, which this version does not run; %s",
-			quote(e.User), e.File, quote(e.Command), do)
-	}
-	return fmt.Sprintf("user %s in %s takes its credentials from the auth-provider %s, which is not supported; %s",
-		quote(e.User), e.File, quote(e.Command), do)
 }

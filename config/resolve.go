@@ -2,11 +2,12 @@ package config
 
 import (
 	"cmp"
-	"errors"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
-	"net/http"
-	"net/url"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/listwatch/listwatch/client"
 )
@@ -18,7 +19,10 @@ type resolver struct {
 	cfg  *Config
 	from string // where the cluster comes from, for warnings
 
-	plugin error // set where the user needs what we do not have
+	extensions yaml.Node  // of the cluster's entry
+	proxy      string     // the URL in use, for a plugin
+	exec       *execution // nil = no plugin
+	provider   error      // set where the user has what we do not support
 }
 
 // resolve picks context, cluster and user from m and lays the overrides on top.
@@ -46,10 +50,10 @@ func (r *resolver) context() (contextEntry, error) {
 	if r.o.Context != "" {
 		name, flag = r.o.Context, "context "
 	}
-	if name == "" {
-		return contextEntry{}, nil
-	}
 	ctx, ok := r.m.contexts[name]
+	if !ok && name == "" {
+		return ctx, nil
+	}
 	if !ok {
 		return ctx, fmt.Errorf("%s%s is not in %s; it has: %s", flag, quote(name), r.files(), names(r.m.contexts))
 	}
@@ -69,35 +73,35 @@ func (r *resolver) missing(what, name string, ctx contextEntry, flag, have strin
 }
 
 func (r *resolver) cluster(name string, ctx contextEntry) error {
-	if name == "" {
-		switch {
-		case r.o.Server != "":
-			return nil
-		case r.cfg.Context != "":
+	e, ok := r.m.clusters[name]
+	if !ok && r.o.Server != "" && r.o.Cluster == "" {
+		return nil // the server is all that is needed
+	}
+	if !ok && name == "" {
+		if r.cfg.Context != "" {
 			return fmt.Errorf("%w: context %s in %s names no cluster; give --cluster, one of: %s",
 				ErrNoCluster, quote(r.cfg.Context), ctx.file, names(r.m.clusters))
 		}
 		return r.o.nothing(r.m)
 	}
-	e, ok := r.m.clusters[name]
 	if !ok {
 		return r.missing("cluster", name, ctx, r.o.Cluster, names(r.m.clusters))
 	}
 	r.from = "cluster " + quote(name) + " in " + e.file
+	r.cfg.Cluster = name
 	c := &r.cfg.Client
 	c.Server, c.TLS.ServerName, c.TLS.Insecure = e.Server, e.TLSServerName, e.Insecure
+	r.extensions = e.Extensions
 	if e.DisableCompression {
 		c.Compression = "none"
 	}
 	if c.Server == "" && r.o.Server == "" {
 		return fmt.Errorf("%s has no server: add one such as https://host:6443, or give --server", r.from)
 	}
-	if e.ProxyURL != "" {
-		u, err := parseProxy(e.ProxyURL)
-		if err != nil {
+	if e.ProxyURL != "" && r.o.ProxyURL == "" {
+		if err := r.setProxy(e.ProxyURL); err != nil {
 			return fmt.Errorf("%s: proxy-url %w", r.from, err)
 		}
-		c.Proxy = http.ProxyURL(u)
 	}
 	if r.o.CAFile != "" || r.o.Insecure {
 		return nil // the CA is overridden, broken or not
@@ -106,43 +110,87 @@ func (r *resolver) cluster(name string, ctx contextEntry) error {
 		return fmt.Errorf("%s: insecure-skip-tls-verify and certificate-authority contradict each other: remove one", r.from)
 	}
 	var err error
-	c.TLS.CAFile, c.TLS.CAData, err = r.pem(r.from, "certificate-authority", e.CAFile, e.CAData)
-	return err
+	if c.TLS.CAFile, c.TLS.CAData, err = r.pem(r.from, "certificate-authority", e.CAFile, e.CAData); err != nil {
+		return err
+	}
+	if c.TLS.CAData != nil && !x509.NewCertPool().AppendCertsFromPEM(c.TLS.CAData) {
+		return fmt.Errorf("%s: certificate-authority-data holds no certificate: want PEM, in base64", r.from)
+	}
+	return nil
 }
 
 func (r *resolver) user(name string, ctx contextEntry) error {
-	if name == "" {
+	e, ok := r.m.users[name]
+	if !ok && name == "" {
 		return nil
 	}
-	e, ok := r.m.users[name]
 	if !ok {
 		return r.missing("user", name, ctx, r.o.User, names(r.m.users))
 	}
 	from := "user " + quote(name) + " in " + e.file
+	r.cfg.User = name
 	c := &r.cfg.Client
 	c.Impersonate = client.Impersonate{User: e.As, UID: e.AsUID, Groups: e.AsGroups, Extra: e.AsExtra}
 	if e.As == "" && r.o.As == "" && (e.AsUID != "" || len(e.AsGroups) > 0 || len(e.AsExtra) > 0) {
 		return fmt.Errorf("%s: as-uid, as-groups and as-user-extra need as", from)
 	}
-	if r.o.Token != "" || r.o.TokenFile != "" {
+	if r.o.identified() {
 		return nil // the flag says who we are
-	}
-	switch {
-	case e.Exec != nil:
-		r.plugin = &PluginError{User: name, File: e.file, Kind: "exec", Command: e.Exec.Command}
-	case e.Provider != nil:
-		r.plugin = &PluginError{User: name, File: e.file, Kind: "auth-provider", Command: e.Provider.Name}
 	}
 	if (e.Token != "" || e.TokenFile != "") && (e.Username != "" || e.Password != "") {
 		return fmt.Errorf("%s has both a token and a username or password: remove one", from)
 	}
 	c.Token, c.TokenFile, c.Username, c.Password = e.Token, e.TokenFile, e.Username, e.Password
 	if e.TokenFile != "" {
-		if err := readable(e.TokenFile); err != nil {
+		switch err := readable(e.TokenFile); {
+		case err != nil && e.Token == "":
 			return fmt.Errorf("%s: tokenFile: %w", from, err)
+		case err != nil:
+			r.warn("%s: tokenFile: %v; the token is used", from, err)
+			c.TokenFile = ""
 		}
 	}
-	return r.certificate(from, e)
+	if err := r.certificate(from, e); err != nil {
+		return err
+	}
+	return r.command(name, from, e)
+}
+
+// command looks for what gets credentials elsewhere. As for kubectl, whatever
+// else says who the user is outweighs it.
+func (r *resolver) command(name, from string, e userEntry) error {
+	c := &r.cfg.Client
+	key := "exec"
+	switch {
+	case e.Exec != nil && e.Provider != nil:
+		return fmt.Errorf("%s has both an exec entry and an auth-provider: remove one", from)
+	case e.Provider != nil:
+		key = "auth-provider"
+	case e.Exec == nil:
+		return nil
+	}
+	wins := ""
+	switch {
+	case r.o.CertFile != "" && r.o.KeyFile != "":
+		return nil
+	case c.Token != "":
+		wins = "token"
+	case c.TokenFile != "":
+		wins = "tokenFile"
+	case c.Username != "":
+		wins = "username"
+	case c.TLS.CertFile != "" || c.TLS.CertData != nil:
+		wins = "client-certificate"
+	}
+	switch {
+	case wins != "":
+		r.warn("%s has both %s and %s; the %s is used, as by kubectl", from, wins, key, wins)
+	case e.Exec != nil:
+		r.exec = &execution{e.Exec, from}
+	default:
+		r.provider = &ProviderError{User: name, File: e.file, Provider: e.Provider.Name}
+	}
+	return nil
 }
 
 // certificate takes the client certificate of e, less what is overridden.
@@ -164,15 +212,24 @@ func (r *resolver) certificate(from string, e userEntry) error {
 	switch {
 	case cert && !key:
 		return fmt.Errorf("%s has a client-certificate without a client-key", from)
+	case key && !cert && r.o.KeyFile != "":
+		return fmt.Errorf("%s has no client-certificate: --client-key needs --client-certificate", from)
 	case key && !cert:
-		return fmt.Errorf("%s has a client-key without a client-certificate", from)
+		r.warn("%s has a client-key without a client-certificate; it is not used", from)
+		t.KeyFile, t.KeyData = "", nil
+	}
+	if t.CertData != nil && t.KeyData != nil {
+		// The cause may quote what it cannot read.
+		if _, err := tls.X509KeyPair(t.CertData, t.KeyData); err != nil {
+			return fmt.Errorf("%s: client-certificate-data and client-key-data are not a certificate and its key: want PEM, in base64", from)
+		}
 	}
 	return nil
 }
 
 // pem returns the file or the data of key; data wins, as in kubectl.
 func (r *resolver) pem(from, key, file, data string) (string, []byte, error) {
-	if data != "" {
+	if strings.TrimSpace(data) != "" {
 		if file != "" {
 			r.warn("%s: %s-data and %s are both set; the data is used", from, key, key)
 		}
@@ -193,33 +250,4 @@ func (r *resolver) pem(from, key, file, data string) (string, []byte, error) {
 
 func (r *resolver) warn(format string, args ...any) {
 	r.cfg.Warnings = append(r.cfg.Warnings, fmt.Sprintf(format, args...))
-}
-
-// parseProxy reads a proxy URL. Its errors do not show it: it may hold a password.
-func parseProxy(s string) (*url.URL, error) {
-	u, err := url.Parse(s)
-	if err != nil || u.Host == "" {
-		return nil, errors.New("is not a URL such as http://proxy:3128")
-	}
-	switch u.Scheme {
-	case "http", "https", "socks5", "socks5h":
-		return u, nil
-	}
-	return nil, errors.New("has a scheme other than http, https and socks5")
-}
-
-// checkServer refuses what is not a base URL, without showing what may hold a
-// password.
-func checkServer(s string) (*url.URL, error) {
-	u, err := url.Parse(s)
-	if err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" {
-		if u.User != nil {
-			return nil, errors.New("holds a user name: put it into the user's entry")
-		}
-		return u, nil
-	}
-	if strings.ContainsAny(s, "@?") {
-		return nil, errors.New("is not a URL such as https://host:6443")
-	}
-	return nil, fmt.Errorf("%s is not a URL such as https://host:6443", quote(s))
 }

@@ -16,6 +16,9 @@
 // Package binaries builds the programs, cluster runs them and breaks their
 // connections, and load makes writes that a watcher can be checked against.
 //
+// TestAuth comes to the server in every way, good and bad, and holds what the
+// program says against testdata/auth; -update writes it anew.
+//
 // TestOperators runs the operators of examples/ beside a real
 // kube-controller-manager, TestLease replicas that elect a leader, and TestEvents
 // lets kubectl show what a recorder wrote.

@@ -55,6 +55,11 @@ type Status struct {
 	// RetryAfter is the pause that the server asks for, from the Retry-After
 	// header or from details.retryAfterSeconds; 0 = it did not say.
 	RetryAfter time.Duration `json:"-"`
+
+	// AuditID is what the server's audit log calls the request, from the Audit-Id
+	// header; empty in a stream, and where the server did not say. Error shows it
+	// where the fault is the server's, whose logs have more about it.
+	AuditID string `json:"-"`
 }
 
 // StatusMeta is the list metadata of a Status.
@@ -82,6 +87,14 @@ type StatusCause struct {
 
 // Error returns the server's message with its code and reason.
 func (s *Status) Error() string {
+	text := s.text()
+	if s.Code >= 500 && s.AuditID != "" {
+		text += ", audit ID " + oneLine(s.AuditID, 64)
+	}
+	return text
+}
+
+func (s *Status) text() string {
 	msg, reason := oneLine(s.Message, 4<<10), oneLine(s.Reason, 80)
 	if msg == "" {
 		msg = strings.ToLower(http.StatusText(s.Code))

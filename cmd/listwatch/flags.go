@@ -22,6 +22,8 @@ type connection struct {
 	requestTimeout string
 	qps            float64
 	burst          int
+	extra          []string
+	verbosity      int
 }
 
 func (c *connection) register(f *pflag.FlagSet) {
@@ -33,47 +35,95 @@ func (c *connection) register(f *pflag.FlagSet) {
 	f.StringVarP(&o.Namespace, "namespace", "n", "", "namespace (default that of the context)")
 	f.StringVarP(&o.Server, "server", "s", "", "address of the API server, a URL")
 	f.StringVar(&o.Token, "token", "", "bearer token")
+	f.StringVar(&o.Username, "username", "", "user name for basic authentication")
+	f.StringVar(&o.Password, "password", "", "password for basic authentication")
 	f.StringVar(&o.As, "as", "", "user to impersonate")
 	f.StringArrayVar(&o.AsGroups, "as-group", nil, "group to impersonate; may be repeated")
 	f.StringVar(&o.AsUID, "as-uid", "", "UID to impersonate")
+	f.StringArrayVar(&c.extra, "as-user-extra", nil, "extra to impersonate, KEY=VALUE; may be repeated")
 	f.StringVar(&o.CAFile, "certificate-authority", "", "file with the CA of the server's certificate")
 	f.StringVar(&o.CertFile, "client-certificate", "", "file with a client certificate")
 	f.StringVar(&o.KeyFile, "client-key", "", "file with the key of the client certificate")
 	f.StringVar(&o.TLSServerName, "tls-server-name", "", "name to expect in the server's certificate")
 	f.BoolVar(&o.Insecure, "insecure-skip-tls-verify", false, "trust any certificate: anybody in between can read and change everything")
+	f.StringVar(&o.ProxyURL, "proxy-url", "", "proxy to reach the server through, such as http://proxy:3128 or socks5://proxy:1080")
+	f.BoolVar(&o.DisableCompression, "disable-compression", false, "ask for answers that are not compressed")
 	f.StringVar(&c.requestTimeout, "request-timeout", "0", "longest silence of the server on an ordinary request, such as 30s; a watch has --idle-timeout (0 = 1m)")
 	f.Float64Var(&c.qps, "qps", 0, "requests a second, watches excepted (0 = no limit)")
 	f.IntVar(&c.burst, "burst", 0, "requests at once under --qps (default twice --qps)")
+	f.IntVarP(&c.verbosity, "v", "v", 0, "6 or more: a line on stderr for each request")
 }
 
 // load reads the configuration and makes the client.
 func (c *connection) load(p *program, t *talk) (*client.Client, *config.Config, error) {
-	timeout, err := parseTimeout(c.requestTimeout)
+	cfg, err := c.read(p)
 	if err != nil {
 		return nil, nil, err
-	}
-	switch {
-	case c.qps < 0:
-		return nil, nil, usage("--qps %v is negative", c.qps)
-	case c.burst < 0:
-		return nil, nil, usage("--burst %d is negative", c.burst)
-	}
-	o := c.opts
-	o.RequestTimeout, o.Env, o.Home = timeout, p.env, p.env("HOME")
-	cfg, err := config.Load(o)
-	if err != nil {
-		return nil, nil, &failure{exitUsage, err}
 	}
 	for _, w := range cfg.Warnings {
 		t.note("warning: " + w)
 	}
+	cl, err := c.dial(cfg, t)
+	return cl, cfg, err
+}
+
+// read reads the configuration.
+func (c *connection) read(p *program) (*config.Config, error) {
+	timeout, err := parseTimeout(c.requestTimeout)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case c.qps < 0:
+		return nil, usage("--qps %v is negative", c.qps)
+	case c.burst < 0:
+		return nil, usage("--burst %d is negative", c.burst)
+	case c.verbosity < 0:
+		return nil, usage("-v %d is negative", c.verbosity)
+	}
+	o := c.opts
+	if o.AsExtra, err = parseExtra(c.extra); err != nil {
+		return nil, err
+	}
+	o.Stderr = p.stderr
+	o.RequestTimeout, o.Env, o.Home = timeout, p.env, p.env("HOME")
+	cfg, err := config.Load(o)
+	if err != nil {
+		return nil, &failure{exitUsage, err}
+	}
+	p.cfg = cfg
 	cfg.Client.QPS, cfg.Client.Burst = c.qps, c.burst
 	cfg.Client.UserAgent = "listwatch/" + thisBuild().Version
+	return cfg, nil
+}
+
+// dial makes the client. It has not connected yet.
+func (c *connection) dial(cfg *config.Config, t *talk) (*client.Client, error) {
+	cfg.Client.Warn = func(text string) { t.note("warning: " + text) }
+	if c.verbosity >= requestLevel {
+		cfg.Client.Trace = requestLog(t, cfg.Client.Server)
+	}
 	cl, err := client.New(cfg.Client)
 	if err != nil {
-		return nil, nil, &failure{exitUsage, err}
+		return nil, &failure{exitUsage, err}
 	}
-	return cl, cfg, nil
+	return cl, nil
+}
+
+// parseExtra reads KEY=VALUE; a key may come again.
+func parseExtra(list []string) (map[string][]string, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	extra := map[string][]string{}
+	for _, s := range list {
+		k, v, ok := strings.Cut(s, "=")
+		if k = strings.ToLower(k); !ok || k == "" {
+			return nil, usage("--as-user-extra %q: want KEY=VALUE", clip(s))
+		}
+		extra[k] = append(extra[k], v)
+	}
+	return extra, nil
 }
 
 // parseTimeout reads a duration, or a number of seconds as kubectl does.

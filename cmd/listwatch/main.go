@@ -6,6 +6,7 @@
 //	listwatch watch pods                  # rows, as kubectl get -w, with the event
 //	listwatch watch deploy,pods -A -o ndjson
 //	listwatch list nodes -o wide
+//	listwatch auth check pods             # may we, and if not, why not
 //	listwatch demo                        # without a cluster
 //	listwatch fake --simulate             # a cluster of its own, for any client
 //	listwatch record pods -o FILE         # and listwatch replay FILE

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"github.com/listwatch/listwatch/config"
 )
 
 // program is one run: where it reads and writes.
@@ -16,6 +18,8 @@ type program struct {
 	env    func(string) string
 	stdout io.Writer
 	stderr io.Writer
+
+	cfg *config.Config // what was loaded last, for explanations
 }
 
 // run is the program. It returns the exit code.
@@ -79,7 +83,7 @@ func (p *program) exit(cmd *cobra.Command, err error) int {
 		p.talkOf(cmd).fatal(oneLine(err.Error()) + `; see "` + cmd.CommandPath() + ` --help"`)
 		return exitUsage
 	}
-	p.talkOf(cmd).fatal(explain(f.err))
+	p.talkOf(cmd).fatal(p.explain(f.err))
 	return f.code
 }
 
@@ -114,7 +118,7 @@ func (p *program) root() *cobra.Command {
 	root.SuggestionsMinimumDistance = 2
 	root.AddCommand(p.watchCommand(), p.listCommand(), p.demoCommand(), p.versionCommand())
 	root.AddCommand(p.fakeCommand())
-	root.AddCommand(p.recordCommand(), p.replayCommand())
+	root.AddCommand(p.recordCommand(), p.replayCommand(), p.authCommand())
 	return root
 }
 

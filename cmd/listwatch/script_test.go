@@ -33,6 +33,7 @@ func TestMain(m *testing.M) {
 //
 //	cluster [tls] [token=T]        start a fake API server; $SERVER, $KUBECONFIG
 //	fake WHAT ARGS...              change its world, or make it misbehave
+//	user KEY VALUE                 the user of the kubeconfig has this key only
 //	run CODE ARGS...               run the program to its end, which must be CODE
 //	start ARGS...                  run it in the background
 //	until stdout|stderr REGEXP     wait for a line of it
@@ -46,12 +47,12 @@ func TestScripts(t *testing.T) {
 		Dir:           "testdata/script",
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"cluster": cmdCluster, "fake": cmdFake, "run": cmdRun, "start": cmdStart,
+			"cluster": cmdCluster, "user": cmdUser, "fake": cmdFake, "run": cmdRun, "start": cmdStart,
 			"until": cmdUntil, "signal": cmdSignal, "end": cmdEnd,
 		},
 		Setup: func(env *testscript.Env) error {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-			w := &world{ctx: ctx, options: apitest.Options{Seed: 1}}
+			w := &world{ctx: ctx, options: apitest.Options{Seed: 1}, headers: map[string]http.Header{}}
 			env.Values[worldKey{}] = w
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("KUBECONFIG", "")
@@ -74,7 +75,11 @@ type world struct {
 	ctx     context.Context // of the script
 	options apitest.Options
 	srv     *apitest.Server
+	ca      string // file of the server's CA
 	program *process
+
+	mu      sync.Mutex
+	headers map[string]http.Header // by path; see fake headers
 }
 
 type worldKey struct{}
@@ -164,13 +169,23 @@ func cmdCluster(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(os.WriteFile(ts.MkAbs("ca.pem"), srv.CAPEM(), 0o600))
 		ca = "ca.pem"
 	}
+	w.ca = ca
+	w.user(ts, "token", strconv.Quote(w.options.Token))
+}
+
+// user writes the kubeconfig.
+func (w *world) user(ts *testscript.TestScript, key, value string) {
 	ts.Check(os.WriteFile(ts.MkAbs("kubeconfig"), fmt.Appendf(nil, `apiVersion: v1
 kind: Config
 current-context: test
 contexts: [{name: test, context: {cluster: test, user: test, namespace: shop}}]
 clusters: [{name: test, cluster: {server: %q, certificate-authority: %q}}]
-users: [{name: test, user: {token: %q}}]
-`, srv.URL, ca, w.options.Token), 0o600))
+users: [{name: test, user: {%s: %s}}]
+`, w.srv.URL, w.ca, key, value), 0o600))
+}
+
+func cmdUser(ts *testscript.TestScript, neg bool, args []string) {
+	worldOf(ts).user(ts, args[0], args[1])
 }
 
 // resources that scripts name.
@@ -225,8 +240,44 @@ func cmdFake(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Check(err)
 			f.Times(n)
 		}
+	case "deny": // VERB RESOURCE [NAMESPACE NAME]
+		m := apitest.Match{Verb: args[1], Resource: args[2]}
+		if len(args) > 4 {
+			m.Namespace, m.Name = args[3], args[4]
+		}
+		srv.Deny("", m)
+	case "warn": // TEXT...: every answer carries these warnings
+		srv.On(apitest.Match{}, func(w http.ResponseWriter, r *http.Request) {
+			for _, text := range args[1:] {
+				w.Header().Add("Warning", fmt.Sprintf("299 - %q", text))
+			}
+			apitest.Continue(w, r)
+		})
+	case "late": // the server's clock is an hour behind
+		srv.On(apitest.Match{}, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Date", time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat))
+			apitest.Continue(w, r)
+		})
+	case "untrusted":
+		ts.Check(srv.SetDoor(apitest.Untrusted))
+	case "outdated":
+		ts.Check(srv.SetDoor(apitest.Outdated))
 	case "path": // PATH ACTION
 		srv.On(apitest.Match{Path: args[1]}, action(ts, args[2]))
+	case "headers": // from now on they are kept
+		srv.On(apitest.Match{}, func(rw http.ResponseWriter, r *http.Request) {
+			w.mu.Lock()
+			w.headers[r.URL.Path] = r.Header.Clone()
+			w.mu.Unlock()
+			apitest.Continue(rw, r)
+		})
+	case "header": // PATH NAME VALUE: the last request for the path had it, values joined by commas
+		w.mu.Lock()
+		got := strings.Join(w.headers[args[1]].Values(args[2]), ",")
+		w.mu.Unlock()
+		if got != args[3] {
+			ts.Fatalf("%s of %s: %q, want %q", args[2], args[1], got, args[3])
+		}
 	case "asked": // REGEXP: a request of this method, path and query came
 		re := regexp.MustCompile(`(?m)` + args[1])
 		var all []string

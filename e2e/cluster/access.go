@@ -17,6 +17,10 @@ func (c *Cluster) CAFile() string { return c.pki.caFile }
 // CAPEM returns what is in CAFile.
 func (c *Cluster) CAPEM() []byte { return c.pki.caPEM }
 
+// CA returns the CA of the serving certificate. The apiserver takes client
+// certificates of it too.
+func (c *Cluster) CA() *CA { return c.pki.ca }
+
 // Token returns the bearer token of a user in system:masters, who may do
 // everything.
 func (c *Cluster) Token() string { return c.admin }

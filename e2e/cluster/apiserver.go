@@ -34,6 +34,7 @@ func (c *Cluster) StartAPIServer(ctx context.Context) error {
 		"--cert-dir=" + in("apiserver"),
 		"--tls-cert-file=" + c.pki.certFile,
 		"--tls-private-key-file=" + c.pki.keyFile,
+		"--client-ca-file=" + c.pki.caFile,
 		"--token-auth-file=" + in("tokens.csv"),
 		"--service-account-issuer=https://kubernetes.default.svc",
 		"--service-account-key-file=" + c.pki.keyFile,

@@ -1,0 +1,103 @@
+package client
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Files are compared by what is in them: Kubernetes and cert-manager swap a link on
+// the way to them, which no time of theirs shows. Each of these functions returns
+// old where nothing changed, and where what is there now cannot be used.
+
+// roots are the authorities that we trust.
+type roots struct {
+	pem  []byte
+	pool *x509.CertPool
+}
+
+func (t TLS) readRoots(old *roots) (*roots, error) {
+	b, err := dataOrFile(t.CAData, t.CAFile, "certificate authority")
+	if err != nil || b == nil || old != nil && bytes.Equal(b, old.pem) {
+		return old, err
+	}
+	now := &roots{b, x509.NewCertPool()}
+	if !now.pool.AppendCertsFromPEM(b) {
+		return old, fmt.Errorf("client: certificate authority %s: no PEM certificate in it", nameOf(t.CAFile, t.CAData))
+	}
+	return now, nil
+}
+
+// pair is a client certificate with its key.
+type pair struct {
+	cert, key []byte // as they were read; nil where a Source gave it
+	parsed    *tls.Certificate
+}
+
+// readPair refuses a certificate and a key that do not fit, as when one of two files
+// has been written: the next look finds both.
+func (t TLS) readPair(old *pair) (*pair, error) {
+	cert, err := dataOrFile(t.CertData, t.CertFile, "client certificate")
+	if err != nil {
+		return old, err
+	}
+	key, err := dataOrFile(t.KeyData, t.KeyFile, "client key")
+	switch {
+	case err != nil:
+		return old, err
+	case cert == nil && key == nil:
+		return old, nil
+	case cert == nil || key == nil:
+		return old, errors.New("client: a client certificate and its key must both be given")
+	case old != nil && bytes.Equal(cert, old.cert) && bytes.Equal(key, old.key):
+		return old, nil
+	}
+	parsed, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return old, fmt.Errorf("client: client certificate %s with key %s: %w", nameOf(t.CertFile, t.CertData), nameOf(t.KeyFile, t.KeyData), err)
+	}
+	return &pair{cert, key, &parsed}, nil
+}
+
+func readToken(path, old string) (string, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return old, fmt.Errorf("client: read token file: %w", err)
+	}
+	tok := strings.TrimSpace(string(b))
+	if tok == "" {
+		return old, fmt.Errorf("client: token file %s is empty", path)
+	}
+	if strings.ContainsAny(tok, "\r\n") {
+		return old, fmt.Errorf("client: token file %s holds more than one line", path)
+	}
+	return tok, nil
+}
+
+func dataOrFile(data []byte, file, what string) ([]byte, error) {
+	switch {
+	case len(data) > 0:
+		return data, nil
+	case file == "":
+		return nil, nil
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("client: read %s: %w", what, err)
+	}
+	return b, nil
+}
+
+func nameOf(file string, data []byte) string {
+	switch {
+	case len(data) > 0:
+		return "(inline data)"
+	case file == "":
+		return "(none)"
+	}
+	return file
+}

@@ -1,0 +1,219 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// fileAge is how long the content of a file is used before the file is looked at
+// again. Kubelet rotates bound tokens at 80 % of their life, an hour by default.
+const fileAge = time.Minute
+
+// identity is who we say we are and whom we trust, as of a moment. It does not
+// change; pools of connections are made from one.
+type identity struct {
+	token string
+	roots *roots      // nil = the system's
+	pair  *pair       // nil = no client certificate
+	given *Credential // what a Source gave, nil without one
+	era   int         // moves with roots and pair: connections of an earlier era get no new requests
+}
+
+// tls is a configuration for one pool, which may change it.
+func (i *identity) tls(t TLS) *tls.Config {
+	tc := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName, InsecureSkipVerify: t.Insecure}
+	if i.roots != nil {
+		tc.RootCAs = i.roots.pool
+	}
+	if i.pair != nil {
+		// Not Certificates: of these net/http shows none where the server names
+		// other authorities, and the answer is a 401 that nobody understands.
+		tc.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return i.pair.parsed, nil }
+	}
+	return tc
+}
+
+// keeper knows the identity to use now, from files that rotate and from a Source.
+// It is safe for concurrent use.
+type keeper struct {
+	tls       TLS
+	tokenFile string
+	username  string
+	password  string
+	rotates   bool // there is a file to look at
+	source    Source
+	trace     *Trace
+	turn      chan struct{} // held by who reads the files, so that older content never follows newer
+
+	mu     sync.Mutex
+	now    *identity
+	readAt time.Time
+}
+
+// newKeeper reads the files that cfg names.
+func newKeeper(cfg Config) (*keeper, error) {
+	k := &keeper{
+		tls: cfg.TLS, tokenFile: cfg.TokenFile, username: cfg.Username, password: cfg.Password,
+		source: cfg.Credentials, turn: make(chan struct{}, 1), now: &identity{token: cfg.Token},
+	}
+	t := cfg.TLS
+	switch {
+	case strings.ContainsAny(cfg.Token, "\r\n"):
+		return nil, errors.New("client: the token contains a line break")
+	case k.source != nil && (cfg.Token != "" || cfg.TokenFile != "" || cfg.Username != "" || cfg.Password != "" ||
+		t.CertFile != "" || t.KeyFile != "" || len(t.CertData) > 0 || len(t.KeyData) > 0):
+		return nil, errors.New("client: Config.Credentials is set, and so is a token, user, password or client certificate: want either")
+	}
+	k.rotates = cfg.TokenFile != "" || t.CAFile != "" && len(t.CAData) == 0 ||
+		t.CertFile != "" && len(t.CertData) == 0 || t.KeyFile != "" && len(t.KeyData) == 0
+	_, err := k.look(context.Background())
+	k.trace = cfg.Trace // to which the first look is no news
+	return k, err
+}
+
+// current returns the identity to use now.
+func (k *keeper) current(ctx context.Context) (*identity, error) {
+	k.mu.Lock()
+	id, due := k.now, k.rotates && time.Since(k.readAt) >= fileAge
+	if due {
+		k.readAt = time.Now() // one request looks, the others go on with what there is
+	}
+	k.mu.Unlock()
+	if due {
+		id, _ = k.look(ctx) // a file being replaced: the old content is the best guess
+	}
+	if k.source != nil {
+		return k.ask(ctx, nil)
+	}
+	return id, nil
+}
+
+// renew returns another identity than used, if there is one by now, after it was
+// found wanting; refused says that it was so by the server. An error says why there is
+// no other.
+func (k *keeper) renew(ctx context.Context, used *identity, refused bool) (*identity, error) {
+	now, err := k.peek(), error(nil)
+	if now == used && k.rotates {
+		now, err = k.look(ctx)
+	}
+	if refused && k.source != nil && now.given == used.given {
+		return k.ask(ctx, used.given)
+	}
+	return now, err
+}
+
+// ask asks the Source.
+func (k *keeper) ask(ctx context.Context, refused *Credential) (*identity, error) {
+	cred, err := k.source.Credential(ctx, refused)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return k.peek(), context.Cause(ctx)
+	case err != nil:
+		return k.peek(), err
+	case cred == nil:
+		return k.peek(), errors.New("client: Config.Credentials gave neither a credential nor an error")
+	case strings.ContainsAny(cred.Token, "\r\n"):
+		return k.peek(), errors.New("client: the token that Config.Credentials gave contains a line break")
+	}
+	return k.update(func(i *identity) {
+		if i.given != cred {
+			i.given, i.token, i.pair = cred, cred.Token, i.pair.or(cred.Certificate)
+		}
+	}), nil
+}
+
+// look reads the files. Of what cannot be used the old content stays in use, and
+// the error is of the first such.
+func (k *keeper) look(ctx context.Context) (*identity, error) {
+	select {
+	case k.turn <- struct{}{}:
+		defer func() { <-k.turn }()
+	case <-ctx.Done():
+		return k.peek(), context.Cause(ctx)
+	}
+	old := k.peek()
+	roots, err := k.tls.readRoots(old.roots)
+	pair, token := old.pair, old.token
+	if k.source == nil {
+		var perr, terr error
+		pair, perr = k.tls.readPair(old.pair)
+		if k.tokenFile != "" {
+			token, terr = readToken(k.tokenFile, old.token)
+		}
+		err = first(err, perr, terr)
+	}
+	if err != nil {
+		k.trace.rotated(err)
+	}
+	k.mu.Lock()
+	k.readAt = time.Now()
+	k.mu.Unlock()
+	return k.update(func(i *identity) {
+		i.roots = roots
+		if k.source == nil {
+			i.pair, i.token = pair, token
+		}
+	}), err
+}
+
+func (k *keeper) peek() *identity {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.now
+}
+
+// update changes the identity to use. Where nothing changes it stays the same one.
+func (k *keeper) update(change func(*identity)) *identity {
+	k.mu.Lock()
+	old := k.now
+	next := *old
+	change(&next)
+	if next == *old {
+		k.mu.Unlock()
+		return old
+	}
+	if next.roots != old.roots || next.pair != old.pair {
+		next.era++
+	}
+	k.now = &next
+	k.mu.Unlock()
+	k.trace.rotated(nil)
+	return &next
+}
+
+// or returns p if it holds c, which may be nil, and else a pair that does.
+func (p *pair) or(c *tls.Certificate) *pair {
+	switch {
+	case c == nil:
+		return nil
+	case p != nil && slices.EqualFunc(p.parsed.Certificate, c.Certificate, bytes.Equal):
+		return p // a new token, with the certificate as before
+	}
+	return &pair{parsed: c}
+}
+
+func first(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// authorize shows in req who we are.
+func (k *keeper) authorize(req *http.Request, id *identity) {
+	switch {
+	case id.token != "":
+		req.Header.Set("Authorization", "Bearer "+id.token)
+	case k.username != "" || k.password != "":
+		req.SetBasicAuth(k.username, k.password)
+	}
+}

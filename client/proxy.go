@@ -1,0 +1,197 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+)
+
+// ProxyError is why a request failed that went through a proxy: what the proxy
+// says, what happened on the way to it, or behind it.
+type ProxyError struct {
+	Proxy string // its URL, without user and password
+	Err   error
+}
+
+func (e *ProxyError) Error() string { return "through the proxy " + e.Proxy + ": " + e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *ProxyError) Unwrap() error { return e.Err }
+
+// proxied is a connection pool whose errors say that there is a proxy, and which.
+//
+// It also speaks TLS to https proxies itself. An http.Transport would use what is
+// meant for the server: its name, our certificate, and HTTP/2, in which it knows
+// no CONNECT.
+type proxied struct {
+	*http.Transport
+	config Config
+	secure sync.Map // addresses, host:port, of https proxies
+}
+
+// throughProxies takes over Proxy and DialContext of t.
+func (c Config) throughProxies(t *http.Transport) *proxied {
+	p := &proxied{Transport: t, config: c}
+	dial := t.DialContext
+	t.Proxy = p.plain
+	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if _, secure := p.secure.Load(address); err == nil && secure {
+			return p.handshake(ctx, conn, address)
+		}
+		return conn, err
+	}
+	t.OnProxyConnectResponse = connected
+	return p
+}
+
+// choose returns the proxy for req, nil if there is none.
+func (p *proxied) choose(req *http.Request) (*url.URL, error) {
+	if p.config.Proxy != nil {
+		return p.config.Proxy(req)
+	}
+	return http.ProxyFromEnvironment(req)
+}
+
+// plain is choose for the Transport, which sees an https proxy as one for http
+// whose connections come from handshake.
+func (p *proxied) plain(req *http.Request) (*url.URL, error) {
+	u, err := p.choose(req)
+	if err != nil || u == nil || u.Scheme != "https" {
+		return u, err
+	}
+	host := u.Hostname()
+	if strings.ContainsFunc(host, func(r rune) bool { return r >= 0x80 }) {
+		return nil, errors.New("its name is not ASCII: write it as xn--")
+	}
+	to := *u
+	to.Scheme, to.Host = "http", net.JoinHostPort(host, cmp.Or(u.Port(), "443"))
+	p.secure.Store(to.Host, true)
+	return &to, nil
+}
+
+// handshake begins TLS with a proxy. It may have a certificate of a well-known
+// authority, or of the one that the cluster has.
+func (p *proxied) handshake(ctx context.Context, conn net.Conn, address string) (net.Conn, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		roots = x509.NewCertPool()
+	}
+	ca, err := dataOrFile(p.config.TLS.CAData, p.config.TLS.CAFile, "certificate authority")
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	roots.AppendCertsFromPEM(ca)
+	ctx, cancel := context.WithTimeout(ctx, p.TLSHandshakeTimeout)
+	defer cancel()
+	tc := tls.Client(conn, &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host, RootCAs: roots, InsecureSkipVerify: p.config.TLS.Insecure})
+	if err := tc.HandshakeContext(ctx); err != nil {
+		conn.Close()
+		if ctx.Err() != nil { // no caller's deadline: it must not look like one
+			err = fmt.Errorf("it does not answer for %v", p.TLSHandshakeTimeout)
+		}
+		return nil, fmt.Errorf("TLS with it: %w", err)
+	}
+	return tc, nil
+}
+
+// connected looks at the answer to CONNECT.
+func connected(_ context.Context, proxy *url.URL, req *http.Request, resp *http.Response) error {
+	if resp.StatusCode == http.StatusOK {
+		return nil
+	}
+	return refusal(proxy, req.Host, resp.StatusCode)
+}
+
+func refusal(proxy *url.URL, host string, code int) error {
+	do := "see what its operator says"
+	switch code {
+	case http.StatusProxyAuthRequired:
+		do = "write the user and password that it wants into its URL"
+		if proxy.User != nil {
+			do = "the user or password in its URL is wrong"
+		}
+	case http.StatusForbidden, http.StatusMethodNotAllowed:
+		do = "have it allow that, or name the server in NO_PROXY"
+	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		do = "it cannot reach the server, or not now"
+	}
+	return fmt.Errorf("it refuses to connect to %s (%d %s): %s", host, code, strings.ToLower(http.StatusText(code)), do)
+}
+
+// RoundTrip sends req, and says of what fails that a proxy is in between.
+func (p *proxied) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := p.Transport.RoundTrip(req)
+	u, broken := p.choose(req)
+	if u == nil || broken != nil {
+		return resp, err
+	}
+	name := (&url.URL{Scheme: u.Scheme, Host: u.Host}).String()
+	if err == nil && resp.StatusCode == http.StatusProxyAuthRequired { // forwarded, without CONNECT
+		resp.Body.Close()
+		err = refusal(u, req.URL.Host, resp.StatusCode)
+	}
+	if err != nil {
+		return nil, &ProxyError{name, explainProxy(err)}
+	}
+	resp.Body = &proxiedBody{resp.Body, name}
+	return resp, nil
+}
+
+// explainProxy replaces errors that are hard to understand, or repeat what a
+// stranger sent.
+func explainProxy(err error) error {
+	var op *net.OpError
+	var record tls.RecordHeaderError
+	switch {
+	case errors.As(err, &op) && op.Op == "proxyconnect":
+		return fmt.Errorf("cannot reach it: %w", op.Err)
+	case errors.As(err, &record):
+		return errors.New("what it sends is not the TLS of a server: it answers itself, or the server speaks http")
+	case strings.HasPrefix(err.Error(), "malformed HTTP "):
+		return errors.New("it does not speak HTTP: are the scheme and the port of its URL right?")
+	case errors.Is(err, context.DeadlineExceeded): // that of net/http for CONNECT
+		return fmt.Errorf("%w: it does not answer", ErrIdle)
+	case err == io.EOF || err == io.ErrUnexpectedEOF:
+		return fmt.Errorf("the connection ended: %w", err)
+	}
+	return err
+}
+
+// proxiedBody is a body that comes through a proxy.
+type proxiedBody struct {
+	io.ReadCloser
+	name string
+}
+
+func (b *proxiedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && err != io.EOF {
+		err = &ProxyError{b.name, err}
+	}
+	return n, err
+}
+
+// keepProxy returns err as what became of the request of which old was told, with
+// the proxy that old names.
+func keepProxy(old, err error) error {
+	if p := (*ProxyError)(nil); errors.As(old, &p) {
+		return &ProxyError{p.Proxy, err}
+	}
+	return err
+}

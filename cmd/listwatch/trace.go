@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/listwatch/listwatch/client"
+)
+
+// requestLevel is the -v from which on requests are told of, as for kubectl.
+const requestLevel = 6
+
+// requestLog returns hooks that tell of each request, its answer, and of
+// connections that are made anew. They know neither credentials nor queries.
+func requestLog(t *talk, server string) *client.Trace {
+	server = strings.TrimRight(server, "/")
+	return &client.Trace{
+		Done: func(r client.Round) { t.round(server, r) },
+		Redial: func(why client.Reason) {
+			t.tell("new connections from now on: "+string(why), "redial", "reason", string(why))
+		},
+		Rotated: func(err error) {
+			if err != nil {
+				t.tell("credentials: what was read before stays in use: "+err.Error(), "rotated", "err", oneLine(err.Error()))
+				return
+			}
+			t.tell("credentials: they have changed, and are used from now on", "rotated")
+		},
+	}
+}
+
+// round tells of one request.
+func (t *talk) round(server string, r client.Round) {
+	url := server + r.Path
+	attrs := []any{"method", r.Method, "url", url, "watch", r.Watch, "milliseconds", r.Duration.Milliseconds()}
+	text := r.Method + " " + url
+	if r.Watch {
+		text += " (watch)"
+	}
+	if r.Again {
+		text += " (again, with another credential)"
+		attrs = append(attrs, "again", true)
+	}
+	if r.Err != nil {
+		t.tell(fmt.Sprintf("%s: failed after %s: %v", text, rough(r.Duration), r.Err), "request", append(attrs, "err", oneLine(r.Err.Error()))...)
+		return
+	}
+	attrs = append(attrs, "code", r.Code, "proto", r.Proto, "reused", r.Reused)
+	text += fmt.Sprintf(": %d in %s, %s", r.Code, rough(r.Duration), oneLine(r.Proto))
+	if r.AuditID != "" {
+		text += ", audit " + r.AuditID
+		attrs = append(attrs, "audit", r.AuditID)
+	}
+	t.tell(text, "request", attrs...)
+}
+
+// tell says what was asked for by -v.
+func (t *talk) tell(text, message string, attrs ...any) {
+	if t.log != nil && !t.quiet {
+		t.log.Info(message, attrs...)
+		return
+	}
+	t.note(text)
+}

@@ -1,0 +1,184 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/config/plugin"
+)
+
+// The versions of exec entries, and the extension of a cluster's entry that is
+// handed to the plugin. See
+// https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins.
+const (
+	execGroup     = "client.authentication.k8s.io/"
+	execExtension = "client.authentication.k8s.io/exec"
+)
+
+// execution is the exec entry that is to be used, and where it stands.
+type execution struct {
+	entry *execEntry
+	from  string
+}
+
+// check names the key that is wrong; it quotes no argument and no variable.
+func (e *execEntry) check() error {
+	switch e.APIVersion {
+	case execGroup + "v1", execGroup + "v1beta1":
+	case "":
+		return fmt.Errorf("exec.apiVersion is missing: want %sv1 or v1beta1, whichever the command speaks", execGroup)
+	default:
+		return fmt.Errorf("exec.apiVersion %s is not supported: want %sv1 or v1beta1; have the tool that wrote the entry write it anew, or update the tool", quote(e.APIVersion), execGroup)
+	}
+	if e.Command == "" {
+		return errors.New("exec.command is missing")
+	}
+	switch e.Interactive {
+	case "Never", "IfAvailable", "Always":
+	case "":
+		if e.APIVersion == execGroup+"v1" {
+			return errors.New("exec.interactiveMode is missing, which v1 wants: Never, IfAvailable or Always")
+		}
+	default:
+		return fmt.Errorf("exec.interactiveMode %s is none of Never, IfAvailable and Always", quote(e.Interactive))
+	}
+	for i, v := range e.Env {
+		switch {
+		case v.Name == "":
+			return fmt.Errorf("exec.env[%d] has no name", i)
+		case strings.ContainsAny(v.Name, "=\x00") || strings.Contains(v.Value, "\x00"):
+			return fmt.Errorf("exec.env[%d]: a name holds no =, and nothing a NUL", i)
+		}
+	}
+	return nil
+}
+
+// credentials makes the plugin, if there is to be one, for the cluster as it is
+// after all overrides.
+func (r *resolver) credentials() error {
+	if r.exec == nil {
+		return nil
+	}
+	e, from := r.exec.entry, r.exec.from
+	if err := e.check(); err != nil {
+		return fmt.Errorf("%s: %w", from, err)
+	}
+	po := plugin.Options{
+		APIVersion: e.APIVersion, Command: e.Command, Args: e.Args, InstallHint: printable(e.InstallHint), Interactive: e.Interactive,
+		From: from, Timeout: r.o.PluginTimeout, Stdin: r.o.Stdin, Stderr: r.o.Stderr,
+	}
+	if po.Interactive == "" {
+		po.Interactive = "IfAvailable"
+	}
+	for _, v := range e.Env {
+		po.Env = append(po.Env, v.Name+"="+v.Value)
+	}
+	if e.ClusterInfo {
+		var err error
+		if po.Cluster, err = r.clusterInfo(); err != nil {
+			return err
+		}
+	}
+	source, err := r.o.plugin(po)
+	if err != nil {
+		return err // it names from
+	}
+	c := &r.cfg.Client
+	c.Credentials, c.Password = source, "" // a password without a name says nothing
+	return nil
+}
+
+func (o Options) plugin(po plugin.Options) (client.Source, error) {
+	if o.newPlugin != nil {
+		return o.newPlugin(po)
+	}
+	p, err := plugin.New(po)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// clusterInfo is what the plugin is told where provideClusterInfo is set.
+func (r *resolver) clusterInfo() (*plugin.Cluster, error) {
+	c := &r.cfg.Client
+	info := &plugin.Cluster{
+		Server: c.Server, TLSServerName: c.TLS.ServerName, Insecure: c.TLS.Insecure, CAData: c.TLS.CAData,
+		ProxyURL: r.proxy, DisableCompression: c.Compression == "none",
+	}
+	if c.TLS.CAFile != "" && len(info.CAData) == 0 {
+		b, _, err := readLimited(c.TLS.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("%s: certificate-authority: %w", r.from, err)
+		}
+		info.CAData = b
+	}
+	var err error
+	if info.Config, err = extension(&r.extensions); err != nil {
+		return nil, fmt.Errorf("%s: extensions: %s %w", r.from, execExtension, err)
+	}
+	return info, nil
+}
+
+// extension returns the one for the plugin, as JSON; nil if there is none.
+func extension(list *yaml.Node) (json.RawMessage, error) {
+	var all []struct {
+		Name      string    `yaml:"name"`
+		Extension yaml.Node `yaml:"extension"`
+	}
+	if list.Kind == 0 || list.Decode(&all) != nil {
+		return nil, nil // of a shape that is none of ours
+	}
+	for _, e := range all {
+		if e.Name != execExtension || e.Extension.Kind == 0 {
+			continue
+		}
+		var v any
+		if err := e.Extension.Decode(&v); err != nil {
+			return nil, errors.New("cannot be read")
+		}
+		b, err := json.Marshal(textKeys(v))
+		if err != nil {
+			return nil, errors.New("holds what JSON cannot express")
+		}
+		return b, nil
+	}
+	return nil, nil
+}
+
+// textKeys turns the keys of mappings, which in YAML may be numbers, into text.
+func textKeys(v any) any {
+	switch v := v.(type) {
+	case map[any]any:
+		m := make(map[string]any, len(v))
+		for k, e := range v {
+			m[fmt.Sprint(k)] = textKeys(e)
+		}
+		return m
+	case map[string]any:
+		for k, e := range v {
+			v[k] = textKeys(e)
+		}
+	case []any:
+		for i, e := range v {
+			v[i] = textKeys(e)
+		}
+	}
+	return v
+}
+
+// printable takes out what could garble a terminal.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, s)
+}

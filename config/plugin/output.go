@@ -1,0 +1,107 @@
+package plugin
+
+import (
+	"bytes"
+	"crypto/tls"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/codec"
+)
+
+const kind = "ExecCredential"
+
+// answer is what a command gave.
+type answer struct {
+	credential *client.Credential
+	expires    time.Time // zero = never
+}
+
+// printed is an ExecCredential as a command prints it.
+type printed struct {
+	Kind       string `json:"kind"`
+	APIVersion string `json:"apiVersion"`
+	Status     *struct {
+		Expires *string `json:"expirationTimestamp"`
+		Token   string  `json:"token"`
+		Cert    string  `json:"clientCertificateData"` // PEM
+		Key     string  `json:"clientKeyData"`
+	} `json:"status"`
+}
+
+// parse reads what a command printed. Its errors say what is wrong with it and
+// quote nothing of it: it holds credentials, or what was meant to be one.
+func parse(b []byte, version string) (answer, error) {
+	if len(bytes.TrimSpace(b)) == 0 {
+		return answer{}, errors.New("it printed nothing, where an " + kind + " is wanted")
+	}
+	p, err := codec.Decode[printed](b)
+	if err != nil {
+		return answer{}, fmt.Errorf("what it printed is not an %s: %w", kind, err)
+	}
+	switch s := p.Status; {
+	case p.Kind != kind:
+		return answer{}, errors.New("what it printed is of another kind than " + kind)
+	case p.APIVersion != version:
+		return answer{}, fmt.Errorf("it speaks %s, and the kubeconfig says %s: make its apiVersion that of the plugin, or update the plugin", known(p.APIVersion), version)
+	case s == nil:
+		return answer{}, errors.New("it printed no status: it got no credential")
+	case s.Token == "" && s.Cert == "" && s.Key == "":
+		return answer{}, errors.New("it printed neither a token nor a client certificate")
+	case s.Cert != "" && s.Key == "":
+		return answer{}, errors.New("it printed clientCertificateData without clientKeyData")
+	case s.Cert == "" && s.Key != "":
+		return answer{}, errors.New("it printed clientKeyData without clientCertificateData")
+	case strings.ContainsFunc(s.Token, isControl):
+		return answer{}, errors.New("the token it printed holds a line break or another control character")
+	}
+	a := answer{credential: &client.Credential{Token: p.Status.Token}}
+	if s := p.Status.Expires; s != nil {
+		// As in client-go, the zero time of Go is none.
+		if a.expires, err = time.Parse(time.RFC3339, *s); err != nil {
+			return answer{}, errors.New("the expirationTimestamp it printed is not a time such as 2026-01-02T15:04:05Z")
+		}
+	}
+	if p.Status.Cert != "" {
+		pair, err := keyPair(p.Status.Cert, p.Status.Key)
+		if err != nil {
+			return answer{}, err
+		}
+		a.credential.Certificate = pair
+		if end := pair.Leaf.NotAfter; a.expires.IsZero() || end.Before(a.expires) {
+			a.expires = end
+		}
+	}
+	return a, nil
+}
+
+func isControl(r rune) bool { return r < ' ' || r == 0x7f }
+
+// known names a version only if it is one: anything may stand in its place.
+func known(version string) string {
+	if rest, ok := strings.CutPrefix(version, "client.authentication.k8s.io/"); ok && (rest == "v1" || rest == "v1beta1" || rest == "v1alpha1") {
+		return version
+	}
+	return "another apiVersion"
+}
+
+// keyPair reads a certificate, with its leaf, and its key.
+func keyPair(cert, key string) (*tls.Certificate, error) {
+	for _, part := range []struct{ name, text string }{{"clientCertificateData", cert}, {"clientKeyData", key}} {
+		if block, _ := pem.Decode([]byte(part.text)); block == nil {
+			return nil, errors.New("the " + part.name + " it printed is not PEM")
+		}
+	}
+	pair, err := tls.X509KeyPair([]byte(cert), []byte(key))
+	switch {
+	case err == nil:
+		return &pair, nil
+	case strings.Contains(err.Error(), "does not match"):
+		return nil, errors.New("the clientCertificateData and clientKeyData it printed do not belong together")
+	}
+	return nil, errors.New("the clientCertificateData and clientKeyData it printed are not a certificate and its key")
+}

@@ -1,0 +1,176 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/listwatch/listwatch/client"
+)
+
+// Options are what a kubeconfig says of a plugin, and where it is run. They hold
+// secrets: their String shows From and Command only.
+type Options struct {
+	// APIVersion is client.authentication.k8s.io/v1 or /v1beta1. The command is
+	// told it, and must answer in it.
+	APIVersion string
+
+	// Command is a path, or a name that is looked up in PATH. A path must not be
+	// relative to the kubeconfig any more.
+	Command string
+	Args    []string
+	// Env are entries NAME=value. They outweigh the environment of the process,
+	// which the command gets too.
+	Env []string
+
+	// InstallHint is shown where the command is not found.
+	InstallHint string
+
+	// Interactive says whether the command gets Stdin: "Never"; "IfAvailable", if
+	// Stdin is a terminal; "Always", so that it is an error if it is none. Empty
+	// means IfAvailable in v1beta1; v1 demands it.
+	Interactive string
+
+	// Cluster is told to the command; nil = it is not (provideClusterInfo).
+	Cluster *Cluster
+
+	// From says where this stands, for errors: user "dev" in /home/me/.kube/config.
+	From string
+
+	// Timeout is how long the command may take; then it is killed. Default: 1
+	// minute, and 10 where Stdin is a terminal, whose owner may be logging in, be
+	// it in a browser.
+	Timeout time.Duration
+
+	Stdin  *os.File  // nil = os.Stdin
+	Stderr io.Writer // of the command, as it comes; nil = os.Stderr
+}
+
+// Cluster is what a command is told of the cluster.
+type Cluster struct {
+	Server             string
+	TLSServerName      string
+	Insecure           bool
+	CAData             []byte // PEM
+	ProxyURL           string
+	DisableCompression bool
+	// Config is that of the extension client.authentication.k8s.io/exec of the
+	// cluster's entry, as JSON; empty = none.
+	Config json.RawMessage
+}
+
+// The versions of ExecCredential.
+const (
+	v1      = "client.authentication.k8s.io/v1"
+	v1beta1 = "client.authentication.k8s.io/v1beta1"
+)
+
+// The interactive modes.
+const (
+	never       = "Never"
+	ifAvailable = "IfAvailable"
+	always      = "Always"
+)
+
+// Plugin is a client.Source. It is safe for concurrent use.
+type Plugin struct {
+	o   *Options                              // a pointer: %v of a copy shows an address
+	run func(context.Context) (answer, error) // one run
+
+	mu     sync.Mutex
+	held   answer    // without a credential at first
+	due    time.Time // when held is to be replaced; zero = never
+	flight *flight   // the run in progress
+	err    error     // of the last run
+	ended  time.Time // the last run
+	next   time.Time // no run before
+	row    int       // runs, one soon after the other, that failed or that a 401 caused
+}
+
+// New checks o. It starts nothing and looks for no command: that is done when a
+// credential is asked for.
+func New(o Options) (*Plugin, error) {
+	if err := o.check(); err != nil {
+		return nil, fmt.Errorf("%scredential plugin: %w", prefix(o.From), err)
+	}
+	if o.Interactive == "" {
+		o.Interactive = ifAvailable
+	}
+	return &Plugin{o: &o, run: o.run}, nil
+}
+
+func prefix(from string) string {
+	if from == "" {
+		return ""
+	}
+	return from + ": "
+}
+
+func (o Options) check() error {
+	switch o.APIVersion {
+	case v1, v1beta1:
+	case "client.authentication.k8s.io/v1alpha1":
+		return errors.New("apiVersion v1alpha1 is no longer supported: update the plugin, and write " + v1beta1 + " or " + v1)
+	case "":
+		return errors.New("no apiVersion: write " + v1 + " or " + v1beta1)
+	default:
+		return fmt.Errorf("apiVersion %q: want %s or %s", o.APIVersion, v1, v1beta1)
+	}
+	if o.Command == "" {
+		return errors.New("no command is named")
+	}
+	switch o.Interactive {
+	case never, ifAvailable, always:
+	case "":
+		if o.APIVersion == v1 {
+			return errors.New("no interactiveMode, which v1 demands: write IfAvailable, Never or Always")
+		}
+	default:
+		return fmt.Errorf("interactiveMode %q: want IfAvailable, Never or Always", o.Interactive)
+	}
+	for i, e := range o.Env {
+		if strings.IndexByte(e, '=') <= 0 || strings.IndexByte(e, 0) >= 0 {
+			return fmt.Errorf("entry %d of env is not NAME=value", i+1) // the entry may be a secret
+		}
+	}
+	if o.Cluster != nil && len(o.Cluster.Config) > 0 && !json.Valid(o.Cluster.Config) {
+		return errors.New("the cluster's extension client.authentication.k8s.io/exec is not JSON")
+	}
+	if o.Timeout < 0 {
+		return fmt.Errorf("the time limit %v is negative", o.Timeout)
+	}
+	return nil
+}
+
+// String shows neither arguments nor environment, which may hold secrets.
+func (o Options) String() string {
+	return fmt.Sprintf("plugin.Options(%s%q)", prefix(o.From), o.Command)
+}
+
+// GoString is String, for %#v.
+func (o Options) GoString() string { return o.String() }
+
+// String shows the server only.
+func (c Cluster) String() string { return fmt.Sprintf("plugin.Cluster(%q)", c.Server) }
+
+// GoString is String, for %#v.
+func (c Cluster) GoString() string { return c.String() }
+
+// Command returns the command, as in Options.
+func (p *Plugin) Command() string { return p.o.Command }
+
+// String shows neither credentials, arguments nor environment.
+func (p *Plugin) String() string {
+	return fmt.Sprintf("plugin.Plugin(%s%q)", prefix(p.o.From), p.o.Command)
+}
+
+// GoString is String, for %#v.
+func (p *Plugin) GoString() string { return p.String() }
+
+var _ client.Source = (*Plugin)(nil)

@@ -1,0 +1,176 @@
+package plugin
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+	"unicode"
+)
+
+const (
+	maxOutput = 1 << 20 // bytes of an ExecCredential
+
+	limit         = time.Minute      // for a run where nobody can be asked
+	terminalLimit = 10 * time.Minute // where somebody may be logging in
+
+	// grace is how long a command may take to end once it is told to; and how long
+	// we read on when it has ended, and what it started holds its output open.
+	grace = time.Second
+)
+
+// Why a run is ended from here.
+var (
+	errLimit     = errors.New("took too long")
+	errTooLarge  = errors.New("printed too much")
+	errAbandoned = errors.New("nobody waits for it")
+)
+
+// run starts the command and reads what it prints. It returns when it has ended.
+func (o *Options) run(ctx context.Context) (answer, error) {
+	out, err := o.output(ctx)
+	if err != nil {
+		return answer{}, o.explain(err)
+	}
+	a, err := parse(out, o.APIVersion)
+	if err != nil {
+		return answer{}, o.explain(err)
+	}
+	return a, nil
+}
+
+// explain says whose error it is.
+func (o *Options) explain(err error) error {
+	return fmt.Errorf("%scredential plugin %q: %w", prefix(o.From), o.Command, err)
+}
+
+func (o *Options) output(ctx context.Context) ([]byte, error) {
+	stdin := o.Stdin
+	if stdin == nil {
+		stdin = os.Stdin
+	}
+	terminal := isTerminal(stdin)
+	if o.Interactive == always && !terminal {
+		return nil, errors.New("it has something to ask (interactiveMode is Always), and stdin is not a terminal: run this in one")
+	}
+	interactive := terminal && o.Interactive != never
+	info, err := o.info(interactive)
+	if err != nil {
+		return nil, err
+	}
+	most := o.Timeout
+	if most == 0 {
+		most = limit
+		if terminal {
+			most = terminalLimit
+		}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	ctx, stop := context.WithTimeoutCause(ctx, most, errLimit)
+	defer stop()
+
+	path, err := exec.LookPath(o.Command)
+	if err != nil {
+		return nil, o.notStarted(err, true)
+	}
+	cmd := exec.CommandContext(ctx, path, o.Args...)
+	cmd.Args[0] = o.Command
+	cmd.Env = append(append(os.Environ(), o.Env...), execInfo+"="+info)
+	out := &limited{over: func() { cancel(errTooLarge) }}
+	cmd.Stdout, cmd.Stderr = out, o.Stderr
+	if o.Stderr == nil {
+		cmd.Stderr = os.Stderr
+	}
+	cmd.WaitDelay = grace
+	if interactive {
+		cmd.Stdin = stdin
+	}
+	// A group of its own can be killed as a whole, but may not read a terminal.
+	kill := endable(cmd, !interactive)
+	if err := cmd.Start(); err != nil {
+		return nil, o.notStarted(err, false)
+	}
+	err = cmd.Wait()
+	if ctx.Err() != nil {
+		kill()
+	}
+	var exit *exec.ExitError
+	switch cause := context.Cause(ctx); {
+	case err == nil, errors.Is(err, exec.ErrWaitDelay) && cause == nil:
+		// It ended well, though something that it started goes on.
+		return out.buf.Bytes(), nil
+	case cause == errLimit:
+		return nil, fmt.Errorf("it was killed because it took more than %v", most)
+	case cause == errTooLarge:
+		return nil, fmt.Errorf("it printed more than %d bytes, which is no %s", maxOutput, kind)
+	case cause != nil:
+		return nil, fmt.Errorf("it was killed: %w", cause)
+	case errors.As(err, &exit) && exit.ExitCode() >= 0:
+		return nil, fmt.Errorf("it failed with exit code %d; see what it wrote to stderr", exit.ExitCode())
+	case exit != nil:
+		return nil, fmt.Errorf("it was ended by a %s", exit.ProcessState) // "signal: killed"
+	}
+	return nil, fmt.Errorf("read what it prints: %w", err)
+}
+
+// notStarted says why the command does not run; missing means that it was looked
+// for, and not yet started.
+func (o *Options) notStarted(err error, missing bool) error {
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return errors.New("there is no such command in PATH: install it, or correct its name" + o.hint())
+	case errors.Is(err, fs.ErrNotExist) && missing:
+		return errors.New("there is no such file: install it, or correct its path" + o.hint())
+	case errors.Is(err, fs.ErrNotExist):
+		return errors.New("it cannot be started: what its first line names, or a library of it, does not exist")
+	case errors.Is(err, fs.ErrPermission):
+		return errors.New("it is not executable: chmod +x makes it so")
+	case errors.Is(err, exec.ErrDot):
+		return errors.New("it was found in the current directory only: write its path")
+	}
+	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
+		err = inner // the outer ones name the command again
+	}
+	return fmt.Errorf("it cannot be started: %w", err)
+}
+
+// hint is InstallHint on one line.
+func (o *Options) hint() string {
+	s := strings.Join(strings.FieldsFunc(o.InstallHint, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
+	if s == "" {
+		return ""
+	}
+	return ". " + s
+}
+
+// isTerminal reports whether somebody may sit at f: of the character devices one
+// finds as stdin, only the null device is none.
+func isTerminal(f *os.File) bool {
+	st, err := f.Stat()
+	if err != nil || st.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(st, null)
+}
+
+// limited keeps what is written to it, up to maxOutput. It does not embed the
+// buffer, whose ReadFrom would go round Write.
+type limited struct {
+	buf  bytes.Buffer
+	over func()
+}
+
+func (l *limited) Write(b []byte) (int, error) {
+	if l.buf.Len()+len(b) > maxOutput {
+		l.over()
+		return 0, errTooLarge
+	}
+	return l.buf.Write(b)
+}
