@@ -48,6 +48,21 @@ func act(as string) error {
 		fmt.Fprint(os.Stderr, "log in first\n")
 		fmt.Print(os.Getenv(say))
 		os.Exit(7)
+	case "file": // holds a token
+		b, err := os.ReadFile(os.Getenv(say))
+		if err != nil {
+			return err
+		}
+		runs, err := os.OpenFile(os.Getenv("PLUGIN_TEST_RUNS"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			return err
+		}
+		defer runs.Close()
+		if _, err := runs.WriteString("x"); err != nil {
+			return err
+		}
+		_, err = fmt.Printf(`{"kind":"ExecCredential","apiVersion":%q,"status":{"token":%q}}`, v1, b)
+		return err
 	case "look":
 		s := seen{Info: os.Getenv(execInfo), Args: os.Args[1:], Terminal: isTerminal(os.Stdin), Env: map[string]string{}}
 		for _, name := range []string{"PLUGIN_TEST_OWN", "PLUGIN_TEST_BOTH", "PLUGIN_TEST_ADDED"} {
