@@ -38,7 +38,8 @@ type output struct {
 	types       []string // printed; nil = all but BOOKMARK
 	filter      filter
 	diff        diffing
-	maxEvents   int // 0 = no limit
+	verdict     *verdict // of --until and its like; nil = none
+	maxEvents   int      // 0 = no limit
 }
 
 // wants reports whether records of type t are printed.
@@ -145,10 +146,22 @@ func (p *printer) take(r *record) {
 		r.say()
 		return
 	}
-	if p.over || !p.wants(r.Type) {
+	if p.over {
 		return
 	}
-	if !r.isObject() && p.format != "ndjson" {
+	p.show(r)
+	if p.verdict == nil || p.over {
+		return
+	}
+	if end := p.verdict.see(r); end != nil {
+		p.over = true
+		p.stop(end)
+	}
+}
+
+// show prints r, if it is asked for.
+func (p *printer) show(r *record) {
+	if !p.wants(r.Type) || !r.isObject() && p.format != "ndjson" {
 		return
 	}
 	keeps, err := p.filter.keeps(r, p.redact)

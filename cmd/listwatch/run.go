@@ -47,6 +47,7 @@ func (f *failure) Unwrap() error { return f.err }
 const (
 	exitFailed  = 1
 	exitUsage   = 2
+	exitMatched = 3 // --fail-on
 	exitTimeout = 4
 	exitPipe    = 141
 )

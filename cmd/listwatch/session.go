@@ -53,6 +53,9 @@ func (s *session) run(ctx context.Context, p *program) error {
 		}
 		streams = append(streams, f)
 	}
+	if s.verdict != nil {
+		s.verdict.expect(s.targets, len(streams))
+	}
 	printed := make(chan error, 1)
 	pr := &printer{output: s.output, w: p.stdout, done: ctx.Done(), stop: cancel, errs: func(err error) { s.talk.note(err.Error()) }}
 	go func() { printed <- pr.run(records) }()
@@ -74,7 +77,10 @@ func (s *session) run(ctx context.Context, p *program) error {
 	if err := <-printed; err != nil {
 		return err
 	}
-	return context.Cause(ctx)
+	if err := context.Cause(ctx); err != nil || s.verdict == nil || !s.waiting.wants() {
+		return err
+	}
+	return failed(fmt.Errorf("--once: this does not hold: %s", s.verdict.missing()))
 }
 
 // stream returns what follows t.
@@ -124,7 +130,7 @@ func now(ctx context.Context, c *client.Client, t target, o watch.Options) (kube
 
 // query asks for what the rows were made of, where a filter looks at it.
 func (o *output) query() url.Values {
-	if o.accept().List == "" || !o.filter.looks() {
+	if o.accept().List == "" || !o.filter.looks() && o.verdict == nil {
 		return nil
 	}
 	return url.Values{"includeObject": {"Object"}}

@@ -17,6 +17,7 @@ type watchFlags struct {
 	printing
 	filtering
 	diffing
+	waiting
 
 	list        string
 	watchOnly   bool
@@ -69,6 +70,7 @@ func (p *program) watchCommand() *cobra.Command {
 	f.StringSliceVar(&o.events, "events", nil, "print these only, such as ADDED,DELETED; ndjson also knows SYNCED, BOOKMARK, RELISTED, DISCONNECTED, RECONNECTED, ERROR, QUARANTINED")
 	o.filtering.register(f)
 	o.diffing.register(f)
+	o.waiting.register(f)
 	f.StringVar(&o.eventColumn, "event-column", "auto", "print what happened to each object: auto (yes), true or false")
 	f.BoolVar(&o.watchEvents, "output-watch-events", false, "expressions of -o see {type, object} as those of kubectl; json and yaml print it anyway")
 	f.BoolP("watch", "w", true, "accepted for those who type it")
@@ -130,6 +132,9 @@ func (o *watchFlags) check(cmd *cobra.Command, p *program) (output, error) {
 	if err := o.diffing.check(out.format); err != nil {
 		return out, err
 	}
+	if out.verdict, err = o.waiting.compile(); err != nil {
+		return out, err
+	}
 	out.diff, out.maxEvents = o.diffing, o.maxEvents
 	if o.watchEvents {
 		out.watchEvents, out.events = true, out.custom == nil
@@ -139,6 +144,8 @@ func (o *watchFlags) check(cmd *cobra.Command, p *program) (output, error) {
 		return out, usage("--list %q: want one of auto, paged, stream", clip(o.list))
 	case o.once && (o.watchOnly || o.sinceRV != ""):
 		return out, usage("--once prints the first list, which --watch-only and --since-rv leave out: give one")
+	case o.waiting.wants() && (o.watchOnly || o.sinceRV != ""):
+		return out, usage("--until asks about all objects, which --watch-only and --since-rv leave out: give one")
 	case o.watchOnly && o.sinceRV != "":
 		return out, usage("--watch-only begins now, --since-rv in the past: give one")
 	case o.idle <= 0:
