@@ -5,12 +5,15 @@ GO          ?= go
 FUZZTIME    ?= 20s
 STATICCHECK  = $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 CC          ?= cc
+OUT         ?= bin
 
-# The tests that need a kube-controller-manager, which takes minutes to build.
+# The tests that need a kube-controller-manager, which takes minutes to build, and
+# what else e2e leaves out.
 CONTROLLED   = ^(TestControllerManager|TestControllerManagerThatCannotStart|TestNodes|TestOperators)$$
+APART        = $(CONTROLLED)|^TestTerminal$$
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint unit race-ready e2e operators compat ci fuzz soak bench microbench install clean
+.PHONY: help demo test lint unit race-ready e2e operators terminal compat ci fuzz soak bench microbench install man completion clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,11 +42,15 @@ race-ready:
 
 e2e: race-ready ## against a real kube-apiserver and etcd; the first time builds them, which takes minutes
 	cd e2e && timeout 45m $(GO) run ./cmd/build
-	cd e2e && $(GO) vet ./... && $(GO) test -race -count=1 -timeout=15m -skip '$(CONTROLLED)' ./...
+	cd e2e && $(GO) vet ./... && $(GO) test -race -count=1 -timeout=15m -skip '$(APART)' ./...
 
 operators: ## the operators of examples/ on a real control plane, some 5 minutes; the first time builds it
 	cd e2e && timeout 45m $(GO) run ./cmd/build kube-apiserver etcd kubectl kube-controller-manager
 	cd e2e && $(GO) vet ./... && $(GO) test -count=1 -timeout=20m -run '$(CONTROLLED)' . ./cluster ./node
+
+terminal: ## the program in a real terminal, which is tmux
+	@command -v tmux >/dev/null || { echo "*** tmux is not there: apt-get install tmux ***"; exit 1; }
+	cd e2e && $(GO) vet . && $(GO) test -count=1 -timeout=5m -run '^TestTerminal$$' .
 
 compat: ## client-go, controller-runtime and kubectl against the fake server and the real one
 	cd e2e && timeout 45m $(GO) run ./cmd/build kube-apiserver etcd kubectl kubectl-1.36
@@ -69,11 +76,22 @@ bench: ## the yardstick: beside client-go and controller-runtime, in one run of 
 microbench: ## the benchmarks of each package, for benchstat
 	$(GO) test -run='^$$' -bench=. -benchmem -timeout=30m ./...
 
-install: ## listwatch, and the kubectl plugin of the same program, into Go's bin folder
+install: ## listwatch, the kubectl plugin of the same program and its completion, into Go's bin folder
 	$(GO) install ./cmd/listwatch
 	@dir=$$($(GO) env GOBIN); path=$$($(GO) env GOPATH); dir=$${dir:-$${path%%:*}/bin}; \
-	  ln -sf listwatch "$$dir/kubectl-listwatch"; \
-	  echo "installed $$dir/listwatch and $$dir/kubectl-listwatch"
+	  ln -sf listwatch "$$dir/kubectl-listwatch" && \
+	  "$$dir/listwatch" completion kubectl > "$$dir/kubectl_complete-listwatch" && \
+	  chmod +x "$$dir/kubectl_complete-listwatch" && \
+	  echo "installed $$dir/listwatch, $$dir/kubectl-listwatch and its completion"
+
+man: ## the man pages, into OUT/man (bin/man)
+	$(GO) run ./cmd/listwatch man $(OUT)/man
+
+completion: ## the completion scripts of all shells, into OUT/completions
+	@mkdir -p $(OUT)/completions
+	@set -e; for shell in bash zsh fish powershell kubectl; do \
+	  $(GO) run ./cmd/listwatch completion $$shell > $(OUT)/completions/listwatch.$$shell; \
+	done
 
 clean: ## what the tests and builds left in this folder, nothing elsewhere
 	rm -rf bin listwatch kubectl-listwatch *.test *.out *.prof

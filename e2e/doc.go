@@ -23,6 +23,10 @@
 // kube-controller-manager, TestLease replicas that elect a leader, and TestEvents
 // lets kubectl show what a recorder wrote.
 //
+// TestKubectlOutput compares what listwatch and kubectl print, byte for byte, in
+// every format and for objects of every kind; its table acceptedDifferences has
+// where they differ, and why.
+//
 // TestTables and TestDefaults hold what apitest is compared with against the real
 // server, and cmd/schema and cmd/protobuf write what apitest embeds of it.
 //

@@ -15,7 +15,7 @@ import (
 // fatal returns an error if there is no point in going on after i.
 func (s *stream[T]) fatal(i *watch.Interruption) error {
 	refused := errors.Is(i.Err, kube.ErrUnauthorized) || errors.Is(i.Err, kube.ErrForbidden) || errors.Is(i.Err, kube.ErrNotFound)
-	began := s.synced || s.partial && s.opened
+	began := s.synced && !s.resumed || (s.partial || s.resumed) && s.opened
 	switch {
 	case i.Next == watch.OpNone, refused && !began:
 		return failed(fmt.Errorf("%s %s: %w", verb(i.Op), s.label(), i.Err))
@@ -90,8 +90,9 @@ func (s *stream[T]) closed(i *watch.Interruption, gone bool) {
 }
 
 // connected: a watch was answered.
-func (s *stream[T]) connected(_ watch.Op, from kube.Revision, gap time.Duration) {
+func (s *stream[T]) connected(op watch.Op, from kube.Revision, gap time.Duration) {
 	s.opened = true
+	defer s.state.connect(op)
 	if gap == 0 {
 		s.attempts = 0
 		return
@@ -143,14 +144,19 @@ func (s *stream[T]) say(level slog.Level, text, message string, attrs ...any) {
 
 // listed: a page was read.
 func (s *stream[T]) listed(p list.Progress) {
-	s.progress(p.Remaining)
+	s.total = 0
+	if p.Remaining >= 0 {
+		s.total = p.Items + int(p.Remaining)
+	}
+	s.progress(max(s.items, p.Items))
 }
 
 // progressEvery is how often a long first list is told of.
 const progressEvery = 10 * time.Second
 
-// progress tells how far the first list is; remaining is -1 where nobody knows.
-func (s *stream[T]) progress(remaining int64) {
+// progress tells how far the first list is, and of how many objects where the
+// server says that.
+func (s *stream[T]) progress(items int) {
 	if !s.listing || s.synced {
 		return
 	}
@@ -160,6 +166,10 @@ func (s *stream[T]) progress(remaining int64) {
 	}
 	if since := time.Since(s.began); since > every && time.Since(s.told) > every {
 		s.told = time.Now()
-		s.talk.progress(s.label(), s.items, remaining, since)
+		remaining := int64(-1)
+		if s.total > 0 {
+			remaining = int64(max(0, s.total-items))
+		}
+		s.talk.progress(s.label(), items, remaining, since)
 	}
 }

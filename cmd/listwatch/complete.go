@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/config"
 	"github.com/listwatch/listwatch/discovery"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/list"
@@ -17,63 +19,104 @@ import (
 // Completion must be quick or give up: a person waits at the prompt.
 const (
 	completeTime = 2 * time.Second
-	completeMost = 200
+	completeMost = 500 // names, which are one page
 )
 
+const noFiles = cobra.ShellCompDirectiveNoFileComp
+
 // complete sets what the shell completes: types, then names, as the server has
-// them now, and the values of flags.
+// them now, and the values of flags. What cannot be found out is not completed,
+// and nothing is said about it.
 func (p *program) complete(cmd *cobra.Command, conn *connection) {
-	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-		ctx, cancel := context.WithTimeout(cmd.Context(), completeTime)
-		defer cancel()
-		return p.arguments(ctx, conn, args, prefix), cobra.ShellCompDirectiveNoFileComp
+	silent := *p
+	silent.stderr = io.Discard
+	c := &completer{p: &silent, conn: conn}
+	cmd.ValidArgsFunction = c.arguments
+	flags := map[string]cobra.CompletionFunc{
+		"namespace": c.namespaces, "context": c.contexts, "cluster": c.clusters, "user": c.users,
+		"events": completeListed(eventTypes), "exec-on": completeListed(eventTypes),
 	}
-	for flag, values := range map[string][]string{
-		"output": outputFormats, "color": {"auto", "always", "never"}, "redact": {"secrets", "none"},
-		"log-format": {"text", "json"}, "list": {"auto", "paged", "stream"}, "event-column": {"auto", "true", "false"},
-		"events": eventTypes,
-	} {
-		if cmd.Flags().Lookup(flag) == nil {
-			continue
+	fixed := map[string][]string{
+		"color": {"auto", "always", "never"}, "redact": {"secrets", "none"}, "log-format": {"text", "json"},
+		"list": {"auto", "paged", "stream"}, "event-column": {"auto", "true", "false"},
+		"exec-input": {"stdin", "file", "args", "none"}, "exec-coalesce": {"latest", "none"},
+		"diff": diffStyles, "diff-against": {"previous", "first"}, "timestamps": stampStyles, "server-print": {"true", "false"},
+	}
+	switch cmd.Name() {
+	case "record": // its -o is a file
+	case "check":
+		fixed["output"] = []string{"json"}
+	default:
+		flags["output"] = completeFormats
+	}
+	for flag, values := range fixed {
+		flags[flag] = cobra.FixedCompletions(values, noFiles)
+	}
+	for flag, f := range flags {
+		if cmd.Flags().Lookup(flag) != nil {
+			cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag, f)) // fails for unknown flags only
 		}
-		fixed := cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
-		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag, fixed)) // fails for unknown flags only
 	}
 }
 
-// arguments returns what may follow args; nothing where the server does not say.
-func (p *program) arguments(ctx context.Context, conn *connection, args []string, prefix string) []string {
-	t := newTalk(p.stderr, "", true)
-	c, cfg, err := conn.load(p, t)
-	if err != nil {
-		return nil
+// completer knows what the flags before the cursor say about the cluster.
+type completer struct {
+	p    *program
+	conn *connection
+}
+
+// arguments returns what may follow args.
+func (c *completer) arguments(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(cmd.Context(), completeTime)
+	defer cancel()
+	cl, namespace := c.dial()
+	if cl == nil {
+		return nil, noFiles
 	}
-	defer c.CloseIdleConnections()
-	api, err := discovery.Fetch(ctx, c)
+	defer cl.CloseIdleConnections()
+	api, err := discovery.Fetch(ctx, cl)
 	if err != nil {
-		return nil
+		return nil, noFiles
+	}
+	if all := cmd.Flags().Lookup("all-namespaces"); all != nil && all.Value.String() == "true" {
+		namespace = ""
 	}
 	typed, _, slash := strings.Cut(prefix, "/")
 	switch {
 	case len(args) > 0 && !strings.Contains(args[0], "/"):
-		return names(ctx, api, c, cfg.Namespace, args[0], "")
+		return unnamed(names(ctx, api, cl, namespace, args[0], ""), args[1:]), noFiles
 	case slash:
-		return names(ctx, api, c, cfg.Namespace, typed, typed+"/")
+		return unnamed(names(ctx, api, cl, namespace, typed, typed+"/"), args), noFiles
+	case len(args) > 0: // where one is TYPE/NAME, all are
+		return types(api, "", "/"), noFiles | cobra.ShellCompDirectiveNoSpace
 	}
-	before := ""
-	if i := strings.LastIndexByte(prefix, ','); i >= 0 {
-		before = prefix[:i+1]
-	}
-	var types []string
-	for r := range api.All() {
-		if r.Watchable() == nil && !slices.Contains(types, before+r.GroupResource()) {
-			types = append(types, before+r.GroupResource())
-		}
-	}
-	return types
+	return types(api, prefix[:strings.LastIndexByte(prefix, ',')+1], ""), noFiles
 }
 
-// names returns those of one type, after prefix.
+// dial returns a client, nil where the flags and files name no cluster, and the
+// namespace.
+func (c *completer) dial() (*client.Client, string) {
+	cl, cfg, err := c.conn.load(c.p, newTalk(io.Discard, "", true))
+	if err != nil {
+		return nil, ""
+	}
+	return cl, cfg.Namespace
+}
+
+// types returns those that can be watched, between before and after, but for
+// what before names already.
+func types(api *discovery.API, before, after string) []string {
+	given := strings.Split(before, ",")
+	var found []string
+	for r := range api.All() {
+		if t := r.GroupResource(); r.Watchable() == nil && !slices.Contains(given, t) && !slices.Contains(found, before+t+after) {
+			found = append(found, before+t+after)
+		}
+	}
+	return found
+}
+
+// names returns those of one type, after prefix: one page, of metadata only.
 func names(ctx context.Context, api *discovery.API, c *client.Client, namespace, typed, prefix string) []string {
 	rs, err := api.Resolve(typed)
 	if err != nil || len(rs) != 1 {
@@ -82,12 +125,59 @@ func names(ctx context.Context, api *discovery.API, c *client.Client, namespace,
 	if !rs[0].Namespaced {
 		namespace = ""
 	}
+	return listNames(ctx, client.Of[kube.Partial](c, rs[0].Resource).In(namespace), prefix)
+}
+
+func listNames(ctx context.Context, col client.Collection[kube.Partial], prefix string) []string {
 	var found []string
-	for o, err := range list.New(client.Of[kube.Partial](c, rs[0].Resource).In(namespace), list.Options{}).All(ctx) {
-		if err != nil || len(found) == completeMost {
+	for o, err := range list.New(col, list.Options{Limit: completeMost}).All(ctx) {
+		if err != nil {
 			break
 		}
-		found = append(found, prefix+o.Name)
+		if found = append(found, prefix+o.Name); len(found) == completeMost {
+			break
+		}
 	}
 	return found
+}
+
+// unnamed returns names without those that were given already.
+func unnamed(names, given []string) []string {
+	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(given, name) })
+}
+
+// namespaces completes -n.
+func (c *completer) namespaces(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(cmd.Context(), completeTime)
+	defer cancel()
+	cl, _ := c.dial()
+	if cl == nil {
+		return nil, noFiles
+	}
+	defer cl.CloseIdleConnections()
+	return listNames(ctx, client.Of[kube.Partial](cl, kube.Namespaces), ""), noFiles
+}
+
+// contexts, clusters and users complete the flags of these names, from the files.
+func (c *completer) contexts(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	names, _, _ := c.entries()
+	return names, noFiles
+}
+
+func (c *completer) clusters(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	_, names, _ := c.entries()
+	return names, noFiles
+}
+
+func (c *completer) users(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	_, _, names := c.entries()
+	return names, noFiles
+}
+
+// entries returns the names in the kubeconfigs; none if one cannot be read.
+func (c *completer) entries() (contexts, clusters, users []string) {
+	o := c.conn.opts
+	o.Env, o.Home = c.p.env, c.p.env("HOME")
+	contexts, clusters, users, _ = config.Names(o)
+	return contexts, clusters, users
 }

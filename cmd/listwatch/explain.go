@@ -99,8 +99,20 @@ func adviceOnTLS(err error, cfg client.Config) string {
 			return "the server does not take the " + c.String() + ": check --user or --client-certificate"
 		}
 		return "the server ended the TLS handshake: it may want a client certificate; give --client-certificate and --client-key"
+	case lostConnection(err):
+		// Over HTTP/2 the reason may be lost with the connection.
+		if cert, ok := certificateOf(cfg.TLS); ok {
+			c, _ := describeCertificate(cert, cfg.TLS.CertFile)
+			return "the server may not take the " + c.String() + ": check --user or --client-certificate"
+		}
 	}
 	return ""
+}
+
+// lostConnection reports whether the connection ended before there was an answer.
+func lostConnection(err error) bool {
+	return strings.Contains(err.Error(), "http2: client conn could not be established") ||
+		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.EOF)
 }
 
 // adviceOnUs is about who we are and what we may.

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/itchyny/gojq"
 	"github.com/spf13/pflag"
@@ -66,12 +67,23 @@ type filter struct {
 	changed bool
 	ignore  [][]string
 	exclude []string
+
+	kept *atomic.Int64 // counts them; may be nil
 }
 
 // looks reports whether f must see objects, not only their rows.
 func (f *filter) looks() bool { return f.where != nil || f.paths != nil || f.changed }
 
+// keeps reports whether r is printed.
 func (f *filter) keeps(r *record, redact bool) (bool, error) {
+	ok, err := f.decide(r, redact)
+	if ok && f.kept != nil {
+		f.kept.Add(1)
+	}
+	return ok, err
+}
+
+func (f *filter) decide(r *record, redact bool) (bool, error) {
 	if !r.isObject() {
 		return true, nil
 	}

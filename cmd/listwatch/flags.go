@@ -19,6 +19,7 @@ import (
 // kubectl's.
 type connection struct {
 	opts           config.Options
+	namespaces     namespaceList
 	requestTimeout string
 	qps            float64
 	burst          int
@@ -32,7 +33,7 @@ func (c *connection) register(f *pflag.FlagSet) {
 	f.StringVar(&o.Context, "context", "", "context of the kubeconfig")
 	f.StringVar(&o.Cluster, "cluster", "", "cluster of the kubeconfig")
 	f.StringVar(&o.User, "user", "", "user of the kubeconfig")
-	f.StringVarP(&o.Namespace, "namespace", "n", "", "namespace (default that of the context)")
+	c.namespaces.register(f, &o.Namespace)
 	f.StringVarP(&o.Server, "server", "s", "", "address of the API server, a URL")
 	f.StringVar(&o.Token, "token", "", "bearer token")
 	f.StringVar(&o.Username, "username", "", "user name for basic authentication")
@@ -85,7 +86,7 @@ func (c *connection) read(p *program) (*config.Config, error) {
 	if o.AsExtra, err = parseExtra(c.extra); err != nil {
 		return nil, err
 	}
-	o.Stderr = p.stderr
+	o.Stderr = p.pluginStderr()
 	o.RequestTimeout, o.Env, o.Home = timeout, p.env, p.env("HOME")
 	cfg, err := config.Load(o)
 	if err != nil {

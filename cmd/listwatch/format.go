@@ -10,7 +10,7 @@ import (
 // A format is what -o names: one of outputFormats, or one that takes an
 // expression, as kubectl spells them: jsonpath={.metadata.name}.
 
-var outputFormats = []string{"wide", "name", "json", "yaml", "ndjson", "diff"}
+var outputFormats = []string{"wide", "name", "json", "yaml", "ndjson", "diff", "none"}
 
 // expression formats by name; each makes the encoders of an expression.
 var expressionFormats = []struct {

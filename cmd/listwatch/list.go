@@ -21,6 +21,10 @@ type listFlags struct {
 	connection
 	selection
 	printing
+	columnFlags
+	fileFlags
+	sortBy         string
+	ignoreNotFound bool
 }
 
 func (p *program) listCommand() *cobra.Command {
@@ -38,8 +42,13 @@ of any length begins at once and takes the memory of one object.`,
 	f := cmd.Flags()
 	f.SortFlags = false
 	o.selection.register(f)
+	o.fileFlags.register(f)
 	o.printing.register(f)
+	o.columnFlags.register(f)
+	f.StringVar(&o.sortBy, "sort-by", "", "sort by a field, such as .metadata.creationTimestamp; all objects are held in memory for it")
+	f.BoolVar(&o.ignoreNotFound, "ignore-not-found", false, "an object that does not exist is no failure")
 	o.connection.register(f)
+	o.namespaces.allow(f)
 	p.complete(cmd, &o.connection)
 	return cmd
 }
@@ -49,13 +58,24 @@ func (p *program) list(cmd *cobra.Command, args []string, o *listFlags) error {
 	if err != nil {
 		return err
 	}
+	if out.format == "none" {
+		return usage("--output none prints nothing: it is for watch")
+	}
 	if out.format == "diff" {
 		return usage("--output diff shows what changes: it is for watch")
 	}
+	if err := o.columnFlags.apply(&out); err != nil {
+		return err
+	}
+	var order sorting
+	if err := order.compile(o.sortBy, isTable(out.format)); err != nil {
+		return err
+	}
+	out.whole, out.omitEmpty = o.sortBy != "", o.ignoreNotFound
 	if err := o.selection.parse(); err != nil {
 		return err
 	}
-	w, err := parseArgs(args)
+	w, err := o.fileFlags.read(args, cmd.InOrStdin())
 	if err != nil {
 		return err
 	}
@@ -65,17 +85,13 @@ func (p *program) list(cmd *cobra.Command, args []string, o *listFlags) error {
 		return err
 	}
 	defer c.CloseIdleConnections()
-	namespace := cfg.Namespace
-	if o.all {
-		namespace = ""
-	}
-	targets, err := w.targets(cmd.Context(), c, namespace)
+	targets, err := w.targets(cmd.Context(), c, cfg, &o.namespaces, o.all)
 	if err != nil {
 		return err
 	}
-	out.list, out.kinds, out.namespaces = true, severalTypes(targets), o.all
-	out.single = len(targets) == 1 && targets[0].name != "" && (namespace != "" || !targets[0].resource.Namespaced)
-	l := &listing{listFlags: o, output: out, client: c, talk: t}
+	out.list, out.kinds, out.namespaces = true, severalTypes(targets) || o.showKind, o.all || severalNamespaces(targets)
+	out.single = len(targets) == 1 && targets[0].name != "" && (targets[0].namespace != "" || !targets[0].resource.Namespaced)
+	l := &listing{listFlags: o, output: out, sorting: order, client: c, talk: t}
 	return l.run(cmd.Context(), p, targets)
 }
 
@@ -83,6 +99,7 @@ func (p *program) list(cmd *cobra.Command, args []string, o *listFlags) error {
 type listing struct {
 	*listFlags
 	output
+	sorting
 	client *client.Client
 	talk   *talk
 	give   func(record)
@@ -93,7 +110,12 @@ func (l *listing) run(ctx context.Context, p *program, targets []target) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	records := make(chan record, recordBuffer)
-	l.give = func(r record) { records <- r }
+	give := func(r record) { records <- r }
+	l.give = func(r record) {
+		if !l.keep(r) {
+			give(r)
+		}
+	}
 	printed := make(chan error, 1)
 	pr := &printer{output: l.output, w: p.stdout, done: ctx.Done(), stop: cancel, errs: func(err error) { l.talk.note(err.Error()) }}
 	go func() { printed <- pr.run(records) }()
@@ -111,6 +133,11 @@ func (l *listing) run(ctx context.Context, p *program, targets []target) error {
 			break
 		}
 	}
+	if ctx.Err() == nil {
+		if err := l.sorting.flush(l.redact, give); err != nil {
+			cancel(err)
+		}
+	}
 	close(records)
 	if err := <-printed; err != nil {
 		return err
@@ -118,11 +145,11 @@ func (l *listing) run(ctx context.Context, p *program, targets []target) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	if missing != nil {
-		return failed(fmt.Errorf("not found%s: %s", in(targets[0].namespace), strings.Join(missing, ", ")))
+	if missing != nil && !l.ignoreNotFound {
+		return failed(fmt.Errorf("not found%s: %s", whereOnce(targets), strings.Join(missing, ", ")))
 	}
-	if l.found == 0 && (l.format == "" || l.format == "wide") {
-		l.talk.note("no resources found" + in(targets[0].namespace))
+	if l.found == 0 && !l.ignoreNotFound && (l.format == "" || l.format == "wide") {
+		l.talk.note("no resources found" + where(targets))
 	}
 	return nil
 }
@@ -137,7 +164,7 @@ func (l *listing) target(ctx context.Context, t target) error {
 // listTarget lists t. One name in a known namespace is a GET.
 func listTarget[T raw](ctx context.Context, l *listing, t target, asRaw func(T) codec.Raw) error {
 	col := client.Of[T](l.client, t.resource).In(t.namespace)
-	col.Accept = l.accept()
+	col.Accept, col.Query = l.accept(), l.query()
 	fields, err := t.fieldSelector(l.fieldsSel)
 	if err != nil {
 		return usage("%q: %w", t.name, err)

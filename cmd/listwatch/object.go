@@ -18,9 +18,10 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 func isSecret(r kube.Resource) bool { return r.Group == "" && r.Kind == "Secret" }
 
 // rawObject returns r's object as the server wrote it, but for what is redacted
-// and for kind and apiVersion, which a server may leave out.
+// and for kind and apiVersion, which a server may leave out. Of a row it returns
+// the object that it was made of.
 func rawObject(r *record, redact bool) ([]byte, error) {
-	if r.object.GetKind() != "" && r.object.GetAPIVersion() != "" && !(redact && isSecret(r.resource)) {
+	if r.object.GetKind() != "" && r.object.GetKind() != "Table" && r.object.GetAPIVersion() != "" && !(redact && isSecret(r.resource)) {
 		return []byte(r.object.JSON()), nil
 	}
 	m, err := mapOf(r, redact)

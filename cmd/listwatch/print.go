@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/hook"
 	"github.com/listwatch/listwatch/watch"
 )
 
@@ -31,15 +32,19 @@ type output struct {
 	single      bool                  // a list of one named object
 	headers     bool
 	kinds       bool // names are type/name
+	omitEmpty   bool // a list of nothing is not printed at all
+	whole       bool // rows come with the object that they were made of
 	namespaces  bool // a NAMESPACE column
 	managed     bool // managedFields are kept
 	redact      bool
 	color       bool
 	types       []string // printed; nil = all but BOOKMARK
 	filter      filter
-	diff        diffing
-	verdict     *verdict // of --until and its like; nil = none
-	maxEvents   int      // 0 = no limit
+	extraColumns
+	diff      diffing
+	verdict   *verdict // of --until and its like; nil = none
+	maxEvents int      // 0 = no limit
+	hooks     *hooks   // nil = none
 }
 
 // wants reports whether records of type t are printed.
@@ -65,6 +70,8 @@ func (o *output) encoder() encoder {
 		return &yamlEncoder{output: o}
 	case "name":
 		return nameEncoder{o}
+	case "none":
+		return noRows{}
 	}
 	return newTable(o)
 }
@@ -84,12 +91,18 @@ type printer struct {
 	done <-chan struct{} // the watches, or the list, have ended before their time
 	stop func(error)     // ends the watches
 
-	buf    []byte
-	seq    int64
-	events int  // objects printed
-	over   bool // nothing more is printed
-	err    error
-	errs   func(error) // records that cannot be encoded
+	// keeper, if set, hears of records in their order, before and after stdout has
+	// taken what is printed of them.
+	keeper *keeper
+
+	buf       []byte
+	seq       int64
+	events    int  // objects printed
+	over      bool // nothing more is printed
+	err       error
+	unsettled []record     // not told to keeper yet
+	pending   []hook.Event // not given to hooks yet
+	errs      func(error)  // records that cannot be encoded
 }
 
 // run prints until records is closed, and returns why it stopped printing, nil
@@ -108,10 +121,13 @@ func (p *printer) run(records <-chan record) error {
 	}
 	select {
 	case <-p.done:
-		if p.custom != nil {
-			return p.err // an expression sees a whole list or none
+		if p.custom != nil || p.whole && p.events == 0 {
+			return p.err // an expression sees a whole list or none, and so does a list in order
 		}
 	default:
+	}
+	if p.omitEmpty && p.events == 0 {
+		return p.err
 	}
 	b, err := p.enc.end(p.enc.flush(nil))
 	p.write(b)
@@ -149,6 +165,12 @@ func (p *printer) take(r *record) {
 	if p.over {
 		return
 	}
+	if p.keeper != nil {
+		p.unsettled = append(p.unsettled, *r)
+	}
+	if r.mark != noMark {
+		return
+	}
 	p.show(r)
 	if p.verdict == nil || p.over {
 		return
@@ -161,7 +183,8 @@ func (p *printer) take(r *record) {
 
 // show prints r, if it is asked for.
 func (p *printer) show(r *record) {
-	if !p.wants(r.Type) || !r.isObject() && p.format != "ndjson" {
+	printed := p.wants(r.Type) && (r.isObject() || p.format == "ndjson")
+	if !printed && !p.hooks.wants(r.Type) {
 		return
 	}
 	keeps, err := p.filter.keeps(r, p.redact)
@@ -172,6 +195,10 @@ func (p *printer) show(r *record) {
 		return
 	}
 	p.seq++
+	defer p.hook(r)
+	if !printed {
+		return
+	}
 	b, err := p.enc.encode(p.buf, r)
 	if err != nil {
 		err = fmt.Errorf("print %s: %w", kubectlName(r.resource, r.id.Name), err)
@@ -198,7 +225,18 @@ func (p *printer) write(b []byte) {
 	if cap(b) > 4*batchBytes {
 		p.buf = nil
 	}
-	if len(b) == 0 || p.err != nil {
+	if p.err != nil {
+		return
+	}
+	defer p.handOver()
+	if p.keeper != nil && len(p.unsettled) > 0 {
+		if err := p.keeper.begin(p.unsettled, len(b)+len(p.pending) > 0); err != nil {
+			p.fail(err)
+			return
+		}
+		defer p.settle()
+	}
+	if len(b) == 0 {
 		return
 	}
 	if _, err := p.w.Write(b); err != nil {
@@ -207,6 +245,21 @@ func (p *printer) write(b []byte) {
 			return
 		}
 		p.fail(failed(fmt.Errorf("write to stdout: %w", err)))
+	}
+}
+
+// settle says that everything up to here is done.
+func (p *printer) settle() {
+	if p.err != nil {
+		return
+	}
+	clear(p.unsettled) // let go of the objects
+	p.unsettled = p.unsettled[:0]
+	if !p.hooks.finished(p.seq) {
+		return
+	}
+	if err := p.keeper.done(); err != nil {
+		p.fail(err)
 	}
 }
 

@@ -64,6 +64,9 @@ func (e *customEncoder) encode(b []byte, r *record) ([]byte, error) {
 		e.begin()
 	}
 	var cells []string
+	if e.stamps != "" {
+		cells = append(cells, e.stamp(r))
+	}
 	if e.events {
 		cells = append(cells, r.Type)
 	}
@@ -82,6 +85,9 @@ func (e *customEncoder) encode(b []byte, r *record) ([]byte, error) {
 // begin makes the header, which stands also where there are no rows.
 func (e *customEncoder) begin() {
 	l := &layout{}
+	if e.stamps != "" {
+		l.header = append(l.header, "TIME")
+	}
 	if e.events {
 		l.header = append(l.header, "EVENT")
 	}
@@ -90,7 +96,7 @@ func (e *customEncoder) begin() {
 	}
 	l.widths = make([]int, len(l.header))
 	if e.events {
-		l.widths[0] = len("MODIFIED")
+		l.widths[e.eventAt()] = len("MODIFIED")
 	}
 	if e.table.headers {
 		l.fit(l.header)

@@ -94,6 +94,7 @@ func (e *diffEncoder) encode(b []byte, r *record) ([]byte, error) {
 	if e.namespaces && r.id.Namespace != "" {
 		head += " in " + printable(r.id.Namespace)
 	}
+	b = e.stamped(b, r)
 	if !ok {
 		if r.Type == string(watch.Modified) {
 			head += " (nobody knows from what)"

@@ -4,6 +4,7 @@ package main
 type nameEncoder struct{ *output }
 
 func (e nameEncoder) encode(b []byte, r *record) ([]byte, error) {
+	b = e.stamped(b, r)
 	if e.events {
 		b = append(append(b, r.Type...), ' ')
 	}

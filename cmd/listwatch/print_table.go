@@ -56,6 +56,9 @@ func (t *table) encode(b []byte, r *record) ([]byte, error) {
 		}
 	}
 	out := make([]string, 0, len(l.header))
+	if t.stamps != "" {
+		out = append(out, t.stamp(r))
+	}
 	if t.events {
 		out = append(out, r.Type)
 	}
@@ -72,6 +75,11 @@ func (t *table) encode(b []byte, r *record) ([]byte, error) {
 		}
 		out = append(out, s)
 	}
+	labels, err := t.labelCells(r)
+	if err != nil {
+		return b, err
+	}
+	out = append(out, labels...)
 	l.fit(out)
 	t.rows = append(t.rows, row{layout: l, event: r.Type, cells: out})
 	return b, nil
@@ -106,6 +114,9 @@ func (t *table) cells(r *record) ([]any, error) {
 
 func (t *table) layout(cols *columns, namespaced bool) *layout {
 	l := &layout{columns: cols}
+	if t.stamps != "" {
+		l.header = append(l.header, "TIME")
+	}
 	if t.events {
 		l.header = append(l.header, "EVENT")
 	}
@@ -118,14 +129,23 @@ func (t *table) layout(cols *columns, namespaced bool) *layout {
 			l.header = append(l.header, strings.ToUpper(printable(c.Name)))
 		}
 	}
+	l.header = append(l.header, t.labelHeaders()...)
 	l.widths = make([]int, len(l.header))
 	if t.events {
-		l.widths[0] = len("MODIFIED") // the widest: no jump at the first change
+		l.widths[t.eventAt()] = len("MODIFIED") // the widest: no jump at the first change
 	}
 	if t.headers {
 		l.fit(l.header)
 	}
 	return l
+}
+
+// eventAt is the index of the EVENT column.
+func (t *table) eventAt() int {
+	if t.stamps != "" {
+		return 1
+	}
+	return 0
 }
 
 // name returns the index of the column that holds the name.
@@ -170,7 +190,7 @@ func (t *table) flush(b []byte) []byte {
 
 func (t *table) line(b []byte, r row) []byte {
 	for i, s := range r.cells {
-		if color := eventColor(r.event); i == 0 && t.events && t.color && color != "" {
+		if color := eventColor(r.event); i == t.eventAt() && t.events && t.color && color != "" {
 			b = append(append(append(b, color...), s...), "\x1b[0m"...)
 		} else {
 			b = append(b, s...)

@@ -35,6 +35,11 @@ type record struct {
 	// Of the rest: what the record has to tell, encoded as its members.
 	detail any
 
+	// Of a run with a checkpoint.
+	stream int           // the number of its target
+	mark   mark          // there is nothing but a mark
+	at     kube.Revision // of markAt
+
 	// say, if set, is all there is to the record: something for stderr, in
 	// its place between what stands before and after on stdout.
 	say func()

@@ -17,6 +17,7 @@ type relist struct {
 
 func (s *stream[T]) restart(cause error) {
 	s.listing, s.items = true, 0
+	s.state.list()
 	if s.relist == nil && (s.synced || s.partial) {
 		s.relist = &relist{cause: causeOf(cause)}
 	}

@@ -18,13 +18,14 @@ type program struct {
 	env    func(string) string
 	stdout io.Writer
 	stderr io.Writer
+	args   []string
 
 	cfg *config.Config // what was loaded last, for explanations
 }
 
 // run is the program. It returns the exit code.
 func run(ctx context.Context, args []string, env func(string) string, stdin io.Reader, stdout, stderr io.Writer) int {
-	p := &program{env: env, stdout: stdout, stderr: stderr}
+	p := &program{env: env, stdout: stdout, stderr: stderr, args: args}
 	root := p.root()
 	root.SetArgs(args)
 	root.SetIn(stdin)
@@ -49,6 +50,8 @@ const (
 	exitUsage   = 2
 	exitMatched = 3 // --fail-on
 	exitTimeout = 4
+	exitHooks   = 5 // --exec-max-errors
+	exitForeign = 6 // the checkpoint is of something else
 	exitPipe    = 141
 )
 
@@ -78,23 +81,19 @@ func (p *program) exit(cmd *cobra.Command, err error) int {
 	case errors.Is(err, errPipe):
 		return exitPipe
 	case errors.Is(err, errTimedOut):
-		p.talkOf(cmd).fatal(err.Error())
+		p.talk().fatal(err.Error())
 		return exitTimeout
 	case !errors.As(err, &f):
-		p.talkOf(cmd).fatal(oneLine(err.Error()) + `; see "` + cmd.CommandPath() + ` --help"`)
+		p.talk().fatal(oneLine(err.Error()) + `; see "` + cmd.CommandPath() + ` --help"`)
 		return exitUsage
 	}
-	p.talkOf(cmd).fatal(p.explain(f.err))
+	p.talk().fatal(p.explain(f.err))
 	return f.code
 }
 
-// talkOf returns the voice that cmd's flags ask for.
-func (p *program) talkOf(cmd *cobra.Command) *talk {
-	format := ""
-	if f := cmd.Flags().Lookup("log-format"); f != nil {
-		format = f.Value.String()
-	}
-	return newTalk(p.stderr, format, false)
+// talk returns the voice that the arguments ask for.
+func (p *program) talk() *talk {
+	return newTalk(p.stderr, logFormat(p.args), false)
 }
 
 // root builds the commands.
@@ -102,6 +101,7 @@ func (p *program) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "listwatch",
 		Short:         "Watch Kubernetes objects, and never go quiet",
+		Long:          rootLong(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
@@ -117,15 +117,19 @@ func (p *program) root() *cobra.Command {
 		},
 	}
 	root.SuggestionsMinimumDistance = 2
+	root.AddCommand(p.completionCommand(), p.explainExitCommand(), p.manCommand())
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetUsageFunc(printUsage)
+	root.SetHelpFunc(printHelp)
 	root.AddCommand(p.watchCommand(), p.listCommand(), p.demoCommand(), p.versionCommand())
 	root.AddCommand(p.fakeCommand())
 	root.AddCommand(p.recordCommand(), p.replayCommand(), p.authCommand())
 	return root
 }
 
-// isTerminal reports whether w is one.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+// isTerminal reports whether a stream is one.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 

@@ -48,6 +48,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"cluster": cmdCluster, "user": cmdUser, "fake": cmdFake, "run": cmdRun, "start": cmdStart,
+			"get": cmdGet, "occupied": cmdOccupied, "sh": cmdSh,
 			"until": cmdUntil, "signal": cmdSignal, "end": cmdEnd,
 		},
 		Setup: func(env *testscript.Env) error {
@@ -190,7 +191,7 @@ func cmdUser(ts *testscript.TestScript, neg bool, args []string) {
 
 // resources that scripts name.
 var resources = map[string]kube.Resource{
-	"pods": kube.Pods, "nodes": kube.Nodes, "secrets": kube.Secrets, "deployments": kube.Deployments, "configmaps": kube.ConfigMaps,
+	"pods": kube.Pods, "nodes": kube.Nodes, "secrets": kube.Secrets, "deployments": kube.Deployments, "configmaps": kube.ConfigMaps, "namespaces": kube.Namespaces,
 	"crontabs": {Group: "stable.example.com", Version: "v1", Plural: "crontabs", Kind: "CronTab", Namespaced: true},
 }
 

@@ -24,6 +24,8 @@ type session struct {
 	talk    *talk
 	targets []target
 	tap     func(record) // sees each record; may be nil
+	monitor *monitor     // may be nil
+	kept    *keeper      // of --checkpoint; nil = none
 }
 
 // follower is a stream of either kind.
@@ -36,13 +38,25 @@ type follower interface {
 // recordBuffer is how many records may wait for the printer.
 const recordBuffer = 64
 
-func (s *session) run(ctx context.Context, p *program) error {
+func (s *session) run(ctx context.Context, p *program) (err error) {
+	if s.kept, err = s.keep(ctx); err != nil {
+		return err
+	}
+	if s.kept != nil {
+		defer func() { err = s.kept.close(err) }()
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	defer context.AfterFunc(ctx, func() { s.hooks.over(context.Cause(ctx)) })()
 	records := make(chan record, recordBuffer)
 	var streams []follower
-	for _, t := range s.targets {
-		f, err := s.stream(ctx, t, func(r record) {
+	for i, t := range s.targets {
+		state := s.monitor.add(t)
+		f, err := s.stream(ctx, i, t, func(r record) {
+			if r.mark == noMark {
+				state.see(&r)
+			}
+			r.stream = i
 			records <- r
 			if s.tap != nil {
 				s.tap(r)
@@ -57,12 +71,25 @@ func (s *session) run(ctx context.Context, p *program) error {
 		s.verdict.expect(s.targets, len(streams))
 	}
 	printed := make(chan error, 1)
-	pr := &printer{output: s.output, w: p.stdout, done: ctx.Done(), stop: cancel, errs: func(err error) { s.talk.note(err.Error()) }}
+	pr := &printer{output: s.output, w: s.monitor.count(p.stdout), done: ctx.Done(), stop: cancel, errs: func(err error) { s.talk.note(err.Error()) }}
+	if s.kept != nil {
+		s.kept.states = nil // the streams have them
+		pr.keeper = s.kept
+	}
 	go func() { printed <- pr.run(records) }()
 
 	var watches, silence sync.WaitGroup
 	quiet, done := context.WithCancel(ctx)
 	silence.Go(func() { staleness(quiet, streams, s.talk) })
+	s.monitor.begin()
+	silence.Go(func() {
+		if err := s.monitor.watchdog(quiet); err != nil {
+			cancel(err)
+		}
+	})
+	if s.kept != nil {
+		silence.Go(func() { s.kept.tick(quiet, records) })
+	}
 	for _, f := range streams {
 		watches.Go(func() {
 			if err := f.follow(ctx); err != nil {
@@ -74,7 +101,13 @@ func (s *session) run(ctx context.Context, p *program) error {
 	done()
 	silence.Wait()
 	close(records)
-	if err := <-printed; err != nil {
+	err = <-printed
+	s.hooks.drain()
+	if s.kept != nil && err == nil {
+		pr.settle() // what hooks have done meanwhile
+		err = pr.err
+	}
+	if err != nil {
 		return err
 	}
 	if err := context.Cause(ctx); err != nil || s.verdict == nil || !s.waiting.wants() {
@@ -84,7 +117,7 @@ func (s *session) run(ctx context.Context, p *program) error {
 }
 
 // stream returns what follows t.
-func (s *session) stream(ctx context.Context, t target, give func(record)) (follower, error) {
+func (s *session) stream(ctx context.Context, i int, t target, give func(record)) (follower, error) {
 	fields, err := t.fieldSelector(s.fieldsSel)
 	if err != nil {
 		return nil, usage("%q: %w", t.name, err)
@@ -92,19 +125,27 @@ func (s *session) stream(ctx context.Context, t target, give func(record)) (foll
 	opts := watch.Options{Labels: s.selector, Fields: fields, Limit: s.limit(), Idle: s.idle,
 		Revision: kube.Revision(s.sinceRV), Initial: map[string]watch.Initial{"paged": watch.Paged, "stream": watch.Stream}[s.watchFlags.list],
 		Backoff: s.backoff}
+	if s.kept != nil && !s.once {
+		opts.Revision = s.kept.states[i].Revision
+	}
 	if s.watchOnly {
 		if opts.Revision, err = now(ctx, s.client, t, opts); err != nil {
 			return nil, err
 		}
 	}
 	if s.managed {
-		return prepare(s, newStream(t, s.client, &s.output, opts, func(o codec.RawFull) codec.Raw { return o.Raw }), give), nil
+		return prepare(s, i, newStream(t, s.client, &s.output, opts, func(o codec.RawFull) codec.Raw { return o.Raw }), give), nil
 	}
-	return prepare(s, newStream(t, s.client, &s.output, opts, func(o codec.Raw) codec.Raw { return o }), give), nil
+	return prepare(s, i, newStream(t, s.client, &s.output, opts, func(o codec.Raw) codec.Raw { return o }), give), nil
 }
 
-func prepare[T raw](s *session, f *stream[T], give func(record)) *stream[T] {
+func prepare[T raw](s *session, i int, f *stream[T], give func(record)) *stream[T] {
+	f.state = s.monitor.stream(i)
+	f.state.bind(f.contact, func() int { return f.store.Len() })
 	f.give, f.talk, f.once, f.maxFailures = give, s.talk, s.once, s.maxFailures
+	if s.kept != nil {
+		f.resume(s.kept.states[i], s.checkpointing.file)
+	}
 	return f
 }
 
@@ -130,7 +171,7 @@ func now(ctx context.Context, c *client.Client, t target, o watch.Options) (kube
 
 // query asks for what the rows were made of, where a filter looks at it.
 func (o *output) query() url.Values {
-	if o.accept().List == "" || !o.filter.looks() && o.verdict == nil {
+	if o.accept().List == "" || !o.filter.looks() && o.verdict == nil && o.hooks == nil && !o.whole {
 		return nil
 	}
 	return url.Values{"includeObject": {"Object"}}
@@ -138,7 +179,7 @@ func (o *output) query() url.Values {
 
 // accept asks for Tables where rows are printed.
 func (o *output) accept() client.Accept {
-	if o.format != "" && o.format != "wide" {
+	if !isTable(o.format) || o.plain {
 		return client.Accept{}
 	}
 	const table = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"

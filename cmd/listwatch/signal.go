@@ -13,6 +13,27 @@ type signalled struct{ sig syscall.Signal }
 
 func (s signalled) Error() string { return "stopped by " + s.sig.String() }
 
+// stopSignal is the cause that withSignals gives.
+type stopSignal struct {
+	signalled
+	longer chan time.Duration // somebody needs more than graceful
+	again  chan struct{}      // closed by a second signal, once somebody does
+}
+
+func (s *stopSignal) Unwrap() error { return s.signalled }
+
+// holds lets the end take so long, and reports whether a second signal came before
+// done was closed.
+func (s *stopSignal) holds(d time.Duration, done <-chan struct{}) bool {
+	s.longer <- d
+	select {
+	case <-s.again:
+		return true
+	case <-done:
+		return false
+	}
+}
+
 // code is what a shell makes of a program that died of the signal.
 func (s signalled) code() int { return 128 + int(s.sig) }
 
@@ -30,7 +51,7 @@ func withSignals() (ctx context.Context, stop func()) {
 	signal.Notify(sigs, syscall.SIGINT, syscall.SIGTERM)
 	done := make(chan struct{})
 	go func() {
-		var s signalled
+		s := &stopSignal{longer: make(chan time.Duration, 1), again: make(chan struct{})}
 		select {
 		case sig := <-sigs:
 			s.sig, _ = sig.(syscall.Signal)
@@ -38,14 +59,28 @@ func withSignals() (ctx context.Context, stop func()) {
 			return
 		}
 		cancel(s)
-		select {
-		case sig := <-sigs:
-			s.sig, _ = sig.(syscall.Signal)
-		case <-time.After(graceful):
-		case <-done:
-			return
+		// A second signal ends the process, but where hooks run it is for them first.
+		end, held, code := time.After(graceful), false, s.code()
+		for {
+			select {
+			case d := <-s.longer:
+				held, end = true, time.After(d+graceful)
+				continue
+			case sig := <-sigs:
+				if n, ok := sig.(syscall.Signal); ok {
+					code = signalled{n}.code()
+				}
+				if held {
+					close(s.again)
+					held, end = false, time.After(graceful)
+					continue
+				}
+			case <-end:
+			case <-done:
+				return
+			}
+			os.Exit(code)
 		}
-		os.Exit(s.code())
 	}()
 	return ctx, func() {
 		close(done)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/cmd/listwatch/checkpoint"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
@@ -28,6 +29,7 @@ type stream[T raw] struct {
 	asRaw   func(T) codec.Raw
 	give    func(record)
 	talk    *talk
+	state   *streamState
 
 	once        bool // end at SYNCED
 	maxFailures int  // in a row; negative = any number
@@ -36,14 +38,18 @@ type stream[T raw] struct {
 	began    time.Time
 	told     time.Time // progress, last
 	items    int       // of the listing under way
+	total    int       // of it, as the server says; 0 = it does not
 	listing  bool
 	synced   bool          // the whole collection was told once
 	partial  bool          // it was not: we began in the middle
 	opened   bool          // a watch was answered
 	from     kube.Revision // partial: how far we are
 	relist   *relist
-	attempts int  // that failed since a watch was open
-	broken   bool // the last watch ended in an error
+	attempts int                 // that failed since a watch was open
+	broken   bool                // the last watch ended in an error
+	noted    bool                // there is a checkpoint, which gets marks
+	resumed  bool                // from what it had
+	maybe    []checkpoint.Object // see reckon
 }
 
 // newStream returns the stream of t. Its watcher begins at opts.Revision.
@@ -68,11 +74,13 @@ func (s *stream[T]) follow(ctx context.Context) error {
 		switch {
 		case err == nil:
 			s.event(ctx, ev)
+			s.mark(ev)
 			if s.once && ev.Type == watch.Synced {
 				return nil
 			}
 		case errors.As(err, &item):
 			s.quarantine(ev, item)
+			s.mark(ev)
 		case errors.As(err, &stop):
 			if err := s.fatal(stop); err != nil {
 				return err
@@ -90,6 +98,8 @@ func (s *stream[T]) event(ctx context.Context, ev watch.Event[T]) {
 	switch ev.Type {
 	case watch.Restart:
 		s.restart(ev.Cause)
+	case watch.Synced:
+		s.headed(ctx)
 	case watch.Bookmark:
 		s.emit(record{Type: string(ev.Type), id: codec.Identity{ResourceVersion: string(ev.Revision)}})
 	case watch.Added, watch.Modified, watch.Deleted:
@@ -103,7 +113,7 @@ func (s *stream[T]) event(ctx context.Context, ev watch.Event[T]) {
 			return
 		}
 		s.items++
-		s.progress(-1)
+		s.progress(s.items)
 	}
 	if s.blind(ev) {
 		return
@@ -112,12 +122,14 @@ func (s *stream[T]) event(ctx context.Context, ev watch.Event[T]) {
 		s.delta(d)
 	}
 	if ev.Type == watch.Synced {
+		s.reckon(kube.Key{}, "", true)
 		s.sync(ev.Revision)
 	}
 }
 
 // delta makes the record of a change of the store.
 func (s *stream[T]) delta(d cache.Delta[T]) {
+	d = s.continued(d)
 	r := s.object(d.Type, d.New)
 	if d.Type == watch.Modified {
 		r.old = s.asRaw(d.Old)

@@ -30,6 +30,14 @@ func newTalk(w io.Writer, format string, quiet bool) *talk {
 	return t
 }
 
+// to sends what is said elsewhere from now on.
+func (t *talk) to(w io.Writer) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.wipe()
+	t.w, t.live = w, false
+}
+
 // locked writes whole lines.
 type locked struct{ t *talk }
 

@@ -20,14 +20,19 @@ type target struct {
 	namespace string // empty = all, or cluster scoped
 	name      string
 	names     map[string]bool // nil = all
+	apart     bool            // there are others of its type, in other namespaces
 }
 
 // label names the target on stderr: pods, pods/a.
 func (t target) label() string {
+	label := t.resource.GroupResource()
 	if t.name != "" {
-		return t.resource.GroupResource() + "/" + t.name
+		label += "/" + t.name
 	}
-	return t.resource.GroupResource()
+	if t.apart && t.namespace != "" {
+		label += " in " + t.namespace
+	}
+	return label
 }
 
 // includes reports whether an object of this name is wanted.
@@ -82,12 +87,19 @@ func (w *wish) add(t string, names []string) error {
 		w.types = append(w.types, t)
 	}
 	for _, n := range names {
-		if n == "" || strings.ContainsAny(n, "/%") || n == "." || n == ".." || len(n) > 253 {
-			return usage("%q is not the name of an object", clip(n))
+		if err := checkName(n); err != nil {
+			return err
 		}
 		if !slices.Contains(w.names[t], n) {
 			w.names[t] = append(w.names[t], n)
 		}
+	}
+	return nil
+}
+
+func checkName(n string) error {
+	if n == "" || strings.ContainsAny(n, "/%") || n == "." || n == ".." || len(n) > 253 {
+		return usage("%q is not the name of an object", clip(n))
 	}
 	return nil
 }
@@ -138,8 +150,7 @@ func split(r kube.Resource, namespace string, names []string) []target {
 	if !r.Namespaced {
 		t.namespace = ""
 	}
-	slices.Sort(names)
-	names = slices.Compact(names)
+	names = distinct(names) // in the order in which they were asked for
 	switch {
 	case len(names) == 0:
 		return []target{t}
@@ -159,6 +170,17 @@ func split(r kube.Resource, namespace string, names []string) []target {
 		ts = append(ts, t)
 	}
 	return ts
+}
+
+// distinct returns names without those that stand before.
+func distinct(names []string) []string {
+	var all []string
+	for _, n := range names {
+		if !slices.Contains(all, n) {
+			all = append(all, n)
+		}
+	}
+	return all
 }
 
 // fieldSelector adds the name to what the user asked for.

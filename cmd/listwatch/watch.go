@@ -15,9 +15,14 @@ type watchFlags struct {
 	connection
 	selection
 	printing
+	columnFlags
+	fileFlags
 	filtering
 	diffing
 	waiting
+	hooking
+	operating
+	checkpointing
 
 	list        string
 	watchOnly   bool
@@ -30,6 +35,7 @@ type watchFlags struct {
 	maxFailures int
 	events      []string
 	watchEvents bool
+	live        bool
 	backoff     time.Duration // not a flag: the demo is in a hurry
 }
 
@@ -41,7 +47,7 @@ are printed, deletions included.
 
 An event may be printed twice where a server repeats itself after a break with
 the history lost; states in between may be skipped then; a deletion never is,
-as long as the program runs.`
+as long as the program runs.` + hooksLong
 
 func (p *program) watchCommand() *cobra.Command {
 	o := &watchFlags{}
@@ -58,6 +64,7 @@ func (p *program) watchCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.SortFlags = false
 	o.selection.register(f)
+	o.fileFlags.register(f)
 	f.StringVar(&o.list, "list", "auto", "how the first state is fetched: auto, paged or stream")
 	f.BoolVar(&o.watchOnly, "watch-only", false, "only what happens from now on")
 	f.StringVar(&o.sinceRV, "since-rv", "", "only what happened after this resourceVersion")
@@ -71,11 +78,20 @@ func (p *program) watchCommand() *cobra.Command {
 	o.filtering.register(f)
 	o.diffing.register(f)
 	o.waiting.register(f)
+	o.hooking.register(f)
+	o.operating.register(f)
+	o.checkpointing.register(f)
 	f.StringVar(&o.eventColumn, "event-column", "auto", "print what happened to each object: auto (yes), true or false")
 	f.BoolVar(&o.watchEvents, "output-watch-events", false, "expressions of -o see {type, object} as those of kubectl; json and yaml print it anyway")
+	f.BoolVar(&o.live, "live", false, "a table that is kept up to date where it stands, instead of a line for each event")
 	f.BoolP("watch", "w", true, "accepted for those who type it")
 	o.printing.register(f)
+	o.columnFlags.register(f)
+	o.columnFlags.registerStamps(f)
+	f.String("sort-by", "", "")
+	cobra.CheckErr(f.MarkHidden("sort-by")) // for those who type it
 	o.connection.register(f)
+	o.namespaces.allow(f)
 	p.complete(cmd, &o.connection)
 	return cmd
 }
@@ -85,36 +101,59 @@ func (p *program) watch(cmd *cobra.Command, args []string, o *watchFlags) error 
 	if err != nil {
 		return err
 	}
-	w, err := parseArgs(args)
+	args, command := o.hooking.split(cmd, args)
+	if out.hooks, err = o.hooking.compile(cmd, command, out.types); err != nil {
+		return err
+	}
+	if err := o.mistaken(args); err != nil {
+		return err
+	}
+	w, err := o.fileFlags.read(args, cmd.InOrStdin())
 	if err != nil {
 		return err
 	}
 	t := p.newTalk(&o.printing)
 	ctx, release := o.ends(cmd.Context())
 	defer release()
+	mon, closed, err := o.operating.monitor(ctx, cmd, t)
+	if err != nil {
+		return err
+	}
+	defer closed()
 	c, cfg, err := o.load(p, t)
 	if err != nil {
 		return err
 	}
 	defer c.CloseIdleConnections()
-	namespace := cfg.Namespace
-	if o.all {
-		namespace = ""
-	}
-	targets, err := w.targets(ctx, c, namespace)
+	targets, err := w.targets(ctx, c, cfg, &o.namespaces, o.all)
 	if err != nil {
 		return err
 	}
-	out.kinds = severalTypes(targets)
-	out.namespaces = o.all
-	s := &session{watchFlags: o, client: c, talk: t, output: out, targets: targets}
-	return s.run(ctx, p)
+	out.filter.kept = &mon.printed
+	out.kinds = severalTypes(targets) || o.showKind
+	out.namespaces = o.all || severalNamespaces(targets)
+	if o.live {
+		var stop context.CancelCauseFunc
+		ctx, stop = context.WithCancelCause(ctx)
+		defer stop(nil)
+		l, err := p.takeTerminal(ctx, cmd.InOrStdin(), out, t, stop)
+		if err != nil {
+			return err
+		}
+		defer l.close()
+		out.custom = func(*output) encoder { return l }
+	}
+	s := &session{watchFlags: o, client: c, talk: t, output: out, targets: targets, monitor: mon}
+	return s.runHooked(cmd.Context(), ctx, p)
 }
 
 // check refuses flags that make no sense.
 func (o *watchFlags) check(cmd *cobra.Command, p *program) (output, error) {
 	out, err := o.printing.parse(p)
 	if err != nil {
+		return out, err
+	}
+	if err := o.columnFlags.apply(&out); err != nil {
 		return out, err
 	}
 	if err := o.selection.parse(); err != nil {
@@ -135,17 +174,34 @@ func (o *watchFlags) check(cmd *cobra.Command, p *program) (output, error) {
 	if out.verdict, err = o.waiting.compile(); err != nil {
 		return out, err
 	}
+	if err := o.checkpointing.check(cmd.Flags().Changed("checkpoint"), o.hooking.given(cmd)); err != nil {
+		return out, err
+	}
 	out.diff, out.maxEvents = o.diffing, o.maxEvents
 	if o.watchEvents {
 		out.watchEvents, out.events = true, out.custom == nil
 	}
 	switch {
+	case cmd.Flags().Changed("sort-by"):
+		return out, usage("--sort-by is for a list; a watch prints what happens when it happens")
 	case o.list != "auto" && o.list != "paged" && o.list != "stream":
 		return out, usage("--list %q: want one of auto, paged, stream", clip(o.list))
 	case o.once && (o.watchOnly || o.sinceRV != ""):
 		return out, usage("--once prints the first list, which --watch-only and --since-rv leave out: give one")
 	case o.waiting.wants() && (o.watchOnly || o.sinceRV != ""):
 		return out, usage("--until asks about all objects, which --watch-only and --since-rv leave out: give one")
+	case o.checkpointing.file != "" && (o.watchOnly || o.sinceRV != ""):
+		return out, usage("--checkpoint says where to begin, as --watch-only and --since-rv do: give one")
+	case o.checkpointing.file != "" && o.live:
+		return out, usage("--live shows all objects, of which a run with --checkpoint may be told only the changes: give one")
+	case o.checkpointing.file != "" && out.verdict != nil:
+		return out, usage("--until and --fail-on ask about all objects, of which a run with --checkpoint may be told only the changes: give one")
+	case o.live && out.format != "" && out.format != "wide":
+		return out, usage("--live shows columns: it is for -o wide, or no -o")
+	case o.live && o.timestamps != "":
+		return out, usage("--timestamps is in front of lines, which --live does not print: give one")
+	case o.live && o.once:
+		return out, usage("--live goes on, --once ends at once: give one")
 	case o.watchOnly && o.sinceRV != "":
 		return out, usage("--watch-only begins now, --since-rv in the past: give one")
 	case o.idle <= 0:

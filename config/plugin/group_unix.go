@@ -3,25 +3,19 @@
 package plugin
 
 import (
-	"os"
 	"os/exec"
 	"syscall"
+
+	"github.com/listwatch/listwatch/internal/group"
 )
 
 // endable makes the end of cmd's context a SIGTERM, so that a command can give
-// its locks back, and returns what makes sure of it afterwards. With group both
+// its locks back, and returns what makes sure of it afterwards. With own both
 // reach all that the command started.
-func endable(cmd *exec.Cmd, group bool) (kill func()) {
-	if !group {
-		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-		return func() {} // os/exec has killed it
+func endable(cmd *exec.Cmd, own bool) (kill func()) {
+	if own {
+		return group.Own(cmd)
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error {
-		if syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) != nil {
-			return os.ErrProcessDone
-		}
-		return nil
-	}
-	return func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // fails where nothing is left
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	return func() {} // os/exec has killed it
 }

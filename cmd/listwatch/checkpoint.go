@@ -1,0 +1,360 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/listwatch/listwatch/cache"
+	"github.com/listwatch/listwatch/cmd/listwatch/checkpoint"
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// checkpointing are the flags that let a run go on where the last one ended.
+type checkpointing struct {
+	file   string
+	policy string
+	reset  bool
+}
+
+// Values of --checkpoint-policy.
+const (
+	afterPrint = "after-print"
+	afterHook  = "after-hook"
+)
+
+func (c *checkpointing) register(f *pflag.FlagSet) {
+	f.StringVar(&c.file, "checkpoint", "", "go on where the last run with this file ended, even by kill -9: only what has changed since is printed, deletions included")
+	f.StringVar(&c.policy, "checkpoint-policy", afterPrint, "when an event counts as done: after-print (stdout has taken it) or after-hook")
+	f.BoolVar(&c.reset, "reset-checkpoint", false, "forget what is in the file of --checkpoint")
+}
+
+// check refuses what makes no sense. It knows whether there are hooks.
+func (c *checkpointing) check(given, hooks bool) error {
+	switch {
+	case c.policy != afterPrint && c.policy != afterHook:
+		return usage("--checkpoint-policy %q: want %s or %s", clip(c.policy), afterPrint, afterHook)
+	case given && c.file == "":
+		return usage("--checkpoint: the name of the file is missing")
+	case c.file == "" && c.reset:
+		return usage("--reset-checkpoint is about the file of --checkpoint: give it")
+	case c.policy == afterHook && !hooks:
+		return usage("--checkpoint-policy %s: there is no hook; give one, or %s", afterHook, afterPrint)
+	}
+	return nil
+}
+
+// keeper notes in a checkpoint what was done with records. It is for one goroutine.
+type keeper struct {
+	file   *checkpoint.File
+	states []checkpoint.State // by stream; until the streams have begun
+	redact bool
+
+	amid   bool // between begin and done
+	commit bool // what begin noted has objects
+	sync   bool // the disk is to have it
+}
+
+// keep opens the checkpoint; nil without one.
+func (s *session) keep(ctx context.Context) (*keeper, error) {
+	c := &s.checkpointing
+	if c.file == "" {
+		return nil, nil
+	}
+	id, err := s.identity(ctx)
+	if err != nil {
+		return nil, err
+	}
+	k := &keeper{redact: s.redact, states: make([]checkpoint.State, len(s.targets))}
+	if c.reset {
+		k.file, err = checkpoint.Reset(c.file, id)
+	} else {
+		k.file, k.states, err = checkpoint.Open(c.file, id)
+	}
+	switch {
+	case errors.Is(err, checkpoint.ErrForeign):
+		return nil, &failure{exitForeign, fmt.Errorf("%w; begin anew by --reset-checkpoint, or give another file", err)}
+	case errors.Is(err, checkpoint.ErrNewer):
+		return nil, failed(fmt.Errorf("%w; use the release that wrote it, --reset-checkpoint, or another file", err))
+	case errors.Is(err, checkpoint.ErrLocked):
+		return nil, failed(fmt.Errorf("%w: is this watch running already? Give each its own file", err))
+	case err != nil:
+		return nil, failed(err)
+	case k.file.Damage != nil:
+		s.talk.note(fmt.Sprintf("warning: checkpoint %s cannot be used (%v) and was put aside as %s: everything is printed anew, and what was deleted since the last run cannot be told",
+			c.file, k.file.Damage, k.file.Aside))
+	}
+	return k, nil
+}
+
+// identity says what the checkpoint must be of.
+func (s *session) identity(ctx context.Context) (checkpoint.Identity, error) {
+	id := checkpoint.Identity{Server: s.client.Server(), Form: s.form(s.targets)}
+	cluster, err := cache.ClusterID(ctx, s.client)
+	switch {
+	case err == nil:
+		id.Cluster = cluster
+	case ctx.Err() != nil:
+		return id, context.Cause(ctx)
+	case !errors.Is(err, kube.ErrForbidden) && !errors.Is(err, kube.ErrNotFound) && !errors.Is(err, kube.ErrUnauthorized):
+		return id, failed(err) // the next run might know, and refuse the file
+	}
+	for _, t := range s.targets {
+		fields, err := t.fieldSelector(s.fieldsSel)
+		if err != nil {
+			return id, usage("%q: %w", t.name, err)
+		}
+		id.Streams = append(id.Streams, checkpoint.Stream{
+			Resource:  t.resource.String(),
+			Namespace: t.namespace,
+			Names:     slices.Sorted(maps.Keys(t.names)),
+			Labels:    s.selector.String(),
+			Fields:    fields.String(),
+		})
+	}
+	return id, nil
+}
+
+// form says in words how objects are kept.
+func (o *output) form(ts []target) string {
+	form := "objects"
+	switch {
+	case o.query() != nil:
+		form = "rows with their objects"
+	case o.accept().List != "":
+		form = "rows"
+	}
+	if o.managed {
+		form += " with managedFields"
+	}
+	if !o.redact && slices.ContainsFunc(ts, func(t target) bool { return isSecret(t.resource) }) {
+		form += " with the values of Secrets"
+	}
+	return form
+}
+
+// A mark is something between records, for the checkpoint only.
+type mark uint8
+
+const (
+	noMark      mark = iota
+	markAt           // all before is told, up to record.at
+	markListing      // what follows comes in no order of revision
+	markSync         // the disk may have it
+)
+
+// begin notes records that are about to be told; tells: some of them are printed.
+// What is new to the reader is written first, see package checkpoint.
+func (k *keeper) begin(records []record, tells bool) error {
+	write := false
+	k.amid = true
+	for i := range records {
+		r := &records[i]
+		switch {
+		case r.mark == markAt:
+			k.file.Move(r.stream, r.at)
+		case r.mark == markListing:
+			k.file.List(r.stream)
+		case r.mark == markSync:
+			k.sync = true
+		case r.Type == string(watch.Deleted):
+			k.file.Remove(r.stream, kube.Key{Namespace: r.id.Namespace, Name: r.id.Name}, r.id.UID)
+			k.commit = true
+		case r.isObject():
+			raw, err := k.stored(r)
+			if err == nil {
+				err = k.file.Put(r.stream, checkpoint.Object{UID: r.id.UID, Revision: kube.Revision(r.id.ResourceVersion), Raw: raw})
+			}
+			if err != nil {
+				return k.broken(err)
+			}
+			k.commit = true
+			write = write || r.Type == string(watch.Added)
+		}
+	}
+	if !write || !tells {
+		return nil
+	}
+	return k.broken(k.file.Write())
+}
+
+// done: everything up to here is done. That a stream has moved, with no object in
+// between, is committed with what follows, or in a second: it costs nothing to
+// hear of a revision again.
+func (k *keeper) done() error {
+	commit, sync := k.commit || k.sync, k.sync
+	k.amid, k.commit, k.sync = false, false, false
+	if commit {
+		if err := k.file.Commit(); err != nil {
+			return k.broken(err)
+		}
+	}
+	if sync {
+		return k.broken(k.file.Sync())
+	}
+	return nil
+}
+
+// broken is how a watcher ends that cannot keep its promise.
+func (k *keeper) broken(err error) error {
+	if err == nil {
+		return nil
+	}
+	return failed(fmt.Errorf("%w: nothing is lost: the next run goes on at the last good point of the file, and prints again what came after it", err))
+}
+
+// stored returns what is kept of r's object: of a Secret no more than is printed.
+func (k *keeper) stored(r *record) (codec.Raw, error) {
+	if !k.redact || !isSecret(r.resource) {
+		return r.object, nil
+	}
+	var m map[string]any
+	if err := r.object.Decode(&m); err != nil {
+		return codec.Raw{}, err
+	}
+	redactSecret(m)
+	rows, _ := m["rows"].([]any)
+	for _, row := range rows {
+		row, _ := row.(map[string]any)
+		if o, ok := row["object"].(map[string]any); ok {
+			redactSecret(o)
+		}
+	}
+	b, err := codec.Encode(m)
+	if err != nil {
+		return codec.Raw{}, err
+	}
+	full, err := codec.ParseRawFull(b) // of what was left out nothing comes back
+	return full.Raw, err
+}
+
+// syncEvery is how much a power loss may cost.
+const syncEvery = time.Second
+
+// tick asks for a sync from time to time, in the order of the records.
+func (k *keeper) tick(ctx context.Context, records chan<- record) {
+	t := time.NewTicker(syncEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case records <- record{mark: markSync}:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// close ends the checkpoint at what was done; err is why the run ends.
+func (k *keeper) close(err error) error {
+	var e error
+	if !k.amid {
+		e = k.file.Commit()
+	}
+	if e = errors.Join(e, k.file.Close()); e != nil {
+		var f *failure
+		if !errors.As(err, &f) { // else it is said already, or something worse
+			return k.broken(e)
+		}
+	}
+	return err
+}
+
+// resume begins s where an earlier run's output ended: its store knows what that
+// has told, and so finds the differences.
+func (s *stream[T]) resume(st checkpoint.State, path string) {
+	s.noted, s.partial, s.from = true, false, ""
+	if !st.Synced && len(st.Objects)+len(st.Maybe) == 0 {
+		return
+	}
+	s.maybe = st.Maybe
+	s.resumed, s.synced = true, st.Synced
+	s.store.Apply(watch.Event[T]{Type: watch.Restart})
+	for _, o := range st.Objects {
+		object := rawAs[T](o.Raw)
+		s.store.Apply(watch.Event[T]{Type: watch.Added, Key: kube.KeyOf(object), UID: o.UID, Revision: o.Revision, Object: object})
+	}
+	s.store.Apply(watch.Event[T]{Type: watch.Synced, Revision: st.Revision})
+	what := count(len(st.Objects), "object") + " of " + path
+	switch {
+	case !st.Synced:
+		s.talk.info(s.label(), "going on with a first list that was interrupted, knowing "+what, "resumed", "objects", len(st.Objects))
+	case s.once || st.Revision == "":
+		s.relist = &relist{cause: "compared with the checkpoint"}
+		s.talk.info(s.label(), "comparing with "+what, "resumed", "objects", len(st.Objects))
+	default:
+		s.talk.info(s.label(), "resuming at rv="+string(st.Revision)+" with "+what, "resumed", "rev", string(st.Revision), "objects", len(st.Objects))
+	}
+}
+
+// rawAs is the reverse of stream.asRaw.
+func rawAs[T raw](o codec.Raw) T {
+	if o, ok := any(o).(T); ok {
+		return o
+	}
+	return any(codec.RawFull{Raw: o}).(T)
+}
+
+// mark notes how far ev has brought us, after what it made us tell.
+func (s *stream[T]) mark(ev watch.Event[T]) {
+	switch {
+	case !s.noted:
+	case ev.Type == watch.Restart:
+		s.give(record{mark: markListing})
+	case !s.listing && ev.Revision != "":
+		s.give(record{mark: markAt, at: ev.Revision})
+	}
+}
+
+// continued makes of d, learnt by going on with a first list, what it would have
+// been in that list.
+func (s *stream[T]) continued(d cache.Delta[T]) cache.Delta[T] {
+	if d.Type == watch.Added {
+		s.reckon(d.Key, d.UID, false)
+	}
+	if s.resumed && !s.synced && d.Type == watch.Added && d.Inferred {
+		d.Initial, d.Inferred = true, false
+	}
+	return d
+}
+
+// reckon tells the end of what an earlier run may have told of as it died, where d
+// or the end of a list shows that it is gone. Where the server has the history, it
+// tells of all of it again, and there is nothing to do.
+func (s *stream[T]) reckon(key kube.Key, uid string, all bool) {
+	var rest []checkpoint.Object
+	for _, o := range s.maybe {
+		object := rawAs[T](o.Raw)
+		switch {
+		case o.UID == uid && kube.KeyOf(object) == key: // it is told of once more
+		case s.listing && (all || kube.KeyOf(object) == key):
+			r := s.object(watch.Deleted, object)
+			r.id.UID, r.synthetic, r.last = o.UID, "relist", true
+			if s.relist != nil {
+				s.relist.deleted++
+			}
+			s.emit(r)
+		default:
+			rest = append(rest, o)
+		}
+	}
+	s.maybe = rest
+}
+
+// headed makes sure that rows have their columns, where no row came to bring them.
+func (s *stream[T]) headed(ctx context.Context) {
+	if s.resumed && s.columns == nil && s.col.Accept.List != "" {
+		s.columns = fetchColumns(ctx, s.col)
+	}
+}

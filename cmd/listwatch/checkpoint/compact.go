@@ -1,0 +1,155 @@
+package checkpoint
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// temporary is put behind the path of a file that is being written.
+const temporary = ".tmp-"
+
+// compact replaces the file by one that holds what it amounts to: after a crash at
+// any moment it is the old or the new one. The buffer is empty.
+func (f *File) compact() error {
+	next, err := os.CreateTemp(filepath.Dir(f.path), filepath.Base(f.path)+temporary+"*") // of mode 0600
+	if err != nil {
+		return err
+	}
+	moved, size, err := f.copyTo(next)
+	if err == nil {
+		err = next.Sync()
+	}
+	if err == nil {
+		err = lockFile(next) // before anybody can find it
+	}
+	if err == nil && runtime.GOOS == "windows" {
+		err = f.file.Close() // there an open file cannot be replaced
+	}
+	if err == nil {
+		err = os.Rename(next.Name(), f.path)
+	}
+	if err != nil {
+		return errors.Join(err, next.Close(), os.Remove(next.Name()))
+	}
+	if runtime.GOOS != "windows" {
+		_ = f.file.Close() // what it held is in the new one
+	}
+	f.file, f.to = next, next
+	f.size, f.dirty = size, false
+	for i := range moved {
+		f.streams[i].objects, f.streams[i].maybe = moved[i].objects, moved[i].maybe
+	}
+	return syncDir(filepath.Dir(f.path))
+}
+
+// copyTo writes the header and the entries that count, and returns where those of
+// objects are now, and the size.
+func (f *File) copyTo(file *os.File) (moved []stream, size int64, err error) {
+	out := bufio.NewWriterSize(file, 1<<18)
+	write := func(b []byte) {
+		if err == nil {
+			_, err = out.Write(b)
+			size += int64(len(b))
+		}
+	}
+	b, err := f.head.append(nil)
+	write(b)
+	for i := range f.streams {
+		if s := &f.streams[i]; s.synced {
+			write(appendEntry(nil, entryState, func(b []byte) []byte { return appendState(b, i, s) }))
+		}
+		m := newStream()
+		for _, e := range inOrder(f.streams[i].objects) {
+			m.objects[e.key] = span{size, e.size, e.uid}
+			write(f.read(e.span, &err))
+		}
+		moved = append(moved, m)
+	}
+	write(appendEntry(nil, entryCommit, nil))
+	for i := range f.streams {
+		for _, e := range inOrder(f.streams[i].maybe) {
+			moved[i].maybe[e.key] = span{size, e.size, e.uid}
+			write(f.read(e.span, &err))
+		}
+	}
+	write(appendEntry(nil, entryOpened, nil))
+	if err == nil {
+		err = out.Flush()
+	}
+	return moved, size, err
+}
+
+// read returns an entry that was written, unless something went wrong before.
+func (f *File) read(s span, err *error) []byte {
+	if *err != nil {
+		return nil
+	}
+	b := make([]byte, s.size)
+	if _, e := f.file.ReadAt(b, s.at); e != nil {
+		*err = fmt.Errorf("read what was written: %w", e)
+	} else if end := len(b) - 4; binary.LittleEndian.Uint32(b[end:]) != sum(b[entryHead:end]) {
+		*err = errors.New("read what was written: a checksum is wrong")
+	}
+	return b
+}
+
+// located is a key and where its entry is.
+type located[K comparable] struct {
+	key K
+	span
+}
+
+// inOrder returns entries in the order of the file.
+func inOrder[K comparable](m map[K]span) []located[K] {
+	all := make([]located[K], 0, len(m))
+	for k, s := range m {
+		all = append(all, located[K]{k, s})
+	}
+	slices.SortFunc(all, func(a, b located[K]) int { return cmp.Compare(a.at, b.at) })
+	return all
+}
+
+// leftovers returns what processes that were killed in a compaction have left.
+func (f *File) leftovers() (names []string) {
+	dir, base := filepath.Split(f.path)
+	if dir == "" {
+		dir = "."
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer d.Close() // it is only read
+	for {
+		entries, err := d.ReadDir(1000)
+		for _, e := range entries {
+			if strings.HasPrefix(e.Name(), base+temporary) {
+				names = append(names, filepath.Join(dir, e.Name()))
+			}
+		}
+		if err != nil || errors.Is(err, io.EOF) {
+			return names
+		}
+	}
+}
+
+// syncDir makes a rename last.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" { // which has no such thing
+		return nil
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

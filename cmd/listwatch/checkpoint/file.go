@@ -1,0 +1,362 @@
+// Package checkpoint keeps what a watcher has told its reader, in a file from which
+// the next run goes on.
+//
+// The file is a log: one entry for each object that was told of, and one for how
+// far each stream has come. Entries are written before the reader is told,
+// and committed when it has taken all of it, so the file is never ahead. Without the
+// first, an object that was told just as the process died would be forgotten, and
+// so would be its deletion, where the server's history is lost by the next run.
+//
+// A process that is killed leaves at worst a cut last entry; what is written is
+// synced by Sync, so that a power loss costs what was written since. When the log is
+// more than twice as large as what it amounts to, it is replaced by that.
+//
+//	f, states, err := checkpoint.Open(path, identity)
+//	// resume stream i at states[i].Revision, knowing states[i].Objects
+//	f.Put(i, object)   // it is being told
+//	f.Move(i, rev)     // and with it all up to rev
+//	err = f.Write()
+//	// tell
+//	err = f.Commit()
+//
+// It is no snapshot of package cache: that is taken from time to time, and noted
+// before handlers hear of anything; it cannot say what a reader has taken.
+package checkpoint
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// What errors of Open are to errors.Is.
+var (
+	ErrForeign = errors.New("checkpoint of something else") // another cluster, other streams, another form
+	ErrNewer   = errors.New("checkpoint of a newer format") // by a later release
+	ErrLocked  = errors.New("checkpoint in use")            // by another process
+	errDamaged = errors.New("damaged")
+)
+
+// File is an open checkpoint. It is for one goroutine, and belongs to one process.
+type File struct {
+	// Damage says why what was found could not be used, and Aside where it was
+	// put; nil and empty where nothing was wrong.
+	Damage error
+	Aside  string
+
+	path    string
+	file    *os.File
+	to      io.WriterAt // file, unless a test knows better
+	head    header
+	order   []int // the caller's number of a stream to the file's
+	streams []stream
+	size    int64 // of what is in the file
+	live    int64 // of it, what would be left by a compaction
+	buf     []byte
+	pending bool // written, not committed
+	dirty   bool // written, not synced
+	err     error
+}
+
+// stream is the state of one stream, as the log has it so far.
+type stream struct {
+	revision kube.Revision // where to resume; empty = list
+	synced   bool          // the whole collection was told once
+	objects  map[kube.Key]span
+	maybe    map[object]span // perhaps told, see State
+}
+
+// object tells namesakes apart.
+type object struct {
+	kube.Key
+	uid string
+}
+
+// span is where the entry of an object is.
+type span struct {
+	at   int64
+	size int32
+	uid  string
+}
+
+// State is what an earlier run has told of one stream. The zero value is nothing.
+type State struct {
+	Revision kube.Revision // all up to it was told; empty = a list was under way
+	Synced   bool          // the whole collection was told once
+	Objects  []Object
+
+	// Maybe are objects of which a process wrote, and did not commit it: the reader
+	// may have been told that they exist. One that is found to be gone was deleted.
+	Maybe []Object
+}
+
+// Object is one that exists, as it was told last.
+type Object struct {
+	UID      string
+	Revision kube.Revision
+	Raw      codec.Raw
+}
+
+// Open locks the file at path and returns what it holds, for each stream of id in
+// that order. Where there is no file it makes one. One that is damaged is renamed
+// to path.damaged, see File.Damage; a last entry that is cut is none.
+//
+// It fails with ErrForeign where the file is not of id, with ErrNewer, with
+// ErrLocked, or where the file cannot be written.
+func Open(path string, id Identity) (*File, []State, error) {
+	f, err := lock(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	states, err := f.open(id)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("checkpoint %s: %w", path, err), f.file.Close())
+	}
+	return f, states, nil
+}
+
+// Reset is Open of a file that holds nothing, whatever is there.
+func Reset(path string, id Identity) (*File, error) {
+	f, err := lock(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.begin(id); err != nil {
+		return nil, errors.Join(fmt.Errorf("checkpoint %s: %w", path, err), f.file.Close())
+	}
+	return f, nil
+}
+
+// lock opens the file, or makes an empty one, and locks it.
+func lock(path string) (*File, error) {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real // not the link is to be replaced
+	}
+	for {
+		switch fi, err := os.Stat(path); {
+		case err == nil && !fi.Mode().IsRegular():
+			return nil, fmt.Errorf("checkpoint %s: not a regular file", path)
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			return nil, fmt.Errorf("checkpoint: %w", err)
+		}
+		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, fmt.Errorf("checkpoint: %w", err)
+		}
+		if err := lockFile(file); err != nil {
+			return nil, errors.Join(fmt.Errorf("checkpoint %s: %w", path, err), file.Close())
+		}
+		// Its owner may have replaced it after we opened it, and then have gone.
+		ours, err := file.Stat()
+		if err == nil {
+			var now fs.FileInfo
+			if now, err = os.Stat(path); err == nil && os.SameFile(ours, now) {
+				return &File{path: path, file: file, to: file}, nil
+			}
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, errors.Join(fmt.Errorf("checkpoint: %w", err), file.Close())
+		}
+		if err := file.Close(); err != nil {
+			return nil, fmt.Errorf("checkpoint: %w", err)
+		}
+	}
+}
+
+// open loads the file and makes sure that it can be written.
+func (f *File) open(id Identity) ([]State, error) {
+	for _, left := range f.leftovers() {
+		_ = os.Remove(left) // it will be tried again
+	}
+	fi, err := f.file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if fi.Size() == 0 {
+		return make([]State, len(id.Streams)), f.begin(id)
+	}
+	states, err := f.load(io.NewSectionReader(f.file, 0, fi.Size()), id)
+	if errors.Is(err, errDamaged) {
+		f.Damage, f.Aside = err, f.path+".damaged"
+		if err := os.Rename(f.path, f.Aside); err != nil {
+			return nil, err
+		}
+		return make([]State, len(id.Streams)), f.begin(id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(f.file.Chmod(0o600), f.file.Truncate(f.size)); err != nil {
+		return nil, err
+	}
+	f.entry(entryOpened, nil) // this also shows that the file can be written
+	return states, f.Sync()
+}
+
+// begin makes the file one of id that holds nothing.
+func (f *File) begin(id Identity) error {
+	f.head = header{Identity: id}
+	f.streams = make([]stream, len(id.Streams))
+	f.order = make([]int, len(id.Streams))
+	for i := range f.streams {
+		f.streams[i] = newStream()
+		f.order[i] = i
+	}
+	return f.compact()
+}
+
+// Put notes that o exists.
+func (f *File) Put(i int, o Object) error {
+	raw, err := o.Raw.MarshalBinary()
+	if err != nil {
+		return err
+	}
+	i = f.order[i]
+	at := f.size + int64(len(f.buf))
+	f.entry(entryPut, func(b []byte) []byte {
+		b = appendNumber(b, i)
+		b = appendText(b, o.UID)
+		b = appendText(b, string(o.Revision))
+		return append(b, raw...)
+	})
+	f.keep(i, own(&o), span{at, int32(f.size + int64(len(f.buf)) - at), strings.Clone(o.UID)})
+	return nil
+}
+
+// own returns the key of o, not in its memory: the index may live longer.
+func own(o *Object) kube.Key {
+	return kube.Key{Namespace: strings.Clone(o.Raw.GetNamespace()), Name: strings.Clone(o.Raw.GetName())}
+}
+
+// Remove notes that an object is gone.
+func (f *File) Remove(i int, key kube.Key, uid string) {
+	i = f.order[i]
+	if f.forget(i, key, uid) {
+		f.entry(entryRemove, func(b []byte) []byte {
+			return appendText(appendText(appendText(appendNumber(b, i), key.Namespace), key.Name), uid)
+		})
+	}
+}
+
+// Move notes that the whole collection is told, and all changes up to rev.
+func (f *File) Move(i int, rev kube.Revision) { f.state(f.order[i], rev, true) }
+
+// List notes that a list began whose objects come in no order: the next run has
+// to list too, unless a Move follows.
+func (f *File) List(i int) { f.state(f.order[i], "", f.streams[f.order[i]].synced) }
+
+func (f *File) state(i int, rev kube.Revision, synced bool) {
+	s := &f.streams[i]
+	if s.revision == rev && s.synced == synced {
+		return
+	}
+	s.revision, s.synced = rev, synced
+	f.entry(entryState, func(b []byte) []byte { return appendState(b, i, s) })
+}
+
+func newStream() stream {
+	return stream{objects: map[kube.Key]span{}, maybe: map[object]span{}}
+}
+
+// keep notes where an object is.
+func (f *File) keep(i int, key kube.Key, s span) {
+	f.forget(i, key, s.uid)
+	f.live += int64(s.size) - int64(f.streams[i].objects[key].size)
+	f.streams[i].objects[key] = s
+}
+
+// suspect notes where an object is that may have been told.
+func (f *File) suspect(i int, o object, s span) {
+	f.live += int64(s.size) - int64(f.streams[i].maybe[o].size)
+	f.streams[i].maybe[o] = s
+}
+
+// forget reports whether there was anything to forget.
+func (f *File) forget(i int, key kube.Key, uid string) bool {
+	s := &f.streams[i]
+	known, certain := s.objects[key]
+	if certain = certain && known.uid == uid; certain {
+		f.live -= int64(known.size)
+		delete(s.objects, key)
+	}
+	o := object{key, uid}
+	perhaps, maybe := s.maybe[o]
+	if maybe {
+		f.live -= int64(perhaps.size)
+		delete(s.maybe, o)
+	}
+	return certain || maybe
+}
+
+// slack is how much a log may always be larger than what it amounts to.
+const slack = 64 << 10
+
+// Write writes what was noted, not yet for good. After an error, the file holds what
+// it held before, and nothing more is written.
+func (f *File) Write() error {
+	if f.err != nil || len(f.buf) == 0 {
+		return f.err
+	}
+	if _, err := f.to.WriteAt(f.buf, f.size); err != nil {
+		_ = f.file.Truncate(f.size) // else the next run finds that the end is cut
+		return f.fail(err)
+	}
+	f.size += int64(len(f.buf))
+	f.dirty = true
+	if f.buf = f.buf[:0]; cap(f.buf) > 1<<20 { // after a giant
+		f.buf = nil
+	}
+	f.pending = true
+	return nil
+}
+
+// Commit makes good what was noted: it survives the process.
+func (f *File) Commit() error {
+	if f.err != nil || len(f.buf) == 0 && !f.pending {
+		return f.err
+	}
+	f.entry(entryCommit, nil)
+	if err := f.Write(); err != nil {
+		return err
+	}
+	f.pending = false
+	if f.size > 2*f.live+slack {
+		if err := f.compact(); err != nil {
+			return f.fail(err)
+		}
+	}
+	return nil
+}
+
+// Sync is Write, after which what is in the file survives the machine.
+func (f *File) Sync() error {
+	if err := f.Write(); err != nil || !f.dirty {
+		return err
+	}
+	if err := f.file.Sync(); err != nil {
+		return f.fail(err)
+	}
+	f.dirty = false
+	return nil
+}
+
+// Close is Sync, and lets go of the file.
+func (f *File) Close() error {
+	err := f.Sync()
+	if e := f.file.Close(); err == nil && e != nil {
+		err = f.fail(e)
+	}
+	return err
+}
+
+func (f *File) fail(err error) error {
+	f.err = fmt.Errorf("checkpoint %s: %w", f.path, err)
+	return f.err
+}

@@ -1,0 +1,201 @@
+package checkpoint
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"strconv"
+	"strings"
+
+	"github.com/listwatch/listwatch/codec"
+)
+
+// A checkpoint is
+//
+//	"listwatch checkpoint 1\n"
+//	entries, the first of which is the header
+//
+// and an entry is
+//
+//	length of the payload (4 bytes), checksum of the length (4 bytes)
+//	payload: a byte that says what it is, and what belongs to it
+//	checksum of the payload (4 bytes)
+//
+// Numbers are little-endian; checksums are CRC-32C. The length has one of its own so
+// that a changed length is not taken for a cut end, which would pass over all that
+// stands behind it.
+const (
+	magic   = "listwatch checkpoint "
+	version = 1
+)
+
+// What entries are. Numbers within them are uvarints, texts have their length before
+// them; streams are counted as in the header.
+const (
+	entryHeader = 'h' // JSON
+	entryPut    = 'p' // stream, UID, revision, and the object in the form of codec.RawForm
+	entryRemove = 'd' // stream, namespace, name, UID
+	entryState  = 's' // stream, 1 if synced, revision
+	entryCommit = 'c' // nothing; what stands before it counts
+	entryOpened = 'o' // nothing; what stands before it without a commit never counts
+)
+
+const (
+	entryHead  = 8
+	entryFrame = entryHead + 4 // what is around a payload
+
+	maxEntry = 8 * codec.DefaultMaxFrame // an object may grow when secrets are taken out
+	maxText  = 4 << 10
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func sum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
+
+// entry appends an entry to the buffer.
+func (f *File) entry(kind byte, fill func([]byte) []byte) { f.buf = appendEntry(f.buf, kind, fill) }
+
+func appendEntry(b []byte, kind byte, fill func([]byte) []byte) []byte {
+	start := len(b)
+	b = append(b, 0, 0, 0, 0, 0, 0, 0, 0, kind)
+	if fill != nil {
+		b = fill(b)
+	}
+	payload := b[start+entryHead:]
+	binary.LittleEndian.PutUint32(b[start:], uint32(len(payload)))
+	binary.LittleEndian.PutUint32(b[start+4:], sum(b[start:start+4]))
+	return binary.LittleEndian.AppendUint32(b, sum(payload))
+}
+
+func appendNumber(b []byte, n int) []byte { return binary.AppendUvarint(b, uint64(n)) }
+
+func appendText(b []byte, s string) []byte { return append(appendNumber(b, len(s)), s...) }
+
+func appendState(b []byte, i int, s *stream) []byte {
+	synced := 0
+	if s.synced {
+		synced = 1
+	}
+	return appendText(appendNumber(appendNumber(b, i), synced), string(s.revision))
+}
+
+// header is the first entry.
+type header struct {
+	Identity
+	Form string `json:"rawForm"` // codec.RawForm
+}
+
+func (h header) append(b []byte) ([]byte, error) {
+	h.Form = codec.RawForm
+	j, err := codec.Encode(h)
+	if err != nil {
+		return b, err
+	}
+	b = append(b, magic+strconv.Itoa(version)+"\n"...)
+	return appendEntry(b, entryHeader, func(b []byte) []byte { return append(b, j...) }), nil
+}
+
+// fields reads what appendNumber and appendText have written.
+type fields struct {
+	b   []byte
+	bad bool
+}
+
+func (f *fields) number(limit int) int {
+	n, size := binary.Uvarint(f.b)
+	if size <= 0 || n >= uint64(limit) {
+		f.bad, f.b = true, nil
+		return 0
+	}
+	f.b = f.b[size:]
+	return int(n)
+}
+
+func (f *fields) text() string {
+	n := f.number(maxText + 1)
+	if n > len(f.b) {
+		f.bad, f.b = true, nil
+		return ""
+	}
+	s := string(f.b[:n])
+	f.b = f.b[n:]
+	return s
+}
+
+// Identity says what a checkpoint is of. All of it must be the same for a file to be
+// used, Server excepted where Cluster is known.
+type Identity struct {
+	Cluster string   `json:"cluster,omitempty"` // UID of the namespace kube-system; empty = it may not be read
+	Server  string   `json:"server"`            // URL
+	Form    string   `json:"form"`              // of the objects, in words
+	Streams []Stream `json:"streams"`           // no two are the same; in any order
+}
+
+// Stream is one watched collection.
+type Stream struct {
+	Resource  string   `json:"resource"` // with group and version
+	Namespace string   `json:"namespace,omitempty"`
+	Names     []string `json:"names,omitempty"` // sorted; none = all
+	Labels    string   `json:"labels,omitempty"`
+	Fields    string   `json:"fields,omitempty"`
+}
+
+func (s Stream) String() string {
+	var b strings.Builder
+	b.WriteString(s.Resource)
+	if s.Namespace != "" {
+		b.WriteString(" in " + s.Namespace)
+	}
+	if len(s.Names) > 0 {
+		b.WriteString(" named " + strings.Join(s.Names, ","))
+	}
+	if s.Labels != "" {
+		b.WriteString(" with labels " + s.Labels)
+	}
+	if s.Fields != "" {
+		b.WriteString(" with fields " + s.Fields)
+	}
+	return b.String()
+}
+
+func (s Stream) equal(o Stream) bool { return s.String() == o.String() }
+
+// order returns where in id the streams of want are; an ErrForeign that says in what
+// the two differ.
+func (id Identity) order(want Identity) ([]int, error) {
+	differs := func(what, got, want string) error {
+		return fmt.Errorf("%w: it is of %s %.300s, not %.300s", ErrForeign, what, got, want)
+	}
+	switch {
+	case id.Cluster != "" && want.Cluster != "":
+		if id.Cluster != want.Cluster {
+			return nil, differs("the cluster", id.Cluster+" ("+id.Server+")", want.Cluster+" ("+want.Server+")")
+		}
+	case id.Server != want.Server:
+		return nil, differs("the server", id.Server, want.Server)
+	}
+	order := make([]int, len(want.Streams))
+	for i, w := range want.Streams {
+		order[i] = -1
+		for j, s := range id.Streams {
+			if s.equal(w) {
+				order[i] = j
+			}
+		}
+		if order[i] < 0 || len(id.Streams) != len(want.Streams) {
+			return nil, differs("the streams", list(id.Streams), list(want.Streams))
+		}
+	}
+	if id.Form != want.Form {
+		return nil, differs("the form", id.Form, want.Form)
+	}
+	return order, nil
+}
+
+func list(streams []Stream) string {
+	var texts []string
+	for _, s := range streams {
+		texts = append(texts, s.String())
+	}
+	return strings.Join(texts, " and ")
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// exitMeaning is what an exit code says, and what to do about it.
+type exitMeaning struct {
+	code  int
+	short string // for a list, without a full stop
+	means string
+	todo  string
+}
+
+// exitMeanings are all exit codes, for help, man pages and explain-exit.
+var exitMeanings = []exitMeaning{
+	{0, "the end that was asked for",
+		"It ended as it was asked to: by --once, --exit-after, --max-events or --until, or what was to be printed is printed. It is never 0 because a server closed a stream.",
+		"Nothing."},
+	{exitFailed, "a failure",
+		"Something failed that could not be mended: the server refused the first request, --max-failures or --max-staleness was exceeded, stdout could not be written, a port was in use. An interruption of the network is no such failure: it is waited for.",
+		`Read the last line of stderr. If it is about who you are or what you may do: "listwatch auth check". To wait longer: --max-failures -1.`},
+	{exitUsage, "wrong usage or configuration",
+		"The arguments, the flags or the kubeconfig make no sense; nothing was asked of the server's objects.",
+		`Read the last line of stderr, and "listwatch COMMAND --help". To start it again without a change is of no use.`},
+	{exitMatched, "--fail-on was met",
+		"A condition of --fail-on became true before those of --until did.",
+		"The line on stderr says which condition, and of which object."},
+	{exitTimeout, "--timeout was over",
+		"What was asked for by --until, --max-events or --once did not happen within --timeout.",
+		"The line on stderr says what was missing. Give more time, or look at the objects."},
+	{exitHooks, "too many hooks failed",
+		"More hooks than --exec-max-errors allows, commands after -- or of --exec, failed for good, that is after their retries.",
+		"Stderr says how the hooks ended. Mend the command, or allow more by --exec-max-errors, of which -1 is any number."},
+	{exitForeign, "the checkpoint is of something else",
+		"The file of --checkpoint was written for another cluster, other types, namespaces or selectors. To go on from it would lose events without a word.",
+		"Give the flags with which it was written, or another file; or begin anew by --reset-checkpoint."},
+	{130, "SIGINT", "It was stopped by SIGINT, usually Ctrl-C.", "Nothing."},
+	{137, "SIGKILL; not by itself",
+		"Somebody killed it without warning. In a pod it is mostly the limit of memory (OOMKilled), or a stop that took longer than the grace period.",
+		`"kubectl describe pod" says which; give more memory, or watch less: with a selector, or one namespace.`},
+	{exitPipe, "stdout was closed",
+		"Whoever read its output has ended, as head(1) does after some lines.",
+		"Nothing, if that is what was meant; else look why the reader ended."},
+	{143, "SIGTERM", "It was stopped by SIGTERM, as by kill(1), systemd or Kubernetes.", "Nothing."},
+}
+
+// exitTable returns the codes, one a line.
+func exitTable() string {
+	var b strings.Builder
+	for _, e := range exitMeanings {
+		fmt.Fprintf(&b, "%5d  %s\n", e.code, e.short)
+	}
+	return b.String()
+}
+
+func (p *program) explainExitCommand() *cobra.Command {
+	var codes []string
+	for _, e := range exitMeanings {
+		codes = append(codes, strconv.Itoa(e.code)+"\t"+e.short)
+	}
+	return &cobra.Command{
+		Use:                   "explain-exit [CODE]",
+		Short:                 "Say what an exit code means, and what to do",
+		Long:                  "Say what an exit code means, and what to do; all of them without CODE.",
+		Example:               "  listwatch watch pods --once > pods; listwatch explain-exit $?",
+		DisableFlagsInUseLine: true,
+		ValidArgs:             codes,
+		RunE: func(_ *cobra.Command, args []string) error {
+			switch len(args) {
+			case 0:
+				for i, e := range exitMeanings {
+					if i > 0 {
+						fmt.Fprintln(p.stdout)
+					}
+					p.explainExit(e)
+				}
+				return nil
+			case 1:
+			default:
+				return usage("%d arguments: want one exit code, or none for all", len(args))
+			}
+			n, err := strconv.Atoi(args[0])
+			if err != nil || n < 0 || n > 255 {
+				return usage("%q is no exit code: want a number of 0 to 255", clip(args[0]))
+			}
+			for _, e := range exitMeanings {
+				if e.code == n {
+					p.explainExit(e)
+					return nil
+				}
+			}
+			if n > 128 && n <= 192 {
+				p.explainExit(exitMeaning{n, fmt.Sprintf("signal %d; not by itself", n-128), fmt.Sprintf("The process was ended by signal %d.", n-128), "Look who sent it."})
+				return nil
+			}
+			return usage("%d is no exit code of listwatch, which has %s; a shell has 126 and 127 for a program that it could not start", n, exitCodes())
+		},
+	}
+}
+
+func (p *program) explainExit(e exitMeaning) {
+	fmt.Fprintf(p.stdout, "%d: %s\n%s%s", e.code, e.short, wrap(e.means, "  ", 80), wrap("To do: "+e.todo, "  ", 80))
+}
+
+func exitCodes() string {
+	var all []string
+	for _, e := range exitMeanings {
+		all = append(all, strconv.Itoa(e.code))
+	}
+	return strings.Join(all, ", ")
+}

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestEveryExitCodeIsExplained(t *testing.T) {
+	all := stdoutOf(t, 0, "explain-exit")
+	var codes []int
+	for _, e := range exitMeanings {
+		codes = append(codes, e.code)
+		one := stdoutOf(t, 0, "explain-exit", strconv.Itoa(e.code))
+		if !strings.HasPrefix(one, strconv.Itoa(e.code)+": "+e.short+"\n") || !strings.Contains(one, "\n  To do: ") {
+			t.Errorf("%d: %q", e.code, one)
+		}
+		if !strings.Contains(all, one) {
+			t.Errorf("%d is not among all", e.code)
+		}
+	}
+	if !slices.IsSorted(codes) || len(slices.Compact(slices.Clone(codes))) != len(codes) {
+		t.Errorf("%d: want them sorted, each once", codes)
+	}
+	for _, code := range []int{0, exitFailed, exitUsage, exitMatched, exitTimeout, exitHooks, exitForeign, exitPipe, signalled{syscall.SIGINT}.code(), signalled{syscall.SIGTERM}.code()} {
+		if !slices.Contains(codes, code) {
+			t.Errorf("%d is missing", code)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+)
+
+// stdoutOf is what the program prints when it is called with args.
+func stdoutOf(t *testing.T, code int, args ...string) string {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	if got := run(t.Context(), args, func(string) string { return "" }, strings.NewReader(""), &stdout, &stderr); got != code {
+		t.Fatalf("listwatch %s: exit code %d, want %d\n%s", strings.Join(args, " "), got, code, &stderr)
+	}
+	return stdout.String()
+}
+
+// TestHelpIsGolden compares --help of each command with testdata/help. With
+// UPDATE_SCRIPTS=1 it writes the files.
+func TestHelpIsGolden(t *testing.T) {
+	left := map[string]bool{}
+	old, err := filepath.Glob("testdata/help/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range old {
+		left[name] = true
+	}
+	for _, c := range commands((&program{}).root()) {
+		file := filepath.Join("testdata/help", pageName(c)+".txt")
+		got := stdoutOf(t, 0, append(strings.Fields(c.CommandPath())[1:], "--help")...)
+		if os.Getenv("UPDATE_SCRIPTS") != "" {
+			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		delete(left, file)
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Errorf("%v; write it by UPDATE_SCRIPTS=1", err)
+		} else if diff := cmp.Diff(string(want), got); diff != "" {
+			t.Errorf("%s has changed; write it by UPDATE_SCRIPTS=1 (-want +got):\n%s", c.CommandPath(), diff)
+		}
+		for line := range strings.Lines(got) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > helpWidth {
+				t.Errorf("%s --help: a line of %d columns: %s", c.CommandPath(), n, line)
+			}
+		}
+		c.InitDefaultHelpFlag()
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden && !strings.Contains(got, "--"+f.Name+" ") {
+				t.Errorf("%s --help does not tell of --%s", c.CommandPath(), f.Name)
+			}
+		})
+	}
+	for file := range left {
+		t.Errorf("%s is of no command", file)
+	}
+}
+
+func TestUsageNamesEachWayOnALine(t *testing.T) {
+	for _, test := range []struct{ command, want string }{
+		{"watch", "  listwatch watch TYPE[.VERSION[.GROUP]][,TYPE...] [NAME...] [flags]\n  listwatch watch TYPE/NAME... [flags]\n"},
+		{"auth check", "  listwatch auth check [flags]\n  listwatch auth check TYPE[.VERSION[.GROUP]][,TYPE...] [NAME...] [flags]\n  listwatch auth check TYPE/NAME... [flags]\n"},
+		{"explain-exit", "  listwatch explain-exit [CODE]\n"},
+		{"auth", "  listwatch auth COMMAND\n"},
+	} {
+		c, _, err := (&program{}).root().Find(strings.Fields(test.command))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(test.want, synopsis(c, "  ")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.command, diff)
+		}
+	}
+}
+
+func TestHelpOfACommandInBothSpellings(t *testing.T) {
+	if diff := cmp.Diff(stdoutOf(t, 0, "list", "--help"), stdoutOf(t, 0, "help", "list")); diff != "" {
+		t.Error(diff)
+	}
+}

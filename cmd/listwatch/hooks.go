@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/listwatch/listwatch/cmd/listwatch/hook"
+	"github.com/listwatch/listwatch/codec"
+)
+
+// errHooks is the cause of a watch that its hooks have ended.
+var errHooks = errors.New("too many hooks have failed")
+
+// hooks runs commands for the records that the filters keep.
+type hooks struct {
+	opts  hook.Options
+	types []string // that are run for
+	dry   bool
+
+	output *output // how records are made
+	talk   *talk
+	pool   *hook.Pool
+	halt   func() // drops what waits
+
+	end   func() // no more is added; returns when all have ended
+	holds bool   // --checkpoint-policy after-hook
+
+	dropped int // of which we have told
+}
+
+// wants reports whether something is run for records of type t.
+func (h *hooks) wants(t string) bool { return h != nil && slices.Contains(h.types, t) }
+
+// hook notes r for the hooks, which get it once it is printed and the checkpoint
+// knows of it.
+func (p *printer) hook(r *record) {
+	switch h := p.hooks; {
+	case h == nil:
+	case h.dry && h.wants(r.Type):
+		p.write(p.enc.flush(p.buf))
+		h.show(h.event(r, p.seq))
+	case h.dry:
+	case h.wants(r.Type):
+		p.pending = append(p.pending, h.event(r, p.seq))
+	default:
+		p.pending = append(p.pending, hook.Event{Seq: p.seq})
+	}
+}
+
+// handOver gives the hooks what is theirs. Where too much waits there we wait too,
+// and so nobody reads on from the server.
+func (p *printer) handOver() {
+	for i, e := range p.pending {
+		switch {
+		case p.err != nil:
+		case e.Type == "":
+			p.hooks.pool.Pass(e.Seq)
+		default:
+			p.hooks.pool.Add(e)
+		}
+		p.pending[i] = hook.Event{} // let go of the object
+	}
+	p.pending = p.pending[:0]
+}
+
+// finished reports whether a checkpoint may have what was noted up to number seq.
+func (h *hooks) finished(seq int64) bool {
+	return h == nil || h.pool == nil || !h.holds || h.pool.Done() >= seq
+}
+
+// event is r for the pool. Its line is made when it is run: what waits holds the
+// object as the store does, not a copy.
+func (h *hooks) event(r *record, seq int64) hook.Event {
+	e := hook.Event{
+		Seq: seq, Type: r.Type, Object: r.isObject(), Resource: r.resource.GroupResource(),
+		Namespace: r.id.Namespace, Name: r.id.Name, Kind: r.resource.Kind, APIVersion: r.resource.APIVersion(),
+		UID: r.id.UID, RV: r.id.ResourceVersion, Initial: r.initial, Synthetic: r.synthetic,
+		Label: hookLabel(r, h.output.namespaces),
+	}
+	kept := *r
+	kept.old = codec.Raw{}
+	e.Record = func(now hook.Event) ([]byte, error) {
+		r := kept
+		r.Type, r.initial = now.Type, now.Initial
+		enc := ndjsonEncoder{output: h.output, seq: now.Seq - 1}
+		return enc.encode(nil, &r)
+	}
+	return e
+}
+
+// hookLabel names what r is about: pod/a, shop/pod/a of all namespaces, pods.
+func hookLabel(r *record, namespaces bool) string {
+	label := r.resource.GroupResource()
+	if r.isObject() {
+		label = kubectlName(r.resource, r.id.Name)
+	}
+	if namespaces && r.id.Namespace != "" {
+		label = r.id.Namespace + "/" + label
+	}
+	return oneLine(label)
+}
+
+// show says what would be run.
+func (h *hooks) show(e hook.Event) {
+	argv := h.opts.Command
+	if h.opts.Delete != nil && e.Type == "DELETED" {
+		argv = h.opts.Delete
+	}
+	if h.talk.log != nil {
+		h.talk.log.Info("would run", "event", e.Type, "object", e.Label, "command", argv)
+		return
+	}
+	var words []string
+	for _, a := range argv {
+		if a == "" || strings.ContainsAny(a, " \t\n\"'$\\") {
+			a = fmt.Sprintf("%q", a)
+		}
+		words = append(words, a)
+	}
+	fmt.Fprintf(locked{h.talk}, "listwatch: would run for %s %s: %s\n", e.Type, e.Label, strings.Join(words, " "))
+}
+
+// said passes on a line that a hook has printed.
+func (h *hooks) said(label, line string) {
+	if h.talk.log != nil {
+		h.talk.log.Info("hook", "object", label, "line", line)
+		return
+	}
+	fmt.Fprintf(locked{h.talk}, "[%s] %s\n", label, line)
+}
+
+// failed says that a run has.
+func (h *hooks) failed(e hook.Event, err error, runs int, again time.Duration) {
+	text, message := fmt.Sprintf("hook: %v (run %d of %d)", err, runs, h.opts.Retries+1), "hook failed"
+	if again > 0 {
+		text += ", again in " + rough(again)
+	} else {
+		text, message = text+", given up", "hook given up"
+	}
+	h.talk.warn(e.Label, text, message, "event", e.Type, "err", err.Error(), "runs", runs, "again", again.Seconds())
+}
+
+// stopping says why the program does not end at once.
+func (h *hooks) stopping(dropped, running int) {
+	if h.dropped = dropped; dropped+running > 0 {
+		h.talk.note(fmt.Sprintf("hooks: stopping: %s dropped; %s may take up to %s to end", count(dropped, "waiting event"), count(running, "run"), rough(h.opts.Grace)))
+	}
+}
+
+// drain returns when all hooks have ended that will be run.
+func (h *hooks) drain() {
+	if h != nil && h.end != nil {
+		h.end()
+	}
+}
+
+// over is told why the watches end: an end that was asked for lets all hooks run,
+// any other drops those that wait.
+func (h *hooks) over(cause error) {
+	if h != nil && h.halt != nil && !errors.Is(cause, errAskedFor) {
+		h.halt()
+	}
+}
+
+// runHooked is run beside the hooks, if there are any, until both have ended. Whole
+// is the context of the whole program, which lives on when an end comes that was
+// asked for.
+func (s *session) runHooked(whole, ctx context.Context, p *program) error {
+	h := s.hooks
+	if h == nil {
+		return s.run(ctx, p)
+	}
+	plain := s.output
+	plain.diff = diffing{}
+	h.talk, h.output = s.talk, &plain
+	if h.dry {
+		return s.run(ctx, p)
+	}
+	h.opts.Output, h.opts.Failed, h.opts.Stopping = h.said, h.failed, h.stopping
+	h.pool = hook.New(h.opts)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	soft, halt := context.WithCancel(context.WithoutCancel(ctx))
+	hard, kill := context.WithCancel(context.WithoutCancel(ctx))
+	defer halt()
+	defer kill()
+	h.halt = halt
+	h.holds = s.checkpointing.policy == afterHook
+	done := make(chan struct{})
+	h.end = sync.OnceFunc(func() {
+		h.pool.Close()
+		<-done
+	})
+	var sum hook.Summary
+	var err error
+	go func() {
+		defer close(done)
+		sum, err = h.pool.Run(soft, hard)
+	}()
+	go func() {
+		select {
+		case <-h.pool.Stopped():
+			cancel(errHooks) // unless something else came first
+		case <-done:
+		}
+	}()
+	defer context.AfterFunc(whole, func() {
+		halt()
+		var sig *stopSignal
+		if errors.As(context.Cause(whole), &sig) && sig.holds(h.opts.Grace+hookEnd, done) {
+			kill()
+		}
+	})()
+
+	watched := s.run(ctx, p)
+	h.end()
+	if sum.Killed > 0 {
+		s.talk.note(fmt.Sprintf("hooks: %s killed", count(sum.Killed, "run")))
+	}
+	if late := sum.Dropped - h.dropped; late > 0 {
+		s.talk.note(fmt.Sprintf("hooks: %s dropped that came too late", count(late, "event")))
+	}
+	switch {
+	case errors.Is(err, hook.ErrFailures):
+		return &failure{exitHooks, fmt.Errorf("--exec-max-errors %d: %s failed for good", h.opts.Errors-1, count(sum.Failed, "hook"))}
+	case (watched == nil || errors.Is(watched, errAskedFor)) && whole.Err() != nil:
+		return context.Cause(whole)
+	}
+	return watched
+}
+
+// hookEnd is how long hooks may take to end once they are told to.
+const hookEnd = 2 * time.Second
+
+// noRows is the encoder of -o none, for those who want hooks or an exit code only.
+type noRows struct{}
+
+func (noRows) encode(b []byte, _ *record) ([]byte, error) { return b, nil }
+func (noRows) flush(b []byte) []byte                      { return b }
+func (noRows) end(b []byte) ([]byte, error)               { return b, nil }

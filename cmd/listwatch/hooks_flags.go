@@ -1,0 +1,244 @@
+package main
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/time/rate"
+
+	"github.com/listwatch/listwatch/cmd/listwatch/hook"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// hooking are the flags of the commands that are run for events.
+type hooking struct {
+	exec        string
+	delete      []string
+	input       string
+	on          []string
+	concurrency int
+	coalesce    string
+	batch       string
+	timeout     time.Duration
+	retries     int
+	backoff     string
+	rate        string
+	maxErrors   int
+	dryRun      bool
+	grace       time.Duration
+}
+
+const hooksLong = `
+
+Hooks: a command after --, or --exec, is run for each event that the filters keep.
+It gets the line that -o ndjson prints (without --diff) on standard input, and in its
+environment LISTWATCH_EVENT, _NAMESPACE, _NAME, _KIND, _API_VERSION, _RESOURCE,
+_UID, _RV, _INITIAL, _SYNTHETIC and _SEQ. What it prints goes to stderr, line by line
+behind the name of the object; rows are printed as ever, and not with -o none.
+Several run at once, but one after another for one object; an event that
+waits is replaced by a newer one of its object, but a deletion not by what
+happens to a namesake. A run is tried again unless its exit code is 0. A run that
+is killed is killed with its process group; what it leaves in the background when
+it ends by itself goes on.
+When events come faster than hooks run, and cannot replace one another, reading
+from the server stops until there is room (1024 events), and it may close a watch
+that is slow, which is resumed or listed again.
+An end that was asked for lets all hooks run. A signal, --timeout or a failure drops
+the waiting ones and gives those that run --grace-period; a second signal kills
+them at once.`
+
+func (h *hooking) register(f *pflag.FlagSet) {
+	f.StringVar(&h.exec, "exec", "", "run this by sh -c for each event, instead of a command after --")
+	f.StringArrayVar(&h.delete, "delete", nil, "run this command for DELETED instead; repeat it for each argument")
+	f.StringVar(&h.input, "exec-input", "stdin", "how a hook gets the record: stdin, file (named in LISTWATCH_FILE), args (the last one) or none")
+	f.StringSliceVar(&h.on, "exec-on", nil, "run hooks for these types only, as --events has them; default ADDED,MODIFIED,DELETED as far as --events prints them")
+	f.IntVar(&h.concurrency, "exec-concurrency", 4, "hooks that run at once, each for another object")
+	f.StringVar(&h.coalesce, "exec-coalesce", "latest", "latest: of one object only the newest event waits; none: each event is run, in order")
+	f.StringVar(&h.batch, "exec-batch", "", "N/D: one run gets up to N records, or those that came within D, a line each; LISTWATCH_EVENT is BATCH, with LISTWATCH_COUNT")
+	f.DurationVar(&h.timeout, "exec-timeout", 0, "kill a hook that takes longer (0 = never)")
+	f.IntVar(&h.retries, "exec-retries", 5, "how often a failed hook is run again")
+	f.StringVar(&h.backoff, "exec-backoff", "1s..5m", "before the first retry, and at most; it doubles, and is up to half of it less at random")
+	f.StringVar(&h.rate, "exec-rate", "", "R/B: at most R runs a second, and B at once")
+	f.IntVar(&h.maxErrors, "exec-max-errors", -1, "end with exit code 5 when more hooks than this, in all, have failed for good (-1 = never)")
+	f.BoolVar(&h.dryRun, "exec-dry-run", false, "say on stderr what would be run")
+	f.DurationVar(&h.grace, "grace-period", 5*time.Second, "how long hooks may run on after SIGINT or SIGTERM")
+}
+
+// hookFlags make no sense without a hook.
+var hookFlags = []string{"exec-input", "exec-on", "exec-concurrency", "exec-coalesce", "exec-batch", "exec-timeout",
+	"exec-retries", "exec-backoff", "exec-rate", "exec-max-errors", "exec-dry-run", "grace-period"}
+
+// given reports whether there is a hook.
+func (h *hooking) given(cmd *cobra.Command) bool {
+	return cmd.ArgsLenAtDash() >= 0 || cmd.Flags().Changed("exec") || cmd.Flags().Changed("delete")
+}
+
+// split cuts what follows -- off the arguments; command is nil without a --.
+func (h *hooking) split(cmd *cobra.Command, args []string) (rest, command []string) {
+	n := cmd.ArgsLenAtDash()
+	if n < 0 {
+		return args, nil
+	}
+	return args[:n], append([]string{}, args[n:]...)
+}
+
+// compile checks the flags; nil without a hook. Events are those of --events.
+func (h *hooking) compile(cmd *cobra.Command, command, events []string) (*hooks, error) {
+	given := cmd.Flags().Changed
+	switch {
+	case command != nil && given("exec"):
+		return nil, usage("the command after -- and --exec: give one")
+	case command != nil && (len(command) == 0 || command[0] == ""):
+		return nil, usage("the command after -- is missing")
+	case given("exec") && strings.TrimSpace(h.exec) == "":
+		return nil, usage("--exec is empty: want what sh shall run")
+	case given("delete") && (len(h.delete) == 0 || h.delete[0] == ""):
+		return nil, usage("--delete is empty: want a command")
+	case given("exec"):
+		command = []string{"sh", "-c", h.exec}
+	case command == nil && h.delete == nil:
+		for _, name := range hookFlags {
+			if given(name) {
+				return nil, usage("--%s is for hooks: give a command after --, or by --exec", name)
+			}
+		}
+		return nil, nil
+	}
+	c := &hooks{dry: h.dryRun}
+	var err error
+	if c.types, err = h.types(command, events); err != nil {
+		return nil, err
+	}
+	if c.opts, err = h.options(); err != nil {
+		return nil, err
+	}
+	for _, part := range []struct {
+		argv []string
+		into *[]string
+		what string
+	}{{command, &c.opts.Command, "the hook "}, {h.delete, &c.opts.Delete, "--delete "}} {
+		if part.argv == nil {
+			continue
+		}
+		if err := hook.Check(part.argv); err != nil {
+			return nil, usage("%s%q: %w", part.what, clip(part.argv[0]), err)
+		}
+		*part.into = part.argv
+	}
+	return c, nil
+}
+
+// types are the events to run for.
+func (h *hooking) types(command, events []string) ([]string, error) {
+	on, err := parseEvents(h.on)
+	if err != nil {
+		return nil, usage("--exec-on: %s", strings.TrimPrefix(err.Error(), "--events: "))
+	}
+	deleted := string(watch.Deleted)
+	switch {
+	case on != nil && command == nil && !slices.Equal(on, []string{deleted}):
+		return nil, usage("--delete is run for DELETED only: give a command for the others of --exec-on, after -- or by --exec")
+	case on != nil && h.delete != nil && !slices.Contains(on, deleted):
+		return nil, usage("--delete is never run, as --exec-on leaves DELETED out: give one")
+	case on != nil:
+		return on, nil
+	}
+	for _, t := range []string{string(watch.Added), string(watch.Modified), deleted} {
+		if (events == nil || slices.Contains(events, t)) && (command != nil || t == deleted) {
+			on = append(on, t)
+		}
+	}
+	if on == nil {
+		return nil, usage("the hook is never run, as --events leaves out what it is run for: give --exec-on")
+	}
+	return on, nil
+}
+
+// options are those of the pool, without commands.
+func (h *hooking) options() (hook.Options, error) {
+	o := hook.Options{Input: hook.Input(h.input), Concurrency: h.concurrency, Every: h.coalesce == "none",
+		Timeout: h.timeout, Retries: h.retries, Errors: h.maxErrors + 1, Grace: h.grace}
+	inputs := []hook.Input{hook.Stdin, hook.File, hook.Args, hook.None}
+	switch {
+	case !slices.Contains(inputs, o.Input):
+		return o, usage("--exec-input %q: want one of stdin, file, args, none", clip(h.input))
+	case h.coalesce != "latest" && h.coalesce != "none":
+		return o, usage("--exec-coalesce %q: want latest or none", clip(h.coalesce))
+	case h.concurrency < 1:
+		return o, usage("--exec-concurrency %d: want at least 1", h.concurrency)
+	case h.retries < 0:
+		return o, usage("--exec-retries %d is negative", h.retries)
+	case h.maxErrors < -1:
+		return o, usage("--exec-max-errors %d: want -1, which is never, or more", h.maxErrors)
+	case h.timeout < 0:
+		return o, usage("--exec-timeout %v is negative", h.timeout)
+	case h.grace < 0:
+		return o, usage("--grace-period %v is negative", h.grace)
+	}
+	var err error
+	if o.Backoff, o.BackoffMax, err = parseBackoff(h.backoff); err != nil {
+		return o, usage("--exec-backoff %q: %w", clip(h.backoff), err)
+	}
+	if h.rate != "" {
+		if o.Rate, o.Burst, err = parseRate(h.rate); err != nil {
+			return o, usage("--exec-rate %q: %w", clip(h.rate), err)
+		}
+	}
+	if h.batch == "" {
+		return o, nil
+	}
+	if o.Batch, o.Window, err = parseBatch(h.batch); err != nil {
+		return o, usage("--exec-batch %q: %w", clip(h.batch), err)
+	}
+	switch {
+	case h.delete != nil:
+		return o, usage("--exec-batch mixes events, --delete parts them: give one")
+	case o.Input == hook.Args:
+		return o, usage("--exec-batch gives many records, --exec-input args is for one: give stdin or file")
+	}
+	o.Backlog = max(1024, 2*o.Batch)
+	return o, nil
+}
+
+func parseBackoff(s string) (least, most time.Duration, err error) {
+	a, b, ok := strings.Cut(s, "..")
+	least, err = time.ParseDuration(a)
+	if most = least; ok && err == nil {
+		most, err = time.ParseDuration(b)
+	}
+	if err != nil || least <= 0 || most < least {
+		return 0, 0, errors.New("want two durations, such as 1s..5m")
+	}
+	return least, most, nil
+}
+
+func parseRate(s string) (rate.Limit, int, error) {
+	r, b, ok := strings.Cut(s, "/")
+	burst := 1
+	limit, err := strconv.ParseFloat(r, 64)
+	if ok && err == nil {
+		burst, err = strconv.Atoi(b)
+	}
+	if err != nil || !(limit > 0) || math.IsInf(limit, 0) || burst < 1 {
+		return 0, 0, errors.New("want runs a second and how many at once, such as 2/10 or 0.5/1")
+	}
+	return rate.Limit(limit), burst, nil
+}
+
+func parseBatch(s string) (int, time.Duration, error) {
+	a, b, _ := strings.Cut(s, "/")
+	n, err := strconv.Atoi(a)
+	if err == nil {
+		var d time.Duration
+		if d, err = time.ParseDuration(b); err == nil && n > 0 && n <= 1_000_000 && d > 0 {
+			return n, d, nil
+		}
+	}
+	return 0, 0, errors.New("want a number and a duration, such as 100/2s")
+}

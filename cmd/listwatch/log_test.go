@@ -1,0 +1,157 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestLogIsDocumented compares the messages of the source and their keys with the
+// last table of LOG.md. With UPDATE_SCRIPTS=1 it writes that.
+func TestLogIsDocumented(t *testing.T) {
+	b, err := os.ReadFile("LOG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const head = "| msg | further keys |\n|---|---|\n"
+	text, got, found := strings.Cut(string(b), head)
+	if !found {
+		t.Fatal("LOG.md has no table of messages")
+	}
+	messages := map[string]map[string]bool{}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		note := func(message string, keys []string) {
+			if messages[message] == nil {
+				messages[message] = map[string]bool{}
+			}
+			for _, k := range keys {
+				messages[message][k] = true
+			}
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if message, keys := logged(n); message != "" {
+				note(message, keys)
+			}
+			if fn, ok := n.(*ast.FuncDecl); ok {
+				names, keys := chosen(fn)
+				for _, message := range names {
+					note(message, keys)
+				}
+			}
+			return true
+		})
+	}
+	want := ""
+	for _, m := range slices.Sorted(maps.Keys(messages)) {
+		want += fmt.Sprintf("| %s | %s |\n", m, strings.Join(slices.Sorted(maps.Keys(messages[m])), ", "))
+	}
+	if os.Getenv("UPDATE_SCRIPTS") != "" {
+		if err := os.WriteFile("LOG.md", []byte(text+head+want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("write it by UPDATE_SCRIPTS=1 (-LOG.md +source):\n%s", diff)
+	}
+}
+
+// logged returns the constant message of a call that logs, and the keys after it:
+// where what follows is pairs. Attributes that were put together elsewhere count
+// where they are.
+func logged(n ast.Node) (message string, keys []string) {
+	if list, ok := n.(*ast.CompositeLit); ok { // attrs := []any{"key", value, ...}
+		if a, ok := list.Type.(*ast.ArrayType); ok && len(list.Elts) > 0 {
+			if id, ok := a.Elt.(*ast.Ident); ok && id.Name == "any" && literal(list.Elts[0]) == "method" {
+				return "request", append(pairs(list.Elts), "again", "audit", "code", "err", "proto", "reused") // see round
+			}
+		}
+	}
+	call, ok := n.(*ast.CallExpr)
+	if !ok {
+		return "", nil
+	}
+	fun, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return "", nil
+	}
+	switch fun.Sel.Name {
+	case "say", "info", "warn", "tell":
+		for i := 1; i < len(call.Args); i++ {
+			if rest := call.Args[i+1:]; literal(call.Args[i]) != "" && (len(rest)%2 == 0 && len(pairs(rest)) == len(rest)/2 || call.Ellipsis.IsValid()) {
+				return literal(call.Args[i]), pairs(rest)
+			}
+		}
+	case "Info", "Warn", "Error": // of slog
+		if x, ok := fun.X.(*ast.SelectorExpr); ok && x.Sel.Name == "log" && literal(call.Args[0]) != "" {
+			return literal(call.Args[0]), pairs(call.Args[1:])
+		}
+	}
+	return "", nil
+}
+
+// chosen returns the messages that fn puts into a variable of that name, and the
+// keys of the calls that log it.
+func chosen(fn *ast.FuncDecl) (messages, keys []string) {
+	isMessage := func(e ast.Expr) bool {
+		id, ok := e.(*ast.Ident)
+		return ok && id.Name == "message"
+	}
+	ast.Inspect(fn, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for i, to := range n.Lhs {
+				if isMessage(to) && len(n.Lhs) == len(n.Rhs) && literal(n.Rhs[i]) != "" {
+					messages = append(messages, literal(n.Rhs[i]))
+				}
+			}
+		case *ast.CallExpr:
+			if i := slices.IndexFunc(n.Args, isMessage); i >= 0 {
+				keys = append(keys, pairs(n.Args[i+1:])...)
+			}
+		}
+		return true
+	})
+	return messages, keys
+}
+
+// pairs returns the keys among key, value, key, value.
+func pairs(args []ast.Expr) (keys []string) {
+	for i := 0; i+1 < len(args); i += 2 {
+		if k := literal(args[i]); k != "" {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+func literal(e ast.Expr) string {
+	if l, ok := e.(*ast.BasicLit); ok && l.Kind == token.STRING {
+		s, err := strconv.Unquote(l.Value)
+		if err == nil {
+			return s
+		}
+	}
+	return ""
+}

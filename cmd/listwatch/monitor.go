@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// monitor knows how a run is: its streams, and what was printed. A nil one takes
+// note of nothing. It is safe for concurrent use.
+type monitor struct {
+	limit time.Duration // silence beyond it is stale
+	end   bool          // and ends the program
+
+	printed atomic.Int64 // records
+	written atomic.Int64 // bytes
+
+	mu      sync.Mutex
+	streams []*streamState
+	started bool // all streams are known
+}
+
+// add returns the state of a new stream.
+func (m *monitor) add(t target) *streamState {
+	if m == nil {
+		return nil
+	}
+	s := newStreamState(t)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.streams = append(m.streams, s)
+	return s
+}
+
+// stream returns the state of the i-th stream that was added.
+func (m *monitor) stream(i int) *streamState {
+	if m == nil {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.streams[i]
+}
+
+// begin says that all streams were added.
+func (m *monitor) begin() {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.started = true
+}
+
+// views returns the streams as they are now.
+func (m *monitor) views() []streamView {
+	vs := []streamView{}
+	for _, s := range m.states() {
+		vs = append(vs, s.view(m.limit))
+	}
+	return vs
+}
+
+// troubles returns why we are not ready, a line each; none if we are.
+func (m *monitor) troubles() []string {
+	m.mu.Lock()
+	started := m.started
+	m.mu.Unlock()
+	if !started {
+		return []string{"starting: the server's types are not known yet"}
+	}
+	var why []string
+	for _, s := range m.states() {
+		if v := s.view(m.limit); !v.Ready {
+			why = append(why, s.label()+in(s.namespace)+": "+v.reason)
+		}
+	}
+	return why
+}
+
+func (m *monitor) states() []*streamState {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.streams
+}
+
+// watchdog returns an error once a stream was silent for too long, if that was
+// asked for, else nil when ctx is done.
+func (m *monitor) watchdog(ctx context.Context) error {
+	if m == nil || !m.end {
+		return nil
+	}
+	tick := time.NewTicker(min(max(m.limit/20, 10*time.Millisecond), time.Second))
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		for _, s := range m.states() {
+			if v := s.view(m.limit); v.silence >= m.limit {
+				err := fmt.Errorf("%s: no contact for %s (--max-staleness %s)", s.label(), rough(v.silence), m.limit)
+				if v.LastError != "" {
+					err = fmt.Errorf("%w; last error: %s", err, v.LastError)
+				}
+				return failed(err)
+			}
+		}
+	}
+}
+
+// count returns w, whose bytes are counted.
+func (m *monitor) count(w io.Writer) io.Writer {
+	if m == nil {
+		return w
+	}
+	return countedWriter{w, &m.written}
+}
+
+type countedWriter struct {
+	io.Writer
+	n *atomic.Int64
+}
+
+func (c countedWriter) Write(b []byte) (int, error) {
+	n, err := c.Writer.Write(b)
+	c.n.Add(int64(n))
+	return n, err
+}

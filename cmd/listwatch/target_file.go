@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/pflag"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/config"
+	"github.com/listwatch/listwatch/discovery"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// fileFlags name objects by the manifests that made them.
+type fileFlags struct {
+	files []string
+}
+
+func (f *fileFlags) register(fs *pflag.FlagSet) {
+	fs.StringSliceVarP(&f.files, "filename", "f", nil, "the objects named in this file or folder of manifests, YAML or JSON; - is stdin; may be repeated")
+}
+
+// asked is what the arguments or the files ask for.
+type asked struct {
+	wish
+	objects []*manifest // nil = the wish counts
+}
+
+// read reads the arguments and the files.
+func (f *fileFlags) read(args []string, stdin io.Reader) (a asked, err error) {
+	if len(f.files) == 0 {
+		a.wish, err = parseArgs(args)
+		return a, err
+	}
+	if len(args) > 0 {
+		return a, usage("--filename says which objects, and so does %q: give one", clip(args[0]))
+	}
+	for _, name := range f.files {
+		list, err := readManifests(name, stdin)
+		if err != nil {
+			return a, usage("--filename: %w", err)
+		}
+		a.objects = append(a.objects, list...)
+	}
+	if len(a.objects) == 0 {
+		return a, usage("--filename %s: it has no objects", clip(f.files[0]))
+	}
+	for _, m := range a.objects {
+		name := m.head.Metadata.Name
+		if name == "" {
+			return a, usage("--filename %s: metadata.name is missing: with generateName alone nobody knows it", m.where)
+		}
+		if err := checkName(name); err != nil {
+			return a, usage("--filename %s: %w", m.where, err)
+		}
+	}
+	return a, nil
+}
+
+// targets asks the server what was asked for.
+func (a asked) targets(ctx context.Context, c *client.Client, cfg *config.Config, l *namespaceList, all bool) ([]target, error) {
+	places := l.places(cfg, all)
+	if a.objects == nil {
+		ts, err := a.wish.targets(ctx, c, places[0])
+		return spread(ts, places), err
+	}
+	if len(places) > 1 {
+		return nil, usage("--namespace names several, and an object of --filename is in one: give one")
+	}
+	api, err := discovery.Fetch(ctx, c)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, failed(err)
+	}
+	type place struct {
+		resource  kube.Resource
+		namespace string
+	}
+	var order []place
+	names := map[place][]string{}
+	for _, m := range a.objects {
+		r, err := resourceOf(api, m)
+		if err != nil {
+			return nil, usage("--filename %s: %w", m.where, err)
+		}
+		p := place{resource: r}
+		if r.Namespaced {
+			p.namespace = m.head.Metadata.Namespace
+			if p.namespace == "" {
+				p.namespace = cfg.Namespace
+			} else if len(l.names) > 0 && !all && p.namespace != cfg.Namespace {
+				return nil, usage("--filename %s: it is in namespace %q, and --namespace says %q", m.where, clip(p.namespace), clip(cfg.Namespace))
+			}
+		}
+		if names[p] == nil {
+			order = append(order, p)
+		}
+		names[p] = append(names[p], m.head.Metadata.Name)
+	}
+	var ts []target
+	for _, p := range order {
+		for _, t := range split(p.resource, p.namespace, names[p]) {
+			t.apart = len(order) > 1
+			ts = append(ts, t)
+		}
+	}
+	return ts, nil
+}
