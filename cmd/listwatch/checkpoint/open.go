@@ -1,0 +1,118 @@
+package checkpoint
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Open locks the file at path and returns what it holds, for each stream of id in
+// that order. Where there is no file it makes one. One that is damaged is renamed
+// to path.damaged, see File.Damage; a last entry that is cut is none.
+//
+// It fails with ErrForeign where the file is not of id, with ErrNewer, with
+// ErrLocked, or where the file cannot be written.
+func Open(path string, id Identity) (*File, []State, error) {
+	f, err := lock(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	states, err := f.open(id)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("checkpoint %s: %w", path, err), f.file.Close())
+	}
+	return f, states, nil
+}
+
+// Reset is Open of a file that holds nothing, whatever is there.
+func Reset(path string, id Identity) (*File, error) {
+	f, err := lock(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.begin(id); err != nil {
+		return nil, errors.Join(fmt.Errorf("checkpoint %s: %w", path, err), f.file.Close())
+	}
+	return f, nil
+}
+
+// lock opens the file, or makes an empty one, and locks it.
+func lock(path string) (*File, error) {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real // not the link is to be replaced
+	}
+	for {
+		switch fi, err := os.Stat(path); {
+		case err == nil && !fi.Mode().IsRegular():
+			return nil, fmt.Errorf("checkpoint %s: not a regular file", path)
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			return nil, fmt.Errorf("checkpoint: %w", err)
+		}
+		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, fmt.Errorf("checkpoint: %w", err)
+		}
+		if err := lockFile(file); err != nil {
+			return nil, errors.Join(fmt.Errorf("checkpoint %s: %w", path, err), file.Close())
+		}
+		// Its owner may have replaced it after we opened it, and then have gone.
+		ours, err := file.Stat()
+		if err == nil {
+			var now fs.FileInfo
+			if now, err = os.Stat(path); err == nil && os.SameFile(ours, now) {
+				return &File{path: path, file: file, to: file}, nil
+			}
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, errors.Join(fmt.Errorf("checkpoint: %w", err), file.Close())
+		}
+		if err := file.Close(); err != nil {
+			return nil, fmt.Errorf("checkpoint: %w", err)
+		}
+	}
+}
+
+// open loads the file and makes sure that it can be written.
+func (f *File) open(id Identity) ([]State, error) {
+	for _, left := range f.leftovers() {
+		_ = os.Remove(left) // it will be tried again
+	}
+	fi, err := f.file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if fi.Size() == 0 {
+		return make([]State, len(id.Streams)), f.begin(id)
+	}
+	states, err := f.load(io.NewSectionReader(f.file, 0, fi.Size()), id)
+	if errors.Is(err, errDamaged) {
+		f.Damage, f.Aside = err, f.path+".damaged"
+		if err := os.Rename(f.path, f.Aside); err != nil {
+			return nil, err
+		}
+		return make([]State, len(id.Streams)), f.begin(id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(f.file.Chmod(0o600), f.file.Truncate(f.size)); err != nil {
+		return nil, err
+	}
+	f.entry(entryOpened, nil) // this also shows that the file can be written
+	return states, f.Sync()
+}
+
+// begin makes the file one of id that holds nothing.
+func (f *File) begin(id Identity) error {
+	f.head = header{Identity: id}
+	f.streams = make([]stream, len(id.Streams))
+	f.order = make([]int, len(id.Streams))
+	for i := range f.streams {
+		f.streams[i] = newStream()
+		f.order[i] = i
+	}
+	return f.compact()
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+
+	"github.com/listwatch/listwatch/cache"
+	"github.com/listwatch/listwatch/cmd/listwatch/checkpoint"
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// resume begins s where an earlier run's output ended: its store knows what that
+// has told, and so finds the differences.
+func (s *stream[T]) resume(st checkpoint.State, path string) {
+	s.noted, s.partial, s.from = true, false, ""
+	if !st.Synced && len(st.Objects)+len(st.Maybe) == 0 {
+		return
+	}
+	s.maybe = st.Maybe
+	s.resumed, s.synced = true, st.Synced
+	s.store.Apply(watch.Event[T]{Type: watch.Restart})
+	for _, o := range st.Objects {
+		object := rawAs[T](o.Raw)
+		s.store.Apply(watch.Event[T]{Type: watch.Added, Key: kube.KeyOf(object), UID: o.UID, Revision: o.Revision, Object: object})
+	}
+	s.store.Apply(watch.Event[T]{Type: watch.Synced, Revision: st.Revision})
+	what := count(len(st.Objects), "object") + " of " + path
+	switch {
+	case !st.Synced:
+		s.talk.info(s.label(), "going on with a first list that was interrupted, knowing "+what, "resumed", "objects", len(st.Objects))
+	case s.once || st.Revision == "":
+		s.relist = &relist{cause: "compared with the checkpoint"}
+		s.talk.info(s.label(), "comparing with "+what, "resumed", "objects", len(st.Objects))
+	default:
+		s.talk.info(s.label(), "resuming at rv="+string(st.Revision)+" with "+what, "resumed", "rev", string(st.Revision), "objects", len(st.Objects))
+	}
+}
+
+// rawAs is the reverse of stream.asRaw.
+func rawAs[T raw](o codec.Raw) T {
+	if o, ok := any(o).(T); ok {
+		return o
+	}
+	return any(codec.RawFull{Raw: o}).(T)
+}
+
+// mark notes how far ev has brought us, after what it made us tell.
+func (s *stream[T]) mark(ev watch.Event[T]) {
+	switch {
+	case !s.noted:
+	case ev.Type == watch.Restart:
+		s.give(record{mark: markListing})
+	case !s.listing && ev.Revision != "":
+		s.give(record{mark: markAt, at: ev.Revision})
+	}
+}
+
+// continued makes of d, learnt by going on with a first list, what it would have
+// been in that list.
+func (s *stream[T]) continued(d cache.Delta[T]) cache.Delta[T] {
+	if d.Type == watch.Added {
+		s.reckon(d.Key, d.UID, false)
+	}
+	if s.resumed && !s.synced && d.Type == watch.Added && d.Inferred {
+		d.Initial, d.Inferred = true, false
+	}
+	return d
+}
+
+// reckon tells the end of what an earlier run may have told of as it died, where d
+// or the end of a list shows that it is gone. Where the server has the history, it
+// tells of all of it again, and there is nothing to do.
+func (s *stream[T]) reckon(key kube.Key, uid string, all bool) {
+	var rest []checkpoint.Object
+	for _, o := range s.maybe {
+		object := rawAs[T](o.Raw)
+		switch {
+		case o.UID == uid && kube.KeyOf(object) == key: // it is told of once more
+		case s.listing && (all || kube.KeyOf(object) == key):
+			r := s.object(watch.Deleted, object)
+			r.id.UID, r.synthetic, r.last = o.UID, "relist", true
+			if s.relist != nil {
+				s.relist.deleted++
+			}
+			s.emit(r)
+		default:
+			rest = append(rest, o)
+		}
+	}
+	s.maybe = rest
+}
+
+// headed makes sure that rows have their columns, where no row came to bring them.
+func (s *stream[T]) headed(ctx context.Context) {
+	if s.resumed && s.columns == nil && s.col.Accept.List != "" {
+		s.columns = fetchColumns(ctx, s.col)
+	}
+}
