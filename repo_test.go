@@ -52,6 +52,7 @@ var floors = map[string]int{
 	"metrics":                  6,
 	"cmd/listwatch/checkpoint": 2,
 	"internal/group":           0,
+	"internal/disk":            0,
 	"cmd/listwatch/hook":       6,
 	"cmd/listwatch":            7,
 	"examples/minimal":         7,

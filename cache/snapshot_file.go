@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/listwatch/listwatch/internal/disk"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -35,7 +35,7 @@ func (m *moment[T]) writeFile(path string) error {
 	if err := m.replaceFile(path, dir, base); err != nil {
 		return err
 	}
-	return syncDir(dir)
+	return disk.SyncDir(dir)
 }
 
 // replaceFile writes a file beside path and renames it.
@@ -59,18 +59,6 @@ func (m *moment[T]) replaceFile(path, dir, base string) (err error) {
 		return err
 	}
 	return os.Rename(f.Name(), path)
-}
-
-// syncDir makes a rename last.
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" { // which has no such thing
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // What is put behind the path of a snapshot.

@@ -12,10 +12,10 @@ import (
 // knows no terminal; it is for one goroutine.
 type board struct {
 	*output
+	table    *table // which lays the rows out, and prints nothing
 	sections map[kube.Resource]*section
 	events   int
 	notes    []note
-	closed   bool // the watch has ended
 
 	filter   string // what rows must contain
 	typing   bool   // the filter is being typed
@@ -57,11 +57,12 @@ const (
 	noteFor    = 30 * time.Second
 )
 
-func newBoard(o *output) *board { return &board{output: o, sections: map[kube.Resource]*section{}} }
+func newBoard(o *output) *board {
+	return &board{output: o, table: newTable(o), sections: map[kube.Resource]*section{}}
+}
 
 // apply takes in the event of an object.
 func (b *board) apply(r *record) {
-	t := table{output: b.output, layouts: map[kube.Resource]*layout{}}
 	cols := r.columns
 	if cols == nil {
 		cols = &noColumns
@@ -72,9 +73,9 @@ func (b *board) apply(r *record) {
 		b.sections[r.resource] = s
 	}
 	if s.layout == nil || s.columns != cols && !slices.Equal(*s.columns, *cols) {
-		s.layout = t.layout(cols, r.resource.Namespaced)
+		s.layout = b.table.layout(cols, r.resource.Namespaced)
 	}
-	cells, err := t.cells(r)
+	cells, err := b.table.cells(r)
 	if err != nil {
 		cells = []any{r.id.Name}
 	}
@@ -83,15 +84,15 @@ func (b *board) apply(r *record) {
 		row.cells = append(row.cells, printable(r.id.Namespace))
 	}
 	for _, i := range s.shown {
-		text := ""
+		cell := ""
 		if i < len(cells) {
-			text = printable(textOf(cells[i]))
+			cell = printable(text(cells[i]))
 		}
 		if (*cols)[i].Name == "Age" {
 			row.age = len(row.cells)
-			row.created = createdOf(r)
+			row.created = createdOf(r.object)
 		}
-		row.cells = append(row.cells, text)
+		row.cells = append(row.cells, cell)
 	}
 	if labels, err := b.labelCells(r); err == nil {
 		row.cells = append(row.cells, labels...)
@@ -114,31 +115,6 @@ func (b *board) apply(r *record) {
 	}
 }
 
-func textOf(cell any) string { return text(cell) }
-
-// createdOf is when the object of a row was made; zero where the row does not say.
-func createdOf(r *record) time.Time {
-	var o struct {
-		Metadata struct {
-			Created time.Time `json:"creationTimestamp"`
-		} `json:"metadata"`
-		Rows []struct {
-			Object struct {
-				Metadata struct {
-					Created time.Time `json:"creationTimestamp"`
-				} `json:"metadata"`
-			} `json:"object"`
-		} `json:"rows"`
-	}
-	if r.object.Decode(&o) != nil {
-		return time.Time{}
-	}
-	if len(o.Rows) > 0 {
-		return o.Rows[0].Object.Metadata.Created
-	}
-	return o.Metadata.Created
-}
-
 // note takes in what would have been said on stderr.
 func (b *board) note(text string, at time.Time) {
 	const most = 100
@@ -159,7 +135,7 @@ func (b *board) tidy(now time.Time) {
 	}
 }
 
-// count returns how many objects there are, and how many rows match the filter.
+// count returns how many objects there are.
 func (b *board) count() (objects int) {
 	for _, s := range b.sections {
 		for _, row := range s.rows {

@@ -20,7 +20,7 @@ func (b *board) draw(width, height int, now time.Time) []string {
 	body := b.body(now)
 	b.page, b.lastLine = height-2, len(body)
 	b.top = max(0, min(b.top, len(body)-b.page))
-	lines := []string{b.invert(clipTo(b.status(now), width), width)}
+	lines := []string{b.invert(clipTo(b.status(), width), width)}
 	for i := b.top; i < len(body) && len(lines) < height-1; i++ {
 		lines = append(lines, body[i].paint(b.color, width))
 	}
@@ -31,16 +31,13 @@ func (b *board) draw(width, height int, now time.Time) []string {
 }
 
 // status is the first line.
-func (b *board) status(now time.Time) string {
+func (b *board) status() string {
 	text := count(b.count(), "object") + ", " + count(b.events, "event")
 	if b.filter != "" && !b.typing {
 		text += ", with " + strconv.Quote(b.filter)
 	}
 	if over := b.lastLine - b.page; over > 0 {
 		text += fmt.Sprintf(", lines %d to %d of %d", b.top+1, min(b.top+b.page, b.lastLine), b.lastLine)
-	}
-	if b.closed {
-		text += ", ended"
 	}
 	return text
 }

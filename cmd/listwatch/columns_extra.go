@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
-
-	"github.com/listwatch/listwatch/codec"
 )
 
 // columnFlags are the flags about columns besides those that the server sends,
@@ -123,10 +121,11 @@ func (c *extraColumns) labelCells(r *record) ([]string, error) {
 	if len(c.labelColumns) == 0 && !c.showLabels {
 		return nil, nil
 	}
-	labels, err := labelsOf(r.object)
+	meta, err := metaOf(r.object)
 	if err != nil {
 		return nil, err
 	}
+	labels := meta.Labels
 	var cells []string
 	for _, l := range c.labelColumns {
 		cells = append(cells, printable(labels[l]))
@@ -143,27 +142,4 @@ func (c *extraColumns) labelCells(r *record) ([]string, error) {
 		cells = append(cells, printable(text))
 	}
 	return cells, nil
-}
-
-// labelsOf returns the labels of o, or of what the row of a Table was made of.
-func labelsOf(o codec.Raw) (map[string]string, error) {
-	type labelled struct {
-		Metadata struct {
-			Labels map[string]string `json:"labels"`
-		} `json:"metadata"`
-	}
-	if o.GetKind() != "Table" {
-		var one labelled
-		err := o.Decode(&one)
-		return one.Metadata.Labels, err
-	}
-	var table struct {
-		Rows []struct {
-			Object labelled `json:"object"`
-		} `json:"rows"`
-	}
-	if err := o.Decode(&table); err != nil || len(table.Rows) == 0 {
-		return nil, err
-	}
-	return table.Rows[0].Object.Metadata.Labels, nil
 }

@@ -98,22 +98,28 @@ var elementKeys = [][]string{{"name"}, {"type"}, {"uid"}, {"ip", "port"}, {"cont
 // none do.
 func keysOf(lists ...[]any) []string {
 	for _, keys := range elementKeys {
-		good, any := true, false
-		for _, list := range lists {
-			seen := map[string]bool{}
-			for _, e := range list {
-				id := identity(e, keys)
-				if id == "" || seen[id] {
-					good = false
-				}
-				seen[id], any = true, true
-			}
-		}
-		if good && any {
+		if identify(keys, lists) {
 			return keys
 		}
 	}
 	return nil
+}
+
+// identify reports whether keys tell the elements of each list apart, of which there
+// must be one.
+func identify(keys []string, lists [][]any) bool {
+	some := false
+	for _, list := range lists {
+		seen := map[string]bool{}
+		for _, e := range list {
+			id := identity(e, keys)
+			if id == "" || seen[id] {
+				return false
+			}
+			seen[id], some = true, true
+		}
+	}
+	return some
 }
 
 // identity is [type=Ready]; empty where a key is missing or no scalar.
@@ -166,18 +172,28 @@ func aligned(old, now any) any {
 			return old
 		}
 		before, after := byKey(old, keys), byKey(now, keys)
-		var list []any
-		for _, e := range now {
-			id := identity(e, keys)
-			for len(old) > 0 && after[identity(old[0], keys)] == nil { // one that is gone keeps its place
-				list, old = append(list, old[0]), old[1:]
-			}
-			if e, was := before[id]; was {
-				list = append(list, aligned(e, after[id]))
-				old = slices.DeleteFunc(slices.Clone(old), func(o any) bool { return identity(o, keys) == id })
+		list := make([]any, 0, len(old))
+		next := 0        // of old
+		gone := func() { // keep their place
+			for ; next < len(old); next++ {
+				id := identity(old[next], keys)
+				if after[id] == nil {
+					list = append(list, old[next])
+				} else if before[id] != nil { // not moved yet
+					return
+				}
 			}
 		}
-		return append(list, old...)
+		for _, e := range now {
+			gone()
+			id := identity(e, keys)
+			if e, was := before[id]; was {
+				list = append(list, aligned(e, after[id]))
+				delete(before, id)
+			}
+		}
+		gone()
+		return list
 	}
 	return old
 }

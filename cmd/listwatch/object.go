@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strconv"
+	"time"
 
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
@@ -79,6 +80,46 @@ func fieldsOf(o codec.Raw) (map[string]any, error) {
 	return m, nil
 }
 
+// objectMeta is what rows need of an object's metadata.
+type objectMeta struct {
+	Created string            `json:"creationTimestamp"`
+	Labels  map[string]string `json:"labels"`
+}
+
+// metaOf returns that of o, or of what the row of a Table was made of.
+func metaOf(o codec.Raw) (objectMeta, error) {
+	type object struct {
+		Metadata objectMeta `json:"metadata"`
+	}
+	if o.GetKind() != "Table" {
+		var one object
+		err := o.Decode(&one)
+		return one.Metadata, err
+	}
+	var table struct {
+		Rows []struct {
+			Object object `json:"object"`
+		} `json:"rows"`
+	}
+	if err := o.Decode(&table); err != nil || len(table.Rows) == 0 {
+		return objectMeta{}, err
+	}
+	return table.Rows[0].Object.Metadata, nil
+}
+
+// createdOf is when the object of metaOf was made; zero where it does not say.
+func createdOf(o codec.Raw) time.Time {
+	meta, err := metaOf(o)
+	if err != nil {
+		return time.Time{}
+	}
+	at, err := time.Parse(time.RFC3339, meta.Created)
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}
+
 // redactSecret replaces the values of a Secret, whose keys stay.
 func redactSecret(m map[string]any) {
 	for _, field := range []string{"data", "stringData"} {
@@ -102,22 +143,34 @@ func redactSecret(m map[string]any) {
 // numbers replaces each json.Number below v by the int64 or float64 that
 // kubectl makes of it.
 func numbers(v any) any {
+	return leaves(v, func(v any) any {
+		number, ok := v.(json.Number)
+		if !ok {
+			return v
+		}
+		if n, err := strconv.ParseInt(string(number), 10, 64); err == nil {
+			return n
+		}
+		if f, err := number.Float64(); err == nil {
+			return f
+		}
+		return v
+	})
+}
+
+// leaves replaces, in place, what is neither an object nor a list.
+func leaves(v any, replace func(any) any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for k, e := range v {
-			v[k] = numbers(e)
+			v[k] = leaves(e, replace)
 		}
+		return v
 	case []any:
 		for i, e := range v {
-			v[i] = numbers(e)
+			v[i] = leaves(e, replace)
 		}
-	case json.Number:
-		if n, err := strconv.ParseInt(string(v), 10, 64); err == nil {
-			return n
-		}
-		if f, err := v.Float64(); err == nil {
-			return f
-		}
+		return v
 	}
-	return v
+	return replace(v)
 }

@@ -59,20 +59,14 @@ func appendJQ(b []byte, code *gojq.Code, v any) ([]byte, error) {
 
 // jqValue makes the numbers of v those that gojq knows.
 func jqValue(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		for k, e := range v {
-			v[k] = jqValue(e)
+	return leaves(v, func(v any) any {
+		switch v := v.(type) {
+		case int64:
+			return int(v)
+		case json.Number:
+			f, _ := v.Float64()
+			return f
 		}
-	case []any:
-		for i, e := range v {
-			v[i] = jqValue(e)
-		}
-	case int64:
-		return int(v)
-	case json.Number:
-		f, _ := v.Float64()
-		return f
-	}
-	return v
+		return v
+	})
 }

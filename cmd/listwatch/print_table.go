@@ -88,15 +88,11 @@ func (t *table) encode(b []byte, r *record) ([]byte, error) {
 // cells returns the cells of r's row.
 func (t *table) cells(r *record) ([]any, error) {
 	if r.object.GetKind() != "Table" {
-		var o struct {
-			Metadata struct {
-				Created time.Time `json:"creationTimestamp"`
-			} `json:"metadata"`
-		}
-		if err := r.object.Decode(&o); err != nil || o.Metadata.Created.IsZero() {
+		created := createdOf(r.object)
+		if created.IsZero() {
 			return []any{r.id.Name, "<unknown>"}, nil
 		}
-		return []any{r.id.Name, age(r.time.Sub(o.Metadata.Created))}, nil
+		return []any{r.id.Name, age(r.time.Sub(created))}, nil
 	}
 	var one struct {
 		Rows []struct {

@@ -12,6 +12,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/listwatch/listwatch/internal/disk"
 )
 
 // temporary is put behind the path of a file that is being written.
@@ -48,7 +50,7 @@ func (f *File) compact() error {
 	for i := range moved {
 		f.streams[i].objects, f.streams[i].maybe = moved[i].objects, moved[i].maybe
 	}
-	return syncDir(filepath.Dir(f.path))
+	return disk.SyncDir(filepath.Dir(f.path))
 }
 
 // copyTo writes the header and the entries that count, and returns where those of
@@ -140,16 +142,4 @@ func (f *File) leftovers() (names []string) {
 			return names
 		}
 	}
-}
-
-// syncDir makes a rename last.
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" { // which has no such thing
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
