@@ -98,7 +98,24 @@ func BenchmarkFrames(b *testing.B) {
 	b.SetBytes(int64(len(frame)))
 	b.ReportAllocs()
 	stream := &repeat{b: frame, n: 1 << 62}
-	for _, err := range Frames(stream, 0) {
+	for _, err := range Frames(stream, 0, size) {
+		if err != nil {
+			b.Fatal(err)
+		}
+		if !b.Loop() {
+			break
+		}
+	}
+}
+
+// BenchmarkEvents makes a Raw of every frame: all that this package does for an
+// event.
+func BenchmarkEvents(b *testing.B) {
+	frame := fmt.Appendf(nil, "{\"type\":\"MODIFIED\",\"object\":%s}\n", podJSON(1))
+	b.SetBytes(int64(len(frame)))
+	b.ReportAllocs()
+	stream := &repeat{b: frame, n: 1 << 62}
+	for _, err := range Frames(stream, 0, func(f Frame) (Raw, error) { return ParseRaw(f.Object) }) {
 		if err != nil {
 			b.Fatal(err)
 		}

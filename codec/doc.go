@@ -5,8 +5,8 @@
 //
 // Frames and Items never hold more than one frame or item, refuse what is
 // larger than a limit before it takes the memory, and lend out their own
-// buffer: what they yield is valid until the next iteration. Decode and
-// ParseRaw copy, so their results may be kept.
+// buffer: a frame is valid while it is decoded, an item until the next iteration.
+// Decode and ParseRaw copy, so their results may be kept.
 //
 // Decode fills your own type; every JSON name must match exactly, letter case
 // included. Raw keeps an object as its bytes, without metadata.managedFields,

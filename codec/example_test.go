@@ -21,14 +21,17 @@ func ExampleFrames() {
 	body := strings.NewReader(`{"type":"ADDED","object":{"metadata":{"name":"web"},"status":{"phase":"Pending"}}}
 {"type":"MODIFIED","object":{"metadata":{"name":"web"},"status":{"phase":"Running"}}}
 `)
+	type event struct {
+		Type string
+		Pod  pod
+	}
 	decode := codec.DecoderOf[pod]()
-	for frame, err := range codec.Frames(body, 0) {
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		p, err := decode(frame.Object)
-		fmt.Println(frame.Type, p.Metadata.Name, p.Status.Phase, err)
+	events := codec.Frames(body, 0, func(f codec.Frame) (event, error) {
+		p, err := decode(f.Object)
+		return event{f.Type, p}, err
+	})
+	for e, err := range events {
+		fmt.Println(e.Type, e.Pod.Metadata.Name, e.Pod.Status.Phase, err)
 	}
 	// Output:
 	// ADDED web Pending <nil>

@@ -128,12 +128,15 @@ func TestErrorsInAnnotations(t *testing.T) {
 		if _, err := ParseRaw(object); err == nil {
 			t.Errorf("%q was taken", object)
 		}
-		for f, err := range Frames(bytes.NewReader(fmt.Appendf(nil, `{"type":"BOOKMARK","object":%s}`, object)), 0) {
-			if err != nil {
-				break
-			}
-			if _, _, err := ResourceVersion(f.Object); err == nil {
-				t.Errorf("%q was taken", f.Object)
+		revision := func(f Frame) (string, error) {
+			rv, _, err := ResourceVersion(f.Object)
+			return string(rv), err
+		}
+		for _, end := range []string{"", "\n"} {
+			for rv, err := range Frames(bytes.NewReader(fmt.Appendf(nil, `{"type":"BOOKMARK","object":%s}%s`, object, end)), 0, revision) {
+				if err == nil {
+					t.Errorf("%q was taken: %q", object, rv)
+				}
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"bytes"
 	"io"
 	"iter"
 )
@@ -13,45 +14,79 @@ const DefaultMaxFrame = 64 << 20
 // Frame is one element of a WATCH body.
 type Frame struct {
 	Type   string // ADDED, MODIFIED, DELETED, BOOKMARK, ERROR, or what else was sent
-	Object []byte // the bytes of "object" exactly; valid until the next iteration
+	Object []byte // the bytes of "object" exactly; valid until decode returns
 }
 
-// Frames cuts a WATCH body into frames; each is yielded as soon as its last
-// byte has been read. A frame may have at most max bytes; 0 means
-// DefaultMaxFrame. It does not close r, and can be ranged over once.
+// Frames cuts a WATCH body into frames and yields what decode makes of each, as
+// soon as its last byte has been read. A frame may have at most max bytes; 0
+// means DefaultMaxFrame. It does not close r, and can be ranged over once.
 //
-// The sequence ends after the first error: io.ErrUnexpectedEOF if the body
-// ends inside a frame, a *LimitError for a frame that is too large, a
-// *SyntaxError for what is not a frame, or the error of r. It ends without one
-// if the body ends between frames. Use errors.Is and errors.As.
+// An error of decode is yielded beside its value, and the sequence goes on. It
+// ends after the first other error: io.ErrUnexpectedEOF if the body ends inside a
+// frame, a *LimitError for a frame that is too large, a *SyntaxError for what is
+// not a frame, or the error of r. It ends without one if the body ends between
+// frames. Use errors.Is and errors.As.
 //
-// Only the frame itself is checked. Object is some JSON value with balanced
-// brackets; whether it is valid is found by whoever decodes it.
-func Frames(r io.Reader, max int) iter.Seq2[Frame, error] {
+// Only the frame itself is checked. Its Object is some JSON value with balanced
+// brackets; decode must return an error unless it is valid JSON, as DecoderOf,
+// Skim and ResourceVersion do. That is relied on: a line that looks like a frame
+// is given to decode at once, and only if there is an error its end is looked for
+// byte by byte, and decode called again.
+func Frames[V any](r io.Reader, max int, decode func(Frame) (V, error)) iter.Seq2[V, error] {
 	if max <= 0 {
 		max = DefaultMaxFrame
 	}
-	return func(yield func(Frame, error) bool) {
+	return func(yield func(V, error) bool) {
+		var zero V
 		w := newWindow(r, "frame", max)
 		for {
 			if _, err := w.peek(); err == io.EOF {
 				return
 			} else if err != nil {
-				yield(Frame{}, err)
+				yield(zero, err)
 				return
+			}
+			if f, size := w.line(); size > 0 {
+				if v, err := decode(f); err == nil {
+					w.pos += size
+					if !yield(v, nil) {
+						return
+					}
+					continue
+				}
 			}
 			w.hold()
 			f, err := w.frame()
 			if err != nil {
-				yield(Frame{}, w.cut(err))
+				yield(zero, w.cut(err))
 				return
 			}
 			w.release()
-			if !yield(f, nil) {
+			if v, err := decode(f); !yield(v, err) {
 				return
 			}
 		}
 	}
+}
+
+// line returns the frame at pos, of size bytes, if it looks like those that
+// kube-apiserver sends: alone on a line, its type, then its object. That this is
+// so costs no look at what is in the object. What it returns for the object is
+// some text in curly brackets. If that is JSON it is the object: frame could not
+// end it elsewhere. If not, there may be several frames on the line, or more in
+// one, or a part. Without such a line, size is 0.
+func (w *window) line() (f Frame, size int) {
+	size = bytes.IndexByte(w.buf[w.pos:], '\n')
+	if size < 0 || size > w.max {
+		return f, 0
+	}
+	rest, ok := bytes.CutPrefix(w.buf[w.pos:w.pos+size], []byte(`{"type":"`))
+	typ, object, ok2 := bytes.Cut(rest, []byte(`","object":`))
+	if !ok || !ok2 || len(typ) == 0 || bytes.ContainsAny(typ, `"\`) || !bytes.HasPrefix(object, []byte("{")) || !bytes.HasSuffix(object, []byte("}}")) {
+		return f, 0
+	}
+	object = object[:len(object)-1]
+	return Frame{Type: eventType(typ), Object: object[:len(object):len(object)]}, size
 }
 
 // frame consumes one frame, with the mark at its start.

@@ -35,15 +35,29 @@ func (c *chunked) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// size looks at nothing.
+func size(f Frame) (int, error) { return len(f.Object), nil }
+
 type gotFrame struct{ Type, Object string }
+
+// errNotJSON is the error of copied for an object that is not JSON.
+var errNotJSON = errors.New("not JSON")
+
+func copied(f Frame) (gotFrame, error) {
+	got := gotFrame{f.Type, string(f.Object)}
+	if !json.Valid(f.Object) {
+		return got, errNotJSON
+	}
+	return got, nil
+}
 
 func frames(r io.Reader, max int) ([]gotFrame, error) {
 	var got []gotFrame
-	for f, err := range Frames(r, max) {
-		if err != nil {
+	for f, err := range Frames(r, max, copied) {
+		if err != nil && err != errNotJSON {
 			return got, err
 		}
-		got = append(got, gotFrame{f.Type, string(f.Object)})
+		got = append(got, f)
 	}
 	return got, nil
 }
@@ -84,6 +98,96 @@ func TestFrames(t *testing.T) {
 	}
 }
 
+// lines are bodies that are, or nearly are, what a line is taken for.
+var lines = []string{
+	`{"type":"ADDED","object":{"a":1}}` + "\n" + `{"type":"MODIFIED","object":{"b":[{}]}}` + "\n",
+	`{"type":"ADDED","object":{}}{"type":"DELETED","object":{}}` + "\n", // two on a line
+	`{"type":"ADDED","object":{"a":"}{"}} {"type":"DELETED","object":{}}` + "\n",
+	`{"type":"ADDED","object":{}}{"type":"DELETED","object":{` + "\n" + `}}` + "\n",
+	`{"type":"ADDED","object":{"metadata":[]}}{"type":"DELETED","object":{}}` + "\n",
+	`{"type":"ADDED","object":{"a":{` + "\n" + `}}}` + "\n", // a line ends in mid-object
+	`{"type":"ADDED","object":{"a":{}}` + "\n" + `}` + "\n",
+	`{"type":"ADDED","object":{"a":"}}` + "\n" + `"}}` + "\n",
+	`{"type":"ADDED","object":{"a":1},"object":{"b":2}}` + "\n", // twice
+	`{"type":"ADDED","object":{"a":1},"x":{"b":{}}}` + "\n",
+	`{"type":"ADDED","type":"DELETED","object":{}}` + "\n",
+	`{"type":"ADDED","x":1,"object":{}}` + "\n",
+	`{"type":"ADDED","object":{},"type":"DELETED"}` + "\n",
+	`{"object":{},"type":"ADDED"}` + "\n",
+	`{"type":"AD\u0044ED","object":{}}` + "\n",
+	`{"type":"A\","object":{}}` + "\n", // not where the type ends
+	`{"type":"A\\","object":{}}` + "\n",
+	`{"type":"","object":{}}` + "\n",
+	`{"type":"CUSTOM","object":{}}` + "\n",
+	"{\"type\":\"\xff\",\"object\":{\"a\":\"\xff\"}}\n",
+	`{"type":"ADDED","object":{}}` + "\r\n" + ` {"type":"ADDED","object":{}} ` + "\n\n",
+	`{"type":"ADDED","object":{} }` + "\n" + `{"type":"ADDED","object": {}}` + "\n" + `{"type": "ADDED","object":{}}` + "\n",
+	`{"type":"ADDED","object":null}` + "\n", `{"type":"ADDED","object":}` + "\n", `{"type":"ADDED","object":[{}]}` + "\n", `{"type":"ADDED","object":}}` + "\n",
+	`{"type":"ADDED","object":{"a" oops [}]}}` + "\n" + `{"type":"ADDED","object":{01}}` + "\n", // balanced, no JSON
+	`{"type":"ADDED","object":{]}` + "\n" + `{"type":"ADDED","object":{}}` + "\n",
+	`{"type":"ADDED","object":{}}}` + "\n",
+	`{"type":"ADDED","object":{"a":"` + strings.Repeat("x", 1000-34) + `"}}` + "\n", // at the limit of the fuzz target
+	`{"type":"ADDED","object":{"a":"` + strings.Repeat("x", 1000-33) + `"}}` + "\n",
+	`{"type":"ADDED","object":` + strings.Repeat(`{"":`, MaxDepth) + "{" + strings.Repeat("}", MaxDepth+1) + "}\n",
+}
+
+// TestLinesAreFramesAsBytesAre: what is taken for a frame because of its line is
+// what is found byte by byte.
+func TestLinesAreFramesAsBytesAre(t *testing.T) {
+	for _, text := range append(lines, oddities...) {
+		bodies := []string{text, text + text, "\n " + text + "}\n"}
+		for n := 0; n < len(text) && len(text) < MaxDepth; n += 1 + len(text)/100 {
+			bodies = append(bodies, text[:n]+"\n"+text) // cut
+		}
+		for i, body := range bodies {
+			for _, max := range []int{0, 34, 1000} {
+				want, wantErr := plainFrames(strings.NewReader(body), max)
+				got, err := frames(strings.NewReader(body), max)
+				if diff := cmp.Diff(want, got); diff != "" || fmt.Sprint(err) != fmt.Sprint(wantErr) {
+					t.Fatalf("%.200q, at most %d: %v, want %v (-want +got):\n%.500s", body, max, err, wantErr, diff)
+				}
+				if i >= 3 {
+					break // limits have been tried
+				}
+			}
+		}
+	}
+}
+
+// TestFramesLooksTwiceBeforeItReportsAnObject: what decode refuses may be more than
+// one frame.
+func TestFramesLooksTwiceBeforeItReportsAnObject(t *testing.T) {
+	const body = `{"type":"ADDED","object":{"metadata":[]}}{"type":"DELETED","object":{"metadata":{"name":"b"}}}` + "\n"
+	var got []string
+	for raw, err := range Frames(strings.NewReader(body), 0, func(f Frame) (Raw, error) { return ParseRaw(f.Object) }) {
+		got = append(got, fmt.Sprint(raw.GetName(), " ", err))
+	}
+	if diff := cmp.Diff([]string{" decode metadata: array into object", "b <nil>"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestFramesTakesALineAtOnce: each object is looked at once.
+func TestFramesTakesALineAtOnce(t *testing.T) {
+	body := strings.Repeat(`{"type":"ADDED","object":{"a":1}}`+"\n", 10)
+	n := 0
+	w := newWindow(strings.NewReader(body), "frame", 100)
+	for {
+		if _, err := w.peek(); err != nil {
+			break
+		}
+		f, size := w.line()
+		if string(f.Object) != `{"a":1}` || f.Type != "ADDED" {
+			t.Fatalf("got %+v, %d", f, size)
+		}
+		w.pos += size
+		n++
+	}
+	if n != 10 {
+		t.Errorf("%d frames", n)
+	}
+}
+
 func TestFramesYieldsWhatCameBeforeAnErrorAndEnds(t *testing.T) {
 	const good = `{"type":"ADDED","object":{}}`
 	tests := []struct{ name, bad, want string }{
@@ -104,7 +208,7 @@ func TestFramesYieldsWhatCameBeforeAnErrorAndEnds(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			body := good + test.bad + good
 			var got []string
-			for f, err := range Frames(iotest.OneByteReader(strings.NewReader(body)), 0) {
+			for f, err := range Frames(iotest.OneByteReader(strings.NewReader(body)), 0, copied) {
 				if err != nil {
 					got = append(got, err.Error())
 					if syntax := (*SyntaxError)(nil); !errors.As(err, &syntax) {
@@ -159,7 +263,7 @@ func TestFramesYieldsAFrameBeforeReadingOn(t *testing.T) {
 	r, w := io.Pipe()
 	defer r.Close()
 	go w.Write([]byte(`{"type":"ADDED","object":{}}`)) // and then nothing
-	for f, err := range Frames(r, 0) {
+	for f, err := range Frames(r, 0, copied) {
 		if f.Type != "ADDED" || err != nil {
 			t.Errorf("got %v, %v", f, err)
 		}
@@ -244,7 +348,7 @@ func TestFramesDoesNotAllocate(t *testing.T) {
 	var before, after runtime.MemStats
 	stream := &repeat{b: frame, n: n + 1}
 	i := 0
-	for _, err := range Frames(stream, 0) {
+	for _, err := range Frames(stream, 0, size) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -263,9 +367,21 @@ func FuzzFrames(f *testing.F) {
 	f.Add([]byte(`{"type":"ADDED","object":{"a":"\"}"}}`), uint64(1))
 	f.Add([]byte("{\"object\":[1,2,{}],\"type\":\"X\"}\r\n\r\n{\"type\":\"ERROR\",\"object\":0 }"), uint64(2))
 	f.Add([]byte(`{"type":"A\u00e4","object":-1e5,"x":null}{}`), uint64(3))
+	for i, text := range append(lines, oddities...) {
+		if len(text) < MaxDepth { // which limit is met first, of depth or size, is a matter of boundaries
+			f.Add([]byte(text), uint64(i))
+		}
+	}
 	f.Fuzz(func(t *testing.T, body []byte, seed uint64) {
 		whole, wholeErr := frames(bytes.NewReader(body), 1000)
 		split, splitErr := frames(&chunked{b: body, r: rand.New(rand.NewPCG(seed, 0))}, 1000)
+		plain, plainErr := plainFrames(bytes.NewReader(body), 1000)
+		if diff := cmp.Diff(plain, whole); diff != "" {
+			t.Errorf("lines matter (-plain +lines):\n%s", diff)
+		}
+		if fmt.Sprint(plainErr) != fmt.Sprint(wholeErr) {
+			t.Errorf("lines matter: %v, %v", plainErr, wholeErr)
+		}
 		if diff := cmp.Diff(whole, split); diff != "" {
 			t.Errorf("boundaries matter (-whole +split):\n%s", diff)
 		}

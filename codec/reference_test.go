@@ -1,5 +1,7 @@
 package codec
 
+import "io"
+
 // The parser and the scanner look at eight bytes at a time. Here is what they
 // have to agree with: the same rules byte by byte, written to be read.
 
@@ -67,6 +69,28 @@ func (p *plainParser) str() (s span) {
 	}
 	p.fail("string without an end")
 	return span{}
+}
+
+// plainFrames finds the end of every frame byte by byte.
+func plainFrames(r io.Reader, max int) (got []gotFrame, err error) {
+	if max <= 0 {
+		max = DefaultMaxFrame
+	}
+	w := newWindow(r, "frame", max)
+	for {
+		if _, err := w.peek(); err == io.EOF {
+			return got, nil
+		} else if err != nil {
+			return got, err
+		}
+		w.hold()
+		f, err := w.frame()
+		if err != nil {
+			return got, w.cut(err)
+		}
+		got = append(got, gotFrame{f.Type, string(f.Object)})
+		w.release()
+	}
 }
 
 // A plainScanner finds the end of a value.

@@ -39,29 +39,29 @@ func once[T kube.Object](ctx context.Context, c client.Collection[T], q url.Valu
 		}
 		defer resp.Body.Close()
 		opened()
-		decode := decoderOf[T]()
-		for f, err := range codec.Frames(resp.Body, o.MaxItem) {
-			if err != nil {
-				yield(Event[T]{}, err)
-				return
-			}
-			var ev Event[T]
-			switch Type(f.Type) {
-			case Added, Modified, Deleted:
-				ev, err = decode(f)
-			case Bookmark:
-				ev, err = bookmark[T](f.Object, c.Resource.Kind)
-			case "ERROR":
-				yield(ev, statusOf(f.Object))
-				return
-			default:
-				yield(ev, fmt.Errorf("%w: unknown type %.20q", errBadEvent, f.Type))
-				return
-			}
-			if !yield(ev, err) {
+		for ev, err := range codec.Frames(resp.Body, o.MaxItem, frameOf[T](c.Resource.Kind)) {
+			if !yield(ev, err) || err != nil && !codec.IsItem(err) {
 				return
 			}
 		}
+	}
+}
+
+// frameOf returns the function that makes an event of a frame of a watch of
+// objects whose kind is kind. Its error is the end of the watch, unless it is a
+// *codec.ItemError.
+func frameOf[T kube.Object](kind string) func(codec.Frame) (Event[T], error) {
+	decode := decoderOf[T]()
+	return func(f codec.Frame) (Event[T], error) {
+		switch Type(f.Type) {
+		case Added, Modified, Deleted:
+			return decode(f)
+		case Bookmark:
+			return bookmark[T](f.Object, kind)
+		case "ERROR":
+			return Event[T]{}, statusOf(f.Object)
+		}
+		return Event[T]{}, fmt.Errorf("%w: unknown type %.20q", errBadEvent, f.Type)
 	}
 }
 

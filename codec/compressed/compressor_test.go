@@ -162,14 +162,14 @@ func TestPodsAreSmall(t *testing.T) {
 	for of, limit := range map[cluster]int64{{perWorkload: 10}: 800, {perWorkload: 10_000}: 560} {
 		var c Compressor
 		var before Stats
-		for n := range 4000 {
-			if n == 2000 {
+		for n := range 2500 {
+			if n == 1500 {
 				before = c.Stats()
 			}
 			pack(t, &c, of.pod(n, 1_000_000+n))
 		}
 		s := c.Stats()
-		if got := (s.BytesOut - before.BytesOut) / 2000; got > limit {
+		if got := (s.BytesOut - before.BytesOut) / 1000; got > limit {
 			t.Errorf("%d bytes a pod where deployments have %d, want at most %d", got, of.perWorkload, limit)
 		}
 	}
