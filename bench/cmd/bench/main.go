@@ -6,7 +6,8 @@
 //	go run ./cmd/bench          # everything, less than 20 minutes
 //	go run ./cmd/bench -quick   # a tenth of the size, once
 //
-// Results go to the folder results: every run as JSON, the tables as Markdown.
+// Results go to the folder results: every run as JSON, the tables as Markdown. A
+// full run also writes its part of the main README.
 package main
 
 import (
@@ -19,13 +20,15 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"syscall"
 	"time"
 
 	"github.com/listwatch/listwatch/bench/probe"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -42,7 +45,8 @@ type report struct {
 	Store   []probe.Contest `json:",omitempty"`
 	Queue   []probe.Contest `json:",omitempty"`
 	Sizes   []size
-	Rows    []firstRow
+	Views   []viewing
+	Parts   []part
 }
 
 // outcome is the runs of one case, by client.
@@ -51,21 +55,57 @@ type outcome struct {
 	Runs map[string][]probe.Result
 }
 
+// part is how long a part of the run took.
+type part struct {
+	Name    string
+	Seconds float64
+}
+
+// timed does a part.
+func (r *report) timed(name string, do func() error) error {
+	began := time.Now()
+	err := do()
+	for i := range r.Parts {
+		if r.Parts[i].Name == name {
+			r.Parts[i].Seconds += time.Since(began).Seconds()
+			return err
+		}
+	}
+	r.Parts = append(r.Parts, part{name, time.Since(began).Seconds()})
+	return err
+}
+
 type options struct {
 	quick   bool
 	cold    bool
 	kubectl string
+	cluster string
+	pods    int
 	runs    int
 	out     string
 	only    *regexp.Regexp
 	client  *regexp.Regexp
 }
 
+// name is that of the results. Those of a part never replace the whole.
+func (o options) name() string {
+	switch {
+	case o.only.String() != "" || o.client.String() != "":
+		return "part"
+	case o.quick:
+		return "quick"
+	}
+	return "full"
+}
+
 func run(ctx context.Context) error {
 	var o options
+	anew := flag.Bool("render", false, "measure nothing: write the tables of the last full run anew")
 	flag.BoolVar(&o.quick, "quick", false, "a tenth of the objects and events, and each client once")
 	flag.BoolVar(&o.cold, "cold", false, "also build the minimal programs with an empty cache, which takes minutes")
-	flag.StringVar(&o.kubectl, "kubectl", "", "path of a kubectl, to compare the time to the first row with")
+	flag.StringVar(&o.kubectl, "kubectl", "", "path of a kubectl to compare the program with, instead of the one that module e2e builds")
+	flag.StringVar(&o.cluster, "cluster", "", "kubeconfig of a real cluster: only compare the program with kubectl there, on the pods that it has")
+	flag.IntVar(&o.pods, "pods", 10000, "how many pods that cluster has")
 	flag.IntVar(&o.runs, "runs", 3, "runs of each client, of which the median counts; slow clients run less often")
 	flag.StringVar(&o.out, "out", "results", "folder for the results")
 	only := flag.String("only", "", "cases to run, a regular expression of their names")
@@ -77,6 +117,12 @@ func run(ctx context.Context) error {
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
+	if o.cluster != "" {
+		o.only = regexp.MustCompile("^" + besideKubectl + "$")
+	}
+	if *anew {
+		return render(o)
+	}
 	if o.quick {
 		o.runs = 1
 	}
@@ -86,6 +132,11 @@ func run(ctx context.Context) error {
 func measure(ctx context.Context, o options) error {
 	began := time.Now()
 	rep := report{Quick: o.quick}
+	if o.name() == "full" { // what cannot be written at the end is said now
+		if err := checkReadme(readmePath); err != nil {
+			return err
+		}
+	}
 	var err error
 	if rep.Machine, err = describe(ctx); err != nil {
 		return err
@@ -95,61 +146,68 @@ func measure(ctx context.Context, o options) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	progress("building")
-	if err := build(ctx, dir); err != nil {
+	var p programs
+	err = rep.timed("builds", func() error {
+		progress("building")
+		if err := build(ctx, dir); err != nil || !o.only.MatchString(besideKubectl) {
+			return err
+		}
+		var err error
+		p, err = findPrograms(ctx, dir, o.kubectl)
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	w := workshop{dir: dir, options: o}
+	w := workshop{dir: dir, options: o, report: &rep}
 	defer w.close()
-	for _, c := range cases(o.quick) {
-		if !o.only.MatchString(c.Name) {
+	all := slices.DeleteFunc(cases(o.quick), func(c benchCase) bool { return !o.only.MatchString(c.Name) })
+	for _, group := range groups(all) {
+		out, err := w.run(ctx, group)
+		if err != nil {
+			return err
+		}
+		rep.Cases = append(rep.Cases, out...)
+		if err := rep.save(o, o.name()); err != nil { // an interrupted run is of use too
+			return err
+		}
+	}
+	w.close() // its memory
+	rest := []struct {
+		name string
+		do   func() error
+	}{
+		{"store", func() (err error) { rep.Store, err = contests(ctx, dir, "store", o); return err }},
+		{"queue", func() (err error) { rep.Queue, err = contests(ctx, dir, "queue", o); return err }},
+		{besideKubectl, func() (err error) { rep.Views, err = p.compare(ctx, dir, o); return err }},
+		{"size", func() (err error) { rep.Sizes, err = sizes(ctx, dir, o.cold); return err }},
+	}
+	for _, part := range rest {
+		if !o.only.MatchString(part.name) {
 			continue
 		}
-		out, err := w.run(ctx, c)
-		if err != nil {
-			return fmt.Errorf("%s: %w", c.Name, err)
-		}
-		rep.Cases = append(rep.Cases, out)
-		if err := rep.save(o); err != nil { // an interrupted run is of use too
+		if err := rep.timed(part.name, part.do); err != nil {
 			return err
 		}
-	}
-	if o.only.MatchString("store") {
-		if rep.Store, err = contests(ctx, dir, "store", o); err != nil {
+		if err := rep.save(o, o.name()); err != nil {
 			return err
-		}
-	}
-	if o.only.MatchString("queue") {
-		if rep.Queue, err = contests(ctx, dir, "queue", o); err != nil {
-			return err
-		}
-	}
-	if o.only.MatchString("size") {
-		if rep.Sizes, err = sizes(ctx, dir, o.cold); err != nil {
-			return err
-		}
-	}
-	if o.kubectl != "" {
-		if rep.Rows, err = firstRows(ctx, dir, o.kubectl); err != nil {
-			return fmt.Errorf("first row: %w", err)
 		}
 	}
 	rep.Machine.Took = time.Since(began).Round(time.Second).String()
-	if err := rep.save(o); err != nil {
+	if err := rep.save(o, o.name()); err != nil {
 		return err
 	}
 	rep.markdown(os.Stdout)
+	if o.name() == "full" {
+		return rep.intoReadme(readmePath)
+	}
 	return nil
 }
 
 // save writes the report as JSON and as Markdown.
-func (r report) save(o options) error {
+func (r report) save(o options, name string) error {
 	if err := os.MkdirAll(o.out, 0o755); err != nil {
 		return err
-	}
-	name := "full"
-	if o.quick {
-		name = "quick"
 	}
 	b, err := json.MarshalIndent(r, "", " ")
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 
 // build builds the server and the clients into dir.
 func build(ctx context.Context, dir string) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", dir+string(filepath.Separator), "./server", "./client/ours", "./client/typed", "./client/peers", "./store", "./queue")
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", dir+string(filepath.Separator), "./server", "./client/ours", "./client/typed", "./client/peers", "./store", "./queue", "./rows")
 	cmd.Stderr = os.Stderr
 	return cmd.Run()
 }
@@ -28,7 +28,8 @@ func build(ctx context.Context, dir string) error {
 // workshop runs clients, one at a time, against a server that it starts.
 type workshop struct {
 	options
-	dir string
+	dir    string
+	report *report // of how long things took
 
 	server  *exec.Cmd
 	url     string
@@ -36,27 +37,43 @@ type workshop struct {
 	objects int
 }
 
-// run runs a case: rounds of all its clients, so that what else happens on the
-// machine meets all of them.
-func (w *workshop) run(ctx context.Context, c benchCase) (outcome, error) {
-	out := outcome{Case: c, Runs: map[string][]probe.Result{}}
+// run runs the cases of a group: rounds of all their clients, so that what else
+// happens on the machine meets all of them.
+func (w *workshop) run(ctx context.Context, group []benchCase) ([]outcome, error) {
+	var out []outcome
+	for _, c := range group {
+		out = append(out, outcome{Case: c, Runs: map[string][]probe.Result{}})
+	}
 	for round := range w.runs {
-		for _, name := range append(slices.Clone(c.Clients), c.Slow...) {
-			if !w.client.MatchString(name) || round > 0 && slices.Contains(c.Slow, name) {
-				continue
+		for _, o := range out {
+			if err := w.report.timed(o.Case.Name, func() error { return w.round(ctx, o, round) }); err != nil {
+				return nil, fmt.Errorf("%s: %w", o.Case.Name, err)
 			}
-			if err := w.serve(ctx, c.Kind, c.Objects); err != nil {
-				return out, err
-			}
-			res, err := w.one(ctx, c, name)
-			if err != nil {
-				return out, fmt.Errorf("%s: %w", name, err)
-			}
-			progress("%s: %s: sync %.2f s CPU, events %.2f s CPU, heap %.0f MB", c.Name, name, res.Sync.CPU(), res.Run.CPU(), float64(res.Heap)/1e6)
-			out.Runs[name] = append(out.Runs[name], res)
 		}
 	}
 	return out, nil
+}
+
+// round runs each client of a case once, or the fast ones.
+func (w *workshop) round(ctx context.Context, o outcome, round int) error {
+	c := o.Case
+	for _, name := range append(slices.Clone(c.Clients), c.Slow...) {
+		if !w.client.MatchString(name) || round > 0 && slices.Contains(c.Slow, name) {
+			continue
+		}
+		if err := w.serve(ctx, c.Kind, c.Objects); err != nil {
+			return err
+		}
+		mine := c
+		mine.Events = c.events(name)
+		res, err := w.one(ctx, mine, name)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		progress("%s: %s: sync %.2f s CPU, events %.2f s CPU, heap %.0f MB", c.Name, name, res.Sync.CPU(), res.Run.CPU(), float64(res.Heap)/1e6)
+		o.Runs[name] = append(o.Runs[name], res)
+	}
+	return nil
 }
 
 // one runs one client once. One that begins warm has the snapshot of a client

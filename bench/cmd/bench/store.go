@@ -16,7 +16,7 @@ import (
 // quick run has as many objects: a smaller store fits into the processor's cache.
 func contests(ctx context.Context, dir, name string, o options) ([]probe.Contest, error) {
 	progress("%s", name)
-	turns := 5
+	turns := 3
 	if o.quick {
 		turns = 1
 	}

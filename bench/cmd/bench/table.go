@@ -25,22 +25,39 @@ func (r report) markdown(w io.Writer) {
 	if len(r.Queue) > 0 {
 		r.queueTable(w)
 	}
+	if len(r.Views) > 0 {
+		r.viewTable(w)
+	}
 	if len(r.Sizes) > 0 {
 		fmt.Fprint(w, "\n### minimal informer program\n\n| program | stripped | packages | modules | cold build, wall | CPU |\n|---|---:|---:|---:|---:|---:|\n")
 		for _, s := range r.Sizes {
 			fmt.Fprintf(w, "| %s | %s | %d | %d | %s | %s |\n", s.Program, megabytes(float64(s.Bytes)), s.Packages, s.Modules, or(s.Cold, seconds), or(s.ColdCPU, seconds))
 		}
 	}
+	if len(r.Parts) > 0 {
+		r.partTable(w)
+	}
+}
+
+// partTable prints where the time went.
+func (r report) partTable(w io.Writer) {
+	fmt.Fprint(w, "\n### where the time goes\n\n| part | wall |\n|---|---:|\n")
+	for _, p := range r.Parts {
+		fmt.Fprintf(w, "| %s | %s |\n", p.Name, count(p.Seconds)+" s")
+	}
 }
 
 func (r report) targetTable(w io.Writer, ts []target) {
 	fmt.Fprint(w, "| what | ours | against | theirs | ratio | target | |\n|---|---:|---|---:|---:|---:|---|\n")
 	for _, t := range ts {
-		verdict := "met"
-		if t.ratio > t.limit {
+		verdict, limit := "met", fraction(t.limit)
+		switch {
+		case t.limit == noTarget:
+			verdict, limit = "", "-"
+		case t.ratio > t.limit:
 			verdict = "**missed**"
 		}
-		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s |\n", t.what, t.ours, t.peer, t.theirs, fraction(t.ratio), fraction(t.limit), verdict)
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s |\n", t.what, t.ours, t.peer, t.theirs, fraction(t.ratio), limit, verdict)
 	}
 }
 
@@ -65,6 +82,9 @@ func (c outcome) table(w io.Writer) {
 	fmt.Fprintf(w, "\n### %s\n\n", c.Case.Name)
 	paced := c.Case.Rate > 0
 	fmt.Fprintf(w, "%d objects, %d events, %s; %d informers, %d handlers.\n\n", c.Case.Objects, c.Case.Events, c.Case.Initial, c.Case.Informers, c.Case.Handlers)
+	if c.Case.SlowEvents > 0 {
+		fmt.Fprintf(w, "%s: %d events.\n\n", strings.Join(c.Case.Slow, ", "), c.Case.SlowEvents)
+	}
 	fmt.Fprint(w, "| client | runs | sync CPU | sync wall | events CPU | CPU an event | allocations an event | heap | an object | peak RSS in sync | peak RSS | LIST requests |")
 	if paced {
 		fmt.Fprint(w, " latency p50 | p99 |")

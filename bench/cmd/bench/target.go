@@ -15,8 +15,11 @@ type target struct {
 	peer   string // whom it is compared with
 	theirs string
 	ratio  float64
-	limit  float64 // of the ratio
+	limit  float64 // of the ratio; noTarget = none was set
 }
+
+// noTarget is the limit of what is shown only.
+const noTarget = -1
 
 // metric is a number of a run; fewer is better.
 type metric struct {
@@ -24,16 +27,23 @@ type metric struct {
 	text func(float64) string
 }
 
-func seconds(v float64) string      { return fmt.Sprintf("%.2f s", v) }
-func megabytes(v float64) string    { return fmt.Sprintf("%.1f MB", v/1e6) }
-func microseconds(v float64) string { return fmt.Sprintf("%.0f µs", v) }
-func kilobytes(v float64) string    { return fmt.Sprintf("%.2f KB", v/1e3) }
-func number(v float64) string       { return fmt.Sprintf("%.2f", v) }
-func nanoseconds(v float64) string  { return fmt.Sprintf("%.0f ns", v) }
-func millions(v float64) string     { return fmt.Sprintf("%.2f million/s", v/1e6) }
-func minutes(v float64) string      { return fmt.Sprintf("%.1f min", v/60) }
-func gigabytes(v float64) string    { return fmt.Sprintf("%.2f GB", v/1e9) }
-func count(v float64) string        { return fmt.Sprintf("%.0f", v) }
+func seconds(v float64) string     { return fmt.Sprintf("%.2f s", v) }
+func megabytes(v float64) string   { return fmt.Sprintf("%.1f MB", v/1e6) }
+func kilobytes(v float64) string   { return fmt.Sprintf("%.2f KB", v/1e3) }
+func number(v float64) string      { return fmt.Sprintf("%.2f", v) }
+func nanoseconds(v float64) string { return fmt.Sprintf("%.0f ns", v) }
+func millions(v float64) string    { return fmt.Sprintf("%.2f million/s", v/1e6) }
+func minutes(v float64) string     { return fmt.Sprintf("%.1f min", v/60) }
+func gigabytes(v float64) string   { return fmt.Sprintf("%.2f GB", v/1e9) }
+func count(v float64) string       { return fmt.Sprintf("%.0f", v) }
+
+// microseconds has two digits where one stands before the point.
+func microseconds(v float64) string {
+	if v < 10 {
+		return fmt.Sprintf("%.2g µs", v)
+	}
+	return fmt.Sprintf("%.0f µs", v)
+}
 
 var (
 	eventsCPU = metric{func(r probe.Result) float64 { return r.Run.CPU() }, seconds}
@@ -64,9 +74,13 @@ func (r report) median(name, client string, m metric) (float64, bool) {
 }
 
 func medianOf(runs []probe.Result, m metric) float64 {
+	return medianBy(runs, m.of)
+}
+
+func medianBy[T any](runs []T, of func(T) float64) float64 {
 	var vs []float64
 	for _, run := range runs {
-		vs = append(vs, m.of(run))
+		vs = append(vs, of(run))
 	}
 	slices.Sort(vs)
 	mid := len(vs) / 2
@@ -104,18 +118,18 @@ func (r report) targets() []target {
 	}
 
 	const pods, typed, proto = "pods", "clientgo-typed-json", "clientgo-typed-protobuf"
-	same("CPU of the events, Raw", pods, "ours-raw", typed, eventsCPU, 1./15)
-	same("CPU of the events, Raw", pods, "ours-raw", proto, eventsCPU, 1./2)
-	same("CPU of the events, Raw", pods, "ours-raw", "floor", eventsCPU, 3)
-	same("CPU of the events, Partial", pods, "ours-partial", typed, eventsCPU, 1./15)
-	same("CPU of the events, Partial", pods, "ours-partial", proto, eventsCPU, 1./2)
-	same("CPU of the events, Partial", pods, "ours-partial", "floor-partial", eventsCPU, 3)
-	same("CPU of the events, struct of 8 fields", pods, "ours-struct8", typed, eventsCPU, 1./10)
-	same("CPU of the events, corev1.Pod", pods, "ours-typed", typed, eventsCPU, 1./3)
+	same("CPU of the events, Raw", pods, "ours-raw", typed, perEvent, 1./15)
+	same("CPU of the events, Raw", pods, "ours-raw", proto, perEvent, 1./2)
+	same("CPU of the events, Raw", pods, "ours-raw", "floor", perEvent, 3)
+	same("CPU of the events, Partial", pods, "ours-partial", typed, perEvent, 1./15)
+	same("CPU of the events, Partial", pods, "ours-partial", proto, perEvent, 1./2)
+	same("CPU of the events, Partial", pods, "ours-partial", "floor-partial", perEvent, 3)
+	same("CPU of the events, struct of 8 fields", pods, "ours-struct8", typed, perEvent, 1./10)
+	same("CPU of the events, corev1.Pod", pods, "ours-typed", typed, perEvent, 1./3)
 	same("sync wall time, Raw, streamed", pods, "ours-raw", "floor", syncWall, 1.5)
 	same("sync wall time, Raw, paged", "pods, paged list", "ours-raw", "floor", syncWall, 1.5)
-	same("CPU of the events, compressed", pods, "ours-compressed", typed, eventsCPU, 1./10)
-	same("CPU of the events, compressed", pods, "ours-compressed", proto, eventsCPU, 2./3)
+	same("CPU of the events, compressed", pods, "ours-compressed", typed, perEvent, 1./10)
+	same("CPU of the events, compressed", pods, "ours-compressed", proto, perEvent, 2./3)
 	same("heap, compressed", pods, "ours-compressed", typed, heap, 1./12)
 	same("heap, Raw", pods, "ours-raw", typed, heap, 1./3)
 	same("heap, struct of 8 fields", pods, "ours-struct8", typed, heap, 1./10)
@@ -131,7 +145,7 @@ func (r report) targets() []target {
 		same("latency p50 until the function runs, Raw", reconciled, "ours-controller-raw", peer, p50, 0.5)
 		same("latency p99 until the function runs, Raw", reconciled, "ours-controller-raw", peer, p99, 0.5)
 	}
-	compare("CPU of the events, 100 handlers against 1", "pods, 100 handlers", "ours-raw", eventsCPU, "pods, 1 handler", "ours-raw", eventsCPU, 2)
+	compare("CPU of the events, 100 handlers against 1", "pods, 100 handlers", "ours-raw", perEvent, "pods, 1 handler", "ours-raw", perEvent, 2)
 	for _, c := range []string{"restart, streamed", "restart, paged list"} {
 		for _, client := range []string{"ours-raw", "ours-struct8"} {
 			same(c+", time to be synced, "+client+" warm against cold", c, client+"-warm", client, syncWall, 1./5)
@@ -146,9 +160,7 @@ func (r report) targets() []target {
 	out = append(out, r.contestTargets()...)
 	out = append(out, r.queueTargets()...)
 	out = append(out, r.sizeTargets()...)
-	for _, row := range r.Rows {
-		out = append(out, target{"time to the first row of " + row.What, seconds(row.Ours), "kubectl", seconds(row.Kubectl), row.Ours / row.Kubectl, 1. / 3})
-	}
+	out = append(out, r.viewTargets()...)
 	limit("allocations an event, Raw", pods, "ours-raw", allocs, 3)
 	for _, big := range []string{"100,000 pods", "300,000 pods"} {
 		compare("heap an object, Raw, "+big+" against 10,000", big, "ours-raw", perObject, "10,000 pods", "ours-raw", perObject, 1.1)
