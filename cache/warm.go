@@ -92,7 +92,10 @@ func newWarm[T kube.Object](c client.Collection[T], o Options[T]) *warm[T] {
 		journal:  newJournal[T](s.Path, b),
 		resume: func(from, seen kube.Revision) Source[T] {
 			opts := o.Watch
-			opts.Revision, opts.Seen = from, seen
+			opts.Revision = from
+			if seen.Newer(from) { // else the watch will tell, and there is nothing to ask first
+				opts.Seen = seen
+			}
 			return watch.New(c, opts)
 		},
 	}

@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -373,8 +374,10 @@ func TestProxyThatCutsInMidWatchIsNamed(t *testing.T) {
 		close(cut)
 		_, err = io.ReadAll(resp.Body)
 		resp.Body.Close()
-		if want := "through the proxy http://" + addr + ": unexpected EOF"; err == nil || err.Error() != want || !errors.Is(err, io.ErrUnexpectedEOF) {
-			t.Errorf("HTTP/1.1 %t: %v, want %s", http1, err, want)
+		// A proxy that has not read everything yet resets the connection.
+		cutOff := errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET)
+		if want := "through the proxy http://" + addr + ": "; !cutOff || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("HTTP/1.1 %t: %v, want %s and the end", http1, err, want)
 		}
 	}
 }

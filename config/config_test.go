@@ -289,7 +289,7 @@ func TestLoadOrder(t *testing.T) {
 		"flag hides all":           {Options{Path: dir + "/empty"}, []string{host, "h"}, "load config: no cluster configured: " + dir + "/empty names none"},
 		"context rules out pod":    {Options{Context: "c"}, []string{host, "h"}, "https://home"},
 		"server gets no pod token": {Options{Server: "https://s"}, []string{host, "h"}, "https://s"},
-		"flag must exist":          {Options{Path: dir + "/no"}, nil, "load config: kubeconfig open " + dir + "/no: "},
+		"flag must exist":          {Options{Path: dir + "/no"}, nil, "load config: kubeconfig " + dir + "/no: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.o.Env, test.o.Home = env(test.env...), dir+"/home"
@@ -387,7 +387,7 @@ func TestLoadWarnings(t *testing.T) {
 		},
 		"token and token file": {
 			"server: https://h", "token: t, tokenFile: gone",
-			`user "u" in FILE: tokenFile: open DIR/gone: no such file or directory; the token is used`,
+			`user "u" in FILE: tokenFile: DIR/gone: no such file or directory; the token is used`,
 		},
 		"key without certificate": {
 			"server: https://h", "token: t, client-key-data: $KEY",

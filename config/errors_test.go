@@ -66,7 +66,7 @@ func TestLoadErrors(t *testing.T) {
 		},
 		"server not a URL": {
 			one("server: https://h", ""), Options{Server: "https://u:SECRET@h:x"},
-			`--server: server is not a URL such as https://host:6443`,
+			`--server is not a URL such as https://host:6443`,
 		},
 		"proxy flag": {
 			one("server: https://h", ""), Options{ProxyURL: "ftp://u:SECRET@p"},
@@ -82,7 +82,7 @@ func TestLoadErrors(t *testing.T) {
 		},
 		"CA with ~": {
 			one("server: https://h, certificate-authority: ~/ca", ""), Options{},
-			`cluster "k" in FILE: certificate-authority: open DIR/~/ca: no such file or directory (only shells expand ~, and not everywhere: write the whole path)`,
+			`cluster "k" in FILE: certificate-authority: DIR/~/ca: no such file or directory (only shells expand ~, and not everywhere: write the whole path)`,
 		},
 		"token and password flags":    {"", Options{Token: "SECRET", Username: "u"}, `a token and --username or --password are given: give one`},
 		"password flag alone":         {"", Options{Password: "SECRET"}, `--password needs --username`},
@@ -93,7 +93,7 @@ func TestLoadErrors(t *testing.T) {
 		},
 		"server flag": {
 			one("server: https://h", ""), Options{Server: "ftp://h"},
-			`--server: server "ftp://h" is not a URL such as https://host:6443`,
+			`--server "ftp://h" is not a URL such as https://host:6443`,
 		},
 		"proxy": {
 			one("server: https://h, proxy-url: 'ftp://u:SECRET@p'", ""), Options{},
@@ -109,7 +109,7 @@ func TestLoadErrors(t *testing.T) {
 		},
 		"CA missing": {
 			one("server: https://h, certificate-authority: x", ""), Options{},
-			`cluster "k" in FILE: certificate-authority: open DIR/x: no such file or directory`,
+			`cluster "k" in FILE: certificate-authority: DIR/x: no such file or directory`,
 		},
 		"CA not base64": {
 			one("server: https://h, certificate-authority-data: SECRET!", ""), Options{},
@@ -137,11 +137,11 @@ func TestLoadErrors(t *testing.T) {
 		},
 		"token file missing": {
 			one("server: https://h", "tokenFile: x"), Options{},
-			`user "u" in FILE: tokenFile: open DIR/x: no such file or directory`,
+			`user "u" in FILE: tokenFile: DIR/x: no such file or directory`,
 		},
 		"groups without as": {
 			one("server: https://h", "as-groups: [g]"), Options{},
-			`user "u" in FILE: as-uid, as-groups and as-user-extra need as`,
+			`user "u" in FILE: as is missing, which as-uid, as-groups and as-user-extra need`,
 		},
 		"as-group flag without as": {
 			one("server: https://h", ""), Options{AsGroups: []string{"g"}},

@@ -118,7 +118,7 @@ func TestLoadExecErrors(t *testing.T) {
 		},
 		"CA gone": {
 			"server: https://h, certificate-authority: gone",
-			`cluster "k" in FILE: certificate-authority: open DIR/gone: no such file or directory`,
+			`cluster "k" in FILE: certificate-authority: DIR/gone: no such file or directory`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -150,12 +150,17 @@ func readable(path string) error {
 	return f.Close()
 }
 
-// explain adds to err, which names path, what people get wrong most.
+// explain says what is wrong with path, and what people get wrong most.
 func explain(path string, err error) error {
-	if h := hint(path); h != "" && errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w%s", err, h)
+	var why *fs.PathError
+	if !errors.As(err, &why) {
+		return err
 	}
-	return err
+	h := ""
+	if errors.Is(err, fs.ErrNotExist) {
+		h = hint(path)
+	}
+	return fmt.Errorf("%s: %w%s", path, why.Err, h)
 }
 
 func hint(path string) string {

@@ -95,10 +95,10 @@ func TestLoadUnreadableFiles(t *testing.T) {
 	for name, test := range map[string]struct{ path, list, want string }{
 		"directory":       {path: "DIR/sub", want: "kubeconfig DIR/sub is a directory: want a file"},
 		"directory, list": {list: "DIR/sub:DIR/ok", want: "kubeconfig DIR/sub is a directory: want a file"},
-		"loop":            {path: "DIR/loop", want: "kubeconfig open DIR/loop: too many levels of symbolic links"},
-		"loop, list":      {list: "DIR/loop:DIR/ok", want: "kubeconfig open DIR/loop: too many levels of symbolic links"},
-		"below a file":    {list: "DIR/ok/x:DIR/ok", want: "kubeconfig open DIR/ok/x: not a directory"},
-		"tilde":           {path: "~/.kube/config", want: "kubeconfig open ~/.kube/config: no such file or directory" + tilde},
+		"loop":            {path: "DIR/loop", want: "kubeconfig DIR/loop: too many levels of symbolic links"},
+		"loop, list":      {list: "DIR/loop:DIR/ok", want: "kubeconfig DIR/loop: too many levels of symbolic links"},
+		"below a file":    {list: "DIR/ok/x:DIR/ok", want: "kubeconfig DIR/ok/x: not a directory"},
+		"tilde":           {path: "~/.kube/config", want: "kubeconfig ~/.kube/config: no such file or directory" + tilde},
 		"tilde, list":     {list: "~/.kube/config:DIR/ok", want: "warning: kubeconfig ~/.kube/config does not exist: skipped" + tilde},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -43,6 +43,9 @@ func (r *resolver) override() error {
 	}
 	u, assumed, err := base(c.Server)
 	if err != nil {
+		if o.Server != "" {
+			return fmt.Errorf("--server %w", err)
+		}
 		return fmt.Errorf("%s: server %w", from, err)
 	}
 	c.Server = u.String()

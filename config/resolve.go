@@ -132,7 +132,7 @@ func (r *resolver) user(name string, ctx contextEntry) error {
 	c := &r.cfg.Client
 	c.Impersonate = client.Impersonate{User: e.As, UID: e.AsUID, Groups: e.AsGroups, Extra: e.AsExtra}
 	if e.As == "" && r.o.As == "" && (e.AsUID != "" || len(e.AsGroups) > 0 || len(e.AsExtra) > 0) {
-		return fmt.Errorf("%s: as-uid, as-groups and as-user-extra need as", from)
+		return fmt.Errorf("%s: as is missing, which as-uid, as-groups and as-user-extra need", from)
 	}
 	if r.o.identified() {
 		return nil // the flag says who we are

@@ -165,7 +165,7 @@ func decode[T interface{ kind() string }](b []byte, kind string) (T, error) {
 		return v, err
 	}
 	if v.kind() != kind {
-		return v, fmt.Errorf("want kind %s, got %q", kind, clip(strings.ToValidUTF8(v.kind(), "?"), 80))
+		return v, fmt.Errorf("want kind %s, got %q: this is no Kubernetes API server", kind, clip(strings.ToValidUTF8(v.kind(), "?"), 80))
 	}
 	return v, nil
 }

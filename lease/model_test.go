@@ -13,7 +13,7 @@ import (
 	"github.com/listwatch/listwatch/lease"
 )
 
-var seeds = flag.Uint64("model.seeds", 2, "how many lives of five replicas are played")
+var seeds = flag.Uint64("model.seeds", 1, "how many lives of five replicas are played")
 
 // TestElectionModel plays hours of what can happen to five replicas, by a seed:
 // partitions of all kinds, outages of the server, deaths, restarts, edits and

@@ -245,7 +245,7 @@ func Load(r io.Reader, max int64) (*Recording, error) {
 func Open(path string) (*Recording, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("open a recording: %w", err)
+		return nil, err
 	}
 	defer f.Close()
 	return Load(f, 0)

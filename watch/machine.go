@@ -79,7 +79,7 @@ type protocol struct {
 // start returns the first state.
 func (p protocol) start() state {
 	switch {
-	case p.opts.Revision != "" && p.opts.Seen.Newer(p.opts.Revision):
+	case p.opts.Revision != "" && p.opts.Seen != "" && !p.opts.Revision.Newer(p.opts.Seen):
 		return state{op: OpProbe, from: p.opts.Revision, seen: p.opts.Seen}
 	case p.opts.Revision != "":
 		return state{op: OpWatch, from: p.opts.Revision}

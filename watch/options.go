@@ -22,8 +22,8 @@ type Options struct {
 	// unless the server no longer has that history.
 	Revision kube.Revision
 
-	// Seen is a later revision that was seen of the same server, for Revision. A
-	// server that is behind it was restored to an earlier state, and so the
+	// Seen is a revision that was seen of the same server, Revision itself or a later
+	// one. A server that is behind it was restored to an earlier state, and so the
 	// collection is told anew. Asking costs one request, a list of one object.
 	Seen kube.Revision
 

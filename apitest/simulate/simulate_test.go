@@ -223,8 +223,8 @@ func TestRollingUpdateKeepsItsBounds(t *testing.T) {
 				equal(t, "at first", w.images(), map[string]int{"web:1": 8})
 				w.patch(kube.Deployments, "web", `{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"web:2"}]}}}}`)
 				most, least := 0, 8
-				for range 30 * 4 {
-					<-time.After(250 * time.Millisecond)
+				for range 30 * 2 {
+					<-time.After(500 * time.Millisecond)
 					n := 0
 					for _, p := range w.list(kube.Pods) {
 						if p.Metadata.DeletionTimestamp == "" {

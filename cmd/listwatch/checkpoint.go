@@ -57,6 +57,10 @@ type keeper struct {
 	states []checkpoint.State // by stream; until the streams have begun
 	redact bool
 
+	moved map[int][]record // marks of each stream since the last commit, see took
+	begun []record         // the marks of begin
+	late  backlog          // of --checkpoint-policy after-hook
+
 	amid   bool // between begin and done
 	commit bool // what begin noted has objects
 	sync   bool // the disk is to have it
@@ -86,7 +90,7 @@ func (s *session) keep(ctx context.Context) (*keeper, error) {
 	case errors.Is(err, checkpoint.ErrLocked):
 		return nil, failed(fmt.Errorf("%w: is this watch running already? Give each its own file", err))
 	case err != nil:
-		return nil, failed(err)
+		return nil, failed(fmt.Errorf("%w%s", err, roomFor(err, "it")))
 	case k.file.Damage != nil:
 		s.talk.note(fmt.Sprintf("warning: checkpoint %s cannot be used (%v) and was put aside as %s: everything is printed anew, and what was deleted since the last run cannot be told",
 			c.file, k.file.Damage, k.file.Aside))
@@ -128,7 +132,7 @@ func (o *output) form(ts []target) string {
 	switch {
 	case o.query() != nil:
 		form = "rows with their objects"
-	case o.accept().List != "":
+	case o.tables():
 		form = "rows"
 	}
 	if o.managed {
@@ -160,17 +164,19 @@ func (k *keeper) begin(records []record, tells bool) error {
 		switch {
 		case r.mark == markAt:
 			k.file.Move(r.stream, r.at)
+			k.begun = append(k.begun, *r)
 		case r.mark == markListing:
 			k.file.List(r.stream)
+			k.begun = append(k.begun, *r)
 		case r.mark == markSync:
 			k.sync = true
 		case r.Type == string(watch.Deleted):
 			k.file.Remove(r.stream, kube.Key{Namespace: r.id.Namespace, Name: r.id.Name}, r.id.UID)
 			k.commit = true
 		case r.isObject():
-			raw, err := k.stored(r)
+			o, err := k.stored(r)
 			if err == nil {
-				err = k.file.Put(r.stream, checkpoint.Object{UID: r.id.UID, Revision: kube.Revision(r.id.ResourceVersion), Raw: raw})
+				err = k.file.Put(r.stream, o)
 			}
 			if err != nil {
 				return k.broken(err)
@@ -191,6 +197,7 @@ func (k *keeper) begin(records []record, tells bool) error {
 func (k *keeper) done() error {
 	commit, sync := k.commit || k.sync, k.sync
 	k.amid, k.commit, k.sync = false, false, false
+	k.remember(commit)
 	if commit {
 		if err := k.file.Commit(); err != nil {
 			return k.broken(err)
@@ -204,14 +211,22 @@ func (k *keeper) done() error {
 
 // broken is how a watcher ends that cannot keep its promise.
 func (k *keeper) broken(err error) error {
-	if err == nil {
+	switch {
+	case err == nil:
 		return nil
+	case errors.Is(err, checkpoint.ErrLost):
+		return failed(fmt.Errorf("%w: leave it alone as long as this runs; the next run begins with what stands there, and prints everything anew where that is nothing", err))
 	}
-	return failed(fmt.Errorf("%w: nothing is lost: the next run goes on at the last good point of the file, and prints again what came after it", err))
+	return failed(fmt.Errorf("%w%s: nothing is lost: the next run goes on at the last good point of the file, and prints again what came after it", err, roomFor(err, "it")))
 }
 
 // stored returns what is kept of r's object: of a Secret no more than is printed.
-func (k *keeper) stored(r *record) (codec.Raw, error) {
+func (k *keeper) stored(r *record) (checkpoint.Object, error) {
+	raw, err := k.shown(r)
+	return checkpoint.Object{UID: r.id.UID, Revision: kube.Revision(r.id.ResourceVersion), Raw: raw}, err
+}
+
+func (k *keeper) shown(r *record) (codec.Raw, error) {
 	if !k.redact || !isSecret(r.resource) {
 		return r.object, nil
 	}

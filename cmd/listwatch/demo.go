@@ -27,7 +27,7 @@ func (p *program) demoCommand() *cobra.Command {
 		Long: `Watch the pods of a cluster that is played in this process: a rolling update, a
 broken connection, the drain of a node, an expired history, a deletion. It takes
 about ten seconds and needs nothing.`,
-		Args: cobra.NoArgs,
+		Args: noArgs(""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.demo(cmd.Context(), o) },
 	}
 	f := cmd.Flags()

@@ -39,6 +39,8 @@ var exitMeanings = []exitMeaning{
 	{exitForeign, "the checkpoint is of something else",
 		"The file of --checkpoint was written for another cluster, other types, namespaces or selectors. To go on from it would lose events without a word.",
 		"Give the flags with which it was written, or another file; or begin anew by --reset-checkpoint."},
+	{129, "SIGHUP", "It was stopped by SIGHUP: its terminal was closed, or the connection to the machine was.",
+		"Nothing; or start it by nohup(1), under which it goes on."},
 	{130, "SIGINT", "It was stopped by SIGINT, usually Ctrl-C.", "Nothing."},
 	{137, "SIGKILL; not by itself",
 		"Somebody killed it without warning. In a pod it is mostly the limit of memory (OOMKilled), or a stop that took longer than the grace period.",

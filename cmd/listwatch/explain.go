@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -40,7 +41,7 @@ func advice(err error, cfg client.Config) string {
 	if errors.As(err, &content) {
 		return "" // says it itself
 	}
-	for _, part := range []func(error, client.Config) string{adviceOnProxies, adviceOnTLS, adviceOnUs, adviceOnNetworks} {
+	for _, part := range []func(error, client.Config) string{adviceOnProxies, adviceOnTLS, adviceOnUs, adviceOnNetworks, adviceOnAnswers} {
 		if do := part(err, cfg); do != "" {
 			return do
 		}
@@ -135,6 +136,9 @@ func adviceOnUs(err error, cfg client.Config) string {
 // puzzling reports whether an error about a credential plugin does not say itself
 // what to do.
 func puzzling(text string) bool {
+	if strings.Contains(text, " it printed expired ") {
+		return false
+	}
 	for _, part := range []string{" it printed", "because it took more than", "it was ended by", "it cannot be started"} {
 		if strings.Contains(text, part) {
 			return true
@@ -180,6 +184,23 @@ func adviceOnNetworks(err error, _ client.Config) string {
 		return "there is no way there: check --server, the network and a VPN that may be off"
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
 		return "the connection was closed: check --server (https or http?) and proxies in between"
+	}
+	return ""
+}
+
+// adviceOnAnswers is about servers that have a fault of their own.
+func adviceOnAnswers(err error, _ client.Config) string {
+	var st *kube.Status
+	var syntax *codec.SyntaxError
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return "the answer was cut off: try again; if it is so each time, look at the proxies in between"
+	case errors.Is(err, kube.ErrThrottled):
+		return "the server has too much to do: try again later, or ask for less, as by --qps"
+	case errors.As(err, &st) && st.Code >= 500:
+		return "the server, or a proxy before it, has a fault of its own: try again, or look into its log"
+	case errors.As(err, &syntax):
+		return "no API server answers so: check --server and the proxies in between"
 	}
 	return ""
 }

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -60,7 +61,7 @@ func (p *program) fakeCommand() *cobra.Command {
   listwatch fake --listen 127.0.0.1:8080 --save cluster.json
   listwatch fake --random-faults --seed 7
   listwatch fake --scenario gone/in-stream`,
-		Args: cobra.NoArgs,
+		Args: noArgs("; objects from a file are given by -f"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.fake(cmd, o) },
 	}
 	f := cmd.Flags()
@@ -176,16 +177,26 @@ func (o *fakeFlags) check(cmd *cobra.Command) ([]apitest.FaultRule, error) {
 	}
 	rules, err := apitest.ParseFaults(string(text))
 	if err != nil {
-		return nil, usage("--faults %s: %w", o.faults, err)
+		return nil, usage("--faults %s: %s", o.faults, firstOf(err))
 	}
 	return rules, nil
+}
+
+// firstOf returns the first of the errors that err joins, one a line, and says how
+// many there are.
+func firstOf(err error) string {
+	first, rest, more := strings.Cut(err.Error(), "\n")
+	if more {
+		first += "; wrong too: " + count(strings.Count(rest, "\n")+1, "more line")
+	}
+	return first
 }
 
 // listenAddress checks an address to listen at, and reports whether others than
 // this machine can reach it.
 func listenAddress(flag, s string) (address string, open bool, err error) {
 	host, port, err := net.SplitHostPort(s)
-	if err != nil || port == "" {
+	if _, e := strconv.ParseUint(port, 10, 16); err != nil || e != nil {
 		return "", false, usage("%s %q: want an address and a port, such as 127.0.0.1:8080", flag, clip(s))
 	}
 	if host == "" {

@@ -94,7 +94,7 @@ func (c *connection) read(p *program) (*config.Config, error) {
 	}
 	p.cfg = cfg
 	cfg.Client.QPS, cfg.Client.Burst = c.qps, c.burst
-	cfg.Client.UserAgent = "listwatch/" + thisBuild().Version
+	cfg.Client.UserAgent, cfg.Client.Dial = "listwatch/"+thisBuild().Version, p.dial
 	return cfg, nil
 }
 
@@ -105,8 +105,8 @@ func (c *connection) dial(cfg *config.Config, t *talk) (*client.Client, error) {
 		cfg.Client.Trace = requestLog(t, cfg.Client.Server)
 	}
 	cl, err := client.New(cfg.Client)
-	if err != nil {
-		return nil, &failure{exitUsage, err}
+	if err != nil { // in the words of a library
+		return nil, usage("%s", strings.TrimPrefix(err.Error(), "client: "))
 	}
 	return cl, nil
 }

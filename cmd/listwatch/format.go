@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -67,8 +68,8 @@ func parseFormat(s, template string) (func(*output) encoder, error) {
 			}
 		}
 		make, err := compile(expr)
-		if err != nil {
-			return nil, usage("--output %s: %w", name, err)
+		if err != nil { // which names the language once more
+			return nil, usage("--output %s: %s", name, strings.TrimPrefix(strings.TrimPrefix(err.Error(), "jsonpath: "), "jq: "))
 		}
 		return make, nil
 	}
@@ -85,14 +86,16 @@ func formatNames() []string {
 }
 
 func readExpression(path string) ([]byte, error) {
-	info, err := os.Stat(path)
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	if info.Size() > maxExpression {
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxExpression+1))
+	if len(b) > maxExpression {
 		return nil, fmt.Errorf("%s: larger than %d bytes", path, maxExpression)
 	}
-	return os.ReadFile(path)
+	return b, err
 }
 
 // seen is what an expression looks at: the object, or with --output-watch-events

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,10 +69,8 @@ func (p *printer) handOver() {
 	p.pending = p.pending[:0]
 }
 
-// finished reports whether a checkpoint may have what was noted up to number seq.
-func (h *hooks) finished(seq int64) bool {
-	return h == nil || h.pool == nil || !h.holds || h.pool.Done() >= seq
-}
+// holding reports whether a checkpoint may have only what hooks have finished.
+func (h *hooks) holding() bool { return h != nil && h.pool != nil && h.holds }
 
 // event is r for the pool. Its line is made when it is run: what waits holds the
 // object as the store does, not a copy.
@@ -83,7 +82,9 @@ func (h *hooks) event(r *record, seq int64) hook.Event {
 		Label: hookLabel(r, h.output.namespaces),
 	}
 	kept := *r
-	kept.old = codec.Raw{}
+	if !h.output.showOld {
+		kept.old = codec.Raw{}
+	}
 	e.Record = func(now hook.Event) ([]byte, error) {
 		r := kept
 		r.Type, r.initial = now.Type, now.Initial
@@ -183,6 +184,8 @@ func (s *session) runHooked(whole, ctx context.Context, p *program) error {
 	}
 	h.opts.Output, h.opts.Failed, h.opts.Stopping = h.said, h.failed, h.stopping
 	h.pool = hook.New(h.opts)
+	beforeLeaving(whole, h.pool.Kill)
+	s.monitor.runs(h.pool)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	soft, halt := context.WithCancel(context.WithoutCancel(ctx))
@@ -205,7 +208,7 @@ func (s *session) runHooked(whole, ctx context.Context, p *program) error {
 	go func() {
 		select {
 		case <-h.pool.Stopped():
-			cancel(errHooks) // unless something else came first
+			cancel(cmp.Or(context.Cause(whole), errHooks)) // unless something else came first
 		case <-done:
 		}
 	}()

@@ -67,7 +67,7 @@ func (h *hooking) register(f *pflag.FlagSet) {
 	f.StringVar(&h.rate, "exec-rate", "", "R/B: at most R runs a second, and B at once")
 	f.IntVar(&h.maxErrors, "exec-max-errors", -1, "end with exit code 5 when more hooks than this, in all, have failed for good (-1 = never)")
 	f.BoolVar(&h.dryRun, "exec-dry-run", false, "say on stderr what would be run")
-	f.DurationVar(&h.grace, "grace-period", 5*time.Second, "how long hooks may run on after SIGINT or SIGTERM")
+	f.DurationVar(&h.grace, "grace-period", 5*time.Second, "how long hooks may run on after SIGINT, SIGTERM or SIGHUP")
 }
 
 // hookFlags make no sense without a hook.

@@ -32,6 +32,8 @@ func (p *program) listCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list TYPE[.VERSION[.GROUP]][,TYPE...] [NAME...] | TYPE/NAME...",
 		Short: "List objects once, in the memory of one",
+
+		SuggestFor: []string{"get", "ls"},
 		Long: `List objects once. They are printed as they arrive, page by page, so that a list
 of any length begins at once and takes the memory of one object.`,
 		Example: `  listwatch list pods -A -o wide
@@ -183,7 +185,7 @@ func listTarget[T raw](ctx context.Context, l *listing, t target, asRaw func(T) 
 	if t.name != "" && (t.namespace != "" || !t.resource.Namespaced) && l.selector.Empty() && l.fieldsSel.Empty() {
 		o, err := col.Get(ctx, kube.Key{Name: t.name})
 		if err != nil {
-			return l.failed(ctx, fmt.Errorf("get %s: %w", t.label(), err))
+			return l.failed(ctx, err)
 		}
 		emit(o)
 		return nil

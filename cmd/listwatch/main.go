@@ -13,8 +13,8 @@
 //
 // Stdout is data, stderr is talk. Installed as kubectl-listwatch it is a kubectl
 // plugin. Exit codes: 0 an end that was asked for, 1 failure, 2 usage or
-// configuration, 3 --fail-on, 4 --timeout, 130, 143 and 141 for SIGINT, SIGTERM and a closed
-// stdout.
+// configuration, 3 --fail-on, 4 --timeout, 5 --exec-max-errors, 6 a checkpoint of something
+// else, 129, 130, 143 and 141 for SIGHUP, SIGINT, SIGTERM and a closed stdout.
 //
 // Reading order: run.go, watch.go, target.go, session.go, stream.go, print.go.
 package main

@@ -17,7 +17,7 @@ func (p *program) manCommand() *cobra.Command {
 		Hidden: true, // it is for those who make packages: make man
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usage("say which folder")
+				return usage("say which folder to write them to")
 			}
 			return nil
 		},

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/listwatch/listwatch/cmd/listwatch/hook"
 )
 
 // monitor knows how a run is: its streams, and what was printed. A nil one takes
@@ -15,8 +17,9 @@ type monitor struct {
 	limit time.Duration // silence beyond it is stale
 	end   bool          // and ends the program
 
-	printed atomic.Int64 // records
-	written atomic.Int64 // bytes
+	printed atomic.Int64              // records
+	written atomic.Int64              // bytes
+	pool    atomic.Pointer[hook.Pool] // nil = no hooks
 
 	mu      sync.Mutex
 	streams []*streamState
@@ -110,6 +113,13 @@ func (m *monitor) watchdog(ctx context.Context) error {
 				return failed(err)
 			}
 		}
+	}
+}
+
+// runs notes the pool of hooks.
+func (m *monitor) runs(p *hook.Pool) {
+	if m != nil {
+		m.pool.Store(p)
 	}
 }
 

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/listwatch/listwatch/cmd/listwatch/hook"
@@ -36,9 +34,12 @@ type output struct {
 	whole       bool // rows come with the object that they were made of
 	namespaces  bool // a NAMESPACE column
 	managed     bool // managedFields are kept
+	keeps       bool // there is a checkpoint
 	redact      bool
 	color       bool
 	types       []string // printed; nil = all but BOOKMARK
+	skipInitial bool     // objects of a first list are not told
+	showOld     bool     // ndjson has the state before
 	filter      filter
 	extraColumns
 	diff      diffing
@@ -101,6 +102,7 @@ type printer struct {
 	over      bool // nothing more is printed
 	err       error
 	unsettled []record     // not told to keeper yet
+	spots     []spot       // of each of them
 	pending   []hook.Event // not given to hooks yet
 	errs      func(error)  // records that cannot be encoded
 }
@@ -167,6 +169,7 @@ func (p *printer) take(r *record) {
 	}
 	if p.keeper != nil {
 		p.unsettled = append(p.unsettled, *r)
+		defer p.locate()
 	}
 	if r.mark != noMark {
 		return
@@ -184,7 +187,7 @@ func (p *printer) take(r *record) {
 // show prints r, if it is asked for.
 func (p *printer) show(r *record) {
 	printed := p.wants(r.Type) && (r.isObject() || p.format == "ndjson")
-	if !printed && !p.hooks.wants(r.Type) {
+	if !printed && !p.hooks.wants(r.Type) || p.skipInitial && r.initial {
 		return
 	}
 	keeps, err := p.filter.keeps(r, p.redact)
@@ -230,7 +233,11 @@ func (p *printer) write(b []byte) {
 	}
 	defer p.handOver()
 	if p.keeper != nil && len(p.unsettled) > 0 {
-		if err := p.keeper.begin(p.unsettled, len(b)+len(p.pending) > 0); err != nil {
+		begin := p.keeper.begin
+		if p.hooks.holding() {
+			begin = p.keeper.foretell
+		}
+		if err := begin(p.unsettled, len(b)+len(p.pending) > 0); err != nil {
 			p.fail(err)
 			return
 		}
@@ -239,12 +246,9 @@ func (p *printer) write(b []byte) {
 	if len(b) == 0 {
 		return
 	}
-	if _, err := p.w.Write(b); err != nil {
-		if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
-			p.fail(errPipe)
-			return
-		}
-		p.fail(failed(fmt.Errorf("write to stdout: %w", err)))
+	if n, err := p.w.Write(b); err != nil {
+		p.took(n)
+		p.fail(unwritten(err, p.keeper != nil))
 	}
 }
 
@@ -253,12 +257,16 @@ func (p *printer) settle() {
 	if p.err != nil {
 		return
 	}
-	clear(p.unsettled) // let go of the objects
-	p.unsettled = p.unsettled[:0]
-	if !p.hooks.finished(p.seq) {
-		return
+	var err error
+	if p.hooks.holding() {
+		p.keeper.late.add(p.unsettled, p.spots)
+		err = p.keeper.finish(p.hooks.pool.Done())
+	} else {
+		err = p.keeper.done()
 	}
-	if err := p.keeper.done(); err != nil {
+	clear(p.unsettled) // let go of the objects
+	p.unsettled, p.spots = p.unsettled[:0], p.spots[:0]
+	if err != nil {
 		p.fail(err)
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/itchyny/gojq"
@@ -17,7 +18,9 @@ func compileJQ(text string) (func(*output) encoder, error) {
 // jqCode compiles a filter, which sees no environment and no files.
 func jqCode(text string) (*gojq.Code, error) {
 	query, err := gojq.Parse(text)
-	if err != nil {
+	if err != nil && err.Error() == "unexpected EOF" {
+		return nil, errors.New("jq: it ends too early")
+	} else if err != nil {
 		return nil, fmt.Errorf("jq: %w", err)
 	}
 	code, err := gojq.Compile(query)

@@ -64,14 +64,24 @@ func (e *ndjsonEncoder) encode(b []byte, r *record) ([]byte, error) {
 	if err != nil {
 		return b, err
 	}
+	var old []byte
+	if e.showOld && r.old.GetName() != "" {
+		before := *r
+		before.object = r.old
+		if old, err = rawObject(&before, e.redact); err != nil {
+			return b, err
+		}
+	}
 	e.seq++
 	b = append(b, line...)
 	if patch != nil {
 		b = append(append(b, `,"patch":`...), patch...)
 	}
+	if old != nil {
+		b = append(append(b, `,"old":`...), old...)
+	}
 	if object != nil {
-		b = append(b, `,"object":`...)
-		b = append(b, object...)
+		b = append(append(b, `,"object":`...), object...)
 	}
 	return append(b, "}\n"...), nil
 }

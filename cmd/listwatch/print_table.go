@@ -18,6 +18,7 @@ type table struct {
 	layouts map[kube.Resource]*layout
 	last    *layout
 	rows    []row
+	ends    []int // of the rows that were flushed last
 }
 
 // layout is how the rows of one resource are laid out.
@@ -169,6 +170,7 @@ const (
 )
 
 func (t *table) flush(b []byte) []byte {
+	t.ends = append(t.ends[:0], len(b))
 	for _, r := range t.rows {
 		if r.cells == nil {
 			if t.list && t.last != nil {
@@ -178,6 +180,7 @@ func (t *table) flush(b []byte) []byte {
 			r.cells, r.event = r.header, ""
 		}
 		b = t.line(b, r)
+		t.ends = append(t.ends, len(b))
 	}
 	clear(t.rows)
 	t.rows = t.rows[:0]

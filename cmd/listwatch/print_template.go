@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"reflect"
+	"strings"
 	"text/template"
 )
 
@@ -13,13 +14,24 @@ import (
 func compileTemplate(text string) (func(*output) encoder, error) {
 	t, err := template.New("output").Option("missingkey=default").
 		Funcs(template.FuncMap{"exists": exists, "base64decode": base64decode}).Parse(text)
+	if err != nil {
+		return nil, templateError(err)
+	}
 	return expression(func(b []byte, v any) ([]byte, error) {
 		var out bytes.Buffer
 		if err := t.Execute(&out, v); err != nil {
-			return b, err
+			return b, templateError(err)
 		}
 		return append(b, out.Bytes()...), nil
-	}).encoder(err)
+	}).encoder(nil)
+}
+
+// templateError is err with the place in the template, and without the name that
+// only we know.
+func templateError(err error) error {
+	text := strings.TrimPrefix(err.Error(), "template: output:")
+	text = strings.Replace(text, `executing "output" at `, "", 1)
+	return errors.New("template, line " + text)
 }
 
 // exists reports whether index of the same arguments finds something.

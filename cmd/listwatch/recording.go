@@ -149,6 +149,11 @@ func (o *recordFlags) check(cmd *cobra.Command, args []string) error {
 			}
 		}
 	}
+	if o.proxy != "" {
+		if _, err := o.proxyAddress(); err != nil {
+			return err
+		}
+	}
 	if !o.force {
 		if _, err := os.Stat(o.file); err == nil {
 			return usage("%s exists: give another name, or --force to replace it", o.file)

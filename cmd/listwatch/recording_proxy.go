@@ -18,14 +18,20 @@ import (
 	"github.com/listwatch/listwatch/config"
 )
 
+// proxyAddress is where --proxy is served.
+func (o *recordFlags) proxyAddress() (string, error) {
+	address, open, err := listenAddress("--proxy", o.proxy)
+	if err == nil && open {
+		err = usage("--proxy %s: whoever reaches it has the permissions of this program: give a loopback address", clip(o.proxy))
+	}
+	return address, err
+}
+
 // recordProxy serves the API at --proxy, and records what is asked there.
 func (p *program) recordProxy(ctx context.Context, r *recorder, cfg *config.Config) error {
-	address, open, err := listenAddress("--proxy", r.proxy)
+	address, err := r.proxyAddress()
 	if err != nil {
 		return err
-	}
-	if open {
-		return usage("--proxy %s: whoever reaches it has the permissions of this program: give a loopback address", clip(r.proxy))
 	}
 	upstream, err := url.Parse(r.client.Server())
 	if err != nil {

@@ -77,7 +77,7 @@ func (p *program) replay(cmd *cobra.Command, args []string, o *replayFlags) erro
 	}
 	rec, err := replay.Open(args[0])
 	if err != nil {
-		return recordingError(err)
+		return recordingError(args[0], err)
 	}
 	if rec.Truncated {
 		t.info("replay", "the recording was cut: it plays as far as it goes", "cut")
@@ -138,7 +138,10 @@ func (o *replayFlags) check(cmd *cobra.Command, p *program, args []string) (outp
 }
 
 // recordingError gives a recording that cannot be used its exit code.
-func recordingError(err error) error {
+func recordingError(path string, err error) error {
+	if !errors.As(err, new(*fs.PathError)) {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, replay.ErrVersion) {
 		return &failure{exitUsage, err}
 	}
@@ -188,7 +191,7 @@ type replaying struct {
 func (r *replaying) run(ctx context.Context, p *program) error {
 	streams := r.rec.Streams()
 	if len(streams) == 0 {
-		return failed(errors.New(`there are no events in it; if it is a recording of traffic, serve it: --serve script`))
+		return failed(errors.New(`there are no events in this recording; if it is one of traffic, serve it: --serve script`))
 	}
 	var targets []target
 	for _, s := range streams {

@@ -32,7 +32,7 @@ func (p *program) serveRecording(ctx context.Context, o *replayFlags, rec *repla
 		return p.serveScript(ctx, address, rec, pace, t)
 	}
 	if len(rec.Streams()) == 0 {
-		return failed(errors.New("there are no events in it, hence no states; if it is a recording of traffic: --serve script"))
+		return failed(errors.New("there are no events in this recording, hence no states; if it is one of traffic: --serve script"))
 	}
 	srv, err := apitest.Start(apitest.Options{Address: address, History: len(rec.Entries) + 10_000})
 	if err != nil {
@@ -58,7 +58,7 @@ func (p *program) serveRecording(ctx context.Context, o *replayFlags, rec *repla
 
 func (p *program) serveScript(ctx context.Context, address string, rec *replay.Recording, pace replay.Pace, t *talk) error {
 	if !slices.ContainsFunc(rec.Entries, func(e *replay.Entry) bool { return e.Kind == replay.KindReq }) {
-		return failed(errors.New("there are no requests in it: record them by --proxy; a recording of events can be served by --serve state"))
+		return failed(errors.New("there are no requests in this recording: record them by --proxy; a recording of events can be served by --serve state"))
 	}
 	script := replay.NewScript(rec, replay.ScriptOptions{Pace: pace})
 	l, err := net.Listen("tcp", address)
@@ -117,12 +117,12 @@ func tellRequests(rec *replay.Recording, t *talk) {
 func (p *program) recordingInfo(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return &failure{exitUsage, fmt.Errorf("open a recording: %w", err)}
+		return recordingError(path, err)
 	}
 	defer f.Close()
 	r, err := replay.NewReader(f)
 	if err != nil {
-		return recordingError(fmt.Errorf("%s: %w", path, err))
+		return recordingError(path, err)
 	}
 	i := recordingSummary{counts: map[replay.Kind]int{}, types: map[string]int{}}
 	var damage error

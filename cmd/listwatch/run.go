@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -21,16 +22,22 @@ type program struct {
 	args   []string
 
 	cfg *config.Config // what was loaded last, for explanations
+
+	// dial opens connections; nil = the network.
+	dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // run is the program. It returns the exit code.
 func run(ctx context.Context, args []string, env func(string) string, stdin io.Reader, stdout, stderr io.Writer) int {
-	p := &program{env: env, stdout: stdout, stderr: stderr, args: args}
+	return (&program{env: env, stdout: stdout, stderr: stderr, args: args}).run(ctx, stdin)
+}
+
+func (p *program) run(ctx context.Context, stdin io.Reader) int {
 	root := p.root()
-	root.SetArgs(args)
+	root.SetArgs(p.args)
 	root.SetIn(stdin)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
+	root.SetOut(p.stdout)
+	root.SetErr(p.stderr)
 	cmd, err := root.ExecuteContextC(ctx)
 	return p.exit(cmd, err)
 }
@@ -109,16 +116,16 @@ func (p *program) root() *cobra.Command {
 			if len(args) == 0 {
 				return cmd.Help()
 			}
-			hint := ""
 			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-				hint = fmt.Sprintf("; did you mean %q?", near[0])
+				return usage("unknown command %q; did you mean %q?", clip(args[0]), near[0])
 			}
-			return usage("unknown command %q%s (to watch a type: listwatch watch %s)", clip(args[0]), hint, clip(args[0]))
+			return usage("unknown command %q; to watch a type: listwatch watch %s", clip(args[0]), clip(args[0]))
 		},
 	}
 	root.SuggestionsMinimumDistance = 2
 	root.AddCommand(p.completionCommand(), p.explainExitCommand(), p.manCommand())
 	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetFlagErrorFunc(wrongFlag)
 	root.SetUsageFunc(printUsage)
 	root.SetHelpFunc(printHelp)
 	root.AddCommand(p.watchCommand(), p.listCommand(), p.demoCommand(), p.versionCommand())

@@ -21,6 +21,10 @@ var (
 	contactDesc     = desc("listwatch_last_contact_seconds", "How long ago the server was last heard from; about a minute at most while all is well.", "resource", "namespace")
 	printedDesc     = desc("listwatch_records_printed_total", "Records that were printed.")
 	writtenDesc     = desc("listwatch_written_bytes_total", "Bytes that were written to stdout.")
+	hookRunsDesc    = desc("listwatch_hook_runs_total", "Runs of hooks that have ended, each try counted; failed: those that a stop has killed, too.", "result")
+	hookGivenUpDesc = desc("listwatch_hooks_given_up_total", "Runs of hooks that failed and are not tried again.")
+	hookRunningDesc = desc("listwatch_hooks_running", "Hooks that run.")
+	hookOpenDesc    = desc("listwatch_hooks_unfinished", "Events whose hooks run, wait, or are to be tried again.")
 	buildDesc       = desc("listwatch_build_info", "1; the labels say what runs.", "version", "revision", "goversion", "platform")
 )
 
@@ -30,7 +34,7 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 
 // Describe says which metrics there may be.
 func (s scraper) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{eventsDesc, objectsDesc, syncedDesc, readyDesc, relistsDesc, disconnectsDesc, errorsDesc, contactDesc, printedDesc, writtenDesc, buildDesc} {
+	for _, d := range []*prometheus.Desc{eventsDesc, objectsDesc, syncedDesc, readyDesc, relistsDesc, disconnectsDesc, errorsDesc, contactDesc, printedDesc, writtenDesc, hookRunsDesc, hookGivenUpDesc, hookRunningDesc, hookOpenDesc, buildDesc} {
 		to <- d
 	}
 }
@@ -66,6 +70,14 @@ func (s scraper) Collect(to chan<- prometheus.Metric) {
 	}
 	send(printedDesc, counter, float64(s.printed.Load()))
 	send(writtenDesc, counter, float64(s.written.Load()))
+	if pool := s.pool.Load(); pool != nil {
+		n := pool.Counts()
+		send(hookRunsDesc, counter, float64(n.Succeeded), "succeeded")
+		send(hookRunsDesc, counter, float64(n.Failed), "failed")
+		send(hookGivenUpDesc, counter, float64(n.GivenUp))
+		send(hookRunningDesc, gauge, float64(n.Running))
+		send(hookOpenDesc, gauge, float64(n.Unfinished))
+	}
 	b := thisBuild()
 	send(buildDesc, gauge, 1, b.Version, b.Commit, b.Go, b.Platform)
 }

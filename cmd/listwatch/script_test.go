@@ -31,10 +31,11 @@ func TestMain(m *testing.M) {
 
 // TestScripts plays testdata/script. Besides the commands of testscript there are
 //
-//	cluster [tls] [token=T]        start a fake API server; $SERVER, $KUBECONFIG
+//	cluster [tls] [certificates] [token=T]  start a fake API server; $SERVER, $KUBECONFIG
 //	fake WHAT ARGS...              change its world, or make it misbehave
 //	user KEY VALUE                 the user of the kubeconfig has this key only
 //	run CODE ARGS...               run the program to its end, which must be CODE
+//	says ARGS...                   run the program to its end, and append what it said to the file told
 //	start ARGS...                  run it in the background
 //	until stdout|stderr REGEXP     wait for a line of it
 //	signal INT|TERM|PIPE           what withSignals makes of it; PIPE closes stdout
@@ -47,7 +48,7 @@ func TestScripts(t *testing.T) {
 		Dir:           "testdata/script",
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"cluster": cmdCluster, "user": cmdUser, "fake": cmdFake, "run": cmdRun, "start": cmdStart,
+			"cluster": cmdCluster, "user": cmdUser, "fake": cmdFake, "run": cmdRun, "says": cmdSays, "start": cmdStart,
 			"get": cmdGet, "occupied": cmdOccupied, "sh": cmdSh,
 			"until": cmdUntil, "signal": cmdSignal, "end": cmdEnd,
 		},
@@ -154,11 +155,16 @@ func cmdCluster(ts *testscript.TestScript, neg bool, args []string) {
 		switch name, value, _ := strings.Cut(a, "="); name {
 		case "tls":
 			w.options.TLS = true
+		case "certificates":
+			w.options.ClientCerts = true
 		case "token":
 			w.options.Token = value
 		default:
 			ts.Fatalf("cluster: unknown option %s", a)
 		}
+	}
+	if w.srv != nil {
+		w.srv.Close()
 	}
 	srv, err := apitest.Start(w.options)
 	ts.Check(err)
@@ -169,6 +175,11 @@ func cmdCluster(ts *testscript.TestScript, neg bool, args []string) {
 	if srv.CAPEM() != nil {
 		ts.Check(os.WriteFile(ts.MkAbs("ca.pem"), srv.CAPEM(), 0o600))
 		ca = "ca.pem"
+	}
+	if w.options.ClientCerts {
+		cert, key := srv.ClientCertPEM()
+		ts.Check(os.WriteFile(ts.MkAbs("client.crt"), cert, 0o600))
+		ts.Check(os.WriteFile(ts.MkAbs("client.key"), key, 0o600))
 	}
 	w.ca = ca
 	w.user(ts, "token", strconv.Quote(w.options.Token))
@@ -263,6 +274,16 @@ func cmdFake(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(srv.SetDoor(apitest.Untrusted))
 	case "outdated":
 		ts.Check(srv.SetDoor(apitest.Outdated))
+	case "fault": // LINE, as of a script of faults
+		rules, err := apitest.ParseFaults(args[1])
+		ts.Check(err)
+		_, err = srv.Apply(rules)
+		ts.Check(err)
+	case "answer": // PATH TYPE BODY
+		srv.On(apitest.Match{Path: args[1]}, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", args[2])
+			io.WriteString(w, args[3])
+		})
 	case "path": // PATH ACTION
 		srv.On(apitest.Match{Path: args[1]}, action(ts, args[2]))
 	case "headers": // from now on they are kept

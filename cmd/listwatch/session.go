@@ -76,7 +76,15 @@ func (s *session) run(ctx context.Context, p *program) (err error) {
 		s.kept.states = nil // the streams have them
 		pr.keeper = s.kept
 	}
-	go func() { printed <- pr.run(records) }()
+	feed := records
+	if s.debounce > 0 {
+		feed = make(chan record)
+		go func() {
+			(&debouncer{wait: s.debounce}).run(records, feed)
+			close(feed)
+		}()
+	}
+	go func() { printed <- pr.run(feed) }()
 
 	var watches, silence sync.WaitGroup
 	quiet, done := context.WithCancel(ctx)
@@ -122,11 +130,12 @@ func (s *session) stream(ctx context.Context, i int, t target, give func(record)
 	if err != nil {
 		return nil, usage("%q: %w", t.name, err)
 	}
-	opts := watch.Options{Labels: s.selector, Fields: fields, Limit: s.limit(), Idle: s.idle,
+	opts := watch.Options{Labels: s.selector, Fields: fields, Limit: s.limit(), Idle: s.idle, Timeout: s.held,
 		Revision: kube.Revision(s.sinceRV), Initial: map[string]watch.Initial{"paged": watch.Paged, "stream": watch.Stream}[s.watchFlags.list],
 		Backoff: s.backoff}
 	if s.kept != nil && !s.once {
 		opts.Revision = s.kept.states[i].Revision
+		opts.Seen = opts.Revision // asked for: the server may have been restored meanwhile
 	}
 	if s.watchOnly {
 		if opts.Revision, err = now(ctx, s.client, t, opts); err != nil {
@@ -169,19 +178,35 @@ func now(ctx context.Context, c *client.Client, t target, o watch.Options) (kube
 	return kube.Revision(meta.ResourceVersion), nil
 }
 
-// query asks for what the rows were made of, where a filter looks at it.
+// query asks for what the rows were made of, where that is looked at.
 func (o *output) query() url.Values {
-	if o.accept().List == "" || !o.filter.looks() && o.verdict == nil && o.hooks == nil && !o.whole {
+	if !o.tables() || !o.looks() {
 		return nil
 	}
 	return url.Values{"includeObject": {"Object"}}
 }
 
-// accept asks for Tables where rows are printed.
+// looks reports whether objects are looked at, not only their rows or names.
+func (o *output) looks() bool {
+	return o.filter.looks() || o.verdict != nil || o.hooks != nil || o.whole
+}
+
+// tables reports whether the server is asked for rows.
+func (o *output) tables() bool { return isTable(o.format) && !o.plain }
+
+// names reports whether the server is asked for no more than metadata. A checkpoint
+// has whole objects: the next run may print more than names.
+func (o *output) names() bool { return o.format == "name" && !o.looks() && !o.keeps }
+
+// accept asks for no more than is printed.
 func (o *output) accept() client.Accept {
-	if !isTable(o.format) || o.plain {
-		return client.Accept{}
+	const as = "application/json;as=%s;v=v1;g=meta.k8s.io,application/json"
+	switch {
+	case o.tables():
+		table := fmt.Sprintf(as, "Table")
+		return client.Accept{Object: table, List: table}
+	case o.names():
+		return client.Accept{Object: fmt.Sprintf(as, "PartialObjectMetadata"), List: fmt.Sprintf(as, "PartialObjectMetadataList")}
 	}
-	const table = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
-	return client.Accept{Object: table, List: table}
+	return client.Accept{}
 }

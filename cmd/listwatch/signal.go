@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -40,15 +41,47 @@ func (s signalled) code() int { return 128 + int(s.sig) }
 // graceful is how long a stop may take, for example when nobody reads stdout.
 const graceful = time.Second
 
-// withSignals returns a context that SIGINT or SIGTERM ends. A second signal,
-// or a stop that takes too long, ends the process. A closed stdout becomes an
-// error of the write instead of a signal.
+// leaving is what must be done before the process is ended while others still run in it.
+type leaving struct {
+	mu sync.Mutex
+	do func()
+}
+
+type leavingKey struct{}
+
+// beforeLeaving has f called where a second signal, or a stop that takes too long, ends
+// the process: quick, and at any time.
+func beforeLeaving(ctx context.Context, f func()) {
+	if l, ok := ctx.Value(leavingKey{}).(*leaving); ok {
+		l.mu.Lock()
+		l.do = f
+		l.mu.Unlock()
+	}
+}
+
+// exit ends the process.
+func (l *leaving) exit(code int) {
+	l.mu.Lock() // for good: nothing is to begin any more
+	if l.do != nil {
+		l.do()
+	}
+	os.Exit(code)
+}
+
+// withSignals returns a context that SIGINT, SIGTERM or SIGHUP ends. A second signal,
+// or a stop that takes too long, ends the process. SIGHUP is left alone where nohup(1)
+// has it ignored. A closed stdout becomes an error of the write instead of a signal,
+// and a closed stderr nothing at all: who does not listen is not talked to.
 func withSignals() (ctx context.Context, stop func()) {
-	ctx, cancel := context.WithCancelCause(context.Background())
+	leave := &leaving{}
+	ctx, cancel := context.WithCancelCause(context.WithValue(context.Background(), leavingKey{}, leave))
 	pipe := make(chan os.Signal, 1)
-	signal.Notify(pipe, syscall.SIGPIPE)
+	signal.Notify(pipe, writeSignals...)
 	sigs := make(chan os.Signal, 2)
 	signal.Notify(sigs, syscall.SIGINT, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(sigs, syscall.SIGHUP)
+	}
 	done := make(chan struct{})
 	go func() {
 		s := &stopSignal{longer: make(chan time.Duration, 1), again: make(chan struct{})}
@@ -79,7 +112,7 @@ func withSignals() (ctx context.Context, stop func()) {
 			case <-done:
 				return
 			}
-			os.Exit(code)
+			leave.exit(code)
 		}
 	}()
 	return ctx, func() {

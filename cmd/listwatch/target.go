@@ -99,7 +99,7 @@ func (w *wish) add(t string, names []string) error {
 
 func checkName(n string) error {
 	if n == "" || strings.ContainsAny(n, "/%") || n == "." || n == ".." || len(n) > 253 {
-		return usage("%q is not the name of an object", clip(n))
+		return usage("%q is not the name of an object%s", clip(n), map[bool]string{true: "; want TYPE NAME... or TYPE/NAME..."}[strings.Contains(n, "/")])
 	}
 	return nil
 }

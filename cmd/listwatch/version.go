@@ -47,7 +47,7 @@ func (p *program) versionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  cobra.NoArgs,
+		Args:  noArgs(""),
 		RunE: func(*cobra.Command, []string) error {
 			b := thisBuild()
 			switch output {

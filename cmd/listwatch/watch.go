@@ -31,6 +31,10 @@ type watchFlags struct {
 	exitAfter   time.Duration
 	timeout     time.Duration
 	idle        time.Duration
+	held        time.Duration
+	skipInitial bool
+	debounce    time.Duration
+	showOld     bool
 	maxEvents   int
 	maxFailures int
 	events      []string
@@ -67,14 +71,17 @@ func (p *program) watchCommand() *cobra.Command {
 	o.fileFlags.register(f)
 	f.StringVar(&o.list, "list", "auto", "how the first state is fetched: auto, paged or stream")
 	f.BoolVar(&o.watchOnly, "watch-only", false, "only what happens from now on")
+	f.BoolVar(&o.skipInitial, "skip-initial", false, "not the objects of the first list, but what happens to them")
 	f.StringVar(&o.sinceRV, "since-rv", "", "only what happened after this resourceVersion")
 	f.BoolVar(&o.once, "once", false, "end after the first list")
 	f.DurationVar(&o.exitAfter, "exit-after", 0, "end after this time, with exit code 0")
 	f.IntVar(&o.maxEvents, "max-events", 0, "end after this many events, with exit code 0")
 	f.DurationVar(&o.timeout, "timeout", 0, "fail with exit code 4 if not at an end that was asked for by then")
 	f.DurationVar(&o.idle, "idle-timeout", 3*time.Minute, "longest silence on a watch, bookmarks included, before it is opened anew")
+	f.DurationVar(&o.held, "watch-timeout", 5*time.Minute, "how long the server is asked to hold a watch open; each time up to twice that, at random")
 	f.IntVar(&o.maxFailures, "max-failures", -1, "give up after this many failures in a row (-1 = never)")
 	f.StringSliceVar(&o.events, "events", nil, "print these only, such as ADDED,DELETED; ndjson also knows SYNCED, BOOKMARK, RELISTED, DISCONNECTED, RECONNECTED, ERROR, QUARANTINED")
+	f.DurationVar(&o.debounce, "debounce", 0, "of changes of one object that follow one another within this time only the last is told, and so each is told this much later")
 	o.filtering.register(f)
 	o.diffing.register(f)
 	o.waiting.register(f)
@@ -83,6 +90,7 @@ func (p *program) watchCommand() *cobra.Command {
 	o.checkpointing.register(f)
 	f.StringVar(&o.eventColumn, "event-column", "auto", "print what happened to each object: auto (yes), true or false")
 	f.BoolVar(&o.watchEvents, "output-watch-events", false, "expressions of -o see {type, object} as those of kubectl; json and yaml print it anyway")
+	f.BoolVar(&o.showOld, "show-old", false, "of MODIFIED the state before too, for -o ndjson and hooks: member old")
 	f.BoolVar(&o.live, "live", false, "a table that is kept up to date where it stands, instead of a line for each event")
 	f.BoolP("watch", "w", true, "accepted for those who type it")
 	o.printing.register(f)
@@ -159,7 +167,7 @@ func (o *watchFlags) check(cmd *cobra.Command, p *program) (output, error) {
 	if err := o.selection.parse(); err != nil {
 		return out, err
 	}
-	if err := positive(cmd, "exit-after", "timeout", "max-events"); err != nil {
+	if err := positive(cmd, "exit-after", "timeout", "max-events", "debounce"); err != nil {
 		return out, err
 	}
 	if out.types, err = parseEvents(o.events); err != nil {
@@ -177,7 +185,8 @@ func (o *watchFlags) check(cmd *cobra.Command, p *program) (output, error) {
 	if err := o.checkpointing.check(cmd.Flags().Changed("checkpoint"), o.hooking.given(cmd)); err != nil {
 		return out, err
 	}
-	out.diff, out.maxEvents = o.diffing, o.maxEvents
+	out.diff, out.maxEvents, out.skipInitial, out.showOld = o.diffing, o.maxEvents, o.skipInitial, o.showOld
+	out.keeps = o.checkpointing.file != ""
 	if o.watchEvents {
 		out.watchEvents, out.events = true, out.custom == nil
 	}
@@ -206,6 +215,12 @@ func (o *watchFlags) check(cmd *cobra.Command, p *program) (output, error) {
 		return out, usage("--watch-only begins now, --since-rv in the past: give one")
 	case o.idle <= 0:
 		return out, usage("--idle-timeout %v: want more than 0", o.idle)
+	case o.showOld && out.format != "ndjson" && !o.hooking.given(cmd):
+		return out, usage("--show-old is for -o ndjson and for hooks; -o diff shows what has changed")
+	case o.held < time.Second:
+		return out, usage("--watch-timeout %v: want at least 1s", o.held)
+	case o.skipInitial && (o.once || o.watchOnly || o.sinceRV != "" || o.live):
+		return out, usage("--skip-initial watches all objects and prints what happens to them, which is not what --once, --watch-only, --since-rv or --live are for: give one")
 	case o.sinceRV != "" && !kube.Revision(o.sinceRV).Ordered():
 		return out, usage("--since-rv %q: want a resourceVersion, a decimal number", clip(o.sinceRV))
 	case o.sinceRV == "0":

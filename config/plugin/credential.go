@@ -144,7 +144,7 @@ func (p *Plugin) ask(ctx context.Context) (answer, error) {
 		case a.expires.IsZero() || late < 0:
 			return a, nil
 		case late > moment || n == attempts:
-			return answer{}, p.o.explain(fmt.Errorf("the credential it printed expired %v ago: is the clock of this machine right?", late.Round(time.Second)))
+			return answer{}, p.o.explain(fmt.Errorf("the credential it printed expired %s ago: is the clock of this machine right?", roughly(late)))
 		}
 		again := time.NewTimer(minPause)
 		select {
@@ -239,4 +239,12 @@ func equal(a, b *client.Credential) bool {
 		return true
 	}
 	return slices.EqualFunc(a.Certificate.Certificate, b.Certificate.Certificate, bytes.Equal)
+}
+
+// roughly is d for people.
+func roughly(d time.Duration) string {
+	if days := d / (24 * time.Hour); days > 1 {
+		return fmt.Sprintf("%d days", days)
+	}
+	return d.Round(time.Second).String()
 }

@@ -24,7 +24,7 @@ const temporary = ".tmp-"
 func (f *File) compact() error {
 	next, err := os.CreateTemp(filepath.Dir(f.path), filepath.Base(f.path)+temporary+"*") // of mode 0600
 	if err != nil {
-		return err
+		return fmt.Errorf("make a file beside it: %w", err)
 	}
 	moved, size, err := f.copyTo(next)
 	if err == nil {

@@ -27,6 +27,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -34,11 +35,12 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// What errors of Open are to errors.Is.
+// What errors are to errors.Is: those of Open, and ErrLost of Sync.
 var (
 	ErrForeign = errors.New("checkpoint of something else") // another cluster, other streams, another form
 	ErrNewer   = errors.New("checkpoint of a newer format") // by a later release
 	ErrLocked  = errors.New("checkpoint in use")            // by another process
+	ErrLost    = errors.New("removed or replaced by somebody else, while in use")
 	errDamaged = errors.New("damaged")
 )
 
@@ -110,14 +112,37 @@ func (f *File) Put(i int, o Object) error {
 	}
 	i = f.order[i]
 	at := f.size + int64(len(f.buf))
+	f.put(i, o, raw)
+	f.keep(i, own(&o), span{at, int32(f.size + int64(len(f.buf)) - at), strings.Clone(o.UID)})
+	return nil
+}
+
+// Suspect notes that o may have been told, ahead of its Put. It counts at once, so what
+// was noted before it must be committed.
+func (f *File) Suspect(i int, o Object) error {
+	raw, err := o.Raw.MarshalBinary()
+	if err != nil {
+		return err
+	}
+	i = f.order[i]
+	key := own(&o)
+	if known, ok := f.streams[i].objects[key]; ok && known.uid == o.UID {
+		return nil
+	}
+	at := f.size + int64(len(f.buf))
+	f.put(i, o, raw)
+	f.suspect(i, object{key, strings.Clone(o.UID)}, span{at, int32(f.size + int64(len(f.buf)) - at), strings.Clone(o.UID)})
+	f.entry(entryOpened, nil)
+	return nil
+}
+
+func (f *File) put(i int, o Object, raw []byte) {
 	f.entry(entryPut, func(b []byte) []byte {
 		b = appendNumber(b, i)
 		b = appendText(b, o.UID)
 		b = appendText(b, string(o.Revision))
 		return append(b, raw...)
 	})
-	f.keep(i, own(&o), span{at, int32(f.size + int64(len(f.buf)) - at), strings.Clone(o.UID)})
-	return nil
 }
 
 // own returns the key of o, not in its memory: the index may live longer.
@@ -225,10 +250,41 @@ func (f *File) Commit() error {
 	return nil
 }
 
-// Sync is Write, after which what is in the file survives the machine.
-func (f *File) Sync() error {
-	if err := f.Write(); err != nil || !f.dirty {
+// Back forgets what was noted since the last Commit: what of it is written already may
+// have been told, as if the process had died here.
+func (f *File) Back() error {
+	f.buf = f.buf[:0]
+	f.entry(entryOpened, nil)
+	if err := f.Write(); err != nil {
 		return err
+	}
+	order := f.order
+	f.live, f.pending = 0, false
+	if _, err := f.load(io.NewSectionReader(f.file, 0, f.size), f.head.Identity); err != nil {
+		return f.fail(err)
+	}
+	f.order = order
+	return nil
+}
+
+// Sync is Write, after which what is in the file survives the machine. It fails with
+// ErrLost where the next process would not find it.
+func (f *File) Sync() error {
+	if err := f.Write(); err != nil {
+		return err
+	}
+	ours, err := f.file.Stat()
+	if err != nil {
+		return f.fail(err)
+	}
+	now, err := os.Stat(f.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && !os.SameFile(ours, now):
+		return f.fail(ErrLost)
+	case err != nil:
+		return f.fail(err)
+	case !f.dirty:
+		return nil
 	}
 	if err := f.file.Sync(); err != nil {
 		return f.fail(err)
@@ -247,6 +303,9 @@ func (f *File) Close() error {
 }
 
 func (f *File) fail(err error) error {
+	if p, ok := err.(*fs.PathError); ok { // its path may be what the file was called before a compaction
+		err = fmt.Errorf("%s: %w", p.Op, p.Err)
+	}
 	f.err = fmt.Errorf("checkpoint %s: %w", f.path, err)
 	return f.err
 }

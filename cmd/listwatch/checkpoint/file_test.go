@@ -525,6 +525,13 @@ func TestALinkIsFollowed(t *testing.T) {
 		t.Error("the link was replaced")
 	}
 	closed(t, f)
+
+	must(t, os.Remove(real)) // a link to what is not there yet
+	f, _ = opened(t, link)
+	closed(t, f)
+	if to, err := os.Readlink(link); err != nil || to != real {
+		t.Errorf("the link to nothing was replaced: %q, %v", to, err)
+	}
 }
 
 // FuzzLoad: whatever is in a file, reading it ends, and the index is right.

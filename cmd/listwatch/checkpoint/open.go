@@ -41,9 +41,6 @@ func Reset(path string, id Identity) (*File, error) {
 
 // lock opens the file, or makes an empty one, and locks it.
 func lock(path string) (*File, error) {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real // not the link is to be replaced
-	}
 	for {
 		switch fi, err := os.Stat(path); {
 		case err == nil && !fi.Mode().IsRegular():
@@ -54,6 +51,9 @@ func lock(path string) (*File, error) {
 		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
 			return nil, fmt.Errorf("checkpoint: %w", err)
+		}
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			path = real // not the link is to be replaced
 		}
 		if err := lockFile(file); err != nil {
 			return nil, errors.Join(fmt.Errorf("checkpoint %s: %w", path, err), file.Close())

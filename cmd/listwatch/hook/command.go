@@ -95,7 +95,10 @@ func (p *Pool) wait(ctx context.Context, cmd *exec.Cmd) error {
 			return soft()
 		}
 	}
-	if err := p.orphans.start(cmd); err != nil {
+	if err := p.start(cmd, kill); err != nil {
+		if errors.Is(err, errNow) {
+			return err
+		}
 		if errors.Is(err, syscall.E2BIG) {
 			return permanent{errors.New("the record is too long for an argument: give --exec-input stdin or file")}
 		}
@@ -105,7 +108,7 @@ func (p *Pool) wait(ctx context.Context, cmd *exec.Cmd) error {
 	if ctx.Err() != nil {
 		kill()
 	}
-	p.orphans.ended(cmd)
+	p.ended(cmd)
 	var exit *exec.ExitError
 	switch cause := context.Cause(ctx); {
 	case err == nil, errors.Is(err, exec.ErrWaitDelay) && cause == nil:
@@ -120,6 +123,41 @@ func (p *Pool) wait(ctx context.Context, cmd *exec.Cmd) error {
 		return fmt.Errorf("it was ended by a %s", exit.ProcessState) // "signal: killed"
 	}
 	return err
+}
+
+// start starts cmd, unless Kill was called.
+func (p *Pool) start(cmd *exec.Cmd, kill func()) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.over {
+		return errNow
+	}
+	if err := p.orphans.start(cmd); err != nil {
+		return err
+	}
+	p.started[cmd] = func() {
+		kill()
+		_ = cmd.Process.Kill() // where there are no groups; fails where it has ended
+	}
+	return nil
+}
+
+func (p *Pool) ended(cmd *exec.Cmd) {
+	p.mu.Lock()
+	delete(p.started, cmd)
+	p.mu.Unlock()
+	p.orphans.ended(cmd)
+}
+
+// Kill ends all that runs, with what it has started, and lets nothing more begin. It
+// does not wait: it is for a process that ends without its Run.
+func (p *Pool) Kill() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.over = true
+	for _, kill := range p.started {
+		kill()
+	}
 }
 
 // argv is the command for events.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"os/exec"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -25,6 +27,12 @@ type Pool struct {
 	stopped chan struct{}
 	done    atomic.Int64
 	late    atomic.Int64 // events that came after a stop
+
+	counts struct{ well, bad, gaveUp, running, open atomic.Int64 } // see Counts
+
+	mu      sync.Mutex
+	over    bool                 // nothing is started any more
+	started map[*exec.Cmd]func() // what kills those that run
 }
 
 // Why runs are ended from here.
@@ -38,7 +46,8 @@ var (
 func New(o Options) *Pool {
 	o = o.withDefaults()
 	p := &Pool{opts: o, limiter: rate.NewLimiter(o.Rate, o.Burst), orphans: newOrphans(),
-		adds: make(chan Event), passes: make(chan int64), closed: make(chan struct{}), stopped: make(chan struct{})}
+		adds: make(chan Event), passes: make(chan int64), closed: make(chan struct{}), stopped: make(chan struct{}),
+		started: map[*exec.Cmd]func(){}}
 	p.run = p.command
 	return p
 }
@@ -74,6 +83,19 @@ func (p *Pool) Stopped() <-chan struct{} { return p.stopped }
 // that must not be ahead of the hooks asks it. Events that were dropped are never
 // finished.
 func (p *Pool) Done() int64 { return p.done.Load() }
+
+// Counts are what a Pool has done so far.
+type Counts struct {
+	Succeeded, Failed int64 // runs
+	GivenUp           int64 // runs that failed and are not tried again
+	Running           int64 // now
+	Unfinished        int64 // events now: running, waiting or to be tried again
+}
+
+// Counts may be asked for at any time.
+func (p *Pool) Counts() Counts {
+	return Counts{p.counts.well.Load(), p.counts.bad.Load(), p.counts.gaveUp.Load(), p.counts.running.Load(), p.counts.open.Load()}
+}
 
 // loop is the state of Run.
 type loop struct {
@@ -116,6 +138,7 @@ func (p *Pool) Run(ctx, hard context.Context) (Summary, error) {
 	stop, now, closed := ctx.Done(), hard.Done(), p.closed
 	for {
 		next := l.dispatch(time.Now())
+		l.tally()
 		if l.running == 0 && (l.stopping || l.closing && len(l.open) == 0) {
 			break
 		}
@@ -220,8 +243,17 @@ func (l *loop) dispatch(now time.Time) (next time.Time) {
 	return next
 }
 
+// tally shows how things are to Counts.
+func (l *loop) tally() {
+	l.counts.running.Store(int64(l.running))
+	l.counts.open.Store(int64(len(l.open)))
+	l.counts.well.Store(int64(l.Runs))
+	l.counts.gaveUp.Store(int64(l.Failed))
+}
+
 func (l *loop) start(j *job) {
 	l.running++
+	l.tally() // before anybody can hear of it
 	events := make([]Event, len(j.entries))
 	for i, e := range j.entries {
 		events[i] = e.Event
@@ -238,6 +270,9 @@ func (p permanent) Unwrap() error { return p.error }
 func (l *loop) end(r result) {
 	l.running--
 	j := r.job
+	if r.err != nil {
+		l.counts.bad.Add(1)
+	}
 	var never permanent
 	switch {
 	case r.err == nil:

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// backlog are records whose hooks have not ended, in their order. It holds at most
+// some for each object, however long a hook takes: of those that wait behind it, only
+// the last of an object is kept, and they are noted together or not at all.
+type backlog struct {
+	records []record
+	seqs    []int64 // what must be finished for a record to be noted
+	closed  int     // so many at the front are never again put together with later ones
+	limit   int
+}
+
+// leastBacklog is how many records wait before it is worth looking what may go.
+const leastBacklog = 1024
+
+func (l *backlog) add(records []record, spots []spot) {
+	for i, r := range records {
+		r.old = record{}.old
+		if r.Type == string(watch.Deleted) {
+			r.object = record{}.object
+		}
+		l.records = append(l.records, r)
+		l.seqs = append(l.seqs, spots[i].seq)
+	}
+	if len(l.records) <= max(l.limit, leastBacklog) {
+		return
+	}
+	l.shrink()
+	l.limit = 2 * len(l.records)
+}
+
+// shrink keeps of the records behind those that are closed the last of each object,
+// and the last mark of each kind.
+func (l *backlog) shrink() {
+	type identity struct {
+		stream int
+		mark   mark
+		kube.Key
+		uid string
+	}
+	of := func(r *record) identity {
+		id := identity{stream: r.stream, mark: r.mark}
+		if r.isObject() {
+			id.Key, id.uid = kube.Key{Namespace: r.id.Namespace, Name: r.id.Name}, r.id.UID
+		}
+		return id
+	}
+	tail := l.records[l.closed:]
+	last := map[identity]int{}
+	for i := range tail {
+		last[of(&tail[i])] = i
+	}
+	keep := slices.Sorted(maps.Values(last))
+	end := l.seqs[len(l.seqs)-1]
+	records, seqs := slices.Clone(l.records[:l.closed]), slices.Clone(l.seqs[:l.closed])
+	for _, i := range keep {
+		records, seqs = append(records, tail[i]), append(seqs, end)
+	}
+	l.records, l.seqs = records, seqs
+	if l.closed == 0 {
+		l.closed = len(records) // else it would never be finished where more comes all the time
+	}
+}
+
+// take returns the records at the front that are finished where all is up to done.
+func (l *backlog) take(done int64) []record {
+	n := 0
+	for n < len(l.seqs) && l.seqs[n] <= done {
+		n++
+	}
+	records := l.records[:n:n]
+	l.records, l.seqs, l.closed = l.records[n:], l.seqs[n:], max(0, l.closed-n)
+	if len(l.records) == 0 {
+		*l = backlog{}
+	}
+	return records
+}
+
+// foretell is begin where records are not done when they are told: what is new to the
+// reader is noted as what it may know.
+func (k *keeper) foretell(records []record, tells bool) error {
+	isNew := func(r record) bool { return r.Type == string(watch.Added) }
+	if !tells || !slices.ContainsFunc(records, isNew) {
+		return nil
+	}
+	if err := k.file.Commit(); err != nil { // what was finished
+		return k.broken(err)
+	}
+	for i := range records {
+		r := &records[i]
+		if !isNew(*r) {
+			continue
+		}
+		o, err := k.stored(r)
+		if err == nil {
+			err = k.file.Suspect(r.stream, o)
+		}
+		if err != nil {
+			return k.broken(err)
+		}
+	}
+	return k.broken(k.file.Write())
+}
+
+// finish notes what hooks have finished, all up to done.
+func (k *keeper) finish(done int64) error {
+	records := k.late.take(done)
+	if len(records) == 0 {
+		return nil
+	}
+	if err := k.begin(records, false); err != nil {
+		return err
+	}
+	return k.done()
+}
+
+// remember keeps the marks of begin until they are committed.
+func (k *keeper) remember(committed bool) {
+	if committed {
+		clear(k.moved)
+	} else if len(k.begun) > 0 {
+		if k.moved == nil {
+			k.moved = map[int][]record{}
+		}
+		for _, r := range k.begun {
+			k.moved[r.stream] = append(slices.DeleteFunc(k.moved[r.stream], func(o record) bool { return o.mark == r.mark }), r)
+		}
+	}
+	k.begun = k.begun[:0]
+}
+
+// took notes that the reader has taken these of the records of begin, and then none.
+func (k *keeper) took(records []record) error {
+	k.begun = nil
+	if err := k.file.Back(); err != nil {
+		return err
+	}
+	if err := k.begin(slices.Concat(append(slices.Collect(maps.Values(k.moved)), records)...), false); err != nil {
+		return err
+	}
+	return k.done()
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"time"
+
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// debouncer lets what is added or modified wait, so that of changes of one object
+// in a row only the last is told. It is a line: what comes behind waits too, and so
+// a checkpoint is never told of more than what was printed.
+type debouncer struct {
+	wait   time.Duration
+	line   []*delayed
+	newest map[delayedKey]*delayed // in line, of each object
+}
+
+type delayed struct {
+	record
+	due  time.Time
+	gone bool // replaced by a deletion
+}
+
+type delayedKey struct {
+	stream int
+	key    kube.Key
+	uid    string
+}
+
+// run moves records from in to out until in is closed; what waits then is told at
+// once.
+func (d *debouncer) run(in <-chan record, out chan<- record) {
+	d.newest = map[delayedKey]*delayed{}
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		now := time.Now()
+		for len(d.line) > 0 && !d.line[0].due.After(now) {
+			d.tell(out)
+		}
+		if len(d.line) > 0 {
+			timer.Reset(d.line[0].due.Sub(now))
+		}
+		select {
+		case r, ok := <-in:
+			if !ok {
+				for len(d.line) > 0 {
+					d.tell(out)
+				}
+				return
+			}
+			d.take(r)
+		case <-timer.C:
+		}
+	}
+}
+
+func (d *debouncer) take(r record) {
+	w := &delayed{record: r} // due as soon as it is first
+	if !r.isObject() || r.initial {
+		d.line = append(d.line, w)
+		return
+	}
+	key := keyOfDelayed(&r)
+	before := d.newest[key]
+	switch {
+	case r.Type == string(watch.Deleted):
+		if before != nil {
+			before.gone = before.Type == string(watch.Modified)
+			delete(d.newest, key)
+		}
+	case before != nil:
+		r.Type, r.old, r.synthetic = before.Type, before.old, before.synthetic
+		before.record = r
+		return
+	default:
+		w.due = r.time.Add(d.wait)
+		d.newest[key] = w
+	}
+	d.line = append(d.line, w)
+}
+
+// tell lets the first in line go.
+func (d *debouncer) tell(out chan<- record) {
+	w := d.line[0]
+	d.line[0] = nil
+	d.line = d.line[1:]
+	if key := keyOfDelayed(&w.record); d.newest[key] == w {
+		delete(d.newest, key)
+	}
+	if !w.gone {
+		out <- w.record
+	}
+}
+
+func keyOfDelayed(r *record) delayedKey {
+	return delayedKey{r.stream, kube.Key{Namespace: r.id.Namespace, Name: r.id.Name}, r.id.UID}
+}

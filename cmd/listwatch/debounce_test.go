@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// TestDebounce: what is told of what comes, and when, in milliseconds.
+func TestDebounce(t *testing.T) {
+	type in struct {
+		at   int
+		r    record
+		from string // of a change: the state before
+	}
+	object := func(kind, uid, rv string) record {
+		return record{Type: kind, id: codec.Identity{Name: "a", UID: uid, ResourceVersion: rv}}
+	}
+	first := object("ADDED", "1", "1")
+	first.initial = true
+	mark := func(rv string) record { return record{mark: markAt, at: kube.Revision(rv)} }
+	for _, test := range []struct {
+		name string
+		in   []in
+		want []string
+	}{
+		{"the last of several, with the state before the first", []in{{0, object("MODIFIED", "1", "2"), "1"}, {50, object("MODIFIED", "1", "3"), "2"}, {99, object("MODIFIED", "1", "4"), "3"}, {150, object("MODIFIED", "1", "5"), "4"}},
+			[]string{"100 MODIFIED 1 4 from 1", "250 MODIFIED 1 5 from 4"}},
+		{"what is added and changes is added", []in{{0, object("ADDED", "1", "2"), ""}, {50, object("MODIFIED", "1", "3"), "2"}},
+			[]string{"100 ADDED 1 3 from "}},
+		{"a first list does not wait", []in{{0, first, ""}}, []string{"0 ADDED 1 1 from "}},
+		{"nor does a deletion, alone", []in{{7, object("DELETED", "1", "2"), ""}}, []string{"7 DELETED 1 2 from "}},
+		{"a deletion replaces a change", []in{{0, object("MODIFIED", "1", "2"), "1"}, {10, object("DELETED", "1", "3"), ""}},
+			[]string{"100 DELETED 1 3 from "}},
+		{"but not an addition", []in{{0, object("ADDED", "1", "2"), ""}, {10, object("DELETED", "1", "3"), ""}},
+			[]string{"100 ADDED 1 2 from ", "100 DELETED 1 3 from "}},
+		{"a namesake is another object", []in{{0, object("ADDED", "1", "2"), ""}, {10, object("DELETED", "1", "3"), ""}, {20, object("ADDED", "2", "4"), ""}, {30, object("MODIFIED", "2", "5"), "4"}},
+			[]string{"100 ADDED 1 2 from ", "100 DELETED 1 3 from ", "120 ADDED 2 5 from "}},
+		{"a mark stays behind what it is about", []in{{0, mark("1"), ""}, {10, object("MODIFIED", "1", "2"), "1"}, {10, mark("2"), ""}, {20, object("MODIFIED", "2", "3"), "1"}, {20, mark("3"), ""}, {30, object("MODIFIED", "1", "4"), "2"}, {30, mark("4"), ""}},
+			[]string{"0 mark 1", "110 MODIFIED 1 4 from 1", "110 mark 2", "120 MODIFIED 2 3 from 1", "120 mark 3", "120 mark 4"}},
+		{"the end tells all", []in{{0, object("ADDED", "1", "2"), ""}, {5, object("MODIFIED", "2", "3"), "1"}, {20, object("", "", ""), "end"}},
+			[]string{"20 ADDED 1 2 from ", "20 MODIFIED 2 3 from 1"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				records, told := make(chan record), make(chan record)
+				go func() {
+					(&debouncer{wait: 100 * time.Millisecond}).run(records, told)
+					close(told)
+				}()
+				go func() {
+					for _, in := range test.in {
+						time.Sleep(time.Until(began.Add(time.Duration(in.at) * time.Millisecond)))
+						if in.from == "end" {
+							break
+						}
+						in.r.time = time.Now()
+						if in.from != "" {
+							in.r.old = raw1(t, in.from)
+						}
+						records <- in.r
+					}
+					if test.in[len(test.in)-1].from != "end" {
+						time.Sleep(time.Second)
+					}
+					close(records)
+				}()
+				var got []string
+				for r := range told {
+					ms := time.Since(began).Milliseconds()
+					if r.mark != noMark {
+						got = append(got, fmt.Sprintf("%d mark %s", ms, r.at))
+						continue
+					}
+					got = append(got, fmt.Sprintf("%d %s %s %s from %s", ms, r.Type, r.id.UID, r.id.ResourceVersion, r.old.GetResourceVersion()))
+				}
+				if diff := gocmp.Diff(test.want, got); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+func raw1(t *testing.T, rv string) codec.Raw {
+	t.Helper()
+	o, err := codec.ParseRaw([]byte(`{"metadata":{"name":"a","resourceVersion":"` + rv + `"}}`))
+	if err != nil {
+		t.Error(err)
+	}
+	return o
+}

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// wanted says what a flag of a type takes, for a value that is none.
+var wanted = map[string]string{
+	"int": "a whole number", "int64": "a whole number", "uint64": "a whole number from 0", "float64": "a number such as 0.5",
+	"bool": "true or false", "duration": "a duration such as 30s or 5m",
+}
+
+// wrongFlag says what is wrong with a flag, without the words of the parsers below.
+func wrongFlag(cmd *cobra.Command, err error) error {
+	var value *pflag.InvalidValueError
+	if !errors.As(err, &value) {
+		return err
+	}
+	f, what := value.GetFlag(), value.Unwrap().Error()
+	if want, ok := wanted[f.Value.Type()]; ok {
+		what = "want " + want
+	}
+	return usage("--%s %q: %s", f.Name, clip(value.GetValue()), what)
+}
+
+// noArgs is for commands that take none; instead says what may have been meant.
+func noArgs(instead string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		return usage("%q: %s takes no arguments%s", clip(args[0]), strings.TrimPrefix(cmd.CommandPath(), "listwatch "), instead)
+	}
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// cmdSays runs the program, and writes down in the file told what a person sees of
+// a failure:
+//
+//	$ listwatch ARGS...
+//	what was said on stderr
+//	exit CODE
+func cmdSays(ts *testscript.TestScript, neg bool, args []string) {
+	w := worldOf(ts)
+	for i := range args {
+		args[i] = strings.ReplaceAll(args[i], `\n`, "\n")
+	}
+	p := w.start(ts, args)
+	<-p.done // the script's context ends it
+	w.finish(ts, p, strconv.Itoa(p.code))
+	said := p.stderr.String()
+	if p.code != exitUsage {
+		said = ports.ReplaceAllString(w.scrub(said), "HOST") // usage errors repeat what was typed, durations too
+	}
+	line := "$ listwatch"
+	for _, a := range args {
+		if a == "" || strings.ContainsAny(a, " \t\n'\"\\|&;<>()[]{}*?#~$") {
+			a = "'" + strings.ReplaceAll(strings.ReplaceAll(a, "\n", `\n`), "'", `'\''`) + "'"
+		}
+		line += " " + a
+	}
+	said = fmt.Sprintf("%s\n%sexit %d\n\n", line, said, p.code)
+	said = strings.ReplaceAll(said, ts.Getenv("WORK"), "WORK")
+	if w.srv != nil {
+		said = strings.ReplaceAll(said, w.srv.URL, "SERVER")
+	}
+	f, err := os.OpenFile(ts.MkAbs("told"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	ts.Check(err)
+	_, err = f.WriteString(said)
+	ts.Check(err)
+	ts.Check(f.Close())
+}
+
+// ports are those that the system chose.
+var ports = regexp.MustCompile(`127\.0\.0\.1:\d{4,}`)

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"syscall"
+)
+
+// spot is where the output stands after a record.
+type spot struct {
+	end int   // in bytes; in rows where an encoder keeps those until flush
+	seq int64 // the printer's number
+}
+
+// rowed is an encoder that keeps rows until flush.
+type rowed interface {
+	kept() int          // rows
+	after(rows int) int // where so many of the rows that were flushed last end
+}
+
+func (t *table) kept() int          { return len(t.rows) }
+func (t *table) after(rows int) int { return t.ends[rows] }
+
+// locate notes where the output stands.
+func (p *printer) locate() {
+	s := spot{len(p.buf), p.seq}
+	if t, ok := p.enc.(rowed); ok {
+		s.end = t.kept()
+	}
+	p.spots = append(p.spots, s)
+}
+
+// took notes in the checkpoint what stdout has taken in whole, though it took no more
+// than n bytes. Where there are hooks, which get nothing of it, all of it comes again.
+func (p *printer) took(n int) {
+	if p.keeper == nil || p.hooks != nil {
+		return
+	}
+	whole := 0
+	for _, s := range p.spots {
+		end := s.end
+		if t, ok := p.enc.(rowed); ok {
+			end = t.after(end)
+		}
+		if end > n {
+			break
+		}
+		whole++
+	}
+	_ = p.keeper.took(p.unsettled[:whole]) // then it comes again: something worse is told
+}
+
+// unwritten is how the program ends that cannot write to stdout.
+func unwritten(err error, kept bool) error {
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
+		return errPipe
+	}
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err // its name says no more
+	}
+	todo := roomFor(err, "the output")
+	if kept && todo != "" {
+		todo += "; the next run prints again what is not there in whole"
+	}
+	return failed(fmt.Errorf("write to stdout: %w%s", err, todo))
+}
+
+// roomFor says what to do where err is that something had no room; else nothing.
+func roomFor(err error, what string) string {
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return ": make room where " + what + " goes"
+	case errors.Is(err, syscall.EFBIG):
+		return ": allow a larger file by ulimit -f"
+	}
+	return ""
+}
