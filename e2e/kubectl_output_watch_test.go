@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 )
@@ -11,6 +12,7 @@ func (k *pair) watchCases() {
 		*sideBySide
 		expr string
 		last string // of the first list
+		end  string // of all; "" = zz-end
 	}
 	var runs []one
 	for _, c := range []one{
@@ -23,6 +25,9 @@ func (k *pair) watchCases() {
 		{expr: "", last: "t-e", sideBySide: &sideBySide{kubectl: "deployments -o wide", listwatch: "deployments -o wide --event-column=false"}},
 		{expr: "", last: "t-rich-empty", sideBySide: &sideBySide{kubectl: "rich --output-watch-events", listwatch: "rich"}},
 		{expr: "", last: "t-job-queue", sideBySide: &sideBySide{kubectl: "jobs --output-watch-events", listwatch: "jobs"}},
+		{expr: "", last: "t-running", end: "app=later", sideBySide: &sideBySide{kubectl: "pods t-running --output-watch-events --show-labels", listwatch: "pods t-running --show-labels"}},
+		{expr: "", last: "t-running", end: "app=later", sideBySide: &sideBySide{kubectl: "pod/t-running --show-labels", listwatch: "pod/t-running --show-labels --event-column=false"}},
+		{expr: "json", last: "t-running", end: `"later"`, sideBySide: &sideBySide{kubectl: "pods t-running --output-watch-events", listwatch: "pods t-running --output-watch-events --show-managed-fields"}},
 		{expr: "json", last: "t-terminating", sideBySide: &sideBySide{kubectl: "pods --output-watch-events", listwatch: "pods --output-watch-events --show-managed-fields"}},
 		{expr: "json", last: "t-rich-empty", sideBySide: &sideBySide{kubectl: "rich --output-watch-events", listwatch: "rich --output-watch-events --show-managed-fields"}},
 		{expr: "json", last: "t-terminating", sideBySide: &sideBySide{kubectl: "pods", listwatch: "pods --event-column=false"}},
@@ -58,7 +63,8 @@ func (k *pair) watchCases() {
 	}
 	for _, c := range runs {
 		k.Run(c.kubectl+" "+c.expr, func(t *testing.T) {
-			want, got := c.a.end(), c.b.end()
+			end := cmp.Or(c.end, "zz-end")
+			want, got := c.a.endAt(end), c.b.endAt(end)
 			rows := c.expr == "" || strings.HasPrefix(c.expr, "custom-columns")
 			if diff := differs(want, got, rows); diff != "" {
 				t.Errorf("(-kubectl +listwatch):\n%s", diff)

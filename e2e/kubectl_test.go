@@ -267,7 +267,13 @@ func (r *running) waitFor(word string) {
 // end waits for the last object, interrupts the program and returns its output.
 func (r *running) end() string {
 	r.Helper()
-	r.waitFor("zz-end")
+	return r.endAt("zz-end")
+}
+
+// endAt is end where the last that is printed has this text.
+func (r *running) endAt(text string) string {
+	r.Helper()
+	r.waitFor(text)
 	if err := r.cmd.Process.Signal(os.Interrupt); err != nil {
 		r.Fatal(err)
 	}
