@@ -250,6 +250,7 @@ func (c *Client) send(ctx context.Context, r *Request, id *identity, rd Round) (
 	watchdog.disarm()
 	watchdog.idle = idle
 	resp.Body = &idleBody{rc: resp.Body, dog: watchdog, dead: func() { c.silent(used) }}
+	unpack(resp)
 	done(resp, nil)
 	c.warner.hear(resp.Header["Warning"])
 	return resp, nil
@@ -268,6 +269,9 @@ func (e *ContentError) Error() string {
 
 func checkContent(resp *http.Response, what string) error {
 	ct := resp.Header.Get("Content-Type")
+	if how := resp.Header.Get("Content-Encoding"); how != "" && !strings.EqualFold(how, "identity") {
+		return &ContentError{what, clip(ct + " compressed as " + how)} // nobody asked for it
+	}
 	if ct == "" {
 		return nil
 	}
@@ -275,8 +279,7 @@ func checkContent(resp *http.Response, what string) error {
 	if err != nil || mt == "application/json" || strings.HasSuffix(mt, "+json") || mt == "text/plain" {
 		return nil // text/plain: /version, /readyz and careless aggregated servers
 	}
-	if len(ct) > 80 {
-		ct = ct[:80]
-	}
-	return &ContentError{what, ct}
+	return &ContentError{what, clip(ct)}
 }
+
+func clip(s string) string { return s[:min(len(s), 80)] }

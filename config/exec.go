@@ -13,50 +13,14 @@ import (
 	"github.com/listwatch/listwatch/config/plugin"
 )
 
-// The versions of exec entries, and the extension of a cluster's entry that is
-// handed to the plugin. See
+// execExtension is the extension of a cluster's entry that is handed to the plugin. See
 // https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins.
-const (
-	execGroup     = "client.authentication.k8s.io/"
-	execExtension = "client.authentication.k8s.io/exec"
-)
+const execExtension = "client.authentication.k8s.io/exec"
 
 // execution is the exec entry that is to be used, and where it stands.
 type execution struct {
 	entry *execEntry
 	from  string
-}
-
-// check names the key that is wrong; it quotes no argument and no variable.
-func (e *execEntry) check() error {
-	switch e.APIVersion {
-	case execGroup + "v1", execGroup + "v1beta1":
-	case "":
-		return fmt.Errorf("exec.apiVersion is missing: want %sv1 or v1beta1, whichever the command speaks", execGroup)
-	default:
-		return fmt.Errorf("exec.apiVersion %s is not supported: want %sv1 or v1beta1; have the tool that wrote the entry write it anew, or update the tool", quote(e.APIVersion), execGroup)
-	}
-	if e.Command == "" {
-		return errors.New("exec.command is missing")
-	}
-	switch e.Interactive {
-	case "Never", "IfAvailable", "Always":
-	case "":
-		if e.APIVersion == execGroup+"v1" {
-			return errors.New("exec.interactiveMode is missing, which v1 wants: Never, IfAvailable or Always")
-		}
-	default:
-		return fmt.Errorf("exec.interactiveMode %s is none of Never, IfAvailable and Always", quote(e.Interactive))
-	}
-	for i, v := range e.Env {
-		switch {
-		case v.Name == "":
-			return fmt.Errorf("exec.env[%d] has no name", i)
-		case strings.ContainsAny(v.Name, "=\x00") || strings.Contains(v.Value, "\x00"):
-			return fmt.Errorf("exec.env[%d]: a name holds no =, and nothing a NUL", i)
-		}
-	}
-	return nil
 }
 
 // credentials makes the plugin, if there is to be one, for the cluster as it is
@@ -66,17 +30,14 @@ func (r *resolver) credentials() error {
 		return nil
 	}
 	e, from := r.exec.entry, r.exec.from
-	if err := e.check(); err != nil {
-		return fmt.Errorf("%s: %w", from, err)
-	}
 	po := plugin.Options{
 		APIVersion: e.APIVersion, Command: e.Command, Args: e.Args, InstallHint: printable(e.InstallHint), Interactive: e.Interactive,
 		From: from, Timeout: r.o.PluginTimeout, Stdin: r.o.Stdin, Stderr: r.o.Stderr,
 	}
-	if po.Interactive == "" {
-		po.Interactive = "IfAvailable"
-	}
-	for _, v := range e.Env {
+	for i, v := range e.Env {
+		if strings.Contains(v.Name, "=") { // which NAME=value cannot say
+			return fmt.Errorf("%s: exec.env[%d] has a = in its name", from, i)
+		}
 		po.Env = append(po.Env, v.Name+"="+v.Value)
 	}
 	if e.ClusterInfo {

@@ -75,7 +75,7 @@ func TestLoadExecCommand(t *testing.T) {
 			t.Fatal(err)
 		}
 		want = strings.NewReplacer("DIR", dir+"/sub", "UP", dir).Replace(want)
-		if got.Command != want || got.Interactive != "IfAvailable" || got.Cluster != nil {
+		if got.Command != want || got.Interactive != "" || got.Cluster != nil {
 			t.Errorf("%s: %s, %s, %v; want %s", command, got.Command, got.Interactive, got.Cluster, want)
 		}
 	}
@@ -93,8 +93,8 @@ func TestLoadExecErrors(t *testing.T) {
 		"no mode":         {v1 + "command: x", `exec.interactiveMode is missing, which v1 wants: Never, IfAvailable or Always`},
 		"unknown mode":    {v1 + "command: x, interactiveMode: never", `exec.interactiveMode "never" is none of Never, IfAvailable and Always`},
 		"nameless env":    {v1beta1 + "command: x, env: [{name: A, value: SECRET}, {value: SECRET}]", `exec.env[1] has no name`},
-		"env name with =": {v1beta1 + "command: x, env: [{name: A=SECRET}]", `exec.env[0]: a name holds no =, and nothing a NUL`},
-		"env with NUL":    {v1beta1 + `command: x, env: [{name: A, value: "SECRET\0"}]`, `exec.env[0]: a name holds no =, and nothing a NUL`},
+		"env name with =": {v1beta1 + "command: x, env: [{name: A=SECRET}]", `exec.env[0] has a = in its name`},
+		"env with NUL":    {v1beta1 + `command: x, env: [{name: A, value: "SECRET\0"}]`, `exec.env[0] holds a NUL`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := write(t, map[string]string{"config": one("server: https://h", "exec: {"+test.exec+"}")}) + "/config"

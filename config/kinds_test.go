@@ -1,6 +1,7 @@
 package config
 
 import (
+	stdcmp "cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -140,7 +141,7 @@ func describe(t *testing.T, o Options) string {
 		t.Errorf("context %s: plugin %v, credentials %v", o.Context, po, c.Credentials)
 	}
 	if po != nil {
-		line("plugin", "%s, %s, %s", po.Command, po.APIVersion, po.Interactive)
+		line("plugin", "%s, %s, %s", po.Command, po.APIVersion, stdcmp.Or(po.Interactive, "no interactiveMode"))
 		line("from", "%s", po.From)
 		line("args", "%q", po.Args)
 		line("env", "%q", po.Env)

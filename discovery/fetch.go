@@ -25,8 +25,14 @@ const (
 	parallel    = 8        // requests at a time in the legacy form
 )
 
-// Fetch asks the server what it serves. It fails if /api or /apis cannot be
-// read; a group that cannot is reported by [API.Broken] instead.
+// FetchError is why a server's types are not known.
+type FetchError struct{ Err error }
+
+func (e *FetchError) Error() string { return "discover the API: " + e.Err.Error() }
+func (e *FetchError) Unwrap() error { return e.Err }
+
+// Fetch asks the server what it serves. It fails, with a *[FetchError], if /api or
+// /apis cannot be read; a group that cannot is reported by [API.Broken] instead.
 func Fetch(ctx context.Context, c *client.Client) (*API, error) {
 	var core, groups page
 	var coreErr, groupsErr error
@@ -35,18 +41,18 @@ func Fetch(ctx context.Context, c *client.Client) (*API, error) {
 	wg.Go(func() { groups, groupsErr = fetchRoot(ctx, c, "/apis") })
 	wg.Wait()
 	if errors.Is(coreErr, kube.ErrNotFound) && errors.Is(groupsErr, kube.ErrNotFound) {
-		return nil, fmt.Errorf("discover the API: the server has neither /api nor /apis, so it is no Kubernetes API server: %w", coreErr)
+		return nil, &FetchError{fmt.Errorf("the server has neither /api nor /apis, so it is no Kubernetes API server: %w", coreErr)}
 	}
 	// A server with only one of the two is a lean one, not a broken one.
 	for _, err := range []error{coreErr, groupsErr} {
 		if err != nil && !errors.Is(err, kube.ErrNotFound) {
-			return nil, fmt.Errorf("discover the API: %w", err)
+			return nil, &FetchError{err}
 		}
 	}
 	a := &API{broken: make(map[string]error)}
 	for _, p := range []page{core, groups} {
 		if err := p.complete(ctx, c); err != nil {
-			return nil, fmt.Errorf("discover the API: %w", err)
+			return nil, &FetchError{err}
 		}
 		for _, v := range p.versions {
 			a.add(v)

@@ -28,6 +28,7 @@ type state struct {
 	op   Op            // the request to make next; OpNone = over
 	wait time.Duration // before it
 	err  error         // OpNone: why
+	poor error         // of the step that led here: an answer that was read, and is of no use
 
 	from  kube.Revision // OpWatch, OpProbe: where we stand
 	seen  kube.Revision // OpProbe: where the server was before; empty = at from
@@ -100,7 +101,7 @@ func (p protocol) restart(s state, cause error) state {
 
 // step is the protocol.
 func (p protocol) step(s state, o outcome) state {
-	s.wait = 0
+	s.wait, s.poor = 0, nil
 	switch {
 	case s.op == OpStream && o.synced:
 		// The mark made a watch of it.
@@ -123,9 +124,13 @@ func (p protocol) listed(s state, o outcome) state {
 	if o.err == nil {
 		more := s.cur.Page(o.meta)
 		if !more && s.cur.Revision() == "" {
-			return p.pause(p.restart(s, errNoRevision), nil)
+			s = p.pause(p.restart(s, errNoRevision), nil)
+			s.poor = errNoRevision
+			return s
 		}
-		s.failures = 0
+		if s.cur.Revision() != "" { // else the last page is a failure, and may be one of many
+			s.failures = 0
+		}
 		if !more {
 			s.op, s.from, s.cause, s.settled = OpWatch, s.cur.Revision(), nil, true
 			s.unpaged = s.cur.Inconsistent // should the watch find that its revision is gone too

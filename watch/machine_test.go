@@ -45,12 +45,13 @@ type next struct {
 	Wait    time.Duration
 	Relist  bool // a cause is set
 	Ends    bool // an error is set
+	Poor    bool // the answer was of no use
 	Unpaged bool
 	First   bool // of a list
 }
 
 func (s state) next() next {
-	return next{s.op, s.from, s.wait, s.cause != nil, s.err != nil, s.cur.Unpaged, s.op == OpList && s.cur.First()}
+	return next{s.op, s.from, s.wait, s.cause != nil, s.err != nil, s.poor != nil, s.cur.Unpaged, s.op == OpList && s.cur.First()}
 }
 
 const ms = time.Millisecond
@@ -79,7 +80,8 @@ func TestMachine(t *testing.T) {
 		// A page of a list.
 		{"list: a page with a token goes on", Paged, listing, outcome{meta: codec.ListMeta{ResourceVersion: "5", Continue: "t"}}, next{Op: OpList}},
 		{"list: the last page is watched from the first page's revision", Paged, midList, outcome{meta: codec.ListMeta{ResourceVersion: "9"}}, next{Op: OpWatch, From: "5"}},
-		{"list: without a revision there is nothing to watch from", Paged, listing, outcome{}, next{Op: OpList, Wait: 800 * ms, Relist: true, First: true}},
+		{"list: without a revision there is nothing to watch from", Paged, listing, outcome{}, next{Op: OpList, Wait: 800 * ms, Relist: true, First: true, Poor: true}},
+		{"list: what was wrong with the list before is over", Paged, with(listing, func(s *state) { s.poor = errNoRevision }), outcome{meta: codec.ListMeta{ResourceVersion: "5"}}, next{Op: OpWatch, From: "5"}},
 		{"list: 410 with a token goes on with it", Paged, midList, outcome{err: withToken("t2")}, next{Op: OpList}},
 		{"list: 410 with the same token restarts", Paged, midList, outcome{err: withToken("tok")}, next{Op: OpList, Wait: 800 * ms, Unpaged: true, First: true}},
 		{"list: 410 without a token restarts in one page", Paged, midList, outcome{err: gone}, next{Op: OpList, Wait: 800 * ms, Unpaged: true, First: true}},
@@ -193,6 +195,23 @@ func TestMachineBacksOff(t *testing.T) {
 		got = append(got, s.wait)
 	}
 	want := []time.Duration{800 * ms, 1600 * ms, 3200 * ms, 6400 * ms, 12800 * ms, 25600 * ms, 30000 * ms, 30000 * ms}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("pauses (-want +got):\n%s", diff)
+	}
+}
+
+// TestMachineBacksOffFromListsWithoutRevision: a page that was read is no progress
+// while there is nothing to watch from.
+func TestMachineBacksOffFromListsWithoutRevision(t *testing.T) {
+	p := testProtocol(Paged)
+	s := p.start()
+	var got []time.Duration
+	for range 4 {
+		s = p.step(s, outcome{meta: codec.ListMeta{Continue: "t"}})
+		s = p.step(s, outcome{})
+		got = append(got, s.wait)
+	}
+	want := []time.Duration{800 * ms, 1600 * ms, 3200 * ms, 6400 * ms}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("pauses (-want +got):\n%s", diff)
 	}

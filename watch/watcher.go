@@ -262,6 +262,9 @@ func (r *run[T]) advance(ev Event[T]) kube.Revision {
 // report tells about the end of a request, and returns false if the caller left.
 func (r *run[T]) report(next state, o outcome) bool {
 	watch := r.state.op == OpWatch || r.state.op == OpStream
+	if next.poor != nil {
+		o.err = next.poor
+	}
 	if o.err == nil && !watch {
 		return true // a page or a probe that went well
 	}

@@ -536,3 +536,34 @@ func TestWatcherNamesWhatIsTooLargeToList(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestWatcherReportsListsThatCannotBeWatched: nobody waits for a server in silence
+// that says no revision.
+func TestWatcherReportsListsThatCannotBeWatched(t *testing.T) {
+	const problem = "the list has no resourceVersion: it cannot be watched"
+	var traced []string
+	trace := watch.Trace{Interrupted: func(i watch.Interruption) { traced = append(traced, fmt.Sprint(i.Attempt, " ", i.Err)) }}
+	play(t, watch.Options{Initial: watch.Paged, Trace: trace}, func(t *testing.T, s *story) {
+		s.srv.On(apitest.Match{Verb: "list", Resource: "configmaps"}, func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.WriteString(w, `{"kind":"ConfigMapList","apiVersion":"v1","items":[]}`)
+		}).Times(2)
+		s.start()
+		s.pass(time.Minute)
+		if diff := cmp.Diff([]string{"1 " + problem, "2 " + problem}, traced); diff != "" {
+			t.Errorf("traced (-want +got):\n%s", diff)
+		}
+		var told []string
+		for _, err := range s.errs {
+			var i *watch.Interruption
+			if !errors.As(err, &i) || i.Next != watch.OpList || i.Op != watch.OpList {
+				t.Errorf("told of %v", err)
+				continue
+			}
+			told = append(told, fmt.Sprint(i.Attempt, " ", i.Err))
+		}
+		if diff := cmp.Diff(traced, told); diff != "" {
+			t.Errorf("told (-want +got):\n%s", diff)
+		}
+		s.equal()
+	})
+}

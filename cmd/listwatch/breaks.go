@@ -19,7 +19,7 @@ func (s *stream[T]) fatal(i *watch.Interruption) error {
 	switch {
 	case i.Next == watch.OpNone, refused && !began:
 		return failed(fmt.Errorf("%s %s: %w", verb(i.Op), s.label(), i.Err))
-	case i.Events > 0 || i.Lived > 5*time.Second: // it worked, for a while
+	case verb(i.Op) == "watch" && (i.Events > 0 || i.Lived > 5*time.Second): // it worked, for a while
 	case s.maxFailures >= 0 && i.Err != nil && i.Attempt >= max(1, s.maxFailures):
 		return failed(fmt.Errorf("%s %s: gave up after %s in a row (--max-failures): %w", verb(i.Op), s.label(), count(i.Attempt, "failure"), i.Err))
 	}

@@ -34,6 +34,10 @@ func (c *columnFlags) register(f *pflag.FlagSet) {
 	f.BoolVar(&c.showLabels, "show-labels", false, "all labels as the last column")
 	f.StringSliceVarP(&c.labelColumns, "label-columns", "L", nil, "labels to print as columns, such as app,tier; may be repeated")
 	f.BoolVar(&c.showKind, "show-kind", false, "names are printed as TYPE/NAME also where there is one type")
+}
+
+// registerServer is for what asks a server.
+func (c *columnFlags) registerServer(f *pflag.FlagSet) {
 	f.BoolVar(&c.serverPrint, "server-print", true, "the server says what the columns are; with false they are NAME and AGE")
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -32,27 +33,34 @@ func (p *program) complete(cmd *cobra.Command, conn *connection) {
 	silent.stderr = io.Discard
 	c := &completer{p: &silent, conn: conn}
 	cmd.ValidArgsFunction = c.arguments
-	flags := map[string]cobra.CompletionFunc{
+	completeValues(cmd, map[string]cobra.CompletionFunc{
 		"namespace": c.namespaces, "context": c.contexts, "cluster": c.clusters, "user": c.users,
-		"events": completeListed(eventTypes), "exec-on": completeListed(eventTypes),
-	}
+	})
+}
+
+// completeValues sets what the shell completes behind flags: words that are known, and
+// what flags say.
+func completeValues(cmd *cobra.Command, flags map[string]cobra.CompletionFunc) {
+	all := map[string]cobra.CompletionFunc{"events": completeListed(eventTypes), "exec-on": completeListed(eventTypes)}
+	maps.Copy(all, flags)
 	fixed := map[string][]string{
 		"color": {"auto", "always", "never"}, "redact": {"secrets", "none"}, "log-format": {"text", "json"},
 		"list": {"auto", "paged", "stream"}, "event-column": {"auto", "true", "false"},
 		"exec-input": {"stdin", "file", "args", "none"}, "exec-coalesce": {"latest", "none"},
 		"diff": diffStyles, "diff-against": {"previous", "first"}, "timestamps": stampStyles, "server-print": {"true", "false"},
+		"serve": {"state", "script"},
 	}
 	switch cmd.Name() {
 	case "record": // its -o is a file
 	case "check":
 		fixed["output"] = []string{"json"}
 	default:
-		flags["output"] = completeFormats
+		all["output"] = completeFormats
 	}
 	for flag, values := range fixed {
-		flags[flag] = cobra.FixedCompletions(values, noFiles)
+		all[flag] = cobra.FixedCompletions(values, noFiles)
 	}
-	for flag, f := range flags {
+	for flag, f := range all {
 		if cmd.Flags().Lookup(flag) != nil {
 			cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag, f)) // fails for unknown flags only
 		}

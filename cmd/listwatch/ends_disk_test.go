@@ -32,7 +32,7 @@ func TestStdoutHasNoMoreRoom(t *testing.T) {
 	dir := t.TempDir()
 	out, state := filepath.Join(dir, "out"), filepath.Join(dir, "state")
 	const limit = 2048
-	before := bytes.Repeat([]byte("before\n"), (limit*block-5000)/7)
+	before := bytes.Repeat([]byte("before\n"), (limit*block-15_000)/7)
 	if err := os.WriteFile(out, before, 0o600); err != nil {
 		t.Fatal(err)
 	}

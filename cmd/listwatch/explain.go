@@ -15,6 +15,7 @@ import (
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/discovery"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -118,6 +119,7 @@ func lostConnection(err error) bool {
 
 // adviceOnUs is about who we are and what we may.
 func adviceOnUs(err error, cfg client.Config) string {
+	var discovering *discovery.FetchError
 	switch {
 	case cfg.Credentials != nil && strings.Contains(err.Error(), "credential plugin ") && puzzling(err.Error()):
 		return "run the command by hand, and see what it prints"
@@ -127,6 +129,8 @@ func adviceOnUs(err error, cfg client.Config) string {
 		return `this user may not act as another (verb "impersonate"): leave out --as, or ask for a role`
 	case errors.Is(err, kube.ErrForbidden) && userIn(err) == anonymousUser:
 		return notKnown(cfg)
+	case errors.Is(err, kube.ErrForbidden) && errors.As(err, &discovering):
+		return `this user may not even ask what types there are, which by default all may who are logged in: ask to be bound to ClusterRole "system:discovery", or give another --user, --context or --as`
 	case errors.Is(err, kube.ErrForbidden):
 		return `this user lacks the permission (verbs "list" and "watch"): ask for a role, or give -n, --context or --as`
 	}

@@ -42,6 +42,11 @@ func (f *filtering) compile() (filter, error) {
 		}
 		c.where = append(c.where, code)
 	}
+	for _, name := range f.exclude {
+		if err := checkNamespace(name); err != nil {
+			return c, usage("--exclude-namespace: %w", err)
+		}
+	}
 	for _, text := range f.onChange {
 		path, err := jsonpath.ParsePath(text)
 		if err != nil {

@@ -47,6 +47,7 @@ of any length begins at once and takes the memory of one object.`,
 	o.fileFlags.register(f)
 	o.printing.register(f)
 	o.columnFlags.register(f)
+	o.columnFlags.registerServer(f)
 	f.StringVar(&o.sortBy, "sort-by", "", "sort by a field, such as .metadata.creationTimestamp; all objects are held in memory for it")
 	f.BoolVar(&o.ignoreNotFound, "ignore-not-found", false, "an object that does not exist is no failure")
 	o.connection.register(f)

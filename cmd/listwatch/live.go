@@ -15,8 +15,8 @@ import (
 // encoded goes to the board, which is drawn four times a second.
 type live struct {
 	program *tea.Program
-	done    chan error // of the program
-	rows    []record   // since the last flush
+	done    chan struct{} // closed when the terminal is given back
+	rows    []record      // since the last flush
 }
 
 // drawEvery is how often the screen is drawn, also when nothing happens: ages grow,
@@ -31,6 +31,7 @@ func (p *program) takeTerminal(ctx context.Context, in io.Reader, o output, t *t
 	}
 	o.events = false // a mark says it
 	l := startLive(ctx, &o, in, p.stdout, stop)
+	beforeLeaving(ctx, l.kill)
 	if isTerminal(p.stderr) {
 		t.to(l)
 	} else {
@@ -42,7 +43,7 @@ func (p *program) takeTerminal(ctx context.Context, in io.Reader, o output, t *t
 // startLive takes over the terminal; its keys end the watch by stop.
 func startLive(ctx context.Context, o *output, in io.Reader, out io.Writer, stop func(error)) *live {
 	m := &screen{board: newBoard(o), stop: stop}
-	l := &live{done: make(chan error, 1)}
+	l := &live{done: make(chan struct{})}
 	l.program = tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler(), tea.WithFPS(20))
 	go func() {
 		_, err := l.program.Run()
@@ -52,7 +53,7 @@ func startLive(ctx context.Context, o *output, in io.Reader, out io.Writer, stop
 		if err != nil {
 			stop(failed(err))
 		}
-		l.done <- err
+		close(l.done)
 	}()
 	return l
 }
@@ -61,6 +62,15 @@ func startLive(ctx context.Context, o *output, in io.Reader, out io.Writer, stop
 func (l *live) close() {
 	l.program.Quit()
 	<-l.done
+}
+
+// kill is close where the process is about to end, and waits for nobody.
+func (l *live) kill() {
+	l.program.Kill()
+	select {
+	case <-l.done:
+	case <-time.After(graceful / 2):
+	}
 }
 
 func (l *live) encode(b []byte, r *record) ([]byte, error) {

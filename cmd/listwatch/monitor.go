@@ -78,7 +78,7 @@ func (m *monitor) troubles() []string {
 	var why []string
 	for _, s := range m.states() {
 		if v := s.view(m.limit); !v.Ready {
-			why = append(why, s.label()+in(s.namespace)+": "+v.reason)
+			why = append(why, s.label()+s.where()+": "+v.reason)
 		}
 	}
 	return why

@@ -247,8 +247,8 @@ func (p *printer) write(b []byte) {
 		return
 	}
 	if n, err := p.w.Write(b); err != nil {
-		p.took(n)
-		p.fail(unwritten(err, p.keeper != nil))
+		unnoted := p.took(n)
+		p.fail(unwritten(err, p.keeper != nil, unnoted))
 	}
 }
 

@@ -106,7 +106,7 @@ func (e *diffEncoder) encode(b []byte, r *record) ([]byte, error) {
 		return b, err
 	}
 	if reflect.DeepEqual(before, now) {
-		return e.paint(b, r.Type, head+" (only in fields that are ignored)"), nil
+		return e.paint(b, r.Type, head+e.unseen(r, old)), nil
 	}
 	switch e.diff.style {
 	case "paths":
@@ -148,36 +148,6 @@ func (e *output) pair(r *record, old codec.Raw) (before, now map[string]any, err
 		maskPair(before, now)
 	}
 	return before, now, nil
-}
-
-// maskPair masks what a Secret holds so that what differs still does.
-func maskPair(before, now map[string]any) {
-	mask := func(a, b map[string]any, only string) {
-		for k, v := range b {
-			if only != "" && k != only {
-				continue
-			}
-			was, had := a[k]
-			b[k] = placeholder
-			if had && !reflect.DeepEqual(was, v) {
-				b[k] = "[redacted, changed]"
-			}
-		}
-		for k := range a {
-			if only == "" || k == only {
-				a[k] = placeholder
-			}
-		}
-	}
-	inner := func(m map[string]any, names ...string) map[string]any {
-		for _, n := range names {
-			m, _ = m[n].(map[string]any)
-		}
-		return m
-	}
-	mask(inner(before, "data"), inner(now, "data"), "")
-	mask(inner(before, "stringData"), inner(now, "stringData"), "")
-	mask(inner(before, "metadata", "annotations"), inner(now, "metadata", "annotations"), lastApplied)
 }
 
 func patchOf(style string, before, now map[string]any) ([]byte, error) {

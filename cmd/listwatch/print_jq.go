@@ -12,7 +12,7 @@ import (
 // they are, the rest as JSON. See https://jqlang.org/manual/.
 func compileJQ(text string) (func(*output) encoder, error) {
 	code, err := jqCode(text)
-	return expression(func(b []byte, v any) ([]byte, error) { return appendJQ(b, code, v) }).encoder(err)
+	return expression(func(b []byte, v any) ([]byte, error) { return appendJQ(b, code, v, maxResults) }).encoder(err)
 }
 
 // jqCode compiles a filter, which sees no environment and no files.
@@ -34,7 +34,8 @@ func jqCode(text string) (*gojq.Code, error) {
 // as range(infinite), is told rather than obeyed.
 const maxResults = 1 << 20
 
-func appendJQ(b []byte, code *gojq.Code, v any) ([]byte, error) {
+// appendJQ appends what code makes of v, at most so many results.
+func appendJQ(b []byte, code *gojq.Code, v any, most int) ([]byte, error) {
 	out := b
 	results := code.Run(jqValue(v))
 	for n := 0; ; n++ {
@@ -54,8 +55,8 @@ func appendJQ(b []byte, code *gojq.Code, v any) ([]byte, error) {
 			}
 			out = append(out, text...)
 		}
-		if out = append(out, '\n'); n == maxResults {
-			return b, fmt.Errorf("jq: more than %d results of one object", maxResults)
+		if out = append(out, '\n'); n == most {
+			return b, fmt.Errorf("jq: more than %d results of one object", most)
 		}
 	}
 }

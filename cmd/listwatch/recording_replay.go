@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/codec"
@@ -21,13 +23,13 @@ import (
 
 // replayFlags are the flags of replay.
 type replayFlags struct {
-	watchFlags // of which: events, what is printed, and when it ends
-	speed      float64
-	fast       bool
-	step       bool
-	serve      string
-	listen     string
-	info       bool
+	reporting
+	speed  float64
+	fast   bool
+	step   bool
+	serve  string
+	listen string
+	info   bool
 }
 
 const replayLong = `Play a recording of "listwatch record" again: the events, as watch prints them, at
@@ -59,10 +61,9 @@ func (p *program) replayCommand() *cobra.Command {
 	f.StringVar(&o.serve, "serve", "", "serve it instead: state (a server that goes through the states) or script (the recorded answers)")
 	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "address and port of --serve (0 = a free port)")
 	f.BoolVar(&o.info, "info", false, "tell what is in the file, and end")
-	f.IntVar(&o.maxEvents, "max-events", 0, "end after this many events, with exit code 0")
-	f.StringSliceVar(&o.events, "events", nil, "print these only, such as ADDED,DELETED")
-	f.StringVar(&o.eventColumn, "event-column", "auto", "print what happened to each object: auto (yes), true or false")
-	o.printing.register(f)
+	o.registerWhich(f)
+	o.registerHow(f)
+	completeValues(cmd, nil)
 	return cmd
 }
 
@@ -96,17 +97,13 @@ func (p *program) replay(cmd *cobra.Command, args []string, o *replayFlags) erro
 
 // check refuses flags that make no sense.
 func (o *replayFlags) check(cmd *cobra.Command, p *program, args []string) (output, error) {
-	out, err := o.printing.parse(p)
+	out, err := o.reporting.check(cmd, p, false)
 	if err != nil {
 		return out, err
 	}
-	if out.types, err = parseEvents(o.events); err != nil {
+	if err := o.mistaken(args); err != nil {
 		return out, err
 	}
-	if err := positive(cmd, "max-events"); err != nil {
-		return out, err
-	}
-	out.maxEvents = o.maxEvents
 	paces := 0
 	for _, name := range []string{"speed", "fast", "step"} {
 		if cmd.Flags().Changed(name) {
@@ -128,11 +125,16 @@ func (o *replayFlags) check(cmd *cobra.Command, p *program, args []string) (outp
 		return out, usage("--info ends at once and --serve does not: give one")
 	}
 	if o.serve != "" || o.info {
-		for _, name := range []string{"output", "max-events", "events", "event-column", "no-headers", "show-managed-fields"} {
-			if cmd.Flags().Changed(name) {
-				return out, usage("--%s is about printed events: give neither --serve nor --info with it", name)
+		about := pflag.NewFlagSet("", pflag.ContinueOnError)
+		(&reporting{}).registerWhich(about)
+		(&reporting{}).registerHow(about)
+		var wrong error
+		cmd.Flags().Visit(func(f *pflag.Flag) {
+			if about.Lookup(f.Name) != nil && !slices.Contains([]string{"quiet", "log-format", "color", "redact"}, f.Name) && wrong == nil {
+				wrong = usage("--%s is about printed events: give neither --serve nor --info with it", f.Name)
 			}
-		}
+		})
+		return out, wrong
 	}
 	return out, nil
 }
@@ -198,7 +200,7 @@ func (r *replaying) run(ctx context.Context, p *program) error {
 		targets = append(targets, target{resource: s.Resource, namespace: s.Namespace})
 		r.namespaces = r.namespaces || s.Namespace == ""
 	}
-	r.kinds = severalTypes(targets)
+	r.kinds = severalTypes(targets) || r.showKind
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	records := make(chan record, recordBuffer)

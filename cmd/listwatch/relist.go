@@ -89,11 +89,11 @@ func (s *stream[T]) empty(n int) {
 	switch {
 	case n > 0:
 	case s.once:
-		s.info("no objects"+in(s.namespace), "none")
+		s.info("no objects"+s.where(), "none")
 	case s.name != "":
-		s.info("does not exist"+in(s.namespace)+"; waiting for it", "none")
+		s.info("does not exist"+s.where()+"; waiting for it", "none")
 	default:
-		s.info("no objects"+in(s.namespace)+"; waiting for some", "none")
+		s.info("no objects"+s.where()+"; waiting for some", "none")
 	}
 }
 

@@ -44,7 +44,7 @@ const graceful = time.Second
 // leaving is what must be done before the process is ended while others still run in it.
 type leaving struct {
 	mu sync.Mutex
-	do func()
+	do []func()
 }
 
 type leavingKey struct{}
@@ -54,7 +54,7 @@ type leavingKey struct{}
 func beforeLeaving(ctx context.Context, f func()) {
 	if l, ok := ctx.Value(leavingKey{}).(*leaving); ok {
 		l.mu.Lock()
-		l.do = f
+		l.do = append(l.do, f)
 		l.mu.Unlock()
 	}
 }
@@ -62,8 +62,8 @@ func beforeLeaving(ctx context.Context, f func()) {
 // exit ends the process.
 func (l *leaving) exit(code int) {
 	l.mu.Lock() // for good: nothing is to begin any more
-	if l.do != nil {
-		l.do()
+	for _, f := range l.do {
+		f()
 	}
 	os.Exit(code)
 }

@@ -135,6 +135,7 @@ func (d *day) live(ctx context.Context) {
 	case 1:
 		flags = []string{"--list", "paged", "--chunk-size", "7"}
 	}
+	defer func() { m.dies = nil }() // with the flags cobra keeps m, and that the corpse
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	done := make(chan int)

@@ -34,9 +34,9 @@ func (p *printer) locate() {
 
 // took notes in the checkpoint what stdout has taken in whole, though it took no more
 // than n bytes. Where there are hooks, which get nothing of it, all of it comes again.
-func (p *printer) took(n int) {
+func (p *printer) took(n int) error {
 	if p.keeper == nil || p.hooks != nil {
-		return
+		return nil
 	}
 	whole := 0
 	for _, s := range p.spots {
@@ -49,11 +49,12 @@ func (p *printer) took(n int) {
 		}
 		whole++
 	}
-	_ = p.keeper.took(p.unsettled[:whole]) // then it comes again: something worse is told
+	return p.keeper.took(p.unsettled[:whole])
 }
 
-// unwritten is how the program ends that cannot write to stdout.
-func unwritten(err error, kept bool) error {
+// unwritten is how the program ends that cannot write to stdout. kept is that there is
+// a checkpoint, and unnoted why it does not have what stdout took of the last write.
+func unwritten(err error, kept bool, unnoted error) error {
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
 		return errPipe
 	}
@@ -62,7 +63,11 @@ func unwritten(err error, kept bool) error {
 		err = path.Err // its name says no more
 	}
 	todo := roomFor(err, "the output")
-	if kept && todo != "" {
+	switch {
+	case todo == "" || !kept:
+	case unnoted != nil:
+		todo += fmt.Sprintf("; the next run may print some lines again: %v", unnoted)
+	default:
 		todo += "; the next run prints again what is not there in whole"
 	}
 	return failed(fmt.Errorf("write to stdout: %w%s", err, todo))

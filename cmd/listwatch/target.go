@@ -35,6 +35,14 @@ func (t target) label() string {
 	return label
 }
 
+// where names the namespace, for a message behind the label: where that does not.
+func (t target) where() string {
+	if t.apart {
+		return ""
+	}
+	return in(t.namespace)
+}
+
 // includes reports whether an object of this name is wanted.
 func (t target) includes(name string) bool { return t.names == nil || t.names[name] }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -42,6 +43,9 @@ func (l *namespaceList) Set(s string) error {
 		return errors.New("this command looks into one namespace")
 	}
 	if !l.many { // the last one counts
+		if err := checkNamespace(s); err != nil && s != "" {
+			return err
+		}
 		l.names, *l.first = []string{s}, s
 		return nil
 	}
@@ -49,8 +53,8 @@ func (l *namespaceList) Set(s string) error {
 		if name = strings.TrimSpace(name); name == "" {
 			return errors.New("a name is missing beside a comma")
 		}
-		if strings.ContainsAny(name, "/% ") || name == "." || name == ".." || len(name) > 63 {
-			return fmt.Errorf("%q is not the name of a namespace", clip(name))
+		if err := checkNamespace(name); err != nil {
+			return err
 		}
 		if !slices.Contains(l.names, name) {
 			l.names = append(l.names, name)
@@ -58,6 +62,18 @@ func (l *namespaceList) Set(s string) error {
 	}
 	*l.first = l.names[0]
 	return nil
+}
+
+// dnsLabel is a label of RFC 1123, which names of namespaces are.
+var dnsLabel = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+
+// checkNamespace refuses a name that no server gives a namespace: it would find
+// nothing there, and say so of any name.
+func checkNamespace(name string) error {
+	if dnsLabel.MatchString(name) {
+		return nil
+	}
+	return fmt.Errorf("%q is not the name of a namespace: want at most 63 lower case letters, digits and hyphens, and no hyphen at an end", clip(name))
 }
 
 // places returns the namespaces to look in; "" is all of them.

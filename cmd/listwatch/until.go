@@ -108,6 +108,9 @@ func parseCondition(text string) (c condition, err error) {
 			if !ok {
 				return c, errors.New("want jsonpath={PATH} or jsonpath={PATH}=VALUE")
 			}
+			if value == "" {
+				return c, errors.New("want a value behind the =; without the = any value will do")
+			}
 			path, c.value, c.any = rest[:i+1], value, false
 		} else if i < 0 {
 			return c, errors.New("want the path in braces: jsonpath={.status.phase}=Running")

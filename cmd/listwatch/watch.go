@@ -14,11 +14,8 @@ import (
 type watchFlags struct {
 	connection
 	selection
-	printing
-	columnFlags
+	reporting
 	fileFlags
-	filtering
-	diffing
 	waiting
 	hooking
 	operating
@@ -32,13 +29,8 @@ type watchFlags struct {
 	timeout     time.Duration
 	idle        time.Duration
 	held        time.Duration
-	skipInitial bool
 	debounce    time.Duration
-	showOld     bool
-	maxEvents   int
 	maxFailures int
-	events      []string
-	watchEvents bool
 	live        bool
 	backoff     time.Duration // not a flag: the demo is in a hurry
 }
@@ -71,31 +63,23 @@ func (p *program) watchCommand() *cobra.Command {
 	o.fileFlags.register(f)
 	f.StringVar(&o.list, "list", "auto", "how the first state is fetched: auto, paged or stream")
 	f.BoolVar(&o.watchOnly, "watch-only", false, "only what happens from now on")
-	f.BoolVar(&o.skipInitial, "skip-initial", false, "not the objects of the first list, but what happens to them")
 	f.StringVar(&o.sinceRV, "since-rv", "", "only what happened after this resourceVersion")
 	f.BoolVar(&o.once, "once", false, "end after the first list")
 	f.DurationVar(&o.exitAfter, "exit-after", 0, "end after this time, with exit code 0")
-	f.IntVar(&o.maxEvents, "max-events", 0, "end after this many events, with exit code 0")
 	f.DurationVar(&o.timeout, "timeout", 0, "fail with exit code 4 if not at an end that was asked for by then")
 	f.DurationVar(&o.idle, "idle-timeout", 3*time.Minute, "longest silence on a watch, bookmarks included, before it is opened anew")
 	f.DurationVar(&o.held, "watch-timeout", 5*time.Minute, "how long the server is asked to hold a watch open; each time up to twice that, at random")
 	f.IntVar(&o.maxFailures, "max-failures", -1, "give up after this many failures in a row (-1 = never)")
-	f.StringSliceVar(&o.events, "events", nil, "print these only, such as ADDED,DELETED; ndjson also knows SYNCED, BOOKMARK, RELISTED, DISCONNECTED, RECONNECTED, ERROR, QUARANTINED")
+	o.registerWhich(f)
 	f.DurationVar(&o.debounce, "debounce", 0, "of changes of one object that follow one another within this time only the last is told, and so each is told this much later")
-	o.filtering.register(f)
-	o.diffing.register(f)
 	o.waiting.register(f)
 	o.hooking.register(f)
 	o.operating.register(f)
 	o.checkpointing.register(f)
-	f.StringVar(&o.eventColumn, "event-column", "auto", "print what happened to each object: auto (yes), true or false")
-	f.BoolVar(&o.watchEvents, "output-watch-events", false, "expressions of -o see {type, object} as those of kubectl; json and yaml print it anyway")
-	f.BoolVar(&o.showOld, "show-old", false, "of MODIFIED the state before too, for -o ndjson and hooks: member old")
 	f.BoolVar(&o.live, "live", false, "a table that is kept up to date where it stands, instead of a line for each event")
 	f.BoolP("watch", "w", true, "accepted for those who type it")
-	o.printing.register(f)
-	o.columnFlags.register(f)
-	o.columnFlags.registerStamps(f)
+	o.registerHow(f)
+	o.columnFlags.registerServer(f)
 	f.String("sort-by", "", "")
 	cobra.CheckErr(f.MarkHidden("sort-by")) // for those who type it
 	o.connection.register(f)
@@ -157,26 +141,14 @@ func (p *program) watch(cmd *cobra.Command, args []string, o *watchFlags) error 
 
 // check refuses flags that make no sense.
 func (o *watchFlags) check(cmd *cobra.Command, p *program) (output, error) {
-	out, err := o.printing.parse(p)
+	out, err := o.reporting.check(cmd, p, o.hooking.given(cmd))
 	if err != nil {
-		return out, err
-	}
-	if err := o.columnFlags.apply(&out); err != nil {
 		return out, err
 	}
 	if err := o.selection.parse(); err != nil {
 		return out, err
 	}
-	if err := positive(cmd, "exit-after", "timeout", "max-events", "debounce"); err != nil {
-		return out, err
-	}
-	if out.types, err = parseEvents(o.events); err != nil {
-		return out, err
-	}
-	if out.filter, err = o.filtering.compile(); err != nil {
-		return out, err
-	}
-	if err := o.diffing.check(out.format); err != nil {
+	if err := positive(cmd, "exit-after", "timeout", "debounce"); err != nil {
 		return out, err
 	}
 	if out.verdict, err = o.waiting.compile(); err != nil {
@@ -185,11 +157,7 @@ func (o *watchFlags) check(cmd *cobra.Command, p *program) (output, error) {
 	if err := o.checkpointing.check(cmd.Flags().Changed("checkpoint"), o.hooking.given(cmd)); err != nil {
 		return out, err
 	}
-	out.diff, out.maxEvents, out.skipInitial, out.showOld = o.diffing, o.maxEvents, o.skipInitial, o.showOld
 	out.keeps = o.checkpointing.file != ""
-	if o.watchEvents {
-		out.watchEvents, out.events = true, out.custom == nil
-	}
 	switch {
 	case cmd.Flags().Changed("sort-by"):
 		return out, usage("--sort-by is for a list; a watch prints what happens when it happens")
@@ -215,8 +183,6 @@ func (o *watchFlags) check(cmd *cobra.Command, p *program) (output, error) {
 		return out, usage("--watch-only begins now, --since-rv in the past: give one")
 	case o.idle <= 0:
 		return out, usage("--idle-timeout %v: want more than 0", o.idle)
-	case o.showOld && out.format != "ndjson" && !o.hooking.given(cmd):
-		return out, usage("--show-old is for -o ndjson and for hooks; -o diff shows what has changed")
 	case o.held < time.Second:
 		return out, usage("--watch-timeout %v: want at least 1s", o.held)
 	case o.skipInitial && (o.once || o.watchOnly || o.sinceRV != "" || o.live):

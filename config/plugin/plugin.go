@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -97,7 +98,7 @@ type Plugin struct {
 // credential is asked for.
 func New(o Options) (*Plugin, error) {
 	if err := o.check(); err != nil {
-		return nil, fmt.Errorf("%scredential plugin: %w", prefix(o.From), err)
+		return nil, fmt.Errorf("%s: %w", cmp.Or(o.From, "credential plugin"), err)
 	}
 	if o.Interactive == "" {
 		o.Interactive = ifAvailable
@@ -112,31 +113,34 @@ func prefix(from string) string {
 	return from + ": "
 }
 
+// check names the key of a kubeconfig that is wrong; it quotes no argument and no
+// variable.
 func (o Options) check() error {
 	switch o.APIVersion {
 	case v1, v1beta1:
-	case "client.authentication.k8s.io/v1alpha1":
-		return errors.New("apiVersion v1alpha1 is no longer supported: update the plugin, and write " + v1beta1 + " or " + v1)
 	case "":
-		return errors.New("no apiVersion: write " + v1 + " or " + v1beta1)
+		return fmt.Errorf("exec.apiVersion is missing: want %s or v1beta1, whichever the command speaks", v1)
 	default:
-		return fmt.Errorf("apiVersion %q: want %s or %s", o.APIVersion, v1, v1beta1)
+		return fmt.Errorf("exec.apiVersion %.200q is not supported: want %s or v1beta1; have the tool that wrote the entry write it anew, or update the tool", o.APIVersion, v1)
 	}
 	if o.Command == "" {
-		return errors.New("no command is named")
+		return errors.New("exec.command is missing")
 	}
 	switch o.Interactive {
 	case never, ifAvailable, always:
 	case "":
 		if o.APIVersion == v1 {
-			return errors.New("no interactiveMode, which v1 demands: write IfAvailable, Never or Always")
+			return errors.New("exec.interactiveMode is missing, which v1 wants: Never, IfAvailable or Always")
 		}
 	default:
-		return fmt.Errorf("interactiveMode %q: want IfAvailable, Never or Always", o.Interactive)
+		return fmt.Errorf("exec.interactiveMode %.200q is none of Never, IfAvailable and Always", o.Interactive)
 	}
 	for i, e := range o.Env {
-		if strings.IndexByte(e, '=') <= 0 || strings.IndexByte(e, 0) >= 0 {
-			return fmt.Errorf("entry %d of env is not NAME=value", i+1) // the entry may be a secret
+		switch {
+		case strings.IndexByte(e, '=') <= 0:
+			return fmt.Errorf("exec.env[%d] has no name", i)
+		case strings.IndexByte(e, 0) >= 0:
+			return fmt.Errorf("exec.env[%d] holds a NUL", i)
 		}
 	}
 	if o.Cluster != nil && len(o.Cluster.Config) > 0 && !json.Valid(o.Cluster.Config) {

@@ -14,15 +14,15 @@ func TestNewErrors(t *testing.T) {
 		change func(*Options)
 		want   string
 	}{
-		"no version":    {func(o *Options) { o.APIVersion = "" }, "no apiVersion: write client.authentication.k8s.io/v1 or client.authentication.k8s.io/v1beta1"},
-		"v1alpha1":      {func(o *Options) { o.APIVersion = "client.authentication.k8s.io/v1alpha1" }, "apiVersion v1alpha1 is no longer supported: update the plugin, and write client.authentication.k8s.io/v1beta1 or client.authentication.k8s.io/v1"},
-		"other version": {func(o *Options) { o.APIVersion = "v1" }, `apiVersion "v1": want client.authentication.k8s.io/v1 or client.authentication.k8s.io/v1beta1`},
-		"no command":    {func(o *Options) { o.Command = "" }, "no command is named"},
-		"no mode in v1": {func(o *Options) { o.Interactive = "" }, "no interactiveMode, which v1 demands: write IfAvailable, Never or Always"},
-		"other mode":    {func(o *Options) { o.Interactive = "never" }, `interactiveMode "never": want IfAvailable, Never or Always`},
-		"env":           {func(o *Options) { o.Env = []string{"A=", "hunter2"} }, "entry 2 of env is not NAME=value"},
-		"env, no name":  {func(o *Options) { o.Env = []string{"=hunter2"} }, "entry 1 of env is not NAME=value"},
-		"env, NUL":      {func(o *Options) { o.Env = []string{"A=hunter2\x00"} }, "entry 1 of env is not NAME=value"},
+		"no version":    {func(o *Options) { o.APIVersion = "" }, "exec.apiVersion is missing: want client.authentication.k8s.io/v1 or v1beta1, whichever the command speaks"},
+		"v1alpha1":      {func(o *Options) { o.APIVersion = "client.authentication.k8s.io/v1alpha1" }, `exec.apiVersion "client.authentication.k8s.io/v1alpha1" is not supported: want client.authentication.k8s.io/v1 or v1beta1; have the tool that wrote the entry write it anew, or update the tool`},
+		"other version": {func(o *Options) { o.APIVersion = "v1" }, `exec.apiVersion "v1" is not supported: want client.authentication.k8s.io/v1 or v1beta1; have the tool that wrote the entry write it anew, or update the tool`},
+		"no command":    {func(o *Options) { o.Command = "" }, "exec.command is missing"},
+		"no mode in v1": {func(o *Options) { o.Interactive = "" }, "exec.interactiveMode is missing, which v1 wants: Never, IfAvailable or Always"},
+		"other mode":    {func(o *Options) { o.Interactive = "never" }, `exec.interactiveMode "never" is none of Never, IfAvailable and Always`},
+		"env":           {func(o *Options) { o.Env = []string{"A=", "hunter2"} }, "exec.env[1] has no name"},
+		"env, no name":  {func(o *Options) { o.Env = []string{"=hunter2"} }, "exec.env[0] has no name"},
+		"env, NUL":      {func(o *Options) { o.Env = []string{"A=hunter2\x00"} }, "exec.env[0] holds a NUL"},
 		"extension":     {func(o *Options) { o.Cluster = &Cluster{Config: json.RawMessage("hunter2")} }, "the cluster's extension client.authentication.k8s.io/exec is not JSON"},
 		"time limit":    {func(o *Options) { o.Timeout = -time.Second }, "the time limit -1s is negative"},
 	} {
@@ -32,7 +32,7 @@ func TestNewErrors(t *testing.T) {
 				t.Fatal(err)
 			}
 			tt.change(&o)
-			want := `user "dev" in /home/me/.kube/config: credential plugin: ` + tt.want
+			want := `user "dev" in /home/me/.kube/config: ` + tt.want
 			if p, err := New(o); p != nil || err == nil || err.Error() != want {
 				t.Errorf("New: %v\nwant %s", err, want)
 			}

@@ -5,12 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/listwatch/listwatch/internal/group"
 )
 
 const (
@@ -75,9 +76,9 @@ func (o *Options) output(ctx context.Context) ([]byte, error) {
 	ctx, stop := context.WithTimeoutCause(ctx, most, errLimit)
 	defer stop()
 
-	path, err := exec.LookPath(o.Command)
+	path, err := group.Look(o.Command)
 	if err != nil {
-		return nil, o.notStarted(err, true)
+		return nil, o.hinted(err)
 	}
 	cmd := exec.CommandContext(ctx, path, o.Args...)
 	cmd.Args[0] = o.Command
@@ -94,7 +95,7 @@ func (o *Options) output(ctx context.Context) ([]byte, error) {
 	// A group of its own can be killed as a whole, but may not read a terminal.
 	kill := endable(cmd, !interactive)
 	if err := cmd.Start(); err != nil {
-		return nil, o.notStarted(err, false)
+		return nil, o.hinted(group.NotStarted(path, err))
 	}
 	err = cmd.Wait()
 	if ctx.Err() != nil {
@@ -119,34 +120,17 @@ func (o *Options) output(ctx context.Context) ([]byte, error) {
 	return nil, fmt.Errorf("read what it prints: %w", err)
 }
 
-// notStarted says why the command does not run; missing means that it was looked
-// for, and not yet started.
-func (o *Options) notStarted(err error, missing bool) error {
-	switch {
-	case errors.Is(err, exec.ErrNotFound):
-		return errors.New("there is no such command in PATH: install it, or correct its name" + o.hint())
-	case errors.Is(err, fs.ErrNotExist) && missing:
-		return errors.New("there is no such file: install it, or correct its path" + o.hint())
-	case errors.Is(err, fs.ErrNotExist):
-		return errors.New("it cannot be started: what its first line names, or a library of it, does not exist")
-	case errors.Is(err, fs.ErrPermission):
-		return errors.New("it is not executable: chmod +x makes it so")
-	case errors.Is(err, exec.ErrDot):
-		return errors.New("it was found in the current directory only: write its path")
+// hinted is err with InstallHint, where there is no such command.
+func (o *Options) hinted(err error) error {
+	if hint := o.hint(); hint != "" && group.Missing(err) {
+		return fmt.Errorf("%w. %s", err, hint)
 	}
-	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
-		err = inner // the outer ones name the command again
-	}
-	return fmt.Errorf("it cannot be started: %w", err)
+	return err
 }
 
 // hint is InstallHint on one line.
 func (o *Options) hint() string {
-	s := strings.Join(strings.FieldsFunc(o.InstallHint, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
-	if s == "" {
-		return ""
-	}
-	return ". " + s
+	return strings.Join(strings.FieldsFunc(o.InstallHint, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
 }
 
 // isTerminal reports whether somebody may sit at f: of the character devices one

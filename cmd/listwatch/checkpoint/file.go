@@ -296,7 +296,7 @@ func (f *File) Sync() error {
 // Close is Sync, and lets go of the file.
 func (f *File) Close() error {
 	err := f.Sync()
-	if e := f.file.Close(); err == nil && e != nil {
+	if e := release(f.file); err == nil && e != nil {
 		err = f.fail(e)
 	}
 	return err

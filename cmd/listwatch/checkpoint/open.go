@@ -22,7 +22,7 @@ func Open(path string, id Identity) (*File, []State, error) {
 	}
 	states, err := f.open(id)
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("checkpoint %s: %w", path, err), f.file.Close())
+		return nil, nil, errors.Join(fmt.Errorf("checkpoint %s: %w", path, err), release(f.file))
 	}
 	return f, states, nil
 }
@@ -34,7 +34,7 @@ func Reset(path string, id Identity) (*File, error) {
 		return nil, err
 	}
 	if err := f.begin(id); err != nil {
-		return nil, errors.Join(fmt.Errorf("checkpoint %s: %w", path, err), f.file.Close())
+		return nil, errors.Join(fmt.Errorf("checkpoint %s: %w", path, err), release(f.file))
 	}
 	return f, nil
 }
@@ -67,9 +67,9 @@ func lock(path string) (*File, error) {
 			}
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, errors.Join(fmt.Errorf("checkpoint: %w", err), file.Close())
+			return nil, errors.Join(fmt.Errorf("checkpoint: %w", err), release(file))
 		}
-		if err := file.Close(); err != nil {
+		if err := release(file); err != nil {
 			return nil, fmt.Errorf("checkpoint: %w", err)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"strconv"
@@ -21,26 +20,7 @@ const enough = time.Second
 
 // Check says what is wrong with the program of command, before it is needed.
 func Check(command []string) error {
-	_, err := exec.LookPath(command[0])
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, exec.ErrNotFound):
-		return errors.New("there is no such command in PATH: install it, or correct its name")
-	case errors.Is(err, fs.ErrNotExist):
-		return errors.New("there is no such file: correct its path")
-	case errors.Is(err, fs.ErrPermission):
-		return errors.New("it is not executable: chmod +x makes it so")
-	case errors.Is(err, exec.ErrDot):
-		return errors.New("it was found in the current directory only: write its path, with ./ before it")
-	}
-	return fmt.Errorf("it cannot be run: %w", innermost(err))
-}
-
-func innermost(err error) error {
-	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
-		err = inner
-	}
+	_, err := group.Look(command[0])
 	return err
 }
 
@@ -102,7 +82,7 @@ func (p *Pool) wait(ctx context.Context, cmd *exec.Cmd) error {
 		if errors.Is(err, syscall.E2BIG) {
 			return permanent{errors.New("the record is too long for an argument: give --exec-input stdin or file")}
 		}
-		return fmt.Errorf("it cannot be started: %w", innermost(err))
+		return group.NotStarted(cmd.Args[0], err)
 	}
 	err := cmd.Wait()
 	if ctx.Err() != nil {

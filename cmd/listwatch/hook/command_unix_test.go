@@ -137,8 +137,8 @@ func TestCommandFails(t *testing.T) {
 	}{
 		{"exit code", Options{Command: binary(t, "exit")}, object("a"), "exit code 7", false},
 		{"signal", Options{Command: []string{"sh", "-c", "kill -9 $$"}}, object("a"), "it was ended by a signal: killed", false},
-		{"gone meanwhile", Options{Command: []string{"/no/such/file"}}, object("a"), "it cannot be started: no such file or directory", false},
-		{"not in PATH any more", Options{Command: []string{"no-such-command"}}, object("a"), "it cannot be started: executable file not found in $PATH", false},
+		{"gone meanwhile", Options{Command: []string{"/no/such/file"}}, object("a"), "there is no such file: install it, or correct its path", false},
+		{"not in PATH any more", Options{Command: []string{"no-such-command"}}, object("a"), "there is no such command in PATH: install it, or correct its name", false},
 		{"too large for an argument", Options{Command: []string{"true"}, Input: Args}, huge, "the record is too long for an argument: give --exec-input stdin or file", true},
 		{"no record", Options{Command: []string{"true"}}, broken, "make its record: no JSON", true},
 		{"no temporary file", Options{Command: []string{"true"}, Input: File}, object("a"), "open DIR: no such file or directory", false},
@@ -314,9 +314,9 @@ func TestCheck(t *testing.T) {
 	for command, want := range map[string]string{
 		"sh":              "",
 		"no-such-command": "there is no such command in PATH: install it, or correct its name",
-		dir + "/none":     "there is no such file: correct its path",
+		dir + "/none":     "there is no such file: install it, or correct its path",
 		dir + "/plain":    "it is not executable: chmod +x makes it so",
-		dir:               "it cannot be run: is a directory",
+		dir:               "it cannot be started: is a directory",
 	} {
 		got := ""
 		if err := Check([]string{command}); err != nil {

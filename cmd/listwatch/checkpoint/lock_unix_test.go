@@ -1,0 +1,23 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package checkpoint
+
+import (
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// TestFileIsFreeOnceClosed, though a process that was just being started has a copy of
+// its descriptor, as it does until it runs its program.
+func TestFileIsFreeOnceClosed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "c")
+	f, _ := opened(t, path)
+	forked, err := syscall.Dup(int(f.file.Fd()))
+	must(t, err)
+	must(t, f.Close())
+	f, _, err = Open(path, identity())
+	must(t, err)
+	must(t, f.Close())
+	must(t, syscall.Close(forked))
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// reporting are the flags that say which events are told, and how: of what happens,
+// and of what was recorded.
+type reporting struct {
+	printing
+	columnFlags
+	filtering
+	diffing
+
+	events      []string
+	maxEvents   int
+	skipInitial bool
+	showOld     bool
+	watchEvents bool
+}
+
+// registerWhich registers those that choose, registerHow those about what is printed.
+func (o *reporting) registerWhich(f *pflag.FlagSet) {
+	f.IntVar(&o.maxEvents, "max-events", 0, "end after this many events, with exit code 0")
+	f.StringSliceVar(&o.events, "events", nil, "print these only, such as ADDED,DELETED; ndjson also knows SYNCED, BOOKMARK, RELISTED, DISCONNECTED, RECONNECTED, ERROR, QUARANTINED")
+	f.BoolVar(&o.skipInitial, "skip-initial", false, "not the objects of the first list, but what happens to them")
+	o.filtering.register(f)
+	o.diffing.register(f)
+}
+
+func (o *reporting) registerHow(f *pflag.FlagSet) {
+	f.StringVar(&o.eventColumn, "event-column", "auto", "print what happened to each object: auto (yes), true or false")
+	f.BoolVar(&o.watchEvents, "output-watch-events", false, "expressions of -o see {type, object} as those of kubectl; json and yaml print it anyway")
+	f.BoolVar(&o.showOld, "show-old", false, "of MODIFIED the state before too, for -o ndjson and hooks: member old")
+	o.printing.register(f)
+	o.columnFlags.register(f)
+	o.columnFlags.registerStamps(f)
+}
+
+// check refuses flags that make no sense, and returns what they mean. It knows
+// whether there are hooks.
+func (o *reporting) check(cmd *cobra.Command, p *program, hooks bool) (output, error) {
+	out, err := o.printing.parse(p)
+	if err != nil {
+		return out, err
+	}
+	if err := o.columnFlags.apply(&out); err != nil {
+		return out, err
+	}
+	if err := positive(cmd, "max-events"); err != nil {
+		return out, err
+	}
+	if out.types, err = parseEvents(o.events); err != nil {
+		return out, err
+	}
+	if out.filter, err = o.filtering.compile(); err != nil {
+		return out, err
+	}
+	if err := o.diffing.check(out.format); err != nil {
+		return out, err
+	}
+	if o.showOld && out.format != "ndjson" && !hooks {
+		return out, usage("--show-old is for -o ndjson and for hooks; -o diff shows what has changed")
+	}
+	out.diff, out.maxEvents, out.skipInitial, out.showOld = o.diffing, o.maxEvents, o.skipInitial, o.showOld
+	if o.watchEvents {
+		out.watchEvents, out.events = true, out.custom == nil
+	}
+	return out, nil
+}
