@@ -81,6 +81,7 @@ func (o *output) encoder() encoder {
 const (
 	batchBytes = 64 << 10
 	batchTime  = 50 * time.Millisecond
+	batchRows  = 500 // of a list
 )
 
 // printer writes records, in batches while they come fast, at once when they do
@@ -114,8 +115,8 @@ func (p *printer) run(records <-chan record) error {
 	for r := range records {
 		p.take(&r)
 		began := time.Now()
-		for more := true; more && len(p.buf) < batchBytes && time.Since(began) < batchTime; {
-			if r, more = next(records, r.initial); more {
+		for more := true; more && !p.full(began); {
+			if r, more = p.next(records, r.initial); more {
 				p.take(&r)
 			}
 		}
@@ -139,9 +140,26 @@ func (p *printer) run(records <-chan record) error {
 	return p.err
 }
 
+// full reports whether a batch is to be written, though more may follow at once. Of a
+// list it is so large that how fast its pages come does not decide what is aligned.
+func (p *printer) full(began time.Time) bool {
+	if len(p.buf) >= batchBytes {
+		return true
+	}
+	if t, ok := p.enc.(rowed); ok && p.list {
+		return t.kept() >= batchRows
+	}
+	return time.Since(began) >= batchTime
+}
+
 // next returns the next record if it is there. Among those of a first list it
-// waits for a moment, so that what is listed together is aligned together.
-func next(records <-chan record, initial bool) (record, bool) {
+// waits for a moment, so that what is listed together is aligned together, and in a
+// list as long as it takes.
+func (p *printer) next(records <-chan record, initial bool) (record, bool) {
+	if p.list {
+		r, ok := <-records
+		return r, ok
+	}
 	select {
 	case r, ok := <-records:
 		return r, ok
