@@ -168,7 +168,7 @@ func measure(ctx context.Context, o options) error {
 			return err
 		}
 		rep.Cases = append(rep.Cases, out...)
-		if err := rep.save(o, o.name()); err != nil { // an interrupted run is of use too
+		if err := rep.save(o, "part"); err != nil { // an interrupted run is of use too
 			return err
 		}
 	}
