@@ -79,7 +79,7 @@ func (b *board) apply(r *record) {
 	if err != nil {
 		cells = []any{r.id.Name}
 	}
-	row := &liveRow{key: kube.Key{Namespace: r.id.Namespace, Name: r.id.Name}, event: r.Type, at: r.time, initial: r.initial, age: -1}
+	row := &liveRow{key: r.key(), event: r.Type, at: r.time, initial: r.initial, age: -1}
 	if b.namespaces && r.resource.Namespaced {
 		row.cells = append(row.cells, printable(r.id.Namespace))
 	}

@@ -19,7 +19,7 @@ func (s *stream[T]) fatal(i *watch.Interruption) error {
 	switch {
 	case i.Next == watch.OpNone, refused && !began:
 		return failed(fmt.Errorf("%s %s: %w", verb(i.Op), s.label(), i.Err))
-	case verb(i.Op) == "watch" && (i.Events > 0 || i.Lived > 5*time.Second): // it worked, for a while
+	case watches(i.Op) && (i.Events > 0 || i.Lived > 5*time.Second): // it worked, for a while
 	case s.maxFailures >= 0 && i.Err != nil && i.Attempt >= max(1, s.maxFailures):
 		return failed(fmt.Errorf("%s %s: gave up after %s in a row (--max-failures): %w", verb(i.Op), s.label(), count(i.Attempt, "failure"), i.Err))
 	}
@@ -28,12 +28,13 @@ func (s *stream[T]) fatal(i *watch.Interruption) error {
 
 // verb is what people call op.
 func verb(op watch.Op) string {
-	switch op {
-	case watch.OpStream, watch.OpWatch:
+	if watches(op) {
 		return "watch"
 	}
 	return "list"
 }
+
+func watches(op watch.Op) bool { return op == watch.OpStream || op == watch.OpWatch }
 
 // interrupted: a request ended.
 func (s *stream[T]) interrupted(i watch.Interruption) {
@@ -41,7 +42,7 @@ func (s *stream[T]) interrupted(i watch.Interruption) {
 		return // run says it
 	}
 	gone := errors.Is(i.Err, kube.ErrGone)
-	if (i.Op == watch.OpWatch || i.Op == watch.OpStream) && i.Lived > 0 {
+	if watches(i.Op) && i.Lived > 0 {
 		s.closed(&i, gone)
 		return
 	}

@@ -171,7 +171,7 @@ func (k *keeper) begin(records []record, tells bool) error {
 		case r.mark == markSync:
 			k.sync = true
 		case r.Type == string(watch.Deleted):
-			k.file.Remove(r.stream, kube.Key{Namespace: r.id.Namespace, Name: r.id.Name}, r.id.UID)
+			k.file.Remove(r.stream, r.key(), r.id.UID)
 			k.commit = true
 		case r.isObject():
 			o, err := k.stored(r)

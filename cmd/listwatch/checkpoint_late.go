@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
 
@@ -41,17 +40,14 @@ func (l *backlog) add(records []record, spots []spot) {
 // and the last mark of each kind.
 func (l *backlog) shrink() {
 	type identity struct {
-		stream int
-		mark   mark
-		kube.Key
-		uid string
+		mark mark
+		incarnation
 	}
 	of := func(r *record) identity {
-		id := identity{stream: r.stream, mark: r.mark}
 		if r.isObject() {
-			id.Key, id.uid = kube.Key{Namespace: r.id.Namespace, Name: r.id.Name}, r.id.UID
+			return identity{noMark, r.incarnation()}
 		}
-		return id
+		return identity{r.mark, incarnation{stream: r.stream}}
 	}
 	tail := l.records[l.closed:]
 	last := map[identity]int{}

@@ -3,7 +3,6 @@ package main
 import (
 	"time"
 
-	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
 
@@ -13,7 +12,7 @@ import (
 type debouncer struct {
 	wait   time.Duration
 	line   []*delayed
-	newest map[delayedKey]*delayed // in line, of each object
+	newest map[incarnation]*delayed // in line
 }
 
 type delayed struct {
@@ -22,16 +21,10 @@ type delayed struct {
 	gone bool // replaced by a deletion
 }
 
-type delayedKey struct {
-	stream int
-	key    kube.Key
-	uid    string
-}
-
 // run moves records from in to out until in is closed; what waits then is told at
 // once.
 func (d *debouncer) run(in <-chan record, out chan<- record) {
-	d.newest = map[delayedKey]*delayed{}
+	d.newest = map[incarnation]*delayed{}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -62,7 +55,7 @@ func (d *debouncer) take(r record) {
 		d.line = append(d.line, w)
 		return
 	}
-	key := keyOfDelayed(&r)
+	key := r.incarnation()
 	before := d.newest[key]
 	switch {
 	case r.Type == string(watch.Deleted):
@@ -86,14 +79,10 @@ func (d *debouncer) tell(out chan<- record) {
 	w := d.line[0]
 	d.line[0] = nil
 	d.line = d.line[1:]
-	if key := keyOfDelayed(&w.record); d.newest[key] == w {
+	if key := w.incarnation(); d.newest[key] == w {
 		delete(d.newest, key)
 	}
 	if !w.gone {
 		out <- w.record
 	}
-}
-
-func keyOfDelayed(r *record) delayedKey {
-	return delayedKey{r.stream, kube.Key{Namespace: r.id.Namespace, Name: r.id.Name}, r.id.UID}
 }

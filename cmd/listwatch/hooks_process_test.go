@@ -5,7 +5,6 @@ package main
 import (
 	"bufio"
 	"errors"
-	"os"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -19,13 +18,9 @@ import (
 // does not. What a hook has started ends with it: nobody holds stderr open.
 func TestSecondSignalKillsHooks(t *testing.T) {
 	srv := apitest.New(t, apitest.Fixture{Resource: kube.Nodes, Object: `{"metadata":{"name":"a"}}`})
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), exe, "watch", "nodes", "-o", "none", "-s", srv.URL, "--grace-period", "1h",
-		"--", "sh", "-c", "trap '' TERM INT; echo up; sleep 1000; sleep 1000")
-	cmd.Env = []string{"LISTWATCH_TEST_MAIN=1", "HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH")}
+	cmd := newChild(t, "watch", "nodes", "-o", "none", "-s", srv.URL, "--grace-period", "1h",
+		"--", "sh", "-c", "trap '' TERM INT; echo up; sleep 1000; sleep 1000").cmd
+	cmd.Stderr = nil
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -54,13 +49,9 @@ func TestSecondSignalKillsHooks(t *testing.T) {
 // has, and the program waits for them.
 func TestSignalWhileHooksRunOn(t *testing.T) {
 	srv := apitest.New(t, apitest.Fixture{Resource: kube.Nodes, Object: `{"metadata":{"name":"a"}}`})
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), exe, "watch", "nodes", "-o", "none", "-q", "-s", srv.URL,
-		"--", "sh", "-c", "echo up; sleep 1.5; echo over")
-	cmd.Env = []string{"LISTWATCH_TEST_MAIN=1", "HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH")}
+	cmd := newChild(t, "watch", "nodes", "-o", "none", "-q", "-s", srv.URL,
+		"--", "sh", "-c", "echo up; sleep 1.5; echo over").cmd
+	cmd.Stderr = nil
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -54,6 +54,18 @@ func (r *record) isObject() bool {
 	return false
 }
 
+// key names r's object.
+func (r *record) key() kube.Key { return kube.Key{Namespace: r.id.Namespace, Name: r.id.Name} }
+
+// incarnation is one life of an object of a stream; a namesake is another.
+type incarnation struct {
+	stream int
+	key    kube.Key
+	uid    string
+}
+
+func (r *record) incarnation() incarnation { return incarnation{r.stream, r.key(), r.id.UID} }
+
 // What the other types tell, as members of an ndjson line.
 type (
 	syncedDetail struct {

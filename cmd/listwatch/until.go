@@ -211,7 +211,7 @@ func (v *verdict) see(r *record) error {
 			v.synced = true
 		}
 	case r.isObject():
-		key := objectKey{r.resource, kube.Key{Namespace: r.id.Namespace, Name: r.id.Name}}
+		key := objectKey{r.resource, r.key()}
 		if r.Type == string(watch.Deleted) {
 			delete(v.objects, key)
 		} else {
