@@ -43,6 +43,10 @@ func (d *debouncer) run(in <-chan record, out chan<- record) {
 				}
 				return
 			}
+			if r.mark == markSync { // of what was told; it overtakes what is not
+				out <- r
+				continue
+			}
 			d.take(r)
 		case <-timer.C:
 		}

@@ -44,6 +44,8 @@ func TestDebounce(t *testing.T) {
 			[]string{"100 ADDED 1 2 from ", "100 DELETED 1 3 from ", "120 ADDED 2 5 from "}},
 		{"a mark stays behind what it is about", []in{{0, mark("1"), ""}, {10, object("MODIFIED", "1", "2"), "1"}, {10, mark("2"), ""}, {20, object("MODIFIED", "2", "3"), "1"}, {20, mark("3"), ""}, {30, object("MODIFIED", "1", "4"), "2"}, {30, mark("4"), ""}},
 			[]string{"0 mark 1", "110 MODIFIED 1 4 from 1", "110 mark 2", "120 MODIFIED 2 3 from 1", "120 mark 3", "120 mark 4"}},
+		{"what was told is on the disk in time", []in{{0, object("MODIFIED", "1", "2"), "1"}, {10, record{mark: markSync}, ""}},
+			[]string{"10 mark ", "100 MODIFIED 1 2 from 1"}},
 		{"the end tells all", []in{{0, object("ADDED", "1", "2"), ""}, {5, object("MODIFIED", "2", "3"), "1"}, {20, object("", "", ""), "end"}},
 			[]string{"20 ADDED 1 2 from ", "20 MODIFIED 2 3 from 1"}},
 	} {

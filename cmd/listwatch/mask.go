@@ -6,26 +6,26 @@ import (
 	"github.com/listwatch/listwatch/codec"
 )
 
-// maskPair masks what a Secret holds so that what differs still does. Of a value
-// that is masked already, as in a checkpoint, nobody knows whether it does.
+// maskPair redacts both, and marks in now which values differ. Of one that was redacted
+// before, as in a checkpoint, nobody knows whether it does.
 func maskPair(before, now map[string]any) {
+	type value struct {
+		of   map[string]any
+		name string
+	}
+	var changed []value
 	for _, part := range secretParts {
 		a, b := inner(before, part.path), inner(now, part.path)
 		for k, v := range b {
-			if !part.holds(k) {
-				continue
-			}
-			was, had := a[k]
-			b[k] = placeholder
-			if had && was != placeholder && !reflect.DeepEqual(was, v) {
-				b[k] = "[redacted, changed]"
+			if was, had := a[k]; part.holds(k) && had && was != placeholder && !reflect.DeepEqual(was, v) {
+				changed = append(changed, value{b, k})
 			}
 		}
-		for k := range a {
-			if part.holds(k) {
-				a[k] = placeholder
-			}
-		}
+	}
+	redactSecret(before)
+	redactSecret(now)
+	for _, v := range changed {
+		v.of[v.name] = "[redacted, changed]"
 	}
 }
 
