@@ -34,8 +34,8 @@ func (p *program) listCommand() *cobra.Command {
 		Short: "List objects once, in the memory of one",
 
 		SuggestFor: []string{"get", "ls"},
-		Long: `List objects once. They are printed as they arrive, page by page, so that a list
-of any length begins at once and takes the memory of one object.`,
+		Long: `List objects once. They are printed as they arrive, rows of a table in portions of
+500, so that a list of any length begins soon and takes little memory.`,
 		Example: `  listwatch list pods -A -o wide
   listwatch list deployments,services -l app=web
   listwatch list node/a -o yaml`,
