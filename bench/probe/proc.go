@@ -14,6 +14,7 @@ import (
 type instant struct {
 	at           time.Time
 	user, system time.Duration
+	faults       int64
 	mem          runtime.MemStats
 }
 
@@ -23,6 +24,7 @@ func read() (in instant) {
 		panic(err) // cannot fail with these arguments
 	}
 	in.at, in.user, in.system = time.Now(), time.Duration(ru.Utime.Nano()), time.Duration(ru.Stime.Nano())
+	in.faults = int64(ru.Minflt) // of another width elsewhere
 	runtime.ReadMemStats(&in.mem)
 	return in
 }
@@ -31,6 +33,7 @@ func (in instant) to(end instant) Phase {
 	return Phase{
 		Wall: end.at.Sub(in.at).Seconds(), User: (end.user - in.user).Seconds(), System: (end.system - in.system).Seconds(),
 		Mallocs: end.mem.Mallocs - in.mem.Mallocs, Bytes: end.mem.TotalAlloc - in.mem.TotalAlloc, GCs: end.mem.NumGC - in.mem.NumGC,
+		Faults: end.faults - in.faults,
 	}
 }
 

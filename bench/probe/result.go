@@ -39,6 +39,7 @@ type Phase struct {
 	Wall, User, System float64 // seconds
 	Mallocs, Bytes     uint64  // allocated
 	GCs                uint32
+	Faults             int64 // pages that the kernel had to find: memory that is touched first
 }
 
 // CPU is the processor time, in seconds.

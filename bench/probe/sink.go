@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"bytes"
 	"strconv"
 	"sync"
 	"time"
@@ -16,6 +17,7 @@ type Sink struct {
 
 	base     int64 // revision before the first event
 	received []int64
+	arrived  int // of received, for a client that does not look at objects
 }
 
 // Seen takes the revision of an object that was handled.
@@ -31,6 +33,18 @@ func (s *Sink) Seen(revision string) {
 	}
 	if revision == s.last {
 		s.done.Done()
+	}
+}
+
+// Arrived takes the next bytes of the events, a line each, for a client that does
+// not look at objects.
+func (s *Sink) Arrived(b []byte) {
+	if s.received == nil {
+		return
+	}
+	for n := bytes.Count(b, []byte("\n")); n > 0 && s.arrived < len(s.received); n-- {
+		s.received[s.arrived] = time.Now().UnixNano()
+		s.arrived++
 	}
 }
 

@@ -50,14 +50,14 @@ func (f reader) run(ctx context.Context) error {
 	}
 	defer resp.Body.Close()
 	if !f.paged {
-		if err := discard(resp, probe.InitialHeader); err != nil {
+		if err := discard(resp, probe.InitialHeader, nil); err != nil {
 			return err
 		}
 	}
 	for _, s := range f.sinks {
 		s.Synced()
 	}
-	if err := discard(resp, probe.EventsHeader); err != nil {
+	if err := discard(resp, probe.EventsHeader, f.sinks[0]); err != nil {
 		return err
 	}
 	for _, s := range f.sinks {
@@ -101,8 +101,9 @@ func (f reader) get(ctx context.Context, q url.Values) (*http.Response, error) {
 	return resp, err
 }
 
-// discard reads as many bytes as a header says.
-func discard(resp *http.Response, header string) error {
+// discard reads as many bytes as a header says, and gives them to sink, if
+// there is one.
+func discard(resp *http.Response, header string, sink *probe.Sink) error {
 	n, err := strconv.Atoi(resp.Header.Get(header))
 	if err != nil {
 		return err
@@ -110,6 +111,9 @@ func discard(resp *http.Response, header string) error {
 	buf := make([]byte, 64<<10)
 	for n > 0 {
 		got, err := resp.Body.Read(buf[:min(n, len(buf))])
+		if sink != nil {
+			sink.Arrived(buf[:got])
+		}
 		if n -= got; err != nil && n > 0 {
 			return err
 		}

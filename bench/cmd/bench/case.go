@@ -110,11 +110,11 @@ func cases(quick bool) []benchCase {
 		},
 		{
 			Name: "pods, 1,000 events a second", Kind: "pods", Objects: 3000, Events: 3000, Rate: 1000,
-			Clients: []string{"ours-raw", "ours-struct8", "clientgo-typed-protobuf"}, Slow: []string{"clientgo-typed-json"},
+			Clients: []string{"floor", "ours-raw", "ours-struct8", "clientgo-typed-protobuf"}, Slow: []string{"clientgo-typed-json"},
 		},
 		{
 			Name: reconciled, Kind: "pods", Objects: 3000, Events: 3000, Rate: 1000,
-			Clients: []string{"ours-controller-raw", "ours-controller-struct8", "controller-runtime-reconciler-protobuf"},
+			Clients: []string{"floor", "ours-controller-raw", "ours-controller-struct8", "controller-runtime-reconciler-protobuf"},
 			Slow:    []string{"controller-runtime-reconciler-json"},
 		},
 		{

@@ -85,11 +85,11 @@ func (c outcome) table(w io.Writer) {
 	if c.Case.SlowEvents > 0 {
 		fmt.Fprintf(w, "%s: %d events.\n\n", strings.Join(c.Case.Slow, ", "), c.Case.SlowEvents)
 	}
-	fmt.Fprint(w, "| client | runs | sync CPU | sync wall | events CPU | CPU an event | allocations an event | heap | an object | peak RSS in sync | peak RSS | LIST requests |")
+	fmt.Fprint(w, "| client | runs | sync CPU | of it system | sync wall | events CPU | CPU an event | of it system | page faults an event | allocations an event | heap | an object | peak RSS in sync | peak RSS | LIST requests |")
 	if paced {
 		fmt.Fprint(w, " latency p50 | p99 |")
 	}
-	fmt.Fprint(w, "\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
+	fmt.Fprint(w, "\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
 	if paced {
 		fmt.Fprint(w, "---:|---:|")
 	}
@@ -100,7 +100,7 @@ func (c outcome) table(w io.Writer) {
 			continue
 		}
 		fmt.Fprintf(w, "| %s | %d |", name, len(runs))
-		columns := []metric{syncCPU, syncWall, eventsCPU, perEvent, allocs, heap, perObject, peakSync, peakAll, lists}
+		columns := []metric{syncCPU, syncSys, syncWall, eventsCPU, perEvent, perSystem, perFault, allocs, heap, perObject, peakSync, peakAll, lists}
 		if paced {
 			columns = append(columns, p50, p99)
 		}

@@ -57,6 +57,10 @@ var (
 	bothPeaks = metric{func(r probe.Result) float64 { return float64(r.Peak + r.PeakServer) }, gigabytes}
 	wholeWall = metric{func(r probe.Result) float64 { return r.Sync.Wall + r.Run.Wall }, minutes}
 	perEvent  = metric{func(r probe.Result) float64 { return r.Run.CPU() / float64(max(1, r.Events)) * 1e6 }, microseconds}
+	perSystem = metric{func(r probe.Result) float64 { return r.Run.System / float64(max(1, r.Events)) * 1e6 }, microseconds}
+	perFault  = metric{func(r probe.Result) float64 { return float64(r.Run.Faults) / float64(max(1, r.Events)) }, number}
+	syncSys   = metric{func(r probe.Result) float64 { return r.Sync.System }, seconds}
+	perUser   = metric{func(r probe.Result) float64 { return r.Run.User / float64(max(1, r.Events)) * 1e6 }, microseconds}
 	perObject = metric{func(r probe.Result) float64 { return float64(r.Heap) / float64(max(1, r.Objects)) }, kilobytes}
 	allocs    = metric{func(r probe.Result) float64 { return float64(r.Run.Mallocs) / float64(max(1, r.Events)) }, number}
 	p50       = metric{func(r probe.Result) float64 { return latencyOf(r).P50 }, microseconds}
@@ -141,10 +145,14 @@ func (r report) targets() []target {
 		same("latency p50 at 1,000 events a second, Raw", "pods, 1,000 events a second", "ours-raw", peer, p50, 0.8)
 		same("latency p99 at 1,000 events a second, Raw", "pods, 1,000 events a second", "ours-raw", peer, p99, 0.8)
 	}
+	same("latency p50 at 1,000 events a second, Raw", "pods, 1,000 events a second", "ours-raw", "floor", p50, noTarget)
+	same("latency p99 at 1,000 events a second, Raw", "pods, 1,000 events a second", "ours-raw", "floor", p99, noTarget)
 	for _, peer := range []string{"controller-runtime-reconciler-json", "controller-runtime-reconciler-protobuf"} {
 		same("latency p50 until the function runs, Raw", reconciled, "ours-controller-raw", peer, p50, 0.5)
 		same("latency p99 until the function runs, Raw", reconciled, "ours-controller-raw", peer, p99, 0.5)
 	}
+	same("latency p50 until the function runs, Raw", reconciled, "ours-controller-raw", "floor", p50, noTarget)
+	same("latency p99 until the function runs, Raw", reconciled, "ours-controller-raw", "floor", p99, noTarget)
 	compare("CPU of the events, 100 handlers against 1", "pods, 100 handlers", "ours-raw", perEvent, "pods, 1 handler", "ours-raw", perEvent, 2)
 	for _, c := range []string{"restart, streamed", "restart, paged list"} {
 		for _, client := range []string{"ours-raw", "ours-struct8"} {
@@ -165,6 +173,7 @@ func (r report) targets() []target {
 	for _, big := range []string{"100,000 pods", "300,000 pods"} {
 		compare("heap an object, Raw, "+big+" against 10,000", big, "ours-raw", perObject, "10,000 pods", "ours-raw", perObject, 1.1)
 		compare("CPU an event, Raw, "+big+" against 10,000", big, "ours-raw", perEvent, "10,000 pods", "ours-raw", perEvent, 1.2)
+		compare("CPU an event without the system's, Raw, "+big+" against 10,000", big, "ours-raw", perUser, "10,000 pods", "ours-raw", perUser, noTarget)
 	}
 	return out
 }
