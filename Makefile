@@ -66,8 +66,8 @@ fuzz: ## each fuzz target for FUZZTIME (20s)
 	  done; \
 	done
 
-soak: ## a day in virtual time and 10 minutes of kills with the program, a million operations on the model of package cache, 300 elections; over an hour
-	cd cmd/listwatch && timeout 60m $(GO) test -run '^TestSoak' -timeout 55m -count=1 -v . -soak.hours 24 -soak.minutes 10
+soak: ## a day in virtual time, 10 minutes of kills and full disks with the program (Linux; as who may mount), a million operations on the model of package cache, 300 elections; over an hour
+	cd cmd/listwatch && $(GO) vet -tags soak . && timeout 60m $(GO) test -tags soak -run '^TestSoak' -timeout 55m -count=1 -v . -soak.hours 24 -soak.minutes 10
 	cd cache && GOGC=400 timeout 100m $(GO) test -run TestInformerModel -timeout 95m . -model.ops 1000000
 	cd lease && timeout 40m $(GO) test -run TestElectionModel -timeout 35m . -model.seeds 300
 

@@ -208,15 +208,22 @@ func TestModuleDoesNotRequireKubernetes(t *testing.T) {
 	}
 }
 
-// parse reads the files of one folder.
+// parsed are the files that were read so far, by path: several tests look at each.
+var parsed = map[string]*ast.File{}
+
+// parse reads the files of one folder. Nobody changes what it returns.
 func parse(t *testing.T, dir string, names ...[]string) []*ast.File {
 	t.Helper()
 	var files []*ast.File
-	fset := token.NewFileSet()
 	for _, name := range slices.Concat(names...) {
-		f, err := parser.ParseFile(fset, filepath.Join(dir, name), nil, parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
+		path := filepath.Join(dir, name)
+		f := parsed[path]
+		if f == nil {
+			var err error
+			if f, err = parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.SkipObjectResolution); err != nil {
+				t.Fatal(err)
+			}
+			parsed[path] = f
 		}
 		files = append(files, f)
 	}

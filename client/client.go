@@ -134,11 +134,9 @@ func (r Request) MarshalText() ([]byte, error) { return []byte(r.String()), nil 
 func (c *Client) Do(ctx context.Context, r *Request) (*http.Response, error) {
 	began := time.Now()
 	if !r.Watch && c.limit != nil {
-		if err := c.limit.Wait(ctx); err != nil {
-			if ctx.Err() != nil {
-				err = context.Cause(ctx)
-			}
-			return nil, fmt.Errorf("%s: wait for the rate limit: %w", c.what(r), err)
+		if c.limit.Wait(ctx) != nil {
+			<-ctx.Done() // the limiter says beforehand that its deadline comes first, and not why there is one
+			return nil, fmt.Errorf("%s: wait for the rate limit: %w", c.what(r), context.Cause(ctx))
 		}
 	}
 	waited := time.Since(began)

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/listwatch/listwatch/kube"
 )
 
 // podJSON is a pod as kube-apiserver sends it: about 6 KB, two managedFields
@@ -39,6 +41,13 @@ func podJSON(i int) []byte {
 	}
 	b.WriteString(`],"qosClass":"Burstable"}}`)
 	return []byte(b.String())
+}
+
+// partialJSON is the metadata of podJSON, as kube-apiserver sends it alone.
+func partialJSON(i int) []byte {
+	pod := podJSON(i)
+	pod = pod[:bytes.Index(pod, []byte(`,"spec":{`))]
+	return append(bytes.Replace(pod, []byte(`{"kind":"Pod","apiVersion":"v1"`), []byte(`{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1"`), 1), '}')
 }
 
 // pod8 is a projection of eight fields.
@@ -154,6 +163,18 @@ func BenchmarkDecodeStruct8(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := decode(pod); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkDecodePartial(b *testing.B) {
+	object := partialJSON(1)
+	decode := DecoderOf[kube.Partial]()
+	b.SetBytes(int64(len(object)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := decode(object); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/listwatch/listwatch/kube"
 )
 
 // What this package costs is guarded by how many of its statements run, as the
@@ -24,16 +26,18 @@ var costs = map[string]int{
 	"unlined": 9494,
 	"items":   10327,
 	"raw":     15563,
-	"struct8": 16451,
+	"struct8": 16701,
+	"partial": 9021,
 }
 
 // TestWork is what is counted: each of the costs, and what is hostile in a size
 // and in twice the size.
 func TestWork(t *testing.T) {
-	pod := podJSON(1)
+	pod, metadata := podJSON(1), partialJSON(1)
 	work := map[string]func() error{
 		"raw":     func() error { _, err := ParseRaw(pod); return err },
 		"struct8": func() error { _, err := Decode[pod8](pod); return err },
+		"partial": func() error { _, err := Decode[kube.Partial](metadata); return err },
 		"frames": func() error {
 			_, err := frames(strings.NewReader(`{"type":"MODIFIED","object":`+string(pod)+"}\n"), 0)
 			return err
@@ -60,6 +64,7 @@ func TestWork(t *testing.T) {
 				object := text(size)
 				_, _ = ParseRaw([]byte(object))
 				_, _ = Decode[pod8]([]byte(object))
+				_, _ = Decode[kube.Partial]([]byte(object))
 				_ = Quarantine([]byte(object), io.EOF)
 				for _, piece := range []int{1, 100, 1 << 20} {
 					_, _ = frames(&chunked{b: []byte(`{"type":"ADDED","x":` + object + `,"object":` + object + `}`), n: piece}, 0)
@@ -89,6 +94,9 @@ var hostile = []func(n int) string{
 	func(n int) string { return `{"a":"` + strings.Repeat("ä", n) + `"}` },                       // not ASCII
 	func(n int) string { return `{"a":[` + strings.Repeat("1,", n) + "]}" },                      // wrong at the end
 	func(n int) string { return `{` + strings.Repeat(`"metadata":{"name":"a"},`, n) + `"b":1}` }, // a member many times
+	func(n int) string { // maps and lists
+		return `{"metadata":{"labels":{` + strings.Repeat(`"a":"b",`, n) + `"c":"d"},"finalizers":[` + strings.Repeat(`"",`, n) + `1]}}`
+	},
 	func(n int) string { // much to be cut
 		return `{"metadata":{"name":"a"` + strings.Repeat(`,"managedFields":[],"b":1`, n) + `}}`
 	},

@@ -24,6 +24,9 @@ var iterator = jsoniter.Config{
 // map, Raw. The result shares no memory with b. On an error it is the zero
 // value.
 //
+// Strings of at most 256 bytes may be parts of one allocation, of at most 4 KB:
+// strings.Clone what must not keep its neighbours alive.
+//
 // Names match exactly, letter case included; a member that occurs twice counts
 // as it last does; unknown members are ignored. Numbers in an interface
 // ("map[string]any") are json.Number. Invalid UTF-8 becomes U+FFFD. null is not
@@ -58,10 +61,10 @@ func DecoderOf[T any]() func([]byte) (T, error) {
 			return maker.FromRaw(r), nil
 		}
 	}
-	s := shapeOf(reflect.TypeFor[T]())
+	to := targetOf(reflect.TypeFor[T]())
 	return func(b []byte) (T, error) {
 		v := new(T)
-		if err := unmarshal(b, v, s); err != nil {
+		if err := unmarshal(b, v, to); err != nil {
 			return *new(T), err
 		}
 		return *v, nil
@@ -70,21 +73,41 @@ func DecoderOf[T any]() func([]byte) (T, error) {
 
 // decodeInto decodes into a fresh value and then assigns it.
 func decodeInto(b []byte, into any) error {
-	target := reflect.ValueOf(into).Elem()
-	fresh := reflect.New(target.Type())
-	if err := unmarshal(b, fresh.Interface(), shapeOf(target.Type())); err != nil {
+	to := reflect.ValueOf(into).Elem()
+	fresh := reflect.New(to.Type())
+	if err := unmarshal(b, fresh.Interface(), targetOf(to.Type())); err != nil {
 		return err
 	}
-	target.Set(fresh.Elem())
+	to.Set(fresh.Elem())
 	return nil
 }
 
-// unmarshal decodes b into the fresh value that v points to, whose shape is s.
-// The grammar is checked first and what s has no place for is cut, so that
-// json-iterator sees nothing but JSON that it needs: its own leniency,
-// recursion, and matching of names by hash do not matter.
-func unmarshal(b []byte, v any, s *shape) error {
+// unmarshal decodes b into the fresh value that v points to: by a filler as far as
+// to has plans for its type, and the rest, or all that is unusual, by json-iterator.
+func unmarshal(b []byte, v any, to *target) error {
 	b = validUTF8(b)
+	if len(to.fields) == 0 {
+		return decodeAll(b, v, to.shape)
+	}
+	f := fillers.Get().(*filler)
+	defer f.free()
+	root := reflect.ValueOf(v).Elem()
+	rest, ok := f.root(b, root, to)
+	switch {
+	case !ok:
+		root.SetZero()
+		return decodeAll(b, v, to.shape)
+	case rest == nil:
+		return nil
+	}
+	return decodeRest(b, rest, v)
+}
+
+// decodeAll lets json-iterator decode b into the fresh value that v points to,
+// whose shape is s. The grammar is checked first and what s has no place for is
+// cut, so that json-iterator sees nothing but JSON that it needs: its own
+// leniency, recursion, and matching of names by hash do not matter.
+func decodeAll(b []byte, v any, s *shape) error {
 	scratch := scratches.Get().(*[]byte)
 	defer scratches.Put(scratch)
 
@@ -98,11 +121,16 @@ func unmarshal(b []byte, v any, s *shape) error {
 	case null:
 		return &DecodeError{Got: "null", Want: goType(reflect.TypeOf(v).Elem())}
 	}
-	err := iterate(p.result(), v)
+	rest := p.result()
 	if cap(p.out) <= chunk {
 		*scratch = p.out
 	}
-	switch {
+	return decodeRest(b, rest, v)
+}
+
+// decodeRest lets json-iterator decode what is left of b.
+func decodeRest(b, rest []byte, v any) error {
+	switch err := iterate(rest, v); {
 	case err == errPanic:
 		return &DecodeError{Want: goType(reflect.TypeOf(v).Elem()), Cause: err.Error()}
 	case err != nil:

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"reflect"
 	"strings"
-	"sync"
 )
 
 // A shape is what of a JSON value a Go type can hold. Members it has no place
@@ -25,22 +24,12 @@ var (
 	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// shapes caches the shape of each type.
-var shapes sync.Map // reflect.Type to *shape
-
-func shapeOf(t reflect.Type) *shape {
-	if s, ok := shapes.Load(t); ok {
-		return s.(*shape)
-	}
-	s := newShape(t, map[reflect.Type]*shape{})
-	shapes.Store(t, s)
-	return s
-}
+func shapeOf(t reflect.Type) *shape { return newShape(t, map[reflect.Type]*shape{}) }
 
 // newShape makes the shape of t; begun holds those of the structs around it,
 // for types that contain themselves.
 func newShape(t reflect.Type, begun map[reflect.Type]*shape) *shape {
-	if p := reflect.PointerTo(t); p.Implements(jsonUnmarshaler) || p.Implements(textUnmarshaler) {
+	if ownMethods(t) {
 		return whole
 	}
 	switch t.Kind() {
@@ -145,15 +134,21 @@ func (p *projector) object(s *shape) {
 			kept = true
 		} else {
 			p.skip()
-			switch {
-			case kept:
-				p.cut(last, p.i)
-			case p.peek() == ',':
-				p.cut(start, p.i+1)
-			default:
-				p.cut(start, p.i)
-			}
+			p.drop(start, last, kept)
 		}
 		last = p.i
+	}
+}
+
+// drop cuts the member from start to here, with one comma if others are around
+// it: that behind the member before, which ended at last, if one was kept.
+func (p *projector) drop(start, last int, kept bool) {
+	switch {
+	case kept:
+		p.cut(last, p.i)
+	case p.peek() == ',':
+		p.cut(start, p.i+1)
+	default:
+		p.cut(start, p.i)
 	}
 }

@@ -124,9 +124,14 @@ func (o Options) nothing(m *merged) error {
 		return fmt.Errorf("%w: %s has no contexts; give --cluster, one of: %s", ErrNoCluster, m.where(), names(m.clusters))
 	case len(m.sources) > 0:
 		return fmt.Errorf("%w: %s names none; %s", ErrNoCluster, m.where(), do)
-	case len(o.listed()) > 0:
-		return fmt.Errorf("%w: no file of KUBECONFIG exists (%s) and this is not a pod; %s", ErrNoCluster, strings.Join(o.listed(), ", "), do)
 	}
-	return fmt.Errorf("%w: KUBECONFIG is not set, this is not a pod, and %s does not exist; %s",
-		ErrNoCluster, cmp.Or(strings.Join(o.homeFile(), ""), "~/.kube/config"), do)
+	pod := "this is not a pod"
+	if o.getenv("KUBERNETES_SERVICE_HOST") != "" {
+		pod = "this pod has no token of a service account (automountServiceAccountToken)"
+	}
+	if len(o.listed()) > 0 {
+		return fmt.Errorf("%w: no file of KUBECONFIG exists (%s), and %s; %s", ErrNoCluster, strings.Join(o.listed(), ", "), pod, do)
+	}
+	return fmt.Errorf("%w: KUBECONFIG is not set, %s, and %s does not exist; %s",
+		ErrNoCluster, pod, cmp.Or(strings.Join(o.homeFile(), ""), "~/.kube/config"), do)
 }

@@ -61,7 +61,8 @@ func (k Key) Compare(o Key) int {
 //	}
 //
 // It leaves out managedFields, which nobody reads and which is often half of
-// an object. See
+// an object. Its strings may be parts of one allocation of a few KB: strings.Clone
+// what must not keep the others alive. See
 // https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/object-meta/.
 type Meta struct {
 	Name                       string            `json:"name,omitempty"`

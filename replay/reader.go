@@ -41,6 +41,9 @@ func (e *DamageError) Error() string {
 	if e.Line <= 1 {
 		return s + ": this is not a recording, or its beginning is lost"
 	}
+	if e.Line == 2 {
+		return s + "; to play what stands before it, keep the first line"
+	}
 	return s + fmt.Sprintf("; to play what stands before it, keep the first %d lines", e.Line-1)
 }
 
@@ -72,12 +75,9 @@ func newReader(r io.Reader, max int) (*Reader, error) {
 	}
 	rd := &Reader{in: in, max: max, sum: sha256.New(), counts: map[Kind]int{}}
 	line, err := rd.next()
-	var damage *DamageError
 	switch {
-	case errors.As(err, &damage):
-		return nil, err
 	case err != nil && err != io.EOF:
-		return nil, fmt.Errorf("read a recording: %w", err)
+		return nil, err
 	case len(line) == 0:
 		return nil, &DamageError{1, "there is nothing"}
 	}

@@ -123,7 +123,8 @@ func Create(path string, h Header, o Options) (*Writer, error) {
 	w, err := NewWriter(f, h, o)
 	if err != nil {
 		f.Close()
-		return nil, fmt.Errorf("create a recording: %w", err)
+		os.Remove(path) // else nothing could be recorded there later
+		return nil, err
 	}
 	w.file = f
 	return w, nil

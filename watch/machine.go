@@ -149,8 +149,8 @@ func (p protocol) listed(s state, o outcome) state {
 		s.cur = list.Cursor{Unpaged: true}
 	case errors.Is(o.err, kube.ErrInvalid) && !s.cur.First():
 		s.cur = list.Cursor{} // the server does not know its own token: another server
-	case errors.Is(o.err, kube.ErrInvalid):
-		return stop(s, o.err)
+	case errors.Is(o.err, kube.ErrInvalid) && !s.settled:
+		return stop(s, o.err) // it is our request; later on it is somebody in between
 	}
 	// Everything else passes, also 403 and 404: the same page again, after a pause.
 	return p.pause(s, o.err)
@@ -171,7 +171,7 @@ func (p protocol) streamed(s state, o outcome) state {
 		}
 		return s
 	}
-	if refused {
+	if refused && !s.settled {
 		return stop(s, o.err)
 	}
 	return p.pause(s, o.err)

@@ -95,6 +95,7 @@ func TestMachine(t *testing.T) {
 		{"list: 404 is asked again", Paged, listing, outcome{err: notFound}, next{Op: OpList, Wait: 800 * ms, First: true}},
 		{"list: 504 too large is asked again", Paged, listing, outcome{err: tooLarge}, next{Op: OpList, Wait: 800 * ms, First: true}},
 		{"list: invalid is the end", Paged, listing, outcome{err: invalid}, next{Op: OpNone, Ends: true, First: false}},
+		{"list: invalid after something was synced passes", Paged, with(listing, func(s *state) { s.settled = true }), outcome{err: invalid}, next{Op: OpList, First: true, Wait: 800 * ms}},
 		{"list: an invalid token begins again", Paged, midList, outcome{err: invalid}, next{Op: OpList, Wait: 800 * ms, First: true}},
 
 		// An initial stream, before its mark.
@@ -142,6 +143,7 @@ func TestMachine(t *testing.T) {
 		{"watch: 404 waits for the return", Auto, watching, outcome{err: notFound}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
 		{"watch: 401 keeps the revision", Auto, watching, outcome{err: unauthorized}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
 		{"watch: 403 keeps the revision", Auto, watching, outcome{err: forbidden}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
+		{"stream: the same after something was synced passes", Stream, with(streaming, func(s *state) { s.settled = true }), outcome{err: invalid}, next{Op: OpStream, Wait: 800 * ms}},
 		{"watch: a given revision that is invalid is the end", Auto, given, outcome{err: invalid}, next{Op: OpNone, From: "5", Ends: true}},
 		{"watch: a revision of the server's own that is invalid lists", Paged, watching, outcome{err: invalid}, next{Op: OpList, Relist: true, First: true, Wait: 800 * ms}},
 		{"watch: a given revision that is gone lists", Paged, given, outcome{err: gone, opened: true}, next{Op: OpList, Relist: true, First: true}},
@@ -256,6 +258,8 @@ func TestMachineIsTotal(t *testing.T) {
 					switch {
 					case n.op == OpNone && n.err == nil:
 						t.Errorf("%s %v %05b: over without an error", op, err, bits)
+					case n.op == OpNone && s.settled:
+						t.Errorf("%s %v %05b: over after something was synced", op, err, bits)
 					case n.wait < 0 || n.wait > maxRetryAfter+time.Minute:
 						t.Errorf("%s %v %05b: waits %v", op, err, bits, n.wait)
 					case (n.op == OpWatch || n.op == OpProbe) && n.from == "" && !(op == OpList && err == nil):

@@ -51,8 +51,9 @@ func (w *Watcher[T]) LastContact() time.Time {
 }
 
 // Events lists and watches until ctx is done, the loop is left, or an error
-// comes that no retry can mend: the server calls the request itself invalid
-// (kube.ErrInvalid), such as a field selector that it does not know.
+// comes that no retry can mend: before anything was synced, the server calls the
+// request itself invalid (kube.ErrInvalid), such as a field selector that it does
+// not know.
 //
 // An error is the last element only then, or when ctx is done, as its cause. Any
 // other error is a report, and the loop goes on: an *[Interruption], which is

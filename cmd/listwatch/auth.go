@@ -95,7 +95,7 @@ func (p *program) authCheck(cmd *cobra.Command, args []string, o *authFlags) err
 	c.report.OK = err == nil
 	if !o.quiet {
 		if e := c.report.print(p.stdout, o.output); e != nil {
-			return failed(fmt.Errorf("write to stdout: %w", e))
+			return unwritten(e, false, nil)
 		}
 	}
 	return err

@@ -131,7 +131,8 @@ func (c *check) cannotAsk(err error) error {
 	case errors.Is(err, kube.ErrNotFound):
 		err = errors.New("the server has no SelfSubjectAccessReview, so it cannot say what may be listed and watched: only trying tells, as by listwatch watch")
 	case errors.Is(err, kube.ErrForbidden):
-		err = fmt.Errorf("the server does not say what may be listed and watched: %w", err)
+		// Not wrapped: the usual advice is about the types, not about this question.
+		err = fmt.Errorf(`the server does not say what may be listed and watched: %v; ask to be bound to ClusterRole "system:basic-user", as by default all are who are logged in, or try, as by listwatch watch`, err)
 	}
 	step.fail(err, c.advice(err))
 	return failed(fmt.Errorf("auth check: %w", err))

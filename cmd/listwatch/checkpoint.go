@@ -85,6 +85,8 @@ func (s *session) keep(ctx context.Context) (*keeper, error) {
 	switch {
 	case errors.Is(err, checkpoint.ErrForeign):
 		return nil, &failure{exitForeign, fmt.Errorf("%w; begin anew by --reset-checkpoint, or give another file", err)}
+	case errors.Is(err, checkpoint.ErrAlien):
+		return nil, usage("%w, and is left as it is; give another file, or remove it", err)
 	case errors.Is(err, checkpoint.ErrNewer):
 		return nil, failed(fmt.Errorf("%w; use the release that wrote it, --reset-checkpoint, or another file", err))
 	case errors.Is(err, checkpoint.ErrLocked):
@@ -194,17 +196,19 @@ func (k *keeper) begin(records []record, tells bool) error {
 // done: everything up to here is done. That a stream has moved, with no object in
 // between, is committed with what follows, or in a second: it costs nothing to
 // hear of a revision again.
-func (k *keeper) done() error {
+func (k *keeper) done() error { return k.broken(k.note()) }
+
+func (k *keeper) note() error {
 	commit, sync := k.commit || k.sync, k.sync
 	k.amid, k.commit, k.sync = false, false, false
 	k.remember(commit)
 	if commit {
 		if err := k.file.Commit(); err != nil {
-			return k.broken(err)
+			return err
 		}
 	}
 	if sync {
-		return k.broken(k.file.Sync())
+		return k.file.Sync()
 	}
 	return nil
 }
@@ -216,6 +220,8 @@ func (k *keeper) broken(err error) error {
 		return nil
 	case errors.Is(err, checkpoint.ErrLost):
 		return failed(fmt.Errorf("%w: leave it alone as long as this runs; the next run begins with what stands there, and prints everything anew where that is nothing", err))
+	case errors.Is(err, checkpoint.ErrUnread):
+		return failed(fmt.Errorf("%w: the disk fails, or somebody else wrote to the file; the next run may have to print everything anew", err))
 	}
 	return failed(fmt.Errorf("%w%s: nothing is lost: the next run goes on at the last good point of the file, and prints again what came after it", err, roomFor(err, "it")))
 }

@@ -142,5 +142,5 @@ func (k *keeper) took(records []record) error {
 	if err := k.begin(slices.Concat(append(slices.Collect(maps.Values(k.moved)), records)...), false); err != nil {
 		return err
 	}
-	return k.done()
+	return k.note()
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"strings"
 
@@ -67,7 +66,7 @@ func (p *program) completionCommand() *cobra.Command {
 				_, err = io.WriteString(p.stdout, script.String())
 			}
 			if err != nil {
-				return failed(fmt.Errorf("write the script: %w", err))
+				return unwritten(err, false, nil)
 			}
 			return nil
 		},

@@ -13,7 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/checkpoint"
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/watch"
 )
 
 // A full disk is something that only root can make; ulimit -f makes writes fail in the
@@ -95,6 +97,33 @@ func TestCheckpointHasNoMoreRoom(t *testing.T) {
 	}
 }
 
+// fulls are a stdout and a checkpoint on one disk: as good as full once it is written to.
+type fulls struct{ f *checkpoint.File }
+
+func (d fulls) Write([]byte) (int, error) {
+	_ = d.f.Close()
+	return 0, &os.PathError{Op: "write", Path: "stdout", Err: syscall.ENOSPC}
+}
+
+// TestNeitherStdoutNorCheckpointHasRoom: it says what that may mean, and each thing once.
+func TestNeitherStdoutNorCheckpointHasRoom(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state")
+	f, _, err := checkpoint.Open(path, onlyNodes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &keeper{file: f}
+	p := &printer{output: output{format: "name", events: true}, w: fulls{f}, keeper: k, stop: func(error) {}, errs: func(err error) { t.Error(err) }}
+	records := make(chan record, 1)
+	records <- nodeRecord(t, watch.Added, "a", 5)
+	close(records)
+	err = k.close(p.run(records))
+	want := "write to stdout: no space left on device: make room where the output goes; the next run may print some lines again: checkpoint " + path + ": write: file already closed"
+	if err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
+
 // TestCheckpointCannotBeBegun: nothing is printed, and nothing is left.
 func TestCheckpointCannotBeBegun(t *testing.T) {
 	t.Parallel()
@@ -107,6 +136,27 @@ func TestCheckpointCannotBeBegun(t *testing.T) {
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, "*.tmp*")); err != nil || left != nil {
 		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// TestCheckpointCannotBeGoneOnWith: nothing is printed, and with room again it is as if
+// nobody had tried.
+func TestCheckpointCannotBeGoneOnWith(t *testing.T) {
+	t.Parallel()
+	srv, names := crowd(t, 1)
+	state := filepath.Join(t.TempDir(), "state")
+	args := []string{"watch", "nodes", "-o", "name", "--once", "--checkpoint", state, "-s", srv.URL}
+	if code, stdout, stderr := runProgram(t, nil, args...); code != 0 || stdout != "ADDED node/"+names[0]+"\n" {
+		t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+	srv.Put(kube.Nodes, `{"metadata":{"name":"z"}}`)
+	c := newChild(t, args...).limited(0).start()
+	c.end(1)
+	if got, want := c.stderr.String(), "listwatch: checkpoint "+state+": write: file too large: allow a larger file by ulimit -f\n"; got != want || c.stdout.String() != "" {
+		t.Errorf("stdout: %s\nstderr:\n%swant:\n%s", c.stdout, got, want)
+	}
+	if code, stdout, stderr := runProgram(t, nil, args...); code != 0 || stdout != "ADDED node/z\n" {
+		t.Errorf("with room: exit code %d\n%s%s", code, stdout, stderr)
 	}
 }
 

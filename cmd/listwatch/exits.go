@@ -22,8 +22,8 @@ var exitMeanings = []exitMeaning{
 		"It ended as it was asked to: by --once, --exit-after, --max-events or --until, or what was to be printed is printed. It is never 0 because a server closed a stream.",
 		"Nothing."},
 	{exitFailed, "a failure",
-		"Something failed that could not be mended: the server refused the first request, --max-failures or --max-staleness was exceeded, stdout could not be written, a port was in use. An interruption of the network is no such failure: it is waited for.",
-		`Read the last line of stderr. If it is about who you are or what you may do: "listwatch auth check". To wait longer: --max-failures -1.`},
+		"Something failed that could not be mended: the server refused the first request or was not there at the start, --max-failures or --max-staleness was exceeded, stdout could not be written, a port was in use. An interruption later on is no such failure: it is waited for.",
+		`Read the last line of stderr. If it is about who you are or what you may do: "listwatch auth check". If the server was not there: start it again until it is, as systemd does by Restart=on-failure, and Kubernetes by itself; with --checkpoint nothing is missed meanwhile.`},
 	{exitUsage, "wrong usage or configuration",
 		"The arguments, the flags or the kubeconfig make no sense; nothing was asked of the server's objects.",
 		`Read the last line of stderr, and "listwatch COMMAND --help". To start it again without a change is of no use.`},
@@ -75,13 +75,11 @@ func (p *program) explainExitCommand() *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			switch len(args) {
 			case 0:
-				for i, e := range exitMeanings {
-					if i > 0 {
-						fmt.Fprintln(p.stdout)
-					}
-					p.explainExit(e)
+				var all []string
+				for _, e := range exitMeanings {
+					all = append(all, e.explain())
 				}
-				return nil
+				return p.put(strings.Join(all, "\n"))
 			case 1:
 			default:
 				return usage("%d arguments: want one exit code, or none for all", len(args))
@@ -92,21 +90,21 @@ func (p *program) explainExitCommand() *cobra.Command {
 			}
 			for _, e := range exitMeanings {
 				if e.code == n {
-					p.explainExit(e)
-					return nil
+					return p.put(e.explain())
 				}
 			}
 			if n > 128 && n <= 192 {
-				p.explainExit(exitMeaning{n, fmt.Sprintf("signal %d; not by itself", n-128), fmt.Sprintf("The process was ended by signal %d.", n-128), "Look who sent it."})
-				return nil
+				e := exitMeaning{n, fmt.Sprintf("signal %d; not by itself", n-128), fmt.Sprintf("The process was ended by signal %d.", n-128), "Look who sent it."}
+				return p.put(e.explain())
 			}
 			return usage("%d is no exit code of listwatch, which has %s; a shell has 126 and 127 for a program that it could not start", n, exitCodes())
 		},
 	}
 }
 
-func (p *program) explainExit(e exitMeaning) {
-	fmt.Fprintf(p.stdout, "%d: %s\n%s%s", e.code, e.short, wrap(e.means, "  ", 80), wrap("To do: "+e.todo, "  ", 80))
+// explain is e as it is printed.
+func (e exitMeaning) explain() string {
+	return fmt.Sprintf("%d: %s\n%s%s", e.code, e.short, wrap(e.means, "  ", 80), wrap("To do: "+e.todo, "  ", 80))
 }
 
 func exitCodes() string {

@@ -196,6 +196,8 @@ func adviceOnNetworks(err error, _ client.Config) string {
 func adviceOnAnswers(err error, _ client.Config) string {
 	var st *kube.Status
 	var syntax *codec.SyntaxError
+	var decode *codec.DecodeError
+	var other *codec.NotListError
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return "the answer was cut off: try again; if it is so each time, look at the proxies in between"
@@ -203,7 +205,7 @@ func adviceOnAnswers(err error, _ client.Config) string {
 		return "the server has too much to do: try again later, or ask for less, as by --qps"
 	case errors.As(err, &st) && st.Code >= 500:
 		return "the server, or a proxy before it, has a fault of its own: try again, or look into its log"
-	case errors.As(err, &syntax):
+	case errors.As(err, &syntax), errors.As(err, &decode), errors.As(err, &other):
 		return "no API server answers so: check --server and the proxies in between"
 	}
 	return ""

@@ -109,7 +109,7 @@ func (p *program) fake(cmd *cobra.Command, o *fakeFlags) error {
 	}
 	srv, err := apitest.Start(opts)
 	if err != nil {
-		return failed(err)
+		return cannotListen("--listen", o.listen, err)
 	}
 	defer srv.Close()
 	s := &fakeServer{fakeFlags: o, srv: srv, talk: t}
@@ -242,7 +242,7 @@ func (p *program) announce(srv *apitest.Server, kubeconfig, resource string, t *
 		t.info("fake", hint, "serving", "url", srv.URL)
 	}
 	if _, err := fmt.Fprintln(p.stdout, srv.URL); err != nil {
-		return failed(fmt.Errorf("write to stdout: %w", err))
+		return unwritten(err, false, nil)
 	}
 	return nil
 }

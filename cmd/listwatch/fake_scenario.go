@@ -18,7 +18,7 @@ func (p *program) scenarios() error {
 	}
 	for _, s := range scenario.All() {
 		if _, err := fmt.Fprintf(p.stdout, "%-*s  %s\n", width, s.Name, s.Summary); err != nil {
-			return failed(fmt.Errorf("write to stdout: %w", err))
+			return unwritten(err, false, nil)
 		}
 	}
 	return nil
@@ -37,7 +37,7 @@ func (p *program) scenario(ctx context.Context, o *fakeFlags, opts apitest.Optio
 	}
 	run, err := scenario.Serve(ctx, s.Name, so)
 	if err != nil {
-		return failed(err)
+		return cannotListen("--listen", o.listen, err)
 	}
 	defer run.Close()
 	t.info("fake", s.Summary, "scenario", "name", s.Name, "summary", s.Summary)
@@ -54,7 +54,7 @@ func (p *program) scenario(ctx context.Context, o *fakeFlags, opts apitest.Optio
 		return context.Cause(ctx)
 	}
 	if _, err := fmt.Fprintln(p.stdout, v); err != nil {
-		return failed(fmt.Errorf("write to stdout: %w", err))
+		return unwritten(err, false, nil)
 	}
 	if v.Outcome != scenario.Pass {
 		return failed(fmt.Errorf("scenario %s: %s", s.Name, v.Outcome))

@@ -36,6 +36,9 @@ func (f *filtering) register(flags *pflag.FlagSet) {
 func (f *filtering) compile() (filter, error) {
 	c := filter{changed: f.changed, exclude: f.exclude}
 	for _, text := range f.where {
+		if assigns(text) {
+			return c, usage("--where %q: a single = assigns in jq, and that is true of every object: compare by ==", clip(text))
+		}
 		code, err := jqCode(text)
 		if err != nil {
 			return c, usage("--where %q: %w", clip(text), err)
@@ -157,6 +160,26 @@ func leadElsewhere(paths []*jsonpath.Template, before, now any) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// assigns reports whether a jq filter is an assignment, or a part of its condition is.
+func assigns(text string) bool {
+	q, err := gojq.Parse(text)
+	return err == nil && assignment(q)
+}
+
+func assignment(q *gojq.Query) bool {
+	switch {
+	case q == nil:
+		return false
+	case q.Term != nil && q.Term.Type == gojq.TermTypeQuery && len(q.Term.SuffixList) == 0:
+		return assignment(q.Term.Query) // in brackets
+	case q.Op == gojq.OpAnd, q.Op == gojq.OpOr:
+		return assignment(q.Left) || assignment(q.Right)
+	case q.Op == gojq.OpPipe:
+		return assignment(q.Right)
+	}
+	return q.Op == gojq.OpAssign
 }
 
 // forget removes fields from v; a path through a list goes to each element.

@@ -32,12 +32,18 @@ func (j *judge) settled(file, server string) {
 	}
 }
 
-func notedIn(t testing.TB, file, server string, types []kube.Resource) []noted {
-	t.Helper()
+// identityOf is that of a checkpoint of watch -A -o ndjson.
+func identityOf(server string, types []kube.Resource) checkpoint.Identity {
 	id := checkpoint.Identity{Server: server, Form: "objects"}
 	for _, r := range types {
 		id.Streams = append(id.Streams, checkpoint.Stream{Resource: r.String()})
 	}
+	return id
+}
+
+func notedIn(t testing.TB, file, server string, types []kube.Resource) []noted {
+	t.Helper()
+	id := identityOf(server, types)
 	// Of a copy: a process that is being forked meanwhile would keep the lock.
 	b, err := os.ReadFile(file)
 	if err == nil {

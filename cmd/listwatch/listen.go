@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -62,7 +63,7 @@ func (o *operating) monitor(ctx context.Context, cmd *cobra.Command, t *talk) (m
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, nil, failed(fmt.Errorf("--listen %s: %w; give another port, or 0 for a free one", o.listen, err))
+		return nil, nil, cannotListen("--listen", o.listen, err)
 	}
 	if open {
 		t.note("--listen " + o.listen + ": whoever reaches this machine can read the state of the watches, though nothing of the objects")
@@ -134,4 +135,13 @@ func (m *monitor) state() runView {
 	why := m.troubles()
 	return runView{Version: thisBuild().Version, Ready: len(why) == 0, Reasons: why, MaxStaleness: m.limit.String(),
 		Records: m.printed.Load(), Bytes: m.written.Load(), Streams: m.views()}
+}
+
+// cannotListen is how the program ends that does not get the address of a flag.
+func cannotListen(flag, address string, err error) error {
+	var op *net.OpError
+	if !errors.As(err, &op) {
+		return failed(err) // it is about something else
+	}
+	return failed(fmt.Errorf("%s %s: %w; give another port, or 0 for a free one", flag, address, op))
 }

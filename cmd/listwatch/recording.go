@@ -177,7 +177,7 @@ func (o *recordFlags) create(h replay.Header) (*replay.Writer, error) {
 	case errors.Is(err, fs.ErrExist):
 		return nil, usage("%s exists: give another name, or --force to replace it", o.file)
 	case err != nil:
-		return nil, failed(err)
+		return nil, failed(fmt.Errorf("%w%s", err, roomFor(err, "it")))
 	}
 	return w, nil
 }
@@ -242,7 +242,7 @@ func (r *recorder) follow(ctx context.Context, t target) error {
 		var item *codec.ItemError
 		var stop *watch.Interruption
 		if err := r.out.Err(); err != nil {
-			return failed(fmt.Errorf("record to %s: %w", r.file, err))
+			return failed(fmt.Errorf("record to %s: %w%s", r.file, err, roomFor(err, "it")))
 		}
 		switch {
 		case err == nil && ev.Type == watch.Synced:
@@ -289,7 +289,7 @@ func (t target) only(events iter.Seq2[watch.Event[codec.RawFull], error]) iter.S
 // close ends the file in good order. An end by err is the end of the program.
 func (r *recorder) close(err error) error {
 	if e := r.out.Close(); e != nil && !errors.Is(e, replay.ErrFull) && (err == nil || errors.Is(err, errAskedFor)) {
-		err = failed(fmt.Errorf("record to %s: %w", r.file, e))
+		err = failed(fmt.Errorf("record to %s: %w%s", r.file, e, roomFor(e, "it")))
 	}
 	size := int64(0)
 	if info, e := os.Stat(r.file); e == nil {

@@ -43,7 +43,7 @@ func (p *program) recordProxy(ctx context.Context, r *recorder, cfg *config.Conf
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return failed(fmt.Errorf("--proxy: %w", err))
+		return cannotListen("--proxy", r.proxy, err)
 	}
 	srv := &http.Server{Handler: guard(r.out.Proxy(upstream, next)), ErrorLog: log.New(io.Discard, "", 0), ReadHeaderTimeout: 10 * time.Second,
 		BaseContext: func(net.Listener) context.Context { return ctx }}
@@ -52,7 +52,7 @@ func (p *program) recordProxy(ctx context.Context, r *recorder, cfg *config.Conf
 	at := "http://" + l.Addr().String()
 	r.talk.info("record", "recording to "+r.file+" what is asked at "+at+", such as kubectl -s "+at+" get pods -w", "recording", "file", r.file, "url", at)
 	if _, err = fmt.Fprintln(p.stdout, at); err != nil {
-		err = failed(fmt.Errorf("write to stdout: %w", err))
+		err = unwritten(err, false, nil)
 	} else {
 		err = r.untilFull(ctx)
 	}
@@ -72,7 +72,7 @@ func (r *recorder) untilFull(ctx context.Context) error {
 		select {
 		case <-tick.C:
 			if err := r.out.Err(); err != nil {
-				return failed(fmt.Errorf("record to %s: %w", r.file, err))
+				return failed(fmt.Errorf("record to %s: %w%s", r.file, err, roomFor(err, "it")))
 			}
 		case <-ctx.Done():
 			return context.Cause(ctx)

@@ -29,14 +29,14 @@ func (p *program) serveRecording(ctx context.Context, o *replayFlags, rec *repla
 		t.note("warning: --listen " + o.listen + " is not the loopback: whoever reaches this machine can read the recording")
 	}
 	if o.serve == "script" {
-		return p.serveScript(ctx, address, rec, pace, t)
+		return p.serveScript(ctx, o, address, rec, pace, t)
 	}
 	if len(rec.Streams()) == 0 {
 		return failed(errors.New("there are no events in this recording, hence no states; if it is one of traffic: --serve script"))
 	}
 	srv, err := apitest.Start(apitest.Options{Address: address, History: len(rec.Entries) + 10_000})
 	if err != nil {
-		return failed(err)
+		return cannotListen("--listen", o.listen, err)
 	}
 	defer srv.Close()
 	state, err := replay.NewState(ctx, rec, srv)
@@ -44,7 +44,7 @@ func (p *program) serveRecording(ctx context.Context, o *replayFlags, rec *repla
 		return failed(err)
 	}
 	if _, err := fmt.Fprintln(p.stdout, srv.URL); err != nil {
-		return failed(fmt.Errorf("write to stdout: %w", err))
+		return unwritten(err, false, nil)
 	}
 	t.info("replay", fmt.Sprintf("serving %s; try: listwatch watch -A -s %s %s", count(state.Len(), "change"), srv.URL, rec.Streams()[0].Resource.GroupResource()),
 		"serving", "url", srv.URL, "changes", state.Len())
@@ -56,14 +56,14 @@ func (p *program) serveRecording(ctx context.Context, o *replayFlags, rec *repla
 	return context.Cause(ctx)
 }
 
-func (p *program) serveScript(ctx context.Context, address string, rec *replay.Recording, pace replay.Pace, t *talk) error {
+func (p *program) serveScript(ctx context.Context, o *replayFlags, address string, rec *replay.Recording, pace replay.Pace, t *talk) error {
 	if !slices.ContainsFunc(rec.Entries, func(e *replay.Entry) bool { return e.Kind == replay.KindReq }) {
 		return failed(errors.New("there are no requests in this recording: record them by --proxy; a recording of events can be served by --serve state"))
 	}
 	script := replay.NewScript(rec, replay.ScriptOptions{Pace: pace})
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return failed(fmt.Errorf("--listen: %w", err))
+		return cannotListen("--listen", o.listen, err)
 	}
 	srv := &http.Server{Handler: script, ErrorLog: log.New(io.Discard, "", 0), ReadHeaderTimeout: 10 * time.Second,
 		BaseContext: func(net.Listener) context.Context { return ctx }}
@@ -73,7 +73,7 @@ func (p *program) serveScript(ctx context.Context, address string, rec *replay.R
 	t.info("replay", fmt.Sprintf("serving the answers to %s at %s", count(script.Left(), "request"), at), "serving", "url", at, "requests", script.Left())
 	tellRequests(rec, t)
 	if _, err = fmt.Fprintln(p.stdout, at); err != nil {
-		err = failed(fmt.Errorf("write to stdout: %w", err))
+		err = unwritten(err, false, nil)
 	} else {
 		<-ctx.Done()
 		err = context.Cause(ctx)
@@ -162,7 +162,7 @@ func (p *program) recordingInfo(path string) error {
 	line("entries", tallyText(i.counts))
 	line("events", tallyText(i.types))
 	if _, err := io.WriteString(p.stdout, b.String()); err != nil {
-		return failed(fmt.Errorf("write to stdout: %w", err))
+		return unwritten(err, false, nil)
 	}
 	if damage != nil {
 		return failed(fmt.Errorf("%s: %w", path, damage))

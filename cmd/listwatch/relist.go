@@ -84,16 +84,27 @@ func (s *stream[T]) sync(rev kube.Revision) {
 	s.relist, s.synced, s.partial = nil, true, false
 }
 
-// empty says that there is nothing, to those who see nothing.
+// empty says that there is nothing, or not all that was named, to those who see
+// nothing of it.
 func (s *stream[T]) empty(n int) {
-	switch {
+	match, nor := "", "" // what is there may only not be selected
+	if s.selected {
+		match, nor = " match", " or does not match"
+	}
+	waiting := func(what string) string {
+		if s.once {
+			return ""
+		}
+		return "; waiting for " + what
+	}
+	switch absent := len(s.names) - n; {
+	case n > 0 && absent > 0 && (s.namespace != "" || !s.resource.Namespaced):
+		s.info(fmt.Sprintf("%s of %s found%s%s", thousands(n), count(len(s.names), "name"), s.where(), waiting("the others")), "none")
 	case n > 0:
-	case s.once:
-		s.info("no objects"+s.where(), "none")
-	case s.name != "":
-		s.info("does not exist"+s.where()+"; waiting for it", "none")
+	case s.name != "" && !s.once:
+		s.info("does not exist"+s.where()+nor+waiting("it"), "none")
 	default:
-		s.info("no objects"+s.where()+"; waiting for some", "none")
+		s.info("no objects"+s.where()+match+waiting("some"), "none")
 	}
 }
 

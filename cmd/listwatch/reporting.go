@@ -1,6 +1,9 @@
 package main
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -53,6 +56,9 @@ func (o *reporting) check(cmd *cobra.Command, p *program, hooks bool) (output, e
 	}
 	if out.types, err = parseEvents(o.events); err != nil {
 		return out, err
+	}
+	if rows := func(t string) bool { return (&record{Type: t}).isObject() }; len(out.types) > 0 && out.format != "ndjson" && !hooks && !slices.ContainsFunc(out.types, rows) {
+		return out, usage("--events %s: rows are of ADDED, MODIFIED and DELETED; the others are for -o ndjson and hooks", clip(strings.Join(out.types, ",")))
 	}
 	if out.filter, err = o.filtering.compile(); err != nil {
 		return out, err

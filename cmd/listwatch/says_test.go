@@ -25,8 +25,13 @@ func cmdSays(ts *testscript.TestScript, neg bool, args []string) {
 	<-p.done // the script's context ends it
 	w.finish(ts, p, strconv.Itoa(p.code))
 	said := p.stderr.String()
+	peer := func(s string) string { return s }
+	if addr := ts.Getenv("PEER"); addr != "" {
+		peer = func(s string) string { return strings.ReplaceAll(s, addr, "PEER") }
+	}
+	said = peer(said)
 	if p.code != exitUsage {
-		said = ports.ReplaceAllString(w.scrub(said), "HOST") // usage errors repeat what was typed, durations too
+		said = until.ReplaceAllString(ports.ReplaceAllString(w.scrub(said), "HOST"), "until TIME") // usage errors repeat what was typed, durations too
 	}
 	line := "$ listwatch"
 	for _, a := range args {
@@ -35,7 +40,7 @@ func cmdSays(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		line += " " + a
 	}
-	said = fmt.Sprintf("%s\n%sexit %d\n\n", line, said, p.code)
+	said = fmt.Sprintf("%s\n%sexit %d\n\n", peer(line), said, p.code)
 	said = strings.ReplaceAll(said, ts.Getenv("WORK"), "WORK")
 	if w.srv != nil {
 		said = strings.ReplaceAll(said, w.srv.URL, "SERVER")
@@ -49,3 +54,6 @@ func cmdSays(ts *testscript.TestScript, neg bool, args []string) {
 
 // ports are those that the system chose.
 var ports = regexp.MustCompile(`127\.0\.0\.1:\d{4,}`)
+
+// until is the end of a certificate that was made for the test.
+var until = regexp.MustCompile(`until 20\d\d-\d\d-\d\d \d\d:\d\d UTC`)

@@ -26,6 +26,10 @@ func TestMain(m *testing.M) {
 	if os.Getenv("LISTWATCH_TEST_MAIN") != "" {
 		main()
 	}
+	// Of what surrounds the tests: a proxy, and a pod.
+	for _, k := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "KUBERNETES_SERVICE_HOST"} {
+		os.Unsetenv(k)
+	}
 	os.Exit(m.Run())
 }
 
@@ -50,6 +54,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"cluster": cmdCluster, "user": cmdUser, "fake": cmdFake, "run": cmdRun, "says": cmdSays, "start": cmdStart,
 			"get": cmdGet, "occupied": cmdOccupied, "sh": cmdSh,
+			"peer": cmdPeer, "full": cmdFull, "entry": cmdEntry, "body": cmdBody,
 			"until": cmdUntil, "signal": cmdSignal, "end": cmdEnd,
 		},
 		Setup: func(env *testscript.Env) error {
@@ -79,6 +84,7 @@ type world struct {
 	srv     *apitest.Server
 	ca      string // file of the server's CA
 	program *process
+	full    bool // see full
 
 	mu      sync.Mutex
 	headers map[string]http.Header // by path; see fake headers
@@ -100,13 +106,17 @@ func (w *world) start(ts *testscript.TestScript, args []string) *process {
 	ctx, stop := context.WithCancelCause(w.ctx)
 	p := &process{stop: stop, stdout: newTail(), stderr: newTail(), done: make(chan struct{})}
 	env := map[string]string{}
-	for _, k := range []string{"HOME", "KUBECONFIG", "NO_COLOR", "CLICOLOR_FORCE", "TERM"} {
+	for _, k := range []string{"HOME", "KUBECONFIG", "KUBERNETES_SERVICE_HOST", "NO_COLOR", "CLICOLOR_FORCE", "TERM"} {
 		env[k] = ts.Getenv(k)
+	}
+	var stdout io.Writer = p.stdout
+	if w.full {
+		stdout = nowhere{}
 	}
 	go func() {
 		defer close(p.done)
 		defer stop(nil)
-		p.code = run(ctx, args, func(k string) string { return env[k] }, strings.NewReader(""), p.stdout, p.stderr)
+		p.code = run(ctx, args, func(k string) string { return env[k] }, strings.NewReader(""), stdout, p.stderr)
 	}()
 	return p
 }
@@ -203,7 +213,9 @@ func cmdUser(ts *testscript.TestScript, neg bool, args []string) {
 // resources that scripts name.
 var resources = map[string]kube.Resource{
 	"pods": kube.Pods, "nodes": kube.Nodes, "secrets": kube.Secrets, "deployments": kube.Deployments, "configmaps": kube.ConfigMaps, "namespaces": kube.Namespaces,
-	"crontabs": {Group: "stable.example.com", Version: "v1", Plural: "crontabs", Kind: "CronTab", Namespaced: true},
+	"widgets.a": {Group: "a.example.com", Version: "v1", Plural: "widgets", Kind: "Widget", Namespaced: true},
+	"widgets.b": {Group: "b.example.com", Version: "v1", Plural: "widgets", Kind: "Widget", Namespaced: true},
+	"crontabs":  {Group: "stable.example.com", Version: "v1", Plural: "crontabs", Kind: "CronTab", Namespaced: true},
 }
 
 func cmdFake(ts *testscript.TestScript, neg bool, args []string) {

@@ -97,7 +97,7 @@ type secrecy struct {
 	srv     *apitest.Server
 	keyFile string
 	proxy   string
-	planted map[string]string // by what it is
+	planted map[string][]string // by what it is, in each form
 	users   map[string]string
 
 	listed, failed int // runs that ended well, and others
@@ -138,11 +138,15 @@ func newSecrecy(t *testing.T) *secrecy {
 		"azure":          fmt.Sprintf("auth-provider: {name: azure, config: {access-token: %q}}", plantedAzure),
 	}
 	block, _ := pem.Decode(key)
-	s.planted = map[string]string{
+	s.planted = map[string][]string{}
+	for name, secret := range map[string]string{
 		"token": plantedToken, "token file": plantedFile, "--token": plantedFlag, "password": plantedPassword, "proxy's password": plantedProxy,
 		"plugin's environment": plantedEnv, "plugin's argument": plantedArg, "plugin's token": plantedPlugin, "plugin's output": plantedGarbage,
 		"data of a Secret": plantedData, "stringData of a Secret": plantedString, "token of a provider": plantedAzure,
 		"client key": string(block.Bytes), "line of the client key": strings.Split(string(key), "\n")[1],
+	} {
+		s.planted[name] = []string{secret, base64.StdEncoding.EncodeToString([]byte(secret)), base64.RawURLEncoding.EncodeToString([]byte(secret)),
+			url.QueryEscape(secret), url.PathEscape(secret), strings.ReplaceAll(secret, "/", `\/`)}
 	}
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusProxyAuthRequired)
@@ -179,9 +183,8 @@ func (s *secrecy) run(t *testing.T, args ...string) {
 // hold fails the test if text holds a secret.
 func (s *secrecy) hold(t *testing.T, what, text string) {
 	t.Helper()
-	for name, secret := range s.planted {
-		for _, form := range []string{secret, base64.StdEncoding.EncodeToString([]byte(secret)), base64.RawURLEncoding.EncodeToString([]byte(secret)),
-			url.QueryEscape(secret), url.PathEscape(secret), strings.ReplaceAll(secret, "/", `\/`)} {
+	for name, forms := range s.planted {
+		for _, form := range forms {
 			if strings.Contains(text, form) {
 				t.Errorf("%s tells the %s:\n%s", what, name, text)
 			}

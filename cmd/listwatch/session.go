@@ -71,7 +71,7 @@ func (s *session) run(ctx context.Context, p *program) (err error) {
 		s.verdict.expect(s.targets, len(streams))
 	}
 	printed := make(chan error, 1)
-	pr := &printer{output: s.output, w: s.monitor.count(p.stdout), done: ctx.Done(), stop: cancel, errs: func(err error) { s.talk.note(err.Error()) }}
+	pr := &printer{output: s.output, w: s.monitor.count(s.lines(p.stdout)), done: ctx.Done(), stop: cancel, errs: func(err error) { s.talk.note(err.Error()) }}
 	if s.kept != nil {
 		s.kept.states = nil // the streams have them
 		pr.keeper = s.kept
@@ -119,7 +119,7 @@ func (s *session) run(ctx context.Context, p *program) (err error) {
 		return err
 	}
 	if err := context.Cause(ctx); err != nil || s.verdict == nil || !s.waiting.wants() {
-		return err
+		return s.overdue(err, pr.events)
 	}
 	return failed(fmt.Errorf("--once: this does not hold: %s", s.verdict.missing()))
 }
@@ -152,6 +152,7 @@ func prepare[T raw](s *session, i int, f *stream[T], give func(record)) *stream[
 	f.state = s.monitor.stream(i)
 	f.state.bind(f.contact, func() int { return f.store.Len() })
 	f.give, f.talk, f.once, f.maxFailures = give, s.talk, s.once, s.maxFailures
+	f.selected = !s.selector.Empty() || !s.fieldsSel.Empty()
 	if s.kept != nil {
 		f.resume(s.kept.states[i], s.checkpointing.file)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -58,6 +59,7 @@ type day struct {
 	began   time.Time
 	length  time.Duration
 	stderr  notes
+	steadys notes // what the one that lives all day says, which stderr has too
 	strikes func() int
 	over    func() // all is well
 
@@ -88,7 +90,7 @@ func (d *day) steady(ctx context.Context) {
 	d.steadyj.begin("", "")
 	ctx, d.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	p := &program{env: func(string) string { return "" }, args: append(connected("watch", d.srv, d.ca), "-o", "ndjson"),
-		stdout: &mouth{j: d.steadyj, left: -1}, stderr: &d.stderr, dial: d.srv.Dial}
+		stdout: &mouth{j: d.steadyj, left: -1}, stderr: io.MultiWriter(&d.stderr, &d.steadys), dial: d.srv.Dial}
 	go func() { d.rest <- p.run(ctx, strings.NewReader("")) }()
 	if err := d.srv.WaitForWatches(ctx, len(soakTypes)); err != nil {
 		d.t.Fatal(err)
@@ -212,7 +214,7 @@ func (d *day) last() {
 	<-time.After(10 * time.Minute) // the other one finds out that all is well
 	d.end(signalled{syscall.SIGTERM})
 	if code := <-d.rest; code != 143 {
-		d.t.Errorf("the one that lived all day: exit code %d", code)
+		d.t.Errorf("the one that lived all day: exit code %d: %s", code, d.steadys.last)
 	}
 	d.steadyj.end()
 }

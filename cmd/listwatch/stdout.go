@@ -73,6 +73,14 @@ func unwritten(err error, kept bool, unnoted error) error {
 	return failed(fmt.Errorf("write to stdout: %w%s", err, todo))
 }
 
+// put writes text to stdout.
+func (p *program) put(text string) error {
+	if _, err := io.WriteString(p.stdout, text); err != nil {
+		return unwritten(err, false, nil)
+	}
+	return nil
+}
+
 // roomFor says what to do where err is that something had no room; else nothing.
 func roomFor(err error, what string) string {
 	switch {

@@ -32,6 +32,7 @@ type stream[T raw] struct {
 	state   *streamState
 
 	once        bool // end at SYNCED
+	selected    bool // there are selectors
 	maxFailures int  // in a row; negative = any number
 
 	columns  *columns

@@ -300,14 +300,3 @@ func (c *condition) counts(n int) bool {
 	}
 	return n == c.n
 }
-
-// missing says what does not hold yet, for whoever was told to look only once.
-func (v *verdict) missing() string {
-	var texts []string
-	for _, i := range slices.Concat(v.all, v.any) {
-		if !v.holds(i) {
-			texts = append(texts, v.conditions[i].text)
-		}
-	}
-	return strings.Join(texts, ", ")
-}

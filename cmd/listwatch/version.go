@@ -52,17 +52,15 @@ func (p *program) versionCommand() *cobra.Command {
 			b := thisBuild()
 			switch output {
 			case "":
-				fmt.Fprintf(p.stdout, "listwatch %s (%s, %s)\n", b.Version, b.Go, b.Platform)
+				return p.put(fmt.Sprintf("listwatch %s (%s, %s)\n", b.Version, b.Go, b.Platform))
 			case "json":
 				line, err := codec.Encode(b)
 				if err != nil {
 					return failed(err)
 				}
-				fmt.Fprintf(p.stdout, "%s\n", line)
-			default:
-				return usage("--output %q: want json", clip(output))
+				return p.put(string(line) + "\n")
 			}
-			return nil
+			return usage("--output %q: want json", clip(output))
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "json, or nothing for a line of text")

@@ -32,6 +32,7 @@ type watchFlags struct {
 	debounce    time.Duration
 	maxFailures int
 	live        bool
+	watching    bool
 	backoff     time.Duration // not a flag: the demo is in a hurry
 }
 
@@ -77,7 +78,7 @@ func (p *program) watchCommand() *cobra.Command {
 	o.operating.register(f)
 	o.checkpointing.register(f)
 	f.BoolVar(&o.live, "live", false, "a table that is kept up to date where it stands, instead of a line for each event")
-	f.BoolP("watch", "w", true, "accepted for those who type it")
+	f.BoolVarP(&o.watching, "watch", "w", true, "accepted for those who type it")
 	o.registerHow(f)
 	o.columnFlags.registerServer(f)
 	f.String("sort-by", "", "")
@@ -161,6 +162,10 @@ func (o *watchFlags) check(cmd *cobra.Command, p *program) (output, error) {
 	switch {
 	case cmd.Flags().Changed("sort-by"):
 		return out, usage("--sort-by is for a list; a watch prints what happens when it happens")
+	case cmd.Flags().Changed("watch") && !o.watching:
+		return out, usage("--watch=false: to end after the first list give --once, or use listwatch list")
+	case o.maxFailures < -1:
+		return out, usage("--max-failures %d: want -1, for any number, or more", o.maxFailures)
 	case o.list != "auto" && o.list != "paged" && o.list != "stream":
 		return out, usage("--list %q: want one of auto, paged, stream", clip(o.list))
 	case o.once && (o.watchOnly || o.sinceRV != ""):

@@ -12,8 +12,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-
-	"github.com/listwatch/listwatch/internal/disk"
 )
 
 // temporary is put behind the path of a file that is being written.
@@ -28,7 +26,7 @@ func (f *File) compact() error {
 	}
 	moved, size, err := f.copyTo(next)
 	if err == nil {
-		err = next.Sync()
+		err = f.sync(next)
 	}
 	if err == nil {
 		err = lockFile(next) // before anybody can find it
@@ -50,7 +48,7 @@ func (f *File) compact() error {
 	for i := range moved {
 		f.streams[i].objects, f.streams[i].maybe = moved[i].objects, moved[i].maybe
 	}
-	return disk.SyncDir(filepath.Dir(f.path))
+	return f.syncDir(filepath.Dir(f.path))
 }
 
 // copyTo writes the header and the entries that count, and returns where those of
@@ -97,9 +95,9 @@ func (f *File) read(s span, err *error) []byte {
 	}
 	b := make([]byte, s.size)
 	if _, e := f.file.ReadAt(b, s.at); e != nil {
-		*err = fmt.Errorf("read what was written: %w", e)
+		*err = fmt.Errorf("%w: %w", ErrUnread, e)
 	} else if end := len(b) - 4; binary.LittleEndian.Uint32(b[end:]) != sum(b[entryHead:end]) {
-		*err = errors.New("read what was written: a checksum is wrong")
+		*err = fmt.Errorf("%w: a checksum is wrong", ErrUnread)
 	}
 	return b
 }

@@ -41,6 +41,7 @@ var (
 	ErrNewer   = errors.New("checkpoint of a newer format") // by a later release
 	ErrLocked  = errors.New("checkpoint in use")            // by another process
 	ErrLost    = errors.New("removed or replaced by somebody else, while in use")
+	ErrUnread  = errors.New("what was written cannot be read back") // the file is damaged
 	errDamaged = errors.New("damaged")
 )
 
@@ -53,7 +54,9 @@ type File struct {
 
 	path    string
 	file    *os.File
-	to      io.WriterAt // file, unless a test knows better
+	to      io.WriterAt // file, unless a test knows better; so are these
+	sync    func(*os.File) error
+	syncDir func(string) error
 	head    header
 	order   []int // the caller's number of a stream to the file's
 	streams []stream
@@ -286,7 +289,7 @@ func (f *File) Sync() error {
 	case !f.dirty:
 		return nil
 	}
-	if err := f.file.Sync(); err != nil {
+	if err := f.sync(f.file); err != nil {
 		return f.fail(err)
 	}
 	f.dirty = false

@@ -308,7 +308,7 @@ func TestFileOfAnotherVersionIsRefused(t *testing.T) {
 		t.Error("there was no version 0")
 	}
 	closed(t, f)
-	for _, b := range []string{"hello", "listwatch snapshot 1\n", "{}"} {
+	for _, b := range []string{"listwatch snapshot 1\n", "listw"} {
 		must(t, os.WriteFile(path, []byte(b), 0o600))
 		f, _ := opened(t, path)
 		if f.Damage == nil {
@@ -485,6 +485,25 @@ func TestFileStaysAtTheLastGoodPointWhenTheDiskIsFull(t *testing.T) {
 	}
 	want(t, states, `0 "" false`, "0 shop/a u-a 5", `1 "" false`)
 	closed(t, f)
+}
+
+// TestDamagedFileStaysWhereNoOtherCanBeBegun: else nobody would hear of the damage. The
+// name is so long that of the files beside it only the shorter can be made.
+func TestDamagedFileStaysWhereNoOtherCanBeBegun(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, strings.Repeat("c", 255-len(".damaged")))
+	must(t, os.WriteFile(path, []byte(magic+"garbage"), 0o600))
+	if _, _, err := Open(path, identity()); err == nil || !strings.HasPrefix(err.Error(), "checkpoint "+path+": make a file beside it: ") {
+		t.Errorf("open: %v", err)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "*"))
+	must(t, err)
+	if diff := gocmp.Diff([]string{path}, left); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	if b, err := os.ReadFile(path); string(b) != magic+"garbage" {
+		t.Errorf("it holds %q, %v", b, err)
+	}
 }
 
 func TestFileThatCannotBeWrittenIsRefusedAtTheStart(t *testing.T) {

@@ -47,7 +47,10 @@ func (f *File) load(from io.Reader, id Identity) ([]State, error) {
 }
 
 func (f *File) loadHeader(in *reader, id Identity) error {
-	if b, err := in.take(len(magic)); err != nil || string(b) != magic {
+	switch b, err := in.take(len(magic)); {
+	case !resembles(b):
+		return ErrAlien
+	case err != nil || string(b) != magic:
 		return orDamaged(err, "it is no checkpoint")
 	}
 	v := 0

@@ -7,14 +7,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/listwatch/listwatch/internal/disk"
 )
 
 // Open locks the file at path and returns what it holds, for each stream of id in
 // that order. Where there is no file it makes one. One that is damaged is renamed
 // to path.damaged, see File.Damage; a last entry that is cut is none.
 //
-// It fails with ErrForeign where the file is not of id, with ErrNewer, with
-// ErrLocked, or where the file cannot be written.
+// It fails with ErrForeign where the file is not of id, with ErrAlien, with ErrNewer,
+// with ErrLocked, or where the file cannot be written.
 func Open(path string, id Identity) (*File, []State, error) {
 	f, err := lock(path)
 	if err != nil {
@@ -22,18 +24,25 @@ func Open(path string, id Identity) (*File, []State, error) {
 	}
 	states, err := f.open(id)
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("checkpoint %s: %w", path, err), release(f.file))
+		if f.err == nil { // else it is said
+			err = fmt.Errorf("checkpoint %s: %w", path, err)
+		}
+		return nil, nil, errors.Join(err, release(f.file))
 	}
 	return f, states, nil
 }
 
-// Reset is Open of a file that holds nothing, whatever is there.
+// Reset is Open of a file that holds nothing, whatever is there, if that is or was
+// a checkpoint.
 func Reset(path string, id Identity) (*File, error) {
 	f, err := lock(path)
 	if err != nil {
 		return nil, err
 	}
-	if err := f.begin(id); err != nil {
+	if err = f.alien(); err == nil {
+		err = f.begin(id)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("checkpoint %s: %w", path, err), release(f.file))
 	}
 	return f, nil
@@ -63,7 +72,7 @@ func lock(path string) (*File, error) {
 		if err == nil {
 			var now fs.FileInfo
 			if now, err = os.Stat(path); err == nil && os.SameFile(ours, now) {
-				return &File{path: path, file: file, to: file}, nil
+				return &File{path: path, file: file, to: file, sync: (*os.File).Sync, syncDir: disk.SyncDir}, nil
 			}
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -93,7 +102,10 @@ func (f *File) open(id Identity) ([]State, error) {
 		if err := os.Rename(f.path, f.Aside); err != nil {
 			return nil, err
 		}
-		return make([]State, len(id.Streams)), f.begin(id)
+		if err := f.begin(id); err != nil { // the next run must find it and say so
+			return nil, errors.Join(err, os.Rename(f.Aside, f.path))
+		}
+		return make([]State, len(id.Streams)), nil
 	}
 	if err != nil {
 		return nil, err
