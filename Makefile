@@ -75,7 +75,7 @@ soak: ## a day in virtual time, 10 minutes of kills and full disks with the prog
 	cd cache && GOGC=400 timeout 100m $(GO) test -run TestInformerModel -timeout 95m . -model.ops 1000000
 	cd lease && timeout 40m $(GO) test -run TestElectionModel -timeout 35m . -model.seeds 300
 
-bench: ## the yardstick: beside client-go and controller-runtime, in one run of some 19 minutes, on a quiet machine
+bench: ## the yardstick: beside client-go and controller-runtime, in one run of 12 to 18 minutes, on a quiet machine
 	cd bench && timeout 40m $(GO) run ./cmd/bench
 
 microbench: ## the benchmarks of each package, for benchstat

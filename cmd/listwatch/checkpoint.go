@@ -103,10 +103,12 @@ func (s *session) keep(ctx context.Context) (*keeper, error) {
 // identity says what the checkpoint must be of.
 func (s *session) identity(ctx context.Context) (checkpoint.Identity, error) {
 	id := checkpoint.Identity{Server: s.client.Server(), Form: s.form(s.targets)}
-	cluster, err := cache.ClusterID(ctx, s.client)
+	err := s.reach(ctx, s.talk, func() (err error) {
+		id.Cluster, err = cache.ClusterID(ctx, s.client)
+		return err
+	})
 	switch {
 	case err == nil:
-		id.Cluster = cluster
 	case ctx.Err() != nil:
 		return id, context.Cause(ctx)
 	case !errors.Is(err, kube.ErrForbidden) && !errors.Is(err, kube.ErrNotFound) && !errors.Is(err, kube.ErrUnauthorized):

@@ -22,7 +22,7 @@ var exitMeanings = []exitMeaning{
 		"It ended as it was asked to: by --once, --exit-after, --max-events or --until, or what was to be printed is printed. It is never 0 because a server closed a stream.",
 		"Nothing."},
 	{exitFailed, "a failure",
-		"Something failed that could not be mended: the server refused the first request or was not there at the start, --max-failures or --max-staleness was exceeded, stdout could not be written, a port was in use. An interruption later on is no such failure: it is waited for.",
+		"Something failed that could not be mended: the server refused the first request or was not there at the start (a run that goes on from a --checkpoint waits for it), --max-failures or --max-staleness was exceeded, stdout could not be written, a port was in use. An interruption later on is no such failure: it is waited for.",
 		`Read the last line of stderr. If it is about who you are or what you may do: "listwatch auth check". If the server was not there: start it again until it is, as systemd does by Restart=on-failure, and Kubernetes by itself; with --checkpoint nothing is missed meanwhile.`},
 	{exitUsage, "wrong usage or configuration",
 		"The arguments, the flags or the kubeconfig make no sense; nothing was asked of the server's objects.",

@@ -118,8 +118,11 @@ func (p *program) watch(cmd *cobra.Command, args []string, o *watchFlags) error 
 		return err
 	}
 	defer c.CloseIdleConnections()
-	targets, err := w.targets(ctx, c, cfg, &o.namespaces, o.all)
-	if err != nil {
+	var targets []target
+	if err := o.reach(ctx, t, func() (err error) {
+		targets, err = w.targets(ctx, c, cfg, &o.namespaces, o.all)
+		return err
+	}); err != nil {
 		return err
 	}
 	out.filter.kept = &mon.printed

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"time"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// A run with a checkpoint goes on where others ended, which had found the server.
+// Should it be away when such a run starts, as when a whole machine is started, it is
+// waited for, as it would be later on. All other runs end at once: what they were
+// told about the server may be wrong, and whoever wants a list wants it now.
+
+// Between two attempts to begin.
+const (
+	firstWait = time.Second
+	mostWait  = 30 * time.Second
+)
+
+// goesOn reports whether the run goes on from another one, and then on and on.
+func (o *watchFlags) goesOn() bool {
+	if o.file == "" || o.reset || o.once {
+		return false
+	}
+	fi, err := os.Stat(o.file)
+	return err == nil && fi.Mode().IsRegular() && fi.Size() > 0
+}
+
+// reach asks, and asks again as long as the server is away and the run goes on from
+// another one.
+func (o *watchFlags) reach(ctx context.Context, t *talk, ask func() error) error {
+	for attempt, pause := 1, firstWait; ; attempt, pause = attempt+1, min(2*pause, mostWait) {
+		err := ask()
+		if err == nil || ctx.Err() != nil || !away(err) || !o.goesOn() || o.maxFailures >= 0 && attempt >= max(1, o.maxFailures) {
+			return err
+		}
+		wait := pause + rand.N(pause)
+		t.warn("start", fmt.Sprintf("cannot begin: %s; again in %s", brief(err), rough(wait)),
+			"failed", "op", "start", "err", oneLine(err.Error()), "attempt", attempt, "wait", wait.String())
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(wait):
+		}
+	}
+}
+
+// away reports whether err says that the server cannot be reached, or cannot answer
+// now; not that it has an opinion.
+func away(err error) bool {
+	var status *kube.Status
+	if errors.As(err, &status) {
+		return status.Code >= 500 || errors.Is(status, kube.ErrThrottled)
+	}
+	var network net.Error
+	return errors.As(err, &network) || lostConnection(err) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, client.ErrIdle)
+}
