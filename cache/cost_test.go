@@ -1,13 +1,13 @@
 package cache_test
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"fmt"
-	"net"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
-	"strings"
 	"testing"
 
 	"github.com/listwatch/listwatch/cache"
@@ -19,42 +19,28 @@ import (
 
 // TestAnEventTakesOneAllocation counts what all goroutines allocate between two
 // events, from the bytes on the connection to the handler: the object itself, and
-// nothing else. The server is a goroutine that writes what is prepared.
+// nothing else. The server writes what is prepared.
 func TestAnEventTakesOneAllocation(t *testing.T) {
 	const first, events = 500, 2000
-	list := `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}`
-	var stream strings.Builder
+	var stream bytes.Buffer
 	for i := range first + events {
-		frame := fmt.Sprintf(`{"type":"MODIFIED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a%d","namespace":"n","uid":"u%d",`+
+		fmt.Fprintf(&stream, `{"type":"MODIFIED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a%d","namespace":"n","uid":"u%d",`+
 			`"resourceVersion":"%d","managedFields":[{"manager":"m"}]},"spec":{"nodeName":"x"},"status":{"phase":"Running"}}}`+"\n", i%10, i%10, i+2)
-		fmt.Fprintf(&stream, "%x\r\n%s\r\n", len(frame), frame)
 	}
-	const ok = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-	answers := map[bool][]byte{ // is it a watch?
-		false: []byte(ok + fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(list), list)),
-		true:  []byte(ok + "Transfer-Encoding: chunked\r\n\r\n" + stream.String()),
-	}
-
-	serve := func(conn net.Conn) {
-		for in := bufio.NewReader(conn); ; {
-			r, err := http.ReadRequest(in)
-			if err != nil {
-				return
-			}
-			if _, err := conn.Write(answers[r.FormValue("watch") != ""]); err != nil {
-				return
-			}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.FormValue("watch") == "" {
+			io.WriteString(w, `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}`)
+			return
 		}
-	}
-	dial := func(context.Context, string, string) (net.Conn, error) {
-		here, there := net.Pipe()
-		go serve(there)
-		return here, nil
-	}
-	c, err := client.New(client.Config{Server: "http://in.memory", Dial: dial})
+		w.Write(stream.Bytes())
+	}))
+	defer srv.Close()
+	c, err := client.New(client.Config{Server: srv.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer c.CloseIdleConnections()
 
 	ctx, cancel := context.WithCancel(t.Context())
 	inf := cache.New(client.Of[codec.Raw](c, kube.Pods), cache.Options[codec.Raw]{Watch: watch.Options{Initial: watch.Paged}})

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -62,13 +61,10 @@ func (p *program) completionCommand() *cobra.Command {
 			default:
 				return usage("unknown shell %q: want one of %s", clip(args[0]), strings.Join(shells, ", "))
 			}
-			if err == nil {
-				_, err = io.WriteString(p.stdout, script.String())
-			}
 			if err != nil {
-				return unwritten(err, false, nil)
+				return failed(err)
 			}
-			return nil
+			return p.put(script.String())
 		},
 	}
 }

@@ -241,10 +241,7 @@ func (p *program) announce(srv *apitest.Server, kubeconfig, resource string, t *
 		}
 		t.info("fake", hint, "serving", "url", srv.URL)
 	}
-	if _, err := fmt.Fprintln(p.stdout, srv.URL); err != nil {
-		return unwritten(err, false, nil)
-	}
-	return nil
+	return p.put(srv.URL + "\n")
 }
 
 // shellQuote quotes s where a shell would not take it for one word.

@@ -17,8 +17,8 @@ func (p *program) scenarios() error {
 		width = max(width, len(s.Name))
 	}
 	for _, s := range scenario.All() {
-		if _, err := fmt.Fprintf(p.stdout, "%-*s  %s\n", width, s.Name, s.Summary); err != nil {
-			return unwritten(err, false, nil)
+		if err := p.put(fmt.Sprintf("%-*s  %s\n", width, s.Name, s.Summary)); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -53,8 +53,8 @@ func (p *program) scenario(ctx context.Context, o *fakeFlags, opts apitest.Optio
 	if ctx.Err() != nil && v.Outcome == scenario.NotExercised {
 		return context.Cause(ctx)
 	}
-	if _, err := fmt.Fprintln(p.stdout, v); err != nil {
-		return unwritten(err, false, nil)
+	if err := p.put(fmt.Sprintln(v)); err != nil {
+		return err
 	}
 	if v.Outcome != scenario.Pass {
 		return failed(fmt.Errorf("scenario %s: %s", s.Name, v.Outcome))

@@ -51,9 +51,7 @@ func (p *program) recordProxy(ctx context.Context, r *recorder, cfg *config.Conf
 	go func() { served <- srv.Serve(l) }()
 	at := "http://" + l.Addr().String()
 	r.talk.info("record", "recording to "+r.file+" what is asked at "+at+", such as kubectl -s "+at+" get pods -w", "recording", "file", r.file, "url", at)
-	if _, err = fmt.Fprintln(p.stdout, at); err != nil {
-		err = unwritten(err, false, nil)
-	} else {
+	if err = p.put(at + "\n"); err == nil {
 		err = r.untilFull(ctx)
 	}
 	srv.Close()

@@ -43,8 +43,8 @@ func (p *program) serveRecording(ctx context.Context, o *replayFlags, rec *repla
 	if err != nil {
 		return failed(err)
 	}
-	if _, err := fmt.Fprintln(p.stdout, srv.URL); err != nil {
-		return unwritten(err, false, nil)
+	if err := p.put(srv.URL + "\n"); err != nil {
+		return err
 	}
 	t.info("replay", fmt.Sprintf("serving %s; try: listwatch watch -A -s %s %s", count(state.Len(), "change"), srv.URL, rec.Streams()[0].Resource.GroupResource()),
 		"serving", "url", srv.URL, "changes", state.Len())
@@ -72,9 +72,7 @@ func (p *program) serveScript(ctx context.Context, o *replayFlags, address strin
 	at := "http://" + l.Addr().String()
 	t.info("replay", fmt.Sprintf("serving the answers to %s at %s", count(script.Left(), "request"), at), "serving", "url", at, "requests", script.Left())
 	tellRequests(rec, t)
-	if _, err = fmt.Fprintln(p.stdout, at); err != nil {
-		err = unwritten(err, false, nil)
-	} else {
+	if err = p.put(at + "\n"); err == nil {
 		<-ctx.Done()
 		err = context.Cause(ctx)
 	}
@@ -161,8 +159,8 @@ func (p *program) recordingInfo(path string) error {
 	}
 	line("entries", tallyText(i.counts))
 	line("events", tallyText(i.types))
-	if _, err := io.WriteString(p.stdout, b.String()); err != nil {
-		return unwritten(err, false, nil)
+	if err := p.put(b.String()); err != nil {
+		return err
 	}
 	if damage != nil {
 		return failed(fmt.Errorf("%s: %w", path, damage))
