@@ -30,6 +30,7 @@ func (c *change) applied(old *object, p payload) (*object, *kube.Status) {
 	if err != nil {
 		return nil, schemaStatus(err)
 	}
+	c.peek(p.json)
 	merged, st := c.convert(merged, meta)
 	if st != nil {
 		return nil, st
@@ -58,7 +59,7 @@ func (c *change) applied(old *object, p payload) (*object, *kube.Status) {
 	c.owned = true
 	o, st := c.decodeNamed(b)
 	if st == nil && !info.builtIn {
-		o.nulls = hasNull(meta)
+		o.hidden = hasNull(meta)
 	}
 	return o, st
 }

@@ -21,6 +21,8 @@ type change struct {
 	next     func(old *object) (*object, *kube.Status)
 	mode     mode
 	owned    bool // managedFields is settled: by an apply
+	hides    bool // what is written will be shown otherwise: see object.hidden
+	counted  bool // it counts as a new generation, though nothing of it shows
 	user     string
 	agent    string // User-Agent
 	warnings []string
@@ -90,8 +92,13 @@ func (c *change) finish(old, o *object) (*object, *kube.Status) {
 	if st != nil {
 		return nil, st
 	}
+	bare := len(o.meta.Labels) == 0
 	if st := c.settle(old, o); st != nil {
 		return nil, st
+	}
+	if c.target.info.Resource == kube.Jobs {
+		o.showTemplateLabels()
+		o.hidden = bare && len(o.meta.Labels) > 0 // it is kept without
 	}
 	if !c.target.info.builtIn {
 		c.warnings = append(c.warnings, finalizerWarnings(old, o)...)
@@ -193,7 +200,7 @@ func (c *change) commit(old, o *object) (*object, *kube.Status) {
 		return nil, nil
 	}
 	switch dry := c.options.dry; {
-	case old != nil && !old.nulls && !o.nulls && old.same(o): // kube-apiserver stores the nulls, and shows them nobody
+	case old != nil && !old.hidden && !o.hidden && !c.counted && old.same(o):
 		return old, nil
 	case old != nil && o.meta.DeletionTimestamp != "" && len(o.meta.Finalizers) == 0 && !emptying(c.target.res, o):
 		if !dry { // the last finalizer was all that kept it

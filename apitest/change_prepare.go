@@ -106,7 +106,16 @@ func (c *change) prepareUpdate(old, o *object) *kube.Status {
 	} else if c.target.sub == "" || c.target.sub == "status" && info.builtIn && info.Resource != kube.Pods {
 		c.causes = metaCauses(&old.meta, &o.meta)
 	}
+	owners := o.meta.ManagedFields
 	prepareUpdate(info, old, o)
+	if c.owned {
+		o.meta.ManagedFields = owners // of which an apply may leave nothing
+	}
+	if _, some := o.field("webhooks"); c.counted && some {
+		c.counted = false // which an apply leaves there
+	} else if c.counted {
+		o.meta.Generation = old.meta.Generation + 1
+	}
 	if info.Resource == kube.Deployments && c.target.sub == "" && !maps.Equal(old.meta.Annotations, o.meta.Annotations) {
 		o.meta.Generation = old.meta.Generation + 1 // a rollout is controlled by annotations too
 	}

@@ -152,6 +152,19 @@ func (d *defaults) selectPods(o map[string]any) {
 	d.set(match, jobUIDs[1], string1(meta, "uid"))
 }
 
+// showTemplateLabels gives o, a Job, the labels of its pods if it has none, as
+// kube-apiserver does where it reads a Job from etcd.
+func (o *object) showTemplateLabels() {
+	if len(o.meta.Labels) > 0 {
+		return
+	}
+	labels, _ := o.lookup("spec.template.metadata.labels").(map[string]any)
+	for name, v := range labels {
+		text, _ := v.(string)
+		o.setLabel(name, text)
+	}
+}
+
 // equalText compares two maps of strings.
 func equalText(a, b map[string]any) bool {
 	return maps.EqualFunc(a, b, func(v, w any) bool {

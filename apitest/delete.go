@@ -90,10 +90,14 @@ func readDeletion(x *exchange) (o deleteOptions, d deletion, st *kube.Status) {
 		return o, d, statusInvalid("meta.k8s.io", "DeleteOptions", "", causes...)
 	}
 	d.dry = len(o.DryRun) > 0
-	if o.OrphanDependents != nil {
-		if d.policy = background; *o.OrphanDependents {
-			d.policy = "Orphan"
-		}
+	switch {
+	case o.OrphanDependents == nil:
+	case *o.OrphanDependents:
+		d.policy = "Orphan"
+	case x.target.res == kube.Namespaces: // which have a way of their own
+		d.policy = "Foreground"
+	default:
+		d.policy = background
 	}
 	if x.target.res == kube.Jobs && d.policy == "" {
 		x.Header().Add("Warning", warning("child pods are preserved by default when jobs are deleted; "+
@@ -115,7 +119,11 @@ func (s *Server) delete(x *exchange, w http.ResponseWriter, v *view) *kube.Statu
 		return st
 	}
 	if kept || x.target.info.returns {
-		writeJSON(w, http.StatusOK, "application/json", append(v.object(last), '\n'))
+		code := http.StatusOK
+		if kept && opts.OrphanDependents != nil && !*opts.OrphanDependents {
+			code = http.StatusAccepted
+		}
+		writeJSON(w, code, "application/json", append(v.object(last), '\n'))
 		return nil
 	}
 	WriteStatus(w, &kube.Status{Details: &kube.StatusDetails{Name: key.Name, Group: res.Group, Kind: res.Plural, UID: last.meta.UID}})

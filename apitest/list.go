@@ -85,7 +85,7 @@ func (s *Server) list(x *exchange, w http.ResponseWriter, q *query, v *view) *ku
 	}
 	switch {
 	case q.token != "":
-	case q.match == "" && q.limit > 0 && q.rv > 0:
+	case q.match == "" && q.limit > 0 && q.rv > 0 && !q.one():
 		q.match = exact // the legacy meaning of limit with a revision
 	case q.match != exact && q.revision == "0":
 		q.limit = 0 // from the watch cache, which has no pages
@@ -145,7 +145,7 @@ func (st *store) page(t *table, q *query, token continueToken) (*page, *kube.Sta
 			break
 		}
 		if q.limit > 0 && int64(len(p.objects)) == q.limit { // whether what follows matches is not known
-			if _, one := q.fields.Requires("metadata.name"); one {
+			if q.one() {
 				break
 			}
 			last := p.objects[len(p.objects)-1].key

@@ -24,7 +24,7 @@ type object struct {
 	raw     []byte   // metadata's value, a part of body
 	version string   // of the resource, in which it is encoded
 	item    int      // body[item:] follows kind and apiVersion, for typed lists
-	nulls   bool     // a custom resource that was applied with null in its metadata
+	hidden  bool     // kube-apiserver keeps it otherwise than it shows it, so that any write to it is one
 }
 
 // parseObject reads what a client or a test hands in. kind and apiVersion may

@@ -48,6 +48,13 @@ func (f *filter) matches(o *object) bool {
 	return f.fields.Empty() || f.fields.Matches(o.text)
 }
 
+// one reports whether the fields ask for one object, which is read as if there were
+// no limit.
+func (f *filter) one() bool {
+	_, one := f.fields.Requires("metadata.name")
+	return one
+}
+
 const (
 	notOlderThan = "NotOlderThan"
 	exact        = "Exact"

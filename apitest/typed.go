@@ -64,6 +64,9 @@ func (c *change) decode(p payload) (*object, *kube.Status) {
 		if c.options.verb == "patch" {
 			return nil, badPatch(b, errors.New(missing))
 		}
+		if c.options.validation == "Ignore" { // by another decoder, which has filled in what it wants by then
+			return nil, statusBadRequest("%s in version %q cannot be handled as a %s: %s", info.Kind, c.target.form.Version, info.Kind, missing)
+		}
 		return nil, statusBadRequest("the object provided is unrecognized (must be of type %s): %v (%s)", info.Kind, missing, summary(b))
 	}
 	if want := c.target.form.APIVersion(); !info.builtIn && head.APIVersion != want && c.options.verb == "patch" {
@@ -80,6 +83,7 @@ func (c *change) decode(p payload) (*object, *kube.Status) {
 	if info.builtIn && string(bytes.TrimSpace(b)) == "null" {
 		b = []byte("{}")
 	}
+	c.peek(b)
 	v, strict, err := c.target.form.typ().Read(b)
 	if err != nil && c.options.verb == "patch" {
 		return nil, badPatch(b, err)
@@ -118,6 +122,28 @@ func (c *change) decode(p payload) (*object, *kube.Status) {
 	return c.decodeNamed(b)
 }
 
+// peek looks in what is written to a built-in type for what reading it as one of Go's
+// objects loses, though kube-apiserver is not unmoved by it.
+func (c *change) peek(b []byte) {
+	c.hides, c.counted = false, false
+	switch c.target.info.Resource {
+	case kube.Secrets: // which keeps a null, and shows an empty value
+		var o struct {
+			Data map[string]json.RawMessage `json:"data"`
+		}
+		if json.Unmarshal(b, &o) == nil {
+			for _, v := range o.Data {
+				c.hides = c.hides || string(v) == "null"
+			}
+		}
+	case validatingConfigurations, mutatingConfigurations: // where no list and an empty one are not the same
+		var o struct {
+			Webhooks *[]json.RawMessage `json:"webhooks"`
+		}
+		c.counted = json.Unmarshal(b, &o) == nil && o.Webhooks != nil && len(*o.Webhooks) == 0
+	}
+}
+
 // oneLine returns the keys that YAML has twice as one complaint, if it is to be an
 // error, and as several, if these are warnings.
 func oneLine(twice []string, validation string) []string {
@@ -133,6 +159,9 @@ func (c *change) decodeNamed(b []byte) (*object, *kube.Status) {
 		return nil, statusBadRequest("the name of the object (%s based on URL) was undeterminable: name must be provided", name)
 	}
 	o, st := decodeObject(c.target, b)
+	if st == nil {
+		o.hidden = c.hides
+	}
 	if st != nil && c.options.verb == "patch" && !c.target.info.builtIn {
 		if _, err := parseObject(c.target.res, b); err != nil {
 			return nil, badPatch(b, err)

@@ -36,6 +36,7 @@ type state struct {
 	cause error         // OpList, OpStream: why we list again; nil at first
 
 	failures int  // in a row
+	away     bool // the last one was not an answer of the server
 	relists  int  // in a row, with no watch in between that was worth it
 	bad      int  // streams in a row that ended in bytes we cannot read, or in 5xx
 	unended  int  // initial streams in a row that broke off before their mark
@@ -265,8 +266,16 @@ func stop(s state, err error) state {
 const maxRetryAfter = 2 * time.Minute
 
 // pause counts a failure and sets the time to wait: the backoff, or longer if
-// the server asked for it.
+// the server asked for it. Who was away and now says when to come again is back,
+// and how long that was counts no more.
 func (p protocol) pause(s state, err error) state {
+	var st *kube.Status
+	answered := errors.As(err, &st)
+	told := answered && st.RetryAfter > 0
+	if told && s.away {
+		s.failures = 0
+	}
+	s.away = err != nil && !answered
 	d := p.opts.Backoff
 	for range s.failures + max(0, s.relists-1) {
 		if d *= 2; d >= p.opts.BackoffMax {
@@ -276,8 +285,7 @@ func (p protocol) pause(s state, err error) state {
 	}
 	s.failures++
 	s.wait = d + time.Duration(p.rnd()*float64(d))
-	var st *kube.Status
-	if errors.As(err, &st) && st.RetryAfter > s.wait {
+	if told && st.RetryAfter > s.wait {
 		// Jitter here too: all clients of a server were told the same.
 		s.wait = min(st.RetryAfter, maxRetryAfter) + time.Duration(p.rnd()*float64(p.opts.Backoff))
 	}

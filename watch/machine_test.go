@@ -202,6 +202,28 @@ func TestMachineBacksOff(t *testing.T) {
 	}
 }
 
+// TestMachineComesBackSoon: after an outage a server that sheds load is asked again
+// when it says, and not after the pauses of the outage; they grow from there.
+func TestMachineComesBackSoon(t *testing.T) {
+	p := testProtocol(Auto)
+	s := state{op: OpWatch, from: "5", settled: true}
+	for range 8 {
+		s = p.step(s, outcome{err: errCut})
+	}
+	later := func(after time.Duration) error {
+		return &kube.Status{Code: 429, Reason: "TooManyRequests", RetryAfter: after}
+	}
+	var got []time.Duration
+	for _, err := range []error{later(time.Second), later(time.Second), later(time.Second), later(10 * time.Second), errCut, unavailable, later(0)} {
+		s = p.step(s, outcome{err: err})
+		got = append(got, s.wait)
+	}
+	want := []time.Duration{time.Second, 1600 * ms, 3200 * ms, 10 * time.Second, 12800 * ms, 25600 * ms, 30000 * ms}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("pauses (-want +got):\n%s", diff)
+	}
+}
+
 // TestMachineBacksOffFromListsWithoutRevision: a page that was read is no progress
 // while there is nothing to watch from.
 func TestMachineBacksOffFromListsWithoutRevision(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -77,6 +78,32 @@ func TestReaderGoesAway(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestReaderGoesAwayFromAQuietCluster: that nothing is written is no reason to stay.
+func TestReaderGoesAwayFromAQuietCluster(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		return // elsewhere the next write tells
+	}
+	srv, _ := crowd(t, 1)
+	c := newChild(t, "watch", "nodes", "-o", "name", "-s", srv.URL)
+	c.cmd.Stdout = nil
+	stdout, err := c.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.start()
+	if line, err := bufio.NewReader(stdout).ReadString('\n'); err != nil {
+		t.Fatalf("%q, %v\n%s", line, err, c.stderr)
+	}
+	if err := stdout.Close(); err != nil {
+		t.Error(err)
+	}
+	c.end(141)
+	if s := c.stderr.String(); s != "" {
+		t.Errorf("stderr: %s", s)
 	}
 }
 

@@ -89,6 +89,11 @@ func (s *session) run(ctx context.Context, p *program) (err error) {
 	var watches, silence sync.WaitGroup
 	quiet, done := context.WithCancel(ctx)
 	silence.Go(func() { staleness(quiet, streams, s.talk) })
+	silence.Go(func() {
+		if unread(quiet, p.stdout) {
+			cancel(errPipe)
+		}
+	})
 	s.monitor.begin()
 	silence.Go(func() {
 		if err := s.monitor.watchdog(quiet); err != nil {
@@ -140,6 +145,13 @@ func (s *session) stream(ctx context.Context, i int, t target, give func(record)
 	if s.watchOnly {
 		if opts.Revision, err = now(ctx, s.client, t, opts); err != nil {
 			return nil, err
+		}
+	}
+	if s.sinceRV != "" {
+		// A server that fails to say, or may not, leaves it to the watch to find out.
+		if at, err := now(ctx, s.client, t, opts); err == nil && opts.Revision.Newer(at) {
+			return nil, failed(fmt.Errorf("--since-rv %s: the server is at %s for %s, which is before it: the revision is another cluster's, or the server was restored to an earlier state",
+				s.sinceRV, at, t.label()))
 		}
 	}
 	if s.managed {

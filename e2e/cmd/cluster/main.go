@@ -18,6 +18,10 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if len(os.Args) > 1 {
+		fmt.Fprintf(os.Stderr, "cluster: %q: there are no arguments; it prints the path of a kubeconfig and runs until it is interrupted\n", os.Args[1])
+		os.Exit(2)
+	}
 	os.Exit(run(ctx, os.Stdout, os.Stderr))
 }
 
