@@ -191,13 +191,41 @@ func explain(b []byte, v any) error {
 	switch {
 	case err == nil: // a difference between the two decoders
 	case errors.As(err, &mismatch):
-		out.Path, out.Offset = mismatch.Field, mismatch.Offset
+		out.Path, out.Offset = jsonPath(t, mismatch.Field), mismatch.Offset
 		out.Got, _, _ = strings.Cut(mismatch.Value, " ") // "number 300"
 		out.Want = goType(mismatch.Type)
 	default:
 		out.Cause = reflect.TypeOf(err).String()
 	}
 	return out
+}
+
+// jsonPath is a path as encoding/json tells it, less the names of embedded structs,
+// whose fields are in JSON those of the struct around.
+func jsonPath(t reflect.Type, path string) string {
+	var names []string
+	for name := range strings.SplitSeq(path, ".") {
+		for t != nil && (t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Array) {
+			t = t.Elem()
+		}
+		if t == nil || t.Kind() != reflect.Struct {
+			names, t = append(names, name), nil
+			continue
+		}
+		embedded, next := false, reflect.Type(nil)
+		for _, f := range reflect.VisibleFields(t) {
+			switch tag, _, _ := strings.Cut(f.Tag.Get("json"), ","); {
+			case f.Anonymous && tag == "" && f.Name == name:
+				embedded, next = true, f.Type
+			case tag == name, tag == "" && f.Name == name:
+				next = f.Type
+			}
+		}
+		if t = next; !embedded {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ".")
 }
 
 // goType names a type; one that is written out at length by its kind.

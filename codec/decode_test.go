@@ -94,8 +94,13 @@ type explosive struct{}
 func (*explosive) UnmarshalJSON([]byte) error { panic("boom") }
 
 func TestDecodeErrorsSayWhereAndNeverWhat(t *testing.T) {
+	type inlined struct {
+		Count int `json:"count"`
+	}
 	type outer struct {
+		inlined
 		Spec struct {
+			*inlined
 			Replicas int32     `json:"replicas"`
 			Names    []string  `json:"names"`
 			When     time.Time `json:"when"`
@@ -104,6 +109,7 @@ func TestDecodeErrorsSayWhereAndNeverWhat(t *testing.T) {
 	}
 	tests := []struct{ name, in, want string }{
 		{"string for a number", `{"spec":{"replicas":"hunter2"}}`, "decode spec.replicas: string into int32"},
+		{"of an embedded struct", `{"count":"hunter2"}`, "decode count: string into int"},
 		{"number too large", `{"spec":{"replicas":31337313373}}`, "decode spec.replicas: number into int32"},
 		{"fraction", `{"spec":{"replicas":31337.5}}`, "decode spec.replicas: number into int32"},
 		{"object for a list", `{"spec":{"names":{"hunter2":1}}}`, "decode spec.names: object into []string"},

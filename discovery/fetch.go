@@ -167,6 +167,9 @@ func get(ctx context.Context, c *client.Client, path, accept string) ([]byte, st
 // decode reads b as T, whose kind must be one of kinds.
 func decode[T interface{ kind() string }](b []byte, kind string) (T, error) {
 	v, err := codec.Decode[T](b)
+	if bad := (*codec.DecodeError)(nil); errors.As(err, &bad) && bad.Path == "" {
+		bad.Want = kind // for who knows the API, and not our types
+	}
 	if err != nil {
 		return v, err
 	}
