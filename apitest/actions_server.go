@@ -55,10 +55,13 @@ func TooLarge() http.HandlerFunc {
 }
 
 // ExpireContinue answers a page of a LIST with 410 Expired, with a token to go
-// on inconsistently.
+// on inconsistently; what brings no token gets none.
 func ExpireContinue() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		token, st := parseToken(r.URL.Query().Get("continue"))
+		token, st := continueToken{}, (*kube.Status)(nil)
+		if text := r.URL.Query().Get("continue"); text != "" {
+			token, st = parseToken(text)
+		}
 		if st == nil {
 			st = statusContinueExpired(token)
 		}

@@ -22,6 +22,17 @@ func (c *change) applied(old *object, p payload) (*object, *kube.Status) {
 		meta = map[string]any{}
 		config["metadata"] = meta
 	}
+	if c.target.sub == "scale" { // whose only field that can be set is the number
+		current := decodeValue(info.scale(old))
+		for name, v := range object1(config, "spec") {
+			object1(current, "spec")[name] = v
+		}
+		b, err := schema.Encode(current)
+		if err != nil {
+			return nil, statusRaw("%v", err)
+		}
+		return c.scaled(old, b)
+	}
 	var live map[string]any
 	if old != nil {
 		live = c.target.form.shown(old).value()

@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -69,8 +70,11 @@ func readBody(x *exchange, accepted ...string) (p payload, st *kube.Status) {
 // bodyType returns the media type of a write's body, as readBody has it.
 func bodyType(x *exchange, accepted ...string) (string, *kube.Status) {
 	ct := x.r.Header.Get("Content-Type")
-	if ct == "" {
+	switch {
+	case ct == "":
 		return accepted[0], nil
+	case slices.Contains(accepted, ct):
+		return ct, nil
 	}
 	typ, _, err := mime.ParseMediaType(ct)
 	binary := typ == protobuf.MediaType && accepted[0] == typeJSON
@@ -96,6 +100,8 @@ func protobufToJSON(t target, b []byte) ([]byte, *kube.Status) {
 		return j, nil
 	case deletes:
 		return nil, statusBadRequest("%v", err)
+	case kind == "" && !bytes.HasPrefix(b, []byte("k8s\x00")):
+		return nil, statusBadRequest("the object provided is unrecognized (must be of type %s): provided data does not appear to be a protobuf message, expected prefix [107 56 115 0] (%s)", t.res.Kind, summary(b))
 	case kind == "":
 		return nil, statusBadRequest("the object provided is unrecognized (must be of type %s): %v", t.res.Kind, err)
 	}
@@ -113,7 +119,7 @@ func statusMediaType(accepted []string) *kube.Status {
 
 // decodeObject reads an object that is to be stored at t.
 func decodeObject(t target, b []byte) (*object, *kube.Status) {
-	res, key := t.res, t.key
+	res := t.res
 	o, err := parseObject(res, b)
 	if err != nil {
 		var head struct{ Kind string }
@@ -122,7 +128,16 @@ func decodeObject(t target, b []byte) (*object, *kube.Status) {
 		}
 		return nil, statusBadRequest("%s in version %q cannot be handled as a %s: %v", cmp.Or(head.Kind, res.Kind), res.Version, res.Kind, err)
 	}
-	if res.Namespaced {
+	if t.info.builtIn {
+		o.meta.ManagedFields = inOrder(o.meta.ManagedFields)
+	}
+	return t.place(o)
+}
+
+// place gives o the name and namespace of the URL, or says that it has others.
+func (t target) place(o *object) (*object, *kube.Status) {
+	key := t.key
+	if t.res.Namespaced {
 		if o.meta.Namespace != "" && o.meta.Namespace != key.Namespace {
 			return nil, statusBadRequest("the namespace of the provided object does not match the namespace sent on the request")
 		}

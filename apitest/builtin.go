@@ -35,6 +35,7 @@ func builtIns() []ResourceInfo {
 		{Resource: kube.Ingresses, ShortNames: []string{"ing"}, Status: true},
 		{Resource: kube.CustomResourceDefinitions, ShortNames: []string{"crd", "crds"}, Categories: []string{"api-extensions"}, Status: true},
 
+		{Resource: bindings, noCount: true},
 		{Resource: core("limitranges", "LimitRange"), ShortNames: []string{"limits"}, noCount: true},
 		{Resource: core("podtemplates", "PodTemplate"), returns: true},
 		{Resource: core("replicationcontrollers", "ReplicationController"), ShortNames: []string{"rc"}, Categories: all, Status: true, Scale: workload, Fields: []string{"status.replicas"}},
@@ -56,6 +57,7 @@ func builtIns() []ResourceInfo {
 		{Resource: mutatingConfigurations, Categories: []string{"api-extensions"}},
 		{Resource: validatingConfigurations, Categories: []string{"api-extensions"}},
 	}
+	list = append(list, rareBuiltIns()...)
 	for _, r := range reviews {
 		list = append(list, ResourceInfo{Resource: r, noCount: true})
 	}

@@ -96,9 +96,12 @@ func (c *change) finish(old, o *object) (*object, *kube.Status) {
 	if st := c.settle(old, o); st != nil {
 		return nil, st
 	}
-	if c.target.info.Resource == kube.Jobs {
+	switch c.target.info.GroupResource() {
+	case kube.Jobs.GroupResource():
 		o.showTemplateLabels()
 		o.hidden = bare && len(o.meta.Labels) > 0 // it is kept without
+	case "endpointslices.discovery.k8s.io", "roles.rbac.authorization.k8s.io", "clusterroles.rbac.authorization.k8s.io":
+		o.nullLists("endpoints", "ports", "rules")
 	}
 	if !c.target.info.builtIn {
 		c.warnings = append(c.warnings, finalizerWarnings(old, o)...)
@@ -119,22 +122,19 @@ func (c *change) settle(old, o *object) *kube.Status {
 	if !tracked && !assigned && len(info.Schema) == 0 && named == nil && c.target.sub != "status" {
 		return nil
 	}
-	next, live := o.parts(info), map[string]any(nil)
+	live := map[string]any(nil)
 	if old != nil {
-		live = old.value()
+		live = old.parts(info)
+		o.share(old, live, assigned)
 	}
+	next := o.parts(info)
 	if !info.builtIn {
 		if st := c.check(o, next, live, named); st != nil {
 			return st
 		}
 	}
 	if tracked {
-		if st := c.own(o, next, live); st != nil {
-			return st
-		}
-	}
-	if info.builtIn {
-		o.meta.ManagedFields = inOrder(o.meta.ManagedFields)
+		c.own(old, o, next, live)
 	}
 	if assigned {
 		st := c.assign(o, next, live, named)
@@ -162,7 +162,7 @@ func (c *change) assign(o *object, next, live map[string]any, named []kube.Statu
 		c.srv.store.mu.Unlock()
 	}
 	if assign(info.Resource, next, live, taken) {
-		o.setField("spec", marshal(next["spec"]), true)
+		o.setValue("spec", next["spec"])
 		for name, v := range object1(object1(next, "metadata"), "labels") {
 			if o.meta.Labels[name] != v { // of a Job
 				text, _ := v.(string)

@@ -68,7 +68,7 @@ func checkDryRun(values []string) []kube.StatusCause {
 	for _, v := range values {
 		if v != "All" {
 			return []kube.StatusCause{{Reason: "FieldValueNotSupported",
-				Message: fmt.Sprintf("Unsupported value: %q: supported values: \"All\"", values), Field: "dryRun"}}
+				Message: fmt.Sprintf("Unsupported value: %s: supported values: \"All\"", marshal(values)), Field: "dryRun"}}
 		}
 	}
 	return nil

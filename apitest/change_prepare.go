@@ -45,6 +45,10 @@ func (c *change) prepareCreate(o *object) *kube.Status {
 			}
 		}
 	}
+	if info.partial(approval) { // a request to sign says whose it is
+		spec, _ := o.field("spec")
+		o.setField("spec", setAt(spec, "username", c.user), true)
+	}
 	s.mu.Lock()
 	s.prepareCreate(info, o)
 	if !info.builtIn && !info.noCount {
@@ -76,7 +80,10 @@ func (c *change) prepareUpdate(old, o *object) *kube.Status {
 	case o.meta.ResourceVersion != "" && o.meta.ResourceVersion != old.meta.ResourceVersion:
 		return statusConflict(info.Resource, old.key.Name, modified)
 	}
+	var wrong []kube.StatusCause
 	switch c.target.sub {
+	case ephemeralContainers, resize, approval:
+		wrong = c.part(old, o)
 	case "status":
 		status, ok := o.field("status")
 		if zero := zeroStatus(info.Resource); zero != "" && info.builtIn && (!ok || string(status) == "null") {
@@ -93,9 +100,8 @@ func (c *change) prepareUpdate(old, o *object) *kube.Status {
 		o.meta.ManagedFields = meta.ManagedFields
 		o.setField("status", status, ok)
 	case "finalize":
-		spec, ok := o.field("spec")
-		*o = object{key: old.key, meta: old.meta, fields: old.fields}
-		o.setField("spec", spec, ok)
+		status, ok := old.field("status")
+		o.setField("status", status, ok)
 	default:
 		if info.Status {
 			status, ok := old.field("status")
@@ -103,8 +109,15 @@ func (c *change) prepareUpdate(old, o *object) *kube.Status {
 		}
 	}
 	if c.causes = nil; c.srv.options.NoValidation {
-	} else if c.target.sub == "" || c.target.sub == "status" && info.builtIn && info.Resource != kube.Pods {
-		c.causes = metaCauses(&old.meta, &o.meta)
+	} else if c.target.sub == "" || c.target.sub == "status" && info.builtIn {
+		meta := o.meta
+		if c.target.sub == "status" && info.Resource == kube.Pods {
+			meta.DeletionTimestamp = "" // whatever it says
+		}
+		c.causes = metaCauses(&old.meta, &meta)
+	}
+	if len(wrong) > 0 && !c.srv.options.NoValidation {
+		return statusInvalid(info.Group, info.Kind, old.key.Name, wrong...)
 	}
 	owners := o.meta.ManagedFields
 	prepareUpdate(info, old, o)

@@ -82,6 +82,8 @@ func setDefaults(res kube.Resource, o map[string]any) (changed bool) {
 		d.definition(d.object(o, "spec"))
 	case "poddisruptionbudgets":
 		d.object(o, "spec")
+	default:
+		d.rare(res, o)
 	}
 	return d.changed
 }

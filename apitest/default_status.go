@@ -29,8 +29,11 @@ func newStatus(res kube.Resource, o map[string]any) map[string]any {
 // that Go does not leave out.
 func zeroStatus(res kube.Resource) string {
 	switch res.Plural {
-	case "deployments", "jobs", "cronjobs", "resourcequotas":
+	case "deployments", "jobs", "cronjobs", "resourcequotas", "certificatesigningrequests", "podcertificaterequests", "csinodes", "servicecidrs",
+		"validatingadmissionpolicies", "flowschemas", "prioritylevelconfigurations", "resourceclaims", "devicetaintrules", "storageversionmigrations":
 		return `{}`
+	case "volumeattachments":
+		return `{"attached":false}`
 	case "replicasets", "replicationcontrollers":
 		return `{"replicas":0}`
 	case "statefulsets":

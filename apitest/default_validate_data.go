@@ -12,7 +12,9 @@ func (r *refusals) configMap(o, old map[string]any) {
 		r.unchangeable(o, old, "data", "binaryData")
 	}
 	for key := range keysOf(data) {
-		r.each("data["+key+"]", key, dataKey(key))
+		if wrong := dataKey(key); len(wrong) > 0 {
+			r.each("data["+key+"]", key, wrong)
+		}
 		if _, twice := binary[key]; twice {
 			r.invalid("data["+key+"]", key, "duplicate of key present in binaryData")
 		}
@@ -62,7 +64,9 @@ func (r *refusals) unchangeable(o, old map[string]any, names ...string) {
 func (r *refusals) secret(o, old map[string]any) {
 	data := object1(o, "data")
 	for key := range keysOf(data) {
-		r.each("data["+key+"]", key, dataKey(key))
+		if wrong := dataKey(key); len(wrong) > 0 {
+			r.each("data["+key+"]", key, wrong)
+		}
 	}
 	r.fits("data", decodedSize(data))
 	need := func(keys ...string) {

@@ -3,7 +3,6 @@ package apitest
 import (
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"strings"
 
@@ -17,7 +16,6 @@ const maxGenerated = 58
 
 // metadata refuses what no object may have there, besides a name.
 func (r *refusals) metadata(res kube.Resource, meta map[string]any) {
-	free := anyFinalizer(res)
 	r.labels("metadata.labels", object1(meta, "labels"))
 	for key := range keysOf(object1(meta, "annotations")) {
 		r.each("metadata.annotations", key, qualifiedName(strings.ToLower(key)))
@@ -26,7 +24,7 @@ func (r *refusals) metadata(res kube.Resource, meta map[string]any) {
 		name, _ := e.(string)
 		wrong := qualifiedName(name)
 		r.each("metadata.finalizers", name, wrong)
-		if !free && !strings.Contains(name, "/") && !standardFinalizer(name) {
+		if !strings.Contains(name, "/") && !standardFinalizer(name) && !anyFinalizer(res) {
 			r.invalid(fmt.Sprintf("metadata.finalizers[%d]", i), name, "name is neither a standard finalizer name nor is it fully qualified")
 		}
 	}
@@ -101,7 +99,7 @@ func keysOf(m map[string]any) iter.Seq[string] {
 	if len(m) == 0 {
 		return func(func(string) bool) {}
 	}
-	return slices.Values(slices.Sorted(maps.Keys(m)))
+	return slices.Values(sortedKeys(m))
 }
 
 const (

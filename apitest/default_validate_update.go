@@ -115,17 +115,52 @@ func settledPod(spec map[string]any) map[string]any {
 }
 
 // jobUpdate refuses changes of what a Job runs. The value is in the names of JSON,
-// where kube-apiserver has those of Go.
-func (r *refusals) jobUpdate(spec, old map[string]any) {
+// where kube-apiserver has those of Go. While a Job is suspended and none of its pods
+// runs, where they are to run and what they need may change.
+func (r *refusals) jobUpdate(spec, old, status map[string]any) {
 	if !same(spec["selector"], old["selector"]) {
 		r.invalid("spec.selector", spec["selector"], immutable)
 	}
-	if !same(spec["template"], old["template"]) {
-		r.invalid("spec.template", spec["template"], immutable)
+	template, was := object1(spec, "template"), object1(old, "template")
+	switch waits := waiting(old, status); {
+	case waits && !same(object1(settledTemplate(template), "spec"), object1(settledTemplate(was), "spec")):
+		r.invalid("spec.template.spec", template["spec"], immutable)
+	case !waits && !same(template, was):
+		r.invalid("spec.template", template, immutable)
 	}
 	if !same(spec["completionMode"], old["completionMode"]) {
 		r.invalid("spec.completionMode", spec["completionMode"], immutable)
 	}
+}
+
+// waiting reports whether a Job is suspended and has no pods.
+func waiting(spec, status map[string]any) bool {
+	suspended := status["startTime"] == nil
+	for c := range objects(status, "conditions") {
+		suspended = suspended || c["type"] == "Suspended" && c["status"] == "True"
+	}
+	active, _ := status["active"].(int64)
+	return spec["suspend"] == true && suspended && active == 0
+}
+
+// settledTemplate returns a copy without what may change while a Job waits.
+func settledTemplate(template map[string]any) map[string]any {
+	c := schema.Copy(template)
+	spec := object1(c, "spec")
+	for _, name := range [...]string{"nodeSelector", "tolerations", "schedulingGates"} {
+		delete(spec, name)
+	}
+	if affinity := object1(spec, "affinity"); affinity != nil {
+		if delete(affinity, "nodeAffinity"); len(affinity) == 0 {
+			delete(spec, "affinity")
+		}
+	}
+	for _, name := range [...]string{"containers", "initContainers"} {
+		for e := range objects(spec, name) {
+			delete(e, "resources")
+		}
+	}
+	return c
 }
 
 func (r *refusals) lease(spec map[string]any) {

@@ -194,7 +194,7 @@ func (r *refusals) job(o, spec, old map[string]any) {
 		if selector := object1(spec, "selector"); selector == nil || !selects(selector, labels) {
 			r.mismatch("spec.template", labels)
 		}
-		r.jobUpdate(spec, old)
+		r.jobUpdate(spec, old, object1(o, "status"))
 	}
 }
 

@@ -165,6 +165,15 @@ func (o *object) showTemplateLabels() {
 	}
 }
 
+// nullLists makes null of lists that are empty, as etcd keeps them.
+func (o *object) nullLists(names ...string) {
+	for _, name := range names {
+		if v, _ := o.field(name); string(v) == "[]" {
+			o.setField(name, []byte("null"), true)
+		}
+	}
+}
+
 // equalText compares two maps of strings.
 func equalText(a, b map[string]any) bool {
 	return maps.EqualFunc(a, b, func(v, w any) bool {

@@ -1,12 +1,13 @@
 package apitest
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/listwatch/listwatch/kube"
 )
@@ -19,6 +20,8 @@ type deleteOptions struct {
 	DryRun            []string       `json:"dryRun"`
 	PropagationPolicy *string        `json:"propagationPolicy"`
 	OrphanDependents  *bool          `json:"orphanDependents"`
+	GracePeriod       *int64         `json:"gracePeriodSeconds"`
+	Unreadable        *bool          `json:"ignoreStoreReadErrorWithClusterBreakingPotential"`
 }
 
 // preconditions are what must hold of an object that is to be deleted.
@@ -29,7 +32,7 @@ type preconditions struct {
 
 // fromQuery reads what the query says where there is no body: the revision of a
 // list, too, is taken for a precondition.
-func (o *deleteOptions) fromQuery(q url.Values) {
+func (o *deleteOptions) fromQuery(q url.Values) error {
 	text := func(name string) *string {
 		if !q.Has(name) {
 			return nil
@@ -42,9 +45,20 @@ func (o *deleteOptions) fromQuery(q url.Values) {
 	if q.Has("orphanDependents") {
 		o.OrphanDependents = new(queryBool(q, "orphanDependents"))
 	}
+	if s := q.Get("gracePeriodSeconds"); s != "" {
+		n, err := strconv.ParseInt(s, 10, 64)
+		if err != nil {
+			return err
+		}
+		o.GracePeriod = &n
+	}
+	if q.Has("ignoreStoreReadErrorWithClusterBreakingPotential") {
+		o.Unreadable = new(queryBool(q, "ignoreStoreReadErrorWithClusterBreakingPotential"))
+	}
 	if p := (preconditions{text("uid"), text("resourceVersion")}); p != (preconditions{}) {
 		o.Preconditions = &p
 	}
+	return nil
 }
 
 // deletion is how objects are deleted.
@@ -65,9 +79,13 @@ func readDeletion(x *exchange) (o deleteOptions, d deletion, st *kube.Status) {
 	}
 	if len(b) == 0 { // the query counts only then
 		o.DryRun = x.r.URL.Query()["dryRun"]
-		o.fromQuery(x.r.URL.Query())
-	} else if err := cmp.Or(json.Unmarshal(b, &head), json.Unmarshal(b, &o)); err != nil {
+		if err := o.fromQuery(x.r.URL.Query()); err != nil {
+			return o, d, statusBadRequest("%v", err)
+		}
+	} else if err := json.Unmarshal(b, &head); err != nil {
 		return o, d, statusBadRequest("couldn't get version/kind; json parse error: %v", err)
+	} else if err := json.Unmarshal(b, &o); err != nil {
+		return o, d, statusBadRequest("%s", strings.Replace(err.Error(), "field deleteOptions.", "field DeleteOptions.", 1))
 	}
 	if o.Kind != "" && o.Kind != "DeleteOptions" {
 		return o, d, statusBadRequest("no kind %q is registered for version %q in scheme \"pkg/runtime/scheme.go:111\"", o.Kind, o.APIVersion)
@@ -168,6 +186,10 @@ func (c *change) deletable(old *object, opts deleteOptions) *kube.Status {
 	}
 	if st := opts.holds(res, old); st != nil {
 		return st
+	}
+	if opts.Unreadable != nil && *opts.Unreadable {
+		return statusConflict(res, old.key.Name, fmt.Sprintf("StorageError: invalid object, Code: 4, Key: /registry/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: "+
+			"unsafe deletion is not allowed because the object is decodable from storage", c.target.info.registry(), old.key))
 	}
 	if c.srv.options.Namespaces && res == kube.Namespaces && slices.Contains(firstNamespaces[:], old.key.Name) {
 		return &kube.Status{Code: http.StatusForbidden, Reason: "Forbidden",
@@ -280,6 +302,11 @@ func (s *Server) deleteCollection(x *exchange, w http.ResponseWriter, q *query, 
 	}
 	if x.target.res.Namespaced && x.target.key.Namespace == "" {
 		return statusMethod()
+	}
+	if q.token != "" {
+		if _, st := parseToken(q.token); st != nil {
+			return st
+		}
 	}
 	q.token = ""
 	p, st := s.store.page(x.target.table, q, continueToken{})

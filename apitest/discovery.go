@@ -2,7 +2,6 @@ package apitest
 
 import (
 	"cmp"
-	"mime"
 	"net/http"
 	"slices"
 	"strings"
@@ -34,6 +33,7 @@ type apiResource struct {
 	Verbs        []string `json:"verbs"`
 	ShortNames   []string `json:"shortNames,omitempty"`
 	Categories   []string `json:"categories,omitempty"`
+	Hash         string   `json:"storageVersionHash,omitempty"`
 }
 
 type groupVersionKind struct {
@@ -72,44 +72,28 @@ type aggregatedGroup struct {
 	Versions []aggregatedVersion `json:"versions"`
 }
 
-func (r *ResourceInfo) verbs() []string {
-	if isReview(r.Resource) {
-		return []string{"create"}
-	}
-	return []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
-}
-
-// subresource is a subresource as discovery has it.
-type subresource struct {
-	name string
-	kind groupVersionKind
-}
-
-func (r *ResourceInfo) subresources() (list []subresource) {
-	if r.Scale != nil {
-		list = append(list, subresource{"scale", groupVersionKind{"autoscaling", "v1", "Scale"}})
-	}
-	if r.Status {
-		list = append(list, subresource{"status", groupVersionKind{r.Group, r.Version, r.Kind}})
-	}
-	return list
-}
-
-func subresourceVerbs() []string { return []string{"get", "patch", "update"} }
-
 // discover answers /version, /api, /apis and below; everything else is not
 // found, in the two ways of kube-apiserver.
 func (s *Server) discover(x *exchange, w http.ResponseWriter) {
 	resources := s.store.resources()
 	path := strings.Trim(x.r.URL.Path, "/")
 	parts := strings.Split(path, "/")
+	if path == "openapi/v3" || strings.HasPrefix(path, "openapi/v3/") {
+		s.openAPI(x, w)
+		return
+	}
+	known := path == "version" || path == "api" || path == "apis" || (parts[0] == "api" || parts[0] == "apis") && slices.ContainsFunc(resources, func(r *ResourceInfo) bool {
+		return parts[0] == "api" && path == "api/"+r.APIVersion() || path == "apis/"+r.Group || path == "apis/"+r.APIVersion()
+	})
+	if st := undiscoverable(x.r, path); st != nil && known {
+		WriteStatus(w, st)
+		return
+	}
 	switch {
+	case path == "":
+		s.root(w, resources)
 	case path == "version":
-		writeJSON(w, http.StatusOK, "application/json", marshal(map[string]string{
-			"major": "1", "minor": "37", "gitVersion": Version, "gitTreeState": "clean", "platform": "linux/amd64",
-			"emulationMajor": "1", "emulationMinor": "37", "minCompatibilityMajor": "1", "minCompatibilityMinor": "36"}))
-	case path == "openapi/v3" || strings.HasPrefix(path, "openapi/v3/"):
-		s.openAPI(w, path)
+		s.version(w)
 	case path == "api" || path == "apis":
 		s.discoverAll(x, w, resources, path == "api")
 	case parts[0] == "api" && len(parts) == 2:
@@ -117,19 +101,19 @@ func (s *Server) discover(x *exchange, w http.ResponseWriter) {
 	case parts[0] == "apis" && len(parts) == 2:
 		for _, g := range groups(resources) {
 			if g.Name == parts[1] {
-				writeJSON(w, http.StatusOK, "application/json", marshal(struct {
+				writeJSON(w, http.StatusOK, "application/json", append(marshal(struct {
 					Kind       string `json:"kind"`
 					APIVersion string `json:"apiVersion"`
 					apiGroup
-				}{"APIGroup", "v1", g}))
+				}{"APIGroup", "v1", g}), '\n'))
 				return
 			}
 		}
 		notFound(w)
 	case parts[0] == "apis" && len(parts) == 3:
 		discoverVersion(w, resources, parts[1], parts[2])
-	case x.target.res.Plural != "" && slices.ContainsFunc(resources, func(r *ResourceInfo) bool {
-		return r.Group == x.target.res.Group && r.builtIn
+	case parts[0] == "api" && len(parts) > 2, parts[0] == "apis" && len(parts) > 3 && parts[1] != "" && slices.ContainsFunc(resources, func(r *ResourceInfo) bool {
+		return r.Group == parts[1] && r.builtIn
 	}):
 		WriteStatus(w, statusNoResource())
 	default:
@@ -140,7 +124,7 @@ func (s *Server) discover(x *exchange, w http.ResponseWriter) {
 // notFound is the answer where no API group or version is served.
 func notFound(w http.ResponseWriter) { http.Error(w, "404 page not found", http.StatusNotFound) }
 
-// resources returns what is served, sorted by group, version and name.
+// resources returns what is served, sorted by group, as that counts, version and name.
 func (st *store) resources() []*ResourceInfo {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -149,7 +133,7 @@ func (st *store) resources() []*ResourceInfo {
 		list = append(list, t.served()...)
 	}
 	slices.SortFunc(list, func(a, b *ResourceInfo) int {
-		return cmp.Or(cmp.Compare(a.Group, b.Group), compareVersions(b.Version, a.Version), cmp.Compare(a.Plural, b.Plural))
+		return cmp.Or(compareGroups(a.Group, b.Group), compareVersions(b.Version, a.Version), cmp.Compare(a.Plural, b.Plural))
 	})
 	return list
 }
@@ -175,33 +159,33 @@ func groups(resources []*ResourceInfo) []apiGroup {
 
 func (s *Server) discoverAll(x *exchange, w http.ResponseWriter, resources []*ResourceInfo, core bool) {
 	if version := wantsAggregated(x.r); version != "" {
-		writeJSON(w, http.StatusOK, "application/json;g=apidiscovery.k8s.io;v="+version+";as=APIGroupDiscoveryList",
+		cached(w, x.r, "application/json;g=apidiscovery.k8s.io;v="+version+";as=APIGroupDiscoveryList", "public",
 			aggregated(resources, core, version))
 		return
 	}
 	if core {
-		writeJSON(w, http.StatusOK, "application/json", marshal(struct {
+		writeJSON(w, http.StatusOK, "application/json", append(marshal(struct {
 			Kind      string              `json:"kind"`
 			Versions  []string            `json:"versions"`
 			Addresses []map[string]string `json:"serverAddressByClientCIDRs"`
-		}{"APIVersions", []string{"v1"}, []map[string]string{{"clientCIDR": "0.0.0.0/0", "serverAddress": x.r.Host}}}))
+		}{"APIVersions", []string{"v1"}, []map[string]string{{"clientCIDR": "0.0.0.0/0", "serverAddress": x.r.Host}}}), '\n'))
 		return
 	}
-	writeJSON(w, http.StatusOK, "application/json", marshal(struct {
+	writeJSON(w, http.StatusOK, "application/json", append(marshal(struct {
 		Kind       string     `json:"kind"`
 		APIVersion string     `json:"apiVersion"`
 		Groups     []apiGroup `json:"groups"`
-	}{"APIGroupList", "v1", groups(resources)}))
+	}{"APIGroupList", "v1", groups(resources)}), '\n'))
 }
 
 // wantsAggregated returns the version of aggregated discovery that the first
 // acceptable clause of Accept names, "" for the legacy form.
 func wantsAggregated(r *http.Request) string {
-	for clause := range strings.SplitSeq(strings.Join(r.Header.Values("Accept"), ","), ",") {
-		typ, params, err := mime.ParseMediaType(clause)
-		if err != nil || typ != "application/json" && typ != "*/*" {
+	for _, c := range clauses(r) {
+		if c.params == nil || c.typ != "application/json" && c.typ != "*/*" {
 			continue
 		}
+		params := c.params
 		if params["as"] == "" {
 			return ""
 		}
@@ -240,6 +224,9 @@ func aggregated(resources []*ResourceInfo, core bool, version string) []byte {
 
 func (r *ResourceInfo) aggregated() aggregatedResource {
 	kind := groupVersionKind{r.Group, r.Version, r.Kind}
+	if r.builtIn { // which have none that is not that of the list
+		kind.Group, kind.Version = "", ""
+	}
 	a := aggregatedResource{
 		Resource: r.Plural, ResponseKind: kind, Scope: "Cluster", SingularResource: r.Singular,
 		Verbs: r.verbs(), ShortNames: r.ShortNames, Categories: r.Categories,
@@ -248,7 +235,10 @@ func (r *ResourceInfo) aggregated() aggregatedResource {
 		a.Scope = "Namespaced"
 	}
 	for _, s := range r.subresources() {
-		a.Subresources = append(a.Subresources, aggregatedSubresource{s.name, s.kind, subresourceVerbs()})
+		if r.builtIn && s.kind.Group == r.Group && s.kind.Version == r.Version {
+			s.kind.Group, s.kind.Version = "", ""
+		}
+		a.Subresources = append(a.Subresources, aggregatedSubresource{s.name, s.kind, s.verbs})
 	}
 	return a
 }
@@ -256,17 +246,20 @@ func (r *ResourceInfo) aggregated() aggregatedResource {
 func discoverVersion(w http.ResponseWriter, resources []*ResourceInfo, group, version string) {
 	list := struct {
 		Kind         string        `json:"kind"`
-		APIVersion   string        `json:"apiVersion"`
+		APIVersion   string        `json:"apiVersion,omitempty"`
 		GroupVersion string        `json:"groupVersion"`
 		Resources    []apiResource `json:"resources"`
 	}{"APIResourceList", "v1", kube.Resource{Group: group, Version: version}.APIVersion(), []apiResource{}}
+	if group == "" {
+		list.APIVersion = "" // so it is, since v1.0
+	}
 	for _, r := range resources {
 		if r.Group != group || r.Version != version {
 			continue
 		}
-		list.Resources = append(list.Resources, apiResource{Name: r.Plural, SingularName: r.Singular, Namespaced: r.Namespaced, Kind: r.Kind, Verbs: r.verbs(), ShortNames: r.ShortNames, Categories: r.Categories})
+		list.Resources = append(list.Resources, apiResource{Name: r.Plural, SingularName: r.Singular, Namespaced: r.Namespaced, Kind: r.Kind, Verbs: r.verbs(), ShortNames: r.ShortNames, Categories: r.Categories, Hash: r.storageHash()})
 		for _, s := range r.subresources() {
-			sub := apiResource{Name: r.Plural + "/" + s.name, Namespaced: r.Namespaced, Kind: s.kind.Kind, Verbs: subresourceVerbs()}
+			sub := apiResource{Name: r.Plural + "/" + s.name, Namespaced: r.Namespaced, Kind: s.kind.Kind, Verbs: s.verbs}
 			if s.kind.Group != r.Group {
 				sub.Group, sub.Version = s.kind.Group, s.kind.Version
 			}
@@ -274,7 +267,7 @@ func discoverVersion(w http.ResponseWriter, resources []*ResourceInfo, group, ve
 		}
 	}
 	if len(list.Resources) == 0 {
-		if slices.ContainsFunc(resources, func(r *ResourceInfo) bool { return r.Group == group }) {
+		if slices.ContainsFunc(resources, func(r *ResourceInfo) bool { return r.Group == group && r.builtIn }) {
 			WriteStatus(w, statusNoResource())
 		} else {
 			notFound(w)

@@ -51,6 +51,7 @@ type target struct {
 	key        kube.Key
 	collection bool
 	sub        string
+	one        string // the name of what is watched, where the path has it
 }
 
 const gzipFrom = 128 << 10 // bytes of a body that are worth compressing

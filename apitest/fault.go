@@ -14,6 +14,7 @@ type Match struct {
 	Name      string
 	Path      string // exact URL path, for what is no resource
 	UserAgent string // a part of it
+	Header    string // a header that is there, such as "Impersonate-User", or a part of one: "Accept: as=Table"
 	Query     string // a part of the raw query, such as "continue="
 	Nth       int    // only the nth request that the rest matches, from 1
 
@@ -30,8 +31,16 @@ func (m *Match) matches(x *exchange) bool {
 		(m.Name == "" || m.Name == t.key.Name) &&
 		(m.Path == "" || m.Path == x.r.URL.Path) &&
 		strings.Contains(x.r.UserAgent(), m.UserAgent) &&
+		(m.Header == "" || m.matchesHeader(x.r.Header)) &&
 		strings.Contains(x.r.URL.RawQuery, m.Query) &&
 		(m.AfterEvent == 0 || t.verb == "watch")
+}
+
+// matchesHeader reports whether one of the values contains the part that is asked
+// for.
+func (m *Match) matchesHeader(h http.Header) bool {
+	name, part, _ := strings.Cut(m.Header, ":")
+	return slices.ContainsFunc(h.Values(strings.TrimSpace(name)), func(v string) bool { return strings.Contains(v, strings.TrimSpace(part)) })
 }
 
 // Fault is a fault that has been set by [Server.On].

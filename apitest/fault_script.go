@@ -151,6 +151,7 @@ func faultKeys() []faultKey {
 		text("name", "only for this object", func(r *FaultRule) *string { return &r.Match.Name }),
 		text("path", "only this exact URL path", func(r *FaultRule) *string { return &r.Match.Path }),
 		text("agent", "only where the User-Agent contains this", func(r *FaultRule) *string { return &r.Match.UserAgent }),
+		text("header", "only with this header, or a part of it: header=\"Accept: as=Table\"", func(r *FaultRule) *string { return &r.Match.Header }),
 		text("query", "only where the raw query contains this", func(r *FaultRule) *string { return &r.Match.Query }),
 		number("nth", "only the nth request that the rest matches", func(r *FaultRule) *int { return &r.Match.Nth }),
 		number("after", "within a watch, when so many events have been sent", func(r *FaultRule) *int { return &r.Match.AfterEvent }),

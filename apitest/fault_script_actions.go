@@ -155,7 +155,7 @@ func faultActions() []faultAction {
 			func(a faultArgs) http.HandlerFunc { return Stale(kube.Revision(a[0])) }},
 		{"behind", n("REVISIONS"), notWatches, "lists as of so many revisions ago, as a replica that lags", counted(Behind)},
 		{"shift-revision", n("REVISIONS"), notWatches, "adds so many to the revision of a list", counted(ShiftRevision)},
-		{"expire-page", nil, notWatches, "answers 410, with a token to go on inconsistently", plain(ExpireContinue)},
+		{"expire-page", nil, notWatches, "answers 410, a further page with a token to go on inconsistently", plain(ExpireContinue)},
 		{"expire-page-for-good", nil, notWatches, "answers 410, without a token", plain(ExpireContinueForGood)},
 		{"too-large", nil, whole, "answers 504: the revision is yet to come", plain(TooLarge)},
 		{"reject-initial", nil, whole, "answers 422, as a server without streaming lists", plain(RejectInitialEvents)},
@@ -288,7 +288,9 @@ func faultHandler(action string) http.HandlerFunc {
 func FaultHelp() string {
 	var b strings.Builder
 	b.WriteString("A fault a line, as MATCH: ACTION. What follows # is a comment.\n\n" +
-		"MATCH is a verb or * for all, then perhaps a resource (pods, deployments.apps), then perhaps:\n\n")
+		"  watch pods ns=shop nth=2 after=5 times=1: cut 60\n  list configmaps query=continue=: status 410\n\n" +
+		"MATCH is a verb (" + strings.Join(faultVerbs(), ", ") + ")\n" +
+		"or * for all, then perhaps a resource (pods, deployments.apps), then perhaps:\n\n")
 	row := func(left, right string) { fmt.Fprintf(&b, "  %-32s%s\n", left, right) }
 	for _, k := range faultKeys() {
 		row(k.name+"=", k.doc)

@@ -28,7 +28,7 @@ watch pods ns=shop nth=2 after=5 times=1: cut 60
 list configmaps query=continue=: status 410
 *: delay 2s # and another
 * deployments.apps :hang
-  get path="/a b:" agent="robot \"7\"" name=x : status 403 Forbidden "no, thank you"
+  get path="/a b:" agent="robot \"7\"" header="Accept: as=Table" name=x : status 403 Forbidden "no, thank you"
 watch: replace "{\"a\": 1}"
 list: trickle 100 1500ms
 *: throttle
@@ -42,7 +42,7 @@ list: trickle 100 1500ms
 		{Match: apitest.Match{Verb: "list", Resource: "configmaps", Query: "continue="}, Action: "status 410"},
 		{Action: "delay 2s"},
 		{Match: apitest.Match{Resource: "deployments.apps"}, Action: "hang"},
-		{Match: apitest.Match{Verb: "get", Path: "/a b:", UserAgent: `robot "7"`, Name: "x"}, Action: `status 403 Forbidden "no, thank you"`},
+		{Match: apitest.Match{Verb: "get", Path: "/a b:", UserAgent: `robot "7"`, Header: "Accept: as=Table", Name: "x"}, Action: `status 403 Forbidden "no, thank you"`},
 		{Match: apitest.Match{Verb: "watch"}, Action: `replace "{\"a\": 1}"`},
 		{Match: apitest.Match{Verb: "list"}, Action: "trickle 100 1.5s"},
 		{Action: "throttle"},
@@ -55,7 +55,7 @@ list: trickle 100 1500ms
 func TestParseFaultsSaysWhereAndWhat(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
 		{"wtch: cut 1", `line 1, column 1: there is no verb "wtch"; there are: *, list, watch`},
-		{"# ü\nwatch ü ns=ü bad=1: cut 1", `line 2, column 14: there is no key "bad"; there are: ns, name, path, agent, query, nth, after, times`},
+		{"# ü\nwatch ü ns=ü bad=1: cut 1", `line 2, column 14: there is no key "bad"; there are: ns, name, path, agent, header, query, nth, after, times`},
 		{"watch", `line 1, column 6: want "MATCH: ACTION"`},
 		{"watch:", `line 1, column 7: want an action after the colon; there are: behind, bookmark-behind`},
 		{"watch: cutt 1", `line 1, column 8: there is no action "cutt"; there are: behind`},

@@ -242,6 +242,28 @@ func TestHalfOpenStreamIsSilent(t *testing.T) {
 	})
 }
 
+func TestFaultsMatchHeaders(t *testing.T) {
+	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
+		srv.On(apitest.Match{Header: "Accept: as=Table"}, apitest.HTML(403))
+		srv.On(apitest.Match{Header: "Impersonate-User"}, apitest.HTML(502))
+		for _, c := range []struct {
+			name, value string
+			want        int
+		}{
+			{"Accept", "application/json;as=Table;v=v1;g=meta.k8s.io", 403},
+			{"accept", "text/html, application/json;as=Table;v=v1;g=meta.k8s.io", 403},
+			{"Accept", "application/json", 200},
+			{"X-Accept", "as=Table", 200},
+			{"impersonate-user", "", 502}, // there, and empty
+			{"Impersonate-Users", "x", 200},
+		} {
+			if code, _ := get(t, srv, configMaps, c.name, c.value); code != c.want {
+				t.Errorf("%s: %q: %d, want %d", c.name, c.value, code, c.want)
+			}
+		}
+	})
+}
+
 func TestFaultsComposeAndCount(t *testing.T) {
 	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
 		first := srv.On(apitest.Match{Verb: "list", Resource: "configmaps", Namespace: "a"}, apitest.Delay(time.Second)).Times(3)

@@ -8,17 +8,20 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/listwatch/listwatch/apitest/schema"
 )
 
 type member struct {
-	name  string
-	value json.RawMessage
+	name    string
+	value   json.RawMessage
+	decoded any // value, as package schema has it; nil where nobody has looked yet
 }
 
 // members splits a JSON object, keeping the order; of a repeated name the last
 // value counts. The values are parts of b.
 func members(b []byte) ([]member, error) {
-	if !json.Valid(b) {
+	if !schema.Valid(b) {
 		var v json.RawMessage
 		return nil, json.Unmarshal(b, &v) // it fails, and says where
 	}
@@ -127,7 +130,14 @@ func isCanonical(b []byte) bool {
 }
 
 func marshal(v any) []byte {
-	b, err := json.Marshal(v)
+	var b []byte
+	var err error
+	switch v.(type) {
+	case map[string]any, []any, string:
+		b, err = schema.Encode(v)
+	default:
+		b, err = json.Marshal(v)
+	}
 	if err != nil {
 		panic(fmt.Sprintf("apitest: encode %T: %v", v, err))
 	}

@@ -157,3 +157,117 @@ func (m *objectMeta) same(o *objectMeta) bool {
 		maps.Equal(m.Labels, o.Labels) && maps.Equal(m.Annotations, o.Annotations) && slices.Equal(m.Finalizers, o.Finalizers) &&
 		(bytes.Equal(m.OwnerReferences, o.OwnerReferences) || bytes.Equal(canonical(m.OwnerReferences), canonical(o.OwnerReferences)))
 }
+
+// value returns m as package schema has it, without managedFields.
+func (m *objectMeta) value() map[string]any {
+	v := make(map[string]any, 8)
+	text := func(name, s string) {
+		if s != "" {
+			v[name] = s
+		}
+	}
+	texts := func(name string, of map[string]string) {
+		if len(of) == 0 {
+			return
+		}
+		values := make(map[string]any, len(of))
+		for k, s := range of {
+			values[k] = s
+		}
+		v[name] = values
+	}
+	text("name", m.Name)
+	text("generateName", m.GenerateName)
+	text("namespace", m.Namespace)
+	text("uid", m.UID)
+	text("resourceVersion", m.ResourceVersion)
+	if m.Generation != 0 {
+		v["generation"] = m.Generation
+	}
+	text("creationTimestamp", m.CreationTimestamp)
+	text("deletionTimestamp", m.DeletionTimestamp)
+	if m.DeletionGracePeriodSeconds != nil {
+		v["deletionGracePeriodSeconds"] = *m.DeletionGracePeriodSeconds
+	}
+	texts("labels", m.Labels)
+	texts("annotations", m.Annotations)
+	if len(m.OwnerReferences) > 0 {
+		v["ownerReferences"] = decoded(m.OwnerReferences)
+	}
+	if len(m.Finalizers) > 0 {
+		list := make([]any, len(m.Finalizers))
+		for i, name := range m.Finalizers {
+			list[i] = name
+		}
+		v["finalizers"] = list
+	}
+	return v
+}
+
+// metaOf is what decoding the JSON of v would make of it, without managedFields of
+// built-in types. It reports false for what
+// would be an error, or is rare.
+func metaOf(v map[string]any, builtIn bool) (m objectMeta, ok bool) {
+	for name, field := range v {
+		s, isText := field.(string)
+		isText = isText || field == nil
+		switch name {
+		case "name":
+			m.Name, ok = s, isText
+		case "generateName":
+			m.GenerateName, ok = s, isText
+		case "namespace":
+			m.Namespace, ok = s, isText
+		case "uid":
+			m.UID, ok = s, isText
+		case "resourceVersion":
+			m.ResourceVersion, ok = s, isText
+		case "creationTimestamp":
+			m.CreationTimestamp, ok = s, isText
+		case "deletionTimestamp":
+			m.DeletionTimestamp, ok = s, isText
+		case "selfLink":
+			ok = true // it is gone
+		case "generation":
+			m.Generation, ok = field.(int64)
+		case "labels":
+			m.Labels, ok = textsOf(field)
+		case "annotations":
+			m.Annotations, ok = textsOf(field)
+		case "ownerReferences":
+			if ok = true; field != nil {
+				m.OwnerReferences = marshal(field)
+			}
+		case "finalizers":
+			var list []any
+			list, ok = field.([]any)
+			m.Finalizers = make([]string, len(list))
+			for i, e := range list {
+				var is bool
+				m.Finalizers[i], is = e.(string)
+				ok = ok && is
+			}
+		case "managedFields":
+			if ok = true; field != nil && !builtIn {
+				m.ManagedFields = marshal(field)
+			}
+		default:
+			ok = false
+		}
+		if !ok {
+			return objectMeta{}, false
+		}
+	}
+	return m, true
+}
+
+func textsOf(v any) (map[string]string, bool) {
+	m, ok := v.(map[string]any)
+	texts := make(map[string]string, len(m))
+	for k, e := range m {
+		s, is := e.(string)
+		texts[k] = s
+		ok = ok && is
+	}
+	return texts, ok
+}

@@ -89,11 +89,8 @@ func (st *store) terminate(t *table, ns *object) {
 			return
 		}
 		next := done.parts(t.info) // nobody owns spec.finalizers any more
-		t.info.typ().Update(ns.value(), next, schema.Write{Manager: "kube-controller-manager", Subresource: "finalize", Now: time.Now()})
-		done.meta.ManagedFields = nil
-		if managed := object1(next, "metadata")["managedFields"]; managed != nil {
-			done.meta.ManagedFields = inOrder(marshal(managed))
-		}
+		done.meta.ManagedFields, _ = t.info.typ().UpdateManaged(ns.parts(t.info), next, schema.Managed{Live: ns.meta.ManagedFields},
+			schema.Write{Manager: "kube-controller-manager", Subresource: "finalize", Now: time.Now()})
 		st.commit(t, ns.key, done)
 	}
 }

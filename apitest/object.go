@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/schema"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -19,12 +20,13 @@ type object struct {
 	key     kube.Key
 	rv      uint64
 	meta    objectMeta
-	fields  []member // what is neither kind, apiVersion nor metadata
-	body    []byte   // the whole as it goes over the wire
-	raw     []byte   // metadata's value, a part of body
-	version string   // of the resource, in which it is encoded
-	item    int      // body[item:] follows kind and apiVersion, for typed lists
-	hidden  bool     // kube-apiserver keeps it otherwise than it shows it, so that any write to it is one
+	fields  []member     // what is neither kind, apiVersion nor metadata
+	body    []byte       // the whole as it goes over the wire
+	raw     []byte       // metadata's value, a part of body
+	version string       // of the resource, in which it is encoded
+	item    int          // body[item:] follows kind and apiVersion, for typed lists
+	known   *schema.Type // of which it is known to be, with its managedFields; nil: not known
+	hidden  bool         // kube-apiserver keeps it otherwise than it shows it, so that any write to it is one
 }
 
 // parseObject reads what a client or a test hands in. kind and apiVersion may
@@ -61,11 +63,46 @@ func parseObject(res kube.Resource, b []byte) (*object, error) {
 	if string(o.meta.ManagedFields) == "null" {
 		o.meta.ManagedFields = nil
 	}
+	o.settleKey(res)
+	return o, nil
+}
+
+func (o *object) settleKey(res kube.Resource) {
 	if !res.Namespaced {
 		o.meta.Namespace = ""
 	}
 	o.key = kube.Key{Namespace: o.meta.Namespace, Name: o.meta.Name}
-	return o, nil
+}
+
+// objectOf is parseObject of what v is encoded as. It reports false for what would
+// be an error, or is rare. It keeps parts of v.
+func objectOf(res kube.Resource, v map[string]any, builtIn bool) (*object, bool) {
+	meta, ok := v["metadata"].(map[string]any)
+	if !ok && v["metadata"] != nil {
+		return nil, false
+	}
+	for name, want := range map[string]string{"kind": res.Kind, "apiVersion": res.APIVersion()} {
+		if s, ok := v[name].(string); v[name] != nil && (!ok || s != want && s != "") {
+			return nil, false
+		}
+	}
+	o := &object{fields: make([]member, 0, len(v))}
+	if o.meta, ok = metaOf(meta, builtIn); !ok {
+		return nil, false
+	}
+	if list := meta["managedFields"]; list != nil && builtIn {
+		if o.meta.ManagedFields, ok = managedInOrder(list); !ok {
+			return nil, false
+		}
+	}
+	for _, name := range sortedKeys(v) {
+		if name == "kind" || name == "apiVersion" || name == "metadata" {
+			continue
+		}
+		o.fields = append(o.fields, member{name, marshal(v[name]), v[name]})
+	}
+	o.settleKey(res)
+	return o, true
 }
 
 // seal fixes rv and encodes o. Built-in types go out in the order of their Go
@@ -106,7 +143,7 @@ func (o *object) seal(info *ResourceInfo, rv uint64) {
 		b = append(appendString(append(b, ','), m.name), ':')
 		at := len(b)
 		b = append(b, m.value...)
-		fields[i] = member{m.name, b[at:len(b):len(b)]}
+		fields[i] = member{name: m.name, value: b[at:len(b):len(b)]}
 	}
 	if info.builtIn {
 		head()
@@ -154,8 +191,8 @@ func (o *object) appendItem(b []byte, info *ResourceInfo) []byte {
 // same reports whether o and p differ in nothing but revision, generation and
 // the times in managedFields.
 func (o *object) same(p *object) bool {
-	return o.meta.same(&p.meta) && sameManagers(o.meta.ManagedFields, p.meta.ManagedFields) &&
-		o.sameFields(p, func(string) bool { return true })
+	return o.meta.same(&p.meta) && o.sameFields(p, func(string) bool { return true }) &&
+		sameManagers(o.meta.ManagedFields, p.meta.ManagedFields)
 }
 
 // sameManagers compares two values of managedFields, times aside.
@@ -218,8 +255,14 @@ func (o *object) setLabel(name, value string) {
 func (o *object) setField(name string, value json.RawMessage, present bool) {
 	o.fields = slices.DeleteFunc(slices.Clone(o.fields), func(m member) bool { return m.name == name })
 	if present {
-		o.fields = append(o.fields, member{name, value})
+		o.fields = append(o.fields, member{name: name, value: value})
 	}
+}
+
+// setValue is setField with a value as package schema has it, which is kept.
+func (o *object) setValue(name string, v any) {
+	o.setField(name, marshal(v), true)
+	o.fields[len(o.fields)-1].decoded = v
 }
 
 // lookup returns the value at a dotted path below the top, nil where there is

@@ -1,37 +1,99 @@
 package apitest
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/listwatch/listwatch/apitest/schema"
 )
 
-// openAPI answers /openapi/v3 and below: the types of kube-apiserver without
-// their texts, and those of custom resources. See
+// openAPI answers /openapi/v3 and below, by whatever method: the types of
+// kube-apiserver without their texts, and those of custom resources. See
 // https://kubernetes.io/docs/concepts/overview/kubernetes-api/#openapi-interface-definition.
-func (s *Server) openAPI(w http.ResponseWriter, path string) {
+//
+// The index names each document with a hash of what is in it. Who asks with that
+// may keep the answer for good; who asks with another is sent to the right one.
+func (s *Server) openAPI(x *exchange, w http.ResponseWriter) {
 	var custom []*schema.Type
 	for _, r := range s.store.resources() {
 		if !r.builtIn {
 			custom = append(custom, r.typ())
 		}
 	}
-	var body []byte
-	var err error
-	name := strings.Trim(strings.TrimPrefix(path, "openapi/v3"), "/")
-	if name == "" {
-		body, err = builtInTypes().Index(custom...)
-	} else {
-		body, err = builtInTypes().Document(name, custom...)
+	index, err := builtInTypes().Index(custom...)
+	if err != nil {
+		WriteStatus(w, statusRaw("%v", err))
+		return
 	}
+	name := strings.TrimPrefix(strings.TrimPrefix(x.r.URL.Path, "/openapi/v3"), "/")
+	if x.r.URL.Path == "/openapi/v3" {
+		writeJSON(w, http.StatusOK, "text/plain; charset=utf-8", index)
+		return
+	}
+	body, err := builtInTypes().Document(name, custom...)
 	switch {
 	case errors.Is(err, schema.ErrUnknown):
-		notFound(w)
+		w.WriteHeader(http.StatusNotFound)
+		return
 	case err != nil:
 		WriteStatus(w, statusRaw("%v", err))
-	default:
-		writeJSON(w, http.StatusOK, "application/json", body)
+		return
 	}
+	var known struct {
+		Paths map[string]struct{ ServerRelativeURL string }
+	}
+	json.Unmarshal(index, &known) // it is ours
+	at := known.Paths[name].ServerRelativeURL
+	hash := ""
+	if u, err := url.Parse(at); err == nil {
+		hash = u.Query().Get("hash")
+	}
+	s.document(x, w, body, at, hash)
+}
+
+// document answers with one document, which stands at a URL with its hash.
+func (s *Server) document(x *exchange, w http.ResponseWriter, body []byte, at, hash string) {
+	tag := `"` + hash + `"`
+	h := w.Header()
+	h.Set("Vary", "Accept")
+	if !takesDocument(x.r) {
+		w.WriteHeader(http.StatusNotAcceptable)
+		return
+	}
+	h.Set("Etag", tag)
+	asked := x.r.URL.Query()["hash"]
+	switch {
+	case len(asked) > 0 && !slices.Contains(asked, hash):
+		h.Set("Location", at)
+		h.Set("Content-Type", typeJSON)
+		w.WriteHeader(http.StatusMovedPermanently)
+		return
+	case len(asked) > 0:
+		h.Set("Cache-Control", "public, immutable")
+		h.Set("Expires", time.Now().AddDate(1, 0, 0).UTC().Format(time.RFC1123))
+	}
+	if strings.Contains(x.r.Header.Get("If-None-Match"), tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	h.Set("Content-Type", typeJSON)
+	w.WriteHeader(http.StatusOK)
+	w.Write(body) // an error means that the client has gone
+}
+
+// takesDocument reports whether r takes JSON, or would take the protobuf form of
+// OpenAPI, of which there is none here: it gets JSON.
+func takesDocument(r *http.Request) bool {
+	for _, c := range clauses(r) {
+		switch c.typ {
+		case typeJSON, "*/*", "application/*", "application/com.github.proto-openapi.spec.v3@v1.0+protobuf", "application/com.github.proto-openapi.spec.v3.v1.0+protobuf":
+			return true
+		}
+	}
+	return acceptsNothing(r)
 }

@@ -67,6 +67,33 @@ var printers = map[string]printer{
 	"customresourcedefinitions.apiextensions.k8s.io":               definitionPrinter,
 	"mutatingwebhookconfigurations.admissionregistration.k8s.io":   webhookPrinter,
 	"validatingwebhookconfigurations.admissionregistration.k8s.io": webhookPrinter,
+
+	"mutatingadmissionpolicies.admissionregistration.k8s.io":         mutatingPolicyPrinter,
+	"mutatingadmissionpolicybindings.admissionregistration.k8s.io":   policyBindingPrinter,
+	"validatingadmissionpolicies.admissionregistration.k8s.io":       validatingPolicyPrinter,
+	"validatingadmissionpolicybindings.admissionregistration.k8s.io": policyBindingPrinter,
+
+	"certificatesigningrequests.certificates.k8s.io":           signingPrinter,
+	"clustertrustbundles.certificates.k8s.io":                  trustPrinter,
+	"podcertificaterequests.certificates.k8s.io":               podCertificatePrinter,
+	"flowschemas.flowcontrol.apiserver.k8s.io":                 flowPrinter,
+	"prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": levelPrinter,
+	"ipaddresses.networking.k8s.io":                            addressPrinter,
+	"servicecidrs.networking.k8s.io":                           cidrPrinter,
+	"runtimeclasses.node.k8s.io":                               runtimeClassPrinter,
+
+	"deviceclasses.resource.k8s.io":          agePrinter,
+	"devicetaintrules.resource.k8s.io":       deviceTaintPrinter,
+	"resourceclaims.resource.k8s.io":         deviceClaimPrinter,
+	"resourceclaimtemplates.resource.k8s.io": agePrinter,
+	"resourceslices.resource.k8s.io":         devicePrinter,
+
+	"csidrivers.storage.k8s.io":              csiDriverPrinter,
+	"csinodes.storage.k8s.io":                csiNodePrinter,
+	"volumeattachments.storage.k8s.io":       attachmentPrinter,
+	"volumeattributesclasses.storage.k8s.io": attributesPrinter,
+
+	"storageversionmigrations.storagemigration.k8s.io": migrationPrinter,
 }
 
 // columns returns the column Name and those given.

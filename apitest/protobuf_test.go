@@ -42,7 +42,7 @@ func TestProtobufBodiesThatAreWrong(t *testing.T) {
 	crd := pb(t, "CustomResourceDefinition")
 	playProtobuf(t, []protobufStep{
 		{"POST", secrets, `{"kind":"Secret"}`,
-			`400 {"reason":"BadRequest","message":"the object provided is unrecognized (must be of type Secret): malformed protobuf: it does not begin as an object does"}`},
+			`400 {"reason":"BadRequest","message":"the object provided is unrecognized (must be of type Secret): provided data does not appear to be a protobuf message, expected prefix [107 56 115 0] ({\"kind\":\"Secret\"})"}`},
 		{"POST", secrets, "", `400 {"reason":"BadRequest"}`},
 		{"POST", secrets, pb(t, "Secret")[:30],
 			`400 {"message":"the object provided is unrecognized (must be of type Secret): malformed protobuf: it ends too early"}`},

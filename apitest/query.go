@@ -62,7 +62,7 @@ const (
 
 func parseQuery(v url.Values, t target) (*query, *kube.Status) {
 	q := &query{
-		filter:   filter{namespace: t.key.Namespace},
+		filter:   filter{namespace: t.key.Namespace, name: t.one},
 		revision: v.Get("resourceVersion"), match: v.Get("resourceVersionMatch"), token: v.Get("continue"),
 		bookmarks: queryBool(v, "allowWatchBookmarks"),
 	}
@@ -86,7 +86,7 @@ func parseQuery(v url.Values, t target) (*query, *kube.Status) {
 	if q.labels, err = kube.ParseSelector(v.Get("labelSelector")); err != nil {
 		return nil, statusBadRequest("unable to parse requirement: %v", err)
 	}
-	if q.fields, err = kube.ParseFieldSelector(v.Get("fieldSelector")); err != nil {
+	if q.fields, err = kube.ParseFieldSelector(v.Get("fieldSelector")); err != nil && len(oddPaths(v.Get("fieldSelector"))) == 0 {
 		return nil, statusBadRequest("%s", fieldSelectorError(v.Get("fieldSelector"), err))
 	}
 	if t.form.core.Plural != "" {
@@ -95,11 +95,13 @@ func parseQuery(v url.Values, t target) (*query, *kube.Status) {
 	if st := q.validate(t.verb); st != nil {
 		return nil, st
 	}
-	for _, path := range q.fields.Paths() {
+	for _, path := range append(oddPaths(v.Get("fieldSelector")), q.fields.Paths()...) {
 		switch info := t.form; {
 		case info.selectable(path):
 		case len(info.Fields) == 0 && info.builtIn:
 			return nil, statusBadRequest("%q is not a known field selector: only \"metadata.name\", \"metadata.namespace\"", path)
+		case info.Plural == "resourceslices" && info.builtIn:
+			return nil, statusBadRequest("field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: %s", path)
 		case info.Resource == kube.Jobs:
 			return nil, statusBadRequest("field label %q not supported for Job", path)
 		default:
@@ -109,6 +111,9 @@ func parseQuery(v url.Values, t target) (*query, *kube.Status) {
 	if q.rv, err = parseRevision(q.revision); err != nil {
 		if _, st := parseToken(q.token); q.token != "" && st != nil {
 			return nil, st
+		}
+		if q.token != "" && t.verb == "list" {
+			return nil, statusBadRequest("specifying resource version is not allowed when using continue")
 		}
 		text := fmt.Sprintf("resourceVersion: Invalid value: %q: %v", q.revision, err)
 		if t.verb == "watch" {
@@ -120,9 +125,25 @@ func parseQuery(v url.Values, t target) (*query, *kube.Status) {
 	return q, nil
 }
 
+// oddPaths returns the paths of a field selector that have spaces around them, or
+// are empty: others forgive the first, and kube-apiserver knows no such field.
+func oddPaths(selector string) (odd []string) {
+	for term := range strings.SplitSeq(selector, ",") {
+		if i := strings.IndexByte(term, '='); i >= 0 {
+			if path := strings.TrimSuffix(term[:i], "!"); path == "" || strings.TrimSpace(path) != path {
+				odd = append(odd, path)
+			}
+		}
+	}
+	return odd
+}
+
 // fieldSelectorError says what kube-apiserver says of a field selector that does
 // not parse.
 func fieldSelectorError(selector string, err error) string {
+	if strings.HasSuffix(selector, `\`) {
+		return `invalid field selector: invalid escape sequence: \`
+	}
 	for term := range strings.SplitSeq(selector, ",") {
 		if term != "" && !strings.Contains(term, "=") {
 			return fmt.Sprintf("invalid selector: '%s'; can't understand '%s'", selector, term)
@@ -143,7 +164,7 @@ func (q *query) validate(verb string) *kube.Status {
 		case q.initial != nil && q.match != notOlderThan:
 			add(forbiddenField(field, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"))
 		}
-		if q.initial != nil && q.match != "" && q.match != notOlderThan {
+		if q.match != "" && q.match != notOlderThan {
 			add(kube.StatusCause{Reason: "FieldValueNotSupported", Field: field,
 				Message: fmt.Sprintf("Unsupported value: %q: supported values: %q", q.match, notOlderThan)})
 		}

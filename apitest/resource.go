@@ -79,7 +79,7 @@ func (r *ResourceInfo) hasSub(name string) bool {
 	case "finalize":
 		return r.Resource == kube.Namespaces
 	}
-	return false
+	return r.partial(name)
 }
 
 // selectable reports whether a field selector may name path.

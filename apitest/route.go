@@ -14,12 +14,7 @@ import (
 // no table, and answer says so.
 func (s *Server) resolve(r *http.Request) target {
 	t := target{verb: strings.ToLower(r.Method)}
-	parts := strings.Split(strings.Trim(r.URL.EscapedPath(), "/"), "/")
-	for i, p := range parts {
-		if u, err := url.PathUnescape(p); err == nil {
-			parts[i] = u
-		}
-	}
+	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	var group, version string
 	switch {
 	case parts[0] == "api" && len(parts) >= 3:
@@ -28,6 +23,10 @@ func (s *Server) resolve(r *http.Request) target {
 		group, version, parts = parts[1], parts[2], parts[3:]
 	default:
 		return t
+	}
+	early := parts[0] == "watch" && len(parts) > 1 // how watches began before v1.11; it still works
+	if early {
+		parts = parts[1:]
 	}
 	// namespaces/x and namespaces/x/status are the namespace itself.
 	if parts[0] == "namespaces" && len(parts) >= 3 && (len(parts) > 3 || parts[2] != "status" && parts[2] != "finalize") {
@@ -49,6 +48,15 @@ func (s *Server) resolve(r *http.Request) target {
 	}
 	t.collection = t.key.Name == ""
 	t.verb = verb(r, t.collection)
+	if early && r.Method == http.MethodGet {
+		t.verb, t.collection = "watch", true
+		t.one, t.key.Name = t.key.Name, ""
+	}
+	if r.Method == http.MethodHead && t.info != nil && !t.info.builtIn { // others refuse it
+		if t.verb = "get"; t.collection {
+			t.verb = "list"
+		}
+	}
 	return t
 }
 
@@ -87,8 +95,14 @@ func queryBool(q url.Values, name string) bool {
 // answer is the normal answer to x, written to w, which is x or a
 // ResponseWriter of a fault.
 func (s *Server) answer(x *exchange, w http.ResponseWriter) {
+	w.Header().Set("Cache-Control", "no-cache, private")
 	if healthy(w, x.r) {
 		return
+	}
+	if pretty := wantsIndented(x.r); (pretty || !takesStatus(x.r)) && !strings.HasPrefix(x.r.URL.Path, "/openapi/") {
+		p := &prettyWriter{ResponseWriter: w, all: pretty && x.target.verb != "watch"}
+		defer p.finish()
+		w = p
 	}
 	if yes, as := prefersYAML(x.r); yes && !strings.HasPrefix(x.r.URL.Path, "/openapi/") {
 		y := &yamlWriter{ResponseWriter: w, as: as}
@@ -124,14 +138,35 @@ func (s *Server) act(x *exchange, w http.ResponseWriter) *kube.Status {
 		return statusNoResource()
 	case t.sub == "token" && t.res == kube.ServiceAccounts && t.verb == "create":
 		return s.tokenRequest(x, w)
+	case t.sub == "token" && t.res == kube.ServiceAccounts:
+		return statusMethod()
+	case t.res == bindings && t.key.Name != "":
+		return statusNoResource()
+	case t.res == bindings || t.res == kube.Pods && (t.sub == "binding" || t.sub == "eviction"):
+		switch {
+		case t.verb != "create":
+			return statusMethod()
+		case t.sub == "eviction":
+			return s.evict(x, w)
+		}
+		return s.bind(x, w)
 	}
 	if t.form.warning != "" {
 		w.Header().Add("Warning", warning(t.form.warning))
+	}
+	if !t.info.builtIn && t.res.Namespaced && t.key.Namespace == "" && t.verb != "list" && t.verb != "watch" {
+		notFound(w)
+		return nil
+	}
+	if t.info.builtIn && t.res.Namespaced && t.key.Namespace == "" && t.key.Name != "" {
+		return statusNoResource()
 	}
 	v, st := parseView(x.r, t.form, t.verb)
 	switch {
 	case st != nil:
 		return st
+	case t.key.Name != "" && len(segmentName(t.key.Name)) > 0:
+		return statusBadRequest("Name parameter invalid: %q: %s", t.key.Name, strings.Join(segmentName(t.key.Name), ";"))
 	case t.res == kube.Pods && slices.Contains(podSubresources[:], t.sub):
 		return s.podSubresource(x, w)
 	case t.sub == "finalize" && t.res == kube.Namespaces && t.verb != "update",
@@ -162,7 +197,7 @@ func (s *Server) act(x *exchange, w http.ResponseWriter) *kube.Status {
 	case "get":
 		return s.get(x, w, v)
 	case "create":
-		if !t.collection || t.res.Namespaced && t.key.Namespace == "" {
+		if !t.collection && (t.info.builtIn || t.sub != "") || t.res.Namespaced && t.key.Namespace == "" {
 			return t.notAllowed()
 		}
 		return s.create(x, w, v)
@@ -186,7 +221,7 @@ func (s *Server) act(x *exchange, w http.ResponseWriter) *kube.Status {
 }
 
 // podSubresources are those that need a kubelet.
-var podSubresources = [...]string{"attach", "exec", "log", "portforward", "proxy", "ephemeralcontainers", "resize"}
+var podSubresources = [...]string{"attach", "exec", "log", "portforward", "proxy"}
 
 // podSubresource answers for the kubelet that is not there: with a line of log,
 // and with a refusal of everything else.
@@ -240,14 +275,28 @@ func (s *Server) get(x *exchange, w http.ResponseWriter, v *view) *kube.Status {
 	return nil
 }
 
+// checks are those that the health of the server is made of.
+var checks = []string{"ping", "log", "etcd"}
+
 // healthy answers the health checks, which need no credentials.
 func healthy(w http.ResponseWriter, r *http.Request) bool {
-	switch strings.Split(r.URL.Path, "/")[1] {
-	case "healthz", "livez", "readyz":
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		w.Header().Set("X-Content-Type-Options", "nosniff")
+	what, one, single := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	switch {
+	case what != "healthz" && what != "livez" && what != "readyz":
+		return false
+	case single && !slices.Contains(checks, one):
+		notFound(w)
+		return true
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if single || !r.URL.Query().Has("verbose") {
 		fmt.Fprint(w, "ok")
 		return true
 	}
-	return false
+	for _, name := range checks {
+		fmt.Fprintf(w, "[+]%s ok\n", name)
+	}
+	fmt.Fprintf(w, "%s check passed\n", what)
+	return true
 }

@@ -120,6 +120,9 @@ func (c *change) scaled(old *object, b []byte) (*object, *kube.Status) {
 	} else if err != nil {
 		return nil, statusBadRequest("Scale in version \"v1\" cannot be handled as a Scale: %v", err)
 	}
+	if s.Metadata.Name == "" && c.options.verb == "update" {
+		return nil, statusBadRequest("the name of the object (%s based on URL) was undeterminable: name must be provided", old.key.Name)
+	}
 	if s.Spec.Replicas < 0 && info.builtIn { // that of others is refused as it is stored
 		return nil, statusInvalid("autoscaling", "Scale", old.key.Name, kube.StatusCause{Reason: "FieldValueInvalid",
 			Message: fmt.Sprintf("Invalid value: %d: must be greater than or equal to 0", s.Spec.Replicas), Field: "spec.replicas"})

@@ -2,6 +2,8 @@ package apitest
 
 import (
 	"cmp"
+	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -241,8 +243,19 @@ func (st *store) restore(rv uint64) error {
 
 // uid returns the next UID of a seeded sequence, in the form of version 4.
 func (st *store) uid() string {
-	a, b := st.random.Uint64(), st.random.Uint64()
-	return fmt.Sprintf("%08x-%04x-4%03x-%04x-%012x", a>>32, a>>16&0xffff, a&0xfff, b>>48&0x3fff|0x8000, b&0xffffffffffff)
+	var id [16]byte
+	binary.BigEndian.PutUint64(id[:8], st.random.Uint64())
+	binary.BigEndian.PutUint64(id[8:], st.random.Uint64())
+	id[6], id[8] = id[6]&0xf|0x40, id[8]&0x3f|0x80
+	var text [36]byte
+	for from, at := 0, 0; from < len(id); from++ {
+		if from == 4 || from == 6 || from == 8 || from == 10 {
+			text[at] = '-'
+			at++
+		}
+		at += hex.Encode(text[at:], id[from:from+1])
+	}
+	return string(text[:])
 }
 
 const nameLetters = "bcdfghjklmnpqrstvwxz2456789"

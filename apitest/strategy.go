@@ -3,7 +3,9 @@ package apitest
 import (
 	"bytes"
 	"fmt"
+	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/listwatch/listwatch/kube"
@@ -51,6 +53,23 @@ var strategies = map[string]strategy{
 
 	"mutatingwebhookconfigurations.admissionregistration.k8s.io":   {guarded: true, counts: true},
 	"validatingwebhookconfigurations.admissionregistration.k8s.io": {guarded: true, counts: true},
+
+	"mutatingadmissionpolicies.admissionregistration.k8s.io":         {guarded: true},
+	"mutatingadmissionpolicybindings.admissionregistration.k8s.io":   {guarded: true},
+	"validatingadmissionpolicies.admissionregistration.k8s.io":       {guarded: true},
+	"validatingadmissionpolicybindings.admissionregistration.k8s.io": {guarded: true},
+
+	"certificatesigningrequests.certificates.k8s.io":   {name: segmentName},
+	"clustertrustbundles.certificates.k8s.io":          {guarded: true, name: bundleName},
+	"podcertificaterequests.certificates.k8s.io":       {guarded: true},
+	"csidrivers.storage.k8s.io":                        {guarded: true},
+	"csinodes.storage.k8s.io":                          {guarded: true},
+	"csistoragecapacities.storage.k8s.io":              {guarded: true},
+	"volumeattachments.storage.k8s.io":                 {guarded: true},
+	"ipaddresses.networking.k8s.io":                    {name: addressName},
+	"runtimeclasses.node.k8s.io":                       {upserts: true, guarded: true},
+	"devicetaintrules.resource.k8s.io":                 {guarded: true},
+	"storageversionmigrations.storagemigration.k8s.io": {guarded: true},
 }
 
 func (r *ResourceInfo) strategy() strategy {
@@ -67,6 +86,10 @@ func (r *ResourceInfo) moves(old, o *object) bool {
 		return false
 	case r.Resource == kube.EndpointSlices && !bytes.Equal(marshal(old.meta.Labels), marshal(o.meta.Labels)):
 		return true
+	case r.Resource == kube.EndpointSlices:
+		kept := *o
+		kept.nullLists("endpoints", "ports")
+		o = &kept
 	}
 	return !o.sameFields(old, func(name string) bool { return name != "status" })
 }
@@ -126,6 +149,29 @@ func segmentName(s string) (wrong []string) {
 		}
 	}
 	return wrong
+}
+
+// bundleName says what is wrong with the name of a ClusterTrustBundle: one of a
+// signer begins with the signer's, with colons for slashes.
+func bundleName(s string) (wrong []string) {
+	for part := range strings.SplitSeq(s, ":") {
+		if wrong = subdomain(part); len(wrong) > 0 {
+			return wrong
+		}
+	}
+	return nil
+}
+
+// addressName says what is wrong with the name of an IPAddress, which is the address.
+func addressName(s string) []string {
+	a, err := netip.ParseAddr(s)
+	switch {
+	case err != nil || a.Zone() != "":
+		return []string{"must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"}
+	case a.String() != s:
+		return []string{"must be in canonical form (" + strconv.Quote(a.String()) + ")"}
+	}
+	return nil
 }
 
 // cronJobName leaves room for the time that the names of its Jobs have.

@@ -173,3 +173,26 @@ func TestTextOfCellsIsWrittenAsJSON(t *testing.T) {
 		}
 	})
 }
+
+// TestSigningRequestsArePrinted: the fixture of real tables has none, as the two
+// servers have users of other names.
+func TestSigningRequestsArePrinted(t *testing.T) {
+	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
+		const path = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+		for name, conditions := range map[string]string{
+			"a": `[{"type":"Approved","status":"True"}]`, "b": `[{"type":"Denied","status":"True"},{"type":"Failed","status":"True"}]`, "c": `[]`,
+		} {
+			do(t, srv, "POST", path, `{"metadata":{"name":"`+name+`"},"spec":{"request":"eA==","signerName":"example.com/x","expirationSeconds":700}}`)
+			do(t, srv, "PATCH", path+"/"+name+"/approval", `{"status":{"conditions":`+conditions+`}}`, "Content-Type", "application/merge-patch+json")
+		}
+		do(t, srv, "PATCH", path+"/a/status", `{"status":{"certificate":"eA=="}}`, "Content-Type", "application/merge-patch+json")
+		var states []any
+		for _, cells := range cellsOf(t, srv, path) {
+			states = append(states, cells[2], cells[4], cells[5])
+		}
+		want := []any{"example.com/x", "11m", "Approved,Issued", "example.com/x", "11m", "Denied,Failed", "example.com/x", "11m", "Pending"}
+		if diff := cmp.Diff(want, states); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}

@@ -43,17 +43,25 @@ func typeOf(r *ResourceInfo) *schema.Type {
 func (c *change) decode(p payload) (*object, *kube.Status) {
 	info, b := c.target.info, p.json
 	c.target.res = c.target.form.Resource // which an attempt before may have changed
-	var head struct {                     // as errors quote it
-		APIVersion string `json:"apiVersion,omitempty"`
-		Kind       string `json:"kind,omitempty"`
+	if info.builtIn && string(bytes.TrimSpace(b)) == "null" {
+		b = []byte("{}")
 	}
-	if err := json.Unmarshal(b, &head); err != nil {
+	v, strict, wrong := c.target.form.typ().Read(b)
+	head, err := headOf(v, b, wrong == nil && len(strict) == 0)
+	if err != nil {
 		return nil, statusBadRequest("the object provided is unrecognized (must be of type %s): couldn't get version/kind; json parse error: %v (%s)", info.Kind, err, summary(b))
 	}
 	if st := unregistered(info, head.APIVersion, head.Kind, b); st != nil && c.options.verb == "patch" {
 		return nil, badPatch(b, st)
 	} else if st != nil {
 		return nil, st
+	}
+	if info.builtIn && head.Kind != "" && head.Kind != info.Kind {
+		err := fmt.Errorf("converting (%[1]s.%[2]s) to (%[3]s.%[4]s): unknown conversion", info.Version, head.Kind, info.goPackage(), info.Kind)
+		if c.options.verb == "patch" {
+			return nil, badPatch(b, err)
+		}
+		return nil, statusBadRequest("%s in version %q cannot be handled as a %s: %v", head.Kind, info.Version, info.Kind, err)
 	}
 	if !info.builtIn && head.Kind != "" && head.Kind != info.Kind {
 		return nil, statusInvalid(info.Group, head.Kind, nameIn(b), kube.StatusCause{Reason: "FieldValueInvalid",
@@ -80,16 +88,12 @@ func (c *change) decode(p payload) (*object, *kube.Status) {
 	if !info.builtIn && head.APIVersion != c.target.form.APIVersion() {
 		return nil, statusBadRequest("the API version in the data (%s) does not match the expected API version (%s)", head.APIVersion, c.target.form.APIVersion())
 	}
-	if info.builtIn && string(bytes.TrimSpace(b)) == "null" {
-		b = []byte("{}")
-	}
 	c.peek(b)
-	v, strict, err := c.target.form.typ().Read(b)
-	if err != nil && c.options.verb == "patch" {
-		return nil, badPatch(b, err)
+	if wrong != nil && c.options.verb == "patch" {
+		return nil, badPatch(b, wrong)
 	}
-	if err != nil {
-		return nil, statusBadRequest("%s in version %q cannot be handled as a %s: %v", cmp.Or(head.Kind, info.Kind), info.Version, info.Kind, err)
+	if wrong != nil {
+		return nil, statusBadRequest("%s in version %q cannot be handled as a %s: %v", cmp.Or(head.Kind, info.Kind), info.Version, info.Kind, wrong)
 	}
 	if strict = slices.Concat(oneLine(p.twice, c.options.validation), c.doubled, strict); len(strict) > 0 {
 		switch c.options.validation {
@@ -115,9 +119,40 @@ func (c *change) decode(p payload) (*object, *kube.Status) {
 		if !info.builtIn {
 			info.typ().Default(v)
 		}
-		if b, err = schema.Encode(v); err != nil {
-			return nil, statusRaw("%v", err)
-		}
+		return c.named(v)
+	}
+	return c.decodeNamed(b)
+}
+
+// head is what an object says it is.
+type head = struct { // without a name, as errors quote it
+	APIVersion string `json:"apiVersion,omitempty"`
+	Kind       string `json:"kind,omitempty"`
+}
+
+// headOf returns the head of b as errors quote it. v is what was read of b, and
+// plain tells whether that has all of it.
+func headOf(v map[string]any, b []byte, plain bool) (h head, err error) {
+	version, kind := v["apiVersion"], v["kind"]
+	h.APIVersion, _ = version.(string)
+	h.Kind, _ = kind.(string)
+	if plain && (version == nil || h.APIVersion != "") && (kind == nil || h.Kind != "") {
+		return h, nil
+	}
+	h = head{}
+	err = json.Unmarshal(b, &h)
+	return h, err
+}
+
+// named is decodeNamed of what v is encoded as.
+func (c *change) named(v map[string]any) (*object, *kube.Status) {
+	if o, ok := objectOf(c.target.res, v, c.target.info.builtIn); ok && (c.target.key.Name == "" || o.meta.Name != "") {
+		o.hidden = c.hides
+		return c.target.place(o)
+	}
+	b, err := schema.Encode(v)
+	if err != nil {
+		return nil, statusRaw("%v", err)
 	}
 	return c.decodeNamed(b)
 }
@@ -228,6 +263,55 @@ type managedEntry struct {
 	Subresource string          `json:"subresource,omitempty"`
 }
 
+// managedInOrder returns the value of managedFields likewise. It reports false for
+// what is rare.
+func managedInOrder(v any) (json.RawMessage, bool) {
+	list, ok := v.([]any)
+	if !ok {
+		return nil, false
+	}
+	names := [...]string{"manager", "operation", "apiVersion", "time", "fieldsType", "fieldsV1", "subresource"}
+	b := append(make([]byte, 0, 1024), '[')
+	for i, e := range list {
+		entry, ok := e.(map[string]any)
+		if !ok {
+			return nil, false
+		}
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, '{')
+		known := 0
+		for _, name := range names {
+			field, ok := entry[name]
+			if !ok {
+				continue
+			}
+			known++
+			text, isText := field.(string)
+			if fields, ok := field.(map[string]any); isText == (name == "fieldsV1") || !isText && (!ok || fields == nil) {
+				return nil, false
+			}
+			if isText && text == "" {
+				continue
+			}
+			if b[len(b)-1] != '{' {
+				b = append(b, ',')
+			}
+			b = append(appendString(b, name), ':')
+			var err error
+			if b, err = schema.Append(b, field); err != nil {
+				return nil, false
+			}
+		}
+		if known < len(entry) {
+			return nil, false
+		}
+		b = append(b, '}')
+	}
+	return append(b, ']'), true
+}
+
 // inOrder returns managedFields as built-in types have it.
 func inOrder(raw json.RawMessage) json.RawMessage {
 	var entries []managedEntry
@@ -240,18 +324,38 @@ func inOrder(raw json.RawMessage) json.RawMessage {
 // value returns o as package schema has it.
 func (o *object) value() map[string]any { return decodeValue(o.body) }
 
-// parts returns o, which may be new and have no body, as package schema has it.
+// parts returns o, which may be new and have no body, as package schema has it,
+// without its revision and managedFields. What it shares with o, a change to it
+// that goes no further must not change.
 func (o *object) parts(info *ResourceInfo) map[string]any {
 	m := o.meta
 	m.ResourceVersion = ""
 	v := make(map[string]any, len(o.fields)+3)
-	v["kind"], v["apiVersion"], v["metadata"] = info.Kind, info.APIVersion(), decodeValue(m.append(nil))
+	v["kind"], v["apiVersion"], v["metadata"] = info.Kind, info.APIVersion(), m.value()
 	for _, f := range o.fields {
-		value, err := schema.Decode(f.value)
-		if err != nil {
-			panic(fmt.Sprintf("apitest: a part of an object is not JSON: %v", err))
+		if v[f.name] = f.decoded; f.decoded == nil {
+			v[f.name] = decoded(f.value)
 		}
-		v[f.name] = value
+	}
+	return v
+}
+
+// share spares o the decoding of what is as it is in old, of which live are the
+// parts. assigned says that the spec may be changed yet.
+func (o *object) share(old *object, live map[string]any, assigned bool) {
+	o.fields = slices.Clone(o.fields)
+	for i, f := range o.fields {
+		if was, ok := old.field(f.name); ok && f.decoded == nil && !(assigned && f.name == "spec") && bytes.Equal(was, f.value) {
+			o.fields[i].decoded = live[f.name]
+		}
+	}
+}
+
+// decoded returns the value of a part of an object.
+func decoded(b []byte) any {
+	v, err := schema.Decode(b)
+	if err != nil {
+		panic(fmt.Sprintf("apitest: a part of an object is not JSON: %v", err))
 	}
 	return v
 }
@@ -298,8 +402,9 @@ func (c *change) check(o *object, next, live map[string]any, named []kube.Status
 	return nil
 }
 
-// own notes in managedFields of o and next who set which field.
-func (c *change) own(o *object, next, live map[string]any) *kube.Status {
+// own notes in managedFields of o who set which field. old is what is there, and
+// next and live are the values of both.
+func (c *change) own(old, o *object, next, live map[string]any) {
 	typ := c.target.info.typ()
 	if c.target.form != c.target.info { // fields have the names of the form in which they are written
 		typ, next = c.target.form.typ(), c.asSent(next)
@@ -307,16 +412,17 @@ func (c *change) own(o *object, next, live map[string]any) *kube.Status {
 			live = c.target.form.fromKept(live)
 		}
 	}
-	typ.Update(live, next, c.write())
-	o.meta.ManagedFields = nil
-	if meta, ok := next["metadata"].(map[string]any); ok && meta["managedFields"] != nil {
-		b, err := schema.Encode(meta["managedFields"])
-		if err != nil {
-			return statusRaw("%v", err)
-		}
-		o.meta.ManagedFields = b
+	before := schema.Managed{Sent: o.meta.ManagedFields}
+	if old != nil {
+		before.Live, before.Known = old.meta.ManagedFields, old.known == typ
 	}
-	return nil
+	if bytes.Equal(before.Sent, before.Live) {
+		before.Sent = nil // it came along
+	}
+	var known bool
+	if o.meta.ManagedFields, known = typ.UpdateManaged(live, next, before, c.write()); known && c.target.form == c.target.info {
+		o.known = typ
+	}
 }
 
 // whole returns a copy of o, which may be new, with its body.

@@ -2,7 +2,6 @@ package apitest
 
 import (
 	"fmt"
-	"mime"
 	"net/http"
 	"slices"
 	"strconv"
@@ -28,21 +27,22 @@ type view struct {
 // can serve.
 func parseView(r *http.Request, info *ResourceInfo, verb string) (*view, *kube.Status) {
 	v := &view{info: info, include: r.URL.Query().Get("includeObject")}
-	accept := strings.Join(r.Header.Values("Accept"), ",")
-	if accept == "" {
+	if acceptsNothing(r) {
 		return v, nil
 	}
 	readable := false // JSON is, if only in some form
-	for clause := range strings.SplitSeq(accept, ",") {
-		typ, params, err := mime.ParseMediaType(clause)
+	for _, c := range clauses(r) {
+		typ, params := c.typ, c.params
 		switch {
-		case err != nil:
-			continue
 		case typ == typeYAML && verb != "watch":
+		case typ == "application/*" && info.builtIn: // which is not what its routes offer
+			continue
 		case typ != typeJSON && typ != "*/*" && typ != "application/*":
 			continue
 		}
-		readable = true
+		if readable = true; params == nil {
+			continue
+		}
 		as := params["as"]
 		if as == "" || verb == "create" || verb == "update" || verb == "delete" {
 			return v, nil

@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"mime"
 	"net/http"
-	"strings"
 
 	"go.yaml.in/yaml/v2" // its layout is kube-apiserver's
 )
@@ -15,10 +13,10 @@ import (
 // prefersYAML reports whether YAML is the first form that r accepts of those that
 // the server has, and whether it is to be of another kind, such as a Table.
 func prefersYAML(r *http.Request) (yes, as bool) {
-	for clause := range strings.SplitSeq(strings.Join(r.Header.Values("Accept"), ","), ",") {
-		switch typ, params, _ := mime.ParseMediaType(clause); typ {
+	for _, c := range clauses(r) {
+		switch c.typ {
 		case typeYAML:
-			return true, params["as"] != ""
+			return true, c.params["as"] != ""
 		case typeJSON, "*/*", "application/*":
 			return false, false
 		}

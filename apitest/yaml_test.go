@@ -122,12 +122,12 @@ func TestYAMLAnswers(t *testing.T) {
 		typ, want                  string // a part of the answer
 	}{
 		{"GET", configMaps + "/nope", "", "", 404, "application/yaml", notFound},
-		{"GET", configMaps + "/nope", "", partial, 404, "application/json", `"reason":"NotFound"`},
+		{"GET", configMaps + "/nope", "", partial, 404, "application/json", `"reason": "NotFound"`},
 		{"GET", configMaps + "/x", "", partial, 200, "application/yaml", "kind: PartialObjectMetadata\nmetadata:\n"},
 		{"GET", configMaps + "?watch=1", "", "", 406, "application/yaml", "'only the following media types are accepted: application/json;stream=watch,\n  application/vnd.kubernetes.protobuf;stream=watch'"},
 		{"GET", configMaps + "?watch=1&timeoutSeconds=1", "", "application/yaml, application/json", 200, "application/json", `{"type":"ADDED"`},
 		{"GET", "/api", "", "", 200, "application/yaml", "kind: APIVersions\n"},
-		{"GET", "/openapi/v3", "", "", 200, "application/json", `{"paths":{`},
+		{"GET", "/openapi/v3", "", "", 200, "text/plain; charset=utf-8", `{"paths":{`},
 		{"GET", "/nope", "", "", 404, "text/plain; charset=utf-8", "404 page not found\n"},
 		{"POST", configMaps, "metadata: {name: y}", "", 400, "application/yaml", "cannot be handled as a ConfigMap"}, // y is a boolean
 		{"POST", configMaps, "metadata: {name: x}", "", 409, "application/yaml", "reason: AlreadyExists\n"},

@@ -46,6 +46,31 @@ var zeroValues = map[string]string{
 	"priorityclasses.scheduling.k8s.io":              `"value":0`,
 	"storageclasses.storage.k8s.io":                  `"provisioner":""`,
 	"customresourcedefinitions.apiextensions.k8s.io": `"spec":{"group":"","names":{"plural":"","kind":""},"scope":"","versions":null},"status":{"conditions":null,"acceptedNames":{"plural":"","kind":""},"storedVersions":null}`,
+
+	"certificatesigningrequests.certificates.k8s.io": `"spec":{"request":null,"signerName":""},"status":{}`,
+	"clustertrustbundles.certificates.k8s.io":        `"spec":{"trustBundle":""}`,
+	"podcertificaterequests.certificates.k8s.io": `"spec":{"signerName":"","podName":"","podUID":"","serviceAccountName":"","serviceAccountUID":"",` +
+		`"nodeName":"","nodeUID":"","stubPKCS10Request":null},"status":{}`,
+	"csidrivers.storage.k8s.io":                                      `"spec":{}`,
+	"csinodes.storage.k8s.io":                                        `"spec":{"drivers":null},"status":{}`,
+	"csistoragecapacities.storage.k8s.io":                            `"storageClassName":""`,
+	"volumeattachments.storage.k8s.io":                               `"spec":{"attacher":"","source":{},"nodeName":""},"status":{"attached":false}`,
+	"volumeattributesclasses.storage.k8s.io":                         `"driverName":""`,
+	"ipaddresses.networking.k8s.io":                                  `"spec":{}`,
+	"servicecidrs.networking.k8s.io":                                 `"spec":{},"status":{}`,
+	"mutatingadmissionpolicies.admissionregistration.k8s.io":         `"spec":{}`,
+	"mutatingadmissionpolicybindings.admissionregistration.k8s.io":   `"spec":{}`,
+	"validatingadmissionpolicies.admissionregistration.k8s.io":       `"spec":{},"status":{}`,
+	"validatingadmissionpolicybindings.admissionregistration.k8s.io": `"spec":{}`,
+	"runtimeclasses.node.k8s.io":                                     `"handler":""`,
+	"deviceclasses.resource.k8s.io":                                  `"spec":{}`,
+	"devicetaintrules.resource.k8s.io":                               `"spec":{"taint":{"key":"","effect":""}},"status":{}`,
+	"resourceclaims.resource.k8s.io":                                 `"spec":{"devices":{"requests":null}},"status":{}`,
+	"resourceclaimtemplates.resource.k8s.io":                         `"spec":{"metadata":{},"spec":{"devices":{"requests":null}}}`,
+	"resourceslices.resource.k8s.io":                                 `"spec":{"driver":"","pool":{"name":"","generation":0,"resourceSliceCount":0}}`,
+	"flowschemas.flowcontrol.apiserver.k8s.io":                       `"spec":{"priorityLevelConfiguration":{"name":""},"matchingPrecedence":0},"status":{}`,
+	"prioritylevelconfigurations.flowcontrol.apiserver.k8s.io":       `"spec":{"type":""},"status":{}`,
+	"storageversionmigrations.storagemigration.k8s.io":               `"spec":{"resource":{"group":"","resource":""}},"status":{}`,
 }
 
 const (

@@ -39,7 +39,7 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	keeper, err := newKeeper(cfg)
+	keeper, err := newKeeper(cfg, base)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (c *Client) Do(ctx context.Context, r *Request) (*http.Response, error) {
 		case fresh != id, why == nil, v == doubtful: // the next request will show
 		default:
 			if err == nil {
-				err = statusOf(resp, c.what(r))
+				err = c.statusOf(resp, r)
 				resp.Body.Close()
 			}
 			err = fmt.Errorf("%w; and there is no other credential: %w", err, why)
@@ -169,9 +169,9 @@ func (c *Client) Do(ctx context.Context, r *Request) (*http.Response, error) {
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		defer resp.Body.Close()
-		return nil, statusOf(resp, c.what(r))
+		return nil, c.statusOf(resp, r)
 	}
-	if err := checkContent(resp, c.what(r)); err != nil {
+	if err := c.checkContent(resp, c.what(r)); err != nil {
 		resp.Body.Close()
 		return nil, err
 	}
@@ -201,7 +201,9 @@ func (c *Client) send(ctx context.Context, r *Request, id *identity, rd Round) (
 		idle = c.timeout
 	}
 	rd.Method, rd.Path, rd.Watch = method(r), r.Path, r.Watch
-	ctx, done := c.trace.start(ctx, rd)
+	ctx, done := c.trace.start(ctx, rd, c.keeper.hide)
+	var on line
+	ctx = on.watch(ctx)
 	ctx, watchdog := newWatchdog(ctx, c.timeout)
 	var body io.Reader
 	if r.Body != nil {
@@ -241,16 +243,16 @@ func (c *Client) send(ctx context.Context, r *Request, id *identity, rd Round) (
 		if ue := (*url.Error)(nil); errors.As(err, &ue) {
 			err = ue.Err
 		}
-		err = fmt.Errorf("%s: %w", c.what(r), err)
+		err = c.Conceal(fmt.Errorf("%s: %w", c.what(r), on.reason(err)))
 		done(nil, err)
 		return nil, err
 	}
 	watchdog.disarm()
 	watchdog.idle = idle
-	resp.Body = &idleBody{rc: resp.Body, dog: watchdog, dead: func() { c.silent(used) }}
+	resp.Body = &idleBody{rc: resp.Body, dog: watchdog, dead: func() { c.silent(used) }, conceal: c.Conceal}
 	unpack(resp)
 	done(resp, nil)
-	c.warner.hear(resp.Header["Warning"])
+	c.warner.hear(resp.Header["Warning"], c.keeper.hide)
 	return resp, nil
 }
 
@@ -265,10 +267,10 @@ func (e *ContentError) Error() string {
 	return fmt.Sprintf("%s answered %q instead of JSON: this is not a Kubernetes API server, or something stands between it and us; check the server address and the proxy settings", e.Request, e.ContentType)
 }
 
-func checkContent(resp *http.Response, what string) error {
+func (c *Client) checkContent(resp *http.Response, what string) error {
 	ct := resp.Header.Get("Content-Type")
 	if how := resp.Header.Get("Content-Encoding"); how != "" && !strings.EqualFold(how, "identity") {
-		return &ContentError{what, clip(ct + " compressed as " + how)} // nobody asked for it
+		return &ContentError{what, clip(c.keeper.hide(ct + " compressed as " + how))} // nobody asked for it
 	}
 	if ct == "" {
 		return nil
@@ -277,7 +279,7 @@ func checkContent(resp *http.Response, what string) error {
 	if err != nil || mt == "application/json" || strings.HasSuffix(mt, "+json") || mt == "text/plain" {
 		return nil // text/plain: /version, /readyz and careless aggregated servers
 	}
-	return &ContentError{what, clip(ct)}
+	return &ContentError{what, clip(c.keeper.hide(ct))}
 }
 
 func clip(s string) string { return s[:min(len(s), 80)] }

@@ -3,6 +3,7 @@ package client_test
 import (
 	"compress/gzip"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/kube"
 )
 
 func TestRequestLine(t *testing.T) {
@@ -111,12 +113,27 @@ func TestRedirectToAnotherHostIsNotFollowed(t *testing.T) {
 	}
 }
 
+// TestRedirectFromTLSIsNotFollowed: the token would go to the same host in the clear.
+func TestRedirectFromTLSIsNotFollowed(t *testing.T) {
+	ca := newAuthority(t)
+	srv := ca.serve(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://"+r.Host+"/there", http.StatusFound)
+	})
+	c := newClient(t, client.Config{Server: srv, Token: "sesame", TLS: client.TLS{CAData: ca.pem}})
+	_, err := do(t.Context(), c, &client.Request{Path: "/"})
+	if st := (*kube.Status)(nil); !errors.As(err, &st) || st.Code != http.StatusFound {
+		t.Errorf("Do: %v, want the redirect itself", err)
+	}
+}
+
 func TestRedirectWithinTheHostKeepsTheToken(t *testing.T) {
+	var rounds atomic.Int64
 	url := newServer(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/":
 			http.Redirect(w, r, "/there", http.StatusTemporaryRedirect)
 		case "/loop":
+			rounds.Add(1)
 			http.Redirect(w, r, "/loop", http.StatusTemporaryRedirect)
 		default:
 			_, _ = io.WriteString(w, r.Header.Get("Authorization"))
@@ -126,8 +143,8 @@ func TestRedirectWithinTheHostKeepsTheToken(t *testing.T) {
 	if got, err := do(t.Context(), c, &client.Request{Path: "/"}); got != "Bearer sesame" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
-	if _, err := do(t.Context(), c, &client.Request{Path: "/loop"}); err == nil {
-		t.Error("a redirect without end is followed without end")
+	if _, err := do(t.Context(), c, &client.Request{Path: "/loop"}); err == nil || rounds.Load() != 4 {
+		t.Errorf("a redirect without end: %v after %d requests, want 4", err, rounds.Load())
 	}
 }
 

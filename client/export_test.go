@@ -16,3 +16,6 @@ const (
 
 // Warnings are the texts in Warning headers.
 var Warnings = warnings
+
+// Listening is how connections are opened.
+var Listening = listen

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -50,16 +51,20 @@ type keeper struct {
 	rotates   bool // there is a file to look at
 	source    Source
 	trace     *Trace
+	base      *url.URL
+	proxy     func(*http.Request) (*url.URL, error)
 	turn      chan struct{} // held by who reads the files, so that older content never follows newer
 
 	mu     sync.Mutex
 	now    *identity
+	before string // the token before now's: a server may still speak of it
 	readAt time.Time
 }
 
 // newKeeper reads the files that cfg names.
-func newKeeper(cfg Config) (*keeper, error) {
+func newKeeper(cfg Config, base *url.URL) (*keeper, error) {
 	k := &keeper{
+		base: base, proxy: cfg.chooseProxy,
 		tls: cfg.TLS, tokenFile: cfg.TokenFile, username: cfg.Username, password: cfg.Password,
 		source: cfg.Credentials, turn: make(chan struct{}, 1), now: &identity{token: cfg.Token},
 	}
@@ -183,6 +188,9 @@ func (k *keeper) update(change func(*identity)) *identity {
 		next.era++
 	}
 	k.now = &next
+	if next.token != old.token {
+		k.before = old.token
+	}
 	k.mu.Unlock()
 	k.trace.rotated(nil)
 	return &next

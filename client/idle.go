@@ -60,6 +60,8 @@ type idleBody struct {
 	rc   io.ReadCloser
 	dog  *watchdog
 	dead func() // called when the server was silent for too long
+
+	conceal func(error) error
 }
 
 func (b *idleBody) Read(p []byte) (int, error) {
@@ -70,6 +72,7 @@ func (b *idleBody) Read(p []byte) (int, error) {
 		if err = b.dog.explain(err); errors.Is(err, ErrIdle) {
 			b.dead()
 		}
+		err = b.conceal(err)
 	}
 	return n, err
 }

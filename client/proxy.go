@@ -56,8 +56,12 @@ func (c Config) throughProxies(t *http.Transport) *proxied {
 
 // choose returns the proxy for req, nil if there is none.
 func (p *proxied) choose(req *http.Request) (*url.URL, error) {
-	if p.config.Proxy != nil {
-		return p.config.Proxy(req)
+	return p.config.chooseProxy(req)
+}
+
+func (c Config) chooseProxy(req *http.Request) (*url.URL, error) {
+	if c.Proxy != nil {
+		return c.Proxy(req)
 	}
 	return http.ProxyFromEnvironment(req)
 }

@@ -55,6 +55,7 @@ func (p *proxy) Write(b []byte) (int, error) {
 func (p *proxy) join(conn net.Conn, from io.Reader) {
 	server, err := net.Dial("tcp", p.server)
 	if err != nil {
+		_, _ = from.Read(make([]byte, 4096)) // what comes and is not read would make a reset of the end
 		conn.Close()
 		return
 	}

@@ -250,7 +250,7 @@ func TestProxyErrorsNameTheProxyAndNoPassword(t *testing.T) {
 		"HTML for CONNECT":    {"http", server, answer("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n|<h1>Log in</h1>"), "what it sends is not the TLS of a server: it answers itself, or the server speaks http"},
 		"HTML without a head": {"http", server, answer("<h1>" + secret + "</h1>\n"), "it does not speak HTTP: are the scheme and the port of its URL right?"},
 		"cuts upon CONNECT":   {"http", server, answer(""), "the connection ended: unexpected EOF"},
-		"cuts after CONNECT":  {"http", server, answer("HTTP/1.1 200 OK\r\n\r\n"), "the connection ended: EOF"},
+		"cuts after CONNECT":  {"http", server, answer("HTTP/1.1 200 OK\r\n\r\n|"), "the connection ended: EOF"},
 		"another certificate": {"https", server, real("https", &proxy{}), "cannot reach it: TLS with it: tls: failed to verify certificate: x509: certificate signed by unknown authority..."},
 		"no TLS":              {"https", server, real("http", &proxy{}), "cannot reach it: TLS with it: tls: first record does not look like a TLS handshake"},
 		"SOCKS, no SOCKS":     {"socks5", server, answer("HTTP/1.1 400 \r\n\r\n"), "socks connect tcp ADDR->10.1.2.3:6443: unexpected protocol version 72"},

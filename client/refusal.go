@@ -31,8 +31,7 @@ const (
 )
 
 // judge tells whether an identity that has rotated may be the reason of an answer or
-// of its lack. Under TLS 1.3 the server judges our certificate when our side of the
-// handshake is over, and net/http may lose its alert over the connection that ends.
+// of its lack. An alert comes before the server has heard a request: see listening.
 func judge(resp *http.Response, err error) verdict {
 	if err == nil {
 		if resp.StatusCode == http.StatusUnauthorized {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -130,6 +131,7 @@ type loose struct {
 	changed *sync.Cond
 	waiting []byte
 	closed  bool
+	gone    bool // the other side is
 }
 
 func newLoose() (a, b *loose) {
@@ -156,8 +158,11 @@ func (l *loose) pump() {
 		if len(b) == 0 {
 			return
 		}
-		if _, err := l.Conn.Write(b); err != nil {
-			_ = l.Close() // the other side has left
+		if _, err := l.Conn.Write(b); err != nil { // the other side has left
+			l.mu.Lock()
+			l.gone = true
+			l.mu.Unlock()
+			return
 		}
 	}
 }
@@ -165,8 +170,11 @@ func (l *loose) pump() {
 func (l *loose) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.closed {
+	switch {
+	case l.closed:
 		return 0, net.ErrClosed
+	case l.gone:
+		return 0, syscall.EPIPE
 	}
 	l.waiting = append(l.waiting, b...)
 	l.changed.Signal()

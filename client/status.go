@@ -14,6 +14,10 @@ import (
 
 const maxErrorBody = 64 << 10
 
+func (c *Client) statusOf(resp *http.Response, r *Request) error {
+	return c.Conceal(statusOf(resp, c.what(r)))
+}
+
 // statusOf reads what the server says about its refusal. A proxy's HTML page
 // yields the code only: its text helps nobody and may hold anything.
 func statusOf(resp *http.Response, what string) error {

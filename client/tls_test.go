@@ -18,6 +18,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -165,5 +166,46 @@ func TestTLSUntrusted(t *testing.T) {
 				t.Errorf("Do: %v; want a %T", err, tt.as)
 			}
 		})
+	}
+}
+
+// TestCertificateIsShownWhateverTheServerNames: many name other authorities than the
+// one of our certificate, or none, and take it nevertheless.
+func TestCertificateIsShownWhateverTheServerNames(t *testing.T) {
+	ca, users := newAuthority(t), newAuthority(t)
+	other, _ := ca.issue(t, "another name")
+	pair, err := tls.X509KeyPair(ca.issue(t, "server"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(other)
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(whoami))
+	srv.EnableHTTP2 = true
+	srv.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, ClientCAs: pool, ClientAuth: tls.RequestClientCert}
+	srv.StartTLS()
+	t.Cleanup(srv.Close)
+	cert, key := users.issue(t, "jane")
+	c := newClient(t, client.Config{Server: srv.URL, TLS: client.TLS{CAData: ca.pem, CertData: cert, KeyData: key}})
+	if got := get(t, c); got != "2 jane" {
+		t.Errorf("the server sees %q", got)
+	}
+}
+
+// TestOldTLSIsRefused, which others in between can read.
+func TestOldTLSIsRefused(t *testing.T) {
+	ca := newAuthority(t)
+	pair, err := tls.X509KeyPair(ca.issue(t, "server"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(whoami))
+	srv.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+	srv.StartTLS()
+	t.Cleanup(srv.Close)
+	c := newClient(t, client.Config{Server: srv.URL, TLS: client.TLS{CAData: ca.pem}})
+	if _, err := do(t.Context(), c, &client.Request{Path: "/"}); err == nil || !strings.Contains(err.Error(), "protocol version") {
+		t.Errorf("Do: %v", err)
 	}
 }

@@ -69,8 +69,9 @@ const (
 // rounds counts for Round.ID.
 var rounds atomic.Uint64
 
-// start begins a round, and returns the function to call at its end.
-func (t *Trace) start(ctx context.Context, rd Round) (context.Context, func(*http.Response, error)) {
+// start begins a round, and returns the function to call at its end. Hide takes out what
+// must not be told.
+func (t *Trace) start(ctx context.Context, rd Round, hide func(string) string) (context.Context, func(*http.Response, error)) {
 	if t == nil || t.Start == nil && t.Done == nil {
 		return ctx, func(*http.Response, error) {}
 	}
@@ -91,6 +92,9 @@ func (t *Trace) start(ctx context.Context, rd Round) (context.Context, func(*htt
 		if err == nil {
 			rd.Code, rd.Proto, rd.Reused = resp.StatusCode, resp.Proto, reused.Load()
 			rd.AuditID, rd.FlowSchema, rd.PriorityLevel = identifiers(resp.Header)
+			for _, id := range []*string{&rd.AuditID, &rd.FlowSchema, &rd.PriorityLevel} {
+				*id = hide(*id)
+			}
 		}
 		t.Done(rd)
 	}

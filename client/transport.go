@@ -33,7 +33,7 @@ func (c Config) transport(base *url.URL, tc *tls.Config) *http.Transport {
 		dial = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext
 	}
 	t := &http.Transport{
-		DialContext:            dial,
+		DialContext:            listen(dial),
 		TLSClientConfig:        tc,
 		TLSHandshakeTimeout:    10 * time.Second,
 		MaxIdleConnsPerHost:    16,

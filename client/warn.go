@@ -25,10 +25,13 @@ func newWarner(tell func(string)) *warner {
 	return &warner{tell: tell, seen: make(map[string]bool)}
 }
 
-// hear reads the Warning headers of an answer.
-func (w *warner) hear(headers []string) {
-	if w.tell == nil {
+// hear reads the Warning headers of an answer. Hide takes out what must not be told.
+func (w *warner) hear(headers []string, hide func(string) string) {
+	if w.tell == nil || len(headers) == 0 {
 		return
+	}
+	for i, h := range headers { // before they are clipped
+		headers[i] = hide(h)
 	}
 	for _, text := range warnings(headers) {
 		if w.first(text) {

@@ -78,7 +78,7 @@ func load(o Options) (*Config, error) {
 		return cfg, err
 	}
 	// As for kubectl, KUBECONFIG stands in place of the home file.
-	if len(o.listed()) == 0 {
+	if o.getenv("KUBECONFIG") == "" {
 		if m, err = readAll(o.homeFile(), false); err != nil {
 			return nil, err
 		}
@@ -129,8 +129,11 @@ func (o Options) nothing(m *merged) error {
 	if o.getenv("KUBERNETES_SERVICE_HOST") != "" {
 		pod = "this pod has no token of a service account (automountServiceAccountToken)"
 	}
-	if len(o.listed()) > 0 {
+	switch {
+	case len(o.listed()) > 0:
 		return fmt.Errorf("%w: no file of KUBECONFIG exists (%s), and %s; %s", ErrNoCluster, strings.Join(o.listed(), ", "), pod, do)
+	case o.getenv("KUBECONFIG") != "":
+		return fmt.Errorf("%w: KUBECONFIG holds separators and no file, and %s; %s", ErrNoCluster, pod, do)
 	}
 	return fmt.Errorf("%w: KUBECONFIG is not set, %s, and %s does not exist; %s",
 		ErrNoCluster, pod, cmp.Or(strings.Join(o.homeFile(), ""), "~/.kube/config"), do)

@@ -273,7 +273,7 @@ func TestLoadOrder(t *testing.T) {
 		"home/.kube/config": one("server: https://home", ""),
 		"empty":             "",
 	})
-	const host = "KUBERNETES_SERVICE_HOST"
+	const host, sep = "KUBERNETES_SERVICE_HOST", string(os.PathListSeparator)
 	for name, test := range map[string]struct {
 		o    Options
 		env  []string
@@ -286,6 +286,7 @@ func TestLoadOrder(t *testing.T) {
 		"missing KUBECONFIG, pod":  {Options{}, []string{"KUBECONFIG", dir + "/no", host, "h"}, "https://pod"},
 		"empty KUBECONFIG, pod":    {Options{}, []string{"KUBECONFIG", dir + "/empty", host, "h"}, "https://pod"},
 		"KUBECONFIG hides home":    {Options{}, []string{"KUBECONFIG", dir + "/no"}, "load config: no cluster configured: no file of KUBECONFIG exists (" + dir + "/no)"},
+		"separators hide home":     {Options{}, []string{"KUBECONFIG", sep + sep}, "load config: no cluster configured: KUBECONFIG holds separators and no file, and this is not a pod"},
 		"flag hides all":           {Options{Path: dir + "/empty"}, []string{host, "h"}, "load config: no cluster configured: " + dir + "/empty names none"},
 		"context rules out pod":    {Options{Context: "c"}, []string{host, "h"}, "https://home"},
 		"server gets no pod token": {Options{Server: "https://s"}, []string{host, "h"}, "https://s"},
@@ -343,7 +344,7 @@ func TestLoadInClusterOverrides(t *testing.T) {
 }
 
 func TestLoadProxy(t *testing.T) {
-	for _, proxy := range []string{"http://p:3128", "https://u:pw@p", "socks5://p:1080", "--proxy-url http://p"} {
+	for _, proxy := range []string{"http://p:3128", "https://u:pw@p", "socks5://p:1080", "socks5h://p", "--proxy-url http://p"} {
 		o, inFile := Options{}, proxy
 		if s, ok := strings.CutPrefix(proxy, "--proxy-url "); ok {
 			o.ProxyURL, inFile, proxy = s, "ftp://broken", s
@@ -389,6 +390,10 @@ func TestLoadWarnings(t *testing.T) {
 			"server: https://h", "token: t, tokenFile: gone",
 			`user "u" in FILE: tokenFile: DIR/gone: no such file or directory; the token is used`,
 		},
+		"token and empty token file": {
+			"server: https://h", "token: t, tokenFile: empty",
+			`user "u" in FILE: tokenFile: DIR/empty: it is empty; the token is used`,
+		},
 		"key without certificate": {
 			"server: https://h", "token: t, client-key-data: $KEY",
 			`user "u" in FILE has a client-key without a client-certificate; it is not used`,
@@ -399,7 +404,7 @@ func TestLoadWarnings(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			file := write(t, map[string]string{"config": one(test.cluster, test.user)}) + "/config"
+			file := write(t, map[string]string{"config": one(test.cluster, test.user), "empty": "\n"}) + "/config"
 			got, err := Load(Options{Path: file})
 			if err != nil {
 				t.Fatal(err)

@@ -163,7 +163,7 @@ func TestLoadExecAndOtherCredentials(t *testing.T) {
 		"basic":             {"username: a, password: b, " + exec, Options{}, "has both username and exec; the username is used, as by kubectl"},
 		"password only":     {"password: b, " + exec, Options{}, "plugin"},
 		"certificate":       {"client-certificate-data: $CERT, client-key-data: $KEY, " + exec, Options{}, "has both client-certificate and exec; the client-certificate is used, as by kubectl"},
-		"provider":          {"token: t, " + provider, Options{}, "has both token and auth-provider; the token is used, as by kubectl"},
+		"provider":          {"token: t, " + provider, Options{}, "has both token and auth-provider; the token is used"},
 		"flag token":        {exec, Options{Token: "t"}, ""},
 		"flag token file":   {exec, Options{TokenFile: "DIR/f"}, ""},
 		"flag username":     {exec, Options{Username: "a"}, ""},

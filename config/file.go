@@ -150,6 +150,15 @@ func readable(path string) error {
 	return f.Close()
 }
 
+// holdsToken reports in one sentence why there is no token in the file at path.
+func holdsToken(path string) error {
+	b, _, err := readLimited(path)
+	if err == nil && len(bytes.TrimSpace(b)) == 0 {
+		err = fmt.Errorf("%s: it is empty", path)
+	}
+	return err
+}
+
 // explain says what is wrong with path, and what people get wrong most.
 func explain(path string, err error) error {
 	var why *fs.PathError

@@ -138,6 +138,39 @@ func TestLoadReadsPipes(t *testing.T) {
 
 // A server given by a flag needs no cluster, as for kubectl; but a cluster given
 // by a flag must be there.
+// TestLoadFlagsInPlaceOfAMissingUser: where they say who we are, it does not matter that
+// the context names a user who stands nowhere. It does where a flag names the user.
+func TestLoadFlagsInPlaceOfAMissingUser(t *testing.T) {
+	dir := write(t, map[string]string{"f": "", "config": strings.Replace(one("server: https://h", ""), "user: u}", "user: v}", 1)})
+	for name, tt := range map[string]struct {
+		o    Options
+		want string // the error
+	}{
+		"none":              {Options{}, `user "v", which context "c" of FILE names, is not in FILE; it has: u`},
+		"token":             {Options{Token: "t"}, ""},
+		"token file":        {Options{TokenFile: dir + "/f"}, ""},
+		"username":          {Options{Username: "a"}, ""},
+		"certificate":       {Options{CertFile: dir + "/f", KeyFile: dir + "/f"}, ""},
+		"certificate alone": {Options{CertFile: dir + "/f"}, `user "v", which context "c" of FILE names, is not in FILE; it has: u`},
+		"token and user":    {Options{Token: "t", User: "w"}, `user "w" is not in FILE; it has: u`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tt.o.Path = dir + "/config"
+			cfg, err := Load(tt.o)
+			got := ""
+			if err != nil {
+				got = strings.TrimPrefix(strings.ReplaceAll(err.Error(), tt.o.Path, "FILE"), "load config: ")
+			}
+			if got != tt.want {
+				t.Errorf("error %q, want %q", got, tt.want)
+			}
+			if err == nil && (cfg.User != "" || cfg.Client.Server != "https://h") {
+				t.Errorf("user %q, server %q", cfg.User, cfg.Client.Server)
+			}
+		})
+	}
+}
+
 func TestLoadServerWithoutItsCluster(t *testing.T) {
 	file := write(t, map[string]string{
 		"config": "current-context: c\ncontexts: [{name: c, context: {cluster: gone, user: u}}]\nusers: [{name: u, user: {token: t}}]\n",

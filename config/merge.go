@@ -145,7 +145,7 @@ func Names(o Options) (contexts, clusters, users []string, err error) {
 	switch {
 	case o.Path != "":
 		files, must = []string{o.Path}, true
-	case len(files) == 0:
+	case o.getenv("KUBECONFIG") == "":
 		files = o.homeFile()
 	}
 	m, err := readAll(files, must)

@@ -121,10 +121,11 @@ func (r *resolver) cluster(name string, ctx contextEntry) error {
 
 func (r *resolver) user(name string, ctx contextEntry) error {
 	e, ok := r.m.users[name]
-	if !ok && name == "" {
-		return nil
-	}
-	if !ok {
+	switch {
+	case ok:
+	case name == "", r.o.User == "" && (r.o.identified() || r.o.CertFile != "" && r.o.KeyFile != ""):
+		return nil // there is nobody, or the flags say who we are
+	default:
 		return r.missing("user", name, ctx, r.o.User, names(r.m.users))
 	}
 	from := "user " + quote(name) + " in " + e.file
@@ -142,7 +143,11 @@ func (r *resolver) user(name string, ctx contextEntry) error {
 	}
 	c.Token, c.TokenFile, c.Username, c.Password = e.Token, e.TokenFile, e.Username, e.Password
 	if e.TokenFile != "" {
-		switch err := readable(e.TokenFile); {
+		check := readable
+		if e.Token != "" {
+			check = holdsToken
+		}
+		switch err := check(e.TokenFile); {
 		case err != nil && e.Token == "":
 			return fmt.Errorf("%s: tokenFile: %w", from, err)
 		case err != nil:
@@ -157,16 +162,13 @@ func (r *resolver) user(name string, ctx contextEntry) error {
 }
 
 // command looks for what gets credentials elsewhere. As for kubectl, whatever
-// else says who the user is outweighs it.
+// else says who the user is outweighs a plugin. It refuses an auth-provider in any case.
 func (r *resolver) command(name, from string, e userEntry) error {
 	c := &r.cfg.Client
-	key := "exec"
 	switch {
 	case e.Exec != nil && e.Provider != nil:
 		return fmt.Errorf("%s has both an exec entry and an auth-provider: remove one", from)
-	case e.Provider != nil:
-		key = "auth-provider"
-	case e.Exec == nil:
+	case e.Exec == nil && e.Provider == nil:
 		return nil
 	}
 	wins := ""
@@ -183,8 +185,10 @@ func (r *resolver) command(name, from string, e userEntry) error {
 		wins = "client-certificate"
 	}
 	switch {
+	case wins != "" && e.Exec != nil:
+		r.warn("%s has both %s and exec; the %s is used, as by kubectl", from, wins, wins)
 	case wins != "":
-		r.warn("%s has both %s and %s; the %s is used, as by kubectl", from, wins, key, wins)
+		r.warn("%s has both %s and auth-provider; the %s is used", from, wins, wins)
 	case e.Exec != nil:
 		r.exec = &execution{e.Exec, from}
 	default:
@@ -227,7 +231,8 @@ func (r *resolver) certificate(from string, e userEntry) error {
 	return nil
 }
 
-// pem returns the file or the data of key; data wins, as in kubectl.
+// pem returns the file or the data of key. Data wins, as is written above kubectl's
+// fields, though kubectl refuses both.
 func (r *resolver) pem(from, key, file, data string) (string, []byte, error) {
 	if strings.TrimSpace(data) != "" {
 		if file != "" {

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math/rand/v2"
 	"net/url"
+	"strings"
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
@@ -40,6 +41,9 @@ func once[T kube.Object](ctx context.Context, c client.Collection[T], q url.Valu
 		defer resp.Body.Close()
 		opened()
 		for ev, err := range codec.Frames(resp.Body, o.MaxItem, frameOf[T](c.Resource.Kind)) {
+			if err != nil && !codec.IsItem(err) {
+				err = c.Client.Conceal(err)
+			}
 			if !yield(ev, err) || err != nil && !codec.IsItem(err) {
 				return
 			}
@@ -61,8 +65,17 @@ func frameOf[T kube.Object](kind string) func(codec.Frame) (Event[T], error) {
 		case "ERROR":
 			return Event[T]{}, statusOf(f.Object)
 		}
-		return Event[T]{}, fmt.Errorf("%w: unknown type %.20q", errBadEvent, f.Type)
+		return Event[T]{}, fmt.Errorf("%w: unknown type%s", errBadEvent, named(f.Type))
 	}
+}
+
+// named returns the name of a type that we do not know, if it looks like one.
+func named(typ string) string {
+	upper := func(r rune) bool { return 'A' <= r && r <= 'Z' }
+	if len(typ) > 20 || strings.TrimFunc(typ, upper) != "" {
+		return ""
+	}
+	return fmt.Sprintf(" %q", typ)
 }
 
 // decoderOf returns the function that makes an event of a frame. It is made once

@@ -72,6 +72,16 @@ func (e *eventReader) Read(b []byte) (int, error) {
 
 // Requests.
 
+// ignoresHeader takes a header away.
+func ignoresHeader(name string) fault {
+	return fault{request: func(r *http.Request) { r.Header.Del(name) }}
+}
+
+// forgets takes a header of an answer away.
+func forgets(name string) fault {
+	return fault{answer: func(_ *http.Request, resp *http.Response) { resp.Header.Del(name) }}
+}
+
 func ignores(params ...string) fault {
 	return fault{request: func(r *http.Request) {
 		q := r.URL.Query()

@@ -16,6 +16,10 @@ func subresourceChecks() []check {
 		{"the status is written through its subresource only", statusOnly},
 		{"the scale is a view of the replicas", scale},
 		{"a custom resource has its subresources, defaults and schema", customResource},
+		{"a pod is bound once", bound},
+		{"an eviction waits for its budget, and takes from it", evicted},
+		{"debug containers come and stay", debugged},
+		{"discovery that is known already is not sent again", knownDiscovery},
 	}
 }
 

@@ -217,6 +217,9 @@ func watchRefuses(e *env) {
 	}{
 		{"resourceVersionMatch=NotOlderThan&resourceVersion=1", []cause{
 			{"FieldValueForbidden", "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided", match}}},
+		{"resourceVersionMatch=Exact&resourceVersion=1", []cause{
+			{"FieldValueForbidden", "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided", match},
+			{"FieldValueNotSupported", `Unsupported value: "Exact": supported values: "NotOlderThan"`, match}}},
 		{"sendInitialEvents=true", []cause{
 			{"FieldValueForbidden", "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan", match}}},
 		{"sendInitialEvents=true&resourceVersionMatch=Exact&resourceVersion=1", []cause{

@@ -16,6 +16,11 @@
 //	fmt.Println("point the client at", run.URL)
 //	fmt.Println(run.Wait(ctx))
 //
+// From a shell, for a client that takes its server from LISTWATCH_URL or KUBECONFIG,
+// all of it is
+//
+//	listwatch fake --scenario all -- node client.js
+//
 // Most stories take a few seconds, few of them more than a minute; in a
 // testing/synctest bubble, with [apitest.Options].InMemory, they take none. One
 // client at a time, which watches one collection: two would be taken for one

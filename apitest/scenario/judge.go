@@ -71,6 +71,19 @@ func (s *stage) found(e *entry) {
 	}
 }
 
+// comes waits for the first request: how long a client takes to start is not what
+// it is judged by.
+func comes(d time.Duration) step {
+	return func(ctx context.Context, s *stage) error {
+		return s.await(ctx, d, func() (bool, error) { return len(s.entries) > 0, nil }, func() error {
+			if s.http2 {
+				return notExercised("within %v nobody asked for anything: is the client pointed here, and does it trust the CA?", d)
+			}
+			return notExercised("within %v nobody asked for anything: is the client pointed here?", d)
+		})
+	}
+}
+
 // follows waits for the client to have learnt the collection and to watch it.
 func follows(d time.Duration) step {
 	return func(ctx context.Context, s *stage) error {
@@ -84,13 +97,17 @@ func follows(d time.Duration) step {
 			}
 			return notExercised("within %v nobody listed and watched %s", d, s.resource.Plural)
 		})
-		if err == nil {
-			s.say("the client follows the collection")
-			s.mu.Lock()
-			s.found(well)
-			s.mu.Unlock()
+		if err != nil {
+			return err
 		}
-		return err
+		s.say("the client follows the collection")
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.found(well)
+		if s.http2 && well.http < 2 {
+			return notExercised("the client speaks HTTP/1.1, and this is about HTTP/2")
+		}
+		return nil
 	}
 }
 

@@ -33,6 +33,7 @@ type entry struct {
 	line      string    // for people
 	from      kube.Revision
 	bookmarks bool // it asked for them
+	http      int  // major version
 
 	code     int
 	events   int
@@ -79,7 +80,10 @@ func (e *entry) format(start time.Time) string {
 	default:
 		s += fmt.Sprint(e.code)
 	}
-	if e.events > 0 {
+	switch {
+	case e.events == 1:
+		s += ", 1 event"
+	case e.events > 1:
 		s += fmt.Sprintf(", %d events", e.events)
 	}
 	if e.revision != "" {
@@ -96,7 +100,7 @@ func (e *entry) format(start time.Time) string {
 
 // observe is the fault that sees every request first, and changes none.
 func (s *stage) observe(w http.ResponseWriter, r *http.Request) {
-	e := &entry{kind: kindOther, at: time.Now(), line: r.Method + " " + r.URL.Path, bookmarks: r.URL.Query().Get("allowWatchBookmarks") != ""}
+	e := &entry{kind: kindOther, at: time.Now(), line: r.Method + " " + r.URL.Path, http: r.ProtoMajor, bookmarks: r.URL.Query().Get("allowWatchBookmarks") != ""}
 	if q := r.URL.Query(); len(q) > 0 {
 		if token := q.Get("continue"); len(token) > 12 {
 			q.Set("continue", token[:12]+"...")

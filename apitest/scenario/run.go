@@ -27,6 +27,10 @@ type Options struct {
 	// Namespace holds the objects; default "default".
 	Namespace string
 
+	// Patience is how long the story waits for the first request, of whatever
+	// kind, before it begins; default a minute.
+	Patience time.Duration
+
 	// Log, if set, is told each step and each request, a line each.
 	Log io.Writer
 }
@@ -55,12 +59,13 @@ func Serve(ctx context.Context, name string, o Options) (*Run, error) {
 	o.Server.TLS = o.Server.TLS || sc.TLS
 	o.Resource = cmp.Or(o.Resource, kube.ConfigMaps)
 	o.Namespace = cmp.Or(o.Namespace, "default")
+	o.Patience = cmp.Or(o.Patience, time.Minute)
 	srv, err := apitest.Start(o.Server)
 	if err != nil {
 		return nil, fmt.Errorf("serve scenario %s: %w", name, err)
 	}
 	s := &stage{
-		srv: srv, resource: o.Resource, namespace: o.Namespace, log: o.Log, start: time.Now(), changed: make(chan struct{}),
+		srv: srv, http2: sc.TLS, resource: o.Resource, namespace: o.Namespace, log: o.Log, start: time.Now(), changed: make(chan struct{}),
 		info: apitest.ResourceInfo{Resource: o.Resource}, marks: make(map[string]kube.Revision), reported: make(map[string]string),
 	}
 	if i := slices.IndexFunc(o.Server.Resources, func(r apitest.ResourceInfo) bool { return r.Resource == o.Resource }); i >= 0 {
@@ -82,7 +87,7 @@ func Serve(ctx context.Context, name string, o Options) (*Run, error) {
 	ctx, run.cancel = context.WithCancel(ctx)
 	run.group.Go(func() {
 		defer close(run.done)
-		run.result = s.play(ctx, sc)
+		run.result = s.play(ctx, sc, o.Patience)
 	})
 	return run, nil
 }
@@ -108,6 +113,7 @@ func (r *Run) Close() {
 // stage is what steps work with.
 type stage struct {
 	srv       *apitest.Server
+	http2     bool // it is about HTTP/2
 	resource  kube.Resource
 	info      apitest.ResourceInfo
 	namespace string
@@ -158,10 +164,10 @@ func (s *stage) say(format string, args ...any) {
 	s.note(fmt.Sprintf("%+8.2fs  * %s", time.Since(s.start).Seconds(), fmt.Sprintf(format, args...)))
 }
 
-// play does the steps and judges.
-func (s *stage) play(ctx context.Context, sc Scenario) Verdict {
+// play waits for the client, does the steps and judges.
+func (s *stage) play(ctx context.Context, sc Scenario, patience time.Duration) Verdict {
 	v := Verdict{Scenario: sc.Name, Outcome: Pass}
-	err := s.playSteps(ctx, append(slices.Clip(sc.steps), truth))
+	err := s.playSteps(ctx, slices.Concat([]step{comes(patience)}, sc.steps, []step{truth}))
 	if err == nil {
 		return v
 	}

@@ -106,7 +106,7 @@ func TestReportsAreHeldAgainstTheTruth(t *testing.T) {
 func TestVerdictShowsWhatHappened(t *testing.T) {
 	v, log := play(t, "watch/ends", naive{relists: true}.follow)
 	want := `watch/ends: fail: it asked for the whole collection again, without need
-       +0.00s  resume  GET /api/v1/configmaps?allowWatchBookmarks=true&resourceVersion=103&watch=1 -> 200, 1 events, up to 104, ended after 0.30s
+       +0.00s  resume  GET /api/v1/configmaps?allowWatchBookmarks=true&resourceVersion=103&watch=1 -> 200, 1 event, up to 104, ended after 0.30s
        +1.30s  list    GET /api/v1/configmaps?limit=500 -> `
 	if !strings.HasPrefix(v.String(), want) { // the list may have been answered when it was judged
 		t.Errorf("got\n%s\nwant\n%s", v, want)

@@ -12,12 +12,12 @@ type Scenario struct {
 	Summary string // what the server does
 	Correct string // what a correct client does about it
 
-	// Limit is how long it takes at most, with a client that follows the
-	// collection soon; a client that does not, ends it earlier.
+	// Limit is how long it takes at most, from the first request on, with a
+	// client that follows the collection soon; one that does not, ends it earlier.
 	Limit time.Duration
 
 	// TLS: it is about HTTP/2, and so it is served by https, under a
-	// certificate of its own.
+	// certificate of its own. A client that speaks HTTP/1.1 does not exercise it.
 	TLS bool
 
 	objects int    // that exist at the beginning; 0 = 3

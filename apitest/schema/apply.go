@@ -19,65 +19,6 @@ type Write struct {
 	Now         time.Time // of the request
 }
 
-// Update sets next's metadata.managedFields to what a create, update or patch
-// makes of it: w.Manager owns what next has changed. live is the object as it is
-// stored, nil when next is created; it is not changed. next is what will be
-// stored, defaults included, but for managedFields: there it has what the client
-// sent, which is obeyed in an update of the object itself, and is ignored where it
-// makes no sense, as kube-apiserver does. Update never fails: rather, managedFields
-// stays as it is in live.
-func (t *Type) Update(live, next map[string]any, w Write) {
-	m := readManaged(live, next, w.Subresource != "")
-	setManaged(next, nil)
-	if len(m.fields) > 0 || live == nil {
-		if err := t.update(live, next, m, w); err != nil {
-			setManaged(next, managedOf(live))
-			return
-		}
-	}
-	v, err := m.encode()
-	if err != nil {
-		v = managedOf(live)
-	}
-	setManaged(next, v)
-}
-
-func (t *Type) update(live, next map[string]any, m *managed, w Write) error {
-	was, err := t.typed(live, typed.AllowDuplicates)
-	if err != nil {
-		return err
-	}
-	is, err := t.typed(next, typed.AllowDuplicates)
-	if err != nil {
-		return err
-	}
-	return t.own(was, is, m, w)
-}
-
-// own notes in m that w made is of was.
-func (t *Type) own(was, is *typed.TypedValue, m *managed, w Write) error {
-	const self = "current-operation"
-	version := fieldpath.APIVersion(t.id.apiVersion())
-	_, fields, err := t.updater(w).Update(was, is, version, m.fields, self)
-	if err != nil {
-		return err
-	}
-	m.fields = fields
-	strip(m, self)
-	if set, ok := m.fields[self]; ok {
-		delete(m.fields, self)
-		id := w.id(t, opUpdate)
-		if before, ok := m.fields[id]; ok {
-			set = fieldpath.NewVersionedSet(set.Set().Union(before.Set()), set.APIVersion(), set.Applied())
-		}
-		if m.fields[id] = set; w.Subresource != "scale" { // of which kube-apiserver forgets the time
-			m.times[id] = w.now()
-		}
-	}
-	m.cap()
-	return nil
-}
-
 // Apply does a server-side apply: it returns live with config's fields set, and
 // with those removed that w.Manager applied before and config lacks, with
 // managedFields kept. live is nil when the object does not exist; then the result
@@ -108,13 +49,9 @@ func (t *Type) Apply(live, config map[string]any, w Write) (map[string]any, erro
 		return nil, internal("failed to create typed live object (%s): %v", whatIs(live), err)
 	}
 	if len(m.fields) == 0 && live != nil {
-		nothing, err := t.typed(nil, typed.AllowDuplicates)
-		if err != nil {
-			return nil, internal("%v", err)
-		}
 		before := w
 		before.Manager = "before-first-apply"
-		if err := t.own(nothing, was, m, before); err != nil {
+		if err := t.update(nil, plain, m, before, known{}); err != nil {
 			return nil, internal("failed to create manager for existing fields: %v", err)
 		}
 	}

@@ -73,7 +73,7 @@ func (c *Catalog) Type(r kube.Resource) (*Type, error) {
 		return nil, fmt.Errorf("%s: %w", id, err)
 	}
 	t := &Type{id: id, root: root, builtIn: true}
-	t.parseable = sync.OnceValue(t.convert)
+	t.described = sync.OnceValue(t.convert)
 	c.types[id] = t
 	return t, nil
 }
@@ -104,7 +104,7 @@ func (c *Catalog) Custom(r kube.Resource, openAPIV3Schema []byte) (*Type, error)
 		return nil, err
 	}
 	t := &Type{id: id, root: root, meta: meta, resource: r, source: v}
-	t.parseable = sync.OnceValue(t.convert)
+	t.described = sync.OnceValue(t.convert)
 	return t, nil
 }
 

@@ -1,9 +1,6 @@
 package schema
 
-import (
-	"encoding/json"
-	"fmt"
-)
+import "fmt"
 
 // depthLimit is how deep objects and lists may be nested.
 const depthLimit = 500
@@ -15,7 +12,7 @@ const strictLimit = 100
 // int64 or float64. Of members with the same name the last one stands. It
 // refuses what is nested deeper than 500.
 func Decode(b []byte) (any, error) {
-	return (&reader{b: b}).read(nil)
+	return (&reader{b: b, blind: true}).read(nil)
 }
 
 // DecodeObject is Decode for an object.
@@ -29,16 +26,6 @@ func DecodeObject(b []byte) (map[string]any, error) {
 		return nil, fmt.Errorf("json: cannot unmarshal %s into Go value of type map[string]interface {}", wordOf(v))
 	}
 	return o, nil
-}
-
-// Encode returns v as JSON, members sorted, escaped as kube-apiserver does. v is
-// of what Decode returns.
-func Encode(v any) ([]byte, error) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return nil, fmt.Errorf("encode an object: %w", err)
-	}
-	return b, nil
 }
 
 // Copy returns a deep copy of v.

@@ -30,8 +30,19 @@ func (m manager) id() string {
 	if m.Operation == opApply {
 		m.APIVersion = ""
 	}
-	b, _ := json.Marshal(m) // four strings
-	return string(b)
+	e := encoder{b: append(make([]byte, 0, 96), '{')}
+	for _, part := range [...][2]string{{"manager", m.Manager}, {"operation", m.Operation}, {"apiVersion", m.APIVersion}, {"subresource", m.Subresource}} {
+		if part[1] == "" {
+			continue
+		}
+		if len(e.b) > 1 {
+			e.b = append(e.b, ',')
+		}
+		e.string("", part[0])
+		e.b = append(e.b, ':')
+		e.string("", part[1])
+	}
+	return string(append(e.b, '}'))
 }
 
 func managerOf(id string) (manager, error) {
@@ -54,12 +65,13 @@ func (m manager) String() string {
 
 // managed is a decoded metadata.managedFields.
 type managed struct {
-	fields fieldpath.ManagedFields
+	fields fieldpath.ManagedFields // some are written sets
 	times  map[string]string
+	who    map[string]manager // some of the ids, read
 }
 
 func newManaged() *managed {
-	return &managed{fieldpath.ManagedFields{}, make(map[string]string)}
+	return &managed{fieldpath.ManagedFields{}, make(map[string]string), make(map[string]manager)}
 }
 
 // managedLimit is how many entries are read.
@@ -138,60 +150,26 @@ func readSet(set *fieldpath.Set, fields map[string]any) error {
 	return nil
 }
 
-func writeSet(set *fieldpath.Set) (map[string]any, error) {
-	fields := make(map[string]any)
-	var failed error
-	place := func(pe fieldpath.PathElement) string {
-		name, err := fieldpath.SerializePathElement(pe)
-		failed = cmp.Or(failed, err)
-		return name
-	}
-	set.Children.Iterate(func(pe fieldpath.PathElement) {
-		child, _ := set.Children.Get(pe)
-		below, err := writeSet(child)
-		failed = cmp.Or(failed, err)
-		if set.Members.Has(pe) {
-			below["."] = map[string]any{}
-		}
-		fields[place(pe)] = below
-	})
-	set.Members.Iterate(func(pe fieldpath.PathElement) {
-		if _, ok := set.Children.Get(pe); !ok {
-			fields[place(pe)] = map[string]any{}
-		}
-	})
-	return fields, failed
+// entry is one of managedFields.
+type entry struct {
+	manager
+	set  fieldpath.VersionedSet
+	time string
+	at   int64 // the same, in seconds
 }
 
-// encode returns m as the value of metadata.managedFields, nil where it is empty.
-func (m *managed) encode() (any, error) {
-	type entry struct {
-		manager
-		at     int64
-		object map[string]any
-	}
+// entries returns what m has, in its order.
+func (m *managed) entries() []entry {
 	entries := make([]entry, 0, len(m.fields))
 	for id, set := range m.fields {
-		who, err := managerOf(id)
-		if err != nil {
-			return nil, err
+		who, ok := m.who[id]
+		if !ok {
+			who, _ = managerOf(id) // one that we made
 		}
 		who.APIVersion = string(set.APIVersion())
-		fields, err := writeSet(set.Set())
-		if err != nil {
-			return nil, err
-		}
-		o := map[string]any{"manager": who.Manager, "operation": who.Operation, "apiVersion": who.APIVersion,
-			"fieldsType": "FieldsV1", "fieldsV1": fields}
-		if who.Subresource != "" {
-			o["subresource"] = who.Subresource
-		}
-		e := entry{manager: who, object: o}
-		if at, ok := m.times[id]; ok {
-			o["time"] = at
-			if t, err := time.Parse(time.RFC3339, at); err == nil {
-				e.at = t.Unix()
-			}
+		e := entry{manager: who, set: set, time: m.times[id]}
+		if t, err := time.Parse(time.RFC3339, e.time); err == nil {
+			e.at = t.Unix()
 		}
 		entries = append(entries, e)
 	}
@@ -199,14 +177,26 @@ func (m *managed) encode() (any, error) {
 		return cmp.Or(cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.at, b.at), cmp.Compare(a.Manager, b.Manager),
 			cmp.Compare(a.APIVersion, b.APIVersion), cmp.Compare(a.Subresource, b.Subresource))
 	})
-	if len(entries) == 0 {
+	return entries
+}
+
+// encode returns m as the value of metadata.managedFields, nil where it is empty.
+func (m *managed) encode() (any, error) {
+	b, err := m.json(false)
+	if b == nil || err != nil {
+		return nil, err
+	}
+	return Decode(b)
+}
+
+// json is encode as JSON.
+func (m *managed) json(builtIn bool) ([]byte, error) {
+	if len(m.fields) == 0 {
 		return nil, nil
 	}
-	list := make([]any, len(entries))
-	for i, e := range entries {
-		list[i] = e.object
-	}
-	return list, nil
+	e := encoder{b: make([]byte, 0, 512)}
+	e.managed(m, builtIn)
+	return e.b, e.err
 }
 
 // updatersLimit is how many entries of updates an object has; the oldest of more

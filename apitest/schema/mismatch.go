@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"encoding/base64"
 	"fmt"
-	"math"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -103,9 +103,8 @@ func (r *reader) checkText(t *node) error {
 }
 
 func fitsInt32(text string) bool {
-	var n int64
-	_, err := fmt.Sscan(text, &n)
-	return err == nil && n >= math.MinInt32 && n <= math.MaxInt32
+	_, err := strconv.ParseInt(text, 10, 32)
+	return err == nil
 }
 
 // goType returns the name of the Go type of values of n.

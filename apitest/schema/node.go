@@ -74,7 +74,8 @@ func (n *node) omits(name string, v any) bool {
 	case nil:
 		return !n.keepsNull(name)
 	case []any:
-		return len(v) == 0 && p.is("array") && !slices.Contains(n.required, name) && name != "managedFields" // none of which says that all are to go
+		return len(v) == 0 && p.is("array") && !slices.Contains(n.required, name) && !slices.Contains(n.lists(), name) &&
+			name != "managedFields" // none of which says that all are to go
 	case map[string]any:
 		return len(v) == 0 && p.ref == nil && p.extra != nil && !slices.Contains(n.required, name)
 	}

@@ -13,18 +13,27 @@ type reader struct {
 	i     int
 	depth int
 
+	blind  bool // nobody asks for paths and strict
 	typed  bool // drop what the type does not know, and refuse what is of another type
 	path   path
 	strict []string // unknown and duplicate fields
 	seen   map[string]bool
 	err    error
+
+	names *[64]string // of members, lately read; nil: not worth it
 }
 
 // read decodes all of b as a value of n, which may be nil.
 func (r *reader) read(n *node) (any, error) {
-	if !json.Valid(r.b) {
+	if !Valid(r.b) {
 		var v any
 		return nil, json.Unmarshal(r.b, &v) // says what is wrong
+	}
+	if !r.blind {
+		r.path = path{make([]byte, 0, 128), make([]int, 0, 16)}
+	}
+	if len(r.b) > 512 {
+		r.names = new([64]string)
 	}
 	v := r.value(n, goField{})
 	return v, r.err
@@ -110,9 +119,13 @@ func (r *reader) object(n *node, at goField) any {
 			r.i++
 			continue
 		}
-		name := r.string()
+		name := r.name()
 		r.space()
 		r.i++ // the colon
+		if r.blind {
+			o[name] = r.value(nil, at)
+			continue
+		}
 		r.path.push(name)
 		child, known := n.member(name)
 		below := at.member(n, name, len(r.path.text))
@@ -181,6 +194,10 @@ func (r *reader) list(n *node, at goField) any {
 			r.i++
 			continue
 		}
+		if r.blind {
+			l = append(l, r.value(nil, at))
+			continue
+		}
 		r.path.index(len(l))
 		l = append(l, r.value(items, at))
 		r.path.pop()
@@ -195,6 +212,31 @@ func (r *reader) skip() {
 	r.typed, r.strict, r.seen = typed, strict, seen
 }
 
+// name is string for the name of a member, which is often that of another too.
+func (r *reader) name() string {
+	if r.names == nil {
+		return r.string()
+	}
+	from := r.i + 1
+	to := from
+	for c := r.b[to]; c != '"'; c = r.b[to] {
+		if c < ' ' || c > '~' || c == '\\' {
+			return r.string()
+		}
+		to++
+	}
+	in := r.b[from:to]
+	r.i = to + 1
+	if len(in) == 0 {
+		return ""
+	}
+	place := &r.names[(len(in)+int(in[0])*7+int(in[len(in)-1])*31)%len(r.names)]
+	if *place != string(in) {
+		*place = string(in)
+	}
+	return *place
+}
+
 func (r *reader) string() string {
 	start := r.i
 	plain := true
@@ -205,14 +247,38 @@ func (r *reader) string() string {
 		}
 	}
 	r.i++
-	if in := r.b[start+1 : r.i-1]; plain && utf8.Valid(in) {
+	in := r.b[start+1 : r.i-1]
+	if plain && utf8.Valid(in) {
 		return string(in)
+	}
+	if text, ok := unescaped(in); ok {
+		return text
 	}
 	var s string
 	if err := json.Unmarshal(r.b[start:r.i], &s); err != nil {
 		r.fail("%w", err)
 	}
 	return s
+}
+
+// unescaped resolves the escapes of quotes and backslashes, and reports false where
+// there is more to do.
+func unescaped(in []byte) (string, bool) {
+	b := make([]byte, 0, len(in))
+	for i := 0; i < len(in); i++ {
+		c := in[i]
+		if c == '\\' {
+			if i++; in[i] != '"' && in[i] != '\\' {
+				return "", false
+			}
+			c = in[i]
+		}
+		if c > '~' {
+			return "", false
+		}
+		b = append(b, c)
+	}
+	return string(b), true
 }
 
 func (r *reader) number() string {

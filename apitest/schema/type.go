@@ -1,10 +1,6 @@
 package schema
 
-import (
-	"sigs.k8s.io/structured-merge-diff/v6/typed"
-
-	"github.com/listwatch/listwatch/kube"
-)
+import "github.com/listwatch/listwatch/kube"
 
 // Type is the schema of one kind in one version. It does not change, and may be
 // used by many goroutines at once.
@@ -18,7 +14,7 @@ type Type struct {
 	resource kube.Resource
 	source   any // openAPIV3Schema
 
-	parseable func() *typed.ParseableType
+	described func() *description // made at the first call
 }
 
 // BuiltIn reports whether t is one of kube-apiserver's own types. Strategic merge

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"slices"
 	"strings"
 
 	smd "sigs.k8s.io/structured-merge-diff/v6/schema"
@@ -11,7 +10,7 @@ import (
 // Typed returns t for structured-merge-diff: which lists are maps or sets, by
 // which keys with which defaults, and which maps are atomic. It is made at the
 // first call.
-func (t *Type) Typed() typed.ParseableType { return *t.parseable() }
+func (t *Type) Typed() typed.ParseableType { return t.described().ParseableType }
 
 const (
 	untyped = "__untyped_atomic_"
@@ -19,7 +18,8 @@ const (
 	rootOf  = "root of "
 )
 
-func (t *Type) convert() *typed.ParseableType {
+// convert makes what described returns.
+func (t *Type) convert() *description {
 	c := converter{done: make(map[string]bool), meta: t.meta}
 	c.types = append(c.types, anyType(untyped, untyped, smd.Atomic), anyType(deduced, deduced, smd.Separable))
 	name := t.root.name
@@ -34,8 +34,13 @@ func (t *Type) convert() *typed.ParseableType {
 		c.todo = c.todo[1:]
 		c.types = append(c.types, smd.TypeDef{Name: n.name, Atom: c.named(n)})
 	}
-	p := (&typed.Parser{Schema: smd.Schema{Types: c.types}}).Type(name)
-	return &p
+	d := &description{ParseableType: (&typed.Parser{Schema: smd.Schema{Types: c.types}}).Type(name)}
+	if d.root.ref = d.TypeRef; t.builtIn {
+		d.zeros = make(map[*node][]zero)
+		d.root.node = t.root
+		d.findZeros(t.root)
+	}
+	return d
 }
 
 // anyType is a type that anything is of.
@@ -175,7 +180,7 @@ func (c *converter) list(n *node, preserve bool) *smd.List {
 }
 
 // lists returns the names of lists that are not required and yet always there, in
-// Go: null if nothing else.
+// Go: null if nothing else. Who writes an empty one owns it.
 func (n *node) lists() []string {
 	switch n.name[strings.LastIndexByte(n.name, '.')+1:] {
 	case "Role", "ClusterRole":
@@ -187,8 +192,7 @@ func (n *node) lists() []string {
 }
 
 // complete returns a copy of v with what kube-apiserver's Go struct for n always
-// has: zero values, which OpenAPI tells as empty defaults, and null where a list or
-// object is required. Nobody owns them for being there.
+// has.
 func complete(n *node, v any) any {
 	t := n.target()
 	if t == nil {
@@ -201,19 +205,9 @@ func complete(n *node, v any) any {
 			child, _ := t.member(name)
 			c[name] = complete(child, e)
 		}
-		for _, name := range t.names {
-			if _, ok := c[name]; ok {
-				continue
-			}
-			if p := t.props[name]; p.def != nil && empty(p.def) {
-				c[name] = complete(p, p.def)
-			} else if t.keepsNull(name) {
-				c[name] = nil
-			}
-		}
-		for _, name := range slices.Concat(t.required, t.lists()) {
-			if _, ok := c[name]; !ok && t.props[name] != nil && t.props[name].def == nil {
-				c[name] = nil
+		for _, z := range t.zeroMembers() {
+			if _, ok := c[z.name]; !ok {
+				c[z.name] = z.v
 			}
 		}
 		return c

@@ -169,9 +169,6 @@ func TestEachFailureIsExplainedInOneLine(t *testing.T) {
 				{"https" + strings.TrimPrefix(plain.URL, "http"), "TLSPLAIN"}, {closed, "CLOSED"}, {strings.TrimPrefix(secure.URL, "https://"), "SECUREHOST"}, {refusing, "REFUSING"}, {asking, "ASKING"}, {login, "LOGIN"}, {away, "AWAY"}, {mute, "MUTE"}} {
 				stderr = strings.ReplaceAll(stderr, place[0], place[1])
 			}
-			// Over HTTP/2 the alert by which the server refuses a certificate may be lost with
-			// the connection.
-			stderr = strings.Replace(stderr, "http2: client conn could not be established; the server may not take", "remote error: tls: unknown certificate authority; the server does not take", 1)
 			stderr = regexp.MustCompile(`127\.0\.0\.1:\d+->`).ReplaceAllString(stderr, "")
 			if code != test.code || stdout != "" {
 				t.Errorf("exit code %d, want %d; stdout %q", code, test.code, stdout)

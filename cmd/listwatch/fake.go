@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,10 +39,15 @@ type fakeFlags struct {
 	randomFaults  bool
 	scenario      string
 	listScenarios bool
+	parallel      int
+	output        string
 	namespaces    bool
 	quiet         bool
 	logFormat     string
 }
+
+// faultsHelp in place of a file of faults.
+const faultsHelp = "help"
 
 const fakeLong = `Serve a fake Kubernetes API until told to stop: LIST, WATCH, writes, patches,
 CustomResourceDefinitions and garbage collection, from memory. It prints its URL
@@ -49,7 +55,13 @@ on stdout once it is ready.
 
 It is for tests and trying things out: what is in it is gone when it ends, unless
 --save is given. With --simulate, workloads get pods that start and become ready.
-With --faults, --random-faults or --scenario it misbehaves on purpose.`
+With --faults, --random-faults or --scenario it misbehaves on purpose.
+
+A client under test, in any language, is given after --: it is started for each
+scenario, with KUBECONFIG, LISTWATCH_URL, LISTWATCH_CA_FILE (empty over http) and
+LISTWATCH_SCENARIO in its environment, follows ConfigMaps, and is ended by SIGTERM.
+The exit code is 0 if none failed; what the client does not use, such as streaming
+lists, is "not exercised".`
 
 func (p *program) fakeCommand() *cobra.Command {
 	o := &fakeFlags{}
@@ -60,9 +72,15 @@ func (p *program) fakeCommand() *cobra.Command {
 		Example: `  listwatch fake --kubeconfig-out fake.yaml --simulate -f deploy.yaml
   listwatch fake --listen 127.0.0.1:8080 --save cluster.json
   listwatch fake --random-faults --seed 7
-  listwatch fake --scenario gone/in-stream`,
-		Args: noArgs("; objects from a file are given by -f"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.fake(cmd, o) },
+  listwatch fake --scenario gone/in-stream
+  listwatch fake --scenario all -- node client.js`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if cmd.ArgsLenAtDash() == 0 {
+				return nil
+			}
+			return noArgs("; objects from a file are given by -f, and a client after --")(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return p.fake(cmd, args, o) },
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
@@ -76,9 +94,11 @@ func (p *program) fakeCommand() *cobra.Command {
 	f.IntVar(&o.nodes, "nodes", 3, "nodes under --simulate")
 	f.Float64Var(&o.churn, "churn", 0, "pods a second that restart under --simulate")
 	f.Uint64Var(&o.seed, "seed", 0, "of names, UIDs, delays and random faults")
-	f.StringVar(&o.faults, "faults", "", "file with faults, one a line; - for stdin")
+	f.StringVar(&o.faults, "faults", "", "file with faults, one a line; - for stdin; help tells how they are written, and ends")
 	f.BoolVar(&o.randomFaults, "random-faults", false, "misbehave at random, by --seed")
-	f.StringVar(&o.scenario, "scenario", "", "play this scenario to one client, print the verdict and end: 0 for a pass, 1 for a failure")
+	f.StringVar(&o.scenario, "scenario", "", "play this scenario to one client, print the verdict and end: 0 for a pass, else 1; with a command after --, also several: names parted by commas, patterns such as gone/*, or all")
+	f.IntVar(&o.parallel, "parallel", 8, "scenarios at once, with a command after --")
+	f.StringVarP(&o.output, "output", "o", "text", "of verdicts and of --scenarios: text, or json, a line each")
 	f.BoolVar(&o.listScenarios, "scenarios", false, "list the scenarios and end")
 	f.BoolVar(&o.namespaces, "namespaces", true, "namespaces must exist, and deleting one deletes what is in it")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing on stderr but why it ended")
@@ -86,14 +106,20 @@ func (p *program) fakeCommand() *cobra.Command {
 	return cmd
 }
 
-func (p *program) fake(cmd *cobra.Command, o *fakeFlags) error {
-	rules, err := o.check(cmd)
+func (p *program) fake(cmd *cobra.Command, command []string, o *fakeFlags) error {
+	if command = append([]string{}, command...); cmd.ArgsLenAtDash() < 0 {
+		command = nil
+	}
+	rules, err := o.check(cmd, command)
 	if err != nil {
 		return err
 	}
 	t := newTalk(p.stderr, o.logFormat, o.quiet)
+	if o.faults == faultsHelp {
+		return p.put(apitest.FaultHelp())
+	}
 	if o.listScenarios {
-		return p.scenarios()
+		return p.scenarios(o)
 	}
 	address, open, err := listenAddress("--listen", o.listen)
 	if err != nil {
@@ -105,7 +131,7 @@ func (p *program) fake(cmd *cobra.Command, o *fakeFlags) error {
 	}
 	opts := apitest.Options{Address: address, TLS: o.tls, Token: o.token, Seed: o.seed, Namespaces: o.namespaces, CollectGarbage: true}
 	if o.scenario != "" {
-		return p.scenario(cmd.Context(), o, opts, t)
+		return p.scenario(cmd.Context(), o, opts, command, t)
 	}
 	srv, err := apitest.Start(opts)
 	if err != nil {
@@ -113,7 +139,7 @@ func (p *program) fake(cmd *cobra.Command, o *fakeFlags) error {
 	}
 	defer srv.Close()
 	s := &fakeServer{fakeFlags: o, srv: srv, talk: t}
-	if s.client, err = fakeClient(srv, o.token); err != nil {
+	if s.client, err = fakeClient(srv, o.token, s.warn); err != nil {
 		return failed(err)
 	}
 	defer s.client.CloseIdleConnections()
@@ -130,7 +156,7 @@ func (p *program) fake(cmd *cobra.Command, o *fakeFlags) error {
 }
 
 // check refuses flags that make no sense, and reads the faults.
-func (o *fakeFlags) check(cmd *cobra.Command) ([]apitest.FaultRule, error) {
+func (o *fakeFlags) check(cmd *cobra.Command, command []string) ([]apitest.FaultRule, error) {
 	set := cmd.Flags().Changed
 	if o.logFormat != "text" && o.logFormat != "json" {
 		return nil, usage("--log-format %q: want one of text, json", clip(o.logFormat))
@@ -152,6 +178,20 @@ func (o *fakeFlags) check(cmd *cobra.Command) ([]apitest.FaultRule, error) {
 	switch {
 	case stdin > 1:
 		return nil, usage("stdin (-) can be read once only")
+	case o.output != "text" && o.output != "json":
+		return nil, usage("--output %q: want one of text, json", clip(o.output))
+	case set("output") && o.scenario == "" && !o.listScenarios:
+		return nil, usage("--output is of --scenario and --scenarios: give one of them too")
+	case command != nil && o.scenario == "":
+		return nil, usage("a command after -- is the client of --scenario: give both")
+	case command != nil && (len(command) == 0 || command[0] == ""):
+		return nil, usage("the command after -- is missing")
+	case set("parallel") && command == nil:
+		return nil, usage("--parallel is for a command after --: give both")
+	case o.parallel < 1 || o.parallel > 100:
+		return nil, usage("--parallel %d: want 1 to 100", o.parallel)
+	case o.churn != o.churn:
+		return nil, usage("--churn %v: want a number", o.churn)
 	case o.nodes > 5000:
 		return nil, usage("--nodes %d: want at most 5000", o.nodes)
 	case o.churn > 10000:
@@ -168,7 +208,7 @@ func (o *fakeFlags) check(cmd *cobra.Command) ([]apitest.FaultRule, error) {
 			}
 		}
 	}
-	if o.faults == "" {
+	if o.faults == "" || o.faults == faultsHelp {
 		return nil, nil
 	}
 	text, err := readInput(o.faults, cmd.InOrStdin())
@@ -212,11 +252,31 @@ func listenAddress(flag, s string) (address string, open bool, err error) {
 	return net.JoinHostPort(host, port), !ip.IsLoopback(), nil
 }
 
+// warn passes on what the server has to say of a file's objects, such as that it
+// does not know a field.
+func (s *fakeServer) warn(text string) {
+	if s.bringing != "" {
+		s.talk.note("warning: " + s.bringing + ": " + text)
+	}
+}
+
 // fakeClient returns a client of srv.
-func fakeClient(srv *apitest.Server, token string) (*client.Client, error) {
-	return client.New(client.Config{Server: srv.URL, Dial: srv.Dial, Token: token, UserAgent: "listwatch-fake",
+func fakeClient(srv *apitest.Server, token string, warn func(string)) (*client.Client, error) {
+	return client.New(client.Config{Server: srv.URL, Dial: srv.Dial, Token: token, UserAgent: "listwatch-fake", Warn: warn,
 		TLS:   client.TLS{CAData: srv.CAPEM(), ServerName: "localhost"},
 		Proxy: func(*http.Request) (*url.URL, error) { return nil, nil }})
+}
+
+// fakeKubeconfig is that of srv. Over http, clients would warn of a user name that
+// is not sent, and @kubernetes/client-node refuses to connect unless it is told
+// that nothing is to be verified.
+func fakeKubeconfig(srv *apitest.Server) []byte {
+	b := srv.Kubeconfig()
+	if srv.CAPEM() != nil {
+		return b
+	}
+	b = bytes.Replace(b, []byte("    username: apitest\n"), nil, 1)
+	return bytes.Replace(b, []byte("contexts:\n"), []byte("    insecure-skip-tls-verify: true\ncontexts:\n"), 1)
 }
 
 // announce writes the kubeconfig and tells where the server is.
@@ -226,11 +286,7 @@ func (p *program) announce(srv *apitest.Server, kubeconfig, resource string, t *
 		if err != nil {
 			return failed(err)
 		}
-		b := srv.Kubeconfig()
-		if srv.CAPEM() == nil {
-			b = bytes.Replace(b, []byte("    username: apitest\n"), nil, 1) // clients would warn that it is not sent
-		}
-		if err := replaceFile(path, b); err != nil {
+		if err := replaceFile(path, fakeKubeconfig(srv)); err != nil {
 			return failed(fmt.Errorf("--kubeconfig-out: %w", err))
 		}
 		t.info("fake", "export KUBECONFIG="+shellQuote(path), "kubeconfig", "path", path)
@@ -299,8 +355,11 @@ type fakeServer struct {
 	client *client.Client
 	talk   *talk
 	random *apitest.Random
-	struck []*apitest.Fault
-	saver  *saver // nil = nothing is saved
+	rules  []apitest.FaultRule // of --faults
+	struck []*apitest.Fault    // of rules, and the one of random
+	saver  *saver              // nil = nothing is saved
+
+	bringing string // where the object stands that is being loaded
 }
 
 // misbehave sets the faults.
@@ -309,7 +368,12 @@ func (s *fakeServer) misbehave(rules []apitest.FaultRule) error {
 	if err != nil {
 		return err
 	}
-	s.struck = faults
+	s.rules, s.struck = rules, faults
+	for _, r := range rules {
+		if action, _, _ := strings.Cut(r.Action, " "); s.srv.CAPEM() == nil && slices.Contains([]string{"untrusted", "outdated", "http1", "rotate"}, action) {
+			s.talk.note("warning: --faults: " + action + " is about certificates and HTTP/2, which there are with --tls only")
+		}
+	}
 	if !s.randomFaults {
 		return nil
 	}
@@ -342,6 +406,10 @@ func (s *fakeServer) run(ctx context.Context) error {
 	<-done
 	for _, f := range s.struck {
 		f.Remove()
+	}
+	for i, r := range s.rules {
+		hits := s.struck[i].Hits()
+		s.talk.info("fake", fmt.Sprintf("struck %s: %s", count(hits, "time"), r), "struck", "fault", r.String(), "times", hits)
 	}
 	if s.random != nil {
 		for _, r := range s.random.Strikes() {

@@ -62,16 +62,28 @@ func (s *fakeServer) fill(ctx context.Context, stdin io.Reader) error {
 	slices.SortStableFunc(all, func(a, b *manifest) int { return cmp.Compare(a.rank(), b.rank()) })
 	var api *discovery.API
 	var err error
+	type identity struct {
+		resource kube.Resource
+		key      kube.Key
+	}
+	seen := map[identity]string{} // where it is
 	for i, m := range all {
 		if i == 0 || m.rank() != all[i-1].rank() {
 			if api, err = discovery.Fetch(ctx, s.client); err != nil {
 				return s.ended(ctx, err)
 			}
 		}
+		s.bringing = "-f " + m.where
 		if err := s.bring(ctx, api, m); err != nil {
-			return s.ended(ctx, fmt.Errorf("-f %s: %w", m.where, err))
+			return s.ended(ctx, fmt.Errorf("-f %s: %w", m.where, ofManifest(err)))
 		}
+		id := identity{m.resource, m.key()}
+		if first, twice := seen[id]; twice && m.head.Metadata.Name != "" {
+			s.talk.note(fmt.Sprintf("warning: -f %s: %s is in %s too, and is changed by this", m.where, kubectlName(m.resource, m.key().String()), first))
+		}
+		seen[id] = m.where
 	}
+	s.bringing = ""
 	if len(all) > 0 {
 		s.talk.info("fake", "loaded "+count(len(all), "object"), "loaded", "objects", len(all))
 	}
@@ -108,7 +120,7 @@ func readManifests(name string, stdin io.Reader) ([]*manifest, error) {
 				continue
 			}
 			list, err := readManifests(filepath.Join(name, e.Name()), stdin)
-			if err != nil {
+			if err != nil && !errors.Is(err, errNothing) {
 				return nil, err
 			}
 			all = append(all, list...)
@@ -122,8 +134,14 @@ func readManifests(name string, stdin io.Reader) ([]*manifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parseManifests(name, b)
+	all, err := parseManifests(name, b)
+	if err == nil && all == nil {
+		err = fmt.Errorf("%s: %w", name, errNothing) // whoever made it has failed, most often
+	}
+	return all, err
 }
+
+var errNothing = errors.New("there are no objects in it")
 
 // readInput reads a file, or stdin for -.
 func readInput(name string, stdin io.Reader) ([]byte, error) {
@@ -146,8 +164,8 @@ func readInput(name string, stdin io.Reader) ([]byte, error) {
 	return b, nil
 }
 
-// parseManifests reads YAML or JSON documents, one after the other. Errors say
-// which document, and quote nothing.
+// parseManifests reads YAML or JSON documents, one after the other; nil means that
+// there is none. Errors say which document, and quote nothing.
 func parseManifests(name string, b []byte) ([]*manifest, error) {
 	var all []*manifest
 	dec := yaml.NewDecoder(bytes.NewReader(b))
@@ -165,6 +183,9 @@ func parseManifests(name string, b []byte) ([]*manifest, error) {
 			if err = dec.Decode(&node); err == nil {
 				v, err = plainYAML(&node)
 			}
+			if err == nil && node.Line > 1 {
+				where += fmt.Sprintf(", line %d", node.Line)
+			}
 		}
 		switch {
 		case errors.Is(err, io.EOF):
@@ -174,11 +195,11 @@ func parseManifests(name string, b []byte) ([]*manifest, error) {
 		case v == nil:
 			continue // nothing but comments
 		}
-		list, err := manifestsOf(where, v)
+		list, err := manifestsOf(where, v, manifestHead{})
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, list...)
+		all = append(slices.Grow(all, len(list)+1), list...) // not nil: a List may be without items
 	}
 }
 
@@ -208,16 +229,21 @@ func syntaxOf(err error, isJSON bool) string {
 	return "it is not YAML"
 }
 
-// manifestsOf returns the objects of a document: itself, or those of a List.
-func manifestsOf(where string, v any) ([]*manifest, error) {
+// manifestsOf returns the objects of a document: itself, or those of a List. What
+// the server answers to a LIST has items without a kind: they are of.
+func manifestsOf(where string, v any, of manifestHead) ([]*manifest, error) {
 	o, ok := v.(map[string]any)
 	if !ok {
 		return nil, fmt.Errorf("%s: want an object with apiVersion, kind and metadata", where)
 	}
+	if o["kind"] == nil && o["apiVersion"] == nil && of.Kind != "" {
+		o["kind"], o["apiVersion"] = of.Kind, of.APIVersion
+	}
 	if items, ok := o["items"].([]any); ok && strings.HasSuffix(text(o["kind"]), "List") {
+		of := manifestHead{Kind: strings.TrimSuffix(text(o["kind"]), "List"), APIVersion: text(o["apiVersion"])}
 		var all []*manifest
 		for i, item := range items {
-			list, err := manifestsOf(fmt.Sprintf("%s, item %d", where, i+1), item)
+			list, err := manifestsOf(fmt.Sprintf("%s, item %d", where, i+1), item, of)
 			if err != nil {
 				return nil, err
 			}
@@ -248,7 +274,13 @@ func resourceOf(api *discovery.API, m *manifest) (kube.Resource, error) {
 			return r.Resource, nil
 		}
 	}
-	return kube.Resource{}, fmt.Errorf("the server has no kind %q in %q; is its CustomResourceDefinition missing?", clip(m.head.Kind), clip(m.head.APIVersion))
+	wrong := fmt.Sprintf("the server has no kind %q in %q; ", clip(m.head.Kind), clip(m.head.APIVersion))
+	for r := range api.All() {
+		if strings.EqualFold(r.Kind, m.head.Kind) {
+			return kube.Resource{}, fmt.Errorf("%sthere is %s in %s", wrong, r.Kind, r.APIVersion())
+		}
+	}
+	return kube.Resource{}, errors.New(wrong + "is its CustomResourceDefinition missing?")
 }
 
 // bring creates an object as its file has it, or changes the one that there is.
@@ -261,10 +293,7 @@ func (s *fakeServer) bring(ctx context.Context, api *discovery.API, m *manifest)
 			delete(meta, k) // the server's, and this is another server
 		}
 	}
-	key := kube.Key{Namespace: m.head.Metadata.Namespace, Name: m.head.Metadata.Name}
-	if m.resource.Namespaced && key.Namespace == "" {
-		key.Namespace = "default"
-	}
+	key := m.key()
 	o, err := s.send(ctx, http.MethodPost, m.resource.Path(key.Namespace), m.object)
 	if errors.Is(err, kube.ErrExists) {
 		o, err = s.send(ctx, http.MethodPatch, m.resource.ObjectPath(key), m.object)
@@ -280,6 +309,28 @@ func (s *fakeServer) bring(ctx context.Context, api *discovery.API, m *manifest)
 		}
 	}
 	return err
+}
+
+// key is where m belongs, once its resource is known.
+func (m *manifest) key() kube.Key {
+	key := kube.Key{Name: m.head.Metadata.Name}
+	if m.resource.Namespaced {
+		key.Namespace = cmp.Or(m.head.Metadata.Namespace, "default")
+	}
+	return key
+}
+
+// ofManifest says what the server has against an object, without the request that
+// nobody asked for, and what to do.
+func ofManifest(err error) error {
+	var st *kube.Status
+	if !errors.As(err, &st) {
+		return err
+	}
+	if st.Code == http.StatusNotFound && st.Details != nil && st.Details.Kind == kube.Namespaces.Plural {
+		return fmt.Errorf("%w; put that Namespace into a file of -f, or give --namespaces=false", st)
+	}
+	return st
 }
 
 func (s *fakeServer) send(ctx context.Context, method, path string, object any) (codec.Raw, error) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -11,7 +12,19 @@ import (
 )
 
 // scenarios lists what --scenario takes.
-func (p *program) scenarios() error {
+func (p *program) scenarios(o *fakeFlags) error {
+	if o.output == "json" {
+		for _, s := range scenario.All() {
+			b, err := json.Marshal(map[string]any{"name": s.Name, "layer": s.Layer, "summary": s.Summary, "correct": s.Correct, "limit": s.Limit.Seconds(), "tls": s.TLS})
+			if err != nil {
+				return failed(err)
+			}
+			if err := p.put(string(b) + "\n"); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	width := 0
 	for _, s := range scenario.All() {
 		width = max(width, len(s.Name))
@@ -24,13 +37,24 @@ func (p *program) scenarios() error {
 	return nil
 }
 
-// scenario plays one scenario to whoever connects.
-func (p *program) scenario(ctx context.Context, o *fakeFlags, opts apitest.Options, t *talk) error {
-	s, ok := scenario.Find(o.scenario)
-	if !ok {
-		return usage("--scenario %q: there is none of that name; --scenarios lists them", clip(o.scenario))
+// scenario plays one scenario to whoever connects, or several to the command.
+func (p *program) scenario(ctx context.Context, o *fakeFlags, opts apitest.Options, command []string, t *talk) error {
+	all, err := findScenarios(o.scenario)
+	if err != nil {
+		return err
 	}
 	opts.Namespaces = false // it has its own
+	switch {
+	case command != nil && !strings.HasSuffix(o.listen, ":0"):
+		return usage("--listen %s: with a command each scenario takes a free port: leave it out, or give port 0", clip(o.listen))
+	case command != nil && o.kubeconfig != "":
+		return usage("--kubeconfig-out: a command after -- gets its kubeconfig by KUBECONFIG: give one of the two")
+	case command != nil:
+		return p.playAll(ctx, o, opts, all, command, t)
+	case len(all) > 1:
+		return usage("--scenario %s: these are %d: give a command after --, which is started for each of them, such as -- node client.js", clip(o.scenario), len(all))
+	}
+	s := all[0]
 	so := scenario.Options{Server: opts}
 	if !o.quiet {
 		so.Log = scenarioLog{t}
@@ -42,7 +66,7 @@ func (p *program) scenario(ctx context.Context, o *fakeFlags, opts apitest.Optio
 	defer run.Close()
 	t.info("fake", s.Summary, "scenario", "name", s.Name, "summary", s.Summary)
 	t.info("fake", "A correct client "+strings.ToLower(s.Correct[:1])+s.Correct[1:], "scenario", "correct", s.Correct)
-	t.info("fake", fmt.Sprintf("let your client follow ConfigMaps, of all namespaces or of default, within 30 s; the verdict comes after %v at most", s.Limit), "waiting", "limit", s.Limit)
+	t.info("fake", fmt.Sprintf("let your client follow ConfigMaps, of all namespaces or of default, within a minute; the verdict comes %v after that at most", s.Limit), "waiting", "limit", s.Limit)
 	if s.TLS && o.kubeconfig == "" {
 		t.info("fake", "it is served under a certificate of its own, which --kubeconfig-out FILE writes for your client", "certificate")
 	}
@@ -53,7 +77,7 @@ func (p *program) scenario(ctx context.Context, o *fakeFlags, opts apitest.Optio
 	if ctx.Err() != nil && v.Outcome == scenario.NotExercised {
 		return context.Cause(ctx)
 	}
-	if err := p.put(fmt.Sprintln(v)); err != nil {
+	if err := p.verdict(o, v); err != nil {
 		return err
 	}
 	if v.Outcome != scenario.Pass {

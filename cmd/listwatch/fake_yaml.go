@@ -61,10 +61,12 @@ func (c *plainer) node(n *yaml.Node, depth int) (any, error) {
 		return list, nil
 	case yaml.MappingNode:
 		m := map[string]any{}
+		var merged []*yaml.Node
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			k, v := n.Content[i], n.Content[i+1]
 			if k.Tag == "!!merge" {
-				return nil, fmt.Errorf("%w: it merges keys (<<), at line %d", errYAML, k.Line)
+				merged = append(merged, v)
+				continue
 			}
 			if k.Kind != yaml.ScalarNode {
 				return nil, fmt.Errorf("%w: a key is not text, at line %d", errYAML, k.Line)
@@ -78,11 +80,41 @@ func (c *plainer) node(n *yaml.Node, depth int) (any, error) {
 			}
 			m[k.Value] = value
 		}
+		for _, v := range merged {
+			if err := c.merge(m, v, depth+1); err != nil {
+				return nil, err
+			}
+		}
 		return m, nil
 	case yaml.ScalarNode:
 		return plainScalar(n)
 	}
 	return nil, nil // an empty document
+}
+
+// merge adds what << leads to, a mapping or a list of them, of which the first
+// counts; what stands in m itself stays.
+func (c *plainer) merge(m map[string]any, n *yaml.Node, depth int) error {
+	v, err := c.node(n, depth)
+	if err != nil {
+		return err
+	}
+	list, ok := v.([]any)
+	if !ok {
+		list = []any{v}
+	}
+	for _, v := range list {
+		from, ok := v.(map[string]any)
+		if !ok {
+			return fmt.Errorf("%w: << wants a mapping, at line %d", errYAML, n.Line)
+		}
+		for k, v := range from {
+			if _, there := m[k]; !there {
+				m[k] = v
+			}
+		}
+	}
+	return nil
 }
 
 func plainScalar(n *yaml.Node) (any, error) {

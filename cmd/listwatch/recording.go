@@ -31,6 +31,7 @@ type recordFlags struct {
 	force          bool
 	proxy          string
 	includeSecrets bool
+	includeEnv     bool
 	maxBytes       int64
 	list           string
 	idle           time.Duration
@@ -43,8 +44,8 @@ type recordFlags struct {
 const recordLong = `Record what is listed and watched in a file, until told to stop. "listwatch replay"
 plays it again: as events, or as a server.
 
-Secrets are replaced while they are recorded, by as many bytes; credentials are
-never in the file. A recording that was cut, even by kill -9, plays as far as it
+Secrets, and the values of environment variables, are replaced while they are
+recorded, by as many bytes; credentials are never in the file. A recording that was cut, even by kill -9, plays as far as it
 goes.
 
 With --proxy it is the traffic of another client that is recorded, byte by byte:
@@ -68,6 +69,7 @@ func (p *program) recordCommand() *cobra.Command {
 	f.BoolVar(&o.force, "force", false, "replace the file if there is one")
 	f.StringVar(&o.proxy, "proxy", "", "record what clients ask for at this loopback address and port (0 = a free port)")
 	f.BoolVar(&o.includeSecrets, "include-secrets", false, "keep the values of Secrets: whoever has the file can read them")
+	f.BoolVar(&o.includeEnv, "include-env", false, "keep the values of environment variables: there may be passwords among them")
 	f.Int64Var(&o.maxBytes, "max-bytes", 1<<30, "largest recording, uncompressed (-1 = no limit)")
 	f.DurationVar(&o.exitAfter, "exit-after", 0, "end after this time, with exit code 0")
 	f.IntVar(&o.maxEvents, "max-events", 0, "end after this many events of objects, with exit code 0")
@@ -172,7 +174,7 @@ func (o *recordFlags) create(h replay.Header) (*replay.Writer, error) {
 			return nil, failed(fmt.Errorf("replace %s: %w", o.file, err))
 		}
 	}
-	w, err := replay.Create(o.file, h, replay.Options{MaxBytes: o.maxBytes, IncludeSecrets: o.includeSecrets})
+	w, err := replay.Create(o.file, h, replay.Options{MaxBytes: o.maxBytes, IncludeSecrets: o.includeSecrets, RedactEnv: !o.includeEnv})
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return nil, usage("%s exists: give another name, or --force to replace it", o.file)
@@ -205,6 +207,7 @@ type recorder struct {
 	out    *replay.Writer
 	began  time.Time
 	count  atomic.Int64 // events of objects
+	denied atomic.Bool  // a target was refused at once: there shall be no recording
 }
 
 // events records targets until ctx is done or one of them fails.
@@ -231,13 +234,18 @@ func (r *recorder) follow(ctx context.Context, t target) error {
 	}
 	stream := r.out.Stream(replay.Target{Resource: t.resource, Namespace: t.namespace, Labels: r.selector.String(), Fields: fields.String()})
 	initial := map[string]watch.Initial{"paged": watch.Paged, "stream": watch.Stream}[r.recordFlags.list]
+	synced, failures := false, 0
+	// As watch: who may not have what he asks for is told so, and not later.
+	ends := func(i *watch.Interruption) bool {
+		refused := errors.Is(i.Err, kube.ErrUnauthorized) || errors.Is(i.Err, kube.ErrForbidden) || errors.Is(i.Err, kube.ErrNotFound)
+		return i.Next == watch.OpNone || refused && !synced
+	}
 	w := watch.New(client.Of[codec.RawFull](r.client, t.resource).In(t.namespace), watch.Options{Labels: r.selector, Fields: fields,
 		Limit: r.limit(), Idle: r.idle, Initial: initial, Trace: stream.Trace(watch.Trace{Interrupted: func(i watch.Interruption) {
-			if i.Err != nil {
+			if i.Err != nil && !ends(&i) {
 				r.talk.warn(t.label(), fmt.Sprintf("cannot %s: %s; again in %s", verb(i.Op), brief(i.Err), rough(i.Wait)), "failed", "err", oneLine(i.Err.Error()))
 			}
 		}})})
-	synced := false
 	for ev, err := range replay.Record(stream, t.only(w.Events(ctx))) {
 		var item *codec.ItemError
 		var stop *watch.Interruption
@@ -255,8 +263,10 @@ func (r *recorder) follow(ctx context.Context, t target) error {
 		case errors.As(err, &item):
 			r.talk.warn(t.label(), "an object cannot be read, and is recorded without its contents: "+item.Error(), "quarantined", "err", item.Error())
 		case errors.As(err, &stop):
-			refused := errors.Is(stop.Err, kube.ErrUnauthorized) || errors.Is(stop.Err, kube.ErrForbidden) || errors.Is(stop.Err, kube.ErrNotFound)
-			if stop.Next == watch.OpNone || refused && !synced {
+			if failures++; ends(stop) {
+				if failures == 1 && !synced {
+					r.denied.Store(true)
+				}
 				return failed(fmt.Errorf("%s %s: %w", verb(stop.Op), t.label(), stop.Err))
 			}
 		case ctx.Err() != nil:
@@ -290,6 +300,12 @@ func (t target) only(events iter.Seq2[watch.Event[codec.RawFull], error]) iter.S
 func (r *recorder) close(err error) error {
 	if e := r.out.Close(); e != nil && !errors.Is(e, replay.ErrFull) && (err == nil || errors.Is(err, errAskedFor)) {
 		err = failed(fmt.Errorf("record to %s: %w%s", r.file, e, roomFor(e, "it")))
+	}
+	if r.denied.Load() {
+		if e := os.Remove(r.file); e == nil {
+			r.talk.info("record", r.file+": nothing is recorded", "nothing recorded", "file", r.file)
+		}
+		return err
 	}
 	size := int64(0)
 	if info, e := os.Stat(r.file); e == nil {

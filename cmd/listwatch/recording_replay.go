@@ -30,6 +30,7 @@ type replayFlags struct {
 	serve  string
 	listen string
 	info   bool
+	path   string // of the recording
 }
 
 const replayLong = `Play a recording of "listwatch record" again: the events, as watch prints them, at
@@ -73,12 +74,13 @@ func (p *program) replay(cmd *cobra.Command, args []string, o *replayFlags) erro
 		return err
 	}
 	t := newTalk(p.stderr, o.logFormat, o.quiet)
+	o.path = args[0]
 	if o.info {
-		return p.recordingInfo(args[0])
+		return p.recordingInfo(o.path)
 	}
-	rec, err := replay.Open(args[0])
+	rec, err := replay.Open(o.path)
 	if err != nil {
-		return recordingError(args[0], err)
+		return recordingError(o.path, err)
 	}
 	if rec.Truncated {
 		t.info("replay", "the recording was cut: it plays as far as it goes", "cut")
@@ -193,7 +195,7 @@ type replaying struct {
 func (r *replaying) run(ctx context.Context, p *program) error {
 	streams := r.rec.Streams()
 	if len(streams) == 0 {
-		return failed(errors.New(`there are no events in this recording; if it is one of traffic, serve it: --serve script`))
+		return recordingError(r.path, errors.New(`there are no events in this recording; if it is one of traffic, serve it: --serve script`))
 	}
 	var targets []target
 	for _, s := range streams {

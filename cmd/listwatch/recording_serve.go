@@ -32,7 +32,7 @@ func (p *program) serveRecording(ctx context.Context, o *replayFlags, rec *repla
 		return p.serveScript(ctx, o, address, rec, pace, t)
 	}
 	if len(rec.Streams()) == 0 {
-		return failed(errors.New("there are no events in this recording, hence no states; if it is one of traffic: --serve script"))
+		return recordingError(o.path, errors.New("there are no events in this recording, hence no states; if it is one of traffic: --serve script"))
 	}
 	srv, err := apitest.Start(apitest.Options{Address: address, History: len(rec.Entries) + 10_000})
 	if err != nil {
@@ -41,7 +41,7 @@ func (p *program) serveRecording(ctx context.Context, o *replayFlags, rec *repla
 	defer srv.Close()
 	state, err := replay.NewState(ctx, rec, srv)
 	if err != nil {
-		return failed(err)
+		return recordingError(o.path, err)
 	}
 	if err := p.put(srv.URL + "\n"); err != nil {
 		return err
@@ -58,7 +58,7 @@ func (p *program) serveRecording(ctx context.Context, o *replayFlags, rec *repla
 
 func (p *program) serveScript(ctx context.Context, o *replayFlags, address string, rec *replay.Recording, pace replay.Pace, t *talk) error {
 	if !slices.ContainsFunc(rec.Entries, func(e *replay.Entry) bool { return e.Kind == replay.KindReq }) {
-		return failed(errors.New("there are no requests in this recording: record them by --proxy; a recording of events can be served by --serve state"))
+		return recordingError(o.path, errors.New("there are no requests in this recording: record them by --proxy; a recording of events can be served by --serve state"))
 	}
 	script := replay.NewScript(rec, replay.ScriptOptions{Pace: pace})
 	l, err := net.Listen("tcp", address)
@@ -152,6 +152,7 @@ func (p *program) recordingInfo(path string) error {
 	line("server", strings.TrimSpace(h.Cluster.Server+" "+h.Cluster.GitVersion))
 	line("cluster", h.Cluster.UID)
 	line("secrets", cmp.Or(map[bool]string{true: "replaced"}[h.Redaction.Secrets], "in it"))
+	line("env", cmp.Or(map[bool]string{true: "values replaced"}[h.Redaction.Env], "in it"))
 	line("duration", rough(i.last))
 	line("end", end)
 	for _, t := range i.targets {

@@ -315,7 +315,7 @@ func TestReplayServesTheCorpus(t *testing.T) {
 // TestSaverKeepsTheFileThatThereIs: what cannot be written leaves the old file.
 func TestSaverKeepsTheFileThatThereIs(t *testing.T) {
 	srv := apitest.New(t, apitest.Fixture{Resource: kube.ConfigMaps, Object: `{"metadata":{"namespace":"a","name":"b"}}`})
-	c, err := fakeClient(srv, "")
+	c, err := fakeClient(srv, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ const (
 	// A credential is replaced when a tenth of its life is left, or maxLeeway.
 	maxLeeway = 10 * time.Second
 
-	// After a run that failed, or that a 401 caused, there is none for minPause,
+	// After a run that failed, gave what had expired, or that a 401 caused, there is none for minPause,
 	// which doubles up to maxPause. Runs that lie calm apart are not in a row.
 	minPause = time.Second
 	maxPause = 30 * time.Second
@@ -47,7 +47,8 @@ type flight struct {
 // Callers at the same time share one run and its outcome. One whose ctx ends
 // leaves the others waiting; the last of them has the command killed and waits
 // for its end, which takes a second or two at most. While the command fails, a
-// credential that has not expired stays in use. Where the command gives the same
+// credential that has not expired stays in use. One that has when it is printed is
+// given out, and the command asked for another soon; after a 401 the error says so. Where the command gives the same
 // again after a 401, or was run for one a moment ago, refused is returned.
 func (p *Plugin) Credential(ctx context.Context, refused *client.Credential) (*client.Credential, error) {
 	for {
@@ -92,7 +93,7 @@ var errRun = errors.New("a run is needed")
 // caller holds mu.
 func (p *Plugin) choose(refused *client.Credential) (*client.Credential, error) {
 	now, c := time.Now(), p.held.credential
-	good := c != nil && !p.held.expired(now)
+	good := c != nil && (p.late != nil || !p.held.expired(now))
 	bad := c != nil && c == refused // another that was refused was replaced since
 	switch {
 	case p.flight != nil && good && !bad && p.flight.refused != c:
@@ -108,6 +109,8 @@ func (p *Plugin) choose(refused *client.Credential) (*client.Credential, error) 
 		return c, nil
 	case now.Before(p.next) && p.err != nil:
 		return nil, p.err
+	case now.Before(p.next) && bad && p.late != nil:
+		return nil, p.late
 	case now.Before(p.next) && good:
 		return c, nil // nothing better is to be had
 	}
@@ -133,7 +136,8 @@ func (p *Plugin) start(refused *client.Credential) *flight {
 	return f
 }
 
-// ask runs the command until it gives what has not expired.
+// ask runs the command until it gives what has not expired, or seems to give nothing
+// else.
 func (p *Plugin) ask(ctx context.Context) (answer, error) {
 	for n := 1; ; n++ {
 		a, err := p.run(ctx)
@@ -141,10 +145,8 @@ func (p *Plugin) ask(ctx context.Context) (answer, error) {
 		switch {
 		case err != nil:
 			return answer{}, err
-		case a.expires.IsZero() || late < 0:
+		case a.expires.IsZero() || late < 0 || late > moment || n == attempts:
 			return a, nil
-		case late > moment || n == attempts:
-			return answer{}, p.o.explain(fmt.Errorf("the credential it printed expired %s ago: is the clock of this machine right?", roughly(late)))
 		}
 		again := time.NewTimer(minPause)
 		select {
@@ -166,12 +168,15 @@ func (p *Plugin) land(f *flight, a answer, err error) {
 		return // it was us who ended it
 	}
 	now := time.Now()
+	if held := p.held; err == nil && a.expired(now) && held.credential != nil && held.credential != f.refused && !held.expired(now) {
+		err = p.o.late(a, now) // what is held is better
+	}
 	p.ended, p.err = now, err
 	if err == nil {
 		p.hold(a, now)
 	}
 	p.next = time.Time{}
-	if err == nil && f.refused == nil {
+	if err == nil && f.refused == nil && p.late == nil {
 		p.row = 0
 	} else {
 		p.next = now.Add(min(minPause<<p.row, maxPause))
@@ -187,9 +192,14 @@ func (p *Plugin) hold(a answer, now time.Time) {
 	if same {
 		a.credential = p.held.credential
 	}
+	p.late = nil
 	switch left := a.expires.Sub(now); {
 	case a.expires.IsZero():
 		p.due = time.Time{}
+	case left <= 0:
+		// As for kubectl it is the server's to judge: the clock may be wrong that says so.
+		p.due = now
+		p.late = p.o.late(a, now)
 	case same && a.expires.Equal(p.held.expires):
 		p.due = a.expires // it was asked early, and says that this is still the one
 	default:
@@ -198,13 +208,21 @@ func (p *Plugin) hold(a answer, now time.Time) {
 	p.held = a
 }
 
+// late is what is wrong with a.
+func (o *Options) late(a answer, now time.Time) error {
+	return o.explain(fmt.Errorf("the credential it printed expired %s ago: is the clock of this machine right?", roughly(now.Sub(a.expires))))
+}
+
 // outcome is what f means for one that waited.
 func (p *Plugin) outcome(f *flight, refused *client.Credential) (*client.Credential, error) {
-	if f.err == nil {
-		return f.credential, nil
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	switch {
+	case f.err == nil && f.credential == refused && p.late != nil:
+		return nil, p.late
+	case f.err == nil:
+		return f.credential, nil
+	}
 	if c := p.held.credential; c != nil && c != refused && !p.held.expired(time.Now()) {
 		return c, nil
 	}

@@ -197,25 +197,85 @@ func TestCredentialThatJustExpiredIsAskedForAgain(t *testing.T) {
 	})
 }
 
-func TestCredentialThatExpiredIsAnError(t *testing.T) {
+// TestCredentialThatExpiredIsUsedAllTheSame, since a wrong clock may say so: the server
+// knows. The command is asked again, with pauses as after a failure.
+func TestCredentialThatExpiredIsUsedAllTheSame(t *testing.T) {
 	for _, tt := range []struct {
 		ago  time.Duration
-		runs int64
+		runs int64 // at once
 		want string
 	}{
-		{time.Second, attempts, `credential plugin "scripted": the credential it printed expired 1s ago: is the clock of this machine right?`},
+		{time.Second, attempts, `credential plugin "scripted": the credential it printed expired 3s ago: is the clock of this machine right?`},
 		{time.Hour, 1, `credential plugin "scripted": the credential it printed expired 1h0m0s ago: is the clock of this machine right?`},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			p, runs := scripted(func(context.Context, int) (answer, error) { return token("t", -tt.ago), nil })
-			if c, err := p.Credential(t.Context(), nil); c != nil || err == nil || err.Error() != tt.want {
-				t.Errorf("Credential: %v, %v; want %s", c, err, tt.want)
+			end := time.Now().Add(-tt.ago)
+			p, runs := scripted(func(_ context.Context, n int) (answer, error) {
+				if n > 11 {
+					return token("good", time.Hour), nil
+				}
+				return answer{&client.Credential{Token: "old"}, end}, nil
+			})
+			old := must(t, p, nil)
+			if n := runs.Load(); n != tt.runs || old.Token != "old" {
+				t.Errorf("token %s after %d runs, want %d", old.Token, n, tt.runs)
 			}
-			if n := runs.Load(); n != tt.runs {
-				t.Errorf("%d runs, want %d", n, tt.runs)
+			if c, err := p.Credential(t.Context(), old); c != nil || err == nil || err.Error() != tt.want {
+				t.Errorf("after a 401: %v, %v; want %s", c, err, tt.want)
+			}
+			start := time.Now()
+			var at []int
+			for seen := runs.Load(); must(t, p, nil) == old; time.Sleep(10 * time.Millisecond) {
+				if n := runs.Load(); n != seen {
+					at, seen = append(at, int(time.Since(start)/time.Second)), n
+				}
+			}
+			if len(at) == 0 || at[0] != 1 || len(at) > 1 && at[1] != 3 {
+				t.Errorf("runs at seconds %v, want 1, 3, ...", at)
+			}
+			good := must(t, p, nil)
+			for range 100 {
+				time.Sleep(30 * time.Second)
+				if got := must(t, p, nil); got != good {
+					t.Fatal("another credential than the good one")
+				}
 			}
 		})
 	}
+}
+
+// TestCredentialThatExpiredIsToldAfterTheRunThatA401Causes.
+func TestCredentialThatExpiredIsToldAfterTheRunThatA401Causes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, runs := scripted(func(context.Context, int) (answer, error) { return token("old", -time.Hour), nil })
+		old := must(t, p, nil)
+		time.Sleep(calm + time.Second)
+		c, err := p.Credential(t.Context(), old)
+		if c != nil || err == nil || runs.Load() != 2 {
+			t.Errorf("%v, %v after %d runs", c, err, runs.Load())
+		}
+	})
+}
+
+// TestCredentialThatExpiredDoesNotReplaceABetterOne.
+func TestCredentialThatExpiredDoesNotReplaceABetterOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, runs := scripted(func(_ context.Context, n int) (answer, error) {
+			if n == 2 {
+				return token("old", -time.Hour), nil
+			}
+			return token(fmt.Sprint(n), time.Hour), nil
+		})
+		first := must(t, p, nil)
+		time.Sleep(time.Hour - maxLeeway)
+		if got := must(t, p, nil); got != first || runs.Load() != 2 {
+			t.Errorf("token %s after %d runs", got.Token, runs.Load())
+		}
+		time.Sleep(minPause)
+		if got := must(t, p, nil); got.Token != "3" {
+			t.Errorf("token %s", got.Token)
+		}
+	})
 }
 
 func TestCallersShareOneRun(t *testing.T) {

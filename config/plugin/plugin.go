@@ -89,6 +89,7 @@ type Plugin struct {
 	due    time.Time // when held is to be replaced; zero = never
 	flight *flight   // the run in progress
 	err    error     // of the last run
+	late   error     // that held had expired when it was printed; nil = it had not
 	ended  time.Time // the last run
 	next   time.Time // no run before
 	row    int       // runs, one soon after the other, that failed or that a 401 caused

@@ -1,0 +1,150 @@
+package apitest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// bindings is the resource that stores nothing: to create one is to say where a
+// pod runs, as pods/binding does.
+var bindings = core("bindings", "Binding")
+
+// binding is what a scheduler sends.
+type binding struct {
+	Kind, APIVersion string
+	Metadata         struct {
+		Name                string
+		UID                 string
+		ResourceVersion     string
+		Labels, Annotations map[string]string
+	}
+	Target struct{ Kind, Name string }
+}
+
+// bind answers the request to run a pod on a node. See
+// https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/binding-v1/.
+func (s *Server) bind(x *exchange, w http.ResponseWriter) *kube.Status {
+	var b binding
+	opts, st := readAction(x, "Binding", "v1", &b)
+	if st != nil {
+		return st
+	}
+	key := x.target.key
+	switch {
+	case key.Name == "":
+		key.Name = b.Metadata.Name
+	case key.Name != b.Metadata.Name:
+		return statusBadRequest("name in URL does not match name in Binding object")
+	}
+	switch {
+	case b.Target.Kind != "" && b.Target.Kind != "Node":
+		return statusRaw("target.kind: Unsupported value: %q: supported values: \"Node\", \"<empty>\"", b.Target.Kind)
+	case b.Target.Name == "":
+		return statusRaw("target.name: Required value")
+	}
+	s.store.mu.Lock()
+	defer s.store.mu.Unlock()
+	pods := s.store.tables[kube.Pods.GroupResource()]
+	old := pods.objects[key]
+	if old == nil {
+		return statusNotFound(kube.Pods, key.Name)
+	}
+	if st := b.fits(old); st != nil {
+		return st
+	}
+	if !opts.dry {
+		s.store.commit(pods, key, b.bound(old))
+	}
+	WriteStatus(w, &kube.Status{Code: http.StatusCreated})
+	return nil
+}
+
+// fits says why the pod cannot be bound so.
+func (b *binding) fits(pod *object) *kube.Status {
+	name := pod.key.Name
+	conflict := func(format string, args ...any) *kube.Status {
+		st := statusConflict(kube.Resource{Plural: "pods/binding"}, name, fmt.Sprintf(format, args...))
+		return st
+	}
+	m := b.Metadata
+	switch {
+	case m.UID != "" && m.UID != pod.meta.UID:
+		return conflict("Precondition failed: UID in precondition: %s, UID in object meta: %s", m.UID, pod.meta.UID)
+	case m.ResourceVersion != "" && m.ResourceVersion != pod.meta.ResourceVersion:
+		return conflict("Precondition failed: ResourceVersion in precondition: %s, ResourceVersion in object meta: %s", m.ResourceVersion, pod.meta.ResourceVersion)
+	case pod.meta.DeletionTimestamp != "":
+		return conflict("pod %s is being deleted, cannot be assigned to a host", name)
+	case pod.text("spec.nodeName") != "":
+		return conflict("pod %s is already assigned to node %q", name, pod.text("spec.nodeName"))
+	}
+	if gates, _ := pod.lookup("spec.schedulingGates").([]any); len(gates) > 0 {
+		return conflict("pod %s has non-empty .spec.schedulingGates", name)
+	}
+	return nil
+}
+
+// bound returns the pod on its node.
+func (b *binding) bound(pod *object) *object {
+	o := &object{key: pod.key, meta: pod.meta, fields: pod.fields}
+	spec, _ := o.field("spec")
+	o.setField("spec", setAt(spec, "nodeName", b.Target.Name), true)
+	o.meta.Labels = with(o.meta.Labels, b.Metadata.Labels)
+	o.meta.Annotations = with(o.meta.Annotations, b.Metadata.Annotations)
+	status, _ := o.field("status")
+	var list struct{ Conditions []map[string]any }
+	lenient(status, &list)
+	scheduled := map[string]any{"type": "PodScheduled", "status": "True", "lastProbeTime": nil, "lastTransitionTime": timestamp()}
+	found := false
+	for i, c := range list.Conditions {
+		if c["type"] == "PodScheduled" {
+			list.Conditions[i], found = scheduled, true
+		}
+	}
+	if !found {
+		list.Conditions = append(list.Conditions, scheduled)
+	}
+	o.setField("status", setAt(status, "conditions", list.Conditions), true)
+	return o
+}
+
+// with returns m with more; neither is changed.
+func with(m, more map[string]string) map[string]string {
+	if len(more) == 0 {
+		return m
+	}
+	all := make(map[string]string, len(m)+len(more))
+	for _, from := range [...]map[string]string{m, more} {
+		for k, v := range from {
+			all[k] = v
+		}
+	}
+	return all
+}
+
+// readAction reads the body of a create that stores nothing: an object of kind and
+// apiVersion, or of a beta version of the same group, into v.
+func readAction(x *exchange, kind, apiVersion string, v any) (opts writeOptions, st *kube.Status) {
+	if opts, st = parseWriteOptions(x, "CreateOptions", typeJSON); st != nil {
+		return opts, st
+	}
+	p, st := readBody(x, typeJSON, typeYAML)
+	if st != nil {
+		return opts, st
+	}
+	var head struct{ Kind, APIVersion string }
+	if err := json.Unmarshal(p.json, &head); err != nil {
+		return opts, statusBadRequest("the object provided is unrecognized (must be of type %s): couldn't get version/kind; json parse error: %v (%s)", kind, err, summary(p.json))
+	}
+	version := apiVersion[len(apiVersion)-2:]
+	switch {
+	case head.Kind != "" && head.Kind != kind:
+		return opts, statusBadRequest("%s in version %q cannot be handled as a %s: converting (%s.%s) to (core.%s): unknown conversion", head.Kind, version, kind, version, head.Kind, kind)
+	}
+	if err := json.Unmarshal(p.json, v); err != nil {
+		return opts, statusBadRequest("%s in version %q cannot be handled as a %s: %v", kind, version, kind, err)
+	}
+	return opts, nil
+}

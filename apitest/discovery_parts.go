@@ -1,0 +1,122 @@
+package apitest
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
+	"slices"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// subresource is a subresource as discovery has it.
+type subresource struct {
+	name  string
+	kind  groupVersionKind
+	verbs []string
+}
+
+var (
+	partVerbs  = []string{"get", "patch", "update"}
+	proxyVerbs = []string{"create", "delete", "get", "patch", "update"}
+	askVerbs   = []string{"create"}
+	talkVerbs  = []string{"create", "get"}
+)
+
+// connections are the subresources that no status and no scale explain. Those that
+// need a kubelet are refused when they are used, but a client that looks for them
+// finds them.
+func (r *ResourceInfo) connections() []subresource {
+	own := func(kind string) groupVersionKind { return groupVersionKind{Version: r.Version, Kind: kind} }
+	switch r.Resource {
+	case kube.Namespaces:
+		return []subresource{{"finalize", own(r.Kind), []string{"update"}}}
+	case kube.Nodes, kube.Services:
+		return []subresource{{"proxy", own(r.Kind + "ProxyOptions"), proxyVerbs}}
+	case kube.ServiceAccounts:
+		return []subresource{{"token", groupVersionKind{"authentication.k8s.io", "v1", "TokenRequest"}, askVerbs}}
+	case signingRequests:
+		return []subresource{{approval, groupVersionKind{r.Group, r.Version, r.Kind}, partVerbs}}
+	case kube.Pods:
+		return []subresource{
+			{"attach", own("PodAttachOptions"), talkVerbs},
+			{"binding", own("Binding"), askVerbs},
+			{ephemeralContainers, own("Pod"), partVerbs},
+			{"eviction", groupVersionKind{"policy", "v1", "Eviction"}, askVerbs},
+			{"exec", own("PodExecOptions"), talkVerbs},
+			{"log", own("Pod"), []string{"get"}},
+			{"portforward", own("PodPortForwardOptions"), talkVerbs},
+			{"proxy", own("PodProxyOptions"), proxyVerbs},
+			{resize, own("Pod"), partVerbs},
+		}
+	}
+	return nil
+}
+
+// subresources returns those of r, sorted by name.
+func (r *ResourceInfo) subresources() (list []subresource) {
+	if r.builtIn {
+		list = r.connections()
+	}
+	if r.Scale != nil {
+		list = append(list, subresource{"scale", groupVersionKind{"autoscaling", "v1", "Scale"}, partVerbs})
+	}
+	if r.Status {
+		list = append(list, subresource{"status", groupVersionKind{r.Group, r.Version, r.Kind}, partVerbs})
+	}
+	if r.builtIn {
+		slices.SortFunc(list, func(a, b subresource) int { return cmp.Compare(a.name, b.name) })
+	} else {
+		slices.Reverse(list) // of a custom resource, the status comes first
+	}
+	return list
+}
+
+// verbs returns what can be done with r.
+func (r *ResourceInfo) verbs() []string {
+	switch {
+	case isReview(r.Resource) || r.Resource == bindings:
+		return askVerbs
+	case r.Resource == kube.Namespaces:
+		return []string{"create", "delete", "get", "list", "patch", "update", "watch"}
+	case !r.builtIn:
+		return []string{"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"}
+	}
+	return []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
+}
+
+// storageHash tells clients in which version r is stored, without telling them
+// which that is.
+func (r *ResourceInfo) storageHash() string {
+	if isReview(r.Resource) || r.Resource == bindings {
+		return "" // it is not
+	}
+	res := r.Resource
+	if r.kept != nil {
+		res = r.kept.Resource
+	} else if r.core.Plural != "" {
+		res = r.core
+	}
+	sum := sha256.Sum256([]byte(res.Group + "/" + res.Version + "/" + res.Kind))
+	return base64.StdEncoding.EncodeToString(sum[:8])
+}
+
+// groupOrder has the groups of kube-apiserver's own resources by their priority;
+// others come later, in the order of the alphabet. It counts where two groups have
+// a resource of the same name.
+var groupOrder = [...]string{
+	"", "apiregistration.k8s.io", "apps", "events.k8s.io", "authentication.k8s.io", "authorization.k8s.io", "autoscaling",
+	"batch", "certificates.k8s.io", "networking.k8s.io", "policy", "rbac.authorization.k8s.io", "storage.k8s.io",
+	"admissionregistration.k8s.io", "apiextensions.k8s.io", "scheduling.k8s.io", "coordination.k8s.io", "node.k8s.io",
+	"discovery.k8s.io", "resource.k8s.io", "flowcontrol.apiserver.k8s.io", "storagemigration.k8s.io",
+}
+
+func compareGroups(a, b string) int {
+	place := func(group string) int {
+		if i := slices.Index(groupOrder[:], group); i >= 0 {
+			return i
+		}
+		return len(groupOrder)
+	}
+	return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a, b))
+}

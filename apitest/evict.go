@@ -1,0 +1,168 @@
+package apitest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+var disruptionBudgets = named("policy", "poddisruptionbudgets", "PodDisruptionBudget")
+
+// budget is what an eviction asks of a PodDisruptionBudget.
+type budget struct {
+	Spec struct {
+		Selector                   *labelSelector
+		UnhealthyPodEvictionPolicy *string
+	}
+	Status struct {
+		ObservedGeneration                                 int64
+		DisruptionsAllowed, CurrentHealthy, DesiredHealthy int
+		DisruptedPods                                      map[string]string
+		Conditions                                         []map[string]any
+	}
+}
+
+// evict answers the request to delete a pod if the budget that covers it allows
+// that. See https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/.
+func (s *Server) evict(x *exchange, w http.ResponseWriter) *kube.Status {
+	var e struct {
+		Metadata      struct{ Name string }
+		DeleteOptions *deleteOptions
+	}
+	opts, st := readAction(x, "Eviction", "policy/v1", &e)
+	if st != nil {
+		return st
+	}
+	key := x.target.key
+	if e.Metadata.Name != key.Name {
+		return statusBadRequest("name in URL does not match name in Eviction object")
+	}
+	var how deleteOptions
+	if e.DeleteOptions != nil {
+		how = *e.DeleteOptions
+	}
+	if causes := checkDryRun(how.DryRun); len(causes) > 0 {
+		return statusInvalid("meta.k8s.io", "DeleteOptions", "", causes...)
+	}
+	d := deletion{dry: opts.dry || len(how.DryRun) > 0}
+	if how.PropagationPolicy != nil {
+		d.policy = *how.PropagationPolicy
+	}
+	s.store.mu.Lock()
+	defer s.store.mu.Unlock()
+	pods := s.store.tables[kube.Pods.GroupResource()]
+	pod := pods.objects[key]
+	if pod == nil {
+		return statusNotFound(kube.Pods, key.Name)
+	}
+	if st := how.holds(kube.Pods, pod); st != nil {
+		return st
+	}
+	if st := s.store.disrupt(pod, d.dry); st != nil {
+		return st
+	}
+	s.store.remove(pods, pod, d)
+	s.store.settle(s.options)
+	WriteStatus(w, &kube.Status{Code: http.StatusCreated})
+	return nil
+}
+
+// disrupt takes one from the budget that covers pod, or says why it cannot. The
+// caller holds mu.
+func (st *store) disrupt(pod *object, dry bool) *kube.Status {
+	var status struct {
+		Phase      string
+		Conditions conditions
+	}
+	raw, _ := pod.field("status")
+	lenient(raw, &status)
+	if status.Phase == "Succeeded" || status.Phase == "Failed" || status.Phase == "Pending" || pod.meta.DeletionTimestamp != "" {
+		return nil // it serves nobody
+	}
+	t := st.tables[disruptionBudgets.GroupResource()]
+	var found *object
+	var b budget
+	for _, o := range t.within(pod.key.Namespace) {
+		var is budget
+		lenient(o.body, &is)
+		if !is.covers(pod) {
+			continue
+		}
+		if found != nil {
+			return &kube.Status{Code: http.StatusInternalServerError,
+				Message: "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."}
+		}
+		found, b = o, is
+	}
+	if found == nil {
+		return nil
+	}
+	if healthy := b.Status.CurrentHealthy >= b.Status.DesiredHealthy && b.Status.DesiredHealthy > 0; !status.Conditions.holds("Ready") &&
+		(healthy || or(b.Spec.UnhealthyPodEvictionPolicy, "") == "AlwaysAllow") {
+		return nil
+	}
+	switch s := &b.Status; {
+	case s.ObservedGeneration < found.meta.Generation:
+		return disruption(10, "The disruption budget %s is still being processed by the server.", found.key.Name)
+	case s.DisruptionsAllowed < 0:
+		return forbiddenBudget(found.key.Name, "pdb disruptions allowed is negative")
+	case s.DisruptionsAllowed == 0:
+		if s.CurrentHealthy > s.DesiredHealthy {
+			return disruption(0, "The disruption budget %s does not allow evicting pods currently", found.key.Name)
+		}
+		return disruption(0, "The disruption budget %s needs %d healthy pods and has %d currently", found.key.Name, s.DesiredHealthy, s.CurrentHealthy)
+	}
+	if !dry {
+		st.commit(t, found.key, b.after(found, pod.key.Name))
+	}
+	return nil
+}
+
+// covers reports whether the budget is about pod. An empty selector is about all,
+// none about no pod.
+func (b *budget) covers(pod *object) bool {
+	text, ok := b.Spec.Selector.format()
+	if !ok || b.Spec.Selector == nil {
+		return false
+	}
+	selector, err := kube.ParseSelector(text)
+	return err == nil && (selector.Empty() || selector.Matches(pod.meta.Labels))
+}
+
+// after returns the budget o, of which b was read, once a pod was evicted.
+func (b *budget) after(o *object, pod string) *object {
+	next := &object{key: o.key, meta: o.meta, fields: o.fields}
+	raw, _ := o.field("status")
+	raw = setAt(raw, "disruptionsAllowed", b.Status.DisruptionsAllowed-1)
+	disrupted := with(b.Status.DisruptedPods, map[string]string{pod: timestamp()})
+	raw = setAt(raw, "disruptedPods", disrupted)
+	if b.Status.DisruptionsAllowed == 1 {
+		list := b.Status.Conditions
+		for i, c := range list {
+			if c["type"] == "DisruptionAllowed" {
+				list = append(list[:i:i], list[i+1:]...)
+				break
+			}
+		}
+		list = append(list, map[string]any{"type": "DisruptionAllowed", "status": "False", "reason": "InsufficientPods", "message": "",
+			"lastTransitionTime": timestamp(), "observedGeneration": b.Status.ObservedGeneration})
+		raw = setAt(raw, "conditions", list)
+	}
+	next.setField("status", json.RawMessage(raw), true)
+	return next
+}
+
+// disruption is the 429 of an eviction that has to wait.
+func disruption(after int, format string, args ...any) *kube.Status {
+	return &kube.Status{Code: http.StatusTooManyRequests, Reason: "TooManyRequests",
+		Message: "Cannot evict pod as it would violate the pod's disruption budget.",
+		Details: &kube.StatusDetails{RetryAfterSeconds: after, Causes: []kube.StatusCause{{Reason: "DisruptionBudget", Message: fmt.Sprintf(format, args...)}}}}
+}
+
+func forbiddenBudget(name, why string) *kube.Status {
+	return &kube.Status{Code: http.StatusForbidden, Reason: "Forbidden",
+		Message: fmt.Sprintf("poddisruptionbudgets.policy %q is forbidden: %s", name, why),
+		Details: &kube.StatusDetails{Name: name, Group: "policy", Kind: "poddisruptionbudgets"}}
+}

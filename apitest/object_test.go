@@ -1,0 +1,63 @@
+package apitest
+
+import (
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/apitest/schema"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// TestObjectOfIsParseObject: an object made of a value is the one that would be
+// parsed of its JSON, and its metadata's value is what its JSON says.
+func TestObjectOfIsParseObject(t *testing.T) {
+	for _, meta := range []string{
+		`null`, `{}`, `"text"`, `{"name":"a"}`, `{"name":null,"namespace":"n","uid":"u"}`, `{"name":1}`, `{"Name":"a"}`, `{"selfLink":"/a","generateName":"g"}`,
+		`{"generation":3,"deletionGracePeriodSeconds":0}`, `{"generation":1.5}`, `{"deletionGracePeriodSeconds":30}`,
+		`{"labels":{"a":"b","<":"é"},"annotations":{}}`, `{"labels":null}`, `{"labels":{"a":null}}`, `{"labels":{"a":1}}`, `{"labels":[]}`,
+		`{"finalizers":["x","y"]}`, `{"finalizers":[]}`, `{"finalizers":[null]}`, `{"finalizers":["a",1]}`, `{"finalizers":{}}`,
+		`{"ownerReferences":[{"uid":"1","name":"o"}],"resourceVersion":"7"}`, `{"ownerReferences":null}`, `{"other":1}`,
+		`{"creationTimestamp":"2026-01-01T00:00:00Z","deletionTimestamp":null}`,
+		`{"managedFields":null}`, `{"managedFields":[]}`, `{"managedFields":[{}]}`, `{"managedFields":"x"}`, `{"managedFields":[null]}`, `{"managedFields":[{"manager":1}]}`,
+		`{"managedFields":[{"subresource":"","time":"2026-01-01T00:00:00Z","manager":"m","operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:a":{}}}]}`,
+		`{"managedFields":[{"manager":"a","extra":"b"}]}`, `{"managedFields":[{"manager":"a","fieldsV1":null}]}`, `{"managedFields":[{"manager":"a","fieldsV1":"x"}]}`,
+	} {
+		for _, rest := range []string{``, `,"data":{"b":"1","a":"<"},"kind":"ConfigMap"`, `,"apiVersion":"v1","immutable":null,"kind":""`, `,"kind":"Pod"`, `,"kind":1`} {
+			body := []byte(`{"metadata":` + meta + rest + `}`)
+			v, err := schema.DecodeObject(body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			encoded, err := schema.Encode(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := parseObject(kube.ConfigMaps, encoded)
+			got, ok := objectOf(kube.ConfigMaps, v, true)
+			switch {
+			case !ok:
+				continue
+			case err != nil:
+				t.Errorf("%s: got an object, want %v", body, err)
+				continue
+			}
+			want.meta.ManagedFields = inOrder(want.meta.ManagedFields)
+			if diff := gocmp.Diff(want.meta, got.meta); diff != "" || want.key != got.key {
+				t.Errorf("%s: metadata (-parsed +made):\n%s", body, diff)
+			}
+			want.meta.ManagedFields = nil
+			if diff := gocmp.Diff(decoded(want.meta.append(nil)), any(got.meta.value())); diff != "" {
+				t.Errorf("%s: value (-of the JSON +of the metadata):\n%s", body, diff)
+			}
+			for i, f := range got.fields {
+				if diff := gocmp.Diff(string(want.fields[i].value), string(f.value)); diff != "" || f.name != want.fields[i].name {
+					t.Errorf("%s: %s (-parsed +made):\n%s", body, f.name, diff)
+				}
+			}
+			if len(got.fields) != len(want.fields) {
+				t.Errorf("%s: %d fields, want %d", body, len(got.fields), len(want.fields))
+			}
+		}
+	}
+}

@@ -1,0 +1,219 @@
+package schema
+
+import (
+	"strings"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/typed"
+)
+
+// Update sets next's metadata.managedFields to what a create, update or patch
+// makes of it: w.Manager owns what next has changed. live is the object as it is
+// stored, nil when next is created; it is not changed. next is what will be
+// stored, defaults included, but for managedFields: there it has what the client
+// sent, which is obeyed in an update of the object itself, and is ignored where it
+// makes no sense, as kube-apiserver does. Update never fails: rather, managedFields
+// stays as it is in live.
+func (t *Type) Update(live, next map[string]any, w Write) {
+	m := readManaged(live, next, w.Subresource != "")
+	setManaged(next, nil)
+	if len(m.fields) > 0 || live == nil {
+		if err := t.update(live, next, m, w, known{}); err != nil {
+			setManaged(next, managedOf(live))
+			return
+		}
+	}
+	v, err := m.encode()
+	if err != nil {
+		v = managedOf(live)
+	}
+	setManaged(next, v)
+}
+
+// Managed is the JSON of metadata.managedFields before an update: of what is
+// stored, and as the client sent it, which may be none.
+type Managed struct {
+	Live, Sent []byte
+
+	// Known says that live, and with it Live, came of UpdateManaged with the same
+	// type, which said so. Then it takes less time to look into it.
+	Known bool
+}
+
+// UpdateManaged is Update with managedFields apart: live and next are without, and
+// it returns what next's are to be, in the order of kube-apiserver. known is for the
+// next update.
+func (t *Type) UpdateManaged(live, next map[string]any, before Managed, w Write) (managed []byte, known bool) {
+	m, sent := before.read(w.Subresource != "")
+	if len(m.fields) == 0 && live != nil {
+		return nil, false
+	}
+	if err := t.update(live, next, m, w, knows(before.Known, !sent)); err != nil {
+		return before.Live, false
+	}
+	b, err := m.json(t.builtIn)
+	if err != nil {
+		return before.Live, false
+	}
+	return b, true
+}
+
+// known is what need not be looked at again.
+type known struct {
+	live bool // it is of the type
+	sets bool // they fit the type, as it is now
+}
+
+func knows(live, sets bool) known { return known{live, live && sets} }
+
+// update notes in m who owns what next has and live, nil for nothing, has not.
+func (t *Type) update(live, next map[string]any, m *managed, w Write, is known) error {
+	changed, ok := (*typed.Comparison)(nil), false
+	if is.live || live == nil {
+		changed, ok = t.compare(live, next)
+	}
+	if !ok {
+		var err error
+		if changed, err = t.compareTyped(live, next); err != nil {
+			return err
+		}
+	}
+	if !is.sets {
+		if err := t.reconcile(m); err != nil {
+			return err
+		}
+	}
+	t.own(changed, m, w)
+	return nil
+}
+
+// compareTyped is compare by the library.
+func (t *Type) compareTyped(live, next map[string]any) (*typed.Comparison, error) {
+	was, err := t.typed(live, typed.AllowDuplicates)
+	if err != nil {
+		return nil, err
+	}
+	is, err := t.typed(next, typed.AllowDuplicates)
+	if err != nil {
+		return nil, err
+	}
+	return was.Compare(is)
+}
+
+// reconcile fits the sets in m to t, which may have become another since they were
+// made.
+func (t *Type) reconcile(m *managed) error {
+	if len(m.fields) == 0 {
+		return nil
+	}
+	nothing, err := t.typed(nil, typed.AllowDuplicates)
+	if err != nil {
+		return err
+	}
+	for id, set := range m.fields {
+		if t.otherGroup(set.APIVersion()) {
+			continue
+		}
+		fitting, err := typed.ReconcileFieldSetWithSchema(set.Set(), nothing)
+		if err != nil {
+			return err
+		}
+		if fitting != nil {
+			m.fields[id] = fieldpath.NewVersionedSet(fitting, set.APIVersion(), set.Applied())
+		}
+	}
+	return nil
+}
+
+// own notes in m that w has changed these fields: who else owned one does so no
+// more. It is what merge.Updater.Update does.
+func (t *Type) own(changed *typed.Comparison, m *managed, w Write) {
+	version := fieldpath.APIVersion(t.id.apiVersion())
+	mine := changed
+	if reset := t.resets(w); reset != nil {
+		mine = &typed.Comparison{Added: changed.Added.RecursiveDifference(reset),
+			Modified: changed.Modified.RecursiveDifference(reset), Removed: changed.Removed.RecursiveDifference(reset)}
+	}
+	set := union(mine.Modified, mine.Added).Difference(unowned())
+	self := w.id(t, opUpdate)
+	before, ok := m.fields[self].(*writtenSet)
+	kept := ok && !set.Empty() && before.hasAll(set) && before.hasNone(mine.Removed)
+	for id, fields := range m.fields {
+		was := changed
+		if fields.APIVersion() == version {
+			was = mine
+		}
+		written, ok := fields.(*writtenSet)
+		switch {
+		case t.otherGroup(fields.APIVersion()):
+			delete(m.fields, id)
+			continue
+		case id == self && kept, ok && written.hasNone(was.Modified) && written.hasNone(was.Added) && written.hasNone(was.Removed):
+			continue
+		}
+		left := minus(minus(minus(fields.Set(), was.Modified), was.Added), was.Removed)
+		if left.Empty() {
+			delete(m.fields, id)
+		} else if left != fields.Set() {
+			m.fields[id] = fieldpath.NewVersionedSet(left, fields.APIVersion(), fields.Applied())
+		}
+	}
+	if !set.Empty() {
+		if before, ok := m.fields[self]; ok && !kept {
+			set = union(set, before.Set())
+		}
+		if !kept {
+			m.fields[self] = fieldpath.NewVersionedSet(set, version, false)
+		}
+		if w.Subresource != "scale" { // of which kube-apiserver forgets the time
+			m.times[self] = w.now()
+		}
+	}
+	m.cap()
+}
+
+// minus returns what is in set and not in other; set, if that is all.
+func minus(set, other *fieldpath.Set) *fieldpath.Set {
+	if other.Empty() || set.Intersection(other).Empty() {
+		return set
+	}
+	return set.Difference(other)
+}
+
+// union returns what is in either set.
+func union(a, b *fieldpath.Set) *fieldpath.Set {
+	switch {
+	case a.Empty():
+		return b
+	case b.Empty():
+		return a
+	}
+	return a.Union(b)
+}
+
+// otherGroup reports whether a version is of another group than t. Nobody owns
+// fields of it.
+func (t *Type) otherGroup(version fieldpath.APIVersion) bool {
+	group, _, found := strings.Cut(string(version), "/")
+	return found && group != t.id.group || !found && t.id.group != ""
+}
+
+// read returns what managedFields a write begins with, as readManaged does, and
+// whether they are those that the client sent.
+func (b Managed) read(subresource bool) (m *managed, sent bool) {
+	if len(b.Sent) > 0 && !subresource {
+		if v, err := Decode(b.Sent); err == nil {
+			if list, ok := v.([]any); ok && (len(list) == 0 || len(list) == 1 && isEmptyEntry(list[0])) {
+				return newManaged(), true // the way to be rid of them
+			}
+		}
+		if m, err := parseManaged(b.Sent, false); err == nil && len(m.fields) > 0 {
+			return m, true
+		}
+	}
+	m, err := parseManaged(b.Live, b.Known)
+	if err != nil {
+		return newManaged(), false
+	}
+	return m, false
+}

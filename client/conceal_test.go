@@ -1,0 +1,126 @@
+package client_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// TestRepeatedCredentialIsHidden: of what a server says of what it was sent, each
+// credential is left out, and the rest is told.
+func TestRepeatedCredentialIsHidden(t *testing.T) {
+	const secret = "planted+se/cret=of.1-2"
+	basic := base64.StdEncoding.EncodeToString([]byte("jane:" + secret))
+	var warned []string
+	var rounds []client.Round
+	for name, tt := range map[string]struct {
+		cfg   client.Config
+		heard string // what the server repeats
+	}{
+		"token":    {client.Config{Token: secret}, "Bearer " + secret},
+		"escaped":  {client.Config{Token: secret}, "token=" + url.QueryEscape(secret)},
+		"basic":    {client.Config{Username: "jane", Password: secret}, "Basic " + basic},
+		"password": {client.Config{Username: "jane", Password: secret}, secret},
+		"source": {client.Config{Credentials: source(func(context.Context, *client.Credential) (*client.Credential, error) {
+			return &client.Credential{Token: secret}, nil
+		})}, "Bearer " + secret},
+	} {
+		t.Run(name, func(t *testing.T) {
+			warned, rounds = nil, nil
+			srv := newServer(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Warning", fmt.Sprintf("299 - %q", strings.Repeat("x", 1015)+tt.heard))
+				w.Header().Set("Content-Type", "application/json")
+				w.Header().Set("Audit-Id", secret)
+				w.WriteHeader(http.StatusInternalServerError)
+				fmt.Fprintf(w, `{"kind":"Status","code":500,"reason":%[1]q,"message":"you said %[1]s, or not","details":{"name":%[1]q,"causes":[{"message":%[1]q}]}}`, tt.heard)
+			})
+			cfg := tt.cfg
+			cfg.Server = srv
+			cfg.Warn = func(text string) { warned = append(warned, text) }
+			cfg.Trace = &client.Trace{Done: func(r client.Round) { rounds = append(rounds, r) }}
+			_, err := do(t.Context(), newClient(t, cfg), &client.Request{Path: "/"})
+			var st *kube.Status
+			if !errors.As(err, &st) || len(warned) != 1 || len(rounds) != 1 {
+				t.Fatalf("%v, warnings %q, rounds %v", err, warned, rounds)
+			}
+			all := fmt.Sprint(err, *st, *st.Details, warned, rounds[0])
+			for _, s := range []string{secret, url.QueryEscape(secret), basic, secret[:8]} {
+				if strings.Contains(all, s) {
+					t.Errorf("%q is told: %s", s, all)
+				}
+			}
+			if !strings.Contains(st.Message, "you said ") || !strings.Contains(st.Message, "(hidden), or not") {
+				t.Errorf("message %q", st.Message)
+			}
+		})
+	}
+}
+
+// TestRepeatedCredentialIsHiddenInWhatNetHTTPQuotes, and errors.Is looks through.
+func TestRepeatedCredentialIsHiddenInWhatNetHTTPQuotes(t *testing.T) {
+	const secret = "planted-secret"
+	for name, answer := range map[string]string{
+		"malformed": secret + "\r\n\r\n",
+		"code":      "HTTP/1.1 " + secret + "\r\n\r\n",
+		"type":      "HTTP/1.1 200 OK\r\nContent-Type: text/" + secret + "\r\nContent-Length: 0\r\n\r\n",
+		"encoding":  "HTTP/1.1 200 OK\r\nTransfer-Encoding: " + secret + "\r\n\r\n",
+	} {
+		addr := listen(t, func(conn net.Conn) {
+			if _, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
+				_, _ = io.WriteString(conn, answer)
+			}
+		})
+		_, err := do(t.Context(), newClient(t, client.Config{Server: "http://" + addr, Token: secret}), &client.Request{Path: "/"})
+		if err == nil || strings.Contains(err.Error(), secret) || !strings.Contains(err.Error(), "(hidden)") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestConceal(t *testing.T) {
+	c := newClient(t, client.Config{Server: "http://h", Token: "sesame", Username: "u", Password: "p", Proxy: proxyAt(t, "http://u:open-up@proxy")})
+	status := &kube.Status{Message: "sesame"}
+	for _, tt := range []struct {
+		err  error
+		want string
+	}{
+		{fmt.Errorf("said sesame and open-up: %w", io.ErrUnexpectedEOF), "said (hidden) and (hidden): unexpected EOF"},
+		{fmt.Errorf("pup: %w", io.ErrUnexpectedEOF), "pup: unexpected EOF"}, // p is too short to be looked for
+		{fmt.Errorf("%w: %w", status, io.ErrUnexpectedEOF), "server: (hidden): unexpected EOF"},
+	} {
+		got := c.Conceal(tt.err)
+		if diff := cmp.Diff(tt.want, got.Error()); diff != "" || !errors.Is(got, io.ErrUnexpectedEOF) {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+	if err := c.Conceal(nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTokenBeforeIsHiddenToo: a server may answer to it when another is in use.
+func TestTokenBeforeIsHiddenToo(t *testing.T) {
+	now := &client.Credential{Token: "first-token"}
+	c := newClient(t, client.Config{Server: newServer(t, whatever), Credentials: source(func(context.Context, *client.Credential) (*client.Credential, error) { return now, nil })})
+	get(t, c)
+	now = &client.Credential{Token: "second-token"}
+	get(t, c)
+	if got := c.Conceal(errors.New("first-token, second-token")).Error(); got != "(hidden), (hidden)" {
+		t.Error(got)
+	}
+}
+
+func whatever(http.ResponseWriter, *http.Request) {}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/listwatch/listwatch/apitest"
+)
+
+// TestServerThatRepeatsCredentialsIsNotQuoted: what the server, or something before
+// it, says of what it was sent.
+func TestServerThatRepeatsCredentialsIsNotQuoted(t *testing.T) {
+	s := newSecrecy(t)
+	heard := func(r *http.Request) string {
+		return fmt.Sprint(r.Header.Get("Authorization"), " ", r.Header)
+	}
+	status := func(code int, text string) string {
+		return fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d,"reason":%q,"message":%q,"details":{"name":%q,"kind":%q,"causes":[{"reason":%q,"message":%q,"field":%q}]}}`,
+			code, text, text, text, text, text, text, text)
+	}
+	answer := func(code int, contentType string, body func(string) string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", contentType)
+			w.Header().Set("Audit-Id", strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+			w.Header().Set("X-Kubernetes-Pf-Flowschema-Uid", strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+			w.WriteHeader(code)
+			io.WriteString(w, body(heard(r)))
+		}
+	}
+	plain := func(text string) string { return text }
+	for name, fault := range map[string]http.HandlerFunc{
+		"401":  answer(401, "application/json", func(text string) string { return status(401, text) }),
+		"403":  answer(403, "application/json", func(text string) string { return status(403, text) }),
+		"500":  answer(500, "application/json", func(text string) string { return status(500, text) }),
+		"html": answer(500, "text/html", plain), "text": answer(400, "text/plain", plain), "200": answer(200, "text/html", plain),
+		"not a status": answer(200, "application/json", func(text string) string { return fmt.Sprintf(`{"kind":%q,"items":%q`, text, text) }),
+		"a status":     answer(200, "application/json", func(text string) string { return status(200, text) }),
+		"an event":     answer(200, "application/json", func(text string) string { return `{"type":"ERROR","object":` + status(500, text) + "}\n" }),
+		"an odd event": answer(200, "application/json", func(text string) string { return fmt.Sprintf(`{"type":%q,"object":{}}`, text) + "\n" }),
+		"content type": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", heard(r))
+			io.WriteString(w, heard(r))
+		},
+		"redirect": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Location", "https://elsewhere.invalid/?"+r.Header.Get("Authorization"))
+			w.WriteHeader(302)
+		},
+		"warning": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Add("Warning", fmt.Sprintf("299 - %q", r.Header.Get("Authorization")))
+			w.Header().Add("Warning", fmt.Sprintf("299 - %q", strings.Repeat("x", 1010)+r.Header.Get("Authorization")))
+			apitest.Continue(w, r)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			end := []string{"--max-failures", "1"}
+			if name == "warning" { // which is no failure
+				end = []string{"--once"}
+			}
+			for _, match := range []apitest.Match{{}, {Verb: "watch"}} {
+				f := s.srv.On(match, fault)
+				config, out := s.config(t, "token", ""), t.TempDir()
+				for _, args := range [][]string{
+					{"list", "configmaps", "-v", "9", "--log-format", "json", "-o", "json"}, {"auth", "check", "secrets", "-o", "json"},
+					append([]string{"watch", "secrets", "-v", "9", "--list", "stream"}, end...),
+					{"record", "secrets", "-o", filepath.Join(out, "a.lwrec.ndjson"), "--exit-after", "20ms", "-v", "9"},
+				} {
+					s.run(t, append(args, "--kubeconfig", config)...)
+				}
+				s.search(t, out)
+				if f.Hits() == 0 {
+					t.Errorf("%+v: it was not asked", match)
+				}
+				f.Remove()
+			}
+		})
+	}
+}
