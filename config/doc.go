@@ -11,20 +11,8 @@
 //	...
 //	c, err := client.New(cfg.Client)
 //
-// What kubectl can read is read, and means the same; e2e compares the two. It differs
-// on purpose in this:
-//
-//   - In a pod its service account goes before ~/.kube/config.
-//   - A token or user name given as a flag takes the place of every credential of the
-//     user, a client certificate included. Kubectl shows both, and is whom the
-//     certificate names. It also takes the place of a user who stands nowhere.
-//   - --as takes the place of all impersonation in the file: kubectl would keep the
-//     file's groups for the new name.
-//   - Where kubectl refuses data and a file of the same, the data is used; likewise a
-//     token beside an auth-provider, names that are numbers, and socks5h proxies.
-//   - What is missing is an error that says so, where kubectl asks for a user name on
-//     stdin, or tries localhost:8080.
-//   - A plugin prints JSON. Kubectl takes YAML, too.
+// What kubectl can read is read, and means the same; e2e compares the two, and
+// ARCHITECTURE.md says where it differs on purpose.
 //
 // A user whose credentials come from a command gets a plugin of package config/plugin;
 // the auth-providers that preceded those commands are not supported, and the error
