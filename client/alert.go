@@ -27,10 +27,19 @@ import (
 
 // listening is a connection whose reader is the one to tell that the peer is gone: it
 // reads first what the peer has said before.
-type listening struct{ net.Conn }
+type listening struct {
+	net.Conn
+	over atomic.Bool // it was closed on our side
+}
+
+// Close notes that nobody reads any more.
+func (l *listening) Close() error {
+	l.over.Store(true)
+	return l.Conn.Close()
+}
 
 // Write takes b for written, as a moment earlier it would have been, if the peer is gone.
-func (l listening) Write(b []byte) (int, error) {
+func (l *listening) Write(b []byte) (int, error) {
 	n, err := l.Conn.Write(b)
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
 		return len(b), nil
@@ -44,7 +53,7 @@ func listen(dial func(context.Context, string, string) (net.Conn, error)) func(c
 		if err != nil {
 			return nil, err
 		}
-		return listening{conn}, nil
+		return &listening{Conn: conn}, nil
 	}
 }
 
@@ -63,8 +72,8 @@ func (l *line) watch(ctx context.Context) context.Context {
 // became of it, and else err.
 func (l *line) reason(err error) error {
 	text := err.Error()
-	ended := errors.Is(err, net.ErrClosed) || strings.HasSuffix(text, "http2: client conn could not be established")
-	if c := l.conn.Load(); c != nil && ended {
+	c := l.conn.Load()
+	if c != nil && (strings.HasSuffix(text, "http2: client conn could not be established") || errors.Is(err, net.ErrClosed) && over(c)) {
 		// This returns at once, and what ended it.
 		if _, why := c.Read(make([]byte, 1)); alertOf(why) != nil {
 			return keepProxy(err, alertOf(why))
@@ -74,6 +83,20 @@ func (l *line) reason(err error) error {
 		return keepProxy(err, a)
 	}
 	return err
+}
+
+// over reports whether the connection below c was closed: no other request reads it.
+func over(c *tls.Conn) bool {
+	for {
+		switch below := c.NetConn().(type) {
+		case *tls.Conn: // with a proxy
+			c = below
+		case *listening:
+			return below.over.Load()
+		default:
+			return false
+		}
+	}
 }
 
 // alertOf returns the alert of a server in err, nil if there is none.
