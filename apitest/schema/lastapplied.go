@@ -126,25 +126,6 @@ func withoutManaged(o map[string]any) map[string]any {
 	return c
 }
 
-// readManaged returns what managedFields a write begins with: those that the
-// client sent, or those of the live object if it sent none or nonsense.
-func readManaged(live, next map[string]any, subresource bool) *managed {
-	if !subresource {
-		sent := managedOf(next)
-		if list, ok := sent.([]any); ok && (len(list) == 0 || len(list) == 1 && isEmptyEntry(list[0])) {
-			return newManaged() // the way to be rid of them
-		}
-		if m, err := decodeManaged(sent); err == nil && len(m.fields) > 0 {
-			return m
-		}
-	}
-	m, err := decodeManaged(managedOf(live))
-	if err != nil {
-		return newManaged()
-	}
-	return m
-}
-
 func isEmptyEntry(v any) bool {
 	m, ok := v.(map[string]any)
 	return ok && len(m) == 0

@@ -15,19 +15,25 @@ import (
 // makes no sense, as kube-apiserver does. Update never fails: rather, managedFields
 // stays as it is in live.
 func (t *Type) Update(live, next map[string]any, w Write) {
-	m := readManaged(live, next, w.Subresource != "")
+	before := Managed{Live: encodeManaged(live), Sent: encodeManaged(next)}
 	setManaged(next, nil)
-	if len(m.fields) > 0 || live == nil {
-		if err := t.update(live, next, m, w, known{}); err != nil {
-			setManaged(next, managedOf(live))
-			return
-		}
+	b, _ := t.UpdateManaged(withoutManaged(live), next, before, w)
+	if v, err := Decode(b); err == nil && len(b) > 0 {
+		setManaged(next, v)
 	}
-	v, err := m.encode()
+}
+
+// encodeManaged returns the JSON of o's managedFields, if there are any.
+func encodeManaged(o map[string]any) []byte {
+	v := managedOf(o)
+	if v == nil {
+		return nil
+	}
+	b, err := Encode(v)
 	if err != nil {
-		v = managedOf(live)
+		return nil
 	}
-	setManaged(next, v)
+	return b
 }
 
 // Managed is the JSON of metadata.managedFields before an update: of what is
@@ -198,8 +204,8 @@ func (t *Type) otherGroup(version fieldpath.APIVersion) bool {
 	return found && group != t.id.group || !found && t.id.group != ""
 }
 
-// read returns what managedFields a write begins with, as readManaged does, and
-// whether they are those that the client sent.
+// read returns what managedFields a write begins with: those that the client sent,
+// and whether it is they, or those of the live object if it sent none or nonsense.
 func (b Managed) read(subresource bool) (m *managed, sent bool) {
 	if len(b.Sent) > 0 && !subresource {
 		if v, err := Decode(b.Sent); err == nil {
