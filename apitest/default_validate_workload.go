@@ -12,6 +12,12 @@ import (
 // workload refuses what is wrong with the spec of a Deployment, ReplicaSet,
 // StatefulSet or DaemonSet.
 func (r *refusals) workload(res kube.Resource, spec, old map[string]any) {
+	if res == kube.StatefulSets {
+		if policy := string1(spec, "podManagementPolicy"); policy != "" && policy != "OrderedReady" && policy != "Parallel" {
+			r.invalid("spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'")
+		}
+		r.updateStrategy(object1(spec, "updateStrategy"))
+	}
 	r.natural("spec", spec, "replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
 	kind := map[string]string{"replicasets": "deployment"}[res.Plural] // so it says
 	if kind == "" {
@@ -37,9 +43,6 @@ func (r *refusals) workload(res kube.Resource, spec, old map[string]any) {
 		claimed = append(claimed, string1(object1(claim, "metadata"), "name"))
 	}
 	r.template("spec.template", template, claimed...)
-	if policy := string1(spec, "podManagementPolicy"); policy != "" && policy != "OrderedReady" && policy != "Parallel" {
-		r.invalid("spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'")
-	}
 	strategy := object1(spec, "strategy")
 	switch typ, u := string1(strategy, "type"), object1(strategy, "rollingUpdate"); {
 	case res != kube.Deployments:
@@ -47,9 +50,6 @@ func (r *refusals) workload(res kube.Resource, spec, old map[string]any) {
 		r.add("FieldValueForbidden", "spec.strategy.rollingUpdate", "Forbidden: may not be specified when strategy `type` is 'Recreate'")
 	case typ == rollingUpdate && zeroOrPercent(u["maxSurge"]) && zeroOrPercent(u["maxUnavailable"]):
 		r.invalid("spec.strategy.rollingUpdate.maxUnavailable", u["maxUnavailable"], "may not be 0 when `maxSurge` is 0")
-	}
-	if res == kube.StatefulSets {
-		r.updateStrategy(object1(spec, "updateStrategy"))
 	}
 	if old == nil {
 		return

@@ -82,6 +82,9 @@ func (c *change) patchedOf(current map[string]any, old *object, typ string, patc
 			st.Message = strings.Replace(strings.TrimPrefix(st.Message, "error decoding patch: "), "[]handlers.jsonPatchOp", "jsonpatch.Patch", 1)
 		}
 	case typeMerge:
+		if list := bytes.HasPrefix(bytes.TrimSpace(patch), []byte("[")); list && info.builtIn && c.options.validation == "Ignore" {
+			return c.decode(payload{json: patch}) // which takes the place of the object, if nobody looks at it first
+		}
 		merged, err = schema.MergePatch(current, patch)
 	case typeStrategic:
 		var p map[string]any

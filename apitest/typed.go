@@ -48,6 +48,9 @@ func (c *change) decode(p payload) (*object, *kube.Status) {
 	}
 	v, strict, wrong := c.target.form.typ().Read(b)
 	head, err := headOf(v, b, wrong == nil && len(strict) == 0)
+	if err != nil && c.options.verb == "patch" {
+		return nil, badPatch(b, fmt.Errorf("couldn't get version/kind; json parse error: %v", err))
+	}
 	if err != nil {
 		return nil, statusBadRequest("the object provided is unrecognized (must be of type %s): couldn't get version/kind; json parse error: %v (%s)", info.Kind, err, summary(b))
 	}
