@@ -102,6 +102,10 @@ func (c *change) finish(old, o *object) (*object, *kube.Status) {
 		o.hidden = bare && len(o.meta.Labels) > 0 // it is kept without
 	case "endpointslices.discovery.k8s.io", "roles.rbac.authorization.k8s.io", "clusterroles.rbac.authorization.k8s.io":
 		o.nullLists("endpoints", "ports", "rules")
+	case kube.Services.GroupResource():
+		if c.target.sub == "" {
+			c.warnings = append(c.warnings, o.serviceWarnings()...)
+		}
 	}
 	if !c.target.info.builtIn {
 		c.warnings = append(c.warnings, finalizerWarnings(old, o)...)

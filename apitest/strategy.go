@@ -2,6 +2,7 @@ package apitest
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -196,6 +197,33 @@ func finalizerWarnings(old, o *object) (warnings []string) {
 		}
 		warnings = append(warnings, fmt.Sprintf("metadata.finalizers: %q: prefer a domain-qualified finalizer name %sto avoid accidental conflicts with other finalizer writers", name, how))
 	}
+	return warnings
+}
+
+// serviceWarnings says what of o, a Service, has no effect or is on its way out.
+func (o *object) serviceWarnings() (warnings []string) {
+	raw, _ := o.field("spec")
+	var spec struct {
+		Type, ClusterIP, LoadBalancerIP, SessionAffinity, ExternalName, TrafficDistribution string
+
+		ExternalIPs []string
+	}
+	if json.Unmarshal(raw, &spec) != nil {
+		return nil
+	}
+	add := func(on bool, text string) {
+		if on {
+			warnings = append(warnings, text)
+		}
+	}
+	named, headless := spec.Type == "ExternalName", spec.Type == "ClusterIP" && spec.ClusterIP == "None"
+	add(headless && spec.LoadBalancerIP != "", "spec.loadBalancerIP is ignored for headless services")
+	add(headless && len(spec.ExternalIPs) > 0, "spec.externalIPs is ignored for headless services")
+	add(headless && spec.SessionAffinity != "None", "spec.SessionAffinity is ignored for headless services")
+	add(!headless && !named && len(spec.ExternalIPs) > 0, "spec.externalIPs is deprecated and may no longer be implemented in some clusters")
+	add(named && len(spec.ExternalIPs) > 0, `spec.externalIPs is ignored when spec.type is "ExternalName"`)
+	add(!named && spec.ExternalName != "", `spec.externalName is ignored when spec.type is not "ExternalName"`)
+	add(spec.TrafficDistribution == "PreferClose", `spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"`)
 	return warnings
 }
 
