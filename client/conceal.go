@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/listwatch/listwatch/kube"
@@ -27,40 +28,66 @@ func (k *keeper) conceal(err error) error {
 	if err == nil {
 		return nil
 	}
-	var st *kube.Status
+	var st, safe *kube.Status
 	if errors.As(err, &st) {
-		k.concealStatus(st)
+		if safe = k.concealStatus(st); err == error(st) {
+			err, st = safe, safe
+		}
 	}
 	text := err.Error()
-	if now := k.hide(text); now != text {
-		return &concealed{err, now}
+	now := k.hide(text)
+	if now == text && safe == st {
+		return err
 	}
-	return err
+	return &concealed{err, now, safe}
 }
 
-func (k *keeper) concealStatus(st *kube.Status) {
-	texts := []*string{&st.Reason, &st.Message, &st.AuditID, &st.Metadata.Continue, &st.Metadata.ResourceVersion}
-	if d := st.Details; d != nil {
+// concealStatus returns a copy of st without our credentials, and st itself if they are
+// not in it: others may have it too, such as all who end by the same cause.
+func (k *keeper) concealStatus(st *kube.Status) *kube.Status {
+	c := *st
+	texts := []*string{&c.Reason, &c.Message, &c.AuditID, &c.Metadata.Continue, &c.Metadata.ResourceVersion}
+	if st.Details != nil {
+		d := *st.Details
+		d.Causes = slices.Clone(d.Causes)
+		c.Details = &d
 		texts = append(texts, &d.Name, &d.Group, &d.Kind, &d.UID)
 		for i := range d.Causes {
 			texts = append(texts, &d.Causes[i].Reason, &d.Causes[i].Message, &d.Causes[i].Field)
 		}
 	}
+	found := false
 	for _, s := range texts {
-		*s = k.hide(*s)
+		if safe := k.hide(*s); safe != *s {
+			*s, found = safe, true
+		}
 	}
+	if !found {
+		return st
+	}
+	return &c
 }
 
-// concealed is an error whose text held a credential.
+// concealed is an error whose text, or whose Status, held a credential.
 type concealed struct {
-	err  error
-	text string
+	err    error
+	text   string
+	status *kube.Status // nil = there is none
 }
 
 func (e *concealed) Error() string { return e.text }
 
 // Unwrap returns the error, for errors.Is and errors.As.
 func (e *concealed) Unwrap() error { return e.err }
+
+// As gives the Status that holds no credential.
+func (e *concealed) As(target any) bool {
+	st, ok := target.(**kube.Status)
+	if ok = ok && e.status != nil; ok {
+		*st = e.status
+	}
+	return ok
+}
 
 // hide returns text without our credentials.
 func (k *keeper) hide(text string) string {

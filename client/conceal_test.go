@@ -124,3 +124,32 @@ func TestTokenBeforeIsHiddenToo(t *testing.T) {
 }
 
 func whatever(http.ResponseWriter, *http.Request) {}
+
+// TestConcealLeavesASharedStatusAlone: many may end by the same cause, each with its own
+// idea of what is secret.
+func TestConcealLeavesASharedStatusAlone(t *testing.T) {
+	const secret = "planted-secret"
+	shared := &kube.Status{Code: 401, Reason: "Unauthorized", Message: "not " + secret,
+		Details: &kube.StatusDetails{Name: secret, Causes: []kube.StatusCause{{Message: secret}}}}
+	c := newClient(t, client.Config{Server: "https://api.example.com", Token: secret})
+	errs := make(chan error)
+	for range 4 {
+		go func() { errs <- c.Conceal(fmt.Errorf("the cause: %w", shared)) }()
+	}
+	for range 4 {
+		err := <-errs
+		var st *kube.Status
+		if !errors.As(err, &st) || !errors.Is(err, kube.ErrUnauthorized) || st.Code != 401 {
+			t.Fatalf("%v is no 401", err)
+		}
+		if all := fmt.Sprint(err, *st, *st.Details); strings.Contains(all, secret) {
+			t.Errorf("the secret is in %s", all)
+		}
+	}
+	if shared.Message != "not "+secret || shared.Details.Name != secret || shared.Details.Causes[0].Message != secret {
+		t.Errorf("it is %+v %+v now", *shared, *shared.Details)
+	}
+	if other := errors.New("no secret"); c.Conceal(other) != other {
+		t.Error("an error without a secret is another now")
+	}
+}
