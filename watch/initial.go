@@ -1,37 +1,42 @@
 package watch
 
-import "time"
+import (
+	"time"
 
-// burstGap is the longest pause between two initial objects of one burst.
-const burstGap = 2 * time.Second
+	"github.com/listwatch/listwatch/kube"
+)
 
 // markDeadline gives up on a stream whose initial objects are not followed by
-// their mark. The time allowed begins anew with each initial object, as long as
-// they keep coming: after a pause, an ADDED may as well be news, from a server
-// that ignores sendInitialEvents. It does not run while the caller is busy.
+// their mark. The time allowed is counted from the last event that is certainly an
+// initial object: an ADDED that is older than one before it. Any other may be news,
+// from a server that ignores sendInitialEvents: news come in the order of their
+// revisions. The time does not run while the caller is busy.
 type markDeadline struct {
 	timer   *time.Timer
 	allowed time.Duration
 	left    time.Duration
-	since   time.Time // when the timer was last set going
+	since   time.Time     // when the timer was last started
+	newest  kube.Revision // of the events so far
 }
 
 func newMarkDeadline(allowed time.Duration, expired func()) *markDeadline {
 	return &markDeadline{timer: time.AfterFunc(allowed, expired), allowed: allowed, left: allowed, since: time.Now()}
 }
 
-// pause stops the clock: an event of type typ has come.
-func (d *markDeadline) pause(typ Type) {
+// pause stops the timer: an event of type typ and revision rev has come.
+func (d *markDeadline) pause(typ Type, rev kube.Revision) {
 	d.timer.Stop()
-	waited := time.Since(d.since)
-	if typ == Added && waited < burstGap {
+	if typ == Added && d.newest.Newer(rev) {
 		d.left = d.allowed
 		return
 	}
-	d.left -= waited
+	if !d.newest.Newer(rev) {
+		d.newest = rev
+	}
+	d.left -= time.Since(d.since)
 }
 
-// resume sets it going again: the event was dealt with.
+// resume starts the timer again: the caller took the event.
 func (d *markDeadline) resume() {
 	d.since = time.Now()
 	d.timer.Reset(max(d.left, 0))

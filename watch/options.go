@@ -43,9 +43,11 @@ type Options struct {
 	// the server asked whether it is still where we think. Default 3 minutes.
 	Idle time.Duration
 
-	// MarkerTimeout is how long to wait, after the last initial object of a
-	// stream, for the mark that ends them. Some proxies and servers never send
-	// it. After it, and for good, lists are used. Default 15 seconds.
+	// MarkerTimeout is how long to wait for the mark that ends the initial objects
+	// of a stream, counted from the last object that is certainly one of them: its
+	// revision is older than that of an object before it. Some proxies and servers
+	// never send the mark. After it, and for good, lists are used. Default 15
+	// seconds.
 	MarkerTimeout time.Duration
 
 	// Backoff is the pause before the first retry in a row, doubled for each

@@ -187,7 +187,7 @@ func (r *run[T]) watch() (o outcome) {
 		}
 		r.heard()
 		if initial {
-			mark.pause(ev.Type)
+			mark.pause(ev.Type, ev.Revision)
 		}
 		if initial && !told {
 			told = true

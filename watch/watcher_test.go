@@ -305,7 +305,7 @@ func TestWatcherNoticesARestoredServer(t *testing.T) {
 	playOn(t, apitest.Options{BookmarkInterval: time.Minute}, watch.Options{}, func(t *testing.T, s *story) {
 		s.start()
 		past := s.srv.Revision()
-		for i := range 20 {
+		for i := range 200 {
 			s.churn(fmt.Sprint(i))
 		}
 		s.srv.RestoreTo(past)
@@ -374,19 +374,45 @@ func TestWatcherIsContentWithAQuietServer(t *testing.T) {
 }
 
 // TestWatcherFallsBackThoughNewsKeepComing: a server that ignores
-// sendInitialEvents and has something new every ten seconds.
+// sendInitialEvents, and creates an object at every interval.
 func TestWatcherFallsBackThoughNewsKeepComing(t *testing.T) {
+	for _, interval := range []time.Duration{10 * time.Second, time.Second, 50 * time.Millisecond} {
+		t.Run(fmt.Sprint("interval=", interval), func(t *testing.T) {
+			play(t, watch.Options{}, func(t *testing.T, s *story) {
+				s.srv.On(apitest.Match{Verb: "watch", Query: "sendInitialEvents"}, apitest.IgnoreInitialEvents())
+				s.start()
+				for i := range int(21 * time.Second / interval) {
+					s.put(fmt.Sprint("news-", i), "1")
+					s.pass(interval)
+				}
+				s.equal()
+				s.listings(1)
+				if s.counts.fallbacks != 1 || len(s.errs) != 0 {
+					t.Errorf("%d fallbacks and errors %v, want 1 and none", s.counts.fallbacks, s.errs)
+				}
+			})
+		})
+	}
+}
+
+// TestWatcherWaitsForInitialObjectsThatComeSlowly: over a slow link the initial
+// objects, which come in the order of their names, take minutes.
+func TestWatcherWaitsForInitialObjectsThatComeSlowly(t *testing.T) {
 	play(t, watch.Options{}, func(t *testing.T, s *story) {
-		s.srv.On(apitest.Match{Verb: "watch", Query: "sendInitialEvents"}, apitest.IgnoreInitialEvents())
-		s.start()
-		for i := range 6 {
-			s.put(fmt.Sprint("news-", i), "1")
-			s.pass(10 * time.Second)
+		for i := range 20 {
+			s.put(fmt.Sprint("early-", 50-i), "1") // their order of names is not that of revisions
 		}
+		s.srv.On(apitest.Match{Verb: "watch", Query: "sendInitialEvents"}, apitest.EachEvent(func(w http.ResponseWriter, event []byte) {
+			<-time.After(6 * time.Second)
+			_, _ = w.Write(event)
+			_ = http.NewResponseController(w).Flush()
+		}))
+		s.start()
+		s.pass(5 * time.Minute)
 		s.equal()
 		s.listings(1)
-		if s.counts.fallbacks != 1 || len(s.errs) != 0 {
-			t.Errorf("%d fallbacks and errors %v, want 1 and none", s.counts.fallbacks, s.errs)
+		if s.counts.fallbacks != 0 {
+			t.Errorf("%d fallbacks, want none", s.counts.fallbacks)
 		}
 	})
 }
