@@ -1,6 +1,9 @@
 package controller
 
-import "slices"
+import (
+	"math/bits"
+	"slices"
+)
 
 // state is where an entry stands.
 type state uint8
@@ -151,18 +154,26 @@ func (r *lanes[K]) pop(ageing int64) *entry[K] {
 		return nil
 	}
 	var best *entry[K]
-	var bestRank int64
 	for _, l := range r.lanes {
-		if l.head == nil {
-			continue
-		}
-		rank := l.head.added - int64(l.priority)*ageing
-		if best == nil || rank < bestRank || rank == bestRank && l.priority > best.priority {
-			best, bestRank = l.head, rank
+		if l.head != nil && (best == nil || l.head.before(best, ageing)) {
+			best = l.head
 		}
 	}
 	r.remove(best)
 	return best
+}
+
+// before reports whether the turn of e comes before that of o, which has another
+// priority. The result is exact for all priorities: where levels or their worth
+// overflow, they outweigh every wait.
+func (e *entry[K]) before(o *entry[K], ageing int64) bool {
+	if e.priority < o.priority {
+		return !o.before(e, ageing)
+	}
+	levels := uint64(e.priority) - uint64(o.priority)
+	overflow, worth := bits.Mul64(levels, uint64(ageing))
+	longer := e.added - o.added // how much longer o has waited
+	return longer <= 0 || overflow > 0 || uint64(longer) <= worth
 }
 
 // delayed is a heap of the waiting entries: the one that is due first is at the

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"time"
 )
@@ -134,7 +135,7 @@ func (q *Queue[K]) AddWith(k K, a Add) {
 	switch {
 	case a.After > 0:
 		now := q.now()
-		q.delay(e, now+int64(a.After), now)
+		q.delay(e, now+min(int64(a.After), math.MaxInt64-now), now)
 	case e.state == ready || e.again: // it comes anyway
 	default:
 		if e.state == waiting {
