@@ -176,69 +176,6 @@ func (e *entry[K]) before(o *entry[K], ageing int64) bool {
 	return longer <= 0 || overflow > 0 || uint64(longer) <= worth
 }
 
-// delayed is a heap of the waiting entries: the one that is due first is at the
-// top.
-type delayed[K comparable] struct {
-	heap []*entry[K]
-}
-
-func (d *delayed[K]) first() *entry[K] {
-	if len(d.heap) == 0 {
-		return nil
-	}
-	return d.heap[0]
-}
-
-func (d *delayed[K]) push(e *entry[K]) {
-	e.slot = len(d.heap)
-	d.heap = append(d.heap, e)
-	d.up(e.slot)
-}
-
-func (d *delayed[K]) remove(e *entry[K]) {
-	i, last := e.slot, len(d.heap)-1
-	d.swap(i, last)
-	d.heap[last] = nil
-	d.heap = d.heap[:last]
-	if i < last {
-		d.up(i)
-		d.down(i)
-	}
-}
-
-func (d *delayed[K]) swap(i, j int) {
-	d.heap[i], d.heap[j] = d.heap[j], d.heap[i]
-	d.heap[i].slot, d.heap[j].slot = i, j
-}
-
-func (d *delayed[K]) up(i int) {
-	for i > 0 {
-		parent := (i - 1) / 2
-		if d.heap[parent].at <= d.heap[i].at {
-			return
-		}
-		d.swap(i, parent)
-		i = parent
-	}
-}
-
-func (d *delayed[K]) down(i int) {
-	for {
-		least := 2*i + 1
-		if least >= len(d.heap) {
-			return
-		}
-		if right := least + 1; right < len(d.heap) && d.heap[right].at < d.heap[least].at {
-			least = right
-		}
-		if d.heap[i].at <= d.heap[least].at {
-			return
-		}
-		d.swap(i, least)
-		i = least
-	}
-}
-
 // getter is a worker that waits for a key.
 type getter[K comparable] struct {
 	got  chan bool // has room for one; false = there will be none

@@ -150,22 +150,6 @@ func (q *Queue[K]) AddWith(k K, a Add) {
 // costs, so whoever needs none does not.
 func (q *Queue[K]) now() int64 { return int64(time.Since(q.start)) }
 
-// delay lets e come at the time at, unless it comes earlier anyway.
-func (q *Queue[K]) delay(e *entry[K], at, now int64) {
-	switch {
-	case e.state == ready || e.again:
-		return
-	case e.state == waiting:
-		if at >= e.at {
-			return
-		}
-		q.later.remove(e)
-	}
-	e.state, e.at = waiting, at
-	q.later.push(e)
-	q.setAlarm(now)
-}
-
 // make lets e be handed out: to a worker that waits, or when its turn comes, or
 // after the worker that has it is done.
 func (q *Queue[K]) make(e *entry[K], now int64) {
@@ -373,64 +357,4 @@ func (q *Queue[K]) checkDrained() {
 			close(q.drained)
 		}
 	}
-}
-
-// setAlarm sees to it that the timer fires when the first delayed key is due.
-func (q *Queue[K]) setAlarm(now int64) {
-	e := q.later.first()
-	if e == nil || q.alarm != 0 && q.alarm <= e.at {
-		return
-	}
-	q.alarm = e.at
-	if d := time.Duration(e.at - now); q.timer == nil {
-		q.timer = time.AfterFunc(d, q.ring)
-	} else {
-		q.timer.Reset(d)
-	}
-}
-
-// ring makes ready what is due.
-func (q *Queue[K]) ring() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	now := q.now()
-	q.alarm = 0
-	for e := q.later.first(); e != nil && e.at <= now && !q.closed; e = q.later.first() {
-		q.later.remove(e)
-		e.state = idle
-		q.make(e, now)
-	}
-	if !q.closed {
-		q.setAlarm(now)
-	}
-}
-
-// QueueStats is how a queue is.
-type QueueStats struct {
-	Depth      int           // keys that wait for a worker
-	Delayed    int           // keys that wait for a time
-	Running    int           // keys that a worker has
-	Adds       uint64        // since the beginning, merged ones too
-	Retries    uint64        // adds with RateLimited
-	Unfinished time.Duration // how long the running ones have run, together
-	Longest    time.Duration // how long one of them has
-	Oldest     time.Duration // how long one of the waiting ones has waited
-}
-
-// Stats returns how the queue is.
-func (q *Queue[K]) Stats() QueueStats {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	now := q.now()
-	s := QueueStats{Depth: q.ready.len, Delayed: len(q.later.heap), Running: q.running.len, Adds: q.adds, Retries: q.retries}
-	for e := q.running.head; e != nil; e = e.next {
-		s.Unfinished += time.Duration(now - e.taken)
-		s.Longest = max(s.Longest, time.Duration(now-e.taken))
-	}
-	for _, l := range q.ready.lanes {
-		if l.head != nil {
-			s.Oldest = max(s.Oldest, time.Duration(now-l.head.added))
-		}
-	}
-	return s
 }
