@@ -23,7 +23,8 @@ type Options[K comparable] struct {
 
 	// MaxRetries is how many times in a row a key that fails is tried again; then
 	// GaveUp is called, if set, and the key comes again only when something
-	// changes. Default: for ever. Negative = never.
+	// changes. A run without an error, one that asks for another run too, begins
+	// a new count. Default: for ever. Negative = never.
 	MaxRetries int
 	GaveUp     func(key K, err error)
 
@@ -81,6 +82,7 @@ type Controller[K comparable] struct {
 	why      error
 	state    phase
 	awaiting map[K][]awaited
+	failing  map[K]int  // failed runs in a row; 0 = not in it
 	traces   []Trace[K] // fixed once it runs
 
 	runs, failures, panics, gaveUp atomic.Uint64
@@ -110,7 +112,7 @@ func New[K comparable](name string, f Func[K], o Options[K]) *Controller[K] {
 	if o.AwaitTimeout <= 0 {
 		o.AwaitTimeout = time.Minute
 	}
-	c := &Controller[K]{name: name, f: f, o: o, log: o.Logger, queue: NewQueue(o.Queue), awaiting: make(map[K][]awaited), traces: []Trace[K]{o.Trace}}
+	c := &Controller[K]{name: name, f: f, o: o, log: o.Logger, queue: NewQueue(o.Queue), awaiting: make(map[K][]awaited), failing: make(map[K]int), traces: []Trace[K]{o.Trace}}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
@@ -156,15 +158,7 @@ func (c *Controller[K]) Run(ctx context.Context) error {
 	defer stop(nil)
 	var workers, waits sync.WaitGroup
 	for range c.o.Workers {
-		workers.Go(func() {
-			for {
-				item, err := c.queue.Get(ctx)
-				if err != nil {
-					return
-				}
-				c.work(runs, item, &waits)
-			}
-		})
+		workers.Go(func() { c.worker(ctx, runs, &workers, &waits) })
 	}
 	<-ctx.Done()
 	if c.o.Grace > 0 {

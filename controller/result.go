@@ -13,8 +13,9 @@ type Result struct {
 	// changes: then what it waited for must be asked for anew.
 	RequeueAfter time.Duration
 
-	// Requeue brings the key again after the limiter's delay, as an error does,
-	// without being one.
+	// Requeue brings the key again after the limiter's delay, which grows with each
+	// run in a row that fails or requeues. It is a success: it does not count in
+	// Run.Attempt and Options.MaxRetries.
 	Requeue bool
 
 	// Priority of that next run; nil = that of this one.
@@ -40,8 +41,8 @@ func isPermanent(err error) bool {
 	return errors.As(err, &p)
 }
 
-// PanicError is what a run that panicked failed with. It is retried like any other
-// error.
+// PanicError is the error of a run that panicked, or ended its goroutine by
+// runtime.Goexit. It is retried like any other error.
 type PanicError struct {
 	Value any
 	Stack []byte // of the goroutine

@@ -12,42 +12,99 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// work runs the Func with one key and sees to what comes after it.
-func (c *Controller[K]) work(ctx context.Context, item Item[K], waits *sync.WaitGroup) {
-	run := Run[K]{Item: item, Attempt: c.queue.NumRequeues(item.Key), Start: time.Now()}
-	run.Result, run.Err = c.call(ctx, item.Key)
-	run.Duration = time.Since(run.Start)
-	c.runs.Add(1)
-	c.settle(ctx, run)
-	for _, t := range c.traces {
-		if t.Ran != nil {
-			t.Ran(run)
+// worker runs the Func with one key after the other until ctx ends. runs is the
+// context of the runs, which may last longer. Where a Func ends its goroutine,
+// another takes the place of this one.
+func (c *Controller[K]) worker(ctx, runs context.Context, workers, waits *sync.WaitGroup) {
+	over := false
+	defer func() {
+		if !over {
+			workers.Go(func() { c.worker(ctx, runs, workers, waits) })
 		}
+	}()
+	for {
+		item, err := c.queue.Get(ctx)
+		if err != nil {
+			over = true
+			return
+		}
+		c.work(runs, item, waits)
 	}
-	if pending := c.takeAwaited(item.Key); len(pending) > 0 && ctx.Err() == nil {
-		waits.Go(func() { // the key stays taken meanwhile
-			defer c.queue.Done(item.Key)
-			c.await(ctx, item.Key, pending)
-		})
-		return
-	}
-	c.queue.Done(item.Key)
 }
 
-// call calls the Func, in time, and survives its panic.
-func (c *Controller[K]) call(ctx context.Context, k K) (_ Result, err error) {
+// work runs the Func with one key and decides what comes after it.
+func (c *Controller[K]) work(ctx context.Context, item Item[K], waits *sync.WaitGroup) {
+	run := Run[K]{Item: item, Attempt: c.failedInARow(item.Key), Start: time.Now()}
+	defer func() { // also where the Func ends the goroutine
+		defer c.release(ctx, item.Key, waits)
+		run.Duration = time.Since(run.Start)
+		c.runs.Add(1)
+		c.settle(ctx, run)
+		for _, t := range c.traces {
+			if t.Ran != nil {
+				t.Ran(run)
+			}
+		}
+	}()
+	c.call(ctx, &run)
+}
+
+// release gives the key back to the queue: now, or when the caches show what the
+// run has written.
+func (c *Controller[K]) release(ctx context.Context, k K, waits *sync.WaitGroup) {
+	pending := c.takeAwaited(k)
+	if len(pending) == 0 || ctx.Err() != nil {
+		c.queue.Done(k)
+		return
+	}
+	waits.Go(func() { // the key stays taken meanwhile
+		defer c.queue.Done(k)
+		c.await(ctx, k, pending)
+	})
+}
+
+// errGoexit is the value of the PanicError of a Func that ended its goroutine.
+var errGoexit = errors.New("the function called runtime.Goexit")
+
+// call calls the Func, in time, and notes what it returned, or why it did not.
+func (c *Controller[K]) call(ctx context.Context, run *Run[K]) {
 	if c.o.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, c.o.Timeout, fmt.Errorf("the run took longer than %s", c.o.Timeout))
 		defer cancel()
 	}
+	returned := false
 	defer func() {
-		if v := recover(); v != nil {
-			c.panics.Add(1)
-			err = &PanicError{Value: v, Stack: debug.Stack()}
+		if returned {
+			return
 		}
+		v := recover()
+		if v == nil {
+			v = errGoexit
+		}
+		c.panics.Add(1)
+		run.Err = &PanicError{Value: v, Stack: debug.Stack()}
 	}()
-	return c.f(ctx, k)
+	run.Result, run.Err = c.f(ctx, run.Key)
+	returned = true
+}
+
+// failedInARow returns how many of the last runs of k failed, one after the other.
+func (c *Controller[K]) failedInARow(k K) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.failing[k]
+}
+
+// countFailures notes how many of the last runs of k failed.
+func (c *Controller[K]) countFailures(k K, n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n == 0 {
+		delete(c.failing, k)
+		return
+	}
+	c.failing[k] = n
 }
 
 // settle decides when the key comes again.
@@ -57,9 +114,11 @@ func (c *Controller[K]) settle(ctx context.Context, run Run[K]) {
 	if p := run.Result.Priority; p != nil {
 		again.Priority = *p
 	}
+	failures := 0
+	defer func() { c.countFailures(k, failures) }()
 	switch {
 	case err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
-		return // it was told to stop
+		return // the controller stops: the key comes with the next leader's initial objects
 	case err != nil:
 		c.failures.Add(1)
 		c.logFailure(run)
@@ -71,6 +130,7 @@ func (c *Controller[K]) settle(ctx context.Context, run Run[K]) {
 			}
 			return
 		}
+		failures = run.Attempt + 1
 		again.RateLimited, again.Cause = true, Cause{Input: "error"}
 		if st := (*kube.Status)(nil); errors.As(err, &st) {
 			again.After = st.RetryAfter

@@ -1,0 +1,96 @@
+package controller_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/controller"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// Runs that succeed and ask for another one do not count as failures: neither in
+// Attempt nor toward MaxRetries.
+func TestRequeueIsNoFailure(t *testing.T) {
+	tell(t, func(t *testing.T, w *world) {
+		w.put("x", "1")
+		results := strings.Split("requeue requeue requeue requeue requeue error error error requeue error error error error", " ")
+		var got []string
+		c := controller.New("maps", func(context.Context, kube.Key) (controller.Result, error) {
+			what := results[0]
+			results = results[1:]
+			if what == "requeue" {
+				return controller.Result{Requeue: true}, nil
+			}
+			return controller.Result{}, errBroken
+		}, controller.Options[kube.Key]{
+			MaxRetries: 3,
+			GaveUp:     func(kube.Key, error) { got = append(got, "gave up") },
+			Trace: controller.Trace[kube.Key]{Ran: func(r controller.Run[kube.Key]) {
+				got = append(got, fmt.Sprint(r.Attempt, " ", r.Err))
+			}},
+		})
+		controller.For(c, w.maps)
+		stop := w.run(t, c)
+		<-time.After(time.Hour)
+		_ = stop()
+		want := []string{
+			"0 <nil>", "0 <nil>", "0 <nil>", "0 <nil>", "0 <nil>", "0 broken", "1 broken", "2 broken", "3 <nil>",
+			"0 broken", "1 broken", "2 broken", "gave up", "3 broken",
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("runs (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A function that ends its goroutine, as t.FailNow does, fails like one that
+// panics: the key is retried, and the controller keeps all its workers.
+func TestControllerSurvivesGoexit(t *testing.T) {
+	for _, workers := range []int{1, 3} {
+		tell(t, func(t *testing.T, w *world) {
+			w.put("x", "1")
+			w.put("y", "1")
+			var runs atomic.Int64
+			var mu sync.Mutex
+			var failed error
+			c := controller.New("maps", func(_ context.Context, k kube.Key) (controller.Result, error) {
+				if runs.Add(1) <= 5 {
+					runtime.Goexit()
+				}
+				w.note("%s", k.Name)
+				return controller.Result{}, nil
+			}, controller.Options[kube.Key]{Workers: workers, Trace: controller.Trace[kube.Key]{Ran: func(r controller.Run[kube.Key]) {
+				mu.Lock()
+				defer mu.Unlock()
+				failed = errors.Join(failed, r.Err)
+			}}})
+			controller.For(c, w.maps)
+			stop := w.run(t, c)
+			<-time.After(time.Minute)
+			if got := w.notes(); len(got) != 2 {
+				t.Errorf("%d workers: runs that ended well: %q", workers, got)
+			}
+			w.put("x", "2")
+			wantNotes(t, w, "x")
+			var p *controller.PanicError
+			if !errors.As(failed, &p) || !strings.Contains(failed.Error(), "runtime.Goexit") || !strings.Contains(string(p.Stack), "TestControllerSurvivesGoexit") {
+				t.Errorf("errors %v", failed)
+			}
+			if s := c.Stats(); s.Panics != 5 || s.Failures != 5 || s.Queue.Running != 0 {
+				t.Errorf("stats %+v", s)
+			}
+			if err := stop(); err != nil {
+				t.Errorf("Run: %v", err)
+			}
+		})
+	}
+}
