@@ -67,6 +67,7 @@ type Informer[T kube.Object] struct {
 	// a new handler. That is why they never see a gap, a repeat or two calls at
 	// a time. Reading the store needs no turn.
 	turn chan struct{}
+	torn bool // an event, or the start, did not return from all handlers; for who has the turn
 
 	mu       sync.Mutex
 	handlers []*Handler[T] // replaced, never changed
@@ -113,13 +114,24 @@ func (i *Informer[T]) Store() *Store[T] { return i.store }
 // ErrRunning is returned by Run of an informer that runs, or ran.
 var ErrRunning = errors.New("the informer was started before")
 
+// errUnwound is why Run ends where a handler did not return.
+var errUnwound = errors.New("a handler panicked or called runtime.Goexit: the event that it was called with counts as not delivered")
+
 // Run watches until ctx is done or a source ends, and returns why, once
 // everything it started has ended. It can be called once.
+//
+// When ctx is done, each source is left at the first event that was not applied: an
+// event is either in the store, and all handlers have returned from it, or neither it
+// nor any later one of its source is.
 //
 // Handlers are called in its goroutine, or, with several sources, in theirs, one
 // at a time. A slow handler slows the reading from the server; who wants to be
 // slow takes [Informer.Changes].
-func (i *Informer[T]) Run(ctx context.Context) error {
+//
+// A panic of a handler passes through Run, where the handler was called in Run's
+// goroutine, and ends the program otherwise; a handler that calls runtime.Goexit ends
+// the informer. Both leave a snapshot that does not hold the event.
+func (i *Informer[T]) Run(ctx context.Context) (err error) {
 	i.mu.Lock()
 	if i.running {
 		i.mu.Unlock()
@@ -127,62 +139,82 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	}
 	i.running = true
 	i.mu.Unlock()
-	if i.warm != nil && len(i.sources) > 1 {
-		return i.end(errSources)
-	}
+	err = errUnwound // unless it returns
+	defer func() { i.end(err) }()
 	if i.account != nil {
 		defer i.account.close()
 	}
-
 	if i.warm != nil {
+		if len(i.sources) > 1 {
+			return errSources
+		}
+		defer i.warm.journal.end()
 		if err := i.load(); err != nil {
-			return i.end(err)
+			return err
 		}
 	}
 
 	ctx, cancel := context.WithCancelCause(ctx)
 	var others sync.WaitGroup
+	stop := func(why error) {
+		cancel(why)
+		others.Wait()
+	}
+	defer stop(errUnwound)
+	start := func(f func() error) {
+		others.Go(func() {
+			why := errUnwound
+			defer func() { cancel(why) }()
+			why = f()
+		})
+	}
 	if i.warm != nil {
-		others.Go(func() { i.saveEvery(ctx) })
+		start(func() error { return i.saveEvery(ctx) })
 	}
-	others.Go(func() { i.resync(ctx) })
+	start(func() error { return i.resync(ctx) })
 	for n, src := range i.sources[1:] {
-		others.Go(func() { cancel(i.follow(ctx, n+1, src)) })
+		start(func() error { return i.follow(ctx, n+1, src) })
 	}
-	cancel(i.follow(ctx, 0, i.sources[0]))
-	others.Wait()
-
+	stop(i.follow(ctx, 0, i.sources[0]))
 	if i.warm != nil {
 		i.save()
-		i.warm.journal.end()
 	}
-	return i.end(context.Cause(ctx))
+	return context.Cause(ctx)
 }
 
 // end notes why Run returns.
-func (i *Informer[T]) end(err error) error {
+func (i *Informer[T]) end(err error) {
 	i.mu.Lock()
 	i.ended = err
 	i.mu.Unlock()
 	i.progress()
-	return err
 }
 
-// follow takes the events of a source and returns why it ended.
+// follow applies the events of a source and returns why it ended. It leaves the loop
+// at the first event that was not applied.
 func (i *Informer[T]) follow(ctx context.Context, source int, src Source[T]) error {
 	var last error
 	for ev, err := range src.Events(ctx) {
-		if last = err; err == nil {
-			err = i.take(ctx, source, ev)
-		}
-		if err == nil {
+		last = err
+		var unreadable error
+		switch {
+		case err == nil:
+			ev, unreadable = i.transformed(ev)
+		case codec.IsItem(err):
+			unreadable = err
+		default:
+			if ctx.Err() == nil {
+				i.hiccup(source, err)
+			}
 			continue
 		}
-		if over := (*BudgetError)(nil); errors.As(err, &over) {
+		if err := i.apply(ctx, source, ev, unreadable != nil); err != nil {
 			return err
 		}
-		if ctx.Err() == nil {
-			i.hiccup(ctx, source, ev, err)
+		if unreadable != nil {
+			i.hiccup(source, unreadable)
+		} else {
+			i.well(source, ev.Type)
 		}
 	}
 	if last == nil {
@@ -191,54 +223,70 @@ func (i *Informer[T]) follow(ctx context.Context, source int, src Source[T]) err
 	return last
 }
 
-// take applies an event and tells the handlers.
-func (i *Informer[T]) take(ctx context.Context, source int, ev watch.Event[T]) error {
+// transformed returns ev with its object transformed, or why that failed.
+func (i *Informer[T]) transformed(ev watch.Event[T]) (watch.Event[T], error) {
+	if i.transform == nil || ev.Type != watch.Added && ev.Type != watch.Modified && ev.Type != watch.Deleted {
+		return ev, nil
+	}
+	object, err := i.transform(ev.Object)
+	if err != nil {
+		return ev, &codec.ItemError{
+			Identity: codec.Identity{Namespace: ev.Key.Namespace, Name: ev.Key.Name, UID: ev.UID, ResourceVersion: string(ev.Revision)},
+			Err:      fmt.Errorf("transform: %w", err),
+		}
+	}
+	ev.Object = object
+	// The strings of the event may be parts of the object that was.
+	ev.Key = kube.KeyOf(object)
+	if rev := kube.Revision(object.GetResourceVersion()); rev != "" {
+		ev.Revision = rev
+	}
+	if uid := ownUID(&object); uid != "" {
+		ev.UID = uid
+	}
+	return ev, nil
+}
+
+// apply applies an event and calls the handlers. Where it fails, none of that was done.
+func (i *Informer[T]) apply(ctx context.Context, source int, ev watch.Event[T], unreadable bool) error {
 	i.inHand[source].Store(time.Now().UnixNano())
 	defer i.inHand[source].Store(0)
-	if i.transform != nil && (ev.Type == watch.Added || ev.Type == watch.Modified || ev.Type == watch.Deleted) {
-		object, err := i.transform(ev.Object)
-		if err != nil {
-			return &codec.ItemError{
-				Identity: codec.Identity{Namespace: ev.Key.Namespace, Name: ev.Key.Name, UID: ev.UID, ResourceVersion: string(ev.Revision)},
-				Err:      fmt.Errorf("transform: %w", err),
-			}
-		}
-		ev.Object = object
-		// The strings of the event may be parts of the object that was.
-		ev.Key = kube.KeyOf(object)
-		if rev := kube.Revision(object.GetResourceVersion()); rev != "" {
-			ev.Revision = rev
-		}
-		if uid := ownUID(&object); uid != "" {
-			ev.UID = uid
-		}
-	}
 	if !i.begin(ctx) {
-		return nil // the source will say so
+		return context.Cause(ctx)
 	}
-	if err := i.account.admit(i.store, ev); err != nil {
-		i.finish()
+	defer i.finish()
+	if i.torn {
+		return errUnwound
+	}
+	change := i.store.apply
+	if unreadable {
+		change = i.store.quarantine
+	} else if err := i.account.admit(i.store, ev); err != nil {
 		return err
 	}
-	i.distribute(i.store.apply(source, ev))
+	i.torn = true // until all of it has returned
+	i.distribute(change(source, ev))
 	if ev.Type == watch.Synced && i.store.Synced() {
 		for _, h := range i.current() {
 			h.sync()
 		}
 	}
-	i.finish()
-	i.well(source, ev.Type)
+	i.torn = false
 	return nil
 }
 
-// begin waits for the turn, unless ctx is done first.
+// begin waits for the turn and reports whether it came before ctx was done.
 func (i *Informer[T]) begin(ctx context.Context) bool {
 	select {
 	case <-i.turn:
-		return true
 	case <-ctx.Done():
 		return false
 	}
+	if ctx.Err() != nil { // both were ready
+		i.finish()
+		return false
+	}
+	return true
 }
 
 // finish gives the turn back.
@@ -259,13 +307,8 @@ func (i *Informer[T]) distribute(deltas []Delta[T]) {
 	}
 }
 
-// hiccup notes why a source is not well. An object that could not be read is
-// still there, unless this was its deletion.
-func (i *Informer[T]) hiccup(ctx context.Context, source int, ev watch.Event[T], err error) {
-	if codec.IsItem(err) && i.begin(ctx) {
-		i.distribute(i.store.quarantine(source, ev))
-		i.finish()
-	}
+// hiccup notes why a source is not well.
+func (i *Informer[T]) hiccup(source int, err error) {
 	if i.trouble != nil {
 		i.trouble(err)
 	}

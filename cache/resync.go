@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
 
@@ -25,8 +26,8 @@ func (h *Handler[T]) ResyncEvery(d time.Duration) *Handler[T] {
 	return h
 }
 
-// resync tells handlers again, until ctx is done.
-func (i *Informer[T]) resync(ctx context.Context) {
+// resync calls handlers with what they have seen, until ctx is done.
+func (i *Informer[T]) resync(ctx context.Context) error {
 	due := map[*Handler[T]]time.Time{}
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -34,7 +35,7 @@ func (i *Informer[T]) resync(ctx context.Context) {
 		timer.Reset(i.nextResync(due))
 		select {
 		case <-ctx.Done():
-			return
+			return context.Cause(ctx)
 		case <-i.resynced:
 		case <-timer.C:
 		}
@@ -75,16 +76,24 @@ func (i *Informer[T]) nextResync(due map[*Handler[T]]time.Time) time.Duration {
 	return max(next, 0)
 }
 
-// tellAgain tells h each object, with a turn for each.
+// tellAgain calls h with each object, with a turn for each.
 func (i *Informer[T]) tellAgain(ctx context.Context, h *Handler[T]) {
 	for key := range i.store.entries() {
-		if !i.begin(ctx) {
+		if !i.tellOneAgain(ctx, h, key) {
 			return
 		}
-		// It may have changed since, and h was told then; or be gone.
-		if e, ok := i.store.entry(key); ok {
-			h.call(Delta[T]{Type: watch.Modified, Key: key, UID: e.uid, Old: e.object, New: e.object, Revision: e.revision, Resync: true})
-		}
-		i.finish()
 	}
+}
+
+// tellOneAgain reports whether ctx let it.
+func (i *Informer[T]) tellOneAgain(ctx context.Context, h *Handler[T], key kube.Key) bool {
+	if !i.begin(ctx) {
+		return false
+	}
+	defer i.finish()
+	// It may have changed since, and h was called then; or be gone.
+	if e, ok := i.store.entry(key); ok {
+		h.call(Delta[T]{Type: watch.Modified, Key: key, UID: e.uid, Old: e.object, New: e.object, Revision: e.revision, Resync: true})
+	}
+	return true
 }

@@ -123,6 +123,8 @@ func (i *Informer[T]) load() error {
 		i.mu.Unlock()
 	}
 	<-i.turn
+	defer i.finish()
+	i.torn = true // until all handlers have returned
 	for _, h := range i.current() {
 		for _, r := range owed {
 			h.call(Delta[T]{Type: watch.Added, Key: r.key, UID: r.uid, New: r.object, Revision: r.revision, Initial: true})
@@ -130,7 +132,7 @@ func (i *Informer[T]) load() error {
 		}
 		i.replay(h)
 	}
-	i.finish()
+	i.torn = false
 	i.progress()
 	return nil
 }
@@ -145,8 +147,8 @@ func latest[T kube.Object](records []record[T]) (rev kube.Revision) {
 	return rev
 }
 
-// save saves from time to time, until ctx is done.
-func (i *Informer[T]) saveEvery(ctx context.Context) {
+// saveEvery saves from time to time, until ctx is done.
+func (i *Informer[T]) saveEvery(ctx context.Context) error {
 	tick := time.NewTicker(i.warm.Every)
 	defer tick.Stop()
 	for {
@@ -154,14 +156,18 @@ func (i *Informer[T]) saveEvery(ctx context.Context) {
 		case <-tick.C:
 			i.save()
 		case <-ctx.Done():
-			return
+			return context.Cause(ctx)
 		}
 	}
 }
 
-// save writes a snapshot, if there is anything new and to tell.
+// save writes a snapshot, if anything has changed and every handler has returned.
 func (i *Informer[T]) save() {
 	<-i.turn // no handler is amid a delta
+	if i.torn {
+		i.finish()
+		return
+	}
 	owed := i.owed()
 	m, err := i.store.moment(i.warm.binding, owed)
 	unchanged := err == nil && kube.Revision(m.head.Revision) == i.warm.saved &&
