@@ -14,16 +14,18 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/discovery"
+	"github.com/listwatch/listwatch/internal/yamljson"
 	"github.com/listwatch/listwatch/kube"
 )
 
 // maxManifests bounds a file of objects.
 const maxManifests = 256 << 20
+
+// manifestLimits are those of YAML in such a file.
+var manifestLimits = yamljson.Limits{Bytes: maxManifests, Documents: 1_000_000, Tokens: 1_000_000}
 
 // manifest is one object of a file.
 type manifest struct {
@@ -168,7 +170,7 @@ func readInput(name string, stdin io.Reader) ([]byte, error) {
 // there is none. Errors say which document, and quote nothing.
 func parseManifests(name string, b []byte) ([]*manifest, error) {
 	var all []*manifest
-	dec := yaml.NewDecoder(bytes.NewReader(b))
+	dec := yamljson.NewDecoder(b, manifestLimits)
 	stream := json.NewDecoder(bytes.NewReader(b))
 	stream.UseNumber()
 	isJSON := filepath.Ext(name) == ".json" || beginsAsJSON(b)
@@ -179,12 +181,9 @@ func parseManifests(name string, b []byte) ([]*manifest, error) {
 		if isJSON {
 			err = stream.Decode(&v)
 		} else {
-			var node yaml.Node
-			if err = dec.Decode(&node); err == nil {
-				v, err = plainYAML(&node)
-			}
-			if err == nil && node.Line > 1 {
-				where += fmt.Sprintf(", line %d", node.Line)
+			var line int
+			if v, line, err = dec.ValueAt(); err == nil && line > 1 {
+				where += fmt.Sprintf(", line %d", line)
 			}
 		}
 		switch {
@@ -217,16 +216,10 @@ func syntaxOf(err error, isJSON bool) string {
 		return fmt.Sprintf("it is not JSON, at byte %d", syntax.Offset)
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return "it ends too early"
-	case errors.Is(err, errYAML):
-		return err.Error()
 	case isJSON:
 		return "it is not JSON"
 	}
-	// The parser's words are "yaml: line 3: ..."; what follows may quote.
-	if line, _, ok := strings.Cut(strings.TrimPrefix(err.Error(), "yaml: "), ":"); ok && strings.HasPrefix(line, "line ") && len(line) < 20 {
-		return "it is not YAML, at " + line
-	}
-	return "it is not YAML"
+	return err.Error() // of yamljson: it quotes nothing
 }
 
 // manifestsOf returns the objects of a document: itself, or those of a List. What
