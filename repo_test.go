@@ -54,6 +54,7 @@ var floors = map[string]int{
 	"internal/group":           0,
 	"internal/disk":            0,
 	"internal/yamljson":        0,
+	"internal/shell":           0,
 	"cmd/listwatch/hook":       6,
 	"cmd/listwatch":            7,
 	"examples/minimal":         7,

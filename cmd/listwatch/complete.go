@@ -13,6 +13,7 @@ import (
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/config"
 	"github.com/listwatch/listwatch/discovery"
+	"github.com/listwatch/listwatch/internal/shell"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/list"
 )
@@ -27,7 +28,8 @@ const noFiles = cobra.ShellCompDirectiveNoFileComp
 
 // complete sets what the shell completes: types, then names, as the server has
 // them now, and the values of flags. What cannot be found out is not completed,
-// and nothing is said about it.
+// and nothing is said about it; neither are names that a shell would interpret, since
+// bash inserts completions into the command line as they are.
 func (p *program) complete(cmd *cobra.Command, conn *connection) {
 	silent := *p
 	silent.stderr = io.Discard
@@ -117,7 +119,7 @@ func types(api *discovery.API, before, after string) []string {
 	given := strings.Split(before, ",")
 	var found []string
 	for r := range api.All() {
-		if t := r.GroupResource(); r.Watchable() == nil && !slices.Contains(given, t) && !slices.Contains(found, before+t+after) {
+		if t := r.GroupResource(); r.Watchable() == nil && shell.Inert(t) && !slices.Contains(given, t) && !slices.Contains(found, before+t+after) {
 			found = append(found, before+t+after)
 		}
 	}
@@ -138,15 +140,24 @@ func names(ctx context.Context, api *discovery.API, c *client.Client, namespace,
 
 func listNames(ctx context.Context, col client.Collection[kube.Partial], prefix string) []string {
 	var found []string
+	seen := 0
 	for o, err := range list.New(col, list.Options{Limit: completeMost}).All(ctx) {
 		if err != nil {
 			break
 		}
-		if found = append(found, prefix+o.Name); len(found) == completeMost {
+		if shell.Inert(o.Name) {
+			found = append(found, prefix+o.Name)
+		}
+		if seen++; seen == completeMost {
 			break
 		}
 	}
 	return found
+}
+
+// inert returns the names that a shell takes for words and nothing else.
+func inert(names []string) []string {
+	return slices.DeleteFunc(names, func(name string) bool { return !shell.Inert(name) })
 }
 
 // unnamed returns names without those that were given already.
@@ -187,5 +198,5 @@ func (c *completer) entries() (contexts, clusters, users []string) {
 	o := c.conn.opts
 	o.Env, o.Home = c.p.env, c.p.env("HOME")
 	contexts, clusters, users, _ = config.Names(o)
-	return contexts, clusters, users
+	return inert(contexts), inert(clusters), inert(users)
 }
