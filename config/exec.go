@@ -2,7 +2,6 @@ package config
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"unicode"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/config/plugin"
+	"github.com/listwatch/listwatch/internal/yamljson"
 )
 
 // execExtension is the extension of a cluster's entry that is handed to the plugin. See
@@ -100,38 +100,13 @@ func extension(list *yaml.Node) (json.RawMessage, error) {
 		if e.Name != execExtension || e.Extension.Kind == 0 {
 			continue
 		}
-		var v any
-		if err := e.Extension.Decode(&v); err != nil {
-			return nil, errors.New("cannot be read")
-		}
-		b, err := json.Marshal(textKeys(v))
+		v, err := yamljson.Value(&e.Extension)
 		if err != nil {
-			return nil, errors.New("holds what JSON cannot express")
+			return nil, fmt.Errorf("holds what JSON cannot express: %w", err)
 		}
-		return b, nil
+		return json.Marshal(v)
 	}
 	return nil, nil
-}
-
-// textKeys turns the keys of mappings, which in YAML may be numbers, into text.
-func textKeys(v any) any {
-	switch v := v.(type) {
-	case map[any]any:
-		m := make(map[string]any, len(v))
-		for k, e := range v {
-			m[fmt.Sprint(k)] = textKeys(e)
-		}
-		return m
-	case map[string]any:
-		for k, e := range v {
-			v[k] = textKeys(e)
-		}
-	case []any:
-		for i, e := range v {
-			v[i] = textKeys(e)
-		}
-	}
-	return v
 }
 
 // printable takes out what could garble a terminal.

@@ -114,7 +114,7 @@ func TestLoadExecErrors(t *testing.T) {
 	for name, test := range map[string]struct{ cluster, want string }{
 		"extension without JSON": {
 			"server: https://h, extensions: [{name: client.authentication.k8s.io/exec, extension: {a: .inf}}]",
-			`cluster "k" in FILE: extensions: client.authentication.k8s.io/exec holds what JSON cannot express`,
+			`cluster "k" in FILE: extensions: client.authentication.k8s.io/exec holds what JSON cannot express: line 3: a number or word that JSON has not`,
 		},
 		"CA gone": {
 			"server: https://h, certificate-authority: gone",

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/listwatch/listwatch/internal/yamljson"
 )
 
 // maxFile bounds a kubeconfig file; those of fleets with thousands of clusters
@@ -56,19 +58,20 @@ func readLimited(path string) ([]byte, fs.FileMode, error) {
 	return b, info.Mode(), nil
 }
 
-// parse reads the first document of b, tolerating fields it does not know. Its
-// errors quote nothing of b but the kind and the names of entries.
+// parse reads the first document of b, tolerating fields it does not know, within the
+// limits of yamljson. Its errors quote nothing of b but the kind and the names of
+// entries.
 func parse(b []byte) (*kubeconfig, error) {
 	k := new(kubeconfig)
-	documents := yaml.NewDecoder(bytes.NewReader(b))
-	var doc yaml.Node
-	if err := documents.Decode(&doc); err == io.EOF {
+	documents := yamljson.NewDecoder(b, yamljson.Limits{Bytes: maxFile})
+	doc, err := documents.Node()
+	if err == io.EOF {
 		return k, nil
 	} else if err != nil {
 		return nil, scrub(err)
 	}
 	t := tidier{}
-	if err := t.tidy(&doc); err != nil {
+	if err := t.tidy(doc); err != nil {
 		return nil, err
 	}
 	if err := doc.Decode(k); err != nil {
@@ -78,7 +81,7 @@ func parse(b []byte) (*kubeconfig, error) {
 		return nil, fmt.Errorf("not a kubeconfig: want apiVersion v1, kind Config; found %s %s", quote(k.APIVersion), quote(k.Kind))
 	}
 	k.notes = t.notes
-	if err := documents.Decode(new(yaml.Node)); err != io.EOF {
+	if _, err := documents.Node(); err != io.EOF {
 		k.notes = append(k.notes, "holds several YAML documents; only the first is used, as by kubectl")
 	}
 	return k, nil

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/listwatch/listwatch/internal/yamljson"
 )
 
 var (
@@ -21,6 +23,10 @@ var (
 // anchors, into one that tells the line and the fault only. A text that is not
 // known to be constant is replaced.
 func scrub(err error) error {
+	var own *yamljson.Error
+	if errors.As(err, &own) {
+		return err
+	}
 	var te *yaml.TypeError
 	if errors.As(err, &te) && len(te.Errors) > 0 {
 		return errors.New(scrubText(te.Errors[0]))
