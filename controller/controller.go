@@ -77,13 +77,16 @@ type Controller[K comparable] struct {
 	queue *Queue[K]
 
 	mu       sync.Mutex
-	inputs   []input
-	waiting  string // what it waits for; empty = it works, or has not begun
+	inputs   []input // fixed once it runs
+	waiting  string  // what it waits for; empty = it works, or has not begun
 	why      error
 	state    phase
 	awaiting map[K][]awaited
 	failing  map[K]int  // failed runs in a row; 0 = not in it
 	traces   []Trace[K] // fixed once it runs
+
+	attached sync.Once
+	detach   []func() // what removes the handlers
 
 	runs, failures, panics, gaveUp atomic.Uint64
 }
@@ -100,8 +103,9 @@ const (
 
 // input is a cache that must be filled before the first run.
 type input struct {
-	name string
-	wait func(ctx context.Context) error
+	name   string
+	wait   func(ctx context.Context) error
+	attach func() (detach func()) // adds a handler, which is first called with what exists
 }
 
 // New returns a controller of the name, which logs and metrics show.
@@ -137,14 +141,23 @@ func (c *Controller[K]) Observe(t Trace[K]) {
 	c.traces = append(c.traces, t)
 }
 
-// Run waits until the caches are filled, then works until ctx ends, and returns
-// when no worker runs any more: nil if ctx ended, an error if a cache has ended or
-// if it runs already or has run. It may be called once.
+// Run adds a handler to each input, waits until the caches are filled, then works
+// until ctx ends, removes the handlers, and returns when no worker runs any more:
+// nil if ctx ended, an error if a cache has ended or if it runs already or has run.
+// It may be called once.
+//
+// A controller that does not run yet, such as that of a replica that does not lead,
+// gets nothing from its inputs. At first it gets each object that exists once. Of an
+// object that was deleted before that it gets nothing: cleaning up after objects
+// takes a finalizer, or objects that name their owner. The same holds for keys that
+// were not done when the controller stopped: the next one begins with all objects,
+// and keys that were added to [Controller.Queue] are lost with it.
 func (c *Controller[K]) Run(ctx context.Context) error {
 	if !c.advance(wired, syncing) {
 		return fmt.Errorf("controller %s: Run was called before", c.name)
 	}
 	defer c.finish()
+	c.attach()
 	if err := c.waitForInputs(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil
@@ -184,6 +197,9 @@ func (c *Controller[K]) advance(from, to phase) bool {
 }
 
 func (c *Controller[K]) finish() {
+	for _, remove := range c.detach {
+		remove()
+	}
 	c.queue.Close()
 	c.mu.Lock()
 	defer c.mu.Unlock()

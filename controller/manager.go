@@ -151,6 +151,13 @@ func (m *Manager) Run(ctx context.Context) error {
 	defer m.serving.Wait()
 	defer server.Close()
 
+	if m.o.Elector == nil { // before the caches begin: a deletion found at a warm start is an event
+		for _, r := range slices.Concat(m.always, m.led) {
+			if c, ok := r.(interface{ attach() }); ok {
+				c.attach()
+			}
+		}
+	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -81,19 +81,29 @@ func wire[K comparable, T kube.Object](c *Controller[K], in Input[T], only []fun
 		c.mu.Unlock()
 		panic("controller " + c.name + ": wire it before Run") // its first runs would not wait for this input
 	}
-	c.inputs = append(c.inputs, input{name, in.WaitSynced})
-	c.mu.Unlock()
-	in.Handle(func(d cache.Delta[T]) {
-		for _, pass := range only {
-			if !pass(d) {
-				return
+	c.inputs = append(c.inputs, input{name, in.WaitSynced, func() (detach func()) {
+		return in.Handle(func(d cache.Delta[T]) {
+			for _, pass := range only {
+				if !pass(d) {
+					return
+				}
 			}
+			add := Add{Cause: Cause{Input: name, Type: d.Type, Object: d.Key, Revision: d.Revision}}
+			if d.Initial || d.Resync {
+				add.Priority = LowPriority
+			}
+			keys(d, func(k K) { c.queue.AddWith(k, add) })
+		}).Remove
+	}})
+	c.mu.Unlock()
+}
+
+// attach adds the handlers of the inputs, unless that was done before.
+func (c *Controller[K]) attach() {
+	c.attached.Do(func() {
+		for _, in := range c.inputs {
+			c.detach = append(c.detach, in.attach())
 		}
-		add := Add{Cause: Cause{Input: name, Type: d.Type, Object: d.Key, Revision: d.Revision}}
-		if d.Initial || d.Resync {
-			add.Priority = LowPriority
-		}
-		keys(d, func(k K) { c.queue.AddWith(k, add) })
 	})
 }
 

@@ -77,10 +77,11 @@ func (w *world) notes() []string {
 func (w *world) run(t *testing.T, r controller.Runner) (stop func() error) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
-	running.Go(func() { _ = w.maps.Run(ctx) })
-	running.Go(func() { _ = w.secrets.Run(ctx) })
 	var err error
 	running.Go(func() { err = r.Run(ctx) })
+	synctest.Wait() // its handlers are there, so that the objects come in the order of the list
+	running.Go(func() { _ = w.maps.Run(ctx) })
+	running.Go(func() { _ = w.secrets.Run(ctx) })
 	stop = sync.OnceValue(func() error {
 		cancel()
 		running.Wait()
