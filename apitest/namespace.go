@@ -18,6 +18,9 @@ var firstNamespaces = [...]string{"default", "kube-node-lease", "kube-public", "
 
 func (s *Server) addNamespaces() {
 	for _, name := range firstNamespaces {
+		if s.Get(kube.Namespaces, kube.Key{Name: name}) != nil {
+			continue // it was saved
+		}
 		s.Put(kube.Namespaces, fmt.Sprintf(`{"metadata":{"name":%q,"labels":{"kubernetes.io/metadata.name":%q}},"spec":{"finalizers":["kubernetes"]},"status":{"phase":"Active"}}`, name, name))
 	}
 }

@@ -209,7 +209,7 @@ func (s *Server) tokenRequest(x *exchange, w http.ResponseWriter) *kube.Status {
 	}
 	s.store.mu.Lock()
 	found := x.target.table.objects[x.target.key]
-	id := s.store.uid()
+	id := uid(s.store.aside)
 	s.store.mu.Unlock()
 	if found == nil {
 		return statusNotFound(x.target.res, x.target.key.Name)

@@ -37,6 +37,17 @@ type Options struct {
 	NoValidation     bool           // take built-in objects that a real server refuses, as those of tests often are
 	NoManagedFields  bool           // do not keep track of who set which field, unless by an apply: writes are faster
 	Seed             uint64         // of UIDs, generated names and chosen timeouts; 0 is a seed like any other
+
+	// State is what [Server.Save] has written: the server starts with these objects,
+	// under the UIDs and revisions that they had. No UID and no revision is given out
+	// that an earlier server of that state has given out, even if that was killed:
+	// save the state in Prepare to make sure of it. A state that cannot be used is a
+	// *StateError.
+	State []byte
+
+	// Prepare, if set, is called once before the first connection is served, such as
+	// to Put objects. Its error ends the start, which returns it. It must not use Client.
+	Prepare func(*Server) error
 }
 
 // Fixture is an object that a server starts with. Object is what [Server.Put]
@@ -71,7 +82,8 @@ type Server struct {
 	client  *http.Client
 
 	mu       sync.Mutex
-	closed   bool
+	closed   bool // no handler may start
+	ended    bool // none runs any more
 	token    string
 	gone     Gone
 	faults   []*Fault
@@ -99,6 +111,14 @@ func start(t TB, o Options) (*Server, error) {
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	for _, r := range append(builtIns(), o.Resources...) {
 		s.AddResource(r)
+	}
+	if o.State != nil {
+		if err := s.store.load(o.State); err != nil {
+			s.cancel()
+			d.Close()
+			return nil, fmt.Errorf("start apitest server: %w", err)
+		}
+		s.options.State = nil
 	}
 	s.http = &http.Server{
 		Handler:  http.HandlerFunc(s.ServeHTTP),
@@ -128,6 +148,13 @@ func start(t TB, o Options) (*Server, error) {
 		s.addNamespaces()
 	}
 	s.client = s.newClient()
+	if o.Prepare != nil {
+		if err := o.Prepare(s); err != nil {
+			s.cancel()
+			d.Close()
+			return nil, err
+		}
+	}
 	s.running.Go(func() {
 		if o.TLS {
 			s.http.ServeTLS(d, "", "")
@@ -175,6 +202,9 @@ func (s *Server) Close() {
 	s.door.cut()
 	s.Client().CloseIdleConnections()
 	s.running.Wait()
+	s.mu.Lock()
+	s.ended = true
+	s.mu.Unlock()
 }
 
 // enter counts a handler in running, unless the server is closed.

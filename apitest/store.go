@@ -21,8 +21,11 @@ type store struct {
 
 	mu      sync.Mutex
 	rev     uint64
+	life    uint64            // how many servers' saves this one goes on from
 	tables  map[string]*table // by GroupResource
-	random  *rand.Rand
+	random  *rand.Rand        // of UIDs and generated names: only writes draw from it
+	aside   *rand.Rand        // of what no object has in it
+	seed    uint64
 	changed chan struct{} // closed and replaced when rev changes
 }
 
@@ -37,6 +40,7 @@ type table struct {
 	base    int    // how many events have been dropped before log[0]
 	floor   uint64 // events up to this revision may be forgotten
 	recent  uint64 // as floor, for watches only: what a restart forgets
+	born    uint64 // the revision at which it was added, without objects
 	watches map[*watcher]struct{}
 }
 
@@ -48,13 +52,26 @@ type event struct {
 }
 
 func newStore(o Options) *store {
-	return &store{
+	st := &store{
 		history: o.History, buffer: o.WatchBuffer,
 		rev:     100, // a real server is never at 1 either
 		tables:  make(map[string]*table),
-		random:  rand.New(rand.NewPCG(o.Seed, 0x9e3779b97f4a7c15)),
+		seed:    o.Seed,
 		changed: make(chan struct{}),
 	}
+	st.random, st.aside = st.generator(streamObjects), st.generator(streamAside)
+	return st
+}
+
+// The streams of random numbers of a server.
+const (
+	streamObjects = iota
+	streamAside
+)
+
+// generator returns a stream of random numbers, which differs from life to life.
+func (st *store) generator(stream uint64) *rand.Rand {
+	return rand.New(rand.NewPCG(st.seed, 0x9e3779b97f4a7c15+2*st.life+stream))
 }
 
 // add reports false if there is such a resource already.
@@ -71,7 +88,7 @@ func (st *store) addLocked(info ResourceInfo) bool {
 	}
 	st.tables[name] = &table{
 		info: &info, objects: make(map[kube.Key]*object), watches: make(map[*watcher]struct{}),
-		floor: st.rev, recent: st.rev,
+		floor: st.rev, recent: st.rev, born: st.rev,
 	}
 	return true
 }
@@ -242,10 +259,10 @@ func (st *store) restore(rv uint64) error {
 }
 
 // uid returns the next UID of a seeded sequence, in the form of version 4.
-func (st *store) uid() string {
+func uid(random *rand.Rand) string {
 	var id [16]byte
-	binary.BigEndian.PutUint64(id[:8], st.random.Uint64())
-	binary.BigEndian.PutUint64(id[8:], st.random.Uint64())
+	binary.BigEndian.PutUint64(id[:8], random.Uint64())
+	binary.BigEndian.PutUint64(id[8:], random.Uint64())
 	id[6], id[8] = id[6]&0xf|0x40, id[8]&0x3f|0x80
 	var text [36]byte
 	for from, at := 0, 0; from < len(id); from++ {
@@ -274,7 +291,7 @@ func timestamp() string { return time.Now().UTC().Format(time.RFC3339) }
 // prepareCreate fills what the server sets on a new object.
 func (st *store) prepareCreate(info *ResourceInfo, o *object) {
 	if o.meta.UID == "" {
-		o.meta.UID = st.uid()
+		o.meta.UID = uid(st.random)
 	}
 	if o.meta.CreationTimestamp == "" {
 		o.meta.CreationTimestamp = timestamp()

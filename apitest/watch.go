@@ -110,7 +110,7 @@ func (s *Server) stream(x *exchange, w *watcher, v *view, bookmark func(uint64, 
 	timeout := w.query.timeout
 	if timeout <= 0 {
 		s.store.mu.Lock()
-		timeout = 30*time.Minute + time.Duration(s.store.random.Int64N(int64(30*time.Minute)))
+		timeout = 30*time.Minute + time.Duration(s.store.aside.Int64N(int64(30*time.Minute)))
 		s.store.mu.Unlock()
 	}
 	deadline := time.Now().Add(timeout)

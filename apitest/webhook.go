@@ -271,7 +271,7 @@ func (s *Server) askWebhook(ctx context.Context, h *webhook, a *Admission) (*adm
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(cmp.Or(h.TimeoutSeconds, 10))*time.Second)
 	defer cancel()
 	s.store.mu.Lock()
-	id := s.store.uid()
+	id := uid(s.store.aside)
 	s.store.mu.Unlock()
 	res := a.Resource
 	ask := admissionReview{Kind: "AdmissionReview", APIVersion: "admission.k8s.io/v1", Request: &admissionRequest{

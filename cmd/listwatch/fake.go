@@ -133,12 +133,12 @@ func (p *program) fake(cmd *cobra.Command, command []string, o *fakeFlags) error
 	if o.scenario != "" {
 		return p.scenario(cmd.Context(), o, opts, command, t)
 	}
-	srv, err := apitest.Start(opts)
+	s := &fakeServer{fakeFlags: o, talk: t}
+	srv, err := s.start(opts)
 	if err != nil {
-		return cannotListen("--listen", o.listen, err)
+		return err
 	}
 	defer srv.Close()
-	s := &fakeServer{fakeFlags: o, srv: srv, talk: t}
 	if s.client, err = fakeClient(srv, o.token, s.warn); err != nil {
 		return failed(err)
 	}
@@ -153,6 +153,30 @@ func (p *program) fake(cmd *cobra.Command, command []string, o *fakeFlags) error
 		return err
 	}
 	return s.run(cmd.Context())
+}
+
+// start starts the server, with what --save has kept.
+func (s *fakeServer) start(opts apitest.Options) (srv *apitest.Server, err error) {
+	if s.save != "" {
+		s.saver = &saver{path: s.save}
+		if opts.State, err = s.saver.load(); err != nil {
+			return nil, err
+		}
+		opts.Prepare = s.saver.prepare
+	}
+	srv, err = apitest.Start(opts)
+	var state *apitest.StateError
+	switch {
+	case errors.As(err, &state):
+		return nil, s.saver.unusable(fmt.Errorf("%s, %w", s.save, state))
+	case err != nil:
+		return nil, cannotListen("--listen", s.listen, err)
+	}
+	s.srv = srv
+	if opts.State != nil {
+		s.talk.info("fake", "restored "+count(s.saver.restored, "object")+" from "+s.save, "restored", "objects", s.saver.restored)
+	}
+	return srv, nil
 }
 
 // check refuses flags that make no sense, and reads the faults.
@@ -416,6 +440,7 @@ func (s *fakeServer) run(ctx context.Context) error {
 			s.talk.info("fake", "struck: "+r.String(), "struck", "fault", r.String())
 		}
 	}
+	s.srv.Close() // nothing is written any more
 	if last := s.saver.last(); last != nil && errors.Is(err, context.Cause(ctx)) {
 		return last
 	}

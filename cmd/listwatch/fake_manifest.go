@@ -40,7 +40,7 @@ type manifestHead struct {
 	Metadata         struct{ Name, GenerateName, Namespace string }
 }
 
-// fill brings in the saved objects and those of -f.
+// fill brings in the objects of -f.
 func (s *fakeServer) fill(ctx context.Context, stdin io.Reader) error {
 	var all []*manifest
 	for _, name := range s.files {
@@ -49,16 +49,6 @@ func (s *fakeServer) fill(ctx context.Context, stdin io.Reader) error {
 			return &failure{exitUsage, fmt.Errorf("-f: %w", err)}
 		}
 		all = append(all, list...)
-	}
-	if s.save != "" {
-		saved, err := s.restore(ctx)
-		if err != nil {
-			return err
-		}
-		s.saver = &saver{path: s.save, client: s.client, revision: s.srv.Revision, wrote: s.srv.Revision()}
-		if !saved {
-			s.saver.wrote = "" // so that there is a file, and it can be written
-		}
 	}
 	// Definitions before what they define, namespaces before what is in them.
 	slices.SortStableFunc(all, func(a, b *manifest) int { return cmp.Compare(a.rank(), b.rank()) })

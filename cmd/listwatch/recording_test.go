@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -309,46 +308,5 @@ func TestReplayServesTheCorpus(t *testing.T) {
 		if !strings.Contains(script.stderr.String(), want) {
 			t.Errorf("stderr %s\nwant %s", script.stderr, want)
 		}
-	}
-}
-
-// TestSaverKeepsTheFileThatThereIs: what cannot be written leaves the old file.
-func TestSaverKeepsTheFileThatThereIs(t *testing.T) {
-	srv := apitest.New(t, apitest.Fixture{Resource: kube.ConfigMaps, Object: `{"metadata":{"namespace":"a","name":"b"}}`})
-	c, err := fakeClient(srv, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &saver{path: filepath.Join(t.TempDir(), "save.json"), client: c, revision: srv.Revision}
-	if err := s.save(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	before, err := os.ReadFile(s.path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	info, err := os.Stat(s.path)
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v, want mode 0600", info.Mode(), err)
-	}
-	srv.Put(kube.ConfigMaps, `{"metadata":{"namespace":"a","name":"c"}}`)
-	f := srv.On(apitest.Match{Verb: "list", Resource: "pods"}, apitest.Answer(apitest.StatusInternal("no")))
-	if err := s.save(t.Context()); err == nil {
-		t.Error("saved what could not be listed")
-	}
-	after, err := os.ReadFile(s.path)
-	if err != nil || string(after) != string(before) {
-		t.Errorf("the file has changed (%v)", err)
-	}
-	f.Remove()
-	if err := errors.Join(s.save(t.Context()), s.save(t.Context())); err != nil {
-		t.Error(err)
-	}
-	if after, err = os.ReadFile(s.path); err != nil || !strings.Contains(string(after), `"name":"c"`) {
-		t.Errorf("not saved: %v", err)
-	}
-	entries, err := os.ReadDir(filepath.Dir(s.path))
-	if err != nil || len(entries) != 1 {
-		t.Errorf("left behind: %v, %v", entries, err)
 	}
 }
