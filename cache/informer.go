@@ -148,6 +148,9 @@ func (i *Informer[T]) Run(ctx context.Context) (err error) {
 		if len(i.sources) > 1 {
 			return errSources
 		}
+		if _, err := newHeader[T](i.warm.binding); err != nil {
+			return fmt.Errorf("keep a snapshot of %s at %s: %w", i.warm.binding.Resource, i.warm.Path, err)
+		}
 		defer i.warm.journal.end()
 		if err := i.load(); err != nil {
 			return err
@@ -208,8 +211,12 @@ func (i *Informer[T]) follow(ctx context.Context, source int, src Source[T]) err
 			}
 			continue
 		}
-		if err := i.apply(ctx, source, ev, unreadable != nil); err != nil {
+		unlogged, err := i.apply(ctx, source, ev, unreadable != nil)
+		if err != nil {
 			return err
+		}
+		if unlogged != nil {
+			i.tell(unlogged)
 		}
 		if unreadable != nil {
 			i.hiccup(source, unreadable)
@@ -247,32 +254,33 @@ func (i *Informer[T]) transformed(ev watch.Event[T]) (watch.Event[T], error) {
 	return ev, nil
 }
 
-// apply applies an event and calls the handlers. Where it fails, none of that was done.
-func (i *Informer[T]) apply(ctx context.Context, source int, ev watch.Event[T], unreadable bool) error {
+// apply applies an event and calls the handlers. Where it fails, with err, none of that
+// was done. It also returns why the journal does not hold the event.
+func (i *Informer[T]) apply(ctx context.Context, source int, ev watch.Event[T], unreadable bool) (unlogged, err error) {
 	i.inHand[source].Store(time.Now().UnixNano())
 	defer i.inHand[source].Store(0)
 	if !i.begin(ctx) {
-		return context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
 	defer i.finish()
 	if i.torn {
-		return errUnwound
+		return nil, errUnwound
 	}
 	change := i.store.apply
 	if unreadable {
 		change = i.store.quarantine
 	} else if err := i.account.admit(i.store, ev); err != nil {
-		return err
+		return nil, err
 	}
 	i.torn = true // until all of it has returned
-	i.distribute(change(source, ev))
+	unlogged = i.distribute(change(source, ev))
 	if ev.Type == watch.Synced && i.store.Synced() {
 		for _, h := range i.current() {
 			h.sync()
 		}
 	}
 	i.torn = false
-	return nil
+	return unlogged, nil
 }
 
 // begin waits for the turn and reports whether it came before ctx was done.
@@ -292,19 +300,19 @@ func (i *Informer[T]) begin(ctx context.Context) bool {
 // finish gives the turn back.
 func (i *Informer[T]) finish() { i.turn <- struct{}{} }
 
-// distribute tells all handlers. The caller has the turn.
-func (i *Informer[T]) distribute(deltas []Delta[T]) {
+// distribute calls all handlers. The caller has the turn. It returns why the journal
+// does not hold the deltas.
+func (i *Informer[T]) distribute(deltas []Delta[T]) (unlogged error) {
 	i.account.enter(deltas)
 	if i.warm != nil {
-		if err := i.warm.journal.note(deltas); err != nil {
-			i.tell(err)
-		}
+		unlogged = i.warm.journal.note(deltas)
 	}
 	for _, d := range deltas {
 		for _, h := range i.current() {
 			h.call(d)
 		}
 	}
+	return unlogged
 }
 
 // hiccup notes why a source is not well.

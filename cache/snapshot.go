@@ -145,26 +145,32 @@ var (
 // Of a snapshot that an [Informer] saved it takes the store; see [Snapshot] for
 // what else is in it.
 func (s *Store[T]) Load(r io.Reader, b Binding) (kube.Revision, error) {
-	got, err := s.load(r, b, nil)
+	err := s.unused()
+	var got loaded[T]
+	if err == nil {
+		got, err = readSnapshot[T](r, b, nil)
+	}
+	if err == nil {
+		err = s.fill(got)
+	}
 	if err != nil {
 		return "", fmt.Errorf("load snapshot of %s: %w", b.Resource, err)
 	}
 	return got.revision, nil
 }
 
-// loaded is what a snapshot has besides the objects.
+// loaded is what a snapshot holds.
 type loaded[T kube.Object] struct {
 	revision kube.Revision
+	objects  map[kube.Key]entry[T]
 	owed     []record[T] // objects whose deletion is owed
 	journal  int         // number of the first file of the journal that is not in it
 }
 
-func (s *Store[T]) load(r io.Reader, b Binding, transform func(T) (T, error)) (l loaded[T], err error) {
+// readSnapshot also transforms the objects, unless transform is nil.
+func readSnapshot[T kube.Object](r io.Reader, b Binding, transform func(T) (T, error)) (l loaded[T], err error) {
 	want, err := newHeader[T](b)
 	if err != nil {
-		return l, err
-	}
-	if err := s.fill("", nil); err != nil { // before the work
 		return l, err
 	}
 	in := newSnapshotReader(r)
@@ -198,8 +204,7 @@ func (s *Store[T]) load(r io.Reader, b Binding, transform func(T) (T, error)) (l
 	if int64(len(objects)) != got.Objects {
 		return l, damaged("two objects of one name")
 	}
-	rev := kube.Revision(got.Revision)
-	return loaded[T]{rev, owed, got.Journal}, s.fill(rev, objects)
+	return loaded[T]{kube.Revision(got.Revision), objects, owed, got.Journal}, nil
 }
 
 // decoder returns the function that makes an object of what Save wrote.
@@ -237,19 +242,26 @@ func loadRecord[T kube.Object](in *snapshotReader, decode func([]byte) (T, error
 	return rec, nil
 }
 
-// fill makes objects the state of an unused store as of rev. Nil objects change
-// nothing: is it unused?
-func (s *Store[T]) fill(rev kube.Revision, objects map[kube.Key]entry[T]) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// unused fails if an event was applied, or a snapshot loaded.
+func (s *Store[T]) unused() error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
 	switch {
 	case len(s.parts) != 1:
 		return errSources
 	case s.parts[0] != part{} || len(s.objects) > 0:
 		return errInUse
-	case objects == nil:
-		return nil
 	}
+	return nil
+}
+
+// fill makes what was loaded the state of a store that is unused.
+func (s *Store[T]) fill(l loaded[T]) error {
+	if err := s.unused(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var none T
 	indexed := false
 	defer func() {
@@ -259,12 +271,12 @@ func (s *Store[T]) fill(rev kube.Revision, objects map[kube.Key]entry[T]) error 
 			}
 		}
 	}()
-	for k, e := range objects {
+	for k, e := range l.objects {
 		s.reindex(k, none, false, e.object, true)
 	}
 	indexed = true
-	s.objects = objects
-	s.parts[0] = part{revision: rev, synced: true}
+	s.objects = l.objects
+	s.parts[0] = part{revision: l.revision, synced: true}
 	return nil
 }
 

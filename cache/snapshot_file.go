@@ -75,13 +75,23 @@ const (
 //
 // It also removes what a process that was killed while saving has left.
 func (s *Store[T]) LoadFile(path string, b Binding) (kube.Revision, error) {
-	got, err := s.loadFile(path, b, nil)
-	return got.revision, err
+	if err := s.unused(); err != nil {
+		return "", fmt.Errorf("load snapshot of %s from %s: %w", b.Resource, path, err)
+	}
+	got, err := loadFile[T](path, b, nil)
+	if err != nil {
+		return "", err
+	}
+	if err := s.fill(got); err != nil {
+		return "", fmt.Errorf("load snapshot of %s from %s: %w", b.Resource, path, err)
+	}
+	return got.revision, nil
 }
 
-// loadFile also transforms the objects, unless transform is nil.
-func (s *Store[T]) loadFile(path string, b Binding, transform func(T) (T, error)) (loaded[T], error) {
-	got, err := s.readFile(path, b, transform)
+// loadFile reads a snapshot, and sets the file aside if it cannot be used. It also
+// transforms the objects, unless transform is nil.
+func loadFile[T kube.Object](path string, b Binding, transform func(T) (T, error)) (loaded[T], error) {
+	got, err := readFile(path, b, transform)
 	var bad *SnapshotError
 	if errors.As(err, &bad) && bad.Kind != ErrSnapshotRefused {
 		bad.Aside, err = setAside(path, err)
@@ -92,7 +102,7 @@ func (s *Store[T]) loadFile(path string, b Binding, transform func(T) (T, error)
 	return got, nil
 }
 
-func (s *Store[T]) readFile(path string, b Binding, transform func(T) (T, error)) (none loaded[T], err error) {
+func readFile[T kube.Object](path string, b Binding, transform func(T) (T, error)) (none loaded[T], err error) {
 	for _, left := range siblings(path, temporaryInfix) {
 		_ = os.Remove(left) // it will be tried again
 	}
@@ -107,7 +117,7 @@ func (s *Store[T]) readFile(path string, b Binding, transform func(T) (T, error)
 		return none, err
 	}
 	defer f.Close() // it is only read
-	return s.load(f, b, transform)
+	return readSnapshot(f, b, transform)
 }
 
 // setAside renames the file at path, and says so in why.

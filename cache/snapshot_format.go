@@ -71,10 +71,12 @@ func newHeader[T kube.Object](b Binding) (snapshotHeader, error) {
 	switch {
 	case err != nil:
 		return snapshotHeader{}, &SnapshotError{Kind: ErrSnapshotRefused, Reason: "the type does not survive JSON", Err: err}
-	case b.Cluster == "" || b.Resource.Plural == "":
-		return snapshotHeader{}, refused("the binding names no cluster or no resource")
+	case b.Cluster == "":
+		return snapshotHeader{}, refused("the cluster is not named: set Cluster, for instance to what ClusterID returns")
+	case b.Resource.Plural == "":
+		return snapshotHeader{}, refused("the resource is not named")
 	case b.Resource.Group == "" && b.Resource.Plural == kube.Secrets.Plural && !b.IncludeSecrets:
-		return snapshotHeader{}, refused("secrets would be kept in plain text; Binding.IncludeSecrets permits it")
+		return snapshotHeader{}, refused("secrets would be kept in plain text: set IncludeSecrets to permit it")
 	}
 	return snapshotHeader{
 		Cluster: b.Cluster, Resource: b.Resource, Namespace: b.Namespace, Labels: b.Labels, Fields: b.Fields,

@@ -379,7 +379,7 @@ func TestSnapshotRefusesSecrets(t *testing.T) {
 	s := filled[codec.Raw](t, 3)
 	var out bytes.Buffer
 	err := s.Save(&out, b)
-	want := "save snapshot of secrets.v1: snapshot refused: secrets would be kept in plain text; Binding.IncludeSecrets permits it"
+	want := "save snapshot of secrets.v1: snapshot refused: secrets would be kept in plain text: set IncludeSecrets to permit it"
 	if !errors.Is(err, cache.ErrSnapshotRefused) || err.Error() != want || out.Len() > 0 {
 		t.Errorf("%v, and %d bytes\nwant %s", err, out.Len(), want)
 	}

@@ -17,7 +17,8 @@ import (
 // revision, without a list. Where that has expired it lists, and handlers are
 // told the differences, the deletions of the meantime among them. A file that
 // does not fit or is damaged is set aside and told to Options.Trouble, and the
-// start is a cold one.
+// start is a cold one. Where no snapshot could ever be saved, because Cluster is
+// empty, T does not survive JSON, or secrets are not permitted, Run fails at once.
 //
 // A snapshot holds only what handlers have returned from, and remembers the
 // deletions that a loop over Changes had not dealt with: those are told again,
@@ -104,7 +105,7 @@ func newWarm[T kube.Object](c client.Collection[T], o Options[T]) *warm[T] {
 // load begins with the snapshot, if there is a good one, and the journal. It fails
 // if they are too large for the budget.
 func (i *Informer[T]) load() error {
-	got, err := i.store.loadFile(i.warm.Path, i.warm.binding, i.transform)
+	got, err := loadFile(i.warm.Path, i.warm.binding, i.transform)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		i.tell(err)
 	}
@@ -112,7 +113,17 @@ func (i *Informer[T]) load() error {
 	for _, err := range troubles {
 		i.tell(err)
 	}
-	owed := append(got.owed, i.store.restore(added)...)
+	defer i.progress()
+	<-i.turn // a handler that comes meanwhile sees the objects once
+	defer i.finish()
+	i.torn = true // until all handlers have returned
+	owed := got.owed
+	if got.objects != nil {
+		if err := i.store.fill(got); err != nil {
+			return err
+		}
+	}
+	owed = append(owed, i.store.restore(added)...)
 	if err := i.account.load(i.store); err != nil {
 		return err
 	}
@@ -122,9 +133,6 @@ func (i *Informer[T]) load() error {
 		i.sources[0] = i.warm.resume(got.revision, latest(added))
 		i.mu.Unlock()
 	}
-	<-i.turn
-	defer i.finish()
-	i.torn = true // until all handlers have returned
 	for _, h := range i.current() {
 		for _, r := range owed {
 			h.call(Delta[T]{Type: watch.Added, Key: r.key, UID: r.uid, New: r.object, Revision: r.revision, Initial: true})
@@ -133,7 +141,6 @@ func (i *Informer[T]) load() error {
 		i.replay(h)
 	}
 	i.torn = false
-	i.progress()
 	return nil
 }
 
