@@ -45,9 +45,11 @@ type Options[T kube.Object] struct {
 	// else has the same one.
 	Budget *Budget
 
-	// Trouble, if set, is told every hiccup, by one goroutine at a time for each
-	// namespace and one for snapshots.
-	Trouble func(error)
+	// OnError, if set, is called with every error that the informer survives, each
+	// retry included: a request that failed, an object that could not be decoded, a
+	// snapshot that could not be saved. There is one call at a time for each
+	// namespace, and one for snapshots.
+	OnError func(error)
 }
 
 // Informer keeps a [Store] up to date and tells handlers what changes. It shows
@@ -57,7 +59,7 @@ type Informer[T kube.Object] struct {
 	store     *Store[T]
 	sources   []Source[T]
 	transform func(T) (T, error)
-	trouble   func(error)
+	onError   func(error)
 	warm      *warm[T]       // nil = no snapshot
 	account   *account[T]    // nil = no budget
 	inHand    []atomic.Int64 // by source: since when it has had an event, in ns of Unix time; 0 = it has none
@@ -97,7 +99,7 @@ func New[T kube.Object](c client.Collection[T], o Options[T]) *Informer[T] {
 // told by two of them. It has no snapshot.
 func From[T kube.Object](o Options[T], sources ...Source[T]) *Informer[T] {
 	i := &Informer[T]{
-		store: newStore[T](len(sources)), sources: sources, transform: o.Transform, trouble: o.Trouble,
+		store: newStore[T](len(sources)), sources: sources, transform: o.Transform, onError: o.OnError,
 		turn: make(chan struct{}, 1), problems: make([]error, len(sources)), resynced: make(chan struct{}, 1),
 		inHand: make([]atomic.Int64, len(sources)),
 	}
@@ -317,8 +319,8 @@ func (i *Informer[T]) distribute(deltas []Delta[T]) (unlogged error) {
 
 // hiccup notes why a source is not well.
 func (i *Informer[T]) hiccup(source int, err error) {
-	if i.trouble != nil {
-		i.trouble(err)
+	if i.onError != nil {
+		i.onError(err)
 	}
 	i.mu.Lock()
 	i.problems[source] = err

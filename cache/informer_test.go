@@ -248,7 +248,7 @@ func TestInformerTransform(t *testing.T) {
 				o.Labels = nil
 				return o, nil
 			},
-			Trouble: func(err error) { troubles = append(troubles, err.Error()) },
+			OnError: func(err error) { troubles = append(troubles, err.Error()) },
 		})
 		w.run(i.Run)
 		if err := i.WaitSynced(t.Context()); err != nil {

@@ -51,7 +51,7 @@ func TestInformerStopAmidABurst(t *testing.T) {
 		for life := range 20 {
 			i := cache.New(w.maps, options{
 				Snapshot: cache.Snapshot{Path: filepath.Join(dir, "maps"), Cluster: "c1"},
-				Trouble:  func(err error) { t.Error(err) },
+				OnError:  func(err error) { t.Error(err) },
 			})
 			l.begin(life == 0)
 			i.Handle(l.slowly(200 * time.Microsecond))

@@ -32,7 +32,7 @@ func TestInformerHandlerThatDoesNotReturn(t *testing.T) {
 					l := newLedger(t, "ledger", w.uidOf)
 					run := func(cold, bad bool) {
 						l.begin(cold)
-						i := cache.New(w.maps, options{Snapshot: snapshot, Trouble: func(err error) { t.Error(err) }})
+						i := cache.New(w.maps, options{Snapshot: snapshot, OnError: func(err error) { t.Error(err) }})
 						i.Handle(func(d delta) {
 							l.enter(d)
 							if bad && (at == "start" && d.Key.Name == "x" || !d.Initial && at == fmt.Sprint(d.Type, " ", d.Key.Name)) {
@@ -141,7 +141,7 @@ func TestInformerReportsWithoutTheTurn(t *testing.T) {
 		reports := 0
 		i = cache.New(w.maps, options{
 			Snapshot: cache.Snapshot{Path: filepath.Join(dir, "missing", "maps"), Cluster: "c1"},
-			Trouble: func(error) {
+			OnError: func(error) {
 				reports++
 				i.Handle(func(delta) {}).Remove()
 			},

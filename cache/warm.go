@@ -16,7 +16,7 @@ import (
 // the file, tells handlers its objects as Initial, and resumes the watch at its
 // revision, without a list. Where that has expired it lists, and handlers are
 // told the differences, the deletions of the meantime among them. A file that
-// does not fit or is damaged is set aside and told to Options.Trouble, and the
+// does not fit or is damaged is set aside and reported to Options.OnError, and the
 // start is a cold one. Where no snapshot could ever be saved, because Cluster is
 // empty, T does not survive JSON, or secrets are not permitted, Run fails at once.
 //
@@ -200,9 +200,9 @@ func (i *Informer[T]) save() {
 	}
 }
 
-// tell reports a trouble that is no source's.
+// tell reports an error that is no source's.
 func (i *Informer[T]) tell(err error) {
-	if i.trouble != nil {
-		i.trouble(err)
+	if i.onError != nil {
+		i.onError(err)
 	}
 }

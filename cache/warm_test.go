@@ -22,7 +22,7 @@ import (
 // lives runs an informer with a snapshot until stop is called, which waits for
 // its end.
 func (w *world) lives(s cache.Snapshot, v *view, trouble func(error)) (i *informer, stop func()) {
-	i = cache.New(w.maps, options{Snapshot: s, Trouble: trouble})
+	i = cache.New(w.maps, options{Snapshot: s, OnError: trouble})
 	i.Handle(v.take)
 	ctx, cancel := context.WithCancel(w.ctx)
 	ended := make(chan struct{})
@@ -165,7 +165,7 @@ func TestWarmRestartTellsDeletionsThatASlowConsumerOwes(t *testing.T) {
 					}
 					// life runs a process with a slow consumer, which deals with what act lets it.
 					life := func(v *view, act func(i *informer, next chan<- struct{})) {
-						i := cache.New(w.maps, options{Snapshot: cache.Snapshot{Path: path, Cluster: "c1"}, Trouble: func(err error) { t.Error(err) }})
+						i := cache.New(w.maps, options{Snapshot: cache.Snapshot{Path: path, Cluster: "c1"}, OnError: func(err error) { t.Error(err) }})
 						next := make(chan struct{})
 						enough := w.slowly(i, v, o, next)
 						ctx, cancel := context.WithCancel(w.ctx)
@@ -346,7 +346,7 @@ func TestWarmRestartTransformsWhatItLoads(t *testing.T) {
 		for life := range 2 {
 			var c compressed.Compressor
 			i := cache.New(client.Of[compressed.Raw](w.client, kube.ConfigMaps), cache.Options[compressed.Raw]{
-				Transform: c.Compress, Trouble: func(err error) { t.Error(err) },
+				Transform: c.Compress, OnError: func(err error) { t.Error(err) },
 				Snapshot: cache.Snapshot{Path: filepath.Join(dir, "maps"), Cluster: "c1"},
 			})
 			ctx, cancel := context.WithCancel(w.ctx)

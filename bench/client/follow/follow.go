@@ -68,7 +68,7 @@ func start[T kube.Object](ctx context.Context, r *probe.Run, failed chan<- error
 	o := cache.Options[T]{
 		Watch: watch.Options{Initial: watch.Stream}, Transform: transform,
 		Snapshot: cache.Snapshot{Path: r.Snapshot, Cluster: "bench"},
-		Trouble:  fail, // there should be none
+		OnError:  fail, // there should be none
 	}
 	if r.Initial == probe.Paged {
 		o.Watch.Initial = watch.Paged

@@ -214,7 +214,7 @@ func (p *program) main(kubeconfig, path string) error {
 			},
 		},
 		Snapshot: p.snapshot,
-		Trouble:  func(err error) { fmt.Fprintln(os.Stderr, "trouble:", err) },
+		OnError:  func(err error) { fmt.Fprintln(os.Stderr, "error:", err) },
 	})
 	p.spaces = cache.ByNamespace(p.informer.Store())
 	p.letters = cache.By(p.informer.Store(), Foo.letter)
