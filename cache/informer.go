@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -50,19 +52,37 @@ type Options[T kube.Object] struct {
 	// snapshot that could not be saved. There is one call at a time for each
 	// namespace, and one for snapshots.
 	OnError func(error)
+
+	// Logger, if set, gets one line for each change of state, and none for each
+	// retry: requests are refused (401, 403, 404) or go on failing, succeed again;
+	// an object cannot be decoded (its key, and never its content); no contact with
+	// the server for MaxStaleness, contact again; the server was restored; the
+	// informer ended. Default: that of the Manager or Group that runs the informer.
+	Logger *slog.Logger
+
+	// MaxStaleness is how long the server may be silent until Ready fails and a
+	// line is logged. Default 10 minutes; negative = for ever.
+	MaxStaleness time.Duration
+
+	// Name is that of the informer in errors, logs, probes and metrics. Default:
+	// resource, group, namespaces and selectors of what it watches.
+	Name string
 }
 
 // Informer keeps a [Store] up to date and tells handlers what changes. It shows
 // all of them the same changes in the same order. Its methods are safe for
 // concurrent use.
 type Informer[T kube.Object] struct {
-	store     *Store[T]
-	sources   []Source[T]
-	transform func(T) (T, error)
-	onError   func(error)
-	warm      *warm[T]       // nil = no snapshot
-	account   *account[T]    // nil = no budget
-	inHand    []atomic.Int64 // by source: since when it has had an event, in ns of Unix time; 0 = it has none
+	store        *Store[T]
+	sources      []Source[T]
+	transform    func(T) (T, error)
+	onError      func(error)
+	name         string
+	maxStaleness time.Duration              // 0 = none
+	calling      atomic.Pointer[Handler[T]] // the handler that runs; nil = none
+	warm         *warm[T]                   // nil = no snapshot
+	account      *account[T]                // nil = no budget
+	inHand       []atomic.Int64             // by source: since when it has had an event, in ns of Unix time; 0 = it has none
 
 	// turn holds one token. Whoever has it may change the store and call
 	// handlers: an event with its handlers, one call of a resync, the replay for
@@ -73,9 +93,10 @@ type Informer[T kube.Object] struct {
 
 	mu       sync.Mutex
 	handlers []*Handler[T] // replaced, never changed
-	running  bool
+	log      *slog.Logger  // nil = none
+	started  time.Time     // when Run was called; zero = it was not
 	ended    error         // why Run returned
-	problems []error       // by source; nil = it is well
+	health   []health      // by source
 	watched  chan struct{} // closed at the next progress or problem; nil = nobody waits
 	resynced chan struct{} // of size 1: a handler's resync was set
 }
@@ -90,6 +111,9 @@ func New[T kube.Object](c client.Collection[T], o Options[T]) *Informer[T] {
 	for _, ns := range namespaces {
 		sources = append(sources, watch.New(c.In(ns), o.Watch))
 	}
+	if o.Name == "" {
+		o.Name = nameOf(c.Resource, namespaces, o.Watch)
+	}
 	i := From(o, sources...)
 	i.warm = newWarm(c.In(namespaces[0]), o)
 	return i
@@ -100,8 +124,14 @@ func New[T kube.Object](c client.Collection[T], o Options[T]) *Informer[T] {
 func From[T kube.Object](o Options[T], sources ...Source[T]) *Informer[T] {
 	i := &Informer[T]{
 		store: newStore[T](len(sources)), sources: sources, transform: o.Transform, onError: o.OnError,
-		turn: make(chan struct{}, 1), problems: make([]error, len(sources)), resynced: make(chan struct{}, 1),
-		inHand: make([]atomic.Int64, len(sources)),
+		turn: make(chan struct{}, 1), health: make([]health, len(sources)), resynced: make(chan struct{}, 1),
+		inHand: make([]atomic.Int64, len(sources)), log: o.Logger, name: o.Name, maxStaleness: max(o.MaxStaleness, 0),
+	}
+	if i.name == "" {
+		i.name = strings.TrimLeft(fmt.Sprintf("%T", *new(T)), "*")
+	}
+	if o.MaxStaleness == 0 {
+		i.maxStaleness = defaultMaxStaleness
 	}
 	if o.Budget != nil {
 		i.account = &account[T]{budget: o.Budget, size: codec.SizerOf[T]()}
@@ -119,30 +149,8 @@ var ErrRunning = errors.New("the informer was started before")
 // errUnwound is why Run ends where a handler did not return.
 var errUnwound = errors.New("a handler panicked or called runtime.Goexit: the event that it was called with counts as not delivered")
 
-// Run watches until ctx is done or a source ends, and returns why, once
-// everything it started has ended. It can be called once.
-//
-// When ctx is done, each source is left at the first event that was not applied: an
-// event is either in the store, and all handlers have returned from it, or neither it
-// nor any later one of its source is.
-//
-// Handlers are called in its goroutine, or, with several sources, in theirs, one
-// at a time. A slow handler slows the reading from the server; who wants to be
-// slow takes [Informer.Changes].
-//
-// A panic of a handler passes through Run, where the handler was called in Run's
-// goroutine, and ends the program otherwise; a handler that calls runtime.Goexit ends
-// the informer. Both leave a snapshot that does not hold the event.
-func (i *Informer[T]) Run(ctx context.Context) (err error) {
-	i.mu.Lock()
-	if i.running {
-		i.mu.Unlock()
-		return ErrRunning
-	}
-	i.running = true
-	i.mu.Unlock()
-	err = errUnwound // unless it returns
-	defer func() { i.end(err) }()
+// run is Run.
+func (i *Informer[T]) run(ctx context.Context) error {
 	if i.account != nil {
 		defer i.account.close()
 	}
@@ -187,14 +195,6 @@ func (i *Informer[T]) Run(ctx context.Context) (err error) {
 	return context.Cause(ctx)
 }
 
-// end notes why Run returns.
-func (i *Informer[T]) end(err error) {
-	i.mu.Lock()
-	i.ended = err
-	i.mu.Unlock()
-	i.progress()
-}
-
 // follow applies the events of a source and returns why it ended. It leaves the loop
 // at the first event that was not applied.
 func (i *Informer[T]) follow(ctx context.Context, source int, src Source[T]) error {
@@ -209,7 +209,7 @@ func (i *Informer[T]) follow(ctx context.Context, source int, src Source[T]) err
 			unreadable = err
 		default:
 			if ctx.Err() == nil {
-				i.hiccup(source, err)
+				i.failed(source, ev, err)
 			}
 			continue
 		}
@@ -221,9 +221,9 @@ func (i *Informer[T]) follow(ctx context.Context, source int, src Source[T]) err
 			i.tell(unlogged)
 		}
 		if unreadable != nil {
-			i.hiccup(source, unreadable)
+			i.failed(source, ev, unreadable)
 		} else {
-			i.well(source, ev.Type)
+			i.well(source, ev)
 		}
 	}
 	if last == nil {
@@ -241,7 +241,7 @@ func (i *Informer[T]) transformed(ev watch.Event[T]) (watch.Event[T], error) {
 	if err != nil {
 		return ev, &codec.ItemError{
 			Identity: codec.Identity{Namespace: ev.Key.Namespace, Name: ev.Key.Name, UID: ev.UID, ResourceVersion: string(ev.Revision)},
-			Err:      fmt.Errorf("transform: %w", err),
+			Err:      &transformError{err},
 		}
 	}
 	ev.Object = object
@@ -317,28 +317,6 @@ func (i *Informer[T]) distribute(deltas []Delta[T]) (unlogged error) {
 	return unlogged
 }
 
-// hiccup notes why a source is not well.
-func (i *Informer[T]) hiccup(source int, err error) {
-	if i.onError != nil {
-		i.onError(err)
-	}
-	i.mu.Lock()
-	i.problems[source] = err
-	i.mu.Unlock()
-	i.progress()
-}
-
-// well notes that a source delivers. An object that could not be read stays a
-// problem until the collection is told anew.
-func (i *Informer[T]) well(source int, typ watch.Type) {
-	i.mu.Lock()
-	if typ == watch.Restart || !codec.IsItem(i.problems[source]) {
-		i.problems[source] = nil
-	}
-	i.mu.Unlock()
-	i.progress()
-}
-
 func (i *Informer[T]) current() []*Handler[T] {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -351,6 +329,8 @@ type Handler[T kube.Object] struct {
 	f        func(Delta[T])
 	owed     func() []Delta[T] // the deletions that f passed on and nobody has dealt with yet; nil = none
 	synced   chan struct{}     // closed when the initial deltas have returned
+
+	since atomic.Int64 // when the call that runs began, in ns of Unix time; 0 = none runs
 
 	mu      sync.Mutex
 	removed bool
@@ -411,9 +391,14 @@ func (h *Handler[T]) call(d Delta[T]) {
 	h.mu.Lock()
 	removed := h.removed
 	h.mu.Unlock()
-	if !removed {
-		h.f(d)
+	if removed {
+		return
 	}
+	h.since.Store(time.Now().UnixNano())
+	h.informer.calling.Store(h)
+	h.f(d)
+	h.since.Store(0)
+	h.informer.calling.Store(nil)
 }
 
 // sync says that the initial deltas have returned. The caller has the turn.

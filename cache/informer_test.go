@@ -367,7 +367,8 @@ func TestFilterFollowsTheSelection(t *testing.T) {
 func TestInformerTellsADeletionThatCannotBeRead(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.put("a", "x", "1")
-		i, v := cache.New(w.maps, options{}), newView(t)
+		var reported []error
+		i, v := cache.New(w.maps, options{OnError: func(err error) { reported = append(reported, err) }}), newView(t)
 		i.Handle(v.take)
 		w.run(i.Run)
 		synctest.Wait()
@@ -381,8 +382,11 @@ func TestInformerTellsADeletionThatCannotBeRead(t *testing.T) {
 		w.pass(time.Minute)
 		v.told("ADDED a/x initial", "ADDED a/y", "DELETED a/x")
 		v.is(w.truth())
-		if i.Status().Err == nil {
-			t.Error("the status says that all is well")
+		if len(reported) != 1 || !codec.IsItem(reported[0]) {
+			t.Errorf("OnError got %v, want the object that could not be decoded", reported)
+		}
+		if err := i.Status().Err; err != nil {
+			t.Errorf("the status is %v, though the object is gone", err)
 		}
 	})
 }

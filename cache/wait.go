@@ -2,17 +2,21 @@ package cache
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"reflect"
+	"runtime"
+	"strings"
 	"time"
 
 	"github.com/listwatch/listwatch/kube"
 )
 
-// WaitSynced waits until everything that existed at the beginning is in the
-// store and every handler that was there has been told. If ctx ends first, the
-// error says what it waited for: forbidden, not found, no connection. It fails at
-// once when the informer has ended. Handlers of the informer must not wait for it.
+// WaitSynced waits until everything that existed at the beginning is in the store
+// and every handler that was there has returned from it. It fails at once when the
+// informer has ended. If ctx ends first, the error says what it waited for: Run
+// was not called ([ErrNotRunning]), the server refuses the requests or is not
+// reached, or which handler is busy and since when. Handlers of the informer must
+// not wait for it.
 func (i *Informer[T]) WaitSynced(ctx context.Context) error {
 	return i.wait(ctx, "synced", func() (bool, error) { return i.store.Synced(), nil })
 }
@@ -43,6 +47,9 @@ func (i *Informer[T]) wait(ctx context.Context, what string, done func() (bool, 
 		}
 		changed, ended := i.watched, i.ended
 		i.mu.Unlock()
+		if ended != nil {
+			return fmt.Errorf("%s: not %s: the informer ended: %w", i.name, what, ended)
+		}
 		if !i.begin(ctx) { // with the turn, handlers have returned
 			return i.notYet(what, context.Cause(ctx))
 		}
@@ -50,9 +57,6 @@ func (i *Informer[T]) wait(ctx context.Context, what string, done func() (bool, 
 		i.finish()
 		if ok || err != nil {
 			return err
-		}
-		if ended != nil {
-			return i.notYet(what, fmt.Errorf("the informer ended: %w", ended))
 		}
 		select {
 		case <-changed:
@@ -63,10 +67,10 @@ func (i *Informer[T]) wait(ctx context.Context, what string, done func() (bool, 
 }
 
 func (i *Informer[T]) notYet(what string, why error) error {
-	if p := i.Status().Err; p != nil {
-		return fmt.Errorf("not %s: %w; the last problem: %w", what, why, p)
+	if reason := i.Status().reason(); reason != nil {
+		return fmt.Errorf("%s: not %s: %w: %w", i.name, what, why, reason)
 	}
-	return fmt.Errorf("not %s: %w", what, why)
+	return fmt.Errorf("%s: not %s: %w", i.name, what, why)
 }
 
 // progress wakes whoever waits.
@@ -79,33 +83,18 @@ func (i *Informer[T]) progress() {
 	}
 }
 
-// Status is how an informer is.
-type Status struct {
-	Synced   bool
-	Objects  int
-	Revision kube.Revision
+// Name returns the name of the informer in errors, logs, probes and metrics:
+// Options.Name, or what it watches, such as "deployments.apps in default
+// (app=web)".
+func (i *Informer[T]) Name() string { return i.name }
 
-	// Bytes is how much memory the objects take, as counted for the budget; 0
-	// where there is none.
-	Bytes int64
+// Ready returns nil if the informer is synced, runs, and is not stale, as
+// [Status.Ready] says: for a readiness probe.
+func (i *Informer[T]) Ready() error { return i.Status().Ready() }
 
-	// Lag is how long the event that handlers are busy with has been in the
-	// process: what the server has sent since waits behind it. 0 = none does.
-	Lag time.Duration
-
-	// LastContact is when the server was last heard from, by the source that
-	// heard last the longest ago; zero where a source has not, or cannot tell.
-	// A healthy server is heard from about every minute.
-	LastContact time.Time
-
-	// Err is what troubles a source now, or the last object that could not be
-	// read; nil = all is well.
-	Err error
-}
-
-// Status returns how the informer is.
+// Status returns the state of the informer.
 func (i *Informer[T]) Status() Status {
-	s := Status{Synced: i.store.Synced(), Objects: i.store.Len(), Revision: i.store.Revision()}
+	s := Status{Name: i.name, Objects: i.store.Len(), Revision: i.store.Revision(), MaxStaleness: i.maxStaleness}
 	if i.account != nil {
 		s.Bytes = i.account.held.Load()
 	}
@@ -114,17 +103,45 @@ func (i *Informer[T]) Status() Status {
 			s.Lag = max(s.Lag, time.Since(time.Unix(0, since)))
 		}
 	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	for n, src := range i.sources {
-		var at time.Time
-		if w, ok := src.(interface{ LastContact() time.Time }); ok {
-			at = w.LastContact()
-		}
-		if n == 0 || at.Before(s.LastContact) {
-			s.LastContact = at
+	if h := i.calling.Load(); h != nil {
+		if since := h.since.Load(); since != 0 { // else it has just returned
+			s.Busy, s.BusySince = funcName(h.f), time.Unix(0, since)
 		}
 	}
-	s.Err = errors.Join(i.problems...)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	s.Started, s.Ended, s.Synced = i.started, i.ended, i.ended == nil && i.store.Synced()
+	var errs joined
+	if i.ended != nil {
+		errs = append(errs, i.ended)
+	}
+	for n, src := range i.sources {
+		if at, ok := contact(src, i.started); ok && (s.LastContact.IsZero() || at.Before(s.LastContact)) {
+			s.LastContact = at
+		}
+		if err := i.health[n].error(); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	s.Err = errs.err()
 	return s
+}
+
+// contact returns when a source last heard from its server; started, if it has
+// not yet. It may not be able to say.
+func contact(source any, started time.Time) (at time.Time, ok bool) {
+	w, ok := source.(interface{ LastContact() time.Time })
+	if !ok || started.IsZero() {
+		return time.Time{}, false
+	}
+	if at = w.LastContact(); at.Before(started) {
+		at = started
+	}
+	return at, true
+}
+
+// funcName returns the name of a function: "main.run.func1".
+func funcName(f any) string {
+	name := runtime.FuncForPC(reflect.ValueOf(f).Pointer()).Name()
+	return name[strings.LastIndexByte(name, '/')+1:]
 }

@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-
-	"github.com/listwatch/listwatch/cache"
 )
 
 // serve starts the listener, or returns a server that does nothing.
@@ -51,8 +49,8 @@ func (m *Manager) healthz(w http.ResponseWriter, _ *http.Request) {
 	answer(w, checks)
 }
 
-// readyz fails until the caches are filled, and the controllers work if this
-// process leads.
+// readyz fails until the caches are filled and while one of them is stale or has
+// ended, and until the controllers work if this process leads.
 func (m *Manager) readyz(w http.ResponseWriter, _ *http.Request) {
 	m.mu.Lock()
 	checks := append([]check(nil), m.checks...)
@@ -62,24 +60,11 @@ func (m *Manager) readyz(w http.ResponseWriter, _ *http.Request) {
 	}
 	m.mu.Unlock()
 	for _, r := range runners {
-		switch r := r.(type) {
-		case interface{ Ready() error }:
-			checks = append(checks, check{nameOf(r.(Runner)), r.Ready})
-		case interface{ Status() cache.Status }:
-			checks = append(checks, check{nameOf(r.(Runner)), func() error { return synced(r.Status()) }})
+		if ready, ok := r.(interface{ Ready() error }); ok {
+			checks = append(checks, check{nameOf(r), ready.Ready})
 		}
 	}
 	answer(w, checks)
-}
-
-func synced(s cache.Status) error {
-	switch {
-	case s.Synced:
-		return nil
-	case s.Err != nil:
-		return fmt.Errorf("not synced: %w", s.Err)
-	}
-	return fmt.Errorf("not synced")
 }
 
 // answer says what is well and what is not, as the API server's own probes do.

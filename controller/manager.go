@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/lease"
 )
 
@@ -276,14 +277,16 @@ func (m *Manager) left() []string {
 	return names
 }
 
-// nameOf names a runner in messages: "controller foo", "cache of main.Foo".
+// nameOf names a runner in messages: "controller foo", "informer of pods in default".
 func nameOf(r Runner) string {
-	if n, ok := r.(interface{ Name() string }); ok {
-		return "controller " + n.Name()
+	switch r := r.(type) {
+	case interface {
+		Name() string
+		Status() cache.Status
+	}:
+		return "informer of " + r.Name()
+	case interface{ Name() string }:
+		return "controller " + r.Name()
 	}
-	name := strings.TrimLeft(fmt.Sprintf("%T", r), "*")
-	if _, of, ok := strings.Cut(strings.TrimSuffix(name, "]"), "["); ok {
-		return "cache of " + of[strings.LastIndex(of, "/")+1:]
-	}
-	return name
+	return strings.TrimLeft(fmt.Sprintf("%T", r), "*")
 }

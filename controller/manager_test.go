@@ -247,7 +247,7 @@ func TestManagerIsReadyWhenItsCachesAndControllersAre(t *testing.T) {
 		go func() { done <- m.Run(ctx) }()
 		time.Sleep(20 * time.Second)
 		text := m.ReadyText()
-		for _, want := range []string{"[+]cache of controller_test.configMap ok", "[-]cache of controller_test.secret: not synced: ", "secrets is forbidden", "[-]controller maps: "} {
+		for _, want := range []string{"[+]informer of configmaps ok", "[-]informer of secrets: not synced: ", "secrets is forbidden", "[-]controller maps: "} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%q is not in\n%s", want, text)
 			}

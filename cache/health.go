@@ -1,0 +1,332 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// health is what is wrong with one source. It is guarded by Informer.mu.
+type health struct {
+	err      error  // of the last request; nil = the server answered
+	reported string // the kind of failure that was logged last; "" = none, or it is over
+
+	bad     map[kube.Key]error // objects that could not be decoded, at most maxBad
+	more    bool               // there were others, which are not kept
+	listing map[kube.Key]error // those of the listing under way; nil = there is none
+}
+
+// maxBad is how many objects of a source that could not be decoded are kept and
+// logged one by one.
+const maxBad = 100
+
+// kindOf returns the kind of failure by which changes of state are told apart;
+// empty where the error is not worth a line yet: most pass by themselves.
+func kindOf(err error) string {
+	switch {
+	case errors.Is(err, kube.ErrUnauthorized):
+		return "unauthorized"
+	case errors.Is(err, kube.ErrForbidden):
+		return "forbidden"
+	case errors.Is(err, kube.ErrNotFound):
+		return "not found"
+	}
+	if i := (*watch.Interruption)(nil); errors.As(err, &i) && i.Attempt < patience {
+		return ""
+	}
+	return "failing"
+}
+
+// patience is how many requests in a row fail before that is logged, unless the
+// server refused them: about 6 seconds.
+const patience = 4
+
+// failed notes why a request failed, and reports whether that is news.
+func (h *health) failed(err error) bool {
+	h.err = err
+	kind := kindOf(err)
+	if kind == "" || kind == h.reported {
+		return false
+	}
+	h.reported = kind
+	return true
+}
+
+// undecoded notes an object that could not be decoded, and reports whether that is
+// news; last says that those after it are not kept.
+func (h *health) undecoded(ev watch.Type, key kube.Key, err error) (news, last bool) {
+	if ev == watch.Deleted { // nothing is left to be wrong
+		h.forget(key)
+		return true, false
+	}
+	// The strings of the event may be parts of something large.
+	key = kube.Key{Namespace: strings.Clone(key.Namespace), Name: strings.Clone(key.Name)}
+	if h.listing != nil && len(h.listing) < maxBad {
+		h.listing[key] = err
+	}
+	_, known := h.bad[key]
+	switch {
+	case !known && len(h.bad) >= maxBad:
+		last, h.more = !h.more, true
+		return false, last
+	case h.bad == nil:
+		h.bad = map[kube.Key]error{}
+	}
+	h.bad[key] = err
+	return !known, false
+}
+
+// took notes an event that was applied, and reports whether failures that were
+// logged are over.
+func (h *health) took(ev watch.Type, key kube.Key) (over bool) {
+	over, h.err, h.reported = h.reported != "", nil, ""
+	switch {
+	case ev == watch.Restart:
+		h.listing = map[kube.Key]error{}
+	case ev == watch.Synced && h.listing != nil:
+		h.bad, h.listing, h.more = h.listing, nil, len(h.listing) >= maxBad
+	case len(h.bad) > 0:
+		h.forget(key)
+	}
+	return over
+}
+
+func (h *health) forget(key kube.Key) {
+	delete(h.bad, key)
+	delete(h.listing, key)
+}
+
+// error joins what is wrong.
+func (h *health) error() error {
+	var errs joined
+	if h.err != nil {
+		errs = append(errs, h.err)
+	}
+	n := 0
+	for _, err := range h.bad {
+		if n++; n > 3 {
+			errs = append(errs, fmt.Errorf("%d objects in all could not be decoded", len(h.bad)))
+			break
+		}
+		errs = append(errs, err)
+	}
+	return errs.err()
+}
+
+// joined is errors.Join in one line.
+type joined []error
+
+func (j joined) Error() string {
+	var texts []string
+	for _, err := range j {
+		texts = append(texts, err.Error())
+	}
+	return strings.Join(texts, "; ")
+}
+
+func (j joined) Unwrap() []error { return j }
+
+func (j joined) err() error {
+	switch len(j) {
+	case 0:
+		return nil
+	case 1:
+		return j[0]
+	}
+	return j
+}
+
+// failed notes an error of a source after which it goes on.
+func (i *Informer[T]) failed(source int, ev watch.Event[T], err error) {
+	if i.onError != nil {
+		i.onError(err)
+	}
+	item := codec.IsItem(err)
+	var news, last bool
+	i.mu.Lock()
+	h := &i.health[source]
+	if item {
+		news, last = h.undecoded(ev.Type, ev.Key, err)
+	} else {
+		news = h.failed(err)
+	}
+	log := i.log
+	i.mu.Unlock()
+	i.progress()
+	if log == nil {
+		return
+	}
+	switch {
+	case last:
+		log.Warn("more objects cannot be decoded; they are not logged one by one", "informer", i.name)
+	case news && item:
+		attrs := []any{"informer", i.name, "key", ev.Key.String(), "uid", ev.UID, "rev", string(ev.Revision)}
+		if t := (*transformError)(nil); errors.As(err, &t) {
+			log.Warn("an object cannot be transformed and is left out; its error may quote it: see Options.OnError", attrs...)
+		} else {
+			log.Warn("an object cannot be decoded and is left out", append(attrs, "err", err)...)
+		}
+	case news && kindOf(err) == "failing":
+		log.Warn("requests fail; trying again", "informer", i.name, "err", err)
+	case news:
+		log.Warn("requests are refused; trying again", "informer", i.name, "reason", kindOf(err), "err", err)
+	}
+}
+
+// well notes that a source delivered an event.
+func (i *Informer[T]) well(source int, ev watch.Event[T]) {
+	i.mu.Lock()
+	over := i.health[source].took(ev.Type, ev.Key)
+	log := i.log
+	i.mu.Unlock()
+	i.progress()
+	if log == nil {
+		return
+	}
+	if over {
+		log.Info("requests succeed again", "informer", i.name)
+	}
+	if ev.Type == watch.Restart && errors.Is(ev.Cause, watch.ErrAhead) {
+		log.Warn("the server was restored to an earlier state; listing again", "informer", i.name, "err", ev.Cause)
+	}
+}
+
+// transformError is an error of Options.Transform, which may quote the object.
+type transformError struct{ err error }
+
+func (e *transformError) Error() string { return "transform: " + e.err.Error() }
+func (e *transformError) Unwrap() error { return e.err }
+
+// nameOf names what is watched.
+func nameOf(r kube.Resource, namespaces []string, o watch.Options) string {
+	name := r.GroupResource()
+	if r.Namespaced && !slices.Contains(namespaces, "") {
+		name += " in " + strings.Join(namespaces[:min(3, len(namespaces))], ", ")
+		if n := len(namespaces) - 3; n > 0 {
+			name += fmt.Sprintf(" and %d more", n)
+		}
+	}
+	var selectors []string
+	if !o.Labels.Empty() {
+		selectors = append(selectors, o.Labels.String())
+	}
+	if !o.Fields.Empty() {
+		selectors = append(selectors, o.Fields.String())
+	}
+	if len(selectors) > 0 {
+		name += " (" + strings.Join(selectors, "; ") + ")"
+	}
+	return name
+}
+
+// SetLogger sets the logger of an informer that has none by its Options. It is for
+// whoever runs informers, as a Manager does, and is called before Run.
+func (i *Informer[T]) SetLogger(l *slog.Logger) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.log == nil {
+		i.log = l
+	}
+}
+
+func (i *Informer[T]) logger() *slog.Logger {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.log
+}
+
+// Run watches until ctx is done or a source ends, and returns why, once
+// everything it started has ended. It can be called once.
+//
+// When ctx is done, each source is left at the first event that was not applied: an
+// event is either in the store, and all handlers have returned from it, or neither it
+// nor any later one of its source is.
+//
+// Handlers are called in its goroutine, or, with several sources, in theirs, one
+// at a time. A slow handler slows the reading from the server; who wants to be
+// slow takes [Informer.Changes].
+//
+// A panic of a handler passes through Run, where the handler was called in Run's
+// goroutine, and ends the program otherwise; a handler that calls runtime.Goexit ends
+// the informer. Both leave a snapshot that does not hold the event.
+func (i *Informer[T]) Run(ctx context.Context) error {
+	i.mu.Lock()
+	if !i.started.IsZero() {
+		i.mu.Unlock()
+		return ErrRunning
+	}
+	i.started = time.Now()
+	i.mu.Unlock()
+
+	err := errUnwound // unless run returns
+	observed, stop := context.WithCancel(ctx)
+	var observer sync.WaitGroup
+	if log := i.logger(); log != nil && i.maxStaleness > 0 {
+		observer.Go(func() { i.observe(observed, log) })
+	}
+	defer func() {
+		stop()
+		observer.Wait()
+		i.end(ctx, err)
+	}()
+	err = i.run(ctx)
+	return err
+}
+
+// end notes why Run returns.
+func (i *Informer[T]) end(ctx context.Context, err error) {
+	i.mu.Lock()
+	i.ended = err
+	i.mu.Unlock()
+	i.progress()
+	if log := i.logger(); log != nil && ctx.Err() == nil {
+		log.Error("the informer ended; its objects are no longer updated", "informer", i.name, "err", err)
+	}
+}
+
+// observe logs when the objects become stale and when that is over, until ctx is
+// done.
+func (i *Informer[T]) observe(ctx context.Context, log *slog.Logger) {
+	timer := time.NewTimer(i.maxStaleness)
+	defer timer.Stop()
+	stale := false
+	for {
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return
+		}
+		s := i.Status()
+		if s.LastContact.IsZero() {
+			return // no source can say
+		}
+		err := s.stale()
+		switch {
+		case err != nil && !stale:
+			log.Warn("no contact with the server: objects may be out of date", "informer", i.name,
+				"since", s.LastContact, "err", because("stale", s.reason()))
+		case err == nil && stale:
+			log.Info("contact with the server again", "informer", i.name)
+		}
+		if stale = err != nil; stale {
+			timer.Reset(recheck)
+		} else {
+			timer.Reset(max(time.Until(s.LastContact.Add(s.MaxStaleness)), 0) + time.Millisecond)
+		}
+	}
+}
+
+// defaultMaxStaleness is that of Options.MaxStaleness.
+const defaultMaxStaleness = 10 * time.Minute
+
+// recheck is how often a stale informer is looked at.
+const recheck = 5 * time.Second
