@@ -111,13 +111,13 @@ func (s *stream[T]) connected(op watch.Op, from kube.Revision, gap time.Duration
 
 func (s *stream[T]) quarantine(ev watch.Event[T], item *codec.ItemError) {
 	deleted := s.store.Quarantine(ev)
-	if item.Identity.Name != "" && !s.includes(item.Identity.Name) {
+	if item.Identity.Name != "" && !s.includes(item.Identity.Name) || s.selector.excludes(item.Identity.Namespace) {
 		return
 	}
 	s.warn("skipped an object that cannot be read: "+item.Error(), "quarantined", "err", item.Error())
 	s.emit(record{Type: quarantinedType, id: item.Identity, detail: errorDetail{Error: oneLine(item.Err.Error())}})
 	for _, d := range deleted {
-		s.delta(d)
+		s.emit(s.delta(d))
 	}
 }
 

@@ -125,6 +125,8 @@ func (s *session) identity(ctx context.Context) (checkpoint.Identity, error) {
 			Names:     slices.Sorted(maps.Keys(t.names)),
 			Labels:    s.selector.String(),
 			Fields:    fields.String(),
+			Where:     s.where.texts,
+			Without:   s.where.exclude,
 		})
 	}
 	return id, nil

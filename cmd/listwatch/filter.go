@@ -25,31 +25,16 @@ type filtering struct {
 }
 
 func (f *filtering) register(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&f.where, "where", nil, `only objects for which this jq expression is true, such as '.status.phase == "Failed"'; may be repeated`)
+	flags.StringArrayVar(&f.where, "where", nil, `select the objects for which this jq expression is true, such as '.status.phase == "Failed"', as -l does: one that comes to match is ADDED, one that ceases to match DELETED; may be repeated`)
 	flags.StringArrayVar(&f.onChange, "on-change", nil, "of MODIFIED only those in which this JSONPath leads elsewhere than before, such as .spec.replicas; may be repeated")
 	flags.BoolVar(&f.changed, "changed-only", false, "of MODIFIED only those in which something else than --ignore-fields has changed")
 	flags.StringSliceVar(&f.ignore, "ignore-fields", []string{"metadata.managedFields", "metadata.resourceVersion"}, "fields in which a change is none, for --changed-only and -o diff")
-	flags.StringSliceVar(&f.exclude, "exclude-namespace", nil, "not the objects in these namespaces")
+	flags.StringSliceVar(&f.exclude, "exclude-namespace", nil, "leave out the objects in these namespaces")
 }
 
 // compile checks the flags.
 func (f *filtering) compile() (filter, error) {
-	c := filter{changed: f.changed, exclude: f.exclude}
-	for _, text := range f.where {
-		if assigns(text) {
-			return c, usage("--where %q: a single = assigns in jq, and that is true of every object: compare by ==", clip(text))
-		}
-		code, err := jqCode(text)
-		if err != nil {
-			return c, usage("--where %q: %w", clip(text), err)
-		}
-		c.where = append(c.where, code)
-	}
-	for _, name := range f.exclude {
-		if err := checkNamespace(name); err != nil {
-			return c, usage("--exclude-namespace: %w", err)
-		}
-	}
+	c := filter{changed: f.changed}
 	for _, text := range f.onChange {
 		path, err := jsonpath.ParsePath(text)
 		if err != nil {
@@ -67,52 +52,30 @@ func (f *filtering) compile() (filter, error) {
 	return c, nil
 }
 
-// filter decides which records are printed. An error is told beside a record that
-// is kept: who cannot be asked is not left out.
+// filter decides which of the events of selected objects are printed. An error is
+// reported beside a record that is kept: what cannot be compared is not left out.
 type filter struct {
-	where   []*gojq.Code
 	paths   []*jsonpath.Template
 	changed bool
 	ignore  [][]string
-	exclude []string
 
 	kept *atomic.Int64 // counts them; may be nil
 }
 
 // looks reports whether f must see objects, not only their rows.
-func (f *filter) looks() bool { return f.where != nil || f.paths != nil || f.changed }
+func (f *filter) looks() bool { return f.paths != nil || f.changed }
 
 // keeps reports whether r is printed.
-func (f *filter) keeps(r *record, redact bool) (bool, error) {
-	ok, err := f.decide(r, redact)
+func (f *filter) keeps(r *record) (bool, error) {
+	ok, err := f.decide(r)
 	if ok && f.kept != nil {
 		f.kept.Add(1)
 	}
 	return ok, err
 }
 
-func (f *filter) decide(r *record, redact bool) (bool, error) {
-	if !r.isObject() {
-		return true, nil
-	}
-	if slices.Contains(f.exclude, r.id.Namespace) && r.id.Namespace != "" {
-		return false, nil
-	}
-	if f.where != nil {
-		// What an error quotes is redacted like what is printed.
-		m, err := mapOf(r, redact)
-		if err != nil {
-			return true, err
-		}
-		v := jqValue(m)
-		for _, code := range f.where {
-			ok, err := truth(code, v)
-			if err != nil || !ok {
-				return err != nil, err
-			}
-		}
-	}
-	if r.Type != string(watch.Modified) || r.old.GetName() == "" || f.paths == nil && !f.changed {
+func (f *filter) decide(r *record) (bool, error) {
+	if r.Type != string(watch.Modified) || r.old.GetName() == "" || !f.looks() {
 		return true, nil
 	}
 	now, err := mapOf(r, false)
@@ -135,15 +98,6 @@ func (f *filter) decide(r *record, redact bool) (bool, error) {
 		return !reflect.DeepEqual(before, now), nil
 	}
 	return true, nil
-}
-
-// truth reports whether a jq filter gives something other than null and false.
-func truth(code *gojq.Code, v any) (bool, error) {
-	first, ok := code.Run(v).Next()
-	if err, failed := first.(error); failed {
-		return false, fmt.Errorf("--where: %w", err)
-	}
-	return ok && first != nil && first != false, nil
 }
 
 // leadElsewhere reports whether one of paths leads to other values in now than in

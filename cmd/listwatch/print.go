@@ -40,6 +40,7 @@ type output struct {
 	types       []string // printed; nil = all but BOOKMARK
 	skipInitial bool     // objects of a first list are not told
 	showOld     bool     // ndjson has the state before
+	where       criteria
 	filter      filter
 	extraColumns
 	diff      diffing
@@ -208,7 +209,7 @@ func (p *printer) show(r *record) {
 	if !printed && !p.hooks.wants(r.Type) || p.skipInitial && r.initial {
 		return
 	}
-	keeps, err := p.filter.keeps(r, p.redact)
+	keeps, err := p.filter.keeps(r)
 	if err != nil {
 		p.errs(fmt.Errorf("%s: %w", kubectlName(r.resource, r.id.Name), err))
 	}

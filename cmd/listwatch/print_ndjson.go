@@ -37,6 +37,7 @@ type ndjsonObject struct {
 	Initial           bool   `json:"initial"`
 	Synthetic         string `json:"synthetic"`
 	FinalStateUnknown bool   `json:"finalStateUnknown,omitempty"`
+	Unmatched         bool   `json:"unmatched,omitempty"`
 }
 
 const ndjsonTime = "2006-01-02T15:04:05.000Z"
@@ -50,7 +51,7 @@ func (e *ndjsonEncoder) encode(b []byte, r *record) ([]byte, error) {
 	detail := r.detail
 	var object []byte
 	if r.isObject() {
-		detail = ndjsonObject{r.initial, r.synthetic, r.last}
+		detail = ndjsonObject{r.initial, r.synthetic, r.last, r.unmatched}
 		var err error
 		if object, err = rawObject(r, e.redact); err != nil {
 			return b, err

@@ -31,6 +31,7 @@ type record struct {
 	initial   bool
 	synthetic string // how it was learnt, if not from an event
 	last      bool   // a deletion whose final state is not known
+	unmatched bool   // a deletion of what exists, and --where no longer selects
 
 	// Of the rest: what the record has to tell, encoded as its members.
 	detail any

@@ -209,25 +209,28 @@ func (r *replaying) run(ctx context.Context, p *program) error {
 	printed := make(chan error, 1)
 	pr := &printer{output: r.output, w: p.stdout, stop: cancel, errs: func(err error) { r.talk.note(err.Error()) }}
 	go func() { printed <- pr.run(records) }()
+	var end error
 	if r.managed {
-		play(ctx, r, targets, records, func(o codec.RawFull) codec.Raw { return o.Raw })
+		end = play(ctx, r, targets, records, func(o codec.RawFull) codec.Raw { return o.Raw })
 	} else {
-		play(ctx, r, targets, records, func(o codec.Raw) codec.Raw { return o })
+		end = play(ctx, r, targets, records, func(o codec.Raw) codec.Raw { return o })
 	}
 	close(records)
 	if err := <-printed; err != nil {
 		return err
 	}
-	return context.Cause(ctx)
+	return end
 }
 
 // play prints what the recording tells as watch prints it, in the order in which
-// it happened, also where there is no waiting.
-func play[T raw](ctx context.Context, r *replaying, targets []target, records chan<- record, asRaw func(T) codec.Raw) {
+// it happened, also where there is no waiting. It returns how that ended.
+func play[T raw](ctx context.Context, r *replaying, targets []target, records chan<- record, asRaw func(T) codec.Raw) error {
 	var streams []*playedStream[T]
 	for _, t := range targets {
-		streams = append(streams, &playedStream[T]{stream: stream[T]{target: t, store: cache.NewStore[T](), asRaw: asRaw, began: time.Now(), columns: &noColumns, maxFailures: -1,
-			give: func(rec record) { records <- rec }, talk: r.talk}})
+		s := &playedStream[T]{stream: stream[T]{target: t, store: cache.NewStore[T](), asRaw: asRaw, began: time.Now(), columns: &noColumns, maxFailures: -1,
+			give: func(rec record) { records <- rec }, talk: r.talk}}
+		s.selects(&r.output)
+		streams = append(streams, s)
 	}
 	trace := func(n int) watch.Trace {
 		s := streams[n]
@@ -243,6 +246,7 @@ func play[T raw](ctx context.Context, r *replaying, targets []target, records ch
 		}
 		streams[told.Stream].take(ctx, told.Event, told.Err)
 	}
+	return decided(context.Cause(ctx), streams)
 }
 
 // playedStream is a stream that has happened: it never gives up where its

@@ -88,7 +88,7 @@ func (s *stream[T]) sync(rev kube.Revision) {
 // nothing of it.
 func (s *stream[T]) empty(n int) {
 	match, nor := "", "" // what is there may only not be selected
-	if s.selected {
+	if s.narrowed {
 		match, nor = " match", " or does not match"
 	}
 	waiting := func(what string) string {

@@ -60,6 +60,9 @@ func (o *reporting) check(cmd *cobra.Command, p *program, hooks bool) (output, e
 	if rows := func(t string) bool { return (&record{Type: t}).isObject() }; len(out.types) > 0 && out.format != "ndjson" && !hooks && !slices.ContainsFunc(out.types, rows) {
 		return out, usage("--events %s: rows are of ADDED, MODIFIED and DELETED; the others are for -o ndjson and hooks", clip(strings.Join(out.types, ",")))
 	}
+	if err := out.where.compile(o.filtering.where, o.exclude); err != nil {
+		return out, err
+	}
 	if out.filter, err = o.filtering.compile(); err != nil {
 		return out, err
 	}

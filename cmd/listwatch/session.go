@@ -33,6 +33,7 @@ type follower interface {
 	follow(context.Context) error
 	contact() time.Time
 	label() string
+	undecided() error
 }
 
 // recordBuffer is how many records may wait for the printer.
@@ -123,7 +124,7 @@ func (s *session) run(ctx context.Context, p *program) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := context.Cause(ctx); err != nil || s.verdict == nil || !s.waiting.wants() {
+	if err := decided(context.Cause(ctx), streams); err != nil || s.verdict == nil || !s.waiting.wants() {
 		return s.overdue(err, pr.events)
 	}
 	return failed(fmt.Errorf("--once: this does not hold: %s", s.verdict.missing()))
@@ -164,7 +165,7 @@ func prepare[T raw](s *session, i int, f *stream[T], give func(record)) *stream[
 	f.state = s.monitor.stream(i)
 	f.state.bind(f.contact, func() int { return f.store.Len() })
 	f.give, f.talk, f.once, f.maxFailures = give, s.talk, s.once, s.maxFailures
-	f.selected = !s.selector.Empty() || !s.fieldsSel.Empty()
+	f.narrowed = !s.selector.Empty() || !s.fieldsSel.Empty() || !s.where.empty()
 	if s.kept != nil {
 		f.resume(s.kept.states[i], s.checkpointing.file)
 	}
@@ -201,7 +202,7 @@ func (o *output) query() url.Values {
 
 // looks reports whether objects are looked at, not only their rows or names.
 func (o *output) looks() bool {
-	return o.filter.looks() || o.verdict != nil || o.hooks != nil || o.whole
+	return o.where.asks() || o.filter.looks() || o.verdict != nil || o.hooks != nil || o.whole
 }
 
 // tables reports whether the server is asked for rows.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/listwatch/listwatch/cache"
@@ -23,16 +24,17 @@ type raw interface {
 // goroutine, but for contact.
 type stream[T raw] struct {
 	target
-	col     client.Collection[T]
-	watcher *watch.Watcher[T]
-	store   *cache.Store[T]
-	asRaw   func(T) codec.Raw
-	give    func(record)
-	talk    *talk
-	state   *streamState
+	col      client.Collection[T]
+	watcher  *watch.Watcher[T]
+	store    *cache.Store[T]
+	selector selector[T]
+	asRaw    func(T) codec.Raw
+	give     func(record)
+	talk     *talk
+	state    *streamState
 
 	once        bool // end at SYNCED
-	selected    bool // there are selectors
+	narrowed    bool // there are selectors
 	maxFailures int  // in a row; negative = any number
 
 	columns  *columns
@@ -58,6 +60,7 @@ func newStream[T raw](t target, c *client.Client, o *output, opts watch.Options,
 	col := client.Of[T](c, t.resource).In(t.namespace)
 	col.Accept, col.Query = o.accept(), o.query()
 	s := &stream[T]{target: t, col: col, store: cache.NewStore[T](), asRaw: asRaw, partial: opts.Revision != "", from: opts.Revision, began: time.Now()}
+	s.selects(o)
 	opts.Trace = watch.Trace{Listed: s.listed, Connected: s.connected, Interrupted: s.interrupted}
 	s.watcher = watch.New(col, opts)
 	return s
@@ -116,11 +119,21 @@ func (s *stream[T]) event(ctx context.Context, ev watch.Event[T]) {
 		s.items++
 		s.progress(s.items)
 	}
-	if s.blind(ev) {
+	ev, how := s.selection(ev)
+	if how == dropped || s.blind(ev) {
 		return
 	}
 	for _, d := range s.store.Apply(ev) {
-		s.delta(d)
+		r := s.delta(d)
+		switch how {
+		case unmatched:
+			if r.unmatched = true; s.listing {
+				r.synthetic = "relist"
+			}
+		case replaced:
+			r.synthetic, r.last = "relist", true
+		}
+		s.emit(r)
 	}
 	if ev.Type == watch.Synced {
 		s.reckon(kube.Key{}, "", true)
@@ -128,8 +141,31 @@ func (s *stream[T]) event(ctx context.Context, ev watch.Event[T]) {
 	}
 }
 
-// delta makes the record of a change of the store.
-func (s *stream[T]) delta(d cache.Delta[T]) {
+// selects has s report what o selects.
+func (s *stream[T]) selects(o *output) {
+	s.selector = selector[T]{criteria: o.where, known: s.store.Get, fields: func(object T) (map[string]any, error) {
+		r := s.object(watch.Added, object)
+		r.resource = s.resource
+		return mapOf(&r, o.redact) // an error may quote what it saw
+	}}
+}
+
+// selection returns what ev is to those who see only what is selected.
+func (s *stream[T]) selection(ev watch.Event[T]) (watch.Event[T], passage) {
+	id := ev.Object.Identity()
+	ev, how, err := s.selector.take(ev)
+	if err != nil {
+		s.warn(fmt.Sprintf("%s%s is not selected: %v", kubectlName(s.resource, id.Name), in(id.Namespace), err), "undecided", "err", oneLine(err.Error()))
+		s.emit(record{Type: quarantinedType, id: id, detail: errorDetail{Error: oneLine(err.Error())}})
+	}
+	return ev, how
+}
+
+// undecided is that of the selector.
+func (s *stream[T]) undecided() error { return s.selector.undecided(s.resource) }
+
+// delta returns the record of a change of the store.
+func (s *stream[T]) delta(d cache.Delta[T]) record {
 	d = s.continued(d)
 	r := s.object(d.Type, d.New)
 	if d.Type == watch.Modified {
@@ -155,7 +191,7 @@ func (s *stream[T]) delta(d cache.Delta[T]) {
 			s.relist.deleted++
 		}
 	}
-	s.emit(r)
+	return r
 }
 
 // object returns the record of an object.

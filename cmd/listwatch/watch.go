@@ -173,6 +173,10 @@ func (o *watchFlags) check(cmd *cobra.Command, p *program) (output, error) {
 		return out, usage("--list %q: want one of auto, paged, stream", clip(o.list))
 	case o.once && (o.watchOnly || o.sinceRV != ""):
 		return out, usage("--once prints the first list, which --watch-only and --since-rv leave out: give one")
+	case out.where.asks() && o.watchOnly:
+		return out, usage("--where asks which objects matched before, which --watch-only leaves out: give --skip-initial instead")
+	case out.where.asks() && o.sinceRV != "":
+		return out, usage("--where asks which objects matched before, which --since-rv leaves out: give --checkpoint instead")
 	case o.waiting.wants() && (o.watchOnly || o.sinceRV != ""):
 		return out, usage("--until asks about all objects, which --watch-only and --since-rv leave out: give one")
 	case o.checkpointing.file != "" && (o.watchOnly || o.sinceRV != ""):

@@ -19,12 +19,14 @@ import (
 
 // silent is a follower that heard from its server at a moment.
 type silent struct {
+	open error // see undecided
 	mu   sync.Mutex
 	last time.Time
 }
 
 func (s *silent) follow(context.Context) error { return nil }
 func (s *silent) label() string                { return "pods" }
+func (s *silent) undecided() error             { return s.open }
 
 func (s *silent) contact() time.Time {
 	s.mu.Lock()

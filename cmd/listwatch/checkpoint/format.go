@@ -138,6 +138,8 @@ type Stream struct {
 	Names     []string `json:"names,omitempty"` // sorted; none = all
 	Labels    string   `json:"labels,omitempty"`
 	Fields    string   `json:"fields,omitempty"`
+	Where     []string `json:"where,omitempty"`   // jq expressions, all of which are true
+	Without   []string `json:"without,omitempty"` // namespaces that are left out, sorted
 }
 
 func (s Stream) String() string {
@@ -154,6 +156,12 @@ func (s Stream) String() string {
 	}
 	if s.Fields != "" {
 		b.WriteString(" with fields " + s.Fields)
+	}
+	for _, text := range s.Where {
+		fmt.Fprintf(&b, " where %q", text)
+	}
+	if len(s.Without) > 0 {
+		b.WriteString(" not in " + strings.Join(s.Without, ","))
 	}
 	return b.String()
 }
