@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -321,91 +320,4 @@ func (i *Informer[T]) current() []*Handler[T] {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.handlers
-}
-
-// Handler is a function that is told changes.
-type Handler[T kube.Object] struct {
-	informer *Informer[T]
-	f        func(Delta[T])
-	owed     func() []Delta[T] // the deletions that f passed on and nobody has dealt with yet; nil = none
-	synced   chan struct{}     // closed when the initial deltas have returned
-
-	since atomic.Int64 // when the call that runs began, in ns of Unix time; 0 = none runs
-
-	mu      sync.Mutex
-	removed bool
-	every   time.Duration // resync
-}
-
-// Handle adds a handler. It is first told what exists, as Added with Initial set,
-// then each change, in order: without gap or repeat, one call at a time. Where
-// the informer runs already, Handle returns after what exists has been told, and
-// holds up other handlers meanwhile. It must not be called by a handler of the
-// same informer.
-//
-// A panic of f ends the program, as any does.
-func (i *Informer[T]) Handle(f func(Delta[T])) *Handler[T] { return i.handle(f, nil) }
-
-func (i *Informer[T]) handle(f func(Delta[T]), owed func() []Delta[T]) *Handler[T] {
-	h := &Handler[T]{informer: i, f: f, owed: owed, synced: make(chan struct{})}
-	<-i.turn
-	defer i.finish()
-	i.replay(h)
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.handlers = append(slices.Clip(i.handlers), h)
-	return h
-}
-
-// replay tells h what exists. The caller has the turn.
-func (i *Informer[T]) replay(h *Handler[T]) {
-	for k, e := range i.store.entries() {
-		h.call(Delta[T]{Type: watch.Added, Key: k, UID: e.uid, New: e.object, Revision: e.revision, Initial: true})
-	}
-	if i.store.Synced() {
-		h.sync()
-	}
-}
-
-// Remove ends the handler: no call begins after Remove has returned, though one
-// may still be under way. It may be called by the handler itself.
-func (h *Handler[T]) Remove() {
-	h.mu.Lock()
-	h.removed = true
-	h.mu.Unlock()
-	i := h.informer
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.warm != nil && h.owed != nil && slices.Contains(i.handlers, h) {
-		i.warm.gone = append(i.warm.gone, h.owed) // a call may still add to it
-	}
-	i.handlers = slices.DeleteFunc(slices.Clone(i.handlers), func(o *Handler[T]) bool { return o == h })
-}
-
-// Synced is closed once the handler has been told, and has dealt with, all that
-// existed at the beginning.
-func (h *Handler[T]) Synced() <-chan struct{} { return h.synced }
-
-// call tells d. The caller has the turn.
-func (h *Handler[T]) call(d Delta[T]) {
-	h.mu.Lock()
-	removed := h.removed
-	h.mu.Unlock()
-	if removed {
-		return
-	}
-	h.since.Store(time.Now().UnixNano())
-	h.informer.calling.Store(h)
-	h.f(d)
-	h.since.Store(0)
-	h.informer.calling.Store(nil)
-}
-
-// sync says that the initial deltas have returned. The caller has the turn.
-func (h *Handler[T]) sync() {
-	select {
-	case <-h.synced:
-	default:
-		close(h.synced)
-	}
 }
