@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -239,6 +240,20 @@ func TestItemAboveTheLimitDoesNotTakeTheMemory(t *testing.T) {
 	}
 	if largest > keepAtEnd {
 		t.Errorf("a buffer of %d bytes is kept behind the item", largest)
+	}
+}
+
+// TestLimitOfAnySize: the largest number is no limit.
+func TestLimitOfAnySize(t *testing.T) {
+	item := `{"metadata":{"name":"` + strings.Repeat("x", 1<<18) + `"}}`
+	meta, got, err := items2(strings.NewReader(`{"kind":"List","items":[`+item+`]}`), math.MaxInt)
+	if err != nil || len(got) != 1 || got[0] != item {
+		t.Errorf("%d items of %v, %v", len(got), meta, err)
+	}
+	for f, err := range Frames(strings.NewReader(`{"type":"ADDED","object":`+item+`}`), math.MaxInt, func(f Frame) (string, error) { return string(f.Object), nil }) {
+		if err != nil || f != item {
+			t.Errorf("a frame of %d bytes, %v", len(f), err)
+		}
 	}
 }
 

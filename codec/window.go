@@ -3,6 +3,7 @@ package codec
 import (
 	"fmt"
 	"io"
+	"math"
 )
 
 const (
@@ -26,6 +27,7 @@ type window struct {
 }
 
 func newWindow(r io.Reader, what string, max int) *window {
+	max = min(max, math.MaxInt/2) // sums with it are numbers
 	return &window{r: r, what: what, max: max, mark: -1, buf: make([]byte, 0, 2*chunk)}
 }
 

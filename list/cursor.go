@@ -2,6 +2,7 @@ package list
 
 import (
 	"errors"
+	"fmt"
 	"net/url"
 	"strconv"
 
@@ -54,9 +55,9 @@ type Progress struct {
 // from its answer. It is a value; the zero Cursor is at the beginning of a list
 // of everything, in pages of 500.
 //
-//	for more := true; more; {
-//		answer := get(path + "?" + cur.Query(opts).Encode())
-//		more = cur.Page(answer)
+//	for more := true; more && err == nil; {
+//		page := get(path + "?" + cur.Query(opts).Encode())
+//		more, err = cur.Page(page.Meta, len(page.Items))
 //	}
 type Cursor struct {
 	// Unpaged is set once the server's history proved too short for paging: the
@@ -71,7 +72,19 @@ type Cursor struct {
 	token    string
 	revision kube.Revision
 	pages    int
+	empty    int  // pages in a row without an object
+	resumed  bool // token is from the answer that expired, and no page was read since
 }
+
+// ErrEndless is the error of a list whose pages do not come to an end: the server
+// sends the same continue token again, maxEmpty pages without an object in a row,
+// or more than maxPages pages.
+var ErrEndless = errors.New("the pages of the list do not end")
+
+const (
+	maxEmpty = 1000    // what half a million objects make that a server filters after paging
+	maxPages = 1 << 20 // with 500 objects in each, more than etcd can hold
+)
 
 // Query returns the parameters of the next request.
 func (c *Cursor) Query(o Options) url.Values {
@@ -111,15 +124,29 @@ func (o Options) Query() url.Values {
 	return q
 }
 
-// Page takes the metadata of a page that was read to its end, and reports
-// whether there are more.
-func (c *Cursor) Page(m codec.ListMeta) (more bool) {
+// Page takes the metadata of a page of items objects that was read to its end, and
+// reports whether there are more. The error is ErrEndless: such a list can only
+// begin again, with another Cursor.
+func (c *Cursor) Page(m codec.ListMeta, items int) (more bool, err error) {
 	if c.revision == "" {
 		c.revision = kube.Revision(m.ResourceVersion)
 	}
 	c.pages++
+	c.resumed = false
+	if c.empty++; items > 0 {
+		c.empty = 0
+	}
+	switch {
+	case m.Continue == "":
+	case m.Continue == c.token:
+		err = fmt.Errorf("%w: page %d has the continue token of the page before", ErrEndless, c.pages)
+	case c.empty >= maxEmpty:
+		err = fmt.Errorf("%w: %d pages in a row have no object", ErrEndless, c.empty)
+	case c.pages >= maxPages:
+		err = fmt.Errorf("%w: there are more than %d", ErrEndless, c.pages)
+	}
 	c.token = m.Continue
-	return c.token != ""
+	return c.token != "" && err == nil, err
 }
 
 // First reports whether the next request is the first of the list.
@@ -130,17 +157,21 @@ func (c *Cursor) First() bool { return c.token == "" }
 func (c *Cursor) Revision() kube.Revision { return c.revision }
 
 // Expired takes the error of a request and reports whether it is the expiry of
-// the list's snapshot, which the cursor then deals with: it goes on where it
-// stands, with the token that the server sent along, or else from the
-// beginning, in one page. See KEP-365.
+// the list's snapshot, which the cursor then handles: it continues where it is,
+// with the token that the server sent along, or else from the beginning, in one
+// page. A token that expires before it brought a page is not replaced by another
+// one, and a list that was asked for in one page does not begin again. See KEP-365.
 func (c *Cursor) Expired(err error) (resumed, restarted bool) {
 	if !errors.Is(err, kube.ErrGone) || c.First() {
 		return false, false
 	}
 	var st *kube.Status
-	if errors.As(err, &st) && st.Metadata.Continue != "" && st.Metadata.Continue != c.token {
-		c.token, c.Inconsistent = st.Metadata.Continue, true
+	if errors.As(err, &st) && st.Metadata.Continue != "" && st.Metadata.Continue != c.token && !c.resumed {
+		c.token, c.Inconsistent, c.resumed = st.Metadata.Continue, true, true
 		return true, false
+	}
+	if c.Unpaged {
+		return false, false
 	}
 	*c = Cursor{Unpaged: true}
 	return false, true

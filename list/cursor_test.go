@@ -2,6 +2,7 @@ package list_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,7 +28,7 @@ func TestCursorQuery(t *testing.T) {
 	}
 	second := func() list.Cursor {
 		var c list.Cursor
-		c.Page(codec.ListMeta{ResourceVersion: "5", Continue: "tok"})
+		c.Page(codec.ListMeta{ResourceVersion: "5", Continue: "tok"}, 1)
 		return c
 	}
 	tests := []struct {
@@ -58,7 +59,7 @@ func TestCursorQuery(t *testing.T) {
 
 func TestCursorExpired(t *testing.T) {
 	inMidList := func() (c list.Cursor) {
-		c.Page(codec.ListMeta{ResourceVersion: "5", Continue: "tok"})
+		c.Page(codec.ListMeta{ResourceVersion: "5", Continue: "tok"}, 1)
 		return c
 	}
 	gone := func(token string) error {
@@ -89,6 +90,70 @@ func TestCursorExpired(t *testing.T) {
 			}
 			if got := tt.cur.Revision(); got != tt.revision {
 				t.Errorf("revision %q, want %q", got, tt.revision)
+			}
+		})
+	}
+}
+
+// TestCursorEndsAListWithoutAnEnd: whatever a server says, the requests for one
+// list are limited.
+func TestCursorEndsAListWithoutAnEnd(t *testing.T) {
+	token := func(i int) string { return fmt.Sprint("token-", i) }
+	gone := func(token string) error {
+		return &kube.Status{Code: 410, Reason: "Expired", Metadata: kube.StatusMeta{Continue: token}}
+	}
+	page := func(items int) func(*list.Cursor, int) error {
+		return func(c *list.Cursor, i int) error {
+			_, err := c.Page(codec.ListMeta{ResourceVersion: "5", Continue: token(i)}, items)
+			return err
+		}
+	}
+	expired := func(c *list.Cursor, err error) error {
+		if resumed, restarted := c.Expired(err); !resumed && !restarted {
+			return err
+		}
+		return nil
+	}
+	tests := []struct {
+		name   string
+		answer func(c *list.Cursor, i int) error
+		want   error
+		most   int // requests
+	}{
+		{"the same token", func(c *list.Cursor, i int) error { return page(1)(c, 0) }, list.ErrEndless, 2},
+		{"empty pages", page(0), list.ErrEndless, 1000},
+		{"pages of one object", page(1), list.ErrEndless, 1 << 20},
+		{"empty pages but for one in a hundred", func(c *list.Cursor, i int) error { return page(max(0, i%100-98))(c, i) }, list.ErrEndless, 1 << 20},
+		{"a page, and then every token expires", func(c *list.Cursor, i int) error {
+			if i == 0 {
+				return page(1)(c, i)
+			}
+			return expired(c, gone(token(i)))
+		}, kube.ErrGone, 4},
+		{"every other token expires, and none is offered", func(c *list.Cursor, i int) error {
+			if i%2 == 0 {
+				return page(1)(c, i)
+			}
+			return expired(c, gone(""))
+		}, kube.ErrGone, 4},
+		{"every other token expires, and another one is offered", func(c *list.Cursor, i int) error {
+			if i%2 == 0 {
+				return page(1)(c, i)
+			}
+			return expired(c, gone(token(i)))
+		}, list.ErrEndless, 2 << 20},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var c list.Cursor
+			n := 0
+			var err error
+			for err == nil && n <= tt.most {
+				err = tt.answer(&c, n)
+				n++
+			}
+			if !errors.Is(err, tt.want) || n > tt.most {
+				t.Errorf("%d requests, then %v; want at most %d, then %v", n, err, tt.most, tt.want)
 			}
 		})
 	}

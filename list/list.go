@@ -30,8 +30,9 @@ func New[T kube.Object](c client.Collection[T], o Options) *Lister[T] {
 // An object that cannot be decoded is yielded as a *codec.ItemError and the
 // list goes on. Any other error is the last element; nothing is retried except
 // a snapshot that expired in mid-list, where the list goes on at the server's
-// newer one. If the server offers none, the list begins again, and objects are
-// seen twice: Progress.Items then falls back to 0.
+// newer one. If the server offers none, the list begins again, once, and objects
+// are seen twice: Progress.Items then falls back to 0. A list whose pages do not end
+// is an ErrEndless.
 func (l *Lister[T]) All(ctx context.Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		l.cur, l.progress = Cursor{}, Progress{Remaining: -1}
@@ -64,16 +65,20 @@ var errStopped = errors.New("stopped")
 
 func (l *Lister[T]) page(ctx context.Context, yield func(T, error) bool) (more bool, err error) {
 	var meta codec.ListMeta
+	items := 0
 	for v, err := range Page(ctx, l.col, &l.cur, l.opts, codec.DecoderOf[T](), &meta) {
 		if err != nil && !codec.IsItem(err) {
 			return false, err
 		}
+		items++
 		l.progress.Items++
 		if !yield(v, err) {
 			return false, errStopped
 		}
 	}
-	more = l.cur.Page(meta)
+	if more, err = l.cur.Page(meta, items); err != nil {
+		return false, err
+	}
 	l.progress.Pages++
 	l.progress.Remaining = meta.Remaining
 	l.progress.Revision = l.cur.Revision()

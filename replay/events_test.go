@@ -230,7 +230,7 @@ func TestRecordedErrorsAreWhatTheyWere(t *testing.T) {
 				got["gone"]++
 			}
 		}
-		want := map[string]int{"interruption": 3, "status": 1, "throttled": 1, "idle": 1, "end": 1, "gone": 1}
+		want := map[string]int{"interruption": 4, "status": 1, "throttled": 1, "idle": 1, "end": 1, "gone": 1}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s\n%s", diff, strings.Join(live.all(), "\n"))
 		}

@@ -4,7 +4,7 @@
 //	w := watch.New(client.Of[Pod](c, kube.Pods), watch.Options{})
 //	for ev, err := range w.Events(ctx) {
 //		if err != nil {
-//			log.Print(err) // a hiccup: it is dealt with, unless the loop ends
+//			log.Print(err) // a report: the watcher continues, unless the loop ends
 //			continue
 //		}
 //		store.Apply(ev)
@@ -14,7 +14,11 @@
 // from then on ADDED, MODIFIED and DELETED as they happen. A broken connection
 // is resumed where it broke, without a second listing. Only when the server no
 // longer has the history (410) is there another RESTART ... SYNCED, between
-// which every object is told anew: what is not told has been deleted.
+// which every object is delivered again: what is not has been deleted.
+//
+// Whatever a server answers, the requests have a limited rate, about one a second
+// after a burst of thirty, pages of a list aside that bring objects; every pause is
+// reported.
 //
 // The protocol is in machine.go, pure: a state, the outcome of one request, the
 // next state. watcher.go does what the machine says, in the goroutine of the

@@ -3,6 +3,7 @@ package watch
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/listwatch/listwatch/client"
@@ -25,10 +26,11 @@ import (
 
 // state is a value; step returns a new one.
 type state struct {
-	op   Op            // the request to make next; OpNone = over
-	wait time.Duration // before it
-	err  error         // OpNone: why
-	poor error         // of the step that led here: an answer that was read, and is of no use
+	op       Op            // the request to make next; OpNone = over
+	wait     time.Duration // before it
+	err      error         // OpNone: why
+	unusable error         // of the step that led here: why an answer that was read cannot be used
+	debt     time.Duration // what the requests so far cost, less the time that has passed
 
 	from  kube.Revision // OpWatch, OpProbe: where we stand
 	seen  kube.Revision // OpProbe: where the server was before; empty = at from
@@ -38,7 +40,7 @@ type state struct {
 	failures int  // in a row
 	away     bool // the last one was not an answer of the server
 	relists  int  // in a row, with no watch in between that was worth it
-	bad      int  // streams in a row that ended in bytes we cannot read, or in 5xx
+	garbled  int  // watches in a row that ended in bytes that cannot be read, or in 5xx
 	unended  int  // initial streams in a row that broke off before their mark
 	noStream bool // streaming does not work here
 	settled  bool // something was synced or delivered
@@ -49,7 +51,7 @@ type state struct {
 type outcome struct {
 	err      error          // nil = the page was read, the watch ended in good order
 	opened   bool           // the server said 200
-	synced   bool           // OpStream: the mark came
+	synced   kube.Revision  // OpStream: of the mark, if it came
 	revision kube.Revision  // OpStream, OpWatch: the last that the consumer took
 	events   int            // delivered
 	lived    time.Duration  // since opened
@@ -69,8 +71,25 @@ var (
 // livedLongEnough is how long a watch must have lived for its end to be routine.
 const livedLongEnough = 5 * time.Second
 
-// enoughBad is how often the same bytes may be asked for that cannot be read.
-const enoughBad = 3
+const (
+	// maxGarbled watches in a row may end in bytes that cannot be read, before the
+	// collection is listed again.
+	maxGarbled = 3
+	// maxUnended initial streams in a row may end before their mark, before lists
+	// are used instead.
+	maxUnended = 3
+)
+
+// What a server says cannot make the machine send requests as fast as it answers:
+// each request costs time, and one that is due at once is put off while the debt is
+// above maxDebt.
+const (
+	requestCost = time.Second
+	pageCost    = 5 * time.Millisecond // of a page that is full: it takes longer to decode
+	maxDebt     = 30 * time.Second
+)
+
+var errHurried = errors.New("the server's answers make the client send requests without a pause")
 
 // protocol is what stays the same: the settings and the dice.
 type protocol struct {
@@ -100,13 +119,39 @@ func (p protocol) restart(s state, cause error) state {
 	return s
 }
 
-// step is the protocol.
+// step is the protocol. Every state that it returns either makes progress at a
+// rate that is limited, or has a pause.
 func (p protocol) step(s state, o outcome) state {
-	s.wait, s.poor = 0, nil
+	s.debt = max(0, s.debt-o.lived-s.wait) + p.cost(s, o)
+	s.wait, s.unusable = 0, nil
+	s = p.next(s, o)
+	if s.debt > maxDebt && s.wait == 0 && s.op != OpNone {
+		s = p.pause(s, nil)
+		if o.err == nil && s.unusable == nil {
+			s.unusable = errHurried
+		}
+	}
+	return s
+}
+
+// cost is what a request costs that came to o: a page that is not the last of its
+// list costs less the more objects it brought.
+func (p protocol) cost(s state, o outcome) time.Duration {
 	switch {
-	case s.op == OpStream && o.synced:
+	case s.op != OpList || o.err != nil || o.meta.Continue == "":
+		return requestCost
+	case 0 < p.opts.Limit && p.opts.Limit <= o.events:
+		return pageCost
+	}
+	return max(pageCost, requestCost/time.Duration(1+o.events))
+}
+
+// next is the protocol, but for its speed.
+func (p protocol) next(s state, o outcome) state {
+	switch {
+	case s.op == OpStream && o.synced != "":
 		// The mark made a watch of it.
-		s.op, s.from, s.unended = OpWatch, o.revision, 0
+		s.op, s.from, s.unended = OpWatch, o.synced, 0
 		s.settled = true
 		return p.watched(s, o)
 	case s.op == OpStream:
@@ -123,13 +168,16 @@ func (p protocol) step(s state, o outcome) state {
 // listed: a page was read, or not.
 func (p protocol) listed(s state, o outcome) state {
 	if o.err == nil {
-		more := s.cur.Page(o.meta)
-		if !more && s.cur.Revision() == "" {
-			s = p.pause(p.restart(s, errNoRevision), nil)
-			s.poor = errNoRevision
+		more, err := s.cur.Page(o.meta, o.events)
+		if err == nil && !more && s.cur.Revision() == "" {
+			err = errNoRevision
+		}
+		if err != nil {
+			s = p.pause(p.restart(s, err), nil)
+			s.unusable = err
 			return s
 		}
-		if s.cur.Revision() != "" { // else the last page is a failure, and may be one of many
+		if s.cur.Revision() != "" && (o.events > 0 || !more) { // otherwise failures keep counting
 			s.failures = 0
 		}
 		if !more {
@@ -163,7 +211,7 @@ func (p protocol) streamed(s state, o outcome) state {
 		s.unended++
 	}
 	refused := errors.Is(o.err, kube.ErrInvalid)
-	giveUp := refused || errors.Is(o.err, errNoMark) || s.unended >= enoughBad
+	giveUp := refused || errors.Is(o.err, errNoMark) || s.unended >= maxUnended
 	if giveUp && p.opts.Initial == Auto {
 		s.noStream = true
 		s = p.restart(s, s.cause)
@@ -184,16 +232,16 @@ func (p protocol) watched(s state, o outcome) state {
 	if moved {
 		s.from = o.revision
 	}
-	if o.events > 0 || moved || o.opened && o.lived >= livedLongEnough {
-		s.failures, s.bad, s.relists = 0, 0, 0
+	if moved || o.opened && o.lived >= livedLongEnough {
+		s.failures, s.garbled, s.relists = 0, 0, 0
 	}
-	if o.events > 0 || moved {
+	if moved {
 		s.settled, s.unpaged = true, false
 	}
 
 	var st *kube.Status
 	switch {
-	case o.err == nil && s.failures == 0 && (o.events > 0 || o.lived >= livedLongEnough):
+	case o.err == nil && s.failures == 0 && (moved || o.lived >= livedLongEnough):
 		return s // routine: resume at once
 	case errors.Is(o.err, kube.ErrGone), errors.As(o.err, &st) && st.Reason == "StorageReadError":
 		s.relists++
@@ -219,8 +267,8 @@ func (p protocol) watched(s state, o outcome) state {
 	case o.opened && garbled(o.err):
 		// Bytes that cannot be read, or an ERROR event: resuming may well meet
 		// the same again.
-		if s.bad++; s.bad >= enoughBad {
-			s.bad = 0
+		if s.garbled++; s.garbled >= maxGarbled {
+			s.garbled = 0
 			return p.pause(p.restart(s, o.err), nil)
 		}
 	}
@@ -277,19 +325,35 @@ func (p protocol) pause(s state, err error) state {
 	}
 	s.away = err != nil && !answered
 	d := p.opts.Backoff
-	for range s.failures + max(0, s.relists-1) {
-		if d *= 2; d >= p.opts.BackoffMax {
-			d = p.opts.BackoffMax
-			break
-		}
+	for range min(s.failures+max(0, s.relists-1), maxDoublings) {
+		d = min(plus(d, d), p.opts.BackoffMax)
 	}
 	s.failures++
-	s.wait = d + time.Duration(p.rnd()*float64(d))
+	s.wait = plus(d, part(d, p.rnd()))
 	if told && st.RetryAfter > s.wait {
 		// Jitter here too: all clients of a server were told the same.
-		s.wait = min(st.RetryAfter, maxRetryAfter) + time.Duration(p.rnd()*float64(p.opts.Backoff))
+		s.wait = min(st.RetryAfter, maxRetryAfter) + part(min(p.opts.Backoff, maxRetryAfter), p.rnd())
 	}
 	return s
+}
+
+// maxDoublings of the shortest Backoff are longer than any BackoffMax.
+const maxDoublings = 63
+
+// plus returns a+b, neither of which is negative, at most the longest duration.
+func plus(a, b time.Duration) time.Duration {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// part returns the part of d that share, at least 0 and less than 1, is of it.
+func part(d time.Duration, share float64) time.Duration {
+	if f := share * float64(d); f < math.MaxInt64 {
+		return time.Duration(f)
+	}
+	return math.MaxInt64
 }
 
 func secondsOf(n int) time.Duration { return time.Duration(max(0, min(n, 1<<20))) * time.Second }

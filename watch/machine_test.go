@@ -40,18 +40,18 @@ func withToken(token string) error {
 
 // next is what a test looks at of a state.
 type next struct {
-	Op      Op
-	From    kube.Revision
-	Wait    time.Duration
-	Relist  bool // a cause is set
-	Ends    bool // an error is set
-	Poor    bool // the answer was of no use
-	Unpaged bool
-	First   bool // of a list
+	Op       Op
+	From     kube.Revision
+	Wait     time.Duration
+	Relist   bool // a cause is set
+	Ends     bool // an error is set
+	Unusable bool // the answer was
+	Unpaged  bool
+	First    bool // of a list
 }
 
 func (s state) next() next {
-	return next{s.op, s.from, s.wait, s.cause != nil, s.err != nil, s.poor != nil, s.cur.Unpaged, s.op == OpList && s.cur.First()}
+	return next{s.op, s.from, s.wait, s.cause != nil, s.err != nil, s.unusable != nil, s.cur.Unpaged, s.op == OpList && s.cur.First()}
 }
 
 const ms = time.Millisecond
@@ -59,7 +59,7 @@ const ms = time.Millisecond
 func TestMachine(t *testing.T) {
 	midList := func() state {
 		s := state{op: OpList}
-		s.cur.Page(codec.ListMeta{ResourceVersion: "5", Continue: "tok"})
+		s.cur.Page(codec.ListMeta{ResourceVersion: "5", Continue: "tok"}, 1)
 		return s
 	}()
 	listing := state{op: OpList}
@@ -80,8 +80,10 @@ func TestMachine(t *testing.T) {
 		// A page of a list.
 		{"list: a page with a token goes on", Paged, listing, outcome{meta: codec.ListMeta{ResourceVersion: "5", Continue: "t"}}, next{Op: OpList}},
 		{"list: the last page is watched from the first page's revision", Paged, midList, outcome{meta: codec.ListMeta{ResourceVersion: "9"}}, next{Op: OpWatch, From: "5"}},
-		{"list: without a revision there is nothing to watch from", Paged, listing, outcome{}, next{Op: OpList, Wait: 800 * ms, Relist: true, First: true, Poor: true}},
-		{"list: what was wrong with the list before is over", Paged, with(listing, func(s *state) { s.poor = errNoRevision }), outcome{meta: codec.ListMeta{ResourceVersion: "5"}}, next{Op: OpWatch, From: "5"}},
+		{"list: without a revision there is nothing to watch from", Paged, listing, outcome{}, next{Op: OpList, Wait: 800 * ms, Relist: true, First: true, Unusable: true}},
+		{"list: what was wrong with the list before is over", Paged, with(listing, func(s *state) { s.unusable = errNoRevision }), outcome{meta: codec.ListMeta{ResourceVersion: "5"}}, next{Op: OpWatch, From: "5"}},
+		{"list: the token of the page before begins again", Paged, midList, outcome{meta: codec.ListMeta{ResourceVersion: "5", Continue: "tok"}, events: 1}, next{Op: OpList, Wait: 800 * ms, Relist: true, First: true, Unusable: true}},
+		{"list: a page is paused for once there were many", Paged, with(midList, func(s *state) { s.debt = maxDebt }), outcome{meta: codec.ListMeta{ResourceVersion: "5", Continue: "t"}, events: 1}, next{Op: OpList, Wait: 800 * ms, Unusable: true}},
 		{"list: 410 with a token goes on with it", Paged, midList, outcome{err: withToken("t2")}, next{Op: OpList}},
 		{"list: 410 with the same token restarts", Paged, midList, outcome{err: withToken("tok")}, next{Op: OpList, Wait: 800 * ms, Unpaged: true, First: true}},
 		{"list: 410 without a token restarts in one page", Paged, midList, outcome{err: gone}, next{Op: OpList, Wait: 800 * ms, Unpaged: true, First: true}},
@@ -110,13 +112,16 @@ func TestMachine(t *testing.T) {
 		{"stream: 429 with Retry-After", Auto, streaming, outcome{err: throttled}, next{Op: OpStream, Wait: 7 * time.Second}},
 		{"stream: an explicit stream never falls back", Stream, streaming, outcome{err: errNoMark, opened: true}, next{Op: OpStream, Wait: 800 * ms}},
 		{"stream: an explicit stream that is invalid is the end", Stream, streaming, outcome{err: invalid}, next{Op: OpNone, Ends: true}},
-		{"stream: after the mark it is a watch, and its end routine", Auto, streaming, outcome{opened: true, synced: true, events: 3, revision: "8"}, next{Op: OpWatch, From: "8"}},
-		{"stream: after the mark a cut resumes", Auto, streaming, outcome{err: errCut, opened: true, synced: true, revision: "8"}, next{Op: OpWatch, From: "8", Wait: 800 * ms}},
-		{"stream: after the mark silence is probed", Auto, streaming, outcome{err: client.ErrIdle, opened: true, synced: true, revision: "8"}, next{Op: OpProbe, From: "8"}},
+		{"stream: after the mark it is a watch, and its end routine", Auto, streaming, outcome{opened: true, synced: "7", events: 3, revision: "8"}, next{Op: OpWatch, From: "8"}},
+		{"stream: after the mark a cut resumes", Auto, streaming, outcome{err: errCut, opened: true, synced: "8", revision: "8"}, next{Op: OpWatch, From: "8", Wait: 800 * ms}},
+		{"stream: after the mark silence is probed", Auto, streaming, outcome{err: client.ErrIdle, opened: true, synced: "8", revision: "8"}, next{Op: OpProbe, From: "8"}},
 
 		// A watch.
 		{"watch: a routine end after events resumes at once", Auto, watching, outcome{opened: true, events: 1, revision: "7"}, next{Op: OpWatch, From: "7"}},
 		{"watch: a routine end after a long quiet life resumes at once", Auto, watching, outcome{opened: true, lived: time.Minute}, next{Op: OpWatch, From: "5"}},
+		{"watch: a routine end after events is paused for once there were many", Auto, with(watching, func(s *state) { s.debt = maxDebt }), outcome{opened: true, events: 1, revision: "7"}, next{Op: OpWatch, From: "7", Wait: 800 * ms, Unusable: true}},
+		{"watch: 410 after events is paused for once there were many", Paged, with(watching, func(s *state) { s.debt = maxDebt }), outcome{err: gone, opened: true, events: 1, revision: "7"}, next{Op: OpList, Wait: 800 * ms, Relist: true, First: true}},
+		{"watch: an event that is not new is no progress", Auto, watching, outcome{opened: true, events: 1, revision: "5"}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
 		{"watch: an end at once is paused for", Auto, watching, outcome{opened: true}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
 		{"watch: again and again, longer", Auto, with(watching, func(s *state) { s.failures = 3 }), outcome{opened: true}, next{Op: OpWatch, From: "5", Wait: 6400 * ms}},
 		{"watch: but never longer than the cap", Auto, with(watching, func(s *state) { s.failures = 300 }), outcome{opened: true}, next{Op: OpWatch, From: "5", Wait: 30 * time.Second}},
@@ -131,11 +136,11 @@ func TestMachine(t *testing.T) {
 		{"watch: an absurd Retry-After is capped", Auto, watching, outcome{err: forever}, next{Op: OpWatch, From: "5", Wait: 2 * time.Minute}},
 		{"watch: 503", Auto, watching, outcome{err: unavailable}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
 		{"watch: ERROR 500 is resumed", Auto, watching, outcome{err: internal, opened: true}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
-		{"watch: ERROR 500 for the third time lists", Paged, with(watching, func(s *state) { s.bad = 2 }), outcome{err: internal, opened: true}, next{Op: OpList, Relist: true, First: true, Wait: 800 * ms}},
+		{"watch: ERROR 500 for the third time lists", Paged, with(watching, func(s *state) { s.garbled = 2 }), outcome{err: internal, opened: true}, next{Op: OpList, Relist: true, First: true, Wait: 800 * ms}},
 		{"watch: garbage is resumed", Auto, watching, outcome{err: garbage, opened: true}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
-		{"watch: garbage for the third time lists", Paged, with(watching, func(s *state) { s.bad = 2 }), outcome{err: garbage, opened: true}, next{Op: OpList, Relist: true, First: true, Wait: 800 * ms}},
-		{"watch: garbage after progress counts anew", Paged, with(watching, func(s *state) { s.bad = 2 }), outcome{err: garbage, opened: true, events: 1, revision: "6"}, next{Op: OpWatch, From: "6", Wait: 800 * ms}},
-		{"watch: an unknown event is garbage", Paged, with(watching, func(s *state) { s.bad = 2 }), outcome{err: errBadEvent, opened: true}, next{Op: OpList, Relist: true, First: true, Wait: 800 * ms}},
+		{"watch: garbage for the third time lists", Paged, with(watching, func(s *state) { s.garbled = 2 }), outcome{err: garbage, opened: true}, next{Op: OpList, Relist: true, First: true, Wait: 800 * ms}},
+		{"watch: garbage after progress counts anew", Paged, with(watching, func(s *state) { s.garbled = 2 }), outcome{err: garbage, opened: true, events: 1, revision: "6"}, next{Op: OpWatch, From: "6", Wait: 800 * ms}},
+		{"watch: an unknown event is garbage", Paged, with(watching, func(s *state) { s.garbled = 2 }), outcome{err: errBadEvent, opened: true}, next{Op: OpList, Relist: true, First: true, Wait: 800 * ms}},
 		{"watch: a frame above the limit lists", Paged, watching, outcome{err: codec.ErrTooLarge, opened: true}, next{Op: OpList, Relist: true, First: true, Wait: 800 * ms}},
 		{"watch: silence is probed at once", Auto, watching, outcome{err: client.ErrIdle, opened: true}, next{Op: OpProbe, From: "5"}},
 		{"watch: silence before the answer is a failure like others", Auto, watching, outcome{err: client.ErrIdle}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
@@ -268,12 +273,15 @@ func TestMachineIsTotal(t *testing.T) {
 		for _, op := range []Op{OpList, OpStream, OpWatch, OpProbe} {
 			for _, err := range errs {
 				for bits := range 1 << 5 {
-					s := state{op: op, from: "5", noStream: bits&1 != 0, settled: bits&2 != 0, failures: bits, relists: bits, bad: bits, unended: bits}
+					s := state{op: op, from: "5", noStream: bits&1 != 0, settled: bits&2 != 0, failures: bits, relists: bits, garbled: bits, unended: bits}
 					if op == OpList || op == OpStream {
 						s.from = ""
 					}
-					o := outcome{err: err, opened: bits&4 != 0, synced: op == OpStream && bits&8 != 0, revision: s.from}
-					if bits&16 != 0 || o.synced {
+					o := outcome{err: err, opened: bits&4 != 0, revision: s.from}
+					if op == OpStream && bits&8 != 0 {
+						o.synced, o.revision = "6", "6"
+					}
+					if bits&16 != 0 {
 						o.revision, o.events = "6", 1
 					}
 					n := p.step(s, o)

@@ -140,7 +140,10 @@ func bookmark[T kube.Object](b []byte, kind string) (Event[T], error) {
 		}
 	}
 	ev := Event[T]{Type: Bookmark, Revision: kube.Revision(rv)}
-	if end {
+	switch {
+	case end && ev.Revision == "":
+		return ev, codec.Quarantine(b, fmt.Errorf("a mark without a resourceVersion: %w", errBadEvent))
+	case end:
 		ev.Type = Synced
 	}
 	return ev, nil

@@ -114,7 +114,7 @@ func (o Options) query(rev kube.Revision, initial bool, rnd func() float64) url.
 	q := o.list().Query()
 	q.Set("watch", "1")
 	q.Set("allowWatchBookmarks", "true")
-	q.Set("timeoutSeconds", strconv.Itoa(max(1, int((o.Timeout+time.Duration(rnd()*float64(o.Timeout))).Seconds()))))
+	q.Set("timeoutSeconds", strconv.Itoa(max(1, int(plus(o.Timeout, part(o.Timeout, rnd())).Seconds()))))
 	if rev != "" {
 		q.Set("resourceVersion", string(rev))
 	}

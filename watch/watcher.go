@@ -56,11 +56,13 @@ func (w *Watcher[T]) LastContact() time.Time {
 // not know.
 //
 // An error is the last element only then, or when ctx is done, as its cause. Any
-// other error is a report, and the loop goes on: an *[Interruption], which is
-// dealt with as it says, or a *codec.ItemError, an object that could not be
-// decoded, beside which the event holds what could be read. Forbidden and not
-// found are interruptions too: permissions and resources come back. A caller
-// that would rather give up leaves the loop.
+// other error is a report, and the loop goes on: an *[Interruption], which says what
+// the watcher does next and after which pause, or a *codec.ItemError, an object that
+// could not be decoded, beside which the event holds what could be read. Every pause
+// is reported; a request that is followed by the next at once is not, if it ended in
+// good order or with kube.ErrGone. Forbidden and not found are interruptions too:
+// permissions and resources come back. A caller that would rather give up leaves the
+// loop.
 //
 // Events resumes from Revision when it is called again.
 func (w *Watcher[T]) Events(ctx context.Context) iter.Seq2[Event[T], error] {
@@ -147,7 +149,10 @@ func (r *run[T]) list() (o outcome) {
 		return o
 	}
 	r.heard()
-	more := cur.Page(o.meta)
+	more, err := cur.Page(o.meta, o.events)
+	if err != nil {
+		return o // the machine says so too
+	}
 	r.progress.Pages++
 	r.progress.Items += o.events
 	r.progress.Remaining, r.progress.Revision, r.progress.Done = o.meta.Remaining, cur.Revision(), !more
@@ -197,8 +202,7 @@ func (r *run[T]) watch() (o outcome) {
 		}
 		switch {
 		case ev.Type == Synced && initial:
-			initial, o.synced = false, true
-			o.events = 0 // what was there is no progress of the watch that begins
+			initial, o.synced = false, ev.Revision
 		case ev.Type == Synced:
 			ev.Type = Bookmark // a mark that nobody waits for
 		}
@@ -263,11 +267,11 @@ func (r *run[T]) advance(ev Event[T]) kube.Revision {
 // report tells about the end of a request, and returns false if the caller left.
 func (r *run[T]) report(next state, o outcome) bool {
 	watch := r.state.op == OpWatch || r.state.op == OpStream
-	if next.poor != nil {
-		o.err = next.poor
+	if next.unusable != nil {
+		o.err = next.unusable
 	}
 	if o.err == nil && !watch {
-		return true // a page or a probe that went well
+		return true // a page or a probe that succeeded
 	}
 	if watch && o.opened {
 		r.lost = time.Now()
@@ -283,9 +287,11 @@ func (r *run[T]) report(next state, o outcome) bool {
 	if trace.Interrupted != nil {
 		trace.Interrupted(*i)
 	}
-	routine := o.err == nil || // the server may end a watch
-		errors.Is(o.err, kube.ErrGone) || // RESTART will tell
-		next.noStream && !r.state.noStream // Fallback was told
+	// What is followed by a pause is reported, and so is every error but that which
+	// begins a list, whose RESTART has it as its cause, or continues one, and that
+	// which Fallback was called with.
+	routine := next.wait == 0 && (o.err == nil || errors.Is(o.err, kube.ErrGone)) ||
+		next.noStream && !r.state.noStream
 	if routine && next.op != OpNone {
 		return true
 	}
