@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+
+	"github.com/listwatch/listwatch/kube"
 )
 
 // Finalizers of the garbage collector, see
@@ -50,81 +52,172 @@ func (o *object) owners() []owner {
 
 // place is where an object is.
 type place struct {
-	t *table
-	o *object
+	t   *table
+	key kube.Key
+	uid string
+}
+
+// now returns the object as it is now, nil where it is gone.
+func (p place) now() *object {
+	if o := p.t.objects[p.key]; o != nil && o.meta.UID == p.uid {
+		return o
+	}
+	return nil
 }
 
 // collect deletes until nothing changes. The caller holds mu.
 func (st *store) collect() {
-	for st.collectOnce() {
+	for newCollector(st).run() {
 	}
 }
 
-func (st *store) collectOnce() (changed bool) {
-	alive := map[string]bool{}         // by UID
-	waiting := map[string]place{}      // deleted in the foreground, or orphaning
-	dependents := map[string][]place{} // by the UID of an owner
+// collector is one run of the garbage collector: who owns whom, and the owners that
+// are yet to be looked at.
+type collector struct {
+	st         *store
+	alive      map[string]int     // objects, by UID
+	waiting    map[string]place   // deleted in the foreground, or orphaning, by UID
+	dependents map[string][]place // by the UID of an owner
+	queue      []string           // UIDs of owners that are gone or wait
+	queued     map[string]bool
+	changed    bool
+}
+
+func newCollector(st *store) *collector {
+	c := &collector{st: st, alive: map[string]int{}, waiting: map[string]place{}, dependents: map[string][]place{}, queued: map[string]bool{}}
 	for _, t := range st.sortedTables() {
 		for o := range t.sorted.all() {
-			alive[o.meta.UID] = true
-			if o.meta.DeletionTimestamp != "" && (slices.Contains(o.meta.Finalizers, foreground) || slices.Contains(o.meta.Finalizers, orphan)) {
-				waiting[o.meta.UID] = place{t, o}
+			p := place{t, o.key, o.meta.UID}
+			c.alive[p.uid]++
+			if mustWait(o) {
+				c.waiting[p.uid] = p
 			}
 			for _, ref := range o.owners() {
-				dependents[ref.UID] = append(dependents[ref.UID], place{t, o})
+				c.dependents[ref.UID] = append(c.dependents[ref.UID], p)
 			}
 		}
 	}
-	for _, uid := range sortedKeys(dependents) {
-		for _, d := range dependents[uid] {
-			o := d.t.objects[d.o.key]
-			if o == nil || o.meta.UID != d.o.meta.UID {
-				continue
-			}
-			w, waits := waiting[uid]
-			if waits && slices.Contains(w.o.meta.Finalizers, orphan) {
-				st.disown(d.t, o, uid)
-				changed = true
-				continue
-			}
-			if slices.ContainsFunc(o.owners(), func(r owner) bool { _, w := waiting[r.UID]; return alive[r.UID] && !w }) {
-				if !alive[uid] {
-					st.disown(d.t, o, uid)
-					changed = true
-				}
-				continue // somebody still wants it
-			}
-			if alive[uid] && !waits || o.meta.DeletionTimestamp != "" {
-				continue
-			}
-			policy := ""
-			if waits {
-				policy = "Foreground"
-				if len(dependents[o.meta.UID]) == 0 {
-					policy = ""
-				}
-			}
-			st.remove(d.t, o, deletion{policy: policy})
-			changed = true
+	for _, uid := range sortedKeys(c.dependents) {
+		if c.alive[uid] == 0 {
+			c.push(uid)
 		}
 	}
-	for _, uid := range sortedKeys(waiting) {
-		p := waiting[uid]
-		o := p.t.objects[p.o.key]
-		if o == nil || o.meta.UID != uid {
-			continue
-		}
-		blocked := slices.ContainsFunc(dependents[uid], func(d place) bool {
-			now := d.t.objects[d.o.key]
-			return now != nil && slices.ContainsFunc(now.owners(), func(r owner) bool { return r.UID == uid && r.Block })
-		})
-		if slices.Contains(o.meta.Finalizers, foreground) && blocked {
-			continue
-		}
-		st.release(p.t, o)
-		changed = true
+	for _, uid := range sortedKeys(c.waiting) {
+		c.push(uid)
 	}
-	return changed
+	return c
+}
+
+// mustWait reports whether o is being deleted and waits for what happens to its
+// dependents.
+func mustWait(o *object) bool {
+	return o.meta.DeletionTimestamp != "" && (slices.Contains(o.meta.Finalizers, foreground) || slices.Contains(o.meta.Finalizers, orphan))
+}
+
+// push has the owner with this UID looked at.
+func (c *collector) push(uid string) {
+	if !c.queued[uid] {
+		c.queued[uid] = true
+		c.queue = append(c.queue, uid)
+	}
+}
+
+// run reports whether it has changed anything.
+func (c *collector) run() bool {
+	for len(c.queue) > 0 {
+		uid := c.queue[0]
+		c.queue = c.queue[1:]
+		c.queued[uid] = false
+		for _, p := range c.dependents[uid] {
+			if o := p.now(); o != nil && slices.ContainsFunc(o.owners(), func(r owner) bool { return r.UID == uid }) {
+				c.dependent(uid, p, o)
+			}
+		}
+		if p, waits := c.waiting[uid]; waits {
+			c.release(p)
+		}
+	}
+	return c.changed
+}
+
+// dependent does with o, which is at p, what becomes of it without its owner uid.
+func (c *collector) dependent(uid string, p place, o *object) {
+	w, waits := c.waiting[uid]
+	if c.alive[uid] > 0 && !waits {
+		return
+	}
+	orphans := false
+	if waits {
+		if owner := w.now(); owner != nil {
+			orphans = slices.Contains(owner.meta.Finalizers, orphan)
+		}
+	}
+	solid := func(r owner) bool { _, waits := c.waiting[r.UID]; return c.alive[r.UID] > 0 && !waits }
+	switch {
+	case orphans, slices.ContainsFunc(o.owners(), solid): // somebody still wants it
+		c.st.disown(p.t, o, uid)
+		c.changed = true
+		return
+	case o.meta.DeletionTimestamp != "":
+		return
+	}
+	policy := ""
+	if waits {
+		for _, d := range c.dependents[p.uid] {
+			now := d.now()
+			if now == nil {
+				continue
+			}
+			policy = "Foreground"
+			if _, deleted := c.waiting[d.uid]; deleted && slices.Contains(now.meta.Finalizers, foreground) {
+				o = c.st.unblock(p.t, o) // owners and dependents may be a cycle
+			}
+		}
+	}
+	c.changed = true
+	c.st.remove(p.t, o, deletion{policy: policy})
+	switch now := p.now(); {
+	case now == nil:
+		c.gone(p.uid, o)
+	case mustWait(now):
+		c.waiting[p.uid] = p
+		c.push(p.uid)
+	}
+}
+
+// release lets go of the object at p, which waits, unless a dependent blocks it.
+func (c *collector) release(p place) {
+	o := p.now()
+	if o == nil {
+		return
+	}
+	blocks := func(d place) bool {
+		now := d.now()
+		return now != nil && slices.ContainsFunc(now.owners(), func(r owner) bool { return r.UID == p.uid && r.Block })
+	}
+	if slices.Contains(o.meta.Finalizers, foreground) && slices.ContainsFunc(c.dependents[p.uid], blocks) {
+		return
+	}
+	c.changed = true
+	delete(c.waiting, p.uid)
+	c.st.release(p.t, o)
+	if p.now() == nil {
+		c.gone(p.uid, o)
+	}
+}
+
+// gone notes that o is no more: its dependents have lost an owner, and owners that
+// wait may be free.
+func (c *collector) gone(uid string, o *object) {
+	delete(c.waiting, uid)
+	if c.alive[uid]--; c.alive[uid] == 0 {
+		c.push(uid)
+	}
+	for _, ref := range o.owners() {
+		if _, waits := c.waiting[ref.UID]; waits {
+			c.push(ref.UID)
+		}
+	}
 }
 
 // release takes away the collector's finalizers, and with the last finalizer the
@@ -142,15 +235,36 @@ func (st *store) release(t *table, o *object) {
 
 // disown takes an owner from o.
 func (st *store) disown(t *table, o *object, uid string) {
-	var refs []map[string]any
-	json.Unmarshal(o.meta.OwnerReferences, &refs)
-	refs = slices.DeleteFunc(refs, func(r map[string]any) bool { return r["uid"] == uid })
-	freed := &object{key: o.key, meta: o.meta, fields: o.fields}
-	freed.meta.OwnerReferences = nil
-	if len(refs) > 0 {
-		freed.meta.OwnerReferences = marshal(refs)
+	st.setOwners(t, o, func(refs []map[string]any) []map[string]any {
+		return slices.DeleteFunc(refs, func(r map[string]any) bool { return r["uid"] == uid })
+	})
+}
+
+// unblock lets the owners of o be deleted before it, and returns what is stored.
+func (st *store) unblock(t *table, o *object) *object {
+	if !slices.ContainsFunc(o.owners(), func(r owner) bool { return r.Block }) {
+		return o
 	}
-	st.commit(t, o.key, freed)
+	return st.setOwners(t, o, func(refs []map[string]any) []map[string]any {
+		for _, r := range refs {
+			r["blockOwnerDeletion"] = false
+		}
+		return refs
+	})
+}
+
+// setOwners stores o with the owners that change makes of those that it has.
+func (st *store) setOwners(t *table, o *object, change func([]map[string]any) []map[string]any) *object {
+	var refs []map[string]any
+	json.Unmarshal(o.meta.OwnerReferences, &refs) // what is not a list has no owners
+	refs = change(refs)
+	next := &object{key: o.key, meta: o.meta, fields: o.fields}
+	next.meta.OwnerReferences = nil
+	if len(refs) > 0 {
+		next.meta.OwnerReferences = marshal(refs)
+	}
+	st.commit(t, o.key, next)
+	return next
 }
 
 func sortedKeys[V any](m map[string]V) []string {
