@@ -27,17 +27,15 @@ func Behind(n int) http.HandlerFunc {
 	}
 }
 
-// past returns the revision of n writes ago, which is in the history of every
-// resource.
+// past returns the revision of n writes ago, or the oldest that can be restored.
 func (s *Server) past(n int) uint64 {
-	st := s.store
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	rv := st.rev - min(uint64(max(n, 0)), st.rev-1)
-	for _, t := range st.tables {
-		rv = max(rv, t.floor)
-	}
-	return rv
+	s.store.mu.Lock()
+	defer s.store.mu.Unlock()
+	return s.store.past(n)
+}
+
+func (st *store) past(n int) uint64 {
+	return st.restorable(st.rev - min(uint64(max(n, 0)), st.rev-1))
 }
 
 // TooLarge answers 504, at once, with the cause ResourceVersionTooLarge: the
@@ -136,7 +134,10 @@ func Crash() http.HandlerFunc {
 func Restore(n int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		x := exchangeOf(r)
-		x.srv.RestoreTo(revision(x.srv.past(n)))
+		err := x.srv.restore(func(st *store) uint64 { return st.past(n) })
+		if err != nil {
+			panic(err) // it is restorable
+		}
 		x.abort()
 	}
 }

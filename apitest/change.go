@@ -203,6 +203,11 @@ func (c *change) commit(old, o *object) (*object, *kube.Status) {
 		}
 		return nil, nil
 	}
+	if old == nil { // its namespace or definition may have been deleted since it was prepared
+		if st := st.admits(t, c.target.res, o, c.srv.options); st != nil {
+			return nil, st
+		}
+	}
 	switch dry := c.options.dry; {
 	case old != nil && !old.hidden && !o.hidden && !c.counted && old.same(o):
 		return old, nil

@@ -18,7 +18,10 @@ func (c *change) prepareCreate(o *object) *kube.Status {
 	case o.meta.ResourceVersion != "" && !c.options.dry:
 		return statusRaw("resourceVersion should not be set on objects to be created")
 	}
-	if st := c.srv.admitsNamespace(c.target.res, o); st != nil {
+	s.mu.Lock()
+	st := s.admits(c.target.table, c.target.res, o, c.srv.options)
+	s.mu.Unlock()
+	if st != nil {
 		return st
 	}
 	if o.meta.Name == "" && o.meta.GenerateName != "" {

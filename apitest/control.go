@@ -170,23 +170,32 @@ func (s *Server) Restart() {
 
 // RestoreTo is a restore of etcd from a backup: every connection is reset, and
 // objects and the revision go back to what they were at rv, which must still be
-// in the history. A watch from a later revision is accepted and stays silent
-// until the server has passed it; a list at a later one gets 504.
+// in the history. Custom resources are served as their definitions were then. A
+// watch from a later revision is accepted and stays silent until the server has
+// passed it; a list at a later one gets 504.
 func (s *Server) RestoreTo(rv kube.Revision) {
 	n, err := strconv.ParseUint(string(rv), 10, 64)
+	if err == nil {
+		err = s.restore(func(*store) uint64 { return n })
+	}
+	if err != nil {
+		s.fail("%v", err)
+	}
+}
+
+// restore restores to the revision that to returns, which is called with mu held.
+func (s *Server) restore(to func(*store) uint64) error {
 	st := s.store
 	s.endWatches(endReset)
 	st.mu.Lock()
-	if err == nil {
-		err = st.restore(n)
-	}
+	err := st.restore(to(st))
 	st.mu.Unlock()
 	if err != nil {
-		s.fail("%v", err)
-		return
+		return err
 	}
 	s.endWatches(endReset) // those that began in between
 	s.door.cut()
+	return nil
 }
 
 // WaitForWatches returns when n watches have been answered and run. It fails

@@ -90,16 +90,21 @@ func (st *store) define(prev, next *object) {
 	if kept == nil {
 		return
 	}
-	t := st.tables[kept.GroupResource()]
-	if t == nil {
-		st.addLocked(*kept)
-		t = st.tables[kept.GroupResource()]
-	}
-	t.redefine(kept, others)
+	st.serve(kept).redefine(kept, others)
 	if more := established(next); more != nil {
 		crds := st.tables[kube.CustomResourceDefinitions.GroupResource()]
 		st.commit(crds, more.key, more)
 	}
+}
+
+// serve returns the table of what a definition defines, a new one where there is
+// none. The caller holds mu.
+func (st *store) serve(kept *ResourceInfo) *table {
+	name := kept.GroupResource()
+	if st.addLocked(*kept) {
+		st.tables[name].defined = true
+	}
+	return st.tables[name]
 }
 
 // redefine makes t one of these versions. Where they are not those of before, what

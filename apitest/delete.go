@@ -227,6 +227,14 @@ func precondition(res kube.Resource, name, what, want, have, since string) *kube
 // remove deletes o, or, where finalizers keep it, marks it as being deleted.
 // It returns the last state. The caller holds mu.
 func (st *store) remove(t *table, o *object, d deletion) (last *object, kept bool) {
+	if t.info.Resource == kube.CustomResourceDefinitions && !d.dry && o.meta.DeletionTimestamp == "" {
+		if marked := st.retire(t, o); marked != nil {
+			if last := t.objects[o.key]; last != nil {
+				marked = last
+			}
+			return marked, true
+		}
+	}
 	finalizers := d.finalizers(t.info, o)
 	same := slices.Equal(finalizers, o.meta.Finalizers)
 	if t.info.Resource == kube.Pods && o.meta.DeletionTimestamp == "" {

@@ -25,17 +25,12 @@ func (s *Server) addNamespaces() {
 	}
 }
 
-// admitsNamespace says why o may not be created where it is to be.
-func (s *Server) admitsNamespace(res kube.Resource, o *object) *kube.Status {
-	if !s.options.Namespaces {
+// admitsNamespace says why o may not be created where it is to be. The caller holds mu.
+func (st *store) admitsNamespace(res kube.Resource, o *object, options Options) *kube.Status {
+	if !options.Namespaces || !res.Namespaced {
 		return nil
 	}
-	if !res.Namespaced {
-		return nil
-	}
-	s.store.mu.Lock()
-	defer s.store.mu.Unlock()
-	ns := s.store.tables[kube.Namespaces.GroupResource()].objects[kube.Key{Name: o.meta.Namespace}]
+	ns := st.tables[kube.Namespaces.GroupResource()].objects[kube.Key{Name: o.meta.Namespace}]
 	switch {
 	case ns == nil:
 		return statusNotFound(kube.Namespaces, o.meta.Namespace)

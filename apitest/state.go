@@ -133,6 +133,7 @@ func (st *store) load(b []byte) error {
 			return &StateError{objects[i].index, reason}
 		}
 	}
+	st.first = st.rev
 	for _, t := range st.tables {
 		t.floor, t.recent, t.born = st.rev, st.rev, st.rev
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/binary"
 	"encoding/hex"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -22,7 +21,9 @@ type store struct {
 	mu      sync.Mutex
 	rev     uint64
 	life    uint64            // how many servers' saves this one goes on from
+	first   uint64            // the revision at which the server started
 	tables  map[string]*table // by GroupResource
+	dropped []drop            // tables that are no more, the newest last
 	random  *rand.Rand        // of UIDs and generated names: only writes draw from it
 	aside   *rand.Rand        // of what no object has in it
 	seed    uint64
@@ -41,6 +42,7 @@ type table struct {
 	floor   uint64 // events up to this revision may be forgotten
 	recent  uint64 // as floor, for watches only: what a restart forgets
 	born    uint64 // the revision at which it was added, without objects
+	defined bool   // by a CustomResourceDefinition
 	watches map[*watcher]struct{}
 }
 
@@ -54,7 +56,7 @@ type event struct {
 func newStore(o Options) *store {
 	st := &store{
 		history: o.History, buffer: o.WatchBuffer,
-		rev:     100, // a real server is never at 1 either
+		rev: 100, first: 100, // a real server is never at 1 either
 		tables:  make(map[string]*table),
 		seed:    o.Seed,
 		changed: make(chan struct{}),
@@ -111,21 +113,6 @@ func (st *store) find(group, version, plural string) (t *table, info, form *Reso
 	return t, t.info, form
 }
 
-// drop deletes all objects of r, ends its watches and forgets it.
-func (st *store) drop(r kube.Resource) {
-	t := st.tables[r.GroupResource()]
-	if t == nil {
-		return
-	}
-	for o := range t.sorted.all() { // as they were at the beginning
-		st.commit(t, o.key, nil)
-	}
-	for w := range t.watches {
-		w.end(endClean)
-	}
-	delete(st.tables, r.GroupResource())
-}
-
 // commit stores next, or deletes where next is nil, under a new revision, and
 // wakes the watches. The caller holds mu and has checked everything.
 func (st *store) commit(t *table, key kube.Key, next *object) uint64 {
@@ -154,6 +141,9 @@ func (st *store) commit(t *table, key kube.Key, next *object) uint64 {
 	rv := st.rev
 	if t.info.Resource == kube.CustomResourceDefinitions {
 		st.define(e.prev, next)
+	}
+	if t.defined && next == nil && len(t.objects) == 0 {
+		st.retired(t)
 	}
 	return rv
 }
@@ -233,29 +223,6 @@ func (t *table) remembered(rv uint64) *collection {
 func (t *table) since(rv uint64) []event {
 	i, _ := slices.BinarySearchFunc(t.log, rv+1, func(e event, rv uint64) int { return cmp.Compare(e.rv, rv) })
 	return slices.Clone(t.log[i:])
-}
-
-// restore returns every resource to its state at rv, and the counter too.
-func (st *store) restore(rv uint64) error {
-	for _, t := range st.tables {
-		if rv < t.floor || rv > st.rev {
-			return fmt.Errorf("restore to revision %d: %s has the states from %d to %d", rv, t.info, t.floor, st.rev)
-		}
-	}
-	for _, t := range st.tables {
-		undone := t.since(rv)
-		t.sorted = t.sorted.back(undone)
-		t.objects = make(map[kube.Key]*object, t.sorted.size)
-		for o := range t.sorted.all() {
-			t.objects[o.key] = o
-		}
-		t.log = t.log[:len(t.log)-len(undone)]
-		t.past = nil
-		t.recent = rv
-	}
-	st.rev = rv
-	st.notify()
-	return nil
 }
 
 // uid returns the next UID of a seeded sequence, in the form of version 4.

@@ -1,0 +1,252 @@
+package apitest_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// names returns the names of the objects of r.
+func names(srv *apitest.Server, r kube.Resource) []string {
+	list := []string{}
+	objects, _ := srv.List(r)
+	for _, b := range objects {
+		_, rest, _ := strings.Cut(string(b), `"name":"`)
+		name, _, _ := strings.Cut(rest, `"`)
+		list = append(list, name)
+	}
+	return list
+}
+
+// TestCreateWhileItsNamespaceIsDeleted: the namespace that was there when a create
+// began is gone when the object is to be stored.
+func TestCreateWhileItsNamespaceIsDeleted(t *testing.T) {
+	srv := apitest.NewWith(t, apitest.Options{InMemory: true, Namespaces: true})
+	srv.Put(kube.Namespaces, `{"metadata":{"name":"a"},"spec":{"finalizers":["kubernetes"]}}`)
+	srv.Validate(apitest.Match{Verb: "create", Resource: "configmaps"}, func(*apitest.Admission) error {
+		code, body := do(t, srv, http.MethodDelete, "/api/v1/namespaces/a", "")
+		if code != http.StatusOK {
+			t.Errorf("%d %s", code, body)
+		}
+		return nil
+	})
+	code, body := do(t, srv, http.MethodPost, configMaps, `{"metadata":{"name":"x"}}`)
+	if code != http.StatusNotFound {
+		t.Errorf("%d %s, want 404", code, body)
+	}
+	if left := names(srv, kube.ConfigMaps); len(left) > 0 {
+		t.Errorf("%v in a namespace that is gone", left)
+	}
+}
+
+// TestCreateWhileItsDefinitionIsDeleted: likewise with a CustomResourceDefinition.
+func TestCreateWhileItsDefinitionIsDeleted(t *testing.T) {
+	srv := apitest.NewWith(t, apitest.Options{InMemory: true})
+	srv.Put(kube.CustomResourceDefinitions, stateCRD)
+	srv.Validate(apitest.Match{Verb: "create", Resource: "widgets"}, func(*apitest.Admission) error {
+		srv.Delete(kube.CustomResourceDefinitions, kube.Key{Name: "widgets.example.com"})
+		return nil
+	})
+	code, body := do(t, srv, http.MethodPost, "/apis/example.com/v1/namespaces/a/widgets", `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"x"}}`)
+	if code != http.StatusNotFound {
+		t.Errorf("%d %s, want 404", code, body)
+	}
+}
+
+// TestDefinitionWaitsForFinalizers: a definition is gone only when the finalizers of
+// all its objects are, and nothing is created meanwhile.
+func TestDefinitionWaitsForFinalizers(t *testing.T) {
+	const definition, all = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com", "/apis/example.com/v1/namespaces/a/widgets"
+	srv := apitest.NewWith(t, apitest.Options{InMemory: true})
+	srv.Put(kube.CustomResourceDefinitions, stateCRD)
+	srv.Put(widgetsV1, `{"metadata":{"namespace":"a","name":"held","finalizers":["example.com/f"]}}`)
+	srv.Put(widgetsV1, `{"metadata":{"namespace":"a","name":"free"}}`)
+	if code, body := do(t, srv, http.MethodDelete, definition, ""); code != http.StatusOK {
+		t.Fatalf("%d %s", code, body)
+	}
+	if diff := cmp.Diff([]string{"held"}, names(srv, widgetsV1)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	crd := string(srv.Get(kube.CustomResourceDefinitions, kube.Key{Name: "widgets.example.com"}))
+	for _, want := range []string{`"deletionTimestamp":"`, `"finalizers":["customresourcecleanup.apiextensions.k8s.io"]`, `"type":"Terminating"`} {
+		if !strings.Contains(crd, want) {
+			t.Errorf("the definition is without %s: %s", want, crd)
+		}
+	}
+	if code, body := do(t, srv, http.MethodPost, all, `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"late"}}`); code != http.StatusMethodNotAllowed {
+		t.Errorf("a create: %d %s, want 405", code, body)
+	}
+	if code, body := do(t, srv, http.MethodDelete, definition, ""); code != http.StatusOK {
+		t.Errorf("a second delete: %d %s", code, body)
+	}
+	if code, body := do(t, srv, http.MethodPatch, all+"/held", `{"metadata":{"finalizers":null}}`, "Content-Type", "application/merge-patch+json"); code != http.StatusOK {
+		t.Errorf("%d %s", code, body)
+	}
+	if b := srv.Get(kube.CustomResourceDefinitions, kube.Key{Name: "widgets.example.com"}); b != nil {
+		t.Errorf("the definition is still there: %s", b)
+	}
+	if code, _ := do(t, srv, http.MethodGet, all, ""); code != http.StatusNotFound {
+		t.Errorf("the resource is still served: %d", code)
+	}
+}
+
+// TestRestoreOverTheLifeOfADefinition: after a restore the definitions of that
+// revision, and no others, are served, with their objects.
+func TestRestoreOverTheLifeOfADefinition(t *testing.T) {
+	const all = "/apis/example.com/v1/widgets"
+	crd := kube.Key{Name: "widgets.example.com"}
+	begin := func(t *testing.T) (srv *apitest.Server, before, with, after kube.Revision) {
+		srv = apitest.NewWith(t, apitest.Options{InMemory: true})
+		before = srv.Put(kube.ConfigMaps, configMap("x", "1"))
+		srv.Put(kube.CustomResourceDefinitions, stateCRD)
+		with = srv.Put(widgetsV1, `{"metadata":{"namespace":"a","name":"first"}}`)
+		srv.Delete(kube.CustomResourceDefinitions, crd)
+		after = srv.Revision()
+		srv.Put(kube.CustomResourceDefinitions, stateCRD)
+		srv.Put(widgetsV1, `{"metadata":{"namespace":"a","name":"second"}}`)
+		return srv, before, with, after
+	}
+	check := func(t *testing.T, srv *apitest.Server, want ...string) {
+		t.Helper()
+		code, body := do(t, srv, http.MethodGet, all, "")
+		if want == nil {
+			if code != http.StatusNotFound || srv.Get(kube.CustomResourceDefinitions, crd) != nil {
+				t.Errorf("still served: %d %s", code, body)
+			}
+			return
+		}
+		if code != http.StatusOK {
+			t.Fatalf("there and not served: %d %s", code, body)
+		}
+		if diff := cmp.Diff(want, names(srv, widgetsV1)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		rv := srv.Put(widgetsV1, `{"metadata":{"namespace":"a","name":"later"}}`)
+		if code, body := do(t, srv, http.MethodGet, all+"?resourceVersionMatch=Exact&limit=1&resourceVersion="+string(rv), ""); code != http.StatusOK {
+			t.Errorf("a list at %s: %d %s", rv, code, body)
+		}
+	}
+	t.Run("before its first life", func(t *testing.T) {
+		srv, before, _, _ := begin(t)
+		srv.RestoreTo(before)
+		check(t, srv)
+	})
+	t.Run("in its first life", func(t *testing.T) {
+		srv, _, with, _ := begin(t)
+		srv.RestoreTo(with)
+		check(t, srv, "first")
+	})
+	t.Run("between its lives", func(t *testing.T) {
+		srv, _, _, after := begin(t)
+		srv.RestoreTo(after)
+		check(t, srv)
+	})
+	t.Run("back and forth", func(t *testing.T) {
+		srv, before, with, _ := begin(t)
+		srv.RestoreTo(with)
+		check(t, srv, "first")
+		srv.RestoreTo(before)
+		check(t, srv)
+		srv.Put(kube.CustomResourceDefinitions, stateCRD)
+		check(t, srv, make([]string, 0, 1)...)
+	})
+	t.Run("by a fault", func(t *testing.T) {
+		srv, before, _, _ := begin(t)
+		srv.On(apitest.Match{Verb: "list", Resource: "configmaps"}, apitest.Restore(1000)).Times(1)
+		if resp, err := send(t.Context(), srv, http.MethodGet, configMaps, ""); err == nil {
+			resp.Body.Close()
+			t.Error("the fault did not strike")
+		}
+		if rv := srv.Revision(); rv != "100" {
+			t.Errorf("restored to %s, want 100, before %s", rv, before)
+		}
+		check(t, srv)
+	})
+}
+
+// TestForegroundDeletionOfACycle: whoever owns each other goes together.
+func TestForegroundDeletionOfACycle(t *testing.T) {
+	for size := 2; size <= 4; size++ {
+		srv := apitest.NewWith(t, apitest.Options{InMemory: true, CollectGarbage: true})
+		for i := range size {
+			srv.Put(kube.ConfigMaps, fmt.Sprintf(`{"metadata":{"namespace":"a","name":"o%d","uid":"u%d","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"o","uid":"u%d","blockOwnerDeletion":true}]}}`, i, i, (i+1)%size))
+		}
+		do(t, srv, http.MethodDelete, configMaps+"/o0?propagationPolicy=Foreground", "")
+		if left := names(srv, kube.ConfigMaps); len(left) > 0 {
+			t.Errorf("of a cycle of %d, %v are left", size, left)
+		}
+	}
+}
+
+// TestForegroundDeletionOfOneOwner: a dependent that another owner keeps does not
+// block the deletion.
+func TestForegroundDeletionOfOneOwner(t *testing.T) {
+	srv := apitest.NewWith(t, apitest.Options{InMemory: true, CollectGarbage: true})
+	for _, name := range []string{"one", "two"} {
+		srv.Put(kube.ConfigMaps, fmt.Sprintf(`{"metadata":{"namespace":"a","name":%q,"uid":%q}}`, name, name))
+	}
+	srv.Put(kube.ConfigMaps, `{"metadata":{"namespace":"a","name":"dependent","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"one","uid":"one","blockOwnerDeletion":true},{"apiVersion":"v1","kind":"ConfigMap","name":"two","uid":"two"}]}}`)
+	do(t, srv, http.MethodDelete, configMaps+"/one?propagationPolicy=Foreground", "")
+	if diff := cmp.Diff([]string{"dependent", "two"}, names(srv, kube.ConfigMaps)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestLongChainOfOwners: the work grows with the chain, not with its square.
+func TestLongChainOfOwners(t *testing.T) {
+	chain := func(n int) float64 {
+		return testing.AllocsPerRun(1, func() {
+			srv := apitest.NewWith(t, apitest.Options{InMemory: true, NoManagedFields: true})
+			defer srv.Close()
+			for i := range n {
+				srv.Put(kube.ConfigMaps, fmt.Sprintf(`{"metadata":{"namespace":"a","name":"o%d","uid":"u%d","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"o","uid":"u%d"}]}}`, i, i, i+1))
+			}
+			srv.CollectGarbage()
+			if left := names(srv, kube.ConfigMaps); len(left) > 0 {
+				t.Fatalf("%d are left", len(left))
+			}
+		})
+	}
+	if short, long := chain(200), chain(800); long > 8*short {
+		t.Errorf("%.0f allocations for 200 owners, %.0f for 800", short, long)
+	}
+}
+
+// TestReadsDoNotChangeTheCluster: the same writes make the same objects, whatever is
+// read between them.
+func TestReadsDoNotChangeTheCluster(t *testing.T) {
+	run := func(t *testing.T, reads bool) string {
+		srv := apitest.NewWith(t, apitest.Options{InMemory: true, Seed: 5})
+		var all []string
+		for range 3 {
+			if reads {
+				w := watch(t, srv, configMaps+"?watch=1")
+				if err := srv.WaitForWatches(t.Context(), 1); err != nil {
+					t.Fatal(err)
+				}
+				srv.CloseWatches()
+				for err := error(nil); err == nil; {
+					_, err = w.line()
+				}
+				if err := srv.WaitForWatches(t.Context(), 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, body := do(t, srv, http.MethodPost, configMaps, `{"metadata":{"generateName":"x-"}}`)
+			_, rest, _ := strings.Cut(body, `"name":"`)
+			name, rest, _ := strings.Cut(rest, `"`)
+			_, rest, _ = strings.Cut(rest, `"uid":"`)
+			all = append(all, name+" "+rest[:36])
+		}
+		return strings.Join(all, "\n")
+	}
+	if diff := cmp.Diff(run(t, false), run(t, true)); diff != "" {
+		t.Errorf("(-without +with):\n%s", diff)
+	}
+}
