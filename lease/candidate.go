@@ -3,6 +3,9 @@ package lease
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"math"
+	"strings"
 	"time"
 
 	"github.com/listwatch/listwatch/kube"
@@ -14,7 +17,7 @@ import (
 //
 // A Lease that does not exist may have been deleted under a leader that does not
 // know. Hence whoever finds none creates one without a holder, and the same rule
-// applies to that.
+// applies to that, unless Options.TakeMissing says otherwise.
 type candidate struct {
 	e    *Elector
 	wire *wire
@@ -22,6 +25,7 @@ type candidate struct {
 	seen  object
 	since time.Time // when seen was first seen
 	most  int       // transitions seen, of whichever Lease
+	said  string    // what was logged last about whom we wait for
 
 	// Of the last attempt to take it whose outcome may not be known.
 	claim claim
@@ -51,8 +55,9 @@ func (c *candidate) run(ctx context.Context) (*hold, error) {
 // Lease is another's.
 func (c *candidate) try(ctx context.Context) (*hold, error) {
 	o, err := c.wire.get(ctx)
-	if absent(err, c.wire.key) {
-		o, err = c.wire.create(ctx, record{Seconds: c.e.seconds(), Transitions: c.most}, c.e.options.Labels)
+	missing := absent(err, c.wire.key)
+	if missing {
+		o, err = c.wire.create(ctx, c.vacant(), c.e.options.Labels)
 		if errors.Is(err, kube.ErrExists) {
 			return nil, nil
 		}
@@ -65,7 +70,9 @@ func (c *candidate) try(ctx context.Context) (*hold, error) {
 		if c.base.uid != o.uid || c.base.revision != o.revision { // else the last attempt may still arrive
 			c.base, c.claim = o, claim{}
 		}
-		if c.untilFree() > 0 {
+		if free := c.untilFree(); free > 0 {
+			c.e.succeeded()
+			c.say(missing, free)
 			return nil, nil
 		}
 		if c.claim == (claim{}) {
@@ -73,19 +80,60 @@ func (c *candidate) try(ctx context.Context) (*hold, error) {
 		}
 	}
 	h := c.hold()
-	sent := time.Now()
+	sent, wall := c.e.now()
 	taken, err := c.wire.update(ctx, o, h.next(), c.e.options.Labels)
 	switch {
 	case outrun(err, c.wire.key):
+		c.e.succeeded()
 		return nil, nil
 	case err != nil:
 		return nil, err
 	case time.Since(sent) >= c.e.options.RenewDeadline:
 		return nil, errors.New("the answer came too late to lead: trying again")
 	}
-	h.object, h.sent = taken, sent
+	h.object, h.sent, h.wall = taken, sent, wall
+	c.e.succeeded()
 	c.e.see(c.claim.holder)
 	return h, nil
+}
+
+// vacant returns the record of a Lease that this replica creates: without a holder,
+// to be waited for, or to be taken at once.
+func (c *candidate) vacant() record {
+	r := record{Seconds: c.e.seconds(), Transitions: c.most}
+	if c.e.options.TakeMissing && !c.e.met {
+		now := stamp(c.e.clock())
+		r.Seconds, r.Acquired, r.Renewed = 1, now, now // as one that was released
+	}
+	return r
+}
+
+// say logs whom this replica waits for, and until when if nothing changes, unless
+// that was the last line. missing says that it has created the Lease itself.
+func (c *candidate) say(missing bool, free time.Duration) {
+	until := slog.Time("until", time.Now().Add(free))
+	lease, holder := slog.String("lease", c.e.key.String()), slog.String("holder", clip(c.seen.record.Holder))
+	key := c.seen.uid + " " + c.seen.record.Holder
+	if key == c.said {
+		return
+	}
+	c.said = key
+	switch {
+	case missing:
+		c.e.log.Info("the lease does not exist: waiting until a leader that was cut off must have stopped", lease, until)
+	case c.seen.record.Holder == "":
+		c.e.log.Info("the lease has no holder: waiting until a leader that was cut off must have stopped", lease, until)
+	default:
+		c.e.log.Info("another replica leads: waiting", lease, holder, until)
+	}
+}
+
+// clip shortens what a server sent for a log line.
+func clip(s string) string {
+	if len(s) > 253 {
+		s = strings.ToValidUTF8(s[:253], "") + "..."
+	}
+	return s
 }
 
 // claimed reports whether an attempt of ours has succeeded without our knowing.
@@ -95,7 +143,8 @@ func (c *candidate) claimed() bool {
 
 // hold returns what the Lease is to us if the attempt succeeds, or has.
 func (c *candidate) hold() *hold {
-	return &hold{e: c.e, wire: c.wire, claim: c.claim, object: c.seen, sent: time.Now()}
+	sent, wall := c.e.now()
+	return &hold{e: c.e, wire: c.wire, claim: c.claim, object: c.seen, sent: sent, wall: wall}
 }
 
 func (c *candidate) observe(o object) {
@@ -104,6 +153,7 @@ func (c *candidate) observe(o object) {
 	}
 	c.seen = o
 	c.most = max(c.most, o.record.Transitions)
+	c.e.met = true
 	c.e.see(o.record.Holder)
 }
 
@@ -114,20 +164,27 @@ func (c *candidate) untilFree() time.Duration {
 	if c.seen.record.released() {
 		return 0
 	}
-	d := max(c.e.options.Duration, time.Duration(c.seen.record.Seconds)*time.Second)
-	return time.Until(c.since.Add(d))
+	d := max(c.e.options.Duration, seconds(c.seen.record.Seconds))
+	return d - time.Since(c.since)
+}
+
+// seconds returns n seconds, none if n is negative, and the longest Duration if they
+// are more than that.
+func seconds(n int) time.Duration {
+	return time.Duration(min(max(int64(n), 0), math.MaxInt64/int64(time.Second))) * time.Second
 }
 
 // pause returns how long to wait after try returned err, and no Lease.
 func (c *candidate) pause(err error) time.Duration {
 	retry := c.e.options.RetryPeriod
-	pause := retry + time.Duration(c.e.dice()*jitter*float64(retry))
 	if err == nil {
+		pause := time.Duration((lookAfter + c.e.dice()*lookJitter) * float64(retry))
 		if free := c.untilFree(); free > 0 {
 			pause = min(pause, free)
 		}
 		return pause
 	}
+	pause := retry + time.Duration(c.e.dice()*jitter*float64(retry))
 	if st := (*kube.Status)(nil); errors.As(err, &st) {
 		pause = max(pause, min(st.RetryAfter, c.e.options.Duration))
 	}

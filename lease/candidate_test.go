@@ -111,25 +111,35 @@ func TestCandidateIsNotKeptWaitingByMetadata(t *testing.T) {
 	})
 }
 
-// TestCandidateRetriesWithJitter: in polls and after failures.
+// TestCandidateRetriesWithJitter: soon while another leads, later after failures.
 func TestCandidateRetriesWithJitter(t *testing.T) {
-	for dice, want := range map[float64]time.Duration{0: 2 * time.Second, 0.5: 3200 * time.Millisecond} {
+	for _, tt := range []struct {
+		dice         float64
+		looks, fails time.Duration
+	}{{0, time.Second, 2 * time.Second}, {0.5, 1400 * time.Millisecond, 3200 * time.Millisecond}} {
 		play(t, func(t *testing.T, s *stage) {
 			s.put(`{"holderIdentity":"b","leaseDurationSeconds":3600}`)
 			a := s.replica("a", lease.Options{})
-			a.SetDice(func() float64 { return dice })
+			a.SetDice(func() float64 { return tt.dice })
 			a.start()
-			time.Sleep(20 * want)
-			s.srv.On(apitest.Match{}, apitest.HTML(http.StatusForbidden))
-			time.Sleep(20 * want)
-			a.stop()
-			var last time.Time
-			for i, q := range s.srv.Requests() {
-				if got := q.Start.Sub(last); i > 0 && got != want {
-					t.Errorf("dice %v: request %d comes after %v, want %v", dice, i, got, want)
+			pauses := func(want time.Duration) {
+				t.Helper()
+				time.Sleep(20 * want)
+				var last time.Time
+				for i, q := range s.srv.Requests() {
+					if got := q.Start.Sub(last); i > 0 && got != want {
+						t.Errorf("dice %v: request %d comes after %v, want %v", tt.dice, i, got, want)
+					}
+					last = q.Start
 				}
-				last = q.Start
+				s.srv.ForgetRequests()
 			}
+			pauses(tt.looks)
+			s.srv.On(apitest.Match{}, apitest.HTML(http.StatusForbidden))
+			time.Sleep(2 * time.Second)
+			s.srv.ForgetRequests()
+			pauses(tt.fails)
+			a.stop()
 		})
 	}
 }

@@ -7,7 +7,8 @@
 //		return work(ctx) // ends with ctx
 //	})
 //
-// The leader renews the Lease every 2 seconds. Where that has failed for 10
+// The leader renews the Lease every 2 seconds, and releases it when its work has ended:
+// another replica leads within 2 seconds then. Where that has failed for 10
 // seconds, counted from when the last renewal that succeeded was sent, the work's
 // context is cancelled; 15 seconds after the Lease last changed, by a replica's own
 // clock, that replica takes it. The clocks of others, and the times in the Lease,

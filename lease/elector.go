@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -25,10 +26,14 @@ type Elector struct {
 	clock   func() time.Time // of the times in the Lease, which nobody computes with
 	dice    func() float64
 
-	mu      sync.Mutex
-	running bool
-	leader  string
-	term    *term // while the work runs
+	log *slog.Logger // fixed while it runs
+	met bool         // this elector has seen the Lease; for who runs
+
+	mu       sync.Mutex
+	running  bool
+	leader   string
+	reported string // the kind of failure that was logged last; "" = none, or it is over
+	term     *term  // while the work runs
 }
 
 // New returns an elector for the Lease named k, which need not exist. It sends
@@ -38,6 +43,9 @@ type Elector struct {
 // requests of c nor its Config.QPS cost the leader its lease. They need the verbs
 // get, create and update on leases of coordination.k8s.io.
 func New(c *client.Client, k kube.Key, o Options) (*Elector, error) {
+	if c == nil {
+		return nil, fmt.Errorf("lease %s: the client is nil", k)
+	}
 	if k.Namespace == "" || k.Name == "" {
 		return nil, fmt.Errorf("lease %s: the key must have a namespace and a name", k)
 	}
@@ -45,7 +53,21 @@ func New(c *client.Client, k kube.Key, o Options) (*Elector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lease %s: %w", k, err)
 	}
-	return &Elector{client: c, key: k, options: o, clock: time.Now, dice: rand.Float64}, nil
+	e := &Elector{client: c, key: k, options: o, clock: time.Now, dice: rand.Float64, log: o.Logger}
+	if e.log == nil {
+		e.log = slog.New(slog.DiscardHandler)
+	}
+	return e, nil
+}
+
+// SetLogger sets the logger of an elector that has none by its Options. It is for
+// whoever runs electors, as a Manager does; while the elector runs it does nothing.
+func (e *Elector) SetLogger(l *slog.Logger) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.options.Logger == nil && !e.running {
+		e.log = l
+	}
 }
 
 // Run waits until this replica is the leader, calls lead once, and returns when
@@ -63,8 +85,9 @@ func New(c *client.Client, k kube.Key, o Options) (*Elector, error) {
 // [Options.Trace].
 //
 // Where there is no Lease Run creates it, and waits for Duration before it takes it:
-// it might have been deleted while somebody leads. A leader whose Lease is deleted,
-// or edited to have another holder or none, has lost it.
+// it might have been deleted while somebody leads; see [Options.TakeMissing]. Run
+// never deletes a Lease. A leader whose Lease is deleted, or edited to have another
+// holder or none, has lost it.
 func (e *Elector) Run(ctx context.Context, lead func(ctx context.Context, t Token) error) error {
 	if !e.begin() {
 		return fmt.Errorf("lease %s: it runs already", e.key)
@@ -95,6 +118,7 @@ func (e *Elector) serve(ctx context.Context, h *hold, lead func(context.Context,
 	var keeper sync.WaitGroup
 	keeper.Go(func() { t.keep(renewing) })
 	e.setTerm(t)
+	e.log.Info("leading", "lease", e.key.String(), "identity", e.options.Identity, "transitions", h.claim.transitions)
 	err, lost, ours := func() (err, lost error, ours bool) {
 		defer func() { // also where lead panics
 			e.setTerm(nil)
@@ -140,6 +164,7 @@ func (e *Elector) release(ctx context.Context, h *hold, look bool) {
 		}
 		if err == nil {
 			e.see("")
+			e.log.Info("the lease is released", "lease", e.key.String())
 		}
 		if err == nil || errors.Is(err, errGone) {
 			return
@@ -162,7 +187,11 @@ func (e *Elector) Leader() string {
 	return e.leader
 }
 
-// IsLeader reports whether lead runs and nobody else can lead.
+// IsLeader reports whether lead runs and nobody else can lead, by the monotonic clock
+// and by that on the wall. A machine that was suspended notices it here at once, but
+// the context of lead is cancelled only when the next renewal finds the Lease
+// another's, up to RetryPeriod and a request later: against what is written meanwhile
+// there is the [Token].
 func (e *Elector) IsLeader() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -215,14 +244,36 @@ func (e *Elector) see(leader string) {
 	}
 }
 
-// failed reports a failure; one of the leader is worth a warning.
+// failed reports a failure: the first of its kind is worth a warning.
 func (e *Elector) failed(err error, leading bool) {
-	log := e.options.Logger.Debug
-	if leading {
-		log = e.options.Logger.Warn
+	kind, message := "fail", "requests for the lease fail; trying again"
+	for _, refusal := range []error{kube.ErrUnauthorized, kube.ErrForbidden, kube.ErrNotFound} {
+		if errors.Is(err, refusal) {
+			kind, message = refusal.Error(), "requests for the lease are refused; trying again"
+		}
 	}
-	log("lease request failed", "lease", e.key.String(), "leading", leading, "err", err)
+	level := slog.LevelDebug
+	e.mu.Lock()
+	if e.reported != kind {
+		e.reported, level = kind, slog.LevelWarn
+	}
+	e.mu.Unlock()
+	e.log.Log(context.Background(), level, message, "lease", e.key.String(), "leading", leading, "err", err)
 	if f := e.options.Trace.Failed; f != nil {
 		f(err)
 	}
 }
+
+// succeeded reports that requests no longer fail, if that was reported.
+func (e *Elector) succeeded() {
+	e.mu.Lock()
+	over := e.reported != ""
+	e.reported = ""
+	e.mu.Unlock()
+	if over {
+		e.log.Info("requests for the lease succeed again", "lease", e.key.String())
+	}
+}
+
+// now returns the time, by the monotonic clock and by that on the wall.
+func (e *Elector) now() (mono, wall time.Time) { return time.Now(), e.clock().Round(0) }

@@ -36,6 +36,7 @@ type hold struct {
 
 	object object    // as we last saw it
 	sent   time.Time // when the last write that succeeded was sent
+	wall   time.Time // the same by the clock on the wall
 }
 
 // errGone means that the Lease is not ours any more, for certain.
@@ -67,10 +68,10 @@ func (h *hold) release(ctx context.Context) error {
 func (h *hold) write(ctx context.Context, r record) error {
 	var err error
 	for range 6 {
-		sent := time.Now() // before the request: others may see it from then on
+		sent, wall := h.e.now() // before the request: others may see it from then on
 		var o object
 		if o, err = h.wire.update(ctx, h.object, r, nil); err == nil {
-			h.object, h.sent = o, sent
+			h.object, h.sent, h.wall = o, sent, wall
 			return nil
 		}
 		if !outrun(err, h.wire.key) {

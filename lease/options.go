@@ -27,18 +27,31 @@ type Options struct {
 	// half of it. Default: two thirds of Duration.
 	RenewDeadline time.Duration
 
-	// RetryPeriod is the time between renewals, and between two looks of the others,
-	// who add up to 1.2 times as much by chance. Default: a fifth of RenewDeadline,
-	// which must be more than 1.2 times RetryPeriod.
+	// RetryPeriod is the time between renewals. The other replicas read the Lease
+	// after 0.5 to 0.9 times as long, by chance, so that one of them leads within
+	// RetryPeriod of its release; after a request that failed they wait 1 to 2.2
+	// times as long. Default: a fifth of RenewDeadline, which must be more than 1.2
+	// times RetryPeriod.
 	RetryPeriod time.Duration
+
+	// TakeMissing takes a Lease that does not exist at once, rather than after
+	// Duration. The risk is two leaders at a time: if somebody deletes the Lease
+	// while the leader cannot reach the server, that leader acts until its
+	// RenewDeadline, and a replica that starts in that time leads beside it. A
+	// replica that has seen the Lease before waits all the same. Set it for tests,
+	// or where nobody but a cluster's administrator can delete Leases. Default: wait.
+	TakeMissing bool
 
 	// Labels are given to the Lease, besides those it has, by whoever takes it.
 	Labels map[string]string
 
 	Trace Trace
 
-	// Logger gets a warning for each renewal that failed and when the lease is
-	// lost; what else fails is for debugging. Default: none.
+	// Logger gets a line for each change of state, and none for a retry: which
+	// replica is waited for and until when, leadership that begins, is lost and is
+	// released, requests that are refused or fail, and that they succeed again.
+	// Each request that fails is logged at level Debug. Default: that of the
+	// Manager that runs the elector.
 	Logger *slog.Logger
 }
 
@@ -54,8 +67,16 @@ type Trace struct {
 	Failed func(error)
 }
 
-// jitter is how much of RetryPeriod a replica adds at most to its pauses.
+// jitter is how much of RetryPeriod a replica adds at most to its pauses after
+// failures.
 const jitter = 1.2
+
+// Between two looks at a Lease that is another's passes lookAfter of RetryPeriod, and
+// at most lookJitter more: less than all of it, since reading and taking take time too.
+const (
+	lookAfter  = 0.5
+	lookJitter = 0.4
+)
 
 // defaults returns the options with what is missing, and what is wrong with them.
 func (o Options) defaults() (Options, error) {
@@ -67,9 +88,6 @@ func (o Options) defaults() (Options, error) {
 	}
 	if o.RetryPeriod == 0 {
 		o.RetryPeriod = o.RenewDeadline / 5
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.Identity == "" {
 		host, err := os.Hostname()

@@ -18,6 +18,7 @@ type term struct {
 
 	mu      sync.Mutex
 	sent    time.Time // of hold
+	wall    time.Time // of hold
 	trouble error     // of the last renewal, if it failed
 	over    error     // why it is over, if it is
 	gone    bool      // the Lease is known to be another's
@@ -26,7 +27,7 @@ type term struct {
 
 // newTerm returns a term that ends by cancel.
 func newTerm(e *Elector, h *hold, cancel context.CancelCauseFunc) *term {
-	t := &term{e: e, hold: h, cancel: cancel, sent: h.sent}
+	t := &term{e: e, hold: h, cancel: cancel, sent: h.sent, wall: h.wall}
 	t.mu.Lock() // before the timer may find itself missing
 	defer t.mu.Unlock()
 	t.timer = time.AfterFunc(time.Until(h.sent.Add(e.options.RenewDeadline)), t.expire)
@@ -63,7 +64,7 @@ func (t *term) lose(err error, gone bool) {
 	t.mu.Unlock()
 	if first {
 		t.cancel(err)
-		t.e.options.Logger.Warn("lease lost", "lease", t.e.key.String(), "err", err)
+		t.e.log.Warn("the lease is lost", "lease", t.e.key.String(), "err", err)
 	}
 }
 
@@ -77,8 +78,9 @@ func (t *term) keep(ctx context.Context) {
 		switch {
 		case err == nil:
 			t.mu.Lock()
-			t.sent, t.trouble = t.hold.sent, nil
+			t.sent, t.wall, t.trouble = t.hold.sent, t.hold.wall, nil
 			t.mu.Unlock()
+			t.e.succeeded()
 			if f := t.e.options.Trace.Renewed; f != nil {
 				f(time.Since(last))
 			}
@@ -94,11 +96,14 @@ func (t *term) keep(ctx context.Context) {
 	}
 }
 
-// valid reports whether the term lasts.
+// valid reports whether the term lasts. In a suspended machine the monotonic clock
+// stands still; hence the clock on the wall counts too. Where that was set back it
+// says nothing, and where it was set forward the answer is no until the next renewal.
 func (t *term) valid() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.over == nil && time.Since(t.sent) < t.e.options.RenewDeadline
+	_, wall := t.e.now()
+	return t.over == nil && max(time.Since(t.sent), wall.Sub(t.wall)) < t.e.options.RenewDeadline
 }
 
 // check fails when another may lead.
