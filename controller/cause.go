@@ -11,8 +11,8 @@ const LowPriority = -100
 
 // Cause is why a key is in the queue.
 type Cause struct {
-	// Input is where it came from: the resource of an informer, or "error",
-	// "requeue" and "after" for what the last run led to.
+	// Input is where it came from: the name of an informer, such as "pods in
+	// default", or "error", "requeue" and "after" for what the last run led to.
 	Input string
 
 	// Type, Object and Revision are those of the change; empty if it was none.

@@ -78,8 +78,7 @@ type Controller[K comparable] struct {
 
 	mu       sync.Mutex
 	inputs   []input // fixed once it runs
-	waiting  string  // what it waits for; empty = it works, or has not begun
-	why      error
+	why      error   // what it waits for; nil = it works, or has not begun
 	state    phase
 	awaiting map[K][]awaited
 	failing  map[K]int  // failed runs in a row; 0 = not in it
@@ -203,7 +202,7 @@ func (c *Controller[K]) finish() {
 	c.queue.Close()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.state, c.waiting, c.why = ended, "", nil
+	c.state, c.why = ended, nil
 }
 
 // Stats is how a controller is.

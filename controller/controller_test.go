@@ -90,9 +90,9 @@ func TestControllerRetriesWithGrowingDelay(t *testing.T) {
 			got = append(got, fmt.Sprintf("%s %s attempt %d: %v", r.Cause.Input, r.Cause.Type, r.Attempt, r.Err))
 		}
 		want := []string{
-			"controller_test.configMap ADDED attempt 0: broken", "error  attempt 1: broken", "error  attempt 2: broken",
+			"configmaps ADDED attempt 0: broken", "error  attempt 1: broken", "error  attempt 2: broken",
 			"error  attempt 3: broken", "error  attempt 4: <nil>",
-			"controller_test.configMap MODIFIED attempt 0: broken", "error  attempt 1: <nil>",
+			"configmaps MODIFIED attempt 0: broken", "error  attempt 1: <nil>",
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("traced (-want +got):\n%s", diff)
@@ -357,7 +357,7 @@ func TestControllerWaitsForItsCaches(t *testing.T) {
 		}
 		stop := w.run(t, c)
 		time.Sleep(15 * time.Second)
-		wantNotes(t, w, "controller_test.secret: true")
+		wantNotes(t, w, "secrets: true")
 		if err := c.Ready(); !errors.Is(err, kube.ErrForbidden) {
 			t.Errorf("while it waits: %v", err)
 		}
@@ -383,7 +383,7 @@ func TestControllerEndsIfACacheDoes(t *testing.T) {
 		_ = w.maps.Run(ended)
 		c := noting(w, controller.Options[kube.Key]{})
 		controller.For(c, w.maps)
-		if err := c.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "cache of controller_test.configMap") {
+		if err := c.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "configmaps: not synced: the informer ended") {
 			t.Errorf("Run: %v", err)
 		}
 	})

@@ -18,6 +18,7 @@ import (
 type Input[T kube.Object] interface {
 	Handle(func(cache.Delta[T])) *cache.Handler[T]
 	WaitSynced(context.Context) error
+	Name() string // in causes, logs and errors
 }
 
 // For adds the key of each object of in that changes. Where predicates are given,
@@ -75,7 +76,7 @@ func Map[K comparable, T kube.Object](c *Controller[K], in Input[T], f func(T) [
 }
 
 func wire[K comparable, T kube.Object](c *Controller[K], in Input[T], only []func(cache.Delta[T]) bool, keys func(cache.Delta[T], func(K))) {
-	name := strings.TrimLeft(fmt.Sprintf("%T", *new(T)), "*")
+	name := in.Name()
 	c.mu.Lock()
 	if c.state != wired {
 		c.mu.Unlock()
@@ -107,7 +108,8 @@ func (c *Controller[K]) attach() {
 	})
 }
 
-// waitForInputs waits until every cache is filled, and tells why it must.
+// waitForInputs waits until every cache is filled, and reports why it is not. The
+// errors of inputs name them.
 func (c *Controller[K]) waitForInputs(ctx context.Context) error {
 	for _, in := range c.inputs {
 		for {
@@ -118,10 +120,10 @@ func (c *Controller[K]) waitForInputs(ctx context.Context) error {
 				break
 			}
 			c.mu.Lock()
-			c.waiting, c.why = in.name, err
+			c.why = err
 			c.mu.Unlock()
 			if ctx.Err() != nil || !errors.Is(err, errPatience) {
-				return fmt.Errorf("cache of %s: %w", in.name, err)
+				return err
 			}
 			c.log.Warn("waiting for a cache", "input", in.name, "err", err)
 			for _, t := range c.traces {
@@ -133,7 +135,7 @@ func (c *Controller[K]) waitForInputs(ctx context.Context) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.waiting, c.why = "", nil
+	c.why = nil
 	return nil
 }
 
@@ -151,7 +153,7 @@ func (c *Controller[K]) Ready() error {
 		return fmt.Errorf("controller %s: has ended", c.name)
 	case syncing:
 		if c.why != nil {
-			return fmt.Errorf("controller %s: waits for the cache of %s: %w", c.name, c.waiting, c.why)
+			return fmt.Errorf("controller %s: waits: %w", c.name, c.why)
 		}
 		return fmt.Errorf("controller %s: waits for its caches", c.name)
 	}
