@@ -119,6 +119,7 @@ func (s *Store[T]) moment(b Binding, owed []record[T]) (*moment[T], error) {
 		return nil, ErrNotSynced
 	}
 	head.Revision, head.Objects, head.Owed = string(p.revision), int64(len(s.objects)), int64(len(owed))
+	head.Unread = int64(len(s.unread))
 	m := &moment[T]{head, p.generation, make([]record[T], 0, len(s.objects)+len(owed))}
 	for k, e := range s.objects {
 		m.records = append(m.records, record[T]{k, e})
@@ -136,6 +137,10 @@ var (
 // returns the revision that it is of. Watch on from there: the store counts as
 // synced, so that when the revision has expired the list that follows yields
 // the differences only, deletions included.
+//
+// The revision is empty if the latest state of some object could not be decoded when
+// the snapshot was taken: a watch without a revision, which lists, reads it again and
+// yields the differences.
 //
 // On an error the store stays empty. Errors are a *SnapshotError or an error of
 // r; a panic of T's UnmarshalJSON or of an index's function passes through. Every
@@ -161,7 +166,7 @@ func (s *Store[T]) Load(r io.Reader, b Binding) (kube.Revision, error) {
 
 // loaded is what a snapshot holds.
 type loaded[T kube.Object] struct {
-	revision kube.Revision
+	revision kube.Revision // to resume from; empty = list
 	objects  map[kube.Key]entry[T]
 	owed     []record[T] // objects whose deletion is owed
 	journal  int         // number of the first file of the journal that is not in it
@@ -204,7 +209,11 @@ func readSnapshot[T kube.Object](r io.Reader, b Binding, transform func(T) (T, e
 	if int64(len(objects)) != got.Objects {
 		return l, damaged("two objects of one name")
 	}
-	return loaded[T]{kube.Revision(got.Revision), objects, owed, got.Journal}, nil
+	l = loaded[T]{kube.Revision(got.Revision), objects, owed, got.Journal}
+	if got.Unread > 0 { // no watch from there has them
+		l.revision = ""
+	}
+	return l, nil
 }
 
 // decoder returns the function that makes an object of what Save wrote.

@@ -60,6 +60,7 @@ type snapshotHeader struct {
 	Revision   string        `json:"revision"`
 	Objects    int64         `json:"objects"`
 	Owed       int64         `json:"owed,omitempty"`
+	Unread     int64         `json:"unread,omitempty"`  // objects whose latest state could not be decoded
 	Journal    int           `json:"journal,omitempty"` // number of the first file that is not in it
 	Time       time.Time     `json:"time"`
 }

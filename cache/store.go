@@ -2,7 +2,9 @@ package cache
 
 import (
 	"iter"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/listwatch/listwatch/kube"
@@ -15,18 +17,24 @@ import (
 type Store[T kube.Object] struct {
 	mu      sync.RWMutex
 	objects map[kube.Key]entry[T]
-	parts   []part // by the number of their source
+	parts   []part            // by the number of their source
+	unread  map[kube.Key]mark // objects whose latest state could not be decoded; nil = none ever
 	indexes []indexer[T]
 
 	deltas []Delta[T] // reused by Apply
 }
 
 type entry[T kube.Object] struct {
-	object     T
-	uid        string
-	revision   kube.Revision
-	part       uint32 // the source that told it
-	generation uint32 // of that source's listing that told it last
+	object   T
+	uid      string
+	revision kube.Revision
+	mark
+}
+
+// mark says where an object was last seen.
+type mark struct {
+	part       uint32 // the source that delivered it
+	generation uint32 // of that source's listing that delivered it last
 }
 
 // part is how far one source has come. A store has one source, or one for each
@@ -69,8 +77,10 @@ func (s *Store[T]) apply(source int, ev watch.Event[T]) []Delta[T] {
 		p.generation++
 		p.listing = true
 	case watch.Added, watch.Modified:
+		delete(s.unread, ev.Key)
 		s.put(uint32(source), p, ev)
 	case watch.Deleted:
+		delete(s.unread, ev.Key)
 		s.remove(ev)
 	case watch.Synced:
 		s.sweep(uint32(source), p, ev.Revision)
@@ -121,7 +131,7 @@ func (s *Store[T]) put(source uint32, p *part, ev watch.Event[T]) {
 	if known {
 		same := sameUID(old.uid, ev.UID)
 		if same && ev.Revision == old.revision || !p.listing && old.revision.Newer(ev.Revision) {
-			s.mark(old, source, p)
+			s.seen(old, source, p)
 			return
 		}
 		if same {
@@ -134,18 +144,18 @@ func (s *Store[T]) put(source uint32, p *part, ev watch.Event[T]) {
 		}
 	}
 	s.reindex(ev.Key, old.object, known, ev.Object, true)
-	s.objects[ev.Key] = entry[T]{ev.Object, ev.UID, ev.Revision, source, p.generation}
+	s.objects[ev.Key] = entry[T]{ev.Object, ev.UID, ev.Revision, mark{source, p.generation}}
 	s.deltas = append(s.deltas, d)
 }
 
-// mark notes that e was told by the listing under way, if one is.
-func (s *Store[T]) mark(e entry[T], source uint32, p *part) {
+// seen notes that the listing under way, if one is, has e.
+func (s *Store[T]) seen(e entry[T], source uint32, p *part) {
 	if !p.listing {
 		return
 	}
 	// The key must be the object's own: a map takes over the strings of the key
 	// that is assigned, and those of an event would keep its object alive.
-	e.part, e.generation = source, p.generation
+	e.mark = mark{source, p.generation}
 	s.objects[kube.KeyOf(e.object)] = e
 }
 
@@ -175,6 +185,7 @@ func (s *Store[T]) sweep(source uint32, p *part, rev kube.Revision) {
 			Type: watch.Deleted, Key: key, UID: e.uid, Old: e.object, New: e.object, Revision: rev, Inferred: true,
 		})
 	}
+	maps.DeleteFunc(s.unread, func(_ kube.Key, m mark) bool { return m.part == source && m.generation != p.generation })
 	slices.SortFunc(s.deltas, func(a, b Delta[T]) int { return a.Key.Compare(b.Key) })
 	p.listing, p.synced = false, true
 }
@@ -192,6 +203,11 @@ func (s *Store[T]) quarantine(source int, ev watch.Event[T]) []Delta[T] {
 	defer s.mu.Unlock()
 	p := s.begin(source)
 	old, known := s.objects[ev.Key]
+	if ev.Type == watch.Deleted {
+		delete(s.unread, ev.Key)
+	} else if !known || p.listing || !old.revision.Newer(ev.Revision) {
+		s.unreadable(ev.Key, mark{uint32(source), p.generation})
+	}
 	switch {
 	case !known:
 	case ev.Type == watch.Deleted:
@@ -207,10 +223,21 @@ func (s *Store[T]) quarantine(source int, ev watch.Event[T]) []Delta[T] {
 		if old.revision.Newer(ev.Revision) { // the server was restored; what follows is older still
 			old.revision = ev.Revision
 		}
-		s.mark(old, uint32(source), p)
+		s.seen(old, uint32(source), p)
 	}
 	p.advance(ev.Revision)
 	return s.deltas
+}
+
+// unreadable notes that what is stored under k, if anything, is not its latest state.
+func (s *Store[T]) unreadable(k kube.Key, m mark) {
+	if s.unread == nil {
+		s.unread = map[kube.Key]mark{}
+	}
+	if _, ok := s.unread[k]; !ok { // the strings of an event may be parts of a larger one
+		k = kube.Key{Namespace: strings.Clone(k.Namespace), Name: strings.Clone(k.Name)}
+	}
+	s.unread[k] = m
 }
 
 // Get returns the object of key k, and whether there is one.

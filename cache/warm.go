@@ -20,6 +20,9 @@ import (
 // start is a cold one. Where no snapshot could ever be saved, because Cluster is
 // empty, T does not survive JSON, or secrets are not permitted, Run fails at once.
 //
+// Where the latest state of an object could not be decoded, or its transformation
+// failed, the next start lists, so that the object is read again.
+//
 // A snapshot holds only what handlers have returned from, and remembers the
 // deletions that a loop over Changes had not dealt with: those are told again,
 // the object as Initial and then its deletion as Inferred. Beside it lies a
@@ -63,15 +66,19 @@ type warm[T kube.Object] struct {
 	binding Binding
 	resume  func(from, seen kube.Revision) Source[T]
 
-	// Of the last snapshot; for Run's goroutines, one at a time.
-	saved           kube.Revision
-	savedGeneration uint32
-	savedOwed       int
+	saved savepoint // for Run's goroutines, one at a time
 
 	journal *journal[T]
 
 	gone []func() []Delta[T] // what removed handlers owe; guarded by Informer.mu
 	left []record[T]         // the same, once no call is under way; for who has the turn
+}
+
+// savepoint is what makes a snapshot differ from the one before.
+type savepoint struct {
+	revision     kube.Revision
+	generation   uint32
+	owed, unread int64
 }
 
 func newWarm[T kube.Object](c client.Collection[T], o Options[T]) *warm[T] {
@@ -128,7 +135,7 @@ func (i *Informer[T]) load() error {
 		return err
 	}
 	if got.revision != "" {
-		i.warm.saved, i.warm.savedOwed = got.revision, len(owed)
+		i.warm.saved = savepoint{revision: got.revision, owed: int64(len(owed))}
 		i.mu.Lock()
 		i.sources[0] = i.warm.resume(got.revision, latest(added))
 		i.mu.Unlock()
@@ -177,15 +184,17 @@ func (i *Informer[T]) save() {
 	}
 	owed := i.owed()
 	m, err := i.store.moment(i.warm.binding, owed)
-	unchanged := err == nil && kube.Revision(m.head.Revision) == i.warm.saved &&
-		m.generation == i.warm.savedGeneration && len(owed) == i.warm.savedOwed
+	var at savepoint
 	var drop func()
-	if err == nil && !unchanged {
+	if err == nil {
+		at = savepoint{kube.Revision(m.head.Revision), m.generation, m.head.Owed, m.head.Unread}
+	}
+	if err == nil && at != i.warm.saved {
 		drop = i.warm.journal.rotate()
 		m.head.Journal = i.warm.journal.number
 	}
 	i.finish()
-	if unchanged {
+	if err == nil && at == i.warm.saved {
 		return
 	}
 	if err == nil {
@@ -194,7 +203,7 @@ func (i *Informer[T]) save() {
 	switch {
 	case err == nil:
 		drop()
-		i.warm.saved, i.warm.savedGeneration, i.warm.savedOwed = kube.Revision(m.head.Revision), m.generation, len(owed)
+		i.warm.saved = at
 	case !errors.Is(err, ErrNotSynced):
 		i.tell(fmt.Errorf("save snapshot of %s to %s: %w", i.warm.binding.Resource, i.warm.Path, err))
 	}
