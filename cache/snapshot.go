@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -16,8 +17,10 @@ type Binding struct {
 	Cluster string
 
 	Resource       kube.Resource
-	Namespace      string // empty = all
-	Labels, Fields string // selectors, as text
+	Namespace      string        // empty = all
+	Labels, Fields string        // selectors, as text
+	Query          string        // what else each request asks for, encoded
+	Accept         client.Accept // the form in which objects were asked for
 
 	// Projection names what was done to the objects before they were stored,
 	// and its version; empty = nothing. Change it with the transformation.

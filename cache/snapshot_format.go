@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -55,6 +56,8 @@ type snapshotHeader struct {
 	Namespace  string        `json:"namespace"`
 	Labels     string        `json:"labels"`
 	Fields     string        `json:"fields"`
+	Query      string        `json:"query,omitempty"`
+	Accept     client.Accept `json:"accept"`
 	Projection string        `json:"projection"`
 	Type       string        `json:"type"`
 	Revision   string        `json:"revision"`
@@ -81,7 +84,7 @@ func newHeader[T kube.Object](b Binding) (snapshotHeader, error) {
 	}
 	return snapshotHeader{
 		Cluster: b.Cluster, Resource: b.Resource, Namespace: b.Namespace, Labels: b.Labels, Fields: b.Fields,
-		Projection: b.Projection, Type: typ + formOf[T]().name, Time: time.Now().UTC(),
+		Query: b.Query, Accept: b.Accept, Projection: b.Projection, Type: typ + formOf[T]().name, Time: time.Now().UTC(),
 	}, nil
 }
 
@@ -93,6 +96,8 @@ func (h snapshotHeader) foreign(want snapshotHeader) error {
 		{"namespace", h.Namespace, want.Namespace},
 		{"label selector", h.Labels, want.Labels},
 		{"field selector", h.Fields, want.Fields},
+		{"query", h.Query, want.Query},
+		{"media type", fmt.Sprint(h.Accept), fmt.Sprint(want.Accept)},
 		{"projection", h.Projection, want.Projection},
 		{"type", h.Type, want.Type},
 	} {

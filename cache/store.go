@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"errors"
 	"iter"
 	"maps"
 	"slices"
@@ -43,6 +44,7 @@ type part struct {
 	revision   kube.Revision
 	generation uint32 // of the listing under way or last ended
 	listing    bool   // between RESTART and SYNCED
+	restored   bool   // the server was, and no listing has been completed since: revisions are given out again
 	synced     bool   // one listing was completed
 }
 
@@ -61,9 +63,11 @@ func newStore[T kube.Object](sources int) *Store[T] {
 // call.
 //
 // Where revisions are not numbers, and so cannot be ordered, every event that
-// differs counts as newer. So does everything between RESTART and SYNCED: lists
-// are consistent, and a server whose etcd was restored to an earlier state is
-// right about it.
+// differs counts as newer; where an object has no revision, every event does. So does
+// everything between RESTART and SYNCED: lists are consistent, and a server whose etcd
+// was restored to an earlier state is right about it. In the first list after that,
+// every object that exists counts as changed: the server gives out again the revisions
+// of the history that it lost.
 func (s *Store[T]) Apply(ev watch.Event[T]) []Delta[T] { return s.apply(0, ev) }
 
 // apply takes an event of one of several sources. They may be told in any
@@ -76,6 +80,7 @@ func (s *Store[T]) apply(source int, ev watch.Event[T]) []Delta[T] {
 	case watch.Restart:
 		p.generation++
 		p.listing = true
+		p.restored = p.restored || errors.Is(ev.Cause, watch.ErrAhead)
 	case watch.Added, watch.Modified:
 		delete(s.unread, ev.Key)
 		s.put(uint32(source), p, ev)
@@ -130,7 +135,7 @@ func (s *Store[T]) put(source uint32, p *part, ev watch.Event[T]) {
 	}
 	if known {
 		same := sameUID(old.uid, ev.UID)
-		if same && ev.Revision == old.revision || !p.listing && old.revision.Newer(ev.Revision) {
+		if same && old.is(ev.Revision, p) || !p.listing && old.revision.Newer(ev.Revision) {
 			s.seen(old, source, p)
 			return
 		}
@@ -146,6 +151,12 @@ func (s *Store[T]) put(source uint32, p *part, ev watch.Event[T]) {
 	s.reindex(ev.Key, old.object, known, ev.Object, true)
 	s.objects[ev.Key] = entry[T]{ev.Object, ev.UID, ev.Revision, mark{source, p.generation}}
 	s.deltas = append(s.deltas, d)
+}
+
+// is reports whether e is the state of revision rev, as far as revisions tell: objects
+// may have none, and a server that was restored gives them out again.
+func (e *entry[T]) is(rev kube.Revision, p *part) bool {
+	return rev != "" && rev == e.revision && (!p.restored || e.generation == p.generation)
 }
 
 // seen notes that the listing under way, if one is, has e.
@@ -187,7 +198,7 @@ func (s *Store[T]) sweep(source uint32, p *part, rev kube.Revision) {
 	}
 	maps.DeleteFunc(s.unread, func(_ kube.Key, m mark) bool { return m.part == source && m.generation != p.generation })
 	slices.SortFunc(s.deltas, func(a, b Delta[T]) int { return a.Key.Compare(b.Key) })
-	p.listing, p.synced = false, true
+	p.listing, p.restored, p.synced = false, false, true
 }
 
 // sameUID: an unknown UID is no reason to tell two objects apart.

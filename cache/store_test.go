@@ -82,6 +82,11 @@ func TestStoreApply(t *testing.T) {
 		{"a relist of nothing deletes everything, in order", append(first, restart(kube.ErrGone), synced("9")), []string{"DELETED a u1@9 was 5 inferred", "DELETED b u2@9 was 3 inferred"}, nil},
 		{"a list that broke off leaves no ghost", []event{restart(nil), added("a", "u1", "5"), restart(nil), added("b", "u2", "3"), synced("6")}, []string{"DELETED a u1@6 was 5 inferred"}, []string{"b@3"}},
 		{"revisions that are no numbers count as newer", append(first, live(watch.Modified, "a", "u1", "x"), live(watch.Modified, "a", "u1", "b")), []string{"MODIFIED a u1@b was x"}, []string{"a@b", "b@3"}},
+		{"changes without revisions are changes", append(first, live(watch.Modified, "a", "u1", ""), live(watch.Modified, "a", "u1", "")), []string{"MODIFIED a u1@ was "}, []string{"a@", "b@3"}},
+		{"a relist after a restore keeps no state of the lost history", append(first, restart(watch.ErrAhead), added("a", "u1", "5")), []string{"MODIFIED a u1@5 was 5 inferred"}, []string{"a@5", "b@3"}},
+		{"nor does one that begins again", append(first, restart(watch.ErrAhead), restart(kube.ErrGone), added("a", "u1", "5")), []string{"MODIFIED a u1@5 was 5 inferred"}, []string{"a@5", "b@3"}},
+		{"one that repeats an object changes it once", append(first, restart(watch.ErrAhead), added("a", "u1", "5"), added("a", "u1", "5")), nil, []string{"a@5", "b@3"}},
+		{"what follows a restore is trusted", append(first, restart(watch.ErrAhead), added("a", "u1", "5"), added("b", "u2", "3"), synced("6"), restart(kube.ErrGone), added("a", "u1", "5")), nil, []string{"a@5", "b@3"}},
 		{"a bookmark changes nothing", append(first, event{Type: watch.Bookmark, Revision: "99"}), nil, []string{"a@5", "b@3"}},
 	}
 	for _, tt := range tests {

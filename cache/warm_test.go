@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -365,6 +366,40 @@ func TestWarmRestartTransformsWhatItLoads(t *testing.T) {
 			}
 			cancel()
 			<-ended
+		}
+	})
+}
+
+// TestSnapshotIsOfOneCollection: what changes which objects are listed, or in which
+// form, makes another snapshot.
+func TestSnapshotIsOfOneCollection(t *testing.T) {
+	dir := t.TempDir()
+	inWorld(t, func(t *testing.T, w *world) {
+		w.put("a", "x", "1")
+		w.put("a", "y", "2")
+		run := func(c client.Collection[kube.Partial]) (log []string, err error) {
+			i := cache.New(c, options{Snapshot: cache.Snapshot{Path: filepath.Join(dir, "maps"), Cluster: "c1"}, Trouble: func(e error) { err = e }})
+			v := newView(t)
+			i.Handle(v.take)
+			ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
+			defer cancel()
+			i.Run(ctx)
+			return v.log, err
+		}
+		first, second := w.maps, w.maps
+		first.Query = url.Values{"labelSelector": {"v=1"}}
+		second.Query = url.Values{"labelSelector": {"v=2"}}
+		third := second
+		third.Accept = client.Accept{}
+		for _, life := range []struct {
+			of      client.Collection[kube.Partial]
+			want    string
+			foreign bool
+		}{{first, "ADDED a/x initial", false}, {first, "ADDED a/x initial", false}, {second, "ADDED a/y initial", true}, {third, "ADDED a/y initial", true}} {
+			log, err := run(life.of)
+			if !slices.Equal(log, []string{life.want}) || errors.Is(err, cache.ErrSnapshotForeign) != life.foreign {
+				t.Errorf("%v: %q, %v; want %s, foreign %t", life.of.Query, log, err, life.want, life.foreign)
+			}
 		}
 	})
 }
