@@ -9,6 +9,9 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
+// longestResync is as good as never, and may be added to a time.
+const longestResync = 100 * 365 * 24 * time.Hour
+
 // ResyncEvery lets the handler be told all objects again about every d, jittered
 // by a tenth, from the store and not from the server; 0 = never, as at first.
 // Returns h.
@@ -17,7 +20,7 @@ import (
 // resync takes a turn of its own.
 func (h *Handler[T]) ResyncEvery(d time.Duration) *Handler[T] {
 	h.mu.Lock()
-	h.every = max(d, 0)
+	h.every = min(max(d, 0), longestResync)
 	h.mu.Unlock()
 	select {
 	case h.informer.resynced <- struct{}{}:
