@@ -100,7 +100,7 @@ func (b *backlog[T]) add(d Delta[T], cancel bool) {
 }
 
 // Pop waits for deltas and returns those of one object, in order, valid until
-// the next Pop. It returns the cause when ctx is done.
+// the next Pop. When ctx is done and nothing waits, it returns the cause.
 func (q *DeltaFIFO[T]) Pop(ctx context.Context) ([]Delta[T], error) {
 	q.done()
 	for {
@@ -110,6 +110,9 @@ func (q *DeltaFIFO[T]) Pop(ctx context.Context) ([]Delta[T], error) {
 		select {
 		case <-q.ready:
 		case <-ctx.Done():
+			if d := q.take(); d != nil { // it came at the same time
+				return d, nil
+			}
 			return nil, context.Cause(ctx)
 		}
 	}
@@ -172,10 +175,10 @@ func (q *DeltaFIFO[T]) Age() time.Duration {
 
 // Changes is a handler for those who are slow: it yields what exists, then each
 // change, from a DeltaFIFO of its own, and holds up nobody. It ends when ctx is
-// done or the loop is left.
+// done, whatever waits then, or the loop is left.
 //
-// A change is dealt with when the loop comes back for the next. Deletions that
-// were not when the process ended, or the loop, are told again by a [Snapshot].
+// A change is acknowledged when the loop comes back for the next object. Deletions that
+// were not when the process ended, or the loop, are delivered again by a [Snapshot].
 func (i *Informer[T]) Changes(ctx context.Context, o FIFOOptions) iter.Seq[Delta[T]] {
 	return func(yield func(Delta[T]) bool) {
 		q := NewDeltaFIFO[T](o)
@@ -191,7 +194,7 @@ func (i *Informer[T]) Changes(ctx context.Context, o FIFOOptions) iter.Seq[Delta
 				return
 			}
 			for _, d := range deltas {
-				if !yield(d) {
+				if ctx.Err() != nil || !yield(d) {
 					return
 				}
 			}

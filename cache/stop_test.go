@@ -115,3 +115,25 @@ func TestInformerStopAmidAList(t *testing.T) {
 		}
 	})
 }
+
+// TestChangesEndWithTheirContext: however much waits, and whatever goes on.
+func TestChangesEndWithTheirContext(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		for n := range 100 {
+			w.put("a", fmt.Sprint("x", n), "1")
+		}
+		i := cache.New(w.maps, options{})
+		w.run(i.Run)
+		ctx, cancel := context.WithCancel(w.ctx)
+		calls := 0
+		for range i.Changes(ctx, cache.FIFOOptions{}) {
+			if calls++; calls == 3 {
+				cancel()
+			}
+			if calls > 3 {
+				t.Fatalf("call %d after the context was done", calls)
+			}
+			w.pass(time.Second)
+		}
+	})
+}
