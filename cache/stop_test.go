@@ -125,6 +125,7 @@ func TestChangesEndWithTheirContext(t *testing.T) {
 		i := cache.New(w.maps, options{})
 		w.run(i.Run)
 		ctx, cancel := context.WithCancel(w.ctx)
+		defer cancel()
 		calls := 0
 		for range i.Changes(ctx, cache.FIFOOptions{}) {
 			if calls++; calls == 3 {

@@ -378,7 +378,7 @@ func TestSnapshotIsOfOneCollection(t *testing.T) {
 		w.put("a", "x", "1")
 		w.put("a", "y", "2")
 		run := func(c client.Collection[kube.Partial]) (log []string, err error) {
-			i := cache.New(c, options{Snapshot: cache.Snapshot{Path: filepath.Join(dir, "maps"), Cluster: "c1"}, Trouble: func(e error) { err = e }})
+			i := cache.New(c, options{Snapshot: cache.Snapshot{Path: filepath.Join(dir, "maps"), Cluster: "c1"}, OnError: func(e error) { err = e }})
 			v := newView(t)
 			i.Handle(v.take)
 			ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
