@@ -1,0 +1,79 @@
+package client
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// RoundTripper returns a transport for requests that others made, as a proxy hands them
+// on: it sends them with the credentials of c, and with its impersonation, instead of
+// those that they bring. It sends nothing to another server than that of c. After a 401
+// it looks for another credential, and sends a request without a body once again.
+//
+// It has neither the rate limit nor the timeouts of c: a request may be a watch.
+// Answers are passed on as they come, whatever their code and content.
+func (c *Client) RoundTripper() http.RoundTripper { return forwarder{c} }
+
+type forwarder struct{ c *Client }
+
+// CloseIdleConnections is for http.Client.
+func (f forwarder) CloseIdleConnections() { f.c.CloseIdleConnections() }
+
+// RoundTrip implements http.RoundTripper.
+func (f forwarder) RoundTrip(r *http.Request) (*http.Response, error) {
+	c := f.c
+	if r.URL.Scheme != c.base.Scheme || r.URL.Host != c.base.Host || r.Host != "" && r.Host != c.base.Host {
+		if r.Body != nil {
+			r.Body.Close()
+		}
+		return nil, fmt.Errorf("forward %s: the request is for another server than %s", r.Method, c.base)
+	}
+	id, err := c.keeper.current(r.Context())
+	if err != nil {
+		if r.Body != nil {
+			r.Body.Close()
+		}
+		return nil, fmt.Errorf("forward %s: %w", r.Method, err)
+	}
+	resp, err := f.send(r, id)
+	v := judge(resp, err)
+	if v == welcome || v == doubtful {
+		return resp, err
+	}
+	fresh, _ := c.keeper.renew(r.Context(), id, v == refused)
+	if fresh == id || r.Body != nil && r.Body != http.NoBody {
+		return resp, err // the next request has the new credential
+	}
+	if resp != nil {
+		resp.Body.Close()
+	}
+	return f.send(r, fresh)
+}
+
+// send sends r once, as id.
+func (f forwarder) send(r *http.Request, id *identity) (*http.Response, error) {
+	out := r.Clone(r.Context())
+	for name := range out.Header {
+		if identifying(name) {
+			delete(out.Header, name)
+		}
+	}
+	for name, values := range f.c.header {
+		if identifying(name) {
+			out.Header[name] = values
+		}
+	}
+	f.c.keeper.authorize(out, id)
+	used := f.c.connections(id)
+	resp, err := used.of(&Request{Watch: true}).Transport.RoundTrip(out)
+	return resp, f.c.Conceal(err)
+}
+
+// identifying says whether a header of that name says who asks: to kube-apiserver, or,
+// of X-Remote-, to a server behind it that takes the proxy's word.
+func identifying(name string) bool {
+	name = strings.ToLower(name)
+	return name == "authorization" || name == "proxy-authorization" || name == "cookie" ||
+		strings.HasPrefix(name, "impersonate-") || strings.HasPrefix(name, "x-remote-")
+}
