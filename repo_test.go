@@ -55,6 +55,7 @@ var floors = map[string]int{
 	"internal/disk":            0,
 	"internal/yamljson":        0,
 	"internal/shell":           0,
+	"internal/guard":           0,
 	"cmd/listwatch/hook":       6,
 	"cmd/listwatch":            7,
 	"examples/minimal":         7,

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/listwatch/listwatch/internal/guard"
 )
 
 // Door is what happens to new connections.
@@ -21,6 +23,9 @@ const (
 	Outdated              // served, with a certificate that has expired; without TLS as Open
 	HTTP1                 // served, but HTTP/2 is not offered
 )
+
+// maxConnections are open at once over TCP; a thousand watches over HTTP/1.1 have place.
+const maxConnections = 10_000
 
 // door is the server's net.Listener: over TCP, or over memory only.
 type door struct {
@@ -55,6 +60,7 @@ func newDoor(memory bool, address string) (*door, error) {
 
 // serve accepts from l until it is closed. The caller holds mu or is newDoor.
 func (d *door) serve(l net.Listener) {
+	l = guard.Listen(l, maxConnections)
 	d.tcp = l
 	d.loops.Go(func() {
 		for {
@@ -241,7 +247,7 @@ func (c *conn) reset() {
 	switch raw := c.Conn.(type) {
 	case *memoryConn:
 		raw.reset()
-	case *net.TCPConn:
+	case interface{ SetLinger(int) error }: // TCP
 		raw.SetLinger(0)
 	}
 	c.Close()

@@ -6,13 +6,12 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
-	"io"
-	"log"
 	"net"
 	"net/http"
 	"sync"
 	"time"
 
+	"github.com/listwatch/listwatch/internal/guard"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -21,6 +20,12 @@ import (
 type Options struct {
 	InMemory bool   // no sockets: clients come through Client or Dial
 	Address  string // host:port to listen on; default "127.0.0.1:0"
+
+	// Hosts are names that requests may have in their Host header, besides localhost,
+	// loopback addresses, and IP addresses where Address is none of the loopback; "*" is
+	// any. Requests for other hosts are refused, and so are those that web pages make:
+	// a browser on this machine reaches the loopback too. In memory any host is taken.
+	Hosts []string
 
 	TLS         bool   // HTTPS with an own CA, and HTTP/2
 	Token       string // if set, requests need this bearer token or a client certificate of ours
@@ -120,16 +125,17 @@ func start(t TB, o Options) (*Server, error) {
 		}
 		s.options.State = nil
 	}
-	s.http = &http.Server{
-		Handler:  http.HandlerFunc(s.ServeHTTP),
-		ErrorLog: log.New(io.Discard, "", 0),
-		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
-			if t, ok := c.(*tls.Conn); ok {
-				c = t.NetConn()
-			}
-			return context.WithValue(ctx, connKey{}, c)
-		},
-		BaseContext: func(net.Listener) context.Context { return s.ctx },
+	s.http = guard.Server(s.ctx, http.HandlerFunc(s.ServeHTTP))
+	if o.InMemory {
+		s.http.IdleTimeout = 0 // no stranger gets in, and hours pass at once
+	} else {
+		s.http.Handler = guard.Handler(s.http.Handler, guard.Options{Bound: d.Addr().String(), Hosts: o.Hosts})
+	}
+	s.http.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		if t, ok := c.(*tls.Conn); ok {
+			c = t.NetConn()
+		}
+		return context.WithValue(ctx, connKey{}, c)
 	}
 	scheme, host := "http", d.Addr().String()
 	if o.InMemory {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -92,7 +93,8 @@ func ask(t *testing.T, srv *apitest.Server, method, path, body string, header ht
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Header = header
+	r.Header = http.Header{"Content-Type": {"application/json"}}
+	maps.Copy(r.Header, header)
 	resp, err := srv.Client().Do(r)
 	if err != nil {
 		t.Fatal(err)

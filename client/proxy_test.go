@@ -55,7 +55,7 @@ func TestProxiesCarryListAndWatch(t *testing.T) {
 	} {
 		for _, http1 := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s user %q plain %t http1 %t", tt.scheme, tt.user, tt.plain, http1), func(t *testing.T) {
-				srv := apitest.NewWith(t, apitest.Options{TLS: !tt.plain})
+				srv := apitest.NewWith(t, apitest.Options{TLS: !tt.plain, Hosts: []string{"*"}})
 				srv.Put(kube.Pods, `{"metadata":{"namespace":"a","name":"web"}}`)
 				ca := newAuthority(t)
 				p := &proxy{server: strings.SplitAfter(srv.URL, "//")[1], user: tt.user, password: tt.password}
@@ -118,7 +118,7 @@ func listAndWatch(t *testing.T, srv *apitest.Server, c *client.Client, protocol 
 // TestDialOpensTheConnectionToTheProxy: what Dial is for, a proxy does not take
 // away; it is not asked for the server's address.
 func TestDialOpensTheConnectionToTheProxy(t *testing.T) {
-	srv := apitest.New(t)
+	srv := apitest.NewWith(t, apitest.Options{Hosts: []string{"*"}})
 	srv.Put(kube.Pods, `{"metadata":{"namespace":"a","name":"web"}}`)
 	for _, scheme := range []string{"http", "socks5"} {
 		p := &proxy{server: strings.TrimPrefix(srv.URL, "http://")}
@@ -349,7 +349,7 @@ func TestProxyThatStallsIsNoticed(t *testing.T) {
 
 func TestProxyThatCutsInMidWatchIsNamed(t *testing.T) {
 	for _, http1 := range []bool{false, true} {
-		srv := apitest.NewWith(t, apitest.Options{TLS: true})
+		srv := apitest.NewWith(t, apitest.Options{TLS: true, Hosts: []string{"*"}})
 		cut := make(chan struct{})
 		addr := listen(t, func(conn net.Conn) {
 			if _, err := http.ReadRequest(bufio.NewReader(conn)); err != nil {

@@ -142,8 +142,8 @@ func (b *body) end(cause Cause) {
 // Proxy returns a handler that hands requests on to the server at upstream,
 // through t, and records them: for clients whose transport is out of reach, such
 // as kubectl. It passes pieces on as they come, and breaks an answer off where
-// the server did. Requests keep their own credentials, which must be what the
-// server takes; t may add some. Requests to upgrade the connection (exec,
+// the server did. Requests keep their own credentials, unless t replaces them, as
+// [client.Client.RoundTripper] does. Requests to upgrade the connection (exec,
 // attach, port-forward) are refused.
 //
 // Whoever reaches the handler reaches the server: serve it on the loopback.

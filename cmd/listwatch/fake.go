@@ -21,11 +21,13 @@ import (
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/apitest/simulate"
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/internal/shell"
 )
 
 // fakeFlags are the flags of fake.
 type fakeFlags struct {
 	listen        string
+	acceptHosts   []string
 	tls           bool
 	token         string
 	files         []string
@@ -85,6 +87,7 @@ func (p *program) fakeCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "address and port to serve at (0 = a free port)")
+	f.StringSliceVar(&o.acceptHosts, "accept-host", nil, "host that requests may name, besides those of the loopback and, with another --listen, IP addresses")
 	f.BoolVar(&o.tls, "tls", false, "serve https, with a CA of its own that is in the kubeconfig")
 	f.StringVar(&o.token, "token", "", "bearer token that requests need (default none)")
 	f.StringArrayVarP(&o.files, "filename", "f", nil, "objects to begin with: a YAML or JSON file, a folder of them, or - for stdin; may be repeated")
@@ -129,7 +132,7 @@ func (p *program) fake(cmd *cobra.Command, command []string, o *fakeFlags) error
 		t.note("warning: --listen " + o.listen + " is not the loopback: whoever reaches this machine reaches the fake server" +
 			map[bool]string{true: ", without a token", false: ""}[o.token == ""])
 	}
-	opts := apitest.Options{Address: address, TLS: o.tls, Token: o.token, Seed: o.seed, Namespaces: o.namespaces, CollectGarbage: true}
+	opts := apitest.Options{Address: address, Hosts: o.acceptHosts, TLS: o.tls, Token: o.token, Seed: o.seed, Namespaces: o.namespaces, CollectGarbage: true}
 	if o.scenario != "" {
 		return p.scenario(cmd.Context(), o, opts, command, t)
 	}
@@ -313,7 +316,7 @@ func (p *program) announce(srv *apitest.Server, kubeconfig, resource string, t *
 		if err := replaceFile(path, fakeKubeconfig(srv)); err != nil {
 			return failed(fmt.Errorf("--kubeconfig-out: %w", err))
 		}
-		t.info("fake", "export KUBECONFIG="+shellQuote(path), "kubeconfig", "path", path)
+		t.info("fake", "export KUBECONFIG="+shell.Quote(path), "kubeconfig", "path", path)
 	} else {
 		hint := "try: listwatch watch " + resource + " -A -s " + srv.URL
 		if srv.CAPEM() != nil {
@@ -322,17 +325,6 @@ func (p *program) announce(srv *apitest.Server, kubeconfig, resource string, t *
 		t.info("fake", hint, "serving", "url", srv.URL)
 	}
 	return p.put(srv.URL + "\n")
-}
-
-// shellQuote quotes s where a shell would not take it for one word.
-func shellQuote(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+=:@%,", r)
-	}
-	if strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // replaceFile writes a file that only its owner can read, as a whole or not at

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"net"
 	"net/http"
 	"strings"
@@ -21,11 +20,13 @@ import (
 // operating are the flags for whoever leaves the program running.
 type operating struct {
 	listen       string
+	acceptHosts  []string
 	maxStaleness time.Duration
 }
 
 func (o *operating) register(f *pflag.FlagSet) {
 	f.StringVar(&o.listen, "listen", "", "serve /metrics, /healthz, /readyz and /debug/state at this address, such as 127.0.0.1:8080 or 0.0.0.0:8080; a port alone is that of 127.0.0.1, 0 a free one (default off)")
+	f.StringSliceVar(&o.acceptHosts, "accept-host", nil, "host that requests to --listen may name, besides those of the loopback and, with another address, IP addresses (* = any)")
 	f.DurationVar(&o.maxStaleness, "max-staleness", 0, "end with exit code 1 once a watch has heard nothing from the server for this long; /readyz fails then too (default never; /readyz after 1m30s)")
 }
 
@@ -35,6 +36,9 @@ func (o *operating) check(cmd *cobra.Command) (address string, open bool, err er
 		return "", false, usage("--max-staleness %v: want more than 0", o.maxStaleness)
 	}
 	if o.listen == "" {
+		if cmd.Flags().Changed("accept-host") {
+			return "", false, usage("--accept-host is for --listen: give both")
+		}
 		if cmd.Flags().Changed("listen") {
 			return "", false, usage(`--listen "": want an address and a port, such as 127.0.0.1:8080`)
 		}
@@ -69,21 +73,8 @@ func (o *operating) monitor(ctx context.Context, cmd *cobra.Command, t *talk) (m
 		t.note("--listen " + o.listen + ": whoever reaches this machine can read the state of the watches, though nothing of the objects")
 	}
 	t.info("listen", "serving /metrics, /healthz, /readyz and /debug/state at http://"+l.Addr().String(), "listening", "url", "http://"+l.Addr().String())
-	srv := &http.Server{
-		Handler: m.handler(), ErrorLog: log.New(io.Discard, "", 0),
-		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 16 << 10,
-		BaseContext:    func(net.Listener) context.Context { return ctx },
-	}
-	served := make(chan struct{})
-	go func() {
-		defer close(served)
-		srv.Serve(l) // ends by Close only
-	}()
-	return m, func() {
-		srv.Close()
-		<-served
-	}, nil
+	stop := serve(ctx, l, m.handler(), o.acceptHosts)
+	return m, func() { _ = stop() }, nil // it ends by stop only
 }
 
 // handler answers what is asked about the run. Nothing of it waits for a stream.

@@ -27,18 +27,21 @@ type recordFlags struct {
 	connection
 	selection
 
-	file           string
-	force          bool
-	proxy          string
-	includeSecrets bool
-	includeEnv     bool
-	maxBytes       int64
-	list           string
-	idle           time.Duration
-	exitAfter      time.Duration
-	maxEvents      int
-	quiet          bool
-	logFormat      string
+	file            string
+	force           bool
+	proxy           string
+	readOnly        bool
+	allowProxyPaths bool
+	acceptHosts     []string
+	includeSecrets  bool
+	includeEnv      bool
+	maxBytes        int64
+	list            string
+	idle            time.Duration
+	exitAfter       time.Duration
+	maxEvents       int
+	quiet           bool
+	logFormat       string
 }
 
 const recordLong = `Record what is listed and watched in a file, until told to stop. "listwatch replay"
@@ -48,9 +51,12 @@ Secrets, and the values of environment variables, are replaced while they are
 recorded, by as many bytes; credentials are never in the file. A recording that was cut, even by kill -9, plays as far as it
 goes.
 
-With --proxy it is the traffic of another client that is recorded, byte by byte:
-it serves the API at that address, with the credentials of this program, and
-prints the URL to point the client at.`
+With --proxy it records the traffic of another client, byte by byte: it serves the
+API at that address, and prints the URL to point the client at. Requests go to the
+server with the credentials of this program, and as --as says; what they bring of
+either is removed. So whoever reaches the address has the permissions of this
+program: give it a unix socket, which only its owner can open, or --read-only. Web
+pages are refused, and so are exec, attach, port-forward and proxy paths.`
 
 func (p *program) recordCommand() *cobra.Command {
 	o := &recordFlags{}
@@ -67,7 +73,10 @@ func (p *program) recordCommand() *cobra.Command {
 	f.SortFlags = false
 	f.StringVarP(&o.file, "output", "o", "", "file to record to, named *.lwrec.ndjson, or *.gz to compress it")
 	f.BoolVar(&o.force, "force", false, "replace the file if there is one")
-	f.StringVar(&o.proxy, "proxy", "", "record what clients ask for at this loopback address and port (0 = a free port)")
+	f.StringVar(&o.proxy, "proxy", "", "record what clients ask for at this loopback address and port (0 = a free port), or at a socket, as unix:PATH")
+	f.BoolVar(&o.readOnly, "read-only", false, "let --proxy refuse all requests but GET and HEAD")
+	f.BoolVar(&o.allowProxyPaths, "allow-proxy-paths", false, "let --proxy hand on requests to the proxy paths of pods, services and nodes")
+	f.StringSliceVar(&o.acceptHosts, "accept-host", nil, "host that requests to --proxy may name, besides those of the loopback")
 	f.BoolVar(&o.includeSecrets, "include-secrets", false, "keep the values of Secrets: whoever has the file can read them")
 	f.BoolVar(&o.includeEnv, "include-env", false, "keep the values of environment variables: there may be passwords among them")
 	f.Int64Var(&o.maxBytes, "max-bytes", 1<<30, "largest recording, uncompressed (-1 = no limit)")
@@ -120,7 +129,7 @@ func (p *program) record(cmd *cobra.Command, args []string, o *recordFlags) erro
 	if o.proxy == "" {
 		err = r.events(ctx, targets)
 	} else {
-		err = p.recordProxy(ctx, r, cfg)
+		err = p.recordProxy(ctx, r)
 	}
 	return r.close(err)
 }
@@ -151,8 +160,15 @@ func (o *recordFlags) check(cmd *cobra.Command, args []string) error {
 			}
 		}
 	}
+	if o.proxy == "" {
+		for _, name := range []string{"read-only", "allow-proxy-paths", "accept-host"} {
+			if cmd.Flags().Changed(name) {
+				return usage("--%s is for --proxy: give both", name)
+			}
+		}
+	}
 	if o.proxy != "" {
-		if _, err := o.proxyAddress(); err != nil {
+		if _, _, err := o.proxyAddress(); err != nil {
 			return err
 		}
 	}

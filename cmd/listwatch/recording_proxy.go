@@ -4,32 +4,41 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log"
+	"io/fs"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
-
-	"github.com/listwatch/listwatch/client"
-	"github.com/listwatch/listwatch/config"
 )
 
-// proxyAddress is where --proxy is served.
-func (o *recordFlags) proxyAddress() (string, error) {
+// unixPrefix marks the path of a socket, where there could be an address.
+const unixPrefix = "unix:"
+
+// proxyAddress is where --proxy is served: the network, and the address in it.
+func (o *recordFlags) proxyAddress() (network, address string, err error) {
+	if path, ok := strings.CutPrefix(o.proxy, unixPrefix); ok {
+		if path == "" {
+			return "", "", usage("--proxy %s: want the path of a socket, such as unix:/tmp/api.sock", o.proxy)
+		}
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			return "", "", usage("--proxy %s: the file exists: remove it, or give another name", clip(o.proxy))
+		}
+		return "unix", path, nil
+	}
 	address, open, err := listenAddress("--proxy", o.proxy)
 	if err == nil && open {
 		err = usage("--proxy %s: whoever reaches it has the permissions of this program: give a loopback address", clip(o.proxy))
 	}
-	return address, err
+	return "tcp", address, err
 }
 
 // recordProxy serves the API at --proxy, and records what is asked there.
-func (p *program) recordProxy(ctx context.Context, r *recorder, cfg *config.Config) error {
-	address, err := r.proxyAddress()
+func (p *program) recordProxy(ctx context.Context, r *recorder) error {
+	network, address, err := r.proxyAddress()
 	if err != nil {
 		return err
 	}
@@ -37,28 +46,62 @@ func (p *program) recordProxy(ctx context.Context, r *recorder, cfg *config.Conf
 	if err != nil {
 		return failed(err) // the client has checked it
 	}
-	next, err := newLending(cfg.Client)
-	if err != nil {
-		return &failure{exitUsage, err}
-	}
-	l, err := net.Listen("tcp", address)
+	l, err := listenAt(network, address)
 	if err != nil {
 		return cannotListen("--proxy", r.proxy, err)
 	}
-	srv := &http.Server{Handler: guard(r.out.Proxy(upstream, next)), ErrorLog: log.New(io.Discard, "", 0), ReadHeaderTimeout: 10 * time.Second,
-		BaseContext: func(net.Listener) context.Context { return ctx }}
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve(l) }()
-	at := "http://" + l.Addr().String()
-	r.talk.info("record", "recording to "+r.file+" what is asked at "+at+", such as kubectl -s "+at+" get pods -w", "recording", "file", r.file, "url", at)
+	stop := serve(ctx, l, r.restrict(r.out.Proxy(upstream, r.client.RoundTripper())), r.acceptHosts)
+	at, try := "http://"+l.Addr().String(), "kubectl -s http://"+l.Addr().String()+" get pods -w"
+	if network == "unix" {
+		at, try = r.proxy, "curl --unix-socket "+address+" http://localhost/api/v1/pods"
+	}
+	r.talk.info("record", "recording to "+r.file+" what is asked at "+at+", such as "+try, "recording", "file", r.file, "url", at)
 	if err = p.put(at + "\n"); err == nil {
 		err = r.untilFull(ctx)
 	}
-	srv.Close()
-	if e := <-served; err == nil && !errors.Is(e, http.ErrServerClosed) {
+	if e := stop(); err == nil && e != nil {
 		err = failed(e)
 	}
-	next.CloseIdleConnections()
+	return err
+}
+
+// listenAt opens a listener. A socket in the file system is for its owner only.
+func listenAt(network, address string) (net.Listener, error) {
+	if network != "unix" {
+		return net.Listen(network, address)
+	}
+	// It gets its mode where nobody else can reach it.
+	dir, err := os.MkdirTemp(filepath.Dir(address), ".lw")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, "s"), Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	l.SetUnlinkOnClose(false)
+	err = os.Chmod(filepath.Join(dir, "s"), 0o600)
+	if err == nil {
+		err = os.Rename(filepath.Join(dir, "s"), address)
+	}
+	if err != nil {
+		l.Close()
+		return nil, err
+	}
+	return &socket{l, address}, nil
+}
+
+// socket is removed from the file system when it is closed.
+type socket struct {
+	net.Listener
+	path string
+}
+
+// Close implements net.Listener.
+func (s *socket) Close() error {
+	err := s.Listener.Close()
+	os.Remove(s.path) // the next run says so if it is still there
 	return err
 }
 
@@ -78,75 +121,58 @@ func (r *recorder) untilFull(ctx context.Context) error {
 	}
 }
 
-// guard keeps web pages out: they can send requests to the loopback, and be
-// served under a name that leads there.
-func guard(next http.Handler) http.Handler {
+// restrict refuses what reaches further than the API, and with --read-only all that
+// may change something.
+func (o *recordFlags) restrict(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host := r.Host
-		if h, _, err := net.SplitHostPort(host); err == nil {
-			host = h
+		why := ""
+		switch subresource, ok := reaches(r.URL); {
+		case !ok:
+			why = "the recording proxy refuses this path: it has an empty, dotted or escaped segment"
+		case subresource == "proxy" && !o.allowProxyPaths:
+			why = "the recording proxy refuses proxy paths, by which web pages inside the cluster are reached: allow them by --allow-proxy-paths"
+		case subresource != "" && subresource != "proxy":
+			why = "the recording proxy refuses " + subresource + ": it cannot record what is no HTTP"
+		case o.readOnly && r.Method != http.MethodGet && r.Method != http.MethodHead:
+			why = "the recording proxy is read-only: it refuses " + r.Method
 		}
-		ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
-		if host != "localhost" && (err != nil || !ip.IsLoopback()) || r.Header.Get("Origin") != "" {
-			http.Error(w, "the recording proxy is for programs of this machine, not for web pages", http.StatusForbidden)
+		if why != "" {
+			http.Error(w, why, http.StatusForbidden)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// lending adds our credentials to requests that bring none.
-type lending struct {
-	cfg  client.Config
-	next http.RoundTripper
-}
-
-func newLending(cfg client.Config) (*lending, error) {
-	l := &lending{cfg: cfg}
-	cfg.Wrap = func(pool http.RoundTripper) http.RoundTripper {
-		l.next = pool // with its TLS; of the two, the one for watches
-		return pool
-	}
-	if _, err := client.New(cfg); err != nil {
-		return nil, err
-	}
-	return l, nil
-}
-
-func (l *lending) CloseIdleConnections() {
-	if c, ok := l.next.(interface{ CloseIdleConnections() }); ok {
-		c.CloseIdleConnections()
-	}
-}
-
-// RoundTrip implements http.RoundTripper.
-func (l *lending) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Header.Get("Authorization") != "" {
-		return l.next.RoundTrip(r)
-	}
-	r = r.Clone(r.Context())
-	token := l.cfg.Token
-	if l.cfg.TokenFile != "" {
-		b, err := os.ReadFile(l.cfg.TokenFile)
-		if err != nil {
-			return nil, fmt.Errorf("read the token: %w", err)
+// reaches returns the subresource at u by which a client gets beyond the API, empty for
+// what stays within; and false for a path that the server could read in another way.
+// See https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-uris.
+func reaches(u *url.URL) (subresource string, ok bool) {
+	escaped := strings.Split(strings.TrimPrefix(u.EscapedPath(), "/"), "/")
+	var path []string
+	for i, s := range escaped {
+		s, err := url.PathUnescape(s)
+		if err != nil || s == "." || s == ".." || strings.ContainsAny(s, "/\\") || s == "" && i < len(escaped)-1 {
+			return "", false
 		}
-		token = strings.TrimSpace(string(b))
+		path = append(path, s)
 	}
-	switch {
-	case token != "":
-		r.Header.Set("Authorization", "Bearer "+token)
-	case l.cfg.Username != "" || l.cfg.Password != "":
-		r.SetBasicAuth(l.cfg.Username, l.cfg.Password)
+	switch { // the version comes second, the group before it
+	case path[0] == "api" && len(path) > 2:
+		path = path[2:]
+	case path[0] == "apis" && len(path) > 3:
+		path = path[3:]
+	default:
+		return "", true
 	}
-	if i := l.cfg.Impersonate; i.User != "" && r.Header.Get("Impersonate-User") == "" {
-		r.Header.Set("Impersonate-User", i.User)
-		if i.UID != "" {
-			r.Header.Set("Impersonate-Uid", i.UID)
-		}
-		for _, g := range i.Groups {
-			r.Header.Add("Impersonate-Group", g)
+	if path[0] == "proxy" { // as it was before Kubernetes 1.10
+		return "proxy", true
+	}
+	beyond := []string{"exec", "attach", "portforward", "proxy"}
+	for _, i := range []int{2, 4} { // TYPE/NAME/SUB, and that in a namespace
+		if len(path) > i && slices.Contains(beyond, path[i]) {
+			return path[i], true
 		}
 	}
-	return l.next.RoundTrip(r)
+	return "", true
 }

@@ -24,13 +24,14 @@ import (
 // replayFlags are the flags of replay.
 type replayFlags struct {
 	reporting
-	speed  float64
-	fast   bool
-	step   bool
-	serve  string
-	listen string
-	info   bool
-	path   string // of the recording
+	speed       float64
+	fast        bool
+	step        bool
+	serve       string
+	listen      string
+	acceptHosts []string
+	info        bool
+	path        string // of the recording
 }
 
 const replayLong = `Play a recording of "listwatch record" again: the events, as watch prints them, at
@@ -61,6 +62,7 @@ func (p *program) replayCommand() *cobra.Command {
 	f.BoolVar(&o.step, "step", false, "go on by one with each line on stdin, by N where the line is a number N, and at its end with the rest")
 	f.StringVar(&o.serve, "serve", "", "serve it instead: state (a server that goes through the states) or script (the recorded answers)")
 	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "address and port of --serve (0 = a free port)")
+	f.StringSliceVar(&o.acceptHosts, "accept-host", nil, "host that requests to --serve may name, besides those of the loopback and IP addresses of this machine")
 	f.BoolVar(&o.info, "info", false, "tell what is in the file, and end")
 	o.registerWhich(f)
 	o.registerHow(f)
@@ -123,6 +125,8 @@ func (o *replayFlags) check(cmd *cobra.Command, p *program, args []string) (outp
 		return out, usage("--serve %q: want state or script", clip(o.serve))
 	case o.serve == "" && cmd.Flags().Changed("listen"):
 		return out, usage("--listen is for --serve: give both")
+	case o.serve == "" && cmd.Flags().Changed("accept-host"):
+		return out, usage("--accept-host is for --serve: give both")
 	case o.serve != "" && o.info:
 		return out, usage("--info ends at once and --serve does not: give one")
 	}

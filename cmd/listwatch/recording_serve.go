@@ -5,17 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log"
 	"maps"
 	"net"
-	"net/http"
 	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/internal/shell"
 	"github.com/listwatch/listwatch/replay"
 )
 
@@ -34,7 +32,7 @@ func (p *program) serveRecording(ctx context.Context, o *replayFlags, rec *repla
 	if len(rec.Streams()) == 0 {
 		return recordingError(o.path, errors.New("there are no events in this recording, hence no states; if it is one of traffic: --serve script"))
 	}
-	srv, err := apitest.Start(apitest.Options{Address: address, History: len(rec.Entries) + 10_000})
+	srv, err := apitest.Start(apitest.Options{Address: address, Hosts: o.acceptHosts, History: len(rec.Entries) + 10_000})
 	if err != nil {
 		return cannotListen("--listen", o.listen, err)
 	}
@@ -46,7 +44,7 @@ func (p *program) serveRecording(ctx context.Context, o *replayFlags, rec *repla
 	if err := p.put(srv.URL + "\n"); err != nil {
 		return err
 	}
-	t.info("replay", fmt.Sprintf("serving %s; try: listwatch watch -A -s %s %s", count(state.Len(), "change"), srv.URL, rec.Streams()[0].Resource.GroupResource()),
+	t.info("replay", fmt.Sprintf("serving %s; try: %s", count(state.Len(), "change"), shell.Quote("listwatch", "watch", "-A", "-s", srv.URL, rec.Streams()[0].Resource.GroupResource())),
 		"serving", "url", srv.URL, "changes", state.Len())
 	if err := state.Play(ctx, pace); err != nil {
 		return err
@@ -65,10 +63,7 @@ func (p *program) serveScript(ctx context.Context, o *replayFlags, address strin
 	if err != nil {
 		return cannotListen("--listen", o.listen, err)
 	}
-	srv := &http.Server{Handler: script, ErrorLog: log.New(io.Discard, "", 0), ReadHeaderTimeout: 10 * time.Second,
-		BaseContext: func(net.Listener) context.Context { return ctx }}
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve(l) }()
+	stop := serve(ctx, l, script, o.acceptHosts)
 	at := "http://" + l.Addr().String()
 	t.info("replay", fmt.Sprintf("serving the answers to %s at %s", count(script.Left(), "request"), at), "serving", "url", at, "requests", script.Left())
 	tellRequests(rec, t)
@@ -76,8 +71,9 @@ func (p *program) serveScript(ctx context.Context, o *replayFlags, address strin
 		<-ctx.Done()
 		err = context.Cause(ctx)
 	}
-	srv.Close()
-	<-served
+	if e := stop(); err == nil && e != nil {
+		err = failed(e)
+	}
 	for _, u := range script.Unknown() {
 		t.info("replay", "had no answer: "+u, "unknown", "request", u)
 	}

@@ -41,7 +41,7 @@ func serveProgram(t *testing.T, args ...string) *served {
 	t.Cleanup(func() { s.stop() })
 	limit, release := context.WithTimeout(ctx, 20*time.Second)
 	defer release()
-	line := regexp.MustCompile(`(?m)^https?://\S+$`)
+	line := regexp.MustCompile(`(?m)^(https?://|unix:)\S+$`)
 	if !s.stdout.wait(limit, done, line) {
 		t.Fatalf("%v printed no URL\nstdout: %s\nstderr: %s", args, s.stdout, s.stderr)
 	}
@@ -100,9 +100,6 @@ func TestRecordProxyLendsCredentials(t *testing.T) {
 		if code, _ := get(t, rec.url+path, header...); code != http.StatusForbidden {
 			t.Errorf("%v: %d, want 403", header, code)
 		}
-	}
-	if code, _ := get(t, rec.url+path, "Authorization", "Bearer another"); code != http.StatusUnauthorized {
-		t.Errorf("with credentials of its own: %d, want 401", code)
 	}
 	if code := rec.stop(); code != 130 {
 		t.Errorf("exit code %d, want 130\n%s", code, rec.stderr)
