@@ -73,6 +73,8 @@ func validateBuiltIn(res kube.Resource, o, old map[string]any) []kube.StatusCaus
 		r.event(o)
 	case "roles", "clusterroles":
 		r.rules(res, o)
+	case "mutatingwebhookconfigurations", "validatingwebhookconfigurations":
+		r.webhooks(o)
 	case "rolebindings", "clusterrolebindings":
 		r.binding(res, o)
 	}

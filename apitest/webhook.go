@@ -1,14 +1,10 @@
 package apitest
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -285,22 +281,9 @@ func (s *Server) askWebhook(ctx context.Context, h *webhook, a *Admission) (*adm
 	if a.Old == nil {
 		ask.Request.OldObject = json.RawMessage("null")
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, h.ClientConfig.URL, bytes.NewReader(marshal(ask)))
-	if err != nil || h.ClientConfig.URL == "" {
-		return nil, fmt.Errorf("its clientConfig has no usable url")
-	}
-	r.Header.Set("Content-Type", "application/json")
-	resp, err := webhookClient(h.ClientConfig.CABundle).Do(r)
+	b, err := s.postWebhook(ctx, h, marshal(ask))
 	if err != nil {
 		return nil, err
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(io.LimitReader(resp.Body, bodyLimit))
-	if err != nil {
-		return nil, err
-	}
-	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("it answered %d", resp.StatusCode)
 	}
 	var review admissionReview
 	switch err := json.Unmarshal(b, &review); {
@@ -310,18 +293,6 @@ func (s *Server) askWebhook(ctx context.Context, h *webhook, a *Admission) (*adm
 		return nil, fmt.Errorf("its answer has no response, or one to another request")
 	}
 	return review.Response, nil
-}
-
-// webhookClient trusts a CA; the system's where there is none. It keeps no
-// connection.
-func webhookClient(ca []byte) *http.Client {
-	t := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}}
-	if len(ca) > 0 {
-		pool := x509.NewCertPool()
-		pool.AppendCertsFromPEM(ca)
-		t.TLSClientConfig.RootCAs = pool
-	}
-	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 func joined(list []string) string { return strings.Join(list, ",") }

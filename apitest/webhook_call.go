@@ -1,0 +1,86 @@
+package apitest
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+)
+
+// headerLimit is how many bytes of headers a webhook may answer with.
+const headerLimit = 64 << 10
+
+// url returns the URL of h, which Kubernetes requires to be https.
+func (h *webhook) url() (*url.URL, error) {
+	u, err := url.Parse(h.ClientConfig.URL)
+	if err != nil || u.Scheme != "https" || u.Host == "" {
+		return nil, errors.New("its clientConfig has no url of the form https://host[/path]")
+	}
+	return u, nil
+}
+
+// postWebhook sends body to h and returns what it answers. It uses a connection of
+// its own and no goroutine that outlives it, whatever the webhook does: Close waits
+// for it.
+func (s *Server) postWebhook(ctx context.Context, h *webhook, body []byte) ([]byte, error) {
+	u, err := h.url()
+	if err != nil {
+		return nil, err
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: u.Hostname()}
+	if len(h.ClientConfig.CABundle) > 0 {
+		config.RootCAs = x509.NewCertPool()
+		config.RootCAs.AppendCertsFromPEM(h.ClientConfig.CABundle)
+	}
+	dialer := &tls.Dialer{Config: config}
+	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "443")))
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	closed := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		conn.Close()
+		close(closed)
+	})
+	defer func() {
+		if !stop() {
+			<-closed
+		}
+	}()
+	b, err := exchangeWebhook(ctx, conn, u, body)
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return b, err
+}
+
+// exchangeWebhook sends one request over conn and reads the answer to it.
+func exchangeWebhook(ctx context.Context, conn net.Conn, u *url.URL, body []byte) ([]byte, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Close = true
+	if err := r.Write(conn); err != nil {
+		return nil, err
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(io.LimitReader(conn, bodyLimit+headerLimit)), r)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("it answered %d", resp.StatusCode)
+	}
+	return io.ReadAll(io.LimitReader(resp.Body, bodyLimit))
+}
