@@ -181,28 +181,36 @@ func (s *stage) answered(e *entry, body []byte) {
 	})
 }
 
-// sent notes an event on its way.
+// eventMeta is what counts of the metadata of an event's object.
+type eventMeta struct {
+	ResourceVersion string
+	Annotations     map[string]string
+}
+
+// sent notes an event on its way. In a Table the object is in the row.
 func (s *stage) sent(e *entry, event []byte) {
 	var ev struct {
 		Type   string
 		Object struct {
-			Metadata struct {
-				ResourceVersion string
-				Annotations     map[string]string
-			}
+			Metadata eventMeta
+			Rows     []struct{ Object struct{ Metadata eventMeta } }
 		}
 	}
 	err := json.Unmarshal(event, &ev)
+	meta := ev.Object.Metadata
+	if len(ev.Object.Rows) > 0 {
+		meta = ev.Object.Rows[0].Object.Metadata
+	}
 	s.update(func() {
 		e.events++
 		if err != nil {
 			return
 		}
-		rv := kube.Revision(ev.Object.Metadata.ResourceVersion)
+		rv := kube.Revision(meta.ResourceVersion)
 		if e.revision == "" || rv.Newer(e.revision) {
 			e.revision = rv
 		}
-		if ev.Type == "BOOKMARK" && ev.Object.Metadata.Annotations["k8s.io/initial-events-end"] == "true" {
+		if ev.Type == "BOOKMARK" && meta.Annotations["k8s.io/initial-events-end"] == "true" {
 			e.mark, e.marked = true, rv
 		}
 	})

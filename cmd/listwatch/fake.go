@@ -41,6 +41,7 @@ type fakeFlags struct {
 	randomFaults  bool
 	scenario      string
 	listScenarios bool
+	allowUnused   bool
 	parallel      int
 	output        string
 	namespaces    bool
@@ -62,8 +63,9 @@ With --faults, --random-faults or --scenario it misbehaves on purpose.
 A client under test, in any language, is given after --: it is started for each
 scenario, with KUBECONFIG, LISTWATCH_URL, LISTWATCH_CA_FILE (empty over http) and
 LISTWATCH_SCENARIO in its environment, follows ConfigMaps, and is ended by SIGTERM.
-The exit code is 0 if none failed; what the client does not use, such as streaming
-lists, is "not exercised".`
+The exit code is 0 if it passed all of them. A scenario about what the client does
+not use, such as streaming lists, is "not exercised", which counts as a failure
+without --allow-not-exercised.`
 
 func (p *program) fakeCommand() *cobra.Command {
 	o := &fakeFlags{}
@@ -100,6 +102,7 @@ func (p *program) fakeCommand() *cobra.Command {
 	f.StringVar(&o.faults, "faults", "", "file with faults, one a line; - for stdin; help tells how they are written, and ends")
 	f.BoolVar(&o.randomFaults, "random-faults", false, "misbehave at random, by --seed")
 	f.StringVar(&o.scenario, "scenario", "", "play this scenario to one client, print the verdict and end: 0 for a pass, else 1; with a command after --, also several: names parted by commas, patterns such as gone/*, or all")
+	f.BoolVar(&o.allowUnused, "allow-not-exercised", false, "exit with 0 though scenarios were not exercised, with a command after --")
 	f.IntVar(&o.parallel, "parallel", 8, "scenarios at once, with a command after --")
 	f.StringVarP(&o.output, "output", "o", "text", "of verdicts and of --scenarios: text, or json, a line each")
 	f.BoolVar(&o.listScenarios, "scenarios", false, "list the scenarios and end")
@@ -215,6 +218,8 @@ func (o *fakeFlags) check(cmd *cobra.Command, command []string) ([]apitest.Fault
 		return nil, usage("the command after -- is missing")
 	case set("parallel") && command == nil:
 		return nil, usage("--parallel is for a command after --: give both")
+	case set("allow-not-exercised") && command == nil:
+		return nil, usage("--allow-not-exercised is for a command after --: give both")
 	case o.parallel < 1 || o.parallel > 100:
 		return nil, usage("--parallel %d: want 1 to 100", o.parallel)
 	case o.churn != o.churn:

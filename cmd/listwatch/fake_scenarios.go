@@ -62,6 +62,7 @@ type suite struct {
 	mu      sync.Mutex
 	tally   map[scenario.Outcome]int
 	absent  []string // of which the server was never asked
+	unused  []string // other scenarios that were not exercised
 	failing []string
 }
 
@@ -117,19 +118,25 @@ func (p *program) playAll(ctx context.Context, o *fakeFlags, opts apitest.Option
 	return c.sum(len(all))
 }
 
-// sum is the end of a suite. What a client does not use, such as streaming lists,
-// it need not master; but it must have come at all.
+// sum is the end of a suite. A scenario that was not exercised proves nothing: it
+// fails the suite, unless it was asked for that clients need not use everything.
+// Even then they must have come.
 func (c *suite) sum(n int) error {
 	c.talk.info("fake", fmt.Sprintf("%d passed, %d failed, %d not exercised", c.tally[scenario.Pass], c.tally[scenario.Fail], c.tally[scenario.NotExercised]),
 		"scenarios", "pass", c.tally[scenario.Pass], "fail", c.tally[scenario.Fail], "notExercised", c.tally[scenario.NotExercised])
 	slices.Sort(c.failing)
 	slices.Sort(c.absent)
+	slices.Sort(c.unused)
 	var wrong []string
 	if len(c.failing) > 0 {
 		wrong = append(wrong, fmt.Sprintf("%d of %s failed: %s", len(c.failing), count(n, "scenario"), strings.Join(c.failing, ", ")))
 	}
 	if len(c.absent) > 0 {
 		wrong = append(wrong, fmt.Sprintf("the client never came in %s: %s", count(len(c.absent), "scenario"), strings.Join(c.absent, ", ")))
+	}
+	if len(c.unused) > 0 && !c.flags.allowUnused {
+		wrong = append(wrong, fmt.Sprintf("%s not exercised: %s; --allow-not-exercised if your client need not use what they are about",
+			count(len(c.unused), "scenario"), strings.Join(c.unused, ", ")))
 	}
 	if wrong == nil {
 		return nil
@@ -181,6 +188,8 @@ func (c *suite) play(ctx context.Context, s scenario.Scenario) (scenario.Verdict
 		c.failing = append(c.failing, s.Name)
 	case v.Outcome == scenario.NotExercised && len(v.Requests) == 0:
 		c.absent = append(c.absent, s.Name)
+	case v.Outcome == scenario.NotExercised:
+		c.unused = append(c.unused, s.Name)
 	}
 	return v, nil
 }

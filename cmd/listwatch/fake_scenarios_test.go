@@ -48,19 +48,35 @@ func TestScenariosOfACommand(t *testing.T) {
 	}
 }
 
-// TestScenariosAddUp: what a client does not use is no failure, unless it has never
-// come.
+// TestScenariosOfATable: the default output asks for Tables, in which the objects are
+// in rows.
+func TestScenariosOfATable(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := playScenarios(t, "http/500-once", "-q", "--", "env", "LISTWATCH_TEST_MAIN=1",
+		exe, "watch", "configmaps", "-A", "-q", "--max-failures", "-1")
+	if code != 0 || stdout != "http/500-once: pass\n" || stderr != "" {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+}
+
+// TestScenariosAddUp: which scenarios make a suite fail.
 func TestScenariosAddUp(t *testing.T) {
 	for _, c := range []struct {
-		failing, absent []string
-		want            string
+		failing, absent, unused []string
+		allow                   bool
+		want                    string
 	}{
-		{nil, nil, ""},
-		{[]string{"b", "a"}, nil, "2 of 9 scenarios failed: a, b"},
-		{nil, []string{"c"}, "the client never came in 1 scenario: c"},
-		{[]string{"b"}, []string{"c"}, "1 of 9 scenarios failed: b; the client never came in 1 scenario: c"},
+		{nil, nil, nil, false, ""},
+		{[]string{"b", "a"}, nil, nil, false, "2 of 9 scenarios failed: a, b"},
+		{nil, []string{"c"}, nil, true, "the client never came in 1 scenario: c"},
+		{[]string{"b"}, []string{"c"}, nil, false, "1 of 9 scenarios failed: b; the client never came in 1 scenario: c"},
+		{nil, nil, []string{"e", "d"}, false, "2 scenarios not exercised: d, e; --allow-not-exercised if your client need not use what they are about"},
+		{nil, nil, []string{"e", "d"}, true, ""},
 	} {
-		s := &suite{talk: newTalk(io.Discard, "text", true), failing: c.failing, absent: c.absent}
+		s := &suite{talk: newTalk(io.Discard, "text", true), failing: c.failing, absent: c.absent, unused: c.unused, flags: &fakeFlags{allowUnused: c.allow}}
 		got := ""
 		if err := s.sum(9); err != nil {
 			got = err.Error()
