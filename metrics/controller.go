@@ -6,9 +6,10 @@ import (
 	"github.com/listwatch/listwatch/controller"
 )
 
-// Controller shows a controller and its queue, by its name, which must be the only
-// one of that name in r. Call it before the controller runs.
+// Controller shows a controller and its queue, by its name. It panics if r shows a
+// controller of that name already. Call it before the controller runs.
 func Controller[K comparable](r *Registry, c *controller.Controller[K]) {
+	r.claim("controller", c.Name())
 	r.MustRegister(controllerCollector{c.Name(), c.Stats})
 	r.runs.begin(c.Name())
 	c.Observe(controller.Trace[K]{Ran: func(run controller.Run[K]) {

@@ -8,9 +8,10 @@ import (
 	"github.com/listwatch/listwatch/cache"
 )
 
-// Informer shows an informer by a name, which must be the only one of that name in
-// r.
+// Informer shows an informer by a name. It panics if r shows an informer by that name
+// already.
 func Informer(r *Registry, name string, in interface{ Status() cache.Status }) {
+	r.claim("informer", name)
 	r.MustRegister(informerCollector{name, in.Status})
 }
 
@@ -47,8 +48,9 @@ func (c informerCollector) Collect(to chan<- prometheus.Metric) {
 var leader = newGauge("leader_election_master_status", "1 while this process leads.", "name")
 
 // Leader shows whether this process leads, by the name of its lease. leading is
-// asked each time.
+// called for each scrape. Leader panics if r shows a lease by that name already.
 func Leader(r *Registry, name string, leading func() bool) {
+	r.claim("leader", name)
 	r.MustRegister(leaderCollector{name, leading})
 }
 

@@ -1,7 +1,9 @@
 package metrics
 
 import (
+	"fmt"
 	"net/http"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -9,10 +11,30 @@ import (
 )
 
 // Registry is what is shown. It is safe for concurrent use.
+//
+// Two of a kind that are registered by one name would make every scrape fail: the
+// second registration panics, and says which name it is.
 type Registry struct {
 	*prometheus.Registry // to add metrics of one's own
 
 	runs *runs
+
+	mu    sync.Mutex
+	names map[string]bool // kind and name of what is registered
+}
+
+// claim reserves a name among those of a kind.
+func (r *Registry) claim(kind, name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	k := kind + " " + name
+	if r.names[k] {
+		panic(fmt.Sprintf("metrics: two of the kind %s are registered by the name %q: give one of them another name", kind, name))
+	}
+	if r.names == nil {
+		r.names = make(map[string]bool)
+	}
+	r.names[k] = true
 }
 
 // New returns a registry that shows the Go runtime and the process.

@@ -145,3 +145,29 @@ func Example() {
 	}
 	// Output: workqueue_depth{controller="foo",name="foo"} 1
 }
+
+// Two of one name are refused when they are registered, not at every scrape.
+func TestRegistryRefusesDuplicates(t *testing.T) {
+	r := metrics.New()
+	register := map[string]func(){
+		`controller are registered by the name "foo"`: func() {
+			metrics.Controller(r, controller.New("foo", func(context.Context, string) (controller.Result, error) { return controller.Result{}, nil }, controller.Options[string]{}))
+		},
+		`informer are registered by the name "foo"`: func() { metrics.Informer(r, "foo", status{}) },
+		`leader are registered by the name "foo"`:   func() { metrics.Leader(r, "foo", func() bool { return false }) },
+	}
+	for want, f := range register {
+		f()
+		func() {
+			defer func() {
+				if v := recover(); v == nil || !strings.Contains(fmt.Sprint(v), want) {
+					t.Errorf("panic %v, want %q", v, want)
+				}
+			}()
+			f()
+		}()
+	}
+	if lines := scrape(t, r, "listwatch_informer_synced", "workqueue_depth", "leader_"); len(lines) != 3 {
+		t.Errorf("scraped %q", lines)
+	}
+}
