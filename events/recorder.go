@@ -23,7 +23,9 @@ type Options struct {
 	// Host says where it runs, such as a node or pod. Default: nothing is said.
 	Host string
 
-	// Logger is told what cannot be written. Default: none.
+	// Logger gets a line when Events are refused or cannot be written, and when they
+	// can be written again, not for each Event and each retry; and for calls that
+	// make no Event. Default: that of the Manager that runs the recorder.
 	Logger *slog.Logger
 
 	// Queue is how many different Events may wait for the server. Default 1000.
@@ -48,13 +50,14 @@ type Recorder struct {
 	answers    client.Collection[kube.Partial] // the same; a patch needs no more back
 	component  string
 	host       string
-	log        *slog.Logger
 	queue      int
 	grace      time.Duration
 	ready      chan struct{} // of size 1
-	overflowed int           // of Stats.Overflow, what the log was told
+	overflowed int           // of Stats.Overflow, what was logged
+	reported   string        // the kind of failure that was logged last; "" = none, or it is over
 
 	mu         sync.Mutex
+	log        *slog.Logger // nil = none
 	correlator *correlator
 	waiting    *list.List // of *series, the first to be written in front
 	stats      Stats
@@ -73,9 +76,6 @@ func New(c *client.Client, o Options) *Recorder {
 	}
 	if o.Refill <= 0 {
 		o.Refill = defaultRefill
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Recorder{
 		stored:     client.Of[event](c, kube.Events),
@@ -108,8 +108,27 @@ func (r *Recorder) Eventf(about Reference, typ Type, reason, format string, args
 	if r.take(about.clone(), typ, strings.Clone(reason), message) {
 		return
 	}
-	r.log.Warn("this is no event: it needs an object with a kind and name, a type Normal or Warning, and a reason",
+	r.logger().Warn("this is no event: it needs an object with a kind and name, a type Normal or Warning, and a reason",
 		"object", about.String(), "type", string(typ), "reason", reason)
+}
+
+// SetLogger sets the logger of a Recorder that has none by its Options. It is for
+// whoever runs recorders, as a Manager does, and is called before Run.
+func (r *Recorder) SetLogger(l *slog.Logger) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.log == nil {
+		r.log = l
+	}
+}
+
+func (r *Recorder) logger() *slog.Logger {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return r.log
 }
 
 // Stats says what became of the calls of Eventf, each of which is counted once

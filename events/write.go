@@ -65,7 +65,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 		<-written
 	}
 	if late := r.Stats().Late; late > 0 {
-		r.log.Warn("events were dropped: the end came before they were written", "dropped", late)
+		r.logger().Warn("events were dropped: the end came before they were written", "dropped", late)
 	}
 	return context.Cause(ctx)
 }
@@ -77,6 +77,10 @@ func (r *Recorder) write(ctx context.Context, stopping <-chan struct{}, s *serie
 		err := r.send(ctx, s, &waited)
 		switch {
 		case err == nil:
+			if r.reported != "" {
+				r.reported = ""
+				r.logger().Info("events are written again")
+			}
 			r.settle(waited, &r.stats.Written)
 			return
 		case ctx.Err() != nil:
@@ -178,8 +182,23 @@ func pause(ctx context.Context, stopping <-chan struct{}, try int, err error) {
 	}
 }
 
+// say logs why an Event could not be written. That requests fail, or are forbidden, is
+// one line at the level, and what follows for the same reason is for debugging.
 func (r *Recorder) say(level slog.Level, text string, s *series, err error) {
-	r.log.Log(context.Background(), level, text,
+	kind := ""
+	switch {
+	case errors.Is(err, kube.ErrForbidden):
+		kind = "forbidden"
+	case !refused(err):
+		kind = "failing"
+	}
+	if kind != "" && level > slog.LevelDebug {
+		if kind == r.reported {
+			level = slog.LevelDebug
+		}
+		r.reported = kind
+	}
+	r.logger().Log(context.Background(), level, text,
 		"object", s.about.String(), "type", string(s.typ), "reason", s.reason, "err", err)
 }
 
@@ -189,6 +208,6 @@ func (r *Recorder) tellOverflow() {
 	all := r.Stats().Overflow
 	if n := all - r.overflowed; n > 0 {
 		r.overflowed = all
-		r.log.Warn("events were dropped: the queue was full", "dropped", n)
+		r.logger().Warn("events were dropped: the queue was full", "dropped", n)
 	}
 }

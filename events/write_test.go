@@ -34,7 +34,7 @@ func TestRecorderSurvivesAnOutage(t *testing.T) {
 		s.has(told{"before", 6}, told{"during", 5})
 		s.asked("patch 200", "create 201")
 		s.counts(events.Stats{Recorded: 11, Written: 11})
-		s.logged(`msg="an event could not be written, and is tried again" object="Pod shop/web-0" type=Normal reason=Synced err="patch`)
+		s.logged(`msg="an event could not be written, and is tried again" object="Pod shop/web-0" type=Normal reason=Synced err="patch`, "events are written again")
 	})
 }
 
@@ -131,7 +131,7 @@ func TestRecorderTriesAgain(t *testing.T) {
 				s.pass(20 * time.Second)
 				s.has(told{"done", 1})
 				s.counts(events.Stats{Recorded: 1, Written: 1})
-				s.logged("is tried again")
+				s.logged("is tried again", "events are written again")
 			})
 		})
 	}
@@ -181,7 +181,11 @@ func TestRecorderDropsWhatTheServerRefuses(t *testing.T) {
 				if strings.Contains(s.log.String(), "a secret") {
 					t.Error("the log has the message")
 				}
-				s.logged(`level=WARN msg="an event was refused" object="Pod shop/web-0" type=Normal reason=Synced err="create`)
+				want := []string{`level=WARN msg="an event was refused" object="Pod shop/web-0" type=Normal reason=Synced err="create`}
+				if st.Code == 403 {
+					want = append(want, "events are written again")
+				}
+				s.logged(want...)
 			})
 		})
 	}
@@ -252,5 +256,26 @@ func TestRecorderUpdatesTheMessageOfCombinedEventsOnly(t *testing.T) {
 		}
 		s.tell("Synced", "one")
 		s.has(told{"other", 2})
+	})
+}
+
+// A missing right is one line, however many Events are refused.
+func TestRecorderLogsAMissingRightOnce(t *testing.T) {
+	play(t, events.Options{}, func(s *story) {
+		forbid := s.srv.On(apitest.Match{}, apitest.Answer(&kube.Status{Code: 403, Reason: "Forbidden"}))
+		for n := range 20 {
+			s.tell("Synced", fmt.Sprint(n))
+		}
+		s.pass(time.Minute)
+		s.counts(events.Stats{Recorded: 20, Refused: 20})
+		if warnings := strings.Count(s.log.String(), "level=WARN"); warnings != 1 {
+			s.t.Errorf("%d warnings:\n%s", warnings, s.log.String())
+		}
+		forbid.Remove()
+		s.tell("Synced", "again")
+		s.pass(time.Second)
+		if !strings.Contains(s.log.String(), `level=INFO msg="events are written again"`) {
+			s.t.Errorf("log:\n%s", s.log.String())
+		}
 	})
 }
