@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -39,8 +40,9 @@ type Options[K comparable] struct {
 	// Queue is about order and delays.
 	Queue QueueOptions[K]
 
-	// Logger gets a warning for each run that failed, with its key, and when the
-	// controller waits for a cache. Default: none.
+	// Logger gets a warning for each run that failed, with its key, and a line when
+	// the controller waits for a cache and when that is over. Default: that of the
+	// Manager that runs the controller.
 	Logger *slog.Logger
 
 	// Trace, if set, is told what happens; see Observe for more than one.
@@ -104,11 +106,15 @@ const (
 type input struct {
 	name   string
 	wait   func(ctx context.Context) error
+	ready  func() error
 	attach func() (detach func()) // adds a handler, which is first called with what exists
 }
 
 // New returns a controller of the name, which logs and metrics show.
 func New[K comparable](name string, f Func[K], o Options[K]) *Controller[K] {
+	if f == nil {
+		panic("controller " + name + ": the function is nil")
+	}
 	if o.Workers <= 0 {
 		o.Workers = 1
 	}
@@ -130,6 +136,16 @@ func (c *Controller[K]) Name() string { return c.name }
 // until the controller runs.
 func (c *Controller[K]) Queue() *Queue[K] { return c.queue }
 
+// SetLogger sets the logger of a controller that has none by its Options. It is for
+// whoever runs controllers, as a Manager does, and is called before Run.
+func (c *Controller[K]) SetLogger(l *slog.Logger) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.o.Logger == nil && c.state == wired {
+		c.log = l.With("controller", c.name)
+	}
+}
+
 // Observe adds a trace besides that of the Options. Before Run.
 func (c *Controller[K]) Observe(t Trace[K]) {
 	c.mu.Lock()
@@ -142,8 +158,8 @@ func (c *Controller[K]) Observe(t Trace[K]) {
 
 // Run adds a handler to each input, waits until the caches are filled, then works
 // until ctx ends, removes the handlers, and returns when no worker runs any more:
-// nil if ctx ended, an error if a cache has ended or if it runs already or has run.
-// It may be called once.
+// nil if ctx ended, an error if a cache has ended or was never run, or if the
+// controller runs already or has run. It may be called once.
 //
 // A controller that does not run yet, such as that of a replica that does not lead,
 // gets nothing from its inputs. At first it gets each object that exists once. Of an
@@ -158,7 +174,7 @@ func (c *Controller[K]) Run(ctx context.Context) error {
 	defer c.finish()
 	c.attach()
 	if err := c.waitForInputs(ctx); err != nil {
-		if ctx.Err() != nil {
+		if ctx.Err() != nil && !errors.Is(err, errForgotten) {
 			return nil
 		}
 		return fmt.Errorf("controller %s: %w", c.name, err)

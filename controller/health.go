@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -54,14 +55,14 @@ func (m *Manager) healthz(w http.ResponseWriter, _ *http.Request) {
 func (m *Manager) readyz(w http.ResponseWriter, _ *http.Request) {
 	m.mu.Lock()
 	checks := append([]check(nil), m.checks...)
-	runners := append([]Runner(nil), m.always...)
+	parts := slices.Clone(m.always)
 	if m.leading {
-		runners = append(runners, m.led...)
+		parts = append(parts, m.led...)
 	}
 	m.mu.Unlock()
-	for _, r := range runners {
-		if ready, ok := r.(interface{ Ready() error }); ok {
-			checks = append(checks, check{nameOf(r), ready.Ready})
+	for _, p := range parts {
+		if ready, ok := p.Runner.(interface{ Ready() error }); ok && !p.optional {
+			checks = append(checks, check{nameOf(p.Runner), ready.Ready})
 		}
 	}
 	answer(w, checks)

@@ -52,7 +52,10 @@ type ManagerOptions struct {
 	// StopTimeout is how long everything has to stop, together. Default 30 s.
 	StopTimeout time.Duration
 
-	// Logger is told what begins and ends. Default: none.
+	// Logger gets a line when the Manager stops, and why. It is passed to all that
+	// the Manager runs and that has no logger by its own options: informers,
+	// groups, controllers, recorders and the elector then log changes of their
+	// state. Default: none.
 	Logger *slog.Logger
 }
 
@@ -70,14 +73,20 @@ type Manager struct {
 	mu      sync.Mutex
 	running bool
 	leading bool
-	always  []Runner
-	led     []Runner
+	always  []part
+	led     []part
 	checks  []check
 	busy    map[string]int // what has not returned yet, by name
 	err     error          // the first
 	address string
 
 	serving sync.WaitGroup
+}
+
+// part is a Runner that the Manager runs.
+type part struct {
+	Runner
+	optional bool // it may end
 }
 
 type check struct {
@@ -98,33 +107,46 @@ func NewManager(o ManagerOptions) *Manager {
 }
 
 // Add adds what runs always: informers, groups, recorders. Before Run.
-func (m *Manager) Add(runners ...Runner) { m.add(&m.always, runners) }
+func (m *Manager) Add(runners ...Runner) { m.add(&m.always, false, runners) }
 
 // AddLed adds what runs only while this process leads, which is always if there is
 // no elector: controllers. Before Run.
-func (m *Manager) AddLed(runners ...Runner) { m.add(&m.led, runners) }
+func (m *Manager) AddLed(runners ...Runner) { m.add(&m.led, false, runners) }
 
-func (m *Manager) add(to *[]Runner, runners []Runner) {
+// AddOptional adds what runs always and may end: the Manager then logs why and goes
+// on, and /readyz does not depend on it. Before Run.
+func (m *Manager) AddOptional(runners ...Runner) { m.add(&m.always, true, runners) }
+
+func (m *Manager) add(to *[]part, optional bool, runners []Runner) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.running {
 		panic("controller: add to a Manager before Run")
 	}
-	*to = append(*to, runners...)
+	for n, r := range runners {
+		if r == nil {
+			panic(fmt.Sprintf("controller: runner %d of %d that is added to the Manager is nil", n+1, len(runners)))
+		}
+		*to = append(*to, part{r, optional})
+	}
 }
 
 // CheckReady adds a condition to /readyz: f returns nil when it holds.
 func (m *Manager) CheckReady(name string, f func() error) {
+	if f == nil {
+		panic("controller: the readiness check " + name + " is nil")
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.checks = append(m.checks, check{name, f})
 }
 
 // Run runs everything until ctx ends, a signal comes, or one of the runners ends by
-// itself, which none should; then it stops all and returns the first error. It is
-// nil where ctx or a signal was the end of it. What does not stop in StopTimeout is
-// left behind, and named in the error: the process should end then, without
-// releasing its lease.
+// itself, for whatever reason, unless it was added by AddOptional; then it stops all
+// and returns the first error. It is nil if ctx or a signal ended it, unless a
+// controller waited in vain for an informer that nobody ran. What does not stop in
+// StopTimeout is left behind, and named in the error: the process should end then,
+// without releasing its lease. Two controllers of one name are an error at once.
 func (m *Manager) Run(ctx context.Context) error {
 	m.mu.Lock()
 	if m.running {
@@ -133,6 +155,10 @@ func (m *Manager) Run(ctx context.Context) error {
 	}
 	m.running = true
 	m.mu.Unlock()
+	if err := m.checkNames(); err != nil {
+		return err
+	}
+	m.passLogger()
 
 	if m.o.Signals {
 		var restore context.CancelFunc
@@ -153,8 +179,8 @@ func (m *Manager) Run(ctx context.Context) error {
 	defer server.Close()
 
 	if m.o.Elector == nil { // before the caches begin: a deletion found at a warm start is an event
-		for _, r := range slices.Concat(m.always, m.led) {
-			if c, ok := r.(interface{ attach() }); ok {
+		for _, p := range slices.Concat(m.always, m.led) {
+			if c, ok := p.Runner.(interface{ attach() }); ok {
 				c.attach()
 			}
 		}
@@ -163,8 +189,8 @@ func (m *Manager) Run(ctx context.Context) error {
 	go func() {
 		defer close(done)
 		var always sync.WaitGroup
-		for _, r := range m.always {
-			always.Go(func() { m.run(below, r, stop) })
+		for _, p := range m.always {
+			always.Go(func() { m.run(below, p, stop) })
 		}
 		m.lead(ctx, stop)
 		<-ctx.Done()
@@ -195,8 +221,8 @@ func (m *Manager) lead(ctx context.Context, stop context.CancelCauseFunc) {
 		m.setLeading(true)
 		defer m.setLeading(false)
 		var led sync.WaitGroup
-		for _, r := range m.led {
-			led.Go(func() { m.run(ctx, r, stop) })
+		for _, p := range m.led {
+			led.Go(func() { m.run(ctx, p, stop) })
 		}
 		led.Wait()
 		return nil
@@ -216,28 +242,75 @@ func (m *Manager) lead(ctx context.Context, stop context.CancelCauseFunc) {
 	stop(err)
 }
 
-// run runs r; that it ends by itself is the end of all.
-func (m *Manager) run(ctx context.Context, r Runner, stop context.CancelCauseFunc) {
-	name := nameOf(r)
+// run runs p; that it ends by itself is the end of all, unless it is optional.
+func (m *Manager) run(ctx context.Context, p part, stop context.CancelCauseFunc) {
+	name := nameOf(p.Runner)
 	m.mu.Lock()
 	m.busy[name]++
 	m.mu.Unlock()
-	err := r.Run(ctx)
-	m.mu.Lock()
-	if m.busy[name]--; m.busy[name] == 0 {
-		delete(m.busy, name)
+	err := errors.New("it called runtime.Goexit") // unless it returns
+	defer func() {
+		m.mu.Lock()
+		if m.busy[name]--; m.busy[name] == 0 {
+			delete(m.busy, name)
+		}
+		m.mu.Unlock()
+		if ctx.Err() != nil && (err == nil || errors.Is(err, context.Cause(ctx)) || errors.Is(err, ctx.Err())) {
+			return
+		}
+		if err == nil {
+			err = errors.New("it ended, though nobody stopped it")
+		}
+		if p.optional {
+			m.log.Error("an optional part has ended", "part", name, "err", err)
+			return
+		}
+		if ctx.Err() == nil {
+			m.log.Error("stopping, because a part has ended", "part", name, "err", err)
+		} else {
+			m.log.Error("a part has failed while it was stopped", "part", name, "err", err)
+		}
+		err = fmt.Errorf("%s: %w", name, err)
+		m.fail(err)
+		stop(err)
+	}()
+	err = p.Run(ctx)
+}
+
+// checkNames fails if two controllers have one name: their logs and metrics could not
+// be told apart.
+func (m *Manager) checkNames() error {
+	seen := make(map[string]bool)
+	for _, p := range slices.Concat(m.always, m.led) {
+		c, ok := p.Runner.(interface {
+			attach()
+			Name() string
+		})
+		if !ok {
+			continue
+		}
+		if seen[c.Name()] {
+			return fmt.Errorf("manager: two controllers have the name %q: each needs one of its own", c.Name())
+		}
+		seen[c.Name()] = true
 	}
-	m.mu.Unlock()
-	if ctx.Err() != nil && (err == nil || errors.Is(err, context.Cause(ctx)) || errors.Is(err, ctx.Err())) {
+	return nil
+}
+
+// passLogger passes the logger to all that runs.
+func (m *Manager) passLogger() {
+	if m.o.Logger == nil {
 		return
 	}
-	if err == nil {
-		err = errors.New("it ended, though nobody asked it to")
+	all := []any{m.o.Elector}
+	for _, p := range slices.Concat(m.always, m.led) {
+		all = append(all, p.Runner)
 	}
-	err = fmt.Errorf("%s: %w", name, err)
-	m.log.Error("stopping, because one part has ended", "err", err)
-	m.fail(err)
-	stop(err)
+	for _, r := range all {
+		if r, ok := r.(interface{ SetLogger(*slog.Logger) }); ok {
+			r.SetLogger(m.o.Logger)
+		}
+	}
 }
 
 // fail keeps the first error.

@@ -85,7 +85,7 @@ func TestManagerReturnsTheFirstError(t *testing.T) {
 	for name, c := range map[string]struct {
 		err  error
 		want string
-	}{"an error": {errBroken, "controller bad: broken"}, "no error": {nil, "controller bad: it ended, though nobody asked it to"}} {
+	}{"an error": {errBroken, "controller bad: broken"}, "no error": {nil, "controller bad: it ended, though nobody stopped it"}} {
 		t.Run(name, func(t *testing.T) {
 			tell(t, func(t *testing.T, w *world) {
 				m := controller.NewManager(controller.ManagerOptions{})

@@ -63,6 +63,9 @@ func ownerKey[T cache.Owned](owner kube.Resource, k kube.Key, o T) (kube.Key, bo
 // modified one those of the state before, too, so that whatever depended on it gets
 // to know. f must be quick: the cache waits for it.
 func Map[K comparable, T kube.Object](c *Controller[K], in Input[T], f func(T) []K, only ...func(cache.Delta[T]) bool) {
+	if f == nil {
+		panic("controller " + c.name + ": the function of Map is nil")
+	}
 	wire(c, in, only, func(d cache.Delta[T], add func(K)) {
 		if d.Type == watch.Modified && !d.Resync {
 			for _, k := range f(d.Old) {
@@ -76,13 +79,20 @@ func Map[K comparable, T kube.Object](c *Controller[K], in Input[T], f func(T) [
 }
 
 func wire[K comparable, T kube.Object](c *Controller[K], in Input[T], only []func(cache.Delta[T]) bool, keys func(cache.Delta[T], func(K))) {
+	if in == nil {
+		panic("controller " + c.name + ": the input is nil")
+	}
 	name := in.Name()
+	ready := func() error { return nil }
+	if r, ok := in.(interface{ Ready() error }); ok {
+		ready = r.Ready
+	}
 	c.mu.Lock()
 	if c.state != wired {
 		c.mu.Unlock()
 		panic("controller " + c.name + ": wire it before Run") // its first runs would not wait for this input
 	}
-	c.inputs = append(c.inputs, input{name, in.WaitSynced, func() (detach func()) {
+	c.inputs = append(c.inputs, input{name, in.WaitSynced, ready, func() (detach func()) {
 		return in.Handle(func(d cache.Delta[T]) {
 			for _, pass := range only {
 				if !pass(d) {
@@ -112,6 +122,7 @@ func (c *Controller[K]) attach() {
 // errors of inputs name them.
 func (c *Controller[K]) waitForInputs(ctx context.Context) error {
 	for _, in := range c.inputs {
+		waited := false
 		for {
 			patience, cancel := context.WithTimeoutCause(ctx, 10*time.Second, errPatience)
 			err := in.wait(patience)
@@ -122,15 +133,23 @@ func (c *Controller[K]) waitForInputs(ctx context.Context) error {
 			c.mu.Lock()
 			c.why = err
 			c.mu.Unlock()
-			if ctx.Err() != nil || !errors.Is(err, errPatience) {
+			switch {
+			case waited && errors.Is(err, cache.ErrNotRunning) && ctx.Err() != nil:
+				return fmt.Errorf("%w; add the informer of %s to the Manager, or run it", errForgotten, in.name)
+			case ctx.Err() != nil || !errors.Is(err, errPatience):
 				return err
+			case !waited: // once: what changes meanwhile is the informer's to log
+				c.log.Warn("waiting for a cache", "input", in.name, "err", err)
 			}
-			c.log.Warn("waiting for a cache", "input", in.name, "err", err)
+			waited = true
 			for _, t := range c.traces {
 				if t.Waiting != nil {
 					t.Waiting(in.name, err)
 				}
 			}
+		}
+		if waited {
+			c.log.Info("the cache is filled", "input", in.name)
 		}
 	}
 	c.mu.Lock()
@@ -139,23 +158,39 @@ func (c *Controller[K]) waitForInputs(ctx context.Context) error {
 	return nil
 }
 
-var errPatience = errors.New("after 10s")
+var (
+	errPatience  = errors.New("after 10s")
+	errForgotten = errors.New("it did no work: an informer was never run")
+)
 
-// Ready returns nil while the controller works, and otherwise what it waits for:
-// for a readiness probe.
+// Ready returns nil while the controller works and its inputs are ready, and otherwise
+// what is wrong: for a readiness probe. The error does not name the controller.
 func (c *Controller[K]) Ready() error {
+	if err := c.begun(); err != nil {
+		return err
+	}
+	for _, in := range c.inputs {
+		if err := in.ready(); err != nil {
+			return fmt.Errorf("cache of %s: %w", in.name, err)
+		}
+	}
+	return nil
+}
+
+// begun returns nil while the controller works.
+func (c *Controller[K]) begun() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch c.state {
 	case wired:
-		return fmt.Errorf("controller %s: has not begun", c.name)
+		return errors.New("has not begun")
 	case ended:
-		return fmt.Errorf("controller %s: has ended", c.name)
+		return errors.New("has ended")
 	case syncing:
 		if c.why != nil {
-			return fmt.Errorf("controller %s: waits: %w", c.name, c.why)
+			return fmt.Errorf("waits: %w", c.why)
 		}
-		return fmt.Errorf("controller %s: waits for its caches", c.name)
+		return errors.New("waits for its caches")
 	}
 	return nil
 }
