@@ -71,9 +71,9 @@ func TestBudgetEndsOnlyTheInformerThatNeedsMore(t *testing.T) {
 		for n := range 5 {
 			w.put("small", fmt.Sprint(n), "1")
 		}
-		small := cache.Shared(&group, w.maps.In("small"), cache.Selection{})
+		small := cache.Shared(&group, w.maps.In("small"), options{})
 		defer small.Release()
-		large := cache.Shared(&group, w.maps.In("large"), cache.Selection{})
+		large := cache.Shared(&group, w.maps.In("large"), options{})
 		defer large.Release()
 		for _, i := range []*cache.SharedInformer[kube.Partial]{small, large} {
 			if err := i.WaitSynced(t.Context()); err != nil {

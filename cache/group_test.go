@@ -11,6 +11,7 @@ import (
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/watch"
 )
 
 func TestGroupSharesOneWatch(t *testing.T) {
@@ -18,17 +19,17 @@ func TestGroupSharesOneWatch(t *testing.T) {
 		w.put("a", "x", "1")
 		var g cache.Group
 		w.run(g.Run)
-		first := cache.Shared(&g, w.maps, cache.Selection{})
+		first := cache.Shared(&g, w.maps, options{})
 		synctest.Wait()
-		second := cache.Shared(&g, w.maps, cache.Selection{})
+		second := cache.Shared(&g, w.maps, options{})
 		if first.Informer != second.Informer {
 			t.Error("the same selection has two informers")
 		}
 		others := []interface{ Release() }{
-			cache.Shared(&g, w.maps.In("a"), cache.Selection{}),
-			cache.Shared(&g, w.maps, cache.Selection{Labels: kube.LabelsSelector(map[string]string{"v": "1"})}),
-			cache.Shared(&g, client.Of[codec.Raw](w.client, kube.ConfigMaps), cache.Selection{}),
-			cache.Shared(&g, client.Of[kube.Partial](w.client, kube.Pods), cache.Selection{}),
+			cache.Shared(&g, w.maps.In("a"), options{}),
+			cache.Shared(&g, w.maps, options{Watch: watch.Options{Labels: kube.LabelsSelector(map[string]string{"v": "1"})}}),
+			cache.Shared(&g, client.Of[codec.Raw](w.client, kube.ConfigMaps), cache.Options[codec.Raw]{}),
+			cache.Shared(&g, client.Of[kube.Partial](w.client, kube.Pods), options{}),
 		}
 		synctest.Wait()
 		if n := len(w.srv.Requests()); n != 5 || g.Len() != 5 {
@@ -52,7 +53,7 @@ func TestGroupSharesOneWatch(t *testing.T) {
 				t.Errorf("a watch of %s goes on though nobody holds it", r.Path)
 			}
 		}
-		third := cache.Shared(&g, w.maps, cache.Selection{})
+		third := cache.Shared(&g, w.maps, options{})
 		if err := third.WaitSynced(t.Context()); err != nil || third.Informer == first.Informer {
 			t.Errorf("after the last release: error %v, the same informer: %v", err, third.Informer == first.Informer)
 		}
@@ -67,8 +68,8 @@ func TestGroupKindsComeAndGo(t *testing.T) {
 		foos := kube.Resource{Group: "example.com", Version: "v1", Plural: "foos", Kind: "Foo", Namespaced: true}
 		var g cache.Group
 		w.run(g.Run)
-		early := cache.Shared(&g, client.Of[kube.Partial](w.client, foos), cache.Selection{}) // before its CRD
-		maps := cache.Shared(&g, w.maps, cache.Selection{})
+		early := cache.Shared(&g, client.Of[kube.Partial](w.client, foos), options{}) // before its CRD
+		maps := cache.Shared(&g, w.maps, options{})
 		w.pass(time.Minute)
 		if err := early.Status().Err; !errors.Is(err, kube.ErrNotFound) {
 			t.Errorf("the status is %v, want not found", err)

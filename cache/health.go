@@ -260,7 +260,7 @@ func (i *Informer[T]) logger() *slog.Logger {
 // the informer. Both leave a snapshot that does not hold the event.
 func (i *Informer[T]) Run(ctx context.Context) error {
 	i.mu.Lock()
-	if !i.started.IsZero() {
+	if !i.started.IsZero() || i.ended != nil {
 		i.mu.Unlock()
 		return ErrRunning
 	}
@@ -291,6 +291,16 @@ func (i *Informer[T]) end(ctx context.Context, err error) {
 	if log := i.logger(); log != nil && ctx.Err() == nil {
 		log.Error("the informer ended; its objects are no longer updated", "informer", i.name, "err", err)
 	}
+}
+
+// abandon ends an informer that was not started and will not be.
+func (i *Informer[T]) abandon(err error) {
+	i.mu.Lock()
+	if i.started.IsZero() && i.ended == nil {
+		i.ended = err
+	}
+	i.mu.Unlock()
+	i.progress()
 }
 
 // observe logs when the objects become stale and when that is over, until ctx is

@@ -10,6 +10,7 @@ import (
 	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/watch"
 )
 
 // act does one thing.
@@ -201,12 +202,12 @@ func (m *model) hold() {
 		return
 	}
 	ns := []string{"", "a"}[m.rnd.IntN(2)]
-	var sel cache.Selection
+	var sel kube.Selector
 	if m.rnd.IntN(2) == 0 {
-		sel.Labels = kube.LabelsSelector(map[string]string{"app": "web"})
+		sel = kube.LabelsSelector(map[string]string{"app": "web"})
 	}
 	covers := func(k kube.Key, f fact) bool {
-		return (ns == "" || ns == k.Namespace) && (sel.Labels.Empty() || f.labels["app"] == "web")
+		return (ns == "" || ns == k.Namespace) && (sel.Empty() || f.labels["app"] == "web")
 	}
 	if m.rnd.IntN(2) == 0 {
 		take(m, m.things.In(ns), sel, covers, false)
@@ -215,10 +216,10 @@ func (m *model) hold() {
 	}
 }
 
-func take[T known](m *model, c client.Collection[T], sel cache.Selection, covers func(kube.Key, fact) bool, lazy bool) {
-	shared := cache.Shared(&m.group, c, sel)
+func take[T known](m *model, c client.Collection[T], sel kube.Selector, covers func(kube.Key, fact) bool, lazy bool) {
+	shared := cache.Shared(&m.group, c, cache.Options[T]{Watch: watch.Options{Labels: sel}})
 	s := &subject[T]{name: "shared", i: shared.Informer, covers: covers, lazy: lazy}
-	_, h := handle(m, s, c.String()+" "+sel.Labels.String())
+	_, h := handle(m, s, c.String()+" "+sel.String())
 	m.holds = append(m.holds, hold{s, func() {
 		h.Remove()
 		shared.Release()

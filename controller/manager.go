@@ -350,7 +350,8 @@ func (m *Manager) left() []string {
 	return names
 }
 
-// nameOf names a runner in messages: "controller foo", "informer of pods in default".
+// nameOf names a runner in messages: "controller foo", "informer of pods in default",
+// "shared informers".
 func nameOf(r Runner) string {
 	switch r := r.(type) {
 	case interface {
@@ -358,6 +359,8 @@ func nameOf(r Runner) string {
 		Status() cache.Status
 	}:
 		return "informer of " + r.Name()
+	case interface{ Status() []cache.Status }:
+		return "shared informers"
 	case interface{ Name() string }:
 		return "controller " + r.Name()
 	}
