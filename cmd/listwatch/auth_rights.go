@@ -41,7 +41,7 @@ func (c *check) rights(ctx context.Context) error {
 func (c *check) targets(ctx context.Context) ([]target, error) {
 	step := &c.report.Rights
 	if step.asked = c.wish.types != nil; step.asked {
-		return c.wish.targets(ctx, c.client, c.where())
+		return c.wish.targets(ctx, c.client, c.where(), toWatch)
 	}
 	api, err := discovery.Fetch(ctx, c.client)
 	if err != nil {

@@ -67,10 +67,10 @@ func (b *board) apply(r *record) {
 	if cols == nil {
 		cols = &noColumns
 	}
-	s := b.sections[r.resource]
+	s := b.sections[family(r.resource)]
 	if s == nil {
 		s = &section{resource: r.resource, rows: map[kube.Key]*liveRow{}}
-		b.sections[r.resource] = s
+		b.sections[family(r.resource)] = s
 	}
 	if s.layout == nil || s.columns != cols && !slices.Equal(*s.columns, *cols) {
 		s.layout = b.table.layout(cols, r.resource.Namespaced)

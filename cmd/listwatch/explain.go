@@ -132,7 +132,7 @@ func adviceOnUs(err error, cfg client.Config) string {
 	case errors.Is(err, kube.ErrForbidden) && errors.As(err, &discovering):
 		return `this user may not even ask what types there are, which by default all may who are logged in: ask to be bound to ClusterRole "system:discovery", or give another --user, --context or --as`
 	case errors.Is(err, kube.ErrForbidden):
-		return `this user lacks the permission (verbs "list" and "watch"): ask for a role, or give -n, --context or --as`
+		return `this user lacks the permission for it: ask for a role, or give -n, --context or --as; "listwatch auth check" says what is missing`
 	}
 	return ""
 }

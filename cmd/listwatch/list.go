@@ -88,7 +88,7 @@ func (p *program) list(cmd *cobra.Command, args []string, o *listFlags) error {
 		return err
 	}
 	defer c.CloseIdleConnections()
-	targets, err := w.targets(cmd.Context(), c, cfg, &o.namespaces, o.all)
+	targets, err := w.targets(cmd.Context(), c, cfg, &o.namespaces, o.all, toList)
 	if err != nil {
 		return err
 	}

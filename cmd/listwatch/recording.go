@@ -117,7 +117,7 @@ func (p *program) record(cmd *cobra.Command, args []string, o *recordFlags) erro
 		if o.all {
 			namespace = ""
 		}
-		if targets, err = w.targets(ctx, c, namespace); err != nil {
+		if targets, err = w.targets(ctx, c, namespace, toWatch); err != nil {
 			return err
 		}
 	}

@@ -231,7 +231,7 @@ func (r *replaying) run(ctx context.Context, p *program) error {
 func play[T raw](ctx context.Context, r *replaying, targets []target, records chan<- record, asRaw func(T) codec.Raw) error {
 	var streams []*playedStream[T]
 	for _, t := range targets {
-		s := &playedStream[T]{stream: stream[T]{target: t, store: cache.NewStore[T](), asRaw: asRaw, began: time.Now(), columns: &noColumns, maxFailures: -1,
+		s := &playedStream[T]{stream: stream[T]{target: t, served: t.resource, store: cache.NewStore[T](), asRaw: asRaw, began: time.Now(), columns: &noColumns, maxFailures: -1,
 			give: func(rec record) { records <- rec }, talk: r.talk}}
 		s.selects(&r.output)
 		streams = append(streams, s)

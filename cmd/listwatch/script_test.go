@@ -215,6 +215,7 @@ var resources = map[string]kube.Resource{
 	"pods": kube.Pods, "nodes": kube.Nodes, "secrets": kube.Secrets, "deployments": kube.Deployments, "configmaps": kube.ConfigMaps, "namespaces": kube.Namespaces,
 	"widgets.a": {Group: "a.example.com", Version: "v1", Plural: "widgets", Kind: "Widget", Namespaced: true},
 	"widgets.b": {Group: "b.example.com", Version: "v1", Plural: "widgets", Kind: "Widget", Namespaced: true},
+	"crontabs2": {Group: "stable.example.com", Version: "v2", Plural: "crontabs", Kind: "CronTab", Namespaced: true},
 	"crontabs":  {Group: "stable.example.com", Version: "v1", Plural: "crontabs", Kind: "CronTab", Namespaced: true},
 }
 
@@ -239,6 +240,8 @@ func cmdFake(ts *testscript.TestScript, neg bool, args []string) {
 	case "resource": // RESOURCE
 		srv.AddResource(apitest.ResourceInfo{Resource: resources[args[1]], ShortNames: []string{"ct"},
 			Columns: []apitest.Column{{Name: "Spec", Path: "spec.cronSpec"}, {Name: "Image", Path: "spec.image", Priority: 1}}})
+	case "remove": // RESOURCE
+		srv.RemoveResource(resources[args[1]])
 	case "expire":
 		srv.Expire()
 	case "close":

@@ -139,6 +139,9 @@ func (s *session) stream(ctx context.Context, i int, t target, give func(record)
 	opts := watch.Options{Labels: s.selector, Fields: fields, Limit: s.limit(), Idle: s.idle, Timeout: s.held,
 		Revision: kube.Revision(s.sinceRV), Initial: map[string]watch.Initial{"paged": watch.Paged, "stream": watch.Stream}[s.watchFlags.list],
 		Backoff: s.backoff}
+	if t.listed {
+		opts.Initial = watch.Paged
+	}
 	if s.kept != nil && !s.once {
 		opts.Revision = s.kept.states[i].Revision
 		opts.Seen = opts.Revision // asked for: the server may have been restored meanwhile
@@ -164,6 +167,7 @@ func (s *session) stream(ctx context.Context, i int, t target, give func(record)
 func prepare[T raw](s *session, i int, f *stream[T], give func(record)) *stream[T] {
 	f.state = s.monitor.stream(i)
 	f.state.bind(f.contact, func() int { return f.store.Len() })
+	f.resolve = servedAs(s.client, f.target)
 	f.give, f.talk, f.once, f.maxFailures = give, s.talk, s.once, s.maxFailures
 	f.narrowed = !s.selector.Empty() || !s.fieldsSel.Empty() || !s.where.empty()
 	if s.kept != nil {

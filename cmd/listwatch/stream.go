@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/listwatch/listwatch/cache"
@@ -24,8 +25,11 @@ type raw interface {
 // goroutine, but for contact.
 type stream[T raw] struct {
 	target
+	served   kube.Resource // what target.resource is served as now, which may be in another version
 	col      client.Collection[T]
-	watcher  *watch.Watcher[T]
+	opts     watch.Options
+	watcher  atomic.Pointer[watch.Watcher[T]]
+	resolve  func(context.Context) (kube.Resource, error) // asks what the type is served as; nil = it was typed with a version
 	store    *cache.Store[T]
 	selector selector[T]
 	asRaw    func(T) codec.Raw
@@ -57,22 +61,44 @@ type stream[T raw] struct {
 
 // newStream returns the stream of t. Its watcher begins at opts.Revision.
 func newStream[T raw](t target, c *client.Client, o *output, opts watch.Options, asRaw func(T) codec.Raw) *stream[T] {
-	col := client.Of[T](c, t.resource).In(t.namespace)
-	col.Accept, col.Query = o.accept(), o.query()
-	s := &stream[T]{target: t, col: col, store: cache.NewStore[T](), asRaw: asRaw, partial: opts.Revision != "", from: opts.Revision, began: time.Now()}
+	s := &stream[T]{target: t, served: t.resource, store: cache.NewStore[T](), asRaw: asRaw, partial: opts.Revision != "", from: opts.Revision, began: time.Now()}
 	s.selects(o)
-	opts.Trace = watch.Trace{Listed: s.listed, Connected: s.connected, Interrupted: s.interrupted}
-	s.watcher = watch.New(col, opts)
+	s.opts, s.opts.Trace = opts, watch.Trace{Listed: s.listed, Connected: s.connected, Interrupted: s.interrupted}
+	s.col = client.Collection[T]{Client: c, Accept: o.accept(), Query: o.query()}
+	s.begin()
 	return s
 }
 
+// begin makes the watcher, of what is served now.
+func (s *stream[T]) begin() {
+	accept, query := s.col.Accept, s.col.Query
+	s.col = client.Of[T](s.col.Client, s.served).In(s.namespace)
+	s.col.Accept, s.col.Query = accept, query
+	s.watcher.Store(watch.New(s.col, s.opts))
+}
+
 // contact is when the server was last heard from.
-func (s *stream[T]) contact() time.Time { return s.watcher.LastContact() }
+func (s *stream[T]) contact() time.Time { return s.watcher.Load().LastContact() }
 
 // follow runs until ctx is done, the end that was asked for, or a failure that
 // nothing mends.
 func (s *stream[T]) follow(ctx context.Context) error {
-	for ev, err := range s.watcher.Events(ctx) {
+	for {
+		err := s.run(ctx)
+		if !errors.Is(err, errInstead) {
+			return err
+		}
+		s.begin()
+	}
+}
+
+// errInstead ends a watcher in whose place another one is to begin.
+var errInstead = errors.New("another watcher is to begin")
+
+// run is follow for one watcher. It leaves the loop at the first event that it does
+// not take, and what it has given cannot be taken back: so nothing is passed over.
+func (s *stream[T]) run(ctx context.Context) error {
+	for ev, err := range s.watcher.Load().Events(ctx) {
 		var item *codec.ItemError
 		var stop *watch.Interruption
 		switch {
@@ -86,6 +112,9 @@ func (s *stream[T]) follow(ctx context.Context) error {
 			s.quarantine(ev, item)
 			s.mark(ev)
 		case errors.As(err, &stop):
+			if s.instead(ctx, stop) {
+				return errInstead
+			}
 			if err := s.fatal(stop); err != nil {
 				return err
 			}
@@ -145,7 +174,7 @@ func (s *stream[T]) event(ctx context.Context, ev watch.Event[T]) {
 func (s *stream[T]) selects(o *output) {
 	s.selector = selector[T]{criteria: o.where, known: s.store.Get, fields: func(object T) (map[string]any, error) {
 		r := s.object(watch.Added, object)
-		r.resource = s.resource
+		r.resource = s.served
 		return mapOf(&r, o.redact) // an error may quote what it saw
 	}}
 }
@@ -200,6 +229,6 @@ func (s *stream[T]) object(t watch.Type, o T) record {
 }
 
 func (s *stream[T]) emit(r record) {
-	r.time, r.resource = time.Now(), s.resource
+	r.time, r.resource = time.Now(), s.served
 	s.give(r)
 }

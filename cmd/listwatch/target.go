@@ -21,6 +21,8 @@ type target struct {
 	name      string
 	names     map[string]bool // nil = all
 	apart     bool            // there are others of its type, in other namespaces
+	listed    bool            // it can be listed, and not watched
+	typed     string          // the type, as it was given; empty = nobody has typed it
 }
 
 // label names the target on stderr: pods, pods/a.
@@ -112,8 +114,33 @@ func checkName(n string) error {
 	return nil
 }
 
+// offered returns nil if the server offers what a command does with a resource, of
+// which all objects are wanted or those with a name.
+type offered func(r discovery.Resource, named bool) error
+
+// toList: a list, or a GET of each name.
+func toList(r discovery.Resource, named bool) error {
+	if r.Can("list") || named && r.Can("get") {
+		return nil
+	}
+	verbs := strings.Join(r.Verbs, ", ")
+	if verbs == "" {
+		verbs = "nothing"
+	}
+	return fmt.Errorf("%s cannot be listed: the server offers only: %s", r.GroupResource(), clip(verbs))
+}
+
+// toWatch: a watch, and a list where the watch cannot begin with all objects.
+func toWatch(r discovery.Resource, _ bool) error {
+	err := r.Watchable()
+	if err != nil && r.Can("list") {
+		err = fmt.Errorf("%w; listwatch list shows it, and so does watch --once", err)
+	}
+	return err
+}
+
 // targets asks the server what the types mean.
-func (w wish) targets(ctx context.Context, c *client.Client, namespace string) ([]target, error) {
+func (w wish) targets(ctx context.Context, c *client.Client, namespace string, can offered) ([]target, error) {
 	api, err := discovery.Fetch(ctx, c)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -122,7 +149,7 @@ func (w wish) targets(ctx context.Context, c *client.Client, namespace string) (
 		return nil, failed(err)
 	}
 	var found []kube.Resource
-	names := map[kube.Resource][]string{}
+	names, typed, unwatched := map[kube.Resource][]string{}, map[kube.Resource]string{}, map[kube.Resource]bool{}
 	for _, t := range w.types {
 		rs, err := api.Resolve(t)
 		if err != nil {
@@ -133,11 +160,12 @@ func (w wish) targets(ctx context.Context, c *client.Client, namespace string) (
 			return nil, failed(err)
 		}
 		for _, r := range rs {
-			if err := r.Watchable(); err != nil {
+			if err := can(r, len(w.names[t]) > 0); err != nil {
 				return nil, failed(err)
 			}
+			unwatched[r.Resource] = !r.Can("watch")
 			if !slices.Contains(found, r.Resource) {
-				found = append(found, r.Resource)
+				found, typed[r.Resource] = append(found, r.Resource), t
 			} else if len(names[r.Resource]) == 0 || len(w.names[t]) == 0 {
 				names[r.Resource] = nil // all was asked for, once
 				continue
@@ -147,7 +175,10 @@ func (w wish) targets(ctx context.Context, c *client.Client, namespace string) (
 	}
 	var ts []target
 	for _, r := range found {
-		ts = append(ts, split(r, namespace, names[r])...)
+		for _, t := range split(r, namespace, names[r]) {
+			t.typed, t.listed = typed[r], unwatched[r]
+			ts = append(ts, t)
+		}
 	}
 	return ts, nil
 }

@@ -59,10 +59,10 @@ func (f *fileFlags) read(args []string, stdin io.Reader) (a asked, err error) {
 }
 
 // targets asks the server what was asked for.
-func (a asked) targets(ctx context.Context, c *client.Client, cfg *config.Config, l *namespaceList, all bool) ([]target, error) {
+func (a asked) targets(ctx context.Context, c *client.Client, cfg *config.Config, l *namespaceList, all bool, can offered) ([]target, error) {
 	places := l.places(cfg, all)
 	if a.objects == nil {
-		ts, err := a.wish.targets(ctx, c, places[0])
+		ts, err := a.wish.targets(ctx, c, places[0], can)
 		return spread(ts, places), err
 	}
 	if len(places) > 1 {

@@ -198,7 +198,7 @@ func (v *verdict) expect(ts []target, streams int) {
 			continue // a name in all namespaces may be of any number of objects
 		}
 		for _, n := range names {
-			v.named[objectKey{t.resource, kube.Key{Namespace: t.namespace, Name: n}}] = true
+			v.named[objectKey{family(t.resource), kube.Key{Namespace: t.namespace, Name: n}}] = true
 		}
 	}
 }
@@ -211,7 +211,7 @@ func (v *verdict) see(r *record) error {
 			v.synced = true
 		}
 	case r.isObject():
-		key := objectKey{r.resource, r.key()}
+		key := objectKey{family(r.resource), r.key()}
 		if r.Type == string(watch.Deleted) {
 			delete(v.objects, key)
 		} else {

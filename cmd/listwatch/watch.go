@@ -118,9 +118,13 @@ func (p *program) watch(cmd *cobra.Command, args []string, o *watchFlags) error 
 		return err
 	}
 	defer c.CloseIdleConnections()
+	can := toWatch
+	if o.once {
+		can = toList
+	}
 	var targets []target
 	if err := o.reach(ctx, t, func() (err error) {
-		targets, err = w.targets(ctx, c, cfg, &o.namespaces, o.all)
+		targets, err = w.targets(ctx, c, cfg, &o.namespaces, o.all, can)
 		return err
 	}); err != nil {
 		return err

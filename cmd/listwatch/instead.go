@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/discovery"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// instead reports whether another watcher is to begin after i, which was prepared: where
+// only a list is wanted and only the watch is refused; and where the type is no longer
+// served in its version, but in another one, and none was asked for.
+func (s *stream[T]) instead(ctx context.Context, i *watch.Interruption) bool {
+	switch {
+	case s.once && i.Op == watch.OpStream && s.opts.Initial == watch.Auto && !s.opened && errors.Is(i.Err, kube.ErrForbidden):
+		s.opts.Initial = watch.Paged
+		return true
+	case s.resolve == nil || !errors.Is(i.Err, kube.ErrNotFound) || s.fatal(i) != nil:
+		return false
+	}
+	now, err := s.resolve(ctx)
+	if err != nil || now == s.served {
+		return false // it may come back: the watcher asks again
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(i.Wait):
+	}
+	cause := "it is served as " + now.APIVersion() + " now"
+	s.warn(cause+", and no longer as "+s.served.APIVersion()+": listing it again", "served", "was", s.served.APIVersion(), "is", now.APIVersion())
+	s.served, s.columns, s.opts.Revision, s.opts.Seen = now, nil, "", ""
+	if s.relist == nil && (s.synced || s.partial) {
+		s.relist = &relist{cause: cause}
+	}
+	return true
+}
+
+// servedAs returns what asks in which version the type of t is served; nil where one
+// was typed.
+func servedAs(c *client.Client, t target) func(context.Context) (kube.Resource, error) {
+	if t.typed == "" || strings.Contains("."+strings.ToLower(t.typed)+".", "."+t.resource.Version+".") {
+		return nil
+	}
+	return func(ctx context.Context) (kube.Resource, error) {
+		api, err := discovery.Fetch(ctx, c)
+		if err != nil {
+			return kube.Resource{}, err
+		}
+		rs, err := api.Resolve(t.typed)
+		if err != nil {
+			return kube.Resource{}, err
+		}
+		i := slices.IndexFunc(rs, func(r discovery.Resource) bool {
+			return r.GroupResource() == t.resource.GroupResource() && r.Namespaced == t.resource.Namespaced && r.Watchable() == nil
+		})
+		if i < 0 {
+			return kube.Resource{}, fmt.Errorf("%s is not served", t.resource.GroupResource())
+		}
+		return rs[i].Resource, nil
+	}
+}
+
+// family is a resource in whatever version.
+func family(r kube.Resource) kube.Resource {
+	r.Version = ""
+	return r
+}
