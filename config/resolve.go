@@ -214,6 +214,8 @@ func (r *resolver) certificate(from string, e userEntry) error {
 	cert := r.o.CertFile != "" || t.CertFile != "" || len(t.CertData) > 0
 	key := r.o.KeyFile != "" || t.KeyFile != "" || len(t.KeyData) > 0
 	switch {
+	case cert && !key && r.o.CertFile != "":
+		return fmt.Errorf("--client-certificate needs --client-key: %s has none", from)
 	case cert && !key:
 		return fmt.Errorf("%s has a client-certificate without a client-key", from)
 	case key && !cert && r.o.KeyFile != "":

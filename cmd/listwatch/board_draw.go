@@ -18,6 +18,9 @@ func (b *board) draw(width, height int, now time.Time) []string {
 		return []string{clipTo("too small", width)}
 	}
 	body := b.body(now)
+	if b.help {
+		body = b.keys()
+	}
 	b.page, b.lastLine = height-2, len(body)
 	b.top = max(0, min(b.top, len(body)-b.page))
 	lines := []string{b.invert(clipTo(b.status(), width), width)}
@@ -44,13 +47,33 @@ func (b *board) status() string {
 
 const keys = "q quit   / filter   s sort   r reverse   arrows scroll   ? help"
 
+// keys are the lines of the help.
+func (b *board) keys() []line {
+	l := &layout{widths: []int{14, 0}}
+	lines := []line{{layout: l, mark: " ", cells: []string{"KEY", "WHAT IT DOES"}, head: true}}
+	for _, k := range [][]string{
+		{"q, Ctrl-C", "quit"},
+		{"/", "show only the rows with a text: Enter keeps it, Esc drops it"},
+		{"s", "sort by the next column; after the last one by namespace and name"},
+		{"r", "reverse the order"},
+		{"Up, Down, k, j", "scroll by a line"},
+		{"PgUp, PgDn", "scroll by a page; so does Space"},
+		{"Home, End", "go to the first or the last row; so do g and G"},
+		{"Ctrl-Z", "suspend"},
+		{"?", "show or hide this"},
+	} {
+		lines = append(lines, line{layout: l, mark: " ", cells: k})
+	}
+	return lines
+}
+
 // foot is the last line: what is being typed, what there is to say, or the keys.
 func (b *board) foot(now time.Time) string {
 	switch n := len(b.notes); {
 	case b.typing:
 		return "/" + b.filter + "_   (enter keeps it, esc drops it)"
 	case b.help:
-		return keys
+		return "? or Esc ends the help"
 	case n > 0 && now.Sub(b.notes[n-1].at) < noteFor:
 		return strings.TrimSpace(b.notes[n-1].text)
 	}

@@ -109,6 +109,30 @@ q quit   / filter   s sort   r reverse   arrows scroll   ? …`)
 	}
 }
 
+// The help has all keys, and goes as it came.
+func TestBoardTellsItsKeys(t *testing.T) {
+	b := newBoard(&output{headers: true})
+	b.apply(podRecord(t, "ADDED", "a", "Pending", 0, 1))
+	b.press("?", "?")
+	text := strings.Join(b.draw(80, 24, boardStart), "\n")
+	for _, want := range []string{"q, Ctrl-C", "/", "Esc", "s ", "r ", "Space", "PgUp", "Home", "End", "Ctrl-Z", "?"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the help does not have %s:\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "Pending") {
+		t.Errorf("rows are among the help:\n%s", text)
+	}
+	if b.press("?", "?"); !strings.Contains(strings.Join(b.draw(80, 24, boardStart), "\n"), "Pending") {
+		t.Error("the help stays")
+	}
+	b.press("?", "?")
+	b.draw(20, 5, boardStart)
+	if b.press("esc", ""); b.help {
+		t.Error("Esc does not end the help")
+	}
+}
+
 func TestBoardFitsTheScreen(t *testing.T) {
 	b := newBoard(&output{headers: true, kinds: true, color: true})
 	for i := range 30 {

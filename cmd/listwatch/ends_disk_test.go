@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -91,9 +92,11 @@ func TestCheckpointHasNoMoreRoom(t *testing.T) {
 	c2.until(c2.stdout, "n0309")
 	c2.signal(syscall.SIGTERM)
 	c2.end(143)
-	told := crowdName.FindAllString(c.stdout.String()+c2.stdout.String(), -1)
-	if diff := cmp.Diff(names, told); diff != "" || crowdName.FindString(c2.stdout.String()) == "n0010-x" {
-		t.Errorf("told by both runs (-want +got):\n%s", diff)
+	// A batch that was printed, and could not be noted, comes again.
+	first, next := crowdName.FindAllString(c.stdout.String(), -1), crowdName.FindAllString(c2.stdout.String(), -1)
+	from := len(names) - len(next)
+	if from <= 10 || from > len(first) || !slices.Equal(first, names[:len(first)]) || !slices.Equal(next, names[from:]) {
+		t.Errorf("of %d, told by the first run: %q\nby the next: %q", len(names), first, next)
 	}
 }
 

@@ -86,6 +86,26 @@ func TestSignalAfterSignalLeavesNoHooks(t *testing.T) {
 	}
 }
 
+// TestHooksSurviveAClosedTerminal: SIGHUP comes from the shell and from the kernel, and
+// is no wish that hooks end at once; what runs has its time.
+func TestHooksSurviveAClosedTerminal(t *testing.T) {
+	t.Parallel()
+	srv := apitest.New(t, apitest.Fixture{Resource: kube.Nodes, Object: `{"metadata":{"name":"a"}}`})
+	path, alive, _ := living(t)
+	done := filepath.Join(t.TempDir(), "done")
+	c := newChild(t, "watch", "nodes", "-o", "none", "-s", srv.URL, "--grace-period", "1m",
+		"--", "sh", "-c", "trap '' TERM; exec 3>"+path+"; echo up >&3; sleep 1; echo ended >"+done).start()
+	alive()
+	c.signal(syscall.SIGHUP)
+	c.until(c.stderr, "hooks: stopping: .*1 run may take up to")
+	c.signal(syscall.SIGHUP)
+	c.signal(syscall.SIGHUP)
+	c.end(129)
+	if b, err := os.ReadFile(done); err != nil || string(b) != "ended\n" {
+		t.Errorf("the hook did not end by itself: %q, %v\n%s", b, err, c.stderr)
+	}
+}
+
 // TestSignalWhileStdoutBlocksLeavesNoHooks: who does not read does not keep us, and what
 // is told to end at once by that does not go on either.
 func TestSignalWhileStdoutBlocksLeavesNoHooks(t *testing.T) {

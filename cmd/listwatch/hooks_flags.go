@@ -50,8 +50,8 @@ When events come faster than hooks run, and cannot replace one another, reading
 from the server stops until there is room (1024 events), and it may close a watch
 that is slow, which is resumed or listed again.
 An end that was asked for lets all hooks run. A signal, --timeout or a failure drops
-the waiting ones and gives those that run --grace-period; a second signal kills
-them at once.`
+the waiting ones and gives those that run --grace-period; a second SIGINT or SIGTERM
+kills them at once.`
 
 func (h *hooking) register(f *pflag.FlagSet) {
 	f.StringVar(&h.exec, "exec", "", "run this by sh -c for each event, instead of a command after --")

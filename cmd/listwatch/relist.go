@@ -92,7 +92,7 @@ func (s *stream[T]) empty(n int) {
 		match, nor = " match", " or does not match"
 	}
 	waiting := func(what string) string {
-		if s.once {
+		if s.once || s.decided {
 			return ""
 		}
 		return "; waiting for " + what
@@ -106,6 +106,20 @@ func (s *stream[T]) empty(n int) {
 	default:
 		s.info("no objects"+s.where()+match+waiting("some"), "none")
 	}
+}
+
+// absent returns the names that were asked for and do not exist, where that is known.
+func (s *stream[T]) absent() (labels []string) {
+	if s.narrowed || s.noted || s.namespace == "" && s.resource.Namespaced {
+		return nil
+	}
+	t := s.target
+	for _, t.name = range s.wanted() {
+		if _, ok := s.store.Get(kube.Key{Namespace: s.namespace, Name: t.name}); !ok {
+			labels = append(labels, t.label())
+		}
+	}
+	return labels
 }
 
 func (s *stream[T]) relisted(at codec.Identity, n int) {

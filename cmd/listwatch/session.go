@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -34,6 +36,7 @@ type follower interface {
 	contact() time.Time
 	label() string
 	undecided() error
+	absent() []string
 }
 
 // recordBuffer is how many records may wait for the printer.
@@ -125,9 +128,24 @@ func (s *session) run(ctx context.Context, p *program) (err error) {
 		return err
 	}
 	if err := decided(context.Cause(ctx), streams); err != nil || s.verdict == nil || !s.waiting.wants() {
-		return s.overdue(err, pr.events)
+		return s.overdue(cmp.Or(err, s.absent(streams)), pr.events)
 	}
 	return failed(fmt.Errorf("--once: this does not hold: %s", s.verdict.missing()))
+}
+
+// absent is how a run with --once ends where names do not exist, as list does.
+func (s *session) absent(streams []follower) error {
+	if !s.once || s.verdict != nil {
+		return nil
+	}
+	var labels []string
+	for _, f := range streams {
+		labels = append(labels, f.absent()...)
+	}
+	if labels == nil {
+		return nil
+	}
+	return failed(fmt.Errorf("not found%s: %s", whereOnce(s.targets), strings.Join(labels, ", ")))
 }
 
 // stream returns what follows t.
@@ -169,6 +187,7 @@ func prepare[T raw](s *session, i int, f *stream[T], give func(record)) *stream[
 	f.state.bind(f.contact, func() int { return f.store.Len() })
 	f.resolve = servedAs(s.client, f.target)
 	f.give, f.talk, f.once, f.maxFailures = give, s.talk, s.once, s.maxFailures
+	f.decided = s.verdict != nil
 	f.narrowed = !s.selector.Empty() || !s.fieldsSel.Empty() || !s.where.empty()
 	if s.kept != nil {
 		f.resume(s.kept.states[i], s.checkpointing.file)

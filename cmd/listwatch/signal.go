@@ -68,8 +68,8 @@ func (l *leaving) exit(code int) {
 	os.Exit(code)
 }
 
-// withSignals returns a context that SIGINT, SIGTERM or SIGHUP ends. A second signal,
-// or a stop that takes too long, ends the process. SIGHUP is left alone where nohup(1)
+// withSignals returns a context that SIGINT, SIGTERM or SIGHUP ends. A second SIGINT or
+// SIGTERM, or a stop that takes too long, ends the process. SIGHUP is left alone where nohup(1)
 // has it ignored. A closed stdout becomes an error of the write instead of a signal,
 // and a closed stderr nothing at all: who does not listen is not talked to.
 func withSignals() (ctx context.Context, stop func()) {
@@ -100,6 +100,9 @@ func withSignals() (ctx context.Context, stop func()) {
 				held, end = true, time.After(d+graceful)
 				continue
 			case sig := <-sigs:
+				if sig == syscall.SIGHUP && s.sig == syscall.SIGHUP {
+					continue // a terminal that is closed sends it more than once
+				}
 				if n, ok := sig.(syscall.Signal); ok {
 					code = signalled{n}.code()
 				}

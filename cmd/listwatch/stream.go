@@ -38,6 +38,7 @@ type stream[T raw] struct {
 	state    *streamState
 
 	once        bool // end at SYNCED
+	decided     bool // --until and its like say when it ends
 	narrowed    bool // there are selectors
 	maxFailures int  // in a row; negative = any number
 

@@ -48,6 +48,14 @@ func (t target) where() string {
 // includes reports whether an object of this name is wanted.
 func (t target) includes(name string) bool { return t.names == nil || t.names[name] }
 
+// wanted returns the names that were asked for; nil = all objects.
+func (t target) wanted() []string {
+	if t.name != "" {
+		return []string{t.name}
+	}
+	return slices.Sorted(maps.Keys(t.names))
+}
+
 // kubectlType is how kubectl writes a type before a name: pod, deployment.apps.
 func kubectlType(r kube.Resource) string {
 	return strings.TrimSuffix(strings.ToLower(r.Kind)+"."+r.Group, ".")

@@ -187,17 +187,10 @@ type verdict struct {
 func (v *verdict) expect(ts []target, streams int) {
 	v.unsynced = streams
 	for _, t := range ts {
-		names := []string{t.name}
-		if t.name == "" {
-			names = nil
-			for n := range t.names {
-				names = append(names, n)
-			}
-		}
 		if t.namespace == "" && t.resource.Namespaced {
 			continue // a name in all namespaces may be of any number of objects
 		}
-		for _, n := range names {
+		for _, n := range t.wanted() {
 			v.named[objectKey{family(t.resource), kube.Key{Namespace: t.namespace, Name: n}}] = true
 		}
 	}

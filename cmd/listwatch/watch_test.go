@@ -26,6 +26,7 @@ type silent struct {
 
 func (s *silent) follow(context.Context) error { return nil }
 func (s *silent) label() string                { return "pods" }
+func (s *silent) absent() []string             { return nil }
 func (s *silent) undecided() error             { return s.open }
 
 func (s *silent) contact() time.Time {
