@@ -49,7 +49,7 @@ func secretObject(name string) string {
 // TestSecretsNeverReachTheFile: the traffic of a watch of Secrets with broken
 // frames, of events, and of whatever else could carry one.
 func TestSecretsNeverReachTheFile(t *testing.T) {
-	for _, o := range []replay.Options{{}, {Gzip: true}, {RedactEnv: true}} {
+	for _, o := range []replay.Options{{}, {Gzip: true}, {IncludeEnv: true}} {
 		for _, fault := range []http.HandlerFunc{apitest.CutEvent(400), apitest.Chop(7), apitest.Pretty(), apitest.CRLF(), apitest.Reset()} {
 			synctest.Test(t, func(t *testing.T) {
 				srv := apitest.NewInMemory(t)
@@ -115,7 +115,9 @@ func TestAnswersThatCarrySecrets(t *testing.T) {
 		{name: "token request", method: "POST", path: "/api/v1/namespaces/d/serviceaccounts/x/token", body: `{"status":{"token":"hunter2-do-not-keep"}}`,
 			want: `{"status":{"token":"REDACTEDREDACTEDRED"}}`},
 		{name: "environment", path: "/api/v1/pods", body: `{"items":[{"spec":{"containers":[{"env":[{"value":"hunter2-do-not-keep"}]}]}}]}`,
-			want: `{"items":[{"spec":{"containers":[{"env":[{"value":"REDACTEDREDACTEDRED"}]}]}}]}`, o: replay.Options{RedactEnv: true}},
+			want: `{"items":[{"spec":{"containers":[{"env":[{"value":"REDACTEDREDACTEDRED"}]}]}}]}`},
+		{name: "environment that is asked for", path: "/api/v1/pods", body: `{"items":[{"spec":{"containers":[{"env":[{"value":"plain"}]}]}}]}`,
+			want: `{"items":[{"spec":{"containers":[{"env":[{"value":"plain"}]}]}}]}`, o: replay.Options{IncludeEnv: true}},
 		{name: "protobuf", path: "/api/v1/secrets", typ: "application/vnd.kubernetes.protobuf", body: "k8s\x00" + planted},
 		{name: "gzip that the caller asked for", path: "/api/v1/namespaces/d/secrets/a", encoding: "gzip", body: zipped.String()},
 		{name: "a log", path: "/api/v1/namespaces/d/pods/a/log", typ: "text/plain", body: "password is " + planted},

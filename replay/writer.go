@@ -34,8 +34,9 @@ type Options struct {
 	// never kept.
 	IncludeSecrets bool
 
-	// RedactEnv replaces the values of environment variables too.
-	RedactEnv bool
+	// IncludeEnv keeps the values of environment variables of containers, which are
+	// often credentials.
+	IncludeEnv bool
 }
 
 const defaultMaxBytes = 1 << 30
@@ -87,7 +88,7 @@ func NewWriter(out io.Writer, h Header, o Options) (*Writer, error) {
 	now := time.Now()
 	h.Format, h.Version = Format, Version
 	h.Created, h.TimeBase = now.UTC(), now.UTC()
-	h.Redaction = Redaction{Secrets: !o.IncludeSecrets, Env: o.RedactEnv}
+	h.Redaction = Redaction{Secrets: !o.IncludeSecrets, Env: !o.IncludeEnv}
 	h.Cluster.Server = cleanURL(h.Cluster.Server)
 	if h.Tool == "" {
 		h.Tool = "listwatch"

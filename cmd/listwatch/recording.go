@@ -190,7 +190,7 @@ func (o *recordFlags) create(h replay.Header) (*replay.Writer, error) {
 			return nil, failed(fmt.Errorf("replace %s: %w", o.file, err))
 		}
 	}
-	w, err := replay.Create(o.file, h, replay.Options{MaxBytes: o.maxBytes, IncludeSecrets: o.includeSecrets, RedactEnv: !o.includeEnv})
+	w, err := replay.Create(o.file, h, replay.Options{MaxBytes: o.maxBytes, IncludeSecrets: o.includeSecrets, IncludeEnv: o.includeEnv})
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return nil, usage("%s exists: give another name, or --force to replace it", o.file)
