@@ -8,6 +8,8 @@ import (
 	"net/http"
 
 	"go.yaml.in/yaml/v2" // its layout is kube-apiserver's
+
+	"github.com/listwatch/listwatch/internal/yamljson"
 )
 
 // prefersYAML reports whether YAML is the first form that r accepts of those that
@@ -83,6 +85,9 @@ func fromYAML(b []byte) (j []byte, twice []string, err error) {
 	if t := bytes.TrimLeft(b, " \t\r\n"); len(t) > 0 && t[0] == '{' && json.Valid(t) && !repeats(t) {
 		return t, nil, nil
 	}
+	if err := yamlWithin(b); err != nil {
+		return nil, nil, err
+	}
 	var v any
 	err = yaml.UnmarshalStrict(b, &v)
 	if repeated := (*yaml.TypeError)(nil); errors.As(err, &repeated) {
@@ -100,6 +105,18 @@ func fromYAML(b []byte) (j []byte, twice []string, err error) {
 	}
 	j, err = json.Marshal(v)
 	return j, twice, err
+}
+
+// yamlLimits are those of a body.
+var yamlLimits = yamljson.Limits{Bytes: bodyLimit, Documents: 1}
+
+// yamlWithin returns an error if what b may expand to is beyond the limits.
+func yamlWithin(b []byte) error {
+	_, err := yamljson.NewDecoder(b, yamlLimits).Node()
+	if beyond := (*yamljson.Error)(nil); errors.As(err, &beyond) {
+		return beyond
+	}
+	return nil // what else is wrong with it, the parser of version 1.1 says
 }
 
 // repeats reports whether an object in b, which is valid JSON, has a name twice.

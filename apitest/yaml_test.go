@@ -2,6 +2,7 @@ package apitest_test
 
 import (
 	"io"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -148,5 +149,19 @@ func TestYAMLAnswers(t *testing.T) {
 				t.Errorf("%s %s %q as %q: %d %s\n%s", c.method, c.path, c.body, c.accept, code, typ, body)
 			}
 		})
+	}
+}
+
+// TestYAMLThatExpands: what aliases make of a body has a limit in bytes.
+func TestYAMLThatExpands(t *testing.T) {
+	srv := apitest.NewInMemory(t)
+	bomb := "metadata: {name: x}\ndata:\n  a: &a " + strings.Repeat("x", 1<<20) + "\n" + strings.Repeat("  b: *a\n", 3000)
+	code, body := do(t, srv, http.MethodPost, configMaps, bomb, "Content-Type", "application/yaml")
+	if code != http.StatusBadRequest || !strings.Contains(body, "its aliases expand to more than") {
+		t.Errorf("%d %.300s", code, body)
+	}
+	code, body = do(t, srv, http.MethodPost, configMaps, "metadata: {name: x}\ndata:\n  a: &a few\n  b: *a\n", "Content-Type", "application/yaml")
+	if code != http.StatusCreated {
+		t.Errorf("%d %.300s", code, body)
 	}
 }
