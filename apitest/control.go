@@ -198,14 +198,14 @@ func (s *Server) restore(to func(*store) uint64) error {
 	return nil
 }
 
-// WaitForWatches returns when n watches have been answered and run. It fails
-// when ctx ends first.
+// WaitForWatches returns when at least n watches have been answered and run; with 0,
+// when none runs. It fails when ctx ends first.
 func (s *Server) WaitForWatches(ctx context.Context, n int) error {
 	for {
 		s.mu.Lock()
 		watching, changed := s.watching, s.changed
 		s.mu.Unlock()
-		if watching == n {
+		if watching == n || n > 0 && watching > n {
 			return nil
 		}
 		select {

@@ -2,10 +2,12 @@ package apitest_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -123,5 +125,29 @@ func TestDeleteIfLooksAgain(t *testing.T) {
 	remove("2")
 	if diff := cmp.Diff([]string{"1", "2", "at ", "2", "at 103", "at "}, saw); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestWaitForWatchesTakesMore: more watches than are waited for are no reason to wait.
+func TestWaitForWatchesTakesMore(t *testing.T) {
+	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
+		for range 3 {
+			watch(t, srv, configMaps+"?watch=1&resourceVersion=103")
+		}
+		for _, n := range []int{1, 2, 3} {
+			limit, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			if err := srv.WaitForWatches(limit, n); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// TestFaultScriptWithAByteOrderMark: some editors write one.
+func TestFaultScriptWithAByteOrderMark(t *testing.T) {
+	rules, err := apitest.ParseFaults("\ufefflist pods: status 500\n")
+	if err != nil || len(rules) != 1 {
+		t.Errorf("%v, %v", rules, err)
 	}
 }

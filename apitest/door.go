@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"os"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -170,6 +171,42 @@ func (d *door) Close() error {
 
 // Addr implements net.Listener.
 func (d *door) Addr() net.Addr { return d.addr }
+
+// host is the host and port of the server's URL.
+func (d *door) host() string {
+	tcp, ok := d.addr.(*net.TCPAddr)
+	switch {
+	case !ok:
+		return "apitest.invalid"
+	case !tcp.IP.IsUnspecified():
+		return tcp.String()
+	case tcp.IP.To4() != nil:
+		return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
+	}
+	return net.JoinHostPort("localhost", strconv.Itoa(tcp.Port)) // IPv6, or both
+}
+
+// reached returns the addresses and names, besides those of the loopback, under which
+// clients may come.
+func (d *door) reached() (ips []net.IP, names []string) {
+	tcp, ok := d.addr.(*net.TCPAddr)
+	if !ok || tcp.IP.IsLoopback() {
+		return nil, nil
+	}
+	if !tcp.IP.IsUnspecified() {
+		return []net.IP{tcp.IP}, nil
+	}
+	addresses, _ := net.InterfaceAddrs() // without them the loopback is left
+	for _, a := range addresses {
+		if n, ok := a.(*net.IPNet); ok {
+			ips = append(ips, n.IP)
+		}
+	}
+	if name, err := os.Hostname(); err == nil && name != "" {
+		names = append(names, name)
+	}
+	return ips, names
+}
 
 // conn is the server's side of a connection, with faults.
 type conn struct {

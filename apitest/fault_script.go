@@ -45,6 +45,7 @@ func ParseFaults(text string) ([]FaultRule, error) {
 	if len(text) > maxFaultScript {
 		return nil, fmt.Errorf("a script of faults has %d bytes, at most %d are taken", len(text), maxFaultScript)
 	}
+	text = strings.TrimPrefix(text, "\ufeff") // some editors write it
 	var rules []FaultRule
 	var errs []error
 	n := 0

@@ -73,7 +73,7 @@ type TB interface {
 // Server is a running fake API server. All methods may be called from any
 // goroutine.
 type Server struct {
-	URL string // base URL, without a slash at the end
+	URL string // base URL, without a slash at the end; where all addresses are listened on, that of the loopback
 
 	options Options
 	tb      TB // nil outside tests
@@ -137,13 +137,10 @@ func start(t TB, o Options) (*Server, error) {
 		}
 		return context.WithValue(ctx, connKey{}, c)
 	}
-	scheme, host := "http", d.Addr().String()
-	if o.InMemory {
-		host = "apitest.invalid"
-	}
+	scheme, host := "http", d.host()
 	if o.TLS {
 		scheme = "https"
-		if s.ids, err = newIdentities(o.ClientCerts); err != nil {
+		if s.ids, err = newIdentities(o.ClientCerts, d); err != nil {
 			d.Close()
 			return nil, fmt.Errorf("start apitest server: %w", err)
 		}

@@ -19,6 +19,8 @@ import (
 type identities struct {
 	untrusted, outdated identity
 	clientCerts         bool // are asked for
+	ips                 []net.IP
+	names               []string // of the server, besides the loopback's
 
 	mu      sync.Mutex
 	ca      identity
@@ -35,17 +37,18 @@ type identity struct {
 	certPEM, keyPEM []byte
 }
 
-func newIdentities(clientCerts bool) (*identities, error) {
+func newIdentities(clientCerts bool, d *door) (*identities, error) {
 	ids := &identities{clientCerts: clientCerts}
+	ids.ips, ids.names = d.reached()
 	ca, client := caTemplate(), clientTemplate()
-	outdated := template(3, "apitest")
+	outdated := ids.serving(3)
 	outdated.NotBefore, outdated.NotAfter = ca.NotBefore, ca.NotBefore.Add(time.Minute)
 	var stranger identity
 	for _, v := range []struct {
 		id, ca   *identity
 		template *x509.Certificate
 	}{{&ids.ca, &ids.ca, ca}, {&ids.client, &ids.ca, client}, {&ids.outdated, &ids.ca, outdated},
-		{&stranger, &stranger, ca}, {&ids.untrusted, &stranger, template(3, "apitest")}} {
+		{&stranger, &stranger, ca}, {&ids.untrusted, &stranger, ids.serving(3)}} {
 		if err := v.id.issue(v.template, v.ca); err != nil {
 			return nil, err
 		}
@@ -54,7 +57,15 @@ func newIdentities(clientCerts bool) (*identities, error) {
 	return ids, ids.rotate()
 }
 
-// template is a serving certificate that is yet to be signed.
+// serving is a certificate of the server that is yet to be signed.
+func (i *identities) serving(serial int64) *x509.Certificate {
+	t := template(serial, "apitest")
+	t.IPAddresses = append(t.IPAddresses, i.ips...)
+	t.DNSNames = append(t.DNSNames, i.names...)
+	return t
+}
+
+// template is a certificate that is yet to be signed.
 func template(serial int64, name string) *x509.Certificate {
 	now := time.Now()
 	return &x509.Certificate{
@@ -71,7 +82,7 @@ func template(serial int64, name string) *x509.Certificate {
 func (i *identities) rotate() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.reissue(&i.server, template(0, "apitest"))
+	return i.reissue(&i.server, i.serving(0))
 }
 
 // rotateClient issues another client certificate, which is the only one from then on.
@@ -87,7 +98,7 @@ func (i *identities) rotateCA() error {
 	defer i.mu.Unlock()
 	err := i.reissue(&i.ca, caTemplate())
 	if err == nil {
-		err = i.reissue(&i.server, template(0, "apitest"))
+		err = i.reissue(&i.server, i.serving(0))
 	}
 	if err == nil {
 		err = i.reissue(&i.client, clientTemplate())

@@ -153,7 +153,7 @@ func readInput(name string, stdin io.Reader) ([]byte, error) {
 	if len(b) > maxManifests {
 		return nil, fmt.Errorf("%s: %w", name, &codec.LimitError{What: "file", Limit: maxManifests})
 	}
-	return b, nil
+	return bytes.TrimPrefix(b, []byte("\ufeff")), nil // some editors write it
 }
 
 // parseManifests reads YAML or JSON documents, one after the other; nil means that
