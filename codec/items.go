@@ -5,6 +5,8 @@ import (
 	"io"
 	"iter"
 	"strings"
+
+	"github.com/listwatch/listwatch/kube"
 )
 
 // ListMeta is what a LIST body says besides its items. It is complete once the
@@ -19,15 +21,27 @@ type ListMeta struct {
 	Sharded         bool   // the server applied the shardSelector: metadata.shardInfo is there
 }
 
+// Limits of what a list says about itself, in bytes. What is put in front of each
+// item is among it.
+const (
+	maxKind     = 256      // of kind and of apiVersion
+	maxListMeta = 1 << 20  // of the metadata, and of the column definitions of a Table
+	maxContinue = 16 << 10 // of a continue token: it is part of the next URL
+)
+
 // Items takes a LIST body apart item by item, in the memory of one item. An
-// item may have at most max bytes, as may metadata and column definitions; 0
-// means DefaultMaxFrame. It does not close r, and can be ranged over once. Each
-// item is valid until the next iteration.
+// item may have at most max bytes; 0 means DefaultMaxFrame. kind and apiVersion may
+// have 256 bytes, metadata and column definitions 1 MiB, a continue token 16 KiB, a
+// resource version kube.MaxIdentity. It does not close r, and can be ranged over
+// once. Each item is valid until the next iteration.
 //
-// An item looks as a WATCH would send it. Where a typed list leaves out its
-// items' kind and apiVersion, they are put in front, provided that the list
-// named its own before the items. Each row of a Table becomes a Table of one
-// row; column definitions that came before the rows are in the first.
+// A list is what has a kind that ends in "List", or is a Table, or has items and
+// neither a name nor the kind Status: the kind of a list of custom resources is any.
+//
+// An item looks as a WATCH would send it. Where a typed list, whose kind ends in
+// "List", leaves out its items' kind and apiVersion, they are put in front, provided
+// that the list named its own before the items. Each row of a Table becomes a Table
+// of one row; column definitions that came before the rows are in the first.
 //
 // Missing items and null are an empty list. Other members are skipped. An item
 // above max is read past without being held: an *ItemError comes in its place,
@@ -63,6 +77,7 @@ type items struct {
 	columns []byte // column definitions for the next row
 	found   bool   // there was a member items or rows
 	early   bool   // there were rows before the kind
+	named   bool   // the metadata is that of an object
 	out     []byte // an item that had to be rewritten
 }
 
@@ -96,7 +111,7 @@ func (l *items) read() error {
 	switch {
 	case l.early && l.meta.Kind == "Table":
 		return w.syntax("rows of a Table before its kind")
-	case l.list(), l.found && l.meta.Kind == "":
+	case l.list(), l.found && !l.object():
 		return nil
 	}
 	return l.notList()
@@ -110,13 +125,13 @@ func (l *items) member(key string) error {
 	case "apiVersion":
 		return l.text(&l.meta.APIVersion)
 	case "metadata":
-		b, err := l.small("list metadata")
+		b, err := l.small("list metadata", maxListMeta)
 		if err != nil {
 			return err
 		}
 		return l.metadata(b)
 	case "columnDefinitions":
-		b, err := l.small("column definitions")
+		b, err := l.small("column definitions", maxListMeta)
 		l.columns = append(l.columns[:0], b...)
 		return err
 	case "items":
@@ -135,7 +150,10 @@ func (l *items) member(key string) error {
 	return err
 }
 
-// list reports whether the kind is that of a list.
+// object reports whether what has items is an object nevertheless.
+func (l *items) object() bool { return l.named || l.meta.Kind == "Status" }
+
+// list reports whether the kind is certainly that of a list.
 func (l *items) list() bool {
 	return strings.HasSuffix(l.meta.Kind, "List") || l.meta.Kind == "Table"
 }
@@ -144,14 +162,15 @@ func (l *items) notList() error {
 	return &NotListError{Kind: plausibleKind(l.meta.Kind)}
 }
 
-// small consumes a value and returns its bytes, valid until the next fill.
-func (l *items) small(what string) ([]byte, error) {
+// small consumes a value of at most limit bytes, and at most those of an item. It
+// returns them, valid until the next fill.
+func (l *items) small(what string, limit int) ([]byte, error) {
 	w := l.w
 	if _, err := w.peek(); err != nil {
 		return nil, err
 	}
-	defer func(was string) { w.what = was }(w.what)
-	w.what = what
+	defer func(what string, max int) { w.what, w.max = what, max }(w.what, w.max)
+	w.what, w.max = what, min(w.max, limit)
 	w.hold()
 	defer w.release()
 	if _, err := w.value(); err != nil {
@@ -161,7 +180,7 @@ func (l *items) small(what string) ([]byte, error) {
 }
 
 func (l *items) text(into *string) error {
-	b, err := l.small("list kind")
+	b, err := l.small("list kind", maxKind)
 	if err != nil || string(b) == "null" {
 		return err
 	}
@@ -182,14 +201,23 @@ func (l *items) metadata(b []byte) error {
 		Continue           string    `json:"continue"`
 		RemainingItemCount *int64    `json:"remainingItemCount"`
 		ShardInfo          *struct{} `json:"shardInfo"`
+		Name               any       `json:"name"`
+		UID                any       `json:"uid"`
 	}](b)
 	if err != nil {
 		return err
 	}
+	switch {
+	case len(m.ResourceVersion) > kube.MaxIdentity:
+		return &LimitError{What: "resource version of a list", Limit: kube.MaxIdentity}
+	case len(m.Continue) > maxContinue:
+		return &LimitError{What: "continue token", Limit: maxContinue}
+	}
 	l.meta.ResourceVersion, l.meta.Continue = m.ResourceVersion, m.Continue
+	l.named = m.Name != nil || m.UID != nil
 	l.meta.Sharded = m.ShardInfo != nil
 	if m.RemainingItemCount != nil {
-		l.meta.Remaining = *m.RemainingItemCount
+		l.meta.Remaining = max(-1, *m.RemainingItemCount)
 	}
 	return nil
 }
@@ -197,7 +225,7 @@ func (l *items) metadata(b []byte) error {
 // elements consumes an array or null.
 func (l *items) elements(element func() ([]byte, error)) error {
 	w := l.w
-	if l.meta.Kind != "" && !l.list() {
+	if l.meta.Kind != "" && !l.list() && l.object() {
 		return l.notList()
 	}
 	l.found = true

@@ -55,6 +55,12 @@ func TestItems(t *testing.T) {
 			[]string{"{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\n \"a\" : 1 }", `{"kind":"Pod","apiVersion":"v1","b":2}`}},
 		{"kind List", `{"kind":"List","apiVersion":"v1","items":[{"a":1}]}`,
 			ListMeta{Kind: "List", APIVersion: "v1", Remaining: -1}, []string{`{"a":1}`}},
+		{"a kind that does not end in List", `{"kind":"Foos","apiVersion":"x.io/v1","metadata":{"resourceVersion":"7"},"items":[{"kind":"Foo","apiVersion":"x.io/v1"},{"a":1}]}`,
+			ListMeta{Kind: "Foos", APIVersion: "x.io/v1", ResourceVersion: "7", Remaining: -1}, []string{`{"kind":"Foo","apiVersion":"x.io/v1"}`, `{"a":1}`}},
+		{"a kind that does not end in List, as custom resources come", `{"apiVersion":"x.io/v1","items":[],"kind":"Foos","metadata":{"resourceVersion":"7"}}`,
+			ListMeta{Kind: "Foos", APIVersion: "x.io/v1", ResourceVersion: "7", Remaining: -1}, nil},
+		{"a negative number of items remaining", `{"kind":"List","apiVersion":"v1","metadata":{"remainingItemCount":-7},"items":[]}`,
+			ListMeta{Kind: "List", APIVersion: "v1", Remaining: -1}, nil},
 		{"sharded", `{"kind":"PodList","apiVersion":"v1","metadata":{"shardInfo":{"selector":"s"}},"items":[]}`,
 			ListMeta{Kind: "PodList", APIVersion: "v1", Remaining: -1, Sharded: true}, nil},
 		{"an item that is no object is the decoder's matter", `{"kind":"PodList","apiVersion":"v1","items":[null,1,"x"]}`,
@@ -87,10 +93,14 @@ func TestItems(t *testing.T) {
 func TestItemsRefusesWhatIsNoList(t *testing.T) {
 	tests := []struct{ name, body, want string }{
 		{"a Status", `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","code":500}`, "not a list: kind is Status"},
-		{"an object with items", `{"kind":"Foo","apiVersion":"v1","items":[{}]}`, "not a list: kind is Foo"},
+		{"an object with items", `{"kind":"Foo","apiVersion":"v1","metadata":{"name":"a"},"items":[{}]}`, "not a list: kind is Foo"},
+		{"an object with items before its name", `{"kind":"Foo","apiVersion":"v1","items":[{}],"metadata":{"name":"a"}}`, "not a list: kind is Foo"},
+		{"an object with items and a UID", `{"metadata":{"uid":"a"},"items":[{}]}`, "not a list: neither a list kind nor items"},
+		{"an object of another kind", `{"kind":"Foo","apiVersion":"v1","metadata":{}}`, "not a list: kind is Foo"},
+		{"a Status with items", `{"kind":"Status","apiVersion":"v1","items":[{}]}`, "not a list: kind is Status"},
 		{"an object", `{"metadata":{},"data":{}}`, "not a list: neither a list kind nor items"},
-		{"kind with odd letters", `{"kind":"a secret!","items":[]}`, "not a list: neither a list kind nor items"},
-		{"an object with its kind behind its items", `{"items":[{}],"kind":"Foo"}`, "not a list: kind is Foo"},
+		{"kind with odd letters", `{"kind":"a secret!"}`, "not a list: neither a list kind nor items"},
+		{"an object with its kind behind its items", `{"items":[{}],"kind":"Foo","metadata":{"name":"a"}}`, "not a list: kind is Foo"},
 		{"a table with its kind behind its rows", `{"rows":[{}],"kind":"Table"}`, "invalid JSON at byte 28: rows of a Table before its kind"},
 		{"HTML", "<html>", "invalid JSON at byte 0: list expected"},
 		{"an array", "[{}]", "invalid JSON at byte 0: list expected"},
@@ -125,7 +135,12 @@ func TestItemsLimitsItemsAndMetadataButNotTheList(t *testing.T) {
 		{"item", `{"kind":"PodList","apiVersion":"v1","items":[{"a":"` + long + `"}]}`, "item above the limit of 100000 bytes"},
 		{"metadata", `{"metadata":{"a":"` + long + `"}}`, "list metadata above the limit of 100000 bytes"},
 		{"columns", `{"columnDefinitions":["` + long + `"]}`, "column definitions above the limit of 100000 bytes"},
-		{"kind", `{"kind":"` + long + `"}`, "list kind above the limit of 100000 bytes"},
+		{"kind", `{"kind":"` + long + `"}`, "list kind above the limit of 256 bytes"},
+		{"kind, a little", `{"kind":"` + long[:300] + `"}`, "list kind above the limit of 256 bytes"},
+		{"kind, just", `{"kind":"` + long[:250] + `","items":[]}`, "<nil>"},
+		{"apiVersion", `{"apiVersion":"` + long + `"}`, "list kind above the limit of 256 bytes"},
+		{"continue token", `{"metadata":{"continue":"` + long[:20000] + `"}}`, "continue token above the limit of 16384 bytes"},
+		{"revision", `{"metadata":{"resourceVersion":"` + long[:2000] + `"}}`, "resource version of a list above the limit of 1024 bytes"},
 		{"name", `{"` + long + `":1}`, "list above the limit of 100000 bytes"},
 		{"other member", `{"kind":"PodList","x":"` + long + `"}`, "<nil>"},
 		{"many items", `{"kind":"PodList","items":[{}` + strings.Repeat(",{}", 100000) + `]}`, "<nil>"},
@@ -253,6 +268,18 @@ func TestLimitOfAnySize(t *testing.T) {
 	for f, err := range Frames(strings.NewReader(`{"type":"ADDED","object":`+item+`}`), math.MaxInt, func(f Frame) (string, error) { return string(f.Object), nil }) {
 		if err != nil || f != item {
 			t.Errorf("a frame of %d bytes, %v", len(f), err)
+		}
+	}
+}
+
+func TestItemsLimitsMetadataOfALargeList(t *testing.T) {
+	long := strings.Repeat("x", 2<<20)
+	for body, want := range map[string]string{
+		`{"metadata":{"a":"` + long + `"}}`:      "list metadata above the limit of 1048576 bytes",
+		`{"columnDefinitions":["` + long + `"]}`: "column definitions above the limit of 1048576 bytes",
+	} {
+		if _, _, err := items2(strings.NewReader(body), 0); fmt.Sprint(err) != want {
+			t.Errorf("got %v, want %s", err, want)
 		}
 	}
 }
