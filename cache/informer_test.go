@@ -371,7 +371,7 @@ func TestInformerTellsADeletionThatCannotBeRead(t *testing.T) {
 		i, v := cache.New(w.maps, options{OnError: func(err error) { reported = append(reported, err) }}), newView(t)
 		i.Handle(v.take)
 		w.run(i.Run)
-		synctest.Wait()
+		w.pass(10 * time.Second) // so that the end of the watch is routine
 		w.srv.On(apitest.Match{Verb: "watch", AfterEvent: 1}, apitest.EachEvent(func(rw http.ResponseWriter, event []byte) {
 			rw.Write(bytes.Replace(event, []byte(`"labels":{"v":"1"}`), []byte(`"labels":["v"]`), 1))
 		}))

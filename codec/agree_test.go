@@ -61,18 +61,14 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// json-iterator makes null a nil json.RawMessage.
-		null := cmp.Comparer(func(x, y json.RawMessage) bool {
-			return string(x) == string(y) || len(x) == 0 && string(y) == "null" || len(y) == 0 && string(x) == "null"
-		})
-		if diff := cmp.Diff(want, got, null); diff != "" {
+		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("(-want +got):\n%s", diff)
 		}
 	})
 }
 
-// oddity matches surrogates and numbers beyond float64, where the two differ.
-var oddity = regexp.MustCompile(`\\u[dD]|[eE]\+?[0-9]{3}`)
+// oddity matches surrogates, where the two differ.
+var oddity = regexp.MustCompile(`\\u[dD]`)
 
 // foldedNames reports whether encoding/json may match a name only by folding.
 func foldedNames(b []byte) bool {
@@ -105,9 +101,6 @@ func TestDecodeAgreesWithEncodingJSONOnEveryTokenInEveryField(t *testing.T) {
 		`[]`, `[ ]`, `[null]`, `[1]`, `[1.5]`, `["x"]`, `[{}]`, `[[]]`, `[1,"x",null,{"a":[]}]`,
 		`{}`, `{ }`, `{"a":null}`, `{"a":1}`, `{"a":"b","a":"c"}`, `{"name":"n"}`, `{"name":1}`, `{"":""}`, `{"a":{"b":[1.0]}}`,
 	}
-	null := cmp.Comparer(func(x, y json.RawMessage) bool {
-		return string(x) == string(y) || len(x) == 0 && string(y) == "null" || len(y) == 0 && string(x) == "null"
-	})
 	fields := []string{"unknown", "data", "number", "key", "pair", "pointer"}
 	for field := range reflect.TypeFor[plain]().Fields() {
 		fields = append(fields, field.Tag.Get("json"))
@@ -126,8 +119,8 @@ func TestDecodeAgreesWithEncodingJSONOnEveryTokenInEveryField(t *testing.T) {
 	fields = append(fields, "f32", "u64", "deep")
 	for _, field := range fields {
 		for _, token := range tokens {
-			if field == "number" && token[0] == '"' || strings.HasPrefix(token, `"\ud800\ud800`) || field == "raw" && strings.HasSuffix(token, "1e400") {
-				continue // the documented differences
+			if strings.HasPrefix(token, `"\ud800\ud800`) {
+				continue // the documented difference
 			}
 			for _, form := range []string{`{%q:%s}`, ` { %q : %s } `, `{"x":1,%q:%s,"y":2}`} {
 				body := fmt.Sprintf(form, field, token)
@@ -143,7 +136,7 @@ func TestDecodeAgreesWithEncodingJSONOnEveryTokenInEveryField(t *testing.T) {
 				if err != nil {
 					continue
 				}
-				if diff := cmp.Diff(want, got, null, cmp.AllowUnexported(wide{})); diff != "" {
+				if diff := cmp.Diff(want, got, cmp.AllowUnexported(wide{})); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", body, diff)
 				}
 			}

@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"reflect"
@@ -15,9 +16,8 @@ import (
 // case; a number in an interface is a json.Number, so that no int64 loses
 // digits.
 var iterator = jsoniter.Config{
-	CaseSensitive:          true,
-	ValidateJsonRawMessage: true,
-	UseNumber:              true,
+	CaseSensitive: true,
+	UseNumber:     true,
 }.Froze()
 
 // Decode decodes one JSON value into a fresh T: a struct, a pointer to one, a
@@ -27,14 +27,14 @@ var iterator = jsoniter.Config{
 // Strings of at most 256 bytes may be parts of one allocation, of at most 4 KB:
 // strings.Clone what must not keep its neighbours alive.
 //
-// Names match exactly, letter case included; a member that occurs twice counts
-// as it last does; unknown members are ignored. Numbers in an interface
+// Names match exactly, letter case included; of a member that occurs twice the last
+// one counts, but objects are merged, as in encoding/json; unknown members are
+// ignored. Numbers in an interface
 // ("map[string]any") are json.Number. Invalid UTF-8 becomes U+FFFD. null is not
 // an object, hence an error. Errors are a *SyntaxError or *DecodeError.
 //
-// It differs from encoding/json in three corners: null leaves a
-// json.RawMessage nil, a json.Number takes any string, and halves of surrogate
-// pairs that are out of place may become other characters than U+FFFD.
+// Besides, it is as encoding/json with UseNumber, but that halves of surrogate pairs
+// that are out of place may become other characters than U+FFFD.
 //
 // A T with a method FromRaw(Raw) T is not decoded: it is what that method, of
 // the zero T, returns for the object as ParseRaw reads it.
@@ -83,11 +83,11 @@ func decodeInto(b []byte, into any) error {
 }
 
 // unmarshal decodes b into the fresh value that v points to: by a filler as far as
-// to has plans for its type, and the rest, or all that is unusual, by json-iterator.
+// to has plans for its type, and the rest, or all that is unusual, by another decoder.
 func unmarshal(b []byte, v any, to *target) error {
 	b = validUTF8(b)
 	if len(to.fields) == 0 {
-		return decodeAll(b, v, to.shape)
+		return decodeAll(b, v, to)
 	}
 	f := fillers.Get().(*filler)
 	defer f.free()
@@ -96,24 +96,24 @@ func unmarshal(b []byte, v any, to *target) error {
 	switch {
 	case !ok:
 		root.SetZero()
-		return decodeAll(b, v, to.shape)
+		return decodeAll(b, v, to)
 	case rest == nil:
 		return nil
 	}
-	return decodeRest(b, rest, v)
+	return decodeRest(b, rest, v, to)
 }
 
-// decodeAll lets json-iterator decode b into the fresh value that v points to,
-// whose shape is s. The grammar is checked first and what s has no place for is
-// cut, so that json-iterator sees nothing but JSON that it needs: its own
-// leniency, recursion, and matching of names by hash do not matter.
-func decodeAll(b []byte, v any, s *shape) error {
+// decodeAll lets json-iterator, or encoding/json where the two may differ, decode b
+// into the fresh value that v points to. The grammar is checked first and what v has
+// no place for is cut, so that they see nothing but JSON that they need: leniency,
+// recursion, and matching of names by hash or without letter case do not matter.
+func decodeAll(b []byte, v any, to *target) error {
 	scratch := scratches.Get().(*[]byte)
 	defer scratches.Put(scratch)
 
 	p := projector{parser: parser{b: b}, out: (*scratch)[:0]}
 	null := p.peek() == 'n'
-	p.value(s)
+	p.value(to.shape)
 	p.end()
 	switch {
 	case p.err != nil:
@@ -125,12 +125,16 @@ func decodeAll(b []byte, v any, s *shape) error {
 	if cap(p.out) <= chunk {
 		*scratch = p.out
 	}
-	return decodeRest(b, rest, v)
+	return decodeRest(b, rest, v, to)
 }
 
-// decodeRest lets json-iterator decode what is left of b.
-func decodeRest(b, rest []byte, v any) error {
-	switch err := iterate(rest, v); {
+// decodeRest lets json-iterator or encoding/json decode what is left of b.
+func decodeRest(b, rest []byte, v any, to *target) error {
+	decode := iterate
+	if to.standard {
+		decode = standard
+	}
+	switch err := decode(rest, v); {
 	case err == errPanic:
 		return &DecodeError{Want: goType(reflect.TypeOf(v).Elem()), Cause: err.Error()}
 	case err != nil:
@@ -141,6 +145,13 @@ func decodeRest(b, rest []byte, v any) error {
 
 // scratches holds buffers for what is left of an object.
 var scratches = sync.Pool{New: func() any { return new([]byte) }}
+
+// standard calls encoding/json.
+func standard(b []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	return d.Decode(v)
+}
 
 var errPanic = errors.New("json-iterator panicked")
 

@@ -97,7 +97,7 @@ func bothWays[T any](t *testing.T, b []byte) {
 	t.Helper()
 	got, gotErr := Decode[T](b)
 	want := new(T)
-	wantErr := decodeAll(validUTF8(b), want, shapeOf(reflect.TypeFor[T]()))
+	wantErr := decodeAll(validUTF8(b), want, targetOf(reflect.TypeFor[T]()))
 	if wantErr != nil {
 		want = new(T)
 	}

@@ -27,8 +27,9 @@ type fieldPlan struct {
 
 // A target is what Decode knows of a Go type.
 type target struct {
-	shape  *shape
-	fields plans // of a struct, or of what a pointer points to: those that a filler fills
+	shape    *shape
+	standard bool  // encoding/json decodes what a filler does not
+	fields   plans // of a struct, or of what a pointer points to: those that a filler fills
 }
 
 // targets caches the target of each type.
@@ -38,7 +39,7 @@ func targetOf(t reflect.Type) *target {
 	if got, ok := targets.Load(t); ok {
 		return got.(*target)
 	}
-	got := &target{shape: shapeOf(t)}
+	got := &target{shape: shapeOf(t), standard: standardOnly(t, map[reflect.Type]bool{})}
 	for t := t; !ownMethods(t); t = t.Elem() {
 		if t.Kind() == reflect.Struct {
 			got.fields, _ = newPlans(t, map[reflect.Type]plan{t: nil})

@@ -4,13 +4,13 @@ import (
 	"encoding"
 	"encoding/json"
 	"reflect"
-	"strings"
 )
 
 // A shape is what of a JSON value a Go type can hold. Members it has no place
-// for are cut away before json-iterator sees them: skipping a member costs it
-// an allocation for every key inside, and a small struct uses a tenth of an
-// object. Keeping too much is always right, so whatever is not plain is kept.
+// for are cut away before a decoder sees them: skipping a member costs json-iterator an
+// allocation for every key inside, and a small struct uses a tenth of an
+// object. Names are exact, so that encoding/json, which ignores letter case, finds
+// no others.
 type shape struct {
 	all    bool              // the value as it is
 	fields map[string]*shape // of an object: the members to keep
@@ -45,39 +45,13 @@ func newShape(t reflect.Type, begun map[reflect.Type]*shape) *shape {
 		}
 		s := &shape{fields: map[string]*shape{}}
 		begun[t] = s
-		s.addFields(t, begun, map[reflect.Type]bool{})
+		fields, _ := fieldsOf(t)
+		for _, f := range fields {
+			s.fields[f.name] = newShape(f.typ, begun)
+		}
 		return s
 	}
 	return whole
-}
-
-// addFields adds the fields of t, and those of structs embedded in it, under
-// every name they may go by.
-func (s *shape) addFields(t reflect.Type, begun map[reflect.Type]*shape, done map[reflect.Type]bool) {
-	if done[t] {
-		return
-	}
-	done[t] = true
-	for f := range t.Fields() {
-		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if f.Anonymous {
-			inner := f.Type
-			if inner.Kind() == reflect.Pointer {
-				inner = inner.Elem()
-			}
-			if inner.Kind() == reflect.Struct {
-				s.addFields(inner, begun, done)
-			}
-		}
-		of := newShape(f.Type, begun)
-		for _, name := range []string{tag, f.Name} {
-			if old := s.fields[name]; old != nil && old != of {
-				s.fields[name] = whole
-			} else if name != "" {
-				s.fields[name] = of
-			}
-		}
-	}
 }
 
 // A projector walks over a JSON text, checks its grammar and copies it without

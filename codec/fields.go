@@ -1,0 +1,121 @@
+package codec
+
+import (
+	"cmp"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+
+	jsoniter "github.com/json-iterator/go"
+)
+
+// A jsonField is a field of a struct as encoding/json knows it.
+type jsonField struct {
+	name   string
+	typ    reflect.Type
+	depth  int // structs that it is embedded in
+	tagged bool
+	quoted bool // the option string
+}
+
+// fieldsOf returns the fields of the struct t by the rules of encoding/json: among
+// those of one name, the one that is embedded least deep counts, among these the one
+// with a tag, and if it is not the only one, none. hidden reports whether there was
+// more than one of a name.
+func fieldsOf(t reflect.Type) (fields []jsonField, hidden bool) {
+	all := collectFields(t, 0, map[reflect.Type]bool{})
+	slices.SortStableFunc(all, func(a, b jsonField) int {
+		if c := cmp.Or(strings.Compare(a.name, b.name), cmp.Compare(a.depth, b.depth)); c != 0 {
+			return c
+		}
+		return cmp.Compare(boolInt(b.tagged), boolInt(a.tagged))
+	})
+	for len(all) > 0 {
+		n := 1
+		for n < len(all) && all[n].name == all[0].name {
+			n++
+		}
+		hidden = hidden || n > 1
+		if n == 1 || all[0].depth != all[1].depth || all[0].tagged != all[1].tagged {
+			fields = append(fields, all[0])
+		}
+		all = all[n:]
+	}
+	return fields, hidden
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// collectFields returns the fields of t, which is embedded in depth structs, those
+// of structs around it, which outer holds, and those of structs embedded in it.
+func collectFields(t reflect.Type, depth int, outer map[reflect.Type]bool) []jsonField {
+	if outer[t] {
+		return nil // the fields of the first count
+	}
+	outer[t] = true
+	defer delete(outer, t)
+	var all []jsonField
+	for f := range t.Fields() {
+		tag := f.Tag.Get("json")
+		name, options, _ := strings.Cut(tag, ",")
+		inner := f.Type
+		if f.Anonymous && inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		switch {
+		case tag == "-",
+			!f.IsExported() && !(f.Anonymous && inner.Kind() == reflect.Struct):
+		case f.Anonymous && name == "" && inner.Kind() == reflect.Struct:
+			all = append(all, collectFields(inner, depth+1, outer)...)
+		case f.IsExported():
+			all = append(all, jsonField{cmp.Or(name, f.Name), f.Type, depth, name != "", strings.Contains(","+options+",", ",string,")})
+		}
+	}
+	return all
+}
+
+// standardOnly reports whether json-iterator may decode JSON into t otherwise than
+// encoding/json does: then the latter does it. seen holds the types under way.
+func standardOnly(t reflect.Type, seen map[reflect.Type]bool) bool {
+	if seen[t] {
+		return false
+	}
+	seen[t] = true
+	p := reflect.PointerTo(t)
+	switch {
+	case t == reflect.TypeFor[json.Number](), t == reflect.TypeFor[jsoniter.Number](), t == reflect.TypeFor[json.RawMessage](), t == reflect.TypeFor[jsoniter.RawMessage]():
+		return true
+	case p.Implements(jsonUnmarshaler):
+		return false
+	case p.Implements(textUnmarshaler):
+		return true
+	}
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array:
+		return standardOnly(t.Elem(), seen)
+	case reflect.Map:
+		return t.Key().Kind() != reflect.String || ownMethods(t.Key()) || standardOnly(t.Elem(), seen)
+	case reflect.Struct:
+		fields, hidden := fieldsOf(t)
+		return hidden || slices.ContainsFunc(fields, func(f jsonField) bool {
+			return f.quoted || !plainName(f.name) || standardOnly(f.typ, seen)
+		})
+	}
+	return false
+}
+
+// plainName reports whether every decoder takes a tag of this name.
+func plainName(name string) bool {
+	for _, c := range []byte(name) {
+		if c >= 0x80 || !strings.ContainsRune("-_./:$@", rune(c)) && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') {
+			return false
+		}
+	}
+	return name != "-"
+}
