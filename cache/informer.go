@@ -154,12 +154,11 @@ func (i *Informer[T]) run(ctx context.Context) error {
 		defer i.account.close()
 	}
 	if i.warm != nil {
-		if len(i.sources) > 1 {
-			return errSources
+		release, err := i.open()
+		if err != nil {
+			return err
 		}
-		if _, err := newHeader[T](i.warm.binding); err != nil {
-			return fmt.Errorf("keep a snapshot of %s at %s: %w", i.warm.binding.Resource, i.warm.Path, err)
-		}
+		defer release()
 		defer i.warm.journal.end()
 		if err := i.load(); err != nil {
 			return err

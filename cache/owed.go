@@ -1,21 +1,25 @@
 package cache
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/listwatch/listwatch/kube"
 )
 
-// owed returns the objects that are gone and of which somebody who was told so
-// has not dealt with it. The caller has the turn.
-func (i *Informer[T]) owed() []record[T] {
+// maxAbandoned is how many deletions are kept for loops over Changes that have ended.
+const maxAbandoned = 4096
+
+// owed returns the objects that are gone and whose deletion was not acknowledged by
+// every consumer. Of those that consumers which have ended left behind, it keeps the
+// latest, and reports how many it dropped. The caller has the turn.
+func (i *Informer[T]) owed() (owed []record[T], dropped error) {
 	i.mu.Lock()
 	gone := i.warm.gone
 	i.warm.gone = nil
 	handlers := i.handlers
 	i.mu.Unlock()
 
-	var owed []record[T]
 	type object struct {
 		key kube.Key
 		uid string
@@ -30,19 +34,23 @@ func (i *Informer[T]) owed() []record[T] {
 	for _, r := range i.warm.left {
 		note(r)
 	}
-	tell := func(deletions []Delta[T]) {
+	add := func(deletions []Delta[T]) {
 		for _, d := range deletions {
 			note(record[T]{d.Key, entry[T]{object: d.New, uid: d.UID, revision: d.Revision}})
 		}
 	}
 	for _, deletions := range gone {
-		tell(deletions())
+		add(deletions())
+	}
+	if n := len(owed) - maxAbandoned; n > 0 {
+		owed = owed[n:]
+		dropped = fmt.Errorf("snapshot of %s: %d deletions are dropped that loops over Changes did not acknowledge before they ended; where a consumer begins with the present, set FIFOOptions.Transient", i.warm.binding.Resource, n)
 	}
 	i.warm.left = slices.Clone(owed)
 	for _, h := range handlers {
 		if h.owed != nil {
-			tell(h.owed())
+			add(h.owed())
 		}
 	}
-	return owed
+	return owed, dropped
 }

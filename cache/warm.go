@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/internal/disk"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -34,7 +35,9 @@ import (
 // Handlers and Changes that are to hear of what was missed must be there before
 // Run: later ones are told the present, as always.
 type Snapshot struct {
-	// Path of the file; empty = no snapshot. It belongs to one process.
+	// Path of the file; empty = no snapshot. It belongs to one informer of one
+	// process: Run of another fails and says who has it. Path+".lock" is locked while
+	// Run runs, on Windows, Linux, macOS and the BSDs.
 	Path string
 
 	// Cluster, Projection and IncludeSecrets are as in Binding; see ClusterID.
@@ -110,6 +113,28 @@ func newWarm[T kube.Object](c client.Collection[T], o Options[T]) *warm[T] {
 	}
 }
 
+// open fails if no snapshot could be saved, and locks it for this informer.
+func (i *Informer[T]) open() (release func(), err error) {
+	if len(i.sources) > 1 {
+		return nil, errSources
+	}
+	if _, err := newHeader[T](i.warm.binding); err != nil {
+		return nil, fmt.Errorf("keep a snapshot of %s at %s: %w", i.warm.binding.Resource, i.warm.Path, err)
+	}
+	release, err = disk.Lock(i.warm.Path + lockSuffix)
+	if locked := (*disk.LockedError)(nil); errors.As(err, &locked) {
+		return nil, fmt.Errorf("keep a snapshot of %s at %s, which belongs to one informer: %w", i.warm.binding.Resource, i.warm.Path, err)
+	}
+	if err != nil { // no folder yet, or a file system without locks
+		i.tell(fmt.Errorf("snapshot of %s at %s: others are not kept off: %w", i.warm.binding.Resource, i.warm.Path, err))
+		release = func() {}
+	}
+	return release, nil
+}
+
+// lockSuffix is put behind the path of a snapshot.
+const lockSuffix = ".lock"
+
 // load begins with the snapshot, if there is a good one, and the journal. It fails
 // if they are too large for the budget.
 func (i *Informer[T]) load() error {
@@ -183,7 +208,7 @@ func (i *Informer[T]) save() {
 		i.finish()
 		return
 	}
-	owed := i.owed()
+	owed, dropped := i.owed()
 	m, err := i.store.moment(i.warm.binding, owed)
 	var at savepoint
 	var drop func()
@@ -195,6 +220,9 @@ func (i *Informer[T]) save() {
 		m.head.Journal = i.warm.journal.number
 	}
 	i.finish()
+	if dropped != nil {
+		i.tell(dropped)
+	}
 	if err == nil && at == i.warm.saved {
 		return
 	}
