@@ -99,6 +99,7 @@ type replica struct {
 	linger func() time.Duration // how long its work goes on after its context
 
 	cancel context.CancelFunc
+	killed chan struct{} // closed when the process has died
 	done   chan struct{}
 	err    error // after done
 }
@@ -137,7 +138,7 @@ func (r *replica) elect(o lease.Options) {
 // start lets it take part until stop.
 func (r *replica) start() *replica {
 	ctx, cancel := context.WithCancel(context.Background())
-	r.cancel, r.done = cancel, make(chan struct{})
+	r.cancel, r.done, r.killed = cancel, make(chan struct{}), make(chan struct{})
 	r.s.t.Cleanup(func() { cancel(); <-r.done })
 	go func() {
 		defer close(r.done)
@@ -151,6 +152,14 @@ func (r *replica) stop() error {
 	r.cancel()
 	<-r.done
 	return r.err
+}
+
+// kill lets the process die: its work ends at once, and it sends nothing more.
+func (r *replica) kill() {
+	r.link.set(severed)
+	close(r.killed)
+	r.cancel()
+	synctest.Wait()
 }
 
 // await waits for Run to return.
@@ -192,7 +201,10 @@ func (r *replica) work(ctx context.Context, t lease.Token) error {
 
 	<-ctx.Done()
 	cancelled := time.Now()
-	pass(r.linger())
+	select {
+	case <-r.killed:
+	case <-time.After(r.linger()):
+	}
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
