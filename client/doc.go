@@ -15,8 +15,9 @@
 //	pod, err := pods.Get(ctx, kube.Key{Namespace: "default", Name: "web-0"})
 //
 // It writes, too: Create, Update, UpdateStatus, Patch, Apply, Delete, DeleteAll, and
-// Edit and CreateOrUpdate, which try again after a conflict. A T that knows only some
-// members of an object never drops the others.
+// Edit and CreateOrUpdate, which try again after a conflict. Where T knows only some
+// members of an object, the others stay; where it cannot be told which element of a list
+// they belong to, the write fails with an *[AmbiguousError].
 //
 // Watches use a connection pool of their own, so that a connection lost to a
 // thousand watches never takes a write with it.

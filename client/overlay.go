@@ -7,110 +7,278 @@ import (
 	"io"
 	"maps"
 	"reflect"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
 )
 
-// overlay makes in all, an object, the change that turns before into after, which
-// are views of it by a struct that knows only some of its members. What the struct
-// does not know stays as it is.
-func overlay(all, before, after any) any {
+// AmbiguousError says that a change cannot be written, because an object has members
+// that T does not know, and it cannot be told which element of a list they belong to.
+// Nothing was written. See [Collection.Update].
+type AmbiguousError struct {
+	Path    string   // of the list: spec.rules
+	Unknown []string // some of the members that T does not know: http.paths
+}
+
+func (e *AmbiguousError) Error() string {
+	return fmt.Sprintf("%s: it cannot be told which elements were changed, removed or added, and some have members that the Go type does not know (%s): use Patch or Apply, add these fields to the type, or change one element at a time",
+		e.Path, strings.Join(e.Unknown, ", "))
+}
+
+// overlay makes in what was read the change that f or the caller of Update made to a T.
+// What T does not know stays as it is, or the error is an *AmbiguousError.
+func (s *state[T]) overlay(after map[string]any) (map[string]any, error) {
+	m := merger{tree: s.tree, view: viewOf[T]}
+	result := m.members(rootType(s.tree), s.tree, s.known, s.view, after)
+	if m.err != nil {
+		return nil, m.err
+	}
+	return result, nil
+}
+
+// merger merges two views of an object into the object. The same value is in all, the
+// object; in known, the object without the members that T has no field for; in before,
+// what a T of it encodes to; and in after, what the changed T does.
+type merger struct {
+	tree map[string]any                           // the object
+	view func(tree map[string]any) map[string]any // what a T of another tree encodes to
+	path []any                                    // from the root: names of members, and indexes in all
+	err  *AmbiguousError                          // the first
+}
+
+// at calls f for what is at a step further in.
+func (m *merger) at(step any, f func() any) any {
+	m.path = append(m.path, step)
+	defer func() { m.path = m.path[:len(m.path)-1] }()
+	return f()
+}
+
+// fail notes that the value at the path cannot be merged.
+func (m *merger) fail(unknown []string) {
+	if m.err == nil {
+		m.err = &AmbiguousError{Path: pathText(m.path), Unknown: clipNames(unknown)}
+	}
+}
+
+// value returns all with the change from before to after; typ is its type in listTypes.
+func (m *merger) value(typ listType, all, known, before, after any) any {
 	if reflect.DeepEqual(before, after) {
 		return all
 	}
 	switch after := after.(type) {
 	case map[string]any:
 		all, isMap := all.(map[string]any)
-		before, was := before.(map[string]any)
-		if isMap && was {
-			return overlayMap(all, before, after)
+		was, wasMap := before.(map[string]any)
+		if isMap && (wasMap || before == nil) { // nil: none of its members was shown
+			known, _ := known.(map[string]any)
+			return m.members(typ, all, known, was, after)
 		}
 	case []any:
-		all, isList := all.([]any)
-		before, was := before.([]any)
-		if isList && was && len(all) == len(before) {
-			return overlayList(all, before, after)
+		if all, isList := all.([]any); isList {
+			known, _ := known.([]any)
+			was, _ := before.([]any)
+			return m.list(typ, all, known, was, after)
 		}
 	}
 	return after
 }
 
-func overlayMap(all, before, after map[string]any) map[string]any {
+func (m *merger) members(typ listType, all, known, before, after map[string]any) map[string]any {
 	result := maps.Clone(all)
-	for name := range before {
-		if _, ok := after[name]; !ok {
-			delete(result, name)
+	for name, was := range before {
+		if _, ok := after[name]; ok {
+			continue
 		}
+		inner, isMap := all[name].(map[string]any)
+		if isMap && len(unknown(inner, known[name], was)) > 0 && m.at(name, func() any { return isStruct(m.tree, m.path, m.view) }).(bool) {
+			// It became zero, and has omitzero: what T knows of it is removed.
+			result[name] = m.at(name, func() any { return m.value(typ.member(name), inner, known[name], was, map[string]any{}) })
+			continue
+		}
+		delete(result, name)
 	}
 	for name, now := range after {
-		was, known := before[name]
-		switch {
-		case known && reflect.DeepEqual(was, now):
-		case known:
-			result[name] = overlay(all[name], was, now)
-		default:
-			result[name] = now
+		was, ok := before[name]
+		if ok && reflect.DeepEqual(was, now) {
+			continue
 		}
+		result[name] = m.at(name, func() any { return m.value(typ.member(name), all[name], known[name], was, now) })
 	}
 	return result
 }
 
-// overlayList pairs each element with the one it was before: an equal one, or else
-// one of the same key, or else, where the list has as many elements as before, the
-// one in its place.
-func overlayList(all, before, after []any) []any {
-	result := make([]any, len(after))
-	from := make([]int, len(after)) // index in before, or -1
-	used := make([]bool, len(before))
-	pair := func(same func(i, j int) bool) {
-		for j := range after {
-			for d := 0; from[j] < 0 && d < len(before); d++ {
-				i := (j + d) % len(before) // its own place first
-				if !used[i] && same(i, j) {
-					from[j], used[i] = i, true
+// unknown returns the members of all, an element or a part of one, that a T does not
+// hold: those that are not in known, and those that before does not show though they
+// are not zero.
+func unknown(all, known, before any) []string {
+	var names []string
+	switch all := all.(type) {
+	case map[string]any:
+		known, isMap := known.(map[string]any)
+		before, shown := before.(map[string]any)
+		if !isMap || !shown {
+			return nil // a type with JSON of its own
+		}
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			k, ok := known[name]
+			b, shown := before[name]
+			switch {
+			case all[name] == nil:
+			case !ok, !shown && !isZero(all[name]):
+				names = append(names, name)
+			case shown:
+				for _, inner := range unknown(all[name], k, b) {
+					names = append(names, name+"."+inner)
 				}
 			}
 		}
-	}
-	for j := range from {
-		from[j] = -1
-	}
-	pair(func(i, j int) bool { return reflect.DeepEqual(before[i], after[j]) })
-	pair(func(i, j int) bool { return sameElement(before[i], after[j]) })
-	if len(before) == len(after) {
-		pair(func(i, j int) bool { return i == j && keyOf(before[i]) == "" && keyOf(after[j]) == "" })
-	}
-	for j, now := range after {
-		result[j] = now
-		if i := from[j]; i >= 0 {
-			result[j] = overlay(all[i], before[i], now)
+	case []any:
+		known, _ := known.([]any)
+		before, shown := before.([]any)
+		if !shown {
+			return nil
+		}
+		if len(known) != len(all) || len(before) != len(all) {
+			return []string{"[]"}
+		}
+		for i := range all {
+			names = append(names, unknown(all[i], known[i], before[i])...)
 		}
 	}
-	return result
+	return names
 }
 
-// elementKeys are the members by which the API's own lists are keyed, and those
-// that belong to the key besides. See x-kubernetes-list-map-keys in
-// https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy.
-var elementKeys = []string{"uid", "name", "type", "key", "containerPort", "port", "mountPath", "devicePath", "ip", "topologyKey"}
+// isZero reports whether v is what omitempty and omitzero leave out.
+func isZero(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case bool:
+		return !v
+	case string:
+		return v == ""
+	case json.Number:
+		f, err := v.Float64()
+		return err == nil && f == 0
+	case []any:
+		return len(v) == 0
+	case map[string]any:
+		for _, inner := range v {
+			if !isZero(inner) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
 
-func keyOf(element any) string {
-	members, _ := element.(map[string]any)
-	for _, name := range elementKeys {
-		if _, ok := members[name]; ok {
-			return name
+// isStruct reports whether the member of a T at path is a field with a struct, and not
+// a pointer or an entry of a map: with an empty object in its place it is left out, by
+// omitzero, or without it it is still shown.
+func isStruct(tree map[string]any, path []any, view func(map[string]any) map[string]any) bool {
+	empty := view(replaced(tree, path, map[string]any{}).(map[string]any))
+	if empty != nil && lookup(empty, path) == nil {
+		return true
+	}
+	around, last := path[:len(path)-1], path[len(path)-1].(string)
+	without := maps.Clone(lookup(tree, around).(map[string]any))
+	delete(without, last)
+	_, shown := lookup(view(replaced(tree, around, without).(map[string]any)), path).(map[string]any)
+	return shown
+}
+
+// viewOf returns what a T of tree encodes to; nil if a T cannot be made of it.
+func viewOf[T kube.Object](tree map[string]any) map[string]any {
+	o, err := decodeTree[T](tree)
+	if err != nil {
+		return nil
+	}
+	view, err := treeOf(o)
+	if err != nil {
+		return nil
+	}
+	return view
+}
+
+// lookup returns what is at path in v.
+func lookup(v any, path []any) any {
+	for _, step := range path {
+		switch in := v.(type) {
+		case map[string]any:
+			v = in[step.(string)]
+		case []any:
+			v = in[step.(int)]
 		}
 	}
-	return ""
+	return v
 }
 
-func sameElement(a, b any) bool {
-	name := keyOf(a)
-	if name == "" || name != keyOf(b) {
-		return false
+// replaced returns v with by at path; it shares the rest with v.
+func replaced(v any, path []any, by any) any {
+	if len(path) == 0 {
+		return by
 	}
-	return reflect.DeepEqual(a.(map[string]any)[name], b.(map[string]any)[name])
+	switch v := v.(type) {
+	case map[string]any:
+		v = maps.Clone(v)
+		name := path[0].(string)
+		v[name] = replaced(v[name], path[1:], by)
+		return v
+	case []any:
+		v = slices.Clone(v)
+		i := path[0].(int)
+		v[i] = replaced(v[i], path[1:], by)
+		return v
+	}
+	return v
+}
+
+// pathText is a path as errors name it: spec.containers[0].env.
+func pathText(path []any) string {
+	var b strings.Builder
+	for _, step := range path {
+		switch step := step.(type) {
+		case int:
+			fmt.Fprintf(&b, "[%d]", step)
+		case string:
+			if b.Len() > 0 {
+				b.WriteByte('.')
+			}
+			b.WriteString(plainName(step))
+		}
+	}
+	return b.String()
+}
+
+// plainName is the name of a member, which comes from a server, fit for an error.
+func plainName(name string) string {
+	const most = 100
+	if len(name) > most {
+		name = name[:most] + "..."
+	}
+	if q := strconv.Quote(name); q != `"`+name+`"` || name == "" {
+		return q
+	}
+	return name
+}
+
+// clipNames returns the first of some names, each once.
+func clipNames(names []string) []string {
+	const most = 5
+	var clipped []string
+	for _, name := range names {
+		if name = plainName(name); !slices.Contains(clipped, name) {
+			clipped = append(clipped, name)
+		}
+	}
+	if len(clipped) > most {
+		clipped = append(clipped[:most:most], "...")
+	}
+	return clipped
 }
 
 // treeOf returns the members that o encodes to.

@@ -17,26 +17,37 @@ import (
 type state[T kube.Object] struct {
 	object T
 	tree   map[string]any // all members
-	view   map[string]any // of object: what a T of it encodes to
+	known  map[string]any // those of tree that T has a field for
+	view   map[string]any // what object encodes to
 }
 
 // writeState writes what became of a state.
 type writeState[T kube.Object] func(ctx context.Context, k kube.Key, read map[string]any, now map[string]any) (T, error)
 
 func (c Collection[T]) readState(ctx context.Context, k kube.Key) (state[T], error) {
-	var s state[T]
 	plain := c
 	plain.Accept.Object = "" // not only what T asks for
 	b, err := plain.read(ctx, k)
-	if err == nil {
-		s.object, err = codec.Decode[T](b)
+	if err != nil {
+		return state[T]{}, err
 	}
-	if err == nil {
-		s.tree, err = parseTree(b)
+	return stateOf[T](b)
+}
+
+func stateOf[T kube.Object](b []byte) (s state[T], err error) {
+	if s.object, err = codec.Decode[T](b); err != nil {
+		return s, err
 	}
-	if err == nil {
-		s.view, err = treeOf(s.object)
+	if s.tree, err = parseTree(b); err != nil {
+		return s, err
 	}
+	if b, err = codec.Known[T](b); err != nil {
+		return s, err
+	}
+	if s.known, err = parseTree(b); err != nil {
+		return s, err
+	}
+	s.view, err = treeOf(s.object)
 	return s, err
 }
 
@@ -63,7 +74,9 @@ func (c Collection[T]) edit(ctx context.Context, k kube.Key, f func(*T) error, w
 		}
 		now := after
 		if !whole[T]() {
-			now = overlay(s.tree, s.view, after).(map[string]any)
+			if now, err = s.overlay(after); err != nil {
+				return err
+			}
 		}
 		result, err = write(ctx, k, s.tree, now)
 		outcome = Updated

@@ -88,8 +88,16 @@ func (c Collection[T]) Create(ctx context.Context, o T) (T, error) {
 //
 // What T does not know of the object stays: unless T holds all of it (codec.Raw),
 // Update reads the object and changes in it what differs between the T of it and o.
-// A list is taken element by element, paired by equality, or else by their name or
-// other key.
+// The elements of a list are paired with those before: by their keys where the API
+// defines them, as for containers and conditions, otherwise by a name that each has to
+// itself, otherwise by equality. Where an element has members that T does not know, and
+// it cannot be told whether it was changed or removed, nothing is written and the error
+// is an *[AmbiguousError]. A type that knows the whole element, such as those of
+// k8s.io/api, has no such error.
+//
+// An element with another key of the API, an entry of a map with another name, and a
+// pointer that is set to nil, lose what T does not know of them: they are not what they
+// were.
 //
 // Of a resource with a status subresource, Update does not change the status, and
 // UpdateStatus nothing else. See
@@ -116,7 +124,9 @@ func (c Collection[T]) Update(ctx context.Context, o T) (T, error) {
 		if before.object.GetResourceVersion() != o.GetResourceVersion() {
 			return *new(T), fmt.Errorf("%s: %w", what, c.conflict(key))
 		}
-		tree = overlay(before.tree, before.view, tree).(map[string]any)
+		if tree, err = before.overlay(tree); err != nil {
+			return *new(T), fmt.Errorf("%s: %w", what, err)
+		}
 	}
 	c.identify(tree)
 	return c.send(ctx, what, http.MethodPut, path, tree)
@@ -129,7 +139,8 @@ func (c Collection[T]) UpdateStatus(ctx context.Context, o T) (T, error) {
 
 // Edit reads the object, lets f change it, and writes it back, again if the object
 // was changed by somebody else meanwhile; so f may run more than once, each time on
-// a new copy. If f changes nothing, nothing is written. If it fails, so does Edit.
+// a new copy. If f changes nothing, nothing is written. If it fails, so does Edit. What
+// T does not know stays, or the error is an *[AmbiguousError]: see [Collection.Update].
 func (c Collection[T]) Edit(ctx context.Context, k kube.Key, f func(o *T) error) (T, error) {
 	o, _, err := c.edit(ctx, k, f, c.put)
 	return o, err
@@ -148,7 +159,8 @@ const (
 // CreateOrUpdate lets f make the object what it should be: f gets the object that
 // the server has, or else a T with nothing but zero values, to which the name and
 // namespace of k are given afterwards. It is written only where f changed it, and
-// f runs again where somebody else was faster.
+// f runs again where somebody else was faster. What T does not know stays, or the error
+// is an *[AmbiguousError]: see [Collection.Update].
 func (c Collection[T]) CreateOrUpdate(ctx context.Context, k kube.Key, f func(o *T) error) (T, Outcome, error) {
 	return c.createOr(ctx, k, f, c.put)
 }

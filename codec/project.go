@@ -126,3 +126,19 @@ func (p *projector) drop(start, last int, kept bool) {
 		p.cut(start, p.i)
 	}
 }
+
+// Known returns object without the members that T has no field for, so that a caller
+// can tell what a T does not hold. Of a type with JSON methods of its own, and of one
+// that keeps the bytes, every member counts as known. The result may alias object.
+func Known[T any](object []byte) ([]byte, error) {
+	var zero T
+	if _, ok := any(zero).(interface{ FromRaw(Raw) T }); ok {
+		return object, nil
+	}
+	p := projector{parser: parser{b: object}}
+	p.value(targetOf(reflect.TypeFor[T]()).shape)
+	if p.end(); p.err != nil {
+		return nil, p.err
+	}
+	return p.result(), nil
+}
