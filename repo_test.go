@@ -56,6 +56,7 @@ var floors = map[string]int{
 	"internal/yamljson":        0,
 	"internal/shell":           0,
 	"internal/guard":           0,
+	"internal/printable":       0,
 	"cmd/listwatch/hook":       6,
 	"cmd/listwatch":            7,
 	"examples/minimal":         7,

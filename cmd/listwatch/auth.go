@@ -94,8 +94,12 @@ func (p *program) authCheck(cmd *cobra.Command, args []string, o *authFlags) err
 	}
 	c.report.OK = err == nil
 	if !o.quiet {
-		if e := c.report.print(p.stdout, o.output); e != nil {
-			return unwritten(e, false, nil)
+		text, e := c.report.print(o.output)
+		if e != nil {
+			return failed(e)
+		}
+		if e := p.put(text); e != nil {
+			return e
 		}
 	}
 	return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/config/plugin"
+	"github.com/listwatch/listwatch/internal/printable"
 )
 
 // describe says which credentials cfg has, and nothing of them that could be used.
@@ -155,9 +156,9 @@ func describeCertificate(cert *x509.Certificate, file string) (credential, strin
 // nameIn prints a name of a certificate, the common name as Kubernetes takes it
 // for a user and organizations for groups.
 func nameIn(cn string, organizations []string) string {
-	words := []string{"CN=" + oneLine(cn)}
+	words := []string{"CN=" + printable.Line(cn)}
 	for _, o := range organizations {
-		words = append(words, "O="+oneLine(o))
+		words = append(words, "O="+printable.Line(o))
 	}
 	return strings.Join(words, " ")
 }

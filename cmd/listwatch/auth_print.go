@@ -3,21 +3,24 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/listwatch/listwatch/internal/printable"
 )
 
-// print writes the report as text or JSON.
-func (r *report) print(w io.Writer, format string) error {
+// print returns the report as text or JSON.
+func (r *report) print(format string) (string, error) {
 	if format == "json" {
-		enc := json.NewEncoder(w)
+		var out strings.Builder
+		enc := json.NewEncoder(&out)
 		enc.SetEscapeHTML(false)
 		enc.SetIndent("", "  ")
-		return enc.Encode(r)
+		err := enc.Encode(r)
+		return out.String(), err
 	}
 	pg := &page{}
 	r.Configuration.text(pg)
@@ -25,8 +28,7 @@ func (r *report) print(w io.Writer, format string) error {
 	r.Server.text(pg)
 	r.Identity.text(pg)
 	r.Rights.text(pg)
-	_, err := io.WriteString(w, pg.String())
-	return err
+	return pg.String(), nil
 }
 
 // Columns of the text.
@@ -60,7 +62,7 @@ func (p *page) line(label, value string) {
 	}
 	fmt.Fprintf(p, "%*s%-*s", pageLabel, "", pageValue-pageLabel, label)
 	at := pageValue
-	for i, word := range strings.Fields(oneLine(value)) {
+	for i, word := range strings.Fields(printable.Line(value)) {
 		n := utf8.RuneCountInString(word)
 		switch {
 		case i == 0:
@@ -181,7 +183,7 @@ func (r *rightsReport) rows(p *page) {
 		case where == "":
 			where = "(all)"
 		}
-		cells = append(cells, []string{what, where, yes(row.List), yes(row.Watch)})
+		cells = append(cells, []string{printable.Cell(what), printable.Cell(where), yes(row.List), yes(row.Watch)})
 	}
 	var widths [4]int
 	for _, row := range cells {

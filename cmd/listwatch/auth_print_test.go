@@ -21,11 +21,11 @@ func TestReportFitsThePage(t *testing.T) {
 		rows = append(rows, right{Resource: "widgets.example.com", namespaced: true, List: answer{Allowed: true}})
 	}
 	r.Rights = rightsReport{step: step{Status: statusFailed, Error: "because", Advice: "so"}, Rows: append(rows, right{Resource: "pods", List: answer{Allowed: true}, Watch: answer{Allowed: true}})}
-	var b strings.Builder
-	if err := r.print(&b, ""); err != nil {
+	text, err := r.print("")
+	if err != nil {
 		t.Fatal(err)
 	}
-	for line := range strings.Lines(b.String()) {
+	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
 		if strings.ContainsFunc(line, func(r rune) bool { return r < ' ' }) {
 			t.Errorf("%q would move a cursor", line)
@@ -48,12 +48,12 @@ identity       not tried
 rights         failed
   list, watch  1 of 61 types: pods
   only list    60 of 61 types: `
-	_, got, _ := strings.Cut(b.String(), "credentials")
+	_, got, _ := strings.Cut(text, "credentials")
 	if diff := cmp.Diff(want, ("credentials" + got)[:len(want)]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if !strings.Contains(b.String(), "and 40 more (-o json has all)\n  error        because\n  to do        so\n") {
-		t.Errorf("it ends otherwise:\n%s", b.String())
+	if !strings.Contains(text, "and 40 more (-o json has all)\n  error        because\n  to do        so\n") {
+		t.Errorf("it ends otherwise:\n%s", text)
 	}
 }
 

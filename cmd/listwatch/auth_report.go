@@ -1,5 +1,7 @@
 package main
 
+import "github.com/listwatch/listwatch/internal/printable"
+
 // What became of a step of auth check.
 const (
 	statusOK      = "ok"
@@ -29,11 +31,11 @@ type step struct {
 
 // fail ends s with err; do is what can be done about it.
 func (s *step) fail(err error, do string) {
-	s.Status, s.Error, s.Advice = statusFailed, oneLine(err.Error()), do
+	s.Status, s.Error, s.Advice = statusFailed, printable.Line(err.Error()), do
 }
 
 func (s *step) warn(text string) {
-	s.Warnings = append(s.Warnings, oneLine(text))
+	s.Warnings = append(s.Warnings, printable.Line(text))
 	if s.Status == statusOK {
 		s.Status = statusWarning
 	}

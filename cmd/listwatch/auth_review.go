@@ -10,6 +10,7 @@ import (
 	"regexp"
 
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -99,7 +100,7 @@ func userIn(err error) string {
 	var st *kube.Status
 	if errors.As(err, &st) {
 		if m := cannot.FindStringSubmatch(st.Message); m != nil {
-			return oneLine(m[1])
+			return printable.Line(m[1])
 		}
 	}
 	return ""

@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"github.com/listwatch/listwatch/discovery"
+	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/shell"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -116,9 +118,9 @@ func (c *check) may(ctx context.Context, verb string, t target) (answer, error) 
 	if err != nil {
 		return answer{}, err
 	}
-	a := answer{Allowed: got.Allowed, Reason: oneLine(got.Reason)}
+	a := answer{Allowed: got.Allowed, Reason: printable.Line(got.Reason)}
 	if !a.Allowed && a.Reason == "" {
-		a.Reason = oneLine(got.EvaluationError)
+		a.Reason = printable.Line(got.EvaluationError)
 	}
 	return a, nil
 }
@@ -189,9 +191,10 @@ func (r right) lacks() string {
 
 // remedy is the command by which somebody with the right to can grant it.
 func (r right) remedy() string {
-	kind, in := "clusterrole", ""
+	command := []string{"kubectl", "create", "clusterrole", "NAME"}
 	if r.Namespace != "" {
-		kind, in = "role", " -n "+r.Namespace
+		command = []string{"kubectl", "create", "role", "NAME", "-n", r.Namespace}
 	}
-	return fmt.Sprintf(`an administrator can grant it: "kubectl create %s NAME%s --verb=list,watch --resource=%s" and a binding of it; or give -n, --context or --as`, kind, in, r.Resource)
+	command = append(command, "--verb=list,watch", "--resource="+r.Resource)
+	return fmt.Sprintf(`an administrator can grant it: "%s" and a binding of it; or give -n, --context or --as`, shell.Quote(command...))
 }

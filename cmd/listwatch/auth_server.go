@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -95,7 +96,7 @@ func versionOf(ctx context.Context, cl *client.Client) (string, error) {
 	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<16)).Decode(&v); err != nil {
 		return "", fmt.Errorf("GET %s/version: the answer is not JSON: this is not a Kubernetes API server", cl.Server())
 	}
-	return clip(oneLine(v.GitVersion)), nil
+	return clip(printable.Line(v.GitVersion)), nil
 }
 
 // saw puts down what the connection showed.
@@ -145,7 +146,7 @@ func (c *check) trusted() string {
 func certificateNames(cert *x509.Certificate) []string {
 	var names []string
 	for _, n := range cert.DNSNames {
-		names = append(names, oneLine(n))
+		names = append(names, printable.Line(n))
 	}
 	for _, ip := range cert.IPAddresses {
 		names = append(names, ip.String())

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -81,12 +82,12 @@ func (b *board) apply(r *record) {
 	}
 	row := &liveRow{key: r.key(), event: r.Type, at: r.time, initial: r.initial, age: -1}
 	if b.namespaces && r.resource.Namespaced {
-		row.cells = append(row.cells, printable(r.id.Namespace))
+		row.cells = append(row.cells, printable.Cell(r.id.Namespace))
 	}
 	for _, i := range s.shown {
 		cell := ""
 		if i < len(cells) {
-			cell = printable(text(cells[i]))
+			cell = printable.Cell(text(cells[i]))
 		}
 		if (*cols)[i].Name == "Age" {
 			row.age = len(row.cells)
@@ -118,7 +119,7 @@ func (b *board) apply(r *record) {
 // note takes in what would have been said on stderr.
 func (b *board) note(text string, at time.Time) {
 	const most = 100
-	b.notes = append(b.notes, note{printable(text), at})
+	b.notes = append(b.notes, note{printable.Cell(text), at})
 	if len(b.notes) > most {
 		b.notes = b.notes[len(b.notes)-most:]
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/watch"
 )
 
@@ -103,7 +104,7 @@ func (b *board) body(now time.Time) []line {
 			lines = append(lines, line{layout: s.layout})
 		}
 		if len(sections) > 1 {
-			lines = append(lines, line{layout: &layout{widths: []int{0}}, mark: " ", cells: []string{s.resource.GroupResource()}, head: true})
+			lines = append(lines, line{layout: &layout{widths: []int{0}}, mark: " ", cells: []string{printable.Cell(s.resource.GroupResource())}, head: true})
 		}
 		if b.headers {
 			lines = append(lines, line{layout: s.layout, mark: " ", cells: b.header(s), head: true})

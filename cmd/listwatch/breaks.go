@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/list"
 	"github.com/listwatch/listwatch/watch"
@@ -55,7 +56,7 @@ func (s *stream[T]) interrupted(i watch.Interruption) {
 		why = errors.New("closed by the server")
 	}
 	s.warn(fmt.Sprintf("cannot %s: %v; again in %s", verb(i.Op), why, rough(i.Wait)),
-		"failed", "op", string(i.Op), "err", oneLine(why.Error()), "attempt", i.Attempt, "wait", i.Wait.String())
+		"failed", "op", string(i.Op), "err", printable.Line(why.Error()), "attempt", i.Attempt, "wait", i.Wait.String())
 	s.emit(record{Type: errorType, detail: errorOf(why)})
 }
 
@@ -66,7 +67,7 @@ func (s *stream[T]) closed(i *watch.Interruption, gone bool) {
 	s.broken = i.Err != nil && !gone
 	if i.Err != nil {
 		level = slog.LevelWarn
-		cause = oneLine(i.Err.Error())
+		cause = printable.Line(i.Err.Error())
 		text = fmt.Sprintf("watch broken after %s (%s)", rough(i.Lived), brief(i.Err))
 	}
 	var st *kube.Status
@@ -115,14 +116,14 @@ func (s *stream[T]) quarantine(ev watch.Event[T], item *codec.ItemError) {
 		return
 	}
 	s.warn("skipped an object that cannot be read: "+item.Error(), "quarantined", "err", item.Error())
-	s.emit(record{Type: quarantinedType, id: item.Identity, detail: errorDetail{Error: oneLine(item.Err.Error())}})
+	s.emit(record{Type: quarantinedType, id: item.Identity, detail: errorDetail{Error: printable.Line(item.Err.Error())}})
 	for _, d := range deleted {
 		s.emit(s.delta(d))
 	}
 }
 
 func errorOf(err error) errorDetail {
-	d := errorDetail{Error: oneLine(err.Error())}
+	d := errorDetail{Error: printable.Line(err.Error())}
 	var st *kube.Status
 	if errors.As(err, &st) {
 		d.Status = &statusView{st.Code, st.Reason, st.Message}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"github.com/listwatch/listwatch/internal/printable"
 )
 
 // columnFlags are the flags about columns besides those that the server sends,
@@ -112,7 +114,7 @@ func (c *extraColumns) stamped(b []byte, r *record) []byte {
 func (c *extraColumns) labelHeaders() []string {
 	var headers []string
 	for _, l := range c.labelColumns {
-		headers = append(headers, strings.ToUpper(printable(l[strings.LastIndexByte(l, '/')+1:])))
+		headers = append(headers, strings.ToUpper(printable.Cell(l[strings.LastIndexByte(l, '/')+1:])))
 	}
 	if c.showLabels {
 		headers = append(headers, "LABELS")
@@ -132,7 +134,7 @@ func (c *extraColumns) labelCells(r *record) ([]string, error) {
 	labels := meta.Labels
 	var cells []string
 	for _, l := range c.labelColumns {
-		cells = append(cells, printable(labels[l]))
+		cells = append(cells, printable.Cell(labels[l]))
 	}
 	if c.showLabels {
 		all := make([]string, 0, len(labels))
@@ -143,7 +145,7 @@ func (c *extraColumns) labelCells(r *record) ([]string, error) {
 		if len(all) > 0 {
 			text = strings.Join(all, ",")
 		}
-		cells = append(cells, printable(text))
+		cells = append(cells, printable.Cell(text))
 	}
 	return cells, nil
 }

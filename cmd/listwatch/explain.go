@@ -16,12 +16,13 @@ import (
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/discovery"
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
 )
 
 // explain returns err on one line, with what to do about it.
 func (p *program) explain(err error) string {
-	text := oneLine(err.Error())
+	text := printable.Line(err.Error())
 	if do := advice(err, p.config()); do != "" {
 		text += "; " + do
 	}
@@ -221,5 +222,5 @@ func brief(err error) string {
 	case errors.Is(err, client.ErrIdle):
 		return "silent for too long"
 	}
-	return oneLine(err.Error())
+	return printable.Line(err.Error())
 }

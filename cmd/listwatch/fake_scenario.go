@@ -8,6 +8,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/apitest/scenario"
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -90,6 +91,6 @@ func (p *program) scenario(ctx context.Context, o *fakeFlags, opts apitest.Optio
 type scenarioLog struct{ *talk }
 
 func (l scenarioLog) Write(b []byte) (int, error) {
-	l.info("fake", string(b), "step", "text", oneLine(string(b)))
+	l.info("fake", string(b), "step", "text", printable.Line(string(b)))
 	return len(b), nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/apitest/scenario"
 	"github.com/listwatch/listwatch/internal/group"
+	"github.com/listwatch/listwatch/internal/printable"
 )
 
 // findScenarios returns those that names mean: names, patterns such as gone/*, or
@@ -227,7 +228,7 @@ func (c *suite) client(ctx context.Context, name string, env []string) error {
 		for {
 			line, err := in.ReadSlice('\n')
 			if text := strings.TrimSpace(string(line)); text != "" {
-				c.talk.info(name, "client: "+text, "client", "text", oneLine(text))
+				c.talk.info(name, "client: "+text, "client", "text", printable.Line(text))
 			}
 			if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 				return

@@ -221,13 +221,14 @@ func (o *printing) parse(p *program) (output, error) {
 		}
 	}
 	return output{
-		format:  o.format,
-		custom:  custom,
-		events:  o.eventColumn == "auto" || o.eventColumn == "true",
-		headers: !o.noHeaders,
-		managed: o.managed,
-		redact:  o.redact != "none",
-		color:   p.colored(o.color),
+		terminal: isTerminal(p.stdout),
+		format:   o.format,
+		custom:   custom,
+		events:   o.eventColumn == "auto" || o.eventColumn == "true",
+		headers:  !o.noHeaders,
+		managed:  o.managed,
+		redact:   o.redact != "none",
+		color:    p.colored(o.color),
 	}, nil
 }
 

@@ -6,12 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/listwatch/listwatch/cmd/listwatch/hook"
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/shell"
 )
 
 // errHooks is the cause of a watch that its hooks have ended.
@@ -103,7 +104,7 @@ func hookLabel(r *record, namespaces bool) string {
 	if namespaces && r.id.Namespace != "" {
 		label = r.id.Namespace + "/" + label
 	}
-	return oneLine(label)
+	return printable.Line(label)
 }
 
 // show says what would be run.
@@ -116,14 +117,7 @@ func (h *hooks) show(e hook.Event) {
 		h.talk.log.Info("would run", "event", e.Type, "object", e.Label, "command", argv)
 		return
 	}
-	var words []string
-	for _, a := range argv {
-		if a == "" || strings.ContainsAny(a, " \t\n\"'$\\") {
-			a = fmt.Sprintf("%q", a)
-		}
-		words = append(words, a)
-	}
-	fmt.Fprintf(locked{h.talk}, "listwatch: would run for %s %s: %s\n", e.Type, e.Label, strings.Join(words, " "))
+	fmt.Fprintf(locked{h.talk}, "listwatch: would run for %s %s: %s\n", e.Type, e.Label, shell.Quote(argv...))
 }
 
 // said passes on a line that a hook has printed.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/list"
 	"github.com/listwatch/listwatch/watch"
@@ -209,7 +210,7 @@ func listTarget[T raw](ctx context.Context, l *listing, t target, asRaw func(T) 
 		switch {
 		case errors.As(err, &item):
 			l.talk.warn(t.label(), "skipped an object that cannot be read: "+item.Error(), "quarantined", "err", item.Error())
-			l.give(record{Type: quarantinedType, time: time.Now(), resource: t.resource, id: item.Identity, detail: errorDetail{Error: oneLine(item.Err.Error())}})
+			l.give(record{Type: quarantinedType, time: time.Now(), resource: t.resource, id: item.Identity, detail: errorDetail{Error: printable.Line(item.Err.Error())}})
 		case err != nil:
 			// The lister's words name the resource, ours what was typed.
 			return l.failed(ctx, fmt.Errorf("list %s: %w", t.label(), errors.Unwrap(err)))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/cmd/listwatch/hook"
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/watch"
 )
 
@@ -37,6 +38,7 @@ type output struct {
 	keeps       bool // there is a checkpoint
 	redact      bool
 	color       bool
+	terminal    bool     // stdout is one: what is for programs is escaped
 	types       []string // printed; nil = all but BOOKMARK
 	skipInitial bool     // objects of a first list are not told
 	showOld     bool     // ndjson has the state before
@@ -58,6 +60,37 @@ func (o *output) wants(t string) bool {
 }
 
 func (o *output) encoder() encoder {
+	enc := o.plainEncoder()
+	switch enc.(type) {
+	case *table, *customEncoder, *diffEncoder, nameEncoder, *live, noRows: // for people: values are clean, colours are ours
+		return enc
+	}
+	if o.terminal {
+		return escaping{enc}
+	}
+	return enc
+}
+
+// escaping is an encoder for programs whose output goes to a terminal.
+type escaping struct{ encoder }
+
+func (e escaping) encode(b []byte, r *record) ([]byte, error) {
+	more, err := e.encoder.encode(nil, r)
+	if err != nil {
+		return b, err
+	}
+	return printable.Escape(b, more), nil
+}
+
+func (e escaping) flush(b []byte) []byte { return printable.Escape(b, e.encoder.flush(nil)) }
+
+func (e escaping) end(b []byte) ([]byte, error) {
+	more, err := e.encoder.end(nil)
+	return printable.Escape(b, more), err
+}
+
+// plainEncoder is that of the format.
+func (o *output) plainEncoder() encoder {
 	if o.custom != nil {
 		return o.custom(o)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/jsonpath"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -92,7 +93,7 @@ func (e *customEncoder) begin() {
 		l.header = append(l.header, "EVENT")
 	}
 	for _, h := range e.headers {
-		l.header = append(l.header, printable(h))
+		l.header = append(l.header, printable.Cell(h))
 	}
 	l.widths = make([]int, len(l.header))
 	if e.events {
@@ -123,7 +124,7 @@ func customCell(found [][]any) string {
 	var texts []string
 	for _, values := range found {
 		for _, v := range values {
-			texts = append(texts, printable(fmt.Sprint(v)))
+			texts = append(texts, printable.Cell(fmt.Sprint(v)))
 		}
 	}
 	return strings.Join(texts, ",")

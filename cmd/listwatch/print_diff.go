@@ -13,6 +13,7 @@ import (
 	"gomodules.xyz/jsonpatch/v2"
 
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/watch"
 )
 
@@ -90,9 +91,9 @@ func (p *past) of(r *record) (codec.Raw, bool) {
 
 func (e *diffEncoder) encode(b []byte, r *record) ([]byte, error) {
 	old, ok := e.of(r)
-	head := r.Type + " " + printable(kubectlName(r.resource, r.id.Name))
+	head := r.Type + " " + printable.Cell(kubectlName(r.resource, r.id.Name))
 	if e.namespaces && r.id.Namespace != "" {
-		head += " in " + printable(r.id.Namespace)
+		head += " in " + printable.Cell(r.id.Namespace)
 	}
 	b = e.stamped(b, r)
 	if !ok {
@@ -120,7 +121,7 @@ func (e *diffEncoder) encode(b []byte, r *record) ([]byte, error) {
 		if err != nil {
 			return b, err
 		}
-		return e.paint(b, r.Type, head+" "+string(patch)), nil
+		return e.paint(b, r.Type, head+" "+string(printable.Escape(nil, patch))), nil
 	}
 	text, err := e.unified(r, old, before, now)
 	if err != nil {
@@ -204,7 +205,7 @@ func (e *diffEncoder) difference(b []byte, d difference) []byte {
 
 // shade colours a line by how it begins.
 func (e *diffEncoder) shade(line string) string {
-	line = printable(line)
+	line = printable.Cell(line)
 	if !e.color || line == "" {
 		return line
 	}

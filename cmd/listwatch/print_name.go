@@ -1,5 +1,7 @@
 package main
 
+import "github.com/listwatch/listwatch/internal/printable"
+
 // nameEncoder prints TYPE/NAME, after the event's name where events are shown.
 type nameEncoder struct{ *output }
 
@@ -8,7 +10,7 @@ func (e nameEncoder) encode(b []byte, r *record) ([]byte, error) {
 	if e.events {
 		b = append(append(b, r.Type...), ' ')
 	}
-	return append(append(b, printable(kubectlName(r.resource, r.id.Name))...), '\n'), nil
+	return append(append(b, printable.Cell(kubectlName(r.resource, r.id.Name))...), '\n'), nil
 }
 
 func (e nameEncoder) flush(b []byte) []byte        { return b }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -64,15 +65,15 @@ func (t *table) encode(b []byte, r *record) ([]byte, error) {
 		out = append(out, r.Type)
 	}
 	if t.namespaces && r.resource.Namespaced {
-		out = append(out, printable(r.id.Namespace))
+		out = append(out, printable.Cell(r.id.Namespace))
 	}
 	for _, i := range l.shown {
 		s := ""
 		if i < len(cells) {
-			s = printable(text(cells[i]))
+			s = printable.Cell(text(cells[i]))
 		}
 		if t.kinds && i == l.name() {
-			s = kubectlType(r.resource) + "/" + s
+			s = printable.Cell(kubectlType(r.resource)) + "/" + s
 		}
 		out = append(out, s)
 	}
@@ -123,7 +124,7 @@ func (t *table) layout(cols *columns, namespaced bool) *layout {
 	for i, c := range *cols {
 		if c.Priority == 0 || t.format == "wide" {
 			l.shown = append(l.shown, i)
-			l.header = append(l.header, strings.ToUpper(printable(c.Name)))
+			l.header = append(l.header, strings.ToUpper(printable.Cell(c.Name)))
 		}
 	}
 	l.header = append(l.header, t.labelHeaders()...)

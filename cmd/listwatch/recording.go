@@ -17,6 +17,7 @@ import (
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/replay"
 	"github.com/listwatch/listwatch/watch"
@@ -259,7 +260,7 @@ func (r *recorder) follow(ctx context.Context, t target) error {
 	w := watch.New(client.Of[codec.RawFull](r.client, t.resource).In(t.namespace), watch.Options{Labels: r.selector, Fields: fields,
 		Limit: r.limit(), Idle: r.idle, Initial: initial, Trace: stream.Trace(watch.Trace{Interrupted: func(i watch.Interruption) {
 			if i.Err != nil && !ends(&i) {
-				r.talk.warn(t.label(), fmt.Sprintf("cannot %s: %s; again in %s", verb(i.Op), brief(i.Err), rough(i.Wait)), "failed", "err", oneLine(i.Err.Error()))
+				r.talk.warn(t.label(), fmt.Sprintf("cannot %s: %s; again in %s", verb(i.Op), brief(i.Err), rough(i.Wait)), "failed", "err", printable.Line(i.Err.Error()))
 			}
 		}})})
 	for ev, err := range replay.Record(stream, t.only(w.Events(ctx))) {

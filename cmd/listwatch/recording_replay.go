@@ -17,6 +17,7 @@ import (
 
 	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/replay"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -274,7 +275,7 @@ func (s *playedStream[T]) take(ctx context.Context, ev watch.Event[T], err error
 		}
 		s.traced = false
 	default:
-		s.warn("the watch that was recorded failed: "+oneLine(err.Error()), "failed", "err", oneLine(err.Error()))
+		s.warn("the watch that was recorded failed: "+printable.Line(err.Error()), "failed", "err", printable.Line(err.Error()))
 	}
 }
 
@@ -284,10 +285,10 @@ func (s *playedStream[T]) interrupted(i *watch.Interruption) {
 	case err == nil:
 		s.stream.interrupted(*i)
 	case i.Next == watch.OpNone:
-		s.warn("the watch that was recorded gave up: "+oneLine(err.Error()), "gave up", "err", oneLine(err.Error()))
+		s.warn("the watch that was recorded gave up: "+printable.Line(err.Error()), "gave up", "err", printable.Line(err.Error()))
 	default:
 		s.warn(fmt.Sprintf("cannot %s: %v; again in %s", verb(i.Op), i.Err, rough(i.Wait)),
-			"failed", "op", string(i.Op), "err", oneLine(i.Err.Error()), "attempt", i.Attempt, "wait", i.Wait.String())
+			"failed", "op", string(i.Op), "err", printable.Line(i.Err.Error()), "attempt", i.Attempt, "wait", i.Wait.String())
 		s.emit(record{Type: errorType, detail: errorOf(i.Err)})
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/shell"
 	"github.com/listwatch/listwatch/replay"
 )
@@ -138,7 +139,7 @@ func (p *program) recordingInfo(path string) error {
 	var b strings.Builder
 	line := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(&b, "%-10s %s\n", name+":", printable(value))
+			fmt.Fprintf(&b, "%-10s %s\n", name+":", printable.Cell(value))
 		}
 	}
 	line("format", fmt.Sprintf("%s %d", h.Format, h.Version))

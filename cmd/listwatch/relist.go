@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -35,7 +36,7 @@ func causeOf(err error) string {
 	case err == nil:
 		return "listed again"
 	}
-	return "could not resume (" + oneLine(err.Error()) + ")"
+	return "could not resume (" + printable.Line(err.Error()) + ")"
 }
 
 // blind deals with an event whose past we do not know, because we began in the

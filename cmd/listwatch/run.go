@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/listwatch/listwatch/config"
+	"github.com/listwatch/listwatch/internal/printable"
 )
 
 // program is one run: where it reads and writes.
@@ -91,7 +92,7 @@ func (p *program) exit(cmd *cobra.Command, err error) int {
 		p.talk().fatal(err.Error())
 		return exitTimeout
 	case !errors.As(err, &f):
-		p.talk().fatal(oneLine(err.Error()) + `; see "` + cmd.CommandPath() + ` --help"`)
+		p.talk().fatal(printable.Line(err.Error()) + `; see "` + cmd.CommandPath() + ` --help"`)
 		return exitUsage
 	}
 	p.talk().fatal(p.explain(f.err))

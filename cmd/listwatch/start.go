@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -44,7 +45,7 @@ func (o *watchFlags) reach(ctx context.Context, t *talk, ask func() error) error
 		}
 		wait := pause + rand.N(pause)
 		t.warn("start", fmt.Sprintf("cannot begin: %s; again in %s", brief(err), rough(wait)),
-			"failed", "op", "start", "err", oneLine(err.Error()), "attempt", attempt, "wait", wait.String())
+			"failed", "op", "start", "err", printable.Line(err.Error()), "attempt", attempt, "wait", wait.String())
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)

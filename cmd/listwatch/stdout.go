@@ -6,6 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"syscall"
+
+	"github.com/listwatch/listwatch/internal/printable"
 )
 
 // spot is where the output stands after a record.
@@ -73,8 +75,11 @@ func unwritten(err error, kept bool, unnoted error) error {
 	return failed(fmt.Errorf("write to stdout: %w%s", err, todo))
 }
 
-// put writes text to stdout.
+// put writes text to stdout, escaped if that is a terminal.
 func (p *program) put(text string) error {
+	if isTerminal(p.stdout) {
+		text = string(printable.Escape(nil, []byte(text)))
+	}
 	if _, err := io.WriteString(p.stdout, text); err != nil {
 		return unwritten(err, false, nil)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/cmd/listwatch/checkpoint"
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -185,8 +186,8 @@ func (s *stream[T]) selection(ev watch.Event[T]) (watch.Event[T], passage) {
 	id := ev.Object.Identity()
 	ev, how, err := s.selector.take(ev)
 	if err != nil {
-		s.warn(fmt.Sprintf("%s%s is not selected: %v", kubectlName(s.resource, id.Name), in(id.Namespace), err), "undecided", "err", oneLine(err.Error()))
-		s.emit(record{Type: quarantinedType, id: id, detail: errorDetail{Error: oneLine(err.Error())}})
+		s.warn(fmt.Sprintf("%s%s is not selected: %v", kubectlName(s.resource, id.Name), in(id.Namespace), err), "undecided", "err", printable.Line(err.Error()))
+		s.emit(record{Type: quarantinedType, id: id, detail: errorDetail{Error: printable.Line(err.Error())}})
 	}
 	return ev, how
 }

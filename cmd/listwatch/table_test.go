@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -93,10 +94,10 @@ func FuzzPrintable(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		p := printable(s)
+		p := printable.Cell(s)
 		for _, r := range p {
 			if r < ' ' || r >= 0x7f && r < 0xa0 {
-				t.Errorf("printable(%q) = %q", s, p)
+				t.Errorf("printable.Cell(%q) = %q", s, p)
 			}
 		}
 		if n := displayWidth(p); n < 0 || n > 2*len(p) {

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/listwatch/listwatch/internal/printable"
 )
 
 // talk is what the program says on stderr, one line at a time. It is safe for
@@ -38,14 +39,18 @@ func (t *talk) to(w io.Writer) {
 	t.w, t.live = w, false
 }
 
-// locked writes whole lines.
+// locked writes whole lines, escaped: no line of the log, in text or JSON, has a
+// character that a terminal obeys.
 type locked struct{ t *talk }
 
 func (l locked) Write(b []byte) (int, error) {
 	l.t.mu.Lock()
 	defer l.t.mu.Unlock()
 	l.t.wipe()
-	return l.t.w.Write(b)
+	if _, err := l.t.w.Write(printable.Escape(nil, b)); err != nil {
+		return 0, err
+	}
+	return len(b), nil
 }
 
 // say tells about a subject, such as "pods": the text to people, or the constant
@@ -58,7 +63,7 @@ func (t *talk) say(level slog.Level, subject, text, message string, attrs ...any
 		t.log.With("resource", subject).Log(context.Background(), level, message, attrs...)
 		return
 	}
-	fmt.Fprintf(locked{t}, "listwatch: %s: %s\n", subject, oneLine(text))
+	fmt.Fprintf(locked{t}, "listwatch: %s: %s\n", printable.Line(subject), printable.Line(text))
 }
 
 // info and warn are say with a level.
@@ -77,7 +82,7 @@ func (t *talk) note(text string) {
 	case t.log != nil:
 		t.log.Warn("note", "text", text)
 	default:
-		fmt.Fprintf(locked{t}, "listwatch: %s\n", oneLine(text))
+		fmt.Fprintf(locked{t}, "listwatch: %s\n", printable.Line(text))
 	}
 }
 
@@ -87,7 +92,7 @@ func (t *talk) fatal(text string) {
 		t.log.Error("ended", "err", text)
 		return
 	}
-	fmt.Fprintf(locked{t}, "listwatch: %s\n", oneLine(text))
+	fmt.Fprintf(locked{t}, "listwatch: %s\n", printable.Line(text))
 }
 
 // progress of a long first list: redrawn in place on a terminal, else a line.
@@ -103,7 +108,7 @@ func (t *talk) progress(subject string, items int, remaining int64, since time.D
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	fmt.Fprintf(t.w, "\r\x1b[Klistwatch: %s: %s", subject, text)
+	fmt.Fprintf(t.w, "\r\x1b[Klistwatch: %s: %s", printable.Line(subject), text)
 	t.bar = true
 }
 
@@ -129,17 +134,6 @@ func thousands(n int) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
-}
-
-// oneLine joins lines and drops what a terminal would obey.
-func oneLine(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
-			return -1
-		}
-		return r
-	}, s)
 }
 
 // rough prints a duration as people say it: 7m12s, 95s, 1.2s, 40ms.

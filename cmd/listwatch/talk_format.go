@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"io"
 	"strings"
+
+	"github.com/listwatch/listwatch/internal/printable"
 )
 
 // logFormat is what --log-format asks for in args, wrong or not: who reads JSON
@@ -38,7 +40,7 @@ type lineLog struct{ *talk }
 
 func (l lineLog) Write(b []byte) (int, error) {
 	for line := range bytes.Lines(b) {
-		if text := oneLine(string(line)); text != "" {
+		if text := printable.Line(string(line)); text != "" {
 			l.log.Info("plugin", "text", text)
 		}
 	}

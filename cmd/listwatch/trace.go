@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/internal/printable"
 )
 
 // requestLevel is the -v from which on requests are told of, as for kubectl.
@@ -21,7 +22,7 @@ func requestLog(t *talk, server string) *client.Trace {
 		},
 		Rotated: func(err error) {
 			if err != nil {
-				t.tell("credentials: what was read before stays in use: "+err.Error(), "rotated", "err", oneLine(err.Error()))
+				t.tell("credentials: what was read before stays in use: "+err.Error(), "rotated", "err", printable.Line(err.Error()))
 				return
 			}
 			t.tell("credentials: they have changed, and are used from now on", "rotated")
@@ -42,11 +43,11 @@ func (t *talk) round(server string, r client.Round) {
 		attrs = append(attrs, "again", true)
 	}
 	if r.Err != nil {
-		t.tell(fmt.Sprintf("%s: failed after %s: %v", text, rough(r.Duration), r.Err), "request", append(attrs, "err", oneLine(r.Err.Error()))...)
+		t.tell(fmt.Sprintf("%s: failed after %s: %v", text, rough(r.Duration), r.Err), "request", append(attrs, "err", printable.Line(r.Err.Error()))...)
 		return
 	}
 	attrs = append(attrs, "code", r.Code, "proto", r.Proto, "reused", r.Reused)
-	text += fmt.Sprintf(": %d in %s, %s", r.Code, rough(r.Duration), oneLine(r.Proto))
+	text += fmt.Sprintf(": %d in %s, %s", r.Code, rough(r.Duration), printable.Line(r.Proto))
 	if r.AuditID != "" {
 		text += ", audit " + r.AuditID
 		attrs = append(attrs, "audit", r.AuditID)

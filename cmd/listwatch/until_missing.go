@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/listwatch/listwatch/internal/printable"
 )
 
 // missing says what does not hold yet, and of which objects.
@@ -46,7 +48,7 @@ func (v *verdict) lacks(i int) string {
 
 // some names the first of names, and says how many there are more.
 func some(names []string) string {
-	text := oneLine(slices.Min(names))
+	text := printable.Line(slices.Min(names))
 	if n := len(names) - 1; n > 0 {
 		text += fmt.Sprintf(" and %s more", thousands(n))
 	}

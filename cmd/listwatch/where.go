@@ -9,6 +9,7 @@ import (
 
 	"github.com/itchyny/gojq"
 
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -58,7 +59,7 @@ func (w *criteria) holds(object map[string]any) (bool, error) {
 	for _, code := range w.codes {
 		first, ok := code.Run(v).Next()
 		if err, failed := first.(error); failed {
-			return false, fmt.Errorf("--where: %s", clip(oneLine(err.Error())))
+			return false, fmt.Errorf("--where: %s", clip(printable.Line(err.Error())))
 		}
 		if !ok || first == nil || first == false {
 			return false, nil
@@ -153,7 +154,7 @@ func (s *selector[T]) undecided(r kube.Resource) error {
 	if n := len(s.failing) - 1; n > 0 {
 		more = fmt.Sprintf(" and %s more", thousands(n))
 	}
-	return fmt.Errorf("%s%s%s: %w", kubectlName(r, oneLine(first.Name)), in(first.Namespace), more, s.failing[first])
+	return fmt.Errorf("%s%s%s: %w", kubectlName(r, printable.Line(first.Name)), in(first.Namespace), more, s.failing[first])
 }
 
 // decided is how a run ends that would end well by err: as a failure where nobody can

@@ -1,34 +1,6 @@
 package main
 
-import (
-	"strings"
-	"unicode"
-)
-
-// printable makes the first line of s fit for a terminal: control characters,
-// which a terminal would obey, become ^X, and what was cut off is marked.
-func printable(s string) string {
-	cut := strings.IndexAny(s, "\n\r\f")
-	if cut >= 0 {
-		s = s[:cut] + "..."
-	}
-	if !strings.ContainsFunc(s, unicode.IsControl) {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		switch {
-		case r < ' ':
-			b.WriteByte('^')
-			b.WriteRune(r + '@')
-		case unicode.IsControl(r):
-			b.WriteRune('�')
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
+import "unicode"
 
 // displayWidth is how many columns a terminal takes for s, which is printable.
 func displayWidth(s string) int {
