@@ -8,9 +8,12 @@
 // managedFields, definitions of custom resources with their schemas, subresources,
 // admission, and the protobuf of client-go's typed clients.
 //
-// It is not a control plane: nothing runs, built-in types are validated only as
-// far as their schemas go, and unless [Options] asks for it a namespace need not
-// exist and nobody collects garbage. Answers are JSON.
+// It is not a control plane: nothing runs, and unless [Options] asks for it a
+// namespace need not exist and nobody collects garbage. Custom resources are
+// validated by their schemas. Built-in objects are refused, in kube-apiserver's
+// words, for what users meet most: names, labels, required fields, ports, selectors,
+// what may not change; a real server refuses more. Answers are JSON, or YAML for a
+// client that prefers it.
 //
 // A test drives both sides: [Server.Put], [Server.Delete] and [Server.Expire]
 // change the world, [Server.On] scripts faults, [Server.Requests] tells what

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/client"
@@ -96,7 +98,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestEveryPrefixPlays: a file that was cut anywhere is what was recorded before.
+// TestEveryPrefixPlays: a file that was cut at any byte holds exactly the entries that
+// are whole before the cut, says that it was cut, and knows the states that these make.
 func TestEveryPrefixPlays(t *testing.T) {
 	for _, gz := range []bool{false, true} {
 		b := sample(t, replay.Options{Gzip: gz})
@@ -104,27 +107,109 @@ func TestEveryPrefixPlays(t *testing.T) {
 		if whole.Truncated {
 			t.Fatal("the whole is truncated")
 		}
-		header := len(unzipped(t, b)) // of a cut file, nothing plays before its header is there
-		for n := 0; n < len(b); n += 13 {
+		stated := 0 // so many lines have been compared
+		for n := range b {
+			text := partly(b[:n])
+			lines := bytes.Count(text, []byte("\n"))
+			if rest := text[bytes.LastIndexByte(text, '\n')+1:]; json.Valid(rest) && !gz {
+				lines++ // only its end is missing
+			}
 			rec, err := replay.Load(bytes.NewReader(b[:n]), 0)
-			var damage *replay.DamageError
-			if errors.As(err, &damage) && damage.Line == 1 && n < header {
+			if lines == 0 {
+				if damage := (*replay.DamageError)(nil); !errors.As(err, &damage) || damage.Line != 1 {
+					t.Fatalf("cut at %d, in the header: %v", n, err)
+				}
 				continue
 			}
 			if err != nil {
 				t.Fatalf("cut at %d: %v", n, err)
 			}
-			header = n
-			// The footer may be whole without its newline, or without gzip's own.
-			if !rec.Truncated && len(rec.Entries) != len(whole.Entries) {
-				t.Fatalf("cut at %d: it is said to be whole", n)
+			entries := whole.Entries[:min(lines-1, len(whole.Entries))]
+			if diff := cmp.Diff(entries, rec.Entries, cmpopts.EquateEmpty()); diff != "" {
+				t.Fatalf("cut at %d:\n%s", n, diff)
 			}
-			if last := len(rec.Entries) - 1; last >= 0 {
-				if diff := cmp.Diff(whole.Entries[last], rec.Entries[last]); diff != "" {
-					t.Fatalf("cut at %d:\n%s", n, diff)
-				}
+			// The footer may be whole without its newline, or without gzip's own.
+			if footer := lines-1 > len(whole.Entries); rec.Truncated == footer {
+				t.Fatalf("cut at %d: truncated %v", n, rec.Truncated)
+			}
+			if lines == stated {
+				continue
+			}
+			stated = lines
+			before := &replay.Recording{Entries: entries}
+			if diff := cmp.Diff(before.ObjectsAt(time.Hour), rec.ObjectsAt(time.Hour)); diff != "" {
+				t.Fatalf("cut at %d: the state is another:\n%s", n, diff)
 			}
 		}
+	}
+}
+
+// partly returns as much of a recording as can be decompressed.
+func partly(b []byte) []byte {
+	if !bytes.HasPrefix(b, []byte("\x1f\x8b")) {
+		return b
+	}
+	z, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return nil
+	}
+	text, _ := io.ReadAll(z) // it ends within
+	return text
+}
+
+// TestNothingBehindARecordingIsPassedOver: two recordings in one file, or a recording
+// with something behind it, are not silently one.
+func TestNothingBehindARecordingIsPassedOver(t *testing.T) {
+	plain, gz := sample(t, replay.Options{}), sample(t, replay.Options{Gzip: true})
+	entries, lines := len(load(t, plain).Entries), bytes.Count(plain, []byte("\n"))
+	first := plain[:bytes.IndexByte(plain, '\n')+1]
+	for _, c := range []struct {
+		name    string
+		b       []byte
+		entries int
+		want    string
+	}{
+		{"two", slices.Concat(plain, plain), entries, fmt.Sprintf("line %d: another recording begins here", lines+1)},
+		{"two, compressed", slices.Concat(gz, gz), entries, fmt.Sprintf("line %d: another recording begins here", lines+1)},
+		{"the first was cut", slices.Concat(first, plain), 0, "line 2: another recording begins here"},
+		{"text", slices.Concat(plain, []byte("junk")), entries, fmt.Sprintf("line %d: there is more behind the footer", lines+1)},
+		{"an entry", slices.Concat(plain, []byte(`{"t":"mark"}`)), entries, fmt.Sprintf("line %d: there is more behind the footer", lines+1)},
+		{"no gzip", slices.Concat(gz, []byte("junk")), entries, fmt.Sprintf("line %d: there is more behind the footer", lines+1)},
+		{"no gzip, and longer", slices.Concat(gz, []byte("this is no gzip")), entries, fmt.Sprintf("line %d: the compressed data is damaged", lines+1)},
+		{"zeros", slices.Concat(gz, make([]byte, 100)), entries, fmt.Sprintf("line %d: the compressed data is damaged", lines+1)},
+	} {
+		rec, err := replay.Load(bytes.NewReader(c.b), 0)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", c.name, err, c.want)
+		}
+		if rec == nil || len(rec.Entries) != c.entries {
+			t.Errorf("%s: what stands before is not there", c.name)
+		}
+	}
+}
+
+// TestReaderBoundsEntries: short lines take more memory than text, and kinds that
+// nobody knows are counted.
+func TestReaderBoundsEntries(t *testing.T) {
+	const head = `{"t":"header","format":"lwrec","version":1}` + "\n"
+	many := func(line func(i int) string) io.Reader {
+		var b strings.Builder
+		b.WriteString(head)
+		for i := range 10_000 {
+			b.WriteString(line(i) + "\n")
+		}
+		return strings.NewReader(b.String())
+	}
+	for line, limit := range map[string]int64{
+		`{"t":"mark"}`: 4 << 20,
+		`{"t":"req","id":1,"url":"/","headers":{"a":[],"b":[],"c":[],"d":[]}}`: 8 << 20,
+	} {
+		if _, err := replay.Load(many(func(int) string { return line }), limit); !errors.Is(err, codec.ErrTooLarge) {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+	if _, err := replay.Load(many(func(i int) string { return fmt.Sprintf(`{"t":"k%d"}`, i) }), 0); err == nil || !strings.Contains(err.Error(), "more than 64 kinds") {
+		t.Errorf("kinds: %v", err)
 	}
 }
 

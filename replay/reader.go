@@ -3,6 +3,7 @@ package replay
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/flate"
 	"compress/gzip"
 	"crypto/sha256"
@@ -21,8 +22,11 @@ import (
 
 // Limits of what is read.
 const (
-	maxLine        = 96 << 20 // an object of codec.DefaultMaxFrame, escaped
-	defaultMaxLoad = 1 << 30
+	maxLine        = 40 << 20 // far more than an object that Kubernetes stores
+	maxKinds       = 64       // of entries, known or not
+	defaultMaxLoad = 80 << 20 // memory of a whole recording
+	entrySize      = 512      // memory of an entry without its text
+	headerFactor   = 16       // memory of headers, for each byte of text
 )
 
 // ErrVersion means that a recording is of a newer version than this package
@@ -53,7 +57,8 @@ type Reader struct {
 	Header Header
 
 	in        *bufio.Reader
-	max       int // bytes of a line
+	zipped    *members // nil where it is not compressed
+	max       int      // bytes of a line
 	line      int
 	buf       []byte
 	sum       hash.Hash
@@ -66,14 +71,17 @@ func NewReader(r io.Reader) (*Reader, error) { return newReader(r, maxLine) }
 
 func newReader(r io.Reader, max int) (*Reader, error) {
 	in := bufio.NewReaderSize(r, 64<<10)
+	var zipped *members
 	if magic, _ := in.Peek(2); string(magic) == "\x1f\x8b" {
 		gz, err := gzip.NewReader(in)
 		if err != nil {
 			return nil, &DamageError{1, "it is neither text nor gzip"}
 		}
-		in = bufio.NewReaderSize(gz, 64<<10)
+		gz.Multistream(false)
+		zipped = &members{in: in, gz: gz}
+		in = bufio.NewReaderSize(zipped, 64<<10)
 	}
-	rd := &Reader{in: in, max: max, sum: sha256.New(), counts: map[Kind]int{}}
+	rd := &Reader{in: in, zipped: zipped, max: max, sum: sha256.New(), counts: map[Kind]int{}}
 	line, err := rd.next()
 	switch {
 	case err != nil && err != io.EOF:
@@ -126,11 +134,17 @@ func (r *Reader) Entries() iter.Seq2[*Entry, error] {
 			case e.Kind == KindFooter:
 				if err := r.verify(e); err != nil {
 					yield(nil, err)
+				} else if err := r.ended(); err != nil {
+					yield(nil, err)
 				}
 				return
 			}
 			r.sum.Write(line)
 			r.counts[e.Kind]++
+			if len(r.counts) > maxKinds {
+				yield(nil, r.damage(fmt.Sprintf("there are more than %d kinds of entries", maxKinds)))
+				return
+			}
 			if known(e.Kind) && !yield(e, nil) {
 				return
 			}
@@ -156,6 +170,9 @@ func (r *Reader) parse(line []byte) (*Entry, error) {
 	if err != nil {
 		return nil, r.damage(err.Error())
 	}
+	if head.Kind == kindHeader {
+		return nil, r.damage("another recording begins here")
+	}
 	if head.Kind != "" && head.Kind != KindFooter && !known(head.Kind) {
 		return &Entry{Kind: head.Kind}, nil
 	}
@@ -174,6 +191,23 @@ func (r *Reader) verify(footer *Entry) error {
 		return r.damage("what stands before the footer is not what was recorded")
 	}
 	return nil
+}
+
+// ended returns an error unless the recording ends behind its footer.
+func (r *Reader) ended() error {
+	line, err := r.next()
+	switch {
+	case err == io.EOF && len(r.buf) == 0 && !r.zipped.cutBehind():
+		return nil
+	case err != nil && err != io.EOF:
+		return err
+	}
+	if head, err := codec.Decode[struct {
+		Kind Kind `json:"t"`
+	}](line); err == nil && head.Kind == kindHeader {
+		return r.damage("another recording begins here")
+	}
+	return r.damage("there is more behind the footer")
 }
 
 // next returns the next line with its end; io.EOF at the end, and in place of a
@@ -203,6 +237,40 @@ func (r *Reader) next() ([]byte, error) {
 	}
 }
 
+// members reads what the members of a gzip file hold. It is gzip.Reader but for what
+// stands behind a whole member and is none: that is not passed over.
+type members struct {
+	in    *bufio.Reader
+	gz    *gzip.Reader
+	later bool // than the first
+	cut   bool // the present one was
+}
+
+func (m *members) Read(b []byte) (int, error) {
+	for {
+		n, err := m.gz.Read(b)
+		m.cut = errors.Is(err, io.ErrUnexpectedEOF)
+		if n > 0 && err == io.EOF {
+			return n, nil // it comes again
+		}
+		if err != io.EOF {
+			return n, err
+		}
+		if _, err := m.in.Peek(1); err != nil {
+			return 0, err
+		}
+		m.later = true
+		if err := m.gz.Reset(m.in); err != nil {
+			m.cut = true
+			return 0, err
+		}
+		m.gz.Multistream(false)
+	}
+}
+
+// cutBehind reports whether a member behind the first was cut.
+func (m *members) cutBehind() bool { return m != nil && m.later && m.cut }
+
 func isCorrupt(err error) bool {
 	var corrupt flate.CorruptInputError
 	return errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader) || errors.As(err, &corrupt)
@@ -216,13 +284,14 @@ type Recording struct {
 	Truncated bool // it was cut, and plays as far as it goes
 }
 
-// Load reads a recording of at most max bytes, uncompressed; 0 = 1 GiB. Where it
-// is damaged, what stands before is returned with the error.
+// Load reads a recording that takes at most max bytes of memory, about, of which no
+// line has more than a quarter, or than 1 MiB if that is more; 0 = 80 MiB. Where it
+// is damaged or larger, what stands before is returned with the error.
 func Load(r io.Reader, max int64) (*Recording, error) {
 	if max <= 0 {
 		max = defaultMaxLoad
 	}
-	rd, err := newReader(r, int(min(max, maxLine)))
+	rd, err := newReader(r, int(min(maxLine, cmp.Or(max/4>>20, 1)<<20)))
 	if err != nil {
 		return nil, err
 	}
@@ -232,8 +301,12 @@ func Load(r io.Reader, max int64) (*Recording, error) {
 		if err != nil {
 			return rec, err
 		}
-		if size += int64(len(rd.buf)); size > max {
-			return rec, fmt.Errorf("load a recording: %w", &codec.LimitError{What: "recording", Limit: int(max)})
+		size += entrySize + int64(len(rd.buf))
+		if e.Header != nil {
+			size += headerFactor * int64(len(rd.buf))
+		}
+		if size > max {
+			return rec, fmt.Errorf("load a recording, line %d: %w", rd.line, &codec.LimitError{What: "memory for a recording", Limit: int(max)})
 		}
 		rec.Entries = append(rec.Entries, e)
 	}
@@ -241,7 +314,7 @@ func Load(r io.Reader, max int64) (*Recording, error) {
 	return rec, nil
 }
 
-// Open loads the recording in a file.
+// Open loads the recording in a file, within the default limit of [Load].
 func Open(path string) (*Recording, error) {
 	f, err := os.Open(path)
 	if err != nil {

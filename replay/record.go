@@ -62,6 +62,9 @@ const (
 	KindFooter Kind = "footer" // the recording was closed in good order
 )
 
+// kindHeader is the kind of the first line.
+const kindHeader Kind = "header"
+
 // Entry is one line of a recording after the header. Fields that its kind does
 // not have are zero. Objects and bodies are shared with the recording: they must
 // not be changed.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,6 +33,7 @@ type replayFlags struct {
 	listen      string
 	acceptHosts []string
 	info        bool
+	maxBytes    int64
 	path        string // of the recording
 }
 
@@ -64,6 +66,7 @@ func (p *program) replayCommand() *cobra.Command {
 	f.StringVar(&o.serve, "serve", "", "serve it instead: state (a server that goes through the states) or script (the recorded answers)")
 	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "address and port of --serve (0 = a free port)")
 	f.StringSliceVar(&o.acceptHosts, "accept-host", nil, "host that requests to --serve may name, besides those of the loopback and IP addresses of this machine")
+	f.Int64Var(&o.maxBytes, "max-bytes", 80<<20, "largest memory for the recording, in bytes, of which no line takes more than a quarter")
 	f.BoolVar(&o.info, "info", false, "tell what is in the file, and end")
 	o.registerWhich(f)
 	o.registerHow(f)
@@ -81,7 +84,7 @@ func (p *program) replay(cmd *cobra.Command, args []string, o *replayFlags) erro
 	if o.info {
 		return p.recordingInfo(o.path)
 	}
-	rec, err := replay.Open(o.path)
+	rec, err := o.load()
 	if err != nil {
 		return recordingError(o.path, err)
 	}
@@ -98,6 +101,20 @@ func (p *program) replay(cmd *cobra.Command, args []string, o *replayFlags) erro
 	}
 	r := &replaying{replayFlags: o, output: out, rec: rec, pace: pace, talk: t}
 	return r.run(cmd.Context(), p)
+}
+
+// load reads the recording.
+func (o *replayFlags) load() (*replay.Recording, error) {
+	f, err := os.Open(o.path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	rec, err := replay.Load(f, o.maxBytes)
+	if errors.Is(err, codec.ErrTooLarge) {
+		err = fmt.Errorf("%w; give a larger --max-bytes if you trust it", err)
+	}
+	return rec, err
 }
 
 // check refuses flags that make no sense.
@@ -124,6 +141,8 @@ func (o *replayFlags) check(cmd *cobra.Command, p *program, args []string) (outp
 		return out, usage("--speed, --fast and --step are three ways to wait: give one")
 	case o.serve != "" && o.serve != "state" && o.serve != "script":
 		return out, usage("--serve %q: want state or script", clip(o.serve))
+	case o.maxBytes < 1:
+		return out, usage("--max-bytes %d: want more than 0", o.maxBytes)
 	case o.serve == "" && cmd.Flags().Changed("listen"):
 		return out, usage("--listen is for --serve: give both")
 	case o.serve == "" && cmd.Flags().Changed("accept-host"):

@@ -179,7 +179,11 @@ func (i *recordingSummary) add(e *replay.Entry) {
 	i.last = max(i.last, e.At)
 	switch e.Kind {
 	case replay.KindEvent:
-		i.types[e.Type]++
+		typ := e.Type
+		if _, known := i.types[typ]; !known && len(i.types) >= 20 {
+			typ = "of other types"
+		}
+		i.types[typ]++
 	case replay.KindStream:
 		if len(i.targets) < 100 {
 			i.targets = append(i.targets, *e.Target)
