@@ -26,7 +26,8 @@ type DeltaFIFO[T kube.Object] struct {
 	popped  []Delta[T] // by the last Pop
 }
 
-// backlog is what waits of one key: at most two additions and two deletions.
+// backlog is what waits of one key: the initial additions and their deletions, which
+// are few, and at most two more of each.
 type backlog[T kube.Object] struct {
 	deltas []Delta[T]
 	since  time.Time
@@ -90,9 +91,9 @@ func (b *backlog[T]) add(d Delta[T], cancel bool) {
 		*last = d
 	case d.Type == watch.Deleted && last.Type == watch.Added && cancel && !last.Initial:
 		b.deltas = b.deltas[:n-1] // the consumer knows nothing of it
-	case d.Type == watch.Added && n > 2:
+	case d.Type == watch.Added && n > 2 && !b.deltas[n-2].Initial:
 		// The addition and the deletion before were never seen, and others
-		// stand for them.
+		// stand for them. An initial one may be known from an earlier life.
 		b.deltas = append(b.deltas[:n-2], d)
 	default:
 		b.deltas = append(b.deltas, d)
@@ -178,7 +179,8 @@ func (q *DeltaFIFO[T]) Age() time.Duration {
 // done, whatever waits then, or the loop is left.
 //
 // A change is acknowledged when the loop comes back for the next object. Deletions that
-// were not when the process ended, or the loop, are delivered again by a [Snapshot].
+// were not when the process ended, or the loop, are delivered again by a [Snapshot], and
+// so are those of the snapshot's next two periods.
 func (i *Informer[T]) Changes(ctx context.Context, o FIFOOptions) iter.Seq[Delta[T]] {
 	return func(yield func(Delta[T]) bool) {
 		q := NewDeltaFIFO[T](o)
@@ -187,7 +189,7 @@ func (i *Informer[T]) Changes(ctx context.Context, o FIFOOptions) iter.Seq[Delta
 			owed = q.deletions
 		}
 		h := i.handle(q.Push, owed)
-		defer h.Remove()
+		defer h.abandon()
 		for {
 			deltas, err := q.Pop(ctx)
 			if err != nil {

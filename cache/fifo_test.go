@@ -23,8 +23,8 @@ func step(s, previous string) delta {
 	rv := s[1:]
 	d := delta{Key: kube.Key{Namespace: "d", Name: "a"}, UID: "u", Revision: kube.Revision(rv), New: object("a", "u", rv)}
 	switch s[0] {
-	case 'A':
-		d.Type = watch.Added
+	case 'A', 'I':
+		d.Type, d.Initial = watch.Added, s[0] == 'I'
 	case 'M':
 		d.Type, d.Old = watch.Modified, object("a", "u", previous)
 	case 'D':
@@ -53,6 +53,8 @@ func TestDeltaFIFOFolds(t *testing.T) {
 		{"cancelled if asked", []string{"D1", "A2", "D3"}, true, []string{"DELETED 0>1"}},
 		{"replaced again and again", []string{"D1", "A2", "D3", "A4", "D5", "A6"}, false, []string{"DELETED 0>1", "ADDED >6"}},
 		{"added again and again", []string{"A1", "D2", "A3", "D4", "A5", "D6"}, false, []string{"ADDED >1", "DELETED 1>2", "ADDED >5", "DELETED 5>6"}},
+		{"initial ones may be known", []string{"I1", "D2", "I3", "D4", "A5", "D6", "A7"}, false, []string{"ADDED >1", "DELETED 1>2", "ADDED >3", "DELETED 3>4", "ADDED >7"}},
+		{"whatever is cancelled", []string{"I1", "D2", "I3", "D4", "A5", "D6", "A7"}, true, []string{"ADDED >1", "DELETED 1>2", "ADDED >3", "DELETED 3>4", "ADDED >7"}},
 		{"a resync of what waits is no news", []string{"M2", "R2"}, false, []string{"MODIFIED 0>2"}},
 		{"news of what waits for a resync", []string{"R1", "M2"}, false, []string{"MODIFIED 1>2"}},
 	}

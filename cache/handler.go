@@ -14,7 +14,7 @@ import (
 type Handler[T kube.Object] struct {
 	informer *Informer[T]
 	f        func(Delta[T])
-	owed     func() []Delta[T] // the deletions that f passed on and nobody has dealt with yet; nil = none
+	owed     func() []Delta[T] // the deletions that f passed on and nobody has acknowledged; nil = none
 	synced   chan struct{}     // closed when the initial deltas have returned
 
 	since atomic.Int64 // when the call that runs began, in ns of Unix time; 0 = none runs
@@ -22,6 +22,8 @@ type Handler[T kube.Object] struct {
 	mu      sync.Mutex
 	removed bool
 	every   time.Duration // resync
+
+	abandoned int // snapshots since a loop over Changes was left, and one; guarded by Informer.mu
 }
 
 // Handle adds a handler. It is first told what exists, as Added with Initial set,
@@ -63,10 +65,22 @@ func (h *Handler[T]) Remove() {
 	i := h.informer
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.warm != nil && h.owed != nil && slices.Contains(i.handlers, h) {
-		i.warm.gone = append(i.warm.gone, h.owed) // a call may still add to it
-	}
 	i.handlers = slices.DeleteFunc(slices.Clone(i.handlers), func(o *Handler[T]) bool { return o == h })
+}
+
+// abandon ends the handler of a loop over Changes. Where deletions are kept for it, it
+// goes on to receive them for two snapshots: where the loop ended because the process
+// does, the informer may end some events later, and the snapshot that it then saves is
+// to hold what the loop did not get.
+func (h *Handler[T]) abandon() {
+	i := h.informer
+	if i.warm == nil || h.owed == nil {
+		h.Remove()
+		return
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	h.abandoned = 1
 }
 
 // Synced is closed once the handler has been told, and has dealt with, all that

@@ -14,12 +14,7 @@ const maxAbandoned = 4096
 // every consumer. Of those that consumers which have ended left behind, it keeps the
 // latest, and reports how many it dropped. The caller has the turn.
 func (i *Informer[T]) owed() (owed []record[T], dropped error) {
-	i.mu.Lock()
-	gone := i.warm.gone
-	i.warm.gone = nil
-	handlers := i.handlers
-	i.mu.Unlock()
-
+	handlers, ended := i.consumers()
 	type object struct {
 		key kube.Key
 		uid string
@@ -39,8 +34,8 @@ func (i *Informer[T]) owed() (owed []record[T], dropped error) {
 			note(record[T]{d.Key, entry[T]{object: d.New, uid: d.UID, revision: d.Revision}})
 		}
 	}
-	for _, deletions := range gone {
-		add(deletions())
+	for _, h := range ended {
+		add(h.owed())
 	}
 	if n := len(owed) - maxAbandoned; n > 0 {
 		owed = owed[n:]
@@ -48,9 +43,31 @@ func (i *Informer[T]) owed() (owed []record[T], dropped error) {
 	}
 	i.warm.left = slices.Clone(owed)
 	for _, h := range handlers {
-		if h.owed != nil {
-			add(h.owed())
-		}
+		add(h.owed())
 	}
 	return owed, dropped
+}
+
+// consumers returns the handlers that acknowledge deletions, and removes and returns
+// those that were abandoned two snapshots ago. The caller has the turn.
+func (i *Informer[T]) consumers() (present, ended []*Handler[T]) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	var handlers []*Handler[T]
+	for _, h := range i.handlers {
+		if h.abandoned > 0 {
+			h.abandoned++
+		}
+		switch {
+		case h.owed == nil:
+			handlers = append(handlers, h)
+		case h.abandoned > 3:
+			ended = append(ended, h)
+		default:
+			handlers = append(handlers, h)
+			present = append(present, h)
+		}
+	}
+	i.handlers = handlers
+	return present, ended
 }

@@ -73,8 +73,7 @@ type warm[T kube.Object] struct {
 
 	journal *journal[T]
 
-	gone []func() []Delta[T] // what removed handlers owe; guarded by Informer.mu
-	left []record[T]         // the same, once no call is under way; for who has the turn
+	left []record[T] // deletions that consumers which have ended did not acknowledge; for who has the turn
 }
 
 // savepoint is what makes a snapshot differ from the one before.

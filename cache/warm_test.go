@@ -238,6 +238,34 @@ func TestWarmRestartTellsDeletionsThatASlowConsumerOwes(t *testing.T) {
 	}
 }
 
+// TestWarmRestartAfterALoopThatEndedFirst: a loop over Changes ends some events before
+// its informer does. What was deleted meanwhile is delivered by the next life.
+func TestWarmRestartAfterALoopThatEndedFirst(t *testing.T) {
+	for _, saves := range []int{0, 1} {
+		t.Run(fmt.Sprint("saved meanwhile ", saves), func(t *testing.T) {
+			dir := t.TempDir()
+			inWorld(t, func(t *testing.T, w *world) {
+				snapshot := cache.Snapshot{Path: filepath.Join(dir, "maps"), Cluster: "c1"}
+				w.put("a", "x", "1")
+				i, stop := w.lives(snapshot, newView(t), nil)
+				next := make(chan struct{})
+				enough := w.slowly(i, newView(t), cache.FIFOOptions{}, next)
+				next <- struct{}{} // it knows x
+				synctest.Wait()
+				enough()
+				w.pass(time.Duration(saves)*time.Minute + time.Second)
+				w.delete("a", "x")
+				synctest.Wait()
+				stop()
+				v := newView(t)
+				_, stop = w.lives(snapshot, v, nil)
+				v.told("ADDED a/x initial", "DELETED a/x inferred")
+				stop()
+			})
+		})
+	}
+}
+
 // TestWarmRestartForgetsWhatATransientConsumerOwes: it begins with the present.
 func TestWarmRestartForgetsWhatATransientConsumerOwes(t *testing.T) {
 	dir := t.TempDir()
