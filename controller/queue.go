@@ -175,7 +175,8 @@ func (q *Queue[K]) handOut(e *entry[K], now int64) Item[K] {
 
 // Get returns the next key, waiting until there is one; the caller must call Done
 // with it. It fails with the cause of ctx's end, and with ErrClosed when the queue
-// is closed and has no more keys.
+// is closed and has no more keys. A key that was on its way when ctx ended is the
+// first of its priority again.
 func (q *Queue[K]) Get(ctx context.Context) (Item[K], error) {
 	if ctx.Err() != nil {
 		return Item[K]{}, context.Cause(ctx)
@@ -213,13 +214,12 @@ func (q *Queue[K]) await(ctx context.Context, g *getter[K]) (Item[K], error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	defer q.getters.recycle(g)
-	if given {
-		if !got {
-			return Item[K]{}, ErrClosed
-		}
+	switch {
+	case given && !got:
+		return Item[K]{}, ErrClosed
+	case given && ctx.Err() == nil:
 		return g.item, nil
-	}
-	if !q.getters.leave(g) && <-g.got { // it was given a key at the same moment
+	case given || !q.getters.leave(g) && <-g.got: // at the moment at which ctx ended
 		q.giveBack(g.item)
 	}
 	return Item[K]{}, context.Cause(ctx)
