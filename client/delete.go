@@ -65,6 +65,9 @@ func (c Collection[T]) deletion(o DeleteOptions) ([]byte, error) {
 func (c Collection[T]) Delete(ctx context.Context, k kube.Key, o DeleteOptions) error {
 	k = c.keyIn(k)
 	what := "delete " + c.named(k)
+	if err := c.notOf("Delete"); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
 	path, err := c.objectPath(k)
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
@@ -83,6 +86,9 @@ type Selection struct {
 // resource, one after the other: some may be gone when it fails.
 func (c Collection[T]) DeleteAll(ctx context.Context, s Selection, o DeleteOptions) error {
 	what := "delete all " + c.String()
+	if err := c.notOf("DeleteAll"); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
 	if c.Resource.Namespaced && c.Namespace == "" {
 		return fmt.Errorf("%s: servers delete within one namespace: use In", what)
 	}

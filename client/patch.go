@@ -75,7 +75,9 @@ func (c Collection[T]) Apply(ctx context.Context, k kube.Key, object any, o Appl
 		return *new(T), fmt.Errorf("%s: %w", what, err)
 	}
 	c.identify(tree)
-	name(tree, k, c.Resource)
+	if err := name(tree, k, c.Resource); err != nil {
+		return *new(T), fmt.Errorf("%s: %w", what, err)
+	}
 	if body, err = codec.Encode(tree); err != nil {
 		return *new(T), fmt.Errorf("%s: %w", what, err)
 	}
@@ -112,15 +114,22 @@ func patchBody(v any) ([]byte, error) {
 	return b, nil
 }
 
-// name gives an object the name and namespace of k.
-func name(tree map[string]any, k kube.Key, r kube.Resource) {
+// name gives an object the name and namespace of k. It has them already, or none.
+func name(tree map[string]any, k kube.Key, r kube.Resource) error {
 	meta, _ := tree["metadata"].(map[string]any)
 	if meta == nil {
 		meta = map[string]any{}
 		tree["metadata"] = meta
 	}
-	meta["name"] = k.Name
-	if k.Namespace != "" && r.Namespaced {
-		meta["namespace"] = k.Namespace
+	for _, part := range []struct{ member, want string }{{"name", k.Name}, {"namespace", k.Namespace}} {
+		was, _ := meta[part.member].(string)
+		if part.want == "" || part.member == "namespace" && !r.Namespaced {
+			continue
+		}
+		if was != "" && was != part.want {
+			return fmt.Errorf("the object has the %s %q, and the key %q", part.member, was, part.want)
+		}
+		meta[part.member] = part.want
 	}
+	return nil
 }

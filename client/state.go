@@ -135,9 +135,12 @@ func (c Collection[T]) exchange(ctx context.Context, what string, r *Request) (T
 
 // answer sends r and reads the whole answer.
 func (c Collection[T]) answer(ctx context.Context, r *Request) ([]byte, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
 	resp, err := c.Client.Do(ctx, r)
 	if err != nil {
-		return nil, err
+		return nil, c.explain(err)
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(io.LimitReader(resp.Body, maxObject+1))
@@ -168,6 +171,12 @@ func (c Collection[T]) named(k kube.Key) string {
 }
 
 func (c Collection[T]) objectPath(k kube.Key) (string, error) {
+	if err := c.check(); err != nil {
+		return "", err
+	}
+	if err := c.confine(k.Namespace); err != nil {
+		return "", err
+	}
 	switch {
 	case k.Name == "" || k.Name == "." || k.Name == ".." || strings.ContainsAny(k.Name, "/%"):
 		return "", fmt.Errorf("%q is not the name of an object", k.Name)

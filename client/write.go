@@ -48,25 +48,32 @@ func (c Collection[T]) With(o WriteOptions) Collection[T] {
 	return c
 }
 
-// Sub returns the collection whose objects are read and written through a
-// subresource, such as "status", or "scale" with T [kube.Scale]. It is not for
-// lists, watches, Create and DeleteAll.
-func (c Collection[T]) Sub(name string) Collection[T] {
-	c.Subresource = name
-	return c
-}
-
 // Create stores a new object and returns it as the server made it. With a
 // GenerateName and no name the server chooses one. A name that is taken is
 // [kube.ErrExists], an object that is not valid [kube.ErrInvalid], with the causes
 // in the [kube.Status].
 //
 // What T leaves out is left out: the server fills in its defaults.
+//
+// Of a subresource, o has the name of the object, and Create returns what the server
+// made of it, or o where the answer is no more than a success: see [Collection.Sub].
 func (c Collection[T]) Create(ctx context.Context, o T) (T, error) {
-	what := fmt.Sprintf("create %s %s", c.Resource, kube.KeyOf(o))
+	if isNil(o) {
+		return *new(T), fmt.Errorf("create %s: the object is nil", c.Resource)
+	}
+	what := "create " + c.named(c.keyIn(kube.KeyOf(o)))
+	if err := c.confine(o.GetNamespace()); err != nil {
+		return *new(T), fmt.Errorf("%s: %w", what, err)
+	}
 	tree, err := treeOf(o)
 	if err != nil {
 		return *new(T), fmt.Errorf("%s: %w", what, err)
+	}
+	if c.Subresource != "" {
+		return c.createSub(ctx, what, o, tree)
+	}
+	if c.Resource.Kind == "" {
+		return *new(T), fmt.Errorf("%s: the kube.Resource has no Kind", what)
 	}
 	c.identify(tree)
 	if meta, ok := tree["metadata"].(map[string]any); ok {
@@ -103,6 +110,9 @@ func (c Collection[T]) Create(ctx context.Context, o T) (T, error) {
 // UpdateStatus nothing else. See
 // https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions.
 func (c Collection[T]) Update(ctx context.Context, o T) (T, error) {
+	if isNil(o) {
+		return *new(T), fmt.Errorf("update %s: the object is nil", c.Resource)
+	}
 	key := c.keyIn(kube.KeyOf(o))
 	what := "update " + c.named(key)
 	path, err := c.objectPath(key)
@@ -173,6 +183,9 @@ func (c Collection[T]) CreateOrPatch(ctx context.Context, k kube.Key, f func(o *
 }
 
 func (c Collection[T]) createOr(ctx context.Context, k kube.Key, f func(*T) error, write writeState[T]) (T, Outcome, error) {
+	if err := c.notOf("CreateOrUpdate or CreateOrPatch"); err != nil {
+		return *new(T), Unchanged, fmt.Errorf("create or change %s: %w", c.named(c.keyIn(k)), err)
+	}
 	for again := true; ; again = false {
 		o, outcome, err := c.edit(ctx, k, f, write)
 		if !errors.Is(err, kube.ErrNotFound) {
@@ -207,7 +220,9 @@ func (c Collection[T]) fresh(k kube.Key, f func(*T) error) (T, error) {
 	if err != nil {
 		return *new(T), fmt.Errorf("create %s: %w", c.named(k), err)
 	}
-	name(tree, k, c.Resource)
+	if err := name(tree, k, c.Resource); err != nil {
+		return *new(T), fmt.Errorf("create %s: %w", c.named(k), err)
+	}
 	return decodeTree[T](tree)
 }
 

@@ -101,7 +101,7 @@ func (l *Lister[T]) Revision() kube.Revision { return l.cur.Revision() }
 func Page[T kube.Object, V any](ctx context.Context, c client.Collection[T], cur *Cursor, o Options, decode func([]byte) (V, error), meta *codec.ListMeta) iter.Seq2[V, error] {
 	return func(yield func(V, error) bool) {
 		var zero V
-		resp, err := c.Client.Do(ctx, &client.Request{Path: c.Path(), Query: c.Ask(cur.Query(o)), Accept: c.Accept.List})
+		resp, err := c.Do(ctx, &client.Request{Path: c.Path(), Query: c.Ask(cur.Query(o)), Accept: c.Accept.List})
 		if err != nil {
 			yield(zero, err)
 			return

@@ -33,7 +33,7 @@ func Once[T kube.Object](ctx context.Context, c client.Collection[T], from kube.
 // once calls opened when the server has answered 200.
 func once[T kube.Object](ctx context.Context, c client.Collection[T], q url.Values, o Options, opened func()) iter.Seq2[Event[T], error] {
 	return func(yield func(Event[T], error) bool) {
-		resp, err := c.Client.Do(ctx, &client.Request{Path: c.Path(), Query: c.Ask(q), Accept: c.Accept.Object, Watch: true, Idle: o.Idle})
+		resp, err := c.Do(ctx, &client.Request{Path: c.Path(), Query: c.Ask(q), Accept: c.Accept.Object, Watch: true, Idle: o.Idle})
 		if err != nil {
 			yield(Event[T]{}, err)
 			return

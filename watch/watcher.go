@@ -3,6 +3,7 @@ package watch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"math/rand/v2"
 	"sync"
@@ -53,7 +54,7 @@ func (w *Watcher[T]) LastContact() time.Time {
 // Events lists and watches until ctx is done, the loop is left, or an error
 // comes that no retry can mend: before anything was synced, the server calls the
 // request itself invalid (kube.ErrInvalid), such as a field selector that it does
-// not know.
+// not know, or the collection cannot be watched (see client.Collection.Check).
 //
 // An error is the last element only then, or when ctx is done, as its cause. Any
 // other error is a report, and the loop goes on: an *[Interruption], which says what
@@ -67,6 +68,10 @@ func (w *Watcher[T]) LastContact() time.Time {
 // Events resumes from Revision when it is called again.
 func (w *Watcher[T]) Events(ctx context.Context) iter.Seq2[Event[T], error] {
 	return func(yield func(Event[T], error) bool) {
+		if err := w.col.Check(); err != nil {
+			yield(Event[T]{}, fmt.Errorf("watch %s: %w", w.col, err))
+			return
+		}
 		p := w.protocol
 		p.opts.Revision = w.Revision()
 		r := run[T]{Watcher: w, ctx: ctx, yield: yield, state: p.start()}

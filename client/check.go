@@ -1,0 +1,130 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// Check returns why no list or watch of the collection can succeed, whatever the server
+// says: it has no client, its Resource is incomplete, it is in a namespace though its
+// resource is cluster scoped, it is of a subresource, or T does not read the metadata of
+// an object. It sends nothing. Lists and watches call it first, and end with its error.
+func (c Collection[T]) Check() error {
+	if c.Subresource != "" {
+		return fmt.Errorf("subresource %q cannot be listed or watched: use the collection without Sub", c.Subresource)
+	}
+	return c.check()
+}
+
+// check is Check for any request.
+func (c Collection[T]) check() error {
+	switch {
+	case c.Client == nil:
+		return errors.New("the collection has no client: make it by client.Of")
+	case c.Resource == kube.Resource{}:
+		return errors.New("the resource is zero: give client.Of a kube.Resource with a version and a plural")
+	case c.Resource.Version == "" || c.Resource.Plural == "":
+		return fmt.Errorf("the resource %+v has no version or no plural: give client.Of one with both", c.Resource)
+	case c.Namespace != "" && !c.Resource.Namespaced:
+		return fmt.Errorf("the collection is in namespace %q, and %s is cluster scoped: leave out In, or set Namespaced in the kube.Resource", c.Namespace, c.Resource)
+	case strings.Contains(c.Accept.Object+c.Accept.List, "as=Table"):
+		return nil // of whose rows T is
+	}
+	return checkType[T]() // which takes a microsecond
+}
+
+// Do sends a request for the collection, such as a list or a watch, by Client.Do, after
+// [Collection.Check]. Where the server does not know the resource, the error names it.
+func (c Collection[T]) Do(ctx context.Context, r *Request) (*http.Response, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	resp, err := c.Client.Do(ctx, r)
+	return resp, c.explain(err)
+}
+
+// explain adds to a 404 that is about no object what was asked for: the Resource may name
+// another version or plural than the server does, or the wrong scope.
+func (c Collection[T]) explain(err error) error {
+	var st *kube.Status
+	if !errors.Is(err, kube.ErrNotFound) || !errors.As(err, &st) || st.Details != nil && st.Details.Name != "" {
+		return err
+	}
+	if c.Subresource != "" {
+		return fmt.Errorf("%w; the server may have no subresource %q of %s", err, c.Subresource, c.Resource)
+	}
+	scope := "cluster scoped"
+	if c.Resource.Namespaced {
+		scope = "namespaced"
+	}
+	return fmt.Errorf("%w; the server may not serve %s as a %s resource", err, c.Resource, scope)
+}
+
+// confine returns an error where k is not of the collection: of another namespace, or in
+// one though the resource is cluster scoped.
+func (c Collection[T]) confine(namespace string) error {
+	switch {
+	case namespace == "":
+	case !c.Resource.Namespaced:
+		return fmt.Errorf("it names the namespace %q, and %s is cluster scoped", namespace, c.Resource)
+	case c.Namespace != "" && c.Namespace != namespace:
+		return fmt.Errorf("it is in namespace %q, and the collection is in %q", namespace, c.Namespace)
+	}
+	return nil
+}
+
+// checkType returns an error if a T says of itself another name, namespace or revision
+// than its bytes do.
+func checkType[T kube.Object]() error {
+	const namespace, name, revision = "a-namespace", "a-name", "1"
+	o, err := codec.Decode[T]([]byte(`{"apiVersion":"v1","kind":"K","metadata":{"namespace":"` + namespace + `","name":"` + name + `","uid":"a-uid","resourceVersion":"` + revision + `"}}`))
+	if err != nil || isNil(o) {
+		return nil // it wants more than metadata: an object will show
+	}
+	for _, part := range []struct{ method, got, want string }{
+		{"GetName", o.GetName(), name}, {"GetNamespace", o.GetNamespace(), namespace}, {"GetResourceVersion", o.GetResourceVersion(), revision},
+	} {
+		if part.got != part.want {
+			return fmt.Errorf("type %s does not read the metadata of an object: %s returned %q where it is %q; %s", reflect.TypeFor[T](), part.method, part.got, part.want, tagHint(reflect.TypeFor[T]()))
+		}
+	}
+	return nil
+}
+
+// tagHint says which field lacks which tag.
+func tagHint(t reflect.Type) string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	named := reflect.TypeFor[interface{ GetName() string }]()
+	for i := range numField(t) {
+		f := t.Field(i)
+		if !f.Anonymous || !f.Type.Implements(named) && !reflect.PointerTo(f.Type).Implements(named) {
+			continue
+		}
+		if tag, _, _ := strings.Cut(f.Tag.Get("json"), ","); tag != "metadata" {
+			return fmt.Sprintf("its field %s needs the tag `json:\"metadata\"`", f.Name)
+		}
+	}
+	return "embed kube.Meta with the tag `json:\"metadata\"`"
+}
+
+func numField(t reflect.Type) int {
+	if t.Kind() != reflect.Struct {
+		return 0
+	}
+	return t.NumField()
+}
+
+// isNil reports whether o is a nil pointer or interface.
+func isNil[T kube.Object](o T) bool {
+	v := reflect.ValueOf(o)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
+}

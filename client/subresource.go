@@ -1,0 +1,92 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// Sub returns the collection whose objects are read and written through a subresource:
+// "status"; "scale" with T [kube.Scale]; or "ephemeralcontainers", by Update, Edit or
+// Patch. What one creates is created by Create, with a T that has the name of the
+// object: "eviction" and "binding" of a Pod, and "token" of a ServiceAccount. It is not
+// for lists, watches, CreateOrUpdate, CreateOrPatch, Delete and DeleteAll, nor for what
+// is a stream, such as "log": for these see [Client.Do].
+func (c Collection[T]) Sub(name string) Collection[T] {
+	c.Subresource = name
+	return c
+}
+
+// The subresources of Kubernetes' own resources that are created, with the kind of what
+// is sent; that are read and written; and that are streams.
+var (
+	createdKinds = map[string][2]string{
+		"eviction": {"policy/v1", "Eviction"},
+		"binding":  {"v1", "Binding"},
+		"token":    {"authentication.k8s.io/v1", "TokenRequest"},
+	}
+	updated  = map[string]bool{"status": true, "scale": true, "ephemeralcontainers": true, "resize": true, "finalize": true, "approval": true}
+	streamed = map[string]bool{"log": true, "exec": true, "attach": true, "portforward": true, "proxy": true}
+)
+
+// notOf refuses a verb that the subresource, if there is one, does not have.
+func (c Collection[T]) notOf(verb string) error {
+	if c.Subresource == "" {
+		return nil
+	}
+	return fmt.Errorf("%s is not for a subresource, and this is %q: use the collection without Sub", verb, c.Subresource)
+}
+
+// createSub sends o to a subresource of the object that has its name.
+func (c Collection[T]) createSub(ctx context.Context, what string, o T, tree map[string]any) (T, error) {
+	switch {
+	case updated[c.Subresource]:
+		return *new(T), fmt.Errorf("%s: the subresource %q exists with its object: use Update, Edit or Patch", what, c.Subresource)
+	case streamed[c.Subresource]:
+		return *new(T), fmt.Errorf("%s: the subresource %q is a stream: use Client.Do", what, c.Subresource)
+	case o.GetName() == "":
+		return *new(T), fmt.Errorf("%s: it has no name: give it that of the object whose subresource it is", what)
+	}
+	path, err := c.objectPath(c.keyIn(kube.KeyOf(o)))
+	if err != nil {
+		return *new(T), fmt.Errorf("%s: %w", what, err)
+	}
+	if err := identifySub(tree, c.Subresource); err != nil {
+		return *new(T), fmt.Errorf("%s: %w", what, err)
+	}
+	body, err := codec.Encode(tree)
+	if err != nil {
+		return *new(T), fmt.Errorf("%s: %w", what, err)
+	}
+	b, err := c.answer(ctx, &Request{Method: http.MethodPost, Path: path, Query: c.Write.query(), Accept: c.Accept.Object, Body: body})
+	if err != nil {
+		return *new(T), fmt.Errorf("%s: %w", what, err)
+	}
+	if id, err := codec.Skim(b); err == nil && id.Kind == "Status" {
+		return o, nil // success, and nothing else
+	}
+	created, err := codec.Decode[T](b)
+	if err != nil {
+		return *new(T), fmt.Errorf("%s: it was done, and the answer cannot be read: %w", what, err)
+	}
+	return created, nil
+}
+
+// identifySub adds apiVersion and kind of what is sent to a subresource.
+func identifySub(tree map[string]any, subresource string) error {
+	kind, known := createdKinds[subresource]
+	for i, member := range []string{"apiVersion", "kind"} {
+		if was, _ := tree[member].(string); was != "" {
+			continue
+		}
+		if !known {
+			return errors.New("it has no apiVersion or kind, and those of a subresource are not its resource's: add them to the Go type")
+		}
+		tree[member] = kind[i]
+	}
+	return nil
+}
