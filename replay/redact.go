@@ -207,7 +207,7 @@ func (r *redactor) classify(l *level, c byte) (mode, int) {
 		switch key := l.key; {
 		case strings.EqualFold(key, "token") && (l.name == "status" || l.name == "spec"):
 			return secret, -1
-		case key == lastApplied && r.rules.Secrets:
+		case key == lastApplied && (r.rules.Secrets || r.rules.Env):
 			return secret, -1
 		case key == "value" && l.name == "env" && r.rules.Env:
 			return secret, -1

@@ -21,6 +21,7 @@ import (
 type checkpointing struct {
 	file   string
 	policy string
+	ack    string
 	reset  bool
 }
 
@@ -33,6 +34,7 @@ const (
 func (c *checkpointing) register(f *pflag.FlagSet) {
 	f.StringVar(&c.file, "checkpoint", "", "go on where the last run with this file ended, even by kill -9: only what has changed since is printed, deletions included")
 	f.StringVar(&c.policy, "checkpoint-policy", afterPrint, "when an event counts as done: after-print (stdout has taken it) or after-hook")
+	f.StringVar(&c.ack, "ack", "", "count an event as done when the reader of -o ndjson has written its seq, on a line, to this pipe: a file of mkfifo, or /dev/fd/N")
 	f.BoolVar(&c.reset, "reset-checkpoint", false, "forget what is in the file of --checkpoint")
 }
 
@@ -45,6 +47,10 @@ func (c *checkpointing) check(given, hooks bool) error {
 		return usage("--checkpoint: the name of the file is missing")
 	case c.file == "" && c.reset:
 		return usage("--reset-checkpoint is about the file of --checkpoint: give it")
+	case c.ack != "" && c.file == "":
+		return usage("--ack says what the file of --checkpoint may note: give it")
+	case c.ack != "" && hooks:
+		return usage("--ack is for the reader of stdout; with hooks give --checkpoint-policy %s", afterHook)
 	case c.policy == afterHook && !hooks:
 		return usage("--checkpoint-policy %s: there is no hook; give one, or %s", afterHook, afterPrint)
 	}
@@ -59,7 +65,8 @@ type keeper struct {
 
 	moved map[int][]record // marks of each stream since the last commit, see took
 	begun []record         // the marks of begin
-	late  backlog          // of --checkpoint-policy after-hook
+	late  backlog          // of --ack, and --checkpoint-policy after-hook
+	acks  *acks            // of --ack; nil = none
 
 	amid   bool // between begin and done
 	commit bool // what begin noted has objects
@@ -67,7 +74,7 @@ type keeper struct {
 }
 
 // keep opens the checkpoint; nil without one.
-func (s *session) keep(ctx context.Context) (*keeper, error) {
+func (s *session) keep(ctx context.Context) (_ *keeper, err error) {
 	c := &s.checkpointing
 	if c.file == "" {
 		return nil, nil
@@ -77,6 +84,17 @@ func (s *session) keep(ctx context.Context) (*keeper, error) {
 		return nil, err
 	}
 	k := &keeper{redact: s.redact, states: make([]checkpoint.State, len(s.targets))}
+	if c.ack != "" {
+		if k.acks, err = openAcks(c.ack); err != nil {
+			return nil, err
+		}
+		go k.acks.read(s.talk.note)
+		defer func() {
+			if err != nil {
+				_ = k.acks.file.Close()
+			}
+		}()
+	}
 	if c.reset {
 		k.file, err = checkpoint.Reset(c.file, id)
 	} else {
@@ -143,6 +161,9 @@ func (o *output) form(ts []target) string {
 	}
 	if o.managed {
 		form += " with managedFields"
+	}
+	if o.env {
+		form += " without the values of environment variables"
 	}
 	if !o.redact && slices.ContainsFunc(ts, func(t target) bool { return isSecret(t.resource) }) {
 		form += " with the values of Secrets"
@@ -284,7 +305,10 @@ func (k *keeper) tick(ctx context.Context, records chan<- record) {
 // close ends the checkpoint at what was done; err is why the run ends.
 func (k *keeper) close(err error) error {
 	var e error
-	if !k.amid {
+	if k.acks != nil {
+		e = k.acks.file.Close()
+	}
+	if !k.amid && e == nil {
 		e = k.file.Commit()
 	}
 	if e = errors.Join(e, k.file.Close()); e != nil {

@@ -195,7 +195,7 @@ func (o *printing) register(f *pflag.FlagSet) {
 	f.StringVar(&o.template, "template", "", "the expression of -o jsonpath, go-template and their like, where -o has none")
 	f.BoolVar(&o.noHeaders, "no-headers", false, "no headers above columns")
 	f.StringVar(&o.color, "color", "auto", "auto, always or never")
-	f.StringVar(&o.redact, "redact", "secrets", "secrets (the values of Secrets are not printed) or none")
+	f.StringVar(&o.redact, "redact", "secrets", "what is not printed, noted or given to hooks: secrets (the values of Secrets), env (those and the values of environment variables) or none")
 	f.BoolVar(&o.managed, "show-managed-fields", false, "keep metadata.managedFields")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing on stderr but why it ended")
 	f.StringVar(&o.logFormat, "log-format", "text", "of stderr: text or json")
@@ -213,7 +213,7 @@ func (o *printing) parse(p *program) (output, error) {
 	}{
 		{"event-column", o.eventColumn, []string{"", "auto", "true", "false"}},
 		{"color", o.color, []string{"auto", "always", "never"}},
-		{"redact", o.redact, []string{"secrets", "none"}},
+		{"redact", o.redact, []string{"secrets", "env", "none"}},
 		{"log-format", o.logFormat, []string{"text", "json"}},
 	} {
 		if !slices.Contains(f.want, f.value) {
@@ -228,6 +228,7 @@ func (o *printing) parse(p *program) (output, error) {
 		headers:  !o.noHeaders,
 		managed:  o.managed,
 		redact:   o.redact != "none",
+		env:      o.redact == "env",
 		color:    p.colored(o.color),
 	}, nil
 }

@@ -93,6 +93,7 @@ func (p *program) list(cmd *cobra.Command, args []string, o *listFlags) error {
 	if err != nil {
 		return err
 	}
+	out.noteRedaction(t, targets)
 	out.list, out.kinds, out.namespaces = true, severalTypes(targets) || o.showKind, o.all || severalNamespaces(targets)
 	out.single = len(targets) == 1 && targets[0].name != "" && (targets[0].namespace != "" || !targets[0].resource.Namespaced)
 	l := &listing{listFlags: o, output: out, sorting: order, client: c, talk: t}
@@ -174,23 +175,29 @@ func listTarget[T raw](ctx context.Context, l *listing, t target, asRaw func(T) 
 		return usage("%q: %w", t.name, err)
 	}
 	var cols *columns
-	emit := func(o T) {
+	emit := func(o T) error {
+		if l.env {
+			var err error
+			if o, err = withoutEnv(o, asRaw); err != nil {
+				return failed(fmt.Errorf("%s: %w", t.label(), err))
+			}
+		}
 		if c := columnsOf(asRaw(o)); c != nil {
 			cols = c
 		}
 		if !t.includes(o.GetName()) {
-			return
+			return nil
 		}
 		l.found++
 		l.give(record{Type: string(watch.Added), time: time.Now(), resource: t.resource, id: o.Identity(), object: asRaw(o), columns: cols, initial: true})
+		return nil
 	}
 	if t.name != "" && (t.namespace != "" || !t.resource.Namespaced) && l.selector.Empty() && l.fieldsSel.Empty() {
 		o, err := col.Get(ctx, kube.Key{Name: t.name})
 		if err != nil {
 			return l.failed(ctx, err)
 		}
-		emit(o)
-		return nil
+		return emit(o)
 	}
 	began, told := time.Now(), time.Now()
 	lister := list.New(col, list.Options{Labels: l.selector, Fields: fields, Limit: l.limit(), Progress: func(p list.Progress) {
@@ -215,7 +222,9 @@ func listTarget[T raw](ctx context.Context, l *listing, t target, asRaw func(T) 
 			// The lister's words name the resource, ours what was typed.
 			return l.failed(ctx, fmt.Errorf("list %s: %w", t.label(), errors.Unwrap(err)))
 		default:
-			emit(o)
+			if err := emit(o); err != nil {
+				return err
+			}
 		}
 	}
 	if ctx.Err() != nil {

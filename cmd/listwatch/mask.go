@@ -2,8 +2,10 @@ package main
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/replay"
 )
 
 // maskPair redacts both, and marks in now which values differ. Of one that was redacted
@@ -27,6 +29,26 @@ func maskPair(before, now map[string]any) {
 	for _, v := range changed {
 		v.of[v.name] = "[redacted, changed]"
 	}
+}
+
+// noteRedaction says that values of Secrets are not what the server has, to whom they
+// may be missing.
+func (o *output) noteRedaction(t *talk, targets []target) {
+	values := !isTable(o.format) && o.format != "name" && o.format != "none" || o.where.asks()
+	if o.redact && values && slices.ContainsFunc(targets, func(t target) bool { return isSecret(t.resource) }) {
+		t.note("the values of Secrets are replaced by " + placeholder + "; --redact none shows them")
+	}
+}
+
+// withoutEnv returns o with the values of environment variables replaced, as record
+// replaces them.
+func withoutEnv[T raw](o T, asRaw func(T) codec.Raw) (T, error) {
+	full, err := codec.ParseRawFull(replay.Redact([]byte(asRaw(o).JSON()), replay.Redaction{Env: true}))
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return rawAs[T](full.Raw), nil
 }
 
 // secretPart is an object whose members are secret, all or one.

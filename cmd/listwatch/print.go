@@ -37,6 +37,7 @@ type output struct {
 	managed     bool // managedFields are kept
 	keeps       bool // there is a checkpoint
 	redact      bool
+	env         bool // values of environment variables are redacted too
 	color       bool
 	terminal    bool     // stdout is one: what is for programs is escaped
 	types       []string // printed; nil = all but BOOKMARK
@@ -256,6 +257,9 @@ func (p *printer) show(r *record) {
 	}
 	b, err := p.enc.encode(p.buf, r)
 	if err != nil {
+		if p.hooks == nil {
+			p.seq-- // no line has the number
+		}
 		err = fmt.Errorf("print %s: %w", kubectlName(r.resource, r.id.Name), err)
 		if p.list { // whoever lists has asked for all of it
 			p.fail(failed(err))
@@ -286,7 +290,7 @@ func (p *printer) write(b []byte) {
 	defer p.handOver()
 	if p.keeper != nil && len(p.unsettled) > 0 {
 		begin := p.keeper.begin
-		if p.hooks.holding() {
+		if p.finished() != nil {
 			begin = p.keeper.foretell
 		}
 		if err := begin(p.unsettled, len(b)+len(p.pending) > 0); err != nil {
@@ -298,10 +302,25 @@ func (p *printer) write(b []byte) {
 	if len(b) == 0 {
 		return
 	}
+	if p.keeper != nil && p.keeper.acks != nil {
+		p.keeper.acks.printed.Store(p.seq) // who is quick may answer before Write returns
+	}
 	if n, err := p.w.Write(b); err != nil {
 		unnoted := p.took(n)
 		p.fail(unwritten(err, p.keeper != nil, unnoted))
 	}
+}
+
+// finished returns what says up to which number all is done, where that is not for
+// stdout to say; else nil.
+func (p *printer) finished() func() int64 {
+	switch {
+	case p.hooks.holding():
+		return p.hooks.pool.Done
+	case p.keeper != nil && p.keeper.acks != nil:
+		return p.keeper.acks.done.Load
+	}
+	return nil
 }
 
 // settle says that everything up to here is done.
@@ -310,9 +329,9 @@ func (p *printer) settle() {
 		return
 	}
 	var err error
-	if p.hooks.holding() {
+	if finished := p.finished(); finished != nil {
 		p.keeper.late.add(p.unsettled, p.spots)
-		err = p.keeper.finish(p.hooks.pool.Done())
+		err = p.keeper.finish(finished())
 	} else {
 		err = p.keeper.done()
 	}

@@ -49,6 +49,7 @@ func (s *session) run(ctx context.Context, p *program) (err error) {
 	if s.kept != nil {
 		defer func() { err = s.kept.close(err) }()
 	}
+	outer := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, func() { s.hooks.over(context.Cause(ctx)) })()
@@ -120,6 +121,9 @@ func (s *session) run(ctx context.Context, p *program) (err error) {
 	close(records)
 	err = <-printed
 	s.hooks.drain()
+	if s.kept != nil && s.kept.acks != nil && err == nil {
+		s.kept.acks.drain(outer, p.stdout) // an end that was asked for waits for the reader
+	}
 	if s.kept != nil && err == nil {
 		pr.settle() // what hooks have done meanwhile
 		err = pr.err

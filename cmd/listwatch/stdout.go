@@ -35,9 +35,10 @@ func (p *printer) locate() {
 }
 
 // took notes in the checkpoint what stdout has taken in whole, though it took no more
-// than n bytes. Where there are hooks, which get nothing of it, all of it comes again.
+// than n bytes. Where there are hooks, which get nothing of it, or somebody acknowledges,
+// all of it comes again.
 func (p *printer) took(n int) error {
-	if p.keeper == nil || p.hooks != nil {
+	if p.keeper == nil || p.hooks != nil || p.keeper.acks != nil {
 		return nil
 	}
 	whole := 0

@@ -32,6 +32,7 @@ type stream[T raw] struct {
 	watcher  atomic.Pointer[watch.Watcher[T]]
 	resolve  func(context.Context) (kube.Resource, error) // asks what the type is served as; nil = it was typed with a version
 	store    *cache.Store[T]
+	env      bool // values of environment variables are redacted
 	selector selector[T]
 	asRaw    func(T) codec.Raw
 	give     func(record)
@@ -149,6 +150,13 @@ func (s *stream[T]) event(ctx context.Context, ev watch.Event[T]) {
 		}
 		s.items++
 		s.progress(s.items)
+		if s.env {
+			var err error
+			if ev.Object, err = withoutEnv(ev.Object, s.asRaw); err != nil {
+				s.quarantine(ev, &codec.ItemError{Identity: ev.Object.Identity(), Err: err})
+				return
+			}
+		}
 	}
 	ev, how := s.selection(ev)
 	if how == dropped || s.blind(ev) {
@@ -174,6 +182,7 @@ func (s *stream[T]) event(ctx context.Context, ev watch.Event[T]) {
 
 // selects has s report what o selects.
 func (s *stream[T]) selects(o *output) {
+	s.env = o.env
 	s.selector = selector[T]{criteria: o.where, known: s.store.Get, fields: func(object T) (map[string]any, error) {
 		r := s.object(watch.Added, object)
 		r.resource = s.served

@@ -130,6 +130,7 @@ func (p *program) watch(cmd *cobra.Command, args []string, o *watchFlags) error 
 		return err
 	}
 	out.filter.kept = &mon.printed
+	out.noteRedaction(t, targets)
 	out.kinds = severalTypes(targets) || o.showKind
 	out.namespaces = o.all || severalNamespaces(targets)
 	if o.live {
@@ -164,6 +165,9 @@ func (o *watchFlags) check(cmd *cobra.Command, p *program) (output, error) {
 	}
 	if err := o.checkpointing.check(cmd.Flags().Changed("checkpoint"), o.hooking.given(cmd)); err != nil {
 		return out, err
+	}
+	if o.ack != "" && out.format != "ndjson" {
+		return out, usage("--ack takes the seq of lines, which only -o ndjson has: give both")
 	}
 	out.keeps = o.checkpointing.file != ""
 	switch {

@@ -1,0 +1,123 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// acknowledging starts a watch of nodes whose reader acknowledges by a pipe.
+func acknowledging(t *testing.T, server, state string, more ...string) (c *child, lines *bufio.Reader, stdout *os.File, ack func(n int)) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "acks")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c = newChild(t, append([]string{"watch", "nodes", "-o", "ndjson", "--events", "ADDED", "--list", "paged", "--checkpoint", state, "--ack", path, "-s", server}, more...)...)
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.cmd.Stdout = w
+	c.start()
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return c, bufio.NewReader(r), r, func(n int) {
+		t.Helper()
+		f, err := os.OpenFile(path, os.O_WRONLY, 0) // as echo does
+		if err == nil {
+			_, err = fmt.Fprintln(f, n)
+		}
+		if err == nil {
+			err = f.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// nodesIn reads n lines, and returns the names in them.
+func nodesIn(t *testing.T, lines *bufio.Reader, n int) (names []string) {
+	t.Helper()
+	for range n {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, crowdName.FindString(line))
+	}
+	return names
+}
+
+// TestReaderAcknowledges: of what a reader took from the pipe the checkpoint has what it
+// acknowledged, and no more, however the program ends.
+func TestReaderAcknowledges(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name string
+		end  func(c *child, stdout *os.File)
+	}{
+		{"the reader goes away", func(c *child, stdout *os.File) {
+			if err := stdout.Close(); err != nil {
+				t.Error(err)
+			}
+			<-c.done
+		}},
+		{"SIGTERM", func(c *child, _ *os.File) { c.signal(syscall.SIGTERM); c.end(143) }},
+		{"SIGKILL", func(c *child, _ *os.File) { c.signal(syscall.SIGKILL); c.end(-1) }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			srv, names := crowd(t, 12)
+			state := filepath.Join(t.TempDir(), "state")
+			c, lines, stdout, ack := acknowledging(t, srv.URL, state)
+			if diff := cmp.Diff(names, nodesIn(t, lines, 12)); diff != "" {
+				t.Fatalf("the first run (-want +got):\n%s", diff)
+			}
+			ack(3)
+			ack(2) // it is done with the third already
+			ack(13)
+			c.until(c.stderr, "--ack: 13 is ignored: the last line that was printed is 12")
+			before, _ := os.Stat(state)
+			for { // acknowledged is noted within a second
+				if now, err := os.Stat(state); err == nil && now.Size() > before.Size() {
+					break
+				}
+				select {
+				case <-c.done:
+					t.Fatalf("it ended\n%s", c.stderr)
+				case <-time.After(10 * time.Millisecond):
+				}
+			}
+			test.end(c, stdout)
+
+			c, lines, _, ack = acknowledging(t, srv.URL, state, "--once")
+			if diff := cmp.Diff(names[3:], nodesIn(t, lines, 9)); diff != "" {
+				t.Fatalf("the next run (-want +got):\n%s", diff)
+			}
+			select {
+			case <-c.done:
+				t.Error("it did not wait for the reader")
+			case <-time.After(100 * time.Millisecond):
+			}
+			ack(9)
+			c.end(0)
+			code, rest, stderr := runProgram(t, nil, "watch", "nodes", "-o", "ndjson", "--events", "ADDED", "--checkpoint", state, "--once", "-s", srv.URL)
+			if code != 0 || strings.TrimSpace(rest) != "" {
+				t.Errorf("the last run: exit code %d\n%s%s", code, rest, stderr)
+			}
+		})
+	}
+}
