@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+
+	"github.com/listwatch/listwatch/internal/printable"
 )
 
 // acks are what the reader of stdout acknowledges: a line with the seq of an ndjson
@@ -53,7 +55,7 @@ func (a *acks) read(wrong func(text string)) {
 		case text == "":
 			continue
 		case err != nil || n < 0:
-			wrong(fmt.Sprintf("--ack: %q is ignored: want the seq of a line", clip(oneLine(text))))
+			wrong(fmt.Sprintf("--ack: %q is ignored: want the seq of a line", clip(printable.Line(text))))
 			continue
 		case n > printed:
 			wrong(fmt.Sprintf("--ack: %d is ignored: the last line that was printed is %d", n, printed))
