@@ -26,11 +26,12 @@ func main() {
 	cfg, err := config.Load(config.Options{Path: *kubeconfig})
 	exitOn(err)
 	cfg.Client.UserAgent = "cloudmanager-operator"
+	cfg.Client.Warn = func(text string) { slog.Warn("the server warns", "text", text) }
 	c, err := client.New(cfg.Client)
 	exitOn(err)
 	o := controller.ManagerOptions{Listen: *listen, Signals: true, Logger: slog.Default()}
 	if *elect {
-		o.Elector, err = lease.New(c, kube.Key{Namespace: cfg.Namespace, Name: "cloudmanager-operator"}, lease.Options{Logger: o.Logger})
+		o.Elector, err = lease.New(c, kube.Key{Namespace: cfg.Namespace, Name: "cloudmanager-operator"}, lease.Options{})
 		exitOn(err)
 	}
 	exitOn(newManager(c, o).Run(context.Background()))

@@ -29,16 +29,16 @@ type operator struct {
 	events     *events.Recorder
 }
 
-// newManager puts the operator together.
+// newManager puts the operator together. All parts log to the logger of the Manager.
 func newManager(c *client.Client, mo controller.ManagerOptions) *controller.Manager {
 	o := &operator{
 		client:   c,
 		managers: cache.New(client.Of[CloudManager](c, managers), cache.Options[CloudManager]{}),
 		children: map[kube.Resource]*cache.Informer[Child]{},
 		owned:    map[kube.Resource]*cache.Index[Child, string]{},
-		events:   events.New(c, events.Options{Component: "cloudmanager-operator", Logger: mo.Logger}),
+		events:   events.New(c, events.Options{Component: "cloudmanager-operator"}),
 	}
-	o.controller = controller.New("cloudmanager", o.reconcile, controller.Options[kube.Key]{Workers: 4, Timeout: 30 * time.Second, Logger: mo.Logger})
+	o.controller = controller.New("cloudmanager", o.reconcile, controller.Options[kube.Key]{Workers: 4, Timeout: 30 * time.Second})
 	controller.For(o.controller, o.managers, controller.GenerationChanged)
 	m := controller.NewManager(mo)
 	m.Add(o.managers, o.events)

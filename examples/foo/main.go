@@ -33,11 +33,12 @@ func main() {
 	cfg, err := config.Load(config.Options{Path: *kubeconfig})
 	exitOn(err)
 	cfg.Client.UserAgent = "foo-operator"
+	cfg.Client.Warn = func(text string) { slog.Warn("the server warns", "text", text) }
 	c, err := client.New(cfg.Client)
 	exitOn(err)
 	o := controller.ManagerOptions{Listen: *listen, Signals: true, Logger: slog.Default()}
 	if *elect {
-		o.Elector, err = lease.New(c, kube.Key{Namespace: cfg.Namespace, Name: "foo-operator"}, lease.Options{Logger: o.Logger})
+		o.Elector, err = lease.New(c, kube.Key{Namespace: cfg.Namespace, Name: "foo-operator"}, lease.Options{})
 		exitOn(err)
 	}
 	exitOn(newManager(c, o).Run(context.Background()))
@@ -49,19 +50,19 @@ func exitOn(err error) {
 	}
 }
 
-// newManager puts the operator together.
+// newManager puts the operator together. All parts log to the logger of the Manager.
 func newManager(c *client.Client, mo controller.ManagerOptions) *controller.Manager {
 	o := &operator{
 		client:      c,
 		foos:        cache.New(client.Of[Foo](c, foos), cache.Options[Foo]{}),
 		deployments: cache.New(client.Of[Deployment](c, kube.Deployments), cache.Options[Deployment]{}),
-		events:      events.New(c, events.Options{Component: "foo-operator", Logger: mo.Logger}),
+		events:      events.New(c, events.Options{Component: "foo-operator"}),
 	}
 	o.owned = cache.ByOwner(o.deployments.Store())
 	o.wanted = cache.By(o.foos.Store(), func(f Foo) (kube.Key, bool) {
 		return kube.Key{Namespace: f.Namespace, Name: f.Spec.DeploymentName}, true
 	})
-	o.controller = controller.New("foo", o.reconcile, controller.Options[kube.Key]{Workers: 4, Timeout: 30 * time.Second, Logger: mo.Logger})
+	o.controller = controller.New("foo", o.reconcile, controller.Options[kube.Key]{Workers: 4, Timeout: 30 * time.Second})
 	controller.For(o.controller, o.foos, controller.GenerationChanged)
 	controller.Owns(o.controller, foos, o.deployments)
 	controller.Map(o.controller, o.deployments, func(d Deployment) []kube.Key { return o.wanted.Keys(kube.KeyOf(d)) })
