@@ -19,9 +19,10 @@ var (
 	informerSynced  = newGauge("listwatch_informer_synced", "1 once everything that existed at the beginning is in the cache.", "informer")
 	informerObjects = newGauge("listwatch_informer_objects", "Objects in the cache.", "informer")
 	informerBytes   = newGauge("listwatch_informer_bytes", "Memory that the objects take, as counted for the budget; 0 without one.", "informer")
-	informerLag     = newGauge("listwatch_informer_lag_seconds", "How long the event that handlers are busy with has been in the process.", "informer")
-	informerSilence = newGauge("listwatch_informer_last_contact_seconds", "How long ago the server was last heard from; about a minute at most while all is well.", "informer")
-	informerTrouble = newGauge("listwatch_informer_trouble", "1 while something troubles the informer, which tries on.", "informer")
+	informerLag     = newGauge("listwatch_informer_lag_seconds", "Age of the event that handlers are processing; 0 when idle.", "informer")
+	informerSilence = newGauge("listwatch_informer_last_contact_seconds", "Time since the last contact with the server; about a minute at most in a healthy informer.", "informer")
+	informerFailing = newGauge("listwatch_informer_failing", "1 while something is wrong with the informer: its last request failed, an object cannot be decoded, or it has ended.", "informer")
+	informerReady   = newGauge("listwatch_informer_ready", "1 while the informer is synced, runs, and has heard from the server within its maximum staleness.", "informer")
 )
 
 type informerCollector struct {
@@ -39,7 +40,8 @@ func (c informerCollector) Collect(to chan<- prometheus.Metric) {
 	informerObjects.send(to, float64(s.Objects), c.name)
 	informerBytes.send(to, float64(s.Bytes), c.name)
 	informerLag.send(to, s.Lag.Seconds(), c.name)
-	informerTrouble.send(to, yes(s.Err != nil), c.name)
+	informerFailing.send(to, yes(s.Err != nil), c.name)
+	informerReady.send(to, yes(s.Ready() == nil), c.name)
 	if !s.LastContact.IsZero() {
 		informerSilence.send(to, time.Since(s.LastContact).Seconds(), c.name)
 	}

@@ -101,22 +101,24 @@ func (s status) Status() cache.Status { return cache.Status(s) }
 func TestInformer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := metrics.New()
-		metrics.Informer(r, "pods", status{Synced: true, Objects: 3, Bytes: 4, Lag: time.Second, LastContact: time.Now().Add(-2 * time.Second)})
+		metrics.Informer(r, "pods", status{Synced: true, Started: time.Now().Add(-time.Hour), MaxStaleness: time.Minute, Objects: 3, Bytes: 4, Lag: time.Second, LastContact: time.Now().Add(-2 * time.Second)})
 		metrics.Informer(r, "foos", status{Err: errors.New("forbidden")})
 		metrics.Leader(r, "lease", func() bool { return true })
 		want := []string{
 			`leader_election_master_status{name="lease"} 1`,
 			`listwatch_informer_bytes{informer="foos"} 0`,
 			`listwatch_informer_bytes{informer="pods"} 4`,
+			`listwatch_informer_failing{informer="foos"} 1`,
+			`listwatch_informer_failing{informer="pods"} 0`,
 			`listwatch_informer_lag_seconds{informer="foos"} 0`,
 			`listwatch_informer_lag_seconds{informer="pods"} 1`,
 			`listwatch_informer_last_contact_seconds{informer="pods"} 2`,
 			`listwatch_informer_objects{informer="foos"} 0`,
 			`listwatch_informer_objects{informer="pods"} 3`,
+			`listwatch_informer_ready{informer="foos"} 0`,
+			`listwatch_informer_ready{informer="pods"} 1`,
 			`listwatch_informer_synced{informer="foos"} 0`,
 			`listwatch_informer_synced{informer="pods"} 1`,
-			`listwatch_informer_trouble{informer="foos"} 1`,
-			`listwatch_informer_trouble{informer="pods"} 0`,
 		}
 		if diff := cmp.Diff(want, scrape(t, r, "leader_", "listwatch_")); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
