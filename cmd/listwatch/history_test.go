@@ -34,6 +34,8 @@ type history struct {
 	all   []state          // by revision; of a long story, the end
 	at    int              // the judge has come to all[at]
 	alive map[string]state // by name, there
+
+	chosen map[string]state // by name, at the end of all: what the judge's runs select
 }
 
 // state is what one act made of an object.
@@ -102,8 +104,7 @@ func (w *restless) remember(r kube.Resource, s state, rev kube.Revision, object 
 	s.uid = member(string(object), `"uid":"`)
 	w.exist[r.GroupResource()][s.name] = s.what != "DELETED"
 	for _, j := range w.judges {
-		h := j.history[r.GroupResource()]
-		h.all = append(h.all, s)
+		j.remember(j.history[r.GroupResource()], s)
 	}
 }
 

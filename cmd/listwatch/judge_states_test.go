@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -19,7 +20,7 @@ type noted struct {
 // settled: the last run ended in good order, so what it told is noted.
 func (j *judge) settled(file, server string) {
 	j.t.Helper()
-	for i, n := range notedIn(j.t, file, server, j.w.types) {
+	for i, n := range notedIn(j.t, file, server, j.w.types, j.expressions()...) {
 		r := j.told[j.w.types[i].GroupResource()]
 		for uid, rev := range r.here {
 			if r.dead[uid] {
@@ -33,17 +34,17 @@ func (j *judge) settled(file, server string) {
 }
 
 // identityOf is that of a checkpoint of watch -A -o ndjson.
-func identityOf(server string, types []kube.Resource) checkpoint.Identity {
+func identityOf(server string, types []kube.Resource, where ...string) checkpoint.Identity {
 	id := checkpoint.Identity{Server: server, Form: "objects"}
 	for _, r := range types {
-		id.Streams = append(id.Streams, checkpoint.Stream{Resource: r.String()})
+		id.Streams = append(id.Streams, checkpoint.Stream{Resource: r.String(), Where: where})
 	}
 	return id
 }
 
-func notedIn(t testing.TB, file, server string, types []kube.Resource) []noted {
+func notedIn(t testing.TB, file, server string, types []kube.Resource, where ...string) []noted {
 	t.Helper()
-	id := identityOf(server, types)
+	id := identityOf(server, types, where...)
 	// Of a copy: a process that is being forked meanwhile would keep the lock.
 	b, err := os.ReadFile(file)
 	if err == nil {
@@ -123,6 +124,7 @@ func (j *judge) end() {
 	for _, r := range j.w.types {
 		re := j.told[r.GroupResource()]
 		objects, _ := j.w.srv.List(r)
+		objects = slices.DeleteFunc(objects, func(o []byte) bool { return !j.selects(string(o)) })
 		for _, o := range objects {
 			rev, _ := strconv.Atoi(member(string(o), `"resourceVersion":"`))
 			name, uid := member(string(o), `"name":"`), member(string(o), `"uid":"`)

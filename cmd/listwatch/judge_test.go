@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,6 +22,7 @@ type judge struct {
 	told map[string]*reading // by type
 
 	history map[string]*history // by type; guarded by w.mu
+	where   bool                // the runs have soakWhere: of the history there is what that selects
 
 	run, lines, events, repeats, relists, away, unknown, reconnects, ragged, wrong int
 }
@@ -53,12 +55,64 @@ func newJudge(t testing.TB, w *restless) *judge {
 	j := &judge{t: t, w: w, told: map[string]*reading{}, history: map[string]*history{}}
 	for name := range w.exist {
 		j.told[name] = &reading{known: map[string]telling{}}
-		j.history[name] = &history{alive: map[string]state{}}
+		j.history[name] = &history{alive: map[string]state{}, chosen: map[string]state{}}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.judges = append(w.judges, j)
 	return j
+}
+
+// soakWhere selects two objects of three, each for a while.
+const soakWhere = `(.metadata.annotations.n | tonumber) % 3 > 0`
+
+// selects reports whether an object is of those that are judged.
+func (j *judge) selects(object string) bool {
+	n, _ := strconv.Atoi(member(object, `"n":"`))
+	return !j.where || n%3 > 0
+}
+
+// expressions are those of --where.
+func (j *judge) expressions() []string {
+	if !j.where {
+		return nil
+	}
+	return []string{soakWhere}
+}
+
+// flags are those of the runs.
+func (j *judge) flags() []string {
+	if !j.where {
+		return nil
+	}
+	return []string{"--where", soakWhere}
+}
+
+// selected is newJudge of runs with --where: it expects what a server would send to whom
+// it selects for.
+func selected(t testing.TB, w *restless) *judge {
+	j := newJudge(t, w)
+	j.where = true
+	return j
+}
+
+// remember takes what happened into h, the history of one type, as far as it is selected.
+func (j *judge) remember(h *history, s state) {
+	before, was := h.chosen[s.name]
+	switch is := s.what != "DELETED" && j.selects(s.object); {
+	case is && !was:
+		s.what = "ADDED"
+	case is:
+	case !was:
+		return
+	case s.what != "DELETED": // it exists, and is told with what it was
+		s.what, s.object = "DELETED", before.object
+	}
+	if h.all = append(h.all, s); s.what == "DELETED" {
+		delete(h.chosen, s.name)
+	} else {
+		h.chosen[s.name] = s
+	}
 }
 
 // anew: what comes is told to a reader who knows nothing.
@@ -91,7 +145,7 @@ func (j *judge) begin(file, server string) {
 	j.run++
 	notes := make([]noted, len(j.w.types))
 	if file != "" {
-		notes = notedIn(j.t, file, server, j.w.types)
+		notes = notedIn(j.t, file, server, j.w.types, j.expressions()...)
 	}
 	j.w.mu.Lock()
 	defer j.w.mu.Unlock()
@@ -208,7 +262,7 @@ func (j *judge) listed(l *telling, r *reading, h *history) {
 	if l.Initial && r.synced {
 		j.errorf(l, "initial again")
 	}
-	if last, ok := r.here[l.UID]; ok && (l.Type != "DELETED" && l.rev <= last || r.dead[l.UID]) {
+	if last, ok := r.here[l.UID]; ok && (l.Type != "DELETED" && l.rev <= last || r.dead[l.UID] && !j.where) {
 		j.errorf(l, "this run told it at %d", last)
 	}
 	known, ok := r.known[l.Name]
@@ -216,7 +270,7 @@ func (j *judge) listed(l *telling, r *reading, h *history) {
 	if l.Type == "DELETED" {
 		j.away++
 		switch {
-		case h.exists(l.Name, l.UID):
+		case h.exists(l.Name, l.UID) && !h.left(l.Name, l.UID, known.rev):
 			j.errorf(l, "it exists")
 		case !ok && !r.before.maybe[l.UID] && r.before.objects[l.UID] == 0:
 			j.errorf(l, "a deletion of what nobody heard of, or again")
@@ -254,6 +308,13 @@ func (h *history) exists(name, uid string) bool {
 	return h.alive[name].uid == uid
 }
 
+// left reports whether an object ceased to be selected after rev; it may be again.
+func (h *history) left(name, uid string, rev int) bool {
+	return slices.ContainsFunc(h.all, func(s state) bool {
+		return s.name == name && s.uid == uid && s.what == "DELETED" && s.rev > rev
+	})
+}
+
 // keep does what a reader does.
 func (j *judge) keep(l *telling, r *reading) {
 	r.here[l.UID] = l.rev
@@ -270,6 +331,7 @@ func (j *judge) keep(l *telling, r *reading) {
 	case ok && known.rev > l.rev:
 		return // it is told again, and we are further
 	}
+	delete(r.dead, l.UID) // with --where it may come back
 	k := *l
 	k.text, k.Object = "", nil
 	r.known[l.Name] = k

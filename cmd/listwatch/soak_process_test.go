@@ -40,6 +40,9 @@ func TestSoakOfProcesses(t *testing.T) {
 	}
 	w := newRestless(srv, *soakSeed, 40, soakTypes...)
 	watcher := &victim{j: newJudge(t, w), rnd: rand.New(rand.NewPCG(*soakSeed, 5)), args: connected("watch", srv, ca)}
+	if *soakSeed%2 == 0 {
+		watcher.j.where, watcher.args = true, append(watcher.args, "--where", soakWhere)
+	}
 	recorder := &victim{j: newJudge(t, w), rnd: rand.New(rand.NewPCG(*soakSeed, 6)), args: connected("record", srv, ca)}
 	watcher.pace = min(time.Second, length/15)
 	recorder.pace = watcher.pace

@@ -24,9 +24,14 @@ import (
 // again with the same checkpoint every few minutes to an hour; another one beside it
 // lives all day. What was printed must rebuild the server's history, see judge; and
 // neither memory nor goroutines nor talk may grow.
-func TestSoakOfADay(t *testing.T) {
+func TestSoakOfADay(t *testing.T) { soakOfADay(t, newJudge) }
+
+// TestSoakOfADayWithWhere is the same with --where: what the checkpoint has is what matched.
+func TestSoakOfADayWithWhere(t *testing.T) { soakOfADay(t, selected) }
+
+func soakOfADay(t *testing.T, judging func(testing.TB, *restless) *judge) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDay(t, time.Duration(*soakHours*float64(time.Hour)))
+		d := newDay(t, time.Duration(*soakHours*float64(time.Hour)), judging)
 		var others sync.WaitGroup
 		ctx, stop := context.WithCancel(t.Context())
 		d.steady(ctx)
@@ -69,7 +74,7 @@ type day struct {
 	goroutines                  int
 }
 
-func newDay(t *testing.T, length time.Duration) *day {
+func newDay(t *testing.T, length time.Duration, judging func(testing.TB, *restless) *judge) *day {
 	dir := t.TempDir()
 	d := &day{t: t, rnd: rand.New(rand.NewPCG(*soakSeed, 1)), state: filepath.Join(dir, "state"), ca: filepath.Join(dir, "ca.pem"), began: time.Now(), length: length}
 	d.srv = apitest.NewWith(t, apitest.Options{InMemory: true, TLS: true, Seed: *soakSeed, History: 300, NoManagedFields: true,
@@ -78,7 +83,7 @@ func newDay(t *testing.T, length time.Duration) *day {
 		t.Fatal(err)
 	}
 	d.w = newRestless(d.srv, *soakSeed, 20, soakTypes...)
-	d.j, d.steadyj, d.rest = newJudge(t, d.w), newJudge(t, d.w), make(chan int, 1)
+	d.j, d.steadyj, d.rest = judging(t, d.w), judging(t, d.w), make(chan int, 1)
 	for range 60 {
 		d.w.act()
 	}
@@ -89,7 +94,7 @@ func newDay(t *testing.T, length time.Duration) *day {
 func (d *day) steady(ctx context.Context) {
 	d.steadyj.begin("", "")
 	ctx, d.end = context.WithCancelCause(context.WithoutCancel(ctx))
-	p := &program{env: func(string) string { return "" }, args: append(connected("watch", d.srv, d.ca), "-o", "ndjson"),
+	p := &program{env: func(string) string { return "" }, args: append(append(connected("watch", d.srv, d.ca), "-o", "ndjson"), d.steadyj.flags()...),
 		stdout: &mouth{j: d.steadyj, left: -1}, stderr: io.MultiWriter(&d.stderr, &d.steadys), dial: d.srv.Dial}
 	go func() { d.rest <- p.run(ctx, strings.NewReader("")) }()
 	if err := d.srv.WaitForWatches(ctx, len(soakTypes)); err != nil {
@@ -191,7 +196,7 @@ func (d *day) ended(m *mouth, corpse []byte, code int) {
 
 // program runs it to its end.
 func (d *day) program(ctx context.Context, m *mouth, flags ...string) int {
-	args := append(append(connected("watch", d.srv, d.ca), "-o", "ndjson", "--checkpoint", d.state), flags...)
+	args := append(append(connected("watch", d.srv, d.ca), "-o", "ndjson", "--checkpoint", d.state), append(flags, d.j.flags()...)...)
 	p := &program{env: func(string) string { return "" }, args: args, stdout: m, stderr: &d.stderr, dial: d.srv.Dial}
 	return p.run(ctx, strings.NewReader(""))
 }
