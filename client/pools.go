@@ -1,6 +1,7 @@
 package client
 
 import (
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -23,9 +24,18 @@ func (c Config) pools(base *url.URL, id *identity) *pools {
 		watch: &http.Client{Transport: c.wrapped(base, id.tls(c.TLS)), CheckRedirect: sameHost},
 	}
 	if c.MaxConnAge > 0 {
-		p.until = time.Now().Add(time.Duration(float64(c.MaxConnAge) * (0.8 + 0.4*rand.Float64())))
+		p.until = time.Now().Add(jittered(c.MaxConnAge, rand.Float64()))
 	}
 	return p
+}
+
+// jittered is d, give or take a fifth by dice from 0 to 1, or the longest Duration.
+func jittered(d time.Duration, dice float64) time.Duration {
+	fifth := d / 5
+	if spread := time.Duration(2 * float64(fifth) * dice); d-fifth <= math.MaxInt64-spread {
+		return d - fifth + spread
+	}
+	return math.MaxInt64
 }
 
 func (p *pools) of(r *Request) *http.Client {
