@@ -48,6 +48,12 @@ type Config struct {
 	// https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins.
 	Credentials Source
 
+	// PlainHTTP lets credentials be sent to a server whose URL is http, where anybody
+	// in between can read and use them. Without it New refuses Token, TokenFile, Username,
+	// Password and Credentials for such a server, be it on the loopback. It is for tests,
+	// and for proxies beside us that add TLS.
+	PlainHTTP bool
+
 	// Impersonate, if its User is set, is whom we act for.
 	Impersonate Impersonate
 
@@ -162,6 +168,9 @@ func (c Config) base() (*url.URL, error) {
 		return nil, fmt.Errorf("client: server %s carries a user or password: use Username and Password", redactURL(c.Server))
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return nil, fmt.Errorf("client: server %s carries a query or fragment", redactURL(c.Server))
+	}
+	if u.Scheme == "http" && !c.PlainHTTP && (c.Token != "" || c.TokenFile != "" || c.Username != "" || c.Password != "" || c.Credentials != nil) {
+		return nil, fmt.Errorf("client: server %s speaks plain http, and would be sent credentials that anybody in between can read: use https, leave the credentials out, or set Config.PlainHTTP", redactURL(c.Server))
 	}
 	u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), strings.TrimRight(u.RawPath, "/")
 	return u, nil

@@ -17,6 +17,7 @@ import (
 // newClient returns a client and closes its connections when the test is over.
 func newClient(t testing.TB, cfg client.Config) *client.Client {
 	t.Helper()
+	cfg.PlainHTTP = true // most servers of these tests speak http
 	c, err := client.New(cfg)
 	if err != nil {
 		t.Fatal(err)

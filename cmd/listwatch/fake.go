@@ -294,7 +294,7 @@ func (s *fakeServer) warn(text string) {
 
 // fakeClient returns a client of srv.
 func fakeClient(srv *apitest.Server, token string, warn func(string)) (*client.Client, error) {
-	return client.New(client.Config{Server: srv.URL, Dial: srv.Dial, Token: token, UserAgent: "listwatch-fake", Warn: warn,
+	return client.New(client.Config{Server: srv.URL, Dial: srv.Dial, Token: token, PlainHTTP: true, UserAgent: "listwatch-fake", Warn: warn,
 		TLS:   client.TLS{CAData: srv.CAPEM(), ServerName: "localhost"},
 		Proxy: func(*http.Request) (*url.URL, error) { return nil, nil }})
 }

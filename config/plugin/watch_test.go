@@ -39,7 +39,7 @@ func TestRotationInMidWatchLosesNoEvent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := client.New(client.Config{Server: srv.URL, Credentials: p})
+	c, err := client.New(client.Config{Server: srv.URL, Credentials: p, PlainHTTP: true})
 	if err != nil {
 		t.Fatal(err)
 	}
