@@ -30,7 +30,8 @@ var iterator = jsoniter.Config{
 // Names match exactly, letter case included; of a member that occurs twice the last
 // one counts, but objects are merged, as in encoding/json; unknown members are
 // ignored. Numbers in an interface
-// ("map[string]any") are json.Number. Invalid UTF-8 becomes U+FFFD. null is not
+// ("map[string]any") are json.Number. Invalid UTF-8 becomes U+FFFD,
+// but is an error in more than 1 MiB. null is not
 // an object, hence an error. Errors are a *SyntaxError or *DecodeError.
 //
 // Besides, it is as encoding/json with UseNumber, but that halves of surrogate pairs
@@ -85,7 +86,13 @@ func decodeInto(b []byte, into any) error {
 // unmarshal decodes b into the fresh value that v points to: by a filler as far as
 // to has plans for its type, and the rest, or all that is unusual, by another decoder.
 func unmarshal(b []byte, v any, to *target) error {
-	b = validUTF8(b)
+	b, err := objectUTF8(b)
+	if err != nil {
+		return err
+	}
+	if len(b) > weighFrom && heavy(b, to.weight) {
+		return &LimitError{What: "decoded object", Limit: MaxDecoded}
+	}
 	if len(to.fields) == 0 {
 		return decodeAll(b, v, to)
 	}

@@ -195,7 +195,7 @@ func TestQuarantineNamesTheObject(t *testing.T) {
 		t.Errorf("got %+v", item)
 	}
 	broken := Quarantine([]byte(`{"kind":"\n","metadata":{"name":"a\n"},oops`), io.ErrUnexpectedEOF).Error()
-	if want := `object "a\n" of 43 bytes: unexpected EOF`; broken != want {
+	if want := "object \"a\ufffd\ufffd\" of 43 bytes: unexpected EOF"; broken != want {
 		t.Errorf("got  %s\nwant %s", broken, want)
 	}
 }

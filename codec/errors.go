@@ -3,6 +3,9 @@ package codec
 import (
 	"errors"
 	"fmt"
+	"strings"
+
+	"github.com/listwatch/listwatch/kube"
 )
 
 // ErrTooLarge is what a LimitError is to errors.Is.
@@ -72,7 +75,7 @@ func (e *DecodeError) Error() string {
 // ItemError is one object that could not be decoded and is left out: the
 // stream or list it came from goes on.
 type ItemError struct {
-	Identity Identity // as far as it could be read
+	Identity Identity // as far as it could be read; a part that no object can have is cleaned by kube.CleanName
 	Size     int      // bytes of the object
 	Err      error    // why
 }
@@ -85,7 +88,20 @@ func Quarantine(object []byte, err error) *ItemError {
 		return described
 	}
 	id, _ := Skim(object) // on error: what was read before it
-	return &ItemError{Identity: id, Size: len(object), Err: err}
+	return &ItemError{Identity: id.clean(), Size: len(object), Err: err}
+}
+
+// clean returns id with all parts as kube.CleanName returns them: they are kept, and
+// shown. An apiVersion has a slash.
+func (id Identity) clean() Identity {
+	group, version, found := strings.Cut(id.APIVersion, "/")
+	if id.APIVersion = kube.CleanName(group); found {
+		id.APIVersion += "/" + kube.CleanName(version)
+	}
+	for _, part := range []*string{&id.Kind, &id.Namespace, &id.Name, &id.UID, &id.ResourceVersion} {
+		*part = kube.CleanName(*part)
+	}
+	return id
 }
 
 func (e *ItemError) Error() string {

@@ -7,9 +7,8 @@ import (
 )
 
 // DefaultMaxFrame is the limit for one frame or item where none is given:
-// 64 MiB. An object in etcd is at most a few MiB; aggregated servers may send
-// more.
-const DefaultMaxFrame = 64 << 20
+// 16 MiB. An object in etcd is at most a few MiB.
+const DefaultMaxFrame = 16 << 20
 
 // Frame is one element of a WATCH body.
 type Frame struct {

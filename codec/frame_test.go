@@ -322,7 +322,7 @@ func TestFramesOneLargeObjectAndThenSmallOnes(t *testing.T) {
 	body := io.MultiReader(
 		strings.NewReader(`{"type":"ADDED","object":`), strings.NewReader(large), strings.NewReader("}\n"),
 		&repeat{b: []byte(`{"type":"MODIFIED","object":{}}`), n: 10000})
-	w := newWindow(body, "frame", DefaultMaxFrame)
+	w := newWindow(body, "frame", 64<<20)
 	for i := range 10001 {
 		w.hold()
 		f, err := w.frame()

@@ -188,7 +188,7 @@ func TestItemsPassesOverAnItemAboveTheLimit(t *testing.T) {
 		{"kind of the list behind", `{"items":[{"a":1},`, `{` + meta + `,` + spec + `}`, `,{"c":1}],"kind":"PodList"}`, "  n/b u 7"},
 		{"white space", "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"items\":[\n{\"a\":1},\n", "{" + strings.ReplaceAll(meta, ":", " : ") + ",\n" + spec + "\n}", "\n,\n{\"c\":1}\n]\n}\n", "v1 Pod n/b u 7"},
 		{"name only", `{"kind":"PodList","apiVersion":"v1","items":[{"a":1},`, `{"metadata":{"name":"b","annotations":{"x":"` + long + `"},"uid":"u"}}`, `,{"c":1}]}`, "v1 Pod /b  "},
-		{"invalid UTF-8", `{"kind":"PodList","apiVersion":"v1","items":[{"a":1},`, "{\"metadata\":{\"name\":\"b\xff\"}," + spec + `}`, `,{"c":1}]}`, "v1 Pod /b\ufffd  "},
+		{"invalid UTF-8", `{"kind":"PodList","apiVersion":"v1","items":[{"a":1},`, "{\"metadata\":{\"name\":\"b\xff\"}," + spec + `}`, `,{"c":1}]}`, "v1 Pod /b\ufffd\ufffd  "},
 		{"row of a Table", `{"kind":"Table","apiVersion":"m/v1","rows":[{"a":1},`, `{"cells":["b"],"object":{"kind":"P","apiVersion":"v1",` + meta + `,` + spec + `}}`, `,{"c":1}]}`, "m/v1 Table n/b u 7"},
 	}
 	for _, test := range tests {

@@ -28,6 +28,7 @@ type fieldPlan struct {
 // A target is what Decode knows of a Go type.
 type target struct {
 	shape    *shape
+	weight   *weight
 	standard bool  // encoding/json decodes what a filler does not
 	fields   plans // of a struct, or of what a pointer points to: those that a filler fills
 }
@@ -39,7 +40,7 @@ func targetOf(t reflect.Type) *target {
 	if got, ok := targets.Load(t); ok {
 		return got.(*target)
 	}
-	got := &target{shape: shapeOf(t), standard: standardOnly(t, map[reflect.Type]bool{})}
+	got := &target{shape: shapeOf(t), weight: weightOf(t, map[reflect.Type]*weight{}), standard: standardOnly(t, map[reflect.Type]bool{})}
 	for t := t; !ownMethods(t); t = t.Elem() {
 		if t.Kind() == reflect.Struct {
 			got.fields, _ = newPlans(t, map[reflect.Type]plan{t: nil})

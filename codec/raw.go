@@ -32,7 +32,8 @@ const rawTrailer = (2*parts + 1) * 4
 // ParseRaw copies an object's bytes. They are checked to be one JSON object
 // whose identity, where there is one, consists of strings; errors are a
 // *SyntaxError, *DecodeError or *LimitError. White space between tokens is
-// dropped, so the JSON is one line; invalid UTF-8 becomes U+FFFD. What is dropped
+// dropped, so the JSON is one line; invalid UTF-8 becomes U+FFFD, but
+// is an error in more than 1 MiB. What is dropped
 // is checked too: an object with managedFields that are not JSON is refused.
 func ParseRaw(b []byte) (Raw, error) { return parseRaw(b, false) }
 
@@ -43,7 +44,10 @@ func ParseRawFull(b []byte) (RawFull, error) {
 }
 
 func parseRaw(b []byte, full bool) (Raw, error) {
-	b = validUTF8(b)
+	b, err := objectUTF8(b)
+	if err != nil {
+		return Raw{}, err
+	}
 	var o outline
 	if err := o.read(b); err != nil {
 		return Raw{}, err

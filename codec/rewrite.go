@@ -73,7 +73,7 @@ func (l *items) tooLarge(limit *LimitError) error {
 	if _, err := w.value(); err != nil {
 		return err
 	}
-	return &ItemError{Identity: id, Size: int(w.offset() - from), Err: limit}
+	return &ItemError{Identity: id.clean(), Size: int(w.offset() - from), Err: limit}
 }
 
 // identify reads from the start of an item or row who it is, as Skim would from

@@ -11,7 +11,6 @@ type Identity struct {
 // resource version is the table's. Of a member that occurs twice the last one
 // counts. On an error the identity holds what was read before it.
 func Skim(object []byte) (Identity, error) {
-	object = validUTF8(object)
 	var o outline
 	err := o.read(object)
 	return identity(object, o.ids), err
@@ -34,7 +33,6 @@ func identity(b []byte, ids [parts]span) Identity {
 // initial events of a WATCH (KEP-3157). In a Table both may be the table's own
 // or those of the object in its first row. rv may alias object.
 func ResourceVersion(object []byte) (rv []byte, initialEventsEnd bool, err error) {
-	object = validUTF8(object)
 	var o outline
 	if err := o.read(object); err != nil {
 		return nil, false, err
@@ -44,7 +42,7 @@ func ResourceVersion(object []byte) (rv []byte, initialEventsEnd bool, err error
 	} else {
 		rv = s.of(object)
 	}
-	return rv, o.initialEnd, nil
+	return validUTF8(rv), o.initialEnd, nil
 }
 
 func text(b []byte, s span) string {

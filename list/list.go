@@ -27,8 +27,8 @@ func New[T kube.Object](c client.Collection[T], o Options) *Lister[T] {
 // All lists the collection from its beginning and yields its objects in the
 // server's order: by namespace and name.
 //
-// An object that cannot be decoded is yielded as a *codec.ItemError and the
-// list goes on. Any other error is the last element; nothing is retried except
+// An object that cannot be decoded, or whose name no object can have
+// (kube.CheckIdentity), is yielded as a *codec.ItemError and the list goes on. Any other error is the last element; nothing is retried except
 // a snapshot that expired in mid-list, where the list goes on at the server's
 // newer one. If the server offers none, the list begins again, once, and objects
 // are seen twice: Progress.Items then falls back to 0. A list whose pages do not end
@@ -66,7 +66,7 @@ var errStopped = errors.New("stopped")
 func (l *Lister[T]) page(ctx context.Context, yield func(T, error) bool) (more bool, err error) {
 	var meta codec.ListMeta
 	items := 0
-	for v, err := range Page(ctx, l.col, &l.cur, l.opts, codec.DecoderOf[T](), &meta) {
+	for v, err := range Page(ctx, l.col, &l.cur, l.opts, checked(codec.DecoderOf[T]()), &meta) {
 		if err != nil && !codec.IsItem(err) {
 			return false, err
 		}
@@ -87,6 +87,25 @@ func (l *Lister[T]) page(ctx context.Context, yield func(T, error) bool) (more b
 		l.opts.Progress(l.progress)
 	}
 	return more, nil
+}
+
+// checked returns decode with a check of what the object is called.
+func checked[T kube.Object](decode func([]byte) (T, error)) func([]byte) (T, error) {
+	return func(b []byte) (T, error) {
+		v, err := decode(b)
+		if err == nil {
+			uid := ""
+			if o, ok := any(v).(interface{ GetUID() string }); ok {
+				uid = o.GetUID()
+			}
+			err = kube.CheckIdentity(kube.KeyOf(v), uid, kube.Revision(v.GetResourceVersion()))
+		}
+		if err != nil {
+			var zero T
+			return zero, err
+		}
+		return v, nil
+	}
 }
 
 // Revision returns the revision of the snapshot that All listed, to watch from;

@@ -15,7 +15,9 @@ import (
 
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/list"
 	"github.com/listwatch/listwatch/watch"
 )
 
@@ -262,5 +264,75 @@ func TestWatcherMistrustsAMarkWithoutARevision(t *testing.T) {
 		if !s.mentioned("without a resourceVersion") {
 			t.Errorf("reported %v", s.errs)
 		}
+	})
+}
+
+// TestWatcherRefusesALargeStatus: what is reported is kept, so it is small.
+func TestWatcherRefusesALargeStatus(t *testing.T) {
+	play(t, watch.Options{}, func(t *testing.T, s *story) {
+		s.srv.On(apitest.Match{Verb: "watch", Resource: "configmaps", AfterEvent: 5}, apitest.ErrorEvent(apitest.StatusInternal(strings.Repeat("x", 1<<17)))).Times(1)
+		s.start()
+		s.churn("0")
+		s.pass(time.Minute)
+		s.equal()
+		var st *kube.Status
+		if len(s.errs) != 1 || errors.As(s.errs[0], &st) || !s.mentioned("an ERROR of 262") {
+			t.Errorf("reported %.200v", s.errs)
+		}
+	})
+}
+
+// TestNamesThatNoObjectCanHaveAreQuarantined: in a list and in a watch, and the
+// others are delivered.
+func TestNamesThatNoObjectCanHaveAreQuarantined(t *testing.T) {
+	bad := []string{
+		`"name":"a/../b"`, `"name":".."`, `"name":"a\u001b]0;x\u0007"`, `"name":"a\u202eb"`, `"name":"` + strings.Repeat("x", 1<<16) + `"`,
+		`"name":"a","namespace":"d\n"`, `"name":"a","uid":"u\u0000"`, `"name":"a","resourceVersion":"` + strings.Repeat("1", 1<<16) + `"`,
+	}
+	var items, frames []string
+	for _, b := range append(bad, `"name":"good","resourceVersion":"8"`) {
+		items = append(items, `{"metadata":{`+b+`}}`)
+		frames = append(frames, frame("ADDED", `{"metadata":{`+b+`}}`))
+	}
+	synctest.Test(t, func(t *testing.T) {
+		srv := apitest.NewWith(t, apitest.Options{InMemory: true})
+		a := &adversary{
+			lists:   []string{pageHead + `{"resourceVersion":"7"},"items":[` + strings.Join(items, ",") + `]}`},
+			watches: []string{strings.Join(frames, "")}, limit: 100, stop: func() {},
+		}
+		srv.On(apitest.Match{}, a.ServeHTTP)
+		c, err := client.New(client.Config{Server: srv.URL, Dial: srv.Dial})
+		if err != nil {
+			t.Fatal(err)
+		}
+		col := client.Of[kube.Partial](c, kube.ConfigMaps)
+		good, quarantined := 0, 0
+		count := func(name string, err error) {
+			var item *codec.ItemError
+			switch {
+			case errors.As(err, &item):
+				quarantined++
+				if !errors.Is(err, kube.ErrBadName) || len(err.Error()) > 700 || strings.ContainsAny(fmt.Sprint(item.Identity, err), "\x1b\x00\n\u202e") {
+					t.Errorf("reported %.300q of %.300q", err, item.Identity)
+				}
+			case err != nil:
+				t.Errorf("reported %v", err)
+			case name == "good":
+				good++
+			}
+		}
+		for v, err := range list.New(col, list.Options{}).All(t.Context()) {
+			count(v.Name, err)
+		}
+		for ev, err := range watch.New(col, watch.Options{Initial: watch.Paged}).Events(t.Context()) {
+			count(ev.Key.Name, err)
+			if good == 3 {
+				break
+			}
+		}
+		if quarantined != 3*len(bad) {
+			t.Errorf("%d objects were quarantined, want %d", quarantined, 3*len(bad))
+		}
+		c.CloseIdleConnections()
 	})
 }

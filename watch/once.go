@@ -89,6 +89,10 @@ func decoderOf[T kube.Object]() func(codec.Frame) (Event[T], error) {
 			return quarantined[T](Type(f.Type), bad), bad
 		}
 		key, uid, rev := identify(v, f.Object)
+		if err := kube.CheckIdentity(key, uid, rev); err != nil {
+			bad := codec.Quarantine(f.Object, err)
+			return quarantined[T](Type(f.Type), bad), bad
+		}
 		return Event[T]{Type: Type(f.Type), Key: key, UID: uid, Revision: rev, Object: v}, nil
 	}
 }
@@ -96,10 +100,11 @@ func decoderOf[T kube.Object]() func(codec.Frame) (Event[T], error) {
 // quarantined is what is known of an event whose object was left out.
 func quarantined[T kube.Object](typ Type, bad *codec.ItemError) Event[T] {
 	id := bad.Identity
-	return Event[T]{
-		Type: typ, Key: kube.Key{Namespace: id.Namespace, Name: id.Name},
-		UID: id.UID, Revision: kube.Revision(id.ResourceVersion),
+	ev := Event[T]{Type: typ, Key: kube.Key{Namespace: id.Namespace, Name: id.Name}, UID: id.UID, Revision: kube.Revision(id.ResourceVersion)}
+	if kube.CheckIdentity(kube.Key{}, "", ev.Revision) != nil {
+		ev.Revision = "" // it was cleaned: there is nothing to resume from
 	}
+	return ev
 }
 
 // identifierOf returns the function that tells who an object is. Where it has no
@@ -140,6 +145,9 @@ func bookmark[T kube.Object](b []byte, kind string) (Event[T], error) {
 		}
 	}
 	ev := Event[T]{Type: Bookmark, Revision: kube.Revision(rv)}
+	if err := kube.CheckIdentity(kube.Key{}, "", ev.Revision); err != nil {
+		return Event[T]{Type: Bookmark}, codec.Quarantine(b, err)
+	}
 	switch {
 	case end && ev.Revision == "":
 		return ev, codec.Quarantine(b, fmt.Errorf("a mark without a resourceVersion: %w", errBadEvent))
@@ -149,8 +157,14 @@ func bookmark[T kube.Object](b []byte, kind string) (Event[T], error) {
 	return ev, nil
 }
 
+// maxStatus is the most bytes of a Status: an Interruption keeps it.
+const maxStatus = 64 << 10
+
 // statusOf returns the Status of an ERROR event.
 func statusOf(b []byte) error {
+	if len(b) > maxStatus {
+		return fmt.Errorf("%w: an ERROR of %d bytes", errBadEvent, len(b))
+	}
 	st, err := codec.Decode[kube.Status](b)
 	if err != nil {
 		return fmt.Errorf("%w: an ERROR that is not a Status: %w", errBadEvent, err)

@@ -99,7 +99,7 @@ func TestScenario(t *testing.T) {
 		{name: "frame/an object of 1 MiB", match: after(opening, 5), fault: apitest.Huge(1 << 20), times: 1, ghost: "huge"},
 		{name: "frame/an object above the limit", match: after(resume, 1), fault: apitest.Huge(1 << 20), times: 1, opts: watch.Options{Initial: watch.Paged, MaxItem: 1 << 19}, listings: 2},
 		{name: "frame/duplicate keys", match: after(opening, 5), fault: apitest.DuplicateKeys(), times: 1, ghost: "b"},
-		{name: "frame/an object of 20 MiB", match: after(opening, 5), fault: apitest.Huge(20 << 20), times: 1, ghost: "huge"},
+		{name: "frame/an object of 20 MiB", match: after(opening, 5), fault: apitest.Huge(20 << 20), times: 1, ghost: "huge", opts: watch.Options{MaxItem: 32 << 20}},
 		{name: "frame/deeply nested", match: after(opening, 5), fault: apitest.Deep(100000), times: 1},
 		{name: "frame/sent twice", match: after(opening, 5), fault: apitest.Duplicate(), times: 3},
 

@@ -59,7 +59,7 @@ func (w *Watcher[T]) LastContact() time.Time {
 // An error is the last element only then, or when ctx is done, as its cause. Any
 // other error is a report, and the loop goes on: an *[Interruption], which says what
 // the watcher does next and after which pause, or a *codec.ItemError, an object that
-// could not be decoded, beside which the event holds what could be read. Every pause
+// could not be decoded or whose name no object can have (kube.CheckIdentity), beside which the event holds what could be read. Every pause
 // is reported; a request that is followed by the next at once is not, if it ended in
 // good order or with kube.ErrGone. Forbidden and not found are interruptions too:
 // permissions and resources come back. A caller that would rather give up leaves the
