@@ -15,8 +15,15 @@ import (
 type Pod struct {
 	kube.Meta `json:"metadata"`
 	Spec      struct {
-		NodeName string `json:"nodeName"`
+		NodeName   string      `json:"nodeName,omitempty"`
+		Containers []Container `json:"containers,omitempty"`
 	} `json:"spec"`
+}
+
+// Container is what the example wants to know of a container.
+type Container struct {
+	Name  string `json:"name"`
+	Image string `json:"image"`
 }
 
 func ExampleInformer() {
@@ -47,8 +54,15 @@ func ExampleInformer() {
 	}
 
 	// Write, and read your own write.
-	rev := srv.Put(kube.Pods, `{"metadata":{"namespace":"shop","name":"web-1"},"spec":{"nodeName":"node-1"}}`)
-	if err := pods.WaitRevision(ctx, rev); err != nil {
+	web1 := Pod{Meta: kube.Meta{Namespace: "shop", Name: "web-1"}}
+	web1.Spec.NodeName = "node-1"
+	web1.Spec.Containers = []Container{{Name: "web", Image: "nginx"}}
+	web1, err = client.Of[Pod](c, kube.Pods).Create(ctx, web1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := pods.Await(ctx, web1); err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -75,6 +75,7 @@ type Informer[T kube.Object] struct {
 	store        *Store[T]
 	sources      []Source[T]
 	transform    func(T) (T, error)
+	selection    selection
 	onError      func(error)
 	name         string
 	maxStaleness time.Duration              // 0 = none
@@ -114,6 +115,7 @@ func New[T kube.Object](c client.Collection[T], o Options[T]) *Informer[T] {
 		o.Name = nameOf(c.Resource, namespaces, o.Watch)
 	}
 	i := From(o, sources...)
+	i.selection = selection{namespaces, o.Watch}
 	i.warm = newWarm(c.In(namespaces[0]), o)
 	return i
 }

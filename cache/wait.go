@@ -50,13 +50,16 @@ func (i *Informer[T]) wait(ctx context.Context, what string, done func() (bool, 
 		if ended != nil {
 			return fmt.Errorf("%s: not %s: the informer ended: %w", i.name, what, ended)
 		}
-		if !i.begin(ctx) { // with the turn, handlers have returned
-			return i.notYet(what, context.Cause(ctx))
-		}
 		ok, err := done()
-		i.finish()
-		if ok || err != nil {
+		if err != nil {
 			return err
+		}
+		if ok {
+			if !i.begin(ctx) {
+				return i.notYet(what, context.Cause(ctx))
+			}
+			i.finish() // with the turn, handlers have returned
+			return nil
 		}
 		select {
 		case <-changed:

@@ -7,27 +7,46 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// awaited is a write that a cache does not show yet.
-type awaited struct {
-	rev  kube.Revision
-	wait func(context.Context, kube.Revision) error
+// Awaiter is a cache that can wait for a write: a *cache.Informer or a
+// *cache.SharedInformer.
+type Awaiter interface {
+	Await(ctx context.Context, written kube.Object) error
+	AwaitDeleted(ctx context.Context, deleted kube.Object) error
+	Name() string
 }
 
-// Await keeps key back until in shows the revision that a write returned: call it
-// in a run after each write whose effect the next run must see, lest it decides
-// upon a state that is older than what it did, and creates twice. The worker does
-// not wait for it; the key does, for Options.AwaitTimeout at most.
+// awaited is a write that a cache does not show yet.
+type awaited struct {
+	in     string // the name of the cache
+	object kube.Object
+	wait   func(context.Context, kube.Object) error
+}
+
+// Await keeps key back until in shows the write whose response is written, as
+// [cache.Informer.Await] says: call it in a run after each write whose effect the
+// next run must see, the removal of the last finalizer included, lest it decides upon
+// a state that is older than what it did, and creates twice. The worker does not wait
+// for it; the key does, for Options.AwaitTimeout at most. The object may be of
+// another type than those of the cache.
 //
 //	d, err := deployments.Create(ctx, want)
 //	if err == nil {
-//		ctl.Await(key, informer, kube.Revision(d.ResourceVersion))
+//		ctl.Await(key, informer, d)
 //	}
-func (c *Controller[K]) Await(key K, in interface {
-	WaitRevision(context.Context, kube.Revision) error
-}, rev kube.Revision) {
+func (c *Controller[K]) Await(key K, in Awaiter, written kube.Object) {
+	c.addAwaited(key, awaited{in.Name(), written, in.Await})
+}
+
+// AwaitDeleted is Await after a deletion: until in shows that the object is gone, was
+// replaced by a namesake, or is marked as deleted.
+func (c *Controller[K]) AwaitDeleted(key K, in Awaiter, deleted kube.Object) {
+	c.addAwaited(key, awaited{in.Name(), deleted, in.AwaitDeleted})
+}
+
+func (c *Controller[K]) addAwaited(key K, a awaited) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.awaiting[key] = append(c.awaiting[key], awaited{rev, in.WaitRevision})
+	c.awaiting[key] = append(c.awaiting[key], a)
 }
 
 func (c *Controller[K]) takeAwaited(key K) []awaited {
@@ -38,13 +57,13 @@ func (c *Controller[K]) takeAwaited(key K) []awaited {
 	return pending
 }
 
-// await waits until the caches show what was written.
+// await waits until the caches show what was written, in the order of the writes.
 func (c *Controller[K]) await(ctx context.Context, key K, pending []awaited) {
 	ctx, cancel := context.WithTimeout(ctx, c.o.AwaitTimeout)
 	defer cancel()
 	for _, a := range pending {
-		if err := a.wait(ctx, a.rev); err != nil {
-			c.log.Warn("the cache does not show a write; going on without it", "key", fmt.Sprint(key), "rev", a.rev, "err", err)
+		if err := a.wait(ctx, a.object); err != nil {
+			c.log.Warn("the cache does not show a write; going on without it", "key", fmt.Sprint(key), "informer", a.in, "err", err)
 		}
 	}
 }

@@ -457,7 +457,7 @@ func TestAwaitPreventsDuplicates(t *testing.T) {
 					}
 					o, err := secrets.Create(ctx, secret{kube.Meta{GenerateName: k.Name + "-"}})
 					if err == nil && c.await {
-						ctl.Await(k, w.secrets, kube.Revision(o.ResourceVersion))
+						ctl.Await(k, w.secrets, o)
 					}
 					return controller.Result{}, errors.Join(err, errBroken) // and it runs again soon
 				}, controller.Options[kube.Key]{})
@@ -488,7 +488,7 @@ func TestAwaitHoldsTheKeyAndNotTheWorker(t *testing.T) {
 		ctl = controller.New("maps", func(_ context.Context, k kube.Key) (controller.Result, error) {
 			w.note("%s", k.Name)
 			if k.Name == "x" {
-				ctl.Await(k, w.secrets, "1000000") // never
+				ctl.Await(k, w.secrets, secret{kube.Meta{Namespace: "a", Name: "x", ResourceVersion: "1000000"}}) // never
 			}
 			return controller.Result{}, nil
 		}, controller.Options[kube.Key]{AwaitTimeout: 20 * time.Second})

@@ -258,7 +258,8 @@ func (m *leaders) reconcile(ctx context.Context, c *controller.Controller[kube.K
 		case 7:
 			result.RequeueAfter = 1<<63 - 1 // as good as never: a change brings it again
 		case 8:
-			c.Await(k, m.w.maps, "1000000000") // in vain
+			o.Namespace, o.Name, o.ResourceVersion = k.Namespace, k.Name, "1000000000"
+			c.Await(k, m.w.maps, o) // in vain
 		}
 	}
 	if err == nil {

@@ -198,6 +198,17 @@ func (s FieldSelector) Matches(get func(path string) string) bool {
 	return true
 }
 
+// Excludes reports whether a term is known not to hold, whatever the other fields
+// are; get returns the value of a path and whether it is known.
+func (s FieldSelector) Excludes(get func(path string) (value string, known bool)) bool {
+	for _, t := range s.terms {
+		if v, known := get(t.path); known && (v == t.value) == t.not {
+			return true
+		}
+	}
+	return false
+}
+
 // Paths returns the fields that s names, in the order of the selector.
 func (s FieldSelector) Paths() []string {
 	var p []string

@@ -95,6 +95,7 @@ func (o *operator) reconcile(ctx context.Context, key kube.Key) (again controlle
 			if err := client.Of[Child](o.client, r).Delete(ctx, k, client.DeleteOptions{UID: c.UID, Propagation: client.Foreground}); err != nil {
 				return again, err
 			}
+			o.controller.AwaitDeleted(key, o.children[r], c)
 			o.events.Eventf(events.About(managers, m), events.Normal, "Deleted", "%s %s", r.Kind, k.Name)
 		}
 	}
@@ -126,7 +127,7 @@ func (o *operator) ensure(ctx context.Context, m CloudManager, w want) (Child, e
 	}
 	c, outcome, err := client.Of[Child](o.client, w.resource).CreateOrUpdate(ctx, w.key(m), func(c *Child) error { return shape(c, m, w) })
 	if err == nil && outcome != client.Unchanged {
-		o.controller.Await(kube.KeyOf(m), o.children[w.resource], kube.Revision(c.ResourceVersion))
+		o.controller.Await(kube.KeyOf(m), o.children[w.resource], c)
 		o.events.Eventf(events.About(managers, m), events.Normal, "Synced", "%s %s %s", w.resource.Kind, w.key(m).Name, outcome)
 	}
 	return c, err
@@ -171,7 +172,10 @@ func (o *operator) finalize(ctx context.Context, m CloudManager) error {
 	if err := client.Of[kube.Partial](o.client, kube.PersistentVolumeClaims).In(m.Namespace).DeleteAll(ctx, claims, client.DeleteOptions{}); err != nil {
 		return err
 	}
-	_, err := client.Of[CloudManager](o.client, managers).Edit(ctx, kube.KeyOf(m), func(m *CloudManager) error { m.RemoveFinalizer(finalizer); return nil })
+	now, err := client.Of[CloudManager](o.client, managers).Edit(ctx, kube.KeyOf(m), func(m *CloudManager) error { m.RemoveFinalizer(finalizer); return nil })
+	if err == nil {
+		o.controller.Await(kube.KeyOf(m), o.managers, now)
+	}
 	return err
 }
 

@@ -79,7 +79,7 @@ func (o *operator) ensure(ctx context.Context, foo Foo) (Deployment, error) {
 	if err != nil || outcome == client.Unchanged {
 		return d, err
 	}
-	o.controller.Await(kube.KeyOf(foo), o.deployments, kube.Revision(d.ResourceVersion))
+	o.controller.Await(kube.KeyOf(foo), o.deployments, d)
 	o.events.Eventf(events.About(foos, foo), events.Normal, "Synced", "deployment %s %s", key.Name, outcome)
 	return d, nil
 }
@@ -123,7 +123,7 @@ func (o *operator) report(ctx context.Context, foo Foo, available int, ready, re
 		return nil // it was deleted meanwhile
 	}
 	if err == nil {
-		o.controller.Await(kube.KeyOf(foo), o.foos, kube.Revision(now.ResourceVersion))
+		o.controller.Await(kube.KeyOf(foo), o.foos, now)
 	}
 	return err
 }

@@ -1,0 +1,218 @@
+package cache
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// Await waits until the store shows the write whose response is written: an object
+// of any type, with the key, UID and resourceVersion that the server returned. It
+// returns nil when
+//
+//   - the store has the object at the written revision or a later one, or a later
+//     namesake of it,
+//   - the source that watches the object's namespace is at that revision or a later
+//     one, so that the object was deleted or is not selected,
+//   - the informer does not watch the namespace, or the written object is known not
+//     to match its selectors, and the store does not have it: labels count if written
+//     has a method GetLabels, fields if its JSON has them, and metadata.name and
+//     metadata.namespace always; an earlier state that was selected, and that the
+//     store has yet to see, is not waited for: await that write first, or
+//   - the source has listed everything twice since: a list that was requested after
+//     the write shows it.
+//
+// A write that removed the last finalizer of a deleted object has deleted it: then
+// Await waits until it is gone, as [Informer.AwaitDeleted] does. Handlers have
+// returned from the event when Await returns.
+//
+// Revisions that are not numbers cannot be ordered: then only the very revision that
+// was written counts, and the other cases above; a change that follows at once may
+// make Await wait until ctx is done. So may a write from before the server was
+// restored to an earlier state.
+//
+// If ctx ends first, or the informer has ended, the error says why, as that of
+// WaitSynced does. Handlers of the informer must not wait for it.
+func (i *Informer[T]) Await(ctx context.Context, written kube.Object) error {
+	w, err := i.newWrite(written)
+	if err != nil {
+		return err
+	}
+	w.deletes = w.meta.DeletionTimestamp != nil && len(w.meta.Finalizers) == 0 &&
+		(w.meta.DeletionGracePeriodSeconds == nil || *w.meta.DeletionGracePeriodSeconds == 0)
+	return i.await(ctx, w, fmt.Sprintf("showing %s at revision %s", w.key, w.revision))
+}
+
+// AwaitDeleted waits until the store shows that deleted was deleted: it is gone, a
+// namesake with another UID has taken its place, or it is marked with a
+// deletionTimestamp, because finalizers or a grace period keep it. The last takes a
+// T whose JSON has the mark. Otherwise it is as Await.
+func (i *Informer[T]) AwaitDeleted(ctx context.Context, deleted kube.Object) error {
+	w, err := i.newWrite(deleted)
+	if err != nil {
+		return err
+	}
+	w.deletes, w.marks = true, true
+	return i.await(ctx, w, fmt.Sprintf("showing the deletion of %s", w.key))
+}
+
+func (i *Informer[T]) await(ctx context.Context, w *write, what string) error {
+	if w.excluded && i.store.shows(w) {
+		return nil // no event will come, and no handler is called
+	}
+	return i.wait(ctx, what, func() (bool, error) { return i.store.shows(w), nil })
+}
+
+// selection is what an informer watches, as far as it is known.
+type selection struct {
+	namespaces []string // by source; nil = not known
+	options    watch.Options
+}
+
+// excludes reports whether an object is known not to be selected. JSON may be nil.
+func (s selection) excludes(o kube.Object, meta kube.Meta, json []byte) bool {
+	if _, ok := o.(interface{ GetLabels() map[string]string }); ok && !s.options.Labels.Matches(meta.Labels) {
+		return true
+	}
+	if s.options.Fields.Empty() {
+		return false
+	}
+	members, _ := codec.Decode[map[string]any](json)
+	return s.options.Fields.Excludes(func(path string) (string, bool) {
+		switch path {
+		case "metadata.name":
+			return o.GetName(), true
+		case "metadata.namespace":
+			return o.GetNamespace(), true
+		}
+		return scalar(members, path)
+	})
+}
+
+// scalar returns the string or boolean at a path, as a field selector compares it.
+func scalar(members map[string]any, path string) (string, bool) {
+	for {
+		name, rest, deeper := strings.Cut(path, ".")
+		switch v := members[name].(type) {
+		case map[string]any:
+			members, path = v, rest
+			if deeper {
+				continue
+			}
+		case string:
+			return v, !deeper
+		case bool:
+			return strconv.FormatBool(v), !deeper
+		}
+		return "", false
+	}
+}
+
+// write is what Await waits for. It is for one goroutine.
+type write struct {
+	key      kube.Key
+	revision kube.Revision
+	meta     kube.Meta // as far as the written object has it
+
+	deletes  bool // the object is to be gone
+	marks    bool // or marked
+	excluded bool // it is known not to be selected
+
+	from, to int                   // the sources that may have the object; none = none has
+	began    []uint32              // their generations at the beginning
+	seen     bool                  // the store had the object since
+	checked  kube.Revision         // of the entry that was looked at for a mark
+	marked   func(object any) bool // looks for it
+}
+
+func (i *Informer[T]) newWrite(o kube.Object) (*write, error) {
+	if o == nil {
+		return nil, fmt.Errorf("%s: await: the object is nil: pass what the write returned", i.name)
+	}
+	w := &write{key: kube.Key{Namespace: o.GetNamespace(), Name: o.GetName()}, revision: kube.Revision(o.GetResourceVersion()), to: len(i.sources)}
+	if w.key.Name == "" || w.revision == "" {
+		return nil, fmt.Errorf("%s: await %q: the object has no name or no resourceVersion: pass what the write returned", i.name, w.key)
+	}
+	json, err := codec.Encode(o)
+	if err == nil {
+		w.meta = metaOf(json)
+	}
+	if u, ok := o.(interface{ GetUID() string }); ok {
+		w.meta.UID = u.GetUID()
+	}
+	if spaces := i.selection.namespaces; spaces != nil {
+		n := slices.IndexFunc(spaces, func(ns string) bool { return ns == "" || ns == w.key.Namespace || w.key.Namespace == "" })
+		if w.from, w.to = n, n+1; n < 0 {
+			w.from = 0
+		}
+	}
+	w.excluded = w.from == w.to || i.selection.excludes(o, w.meta, json)
+	w.began = i.store.generations()
+	w.marked = func(object any) bool {
+		json, err := codec.Encode(object)
+		return err == nil && metaOf(json).DeletionTimestamp != nil
+	}
+	return w, nil
+}
+
+// metaOf returns the metadata of an object, as far as they can be read.
+func metaOf(json []byte) kube.Meta {
+	p, err := codec.Decode[kube.Partial](json)
+	if err != nil {
+		return kube.Meta{}
+	}
+	return p.Meta
+}
+
+func (s *Store[T]) generations() (all []uint32) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, p := range s.parts {
+		all = append(all, p.generation)
+	}
+	return all
+}
+
+// shows reports whether the store shows w.
+func (s *Store[T]) shows(w *write) bool {
+	s.mu.RLock()
+	e, known := s.objects[w.key]
+	past := true // all that may have the object show it
+	for n := w.from; n < w.to; n++ {
+		p := s.parts[n]
+		listed := !p.listing && p.generation >= w.began[n]+2
+		past = past && (listed || !p.restored && reached(p.revision, w.revision))
+	}
+	later := known && !s.parts[e.part].restored && reached(e.revision, w.revision)
+	s.mu.RUnlock()
+
+	same := known && sameUID(e.uid, w.meta.UID)
+	w.seen = w.seen || same
+	switch {
+	case w.deletes && same:
+		return w.marks && w.hasMark(e.revision, e.object)
+	case w.deletes:
+		return past || w.seen || w.excluded
+	case w.excluded && !same:
+		return true
+	}
+	return past || later || same && e.revision == w.revision
+}
+
+// reached reports whether at is known to be rev or later.
+func reached(at, rev kube.Revision) bool { return at == rev && at.Ordered() || at.Newer(rev) }
+
+// hasMark looks for a deletionTimestamp, once for each revision.
+func (w *write) hasMark(rev kube.Revision, object any) bool {
+	if rev == w.checked {
+		return false
+	}
+	w.checked = rev
+	return w.marked(object)
+}

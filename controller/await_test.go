@@ -1,0 +1,68 @@
+package controller_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/controller"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// TestAwaitCoversDeletions: after the removal of the last finalizer, and after a
+// Delete, the next run sees that the object is gone, though the watch lags.
+func TestAwaitCoversDeletions(t *testing.T) {
+	for _, verb := range []string{"removes the finalizer", "deletes"} {
+		t.Run(verb, func(t *testing.T) {
+			tell(t, func(t *testing.T, w *world) {
+				maps := client.Of[configMap](w.client, kube.ConfigMaps)
+				var ctl *controller.Controller[kube.Key]
+				ctl = controller.New("maps", func(ctx context.Context, k kube.Key) (controller.Result, error) {
+					o, ok := w.maps.Store().Get(k)
+					if !ok {
+						w.note("gone")
+						return controller.Result{}, nil
+					}
+					if o.DeletionTimestamp != nil {
+						w.note("marked")
+					} else {
+						w.note("there")
+					}
+					if verb == "deletes" && o.DeletionTimestamp == nil {
+						ctl.AwaitDeleted(k, w.maps, o)
+						return controller.Result{Requeue: true}, maps.Delete(ctx, k, client.DeleteOptions{UID: o.UID})
+					}
+					if verb == "deletes" || o.DeletionTimestamp == nil {
+						return controller.Result{}, nil
+					}
+					now, err := maps.Edit(ctx, k, func(o *configMap) error { o.Finalizers = nil; return nil })
+					if err == nil {
+						ctl.Await(k, w.maps, now)
+					}
+					return controller.Result{Requeue: true}, err
+				}, controller.Options[kube.Key]{})
+				controller.For(ctl, w.maps)
+				w.On(apitest.Match{Verb: "watch", Resource: "configmaps"}, apitest.EachEvent(func(rw http.ResponseWriter, event []byte) {
+					time.Sleep(2 * time.Second)
+					_, _ = rw.Write(event)
+				}))
+				w.run(t, ctl)
+				time.Sleep(10 * time.Second)
+				w.Put(kube.ConfigMaps, `{"metadata":{"namespace":"a","name":"x","finalizers":["example.com/f"]}}`)
+				time.Sleep(10 * time.Second)
+				if verb == "deletes" {
+					wantNotes(t, w, "there", "marked")
+					return
+				}
+				if err := maps.Delete(t.Context(), kube.Key{Namespace: "a", Name: "x"}, client.DeleteOptions{}); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(20 * time.Second)
+				wantNotes(t, w, "there", "marked", "gone")
+			})
+		})
+	}
+}
