@@ -89,7 +89,7 @@ type Informer[T kube.Object] struct {
 	// a new handler. That is why they never see a gap, a repeat or two calls at
 	// a time. Reading the store needs no turn.
 	turn chan struct{}
-	torn bool // an event, or the start, did not return from all handlers; for who has the turn
+	torn bool // an event did not return from all handlers; for who has the turn
 
 	mu       sync.Mutex
 	handlers []*Handler[T] // replaced, never changed

@@ -140,10 +140,17 @@ func (m *mortal) fate() {
 		m.live()
 		return
 	}
-	synctest.Wait() // what it deals with, it deals with before it is killed
+	end := m.rnd.IntN(6)
+	if end > 2 { // amid whatever goes on
+		for range m.rnd.IntN(30) {
+			m.write()
+		}
+	} else {
+		synctest.Wait() // what it deals with, it deals with before it is killed
+	}
 	files := m.files()
 	m.die()
-	switch m.rnd.IntN(5) {
+	switch end {
 	case 0, 1: // killed, so that it could not save
 		m.note("killed")
 		m.putBack(files)

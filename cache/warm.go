@@ -148,7 +148,6 @@ func (i *Informer[T]) load() error {
 	defer i.progress()
 	<-i.turn // a handler that comes meanwhile sees the objects once
 	defer i.finish()
-	i.torn = true // until all handlers have returned
 	owed := got.owed
 	if got.objects != nil {
 		if err := i.store.fill(got); err != nil {
@@ -172,7 +171,6 @@ func (i *Informer[T]) load() error {
 		}
 		i.replay(h)
 	}
-	i.torn = false
 	return nil
 }
 
