@@ -40,11 +40,11 @@ type tenant struct {
 // Errors of which one is the last line on stderr.
 var (
 	noRoomToAppend  = `listwatch: checkpoint STATE: write: no space left on device: make room where it goes: nothing is lost: the next run goes on at the last good point of the file, and prints again what came after it`
-	noRoomToCompact = `listwatch: checkpoint STATE: write STATE.tmp-\d+: no space left on device: make room where it goes: nothing is lost: the next run goes on at the last good point of the file, and prints again what came after it`
-	noInode         = `listwatch: checkpoint STATE: make a file beside it: open STATE.tmp-\d+: no space left on device: make room where it goes: nothing is lost: the next run goes on at the last good point of the file, and prints again what came after it`
-	noRoomAtStart   = `listwatch: checkpoint STATE: write(?: STATE.tmp-\d+)?: no space left on device: make room where it goes`
+	noRoomToCompact = `listwatch: checkpoint STATE: write \S+\.listwatch-\d+: no space left on device: make room where it goes: nothing is lost: the next run goes on at the last good point of the file, and prints again what came after it`
+	noInode         = `listwatch: checkpoint STATE: make a file beside it: open \S+\.listwatch-\d+: no space left on device: make room where it goes: nothing is lost: the next run goes on at the last good point of the file, and prints again what came after it`
+	noRoomAtStart   = `listwatch: checkpoint STATE: write(?: \S+\.listwatch-\d+)?: no space left on device: make room where it goes`
 	noRoomForLines  = `listwatch: write to stdout: no space left on device: make room where the output goes; the next run prints again what is not there in whole`
-	noRoomForBoth   = `listwatch: write to stdout: no space left on device: make room where the output goes; the next run may print some lines again: checkpoint STATE: write(?: STATE.tmp-\d+)?: no space left on device`
+	noRoomForBoth   = `listwatch: write to stdout: no space left on device: make room where the output goes; the next run may print some lines again: checkpoint STATE: write(?: \S+\.listwatch-\d+)?: no space left on device`
 )
 
 // newTenant returns one whose checkpoint is at state and whose stdout at out.
@@ -233,7 +233,7 @@ func testCheckpointsInodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := newTenant(t, d.path("state"), filepath.Join(t.TempDir(), "out"), 20, 0)
-	x.live(1, `listwatch: checkpoint STATE: make a file beside it: open STATE.tmp-\d+: no space left on device: make room where it goes`)
+	x.live(1, `listwatch: checkpoint STATE: make a file beside it: open \S+\.listwatch-\d+: no space left on device: make room where it goes`)
 	if x.read != 0 {
 		t.Error("it printed, and could not begin")
 	}

@@ -14,13 +14,14 @@ import (
 	"strings"
 )
 
-// temporary is put behind the path of a file that is being written.
-const temporary = ".tmp-"
+// A file that is being written is called .NAME.listwatch-DIGITS, beside the one that it
+// is to replace: hidden, and nothing that a user would call a file of his own.
+func temporary(base string) string { return "." + base + ".listwatch-" }
 
 // compact replaces the file by one that holds what it amounts to: after a crash at
 // any moment it is the old or the new one. The buffer is empty.
 func (f *File) compact() error {
-	next, err := os.CreateTemp(filepath.Dir(f.path), filepath.Base(f.path)+temporary+"*") // of mode 0600
+	next, err := os.CreateTemp(filepath.Dir(f.path), temporary(filepath.Base(f.path))+"*") // of mode 0600
 	if err != nil {
 		return fmt.Errorf("make a file beside it: %w", err)
 	}
@@ -132,7 +133,8 @@ func (f *File) leftovers() (names []string) {
 	for {
 		entries, err := d.ReadDir(1000)
 		for _, e := range entries {
-			if strings.HasPrefix(e.Name(), base+temporary) {
+			digits, ok := strings.CutPrefix(e.Name(), temporary(base))
+			if ok && digits != "" && strings.Trim(digits, "0123456789") == "" && e.Type().IsRegular() && ours(filepath.Join(dir, e.Name())) {
 				names = append(names, filepath.Join(dir, e.Name()))
 			}
 		}
@@ -140,4 +142,16 @@ func (f *File) leftovers() (names []string) {
 			return names
 		}
 	}
+}
+
+// ours says whether a file is empty or begins as a checkpoint does.
+func ours(path string) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close() // it is only read
+	b := make([]byte, len(magic))
+	n, err := io.ReadFull(file, b)
+	return (err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)) && strings.HasPrefix(magic, string(b[:n]))
 }

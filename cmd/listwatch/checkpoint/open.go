@@ -51,13 +51,22 @@ func Reset(path string, id Identity) (*File, error) {
 // lock opens the file, or makes an empty one, and locks it.
 func lock(path string) (*File, error) {
 	for {
+		flags := os.O_RDWR
 		switch fi, err := os.Stat(path); {
 		case err == nil && !fi.Mode().IsRegular():
 			return nil, fmt.Errorf("checkpoint %s: not a regular file", path)
-		case err != nil && !errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, fs.ErrNotExist):
+			flags |= os.O_CREATE | os.O_EXCL // which follows no link that leads nowhere
+			if fi, err := os.Lstat(path); err == nil && fi.Mode()&fs.ModeSymlink != 0 {
+				return nil, fmt.Errorf("checkpoint %s: a symbolic link to a file that does not exist", path)
+			}
+		case err != nil:
 			return nil, fmt.Errorf("checkpoint: %w", err)
 		}
-		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		file, err := os.OpenFile(path, flags, 0o600)
+		if flags&os.O_EXCL != 0 && errors.Is(err, fs.ErrExist) || flags&os.O_EXCL == 0 && errors.Is(err, fs.ErrNotExist) {
+			continue // somebody else has made it, or taken it away, since
+		}
 		if err != nil {
 			return nil, fmt.Errorf("checkpoint: %w", err)
 		}
