@@ -47,6 +47,7 @@ func (d *debouncer) run(in <-chan record, out chan<- record) {
 				out <- r
 				continue
 			}
+			r.arrived()
 			d.take(r)
 		case <-timer.C:
 		}

@@ -115,7 +115,7 @@ func (l *listing) run(ctx context.Context, p *program, targets []target) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	records := make(chan record, recordBuffer)
-	give := func(r record) { records <- r }
+	give := func(r record) { enqueue(records, r) }
 	l.give = func(r record) {
 		if !l.keep(r) {
 			give(r)
@@ -200,7 +200,7 @@ func listTarget[T raw](ctx context.Context, l *listing, t target, asRaw func(T) 
 		return emit(o)
 	}
 	began, told := time.Now(), time.Now()
-	lister := list.New(col, list.Options{Labels: l.selector, Fields: fields, Limit: l.limit(), Progress: func(p list.Progress) {
+	lister := list.New(col, list.Options{Labels: l.selector, Fields: fields, Limit: l.limit(), MaxItem: maxItem, Progress: func(p list.Progress) {
 		every := progressEvery
 		if l.talk.live {
 			every = 200 * time.Millisecond

@@ -133,6 +133,7 @@ type printer struct {
 	keeper *keeper
 
 	buf       []byte
+	held      int // bytes of the objects since the last write
 	seq       int64
 	events    int  // objects printed
 	over      bool // nothing more is printed
@@ -178,7 +179,7 @@ func (p *printer) run(records <-chan record) error {
 // full reports whether a batch is to be written, though more may follow at once. Of a
 // list it is so large that how fast its pages come does not decide what is aligned.
 func (p *printer) full(began time.Time) bool {
-	if len(p.buf) >= batchBytes {
+	if len(p.buf) >= batchBytes || p.held >= batchHeld {
 		return true
 	}
 	if t, ok := p.enc.(rowed); ok && p.list {
@@ -212,6 +213,8 @@ func (p *printer) next(records <-chan record, initial bool) (record, bool) {
 }
 
 func (p *printer) take(r *record) {
+	r.arrived()
+	p.held += r.size()
 	if r.say != nil {
 		p.write(p.enc.flush(p.buf))
 		r.say()
@@ -280,7 +283,7 @@ func (p *printer) show(r *record) {
 
 // write writes b and empties the buffer, whose memory it is.
 func (p *printer) write(b []byte) {
-	p.buf = b[:0]
+	p.buf, p.held = b[:0], 0
 	if cap(b) > 4*batchBytes {
 		p.buf = nil
 	}

@@ -46,8 +46,8 @@ type watchEvent struct {
 
 func indented(m map[string]any, prefix string) ([]byte, error) {
 	compact, err := json.Marshal(m)
-	if err != nil {
-		return nil, err
+	if err != nil || deep(m) {
+		return compact, err
 	}
 	var out bytes.Buffer
 	err = json.Indent(&out, compact, prefix, "    ")

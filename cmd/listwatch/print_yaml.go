@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -42,6 +43,14 @@ func (e *yamlEncoder) encode(b []byte, r *record) ([]byte, error) {
 }
 
 func yamlOf(v any) ([]byte, error) {
+	if list, ok := v.([]any); ok && deep(v) {
+		b, err := json.Marshal(list[0])
+		return append(append([]byte("- "), b...), '\n'), err
+	}
+	if deep(v) {
+		b, err := json.Marshal(v)
+		return append(b, '\n'), err
+	}
 	b, err := unfolded(v)
 	return fold(b), err
 }

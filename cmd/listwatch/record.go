@@ -44,6 +44,8 @@ type record struct {
 	// say, if set, is all there is to the record: something for stderr, in
 	// its place between what stands before and after on stdout.
 	say func()
+
+	taken chan<- struct{} // closed when a large record was taken; nil for others
 }
 
 // isObject reports whether r is an object's event.

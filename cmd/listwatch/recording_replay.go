@@ -252,7 +252,7 @@ func play[T raw](ctx context.Context, r *replaying, targets []target, records ch
 	var streams []*playedStream[T]
 	for _, t := range targets {
 		s := &playedStream[T]{stream: stream[T]{target: t, served: t.resource, store: cache.NewStore[T](), asRaw: asRaw, began: time.Now(), columns: &noColumns, maxFailures: -1,
-			give: func(rec record) { records <- rec }, talk: r.talk}}
+			give: func(rec record) { enqueue(records, rec) }, talk: r.talk}}
 		s.selects(&r.output)
 		streams = append(streams, s)
 	}

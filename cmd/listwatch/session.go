@@ -39,9 +39,6 @@ type follower interface {
 	absent() []string
 }
 
-// recordBuffer is how many records may wait for the printer.
-const recordBuffer = 64
-
 func (s *session) run(ctx context.Context, p *program) (err error) {
 	if s.kept, err = s.keep(ctx); err != nil {
 		return err
@@ -62,7 +59,7 @@ func (s *session) run(ctx context.Context, p *program) (err error) {
 				state.see(&r)
 			}
 			r.stream = i
-			records <- r
+			enqueue(records, r)
 			if s.tap != nil {
 				s.tap(r)
 			}
@@ -158,7 +155,7 @@ func (s *session) stream(ctx context.Context, i int, t target, give func(record)
 	if err != nil {
 		return nil, usage("%q: %w", t.name, err)
 	}
-	opts := watch.Options{Labels: s.selector, Fields: fields, Limit: s.limit(), Idle: s.idle, Timeout: s.held,
+	opts := watch.Options{Labels: s.selector, Fields: fields, Limit: s.limit(), MaxItem: maxItem, Idle: s.idle, Timeout: s.held,
 		Revision: kube.Revision(s.sinceRV), Initial: map[string]watch.Initial{"paged": watch.Paged, "stream": watch.Stream}[s.watchFlags.list],
 		Backoff: s.backoff}
 	if t.listed {

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"encoding/json"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// TestDeepObjectsArePrintedOnOneLine: the indentation of an object of 600 KB, 400 levels
+// deep, would be 480 MB. It is JSON, and YAML, all the same.
+func TestDeepObjectsArePrintedOnOneLine(t *testing.T) {
+	const levels, leaves = 400, 300_000
+	text := `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a"},"spec":` + strings.Repeat(`[`, levels) +
+		strings.TrimSuffix(strings.Repeat("1,", leaves), ",") + strings.Repeat(`]`, levels) + `}`
+	raw, err := codec.ParseRaw([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		format string
+		list   bool
+		decode func([]byte, any) error
+	}{
+		{"json", true, json.Unmarshal}, {"json", false, json.Unmarshal}, {"yaml", true, yaml.Unmarshal}, {"yaml", false, yaml.Unmarshal},
+	} {
+		o := &output{format: test.format, list: test.list}
+		enc := o.encoder()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		b, err := enc.encode(nil, &record{Type: "ADDED", resource: kube.Resource{Plural: "widgets", Kind: "Widget"}, object: raw})
+		if err == nil {
+			b, err = enc.end(b)
+		}
+		runtime.ReadMemStats(&after)
+		if used := after.TotalAlloc - before.TotalAlloc; err != nil || len(b) > 2*len(text) || used > 100<<20 {
+			t.Errorf("%s, list %t: %v, %d bytes, %d allocated", test.format, test.list, err, len(b), used)
+		}
+		var got struct {
+			Items []map[string]any
+			Spec  any
+		}
+		if err := test.decode(b, &got); err != nil {
+			t.Fatalf("%s, list %t: %v", test.format, test.list, err)
+		}
+		var want struct{ Spec any }
+		if err := test.decode([]byte(text), &want); err != nil {
+			t.Fatal(err)
+		}
+		spec := got.Spec
+		if test.list {
+			spec = got.Items[0]["spec"]
+		}
+		if !reflect.DeepEqual(want.Spec, spec) {
+			t.Errorf("%s, list %t: another value", test.format, test.list)
+		}
+	}
+}
