@@ -13,7 +13,7 @@ CONTROLLED   = ^(TestControllerManager|TestControllerManagerThatCannotStart|Test
 APART        = $(CONTROLLED)|^TestTerminal$$
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint unit race-ready e2e operators terminal compat ci fuzz soak bench microbench install man completion clean
+.PHONY: help demo test lint unit race-ready e2e operators terminal compat ci fuzz hostile soak bench microbench install man completion notices base-images clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,6 +70,11 @@ fuzz: ## each fuzz target for FUZZTIME (20s)
 	  done; \
 	done
 
+# kubectl, if it is there, is attacked too, and only reported.
+HOSTILE      ?= 4000000000
+hostile: ## the program under attacks of 4 GB each by servers and files (Linux): none may make it hold 300 MB; an hour
+	$(GO) test ./cmd/listwatch -run '^TestHostile$$' -count=1 -v -timeout=120m -hostile.bytes=$(HOSTILE) -hostile.kubectl="$(KUBECTL)"
+
 soak: ## a day in virtual time, 10 minutes of kills and full disks with the program (Linux; as who may mount), a million operations on the model of package cache, 300 elections; over an hour
 	cd cmd/listwatch && $(GO) vet -tags soak . && timeout 60m $(GO) test -tags soak -run '^TestSoak' -timeout 55m -count=1 -v . -soak.hours 24 -soak.minutes 10
 	cd cache && GOGC=400 timeout 100m $(GO) test -run TestInformerModel -timeout 95m . -model.ops 1000000
@@ -96,6 +101,31 @@ completion: ## the completion scripts of all shells, into OUT/completions
 	@mkdir -p $(OUT)/completions
 	@set -e; for shell in bash zsh fish powershell kubectl; do \
 	  $(GO) run ./cmd/listwatch completion $$shell > $(OUT)/completions/listwatch.$$shell; \
+	done
+
+# Of all systems of the release: what is linked differs by a few modules.
+notices: ## the licences of what is linked, into OUT/THIRD_PARTY_NOTICES
+	@mkdir -p $(OUT)
+	@set -e; { for os in linux darwin windows; do \
+	  GOOS=$$os $(GO) list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}' ./cmd/listwatch; done; \
+	  echo "Go $$($(GO) env GOVERSION) $$($(GO) env GOROOT)"; } | sort -u > $(OUT)/modules.txt
+	@set -e; while read -r path version dir; do \
+	  found=$$(find "$$dir" -maxdepth 1 -type f \( -iname 'LICEN[CS]E*' -o -iname 'COPYING*' -o -iname 'NOTICE*' -o -iname 'PATENTS*' \) | sort); \
+	  test -n "$$found" || { echo "$$path has no licence" >&2; exit 1; }; \
+	  printf '\n==== %s %s ====\n' "$$path" "$$version"; \
+	  echo "$$found" | while read -r f; do printf '\n'; cat "$$f"; done; \
+	done < $(OUT)/modules.txt > $(OUT)/THIRD_PARTY_NOTICES
+	@rm $(OUT)/modules.txt
+
+# A tag may be another image tomorrow. This needs a network and docker; commit the result.
+DOCKERFILES  = packaging/Dockerfile examples/foo/Dockerfile examples/cloudmanager/Dockerfile
+base-images: ## the digests of the base images, as their tags are now, into the Dockerfiles
+	@command -v docker >/dev/null || { echo "*** docker is not there ***"; exit 1; }
+	@set -e; for image in $$(sed -n 's/^FROM \(--platform=[^ ]* \)\{0,1\}\([^ ]*\).*/\2/p' $(DOCKERFILES) | sort -u); do \
+	  tag=$${image%@*}; \
+	  digest=$$(docker buildx imagetools inspect "$$tag" --format '{{.Manifest.Digest}}'); \
+	  case "$$digest" in sha256:*) ;; *) echo "*** $$tag has no digest: $$digest ***"; exit 1;; esac; \
+	  sed -i "s|^\(FROM .*\)$$image|\1$$tag@$$digest|" $(DOCKERFILES); echo "$$tag@$$digest"; \
 	done
 
 clean: ## what the tests and builds left in this folder, nothing elsewhere

@@ -148,9 +148,10 @@ func inJSON(t *testing.T, v any) []byte {
 var collections = map[any]string{
 	"Namespace": "/api/v1/namespaces", "ServiceAccount": "/api/v1/namespaces/NS/serviceaccounts",
 	"PersistentVolumeClaim": "/api/v1/namespaces/NS/persistentvolumeclaims", "Deployment": "/apis/apps/v1/namespaces/NS/deployments",
-	"Role":        "/apis/rbac.authorization.k8s.io/v1/namespaces/NS/roles",
-	"RoleBinding": "/apis/rbac.authorization.k8s.io/v1/namespaces/NS/rolebindings",
-	"ClusterRole": "/apis/rbac.authorization.k8s.io/v1/clusterroles", "ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+	"NetworkPolicy": "/apis/networking.k8s.io/v1/namespaces/NS/networkpolicies",
+	"Role":          "/apis/rbac.authorization.k8s.io/v1/namespaces/NS/roles",
+	"RoleBinding":   "/apis/rbac.authorization.k8s.io/v1/namespaces/NS/rolebindings",
+	"ClusterRole":   "/apis/rbac.authorization.k8s.io/v1/clusterroles", "ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
 }
 
 // create posts o with strict validation and returns the code and the answer.
@@ -205,7 +206,7 @@ func TestManifestsAreValid(t *testing.T) {
 					}
 				}
 			}
-			for _, want := range []string{"Deployment/listwatch", "ServiceAccount/listwatch", "PersistentVolumeClaim/listwatch", "account in " + v.namespace} {
+			for _, want := range []string{"Deployment/listwatch", "ServiceAccount/listwatch", "PersistentVolumeClaim/listwatch", "NetworkPolicy/listwatch", "account in " + v.namespace} {
 				if !names[want] {
 					t.Errorf("there is no %s", want)
 				}
@@ -399,5 +400,44 @@ func TestKrewHasTheArchivesOfTheRelease(t *testing.T) {
 	}
 	if template := dig(release, "archives", 0, "name_template"); template != "{{ .ProjectName }}_{{ .Tag }}_{{ .Os }}_{{ .Arch }}" {
 		t.Errorf("archives are called %v", template)
+	}
+}
+
+// TestReleasesAreSignedAndHaveTheirNotices: the files of the published project say so to
+// each other. None of them is run here.
+func TestReleasesAreSignedAndHaveTheirNotices(t *testing.T) {
+	release := yamlDocs(t, "../../.goreleaser.yaml")[0]
+	if got := dig(release, "signs", 0, "artifacts"); got != "checksum" {
+		t.Errorf("what is signed: %v", got)
+	}
+	if hooks := fmt.Sprint(dig(release, "before", "hooks")); !strings.Contains(hooks, "notices") {
+		t.Errorf("before a release there are no notices: %s", hooks)
+	}
+	files := fmt.Sprint(dig(release, "archives", 0, "files"))
+	for _, want := range []string{"LICENSE", "SECURITY.md", "THIRD_PARTY_NOTICES"} {
+		if !strings.Contains(files, want) {
+			t.Errorf("the archives have no %s", want)
+		}
+	}
+	makefile, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, workflow := range []string{"ci", "release"} {
+		w := yamlDocs(t, "../../.github/workflows/"+workflow+".yml")[0]
+		if diff := cmp.Diff(map[string]any{"contents": "read"}, w["permissions"]); diff != "" {
+			t.Errorf("%s: permissions by default (-want +got):\n%s", workflow, diff)
+		}
+		for name, job := range w["jobs"].(map[string]any) {
+			if dig(job, "timeout-minutes") == nil {
+				t.Errorf("%s: job %s has no limit of time", workflow, name)
+			}
+			for n := 0; dig(job, "steps", n) != nil; n++ {
+				words := strings.Fields(fmt.Sprint(dig(job, "steps", n, "run")))
+				if len(words) > 1 && words[0] == "make" && !strings.Contains(string(makefile), "\n"+words[1]+":") {
+					t.Errorf("%s: there is no make %s", workflow, words[1])
+				}
+			}
+		}
 	}
 }

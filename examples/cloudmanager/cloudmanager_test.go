@@ -29,7 +29,8 @@ import (
 type world struct {
 	*testing.T
 	*apitest.Server
-	log bytes.Buffer // to be read when the operator has stopped
+	log      bytes.Buffer // to be read when the operator has stopped
+	confined string       // the operator's --namespace
 }
 
 func key(name string) kube.Key { return kube.Key{Namespace: "a", Name: name} }
@@ -52,7 +53,7 @@ func (w *world) operate() (stop func()) {
 	ctx, cancel := context.WithCancel(w.Context())
 	done := make(chan error)
 	go func() {
-		done <- newManager(c, controller.ManagerOptions{Logger: slog.New(slog.NewTextHandler(&w.log, nil))}).Run(ctx)
+		done <- newManager(c, w.confined, controller.ManagerOptions{Logger: slog.New(slog.NewTextHandler(&w.log, nil))}).Run(ctx)
 	}()
 	return func() {
 		cancel()

@@ -21,6 +21,7 @@ import (
 func main() {
 	kubeconfig := flag.String("kubeconfig", "", "kubeconfig file; by default as kubectl finds it, or the pod's service account")
 	listen := flag.String("listen", "", "serve /healthz and /readyz at this address, such as :8080")
+	namespace := flag.String("namespace", "", "look after this namespace only, for which manifests/rbac-namespaced.yaml is enough (default all)")
 	elect := flag.Bool("leader-elect", false, "work only while holding the Lease cloudmanager-operator in the namespace of the kubeconfig, or of the pod")
 	flag.Parse()
 	cfg, err := config.Load(config.Options{Path: *kubeconfig})
@@ -34,7 +35,7 @@ func main() {
 		o.Elector, err = lease.New(c, kube.Key{Namespace: cfg.Namespace, Name: "cloudmanager-operator"}, lease.Options{})
 		exitOn(err)
 	}
-	exitOn(newManager(c, o).Run(context.Background()))
+	exitOn(newManager(c, *namespace, o).Run(context.Background()))
 }
 
 func exitOn(err error) {

@@ -29,11 +29,12 @@ type operator struct {
 	events     *events.Recorder
 }
 
-// newManager puts the operator together. All parts log to the logger of the Manager.
-func newManager(c *client.Client, mo controller.ManagerOptions) *controller.Manager {
+// newManager puts the operator together, for one namespace or, if that is empty, all. All
+// parts log to the logger of the Manager.
+func newManager(c *client.Client, namespace string, mo controller.ManagerOptions) *controller.Manager {
 	o := &operator{
 		client:   c,
-		managers: cache.New(client.Of[CloudManager](c, managers), cache.Options[CloudManager]{}),
+		managers: cache.New(client.Of[CloudManager](c, managers).In(namespace), cache.Options[CloudManager]{}),
 		children: map[kube.Resource]*cache.Informer[Child]{},
 		owned:    map[kube.Resource]*cache.Index[Child, string]{},
 		events:   events.New(c, events.Options{Component: "cloudmanager-operator"}),
@@ -44,7 +45,7 @@ func newManager(c *client.Client, mo controller.ManagerOptions) *controller.Mana
 	m.Add(o.managers, o.events)
 	m.AddLed(o.controller)
 	for _, r := range []kube.Resource{kube.Secrets, kube.StatefulSets, kube.Deployments} {
-		children := client.Of[Child](c, r)
+		children := client.Of[Child](c, r).In(namespace)
 		if r == kube.Secrets {
 			children.Accept = client.Of[kube.Partial](c, r).Accept // the metadata alone: passwords stay where they are
 		}

@@ -27,6 +27,7 @@ import (
 type world struct {
 	*testing.T
 	*apitest.Server
+	confined string // the operator's --namespace
 }
 
 var (
@@ -37,7 +38,7 @@ var (
 // tell plays a story in virtual time.
 func tell(t *testing.T, story func(w *world)) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t, apitest.NewWith(t, apitest.Options{InMemory: true, CollectGarbage: true})}
+		w := &world{T: t, Server: apitest.NewWith(t, apitest.Options{InMemory: true, CollectGarbage: true})}
 		w.Put(kube.CustomResourceDefinitions, manifest(t, "crd.yaml"))
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
@@ -56,7 +57,7 @@ func (w *world) operate() (stop func()) {
 	}
 	ctx, cancel := context.WithCancel(w.Context())
 	done := make(chan error)
-	go func() { done <- newManager(c, controller.ManagerOptions{}).Run(ctx) }()
+	go func() { done <- newManager(c, w.confined, controller.ManagerOptions{}).Run(ctx) }()
 	return func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -381,5 +382,27 @@ func TestFooDeletesWhatItOwnsAndDoesNotName(t *testing.T) {
 			"name":"x","uid":%q,"controller":true}]},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},
 			"spec":{"containers":[{"name":"c","image":"old"}]}}}}`, get[Foo](w, foos, x).UID))
 		w.want(`web of "x": 1 of 1 nginx:1.29`, "foo x: 1, Ready True Available")
+	})
+}
+
+// TestFooOfANamespaceAsksForNothingElse: manifests/rbac-namespaced.yaml allows requests in
+// one namespace only.
+func TestFooOfANamespaceAsksForNothingElse(t *testing.T) {
+	tell(t, func(w *world) {
+		w.confined = "a"
+		w.foo("x", "web", 1)
+		w.create(foos, `{"metadata":{"namespace":"b","name":"y"},"spec":{"deploymentName":"web","replicas":1}}`)
+		stop := w.operate()
+		w.settle()
+		stop()
+		get[Deployment](w, kube.Deployments, web)
+		if b := w.Get(kube.Deployments, kube.Key{Namespace: "b", Name: "web"}); b != nil {
+			t.Errorf("it works in another namespace: %s", b)
+		}
+		for _, r := range w.Requests() {
+			if r.Header.Get("User-Agent") == "foo-operator" && r.Key.Namespace != "a" {
+				t.Errorf("it asks for %s %s", r.Verb, r.Path)
+			}
+		}
 	})
 }

@@ -27,6 +27,7 @@ import (
 func main() {
 	kubeconfig := flag.String("kubeconfig", "", "kubeconfig file; by default as kubectl finds it, or the pod's service account")
 	listen := flag.String("listen", "", "serve /healthz and /readyz at this address, such as :8080")
+	namespace := flag.String("namespace", "", "look after this namespace only, for which manifests/rbac-namespaced.yaml is enough (default all)")
 	elect := flag.Bool("leader-elect", false, "work only while holding the Lease foo-operator in the namespace of the kubeconfig, or of the pod")
 	flag.Parse()
 
@@ -41,7 +42,7 @@ func main() {
 		o.Elector, err = lease.New(c, kube.Key{Namespace: cfg.Namespace, Name: "foo-operator"}, lease.Options{})
 		exitOn(err)
 	}
-	exitOn(newManager(c, o).Run(context.Background()))
+	exitOn(newManager(c, *namespace, o).Run(context.Background()))
 }
 
 func exitOn(err error) {
@@ -50,12 +51,13 @@ func exitOn(err error) {
 	}
 }
 
-// newManager puts the operator together. All parts log to the logger of the Manager.
-func newManager(c *client.Client, mo controller.ManagerOptions) *controller.Manager {
+// newManager puts the operator together, for one namespace or, if that is empty, all. All
+// parts log to the logger of the Manager.
+func newManager(c *client.Client, namespace string, mo controller.ManagerOptions) *controller.Manager {
 	o := &operator{
 		client:      c,
-		foos:        cache.New(client.Of[Foo](c, foos), cache.Options[Foo]{}),
-		deployments: cache.New(client.Of[Deployment](c, kube.Deployments), cache.Options[Deployment]{}),
+		foos:        cache.New(client.Of[Foo](c, foos).In(namespace), cache.Options[Foo]{}),
+		deployments: cache.New(client.Of[Deployment](c, kube.Deployments).In(namespace), cache.Options[Deployment]{}),
 		events:      events.New(c, events.Options{Component: "foo-operator"}),
 	}
 	o.owned = cache.ByOwner(o.deployments.Store())
