@@ -59,7 +59,7 @@ func TestSecretsNeverReachTheFile(t *testing.T) {
 				var f file
 				w := newWriter(t, &f, o)
 				cfg := proxied(t, w, srv)
-				cfg.Token = planted
+				cfg.Token, cfg.PlainHTTP = planted, true
 				c := newClient(t, cfg)
 				s := w.Stream(replay.Target{Resource: kube.Secrets})
 				secrets := client.Of[codec.RawFull](c, kube.Secrets)
@@ -193,7 +193,7 @@ func TestIncludeSecretsKeepsThem(t *testing.T) {
 		var f file
 		w := newWriter(t, &f, replay.Options{IncludeSecrets: true})
 		cfg := proxied(t, w, srv)
-		cfg.Token = "credential-of-ours"
+		cfg.Token, cfg.PlainHTTP = "credential-of-ours", true
 		c := newClient(t, cfg)
 		if _, err := client.Of[codec.Raw](c, kube.Secrets).Get(t.Context(), kube.Key{Namespace: "d", Name: "a"}); err != nil {
 			t.Fatal(err)
