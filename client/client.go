@@ -55,7 +55,7 @@ func New(cfg Config) (*Client, error) {
 		apart:   func(id *identity) *pools { return plain.pools(base, id) },
 		header:  cfg.Impersonate.header(),
 		timeout: cfg.Timeout,
-		warner:  newWarner(cfg.Warn),
+		warner:  newWarner(cfg.Warn, base.Host),
 		trace:   cfg.Trace,
 	}
 	c.pools = c.connect(keeper.peek())
@@ -124,8 +124,15 @@ func (r Request) MarshalText() ([]byte, error) { return []byte(r.String()), nil 
 
 // Do sends r and returns the answer if its code is 2xx; the caller must close
 // its body. Any other answer is a *kube.Status, a failure to get one is the
-// transport's error, silence is [ErrIdle], and a 2xx answer that is not JSON is
-// a *[ContentError]. Cancelling ctx interrupts the body too.
+// transport's error, silence is [ErrIdle], and a 2xx answer that is neither JSON nor
+// plain text, as logs and /readyz are, is a *[ContentError]. Cancelling ctx interrupts
+// the body too.
+//
+// It takes any request of the API that is answered by a body: a path with its query, a
+// method, and a body with its type, such as the log of a Pod. It does not upgrade a
+// connection, as exec, attach and port-forward do. It limits neither the answer, which
+// the caller reads, nor what is sent; headers of an answer are limited to 256 KiB, and
+// the body of an error to 64 KiB.
 //
 // After a 401, and after a handshake that failed because of certificates, r is sent
 // once again if there is another credential or authority by then; a GET also after a

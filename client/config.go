@@ -86,11 +86,11 @@ type Config struct {
 	// on, and pass on Close; closing idle connections stays with the pool.
 	Wrap func(http.RoundTripper) http.RoundTripper
 
-	// Warn, if set, is called with each text that the server sends as a warning,
-	// such as that an API is deprecated: once a text and client, in one line, of at
-	// most 1 KiB, without control characters. It may be called by several requests
-	// at once, before their Do returns. Of many different texts the oldest are
-	// forgotten, and told again. See
+	// Warn is called with each text that the server sends as a warning, such as that an
+	// API is deprecated: once a text and client, in one line, of at most 1 KiB, without
+	// control characters. It may be called by several requests at once, before their Do
+	// returns. Of more than 256 different texts all are forgotten, and reported again.
+	// nil logs them by slog.Default, at level Warn. See
 	// https://kubernetes.io/blog/2020/09/03/warnings/.
 	Warn func(text string)
 

@@ -36,7 +36,10 @@ func (c Collection[T]) Patch(ctx context.Context, k kube.Key, t PatchType, patch
 }
 
 // PatchStatus is a merge patch of the status: what status does not say stays as it
-// is. status is the value of the member, as a struct, map or JSON.
+// is. status is the value of the member, as a struct, map or JSON. What a struct leaves
+// out by omitempty or omitzero is not said, and so not removed: send null for it, by a
+// map, by JSON or by a field without omitempty, or use UpdateStatus or Apply. Lists are
+// sent as a whole.
 func (c Collection[T]) PatchStatus(ctx context.Context, k kube.Key, status any) (T, error) {
 	body, err := patchBody(status)
 	if err != nil {

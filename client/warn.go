@@ -1,6 +1,7 @@
 package client
 
 import (
+	"log/slog"
 	"strings"
 	"sync"
 	"unicode"
@@ -21,13 +22,17 @@ type warner struct {
 	seen map[string]bool
 }
 
-func newWarner(tell func(string)) *warner {
+// newWarner returns a warner of a server's texts; tell is as in [Config].
+func newWarner(tell func(string), server string) *warner {
+	if tell == nil {
+		tell = func(text string) { slog.Warn("warning from the server", "server", server, "warning", text) }
+	}
 	return &warner{tell: tell, seen: make(map[string]bool)}
 }
 
 // hear reads the Warning headers of an answer. Hide takes out what must not be told.
 func (w *warner) hear(headers []string, hide func(string) string) {
-	if w.tell == nil || len(headers) == 0 {
+	if len(headers) == 0 {
 		return
 	}
 	for i, h := range headers { // before they are clipped
