@@ -1,0 +1,45 @@
+package controller_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/controller"
+)
+
+func TestLimiterGrowsToItsMaximum(t *testing.T) {
+	l := controller.NewLimiter[string](controller.LimiterOptions{QPS: -1})
+	var last time.Duration
+	for range 200 {
+		last = l.When("a")
+	}
+	if last != 1000*time.Second {
+		t.Errorf("after 200 failures %s", last)
+	}
+	if l.When("b") != 5*time.Millisecond || l.NumRequeues("a") != 200 {
+		t.Errorf("keys are not apart")
+	}
+	big := controller.NewLimiter[string](controller.LimiterOptions{QPS: -1, Base: time.Hour, Max: 1<<63 - 1})
+	for range 200 {
+		if last = big.When("a"); last <= 0 {
+			t.Fatalf("it overflowed: %s", last)
+		}
+	}
+}
+
+func TestLimiterLimitsAllKeysTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := controller.NewLimiter[int](controller.LimiterOptions{QPS: 10, Burst: 3})
+		var got []time.Duration
+		for k := range 6 {
+			got = append(got, l.When(k).Round(time.Millisecond))
+		}
+		ms := time.Millisecond
+		if diff := cmp.Diff([]time.Duration{5 * ms, 5 * ms, 5 * ms, 100 * ms, 200 * ms, 300 * ms}, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
