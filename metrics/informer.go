@@ -8,9 +8,12 @@ import (
 	"github.com/listwatch/listwatch/cache"
 )
 
-// Informer shows an informer by a name. It panics if r shows an informer by that name
-// already.
+// Informer shows an informer by a name; empty = its own, such as "pods in default". It
+// panics if r shows an informer by that name already.
 func Informer(r *Registry, name string, in interface{ Status() cache.Status }) {
+	if name == "" {
+		name = in.Status().Name
+	}
 	r.claim("informer", name)
 	r.MustRegister(informerCollector{name, in.Status})
 }

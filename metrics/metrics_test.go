@@ -102,7 +102,7 @@ func TestInformer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := metrics.New()
 		metrics.Informer(r, "pods", status{Synced: true, Started: time.Now().Add(-time.Hour), MaxStaleness: time.Minute, Objects: 3, Bytes: 4, Lag: time.Second, LastContact: time.Now().Add(-2 * time.Second)})
-		metrics.Informer(r, "foos", status{Err: errors.New("forbidden")})
+		metrics.Informer(r, "", status{Name: "foos", Err: errors.New("forbidden")})
 		metrics.Leader(r, "lease", func() bool { return true })
 		want := []string{
 			`leader_election_master_status{name="lease"} 1`,
