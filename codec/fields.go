@@ -97,7 +97,9 @@ func standardOnly(t reflect.Type, seen map[reflect.Type]bool) bool {
 		return true
 	}
 	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Array:
+	case reflect.Array:
+		return true // json-iterator writes an element into an array of none
+	case reflect.Pointer, reflect.Slice:
 		return standardOnly(t.Elem(), seen)
 	case reflect.Map:
 		return t.Key().Kind() != reflect.String || ownMethods(t.Key()) || standardOnly(t.Elem(), seen)

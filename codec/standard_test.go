@@ -142,6 +142,29 @@ func TestDecodeIsAsEncodingJSONOnUnusualTypes(t *testing.T) {
 	}
 }
 
+// TestArrayIsNeverFilledBeyondItsEnd: json-iterator writes the first element of an
+// array that has none into the memory behind it, and leaves what a second member of the
+// same name does not fill.
+func TestArrayIsNeverFilledBeyondItsEnd(t *testing.T) {
+	type arrays struct {
+		None   [0]int64          `json:"none"`
+		Behind int64             `json:"behind"`
+		Deep   map[string][0]any `json:"deep"`
+		Two    [2]*int           `json:"two"`
+		Nested [2][2]both        `json:"nested"`
+		Bytes  [2]byte           `json:"bytes"`
+		List   [][1]string       `json:"list"`
+	}
+	for _, b := range []string{
+		`{"none":[]}`, `{"none":[77]}`, `{"behind":1,"none":[77,78]}`, `{"none":[77],"none":null}`, `{"none":"x"}`, `{"none":["x"]}`, `{"deep":{"a":[[1]],"b":[null]}}`,
+		`{"two":[1,2],"two":[3]}`, `{"two":[1,2],"two":[]}`, `{"two":[1,2,3]}`, `{"two":[1,2],"two":null}`, `{"two":[1,2,"x"]}`,
+		`{"nested":[[{"X":1},{"X":2}],[{"X":3}]],"nested":[[{"Y":4}]]}`, `{"bytes":[1,2],"bytes":[3]}`, `{"bytes":"AQI="}`, `{"list":[["a","b"],[],["c"]]}`,
+	} {
+		asStandard[arrays](t, b)
+		asStandard[struct{ Inner *arrays }](t, `{"Inner":`+b+`}`)
+	}
+}
+
 func TestFieldsOf(t *testing.T) {
 	type depth2 struct {
 		taggedInside
