@@ -52,6 +52,13 @@ func parseAggregated(b []byte) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
+	n := 0
+	for _, g := range list.Items {
+		n += len(g.Versions)
+	}
+	if err := checkVersions(n); err != nil {
+		return page{}, err
+	}
 	var p page
 	for _, g := range list.Items {
 		for i, gv := range g.Versions {

@@ -20,9 +20,13 @@ const (
 	acceptAny  = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList," +
 		"application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList," + acceptJSON
 
-	maxBody     = 64 << 20 // a cluster with thousands of CRDs answers some MiB
-	maxVersions = 5000     // group-versions that the legacy form may make us ask for
-	parallel    = 8        // requests at a time in the legacy form
+	maxRoot      = 16 << 20 // bytes of the answer of /api or /apis; a cluster with thousands of CRDs answers some MiB
+	maxVersion   = 4 << 20  // bytes of the answer for one group version in the legacy form
+	maxAll       = 32 << 20 // bytes of these answers together
+	maxVersions  = 5000     // group versions
+	maxResources = 50_000   // resources of all group versions together
+	maxMessage   = 1 << 10  // bytes of the message of a Status that is kept
+	parallel     = 8        // requests at a time in the legacy form
 )
 
 // FetchError is why a server's types are not known.
@@ -34,11 +38,12 @@ func (e *FetchError) Unwrap() error { return e.Err }
 // Fetch asks the server what it serves. It fails, with a *[FetchError], if /api or
 // /apis cannot be read; a group that cannot is reported by [API.Broken] instead.
 func Fetch(ctx context.Context, c *client.Client) (*API, error) {
+	f := &fetcher{c: c, bytes: maxAll, resources: maxResources}
 	var core, groups page
 	var coreErr, groupsErr error
 	var wg sync.WaitGroup
-	wg.Go(func() { core, coreErr = fetchRoot(ctx, c, "/api") })
-	wg.Go(func() { groups, groupsErr = fetchRoot(ctx, c, "/apis") })
+	wg.Go(func() { core, coreErr = f.root(ctx, "/api") })
+	wg.Go(func() { groups, groupsErr = f.root(ctx, "/apis") })
 	wg.Wait()
 	if errors.Is(coreErr, kube.ErrNotFound) && errors.Is(groupsErr, kube.ErrNotFound) {
 		return nil, &FetchError{fmt.Errorf("the server has neither /api nor /apis, so it is no Kubernetes API server: %w", coreErr)}
@@ -51,7 +56,7 @@ func Fetch(ctx context.Context, c *client.Client) (*API, error) {
 	}
 	a := &API{broken: make(map[string]error)}
 	for _, p := range []page{core, groups} {
-		if err := p.complete(ctx, c); err != nil {
+		if err := p.complete(ctx, f); err != nil {
 			return nil, &FetchError{err}
 		}
 		for _, v := range p.versions {
@@ -103,15 +108,17 @@ func check(r Resource) error {
 	return nil
 }
 
-// fetchRoot reads path, /api or /apis, in whichever form the server has.
-func fetchRoot(ctx context.Context, c *client.Client, path string) (page, error) {
-	b, contentType, err := get(ctx, c, path, acceptAny)
+// root reads path, /api or /apis, in whichever form the server has.
+func (f *fetcher) root(ctx context.Context, path string) (page, error) {
+	b, contentType, err := f.get(ctx, path, acceptAny, maxRoot)
 	if s := (*kube.Status)(nil); errors.As(err, &s) && s.Code == http.StatusNotAcceptable {
-		b, contentType, err = get(ctx, c, path, acceptJSON)
+		b, contentType, err = f.get(ctx, path, acceptJSON, maxRoot)
 	}
 	if err != nil {
 		return page{}, err
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	var p page
 	switch {
 	case isAggregated(contentType):
@@ -120,6 +127,11 @@ func fetchRoot(ctx context.Context, c *client.Client, path string) (page, error)
 		p, err = parseVersions(b)
 	default:
 		p, err = parseGroups(b)
+	}
+	for _, v := range p.versions {
+		if err == nil {
+			err = f.count(len(v.resources))
+		}
 	}
 	if err != nil {
 		return page{}, fmt.Errorf("%s: %w", path, err)
@@ -137,7 +149,7 @@ func isAggregated(contentType string) bool {
 
 // complete asks for the versions that the legacy form only names. It fails if
 // ctx ends; a version that cannot be read keeps its error.
-func (p page) complete(ctx context.Context, c *client.Client) error {
+func (p page) complete(ctx context.Context, f *fetcher) error {
 	slots := make(chan struct{}, parallel)
 	var wg sync.WaitGroup
 	for i := range p.versions {
@@ -151,38 +163,77 @@ func (p page) complete(ctx context.Context, c *client.Client) error {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			v.resources, v.err = fetchVersion(ctx, c, v)
+			v.resources, v.err = f.version(ctx, v)
 		})
 	}
 	wg.Wait()
 	return context.Cause(ctx)
 }
 
-func fetchVersion(ctx context.Context, c *client.Client, v *version) ([]Resource, error) {
-	b, _, err := get(ctx, c, v.path, acceptJSON)
+// version reads the resources of v.
+func (f *fetcher) version(ctx context.Context, v *version) ([]Resource, error) {
+	b, _, err := f.get(ctx, v.path, acceptJSON, maxVersion)
 	if err != nil {
-		return nil, err
+		return nil, brief(v.path, err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.bytes -= len(b); f.bytes < 0 {
+		return nil, fmt.Errorf("%s: %w: its answers have more than %d MiB", v.path, errTooMuch, maxAll>>20)
 	}
 	rs, err := parseResources(b, v.group, v.name)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", v.path, err)
 	}
+	if err := f.count(len(rs)); err != nil {
+		return nil, fmt.Errorf("%s: %w", v.path, err)
+	}
 	return rs, nil
 }
 
-// get returns a body of at most maxBody and its content type.
-func get(ctx context.Context, c *client.Client, path, accept string) ([]byte, string, error) {
-	resp, err := c.Do(ctx, &client.Request{Method: http.MethodGet, Path: path, Accept: accept})
+// brief keeps of the Status in err what is needed to say what failed: there may be one
+// for each group version.
+func brief(path string, err error) error {
+	st := (*kube.Status)(nil)
+	if !errors.As(err, &st) || len(st.Message) <= maxMessage && (st.Details == nil || len(st.Details.Causes) == 0) {
+		return err
+	}
+	return fmt.Errorf("GET %s: %w", path, &kube.Status{Code: st.Code, Reason: clip(st.Reason, 80), Message: clip(st.Message, maxMessage), RetryAfter: st.RetryAfter})
+}
+
+// A fetcher reads answers, as much of them as is allowed.
+type fetcher struct {
+	c *client.Client
+
+	mu        sync.Mutex // held while an answer is parsed: one at a time, for the memory
+	bytes     int        // that group versions may still answer in the legacy form
+	resources int        // that there may still be
+}
+
+var errTooMuch = errors.New("the server describes more than a Kubernetes API server serves")
+
+// count takes n resources of those that there may be; mu is held.
+func (f *fetcher) count(n int) error {
+	if n > f.resources {
+		return fmt.Errorf("%w: more than %d resources", errTooMuch, maxResources)
+	}
+	f.resources -= n
+	return nil
+}
+
+// get returns a body of at most limit bytes and its content type.
+func (f *fetcher) get(ctx context.Context, path, accept string, limit int) ([]byte, string, error) {
+	resp, err := f.c.Do(ctx, &client.Request{Method: http.MethodGet, Path: path, Accept: accept})
 	if err != nil {
 		return nil, "", err
 	}
 	defer resp.Body.Close()
-	b, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
+	b, err := io.ReadAll(io.LimitReader(resp.Body, int64(limit)+1))
 	if err != nil {
 		return nil, "", fmt.Errorf("read %s: %w", path, err)
 	}
-	if len(b) > maxBody {
-		return nil, "", fmt.Errorf("read %s: the answer is larger than %d MiB", path, maxBody>>20)
+	if len(b) > limit {
+		return nil, "", fmt.Errorf("read %s: the answer is larger than %d MiB", path, limit>>20)
 	}
 	return b, resp.Header.Get("Content-Type"), nil
 }

@@ -3,6 +3,7 @@ package discovery
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/listwatch/listwatch/kube"
@@ -47,16 +48,26 @@ func parseVersions(b []byte) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
+	if err := checkVersions(len(list.Versions)); err != nil {
+		return page{}, err
+	}
 	var p page
 	for i, v := range list.Versions {
 		p.versions = append(p.versions, version{name: v, preferred: i == 0, path: "/api/" + url.PathEscape(v)})
 	}
-	return p, p.check()
+	return p, nil
 }
 
 func parseGroups(b []byte) (page, error) {
 	list, err := decode[groupList](b, "APIGroupList")
 	if err != nil {
+		return page{}, err
+	}
+	n := 0
+	for _, g := range list.Groups {
+		n += len(g.Versions)
+	}
+	if err := checkVersions(n); err != nil {
 		return page{}, err
 	}
 	var p page
@@ -66,19 +77,19 @@ func parseGroups(b []byte) (page, error) {
 		for _, v := range g.Versions {
 			one := version{group: g.Name, name: v.Version, path: path + url.PathEscape(v.Version)}
 			if one.preferred = v == g.PreferredVersion; one.preferred {
-				p.versions = append(p.versions[:first], append([]version{one}, p.versions[first:]...)...)
+				p.versions = slices.Insert(p.versions, first, one)
 				continue
 			}
 			p.versions = append(p.versions, one)
 		}
 	}
-	return p, p.check()
+	return p, nil
 }
 
-// check refuses a list that would make us send requests without end.
-func (p page) check() error {
-	if len(p.versions) > maxVersions {
-		return fmt.Errorf("the server names %d group versions, more than %d", len(p.versions), maxVersions)
+// checkVersions returns an error if n group versions are more than a server may name.
+func checkVersions(n int) error {
+	if n > maxVersions {
+		return fmt.Errorf("the server names %d group versions, more than %d", n, maxVersions)
 	}
 	return nil
 }
