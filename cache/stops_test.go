@@ -133,11 +133,19 @@ func (m *mortals) live(first, last bool) {
 		o.Snapshot = cache.Snapshot{Path: filepath.Join(m.dir, "maps"), Cluster: "c1", Every: time.Duration(1+m.rnd.IntN(30)) * time.Millisecond}
 	}
 	l := &life{mortals: m, i: cache.New(m.maps, o), pause: []time.Duration{0, 50, 200, 1000}[m.rnd.IntN(4)] * time.Microsecond}
-	l.i.Handle(l.handle)
 	ctx, cancel := context.WithCancel(m.ctx)
 	var ends sync.WaitGroup
-	ends.Go(func() { l.follow(ctx) })
-	synctest.Wait() // it is there before Run
+	follow := func() {
+		ends.Go(func() { l.follow(ctx) })
+		synctest.Wait() // it is there before Run
+	}
+	if early := m.rnd.IntN(2) == 0; early { // and takes events that the handler has not returned from
+		follow()
+		l.i.Handle(l.handle)
+	} else {
+		l.i.Handle(l.handle)
+		follow()
+	}
 	ends.Go(func() {
 		defer func() { _ = recover() }()
 		_ = l.i.Run(ctx)
