@@ -24,7 +24,8 @@ import (
 //
 //   - Within a life, the first delta of an object is Added, each further one starts from
 //     the state of the one before, and one handler gets one call at a time.
-//   - What is known when a life begins is delivered in that life, with the same UID.
+//   - What is known when a life begins is delivered in that life, with the same UID,
+//     though another object may have its name by then.
 //   - A deletion is delivered only when the server no longer has that object.
 //   - A life that begins with a snapshot delivers again only what it holds, as Initial.
 //
@@ -36,15 +37,21 @@ type ledger struct {
 	uid  func(kube.Key) string // what the server has now; empty = nothing
 
 	mu      sync.Mutex
-	known   map[kube.Key]string       // UIDs, over all lives
-	pending map[kube.Key]string       // known when the life began and not delivered since
+	known   map[incarnation]bool      // over all lives
+	pending map[incarnation]bool      // known when the life began and not delivered since
 	objects map[kube.Key]kube.Partial // of this life
 	busy    bool
 	lines   []string // the last deltas
 }
 
+// incarnation is one object: a name may have several, one after the other.
+type incarnation struct {
+	key kube.Key
+	uid string
+}
+
 func newLedger(t *testing.T, name string, uid func(kube.Key) string) *ledger {
-	return &ledger{t: t, name: name, uid: uid, known: map[kube.Key]string{}, objects: map[kube.Key]kube.Partial{}}
+	return &ledger{t: t, name: name, uid: uid, known: map[incarnation]bool{}, objects: map[kube.Key]kube.Partial{}}
 }
 
 // uidOf returns the UID of an object that the server has now.
@@ -95,9 +102,7 @@ func (l *ledger) enter(d delta) {
 	case d.Type == watch.Deleted && l.uid(d.Key) == d.UID:
 		l.wrong("a deletion that did not happen")
 	}
-	if l.pending[d.Key] == d.UID {
-		delete(l.pending, d.Key)
-	}
+	delete(l.pending, incarnation{d.Key, d.UID})
 	if d.Type == watch.Deleted {
 		delete(l.objects, d.Key)
 	} else {
@@ -111,9 +116,9 @@ func (l *ledger) leave(d delta) {
 	defer l.mu.Unlock()
 	l.busy = false
 	if d.Type == watch.Deleted {
-		delete(l.known, d.Key)
+		delete(l.known, incarnation{d.Key, d.UID})
 	} else {
-		l.known[d.Key] = d.UID
+		l.known[incarnation{d.Key, d.UID}] = true
 	}
 }
 
@@ -152,14 +157,14 @@ func (l *ledger) settled(s *cache.Store[kube.Partial], truth []string) {
 	if diff := cmp.Diff(truth, state); diff != "" {
 		l.wrong("(-server +delivered)\n%s", diff)
 	}
-	for k, uid := range l.pending {
-		l.wrong("%s %s was known when the life began and is not delivered", k, uid)
+	for o := range l.pending {
+		l.wrong("%s %s was known when the life began and is not delivered", o.key, o.uid)
 	}
-	want := map[kube.Key]string{}
+	want := map[incarnation]bool{}
 	for k, o := range l.objects {
-		want[k] = o.UID
+		want[incarnation{k, o.UID}] = true
 	}
-	if diff := cmp.Diff(want, l.known); diff != "" {
+	if diff := cmp.Diff(want, l.known, cmp.AllowUnexported(incarnation{})); diff != "" {
 		l.wrong("(-server +known)\n%s", diff)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/cache"
+	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
 
@@ -60,6 +61,7 @@ type mortals struct {
 	handler *ledger
 	changes *ledger     // of a loop over Changes
 	quiet   atomic.Bool // nothing is written any more
+	forget  kube.Key    // an object that a loop may know and that must be gone before the next life
 }
 
 // life is one of them.
@@ -67,6 +69,7 @@ type life struct {
 	*mortals
 	i     *informer
 	pause time.Duration // of the handler
+	stall time.Duration // of the handler before it is killed
 
 	mu   sync.Mutex
 	fate string // what the handler does at its next call
@@ -113,7 +116,12 @@ func (m *mortals) write() {
 // meanwhile nobody lives.
 func (m *mortals) meanwhile() {
 	<-time.After(time.Duration(m.rnd.IntN(20)) * time.Millisecond)
-	if m.rnd.IntN(3) == 0 {
+	forget := m.forget != kube.Key{}
+	if forget {
+		m.delete(m.forget.Namespace, m.forget.Name)
+		m.forget = kube.Key{}
+	}
+	if forget || m.rnd.IntN(3) == 0 {
 		m.srv.Expire()
 	}
 }
@@ -133,6 +141,7 @@ func (m *mortals) live(first, last bool) {
 		o.Snapshot = cache.Snapshot{Path: filepath.Join(m.dir, "maps"), Cluster: "c1", Every: time.Duration(1+m.rnd.IntN(30)) * time.Millisecond}
 	}
 	l := &life{mortals: m, i: cache.New(m.maps, o), pause: []time.Duration{0, 50, 200, 1000}[m.rnd.IntN(4)] * time.Microsecond}
+	l.stall = time.Duration(m.rnd.IntN(2)) * 100 * time.Millisecond // in which the loop takes all that waits
 	ctx, cancel := context.WithCancel(m.ctx)
 	var ends sync.WaitGroup
 	follow := func() {
@@ -186,7 +195,7 @@ func (l *life) end() {
 		l.mu.Lock()
 		l.fate = fate
 		l.mu.Unlock()
-		<-time.After(5 * time.Millisecond)
+		<-time.After(150 * time.Millisecond)
 	}
 }
 
@@ -194,7 +203,11 @@ func (l *life) end() {
 func (l *life) handle(d delta) {
 	l.mu.Lock()
 	fate := l.fate
-	l.fate = ""
+	if fate == "killed in a call" && (d.Type != watch.Added || d.Initial) {
+		fate = "" // at the next object that is new
+	} else {
+		l.fate = ""
+	}
 	l.mu.Unlock()
 	l.enter(l.handler, d)
 	if l.pause > 0 {
@@ -206,7 +219,10 @@ func (l *life) handle(d delta) {
 	case "goexit":
 		runtime.Goexit()
 	case "killed in a call":
-		l.kill()
+		<-time.After(l.stall) // the slow loop goes on
+		if l.kill(); l.stall > 0 {
+			l.forget = d.Key
+		}
 	}
 	l.leave(l.handler, d)
 }
