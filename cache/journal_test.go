@@ -71,6 +71,53 @@ func TestJournalTellsTheEndOfWhatWasToldSinceTheSnapshot(t *testing.T) {
 	})
 }
 
+// TestJournalStaysUntilItsSnapshotIsOnTheDisk: a snapshot that cannot be written stands
+// for no journal.
+func TestJournalStaysUntilItsSnapshotIsOnTheDisk(t *testing.T) {
+	dir := t.TempDir()
+	inWorld(t, func(t *testing.T, w *world) {
+		at := func(dir string) cache.Snapshot {
+			return cache.Snapshot{Path: filepath.Join(dir, "maps"), Cluster: "c1", Every: time.Minute}
+		}
+		path, aside := filepath.Join(dir, "maps"), filepath.Join(dir, "aside")
+		w.put("a", "old", "1")
+		_, stop := w.lives(at(dir), newView(t), func(err error) { t.Error(err) })
+		stop()
+		failed := false
+		_, stop = w.lives(at(dir), newView(t), func(error) { failed = true })
+		w.put("a", "young", "1")
+		synctest.Wait()
+		move(t, path, aside)
+		if err := os.MkdirAll(filepath.Join(path, "full"), 0o700); err != nil { // nothing is renamed to that
+			t.Fatal(err)
+		}
+		w.pass(5 * time.Minute)
+		if !failed {
+			t.Error("a snapshot was written over a folder")
+		}
+		if err := os.RemoveAll(path); err != nil {
+			t.Fatal(err)
+		}
+		move(t, aside, path)
+		left := crashed(t, dir)
+		w.delete("a", "young")
+		stop()
+		w.srv.Expire()
+
+		v := newView(t)
+		_, stop = w.lives(at(left), v, func(err error) { t.Error(err) })
+		v.told("ADDED a/old initial", "ADDED a/young initial", "DELETED a/young inferred")
+		stop()
+	})
+}
+
+func move(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.Rename(from, to); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestJournalOfAProcessThatNeverSaved: it was killed before its first snapshot.
 func TestJournalOfAProcessThatNeverSaved(t *testing.T) {
 	dir := t.TempDir()
