@@ -230,7 +230,7 @@ func (l *line) paint(color bool, width int) string {
 	for i, s := range l.cells {
 		put(s, style(i))
 		if i < len(l.cells)-1 && i < len(l.widths) {
-			put(strings.Repeat(" ", max(l.widths[i]+padding, minWidth)-displayWidth(s)), "")
+			put(strings.Repeat(" ", l.space(i, s)), "")
 		}
 	}
 	return out.String()

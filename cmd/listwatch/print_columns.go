@@ -97,7 +97,7 @@ func (e *customEncoder) begin() {
 	}
 	l.widths = make([]int, len(l.header))
 	if e.events {
-		l.widths[e.eventAt()] = len("MODIFIED")
+		l.grow(e.eventAt(), len("MODIFIED"))
 	}
 	if e.table.headers {
 		l.fit(l.header)

@@ -28,6 +28,7 @@ type layout struct {
 	shown   []int // indices of columns
 	header  []string
 	widths  []int
+	width   int // the sum of widths
 }
 
 type row struct {
@@ -122,7 +123,7 @@ func (t *table) layout(cols *columns, namespaced bool) *layout {
 		l.header = append(l.header, "NAMESPACE")
 	}
 	for i, c := range *cols {
-		if c.Priority == 0 || t.format == "wide" {
+		if (c.Priority == 0 || t.format == "wide") && len(l.shown) < maxColumns {
 			l.shown = append(l.shown, i)
 			l.header = append(l.header, strings.ToUpper(printable.Cell(c.Name)))
 		}
@@ -130,7 +131,7 @@ func (t *table) layout(cols *columns, namespaced bool) *layout {
 	l.header = append(l.header, t.labelHeaders()...)
 	l.widths = make([]int, len(l.header))
 	if t.events {
-		l.widths[t.eventAt()] = len("MODIFIED") // the widest: no jump at the first change
+		l.grow(t.eventAt(), len("MODIFIED")) // the widest: no jump at the first change
 	}
 	if t.headers {
 		l.fit(l.header)
@@ -158,10 +159,17 @@ func (l *layout) name() int {
 
 func (l *layout) fit(cells []string) {
 	for i, s := range cells {
-		if i < len(l.widths) {
-			l.widths[i] = max(l.widths[i], displayWidth(s))
+		if i < len(l.widths)-1 { // nothing stands behind the last
+			l.grow(i, displayWidth(s))
 		}
 	}
+}
+
+// grow makes column i as wide as width, as far as maxAligned allows.
+func (l *layout) grow(i, width int) {
+	more := min(max(width-l.widths[i], 0), maxAligned-l.width)
+	l.widths[i] += more
+	l.width += more
 }
 
 // Columns are apart and wide as kubectl's are.
@@ -169,6 +177,17 @@ const (
 	padding  = 3
 	minWidth = 6 // padding included
 )
+
+// One long cell is not paid for by spaces in every other row.
+const (
+	maxColumns = 1000     // shown of a server's
+	maxAligned = 64 << 10 // width of all columns; cells beyond stand where those before them end
+)
+
+// space is how many spaces stand behind the cell s of column i.
+func (l *layout) space(i int, s string) int {
+	return max(max(l.widths[i]+padding, minWidth)-displayWidth(s), padding)
+}
 
 func (t *table) flush(b []byte) []byte {
 	t.ends = append(t.ends[:0], len(b))
@@ -198,7 +217,7 @@ func (t *table) line(b []byte, r row) []byte {
 		if i == len(r.cells)-1 {
 			break
 		}
-		for n := max(r.widths[i]+padding, minWidth) - displayWidth(s); n > 0; n-- {
+		for range r.space(i, s) {
 			b = append(b, ' ')
 		}
 	}
