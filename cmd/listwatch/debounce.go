@@ -8,12 +8,19 @@ import (
 
 // debouncer lets what is added or modified wait, so that of changes of one object
 // in a row only the last is told. It is a line: what comes behind waits too, and so
-// a checkpoint is never told of more than what was printed.
+// a checkpoint is never told of more than what was printed. Where the line holds more
+// than debounceHeld, its first is told at once: a server must not fill the memory.
 type debouncer struct {
 	wait   time.Duration
+	held   int // bytes of line
 	line   []*delayed
 	newest map[incarnation]*delayed // in line
 }
+
+const (
+	debounceHeld  = 64 << 20 // bytes
+	delayedRecord = 1 << 10  // bytes of a record in line, besides its objects
+)
 
 type delayed struct {
 	record
@@ -29,7 +36,7 @@ func (d *debouncer) run(in <-chan record, out chan<- record) {
 	defer timer.Stop()
 	for {
 		now := time.Now()
-		for len(d.line) > 0 && !d.line[0].due.After(now) {
+		for len(d.line) > 0 && (!d.line[0].due.After(now) || d.held > debounceHeld) {
 			d.tell(out)
 		}
 		if len(d.line) > 0 {
@@ -56,6 +63,7 @@ func (d *debouncer) run(in <-chan record, out chan<- record) {
 
 func (d *debouncer) take(r record) {
 	w := &delayed{record: r} // due as soon as it is first
+	d.held += w.bytes()
 	if !r.isObject() || r.initial {
 		d.line = append(d.line, w)
 		return
@@ -69,8 +77,10 @@ func (d *debouncer) take(r record) {
 			delete(d.newest, key)
 		}
 	case before != nil:
+		d.held -= before.bytes() + w.bytes()
 		r.Type, r.old, r.synthetic = before.Type, before.old, before.synthetic
 		before.record = r
+		d.held += before.bytes()
 		return
 	default:
 		w.due = r.time.Add(d.wait)
@@ -84,6 +94,7 @@ func (d *debouncer) tell(out chan<- record) {
 	w := d.line[0]
 	d.line[0] = nil
 	d.line = d.line[1:]
+	d.held -= w.bytes()
 	if key := w.incarnation(); d.newest[key] == w {
 		delete(d.newest, key)
 	}
@@ -91,3 +102,6 @@ func (d *debouncer) tell(out chan<- record) {
 		out <- w.record
 	}
 }
+
+// bytes is what w takes.
+func (w *delayed) bytes() int { return delayedRecord + w.size() }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -98,4 +99,36 @@ func raw1(t *testing.T, rv string) codec.Raw {
 		t.Error(err)
 	}
 	return o
+}
+
+// TestDebounceIsBounded: objects that come and go are told before their time where they
+// would fill the memory, none is passed over, and what is told once is not held.
+func TestDebounceIsBounded(t *testing.T) {
+	big, err := codec.ParseRaw([]byte(`{"metadata":{"name":"a"},"spec":"` + strings.Repeat("x", 1<<20) + `"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &debouncer{wait: time.Hour}
+	records, told := make(chan record), make(chan record, 400)
+	done := make(chan struct{})
+	go func() {
+		d.run(records, told)
+		close(done)
+	}()
+	for i := range 100 {
+		for _, kind := range []string{"ADDED", "DELETED"} {
+			records <- record{Type: kind, object: big, time: time.Now(), id: codec.Identity{Name: fmt.Sprint(i), UID: fmt.Sprint(i)}}
+		}
+	}
+	for range 100 { // of one object in a row
+		records <- record{Type: "MODIFIED", object: big, old: big, time: time.Now(), id: codec.Identity{Name: "b", UID: "b"}}
+	}
+	if early := len(told); early < 100 || early > 200 {
+		t.Errorf("%d of 200 were told before their time", early)
+	}
+	close(records)
+	<-done
+	if len(told) != 201 || d.held != 0 {
+		t.Errorf("%d were told, %d bytes are held; want 201, 0", len(told), d.held)
+	}
 }

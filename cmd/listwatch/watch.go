@@ -72,7 +72,7 @@ func (p *program) watchCommand() *cobra.Command {
 	f.DurationVar(&o.held, "watch-timeout", 5*time.Minute, "how long the server is asked to hold a watch open; each time up to twice that, at random")
 	f.IntVar(&o.maxFailures, "max-failures", -1, "give up after this many failures in a row (-1 = never)")
 	o.registerWhich(f)
-	f.DurationVar(&o.debounce, "debounce", 0, "of changes of one object that follow one another within this time only the last is told, and so each is told this much later")
+	f.DurationVar(&o.debounce, "debounce", 0, "of changes of one object that follow one another within this time only the last is told, and so each is told this much later, but at once what is the oldest of more than 64 MiB")
 	o.waiting.register(f)
 	o.hooking.register(f)
 	o.operating.register(f)
