@@ -19,8 +19,13 @@ type difference struct {
 // differences returns where old and now differ, in the order of the names of
 // members. The elements of lists are matched by what identifies them in
 // Kubernetes, and else by their index; that they stand in another order is no
-// difference then.
-func differences(old, now any) []difference { return compareAt(nil, "", old, now) }
+// difference then. Objects whose paths would take too much differ as a whole.
+func differences(old, now any) []difference {
+	if tangled(old, now) {
+		return []difference{{path: ".", old: old, new: now}}
+	}
+	return compareAt(nil, "", old, now)
+}
 
 func compareAt(list []difference, path string, old, now any) []difference {
 	switch old := old.(type) {

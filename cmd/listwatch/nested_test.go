@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	jsonmerge "github.com/evanphx/json-patch/v5"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/listwatch/listwatch/codec"
@@ -60,5 +61,45 @@ func TestDeepObjectsArePrintedOnOneLine(t *testing.T) {
 		if !reflect.DeepEqual(want.Spec, spec) {
 			t.Errorf("%s, list %t: another value", test.format, test.list)
 		}
+	}
+}
+
+// TestCrowdedObjectsAreYAMLOnOneLine: the encoder takes two kilobytes for each value.
+func TestCrowdedObjectsAreYAMLOnOneLine(t *testing.T) {
+	for n, lines := range map[int]int{100: 101, maxNodes: 1} {
+		b, err := yamlOf(map[string]any{"spec": make([]any, n)})
+		if got := strings.Count(string(b), "\n"); err != nil || got != lines {
+			t.Errorf("%d values: %d lines (%v), want %d", n, got, err, lines)
+		}
+	}
+}
+
+// TestLongPathsDifferAsAWhole: a name of 1 MB is in the path to each value within it.
+func TestLongPathsDifferAsAWhole(t *testing.T) {
+	object := func(value any) map[string]any {
+		list := make([]any, 100)
+		for i := range list {
+			list[i] = value
+		}
+		return map[string]any{strings.Repeat("x", 1<<20): list}
+	}
+	a, b := object("1"), object("2")
+	if d := differences(a, b); len(d) != 1 || d[0].path != "." || !reflect.DeepEqual(d[0].new, any(b)) {
+		t.Errorf("%d differences, want the whole", len(d))
+	}
+	patch, err := patchOf("json-patch", a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoded, err := jsonmerge.DecodePatch(patch)
+	if err != nil || len(decoded) != 1 {
+		t.Fatalf("%d operations, %v", len(decoded), err)
+	}
+	var op struct {
+		Op, Path string
+		Value    map[string]any
+	}
+	if err := json.Unmarshal(patch[1:len(patch)-1], &op); err != nil || op.Op != "replace" || op.Path != "" || !reflect.DeepEqual(op.Value, b) {
+		t.Errorf("%q at %q, %v", op.Op, op.Path, err)
 	}
 }

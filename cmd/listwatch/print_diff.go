@@ -163,6 +163,9 @@ func patchOf(style string, before, now map[string]any) ([]byte, error) {
 	if style == "merge-patch" {
 		return jsonmerge.CreateMergePatch(a, b)
 	}
+	if tangled(before, now) {
+		return json.Marshal([]jsonpatch.Operation{{Operation: "replace", Path: "", Value: now}})
+	}
 	ops, err := jsonpatch.CreatePatch(a, b)
 	if err != nil {
 		return nil, err

@@ -43,11 +43,12 @@ func (e *yamlEncoder) encode(b []byte, r *record) ([]byte, error) {
 }
 
 func yamlOf(v any) ([]byte, error) {
-	if list, ok := v.([]any); ok && deep(v) {
+	oneLine := deep(v) || crowded(v)
+	if list, ok := v.([]any); ok && oneLine {
 		b, err := json.Marshal(list[0])
 		return append(append([]byte("- "), b...), '\n'), err
 	}
-	if deep(v) {
+	if oneLine {
 		b, err := json.Marshal(v)
 		return append(b, '\n'), err
 	}
