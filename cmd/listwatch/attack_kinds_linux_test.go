@@ -1,0 +1,205 @@
+package main
+
+import (
+	"compress/gzip"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+const (
+	listHead = `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[`
+	itemHead = `{"metadata":{"name":"a","namespace":"default","uid":"u","resourceVersion":"7"},`
+	rowsHead = `{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"7"},"columnDefinitions":[{"name":"Name","type":"string","format":"name"}],"rows":[`
+	okPod    = itemHead + `"spec":{}}`
+	added    = `{"type":"ADDED","object":`
+)
+
+// rows writes rows whose cells have so many bytes.
+func bigRows(size int) func(*sender) {
+	return func(s *sender) {
+		s.put(rowsHead)
+		cell := strings.Repeat("x", size)
+		for i := 0; s.put(fmt.Sprintf(`{"cells":[%q],"object":{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"a%d","namespace":"default","uid":"%d","resourceVersion":"7"}}},`, cell, i, i)); i++ {
+		}
+	}
+}
+
+// items writes items with a body.
+func items(body string) func(*sender) {
+	return func(s *sender) {
+		s.put(listHead)
+		for i := 0; s.put(fmt.Sprintf(`{"metadata":{"name":"a%d","namespace":"default","uid":"%d","resourceVersion":"7"},%s},`, i, i, body)); i++ {
+		}
+	}
+}
+
+// pages writes endless pages, each with a new token and of so many items.
+func pages(n int) func(*sender) {
+	return func(s *sender) {
+		at, _ := strconv.Atoi(s.req.URL.Query().Get("continue"))
+		if int64(at) > s.left>>10 {
+			return
+		}
+		s.put(fmt.Sprintf(`{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7","continue":"%d"},"items":[%s]}`, at+1, strings.TrimSuffix(strings.Repeat(okPod+",", n), ",")))
+	}
+}
+
+var deepItem = `"spec":` + strings.Repeat("[", 400) + strings.TrimSuffix(strings.Repeat("1,", 300_000), ",") + strings.Repeat("]", 400)
+
+func listingAs(format string) []string {
+	return []string{"list", "pods", "-A", "-s", "SERVER", "-o", format}
+}
+
+func kubectlGet(format string) []string { return []string{"get", "pods", "-A", "-o", format} }
+
+func watching(format string, more ...string) []string {
+	return append([]string{"watch", "pods", "-A", "-s", "SERVER", "-o", format, "--exit-after", "WHILE"}, more...)
+}
+
+// event is one of object name.
+func event(kind, name string, rv int, body string) string {
+	return fmt.Sprintf(`{"type":%q,"object":{"metadata":{"name":%q,"namespace":"default","uid":%[2]q,"resourceVersion":"%d"},%s}}`+"\n", kind, name, rv, body)
+}
+
+// inTurn has an object change from a to b and back.
+func inTurn(a, b string) func(*sender) {
+	return func(s *sender) {
+		for i := 8; s.put(event("MODIFIED", "a", i, a)) && s.put(event("MODIFIED", "a", i+1, b)); i += 2 {
+		}
+	}
+}
+
+// comesAndGoes adds and deletes objects of 1 MB.
+func comesAndGoes(s *sender) {
+	body := `"spec":"` + strings.Repeat("x", 1<<20) + `"`
+	for i := 8; s.put(event("ADDED", fmt.Sprint("a", i), i, body)) && s.put(event("DELETED", fmt.Sprint("a", i), i+1, body)); i += 2 {
+	}
+}
+
+// longPaths is a name of 1 MB that is in the path to each of many values.
+func longPaths(value string) string {
+	return `"spec":{"` + strings.Repeat("x", 1<<20) + `":[` + strings.Repeat(value+",", 10_000) + "0]}"
+}
+
+// attacks are by servers unless they have a file.
+var attacks = []attack{
+	{name: "items without end, as names", args: listingAs("name"), kubectl: kubectlGet("name"), list: items(`"spec":{}`)},
+	{name: "items without end, as JSON", args: listingAs("json"), kubectl: kubectlGet("json"), list: items(`"spec":{"a":"b"}`)},
+	{name: "items without end, as YAML", args: listingAs("yaml"), list: items(`"spec":{"text":"` + strings.Repeat("x", 4000) + `"}`)},
+	{name: "one item without end", args: listingAs("json"), kubectl: kubectlGet("json"), list: inside(listHead+itemHead+`"spec":"`, "x", "")},
+	{name: "an item of empty lists", args: listingAs("json"), kubectl: kubectlGet("json"), list: inside(listHead+itemHead+`"spec":[`, "[],", "")},
+	{name: "an item of nesting", args: listingAs("json"), kubectl: kubectlGet("json"), list: inside(listHead+itemHead+`"spec":`, "[", "")},
+	{name: "items of 7 MB of empty lists", args: listingAs("json"), list: items(`"spec":[` + strings.Repeat("[],", 7<<20/3) + `0]`)},
+	{name: "items of 3 MB of empty lists", args: listingAs("json"), list: items(`"spec":[` + strings.Repeat("[],", 1<<20) + `0]`)},
+	{name: "events of 3 MB of empty lists, by jq", args: watching("jq=.spec|length"), watch: func(s *sender) {
+		lists := strings.Repeat("[],", 1<<20)
+		for i := 8; s.put(fmt.Sprintf(`{"type":"MODIFIED","object":{"metadata":{"name":"a","namespace":"default","uid":"u","resourceVersion":"%d"},"spec":[%s0]}}`+"\n", i, lists)); i++ {
+		}
+	}},
+	{name: "deep items, as JSON", args: listingAs("json"), kubectl: kubectlGet("json"), list: items(deepItem)},
+	{name: "deep items, as YAML", args: listingAs("yaml"), list: items(deepItem)},
+	{name: "a name without end", args: listingAs("name"), kubectl: kubectlGet("name"), list: inside(listHead+`{"metadata":{"name":"`, "x", "")},
+	{name: "names of 1 MB", args: listingAs("name"), list: func(s *sender) {
+		s.put(listHead)
+		name := strings.Repeat("x", 1<<20)
+		for s.put(`{"metadata":{"name":"` + name + `","uid":"u"}},`) {
+		}
+	}},
+	{name: "a kind without end", args: listingAs("json"), kubectl: kubectlGet("json"), list: inside(`{"kind":"`, "x", "")},
+	{name: "a kind of 20 MB before many items", args: listingAs("json"), list: func(s *sender) {
+		s.put(`{"kind":"` + strings.Repeat("x", 20<<20) + `List","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[`)
+		s.repeat(okPod + ",")
+	}},
+	{name: "an apiVersion of 20 MB before many items", args: listingAs("json"), list: func(s *sender) {
+		s.put(`{"kind":"PodList","apiVersion":"` + strings.Repeat("x", 20<<20) + `","metadata":{"resourceVersion":"7"},"items":[`)
+		s.repeat(okPod + ",")
+	}},
+	{name: "a continue token without end", args: listingAs("name"), list: inside(`{"kind":"PodList","apiVersion":"v1","metadata":{"continue":"`, "x", "")},
+	{name: "a revision without end", args: listingAs("name"), list: inside(`{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"`, "x", "")},
+	{name: "pages without end", args: listingAs("name"), kubectl: kubectlGet("name"), list: pages(100)},
+	{name: "white space without end", args: listingAs("name"), kubectl: kubectlGet("name"), list: inside(listHead, " ", "")},
+	{name: "members without end", args: listingAs("name"), list: func(s *sender) {
+		s.put(`{"kind":"PodList"`)
+		for i := 0; s.put(fmt.Sprintf(`,"k%d":1`, i)); i++ {
+		}
+	}},
+	{name: "no JSON", args: listingAs("name"), list: inside("", "x", "")},
+	{name: "cells of 6 MB", args: listingAs(""), table: true, kubectl: []string{"get", "pods", "-A"}, list: bigRows(6 << 20)},
+	{name: "cells of 4 KB", args: listingAs(""), table: true, list: bigRows(4 << 10)},
+	{name: "cells of 6 MB, watched", args: watching(""), table: true, list: func(s *sender) { s.put(rowsHead + "]}") }, watch: func(s *sender) {
+		cell := strings.Repeat("x", 6<<20)
+		for i := 8; s.put(fmt.Sprintf(`{"type":"MODIFIED","object":%s{"cells":[%q],"object":{"metadata":{"name":"a","namespace":"default","uid":"1","resourceVersion":"%d"}}}]}}`+"\n", rowsHead, cell, i)); i++ {
+		}
+	}},
+	{name: "one cell of 3 MB", args: listingAs(""), table: true, list: func(s *sender) {
+		s.put(strings.Replace(rowsHead, "}]", `},{"name":"B"},{"name":"C"}]`, 1) + `{"cells":["a","` + strings.Repeat("x", 3<<20) + `","c"],"object":` + okPod + `}`)
+		s.repeat(`,{"cells":["a","b","c"],"object":` + okPod + `}`)
+	}},
+	{name: "one text of 3 MB, in a column of the user's", args: listingAs("custom-columns=A:.spec,B:.metadata.name"), list: func(s *sender) {
+		s.put(listHead + itemHead + `"spec":"` + strings.Repeat("x", 3<<20) + `"}`)
+		s.repeat("," + okPod)
+	}},
+	{name: "300,000 columns", args: listingAs(""), table: true, list: func(s *sender) {
+		s.put(strings.Replace(rowsHead, "}]", "}"+strings.Repeat(",{}", 300_000)+"]", 1) + `{"cells":["a"],"object":` + okPod + `}`)
+		s.repeat(`,{"cells":["a"],"object":` + okPod + `}`)
+	}},
+	{name: "columns without end", args: listingAs(""), table: true, list: inside(`{"kind":"Table","apiVersion":"meta.k8s.io/v1","columnDefinitions":[`, `{"name":"Name","type":"string"},`, "")},
+	{name: "an error without end", args: listingAs("name"), kubectl: kubectlGet("name"), list: func(s *sender) {
+		s.w.(http.ResponseWriter).WriteHeader(500)
+		inside(`{"kind":"Status","message":"`, "x", "")(s)
+	}},
+	{name: "an event without end", args: watching("ndjson"), watch: inside(added+itemHead+`"spec":"`, "x", "")},
+	{name: "events of 7 MB", args: watching("ndjson"), watch: func(s *sender) {
+		text := strings.Repeat("x", 7<<20)
+		for i := 8; s.put(fmt.Sprintf(`{"type":"MODIFIED","object":{"metadata":{"name":"a","namespace":"default","uid":"u","resourceVersion":"%d"},"spec":%q}}`+"\n", i, text)); i++ {
+		}
+	}},
+	{name: "deep events, as a diff", args: watching("diff"), watch: func(s *sender) {
+		for i := 8; s.put(fmt.Sprintf(`{"type":"MODIFIED","object":{"metadata":{"name":"a","namespace":"default","uid":"u","resourceVersion":"%d"},"status":"%d",%s}}`+"\n", i, i, deepItem)); i++ {
+		}
+	}},
+	{name: "long paths, as a diff of paths", args: watching("diff", "--diff", "paths"), watch: inTurn(longPaths("1"), longPaths("2"))},
+	{name: "long paths, as a JSON patch", args: watching("diff", "--diff", "json-patch"), watch: inTurn(longPaths("1"), longPaths("2"))},
+	{name: "events of other lines, as a diff", args: watching("diff"), watch: inTurn(`"spec":["7"`+strings.Repeat(",1", 1_000_000)+"]", `"spec":["7"`+strings.Repeat(",7,1", 500_000)+"]")},
+	{name: "events of 3 MB of empty lists, as YAML", args: watching("yaml"), watch: inTurn(`"spec":[`+strings.Repeat("[],", 1<<20)+"0]", `"spec":0`)},
+	{name: "what comes and goes, debounced", args: watching("name", "--debounce", "1h"), watch: comesAndGoes},
+	{name: "white space between events", args: watching("name"), watch: inside("", "\n", "")},
+	{name: "bookmarks without end", args: watching("name"), watch: inside("", `{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"9"}}}`+"\n", "")},
+	{name: "the error of a watch without end", args: watching("name"), watch: inside(`{"type":"ERROR","object":{"kind":"Status","message":"`, "x", "")},
+	{name: "groups without end", args: listingAs("name"), kubectl: kubectlGet("name"), other: map[string]func(*sender){"/apis": inside(`{"kind":"APIGroupList","groups":[`, `{"name":"a.io","versions":[{"groupVersion":"a.io/v1","version":"v1"}]},`, "")}},
+	{name: "resources without end", args: listingAs("name"), other: map[string]func(*sender){"/api/v1": inside(`{"kind":"APIResourceList","groupVersion":"v1","resources":[`, `{"name":"a","kind":"A","namespaced":true,"verbs":["list"]},`, "")}},
+	{name: "a resource's name without end", args: listingAs("name"), other: map[string]func(*sender){"/api/v1": inside(`{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"`, "x", "")}},
+	{name: "a version without end", args: []string{"auth", "check", "-s", "SERVER"}, other: map[string]func(*sender){"/version": inside(`{"gitVersion":"`, "x", "")}},
+	{name: "a recording of words", args: []string{"replay", "FILE", "--fast", "-o", "none"}, file: zipped("x\n")},
+	{name: "a recording of words, its summary", args: []string{"replay", "FILE", "--info"}, file: zipped("{}\n")},
+	{name: "a recording of one line", args: []string{"replay", "FILE", "--fast"}, file: zipped("x")},
+	{name: "a kubeconfig of aliases", args: []string{"list", "pods", "--kubeconfig", "FILE"}, kubectl: []string{"get", "pods", "--kubeconfig", "FILE"}, file: aliased("clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1', extensions: [{name: e, extension: [", "]}]}}]\n")},
+	{name: "a manifest of aliases", args: []string{"fake", "-f", "FILE"}, file: aliased("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: default}\ndata: [", "]\n")},
+	{name: "a manifest of aliases of aliases", args: []string{"fake", "-f", "FILE"}, file: func(s *sender) {
+		s.put("a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n")
+		for i := range 12 {
+			s.put(fmt.Sprintf("a%d: &a%d [%s]\n", i+1, i+1, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d,", i), 10), ",")))
+		}
+	}},
+	{name: "a checkpoint of rubbish", args: []string{"watch", "pods", "-A", "-s", "SERVER", "--checkpoint", "FILE", "--exit-after", "1s"}, file: func(s *sender) { s.repeat("lwcheckpoint 1\n") }},
+}
+
+// zipped writes text until the attack is over, compressed.
+func zipped(text string) func(*sender) {
+	return func(s *sender) {
+		z := gzip.NewWriter(s.w)
+		plain := &sender{w: z, left: s.left}
+		plain.put(`{"format":"lwrec","version":1}` + "\n")
+		plain.repeat(text)
+		z.Close()
+	}
+}
+
+// aliased writes a scalar of 1 MB with many aliases between a head and a tail.
+func aliased(head, tail string) func(*sender) {
+	return func(s *sender) {
+		s.put("x: &x " + strings.Repeat("x", 1<<20) + "\n" + head + strings.TrimSuffix(strings.Repeat("*x,", 4000), ",") + tail)
+	}
+}
