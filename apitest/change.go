@@ -130,6 +130,9 @@ func (c *change) settle(old, o *object) *kube.Status {
 	if old != nil {
 		live = old.parts(info)
 		o.share(old, live, assigned)
+		if info.builtIn {
+			setDefaults(info.Resource, live) // Put stores what a test gives, which may lack them
+		}
 	}
 	next := o.parts(info)
 	if !info.builtIn {

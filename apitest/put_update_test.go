@@ -1,0 +1,83 @@
+package apitest_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// TestObjectsThatWerePutWithoutDefaultsCanBeChanged: kube-apiserver fills in what it
+// reads from etcd, too, so that a default is no change of what may not change, and
+// nobody's but the server's.
+func TestObjectsThatWerePutWithoutDefaultsCanBeChanged(t *testing.T) {
+	const template = `"template":{"metadata":{"labels":{"a":"b"}},"spec":{"restartPolicy":"Never","serviceAccountName":"s","containers":[{"name":"c","image":"i","ports":[{"containerPort":80}]}]}}`
+	for _, c := range []struct {
+		res    kube.Resource
+		fields string
+	}{
+		{kube.Pods, `"spec":{"serviceAccountName":"s","containers":[{"name":"c","image":"i","ports":[{"containerPort":80}],"livenessProbe":{"exec":{"command":["x"]}}}],"volumes":[{"name":"v","secret":{"secretName":"s"}}]}`},
+		{kube.Jobs, `"spec":{"selector":{"matchLabels":{"a":"b"}},` + template + `}`},
+		{kube.StatefulSets, `"spec":{"serviceName":"s","selector":{"matchLabels":{"a":"b"}},` + strings.ReplaceAll(template, "Never", "Always") + `}`},
+		{kube.Deployments, `"spec":{"selector":{"matchLabels":{"a":"b"}},` + strings.ReplaceAll(template, "Never", "Always") + `}`},
+		{kube.Services, `"spec":{"ports":[{"port":80}]}`},
+		{kube.Secrets, `"immutable":true,"data":{"a":"Yg=="}`},
+		{kube.ConfigMaps, `"immutable":true,"data":{"a":"b"}`},
+		{kube.Resource{Group: "storage.k8s.io", Version: "v1", Plural: "storageclasses", Kind: "StorageClass"}, `"provisioner":"p"`},
+		{kube.Resource{Group: "scheduling.k8s.io", Version: "v1", Plural: "priorityclasses", Kind: "PriorityClass"}, `"value":7`},
+		{kube.Resource{Group: "discovery.k8s.io", Version: "v1", Plural: "endpointslices", Kind: "EndpointSlice", Namespaced: true}, `"addressType":"IPv4","endpoints":[{"addresses":["10.0.0.1"]}],"ports":[{"port":80}]`},
+	} {
+		t.Run(c.res.Plural, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv, namespace := apitest.NewInMemory(t), ""
+				if c.res.Namespaced {
+					namespace = "d"
+				}
+				srv.Put(c.res, `{"metadata":{"namespace":"`+namespace+`","name":"x"},`+c.fields+`}`)
+				path := c.res.Path(namespace) + "/x"
+				owners := took(t, srv, "PATCH", path, "application/merge-patch+json", `{"metadata":{"labels":{"seen":"yes"}}}`)
+				for _, entry := range owners {
+					want := map[string]any{"f:metadata": map[string]any{"f:labels": map[string]any{".": map[string]any{}, "f:seen": map[string]any{}}}}
+					if diff := cmp.Diff(want, entry.FieldsV1); entry.Operation == "Update" && diff != "" {
+						t.Errorf("who set a label owns more: %s", diff)
+					}
+				}
+				srv.Put(c.res, `{"metadata":{"namespace":"`+namespace+`","name":"x"},`+c.fields+`}`)
+				took(t, srv, "PUT", path, "application/json", string(srv.Get(c.res, kube.Key{Namespace: namespace, Name: "x"})))
+			})
+		})
+	}
+}
+
+type ownedFields struct {
+	Operation string
+	FieldsV1  map[string]any
+}
+
+// took makes a request that must be answered 200, and returns who owns what then.
+func took(t *testing.T, srv *apitest.Server, method, path, typ, body string) (owners []ownedFields) {
+	t.Helper()
+	resp, err := send(t.Context(), srv, method, path, body, "Content-Type", typ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %d %s %v", method, resp.StatusCode, b, err)
+	}
+	var o struct {
+		Metadata struct{ ManagedFields []ownedFields }
+	}
+	if err := json.Unmarshal(b, &o); err != nil {
+		t.Fatal(err)
+	}
+	return o.Metadata.ManagedFields
+}
