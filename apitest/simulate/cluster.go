@@ -60,7 +60,7 @@ type Cluster struct {
 	alarms    map[task]time.Time // the next timer of each
 	synced    map[task]time.Time // when each was synced last
 	seq       int
-	orphaned  bool      // an owner is gone
+	orphaned  bool      // an owner is gone, or may go
 	seen      string    // revision at the last look
 	looked    time.Time // when that was
 	now       time.Time // of this step
@@ -269,28 +269,38 @@ func rank(kind string) int { return slices.Index(ranks[:], kind) }
 func (c *Cluster) sync(ctx context.Context, t task) {
 	switch t.kind {
 	case "deployments":
-		if d, ok := c.deployments.get(t.key); ok && d.Metadata.DeletionTimestamp == "" {
+		if d, ok := c.deployments.get(t.key); ok && c.stays(d.base()) {
 			c.syncDeployment(ctx, d)
 		}
 	case "replicasets":
-		if s, ok := c.replicaSets.get(t.key); ok && s.Metadata.DeletionTimestamp == "" {
+		if s, ok := c.replicaSets.get(t.key); ok && c.stays(s.base()) {
 			c.syncSet(s)
 		}
 	case "statefulsets":
-		if s, ok := c.statefulSets.get(t.key); ok && s.Metadata.DeletionTimestamp == "" {
+		if s, ok := c.statefulSets.get(t.key); ok && c.stays(s.base()) {
 			c.syncStatefulSet(ctx, s)
 		}
 	case "daemonsets":
-		if d, ok := c.daemonSets.get(t.key); ok && d.Metadata.DeletionTimestamp == "" {
+		if d, ok := c.daemonSets.get(t.key); ok && c.stays(d.base()) {
 			c.syncDaemonSet(ctx, d)
 		}
 	case "jobs":
-		if j, ok := c.jobs.get(t.key); ok && j.Metadata.DeletionTimestamp == "" {
+		if j, ok := c.jobs.get(t.key); ok && c.stays(j.base()) {
 			c.syncJob(ctx, j)
 		}
 	case "services":
 		c.syncService(ctx, t.key)
 	}
+}
+
+// stays reports whether a controller may work on o, which is not being deleted. If it
+// is, it may have waited for what has just gone.
+func (c *Cluster) stays(o *object) bool {
+	if o.Metadata.DeletionTimestamp == "" {
+		return true
+	}
+	c.orphaned = true
+	return false
 }
 
 // between returns a random delay, at the speed that is played.
