@@ -39,7 +39,8 @@ func TestInformerStops(t *testing.T) {
 			dir := t.TempDir()
 			inWorld(t, func(t *testing.T, w *world) {
 				m := newMortals(w, seed, dir)
-				w.wg.Go(m.write)
+				dice := rand.New(rand.NewPCG(m.rnd.Uint64(), 4))
+				w.wg.Go(func() { m.write(dice) })
 				for n := range stopsOfASeed {
 					m.live(n == 0, false)
 					m.meanwhile()
@@ -94,8 +95,7 @@ func newMortals(w *world, seed uint64, dir string) *mortals {
 }
 
 // write changes something 5,000 times a second, until it is quiet.
-func (m *mortals) write() {
-	rnd := rand.New(rand.NewPCG(m.rnd.Uint64(), 4))
+func (m *mortals) write(rnd *rand.Rand) {
 	for m.ctx.Err() == nil && !m.quiet.Load() {
 		for range 5 {
 			ns, name := string(rune('a'+rnd.IntN(2))), fmt.Sprint("x", rnd.IntN(60))
