@@ -76,8 +76,8 @@ type selection struct {
 }
 
 // excludes reports whether an object is known not to be selected. JSON may be nil.
-func (s selection) excludes(o kube.Object, meta kube.Meta, json []byte) bool {
-	if _, ok := o.(interface{ GetLabels() map[string]string }); ok && !s.options.Labels.Matches(meta.Labels) {
+func (s selection) excludes(o kube.Object, json []byte) bool {
+	if l, ok := o.(interface{ GetLabels() map[string]string }); ok && !s.options.Labels.Matches(l.GetLabels()) {
 		return true
 	}
 	if s.options.Fields.Empty() {
@@ -152,7 +152,7 @@ func (i *Informer[T]) newWrite(o kube.Object) (*write, error) {
 			w.from = 0
 		}
 	}
-	w.excluded = w.from == w.to || i.selection.excludes(o, w.meta, json)
+	w.excluded = w.from == w.to || i.selection.excludes(o, json)
 	w.began = i.store.generations()
 	w.marked = func(object any) bool {
 		json, err := codec.Encode(object)

@@ -270,15 +270,22 @@ func (s *Store[T]) Len() int {
 // first SYNCED. Of a store with several sources it is that of the one that is
 // furthest behind.
 func (s *Store[T]) Revision() kube.Revision {
+	rev, _ := s.reached()
+	return rev
+}
+
+// reached returns Revision, and whether it may be of a history that the server lost.
+func (s *Store[T]) reached() (least kube.Revision, lost bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	least := s.parts[0].revision
+	least, lost = s.parts[0].revision, s.parts[0].restored
 	for _, p := range s.parts[1:] {
 		if p.revision == "" || least.Newer(p.revision) {
 			least = p.revision
 		}
+		lost = lost || p.restored
 	}
-	return least
+	return least, lost
 }
 
 // Synced reports whether a listing of every source was completed.

@@ -24,14 +24,15 @@ func (i *Informer[T]) WaitSynced(ctx context.Context) error {
 // WaitRevision waits until the store is at rev or later: with the
 // resourceVersion that a write returned, the store then shows that write. With
 // several namespaces all of them must get there, which may take until the next
-// bookmark, about a minute. Where revisions cannot be ordered it fails.
+// bookmark, about a minute. Where revisions cannot be ordered it fails. Where the
+// informer has found that the server was restored, it waits for the list that follows.
 func (i *Informer[T]) WaitRevision(ctx context.Context, rev kube.Revision) error {
 	if !rev.Ordered() {
 		return fmt.Errorf("wait for revision %.40q: it is not a number and cannot be ordered", rev)
 	}
 	return i.wait(ctx, "at revision "+string(rev), func() (bool, error) {
-		at := i.store.Revision()
-		if at == "" {
+		at, lost := i.store.reached()
+		if at == "" || lost {
 			return false, nil
 		}
 		c, err := at.Compare(rev)
