@@ -32,8 +32,9 @@ type Group struct {
 	Logger *slog.Logger
 
 	mu      sync.Mutex
-	members []*member // that are held
-	pending []*member // to be started
+	members []*member          // that are held
+	pending []*member          // to be started
+	latest  map[string]*member // by the path of a snapshot: who was made last, until it has ended
 	wake    chan struct{}
 	running bool
 	ended   error // why Run returned
@@ -52,6 +53,9 @@ type member struct {
 	spec     any           // spec[T]
 	holders  int           // guarded by Group.mu
 	released chan struct{} // closed when nobody holds it
+	path     string        // of its snapshot
+	ended    chan struct{} // closed when it has run
+	before   *member       // nobody holds it, and it ends, or will, with the same snapshot; nil = none
 }
 
 // spec is what an informer is made of.
@@ -94,7 +98,9 @@ func (s *SharedInformer[T]) Release() { s.once.Do(s.release) }
 // Shared returns the group's informer of the objects of c with the options o,
 // decoded as T. It runs when the group does, and then from the first call on, so
 // Run is not for the caller. Handlers may be added at any time. When the group has
-// ended, so has the informer, and its WaitSynced and Ready say so.
+// ended, so has the informer, and its WaitSynced and Ready say so. Whoever asks after
+// the last holder let go gets a new informer; one with a Snapshot begins when those
+// before it at the same path have ended.
 //
 // An informer is shared where c, but for Write, and o, but for Logger, are equal.
 // Functions cannot be compared: an informer with OnError or a Trace of its watch is
@@ -114,8 +120,9 @@ func Shared[T kube.Object](g *Group, c client.Collection[T], o Options[T]) *Shar
 		}
 	}
 	if m == nil {
-		m = &member{informer: New(c, o), spec: wanted, released: make(chan struct{})}
+		m = &member{informer: New(c, o), spec: wanted, path: o.Snapshot.Path, released: make(chan struct{}), ended: make(chan struct{})}
 		g.members = append(g.members, m)
+		g.follow(m)
 		g.start(m)
 	}
 	m.holders++
@@ -127,6 +134,31 @@ func Shared[T kube.Object](g *Group, c client.Collection[T], o Options[T]) *Shar
 			g.members = slices.DeleteFunc(g.members, func(o *member) bool { return o == m })
 		}
 	}}
+}
+
+// follow lets m begin when the last one that nobody holds any more, and whose snapshot
+// is at the same path, has ended. The caller holds mu.
+func (g *Group) follow(m *member) {
+	if m.path == "" {
+		return
+	}
+	if last := g.latest[m.path]; last != nil && last.holders == 0 {
+		m.before = last
+	}
+	if g.latest == nil {
+		g.latest = map[string]*member{}
+	}
+	g.latest[m.path] = m
+}
+
+// over lets go of m, which has run.
+func (g *Group) over(m *member) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.latest[m.path] == m {
+		delete(g.latest, m.path)
+	}
+	close(m.ended)
 }
 
 // start hands m to Run. The caller holds mu.
@@ -197,6 +229,11 @@ func (g *Group) Run(ctx context.Context) error {
 
 // watch runs the informer while somebody holds it.
 func (g *Group) watch(ctx context.Context, m *member) {
+	defer g.over(m)
+	if m.before != nil {
+		<-m.before.ended // it was to be started before m
+		m.before = nil
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	var guard sync.WaitGroup
 	guard.Go(func() {
