@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,10 +26,13 @@ type Source[T kube.Object] interface {
 
 // Options of an Informer. The zero value is the recommended setting.
 type Options[T kube.Object] struct {
+	// Watch says what is watched and how. New ignores its Revision: an informer
+	// begins with what exists, or with its Snapshot.
 	Watch watch.Options
 
 	// Namespaces, if set, are watched instead of the collection's own, each by
-	// a watch of its own: for whoever may not watch all of them.
+	// a watch of its own: for whoever may not watch all of them. One that is named
+	// twice is watched once.
 	Namespaces []string
 
 	// Transform changes an object before it is stored; it must not change the
@@ -103,7 +107,8 @@ type Informer[T kube.Object] struct {
 
 // New returns an informer of c. It does nothing until Run.
 func New[T kube.Object](c client.Collection[T], o Options[T]) *Informer[T] {
-	namespaces := o.Namespaces
+	o.Watch.Revision = "" // an informer begins with what exists
+	namespaces := distinct(o.Namespaces)
 	if len(namespaces) == 0 {
 		namespaces = []string{c.Namespace}
 	}
@@ -118,6 +123,19 @@ func New[T kube.Object](c client.Collection[T], o Options[T]) *Informer[T] {
 	i.selection = selection{namespaces, o.Watch}
 	i.warm = newWarm(c.In(namespaces[0]), o)
 	return i
+}
+
+// distinct returns namespaces without those that another one covers.
+func distinct(namespaces []string) (list []string) {
+	if slices.Contains(namespaces, "") { // all of them
+		return []string{""}
+	}
+	for _, ns := range namespaces {
+		if !slices.Contains(list, ns) {
+			list = append(list, ns)
+		}
+	}
+	return list
 }
 
 // From returns an informer of the objects that sources tell. No object may be
