@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/listwatch/listwatch/internal/disk"
 )
@@ -19,7 +20,7 @@ func TestMain(m *testing.M) {
 	if path := os.Getenv(lockPath); path != "" {
 		_, err := disk.Lock(path)
 		fmt.Println("locked:", err == nil)
-		select {} // until it is killed
+		<-time.After(time.Hour) // until it is killed; the runtime ends a program that waits for nothing
 	}
 	os.Exit(m.Run())
 }

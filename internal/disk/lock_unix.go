@@ -14,8 +14,8 @@ func openLocked(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
-	case errors.Is(err, syscall.EWOULDBLOCK):
+	switch err := Flock(f); {
+	case errors.Is(err, ErrHeld):
 		_ = f.Close() // nothing was written
 		return nil, &LockedError{path, holder(path)}
 	case err != nil:
@@ -25,9 +25,4 @@ func openLocked(path string) (*os.File, error) {
 	return f, nil
 }
 
-// unlock also unlocks the copies of f that processes have which are being started, and
-// which closing alone would leave locked.
-func unlock(f *os.File) {
-	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) // closing does it too
-	_ = f.Close()
-}
+func unlock(f *os.File) { _ = Funlock(f) }

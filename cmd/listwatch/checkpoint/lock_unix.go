@@ -6,14 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"syscall"
+
+	"github.com/listwatch/listwatch/internal/disk"
 )
 
 // lockFile makes the file ours until release, or the process is gone.
 func lockFile(f *os.File) error {
-	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	err := disk.Flock(f)
 	switch {
-	case errors.Is(err, syscall.EWOULDBLOCK):
+	case errors.Is(err, disk.ErrHeld):
 		return fmt.Errorf("%w by another process", ErrLocked)
 	case err != nil:
 		return fmt.Errorf("lock: %w", err)
@@ -21,9 +22,5 @@ func lockFile(f *os.File) error {
 	return nil
 }
 
-// release closes the file and lets others have it. Closing alone is not enough: a
-// process that is being started, such as a hook, has a copy until its program runs.
-func release(f *os.File) error {
-	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
-	return f.Close()
-}
+// release closes the file and lets others have it.
+func release(f *os.File) error { return disk.Funlock(f) }
