@@ -6,8 +6,9 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
+
+	"github.com/listwatch/listwatch/internal/disk"
 )
 
 // Files are compared by what is in them: Kubernetes and cert-manager swap a link on
@@ -64,7 +65,7 @@ func (t TLS) readPair(old *pair) (*pair, error) {
 }
 
 func readToken(path, old string) (string, error) {
-	b, err := os.ReadFile(path)
+	b, err := disk.ReadFile(path, maxFile)
 	if err != nil {
 		return old, fmt.Errorf("client: read token file: %w", err)
 	}
@@ -85,12 +86,16 @@ func dataOrFile(data []byte, file, what string) ([]byte, error) {
 	case file == "":
 		return nil, nil
 	}
-	b, err := os.ReadFile(file)
+	b, err := disk.ReadFile(file, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("client: read %s: %w", what, err)
 	}
 	return b, nil
 }
+
+// maxFile bounds a file that a kubeconfig names, which may be a device without an end;
+// the certificate authorities of a whole system are a quarter of a megabyte.
+const maxFile = 4 << 20
 
 func nameOf(file string, data []byte) string {
 	switch {

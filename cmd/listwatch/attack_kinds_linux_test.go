@@ -176,6 +176,8 @@ var attacks = []attack{
 	{name: "a recording of words, its summary", args: []string{"replay", "FILE", "--info"}, file: zipped("{}\n")},
 	{name: "a recording of one line", args: []string{"replay", "FILE", "--fast"}, file: zipped("x")},
 	{name: "a kubeconfig of aliases", args: []string{"list", "pods", "--kubeconfig", "FILE"}, kubectl: []string{"get", "pods", "--kubeconfig", "FILE"}, file: aliased("clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1', extensions: [{name: e, extension: [", "]}]}}]\n")},
+	{name: "a kubeconfig that names a device", args: []string{"list", "pods", "--kubeconfig", "FILE"}, file: naming("{certificate-authority: /dev/zero, ", "{token: a")},
+	{name: "a kubeconfig that names a device, checked", args: []string{"auth", "check", "--kubeconfig", "FILE"}, file: naming("{", "{tokenFile: /dev/zero, client-certificate: /dev/zero, client-key: /dev/zero")},
 	{name: "a manifest of aliases", args: []string{"fake", "-f", "FILE"}, file: aliased("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: default}\ndata: [", "]\n")},
 	{name: "a manifest of aliases of aliases", args: []string{"fake", "-f", "FILE"}, file: func(s *sender) {
 		s.put("a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n")
@@ -201,5 +203,13 @@ func zipped(text string) func(*sender) {
 func aliased(head, tail string) func(*sender) {
 	return func(s *sender) {
 		s.put("x: &x " + strings.Repeat("x", 1<<20) + "\n" + head + strings.TrimSuffix(strings.Repeat("*x,", 4000), ",") + tail)
+	}
+}
+
+// naming writes a kubeconfig with what a cluster and a user begin with.
+func naming(cluster, user string) func(*sender) {
+	return func(s *sender) {
+		s.put("clusters: [{name: c, cluster: " + cluster + "server: 'https://127.0.0.1:1'}}]\n")
+		s.put("users: [{name: u, user: " + user + "}}]\ncontexts: [{name: c, context: {cluster: c, user: u}}]\ncurrent-context: c\n")
 	}
 }

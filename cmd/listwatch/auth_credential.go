@@ -5,15 +5,18 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/config/plugin"
+	"github.com/listwatch/listwatch/internal/disk"
 	"github.com/listwatch/listwatch/internal/printable"
 )
+
+// maxCredential bounds the file of a token or certificate, as package client does.
+const maxCredential = 4 << 20
 
 // describe says which credentials cfg has, and nothing of them that could be used.
 func describe(cfg client.Config) credentials {
@@ -26,7 +29,7 @@ func describe(cfg client.Config) credentials {
 	}
 	switch token := cfg.Token; {
 	case cfg.TokenFile != "":
-		b, _ := os.ReadFile(cfg.TokenFile) // whoever makes the client tells why not
+		b, _ := disk.ReadFile(cfg.TokenFile, maxCredential) // whoever makes the client tells why not
 		c.add(tokenOf(string(b), cfg.TokenFile))
 	case token != "":
 		c.add(tokenOf(token, ""))
@@ -123,7 +126,7 @@ func tokenOf(token, file string) (credential, string) {
 func certificateOf(t client.TLS) (*x509.Certificate, bool) {
 	data := t.CertData
 	if len(data) == 0 && t.CertFile != "" {
-		data, _ = os.ReadFile(t.CertFile)
+		data, _ = disk.ReadFile(t.CertFile, maxCredential)
 	}
 	for {
 		var block *pem.Block

@@ -1,4 +1,5 @@
-// Package disk has what is needed by whoever replaces a file by renaming another one.
+// Package disk has what is needed by whoever replaces a file by renaming another one, or
+// reads one that somebody else has named.
 //
 // After a crash of the process the old file is there or the new one. For that to hold
 // after a power loss too, the content must be synced before the rename, and the
