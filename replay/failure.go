@@ -52,6 +52,25 @@ type Item struct {
 	Err        *Failure `json:"failure,omitempty"`
 }
 
+// size returns about how much memory f takes besides its text: `{},` and `"",` are much
+// more in memory.
+func (f *Failure) size() int64 {
+	if f == nil {
+		return 0
+	}
+	n := failureSize + sentinelSize*int64(len(f.Is))
+	if f.Status != nil && f.Status.Details != nil {
+		n += causeSize * int64(len(f.Status.Details.Causes))
+	}
+	if f.Interruption != nil {
+		n += f.Interruption.Err.size()
+	}
+	if f.Item != nil {
+		n += f.Item.Err.size()
+	}
+	return n
+}
+
 // sentinel returns the error that a name in Failure.Is stands for; nil for one
 // that this version does not know.
 func sentinel(name string) error {

@@ -200,8 +200,14 @@ func TestReaderBoundsEntries(t *testing.T) {
 		}
 		return strings.NewReader(b.String())
 	}
+	failing := func(failure string) string { return `{"t":"note","note":"error","failure":` + failure + `}` }
+	causes := `{"text":"x","status":{"details":{"causes":[{}` + strings.Repeat(",{}", 99) + `]}}}`
 	for line, limit := range map[string]int64{
-		`{"t":"mark"}`: 4 << 20,
+		`{"t":"mark"}`:  4 << 20,
+		failing(causes): 32 << 20,
+		failing(`{"text":"x","is":[""` + strings.Repeat(`,""`, 99) + `]}`):     32 << 20,
+		failing(`{"text":"x","item":{"failure":` + causes + `}}`):              32 << 20,
+		failing(`{"text":"x","interruption":{"failure":` + causes + `}}`):      32 << 20,
 		`{"t":"req","id":1,"url":"/","headers":{"a":[],"b":[],"c":[],"d":[]}}`: 8 << 20,
 	} {
 		if _, err := replay.Load(many(func(int) string { return line }), limit); !errors.Is(err, codec.ErrTooLarge) {

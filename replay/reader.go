@@ -27,6 +27,9 @@ const (
 	defaultMaxLoad = 80 << 20 // memory of a whole recording
 	entrySize      = 512      // memory of an entry without its text
 	headerFactor   = 16       // memory of headers, for each byte of text
+	failureSize    = 512      // memory of a failure without its text and lists
+	sentinelSize   = 32       // memory of an error in Failure.Is, and of what it stands for
+	causeSize      = 64       // memory of a cause of a Status
 )
 
 // ErrVersion means that a recording is of a newer version than this package
@@ -305,6 +308,7 @@ func Load(r io.Reader, max int64) (*Recording, error) {
 		if e.Header != nil {
 			size += headerFactor * int64(len(rd.buf))
 		}
+		size += e.Failure.size()
 		if size > max {
 			return rec, fmt.Errorf("load a recording, line %d: %w", rd.line, &codec.LimitError{What: "memory for a recording", Limit: int(max)})
 		}
