@@ -141,6 +141,7 @@ func (p *program) fake(cmd *cobra.Command, command []string, o *fakeFlags) error
 	}
 	s := &fakeServer{fakeFlags: o, talk: t}
 	srv, err := s.start(opts)
+	defer s.saver.unlock()
 	if err != nil {
 		return err
 	}
@@ -165,6 +166,9 @@ func (p *program) fake(cmd *cobra.Command, command []string, o *fakeFlags) error
 func (s *fakeServer) start(opts apitest.Options) (srv *apitest.Server, err error) {
 	if s.save != "" {
 		s.saver = &saver{path: s.save}
+		if err := s.saver.lock(); err != nil {
+			return nil, err
+		}
 		if opts.State, err = s.saver.load(); err != nil {
 			return nil, err
 		}

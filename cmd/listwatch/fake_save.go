@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/internal/disk"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -20,12 +21,31 @@ type saver struct {
 	srv      *apitest.Server
 	restored int // objects that were in the file
 
-	wrote kube.Revision // of what is in the file
-	err   error         // of the last time
+	release func()        // lets other processes have the file; nil where they are not kept off
+	wrote   kube.Revision // of what is in the file
+	err     error         // of the last time
 }
 
 // saveEvery is how often the file is brought up to date, if anything changed.
 const saveEvery = 5 * time.Second
+
+// lock keeps other processes off the file, of which the last would win: it would undo
+// what the others have saved. Where there are no locks, or no folder yet, it does
+// nothing.
+func (s *saver) lock() error {
+	release, err := disk.Lock(s.path + ".lock")
+	if locked := (*disk.LockedError)(nil); errors.As(err, &locked) {
+		return &failure{exitUsage, fmt.Errorf("--save: another server keeps %s: %w; stop it, or give another file", s.path, err)}
+	}
+	s.release = release
+	return nil
+}
+
+func (s *saver) unlock() {
+	if s != nil && s.release != nil {
+		s.release()
+	}
+}
 
 // load returns the state that is in the file, nil where there is no file.
 func (s *saver) load() ([]byte, error) {

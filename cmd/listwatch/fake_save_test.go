@@ -206,3 +206,34 @@ func TestSaverKeepsTheFileThatThereIs(t *testing.T) {
 		t.Errorf("left behind: %v, %v", entries, err)
 	}
 }
+
+// TestASavedFileBelongsToOneServer: of two the last to end would undo what the other
+// has saved. One that was killed leaves the file to the next.
+func TestASavedFileBelongsToOneServer(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "save.json")
+	first := startSaved(t, file)
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := exec.CommandContext(t.Context(), exe, "fake", "--save", file)
+	second.Env = first.cmd.Env
+	pipe, err := second.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, _ := bufio.NewReader(pipe).ReadString('\n')
+	if want := "--save: another server keeps " + file; !strings.Contains(line, want) {
+		t.Errorf("it says %q, want %q", line, want)
+		_ = second.Process.Kill()
+	}
+	_ = second.Wait()
+	if code := second.ProcessState.ExitCode(); code != exitUsage {
+		t.Errorf("it ended with %d", code)
+	}
+	first.end(syscall.SIGKILL)
+	startSaved(t, file).end(syscall.SIGTERM)
+}
