@@ -28,8 +28,9 @@ const (
 //	del NAMESPACE/NAME
 //	clear
 //
-// A client may also POST such lines to the path /scenario/report of the server.
-// Whoever has reported once is held to it: at the end of the story, what was set
+// A client may also POST such lines to the path /scenario/report of the server, with
+// a Content-Type that no form of a web page has, such as application/octet-stream: the
+// server answers 415 without it, and the report does not count. Whoever has reported once is held to it: at the end of the story, what was set
 // and not deleted must be what the server has. Names of cluster scoped objects
 // stand without a slash.
 func (r *Run) Report(lines io.Reader) error { return r.stage.report(lines) }
