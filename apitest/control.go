@@ -33,11 +33,12 @@ func (s *Server) Revision() kube.Revision {
 }
 
 // Advance moves the revision on to rev, as writes to resources that nobody
-// watches do. Where it is there already it does nothing.
+// watches do. Where it is there already it does nothing. As in etcd, a revision has
+// at most 63 bits.
 func (s *Server) Advance(rev kube.Revision) {
-	n, err := strconv.ParseUint(string(rev), 10, 64)
+	n, err := strconv.ParseUint(string(rev), 10, 63)
 	if err != nil {
-		s.fail("advance to %q: want a decimal revision", rev)
+		s.fail("advance to %q: want a decimal revision of at most 63 bits", rev)
 		return
 	}
 	st := s.store

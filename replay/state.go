@@ -23,9 +23,10 @@ import (
 // meanwhile. All streams of the recording go into the same server.
 //
 // A change has the revision it was recorded with, so that what a client kept still
-// means the same; where that is no number, or behind what the server has had, it
-// has the server's next, and [State.Revision] tells which is which. An object is stored as recorded, but for
-// what an API server sets: resourceVersion, and generation where it changes.
+// means the same; where that is no number of 63 bits, as those of etcd are, or behind
+// what the server has had, it has the server's next, and [State.Revision] tells which
+// is which. An object is stored as recorded, but for what an API server sets:
+// resourceVersion, and generation where it changes.
 type State struct {
 	srv    *apitest.Server
 	steps  []step
@@ -261,8 +262,8 @@ func (s *State) Play(ctx context.Context, p Pace) error {
 
 func (s *State) apply(st step) {
 	var rev kube.Revision
-	if n, err := strconv.ParseUint(string(st.rev), 10, 64); err == nil && n > 0 {
-		s.srv.Advance(kube.Revision(strconv.FormatUint(n-1, 10)))
+	if n, err := strconv.ParseInt(string(st.rev), 10, 64); err == nil && n > 0 { // those of etcd have a sign
+		s.srv.Advance(kube.Revision(strconv.FormatInt(n-1, 10)))
 	}
 	if st.object == nil {
 		rev = s.srv.Delete(st.resource, st.key)
