@@ -38,7 +38,7 @@ import (
 // restored to an earlier state.
 //
 // If ctx ends first, or the informer has ended, the error says why, as that of
-// WaitSynced does. Handlers of the informer must not wait for it.
+// WaitSynced does. Handlers of the informer must not wait for it, as WaitSynced says.
 func (i *Informer[T]) Await(ctx context.Context, written kube.Object) error {
 	w, err := i.newWrite(written)
 	if err != nil {

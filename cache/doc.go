@@ -18,7 +18,7 @@
 //     the custom resource definition is missing.
 //   - "the handler main.f is busy since ...": handlers hold up the informer; a slow
 //     consumer should use [Informer.Changes]. A handler that waits for its own
-//     informer (Handle, WaitSynced, Await) waits for ever.
+//     informer by WaitSynced or Await waits until ctx ends, and by Handle for ever.
 //   - "the informer ended": with the error that Run returned, such as a *BudgetError.
 //
 // With Options.Logger, or that of a Manager or a [Group], each change of this is one

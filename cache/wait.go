@@ -16,7 +16,8 @@ import (
 // informer has ended. If ctx ends first, the error says what it waited for: Run
 // was not called ([ErrNotRunning]), the server refuses the requests or is not
 // reached, or which handler is busy and since when. Handlers of the informer must
-// not wait for it.
+// not wait for it: a handler that does waits until ctx ends, and the error names it
+// if that took a second.
 func (i *Informer[T]) WaitSynced(ctx context.Context) error {
 	return i.wait(ctx, "synced", func() (bool, error) { return i.store.Synced(), nil })
 }
