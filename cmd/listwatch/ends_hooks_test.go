@@ -151,7 +151,15 @@ func TestSecondSignalWhileStdoutBlocks(t *testing.T) {
 	p.fill()
 	c.start()
 	hasNoted(c, state, names[0])
+	watches := func(n int) {
+		t.Helper()
+		if err := srv.WaitForWatches(t.Context(), n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	watches(1)
 	c.signal(syscall.SIGINT)
+	watches(0) // two signals that are pending at once may come in either order
 	c.signal(syscall.SIGTERM)
 	c.end(143)
 	if first := crowdName.FindString(p.rest()); first != "" || c.stderr.String() != "" {
@@ -173,8 +181,9 @@ func TestHooksUnderConstantLoadAreNoted(t *testing.T) {
 	state := filepath.Join(dir, "state")
 	args := []string{"watch", "nodes", "-o", "none", "--checkpoint", state, "--checkpoint-policy", "after-hook", "--exec-concurrency", "2", "-s", srv.URL}
 	put(1)
-	// Each runs until the next one has begun.
-	c := newChild(t, append(args, "--exec", `n=${LISTWATCH_NAME#n}; echo begun $n; touch `+dir+`/$n; while ! test -e `+dir+`/$((n+1)); do sleep 0.01; done`)...).start()
+	// Each runs until the next one has begun, and for a minute at most: a run that is
+	// aborted leaves them behind.
+	c := newChild(t, append(args, "--exec", `n=${LISTWATCH_NAME#n}; echo begun $n; touch `+dir+`/$n; for i in $(seq 6000); do test -e `+dir+`/$((n+1)) && break; sleep 0.01; done`)...).start()
 	const all = 12
 	for i := 1; i <= all; i++ {
 		c.until(c.stderr, fmt.Sprintf(`begun %d$`, i))

@@ -116,7 +116,7 @@ func TestScenariosEndTheirClients(t *testing.T) {
 	stdout, stderr := newTail(), newTail()
 	done := make(chan int)
 	go func() {
-		done <- run(ctx, []string{"fake", "--scenario", "gone/in-stream", "--", "sh", "-c", "trap 'echo ended; exit' TERM; echo begun; while :; do sleep 0.01; done"},
+		done <- run(ctx, []string{"fake", "--scenario", "gone/in-stream", "--", "sh", "-c", "trap 'echo ended; exit' TERM; echo begun; for i in $(seq 6000); do sleep 0.01; done"},
 			func(string) string { return "" }, strings.NewReader(""), stdout, stderr)
 	}()
 	never := make(chan struct{})

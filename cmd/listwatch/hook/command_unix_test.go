@@ -244,7 +244,7 @@ func TestCommandIsToldToEndFirst(t *testing.T) {
 			ended := make(chan error, 1)
 			go func() {
 				var err error
-				out, err = once(t, ctx, Options{Command: []string{"sh", "-c", "trap 'echo given back; exit 0' TERM; exec 3>" + path + "; echo up >&3; while true; do sleep 0.01; done"}}, object("a"))
+				out, err = once(t, ctx, Options{Command: []string{"sh", "-c", "trap 'echo given back; exit 0' TERM; exec 3>" + path + "; echo up >&3; for i in $(seq 6000); do sleep 0.01; done"}}, object("a"))
 				ended <- err
 			}()
 			alive()
