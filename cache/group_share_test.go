@@ -42,7 +42,9 @@ func TestGroupSharesOnlyWhatIsEqual(t *testing.T) {
 			if shared != want {
 				t.Errorf("with another %s shared is %v, want %v", path, shared, want)
 			}
-			alike := cache.Shared(&g, base.Collection, base.Options).Informer == cache.Shared(&g, base.Collection, base.Options).Informer
+			one := cache.Shared(&g, base.Collection, base.Options)
+			other := cache.Shared(&g, base.Collection, base.Options)
+			alike := one.Informer == other.Informer
 			if hasFunc(v) == alike && !want {
 				t.Errorf("two with an equal %s: shared is %v", path, alike)
 			}

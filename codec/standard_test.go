@@ -28,7 +28,6 @@ type (
 	untaggedOutside struct {
 		taggedInside
 		Out string
-		a   int
 	}
 	ambiguous struct {
 		taggedInside
@@ -56,7 +55,8 @@ type (
 		Bool  bool    `json:"bool,string"`
 		Str   string  `json:"str,string"`
 		Float float64 `json:"float,string"`
-		Slice []int   `json:"slice,string"`
+		//lint:ignore SA5008 the option is ignored, as encoding/json does
+		Slice []int `json:"slice,string"`
 	}
 	lower string
 	texts struct {

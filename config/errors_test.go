@@ -129,7 +129,7 @@ func TestLoadErrors(t *testing.T) {
 		},
 		"certificate flag without key": {
 			one("server: https://h", ""), Options{CertFile: "x"},
-			`user "u" in FILE has a client-certificate without a client-key`,
+			`--client-certificate needs --client-key: user "u" in FILE has none`,
 		},
 		"token and password": {
 			one("server: https://h", "token: SECRET, username: a, password: SECRET"), Options{},

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -234,7 +235,9 @@ func TestRecordProxyAtASocket(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode() != os.ModeSocket|0o600 {
 		t.Errorf("the socket: %v, %v", info.Mode(), err)
 	}
-	c := http.Client{Transport: &http.Transport{Dial: func(string, string) (net.Conn, error) { return net.Dial("unix", path) }}}
+	c := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", path)
+	}}}
 	defer c.CloseIdleConnections()
 	resp, err := c.Get("http://localhost/api/v1/pods")
 	if err != nil || resp.StatusCode != 200 {
