@@ -141,9 +141,9 @@ func (m *Manager) CheckReady(name string, f func() error) {
 	m.checks = append(m.checks, check{name, f})
 }
 
-// Run runs everything until ctx ends, a signal comes, or one of the runners ends by
-// itself, for whatever reason, unless it was added by AddOptional; then it stops all
-// and returns the first error. It is nil if ctx or a signal ended it, unless a
+// Run runs everything until ctx ends, a signal comes, the leadership is lost, or one of
+// the runners ends by itself, for whatever reason, unless it was added by AddOptional;
+// then it stops all and returns the first error. It is nil if ctx or a signal ended it, unless a
 // controller waited in vain for an informer that nobody ran. What does not stop in
 // StopTimeout is left behind, and named in the error: the process should end then,
 // without releasing its lease. Two controllers of one name are an error at once.
@@ -205,7 +205,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	select {
 	case <-done:
 	case <-patience.C:
-		m.fail(fmt.Errorf("manager: not stopped in %s: %s", m.o.StopTimeout, strings.Join(m.left(), ", ")))
+		m.leave()
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -217,12 +217,17 @@ func (m *Manager) lead(ctx context.Context, stop context.CancelCauseFunc) {
 	if len(m.led) == 0 {
 		return
 	}
-	act := func(ctx context.Context, _ lease.Token) error {
+	act := func(leading context.Context, _ lease.Token) error {
 		m.setLeading(true)
 		defer m.setLeading(false)
+		defer context.AfterFunc(leading, func() { // the elector waits for parts that do not stop
+			if ctx.Err() == nil {
+				m.endBy(context.Cause(leading), stop)
+			}
+		})()
 		var led sync.WaitGroup
 		for _, p := range m.led {
-			led.Go(func() { m.run(ctx, p, stop) })
+			led.Go(func() { m.run(leading, p, stop) })
 		}
 		led.Wait()
 		return nil
@@ -238,6 +243,11 @@ func (m *Manager) lead(ctx context.Context, stop context.CancelCauseFunc) {
 	if err == nil {
 		err = errors.New("leader election ended")
 	}
+	m.endBy(err, stop)
+}
+
+// endBy stops all because the leadership has ended.
+func (m *Manager) endBy(err error, stop context.CancelCauseFunc) {
 	m.fail(fmt.Errorf("manager: %w", err))
 	stop(err)
 }
@@ -320,6 +330,18 @@ func (m *Manager) fail(err error) {
 	if m.err == nil {
 		m.err = err
 	}
+}
+
+// leave adds to the error what still runs.
+func (m *Manager) leave() {
+	err := fmt.Errorf("not stopped in %s: %s", m.o.StopTimeout, strings.Join(m.left(), ", "))
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.err == nil {
+		m.err = fmt.Errorf("manager: %w", err)
+		return
+	}
+	m.err = fmt.Errorf("%w; %w", m.err, err)
 }
 
 func (m *Manager) setLeading(yes bool) {

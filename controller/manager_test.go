@@ -54,10 +54,10 @@ func (e *elector) Run(ctx context.Context, lead func(context.Context, lease.Toke
 	}
 	e.w.note("lease acquired")
 	defer e.w.note("lease released")
-	leading, lose := context.WithCancel(ctx)
-	defer lose()
+	leading, lose := context.WithCancelCause(ctx)
+	defer lose(nil)
 	if e.err != nil {
-		time.AfterFunc(time.Minute, lose)
+		time.AfterFunc(time.Minute, func() { lose(e.err) })
 	}
 	if err := lead(leading, lease.Token{}); err != nil {
 		return err
@@ -111,6 +111,33 @@ func TestManagerEndsWhenTheLeaseIsLost(t *testing.T) {
 			t.Errorf("Run: %v", err)
 		}
 		wantNotes(t, w, "lease acquired", "foo begins", "foo ends", "lease released")
+	})
+}
+
+// The lease may be lost while a part is stuck, and then the elector does not return.
+func TestManagerEndsWhenTheLeaseIsLostThoughAPartDoesNotStop(t *testing.T) {
+	tell(t, func(t *testing.T, w *world) {
+		m := controller.NewManager(controller.ManagerOptions{Elector: &elector{w, errBroken}, StopTimeout: 10 * time.Second})
+		m.AddLed(&part{w: w, name: "stuck", stop: time.Hour})
+		begin := time.Now()
+		err := m.Run(t.Context())
+		if want := "manager: broken; not stopped in 10s: controller stuck"; !errors.Is(err, errBroken) || err.Error() != want || time.Since(begin) != 71*time.Second {
+			t.Errorf("after %s: %v", time.Since(begin), err)
+		}
+		time.Sleep(time.Hour) // it ends with the story
+	})
+}
+
+// What is left behind is named beside the first error.
+func TestManagerNamesWhatIsLeftBehindAfterAnError(t *testing.T) {
+	tell(t, func(t *testing.T, w *world) {
+		m := controller.NewManager(controller.ManagerOptions{StopTimeout: 10 * time.Second})
+		m.Add(&part{w: w, name: "stuck", stop: time.Hour})
+		m.Add(&part{w: w, name: "bad", f: func(context.Context) error { return errBroken }})
+		if err := m.Run(t.Context()); !errors.Is(err, errBroken) || err.Error() != "controller bad: broken; not stopped in 10s: controller stuck" {
+			t.Errorf("Run: %v", err)
+		}
+		time.Sleep(time.Hour)
 	})
 }
 

@@ -63,7 +63,7 @@ func (t *term) lose(err error, gone bool) {
 	}
 	t.mu.Unlock()
 	if first {
-		t.cancel(err)
+		t.cancel(fmt.Errorf("lease %s: %w", t.e.key, err))
 		t.e.log.Warn("the lease is lost", "lease", t.e.key.String(), "err", err)
 	}
 }
