@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -167,10 +166,10 @@ const (
 )
 
 // CreateOrUpdate lets f make the object what it should be: f gets the object that
-// the server has, or else a T with nothing but zero values, to which the name and
-// namespace of k are given afterwards. It is written only where f changed it, and
-// f runs again where somebody else was faster. What T does not know stays, or the error
-// is an *[AmbiguousError]: see [Collection.Update].
+// the server has, or else a T with nothing but the name and namespace of k, which are
+// given to it again afterwards. It is written only where f changed it, and f runs again
+// where somebody else was faster. What T does not know stays, or the error is an
+// *[AmbiguousError]: see [Collection.Update].
 func (c Collection[T]) CreateOrUpdate(ctx context.Context, k kube.Key, f func(o *T) error) (T, Outcome, error) {
 	return c.createOr(ctx, k, f, c.put)
 }
@@ -209,7 +208,9 @@ func (c Collection[T]) createOr(ctx context.Context, k kube.Key, f func(*T) erro
 // fresh returns what f makes of nothing.
 func (c Collection[T]) fresh(k kube.Key, f func(*T) error) (T, error) {
 	k = c.keyIn(k)
-	o, err := codec.Decode[T]([]byte(`{"metadata":{}}`)) // a pointer to something where T is one
+	named := map[string]any{}
+	_ = name(named, k, c.Resource) // it has no other one yet
+	o, err := decodeTree[T](named)
 	if err == nil {
 		err = f(&o)
 	}

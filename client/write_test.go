@@ -368,6 +368,30 @@ func TestCreateOrUpdate(t *testing.T) {
 	}
 }
 
+// An owner is compared with the namespace of what it is to own.
+func TestCreateOrUpdateGivesTheNameAtFirst(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		_, c := fake(t)
+		var got []kube.Key
+		note := func(o *configMap) error {
+			got = append(got, kube.KeyOf(*o))
+			return o.SetControllerReference(kube.Deployments, kube.Partial{Meta: kube.Meta{Namespace: "a", Name: "web", UID: "1"}})
+		}
+		maps := client.Of[configMap](c, kube.ConfigMaps)
+		_, first, err := maps.CreateOrUpdate(t.Context(), web, note)
+		if err != nil {
+			t.Error(err)
+		}
+		_, second, err := maps.In("a").CreateOrPatch(t.Context(), kube.Key{Name: "other"}, note)
+		if err != nil {
+			t.Error(err)
+		}
+		if diff := cmp.Diff([]kube.Key{web, {Namespace: "a", Name: "other"}}, got); diff != "" || first != client.Created || second != client.Created {
+			t.Errorf("%s, %s, keys (-want +got):\n%s", first, second, diff)
+		}
+	})
+}
+
 // Somebody else creates the object after we have found none.
 func TestCreateOrUpdateLosesTheRaceToCreate(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -32,7 +32,7 @@ func newOperator(c *client.Client) *controller.Manager {
 			return controller.Result{}, nil // the garbage collector takes the ConfigMap
 		}
 		_, _, err := client.Of[configMap](c, kube.ConfigMaps).CreateOrUpdate(ctx, key, func(m *configMap) error {
-			m.Namespace, m.Data = key.Namespace, map[string]string{"text": greeting.Spec.Text}
+			m.Data = map[string]string{"text": greeting.Spec.Text}
 			return m.SetControllerReference(greetings, greeting) // fails where it is somebody else's
 		})
 		return controller.Result{}, err // an error brings the key again, later each time

@@ -139,7 +139,6 @@ func shape(c *Child, m CloudManager, w want) error {
 	if owner, _ := kube.ControllerOf(c.OwnerReferences); c.UID != "" && owner.UID != m.UID {
 		return errExists
 	}
-	c.Namespace = m.Namespace
 	if err := c.SetControllerReference(managers, m); err != nil {
 		return err
 	}

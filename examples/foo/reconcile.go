@@ -92,7 +92,6 @@ func shape(d *Deployment, foo Foo) error {
 	}
 	labels := map[string]string{"app": "foo", "foo": foo.Spec.DeploymentName}
 	if d.UID == "" {
-		d.Namespace = foo.Namespace
 		d.Spec.Selector.MatchLabels = labels // it cannot be changed later
 		if err := d.SetControllerReference(foos, foo); err != nil {
 			return err
