@@ -139,6 +139,10 @@ func Page[T kube.Object, V any](ctx context.Context, c client.Collection[T], cur
 				return
 			}
 		}
+		if err := kube.CheckIdentity(kube.Key{}, "", kube.Revision(m.ResourceVersion)); err != nil {
+			yield(zero, fmt.Errorf("resource version of the list: %w", err))
+			return
+		}
 		*meta = *m
 	}
 }

@@ -19,7 +19,7 @@ func FuzzFrame(f *testing.F) {
 		`{"kind":"ConfigMap","metadata":{"resourceVersion":"8"}}`,
 		`{"kind":"ConfigMap","metadata":{"resourceVersion":"8","annotations":{"k8s.io/initial-events-end":"true"}}}`,
 		`{"kind":"Table","metadata":{"resourceVersion":"9"},"rows":[{"object":{"metadata":{"resourceVersion":"8","annotations":{"k8s.io/initial-events-end":"true"}}}}]}`,
-		`{"kind":"Pod","metadata":{"resourceVersion":"8"}}`, `{"metadata":{"annotations":{"k8s.io/initial-events-end":"true"}}}`, `{"metadata":{"resourceVersion":"\u001b[31m"}}`,
+		`{"kind":"Pod","metadata":{"resourceVersion":"8"}}`, `{"metadata":{"annotations":{"k8s.io/initial-events-end":"true"}}}`, `{"metadata":{"resourceVersion":"\u001b[31m"}}`, `{"kind":"\u001b[31mPod","metadata":{"resourceVersion":"8"}}`,
 		`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410}`, `{"code":429,"details":{"retryAfterSeconds":-5}}`,
 		`{"code":429,"details":{"retryAfterSeconds":99999999999}}`, `{"kind":"Status","message":"\u001b]0;x\u0007","details":{"causes":[{"reason":"ResourceVersionTooLarge"}]}}`,
 		`{"metadata":{"name":"a","namespace":"d","uid":"u","resourceVersion":"7"}}`, `{"metadata":{"name":"../a"}}`, `{"metadata":{"name":5}}`, `{}`, `[]`, `null`, `{`,

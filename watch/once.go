@@ -141,7 +141,7 @@ func bookmark[T kube.Object](b []byte, kind string) (Event[T], error) {
 	case kind, "", "PartialObjectMetadata", "Table":
 	default:
 		if kind != "" {
-			return Event[T]{Type: Bookmark}, codec.Quarantine(b, fmt.Errorf("a bookmark of a %.63s: %w", id.Kind, errBadEvent))
+			return Event[T]{Type: Bookmark}, codec.Quarantine(b, fmt.Errorf("a bookmark of a %.63s: %w", kube.CleanName(id.Kind), errBadEvent))
 		}
 	}
 	ev := Event[T]{Type: Bookmark, Revision: kube.Revision(rv)}
