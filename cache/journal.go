@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -21,7 +22,8 @@ import (
 //
 //	"listwatch journal 1\n"
 //	header  as in a snapshot
-//	records as in a snapshot, a checksum (4 bytes, CRC-32C) behind each
+//	records as in a snapshot, each behind its length (4 bytes) and the checksum of
+//	        that (4 bytes, CRC-32C), and before its own checksum
 //
 // A file may end anywhere: what is behind the last whole record was told to
 // nobody. It is not synced to the disk, so it outlives the process and not the
@@ -42,6 +44,9 @@ const (
 	journalMagic   = "listwatch journal "
 	journalVersion = 1
 	journalInfix   = ".journal-"
+	journalLengths = 8 // bytes before a record
+
+	maxJournalRecord = maxSnapshotObject + recordFields*(maxSnapshotField+4)
 )
 
 func newJournal[T kube.Object](path string, b Binding) *journal[T] {
@@ -84,10 +89,14 @@ func (j *journal[T]) write(records []record[T]) error {
 }
 
 func (j *journal[T]) add(r record[T]) (err error) {
+	length := len(j.buf)
+	j.buf = append(j.buf, make([]byte, journalLengths)...)
 	from := len(j.buf)
 	if j.buf, err = r.append(j.buf, j.encode); err != nil {
 		return err
 	}
+	binary.LittleEndian.PutUint32(j.buf[length:], uint32(len(j.buf)-from))
+	binary.LittleEndian.PutUint32(j.buf[length+4:], crc32.Checksum(j.buf[length:length+4], castagnoli))
 	j.buf = binary.LittleEndian.AppendUint32(j.buf, crc32.Checksum(j.buf[from:], castagnoli))
 	return nil
 }
@@ -218,18 +227,40 @@ func (j *journal[T]) readFile(name string, decode func([]byte) (T, error)) ([]re
 		return nil, err
 	}
 	var records []record[T]
+	one := newSnapshotReader(nil)
 	for {
-		in.sum = 0
-		rec, err := loadRecord(in, decode)
-		if err == nil {
-			err = in.checksum()
-		}
+		b, err := in.journaled()
 		if isCut(err) {
 			return records, nil
 		}
 		if err != nil {
 			return records, err
 		}
+		one.r.Reset(bytes.NewReader(b))
+		rec, err := loadRecord(one, decode)
+		if err != nil {
+			return records, err
+		}
 		records = append(records, rec)
 	}
+}
+
+// journaled returns the bytes of the next record of a journal, valid until the next
+// call. It is cut only where the file ends: a length has a checksum of its own.
+func (r *snapshotReader) journaled() ([]byte, error) {
+	r.sum = 0
+	n, err := r.length(maxJournalRecord)
+	if err == nil {
+		err = r.checksum()
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.sum = 0
+	b, err := r.take(n)
+	if err != nil {
+		return nil, err
+	}
+	b = bytes.Clone(b) // the checksum is read over it
+	return b, r.checksum()
 }
