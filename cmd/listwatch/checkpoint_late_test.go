@@ -139,6 +139,37 @@ func TestForetoldIsOnlySuspected(t *testing.T) {
 	try(k.close(nil))
 }
 
+// TestForetellingKeepsWhatWasFinished: a mark alone is not committed by itself, and is not
+// lost where an object is foretold before the next commit.
+func TestForetellingKeepsWhatWasFinished(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state")
+	f, _, err := checkpoint.Open(path, onlyNodes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &keeper{file: f}
+	p := &peek{t: t, path: path, id: onlyNodes}
+	for i, records := range [][]record{{nodeRecord(t, watch.Added, "a", 5), markedAt(5)}, {{mark: markListing}}} {
+		seq := int64(i + 1)
+		k.late.add(records, []spot{{seq: seq}, {seq: seq}})
+		if err := k.finish(seq); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.look("a list begins")
+	if err := k.foretell([]record{nodeRecord(t, watch.Added, "b", 6)}, true); err != nil {
+		t.Fatal(err)
+	}
+	p.look("b is told")
+	if err := k.close(nil); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`a list begins: 1 noted, 0 perhaps, at "5"`, `b is told: 1 noted, 1 perhaps, at ""`}
+	if diff := cmp.Diff(want, p.seen); diff != "" {
+		t.Errorf("the file (-want +got):\n%s", diff)
+	}
+}
+
 // narrow takes so many bytes and no more.
 type narrow struct {
 	bytes.Buffer
