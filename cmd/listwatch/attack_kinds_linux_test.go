@@ -165,6 +165,7 @@ var attacks = []attack{
 	{name: "events of other lines, as a diff", args: watching("diff"), watch: inTurn(`"spec":["7"`+strings.Repeat(",1", 1_000_000)+"]", `"spec":["7"`+strings.Repeat(",7,1", 500_000)+"]")},
 	{name: "events of 3 MB of empty lists, as YAML", args: watching("yaml"), watch: inTurn(`"spec":[`+strings.Repeat("[],", 1<<20)+"0]", `"spec":0`)},
 	{name: "what comes and goes, debounced", args: watching("name", "--debounce", "1h"), watch: comesAndGoes},
+	{name: "what comes and goes, before slow hooks", args: watching("none", "--exec", "sleep 9"), watch: comesAndGoes},
 	{name: "white space between events", args: watching("name"), watch: inside("", "\n", "")},
 	{name: "bookmarks without end", args: watching("name"), watch: inside("", `{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"9"}}}`+"\n", "")},
 	{name: "the error of a watch without end", args: watching("name"), watch: inside(`{"type":"ERROR","object":{"kind":"Status","message":"`, "x", "")},

@@ -86,6 +86,7 @@ func (h *hooks) event(r *record, seq int64) hook.Event {
 	if !h.output.showOld {
 		kept.old = codec.Raw{}
 	}
+	e.Size = kept.size()
 	e.Record = func(now hook.Event) ([]byte, error) {
 		r := kept
 		r.Type, r.initial = now.Type, now.Initial

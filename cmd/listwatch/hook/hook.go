@@ -38,6 +38,7 @@ type Event struct {
 	Initial    bool
 	Synthetic  string
 	Label      string // names the object to people: pod/a
+	Size       int    // bytes that it keeps in memory
 
 	// Record returns the line for the command, with its newline. It is asked for
 	// when the command is run, with the event as it is then.
@@ -64,6 +65,7 @@ type Options struct {
 	Concurrency int  // runs at once; 0 = 4
 	Every       bool // each event is run, in order; default the latest state
 	Backlog     int  // events waiting before Add does; 0 = 1024; see Pool.Add
+	Held        int  // bytes of past states waiting before Add does; 0 = 32 MiB
 
 	Batch  int           // records in a run; 0 = one, with its name in the environment
 	Window time.Duration // how long the first record waits for others
@@ -107,6 +109,7 @@ func (o Options) withDefaults() Options {
 	}
 	set(&o.Concurrency, 4)
 	set(&o.Backlog, 1024)
+	set(&o.Held, 32<<20)
 	set(&o.Burst, 1)
 	if o.Rate == 0 {
 		o.Rate = rate.Inf

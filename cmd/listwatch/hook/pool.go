@@ -53,8 +53,9 @@ func New(o Options) *Pool {
 }
 
 // Add hands over an event. It waits while more than Options.Backlog events are
-// there besides one for each object, or with Options.Every that many in all: who
-// adds should not read on meanwhile. After a stop it does nothing.
+// there besides one for each object, or with Options.Every that many in all, or while
+// more than Options.Held bytes are of states that no object has any more: who adds
+// should not read on meanwhile. After a stop it does nothing.
 func (p *Pool) Add(e Event) {
 	select {
 	case p.adds <- e:
@@ -143,7 +144,7 @@ func (p *Pool) Run(ctx, hard context.Context) (Summary, error) {
 			break
 		}
 		adds := p.adds
-		if l.stopping || l.surplus() >= p.opts.Backlog {
+		if l.stopping || l.full() {
 			adds = nil
 		}
 		timer.Stop()
@@ -174,6 +175,9 @@ func (p *Pool) Run(ctx, hard context.Context) (Summary, error) {
 	l.Dropped += int(p.late.Load())
 	return l.Summary, l.err
 }
+
+// full says that no event is taken for now.
+func (l *loop) full() bool { return l.surplus() >= l.opts.Backlog || l.held >= l.opts.Held }
 
 func (l *loop) accept(e Event) {
 	if l.count == 0 {
@@ -213,7 +217,7 @@ func (l *loop) dispatch(now time.Time) (next time.Time) {
 			if len(l.ready) == 0 {
 				return next
 			}
-			if l.batch && l.count < l.opts.Batch && !l.closing {
+			if l.batch && l.count < l.opts.Batch && !l.closing && !l.full() {
 				if end := l.first.Add(l.opts.Window); end.After(now) {
 					return end
 				}

@@ -18,6 +18,7 @@ type queue struct {
 	open  numbers // not finished
 	rests rests   // jobs that failed
 	count int     // events in lanes
+	held  int     // bytes of what is charged
 }
 
 type laneKey struct{ resource, namespace, name string }
@@ -25,6 +26,7 @@ type laneKey struct{ resource, namespace, name string }
 type lane struct {
 	key     laneKey
 	waiting []*entry
+	newest  *entry // that is not finished
 	job     *job
 	queued  bool // in ready
 }
@@ -35,6 +37,20 @@ type entry struct {
 	first int64
 	index int // in numbers
 	lane  *lane
+	cost  int // bytes, where it is charged
+}
+
+// charge counts the bytes of e: nobody but e holds the state that it is about, which is
+// deleted or was replaced.
+func (q *queue) charge(e *entry) {
+	q.release(e)
+	e.cost = e.Size
+	q.held += e.cost
+}
+
+func (q *queue) release(e *entry) {
+	q.held -= e.cost
+	e.cost = 0
 }
 
 // job is what one run gets.
@@ -65,6 +81,12 @@ func (q *queue) add(e Event) {
 	}
 	en := &entry{Event: e, first: e.Seq, lane: l}
 	heap.Push(&q.open, en)
+	if l.newest != nil {
+		q.charge(l.newest)
+	}
+	if l.newest = en; e.Type == "DELETED" {
+		q.charge(en)
+	}
 	l.waiting = append(l.waiting, en)
 	q.count++
 	q.offer(l)
@@ -107,6 +129,9 @@ func (q *queue) absorb(old *entry, e Event) bool {
 		e.Type, e.Initial = old.Type, old.Initial
 	}
 	old.Event = e
+	if q.release(old); e.Type == "DELETED" || old.lane.newest != old {
+		q.charge(old)
+	}
 	return true
 }
 
@@ -165,7 +190,14 @@ func (q *queue) rest(j *job, due time.Time) {
 			continue
 		}
 		for len(l.waiting) > 0 && q.absorb(e, l.waiting[0].Event) {
-			heap.Remove(&q.open, l.waiting[0].index)
+			gone := l.waiting[0]
+			q.release(gone)
+			if l.newest == gone {
+				if l.newest = e; e.Type != "DELETED" {
+					q.release(e)
+				}
+			}
+			heap.Remove(&q.open, gone.index)
 			l.waiting = l.waiting[1:]
 			q.count--
 		}
@@ -191,6 +223,9 @@ func (q *queue) finish(j *job) {
 	for _, e := range j.entries {
 		heap.Remove(&q.open, e.index)
 		l := e.lane
+		if q.release(e); l.newest == e {
+			l.newest = nil
+		}
 		if l.job == j {
 			l.job = nil
 			q.offer(l)
