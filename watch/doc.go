@@ -17,8 +17,8 @@
 // which every object is delivered again: what is not has been deleted.
 //
 // Whatever a server answers, the requests have a limited rate, about one a second
-// after a burst of thirty, pages of a list aside that bring objects; every pause is
-// reported.
+// after a burst of thirty, pages of a list aside that bring objects, also where the
+// loop is left and begun again; every pause is reported.
 //
 // The protocol is in machine.go, pure: a state, the outcome of one request, the
 // next state. watcher.go does what the machine says, in the goroutine of the

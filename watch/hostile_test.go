@@ -220,6 +220,31 @@ func TestWatcherReportsListsThatAreGone(t *testing.T) {
 	}
 }
 
+// TestWatcherKeepsItsPaceWhenItsLoopIsLeft: a caller that leaves the loop at each error
+// and calls Events again sends no more requests than one that stays, and asks for a
+// stream that was refused once.
+func TestWatcherKeepsItsPaceWhenItsLoopIsLeft(t *testing.T) {
+	play(t, watch.Options{}, func(t *testing.T, s *story) {
+		s.srv.On(apitest.Match{Query: "sendInitialEvents"}, apitest.Answer(&kube.Status{Reason: "Invalid", Code: 422, Message: "no"}))
+		s.srv.On(apitest.Match{Resource: "configmaps"}, apitest.Answer(apitest.StatusInternal("no")))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		for ctx.Err() == nil {
+			for _, err := range s.w.Events(ctx) {
+				if err != nil {
+					break
+				}
+			}
+		}
+		if n := len(s.srv.Requests()); n < 30 || n > 100 {
+			t.Errorf("%d requests in a minute, want 30 and then one a second", n)
+		}
+		if s.counts.fallbacks != 1 {
+			t.Errorf("Fallback was called %d times, want once", s.counts.fallbacks)
+		}
+	})
+}
+
 // TestWatcherTakesOptionsOfAnySize: the longest durations and the largest numbers
 // mean what they say.
 func TestWatcherTakesOptionsOfAnySize(t *testing.T) {

@@ -97,15 +97,18 @@ type protocol struct {
 	rnd  func() float64
 }
 
-// start returns the first state.
-func (p protocol) start() state {
+// start returns the first state of a call, which m comes from the call before.
+func (p protocol) start(m memory) state {
+	s := state{noStream: m.noStream, debt: m.debt, wait: max(0, m.debt-maxDebt)}
 	switch {
 	case p.opts.Revision != "" && p.opts.Seen != "" && !p.opts.Revision.Newer(p.opts.Seen):
-		return state{op: OpProbe, from: p.opts.Revision, seen: p.opts.Seen}
+		s.op, s.from, s.seen = OpProbe, p.opts.Revision, p.opts.Seen
+		return s
 	case p.opts.Revision != "":
-		return state{op: OpWatch, from: p.opts.Revision}
+		s.op, s.from = OpWatch, p.opts.Revision
+		return s
 	}
-	return p.restart(state{}, nil)
+	return p.restart(s, nil)
 }
 
 // restart tells the collection anew, by the best means we have.

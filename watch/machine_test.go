@@ -185,7 +185,7 @@ func TestMachineStarts(t *testing.T) {
 	}
 	for _, tt := range tests {
 		p := protocol{tt.opts.defaults(), func() float64 { return 0 }}
-		if diff := cmp.Diff(tt.want, p.start().next()); diff != "" {
+		if diff := cmp.Diff(tt.want, p.start(memory{}).next()); diff != "" {
 			t.Errorf("starts %s (-want +got):\n%s", tt.name, diff)
 		}
 	}
@@ -233,7 +233,7 @@ func TestMachineComesBackSoon(t *testing.T) {
 // while there is nothing to watch from.
 func TestMachineBacksOffFromListsWithoutRevision(t *testing.T) {
 	p := testProtocol(Paged)
-	s := p.start()
+	s := p.start(memory{})
 	var got []time.Duration
 	for range 4 {
 		s = p.step(s, outcome{meta: codec.ListMeta{Continue: "t"}})
@@ -250,7 +250,7 @@ func TestMachineBacksOffFromListsWithoutRevision(t *testing.T) {
 // with 410, for ever, is asked more and more slowly.
 func TestMachineNeverSpins(t *testing.T) {
 	p := testProtocol(Paged)
-	s := p.start()
+	s := p.start(memory{})
 	var paused time.Duration
 	for range 10 {
 		s = p.step(s, outcome{meta: codec.ListMeta{ResourceVersion: "5"}, opened: true})

@@ -26,6 +26,7 @@ type Watcher[T kube.Object] struct {
 
 	mu       sync.Mutex
 	revision kube.Revision
+	memory   memory
 }
 
 // New returns a watcher that has sent nothing yet.
@@ -65,7 +66,8 @@ func (w *Watcher[T]) LastContact() time.Time {
 // permissions and resources come back. A caller that would rather give up leaves the
 // loop.
 //
-// Events resumes from Revision when it is called again.
+// Events resumes from Revision when it is called again, within the same limit of
+// requests, and with lists if streaming was given up.
 func (w *Watcher[T]) Events(ctx context.Context) iter.Seq2[Event[T], error] {
 	return func(yield func(Event[T], error) bool) {
 		if err := w.col.Check(); err != nil {
@@ -74,7 +76,8 @@ func (w *Watcher[T]) Events(ctx context.Context) iter.Seq2[Event[T], error] {
 		}
 		p := w.protocol
 		p.opts.Revision = w.Revision()
-		r := run[T]{Watcher: w, ctx: ctx, yield: yield, state: p.start()}
+		r := run[T]{Watcher: w, ctx: ctx, yield: yield, state: p.start(w.recall())}
+		defer func() { w.remember(r.state, r.left) }()
 		for r.state.op != OpNone {
 			if !sleep(ctx, r.state.wait) {
 				break
@@ -87,14 +90,40 @@ func (w *Watcher[T]) Events(ctx context.Context) iter.Seq2[Event[T], error] {
 				break
 			}
 			next := p.step(r.state, o)
-			if !r.report(next, o) {
+			more := r.report(next, o)
+			if r.state = next; !more {
 				return
 			}
-			r.state = next
 		}
 		if r.state.op != OpNone {
 			yield(Event[T]{}, context.Cause(ctx))
 		}
+	}
+}
+
+// memory is what a Watcher knows of its server from one call of Events to the next.
+type memory struct {
+	noStream bool
+	debt     time.Duration
+	at       time.Time
+}
+
+func (w *Watcher[T]) recall() memory {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	m := w.memory
+	m.debt = max(0, m.debt-time.Since(m.at))
+	return m
+}
+
+// remember keeps what the state at the end of a call knows. left says that the
+// caller left amid a request, which the state does not count.
+func (w *Watcher[T]) remember(s state, left bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.memory = memory{noStream: s.noStream, debt: s.debt, at: time.Now()}
+	if left {
+		w.memory.debt += requestCost
 	}
 }
 
