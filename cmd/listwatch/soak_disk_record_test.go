@@ -23,7 +23,7 @@ import (
 // recording is what a test of record needs.
 type recording struct {
 	t   *testing.T
-	d   *disk
+	d   *tmpfs
 	srv *apitest.Server
 	w   *restless
 	v   *victim // judges what was recorded

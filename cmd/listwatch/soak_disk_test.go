@@ -89,16 +89,16 @@ func inNamespaces(t *testing.T) {
 	}
 }
 
-// disk is a file system that can be full.
-type disk struct {
+// tmpfs is a file system that can be full.
+type tmpfs struct {
 	t   *testing.T
 	dir string
 }
 
 // newDisk mounts one. It has room for so many files, the root included.
-func newDisk(t *testing.T, kB, files int) *disk {
+func newDisk(t *testing.T, kB, files int) *tmpfs {
 	t.Helper()
-	d := &disk{t, t.TempDir()}
+	d := &tmpfs{t, t.TempDir()}
 	options := "size=" + strconv.Itoa(kB) + "k,nr_inodes=" + strconv.Itoa(files) + ",mode=0700"
 	if err := syscall.Mount("tmpfs", d.dir, "tmpfs", 0, options); err != nil {
 		t.Fatal(os.NewSyscallError("mount", err), leave)
@@ -111,13 +111,13 @@ func newDisk(t *testing.T, kB, files int) *disk {
 	return d
 }
 
-func (d *disk) path(name string) string { return filepath.Join(d.dir, name) }
+func (d *tmpfs) path(name string) string { return filepath.Join(d.dir, name) }
 
 // aPage is what a file of such a disk grows by.
 const aPage = 4096
 
 // free is how much room there is.
-func (d *disk) free() int {
+func (d *tmpfs) free() int {
 	d.t.Helper()
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(d.dir, &s); err != nil {
@@ -127,7 +127,7 @@ func (d *disk) free() int {
 }
 
 // leave fills it but for so many bytes, which are made a multiple of a page.
-func (d *disk) leaves(n int) {
+func (d *tmpfs) leaves(n int) {
 	d.t.Helper()
 	d.clear()
 	if n = d.free() - max(0, n)/aPage*aPage; n <= 0 {
@@ -139,7 +139,7 @@ func (d *disk) leaves(n int) {
 }
 
 // clear makes room again.
-func (d *disk) clear() {
+func (d *tmpfs) clear() {
 	d.t.Helper()
 	if err := os.Remove(d.path("filler")); err != nil && !os.IsNotExist(err) {
 		d.t.Fatal(err)
@@ -147,7 +147,7 @@ func (d *disk) clear() {
 }
 
 // has fails unless there are just these files on it, besides the filler.
-func (d *disk) has(names ...string) {
+func (d *tmpfs) has(names ...string) {
 	d.t.Helper()
 	entries, err := os.ReadDir(d.dir)
 	if err != nil {
