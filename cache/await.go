@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,6 +12,10 @@ import (
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
+
+// ErrVanished is the error of Await for an object that was written and deleted without
+// any handler being called with it: the informer had to list again in between.
+var ErrVanished = errors.New("the object was deleted before the cache showed it")
 
 // Await waits until the store shows the write whose response is written: an object
 // of any type, with the key, UID and resourceVersion that the server returned. It
@@ -27,6 +32,9 @@ import (
 //     store has yet to see, is not waited for: await that write first, or
 //   - the source has listed everything twice since: a list that was requested after
 //     the write shows it.
+//
+// It returns [ErrVanished] if the source has listed everything again and the object, which
+// the store never had, was gone by then: no handler was called with it or its deletion.
 //
 // A write that removed the last finalizer of a deleted object has deleted it: then
 // Await waits until it is gone, as [Informer.AwaitDeleted] does. Handlers have
@@ -66,7 +74,13 @@ func (i *Informer[T]) await(ctx context.Context, w *write, what string) error {
 	if w.excluded && i.store.shows(w) {
 		return nil // no event will come, and no handler is called
 	}
-	return i.wait(ctx, what, func() (bool, error) { return i.store.shows(w), nil })
+	if err := i.wait(ctx, what, func() (bool, error) { return i.store.shows(w), nil }); err != nil {
+		return err
+	}
+	if w.vanished {
+		return fmt.Errorf("%s: %s: %w", i.name, w.key, ErrVanished)
+	}
+	return nil
 }
 
 // selection is what an informer watches, as far as it is known.
@@ -127,6 +141,7 @@ type write struct {
 	from, to int                   // the sources that may have the object; none = none has
 	began    []uint32              // their generations at the beginning
 	seen     bool                  // the store had the object since
+	vanished bool                  // it is gone, and no event said so
 	checked  kube.Revision         // of the entry that was looked at for a mark
 	marked   func(object any) bool // looks for it
 }
@@ -183,10 +198,11 @@ func (s *Store[T]) generations() (all []uint32) {
 func (s *Store[T]) shows(w *write) bool {
 	s.mu.RLock()
 	e, known := s.objects[w.key]
-	past := true // all that may have the object show it
+	past, relisted := true, false // all that may have the object show it; one has listed again
 	for n := w.from; n < w.to; n++ {
 		p := s.parts[n]
 		listed := !p.listing && p.generation >= w.began[n]+2
+		relisted = relisted || p.generation > w.began[n]
 		past = past && (listed || !p.restored && reached(p.revision, w.revision))
 	}
 	later := known && !s.parts[e.part].restored && reached(e.revision, w.revision)
@@ -202,6 +218,7 @@ func (s *Store[T]) shows(w *write) bool {
 	case w.excluded && !same:
 		return true
 	}
+	w.vanished = past && relisted && !known && !w.seen
 	return past || later || same && e.revision == w.revision
 }
 

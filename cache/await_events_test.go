@@ -2,6 +2,7 @@ package cache_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -166,6 +167,36 @@ func TestWaitRevisionAmidARestore(t *testing.T) {
 		s.send(watch.Synced, "906", nil)
 		if !returned() {
 			t.Error("it did not return after the list")
+		}
+	})
+}
+
+// TestAwaitOfAnObjectThatVanished: it was written and deleted while the informer had to
+// list again, so that no handler is called.
+func TestAwaitOfAnObjectThatVanished(t *testing.T) {
+	inScript(t, func(t *testing.T, s *scripted) {
+		s.send(watch.Restart, "", nil)
+		s.send(watch.Synced, "3", nil)
+		o := kube.Partial{Meta: kube.Meta{Namespace: "a", Name: "x", UID: "u", ResourceVersion: "5"}}
+		seen := o
+		seen.Name, seen.UID, seen.ResourceVersion = "seen", "other", "4"
+		await := func(o kube.Partial) (returned func() bool, err *error) {
+			err = new(error)
+			return s.returns(func(ctx context.Context) error { *err = s.Await(ctx, o); return nil }), err
+		}
+		first, vanished := await(o)
+		second, shown := await(seen)
+		s.object(watch.Added, seen)
+		s.send(watch.Restart, "", nil)
+		s.send(watch.Synced, "9", nil)
+		if !first() || !second() {
+			t.Fatal("it did not return after the list")
+		}
+		if !errors.Is(*vanished, cache.ErrVanished) {
+			t.Errorf("of the object that was not seen: %v, want ErrVanished", *vanished)
+		}
+		if *shown != nil {
+			t.Errorf("of the object that was seen: %v", *shown)
 		}
 	})
 }

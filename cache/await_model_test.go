@@ -2,6 +2,7 @@ package cache_test
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -204,11 +205,12 @@ func (m *awaitModel) await(k kube.Key, deleted bool, wait func(context.Context, 
 			}
 			ctx, cancel := context.WithTimeout(m.t.Context(), 5*time.Minute)
 			defer cancel()
-			if err := wait(ctx, a.i); err != nil {
+			err := wait(ctx, a.i)
+			o, known := a.i.Store().Get(k)
+			if vanished := errors.Is(err, cache.ErrVanished); err != nil && !vanished || vanished && deleted {
 				m.t.Errorf("%s: %v", a.name, err)
 				return
 			}
-			o, known := a.i.Store().Get(k)
 			m.mu.Lock()
 			defer m.mu.Unlock()
 			m.seen = append(m.seen, observed{a, k, at, deleted, o, known})

@@ -2,9 +2,12 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/watch"
 )
 
 // Awaiter is a cache that can wait for a write: a *cache.Informer or a
@@ -27,7 +30,9 @@ type awaited struct {
 // next run must see, the removal of the last finalizer included, lest it decides upon
 // a state that is older than what it did, and creates twice. The worker does not wait
 // for it; the key does, for Options.AwaitTimeout at most. The object may be of
-// another type than those of the cache.
+// another type than those of the cache. If somebody deleted the object before the cache
+// showed it, and no handler was called because the informer had to list again
+// ([cache.ErrVanished]), the key comes again.
 //
 //	d, err := deployments.Create(ctx, want)
 //	if err == nil {
@@ -62,7 +67,10 @@ func (c *Controller[K]) await(ctx context.Context, key K, pending []awaited) {
 	ctx, cancel := context.WithTimeout(ctx, c.o.AwaitTimeout)
 	defer cancel()
 	for _, a := range pending {
-		if err := a.wait(ctx, a.object); err != nil {
+		switch err := a.wait(ctx, a.object); {
+		case errors.Is(err, cache.ErrVanished): // no handler will say so
+			c.queue.AddWith(key, Add{Cause: Cause{Input: a.in, Type: watch.Deleted, Object: kube.Key{Namespace: a.object.GetNamespace(), Name: a.object.GetName()}}})
+		case err != nil:
 			c.log.Warn("the cache does not show a write; going on without it", "key", fmt.Sprint(key), "informer", a.in, "err", err)
 		}
 	}

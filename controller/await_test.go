@@ -66,3 +66,39 @@ func TestAwaitCoversDeletions(t *testing.T) {
 		})
 	}
 }
+
+// TestAwaitOfAnObjectThatVanished: what a run created was deleted while the cache had to
+// list again. No handler is called, and the key comes again all the same.
+func TestAwaitOfAnObjectThatVanished(t *testing.T) {
+	tell(t, func(t *testing.T, w *world) {
+		secrets := client.Of[secret](w.client, kube.Secrets).In("a")
+		var ctl *controller.Controller[kube.Key]
+		ctl = controller.New("maps", func(ctx context.Context, k kube.Key) (controller.Result, error) {
+			if _, ok := w.secrets.Store().Get(k); ok {
+				return controller.Result{}, nil
+			}
+			o, err := secrets.Create(ctx, secret{kube.Meta{Name: k.Name}})
+			if err == nil {
+				ctl.Await(k, w.secrets, o)
+			}
+			return controller.Result{}, err
+		}, controller.Options[kube.Key]{})
+		controller.For(ctl, w.maps)
+		w.run(t, ctl)
+		time.Sleep(10 * time.Second)
+		w.On(apitest.Match{Verb: "watch", Resource: "secrets"}, apitest.Answer(apitest.StatusInternal("away"))).Times(4)
+		w.Cut()
+		w.put("x", "1")
+		time.Sleep(5 * time.Second)
+		k := kube.Key{Namespace: "a", Name: "x"}
+		if w.Get(kube.Secrets, k) == nil {
+			t.Fatal("it was not created")
+		}
+		w.Delete(kube.Secrets, k)
+		w.Expire()
+		time.Sleep(time.Minute)
+		if w.Get(kube.Secrets, k) == nil {
+			t.Error("what was deleted is not created again")
+		}
+	})
+}
