@@ -185,9 +185,14 @@ func (c Collection[T]) createOr(ctx context.Context, k kube.Key, f func(*T) erro
 	if err := c.notOf("CreateOrUpdate or CreateOrPatch"); err != nil {
 		return *new(T), Unchanged, fmt.Errorf("create or change %s: %w", c.named(c.keyIn(k)), err)
 	}
+	var refused error // by f, whose own requests may be answered with ErrNotFound too
+	guarded := func(o *T) error {
+		refused = f(o)
+		return refused
+	}
 	for again := true; ; again = false {
-		o, outcome, err := c.edit(ctx, k, f, write)
-		if !errors.Is(err, kube.ErrNotFound) {
+		o, outcome, err := c.edit(ctx, k, guarded, write)
+		if refused != nil || !errors.Is(err, kube.ErrNotFound) {
 			return o, outcome, err
 		}
 		fresh, err := c.fresh(k, f)

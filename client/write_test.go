@@ -392,6 +392,24 @@ func TestCreateOrUpdateGivesTheNameAtFirst(t *testing.T) {
 	})
 }
 
+// The function's own requests may be answered with ErrNotFound: the object is there.
+func TestCreateOrUpdateReturnsTheErrorOfItsFunction(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		srv, c := fake(t)
+		srv.Put(kube.ConfigMaps, `{"metadata":{"namespace":"a","name":"web"}}`)
+		var uids []string
+		maps := client.Of[configMap](c, kube.ConfigMaps)
+		_, outcome, err := maps.CreateOrUpdate(t.Context(), web, func(o *configMap) error {
+			uids = append(uids, o.UID)
+			_, err := maps.Get(t.Context(), kube.Key{Namespace: "a", Name: "missing"})
+			return err
+		})
+		if !errors.Is(err, kube.ErrNotFound) || outcome != client.Unchanged || len(uids) != 1 || uids[0] == "" {
+			t.Errorf("%v, %s, f was called with UIDs %q, want that of the object", err, outcome, uids)
+		}
+	})
+}
+
 // Somebody else creates the object after we have found none.
 func TestCreateOrUpdateLosesTheRaceToCreate(t *testing.T) {
 	bubble(t, func(t *testing.T) {
