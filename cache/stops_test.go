@@ -22,10 +22,10 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// 200 stops take about a minute:
+// 200 stops take some ten seconds, and with the race detector a minute or more:
 //
 //	go test ./cache -run TestInformerStops -stops 200
-var stops = flag.Int("stops", 40, "stops of TestInformerStops")
+var stops = flag.Int("stops", 60, "stops of TestInformerStops")
 
 const stopsOfASeed = 10
 
