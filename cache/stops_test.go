@@ -25,7 +25,7 @@ import (
 // 200 stops take some ten seconds, and with the race detector a minute or more:
 //
 //	go test ./cache -run TestInformerStops -stops 200
-var stops = flag.Int("stops", 60, "stops of TestInformerStops")
+var stops = flag.Int("stops", 40, "stops of TestInformerStops")
 
 const stopsOfASeed = 10
 
@@ -139,6 +139,9 @@ func (m *mortals) live(first, last bool) {
 	}
 	if m.dir != "" {
 		o.Snapshot = cache.Snapshot{Path: filepath.Join(m.dir, "maps"), Cluster: "c1", Every: time.Duration(1+m.rnd.IntN(30)) * time.Millisecond}
+		if last {
+			o.Snapshot.Every = time.Second
+		}
 	}
 	l := &life{mortals: m, i: cache.New(m.maps, o), pause: []time.Duration{0, 50, 200, 1000}[m.rnd.IntN(4)] * time.Microsecond}
 	l.stall = time.Duration(m.rnd.IntN(2)) * 100 * time.Millisecond // in which the loop takes all that waits
@@ -195,7 +198,7 @@ func (l *life) end() {
 		l.mu.Lock()
 		l.fate = fate
 		l.mu.Unlock()
-		<-time.After(150 * time.Millisecond)
+		<-time.After(10*time.Millisecond + l.stall)
 	}
 }
 
