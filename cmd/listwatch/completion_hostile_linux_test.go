@@ -21,7 +21,7 @@ var hostileNames = []string{
 // TestCompletionOffersOnlyWhatNoShellInterprets: names, types, namespaces and the entries
 // of a kubeconfig.
 func TestCompletionOffersOnlyWhatNoShellInterprets(t *testing.T) {
-	srv := newHostile(t, append([]string{"good-1", "system:good"}, hostileNames...)...)
+	h := &hostile{names: append([]string{"good-1", "system:good"}, hostileNames...)}
 	var entries strings.Builder
 	for _, kind := range []string{"contexts", "clusters", "users"} {
 		fmt.Fprintf(&entries, "%s:\n- {name: good, %s: {}}\n", kind, strings.TrimSuffix(kind, "s"))
@@ -34,8 +34,9 @@ func TestCompletionOffersOnlyWhatNoShellInterprets(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range hostileNames {
-		srv.resources = append(srv.resources, hostileResource(name, "Evil", true))
+		h.resources = append(h.resources, hostileResource(name, "Evil", true))
 	}
+	srv := h.start(t)
 	for _, args := range [][]string{
 		{"list", "-s", srv.URL, ""}, {"list", "-s", srv.URL, "pods,"}, {"list", "-s", srv.URL, "pods", ""}, {"list", "-s", srv.URL, "pods/"},
 		{"watch", "-s", srv.URL, "pods/x", ""}, {"watch", "-s", srv.URL, "-n", ""},
@@ -65,7 +66,7 @@ func TestTabRunsNoCode(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			srv := newHostile(t, names...)
+			srv := (&hostile{names: names}).start(t)
 			p, dir := completingBash(t, srv.URL)
 			p.send("listwatch list pods \t\t\t\x15echo the e''nd\n")
 			p.until(`the end`)
@@ -78,7 +79,7 @@ func TestTabRunsNoCode(t *testing.T) {
 
 // TestTabCompletes: the terminal of TestTabRunsNoCode does complete what is harmless.
 func TestTabCompletes(t *testing.T) {
-	srv := newHostile(t, "harmless-pod")
+	srv := (&hostile{names: []string{"harmless-pod"}}).start(t)
 	p, _ := completingBash(t, srv.URL)
 	p.send("listwatch list pods harm\t")
 	p.until("pods harmless-pod")

@@ -18,8 +18,8 @@ type hostile struct {
 	plant     string           // appended to every text that the protocol does not need
 }
 
-func newHostile(t *testing.T, names ...string) *hostile {
-	h := &hostile{names: names}
+// start serves h, which does not change from then on.
+func (h *hostile) start(t *testing.T) *hostile {
 	srv := httptest.NewServer(h)
 	t.Cleanup(srv.Close)
 	h.URL = srv.URL

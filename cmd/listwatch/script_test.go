@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/signal"
 	"regexp"
 	"strconv"
 	"strings"
@@ -29,6 +30,9 @@ func TestMain(m *testing.M) {
 	// Of what surrounds the tests: a proxy, and a pod.
 	for _, k := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "KUBERNETES_SERVICE_HOST"} {
 		os.Unsetenv(k)
+	}
+	if signal.Ignored(syscall.SIGHUP) { // under nohup: what the tests start must not inherit it
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
 	os.Exit(m.Run())
 }

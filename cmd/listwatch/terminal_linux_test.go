@@ -35,9 +35,8 @@ func onTerminal(t *testing.T, args ...string) string {
 // TestNothingReachesTheTerminalAsItIs: whatever a server or a recording says, in every
 // command and format, on stdout and stderr.
 func TestNothingReachesTheTerminalAsItIs(t *testing.T) {
-	srv := newHostile(t, "good", "evil"+planted)
-	srv.plant = planted
-	srv.resources = append(srv.resources, hostileResource("evils"+planted, "Evil"+planted, true))
+	srv := (&hostile{names: []string{"good", "evil" + planted}, plant: planted,
+		resources: []map[string]any{hostileResource("evils"+planted, "Evil"+planted, true)}}).start(t)
 	file := filepath.Join(t.TempDir(), "planted.lwrec.ndjson")
 	header, err := json.Marshal(map[string]any{"tool": planted, "origin": planted, "cluster": map[string]any{"server": planted, "uid": planted, "gitVersion": planted}})
 	if err != nil {
@@ -126,8 +125,7 @@ func quoted(s string) string {
 
 // TestNothingReachesTheScreenAsItIs: of --live, which writes many sequences of its own.
 func TestNothingReachesTheScreenAsItIs(t *testing.T) {
-	srv := newHostile(t, "good", "evil"+planted)
-	srv.plant = planted
+	srv := (&hostile{names: []string{"good", "evil" + planted}, plant: planted}).start(t)
 	out := onTerminal(t, "watch", "pods", "-A", "--live", "--show-labels", "--exit-after", "700ms", "-s", srv.URL)
 	if !strings.Contains(out, "good") {
 		t.Errorf("nothing is shown: %q", out)
@@ -141,8 +139,7 @@ func TestNothingReachesTheScreenAsItIs(t *testing.T) {
 
 // TestFormatsOfProgramsAreExact: to a pipe, what is for programs is as the server sent it.
 func TestFormatsOfProgramsAreExact(t *testing.T) {
-	srv := newHostile(t, "good")
-	srv.plant = planted
+	srv := (&hostile{names: []string{"good"}, plant: planted}).start(t)
 	for _, format := range []string{"json", "yaml", "jq=.items[0].spec.text", "jsonpath={.items[0].spec.text}", "go-template={{(index .items 0).spec.text}}"} {
 		code, stdout, stderr := runProgram(t, nil, "list", "pods", "-s", srv.URL, "-o", format)
 		if code != 0 {
