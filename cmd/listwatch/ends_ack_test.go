@@ -86,11 +86,14 @@ func TestReaderAcknowledges(t *testing.T) {
 			if diff := cmp.Diff(names, nodesIn(t, lines, 12)); diff != "" {
 				t.Fatalf("the first run (-want +got):\n%s", diff)
 			}
+			before, err := os.Stat(state)
+			if err != nil {
+				t.Fatal(err)
+			}
 			ack(3)
 			ack(2) // it is done with the third already
 			ack(13)
 			c.until(c.stderr, "--ack: 13 is ignored: the last line that was printed is 12")
-			before, _ := os.Stat(state)
 			for { // acknowledged is noted within a second
 				if now, err := os.Stat(state); err == nil && now.Size() > before.Size() {
 					break
