@@ -129,6 +129,10 @@ var (
 	printedAge  = regexp.MustCompile(`^([0-9]+[smhdy]){1,2}$`)
 	printedAgo  = regexp.MustCompile(`\(([0-9]+[smhdy]){1,2} ago\)`)
 	printedTime = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z$`)
+
+	// recordedName is the name of an Event that the server itself records: of a
+	// Service, say, whose address its repair loop met before it was allocated.
+	recordedName = regexp.MustCompile(`^t-.+\.[0-9a-f]{15,16}$`)
 )
 
 // printed reads a Table; what passes between two requests is masked.
@@ -156,7 +160,7 @@ func printed(b []byte) (printedTable, error) {
 	}
 	for _, r := range table.Rows {
 		name := r.Object.Metadata.Name
-		if !strings.HasPrefix(name, "t-") && !strings.HasSuffix(name, ".tables.example.com") {
+		if !strings.HasPrefix(name, "t-") && !strings.HasSuffix(name, ".tables.example.com") || recordedName.MatchString(name) {
 			continue // the server's own
 		}
 		for i, c := range r.Cells {
