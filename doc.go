@@ -12,5 +12,5 @@
 //	apitest    a fake API server, to test clients against
 //
 // The program is cmd/listwatch; the smallest program that embeds the engine is
-// examples/minimal. ARCHITECTURE.md tells how the parts fit together.
+// examples/minimal. ARCHITECTURE.md says how the parts fit together.
 package listwatch

@@ -353,12 +353,9 @@ func build(t *testing.T, path string) (size int64, modules []string) {
 	return fi.Size(), modules
 }
 
-// TestArchitectureIsTrue: the page names no test that does not exist.
+// TestArchitectureIsTrue: ARCHITECTURE.md is a map of at most 15 KB, and neither it
+// nor a page of docs names a test that does not exist.
 func TestArchitectureIsTrue(t *testing.T) {
-	page, err := os.ReadFile("ARCHITECTURE.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	all, err := packages()
 	if err != nil {
 		t.Fatal(err)
@@ -373,9 +370,51 @@ func TestArchitectureIsTrue(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range regexp.MustCompile("`(Test[A-Za-z0-9]+)`").FindAllSubmatch(page, -1) {
-		if !tests[string(name[1])] {
-			t.Errorf("there is no %s", name[1])
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("docs has %d pages: %v", len(pages), err)
+	}
+	for _, name := range append(pages, "ARCHITECTURE.md") {
+		page, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, test := range regexp.MustCompile("`(Test[A-Za-z0-9]+)`").FindAllSubmatch(page, -1) {
+			if !tests[string(test[1])] {
+				t.Errorf("%s: there is no %s", name, test[1])
+			}
+		}
+		if name == "ARCHITECTURE.md" && len(page) > 15_000 {
+			t.Errorf("ARCHITECTURE.md has %d bytes, want at most 15,000", len(page))
+		}
+	}
+}
+
+// TestLinksOfPagesLead: each relative link of a page leads to a file.
+func TestLinksOfPagesLead(t *testing.T) {
+	var pages []string
+	for _, pattern := range []string{"*.md", "*/*.md", "*/*/*.md", "*/*/*/*.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, found...)
+	}
+	link := regexp.MustCompile(`\]\(([^)#]+)[^)]*\)`)
+	code := regexp.MustCompile("(?s)```.*?```")
+	for _, name := range pages {
+		page, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page = code.ReplaceAll(page, nil)
+		for _, l := range link.FindAllStringSubmatch(string(page), -1) {
+			if strings.Contains(l[1], "://") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(filepath.Dir(name), l[1])); err != nil {
+				t.Errorf("%s: the link %s leads nowhere", name, l[1])
+			}
 		}
 	}
 }
