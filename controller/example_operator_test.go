@@ -12,7 +12,7 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Greeting is a custom resource, and its type. Nothing is generated.
+// Greeting is a custom resource. Nothing is generated.
 type Greeting struct {
 	kube.Meta `json:"metadata"`
 	Spec      struct {
@@ -29,16 +29,16 @@ func newOperator(c *client.Client) *controller.Manager {
 	ctl := controller.New("greeting", func(ctx context.Context, key kube.Key) (controller.Result, error) {
 		greeting, ok := texts.Store().Get(key)
 		if !ok || greeting.DeletionTimestamp != nil {
-			return controller.Result{}, nil // the garbage collector takes the ConfigMap
+			return controller.Result{}, nil // the garbage collector deletes the ConfigMap
 		}
 		_, _, err := client.Of[configMap](c, kube.ConfigMaps).CreateOrUpdate(ctx, key, func(m *configMap) error {
 			m.Data = map[string]string{"text": greeting.Spec.Text}
-			return m.SetControllerReference(greetings, greeting) // fails where it is somebody else's
+			return m.SetControllerReference(greetings, greeting) // fails if another controller owns it
 		})
-		return controller.Result{}, err // an error brings the key again, later each time
+		return controller.Result{}, err // an error retries the key, with growing delays
 	}, controller.Options[kube.Key]{Workers: 2})
 	controller.For(ctl, texts, controller.GenerationChanged)
-	controller.Owns(ctl, greetings, maps) // also when somebody edits or deletes what we made
+	controller.Owns(ctl, greetings, maps) // runs again when somebody edits or deletes the ConfigMap
 
 	m := controller.NewManager(controller.ManagerOptions{Signals: true})
 	m.Add(texts, maps)
