@@ -117,6 +117,38 @@ func statusMediaType(accepted []string) *kube.Status {
 		Message: "the body of the request was in an unknown format - accepted media types include: " + strings.Join(accepted, ", ")}
 }
 
+// statusPatchType is the 415 of a patch of t in another media type than accepted.
+func statusPatchType(t target, accepted []string) *kube.Status {
+	st := statusMediaType(accepted)
+	if t.info.builtIn {
+		st.Message, st.Details = "415: Unsupported Media Type", &kube.StatusDetails{}
+	}
+	return st
+}
+
+// patchTypes returns the media types of patches of t.
+func (t target) patchTypes() []string {
+	if t.info.builtIn {
+		return []string{typeJSONPatch, typeMerge, typeStrategic, typeApply}
+	}
+	return []string{typeJSONPatch, typeMerge, typeApply}
+}
+
+// refusalByGuard is the Status of a request that the guard of the listener refused: that of
+// kube-apiserver where it refuses the request too, and otherwise one with the guard's
+// reason.
+func refusalByGuard(x *exchange) *kube.Status {
+	switch t := x.target; {
+	case x.refused.Code != http.StatusUnsupportedMediaType:
+		return &kube.Status{Code: x.refused.Code, Reason: "Forbidden", Message: x.refused.Text}
+	case t.table != nil && t.verb == "patch":
+		return statusPatchType(t, t.patchTypes())
+	case t.table != nil && x.r.Header.Get("Content-Type") != "":
+		return statusMediaType([]string{typeJSON})
+	}
+	return &kube.Status{Code: x.refused.Code, Reason: "UnsupportedMediaType", Message: x.refused.Text}
+}
+
 // decodeObject reads an object that is to be stored at t.
 func decodeObject(t target, b []byte) (*object, *kube.Status) {
 	res := t.res

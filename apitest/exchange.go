@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/listwatch/listwatch/internal/guard"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -31,6 +32,7 @@ type exchange struct {
 	steps   []*Fault // before the answer
 	midway  []*Fault // after so many events
 	next    http.HandlerFunc
+	refused *guard.Refusal // by the guard of the listener; nil = not
 	quirks  quirks
 	rewrite []func(w http.ResponseWriter, event []byte)
 	finish  []func() // at the orderly end of a stream
@@ -59,7 +61,11 @@ const gzipFrom = 128 << 10 // bytes of a body that are worth compressing
 // ServeHTTP answers a request that came another way than through the server's own
 // listener: in process, or through a handler around it. Faults of connections do
 // not strike it.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.serve(w, r, nil) }
+
+// serve answers a request; one that the guard of the listener refused, with a Status. The
+// journal has that one too, but no fault sees it.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, refused *guard.Refusal) {
 	if !s.enter() {
 		panic(http.ErrAbortHandler)
 	}
@@ -73,13 +79,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			panic(v)
 		}
 	}()
-	x := &exchange{w: w, srv: s, large: true}
+	x := &exchange{w: w, srv: s, refused: refused, large: true}
 	x.conn, _ = r.Context().Value(connKey{}).(*conn)
 	x.r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 	x.target = s.resolve(r)
 	x.entry = s.record(x)
 	defer s.recordEnd(x)
-	x.steps, x.midway = s.match(x)
+	if refused == nil {
+		x.steps, x.midway = s.match(x)
+	}
 	x.step(0)(x, x.r)
 	if x.gz != nil {
 		x.gz.Close()

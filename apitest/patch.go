@@ -14,19 +14,10 @@ import (
 
 // patch answers a PATCH of any kind.
 func (s *Server) patch(x *exchange, w http.ResponseWriter, v *view) *kube.Status {
-	accepted := []string{typeJSONPatch, typeMerge, typeApply}
-	if x.target.info.builtIn {
-		accepted = []string{typeJSONPatch, typeMerge, typeStrategic, typeApply}
-	}
+	accepted := x.target.patchTypes()
 	typ, st := bodyType(x, accepted...)
-	if x.r.Header.Get("Content-Type") == "" {
-		st = statusMediaType(accepted)
-	}
-	if st != nil && x.target.info.builtIn {
-		st.Message, st.Details = "415: Unsupported Media Type", &kube.StatusDetails{}
-	}
-	if st != nil {
-		return st
+	if st != nil || x.r.Header.Get("Content-Type") == "" {
+		return statusPatchType(x.target, accepted)
 	}
 	opts, st := parseWriteOptions(x, "PatchOptions", typ)
 	if st != nil {

@@ -96,7 +96,7 @@ func queryBool(q url.Values, name string) bool {
 // ResponseWriter of a fault.
 func (s *Server) answer(x *exchange, w http.ResponseWriter) {
 	w.Header().Set("Cache-Control", "no-cache, private")
-	if healthy(w, x.r) {
+	if x.refused == nil && healthy(w, x.r) {
 		return
 	}
 	if pretty := wantsIndented(x.r); (pretty || !takesStatus(x.r)) && !strings.HasPrefix(x.r.URL.Path, "/openapi/") {
@@ -108,6 +108,10 @@ func (s *Server) answer(x *exchange, w http.ResponseWriter) {
 		y := &yamlWriter{ResponseWriter: w, as: as}
 		defer y.finish()
 		w = y
+	}
+	if x.refused != nil {
+		WriteStatus(w, refusalByGuard(x))
+		return
 	}
 	if !s.authenticated(x.r) {
 		WriteStatus(w, StatusUnauthorized())

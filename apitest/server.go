@@ -129,7 +129,7 @@ func start(t TB, o Options) (*Server, error) {
 	if o.InMemory {
 		s.http.IdleTimeout = 0 // no stranger gets in, and hours pass at once
 	} else {
-		s.http.Handler = guard.Handler(s.http.Handler, guard.Options{Bound: d.Addr().String(), Hosts: o.Hosts})
+		s.http.Handler = guard.Handler(s.http.Handler, guard.Options{Bound: d.Addr().String(), Hosts: o.Hosts, Refuse: s.serve})
 	}
 	s.http.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		if t, ok := c.(*tls.Conn); ok {

@@ -33,6 +33,10 @@ type Options struct {
 	// in .localhost, and the loopback addresses. "*" takes all, and leaves DNS
 	// rebinding to others, such as a proxy in front.
 	Hosts []string
+
+	// Refuse, if set, answers a request that is refused, in place of its text alone. It
+	// must not act on the request, nor read its body.
+	Refuse func(w http.ResponseWriter, r *http.Request, why *Refusal)
 }
 
 // Refusal is why a request was refused.
@@ -48,9 +52,13 @@ func (r *Refusal) Error() string { return r.Text }
 func Handler(next http.Handler, o Options) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if why := o.Check(r); why != nil {
-			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 			w.Header().Set("X-Content-Type-Options", "nosniff")
 			w.Header().Set("Connection", "close")
+			if o.Refuse != nil {
+				o.Refuse(w, r, why)
+				return
+			}
+			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 			w.WriteHeader(why.Code)
 			fmt.Fprintln(w, why.Text)
 			return
