@@ -1,0 +1,113 @@
+package listwatch_test
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// This file holds the sizes of CONTRIBUTING.md, in every module: of files, functions
+// and packages, tests aside. Each exception has a bound and may only shrink; one that
+// is not needed any more is an error.
+
+const (
+	maxFile    = 400  // lines
+	maxFunc    = 80   // lines
+	maxFiles   = 35   // of a package
+	maxPackage = 5000 // lines of a package
+	maxEngine  = 4000 // the same, of a package that a program embeds
+)
+
+// embedded are the packages that a program embeds.
+var embedded = map[string]bool{"kube": true, "codec": true, "client": true, "list": true, "watch": true, "cache": true, "controller": true, "lease": true, "events": true}
+
+// larger are the exceptions: what is larger than it should be, and how large it may be.
+var larger = map[string]int{
+	"apitest: files":                         98,
+	"apitest: lines":                         17450,
+	"apitest/schema: lines":                  5500,
+	"cmd/listwatch: files":                   96,
+	"cmd/listwatch: lines":                   14300,
+	"cache: lines":                           4700,
+	"cmd/listwatch/fake.go":                  449,
+	"jsonpath/parse.go":                      430,
+	"apitest/schema/fieldsv1.go":             409,
+	"apitest/typed.go":                       436,
+	"codec/skip.go: skip":                    109,
+	"bench/cmd/bench/case.go: cases":         100,
+	"apitest/scenario/history.go: histories": 97,
+	"apitest/route.go: act":                  96,
+	"bench/probe/main.go: run":               95,
+	"cmd/listwatch/session.go: run":          94,
+	"apitest/typed.go: decode":               86,
+	"bench/cmd/bench/target.go: targets":     82,
+}
+
+func TestSizes(t *testing.T) {
+	needed := map[string]bool{}
+	check := func(what string, is, most int) {
+		if is <= most {
+			return
+		}
+		bound, ok := larger[what]
+		if !ok {
+			t.Errorf("%s: %d, want at most %d", what, is, most)
+		} else if needed[what] = true; is > bound {
+			t.Errorf("%s: %d, and this exception may not grow beyond %d", what, is, bound)
+		}
+	}
+	files, lines := map[string]int{}, map[string]int{} // by folder
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() && (d.Name() == "testdata" || d.Name() == ".git") {
+			return filepath.SkipDir
+		}
+		path = filepath.ToSlash(path)
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		src, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		n := bytes.Count(src, []byte("\n"))
+		files[filepath.Dir(path)]++
+		lines[filepath.Dir(path)] += n
+		if bytes.HasPrefix(src, []byte("// Code generated")) {
+			return nil
+		}
+		check(path, n, maxFile)
+		set := token.NewFileSet()
+		f, err := parser.ParseFile(set, path, src, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, d := range f.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok {
+				check(path+": "+fn.Name.Name, set.Position(fn.End()).Line-set.Position(fn.Pos()).Line+1, maxFunc)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dir, n := range files {
+		check(dir+": files", n, maxFiles)
+		most := maxPackage
+		if embedded[dir] {
+			most = maxEngine
+		}
+		check(dir+": lines", lines[dir], most)
+	}
+	for what := range larger {
+		if !needed[what] {
+			t.Errorf("%s is no exception any more: remove it from the list", what)
+		}
+	}
+}
