@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/listwatch/listwatch/apitest/protobuf"
+	"github.com/listwatch/listwatch/internal/protojson"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -58,7 +58,7 @@ func readBody(x *exchange, accepted ...string) (p payload, st *kube.Status) {
 			return p, statusBadRequest("the object provided is unrecognized (must be of type %s): %v (%s)", x.target.res.Kind, err, summary(b))
 		}
 	}
-	if p.typ == protobuf.MediaType && len(b) > 0 {
+	if p.typ == protojson.MediaType && len(b) > 0 {
 		p.typ = typeJSON
 		if p.json, st = protobufToJSON(x.target, b); st != nil {
 			return p, st
@@ -77,7 +77,7 @@ func bodyType(x *exchange, accepted ...string) (string, *kube.Status) {
 		return ct, nil
 	}
 	typ, _, err := mime.ParseMediaType(ct)
-	binary := typ == protobuf.MediaType && accepted[0] == typeJSON
+	binary := typ == protojson.MediaType && accepted[0] == typeJSON
 	if err != nil || !binary && !slices.Contains(accepted, typ) {
 		return "", statusMediaType(accepted)
 	}
@@ -88,8 +88,8 @@ func bodyType(x *exchange, accepted ...string) (string, *kube.Status) {
 // protobuf form are custom resources; kube-apiserver breaks the connection then.
 func protobufToJSON(t target, b []byte) ([]byte, *kube.Status) {
 	deletes := t.verb == "delete" || t.verb == "deletecollection"
-	j, apiVersion, kind, err := protobuf.Decode(b)
-	if errors.Is(err, protobuf.ErrUnknown) || err == nil && deletes && kind != "DeleteOptions" {
+	j, apiVersion, kind, err := protojson.Decode(b)
+	if errors.Is(err, protojson.ErrUnknown) || err == nil && deletes && kind != "DeleteOptions" {
 		if !deletes && !t.info.builtIn {
 			return nil, statusMediaType([]string{typeJSON})
 		}
@@ -111,7 +111,7 @@ func protobufToJSON(t target, b []byte) ([]byte, *kube.Status) {
 
 func statusMediaType(accepted []string) *kube.Status {
 	if accepted[0] == typeJSON {
-		accepted = []string{typeJSON, typeYAML, protobuf.MediaType}
+		accepted = []string{typeJSON, typeYAML, protojson.MediaType}
 	}
 	return &kube.Status{Code: http.StatusUnsupportedMediaType, Reason: "UnsupportedMediaType",
 		Message: "the body of the request was in an unknown format - accepted media types include: " + strings.Join(accepted, ", ")}

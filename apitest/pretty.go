@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/listwatch/listwatch/apitest/protobuf"
+	"github.com/listwatch/listwatch/internal/protojson"
 )
 
 // indented returns JSON as people read it.
@@ -42,7 +42,7 @@ func takesStatus(r *http.Request) bool {
 			continue
 		}
 		switch c.typ {
-		case typeJSON, typeYAML, protobuf.MediaType, "*/*", "application/*":
+		case typeJSON, typeYAML, protojson.MediaType, "*/*", "application/*":
 			return true
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/listwatch/listwatch/apitest"
-	"github.com/listwatch/listwatch/apitest/protobuf"
+	"github.com/listwatch/listwatch/internal/protojson"
 )
 
 // TestProtobufBodies writes what the Go types of Kubernetes have encoded, as typed
@@ -68,9 +68,9 @@ func TestProtobufBodiesThatAreWrong(t *testing.T) {
 func TestProtobufIsNotAnswered(t *testing.T) {
 	srv := apitest.NewWith(t, apitest.Options{InMemory: true, NoValidation: true})
 	for accept, want := range map[string]string{
-		protobuf.MediaType + ",application/json":                           "200 application/json",
-		protobuf.MediaType + ";stream=watch,application/json;stream=watch": "200 application/json",
-		protobuf.MediaType: "406 application/json",
+		protojson.MediaType + ",application/json":                           "200 application/json",
+		protojson.MediaType + ";stream=watch,application/json;stream=watch": "200 application/json",
+		protojson.MediaType: "406 application/json",
 		"application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1, application/json, */*": "200 application/json",
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), "GET", srv.URL+"/api/v1/pods", nil)
@@ -97,7 +97,7 @@ func playProtobuf(t *testing.T, steps []protobufStep) {
 		srv := apitest.NewWith(t, apitest.Options{InMemory: true, NoValidation: true})
 		known := map[string]string{}
 		for i, s := range steps {
-			header := http.Header{"Content-Type": {protobuf.MediaType}, "Accept": {protobuf.MediaType + ",application/json"}}
+			header := http.Header{"Content-Type": {protojson.MediaType}, "Accept": {protojson.MediaType + ",application/json"}}
 			code, answer := ask(t, srv, s.method, s.path, s.body, header)
 			wantCode, members, _ := strings.Cut(s.want, " ")
 			check(t, strings.Join([]string{"step", string(rune('a' + i)), s.method, s.path}, " "), []string{wantCode, members}, code, answer, known)
@@ -108,7 +108,7 @@ func playProtobuf(t *testing.T, steps []protobufStep) {
 // pb is an object that the Go types of Kubernetes have encoded.
 func pb(t *testing.T, kind string) string {
 	t.Helper()
-	b, err := os.ReadFile("protobuf/testdata/" + kind + ".pb")
+	b, err := os.ReadFile("../internal/protojson/testdata/" + kind + ".pb")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-// Command protobuf writes the table of package apitest/protobuf: what the messages
+// Command protobuf writes the table of package internal/protojson: what the messages
 // of the Kubernetes API look like on the wire and as JSON. It reads both from the
 // Go types of the versions in go.mod, by reflection, and is a Go module of its own
 // because of them. Run it in its folder:
@@ -21,7 +21,7 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 func run(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("protobuf", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	dir := flags.String("dir", "../../../apitest/protobuf", "folder of the package")
+	dir := flags.String("dir", "../../../internal/protojson", "folder of the package")
 	update := flags.Bool("update", false, "write the pairs in testdata again")
 	if err := flags.Parse(args); err != nil {
 		return 2

@@ -48,7 +48,7 @@ func (k kind) json(raw []byte) ([]byte, error) {
 	return json.Marshal(read.Interface())
 }
 
-// pair is an object in both forms, for the tests of apitest/protobuf.
+// pair is an object in both forms, for the tests of internal/protojson.
 type pair struct {
 	version, kind string
 	json          string // what the object is made from

@@ -22,7 +22,7 @@ import (
 const command = "go run . in e2e/cmd/protobuf"
 
 // plain are the messages that have a letter of their own, as they are no JSON
-// objects; see apitest/protobuf for what the letters stand for.
+// objects; see internal/protojson for what the letters stand for.
 var plain = map[reflect.Type]string{
 	reflect.TypeFor[metav1.Time]():          "t",
 	reflect.TypeFor[metav1.MicroTime]():     "m",

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/listwatch/listwatch/apitest/protobuf"
+	"github.com/listwatch/listwatch/internal/protojson"
 )
 
 // TestTableIsCurrent: the file in the tree is that of the versions in go.mod.
@@ -19,7 +19,7 @@ func TestTableIsCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := os.ReadFile("../../../apitest/protobuf/messages.txt")
+	got, err := os.ReadFile("../../../internal/protojson/messages.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestDamagedObjects(t *testing.T) {
 				t.Fatal(err)
 			}
 			text, err := k.json(raw)
-			_, _, _, refused := protobuf.Decode(sent)
+			_, _, _, refused := protojson.Decode(sent)
 			switch {
 			case err == nil && refused == nil:
 				both++
@@ -92,7 +92,7 @@ func TestDamagedObjects(t *testing.T) {
 
 func compare(t *testing.T, what string, sent, text []byte) {
 	t.Helper()
-	b, _, _, err := protobuf.Decode(sent)
+	b, _, _, err := protojson.Decode(sent)
 	if err != nil {
 		t.Errorf("%s: %v", what, err)
 		return

@@ -1,8 +1,7 @@
-// Package protobuf reads what typed clients of Kubernetes send: objects in its
-// protobuf form, media type application/vnd.kubernetes.protobuf. It only reads; a
-// server may answer such clients in JSON, which they accept.
+// Package protojson translates objects between the protobuf form of Kubernetes,
+// media type application/vnd.kubernetes.protobuf, and JSON.
 //
-//	b, apiVersion, kind, err := protobuf.Decode(body)
+//	b, apiVersion, kind, err := protojson.Decode(body)
 //
 // The result is the JSON that Kubernetes' own types would give: what they leave
 // out when it is empty is left out, what they always write is there.
@@ -14,4 +13,4 @@
 // version are skipped. Lists of objects, alpha and beta kinds are not known.
 //
 // Nothing is validated: a quantity, a name or an enumeration passes as it is.
-package protobuf
+package protojson

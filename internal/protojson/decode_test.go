@@ -1,4 +1,4 @@
-package protobuf_test
+package protojson_test
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/listwatch/listwatch/apitest/protobuf"
+	"github.com/listwatch/listwatch/internal/protojson"
 )
 
 // TestDecodeAsKubernetesWould compares with what the Go types of Kubernetes made
@@ -25,7 +25,7 @@ func TestDecodeAsKubernetesWould(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".pb"), func(t *testing.T) {
 			want := value(t, load(t, strings.TrimSuffix(file, ".pb")+".json"))
-			b, apiVersion, kind, err := protobuf.Decode(load(t, file))
+			b, apiVersion, kind, err := protojson.Decode(load(t, file))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,7 +110,7 @@ func TestDecode(t *testing.T) {
 		{"packed numbers", object("v1", "Pod", part(2, part(14, part(4, "\x01\x02\x03")))),
 			`{"kind":"Pod","apiVersion":"v1","metadata":{},"spec":{"containers":null,"securityContext":{"supplementalGroups":[1,2,3]}},"status":{}}`},
 	} {
-		got, _, _, err := protobuf.Decode(c.in)
+		got, _, _, err := protojson.Decode(c.in)
 		if err != nil {
 			t.Errorf("%s: %v", c.about, err)
 			continue
@@ -133,25 +133,25 @@ func TestDecodeErrorsQuoteNothing(t *testing.T) {
 		in    []byte
 		err   error
 	}{
-		{"nothing", nil, protobuf.ErrSyntax},
-		{"JSON", []byte(`{"a":"` + secret + `"}`), protobuf.ErrSyntax},
-		{"no kind", object("v1", ""), protobuf.ErrUnknown},
-		{"a kind of nobody", object(secret, secret), protobuf.ErrUnknown},
-		{"an alpha version", object("apps/v1beta1", "Deployment"), protobuf.ErrUnknown},
-		{"cut", meta(part(name, secret))[:20], protobuf.ErrSyntax},
-		{"longer than it is", []byte("k8s\x00\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01" + secret), protobuf.ErrSyntax},
-		{"number without end", meta("\x38" + strings.Repeat("\xff", 10) + "\x01"), protobuf.ErrSyntax},
-		{"field zero", meta("\x02\x01x"), protobuf.ErrSyntax},
-		{"another type", meta(number(name, 5)), protobuf.ErrSyntax},
-		{"the end of no group", meta("\xa4\x06\xa3\x06"), protobuf.ErrSyntax},
-		{"a type of field that is not there", meta("\xa6\x06"), protobuf.ErrSyntax},
-		{"no JSON", object("apps/v1", "ControllerRevision", part(2, part(1, secret))), protobuf.ErrSyntax},
-		{"a string that is a bool", object("v1", "Service", part(2, part(1, part(4, number(1, 7), part(3, secret))))), protobuf.ErrSyntax},
-		{"too large", bytes.Repeat([]byte("x"), 3<<20+1), protobuf.ErrLimit},
-		{"too deep", object("apiextensions.k8s.io/v1", "CustomResourceDefinition", part(2, part(7, part(4, part(1, deep))))), protobuf.ErrLimit},
-		{"large only as JSON", object("v1", "Pod", part(3, strings.Repeat(part(8), 200_000))), protobuf.ErrLimit},
+		{"nothing", nil, protojson.ErrSyntax},
+		{"JSON", []byte(`{"a":"` + secret + `"}`), protojson.ErrSyntax},
+		{"no kind", object("v1", ""), protojson.ErrUnknown},
+		{"a kind of nobody", object(secret, secret), protojson.ErrUnknown},
+		{"an alpha version", object("apps/v1beta1", "Deployment"), protojson.ErrUnknown},
+		{"cut", meta(part(name, secret))[:20], protojson.ErrSyntax},
+		{"longer than it is", []byte("k8s\x00\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01" + secret), protojson.ErrSyntax},
+		{"number without end", meta("\x38" + strings.Repeat("\xff", 10) + "\x01"), protojson.ErrSyntax},
+		{"field zero", meta("\x02\x01x"), protojson.ErrSyntax},
+		{"another type", meta(number(name, 5)), protojson.ErrSyntax},
+		{"the end of no group", meta("\xa4\x06\xa3\x06"), protojson.ErrSyntax},
+		{"a type of field that is not there", meta("\xa6\x06"), protojson.ErrSyntax},
+		{"no JSON", object("apps/v1", "ControllerRevision", part(2, part(1, secret))), protojson.ErrSyntax},
+		{"a string that is a bool", object("v1", "Service", part(2, part(1, part(4, number(1, 7), part(3, secret))))), protojson.ErrSyntax},
+		{"too large", bytes.Repeat([]byte("x"), 3<<20+1), protojson.ErrLimit},
+		{"too deep", object("apiextensions.k8s.io/v1", "CustomResourceDefinition", part(2, part(7, part(4, part(1, deep))))), protojson.ErrLimit},
+		{"large only as JSON", object("v1", "Pod", part(3, strings.Repeat(part(8), 200_000))), protojson.ErrLimit},
 	} {
-		got, apiVersion, kind, err := protobuf.Decode(c.in)
+		got, apiVersion, kind, err := protojson.Decode(c.in)
 		if !errors.Is(err, c.err) || got != nil {
 			t.Errorf("%s: got %.40q, %v, want %v", c.about, got, err, c.err)
 			continue
@@ -170,10 +170,10 @@ func TestDecodeErrorsQuoteNothing(t *testing.T) {
 func TestDecodeCutAnywhere(t *testing.T) {
 	b := load(t, "testdata/Pod.pb")
 	for n := range b {
-		got, _, _, err := protobuf.Decode(b[:n])
+		got, _, _, err := protojson.Decode(b[:n])
 		if err == nil && n > 4 && !json.Valid(got) {
 			t.Errorf("the first %d bytes gave %s", n, got)
-		} else if err != nil && !errors.Is(err, protobuf.ErrSyntax) && !errors.Is(err, protobuf.ErrUnknown) {
+		} else if err != nil && !errors.Is(err, protojson.ErrSyntax) && !errors.Is(err, protojson.ErrUnknown) {
 			t.Errorf("the first %d bytes: %v", n, err)
 		}
 	}
@@ -190,7 +190,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		before := bytes.Clone(b)
-		got, _, _, err := protobuf.Decode(b)
+		got, _, _, err := protojson.Decode(b)
 		if !bytes.Equal(b, before) {
 			t.Error("it changed its input")
 		}
@@ -198,7 +198,7 @@ func FuzzDecode(f *testing.F) {
 			if !json.Valid(got) {
 				t.Errorf("no JSON: %q", got)
 			}
-		} else if !errors.Is(err, protobuf.ErrSyntax) && !errors.Is(err, protobuf.ErrUnknown) && !errors.Is(err, protobuf.ErrLimit) {
+		} else if !errors.Is(err, protojson.ErrSyntax) && !errors.Is(err, protojson.ErrUnknown) && !errors.Is(err, protojson.ErrLimit) {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -209,7 +209,7 @@ func BenchmarkDecode(b *testing.B) {
 	b.SetBytes(int64(len(pod)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, _, _, err := protobuf.Decode(pod); err != nil {
+		if _, _, _, err := protojson.Decode(pod); err != nil {
 			b.Fatal(err)
 		}
 	}
