@@ -221,7 +221,7 @@ func TestManagerPassesItsLogger(t *testing.T) {
 		}
 		for text, want := range map[string]int{
 			`msg="the lease does not exist: waiting until a leader that was cut off must have stopped"`: 1, "msg=leading": 1, `msg="the lease is released"`: 1,
-			`msg="the run failed" controller=maps`: 1, `msg="an event was refused"`: 1,
+			`msg="the run failed" controller=maps`: 1, `msg="event refused"`: 1,
 			`msg="requests are refused; trying again" informer=configmaps reason=forbidden`:    1,
 			`msg="no contact with the server: objects may be out of date" informer=configmaps`: 1,
 		} {

@@ -73,7 +73,7 @@ func TestRecorderGivesUpAfterTheGracePeriod(t *testing.T) {
 					t.Errorf("it took %v, want %v", d, c.want)
 				}
 				s.counts(events.Stats{Recorded: 3, Late: 3})
-				s.logged(`msg="events were dropped: the end came before they were written" dropped=3`)
+				s.logged(`msg="events dropped: not written before the end" dropped=3`)
 			})
 		})
 	}

@@ -10,17 +10,17 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Type says whether an Event is good news.
+// Type is the severity of an Event.
 type Type string
 
-// The types; there are no others.
+// The types of Events.
 const (
 	Normal  Type = "Normal"
 	Warning Type = "Warning"
 )
 
-// event is an Event of the core group as it is sent. Times are text: they are
-// written in whole seconds, and not read.
+// event is an Event of the core group as it is sent. Its times are text in whole
+// seconds; they are never read.
 type event struct {
 	kube.Meta `json:"metadata"`
 
@@ -41,25 +41,25 @@ type source struct {
 	Host      string `json:"host,omitempty"`
 }
 
-// again is the patch of an Event that happened again.
-type again struct {
+// repetition is the patch of an Event that happened again.
+type repetition struct {
 	Count         int32  `json:"count"`
 	LastTimestamp string `json:"lastTimestamp"`
-	Message       string `json:"message,omitempty"` // where it changes
+	Message       string `json:"message,omitempty"` // only if it changed
 }
 
-// What the API allows.
+// Limits of the API.
 const (
-	mostName    = 253
-	mostReason  = 128
-	mostMessage = 1024
+	maxName    = 253
+	maxReason  = 128
+	maxMessage = 1024
 )
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 func count(n int) int32 { return int32(min(n, math.MaxInt32)) }
 
-// clip returns at most n bytes of s, valid as UTF-8, and marks what is cut.
+// clip returns at most n bytes of s as valid UTF-8, and ends a shortened text with "...".
 func clip(s string, n int) string {
 	if s = strings.ToValidUTF8(s, "?"); len(s) <= n {
 		return s
@@ -72,8 +72,8 @@ func clip(s string, n int) string {
 	return s[:end] + mark
 }
 
-// nameOf returns the name of an Event about an object: the object's own, as far as
-// it is valid and fits, and the time, which makes it unique.
+// nameOf returns the name of an Event: the valid part of the object's name, and the
+// time, which makes it unique.
 func nameOf(object string, nanos int64) string {
 	suffix := "." + strconv.FormatInt(nanos, 16)
 	var name strings.Builder
@@ -82,7 +82,7 @@ func nameOf(object string, nanos int64) string {
 			if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' {
 				return r
 			}
-			return '-' // of which the API allows some objects others, such as system:node
+			return '-' // names of RBAC objects may have more, such as system:node
 		}, label)
 		if label = strings.Trim(label, "-"); label == "" {
 			continue
@@ -93,7 +93,7 @@ func nameOf(object string, nanos int64) string {
 		name.WriteString(label)
 	}
 	s := name.String()
-	s = strings.TrimRight(s[:min(len(s), mostName-len(suffix))], "-.")
+	s = strings.TrimRight(s[:min(len(s), maxName-len(suffix))], "-.")
 	if s == "" {
 		s = "event"
 	}

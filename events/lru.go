@@ -2,11 +2,11 @@ package events
 
 import "container/list"
 
-// lru is a map that forgets what was not asked for longest.
+// lru is a map that drops the least recently used entry.
 type lru[K comparable, V any] struct {
 	size  int
 	at    map[K]*list.Element
-	order *list.List // of *entry[K, V], the last one asked for in front
+	order *list.List // of *entry[K, V], the most recently used at the front
 }
 
 type entry[K comparable, V any] struct {
@@ -18,7 +18,7 @@ func newLRU[K comparable, V any](size int) *lru[K, V] {
 	return &lru[K, V]{size: size, at: make(map[K]*list.Element), order: list.New()}
 }
 
-// get returns the value of k, made where there is none.
+// get returns the value of k; fresh makes a missing one.
 func (l *lru[K, V]) get(k K, fresh func() V) V {
 	if el, ok := l.at[k]; ok {
 		l.order.MoveToFront(el)

@@ -57,7 +57,7 @@ func FuzzNameOf(f *testing.F) {
 	f.Add("system:node.", int64(1)<<62)
 	f.Fuzz(func(t *testing.T, object string, nanos int64) {
 		nanos &= 1<<63 - 1
-		if got := nameOf(object, nanos); !validName.MatchString(got) || len(got) > mostName {
+		if got := nameOf(object, nanos); !validName.MatchString(got) || len(got) > maxName {
 			t.Errorf("%q is not a valid name", got)
 		}
 		if got := clip(object, 16); len(got) > 16 || !utf8.ValidString(got) {

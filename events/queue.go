@@ -6,7 +6,7 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// take queues an Event, unless it is none.
+// take queues an Event. It returns false if the Event is invalid.
 func (r *Recorder) take(about Reference, typ Type, reason, message string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -42,8 +42,8 @@ func (r *Recorder) take(about Reference, typ Type, reason, message string) bool 
 	return true
 }
 
-// drop takes what waits longest out of the queue and returns how often that
-// happened. The caller holds mu.
+// drop removes the oldest series from the queue and returns the number of Events in it.
+// The caller holds mu.
 func (r *Recorder) drop() int {
 	s := r.waiting.Remove(r.waiting.Front()).(*series)
 	n := s.fresh
@@ -52,7 +52,7 @@ func (r *Recorder) drop() int {
 	return n
 }
 
-// event returns a series as it is now, and how much of it waited.
+// event returns the current state of a series, and how many of its Events were waiting.
 func (r *Recorder) event(s *series) (event, int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -68,7 +68,7 @@ func (r *Recorder) event(s *series) (event, int) {
 	return e, n
 }
 
-// settle counts n events that waited in one of the other counts.
+// settle moves n Events from Stats.Waiting to count.
 func (r *Recorder) settle(n int, count *int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,7 +76,7 @@ func (r *Recorder) settle(n int, count *int) {
 	*count += n
 }
 
-// end drops what waits, and takes no more.
+// end drops the queue and accepts no more Events.
 func (r *Recorder) end() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,8 +86,8 @@ func (r *Recorder) end() {
 	}
 }
 
-// next waits for a series to write. There is none when the queue is empty and
-// stopping is closed; then it takes no more.
+// next waits for a series to write. It returns nil when the queue is empty and stopping
+// is closed; from then on no Event is accepted.
 func (r *Recorder) next(stopping <-chan struct{}) *series {
 	for {
 		ending := closed(stopping)
@@ -107,7 +107,7 @@ func (r *Recorder) pop(ending bool) *series {
 	for r.waiting.Len() > 0 {
 		s := r.waiting.Remove(r.waiting.Front()).(*series)
 		s.waiting = false
-		if s.fresh > 0 { // else the last request told it, which was tried again
+		if s.fresh > 0 { // else a retry of the last request has written it
 			return s
 		}
 	}

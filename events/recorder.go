@@ -17,56 +17,56 @@ import (
 
 // Options of a Recorder. The zero value is what controllers use.
 type Options struct {
-	// Component says who tells it; kubectl describe shows it under From.
-	// Default: the name of the program.
+	// Component is the name of the reporting controller, which kubectl describe shows
+	// under From. Default: the name of the program.
 	Component string
-	// Host says where it runs, such as a node or pod. Default: nothing is said.
+	// Host is the node or pod that the controller runs on. Default: empty.
 	Host string
 
-	// Logger gets a line when Events are refused or cannot be written, and when they
-	// can be written again, not for each Event and each retry; and for calls that
-	// make no Event. Default: that of the Manager that runs the recorder.
+	// Logger receives a line when Events start to be refused or to fail, when they are
+	// written again, and for each invalid call of Eventf; not for each retry. Default:
+	// the Logger of the Manager that runs the recorder.
 	Logger *slog.Logger
 
-	// Queue is how many different Events may wait for the server. Default 1000.
+	// Queue is the number of different Events that may wait for the server. Default 1000.
 	Queue int
-	// Grace is how long Run goes on writing what waits when its context is done.
+	// Grace is how long Run keeps writing queued Events after its context is done.
 	// Default 5 s; negative = not at all.
 	Grace time.Duration
 
-	// Burst is how many Events of one type about one object are written at once,
-	// and Refill the time after which it may be one more. Defaults 25 and 5 min.
+	// Burst is the number of Events of one type about one object that are written at
+	// once. Refill is the time until one more may be written. Defaults 25 and 5 min.
 	Burst  int
 	Refill time.Duration
-	// Keys is how many different Events, and objects, are remembered to tell what
-	// is new from what happens again. Default 4096, which takes 8 MB when full.
+	// Keys is the number of different Events, and of objects, that the recorder
+	// remembers to recognise repetitions. Default 4096, which takes 8 MB when full.
 	Keys int
 }
 
-// Recorder writes Events. Its methods are safe for concurrent use, and those of a
-// nil Recorder do nothing.
+// Recorder writes Events. Its methods are safe for concurrent use; the methods of a nil
+// Recorder do nothing.
 type Recorder struct {
 	stored     client.Collection[event]
-	answers    client.Collection[kube.Partial] // the same; a patch needs no more back
+	answers    client.Collection[kube.Partial] // the same resource; responses to patches need no more
 	component  string
 	host       string
 	queue      int
 	grace      time.Duration
 	ready      chan struct{} // of size 1
-	overflowed int           // of Stats.Overflow, what was logged
-	reported   string        // the kind of failure that was logged last; "" = none, or it is over
+	overflowed int           // the part of Stats.Overflow that was logged
+	reported   string        // kind of the last failure that was logged; "" = none, or it has ended
 
 	mu         sync.Mutex
 	log        *slog.Logger // nil = none
 	correlator *correlator
-	waiting    *list.List // of *series, the first to be written in front
+	waiting    *list.List // of *series, the next to be written at the front
 	stats      Stats
 	running    bool
 	ended      bool
 }
 
-// New returns a Recorder that queues, and writes by c once it runs. Where c has a
-// rate limit that others should not share, give it a client of its own.
+// New returns a Recorder that queues Events, and writes them with c while Run runs. If
+// Events should not use up the rate limit of c, pass a client of their own.
 func New(c *client.Client, o Options) *Recorder {
 	positive := func(n, otherwise int) int {
 		if n > 0 {
@@ -91,29 +91,28 @@ func New(c *client.Client, o Options) *Recorder {
 	}
 }
 
-// Eventf says that something happened to an object. reason is one word in
-// CamelCase, for programs, and few different ones; the message is for people, and
-// at most 1024 bytes of it are kept. It takes about, a type or a reason that make
-// no Event for a mistake of the caller, and logs it.
+// Eventf records that something happened to an object. reason is one word in CamelCase,
+// for programs; use few different ones. The message is for people; 1024 bytes of it are
+// kept. An incomplete object, an unknown type or an empty reason is a caller bug: it is
+// logged, counted as Stats.Invalid, and dropped.
 //
-// It neither waits for the server nor fails, before Run and after it too. Where the
-// queue is full, what waits longest is dropped: what happens now matters more.
-// Arguments are formatted before it returns.
+// Eventf neither waits for the server nor fails, also before and after Run. If the queue
+// is full, the oldest Event is dropped. Arguments are formatted before it returns.
 func (r *Recorder) Eventf(about Reference, typ Type, reason, format string, args ...any) {
 	if r == nil {
 		return
 	}
-	message := clip(fmt.Sprintf(format, args...), mostMessage)
-	reason = clip(reason, mostReason)
+	message := clip(fmt.Sprintf(format, args...), maxMessage)
+	reason = clip(reason, maxReason)
 	if r.take(about.clone(), typ, strings.Clone(reason), message) {
 		return
 	}
-	r.logger().Warn("this is no event: it needs an object with a kind and name, a type Normal or Warning, and a reason",
+	r.logger().Warn("invalid event dropped: it needs an object with kind and name, a type Normal or Warning, and a reason",
 		"object", about.String(), "type", string(typ), "reason", reason)
 }
 
-// SetLogger sets the logger of a Recorder that has none by its Options. It is for
-// whoever runs recorders, as a Manager does, and is called before Run.
+// SetLogger sets the logger of a Recorder whose Options have none. A Manager calls it
+// before Run.
 func (r *Recorder) SetLogger(l *slog.Logger) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -131,25 +130,25 @@ func (r *Recorder) logger() *slog.Logger {
 	return r.log
 }
 
-// Stats says what became of the calls of Eventf, each of which is counted once
-// besides in Recorded: that is the sum of Written, Waiting, Filtered and Dropped.
+// Stats counts calls of Eventf by outcome. Recorded is the sum of Written, Waiting,
+// Filtered and Dropped.
 type Stats struct {
 	Recorded int // calls of Eventf
-	Written  int // the server knows; several may have been one request
+	Written  int // stored by the server; one request may write several
 	Waiting  int // in the queue, or being written
-	Filtered int // one too many about its object; the next of the same Event that is written counts it
+	Filtered int // above Burst; the next write of the same Event includes it in its count
 
-	Invalid  int // was no Event
-	Overflow int // dropped from the full queue
-	Refused  int // by the server
-	GivenUp  int // the server did not answer, or had an error, for too many tries
-	Late     int // after the end, or not written within the grace period
+	Invalid  int // no Event: an incomplete object, an unknown type, no reason
+	Overflow int // dropped from a full queue
+	Refused  int // refused by the server
+	GivenUp  int // not written after the last retry
+	Late     int // recorded after the end, or not written within the grace period
 }
 
-// Dropped returns how many were lost, other than by the filter.
+// Dropped returns the number of lost Events, without the filtered ones.
 func (s Stats) Dropped() int { return s.Invalid + s.Overflow + s.Refused + s.GivenUp + s.Late }
 
-// Stats returns the counts of now.
+// Stats returns the current counts.
 func (r *Recorder) Stats() Stats {
 	if r == nil {
 		return Stats{}

@@ -191,7 +191,7 @@ func TestRecorderTakesNoNonsense(t *testing.T) {
 		s.r.Eventf(about, events.Normal, "", "no reason")
 		s.asked()
 		s.counts(events.Stats{Recorded: 6, Invalid: 6})
-		line := "this is no event"
+		line := "invalid event dropped"
 		s.logged(line, line, line, line, line, line)
 	})
 }
@@ -242,7 +242,7 @@ func TestRecorderDropsTheOldestWhereTheQueueIsFull(t *testing.T) {
 		s.logged() // whoever records does not wait for a log
 		s.start()
 		s.has(told{"c", 1}, told{"d", 1}, told{"e", 1})
-		s.logged(`msg="events were dropped: the queue was full" dropped=3`)
+		s.logged(`msg="events dropped: the queue was full" dropped=3`)
 		s.tell("Synced", "b") // and that is not forgotten
 		s.has(told{"b", 3}, told{"c", 1}, told{"d", 1}, told{"e", 1})
 		s.logged()

@@ -7,21 +7,21 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Reference says what an Event is about. [About] makes one of an object; a literal
-// does where there is none at hand.
+// Reference names the object that an Event is about. [About] makes one from an object;
+// use a literal where you do not have the object.
 type Reference struct {
 	Kind            string `json:"kind"`
 	Namespace       string `json:"namespace,omitempty"`
 	Name            string `json:"name"`
-	UID             string `json:"uid,omitempty"` // kubectl describe asks for the Events of it
+	UID             string `json:"uid,omitempty"` // kubectl describe selects Events by it
 	APIVersion      string `json:"apiVersion,omitempty"`
 	ResourceVersion string `json:"resourceVersion,omitempty"`
 	FieldPath       string `json:"fieldPath,omitempty"` // the part of the object, such as spec.containers{web}
 }
 
-// About refers to o, an object of r. Where o has no GetUID that returns a string,
-// as in k8s.io/api, the UID is looked up in its JSON, which takes longer. Of what is
-// no object, such as nil, it is an empty Reference, which Eventf does not take.
+// About returns a reference to o, an object of r. If o has no method GetUID() string, as
+// types of k8s.io/api, the UID is read from its JSON, which takes longer. For a nil
+// object it returns an empty Reference, which Eventf drops.
 func About(r kube.Resource, o kube.Object) (ref Reference) {
 	defer func() {
 		if recover() != nil { // a nil pointer
@@ -50,20 +50,20 @@ func uidOf(o kube.Object) string {
 	return id.UID
 }
 
-// Field refers to a part of the same object.
+// Field returns a reference to a part of the same object.
 func (r Reference) Field(path string) Reference {
 	r.FieldPath = path
 	return r
 }
 
-// object is r without what differs between two Events about one object.
+// object returns r without the members that differ between Events about one object.
 func (r Reference) object() Reference {
 	r.ResourceVersion, r.FieldPath = "", ""
 	return r
 }
 
-// clone returns a copy that is kept without what its texts may be parts of: those of
-// a codec.Raw are parts of the whole object.
+// clone returns a copy that does not keep the whole object in memory: the strings of a
+// codec.Raw are parts of its JSON.
 func (r Reference) clone() Reference {
 	for _, s := range []*string{&r.Kind, &r.Namespace, &r.Name, &r.UID, &r.APIVersion, &r.ResourceVersion, &r.FieldPath} {
 		*s = strings.Clone(*s)
@@ -71,7 +71,7 @@ func (r Reference) clone() Reference {
 	return r
 }
 
-// home is the namespace of Events about it: a cluster scoped object has none.
+// home returns the namespace of Events about r: default for cluster-scoped objects.
 func (r Reference) home() string {
 	if r.Namespace == "" {
 		return "default"
@@ -79,7 +79,7 @@ func (r Reference) home() string {
 	return r.Namespace
 }
 
-// String names it in a log line.
+// String returns kind, namespace and name, for log lines.
 func (r Reference) String() string {
 	return r.Kind + " " + kube.Key{Namespace: r.Namespace, Name: r.Name}.String()
 }

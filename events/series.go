@@ -14,12 +14,12 @@ const (
 	defaultBurst  = 25
 	defaultRefill = 5 * time.Minute
 
-	similar       = 10 // so many messages are one Event from then on
+	similar       = 10 // from this number on, different messages are combined
 	similarWithin = 10 * time.Minute
 	combined      = "(combined from similar events): "
 )
 
-// series is what was told as one Event, which has happened once or more often.
+// series is one Event that has happened once or more often.
 type series struct {
 	name     string
 	about    Reference
@@ -30,38 +30,38 @@ type series struct {
 	// Guarded by Recorder.mu.
 	message     string // the last one
 	first, last time.Time
-	count       int  // how often it happened, including what was filtered or dropped
-	fresh       int  // of these, what waits to be written
+	count       int  // occurrences, filtered and dropped ones included
+	fresh       int  // occurrences that are not written yet
 	waiting     bool // in the queue
 
-	// Of the writer alone.
+	// Used by the writer only.
 	stored bool // the server has it, or had it
-	unsure bool // it may have it: a request to create it got no answer
+	unsure bool // the server may have it: a request to create it got no response
 }
 
-// identity is what Events have in common that are counted as one.
+// identity is the key of Events that are counted as one.
 type identity struct {
 	about   Reference
 	typ     Type
 	reason  string
-	message string // empty where they are combined
+	message string // empty for combined Events
 }
 
-// kind is what Events have in common that are combined when they become many.
+// kind is the key of Events whose messages are combined when they become many.
 type kind struct {
 	about  Reference
 	typ    Type
 	reason string
 }
 
-// budget is what Events have in common that are limited together.
+// budget is the key of Events that share a rate limit.
 type budget struct {
 	about Reference
 	typ   Type
 }
 
-// correlator finds out what an Event has to do with those before it. It is not
-// safe for concurrent use.
+// correlator finds the series that an Event belongs to. It is not safe for concurrent
+// use.
 type correlator struct {
 	seed   maphash.Seed
 	burst  int
@@ -91,11 +91,11 @@ func (c *correlator) observe(about Reference, typ Type, reason, message string, 
 	key.about.ResourceVersion = ""
 	if several {
 		key.about, key.message = about.object(), ""
-		about.FieldPath = "" // they may be about different parts
-		message = clip(combined+message, mostMessage)
+		about.FieldPath = "" // they may name different parts
+		message = clip(combined+message, maxMessage)
 	}
 	s := c.series.get(key, func() *series {
-		// Two objects of one name may be told about in one nanosecond.
+		// Two objects with one name may have Events in the same nanosecond.
 		c.nanos = max(c.nanos+1, now.UnixNano())
 		return &series{name: nameOf(about.Name, c.nanos), about: about, typ: typ, reason: reason, combined: several, first: now}
 	})
@@ -111,16 +111,14 @@ func (c *correlator) allows(about Reference, typ Type, now time.Time) bool {
 	}).AllowN(now, 1)
 }
 
-// group knows the first messages of similar Events, by their hash: messages may be
-// long, and groups many.
+// group remembers the first messages of similar Events, as hashes to save memory.
 type group struct {
 	messages []uint64
 	last     time.Time
 }
 
-// joins reports whether the message is one too many, and is to be combined with
-// others. Those that have an Event of their own keep it; the group begins anew when
-// it was quiet for a while.
+// joins reports whether the message is to be combined with others. Messages that already
+// have their own Event keep it. After similarWithin without Events the group is reset.
 func (g *group) joins(message uint64, now time.Time) bool {
 	if now.Sub(g.last) > similarWithin {
 		g.messages = nil

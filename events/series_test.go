@@ -53,9 +53,9 @@ func TestCombinedMessageIsClippedToo(t *testing.T) {
 	c := newCorrelator(100, defaultBurst, defaultRefill)
 	var s *series
 	for i := range similar {
-		s = c.observe(Reference{Kind: "Pod", Name: "a"}, Normal, "Synced", fmt.Sprint(i)+strings.Repeat("x", mostMessage-1), time.Now())
+		s = c.observe(Reference{Kind: "Pod", Name: "a"}, Normal, "Synced", fmt.Sprint(i)+strings.Repeat("x", maxMessage-1), time.Now())
 	}
-	if len(s.message) != mostMessage || !strings.HasPrefix(s.message, combined+"9x") || !strings.HasSuffix(s.message, "x...") {
+	if len(s.message) != maxMessage || !strings.HasPrefix(s.message, combined+"9x") || !strings.HasSuffix(s.message, "x...") {
 		t.Errorf("got %d bytes: %.50q", len(s.message), s.message)
 	}
 }

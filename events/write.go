@@ -12,28 +12,27 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// How long it is tried to write an Event: all others wait meanwhile, since what
-// keeps the server from answering keeps it from answering them.
+// Retries of one Event. The others wait meanwhile: a server that does not answer one
+// would not answer them.
 const (
-	mostTries  = 12
+	maxTries   = 12
 	retryPause = 10 * time.Second
-	mostPause  = time.Minute // that the server may ask for
+	maxPause   = time.Minute // longest Retry-After that is followed
 
-	brokenTries = 3           // where the server answers 500: the next may do better
+	brokenTries = 3           // for a 500, which may be about this Event only
 	lastPause   = time.Second // within the grace period
 )
 
-// ErrRunning is returned by Run of a Recorder that runs, or ran.
+// ErrRunning is returned by Run of a Recorder that was started before.
 var ErrRunning = errors.New("the event recorder was started before")
 
-// Run writes what is recorded until ctx is done, then for the grace period what
-// still waits, and returns the cause of ctx when nothing of it runs any more. It
-// can be called once.
+// Run writes recorded Events until ctx is done, then queued ones for the grace period.
+// It returns the cause of ctx after all its goroutines have ended. It can be called once.
 //
 // Events are written one by one, in the order in which they were recorded; one that
-// happens again while it waits keeps its place. While the server cannot be reached
-// or is overloaded, each is tried 12 times, every 10 seconds, and then given up.
-// What the server refuses is dropped.
+// happens again while it waits keeps its place. While the server cannot be reached or is
+// overloaded, each is tried 12 times, every 10 seconds, and then given up. Events that
+// the server refuses are dropped.
 func (r *Recorder) Run(ctx context.Context) error {
 	r.mu.Lock()
 	if r.running {
@@ -50,7 +49,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 		defer close(written)
 		for s := r.next(ctx.Done()); s != nil; s = r.next(ctx.Done()) {
 			r.write(writing, ctx.Done(), s)
-			r.tellOverflow()
+			r.logOverflow()
 		}
 	}()
 
@@ -65,12 +64,12 @@ func (r *Recorder) Run(ctx context.Context) error {
 		<-written
 	}
 	if late := r.Stats().Late; late > 0 {
-		r.logger().Warn("events were dropped: the end came before they were written", "dropped", late)
+		r.logger().Warn("events dropped: not written before the end", "dropped", late)
 	}
 	return context.Cause(ctx)
 }
 
-// write tells the server what there is to tell of a series, as often as it takes.
+// write sends the state of a series to the server, with retries.
 func (r *Recorder) write(ctx context.Context, stopping <-chan struct{}, s *series) {
 	waited := 0
 	for try := 1; ; try++ {
@@ -87,36 +86,36 @@ func (r *Recorder) write(ctx context.Context, stopping <-chan struct{}, s *serie
 			r.settle(waited, &r.stats.Late)
 			return
 		case refused(err):
-			r.say(refusal(err), "an event was refused", s, err)
+			r.say(refusal(err), "event refused", s, err)
 			r.settle(waited, &r.stats.Refused)
 			return
-		case try == mostTries || broken(err) && try >= brokenTries:
-			r.say(slog.LevelWarn, "an event was given up", s, err)
+		case try == maxTries || broken(err) && try >= brokenTries:
+			r.say(slog.LevelWarn, "event dropped after the last retry", s, err)
 			r.settle(waited, &r.stats.GivenUp)
 			return
 		case try == 1:
-			r.say(slog.LevelWarn, "an event could not be written, and is tried again", s, err)
+			r.say(slog.LevelWarn, "event not written, retrying", s, err)
 		}
 		pause(ctx, stopping, try, err)
 	}
 }
 
-// send makes the one request that tells the state of a series, or, where the
-// server had forgotten the Event or was faster than its answer, a second one. It
-// adds to waited what the request tells for the first time.
+// send writes the state of a series with one request, or with two if the server has
+// deleted the Event or has stored it although its response was lost. It adds to waited
+// the Events that this request is the first to contain.
 func (r *Recorder) send(ctx context.Context, s *series, waited *int) error {
 	e, n := r.event(s)
 	*waited += n
 	if s.stored {
 		err := r.patch(ctx, s, e)
-		if !errors.Is(err, kube.ErrNotFound) { // or its hour is over
+		if !errors.Is(err, kube.ErrNotFound) { // deleted, or older than an hour
 			return err
 		}
 	}
 	_, err := r.stored.Create(ctx, e)
 	if s.unsure && errors.Is(err, kube.ErrExists) {
-		// The answer to the request before was lost, and not the request. It may
-		// have told less.
+		// The response to the previous request was lost, not the request. That may
+		// have had a lower count.
 		s.stored, s.unsure = true, false
 		return r.patch(ctx, s, e)
 	}
@@ -125,7 +124,7 @@ func (r *Recorder) send(ctx context.Context, s *series, waited *int) error {
 }
 
 func (r *Recorder) patch(ctx context.Context, s *series, e event) error {
-	p := again{Count: e.Count, LastTimestamp: e.LastTimestamp}
+	p := repetition{Count: e.Count, LastTimestamp: e.LastTimestamp}
 	if s.combined {
 		p.Message = e.Message
 	}
@@ -133,20 +132,20 @@ func (r *Recorder) patch(ctx context.Context, s *series, e event) error {
 	return err
 }
 
-// refused reports whether the server's answer will be the same next time.
+// refused reports whether a retry would get the same response.
 func refused(err error) bool {
 	return errors.As(err, new(*kube.Status)) &&
 		!errors.Is(err, kube.ErrUnavailable) && !errors.Is(err, kube.ErrThrottled) && !errors.Is(err, kube.ErrUnauthorized)
 }
 
-// broken reports whether the server tried and failed. That may be about this one
-// Event, such as where a webhook fails.
+// broken reports whether the server failed with 500. That may concern this Event only,
+// for instance if a webhook fails.
 func broken(err error) bool {
 	var st *kube.Status
 	return errors.As(err, &st) && st.Code == http.StatusInternalServerError
 }
 
-// refusal is how much a refusal matters: in a namespace that is being deleted it is
+// refusal returns the log level of a refusal: in a namespace that is being deleted it is
 // routine.
 func refusal(err error) slog.Level {
 	var st *kube.Status
@@ -160,15 +159,15 @@ func refusal(err error) slog.Level {
 	return slog.LevelWarn
 }
 
-// pause waits before the next try: for the first time a part of the pause, so that
-// not all who lost a server come back to it at once. At the end it is short.
+// pause waits before the next try. The first pause is random, so that not all clients
+// return to a restarted server at once; within the grace period it is short.
 func pause(ctx context.Context, stopping <-chan struct{}, try int, err error) {
 	d := retryPause
 	if try == 1 {
 		d = rand.N(d)
 	}
 	if st := (*kube.Status)(nil); errors.As(err, &st) {
-		d = max(d, min(st.RetryAfter, mostPause))
+		d = max(d, min(st.RetryAfter, maxPause))
 	}
 	if closed(stopping) {
 		d, stopping = lastPause, nil
@@ -182,8 +181,8 @@ func pause(ctx context.Context, stopping <-chan struct{}, try int, err error) {
 	}
 }
 
-// say logs why an Event could not be written. That requests fail, or are forbidden, is
-// one line at the level, and what follows for the same reason is for debugging.
+// say logs why an Event could not be written: the first failure of a kind at level,
+// further ones of the same kind at debug.
 func (r *Recorder) say(level slog.Level, text string, s *series, err error) {
 	kind := ""
 	switch {
@@ -202,12 +201,12 @@ func (r *Recorder) say(level slog.Level, text string, s *series, err error) {
 		"object", s.about.String(), "type", string(s.typ), "reason", s.reason, "err", err)
 }
 
-// tellOverflow logs what was dropped since it was last told: not by those who
-// record, whom a log must not hold up.
-func (r *Recorder) tellOverflow() {
+// logOverflow logs the Events that were dropped since its last call. Eventf does not
+// log them itself, because a slow log must not delay its caller.
+func (r *Recorder) logOverflow() {
 	all := r.Stats().Overflow
 	if n := all - r.overflowed; n > 0 {
 		r.overflowed = all
-		r.logger().Warn("events were dropped: the queue was full", "dropped", n)
+		r.logger().Warn("events dropped: the queue was full", "dropped", n)
 	}
 }

@@ -34,7 +34,7 @@ func TestRecorderSurvivesAnOutage(t *testing.T) {
 		s.has(told{"before", 6}, told{"during", 5})
 		s.asked("patch 200", "create 201")
 		s.counts(events.Stats{Recorded: 11, Written: 11})
-		s.logged(`msg="an event could not be written, and is tried again" object="Pod shop/web-0" type=Normal reason=Synced err="patch`, "events are written again")
+		s.logged(`msg="event not written, retrying" object="Pod shop/web-0" type=Normal reason=Synced err="patch`, "events are written again")
 	})
 }
 
@@ -103,7 +103,7 @@ func TestRecorderTriesTwelveTimes(t *testing.T) {
 			t.Errorf("the second event waited %v more, want no pause", d)
 		}
 		s.counts(events.Stats{Recorded: 2, GivenUp: 1, Waiting: 1})
-		s.logged("is tried again", "an event was given up", "is tried again")
+		s.logged("retrying", "event dropped after the last retry", "retrying")
 		down.Remove()
 		s.pass(10 * time.Second)
 		s.has(told{"two", 1})
@@ -131,7 +131,7 @@ func TestRecorderTriesAgain(t *testing.T) {
 				s.pass(20 * time.Second)
 				s.has(told{"done", 1})
 				s.counts(events.Stats{Recorded: 1, Written: 1})
-				s.logged("is tried again", "events are written again")
+				s.logged("retrying", "events are written again")
 			})
 		})
 	}
@@ -181,7 +181,7 @@ func TestRecorderDropsWhatTheServerRefuses(t *testing.T) {
 				if strings.Contains(s.log.String(), "a secret") {
 					t.Error("the log has the message")
 				}
-				want := []string{`level=WARN msg="an event was refused" object="Pod shop/web-0" type=Normal reason=Synced err="create`}
+				want := []string{`level=WARN msg="event refused" object="Pod shop/web-0" type=Normal reason=Synced err="create`}
 				if st.Code == 403 {
 					want = append(want, "events are written again")
 				}
@@ -204,7 +204,7 @@ func TestRecorderDropsEventsOfANamespaceThatIsBeingDeleted(t *testing.T) {
 		s.pass(time.Minute)
 		s.asked("create 403")
 		s.counts(events.Stats{Recorded: 1, Refused: 1})
-		s.logged(`level=DEBUG msg="an event was refused"`)
+		s.logged(`level=DEBUG msg="event refused"`)
 	})
 }
 
