@@ -14,10 +14,12 @@ import (
 // map[string]any, []any, and float64, int64 or json.Number.
 
 // Find returns, for each piece of text and each action in turn, the values that
-// it leads to from v. Nothing of v is changed or copied.
+// it leads to from v. Nothing of v is changed or copied. The values that descents (..)
+// lead to have at most 16 MiB as JSON, else Find returns an error: a value is below all
+// those above it, so a small object can make of itself a large text.
 func (t *Template) Find(v any) ([][]any, error) {
 	var found [][]any
-	err := run(t.nodes, v, func(_ *node, values []any) error {
+	err := t.run(v, func(_ *node, values []any) error {
 		found = append(found, values)
 		return nil
 	})
@@ -27,12 +29,24 @@ func (t *Template) Find(v any) ([][]any, error) {
 	return found, nil
 }
 
-// run gives what each node leads to, in order.
-func run(nodes []node, v any, give func(*node, []any) error) error {
+// evaluation is one run of a template.
+type evaluation struct {
+	give func(*node, []any) error
+	left int // bytes that descents may still print
+}
+
+// run gives what each node of t leads to from v, in order.
+func (t *Template) run(v any, give func(*node, []any) error) error {
+	e := &evaluation{give: give, left: maxDescent}
+	return e.run(t.nodes, v, false)
+}
+
+// run gives what nodes lead to from v, which is itself below a descent or not.
+func (e *evaluation) run(nodes []node, v any, below bool) error {
 	for i := range nodes {
 		n := &nodes[i]
 		if !n.action && !n.loop {
-			if err := give(n, []any{n.text}); err != nil {
+			if err := e.give(n, []any{n.text}); err != nil {
 				return err
 			}
 			continue
@@ -41,23 +55,75 @@ func run(nodes []node, v any, give func(*node, []any) error) error {
 		if err != nil {
 			return fmt.Errorf("jsonpath: %w", err)
 		}
-		if !n.loop {
-			if err := give(n, values); err != nil {
-				return err
+		below := below || descends(n.path)
+		if n.loop {
+			for _, one := range values {
+				if err := e.run(n.body, one, below); err != nil {
+					return err
+				}
 			}
 			continue
 		}
-		for _, one := range values {
-			if err := run(n.body, one, give); err != nil {
-				return err
-			}
+		if below && !e.spend(values) {
+			return fmt.Errorf("jsonpath: a path with .. prints more than %d bytes of one value: name the members that it leads through", maxDescent)
+		}
+		if err := e.give(n, values); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// maxValues bounds what a few descents (..) in a row make of a small object.
-const maxValues = 1 << 20
+// descends reports whether path has a descent (..).
+func descends(path []step) bool {
+	return slices.ContainsFunc(path, func(s step) bool {
+		return s.kind == recursive || slices.ContainsFunc(s.union, descends)
+	})
+}
+
+// What a few descents (..) make of a small object is bounded.
+const (
+	maxValues  = 1 << 20  // that a path leads to
+	maxDescent = 16 << 20 // bytes of what all paths with a descent lead to, as JSON
+)
+
+// spend takes what values print from e.left, and reports whether there was as much.
+func (e *evaluation) spend(values []any) bool {
+	for _, v := range values {
+		if e.left--; !e.take(v) {
+			return false
+		}
+	}
+	return true
+}
+
+func (e *evaluation) take(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		e.left -= 2
+		for name, member := range v {
+			e.left -= len(name) + 4
+			if !e.take(member) {
+				return false
+			}
+		}
+	case []any:
+		e.left -= 2
+		for _, element := range v {
+			e.left--
+			if !e.take(element) {
+				return false
+			}
+		}
+	case string:
+		e.left -= len(v) + 2
+	case json.Number:
+		e.left -= len(v)
+	default:
+		e.left -= 4
+	}
+	return e.left >= 0
+}
 
 // walk takes each step from all values.
 func walk(path []step, values []any) ([]any, error) {
@@ -82,10 +148,11 @@ func walk(path []step, values []any) ([]any, error) {
 			if next, err = s.from(v, next); err != nil {
 				return nil, err
 			}
+			if len(next) > maxValues {
+				return nil, fmt.Errorf("a path that leads to more than %d values", maxValues)
+			}
 		}
-		if values = next; len(values) > maxValues {
-			return nil, fmt.Errorf("a path that leads to more than %d values", maxValues)
-		}
+		values = next
 	}
 	return values, nil
 }

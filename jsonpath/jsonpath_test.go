@@ -241,6 +241,33 @@ func TestDescentsAreBounded(t *testing.T) {
 	}
 }
 
+// TestDescentsAreBoundedInBytes: each level of an object is below all those above it, so
+// a descent prints a text at the bottom once for each level.
+func TestDescentsAreBoundedInBytes(t *testing.T) {
+	deep := strings.Repeat(`{"name":`, 200) + `"` + strings.Repeat("x", 100<<10) + `"` + strings.Repeat("}", 200)
+	v := decode(t, deep)
+	for _, template := range []string{`{..name}`, `{..}`, `{.name..name}`, `{range ..name}{@}{end}`, `{..name}{..name}`} {
+		tpl, err := jsonpath.Parse(template)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const want = "more than 16777216 bytes"
+		if b, err := tpl.Append(nil, v); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Append %s: %d bytes, error %v, want %q", template, len(b), err, want)
+		}
+		if _, err := tpl.Find(v); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Find %s: error %v, want %q", template, err, want)
+		}
+	}
+	whole, err := jsonpath.Parse(strings.Repeat("{@}", 200)) // the template asks for it, not the object
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := whole.Append(nil, v); err != nil || len(b) != 200*len(deep) {
+		t.Errorf("%d bytes, error %v", len(b), err)
+	}
+}
+
 func compact(t *testing.T, s string) string {
 	t.Helper()
 	b, err := json.Marshal(decode(t, s))

@@ -7,10 +7,10 @@ import (
 
 // Append appends what t prints of v to b: text as it is, the values of an action
 // with spaces between, objects and lists as JSON. On an error b is returned as it
-// was.
+// was. What descents (..) print is limited as [Template.Find] says.
 func (t *Template) Append(b []byte, v any) ([]byte, error) {
 	out := b
-	err := run(t.nodes, v, func(n *node, values []any) error {
+	err := t.run(v, func(n *node, values []any) error {
 		for i, v := range values {
 			if i > 0 {
 				out = append(out, ' ')

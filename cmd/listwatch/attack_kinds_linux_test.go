@@ -46,6 +46,14 @@ func pages(n int) func(*sender) {
 	}
 }
 
+// namesBelowNames is a text below 400 members called name: a path that descends to them
+// prints it as often.
+func namesBelowNames(size int) string {
+	return `"spec":` + strings.Repeat(`{"name":`, 400) + `"` + strings.Repeat("x", size) + `"` + strings.Repeat("}", 400)
+}
+
+var nestedNames = namesBelowNames(30 << 10)
+
 var deepItem = `"spec":` + strings.Repeat("[", 400) + strings.TrimSuffix(strings.Repeat("1,", 300_000), ",") + strings.Repeat("]", 400)
 
 func listingAs(format string) []string {
@@ -141,6 +149,12 @@ var attacks = []attack{
 		s.put(listHead + itemHead + `"spec":"` + strings.Repeat("x", 3<<20) + `"}`)
 		s.repeat("," + okPod)
 	}},
+	{name: "names below names, in a column of the user's", args: listingAs("custom-columns=A:..name,B:.metadata.name"), list: items(nestedNames)},
+	{name: "names below names, by jsonpath", args: watching("jsonpath={..name}"), watch: inTurn(nestedNames, `"spec":0`)},
+	{name: "names below names, by jsonpath as JSON", args: watching("jsonpath-as-json={..name}"), watch: inTurn(nestedNames, `"spec":0`)},
+	{name: "deep events, by jsonpath as JSON", args: watching("jsonpath-as-json={.spec}"), watch: inTurn(deepItem, `"spec":0`)},
+	{name: "names below names, by jq", args: watching("jq=.."), watch: inTurn(namesBelowNames(3<<20), `"spec":0`)},
+	{name: "names below names, by a template", args: watching(`go-template={{define "d"}}{{.}}{{with .name}}{{template "d" .}}{{end}}{{end}}{{with .spec}}{{template "d" .}}{{end}}`), watch: inTurn(namesBelowNames(3<<20), `"status":0`)},
 	{name: "300,000 columns", args: listingAs(""), table: true, list: func(s *sender) {
 		s.put(strings.Replace(rowsHead, "}]", "}"+strings.Repeat(",{}", 300_000)+"]", 1) + `{"cells":["a"],"object":` + okPod + `}`)
 		s.repeat(`,{"cells":["a"],"object":` + okPod + `}`)

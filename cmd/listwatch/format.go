@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -108,8 +109,13 @@ func (o *output) seen(r *record) (map[string]any, error) {
 	return map[string]any{"type": r.Type, "object": m}, nil
 }
 
-// expression appends what it makes of an object to b.
-type expression func(b []byte, v any) ([]byte, error)
+// expression appends what it makes of an object, or of a List, to b, and no more bytes
+// than most, if it can make of an object more than there is.
+type expression func(b []byte, v any, most int) ([]byte, error)
+
+// maxExpressed is how many bytes an expression makes of one object. What it makes of a
+// List has no limit.
+const maxExpressed = 32 << 20
 
 // encoder returns what makes the encoders of e.
 func (e expression) encoder(err error) (func(*output) encoder, error) {
@@ -133,7 +139,7 @@ func (e *expressionEncoder) encode(b []byte, r *record) ([]byte, error) {
 		e.items = append(e.items, v)
 		return b, nil
 	}
-	return e.print(b, v)
+	return e.print(b, v, maxExpressed)
 }
 
 func (e *expressionEncoder) flush(b []byte) []byte { return b }
@@ -143,5 +149,5 @@ func (e *expressionEncoder) end(b []byte) ([]byte, error) {
 		return b, nil
 	}
 	items := append([]any{}, e.items...)
-	return e.print(b, map[string]any{"apiVersion": "v1", "kind": "List", "metadata": map[string]any{"resourceVersion": ""}, "items": items})
+	return e.print(b, map[string]any{"apiVersion": "v1", "kind": "List", "metadata": map[string]any{"resourceVersion": ""}, "items": items}, math.MaxInt-len(b))
 }

@@ -182,8 +182,13 @@ func (p *printer) full(began time.Time) bool {
 	if len(p.buf) >= batchBytes || p.held >= batchHeld {
 		return true
 	}
-	if t, ok := p.enc.(rowed); ok && p.list {
-		return t.kept() >= batchRows
+	if t, ok := p.enc.(rowed); ok {
+		switch {
+		case t.size() >= batchHeld:
+			return true
+		case p.list:
+			return t.kept() >= batchRows
+		}
 	}
 	return time.Since(began) >= batchTime
 }

@@ -79,7 +79,7 @@ func (e *customEncoder) encode(b []byte, r *record) ([]byte, error) {
 		cells = append(cells, customCell(found))
 	}
 	e.layout.fit(cells)
-	e.rows = append(e.rows, row{layout: e.layout, event: r.Type, cells: cells})
+	e.add(row{layout: e.layout, event: r.Type, cells: cells})
 	return b, nil
 }
 
@@ -101,7 +101,7 @@ func (e *customEncoder) begin() {
 	}
 	if e.table.headers {
 		l.fit(l.header)
-		e.rows = append(e.rows, row{layout: l})
+		e.add(row{layout: l})
 	}
 	e.layout = l
 	e.layouts[kube.Resource{}] = l

@@ -6,13 +6,15 @@ import (
 	"fmt"
 
 	"github.com/itchyny/gojq"
+
+	"github.com/listwatch/listwatch/codec"
 )
 
 // compileJQ reads a jq filter, whose results are printed one a line: strings as
 // they are, the rest as JSON. See https://jqlang.org/manual/.
 func compileJQ(text string) (func(*output) encoder, error) {
 	code, err := jqCode(text)
-	return expression(func(b []byte, v any) ([]byte, error) { return appendJQ(b, code, v, maxResults) }).encoder(err)
+	return expression(func(b []byte, v any, most int) ([]byte, error) { return appendJQ(b, code, v, most) }).encoder(err)
 }
 
 // jqCode compiles a filter, which sees no environment and no files.
@@ -34,7 +36,7 @@ func jqCode(text string) (*gojq.Code, error) {
 // as range(infinite), is told rather than obeyed.
 const maxResults = 1 << 20
 
-// appendJQ appends what code makes of v, at most so many results.
+// appendJQ appends what code makes of v, at most so many bytes and maxResults results.
 func appendJQ(b []byte, code *gojq.Code, v any, most int) ([]byte, error) {
 	out := b
 	results := code.Run(jqValue(v))
@@ -55,8 +57,12 @@ func appendJQ(b []byte, code *gojq.Code, v any, most int) ([]byte, error) {
 			}
 			out = append(out, text...)
 		}
-		if out = append(out, '\n'); n == most {
-			return b, fmt.Errorf("jq: more than %d results of one object", most)
+		out = append(out, '\n')
+		if n == maxResults {
+			return b, fmt.Errorf("jq: more than %d results of one object", maxResults)
+		}
+		if len(out)-len(b) > most {
+			return b, &codec.LimitError{What: "result of jq", Limit: most}
 		}
 	}
 }

@@ -10,21 +10,21 @@ import (
 // of its own.
 func compileJSONPath(text string) (func(*output) encoder, error) {
 	t, err := jsonpath.Parse(text)
-	return expression(func(b []byte, v any) ([]byte, error) { return t.Append(b, v) }).encoder(err)
+	return expression(func(b []byte, v any, _ int) ([]byte, error) { return t.Append(b, v) }).encoder(err)
 }
 
 // compileJSONPathAsJSON is compileJSONPath that prints each action's values as a
 // JSON array.
 func compileJSONPathAsJSON(text string) (func(*output) encoder, error) {
 	t, err := jsonpath.Parse(text)
-	return expression(func(b []byte, v any) ([]byte, error) {
+	return expression(func(b []byte, v any, _ int) ([]byte, error) {
 		found, err := t.Find(v)
 		if err != nil {
 			return b, err
 		}
 		out := b
 		for _, values := range found {
-			text, err := json.MarshalIndent(append([]any{}, values...), "", "    ")
+			text, err := indentedValues(append([]any{}, values...))
 			if err != nil {
 				return b, err
 			}
@@ -32,4 +32,12 @@ func compileJSONPathAsJSON(text string) (func(*output) encoder, error) {
 		}
 		return out, nil
 	}).encoder(err)
+}
+
+// indentedValues encodes what an action leads to.
+func indentedValues(values []any) ([]byte, error) {
+	if deep(values) {
+		return json.Marshal(values)
+	}
+	return json.MarshalIndent(values, "", "    ")
 }

@@ -19,6 +19,7 @@ type table struct {
 	layouts map[kube.Resource]*layout
 	last    *layout
 	rows    []row
+	held    int   // bytes of the cells of rows
 	ends    []int // of the rows that were flushed last
 }
 
@@ -55,7 +56,7 @@ func (t *table) encode(b []byte, r *record) ([]byte, error) {
 		l = t.layout(cols, r.resource.Namespaced)
 		t.layouts[r.resource] = l
 		if t.headers {
-			t.rows = append(t.rows, row{layout: l})
+			t.add(row{layout: l})
 		}
 	}
 	out := make([]string, 0, len(l.header))
@@ -84,8 +85,16 @@ func (t *table) encode(b []byte, r *record) ([]byte, error) {
 	}
 	out = append(out, labels...)
 	l.fit(out)
-	t.rows = append(t.rows, row{layout: l, event: r.Type, cells: out})
+	t.add(row{layout: l, event: r.Type, cells: out})
 	return b, nil
+}
+
+// add keeps r until flush.
+func (t *table) add(r row) {
+	for _, cell := range r.cells {
+		t.held += len(cell)
+	}
+	t.rows = append(t.rows, r)
 }
 
 // cells returns the cells of r's row.
@@ -203,7 +212,7 @@ func (t *table) flush(b []byte) []byte {
 		t.ends = append(t.ends, len(b))
 	}
 	clear(t.rows)
-	t.rows = t.rows[:0]
+	t.rows, t.held = t.rows[:0], 0
 	return b
 }
 

@@ -1,12 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"encoding/base64"
 	"errors"
 	"reflect"
 	"strings"
 	"text/template"
+
+	"github.com/listwatch/listwatch/codec"
 )
 
 // compileTemplate reads a template of Go's, with the two functions that kubectl
@@ -17,13 +18,31 @@ func compileTemplate(text string) (func(*output) encoder, error) {
 	if err != nil {
 		return nil, templateError(err)
 	}
-	return expression(func(b []byte, v any) ([]byte, error) {
-		var out bytes.Buffer
-		if err := t.Execute(&out, v); err != nil {
+	return expression(func(b []byte, v any, most int) ([]byte, error) {
+		out := &limited{text: b, end: len(b) + most}
+		if err := t.Execute(out, v); errors.Is(err, errLimit) {
+			return b, &codec.LimitError{What: "text of the template", Limit: most}
+		} else if err != nil {
 			return b, templateError(err)
 		}
-		return append(b, out.Bytes()...), nil
+		return out.text, nil
 	}).encoder(nil)
+}
+
+// limited takes text up to a length.
+type limited struct {
+	text []byte
+	end  int
+}
+
+var errLimit = errors.New("there is more text than the limit")
+
+func (l *limited) Write(b []byte) (int, error) {
+	if len(b) > l.end-len(l.text) {
+		return 0, errLimit
+	}
+	l.text = append(l.text, b...)
+	return len(b), nil
 }
 
 // templateError is err with the place in the template, and without the name that
