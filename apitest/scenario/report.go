@@ -29,10 +29,11 @@ const (
 //	clear
 //
 // A client may also POST such lines to the path /scenario/report of the server, with
-// a Content-Type that no form of a web page has, such as application/octet-stream: the
-// server answers 415 without it, and the report does not count. Whoever has reported once is held to it: at the end of the story, what was set
-// and not deleted must be what the server has. Names of cluster scoped objects
-// stand without a slash.
+// a Content-Type that no form of a web page has, such as application/octet-stream.
+// Over TCP the server answers 415 without it. A client that has reported once is held
+// to it: at the end of the story, what was set and not deleted must be what the server
+// has. A client whose reports were all refused fails too. Names of cluster scoped
+// objects stand without a slash.
 func (r *Run) Report(lines io.Reader) error { return r.stage.report(lines) }
 
 func (s *stage) report(lines io.Reader) error {
@@ -89,9 +90,13 @@ func truth(ctx context.Context, s *stage) error {
 		}
 		want[name] = o.Metadata.ResourceVersion
 	}
+	refused := s.refusedReports()
 	var wrong []string
 	return s.await(ctx, patience, func() (bool, error) {
-		if s.reports == 0 {
+		switch {
+		case s.reports == 0 && refused > 0:
+			return false, failed("the server refused %d of its reports (415) and took none: %s", refused, reportType)
+		case s.reports == 0:
 			return true, nil
 		}
 		wrong = wrong[:0]
@@ -108,6 +113,22 @@ func truth(ctx context.Context, s *stage) error {
 		return len(wrong) == 0, nil
 	}, func() error {
 		slices.Sort(wrong)
-		return failed("in the end it reports what is not so: %s", strings.Join(wrong[:min(len(wrong), 5)], "; "))
+		text := strings.Join(wrong[:min(len(wrong), 5)], "; ")
+		if refused > 0 {
+			text += fmt.Sprintf("; the server refused %d of its reports (415): %s", refused, reportType)
+		}
+		return failed("in the end it reports what is not so: %s", text)
 	})
+}
+
+const reportType = "a report needs a Content-Type that no form of a web page has, such as application/octet-stream"
+
+// refusedReports counts the reports that the listener refused for their Content-Type.
+func (s *stage) refusedReports() (n int) {
+	for _, r := range s.srv.Requests() {
+		if r.Method == http.MethodPost && r.Path == reportPath && r.Code == http.StatusUnsupportedMediaType {
+			n++
+		}
+	}
+	return n
 }
