@@ -26,15 +26,14 @@ func (e *StateError) Error() string {
 	return fmt.Sprintf("item %d: %s", e.Item, e.Reason)
 }
 
-// savedState is what [Server.Save] writes: a List, with what a later life of the
-// server needs besides the objects.
+// savedState is what [Server.Save] writes besides the items: that it is a List, and what
+// a later life of the server needs.
 type savedState struct {
 	Kind string `json:"kind"`
 	Life struct {
 		Number uint64        `json:"number"` // of the server that saved, from 0
 		Next   kube.Revision `json:"next"`   // the first revision that no client has seen
 	} `json:"life"`
-	Items []json.RawMessage `json:"items"`
 }
 
 // reserved is how many revisions a server that runs may give out until it is saved
@@ -115,22 +114,19 @@ func (st *store) load(b []byte) error {
 	if s.Kind != "List" {
 		return &StateError{Reason: "it is not a List"}
 	}
-	objects := make([]savedObject, len(s.Items))
-	for i, item := range s.Items {
-		if err := json.Unmarshal(item, &objects[i].head); err != nil {
-			return &StateError{i + 1, "its metadata cannot be read"}
-		}
-		objects[i].index, objects[i].raw = i+1, item
+	items, newest, err := savedItems(b)
+	if err != nil {
+		return err
 	}
-	slices.SortStableFunc(objects, func(a, b savedObject) int { return cmp.Compare(stateRank(a.head.Kind), stateRank(b.head.Kind)) })
+	slices.SortStableFunc(items, func(a, b savedItem) int { return cmp.Compare(a.rank, b.rank) })
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if reason := st.begin(&s, objects); reason != "" {
+	if reason := st.begin(&s, newest); reason != "" {
 		return &StateError{Reason: reason}
 	}
-	for i := range objects {
-		if reason := st.keep(&objects[i]); reason != "" {
-			return &StateError{objects[i].index, reason}
+	for _, item := range items {
+		if reason := st.keep(item.raw); reason != "" {
+			return &StateError{item.number, reason}
 		}
 	}
 	st.first = st.rev
@@ -140,31 +136,83 @@ func (st *store) load(b []byte) error {
 	return nil
 }
 
-// savedObject is one item of a saved state.
-type savedObject struct {
-	index int // from 1, in the file
-	raw   json.RawMessage
-	head  struct {
-		APIVersion string `json:"apiVersion"`
-		Kind       string `json:"kind"`
-		Metadata   struct {
-			ResourceVersion string `json:"resourceVersion"`
-		} `json:"metadata"`
+// savedItem is one item of a saved state. It is small: a file may have many
+// more items than a server takes.
+type savedItem struct {
+	number int    // from 1, in the file
+	raw    []byte // a part of the file
+	rank   int
+}
+
+// savedHead is what decides where an item belongs.
+type savedHead struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Metadata   struct {
+		Name            string `json:"name"`
+		ResourceVersion string `json:"resourceVersion"`
+	} `json:"metadata"`
+}
+
+// wrong says why the item cannot be kept, "" if that is not known yet.
+func (h *savedHead) wrong() string {
+	switch {
+	case h.Kind == "":
+		return "it has no kind"
+	case h.Metadata.Name == "":
+		return "it has no name"
 	}
+	return ""
 }
 
 // revision returns the revision of an item, 0 where it has none that counts.
-func (o *savedObject) revision() uint64 {
-	n, err := strconv.ParseUint(o.head.Metadata.ResourceVersion, 10, 64)
+func (h *savedHead) revision() uint64 {
+	n, err := strconv.ParseUint(h.Metadata.ResourceVersion, 10, 64)
 	if err != nil {
 		return 0
 	}
 	return n
 }
 
-// begin sets the revision and the generators of a server that goes on from s, or
-// says why it cannot. The caller holds mu.
-func (st *store) begin(s *savedState, objects []savedObject) (wrong string) {
+// savedItems returns the items of b, a List that is valid JSON, and their largest revision.
+// It ends at the first that cannot be kept.
+func savedItems(b []byte) (items []savedItem, newest uint64, err error) {
+	ms, err := members(b)
+	if err != nil {
+		return nil, 0, &StateError{Reason: "it is not a List"}
+	}
+	i := slices.IndexFunc(ms, func(m member) bool { return m.name == "items" })
+	if i < 0 || string(ms[i].value) == "null" {
+		return nil, 0, nil
+	}
+	list := ms[i].value
+	if list[0] != '[' {
+		return nil, 0, &StateError{Reason: "it is not a List"}
+	}
+	at := space(list, 1)
+	for n := 1; list[at] != ']'; n++ {
+		end := jsonEnd(list, at)
+		item := savedItem{number: n, raw: list[at:end:end]}
+		var head savedHead
+		if json.Unmarshal(item.raw, &head) != nil {
+			return nil, 0, &StateError{n, "its metadata cannot be read"}
+		}
+		if reason := head.wrong(); reason != "" {
+			return nil, 0, &StateError{n, reason}
+		}
+		item.rank = stateRank(head.Kind)
+		newest = max(newest, head.revision())
+		items = append(items, item)
+		if at = space(list, end); list[at] == ',' {
+			at = space(list, at+1)
+		}
+	}
+	return items, newest, nil
+}
+
+// begin sets the revision and the generators of a server that goes on from s, whose items
+// have no revision beyond newest, or says why it cannot. The caller holds mu.
+func (st *store) begin(s *savedState, newest uint64) (wrong string) {
 	if s.Life.Next != "" {
 		next, err := strconv.ParseUint(string(s.Life.Next), 10, 64)
 		if err != nil || next == 0 {
@@ -172,9 +220,7 @@ func (st *store) begin(s *savedState, objects []savedObject) (wrong string) {
 		}
 		st.rev = max(st.rev, next-1)
 	}
-	for i := range objects {
-		st.rev = max(st.rev, objects[i].revision())
-	}
+	st.rev = max(st.rev, newest)
 	if st.rev > maxSavedRevision {
 		return "its revision is too large"
 	}
@@ -184,26 +230,30 @@ func (st *store) begin(s *savedState, objects []savedObject) (wrong string) {
 }
 
 // keep stores an item as it was, or says why it cannot. The caller holds mu.
-func (st *store) keep(s *savedObject) (wrong string) {
+func (st *store) keep(raw []byte) (wrong string) {
+	var head savedHead
+	if json.Unmarshal(raw, &head) != nil {
+		return "its metadata cannot be read"
+	}
 	var t *table
 	for _, other := range st.tables {
-		if other.info.Kind == s.head.Kind && other.info.APIVersion() == s.head.APIVersion && other.info.core.Plural == "" {
+		if other.info.Kind == head.Kind && other.info.APIVersion() == head.APIVersion && other.info.core.Plural == "" {
 			t = other
 		}
 	}
 	if t == nil {
-		return fmt.Sprintf("the server has no kind %q in %q: its CustomResourceDefinition is missing", clipped(s.head.Kind), clipped(s.head.APIVersion))
+		return fmt.Sprintf("the server has no kind %q in %q: its CustomResourceDefinition is missing", clipped(head.Kind), clipped(head.APIVersion))
 	}
-	o, err := parseObject(t.info.Resource, s.raw)
+	o, err := parseObject(t.info.Resource, raw)
 	switch {
-	case err != nil || !readableMeta(s.raw):
+	case err != nil || !readableMeta(raw):
 		return "its metadata cannot be read"
 	case o.key.Name == "":
 		return "it has no name"
 	case t.objects[o.key] != nil:
 		return fmt.Sprintf("%s %s is there twice", t.info.GroupResource(), o.key)
 	}
-	rv := s.revision()
+	rv := head.revision()
 	if rv == 0 {
 		st.rev++
 		rv = st.rev

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -156,4 +157,34 @@ func TestStateThatCannotBeUsed(t *testing.T) {
 			t.Errorf("%s: %v, want %q", state, err, want)
 		}
 	}
+}
+
+// TestStateWithShortItemsTakesNoMemory: items that are refused do not take memory first,
+// however many there are.
+func TestStateWithShortItemsTakesNoMemory(t *testing.T) {
+	const size = 4 << 20
+	for _, test := range []struct{ name, item, want string }{
+		{"empty items", `{},`, `item 1: it has no kind`},
+		{"no name", `{"kind":"Secret","apiVersion":"v1"},`, "item 1: it has no name"},
+		{"nothing else", `0,`, "item 1: its metadata cannot be read"},
+	} {
+		state := []byte(`{"kind":"List","items":[` + strings.Repeat(test.item, size/len(test.item)) + `{}]}`)
+		var err error
+		took := allocatedBy(func() { _, err = apitest.Start(apitest.Options{InMemory: true, State: state}) })
+		if err == nil || !strings.HasSuffix(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %s", test.name, err, test.want)
+		}
+		if took > 2*size {
+			t.Errorf("%s: %d bytes of items took %d", test.name, size, took)
+		}
+	}
+}
+
+// allocatedBy returns how many bytes f allocates.
+func allocatedBy(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
 }
