@@ -50,34 +50,3 @@ func (f Funcs[T]) Handle(d Delta[T]) {
 		f.Deleted(d.New)
 	}
 }
-
-// Filter returns a handler that sees only the objects that keep selects: one that
-// comes to be selected as Added, one that ceases to be as Deleted. keep must
-// depend on nothing but the object.
-//
-// After a crash a [Snapshot] knows that an object exists, and not that its state since
-// the snapshot was selected. Where the server's history of the meantime has expired, an
-// object that was selected only between the snapshot and the crash, and then no longer,
-// or was deleted, ends without a Deleted. Whoever must not miss that selects on the
-// server, by watch.Options.
-func Filter[T kube.Object](keep func(T) bool, f func(Delta[T])) func(Delta[T]) {
-	return func(d Delta[T]) {
-		was := d.Type != watch.Added && keep(d.Old)
-		is := d.Type != watch.Deleted && keep(d.New)
-		switch {
-		case d.Type != watch.Modified:
-			if !was && !is {
-				return
-			}
-		case was && is:
-		case is:
-			var none T
-			d.Type, d.Old = watch.Added, none
-		case was:
-			d.Type = watch.Deleted
-		default:
-			return
-		}
-		f(d)
-	}
-}

@@ -184,11 +184,11 @@ func (q *DeltaFIFO[T]) Age() time.Duration {
 func (i *Informer[T]) Changes(ctx context.Context, o FIFOOptions) iter.Seq[Delta[T]] {
 	return func(yield func(Delta[T]) bool) {
 		q := NewDeltaFIFO[T](o)
-		var owed func() []Delta[T]
+		h := &Handler[T]{f: q.Push}
 		if !o.Transient {
-			owed = q.deletions
+			h.owed = q.deletions
 		}
-		h := i.handle(q.Push, owed)
+		i.handle(h)
 		defer h.abandon()
 		for {
 			deltas, err := q.Pop(ctx)

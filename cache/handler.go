@@ -13,6 +13,7 @@ import (
 // Handler is a function that is told changes.
 type Handler[T kube.Object] struct {
 	informer *Informer[T]
+	keep     func(T) bool // the objects that it is for; nil = all
 	f        func(Delta[T])
 	owed     func() []Delta[T] // the deletions that f passed on and nobody has acknowledged; nil = none
 	synced   chan struct{}     // closed when the initial deltas have returned
@@ -33,10 +34,26 @@ type Handler[T kube.Object] struct {
 // same informer.
 //
 // A panic of f ends the program, as any does.
-func (i *Informer[T]) Handle(f func(Delta[T])) *Handler[T] { return i.handle(f, nil) }
+func (i *Informer[T]) Handle(f func(Delta[T])) *Handler[T] {
+	return i.handle(&Handler[T]{f: f})
+}
 
-func (i *Informer[T]) handle(f func(Delta[T]), owed func() []Delta[T]) *Handler[T] {
-	h := &Handler[T]{informer: i, f: f, owed: owed, synced: make(chan struct{})}
+// HandleSelected is Handle for the objects that keep selects: one that comes to be
+// selected is delivered as Added, one that ceases to be as Deleted. keep must depend on
+// nothing but the object, and is called for each state of it more than once.
+//
+// After a crash a [Snapshot] knows that an object exists, and not that its state since
+// the snapshot was selected. Where the server's history of the meantime has expired, an
+// object that was selected only between the snapshot and the crash, and then no longer,
+// or was deleted, ends without a Deleted. Whoever must not miss that selects on the
+// server, by watch.Options.
+func (i *Informer[T]) HandleSelected(keep func(T) bool, f func(Delta[T])) *Handler[T] {
+	return i.handle(&Handler[T]{keep: keep, f: f})
+}
+
+// handle adds h.
+func (i *Informer[T]) handle(h *Handler[T]) *Handler[T] {
+	h.informer, h.synced = i, make(chan struct{})
 	<-i.turn
 	defer i.finish()
 	i.replay(h)
@@ -87,12 +104,12 @@ func (h *Handler[T]) abandon() {
 // existed at the beginning.
 func (h *Handler[T]) Synced() <-chan struct{} { return h.synced }
 
-// call tells d. The caller has the turn.
+// call delivers d, if it is about an object that h is for. The caller has the turn.
 func (h *Handler[T]) call(d Delta[T]) {
 	h.mu.Lock()
 	removed := h.removed
 	h.mu.Unlock()
-	if removed {
+	if removed || !h.narrow(&d) {
 		return
 	}
 	h.since.Store(time.Now().UnixNano())
@@ -100,6 +117,28 @@ func (h *Handler[T]) call(d Delta[T]) {
 	h.f(d)
 	h.since.Store(0)
 	h.informer.calling.Store(nil)
+}
+
+// narrow makes of d what it is to somebody who sees only the objects that h is for. It
+// reports whether that is anything.
+func (h *Handler[T]) narrow(d *Delta[T]) bool {
+	if h.keep == nil {
+		return true
+	}
+	was, is := h.selected(*d)
+	switch {
+	case d.Type == watch.Modified && is && !was:
+		var none T
+		d.Type, d.Old = watch.Added, none
+	case d.Type == watch.Modified && was && !is:
+		d.Type = watch.Deleted
+	}
+	return was || is
+}
+
+// selected reports whether h is for the object as it was before d, and as it is then.
+func (h *Handler[T]) selected(d Delta[T]) (was, is bool) {
+	return d.Type != watch.Added && h.keep(d.Old), d.Type != watch.Deleted && h.keep(d.New)
 }
 
 // sync says that the initial deltas have returned. The caller has the turn.

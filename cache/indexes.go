@@ -52,7 +52,7 @@ func ByOwner[T Owned](s *Store[T]) *Index[T, string] {
 }
 
 // MatchLabels returns a function that reports whether sel selects an object,
-// for Select, List and Filter.
+// for Select, List and HandleSelected.
 func MatchLabels[T Labeled](sel kube.Selector) func(T) bool {
 	if label, ok := any(codec.Raw.Label).(func(T, string) (string, bool)); ok { // does not allocate
 		return func(o T) bool {

@@ -336,17 +336,17 @@ func TestInformerRunsOnce(t *testing.T) {
 	})
 }
 
-func TestFilterFollowsTheSelection(t *testing.T) {
+func TestHandleSelectedFollowsTheSelection(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.put("a", "x", "on")
 		w.put("a", "y", "off")
 		i := cache.New(w.maps, options{})
 		var got []string
-		i.Handle(cache.Filter(func(o kube.Partial) bool { return o.Labels["v"] == "on" }, cache.Funcs[kube.Partial]{
+		i.HandleSelected(func(o kube.Partial) bool { return o.Labels["v"] == "on" }, cache.Funcs[kube.Partial]{
 			Added:    func(o kube.Partial, initial bool) { got = append(got, fmt.Sprint("added ", o.Name, initial)) },
 			Modified: func(_, o kube.Partial) { got = append(got, "modified "+o.Name) },
 			Deleted:  func(o kube.Partial) { got = append(got, "deleted "+o.Name) },
-		}.Handle))
+		}.Handle)
 		w.run(i.Run)
 		synctest.Wait()
 		w.put("a", "y", "on")

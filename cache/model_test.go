@@ -166,7 +166,7 @@ func (m *model) start() {
 	h.ResyncEvery(time.Minute)
 	filtered := newBeliever[thing](m, "main/filter")
 	filtered.keep = isWeb[thing]
-	m.main.i.Handle(cache.Filter(isWeb[thing], filtered.take))
+	m.main.i.HandleSelected(isWeb[thing], filtered.take)
 	m.main.believers = append(m.main.believers, filtered)
 	follow(m, m.main, cache.FIFOOptions{}, 20*time.Second)
 	follow(m, m.main, cache.FIFOOptions{Cancel: true}, 20*time.Second)

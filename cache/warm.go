@@ -30,7 +30,7 @@ import (
 // journal of the objects that were added since. So after a crash consumers may be
 // told again what they have dealt with since the last snapshot, but nothing is
 // passed over: of each object that they were told of, they are told the end, but see
-// [Filter]. When the machine crashes, and not only the process, the journal may be lost.
+// [Informer.HandleSelected]. When the machine crashes, and not only the process, the journal may be lost.
 //
 // Handlers and Changes that are to hear of what was missed must be there before
 // Run: later ones are told the present, as always.
