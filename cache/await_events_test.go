@@ -104,12 +104,12 @@ func TestAwaitOfAMarkedObjectThatStays(t *testing.T) {
 		s.send(watch.Restart, "", nil)
 		s.send(watch.Synced, "3", nil)
 		now, grace := time.Now(), int64(30)
-		for name, meta := range map[string]kube.Meta{
-			"finalizer":    {ResourceVersion: "5", Finalizers: []string{"example.com/f"}},
-			"grace period": {ResourceVersion: "6", DeletionGracePeriodSeconds: &grace},
+		for _, meta := range []kube.Meta{ // in the order of their revisions
+			{UID: "finalizer", ResourceVersion: "5", Finalizers: []string{"example.com/f"}},
+			{UID: "grace period", ResourceVersion: "6", DeletionGracePeriodSeconds: &grace},
 		} {
-			o := kube.Partial{Meta: meta}
-			o.Namespace, o.Name, o.UID, o.DeletionTimestamp = "a", "x", name, &now
+			o, name := kube.Partial{Meta: meta}, meta.UID
+			o.Namespace, o.Name, o.DeletionTimestamp = "a", "x", &now
 			returned := s.returns(func(ctx context.Context) error { return s.Await(ctx, o) })
 			if returned() {
 				t.Errorf("%s: it returned before the informer saw the write", name)
