@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"iter"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -41,12 +42,6 @@ func (i *Informer[T]) Handle(f func(Delta[T])) *Handler[T] {
 // HandleSelected is Handle for the objects that keep selects: one that comes to be
 // selected is delivered as Added, one that ceases to be as Deleted. keep must depend on
 // nothing but the object, and is called for each state of it more than once.
-//
-// After a crash a [Snapshot] knows that an object exists, and not that its state since
-// the snapshot was selected. Where the server's history of the meantime has expired, an
-// object that was selected only between the snapshot and the crash, and then no longer,
-// or was deleted, ends without a Deleted. Whoever must not miss that selects on the
-// server, by watch.Options.
 func (i *Informer[T]) HandleSelected(keep func(T) bool, f func(Delta[T])) *Handler[T] {
 	return i.handle(&Handler[T]{keep: keep, f: f})
 }
@@ -56,20 +51,20 @@ func (i *Informer[T]) handle(h *Handler[T]) *Handler[T] {
 	h.informer, h.synced = i, make(chan struct{})
 	<-i.turn
 	defer i.finish()
-	i.replay(h)
+	h.replay(i.store.entries())
+	if i.store.Synced() {
+		h.sync()
+	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.handlers = append(slices.Clip(i.handlers), h)
 	return h
 }
 
-// replay tells h what exists. The caller has the turn.
-func (i *Informer[T]) replay(h *Handler[T]) {
-	for k, e := range i.store.entries() {
+// replay delivers what exists. The caller has the turn.
+func (h *Handler[T]) replay(entries iter.Seq2[kube.Key, entry[T]]) {
+	for k, e := range entries {
 		h.call(Delta[T]{Type: watch.Added, Key: k, UID: e.uid, New: e.object, Revision: e.revision, Initial: true})
-	}
-	if i.store.Synced() {
-		h.sync()
 	}
 }
 
@@ -131,7 +126,7 @@ func (h *Handler[T]) narrow(d *Delta[T]) bool {
 		var none T
 		d.Type, d.Old = watch.Added, none
 	case d.Type == watch.Modified && was && !is:
-		d.Type = watch.Deleted
+		d.Type, d.Initial = watch.Deleted, false
 	}
 	return was || is
 }

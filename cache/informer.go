@@ -320,19 +320,42 @@ func (i *Informer[T]) begin(ctx context.Context) bool {
 // finish gives the turn back.
 func (i *Informer[T]) finish() { i.turn <- struct{}{} }
 
-// distribute calls all handlers. The caller has the turn. It returns why the journal
-// does not hold the deltas.
+// distribute notes what the journal is to hold and calls all handlers. The caller has
+// the turn. It returns why the journal does not hold it.
 func (i *Informer[T]) distribute(deltas []Delta[T]) (unlogged error) {
 	i.account.enter(deltas)
 	if i.warm != nil {
-		unlogged = i.warm.journal.note(deltas)
+		unlogged = i.warm.journal.write(i.noted(deltas))
 	}
+	i.deliver(deltas)
+	return unlogged
+}
+
+// deliver calls all handlers. The caller has the turn.
+func (i *Informer[T]) deliver(deltas []Delta[T]) {
 	for _, d := range deltas {
 		for _, h := range i.current() {
 			h.call(d)
 		}
 	}
-	return unlogged
+}
+
+// noted returns the states that the journal is to hold before handlers are called with
+// deltas: of objects that are new to some handler.
+func (i *Informer[T]) noted(deltas []Delta[T]) (records []record[T]) {
+	for _, d := range deltas {
+		isNew := func(h *Handler[T]) bool {
+			if h.keep == nil || d.Type != watch.Modified {
+				return d.Type == watch.Added
+			}
+			was, is := h.selected(d)
+			return is && !was
+		}
+		if d.Type == watch.Added || slices.ContainsFunc(i.current(), isNew) {
+			records = append(records, record[T]{d.Key, entry[T]{object: d.New, uid: d.UID, revision: d.Revision}})
+		}
+	}
+	return records
 }
 
 func (i *Informer[T]) current() []*Handler[T] {

@@ -12,13 +12,13 @@ import (
 
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
-	"github.com/listwatch/listwatch/watch"
 )
 
-// A journal holds the objects that were added since the last snapshot, each
-// before a handler is told of it. Without it, one that was told, then lost with
-// the process, then deleted, then forgotten by the server's history, would be
-// gone without a word. It lies beside the snapshot, in a file for each snapshot:
+// A journal holds the states since the last snapshot in which an object was new to a
+// handler, because it was added or came to be selected, each before the handler is
+// called with it. Without it, an object that was delivered, then lost with the process,
+// then deleted, then forgotten by the server's history, would be gone without a
+// deletion. It lies beside the snapshot, in a file for each snapshot:
 //
 //	"listwatch journal 1\n"
 //	header  as in a snapshot
@@ -53,19 +53,7 @@ func newJournal[T kube.Object](path string, b Binding) *journal[T] {
 	return &journal[T]{path: path, binding: b, number: 1, encode: formOf[T]().encode}
 }
 
-// note adds the objects that deltas add. It fails once a file.
-func (j *journal[T]) note(deltas []Delta[T]) error {
-	var added [2]record[T] // as many as an event adds
-	records := added[:0]
-	for _, d := range deltas {
-		if d.Type == watch.Added {
-			records = append(records, record[T]{d.Key, entry[T]{object: d.New, uid: d.UID, revision: d.Revision}})
-		}
-	}
-	return j.write(records)
-}
-
-// write appends records in one write.
+// write appends records in one write. It fails once a file.
 func (j *journal[T]) write(records []record[T]) error {
 	if j.failed || len(records) == 0 {
 		return nil
@@ -103,7 +91,7 @@ func (j *journal[T]) add(r record[T]) (err error) {
 
 func (j *journal[T]) fail(err error) error {
 	j.failed = true
-	return fmt.Errorf("journal of %s: until the next snapshot, additions are not kept: %w", j.binding.Resource, err)
+	return fmt.Errorf("journal of %s: until the next snapshot, objects that are new to handlers are not noted: %w", j.binding.Resource, err)
 }
 
 // open begins the file, unless it has begun.

@@ -303,7 +303,7 @@ func TestJournalThatCannotBeWrittenIsTold(t *testing.T) {
 		w.put("a", "y", "1")
 		synctest.Wait()
 		v.is(w.truth())
-		if len(troubles) != 2 || !strings.Contains(troubles[0], "others are not kept off") || !strings.Contains(troubles[1], "additions are not kept") {
+		if len(troubles) != 2 || !strings.Contains(troubles[0], "others are not kept off") || !strings.Contains(troubles[1], "are not noted") {
 			t.Errorf("told %q", troubles)
 		}
 		if err := os.Mkdir(missing, 0o700); err != nil {

@@ -34,7 +34,8 @@ import (
 type ledger struct {
 	t    *testing.T
 	name string
-	uid  func(kube.Key) string // what the server has now; empty = nothing
+	uid  func(kube.Key) string   // what the server has now; empty = nothing
+	keep func(kube.Partial) bool // what it is for, and then uid says nothing; nil = everything
 
 	mu      sync.Mutex
 	known   map[incarnation]bool      // over all lives
@@ -149,6 +150,13 @@ func (l *ledger) settled(s *cache.Store[kube.Partial], truth []string) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.keep != nil {
+		truth = nil
+		for _, o := range s.Select("", l.keep) {
+			truth = append(truth, describe(o))
+		}
+		slices.Sort(truth)
+	}
 	var state []string
 	for _, o := range l.objects {
 		state = append(state, describe(o))

@@ -60,6 +60,7 @@ type mortals struct {
 	options options
 	folds   cache.FIFOOptions
 	handler *ledger
+	chosen  *ledger     // of a handler that is for even objects
 	changes *ledger     // of a loop over Changes
 	quiet   atomic.Bool // nothing is written any more
 	forget  kube.Key    // an object that a loop may know and that must be gone before the next life
@@ -84,6 +85,8 @@ func newMortals(w *world, seed uint64, dir string) *mortals {
 		handler: newLedger(w.t, "handler", w.uidOf), changes: newLedger(w.t, "changes", w.uidOf),
 		folds: cache.FIFOOptions{Cancel: seed%2 == 1},
 	}
+	m.chosen = newLedger(w.t, "selected", func(kube.Key) string { return "" })
+	m.chosen.keep = isEven
 	switch seed % 4 {
 	case 0:
 		m.options.Watch = watch.Options{Initial: watch.Paged, Limit: 7}
@@ -92,6 +95,11 @@ func newMortals(w *world, seed uint64, dir string) *mortals {
 		m.options.Namespaces = []string{"a", "b"}
 	}
 	return m
+}
+
+func isEven(o kube.Partial) bool {
+	v := o.Labels["v"]
+	return v != "" && v[len(v)-1]%2 == 0
 }
 
 // write changes something 5,000 times a second, until it is quiet.
@@ -131,6 +139,7 @@ func (m *mortals) live(first, last bool) {
 	cold := first || m.dir == ""
 	m.handler.begin(cold)
 	m.changes.begin(cold)
+	m.chosen.begin(cold)
 	o := m.options
 	o.OnError = func(err error) {
 		if strings.Contains(err.Error(), "snapshot") {
@@ -153,9 +162,11 @@ func (m *mortals) live(first, last bool) {
 	}
 	if early := m.rnd.IntN(2) == 0; early { // and takes events that the handler has not returned from
 		follow()
+		l.i.HandleSelected(isEven, l.handleSelected)
 		l.i.Handle(l.handle)
 	} else {
 		l.i.Handle(l.handle)
+		l.i.HandleSelected(isEven, l.handleSelected)
 		follow()
 	}
 	ends.Go(func() {
@@ -166,6 +177,7 @@ func (m *mortals) live(first, last bool) {
 		m.pass(2 * time.Minute)
 		m.handler.settled(l.i.Store(), m.truth())
 		m.changes.settled(l.i.Store(), m.truth())
+		m.chosen.settled(l.i.Store(), m.truth())
 	} else {
 		l.end()
 	}
@@ -187,7 +199,7 @@ func (l *life) end() {
 	<-time.After(time.Duration(l.rnd.IntN(20_000)) * time.Microsecond)
 	fates := []string{"", "goexit"}
 	if l.dir != "" {
-		fates = []string{"", "", "goexit", "panic", "killed", "killed in a call"}
+		fates = []string{"", "", "goexit", "panic", "killed", "killed in a call", "killed when selected"}
 	}
 	fate := fates[l.rnd.IntN(len(fates))]
 	if fate == "killed" {
@@ -206,7 +218,9 @@ func (l *life) end() {
 func (l *life) handle(d delta) {
 	l.mu.Lock()
 	fate := l.fate
-	if fate == "killed in a call" && (d.Type != watch.Added || d.Initial) {
+	if fate == "killed when selected" {
+		fate = ""
+	} else if fate == "killed in a call" && (d.Type != watch.Added || d.Initial) {
 		fate = "" // at the next object that is new
 	} else {
 		l.fate = ""
@@ -228,6 +242,19 @@ func (l *life) handle(d delta) {
 		}
 	}
 	l.leave(l.handler, d)
+}
+
+// handleSelected is a handler that is for even objects.
+func (l *life) handleSelected(d delta) {
+	l.mu.Lock()
+	fate := l.fate
+	l.mu.Unlock()
+	l.enter(l.chosen, d)
+	l.leave(l.chosen, d)
+	if fate == "killed when selected" && d.Type == watch.Added && !d.Initial {
+		l.kill()
+		l.forget = d.Key
+	}
 }
 
 // follow is a slow consumer.

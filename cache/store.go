@@ -94,23 +94,28 @@ func (s *Store[T]) apply(source int, ev watch.Event[T]) []Delta[T] {
 	return s.deltas
 }
 
-// restore adds objects that were told since the snapshot was taken that the store
-// was filled with. It returns those of the store whose place they take.
-func (s *Store[T]) restore(added []record[T]) (replaced []record[T]) {
+// restore takes a state that a journal noted after the snapshot was taken that the store
+// was filled with. It is the latest that is known, whatever its revision.
+func (s *Store[T]) restore(r record[T]) []Delta[T] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, r := range added {
-		old, known := s.objects[r.key]
-		if known && sameUID(old.uid, r.uid) {
-			continue
-		}
-		if known {
-			replaced = append(replaced, record[T]{r.key, old})
-		}
-		s.reindex(r.key, old.object, known, r.object, true)
-		s.objects[r.key] = r.entry
+	s.begin(0)
+	d := Delta[T]{Type: watch.Added, Key: r.key, UID: r.uid, New: r.object, Revision: r.revision, Initial: true}
+	old, known := s.objects[r.key]
+	if known && sameUID(old.uid, r.uid) {
+		d.Type, d.Old = watch.Modified, old.object
+	} else if known {
+		s.deltas = append(s.deltas, replacedBy(r.key, old, r.revision))
 	}
-	return replaced
+	s.reindex(r.key, old.object, known, r.object, true)
+	s.objects[r.key] = r.entry
+	s.deltas = append(s.deltas, d)
+	return s.deltas
+}
+
+// replacedBy is the deletion of e, whose key another object has at revision rev.
+func replacedBy[T kube.Object](k kube.Key, e entry[T], rev kube.Revision) Delta[T] {
+	return Delta[T]{Type: watch.Deleted, Key: k, UID: e.uid, Old: e.object, New: e.object, Revision: rev, Inferred: true}
 }
 
 // begin empties the deltas for an event of source.
@@ -142,10 +147,7 @@ func (s *Store[T]) put(source uint32, p *part, ev watch.Event[T]) {
 		if same {
 			d.Type, d.Old = watch.Modified, old.object
 		} else {
-			s.deltas = append(s.deltas, Delta[T]{
-				Type: watch.Deleted, Key: ev.Key, UID: old.uid, Old: old.object, New: old.object,
-				Revision: ev.Revision, Inferred: true,
-			})
+			s.deltas = append(s.deltas, replacedBy(ev.Key, old, ev.Revision))
 		}
 	}
 	s.reindex(ev.Key, old.object, known, ev.Object, true)
@@ -227,9 +229,7 @@ func (s *Store[T]) quarantine(source int, ev watch.Event[T]) []Delta[T] {
 	case !p.listing && old.revision.Newer(ev.Revision): // an older one
 	case !sameUID(old.uid, ev.UID):
 		// A namesake that cannot be read has taken its place.
-		s.drop(old, Delta[T]{
-			Type: watch.Deleted, Key: ev.Key, UID: old.uid, Old: old.object, New: old.object, Revision: ev.Revision, Inferred: true,
-		})
+		s.drop(old, replacedBy(ev.Key, old, ev.Revision))
 	default:
 		if old.revision.Newer(ev.Revision) { // the server was restored; what follows is older still
 			old.revision = ev.Revision

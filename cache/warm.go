@@ -25,12 +25,13 @@ import (
 // failed, the next start lists, so that the object is read again.
 //
 // A snapshot holds only what handlers have returned from, and remembers the
-// deletions that a loop over Changes had not dealt with: those are told again,
+// deletions that a loop over Changes had not acknowledged: those are delivered again,
 // the object as Initial and then its deletion as Inferred. Beside it lies a
-// journal of the objects that were added since. So after a crash consumers may be
-// told again what they have dealt with since the last snapshot, but nothing is
-// passed over: of each object that they were told of, they are told the end, but see
-// [Informer.HandleSelected]. When the machine crashes, and not only the process, the journal may be lost.
+// journal of the objects that were new to a handler since: added, or, for
+// [Informer.HandleSelected], selected. So after a crash consumers may get again what
+// they acknowledged since the last snapshot, but nothing is lost: each object that was
+// delivered to them is delivered again, as current or as deleted. When the machine
+// crashes, and not only the process, the journal may be lost.
 //
 // Handlers and Changes that are to hear of what was missed must be there before
 // Run: later ones are told the present, as always.
@@ -141,35 +142,54 @@ func (i *Informer[T]) load() error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		i.tell(err)
 	}
-	added, troubles := i.warm.journal.read(got.journal, decoder(i.transform))
+	noted, troubles := i.warm.journal.read(got.journal, decoder(i.transform))
 	for _, err := range troubles {
 		i.tell(err)
 	}
 	defer i.progress()
 	<-i.turn // a handler that comes meanwhile sees the objects once
 	defer i.finish()
-	owed := got.owed
 	if got.objects != nil {
 		if err := i.store.fill(got); err != nil {
 			return err
 		}
 	}
-	owed = append(owed, i.store.restore(added)...)
 	if err := i.account.load(i.store); err != nil {
 		return err
 	}
 	if got.revision != "" {
-		i.warm.saved = savepoint{revision: got.revision, owed: int64(len(owed))}
+		i.warm.saved = savepoint{revision: got.revision, owed: int64(len(got.owed))}
 		i.mu.Lock()
-		i.sources[0] = i.warm.resume(got.revision, latest(added))
+		i.sources[0] = i.warm.resume(got.revision, latest(noted))
 		i.mu.Unlock()
 	}
 	for _, h := range i.current() {
-		for _, r := range owed {
+		for _, r := range got.owed {
 			h.call(Delta[T]{Type: watch.Added, Key: r.key, UID: r.uid, New: r.object, Revision: r.revision, Initial: true})
 			h.call(Delta[T]{Type: watch.Deleted, Key: r.key, UID: r.uid, Old: r.object, New: r.object, Revision: r.revision, Inferred: true})
 		}
-		i.replay(h)
+		h.replay(i.store.entries())
+	}
+	if err := i.restore(noted); err != nil {
+		return err
+	}
+	if i.store.Synced() {
+		for _, h := range i.current() {
+			h.sync()
+		}
+	}
+	return nil
+}
+
+// restore applies what the journal noted. The caller has the turn.
+func (i *Informer[T]) restore(noted []record[T]) error {
+	for _, r := range noted {
+		if err := i.account.admit(i.store, watch.Event[T]{Type: watch.Added, Key: r.key, Object: r.object}); err != nil {
+			return err
+		}
+		deltas := i.store.restore(r)
+		i.account.enter(deltas)
+		i.deliver(deltas)
 	}
 	return nil
 }
