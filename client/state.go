@@ -51,6 +51,27 @@ func stateOf[T kube.Object](b []byte) (s state[T], err error) {
 	return s, err
 }
 
+// identify gives back what the server sets, and a function leaves out that puts another
+// object in place of the one it got. Without its resourceVersion the write would not be
+// refused where somebody else was faster.
+func (s *state[T]) identify(after map[string]any) {
+	was, _ := s.view["metadata"].(map[string]any)
+	if was == nil {
+		return // T does not show it, so nothing was left out
+	}
+	now, _ := after["metadata"].(map[string]any)
+	if now == nil {
+		now = map[string]any{}
+		after["metadata"] = now
+	}
+	for _, member := range []string{"name", "namespace", "uid", "resourceVersion", "generation",
+		"creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"} {
+		if value, ok := was[member]; ok && isZero(now[member]) {
+			now[member] = value
+		}
+	}
+}
+
 // edit changes an object by f and write, as long as others are faster.
 func (c Collection[T]) edit(ctx context.Context, k kube.Key, f func(*T) error, write writeState[T]) (T, Outcome, error) {
 	var result T
@@ -71,6 +92,12 @@ func (c Collection[T]) edit(ctx context.Context, k kube.Key, f func(*T) error, w
 		if reflect.DeepEqual(s.view, after) {
 			result, outcome = s.object, Unchanged
 			return nil
+		}
+		s.identify(after)
+		if reflect.DeepEqual(s.view, after) {
+			outcome = Unchanged
+			result, err = decodeTree[T](s.tree)
+			return err
 		}
 		now := after
 		if !whole[T]() {

@@ -150,6 +150,9 @@ func (c Collection[T]) UpdateStatus(ctx context.Context, o T) (T, error) {
 // was changed by somebody else meanwhile; so f may run more than once, each time on
 // a new copy. If f changes nothing, nothing is written. If it fails, so does Edit. What
 // T does not know stays, or the error is an *[AmbiguousError]: see [Collection.Update].
+// Where f puts another T in place of the one it gets, what that leaves out is removed,
+// labels and finalizers too, but for what only the server sets: name, namespace, UID,
+// resourceVersion and the like.
 func (c Collection[T]) Edit(ctx context.Context, k kube.Key, f func(o *T) error) (T, error) {
 	o, _, err := c.edit(ctx, k, f, c.put)
 	return o, err
@@ -166,8 +169,8 @@ const (
 )
 
 // CreateOrUpdate lets f make the object what it should be: f gets the object that
-// the server has, or else a T with nothing but the name and namespace of k, which are
-// given to it again afterwards. It is written only where f changed it, and f runs again
+// the server has, as with [Collection.Edit], or else a T with nothing but the name and
+// namespace of k, which are given to it again afterwards. It is written only where f changed it, and f runs again
 // where somebody else was faster. What T does not know stays, or the error is an
 // *[AmbiguousError]: see [Collection.Update].
 func (c Collection[T]) CreateOrUpdate(ctx context.Context, k kube.Key, f func(o *T) error) (T, Outcome, error) {
