@@ -9,21 +9,21 @@ import (
 	"github.com/listwatch/listwatch/client"
 )
 
-// Config is what Load found out. It holds secrets: its String shows none.
+// Config is the result of Load. It holds secrets; its String omits them.
 type Config struct {
 	Client    client.Config
-	Namespace string // never empty: "default" if nothing says otherwise
+	Namespace string // never empty; default "default"
 	Context   string // the kubeconfig context in use; empty = none
-	Cluster   string // the entry of it; empty = none
-	User      string // the entry of who we are, which flags may outweigh; empty = none
+	Cluster   string // name of its cluster entry; empty = none
+	User      string // name of the user entry, which flags may override; empty = none
 
 	// Sources are the files that were read, or "in-cluster".
 	Sources []string
-	// Warnings are for people, one sentence each.
+	// Warnings are sentences for people.
 	Warnings []string
 }
 
-// String shows server, namespace and context only.
+// String returns server, namespace and context only.
 func (c Config) String() string {
 	return fmt.Sprintf("config.Config(%v, namespace %q, context %q)", c.Client, c.Namespace, c.Context)
 }
@@ -31,14 +31,15 @@ func (c Config) String() string {
 // GoString is String, for %#v.
 func (c Config) GoString() string { return c.String() }
 
-// Load resolves o. It reads files but keeps none open; client.New reads the
-// certificates and token files that the result names.
+// Load finds the cluster, the namespace and the credentials that o selects. It reads
+// files but keeps none open; client.New reads the certificates and token files that the
+// result names.
 //
-// Where the user's entry names a credential plugin, client.Config.Credentials of
-// the result is a *plugin.Plugin, which runs it when a credential is needed.
+// If the user entry names a credential plugin, client.Config.Credentials of the result
+// is a *plugin.Plugin, which runs the command when a credential is needed.
 //
-// Errors: *ProviderError for a user with an auth-provider, ErrNoCluster if
-// nothing says which cluster, and texts that name the file and the key.
+// Errors: *ProviderError for a user with an auth-provider, ErrNoCluster if no cluster is
+// configured; others name the file and the key.
 func Load(o Options) (*Config, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("load config: %w", err)
@@ -50,11 +51,11 @@ func Load(o Options) (*Config, error) {
 	return cfg, nil
 }
 
-// ErrNoCluster means that neither flags nor files nor a pod's surroundings say
-// which cluster to talk to.
+// ErrNoCluster means that neither flags nor files nor the environment of a pod name a
+// cluster.
 var ErrNoCluster = errors.New("no cluster configured")
 
-// load tries the sources in their order.
+// load tries the sources in order.
 func load(o Options) (*Config, error) {
 	if o.Path != "" {
 		m, err := readAll([]string{o.Path}, true)
@@ -77,20 +78,20 @@ func load(o Options) (*Config, error) {
 		}
 		return cfg, err
 	}
-	// As for kubectl, KUBECONFIG stands in place of the home file.
+	// As in kubectl, KUBECONFIG replaces the file in the home directory.
 	if o.getenv("KUBECONFIG") == "" {
 		if m, err = readAll(o.homeFile(), false); err != nil {
 			return nil, err
 		}
 		if len(m.sources) == 0 {
-			m.warnings = nil // it is no surprise that there is none
+			m.warnings = nil // a missing file is normal here
 		}
 	}
 	return o.resolve(m)
 }
 
-// pod returns the configuration of the pod we run in; nil without an error if
-// we do not, or if o asks for what only a file or another server has.
+// pod returns the configuration of the pod that the process runs in. It returns nil
+// without an error outside of a pod, or if o selects a kubeconfig entry or a server.
 func (o Options) pod() (*Config, error) {
 	if o.Server != "" || o.Context != "" || o.Cluster != "" || o.User != "" || o.getenv("KUBERNETES_SERVICE_HOST") == "" {
 		return nil, nil
@@ -114,7 +115,7 @@ func (o Options) pod() (*Config, error) {
 	return r.cfg, nil
 }
 
-// nothing says why there is no cluster to talk to, and what to do.
+// nothing returns the error that says why no cluster was found, and what to do.
 func (o Options) nothing(m *merged) error {
 	const do = "give --kubeconfig, set KUBECONFIG, or give --server"
 	switch {

@@ -384,7 +384,7 @@ func TestLoadWarnings(t *testing.T) {
 		"plain HTTP": {"server: http://h", "token: t", `the server's URL is http, not https: no credentials are sent`},
 		"no scheme": {
 			"server: 'localhost:8001'", "",
-			`cluster "k" in FILE: the server "localhost:8001" has no scheme: http is used, as by kubectl; write https:// before it if it speaks TLS`,
+			`cluster "k" in FILE: the server "localhost:8001" has no scheme: http is used, as in kubectl; write https:// in front if it uses TLS`,
 		},
 		"token and token file": {
 			"server: https://h", "token: t, tokenFile: gone",

@@ -1,27 +1,26 @@
-// Package config finds out which cluster is meant, and as whom: it reads
-// kubeconfig files and a pod's service account into a client.Config.
+// Package config finds the cluster and the credentials to use: it reads kubeconfig files
+// and a pod's service account into a client.Config.
 //
-// The first of these that configures anything is used: [Options.Path]
-// (--kubeconfig), the files that KUBECONFIG lists, the service account of the
-// pod we run in, ~/.kube/config. The other Options override single values as
-// the flags of kubectl of the same name do, and errors name those flags. See
+// It uses the first of these that configures anything: [Options.Path] (--kubeconfig),
+// the files in KUBECONFIG, the service account of the pod that the process runs in,
+// ~/.kube/config. The other Options override single values, as kubectl's flags of the
+// same names do; errors name those flags. See
 // https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/.
 //
 //	cfg, err := config.Load(config.Options{Context: "staging"})
 //	...
 //	c, err := client.New(cfg.Client)
 //
-// What kubectl can read is read, and means the same; e2e compares the two, and
-// ARCHITECTURE.md says where it differs on purpose.
+// It reads every file that kubectl reads, with the same meaning; e2e compares the two,
+// and ARCHITECTURE.md lists the deliberate differences.
 //
-// A user whose credentials come from a command gets a plugin of package config/plugin;
-// the auth-providers that preceded those commands are not supported, and the error
-// names the plugin to use. It opens no connection and starts no command: the plugin
-// does, with the first request.
+// For a user with an exec entry the result holds a plugin of package config/plugin, which
+// starts the command with the first request. Auth-providers, the predecessors of exec
+// plugins, are not supported; the error names the plugin to use. Load itself opens no
+// connection and starts no command.
 //
-// Errors and warnings name the file and the key that is wrong, and never hold a
-// token, password or key, nor an argument or a variable of a command. Warnings
-// are about what works and should not stay so: certificates that nobody
-// verifies, or that have expired, and files with credentials that others may
-// read.
+// Errors and warnings name the file and the key that is wrong. They never contain a
+// token, password or key, nor an argument or a variable of a command. Warnings report
+// unsafe settings that work: servers whose certificates are not verified, expired client
+// certificates, files with credentials that other users can read.
 package config

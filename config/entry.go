@@ -8,17 +8,17 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// kubeconfig is a file as it is written. JSON is YAML. See
+// kubeconfig is the content of a file, in YAML or JSON. See
 // https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/.
 type kubeconfig struct {
 	APIVersion     string         `yaml:"apiVersion"`
 	Kind           string         `yaml:"kind"`
 	CurrentContext string         `yaml:"current-context"`
-	Contexts       []namedContext `yaml:"contexts"` // without the null ones
+	Contexts       []namedContext `yaml:"contexts"` // without null entries
 	Clusters       []namedCluster `yaml:"clusters"`
 	Users          []namedUser    `yaml:"users"`
 
-	notes []string // what was odd and is tolerated
+	notes []string // oddities that are tolerated
 	open  openness
 }
 
@@ -42,7 +42,7 @@ type contextEntry struct {
 	User      string `yaml:"user"`
 	Namespace string `yaml:"namespace"`
 
-	file string // where the entry stands
+	file string // that holds the entry
 }
 
 type clusterEntry struct {
@@ -54,8 +54,8 @@ type clusterEntry struct {
 	ProxyURL           string `yaml:"proxy-url"`
 	DisableCompression bool   `yaml:"disable-compression"`
 
-	// Extensions are for other programs, which may write anything; but one of
-	// them may be for the plugin.
+	// Extensions belong to other programs and may hold anything; one of them may be
+	// for the plugin.
 	Extensions yaml.Node `yaml:"extensions"`
 
 	file string
@@ -100,8 +100,8 @@ type providerEntry struct {
 	Config yaml.Node `yaml:"config"`
 }
 
-// absolute resolves the paths in k against the directory of its file, path, as
-// kubectl does, and notes the file in each entry.
+// absolute resolves the paths in k against the directory of its file, as kubectl does,
+// and sets the file of each entry.
 func (k *kubeconfig) absolute(path string) error {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -134,16 +134,15 @@ func (k *kubeconfig) absolute(path string) error {
 	return nil
 }
 
-// The names of environment variables, arguments and keys by which people hand
-// secrets to plugins. AWS_PROFILE and "eks get-token" are none.
+// Names of environment variables, arguments and keys that hold secrets for plugins.
+// AWS_PROFILE and "eks get-token" do not match.
 var (
 	secretEnv = regexp.MustCompile(`(?i)secret|token|passw|key`)
 	secretArg = regexp.MustCompile(`(?i)secret|passw`)
 	secretKey = regexp.MustCompile(`(?i)secret|passw|(id|access|refresh)-token`)
 )
 
-// secrets reports whether a credential stands in the entry itself, not in a file
-// that it names.
+// secrets reports whether the entry itself holds a credential, not a file that it names.
 func (u *userEntry) secrets() bool {
 	if u.Token != "" || u.Password != "" || u.KeyData != "" {
 		return true

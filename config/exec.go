@@ -13,18 +13,17 @@ import (
 	"github.com/listwatch/listwatch/internal/yamljson"
 )
 
-// execExtension is the extension of a cluster's entry that is handed to the plugin. See
+// execExtension is the extension of a cluster entry that the plugin receives. See
 // https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins.
 const execExtension = "client.authentication.k8s.io/exec"
 
-// execution is the exec entry that is to be used, and where it stands.
+// execution is the exec entry to use, and the file and name of its user.
 type execution struct {
 	entry *execEntry
 	from  string
 }
 
-// credentials makes the plugin, if there is to be one, for the cluster as it is
-// after all overrides.
+// credentials makes the plugin, if the user has one, for the cluster after all overrides.
 func (r *resolver) credentials() error {
 	if r.exec == nil {
 		return nil
@@ -35,7 +34,7 @@ func (r *resolver) credentials() error {
 		From: from, Timeout: r.o.PluginTimeout, Stdin: r.o.Stdin, Stderr: r.o.Stderr,
 	}
 	for i, v := range e.Env {
-		if strings.Contains(v.Name, "=") { // which NAME=value cannot say
+		if strings.Contains(v.Name, "=") { // cannot be passed as NAME=value
 			return fmt.Errorf("%s: exec.env[%d] has a = in its name", from, i)
 		}
 		po.Env = append(po.Env, v.Name+"="+v.Value)
@@ -48,10 +47,10 @@ func (r *resolver) credentials() error {
 	}
 	source, err := r.o.plugin(po)
 	if err != nil {
-		return err // it names from
+		return err // names from
 	}
 	c := &r.cfg.Client
-	c.Credentials, c.Password = source, "" // a password without a name says nothing
+	c.Credentials, c.Password = source, "" // a password without a user name is unused
 	return nil
 }
 
@@ -66,7 +65,7 @@ func (o Options) plugin(po plugin.Options) (client.Source, error) {
 	return p, nil
 }
 
-// clusterInfo is what the plugin is told where provideClusterInfo is set.
+// clusterInfo returns the cluster that the plugin receives if provideClusterInfo is set.
 func (r *resolver) clusterInfo() (*plugin.Cluster, error) {
 	c := &r.cfg.Client
 	info := &plugin.Cluster{
@@ -87,14 +86,14 @@ func (r *resolver) clusterInfo() (*plugin.Cluster, error) {
 	return info, nil
 }
 
-// extension returns the one for the plugin, as JSON; nil if there is none.
+// extension returns the plugin's extension as JSON; nil = none.
 func extension(list *yaml.Node) (json.RawMessage, error) {
 	var all []struct {
 		Name      string    `yaml:"name"`
 		Extension yaml.Node `yaml:"extension"`
 	}
 	if list.Kind == 0 || list.Decode(&all) != nil {
-		return nil, nil // of a shape that is none of ours
+		return nil, nil // not a list of named extensions
 	}
 	for _, e := range all {
 		if e.Name != execExtension || e.Extension.Kind == 0 {
@@ -109,7 +108,7 @@ func extension(list *yaml.Node) (json.RawMessage, error) {
 	return nil, nil
 }
 
-// printable takes out what could garble a terminal.
+// printable removes characters that could garble a terminal.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {

@@ -15,12 +15,12 @@ import (
 	"github.com/listwatch/listwatch/internal/yamljson"
 )
 
-// maxFile bounds a kubeconfig file; those of fleets with thousands of clusters
-// and inline certificates reach some MiB.
+// maxFile limits a kubeconfig file. Files with thousands of clusters and inline
+// certificates reach a few MiB.
 const maxFile = 16 << 20
 
-// readFile returns the file at path, which errors name; fs.ErrNotExist if
-// there is none.
+// readFile reads the kubeconfig at path. Its errors name path; a missing file is
+// fs.ErrNotExist.
 func readFile(path string) (*kubeconfig, error) {
 	b, mode, err := readLimited(path)
 	if err != nil {
@@ -34,7 +34,7 @@ func readFile(path string) (*kubeconfig, error) {
 	return k, nil
 }
 
-// readLimited reads a file that may be a pipe, as <(command) of a shell is.
+// readLimited reads a file, which may be a pipe such as <(command).
 func readLimited(path string) ([]byte, fs.FileMode, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -53,14 +53,13 @@ func readLimited(path string) ([]byte, fs.FileMode, error) {
 		return nil, 0, err
 	}
 	if len(b) > maxFile {
-		return nil, 0, fmt.Errorf("%s: larger than %d MiB, so hardly what is meant", path, maxFile>>20)
+		return nil, 0, fmt.Errorf("%s: larger than %d MiB: want a kubeconfig, token, certificate or key", path, maxFile>>20)
 	}
 	return b, info.Mode(), nil
 }
 
-// parse reads the first document of b, tolerating fields it does not know, within the
-// limits of yamljson. Its errors quote nothing of b but the kind and the names of
-// entries.
+// parse decodes the first document of b, within the limits of yamljson. Unknown fields
+// are ignored. Its errors quote only kinds and names of entries.
 func parse(b []byte) (*kubeconfig, error) {
 	k := new(kubeconfig)
 	documents := yamljson.NewDecoder(b, yamljson.Limits{Bytes: maxFile})
@@ -87,15 +86,15 @@ func parse(b []byte) (*kubeconfig, error) {
 	return k, nil
 }
 
-// maxKeys bounds the keys of one mapping.
+// maxKeys limits the keys of one mapping.
 const maxKeys = 1000
 
-// tidier makes a document what kubectl takes it for.
+// tidier changes a document to what kubectl reads from it.
 type tidier struct{ notes []string }
 
-// tidy keeps the last of equal keys, leaves dates the text they are, and refuses
-// huge mappings. The YAML decoder compares each key with each other and reports
-// every pair, so that a file of some KB could take minutes and all memory.
+// tidy keeps the last of equal keys, keeps dates as text, and refuses huge mappings. The
+// YAML decoder compares every pair of keys and reports every duplicate, so a file of a
+// few KB could take minutes and all memory.
 func (t *tidier) tidy(n *yaml.Node) error {
 	if n.Tag == "!!timestamp" {
 		n.Tag = "!!str"
@@ -106,7 +105,7 @@ func (t *tidier) tidy(n *yaml.Node) error {
 		}
 		t.unique(n)
 	}
-	for _, c := range n.Content { // not n.Alias: its target stands elsewhere
+	for _, c := range n.Content { // not n.Alias: its target is visited elsewhere
 		if err := t.tidy(c); err != nil {
 			return err
 		}
@@ -125,7 +124,7 @@ func (t *tidier) unique(n *yaml.Node) {
 	for i := 0; i < len(n.Content); i += 2 {
 		key := n.Content[i]
 		if key.Kind == yaml.ScalarNode && last[key.Value] != i {
-			if len(t.notes) == 0 { // once is enough
+			if len(t.notes) == 0 { // one note is enough
 				t.notes = append(t.notes, fmt.Sprintf("line %d: a key stands twice in one mapping; the last one is used", key.Line))
 			}
 			continue
@@ -135,16 +134,16 @@ func (t *tidier) unique(n *yaml.Node) {
 	n.Content = kept
 }
 
-// decode64 reads base64 in which lines may be broken.
+// decode64 decodes base64, which may contain line breaks.
 func decode64(s string) ([]byte, error) {
 	b, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(s), ""))
 	if err != nil {
-		return nil, errors.New("not valid base64") // the cause tells where, which is no help
+		return nil, errors.New("not valid base64") // the cause has only a position
 	}
 	return b, nil
 }
 
-// readable reports in one sentence why the file at path cannot be opened.
+// readable returns an error of one sentence if the file at path cannot be opened.
 func readable(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -153,7 +152,7 @@ func readable(path string) error {
 	return f.Close()
 }
 
-// holdsToken reports in one sentence why there is no token in the file at path.
+// holdsToken returns an error of one sentence if the file at path holds no token.
 func holdsToken(path string) error {
 	b, _, err := readLimited(path)
 	if err == nil && len(bytes.TrimSpace(b)) == 0 {
@@ -162,7 +161,7 @@ func holdsToken(path string) error {
 	return err
 }
 
-// explain says what is wrong with path, and what people get wrong most.
+// explain adds the most common mistake to an error about path.
 func explain(path string, err error) error {
 	var why *fs.PathError
 	if !errors.As(err, &why) {

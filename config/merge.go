@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// merged is what several files say together: the first file to set
-// current-context, or an entry of a name, wins.
+// merged is the union of several files. The first file that sets current-context, or an
+// entry of a name, wins.
 type merged struct {
 	current  string
 	contexts map[string]contextEntry
@@ -20,8 +20,8 @@ type merged struct {
 	warnings []string
 }
 
-// readAll reads and merges files. One that is missing is skipped with a
-// warning, unless all must exist.
+// readAll reads and merges files. A missing file is skipped with a warning, unless must
+// is set.
 func readAll(files []string, must bool) (*merged, error) {
 	m := &merged{
 		contexts: make(map[string]contextEntry),
@@ -85,8 +85,8 @@ func (m *merged) warn(format string, args ...any) {
 	m.warnings = append(m.warnings, fmt.Sprintf(format, args...))
 }
 
-// put adds an entry of one file, in which a name may stand once. As for kubectl,
-// an entry without a name is the one that "" stands for, where nothing else is said.
+// put adds an entry of one file, in which a name may occur once. As in kubectl, an entry
+// without a name is used where no name is given.
 func put[E any](to map[string]E, list, name string, e E) error {
 	if _, ok := to[name]; ok {
 		return fmt.Errorf("%s holds %s twice: remove one", list, quote(name))
@@ -108,10 +108,10 @@ func (m *merged) empty() bool {
 	return m.current == "" && len(m.contexts) == 0 && len(m.clusters) == 0 && len(m.users) == 0
 }
 
-// where names the files of m for an error.
+// where returns the names of the files of m, for errors.
 func (m *merged) where() string { return strings.Join(m.sources, ", ") }
 
-// names lists the keys of m, sorted, at most 20 of them.
+// names returns the sorted keys of m, at most 20, as one text.
 func names[E any](m map[string]E) string {
 	const most = 20
 	var list []string
@@ -132,14 +132,14 @@ func names[E any](m map[string]E) string {
 	return strings.Join(list, ", ")
 }
 
-// named returns the keys of m that can be named, sorted.
+// named returns the sorted, non-empty keys of m.
 func named[E any](m map[string]E) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(m)), func(name string) bool { return name == "" })
 }
 
-// Names returns the names of all contexts, clusters and users, sorted, from
-// the files that Load would read; for shell completion. It looks at no entry,
-// so that one that is broken spoils nothing, and a pod has none.
+// Names returns the sorted names of all contexts, clusters and users in the files that
+// Load would read, for shell completion. It does not check the entries. In a pod without
+// a kubeconfig there are none.
 func Names(o Options) (contexts, clusters, users []string, err error) {
 	files, must := o.listed(), false
 	switch {

@@ -12,21 +12,21 @@ import (
 	"github.com/listwatch/listwatch/config/plugin"
 )
 
-// Options say where to look and what to override. The zero Options mean what
-// kubectl does without flags. They hold secrets: their String shows none.
+// Options select and override parts of the configuration. Their zero value does what
+// kubectl does without flags. They hold secrets; their String omits them.
 type Options struct {
-	// Path is one kubeconfig file that must exist (--kubeconfig); nothing
-	// else is then read. Empty = KUBECONFIG, in-cluster, ~/.kube/config.
+	// Path is a kubeconfig file that must exist (--kubeconfig); no other is read.
+	// Empty = KUBECONFIG, in-cluster, ~/.kube/config.
 	Path string
-	// Env reads the environment; nil = os.Getenv. Asked for are KUBECONFIG
-	// and, for in-cluster, KUBERNETES_SERVICE_HOST and POD_NAMESPACE.
+	// Env reads the environment; nil = os.Getenv. Load reads KUBECONFIG and, for
+	// in-cluster, KUBERNETES_SERVICE_HOST and POD_NAMESPACE.
 	Env func(string) string
 	// Home is the directory that holds .kube/config; empty = the user's.
 	Home string
 
-	// Context, Cluster and User name entries to use instead of
-	// current-context and of what the context names. As these exist only in
-	// kubeconfig files, each of them rules out in-cluster.
+	// Context, Cluster and User name entries that replace current-context, and the
+	// cluster and user of the context. Each of them excludes in-cluster, because only
+	// kubeconfig files have entries.
 	Context string
 	Cluster string
 	User    string
@@ -34,25 +34,24 @@ type Options struct {
 	// Namespace replaces the context's.
 	Namespace string
 
-	// Server is a URL. It rules out in-cluster, so that a pod's token is
-	// never sent to another server, and replaces the cluster's
-	// tls-server-name too, be it by nothing.
+	// Server is a URL. It excludes in-cluster, so that a pod's token is never sent to
+	// another server, and also replaces the cluster's tls-server-name, even if
+	// TLSServerName is empty.
 	Server        string
 	TLSServerName string
 
-	// ProxyURL replaces the cluster's proxy-url. DisableCompression is the
-	// cluster's disable-compression, or else this.
+	// ProxyURL replaces the cluster's proxy-url. Compression is disabled if the
+	// cluster's disable-compression or DisableCompression is set.
 	ProxyURL           string
 	DisableCompression bool
 
 	// CAFile replaces the cluster's CA and its insecure-skip-tls-verify.
 	CAFile string
-	// Insecure trusts any certificate; the cluster's CA is then ignored.
+	// Insecure accepts any server certificate and ignores the cluster's CA.
 	Insecure bool
 
-	// One of Token, TokenFile, and Username with Password replaces every
-	// other credential of the user, an exec plugin and a client certificate
-	// included.
+	// Token, TokenFile, or Username with Password replaces all credentials of the user
+	// entry, an exec plugin and a client certificate included.
 	Token     string
 	TokenFile string
 	Username  string
@@ -72,8 +71,8 @@ type Options struct {
 	// RequestTimeout becomes client.Config.Timeout; 0 = its default.
 	RequestTimeout time.Duration
 
-	// PluginTimeout, Stdin and Stderr become those of plugin.Options, should
-	// the user have an exec plugin; zero = its defaults.
+	// PluginTimeout, Stdin and Stderr are passed to plugin.Options if the user has an
+	// exec plugin; zero = its defaults.
 	PluginTimeout time.Duration
 	Stdin         *os.File
 	Stderr        io.Writer
@@ -82,7 +81,7 @@ type Options struct {
 	newPlugin func(plugin.Options) (client.Source, error) // nil = plugin.New
 }
 
-// String shows no credential.
+// String returns a text without credentials.
 func (o Options) String() string {
 	return fmt.Sprintf("config.Options(path %q, context %q, %v)", o.Path, o.Context, client.Config{Server: o.Server})
 }
@@ -109,7 +108,7 @@ func (o Options) check() error {
 	return nil
 }
 
-// identified reports whether o says who we are, whatever the user's entry says.
+// identified reports whether o holds credentials that replace those of the user entry.
 func (o Options) identified() bool { return o.Token != "" || o.TokenFile != "" || o.Username != "" }
 
 func (o Options) getenv(key string) string {
@@ -119,7 +118,7 @@ func (o Options) getenv(key string) string {
 	return o.Env(key)
 }
 
-// listed returns the files of KUBECONFIG, each once.
+// listed returns the files of KUBECONFIG without duplicates.
 func (o Options) listed() []string {
 	var files []string
 	seen := map[string]bool{"": true}

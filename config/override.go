@@ -9,12 +9,12 @@ import (
 	"github.com/listwatch/listwatch/client"
 )
 
-// override lays the options over what the entries gave, then checks the whole.
+// override applies the options to the result of the entries, then checks it.
 func (r *resolver) override() error {
 	o, c := r.o, &r.cfg.Client
 	c.Server = cmp.Or(o.Server, c.Server)
 	if o.TLSServerName != "" || o.Server != "" {
-		c.TLS.ServerName = o.TLSServerName // the name of another server is of no use
+		c.TLS.ServerName = o.TLSServerName // the entry's name is for another server
 	}
 	c.Timeout = o.RequestTimeout
 	if o.DisableCompression {
@@ -50,7 +50,7 @@ func (r *resolver) override() error {
 	}
 	c.Server = u.String()
 	if assumed {
-		r.warn("%s: the server %s has no scheme: http is used, as by kubectl; write https:// before it if it speaks TLS", from, quote(u.Host))
+		r.warn("%s: the server %s has no scheme: http is used, as in kubectl; write https:// in front if it uses TLS", from, quote(u.Host))
 	}
 	if u.Scheme == "http" {
 		r.plain()
@@ -71,7 +71,7 @@ func (r *resolver) override() error {
 	return r.credentials()
 }
 
-// identity lays the credentials of the options over those of the user.
+// identity replaces the user's credentials by those of the options.
 func (r *resolver) identity() error {
 	o, c := r.o, &r.cfg.Client
 	if o.identified() {
@@ -103,8 +103,8 @@ func (r *resolver) identity() error {
 	return nil
 }
 
-// impersonate replaces the whole of it where --as is given: groups that a file
-// grants to one name are not for another.
+// impersonate replaces all impersonation if --as is given: groups that a file gives to
+// one user must not apply to another.
 func (r *resolver) impersonate() error {
 	o, im := r.o, &r.cfg.Client.Impersonate
 	if o.As != "" {
@@ -115,7 +115,7 @@ func (r *resolver) impersonate() error {
 	}
 	im.UID = cmp.Or(o.AsUID, im.UID)
 	if len(o.AsExtra) > 0 {
-		im.Extra = maps.Clone(im.Extra) // it is the file's
+		im.Extra = maps.Clone(im.Extra) // the map belongs to the file
 		if im.Extra == nil {
 			im.Extra = make(map[string][]string)
 		}
@@ -129,9 +129,9 @@ func (r *resolver) impersonate() error {
 	return nil
 }
 
-// plain takes all credentials out of a configuration that speaks plain HTTP,
-// as kubectl does: they would cross the network in the clear. Nor is there a plugin
-// then, or a complaint about a provider.
+// plain removes all credentials, a plugin and the error about a provider from a
+// configuration with plain HTTP, as kubectl does: they would cross the network
+// unencrypted.
 func (r *resolver) plain() {
 	c := &r.cfg.Client
 	if c.Token != "" || c.TokenFile != "" || c.Username != "" || c.Password != "" || r.exec != nil || r.provider != nil {

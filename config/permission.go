@@ -12,18 +12,18 @@ import (
 	"time"
 )
 
-// openness is what matters of a file when others than its owner get at it.
+// openness says which files matter if other users can read or write them.
 type openness struct {
 	mode    fs.FileMode
 	secrets bool // it holds credentials
 	command bool // it names commands that are run
 }
 
-// warning says in one sentence what is wrong with the permissions of the file at
-// path, and what to do; empty if nothing is.
+// warning returns one sentence about unsafe permissions of the file at path, and what to
+// do; empty = none.
 func (s openness) warning(what, path string) string {
 	if runtime.GOOS == "windows" || !s.mode.IsRegular() || mounted(path) {
-		return "" // no such bits; a pipe
+		return "" // no permission bits, or a pipe
 	}
 	mode := s.mode.Perm()
 	switch {
@@ -46,8 +46,8 @@ func (k *kubeconfig) look() {
 	}
 }
 
-// permissions warns of files with credentials that others may read: those that
-// the result names. The kubeconfig files were looked at as they were read.
+// permissions warns of files with credentials that other users can read, among those that
+// the result names. Kubeconfig files are checked when they are read.
 func (r *resolver) permissions() {
 	c := &r.cfg.Client
 	for _, f := range []struct{ what, path string }{{"client key", c.TLS.KeyFile}, {"token file", c.TokenFile}} {
@@ -56,7 +56,7 @@ func (r *resolver) permissions() {
 		}
 		info, err := os.Stat(f.path)
 		if err != nil {
-			continue // whoever reads it says so
+			continue // reading it reports the error
 		}
 		if w := (openness{mode: info.Mode(), secrets: true}).warning(f.what, f.path); w != "" {
 			r.warn("%s", w)
@@ -64,20 +64,20 @@ func (r *resolver) permissions() {
 	}
 }
 
-// mounted reports whether path is that of a pod's service account, whose mode is
-// the kubelet's business: others in the pod are to read it too.
+// mounted reports whether path belongs to a pod's service account, whose mode the
+// kubelet sets: all users in the pod may read it.
 func mounted(path string) bool {
 	path = strings.TrimPrefix(filepath.ToSlash(filepath.Clean(path)), "/var")
 	return strings.HasPrefix(path, "/run/secrets/kubernetes.io/serviceaccount/")
 }
 
-// expired warns of a client certificate that is no longer any good, for which
-// the server has no other word than Unauthorized.
+// expired warns of an expired client certificate: the server would only answer
+// Unauthorized.
 func (r *resolver) expired() {
 	t := r.cfg.Client.TLS
 	b := t.CertData
 	if b == nil && t.CertFile != "" {
-		b, _, _ = readLimited(t.CertFile) // whoever uses it says what is wrong
+		b, _, _ = readLimited(t.CertFile) // client.New reports the error
 	}
 	block, _ := pem.Decode(b)
 	if block == nil {

@@ -2,11 +2,11 @@ package config
 
 import "fmt"
 
-// ProviderError means that a user's credentials come from an auth-provider, the
-// predecessor of exec plugins, which clients had built in.
+// ProviderError means that the user entry has an auth-provider, the predecessor of exec
+// plugins that was built into clients.
 type ProviderError struct {
 	User     string // name of the user's entry
-	File     string // the kubeconfig it stands in
+	File     string // the kubeconfig that holds it
 	Provider string // such as gcp
 }
 

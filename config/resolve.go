@@ -17,15 +17,15 @@ type resolver struct {
 	o    Options
 	m    *merged
 	cfg  *Config
-	from string // where the cluster comes from, for warnings
+	from string // source of the cluster, for warnings
 
 	extensions yaml.Node  // of the cluster's entry
 	proxy      string     // the URL in use, for a plugin
 	exec       *execution // nil = no plugin
-	provider   error      // set where the user has what we do not support
+	provider   error      // set if the user has an auth-provider
 }
 
-// resolve picks context, cluster and user from m and lays the overrides on top.
+// resolve selects context, cluster and user from m and applies the overrides.
 func (o Options) resolve(m *merged) (*Config, error) {
 	r := resolver{o: o, m: m, from: "--server", cfg: &Config{Sources: m.sources, Warnings: m.warnings}}
 	ctx, err := r.context()
@@ -63,7 +63,7 @@ func (r *resolver) context() (contextEntry, error) {
 
 func (r *resolver) files() string { return cmp.Or(r.m.where(), "any kubeconfig") }
 
-// missing is the error for a cluster or user that stands nowhere.
+// missing returns the error for a cluster or user that no file has.
 func (r *resolver) missing(what, name string, ctx contextEntry, flag, have string) error {
 	by := ""
 	if flag == "" {
@@ -75,7 +75,7 @@ func (r *resolver) missing(what, name string, ctx contextEntry, flag, have strin
 func (r *resolver) cluster(name string, ctx contextEntry) error {
 	e, ok := r.m.clusters[name]
 	if !ok && r.o.Server != "" && r.o.Cluster == "" {
-		return nil // the server is all that is needed
+		return nil // --server is enough
 	}
 	if !ok && name == "" {
 		if r.cfg.Context != "" {
@@ -124,7 +124,7 @@ func (r *resolver) user(name string, ctx contextEntry) error {
 	switch {
 	case ok:
 	case name == "", r.o.User == "" && (r.o.identified() || r.o.CertFile != "" && r.o.KeyFile != ""):
-		return nil // there is nobody, or the flags say who we are
+		return nil // anonymous, or the flags hold credentials
 	default:
 		return r.missing("user", name, ctx, r.o.User, names(r.m.users))
 	}
@@ -136,7 +136,7 @@ func (r *resolver) user(name string, ctx contextEntry) error {
 		return fmt.Errorf("%s: as is missing, which as-uid, as-groups and as-user-extra need", from)
 	}
 	if r.o.identified() {
-		return nil // the flag says who we are
+		return nil // the flags hold credentials
 	}
 	if (e.Token != "" || e.TokenFile != "") && (e.Username != "" || e.Password != "") {
 		return fmt.Errorf("%s has both a token and a username or password: remove one", from)
@@ -161,8 +161,8 @@ func (r *resolver) user(name string, ctx contextEntry) error {
 	return r.command(name, from, e)
 }
 
-// command looks for what gets credentials elsewhere. As for kubectl, whatever
-// else says who the user is outweighs a plugin. It refuses an auth-provider in any case.
+// command looks for an exec plugin. As in kubectl, other credentials of the entry take
+// precedence over a plugin. An auth-provider is refused in any case.
 func (r *resolver) command(name, from string, e userEntry) error {
 	c := &r.cfg.Client
 	switch {
@@ -197,7 +197,7 @@ func (r *resolver) command(name, from string, e userEntry) error {
 	return nil
 }
 
-// certificate takes the client certificate of e, less what is overridden.
+// certificate uses the client certificate of e, unless options override it.
 func (r *resolver) certificate(from string, e userEntry) error {
 	t := &r.cfg.Client.TLS
 	var err error
@@ -225,7 +225,7 @@ func (r *resolver) certificate(from string, e userEntry) error {
 		t.KeyFile, t.KeyData = "", nil
 	}
 	if t.CertData != nil && t.KeyData != nil {
-		// The cause may quote what it cannot read.
+		// The cause may quote the data.
 		if _, err := tls.X509KeyPair(t.CertData, t.KeyData); err != nil {
 			return fmt.Errorf("%s: client-certificate-data and client-key-data are not a certificate and its key: want PEM, in base64", from)
 		}
@@ -233,8 +233,8 @@ func (r *resolver) certificate(from string, e userEntry) error {
 	return nil
 }
 
-// pem returns the file or the data of key. Data wins, as is written above kubectl's
-// fields, though kubectl refuses both.
+// pem returns the file or the data of key. If both are set, data is used, as the API
+// documents; kubectl refuses both.
 func (r *resolver) pem(from, key, file, data string) (string, []byte, error) {
 	if strings.TrimSpace(data) != "" {
 		if file != "" {

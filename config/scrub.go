@@ -19,9 +19,8 @@ var (
 	yamlInto = regexp.MustCompile(` into ([\w.\[\]*]+)$`)
 )
 
-// scrub rewrites an error of the YAML parser, whose texts quote values and
-// anchors, into one that tells the line and the fault only. A text that is not
-// known to be constant is replaced.
+// scrub replaces an error of the YAML parser, which may quote values and anchors, by one
+// with the line and the kind of error only.
 func scrub(err error) error {
 	var own *yamljson.Error
 	if errors.As(err, &own) {
@@ -52,8 +51,7 @@ func scrubText(s string) string {
 	return line + "not valid YAML"
 }
 
-// constantText reports whether s is a message of the scanner or parser, which
-// hold nothing of the file.
+// constantText reports whether s is a constant message of the scanner or parser.
 func constantText(s string) bool {
 	return slices.ContainsFunc([]string{
 		"did not find ", "could not find ", "found character ", "found unexpected ", "found unknown escape ",
@@ -68,7 +66,7 @@ var yamlWords = map[string]string{
 	"map": "a mapping", "seq": "a list", "timestamp": "a date", "binary": "binary data",
 }
 
-// wanted names a Go type in YAML's words.
+// wanted returns YAML's name of a Go type.
 func wanted(goType string) string {
 	switch {
 	case strings.HasPrefix(goType, "[]"):
@@ -81,7 +79,7 @@ func wanted(goType string) string {
 	return "a mapping"
 }
 
-// quote prints a name that came from a file: quoted, and not endless.
+// quote returns a name from a file, quoted and limited in length.
 func quote(s string) string {
 	const most = 200
 	if len(s) > most {

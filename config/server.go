@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// base reads the URL of a server. As kubectl does, it takes a host and port for
-// http, and drops a query. Its errors do not show what may hold a password.
+// base parses the URL of a server. As kubectl, it uses http for a host without a scheme,
+// and drops a query. Its errors do not show texts that may hold a password.
 func base(s string) (u *url.URL, assumed bool, err error) {
 	const want = "is not a URL such as https://host:6443"
 	full := s
@@ -29,8 +29,8 @@ func base(s string) (u *url.URL, assumed bool, err error) {
 	return nil, false, fmt.Errorf("%s %s", quote(s), want)
 }
 
-// setProxy sends all requests through the proxy at s. Its errors do not show s,
-// which may hold a password.
+// setProxy sends all requests through the proxy at s. Its errors do not contain s, which
+// may hold a password.
 func (r *resolver) setProxy(s string) error {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" {
