@@ -12,11 +12,12 @@ import (
 
 // A jsonField is a field of a struct as encoding/json knows it.
 type jsonField struct {
-	name   string
-	typ    reflect.Type
-	depth  int // structs that it is embedded in
-	tagged bool
-	quoted bool // the option string
+	name       string
+	typ        reflect.Type
+	depth      int // structs that it is embedded in
+	tagged     bool
+	quoted     bool // the option string
+	unexported bool // a struct that is embedded under a name: only encoding/json fills it
 }
 
 // fieldsOf returns the fields of the struct t by the rules of encoding/json: among
@@ -73,8 +74,8 @@ func collectFields(t reflect.Type, depth int, outer map[reflect.Type]bool) []jso
 			!f.IsExported() && !(f.Anonymous && inner.Kind() == reflect.Struct):
 		case f.Anonymous && name == "" && inner.Kind() == reflect.Struct:
 			all = append(all, collectFields(inner, depth+1, outer)...)
-		case f.IsExported():
-			all = append(all, jsonField{cmp.Or(name, f.Name), f.Type, depth, name != "", strings.Contains(","+options+",", ",string,")})
+		case f.IsExported() || f.Type.Kind() == reflect.Struct:
+			all = append(all, jsonField{cmp.Or(name, f.Name), f.Type, depth, name != "", strings.Contains(","+options+",", ",string,"), !f.IsExported()})
 		}
 	}
 	return all
@@ -106,7 +107,7 @@ func standardOnly(t reflect.Type, seen map[reflect.Type]bool) bool {
 	case reflect.Struct:
 		fields, hidden := fieldsOf(t)
 		return hidden || slices.ContainsFunc(fields, func(f jsonField) bool {
-			return f.quoted || !plainName(f.name) || standardOnly(f.typ, seen)
+			return f.quoted || f.unexported || !plainName(f.name) || standardOnly(f.typ, seen)
 		})
 	}
 	return false

@@ -37,6 +37,13 @@ type (
 		twin
 		double
 	}
+	lowly      struct{ Deep string }
+	namedInner struct {
+		lowly `json:"spec"`
+		Out   *struct {
+			lowly `json:"spec"`
+		} `json:"out"`
+	}
 	twin    struct{ Out int }
 	double  struct{ Out string }
 	numbers struct {
@@ -139,6 +146,20 @@ func TestDecodeIsAsEncodingJSONOnUnusualTypes(t *testing.T) {
 				asStandard[merged](t, fmt.Sprintf(`{%q:%s,%[1]q:%s}`, name, token, second))
 			}
 		}
+	}
+}
+
+// TestDecodeFillsAnUnexportedStructThatIsEmbeddedUnderAName: json-iterator leaves it out.
+func TestDecodeFillsAnUnexportedStructThatIsEmbeddedUnderAName(t *testing.T) {
+	for _, b := range []string{
+		`{"spec":{"Deep":"a"}}`, `{"spec":null}`, `{"spec":{"Deep":1}}`, `{"spec":[]}`, `{"out":{"spec":{"Deep":"a"}}}`, `{"Deep":"a"}`,
+	} {
+		asStandard[namedInner](t, b)
+		asStandard[map[string]namedInner](t, `{"a":`+b+`}`)
+	}
+	known, err := Known[namedInner]([]byte(`{"spec":{"Deep":"a","x":1},"Deep":"b"}`))
+	if diff := cmp.Diff(`{"spec":{"Deep":"a"}}`, string(known)); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }
 
