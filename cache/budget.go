@@ -18,7 +18,7 @@ import (
 // What is counted is an estimate: the objects by their strings, slices, maps and
 // pointers, and what the store needs to find them. Indexes and what waits in a
 // DeltaFIFO are not. It follows every object by reflection, unless that has a
-// method Size() int, as codec.Raw has.
+// method MemorySize() int, as codec.Raw has: see codec.SizerOf.
 //
 // Its methods are safe for concurrent use. It must not be copied.
 type Budget struct {

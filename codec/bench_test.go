@@ -251,7 +251,7 @@ func BenchmarkItemsPeak(b *testing.B) {
 				b.Fatal(err)
 			}
 			all = append(all, raw)
-			kept += uint64(raw.Size())
+			kept += uint64(raw.MemorySize())
 			if len(all)%500 == 0 {
 				runtime.ReadMemStats(&m)
 				heap = max(heap, m.HeapAlloc-base)

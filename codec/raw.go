@@ -187,8 +187,8 @@ func (r Raw) JSON() string {
 	return r.s[:r.at(2*parts)]
 }
 
-// Size is how many bytes of memory r holds.
-func (r Raw) Size() int { return len(r.s) }
+// MemorySize is how many bytes of memory r holds.
+func (r Raw) MemorySize() int { return len(r.s) }
 
 // Decode fills the value that into points to with a copy of the object that is
 // the caller's own, replacing what was there; on an error it stays as it was.

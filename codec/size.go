@@ -4,21 +4,47 @@ import "reflect"
 
 // SizerOf returns a function that estimates how many bytes of memory a value
 // takes: itself, and all that its strings, slices, maps, pointers and interfaces
-// refer to. What is referred to twice counts twice. A method Size() int of T
-// answers instead, as that of Raw.
+// refer to. What is referred to twice counts twice. Of a value with a method
+// MemorySize() int, as that of Raw, what the method returns counts as what it refers
+// to, unless its type is a struct that has the method from an embedded field: such a
+// struct has other fields too.
 //
 // It follows the value by reflection, a microsecond or several. It may be used by
 // several goroutines at a time; the value must not change meanwhile.
 func SizerOf[T any]() func(T) int {
-	type sized interface{ Size() int }
-	if _, ok := any(*new(T)).(sized); ok {
-		own := int(reflect.TypeFor[T]().Size())
-		return func(v T) int { return own + any(v).(sized).Size() }
+	own := int(reflect.TypeFor[T]().Size())
+	if knowsSize(reflect.TypeFor[T]()) {
+		return func(v T) int { return own + any(v).(sized).MemorySize() }
 	}
-	return func(v T) int {
-		r := reflect.ValueOf(&v).Elem()
-		return int(r.Type().Size()) + referred(r, maxSizeDepth)
+	return func(v T) int { return own + referred(reflect.ValueOf(&v).Elem(), maxSizeDepth) }
+}
+
+// sized is not Size() int: the types of k8s.io/api have that, and return the length of
+// their protobuf, a tenth of the memory that they take.
+type sized interface{ MemorySize() int }
+
+// knowsSize reports whether t has a MemorySize of its own.
+func knowsSize(t reflect.Type) bool {
+	if !t.Implements(reflect.TypeFor[sized]()) {
+		return false
 	}
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	for i := range numField(t) {
+		if f := t.Field(i); f.Anonymous && (f.Type.Implements(reflect.TypeFor[sized]()) || reflect.PointerTo(f.Type).Implements(reflect.TypeFor[sized]())) {
+			return false
+		}
+	}
+	return true
+}
+
+// numField returns how many fields a struct has; 0 for what is none.
+func numField(t reflect.Type) int {
+	if t.Kind() != reflect.Struct {
+		return 0
+	}
+	return t.NumField()
 }
 
 const (
@@ -59,6 +85,9 @@ func referred(v reflect.Value, depth int) int {
 		}
 		return n
 	case reflect.Struct:
+		if v.CanInterface() && knowsSize(v.Type()) {
+			return v.Interface().(sized).MemorySize()
+		}
 		n := 0
 		for i := range v.NumField() {
 			n += referred(v.Field(i), depth)

@@ -1,6 +1,7 @@
 package codec_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -52,7 +53,38 @@ func TestSizerOfRawIsItsOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := codec.SizerOf[codec.Raw]()(r), r.Size()+16; got != want {
+	if got, want := codec.SizerOf[codec.Raw]()(r), r.MemorySize()+16; got != want {
 		t.Errorf("%d bytes, want %d", got, want)
+	}
+}
+
+// parsed keeps an object and what was found in it.
+type parsed struct {
+	codec.Raw
+	Found map[string]string
+}
+
+func (parsed) Size() int { return 1 }
+
+// TestSizerOfCountsWhatIsBesideARaw: a method Size, which Kubernetes' own types have, is
+// that of a protobuf, and one that is embedded knows nothing of the fields around it.
+func TestSizerOfCountsWhatIsBesideARaw(t *testing.T) {
+	r, err := codec.ParseRaw([]byte(`{"metadata":{"name":"a"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	for i := range 100 {
+		found[fmt.Sprintf("key-%02d", i)] = "value"
+	}
+	want := r.MemorySize() + 16 + 8 + 48 + 100*(32+10+len("key-00")+len("value"))
+	if got := codec.SizerOf[parsed]()(parsed{r, found}); got != want {
+		t.Errorf("%d bytes, want %d", got, want)
+	}
+	if got := codec.SizerOf[*parsed]()(&parsed{r, found}); got != want+8 {
+		t.Errorf("behind a pointer: %d bytes, want %d", got, want+8)
+	}
+	if got, want := codec.SizerOf[codec.RawFull]()(codec.RawFull{Raw: r}), r.MemorySize()+16; got != want {
+		t.Errorf("a RawFull: %d bytes, want %d", got, want)
 	}
 }

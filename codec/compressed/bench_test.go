@@ -50,7 +50,7 @@ func BenchmarkEvent(b *testing.B) {
 				return err
 			}
 			r, err = c.Compress(r)
-			packed += r.Size()
+			packed += r.MemorySize()
 			return err
 		})
 		s := c.Stats()

@@ -27,7 +27,7 @@ type Compressor struct {
 type Stats struct {
 	Objects      int   // packed, or left as they are
 	BytesIn      int64 // their size before
-	BytesOut     int64 // and after, as Raw.Size says
+	BytesOut     int64 // and after, as Raw.MemorySize says
 	Dictionaries int   // made
 }
 
@@ -71,15 +71,15 @@ func (c *Compressor) Compress(r Raw) (Raw, error) {
 		}
 	}
 	out := s.pack(whole, encoder)
-	if out != nil && len(out) < whole.Size() {
+	if out != nil && len(out) < whole.MemorySize() {
 		r = Raw{packed: string(out), from: from}
 	}
 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stats.Objects++
-	c.stats.BytesIn += int64(whole.Size())
-	c.stats.BytesOut += int64(r.Size())
+	c.stats.BytesIn += int64(whole.MemorySize())
+	c.stats.BytesOut += int64(r.MemorySize())
 	if usual && dict == c.current { // else another goroutine has renewed it
 		c.watch(s.rest, len(out))
 	}

@@ -71,8 +71,8 @@ func TestCompressorLeavesOutOfTheDictionaryWhatIsLarge(t *testing.T) {
 	var c Compressor
 	for n := range 2 * first {
 		r := pack(t, &c, fmt.Sprintf(`{"metadata":{"name":"large-%d"},"data":%q}`, n, strings.Repeat(noise(1, 100), 1000)))
-		if r.from != nil || r.Size() > 30_000 {
-			t.Fatalf("%d bytes, origin %v", r.Size(), r.from)
+		if r.from != nil || r.MemorySize() > 30_000 {
+			t.Fatalf("%d bytes, origin %v", r.MemorySize(), r.from)
 		}
 	}
 	if got := c.Stats().Dictionaries; got != 0 {
@@ -85,7 +85,7 @@ func TestCompressorKeepsWhatWouldNotShrink(t *testing.T) {
 	odd := raw(t, `{"metadata":{"name":"`+noise(1, 2*reach)+`"}}`)
 	got := compress(t, &c, odd)
 	if got != odd {
-		t.Errorf("%d bytes, want the same %d", got.Size(), odd.Size())
+		t.Errorf("%d bytes, want the same %d", got.MemorySize(), odd.MemorySize())
 	}
 	var all cluster
 	pod := pack(t, &c, all.pod(1, 1))
@@ -94,8 +94,8 @@ func TestCompressorKeepsWhatWouldNotShrink(t *testing.T) {
 	}
 	want := Stats{
 		Objects:  2,
-		BytesIn:  int64(odd.Size() + raw(t, all.pod(1, 1)).Size()),
-		BytesOut: int64(odd.Size() + pod.Size()),
+		BytesIn:  int64(odd.MemorySize() + raw(t, all.pod(1, 1)).MemorySize()),
+		BytesOut: int64(odd.MemorySize() + pod.MemorySize()),
 	}
 	if diff := cmp.Diff(want, c.Stats()); diff != "" {
 		t.Errorf("stats (-want +got):\n%s", diff)
@@ -116,8 +116,8 @@ func TestCompressorIsSafeForConcurrentUse(t *testing.T) {
 				if got, err := r.Raw(); err != nil || got.JSON() != object {
 					t.Errorf("pod %d: %v", w*each+n, err)
 				}
-				in[w] += int64(raw(t, object).Size())
-				size[w] += int64(r.Size())
+				in[w] += int64(raw(t, object).MemorySize())
+				size[w] += int64(r.MemorySize())
 			}
 		})
 	}

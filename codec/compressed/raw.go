@@ -132,10 +132,10 @@ func (r *Raw) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Size is how many bytes of memory r holds, its dictionary not counted.
-func (r Raw) Size() int {
+// MemorySize is how many bytes of memory r holds, its dictionary not counted.
+func (r Raw) MemorySize() int {
 	if r.packed == "" {
-		return r.whole().Size()
+		return r.whole().MemorySize()
 	}
 	return len(r.packed)
 }

@@ -101,7 +101,7 @@ func same(t testing.TB, want codec.Raw, r Raw) {
 	t.Helper()
 	got, err := r.Raw()
 	if err != nil || got != want { // byte for byte
-		t.Fatalf("got %d bytes, %v; want %d", got.Size(), err, want.Size())
+		t.Fatalf("got %d bytes, %v; want %d", got.MemorySize(), err, want.MemorySize())
 	}
 	type view struct {
 		Key           kube.Key
@@ -124,8 +124,8 @@ func same(t testing.TB, want codec.Raw, r Raw) {
 	); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if r.Size() > want.Size() {
-		t.Errorf("%d bytes, more than the %d of before", r.Size(), want.Size())
+	if r.MemorySize() > want.MemorySize() {
+		t.Errorf("%d bytes, more than the %d of before", r.MemorySize(), want.MemorySize())
 	}
 	var into, wantInto map[string]any
 	if err := r.Decode(&into); err != nil {
@@ -144,7 +144,7 @@ func TestRawZeroIsNoObject(t *testing.T) {
 	for _, r := range []Raw{{}, Of(codec.Raw{}), compress(t, &c, Raw{})} {
 		got, err := r.Raw()
 		b, jsonErr := r.MarshalJSON()
-		if !r.IsZero() || !got.IsZero() || err != nil || string(b) != "null" || jsonErr != nil || r.GetName() != "" || r.GetLabels() != nil || r.Size() != 0 {
+		if !r.IsZero() || !got.IsZero() || err != nil || string(b) != "null" || jsonErr != nil || r.GetName() != "" || r.GetLabels() != nil || r.MemorySize() != 0 {
 			t.Errorf("%v: got %q, %v, %q, %v", r, got.JSON(), err, b, jsonErr)
 		}
 	}
@@ -186,7 +186,7 @@ func TestRawSaysThatItIsDamaged(t *testing.T) {
 		for n := 1; n < len(good.packed); n++ {
 			bad := Raw{packed: good.packed[:n], from: good.from}
 			if got, err := bad.Raw(); err == nil {
-				t.Fatalf("cut at %d: %d bytes and no error", n, got.Size())
+				t.Fatalf("cut at %d: %d bytes and no error", n, got.MemorySize())
 			}
 			bad.GetUID()
 		}
