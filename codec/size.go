@@ -1,6 +1,9 @@
 package codec
 
-import "reflect"
+import (
+	"reflect"
+	"time"
+)
 
 // SizerOf returns a function that estimates how many bytes of memory a value
 // takes: itself, and all that its strings, slices, maps, pointers and interfaces
@@ -62,7 +65,7 @@ func referred(v reflect.Value, depth int) int {
 	case reflect.String:
 		return v.Len()
 	case reflect.Pointer:
-		if !v.IsNil() {
+		if !v.IsNil() && v.Type() != reflect.TypeFor[*time.Location]() { // all times share it
 			return int(v.Type().Elem().Size()) + referred(v.Elem(), depth)
 		}
 	case reflect.Interface:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/listwatch/listwatch/codec"
 )
@@ -86,5 +87,15 @@ func TestSizerOfCountsWhatIsBesideARaw(t *testing.T) {
 	}
 	if got, want := codec.SizerOf[codec.RawFull]()(codec.RawFull{Raw: r}), r.MemorySize()+16; got != want {
 		t.Errorf("a RawFull: %d bytes, want %d", got, want)
+	}
+}
+
+// TestSizerOfTimesHaveNoZones: all times share one description of a zone, of kilobytes,
+// which the times of Kubernetes' own types refer to.
+func TestSizerOfTimesHaveNoZones(t *testing.T) {
+	zone := time.FixedZone("a long name of a zone", 3600)
+	sizeOf := codec.SizerOf[[]time.Time]()
+	if got, want := sizeOf([]time.Time{time.Unix(1, 0).In(zone), time.Unix(2, 0).UTC()}), 24+2*24; got != want {
+		t.Errorf("%d bytes, want %d", got, want)
 	}
 }
