@@ -32,7 +32,7 @@ type state struct {
 	unusable error         // of the step that led here: why an answer that was read cannot be used
 	debt     time.Duration // what the requests so far cost, less the time that has passed
 
-	from  kube.Revision // OpWatch, OpProbe: where we stand
+	from  kube.Revision // OpWatch, OpProbe: where we stand; empty in a probe = nowhere
 	seen  kube.Revision // OpProbe: where the server was before; empty = at from
 	cur   list.Cursor   // OpList: where in the list
 	cause error         // OpList, OpStream: why we list again; nil at first
@@ -101,7 +101,9 @@ type protocol struct {
 func (p protocol) start(m memory) state {
 	s := state{noStream: m.noStream, debt: m.debt, wait: max(0, m.debt-maxDebt)}
 	switch {
-	case p.opts.Revision != "" && p.opts.Seen != "" && !p.opts.Revision.Newer(p.opts.Seen):
+	case m.ahead != nil:
+		return p.restart(s, m.ahead)
+	case p.opts.Seen != "" && !m.probed && !p.opts.Revision.Newer(p.opts.Seen):
 		s.op, s.from, s.seen = OpProbe, p.opts.Revision, p.opts.Seen
 		return s
 	case p.opts.Revision != "":
@@ -284,18 +286,27 @@ func (p protocol) watched(s state, o outcome) state {
 // probed: the server told its revision, or not.
 func (p protocol) probed(s state, o outcome) state {
 	if o.err != nil {
-		if s.seen == "" || errors.Is(o.err, kube.ErrForbidden) {
-			s.op, s.seen = OpWatch, "" // the watch will find out
+		if s.seen == "" || errors.Is(o.err, kube.ErrForbidden) || errors.Is(o.err, kube.ErrInvalid) {
+			s = p.resume(s) // the next request finds out
 		}
 		return p.pause(s, o.err)
 	}
 	at, now := s.from, kube.Revision(o.meta.ResourceVersion)
-	if s.seen.Newer(at) {
+	if at == "" || s.seen.Newer(at) {
 		at = s.seen
 	}
-	s.op, s.seen = OpWatch, ""
+	s = p.resume(s)
 	if at.Newer(now) {
 		return p.restart(s, fmt.Errorf("%w (%s, the server is at %s)", ErrAhead, at, now))
+	}
+	return s
+}
+
+// resume goes on after a probe.
+func (p protocol) resume(s state) state {
+	s.op, s.seen = OpWatch, ""
+	if s.from == "" {
+		return p.restart(s, nil)
 	}
 	return s
 }

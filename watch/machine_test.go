@@ -68,6 +68,7 @@ func TestMachine(t *testing.T) {
 	given := state{op: OpWatch, from: "5"}
 	probing := state{op: OpProbe, from: "5", settled: true}
 	further := state{op: OpProbe, from: "5", seen: "9"}
+	unread := state{op: OpProbe, seen: "9"}
 	with := func(s state, f func(*state)) state { f(&s); return s }
 
 	tests := []struct {
@@ -161,6 +162,11 @@ func TestMachine(t *testing.T) {
 		{"probe: the server is where it was seen: resume", Auto, further, outcome{meta: codec.ListMeta{ResourceVersion: "9"}}, next{Op: OpWatch, From: "5"}},
 		{"probe: the server is behind where it was seen: relist", Auto, further, outcome{meta: codec.ListMeta{ResourceVersion: "8"}}, next{Op: OpStream, Relist: true}},
 		{"probe: failed, and it must be known: again", Auto, further, outcome{err: errCut}, next{Op: OpProbe, From: "5", Wait: 800 * ms}},
+		{"probe: the server is where it was seen, and there is nothing to resume: list", Auto, unread, outcome{meta: codec.ListMeta{ResourceVersion: "9"}}, next{Op: OpStream}},
+		{"probe: the server is behind, and there is nothing to resume: relist", Auto, unread, outcome{meta: codec.ListMeta{ResourceVersion: "8"}}, next{Op: OpStream, Relist: true}},
+		{"probe: forbidden, and there is nothing to resume: list", Paged, unread, outcome{err: forbidden}, next{Op: OpList, Wait: 800 * ms, First: true}},
+		{"probe: failed, and there is nothing to resume: again", Auto, unread, outcome{err: errCut}, next{Op: OpProbe, Wait: 800 * ms}},
+		{"probe: the request is invalid: the next one finds out", Auto, further, outcome{err: invalid}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
 		{"probe: failed: resume", Auto, probing, outcome{err: errCut}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
 	}
 	for _, tt := range tests {

@@ -23,8 +23,9 @@ type Options struct {
 	Revision kube.Revision
 
 	// Seen is a revision that was seen of the same server, Revision itself or a later
-	// one. A server that is behind it was restored to an earlier state, and so the
-	// collection is told anew. Asking costs one request, a list of one object.
+	// one; Revision may be empty. A server that is behind it was restored to an earlier
+	// state: the collection is delivered again, and the Cause of RESTART is ErrAhead.
+	// Asking costs one request, a list of one object.
 	Seen kube.Revision
 
 	// Limit is the most objects in a page of a list; 0 = 500, negative = no pages.

@@ -65,7 +65,7 @@ func playOn(t *testing.T, ao apitest.Options, o watch.Options, act func(*testing
 		}
 		s := &story{t: t, srv: srv, client: c, store: cache.NewStore[kube.Partial]()}
 		o.Trace.Fallback = func(error) { s.counts.fallbacks++ }
-		s.w = watch.New(client.Of[kube.Partial](c, kube.ConfigMaps), o)
+		s.w = watch.New(s.collection(), o)
 		act(t, s)
 		if s.stop != nil {
 			s.stop()
@@ -73,6 +73,10 @@ func playOn(t *testing.T, ao apitest.Options, o watch.Options, act func(*testing
 		}
 		c.CloseIdleConnections()
 	})
+}
+
+func (s *story) collection() client.Collection[kube.Partial] {
+	return client.Of[kube.Partial](s.client, kube.ConfigMaps)
 }
 
 func configMap(name, value string) string {

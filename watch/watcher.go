@@ -104,6 +104,8 @@ func (w *Watcher[T]) Events(ctx context.Context) iter.Seq2[Event[T], error] {
 // memory is what a Watcher knows of its server from one call of Events to the next.
 type memory struct {
 	noStream bool
+	probed   bool  // Options.Seen was compared with the server's revision
+	ahead    error // the server was restored, and no list has been completed since; nil = no
 	debt     time.Duration
 	at       time.Time
 }
@@ -121,7 +123,10 @@ func (w *Watcher[T]) recall() memory {
 func (w *Watcher[T]) remember(s state, left bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.memory = memory{noStream: s.noStream, debt: s.debt, at: time.Now()}
+	w.memory = memory{noStream: s.noStream, probed: s.op != OpProbe || s.seen == "", debt: s.debt, at: time.Now()}
+	if (s.op == OpList || s.op == OpStream) && errors.Is(s.cause, ErrAhead) {
+		w.memory.ahead = s.cause
+	}
 	if left {
 		w.memory.debt += requestCost
 	}
@@ -294,6 +299,9 @@ func (r *run[T]) advance(ev Event[T]) kube.Revision {
 	defer r.mu.Unlock()
 	if ev.Revision != "" && (ev.Type == Synced || !r.revision.Newer(ev.Revision)) {
 		r.revision = ev.Revision
+	}
+	if ev.Type == Synced {
+		r.state.cause = nil // the list is complete
 	}
 	return r.revision
 }
