@@ -136,14 +136,23 @@ var (
 	errInUse   = errors.New("the store is in use: load before the first event")
 )
 
+// Resume says where a watch goes on from a snapshot: pass both to watch.Options.
+type Resume struct {
+	// Revision that the snapshot is of. It is empty if the latest state of some object
+	// could not be decoded when the snapshot was taken: a watch without a revision,
+	// which lists, reads it again and yields the differences.
+	Revision kube.Revision
+
+	// Seen is the latest revision that the snapshot knows. A server that is behind it
+	// was restored to an earlier state, and may give out revisions of the snapshot's
+	// objects again.
+	Seen kube.Revision
+}
+
 // Load fills a store to which nothing was applied yet with what Save wrote, and
-// returns the revision that it is of. Watch on from there: the store counts as
-// synced, so that when the revision has expired the list that follows yields
-// the differences only, deletions included.
-//
-// The revision is empty if the latest state of some object could not be decoded when
-// the snapshot was taken: a watch without a revision, which lists, reads it again and
-// yields the differences.
+// returns from where to watch on: the store counts as synced, so that when the
+// revision has expired the list that follows yields the differences only, deletions
+// included.
 //
 // On an error the store stays empty. Errors are a *SnapshotError or an error of
 // r; a panic of T's UnmarshalJSON or of an index's function passes through. Every
@@ -152,7 +161,7 @@ var (
 //
 // Of a snapshot that an [Informer] saved it takes the store; see [Snapshot] for
 // what else is in it.
-func (s *Store[T]) Load(r io.Reader, b Binding) (kube.Revision, error) {
+func (s *Store[T]) Load(r io.Reader, b Binding) (Resume, error) {
 	err := s.unused()
 	var got loaded[T]
 	if err == nil {
@@ -162,17 +171,17 @@ func (s *Store[T]) Load(r io.Reader, b Binding) (kube.Revision, error) {
 		err = s.fill(got)
 	}
 	if err != nil {
-		return "", fmt.Errorf("load snapshot of %s: %w", b.Resource, err)
+		return Resume{}, fmt.Errorf("load snapshot of %s: %w", b.Resource, err)
 	}
-	return got.revision, nil
+	return got.Resume, nil
 }
 
 // loaded is what a snapshot holds.
 type loaded[T kube.Object] struct {
-	revision kube.Revision // to resume from; empty = list
-	objects  map[kube.Key]entry[T]
-	owed     []record[T] // objects whose deletion is owed
-	journal  int         // number of the first file of the journal that is not in it
+	Resume
+	objects map[kube.Key]entry[T]
+	owed    []record[T] // objects whose deletion is owed
+	journal int         // number of the first file of the journal that is not in it
 }
 
 // readSnapshot also transforms the objects, unless transform is nil.
@@ -190,6 +199,7 @@ func readSnapshot[T kube.Object](r io.Reader, b Binding, transform func(T) (T, e
 		return l, err
 	}
 	objects := make(map[kube.Key]entry[T], min(got.Objects, snapshotPresize))
+	seen := kube.Revision(got.Revision)
 	decode := decoder(transform)
 	for range got.Objects {
 		rec, err := loadRecord(in, decode)
@@ -197,6 +207,7 @@ func readSnapshot[T kube.Object](r io.Reader, b Binding, transform func(T) (T, e
 			return l, err
 		}
 		objects[rec.key] = rec.entry
+		seen = later(seen, rec.revision)
 	}
 	var owed []record[T]
 	for range got.Owed {
@@ -212,9 +223,9 @@ func readSnapshot[T kube.Object](r io.Reader, b Binding, transform func(T) (T, e
 	if int64(len(objects)) != got.Objects {
 		return l, damaged("two objects of one name")
 	}
-	l = loaded[T]{kube.Revision(got.Revision), objects, owed, got.Journal}
+	l = loaded[T]{Resume{kube.Revision(got.Revision), seen}, objects, owed, got.Journal}
 	if got.Unread > 0 { // no watch from there has them
-		l.revision = ""
+		l.Revision = ""
 	}
 	return l, nil
 }
@@ -288,7 +299,7 @@ func (s *Store[T]) fill(l loaded[T]) error {
 	}
 	indexed = true
 	s.objects = l.objects
-	s.parts[0] = part{revision: l.revision, synced: true}
+	s.parts[0] = part{revision: l.Revision, synced: true}
 	return nil
 }
 

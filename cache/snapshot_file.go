@@ -74,18 +74,18 @@ const (
 // start may follow and somebody may look at it; SnapshotError.Aside says where.
 //
 // It also removes what a process that was killed while saving has left.
-func (s *Store[T]) LoadFile(path string, b Binding) (kube.Revision, error) {
+func (s *Store[T]) LoadFile(path string, b Binding) (Resume, error) {
 	if err := s.unused(); err != nil {
-		return "", fmt.Errorf("load snapshot of %s from %s: %w", b.Resource, path, err)
+		return Resume{}, fmt.Errorf("load snapshot of %s from %s: %w", b.Resource, path, err)
 	}
 	got, err := loadFile[T](path, b, nil)
 	if err != nil {
-		return "", err
+		return Resume{}, err
 	}
 	if err := s.fill(got); err != nil {
-		return "", fmt.Errorf("load snapshot of %s from %s: %w", b.Resource, path, err)
+		return Resume{}, fmt.Errorf("load snapshot of %s from %s: %w", b.Resource, path, err)
 	}
-	return got.revision, nil
+	return got.Resume, nil
 }
 
 // loadFile reads a snapshot, and sets the file aside if it cannot be used. It also

@@ -393,8 +393,8 @@ func ExampleStore_LoadFile() {
 
 	// b is deleted while nobody watches, and revision 2 expires.
 	second := cache.NewStore[kube.Partial]()
-	rev, err := second.LoadFile(path, what)
-	fmt.Println(second.Len(), "objects at revision", rev, err)
+	from, err := second.LoadFile(path, what)
+	fmt.Println(second.Len(), "objects at revision", from.Revision, err)
 	for _, ev := range []event{restart(kube.ErrGone), added("a", "u1", "1"), synced("900")} {
 		for _, d := range second.Apply(ev) {
 			fmt.Println(d.Type, d.Key.Name)

@@ -114,9 +114,9 @@ func roundTrip[T kube.Object](t *testing.T) {
 	t.Helper()
 	before, after := filled[T](t, 100), cache.NewStore[T]()
 	all := cache.By(after, func(T) (bool, bool) { return true, true })
-	rev, err := after.Load(iotest.HalfReader(bytes.NewReader(saved(t, before, binding))), binding)
-	if err != nil || rev != "200" || after.Revision() != "200" || !after.Synced() {
-		t.Fatalf("loaded revision %q, %v; at %q, synced %t", rev, err, after.Revision(), after.Synced())
+	from, err := after.Load(iotest.HalfReader(bytes.NewReader(saved(t, before, binding))), binding)
+	if err != nil || from != (cache.Resume{Revision: "200", Seen: "200"}) || after.Revision() != "200" || !after.Synced() {
+		t.Fatalf("loaded %+v, %v; at %q, synced %t", from, err, after.Revision(), after.Synced())
 	}
 	same := cmp.Options{cmp.AllowUnexported(codec.Raw{}, quotedMinute{})}
 	if diff := cmp.Diff(maps.Collect(before.All()), maps.Collect(after.All()), same); diff != "" {
@@ -237,9 +237,9 @@ func TestSnapshotOfNothing(t *testing.T) {
 	s.Apply(watch.Event[codec.Raw]{Type: watch.Restart})
 	s.Apply(watch.Event[codec.Raw]{Type: watch.Synced, Revision: "7"})
 	after := cache.NewStore[codec.Raw]()
-	rev, err := after.Load(bytes.NewReader(saved(t, s, binding)), binding)
-	if rev != "7" || err != nil || after.Len() != 0 || !after.Synced() {
-		t.Errorf("loaded %q, %v, %d objects, synced %t", rev, err, after.Len(), after.Synced())
+	from, err := after.Load(bytes.NewReader(saved(t, s, binding)), binding)
+	if from != (cache.Resume{Revision: "7", Seen: "7"}) || err != nil || after.Len() != 0 || !after.Synced() {
+		t.Errorf("loaded %+v, %v, %d objects, synced %t", from, err, after.Len(), after.Synced())
 	}
 }
 
@@ -280,10 +280,10 @@ func TestSnapshotRestartTellsTheDifferences(t *testing.T) {
 func fails[T kube.Object](t *testing.T, b []byte, bind cache.Binding, kind error) string {
 	t.Helper()
 	s := cache.NewStore[T]()
-	rev, err := s.Load(bytes.NewReader(b), bind)
+	from, err := s.Load(bytes.NewReader(b), bind)
 	var se *cache.SnapshotError
-	if !errors.Is(err, kind) || !errors.As(err, &se) || rev != "" {
-		t.Fatalf("loaded %q, %v; want %v", rev, err, kind)
+	if !errors.Is(err, kind) || !errors.As(err, &se) || from != (cache.Resume{}) {
+		t.Fatalf("loaded %+v, %v; want %v", from, err, kind)
 	}
 	if s.Len() != 0 || s.Synced() || s.Revision() != "" {
 		t.Fatalf("after %v: %d objects, synced %t, at %q", err, s.Len(), s.Synced(), s.Revision())
@@ -518,11 +518,11 @@ func TestSnapshotIsOfOneMoment(t *testing.T) {
 	for at := 0; at < last; {
 		b := saved(t, s, binding)
 		loaded := cache.NewStore[kube.Partial]()
-		rev, err := loaded.Load(bytes.NewReader(b), binding)
+		from, err := loaded.Load(bytes.NewReader(b), binding)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if at, err = strconv.Atoi(string(rev)); err != nil {
+		if at, err = strconv.Atoi(string(from.Revision)); err != nil {
 			t.Fatal(err)
 		}
 		for n := range objects {

@@ -107,9 +107,9 @@ func TestStoreForgetsWhatCouldNotBeRead(t *testing.T) {
 			if err := s.SaveFile(path, binding); err != nil {
 				t.Fatal(err)
 			}
-			rev, err := cache.NewStore[kube.Partial]().LoadFile(path, binding)
-			if err != nil || (rev != "") != tt.resume {
-				t.Errorf("resume from %q, %v; want a revision: %t", rev, err, tt.resume)
+			from, err := cache.NewStore[kube.Partial]().LoadFile(path, binding)
+			if err != nil || (from.Revision != "") != tt.resume || from.Seen == "" {
+				t.Errorf("resume from %+v, %v; want a revision: %t", from, err, tt.resume)
 			}
 		})
 	}

@@ -68,7 +68,7 @@ func ClusterID(ctx context.Context, c *client.Client) (string, error) {
 type warm[T kube.Object] struct {
 	Snapshot
 	binding Binding
-	resume  func(from, seen kube.Revision) Source[T]
+	resume  func(Resume) Source[T]
 
 	saved savepoint // for Run's goroutines, one at a time
 
@@ -102,11 +102,11 @@ func newWarm[T kube.Object](c client.Collection[T], o Options[T]) *warm[T] {
 		Snapshot: s,
 		binding:  b,
 		journal:  newJournal[T](s.Path, b),
-		resume: func(from, seen kube.Revision) Source[T] {
+		resume: func(r Resume) Source[T] {
 			opts := o.Watch
-			opts.Revision = from
-			if seen.Newer(from) { // else the watch will tell, and there is nothing to ask first
-				opts.Seen = seen
+			opts.Revision, opts.Seen = r.Revision, r.Seen
+			if r.Revision == r.Seen { // the watch finds out
+				opts.Seen = ""
 			}
 			return watch.New(c, opts)
 		},
@@ -157,10 +157,15 @@ func (i *Informer[T]) load() error {
 	if err := i.account.load(i.store); err != nil {
 		return err
 	}
-	if got.revision != "" {
-		i.warm.saved = savepoint{revision: got.revision, owed: int64(len(got.owed))}
+	if got.Revision != "" {
+		i.warm.saved = savepoint{revision: got.Revision, owed: int64(len(got.owed))}
+	}
+	for _, r := range noted {
+		got.Seen = later(got.Seen, r.revision)
+	}
+	if got.Seen != "" {
 		i.mu.Lock()
-		i.sources[0] = i.warm.resume(got.revision, latest(noted))
+		i.sources[0] = i.warm.resume(got.Resume)
 		i.mu.Unlock()
 	}
 	for _, h := range i.current() {
@@ -194,14 +199,12 @@ func (i *Informer[T]) restore(noted []record[T]) error {
 	return nil
 }
 
-// latest returns the latest revision of records: the server was there.
-func latest[T kube.Object](records []record[T]) (rev kube.Revision) {
-	for _, r := range records {
-		if rev == "" || r.revision.Newer(rev) {
-			rev = r.revision
-		}
+// later returns the later revision: the server was there.
+func later(a, b kube.Revision) kube.Revision {
+	if a == "" || b.Newer(a) {
+		return b
 	}
-	return rev
+	return a
 }
 
 // saveEvery saves from time to time, until ctx is done.
