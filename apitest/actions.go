@@ -12,15 +12,6 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// exchangeOf returns the exchange of a request to the server.
-func exchangeOf(r *http.Request) *exchange {
-	x, ok := r.Context().Value(exchangeKey{}).(*exchange)
-	if !ok {
-		panic("apitest: a fault's handler is called outside its server")
-	}
-	return x
-}
-
 // EndStream ends a watch in good order: set with AfterEvent, or before the
 // first event, as servers do that end watches at once.
 func EndStream() http.HandlerFunc {
@@ -91,8 +82,7 @@ func (r *recorder) Write(b []byte) (int, error) { return r.body.Write(b) }
 // watch; f may change the header too.
 func edit(f func(h http.Header, body []byte) []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		x := exchangeOf(r)
-		if x.target.verb == "watch" {
+		if ExchangeOf(r).Verb() == "watch" {
 			panic("apitest: this fault is not for watches")
 		}
 		rec := &recorder{header: w.Header(), code: http.StatusOK}
@@ -126,26 +116,30 @@ func Truncate(n int) http.HandlerFunc {
 }
 
 // quirk changes the normal answer from within.
-func quirk(f func(*quirks)) http.HandlerFunc {
+func quirk(f func(*Quirks)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		f(&exchangeOf(r).quirks)
+		f(ExchangeOf(r).Quirks())
 		Continue(w, r)
 	}
 }
 
 // MetadataLast puts the metadata of a LIST after its items.
-func MetadataLast() http.HandlerFunc { return quirk(func(q *quirks) { q.metadataLast = true }) }
+func MetadataLast() http.HandlerFunc { return quirk(func(q *Quirks) { q.MetadataLast = true }) }
 
 // EmptyPage answers a LIST without items but with a continue token that brings
 // them, which Kubernetes allows. Limit it by Times or Nth.
-func EmptyPage() http.HandlerFunc { return quirk(func(q *quirks) { q.emptyPage = true }) }
+func EmptyPage() http.HandlerFunc { return quirk(func(q *Quirks) { q.EmptyPage = true }) }
 
 // IgnoreInitialEvents answers a watch with sendInitialEvents as if it were not
 // there, as servers before 1.27 and some proxies do.
-func IgnoreInitialEvents() http.HandlerFunc { return quirk(func(q *quirks) { q.ignoreInitial = true }) }
+func IgnoreInitialEvents() http.HandlerFunc {
+	return quirk(func(q *Quirks) { q.IgnoreInitialEvents = true })
+}
 
 // NoInitialEventsEnd leaves out the bookmark at the end of the initial events.
-func NoInitialEventsEnd() http.HandlerFunc { return quirk(func(q *quirks) { q.noMarker = true }) }
+func NoInitialEventsEnd() http.HandlerFunc {
+	return quirk(func(q *Quirks) { q.NoInitialEventsEnd = true })
+}
 
 // ShiftRevision answers a LIST with n added to its revision and to nothing else:
 // with Nth, a page that is of another revision than the page before.
@@ -154,7 +148,9 @@ func ShiftRevision(n int) http.HandlerFunc {
 		var list struct {
 			Metadata json.RawMessage `json:"metadata"`
 		}
-		var meta listMeta
+		var meta struct {
+			ResourceVersion string `json:"resourceVersion"`
+		}
 		if json.Unmarshal(body, &list) != nil || json.Unmarshal(list.Metadata, &meta) != nil {
 			return body // not a list
 		}

@@ -10,19 +10,19 @@ import (
 func Hang() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
-		exchangeOf(r).abort()
+		ExchangeOf(r).Abort()
 	}
 }
 
 // Reset resets the connection (TCP RST). On HTTP/2 that ends all its streams.
 func Reset() http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) { exchangeOf(r).reset() }
+	return func(w http.ResponseWriter, r *http.Request) { ExchangeOf(r).Reset() }
 }
 
 // Hangup closes the connection (TCP FIN) where the answer or its last chunk is
 // due. On HTTP/2 it resets the stream.
 func Hangup() http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) { exchangeOf(r).abort() }
+	return func(w http.ResponseWriter, r *http.Request) { ExchangeOf(r).Abort() }
 }
 
 // HalfOpen lets everything that is sent from now on over the connection, either
@@ -30,11 +30,7 @@ func Hangup() http.HandlerFunc {
 // get no answer then.
 func HalfOpen() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if c := exchangeOf(r).conn; c != nil {
-			c.mu.Lock()
-			c.dead = true
-			c.mu.Unlock()
-		}
+		ExchangeOf(r).Vanish()
 		Continue(w, r)
 	}
 }
@@ -43,11 +39,7 @@ func HalfOpen() http.HandlerFunc {
 // piece. Trickle(1, 0) makes one-byte writes.
 func Trickle(n int, pause time.Duration) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if c := exchangeOf(r).conn; c != nil {
-			c.mu.Lock()
-			c.piece, c.pause = n, pause
-			c.mu.Unlock()
-		}
+		ExchangeOf(r).Trickle(n, pause)
 		Continue(w, r)
 	}
 }
@@ -55,8 +47,8 @@ func Trickle(n int, pause time.Duration) http.HandlerFunc {
 // Delay waits before it goes on: before the headers, or between events.
 func Delay(d time.Duration) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if !wait(r, d) {
-			exchangeOf(r).abort()
+		if x := ExchangeOf(r); !x.Wait(d) {
+			x.Abort()
 		}
 		Continue(w, r)
 	}
@@ -68,7 +60,7 @@ func NoLastChunk() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		Continue(w, r)
 		flush(w)
-		exchangeOf(r).abort()
+		ExchangeOf(r).Abort()
 	}
 }
 
@@ -76,21 +68,12 @@ func NoLastChunk() http.HandlerFunc {
 // closes the connection. HTTP/2 has no chunks: there it does nothing.
 func ExtraLastChunk() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		x := exchangeOf(r)
+		x := ExchangeOf(r)
 		Continue(w, r)
 		x.Flush()
-		h, ok := x.w.(http.Hijacker)
-		if !ok {
-			return
-		}
-		if x.gz != nil {
-			x.gz.Close()
-			x.gz = nil
-			x.Flush()
-		}
-		c, rw, err := h.Hijack()
+		c, rw, err := x.Hijack()
 		if err != nil {
-			return // the client has gone
+			return // over HTTP/2, or the client has gone
 		}
 		rw.WriteString("0\r\n\r\n0\r\n\r\n")
 		rw.Flush()
@@ -111,7 +94,7 @@ func GoAway() http.HandlerFunc {
 // EarlyHints sends an informational answer, 103, before the real one.
 func EarlyHints() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		exchangeOf(r).w.WriteHeader(http.StatusEarlyHints)
+		ExchangeOf(r).WriteHeader(http.StatusEarlyHints)
 		Continue(w, r)
 	}
 }

@@ -26,7 +26,7 @@ type binding struct {
 
 // bind answers the request to run a pod on a node. See
 // https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/binding-v1/.
-func (s *Server) bind(x *exchange, w http.ResponseWriter) *kube.Status {
+func (s *Server) bind(x *Exchange, w http.ResponseWriter) *kube.Status {
 	var b binding
 	opts, st := readAction(x, "Binding", "v1", &b)
 	if st != nil {
@@ -126,7 +126,7 @@ func with(m, more map[string]string) map[string]string {
 
 // readAction reads the body of a create that stores nothing: an object of kind and
 // apiVersion, or of a beta version of the same group, into v.
-func readAction(x *exchange, kind, apiVersion string, v any) (opts writeOptions, st *kube.Status) {
+func readAction(x *Exchange, kind, apiVersion string, v any) (opts writeOptions, st *kube.Status) {
 	if opts, st = parseWriteOptions(x, "CreateOptions", typeJSON); st != nil {
 		return opts, st
 	}

@@ -39,7 +39,7 @@ type payload struct {
 // readBody returns the body of a write. Its media type is one of accepted: the
 // first where the client names none. Where that is JSON, protobuf is accepted too,
 // and passes for it.
-func readBody(x *exchange, accepted ...string) (p payload, st *kube.Status) {
+func readBody(x *Exchange, accepted ...string) (p payload, st *kube.Status) {
 	if p.typ, st = bodyType(x, accepted...); st != nil {
 		return p, st
 	}
@@ -68,7 +68,7 @@ func readBody(x *exchange, accepted ...string) (p payload, st *kube.Status) {
 }
 
 // bodyType returns the media type of a write's body, as readBody has it.
-func bodyType(x *exchange, accepted ...string) (string, *kube.Status) {
+func bodyType(x *Exchange, accepted ...string) (string, *kube.Status) {
 	ct := x.r.Header.Get("Content-Type")
 	switch {
 	case ct == "":
@@ -137,7 +137,7 @@ func (t target) patchTypes() []string {
 // refusalByGuard is the Status of a request that the guard of the listener refused: that of
 // kube-apiserver where it refuses the request too, and otherwise one with the guard's
 // reason.
-func refusalByGuard(x *exchange) *kube.Status {
+func refusalByGuard(x *Exchange) *kube.Status {
 	switch t := x.target; {
 	case x.refused.Code != http.StatusUnsupportedMediaType:
 		return &kube.Status{Code: x.refused.Code, Reason: "Forbidden", Message: x.refused.Text}

@@ -23,7 +23,7 @@ type writeOptions struct {
 
 // parseWriteOptions reads the options of a write; kind is what an error calls
 // them, and typ the media type of a patch.
-func parseWriteOptions(x *exchange, kind, typ string) (o writeOptions, st *kube.Status) {
+func parseWriteOptions(x *Exchange, kind, typ string) (o writeOptions, st *kube.Status) {
 	q := x.r.URL.Query()
 	o = writeOptions{verb: x.target.verb, typ: typ, manager: q.Get("fieldManager"), validation: cmp.Or(q.Get("fieldValidation"), "Warn")}
 	o.dry, o.force = q.Has("dryRun"), queryBool(q, "force")

@@ -20,7 +20,7 @@ import (
 )
 
 // serverFrames are in the stacks of a server's own goroutines.
-var serverFrames = []string{"apitest.(*Server)", "apitest.(*door)", "apitest.(*exchange)", "tls.(*Conn).HandshakeContext", "net/http.(*conn).serve", "net/http.(*http2serverConn)"}
+var serverFrames = []string{"apitest.(*Server)", "apitest.(*door)", "apitest.(*Exchange)", "tls.(*Conn).HandshakeContext", "net/http.(*conn).serve", "net/http.(*http2serverConn)"}
 
 // left returns the stacks of goroutines of servers.
 func left() string {

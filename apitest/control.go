@@ -151,6 +151,19 @@ func (s *Server) Bookmark() {
 // fails only where the port has been taken while the server refused.
 func (s *Server) SetDoor(d Door) error { return s.door.set(d) }
 
+// Down resets every connection, and lets new ones meet door for d; then it is open again.
+// It does not wait for that.
+func (s *Server) Down(door Door, d time.Duration) {
+	if s.SetDoor(door) == nil {
+		s.running.Go(func() {
+			// Somebody may have taken the port meanwhile, and may leave it.
+			for sleep(s.ctx, d) && s.SetDoor(Open) != nil {
+			}
+		})
+	}
+	s.Cut()
+}
+
 // Cut resets every connection.
 func (s *Server) Cut() { s.door.cut() }
 
@@ -182,6 +195,25 @@ func (s *Server) RestoreTo(rv kube.Revision) {
 	if err != nil {
 		s.fail("%v", err)
 	}
+}
+
+// Rewind is [Server.RestoreTo] to the state of n revisions ago, or as far back as the
+// history goes.
+func (s *Server) Rewind(n int) {
+	if err := s.restore(func(st *store) uint64 { return st.past(n) }); err != nil {
+		s.fail("%v", err) // it is restorable
+	}
+}
+
+// RevisionBefore returns the revision of n writes ago, or the oldest that can be restored.
+func (s *Server) RevisionBefore(n int) kube.Revision {
+	s.store.mu.Lock()
+	defer s.store.mu.Unlock()
+	return revision(s.store.past(n))
+}
+
+func (st *store) past(n int) uint64 {
+	return st.restorable(st.rev - min(uint64(max(n, 0)), st.rev-1))
 }
 
 // restore restores to the revision that to returns, which is called with mu held.

@@ -67,7 +67,7 @@ type deletion struct {
 	policy string // Foreground, Orphan or Background; the collector ends the first two
 }
 
-func readDeletion(x *exchange) (o deleteOptions, d deletion, st *kube.Status) {
+func readDeletion(x *Exchange) (o deleteOptions, d deletion, st *kube.Status) {
 	body, st := readBody(x, typeJSON, typeYAML)
 	if st != nil {
 		return o, d, st
@@ -124,7 +124,7 @@ func readDeletion(x *exchange) (o deleteOptions, d deletion, st *kube.Status) {
 	return o, d, nil
 }
 
-func (s *Server) delete(x *exchange, w http.ResponseWriter, v *view) *kube.Status {
+func (s *Server) delete(x *Exchange, w http.ResponseWriter, v *view) *kube.Status {
 	opts, d, st := readDeletion(x)
 	if st != nil {
 		return st
@@ -303,7 +303,7 @@ func (d deletion) finalizers(info *ResourceInfo, o *object) []string {
 }
 
 // deleteCollection deletes what a LIST with the same options returns.
-func (s *Server) deleteCollection(x *exchange, w http.ResponseWriter, q *query, v *view) *kube.Status {
+func (s *Server) deleteCollection(x *Exchange, w http.ResponseWriter, q *query, v *view) *kube.Status {
 	opts, d, st := readDeletion(x)
 	if st != nil {
 		return st
@@ -330,7 +330,7 @@ func (s *Server) deleteCollection(x *exchange, w http.ResponseWriter, q *query, 
 
 // removeAll removes the objects of p that are still there, up to one that a
 // precondition spares. The answer has them as they were.
-func (s *Server) removeAll(x *exchange, p *page, opts deleteOptions, d deletion) *kube.Status {
+func (s *Server) removeAll(x *Exchange, p *page, opts deleteOptions, d deletion) *kube.Status {
 	st, t := s.store, x.target.table
 	st.mu.Lock()
 	defer st.mu.Unlock()

@@ -74,7 +74,7 @@ type aggregatedGroup struct {
 
 // discover answers /version, /api, /apis and below; everything else is not
 // found, in the two ways of kube-apiserver.
-func (s *Server) discover(x *exchange, w http.ResponseWriter) {
+func (s *Server) discover(x *Exchange, w http.ResponseWriter) {
 	resources := s.store.resources()
 	path := strings.Trim(x.r.URL.Path, "/")
 	parts := strings.Split(path, "/")
@@ -157,7 +157,7 @@ func groups(resources []*ResourceInfo) []apiGroup {
 	return list
 }
 
-func (s *Server) discoverAll(x *exchange, w http.ResponseWriter, resources []*ResourceInfo, core bool) {
+func (s *Server) discoverAll(x *Exchange, w http.ResponseWriter, resources []*ResourceInfo, core bool) {
 	if version := wantsAggregated(x.r); version != "" {
 		cached(w, x.r, "application/json;g=apidiscovery.k8s.io;v="+version+";as=APIGroupDiscoveryList", "public",
 			aggregated(resources, core, version))

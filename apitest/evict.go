@@ -26,7 +26,7 @@ type budget struct {
 
 // evict answers the request to delete a pod if the budget that covers it allows
 // that. See https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/.
-func (s *Server) evict(x *exchange, w http.ResponseWriter) *kube.Status {
+func (s *Server) evict(x *Exchange, w http.ResponseWriter) *kube.Status {
 	var e struct {
 		Metadata      struct{ Name string }
 		DeleteOptions *deleteOptions

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/listwatch/listwatch/internal/guard"
 	"github.com/listwatch/listwatch/kube"
@@ -20,9 +19,11 @@ type (
 // errEnd ends a watch in good order.
 var errEnd = errors.New("the stream ends here")
 
-// exchange is one request with its answer. It is the ResponseWriter of the
-// handlers, which run in one goroutine.
-type exchange struct {
+// Exchange is one request with its answer, for handlers that are given to [Server.On]:
+// [ExchangeOf] returns it. It is the ResponseWriter of these handlers too, unless another
+// fault wraps it. All that happens to a request runs in one goroutine, and no method may
+// be called after it.
+type Exchange struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	srv     *Server
@@ -33,7 +34,7 @@ type exchange struct {
 	midway  []*Fault // after so many events
 	next    http.HandlerFunc
 	refused *guard.Refusal // by the guard of the listener; nil = not
-	quirks  quirks
+	quirks  Quirks
 	rewrite []func(w http.ResponseWriter, event []byte)
 	finish  []func() // at the orderly end of a stream
 
@@ -79,7 +80,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, refused *guard.Re
 			panic(v)
 		}
 	}()
-	x := &exchange{w: w, srv: s, refused: refused, large: true}
+	x := &Exchange{w: w, srv: s, refused: refused, large: true}
 	x.conn, _ = r.Context().Value(connKey{}).(*conn)
 	x.r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 	x.target = s.resolve(r)
@@ -95,7 +96,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, refused *guard.Re
 }
 
 // step returns the handler from fault i on: the last is the normal answer.
-func (x *exchange) step(i int) http.HandlerFunc {
+func (x *Exchange) step(i int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if i == len(x.steps) {
 			x.next = nil
@@ -107,12 +108,22 @@ func (x *exchange) step(i int) http.HandlerFunc {
 	}
 }
 
+// ExchangeOf returns the exchange of a request that a server of this package hands to a
+// handler. It panics for another request.
+func ExchangeOf(r *http.Request) *Exchange {
+	x, ok := r.Context().Value(exchangeKey{}).(*Exchange)
+	if !ok {
+		panic("apitest: a fault's handler is called outside its server")
+	}
+	return x
+}
+
 // Continue, called by a handler that was given to [Server.On], goes on to the
 // next fault and at last to the normal answer, or, after an event, with the
 // stream. It may be called once, with a ResponseWriter of the caller's own, of
 // which a watch uses the header only.
 func Continue(w http.ResponseWriter, r *http.Request) {
-	x, ok := r.Context().Value(exchangeKey{}).(*exchange)
+	x, ok := r.Context().Value(exchangeKey{}).(*Exchange)
 	if !ok || x.next == nil {
 		panic("apitest: Continue called outside a handler, or twice")
 	}
@@ -122,12 +133,16 @@ func Continue(w http.ResponseWriter, r *http.Request) {
 }
 
 // Header implements http.ResponseWriter.
-func (x *exchange) Header() http.Header { return x.w.Header() }
+func (x *Exchange) Header() http.Header { return x.w.Header() }
 
 // WriteHeader implements http.ResponseWriter. In a stream that has begun it
 // does nothing.
-func (x *exchange) WriteHeader(code int) {
+func (x *Exchange) WriteHeader(code int) {
 	if x.code != 0 {
+		return
+	}
+	if code < http.StatusOK { // informational
+		x.w.WriteHeader(code)
 		return
 	}
 	x.code = code
@@ -142,7 +157,7 @@ func (x *exchange) WriteHeader(code int) {
 }
 
 // compress chooses gzip if the client takes it and nobody else has.
-func (x *exchange) compress() {
+func (x *Exchange) compress() {
 	h := x.w.Header()
 	if h.Get("Content-Encoding") == "" && h.Get("Content-Length") == "" && strings.Contains(x.r.Header.Get("Accept-Encoding"), "gzip") {
 		h.Set("Content-Encoding", "gzip")
@@ -152,7 +167,7 @@ func (x *exchange) compress() {
 }
 
 // Write implements http.ResponseWriter.
-func (x *exchange) Write(b []byte) (int, error) {
+func (x *Exchange) Write(b []byte) (int, error) {
 	if x.code == 0 {
 		x.WriteHeader(http.StatusOK)
 	}
@@ -170,7 +185,7 @@ func (x *exchange) Write(b []byte) (int, error) {
 }
 
 // Flush implements http.Flusher.
-func (x *exchange) Flush() {
+func (x *Exchange) Flush() {
 	if x.large && x.code != 0 {
 		x.large = false
 		x.w.WriteHeader(x.code)
@@ -183,19 +198,8 @@ func (x *exchange) Flush() {
 	}
 }
 
-// abort closes the connection, or the HTTP/2 stream, without an end of the body.
-func (x *exchange) abort() { panic(http.ErrAbortHandler) }
-
-// reset resets the connection and ends the handler.
-func (x *exchange) reset() {
-	if x.conn != nil {
-		x.conn.reset()
-	}
-	x.abort()
-}
-
 // frame sends one event of a watch, and then whatever faults are due.
-func (x *exchange) frame(b []byte) error {
+func (x *Exchange) frame(b []byte) error {
 	if len(x.rewrite) == 0 {
 		if _, err := x.Write(b); err != nil {
 			return err
@@ -210,7 +214,7 @@ func (x *exchange) frame(b []byte) error {
 
 // rewriteFrom hands an event through the rewriters, each of which may write
 // any number of pieces.
-func (x *exchange) rewriteFrom(i int, b []byte) {
+func (x *Exchange) rewriteFrom(i int, b []byte) {
 	if i == len(x.rewrite) {
 		x.Write(b) // if the client has gone, the request's context says so
 		return
@@ -220,7 +224,7 @@ func (x *exchange) rewriteFrom(i int, b []byte) {
 
 // rewriting is the writer of rewriter i-1: what it writes goes to rewriter i.
 type rewriting struct {
-	x *exchange
+	x *Exchange
 	i int
 }
 
@@ -233,7 +237,7 @@ func (w *rewriting) Write(b []byte) (int, error) {
 }
 
 // due runs the faults that wait for the number of events sent so far.
-func (x *exchange) due() error {
+func (x *Exchange) due() error {
 	for len(x.midway) > 0 && x.midway[0].match.AfterEvent <= x.frames {
 		f := x.midway[0]
 		x.midway = x.midway[1:]
@@ -253,12 +257,9 @@ func (x *exchange) due() error {
 }
 
 // orderlyEnd runs what rewriters have put off.
-func (x *exchange) orderlyEnd() {
+func (x *Exchange) orderlyEnd() {
 	for _, f := range x.finish {
 		f()
 	}
 	x.Flush()
 }
-
-// wait waits for d or the end of the request, which it reports by false.
-func wait(r *http.Request, d time.Duration) bool { return sleep(r.Context(), d) }

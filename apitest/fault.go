@@ -23,7 +23,7 @@ type Match struct {
 	AfterEvent int
 }
 
-func (m *Match) matches(x *exchange) bool {
+func (m *Match) matches(x *Exchange) bool {
 	t := x.target
 	return (m.Verb == "" || m.Verb == t.verb) &&
 		(m.Resource == "" || m.Resource == t.res.Plural || m.Resource == t.res.GroupResource()) &&
@@ -91,7 +91,7 @@ func (f *Fault) Hits() int {
 
 // match returns the faults that x will meet: before the answer, and after
 // events, in order.
-func (s *Server) match(x *exchange) (before, midway []*Fault) {
+func (s *Server) match(x *Exchange) (before, midway []*Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range s.faults {
@@ -117,7 +117,7 @@ func (s *Server) match(x *exchange) (before, midway []*Fault) {
 
 // take counts a hit of a fault that strikes midway, unless it has had its
 // share or has been removed.
-func (s *Server) take(f *Fault, x *exchange) bool {
+func (s *Server) take(f *Fault, x *Exchange) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if f.times > 0 && f.hits >= f.times || !slices.Contains(s.faults, f) {
@@ -125,13 +125,4 @@ func (s *Server) take(f *Fault, x *exchange) bool {
 	}
 	f.hits++
 	return true
-}
-
-// quirks are changes to the normal answer that a fault asks for.
-type quirks struct {
-	metadataLast  bool
-	emptyPage     bool
-	ignoreInitial bool
-	noMarker      bool
-	revision      uint64 // a list answers as of then
 }

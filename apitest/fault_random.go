@@ -166,19 +166,15 @@ func (r *Random) draw(watch bool) (rule FaultRule, struck bool) {
 }
 
 func (r *Random) strike(w http.ResponseWriter, req *http.Request) {
-	x := exchangeOf(req)
-	rule, struck := r.draw(x.target.verb == "watch")
+	x := ExchangeOf(req)
+	rule, struck := r.draw(x.Verb() == "watch")
 	switch {
 	case !struck:
 		Continue(w, req)
 	case rule.Match.AfterEvent == 0:
 		faultHandler(rule.Action)(w, req)
 	default:
-		// No request matches this fault; it strikes x alone.
-		f := x.srv.On(Match{Verb: "none", AfterEvent: rule.Match.AfterEvent}, faultHandler(rule.Action)).Times(1)
-		defer f.Remove()
-		x.midway = append(slices.Clone(x.midway), f)
-		slices.SortStableFunc(x.midway, func(a, b *Fault) int { return a.match.AfterEvent - b.match.AfterEvent })
+		defer x.StrikeAfter(rule.Match.AfterEvent, faultHandler(rule.Action))()
 		Continue(w, req)
 	}
 }

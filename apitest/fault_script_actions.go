@@ -276,7 +276,7 @@ func faultHandler(action string) http.HandlerFunc {
 		return h
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
-		if watch := exchangeOf(r).target.verb == "watch"; watch != (a.where == streams) {
+		if watch := ExchangeOf(r).Verb() == "watch"; watch != (a.where == streams) {
 			Continue(w, r)
 			return
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -15,8 +16,7 @@ import (
 // several for one watch apply in the order in which they were set.
 func EachEvent(f func(w http.ResponseWriter, event []byte)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		x := exchangeOf(r)
-		x.rewrite = append(x.rewrite, f)
+		ExchangeOf(r).EachEvent(f)
 		Continue(w, r)
 	}
 }
@@ -44,14 +44,14 @@ func flush(w http.ResponseWriter) {
 
 // Inject writes text into the stream and goes on.
 func Inject(text string) http.HandlerFunc {
-	return inject(func(*exchange) []byte { return []byte(text) })
+	return inject(func(*Exchange) []byte { return []byte(text) })
 }
 
 // inject writes what text returns at that moment.
-func inject(text func(*exchange) []byte) http.HandlerFunc {
+func inject(text func(*Exchange) []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		x := exchangeOf(r)
-		if x.code == 0 { // before the stream: before its first event
+		x := ExchangeOf(r)
+		if !x.Begun() { // before the stream: before its first event
 			next(func(w http.ResponseWriter, event []byte) {
 				w.Write(text(x))
 				w.Write(event)
@@ -68,7 +68,7 @@ func inject(text func(*exchange) []byte) http.HandlerFunc {
 func ErrorEvent(st *kube.Status) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		EndStream()(w, r)
-		w.Write(errorEvent(st))
+		w.Write(StatusEvent(st))
 	}
 }
 
@@ -112,7 +112,7 @@ func SplitRunes() http.HandlerFunc {
 // them in one chunk.
 func Coalesce(n int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		x := exchangeOf(r)
+		x := ExchangeOf(r)
 		var held []byte
 		count := 0
 		release := func() {
@@ -120,7 +120,7 @@ func Coalesce(n int) http.HandlerFunc {
 			x.Flush()
 			held, count = nil, 0
 		}
-		x.finish = append(x.finish, release)
+		x.AtEnd(release)
 		EachEvent(func(_ http.ResponseWriter, event []byte) {
 			held = append(held, event...)
 			if count++; count >= n {
@@ -211,10 +211,10 @@ func Deep(depth int) http.HandlerFunc {
 // them, the first comes at its end.
 func Swap() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		x := exchangeOf(r)
+		x := ExchangeOf(r)
 		var held []byte
 		seen := 0
-		x.finish = append(x.finish, func() {
+		x.AtEnd(func() {
 			x.Write(held)
 			held = nil
 		})
@@ -254,17 +254,20 @@ func OtherUID() http.HandlerFunc {
 
 // BookmarkBehind injects a bookmark of n revisions ago.
 func BookmarkBehind(n int) http.HandlerFunc {
-	return inject(func(x *exchange) []byte {
-		return (&view{info: x.target.table.info}).bookmark(x.srv.past(n), false)
+	return inject(func(x *Exchange) []byte {
+		return x.BookmarkEvent(x.Server().RevisionBefore(n), "")
 	})
 }
 
 // BookmarkOf injects a bookmark for objects of another kind, with a revision far
 // ahead.
 func BookmarkOf(kind string) http.HandlerFunc {
-	return inject(func(x *exchange) []byte {
-		info := *x.target.table.info
-		info.Kind = kind
-		return (&view{info: &info}).bookmark(x.srv.past(0)+1_000_000, false)
+	return inject(func(x *Exchange) []byte {
+		return x.BookmarkEvent(ahead(x.Server().Revision(), 1_000_000), kind)
 	})
+}
+
+// ahead returns the revision n after rev.
+func ahead(rev kube.Revision, n uint64) kube.Revision {
+	return kube.Revision(strconv.FormatUint(number64(string(rev))+n, 10))
 }

@@ -49,7 +49,7 @@ func (s *Server) ForgetRequests() {
 // requests go first.
 const journalLimit = 100_000
 
-func (s *Server) record(x *exchange) *Request {
+func (s *Server) record(x *Exchange) *Request {
 	r := &Request{
 		Method: x.r.Method, Verb: x.target.verb, Path: x.r.URL.Path, Query: x.r.URL.Query(),
 		Resource: x.target.res, Key: x.target.key, Subresource: x.target.sub,
@@ -69,19 +69,19 @@ func (s *Server) record(x *exchange) *Request {
 	return r
 }
 
-func (s *Server) recordCode(x *exchange) {
+func (s *Server) recordCode(x *Exchange) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	x.entry.Code = x.code
 }
 
-func (s *Server) recordFrames(x *exchange) {
+func (s *Server) recordFrames(x *Exchange) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	x.entry.Events = x.frames
 }
 
-func (s *Server) recordEnd(x *exchange) {
+func (s *Server) recordEnd(x *Exchange) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	x.entry.End = time.Now()

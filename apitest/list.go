@@ -57,6 +57,20 @@ func statusContinueExpired(t continueToken) *kube.Status {
 	return st
 }
 
+// StatusContinueExpired returns what a LIST with a continue token gets that is too old: 410
+// Expired, with a token to go on inconsistently. For what is no token it is the refusal of
+// that; for "" a 410 without a token.
+func StatusContinueExpired(token string) *kube.Status {
+	var t continueToken
+	if token != "" {
+		var st *kube.Status
+		if t, st = parseToken(token); st != nil {
+			return st
+		}
+	}
+	return statusContinueExpired(t)
+}
+
 // page is what a LIST returns.
 type page struct {
 	rv        uint64
@@ -66,9 +80,9 @@ type page struct {
 }
 
 // list answers a LIST.
-func (s *Server) list(x *exchange, w http.ResponseWriter, q *query, v *view) *kube.Status {
-	if at := x.quirks.revision; at != 0 {
-		q.revision, q.rv, q.match, q.limit, q.token = strconv.FormatUint(at, 10), at, exact, 0, ""
+func (s *Server) list(x *Exchange, w http.ResponseWriter, q *query, v *view) *kube.Status {
+	if at, err := strconv.ParseUint(string(x.quirks.Revision), 10, 64); err == nil && at != 0 {
+		q.revision, q.rv, q.match, q.limit, q.token = string(x.quirks.Revision), at, exact, 0, ""
 	}
 	var token continueToken
 	if q.token != "" {
@@ -100,10 +114,10 @@ func (s *Server) list(x *exchange, w http.ResponseWriter, q *query, v *view) *ku
 	if v.refused != nil {
 		return v.refused
 	}
-	if x.quirks.emptyPage && len(p.objects) > 0 {
+	if x.quirks.EmptyPage && len(p.objects) > 0 {
 		p.emptied()
 	}
-	writeJSON(w, http.StatusOK, "application/json", v.list(p, x.quirks.metadataLast))
+	writeJSON(w, http.StatusOK, "application/json", v.list(p, x.quirks.MetadataLast))
 	return nil
 }
 

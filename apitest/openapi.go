@@ -18,7 +18,7 @@ import (
 //
 // The index names each document with a hash of what is in it. Who asks with that
 // may keep the answer for good; who asks with another is sent to the right one.
-func (s *Server) openAPI(x *exchange, w http.ResponseWriter) {
+func (s *Server) openAPI(x *Exchange, w http.ResponseWriter) {
 	var custom []*schema.Type
 	for _, r := range s.store.resources() {
 		if !r.builtIn {
@@ -57,7 +57,7 @@ func (s *Server) openAPI(x *exchange, w http.ResponseWriter) {
 }
 
 // document answers with one document, which stands at a URL with its hash.
-func (s *Server) document(x *exchange, w http.ResponseWriter, body []byte, at, hash string) {
+func (s *Server) document(x *Exchange, w http.ResponseWriter, body []byte, at, hash string) {
 	tag := `"` + hash + `"`
 	h := w.Header()
 	h.Set("Vary", "Accept")

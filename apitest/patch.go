@@ -13,7 +13,7 @@ import (
 )
 
 // patch answers a PATCH of any kind.
-func (s *Server) patch(x *exchange, w http.ResponseWriter, v *view) *kube.Status {
+func (s *Server) patch(x *Exchange, w http.ResponseWriter, v *view) *kube.Status {
 	accepted := x.target.patchTypes()
 	typ, st := bodyType(x, accepted...)
 	if st != nil || x.r.Header.Get("Content-Type") == "" {

@@ -26,7 +26,7 @@ func isReview(r kube.Resource) bool { return slices.Contains(reviews, r) }
 
 // review answers a review: everybody who came in may do everything, unless a
 // denial that was set by Deny says otherwise.
-func (s *Server) review(x *exchange, w http.ResponseWriter) *kube.Status {
+func (s *Server) review(x *Exchange, w http.ResponseWriter) *kube.Status {
 	res := x.target.res
 	if x.target.verb != "create" {
 		return statusMethod()
@@ -71,7 +71,7 @@ func (s *Server) review(x *exchange, w http.ResponseWriter) *kube.Status {
 }
 
 // accessStatus says whether what spec asks for would be allowed.
-func (s *Server) accessStatus(x *exchange, spec map[string]any) map[string]any {
+func (s *Server) accessStatus(x *Exchange, spec map[string]any) map[string]any {
 	attributes, _ := spec["resourceAttributes"].(map[string]any)
 	text := func(name string) string { v, _ := attributes[name].(string); return v }
 	if attributes != nil {
@@ -136,7 +136,7 @@ func (s *Server) denied(user string, a access) (reason string, denied bool) {
 }
 
 // forbidden is the 403 of a request that its user may not make.
-func (s *Server) forbidden(x *exchange) *kube.Status {
+func (s *Server) forbidden(x *Exchange) *kube.Status {
 	t := x.target
 	user := s.username(x.r)
 	if _, denied := s.denied(user, access{verb: t.verb, res: t.res, namespace: t.key.Namespace, name: t.key.Name, sub: t.sub}); !denied {
@@ -193,7 +193,7 @@ func (s *Server) userInfo(r *http.Request) map[string]any {
 
 // tokenRequest answers a create of serviceaccounts/x/token with a token that
 // looks like one and opens nothing but, if the server has a token, this server.
-func (s *Server) tokenRequest(x *exchange, w http.ResponseWriter) *kube.Status {
+func (s *Server) tokenRequest(x *Exchange, w http.ResponseWriter) *kube.Status {
 	p, st := readBody(x, typeJSON, typeYAML)
 	if st != nil {
 		return st

@@ -94,7 +94,7 @@ func queryBool(q url.Values, name string) bool {
 
 // answer is the normal answer to x, written to w, which is x or a
 // ResponseWriter of a fault.
-func (s *Server) answer(x *exchange, w http.ResponseWriter) {
+func (s *Server) answer(x *Exchange, w http.ResponseWriter) {
 	w.Header().Set("Cache-Control", "no-cache, private")
 	if x.refused == nil && healthy(w, x.r) {
 		return
@@ -127,7 +127,7 @@ func (s *Server) answer(x *exchange, w http.ResponseWriter) {
 }
 
 // act answers a request for a resource, or returns the Status to answer with.
-func (s *Server) act(x *exchange, w http.ResponseWriter) *kube.Status {
+func (s *Server) act(x *Exchange, w http.ResponseWriter) *kube.Status {
 	t := x.target
 	if t.res == kube.Endpoints {
 		w.Header().Add("Warning", warning("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"))
@@ -229,7 +229,7 @@ var podSubresources = [...]string{"attach", "exec", "log", "portforward", "proxy
 
 // podSubresource answers for the kubelet that is not there: with a line of log,
 // and with a refusal of everything else.
-func (s *Server) podSubresource(x *exchange, w http.ResponseWriter) *kube.Status {
+func (s *Server) podSubresource(x *Exchange, w http.ResponseWriter) *kube.Status {
 	switch {
 	case x.target.sub != "log" || x.target.verb != "get":
 		return statusMethod()
@@ -247,7 +247,7 @@ func statusNoResource() *kube.Status {
 }
 
 // get answers with one object.
-func (s *Server) get(x *exchange, w http.ResponseWriter, v *view) *kube.Status {
+func (s *Server) get(x *Exchange, w http.ResponseWriter, v *view) *kube.Status {
 	if queryBool(x.r.URL.Query(), "export") {
 		return statusBadRequest("the export parameter, deprecated since v1.14, is no longer supported")
 	}

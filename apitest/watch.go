@@ -50,11 +50,11 @@ func (w *watcher) end(how ending) {
 }
 
 // watch answers a WATCH: with a stream, or with the Status it returns.
-func (s *Server) watch(x *exchange, w http.ResponseWriter, q *query, v *view) *kube.Status {
+func (s *Server) watch(x *Exchange, w http.ResponseWriter, q *query, v *view) *kube.Status {
 	var first collection
 	initial := q.initial != nil && *q.initial
 	marker := q.initial == nil && q.rv == 0 || initial // synthetic events, then the end marker
-	if x.quirks.ignoreInitial {
+	if x.quirks.IgnoreInitialEvents {
 		initial, marker = false, q.rv == 0
 	}
 	run := &watcher{query: q, conn: x.conn, signal: make(chan struct{}, 1), after: q.rv}
@@ -90,7 +90,7 @@ func (s *Server) watch(x *exchange, w http.ResponseWriter, q *query, v *view) *k
 			err = x.frame(v.event("ADDED", o))
 		}
 	}
-	if err == nil && marker && q.bookmarks && !x.quirks.ignoreInitial && !x.quirks.noMarker {
+	if err == nil && marker && q.bookmarks && !x.quirks.IgnoreInitialEvents && !x.quirks.NoInitialEventsEnd {
 		err = bookmark(now, true)
 	}
 	if err == nil {
@@ -98,7 +98,7 @@ func (s *Server) watch(x *exchange, w http.ResponseWriter, q *query, v *view) *k
 		err = s.stream(x, run, v, bookmark)
 	}
 	if err != errEnd {
-		x.abort() // the client has gone, or the server closes
+		x.Abort() // the client has gone, or the server closes
 	}
 	s.finishWatch(x, run)
 	return nil
@@ -106,7 +106,7 @@ func (s *Server) watch(x *exchange, w http.ResponseWriter, q *query, v *view) *k
 
 // stream sends events and bookmarks until the watch ends: by errEnd if the
 // client is still there.
-func (s *Server) stream(x *exchange, w *watcher, v *view, bookmark func(uint64, bool) error) error {
+func (s *Server) stream(x *Exchange, w *watcher, v *view, bookmark func(uint64, bool) error) error {
 	timeout := w.query.timeout
 	if timeout <= 0 {
 		s.store.mu.Lock()
@@ -170,25 +170,26 @@ func (s *Server) nextBookmark(deadline time.Time) time.Duration {
 
 // finishWatch ends the stream as w.how says; a watch that has not been told
 // ends in good order.
-func (s *Server) finishWatch(x *exchange, w *watcher) {
+func (s *Server) finishWatch(x *Exchange, w *watcher) {
 	s.store.mu.Lock()
 	how, status := w.how, w.status
 	s.store.mu.Unlock()
 	if status != nil {
-		x.frame(errorEvent(status)) // the end, whatever it returns
+		x.frame(StatusEvent(status)) // the end, whatever it returns
 	}
 	switch how {
 	case endReset:
-		x.reset()
+		x.Reset()
 	case endCut:
 		x.Write([]byte(`{"type":"MODIFIED","object":{"kind":"`))
 		x.Flush()
-		x.abort()
+		x.Abort()
 	}
 	x.orderlyEnd()
 }
 
-func errorEvent(st *kube.Status) []byte {
+// StatusEvent returns the ERROR event of a watch with st, with its newline.
+func StatusEvent(st *kube.Status) []byte {
 	b := append([]byte(`{"type":"ERROR","object":`), encodeStatus(st)...)
 	return append(b, '}', '\n')
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-func (s *Server) create(x *exchange, w http.ResponseWriter, v *view) *kube.Status {
+func (s *Server) create(x *Exchange, w http.ResponseWriter, v *view) *kube.Status {
 	if _, st := bodyType(x, typeJSON, typeYAML); st != nil {
 		return st
 	}
@@ -24,7 +24,7 @@ func (s *Server) create(x *exchange, w http.ResponseWriter, v *view) *kube.Statu
 	return c.answer(w, v, http.StatusCreated)
 }
 
-func (s *Server) update(x *exchange, w http.ResponseWriter, v *view) *kube.Status {
+func (s *Server) update(x *Exchange, w http.ResponseWriter, v *view) *kube.Status {
 	opts, st := parseWriteOptions(x, "UpdateOptions", typeJSON)
 	if st != nil {
 		return st

@@ -1,0 +1,146 @@
+package apitest
+
+import (
+	"bufio"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// This file is what handlers that are given to [Server.On] may do to an exchange.
+// Package faults is made of it.
+
+// Quirks are changes to the normal answer.
+type Quirks struct {
+	MetadataLast        bool          // a list has its metadata after its items
+	EmptyPage           bool          // a list has no items, and a continue token that brings them
+	IgnoreInitialEvents bool          // sendInitialEvents of a watch is ignored
+	NoInitialEventsEnd  bool          // the bookmark at the end of the initial events is left out
+	Revision            kube.Revision // a list answers as of then; "" = as asked for
+}
+
+// Quirks returns those of the normal answer, to be changed before [Continue].
+func (x *Exchange) Quirks() *Quirks { return &x.quirks }
+
+// Server returns the server that answers.
+func (x *Exchange) Server() *Server { return x.srv }
+
+// Verb returns what is asked for, as [Request] has it.
+func (x *Exchange) Verb() string { return x.target.verb }
+
+// Begun reports whether the header of the answer has been written.
+func (x *Exchange) Begun() bool { return x.code != 0 }
+
+// Abort closes the connection, or the HTTP/2 stream, without an end of the body. It does
+// not return.
+func (x *Exchange) Abort() { panic(http.ErrAbortHandler) }
+
+// Reset resets the connection (TCP RST). It does not return.
+func (x *Exchange) Reset() {
+	if x.conn != nil {
+		x.conn.reset()
+	}
+	x.Abort()
+}
+
+// Vanish lets all that is sent from now on over the connection, either way, vanish.
+func (x *Exchange) Vanish() {
+	if c := x.conn; c != nil {
+		c.mu.Lock()
+		c.dead = true
+		c.mu.Unlock()
+	}
+}
+
+// Trickle sends n bytes at a time over the connection from now on, with a pause after
+// each piece.
+func (x *Exchange) Trickle(n int, pause time.Duration) {
+	if c := x.conn; c != nil {
+		c.mu.Lock()
+		c.piece, c.pause = n, pause
+		c.mu.Unlock()
+	}
+}
+
+// Wait waits for d, or for the end of the request, which it reports by false.
+func (x *Exchange) Wait(d time.Duration) bool { return sleep(x.r.Context(), d) }
+
+// Hijack implements http.Hijacker, over HTTP/1.1. What has been written has been sent, and
+// a compressed body has its end.
+func (x *Exchange) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	h, ok := x.w.(http.Hijacker)
+	if !ok {
+		return nil, nil, http.ErrNotSupported
+	}
+	x.Flush()
+	if x.gz != nil {
+		x.gz.Close()
+		x.gz = nil
+		x.Flush()
+	}
+	return h.Hijack()
+}
+
+// EachEvent hands every later event of a watch to f, with its newline, which writes to w
+// what goes out instead. Several apply in the order in which they were set.
+func (x *Exchange) EachEvent(f func(w http.ResponseWriter, event []byte)) {
+	x.rewrite = append(x.rewrite, f)
+}
+
+// AtEnd calls f where the stream of a watch ends in good order.
+func (x *Exchange) AtEnd(f func()) { x.finish = append(x.finish, f) }
+
+// StrikeAfter lets h strike this watch, and no other, when so many events have been sent,
+// until remove is called.
+func (x *Exchange) StrikeAfter(events int, h http.HandlerFunc) (remove func()) {
+	f := x.srv.On(Match{Verb: "none", AfterEvent: events}, h).Times(1) // no request matches it
+	x.midway = append(slices.Clone(x.midway), f)
+	slices.SortStableFunc(x.midway, func(a, b *Fault) int { return a.match.AfterEvent - b.match.AfterEvent })
+	return f.Remove
+}
+
+// BookmarkEvent returns a bookmark of what is watched, with its newline. kind replaces the
+// kind of the objects; "" leaves it.
+func (x *Exchange) BookmarkEvent(rev kube.Revision, kind string) []byte {
+	n, err := strconv.ParseUint(string(rev), 10, 64)
+	if err != nil {
+		x.srv.fail("bookmark at %q: want a decimal revision", rev)
+	}
+	info := *x.target.table.info
+	if kind != "" {
+		info.Kind = kind
+	}
+	return (&view{info: &info}).bookmark(n, false)
+}
+
+// Recreate deletes the first object that the request is about and creates it again, under
+// another UID. Of a continued list it is the first of the whole.
+func (x *Exchange) Recreate() {
+	if x.target.table != nil {
+		x.srv.store.recreate(x.target.table, x.target.key)
+	}
+}
+
+// recreate does so with the first object that key, which may be of a collection,
+// stands for.
+func (st *store) recreate(t *table, key kube.Key) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	for old := range t.sorted.from(key) {
+		k := old.key
+		if key.Namespace != "" && k.Namespace != key.Namespace || key.Name != "" && k.Name != key.Name {
+			continue
+		}
+		o := &object{key: k, meta: old.meta, fields: old.fields}
+		o.meta.UID, o.meta.CreationTimestamp, o.meta.Generation = "", "", 0
+		o.meta.DeletionTimestamp, o.meta.DeletionGracePeriodSeconds = "", nil
+		st.commit(t, k, nil)
+		st.prepareCreate(t.info, o)
+		st.commit(t, k, o)
+		return
+	}
+}
