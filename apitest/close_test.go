@@ -165,7 +165,7 @@ func disturb(t *testing.T, srv *apitest.Server, random *rand.Rand, webhook strin
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := srv.Apply(rules); err != nil {
+		if _, err := apitest.Apply(srv, rules); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -47,7 +47,7 @@ type Random struct {
 }
 
 // RandomFaults returns faults that strike at random, to be set by
-// [Server.Randomize].
+// [Randomize].
 func RandomFaults(seed uint64, o RandomOptions) (*Random, error) {
 	share := func(v *float64, standard float64) {
 		*v = min(max(cmp.Or(*v, standard), 0), 1)
@@ -101,7 +101,7 @@ func randomActions() []WeightedAction {
 
 // Randomize sets r and returns it as a fault: to be removed, or to be counted,
 // though every request that it looks at is a hit of the fault.
-func (s *Server) Randomize(r *Random) *Fault { return s.On(r.options.Match, r.strike) }
+func Randomize(s *Server, r *Random) *Fault { return s.On(r.options.Match, r.strike) }
 
 // Strikes returns what has been done so far, as rules that do the same again to
 // the same requests in the same order.

@@ -57,7 +57,7 @@ func TestRandomFaultsAreThoseOfTheirSeed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return fates(t, 150, func(srv *apitest.Server) { srv.Randomize(r) }), r
+		return fates(t, 150, func(srv *apitest.Server) { apitest.Randomize(srv, r) }), r
 	}
 	one, r := random(1, apitest.RandomOptions{})
 	again, same := random(1, apitest.RandomOptions{})
@@ -83,7 +83,7 @@ func TestRandomFaultsAreThoseOfTheirSeed(t *testing.T) {
 		t.Fatal(err)
 	}
 	replayed := fates(t, 150, func(srv *apitest.Server) {
-		if _, err := srv.Apply(rules); err != nil {
+		if _, err := apitest.Apply(srv, rules); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -83,7 +83,7 @@ func (r FaultRule) String() string {
 
 // Apply sets the faults of rules, in order, as [Server.On] does, and returns
 // them. If a rule is wrong it sets none.
-func (s *Server) Apply(rules []FaultRule) ([]*Fault, error) {
+func Apply(s *Server, rules []FaultRule) ([]*Fault, error) {
 	handlers := make([]http.HandlerFunc, len(rules))
 	for i, r := range rules {
 		line, ok, err := parseFaultLine(r.String())

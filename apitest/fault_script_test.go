@@ -117,7 +117,7 @@ func TestApplySetsFaultsInOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		faults, err := srv.Apply(rules)
+		faults, err := apitest.Apply(srv, rules)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +152,7 @@ func TestApplyRefusesWhatCannotBeWritten(t *testing.T) {
 		{Action: "hang", Match: apitest.Match{Resource: "a b"}}, {Action: "hang", Match: apitest.Match{Verb: "*"}},
 		{Action: "hang", Match: apitest.Match{Resource: "a=b"}},
 	} {
-		if faults, err := srv.Apply([]apitest.FaultRule{{Action: "reset"}, r}); err == nil || faults != nil {
+		if faults, err := apitest.Apply(srv, []apitest.FaultRule{{Action: "reset"}, r}); err == nil || faults != nil {
 			t.Errorf("%q was taken", r)
 		}
 	}
@@ -229,7 +229,7 @@ func TestEveryActionIsHarmlessElsewhere(t *testing.T) {
 				if err != nil {
 					continue
 				}
-				faults, err := client.srv.Apply(rules)
+				faults, err := apitest.Apply(client.srv, rules)
 				if err != nil {
 					t.Fatal(err)
 				}

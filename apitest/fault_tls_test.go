@@ -119,7 +119,7 @@ func TestScriptsChangeWhatConnectionsMeet(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := srv.Apply(rules); err != nil {
+				if _, err := apitest.Apply(srv, rules); err != nil {
 					t.Fatal(err)
 				}
 				var got []string

@@ -389,7 +389,7 @@ type fakeServer struct {
 
 // misbehave sets the faults.
 func (s *fakeServer) misbehave(rules []apitest.FaultRule) error {
-	faults, err := s.srv.Apply(rules)
+	faults, err := apitest.Apply(s.srv, rules)
 	if err != nil {
 		return err
 	}
@@ -405,7 +405,7 @@ func (s *fakeServer) misbehave(rules []apitest.FaultRule) error {
 	if s.random, err = apitest.RandomFaults(s.seed, apitest.RandomOptions{}); err != nil {
 		return err
 	}
-	s.struck = append(s.struck, s.srv.Randomize(s.random))
+	s.struck = append(s.struck, apitest.Randomize(s.srv, s.random))
 	s.talk.info("fake", fmt.Sprintf("faults strike at random; the same again: --random-faults --seed %d", s.seed), "random faults", "seed", s.seed)
 	return nil
 }

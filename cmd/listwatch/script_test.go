@@ -296,7 +296,7 @@ func cmdFake(ts *testscript.TestScript, neg bool, args []string) {
 	case "fault": // LINE, as of a script of faults
 		rules, err := apitest.ParseFaults(args[1])
 		ts.Check(err)
-		_, err = srv.Apply(rules)
+		_, err = apitest.Apply(srv, rules)
 		ts.Check(err)
 	case "answer": // PATH TYPE BODY
 		srv.On(apitest.Match{Path: args[1]}, func(w http.ResponseWriter, r *http.Request) {

@@ -54,7 +54,7 @@ func weather(t testing.TB, srv *apitest.Server, requests, streams float64, event
 		if err != nil {
 			t.Fatal(err)
 		}
-		faults = append(faults, srv.Randomize(r))
+		faults = append(faults, apitest.Randomize(srv, r))
 		all = append(all, r)
 	}
 	strikes = func() (n int) {
