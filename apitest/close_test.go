@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -161,11 +162,11 @@ func disturb(t *testing.T, srv *apitest.Server, random *rand.Rand, webhook strin
 		if random.IntN(2) == 0 {
 			continue
 		}
-		rules, err := apitest.ParseFaults(script)
+		rules, err := faults.Parse(script)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := apitest.Apply(srv, rules); err != nil {
+		if _, err := faults.Apply(srv, rules); err != nil {
 			t.Fatal(err)
 		}
 	}

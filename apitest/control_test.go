@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -146,7 +147,7 @@ func TestWaitForWatchesTakesMore(t *testing.T) {
 
 // TestFaultScriptWithAByteOrderMark: some editors write one.
 func TestFaultScriptWithAByteOrderMark(t *testing.T) {
-	rules, err := apitest.ParseFaults("\ufefflist pods: status 500\n")
+	rules, err := faults.Parse("\ufefflist pods: status 500\n")
 	if err != nil || len(rules) != 1 {
 		t.Errorf("%v, %v", rules, err)
 	}

@@ -16,12 +16,12 @@
 // client that prefers it.
 //
 // A test drives both sides: [Server.Put], [Server.Delete] and [Server.Expire]
-// change the world, [Server.On] scripts faults, [Server.Requests] tells what
+// change the world, [Server.On] sets faults, which package apitest/faults makes, [Server.Requests] says what
 // the client sent. [NewInMemory] uses no sockets and only package time, so a
 // story of hours runs at once inside a testing/synctest bubble.
 //
 //	srv := apitest.New(t, apitest.Fixture{Resource: kube.Pods, Object: `{"metadata":{"namespace":"a","name":"b"}}`})
-//	srv.On(apitest.Match{Verb: "watch", AfterEvent: 3}, apitest.Reset()).Times(1)
+//	srv.On(apitest.Match{Verb: "watch", AfterEvent: 3}, faults.Reset()).Times(1)
 //
 // The package does not import testing; a program may embed it by [Start].
 package apitest

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -21,8 +22,8 @@ func Example() {
 	from := srv.Revision()
 	srv.Put(kube.ConfigMaps, `{"metadata":{"namespace":"a","name":"x"}}`)
 	srv.Put(kube.ConfigMaps, `{"metadata":{"namespace":"a","name":"y"}}`)
-	srv.On(apitest.Match{Verb: "watch", AfterEvent: 1}, apitest.Hangup()).Times(1)
-	srv.On(apitest.Match{Verb: "watch", AfterEvent: 2}, apitest.EndStream())
+	srv.On(apitest.Match{Verb: "watch", AfterEvent: 1}, faults.Hangup()).Times(1)
+	srv.On(apitest.Match{Verb: "watch", AfterEvent: 2}, faults.EndStream())
 
 	for range 2 {
 		resp, err := srv.Client().Get(srv.URL + kube.ConfigMaps.Path("a") + "?watch=1&resourceVersion=" + string(from))
@@ -50,7 +51,7 @@ func ExampleServer_On() {
 		return
 	}
 	defer srv.Close()
-	srv.On(apitest.Match{Verb: "list", Resource: "pods"}, apitest.Throttle("5")).Times(1)
+	srv.On(apitest.Match{Verb: "list", Resource: "pods"}, faults.Throttle("5")).Times(1)
 	srv.On(apitest.Match{Path: "/hello"}, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "hello") })
 
 	for _, path := range []string{"/api/v1/pods", "/api/v1/pods", "/hello"} {

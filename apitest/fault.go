@@ -55,8 +55,8 @@ type Fault struct {
 }
 
 // On sets a fault: h answers the requests that m selects, in place of the
-// server or, if it calls [Continue], before it. The constructors of this
-// package, such as [Reset], make common handlers. Of several faults for one
+// server or, if it calls [Continue], before it. The constructors of package apitest/faults, such as
+// Reset, make common handlers. Of several faults for one
 // request the first set comes first. With AfterEvent, h runs within the stream:
 // it may write to it, and unless it calls Continue the stream ends after it.
 func (s *Server) On(m Match, h http.HandlerFunc) *Fault {

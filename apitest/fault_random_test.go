@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -52,15 +53,15 @@ func fates(t *testing.T, n int, set func(*apitest.Server)) (all []fate) {
 }
 
 func TestRandomFaultsAreThoseOfTheirSeed(t *testing.T) {
-	random := func(seed uint64, o apitest.RandomOptions) ([]fate, *apitest.Random) {
-		r, err := apitest.RandomFaults(seed, o)
+	random := func(seed uint64, o faults.RandomOptions) ([]fate, *faults.Random) {
+		r, err := faults.NewRandom(seed, o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return fates(t, 150, func(srv *apitest.Server) { apitest.Randomize(srv, r) }), r
+		return fates(t, 150, func(srv *apitest.Server) { faults.Randomize(srv, r) }), r
 	}
-	one, r := random(1, apitest.RandomOptions{})
-	again, same := random(1, apitest.RandomOptions{})
+	one, r := random(1, faults.RandomOptions{})
+	again, same := random(1, faults.RandomOptions{})
 	if diff := cmp.Diff(one, again); diff != "" {
 		t.Errorf("the same seed had another outcome:\n%s", diff)
 	}
@@ -70,7 +71,7 @@ func TestRandomFaultsAreThoseOfTheirSeed(t *testing.T) {
 	if n := len(r.Strikes()); n < 15 || n > 60 { // of 150, a third of them watches
 		t.Errorf("%d strikes", n)
 	}
-	if two, _ := random(2, apitest.RandomOptions{}); cmp.Equal(one, two) {
+	if two, _ := random(2, faults.RandomOptions{}); cmp.Equal(one, two) {
 		t.Error("another seed had the same outcome")
 	}
 
@@ -78,12 +79,12 @@ func TestRandomFaultsAreThoseOfTheirSeed(t *testing.T) {
 	if !strings.HasPrefix(r.String(), "# seed 1\n") {
 		t.Errorf("%s", r)
 	}
-	rules, err := apitest.ParseFaults(r.String())
+	rules, err := faults.Parse(r.String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	replayed := fates(t, 150, func(srv *apitest.Server) {
-		if _, err := apitest.Apply(srv, rules); err != nil {
+		if _, err := faults.Apply(srv, rules); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -92,16 +93,16 @@ func TestRandomFaultsAreThoseOfTheirSeed(t *testing.T) {
 	}
 
 	// Rates and limits.
-	if _, r := random(1, apitest.RandomOptions{Requests: -1, Streams: -1}); len(r.Strikes()) != 0 {
+	if _, r := random(1, faults.RandomOptions{Requests: -1, Streams: -1}); len(r.Strikes()) != 0 {
 		t.Errorf("no strikes were asked for: %v", r)
 	}
-	if _, r := random(1, apitest.RandomOptions{Requests: 1, Strikes: 7}); len(r.Strikes()) != 7 {
+	if _, r := random(1, faults.RandomOptions{Requests: 1, Strikes: 7}); len(r.Strikes()) != 7 {
 		t.Errorf("7 strikes were asked for: %v", r)
 	}
-	_, r = random(1, apitest.RandomOptions{
-		Requests: -1, Streams: 1, Events: 1, Match: apitest.Match{Namespace: "a"}, Actions: []apitest.WeightedAction{{Weight: 1, Action: "cut  5"}, {Weight: 1, Action: "truncate 3"}}})
+	_, r = random(1, faults.RandomOptions{
+		Requests: -1, Streams: 1, Events: 1, Match: apitest.Match{Namespace: "a"}, Actions: []faults.WeightedAction{{Weight: 1, Action: "cut  5"}, {Weight: 1, Action: "truncate 3"}}})
 	for i, rule := range r.Strikes() {
-		want := apitest.FaultRule{Match: apitest.Match{Namespace: "a", Nth: i + 1, AfterEvent: 1}, Times: 1, Action: "cut 5"}
+		want := faults.Rule{Match: apitest.Match{Namespace: "a", Nth: i + 1, AfterEvent: 1}, Times: 1, Action: "cut 5"}
 		if diff := cmp.Diff(want, rule); diff != "" || len(r.Strikes()) != 50 {
 			t.Fatalf("strike %d of %d: %s", i, len(r.Strikes()), diff)
 		}
@@ -109,12 +110,12 @@ func TestRandomFaultsAreThoseOfTheirSeed(t *testing.T) {
 }
 
 func TestRandomFaultsRefuseNonsense(t *testing.T) {
-	for _, o := range []apitest.RandomOptions{
-		{Actions: []apitest.WeightedAction{{Weight: 0, Action: "hang"}}},
-		{Actions: []apitest.WeightedAction{{Weight: 1, Action: "hung"}}},
+	for _, o := range []faults.RandomOptions{
+		{Actions: []faults.WeightedAction{{Weight: 0, Action: "hang"}}},
+		{Actions: []faults.WeightedAction{{Weight: 1, Action: "hung"}}},
 		{Match: apitest.Match{Nth: 1}},
 	} {
-		if r, err := apitest.RandomFaults(1, o); err == nil || r != nil {
+		if r, err := faults.NewRandom(1, o); err == nil || r != nil {
 			t.Errorf("%+v was taken", o)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -33,11 +34,11 @@ watch: replace "{\"a\": 1}"
 list: trickle 100 1500ms
 *: throttle
 `
-	got, err := apitest.ParseFaults(strings.Replace(script, ":hang", ": hang", 1))
+	got, err := faults.Parse(strings.Replace(script, ":hang", ": hang", 1))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []apitest.FaultRule{
+	want := []faults.Rule{
 		{Match: apitest.Match{Verb: "watch", Resource: "pods", Namespace: "shop", Nth: 2, AfterEvent: 5}, Times: 1, Action: "cut 60"},
 		{Match: apitest.Match{Verb: "list", Resource: "configmaps", Query: "continue="}, Action: "status 410"},
 		{Action: "delay 2s"},
@@ -76,7 +77,7 @@ func TestParseFaultsSaysWhereAndWhat(t *testing.T) {
 		{`* ns="a: hang`, `line 1, column 6: the quotes do not end`},
 		{"*: hang\n*: hank\n*: hing", "line 2, column 4: there is no action \"hank\""},
 	} {
-		rules, err := apitest.ParseFaults(c.line)
+		rules, err := faults.Parse(c.line)
 		if err == nil || rules != nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%q:\n got %v\nwant %s", c.line, err, c.want)
 		}
@@ -84,7 +85,7 @@ func TestParseFaultsSaysWhereAndWhat(t *testing.T) {
 			t.Errorf("%q: only the first wrong line is told: %v", c.line, err)
 		}
 	}
-	if _, err := apitest.ParseFaults(strings.Repeat("#", 1<<20+1)); err == nil {
+	if _, err := faults.Parse(strings.Repeat("#", 1<<20+1)); err == nil {
 		t.Error("a script of any size is taken")
 	}
 }
@@ -96,7 +97,7 @@ func FuzzParseFaults(f *testing.F) {
 	f.Add("* query=\"a:\": hang\nget ns=\"b:\" name=c : delay 1s\n* ns=\"#\" path=/x:y: hang")
 	f.Add("watch query=\"\\xff#\": inject \"# \\u00a0\"")
 	f.Fuzz(func(t *testing.T, text string) {
-		rules, err := apitest.ParseFaults(text)
+		rules, err := faults.Parse(text)
 		if err != nil {
 			return
 		}
@@ -104,7 +105,7 @@ func FuzzParseFaults(f *testing.F) {
 		for _, r := range rules {
 			lines = append(lines, r.String())
 		}
-		again, err := apitest.ParseFaults(strings.Join(lines, "\n"))
+		again, err := faults.Parse(strings.Join(lines, "\n"))
 		if diff := cmp.Diff(rules, again); err != nil || diff != "" {
 			t.Errorf("%q: %v\n%s", lines, err, diff)
 		}
@@ -113,11 +114,11 @@ func FuzzParseFaults(f *testing.F) {
 
 func TestApplySetsFaultsInOrder(t *testing.T) {
 	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
-		rules, err := apitest.ParseFaults("list nth=2: status 503\nlist: delay 1s\nlist times=1: skew 1h\n*: truncate 9\nwatch after=1: end")
+		rules, err := faults.Parse("list nth=2: status 503\nlist: delay 1s\nlist times=1: skew 1h\n*: truncate 9\nwatch after=1: end")
 		if err != nil {
 			t.Fatal(err)
 		}
-		faults, err := apitest.Apply(srv, rules)
+		faults, err := faults.Apply(srv, rules)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,12 +148,12 @@ func TestApplySetsFaultsInOrder(t *testing.T) {
 
 func TestApplyRefusesWhatCannotBeWritten(t *testing.T) {
 	srv := apitest.NewWith(t, apitest.Options{InMemory: true})
-	for _, r := range []apitest.FaultRule{
+	for _, r := range []faults.Rule{
 		{Action: "cut"}, {Action: "hang 1"}, {Action: ""}, {Action: "hang\n*: reset"}, {Action: "hang", Times: -1},
 		{Action: "hang", Match: apitest.Match{Resource: "a b"}}, {Action: "hang", Match: apitest.Match{Verb: "*"}},
 		{Action: "hang", Match: apitest.Match{Resource: "a=b"}},
 	} {
-		if faults, err := apitest.Apply(srv, []apitest.FaultRule{{Action: "reset"}, r}); err == nil || faults != nil {
+		if faults, err := faults.Apply(srv, []faults.Rule{{Action: "reset"}, r}); err == nil || faults != nil {
 			t.Errorf("%q was taken", r)
 		}
 	}
@@ -164,12 +165,12 @@ func TestApplyRefusesWhatCannotBeWritten(t *testing.T) {
 // TestEveryFaultHasAnAction: the constructors of faults are those that the table
 // names, and the help names all of them.
 func TestEveryFaultHasAnAction(t *testing.T) {
-	table, err := os.ReadFile("fault_script_actions.go")
+	table, err := os.ReadFile("faults/actions.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	n := 0
-	for _, name := range []string{"actions.go", "frames.go"} {
+	for _, name := range []string{"faults/answer.go", "faults/network.go", "faults/server.go", "faults/frames.go"} {
 		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)
@@ -185,7 +186,7 @@ func TestEveryFaultHasAnAction(t *testing.T) {
 			}
 		}
 	}
-	help := apitest.FaultHelp()
+	help := faults.Help()
 	if got := strings.Count(help, "\n  "); got < n {
 		t.Errorf("%d lines for %d faults:\n%s", got, n, help)
 	}
@@ -209,7 +210,7 @@ func TestEveryActionIsHarmlessElsewhere(t *testing.T) {
 		args := map[string]string{"BYTES": "10", "PAUSE": "1ms", "DURATION": "1s", "REVISIONS": "1", "CODE": "503", "LOCATION": "/healthz", "TYPE": "text/plain",
 			"REVISION": "101", "EVENTS": "2", "JSON": "null", "TEXT": "x", "LEVELS": "9", "KIND": "Pod", "RETRY-AFTER": "1", "REASON": "R", "MESSAGE": "M"}
 		var names []string
-		for line := range strings.Lines(apitest.FaultHelp()) {
+		for line := range strings.Lines(faults.Help()) {
 			usage, ok := strings.CutPrefix(line, "  ")
 			words := strings.Fields(usage)
 			if !ok || strings.HasSuffix(words[0], "=") {
@@ -225,11 +226,11 @@ func TestEveryActionIsHarmlessElsewhere(t *testing.T) {
 			}
 			names = append(names, words[0])
 			for _, match := range []string{"* times=3", "watch times=3", "watch after=1 times=1"} {
-				rules, err := apitest.ParseFaults(match + ": " + strings.Join(words, " "))
+				rules, err := faults.Parse(match + ": " + strings.Join(words, " "))
 				if err != nil {
 					continue
 				}
-				faults, err := apitest.Apply(client.srv, rules)
+				faults, err := faults.Apply(client.srv, rules)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -30,30 +31,30 @@ func TestFaultsInAStream(t *testing.T) {
 		fault http.HandlerFunc
 		want  []string // after the first event
 	}{
-		{"reset", apitest.Reset(), []string{"connection reset by peer"}},
-		{"hang up", apitest.Hangup(), []string{"unexpected EOF"}},
-		{"end", apitest.EndStream(), []string{"EOF"}},
-		{"error event", apitest.ErrorEvent(apitest.StatusInternal("x")), []string{"ERROR 500 InternalError", "EOF"}},
-		{"expired in mid-stream", apitest.ErrorEvent(apitest.StatusExpired(1, 2)), []string{"ERROR 410 Expired", "EOF"}},
-		{"cut", apitest.CutEvent(20), []string{"20 bytes, then unexpected EOF"}},
-		{"chop", apitest.Chop(3), []string{"ADDED ü2 105", "ADDED ü3 106", "EOF"}},
-		{"split runes", apitest.SplitRunes(), []string{"ADDED ü2 105", "ADDED ü3 106", "EOF"}},
-		{"coalesce", apitest.Coalesce(5), []string{"ADDED ü2 105", "ADDED ü3 106", "EOF"}},
-		{"trickle", apitest.Trickle(7, time.Millisecond), []string{"ADDED ü2 105", "ADDED ü3 106", "EOF"}},
-		{"delay", apitest.Delay(time.Hour / 2), []string{"ADDED ü2 105", "ADDED ü3 106", "EOF"}},
-		{"drop", apitest.Drop(), []string{"ADDED ü3 106", "EOF"}},
-		{"duplicate", apitest.Duplicate(), []string{"ADDED ü2 105", "ADDED ü2 105", "ADDED ü3 106", "EOF"}},
-		{"null in place", apitest.ReplaceObject("null"), []string{"ADDED  ", "ADDED ü3 106", "EOF"}},
-		{"invalid JSON", apitest.InvalidJSON(), []string{"not JSON: ", "ADDED ü2 105", "ADDED ü3 106", "EOF"}},
-		{"unknown type", apitest.UnknownType(), []string{"RENAMED x 1", "ADDED ü2 105", "ADDED ü3 106", "EOF"}},
-		{"null object", apitest.NullObject(), []string{"MODIFIED  ", "ADDED ü2 105", "ADDED ü3 106", "EOF"}},
-		{"huge", apitest.Huge(1 << 20), []string{"MODIFIED huge 1", "ADDED ü2 105", "ADDED ü3 106", "EOF"}},
-		{"duplicate keys", apitest.DuplicateKeys(), []string{"MODIFIED b 1", "ADDED ü2 105", "ADDED ü3 106", "EOF"}},
-		{"deep", apitest.Deep(1000), []string{"MODIFIED deep 1", "ADDED ü2 105", "ADDED ü3 106", "EOF"}},
-		{"swap", apitest.Swap(), []string{"ADDED ü3 106", "ADDED ü2 105", "EOF"}},
-		{"bookmark behind", apitest.BookmarkBehind(3), []string{"BOOKMARK 10", "ADDED ü2 105", "ADDED ü3 106", "EOF"}},
-		{"crash", apitest.Crash(), []string{"connection reset by peer"}},
-		{"down", apitest.Down(apitest.Refusing, time.Second), []string{"connection reset by peer"}},
+		{"reset", faults.Reset(), []string{"connection reset by peer"}},
+		{"hang up", faults.Hangup(), []string{"unexpected EOF"}},
+		{"end", faults.EndStream(), []string{"EOF"}},
+		{"error event", faults.ErrorEvent(apitest.StatusInternal("x")), []string{"ERROR 500 InternalError", "EOF"}},
+		{"expired in mid-stream", faults.ErrorEvent(apitest.StatusExpired(1, 2)), []string{"ERROR 410 Expired", "EOF"}},
+		{"cut", faults.CutEvent(20), []string{"20 bytes, then unexpected EOF"}},
+		{"chop", faults.Chop(3), []string{"ADDED ü2 105", "ADDED ü3 106", "EOF"}},
+		{"split runes", faults.SplitRunes(), []string{"ADDED ü2 105", "ADDED ü3 106", "EOF"}},
+		{"coalesce", faults.Coalesce(5), []string{"ADDED ü2 105", "ADDED ü3 106", "EOF"}},
+		{"trickle", faults.Trickle(7, time.Millisecond), []string{"ADDED ü2 105", "ADDED ü3 106", "EOF"}},
+		{"delay", faults.Delay(time.Hour / 2), []string{"ADDED ü2 105", "ADDED ü3 106", "EOF"}},
+		{"drop", faults.Drop(), []string{"ADDED ü3 106", "EOF"}},
+		{"duplicate", faults.Duplicate(), []string{"ADDED ü2 105", "ADDED ü2 105", "ADDED ü3 106", "EOF"}},
+		{"null in place", faults.ReplaceObject("null"), []string{"ADDED  ", "ADDED ü3 106", "EOF"}},
+		{"invalid JSON", faults.InvalidJSON(), []string{"not JSON: ", "ADDED ü2 105", "ADDED ü3 106", "EOF"}},
+		{"unknown type", faults.UnknownType(), []string{"RENAMED x 1", "ADDED ü2 105", "ADDED ü3 106", "EOF"}},
+		{"null object", faults.NullObject(), []string{"MODIFIED  ", "ADDED ü2 105", "ADDED ü3 106", "EOF"}},
+		{"huge", faults.Huge(1 << 20), []string{"MODIFIED huge 1", "ADDED ü2 105", "ADDED ü3 106", "EOF"}},
+		{"duplicate keys", faults.DuplicateKeys(), []string{"MODIFIED b 1", "ADDED ü2 105", "ADDED ü3 106", "EOF"}},
+		{"deep", faults.Deep(1000), []string{"MODIFIED deep 1", "ADDED ü2 105", "ADDED ü3 106", "EOF"}},
+		{"swap", faults.Swap(), []string{"ADDED ü3 106", "ADDED ü2 105", "EOF"}},
+		{"bookmark behind", faults.BookmarkBehind(3), []string{"BOOKMARK 10", "ADDED ü2 105", "ADDED ü3 106", "EOF"}},
+		{"crash", faults.Crash(), []string{"connection reset by peer"}},
+		{"down", faults.Down(apitest.Refusing, time.Second), []string{"connection reset by peer"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
@@ -83,15 +84,15 @@ func TestRewritersShapeTheBytes(t *testing.T) {
 		fault http.HandlerFunc
 		check func(body string) bool
 	}{
-		{"crlf", apitest.CRLF(), func(b string) bool {
+		{"crlf", faults.CRLF(), func(b string) bool {
 			return strings.HasPrefix(b, "\r\n{") && strings.HasSuffix(b, "}}\r\n\r\n") && strings.Count(b, "\r\n") == 6
 		}},
-		{"no newline", apitest.NoNewline(), func(b string) bool { return !strings.Contains(b, "\n") && strings.Contains(b, "}}{") }},
-		{"pretty", apitest.Pretty(), func(b string) bool {
+		{"no newline", faults.NoNewline(), func(b string) bool { return !strings.Contains(b, "\n") && strings.Contains(b, "}}{") }},
+		{"pretty", faults.Pretty(), func(b string) bool {
 			return strings.HasPrefix(b, "{\n  \"type\": \"ADDED\",\n  \"object\": {\n    \"kind\"")
 		}},
 		{"two rewriters", func(w http.ResponseWriter, r *http.Request) {
-			apitest.EachEvent(func(w http.ResponseWriter, event []byte) { w.Write([]byte(strings.ToUpper(string(event)))) })(w, r)
+			faults.EachEvent(func(w http.ResponseWriter, event []byte) { w.Write([]byte(strings.ToUpper(string(event)))) })(w, r)
 		}, func(b string) bool { return strings.HasPrefix(b, `{"TYPE":"ADDED"`) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -114,29 +115,29 @@ func TestFaultsInPlaceOfAnAnswer(t *testing.T) {
 		code  int
 		want  string // a part of the body, or of the error
 	}{
-		{"throttled", apitest.Throttle("7"), 429, `"reason":"TooManyRequests"`},
-		{"bad gateway", apitest.HTML(502), 502, "<h1>502 Bad Gateway</h1>"},
-		{"forbidden", apitest.Answer(apitest.StatusForbidden("jane", "list", kube.ConfigMaps, "a")), 403,
+		{"throttled", faults.Throttle("7"), 429, `"reason":"TooManyRequests"`},
+		{"bad gateway", faults.HTML(502), 502, "<h1>502 Bad Gateway</h1>"},
+		{"forbidden", faults.Answer(apitest.StatusForbidden("jane", "list", kube.ConfigMaps, "a")), 403,
 			`configmaps is forbidden: User \"jane\" cannot list resource \"configmaps\" in API group \"\" in the namespace \"a\"`},
-		{"unauthorized", apitest.Answer(apitest.StatusUnauthorized()), 401, "Unauthorized"},
-		{"redirect", apitest.Redirect(307, "/healthz"), 200, "ok"},
-		{"content type", apitest.ContentType("text/html"), 200, items},
-		{"truncated gzip", apitest.TruncatedGzip(), 200, "unexpected EOF"},
-		{"truncated", apitest.Truncate(20), 200, "unexpected EOF"},
-		{"no last chunk", apitest.NoLastChunk(), 200, "unexpected EOF"},
-		{"metadata last", apitest.MetadataLast(), 200, `],"metadata":{"resourceVersion":"103"}}`},
-		{"stale", apitest.Stale("101"), 200, `"metadata":{"resourceVersion":"101"},"items":[{"metadata":{"name":"x"`},
-		{"hang up", apitest.Hangup(), 0, "EOF"},
-		{"reset", apitest.Reset(), 0, "connection reset by peer"},
-		{"hang", apitest.Hang(), 0, "context deadline exceeded"},
-		{"half-open", apitest.HalfOpen(), 0, "context deadline exceeded"},
-		{"delay", apitest.Delay(time.Second), 200, items},
-		{"behind", apitest.Behind(2), 200, `"metadata":{"resourceVersion":"101"},"items":[{"metadata":{"name":"x"`},
-		{"behind what is kept", apitest.Behind(1000), 200, `"metadata":{"resourceVersion":"100"},"items":[]`},
-		{"shifted revision", apitest.ShiftRevision(7), 200, `"metadata":{"resourceVersion":"110"},"items":[{"metadata":{"name":"x"`},
-		{"early hints", apitest.EarlyHints(), 200, items},
-		{"throttled until", apitest.ThrottleUntil(7 * time.Second), 429, `"reason":"TooManyRequests"`},
-		{"crash", apitest.Crash(), 0, "connection reset by peer"},
+		{"unauthorized", faults.Answer(apitest.StatusUnauthorized()), 401, "Unauthorized"},
+		{"redirect", faults.Redirect(307, "/healthz"), 200, "ok"},
+		{"content type", faults.ContentType("text/html"), 200, items},
+		{"truncated gzip", faults.TruncatedGzip(), 200, "unexpected EOF"},
+		{"truncated", faults.Truncate(20), 200, "unexpected EOF"},
+		{"no last chunk", faults.NoLastChunk(), 200, "unexpected EOF"},
+		{"metadata last", faults.MetadataLast(), 200, `],"metadata":{"resourceVersion":"103"}}`},
+		{"stale", faults.Stale("101"), 200, `"metadata":{"resourceVersion":"101"},"items":[{"metadata":{"name":"x"`},
+		{"hang up", faults.Hangup(), 0, "EOF"},
+		{"reset", faults.Reset(), 0, "connection reset by peer"},
+		{"hang", faults.Hang(), 0, "context deadline exceeded"},
+		{"half-open", faults.HalfOpen(), 0, "context deadline exceeded"},
+		{"delay", faults.Delay(time.Second), 200, items},
+		{"behind", faults.Behind(2), 200, `"metadata":{"resourceVersion":"101"},"items":[{"metadata":{"name":"x"`},
+		{"behind what is kept", faults.Behind(1000), 200, `"metadata":{"resourceVersion":"100"},"items":[]`},
+		{"shifted revision", faults.ShiftRevision(7), 200, `"metadata":{"resourceVersion":"110"},"items":[{"metadata":{"name":"x"`},
+		{"early hints", faults.EarlyHints(), 200, items},
+		{"throttled until", faults.ThrottleUntil(7 * time.Second), 429, `"reason":"TooManyRequests"`},
+		{"crash", faults.Crash(), 0, "connection reset by peer"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
@@ -175,10 +176,10 @@ func TestInitialEventsFaults(t *testing.T) {
 		want  []string
 	}{
 		{"none", nil, "103", 200, []string{"ADDED x 101", "ADDED y 102", "ADDED z 103", "END 103", "EOF"}},
-		{"no marker", apitest.NoInitialEventsEnd(), "", 200, []string{"ADDED x 101", "ADDED y 102", "ADDED z 103", "EOF"}},
-		{"ignored", apitest.IgnoreInitialEvents(), "102", 200, []string{"ADDED z 103", "EOF"}},
-		{"ignored without a revision", apitest.IgnoreInitialEvents(), "", 200, []string{"ADDED x 101", "ADDED y 102", "ADDED z 103", "EOF"}},
-		{"rejected", apitest.RejectInitialEvents(), "", 422, nil},
+		{"no marker", faults.NoInitialEventsEnd(), "", 200, []string{"ADDED x 101", "ADDED y 102", "ADDED z 103", "EOF"}},
+		{"ignored", faults.IgnoreInitialEvents(), "102", 200, []string{"ADDED z 103", "EOF"}},
+		{"ignored without a revision", faults.IgnoreInitialEvents(), "", 200, []string{"ADDED x 101", "ADDED y 102", "ADDED z 103", "EOF"}},
+		{"rejected", faults.RejectInitialEvents(), "", 422, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
@@ -197,9 +198,9 @@ func TestInitialEventsFaults(t *testing.T) {
 
 func TestPagesExpireOnDemand(t *testing.T) {
 	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
-		srv.On(apitest.Match{Verb: "list", Query: "continue=", Nth: 2}, apitest.ExpireContinue())
-		srv.On(apitest.Match{Verb: "list", Query: "continue=", Nth: 4}, apitest.ExpireContinueForGood())
-		srv.On(apitest.Match{Verb: "list", Nth: 1}, apitest.EmptyPage())
+		srv.On(apitest.Match{Verb: "list", Query: "continue=", Nth: 2}, faults.ExpireContinue())
+		srv.On(apitest.Match{Verb: "list", Query: "continue=", Nth: 4}, faults.ExpireContinueForGood())
+		srv.On(apitest.Match{Verb: "list", Nth: 1}, faults.EmptyPage())
 		var codes []int
 		var names []string
 		query := "?limit=1"
@@ -226,7 +227,7 @@ func TestPagesExpireOnDemand(t *testing.T) {
 
 func TestHalfOpenStreamIsSilent(t *testing.T) {
 	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
-		srv.On(apitest.Match{Verb: "watch", AfterEvent: 1}, apitest.HalfOpen())
+		srv.On(apitest.Match{Verb: "watch", AfterEvent: 1}, faults.HalfOpen())
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		resp, err := send(ctx, srv, http.MethodGet, configMaps+"?watch=1&resourceVersion=102", "")
@@ -244,8 +245,8 @@ func TestHalfOpenStreamIsSilent(t *testing.T) {
 
 func TestFaultsMatchHeaders(t *testing.T) {
 	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
-		srv.On(apitest.Match{Header: "Accept: as=Table"}, apitest.HTML(403))
-		srv.On(apitest.Match{Header: "Impersonate-User"}, apitest.HTML(502))
+		srv.On(apitest.Match{Header: "Accept: as=Table"}, faults.HTML(403))
+		srv.On(apitest.Match{Header: "Impersonate-User"}, faults.HTML(502))
 		for _, c := range []struct {
 			name, value string
 			want        int
@@ -266,10 +267,10 @@ func TestFaultsMatchHeaders(t *testing.T) {
 
 func TestFaultsComposeAndCount(t *testing.T) {
 	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
-		first := srv.On(apitest.Match{Verb: "list", Resource: "configmaps", Namespace: "a"}, apitest.Delay(time.Second)).Times(3)
-		second := srv.On(apitest.Match{Verb: "list", Nth: 2}, apitest.HTML(503))
-		other := srv.On(apitest.Match{Resource: "pods"}, apitest.Reset())
-		agent := srv.On(apitest.Match{UserAgent: "robot"}, apitest.Answer(apitest.StatusUnauthorized())).Times(1)
+		first := srv.On(apitest.Match{Verb: "list", Resource: "configmaps", Namespace: "a"}, faults.Delay(time.Second)).Times(3)
+		second := srv.On(apitest.Match{Verb: "list", Nth: 2}, faults.HTML(503))
+		other := srv.On(apitest.Match{Resource: "pods"}, faults.Reset())
+		agent := srv.On(apitest.Match{UserAgent: "robot"}, faults.Answer(apitest.StatusUnauthorized())).Times(1)
 		start := time.Now()
 		var codes []int
 		for range 4 {
@@ -298,7 +299,7 @@ func TestFaultsComposeAndCount(t *testing.T) {
 
 func TestWatchThatEndsAtOnce(t *testing.T) {
 	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
-		srv.On(apitest.Match{Verb: "watch"}, apitest.EndStream()).Times(3)
+		srv.On(apitest.Match{Verb: "watch"}, faults.EndStream()).Times(3)
 		for range 3 {
 			watch(t, srv, configMaps+"?watch=1&resourceVersion=102").want("EOF")
 		}
@@ -308,7 +309,7 @@ func TestWatchThatEndsAtOnce(t *testing.T) {
 
 func TestOneByteWrites(t *testing.T) {
 	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
-		srv.On(apitest.Match{Verb: "watch"}, apitest.Trickle(1, 0))
+		srv.On(apitest.Match{Verb: "watch"}, faults.Trickle(1, 0))
 		watch(t, srv, configMaps+"?watch=1&resourceVersion=101&timeoutSeconds=1").want("ADDED y 102", "ADDED z 103", "EOF")
 	})
 }
@@ -340,7 +341,7 @@ func TestCloseEndsWatchesThatHang(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		srv.On(apitest.Match{Resource: "pods"}, apitest.Hang())
+		srv.On(apitest.Match{Resource: "pods"}, faults.Hang())
 		done := make(chan error, 2)
 		for _, path := range []string{"/api/v1/pods", "/api/v1/configmaps?watch=1&resourceVersion=100"} {
 			go func() {
@@ -364,14 +365,14 @@ func TestCloseEndsWatchesThatHang(t *testing.T) {
 
 func TestSwapTellsWhatItHeldAtTheEnd(t *testing.T) {
 	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
-		srv.On(apitest.Match{Verb: "watch"}, apitest.Swap())
+		srv.On(apitest.Match{Verb: "watch"}, faults.Swap())
 		watch(t, srv, configMaps+"?watch=1&resourceVersion=102&timeoutSeconds=1").want("ADDED z 103", "EOF")
 	})
 }
 
 func TestBookmarkOfAnotherKind(t *testing.T) {
 	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
-		srv.On(apitest.Match{Verb: "watch"}, apitest.BookmarkOf("Pod")).Times(1)
+		srv.On(apitest.Match{Verb: "watch"}, faults.BookmarkOf("Pod")).Times(1)
 		_, body := get(t, srv, configMaps+"?watch=1&resourceVersion=102&timeoutSeconds=1")
 		want := `{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1000103"`
 		if !strings.HasPrefix(body, want) || strings.Count(body, "\n") != 2 {
@@ -382,7 +383,7 @@ func TestBookmarkOfAnotherKind(t *testing.T) {
 
 func TestDeletedWithAnotherUID(t *testing.T) {
 	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
-		srv.On(apitest.Match{Verb: "watch"}, apitest.OtherUID())
+		srv.On(apitest.Match{Verb: "watch"}, faults.OtherUID())
 		for _, name := range []string{"x", "y"} {
 			srv.Delete(kube.ConfigMaps, kube.Key{Namespace: "a", Name: name})
 		}
@@ -400,7 +401,7 @@ func TestDeletedWithAnotherUID(t *testing.T) {
 // A list of three pages; before the second the server compacts.
 func TestForgetInMidList(t *testing.T) {
 	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
-		srv.On(apitest.Match{Verb: "list", Query: "continue="}, apitest.Forget()).Times(1)
+		srv.On(apitest.Match{Verb: "list", Query: "continue="}, faults.Forget()).Times(1)
 		_, body := get(t, srv, configMaps+"?limit=1")
 		code, body := get(t, srv, configMaps+"?limit=1&continue="+field(t, body, "metadata", "continue"))
 		if code != 410 || !strings.Contains(body, `"reason":"Expired"`) {
@@ -415,8 +416,8 @@ func TestForgetInMidList(t *testing.T) {
 
 func TestRestoreGoesBackAsFarAsItCan(t *testing.T) {
 	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
-		srv.On(apitest.Match{Verb: "list", Nth: 1}, apitest.Restore(2))
-		srv.On(apitest.Match{Verb: "list", Nth: 3}, apitest.Restore(1000))
+		srv.On(apitest.Match{Verb: "list", Nth: 1}, faults.Restore(2))
+		srv.On(apitest.Match{Verb: "list", Nth: 3}, faults.Restore(1000))
 		var got []string
 		for range 3 { // net/http repeats the third by itself, since the connection was used before
 			resp, err := send(t.Context(), srv, http.MethodGet, configMaps, "")
@@ -439,7 +440,7 @@ func TestRestoreGoesBackAsFarAsItCan(t *testing.T) {
 
 func TestDownForAWhile(t *testing.T) {
 	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
-		srv.On(apitest.Match{Verb: "list"}, apitest.Down(apitest.Refusing, 9500*time.Millisecond)).Times(1)
+		srv.On(apitest.Match{Verb: "list"}, faults.Down(apitest.Refusing, 9500*time.Millisecond)).Times(1)
 		start := time.Now()
 		var got []string
 		for range 12 {
@@ -464,8 +465,8 @@ func TestDownForAWhile(t *testing.T) {
 
 func TestSkewedClock(t *testing.T) {
 	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
-		srv.On(apitest.Match{}, apitest.Skew(-time.Hour))
-		srv.On(apitest.Match{Verb: "list"}, apitest.ThrottleUntil(5*time.Second))
+		srv.On(apitest.Match{}, faults.Skew(-time.Hour))
+		srv.On(apitest.Match{Verb: "list"}, faults.ThrottleUntil(5*time.Second))
 		for _, path := range []string{configMaps, "/healthz"} {
 			resp, err := send(t.Context(), srv, http.MethodGet, path, "")
 			if err != nil {
@@ -501,7 +502,7 @@ func raw(t *testing.T, srv *apitest.Server, path string) string {
 
 func TestInformationalAnswerComesFirst(t *testing.T) {
 	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
-		srv.On(apitest.Match{}, apitest.EarlyHints())
+		srv.On(apitest.Match{}, faults.EarlyHints())
 		got := raw(t, srv, configMaps)
 		if !strings.HasPrefix(got, "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\n") {
 			t.Errorf("%q", got)
@@ -511,7 +512,7 @@ func TestInformationalAnswerComesFirst(t *testing.T) {
 
 func TestLastChunkTwice(t *testing.T) {
 	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
-		srv.On(apitest.Match{Verb: "list"}, apitest.ExtraLastChunk())
+		srv.On(apitest.Match{Verb: "list"}, faults.ExtraLastChunk())
 		got := raw(t, srv, configMaps)
 		if !strings.Contains(got, "Transfer-Encoding: chunked") || !strings.HasSuffix(got, "]}\n\r\n0\r\n\r\n0\r\n\r\n") {
 			t.Errorf("%q", got)
@@ -521,7 +522,7 @@ func TestLastChunkTwice(t *testing.T) {
 
 func TestConnectionClosesAfterGoAway(t *testing.T) {
 	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
-		srv.On(apitest.Match{}, apitest.GoAway())
+		srv.On(apitest.Match{}, faults.GoAway())
 		start := time.Now()
 		if got := raw(t, srv, configMaps); !strings.Contains(got, "Connection: close\r\n") || time.Since(start) != 0 {
 			t.Errorf("after %v: %q", time.Since(start), got)
@@ -584,8 +585,8 @@ func TestHTTP2Frames(t *testing.T) {
 		want  []string
 	}{
 		{"none", func(w http.ResponseWriter, r *http.Request) { apitest.Continue(w, r) }, []string{"HEADERS", "DATA", "last"}},
-		{"go away", apitest.GoAway(), []string{"GOAWAY 0", "HEADERS", "DATA", "last"}},
-		{"hang up", apitest.Hangup(), []string{"RST_STREAM"}},
+		{"go away", faults.GoAway(), []string{"GOAWAY 0", "HEADERS", "DATA", "last"}},
+		{"hang up", faults.Hangup(), []string{"RST_STREAM"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			story(t, apitest.Options{TLS: true}, func(t *testing.T, srv *apitest.Server) {

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -115,11 +116,11 @@ func TestScriptsChangeWhatConnectionsMeet(t *testing.T) {
 	} {
 		t.Run(c.action, func(t *testing.T) {
 			story(t, apitest.Options{TLS: true}, func(t *testing.T, srv *apitest.Server) {
-				rules, err := apitest.ParseFaults("list nth=2: " + c.action)
+				rules, err := faults.Parse("list nth=2: " + c.action)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := apitest.Apply(srv, rules); err != nil {
+				if _, err := faults.Apply(srv, rules); err != nil {
 					t.Fatal(err)
 				}
 				var got []string
@@ -156,7 +157,7 @@ func TestDoorsOfTLSAreOpenWithoutIt(t *testing.T) {
 
 func TestTooLargeNamesTheRevisions(t *testing.T) {
 	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
-		srv.On(apitest.Match{Verb: "list"}, apitest.TooLarge())
+		srv.On(apitest.Match{Verb: "list"}, faults.TooLarge())
 		for rv, want := range map[string]string{"": "104, current: 103", "0": "104, current: 103", "102": "102, current: 101"} {
 			start := time.Now()
 			code, body := get(t, srv, configMaps+"?resourceVersion="+rv)
@@ -171,7 +172,7 @@ func TestTooLargeNamesTheRevisions(t *testing.T) {
 // list has it.
 func TestRecreateInTheGap(t *testing.T) {
 	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
-		srv.On(apitest.Match{Verb: "watch", Nth: 2}, apitest.Recreate())
+		srv.On(apitest.Match{Verb: "watch", Nth: 2}, faults.Recreate())
 		watch(t, srv, configMaps+"?watch=1&resourceVersion=102&timeoutSeconds=1").want("ADDED z 103", "EOF")
 		_, before := get(t, srv, configMaps+"/x")
 		watch(t, srv, configMaps+"?watch=1&resourceVersion=103&timeoutSeconds=1").want("DELETED x 104", "ADDED x 105", "EOF")
@@ -185,7 +186,7 @@ func TestRecreateInTheGap(t *testing.T) {
 // What a client sends over a connection that is dead does not arrive.
 func TestHalfOpenHoldsBothWays(t *testing.T) {
 	story(t, apitest.Options{TLS: true}, func(t *testing.T, srv *apitest.Server) {
-		srv.On(apitest.Match{Verb: "list"}, apitest.HalfOpen())
+		srv.On(apitest.Match{Verb: "list"}, faults.HalfOpen())
 		for _, method := range []string{http.MethodGet, http.MethodDelete} { // both on one connection
 			path := configMaps
 			if method == http.MethodDelete {

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -21,7 +22,7 @@ func TestGuardAnswersAsTheServer(t *testing.T) {
 	)
 	srv := apitest.New(t)
 	srv.AddResource(apitest.ResourceInfo{Resource: widgetsV1})
-	srv.On(apitest.Match{}, apitest.Answer(apitest.StatusInternal("a fault"))).Times(1)
+	srv.On(apitest.Match{}, faults.Answer(apitest.StatusInternal("a fault"))).Times(1)
 	body := configMap("a", "1")
 	for _, test := range []struct {
 		name, method, path string

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -158,7 +159,7 @@ func TestRestoreOverTheLifeOfADefinition(t *testing.T) {
 	})
 	t.Run("by a fault", func(t *testing.T) {
 		srv, before, _, _ := begin(t)
-		srv.On(apitest.Match{Verb: "list", Resource: "configmaps"}, apitest.Restore(1000)).Times(1)
+		srv.On(apitest.Match{Verb: "list", Resource: "configmaps"}, faults.Restore(1000)).Times(1)
 		if resp, err := send(t.Context(), srv, http.MethodGet, configMaps, ""); err == nil {
 			resp.Body.Close()
 			t.Error("the fault did not strike")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/kube"
@@ -129,7 +130,7 @@ func (m *awaitModel) step() {
 		m.srv.Expire() // and so the next watch lists
 		m.srv.CloseWatches()
 	case 3:
-		m.srv.On(apitest.Match{Verb: "watch"}, apitest.HTML(503)).Times(1 + m.rnd.IntN(8))
+		m.srv.On(apitest.Match{Verb: "watch"}, faults.HTML(503)).Times(1 + m.rnd.IntN(8))
 	case 4:
 		m.pass(time.Duration(m.rnd.IntN(5000)) * time.Millisecond)
 	default:

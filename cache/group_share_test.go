@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/kube"
@@ -172,7 +173,7 @@ func TestGroupReportsItsInformers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.srv.On(apitest.Match{Resource: "secrets"}, apitest.Answer(forbidden()))
+		w.srv.On(apitest.Match{Resource: "secrets"}, faults.Answer(forbidden()))
 		var log lines
 		g := cache.Group{Logger: log.logger()}
 		ctx, cancel := context.WithCancel(t.Context())

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
@@ -150,13 +151,13 @@ func TestInformerWaitSyncedSaysWhyNot(t *testing.T) {
 		want  string
 	}{
 		{"forbidden", func(w *world) {
-			w.srv.On(apitest.Match{}, apitest.Answer(apitest.StatusForbidden("jane", "watch", kube.ConfigMaps, "")))
+			w.srv.On(apitest.Match{}, faults.Answer(apitest.StatusForbidden("jane", "watch", kube.ConfigMaps, "")))
 		}, "forbidden"},
 		{"not found", func(w *world) { w.srv.RemoveResource(kube.ConfigMaps) }, "404"},
 		{"no answer", func(w *world) { w.srv.SetDoor(apitest.Refusing) }, "refused"},
 		{"no mark", func(w *world) {
-			w.srv.On(apitest.Match{Verb: "watch"}, apitest.NoInitialEventsEnd())
-			w.srv.On(apitest.Match{Verb: "list"}, apitest.HTML(503))
+			w.srv.On(apitest.Match{Verb: "watch"}, faults.NoInitialEventsEnd())
+			w.srv.On(apitest.Match{Verb: "list"}, faults.HTML(503))
 		}, "503"},
 	}
 	for _, tt := range tests {
@@ -194,7 +195,7 @@ func TestInformerWaitSyncedFailsWhenTheInformerEnded(t *testing.T) {
 // however late the watch is.
 func TestInformerReadYourOwnWrites(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.srv.On(apitest.Match{Verb: "watch", AfterEvent: 1}, apitest.Delay(2*time.Second))
+		w.srv.On(apitest.Match{Verb: "watch", AfterEvent: 1}, faults.Delay(2*time.Second))
 		i := cache.New(w.maps, options{})
 		w.run(i.Run)
 		if err := i.WaitSynced(t.Context()); err != nil {
@@ -226,7 +227,7 @@ func TestInformerOfSeveralNamespaces(t *testing.T) {
 		}
 		v.is(w.truth("a", "b"))
 		// One of them is told anew; the objects of the other stay.
-		w.srv.On(apitest.Match{Verb: "watch", Namespace: "a"}, apitest.ErrorEvent(apitest.StatusExpired(1, 2))).Times(1)
+		w.srv.On(apitest.Match{Verb: "watch", Namespace: "a"}, faults.ErrorEvent(apitest.StatusExpired(1, 2))).Times(1)
 		w.srv.CloseWatches()
 		w.put("a", "y", "1")
 		w.delete("b", "x")
@@ -376,7 +377,7 @@ func TestInformerTellsADeletionThatCannotBeRead(t *testing.T) {
 		i.Handle(v.take)
 		w.run(i.Run)
 		w.pass(10 * time.Second) // so that the end of the watch is routine
-		w.srv.On(apitest.Match{Verb: "watch", AfterEvent: 1}, apitest.EachEvent(func(rw http.ResponseWriter, event []byte) {
+		w.srv.On(apitest.Match{Verb: "watch", AfterEvent: 1}, faults.EachEvent(func(rw http.ResponseWriter, event []byte) {
 			rw.Write(bytes.Replace(event, []byte(`"labels":{"v":"1"}`), []byte(`"labels":["v"]`), 1))
 		}))
 		w.srv.CloseWatches()

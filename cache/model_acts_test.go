@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/kube"
@@ -148,26 +149,26 @@ func (m *model) fault() {
 	initial := apitest.Match{Verb: "watch", Query: "sendInitialEvents"}
 	next := apitest.Match{Verb: "list", Query: "continue="}
 	kinds := []func() *apitest.Fault{
-		func() *apitest.Fault { return m.srv.On(verbs, apitest.HTML(503)) },
-		func() *apitest.Fault { return m.srv.On(verbs, apitest.Throttle("2")) },
-		func() *apitest.Fault { return m.srv.On(verbs, apitest.Reset()) },
-		func() *apitest.Fault { return m.srv.On(verbs, apitest.HalfOpen()) },
-		func() *apitest.Fault { return m.srv.On(verbs, apitest.Delay(5*time.Second)) },
-		func() *apitest.Fault { return m.srv.On(stream, apitest.CutEvent(m.rnd.IntN(200))) },
-		func() *apitest.Fault { return m.srv.On(stream, apitest.Duplicate()) },
-		func() *apitest.Fault { return m.srv.On(stream, apitest.HalfOpen()) },
-		func() *apitest.Fault { return m.srv.On(stream, apitest.InvalidJSON()) },
-		func() *apitest.Fault { return m.srv.On(stream, apitest.Delay(time.Second)) },
-		func() *apitest.Fault { return m.srv.On(stream, apitest.ErrorEvent(apitest.StatusExpired(1, 2))) },
-		func() *apitest.Fault { return m.srv.On(stream, apitest.ErrorEvent(apitest.StatusInternal("tired"))) },
+		func() *apitest.Fault { return m.srv.On(verbs, faults.HTML(503)) },
+		func() *apitest.Fault { return m.srv.On(verbs, faults.Throttle("2")) },
+		func() *apitest.Fault { return m.srv.On(verbs, faults.Reset()) },
+		func() *apitest.Fault { return m.srv.On(verbs, faults.HalfOpen()) },
+		func() *apitest.Fault { return m.srv.On(verbs, faults.Delay(5*time.Second)) },
+		func() *apitest.Fault { return m.srv.On(stream, faults.CutEvent(m.rnd.IntN(200))) },
+		func() *apitest.Fault { return m.srv.On(stream, faults.Duplicate()) },
+		func() *apitest.Fault { return m.srv.On(stream, faults.HalfOpen()) },
+		func() *apitest.Fault { return m.srv.On(stream, faults.InvalidJSON()) },
+		func() *apitest.Fault { return m.srv.On(stream, faults.Delay(time.Second)) },
+		func() *apitest.Fault { return m.srv.On(stream, faults.ErrorEvent(apitest.StatusExpired(1, 2))) },
+		func() *apitest.Fault { return m.srv.On(stream, faults.ErrorEvent(apitest.StatusInternal("tired"))) },
 		func() *apitest.Fault {
-			return m.srv.On(stream, apitest.ErrorEvent(&kube.Status{Code: 500, Reason: "StorageReadError", Message: "unsafe"}))
+			return m.srv.On(stream, faults.ErrorEvent(&kube.Status{Code: 500, Reason: "StorageReadError", Message: "unsafe"}))
 		},
-		func() *apitest.Fault { return m.srv.On(initial, apitest.IgnoreInitialEvents()) },
-		func() *apitest.Fault { return m.srv.On(initial, apitest.NoInitialEventsEnd()) },
-		func() *apitest.Fault { return m.srv.On(next, apitest.ExpireContinue()) },
-		func() *apitest.Fault { return m.srv.On(next, apitest.ExpireContinueForGood()) },
-		func() *apitest.Fault { return m.srv.On(apitest.Match{Verb: "list"}, apitest.Truncate(100)) },
+		func() *apitest.Fault { return m.srv.On(initial, faults.IgnoreInitialEvents()) },
+		func() *apitest.Fault { return m.srv.On(initial, faults.NoInitialEventsEnd()) },
+		func() *apitest.Fault { return m.srv.On(next, faults.ExpireContinue()) },
+		func() *apitest.Fault { return m.srv.On(next, faults.ExpireContinueForGood()) },
+		func() *apitest.Fault { return m.srv.On(apitest.Match{Verb: "list"}, faults.Truncate(100)) },
 	}
 	n := m.rnd.IntN(len(kinds))
 	m.note("fault %d", n)

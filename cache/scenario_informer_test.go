@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
@@ -284,8 +285,8 @@ func TestInformerBrokenInitialStreamLeavesNoGhost(t *testing.T) {
 				for _, name := range []string{"x", "y", "z"} {
 					w.put("a", name, "1")
 				}
-				w.srv.On(apitest.Match{Verb: "watch", Query: "sendInitialEvents", AfterEvent: 2}, apitest.Hangup()).Times(1)
-				w.srv.On(apitest.Match{Verb: "list", Query: "continue="}, apitest.ExpireContinueForGood()).Times(1)
+				w.srv.On(apitest.Match{Verb: "watch", Query: "sendInitialEvents", AfterEvent: 2}, faults.Hangup()).Times(1)
+				w.srv.On(apitest.Match{Verb: "list", Query: "continue="}, faults.ExpireContinueForGood()).Times(1)
 				i, v := cache.New(w.maps, options{Watch: watch.Options{Initial: mode, Limit: 2}}), newView(t)
 				h := i.Handle(v.take)
 				w.run(i.Run)

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/kube"
@@ -61,7 +62,7 @@ func (l *lines) are(t *testing.T, want ...string) {
 // refuse lets the server refuse all requests from now on, those under way
 // included.
 func (w *world) refuse(st *kube.Status) *apitest.Fault {
-	f := w.srv.On(apitest.Match{}, apitest.Answer(st))
+	f := w.srv.On(apitest.Match{}, faults.Answer(st))
 	w.srv.CloseWatches()
 	return f
 }
@@ -226,7 +227,7 @@ func TestInformerLogsEachKindOfFailureOnce(t *testing.T) {
 		w.pass(time.Second)
 		for range 100 { // the server closes watches, and is away for a moment
 			w.srv.CloseWatches()
-			w.srv.On(apitest.Match{}, apitest.HTML(503)).Times(2)
+			w.srv.On(apitest.Match{}, faults.HTML(503)).Times(2)
 			w.pass(time.Minute)
 		}
 		log.are(t)
@@ -250,7 +251,7 @@ func TestInformerLogsEachKindOfFailureOnce(t *testing.T) {
 func TestInformerLogsObjectsThatCannotBeDecoded(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		var log lines
-		w.srv.On(apitest.Match{}, apitest.EachEvent(func(rw http.ResponseWriter, event []byte) {
+		w.srv.On(apitest.Match{}, faults.EachEvent(func(rw http.ResponseWriter, event []byte) {
 			rw.Write(bytes.Replace(event, []byte(`"labels":{"v":"bad"}`), []byte(`"labels":["v"]`), 1))
 		}))
 		w.put("a", "bad", "bad")

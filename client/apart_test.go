@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/client"
 )
 
@@ -52,7 +53,7 @@ func TestApartLeavesAConnectionWithARequestThatIsGivenUp(t *testing.T) {
 		srv.On(apitest.Match{Path: "/version"}, func(w http.ResponseWriter, r *http.Request) {
 			if len(remotes) == 0 {
 				remotes["first"] = true
-				apitest.HalfOpen()(w, r) // the connection is dead from here on
+				faults.HalfOpen()(w, r) // the connection is dead from here on
 				return
 			}
 			apitest.Continue(w, r)

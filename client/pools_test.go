@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -130,7 +131,7 @@ func TestDeadPeerIsNoticed(t *testing.T) {
 						say(w, "{")
 					}
 					pass(1) // until what was said has left
-					apitest.HalfOpen()(w, r)
+					faults.HalfOpen()(w, r)
 				})
 				start := time.Now()
 				_, err := do(t.Context(), c, req)

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
@@ -618,7 +619,7 @@ func TestDeleteAll(t *testing.T) {
 func TestWriteErrorsDoNotShowTheObject(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		srv, c := fake(t)
-		srv.On(apitest.Match{Verb: "create"}, apitest.Hangup())
+		srv.On(apitest.Match{Verb: "create"}, faults.Hangup())
 		secrets := client.Of[configMap](c, kube.Secrets)
 		_, err := secrets.Create(t.Context(), configMapOf("a", "web", map[string]string{"password": "swordfish"}))
 		if err == nil || strings.Contains(err.Error(), "swordfish") {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/controller"
 	"github.com/listwatch/listwatch/kube"
@@ -45,7 +46,7 @@ func TestAwaitCoversDeletions(t *testing.T) {
 					return controller.Result{Requeue: true}, err
 				}, controller.Options[kube.Key]{})
 				controller.For(ctl, w.maps)
-				w.On(apitest.Match{Verb: "watch", Resource: "configmaps"}, apitest.EachEvent(func(rw http.ResponseWriter, event []byte) {
+				w.On(apitest.Match{Verb: "watch", Resource: "configmaps"}, faults.EachEvent(func(rw http.ResponseWriter, event []byte) {
 					time.Sleep(2 * time.Second)
 					_, _ = rw.Write(event)
 				}))
@@ -86,7 +87,7 @@ func TestAwaitOfAnObjectThatVanished(t *testing.T) {
 		controller.For(ctl, w.maps)
 		w.run(t, ctl)
 		time.Sleep(10 * time.Second)
-		w.On(apitest.Match{Verb: "watch", Resource: "secrets"}, apitest.Answer(apitest.StatusInternal("away"))).Times(4)
+		w.On(apitest.Match{Verb: "watch", Resource: "secrets"}, faults.Answer(apitest.StatusInternal("away"))).Times(4)
 		w.Cut()
 		w.put("x", "1")
 		time.Sleep(5 * time.Second)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/controller"
@@ -229,7 +230,7 @@ func TestControllerWaitsAsLongAsTheServerWants(t *testing.T) {
 			return controller.Result{}, err
 		}, controller.Options[kube.Key]{})
 		controller.For(c, w.maps)
-		w.On(apitest.Match{Verb: "create"}, apitest.Throttle("7")).Times(1)
+		w.On(apitest.Match{Verb: "create"}, faults.Throttle("7")).Times(1)
 		w.run(t, c)
 		time.Sleep(time.Minute)
 		wantNotes(t, w, "0s", "7s")
@@ -348,7 +349,7 @@ func TestPredicatesAreAllNeeded(t *testing.T) {
 func TestControllerWaitsForItsCaches(t *testing.T) {
 	tell(t, func(t *testing.T, w *world) {
 		w.put("x", "1")
-		forbid := w.On(apitest.Match{Resource: "secrets"}, apitest.Answer(&kube.Status{Code: 403, Reason: "Forbidden", Message: "secrets is forbidden"}))
+		forbid := w.On(apitest.Match{Resource: "secrets"}, faults.Answer(&kube.Status{Code: 403, Reason: "Forbidden", Message: "secrets is forbidden"}))
 		c := noting(w, controller.Options[kube.Key]{Trace: controller.Trace[kube.Key]{Waiting: func(input string, why error) { w.note("%s: %v", input, errors.Is(why, kube.ErrForbidden)) }}})
 		controller.For(c, w.maps)
 		controller.Owns(c, kube.ConfigMaps, w.secrets)
@@ -462,7 +463,7 @@ func TestAwaitPreventsDuplicates(t *testing.T) {
 					return controller.Result{}, errors.Join(err, errBroken) // and it runs again soon
 				}, controller.Options[kube.Key]{})
 				controller.For(ctl, w.maps)
-				w.On(apitest.Match{Verb: "watch", Resource: "secrets"}, apitest.EachEvent(func(rw http.ResponseWriter, event []byte) {
+				w.On(apitest.Match{Verb: "watch", Resource: "secrets"}, faults.EachEvent(func(rw http.ResponseWriter, event []byte) {
 					time.Sleep(2 * time.Second)
 					_, _ = rw.Write(event)
 				}))

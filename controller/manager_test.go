@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/controller"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/lease"
@@ -262,7 +263,7 @@ func TestManagerLeadsByALease(t *testing.T) {
 func TestManagerIsReadyWhenItsCachesAndControllersAre(t *testing.T) {
 	tell(t, func(t *testing.T, w *world) {
 		w.put("x", "1")
-		forbid := w.On(apitest.Match{Resource: "secrets"}, apitest.Answer(&kube.Status{Code: 403, Reason: "Forbidden", Message: "secrets is forbidden"}))
+		forbid := w.On(apitest.Match{Resource: "secrets"}, faults.Answer(&kube.Status{Code: 403, Reason: "Forbidden", Message: "secrets is forbidden"}))
 		m := controller.NewManager(controller.ManagerOptions{})
 		c := noting(w, controller.Options[kube.Key]{})
 		controller.For(c, w.maps)

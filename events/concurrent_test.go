@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/events"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -18,10 +19,10 @@ import (
 // Event is told more or less often than it happened.
 func TestRecorderFromManyGoroutines(t *testing.T) {
 	play(t, events.Options{Burst: 1 << 20}, func(s *story) {
-		var faults []*apitest.Fault
+		var set []*apitest.Fault
 		for _, verb := range []string{"create", "patch"} {
-			for n, fault := range map[int]http.HandlerFunc{3: apitest.Truncate(10), 7: apitest.Reset(), 11: apitest.Throttle("1")} {
-				faults = append(faults, s.srv.On(apitest.Match{Verb: verb, Nth: n}, fault))
+			for n, fault := range map[int]http.HandlerFunc{3: faults.Truncate(10), 7: faults.Reset(), 11: faults.Throttle("1")} {
+				set = append(set, s.srv.On(apitest.Match{Verb: verb, Nth: n}, fault))
 			}
 		}
 		const callers, calls = 8, 60
@@ -39,7 +40,7 @@ func TestRecorderFromManyGoroutines(t *testing.T) {
 		}
 		all.Wait()
 		s.pass(5 * time.Minute)
-		for _, f := range faults {
+		for _, f := range set {
 			if f.Hits() == 0 {
 				t.Error("a fault did not strike")
 			}

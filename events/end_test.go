@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/events"
 )
 
 func TestRecorderWritesWhatWaitsAtTheEnd(t *testing.T) {
 	prepare(t, apitest.Options{}, events.Options{}, func(s *story) {
-		s.srv.On(apitest.Match{}, apitest.Delay(time.Second))
+		s.srv.On(apitest.Match{}, faults.Delay(time.Second))
 		for i := range 3 {
 			s.tell("Synced", fmt.Sprint(i))
 		}
@@ -28,7 +29,7 @@ func TestRecorderWritesWhatWaitsAtTheEnd(t *testing.T) {
 
 func TestRecorderTakesEventsWhileItEnds(t *testing.T) {
 	play(t, events.Options{}, func(s *story) {
-		s.srv.On(apitest.Match{}, apitest.Delay(time.Second))
+		s.srv.On(apitest.Match{}, faults.Delay(time.Second))
 		s.tell("Synced", "before")
 		s.pass(0)
 		s.stop(errStop)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/events"
 	"github.com/listwatch/listwatch/kube"
@@ -82,7 +83,7 @@ func TestRecorderKeepsTheOrder(t *testing.T) {
 // TestRecorderTriesTwelveTimes: then the next has its turn.
 func TestRecorderTriesTwelveTimes(t *testing.T) {
 	play(t, events.Options{}, func(s *story) {
-		down := s.srv.On(apitest.Match{Verb: "create"}, apitest.Answer(&kube.Status{Code: 503, Reason: "ServiceUnavailable"}))
+		down := s.srv.On(apitest.Match{Verb: "create"}, faults.Answer(&kube.Status{Code: 503, Reason: "ServiceUnavailable"}))
 		begin := time.Now()
 		s.tell("Synced", "one")
 		s.tell("Synced", "two")
@@ -115,14 +116,14 @@ func TestRecorderTriesTwelveTimes(t *testing.T) {
 // TestRecorderTriesAgain: an answer that may be another one next time.
 func TestRecorderTriesAgain(t *testing.T) {
 	for name, fault := range map[string]http.HandlerFunc{
-		"401":          apitest.Answer(&kube.Status{Code: 401, Reason: "Unauthorized"}),
-		"429":          apitest.Throttle(""),
-		"500":          apitest.Answer(&kube.Status{Code: 500, Reason: "InternalError"}),
-		"502":          apitest.HTML(502),
-		"504":          apitest.Answer(&kube.Status{Code: 504, Reason: "Timeout"}),
-		"reset":        apitest.Reset(),
-		"hangup":       apitest.Hangup(),
-		"a login page": apitest.HTML(200),
+		"401":          faults.Answer(&kube.Status{Code: 401, Reason: "Unauthorized"}),
+		"429":          faults.Throttle(""),
+		"500":          faults.Answer(&kube.Status{Code: 500, Reason: "InternalError"}),
+		"502":          faults.HTML(502),
+		"504":          faults.Answer(&kube.Status{Code: 504, Reason: "Timeout"}),
+		"reset":        faults.Reset(),
+		"hangup":       faults.Hangup(),
+		"a login page": faults.HTML(200),
 	} {
 		t.Run(name, func(t *testing.T) {
 			play(t, events.Options{}, func(s *story) {
@@ -141,7 +142,7 @@ func TestRecorderTriesAgain(t *testing.T) {
 func TestRecorderWaitsAsTheServerAsks(t *testing.T) {
 	for after, want := range map[string]time.Duration{"30": 30 * time.Second, "86400": time.Minute} {
 		play(t, events.Options{}, func(s *story) {
-			s.srv.On(apitest.Match{}, apitest.Throttle(after)).Times(1)
+			s.srv.On(apitest.Match{}, faults.Throttle(after)).Times(1)
 			s.tell("Synced", "done")
 			s.pass(want - time.Second)
 			s.has()
@@ -155,7 +156,7 @@ func TestRecorderWaitsAsTheServerAsks(t *testing.T) {
 // webhook, others wait for seconds only.
 func TestRecorderIsNotHeldUpByOneEvent(t *testing.T) {
 	play(t, events.Options{}, func(s *story) {
-		s.srv.On(apitest.Match{Namespace: "shop"}, apitest.Answer(&kube.Status{Code: 500, Reason: "InternalError"}))
+		s.srv.On(apitest.Match{Namespace: "shop"}, faults.Answer(&kube.Status{Code: 500, Reason: "InternalError"}))
 		s.tell("Synced", "broken")
 		s.r.Eventf(events.Reference{Kind: "Foo", Namespace: "other", Name: "a"}, events.Normal, "Synced", "well")
 		s.pass(20 * time.Second)
@@ -172,7 +173,7 @@ func TestRecorderDropsWhatTheServerRefuses(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(st.Code, st.Reason), func(t *testing.T) {
 			play(t, events.Options{}, func(s *story) {
-				s.srv.On(apitest.Match{}, apitest.Answer(st)).Times(1)
+				s.srv.On(apitest.Match{}, faults.Answer(st)).Times(1)
 				s.tell("Synced", "a secret")
 				s.tell("Synced", "next")
 				s.has(told{"next", 1})
@@ -230,7 +231,7 @@ func TestRecorderCreatesAnewWhatTheServerForgot(t *testing.T) {
 // its creation never came.
 func TestRecorderFindsWhatALostAnswerSaid(t *testing.T) {
 	play(t, events.Options{}, func(s *story) {
-		s.srv.On(apitest.Match{Verb: "create"}, apitest.Truncate(10)).Times(1)
+		s.srv.On(apitest.Match{Verb: "create"}, faults.Truncate(10)).Times(1)
 		s.tell("Synced", "done")
 		synctest.Wait()
 		s.tell("Synced", "done") // before the second try
@@ -262,7 +263,7 @@ func TestRecorderUpdatesTheMessageOfCombinedEventsOnly(t *testing.T) {
 // A missing right is one line, however many Events are refused.
 func TestRecorderLogsAMissingRightOnce(t *testing.T) {
 	play(t, events.Options{}, func(s *story) {
-		forbid := s.srv.On(apitest.Match{}, apitest.Answer(&kube.Status{Code: 403, Reason: "Forbidden"}))
+		forbid := s.srv.On(apitest.Match{}, faults.Answer(&kube.Status{Code: 403, Reason: "Forbidden"}))
 		for n := range 20 {
 			s.tell("Synced", fmt.Sprint(n))
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/lease"
 )
@@ -135,7 +136,7 @@ func TestCandidateRetriesWithJitter(t *testing.T) {
 				s.srv.ForgetRequests()
 			}
 			pauses(tt.looks)
-			s.srv.On(apitest.Match{}, apitest.HTML(http.StatusForbidden))
+			s.srv.On(apitest.Match{}, faults.HTML(http.StatusForbidden))
 			time.Sleep(2 * time.Second)
 			s.srv.ForgetRequests()
 			pauses(tt.fails)
@@ -147,7 +148,7 @@ func TestCandidateRetriesWithJitter(t *testing.T) {
 func TestCandidateWaitsAsLongAsTheServerAsksFor(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		s.put(released)
-		s.srv.On(apitest.Match{}, apitest.Throttle("9")).Times(1)
+		s.srv.On(apitest.Match{}, faults.Throttle("9")).Times(1)
 		s.replica("a", lease.Options{}).start()
 		if got := s.until("a"); got != 9*time.Second {
 			t.Errorf("it leads after %v", got)

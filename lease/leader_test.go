@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
@@ -171,7 +172,7 @@ func TestLeaderCountsFromWhenARenewalWasSent(t *testing.T) {
 		var a *replica
 		a = s.replica("a", lease.Options{Trace: lease.Trace{Renewed: func(time.Duration) { a.link.set(mute) }}}).start()
 		s.until("a")
-		s.srv.On(apitest.Match{Verb: "update"}, apitest.Delay(4*time.Second)) // sent after 2 s, answered after 6
+		s.srv.On(apitest.Match{Verb: "update"}, faults.Delay(4*time.Second)) // sent after 2 s, answered after 6
 		s.until("")
 		if got := time.Since(s.last().start); got != 12*time.Second {
 			t.Errorf("it led for %v, want 10 s after what was sent after 2", got)
@@ -184,18 +185,18 @@ func TestLeaderOutlivesShortOutages(t *testing.T) {
 	for name, f := range map[string]func(s *stage, a *replica){
 		"restart": func(s *stage, _ *replica) { s.srv.Restart() },
 		"down for 5 s": func(s *stage, _ *replica) {
-			s.srv.On(apitest.Match{}, apitest.Down(apitest.Refusing, 5*time.Second)).Times(1)
+			s.srv.On(apitest.Match{}, faults.Down(apitest.Refusing, 5*time.Second)).Times(1)
 		},
 		"silent for 4 s": func(s *stage, _ *replica) {
-			s.srv.On(apitest.Match{}, apitest.Down(apitest.Hanging, 4*time.Second)).Times(1)
+			s.srv.On(apitest.Match{}, faults.Down(apitest.Hanging, 4*time.Second)).Times(1)
 		},
 		"a dead peer":      func(_ *stage, a *replica) { a.link.freeze() },
-		"one hangs":        func(s *stage, _ *replica) { s.srv.On(apitest.Match{}, apitest.Hang()).Times(1) },
-		"unavailable":      func(s *stage, _ *replica) { s.srv.On(apitest.Match{}, apitest.HTML(503)).Times(3) },
-		"throttled":        func(s *stage, _ *replica) { s.srv.On(apitest.Match{}, apitest.Throttle("60")).Times(3) },
-		"page not found":   func(s *stage, _ *replica) { s.srv.On(apitest.Match{}, apitest.HTML(404)).Times(3) },
-		"forbidden":        func(s *stage, _ *replica) { s.srv.On(apitest.Match{}, apitest.HTML(403)).Times(3) },
-		"an answer is cut": func(s *stage, _ *replica) { s.srv.On(apitest.Match{}, apitest.Truncate(20)).Times(2) },
+		"one hangs":        func(s *stage, _ *replica) { s.srv.On(apitest.Match{}, faults.Hang()).Times(1) },
+		"unavailable":      func(s *stage, _ *replica) { s.srv.On(apitest.Match{}, faults.HTML(503)).Times(3) },
+		"throttled":        func(s *stage, _ *replica) { s.srv.On(apitest.Match{}, faults.Throttle("60")).Times(3) },
+		"page not found":   func(s *stage, _ *replica) { s.srv.On(apitest.Match{}, faults.HTML(404)).Times(3) },
+		"forbidden":        func(s *stage, _ *replica) { s.srv.On(apitest.Match{}, faults.HTML(403)).Times(3) },
+		"an answer is cut": func(s *stage, _ *replica) { s.srv.On(apitest.Match{}, faults.Truncate(20)).Times(2) },
 		"an answer is lost": func(s *stage, a *replica) {
 			a.link.set(deaf)
 			pass(6 * time.Second)

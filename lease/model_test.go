@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/lease"
 )
@@ -113,11 +114,11 @@ func (m *model) storm() {
 			m.s.srv.Restart()
 		case n < 70:
 			door := apitest.Door(1 + m.dice.IntN(3))
-			m.s.srv.On(apitest.Match{}, apitest.Down(door, time.Duration(m.dice.IntN(25))*time.Second)).Times(1)
+			m.s.srv.On(apitest.Match{}, faults.Down(door, time.Duration(m.dice.IntN(25))*time.Second)).Times(1)
 		case n < 75:
-			m.s.srv.On(apitest.Match{}, apitest.HTML([]int{404, 409, 429, 500, 503}[m.dice.IntN(5)])).Times(1 + m.dice.IntN(8))
+			m.s.srv.On(apitest.Match{}, faults.HTML([]int{404, 409, 429, 500, 503}[m.dice.IntN(5)])).Times(1 + m.dice.IntN(8))
 		case n < 80:
-			m.s.srv.On(apitest.Match{}, apitest.Delay(time.Duration(m.dice.IntN(9))*time.Second)).Times(1 + m.dice.IntN(5))
+			m.s.srv.On(apitest.Match{}, faults.Delay(time.Duration(m.dice.IntN(9))*time.Second)).Times(1 + m.dice.IntN(5))
 		case n < 83 && !m.takeMissing:
 			m.s.srv.Delete(kube.Leases, orders)
 		case n < 86:

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/lease"
 )
@@ -108,7 +109,7 @@ func TestLogSaysOnceThatRequestsAreRefused(t *testing.T) {
 		if len(got) != 2 || !strings.Contains(got[0], `level=INFO msg="requests for the lease succeed again" lease=shop/orders`) {
 			t.Errorf("log %q", got)
 		}
-		s.srv.On(apitest.Match{}, apitest.HTML(500)).Times(3)
+		s.srv.On(apitest.Match{}, faults.HTML(500)).Times(3)
 		time.Sleep(time.Minute)
 		got = j.lines()
 		if len(got) != 2 || !strings.Contains(got[0], `msg="requests for the lease fail; trying again" lease=shop/orders leading=true`) || !strings.Contains(got[1], "succeed again") {

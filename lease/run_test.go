@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/lease"
 )
@@ -350,8 +351,8 @@ func TestTrace(t *testing.T) {
 			Failed:  func(err error) { got = append(got, "failed") },
 		}}).start()
 		s.until("a")
-		s.srv.On(apitest.Match{Nth: 1}, apitest.Delay(time.Second))
-		s.srv.On(apitest.Match{Nth: 2}, apitest.HTML(500))
+		s.srv.On(apitest.Match{Nth: 1}, faults.Delay(time.Second))
+		s.srv.On(apitest.Match{Nth: 2}, faults.HTML(500))
 		time.Sleep(5 * time.Second)
 		a.stop()
 		want := []string{`leader "b"`, `leader "a"`, "renewed in 1s", "failed", `leader ""`}

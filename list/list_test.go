@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
@@ -104,7 +105,7 @@ func TestListerTellsItsProgress(t *testing.T) {
 
 func TestListerGoesOnWhenItsSnapshotExpires(t *testing.T) {
 	srv, col := cluster(t, 6)
-	srv.On(apitest.Match{Verb: "list", Query: "continue=", Nth: 2}, apitest.ExpireContinue()).Times(1)
+	srv.On(apitest.Match{Verb: "list", Query: "continue=", Nth: 2}, faults.ExpireContinue()).Times(1)
 	l := list.New(col, list.Options{Limit: 2})
 	if diff := cmp.Diff(want(6), names(t, l)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -113,7 +114,7 @@ func TestListerGoesOnWhenItsSnapshotExpires(t *testing.T) {
 
 func TestListerBeginsAgainWithoutAToken(t *testing.T) {
 	srv, col := cluster(t, 6)
-	srv.On(apitest.Match{Verb: "list", Query: "continue="}, apitest.ExpireContinueForGood())
+	srv.On(apitest.Match{Verb: "list", Query: "continue="}, faults.ExpireContinueForGood())
 	got := names(t, list.New(col, list.Options{Limit: 2}))
 	slices.Sort(got)
 	if diff := cmp.Diff(want(6), slices.Compact(got)); diff != "" {
@@ -126,7 +127,7 @@ func TestListerBeginsAgainWithoutAToken(t *testing.T) {
 
 func TestListerEndsWithTheError(t *testing.T) {
 	srv, col := cluster(t, 4)
-	srv.On(apitest.Match{Verb: "list", Query: "continue="}, apitest.Answer(apitest.StatusForbidden("jane", "list", kube.ConfigMaps, "")))
+	srv.On(apitest.Match{Verb: "list", Query: "continue="}, faults.Answer(apitest.StatusForbidden("jane", "list", kube.ConfigMaps, "")))
 	var got []string
 	var last error
 	for o, err := range list.New(col, list.Options{Limit: 2}).All(t.Context()) {

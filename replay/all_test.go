@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/list"
@@ -37,7 +38,7 @@ func TestSourceTracesWhatTheWatcherTraced(t *testing.T) {
 	for name, story := range map[string]func(*apitest.Server){
 		"eventful": eventful,
 		"no streams": func(srv *apitest.Server) {
-			srv.On(apitest.Match{Verb: "watch"}, apitest.Answer(&kube.Status{Code: 422, Reason: "Invalid", Message: "no streams"})).Times(1)
+			srv.On(apitest.Match{Verb: "watch"}, faults.Answer(&kube.Status{Code: 422, Reason: "Invalid", Message: "no streams"})).Times(1)
 			srv.Expire()
 			srv.CloseWatches()
 			pass(time.Minute)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
@@ -55,8 +56,8 @@ func record(t *testing.T, o replay.Options, wo watch.Options, story func(*apites
 // and a loss of history in which one object goes and one is replaced.
 func eventful(srv *apitest.Server) {
 	churn(srv, "1")
-	srv.On(apitest.Match{Verb: "watch"}, apitest.Answer(apitest.StatusThrottled(3))).Times(1)
-	srv.On(apitest.Match{Verb: "watch", AfterEvent: 1}, apitest.ReplaceObject(`{"metadata":{"name":7}}`)).Times(1)
+	srv.On(apitest.Match{Verb: "watch"}, faults.Answer(apitest.StatusThrottled(3))).Times(1)
+	srv.On(apitest.Match{Verb: "watch", AfterEvent: 1}, faults.ReplaceObject(`{"metadata":{"name":7}}`)).Times(1)
 	srv.CutWatches()
 	pass(2 * time.Minute)
 	churn(srv, "2")
@@ -198,10 +199,10 @@ func mustSource(t *testing.T, step *replay.Step) *replay.Source[kube.Partial] {
 func TestRecordedErrorsAreWhatTheyWere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		live, b := record(t, replay.Options{}, watch.Options{Initial: watch.Paged}, func(srv *apitest.Server) {
-			srv.On(apitest.Match{Verb: "watch"}, apitest.Answer(apitest.StatusThrottled(3))).Times(1)
+			srv.On(apitest.Match{Verb: "watch"}, faults.Answer(apitest.StatusThrottled(3))).Times(1)
 			srv.CloseWatches()
 			pass(time.Minute)
-			srv.On(apitest.Match{Verb: "watch"}, apitest.Hang()).Times(1)
+			srv.On(apitest.Match{Verb: "watch"}, faults.Hang()).Times(1)
 			srv.CutWatches()
 			pass(time.Minute)
 			srv.Expire()

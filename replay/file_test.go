@@ -22,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
@@ -60,7 +61,7 @@ func sample(t *testing.T, o replay.Options) []byte {
 		}
 		// Above it, a watcher that is broken once.
 		c = newClient(t, client.Config{Server: srv.URL, Dial: srv.Dial})
-		srv.On(apitest.Match{Verb: "list"}, apitest.Throttle("3")).Times(1)
+		srv.On(apitest.Match{Verb: "list"}, faults.Throttle("3")).Times(1)
 		s := w.Stream(replay.Target{Resource: kube.ConfigMaps, Namespace: "d"})
 		wo := watch.Options{Initial: watch.Paged, Backoff: time.Nanosecond, Trace: s.Trace(watch.Trace{})}
 		stop := watching(t.Context(), newTold(false), recorded{s, watch.New(configMaps(c).In("d"), wo)})

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
@@ -50,7 +51,7 @@ func secretObject(name string) string {
 // frames, of events, and of whatever else could carry one.
 func TestSecretsNeverReachTheFile(t *testing.T) {
 	for _, o := range []replay.Options{{}, {Gzip: true}, {IncludeEnv: true}} {
-		for _, fault := range []http.HandlerFunc{apitest.CutEvent(400), apitest.Chop(7), apitest.Pretty(), apitest.CRLF(), apitest.Reset()} {
+		for _, fault := range []http.HandlerFunc{faults.CutEvent(400), faults.Chop(7), faults.Pretty(), faults.CRLF(), faults.Reset()} {
 			synctest.Test(t, func(t *testing.T) {
 				srv := apitest.NewInMemory(t)
 				srv.Put(kube.Secrets, secretObject("a"))

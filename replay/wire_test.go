@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/replay"
 	"github.com/listwatch/listwatch/watch"
@@ -81,17 +82,17 @@ func TestScriptPlaysASessionAsItWas(t *testing.T) {
 		opts  watch.Options
 		cause replay.Cause
 	}{
-		{"nothing", apitest.Match{Verb: "none"}, apitest.Hang(), 0, watch.Options{}, ""},
-		{"pages", apitest.Match{Verb: "none"}, apitest.Hang(), 0, watch.Options{Initial: watch.Paged, Limit: 1}, ""},
-		{"cut frames", opening, apitest.CutEvent(30), 2, watch.Options{}, replay.EndCut},
-		{"pieces", apitest.Match{Verb: "watch"}, apitest.SplitRunes(), 0, watch.Options{}, ""},
-		{"reset", opening, apitest.Reset(), 2, watch.Options{}, replay.EndReset},
-		{"gone", opening, apitest.ErrorEvent(apitest.StatusExpired(1, 2)), 1, watch.Options{}, ""},
-		{"no JSON", opening, apitest.InvalidJSON(), 1, watch.Options{}, ""},
-		{"no answer", apitest.Match{Verb: "list"}, apitest.Hang(), 1, watch.Options{Initial: watch.Paged}, replay.EndClient},
-		{"an error page", apitest.Match{Verb: "list"}, apitest.HTML(503), 2, watch.Options{Initial: watch.Paged}, ""},
-		{"throttled", apitest.Match{Verb: "list"}, apitest.Throttle("7"), 2, watch.Options{Initial: watch.Paged}, ""},
-		{"short", apitest.Match{Verb: "list"}, apitest.Truncate(100), 1, watch.Options{Initial: watch.Paged}, replay.EndCut},
+		{"nothing", apitest.Match{Verb: "none"}, faults.Hang(), 0, watch.Options{}, ""},
+		{"pages", apitest.Match{Verb: "none"}, faults.Hang(), 0, watch.Options{Initial: watch.Paged, Limit: 1}, ""},
+		{"cut frames", opening, faults.CutEvent(30), 2, watch.Options{}, replay.EndCut},
+		{"pieces", apitest.Match{Verb: "watch"}, faults.SplitRunes(), 0, watch.Options{}, ""},
+		{"reset", opening, faults.Reset(), 2, watch.Options{}, replay.EndReset},
+		{"gone", opening, faults.ErrorEvent(apitest.StatusExpired(1, 2)), 1, watch.Options{}, ""},
+		{"no JSON", opening, faults.InvalidJSON(), 1, watch.Options{}, ""},
+		{"no answer", apitest.Match{Verb: "list"}, faults.Hang(), 1, watch.Options{Initial: watch.Paged}, replay.EndClient},
+		{"an error page", apitest.Match{Verb: "list"}, faults.HTML(503), 2, watch.Options{Initial: watch.Paged}, ""},
+		{"throttled", apitest.Match{Verb: "list"}, faults.Throttle("7"), 2, watch.Options{Initial: watch.Paged}, ""},
+		{"short", apitest.Match{Verb: "list"}, faults.Truncate(100), 1, watch.Options{Initial: watch.Paged}, replay.EndCut},
 	}
 	for _, tt := range tests {
 		t.Run(strings.ReplaceAll(tt.name, " ", "_"), func(t *testing.T) {

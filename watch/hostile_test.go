@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
@@ -204,7 +205,7 @@ func TestWatcherReportsListsThatAreGone(t *testing.T) {
 	for _, mode := range []watch.Initial{watch.Paged, watch.Stream} {
 		t.Run(string(mode), func(t *testing.T) {
 			play(t, watch.Options{Initial: mode}, func(t *testing.T, s *story) {
-				s.srv.On(apitest.Match{Resource: "configmaps"}, apitest.Answer(apitest.StatusExpired(1, 2)))
+				s.srv.On(apitest.Match{Resource: "configmaps"}, faults.Answer(apitest.StatusExpired(1, 2)))
 				s.start()
 				s.pass(time.Minute)
 				if n := len(s.srv.Requests()); len(s.errs) < n-1 || len(s.errs) == 0 {
@@ -225,8 +226,8 @@ func TestWatcherReportsListsThatAreGone(t *testing.T) {
 // stream that was refused once.
 func TestWatcherKeepsItsPaceWhenItsLoopIsLeft(t *testing.T) {
 	play(t, watch.Options{}, func(t *testing.T, s *story) {
-		s.srv.On(apitest.Match{Query: "sendInitialEvents"}, apitest.Answer(&kube.Status{Reason: "Invalid", Code: 422, Message: "no"}))
-		s.srv.On(apitest.Match{Resource: "configmaps"}, apitest.Answer(apitest.StatusInternal("no")))
+		s.srv.On(apitest.Match{Query: "sendInitialEvents"}, faults.Answer(&kube.Status{Reason: "Invalid", Code: 422, Message: "no"}))
+		s.srv.On(apitest.Match{Resource: "configmaps"}, faults.Answer(apitest.StatusInternal("no")))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		for ctx.Err() == nil {
@@ -295,7 +296,7 @@ func TestWatcherMistrustsAMarkWithoutARevision(t *testing.T) {
 // TestWatcherRefusesALargeStatus: what is reported is kept, so it is small.
 func TestWatcherRefusesALargeStatus(t *testing.T) {
 	play(t, watch.Options{}, func(t *testing.T, s *story) {
-		s.srv.On(apitest.Match{Verb: "watch", Resource: "configmaps", AfterEvent: 5}, apitest.ErrorEvent(apitest.StatusInternal(strings.Repeat("x", 1<<17)))).Times(1)
+		s.srv.On(apitest.Match{Verb: "watch", Resource: "configmaps", AfterEvent: 5}, faults.ErrorEvent(apitest.StatusInternal(strings.Repeat("x", 1<<17)))).Times(1)
 		s.start()
 		s.churn("0")
 		s.pass(time.Minute)

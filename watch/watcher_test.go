@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
@@ -327,7 +328,7 @@ func TestWatcherFindsADeadPeer(t *testing.T) {
 	play(t, watch.Options{}, func(t *testing.T, s *story) {
 		s.start()
 		s.pass(10 * time.Second) // so that the end is routine
-		stall := s.srv.On(apitest.Match{Verb: "watch", Resource: "configmaps"}, apitest.HalfOpen())
+		stall := s.srv.On(apitest.Match{Verb: "watch", Resource: "configmaps"}, faults.HalfOpen())
 		s.srv.CloseWatches()
 		s.pass(time.Second)
 		s.churn("unseen")
@@ -348,7 +349,7 @@ func TestWatcherFindsADeadPeer(t *testing.T) {
 func TestWatcherLeavesADeadConnection(t *testing.T) {
 	playOn(t, apitest.Options{TLS: true}, watch.Options{Idle: 5 * time.Second}, func(t *testing.T, s *story) {
 		s.start()
-		s.srv.On(apitest.Match{Verb: "watch", AfterEvent: 5}, apitest.HalfOpen()).Times(1)
+		s.srv.On(apitest.Match{Verb: "watch", AfterEvent: 5}, faults.HalfOpen()).Times(1)
 		s.srv.CloseWatches()
 		s.pass(time.Second)
 		s.churn("first")  // the fifth event is not among these three
@@ -379,7 +380,7 @@ func TestWatcherFallsBackThoughNewsKeepComing(t *testing.T) {
 	for _, interval := range []time.Duration{10 * time.Second, time.Second, 50 * time.Millisecond} {
 		t.Run(fmt.Sprint("interval=", interval), func(t *testing.T) {
 			play(t, watch.Options{}, func(t *testing.T, s *story) {
-				s.srv.On(apitest.Match{Verb: "watch", Query: "sendInitialEvents"}, apitest.IgnoreInitialEvents())
+				s.srv.On(apitest.Match{Verb: "watch", Query: "sendInitialEvents"}, faults.IgnoreInitialEvents())
 				s.start()
 				for i := range int(21 * time.Second / interval) {
 					s.put(fmt.Sprint("news-", i), "1")
@@ -402,7 +403,7 @@ func TestWatcherWaitsForInitialObjectsThatComeSlowly(t *testing.T) {
 		for i := range 20 {
 			s.put(fmt.Sprint("early-", 50-i), "1") // their order of names is not that of revisions
 		}
-		s.srv.On(apitest.Match{Verb: "watch", Query: "sendInitialEvents"}, apitest.EachEvent(func(w http.ResponseWriter, event []byte) {
+		s.srv.On(apitest.Match{Verb: "watch", Query: "sendInitialEvents"}, faults.EachEvent(func(w http.ResponseWriter, event []byte) {
 			<-time.After(6 * time.Second)
 			_, _ = w.Write(event)
 			_ = http.NewResponseController(w).Flush()
@@ -503,7 +504,7 @@ func TestOnceIsOneRequest(t *testing.T) {
 // no progress of the watch that follows them.
 func TestWatcherBacksOffWhenHistoryIsGoneAfterEachMark(t *testing.T) {
 	play(t, watch.Options{Initial: watch.Stream}, func(t *testing.T, s *story) {
-		s.srv.On(apitest.Match{Verb: "watch", Resource: "configmaps", AfterEvent: 4}, apitest.ErrorEvent(apitest.StatusExpired(1, 2)))
+		s.srv.On(apitest.Match{Verb: "watch", Resource: "configmaps", AfterEvent: 4}, faults.ErrorEvent(apitest.StatusExpired(1, 2)))
 		s.start()
 		s.pass(5 * time.Minute)
 		if n := len(s.srv.Requests()); n < 5 || n > 30 {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 )
 
 // frames are watches whose bytes come in pieces, or are not what they should be.
@@ -30,12 +31,12 @@ func frames() []Scenario {
 		}
 	}
 	return []Scenario{
-		shaped("bytes", "Events come in chunks of one byte.", apitest.Chop(1)),
-		shaped("joined", "Three events come in one chunk.", apitest.Coalesce(3)),
-		shaped("split-runes", "Chunks end within characters and escapes.", apitest.SplitRunes()),
-		shaped("no-newline", "Events follow each other without a newline.", apitest.NoNewline()),
-		shaped("pretty", "Events are indented over many lines.", apitest.Pretty()),
-		shaped("blank-lines", "Events end in CRLF, with blank lines between them.", apitest.CRLF()),
+		shaped("bytes", "Events come in chunks of one byte.", faults.Chop(1)),
+		shaped("joined", "Three events come in one chunk.", faults.Coalesce(3)),
+		shaped("split-runes", "Chunks end within characters and escapes.", faults.SplitRunes()),
+		shaped("no-newline", "Events follow each other without a newline.", faults.NoNewline()),
+		shaped("pretty", "Events are indented over many lines.", faults.Pretty()),
+		shaped("blank-lines", "Events end in CRLF, with blank lines between them.", faults.CRLF()),
 		{
 			Name: "frame/huge", Layer: "frame", Limit: 100 * time.Second,
 			Summary: "An object of 256 KiB changes.",
@@ -47,18 +48,18 @@ func frames() []Scenario {
 			Name: "frame/cut", Layer: "frame", Limit: 60 * time.Second,
 			Summary: "The connection is closed in the middle of an event, after its resourceVersion.",
 			Correct: "Does not count that event: watches again within 30 s from the one before, without a list.",
-			steps: []step{follows(30 * time.Second), arm("the next event is cut", apitest.EachEvent(cutShort)), strikeAfter("a"),
+			steps: []step{follows(30 * time.Second), arm("the next event is cut", faults.EachEvent(cutShort)), strikeAfter("a"),
 				put("b"), resumes(30 * time.Second), proof()},
 		},
-		spoilt("garbage", "A line that is no JSON comes between two events.", apitest.InvalidJSON()),
-		spoilt("unknown-type", "An event of an unknown type comes between two others.", apitest.UnknownType()),
-		spoilt("null-object", "An event without an object comes between two others.", apitest.NullObject()),
-		spoilt("deep", "An event nests 100,000 arrays.", apitest.Deep(100_000)),
+		spoilt("garbage", "A line that is no JSON comes between two events.", faults.InvalidJSON()),
+		spoilt("unknown-type", "An event of an unknown type comes between two others.", faults.UnknownType()),
+		spoilt("null-object", "An event without an object comes between two others.", faults.NullObject()),
+		spoilt("deep", "An event nests 100,000 arrays.", faults.Deep(100_000)),
 		{
 			Name: "frame/poison", Layer: "frame", Limit: 100 * time.Second,
 			Summary: "An event holds an object whose labels are a list: no client can decode it.",
 			Correct: "Does not stop, and does not hammer; takes what comes after it.",
-			steps: []step{follows(30 * time.Second), arm("the next object does not decode", apitest.ReplaceObject(
+			steps: []step{follows(30 * time.Second), arm("the next object does not decode", faults.ReplaceObject(
 				`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"namespace":"default","name":"b","resourceVersion":"1","labels":["no map"]}}`)),
 				strikeAfter("a"), put("b"), calm(10, 10*time.Second), put("c"), has("c"), put("b"), has("b")},
 		},
@@ -66,7 +67,7 @@ func frames() []Scenario {
 			Name: "frame/garbage-again", Layer: "frame", Limit: 120 * time.Second,
 			Summary: "For 20 s each watch brings a line that is no JSON before its first event.",
 			Correct: "Does not hammer: at most 15 requests in 20 s; takes the change in the end.",
-			steps: []step{follows(30 * time.Second), put("a"), on(watches, apitest.InvalidJSON(), 0),
+			steps: []step{follows(30 * time.Second), put("a"), on(watches, faults.InvalidJSON(), 0),
 				end, pause(2 * time.Second), put("b"), calm(15, 20*time.Second), heal(), recovers(60 * time.Second), has("b")},
 		},
 	}

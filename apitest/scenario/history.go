@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -43,7 +44,7 @@ func histories() []Scenario {
 			Summary: "For 15 s each watch that has told the collection, or resumes, ends with 410 at once.",
 			Correct: "Backs off between its lists: at most 15 requests; afterwards watches again within 60 s.",
 			steps: []step{follows(30 * time.Second), act("", func(s *stage) {
-				gone := apitest.ErrorEvent(apitest.StatusExpired(1, 2))
+				gone := faults.ErrorEvent(apitest.StatusExpired(1, 2))
 				s.faults = append(s.faults, s.srv.On(apitest.Match{Verb: "watch", Resource: s.resource.GroupResource()}, func(w http.ResponseWriter, r *http.Request) {
 					if kindOf(r) == kindResume {
 						gone(w, r)

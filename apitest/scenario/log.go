@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -123,7 +124,7 @@ func (s *stage) observe(w http.ResponseWriter, r *http.Request) {
 	t := &tap{ResponseWriter: w, s: s, e: e}
 	switch e.kind {
 	case kindStream, kindInitial, kindResume:
-		apitest.EachEvent(func(w http.ResponseWriter, event []byte) {
+		faults.EachEvent(func(w http.ResponseWriter, event []byte) {
 			s.sent(e, event)
 			w.Write(event)
 		})(t, r)

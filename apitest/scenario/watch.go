@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -24,28 +25,28 @@ func watches() []Scenario {
 			Name: "watch/ends-at-once", Layer: "semantics", Limit: 100 * time.Second,
 			Summary: "For 20 s the server ends each watch as soon as it begins.",
 			Correct: "Backs off: at most 20 requests; afterwards watches again within 60 s.",
-			steps: []step{follows(30 * time.Second), on(all, apitest.EndStream(), 0), end,
+			steps: []step{follows(30 * time.Second), on(all, faults.EndStream(), 0), end,
 				calm(20, 20*time.Second), heal(), recovers(60 * time.Second), proof()},
 		},
 		{
 			Name: "watch/error-500", Layer: "semantics", Limit: 60 * time.Second,
 			Summary: "The stream ends with an ERROR event of code 500.",
 			Correct: "Watches again within 30 s.",
-			steps: []step{follows(30 * time.Second), arm("ERROR 500", apitest.ErrorEvent(apitest.StatusInternal("etcdserver: request timed out"))), strikeAfter("a"),
+			steps: []step{follows(30 * time.Second), arm("ERROR 500", faults.ErrorEvent(apitest.StatusInternal("etcdserver: request timed out"))), strikeAfter("a"),
 				put("b"), recovers(30 * time.Second), proof()},
 		},
 		{
 			Name: "watch/error-429", Layer: "semantics", Limit: 60 * time.Second,
 			Summary: "The stream ends with an ERROR event of code 429.",
 			Correct: "Watches again from the last event within 30 s, without a list: that would be more load.",
-			steps: []step{follows(30 * time.Second), arm("ERROR 429", apitest.ErrorEvent(apitest.StatusThrottled(2))), strikeAfter("a"),
+			steps: []step{follows(30 * time.Second), arm("ERROR 429", faults.ErrorEvent(apitest.StatusThrottled(2))), strikeAfter("a"),
 				put("b"), resumes(30 * time.Second), proof()},
 		},
 		{
 			Name: "watch/storage-read-error", Layer: "semantics", Limit: 60 * time.Second,
 			Summary: "The stream ends with ERROR 500 StorageReadError: a corrupt object was deleted by force, which no event tells.",
 			Correct: "Lists again, or streams the collection, within 30 s: to watch on would keep that object for ever.",
-			steps: []step{follows(30 * time.Second), arm("ERROR StorageReadError", apitest.ErrorEvent(&kube.Status{Code: 500, Reason: "StorageReadError",
+			steps: []step{follows(30 * time.Second), arm("ERROR StorageReadError", faults.ErrorEvent(&kube.Status{Code: 500, Reason: "StorageReadError",
 				Message: "data from the storage is not transformable or its decoding failed"})), strikeAfter("a"), tells(30 * time.Second), proof()},
 		},
 		{
@@ -62,7 +63,7 @@ func watches() []Scenario {
 			Name: "bookmark/goes-back", Layer: "semantics", Limit: 45 * time.Second,
 			Summary: "A bookmark comes with an earlier revision than the event before it, and the history in between expires.",
 			Correct: "Does not go back: watches from the event's revision, without a list.",
-			steps: []step{follows(30 * time.Second), marks, ticks(50), arm("a bookmark of 20 revisions ago", apitest.BookmarkBehind(20)), put("a"), exactly(),
+			steps: []step{follows(30 * time.Second), marks, ticks(50), arm("a bookmark of 20 revisions ago", faults.BookmarkBehind(20)), put("a"), exactly(),
 				strike("the watch ends", func(s *stage) {
 					s.srv.Compact(s.srv.Revision())
 					s.srv.CloseWatches()
@@ -72,7 +73,7 @@ func watches() []Scenario {
 			Name: "bookmark/of-another-kind", Layer: "semantics", Limit: 45 * time.Second,
 			Summary: "A bookmark comes for objects of another kind, with a revision that is far ahead.",
 			Correct: "Does not take it for its own: watches from the last event, or tells the collection anew.",
-			steps: []step{follows(30 * time.Second), arm("a bookmark of another kind", apitest.BookmarkOf("Other")), put("a"), end,
+			steps: []step{follows(30 * time.Second), arm("a bookmark of another kind", faults.BookmarkOf("Other")), put("a"), end,
 				recovers(15 * time.Second), proof()},
 		},
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/apitest/simulate"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -480,8 +481,8 @@ func TestSameSeedSameCluster(t *testing.T) {
 
 func TestFaultsOnlyDelay(t *testing.T) {
 	play(t, simulate.Options{}, func(w *world) {
-		w.srv.On(apitest.Match{Verb: "patch"}, apitest.Answer(apitest.StatusInternal("no"))).Times(3)
-		w.srv.On(apitest.Match{Verb: "patch", Nth: 6}, apitest.Hang())
+		w.srv.On(apitest.Match{Verb: "patch"}, faults.Answer(apitest.StatusInternal("no"))).Times(3)
+		w.srv.On(apitest.Match{Verb: "patch", Nth: 6}, faults.Hang())
 		w.srv.Put(kube.Deployments, workload("web", "web:1", `,"replicas":3`))
 		<-time.After(30 * time.Second)
 		equal(t, "conditions", w.status(kube.Deployments, "web")["conditions"],

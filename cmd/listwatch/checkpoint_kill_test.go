@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -35,8 +36,8 @@ func TestCheckpointSurvivesKill(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting for processes
 			srv := apitest.New(t)
-			srv.On(apitest.Match{Verb: "watch", AfterEvent: 30}, apitest.EndStream()).Times(5)
-			srv.On(apitest.Match{Verb: "watch", AfterEvent: 12}, apitest.CutEvent(10)).Times(1)
+			srv.On(apitest.Match{Verb: "watch", AfterEvent: 30}, faults.EndStream()).Times(5)
+			srv.On(apitest.Match{Verb: "watch", AfterEvent: 12}, faults.CutEvent(10)).Times(1)
 			w := newRestless(srv, 1, 20, kube.ConfigMaps)
 			w.loses = test.loses
 			j, before := newJudge(t, w), ""

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/apitest/simulate"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/internal/shell"
@@ -49,8 +50,7 @@ type fakeFlags struct {
 	logFormat     string
 }
 
-// faultsHelp in place of a file of faults.
-const faultsHelp = "help"
+const faultsHelp = "help" // in place of a file of faults
 
 const fakeLong = `Serve a fake Kubernetes API until told to stop: LIST, WATCH, writes, patches,
 CustomResourceDefinitions and garbage collection, from memory. It prints its URL
@@ -122,7 +122,7 @@ func (p *program) fake(cmd *cobra.Command, command []string, o *fakeFlags) error
 	}
 	t := newTalk(p.stderr, o.logFormat, o.quiet)
 	if o.faults == faultsHelp {
-		return p.put(apitest.FaultHelp())
+		return p.put(faults.Help())
 	}
 	if o.listScenarios {
 		return p.scenarios(o)
@@ -190,7 +190,7 @@ func (s *fakeServer) start(opts apitest.Options) (srv *apitest.Server, err error
 }
 
 // check refuses flags that make no sense, and reads the faults.
-func (o *fakeFlags) check(cmd *cobra.Command, command []string) ([]apitest.FaultRule, error) {
+func (o *fakeFlags) check(cmd *cobra.Command, command []string) ([]faults.Rule, error) {
 	set := cmd.Flags().Changed
 	if o.logFormat != "text" && o.logFormat != "json" {
 		return nil, usage("--log-format %q: want one of text, json", clip(o.logFormat))
@@ -251,7 +251,7 @@ func (o *fakeFlags) check(cmd *cobra.Command, command []string) ([]apitest.Fault
 	if err != nil {
 		return nil, usage("--faults: %w", err)
 	}
-	rules, err := apitest.ParseFaults(string(text))
+	rules, err := faults.Parse(string(text))
 	if err != nil {
 		return nil, usage("--faults %s: %s", o.faults, firstOf(err))
 	}
@@ -379,21 +379,21 @@ type fakeServer struct {
 	srv    *apitest.Server
 	client *client.Client
 	talk   *talk
-	random *apitest.Random
-	rules  []apitest.FaultRule // of --faults
-	struck []*apitest.Fault    // of rules, and the one of random
-	saver  *saver              // nil = nothing is saved
+	random *faults.Random
+	rules  []faults.Rule    // of --faults
+	struck []*apitest.Fault // of rules, and the one of random
+	saver  *saver           // nil = nothing is saved
 
 	bringing string // where the object stands that is being loaded
 }
 
 // misbehave sets the faults.
-func (s *fakeServer) misbehave(rules []apitest.FaultRule) error {
-	faults, err := apitest.Apply(s.srv, rules)
-	if err != nil {
+func (s *fakeServer) misbehave(rules []faults.Rule) error {
+	s.rules = rules
+	var err error
+	if s.struck, err = faults.Apply(s.srv, rules); err != nil {
 		return err
 	}
-	s.rules, s.struck = rules, faults
 	for _, r := range rules {
 		if action, _, _ := strings.Cut(r.Action, " "); s.srv.CAPEM() == nil && slices.Contains([]string{"untrusted", "outdated", "http1", "rotate"}, action) {
 			s.talk.note("warning: --faults: " + action + " is about certificates and HTTP/2, which there are with --tls only")
@@ -402,10 +402,10 @@ func (s *fakeServer) misbehave(rules []apitest.FaultRule) error {
 	if !s.randomFaults {
 		return nil
 	}
-	if s.random, err = apitest.RandomFaults(s.seed, apitest.RandomOptions{}); err != nil {
+	if s.random, err = faults.NewRandom(s.seed, faults.RandomOptions{}); err != nil {
 		return err
 	}
-	s.struck = append(s.struck, apitest.Randomize(s.srv, s.random))
+	s.struck = append(s.struck, faults.Randomize(s.srv, s.random))
 	s.talk.info("fake", fmt.Sprintf("faults strike at random; the same again: --random-faults --seed %d", s.seed), "random faults", "seed", s.seed)
 	return nil
 }

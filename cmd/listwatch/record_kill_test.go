@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/replay"
 )
@@ -31,7 +32,7 @@ func TestRecordSurvivesKill(t *testing.T) {
 			}
 			// The last event is cut: the recorder says so on stderr when it has
 			// dealt with those before.
-			srv.On(apitest.Match{Verb: "watch", AfterEvent: 2}, apitest.CutEvent(10)).Times(1)
+			srv.On(apitest.Match{Verb: "watch", AfterEvent: 2}, faults.CutEvent(10)).Times(1)
 			file := filepath.Join(t.TempDir(), name)
 			_, stderr, kill := recordProcess(t, "configmaps", "-A", "--list", "paged", "-o", file, "-s", srv.URL)
 			for lines := bufio.NewScanner(stderr); ; {

@@ -19,6 +19,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -294,9 +295,9 @@ func cmdFake(ts *testscript.TestScript, neg bool, args []string) {
 	case "outdated":
 		ts.Check(srv.SetDoor(apitest.Outdated))
 	case "fault": // LINE, as of a script of faults
-		rules, err := apitest.ParseFaults(args[1])
+		rules, err := faults.Parse(args[1])
 		ts.Check(err)
-		_, err = apitest.Apply(srv, rules)
+		_, err = faults.Apply(srv, rules)
 		ts.Check(err)
 	case "answer": // PATH TYPE BODY
 		srv.On(apitest.Match{Path: args[1]}, func(w http.ResponseWriter, r *http.Request) {
@@ -336,13 +337,13 @@ func cmdFake(ts *testscript.TestScript, neg bool, args []string) {
 func action(ts *testscript.TestScript, name string) http.HandlerFunc {
 	switch name {
 	case "html":
-		return apitest.HTML(http.StatusOK)
+		return faults.HTML(http.StatusOK)
 	case "hang":
-		return apitest.Hang()
+		return faults.Hang()
 	case "endstream":
-		return apitest.EndStream()
+		return faults.EndStream()
 	case "nostream":
-		return apitest.RejectInitialEvents()
+		return faults.RejectInitialEvents()
 	case "garbage":
 		return func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
@@ -351,7 +352,7 @@ func action(ts *testscript.TestScript, name string) http.HandlerFunc {
 	}
 	code, err := strconv.Atoi(name)
 	ts.Check(err)
-	return apitest.Answer(&kube.Status{Code: code, Reason: strings.ReplaceAll(http.StatusText(code), " ", ""), Message: "because the test says so"})
+	return faults.Answer(&kube.Status{Code: code, Reason: strings.ReplaceAll(http.StatusText(code), " ", ""), Message: "because the test says so"})
 }
 
 func cmdRun(ts *testscript.TestScript, neg bool, args []string) {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -35,26 +36,26 @@ func connected(command string, srv *apitest.Server, ca string) []string {
 	return []string{command, "configmaps,pods,crontabs.v1.stable.example.com", "-A", "--certificate-authority", ca, "-s", srv.URL}
 }
 
-// weather are faults at random: those that apitest recommends, and others that may
+// weather are faults at random: those that package faults recommends, and others that may
 // cost a client nothing but time. What gives a false picture, such as an event that
 // is left out, or a server that was restored, is not among them: nobody could tell
 // the exact history then.
 func weather(t testing.TB, srv *apitest.Server, requests, streams float64, events int) (strikes func() int, over func()) {
 	t.Helper()
-	more := []apitest.WeightedAction{
+	more := []faults.WeightedAction{
 		{Weight: 2, Action: "skew 1h"}, {Weight: 2, Action: "skew -24h"}, {Weight: 1, Action: "throttle-until 5s"}, {Weight: 1, Action: "early-hints"},
 		{Weight: 2, Action: "status 410"}, {Weight: 1, Action: "status 504"}, {Weight: 1, Action: "status 503"}, {Weight: 1, Action: "html 200"}, {Weight: 1, Action: "redirect 302 /healthz"},
 		{Weight: 1, Action: "content-type text/html"}, {Weight: 1, Action: "expire-page"}, {Weight: 1, Action: "expire-page-for-good"}, {Weight: 1, Action: "ignore-initial"},
 		{Weight: 2, Action: "forget"}, {Weight: 1, Action: "crash"}, {Weight: 1, Action: "error 429"}, {Weight: 1, Action: "error 504"}, {Weight: 1, Action: "cut 0"}, {Weight: 1, Action: "trickle 1 1ms"},
 	}
-	var all []*apitest.Random
-	var faults []*apitest.Fault
-	for i, o := range []apitest.RandomOptions{{Requests: requests, Streams: streams, Events: events}, {Requests: requests / 2, Streams: streams / 2, Events: events, Actions: more}} {
-		r, err := apitest.RandomFaults(*soakSeed+uint64(i), o)
+	var all []*faults.Random
+	var set []*apitest.Fault
+	for i, o := range []faults.RandomOptions{{Requests: requests, Streams: streams, Events: events}, {Requests: requests / 2, Streams: streams / 2, Events: events, Actions: more}} {
+		r, err := faults.NewRandom(*soakSeed+uint64(i), o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		faults = append(faults, apitest.Randomize(srv, r))
+		set = append(set, faults.Randomize(srv, r))
 		all = append(all, r)
 	}
 	strikes = func() (n int) {
@@ -64,7 +65,7 @@ func weather(t testing.TB, srv *apitest.Server, requests, streams float64, event
 		return n
 	}
 	return strikes, func() {
-		for _, f := range faults {
+		for _, f := range set {
 			f.Remove()
 		}
 		open(srv) // one may have shut the door

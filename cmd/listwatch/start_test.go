@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -40,12 +41,12 @@ func TestStartWaitsForTheServer(t *testing.T) {
 	}{
 		{name: "it comes back", away: refused, flags: []string{"--max-events", "1"},
 			told: "MODIFIED node/a\n", says: "listwatch: start: cannot begin: discover the API: GET ", least: 2 * time.Minute},
-		{name: "it is overloaded", away: answers(apitest.Match{}, apitest.HTML(503)), flags: []string{"--max-events", "1"},
+		{name: "it is overloaded", away: answers(apitest.Match{}, faults.HTML(503)), flags: []string{"--max-events", "1"},
 			told: "MODIFIED node/a\n", says: "listwatch: start: cannot begin: discover the API: GET ", least: 2 * time.Minute},
-		{name: "only its identity cannot be asked for", away: answers(apitest.Match{Resource: "namespaces"}, apitest.HTML(503)),
+		{name: "only its identity cannot be asked for", away: answers(apitest.Match{Resource: "namespaces"}, faults.HTML(503)),
 			flags: []string{"--max-events", "1"}, told: "MODIFIED node/a\n", says: "listwatch: start: cannot begin: identify the cluster: ", least: 2 * time.Minute},
 		{name: "the time is over", away: refused, flags: []string{"--timeout", "30s"}, code: exitTimeout, says: "--timeout is over", least: 30 * time.Second},
-		{name: "it refuses us", away: answers(apitest.Match{}, apitest.HTML(403)), code: exitFailed, says: "listwatch: discover the API: "},
+		{name: "it refuses us", away: answers(apitest.Match{}, faults.HTML(403)), code: exitFailed, says: "listwatch: discover the API: "},
 		{name: "its certificate is another", away: door(apitest.Untrusted), code: exitFailed, says: "certificate signed by unknown authority"},
 		{name: "nobody was there before", first: true, away: refused, code: exitFailed, says: "listwatch: discover the API: "},
 		{name: "two attempts are enough", away: refused, flags: []string{"--max-failures", "2"}, code: exitFailed, says: "again in ", least: firstWait},

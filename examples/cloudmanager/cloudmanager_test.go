@@ -18,6 +18,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/apitest/simulate"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
@@ -451,7 +452,7 @@ func TestDeletionTakesTheClaimsAlong(t *testing.T) {
 // knows then what it has to clean up.
 func TestWithALateWatchNothingIsMadeTwiceOrLeftBehind(t *testing.T) {
 	tell(t, func(w *world) {
-		w.On(apitest.Match{Verb: "watch", Resource: "statefulsets.apps"}, apitest.EachEvent(func(w http.ResponseWriter, event []byte) {
+		w.On(apitest.Match{Verb: "watch", Resource: "statefulsets.apps"}, faults.EachEvent(func(w http.ResponseWriter, event []byte) {
 			if bytes.Contains(event, []byte(`"ADDED"`)) {
 				<-time.After(30 * time.Second)
 			}

@@ -16,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/apitest/simulate"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
@@ -351,7 +352,7 @@ func TestFooAtRestAsksForNothing(t *testing.T) {
 // last one wrote, and knows then that it has to go.
 func TestFooWithALateWatchMakesNothingTwice(t *testing.T) {
 	tell(t, func(w *world) {
-		w.On(apitest.Match{Verb: "watch", Resource: "deployments.apps"}, apitest.EachEvent(func(w http.ResponseWriter, event []byte) {
+		w.On(apitest.Match{Verb: "watch", Resource: "deployments.apps"}, faults.EachEvent(func(w http.ResponseWriter, event []byte) {
 			if bytes.Contains(event, []byte(`"ADDED"`)) {
 				<-time.After(30 * time.Second)
 			}

@@ -1,4 +1,4 @@
-package apitest
+package faults
 
 import (
 	"cmp"
@@ -9,29 +9,31 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/listwatch/listwatch/apitest"
 )
 
-// FaultRule is a fault as text: one line of a script.
-type FaultRule struct {
-	Match  Match
+// Rule is a fault as text: one line of a script.
+type Rule struct {
+	Match  apitest.Match
 	Times  int    // strikes at most; 0 = no limit
 	Action string // name and arguments, such as "cut 60"; FaultHelp lists them
 }
 
-// FaultError says what is wrong with a script, and where.
-type FaultError struct {
+// Error says what is wrong with a script, and where.
+type Error struct {
 	Line, Column int // from 1; the column counts characters
 	Problem      string
 }
 
-func (e *FaultError) Error() string {
+func (e *Error) Error() string {
 	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Problem)
 }
 
-// maxFaultScript bounds a script.
-const maxFaultScript = 1 << 20
+// maxScript bounds a script.
+const maxScript = 1 << 20
 
-// ParseFaults reads a script of faults, one in a line, in the order in which
+// Parse reads a script of faults, one in a line, in the order in which
 // they are to be set:
 //
 //	# The second watch of pods in shop is cut off within its sixth event.
@@ -41,17 +43,17 @@ const maxFaultScript = 1 << 20
 //
 // [FaultHelp] describes the language. The error joins a *[FaultError] for each
 // line that is wrong, and no rule is returned then.
-func ParseFaults(text string) ([]FaultRule, error) {
-	if len(text) > maxFaultScript {
-		return nil, fmt.Errorf("a script of faults has %d bytes, at most %d are taken", len(text), maxFaultScript)
+func Parse(text string) ([]Rule, error) {
+	if len(text) > maxScript {
+		return nil, fmt.Errorf("a script of faults has %d bytes, at most %d are taken", len(text), maxScript)
 	}
 	text = strings.TrimPrefix(text, "\ufeff") // some editors write it
-	var rules []FaultRule
+	var rules []Rule
 	var errs []error
 	n := 0
 	for line := range strings.Lines(text) {
 		n++
-		rule, ok, err := parseFaultLine(strings.TrimRight(line, "\r\n"))
+		rule, ok, err := parseLine(strings.TrimRight(line, "\r\n"))
 		switch {
 		case err != nil:
 			err.Line = n
@@ -67,15 +69,15 @@ func ParseFaults(text string) ([]FaultRule, error) {
 }
 
 // String returns the line that ParseFaults reads as r.
-func (r FaultRule) String() string {
+func (r Rule) String() string {
 	m := r.Match
 	parts := []string{cmp.Or(m.Verb, "*")}
 	if m.Resource != "" {
 		parts = append(parts, m.Resource)
 	}
-	for _, k := range faultKeys() {
+	for _, k := range keys() {
 		if v := k.get(&r); v != "" {
-			parts = append(parts, k.name+"="+faultWord(v, true))
+			parts = append(parts, k.name+"="+quoted(v, true))
 		}
 	}
 	return strings.Join(parts, " ") + ": " + r.Action
@@ -83,19 +85,19 @@ func (r FaultRule) String() string {
 
 // Apply sets the faults of rules, in order, as [Server.On] does, and returns
 // them. If a rule is wrong it sets none.
-func Apply(s *Server, rules []FaultRule) ([]*Fault, error) {
+func Apply(s *apitest.Server, rules []Rule) ([]*apitest.Fault, error) {
 	handlers := make([]http.HandlerFunc, len(rules))
 	for i, r := range rules {
-		line, ok, err := parseFaultLine(r.String())
+		line, ok, err := parseLine(r.String())
 		if err != nil {
 			return nil, fmt.Errorf("fault %d, %q: %s", i+1, r, err.Problem)
 		}
 		if !ok || line.Match != r.Match || line.Times != r.Times {
 			return nil, fmt.Errorf("fault %d, %q: there is no such match", i+1, r)
 		}
-		handlers[i] = faultHandler(line.Action)
+		handlers[i] = handlerOf(line.Action)
 	}
-	var faults []*Fault
+	var faults []*apitest.Fault
 	for i, r := range rules {
 		f := s.On(r.Match, handlers[i])
 		if r.Times > 0 {
@@ -106,23 +108,23 @@ func Apply(s *Server, rules []FaultRule) ([]*Fault, error) {
 	return faults, nil
 }
 
-// faultVerbs are the verbs that a line may begin with, besides *.
-func faultVerbs() []string {
+// verbs are the verbs that a line may begin with, besides *.
+func verbs() []string {
 	return []string{"list", "watch", "get", "create", "update", "patch", "delete", "deletecollection", "post", "put", "options", "head"}
 }
 
-// faultKey is a key of a line, and where its value belongs.
-type faultKey struct {
+// key is a key of a line, and where its value belongs.
+type key struct {
 	name, doc string
-	get       func(*FaultRule) string
-	set       func(*FaultRule, string) error
+	get       func(*Rule) string
+	set       func(*Rule, string) error
 }
 
-func faultKeys() []faultKey {
-	text := func(name, doc string, field func(*FaultRule) *string) faultKey {
-		return faultKey{name, doc,
-			func(r *FaultRule) string { return *field(r) },
-			func(r *FaultRule, v string) error {
+func keys() []key {
+	text := func(name, doc string, field func(*Rule) *string) key {
+		return key{name, doc,
+			func(r *Rule) string { return *field(r) },
+			func(r *Rule, v string) error {
 				if v == "" {
 					return errors.New("want a value")
 				}
@@ -130,15 +132,15 @@ func faultKeys() []faultKey {
 				return nil
 			}}
 	}
-	number := func(name, doc string, field func(*FaultRule) *int) faultKey {
-		return faultKey{name, doc,
-			func(r *FaultRule) string {
+	number := func(name, doc string, field func(*Rule) *int) key {
+		return key{name, doc,
+			func(r *Rule) string {
 				if n := *field(r); n != 0 {
 					return strconv.Itoa(n)
 				}
 				return ""
 			},
-			func(r *FaultRule, v string) error {
+			func(r *Rule, v string) error {
 				n, err := strconv.Atoi(v)
 				if err != nil || n < 1 {
 					return fmt.Errorf("%q is not a number from 1", v)
@@ -147,34 +149,34 @@ func faultKeys() []faultKey {
 				return nil
 			}}
 	}
-	return []faultKey{
-		text("ns", "only in this namespace", func(r *FaultRule) *string { return &r.Match.Namespace }),
-		text("name", "only for this object", func(r *FaultRule) *string { return &r.Match.Name }),
-		text("path", "only this exact URL path", func(r *FaultRule) *string { return &r.Match.Path }),
-		text("agent", "only where the User-Agent contains this", func(r *FaultRule) *string { return &r.Match.UserAgent }),
-		text("header", "only with this header, or a part of it: header=\"Accept: as=Table\"", func(r *FaultRule) *string { return &r.Match.Header }),
-		text("query", "only where the raw query contains this", func(r *FaultRule) *string { return &r.Match.Query }),
-		number("nth", "only the nth request that the rest matches", func(r *FaultRule) *int { return &r.Match.Nth }),
-		number("after", "within a watch, when so many events have been sent", func(r *FaultRule) *int { return &r.Match.AfterEvent }),
-		number("times", "so many times at most", func(r *FaultRule) *int { return &r.Times }),
+	return []key{
+		text("ns", "only in this namespace", func(r *Rule) *string { return &r.Match.Namespace }),
+		text("name", "only for this object", func(r *Rule) *string { return &r.Match.Name }),
+		text("path", "only this exact URL path", func(r *Rule) *string { return &r.Match.Path }),
+		text("agent", "only where the User-Agent contains this", func(r *Rule) *string { return &r.Match.UserAgent }),
+		text("header", "only with this header, or a part of it: header=\"Accept: as=Table\"", func(r *Rule) *string { return &r.Match.Header }),
+		text("query", "only where the raw query contains this", func(r *Rule) *string { return &r.Match.Query }),
+		number("nth", "only the nth request that the rest matches", func(r *Rule) *int { return &r.Match.Nth }),
+		number("after", "within a watch, when so many events have been sent", func(r *Rule) *int { return &r.Match.AfterEvent }),
+		number("times", "so many times at most", func(r *Rule) *int { return &r.Times }),
 	}
 }
 
-// parseFaultLine reads one line; it returns false where there is nothing on it.
-func parseFaultLine(line string) (FaultRule, bool, *FaultError) {
-	words, err := faultWords(line)
+// parseLine reads one line; it returns false where there is nothing on it.
+func parseLine(line string) (Rule, bool, *Error) {
+	words, err := words(line)
 	if err != nil || len(words) == 0 {
-		return FaultRule{}, false, err
+		return Rule{}, false, err
 	}
-	end := slices.IndexFunc(words, func(w faultToken) bool { return w.colon })
+	end := slices.IndexFunc(words, func(w token) bool { return w.colon })
 	if end < 0 {
-		return FaultRule{}, false, &FaultError{Column: utf8.RuneCountInString(line) + 1,
+		return Rule{}, false, &Error{Column: utf8.RuneCountInString(line) + 1,
 			Problem: `want "MATCH: ACTION", such as "watch pods after=5: cut 60"`}
 	}
-	rule := FaultRule{}
+	rule := Rule{}
 	if verb := words[0]; verb.text != "*" {
-		if verb.quoted || !slices.Contains(faultVerbs(), verb.text) {
-			return rule, false, verb.problem("there is no verb %q; there are: *, %s", verb.text, strings.Join(faultVerbs(), ", "))
+		if verb.quoted || !slices.Contains(verbs(), verb.text) {
+			return rule, false, verb.problem("there is no verb %q; there are: *, %s", verb.text, strings.Join(verbs(), ", "))
 		}
 		rule.Match.Verb = verb.text
 	}
@@ -193,8 +195,8 @@ func parseFaultLine(line string) (FaultRule, bool, *FaultError) {
 			return rule, false, w.problem("%s is there twice", name)
 		}
 		seen[name] = true
-		keys := faultKeys()
-		k := slices.IndexFunc(keys, func(k faultKey) bool { return k.name == name })
+		keys := keys()
+		k := slices.IndexFunc(keys, func(k key) bool { return k.name == name })
 		if k < 0 {
 			var known []string
 			for _, k := range keys {
@@ -207,28 +209,28 @@ func parseFaultLine(line string) (FaultRule, bool, *FaultError) {
 		}
 	}
 	if end+1 == len(words) {
-		return rule, false, &FaultError{Column: utf8.RuneCountInString(line) + 1, Problem: "want an action after the colon; there are: " + faultNames()}
+		return rule, false, &Error{Column: utf8.RuneCountInString(line) + 1, Problem: "want an action after the colon; there are: " + actionNames()}
 	}
-	rule.Action, err = parseFaultAction(words[end+1:], rule.Match)
+	rule.Action, err = parseAction(words[end+1:], rule.Match)
 	return rule, err == nil, err
 }
 
-// faultToken is a word of a line, its quotes taken off.
-type faultToken struct {
+// token is a word of a line, its quotes taken off.
+type token struct {
 	text   string
 	column int
 	quoted bool // in part, at least
 	colon  bool // it ended in an unquoted colon, which is cut off
 }
 
-func (w faultToken) problem(format string, args ...any) *FaultError {
-	return &FaultError{Column: w.column, Problem: fmt.Sprintf(format, args...)}
+func (w token) problem(format string, args ...any) *Error {
+	return &Error{Column: w.column, Problem: fmt.Sprintf(format, args...)}
 }
 
-// faultWords splits a line at blanks, up to a comment. Double quotes enclose
+// words splits a line at blanks, up to a comment. Double quotes enclose
 // what is one word, in Go's syntax. Only the first colon ends the match.
-func faultWords(line string) ([]faultToken, *FaultError) {
-	var words []faultToken
+func words(line string) ([]token, *Error) {
+	var words []token
 	matched := false
 	column, counted := 1, 0
 	here := func(at int) int {
@@ -244,7 +246,7 @@ func faultWords(line string) ([]faultToken, *FaultError) {
 		if line[at] == '#' {
 			break
 		}
-		w := faultToken{column: here(at)}
+		w := token{column: here(at)}
 		var text []byte
 		bare := false // whether the last character stood outside quotes
 		for at < len(line) && line[at] != ' ' && line[at] != '\t' {
@@ -256,7 +258,7 @@ func faultWords(line string) ([]faultToken, *FaultError) {
 			}
 			quoted, err := strconv.QuotedPrefix(line[at:])
 			if err != nil {
-				return nil, &FaultError{Column: here(at), Problem: "the quotes do not end, or hold what Go's quotes may not"}
+				return nil, &Error{Column: here(at), Problem: "the quotes do not end, or hold what Go's quotes may not"}
 			}
 			inner, _ := strconv.Unquote(quoted) // QuotedPrefix has checked it
 			text = append(text, inner...)
@@ -272,9 +274,9 @@ func faultWords(line string) ([]faultToken, *FaultError) {
 	return words, nil
 }
 
-// faultWord quotes s where a line needs it; within the match also where it ends
+// quoted quotes s where a line needs it; within the match also where it ends
 // in a colon.
-func faultWord(s string, match bool) string {
+func quoted(s string, match bool) string {
 	if s == "" || strings.ContainsAny(s, "\"") || strings.HasPrefix(s, "#") || match && strings.HasSuffix(s, ":") ||
 		!utf8.ValidString(s) || strings.ContainsFunc(s, func(c rune) bool { return c == ' ' || !strconv.IsPrint(c) }) {
 		return strconv.Quote(s)

@@ -1,10 +1,11 @@
-package apitest
+package faults
 
 import (
 	"net/http"
 	"strconv"
 	"time"
 
+	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -13,16 +14,16 @@ func Stale(rv kube.Revision) http.HandlerFunc {
 	if _, err := strconv.ParseUint(string(rv), 10, 64); err != nil {
 		panic("apitest: Stale: want a decimal revision")
 	}
-	return quirk(func(q *Quirks) { q.Revision = rv })
+	return quirk(func(q *apitest.Quirks) { q.Revision = rv })
 }
 
 // Behind answers a LIST as of n revisions ago, or as far back as the history
 // goes: a replica of the server that lags.
 func Behind(n int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		x := ExchangeOf(r)
+		x := apitest.ExchangeOf(r)
 		x.Quirks().Revision = x.Server().RevisionBefore(n)
-		Continue(w, r)
+		apitest.Continue(w, r)
 	}
 }
 
@@ -31,17 +32,17 @@ func Behind(n int) http.HandlerFunc {
 // names, or any at all where it names none.
 func TooLarge() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		asked := number64(r.URL.Query().Get("resourceVersion")) // 0 is no revision either
-		current := number64(string(ExchangeOf(r).Server().Revision()))
+		asked := numberOf(r.URL.Query().Get("resourceVersion")) // 0 is no revision either
+		current := numberOf(string(apitest.ExchangeOf(r).Server().Revision()))
 		if asked > 0 {
 			current = min(current, asked-1)
 		}
-		WriteStatus(w, StatusTooLarge(max(asked, current+1), current))
+		apitest.WriteStatus(w, apitest.StatusTooLarge(max(asked, current+1), current))
 	}
 }
 
-// number64 returns the number that s is, 0 if it is none.
-func number64(s string) uint64 {
+// numberOf returns the number that s is, 0 if it is none.
+func numberOf(s string) uint64 {
 	n, err := strconv.ParseUint(s, 10, 64)
 	if err != nil {
 		return 0
@@ -53,12 +54,12 @@ func number64(s string) uint64 {
 // on inconsistently; what brings no token gets none.
 func ExpireContinue() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		WriteStatus(w, StatusContinueExpired(r.URL.Query().Get("continue")))
+		apitest.WriteStatus(w, apitest.StatusContinueExpired(r.URL.Query().Get("continue")))
 	}
 }
 
 // ExpireContinueForGood is ExpireContinue without a token.
-func ExpireContinueForGood() http.HandlerFunc { return Answer(StatusContinueExpired("")) }
+func ExpireContinueForGood() http.HandlerFunc { return Answer(apitest.StatusContinueExpired("")) }
 
 // RejectInitialEvents answers 422, as a server without streaming lists does.
 func RejectInitialEvents() http.HandlerFunc {
@@ -74,9 +75,9 @@ func RejectInitialEvents() http.HandlerFunc {
 // mid-list.
 func Forget() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		s := ExchangeOf(r).Server()
+		s := apitest.ExchangeOf(r).Server()
 		s.Compact(s.Tick())
-		Continue(w, r)
+		apitest.Continue(w, r)
 	}
 }
 
@@ -85,15 +86,15 @@ func Forget() http.HandlerFunc {
 // away. Of a continued list it is the first of the whole.
 func Recreate() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		ExchangeOf(r).Recreate()
-		Continue(w, r)
+		apitest.ExchangeOf(r).Recreate()
+		apitest.Continue(w, r)
 	}
 }
 
 // Crash is [Server.Restart] where the answer is due.
 func Crash() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		x := ExchangeOf(r)
+		x := apitest.ExchangeOf(r)
 		x.Server().Restart()
 		x.Abort()
 	}
@@ -103,7 +104,7 @@ func Crash() http.HandlerFunc {
 // revisions ago, or as far back as the history goes.
 func Restore(n int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		x := ExchangeOf(r)
+		x := apitest.ExchangeOf(r)
 		x.Server().Rewind(n)
 		x.Abort()
 	}
@@ -112,16 +113,16 @@ func Restore(n int) http.HandlerFunc {
 // Rotated is [Server.Rotate], before it goes on.
 func Rotated() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		ExchangeOf(r).Server().Rotate()
-		Continue(w, r)
+		apitest.ExchangeOf(r).Server().Rotate()
+		apitest.Continue(w, r)
 	}
 }
 
 // Down resets every connection and lets new ones meet door for d. Hanging stalls
 // TLS handshakes too; Untrusted, Outdated and HTTP1 serve, but not as before.
-func Down(door Door, d time.Duration) http.HandlerFunc {
+func Down(door apitest.Door, d time.Duration) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		x := ExchangeOf(r)
+		x := apitest.ExchangeOf(r)
 		x.Server().Down(door, d)
 		x.Abort()
 	}

@@ -1,8 +1,10 @@
-package apitest
+package faults
 
 import (
 	"net/http"
 	"time"
+
+	"github.com/listwatch/listwatch/apitest"
 )
 
 // Hang never answers, or stops answering, until the client or the server ends
@@ -10,19 +12,19 @@ import (
 func Hang() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
-		ExchangeOf(r).Abort()
+		apitest.ExchangeOf(r).Abort()
 	}
 }
 
 // Reset resets the connection (TCP RST). On HTTP/2 that ends all its streams.
 func Reset() http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) { ExchangeOf(r).Reset() }
+	return func(w http.ResponseWriter, r *http.Request) { apitest.ExchangeOf(r).Reset() }
 }
 
 // Hangup closes the connection (TCP FIN) where the answer or its last chunk is
 // due. On HTTP/2 it resets the stream.
 func Hangup() http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) { ExchangeOf(r).Abort() }
+	return func(w http.ResponseWriter, r *http.Request) { apitest.ExchangeOf(r).Abort() }
 }
 
 // HalfOpen lets everything that is sent from now on over the connection, either
@@ -30,8 +32,8 @@ func Hangup() http.HandlerFunc {
 // get no answer then.
 func HalfOpen() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		ExchangeOf(r).Vanish()
-		Continue(w, r)
+		apitest.ExchangeOf(r).Vanish()
+		apitest.Continue(w, r)
 	}
 }
 
@@ -39,18 +41,18 @@ func HalfOpen() http.HandlerFunc {
 // piece. Trickle(1, 0) makes one-byte writes.
 func Trickle(n int, pause time.Duration) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		ExchangeOf(r).Trickle(n, pause)
-		Continue(w, r)
+		apitest.ExchangeOf(r).Trickle(n, pause)
+		apitest.Continue(w, r)
 	}
 }
 
 // Delay waits before it goes on: before the headers, or between events.
 func Delay(d time.Duration) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if x := ExchangeOf(r); !x.Wait(d) {
+		if x := apitest.ExchangeOf(r); !x.Wait(d) {
 			x.Abort()
 		}
-		Continue(w, r)
+		apitest.Continue(w, r)
 	}
 }
 
@@ -58,9 +60,9 @@ func Delay(d time.Duration) http.HandlerFunc {
 // where the last chunk should follow.
 func NoLastChunk() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		Continue(w, r)
+		apitest.Continue(w, r)
 		flush(w)
-		ExchangeOf(r).Abort()
+		apitest.ExchangeOf(r).Abort()
 	}
 }
 
@@ -68,8 +70,8 @@ func NoLastChunk() http.HandlerFunc {
 // closes the connection. HTTP/2 has no chunks: there it does nothing.
 func ExtraLastChunk() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		x := ExchangeOf(r)
-		Continue(w, r)
+		x := apitest.ExchangeOf(r)
+		apitest.Continue(w, r)
 		x.Flush()
 		c, rw, err := x.Hijack()
 		if err != nil {
@@ -87,14 +89,14 @@ func ExtraLastChunk() http.HandlerFunc {
 func GoAway() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close") // net/http turns it into GOAWAY
-		Continue(w, r)
+		apitest.Continue(w, r)
 	}
 }
 
 // EarlyHints sends an informational answer, 103, before the real one.
 func EarlyHints() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		ExchangeOf(r).WriteHeader(http.StatusEarlyHints)
-		Continue(w, r)
+		apitest.ExchangeOf(r).WriteHeader(http.StatusEarlyHints)
+		apitest.Continue(w, r)
 	}
 }

@@ -1,4 +1,4 @@
-package apitest
+package faults
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -23,7 +24,7 @@ func EndStream() http.HandlerFunc {
 
 // Answer answers with st as an HTTP error.
 func Answer(st *kube.Status) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) { WriteStatus(w, st) }
+	return func(w http.ResponseWriter, r *http.Request) { apitest.WriteStatus(w, st) }
 }
 
 // Throttle answers 429; retryAfter is the Retry-After header as it stands:
@@ -33,7 +34,7 @@ func Throttle(retryAfter string) http.HandlerFunc {
 		if retryAfter != "" {
 			w.Header().Set("Retry-After", retryAfter)
 		}
-		WriteStatus(w, StatusThrottled(0))
+		apitest.WriteStatus(w, apitest.StatusThrottled(0))
 	}
 }
 
@@ -54,7 +55,7 @@ func Redirect(code int, location string) http.HandlerFunc {
 
 // ContentType gives the normal answer under another Content-Type.
 func ContentType(typ string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) { Continue(&typed{w, typ}, r) }
+	return func(w http.ResponseWriter, r *http.Request) { apitest.Continue(&typed{w, typ}, r) }
 }
 
 type typed struct {
@@ -82,11 +83,11 @@ func (r *recorder) Write(b []byte) (int, error) { return r.body.Write(b) }
 // watch; f may change the header too.
 func edit(f func(h http.Header, body []byte) []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if ExchangeOf(r).Verb() == "watch" {
+		if apitest.ExchangeOf(r).Verb() == "watch" {
 			panic("apitest: this fault is not for watches")
 		}
 		rec := &recorder{header: w.Header(), code: http.StatusOK}
-		Continue(rec, r)
+		apitest.Continue(rec, r)
 		b := f(rec.header, rec.body.Bytes())
 		w.WriteHeader(rec.code)
 		w.Write(b)
@@ -116,29 +117,29 @@ func Truncate(n int) http.HandlerFunc {
 }
 
 // quirk changes the normal answer from within.
-func quirk(f func(*Quirks)) http.HandlerFunc {
+func quirk(f func(*apitest.Quirks)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		f(ExchangeOf(r).Quirks())
-		Continue(w, r)
+		f(apitest.ExchangeOf(r).Quirks())
+		apitest.Continue(w, r)
 	}
 }
 
 // MetadataLast puts the metadata of a LIST after its items.
-func MetadataLast() http.HandlerFunc { return quirk(func(q *Quirks) { q.MetadataLast = true }) }
+func MetadataLast() http.HandlerFunc { return quirk(func(q *apitest.Quirks) { q.MetadataLast = true }) }
 
 // EmptyPage answers a LIST without items but with a continue token that brings
 // them, which Kubernetes allows. Limit it by Times or Nth.
-func EmptyPage() http.HandlerFunc { return quirk(func(q *Quirks) { q.EmptyPage = true }) }
+func EmptyPage() http.HandlerFunc { return quirk(func(q *apitest.Quirks) { q.EmptyPage = true }) }
 
 // IgnoreInitialEvents answers a watch with sendInitialEvents as if it were not
 // there, as servers before 1.27 and some proxies do.
 func IgnoreInitialEvents() http.HandlerFunc {
-	return quirk(func(q *Quirks) { q.IgnoreInitialEvents = true })
+	return quirk(func(q *apitest.Quirks) { q.IgnoreInitialEvents = true })
 }
 
 // NoInitialEventsEnd leaves out the bookmark at the end of the initial events.
 func NoInitialEventsEnd() http.HandlerFunc {
-	return quirk(func(q *Quirks) { q.NoInitialEventsEnd = true })
+	return quirk(func(q *apitest.Quirks) { q.NoInitialEventsEnd = true })
 }
 
 // ShiftRevision answers a LIST with n added to its revision and to nothing else:
@@ -169,7 +170,7 @@ func ShiftRevision(n int) http.HandlerFunc {
 func Skew(d time.Duration) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Date", time.Now().Add(d).UTC().Format(http.TimeFormat))
-		Continue(w, r)
+		apitest.Continue(w, r)
 	}
 }
 

@@ -1,4 +1,4 @@
-package apitest
+package faults
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -16,8 +17,8 @@ import (
 // several for one watch apply in the order in which they were set.
 func EachEvent(f func(w http.ResponseWriter, event []byte)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		ExchangeOf(r).EachEvent(f)
-		Continue(w, r)
+		apitest.ExchangeOf(r).EachEvent(f)
+		apitest.Continue(w, r)
 	}
 }
 
@@ -44,13 +45,13 @@ func flush(w http.ResponseWriter) {
 
 // Inject writes text into the stream and goes on.
 func Inject(text string) http.HandlerFunc {
-	return inject(func(*Exchange) []byte { return []byte(text) })
+	return inject(func(*apitest.Exchange) []byte { return []byte(text) })
 }
 
 // inject writes what text returns at that moment.
-func inject(text func(*Exchange) []byte) http.HandlerFunc {
+func inject(text func(*apitest.Exchange) []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		x := ExchangeOf(r)
+		x := apitest.ExchangeOf(r)
 		if !x.Begun() { // before the stream: before its first event
 			next(func(w http.ResponseWriter, event []byte) {
 				w.Write(text(x))
@@ -60,7 +61,7 @@ func inject(text func(*Exchange) []byte) http.HandlerFunc {
 		}
 		x.Write(text(x))
 		x.Flush()
-		Continue(w, r)
+		apitest.Continue(w, r)
 	}
 }
 
@@ -68,7 +69,7 @@ func inject(text func(*Exchange) []byte) http.HandlerFunc {
 func ErrorEvent(st *kube.Status) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		EndStream()(w, r)
-		w.Write(StatusEvent(st))
+		w.Write(apitest.StatusEvent(st))
 	}
 }
 
@@ -112,7 +113,7 @@ func SplitRunes() http.HandlerFunc {
 // them in one chunk.
 func Coalesce(n int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		x := ExchangeOf(r)
+		x := apitest.ExchangeOf(r)
 		var held []byte
 		count := 0
 		release := func() {
@@ -211,7 +212,7 @@ func Deep(depth int) http.HandlerFunc {
 // them, the first comes at its end.
 func Swap() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		x := ExchangeOf(r)
+		x := apitest.ExchangeOf(r)
 		var held []byte
 		seen := 0
 		x.AtEnd(func() {
@@ -254,7 +255,7 @@ func OtherUID() http.HandlerFunc {
 
 // BookmarkBehind injects a bookmark of n revisions ago.
 func BookmarkBehind(n int) http.HandlerFunc {
-	return inject(func(x *Exchange) []byte {
+	return inject(func(x *apitest.Exchange) []byte {
 		return x.BookmarkEvent(x.Server().RevisionBefore(n), "")
 	})
 }
@@ -262,12 +263,12 @@ func BookmarkBehind(n int) http.HandlerFunc {
 // BookmarkOf injects a bookmark for objects of another kind, with a revision far
 // ahead.
 func BookmarkOf(kind string) http.HandlerFunc {
-	return inject(func(x *Exchange) []byte {
+	return inject(func(x *apitest.Exchange) []byte {
 		return x.BookmarkEvent(ahead(x.Server().Revision(), 1_000_000), kind)
 	})
 }
 
 // ahead returns the revision n after rev.
 func ahead(rev kube.Revision, n uint64) kube.Revision {
-	return kube.Revision(strconv.FormatUint(number64(string(rev))+n, 10))
+	return kube.Revision(strconv.FormatUint(numberOf(string(rev))+n, 10))
 }

@@ -1,4 +1,4 @@
-package apitest
+package faults
 
 import (
 	"fmt"
@@ -8,62 +8,63 @@ import (
 	"strings"
 	"time"
 
+	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/kube"
 )
 
-// faultAction is an action of a script. The table of them makes the parser, the
+// action is an action of a script. The table of them makes the parser, the
 // help and the handlers.
-type faultAction struct {
+type action struct {
 	name   string
-	params []faultParam
-	where  faultWhere
+	params []param
+	where  where
 	doc    string
-	make   func(faultArgs) http.HandlerFunc
+	make   func(args) http.HandlerFunc
 }
 
-// faultWhere says what an action can strike.
-type faultWhere int
+// where says what an action can strike.
+type where int
 
 const (
-	anywhere   faultWhere = iota // an answer, or after= in a watch
-	whole                        // in place of an answer, or all of it: not with after=
-	notWatches                   // as whole, and watches are left alone
-	streams                      // what is no watch is left alone
+	anywhere   where = iota // an answer, or after= in a watch
+	whole                   // in place of an answer, or all of it: not with after=
+	notWatches              // as whole, and watches are left alone
+	streams                 // what is no watch is left alone
 )
 
-// faultParam is one argument. What is optional comes last.
-type faultParam struct {
+// param is one argument. What is optional comes last.
+type param struct {
 	name     string
-	kind     faultKind
+	kind     kind
 	optional bool
 }
 
-type faultKind int
+type kind int
 
 const (
-	number   faultKind = iota // 0 to maxFaultNumber
-	duration                  // 0 to a day, as Go writes it; some may be negative
+	number   kind = iota // 0 to maxFaultNumber
+	duration             // 0 to a day, as Go writes it; some may be negative
 	text
 	code // of HTTP
 	decimal
 )
 
 const (
-	maxFaultNumber   = 256 << 20
-	maxFaultDuration = 24 * time.Hour
+	maxNumber   = 256 << 20
+	maxDuration = 24 * time.Hour
 )
 
-// faultArgs are the checked arguments; those left out are "".
-type faultArgs []string
+// args are the checked arguments; those left out are "".
+type args []string
 
-func (a faultArgs) number(i int) int             { n, _ := strconv.Atoi(a[i]); return n }
-func (a faultArgs) duration(i int) time.Duration { d, _ := time.ParseDuration(a[i]); return d }
+func (a args) number(i int) int             { n, _ := strconv.Atoi(a[i]); return n }
+func (a args) duration(i int) time.Duration { d, _ := time.ParseDuration(a[i]); return d }
 
 // check returns the canonical form of an argument.
-func (p faultParam) check(v string) (string, error) {
+func (p param) check(v string) (string, error) {
 	switch p.kind {
 	case number, code, decimal:
-		low, high, what := 0, maxFaultNumber, "a number"
+		low, high, what := 0, maxNumber, "a number"
 		if p.kind == code {
 			low, high, what = 200, 599, "an HTTP status code"
 		}
@@ -77,7 +78,7 @@ func (p faultParam) check(v string) (string, error) {
 		return strconv.Itoa(n), nil
 	case duration:
 		d, err := time.ParseDuration(v)
-		if err != nil || d > maxFaultDuration || d < -maxFaultDuration {
+		if err != nil || d > maxDuration || d < -maxDuration {
 			return "", fmt.Errorf("want a duration such as 300ms or 2m, of a day at most, not %q", v)
 		}
 		return d.String(), nil
@@ -86,48 +87,48 @@ func (p faultParam) check(v string) (string, error) {
 }
 
 // plain wraps a constructor without arguments.
-func plain(f func() http.HandlerFunc) func(faultArgs) http.HandlerFunc {
-	return func(faultArgs) http.HandlerFunc { return f() }
+func plain(f func() http.HandlerFunc) func(args) http.HandlerFunc {
+	return func(args) http.HandlerFunc { return f() }
 }
 
 // counted wraps a constructor that takes a number.
-func counted(f func(int) http.HandlerFunc) func(faultArgs) http.HandlerFunc {
-	return func(a faultArgs) http.HandlerFunc { return f(a.number(0)) }
+func counted(f func(int) http.HandlerFunc) func(args) http.HandlerFunc {
+	return func(a args) http.HandlerFunc { return f(a.number(0)) }
 }
 
 // timed wraps a constructor that takes a duration.
-func timed(f func(time.Duration) http.HandlerFunc) func(faultArgs) http.HandlerFunc {
-	return func(a faultArgs) http.HandlerFunc { return f(a.duration(0)) }
+func timed(f func(time.Duration) http.HandlerFunc) func(args) http.HandlerFunc {
+	return func(a args) http.HandlerFunc { return f(a.duration(0)) }
 }
 
 // worded wraps a constructor that takes a text.
-func worded(f func(string) http.HandlerFunc) func(faultArgs) http.HandlerFunc {
-	return func(a faultArgs) http.HandlerFunc { return f(a[0]) }
+func worded(f func(string) http.HandlerFunc) func(args) http.HandlerFunc {
+	return func(a args) http.HandlerFunc { return f(a[0]) }
 }
 
-func down(d Door) func(faultArgs) http.HandlerFunc {
+func down(d apitest.Door) func(args) http.HandlerFunc {
 	return timed(func(t time.Duration) http.HandlerFunc { return Down(d, t) })
 }
 
-// faultActions is the table, in the order of the help.
-func faultActions() []faultAction {
-	n := func(name string) []faultParam { return []faultParam{{name, number, false}} }
-	span := []faultParam{{"DURATION", duration, false}}
-	status := []faultParam{{"CODE", code, false}, {"REASON", text, true}, {"MESSAGE", text, true}}
-	return []faultAction{
+// actions is the table, in the order of the help.
+func actions() []action {
+	n := func(name string) []param { return []param{{name, number, false}} }
+	span := []param{{"DURATION", duration, false}}
+	status := []param{{"CODE", code, false}, {"REASON", text, true}, {"MESSAGE", text, true}}
+	return []action{
 		{"reset", nil, anywhere, "resets the connection (TCP RST)", plain(Reset)},
 		{"close", nil, anywhere, "closes the connection where more is due; on HTTP/2 RST_STREAM", plain(Hangup)},
 		{"hang", nil, anywhere, "never answers, or stops answering", plain(Hang)},
 		{"half-open", nil, anywhere, "what is sent from now on over the connection, either way, vanishes", plain(HalfOpen)},
-		{"trickle", []faultParam{{"BYTES", number, false}, {"PAUSE", duration, true}}, anywhere, "sends so many bytes at a time, with a pause after each piece",
-			func(a faultArgs) http.HandlerFunc { return Trickle(a.number(0), a.duration(1)) }},
+		{"trickle", []param{{"BYTES", number, false}, {"PAUSE", duration, true}}, anywhere, "sends so many bytes at a time, with a pause after each piece",
+			func(a args) http.HandlerFunc { return Trickle(a.number(0), a.duration(1)) }},
 		{"delay", span, anywhere, "waits before it goes on", timed(Delay)},
-		{"refuse", span, anywhere, "resets every connection, and refuses new ones for so long", down(Refusing)},
-		{"stall", span, anywhere, "resets every connection, and does not answer new ones, TLS handshakes included", down(Hanging)},
-		{"reset-all", span, anywhere, "resets every connection, and new ones too for so long", down(Resetting)},
-		{"untrusted", span, anywhere, "resets every connection, and shows new ones a certificate of an unknown CA for so long", down(Untrusted)},
-		{"outdated", span, anywhere, "resets every connection, and shows new ones a certificate that has expired for so long", down(Outdated)},
-		{"http1", span, anywhere, "resets every connection, and does not offer HTTP/2 to new ones for so long", down(HTTP1)},
+		{"refuse", span, anywhere, "resets every connection, and refuses new ones for so long", down(apitest.Refusing)},
+		{"stall", span, anywhere, "resets every connection, and does not answer new ones, TLS handshakes included", down(apitest.Hanging)},
+		{"reset-all", span, anywhere, "resets every connection, and new ones too for so long", down(apitest.Resetting)},
+		{"untrusted", span, anywhere, "resets every connection, and shows new ones a certificate of an unknown CA for so long", down(apitest.Untrusted)},
+		{"outdated", span, anywhere, "resets every connection, and shows new ones a certificate that has expired for so long", down(apitest.Outdated)},
+		{"http1", span, anywhere, "resets every connection, and does not offer HTTP/2 to new ones for so long", down(apitest.HTTP1)},
 		{"rotate", nil, anywhere, "shows new connections another certificate of the same CA from now on", plain(Rotated)},
 		{"go-away", nil, whole, "HTTP/2 GOAWAY; on HTTP/1.1 closes the connection after the answer", plain(GoAway)},
 		{"crash", nil, anywhere, "restarts the server, which forgets the history for watches", plain(Crash)},
@@ -135,13 +136,13 @@ func faultActions() []faultAction {
 		{"forget", nil, anywhere, "forgets the history up to now, and goes on", plain(Forget)},
 		{"recreate", nil, anywhere, "deletes the first object and creates it anew, and goes on", plain(Recreate)},
 
-		{"status", status, whole, "answers with this Status", func(a faultArgs) http.HandlerFunc { return Answer(statusOf(a)) }},
-		{"throttle", []faultParam{{"RETRY-AFTER", text, true}}, whole, "answers 429, with this Retry-After as it stands", worded(Throttle)},
+		{"status", status, whole, "answers with this Status", func(a args) http.HandlerFunc { return Answer(statusOf(a)) }},
+		{"throttle", []param{{"RETRY-AFTER", text, true}}, whole, "answers 429, with this Retry-After as it stands", worded(Throttle)},
 		{"throttle-until", span, whole, "answers 429, with a Retry-After that is a date", timed(ThrottleUntil)},
-		{"html", []faultParam{{"CODE", code, false}}, whole, "answers with this code and a page for people", counted(HTML)},
-		{"redirect", []faultParam{{"CODE", code, false}, {"LOCATION", text, false}}, whole, "redirects",
-			func(a faultArgs) http.HandlerFunc { return Redirect(a.number(0), a[1]) }},
-		{"content-type", []faultParam{{"TYPE", text, false}}, whole, "says that the answer is of this type", worded(ContentType)},
+		{"html", []param{{"CODE", code, false}}, whole, "answers with this code and a page for people", counted(HTML)},
+		{"redirect", []param{{"CODE", code, false}, {"LOCATION", text, false}}, whole, "redirects",
+			func(a args) http.HandlerFunc { return Redirect(a.number(0), a[1]) }},
+		{"content-type", []param{{"TYPE", text, false}}, whole, "says that the answer is of this type", worded(ContentType)},
 		{"skew", span, whole, "puts the Date so far ahead of the clock, or behind it", timed(Skew)},
 		{"early-hints", nil, whole, "sends a 103 before the answer", plain(EarlyHints)},
 		{"no-last-chunk", nil, whole, "closes the connection where the last chunk is due", plain(NoLastChunk)},
@@ -151,8 +152,8 @@ func faultActions() []faultAction {
 
 		{"metadata-last", nil, notWatches, "puts the metadata of a list after its items", plain(MetadataLast)},
 		{"empty-page", nil, notWatches, "sends a page without items but with a token", plain(EmptyPage)},
-		{"stale", []faultParam{{"REVISION", decimal, false}}, notWatches, "lists as of this revision",
-			func(a faultArgs) http.HandlerFunc { return Stale(kube.Revision(a[0])) }},
+		{"stale", []param{{"REVISION", decimal, false}}, notWatches, "lists as of this revision",
+			func(a args) http.HandlerFunc { return Stale(kube.Revision(a[0])) }},
 		{"behind", n("REVISIONS"), notWatches, "lists as of so many revisions ago, as a replica that lags", counted(Behind)},
 		{"shift-revision", n("REVISIONS"), notWatches, "adds so many to the revision of a list", counted(ShiftRevision)},
 		{"expire-page", nil, notWatches, "answers 410, a further page with a token to go on inconsistently", plain(ExpireContinue)},
@@ -163,9 +164,9 @@ func faultActions() []faultAction {
 		{"no-mark", nil, whole, "leaves out the bookmark that ends the initial events", plain(NoInitialEventsEnd)},
 
 		{"end", nil, streams, "ends the watch in good order", plain(EndStream)},
-		{"error", status, streams, "sends an ERROR event and ends the watch", func(a faultArgs) http.HandlerFunc { return ErrorEvent(statusOf(a)) }},
+		{"error", status, streams, "sends an ERROR event and ends the watch", func(a args) http.HandlerFunc { return ErrorEvent(statusOf(a)) }},
 		{"cut", n("BYTES"), streams, "sends so many bytes of the next event and closes the connection", counted(CutEvent)},
-		{"chop", n("BYTES"), streams, "sends each event in chunks of so many bytes", func(a faultArgs) http.HandlerFunc { return Chop(max(1, a.number(0))) }},
+		{"chop", n("BYTES"), streams, "sends each event in chunks of so many bytes", func(a args) http.HandlerFunc { return Chop(max(1, a.number(0))) }},
 		{"split-runes", nil, streams, "sends each event in two chunks, parted within a character or an escape", plain(SplitRunes)},
 		{"coalesce", n("EVENTS"), streams, "sends so many events in one chunk", counted(Coalesce)},
 		{"crlf", nil, streams, "ends events by CRLF, and adds blank lines", plain(CRLF)},
@@ -175,8 +176,8 @@ func faultActions() []faultAction {
 		{"duplicate", nil, streams, "sends the next event twice", plain(Duplicate)},
 		{"swap", nil, streams, "sends the next two events in the wrong order", plain(Swap)},
 		{"other-uid", nil, streams, "sends the next DELETED with another UID", plain(OtherUID)},
-		{"replace", []faultParam{{"JSON", text, false}}, streams, "sends the next event with this object", worded(ReplaceObject)},
-		{"inject", []faultParam{{"TEXT", text, false}}, streams, "writes this into the stream", worded(Inject)},
+		{"replace", []param{{"JSON", text, false}}, streams, "sends the next event with this object", worded(ReplaceObject)},
+		{"inject", []param{{"TEXT", text, false}}, streams, "writes this into the stream", worded(Inject)},
 		{"invalid-json", nil, streams, "injects a line that is no JSON", plain(InvalidJSON)},
 		{"unknown-type", nil, streams, "injects an event of an unknown type", plain(UnknownType)},
 		{"null-object", nil, streams, "injects an event without an object", plain(NullObject)},
@@ -184,12 +185,12 @@ func faultActions() []faultAction {
 		{"huge", n("BYTES"), streams, "injects an event of this size", counted(Huge)},
 		{"deep", n("LEVELS"), streams, "injects an event nested so deep", counted(Deep)},
 		{"bookmark-behind", n("REVISIONS"), streams, "injects a bookmark of so many revisions ago", counted(BookmarkBehind)},
-		{"bookmark-of", []faultParam{{"KIND", text, false}}, streams, "injects a bookmark for another kind, far ahead", worded(BookmarkOf)},
+		{"bookmark-of", []param{{"KIND", text, false}}, streams, "injects a bookmark for another kind, far ahead", worded(BookmarkOf)},
 	}
 }
 
 // statusOf returns the Status for the arguments of status and error.
-func statusOf(a faultArgs) *kube.Status {
+func statusOf(a args) *kube.Status {
 	st := &kube.Status{Code: a.number(0), Reason: a[1], Message: a[2]}
 	if st.Reason == "" {
 		st.Reason = map[int]string{400: "BadRequest", 401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 405: "MethodNotAllowed", 406: "NotAcceptable",
@@ -201,16 +202,16 @@ func statusOf(a faultArgs) *kube.Status {
 	return st
 }
 
-func faultNames() string {
+func actionNames() string {
 	var names []string
-	for _, a := range faultActions() {
+	for _, a := range actions() {
 		names = append(names, a.name)
 	}
 	slices.Sort(names)
 	return strings.Join(names, ", ")
 }
 
-func (a *faultAction) usage() string {
+func (a *action) usage() string {
 	s := a.name
 	for _, p := range a.params {
 		if p.optional {
@@ -222,14 +223,14 @@ func (a *faultAction) usage() string {
 	return s
 }
 
-// parseFaultAction checks an action against what it is to strike, and returns it
+// parseAction checks an action against what it is to strike, and returns it
 // in its canonical form.
-func parseFaultAction(words []faultToken, m Match) (string, *FaultError) {
+func parseAction(words []token, m apitest.Match) (string, *Error) {
 	first := words[0]
-	all := faultActions()
-	i := slices.IndexFunc(all, func(a faultAction) bool { return a.name == first.text })
+	all := actions()
+	i := slices.IndexFunc(all, func(a action) bool { return a.name == first.text })
 	if i < 0 {
-		return "", first.problem("there is no action %q; there are: %s", first.text, faultNames())
+		return "", first.problem("there is no action %q; there are: %s", first.text, actionNames())
 	}
 	a := &all[i]
 	switch {
@@ -257,17 +258,17 @@ func parseFaultAction(words []faultToken, m Match) (string, *FaultError) {
 		if err != nil {
 			return "", words[i+1].problem("%s of %s: %v", p.name, a.name, err)
 		}
-		parts = append(parts, faultWord(v, false))
+		parts = append(parts, quoted(v, false))
 	}
 	return strings.Join(parts, " "), nil
 }
 
-// faultHandler makes the handler of an action that has been checked.
-func faultHandler(action string) http.HandlerFunc {
-	words, _ := faultWords("*: " + action) // checked
-	all := faultActions()
-	a := all[slices.IndexFunc(all, func(a faultAction) bool { return a.name == words[1].text })]
-	args := make(faultArgs, len(a.params))
+// handlerOf makes the handler of an action that has been checked.
+func handlerOf(line string) http.HandlerFunc {
+	words, _ := words("*: " + line) // checked
+	all := actions()
+	a := all[slices.IndexFunc(all, func(a action) bool { return a.name == words[1].text })]
+	args := make(args, len(a.params))
 	for i, w := range words[2:] {
 		args[i] = w.text
 	}
@@ -276,34 +277,34 @@ func faultHandler(action string) http.HandlerFunc {
 		return h
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
-		if watch := ExchangeOf(r).Verb() == "watch"; watch != (a.where == streams) {
-			Continue(w, r)
+		if watch := apitest.ExchangeOf(r).Verb() == "watch"; watch != (a.where == streams) {
+			apitest.Continue(w, r)
 			return
 		}
 		h(w, r)
 	}
 }
 
-// FaultHelp describes the language of [ParseFaults], with every action.
-func FaultHelp() string {
+// Help describes the language of [ParseFaults], with every action.
+func Help() string {
 	var b strings.Builder
 	b.WriteString("A fault a line, as MATCH: ACTION. What follows # is a comment.\n\n" +
 		"  watch pods ns=shop nth=2 after=5 times=1: cut 60\n  list configmaps query=continue=: status 410\n\n" +
-		"MATCH is a verb (" + strings.Join(faultVerbs(), ", ") + ")\n" +
+		"MATCH is a verb (" + strings.Join(verbs(), ", ") + ")\n" +
 		"or * for all, then perhaps a resource (pods, deployments.apps), then perhaps:\n\n")
 	row := func(left, right string) { fmt.Fprintf(&b, "  %-32s%s\n", left, right) }
-	for _, k := range faultKeys() {
+	for _, k := range keys() {
 		row(k.name+"=", k.doc)
 	}
 	b.WriteString("\nACTION in place of an answer, or, with after=, within a watch:\n\n")
 	for _, part := range []struct {
-		where faultWhere
+		where where
 		title string
 	}{{anywhere, ""}, {whole, "In place of an answer, or about all of it:"}, {notWatches, "The same, where watches are left alone:"}, {streams, "In watches, where all else is left alone:"}} {
 		if part.title != "" {
 			b.WriteString("\n" + part.title + "\n\n")
 		}
-		for _, a := range faultActions() {
+		for _, a := range actions() {
 			if a.where == part.where {
 				row(a.usage(), a.doc)
 			}

@@ -1,4 +1,4 @@
-package apitest
+package faults
 
 import (
 	"cmp"
@@ -8,12 +8,14 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+
+	"github.com/listwatch/listwatch/apitest"
 )
 
 // RandomOptions say how often faults strike at random, and which. The zero value
 // is the recommended setting.
 type RandomOptions struct {
-	Match Match // which requests may be struck; Nth and AfterEvent must not be set
+	Match apitest.Match // which requests may be struck; Nth and AfterEvent must not be set
 
 	Requests float64 // share of requests that are struck before their answer; 0 = 0.1, negative = none
 	Streams  float64 // share of the other watches that are struck within; 0 = 0.3, negative = none
@@ -43,12 +45,12 @@ type Random struct {
 
 	mu            sync.Mutex
 	seen, watched int // requests, and watches among them
-	strikes       []FaultRule
+	strikes       []Rule
 }
 
-// RandomFaults returns faults that strike at random, to be set by
+// NewRandom returns faults that strike at random, to be set by
 // [Randomize].
-func RandomFaults(seed uint64, o RandomOptions) (*Random, error) {
+func NewRandom(seed uint64, o RandomOptions) (*Random, error) {
 	share := func(v *float64, standard float64) {
 		*v = min(max(cmp.Or(*v, standard), 0), 1)
 	}
@@ -66,13 +68,13 @@ func RandomFaults(seed uint64, o RandomOptions) (*Random, error) {
 		if a.Weight <= 0 {
 			return nil, fmt.Errorf("random faults: %q has the weight %d, want 1 or more", a.Action, a.Weight)
 		}
-		var problem *FaultError
+		var problem *Error
 		fits := false
 		for _, at := range []struct {
-			match Match
+			match apitest.Match
 			list  *[]WeightedAction
-		}{{Match{Verb: "list"}, &r.lists}, {Match{Verb: "watch"}, &r.watches}, {Match{Verb: "watch", AfterEvent: 1}, &r.midway}} {
-			line, _, err := parseFaultLine(FaultRule{Match: at.match, Action: a.Action}.String())
+		}{{apitest.Match{Verb: "list"}, &r.lists}, {apitest.Match{Verb: "watch"}, &r.watches}, {apitest.Match{Verb: "watch", AfterEvent: 1}, &r.midway}} {
+			line, _, err := parseLine(Rule{Match: at.match, Action: a.Action}.String())
 			if err != nil {
 				problem = err
 				continue
@@ -101,11 +103,11 @@ func randomActions() []WeightedAction {
 
 // Randomize sets r and returns it as a fault: to be removed, or to be counted,
 // though every request that it looks at is a hit of the fault.
-func Randomize(s *Server, r *Random) *Fault { return s.On(r.options.Match, r.strike) }
+func Randomize(s *apitest.Server, r *Random) *apitest.Fault { return s.On(r.options.Match, r.strike) }
 
 // Strikes returns what has been done so far, as rules that do the same again to
 // the same requests in the same order.
-func (r *Random) Strikes() []FaultRule {
+func (r *Random) Strikes() []Rule {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.strikes)
@@ -121,7 +123,7 @@ func (r *Random) String() string {
 }
 
 // draw decides about the next request.
-func (r *Random) draw(watch bool) (rule FaultRule, struck bool) {
+func (r *Random) draw(watch bool) (rule Rule, struck bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.seen++
@@ -132,7 +134,7 @@ func (r *Random) draw(watch bool) (rule FaultRule, struck bool) {
 		return rule, false
 	}
 	rnd := rand.New(rand.NewPCG(r.Seed, uint64(r.seen)))
-	rule = FaultRule{Match: r.options.Match, Times: 1}
+	rule = Rule{Match: r.options.Match, Times: 1}
 	rule.Match.Nth = r.seen
 	actions := r.lists
 	if watch {
@@ -166,15 +168,15 @@ func (r *Random) draw(watch bool) (rule FaultRule, struck bool) {
 }
 
 func (r *Random) strike(w http.ResponseWriter, req *http.Request) {
-	x := ExchangeOf(req)
+	x := apitest.ExchangeOf(req)
 	rule, struck := r.draw(x.Verb() == "watch")
 	switch {
 	case !struck:
-		Continue(w, req)
+		apitest.Continue(w, req)
 	case rule.Match.AfterEvent == 0:
-		faultHandler(rule.Action)(w, req)
+		handlerOf(rule.Action)(w, req)
 	default:
-		defer x.StrikeAfter(rule.Match.AfterEvent, faultHandler(rule.Action))()
-		Continue(w, req)
+		defer x.StrikeAfter(rule.Match.AfterEvent, handlerOf(rule.Action))()
+		apitest.Continue(w, req)
 	}
 }
