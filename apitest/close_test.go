@@ -56,7 +56,7 @@ func sockets() (n int) {
 // TestCloseAtRandomMoments closes servers while clients list, watch, write, hang and
 // knock, and faults strike. No goroutine and no socket of a server outlives Close.
 func TestCloseAtRandomMoments(t *testing.T) {
-	if before := left(); before != "" {
+	if before := settled(left); before != "" {
 		t.Fatalf("other servers run:\n%s", before)
 	}
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // a webhook that never answers
