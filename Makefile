@@ -5,6 +5,7 @@ GO          ?= go
 FUZZTIME    ?= 20s
 STATICCHECK  = $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 CC          ?= cc
+MODULES      = e2e compat bench
 OUT         ?= bin
 
 # The tests that need a kube-controller-manager, which takes minutes to build, and
@@ -13,7 +14,7 @@ CONTROLLED   = ^(TestControllerManager|TestControllerManagerThatCannotStart|Test
 APART        = $(CONTROLLED)|^TestTerminal$$
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint unit race-ready e2e operators terminal compat ci fuzz hostile soak bench microbench install man completion notices base-images clean
+.PHONY: help demo test check lint unit race-ready e2e operators terminal compat ci fuzz hostile soak bench microbench install man completion notices base-images clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,13 +22,19 @@ help: ## show this
 demo: ## the program at work, on a fake API server of its own
 	$(GO) run ./cmd/listwatch demo
 
-test: lint unit ## everything that needs no cluster: vet, staticcheck, gofmt, tests under the race detector
+test: check unit ## everything that needs no cluster: vet, staticcheck, gofmt, tests under the race detector
 
-lint: ## go vet, staticcheck and gofmt
+check:
 	$(GO) vet ./...
 	$(GO) vet -tags soak ./cmd/listwatch
 	$(STATICCHECK) ./...
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "gofmt these files:"; echo "$$unformatted"; exit 1; }
+
+lint: check ## go vet, staticcheck and gofmt of every module, and go vet for macOS and Windows
+	GOOS=darwin $(GO) vet ./...
+	GOOS=windows $(GO) vet ./...
+	@set -e; for module in $(MODULES); do echo "cd $$module && go vet ./... && staticcheck ./..."; \
+	  (cd $$module && $(GO) vet ./... && $(STATICCHECK) ./...); done
 
 # A program with the race detector sleeps a second before it exits, for races that are
 # being reported. There are a thousand such programs here, so it is a tenth of that.
@@ -60,7 +67,7 @@ compat: ## client-go, controller-runtime and kubectl against the fake server and
 	cd e2e && timeout 45m $(GO) run ./cmd/build kube-apiserver etcd kubectl kubectl-1.36
 	cd compat && $(GO) vet ./... && $(STATICCHECK) ./... && $(GO) test -count=1 -timeout=20m ./...
 
-ci: test e2e ## what CI runs
+ci: lint unit e2e ## what CI runs
 
 fuzz: ## each fuzz target for FUZZTIME (20s)
 	@set -e; for pkg in $$($(GO) list ./...); do \

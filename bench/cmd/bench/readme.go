@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -70,7 +69,7 @@ func readmePart(text string) (before, part, after string, err error) {
 	before, rest, ok1 := strings.Cut(text, readmeBegin)
 	part, after, ok2 := strings.Cut(rest, readmeEnd)
 	if !ok1 || !ok2 {
-		return "", "", "", errors.New("no marks for the results of bench; around them belong these lines:\n" + readmeBegin + readmeEnd)
+		return "", "", "", fmt.Errorf("the results of bench need these two lines around them:\n%s%s", readmeBegin, strings.TrimSuffix(readmeEnd, "\n"))
 	}
 	return before + readmeBegin, part, readmeEnd + after, nil
 }

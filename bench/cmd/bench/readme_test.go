@@ -57,7 +57,7 @@ func TestAReadmeWithoutMarksIsLeftAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		err := report{}.intoReadme(file)
-		if err == nil || !strings.Contains(err.Error(), "no marks") {
+		if err == nil || !strings.Contains(err.Error(), "need these two lines") {
 			t.Errorf("%q: error %v, want one that tells of the marks", text, err)
 		}
 		if b, _ := os.ReadFile(file); string(b) != text {
