@@ -22,6 +22,7 @@ import (
 	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/apitest/simulate"
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/manifest"
 	"github.com/listwatch/listwatch/internal/shell"
 )
 
@@ -247,7 +248,7 @@ func (o *fakeFlags) check(cmd *cobra.Command, command []string) ([]faults.Rule, 
 	if o.faults == "" || o.faults == faultsHelp {
 		return nil, nil
 	}
-	text, err := readInput(o.faults, cmd.InOrStdin())
+	text, err := manifest.ReadText(o.faults, cmd.InOrStdin())
 	if err != nil {
 		return nil, usage("--faults: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/manifest"
 	"github.com/listwatch/listwatch/internal/disk"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -52,7 +53,7 @@ func (s *saver) load() ([]byte, error) {
 	if _, err := os.Stat(s.path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	b, err := readInput(s.path, nil)
+	b, err := manifest.ReadText(s.path, nil)
 	if err != nil {
 		return nil, &failure{exitUsage, fmt.Errorf("--save: %w", err)}
 	}
@@ -64,13 +65,13 @@ func (s *saver) load() ([]byte, error) {
 		s.restored = len(list.Items)
 		return b, nil
 	}
-	all, err := parseManifests(s.path, b) // somebody else has written it
+	all, err := manifest.Parse(s.path, b) // somebody else has written it
 	if err != nil {
 		return nil, s.unusable(err)
 	}
 	items := []any{}
 	for _, m := range all {
-		items = append(items, m.object)
+		items = append(items, m.Value)
 	}
 	s.restored = len(items)
 	return json.Marshal(map[string]any{"kind": "List", "items": items})

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/manifest"
 	"github.com/listwatch/listwatch/config"
 	"github.com/listwatch/listwatch/discovery"
 	"github.com/listwatch/listwatch/kube"
@@ -24,7 +25,7 @@ func (f *fileFlags) register(fs *pflag.FlagSet) {
 // asked is what the arguments or the files ask for.
 type asked struct {
 	wish
-	objects []*manifest // nil = the wish counts
+	objects []*manifest.Object // nil = the wish counts
 }
 
 // read reads the arguments and the files.
@@ -37,7 +38,7 @@ func (f *fileFlags) read(args []string, stdin io.Reader) (a asked, err error) {
 		return a, usage("--filename says which objects, and so does %q: give one", clip(args[0]))
 	}
 	for _, name := range f.files {
-		list, err := readManifests(name, stdin)
+		list, err := manifest.Read(name, stdin)
 		if err != nil {
 			return a, usage("--filename: %w", err)
 		}
@@ -47,12 +48,12 @@ func (f *fileFlags) read(args []string, stdin io.Reader) (a asked, err error) {
 		return a, usage("--filename %s: it has no objects", clip(f.files[0]))
 	}
 	for _, m := range a.objects {
-		name := m.head.Metadata.Name
+		name := m.Head.Metadata.Name
 		if name == "" {
-			return a, usage("--filename %s: metadata.name is missing: with generateName alone nobody knows it", m.where)
+			return a, usage("--filename %s: metadata.name is missing: with generateName alone nobody knows it", m.Where)
 		}
 		if err := checkName(name); err != nil {
-			return a, usage("--filename %s: %w", m.where, err)
+			return a, usage("--filename %s: %w", m.Where, err)
 		}
 	}
 	return a, nil
@@ -84,21 +85,21 @@ func (a asked) targets(ctx context.Context, c *client.Client, cfg *config.Config
 	for _, m := range a.objects {
 		r, err := resourceOf(api, m)
 		if err != nil {
-			return nil, usage("--filename %s: %w", m.where, err)
+			return nil, usage("--filename %s: %w", m.Where, err)
 		}
 		p := place{resource: r}
 		if r.Namespaced {
-			p.namespace = m.head.Metadata.Namespace
+			p.namespace = m.Head.Metadata.Namespace
 			if p.namespace == "" {
 				p.namespace = cfg.Namespace
 			} else if len(l.names) > 0 && !all && p.namespace != cfg.Namespace {
-				return nil, usage("--filename %s: it is in namespace %q, and --namespace says %q", m.where, clip(p.namespace), clip(cfg.Namespace))
+				return nil, usage("--filename %s: it is in namespace %q, and --namespace says %q", m.Where, clip(p.namespace), clip(cfg.Namespace))
 			}
 		}
 		if names[p] == nil {
 			order = append(order, p)
 		}
-		names[p] = append(names[p], m.head.Metadata.Name)
+		names[p] = append(names[p], m.Head.Metadata.Name)
 	}
 	var ts []target
 	for _, p := range order {
