@@ -200,7 +200,70 @@ var attacks = []attack{
 			s.put(fmt.Sprintf("a%d: &a%d [%s]\n", i+1, i+1, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d,", i), 10), ",")))
 		}
 	}},
+	{name: "manifests without end", args: []string{"fake", "-f", "/dev/zero"}, file: rubbish},
+	{name: "a device of manifests to list", args: []string{"list", "-f", "/dev/zero", "-s", "http://127.0.0.1:1"}, file: rubbish},
+	{name: "faults without end", args: []string{"fake", "--faults", "/dev/zero"}, file: rubbish},
+	{name: "a saved state without end", args: []string{"fake", "--save", "/dev/zero"}, file: rubbish},
+	{name: "a kubeconfig without end", args: []string{"list", "pods", "--kubeconfig", "/dev/zero"}, file: rubbish},
+	{name: "an expression without end", args: []string{"list", "pods", "-o", "jq-file=/dev/zero", "-s", "http://127.0.0.1:1"}, file: rubbish},
+	{name: "a recording without end", args: []string{"replay", "/dev/zero", "--fast"}, file: rubbish},
+	{name: "a recording without end, served", args: []string{"replay", "/dev/zero", "--serve", "127.0.0.1:0"}, file: rubbish},
+	{name: "a checkpoint without end", args: []string{"watch", "pods", "-A", "-s", "SERVER", "--checkpoint", "/dev/zero", "--once"}, file: rubbish},
+	{name: "manifests of one List of empty objects", args: loads, file: atMost(60<<20, inside(`{"kind":"PodList","apiVersion":"v1","items":[`, "{},", "{}]}"))},
+	{name: "manifests of one List of small objects", args: loads, file: atMost(60<<20, inside(`{"kind":"ConfigMapList","apiVersion":"v1","items":[`, `{"metadata":{"name":"a"}},`, `{"metadata":{"name":"a"}}]}`))},
+	{name: "manifests of small objects", args: loads, file: atMost(60<<20, inside("", `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"}}`, ""))},
+	{name: "manifests of small objects, as YAML", args: loads, file: atMost(60<<20, inside("", "---\nkind: ConfigMap\napiVersion: v1\nmetadata: {name: a}\n", ""))},
+	{name: "a manifest of empty lists", args: loads, file: atMost(60<<20, inside(`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"},"data":[`, "[],", "[]]}"))},
+	{name: "a manifest of empty objects", args: loads, file: atMost(60<<20, inside(`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"},"data":[`, `{"":0},`, "0]}"))},
+	{name: "a manifest of empty lists, as YAML", args: loads, file: atMost(60<<20, inside("kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}\ndata: [", "[],", "[]]\n"))},
+	{name: "a manifest of members, as YAML", args: loads, file: atMost(60<<20, func(s *sender) {
+		s.put("kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}\ndata: {")
+		for i := range 299_990 { // as many as are allowed
+			s.put(fmt.Sprintf("a%d,", i))
+		}
+		s.put("}")
+	})},
+	{name: "a manifest of one text", args: loads, file: atMost(60<<20, inside("kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}\ndata: ", "x", "\n"))},
+	{name: "manifests of large texts", args: loads, file: largeTexts("", "", "")},
+	{name: "manifests of large texts in a List", args: loads, file: largeTexts(`{"kind":"List","apiVersion":"v1","items":[`, ",", "]}")},
+	{name: "a saved state of large texts", args: []string{"fake", "--save", "FILE"}, file: largeTexts(`{"kind":"List","apiVersion":"v1","items":[`, ",", "]}")},
+	{name: "a saved state of empty objects", args: []string{"fake", "--save", "FILE"}, file: atMost(60<<20, inside(`{"kind":"List","apiVersion":"v1","items":[`, "{},", "{}]}"))},
+	{name: "a saved state of small objects", args: []string{"fake", "--save", "FILE"}, file: atMost(60<<20, func(s *sender) {
+		s.put(`{"kind":"List","apiVersion":"v1","items":[`)
+		for i := 0; s.put(fmt.Sprintf(`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a%d","namespace":"default"}},`, i)); i++ {
+		}
+		s.left = 2
+		s.put(`0]}`)
+	})},
 	{name: "a checkpoint of rubbish", args: []string{"watch", "pods", "-A", "-s", "SERVER", "--checkpoint", "FILE", "--exit-after", "1s"}, file: func(s *sender) { s.repeat("lwcheckpoint 1\n") }},
+}
+
+func rubbish(s *sender) { s.put("x") }
+
+// loads are the arguments of a server that loads FILE.
+var loads = []string{"fake", "-f", "FILE"}
+
+// atMost writes no more than bytes, however large the attack is.
+func atMost(bytes int64, write func(*sender)) func(*sender) {
+	return func(s *sender) {
+		s.left = bytes
+		write(s)
+	}
+}
+
+// largeTexts writes objects of 2 MB, 60 MB in all.
+func largeTexts(head, between, tail string) func(*sender) {
+	return func(s *sender) {
+		s.left = 100 << 20
+		s.put(head)
+		for i := range 30 {
+			if i > 0 {
+				s.put(between)
+			}
+			s.put(fmt.Sprintf(`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a%d","namespace":"default"},"data":{"a":%q}}`, i, strings.Repeat("x", 2<<20)))
+		}
+		s.put(tail)
+	}
 }
 
 // zipped writes text until the attack is over, compressed.

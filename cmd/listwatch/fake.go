@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/http"
@@ -22,7 +23,7 @@ import (
 	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/apitest/simulate"
 	"github.com/listwatch/listwatch/client"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/manifest"
+	"github.com/listwatch/listwatch/internal/disk"
 	"github.com/listwatch/listwatch/internal/shell"
 )
 
@@ -248,7 +249,7 @@ func (o *fakeFlags) check(cmd *cobra.Command, command []string) ([]faults.Rule, 
 	if o.faults == "" || o.faults == faultsHelp {
 		return nil, nil
 	}
-	text, err := manifest.ReadText(o.faults, cmd.InOrStdin())
+	text, err := disk.ReadInput(o.faults, cmd.InOrStdin(), maxFaults)
 	if err != nil {
 		return nil, usage("--faults: %w", err)
 	}
@@ -258,6 +259,9 @@ func (o *fakeFlags) check(cmd *cobra.Command, command []string) ([]faults.Rule, 
 	}
 	return rules, nil
 }
+
+// maxFaults is how many bytes a file of --faults has.
+const maxFaults = 1 << 20
 
 // firstOf returns the first of the errors that err joins, one a line, and says how
 // many there are.
@@ -323,7 +327,10 @@ func (p *program) announce(srv *apitest.Server, kubeconfig, resource string, t *
 		if err != nil {
 			return failed(err)
 		}
-		if err := replaceFile(path, fakeKubeconfig(srv)); err != nil {
+		if err := replaceFile(path, func(w io.Writer) error {
+			_, err := w.Write(fakeKubeconfig(srv))
+			return err
+		}); err != nil {
 			return failed(fmt.Errorf("--kubeconfig-out: %w", err))
 		}
 		t.info("fake", "export KUBECONFIG="+shell.Quote(path), "kubeconfig", "path", path)
@@ -338,14 +345,13 @@ func (p *program) announce(srv *apitest.Server, kubeconfig, resource string, t *
 }
 
 // replaceFile writes a file that only its owner can read, as a whole or not at
-// all.
-func replaceFile(path string, b []byte) error {
+// all. write writes it.
+func replaceFile(path string, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return withoutTemp(err, path)
 	}
-	_, err = f.Write(b)
-	if err == nil {
+	if err = write(f); err == nil {
 		err = f.Sync()
 	}
 	if e := f.Close(); err == nil {

@@ -27,8 +27,9 @@ type brought struct {
 // fill brings in the objects of -f.
 func (s *fakeServer) fill(ctx context.Context, stdin io.Reader) error {
 	var all []*brought
+	reader := &manifest.Reader{Stdin: stdin}
 	for _, name := range s.files {
-		list, err := manifest.Read(name, stdin)
+		list, err := reader.Read(name)
 		if err != nil {
 			return &failure{exitUsage, fmt.Errorf("-f: %w", err)}
 		}
@@ -106,20 +107,24 @@ func (s *fakeServer) bring(ctx context.Context, api *discovery.API, m *brought) 
 	if m.resource, err = resourceOf(api, m.Object); err != nil {
 		return err
 	}
-	if meta, ok := m.Value["metadata"].(map[string]any); ok {
+	object, err := m.Value()
+	if err != nil {
+		return err
+	}
+	if meta, ok := object["metadata"].(map[string]any); ok {
 		for _, k := range []string{"resourceVersion", "uid", "creationTimestamp", "generation", "managedFields", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"} {
 			delete(meta, k) // the server's, and this is another server
 		}
 	}
 	key := m.key()
-	o, err := s.send(ctx, http.MethodPost, m.resource.Path(key.Namespace), m.Value)
+	o, err := s.send(ctx, http.MethodPost, m.resource.Path(key.Namespace), object)
 	if errors.Is(err, kube.ErrExists) {
-		o, err = s.send(ctx, http.MethodPatch, m.resource.ObjectPath(key), m.Value)
+		o, err = s.send(ctx, http.MethodPatch, m.resource.ObjectPath(key), object)
 	}
 	if err != nil {
 		return err
 	}
-	if status := m.Value["status"]; status != nil {
+	if status := object["status"]; status != nil {
 		key.Name = o.GetName() // it may have been generated
 		_, err = s.send(ctx, http.MethodPatch, m.resource.ObjectPath(key, "status"), map[string]any{"status": status})
 		if errors.Is(err, kube.ErrNotFound) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"time"
@@ -53,28 +54,37 @@ func (s *saver) load() ([]byte, error) {
 	if _, err := os.Stat(s.path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	b, err := manifest.ReadText(s.path, nil)
+	b, err := disk.ReadFile(s.path, manifest.MaxBytes)
 	if err != nil {
 		return nil, &failure{exitUsage, fmt.Errorf("--save: %w", err)}
 	}
-	var list struct {
-		Kind  string            `json:"kind"`
-		Items []json.RawMessage `json:"items"`
-	}
-	if json.Unmarshal(b, &list) == nil && list.Kind == "List" {
-		s.restored = len(list.Items)
+	if n, ok := itemsOf(b); ok && n <= manifest.MaxObjects {
+		s.restored = n
 		return b, nil
 	}
-	all, err := manifest.Parse(s.path, b) // somebody else has written it
+	all, err := (&manifest.Reader{}).Parse(s.path, b) // somebody else has written it, or it is too large
 	if err != nil {
 		return nil, s.unusable(err)
 	}
-	items := []any{}
-	for _, m := range all {
-		items = append(items, m.Value)
+	s.restored = len(all)
+	list := []byte(`{"kind":"List","items":[`)
+	for i, m := range all {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, m.JSON()...)
 	}
-	s.restored = len(items)
-	return json.Marshal(map[string]any{"kind": "List", "items": items})
+	return append(list, "]}"...), nil
+}
+
+// itemsOf returns how many items a List has, false where b is no List of objects.
+func itemsOf(b []byte) (int, bool) {
+	var list struct {
+		Kind  string     `json:"kind"`
+		Items []struct{} `json:"items"` // which take no memory
+	}
+	err := json.Unmarshal(b, &list)
+	return len(list.Items), err == nil && list.Kind == "List"
 }
 
 // unusable is the error of a file whose content the server cannot start with.
@@ -126,14 +136,32 @@ func (s *saver) last() error {
 }
 
 func (s *saver) save() error {
-	var b bytes.Buffer
-	rev, err := s.srv.Save(&b)
-	if err == nil {
-		err = replaceFile(s.path, b.Bytes())
-	}
+	var rev kube.Revision
+	err := replaceFile(s.path, func(w io.Writer) (err error) {
+		rev, err = s.srv.Save(&stateWriter{w: w})
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("--save: %w", err)
 	}
 	s.wrote = rev
 	return nil
+}
+
+// stateWriter writes no state that would not be read again. A state has a line for each
+// object.
+type stateWriter struct {
+	w            io.Writer
+	bytes, lines int
+}
+
+var errState = fmt.Errorf("the server has more than the %d objects, or the %d bytes, that can be read again", manifest.MaxObjects, manifest.MaxBytes)
+
+func (s *stateWriter) Write(b []byte) (int, error) {
+	s.bytes += len(b)
+	s.lines += bytes.Count(b, []byte("\n"))
+	if s.bytes > manifest.MaxBytes || s.lines > manifest.MaxObjects {
+		return 0, errState
+	}
+	return s.w.Write(b)
 }

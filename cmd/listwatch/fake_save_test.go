@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/manifest"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -236,4 +237,20 @@ func TestASavedFileBelongsToOneServer(t *testing.T) {
 	}
 	first.end(syscall.SIGKILL)
 	startSaved(t, file).end(syscall.SIGTERM)
+}
+
+// TestSavedStateIsNotLargerThanIsReadAgain: by objects and by bytes.
+func TestSavedStateIsNotLargerThanIsReadAgain(t *testing.T) {
+	for _, text := range []string{strings.Repeat("x\n", manifest.MaxObjects+1), strings.Repeat("x", manifest.MaxBytes+1)} {
+		w := &stateWriter{w: io.Discard}
+		var err error
+		for piece := range strings.SplitAfterSeq(text, "\n") {
+			if _, err = io.WriteString(w, piece); err != nil {
+				break
+			}
+		}
+		if !errors.Is(err, errState) {
+			t.Errorf("%d bytes: error %v", len(text), err)
+		}
+	}
 }

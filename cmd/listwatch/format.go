@@ -1,12 +1,11 @@
 package main
 
 import (
-	"fmt"
-	"io"
 	"math"
-	"os"
 	"slices"
 	"strings"
+
+	"github.com/listwatch/listwatch/internal/disk"
 )
 
 // A format is what -o names: one of outputFormats, or one that takes an
@@ -59,7 +58,7 @@ func parseFormat(s, template string) (func(*output) encoder, error) {
 		}
 		compile := f.compile
 		if fromFile {
-			b, err := readExpression(expr)
+			b, err := disk.ReadFile(expr, maxExpression)
 			if err != nil {
 				return nil, usage("--output %s: %w", name, err)
 			}
@@ -84,19 +83,6 @@ func formatNames() []string {
 		names = append(names, f.name+"=")
 	}
 	return names
-}
-
-func readExpression(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxExpression+1))
-	if len(b) > maxExpression {
-		return nil, fmt.Errorf("%s: larger than %d bytes", path, maxExpression)
-	}
-	return b, err
 }
 
 // seen is what an expression looks at: the object, or with --output-watch-events

@@ -37,8 +37,9 @@ func (f *fileFlags) read(args []string, stdin io.Reader) (a asked, err error) {
 	if len(args) > 0 {
 		return a, usage("--filename says which objects, and so does %q: give one", clip(args[0]))
 	}
+	reader := &manifest.Reader{Stdin: stdin}
 	for _, name := range f.files {
-		list, err := manifest.Read(name, stdin)
+		list, err := reader.Read(name)
 		if err != nil {
 			return a, usage("--filename: %w", err)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 )
 
 // ReadFile is os.ReadFile for a path that somebody else has written, such as one in a
@@ -15,9 +16,37 @@ func ReadFile(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && int64(len(b)) > limit {
-		return nil, fmt.Errorf("%s is larger than %d bytes, so hardly what is meant", path, limit)
+	size := int64(0)
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+		size = info.Size()
 	}
-	return b, err
+	return read(path, f, size, limit)
+}
+
+// ReadInput is [ReadFile], or reads stdin where path is -.
+func ReadInput(path string, stdin io.Reader, limit int64) ([]byte, error) {
+	if path == "-" {
+		return read("stdin", stdin, 0, limit)
+	}
+	return ReadFile(path, limit)
+}
+
+// read reads all of r, which has about so many bytes.
+func read(name string, r io.Reader, size, limit int64) ([]byte, error) {
+	r = io.LimitReader(r, limit+1)
+	b := make([]byte, 0, min(size, limit)+512)
+	for {
+		n, err := r.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		switch {
+		case int64(len(b)) > limit:
+			return nil, fmt.Errorf("%s is larger than %d bytes, so hardly what is meant", name, limit)
+		case err == io.EOF:
+			return b, nil
+		case err != nil:
+			return nil, err
+		case len(b) == cap(b):
+			b = slices.Grow(b, 1) // by a quarter
+		}
+	}
 }

@@ -1,4 +1,8 @@
 // Package manifest reads files of objects, YAML or JSON, as kubectl's -f takes them.
+//
+// A [Reader] has limits that hold for all files that it reads: text of 64 MiB (32 MiB
+// of it in one file of YAML), 100,000 objects, and objects of 3 MiB, which is what an
+// API server takes. It holds the objects as JSON, not as decoded values.
 package manifest
 
 import (
@@ -9,24 +13,33 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/disk"
 	"github.com/listwatch/listwatch/internal/yamljson"
 )
 
-// maxBytes bounds a file of objects.
-const maxBytes = 256 << 20
+// What a Reader reads at most.
+const (
+	MaxBytes   = 64 << 20 // of text
+	MaxObjects = 100_000
+	maxObject  = 3 << 20  // bytes of one object, as JSON
+	maxYAML    = 32 << 20 // bytes of a file of YAML, whose parser needs several times as much
+)
 
-// limits are those of YAML in such a file.
-var limits = yamljson.Limits{Bytes: maxBytes, Documents: 1_000_000, Tokens: 1_000_000}
+// limits are those of YAML in a file. The parser needs up to 510 bytes for each token.
+var limits = yamljson.Limits{Bytes: maxYAML, Documents: MaxObjects, Tokens: 300_000}
+
+// ErrNothing is that a file has no objects.
+var ErrNothing = errors.New("there are no objects in it")
+
+var errLarge = fmt.Errorf("larger than %d bytes, which is more than a server takes", maxObject)
 
 // Object is one object of a file.
 type Object struct {
 	Where string // file and document, for errors
 	Head  Head
-	Value map[string]any // all of it
+	body  []byte // all of it, as JSON
 }
 
 // Head is what says which object it is.
@@ -35,159 +48,70 @@ type Head struct {
 	Metadata         struct{ Name, GenerateName, Namespace string }
 }
 
-// Read reads a file, stdin, or the files of a folder by name.
-func Read(name string, stdin io.Reader) ([]*Object, error) {
-	if info, err := os.Stat(name); name != "-" && err == nil && info.IsDir() {
-		entries, err := os.ReadDir(name)
-		if err != nil {
-			return nil, err
-		}
-		var all []*Object
-		for _, e := range entries {
-			if ext := filepath.Ext(e.Name()); e.IsDir() || ext != ".yaml" && ext != ".yml" && ext != ".json" {
-				continue
-			}
-			list, err := Read(filepath.Join(name, e.Name()), stdin)
-			if err != nil && !errors.Is(err, ErrNothing) {
-				return nil, err
-			}
-			all = append(all, list...)
-		}
-		if len(all) == 0 {
-			return nil, fmt.Errorf("%s has no objects in .yaml, .yml and .json files", name)
-		}
-		return all, nil
+// JSON returns the object. The caller does not change it.
+func (o *Object) JSON() json.RawMessage { return o.body }
+
+// Value decodes the object: numbers are json.Number.
+func (o *Object) Value() (map[string]any, error) {
+	v, err := codec.Decode[map[string]any](o.body)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", o.Where, err)
 	}
-	b, err := ReadText(name, stdin)
+	return v, nil
+}
+
+// Reader reads files, of which those named - are stdin.
+type Reader struct {
+	Stdin io.Reader
+
+	bytes   int // that were read
+	objects int
+}
+
+// Read returns the objects of a file, of stdin, or of the files of a folder by name.
+func (r *Reader) Read(name string) ([]*Object, error) {
+	if info, err := os.Stat(name); name != "-" && err == nil && info.IsDir() {
+		return r.folder(name)
+	}
+	b, err := r.text(name)
 	if err != nil {
 		return nil, err
 	}
-	all, err := Parse(name, b)
+	all, err := r.Parse(name, b)
 	if err == nil && all == nil {
 		err = fmt.Errorf("%s: %w", name, ErrNothing) // whoever made it has failed, most often
 	}
 	return all, err
 }
 
-// ErrNothing is that a file has no objects.
-var ErrNothing = errors.New("there are no objects in it")
-
-// ReadText returns a file of at most 256 MiB, or stdin for -.
-func ReadText(name string, stdin io.Reader) ([]byte, error) {
-	in := stdin
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		in = f
-	}
-	b, err := io.ReadAll(io.LimitReader(in, maxBytes+1))
+func (r *Reader) folder(name string) ([]*Object, error) {
+	entries, err := os.ReadDir(name)
 	if err != nil {
 		return nil, err
 	}
-	if len(b) > maxBytes {
-		return nil, fmt.Errorf("%s: %w", name, &codec.LimitError{What: "file", Limit: maxBytes})
-	}
-	return bytes.TrimPrefix(b, []byte("\ufeff")), nil // some editors write it
-}
-
-// Parse reads YAML or JSON documents, one after the other; nil means that
-// there is none. Errors say which document, and quote nothing.
-func Parse(name string, b []byte) ([]*Object, error) {
 	var all []*Object
-	dec := yamljson.NewDecoder(b, limits)
-	stream := json.NewDecoder(bytes.NewReader(b))
-	stream.UseNumber()
-	isJSON := filepath.Ext(name) == ".json" || beginsAsJSON(b)
-	for n := 1; ; n++ {
-		where := fmt.Sprintf("%s, document %d", name, n)
-		var v any
-		var err error
-		if isJSON {
-			err = stream.Decode(&v)
-		} else {
-			var line int
-			if v, line, err = dec.ValueAt(); err == nil && line > 1 {
-				where += fmt.Sprintf(", line %d", line)
-			}
+	for _, e := range entries {
+		if ext := filepath.Ext(e.Name()); e.IsDir() || ext != ".yaml" && ext != ".yml" && ext != ".json" {
+			continue
 		}
-		switch {
-		case errors.Is(err, io.EOF):
-			return all, nil
-		case err != nil:
-			return nil, fmt.Errorf("%s: %s", where, syntaxOf(err, isJSON))
-		case v == nil:
-			continue // nothing but comments
-		}
-		list, err := objectsOf(where, v, Head{})
-		if err != nil {
+		list, err := r.Read(filepath.Join(name, e.Name()))
+		if err != nil && !errors.Is(err, ErrNothing) {
 			return nil, err
 		}
-		all = append(slices.Grow(all, len(list)+1), list...) // not nil: a List may be without items
+		all = append(all, list...)
 	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%s has no objects in .yaml, .yml and .json files", name)
+	}
+	return all, nil
 }
 
-// beginsAsJSON reports whether the first value of b is JSON; YAML may look like it.
-func beginsAsJSON(b []byte) bool {
-	var first json.RawMessage
-	return bytes.HasPrefix(bytes.TrimLeft(b, " \t\r\n"), []byte("{")) && json.NewDecoder(bytes.NewReader(b)).Decode(&first) == nil
-}
-
-// syntaxOf says what is wrong without the text that is.
-func syntaxOf(err error, isJSON bool) string {
-	var syntax *json.SyntaxError
-	switch {
-	case errors.As(err, &syntax):
-		return fmt.Sprintf("it is not JSON, at byte %d", syntax.Offset)
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return "it ends too early"
-	case isJSON:
-		return "it is not JSON"
-	}
-	return err.Error() // of yamljson: it quotes nothing
-}
-
-// objectsOf returns the objects of a document: itself, or those of a List. What
-// the server answers to a LIST has items without a kind: they are of.
-func objectsOf(where string, v any, of Head) ([]*Object, error) {
-	o, ok := v.(map[string]any)
-	if !ok {
-		return nil, fmt.Errorf("%s: want an object with apiVersion, kind and metadata", where)
-	}
-	if o["kind"] == nil && o["apiVersion"] == nil && of.Kind != "" {
-		o["kind"], o["apiVersion"] = of.Kind, of.APIVersion
-	}
-	if items, ok := o["items"].([]any); ok && strings.HasSuffix(text(o["kind"]), "List") {
-		of := Head{Kind: strings.TrimSuffix(text(o["kind"]), "List"), APIVersion: text(o["apiVersion"])}
-		var all []*Object
-		for i, item := range items {
-			list, err := objectsOf(fmt.Sprintf("%s, item %d", where, i+1), item, of)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, list...)
-		}
-		return all, nil
-	}
-	m := &Object{Where: where, Value: o}
-	b, err := json.Marshal(o)
+// text reads a file, or stdin for -.
+func (r *Reader) text(name string) ([]byte, error) {
+	b, err := disk.ReadInput(name, r.Stdin, int64(MaxBytes-r.bytes))
 	if err != nil {
-		return nil, fmt.Errorf("%s: it has a value that JSON has not", where)
+		return nil, err
 	}
-	if err := json.Unmarshal(b, &m.Head); err != nil {
-		return nil, fmt.Errorf("%s: apiVersion, kind and metadata.name must be text", where)
-	}
-	for _, f := range []struct{ name, value string }{{"apiVersion", m.Head.APIVersion}, {"kind", m.Head.Kind}, {"metadata.name", m.Head.Metadata.Name + m.Head.Metadata.GenerateName}} {
-		if f.value == "" {
-			return nil, fmt.Errorf("%s: %s is missing", where, f.name)
-		}
-	}
-	return []*Object{m}, nil
-}
-
-func text(v any) string {
-	s, _ := v.(string)
-	return s
+	r.bytes += len(b)
+	return bytes.TrimPrefix(b, []byte("\ufeff")), nil // some editors write it
 }
