@@ -88,7 +88,7 @@ func bodyType(x *Exchange, accepted ...string) (string, *kube.Status) {
 // protobuf form are custom resources; kube-apiserver breaks the connection then.
 func protobufToJSON(t target, b []byte) ([]byte, *kube.Status) {
 	deletes := t.verb == "delete" || t.verb == "deletecollection"
-	j, apiVersion, kind, err := protojson.Decode(b)
+	j, apiVersion, kind, err := protojson.Decode(b, bodyLimit)
 	if errors.Is(err, protojson.ErrUnknown) || err == nil && deletes && kind != "DeleteOptions" {
 		if !deletes && !t.info.builtIn {
 			return nil, statusMediaType([]string{typeJSON})

@@ -11,9 +11,8 @@ const MediaType = "application/vnd.kubernetes.protobuf"
 
 // Limits of what is decoded.
 const (
-	inputLimit  = 3 << 20  // as kube-apiserver's, in bytes
-	outputLimit = 12 << 20 // of the JSON; many empty messages are short on the wire
-	depthLimit  = 500      // messages within messages
+	outputFactor = 4   // as many times the limit of the input: many empty messages are short on the wire
+	depthLimit   = 500 // messages within messages
 )
 
 // What Decode fails with. The texts of errors that wrap them name fields and quote
@@ -27,15 +26,16 @@ var (
 // magic is what an object begins with.
 var magic = []byte("k8s\x00")
 
-// Decode returns an object as JSON, kind and apiVersion included. It fails with
-// ErrSyntax, ErrUnknown or ErrLimit. With ErrUnknown, apiVersion and kind are what
+// Decode returns an object as JSON, kind and apiVersion included. The object may have
+// limit bytes, its JSON four times as many. It fails with ErrSyntax, ErrUnknown or
+// ErrLimit. With ErrUnknown, apiVersion and kind are what
 // the client sent. The result is the caller's and does not refer to b. Decode may
 // be called by many goroutines at once.
-func Decode(b []byte) (json []byte, apiVersion, kind string, err error) {
-	if len(b) > inputLimit {
+func Decode(b []byte, limit int) (json []byte, apiVersion, kind string, err error) {
+	if len(b) > limit {
 		return nil, "", "", ErrLimit
 	}
-	d := &decoder{out: make([]byte, 0, 2*len(b)+64)}
+	d := &decoder{out: make([]byte, 0, 2*len(b)+64), limit: outputFactor * limit}
 	apiVersion, kind, err = d.object(b, 0)
 	if err != nil {
 		return nil, apiVersion, kind, wrap(err)
@@ -53,6 +53,7 @@ func wrap(err error) error {
 // decoder writes JSON.
 type decoder struct {
 	out    []byte
+	limit  int     // bytes of out
 	values []value // of the messages that are being written, the innermost last
 }
 
@@ -63,18 +64,18 @@ func (d *decoder) object(b []byte, depth int) (apiVersion, kind string, err erro
 		return "", "", errors.New("it does not begin as an object does")
 	}
 	var head, raw []byte
-	for w := wire(b); len(w) > 0; {
-		number, typ, err := w.tag()
+	for w := Wire(b); len(w) > 0; {
+		number, typ, err := w.Tag()
 		switch {
 		case err != nil:
-		case number <= 2 && typ != wireBytes:
+		case number <= 2 && typ != Bytes:
 			err = errWireType
 		case number == 1:
 			head, err = merge(&w, head)
 		case number == 2:
-			raw, err = w.bytes()
+			raw, err = w.Bytes()
 		default: // contentEncoding and contentType, which kube-apiserver does not heed either
-			err = w.skip(typ)
+			err = w.Skip(typ)
 		}
 		if err != nil {
 			return "", "", err
@@ -86,9 +87,9 @@ func (d *decoder) object(b []byte, depth int) (apiVersion, kind string, err erro
 	if err != nil {
 		return "", "", err
 	}
-	m, err := lookup(apiVersion, kind)
-	if err != nil {
-		return apiVersion, kind, err
+	m := Lookup(apiVersion, kind)
+	if m == nil {
+		return apiVersion, kind, ErrUnknown
 	}
 	d.out = append(d.out, `{"kind":`...)
 	d.string([]byte(kind))
@@ -102,8 +103,8 @@ func (d *decoder) object(b []byte, depth int) (apiVersion, kind string, err erro
 }
 
 // merge appends a message that comes in several pieces: they count as one.
-func merge(w *wire, b []byte) ([]byte, error) {
-	next, err := w.bytes()
+func merge(w *Wire, b []byte) ([]byte, error) {
+	next, err := w.Bytes()
 	if b == nil {
 		return next, err
 	}
@@ -120,28 +121,28 @@ type value struct {
 }
 
 // read returns the values of the fields of m, until they are dropped.
-func (d *decoder) read(m *message, b []byte) ([]value, error) {
+func (d *decoder) read(m *Message, b []byte) ([]value, error) {
 	if len(b) == 0 {
 		return m.zero, nil
 	}
 	first := len(d.values)
-	d.values = append(d.values, make([]value, len(m.fields))...)
+	d.values = append(d.values, make([]value, len(m.Fields))...)
 	values := d.values[first:]
-	for w := wire(b); len(w) > 0; {
-		number, typ, err := w.tag()
+	for w := Wire(b); len(w) > 0; {
+		number, typ, err := w.Tag()
 		if err != nil {
 			return nil, err
 		}
 		i, ok := m.number[number]
 		if !ok {
-			if err := w.skip(typ); err != nil {
+			if err := w.Skip(typ); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		f := &m.fields[i]
+		f := &m.Fields[i]
 		if err := values[i].read(f, &w, typ); err != nil {
-			return nil, fmt.Errorf("%s: %w", f.label, err)
+			return nil, fmt.Errorf("%s: %w", f.Name, err)
 		}
 		values[i].set = true
 	}
@@ -153,12 +154,12 @@ func (d *decoder) drop(n int) { d.values = d.values[:n] }
 
 // read reads one value of f. The last one counts, and pieces of a message are put
 // together.
-func (v *value) read(f *field, w *wire, typ int) (err error) {
+func (v *value) read(f *Field, w *Wire, typ int) (err error) {
 	want := f.wireType()
 	switch {
-	case f.list && want != wireBytes && typ == wireBytes: // packed
-		b, err := w.bytes()
-		for w := wire(b); err == nil && len(w) > 0; {
+	case f.List && want != Bytes && typ == Bytes: // packed
+		b, err := w.Bytes()
+		for w := Wire(b); err == nil && len(w) > 0; {
 			var n uint64
 			n, err = w.number(want)
 			v.nums = append(v.nums, n)
@@ -166,43 +167,43 @@ func (v *value) read(f *field, w *wire, typ int) (err error) {
 		return err
 	case typ != want:
 		return errWireType
-	case want != wireBytes:
-		if v.n, err = w.number(want); f.list {
+	case want != Bytes:
+		if v.n, err = w.number(want); f.List {
 			v.nums = append(v.nums, v.n)
 		}
-	case f.list || f.dict:
-		v.b, err = w.bytes()
+	case f.List || f.Map:
+		v.b, err = w.Bytes()
 		v.list = append(v.list, v.b)
-	case f.typ == isMessage:
+	case f.Type == IsMessage:
 		v.b, err = merge(w, v.b)
 	default:
-		v.b, err = w.bytes()
+		v.b, err = w.Bytes()
 	}
 	return err
 }
 
-func (f *field) wireType() int {
-	if !f.dict {
-		switch f.typ {
+func (f *Field) wireType() int {
+	if !f.Map {
+		switch f.Type {
 		case 'b', 'i', 'j':
-			return wireVarint
+			return Varint
 		case 'd':
-			return wire64
+			return Fixed64
 		}
 	}
-	return wireBytes
+	return Bytes
 }
 
-func (w *wire) number(typ int) (uint64, error) {
-	if typ == wire64 {
+func (w *Wire) number(typ int) (uint64, error) {
+	if typ == Fixed64 {
 		return w.fixed64()
 	}
-	return w.varint()
+	return w.Varint()
 }
 
 // members writes the fields of m after what is there of its JSON object.
-func (d *decoder) members(m *message, b []byte, depth int) error {
-	if depth > depthLimit || len(d.out) > outputLimit {
+func (d *decoder) members(m *Message, b []byte, depth int) error {
+	if depth > depthLimit || len(d.out) > d.limit {
 		return ErrLimit
 	}
 	defer d.drop(len(d.values))
@@ -210,31 +211,31 @@ func (d *decoder) members(m *message, b []byte, depth int) error {
 	if err != nil {
 		return err
 	}
-	for i := range m.fields {
-		f, v := &m.fields[i], &values[i]
-		if f.inline {
-			if err := d.members(f.message, v.b, depth+1); err != nil {
+	for i := range m.Fields {
+		f, v := &m.Fields[i], &values[i]
+		if f.Inline {
+			if err := d.members(f.Message(), v.b, depth+1); err != nil {
 				return err
 			}
 			continue
 		}
-		if f.omitEmpty && v.empty(f) || f.omitZero && v.zero() {
+		if f.OmitEmpty && v.empty(f) || f.OmitZero && v.zero() {
 			continue
 		}
 		if d.out[len(d.out)-1] != '{' {
 			d.out = append(d.out, ',')
 		}
-		d.out = append(d.out, f.name...)
+		d.out = append(d.out, f.quoted...)
 		if err := d.field(f, v, depth); err != nil {
-			return fmt.Errorf("%s: %w", f.label, err)
+			return fmt.Errorf("%s: %w", f.Name, err)
 		}
 	}
 	return nil
 }
 
 // message writes m as a value.
-func (d *decoder) message(m *message, b []byte, depth int) error {
-	if !m.union {
+func (d *decoder) message(m *Message, b []byte, depth int) error {
+	if !m.Union {
 		d.out = append(d.out, '{')
 		if err := d.members(m, b, depth+1); err != nil {
 			return err
@@ -247,15 +248,15 @@ func (d *decoder) message(m *message, b []byte, depth int) error {
 	if err != nil {
 		return err
 	}
-	for i := range m.fields {
-		if !values[i].empty(&m.fields[i]) {
-			return d.field(&m.fields[i], &values[i], depth+1)
+	for i := range m.Fields {
+		if !values[i].empty(&m.Fields[i]) {
+			return d.field(&m.Fields[i], &values[i], depth+1)
 		}
 	}
-	last := len(m.fields) - 1
-	if m.fields[last].list { // what is nothing but a list stands in maps, where it is never nil
+	last := len(m.Fields) - 1
+	if m.Fields[last].List { // what is nothing but a list stands in maps, where it is never nil
 		d.out = append(d.out, "[]"...)
 		return nil
 	}
-	return d.field(&m.fields[last], &values[last], depth+1)
+	return d.field(&m.Fields[last], &values[last], depth+1)
 }

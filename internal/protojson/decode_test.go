@@ -25,7 +25,7 @@ func TestDecodeAsKubernetesWould(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".pb"), func(t *testing.T) {
 			want := value(t, load(t, strings.TrimSuffix(file, ".pb")+".json"))
-			b, apiVersion, kind, err := protojson.Decode(load(t, file))
+			b, apiVersion, kind, err := protojson.Decode(load(t, file), limit)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,6 +75,9 @@ func object(apiVersion, kind string, parts ...string) []byte {
 	return []byte("k8s\x00" + part(1, part(1, apiVersion), part(2, kind)) + part(2, parts...))
 }
 
+// limit is that of a body of a write.
+const limit = 3 << 20
+
 const name, labels, data = 1, 11, 2 // of ObjectMeta and of ConfigMap
 
 func TestDecode(t *testing.T) {
@@ -110,7 +113,7 @@ func TestDecode(t *testing.T) {
 		{"packed numbers", object("v1", "Pod", part(2, part(14, part(4, "\x01\x02\x03")))),
 			`{"kind":"Pod","apiVersion":"v1","metadata":{},"spec":{"containers":null,"securityContext":{"supplementalGroups":[1,2,3]}},"status":{}}`},
 	} {
-		got, _, _, err := protojson.Decode(c.in)
+		got, _, _, err := protojson.Decode(c.in, limit)
 		if err != nil {
 			t.Errorf("%s: %v", c.about, err)
 			continue
@@ -151,7 +154,7 @@ func TestDecodeErrorsQuoteNothing(t *testing.T) {
 		{"too deep", object("apiextensions.k8s.io/v1", "CustomResourceDefinition", part(2, part(7, part(4, part(1, deep))))), protojson.ErrLimit},
 		{"large only as JSON", object("v1", "Pod", part(3, strings.Repeat(part(8), 200_000))), protojson.ErrLimit},
 	} {
-		got, apiVersion, kind, err := protojson.Decode(c.in)
+		got, apiVersion, kind, err := protojson.Decode(c.in, limit)
 		if !errors.Is(err, c.err) || got != nil {
 			t.Errorf("%s: got %.40q, %v, want %v", c.about, got, err, c.err)
 			continue
@@ -170,7 +173,7 @@ func TestDecodeErrorsQuoteNothing(t *testing.T) {
 func TestDecodeCutAnywhere(t *testing.T) {
 	b := load(t, "testdata/Pod.pb")
 	for n := range b {
-		got, _, _, err := protojson.Decode(b[:n])
+		got, _, _, err := protojson.Decode(b[:n], limit)
 		if err == nil && n > 4 && !json.Valid(got) {
 			t.Errorf("the first %d bytes gave %s", n, got)
 		} else if err != nil && !errors.Is(err, protojson.ErrSyntax) && !errors.Is(err, protojson.ErrUnknown) {
@@ -190,7 +193,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		before := bytes.Clone(b)
-		got, _, _, err := protojson.Decode(b)
+		got, _, _, err := protojson.Decode(b, limit)
 		if !bytes.Equal(b, before) {
 			t.Error("it changed its input")
 		}
@@ -209,7 +212,7 @@ func BenchmarkDecode(b *testing.B) {
 	b.SetBytes(int64(len(pod)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, _, _, err := protojson.Decode(pod); err != nil {
+		if _, _, _, err := protojson.Decode(pod, limit); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,7 +1,7 @@
 // Package protojson translates objects between the protobuf form of Kubernetes,
 // media type application/vnd.kubernetes.protobuf, and JSON.
 //
-//	b, apiVersion, kind, err := protojson.Decode(body)
+//	b, apiVersion, kind, err := protojson.Decode(body, 1<<20)
 //
 // The result is the JSON that Kubernetes' own types would give: what they leave
 // out when it is empty is left out, what they always write is there.

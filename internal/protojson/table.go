@@ -29,124 +29,162 @@ import (
 //go:embed messages.txt
 var messagesText string
 
-// message is a line of the table.
-type message struct {
-	union  bool
-	fields []field
+// Message describes a message of the table. It is read only.
+type Message struct {
+	Union  bool // its JSON is that of one of its fields
+	Fields []Field
 	number map[uint64]int // of a field, to its index
 	zero   []value        // of its fields, where it has no bytes; read only
 }
 
-type field struct {
-	label                       string // its name
-	name                        string // the same as JSON, with its colon
-	omitEmpty, omitZero         bool
-	pointer, list, dict, inline bool
-	typ                         byte // a letter, or isMessage
-	message                     *message
+// Field describes a field of a message: its number on the wire and its JSON.
+type Field struct {
+	Name                string // of the JSON member
+	Number              uint64
+	OmitEmpty, OmitZero bool // whether the JSON leaves it out
+	Pointer, List, Map  bool
+	Inline              bool // its message has members of the JSON object around it
+	Type                byte // a letter of the table, or IsMessage
+
+	ref    string // the message that it refers to
+	quoted string // Name as JSON, with its colon
 }
 
-const isMessage = 'M'
+// IsMessage is the Type of a Field that is a message.
+const IsMessage = 'M'
 
-// kinds maps apiVersion, a space and kind to the message. It is read only.
-var kinds = sync.OnceValues(func() (map[string]*message, error) { return parse(messagesText) })
+// Message returns the message of a field whose Type is IsMessage.
+func (f *Field) Message() *Message { return find(f.ref) }
 
-const metaVersion = "meta.k8s.io/v1"
+// messages caches what was read of the table, by package and name: most programs
+// need a few of its messages.
+var messages sync.Map
 
-// lookup returns the message of a kind. Those of meta are the same in each
-// version: the DeleteOptions of a typed client are of the group it speaks to.
-func lookup(apiVersion, kind string) (*message, error) {
-	known, err := kinds()
-	if err != nil {
-		return nil, err
+const metaVersion, metaPath = "meta.k8s.io/v1", "meta/v1"
+
+// Lookup returns the message of a kind, nil if the table has none. Those of meta are
+// the same in each version: the DeleteOptions of a typed client are of the group it
+// speaks to.
+func Lookup(apiVersion, kind string) *Message {
+	if !plausible(kind) || strings.ContainsAny(apiVersion, " \n") {
+		return nil
 	}
-	if m := known[apiVersion+" "+kind]; m != nil {
-		return m, nil
+	if path := pathOf(apiVersion); path != "" && lineOf(path, "+", kind) != "" {
+		return find(path + "." + kind)
 	}
-	if m := known[metaVersion+" "+kind]; m != nil {
-		return m, nil
+	if lineOf(metaPath, "+", kind) != "" {
+		return find(metaPath + "." + kind)
 	}
-	return nil, ErrUnknown
+	return nil
 }
 
-// parse reads the table.
-func parse(text string) (map[string]*message, error) {
-	known, named := make(map[string]*message), make(map[string]*message)
-	get := func(name string) *message {
-		if named[name] == nil {
-			named[name] = new(message)
+func plausible(kind string) bool {
+	for _, c := range []byte(kind) {
+		if (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') {
+			return false
 		}
-		return named[name]
 	}
-	path, version := "", ""
-	for line := range strings.Lines(text) {
-		words := strings.Fields(line)
-		switch {
-		case len(words) == 0 || words[0] == "#":
-			continue
-		case words[0] == "=" && len(words) == 3:
-			path, version = words[1], words[2]
+	return kind != ""
+}
+
+// pathOf returns the package of the kinds of apiVersion, "" if there is none.
+func pathOf(apiVersion string) string {
+	end := strings.Index(messagesText, " "+apiVersion+"\n")
+	if end < 0 || apiVersion == "" {
+		return ""
+	}
+	line := messagesText[strings.LastIndexByte(messagesText[:end], '\n')+1 : end]
+	path, _ := strings.CutPrefix(line, "= ")
+	return path
+}
+
+// lineOf returns the fields of a message of a package, and the marks before its name
+// if they begin with mark. It is empty if there is no such message.
+func lineOf(path, mark, name string) string {
+	_, section, _ := strings.Cut(messagesText, "\n= "+path+" ")
+	section, _, _ = strings.Cut(section, "\n= ")
+	for _, marks := range []string{"", "+", "|", "+|"} {
+		if !strings.HasPrefix(marks, mark) {
 			continue
 		}
-		name, isKind := strings.CutPrefix(words[0], "+")
-		name, union := strings.CutPrefix(name, "|")
-		m := get(path + "." + name)
-		m.union, m.number = union, make(map[uint64]int)
-		if isKind {
-			known[version+" "+name] = m
-		}
-		for i, word := range words[1:] {
-			f, number, typ, err := parseField(word)
-			if err != nil {
-				return nil, fmt.Errorf("embedded message %s: %w", name, err)
-			}
-			if f.typ == isMessage {
-				if !strings.Contains(typ, ".") {
-					typ = path + "." + typ
+		for _, end := range []string{" ", "\n"} {
+			if _, line, ok := strings.Cut(section+"\n", "\n"+marks+name+end); ok {
+				if end == "\n" {
+					return marks + " "
 				}
-				f.message = get(typ)
+				line, _, _ = strings.Cut(line, "\n")
+				return marks + " " + line
 			}
-			m.fields = append(m.fields, f)
-			m.number[number] = i
-		}
-		m.zero = make([]value, len(m.fields))
-	}
-	for name, m := range named {
-		if m.number == nil {
-			return nil, fmt.Errorf("no embedded message %s", name)
 		}
 	}
-	return known, nil
+	return ""
 }
 
-// parseField reads a field; typ is the name of its message.
-func parseField(word string) (f field, number uint64, typ string, err error) {
+// find returns the message of a package and name. The table is part of the program,
+// and a test reads all of it: an error in it is a panic.
+func find(full string) *Message {
+	if m, ok := messages.Load(full); ok {
+		return m.(*Message)
+	}
+	path, name, _ := strings.Cut(full, ".")
+	m, err := parse(path, lineOf(path, "", name))
+	if err != nil {
+		panic(fmt.Sprintf("protojson: message %s of the table: %v", full, err))
+	}
+	got, _ := messages.LoadOrStore(full, m)
+	return got.(*Message)
+}
+
+// parse reads what lineOf returned.
+func parse(path, line string) (*Message, error) {
+	if line == "" {
+		return nil, errors.New("there is none")
+	}
+	marks, line, _ := strings.Cut(line, " ")
+	m := &Message{Union: strings.HasSuffix(marks, "|"), number: make(map[uint64]int)}
+	for i, word := range strings.Fields(line) {
+		f, err := parseField(path, word)
+		if err != nil {
+			return nil, err
+		}
+		m.Fields = append(m.Fields, f)
+		m.number[f.Number] = i
+	}
+	m.zero = make([]value, len(m.Fields))
+	return m, nil
+}
+
+// parseField reads a field of a message of a package.
+func parseField(path, word string) (f Field, err error) {
 	name, rest, _ := strings.Cut(word, "=")
-	f.label, f.name = name, `"`+name+`":`
+	f.Name, f.quoted = name, `"`+name+`":`
 	digits := rest[:len(rest)-len(strings.TrimLeft(rest, "0123456789"))]
-	if number, err = strconv.ParseUint(digits, 10, 32); err != nil {
-		return f, 0, "", errors.New("a field without a number")
+	if f.Number, err = strconv.ParseUint(digits, 10, 32); err != nil {
+		return f, errors.New("a field without a number")
 	}
 	for rest = rest[len(digits):]; rest != ""; rest = rest[1:] {
 		switch rest[0] {
 		case '?':
-			f.omitEmpty = true
+			f.OmitEmpty = true
 		case '!':
-			f.omitZero = true
+			f.OmitZero = true
 		case '*':
-			f.pointer = true
+			f.Pointer = true
 		case '[':
-			f.list = true
+			f.List = true
 		case '{':
-			f.dict = true
+			f.Map = true
 		case '~':
-			f.inline = true
+			f.Inline = true
 		default:
-			if f.typ = rest[0]; len(rest) > 1 {
-				f.typ = isMessage
+			if f.Type = rest[0]; len(rest) > 1 {
+				f.Type, f.ref = IsMessage, rest
+				if !strings.Contains(rest, ".") {
+					f.ref = path + "." + rest
+				}
 			}
-			return f, number, rest, nil
+			return f, nil
 		}
 	}
-	return f, 0, "", errors.New("a field without a type")
+	return f, errors.New("a field without a type")
 }

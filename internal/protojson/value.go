@@ -14,14 +14,14 @@ var null = []byte("null")
 
 // empty reports whether encoding/json takes the value for empty. A struct never
 // is.
-func (v *value) empty(f *field) bool {
+func (v *value) empty(f *Field) bool {
 	switch {
-	case f.list || f.dict:
+	case f.List || f.Map:
 		return len(v.list)+len(v.nums) == 0
-	case f.pointer:
+	case f.Pointer:
 		return !v.set
 	}
-	switch f.typ {
+	switch f.Type {
 	case 'b', 'i', 'j':
 		return v.n == 0
 	case 'd':
@@ -39,28 +39,28 @@ func (v *value) zero() bool {
 }
 
 // field writes the value of f.
-func (d *decoder) field(f *field, v *value, depth int) error {
-	if len(d.out) > outputLimit {
+func (d *decoder) field(f *Field, v *value, depth int) error {
+	if len(d.out) > d.limit {
 		return ErrLimit
 	}
 	switch {
-	case f.list || f.dict:
+	case f.List || f.Map:
 		if v.empty(f) {
 			d.out = append(d.out, null...)
 			return nil
 		}
-		if f.dict {
+		if f.Map {
 			return d.dict(f, v.list, depth)
 		}
 		return d.list(f, v, depth)
-	case !v.set && (f.pointer || f.typ == 'y'):
+	case !v.set && (f.Pointer || f.Type == 'y'):
 		d.out = append(d.out, null...)
 		return nil
 	}
 	return d.single(f, v.n, v.b, depth)
 }
 
-func (d *decoder) list(f *field, v *value, depth int) error {
+func (d *decoder) list(f *Field, v *value, depth int) error {
 	d.out = append(d.out, '[')
 	element := func(n uint64, b []byte) error {
 		if d.out[len(d.out)-1] != '[' {
@@ -84,13 +84,13 @@ func (d *decoder) list(f *field, v *value, depth int) error {
 
 // dict writes a map in the order of its entries: each is a message of a key and a
 // value. The last entry of a key counts.
-func (d *decoder) dict(f *field, entries [][]byte, depth int) error {
+func (d *decoder) dict(f *Field, entries [][]byte, depth int) error {
 	last := make(map[string]int, len(entries))
 	values := make([]value, len(entries))
 	keys := make([]string, len(entries))
 	of := *f
-	of.label, of.dict = "value", false
-	entry := message{fields: []field{{label: "key", typ: 's'}, of}, number: map[uint64]int{1: 0, 2: 1}, zero: make([]value, 2)}
+	of.Name, of.Map = "value", false
+	entry := Message{Fields: []Field{{Name: "key", Type: 's'}, of}, number: map[uint64]int{1: 0, 2: 1}, zero: make([]value, 2)}
 	for i, b := range entries {
 		n := len(d.values)
 		pair, err := d.read(&entry, b)
@@ -120,10 +120,10 @@ func (d *decoder) dict(f *field, entries [][]byte, depth int) error {
 }
 
 // single writes one value, or one element of a list or map.
-func (d *decoder) single(f *field, n uint64, b []byte, depth int) error {
-	switch f.typ {
-	case isMessage:
-		return d.message(f.message, b, depth)
+func (d *decoder) single(f *Field, n uint64, b []byte, depth int) error {
+	switch f.Type {
+	case IsMessage:
+		return d.message(f.Message(), b, depth)
 	case 's':
 		d.string(b)
 	case 'b':
@@ -250,27 +250,27 @@ func (d *decoder) raw(b []byte, depth int) error {
 
 // number returns the number in field want of a small message, 0 if there is none.
 func number(b []byte, want uint64) (n uint64, err error) {
-	err = find(b, want, wireVarint, func(w *wire) (err error) { n, err = w.varint(); return err })
+	err = scan(b, want, Varint, func(w *Wire) (err error) { n, err = w.Varint(); return err })
 	return n, err
 }
 
 // text is the same for a string.
 func text(b []byte, want uint64) (s string, err error) {
-	err = find(b, want, wireBytes, func(w *wire) error {
-		b, err := w.bytes()
+	err = scan(b, want, Bytes, func(w *Wire) error {
+		b, err := w.Bytes()
 		s = string(b)
 		return err
 	})
 	return s, err
 }
 
-func find(b []byte, want uint64, wireType int, read func(*wire) error) error {
-	for w := wire(b); len(w) > 0; {
-		n, typ, err := w.tag()
+func scan(b []byte, want uint64, wireType int, read func(*Wire) error) error {
+	for w := Wire(b); len(w) > 0; {
+		n, typ, err := w.Tag()
 		switch {
 		case err != nil:
 		case n != want:
-			err = w.skip(typ)
+			err = w.Skip(typ)
 		case typ != wireType:
 			err = errWireType
 		default:

@@ -4,12 +4,12 @@ import "errors"
 
 // Types on the wire. See https://protobuf.dev/programming-guides/encoding/.
 const (
-	wireVarint = 0
-	wire64     = 1
-	wireBytes  = 2
-	wireGroup  = 3
-	wireEnd    = 4
-	wire32     = 5
+	Varint   = 0
+	Fixed64  = 1
+	Bytes    = 2
+	group    = 3
+	groupEnd = 4
+	fixed32  = 5
 )
 
 var (
@@ -19,12 +19,12 @@ var (
 	errWireType = errors.New("a field of another type")
 )
 
-// wire is the rest of an encoded message. Its methods advance it.
-type wire []byte
+// Wire is the rest of an encoded message. Its methods advance it.
+type Wire []byte
 
 // tag returns the number and wire type of the next field.
-func (w *wire) tag() (number uint64, typ int, err error) {
-	n, err := w.varint()
+func (w *Wire) Tag() (number uint64, typ int, err error) {
+	n, err := w.Varint()
 	if err != nil {
 		return 0, 0, err
 	}
@@ -36,7 +36,7 @@ func (w *wire) tag() (number uint64, typ int, err error) {
 }
 
 // varint reads at most ten bytes. Bits above 64 are dropped, as Kubernetes does.
-func (w *wire) varint() (n uint64, err error) {
+func (w *Wire) Varint() (n uint64, err error) {
 	for i, c := range *w {
 		if i == 10 {
 			return 0, errVarint
@@ -51,7 +51,7 @@ func (w *wire) varint() (n uint64, err error) {
 }
 
 // take returns the next n bytes. An append to them does not change the input.
-func (w *wire) take(n uint64) ([]byte, error) {
+func (w *Wire) take(n uint64) ([]byte, error) {
 	if n > uint64(len(*w)) {
 		return nil, errCut
 	}
@@ -61,8 +61,8 @@ func (w *wire) take(n uint64) ([]byte, error) {
 }
 
 // bytes returns a string, a message or bytes.
-func (w *wire) bytes() ([]byte, error) {
-	n, err := w.varint()
+func (w *Wire) Bytes() ([]byte, error) {
+	n, err := w.Varint()
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (w *wire) bytes() ([]byte, error) {
 }
 
 // fixed64 returns eight bytes, the lowest first.
-func (w *wire) fixed64() (n uint64, err error) {
+func (w *Wire) fixed64() (n uint64, err error) {
 	b, err := w.take(8)
 	for i, c := range b {
 		n |= uint64(c) << (8 * i)
@@ -79,22 +79,22 @@ func (w *wire) fixed64() (n uint64, err error) {
 }
 
 // skip passes over the value of a field that is not known.
-func (w *wire) skip(typ int) (err error) {
+func (w *Wire) Skip(typ int) (err error) {
 	for open := 0; ; {
 		switch typ {
-		case wireVarint:
-			_, err = w.varint()
-		case wire64:
+		case Varint:
+			_, err = w.Varint()
+		case Fixed64:
 			_, err = w.take(8)
-		case wireBytes:
-			_, err = w.bytes()
-		case wireGroup:
+		case Bytes:
+			_, err = w.Bytes()
+		case group:
 			open++
-		case wireEnd:
+		case groupEnd:
 			if open--; open < 0 {
 				err = errTag
 			}
-		case wire32:
+		case fixed32:
 			_, err = w.take(4)
 		default:
 			err = errTag
@@ -102,7 +102,7 @@ func (w *wire) skip(typ int) (err error) {
 		if err != nil || open == 0 {
 			return err
 		}
-		if _, typ, err = w.tag(); err != nil {
+		if _, typ, err = w.Tag(); err != nil {
 			return err
 		}
 	}

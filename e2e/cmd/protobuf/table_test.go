@@ -75,7 +75,7 @@ func TestDamagedObjects(t *testing.T) {
 				t.Fatal(err)
 			}
 			text, err := k.json(raw)
-			_, _, _, refused := protojson.Decode(sent)
+			_, _, _, refused := protojson.Decode(sent, 3<<20)
 			switch {
 			case err == nil && refused == nil:
 				both++
@@ -92,7 +92,7 @@ func TestDamagedObjects(t *testing.T) {
 
 func compare(t *testing.T, what string, sent, text []byte) {
 	t.Helper()
-	b, _, _, err := protojson.Decode(sent)
+	b, _, _, err := protojson.Decode(sent, 3<<20)
 	if err != nil {
 		t.Errorf("%s: %v", what, err)
 		return
