@@ -2,6 +2,7 @@ package protojson
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 )
@@ -57,13 +58,23 @@ type decoder struct {
 	values []value // of the messages that are being written, the innermost last
 }
 
-// object decodes an envelope, which is runtime.Unknown, and what is in it.
-func (d *decoder) object(b []byte, depth int) (apiVersion, kind string, err error) {
+// Envelope is what every object on the wire is within: the message runtime.Unknown
+// behind four bytes of magic.
+type Envelope struct {
+	APIVersion, Kind []byte
+	Raw              []byte // the message of the object
+}
+
+// Is reports whether b begins as an object in protobuf does.
+func Is(b []byte) bool { return bytes.HasPrefix(b, magic) }
+
+// Open reads an envelope; it aliases b, unless a part of it comes in pieces.
+func Open(b []byte) (e Envelope, err error) {
 	b, ok := bytes.CutPrefix(b, magic)
 	if !ok {
-		return "", "", errors.New("it does not begin as an object does")
+		return e, errors.New("it does not begin as an object does")
 	}
-	var head, raw []byte
+	var head []byte
 	for w := Wire(b); len(w) > 0; {
 		number, typ, err := w.Tag()
 		switch {
@@ -73,33 +84,64 @@ func (d *decoder) object(b []byte, depth int) (apiVersion, kind string, err erro
 		case number == 1:
 			head, err = merge(&w, head)
 		case number == 2:
-			raw, err = w.Bytes()
+			e.Raw, err = w.Bytes()
 		default: // contentEncoding and contentType, which kube-apiserver does not heed either
 			err = w.Skip(typ)
 		}
 		if err != nil {
-			return "", "", err
+			return e, err
 		}
 	}
-	if apiVersion, err = text(head, 1); err == nil {
-		kind, err = text(head, 2)
+	if e.APIVersion, err = Part(head, 1); err == nil {
+		e.Kind, err = Part(head, 2)
 	}
+	return e, err
+}
+
+// Close appends an envelope to b: that of the message raw of a kind.
+func Close(b []byte, apiVersion, kind string, raw []byte) []byte {
+	head := appendPart(appendPart(nil, 1, apiVersion), 2, kind)
+	b = append(b, magic...)
+	return appendPart(appendPart(b, 1, string(head)), 2, raw)
+}
+
+// appendPart appends a field of bytes.
+func appendPart[B []byte | string](b []byte, number uint64, part B) []byte {
+	b = binary.AppendUvarint(b, number<<3|Bytes)
+	b = binary.AppendUvarint(b, uint64(len(part)))
+	return append(b, part...)
+}
+
+// object decodes an envelope and what is in it.
+func (d *decoder) object(b []byte, depth int) (apiVersion, kind string, err error) {
+	e, err := Open(b)
 	if err != nil {
 		return "", "", err
 	}
+	apiVersion, kind = string(e.APIVersion), string(e.Kind)
 	m := Lookup(apiVersion, kind)
 	if m == nil {
 		return apiVersion, kind, ErrUnknown
 	}
 	d.out = append(d.out, `{"kind":`...)
-	d.string([]byte(kind))
+	d.string(e.Kind)
 	d.out = append(d.out, `,"apiVersion":`...)
-	d.string([]byte(apiVersion))
-	if err := d.members(m, raw, depth); err != nil {
+	d.string(e.APIVersion)
+	if err := d.members(m, e.Raw, depth); err != nil {
 		return apiVersion, kind, err
 	}
 	d.out = append(d.out, '}')
 	return apiVersion, kind, nil
+}
+
+// JSON returns the JSON of one value of the field, or of one element of a list or map:
+// n of a number, b of anything else. It may have limit bytes.
+func (f *Field) JSON(n uint64, b []byte, limit int) ([]byte, error) {
+	d := &decoder{out: make([]byte, 0, 2*len(b)+16), limit: limit}
+	if err := d.single(f, n, b, 0); err != nil {
+		return nil, wrap(err)
+	}
+	return d.out, nil
 }
 
 // merge appends a message that comes in several pieces: they count as one.

@@ -255,13 +255,16 @@ func number(b []byte, want uint64) (n uint64, err error) {
 }
 
 // text is the same for a string.
-func text(b []byte, want uint64) (s string, err error) {
-	err = scan(b, want, Bytes, func(w *Wire) error {
-		b, err := w.Bytes()
-		s = string(b)
-		return err
-	})
-	return s, err
+func text(b []byte, want uint64) (string, error) {
+	part, err := Part(b, want)
+	return string(part), err
+}
+
+// Part returns the bytes in field want of a message, nil if there is none: the last
+// one counts. They alias b.
+func Part(b []byte, want uint64) (part []byte, err error) {
+	err = scan(b, want, Bytes, func(w *Wire) (err error) { part, err = w.Bytes(); return err })
+	return part, err
 }
 
 func scan(b []byte, want uint64, wireType int, read func(*Wire) error) error {
