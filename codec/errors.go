@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -24,15 +25,16 @@ func (e *LimitError) Error() string {
 // Is reports whether target is ErrTooLarge.
 func (e *LimitError) Is(target error) bool { return target == ErrTooLarge }
 
-// SyntaxError says that bytes are not the JSON that was expected. Its text
-// holds no part of the input.
+// SyntaxError says that bytes are not the JSON, or the protobuf, that was expected.
+// Its text holds no part of the input.
 type SyntaxError struct {
-	Offset int64  // bytes before the error, from the start of the body or object
+	Offset int64  // bytes before the error, from the start of the body or object; 0 if unknown
 	Msg    string // what is wrong
+	Form   string // of the bytes; "" = JSON
 }
 
 func (e *SyntaxError) Error() string {
-	return fmt.Sprintf("invalid JSON at byte %d: %s", e.Offset, e.Msg)
+	return fmt.Sprintf("invalid %s at byte %d: %s", cmp.Or(e.Form, "JSON"), e.Offset, e.Msg)
 }
 
 // NotListError says that a body is a JSON object, but not a list.

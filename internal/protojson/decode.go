@@ -238,7 +238,7 @@ func (f *Field) wireType() int {
 
 func (w *Wire) number(typ int) (uint64, error) {
 	if typ == Fixed64 {
-		return w.fixed64()
+		return w.Fixed64()
 	}
 	return w.Varint()
 }

@@ -69,8 +69,8 @@ func (w *Wire) Bytes() ([]byte, error) {
 	return w.take(n)
 }
 
-// fixed64 returns eight bytes, the lowest first.
-func (w *Wire) fixed64() (n uint64, err error) {
+// Fixed64 returns eight bytes, the lowest first.
+func (w *Wire) Fixed64() (n uint64, err error) {
 	b, err := w.take(8)
 	for i, c := range b {
 		n |= uint64(c) << (8 * i)

@@ -1,0 +1,105 @@
+package protobuf
+
+import (
+	"errors"
+	"reflect"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/protojson"
+)
+
+// MediaType is that of the protobuf form.
+const MediaType = protojson.MediaType
+
+// Is reports whether an object is in protobuf: it begins with four bytes that no JSON
+// begins with.
+func Is(object []byte) bool { return protojson.Is(object) }
+
+// DecoderOf returns a function that decodes an object of a kind, in its envelope, into
+// a fresh T, as codec.DecoderOf does of its JSON. ok is false where only JSON can fill
+// a T: the kind is none of the stable built-in ones, or T has a field that the kind has
+// not, as far as it is known, or that is an interface, a json.RawMessage or another
+// type with a text form of its own. A T that keeps the bytes, such as codec.Raw, needs
+// JSON too.
+//
+// Errors are a *codec.SyntaxError, *codec.DecodeError or *codec.LimitError. An object
+// of another kind is a *codec.DecodeError. The function may be used by several
+// goroutines at a time.
+func DecoderOf[T any](apiVersion, kind string) (decode func([]byte) (T, error), ok bool) {
+	t := reflect.TypeFor[T]()
+	p := planOf(t, apiVersion, kind)
+	if _, raw := any(*new(T)).(interface{ FromRaw(codec.Raw) T }); p == nil || raw {
+		return nil, false
+	}
+	pointer := t.Kind() == reflect.Pointer
+	byJSON := codec.DecoderOf[T]()
+	return func(b []byte) (v T, err error) {
+		e, err := protojson.Open(b)
+		if err != nil {
+			return v, syntax(err)
+		}
+		if string(e.Kind) != p.wantKind || string(e.APIVersion) != p.wantVersion {
+			return v, &codec.DecodeError{Path: "kind", Got: "another kind", Want: p.wantKind}
+		}
+		fresh := new(T)
+		root := reflect.ValueOf(fresh).Elem()
+		if pointer {
+			root.Set(reflect.New(t.Elem()))
+			root = root.Elem()
+		}
+		switch done, err := p.object(root, e); {
+		case err != nil:
+			return v, err
+		case done:
+			return *fresh, nil
+		}
+		text, err := translate(b)
+		if err != nil {
+			return v, err
+		}
+		return byJSON(text)
+	}, true
+}
+
+// object fills root. It reports false if the object is odd.
+func (p *rootPlan) object(root reflect.Value, e protojson.Envelope) (done bool, err error) {
+	f := fillers.Get().(*filler)
+	defer f.free()
+	f.sum = p.size
+	p.fill(f, root, e.Raw, 0)
+	switch {
+	case f.odd:
+		return false, nil
+	case f.sum > codec.MaxDecoded:
+		return false, &codec.LimitError{What: "decoded object", Limit: codec.MaxDecoded}
+	}
+	f.deal()
+	if p.apiVersion != nil {
+		root.FieldByIndex(p.apiVersion).SetString(p.wantVersion)
+	}
+	if p.kind != nil {
+		root.FieldByIndex(p.kind).SetString(p.wantKind)
+	}
+	return true, nil
+}
+
+// maxTranslated is the most bytes of an object that is translated to JSON.
+const maxTranslated = codec.MaxDecoded / 4
+
+// translate returns an object as JSON.
+func translate(b []byte) ([]byte, error) {
+	text, _, _, err := protojson.Decode(b, maxTranslated)
+	switch {
+	case errors.Is(err, protojson.ErrLimit):
+		return nil, &codec.LimitError{What: "object", Limit: maxTranslated}
+	case errors.Is(err, protojson.ErrUnknown):
+		return nil, &codec.DecodeError{Path: "kind", Got: "unknown kind", Want: "a built-in kind"}
+	case err != nil:
+		return nil, syntax(err)
+	}
+	return text, nil
+}
+
+// syntax is the error of bytes that are not what they should be. The texts of
+// package protojson name fields and quote nothing.
+func syntax(err error) error { return &codec.SyntaxError{Form: "protobuf", Msg: err.Error()} }

@@ -1,0 +1,138 @@
+package protobuf
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"time"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/protojson"
+)
+
+// The seconds of the years that JSON has.
+const (
+	firstSecond = -62167219200 // 0000-01-01
+	lastSecond  = 253402300799 // 9999-12-31
+)
+
+// instant reads a Time or MicroTime. ok is false for the zero time, whose JSON is
+// null: Kubernetes encodes it as no bytes.
+func (f *filler) instant(b []byte, micro bool) (t time.Time, ok bool) {
+	var seconds int64
+	var nanos int32
+	for len(b) > 0 && !f.odd {
+		var tag, n uint64
+		tag, b = f.uvarint(b)
+		n, b = f.uvarint(b)
+		switch tag {
+		case 1<<3 | protojson.Varint:
+			seconds = int64(n)
+		case 2<<3 | protojson.Varint:
+			nanos = int32(n)
+		default:
+			f.odd = true
+		}
+		ok = true
+	}
+	if !micro {
+		nanos = 0
+	}
+	if seconds < firstSecond || seconds > lastSecond || nanos < 0 || nanos > 999_999_999 {
+		f.odd = true
+	}
+	t = time.Unix(seconds, int64(nanos/1000*1000)).UTC()
+	f.odd = f.odd || ok && t.IsZero()
+	return t, ok
+}
+
+// timeFill fills a time.Time.
+func timeFill(micro bool) fill {
+	return func(f *filler, v reflect.Value, b []byte, _ uint64) {
+		if t, ok := f.instant(b, micro); ok {
+			*v.Addr().Interface().(*time.Time) = t
+		}
+	}
+}
+
+// unmarshaler is what the types of k8s.io/apimachinery have that are no sum of their
+// fields.
+type unmarshaler interface {
+	Unmarshal([]byte) error
+	Reset()
+}
+
+// ownFill fills a type with an UnmarshalJSON by that, or, where it is one of
+// Kubernetes' types, by its Unmarshal, which is faster and of the same effect.
+func ownFill(t reflect.Type, field *protojson.Field) fill {
+	f := *field
+	direct := kubernetes(t, &f)
+	return func(o *filler, v reflect.Value, b []byte, n uint64) {
+		if direct != nil && direct(o, b) {
+			if v.Addr().Interface().(unmarshaler).Unmarshal(b) != nil {
+				o.odd = true
+			}
+			return
+		}
+		o.json(v, &f, b, n)
+	}
+}
+
+// ownPointerFill fills a pointer to such a type: null leaves it nil.
+func ownPointerFill(t reflect.Type, field *protojson.Field) fill {
+	f, elem, size := *field, ownFill(t, field), int(t.Size())
+	return func(o *filler, v reflect.Value, b []byte, n uint64) {
+		if !o.weigh(size) || f.Type == 'r' && o.noJSON(b) || len(b) == 0 && (f.Type == 't' || f.Type == 'm') {
+			return
+		}
+		fresh := reflect.New(t)
+		elem(o, fresh.Elem(), b, n)
+		v.Set(fresh)
+	}
+}
+
+// noJSON reports whether there is no JSON in a message of it.
+func (f *filler) noJSON(b []byte) bool {
+	raw, err := protojson.Part(b, 1)
+	f.odd = f.odd || err != nil
+	return len(raw) == 0
+}
+
+// kubernetes returns a function that reports whether the Unmarshal of t may be called
+// with b. It is nil if t has none, or JSON is needed anyway.
+func kubernetes(t reflect.Type, f *protojson.Field) func(o *filler, b []byte) bool {
+	if !reflect.PointerTo(t).Implements(reflect.TypeFor[unmarshaler]()) {
+		return nil
+	}
+	switch f.Type {
+	case 't', 'm':
+		return func(o *filler, b []byte) bool {
+			_, ok := o.instant(b, f.Type == 'm')
+			return ok
+		}
+	case 'q':
+		return func(_ *filler, b []byte) bool { return len(b) > 0 }
+	case 'r':
+		return func(_ *filler, b []byte) bool {
+			raw, err := protojson.Part(b, 1)
+			return err == nil && tight(raw)
+		}
+	}
+	return nil
+}
+
+// tight reports whether encoding/json writes raw JSON as it is. Where it reports
+// false this is not certain.
+func tight(raw []byte) bool {
+	return len(raw) > 0 && !bytes.ContainsFunc(raw, func(c rune) bool {
+		return c <= ' ' || c >= 0x7F || c == '<' || c == '>' || c == '&'
+	})
+}
+
+// json fills v by its UnmarshalJSON.
+func (f *filler) json(v reflect.Value, field *protojson.Field, b []byte, n uint64) {
+	text, err := field.JSON(n, b, codec.MaxDecoded)
+	if err != nil || v.Addr().Interface().(json.Unmarshaler).UnmarshalJSON(text) != nil {
+		f.odd = true
+	}
+}
