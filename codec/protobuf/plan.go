@@ -118,7 +118,7 @@ func addNames(names map[string]goField, t reflect.Type, outer []int) bool {
 			continue
 		case !f.IsExported() && !f.Anonymous:
 			continue
-		case !f.IsExported(), options != "" && options != "omitempty" && options != "omitzero" && options != "inline", f.Name[0] >= 0x80:
+		case !f.IsExported(), !plainOptions(options), f.Name[0] >= 0x80:
 			return false
 		case name == "":
 			name = f.Name
@@ -127,6 +127,19 @@ func addNames(names map[string]goField, t reflect.Type, outer []int) bool {
 			return false
 		}
 		names[name] = goField{path, f.Type}
+	}
+	return true
+}
+
+// plainOptions reports whether the options of a json tag do not change how a value is
+// read.
+func plainOptions(options string) bool {
+	for option := range strings.SplitSeq(options, ",") {
+		switch option {
+		case "", "omitempty", "omitzero", "inline":
+		default:
+			return false
+		}
 	}
 	return true
 }
