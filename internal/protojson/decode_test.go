@@ -100,6 +100,7 @@ func TestDecode(t *testing.T) {
 		{"a pointer to zero", meta(number(10, 0)), head + `{"deletionGracePeriodSeconds":0}}`},
 		{"zero", meta(number(7, 0)), head + `{}}`},
 		{"the zero time, and a pointer to it", meta(part(8), part(9)), head + `{"deletionTimestamp":null}}`},
+		{"nanoseconds, which a Time has not", meta(part(8, number(1, 5), number(2, 1<<64-1))), head + `{"creationTimestamp":"1970-01-01T00:00:05Z"}}`},
 		{"options of another group", object("batch/v1", "DeleteOptions", part(5, "All")), `{"kind":"DeleteOptions","apiVersion":"batch/v1","dryRun":["All"]}`},
 		{"an object in a message", object("v1", "List", part(2, part(1, string(meta(part(name, "a")))))),
 			`{"kind":"List","apiVersion":"v1","metadata":{},"items":[` + head + `{"name":"a"}}]}`},

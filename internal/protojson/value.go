@@ -34,7 +34,7 @@ func (v *value) empty(f *Field) bool {
 
 // zero reports whether a Time is zero.
 func (v *value) zero() bool {
-	t, err := instant(v.b)
+	t, err := instant(v.b, false)
 	return err == nil && t.IsZero()
 }
 
@@ -179,8 +179,9 @@ func (d *decoder) string(b []byte) {
 	d.out = append(d.out, '"')
 }
 
-// instant reads a Time or MicroTime: no bytes are the zero Time.
-func instant(b []byte) (t time.Time, err error) {
+// instant reads a Time or MicroTime: no bytes are the zero Time. Of a Time the
+// nanoseconds do not count, as in Kubernetes.
+func instant(b []byte, micro bool) (t time.Time, err error) {
 	if len(b) == 0 {
 		return t, nil
 	}
@@ -189,11 +190,14 @@ func instant(b []byte) (t time.Time, err error) {
 		return t, err
 	}
 	nanos, err := number(b, 2)
+	if !micro {
+		nanos = 0
+	}
 	return time.Unix(int64(seconds), int64(int32(nanos))).UTC(), err
 }
 
 func (d *decoder) time(b []byte, layout string) error {
-	t, err := instant(b)
+	t, err := instant(b, layout != time.RFC3339)
 	switch {
 	case err != nil:
 		return err
