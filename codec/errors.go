@@ -49,6 +49,9 @@ func (e *NotListError) Error() string {
 	return "not a list: kind is " + e.Kind
 }
 
+// NotList returns a NotListError that names kind, if that is plausible.
+func NotList(kind string) error { return &NotListError{Kind: plausibleKind(kind)} }
+
 // DecodeError says that valid JSON does not fit the Go type it should fill.
 // Its text names fields and types, never a value.
 type DecodeError struct {

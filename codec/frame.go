@@ -85,7 +85,7 @@ func (w *window) line() (f Frame, size int) {
 		return f, 0
 	}
 	object = object[:len(object)-1]
-	return Frame{Type: eventType(typ), Object: object[:len(object):len(object)]}, size
+	return Frame{Type: EventType(typ), Object: object[:len(object):len(object)]}, size
 }
 
 // frame consumes one frame, with the mark at its start.
@@ -120,7 +120,7 @@ func (w *window) frame() (Frame, error) {
 			if b[0] != '"' {
 				return f, w.syntax("type of a frame is not a string")
 			}
-			f.Type = eventType(unquote(b))
+			f.Type = EventType(unquote(b))
 		case isObject:
 			lo, hi = from, w.pos-w.mark
 		}
@@ -135,8 +135,8 @@ func (w *window) frame() (Frame, error) {
 	return f, nil
 }
 
-// eventType is string(b), without an allocation for the usual ones.
-func eventType(b []byte) string {
+// EventType is string(b), without an allocation for the types of Kubernetes.
+func EventType(b []byte) string {
 	switch string(b) {
 	case "ADDED":
 		return "ADDED"

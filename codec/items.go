@@ -158,9 +158,7 @@ func (l *items) list() bool {
 	return strings.HasSuffix(l.meta.Kind, "List") || l.meta.Kind == "Table"
 }
 
-func (l *items) notList() error {
-	return &NotListError{Kind: plausibleKind(l.meta.Kind)}
-}
+func (l *items) notList() error { return NotList(l.meta.Kind) }
 
 // small consumes a value of at most limit bytes, and at most those of an item. It
 // returns them, valid until the next fill.

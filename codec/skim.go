@@ -1,5 +1,7 @@
 package codec
 
+import "github.com/listwatch/listwatch/internal/protojson"
+
 // Identity names an object, as its bytes do.
 type Identity struct {
 	APIVersion, Kind, Namespace, Name, UID, ResourceVersion string
@@ -10,7 +12,14 @@ type Identity struct {
 // and the rest is that of the object in its first row; without one, the
 // resource version is the table's. Of a member that occurs twice the last one
 // counts. On an error the identity holds what was read before it.
+//
+// The object may also be in protobuf, in the envelope of Kubernetes; then no more of it
+// is checked than is read.
 func Skim(object []byte) (Identity, error) {
+	if protojson.Is(object) {
+		id, _, err := skimProtobuf(object)
+		return id, err
+	}
 	var o outline
 	err := o.read(object)
 	return identity(object, o.ids), err
@@ -33,6 +42,13 @@ func identity(b []byte, ids [parts]span) Identity {
 // initial events of a WATCH (KEP-3157). In a Table both may be the table's own
 // or those of the object in its first row. rv may alias object.
 func ResourceVersion(object []byte) (rv []byte, initialEventsEnd bool, err error) {
+	if protojson.Is(object) {
+		id, end, err := skimProtobuf(object)
+		if err != nil {
+			return nil, false, err
+		}
+		return []byte(id.ResourceVersion), end, nil
+	}
 	var o outline
 	if err := o.read(object); err != nil {
 		return nil, false, err

@@ -23,7 +23,8 @@ func Is(object []byte) bool { return protojson.Is(object) }
 // JSON too.
 //
 // Errors are a *codec.SyntaxError, *codec.DecodeError or *codec.LimitError. An object
-// of another kind is a *codec.DecodeError. The function may be used by several
+// of another kind is decoded by way of JSON; of a kind that is not built in it is a
+// *codec.DecodeError. The function may be used by several
 // goroutines at a time.
 func DecoderOf[T any](apiVersion, kind string) (decode func([]byte) (T, error), ok bool) {
 	t := reflect.TypeFor[T]()
@@ -38,22 +39,20 @@ func DecoderOf[T any](apiVersion, kind string) (decode func([]byte) (T, error), 
 		if err != nil {
 			return v, syntax(err)
 		}
-		if string(e.Kind) != p.wantKind || string(e.APIVersion) != p.wantVersion {
-			return v, &codec.DecodeError{Path: "kind", Got: "another kind", Want: p.wantKind}
+		if string(e.Kind) == p.wantKind && string(e.APIVersion) == p.wantVersion {
+			fresh := new(T)
+			root := reflect.ValueOf(fresh).Elem()
+			if pointer {
+				root.Set(reflect.New(t.Elem()))
+				root = root.Elem()
+			}
+			if done, err := p.object(root, e); done {
+				return *fresh, nil
+			} else if err != nil {
+				return v, err
+			}
 		}
-		fresh := new(T)
-		root := reflect.ValueOf(fresh).Elem()
-		if pointer {
-			root.Set(reflect.New(t.Elem()))
-			root = root.Elem()
-		}
-		switch done, err := p.object(root, e); {
-		case err != nil:
-			return v, err
-		case done:
-			return *fresh, nil
-		}
-		text, err := translate(b)
+		text, err := JSON(b)
 		if err != nil {
 			return v, err
 		}
@@ -86,8 +85,9 @@ func (p *rootPlan) object(root reflect.Value, e protojson.Envelope) (done bool, 
 // maxTranslated is the most bytes of an object that is translated to JSON.
 const maxTranslated = codec.MaxDecoded / 4
 
-// translate returns an object as JSON.
-func translate(b []byte) ([]byte, error) {
+// JSON returns an object of a built-in kind, in its envelope, as the JSON that a server
+// would send. Errors are those of the functions that DecoderOf returns.
+func JSON(b []byte) ([]byte, error) {
 	text, _, _, err := protojson.Decode(b, maxTranslated)
 	switch {
 	case errors.Is(err, protojson.ErrLimit):

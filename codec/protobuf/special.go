@@ -82,8 +82,18 @@ func ownFill(t reflect.Type, field *protojson.Field) fill {
 func ownPointerFill(t reflect.Type, field *protojson.Field) fill {
 	f, elem, size := *field, ownFill(t, field), int(t.Size())
 	return func(o *filler, v reflect.Value, b []byte, n uint64) {
-		if !o.weigh(size) || f.Type == 'r' && o.noJSON(b) || len(b) == 0 && (f.Type == 't' || f.Type == 'm') {
+		if !o.weigh(size) {
 			return
+		}
+		switch f.Type {
+		case 't', 'm':
+			if _, ok := o.instant(b, f.Type == 'm'); !ok {
+				return
+			}
+		case 'r':
+			if o.noJSON(b) {
+				return
+			}
 		}
 		fresh := reflect.New(t)
 		elem(o, fresh.Elem(), b, n)

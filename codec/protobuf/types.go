@@ -99,7 +99,7 @@ func (b *builder) value(t reflect.Type, f *protojson.Field) fill {
 	switch {
 	case elem.Kind() == reflect.Pointer || inner == nil:
 		return nil
-	case ownMethods(elem):
+	case ownMethods(elem) && elem != reflect.TypeFor[time.Time]():
 		return ownPointerFill(elem, f)
 	}
 	return pointerFill(elem, inner, f.Type == 't' || f.Type == 'm')

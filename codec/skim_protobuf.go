@@ -1,0 +1,130 @@
+package codec
+
+import "github.com/listwatch/listwatch/internal/protojson"
+
+// Numbers of the fields that an identity is made of: in ObjectMeta, which is field 1
+// of every object.
+const (
+	metadataField        = 1
+	nameField            = 1
+	namespaceField       = 3
+	uidField             = 5
+	resourceVersionField = 6
+	annotationsField     = 12
+)
+
+// skimProtobuf reads the identity of an object in protobuf, and whether it ends the
+// initial events. An object that is cut is an error, and the identity holds what was
+// read before it.
+func skimProtobuf(object []byte) (id Identity, initialEnd bool, err error) {
+	meta := func(number uint64, part []byte) error {
+		switch number {
+		case nameField:
+			id.Name = string(validUTF8(part))
+		case namespaceField:
+			id.Namespace = string(validUTF8(part))
+		case uidField:
+			id.UID = string(validUTF8(part))
+		case resourceVersionField:
+			id.ResourceVersion = string(validUTF8(part))
+		case annotationsField:
+			key, value := "", ""
+			err := eachPart(part, func(number uint64, part []byte) error {
+				switch number {
+				case 1:
+					key = string(part)
+				case 2:
+					value = string(part)
+				}
+				return nil
+			})
+			if initialEnd = initialEnd || key == "k8s.io/initial-events-end" && value == "true"; err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	err = eachPart(object[len("k8s\x00"):], func(number uint64, part []byte) error {
+		switch number {
+		case 1:
+			return eachPart(part, func(number uint64, part []byte) error {
+				switch number {
+				case 1:
+					id.APIVersion = string(validUTF8(part))
+				case 2:
+					id.Kind = string(validUTF8(part))
+				}
+				return nil
+			})
+		case 2:
+			return eachPart(part, func(number uint64, part []byte) error {
+				if number == metadataField {
+					return eachPart(part, meta)
+				}
+				return nil
+			})
+		}
+		return nil
+	})
+	if err != nil {
+		return id, initialEnd, &SyntaxError{Form: "protobuf", Msg: err.Error()}
+	}
+	return id, initialEnd, nil
+}
+
+// UID reads the UID of an object, "" if there is none.
+func UID(object []byte) string {
+	if !protojson.Is(object) {
+		id, _ := Skim(object)
+		return id.UID
+	}
+	e, err := protojson.Open(object)
+	if err != nil {
+		return ""
+	}
+	meta, err := protojson.Part(e.Raw, metadataField)
+	if err != nil {
+		return ""
+	}
+	uid, _ := protojson.Part(meta, uidField)
+	return string(validUTF8(uid))
+}
+
+// eachPart calls f with the fields of a message that are bytes. Of one that is cut f
+// gets what is there; then there is an error.
+func eachPart(b []byte, f func(number uint64, part []byte) error) error {
+	for w := protojson.Wire(b); len(w) > 0; {
+		number, typ, err := w.Tag()
+		switch {
+		case err != nil:
+		case typ != protojson.Bytes:
+			err = w.Skip(typ)
+		default:
+			at := w
+			part, cut := w.Bytes()
+			if cut != nil {
+				n, _ := at.Varint()
+				if part = at; n <= uint64(len(at)) { // it is the length that is cut
+					return cut
+				}
+			}
+			if err = f(number, part); err == nil {
+				err = cut
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ItemTooLarge describes an item of a list that is above limit: by its first bytes,
+// an object that is cut. It returns nil if they do not say its name.
+func ItemTooLarge(start []byte, size, limit int) *ItemError {
+	id, _ := Skim(start)
+	if id.Name == "" {
+		return nil
+	}
+	return &ItemError{Identity: id.clean(), Size: size, Err: &LimitError{What: "item", Limit: limit}}
+}
