@@ -32,6 +32,7 @@ var floors = map[string]int{
 	"jsonpath":                 0,
 	"codec":                    1,
 	"codec/compressed":         2,
+	"codec/protobuf":           2,
 	"apitest/schema":           1,
 	"replay":                   4,
 	"client":                   2,
@@ -71,7 +72,7 @@ var floors = map[string]int{
 }
 
 // sideways are the imports within a floor.
-var sideways = map[string]string{"watch": "list"}
+var sideways = map[string]string{"watch": "list", "client": "codec/protobuf"}
 
 // What packages may link besides the standard library and this module.
 var (
@@ -86,6 +87,7 @@ var (
 		"kube":                  nil,
 		"jsonpath":              nil,
 		"codec":                 engine[:3],
+		"codec/protobuf":        engine[:3],
 		"codec/compressed":      append([]string{"github.com/klauspost/compress"}, engine[:3]...),
 		"apitest":               fake,
 		"apitest/faults":        fake,

@@ -28,6 +28,9 @@ type Client struct {
 	warner  *warner
 	trace   *Trace
 
+	encoding Encoding
+	refusals *refusals
+
 	mu    sync.Mutex
 	pools *pools // replaced when no new request should use them
 }
@@ -57,6 +60,14 @@ func New(cfg Config) (*Client, error) {
 		timeout: cfg.Timeout,
 		warner:  newWarner(cfg.Warn, base.Host),
 		trace:   cfg.Trace,
+
+		encoding: cfg.Encoding,
+		refusals: new(refusals),
+	}
+	switch c.encoding {
+	case "", EncodingAuto, EncodingJSON:
+	default:
+		return nil, fmt.Errorf("client: Config.Encoding %q: want %q or %q", c.encoding, EncodingAuto, EncodingJSON)
 	}
 	c.pools = c.connect(keeper.peek())
 	if c.timeout <= 0 {
@@ -178,7 +189,7 @@ func (c *Client) Do(ctx context.Context, r *Request) (*http.Response, error) {
 		defer resp.Body.Close()
 		return nil, c.statusOf(resp, r)
 	}
-	if err := c.checkContent(resp, c.what(r)); err != nil {
+	if err := c.checkContent(resp, r); err != nil {
 		resp.Body.Close()
 		return nil, err
 	}
@@ -274,7 +285,8 @@ func (e *ContentError) Error() string {
 	return fmt.Sprintf("%s answered %q instead of JSON: this is not a Kubernetes API server, or something stands between it and us; check the server address and the proxy settings", e.Request, e.ContentType)
 }
 
-func (c *Client) checkContent(resp *http.Response, what string) error {
+func (c *Client) checkContent(resp *http.Response, r *Request) error {
+	what := c.what(r)
 	ct := resp.Header.Get("Content-Type")
 	if how := resp.Header.Get("Content-Encoding"); how != "" && !strings.EqualFold(how, "identity") {
 		return &ContentError{what, clip(c.keeper.hide(ct + " compressed as " + how))} // nobody asked for it
@@ -285,6 +297,9 @@ func (c *Client) checkContent(resp *http.Response, what string) error {
 	mt, _, err := mime.ParseMediaType(ct)
 	if err != nil || mt == "application/json" || strings.HasSuffix(mt, "+json") || mt == "text/plain" {
 		return nil // text/plain: /version, /readyz and careless aggregated servers
+	}
+	if strings.Contains(r.Accept, mt) && isProtobuf(resp.Header) {
+		return nil
 	}
 	return &ContentError{what, clip(c.keeper.hide(ct))}
 }

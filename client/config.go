@@ -102,6 +102,13 @@ type Config struct {
 	// kube-apiserver compresses lists and objects from 128 KiB on.
 	Compression string
 
+	// Encoding says in which form lists and watches are asked for: "" and EncodingJSON
+	// = JSON, EncodingAuto = protobuf where the type of the collection can be filled from
+	// it, which takes a fraction of the time and less than half of the bytes, and JSON
+	// otherwise: of custom resources, of types with a field that is an interface, and
+	// of codec.Raw. The values are the same.
+	Encoding Encoding
+
 	// DisableHTTP2 speaks HTTP/1.1 only, one connection a watch.
 	DisableHTTP2 bool
 
@@ -112,6 +119,15 @@ type Config struct {
 	// serve. Less than some minutes costs more handshakes than it is worth.
 	MaxConnAge time.Duration
 }
+
+// Encoding is a form in which a server sends objects.
+type Encoding string
+
+// Values of Encoding.
+const (
+	EncodingAuto Encoding = "auto"
+	EncodingJSON Encoding = "json"
+)
 
 // TLS is how to trust the server and what to show it. Data wins over files, and
 // never changes; of files see [Config]. All is PEM. See

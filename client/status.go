@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/codec/protobuf"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -23,7 +24,13 @@ func (c *Client) statusOf(resp *http.Response, r *Request) error {
 func statusOf(resp *http.Response, what string) error {
 	b, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 	st := &kube.Status{}
-	if strings.Contains(resp.Header.Get("Content-Type"), "json") {
+	if isProtobuf(resp.Header) {
+		if text, err := protobuf.JSON(b); err == nil {
+			if got, err := codec.Decode[kube.Status](text); err == nil {
+				st = &got
+			}
+		}
+	} else if strings.Contains(resp.Header.Get("Content-Type"), "json") {
 		if got, err := codec.Decode[kube.Status](b); err == nil {
 			st = &got
 		}

@@ -66,7 +66,7 @@ var errStopped = errors.New("stopped")
 func (l *Lister[T]) page(ctx context.Context, yield func(T, error) bool) (more bool, err error) {
 	var meta codec.ListMeta
 	items := 0
-	for v, err := range Page(ctx, l.col, &l.cur, l.opts, checked(codec.DecoderOf[T]()), &meta) {
+	for v, err := range Page(ctx, l.col, &l.cur, l.opts, checked(l.col.Decoder()), &meta) {
 		if err != nil && !codec.IsItem(err) {
 			return false, err
 		}
@@ -113,36 +113,60 @@ func checked[T kube.Object](decode func([]byte) (T, error)) func([]byte) (T, err
 func (l *Lister[T]) Revision() kube.Revision { return l.cur.Revision() }
 
 // Page sends the request that cur is at, once, and yields the objects of its
-// answer as they arrive, as decode makes them of their bytes. When it ends
+// answer as they arrive, as decode makes them of their bytes, which are JSON, or, where
+// a T can be filled from it, protobuf: c.Decoder reads both. When it ends
 // without an error, meta holds the page's metadata, for cur.Page. An object that
 // decode refuses is a *codec.ItemError beside what decode returned, and the page
 // goes on; any other error is the last element.
 func Page[T kube.Object, V any](ctx context.Context, c client.Collection[T], cur *Cursor, o Options, decode func([]byte) (V, error), meta *codec.ListMeta) iter.Seq2[V, error] {
 	return func(yield func(V, error) bool) {
 		var zero V
-		resp, err := c.Do(ctx, &client.Request{Path: c.Path(), Query: c.Ask(cur.Query(o)), Accept: c.Accept.List})
-		if err != nil {
-			yield(zero, err)
-			return
-		}
-		defer resp.Body.Close()
-		m, items := codec.Items(resp.Body, o.MaxItem)
-		for b, err := range items {
+		r := &client.Request{Path: c.Path(), Query: c.Ask(cur.Query(o)), Accept: c.Accept.List}
+		items := 0
+		each := func(b []byte, err error) bool {
+			items++
 			v := zero
 			if err == nil {
-				v, err = decode(b)
-				if err != nil {
+				if v, err = decode(b); err != nil {
 					err = codec.Quarantine(b, err)
 				}
 			}
-			if !yield(v, err) || err != nil && !codec.IsItem(err) {
-				return
+			return yield(v, err)
+		}
+		m, refused, err := read(ctx, c, r, o.MaxItem, each)
+		if refused && items == 0 {
+			m, _, err = read(ctx, c, r, o.MaxItem, each) // in JSON
+		}
+		if err == nil {
+			if err = kube.CheckIdentity(kube.Key{}, "", kube.Revision(m.ResourceVersion)); err != nil {
+				err = fmt.Errorf("resource version of the list: %w", err)
 			}
 		}
-		if err := kube.CheckIdentity(kube.Key{}, "", kube.Revision(m.ResourceVersion)); err != nil {
-			yield(zero, fmt.Errorf("resource version of the list: %w", err))
-			return
+		switch {
+		case err == nil:
+			*meta = *m
+		case err != errStopped:
+			yield(zero, err)
 		}
-		*meta = *m
 	}
+}
+
+// read sends r and calls each with the items of the answer, and with what is reported in
+// the place of one. refused reports that the answer was in protobuf that cannot be read.
+func read[T kube.Object](ctx context.Context, c client.Collection[T], r *client.Request, max int, each func([]byte, error) bool) (m *codec.ListMeta, refused bool, err error) {
+	answer, err := c.Fetch(ctx, r)
+	if err != nil {
+		return nil, false, err
+	}
+	defer answer.Close()
+	m, items := answer.Items(max)
+	for b, err := range items {
+		if err != nil && !codec.IsItem(err) {
+			return nil, answer.Refused(), err
+		}
+		if !each(b, err) {
+			return nil, false, errStopped
+		}
+	}
+	return m, false, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -27,8 +28,8 @@ func FuzzFrame(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	decode := map[string]func(codec.Frame) (kube.Key, kube.Revision, Type, error){
-		"partial": identityOf(frameOf[kube.Partial]("ConfigMap")),
-		"raw":     identityOf(frameOf[codec.Raw]("ConfigMap")),
+		"partial": identityOf(frameOf(client.Collection[kube.Partial]{Resource: kube.ConfigMaps})),
+		"raw":     identityOf(frameOf(client.Collection[codec.Raw]{Resource: kube.ConfigMaps})),
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for name, decode := range decode {

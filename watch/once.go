@@ -11,6 +11,7 @@ import (
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/codec/protobuf"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -33,14 +34,14 @@ func Once[T kube.Object](ctx context.Context, c client.Collection[T], from kube.
 // once calls opened when the server has answered 200.
 func once[T kube.Object](ctx context.Context, c client.Collection[T], q url.Values, o Options, opened func()) iter.Seq2[Event[T], error] {
 	return func(yield func(Event[T], error) bool) {
-		resp, err := c.Do(ctx, &client.Request{Path: c.Path(), Query: c.Ask(q), Accept: c.Accept.Object, Watch: true, Idle: o.Idle})
+		answer, err := c.Fetch(ctx, &client.Request{Path: c.Path(), Query: c.Ask(q), Accept: c.Accept.Object, Watch: true, Idle: o.Idle})
 		if err != nil {
 			yield(Event[T]{}, err)
 			return
 		}
-		defer resp.Body.Close()
+		defer answer.Close()
 		opened()
-		for ev, err := range codec.Frames(resp.Body, o.MaxItem, frameOf[T](c.Resource.Kind)) {
+		for ev, err := range client.Frames(answer, o.MaxItem, frameOf(c)) {
 			if err != nil && !codec.IsItem(err) {
 				err = c.Client.Conceal(err)
 			}
@@ -51,17 +52,16 @@ func once[T kube.Object](ctx context.Context, c client.Collection[T], q url.Valu
 	}
 }
 
-// frameOf returns the function that makes an event of a frame of a watch of
-// objects whose kind is kind. Its error is the end of the watch, unless it is a
+// frameOf returns the function that makes an event of a frame of a watch of c. Its error is the end of the watch, unless it is a
 // *codec.ItemError.
-func frameOf[T kube.Object](kind string) func(codec.Frame) (Event[T], error) {
-	decode := decoderOf[T]()
+func frameOf[T kube.Object](c client.Collection[T]) func(codec.Frame) (Event[T], error) {
+	decode := decoderOf(c)
 	return func(f codec.Frame) (Event[T], error) {
 		switch Type(f.Type) {
 		case Added, Modified, Deleted:
 			return decode(f)
 		case Bookmark:
-			return bookmark[T](f.Object, kind)
+			return bookmark[T](f.Object, c.Resource.Kind)
 		case "ERROR":
 			return Event[T]{}, statusOf(f.Object)
 		}
@@ -80,8 +80,8 @@ func named(typ string) string {
 
 // decoderOf returns the function that makes an event of a frame. It is made once
 // a request, so that an event costs no look at its type.
-func decoderOf[T kube.Object]() func(codec.Frame) (Event[T], error) {
-	decode, identify := codec.DecoderOf[T](), identifierOf[T]()
+func decoderOf[T kube.Object](c client.Collection[T]) func(codec.Frame) (Event[T], error) {
+	decode, identify := c.Decoder(), identifierOf[T]()
 	return func(f codec.Frame) (Event[T], error) {
 		v, err := decode(f.Object)
 		if err != nil {
@@ -123,8 +123,8 @@ func identifierOf[T kube.Object]() func(T, []byte) (kube.Key, string, kube.Revis
 		uid := ""
 		if u, ok := o.(interface{ GetUID() string }); ok {
 			uid = u.GetUID()
-		} else if id, err := codec.Skim(b); err == nil {
-			uid = id.UID
+		} else {
+			uid = codec.UID(b)
 		}
 		return kube.KeyOf(o), uid, kube.Revision(o.GetResourceVersion())
 	}
@@ -165,7 +165,14 @@ func statusOf(b []byte) error {
 	if len(b) > maxStatus {
 		return fmt.Errorf("%w: an ERROR of %d bytes", errBadEvent, len(b))
 	}
-	st, err := codec.Decode[kube.Status](b)
+	var err error
+	if protobuf.Is(b) {
+		b, err = protobuf.JSON(b)
+	}
+	var st kube.Status
+	if err == nil {
+		st, err = codec.Decode[kube.Status](b)
+	}
 	if err != nil {
 		return fmt.Errorf("%w: an ERROR that is not a Status: %w", errBadEvent, err)
 	}

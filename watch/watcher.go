@@ -167,7 +167,7 @@ func (r *run[T]) list() (o outcome) {
 		told, r.progress = true, list.Progress{}
 		return r.give(Event[T]{Type: Restart, Cause: r.state.cause}, nil)
 	}
-	event := decoderOf[T]()
+	event := decoderOf(r.col)
 	decode := func(b []byte) (Event[T], error) { return event(codec.Frame{Type: string(Added), Object: b}) }
 	for ev, err := range list.Page(r.ctx, r.col, &cur, r.protocol.opts.list(), decode, &o.meta) {
 		if err != nil && !codec.IsItem(err) {

@@ -1,0 +1,160 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"mime"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/codec/protobuf"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// An Answer is the body of a list or a watch, in JSON or protobuf. It must be closed.
+type Answer struct {
+	resp    *http.Response
+	binary  bool
+	refused bool
+	refuse  func() // notes that what the server sends as protobuf cannot be read
+}
+
+// Close closes the body.
+func (a *Answer) Close() error { return a.resp.Body.Close() }
+
+// Protobuf reports whether the answer is in protobuf.
+func (a *Answer) Protobuf() bool { return a.binary }
+
+// Items takes a list apart: see codec.Items and protobuf.Items.
+func (a *Answer) Items(max int) (*codec.ListMeta, iter.Seq2[[]byte, error]) {
+	if !a.binary {
+		return codec.Items(a.resp.Body, max)
+	}
+	meta, items := protobuf.Items(a.resp.Body, max)
+	return meta, guarded(a, items)
+}
+
+// Frames cuts a watch into frames: see codec.Frames and protobuf.Frames.
+func Frames[V any](a *Answer, max int, decode func(codec.Frame) (V, error)) iter.Seq2[V, error] {
+	if !a.binary {
+		return codec.Frames(a.resp.Body, max, decode)
+	}
+	return guarded(a, protobuf.Frames(a.resp.Body, max, decode))
+}
+
+// Refused reports whether the answer was in protobuf that cannot be read. The collection
+// is asked for in JSON from then on.
+func (a *Answer) Refused() bool { return a.refused }
+
+// guarded is seq, and notes if it ends in bytes that cannot be read.
+func guarded[V any](a *Answer, seq iter.Seq2[V, error]) iter.Seq2[V, error] {
+	return func(yield func(V, error) bool) {
+		for v, err := range seq {
+			if err != nil && garbled(err) {
+				a.refused = true
+				a.refuse()
+			}
+			if !yield(v, err) {
+				return
+			}
+		}
+	}
+}
+
+func garbled(err error) bool {
+	var syntax *codec.SyntaxError
+	var other *codec.NotListError
+	return !codec.IsItem(err) && (errors.As(err, &syntax) || errors.As(err, &other))
+}
+
+// refusals are the collections that a server does not send in protobuf, as it said or
+// showed, by path.
+type refusals struct{ paths sync.Map }
+
+// Fetch sends a request for a list or a watch of the collection, as Do. Where a T can be
+// filled from protobuf ([Config.Encoding]) the server may choose that; the default of
+// r.Accept is that of c. A server that refuses protobuf is asked for JSON, from then on.
+func (c Collection[T]) Fetch(ctx context.Context, r *Request) (*Answer, error) {
+	if c.Check() == nil && c.binary() {
+		ask := *r
+		ask.Accept = withProtobuf(r.Accept)
+		resp, err := c.Do(ctx, &ask)
+		var st *kube.Status
+		switch {
+		case err == nil:
+			return &Answer{resp: resp, binary: isProtobuf(resp.Header), refuse: c.refuse}, nil
+		case !errors.As(err, &st) || st.Code != http.StatusNotAcceptable:
+			return nil, err
+		}
+		c.refuse()
+	}
+	resp, err := c.Do(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return &Answer{resp: resp}, nil
+}
+
+// Decoder returns a function that decodes an object of the collection, in the form that
+// it is in: see codec.DecoderOf and protobuf.DecoderOf.
+func (c Collection[T]) Decoder() func([]byte) (T, error) {
+	byJSON := codec.DecoderOf[T]()
+	byProtobuf, ok := c.protobuf()
+	if !ok {
+		return byJSON
+	}
+	return func(b []byte) (T, error) {
+		if protobuf.Is(b) {
+			return byProtobuf(b)
+		}
+		return byJSON(b)
+	}
+}
+
+// protobuf returns the function that decodes protobuf.
+func (c Collection[T]) protobuf() (decode func([]byte) (T, error), ok bool) {
+	switch {
+	case strings.Contains(c.Accept.Object+c.Accept.List, "as=PartialObjectMetadata"):
+		return protobuf.DecoderOf[T]("meta.k8s.io/v1", "PartialObjectMetadata")
+	case c.Accept != Accept{}:
+		return nil, false
+	}
+	return protobuf.DecoderOf[T](c.Resource.APIVersion(), c.Resource.Kind)
+}
+
+// binary reports whether the server is asked for protobuf.
+func (c Collection[T]) binary() bool {
+	if c.Client.encoding != EncodingAuto {
+		return false
+	}
+	if _, refused := c.Client.refusals.paths.Load(c.form()); refused {
+		return false
+	}
+	_, ok := c.protobuf()
+	return ok
+}
+
+// refuse notes that the server does not send the collection in protobuf.
+func (c Collection[T]) refuse() { c.Client.refusals.paths.Store(c.form(), true) }
+
+// form names what may be refused: a resource in a form.
+func (c Collection[T]) form() string { return c.Resource.Path("") + " " + c.Accept.Object }
+
+// withProtobuf returns an Accept header that prefers protobuf to accept, with the same
+// parameters.
+func withProtobuf(accept string) string {
+	const json = "application/json"
+	if accept == "" {
+		accept = json
+	}
+	return strings.ReplaceAll(accept, json, protobuf.MediaType) + "," + accept
+}
+
+// isProtobuf reports whether an answer is in protobuf.
+func isProtobuf(h http.Header) bool {
+	typ, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	return err == nil && typ == protobuf.MediaType
+}
