@@ -106,6 +106,37 @@ func TestHooksSurviveAClosedTerminal(t *testing.T) {
 	}
 }
 
+// TestSignalSentTwice: timeout(1) sends its signal to the program and then to its process
+// group, and a shell or npm hands on the one that the terminal has sent to all. That is
+// one wish, and what runs has its time.
+func TestSignalSentTwice(t *testing.T) {
+	t.Parallel()
+	srv := apitest.New(t, apitest.Fixture{Resource: kube.Nodes, Object: `{"metadata":{"name":"a"}}`})
+	for i, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGTERM, syscall.SIGINT} {
+		t.Run(fmt.Sprint(i, sig), func(t *testing.T) {
+			t.Parallel()
+			path, alive, _ := living(t)
+			done := filepath.Join(t.TempDir(), "done")
+			c := newChild(t, "watch", "nodes", "-o", "none", "-s", srv.URL, "--grace-period", "1m",
+				"--", "sh", "-c", "trap '' TERM INT; exec 3>"+path+"; echo up >&3; sleep 1; echo ended >"+done).start()
+			alive()
+			began := time.Now()
+			c.signal(sig)
+			<-time.After(time.Millisecond) // two that are pending at once are one
+			c.signal(sig)
+			if between := time.Since(began); between > sentTwice/2 {
+				t.Logf("the second was %s behind the first: it may count", between)
+				<-c.done
+				return
+			}
+			c.end(signalled{sig}.code())
+			if b, err := os.ReadFile(done); err != nil || string(b) != "ended\n" {
+				t.Errorf("the hook did not end by itself: %q, %v\n%s", b, err, c.stderr)
+			}
+		})
+	}
+}
+
 // TestSignalWhileStdoutBlocksLeavesNoHooks: who does not read does not keep us, and what
 // is told to end at once by that does not go on either.
 func TestSignalWhileStdoutBlocksLeavesNoHooks(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/kube"
@@ -31,7 +32,11 @@ func TestSecondSignalKillsHooks(t *testing.T) {
 	var lines []string
 	for in := bufio.NewScanner(stderr); in.Scan(); { // to the end: nobody has it any more
 		lines = append(lines, in.Text())
-		if strings.HasSuffix(in.Text(), "] up") || strings.Contains(in.Text(), "hooks: stopping: ") {
+		stopping := strings.Contains(in.Text(), "hooks: stopping: ")
+		if stopping {
+			<-time.After(sentTwice) // it is the second one
+		}
+		if stopping || strings.HasSuffix(in.Text(), "] up") {
 			if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 				t.Error(err)
 			}

@@ -41,6 +41,10 @@ func (s signalled) code() int { return 128 + int(s.sig) }
 // graceful is how long a stop may take, for example when nobody reads stdout.
 const graceful = time.Second
 
+// sentTwice is the time within which the same signal counts once: timeout(1) sends it to
+// the program and to its process group, others hand on what the terminal sends to all.
+const sentTwice = 250 * time.Millisecond
+
 // leaving is what must be done before the process is ended while others still run in it.
 type leaving struct {
 	mu sync.Mutex
@@ -69,8 +73,8 @@ func (l *leaving) exit(code int) {
 }
 
 // withSignals returns a context that SIGINT, SIGTERM or SIGHUP ends. A second SIGINT or
-// SIGTERM, or a stop that takes too long, ends the process. SIGHUP is left alone where nohup(1)
-// has it ignored. A closed stdout becomes an error of the write instead of a signal,
+// SIGTERM, or a stop that takes too long, ends the process; one that was sent twice, see
+// sentTwice, is no second one. SIGHUP is left alone where nohup(1) has it ignored. A closed stdout becomes an error of the write instead of a signal,
 // and a closed stderr nothing at all: who does not listen is not talked to.
 func withSignals() (ctx context.Context, stop func()) {
 	leave := &leaving{}
@@ -91,6 +95,7 @@ func withSignals() (ctx context.Context, stop func()) {
 		case <-done:
 			return
 		}
+		first := time.Now()
 		cancel(s)
 		// A second signal ends the process, but where hooks run it is for them first.
 		end, held, code := time.After(graceful), false, s.code()
@@ -100,8 +105,9 @@ func withSignals() (ctx context.Context, stop func()) {
 				held, end = true, time.After(d+graceful)
 				continue
 			case sig := <-sigs:
-				if sig == syscall.SIGHUP && s.sig == syscall.SIGHUP {
-					continue // a terminal that is closed sends it more than once
+				// A terminal that is closed sends SIGHUP more than once, some later.
+				if sig == s.sig && (sig == syscall.SIGHUP || time.Since(first) < sentTwice) {
+					continue
 				}
 				if n, ok := sig.(syscall.Signal); ok {
 					code = signalled{n}.code()
