@@ -49,6 +49,10 @@ type Progress struct {
 	Remaining int64 // objects still to come; -1 where the server does not say
 	Revision  kube.Revision
 	Done      bool
+
+	// Inconsistent is Cursor.Inconsistent: objects of later pages are newer than
+	// Revision, and what was deleted after Revision may be missing among them.
+	Inconsistent bool
 }
 
 // Cursor is a list in progress, without I/O: it makes the next query and learns

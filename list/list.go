@@ -83,6 +83,7 @@ func (l *Lister[T]) page(ctx context.Context, yield func(T, error) bool) (more b
 	l.progress.Remaining = meta.Remaining
 	l.progress.Revision = l.cur.Revision()
 	l.progress.Done = !more
+	l.progress.Inconsistent = l.cur.Inconsistent
 	if l.opts.Progress != nil {
 		l.opts.Progress(l.progress)
 	}

@@ -112,6 +112,16 @@ func TestListerGoesOnWhenItsSnapshotExpires(t *testing.T) {
 	}
 }
 
+func TestListerReportsAnInconsistentList(t *testing.T) {
+	srv, col := cluster(t, 6)
+	srv.On(apitest.Match{Verb: "list", Query: "continue=", Nth: 2}, apitest.ExpireContinue()).Times(1)
+	var got []bool
+	names(t, list.New(col, list.Options{Limit: 2, Progress: func(p list.Progress) { got = append(got, p.Inconsistent) }}))
+	if diff := cmp.Diff([]bool{false, false, true}, got); diff != "" {
+		t.Errorf("Inconsistent of each page (-want +got):\n%s", diff)
+	}
+}
+
 func TestListerBeginsAgainWithoutAToken(t *testing.T) {
 	srv, col := cluster(t, 6)
 	srv.On(apitest.Match{Verb: "list", Query: "continue="}, faults.ExpireContinueForGood())

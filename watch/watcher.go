@@ -195,6 +195,7 @@ func (r *run[T]) list() (o outcome) {
 	r.progress.Pages++
 	r.progress.Items += o.events
 	r.progress.Remaining, r.progress.Revision, r.progress.Done = o.meta.Remaining, cur.Revision(), !more
+	r.progress.Inconsistent = cur.Inconsistent
 	if f := r.protocol.opts.Trace.Listed; f != nil {
 		f(r.progress)
 	}

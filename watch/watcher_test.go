@@ -17,6 +17,7 @@ import (
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/list"
 	"github.com/listwatch/listwatch/watch"
 )
 
@@ -135,6 +136,18 @@ func TestWatcherSleepsThroughRoutine(t *testing.T) {
 			t.Errorf("%d watches in 48 hours, want one in 5 to 10 minutes", n)
 		}
 	})
+}
+
+func TestWatcherReportsAnInconsistentList(t *testing.T) {
+	var got []bool
+	trace := watch.Trace{Listed: func(p list.Progress) { got = append(got, p.Inconsistent) }}
+	play(t, watch.Options{Initial: watch.Paged, Limit: 1, Trace: trace}, func(t *testing.T, s *story) {
+		s.srv.On(apitest.Match{Verb: "list", Query: "continue=", Nth: 2}, apitest.ExpireContinue()).Times(1)
+		s.start()
+	})
+	if diff := cmp.Diff([]bool{false, false, true}, got); diff != "" {
+		t.Errorf("Inconsistent of each page (-want +got):\n%s", diff)
+	}
 }
 
 func TestWatcherReconnectsWithJitter(t *testing.T) {
