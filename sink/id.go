@@ -1,0 +1,70 @@
+package sink
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"hash"
+	"hash/fnv"
+	"math/bits"
+	"strconv"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// RecordID returns the id of the state of an object at a revision: 32 hexadecimal
+// digits of a hash. The epoch tells apart revisions that a restored server gave out
+// twice.
+func RecordID(cluster string, epoch int64, uid string, rev kube.Revision) string {
+	return identify(cluster, epoch, "state", uid, string(rev))
+}
+
+// DeletionID returns the id of the deletion of an object, which has no revision where a
+// list taught it.
+func DeletionID(cluster string, epoch int64, uid string) string {
+	return identify(cluster, epoch, "deleted", uid)
+}
+
+// leftID is the id of a departure from the selection, at the revision of the event, or of
+// the list that no longer had the object. An object can leave many times.
+func leftID(cluster string, epoch int64, uid string, rev kube.Revision) string {
+	return identify(cluster, epoch, "left", uid, string(rev))
+}
+
+func gapID(s Scope, epoch int64, from, to kube.Revision) string {
+	return identify(s.Cluster, epoch, "gap", s.Resource.Group, s.Resource.Plural, strconv.Itoa(s.Shard), string(from), string(to))
+}
+
+// unnamedID is the id of an object without a UID, which is quarantined.
+func unnamedID(s Scope, epoch int64, k kube.Key, rev kube.Revision) string {
+	return identify(s.Cluster, epoch, "unnamed", s.Resource.Group, s.Resource.Plural, k.Namespace, k.Name, string(rev))
+}
+
+// identify hashes its arguments with their lengths, so that no two lists of arguments
+// hash the same bytes.
+func identify(cluster string, epoch int64, parts ...string) string {
+	h := sha256.New()
+	field(h, cluster)
+	field(h, strconv.FormatInt(epoch, 10))
+	for _, p := range parts {
+		field(h, p)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+func field(h hash.Hash, s string) {
+	h.Write(strconv.AppendInt(nil, int64(len(s)), 10))
+	h.Write([]byte{':'})
+	h.Write([]byte(s))
+}
+
+// ShardOf returns which of shards has the object with the UID: the shards are
+// contiguous ranges of equal size of the FNV-1a 64 hash, as in KEP-5866.
+func ShardOf(uid string, shards int) int {
+	if shards <= 1 {
+		return 0
+	}
+	h := fnv.New64a()
+	h.Write([]byte(uid))
+	hi, _ := bits.Mul64(h.Sum64(), uint64(shards))
+	return int(hi)
+}

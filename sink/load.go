@@ -1,0 +1,166 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// load is a list that is being compared with what the table holds.
+type load struct {
+	held   map[kube.Key]heldObject
+	newest kube.Revision // of the objects so far
+}
+
+// heldObject is what the table holds under a key, and whether the list has it too.
+type heldObject struct {
+	uid      string
+	revision kube.Revision
+	epoch    int64
+	seen     bool
+	left     bool // the list has it, and it is not selected
+}
+
+// see notes that the list has an object under the key, which stays as it is.
+func (l *load) see(k kube.Key) {
+	if h, ok := l.held[k]; ok {
+		h.seen = true
+		l.held[k] = h
+	}
+}
+
+// reload commits that the history is lost, with what is pending: whoever goes on from here
+// lists, even if the server seems to be where it was.
+func (s *session) reload(ctx context.Context, cause string) error {
+	s.next.Phase, s.next.Cause = Loading, cause
+	if cause == CauseRestored {
+		s.next.Epoch++
+	}
+	return s.flush(ctx)
+}
+
+// begin starts a load, which RESTART announces: an unfinished one is forgotten.
+func (s *session) begin(ctx context.Context, cause error) error {
+	if s.next.Phase == Live {
+		why := CauseExpired
+		if errors.Is(cause, watch.ErrAhead) || errors.Is(cause, kube.ErrTooLargeRevision) {
+			why = CauseRestored
+		}
+		if err := s.reload(ctx, why); err != nil {
+			return err
+		}
+	} else if err := s.flush(ctx); err != nil { // so that the table holds it
+		return err
+	}
+	s.load, s.inconsistent = &load{held: map[kube.Key]heldObject{}}, false
+	for h, err := range s.known(ctx) {
+		if err != nil {
+			return fmt.Errorf("read what the sink holds of %s: %w", s.o.Scope, err)
+		}
+		s.load.held[h.Key] = heldObject{uid: h.UID, revision: h.Revision, epoch: h.Epoch}
+	}
+	return nil
+}
+
+// listed takes an object of the list.
+func (s *session) listed(ctx context.Context, ev event) error {
+	l := s.load
+	rec, selected := s.record(ev)
+	if !selected {
+		if h, ok := l.held[ev.Key]; ok && h.uid == ev.UID {
+			h.left = true
+			l.held[ev.Key] = h
+		}
+		return nil
+	}
+	if l.newest == "" || ev.Revision.Newer(l.newest) {
+		l.newest = ev.Revision
+	}
+	h, ok := l.held[ev.Key]
+	same := ok && h.uid == ev.UID && h.epoch == s.next.Epoch
+	// In the epoch of the position the table holds everything that existed at its
+	// revision. An older state, or an old object that is not there, is a server that
+	// went back in time, or a table that has lost rows.
+	old := !ok && s.next.Cause == CauseExpired && !ev.Revision.Newer(s.next.Revision) && ev.Revision.Ordered() && s.next.Revision.Ordered()
+	switch {
+	case same && h.revision == ev.Revision:
+		l.see(ev.Key)
+		return nil
+	case old || same && h.revision.Newer(ev.Revision):
+		return s.loseHistory(ctx, CauseRestored)
+	case ok && h.uid != ev.UID:
+		if err := s.add(ctx, s.vanished(ev.Key, h)); err != nil {
+			return err
+		}
+	}
+	rec.Synthetic, rec.Initial = true, s.next.Revision == "" && s.next.Cause == ""
+	if rec.Type != Quarantined {
+		if rec.Type = Added; ok && h.uid == ev.UID {
+			rec.Type = Modified
+		}
+	}
+	l.held[ev.Key] = heldObject{uid: ev.UID, revision: ev.Revision, epoch: s.next.Epoch, seen: true}
+	return s.add(ctx, rec)
+}
+
+// vanished is the record of the deletion of an object that a list no longer has.
+func (s *session) vanished(k kube.Key, h heldObject) Record {
+	rec := s.blank()
+	rec.Type, rec.ID = Deleted, DeletionID(rec.Cluster, rec.Epoch, h.uid)
+	rec.Namespace, rec.Name, rec.UID, rec.Synthetic = k.Namespace, k.Name, h.uid, true
+	return rec
+}
+
+// complete ends the load, which SYNCED at a revision announces: what the table holds and
+// the list does not is gone, and the table is the collection as of that revision.
+func (s *session) complete(ctx context.Context, rev kube.Revision) error {
+	l := s.load
+	if l == nil {
+		return fmt.Errorf("%s: the end of a list that did not begin: %w", s.o.Scope, errListAgain)
+	}
+	if s.inconsistent || l.newest.Newer(rev) {
+		// What such a list does not have may have been deleted after rev, and its last
+		// changes would come once more.
+		s.unpaged, s.load = true, nil
+		return fmt.Errorf("%s: the list is not of one snapshot: %w", s.o.Scope, errListAgain)
+	}
+	if s.next.Cause == CauseExpired && s.next.Revision.Newer(rev) {
+		return s.loseHistory(ctx, CauseRestored)
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(l.held), kube.Key.Compare) {
+		h := l.held[k]
+		if h.seen {
+			continue
+		}
+		rec, exists := s.vanished(k, h), h.left
+		if !exists && (!s.labels.Empty() || !s.fields.Empty() || h.epoch != s.next.Epoch) {
+			var err error
+			if exists, err = s.get(ctx, k, h.uid); err != nil {
+				return err
+			}
+		}
+		if exists {
+			rec.Type, rec.ID = Left, leftID(rec.Cluster, rec.Epoch, rec.UID, rev)
+		}
+		if err := s.add(ctx, rec); err != nil {
+			return err
+		}
+	}
+	if from := s.next.Revision; from != "" || s.next.Cause != "" {
+		gap := s.blank()
+		gap.Type, gap.ID, gap.Synthetic = Gap, gapID(s.o.Scope, gap.Epoch, from, rev), true
+		gap.From, gap.To, gap.Reason = from, rev, s.next.Cause
+		s.o.Logger.Warn("sink: gap in the history", "scope", s.o.Scope.String(), "from", from, "to", rev, "reason", gap.Reason)
+		if err := s.add(ctx, gap); err != nil {
+			return err
+		}
+	}
+	s.next.Revision, s.next.Phase, s.next.Cause = rev, Live, ""
+	s.load, s.unpaged = nil, false
+	return s.flush(ctx)
+}

@@ -1,0 +1,254 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/list"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// Options say what a Runner moves where. Client, Sink and Scope are needed; the zero
+// value of the others is the recommended setting.
+type Options struct {
+	Client *client.Client
+	Sink   Sink
+	Scope  Scope
+
+	// A batch is committed when it has BatchRecords records (default 500) or BatchBytes
+	// bytes (default 4 MiB), when its oldest record is FlushAfter old (default 500 ms),
+	// when a list is complete, and when Run ends.
+	BatchRecords int
+	BatchBytes   int
+	FlushAfter   time.Duration
+
+	// BookmarkEvery is the least time between two commits that only move the position.
+	// Default 30 s.
+	BookmarkEvery time.Duration
+
+	// CommitTimeout bounds Open and Commit. Default 30 s. When the context of Run ends, a
+	// commit gets 3 seconds more.
+	CommitTimeout time.Duration
+
+	// Where, if set, selects objects on the client; Scope.Where must identify it. An
+	// object for which it fails is not selected, and reported to Trace.Skipped.
+	Where func(codec.Raw) (bool, error)
+
+	// Project, if set, makes of an object the JSON that is stored; Scope.Project must
+	// identify it. An object for which it fails is quarantined.
+	Project func(codec.Raw) ([]byte, error)
+
+	// MaxObject is the largest object that is stored, in bytes, after projection; of a
+	// larger one only the metadata is. Default: no limit below MaxItem of the engine.
+	MaxObject int
+
+	// ShowSecrets stores the values of Secrets. By default they are redacted, with their
+	// last-applied annotations.
+	ShowSecrets bool
+
+	// Leading, if set, is asked before each Open, which takes possession of the scope in
+	// the sink: lease.Elector.IsLeader. Where it is false Run ends with ErrFenced.
+	Leading func() bool
+
+	Trace  Trace
+	Logger *slog.Logger // of what a person should know: retries, gaps, quarantine; nil = slog.Default
+}
+
+// Trace is a set of hooks, each of which may be nil. They are called in the goroutines of
+// Run, one at a time for each hook, and should not block.
+type Trace struct {
+	Opened      func(Position)
+	Committed   func(Committed)
+	Retrying    func(err error, wait time.Duration)
+	Skipped     func(kube.Key, error) // an object that is not in the table, and why
+	Listed      func(list.Progress)
+	Interrupted func(watch.Interruption)
+}
+
+// Committed describes a commit that was done.
+type Committed struct {
+	Position Position
+	Records  int
+	Bytes    int
+	Gaps     int
+	Poisoned int // quarantined records
+	Took     time.Duration
+}
+
+// Status is what a Runner is doing.
+type Status struct {
+	Position Position      // as committed last; zero before the first Open
+	Seen     kube.Revision // the newest that the server has sent
+	Pending  time.Time     // when the oldest record that is not committed came; zero = none
+	Contact  time.Time     // when the server was last heard from
+	Err      error         // why nothing is moved at present; nil if all is well
+}
+
+// Live reports whether the table is complete and commits succeed.
+func (s Status) Live() bool { return s.Position.Phase == Live && s.Err == nil }
+
+// Lag returns how long the oldest pending record has waited at now.
+func (s Status) Lag(now time.Time) time.Duration {
+	if s.Pending.IsZero() {
+		return 0
+	}
+	return max(0, now.Sub(s.Pending))
+}
+
+// Runner moves one scope into a sink. One goroutine reads the watch and another commits;
+// between the two there is no queue, so that a slow sink slows the watch.
+type Runner struct {
+	o   Options
+	col client.Collection[codec.Raw]
+
+	labels kube.Selector
+	fields kube.FieldSelector
+
+	mu     sync.Mutex
+	status Status
+}
+
+// shutdownGrace is how much longer than the context of Run a commit may take.
+const shutdownGrace = 3 * time.Second
+
+// NewRunner checks o and returns a Runner that has done nothing yet.
+func NewRunner(o Options) (*Runner, error) {
+	switch {
+	case o.Client == nil:
+		return nil, errors.New("sink: Options.Client is missing")
+	case o.Sink == nil:
+		return nil, errors.New("sink: Options.Sink is missing")
+	case (o.Where == nil) != (o.Scope.Where == ""):
+		return nil, errors.New("sink: Options.Where and Scope.Where must be set together")
+	case (o.Project == nil) != (o.Scope.Project == ""):
+		return nil, errors.New("sink: Options.Project and Scope.Project must be set together")
+	}
+	if err := o.Scope.check(); err != nil {
+		return nil, fmt.Errorf("sink: %w", err)
+	}
+	labels, err := kube.ParseSelector(o.Scope.Labels)
+	if err != nil {
+		return nil, fmt.Errorf("sink: labels: %w", err)
+	}
+	fields, err := kube.ParseFieldSelector(o.Scope.Fields)
+	if err != nil {
+		return nil, fmt.Errorf("sink: fields: %w", err)
+	}
+	o.Scope.Shards = o.Scope.Count()
+	positive(&o.BatchRecords, 500)
+	positive(&o.BatchBytes, 4<<20)
+	positive(&o.FlushAfter, 500*time.Millisecond)
+	positive(&o.BookmarkEvery, 30*time.Second)
+	positive(&o.CommitTimeout, 30*time.Second)
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	col := client.Of[codec.Raw](o.Client, o.Scope.Resource).In(o.Scope.Namespace)
+	return &Runner{o: o, col: col, labels: labels, fields: fields}, nil
+}
+
+// positive sets *v to otherwise unless it is positive.
+func positive[T int | time.Duration](v *T, otherwise T) {
+	if *v <= 0 {
+		*v = otherwise
+	}
+}
+
+// Status returns what the Runner is doing now.
+func (r *Runner) Status() Status {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.status
+}
+
+func (r *Runner) note(f func(*Status)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f(&r.status)
+}
+
+// Run opens the scope in the sink, and moves what the server has and what changes there
+// into it until ctx ends, whose cause it returns then, after a last commit.
+//
+// It ends before that with ErrFenced, where another process has opened the scope;
+// with ErrRefused, where the sink cannot take the scope; and with the error of the watch
+// that no retry can mend, such as a selector that the server does not know. After any
+// other failure it opens the scope again, with pauses that grow up to 30 seconds.
+func (r *Runner) Run(ctx context.Context) error {
+	for failures := 0; ; {
+		if r.o.Leading != nil && !r.o.Leading() {
+			return fmt.Errorf("%s: the leadership ended: %w", r.o.Scope, ErrFenced)
+		}
+		progress, err := r.possess(ctx)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if final := (*finalError)(nil); errors.Is(err, ErrFenced) || errors.Is(err, ErrRefused) || errors.As(err, &final) {
+			return err
+		}
+		if failures++; progress {
+			failures = 1
+		}
+		wait := backoff(failures)
+		r.note(func(s *Status) { s.Err, s.Pending = err, time.Time{} })
+		r.o.Logger.Warn("sink: retrying", "scope", r.o.Scope.String(), "wait", wait, "err", err)
+		if f := r.o.Trace.Retrying; f != nil {
+			f(err, wait)
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// finalError is an error of the watch that no retry can mend.
+type finalError struct{ err error }
+
+func (e *finalError) Error() string { return e.err.Error() }
+func (e *finalError) Unwrap() error { return e.err }
+
+// backoff returns the pause before the next attempt after so many failures in a row.
+func backoff(failures int) time.Duration {
+	d := min(200*time.Millisecond<<min(failures-1, 10), 30*time.Second)
+	return d/2 + rand.N(d/2)
+}
+
+// possess opens the scope and follows the collection until something fails. It reports
+// whether anything was committed.
+func (r *Runner) possess(ctx context.Context) (progress bool, err error) {
+	openCtx, cancel := context.WithTimeout(ctx, r.o.CommitTimeout)
+	pos, known, err := r.o.Sink.Open(openCtx, r.o.Scope)
+	cancel()
+	if err != nil {
+		return false, fmt.Errorf("open %s: %w", r.o.Scope, err)
+	}
+	r.note(func(s *Status) { s.Position, s.Err = pos, nil })
+	if f := r.o.Trace.Opened; f != nil {
+		f(pos)
+	}
+	pos.Scope = r.o.Scope
+	s := &session{Runner: r, known: known, pos: pos, next: pos, first: pos.Sequence}
+	if err := s.recall(ctx); err != nil {
+		return false, err
+	}
+	for failures := 0; ; failures++ {
+		if err = s.follow(ctx); !errors.Is(err, errListAgain) {
+			return s.pos.Sequence > s.first, err
+		}
+		select {
+		case <-time.After(backoff(failures + 1)):
+		case <-ctx.Done():
+			return true, context.Cause(ctx)
+		}
+	}
+}

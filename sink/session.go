@@ -1,0 +1,340 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/list"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// session is the possession of a scope from one Open to the next. It is for one goroutine.
+type session struct {
+	*Runner
+	known Known
+	first int64 // sequence at Open
+
+	pos     Position // as the sink holds it
+	next    Position // as it will be when pending is committed
+	pending []Record
+	bytes   int
+	oldest  time.Time // when the first of pending came
+
+	load    *load               // nil in phase LIVE, and before RESTART
+	members map[kube.Key]string // with Options.Where only: UIDs of what the table holds
+
+	paged        list.Progress // of the list under way
+	unpaged      bool          // the next list comes in one page
+	inconsistent bool          // the list under way is not of one snapshot
+}
+
+// errListAgain means that what was seen cannot be used, and that the collection must be
+// listed again.
+var errListAgain = errors.New("list again")
+
+// event is what the reader hands to the session.
+type event struct {
+	watch.Event[codec.Raw]
+	err    error
+	paging *list.Progress // a page was read
+}
+
+// recall learns which objects the table holds, where they must be known.
+func (s *session) recall(ctx context.Context) error {
+	if s.o.Where == nil {
+		return nil
+	}
+	s.members = map[kube.Key]string{}
+	for h, err := range s.known(ctx) {
+		if err != nil {
+			return fmt.Errorf("read what the sink holds of %s: %w", s.o.Scope, err)
+		}
+		s.members[h.Key] = h.UID
+	}
+	return nil
+}
+
+// follow watches from the position and commits what comes until something fails or ctx
+// ends. What is pending then is committed if the failure is not the sink's.
+func (s *session) follow(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	events := make(chan event) // without a buffer: while the session commits, nobody reads
+	done := make(chan error, 1)
+	w := s.watcher(ctx, events)
+	go func() { done <- s.read(ctx, w, events) }()
+	defer func() {
+		cancel()
+		for range events { // until the reader has closed it
+		}
+	}()
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		timer.Stop()
+		if len(s.pending) > 0 {
+			timer.Reset(time.Until(s.oldest.Add(s.o.FlushAfter)))
+		}
+		select {
+		case ev, ok := <-events:
+			if !ok {
+				return errors.Join(s.flush(ctx), <-done)
+			}
+			if err := s.take(ctx, ev); err != nil {
+				return err
+			}
+		case <-timer.C:
+			if err := s.flush(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// watcher returns what follow reads: from the position where the table is complete, else
+// a list. The pages of it are events, too.
+func (s *session) watcher(ctx context.Context, events chan<- event) *watch.Watcher[codec.Raw] {
+	// A list in pages shows one snapshot; a stream of initial objects may begin with an
+	// older state than the table has.
+	o := watch.Options{Labels: s.labels, Fields: s.fields, Initial: watch.Paged}
+	if s.pos.Phase == Live {
+		o.Revision, o.Seen = s.pos.Revision, s.pos.Revision
+	}
+	if s.unpaged {
+		o.Limit = -1
+	}
+	o.Trace = watch.Trace{
+		Listed:      func(p list.Progress) { send(ctx, events, event{paging: &p}) },
+		Interrupted: s.o.Trace.Interrupted,
+	}
+	return watch.New(s.col, o)
+}
+
+// send hands ev over and reports whether ctx let it.
+func send(ctx context.Context, events chan<- event, ev event) bool {
+	select {
+	case events <- ev:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// read sends the events of the watch until it ends or ctx does, and closes the channel.
+func (s *session) read(ctx context.Context, w *watch.Watcher[codec.Raw], events chan<- event) (ended error) {
+	defer close(events)
+	for ev, err := range w.Events(ctx) {
+		s.note(func(st *Status) { st.Contact = w.LastContact() })
+		if i := (*watch.Interruption)(nil); errors.As(err, &i) {
+			ended = &finalError{err} // unless something follows
+			continue
+		}
+		ended = nil
+		if err != nil && !codec.IsItem(err) {
+			ended = &finalError{err}
+			continue
+		}
+		if !send(ctx, events, event{Event: ev, err: err}) {
+			break
+		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return ended
+}
+
+// take adds one event to what is pending.
+func (s *session) take(ctx context.Context, ev event) error {
+	switch {
+	case ev.paging != nil:
+		s.inconsistent = s.inconsistent || ev.paging.Inconsistent
+		if f := s.o.Trace.Listed; f != nil {
+			f(*ev.paging)
+		}
+		return nil
+	case ev.Type == watch.Restart:
+		return s.begin(ctx, ev.Cause)
+	case ev.Type == watch.Synced:
+		return s.complete(ctx, ev.Revision)
+	case ev.Type == watch.Bookmark:
+		return s.bookmark(ctx, ev.Revision)
+	case ev.Key.Name == "" || ev.UID == "" || ev.Revision == "":
+		s.skip(ev.Key, cmpError(ev.err, errors.New("the object has no name, UID or resource version")))
+		if s.load != nil {
+			s.load.see(ev.Key) // it exists, whatever it is
+		}
+		return nil
+	case ShardOf(ev.UID, s.o.Scope.Count()) != s.o.Scope.Shard:
+		return nil
+	case s.load != nil:
+		return s.listed(ctx, ev)
+	}
+	return s.changed(ctx, ev)
+}
+
+func cmpError(err, otherwise error) error {
+	if err != nil {
+		return err
+	}
+	return otherwise
+}
+
+func (s *session) skip(k kube.Key, err error) {
+	s.o.Logger.Warn("sink: object skipped", "scope", s.o.Scope.String(), "key", k.String(), "err", err)
+	if f := s.o.Trace.Skipped; f != nil {
+		f(k, err)
+	}
+}
+
+// bookmark moves the position to a revision, up to which there are no more events.
+func (s *session) bookmark(ctx context.Context, rev kube.Revision) error {
+	if s.load != nil || rev == "" || s.next.Revision.Newer(rev) {
+		return nil
+	}
+	s.next.Revision = rev
+	if len(s.pending) == 0 && time.Since(s.pos.Time) >= s.o.BookmarkEvery {
+		return s.flush(ctx)
+	}
+	return nil
+}
+
+// changed takes an event of the watch.
+func (s *session) changed(ctx context.Context, ev event) error {
+	if ev.Revision == s.next.Revision {
+		return nil // the server repeats itself
+	}
+	if s.next.Revision.Newer(ev.Revision) {
+		// An event that was passed over cannot be told from one that comes again.
+		return s.loseHistory(ctx, CauseDisorder)
+	}
+	rec, selected := s.record(ev)
+	s.note(func(st *Status) { st.Seen = ev.Revision })
+	s.next.Revision = ev.Revision
+	if s.o.Where != nil {
+		_, held := s.members[ev.Key]
+		switch {
+		case !held && (!selected || ev.Type == watch.Deleted):
+			return nil
+		case rec.Type == Added && held:
+			rec.Type = Modified
+		case rec.Type == Modified && !held:
+			rec.Type = Added
+		}
+	}
+	if ev.Type == watch.Deleted {
+		return s.deleted(ctx, rec)
+	}
+	if !selected {
+		rec.Type, rec.ID = Left, leftID(rec.Cluster, rec.Epoch, rec.UID, rec.Revision)
+	}
+	return s.add(ctx, rec)
+}
+
+// deleted takes a DELETED of the watch, which the server sends also for an object that has
+// left the selection.
+func (s *session) deleted(ctx context.Context, rec Record) error {
+	rec.ID = DeletionID(rec.Cluster, rec.Epoch, rec.UID)
+	if !s.labels.Empty() || !s.fields.Empty() {
+		exists, err := s.get(ctx, rec.Key(), rec.UID)
+		if err != nil {
+			return err
+		}
+		if exists {
+			rec.Type, rec.ID = Left, leftID(rec.Cluster, rec.Epoch, rec.UID, rec.Revision)
+		}
+	}
+	return s.add(ctx, rec)
+}
+
+// CauseDisorder is the reason of a GAP after a server that sent events out of order.
+const CauseDisorder = "the server sent events out of their order"
+
+// loseHistory goes back to phase LOADING for a cause that the watch does not know of.
+func (s *session) loseHistory(ctx context.Context, cause string) error {
+	if err := s.reload(ctx, cause); err != nil {
+		return err
+	}
+	return fmt.Errorf("%s: %s: %w", s.o.Scope, cause, errListAgain)
+}
+
+// get asks the server whether the object still exists, selected or not.
+func (s *session) get(ctx context.Context, k kube.Key, uid string) (exists bool, err error) {
+	o, err := client.Of[kube.Partial](s.o.Client, s.o.Scope.Resource).Get(ctx, k)
+	switch {
+	case errors.Is(err, kube.ErrNotFound):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("ask whether %s %s left the selection or was deleted (needs the verb get): %w", s.o.Scope.Resource.GroupResource(), k, err)
+	}
+	return o.UID == uid, nil
+}
+
+// add appends a record to the batch, and commits the batch if it is full.
+func (s *session) add(ctx context.Context, rec Record) error {
+	if s.members != nil {
+		if rec.Type == Deleted || rec.Type == Left {
+			delete(s.members, rec.Key())
+		} else {
+			s.members[rec.Key()] = rec.UID
+		}
+	}
+	if len(s.pending) == 0 {
+		s.oldest = rec.Time
+		s.note(func(st *Status) { st.Pending = rec.Time })
+	}
+	s.pending = append(s.pending, rec)
+	if s.bytes += rec.Size(); len(s.pending) >= s.o.BatchRecords || s.bytes >= s.o.BatchBytes {
+		return s.flush(ctx)
+	}
+	return nil
+}
+
+// flush commits what is pending, and the position if it has moved.
+func (s *session) flush(ctx context.Context) error {
+	if s.next == s.pos && len(s.pending) == 0 {
+		return nil
+	}
+	next := s.next
+	next.Sequence, next.Time = s.pos.Sequence+1, time.Now().UTC()
+	bounded, release := bound(ctx, s.o.CommitTimeout)
+	err := s.o.Sink.Commit(bounded, s.pending, next)
+	release()
+	if err != nil {
+		return fmt.Errorf("commit %d records of %s: %w", len(s.pending), s.o.Scope, err)
+	}
+	done := Committed{Position: next, Records: len(s.pending), Bytes: s.bytes, Took: time.Since(next.Time)}
+	for i := range s.pending {
+		switch s.pending[i].Type {
+		case Gap:
+			done.Gaps++
+		case Quarantined:
+			done.Poisoned++
+		}
+	}
+	s.pos, s.next = next, next
+	clear(s.pending)
+	s.pending, s.bytes = s.pending[:0], 0
+	s.note(func(st *Status) { st.Position, st.Pending, st.Err = next, time.Time{}, nil })
+	if f := s.o.Trace.Committed; f != nil {
+		f(done)
+	}
+	return nil
+}
+
+// bound returns a context that outlives ctx by shutdownGrace, and lasts for at most d.
+func bound(ctx context.Context, d time.Duration) (context.Context, func()) {
+	c, cancel := context.WithTimeout(context.WithoutCancel(ctx), d)
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-time.After(shutdownGrace):
+			cancel()
+		case <-c.Done():
+		}
+	})
+	return c, func() { stop(); cancel() }
+}
