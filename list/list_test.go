@@ -114,7 +114,7 @@ func TestListerGoesOnWhenItsSnapshotExpires(t *testing.T) {
 
 func TestListerReportsAnInconsistentList(t *testing.T) {
 	srv, col := cluster(t, 6)
-	srv.On(apitest.Match{Verb: "list", Query: "continue=", Nth: 2}, apitest.ExpireContinue()).Times(1)
+	srv.On(apitest.Match{Verb: "list", Query: "continue=", Nth: 2}, faults.ExpireContinue()).Times(1)
 	var got []bool
 	names(t, list.New(col, list.Options{Limit: 2, Progress: func(p list.Progress) { got = append(got, p.Inconsistent) }}))
 	if diff := cmp.Diff([]bool{false, false, true}, got); diff != "" {

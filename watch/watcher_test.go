@@ -142,7 +142,7 @@ func TestWatcherReportsAnInconsistentList(t *testing.T) {
 	var got []bool
 	trace := watch.Trace{Listed: func(p list.Progress) { got = append(got, p.Inconsistent) }}
 	play(t, watch.Options{Initial: watch.Paged, Limit: 1, Trace: trace}, func(t *testing.T, s *story) {
-		s.srv.On(apitest.Match{Verb: "list", Query: "continue=", Nth: 2}, apitest.ExpireContinue()).Times(1)
+		s.srv.On(apitest.Match{Verb: "list", Query: "continue=", Nth: 2}, faults.ExpireContinue()).Times(1)
 		s.start()
 	})
 	if diff := cmp.Diff([]bool{false, false, true}, got); diff != "" {
