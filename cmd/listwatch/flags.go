@@ -196,7 +196,7 @@ func (o *printing) register(f *pflag.FlagSet) {
 	f.BoolVar(&o.noHeaders, "no-headers", false, "no headers above columns")
 	f.StringVar(&o.color, "color", "auto", "auto, always or never")
 	f.StringVar(&o.redact, "redact", "secrets", "what is not printed, noted or given to hooks: secrets (the values of Secrets), env (those and the values of environment variables) or none")
-	f.BoolVar(&o.managed, "show-managed-fields", false, "keep metadata.managedFields")
+	f.BoolVar(&o.managed, "show-managed-fields", false, "keep metadata.managedFields; jsonpath, go-template and custom-columns always see them")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing on stderr but why it ended")
 	f.StringVar(&o.logFormat, "log-format", "text", "of stderr: text or json")
 }
@@ -227,9 +227,11 @@ func (o *printing) parse(p *program) (output, error) {
 		events:   o.eventColumn == "auto" || o.eventColumn == "true",
 		headers:  !o.noHeaders,
 		managed:  o.managed,
-		redact:   o.redact != "none",
-		env:      o.redact == "env",
-		color:    p.colored(o.color),
+
+		expressManaged: likeKubectl(o.format),
+		redact:         o.redact != "none",
+		env:            o.redact == "env",
+		color:          p.colored(o.color),
 	}, nil
 }
 

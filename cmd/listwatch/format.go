@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
 
+	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/disk"
 )
 
@@ -13,12 +15,14 @@ import (
 
 var outputFormats = []string{"wide", "name", "json", "yaml", "ndjson", "diff", "none"}
 
-// expression formats by name; each makes the encoders of an expression.
-var expressionFormats = []struct {
+type expressionFormat struct {
 	name    string
 	example string
 	compile func(string) (func(*output) encoder, error)
-}{
+}
+
+// expression formats by name; each makes the encoders of an expression.
+var expressionFormats = []expressionFormat{
 	{"custom-columns", "NAME:.metadata.name,NODE:.spec.nodeName", compileColumns},
 	{"jsonpath", `{.metadata.name}{"\n"}`, compileJSONPath},
 	{"jsonpath-as-json", "{.metadata.labels}", compileJSONPathAsJSON},
@@ -76,6 +80,14 @@ func parseFormat(s, template string) (func(*output) encoder, error) {
 	return nil, usage("--output %q: want one of %s, or nothing for columns", clip(s), strings.Join(formatNames(), ", "))
 }
 
+// likeKubectl reports whether the expression of a format is one of kubectl's, which sees
+// managedFields: kubectl leaves them out of JSON and YAML only.
+func likeKubectl(format string) bool {
+	name, _, _ := strings.Cut(format, "=")
+	name = strings.TrimSuffix(cmp.Or(synonyms[name], name), "-file")
+	return slices.ContainsFunc(expressionFormats, func(f expressionFormat) bool { return f.name == name && name != "jq" })
+}
+
 // formatNames are all that -o takes.
 func formatNames() []string {
 	names := slices.Clone(outputFormats)
@@ -88,7 +100,11 @@ func formatNames() []string {
 // seen is what an expression looks at: the object, or with --output-watch-events
 // the event as kubectl has it.
 func (o *output) seen(r *record) (map[string]any, error) {
-	m, err := mapOf(r, o.redact)
+	object := r.object
+	if r.complete != (codec.Raw{}) {
+		object = r.complete
+	}
+	m, err := r.decode(object, o.redact)
 	if err != nil || !o.watchEvents {
 		return m, err
 	}

@@ -160,7 +160,7 @@ func (l *listing) run(ctx context.Context, p *program, targets []target) error {
 }
 
 func (l *listing) target(ctx context.Context, t target) error {
-	if l.managed {
+	if l.managed || l.expressManaged {
 		return listTarget(ctx, l, t, func(o codec.RawFull) codec.Raw { return o.Raw })
 	}
 	return listTarget(ctx, l, t, func(o codec.Raw) codec.Raw { return o })
@@ -178,7 +178,7 @@ func listTarget[T raw](ctx context.Context, l *listing, t target, asRaw func(T) 
 	emit := func(o T) error {
 		if l.env {
 			var err error
-			if o, err = withoutEnv(o, asRaw); err != nil {
+			if o, err = withoutEnv(o); err != nil {
 				return failed(fmt.Errorf("%s: %w", t.label(), err))
 			}
 		}

@@ -42,8 +42,8 @@ func (o *output) noteRedaction(t *talk, targets []target) {
 
 // withoutEnv returns o with the values of environment variables replaced, as record
 // replaces them.
-func withoutEnv[T raw](o T, asRaw func(T) codec.Raw) (T, error) {
-	full, err := codec.ParseRawFull(replay.Redact([]byte(asRaw(o).JSON()), replay.Redaction{Env: true}))
+func withoutEnv[T raw](o T) (T, error) {
+	full, err := codec.ParseRawFull(replay.Redact([]byte(o.JSON()), replay.Redaction{Env: true}))
 	if err != nil {
 		var none T
 		return none, err

@@ -55,6 +55,15 @@ func (r *record) decode(o codec.Raw, redact bool) (map[string]any, error) {
 	return numbers(m).(map[string]any), nil
 }
 
+// withoutManaged returns o less its managedFields.
+func withoutManaged(o codec.RawFull) codec.Raw {
+	r, err := codec.ParseRaw([]byte(o.JSON()))
+	if err != nil { // it never does: o was parsed
+		return o.Raw
+	}
+	return r
+}
+
 // fieldsOf decodes o, or what the row of a Table was made of.
 func fieldsOf(o codec.Raw) (map[string]any, error) {
 	if o.GetKind() != "Table" {

@@ -35,16 +35,18 @@ type output struct {
 	whole       bool // rows come with the object that they were made of
 	namespaces  bool // a NAMESPACE column
 	managed     bool // managedFields are kept
-	keeps       bool // there is a checkpoint
-	redact      bool
-	env         bool // values of environment variables are redacted too
-	color       bool
-	terminal    bool     // stdout is one: what is for programs is escaped
-	types       []string // printed; nil = all but BOOKMARK
-	skipInitial bool     // objects of a first list are not told
-	showOld     bool     // ndjson has the state before
-	where       criteria
-	filter      filter
+
+	expressManaged bool // the expression of custom sees them, kept or not
+	keeps          bool // there is a checkpoint
+	redact         bool
+	env            bool // values of environment variables are redacted too
+	color          bool
+	terminal       bool     // stdout is one: what is for programs is escaped
+	types          []string // printed; nil = all but BOOKMARK
+	skipInitial    bool     // objects of a first list are not told
+	showOld        bool     // ndjson has the state before
+	where          criteria
+	filter         filter
 	extraColumns
 	diff      diffing
 	verdict   *verdict // of --until and its like; nil = none

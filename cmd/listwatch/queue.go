@@ -10,7 +10,9 @@ const (
 )
 
 // size is how many bytes of objects r holds.
-func (r *record) size() int { return r.object.MemorySize() + r.old.MemorySize() }
+func (r *record) size() int {
+	return r.object.MemorySize() + r.complete.MemorySize() + r.old.MemorySize()
+}
 
 // enqueue sends r. Where r is large it returns when r was taken.
 func enqueue(records chan<- record, r record) {

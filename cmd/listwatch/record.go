@@ -26,6 +26,7 @@ type record struct {
 
 	// Of objects.
 	object    codec.Raw // a Table of one row, where rows are printed
+	complete  codec.Raw // object with managedFields, where an expression looks at them; else zero
 	old       codec.Raw // of MODIFIED: the state before; zero where nobody knows it
 	columns   *columns  // of that Table
 	initial   bool

@@ -234,7 +234,7 @@ func (r *replaying) run(ctx context.Context, p *program) error {
 	pr := &printer{output: r.output, w: p.stdout, stop: cancel, errs: func(err error) { r.talk.note(err.Error()) }}
 	go func() { printed <- pr.run(records) }()
 	var end error
-	if r.managed {
+	if r.managed || r.expressManaged {
 		end = play(ctx, r, targets, records, func(o codec.RawFull) codec.Raw { return o.Raw })
 	} else {
 		end = play(ctx, r, targets, records, func(o codec.Raw) codec.Raw { return o })

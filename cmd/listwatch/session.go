@@ -177,8 +177,13 @@ func (s *session) stream(ctx context.Context, i int, t target, give func(record)
 				s.sinceRV, at, t.label()))
 		}
 	}
-	if s.managed {
+	switch {
+	case s.managed:
 		return prepare(s, i, newStream(t, s.client, &s.output, opts, func(o codec.RawFull) codec.Raw { return o.Raw }), give), nil
+	case s.expressManaged:
+		f := newStream(t, s.client, &s.output, opts, withoutManaged)
+		f.complete = func(o codec.RawFull) codec.Raw { return o.Raw }
+		return prepare(s, i, f, give), nil
 	}
 	return prepare(s, i, newStream(t, s.client, &s.output, opts, func(o codec.Raw) codec.Raw { return o }), give), nil
 }

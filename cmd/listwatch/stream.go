@@ -20,6 +20,7 @@ import (
 type raw interface {
 	kube.Object
 	Identity() codec.Identity
+	JSON() string
 }
 
 // stream follows one target and makes records of what happens. It is for one
@@ -35,6 +36,7 @@ type stream[T raw] struct {
 	env      bool // values of environment variables are redacted
 	selector selector[T]
 	asRaw    func(T) codec.Raw
+	complete func(T) codec.Raw // with managedFields, for expressions; nil = they see the same
 	give     func(record)
 	talk     *talk
 	state    *streamState
@@ -152,7 +154,7 @@ func (s *stream[T]) event(ctx context.Context, ev watch.Event[T]) {
 		s.progress(s.items)
 		if s.env {
 			var err error
-			if ev.Object, err = withoutEnv(ev.Object, s.asRaw); err != nil {
+			if ev.Object, err = withoutEnv(ev.Object); err != nil {
 				s.quarantine(ev, &codec.ItemError{Identity: ev.Object.Identity(), Err: err})
 				return
 			}
@@ -236,7 +238,11 @@ func (s *stream[T]) delta(d cache.Delta[T]) record {
 
 // object returns the record of an object.
 func (s *stream[T]) object(t watch.Type, o T) record {
-	return record{Type: string(t), id: o.Identity(), object: s.asRaw(o), columns: s.columns}
+	r := record{Type: string(t), id: o.Identity(), object: s.asRaw(o), columns: s.columns}
+	if s.complete != nil {
+		r.complete = s.complete(o)
+	}
+	return r
 }
 
 func (s *stream[T]) emit(r record) {
