@@ -15,7 +15,7 @@ import (
 // Check returns why no list or watch of the collection can succeed, whatever the server
 // says: it has no client, its Resource is incomplete, it is in a namespace though its
 // resource is cluster scoped, it is of a subresource, or T does not read the metadata of
-// an object. It sends nothing. Lists and watches call it first, and end with its error.
+// an object, or panics for one without metadata. It sends nothing. Lists and watches call it first, and end with its error.
 func (c Collection[T]) Check() error {
 	if c.Subresource != "" {
 		return fmt.Errorf("subresource %q cannot be listed or watched: use the collection without Sub", c.Subresource)
@@ -94,6 +94,27 @@ func checkType[T kube.Object]() error {
 		if part.got != part.want {
 			return fmt.Errorf("type %s does not read the metadata of an object: %s returned %q where it is %q; %s", reflect.TypeFor[T](), part.method, part.got, part.want, tagHint(reflect.TypeFor[T]()))
 		}
+	}
+	return checkBare[T]()
+}
+
+// checkBare returns an error if the getters of a T panic for an object without metadata,
+// which a server may send: they do where the metadata is behind a pointer.
+func checkBare[T kube.Object]() (err error) {
+	defer func() {
+		if recover() != nil {
+			err = fmt.Errorf("type %s panics for an object without metadata: embed kube.Meta itself, and not a pointer to it", reflect.TypeFor[T]())
+		}
+	}()
+	o, err := codec.Decode[T]([]byte(`{"apiVersion":"v1","kind":"K"}`))
+	if err != nil || isNil(o) {
+		return nil
+	}
+	o.GetName()
+	o.GetNamespace()
+	o.GetResourceVersion()
+	if u, ok := any(o).(interface{ GetUID() string }); ok {
+		u.GetUID()
 	}
 	return nil
 }

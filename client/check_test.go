@@ -58,6 +58,37 @@ func TestTypesWithoutMetadataAreAnError(t *testing.T) {
 	})
 }
 
+// pointed has a metadata that an object without one leaves nil.
+type pointed struct {
+	*kube.Meta `json:"metadata"`
+}
+
+// TestTypesThatPanicWithoutMetadataAreAnError: else one object of a careless server would
+// end the process, by the first getter that is called.
+func TestTypesThatPanicWithoutMetadataAreAnError(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		srv, c := fake(t)
+		srv.On(apitest.Match{}, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[{},{"metadata":null}]}`)
+		})
+		for _, err := range list.New(client.Of[pointed](c, kube.ConfigMaps), list.Options{}).All(t.Context()) {
+			if want := "list configmaps.v1: type client_test.pointed panics for an object without metadata: embed kube.Meta itself, and not a pointer to it"; err == nil || err.Error() != want {
+				t.Errorf("%v, want %s", err, want)
+			}
+		}
+		n := 0
+		for _, err := range list.New(client.Of[*configMap](c, kube.ConfigMaps), list.Options{}).All(t.Context()) {
+			if n++; err != nil {
+				t.Error(err)
+			}
+		}
+		if n != 2 {
+			t.Errorf("%d objects, want 2", n)
+		}
+	})
+}
+
 // refused checks that each request of a collection ends at once, with an error about its
 // type.
 func refused[T kube.Object](t *testing.T, c client.Collection[T], hint string) {

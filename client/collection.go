@@ -36,8 +36,8 @@ type Accept struct {
 
 // Of returns the collection of r in all namespaces. Where T is kube.Partial the
 // server is asked for PartialObjectMetadata. A T that does not read the metadata of an
-// object, for want of a json tag, and a resource without a version or plural, are an
-// error of each request: see [Collection.Check].
+// object, for want of a json tag, or panics for an object without metadata, and a resource
+// without a version or plural, are an error of each request: see [Collection.Check].
 func Of[T kube.Object](c *Client, r kube.Resource) Collection[T] {
 	col := Collection[T]{Client: c, Resource: r}
 	var zero T
