@@ -16,8 +16,8 @@ import (
 // Of a type with JSON methods of its own the name is all that counts.
 func Shape[T any]() (string, error) {
 	t := reflect.TypeFor[T]()
-	d := jsonShape{begun: map[reflect.Type]bool{}}
-	d.add(t, t.String())
+	d := jsonShape{begun: map[place]bool{}}
+	d.add(place{t, true}, t.String())
 	if d.err != nil {
 		return "", d.err
 	}
@@ -27,8 +27,16 @@ func Shape[T any]() (string, error) {
 
 type jsonShape struct {
 	out   strings.Builder
-	begun map[reflect.Type]bool // structs, for types that contain themselves
-	err   error                 // the first
+	begun map[place]bool // structs, for types that contain themselves
+	err   error          // the first
+}
+
+// place is a type where an encoder finds a value of it. What a map holds cannot be
+// addressed, so that there the encoder does not call methods of a pointer; the decoder
+// does.
+type place struct {
+	reflect.Type
+	addressable bool
 }
 
 // jsonMethods are the pairs of methods that replace the JSON of a type, in the
@@ -45,13 +53,15 @@ func (d *jsonShape) fail(path, why string) {
 }
 
 // add describes t, which is found at path.
-func (d *jsonShape) add(t reflect.Type, path string) {
+func (d *jsonShape) add(t place, path string) {
 	fmt.Fprintf(&d.out, "%s(%s.%s)", t.Kind(), t.PkgPath(), t.Name())
 	if t.Kind() != reflect.Interface && t.Kind() != reflect.Pointer {
-		p := reflect.PointerTo(t)
 		for _, m := range jsonMethods {
-			switch writes, reads := p.Implements(m[0]), p.Implements(m[1]); {
+			switch writes, reads := t.implements(m[0]), reflect.PointerTo(t.Type).Implements(m[1]); {
 			case writes && reads:
+				return
+			case reads && !t.addressable:
+				d.fail(path, fmt.Sprintf("is in a map, and has no %s there: the method must be that of a value", m[0]))
 				return
 			case writes || reads:
 				d.fail(path, fmt.Sprintf("has only one of %s and %s", m[0], m[1]))
@@ -60,14 +70,14 @@ func (d *jsonShape) add(t reflect.Type, path string) {
 		}
 	}
 	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Array:
-		if t.Kind() == reflect.Array {
-			fmt.Fprint(&d.out, t.Len())
-		}
-		d.add(t.Elem(), path)
+	case reflect.Pointer, reflect.Slice:
+		d.add(place{t.Elem(), true}, path)
+	case reflect.Array:
+		fmt.Fprint(&d.out, t.Len())
+		d.add(place{t.Elem(), t.addressable}, path)
 	case reflect.Map:
-		d.add(t.Key(), path+" key")
-		d.add(t.Elem(), path)
+		d.addKey(t.Key(), path+" key")
+		d.add(place{t.Elem(), false}, path)
 	case reflect.Struct:
 		d.addFields(t, path)
 	case reflect.Interface:
@@ -79,7 +89,26 @@ func (d *jsonShape) add(t reflect.Type, path string) {
 	}
 }
 
-func (d *jsonShape) addFields(t reflect.Type, path string) {
+// implements reports whether an encoder finds the methods of m.
+func (t place) implements(m reflect.Type) bool {
+	return t.Implements(m) || t.addressable && reflect.PointerTo(t.Type).Implements(m)
+}
+
+// addKey describes the type of a map's keys, which in JSON are strings.
+func (d *jsonShape) addKey(t reflect.Type, path string) {
+	fmt.Fprintf(&d.out, "%s(%s.%s)", t.Kind(), t.PkgPath(), t.Name())
+	text := jsonMethods[1]
+	reads := reflect.PointerTo(t).Implements(text[1])
+	switch writes := t.Implements(text[0]) && t.Kind() != reflect.String; { // of a string it is not called
+	case writes && reads:
+	case writes || reads:
+		d.fail(path, fmt.Sprintf("has only one of %s and %s that encoding/json calls", text[0], text[1]))
+	case t.Kind() != reflect.String && (t.Kind() < reflect.Int || t.Kind() > reflect.Uintptr):
+		d.fail(path, "is a "+t.Kind().String())
+	}
+}
+
+func (d *jsonShape) addFields(t place, path string) {
 	if d.begun[t] {
 		return
 	}
@@ -96,7 +125,7 @@ func (d *jsonShape) addFields(t reflect.Type, path string) {
 			return
 		}
 		fmt.Fprintf(&d.out, "%s %q %v ", f.Name, tag, f.Anonymous)
-		d.add(f.Type, where)
+		d.add(place{f.Type, t.addressable}, where)
 		d.out.WriteByte(';')
 	}
 	d.out.WriteByte('}')
