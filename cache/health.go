@@ -170,7 +170,7 @@ func (i *Informer[T]) failed(source int, ev watch.Event[T], err error) {
 		log.Warn("more objects cannot be decoded; they are not logged one by one", "informer", i.name)
 	case news && item:
 		attrs := []any{"informer", i.name, "key", ev.Key.String(), "uid", ev.UID, "rev", string(ev.Revision)}
-		if t := (*transformError)(nil); errors.As(err, &t) {
+		if isTransform(err) {
 			log.Warn("an object cannot be transformed and is left out; its error may quote it: see Options.OnError", attrs...)
 		} else {
 			log.Warn("an object cannot be decoded and is left out", append(attrs, "err", err)...)
@@ -199,12 +199,6 @@ func (i *Informer[T]) well(source int, ev watch.Event[T]) {
 		log.Warn("the server was restored to an earlier state; listing again", "informer", i.name, "err", ev.Cause)
 	}
 }
-
-// transformError is an error of Options.Transform, which may quote the object.
-type transformError struct{ err error }
-
-func (e *transformError) Error() string { return "transform: " + e.err.Error() }
-func (e *transformError) Unwrap() error { return e.err }
 
 // nameOf names what is watched.
 func nameOf(r kube.Resource, namespaces []string, o watch.Options) string {

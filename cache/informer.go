@@ -38,8 +38,9 @@ type Options[T kube.Object] struct {
 	// Transform changes an object before it is stored; it must not change the
 	// name, namespace, UID or resourceVersion. What a snapshot holds is
 	// transformed again when it is loaded, so doing it twice must do no more
-	// than once. An object whose transformation fails is left out as one that
-	// could not be decoded.
+	// than once. An object whose transformation fails, or changes its name, is left
+	// out as one that could not be decoded. It is called once at a time, also where
+	// there are several namespaces.
 	Transform func(T) (T, error)
 
 	// Snapshot, if it has a path, keeps the store on disk for the next start. It
@@ -222,7 +223,9 @@ func (i *Informer[T]) follow(ctx context.Context, source int, src Source[T]) err
 		var unreadable error
 		switch {
 		case err == nil:
-			ev, unreadable = i.transformed(ev)
+			if ev, unreadable, err = i.transformed(ctx, ev); err != nil {
+				return err
+			}
 		case codec.IsItem(err):
 			unreadable = err
 		default:
@@ -248,30 +251,6 @@ func (i *Informer[T]) follow(ctx context.Context, source int, src Source[T]) err
 		last = errors.New("the source ended without a reason")
 	}
 	return last
-}
-
-// transformed returns ev with its object transformed, or why that failed.
-func (i *Informer[T]) transformed(ev watch.Event[T]) (watch.Event[T], error) {
-	if i.transform == nil || ev.Type != watch.Added && ev.Type != watch.Modified && ev.Type != watch.Deleted {
-		return ev, nil
-	}
-	object, err := i.transform(ev.Object)
-	if err != nil {
-		return ev, &codec.ItemError{
-			Identity: codec.Identity{Namespace: ev.Key.Namespace, Name: ev.Key.Name, UID: ev.UID, ResourceVersion: string(ev.Revision)},
-			Err:      &transformError{err},
-		}
-	}
-	ev.Object = object
-	// The strings of the event may be parts of the object that was.
-	ev.Key = kube.KeyOf(object)
-	if rev := kube.Revision(object.GetResourceVersion()); rev != "" {
-		ev.Revision = rev
-	}
-	if uid := ownUID(&object); uid != "" {
-		ev.UID = uid
-	}
-	return ev, nil
 }
 
 // apply applies an event and calls the handlers. Where it fails, with err, none of that

@@ -226,6 +226,9 @@ func (j *journal[T]) readFile(name string, decode func([]byte) (T, error)) ([]re
 		}
 		one.r.Reset(bytes.NewReader(b))
 		rec, err := loadRecord(one, decode)
+		if isTransform(err) {
+			continue // the watch has it again
+		}
 		if err != nil {
 			return records, err
 		}

@@ -184,7 +184,8 @@ type loaded[T kube.Object] struct {
 	journal int         // number of the first file of the journal that is not in it
 }
 
-// readSnapshot also transforms the objects, unless transform is nil.
+// readSnapshot also transforms the objects, unless transform is nil, and leaves out those
+// for which that fails.
 func readSnapshot[T kube.Object](r io.Reader, b Binding, transform func(T) (T, error)) (l loaded[T], err error) {
 	want, err := newHeader[T](b)
 	if err != nil {
@@ -201,8 +202,13 @@ func readSnapshot[T kube.Object](r io.Reader, b Binding, transform func(T) (T, e
 	objects := make(map[kube.Key]entry[T], min(got.Objects, snapshotPresize))
 	seen := kube.Revision(got.Revision)
 	decode := decoder(transform)
+	leftOut := int64(0)
 	for range got.Objects {
 		rec, err := loadRecord(in, decode)
+		if isTransform(err) {
+			leftOut++
+			continue
+		}
 		if err != nil {
 			return l, err
 		}
@@ -212,6 +218,9 @@ func readSnapshot[T kube.Object](r io.Reader, b Binding, transform func(T) (T, e
 	var owed []record[T]
 	for range got.Owed {
 		rec, err := loadRecord(in, decode)
+		if isTransform(err) {
+			continue
+		}
 		if err != nil {
 			return l, err
 		}
@@ -220,20 +229,20 @@ func readSnapshot[T kube.Object](r io.Reader, b Binding, transform func(T) (T, e
 	if err := in.end(); err != nil {
 		return l, err
 	}
-	if int64(len(objects)) != got.Objects {
+	if int64(len(objects))+leftOut != got.Objects {
 		return l, damaged("two objects of one name")
 	}
 	l = loaded[T]{Resume{kube.Revision(got.Revision), seen}, objects, owed, got.Journal}
-	if got.Unread > 0 { // no watch from there has them
+	if got.Unread > 0 || leftOut > 0 { // no watch from there has them
 		l.Revision = ""
 	}
 	return l, nil
 }
 
 // decoder returns the function that makes an object of what Save wrote.
-func decoder[T kube.Object](transform func(T) (T, error)) func([]byte) (T, error) {
+func decoder[T kube.Object](f func(T) (T, error)) func([]byte) (T, error) {
 	decode := formOf[T]().decode
-	if transform == nil {
+	if f == nil {
 		return decode
 	}
 	return func(b []byte) (T, error) {
@@ -241,7 +250,7 @@ func decoder[T kube.Object](transform func(T) (T, error)) func([]byte) (T, error
 		if err != nil {
 			return o, err
 		}
-		return transform(o)
+		return transform(f, o)
 	}
 }
 

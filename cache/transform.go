@@ -1,0 +1,64 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// transformed returns ev with its object transformed, or why that failed; err is why it
+// was not tried. It has the turn, as the transformation is called once at a time.
+func (i *Informer[T]) transformed(ctx context.Context, ev watch.Event[T]) (_ watch.Event[T], unreadable, err error) {
+	if i.transform == nil || ev.Type != watch.Added && ev.Type != watch.Modified && ev.Type != watch.Deleted {
+		return ev, nil, nil
+	}
+	if !i.begin(ctx) {
+		return ev, nil, context.Cause(ctx)
+	}
+	defer i.finish()
+	object, err := transform(i.transform, ev.Object)
+	if err != nil {
+		return ev, &codec.ItemError{
+			Identity: codec.Identity{Namespace: ev.Key.Namespace, Name: ev.Key.Name, UID: ev.UID, ResourceVersion: string(ev.Revision)},
+			Err:      err,
+		}, nil
+	}
+	ev.Object = object
+	// The strings of the event may be parts of the object that was.
+	ev.Key = kube.KeyOf(object)
+	if rev := kube.Revision(object.GetResourceVersion()); rev != "" {
+		ev.Revision = rev
+	}
+	if uid := ownUID(&object); uid != "" {
+		ev.UID = uid
+	}
+	return ev, nil, nil
+}
+
+// transform returns what f makes of o. Its errors are of type *transformError.
+func transform[T kube.Object](f func(T) (T, error), o T) (T, error) {
+	key := kube.KeyOf(o)
+	made, err := f(o)
+	if err != nil {
+		return made, &transformError{err}
+	}
+	if now := kube.KeyOf(made); now != key {
+		return made, &transformError{fmt.Errorf("the name became %q: an object cannot be renamed, and is left out by a selector or an error", now)}
+	}
+	return made, nil
+}
+
+// transformError is an error of Options.Transform, which may quote the object.
+type transformError struct{ err error }
+
+func (e *transformError) Error() string { return "transform: " + e.err.Error() }
+func (e *transformError) Unwrap() error { return e.err }
+
+func isTransform(err error) bool {
+	var failed *transformError
+	return errors.As(err, &failed)
+}

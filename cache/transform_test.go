@@ -1,0 +1,129 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/cache"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// TestTransformThatFailsOfASnapshot: the object is left out, as one of a watch is, and the
+// deletions of the meantime are reported all the same.
+func TestTransformThatFailsOfASnapshot(t *testing.T) {
+	dir := t.TempDir()
+	inWorld(t, func(t *testing.T, w *world) {
+		for _, name := range []string{"bad", "gone", "kept"} {
+			w.put("a", name, "1")
+		}
+		var failing atomic.Bool
+		var errs, got []string
+		life := func() (stop func()) {
+			errs, got = nil, nil
+			i := cache.New(w.maps, options{
+				Snapshot: cache.Snapshot{Path: filepath.Join(dir, "maps"), Cluster: "c1"},
+				Transform: func(o kube.Partial) (kube.Partial, error) {
+					if failing.Load() && o.Name == "bad" {
+						return o, errors.New("not this one")
+					}
+					return o, nil
+				},
+				OnError: func(err error) { errs = append(errs, err.Error()) },
+			})
+			i.Handle(func(d cache.Delta[kube.Partial]) { got = append(got, fmt.Sprint(d.Type, " ", d.Key)) })
+			stop = w.start(i)
+			synctest.Wait()
+			return stop
+		}
+		life()()
+		w.delete("a", "gone")
+		failing.Store(true)
+		stop := life()
+		slices.Sort(got)
+		if diff := cmp.Diff([]string{"ADDED a/gone", "ADDED a/kept", "DELETED a/gone"}, got); diff != "" {
+			t.Errorf("handlers (-want +got):\n%s", diff)
+		}
+		if len(errs) != 1 || !strings.Contains(errs[0], "not this one") || strings.Contains(errs[0], "snapshot") {
+			t.Errorf("reported %q, want the transformation", errs)
+		}
+		failing.Store(false)
+		stop()
+		stop = life()
+		defer stop()
+		slices.Sort(got)
+		if diff := cmp.Diff([]string{"ADDED a/bad", "ADDED a/kept"}, got); diff != "" || len(errs) > 0 {
+			t.Errorf("once it succeeds again: %q, handlers (-want +got):\n%s", errs, diff)
+		}
+	})
+}
+
+// TestTransformThatRenames: an object without its name, to leave it out, would take the
+// place of all others without theirs.
+func TestTransformThatRenames(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		for _, name := range []string{"x", "y", "z"} {
+			w.put("a", name, "1")
+		}
+		var errs []string
+		i := cache.New(w.maps, options{
+			Transform: func(o kube.Partial) (kube.Partial, error) {
+				if o.Name == "x" {
+					return o, nil
+				}
+				return kube.Partial{}, nil
+			},
+			OnError: func(err error) { errs = append(errs, err.Error()) },
+		})
+		w.run(i.Run)
+		if err := i.WaitSynced(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := i.Store().Get(kube.Key{Namespace: "a", Name: "x"}); !ok || i.Store().Len() != 1 {
+			t.Errorf("%d objects, want a/x", i.Store().Len())
+		}
+		slices.Sort(errs)
+		want := func(name string) string {
+			return fmt.Sprintf("object %q of 0 bytes: transform: the name became \"\": an object cannot be renamed, and is left out by a selector or an error", "a/"+name)
+		}
+		if diff := cmp.Diff([]string{want("y"), want("z")}, errs); diff != "" {
+			t.Errorf("errors (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestTransformIsCalledOnceAtATime: it may remember what it has seen, though several
+// namespaces are read at once.
+func TestTransformIsCalledOnceAtATime(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		var namespaces []string
+		for n := range 20 {
+			namespaces = append(namespaces, fmt.Sprint("n", n))
+			w.put(namespaces[n], "x", "1")
+		}
+		var calls atomic.Int32
+		i := cache.New(w.maps, options{Namespaces: namespaces, Transform: func(o kube.Partial) (kube.Partial, error) {
+			if n := calls.Add(1); n > 1 {
+				t.Errorf("%d calls at a time", n)
+			}
+			time.Sleep(time.Millisecond)
+			calls.Add(-1)
+			return o, nil
+		}})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		w.run(i.Run)
+		if err := i.WaitSynced(ctx); err != nil || i.Store().Len() != 20 {
+			t.Errorf("%v, %d objects", err, i.Store().Len())
+		}
+	})
+}
