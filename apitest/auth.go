@@ -1,8 +1,6 @@
 package apitest
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/base64"
 	"net/http"
 	"strings"
@@ -56,9 +54,7 @@ func (s *Server) CAPEM() []byte {
 	if s.ids == nil {
 		return nil
 	}
-	s.ids.mu.Lock()
-	defer s.ids.mu.Unlock()
-	return s.ids.ca.certPEM
+	return s.ids.caPEM()
 }
 
 // ClientCertPEM returns a client certificate that the server accepts and its
@@ -67,28 +63,7 @@ func (s *Server) ClientCertPEM() (cert, key []byte) {
 	if s.ids == nil {
 		return nil, nil
 	}
-	s.ids.mu.Lock()
-	defer s.ids.mu.Unlock()
-	return s.ids.client.certPEM, s.ids.client.keyPEM
-}
-
-// knows reports whether cert is the client certificate that is valid now.
-func (i *identities) knows(cert *x509.Certificate) bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return cert.Equal(i.client.leaf)
-}
-
-func (i *identities) clientConfig(withCert bool) *tls.Config {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	pool := x509.NewCertPool()
-	pool.AddCert(i.ca.leaf)
-	c := &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
-	if withCert {
-		c.Certificates = []tls.Certificate{i.client.pair}
-	}
-	return c
+	return s.ids.clientPEM()
 }
 
 // Kubeconfig returns a kubeconfig with what a client needs to reach the server:

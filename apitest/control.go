@@ -147,9 +147,22 @@ func (s *Server) Bookmark() {
 	}
 }
 
+// Door is what happens to new connections.
+type Door int
+
+const (
+	Open      = Door(doorOpen)      // served
+	Refusing  = Door(doorRefusing)  // refused, as by a machine where nothing listens
+	Hanging   = Door(doorHanging)   // accepted and never answered
+	Resetting = Door(doorResetting) // accepted and reset at once
+	Untrusted = Door(doorUntrusted) // served, with a certificate of a CA that clients do not know; without TLS as Open
+	Outdated  = Door(doorOutdated)  // served, with a certificate that has expired; without TLS as Open
+	HTTP1     = Door(doorHTTP1)     // served, but HTTP/2 is not offered
+)
+
 // SetDoor changes what happens to new connections; those that exist stay. It
 // fails only where the port has been taken while the server refused.
-func (s *Server) SetDoor(d Door) error { return s.door.set(d) }
+func (s *Server) SetDoor(d Door) error { return s.door.set(doorState(d)) }
 
 // Down resets every connection, and lets new ones meet door for d; then it is open again.
 // It does not wait for that.

@@ -12,17 +12,17 @@ import (
 	"github.com/listwatch/listwatch/internal/guard"
 )
 
-// Door is what happens to new connections.
-type Door int
+// doorState is what happens to new connections.
+type doorState int
 
 const (
-	Open      Door = iota // served
-	Refusing              // refused, as by a machine where nothing listens
-	Hanging               // accepted and never answered
-	Resetting             // accepted and reset at once
-	Untrusted             // served, with a certificate of a CA that clients do not know; without TLS as Open
-	Outdated              // served, with a certificate that has expired; without TLS as Open
-	HTTP1                 // served, but HTTP/2 is not offered
+	doorOpen      doorState = iota // served
+	doorRefusing                   // refused, as by a machine where nothing listens
+	doorHanging                    // accepted and never answered
+	doorResetting                  // accepted and reset at once
+	doorUntrusted                  // served; the certificate is chosen by it
+	doorOutdated                   // served; the certificate is chosen by it
+	doorHTTP1                      // served; the protocol is chosen by it
 )
 
 // maxConnections are open at once over TCP; a thousand watches over HTTP/1.1 have place.
@@ -37,7 +37,7 @@ type door struct {
 	loops    sync.WaitGroup
 
 	mu    sync.Mutex
-	state Door
+	state doorState
 	addr  net.Addr
 	tcp   net.Listener // nil in memory, and while it refuses
 	conns map[*conn]struct{}
@@ -82,16 +82,16 @@ func (d *door) knock(ctx context.Context, raw net.Conn) error {
 	d.mu.Lock()
 	state := d.state
 	c.came = state
-	if state != Refusing && d.ctx.Err() == nil {
+	if state != doorRefusing && d.ctx.Err() == nil {
 		d.conns[c] = struct{}{}
 	}
 	d.mu.Unlock()
 	switch {
-	case state == Refusing || d.ctx.Err() != nil:
+	case state == doorRefusing || d.ctx.Err() != nil:
 		return os.NewSyscallError("connect", syscall.ECONNREFUSED)
-	case state == Hanging:
+	case state == doorHanging:
 		return nil
-	case state == Resetting:
+	case state == doorResetting:
 		c.reset()
 		return nil
 	}
@@ -108,7 +108,7 @@ func (d *door) knock(ctx context.Context, raw net.Conn) error {
 }
 
 // set changes the state; connections that exist stay.
-func (d *door) set(state Door) error {
+func (d *door) set(state doorState) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.state = state
@@ -116,10 +116,10 @@ func (d *door) set(state Door) error {
 		return nil
 	}
 	switch {
-	case state == Refusing && d.tcp != nil:
+	case state == doorRefusing && d.tcp != nil:
 		d.tcp.Close()
 		d.tcp = nil
-	case state != Refusing && d.tcp == nil && d.ctx.Err() == nil:
+	case state != doorRefusing && d.tcp == nil && d.ctx.Err() == nil:
 		l, err := net.Listen("tcp", d.addr.String())
 		if err != nil {
 			return err
@@ -212,7 +212,7 @@ func (d *door) reached() (ips []net.IP, names []string) {
 type conn struct {
 	net.Conn
 	door   *door
-	came   Door // what the door was then
+	came   doorState // what the door was then
 	closed chan struct{}
 	once   sync.Once
 
@@ -277,6 +277,20 @@ func (c *conn) forget() {
 		delete(c.door.conns, c)
 		c.door.mu.Unlock()
 	})
+}
+
+// vanish lets all that is sent from now on, either way, vanish.
+func (c *conn) vanish() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.dead = true
+}
+
+// trickle sends n bytes at a time from now on, with a pause after each piece.
+func (c *conn) trickle(n int, pause time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.piece, c.pause = n, pause
 }
 
 // reset ends the connection as a crashed peer does.

@@ -49,20 +49,16 @@ func (x *Exchange) Reset() {
 
 // Vanish lets all that is sent from now on over the connection, either way, vanish.
 func (x *Exchange) Vanish() {
-	if c := x.conn; c != nil {
-		c.mu.Lock()
-		c.dead = true
-		c.mu.Unlock()
+	if x.conn != nil {
+		x.conn.vanish()
 	}
 }
 
 // Trickle sends n bytes at a time over the connection from now on, with a pause after
 // each piece.
 func (x *Exchange) Trickle(n int, pause time.Duration) {
-	if c := x.conn; c != nil {
-		c.mu.Lock()
-		c.piece, c.pause = n, pause
-		c.mu.Unlock()
+	if x.conn != nil {
+		x.conn.trickle(n, pause)
 	}
 }
 

@@ -140,7 +140,8 @@ func start(t TB, o Options) (*Server, error) {
 	scheme, host := "http", d.host()
 	if o.TLS {
 		scheme = "https"
-		if s.ids, err = newIdentities(o.ClientCerts, d); err != nil {
+		ips, names := d.reached()
+		if s.ids, err = newIdentities(o.ClientCerts, ips, names); err != nil {
 			d.Close()
 			return nil, fmt.Errorf("start apitest server: %w", err)
 		}

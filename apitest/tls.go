@@ -37,9 +37,10 @@ type identity struct {
 	certPEM, keyPEM []byte
 }
 
-func newIdentities(clientCerts bool, d *door) (*identities, error) {
-	ids := &identities{clientCerts: clientCerts}
-	ids.ips, ids.names = d.reached()
+// newIdentities returns the identities of a server that clients reach, besides the
+// loopback, at ips and names.
+func newIdentities(clientCerts bool, ips []net.IP, names []string) (*identities, error) {
+	ids := &identities{clientCerts: clientCerts, ips: ips, names: names}
 	ca, client := caTemplate(), clientTemplate()
 	outdated := ids.serving(3)
 	outdated.NotBefore, outdated.NotAfter = ca.NotBefore, ca.NotBefore.Add(time.Minute)
@@ -160,13 +161,14 @@ func (i *identity) issue(template *x509.Certificate, ca *identity) error {
 	return nil
 }
 
+// serverConfig returns the configuration of the server, which follows each rotation.
 func (i *identities) serverConfig() *tls.Config {
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
 	if i.clientCerts {
 		c.ClientAuth = tls.VerifyClientCertIfGiven
 	}
 	c.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
-		door := Open
+		door := doorOpen
 		if c, ok := hello.Conn.(*conn); ok {
 			door = c.came
 		}
@@ -176,7 +178,7 @@ func (i *identities) serverConfig() *tls.Config {
 }
 
 // configFor is what a connection gets that came through door.
-func (i *identities) configFor(base *tls.Config, door Door) *tls.Config {
+func (i *identities) configFor(base *tls.Config, door doorState) *tls.Config {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	c := base.Clone()
@@ -185,65 +187,51 @@ func (i *identities) configFor(base *tls.Config, door Door) *tls.Config {
 	c.ClientCAs.AddCert(i.ca.leaf)
 	c.NextProtos = []string{"h2", "http/1.1"}
 	// A resumed session shows no certificate: none is resumed where that matters.
-	c.SessionTicketsDisabled = i.rotated || door != Open
+	c.SessionTicketsDisabled = i.rotated || door != doorOpen
 	shown := &i.server
 	switch door {
-	case Untrusted:
+	case doorUntrusted:
 		shown = &i.untrusted
-	case Outdated:
+	case doorOutdated:
 		shown = &i.outdated
-	case HTTP1:
+	case doorHTTP1:
 		c.NextProtos = c.NextProtos[1:]
 	}
 	c.Certificates = []tls.Certificate{shown.pair}
 	return c
 }
 
-// Rotate gives the server another certificate of the same CA, which new
-// connections get, as when the files of a kube-apiserver are replaced.
-// Connections that exist stay. Without TLS it does nothing.
-func (s *Server) Rotate() {
-	if s.ids == nil {
-		return
-	}
-	if err := s.ids.rotate(); err != nil {
-		s.fail("rotate the certificate: %v", err)
-	}
+// knows reports whether cert is the client certificate that is valid now.
+func (i *identities) knows(cert *x509.Certificate) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return cert.Equal(i.client.leaf)
 }
 
-// RotateClient replaces the client certificate that [Server.ClientCertPEM] returns:
-// the one before gets 401 from now on, over connections that exist as well. Without
-// TLS it does nothing.
-func (s *Server) RotateClient() {
-	if s.ids == nil {
-		return
+// clientConfig returns what a client needs to trust the server, and to show the client
+// certificate.
+func (i *identities) clientConfig(withCert bool) *tls.Config {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	pool := x509.NewCertPool()
+	pool.AddCert(i.ca.leaf)
+	c := &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	if withCert {
+		c.Certificates = []tls.Certificate{i.client.pair}
 	}
-	if err := s.ids.rotateClient(); err != nil {
-		s.fail("rotate the client certificate: %v", err)
-	}
-	s.reconnect()
+	return c
 }
 
-// RotateCA replaces the CA, and with it the certificate of the server and the client
-// certificate. Connections that exist stay; new ones are shown a certificate of the
-// new CA, and client certificates of the old one are turned down. Without TLS it does
-// nothing.
-func (s *Server) RotateCA() {
-	if s.ids == nil {
-		return
-	}
-	if err := s.ids.rotateCA(); err != nil {
-		s.fail("rotate the CA: %v", err)
-	}
-	s.reconnect()
+// caPEM returns the certificate of the CA that signs now.
+func (i *identities) caPEM() []byte {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.ca.certPEM
 }
 
-// reconnect lets Client show and trust what is valid by now.
-func (s *Server) reconnect() {
-	fresh := s.newClient()
-	s.mu.Lock()
-	old := s.client
-	s.client = fresh
-	s.mu.Unlock()
-	old.CloseIdleConnections()
+// clientPEM returns the client certificate that is valid now, and its key.
+func (i *identities) clientPEM() (cert, key []byte) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.client.certPEM, i.client.keyPEM
 }
