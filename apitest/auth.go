@@ -42,7 +42,7 @@ func (s *Server) authenticated(r *http.Request) bool {
 	if token == "" && !s.options.ClientCerts {
 		return true
 	}
-	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 && (s.ids == nil || s.ids.knows(r.TLS.PeerCertificates[0])) {
+	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 && (s.ids == nil || s.ids.Knows(r.TLS.PeerCertificates[0])) {
 		return true
 	}
 	return token != "" && r.Header.Get("Authorization") == "Bearer "+token
@@ -54,7 +54,7 @@ func (s *Server) CAPEM() []byte {
 	if s.ids == nil {
 		return nil
 	}
-	return s.ids.caPEM()
+	return s.ids.CAPEM()
 }
 
 // ClientCertPEM returns a client certificate that the server accepts and its
@@ -63,7 +63,7 @@ func (s *Server) ClientCertPEM() (cert, key []byte) {
 	if s.ids == nil {
 		return nil, nil
 	}
-	return s.ids.clientPEM()
+	return s.ids.ClientPEM()
 }
 
 // Kubeconfig returns a kubeconfig with what a client needs to reach the server:

@@ -21,7 +21,7 @@ import (
 )
 
 // serverFrames are in the stacks of a server's own goroutines.
-var serverFrames = []string{"apitest.(*Server)", "apitest.(*door)", "network.(*Listener)", "apitest.(*Exchange)", "tls.(*Conn).HandshakeContext", "net/http.(*conn).serve", "net/http.(*http2serverConn)"}
+var serverFrames = []string{"apitest.(*Server)", "network.(*Listener)", "apitest.(*Exchange)", "tls.(*Conn).HandshakeContext", "net/http.(*conn).serve", "net/http.(*http2serverConn)"}
 
 // left returns the stacks of goroutines of servers.
 func left() string {

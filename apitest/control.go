@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/listwatch/listwatch/apitest/internal/network"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -119,7 +120,7 @@ func (s *Server) DropWatches() { s.endWatches(endReset) }
 
 func (s *Server) endWatches(how ending) {
 	st := s.store
-	var conns []*conn
+	var conns []*network.Conn
 	st.mu.Lock()
 	for _, t := range st.tables {
 		for w := range t.watches {
@@ -131,7 +132,7 @@ func (s *Server) endWatches(how ending) {
 	}
 	st.mu.Unlock()
 	for _, c := range conns {
-		c.reset()
+		c.Reset()
 	}
 }
 
@@ -151,18 +152,18 @@ func (s *Server) Bookmark() {
 type Door int
 
 const (
-	Open      = Door(doorOpen)      // served
-	Refusing  = Door(doorRefusing)  // refused, as by a machine where nothing listens
-	Hanging   = Door(doorHanging)   // accepted and never answered
-	Resetting = Door(doorResetting) // accepted and reset at once
-	Untrusted = Door(doorUntrusted) // served, with a certificate of a CA that clients do not know; without TLS as Open
-	Outdated  = Door(doorOutdated)  // served, with a certificate that has expired; without TLS as Open
-	HTTP1     = Door(doorHTTP1)     // served, but HTTP/2 is not offered
+	Open      = Door(network.Open)      // served
+	Refusing  = Door(network.Refusing)  // refused, as by a machine where nothing listens
+	Hanging   = Door(network.Hanging)   // accepted and never answered
+	Resetting = Door(network.Resetting) // accepted and reset at once
+	Untrusted = Door(network.Untrusted) // served, with a certificate of a CA that clients do not know; without TLS as Open
+	Outdated  = Door(network.Outdated)  // served, with a certificate that has expired; without TLS as Open
+	HTTP1     = Door(network.HTTP1)     // served, but HTTP/2 is not offered
 )
 
 // SetDoor changes what happens to new connections; those that exist stay. It
 // fails only where the port has been taken while the server refused.
-func (s *Server) SetDoor(d Door) error { return s.door.set(doorState(d)) }
+func (s *Server) SetDoor(d Door) error { return s.door.Set(network.State(d)) }
 
 // Down resets every connection, and lets new ones meet door for d; then it is open again.
 // It does not wait for that.
@@ -178,7 +179,7 @@ func (s *Server) Down(door Door, d time.Duration) {
 }
 
 // Cut resets every connection.
-func (s *Server) Cut() { s.door.cut() }
+func (s *Server) Cut() { s.door.Cut() }
 
 // Restart is a crash and a restart: every connection is reset, and the history
 // for watches starts at present, so that older revisions are too old for them.
@@ -192,7 +193,7 @@ func (s *Server) Restart() {
 	}
 	st.mu.Unlock()
 	s.endWatches(endReset)
-	s.door.cut()
+	s.door.Cut()
 }
 
 // RestoreTo is a restore of etcd from a backup: every connection is reset, and
@@ -240,7 +241,7 @@ func (s *Server) restore(to func(*store) uint64) error {
 		return err
 	}
 	s.endWatches(endReset) // those that began in between
-	s.door.cut()
+	s.door.Cut()
 	return nil
 }
 

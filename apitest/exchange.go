@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/network"
 	"github.com/listwatch/listwatch/internal/guard"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -27,7 +28,7 @@ type Exchange struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	srv     *Server
-	conn    *conn // nil where the handler is called without a server
+	conn    *network.Conn // nil where the handler is called without a server
 	target  target
 	entry   *Request
 	steps   []*Fault // before the answer
@@ -81,7 +82,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, refused *guard.Re
 		}
 	}()
 	x := &Exchange{w: w, srv: s, refused: refused, large: true}
-	x.conn, _ = r.Context().Value(connKey{}).(*conn)
+	x.conn, _ = r.Context().Value(connKey{}).(*network.Conn)
 	x.r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 	x.target = s.resolve(r)
 	x.entry = s.record(x)

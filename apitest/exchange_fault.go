@@ -42,7 +42,7 @@ func (x *Exchange) Abort() { panic(http.ErrAbortHandler) }
 // Reset resets the connection (TCP RST). It does not return.
 func (x *Exchange) Reset() {
 	if x.conn != nil {
-		x.conn.reset()
+		x.conn.Reset()
 	}
 	x.Abort()
 }
@@ -50,7 +50,7 @@ func (x *Exchange) Reset() {
 // Vanish lets all that is sent from now on over the connection, either way, vanish.
 func (x *Exchange) Vanish() {
 	if x.conn != nil {
-		x.conn.vanish()
+		x.conn.Vanish()
 	}
 }
 
@@ -58,7 +58,7 @@ func (x *Exchange) Vanish() {
 // each piece.
 func (x *Exchange) Trickle(n int, pause time.Duration) {
 	if x.conn != nil {
-		x.conn.trickle(n, pause)
+		x.conn.Trickle(n, pause)
 	}
 }
 

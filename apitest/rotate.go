@@ -7,7 +7,7 @@ func (s *Server) Rotate() {
 	if s.ids == nil {
 		return
 	}
-	if err := s.ids.rotate(); err != nil {
+	if err := s.ids.Rotate(); err != nil {
 		s.fail("rotate the certificate: %v", err)
 	}
 }
@@ -19,7 +19,7 @@ func (s *Server) RotateClient() {
 	if s.ids == nil {
 		return
 	}
-	if err := s.ids.rotateClient(); err != nil {
+	if err := s.ids.RotateClient(); err != nil {
 		s.fail("rotate the client certificate: %v", err)
 	}
 	s.reconnect()
@@ -33,7 +33,7 @@ func (s *Server) RotateCA() {
 	if s.ids == nil {
 		return
 	}
-	if err := s.ids.rotateCA(); err != nil {
+	if err := s.ids.RotateCA(); err != nil {
 		s.fail("rotate the CA: %v", err)
 	}
 	s.reconnect()

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/listwatch/listwatch/apitest/internal/certs"
+	"github.com/listwatch/listwatch/apitest/internal/network"
 	"github.com/listwatch/listwatch/internal/guard"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -78,9 +80,9 @@ type Server struct {
 	options Options
 	tb      TB // nil outside tests
 	store   *store
-	door    *door
+	door    *network.Listener
 	http    *http.Server
-	ids     *identities // nil without TLS
+	ids     *certs.Set // nil without TLS
 	ctx     context.Context
 	cancel  context.CancelFunc
 	running sync.WaitGroup // handlers and the accept loop
@@ -108,7 +110,7 @@ func start(t TB, o Options) (*Server, error) {
 	o.History = cmp.Or(o.History, 10_000)
 	o.WatchBuffer = cmp.Or(o.WatchBuffer, o.History)
 	o.BookmarkInterval = cmp.Or(o.BookmarkInterval, time.Minute)
-	d, err := newDoor(o.InMemory, o.Address)
+	d, err := network.Listen(o.InMemory, o.Address)
 	if err != nil {
 		return nil, fmt.Errorf("start apitest server: %w", err)
 	}
@@ -137,15 +139,15 @@ func start(t TB, o Options) (*Server, error) {
 		}
 		return context.WithValue(ctx, connKey{}, c)
 	}
-	scheme, host := "http", d.host()
+	scheme, host := "http", d.Host()
 	if o.TLS {
 		scheme = "https"
-		ips, names := d.reached()
-		if s.ids, err = newIdentities(o.ClientCerts, ips, names); err != nil {
+		ips, names := d.Reached()
+		if s.ids, err = certs.New(o.ClientCerts, ips, names); err != nil {
 			d.Close()
 			return nil, fmt.Errorf("start apitest server: %w", err)
 		}
-		s.http.TLSConfig = s.ids.serverConfig()
+		s.http.TLSConfig = s.ids.ServerConfig()
 	}
 	s.URL = scheme + "://" + host
 	if o.Namespaces {
@@ -203,7 +205,7 @@ func (s *Server) Close() {
 	s.cancel()
 	s.http.Close()
 	s.door.Close()
-	s.door.cut()
+	s.door.Cut()
 	s.Client().CloseIdleConnections()
 	s.running.Wait()
 	s.mu.Lock()
@@ -234,7 +236,7 @@ func (s *Server) Client() *http.Client {
 // Transport. In memory it is the only way in.
 func (s *Server) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if s.options.InMemory {
-		return s.door.dialMemory(ctx)
+		return s.door.DialMemory(ctx)
 	}
 	var d net.Dialer
 	return d.DialContext(ctx, "tcp", s.door.Addr().String())
@@ -243,7 +245,7 @@ func (s *Server) Dial(ctx context.Context, network, address string) (net.Conn, e
 func (s *Server) newClient() *http.Client {
 	transport := &http.Transport{DialContext: s.Dial, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 16}
 	if s.ids != nil {
-		transport.TLSClientConfig = s.ids.clientConfig(s.options.ClientCerts)
+		transport.TLSClientConfig = s.ids.ClientConfig(s.options.ClientCerts)
 	}
 	return &http.Client{Transport: &authorised{s, transport}}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/listwatch/listwatch/apitest/internal/network"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -23,7 +24,7 @@ const (
 // watcher is one running watch. Its fields are guarded by store.mu.
 type watcher struct {
 	query    *query
-	conn     *conn
+	conn     *network.Conn
 	signal   chan struct{} // of size 1
 	cursor   int           // the next event, counted from the first ever
 	held     []event       // those from cursor on that the log has forgotten

@@ -1,4 +1,4 @@
-package apitest
+package certs
 
 import (
 	"crypto/ecdsa"
@@ -12,11 +12,13 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/listwatch/listwatch/apitest/internal/network"
 )
 
-// identities are the certificates of one server: an own CA, a serving and a
+// Set are the certificates of one server: an own CA, a serving and a
 // client certificate, and serving certificates that no client should take.
-type identities struct {
+type Set struct {
 	untrusted, outdated identity
 	clientCerts         bool // are asked for
 	ips                 []net.IP
@@ -37,10 +39,10 @@ type identity struct {
 	certPEM, keyPEM []byte
 }
 
-// newIdentities returns the identities of a server that clients reach, besides the
+// New returns the identities of a server that clients reach, besides the
 // loopback, at ips and names.
-func newIdentities(clientCerts bool, ips []net.IP, names []string) (*identities, error) {
-	ids := &identities{clientCerts: clientCerts, ips: ips, names: names}
+func New(clientCerts bool, ips []net.IP, names []string) (*Set, error) {
+	ids := &Set{clientCerts: clientCerts, ips: ips, names: names}
 	ca, client := caTemplate(), clientTemplate()
 	outdated := ids.serving(3)
 	outdated.NotBefore, outdated.NotAfter = ca.NotBefore, ca.NotBefore.Add(time.Minute)
@@ -55,11 +57,11 @@ func newIdentities(clientCerts bool, ips []net.IP, names []string) (*identities,
 		}
 	}
 	ids.serial = 3
-	return ids, ids.rotate()
+	return ids, ids.Rotate()
 }
 
 // serving is a certificate of the server that is yet to be signed.
-func (i *identities) serving(serial int64) *x509.Certificate {
+func (i *Set) serving(serial int64) *x509.Certificate {
 	t := template(serial, "apitest")
 	t.IPAddresses = append(t.IPAddresses, i.ips...)
 	t.DNSNames = append(t.DNSNames, i.names...)
@@ -79,22 +81,22 @@ func template(serial int64, name string) *x509.Certificate {
 	}
 }
 
-// rotate issues another serving certificate, which new connections get.
-func (i *identities) rotate() error {
+// Rotate issues another serving certificate, which new connections get.
+func (i *Set) Rotate() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.reissue(&i.server, i.serving(0))
 }
 
-// rotateClient issues another client certificate, which is the only one from then on.
-func (i *identities) rotateClient() error {
+// RotateClient issues another client certificate, which is the only one from then on.
+func (i *Set) RotateClient() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.reissue(&i.client, clientTemplate())
 }
 
-// rotateCA makes another CA, and all that it signs.
-func (i *identities) rotateCA() error {
+// RotateCA makes another CA, and all that it signs.
+func (i *Set) RotateCA() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	err := i.reissue(&i.ca, caTemplate())
@@ -108,7 +110,7 @@ func (i *identities) rotateCA() error {
 }
 
 // reissue replaces id. The caller holds mu.
-func (i *identities) reissue(id *identity, t *x509.Certificate) error {
+func (i *Set) reissue(id *identity, t *x509.Certificate) error {
 	i.serial++
 	i.rotated = i.server.leaf != nil
 	t.SerialNumber = big.NewInt(i.serial)
@@ -161,16 +163,16 @@ func (i *identity) issue(template *x509.Certificate, ca *identity) error {
 	return nil
 }
 
-// serverConfig returns the configuration of the server, which follows each rotation.
-func (i *identities) serverConfig() *tls.Config {
+// ServerConfig returns the configuration of the server, which follows each rotation.
+func (i *Set) ServerConfig() *tls.Config {
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
 	if i.clientCerts {
 		c.ClientAuth = tls.VerifyClientCertIfGiven
 	}
 	c.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
-		door := doorOpen
-		if c, ok := hello.Conn.(*conn); ok {
-			door = c.came
+		door := network.Open
+		if c, ok := hello.Conn.(*network.Conn); ok {
+			door = c.Came
 		}
 		return i.configFor(c, door), nil
 	}
@@ -178,7 +180,7 @@ func (i *identities) serverConfig() *tls.Config {
 }
 
 // configFor is what a connection gets that came through door.
-func (i *identities) configFor(base *tls.Config, door doorState) *tls.Config {
+func (i *Set) configFor(base *tls.Config, door network.State) *tls.Config {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	c := base.Clone()
@@ -187,30 +189,30 @@ func (i *identities) configFor(base *tls.Config, door doorState) *tls.Config {
 	c.ClientCAs.AddCert(i.ca.leaf)
 	c.NextProtos = []string{"h2", "http/1.1"}
 	// A resumed session shows no certificate: none is resumed where that matters.
-	c.SessionTicketsDisabled = i.rotated || door != doorOpen
+	c.SessionTicketsDisabled = i.rotated || door != network.Open
 	shown := &i.server
 	switch door {
-	case doorUntrusted:
+	case network.Untrusted:
 		shown = &i.untrusted
-	case doorOutdated:
+	case network.Outdated:
 		shown = &i.outdated
-	case doorHTTP1:
+	case network.HTTP1:
 		c.NextProtos = c.NextProtos[1:]
 	}
 	c.Certificates = []tls.Certificate{shown.pair}
 	return c
 }
 
-// knows reports whether cert is the client certificate that is valid now.
-func (i *identities) knows(cert *x509.Certificate) bool {
+// Knows reports whether cert is the client certificate that is valid now.
+func (i *Set) Knows(cert *x509.Certificate) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return cert.Equal(i.client.leaf)
 }
 
-// clientConfig returns what a client needs to trust the server, and to show the client
+// ClientConfig returns what a client needs to trust the server, and to show the client
 // certificate.
-func (i *identities) clientConfig(withCert bool) *tls.Config {
+func (i *Set) ClientConfig(withCert bool) *tls.Config {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	pool := x509.NewCertPool()
@@ -222,15 +224,15 @@ func (i *identities) clientConfig(withCert bool) *tls.Config {
 	return c
 }
 
-// caPEM returns the certificate of the CA that signs now.
-func (i *identities) caPEM() []byte {
+// CAPEM returns the certificate of the CA that signs now.
+func (i *Set) CAPEM() []byte {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.ca.certPEM
 }
 
-// clientPEM returns the client certificate that is valid now, and its key.
-func (i *identities) clientPEM() (cert, key []byte) {
+// ClientPEM returns the client certificate that is valid now, and its key.
+func (i *Set) ClientPEM() (cert, key []byte) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.client.certPEM, i.client.keyPEM

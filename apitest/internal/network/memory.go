@@ -1,4 +1,4 @@
-package apitest
+package network
 
 import (
 	"context"
@@ -167,8 +167,8 @@ func (h *half) write(b []byte) (int, error) {
 	}
 }
 
-// dialMemory is the client's side of a listener without sockets.
-func (d *door) dialMemory(ctx context.Context) (net.Conn, error) {
+// DialMemory is the client's side of a listener without sockets.
+func (d *Listener) DialMemory(ctx context.Context) (net.Conn, error) {
 	client, server := memoryPair()
 	if err := d.knock(ctx, server); err != nil {
 		return nil, &net.OpError{Op: "dial", Net: "memory", Addr: memoryAddr{}, Err: err}

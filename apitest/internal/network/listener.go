@@ -1,4 +1,4 @@
-package apitest
+package network
 
 import (
 	"context"
@@ -12,24 +12,24 @@ import (
 	"github.com/listwatch/listwatch/internal/guard"
 )
 
-// doorState is what happens to new connections.
-type doorState int
+// State is what happens to new connections.
+type State int
 
 const (
-	doorOpen      doorState = iota // served
-	doorRefusing                   // refused, as by a machine where nothing listens
-	doorHanging                    // accepted and never answered
-	doorResetting                  // accepted and reset at once
-	doorUntrusted                  // served; the certificate is chosen by it
-	doorOutdated                   // served; the certificate is chosen by it
-	doorHTTP1                      // served; the protocol is chosen by it
+	Open      State = iota // served
+	Refusing               // refused, as by a machine where nothing listens
+	Hanging                // accepted and never answered
+	Resetting              // accepted and reset at once
+	Untrusted              // served; the certificate is chosen by it
+	Outdated               // served; the certificate is chosen by it
+	HTTP1                  // served; the protocol is chosen by it
 )
 
 // maxConnections are open at once over TCP; a thousand watches over HTTP/1.1 have place.
 const maxConnections = 10_000
 
-// door is the server's net.Listener: over TCP, or over memory only.
-type door struct {
+// Listener is the server's net.Listener: over TCP, or over memory only.
+type Listener struct {
 	accepted chan net.Conn
 	closed   chan struct{}
 	ctx      context.Context // ends with the door
@@ -37,14 +37,14 @@ type door struct {
 	loops    sync.WaitGroup
 
 	mu    sync.Mutex
-	state doorState
+	state State
 	addr  net.Addr
 	tcp   net.Listener // nil in memory, and while it refuses
-	conns map[*conn]struct{}
+	conns map[*Conn]struct{}
 }
 
-func newDoor(memory bool, address string) (*door, error) {
-	d := &door{accepted: make(chan net.Conn), closed: make(chan struct{}), addr: memoryAddr{}, conns: make(map[*conn]struct{})}
+func Listen(memory bool, address string) (*Listener, error) {
+	d := &Listener{accepted: make(chan net.Conn), closed: make(chan struct{}), addr: memoryAddr{}, conns: make(map[*Conn]struct{})}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	if memory {
 		return d, nil
@@ -60,7 +60,7 @@ func newDoor(memory bool, address string) (*door, error) {
 }
 
 // serve accepts from l until it is closed. The caller holds mu or is newDoor.
-func (d *door) serve(l net.Listener) {
+func (d *Listener) serve(l net.Listener) {
 	l = guard.Listen(l, maxConnections)
 	d.tcp = l
 	d.loops.Go(func() {
@@ -77,22 +77,22 @@ func (d *door) serve(l net.Listener) {
 }
 
 // knock brings a new connection to the server, or to what state says.
-func (d *door) knock(ctx context.Context, raw net.Conn) error {
-	c := &conn{Conn: raw, door: d, closed: make(chan struct{})}
+func (d *Listener) knock(ctx context.Context, raw net.Conn) error {
+	c := &Conn{Conn: raw, listener: d, closed: make(chan struct{})}
 	d.mu.Lock()
 	state := d.state
-	c.came = state
-	if state != doorRefusing && d.ctx.Err() == nil {
+	c.Came = state
+	if state != Refusing && d.ctx.Err() == nil {
 		d.conns[c] = struct{}{}
 	}
 	d.mu.Unlock()
 	switch {
-	case state == doorRefusing || d.ctx.Err() != nil:
+	case state == Refusing || d.ctx.Err() != nil:
 		return os.NewSyscallError("connect", syscall.ECONNREFUSED)
-	case state == doorHanging:
+	case state == Hanging:
 		return nil
-	case state == doorResetting:
-		c.reset()
+	case state == Resetting:
+		c.Reset()
 		return nil
 	}
 	select {
@@ -107,8 +107,8 @@ func (d *door) knock(ctx context.Context, raw net.Conn) error {
 	}
 }
 
-// set changes the state; connections that exist stay.
-func (d *door) set(state doorState) error {
+// Set changes the state; connections that exist stay.
+func (d *Listener) Set(state State) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.state = state
@@ -116,10 +116,10 @@ func (d *door) set(state doorState) error {
 		return nil
 	}
 	switch {
-	case state == doorRefusing && d.tcp != nil:
+	case state == Refusing && d.tcp != nil:
 		d.tcp.Close()
 		d.tcp = nil
-	case state != doorRefusing && d.tcp == nil && d.ctx.Err() == nil:
+	case state != Refusing && d.tcp == nil && d.ctx.Err() == nil:
 		l, err := net.Listen("tcp", d.addr.String())
 		if err != nil {
 			return err
@@ -129,21 +129,21 @@ func (d *door) set(state doorState) error {
 	return nil
 }
 
-// cut resets every connection.
-func (d *door) cut() {
+// Cut resets every connection.
+func (d *Listener) Cut() {
 	d.mu.Lock()
-	conns := make([]*conn, 0, len(d.conns))
+	conns := make([]*Conn, 0, len(d.conns))
 	for c := range d.conns {
 		conns = append(conns, c)
 	}
 	d.mu.Unlock()
 	for _, c := range conns {
-		c.reset()
+		c.Reset()
 	}
 }
 
 // Accept implements net.Listener.
-func (d *door) Accept() (net.Conn, error) {
+func (d *Listener) Accept() (net.Conn, error) {
 	select {
 	case c := <-d.accepted:
 		return c, nil
@@ -153,7 +153,7 @@ func (d *door) Accept() (net.Conn, error) {
 }
 
 // Close implements net.Listener. It also ends connections that hang.
-func (d *door) Close() error {
+func (d *Listener) Close() error {
 	d.mu.Lock()
 	if d.ctx.Err() != nil {
 		d.mu.Unlock()
@@ -170,10 +170,10 @@ func (d *door) Close() error {
 }
 
 // Addr implements net.Listener.
-func (d *door) Addr() net.Addr { return d.addr }
+func (d *Listener) Addr() net.Addr { return d.addr }
 
-// host is the host and port of the server's URL.
-func (d *door) host() string {
+// Host is the host and port of the server's URL.
+func (d *Listener) Host() string {
 	tcp, ok := d.addr.(*net.TCPAddr)
 	switch {
 	case !ok:
@@ -186,9 +186,9 @@ func (d *door) host() string {
 	return net.JoinHostPort("localhost", strconv.Itoa(tcp.Port)) // IPv6, or both
 }
 
-// reached returns the addresses and names, besides those of the loopback, under which
+// Reached returns the addresses and names, besides those of the loopback, under which
 // clients may come.
-func (d *door) reached() (ips []net.IP, names []string) {
+func (d *Listener) Reached() (ips []net.IP, names []string) {
 	tcp, ok := d.addr.(*net.TCPAddr)
 	if !ok || tcp.IP.IsLoopback() {
 		return nil, nil
@@ -208,13 +208,13 @@ func (d *door) reached() (ips []net.IP, names []string) {
 	return ips, names
 }
 
-// conn is the server's side of a connection, with faults.
-type conn struct {
+// Conn is the server's side of a connection, with faults.
+type Conn struct {
 	net.Conn
-	door   *door
-	came   doorState // what the door was then
-	closed chan struct{}
-	once   sync.Once
+	listener *Listener
+	Came     State // what the door was then
+	closed   chan struct{}
+	once     sync.Once
 
 	mu    sync.Mutex
 	dead  bool          // what comes in and what goes out vanishes
@@ -222,7 +222,7 @@ type conn struct {
 	pause time.Duration // after each piece
 }
 
-func (c *conn) Read(b []byte) (int, error) {
+func (c *Conn) Read(b []byte) (int, error) {
 	for {
 		n, err := c.Conn.Read(b)
 		c.mu.Lock()
@@ -234,7 +234,7 @@ func (c *conn) Read(b []byte) (int, error) {
 	}
 }
 
-func (c *conn) Write(b []byte) (int, error) {
+func (c *Conn) Write(b []byte) (int, error) {
 	done := 0
 	for done < len(b) {
 		c.mu.Lock()
@@ -265,36 +265,36 @@ func (c *conn) Write(b []byte) (int, error) {
 	return done, nil
 }
 
-func (c *conn) Close() error {
+func (c *Conn) Close() error {
 	c.forget()
 	return c.Conn.Close()
 }
 
-func (c *conn) forget() {
+func (c *Conn) forget() {
 	c.once.Do(func() {
 		close(c.closed)
-		c.door.mu.Lock()
-		delete(c.door.conns, c)
-		c.door.mu.Unlock()
+		c.listener.mu.Lock()
+		delete(c.listener.conns, c)
+		c.listener.mu.Unlock()
 	})
 }
 
-// vanish lets all that is sent from now on, either way, vanish.
-func (c *conn) vanish() {
+// Vanish lets all that is sent from now on, either way, vanish.
+func (c *Conn) Vanish() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.dead = true
 }
 
-// trickle sends n bytes at a time from now on, with a pause after each piece.
-func (c *conn) trickle(n int, pause time.Duration) {
+// Trickle sends n bytes at a time from now on, with a pause after each piece.
+func (c *Conn) Trickle(n int, pause time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.piece, c.pause = n, pause
 }
 
-// reset ends the connection as a crashed peer does.
-func (c *conn) reset() {
+// Reset ends the connection as a crashed peer does.
+func (c *Conn) Reset() {
 	switch raw := c.Conn.(type) {
 	case *memoryConn:
 		raw.reset()
