@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -14,8 +15,11 @@ import (
 // DeltaFIFO holds the deltas that a slow consumer has not taken yet. It is
 // bounded by the number of objects: further deltas of an object that waits are
 // folded into it, so that the consumer misses states in between but never the
-// latest one, and never a deletion. Objects come out in the order in which they
-// went in first. It is safe for concurrent use.
+// latest one, and never the deletion of an object that it saw. Of the objects that
+// were added and deleted before the consumer saw them, it keeps 4096 that take 64 MiB at
+// most, and forgets the oldest: the consumer gets neither their addition nor their
+// deletion. Initial objects are not forgotten. Objects come out in the order in which
+// they went in first. It is safe for concurrent use.
 type DeltaFIFO[T kube.Object] struct {
 	cancel bool
 	ready  chan struct{} // of size 1
@@ -23,6 +27,7 @@ type DeltaFIFO[T kube.Object] struct {
 	mu      sync.Mutex
 	waiting map[kube.Key]*list.Element
 	order   *list.List // of *backlog[T], the first to wait in front
+	unseen  unseen[T]
 	popped  []Delta[T] // by the last Pop
 }
 
@@ -31,12 +36,16 @@ type DeltaFIFO[T kube.Object] struct {
 type backlog[T kube.Object] struct {
 	deltas []Delta[T]
 	since  time.Time
+
+	unseen *list.Element // in unseen.order; nil = it is not there
+	bytes  int           // if it is
 }
 
 // FIFOOptions of a DeltaFIFO.
 type FIFOOptions struct {
 	// Cancel lets an object that was added and deleted before the consumer saw
-	// it vanish. Without it the consumer sees both. One that was there at the
+	// it vanish. Without it the consumer sees both, within the limit of the
+	// DeltaFIFO. One that was there at the
 	// beginning may be known from an earlier life, and does not vanish.
 	Cancel bool
 
@@ -48,7 +57,10 @@ type FIFOOptions struct {
 
 // NewDeltaFIFO returns an empty FIFO.
 func NewDeltaFIFO[T kube.Object](o FIFOOptions) *DeltaFIFO[T] {
-	return &DeltaFIFO[T]{cancel: o.Cancel, ready: make(chan struct{}, 1), waiting: map[kube.Key]*list.Element{}, order: list.New()}
+	return &DeltaFIFO[T]{
+		cancel: o.Cancel, ready: make(chan struct{}, 1), waiting: map[kube.Key]*list.Element{}, order: list.New(),
+		unseen: unseen[T]{order: list.New(), size: codec.SizerOf[T]()},
+	}
 }
 
 // Push adds d. It never blocks.
@@ -61,9 +73,15 @@ func (q *DeltaFIFO[T]) Push(d Delta[T]) {
 		q.waiting[d.Key] = el
 	}
 	b := el.Value.(*backlog[T])
+	q.unseen.leave(b)
 	if b.add(d, q.cancel); len(b.deltas) == 0 {
 		delete(q.waiting, d.Key)
 		q.order.Remove(el)
+	} else if b.endsUnseen() {
+		q.unseen.enter(b)
+	}
+	for q.unseen.tooMany() {
+		q.forget(q.unseen.oldest())
 	}
 	select {
 	case q.ready <- struct{}{}:
@@ -126,7 +144,9 @@ func (q *DeltaFIFO[T]) take() []Delta[T] {
 	if el == nil {
 		return nil
 	}
-	q.popped = q.order.Remove(el).(*backlog[T]).deltas
+	b := q.order.Remove(el).(*backlog[T])
+	q.unseen.leave(b)
+	q.popped = b.deltas
 	delete(q.waiting, q.popped[0].Key)
 	return q.popped
 }
