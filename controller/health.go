@@ -51,7 +51,8 @@ func (m *Manager) healthz(w http.ResponseWriter, _ *http.Request) {
 }
 
 // readyz fails until the caches are filled and while one of them is stale or has
-// ended, and until the controllers work if this process leads.
+// ended, while the server refuses the requests for the lease, and until the controllers
+// work if this process leads.
 func (m *Manager) readyz(w http.ResponseWriter, _ *http.Request) {
 	m.mu.Lock()
 	checks := append([]check(nil), m.checks...)
@@ -60,6 +61,9 @@ func (m *Manager) readyz(w http.ResponseWriter, _ *http.Request) {
 		parts = append(parts, m.led...)
 	}
 	m.mu.Unlock()
+	if ready, ok := m.o.Elector.(interface{ Ready() error }); ok {
+		checks = append(checks, check{"leader election", ready.Ready})
+	}
 	for _, p := range parts {
 		if ready, ok := p.Runner.(interface{ Ready() error }); ok && !p.optional {
 			checks = append(checks, check{nameOf(p.Runner), ready.Ready})

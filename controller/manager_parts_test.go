@@ -234,3 +234,32 @@ func TestManagerPassesItsLogger(t *testing.T) {
 		}
 	})
 }
+
+// Where the rights to the Lease are missing nobody ever leads: no replica is ready.
+func TestManagerIsNotReadyWhileTheLeaseIsRefused(t *testing.T) {
+	tell(t, func(t *testing.T, w *world) {
+		e, err := lease.New(w.client, kube.Key{Namespace: "a", Name: "lock"}, lease.Options{Identity: "me", TakeMissing: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		allow := w.Deny("", apitest.Match{Resource: "leases"})
+		m := controller.NewManager(controller.ManagerOptions{Elector: e})
+		m.AddLed(&part{w: w, name: "foo"})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- m.Run(ctx) }()
+		time.Sleep(time.Minute)
+		if text := m.ReadyText(); !strings.HasPrefix(text, "[-]leader election: requests for the lease a/lock are refused: ") || m.Leading() {
+			t.Errorf("leading: %t; readiness:\n%s", m.Leading(), text)
+		}
+		allow()
+		time.Sleep(time.Minute)
+		if text := m.ReadyText(); text != "[+]leader election ok\nok\n" || !m.Leading() {
+			t.Errorf("leading: %t; readiness:\n%s", m.Leading(), text)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+}

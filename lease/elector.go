@@ -33,6 +33,7 @@ type Elector struct {
 	running  bool
 	leader   string
 	reported string // the kind of failure that was logged last; "" = none, or it is over
+	refusal  error  // of the last request, if the server refused it
 	term     *term  // while the work runs
 }
 
@@ -211,6 +212,17 @@ func (e *Elector) Check() error {
 	return nil
 }
 
+// Ready is for a readiness probe: it fails while the server refuses the requests for the
+// Lease (401, 403, 404), as it does where the rights to it are missing: then nobody leads.
+func (e *Elector) Ready() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.refusal != nil {
+		return fmt.Errorf("requests for the lease %s are refused: %w", e.key, e.refusal)
+	}
+	return nil
+}
+
 func (e *Elector) seconds() int { return int(e.options.Duration / time.Second) }
 
 func (e *Elector) begin() bool {
@@ -247,13 +259,16 @@ func (e *Elector) see(leader string) {
 // failed reports a failure: the first of its kind is worth a warning.
 func (e *Elector) failed(err error, leading bool) {
 	kind, message := "fail", "requests for the lease fail; trying again"
+	var refused error
 	for _, refusal := range []error{kube.ErrUnauthorized, kube.ErrForbidden, kube.ErrNotFound} {
 		if errors.Is(err, refusal) {
 			kind, message = refusal.Error(), "requests for the lease are refused; trying again"
+			refused = err
 		}
 	}
 	level := slog.LevelDebug
 	e.mu.Lock()
+	e.refusal = refused
 	if e.reported != kind {
 		e.reported, level = kind, slog.LevelWarn
 	}
@@ -268,7 +283,7 @@ func (e *Elector) failed(err error, leading bool) {
 func (e *Elector) succeeded() {
 	e.mu.Lock()
 	over := e.reported != ""
-	e.reported = ""
+	e.reported, e.refusal = "", nil
 	e.mu.Unlock()
 	if over {
 		e.log.Info("requests for the lease succeed again", "lease", e.key.String())

@@ -2,6 +2,7 @@ package lease_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -97,14 +98,20 @@ func TestLogSaysOnceThatRequestsAreRefused(t *testing.T) {
 		s.put(released)
 		allow := s.srv.Deny("", apitest.Match{Verb: "update", Resource: "leases"})
 		j := newJournal()
-		s.replica("a", lease.Options{Logger: j.Logger}).start()
+		a := s.replica("a", lease.Options{Logger: j.Logger}).start()
 		time.Sleep(time.Minute)
 		got := j.lines()
+		if err := a.Ready(); !errors.Is(err, kube.ErrForbidden) {
+			t.Errorf("ready: %v", err)
+		}
 		if len(got) != 1 || !strings.Contains(got[0], `level=WARN msg="requests for the lease are refused; trying again" lease=shop/orders leading=false err=`) {
 			t.Errorf("log %q", got)
 		}
 		allow()
 		s.until("a")
+		if err := a.Ready(); err != nil {
+			t.Errorf("ready: %v", err)
+		}
 		got = j.lines()
 		if len(got) != 2 || !strings.Contains(got[0], `level=INFO msg="requests for the lease succeed again" lease=shop/orders`) {
 			t.Errorf("log %q", got)
