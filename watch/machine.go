@@ -71,6 +71,10 @@ var (
 // livedLongEnough is how long a watch must have lived for its end to be routine.
 const livedLongEnough = 5 * time.Second
 
+// minHeld is how long a watch must have lived for its end to be routine where Timeout is
+// so short that the server ended it as it was asked to.
+const minHeld = 500 * time.Millisecond
+
 const (
 	// maxGarbled watches in a row may end in bytes that cannot be read, before the
 	// collection is listed again.
@@ -237,7 +241,8 @@ func (p protocol) watched(s state, o outcome) state {
 	if moved {
 		s.from = o.revision
 	}
-	if moved || o.opened && o.lived >= livedLongEnough {
+	held := o.opened && (o.lived >= livedLongEnough || o.err == nil && o.lived >= p.opts.Timeout/2 && o.lived >= minHeld)
+	if moved || held {
 		s.failures, s.garbled, s.relists = 0, 0, 0
 	}
 	if moved {
@@ -246,7 +251,7 @@ func (p protocol) watched(s state, o outcome) state {
 
 	var st *kube.Status
 	switch {
-	case o.err == nil && s.failures == 0 && (moved || o.lived >= livedLongEnough):
+	case o.err == nil && s.failures == 0 && (moved || held):
 		return s // routine: resume at once
 	case errors.Is(o.err, kube.ErrGone), errors.As(o.err, &st) && st.Reason == "StorageReadError":
 		s.relists++

@@ -213,6 +213,24 @@ func TestMachineBacksOff(t *testing.T) {
 	}
 }
 
+// TestMachineTakesTheEndThatItAskedForForRoutine: a server that holds a quiet watch for as
+// long as Timeout asks has not failed. One that ends it sooner has.
+func TestMachineTakesTheEndThatItAskedForForRoutine(t *testing.T) {
+	p := protocol{Options{Timeout: time.Second}.defaults(), func() float64 { return 0 }}
+	s := state{op: OpWatch, from: "5", settled: true}
+	for n := range 60 {
+		if s = p.step(s, outcome{opened: true, lived: 999 * ms}); s.wait != 0 || s.failures != 0 {
+			t.Fatalf("watch %d: waits %v after %d failures", n, s.wait, s.failures)
+		}
+	}
+	if s = p.step(s, outcome{opened: true, lived: 400 * ms}); s.wait != 800*ms {
+		t.Errorf("a short watch: waits %v", s.wait)
+	}
+	if s = p.step(s, outcome{opened: true, lived: 999 * ms, err: errCut}); s.wait != 1600*ms {
+		t.Errorf("a watch that broke: waits %v", s.wait)
+	}
+}
+
 // TestMachineComesBackSoon: after an outage a server that sheds load is asked again
 // when it says, and not after the pauses of the outage; they grow from there.
 func TestMachineComesBackSoon(t *testing.T) {
