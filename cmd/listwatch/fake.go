@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -204,6 +205,9 @@ func (o *fakeFlags) check(cmd *cobra.Command, command []string) ([]faults.Rule, 
 		if set(name) && !o.simulate {
 			return nil, usage("--%s is for --simulate: give both", name)
 		}
+	}
+	if err := cmp.Or(replaceable("--kubeconfig-out", o.kubeconfig), replaceable("--save", o.save)); err != nil {
+		return nil, err
 	}
 	stdin := 0
 	for _, f := range append(o.files, o.faults) {
