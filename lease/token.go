@@ -21,5 +21,5 @@ type Token struct {
 	Lease       kube.Key
 	UID         string        // of the Lease
 	Revision    kube.Revision // of the write that took the Lease
-	Transitions int           // leaders before this one
+	Transitions int           // larger by one with each leader
 }
