@@ -54,15 +54,29 @@ func (e *BudgetError) Error() string {
 // place in the map, at the usual load.
 const objectOverhead = 160
 
+// take uses n bytes more, unless there are too few. It returns how many were used.
+func (b *Budget) take(n int64) (used int64, ok bool) {
+	for {
+		used = b.used.Load()
+		if used+n > b.limit {
+			return used, false
+		}
+		if b.used.CompareAndSwap(used, used+n) {
+			return used, true
+		}
+	}
+}
+
 // account is what an informer takes of a budget. A nil one counts nothing. But
 // for held, it is for who has the turn.
 type account[T kube.Object] struct {
-	budget *Budget
-	size   func(T) int
-	held   atomic.Int64
+	budget   *Budget
+	size     func(T) int
+	held     atomic.Int64
+	admitted int64 // taken for an event that is not in the store yet
 }
 
-// admit fails if there is no room for what ev adds to s.
+// admit takes what ev adds to s, for enter to count; it fails if there is no room.
 func (a *account[T]) admit(s *Store[T], ev watch.Event[T]) error {
 	if a == nil || ev.Type != watch.Added && ev.Type != watch.Modified {
 		return nil
@@ -71,13 +85,17 @@ func (a *account[T]) admit(s *Store[T], ev watch.Event[T]) error {
 	if old, ok := s.entry(ev.Key); ok {
 		needs -= a.sizeOf(old.object)
 	}
-	return a.check(ev.Key, needs)
+	return a.take(ev.Key, needs)
 }
 
-func (a *account[T]) check(key kube.Key, needs int64) error {
-	if used := a.budget.used.Load(); needs > 0 && used+needs > a.budget.limit {
+func (a *account[T]) take(key kube.Key, needs int64) error {
+	if needs <= 0 {
+		return nil
+	}
+	if used, ok := a.budget.take(needs); !ok {
 		return &BudgetError{Limit: a.budget.limit, Used: used, Held: a.held.Load(), Key: key, Needs: needs}
 	}
+	a.admitted += needs
 	return nil
 }
 
@@ -86,16 +104,18 @@ func (a *account[T]) enter(deltas []Delta[T]) {
 	if a == nil {
 		return
 	}
+	var n int64
 	for _, d := range deltas {
 		switch d.Type {
 		case watch.Added:
-			a.add(a.sizeOf(d.New))
+			n += a.sizeOf(d.New)
 		case watch.Modified:
-			a.add(a.sizeOf(d.New) - a.sizeOf(d.Old))
+			n += a.sizeOf(d.New) - a.sizeOf(d.Old)
 		case watch.Deleted:
-			a.add(-a.sizeOf(d.Old))
+			n -= a.sizeOf(d.Old)
 		}
 	}
+	a.hold(n)
 }
 
 // load counts what a snapshot held.
@@ -105,20 +125,22 @@ func (a *account[T]) load(s *Store[T]) error {
 	}
 	for key, o := range s.All() {
 		n := a.sizeOf(o)
-		if err := a.check(key, n); err != nil {
+		if err := a.take(key, n); err != nil {
 			return err
 		}
-		a.add(n)
+		a.hold(n)
 	}
 	return nil
 }
 
 // close gives back what was taken.
-func (a *account[T]) close() { a.add(-a.held.Load()) }
+func (a *account[T]) close() { a.hold(-a.held.Load()) }
 
-func (a *account[T]) add(n int64) {
+// hold adds n to what is held, for which some was taken by admit.
+func (a *account[T]) hold(n int64) {
 	a.held.Add(n)
-	a.budget.used.Add(n)
+	a.budget.used.Add(n - a.admitted)
+	a.admitted = 0
 }
 
 func (a *account[T]) sizeOf(o T) int64 { return int64(a.size(o)) + objectOverhead }
