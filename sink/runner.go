@@ -121,11 +121,17 @@ const shutdownGrace = 3 * time.Second
 
 // NewRunner checks o and returns a Runner that has done nothing yet.
 func NewRunner(o Options) (*Runner, error) {
+	if o.Sink == nil {
+		return nil, errors.New("sink: Options.Sink is missing")
+	}
+	return newRunner(o)
+}
+
+// newRunner is NewRunner without a sink, for who only reads the collection.
+func newRunner(o Options) (*Runner, error) {
 	switch {
 	case o.Client == nil:
 		return nil, errors.New("sink: Options.Client is missing")
-	case o.Sink == nil:
-		return nil, errors.New("sink: Options.Sink is missing")
 	case (o.Where == nil) != (o.Scope.Where == ""):
 		return nil, errors.New("sink: Options.Where and Scope.Where must be set together")
 	case (o.Project == nil) != (o.Scope.Project == ""):

@@ -189,6 +189,9 @@ type Reader interface {
 	// Records iterates the history of one resource in the order of the commits. An error
 	// is the last element.
 	Records(ctx context.Context, cluster string, r kube.Resource) iter.Seq2[Record, error]
+
+	// Gaps returns the GAP records of a resource in the order of the commits.
+	Gaps(ctx context.Context, cluster string, r kube.Resource) ([]Record, error)
 }
 
 var (

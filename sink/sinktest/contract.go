@@ -194,6 +194,10 @@ func commits(t *testing.T, store Store) {
 		t.Errorf("known (-want +got):\n%s", diff)
 	}
 	holds(t, again.sink, scope, []sink.Row{sink.RowOf(&changed)}, []sink.Record{a, b, gap, changed, gone})
+	gaps, err := again.sink.Gaps(t.Context(), cluster, scope.Resource)
+	if diff := cmp.Diff([]sink.Record{gap}, gaps, sameJSON); err != nil || diff != "" {
+		t.Errorf("gaps, error %v (-want +got):\n%s", err, diff)
+	}
 	positions, err := again.sink.Positions(t.Context())
 	want.Scope.Resource.Kind, want.Scope.Resource.Namespaced = "", false // which no sink needs to keep
 	opts := cmp.Transformer("Resource", func(r kube.Resource) [3]string { return [3]string{r.Group, r.Version, r.Plural} })

@@ -170,6 +170,18 @@ func (s *Sink) Records(ctx context.Context, cluster string, r kube.Resource) ite
 	return query(ctx, s.read, scanRecord, `SELECT `+recordColumns+` FROM history WHERE cluster=? AND api_group=? AND resource=? ORDER BY seq`, cluster, r.Group, r.Plural)
 }
 
+// Gaps returns the GAP records of a resource; see sink.Reader.
+func (s *Sink) Gaps(ctx context.Context, cluster string, r kube.Resource) ([]sink.Record, error) {
+	var all []sink.Record
+	for rec, err := range query(ctx, s.read, scanRecord, `SELECT `+recordColumns+` FROM history WHERE type = 'GAP' AND cluster=? AND api_group=? AND resource=? ORDER BY seq`, cluster, r.Group, r.Plural) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, rec)
+	}
+	return all, nil
+}
+
 func scanRecord(row scanner) (r sink.Record, err error) {
 	var typ, revision, at, phase, from, to string
 	var labels, object sql.NullString

@@ -36,6 +36,7 @@ var migrations = [][]string{{
 		from_revision TEXT NOT NULL, to_revision TEXT NOT NULL, reason TEXT NOT NULL)`,
 	`CREATE INDEX history_object ON history (resource, namespace, name, seq)`,
 	`CREATE INDEX history_time ON history (time)`,
+	`CREATE INDEX history_gaps ON history (resource, seq) WHERE type = 'GAP'`,
 }}
 
 // migrate brings the schema up to date in one transaction, and makes the views anew,

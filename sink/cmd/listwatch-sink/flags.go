@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/listwatch/listwatch/sink"
+	"github.com/listwatch/listwatch/sink/sqlite"
+)
+
+// program is one run.
+type program struct {
+	env    func(string) string
+	stdout io.Writer
+	log    *slog.Logger
+
+	connect   connection
+	to        string
+	toFile    string
+	selection selection
+	batch     batching
+	replicas  replicas
+	listen    string
+	history   time.Duration
+	wait      time.Duration // verify
+}
+
+type connection struct {
+	kubeconfig, context, cluster string
+}
+
+type selection struct {
+	namespace, labels, fields, where, project, mode string
+	rescope, showSecrets                            bool
+	maxObject                                       int
+}
+
+type batching struct {
+	records int
+	flush   time.Duration
+}
+
+type replicas struct {
+	lease  string
+	shards int
+	shard  int
+}
+
+// database is where records go.
+type database interface {
+	sink.Sink
+	sink.Reader
+	io.Closer
+}
+
+// pruner is a database whose history can be shortened.
+type pruner interface {
+	Prune(ctx context.Context, before time.Time, limit int) (int64, error)
+}
+
+const about = `Write collections of a cluster into another system: a table of what exists and a
+log of what changed, every change once.
+
+  listwatch-sink [flags] TYPE[,TYPE...]   move these resources until stopped; '*' is all
+                                          but Secrets, Leases and Events
+  listwatch-sink status                   print positions, lag and gaps of the sink
+  listwatch-sink verify [TYPE...]         compare the table with the cluster
+
+Flags:
+`
+
+func (p *program) flagSet(out io.Writer) *pflag.FlagSet {
+	f := pflag.NewFlagSet("listwatch-sink", pflag.ContinueOnError)
+	f.SetOutput(out)
+	f.SortFlags = false
+	f.Usage = func() { fmt.Fprint(out, about+f.FlagUsages()) }
+	f.StringVar(&p.to, "to", "", "write to this URL: sqlite:FILE; also from LISTWATCH_SINK_TO (default sqlite:cluster.db)")
+	f.StringVar(&p.toFile, "to-file", "", "read the URL from this file, which keeps credentials out of the command line")
+	f.StringVar(&p.connect.kubeconfig, "kubeconfig", "", "read the cluster from this file")
+	f.StringVar(&p.connect.context, "context", "", "use this context of the kubeconfig")
+	f.StringVar(&p.connect.cluster, "cluster-id", "", "name the cluster in the sink (default: the UID of the namespace kube-system)")
+	f.StringVarP(&p.selection.namespace, "namespace", "n", "", "move only objects in this namespace (default: all namespaces)")
+	f.StringVarP(&p.selection.labels, "selector", "l", "", "move only objects with these labels")
+	f.StringVar(&p.selection.fields, "field-selector", "", "move only objects with these fields")
+	f.StringVar(&p.selection.where, "where", "", "move only objects for which this jq expression is true")
+	f.StringVar(&p.selection.project, "project", "", "store what this jq expression makes of an object")
+	f.StringVar(&p.selection.mode, "mode", "both", "keep the table, the history, or both")
+	f.BoolVar(&p.selection.rescope, "rescope", false, "replace another selection that the table was made with")
+	f.BoolVar(&p.selection.showSecrets, "show-secrets", false, "store the values of Secrets, which are redacted by default")
+	f.IntVar(&p.selection.maxObject, "max-object", 0, "store only the metadata of objects above this number of bytes (default: no limit)")
+	f.IntVar(&p.batch.records, "batch", 500, "commit at most this number of records at once")
+	f.DurationVar(&p.batch.flush, "flush", 500*time.Millisecond, "commit records that are this old")
+	f.StringVar(&p.replicas.lease, "lease", "", "elect one replica by the Lease NAMESPACE/NAME; not with sqlite")
+	f.IntVar(&p.replicas.shards, "shards", 1, "divide each resource into this number of shards; fixed when the table is made")
+	f.IntVar(&p.replicas.shard, "shard", -1, "move only this shard, counted from 0 (default: all)")
+	f.StringVar(&p.listen, "listen", "", "serve /metrics, /readyz and /livez at this address, such as :8080")
+	f.DurationVar(&p.history, "history", 30*24*time.Hour, "remove records of the history that are older; 0 keeps all")
+	f.DurationVar(&p.wait, "wait", 75*time.Second, "verify: wait this long for the table to reach the cluster")
+	return f
+}
+
+// target returns the URL of the sink, which may hold credentials: it must not be printed.
+func (p *program) target() (*url.URL, error) {
+	text := p.to
+	switch {
+	case p.toFile != "" && p.to != "":
+		return nil, usage("--to and --to-file are both given: which of them?")
+	case p.toFile != "":
+		f, err := os.Open(p.toFile)
+		if err != nil {
+			return nil, fmt.Errorf("--to-file: %w", err)
+		}
+		defer f.Close()
+		b, err := io.ReadAll(io.LimitReader(f, 64<<10))
+		if err != nil {
+			return nil, fmt.Errorf("--to-file: %w", err)
+		}
+		text = strings.TrimSpace(string(b))
+	case text == "":
+		text = p.env("LISTWATCH_SINK_TO")
+	}
+	if text == "" {
+		text = "sqlite:cluster.db"
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil, usage("--to is not a URL, such as sqlite:cluster.db") // its text may be a password
+	}
+	if _, secret := u.User.Password(); secret && text == p.to {
+		return nil, usage("--to has a password, which every process of this machine can read: use --to-file or LISTWATCH_SINK_TO")
+	}
+	return u, nil
+}
+
+// open opens the sink that the flags name.
+func (p *program) open(ctx context.Context, exists bool) (database, error) {
+	u, err := p.target()
+	if err != nil {
+		return nil, err
+	}
+	switch u.Scheme {
+	case "sqlite":
+		path := u.Opaque
+		if path == "" {
+			path = u.Path
+		}
+		if path, err = url.PathUnescape(path); err != nil || path == "" {
+			return nil, usage("--to %s: names no file, such as sqlite:cluster.db", u.Redacted())
+		}
+		if p.replicas.lease != "" {
+			return nil, usage("--lease with sqlite: replicas on several machines cannot share the file; run one process")
+		}
+		if _, err := os.Stat(path); exists && errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("there is no %s: name the sink by --to", path)
+		}
+		return sqlite.Open(ctx, path, sqlite.Options{})
+	}
+	return nil, usage("--to: no sink has the scheme %q: there is sqlite", u.Scheme)
+}
+
+func (p *program) mode() (sink.Mode, error) {
+	switch p.selection.mode {
+	case "both", "":
+		return sink.ModeBoth, nil
+	case "table":
+		return sink.ModeTable, nil
+	case "history":
+		return sink.ModeHistory, nil
+	}
+	return "", usage("--mode %q: there are both, table and history", p.selection.mode)
+}

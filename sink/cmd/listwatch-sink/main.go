@@ -1,0 +1,80 @@
+// Listwatch-sink writes collections of a Kubernetes cluster into another system, as a
+// table of what exists and a log of what changed, every change once.
+//
+//	listwatch-sink pods,deployments            # into ./cluster.db
+//	listwatch-sink status                      # how far it has come
+//	listwatch-sink verify                      # compare the table with the cluster
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/pflag"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
+}
+
+// Exit codes.
+const (
+	exitOK         = 0
+	exitFailed     = 1
+	exitUsage      = 2
+	exitDifference = 3 // verify found one
+)
+
+// usageError is a mistake in the command line.
+type usageError struct{ error }
+
+func usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// run is the program.
+func run(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) int {
+	p := &program{env: env, stdout: stdout, log: slog.New(slog.NewTextHandler(stderr, nil))}
+	set := p.flagSet(stderr)
+	err := set.Parse(args)
+	switch {
+	case errors.Is(err, pflag.ErrHelp):
+	case err != nil:
+		err = usageError{err}
+	default:
+		err = p.start(ctx, set.Args())
+	}
+	var wrong usageError
+	switch {
+	case errors.Is(err, pflag.ErrHelp):
+		return exitOK
+	case err == nil, errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		return exitOK
+	case errors.Is(err, errDifferent):
+		return exitDifference
+	case errors.As(err, &wrong):
+		fmt.Fprintf(stderr, "listwatch-sink: %v\nRun listwatch-sink --help for the flags.\n", err)
+		return exitUsage
+	}
+	fmt.Fprintf(stderr, "listwatch-sink: %v\n", err)
+	return exitFailed
+}
+
+func (p *program) start(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		return usage("name the resources to move, such as pods,deployments; or status, or verify")
+	}
+	switch args[0] {
+	case "status":
+		return p.status(ctx, args[1:])
+	case "verify":
+		return p.verify(ctx, args[1:])
+	}
+	return p.move(ctx, args)
+}

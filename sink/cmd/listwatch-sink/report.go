@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/listwatch/listwatch/sink"
+)
+
+// errDifferent means that verify found a difference, and has printed it.
+var errDifferent = errors.New("the table differs from the cluster")
+
+// status prints the positions of a sink.
+func (p *program) status(ctx context.Context, args []string) error {
+	if len(args) > 0 {
+		return usage("status takes no arguments")
+	}
+	db, err := p.open(ctx, true)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	positions, err := db.Positions(ctx)
+	if err != nil {
+		return fmt.Errorf("read the positions: %w", err)
+	}
+	w := tabwriter.NewWriter(p.stdout, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(w, "CLUSTER\tRESOURCE\tSHARD\tPHASE\tREVISION\tEPOCH\tGENERATION\tCOMMITTED\tGAPS\tSELECTION")
+	for _, pos := range positions {
+		gaps, err := db.Gaps(ctx, pos.Scope.Cluster, pos.Scope.Resource)
+		if err != nil {
+			return fmt.Errorf("read the gaps: %w", err)
+		}
+		n := 0
+		for _, g := range gaps {
+			if g.Shard == pos.Scope.Shard {
+				n++
+			}
+		}
+		age := "never"
+		if pos.Sequence > 0 {
+			age = time.Since(pos.Time).Round(time.Second).String() + " ago"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d/%d\t%s\t%s\t%d\t%d\t%s\t%d\t%s\n", pos.Scope.Cluster, pos.Scope.Resource.GroupResource(),
+			pos.Scope.Shard, pos.Scope.Count(), pos.Phase, pos.Revision, pos.Epoch, pos.Generation, age, n, pos.Scope.Selection())
+	}
+	return w.Flush()
+}
+
+// verify compares the table with the cluster: of the resources that are named, or of all
+// that the sink holds.
+func (p *program) verify(ctx context.Context, args []string) error {
+	db, err := p.open(ctx, true)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	src, err := p.source(ctx)
+	if err != nil {
+		return err
+	}
+	defer src.client.CloseIdleConnections()
+	positions, err := db.Positions(ctx)
+	if err != nil {
+		return fmt.Errorf("read the positions: %w", err)
+	}
+	stored := map[string]sink.Scope{} // by resource
+	names := splitNames(args)
+	for _, pos := range positions {
+		if id := pos.Scope.Resource.GroupResource(); pos.Scope.Cluster == src.id {
+			if _, ok := stored[id]; !ok && len(args) == 0 {
+				names = append(names, id)
+			}
+			stored[id] = pos.Scope
+		}
+	}
+	if len(names) == 0 {
+		return fmt.Errorf("the sink holds nothing of the cluster %s", src.id)
+	}
+	resources, err := src.resources(ctx, names)
+	if err != nil {
+		return err
+	}
+	different := false
+	for _, r := range resources {
+		scope, ok := stored[r.GroupResource()]
+		if !ok {
+			return fmt.Errorf("the sink holds no %s of the cluster %s", r.GroupResource(), src.id)
+		}
+		scope.Resource = r
+		o := sink.Options{Client: src.client, Scope: scope, Logger: p.log, MaxObject: p.selection.maxObject, ShowSecrets: p.selection.showSecrets}
+		if o.Where, err = where(scope.Where); err != nil {
+			return err
+		}
+		if o.Project, err = project(scope.Project); err != nil {
+			return err
+		}
+		v, err := sink.Verify(ctx, o, db, p.wait)
+		if err != nil {
+			return err
+		}
+		for _, d := range v.Differences {
+			fmt.Fprintf(p.stdout, "%s %s: %s (table %s, cluster %s)\n", r.GroupResource(), d.Key, d.Problem, revision(string(d.Table)), revision(string(d.Cluster)))
+		}
+		note := ""
+		if v.Behind {
+			note = fmt.Sprintf("; the table is behind, at revision %s: is the sink running?", revision(string(v.Position)))
+		}
+		fmt.Fprintf(p.stdout, "%s: %d objects at revision %s, %d differences%s\n", r.GroupResource(), v.Objects, v.Revision, len(v.Differences), note)
+		different = different || len(v.Differences) > 0
+	}
+	if different {
+		return errDifferent
+	}
+	return nil
+}
+
+func revision(rev string) string {
+	if rev == "" {
+		return "none"
+	}
+	return rev
+}

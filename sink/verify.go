@@ -1,0 +1,158 @@
+package sink
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/list"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// Difference is an object of which the table says something else than the cluster.
+type Difference struct {
+	Key     kube.Key
+	Problem string        // what differs, for people
+	Table   kube.Revision // in the table; empty if it is not there
+	Cluster kube.Revision // in the list; empty if it is not there
+}
+
+// Verification is what Verify found.
+type Verification struct {
+	Objects     int           // in the list
+	Revision    kube.Revision // of the list
+	Position    kube.Revision // of the table when it was compared: the oldest of its shards
+	Behind      bool          // the table did not reach the list: its differences may be changes that are not committed yet
+	Differences []Difference  // ordered by key
+}
+
+// Verify lists the collection, waits until the sink's position has reached the list, for
+// wait at most, and compares the table with the list, object by object. Of an object that
+// was trimmed or quarantined, and in ModeHistory, it compares UID and revision. It opens
+// no scope, and disturbs nobody who writes. Of o it takes Client, Scope, all shards of it,
+// Where, Project, MaxObject and ShowSecrets.
+func Verify(ctx context.Context, o Options, from Reader, wait time.Duration) (Verification, error) {
+	o.Scope.Shard = 0
+	r, err := newRunner(o)
+	if err != nil {
+		return Verification{}, err
+	}
+	s := &session{Runner: r}
+	want := map[kube.Key]Row{}
+	lister := list.New(r.col, list.Options{Labels: r.labels, Fields: r.fields})
+	for object, err := range lister.All(ctx) {
+		if err != nil {
+			if codec.IsItem(err) {
+				continue // it is quarantined in the table, too
+			}
+			return Verification{}, fmt.Errorf("list %s: %w", o.Scope, err)
+		}
+		ev := watch.Event[codec.Raw]{Type: watch.Added, Key: kube.Key{Namespace: object.GetNamespace(), Name: object.GetName()}, UID: object.GetUID(), Revision: kube.Revision(object.GetResourceVersion()), Object: object}
+		if rec, selected := s.record(event{Event: ev}); selected {
+			want[ev.Key] = RowOf(&rec)
+		}
+	}
+	v := Verification{Objects: len(want), Revision: lister.Revision()}
+	if v.Position, v.Behind, err = reach(ctx, from, o.Scope, v.Revision, wait); err != nil {
+		return v, err
+	}
+	for row, err := range from.Rows(ctx, o.Scope.Cluster, o.Scope.Resource) {
+		if err != nil {
+			return v, fmt.Errorf("read the table of %s: %w", o.Scope, err)
+		}
+		key := kube.Key{Namespace: row.Namespace, Name: row.Name}
+		listed, ok := want[key]
+		delete(want, key)
+		if problem := differs(row, listed, ok, v.Revision, o.Scope.Mode); problem != "" {
+			v.Differences = append(v.Differences, Difference{key, problem, row.Revision, listed.Revision})
+		}
+	}
+	for key, listed := range want {
+		exists, err := s.get(ctx, key, listed.UID)
+		if err != nil {
+			return v, err
+		}
+		if exists {
+			v.Differences = append(v.Differences, Difference{key, "missing in the table", "", listed.Revision})
+		}
+	}
+	slices.SortFunc(v.Differences, func(a, b Difference) int { return a.Key.Compare(b.Key) })
+	return v, nil
+}
+
+// reach waits until all shards of the scope are live at rev.
+func reach(ctx context.Context, from Reader, s Scope, rev kube.Revision, wait time.Duration) (oldest kube.Revision, behind bool, err error) {
+	limit := time.Now().Add(wait)
+	for {
+		all, err := from.Positions(ctx)
+		if err != nil {
+			return "", true, fmt.Errorf("read the positions: %w", err)
+		}
+		found, behind := 0, false
+		for _, p := range all {
+			if p.Scope.Cluster != s.Cluster || p.Scope.Resource.Group != s.Resource.Group || p.Scope.Resource.Plural != s.Resource.Plural {
+				continue
+			}
+			if found++; found == 1 || oldest.Newer(p.Revision) {
+				oldest = p.Revision
+			}
+			behind = behind || p.Phase != Live || rev.Newer(p.Revision)
+		}
+		switch {
+		case found == 0:
+			return "", true, fmt.Errorf("the sink has no position of %s in the cluster %s", s.Resource.GroupResource(), s.Cluster)
+		case !behind:
+			return oldest, false, nil
+		case time.Now().After(limit):
+			return oldest, true, nil
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return oldest, true, context.Cause(ctx)
+		}
+	}
+}
+
+// differs says how a row of the table contradicts the list at a revision, empty for not.
+// What is newer than the list was changed since.
+func differs(row, listed Row, ok bool, at kube.Revision, mode Mode) string {
+	switch {
+	case row.Revision.Newer(at):
+		return ""
+	case !ok:
+		return "not in the cluster"
+	case row.UID != listed.UID:
+		return "another UID in the cluster"
+	case row.Revision != listed.Revision:
+		return "another revision in the cluster"
+	case row.Quarantined != "" || listed.Quarantined != "" || row.Trimmed || listed.Trimmed || mode == ModeHistory:
+		return ""
+	case !sameObject(row.Object, listed.Object):
+		return "another object in the cluster, of the same revision"
+	}
+	return ""
+}
+
+// sameObject compares two JSON values, whose form may differ.
+func sameObject(a, b json.RawMessage) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	var values [2]any
+	for i, text := range [2]json.RawMessage{a, b} {
+		dec := json.NewDecoder(strings.NewReader(string(text)))
+		dec.UseNumber()
+		if dec.Decode(&values[i]) != nil {
+			return false
+		}
+	}
+	return reflect.DeepEqual(values[0], values[1])
+}
