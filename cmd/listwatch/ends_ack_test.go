@@ -124,3 +124,27 @@ func TestReaderAcknowledges(t *testing.T) {
 		})
 	}
 }
+
+// TestReaderOfAcksEnds: the pipeline of the README ends with the program, also where that
+// never opens the pipe. With ">" the shell waits until somebody does.
+func TestReaderOfAcksEnds(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "acks")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const reader = "| ./consume 1<> acks "
+	if !strings.Contains(string(readme), reader) {
+		t.Fatalf("the README has no %q", reader)
+	}
+	c := newChild(t)
+	c.cmd.Args = []string{"sh", "-c", `"$0" watch nodes -s http://127.0.0.1:1 -o ndjson --checkpoint state --ack acks ` + strings.Replace(reader, "./consume", "cat", 1), c.cmd.Path}
+	c.cmd.Path, c.cmd.Dir = "/bin/sh", dir
+	c.start().end(0) // of cat
+	c.until(c.stderr, "connection refused")
+}
