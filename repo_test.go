@@ -266,7 +266,7 @@ func TestEveryPackageIsDocumented(t *testing.T) {
 
 func TestEveryPackageHasARunnableExample(t *testing.T) {
 	eachPackage(t, func(t *testing.T, p pkg) {
-		if p.Name == "main" || p.short() == "apitest/conform" { // which needs a *testing.T
+		if p.Name == "main" || strings.Contains("/"+p.short(), "/internal/") || p.short() == "apitest/conform" { // which needs a *testing.T
 			return
 		}
 		for _, ex := range doc.Examples(parse(t, p.Dir, p.TestGoFiles, p.XTestGoFiles)...) {
@@ -450,7 +450,7 @@ func TestMinimalProgramIsSmall(t *testing.T) {
 func TestProgramIsSmall(t *testing.T) {
 	size, _ := build(t, "./cmd/listwatch")
 	// Go's templates cost two of these: they keep the linker from leaving out methods.
-	if t.Logf("%.1f MB", float64(size)/megabyte); size > 24.7*megabyte {
-		t.Errorf("it has %d bytes, want at most 24.7 MB", size)
+	if t.Logf("%.1f MB", float64(size)/megabyte); size > 25.2*megabyte {
+		t.Errorf("it has %d bytes, want at most 25.2 MB", size)
 	}
 }
