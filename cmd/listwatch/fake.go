@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -198,16 +197,13 @@ func (o *fakeFlags) check(cmd *cobra.Command, command []string) ([]faults.Rule, 
 	if o.logFormat != "text" && o.logFormat != "json" {
 		return nil, usage("--log-format %q: want one of text, json", clip(o.logFormat))
 	}
-	if err := positive(cmd, "nodes", "churn"); err != nil {
+	if err := errors.Join(positive(cmd, "nodes", "churn"), replaceable("--kubeconfig-out", o.kubeconfig), replaceable("--save", o.save)); err != nil {
 		return nil, err
 	}
 	for _, name := range []string{"nodes", "churn"} {
 		if set(name) && !o.simulate {
 			return nil, usage("--%s is for --simulate: give both", name)
 		}
-	}
-	if err := cmp.Or(replaceable("--kubeconfig-out", o.kubeconfig), replaceable("--save", o.save)); err != nil {
-		return nil, err
 	}
 	stdin := 0
 	for _, f := range append(o.files, o.faults) {
