@@ -178,6 +178,12 @@ var attacks = []attack{
 	{name: "long paths, as a JSON patch", args: watching("diff", "--diff", "json-patch"), watch: inTurn(longPaths("1"), longPaths("2"))},
 	{name: "events of other lines, as a diff", args: watching("diff"), watch: inTurn(`"spec":["7"`+strings.Repeat(",1", 1_000_000)+"]", `"spec":["7"`+strings.Repeat(",7,1", 500_000)+"]")},
 	{name: "events of 3 MB of empty lists, as YAML", args: watching("yaml"), watch: inTurn(`"spec":[`+strings.Repeat("[],", 1<<20)+"0]", `"spec":0`)},
+	{name: "events of 3 MB of empty lists, if changed", args: watching("name", "--changed-only"), watch: inTurn(`"spec":[`+strings.Repeat("[],", 1<<20)+"0]", `"spec":[`+strings.Repeat("[],", 1<<20)+"1]")},
+	{name: "events of 3 MB of empty lists, on a change", args: watching("name", "--on-change", ".spec"), watch: inTurn(`"spec":[`+strings.Repeat("[],", 1<<20)+"0]", `"spec":[`+strings.Repeat("[],", 1<<20)+"1]")},
+	{name: "bad namespaces without end", args: listingAs("name"), list: badNamespaces},
+	{name: "bad namespaces without end, watched", args: watching("name"), list: badNamespaces},
+	{name: "what no expression prints", args: watching("jsonpath={.spec[7]}"), list: items(`"spec":[]`)},
+	{name: "what no expression selects", args: watching("name", "--where", ".spec[7].x.y"), list: items(`"spec":["x",1,2,3,4,5,6,7]`)},
 	{name: "what comes and goes, debounced", args: watching("name", "--debounce", "1h"), watch: comesAndGoes},
 	{name: "what comes and goes, before slow hooks", args: watching("none", "--exec", "sleep 9"), watch: comesAndGoes},
 	{name: "white space between events", args: watching("name"), watch: inside("", "\n", "")},
@@ -236,6 +242,13 @@ var attacks = []attack{
 		s.put(`0]}`)
 	})},
 	{name: "a checkpoint of rubbish", args: []string{"watch", "pods", "-A", "-s", "SERVER", "--checkpoint", "FILE", "--exit-after", "1s"}, file: func(s *sender) { s.repeat("lwcheckpoint 1\n") }},
+}
+
+// badNamespaces lists objects that are in no namespace that there can be.
+func badNamespaces(s *sender) {
+	s.put(listHead)
+	for i := 0; s.put(fmt.Sprintf(`{"metadata":{"name":"a%d","namespace":"NO/%[1]d","uid":"%[1]d","resourceVersion":"7"}},`, i)); i++ {
+	}
 }
 
 func rubbish(s *sender) { s.put("x") }

@@ -26,8 +26,9 @@ var attackBytes = flag.Int64("hostile.bytes", 12<<20, "bytes of an attack of Tes
 var kubectlAttacked = flag.String("hostile.kubectl", "", "a kubectl to attack in the same ways")
 
 const (
-	memoryLimit = 300 << 20       // resident, at its peak
-	memoryFall  = 700 << 20       // the process is killed
+	memoryLimit = 300 << 20 // resident, at its peak
+	memoryFall  = 700 << 20 // the process is killed
+	maxStderr   = 64 << 10
 	attackTime  = 3 * time.Second // and as long again for 300 MB
 )
 
@@ -116,9 +117,10 @@ func (a *attack) serve(t *testing.T) string {
 
 // outcome is how a process bore an attack.
 type outcome struct {
-	peak  int64
-	took  time.Duration
-	ended string
+	peak   int64
+	stderr int
+	took   time.Duration
+	ended  string
 }
 
 // suffer runs exe under a and watches its memory.
@@ -189,9 +191,7 @@ func (a *attack) suffer(t *testing.T, exe string, args []string) outcome {
 	case err != nil:
 		o.ended = err.Error()
 	}
-	if n := stderr.Len(); n > 64<<10 {
-		o.ended += fmt.Sprintf(", with %d bytes on stderr", n)
-	}
+	o.stderr = stderr.Len()
 	return o
 }
 
@@ -222,6 +222,9 @@ func TestHostile(t *testing.T) {
 				if *kubectlAttacked != "" && a.kubectl != nil {
 					k := a.suffer(t, *kubectlAttacked, a.kubectl)
 					rows[i] += fmt.Sprintf("\t%d MB\t%s", k.peak>>20, k.ended)
+				}
+				if o.stderr > maxStderr {
+					t.Errorf("%d bytes on stderr, want at most %d", o.stderr, maxStderr)
 				}
 				if o.peak > memoryLimit {
 					t.Errorf("%d MB resident, want at most %d; %s after %v", o.peak>>20, memoryLimit>>20, o.ended, o.took)

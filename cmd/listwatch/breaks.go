@@ -115,7 +115,7 @@ func (s *stream[T]) quarantine(ev watch.Event[T], item *codec.ItemError) {
 	if item.Identity.Name != "" && !s.includes(item.Identity.Name) || s.selector.excludes(item.Identity.Namespace) {
 		return
 	}
-	s.warn("skipped an object that cannot be read: "+item.Error(), "quarantined", "err", item.Error())
+	s.each("skipped an object that cannot be read: "+item.Error(), "quarantined", "err", item.Error())
 	s.emit(record{Type: quarantinedType, id: item.Identity, detail: errorDetail{Error: printable.Line(item.Err.Error())}})
 	for _, d := range deleted {
 		s.emit(s.delta(d))
@@ -138,6 +138,11 @@ func (s *stream[T]) info(text, message string, attrs ...any) {
 
 func (s *stream[T]) warn(text, message string, attrs ...any) {
 	s.say(slog.LevelWarn, text, message, attrs...)
+}
+
+// each is warn about one object.
+func (s *stream[T]) each(text, message string, attrs ...any) {
+	s.give(record{say: func() { s.talk.each(s.label(), text, message, attrs...) }})
 }
 
 func (s *stream[T]) say(level slog.Level, text, message string, attrs ...any) {

@@ -1,8 +1,9 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -78,39 +79,62 @@ func (f *filter) decide(r *record) (bool, error) {
 	if r.Type != string(watch.Modified) || r.old.GetName() == "" || !f.looks() {
 		return true, nil
 	}
-	now, err := mapOf(r, false)
+	before, err := f.look(r.before(false))
 	if err != nil {
 		return true, err
 	}
-	before, err := r.before(false)
+	now, err := f.look(mapOf(r, false))
 	if err != nil {
 		return true, err
 	}
 	if f.paths != nil {
-		differs, err := leadElsewhere(f.paths, before, now)
+		differs, err := before.leadElsewhere(now)
 		if err != nil || !differs {
 			return err != nil, err
 		}
 	}
-	if f.changed {
-		forget(before, f.ignore)
-		forget(now, f.ignore)
-		return !reflect.DeepEqual(before, now), nil
-	}
-	return true, nil
+	return !f.changed || !bytes.Equal(before.rest, now.rest), nil
 }
 
-// leadElsewhere reports whether one of paths leads to other values in now than in
-// before. What does not fit an object leads nowhere.
-func leadElsewhere(paths []*jsonpath.Template, before, now any) (bool, error) {
-	for _, p := range paths {
-		a, errA := p.Find(before)
-		b, errB := p.Find(now)
-		if (errA == nil) != (errB == nil) || errA == nil && !reflect.DeepEqual(a, b) {
+// seenState is what a filter sees of one state of an object, encoded: the decoded values
+// of a large object take many times its size, and those of two states twice that.
+type seenState struct {
+	found [][]byte // by path; nil where it does not fit the object
+	errs  []error  // by path
+	rest  []byte   // all but the ignored fields, where that is looked at
+}
+
+// look returns what f sees of an object, which it changes.
+func (f *filter) look(object map[string]any, err error) (s seenState, _ error) {
+	if err != nil {
+		return s, err
+	}
+	for _, p := range f.paths {
+		values, err := p.Find(object)
+		var b []byte
+		if err == nil {
+			if b, err = json.Marshal(values); err != nil {
+				return s, err
+			}
+		}
+		s.found, s.errs = append(s.found, b), append(s.errs, err)
+	}
+	if f.changed {
+		forget(object, f.ignore)
+		s.rest, err = json.Marshal(object)
+	}
+	return s, err
+}
+
+// leadElsewhere reports whether one of the paths leads to other values in now than in s.
+// What does not fit an object leads nowhere.
+func (s *seenState) leadElsewhere(now seenState) (bool, error) {
+	for i, err := range now.errs {
+		if (s.errs[i] == nil) != (err == nil) || err == nil && !bytes.Equal(s.found[i], now.found[i]) {
 			return true, nil
 		}
-		if errB != nil {
-			return false, fmt.Errorf("--on-change: %w", errB)
+		if err != nil {
+			return false, fmt.Errorf("--on-change: %w", err)
 		}
 	}
 	return false, nil

@@ -47,7 +47,7 @@ happens to a namesake. A run is tried again unless its exit code is 0. A run tha
 is killed is killed with its process group; what it leaves in the background when
 it ends by itself goes on.
 When events come faster than hooks run, and cannot replace one another, reading
-from the server stops until there is room (1024 events), and it may close a watch
+from the server stops until there is room (1024 events, or 32 MiB), and it may close a watch
 that is slow, which is resumed or listed again.
 An end that was asked for lets all hooks run. A signal, --timeout or a failure drops
 the waiting ones and gives those that run --grace-period; a second SIGINT or SIGTERM

@@ -84,6 +84,7 @@ func (p *program) list(cmd *cobra.Command, args []string, o *listFlags) error {
 		return err
 	}
 	t := p.newTalk(&o.printing)
+	defer t.summary()
 	c, cfg, err := o.load(p, t)
 	if err != nil {
 		return err
@@ -122,7 +123,7 @@ func (l *listing) run(ctx context.Context, p *program, targets []target) error {
 		}
 	}
 	printed := make(chan error, 1)
-	pr := &printer{output: l.output, w: p.stdout, done: ctx.Done(), stop: cancel, errs: func(err error) { l.talk.note(err.Error()) }}
+	pr := &printer{output: l.output, w: p.stdout, done: ctx.Done(), stop: cancel, errs: func(err error) { l.talk.eachNote(err.Error(), "not printed") }}
 	go func() { printed <- pr.run(records) }()
 
 	// As kubectl: what is there is printed, though something else is missing.
@@ -216,7 +217,7 @@ func listTarget[T raw](ctx context.Context, l *listing, t target, asRaw func(T) 
 		var item *codec.ItemError
 		switch {
 		case errors.As(err, &item):
-			l.talk.warn(t.label(), "skipped an object that cannot be read: "+item.Error(), "quarantined", "err", item.Error())
+			l.talk.each(t.label(), "skipped an object that cannot be read: "+item.Error(), "quarantined", "err", item.Error())
 			l.give(record{Type: quarantinedType, time: time.Now(), resource: t.resource, id: item.Identity, detail: errorDetail{Error: printable.Line(item.Err.Error())}})
 		case err != nil:
 			// The lister's words name the resource, ours what was typed.

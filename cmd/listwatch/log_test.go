@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -97,7 +99,7 @@ func logged(n ast.Node) (message string, keys []string) {
 		return "", nil
 	}
 	switch fun.Sel.Name {
-	case "say", "info", "warn", "tell":
+	case "say", "info", "warn", "each", "tell":
 		for i := 1; i < len(call.Args); i++ {
 			if rest := call.Args[i+1:]; literal(call.Args[i]) != "" && (len(rest)%2 == 0 && len(pairs(rest)) == len(rest)/2 || call.Ellipsis.IsValid()) {
 				return literal(call.Args[i]), pairs(rest)
@@ -154,4 +156,28 @@ func literal(e ast.Expr) string {
 		}
 	}
 	return ""
+}
+
+// TestLinesAboutObjectsAreLimited: a few at once, then one at intervals, and how many were
+// left out.
+func TestLinesAboutObjectsAreLimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var stderr strings.Builder
+		talk := newTalk(&stderr, "", false)
+		for range 1000 {
+			talk.each("pods", "an object is bad", "bad")
+			talk.eachNote("pod/a: another fault", "other")
+		}
+		time.Sleep(repeatedEvery)
+		talk.each("pods", "an object is bad", "bad")
+		talk.each("pods", "an object is bad", "bad")
+		talk.summary()
+		talk.summary()
+		want := strings.Repeat("listwatch: pods: an object is bad\nlistwatch: pod/a: another fault\n", maxRepeated) +
+			"listwatch: pods: an object is bad\n" +
+			"listwatch: bad: 981 more lines of this kind left out\nlistwatch: other: 980 more lines of this kind left out\n"
+		if diff := cmp.Diff(want, stderr.String()); diff != "" {
+			t.Errorf("(-want +got)\n%s", diff)
+		}
+	})
 }

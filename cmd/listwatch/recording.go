@@ -105,6 +105,7 @@ func (p *program) record(cmd *cobra.Command, args []string, o *recordFlags) erro
 		}
 	}
 	t := newTalk(p.stderr, o.logFormat, o.quiet)
+	defer t.summary()
 	ctx, release := (&watchFlags{exitAfter: o.exitAfter}).ends(cmd.Context())
 	defer release()
 	c, cfg, err := o.load(p, t)
@@ -258,7 +259,7 @@ func (r *recorder) follow(ctx context.Context, t target) error {
 		return i.Next == watch.OpNone || refused && !synced
 	}
 	w := watch.New(client.Of[codec.RawFull](r.client, t.resource).In(t.namespace), watch.Options{Labels: r.selector, Fields: fields,
-		Limit: r.limit(), Idle: r.idle, Initial: initial, Trace: stream.Trace(watch.Trace{Interrupted: func(i watch.Interruption) {
+		Limit: r.limit(), MaxItem: maxItem, Idle: r.idle, Initial: initial, Trace: stream.Trace(watch.Trace{Interrupted: func(i watch.Interruption) {
 			if i.Err != nil && !ends(&i) {
 				r.talk.warn(t.label(), fmt.Sprintf("cannot %s: %s; again in %s", verb(i.Op), brief(i.Err), rough(i.Wait)), "failed", "err", printable.Line(i.Err.Error()))
 			}
@@ -278,7 +279,7 @@ func (r *recorder) follow(ctx context.Context, t target) error {
 			}
 		case err == nil:
 		case errors.As(err, &item):
-			r.talk.warn(t.label(), "an object cannot be read, and is recorded without its contents: "+item.Error(), "quarantined", "err", item.Error())
+			r.talk.each(t.label(), "an object cannot be read, and is recorded without its contents: "+item.Error(), "quarantined", "err", item.Error())
 		case errors.As(err, &stop):
 			if failures++; ends(stop) {
 				if failures == 1 && !synced {

@@ -80,6 +80,7 @@ func (p *program) replay(cmd *cobra.Command, args []string, o *replayFlags) erro
 		return err
 	}
 	t := newTalk(p.stderr, o.logFormat, o.quiet)
+	defer t.summary()
 	o.path = args[0]
 	if o.info {
 		return p.recordingInfo(o.path)
@@ -231,7 +232,7 @@ func (r *replaying) run(ctx context.Context, p *program) error {
 	defer cancel(nil)
 	records := make(chan record, recordBuffer)
 	printed := make(chan error, 1)
-	pr := &printer{output: r.output, w: p.stdout, stop: cancel, errs: func(err error) { r.talk.note(err.Error()) }}
+	pr := &printer{output: r.output, w: p.stdout, stop: cancel, errs: func(err error) { r.talk.eachNote(err.Error(), "not printed") }}
 	go func() { printed <- pr.run(records) }()
 	var end error
 	if r.managed || r.expressManaged {

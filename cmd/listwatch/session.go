@@ -73,7 +73,7 @@ func (s *session) run(ctx context.Context, p *program) (err error) {
 		s.verdict.expect(s.targets, len(streams))
 	}
 	printed := make(chan error, 1)
-	pr := &printer{output: s.output, w: s.monitor.count(s.lines(p.stdout)), done: ctx.Done(), stop: cancel, errs: func(err error) { s.talk.note(err.Error()) }}
+	pr := &printer{output: s.output, w: s.monitor.count(s.lines(p.stdout)), done: ctx.Done(), stop: cancel, errs: func(err error) { s.talk.eachNote(err.Error(), "not printed") }}
 	if s.kept != nil {
 		s.kept.states = nil // the streams have them
 		pr.keeper = s.kept
@@ -205,7 +205,7 @@ func prepare[T raw](s *session, i int, f *stream[T], give func(record)) *stream[
 func now(ctx context.Context, c *client.Client, t target, o watch.Options) (kube.Revision, error) {
 	var meta codec.ListMeta
 	none := func([]byte) (struct{}, error) { return struct{}{}, nil }
-	lo := list.Options{Labels: o.Labels, Fields: o.Fields, Limit: 1}
+	lo := list.Options{Labels: o.Labels, Fields: o.Fields, Limit: 1, MaxItem: maxItem}
 	col := client.Of[codec.Raw](c, t.resource).In(t.namespace)
 	for _, err := range list.Page(ctx, col, &list.Cursor{}, lo, none, &meta) {
 		if err != nil {

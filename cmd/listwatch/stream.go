@@ -197,7 +197,7 @@ func (s *stream[T]) selection(ev watch.Event[T]) (watch.Event[T], passage) {
 	id := ev.Object.Identity()
 	ev, how, err := s.selector.take(ev)
 	if err != nil {
-		s.warn(fmt.Sprintf("%s%s is not selected: %v", kubectlName(s.resource, id.Name), in(id.Namespace), err), "undecided", "err", printable.Line(err.Error()))
+		s.each(fmt.Sprintf("%s%s is not selected: %v", kubectlName(s.resource, id.Name), in(id.Namespace), err), "undecided", "err", printable.Line(err.Error()))
 		s.emit(record{Type: quarantinedType, id: id, detail: errorDetail{Error: printable.Line(err.Error())}})
 	}
 	return ev, how

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,8 +21,9 @@ type talk struct {
 
 	mu   sync.Mutex
 	w    io.Writer
-	bar  bool // a progress line stands at the cursor
-	live bool // progress may be drawn over itself
+	many map[string]*repeated // by message, of each
+	bar  bool                 // a progress line stands at the cursor
+	live bool                 // progress may be drawn over itself
 }
 
 func newTalk(w io.Writer, format string, quiet bool) *talk {
@@ -73,6 +76,71 @@ func (t *talk) info(subject, text, message string, attrs ...any) {
 
 func (t *talk) warn(subject, text, message string, attrs ...any) {
 	t.say(slog.LevelWarn, subject, text, message, attrs...)
+}
+
+// A server can give reason for any number of lines about objects. Of one message so many
+// are said at once, and then one at intervals.
+const (
+	maxRepeated   = 20
+	repeatedEvery = 10 * time.Second
+)
+
+// repeated counts the lines of one message.
+type repeated struct {
+	left    int // lines that may be said now
+	since   time.Time
+	omitted int
+}
+
+// each is warn about one object, of which any number may have the same fault.
+func (t *talk) each(subject, text, message string, attrs ...any) {
+	if t.may(message) {
+		t.warn(subject, text, message, attrs...)
+	}
+}
+
+// eachNote is note about one object, of which any number may have the same fault.
+func (t *talk) eachNote(text, message string) {
+	if t.may(message) {
+		t.note(text)
+	}
+}
+
+// may reports whether one more line of message is said, and counts it if it is not.
+func (t *talk) may(message string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.many[message]
+	if r == nil {
+		r = &repeated{left: maxRepeated, since: time.Now()}
+		if t.many == nil {
+			t.many = map[string]*repeated{}
+		}
+		t.many[message] = r
+	}
+	if n := int(time.Since(r.since) / repeatedEvery); n > 0 {
+		r.left = min(maxRepeated, r.left+n)
+		r.since = r.since.Add(time.Duration(n) * repeatedEvery)
+	}
+	if r.left == 0 {
+		r.omitted++
+		return false
+	}
+	r.left--
+	return true
+}
+
+// summary says how many lines each and eachNote left out.
+func (t *talk) summary() {
+	t.mu.Lock()
+	many := t.many
+	t.many = nil
+	t.mu.Unlock()
+	for _, message := range slices.Sorted(maps.Keys(many)) {
+		if n := many[message].omitted; n > 0 {
+			t.warn(message, count(n, "more line")+" of this kind left out", "left out", "message", message, "lines", n)
+		}
+	}
 }
 
 // note says something about nothing in particular.

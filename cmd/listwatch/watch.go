@@ -106,6 +106,7 @@ func (p *program) watch(cmd *cobra.Command, args []string, o *watchFlags) error 
 		return err
 	}
 	t := p.newTalk(&o.printing)
+	defer t.summary()
 	ctx, release := o.ends(cmd.Context())
 	defer release()
 	mon, closed, err := o.operating.monitor(ctx, cmd, t)
