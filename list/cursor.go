@@ -76,13 +76,14 @@ type Cursor struct {
 	token    string
 	revision kube.Revision
 	pages    int
-	empty    int  // pages in a row without an object
-	resumed  bool // token is from the answer that expired, and no page was read since
+	earlier  string // the token of an earlier page, to find those that come round again
+	empty    int    // pages in a row without an object
+	resumed  bool   // token is from the answer that expired, and no page was read since
 }
 
 // ErrEndless is the error of a list whose pages do not come to an end: the server
-// sends the same continue token again, maxEmpty pages without an object in a row,
-// or more than maxPages pages.
+// sends continue tokens again that it sent before, maxEmpty pages without an object in a
+// row, or more than maxPages pages.
 var ErrEndless = errors.New("the pages of the list do not end")
 
 const (
@@ -144,10 +145,15 @@ func (c *Cursor) Page(m codec.ListMeta, items int) (more bool, err error) {
 	case m.Continue == "":
 	case m.Continue == c.token:
 		err = fmt.Errorf("%w: page %d has the continue token of the page before", ErrEndless, c.pages)
+	case m.Continue == c.earlier:
+		err = fmt.Errorf("%w: page %d has the continue token of an earlier page", ErrEndless, c.pages)
 	case c.empty >= maxEmpty:
 		err = fmt.Errorf("%w: %d pages in a row have no object", ErrEndless, c.empty)
 	case c.pages >= maxPages:
 		err = fmt.Errorf("%w: there are more than %d", ErrEndless, c.pages)
+	}
+	if c.pages&(c.pages-1) == 0 { // page 1, 2, 4, 8: one of them is in every circle, and is kept for a turn of it
+		c.earlier = m.Continue
 	}
 	c.token = m.Continue
 	return c.token != "" && err == nil, err

@@ -121,6 +121,8 @@ func TestCursorEndsAListWithoutAnEnd(t *testing.T) {
 		most   int // requests
 	}{
 		{"the same token", func(c *list.Cursor, i int) error { return page(1)(c, 0) }, list.ErrEndless, 2},
+		{"two tokens in turn", func(c *list.Cursor, i int) error { return page(1)(c, i%2) }, list.ErrEndless, 4},
+		{"a hundred tokens in turn, after thirty others", func(c *list.Cursor, i int) error { return page(1)(c, min(i, 30)+max(i-30, 0)%100) }, list.ErrEndless, 400},
 		{"empty pages", page(0), list.ErrEndless, 1000},
 		{"pages of one object", page(1), list.ErrEndless, 1 << 20},
 		{"empty pages but for one in a hundred", func(c *list.Cursor, i int) error { return page(max(0, i%100-98))(c, i) }, list.ErrEndless, 1 << 20},
