@@ -113,10 +113,10 @@ func (s *Status) text() string {
 	return fmt.Sprintf("server: %s (%d %s)", msg, s.Code, reason)
 }
 
-// oneLine returns at most n bytes of s, and what could move a terminal's cursor
-// as spaces.
+// oneLine returns at most n bytes of s, and what could move a terminal's cursor, or
+// change the direction in which text is shown, as spaces.
 func oneLine(s string, n int) string {
-	return strings.TrimSpace(clip(strings.Join(strings.FieldsFunc(s, unicode.IsControl), " "), n))
+	return strings.TrimSpace(clip(strings.Join(strings.FieldsFunc(s, movesText), " "), n))
 }
 
 // Is reports whether target is the sentinel of this package that s means. Code
@@ -172,3 +172,5 @@ func (s *Status) tooLarge() bool {
 	}
 	return strings.Contains(s.Message, text)
 }
+
+func movesText(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }

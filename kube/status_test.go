@@ -117,6 +117,7 @@ func TestStatusError(t *testing.T) {
 		{kube.Status{Message: "no"}, "server: no"},
 		{kube.Status{Reason: "Expired", Message: "too old"}, "server: too old (Expired)"},
 		{kube.Status{Code: 410, Reason: "Expired", Message: " too old\n"}, "server: too old (410 Expired)"},
+		{kube.Status{Code: 403, Message: "a\u202eb\u2028c\u200fd é 名"}, "server: a b c d é 名 (403)"},
 		{kube.Status{Code: 410, Reason: "Ex\npired", Message: "a\r\n\x1b[31mb\x00\u009bc"}, "server: a [31mb c (410 Ex pired)"},
 	} {
 		if got := tt.st.Error(); got != tt.want {
