@@ -217,7 +217,7 @@ func TestCandidateThatNeverLed(t *testing.T) {
 		if err := a.stop(); !errors.Is(err, context.Canceled) {
 			t.Errorf("Run: %v", err)
 		}
-		if err := a.Run(ctx, nil); !errors.Is(err, cause) {
+		if err := a.Run(ctx, idle); !errors.Is(err, cause) {
 			t.Errorf("Run: %v, want the cause", err)
 		}
 		if took := time.Since(began); took != 0 {

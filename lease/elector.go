@@ -90,6 +90,9 @@ func (e *Elector) SetLogger(l *slog.Logger) {
 // never deletes a Lease. A leader whose Lease is deleted, or edited to have another
 // holder or none, has lost it.
 func (e *Elector) Run(ctx context.Context, lead func(ctx context.Context, t Token) error) error {
+	if lead == nil {
+		return fmt.Errorf("lease %s: the function that leads is nil", e.key)
+	}
 	if !e.begin() {
 		return fmt.Errorf("lease %s: it runs already", e.key)
 	}
