@@ -25,7 +25,8 @@ type Options[K comparable] struct {
 	// MaxRetries is how many times in a row a key that fails is tried again; then
 	// GaveUp is called, if set, and the key comes again only when something
 	// changes. A run without an error, one that asks for another run too, begins
-	// a new count. Default: for ever. Negative = never.
+	// a new count. Default: for ever. Negative = never. A panic of GaveUp is logged,
+	// and counted as one of the Func.
 	MaxRetries int
 	GaveUp     func(key K, err error)
 
@@ -168,8 +169,16 @@ func (c *Controller[K]) Observe(t Trace[K]) {
 // were not done when the controller stopped: the next one begins with all objects,
 // and keys that were added to [Controller.Queue] are lost with it.
 func (c *Controller[K]) Run(ctx context.Context) error {
+	if err := c.run(ctx); err != nil {
+		return fmt.Errorf("controller %s: %w", c.name, err)
+	}
+	return nil
+}
+
+// run is Run; its errors do not name the controller.
+func (c *Controller[K]) run(ctx context.Context) error {
 	if !c.advance(wired, syncing) {
-		return fmt.Errorf("controller %s: Run was called before", c.name)
+		return errors.New("Run was called before")
 	}
 	defer c.finish()
 	c.attach()
@@ -177,7 +186,7 @@ func (c *Controller[K]) Run(ctx context.Context) error {
 		if ctx.Err() != nil && !errors.Is(err, errForgotten) {
 			return nil
 		}
-		return fmt.Errorf("controller %s: %w", c.name, err)
+		return err
 	}
 	c.advance(syncing, working)
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -122,6 +123,26 @@ func TestControllerDoesNotRetryWhatIsPermanent(t *testing.T) {
 		wantNotes(t, w, "run", "gave up a/x: wrapped: broken")
 		if controller.Permanent(nil) != nil || !errors.Is(controller.Permanent(errBroken), errBroken) {
 			t.Error("Permanent hides what it marks")
+		}
+	})
+}
+
+// TestControllerSurvivesAPanicOfGaveUp: it is user code, as the Func is.
+func TestControllerSurvivesAPanicOfGaveUp(t *testing.T) {
+	tell(t, func(t *testing.T, w *world) {
+		w.put("x", "1")
+		ctl := controller.New("maps", func(context.Context, kube.Key) (controller.Result, error) {
+			w.note("run")
+			return controller.Result{}, errBroken
+		}, controller.Options[kube.Key]{MaxRetries: -1, GaveUp: func(kube.Key, error) { panic("on purpose") }})
+		controller.For(ctl, w.maps)
+		w.run(t, ctl)
+		synctest.Wait()
+		w.put("x", "2")
+		synctest.Wait()
+		wantNotes(t, w, "run", "run")
+		if s := ctl.Stats(); s.Panics != 2 || s.GaveUp != 2 {
+			t.Errorf("%d panics, gave up %d times, want 2 of each", s.Panics, s.GaveUp)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -51,12 +52,15 @@ func (m *Manager) healthz(w http.ResponseWriter, _ *http.Request) {
 }
 
 // readyz fails until the caches are filled and while one of them is stale or has
-// ended, while the server refuses the requests for the lease, and until the controllers
-// work if this process leads.
+// ended, while the server refuses the requests for the lease, until the controllers
+// work if this process leads, and once it is stopping.
 func (m *Manager) readyz(w http.ResponseWriter, _ *http.Request) {
 	m.mu.Lock()
 	checks := append([]check(nil), m.checks...)
 	parts := slices.Clone(m.always)
+	if m.stopping {
+		checks = append(checks, check{"manager", func() error { return errStopping }})
+	}
 	if m.leading {
 		parts = append(parts, m.led...)
 	}
@@ -71,6 +75,8 @@ func (m *Manager) readyz(w http.ResponseWriter, _ *http.Request) {
 	}
 	answer(w, checks)
 }
+
+var errStopping = errors.New("it is stopping")
 
 // answer says what is well and what is not, as the API server's own probes do.
 func answer(w http.ResponseWriter, checks []check) {

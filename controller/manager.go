@@ -73,12 +73,14 @@ type Manager struct {
 	mu      sync.Mutex
 	running bool
 	leading bool
-	always  []part
-	led     []part
-	checks  []check
-	busy    map[string]int // what has not returned yet, by name
-	err     error          // the first
-	address string
+
+	stopping bool
+	always   []part
+	led      []part
+	checks   []check
+	busy     map[string]int // what has not returned yet, by name
+	err      error          // the first
+	address  string
 
 	serving sync.WaitGroup
 }
@@ -199,6 +201,9 @@ func (m *Manager) Run(ctx context.Context) error {
 		server.Close()
 	}()
 	<-ctx.Done()
+	m.mu.Lock()
+	m.stopping = true
+	m.mu.Unlock()
 	m.log.Info("stopping")
 	patience := time.NewTimer(m.o.StopTimeout)
 	defer patience.Stop()
@@ -284,7 +289,11 @@ func (m *Manager) run(ctx context.Context, p part, stop context.CancelCauseFunc)
 		m.fail(err)
 		stop(err)
 	}()
-	err = p.Run(ctx)
+	if r, ok := p.Runner.(interface{ run(context.Context) error }); ok { // whose errors lack the name
+		err = r.run(ctx)
+	} else {
+		err = p.Run(ctx)
+	}
 }
 
 // checkNames fails if two controllers have one name: their logs and metrics could not

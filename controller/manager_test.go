@@ -182,6 +182,51 @@ func TestManagerRunsOnce(t *testing.T) {
 	})
 }
 
+// TestManagerIsNotReadyWhileItStops: nobody should send it anything more.
+func TestManagerIsNotReadyWhileItStops(t *testing.T) {
+	tell(t, func(t *testing.T, w *world) {
+		m := controller.NewManager(controller.ManagerOptions{})
+		ctx, cancel := context.WithCancel(t.Context())
+		got := make(map[string]string)
+		m.Add(&part{w: w, name: "slow", f: func(ctx context.Context) error {
+			got["working"] = m.ReadyText()
+			cancel()
+			<-ctx.Done()
+			synctest.Wait() // Run has seen it too
+			got["stopping"] = m.ReadyText()
+			return nil
+		}})
+		if err := m.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(map[string]string{"working": "ok\n", "stopping": "[-]manager: it is stopping\n"}, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestManagerNamesAControllerOnce, in an error that the controller's own Run returns
+// with its name.
+func TestManagerNamesAControllerOnce(t *testing.T) {
+	tell(t, func(t *testing.T, w *world) {
+		ctl := controller.New("maps", func(context.Context, kube.Key) (controller.Result, error) {
+			return controller.Result{}, nil
+		}, controller.Options[kube.Key]{})
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := ctl.Run(ended); err != nil {
+			t.Fatal(err)
+		}
+		m := controller.NewManager(controller.ManagerOptions{})
+		m.Add(ctl)
+		got := []string{fmt.Sprint(ctl.Run(t.Context())), fmt.Sprint(m.Run(t.Context()))}
+		const want = "controller maps: Run was called before"
+		if diff := cmp.Diff([]string{want, want}, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
 func TestManagerListens(t *testing.T) {
 	srv := apitest.New(t)
 	w := &world{Server: srv}

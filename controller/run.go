@@ -125,9 +125,7 @@ func (c *Controller[K]) settle(ctx context.Context, run Run[K]) {
 		if isPermanent(err) || c.o.MaxRetries != 0 && run.Attempt >= c.o.MaxRetries {
 			c.queue.Forget(k)
 			c.gaveUp.Add(1)
-			if c.o.GaveUp != nil {
-				c.o.GaveUp(k, err)
-			}
+			c.gaveUpOn(k, err)
 			return
 		}
 		failures = run.Attempt + 1
@@ -146,6 +144,21 @@ func (c *Controller[K]) settle(ctx context.Context, run Run[K]) {
 	default:
 		c.queue.Forget(k)
 	}
+}
+
+// gaveUpOn calls Options.GaveUp. A panic of it is logged and counted, as one of the Func.
+func (c *Controller[K]) gaveUpOn(k K, err error) {
+	if c.o.GaveUp == nil {
+		return
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			c.panics.Add(1)
+			p := &PanicError{Value: v, Stack: debug.Stack()}
+			c.log.Error("GaveUp panicked", "key", fmt.Sprint(k), "err", p, "stack", string(p.Stack))
+		}
+	}()
+	c.o.GaveUp(k, err)
 }
 
 func (c *Controller[K]) logFailure(run Run[K]) {
