@@ -23,7 +23,7 @@ func (c *change) applied(old *object, p payload) (*object, *kube.Status) {
 		config["metadata"] = meta
 	}
 	if c.target.sub == "scale" { // whose only field that can be set is the number
-		current := decodeValue(info.scale(old))
+		current := decodeValue(scaleOf(info, old))
 		for name, v := range object1(config, "spec") {
 			object1(current, "spec")[name] = v
 		}
@@ -35,7 +35,7 @@ func (c *change) applied(old *object, p payload) (*object, *kube.Status) {
 	}
 	var live map[string]any
 	if old != nil {
-		live = c.target.form.shown(old).value()
+		live = shown(c.target.form, old).value()
 	}
 	merged, err := c.target.form.typ().Apply(live, config, c.write())
 	if err != nil {

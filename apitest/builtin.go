@@ -1,12 +1,20 @@
 package apitest
 
-import "github.com/listwatch/listwatch/kube"
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/listwatch/listwatch/apitest/schema"
+	"github.com/listwatch/listwatch/kube"
+)
 
 // builtIns are the resources that every server knows from the start.
-func builtIns() []ResourceInfo {
+func builtIns() []resourceInfo {
 	all := []string{"all"}
-	workload := &Scale{SpecReplicas: "spec.replicas", StatusReplicas: "status.replicas", Selector: "spec.selector"}
-	list := []ResourceInfo{
+	workload := &scalePaths{SpecReplicas: "spec.replicas", StatusReplicas: "status.replicas", Selector: "spec.selector"}
+	list := []resourceInfo{
 		{Resource: kube.ConfigMaps, ShortNames: []string{"cm"}},
 		{Resource: kube.Endpoints, ShortNames: []string{"ep"}},
 		{Resource: kube.Events, ShortNames: []string{"ev"}, Fields: []string{
@@ -59,7 +67,7 @@ func builtIns() []ResourceInfo {
 	}
 	list = append(list, rareBuiltIns()...)
 	for _, r := range reviews {
-		list = append(list, ResourceInfo{Resource: r, noCount: true})
+		list = append(list, resourceInfo{Resource: r, noCount: true})
 	}
 	for i := range list {
 		list[i].builtIn = true
@@ -75,4 +83,15 @@ func named(group, plural, kind string) kube.Resource {
 
 func cluster(group, plural, kind string) kube.Resource {
 	return kube.Resource{Group: group, Version: "v1", Plural: plural, Kind: kind}
+}
+
+func completed(r resourceInfo) resourceInfo {
+	list := builtIns()
+	i := slices.IndexFunc(list, func(b resourceInfo) bool { return b.Resource == r.Resource })
+	if i >= 0 && r.Singular == "" && r.ShortNames == nil && r.Categories == nil && r.Fields == nil && r.Columns == nil {
+		r = list[i]
+	}
+	r.Singular = cmp.Or(r.Singular, strings.ToLower(r.Kind))
+	r.typ = sync.OnceValue(func() *schema.Type { return typeOf(&r) })
+	return r
 }

@@ -2,7 +2,7 @@ package apitest
 
 // rareBuiltIns are the resources of controllers, drivers and administrators: what
 // nobody deploys, and what kube-controller-manager lists and watches all the same.
-func rareBuiltIns() []ResourceInfo {
+func rareBuiltIns() []resourceInfo {
 	const (
 		certificates = "certificates.k8s.io"
 		devices      = "resource.k8s.io"
@@ -12,7 +12,7 @@ func rareBuiltIns() []ResourceInfo {
 		storage      = "storage.k8s.io"
 	)
 	extensions := []string{"api-extensions"}
-	return []ResourceInfo{
+	return []resourceInfo{
 		{Resource: cluster(registration, "mutatingadmissionpolicies", "MutatingAdmissionPolicy"), Categories: extensions},
 		{Resource: cluster(registration, "mutatingadmissionpolicybindings", "MutatingAdmissionPolicyBinding"), Categories: extensions},
 		{Resource: cluster(registration, "validatingadmissionpolicies", "ValidatingAdmissionPolicy"), Categories: extensions, Status: true},

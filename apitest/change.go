@@ -98,13 +98,13 @@ func (c *change) finish(old, o *object) (*object, *kube.Status) {
 	}
 	switch c.target.info.GroupResource() {
 	case kube.Jobs.GroupResource():
-		o.showTemplateLabels()
+		showTemplateLabels(o)
 		o.hidden = bare && len(o.meta.Labels) > 0 // it is kept without
 	case "endpointslices.discovery.k8s.io", "roles.rbac.authorization.k8s.io", "clusterroles.rbac.authorization.k8s.io":
-		o.nullLists("endpoints", "ports", "rules")
+		nullLists(o, "endpoints", "ports", "rules")
 	case kube.Services.GroupResource():
 		if c.target.sub == "" {
-			c.warnings = append(c.warnings, o.serviceWarnings()...)
+			c.warnings = append(c.warnings, serviceWarnings(o)...)
 		}
 	}
 	if !c.target.info.builtIn {
@@ -121,7 +121,7 @@ func (c *change) settle(old, o *object) *kube.Status {
 	assigned := info.builtIn && (c.target.sub == "" || c.target.sub == "scale")
 	named := c.causes
 	if old == nil {
-		named = info.nameCauses(&o.meta)
+		named = nameCauses(info, &o.meta)
 	}
 	if !tracked && !assigned && len(info.Schema) == 0 && named == nil && c.target.sub != "status" {
 		return nil
@@ -145,7 +145,7 @@ func (c *change) settle(old, o *object) *kube.Status {
 	}
 	if assigned {
 		st := c.assign(o, next, live, named)
-		if old != nil && info.Resource == kube.Pods && !info.moves(old, o) {
+		if old != nil && info.Resource == kube.Pods && !movesGeneration(info, old, o) {
 			o.meta.Generation = old.meta.Generation // what the client left out is there again
 		}
 		return st
@@ -185,7 +185,7 @@ func (c *change) assign(o *object, next, live map[string]any, named []kube.Statu
 		return statusInvalid(info.Group, info.Kind, o.key.Name, causes...)
 	}
 	if live == nil {
-		c.warnings = append(c.warnings, info.nameWarnings(o.key.Name)...)
+		c.warnings = append(c.warnings, nameWarnings(info, o.key.Name)...)
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func (c *change) prepareCreate(o *object) *kube.Status {
 	}
 	o.key = kube.Key{Namespace: o.meta.Namespace, Name: o.meta.Name}
 	o.meta.UID, o.meta.CreationTimestamp, o.meta.DeletionTimestamp = "", "", ""
-	if !info.builtIn || info.counts(o) {
+	if !info.builtIn || countsGeneration(info, o) {
 		o.meta.Generation = 0 // elsewhere it is what the client says
 	}
 	o.meta.DeletionGracePeriodSeconds = nil
@@ -48,7 +48,7 @@ func (c *change) prepareCreate(o *object) *kube.Status {
 			}
 		}
 	}
-	if info.partial(approval) { // a request to sign says whose it is
+	if isPartial(info, approval) { // a request to sign says whose it is
 		spec, _ := o.field("spec")
 		o.setField("spec", setAt(spec, "username", c.user), true)
 	}
@@ -77,7 +77,7 @@ func (c *change) prepareUpdate(old, o *object) *kube.Status {
 	switch {
 	case o.meta.UID != "" && o.meta.UID != old.meta.UID && c.options.verb != "patch":
 		return c.otherUID(old.key, o.meta.UID, old.meta.UID)
-	case o.meta.ResourceVersion == "" && info.strategy().guarded && c.options.verb == "update" && c.target.sub != "scale":
+	case o.meta.ResourceVersion == "" && strategyOf(info).guarded && c.options.verb == "update" && c.target.sub != "scale":
 		return statusInvalid(info.Group, info.Plural, old.key.Name, kube.StatusCause{Reason: "FieldValueInvalid",
 			Message: "Invalid value: 0: must be specified for an update", Field: "metadata.resourceVersion"})
 	case o.meta.ResourceVersion != "" && o.meta.ResourceVersion != old.meta.ResourceVersion:
@@ -95,7 +95,7 @@ func (c *change) prepareUpdate(old, o *object) *kube.Status {
 		meta := o.meta
 		if *o = (object{key: old.key, meta: old.meta, fields: old.fields}); info.builtIn {
 			o.meta = statusMeta(info.Resource, &old.meta, meta)
-			status, ok = info.zeroed(status)
+			status, ok = zeroedStatus(info, status)
 			if info.Resource == kube.Pods {
 				status = withQOS(status, old)
 			}
@@ -171,5 +171,5 @@ func (c *change) otherUID(key kube.Key, want, have string) *kube.Status {
 		root = "/"
 	}
 	return statusConflict(info.Resource, key.Name, fmt.Sprintf("StorageError: invalid object, Code: 4, Key: %s%s/%s, ResourceVersion: 0, AdditionalErrorMsg: "+
-		"Precondition failed: UID in precondition: %s, UID in object meta: %s", root, info.registry(), key, want, have))
+		"Precondition failed: UID in precondition: %s, UID in object meta: %s", root, registryOf(info), key, want, have))
 }

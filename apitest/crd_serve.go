@@ -12,7 +12,7 @@ import (
 
 // resourcesOf returns what a definition defines: the version that is stored, which
 // may be unserved, and the others that are served.
-func resourcesOf(o *object) (kept *ResourceInfo, others []*ResourceInfo) {
+func resourcesOf(o *object) (kept *resourceInfo, others []*resourceInfo) {
 	raw, _ := o.field("spec")
 	var s crdSpec
 	if json.Unmarshal(raw, &s) != nil || s.stored() == nil {
@@ -31,23 +31,23 @@ func resourcesOf(o *object) (kept *ResourceInfo, others []*ResourceInfo) {
 }
 
 // resource returns a version of what s defines.
-func (s *crdSpec) resource(v *crdVersion) ResourceInfo {
-	r := ResourceInfo{
+func (s *crdSpec) resource(v *crdVersion) resourceInfo {
+	r := resourceInfo{
 		Resource: kube.Resource{Group: s.Group, Version: v.Name, Plural: s.Names.Plural, Kind: s.Names.Kind, Namespaced: s.Scope == "Namespaced"},
 		Singular: s.Names.Singular, ShortNames: s.Names.ShortNames, Categories: s.Names.Categories,
 		Status: v.Subresources.Status != nil, Schema: v.Schema.OpenAPIV3Schema, listKindName: cmp.Or(s.Names.ListKind, s.Names.Kind+"List"),
 		warning: s.deprecation(v),
 	}
 	if c := v.Subresources.Scale; c != nil {
-		r.Scale = &Scale{dotted(c.Spec), dotted(c.Status), dotted(c.Selector)}
+		r.Scale = &scalePaths{dotted(c.Spec), dotted(c.Status), dotted(c.Selector)}
 	}
 	for _, c := range v.Columns {
-		r.Columns = append(r.Columns, Column{Name: c.Name, Type: c.Type, Path: dotted(c.JSONPath), Priority: c.Priority, Format: c.Format, Description: c.Description})
+		r.Columns = append(r.Columns, tableColumn{Name: c.Name, Type: c.Type, Path: dotted(c.JSONPath), Priority: c.Priority, Format: c.Format, Description: c.Description})
 	}
 	for _, f := range v.Fields {
 		r.Fields = append(r.Fields, dotted(f.JSONPath))
 	}
-	return r.withDefaults()
+	return completed(r)
 }
 
 // deprecation is what those are told who use v, if it is deprecated.
@@ -77,8 +77,8 @@ func dotted(path string) string { return strings.TrimPrefix(path, ".") }
 // define serves, changes or ends what a definition that was written defines. The
 // caller holds mu.
 func (st *store) define(prev, next *object) {
-	var kept *ResourceInfo
-	var others []*ResourceInfo
+	var kept *resourceInfo
+	var others []*resourceInfo
 	if next != nil {
 		kept, others = resourcesOf(next)
 	}
@@ -99,7 +99,7 @@ func (st *store) define(prev, next *object) {
 
 // serve returns the table of what a definition defines, a new one where there is
 // none. The caller holds mu.
-func (st *store) serve(kept *ResourceInfo) *table {
+func (st *store) serve(kept *resourceInfo) *table {
 	name := kept.GroupResource()
 	if st.addLocked(*kept) {
 		st.tables[name].defined = true
@@ -109,8 +109,8 @@ func (st *store) serve(kept *ResourceInfo) *table {
 
 // redefine makes t one of these versions. Where they are not those of before, what
 // is stored is stored anew, under the revisions that it has, and watches end.
-func (t *table) redefine(kept *ResourceInfo, others []*ResourceInfo) {
-	names := func(kept *ResourceInfo, others []*ResourceInfo) string {
+func (t *table) redefine(kept *resourceInfo, others []*resourceInfo) {
+	names := func(kept *resourceInfo, others []*resourceInfo) string {
 		list := []string{fmt.Sprint(kept.Version, kept.unserved)}
 		for _, r := range others {
 			list = append(list, r.Version)

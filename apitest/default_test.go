@@ -274,7 +274,7 @@ func TestValidateBuiltInSaysWhatTheRealServerSays(t *testing.T) {
 			got := validateBuiltIn(res, o, old)
 			if old == nil {
 				meta := objectMeta{Name: string1(object1(o, "metadata"), "name")}
-				got = append(got, (&ResourceInfo{Resource: res, builtIn: true}).nameCauses(&meta)...)
+				got = append(got, nameCauses((&resourceInfo{Resource: res, builtIn: true}), &meta)...)
 			}
 			slices.SortFunc(got, func(a, b kube.StatusCause) int {
 				return stdcmp.Or(strings.Compare(a.Field, b.Field), strings.Compare(a.Message, b.Message))

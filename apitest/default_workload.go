@@ -154,7 +154,7 @@ func (d *defaults) selectPods(o map[string]any) {
 
 // showTemplateLabels gives o, a Job, the labels of its pods if it has none, as
 // kube-apiserver does where it reads a Job from etcd.
-func (o *object) showTemplateLabels() {
+func showTemplateLabels(o *object) {
 	if len(o.meta.Labels) > 0 {
 		return
 	}
@@ -166,7 +166,7 @@ func (o *object) showTemplateLabels() {
 }
 
 // nullLists makes null of lists that are empty, as etcd keeps them.
-func (o *object) nullLists(names ...string) {
+func nullLists(o *object, names ...string) {
 	for _, name := range names {
 		if v, _ := o.field(name); string(v) == "[]" {
 			o.setField(name, []byte("null"), true)

@@ -189,7 +189,7 @@ func (c *change) deletable(old *object, opts deleteOptions) *kube.Status {
 	}
 	if opts.Unreadable != nil && *opts.Unreadable {
 		return statusConflict(res, old.key.Name, fmt.Sprintf("StorageError: invalid object, Code: 4, Key: /registry/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: "+
-			"unsafe deletion is not allowed because the object is decodable from storage", c.target.info.registry(), old.key))
+			"unsafe deletion is not allowed because the object is decodable from storage", registryOf(c.target.info), old.key))
 	}
 	if c.srv.options.Namespaces && res == kube.Namespaces && slices.Contains(firstNamespaces[:], old.key.Name) {
 		return &kube.Status{Code: http.StatusForbidden, Reason: "Forbidden",
@@ -265,7 +265,7 @@ func (st *store) mark(t *table, o *object, finalizers []string, d deletion) *obj
 	}
 	if t.info.Resource == kube.Namespaces && emptying(t.info.Resource, o) {
 		marked.meta.DeletionGracePeriodSeconds = nil
-		marked.terminating()
+		setTerminating(marked)
 	}
 	if d.dry {
 		marked.seal(t.info, o.rv)
@@ -280,16 +280,16 @@ const background = "Background"
 // finalizers returns the finalizers of o once d is asked for: what d says of
 // dependents counts more than what was asked before, and that more than what is
 // usual.
-func (d deletion) finalizers(info *ResourceInfo, o *object) []string {
+func (d deletion) finalizers(info *resourceInfo, o *object) []string {
 	has := func(name string) bool { return slices.Contains(o.meta.Finalizers, name) }
 	add := ""
 	switch {
-	case info.strategy().plain || d.policy == background:
+	case strategyOf(info).plain || d.policy == background:
 	case d.policy == "Foreground", d.policy == "" && has(foreground) && !has(orphan):
 		add = foreground
 	case d.policy == "Orphan", d.policy == "" && has(orphan):
 		add = orphan
-	case info.strategy().orphans:
+	case strategyOf(info).orphans:
 		add = orphan
 	}
 	if has(foreground) == (add == foreground) && has(orphan) == (add == orphan) {

@@ -82,7 +82,7 @@ func (s *Server) discover(x *Exchange, w http.ResponseWriter) {
 		s.openAPI(x, w)
 		return
 	}
-	known := path == "version" || path == "api" || path == "apis" || (parts[0] == "api" || parts[0] == "apis") && slices.ContainsFunc(resources, func(r *ResourceInfo) bool {
+	known := path == "version" || path == "api" || path == "apis" || (parts[0] == "api" || parts[0] == "apis") && slices.ContainsFunc(resources, func(r *resourceInfo) bool {
 		return parts[0] == "api" && path == "api/"+r.APIVersion() || path == "apis/"+r.Group || path == "apis/"+r.APIVersion()
 	})
 	if st := undiscoverable(x.r, path); st != nil && known {
@@ -112,7 +112,7 @@ func (s *Server) discover(x *Exchange, w http.ResponseWriter) {
 		notFound(w)
 	case parts[0] == "apis" && len(parts) == 3:
 		discoverVersion(w, resources, parts[1], parts[2])
-	case parts[0] == "api" && len(parts) > 2, parts[0] == "apis" && len(parts) > 3 && parts[1] != "" && slices.ContainsFunc(resources, func(r *ResourceInfo) bool {
+	case parts[0] == "api" && len(parts) > 2, parts[0] == "apis" && len(parts) > 3 && parts[1] != "" && slices.ContainsFunc(resources, func(r *resourceInfo) bool {
 		return r.Group == parts[1] && r.builtIn
 	}):
 		WriteStatus(w, statusNoResource())
@@ -125,21 +125,21 @@ func (s *Server) discover(x *Exchange, w http.ResponseWriter) {
 func notFound(w http.ResponseWriter) { http.Error(w, "404 page not found", http.StatusNotFound) }
 
 // resources returns what is served, sorted by group, as that counts, version and name.
-func (st *store) resources() []*ResourceInfo {
+func (st *store) resources() []*resourceInfo {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	var list []*ResourceInfo
+	var list []*resourceInfo
 	for _, t := range st.tables {
 		list = append(list, t.served()...)
 	}
-	slices.SortFunc(list, func(a, b *ResourceInfo) int {
+	slices.SortFunc(list, func(a, b *resourceInfo) int {
 		return cmp.Or(compareGroups(a.Group, b.Group), compareVersions(b.Version, a.Version), cmp.Compare(a.Plural, b.Plural))
 	})
 	return list
 }
 
 // groups returns the named groups.
-func groups(resources []*ResourceInfo) []apiGroup {
+func groups(resources []*resourceInfo) []apiGroup {
 	var list []apiGroup
 	for _, r := range resources {
 		if r.Group == "" {
@@ -157,7 +157,7 @@ func groups(resources []*ResourceInfo) []apiGroup {
 	return list
 }
 
-func (s *Server) discoverAll(x *Exchange, w http.ResponseWriter, resources []*ResourceInfo, core bool) {
+func (s *Server) discoverAll(x *Exchange, w http.ResponseWriter, resources []*resourceInfo, core bool) {
 	if version := wantsAggregated(x.r); version != "" {
 		cached(w, x.r, "application/json;g=apidiscovery.k8s.io;v="+version+";as=APIGroupDiscoveryList", "public",
 			aggregated(resources, core, version))
@@ -196,7 +196,7 @@ func wantsAggregated(r *http.Request) string {
 	return ""
 }
 
-func aggregated(resources []*ResourceInfo, core bool, version string) []byte {
+func aggregated(resources []*resourceInfo, core bool, version string) []byte {
 	list := struct {
 		Kind       string            `json:"kind"`
 		APIVersion string            `json:"apiVersion"`
@@ -217,24 +217,24 @@ func aggregated(resources []*ResourceInfo, core bool, version string) []byte {
 			g.Versions = append(g.Versions, aggregatedVersion{Version: r.Version, Freshness: "Current"})
 		}
 		v := &g.Versions[len(g.Versions)-1]
-		v.Resources = append(v.Resources, r.aggregated())
+		v.Resources = append(v.Resources, aggregatedOf(r))
 	}
 	return append(marshal(list), '\n')
 }
 
-func (r *ResourceInfo) aggregated() aggregatedResource {
+func aggregatedOf(r *resourceInfo) aggregatedResource {
 	kind := groupVersionKind{r.Group, r.Version, r.Kind}
 	if r.builtIn { // which have none that is not that of the list
 		kind.Group, kind.Version = "", ""
 	}
 	a := aggregatedResource{
 		Resource: r.Plural, ResponseKind: kind, Scope: "Cluster", SingularResource: r.Singular,
-		Verbs: r.verbs(), ShortNames: r.ShortNames, Categories: r.Categories,
+		Verbs: verbsOf(r), ShortNames: r.ShortNames, Categories: r.Categories,
 	}
 	if r.Namespaced {
 		a.Scope = "Namespaced"
 	}
-	for _, s := range r.subresources() {
+	for _, s := range subresourcesOf(r) {
 		if r.builtIn && s.kind.Group == r.Group && s.kind.Version == r.Version {
 			s.kind.Group, s.kind.Version = "", ""
 		}
@@ -243,7 +243,7 @@ func (r *ResourceInfo) aggregated() aggregatedResource {
 	return a
 }
 
-func discoverVersion(w http.ResponseWriter, resources []*ResourceInfo, group, version string) {
+func discoverVersion(w http.ResponseWriter, resources []*resourceInfo, group, version string) {
 	list := struct {
 		Kind         string        `json:"kind"`
 		APIVersion   string        `json:"apiVersion,omitempty"`
@@ -257,8 +257,8 @@ func discoverVersion(w http.ResponseWriter, resources []*ResourceInfo, group, ve
 		if r.Group != group || r.Version != version {
 			continue
 		}
-		list.Resources = append(list.Resources, apiResource{Name: r.Plural, SingularName: r.Singular, Namespaced: r.Namespaced, Kind: r.Kind, Verbs: r.verbs(), ShortNames: r.ShortNames, Categories: r.Categories, Hash: r.storageHash()})
-		for _, s := range r.subresources() {
+		list.Resources = append(list.Resources, apiResource{Name: r.Plural, SingularName: r.Singular, Namespaced: r.Namespaced, Kind: r.Kind, Verbs: verbsOf(r), ShortNames: r.ShortNames, Categories: r.Categories, Hash: storageHash(r)})
+		for _, s := range subresourcesOf(r) {
 			sub := apiResource{Name: r.Plural + "/" + s.name, Namespaced: r.Namespaced, Kind: s.kind.Kind, Verbs: s.verbs}
 			if s.kind.Group != r.Group {
 				sub.Group, sub.Version = s.kind.Group, s.kind.Version
@@ -267,7 +267,7 @@ func discoverVersion(w http.ResponseWriter, resources []*ResourceInfo, group, ve
 		}
 	}
 	if len(list.Resources) == 0 {
-		if slices.ContainsFunc(resources, func(r *ResourceInfo) bool { return r.Group == group && r.builtIn }) {
+		if slices.ContainsFunc(resources, func(r *resourceInfo) bool { return r.Group == group && r.builtIn }) {
 			WriteStatus(w, statusNoResource())
 		} else {
 			notFound(w)

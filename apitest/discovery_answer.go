@@ -10,7 +10,7 @@ import (
 )
 
 // root answers /: the paths that there are.
-func (s *Server) root(w http.ResponseWriter, resources []*ResourceInfo) {
+func (s *Server) root(w http.ResponseWriter, resources []*resourceInfo) {
 	paths := []string{"/api", "/api/v1", "/apis", "/apis/"}
 	seen := map[string]bool{}
 	for _, r := range resources {

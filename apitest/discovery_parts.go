@@ -23,10 +23,10 @@ var (
 	talkVerbs  = []string{"create", "get"}
 )
 
-// connections are the subresources that no status and no scale explain. Those that
+// connectionsOf are the subresources that no status and no scale explain. Those that
 // need a kubelet are refused when they are used, but a client that looks for them
 // finds them.
-func (r *ResourceInfo) connections() []subresource {
+func connectionsOf(r *resourceInfo) []subresource {
 	own := func(kind string) groupVersionKind { return groupVersionKind{Version: r.Version, Kind: kind} }
 	switch r.Resource {
 	case kube.Namespaces:
@@ -53,10 +53,10 @@ func (r *ResourceInfo) connections() []subresource {
 	return nil
 }
 
-// subresources returns those of r, sorted by name.
-func (r *ResourceInfo) subresources() (list []subresource) {
+// subresourcesOf returns those of r, sorted by name.
+func subresourcesOf(r *resourceInfo) (list []subresource) {
 	if r.builtIn {
-		list = r.connections()
+		list = connectionsOf(r)
 	}
 	if r.Scale != nil {
 		list = append(list, subresource{"scale", groupVersionKind{"autoscaling", "v1", "Scale"}, partVerbs})
@@ -72,8 +72,8 @@ func (r *ResourceInfo) subresources() (list []subresource) {
 	return list
 }
 
-// verbs returns what can be done with r.
-func (r *ResourceInfo) verbs() []string {
+// verbsOf returns what can be done with r.
+func verbsOf(r *resourceInfo) []string {
 	switch {
 	case isReview(r.Resource) || r.Resource == bindings:
 		return askVerbs
@@ -87,7 +87,7 @@ func (r *ResourceInfo) verbs() []string {
 
 // storageHash tells clients in which version r is stored, without telling them
 // which that is.
-func (r *ResourceInfo) storageHash() string {
+func storageHash(r *resourceInfo) string {
 	if isReview(r.Resource) || r.Resource == bindings {
 		return "" // it is not
 	}

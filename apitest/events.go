@@ -75,9 +75,9 @@ func renameEvent(e map[string]any, from, to int) map[string]any {
 	return o
 }
 
-// event returns o, an event of the core group, as r, that of events.k8s.io, has
+// eventOf returns o, an event of the core group, as r, that of events.k8s.io, has
 // it. A bookmark has no fields, and stays as it is.
-func (r *ResourceInfo) event(o *object) *object {
+func eventOf(r *resourceInfo, o *object) *object {
 	if len(o.fields) == 0 {
 		return o
 	}

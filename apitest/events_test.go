@@ -50,13 +50,13 @@ func TestEventsHaveTwoForms(t *testing.T) {
 }
 
 func TestEventOfAnObject(t *testing.T) {
-	info := ResourceInfo{Resource: newEvents, builtIn: true}
+	info := resourceInfo{Resource: newEvents, builtIn: true}
 	o, err := parseObject(kube.Events, []byte(eventPairs["with little"][0]))
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.seal(&ResourceInfo{Resource: kube.Events, builtIn: true}, 7)
-	got := info.event(o)
+	o.seal(&resourceInfo{Resource: kube.Events, builtIn: true}, 7)
+	got := eventOf(&info, o)
 	want := strings.Replace(eventPairs["with little"][1], `"name":"c2"`, `"name":"c2","resourceVersion":"7"`, 1)
 	if diff := cmp.Diff(decodeValue([]byte(want)), decodeValue(got.body)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -66,7 +66,7 @@ func TestEventOfAnObject(t *testing.T) {
 	}
 	bookmark := &object{}
 	bookmark.seal(&info, 8)
-	if got := info.event(bookmark); got != bookmark {
+	if got := eventOf(&info, bookmark); got != bookmark {
 		t.Errorf("a bookmark became %s", got.body)
 	}
 }

@@ -48,8 +48,8 @@ type Exchange struct {
 // target is what a URL names.
 type target struct {
 	table      *table // nil outside resources
-	info       *ResourceInfo
-	form       *ResourceInfo // as the resource is served; info is how it is kept
+	info       *resourceInfo
+	form       *resourceInfo // as the resource is served; info is how it is kept
 	res        kube.Resource
 	verb       string
 	key        kube.Key

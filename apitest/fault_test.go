@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/kube"

@@ -41,7 +41,7 @@ type owner struct {
 	Block bool   `json:"blockOwnerDeletion"`
 }
 
-func (o *object) owners() []owner {
+func ownersOf(o *object) []owner {
 	if len(o.meta.OwnerReferences) == 0 {
 		return nil
 	}
@@ -92,7 +92,7 @@ func newCollector(st *store) *collector {
 			if mustWait(o) {
 				c.waiting[p.uid] = p
 			}
-			for _, ref := range o.owners() {
+			for _, ref := range ownersOf(o) {
 				c.dependents[ref.UID] = append(c.dependents[ref.UID], p)
 			}
 		}
@@ -129,7 +129,7 @@ func (c *collector) run() bool {
 		c.queue = c.queue[1:]
 		c.queued[uid] = false
 		for _, p := range c.dependents[uid] {
-			if o := p.now(); o != nil && slices.ContainsFunc(o.owners(), func(r owner) bool { return r.UID == uid }) {
+			if o := p.now(); o != nil && slices.ContainsFunc(ownersOf(o), func(r owner) bool { return r.UID == uid }) {
 				c.dependent(uid, p, o)
 			}
 		}
@@ -154,7 +154,7 @@ func (c *collector) dependent(uid string, p place, o *object) {
 	}
 	solid := func(r owner) bool { _, waits := c.waiting[r.UID]; return c.alive[r.UID] > 0 && !waits }
 	switch {
-	case orphans, slices.ContainsFunc(o.owners(), solid): // somebody still wants it
+	case orphans, slices.ContainsFunc(ownersOf(o), solid): // somebody still wants it
 		c.st.disown(p.t, o, uid)
 		c.changed = true
 		return
@@ -193,7 +193,7 @@ func (c *collector) release(p place) {
 	}
 	blocks := func(d place) bool {
 		now := d.now()
-		return now != nil && slices.ContainsFunc(now.owners(), func(r owner) bool { return r.UID == p.uid && r.Block })
+		return now != nil && slices.ContainsFunc(ownersOf(now), func(r owner) bool { return r.UID == p.uid && r.Block })
 	}
 	if slices.Contains(o.meta.Finalizers, foreground) && slices.ContainsFunc(c.dependents[p.uid], blocks) {
 		return
@@ -213,7 +213,7 @@ func (c *collector) gone(uid string, o *object) {
 	if c.alive[uid]--; c.alive[uid] == 0 {
 		c.push(uid)
 	}
-	for _, ref := range o.owners() {
+	for _, ref := range ownersOf(o) {
 		if _, waits := c.waiting[ref.UID]; waits {
 			c.push(ref.UID)
 		}
@@ -242,7 +242,7 @@ func (st *store) disown(t *table, o *object, uid string) {
 
 // unblock lets the owners of o be deleted before it, and returns what is stored.
 func (st *store) unblock(t *table, o *object) *object {
-	if !slices.ContainsFunc(o.owners(), func(r owner) bool { return r.Block }) {
+	if !slices.ContainsFunc(ownersOf(o), func(r owner) bool { return r.Block }) {
 		return o
 	}
 	return st.setOwners(t, o, func(refs []map[string]any) []map[string]any {
@@ -265,15 +265,6 @@ func (st *store) setOwners(t *table, o *object, change func([]map[string]any) []
 	}
 	st.commit(t, o.key, next)
 	return next
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // sortedTables returns the tables in an order that does not change from run to

@@ -188,3 +188,33 @@ func lookupJSON(raw json.RawMessage, name string) json.RawMessage {
 	}
 	return nil
 }
+
+// appendString appends s as json.Marshal writes it.
+func appendString(b []byte, s string) []byte {
+	start := len(b)
+	b = append(b, '"')
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '<':
+			b = append(b, `\u003c`...)
+		case c == '>':
+			b = append(b, `\u003e`...)
+		case c == '&':
+			b = append(b, `\u0026`...)
+		case c < ' ' || c > '~' || c == '"' || c == '\\':
+			return append(b[:start], marshal(s)...)
+		default:
+			b = append(b, c)
+		}
+	}
+	return append(b, '"')
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

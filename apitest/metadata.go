@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 )
 
 // objectMeta is metadata in the order of kube-apiserver's fields.
@@ -271,3 +272,6 @@ func textsOf(v any) (map[string]string, bool) {
 	}
 	return texts, ok
 }
+
+// timestamp returns the time that it is, as metadata has it.
+func timestamp() string { return time.Now().UTC().Format(time.RFC3339) }

@@ -43,8 +43,8 @@ func (st *store) admitsNamespace(res kube.Resource, o *object, options Options) 
 	return nil
 }
 
-// terminating sets the phase of a namespace that is being deleted.
-func (o *object) terminating() {
+// setTerminating sets the phase of a namespace that is being deleted.
+func setTerminating(o *object) {
 	raw, _ := o.field("status")
 	o.setField("status", setAt(raw, "phase", "Terminating"), true)
 }
@@ -64,7 +64,7 @@ func (st *store) terminate(t *table, ns *object) {
 	if ns.meta.DeletionTimestamp == "" {
 		marked := &object{key: ns.key, meta: ns.meta, fields: ns.fields}
 		marked.meta.DeletionTimestamp = timestamp()
-		marked.terminating()
+		setTerminating(marked)
 		st.commit(t, ns.key, marked)
 		ns = marked
 	}

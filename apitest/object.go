@@ -108,7 +108,7 @@ func objectOf(res kube.Resource, v map[string]any, builtIn bool) (*object, bool)
 // seal fixes rv and encodes o. Built-in types go out in the order of their Go
 // structs, custom resources sorted. The fields become parts of the body, so that
 // nothing is kept twice.
-func (o *object) seal(info *ResourceInfo, rv uint64) {
+func (o *object) seal(info *resourceInfo, rv uint64) {
 	o.rv, o.version = rv, info.Version
 	o.meta.ResourceVersion = ""
 	if rv > 0 { // it is stored
@@ -174,14 +174,14 @@ func (o *object) seal(info *ResourceInfo, rv uint64) {
 
 // at returns o as it was, stamped with another revision: what a DELETED event
 // carries.
-func (o *object) at(info *ResourceInfo, rv uint64) *object {
+func (o *object) at(info *resourceInfo, rv uint64) *object {
 	c := *o
 	c.seal(info, rv)
 	return &c
 }
 
 // appendItem appends o as an item of a LIST.
-func (o *object) appendItem(b []byte, info *ResourceInfo) []byte {
+func (o *object) appendItem(b []byte, info *resourceInfo) []byte {
 	if !info.builtIn {
 		return append(b, o.body...)
 	}
@@ -309,4 +309,22 @@ func (o *object) text(path string) string {
 	default:
 		return fmt.Sprint(v)
 	}
+}
+
+// integer returns the number at path, 0 where there is none.
+func (o *object) integer(path string) int64 {
+	n, _ := o.lookup(path).(json.Number)
+	i, _ := n.Int64()
+	return i
+}
+
+// hasNull reports whether there is a null at path.
+func (o *object) hasNull(path string) bool {
+	i := strings.LastIndexByte(path, '.')
+	if i < 0 {
+		return false
+	}
+	in, _ := o.lookup(path[:i]).(map[string]any)
+	v, ok := in[path[i+1:]]
+	return ok && v == nil
 }

@@ -52,13 +52,13 @@ func (c *change) patched(old *object, typ string, patch []byte) (*object, *kube.
 			return o, nil
 		} // an error may quote all of it
 	}
-	return c.patchedOf(c.target.form.shown(old).value(), old, typ, patch)
+	return c.patchedOf(shown(c.target.form, old).value(), old, typ, patch)
 }
 
 func (c *change) patchedOf(current map[string]any, old *object, typ string, patch []byte) (*object, *kube.Status) {
 	info := c.target.info
 	if c.target.sub == "scale" {
-		current = decodeValue(info.scale(old))
+		current = decodeValue(scaleOf(info, old))
 	}
 	if c.doubled = nil; typ != typeJSONPatch { // fields given twice: the merged object has them once
 		_, strict, _ := c.target.form.typ().Read(patch)

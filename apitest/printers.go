@@ -10,9 +10,9 @@ type printer struct {
 	standard func(objects []*object) *object // the one of a Table that is marked as the default; may be nil
 }
 
-// printer returns the printer of r: the server's own for what is built in, the
+// printerOf returns the printer of r: the server's own for what is built in, the
 // columns of the definition for custom resources.
-func (r *ResourceInfo) printer() printer {
+func printerOf(r *resourceInfo) printer {
 	if !r.builtIn {
 		return customPrinter(r)
 	}

@@ -14,7 +14,7 @@ import (
 
 // customColumn is a column whose value is found by its path.
 type customColumn struct {
-	Column
+	tableColumn
 	path *jsonpath.Template // nil = what was given is no path: the column stays empty
 }
 
@@ -22,11 +22,11 @@ type customColumn struct {
 // https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#additional-printer-columns.
 // One that a definition made has the columns of the definition and no others;
 // one that a test made has Age besides, before what is only for -o wide.
-func customPrinter(info *ResourceInfo) printer {
-	age := Column{Name: "Age", Type: "date", cell: func(o *object) any { return since(o.meta.CreationTimestamp) }}
+func customPrinter(info *resourceInfo) printer {
+	age := tableColumn{Name: "Age", Type: "date", cell: func(o *object) any { return since(o.meta.CreationTimestamp) }}
 	own := info.Columns
 	if len(own) == 0 || !info.defined() {
-		var shown, hidden []Column
+		var shown, hidden []tableColumn
 		for _, c := range own {
 			if c.Priority > 0 {
 				hidden = append(hidden, c)
@@ -34,7 +34,7 @@ func customPrinter(info *ResourceInfo) printer {
 				shown = append(shown, c)
 			}
 		}
-		own = slices.Concat(shown, []Column{age}, hidden)
+		own = slices.Concat(shown, []tableColumn{age}, hidden)
 	}
 	var list []customColumn
 	p := printer{columns: columns()}
@@ -58,9 +58,6 @@ func customPrinter(info *ResourceInfo) printer {
 	}
 	return p
 }
-
-// defined reports whether r is what a CustomResourceDefinition defines.
-func (r *ResourceInfo) defined() bool { return r.listKindName != "" }
 
 // tree is an object that is decoded member by member, each one once.
 type tree struct {

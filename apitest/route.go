@@ -176,9 +176,9 @@ func (s *Server) act(x *Exchange, w http.ResponseWriter) *kube.Status {
 	case t.sub == "finalize" && t.res == kube.Namespaces && t.verb != "update",
 		t.verb == "deletecollection" && t.res == kube.Namespaces:
 		return t.notAllowed()
-	case t.sub != "" && !t.form.hasSub(t.sub) && !t.info.builtIn:
+	case t.sub != "" && !hasSubresource(t.form, t.sub) && !t.info.builtIn:
 		return statusNotFound(t.res, t.key.Name)
-	case t.sub != "" && !t.form.hasSub(t.sub):
+	case t.sub != "" && !hasSubresource(t.form, t.sub):
 		return statusNoResource()
 	}
 	switch t.verb {
@@ -270,10 +270,10 @@ func (s *Server) get(x *Exchange, w http.ResponseWriter, v *view) *kube.Status {
 	}
 	body := v.object(o)
 	if x.target.sub == "scale" {
-		if st := x.target.info.unscalable(o); st != nil {
+		if st := unscalable(x.target.info, o); st != nil {
 			return st
 		}
-		body = x.target.info.scale(o)
+		body = scaleOf(x.target.info, o)
 	}
 	writeJSON(w, http.StatusOK, "application/json", append(body, '\n'))
 	return nil

@@ -9,14 +9,6 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// A Scale says where a resource keeps what its scale subresource shows. See
-// https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#scale-subresource.
-type Scale struct {
-	SpecReplicas   string // dotted path, such as "spec.replicas"
-	StatusReplicas string
-	Selector       string // path of a selector: a string, or an object with matchLabels
-}
-
 // scaleObject is a Scale of autoscaling/v1.
 type scaleObject struct {
 	Kind       string     `json:"kind"`
@@ -31,8 +23,8 @@ type scaleObject struct {
 	} `json:"status"`
 }
 
-// scale returns o as a Scale.
-func (r *ResourceInfo) scale(o *object) []byte {
+// scaleOf returns o as a Scale.
+func scaleOf(r *resourceInfo, o *object) []byte {
 	s := scaleObject{Kind: "Scale", APIVersion: "autoscaling/v1"}
 	s.Metadata = objectMeta{Name: o.meta.Name, Namespace: o.meta.Namespace, UID: o.meta.UID,
 		ResourceVersion: o.meta.ResourceVersion, CreationTimestamp: o.meta.CreationTimestamp}
@@ -48,22 +40,15 @@ func (r *ResourceInfo) scale(o *object) []byte {
 }
 
 // unscalable says why the Scale of o, a custom resource, cannot be read.
-func (r *ResourceInfo) unscalable(o *object) *kube.Status {
+func unscalable(r *resourceInfo, o *object) *kube.Status {
 	if r.builtIn || o.lookup(r.Scale.SpecReplicas) != nil {
 		return nil
 	}
 	return StatusInternal(fmt.Sprintf("the spec replicas field %q does not exist", "."+r.Scale.SpecReplicas))
 }
 
-// integer returns the number at path, 0 where there is none.
-func (o *object) integer(path string) int64 {
-	n, _ := o.lookup(path).(json.Number)
-	i, _ := n.Int64()
-	return i
-}
-
 // scaleCauses refuses numbers of replicas that are not natural.
-func (r *ResourceInfo) scaleCauses(o *object) []kube.StatusCause {
+func scaleCauses(r *resourceInfo, o *object) []kube.StatusCause {
 	if r.Scale == nil {
 		return nil
 	}
@@ -88,17 +73,6 @@ func (r *ResourceInfo) scaleCauses(o *object) []kube.StatusCause {
 			Message: fmt.Sprintf("Invalid value: 0: .%s accessor error: %v is of the type %s, expected int64", at, v, typ)})
 	}
 	return causes
-}
-
-// hasNull reports whether there is a null at path.
-func (o *object) hasNull(path string) bool {
-	i := strings.LastIndexByte(path, '.')
-	if i < 0 {
-		return false
-	}
-	in, _ := o.lookup(path[:i]).(map[string]any)
-	v, ok := in[path[i+1:]]
-	return ok && v == nil
 }
 
 // selectorText prints a LabelSelector.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/kube"
 )

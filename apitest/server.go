@@ -116,7 +116,10 @@ func start(t TB, o Options) (*Server, error) {
 	}
 	s := &Server{options: o, tb: t, store: newStore(o), door: d, token: o.Token, gone: o.Gone, changed: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	for _, r := range append(builtIns(), o.Resources...) {
+	for _, r := range builtIns() {
+		s.store.add(completed(r))
+	}
+	for _, r := range o.Resources {
 		s.AddResource(r)
 	}
 	if o.State != nil {
@@ -255,7 +258,7 @@ func (s *Server) newClient() *http.Client {
 // already, in whatever version, must be removed first. One of package kube, given
 // without more, returns as it was.
 func (s *Server) AddResource(r ResourceInfo) {
-	if !s.store.add(r.withDefaults()) {
+	if info := r.info(); !s.store.add(completed(info)) {
 		s.fail("add %s: the server has such a resource", r)
 	}
 }

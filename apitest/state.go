@@ -60,7 +60,7 @@ func (s *Server) Save(w io.Writer) (kube.Revision, error) {
 	rev, life := st.rev, st.life
 	tables := slices.DeleteFunc(st.sortedTables(), func(t *table) bool { return t.info.core.Plural != "" })
 	type kept struct {
-		info    *ResourceInfo
+		info    *resourceInfo
 		objects collection
 	}
 	all := make([]kept, len(tables))

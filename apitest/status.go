@@ -174,8 +174,8 @@ func forbiddenField(field, detail string) kube.StatusCause {
 	return kube.StatusCause{Reason: "FieldValueForbidden", Message: "Forbidden: " + detail, Field: field}
 }
 
-// registry is where kube-apiserver keeps r in etcd, as its errors say.
-func (r *ResourceInfo) registry() string {
+// registryOf is where kube-apiserver keeps r in etcd, as its errors say.
+func registryOf(r *resourceInfo) string {
 	switch {
 	case r.Resource == kube.Services:
 		return "services/specs"

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/listwatch/listwatch/kube"
 )
@@ -32,8 +31,8 @@ type store struct {
 
 // table is one resource. The fields are guarded by store.mu.
 type table struct {
-	forms   []*ResourceInfo      // other versions that are served; replaced, never changed
-	info    *ResourceInfo        // replaced where its definition changes, never changed
+	forms   []*resourceInfo      // other versions that are served; replaced, never changed
+	info    *resourceInfo        // replaced where its definition changes, never changed
 	sorted  collection           // the objects
 	objects map[kube.Key]*object // the same, by key
 	past    []moment             // of lists that go on, the newest last
@@ -77,13 +76,13 @@ func (st *store) generator(stream uint64) *rand.Rand {
 }
 
 // add reports false if there is such a resource already.
-func (st *store) add(info ResourceInfo) bool {
+func (st *store) add(info resourceInfo) bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	return st.addLocked(info)
 }
 
-func (st *store) addLocked(info ResourceInfo) bool {
+func (st *store) addLocked(info resourceInfo) bool {
 	name := info.GroupResource()
 	if st.tables[name] != nil {
 		return false
@@ -97,7 +96,7 @@ func (st *store) addLocked(info ResourceInfo) bool {
 
 // find returns the table of a resource, what that says of itself now, and the form
 // in which the resource is served, nil where there is none. The caller holds no lock.
-func (st *store) find(group, version, plural string) (t *table, info, form *ResourceInfo) {
+func (st *store) find(group, version, plural string) (t *table, info, form *resourceInfo) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	t = st.tables[kube.Resource{Group: group, Plural: plural}.GroupResource()]
@@ -253,23 +252,21 @@ func (st *store) suffix() string {
 	return string(b[:])
 }
 
-func timestamp() string { return time.Now().UTC().Format(time.RFC3339) }
-
 // prepareCreate fills what the server sets on a new object.
-func (st *store) prepareCreate(info *ResourceInfo, o *object) {
+func (st *store) prepareCreate(info *resourceInfo, o *object) {
 	if o.meta.UID == "" {
 		o.meta.UID = uid(st.random)
 	}
 	if o.meta.CreationTimestamp == "" {
 		o.meta.CreationTimestamp = timestamp()
 	}
-	if info.counts(o) {
+	if countsGeneration(info, o) {
 		o.meta.Generation = max(o.meta.Generation, 1)
 	}
 }
 
 // prepareUpdate keeps what a client cannot change and counts generations.
-func prepareUpdate(info *ResourceInfo, old, o *object) {
+func prepareUpdate(info *resourceInfo, old, o *object) {
 	o.meta.UID = old.meta.UID
 	o.meta.CreationTimestamp = old.meta.CreationTimestamp
 	o.meta.DeletionTimestamp = old.meta.DeletionTimestamp
@@ -278,7 +275,7 @@ func prepareUpdate(info *ResourceInfo, old, o *object) {
 		o.meta.ManagedFields = old.meta.ManagedFields
 	}
 	o.meta.Generation = old.meta.Generation
-	if info.counts(o) && info.moves(old, o) {
+	if countsGeneration(info, o) && movesGeneration(info, old, o) {
 		o.meta.Generation++
 	}
 }

@@ -73,15 +73,15 @@ var strategies = map[string]strategy{
 	"storageversionmigrations.storagemigration.k8s.io": {guarded: true},
 }
 
-func (r *ResourceInfo) strategy() strategy {
+func strategyOf(r *resourceInfo) strategy {
 	if !r.builtIn {
 		return strategy{guarded: true}
 	}
 	return strategies[r.GroupResource()]
 }
 
-// moves reports whether an update from old to o counts as a new generation.
-func (r *ResourceInfo) moves(old, o *object) bool {
+// movesGeneration reports whether an update from old to o counts as a new generation.
+func movesGeneration(r *resourceInfo, old, o *object) bool {
 	switch {
 	case r.Plural == "priorityclasses":
 		return false
@@ -89,7 +89,7 @@ func (r *ResourceInfo) moves(old, o *object) bool {
 		return true
 	case r.Resource == kube.EndpointSlices:
 		kept := *o
-		kept.nullLists("endpoints", "ports")
+		nullLists(&kept, "endpoints", "ports")
 		o = &kept
 	}
 	return !o.sameFields(old, func(name string) bool { return name != "status" })
@@ -97,8 +97,8 @@ func (r *ResourceInfo) moves(old, o *object) bool {
 
 // nameCauses says what is wrong with the name of a new object, and with what it
 // was made of.
-func (r *ResourceInfo) nameCauses(m *objectMeta) (causes []kube.StatusCause) {
-	check := r.strategy().name
+func nameCauses(r *resourceInfo, m *objectMeta) (causes []kube.StatusCause) {
+	check := strategyOf(r).name
 	if check == nil {
 		check = subdomain
 	}
@@ -201,7 +201,7 @@ func finalizerWarnings(old, o *object) (warnings []string) {
 }
 
 // serviceWarnings says what of o, a Service, has no effect or is on its way out.
-func (o *object) serviceWarnings() (warnings []string) {
+func serviceWarnings(o *object) (warnings []string) {
 	raw, _ := o.field("spec")
 	var spec struct {
 		Type, ClusterIP, LoadBalancerIP, SessionAffinity, ExternalName, TrafficDistribution string
@@ -228,8 +228,8 @@ func (o *object) serviceWarnings() (warnings []string) {
 }
 
 // nameWarnings says what may come of the name of a new object.
-func (r *ResourceInfo) nameWarnings(name string) []string {
-	hosts := r.strategy().hosts
+func nameWarnings(r *resourceInfo, name string) []string {
+	hosts := strategyOf(r).hosts
 	if hosts == "" {
 		return nil
 	}
@@ -241,4 +241,13 @@ func (r *ResourceInfo) nameWarnings(name string) []string {
 		return nil
 	}
 	return []string{hosts + "[" + strings.Join(wrong, " ") + "]"}
+}
+
+// countsGeneration reports whether o carries metadata.generation.
+func countsGeneration(r *resourceInfo, o *object) bool {
+	if r.noCount || strategyOf(r).counts {
+		return !r.noCount
+	}
+	_, ok := o.field("spec")
+	return ok || !r.builtIn
 }

@@ -19,8 +19,8 @@ const (
 
 var signingRequests = cluster("certificates.k8s.io", "certificatesigningrequests", "CertificateSigningRequest")
 
-// partial reports whether sub is one of them.
-func (r *ResourceInfo) partial(sub string) bool {
+// isPartial reports whether sub is one of them.
+func isPartial(r *resourceInfo, sub string) bool {
 	switch sub {
 	case ephemeralContainers, resize:
 		return r.Resource == kube.Pods && r.builtIn
@@ -143,4 +143,17 @@ func stamp(conditions []any) {
 			}
 		}
 	}
+}
+
+// hasSubresource reports whether r has a subresource.
+func hasSubresource(r *resourceInfo, name string) bool {
+	switch name {
+	case "status":
+		return r.Status
+	case "scale":
+		return r.Scale != nil
+	case "finalize":
+		return r.Resource == kube.Namespaces
+	}
+	return isPartial(r, name)
 }

@@ -20,7 +20,7 @@ type columnDefinition struct {
 // later frames of a watch have null. Rows have the cells of all columns: a
 // client leaves out those that it does not show.
 func (v *view) table(objects []*object, meta listMeta) []byte {
-	p := v.info.printer()
+	p := printerOf(v.info)
 	size := 4 << 10
 	for _, o := range objects {
 		size += 512
@@ -51,7 +51,7 @@ func (v *view) table(objects []*object, meta listMeta) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		r.begin(v.info.printed(o))
+		r.begin(printed(v.info, o))
 		p.cells(r)
 		if o == v.standard {
 			r.cells[0] = o.meta.Name + " (default)"
@@ -99,7 +99,7 @@ func (r *row) append(b []byte, v *view) []byte {
 	case "Metadata":
 		b = v.partial(append(b, `,"object":`...), r.object)
 	case "Object":
-		b = append(append(b, `,"object":`...), v.info.shown(r.object).body...)
+		b = append(append(b, `,"object":`...), shown(v.info, r.object).body...)
 	default:
 		b = append(b, `,"object":null`...)
 	}
@@ -116,27 +116,6 @@ func appendCell(b []byte, cell any) []byte {
 		return strconv.AppendInt(b, c, 10)
 	}
 	return append(b, marshal(cell)...)
-}
-
-// appendString appends s as json.Marshal writes it.
-func appendString(b []byte, s string) []byte {
-	start := len(b)
-	b = append(b, '"')
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c == '<':
-			b = append(b, `\u003c`...)
-		case c == '>':
-			b = append(b, `\u003e`...)
-		case c == '&':
-			b = append(b, `\u0026`...)
-		case c < ' ' || c > '~' || c == '"' || c == '\\':
-			return append(b[:start], marshal(s)...)
-		default:
-			b = append(b, c)
-		}
-	}
-	return append(b, '"')
 }
 
 // age returns the time since the creation, as people read it.

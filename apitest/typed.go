@@ -9,34 +9,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/listwatch/listwatch/apitest/schema"
 	"github.com/listwatch/listwatch/kube"
 )
-
-// builtInTypes are kube-apiserver's. Parsing them takes a while and nothing in
-// them changes, so all servers of a process share them.
-var builtInTypes = sync.OnceValue(func() *schema.Catalog { return new(schema.Catalog) })
-
-// typeOf returns the type of what r serves. A resource of which nothing is known
-// takes anything.
-func typeOf(r *ResourceInfo) *schema.Type {
-	if r.builtIn {
-		if t, err := builtInTypes().Type(r.Resource); err == nil {
-			return t
-		}
-	}
-	t, err := builtInTypes().Custom(r.Resource, r.Schema)
-	if err != nil {
-		t, err = builtInTypes().Custom(r.Resource, nil)
-	}
-	if err != nil {
-		panic(err) // an empty schema is always good
-	}
-	return t
-}
 
 // decode reads the object that a client sent, as its type has it: without fields
 // that the type does not know, of which options.validation says what becomes.
@@ -217,7 +194,7 @@ func nameIn(b []byte) string {
 
 // unregistered refuses a kind that kube-apiserver does not know, where it wants
 // one of its own.
-func unregistered(info *ResourceInfo, apiVersion, kind string, b []byte) *kube.Status {
+func unregistered(info *resourceInfo, apiVersion, kind string, b []byte) *kube.Status {
 	apiVersion, kind = cmp.Or(apiVersion, info.APIVersion()), cmp.Or(kind, info.Kind)
 	group, version, ok := strings.Cut(apiVersion, "/")
 	if !ok {
@@ -254,124 +231,6 @@ func summary(b []byte) string {
 	return text
 }
 
-// managedEntry is an entry of managedFields in the order of kube-apiserver's own
-// types.
-type managedEntry struct {
-	Manager     string          `json:"manager,omitempty"`
-	Operation   string          `json:"operation,omitempty"`
-	APIVersion  string          `json:"apiVersion,omitempty"`
-	Time        string          `json:"time,omitempty"`
-	FieldsType  string          `json:"fieldsType,omitempty"`
-	FieldsV1    json.RawMessage `json:"fieldsV1,omitempty"`
-	Subresource string          `json:"subresource,omitempty"`
-}
-
-// managedInOrder returns the value of managedFields likewise. It reports false for
-// what is rare.
-func managedInOrder(v any) (json.RawMessage, bool) {
-	list, ok := v.([]any)
-	if !ok {
-		return nil, false
-	}
-	names := [...]string{"manager", "operation", "apiVersion", "time", "fieldsType", "fieldsV1", "subresource"}
-	b := append(make([]byte, 0, 1024), '[')
-	for i, e := range list {
-		entry, ok := e.(map[string]any)
-		if !ok {
-			return nil, false
-		}
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, '{')
-		known := 0
-		for _, name := range names {
-			field, ok := entry[name]
-			if !ok {
-				continue
-			}
-			known++
-			text, isText := field.(string)
-			if fields, ok := field.(map[string]any); isText == (name == "fieldsV1") || !isText && (!ok || fields == nil) {
-				return nil, false
-			}
-			if isText && text == "" {
-				continue
-			}
-			if b[len(b)-1] != '{' {
-				b = append(b, ',')
-			}
-			b = append(appendString(b, name), ':')
-			var err error
-			if b, err = schema.Append(b, field); err != nil {
-				return nil, false
-			}
-		}
-		if known < len(entry) {
-			return nil, false
-		}
-		b = append(b, '}')
-	}
-	return append(b, ']'), true
-}
-
-// inOrder returns managedFields as built-in types have it.
-func inOrder(raw json.RawMessage) json.RawMessage {
-	var entries []managedEntry
-	if len(raw) == 0 || json.Unmarshal(raw, &entries) != nil {
-		return raw
-	}
-	return marshal(entries)
-}
-
-// value returns o as package schema has it.
-func (o *object) value() map[string]any { return decodeValue(o.body) }
-
-// parts returns o, which may be new and have no body, as package schema has it,
-// without its revision and managedFields. What it shares with o, a change to it
-// that goes no further must not change.
-func (o *object) parts(info *ResourceInfo) map[string]any {
-	m := o.meta
-	m.ResourceVersion = ""
-	v := make(map[string]any, len(o.fields)+3)
-	v["kind"], v["apiVersion"], v["metadata"] = info.Kind, info.APIVersion(), m.value()
-	for _, f := range o.fields {
-		if v[f.name] = f.decoded; f.decoded == nil {
-			v[f.name] = decoded(f.value)
-		}
-	}
-	return v
-}
-
-// share spares o the decoding of what is as it is in old, of which live are the
-// parts. assigned says that the spec may be changed yet.
-func (o *object) share(old *object, live map[string]any, assigned bool) {
-	o.fields = slices.Clone(o.fields)
-	for i, f := range o.fields {
-		if was, ok := old.field(f.name); ok && f.decoded == nil && !(assigned && f.name == "spec") && bytes.Equal(was, f.value) {
-			o.fields[i].decoded = live[f.name]
-		}
-	}
-}
-
-// decoded returns the value of a part of an object.
-func decoded(b []byte) any {
-	v, err := schema.Decode(b)
-	if err != nil {
-		panic(fmt.Sprintf("apitest: a part of an object is not JSON: %v", err))
-	}
-	return v
-}
-
-// decodeValue decodes what this server has encoded.
-func decodeValue(b []byte) map[string]any {
-	v, err := schema.DecodeObject(b)
-	if err != nil {
-		panic(fmt.Sprintf("apitest: a stored object is not JSON: %v", err))
-	}
-	return v
-}
-
 // write says who writes, for managedFields.
 func (c *change) write() schema.Write {
 	agent, _, _ := strings.Cut(c.agent, "/")
@@ -386,11 +245,11 @@ func (c *change) check(o *object, next, live map[string]any, named []kube.Status
 	info := c.target.info
 	r := refusals{named}
 	r.metadata(info.Resource, object1(next, "metadata"))
-	scale := info.scaleCauses(o)
+	scale := scaleCauses(info, o)
 	if info = c.target.form; info.kept != nil {
 		next = c.asSent(next)
 		if live != nil {
-			live = info.fromKept(live)
+			live = fromKept(info, live)
 		}
 	}
 	wrong := info.typ().Validate(next, live)
@@ -412,7 +271,7 @@ func (c *change) own(old, o *object, next, live map[string]any) {
 	if c.target.form != c.target.info { // fields have the names of the form in which they are written
 		typ, next = c.target.form.typ(), c.asSent(next)
 		if live != nil {
-			live = c.target.form.fromKept(live)
+			live = fromKept(c.target.form, live)
 		}
 	}
 	before := schema.Managed{Sent: o.meta.ManagedFields}
@@ -426,11 +285,4 @@ func (c *change) own(old, o *object, next, live map[string]any) {
 	if o.meta.ManagedFields, known = typ.UpdateManaged(live, next, before, c.write()); known && c.target.form == c.target.info {
 		o.known = typ
 	}
-}
-
-// whole returns a copy of o, which may be new, with its body.
-func (o *object) whole(info *ResourceInfo) *object {
-	w := *o
-	w.seal(info, 0)
-	return &w
 }

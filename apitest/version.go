@@ -15,7 +15,7 @@ import (
 // the schema of the other version does not know is gone.
 
 // form returns the resource as version serves it, nil where it does not.
-func (t *table) form(version string) *ResourceInfo {
+func (t *table) form(version string) *resourceInfo {
 	for _, r := range t.served() {
 		if r.Version == version {
 			return r
@@ -25,11 +25,11 @@ func (t *table) form(version string) *ResourceInfo {
 }
 
 // served returns the versions that are served.
-func (t *table) served() []*ResourceInfo {
+func (t *table) served() []*resourceInfo {
 	if t.info.unserved {
 		return t.forms
 	}
-	return append([]*ResourceInfo{t.info}, t.forms...)
+	return append([]*resourceInfo{t.info}, t.forms...)
 }
 
 // keep returns what a client wrote as it is stored.
@@ -40,14 +40,14 @@ func (c *change) keep(v map[string]any) map[string]any {
 	}
 	form.typ().Default(v)
 	c.sent = v
-	return form.kept.adopt(v)
+	return adopted(form.kept, v)
 }
 
 // asSent returns what is to be stored, next, in the version in which it was written,
 // with what that alone has.
 func (c *change) asSent(next map[string]any) map[string]any {
 	if c.sent == nil || c.target.sub != "" {
-		return c.target.form.fromKept(next)
+		return fromKept(c.target.form, next)
 	}
 	sent := maps.Clone(c.sent)
 	sent["metadata"] = next["metadata"]
@@ -55,15 +55,15 @@ func (c *change) asSent(next map[string]any) map[string]any {
 }
 
 // fromKept returns what is stored as r has it.
-func (r *ResourceInfo) fromKept(v map[string]any) map[string]any {
+func fromKept(r *resourceInfo, v map[string]any) map[string]any {
 	if r.kept == nil {
 		return eventFromCore(v)
 	}
-	return r.adopt(v)
+	return adopted(r, v)
 }
 
-// adopt returns v, of another version, as one of r.
-func (r *ResourceInfo) adopt(v map[string]any) map[string]any {
+// adopted returns v, of another version, as one of r.
+func adopted(r *resourceInfo, v map[string]any) map[string]any {
 	v = schema.Copy(v)
 	v["apiVersion"] = r.APIVersion()
 	r.typ().Prune(v)
@@ -72,8 +72,8 @@ func (r *ResourceInfo) adopt(v map[string]any) map[string]any {
 }
 
 // converted returns o, of another version, as one of r.
-func (r *ResourceInfo) converted(o *object) *object {
-	b, err := schema.Encode(r.adopt(o.value()))
+func converted(r *resourceInfo, o *object) *object {
+	b, err := schema.Encode(adopted(r, o.value()))
 	if err != nil {
 		panic(err) // we decoded it
 	}
@@ -86,11 +86,11 @@ func (r *ResourceInfo) converted(o *object) *object {
 }
 
 // printed returns o as the columns of r want it.
-func (r *ResourceInfo) printed(o *object) *object {
+func printed(r *resourceInfo, o *object) *object {
 	if r.builtIn {
 		return o
 	}
-	return r.shown(o)
+	return shown(r, o)
 }
 
 // compareVersions compares by how much a version is to be preferred: v2 is above

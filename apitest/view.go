@@ -12,7 +12,7 @@ import (
 
 // view is the form in which a client wants objects.
 type view struct {
-	info    *ResourceInfo
+	info    *resourceInfo
 	as      string // "", "Table", "PartialObjectMetadata"
 	version string // of meta.k8s.io
 	include string // of a Table's rows: None, Metadata, Object
@@ -25,7 +25,7 @@ type view struct {
 
 // parseView negotiates by the Accept header: the first clause that the server
 // can serve.
-func parseView(r *http.Request, info *ResourceInfo, verb string) (*view, *kube.Status) {
+func parseView(r *http.Request, info *resourceInfo, verb string) (*view, *kube.Status) {
 	v := &view{info: info, include: r.URL.Query().Get("includeObject")}
 	if acceptsNothing(r) {
 		return v, nil
@@ -95,22 +95,13 @@ func notAcceptable(format string, args ...any) *kube.Status {
 	return &kube.Status{Code: http.StatusNotAcceptable, Reason: "NotAcceptable", Message: fmt.Sprintf(format, args...)}
 }
 
-// goType is what kube-apiserver's errors call the type of a kind of r.
-func (r *ResourceInfo) goType(kind string) string {
-	switch {
-	case !r.builtIn:
-		return "unstructured.UnstructuredList"
-	}
-	return r.goPackage() + "." + kind
-}
-
 // shown returns o in the form in which r is served.
-func (r *ResourceInfo) shown(o *object) *object {
+func shown(r *resourceInfo, o *object) *object {
 	switch {
 	case r.core.Plural != "":
-		return r.event(o)
+		return eventOf(r, o)
 	case !r.builtIn && o.version != r.Version:
-		return r.converted(o)
+		return converted(r, o)
 	}
 	return o
 }
@@ -123,7 +114,7 @@ func (v *view) object(o *object) []byte {
 	case "PartialObjectMetadata":
 		return v.partial(nil, o)
 	}
-	return slices.Clip(v.info.shown(o).body) // what is appended goes to a copy
+	return slices.Clip(shown(v.info, o).body) // what is appended goes to a copy
 }
 
 func (v *view) partial(b []byte, o *object) []byte {
@@ -145,7 +136,7 @@ func (v *view) event(typ string, o *object) []byte {
 // bookmark returns the frame of a bookmark; end marks the end of the initial
 // events.
 func (v *view) bookmark(rv uint64, end bool) []byte {
-	o := v.info.zero()
+	o := zeroOf(v.info)
 	if end {
 		o.meta.Annotations = map[string]string{"k8s.io/initial-events-end": "true"}
 	}
@@ -167,7 +158,7 @@ func (v *view) list(p *page, metadataLast bool) []byte {
 	var b []byte
 	switch v.as {
 	case "Table":
-		if standard := v.info.printer().standard; standard != nil {
+		if standard := printerOf(v.info).standard; standard != nil {
 			v.standard = standard(p.objects)
 		}
 		return append(v.table(p.objects, meta), '\n')
@@ -195,7 +186,7 @@ func (v *view) list(p *page, metadataLast bool) []byte {
 		if i > 0 {
 			items = append(items, ',')
 		}
-		items = v.info.shown(o).appendItem(items, v.info)
+		items = shown(v.info, o).appendItem(items, v.info)
 	}
 	items = append(items, ']')
 	kind, version := marshal(v.info.listKind()), marshal(v.info.APIVersion())

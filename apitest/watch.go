@@ -196,7 +196,7 @@ func StatusEvent(st *kube.Status) []byte {
 }
 
 // seen returns how the filter sees an event: its type and object, or nil.
-func (f *filter) seen(e event, info *ResourceInfo) (string, *object) {
+func (f *filter) seen(e event, info *resourceInfo) (string, *object) {
 	was, is := f.matches(e.prev), f.matches(e.next)
 	switch {
 	case was && is:

@@ -38,7 +38,7 @@ func (s *Server) update(x *Exchange, w http.ResponseWriter, v *view) *kube.Statu
 		c.next = func(old *object) (*object, *kube.Status) { return c.scaled(old, b.json) }
 		return c.answer(w, v, http.StatusOK)
 	}
-	if x.target.info.strategy().upserts && x.target.sub == "" {
+	if strategyOf(x.target.info).upserts && x.target.sub == "" {
 		c.mode = upserts
 	}
 	o, st := c.decode(b) // what is wrong with it comes before what is not there
@@ -81,7 +81,7 @@ func (c *change) answer(w http.ResponseWriter, v *view, code int) *kube.Status {
 	}
 	body := v.object(o)
 	if c.target.sub == "scale" {
-		body = c.target.info.scale(o)
+		body = scaleOf(c.target.info, o)
 	}
 	writeJSON(w, code, "application/json", append(body, '\n'))
 	return nil

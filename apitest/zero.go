@@ -79,8 +79,8 @@ const (
 		`"osImage":"","containerRuntimeVersion":"","kubeletVersion":"","kubeProxyVersion":"","operatingSystem":"","architecture":""}}`
 )
 
-// zero returns an object of r with nothing in it.
-func (r *ResourceInfo) zero() *object {
+// zeroOf returns an object of r with nothing in it.
+func zeroOf(r *resourceInfo) *object {
 	o := &object{}
 	if !r.builtIn {
 		return o
@@ -123,9 +123,9 @@ func fill(m, zero map[string]any) (changed bool) {
 	return changed
 }
 
-// zeroed returns status, of r, with what Go never leaves out.
-func (r *ResourceInfo) zeroed(status json.RawMessage) (full json.RawMessage, ok bool) {
-	zero, ok := r.zero().field("status")
+// zeroedStatus returns status, of r, with what Go never leaves out.
+func zeroedStatus(r *resourceInfo, status json.RawMessage) (full json.RawMessage, ok bool) {
+	zero, ok := zeroOf(r).field("status")
 	switch {
 	case len(status) == 0 || string(status) == "null":
 		return zero, ok

@@ -1,0 +1,51 @@
+package apitest
+
+import (
+	"encoding/json"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// ResourceInfo is a resource that a server serves: what discovery, Table and
+// field selectors say of it.
+type ResourceInfo struct {
+	kube.Resource
+	Singular   string          // default: Kind in lower case
+	ShortNames []string        // as kubectl takes them: "po"
+	Categories []string        // such as "all"
+	Status     bool            // has a status subresource: a plain update leaves status alone
+	Fields     []string        // field selectors besides metadata.name and metadata.namespace
+	Columns    []Column        // of a Table, between NAME and AGE
+	Scale      *Scale          // has a scale subresource
+	Schema     json.RawMessage // openAPIV3Schema of a custom resource; nil = anything goes
+}
+
+// Column is a column of a Table. See
+// https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#additional-printer-columns.
+type Column struct {
+	Name     string
+	Type     string // default: "string"
+	Path     string // dotted path of the value, such as "spec.replicas"
+	Priority int    // above 0: only shown by -o wide
+
+	Format      string // such as int64; default: none
+	Description string // default: one that names the path
+}
+
+// Scale says where a resource keeps what its scale subresource shows. See
+// https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#scale-subresource.
+type Scale struct {
+	SpecReplicas   string // dotted path, such as "spec.replicas"
+	StatusReplicas string
+	Selector       string // path of a selector: a string, or an object with matchLabels
+}
+
+// info returns r as the server has it.
+func (r ResourceInfo) info() resourceInfo {
+	info := resourceInfo{Resource: r.Resource, Singular: r.Singular, ShortNames: r.ShortNames, Categories: r.Categories,
+		Status: r.Status, Fields: r.Fields, Scale: (*scalePaths)(r.Scale), Schema: r.Schema}
+	for _, c := range r.Columns {
+		info.Columns = append(info.Columns, tableColumn{Name: c.Name, Type: c.Type, Path: c.Path, Priority: c.Priority, Format: c.Format, Description: c.Description})
+	}
+	return info
+}
