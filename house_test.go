@@ -40,7 +40,6 @@ var larger = map[string]int{
 	"cmd/listwatch/fake.go":                  470,
 	"jsonpath/parse.go":                      430,
 	"apitest/schema/fieldsv1.go":             409,
-	"apitest/typed.go":                       436,
 	"codec/skip.go: skip":                    109,
 	"bench/cmd/bench/case.go: cases":         100,
 	"apitest/scenario/history.go: histories": 97,

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -69,7 +70,7 @@ type admitting struct {
 
 // admission begins it: old is to become o, either of which may be nil. Without
 // hooks it is nil.
-func (s *Server) admission(c *change, old, o *object) *admitting {
+func (s *Server) admission(c *change, old, o *object.Object) *admitting {
 	s.mu.Lock()
 	hooks := s.hooks
 	s.mu.Unlock()
@@ -81,7 +82,7 @@ func (s *Server) admission(c *change, old, o *object) *admitting {
 	if old == nil {
 		a.Operation = "CREATE"
 	} else {
-		a.Old = old.body
+		a.Old = old.Body
 	}
 	if o == nil {
 		a.Operation = "DELETE"
@@ -90,7 +91,7 @@ func (s *Server) admission(c *change, old, o *object) *admitting {
 }
 
 // mutate returns what the mutating hooks make of o.
-func (a *admitting) mutate(o *object) (*object, *kube.Status) {
+func (a *admitting) mutate(o *object.Object) (*object.Object, *kube.Status) {
 	if a == nil {
 		return o, nil
 	}
@@ -117,10 +118,10 @@ func (a *admitting) validate() *kube.Status {
 }
 
 // show lets the hooks see o.
-func (a *admitting) show(o *object) {
+func (a *admitting) show(o *object.Object) {
 	if o != nil {
-		a.Key = o.key
-		a.Object = o.whole(a.c.target.info).body
+		a.Key = o.Key
+		a.Object = o.Whole(a.c.target.info).Body
 	}
 }
 
@@ -147,18 +148,18 @@ func (a *admitting) call(mutates bool, webhooks []*webhook) *kube.Status {
 }
 
 // readmit takes over what hooks have made of o.
-func (c *change) readmit(o *object, a *Admission) (*object, *kube.Status) {
+func (c *change) readmit(o *object.Object, a *Admission) (*object.Object, *kube.Status) {
 	t := c.target
-	t.key = o.key
+	t.key = o.Key
 	changed, st := decodeObject(t, a.Object)
 	if st != nil {
 		return nil, st
 	}
-	m := &changed.meta
-	m.UID, m.CreationTimestamp, m.DeletionTimestamp = o.meta.UID, o.meta.CreationTimestamp, o.meta.DeletionTimestamp
-	m.Generation, m.GenerateName, m.ResourceVersion = o.meta.Generation, o.meta.GenerateName, o.meta.ResourceVersion
-	m.DeletionGracePeriodSeconds = o.meta.DeletionGracePeriodSeconds
-	changed.key = o.key
+	m := &changed.Meta
+	m.UID, m.CreationTimestamp, m.DeletionTimestamp = o.Meta.UID, o.Meta.CreationTimestamp, o.Meta.DeletionTimestamp
+	m.Generation, m.GenerateName, m.ResourceVersion = o.Meta.Generation, o.Meta.GenerateName, o.Meta.ResourceVersion
+	m.DeletionGracePeriodSeconds = o.Meta.DeletionGracePeriodSeconds
+	changed.Key = o.Key
 	return changed, nil
 }
 

@@ -5,13 +5,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/schema"
 	"github.com/listwatch/listwatch/kube"
 )
 
 // applied returns what a server-side apply makes of old. See
 // https://kubernetes.io/docs/reference/using-api/server-side-apply/.
-func (c *change) applied(old *object, p payload) (*object, *kube.Status) {
+func (c *change) applied(old *object.Object, p payload) (*object.Object, *kube.Status) {
 	info, key := c.target.info, c.target.key
 	config, err := schema.DecodeObject(p.json)
 	if err != nil {
@@ -23,7 +24,7 @@ func (c *change) applied(old *object, p payload) (*object, *kube.Status) {
 		config["metadata"] = meta
 	}
 	if c.target.sub == "scale" { // whose only field that can be set is the number
-		current := decodeValue(scaleOf(info, old))
+		current := object.DecodeValue(scaleOf(info, old))
 		for name, v := range object1(config, "spec") {
 			object1(current, "spec")[name] = v
 		}
@@ -35,9 +36,9 @@ func (c *change) applied(old *object, p payload) (*object, *kube.Status) {
 	}
 	var live map[string]any
 	if old != nil {
-		live = shown(c.target.form, old).value()
+		live = shown(c.target.form, old).Decoded()
 	}
-	merged, err := c.target.form.typ().Apply(live, config, c.write())
+	merged, err := c.target.form.Type().Apply(live, config, c.write())
 	if err != nil {
 		return nil, schemaStatus(err)
 	}
@@ -55,10 +56,10 @@ func (c *change) applied(old *object, p payload) (*object, *kube.Status) {
 	if uid := string1(meta, "uid"); old == nil && uid != "" {
 		return nil, statusConflict(info.Resource, key.Name, "uid mismatch: the provided object specified uid "+uid+", and no existing object was found")
 	}
-	if info.builtIn {
+	if info.BuiltIn {
 		setDefaults(info.Resource, merged)
 	} else {
-		info.typ().DefaultApplied(merged)
+		info.Type().DefaultApplied(merged)
 	}
 	if c.target.form != info {
 		merged, c.target.res = c.keep(merged), info.Resource
@@ -69,8 +70,8 @@ func (c *change) applied(old *object, p payload) (*object, *kube.Status) {
 	}
 	c.owned = true
 	o, st := c.decodeNamed(b)
-	if st == nil && !info.builtIn {
-		o.hidden = hasNull(meta)
+	if st == nil && !info.BuiltIn {
+		o.Hidden = hasNull(meta)
 	}
 	return o, st
 }
@@ -91,14 +92,14 @@ func hasNull(meta map[string]any) bool {
 // base64 or quantities only that they are texts. meta is that of what was applied.
 func (c *change) convert(merged, meta map[string]any) (map[string]any, *kube.Status) {
 	form := c.target.form
-	if !form.builtIn {
+	if !form.BuiltIn {
 		return merged, nil
 	}
 	b, err := schema.Encode(merged)
 	if err != nil {
 		return nil, statusRaw("%v", err)
 	}
-	o, _, err := form.typ().Read(b)
+	o, _, err := form.Type().Read(b)
 	if err == nil {
 		return o, nil
 	}

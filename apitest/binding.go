@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -63,40 +64,40 @@ func (s *Server) bind(x *Exchange, w http.ResponseWriter) *kube.Status {
 }
 
 // fits says why the pod cannot be bound so.
-func (b *binding) fits(pod *object) *kube.Status {
-	name := pod.key.Name
+func (b *binding) fits(pod *object.Object) *kube.Status {
+	name := pod.Key.Name
 	conflict := func(format string, args ...any) *kube.Status {
 		st := statusConflict(kube.Resource{Plural: "pods/binding"}, name, fmt.Sprintf(format, args...))
 		return st
 	}
 	m := b.Metadata
 	switch {
-	case m.UID != "" && m.UID != pod.meta.UID:
-		return conflict("Precondition failed: UID in precondition: %s, UID in object meta: %s", m.UID, pod.meta.UID)
-	case m.ResourceVersion != "" && m.ResourceVersion != pod.meta.ResourceVersion:
-		return conflict("Precondition failed: ResourceVersion in precondition: %s, ResourceVersion in object meta: %s", m.ResourceVersion, pod.meta.ResourceVersion)
-	case pod.meta.DeletionTimestamp != "":
+	case m.UID != "" && m.UID != pod.Meta.UID:
+		return conflict("Precondition failed: UID in precondition: %s, UID in object meta: %s", m.UID, pod.Meta.UID)
+	case m.ResourceVersion != "" && m.ResourceVersion != pod.Meta.ResourceVersion:
+		return conflict("Precondition failed: ResourceVersion in precondition: %s, ResourceVersion in object meta: %s", m.ResourceVersion, pod.Meta.ResourceVersion)
+	case pod.Meta.DeletionTimestamp != "":
 		return conflict("pod %s is being deleted, cannot be assigned to a host", name)
-	case pod.text("spec.nodeName") != "":
-		return conflict("pod %s is already assigned to node %q", name, pod.text("spec.nodeName"))
+	case pod.FieldText("spec.nodeName") != "":
+		return conflict("pod %s is already assigned to node %q", name, pod.FieldText("spec.nodeName"))
 	}
-	if gates, _ := pod.lookup("spec.schedulingGates").([]any); len(gates) > 0 {
+	if gates, _ := pod.Lookup("spec.schedulingGates").([]any); len(gates) > 0 {
 		return conflict("pod %s has non-empty .spec.schedulingGates", name)
 	}
 	return nil
 }
 
 // bound returns the pod on its node.
-func (b *binding) bound(pod *object) *object {
-	o := &object{key: pod.key, meta: pod.meta, fields: pod.fields}
-	spec, _ := o.field("spec")
-	o.setField("spec", setAt(spec, "nodeName", b.Target.Name), true)
-	o.meta.Labels = with(o.meta.Labels, b.Metadata.Labels)
-	o.meta.Annotations = with(o.meta.Annotations, b.Metadata.Annotations)
-	status, _ := o.field("status")
+func (b *binding) bound(pod *object.Object) *object.Object {
+	o := &object.Object{Key: pod.Key, Meta: pod.Meta, Fields: pod.Fields}
+	spec, _ := o.Field("spec")
+	o.SetField("spec", setAt(spec, "nodeName", b.Target.Name), true)
+	o.Meta.Labels = with(o.Meta.Labels, b.Metadata.Labels)
+	o.Meta.Annotations = with(o.Meta.Annotations, b.Metadata.Annotations)
+	status, _ := o.Field("status")
 	var list struct{ Conditions []map[string]any }
 	lenient(status, &list)
-	scheduled := map[string]any{"type": "PodScheduled", "status": "True", "lastProbeTime": nil, "lastTransitionTime": timestamp()}
+	scheduled := map[string]any{"type": "PodScheduled", "status": "True", "lastProbeTime": nil, "lastTransitionTime": object.Timestamp()}
 	found := false
 	for i, c := range list.Conditions {
 		if c["type"] == "PodScheduled" {
@@ -106,7 +107,7 @@ func (b *binding) bound(pod *object) *object {
 	if !found {
 		list.Conditions = append(list.Conditions, scheduled)
 	}
-	o.setField("status", setAt(status, "conditions", list.Conditions), true)
+	o.SetField("status", setAt(status, "conditions", list.Conditions), true)
 	return o
 }
 

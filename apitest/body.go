@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/internal/protojson"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -90,7 +91,7 @@ func protobufToJSON(t target, b []byte) ([]byte, *kube.Status) {
 	deletes := t.verb == "delete" || t.verb == "deletecollection"
 	j, apiVersion, kind, err := protojson.Decode(b, bodyLimit)
 	if errors.Is(err, protojson.ErrUnknown) || err == nil && deletes && kind != "DeleteOptions" {
-		if !deletes && !t.info.builtIn {
+		if !deletes && !t.info.BuiltIn {
 			return nil, statusMediaType([]string{typeJSON})
 		}
 		err = fmt.Errorf("no kind %q is registered for version %q in scheme %q", kind, apiVersion, "pkg/runtime/scheme.go:111")
@@ -120,7 +121,7 @@ func statusMediaType(accepted []string) *kube.Status {
 // statusPatchType is the 415 of a patch of t in another media type than accepted.
 func statusPatchType(t target, accepted []string) *kube.Status {
 	st := statusMediaType(accepted)
-	if t.info.builtIn {
+	if t.info.BuiltIn {
 		st.Message, st.Details = "415: Unsupported Media Type", &kube.StatusDetails{}
 	}
 	return st
@@ -128,7 +129,7 @@ func statusPatchType(t target, accepted []string) *kube.Status {
 
 // patchTypes returns the media types of patches of t.
 func (t target) patchTypes() []string {
-	if t.info.builtIn {
+	if t.info.BuiltIn {
 		return []string{typeJSONPatch, typeMerge, typeStrategic, typeApply}
 	}
 	return []string{typeJSONPatch, typeMerge, typeApply}
@@ -150,9 +151,9 @@ func refusalByGuard(x *Exchange) *kube.Status {
 }
 
 // decodeObject reads an object that is to be stored at t.
-func decodeObject(t target, b []byte) (*object, *kube.Status) {
+func decodeObject(t target, b []byte) (*object.Object, *kube.Status) {
 	res := t.res
-	o, err := parseObject(res, b)
+	o, err := object.Parse(res, b)
 	if err != nil {
 		var head struct{ Kind string }
 		if err := json.Unmarshal(b, &head); err != nil {
@@ -160,25 +161,25 @@ func decodeObject(t target, b []byte) (*object, *kube.Status) {
 		}
 		return nil, statusBadRequest("%s in version %q cannot be handled as a %s: %v", cmp.Or(head.Kind, res.Kind), res.Version, res.Kind, err)
 	}
-	if t.info.builtIn {
-		o.meta.ManagedFields = inOrder(o.meta.ManagedFields)
+	if t.info.BuiltIn {
+		o.Meta.ManagedFields = object.InOrder(o.Meta.ManagedFields)
 	}
 	return t.place(o)
 }
 
 // place gives o the name and namespace of the URL, or says that it has others.
-func (t target) place(o *object) (*object, *kube.Status) {
+func (t target) place(o *object.Object) (*object.Object, *kube.Status) {
 	key := t.key
 	if t.res.Namespaced {
-		if o.meta.Namespace != "" && o.meta.Namespace != key.Namespace {
+		if o.Meta.Namespace != "" && o.Meta.Namespace != key.Namespace {
 			return nil, statusBadRequest("the namespace of the provided object does not match the namespace sent on the request")
 		}
-		o.meta.Namespace = key.Namespace
+		o.Meta.Namespace = key.Namespace
 	}
-	if key.Name != "" && o.meta.Name != "" && o.meta.Name != key.Name {
-		return nil, statusBadRequest("the name of the object (%s) does not match the name on the URL (%s)", o.meta.Name, key.Name)
+	if key.Name != "" && o.Meta.Name != "" && o.Meta.Name != key.Name {
+		return nil, statusBadRequest("the name of the object (%s) does not match the name on the URL (%s)", o.Meta.Name, key.Name)
 	}
-	o.meta.Name = cmp.Or(o.meta.Name, key.Name)
-	o.key = kube.Key{Namespace: o.meta.Namespace, Name: o.meta.Name}
+	o.Meta.Name = cmp.Or(o.Meta.Name, key.Name)
+	o.Key = kube.Key{Namespace: o.Meta.Namespace, Name: o.Meta.Name}
 	return o, nil
 }

@@ -3,6 +3,7 @@ package apitest
 import (
 	"context"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -18,7 +19,7 @@ type change struct {
 
 	// next returns what old is to become, a new object; old is nil where there
 	// is none. It is called again if somebody else wrote meanwhile.
-	next     func(old *object) (*object, *kube.Status)
+	next     func(old *object.Object) (*object.Object, *kube.Status)
 	mode     mode
 	owned    bool // managedFields is settled: by an apply
 	hides    bool // what is written will be shown otherwise: see object.hidden
@@ -45,7 +46,7 @@ const (
 const attempts = 1000
 
 // run carries the change out and returns what is stored now.
-func (c *change) run() (o *object, created bool, st *kube.Status) {
+func (c *change) run() (o *object.Object, created bool, st *kube.Status) {
 	res := c.target.res
 	for range attempts {
 		old := c.current(c.target.key)
@@ -75,7 +76,7 @@ func (c *change) run() (o *object, created bool, st *kube.Status) {
 }
 
 // current returns the object that there is, nil for none and for a create.
-func (c *change) current(key kube.Key) *object {
+func (c *change) current(key kube.Key) *object.Object {
 	if c.mode == creates {
 		return nil
 	}
@@ -86,20 +87,20 @@ func (c *change) current(key kube.Key) *object {
 
 // finish lets admission and the schema have their say. It returns the object to
 // store.
-func (c *change) finish(old, o *object) (*object, *kube.Status) {
+func (c *change) finish(old, o *object.Object) (*object.Object, *kube.Status) {
 	hooks := c.srv.admission(c, old, o)
 	o, st := hooks.mutate(o)
 	if st != nil {
 		return nil, st
 	}
-	bare := len(o.meta.Labels) == 0
+	bare := len(o.Meta.Labels) == 0
 	if st := c.settle(old, o); st != nil {
 		return nil, st
 	}
 	switch c.target.info.GroupResource() {
 	case kube.Jobs.GroupResource():
 		showTemplateLabels(o)
-		o.hidden = bare && len(o.meta.Labels) > 0 // it is kept without
+		o.Hidden = bare && len(o.Meta.Labels) > 0 // it is kept without
 	case "endpointslices.discovery.k8s.io", "roles.rbac.authorization.k8s.io", "clusterroles.rbac.authorization.k8s.io":
 		nullLists(o, "endpoints", "ports", "rules")
 	case kube.Services.GroupResource():
@@ -107,35 +108,35 @@ func (c *change) finish(old, o *object) (*object, *kube.Status) {
 			c.warnings = append(c.warnings, serviceWarnings(o)...)
 		}
 	}
-	if !c.target.info.builtIn {
+	if !c.target.info.BuiltIn {
 		c.warnings = append(c.warnings, finalizerWarnings(old, o)...)
 	}
 	return o, hooks.validate()
 }
 
 // settle lets the schema have its say. It decodes o once, for all who look into it.
-func (c *change) settle(old, o *object) *kube.Status {
+func (c *change) settle(old, o *object.Object) *kube.Status {
 	info := c.target.info
 	completeNode(info.Resource, o)
 	tracked := !c.owned && !c.srv.options.NoManagedFields
-	assigned := info.builtIn && (c.target.sub == "" || c.target.sub == "scale")
+	assigned := info.BuiltIn && (c.target.sub == "" || c.target.sub == "scale")
 	named := c.causes
 	if old == nil {
-		named = nameCauses(info, &o.meta)
+		named = nameCauses(info, &o.Meta)
 	}
 	if !tracked && !assigned && len(info.Schema) == 0 && named == nil && c.target.sub != "status" {
 		return nil
 	}
 	live := map[string]any(nil)
 	if old != nil {
-		live = old.parts(info)
-		o.share(old, live, assigned)
-		if info.builtIn {
+		live = old.Parts(info)
+		o.Share(old, live, assigned)
+		if info.BuiltIn {
 			setDefaults(info.Resource, live) // Put stores what a test gives, which may lack them
 		}
 	}
-	next := o.parts(info)
-	if !info.builtIn {
+	next := o.Parts(info)
+	if !info.BuiltIn {
 		if st := c.check(o, next, live, named); st != nil {
 			return st
 		}
@@ -146,13 +147,13 @@ func (c *change) settle(old, o *object) *kube.Status {
 	if assigned {
 		st := c.assign(o, next, live, named)
 		if old != nil && info.Resource == kube.Pods && !movesGeneration(info, old, o) {
-			o.meta.Generation = old.meta.Generation // what the client left out is there again
+			o.Meta.Generation = old.Meta.Generation // what the client left out is there again
 		}
 		return st
 	}
-	if r := (refusals{named}); info.builtIn && c.target.sub == "status" && !c.srv.options.NoValidation {
+	if r := (refusals{named}); info.BuiltIn && c.target.sub == "status" && !c.srv.options.NoValidation {
 		if r.status(info.Resource, next); len(r.causes) > 0 {
-			return statusInvalid(info.Group, info.Kind, o.key.Name, r.causes...)
+			return statusInvalid(info.Group, info.Kind, o.Key.Name, r.causes...)
 		}
 	}
 	return nil
@@ -160,20 +161,20 @@ func (c *change) settle(old, o *object) *kube.Status {
 
 // assign gives o, of a built-in type, what nobody owns, and refuses what is wrong.
 // next is its value, and live that of what is there.
-func (c *change) assign(o *object, next, live map[string]any, named []kube.StatusCause) *kube.Status {
+func (c *change) assign(o *object.Object, next, live map[string]any, named []kube.StatusCause) *kube.Status {
 	info := c.target.info
 	taken := func(any) bool { return false }
 	if info.Resource == kube.Services {
 		c.srv.store.mu.Lock()
-		taken = c.target.table.taken(o.key)
+		taken = c.target.table.taken(o.Key)
 		c.srv.store.mu.Unlock()
 	}
 	if assign(info.Resource, next, live, taken) {
-		o.setValue("spec", next["spec"])
+		o.SetValue("spec", next["spec"])
 		for name, v := range object1(object1(next, "metadata"), "labels") {
-			if o.meta.Labels[name] != v { // of a Job
+			if o.Meta.Labels[name] != v { // of a Job
 				text, _ := v.(string)
-				o.setLabel(name, text)
+				o.SetLabel(name, text)
 			}
 		}
 	}
@@ -182,24 +183,24 @@ func (c *change) assign(o *object, next, live map[string]any, named []kube.Statu
 		causes = append(causes, validateBuiltIn(info.Resource, next, live)...)
 	}
 	if len(causes) > 0 {
-		return statusInvalid(info.Group, info.Kind, o.key.Name, causes...)
+		return statusInvalid(info.Group, info.Kind, o.Key.Name, causes...)
 	}
 	if live == nil {
-		c.warnings = append(c.warnings, nameWarnings(info, o.key.Name)...)
+		c.warnings = append(c.warnings, nameWarnings(info, o.Key.Name)...)
 	}
 	return nil
 }
 
 // commit stores o in the place of old. It returns nil and no Status where
 // somebody else was quicker.
-func (c *change) commit(old, o *object) (*object, *kube.Status) {
+func (c *change) commit(old, o *object.Object) (*object.Object, *kube.Status) {
 	st, t := c.srv.store, c.target.table
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if found := t.objects[o.key]; found != old {
+	if found := t.objects[o.Key]; found != old {
 		if old == nil && c.mode == creates {
-			st := statusExists(c.target.res, o.key.Name)
-			if found.meta.DeletionTimestamp != "" {
+			st := statusExists(c.target.res, o.Key.Name)
+			if found.Meta.DeletionTimestamp != "" {
 				st.Message = "object is being deleted: " + st.Message
 			}
 			return nil, st
@@ -212,26 +213,26 @@ func (c *change) commit(old, o *object) (*object, *kube.Status) {
 		}
 	}
 	switch dry := c.options.dry; {
-	case old != nil && !old.hidden && !o.hidden && !c.counted && old.same(o):
+	case old != nil && !old.Hidden && !o.Hidden && !c.counted && old.Same(o):
 		return old, nil
-	case old != nil && o.meta.DeletionTimestamp != "" && len(o.meta.Finalizers) == 0 && !emptying(c.target.res, o):
+	case old != nil && o.Meta.DeletionTimestamp != "" && len(o.Meta.Finalizers) == 0 && !emptying(c.target.res, o):
 		if !dry { // the last finalizer was all that kept it
-			st.commit(t, o.key, nil)
+			st.commit(t, o.Key, nil)
 			st.settle(c.srv.options)
 		}
-		o.seal(t.info, old.rv) // the answer is what was asked for, not what was deleted
+		o.Seal(t.info, old.Revision) // the answer is what was asked for, not what was deleted
 		return o, nil
 	case dry:
 		rv := uint64(0)
 		if old != nil {
-			rv = old.rv
-		} else if n, err := parseRevision(o.meta.ResourceVersion); err == nil {
+			rv = old.Revision
+		} else if n, err := parseRevision(o.Meta.ResourceVersion); err == nil {
 			rv = n // as the client has it
 		}
-		o.seal(t.info, rv)
+		o.Seal(t.info, rv)
 	default:
-		st.commit(t, o.key, o)
-		if old != nil && len(o.meta.Finalizers) < len(old.meta.Finalizers) {
+		st.commit(t, o.Key, o)
+		if old != nil && len(o.Meta.Finalizers) < len(old.Meta.Finalizers) {
 			st.settle(c.srv.options)
 		}
 	}

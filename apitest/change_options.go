@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"unicode"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -68,7 +69,7 @@ func checkDryRun(values []string) []kube.StatusCause {
 	for _, v := range values {
 		if v != "All" {
 			return []kube.StatusCause{{Reason: "FieldValueNotSupported",
-				Message: fmt.Sprintf("Unsupported value: %s: supported values: \"All\"", marshal(values)), Field: "dryRun"}}
+				Message: fmt.Sprintf("Unsupported value: %s: supported values: \"All\"", object.Marshal(values)), Field: "dryRun"}}
 		}
 	}
 	return nil

@@ -5,17 +5,18 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
 
 // prepareCreate fills what the server sets on a new object.
-func (c *change) prepareCreate(o *object) *kube.Status {
+func (c *change) prepareCreate(o *object.Object) *kube.Status {
 	s, info := c.srv.store, c.target.info
 	switch {
-	case c.options.verb == "update" && o.meta.UID != "":
-		return c.otherUID(o.key, o.meta.UID, "")
+	case c.options.verb == "update" && o.Meta.UID != "":
+		return c.otherUID(o.Key, o.Meta.UID, "")
 	case c.options.verb != "create":
-	case o.meta.ResourceVersion != "" && !c.options.dry:
+	case o.Meta.ResourceVersion != "" && !c.options.dry:
 		return statusRaw("resourceVersion should not be set on objects to be created")
 	}
 	s.mu.Lock()
@@ -24,38 +25,38 @@ func (c *change) prepareCreate(o *object) *kube.Status {
 	if st != nil {
 		return st
 	}
-	if o.meta.Name == "" && o.meta.GenerateName != "" {
+	if o.Meta.Name == "" && o.Meta.GenerateName != "" {
 		s.mu.Lock()
 		for range 8 {
-			o.meta.Name = o.meta.GenerateName[:min(len(o.meta.GenerateName), maxGenerated)] + s.suffix()
-			if c.target.table.objects[kube.Key{Namespace: o.meta.Namespace, Name: o.meta.Name}] == nil {
+			o.Meta.Name = o.Meta.GenerateName[:min(len(o.Meta.GenerateName), maxGenerated)] + s.suffix()
+			if c.target.table.objects[kube.Key{Namespace: o.Meta.Namespace, Name: o.Meta.Name}] == nil {
 				break
 			}
 		}
 		s.mu.Unlock()
 	}
-	o.key = kube.Key{Namespace: o.meta.Namespace, Name: o.meta.Name}
-	o.meta.UID, o.meta.CreationTimestamp, o.meta.DeletionTimestamp = "", "", ""
-	if !info.builtIn || countsGeneration(info, o) {
-		o.meta.Generation = 0 // elsewhere it is what the client says
+	o.Key = kube.Key{Namespace: o.Meta.Namespace, Name: o.Meta.Name}
+	o.Meta.UID, o.Meta.CreationTimestamp, o.Meta.DeletionTimestamp = "", "", ""
+	if !info.BuiltIn || countsGeneration(info, o) {
+		o.Meta.Generation = 0 // elsewhere it is what the client says
 	}
-	o.meta.DeletionGracePeriodSeconds = nil
+	o.Meta.DeletionGracePeriodSeconds = nil
 	if info.Status && info.Resource != kube.Nodes { // a kubelet registers its node with the status
-		o.setField("status", nil, false)
-		if info.builtIn {
-			if status := newStatus(info.Resource, o.parts(info)); status != nil {
-				o.setField("status", marshal(status), true)
+		o.SetField("status", nil, false)
+		if info.BuiltIn {
+			if status := newStatus(info.Resource, o.Parts(info)); status != nil {
+				o.SetField("status", object.Marshal(status), true)
 			}
 		}
 	}
 	if isPartial(info, approval) { // a request to sign says whose it is
-		spec, _ := o.field("spec")
-		o.setField("spec", setAt(spec, "username", c.user), true)
+		spec, _ := o.Field("spec")
+		o.SetField("spec", setAt(spec, "username", c.user), true)
 	}
 	s.mu.Lock()
 	s.prepareCreate(info, o)
-	if !info.builtIn && !info.noCount {
-		o.meta.Generation = 1 // with a spec or without
+	if !info.BuiltIn && !info.NoCount {
+		o.Meta.Generation = 1 // with a spec or without
 	}
 	s.mu.Unlock()
 	if info.Resource == kube.CustomResourceDefinitions {
@@ -68,72 +69,72 @@ const modified = "the object has been modified; please apply your changes to the
 
 // prepareUpdate checks the preconditions in o and keeps what this change may not
 // touch.
-func (c *change) prepareUpdate(old, o *object) *kube.Status {
+func (c *change) prepareUpdate(old, o *object.Object) *kube.Status {
 	info := c.target.info
-	o.key = old.key
-	if o.meta.ResourceVersion == "0" {
-		o.meta.ResourceVersion = "" // as good as none
+	o.Key = old.Key
+	if o.Meta.ResourceVersion == "0" {
+		o.Meta.ResourceVersion = "" // as good as none
 	}
 	switch {
-	case o.meta.UID != "" && o.meta.UID != old.meta.UID && c.options.verb != "patch":
-		return c.otherUID(old.key, o.meta.UID, old.meta.UID)
-	case o.meta.ResourceVersion == "" && strategyOf(info).guarded && c.options.verb == "update" && c.target.sub != "scale":
-		return statusInvalid(info.Group, info.Plural, old.key.Name, kube.StatusCause{Reason: "FieldValueInvalid",
+	case o.Meta.UID != "" && o.Meta.UID != old.Meta.UID && c.options.verb != "patch":
+		return c.otherUID(old.Key, o.Meta.UID, old.Meta.UID)
+	case o.Meta.ResourceVersion == "" && strategyOf(info).guarded && c.options.verb == "update" && c.target.sub != "scale":
+		return statusInvalid(info.Group, info.Plural, old.Key.Name, kube.StatusCause{Reason: "FieldValueInvalid",
 			Message: "Invalid value: 0: must be specified for an update", Field: "metadata.resourceVersion"})
-	case o.meta.ResourceVersion != "" && o.meta.ResourceVersion != old.meta.ResourceVersion:
-		return statusConflict(info.Resource, old.key.Name, modified)
+	case o.Meta.ResourceVersion != "" && o.Meta.ResourceVersion != old.Meta.ResourceVersion:
+		return statusConflict(info.Resource, old.Key.Name, modified)
 	}
 	var wrong []kube.StatusCause
 	switch c.target.sub {
 	case ephemeralContainers, resize, approval:
 		wrong = c.part(old, o)
 	case "status":
-		status, ok := o.field("status")
-		if zero := zeroStatus(info.Resource); zero != "" && info.builtIn && (!ok || string(status) == "null") {
+		status, ok := o.Field("status")
+		if zero := zeroStatus(info.Resource); zero != "" && info.BuiltIn && (!ok || string(status) == "null") {
 			status, ok = []byte(zero), true
 		}
-		meta := o.meta
-		if *o = (object{key: old.key, meta: old.meta, fields: old.fields}); info.builtIn {
-			o.meta = statusMeta(info.Resource, &old.meta, meta)
+		meta := o.Meta
+		if *o = (object.Object{Key: old.Key, Meta: old.Meta, Fields: old.Fields}); info.BuiltIn {
+			o.Meta = statusMeta(info.Resource, &old.Meta, meta)
 			status, ok = zeroedStatus(info, status)
 			if info.Resource == kube.Pods {
 				status = withQOS(status, old)
 			}
 		}
-		o.meta.ManagedFields = meta.ManagedFields
-		o.setField("status", status, ok)
+		o.Meta.ManagedFields = meta.ManagedFields
+		o.SetField("status", status, ok)
 	case "finalize":
-		status, ok := old.field("status")
-		o.setField("status", status, ok)
+		status, ok := old.Field("status")
+		o.SetField("status", status, ok)
 	default:
 		if info.Status {
-			status, ok := old.field("status")
-			o.setField("status", status, ok)
+			status, ok := old.Field("status")
+			o.SetField("status", status, ok)
 		}
 	}
 	if c.causes = nil; c.srv.options.NoValidation {
-	} else if c.target.sub == "" || c.target.sub == "status" && info.builtIn {
-		meta := o.meta
+	} else if c.target.sub == "" || c.target.sub == "status" && info.BuiltIn {
+		meta := o.Meta
 		if c.target.sub == "status" && info.Resource == kube.Pods {
 			meta.DeletionTimestamp = "" // whatever it says
 		}
-		c.causes = metaCauses(&old.meta, &meta)
+		c.causes = metaCauses(&old.Meta, &meta)
 	}
 	if len(wrong) > 0 && !c.srv.options.NoValidation {
-		return statusInvalid(info.Group, info.Kind, old.key.Name, wrong...)
+		return statusInvalid(info.Group, info.Kind, old.Key.Name, wrong...)
 	}
-	owners := o.meta.ManagedFields
+	owners := o.Meta.ManagedFields
 	prepareUpdate(info, old, o)
 	if c.owned {
-		o.meta.ManagedFields = owners // of which an apply may leave nothing
+		o.Meta.ManagedFields = owners // of which an apply may leave nothing
 	}
-	if _, some := o.field("webhooks"); c.counted && some {
+	if _, some := o.Field("webhooks"); c.counted && some {
 		c.counted = false // which an apply leaves there
 	} else if c.counted {
-		o.meta.Generation = old.meta.Generation + 1
+		o.Meta.Generation = old.Meta.Generation + 1
 	}
-	if info.Resource == kube.Deployments && c.target.sub == "" && !maps.Equal(old.meta.Annotations, o.meta.Annotations) {
-		o.meta.Generation = old.meta.Generation + 1 // a rollout is controlled by annotations too
+	if info.Resource == kube.Deployments && c.target.sub == "" && !maps.Equal(old.Meta.Annotations, o.Meta.Annotations) {
+		o.Meta.Generation = old.Meta.Generation + 1 // a rollout is controlled by annotations too
 	}
 	if info.Resource == kube.CustomResourceDefinitions && c.target.sub == "" {
 		return prepareDefinition(old, o)
@@ -143,7 +144,7 @@ func (c *change) prepareUpdate(old, o *object) *kube.Status {
 
 // statusMeta is the metadata of a built-in object after a write to its status: that
 // of the write, but for what the kind keeps.
-func statusMeta(res kube.Resource, old *objectMeta, o objectMeta) objectMeta {
+func statusMeta(res kube.Resource, old *object.Meta, o object.Meta) object.Meta {
 	switch res {
 	case kube.Deployments:
 		o.Labels = old.Labels
@@ -155,11 +156,11 @@ func statusMeta(res kube.Resource, old *objectMeta, o objectMeta) objectMeta {
 }
 
 // withQOS gives the status of a pod the class that it had.
-func withQOS(status json.RawMessage, old *object) json.RawMessage {
-	is := decodeValue(status)
-	if class := old.lookup("status.qosClass"); class != nil && is["qosClass"] != class {
+func withQOS(status json.RawMessage, old *object.Object) json.RawMessage {
+	is := object.DecodeValue(status)
+	if class := old.Lookup("status.qosClass"); class != nil && is["qosClass"] != class {
 		is["qosClass"] = class
-		return marshal(is)
+		return object.Marshal(is)
 	}
 	return status
 }

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -11,7 +12,7 @@ import (
 // changes: with and without return another, which shares with the first all but
 // a small part. So who reads one holds up no writer, however long it takes.
 type collection struct {
-	chunks [][]*object // none is empty
+	chunks [][]*object.Object // none is empty
 	size   int
 }
 
@@ -21,8 +22,8 @@ const chunkSize = 256
 
 // find returns the chunk in which key is or belongs, and its place there.
 func (c collection) find(key kube.Key) (chunk, at int, found bool) {
-	chunk, _ = slices.BinarySearchFunc(c.chunks, key, func(objects []*object, key kube.Key) int {
-		return objects[len(objects)-1].key.Compare(key)
+	chunk, _ = slices.BinarySearchFunc(c.chunks, key, func(objects []*object.Object, key kube.Key) int {
+		return objects[len(objects)-1].Key.Compare(key)
 	})
 	if chunk == len(c.chunks) {
 		if chunk > 0 {
@@ -31,15 +32,15 @@ func (c collection) find(key kube.Key) (chunk, at int, found bool) {
 		}
 		return chunk, at, false
 	}
-	at, found = slices.BinarySearchFunc(c.chunks[chunk], key, func(o *object, key kube.Key) int { return o.key.Compare(key) })
+	at, found = slices.BinarySearchFunc(c.chunks[chunk], key, func(o *object.Object, key kube.Key) int { return o.Key.Compare(key) })
 	return chunk, at, found
 }
 
 // with returns c with o, in the place of what has its key.
-func (c collection) with(o *object) collection {
-	chunk, at, found := c.find(o.key)
+func (c collection) with(o *object.Object) collection {
+	chunk, at, found := c.find(o.Key)
 	if len(c.chunks) == 0 {
-		return collection{[][]*object{{o}}, 1}
+		return collection{[][]*object.Object{{o}}, 1}
 	}
 	old := c.chunks[chunk]
 	if found {
@@ -49,7 +50,7 @@ func (c collection) with(o *object) collection {
 		chunks[chunk] = objects
 		return collection{chunks, c.size}
 	}
-	objects := append(append(append(make([]*object, 0, len(old)+1), old[:at]...), o), old[at:]...)
+	objects := append(append(append(make([]*object.Object, 0, len(old)+1), old[:at]...), o), old[at:]...)
 	if len(objects) <= chunkSize {
 		chunks := slices.Clone(c.chunks)
 		chunks[chunk] = objects
@@ -59,7 +60,7 @@ func (c collection) with(o *object) collection {
 	if chunk == len(c.chunks)-1 && at == len(old) {
 		half = len(objects) - 1 // they come in order: leave full chunks behind
 	}
-	chunks := append(append(make([][]*object, 0, len(c.chunks)+1), c.chunks[:chunk]...), objects[:half:half], objects[half:])
+	chunks := append(append(make([][]*object.Object, 0, len(c.chunks)+1), c.chunks[:chunk]...), objects[:half:half], objects[half:])
 	return collection{append(chunks, c.chunks[chunk+1:]...), c.size + 1}
 }
 
@@ -70,7 +71,7 @@ func (c collection) without(key kube.Key) collection {
 		return c
 	}
 	old := c.chunks[chunk]
-	objects := append(append(make([]*object, 0, len(old)-1), old[:at]...), old[at+1:]...)
+	objects := append(append(make([]*object.Object, 0, len(old)-1), old[:at]...), old[at+1:]...)
 	chunks := slices.Clone(c.chunks)
 	if len(objects) == 0 {
 		return collection{slices.Delete(chunks, chunk, chunk+1), c.size - 1}
@@ -80,11 +81,11 @@ func (c collection) without(key kube.Key) collection {
 }
 
 // all yields the objects in order.
-func (c collection) all() iter.Seq[*object] { return c.from(kube.Key{}) }
+func (c collection) all() iter.Seq[*object.Object] { return c.from(kube.Key{}) }
 
 // from yields the objects in order, from the first whose key is not before key.
-func (c collection) from(key kube.Key) iter.Seq[*object] {
-	return func(yield func(*object) bool) {
+func (c collection) from(key kube.Key) iter.Seq[*object.Object] {
+	return func(yield func(*object.Object) bool) {
 		chunk, at, _ := c.find(key)
 		for ; chunk < len(c.chunks); chunk, at = chunk+1, 0 {
 			for _, o := range c.chunks[chunk][at:] {
@@ -109,7 +110,7 @@ func (c collection) rank(key kube.Key) int {
 func (c collection) back(events []event) collection {
 	for _, e := range slices.Backward(events) {
 		if e.prev == nil {
-			c = c.without(e.next.key)
+			c = c.without(e.next.Key)
 		} else {
 			c = c.with(e.prev)
 		}

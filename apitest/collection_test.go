@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -17,16 +18,16 @@ import (
 func TestCollectionEqualsASortedMap(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	var c collection
-	model := map[kube.Key]*object{}
-	names := func(objects map[kube.Key]*object) (list []string) {
+	model := map[kube.Key]*object.Object{}
+	names := func(objects map[kube.Key]*object.Object) (list []string) {
 		for _, k := range slices.SortedFunc(maps.Keys(objects), kube.Key.Compare) {
-			list = append(list, fmt.Sprint(k, objects[k].rv))
+			list = append(list, fmt.Sprint(k, objects[k].Revision))
 		}
 		return list
 	}
 	told := func(c collection, from kube.Key) (list []string) {
 		for o := range c.from(from) {
-			list = append(list, fmt.Sprint(o.key, o.rv))
+			list = append(list, fmt.Sprint(o.Key, o.Revision))
 		}
 		return list
 	}
@@ -47,7 +48,7 @@ func TestCollectionEqualsASortedMap(t *testing.T) {
 			c = c.without(key)
 			delete(model, key)
 		} else {
-			e.next = &object{key: key, rv: uint64(n)}
+			e.next = &object.Object{Key: key, Revision: uint64(n)}
 			c = c.with(e.next)
 			model[key] = e.next
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -20,8 +21,8 @@ func (s *Server) Put(r kube.Resource, obj any) kube.Revision {
 	}
 	var rv uint64
 	s.locked(r, func(st *store, t *table) {
-		var o *object
-		if o, err = parseObject(t.info.Resource, b); err == nil && o.key.Name == "" {
+		var o *object.Object
+		if o, err = object.Parse(t.info.Resource, b); err == nil && o.Key.Name == "" {
 			err = errors.New("it has no name")
 		}
 		if err == nil {
@@ -35,19 +36,19 @@ func (s *Server) Put(r kube.Resource, obj any) kube.Revision {
 }
 
 // put is Put of what has been parsed. The caller holds mu.
-func (st *store) put(t *table, o *object) uint64 {
-	old := t.objects[o.key]
+func (st *store) put(t *table, o *object.Object) uint64 {
+	old := t.objects[o.Key]
 	if old == nil {
 		st.prepareCreate(t.info, o)
-		return st.commit(t, o.key, o)
+		return st.commit(t, o.Key, o)
 	}
-	deleted := o.meta.DeletionTimestamp
+	deleted := o.Meta.DeletionTimestamp
 	prepareUpdate(t.info, old, o)
-	o.meta.DeletionTimestamp = cmp.Or(deleted, o.meta.DeletionTimestamp)
-	if old.same(o) {
-		return old.rv
+	o.Meta.DeletionTimestamp = cmp.Or(deleted, o.Meta.DeletionTimestamp)
+	if old.Same(o) {
+		return old.Revision
 	}
-	return st.commit(t, o.key, o)
+	return st.commit(t, o.Key, o)
 }
 
 // Edit changes an object without losing what others write meanwhile: it stores, as
@@ -59,12 +60,12 @@ func (st *store) put(t *table, o *object) uint64 {
 // It returns the object's revision, "" where there is no object.
 func (s *Server) Edit(r kube.Resource, key kube.Key, change func(old []byte) any) kube.Revision {
 	for {
-		var old *object
+		var old *object.Object
 		s.locked(r, func(_ *store, t *table) { old = t.objects[key] })
 		var before []byte
 		var rv kube.Revision
 		if old != nil {
-			before, rv = old.body, revision(old.rv)
+			before, rv = old.Body, revision(old.Revision)
 		}
 		obj := change(before)
 		if obj == nil {
@@ -73,13 +74,13 @@ func (s *Server) Edit(r kube.Resource, key kube.Key, change func(old []byte) any
 		b, err := objectBytes(obj)
 		stored := false
 		s.locked(r, func(st *store, t *table) {
-			var o *object
+			var o *object.Object
 			if err == nil {
-				o, err = parseObject(t.info.Resource, b)
+				o, err = object.Parse(t.info.Resource, b)
 			}
 			switch {
-			case err == nil && o.key != key:
-				err = fmt.Errorf("the object is that of %s", o.key)
+			case err == nil && o.Key != key:
+				err = fmt.Errorf("the object is that of %s", o.Key)
 			case err == nil && t.objects[key] == old:
 				rv, stored = revision(st.put(t, o)), true
 			}
@@ -110,9 +111,9 @@ func (s *Server) Delete(r kube.Resource, key kube.Key) kube.Revision {
 // want is as the function that Edit takes.
 func (s *Server) DeleteIf(r kube.Resource, key kube.Key, want func(old []byte) bool) kube.Revision {
 	for {
-		var old *object
+		var old *object.Object
 		s.locked(r, func(_ *store, t *table) { old = t.objects[key] })
-		if old == nil || !want(old.body) {
+		if old == nil || !want(old.Body) {
 			return ""
 		}
 		var rv kube.Revision
@@ -133,7 +134,7 @@ func (s *Server) Get(r kube.Resource, key kube.Key) []byte {
 	var b []byte
 	s.locked(r, func(_ *store, t *table) {
 		if o := t.objects[key]; o != nil {
-			b = o.body
+			b = o.Body
 		}
 	})
 	return b
@@ -147,7 +148,7 @@ func (s *Server) List(r kube.Resource) ([][]byte, kube.Revision) {
 	s.locked(r, func(st *store, t *table) { objects, rv = t.sorted, st.rev })
 	bodies := make([][]byte, 0, objects.size)
 	for o := range objects.all() {
-		bodies = append(bodies, o.body)
+		bodies = append(bodies, o.Body)
 	}
 	return bodies, revision(rv)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -77,9 +78,9 @@ func (s *crdSpec) stored() *crdVersion {
 
 // prepareDefinition says what is wrong with a definition, and fills in what the
 // server derives. old is what it replaces, nil for a new one.
-func prepareDefinition(old, o *object) *kube.Status {
+func prepareDefinition(old, o *object.Object) *kube.Status {
 	res := kube.CustomResourceDefinitions
-	raw, _ := o.field("spec")
+	raw, _ := o.Field("spec")
 	var s crdSpec
 	if err := json.Unmarshal(raw, &s); err != nil {
 		return statusBadRequest("CustomResourceDefinition in version %q cannot be handled as a CustomResourceDefinition: %v", res.Version, err)
@@ -94,9 +95,9 @@ func prepareDefinition(old, o *object) *kube.Status {
 	required("spec.names.plural", s.Names.Plural)
 	required("spec.names.kind", s.Names.Kind)
 	required("spec.scope", s.Scope)
-	if want := s.Names.Plural + "." + s.Group; o.meta.Name != want && s.Group != "" {
+	if want := s.Names.Plural + "." + s.Group; o.Meta.Name != want && s.Group != "" {
 		causes = append(causes, kube.StatusCause{Reason: "FieldValueInvalid", Field: "metadata.name",
-			Message: `Invalid value: "` + o.meta.Name + `": must be spec.names.plural+"."+spec.group`})
+			Message: `Invalid value: "` + o.Meta.Name + `": must be spec.names.plural+"."+spec.group`})
 	}
 	stored, names := 0, map[string]bool{}
 	for i, v := range s.Versions {
@@ -135,56 +136,56 @@ func prepareDefinition(old, o *object) *kube.Status {
 		}
 	}
 	if len(causes) > 0 {
-		return statusInvalid(res.Group, res.Kind, o.meta.Name, causes...)
+		return statusInvalid(res.Group, res.Kind, o.Meta.Name, causes...)
 	}
 	s.Names.Singular = cmp.Or(s.Names.Singular, strings.ToLower(s.Names.Kind))
 	s.Names.ListKind = cmp.Or(s.Names.ListKind, s.Names.Kind+"List")
 	raw = setAt(raw, "names", s.Names)
-	if len(lookupJSON(raw, "conversion")) == 0 {
+	if len(object.LookupJSON(raw, "conversion")) == 0 {
 		raw = setAt(raw, "conversion", map[string]string{"strategy": "None"})
 	}
-	o.setField("spec", raw, true)
+	o.SetField("spec", raw, true)
 	if name := s.stored().Name; !slices.Contains(before, name) {
 		before = append(before, name)
 	}
-	status, ok := o.field("status") // that of old, if there is one
+	status, ok := o.Field("status") // that of old, if there is one
 	if !ok {
-		status = json.RawMessage(`{"conditions":null,"acceptedNames":{"plural":"","kind":""},"storedVersions":` + string(marshal(before)) + `}`)
+		status = json.RawMessage(`{"conditions":null,"acceptedNames":{"plural":"","kind":""},"storedVersions":` + string(object.Marshal(before)) + `}`)
 	} else if !slices.Equal(before, storedVersions(o)) {
 		status = setAt(status, "storedVersions", before)
 	}
-	o.setField("status", status, true)
+	o.SetField("status", status, true)
 	return nil
 }
 
 // storedVersions returns the versions in which objects may be stored.
-func storedVersions(o *object) (list []string) {
+func storedVersions(o *object.Object) (list []string) {
 	if o == nil {
 		return nil
 	}
-	status, _ := o.field("status")
-	lenient(lookupJSON(status, "storedVersions"), &list)
+	status, _ := o.Field("status")
+	lenient(object.LookupJSON(status, "storedVersions"), &list)
 	return list
 }
 
 // established returns o, which has been stored, with what the server's controllers
 // add to its status next; nil where that is there.
-func established(o *object) *object {
-	status, ok := o.field("status")
-	if !ok || string(lookupJSON(status, "conditions")) != "null" {
+func established(o *object.Object) *object.Object {
+	status, ok := o.Field("status")
+	if !ok || string(object.LookupJSON(status, "conditions")) != "null" {
 		return nil
 	}
-	spec, _ := o.field("spec")
-	now := timestamp()
+	spec, _ := o.Field("spec")
+	now := object.Timestamp()
 	condition := func(typ, reason, message string) map[string]string {
 		return map[string]string{"type": typ, "status": "True", "lastTransitionTime": now, "reason": reason, "message": message}
 	}
-	next := &object{key: o.key, meta: o.meta, fields: o.fields}
-	next.setField("status", marshal(map[string]any{
+	next := &object.Object{Key: o.Key, Meta: o.Meta, Fields: o.Fields}
+	next.SetField("status", object.Marshal(map[string]any{
 		"conditions": []any{
 			condition("NamesAccepted", "NoConflicts", "no conflicts found"),
 			condition("Established", "InitialNamesAccepted", "the initial names have been accepted")},
-		"acceptedNames":  lookupJSON(spec, "names"),
+		"acceptedNames":  object.LookupJSON(spec, "names"),
 		"storedVersions": storedVersions(o),
 	}), true)
 	return next

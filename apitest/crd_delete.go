@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -15,7 +16,7 @@ const cleanup = "customresourcecleanup.apiextensions.k8s.io"
 // retire deletes the objects of a definition that is to be deleted. Where finalizers
 // keep some, it marks the definition as being deleted and returns it; else nil. The
 // caller holds mu.
-func (st *store) retire(t *table, definition *object) (marked *object) {
+func (st *store) retire(t *table, definition *object.Object) (marked *object.Object) {
 	kept, _ := resourcesOf(definition)
 	if kept == nil {
 		return nil
@@ -26,21 +27,21 @@ func (st *store) retire(t *table, definition *object) (marked *object) {
 	}
 	held := false
 	for o := range defined.sorted.all() {
-		held = held || len(o.meta.Finalizers) > 0
+		held = held || len(o.Meta.Finalizers) > 0
 	}
 	if !held {
 		return nil // they are deleted with it
 	}
-	marked = &object{key: definition.key, meta: definition.meta, fields: definition.fields}
-	marked.meta.DeletionTimestamp = timestamp()
-	marked.meta.Finalizers = append(slices.Clone(definition.meta.Finalizers), cleanup)
-	status, _ := definition.field("status")
+	marked = &object.Object{Key: definition.Key, Meta: definition.Meta, Fields: definition.Fields}
+	marked.Meta.DeletionTimestamp = object.Timestamp()
+	marked.Meta.Finalizers = append(slices.Clone(definition.Meta.Finalizers), cleanup)
+	status, _ := definition.Field("status")
 	var conditions []json.RawMessage
-	lenient(lookupJSON(status, "conditions"), &conditions)
-	conditions = append(conditions, marshal(map[string]string{"type": "Terminating", "status": "True", "lastTransitionTime": marked.meta.DeletionTimestamp,
+	lenient(object.LookupJSON(status, "conditions"), &conditions)
+	conditions = append(conditions, object.Marshal(map[string]string{"type": "Terminating", "status": "True", "lastTransitionTime": marked.Meta.DeletionTimestamp,
 		"reason": "InstanceDeletionInProgress", "message": "CustomResource deletion is in progress"}))
-	marked.setField("status", setAt(status, "conditions", conditions), true)
-	st.commit(t, marked.key, marked)
+	marked.SetField("status", setAt(status, "conditions", conditions), true)
+	st.commit(t, marked.Key, marked)
 	for o := range defined.sorted.all() { // as they were at the beginning
 		st.remove(defined, o, deletion{})
 	}
@@ -53,28 +54,28 @@ func (st *store) retired(t *table) {
 	definitions := st.tables[kube.CustomResourceDefinitions.GroupResource()]
 	key := kube.Key{Name: t.info.GroupResource()}
 	definition := definitions.objects[key]
-	if definition == nil || definition.meta.DeletionTimestamp == "" || !slices.Contains(definition.meta.Finalizers, cleanup) {
+	if definition == nil || definition.Meta.DeletionTimestamp == "" || !slices.Contains(definition.Meta.Finalizers, cleanup) {
 		return
 	}
-	rest := slices.DeleteFunc(slices.Clone(definition.meta.Finalizers), func(f string) bool { return f == cleanup })
+	rest := slices.DeleteFunc(slices.Clone(definition.Meta.Finalizers), func(f string) bool { return f == cleanup })
 	if len(rest) == 0 {
 		st.commit(definitions, key, nil)
 		return
 	}
-	freed := &object{key: key, meta: definition.meta, fields: definition.fields}
-	freed.meta.Finalizers = rest
+	freed := &object.Object{Key: key, Meta: definition.Meta, Fields: definition.Fields}
+	freed.Meta.Finalizers = rest
 	st.commit(definitions, key, freed)
 }
 
 // admits says why o may not be created in t, as everything is at this moment. The
 // caller holds mu.
-func (st *store) admits(t *table, res kube.Resource, o *object, options Options) *kube.Status {
+func (st *store) admits(t *table, res kube.Resource, o *object.Object, options Options) *kube.Status {
 	if st.tables[t.info.GroupResource()] != t {
 		return &kube.Status{Code: http.StatusNotFound, Reason: "NotFound", Message: "the server could not find the requested resource", Details: &kube.StatusDetails{}}
 	}
 	if t.defined {
 		definition := st.tables[kube.CustomResourceDefinitions.GroupResource()].objects[kube.Key{Name: t.info.GroupResource()}]
-		if definition != nil && definition.meta.DeletionTimestamp != "" {
+		if definition != nil && definition.Meta.DeletionTimestamp != "" {
 			st := statusMethod()
 			st.Message = "create not allowed while custom resource definition is terminating"
 			st.Details.Group, st.Details.Kind = res.Group, res.Plural

@@ -7,23 +7,24 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
 
 // resourcesOf returns what a definition defines: the version that is stored, which
 // may be unserved, and the others that are served.
-func resourcesOf(o *object) (kept *resourceInfo, others []*resourceInfo) {
-	raw, _ := o.field("spec")
+func resourcesOf(o *object.Object) (kept *object.Info, others []*object.Info) {
+	raw, _ := o.Field("spec")
 	var s crdSpec
 	if json.Unmarshal(raw, &s) != nil || s.stored() == nil {
 		return nil, nil
 	}
 	stored := s.resource(s.stored())
-	stored.unserved = !s.stored().Served
+	stored.Unserved = !s.stored().Served
 	for i := range s.Versions {
 		if v := &s.Versions[i]; v.Served && !v.Storage {
 			r := s.resource(v)
-			r.kept = &stored
+			r.Kept = &stored
 			others = append(others, &r)
 		}
 	}
@@ -31,18 +32,18 @@ func resourcesOf(o *object) (kept *resourceInfo, others []*resourceInfo) {
 }
 
 // resource returns a version of what s defines.
-func (s *crdSpec) resource(v *crdVersion) resourceInfo {
-	r := resourceInfo{
+func (s *crdSpec) resource(v *crdVersion) object.Info {
+	r := object.Info{
 		Resource: kube.Resource{Group: s.Group, Version: v.Name, Plural: s.Names.Plural, Kind: s.Names.Kind, Namespaced: s.Scope == "Namespaced"},
 		Singular: s.Names.Singular, ShortNames: s.Names.ShortNames, Categories: s.Names.Categories,
-		Status: v.Subresources.Status != nil, Schema: v.Schema.OpenAPIV3Schema, listKindName: cmp.Or(s.Names.ListKind, s.Names.Kind+"List"),
-		warning: s.deprecation(v),
+		Status: v.Subresources.Status != nil, Schema: v.Schema.OpenAPIV3Schema, ListKindName: cmp.Or(s.Names.ListKind, s.Names.Kind+"List"),
+		Warning: s.deprecation(v),
 	}
 	if c := v.Subresources.Scale; c != nil {
-		r.Scale = &scalePaths{dotted(c.Spec), dotted(c.Status), dotted(c.Selector)}
+		r.Scale = &object.Scale{SpecReplicas: dotted(c.Spec), StatusReplicas: dotted(c.Status), Selector: dotted(c.Selector)}
 	}
 	for _, c := range v.Columns {
-		r.Columns = append(r.Columns, tableColumn{Name: c.Name, Type: c.Type, Path: dotted(c.JSONPath), Priority: c.Priority, Format: c.Format, Description: c.Description})
+		r.Columns = append(r.Columns, object.Column{Name: c.Name, Type: c.Type, Path: dotted(c.JSONPath), Priority: c.Priority, Format: c.Format, Description: c.Description})
 	}
 	for _, f := range v.Fields {
 		r.Fields = append(r.Fields, dotted(f.JSONPath))
@@ -76,9 +77,9 @@ func dotted(path string) string { return strings.TrimPrefix(path, ".") }
 
 // define serves, changes or ends what a definition that was written defines. The
 // caller holds mu.
-func (st *store) define(prev, next *object) {
-	var kept *resourceInfo
-	var others []*resourceInfo
+func (st *store) define(prev, next *object.Object) {
+	var kept *object.Info
+	var others []*object.Info
 	if next != nil {
 		kept, others = resourcesOf(next)
 	}
@@ -93,13 +94,13 @@ func (st *store) define(prev, next *object) {
 	st.serve(kept).redefine(kept, others)
 	if more := established(next); more != nil {
 		crds := st.tables[kube.CustomResourceDefinitions.GroupResource()]
-		st.commit(crds, more.key, more)
+		st.commit(crds, more.Key, more)
 	}
 }
 
 // serve returns the table of what a definition defines, a new one where there is
 // none. The caller holds mu.
-func (st *store) serve(kept *resourceInfo) *table {
+func (st *store) serve(kept *object.Info) *table {
 	name := kept.GroupResource()
 	if st.addLocked(*kept) {
 		st.tables[name].defined = true
@@ -109,9 +110,9 @@ func (st *store) serve(kept *resourceInfo) *table {
 
 // redefine makes t one of these versions. Where they are not those of before, what
 // is stored is stored anew, under the revisions that it has, and watches end.
-func (t *table) redefine(kept *resourceInfo, others []*resourceInfo) {
-	names := func(kept *resourceInfo, others []*resourceInfo) string {
-		list := []string{fmt.Sprint(kept.Version, kept.unserved)}
+func (t *table) redefine(kept *object.Info, others []*object.Info) {
+	names := func(kept *object.Info, others []*object.Info) string {
+		list := []string{fmt.Sprint(kept.Version, kept.Unserved)}
 		for _, r := range others {
 			list = append(list, r.Version)
 		}
@@ -128,14 +129,14 @@ func (t *table) redefine(kept *resourceInfo, others []*resourceInfo) {
 	if !moved {
 		return
 	}
-	anew := map[*object]*object{}
-	again := func(o *object) *object {
+	anew := map[*object.Object]*object.Object{}
+	again := func(o *object.Object) *object.Object {
 		if o == nil {
 			return nil
 		}
 		if anew[o] == nil {
 			c := *o
-			c.seal(kept, o.rv)
+			c.Seal(kept, o.Revision)
 			anew[o] = &c
 		}
 		return anew[o]

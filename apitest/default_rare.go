@@ -1,6 +1,10 @@
 package apitest
 
-import "github.com/listwatch/listwatch/kube"
+import (
+	"github.com/listwatch/listwatch/kube"
+
+	"github.com/listwatch/listwatch/apitest/internal/object"
+)
 
 // rare is setDefaults for the resources of rareBuiltIns.
 func (d *defaults) rare(res kube.Resource, o map[string]any) {
@@ -26,7 +30,7 @@ func (d *defaults) rare(res kube.Resource, o map[string]any) {
 		d.requests(d.object(spec, "spec"))
 	case "devicetaintrules":
 		if taint := object1(spec, "taint"); taint != nil {
-			d.set(taint, "timeAdded", timestamp())
+			d.set(taint, "timeAdded", object.Timestamp())
 		}
 	case "deviceclasses", "ipaddresses", "servicecidrs", "clustertrustbundles", "certificatesigningrequests":
 		d.object(o, "spec")

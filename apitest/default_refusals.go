@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -39,7 +40,7 @@ func show(v any) string {
 	if s, ok := v.(string); ok {
 		return fmt.Sprintf("%q", s)
 	}
-	return string(marshal(v))
+	return string(object.Marshal(v))
 }
 
 // oneOf refuses a string that is not among those supported; none at all passes.

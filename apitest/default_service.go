@@ -189,7 +189,7 @@ func (d *defaults) allocate(o, old map[string]any, taken func(any) bool) {
 func (t *table) taken(key kube.Key) func(any) bool {
 	all := make(map[any]bool)
 	for k, o := range t.objects {
-		raw, _ := o.field("spec")
+		raw, _ := o.Field("spec")
 		spec, err := schema.DecodeObject(raw)
 		if k == key || err != nil {
 			continue

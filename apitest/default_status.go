@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/schema"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -12,7 +13,7 @@ func newStatus(res kube.Resource, o map[string]any) map[string]any {
 		return statusOfNewPod(object1(o, "spec"))
 	}
 	if res == kube.PersistentVolumes {
-		return map[string]any{"phase": "Pending", "lastPhaseTransitionTime": timestamp()}
+		return map[string]any{"phase": "Pending", "lastPhaseTransitionTime": object.Timestamp()}
 	}
 	text := zeroStatus(res)
 	if text == "" {
@@ -58,7 +59,7 @@ func statusOfNewPod(spec map[string]any) map[string]any {
 	status := map[string]any{"phase": "Pending", "qosClass": qosClass(spec)}
 	if !lacks(spec, "schedulingGates") {
 		status["conditions"] = []any{map[string]any{
-			"type": "PodScheduled", "status": "False", "lastProbeTime": nil, "lastTransitionTime": timestamp(),
+			"type": "PodScheduled", "status": "False", "lastProbeTime": nil, "lastTransitionTime": object.Timestamp(),
 			"reason": "SchedulingGated", "message": "Scheduling is blocked due to non-empty scheduling gates"}}
 	}
 	return status

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/schema"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -72,7 +73,7 @@ func TestSetDefaultsDoesWhatTheRealServerDoes(t *testing.T) {
 func written(t *testing.T, c defaultsCase, body []byte, old map[string]any) map[string]any {
 	t.Helper()
 	res := resourceAt(t, c.Path)
-	typ, err := builtInTypes().Type(res)
+	typ, err := object.Types().Type(res)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,8 +274,8 @@ func TestValidateBuiltInSaysWhatTheRealServerSays(t *testing.T) {
 			}
 			got := validateBuiltIn(res, o, old)
 			if old == nil {
-				meta := objectMeta{Name: string1(object1(o, "metadata"), "name")}
-				got = append(got, nameCauses((&resourceInfo{Resource: res, builtIn: true}), &meta)...)
+				meta := object.Meta{Name: string1(object1(o, "metadata"), "name")}
+				got = append(got, nameCauses((&object.Info{Resource: res, BuiltIn: true}), &meta)...)
 			}
 			slices.SortFunc(got, func(a, b kube.StatusCause) int {
 				return stdcmp.Or(strings.Compare(a.Field, b.Field), strings.Compare(a.Message, b.Message))
@@ -288,12 +289,12 @@ func TestValidateBuiltInSaysWhatTheRealServerSays(t *testing.T) {
 
 func TestTakenIsWhatOtherServicesHave(t *testing.T) {
 	key := func(name string) kube.Key { return kube.Key{Namespace: "a", Name: name} }
-	table := &table{objects: make(map[kube.Key]*object)}
+	table := &table{objects: make(map[kube.Key]*object.Object)}
 	for name, spec := range map[string]string{
 		"mine":  `{"clusterIP":"10.0.0.1","ports":[{"nodePort":30001}]}`,
 		"other": `{"clusterIP":"10.0.0.2","healthCheckNodePort":30003,"ports":[{"nodePort":30002}]}`,
 	} {
-		o, err := parseObject(kube.Services, []byte(`{"spec":`+spec+`}`))
+		o, err := object.Parse(kube.Services, []byte(`{"spec":`+spec+`}`))
 		if err != nil {
 			t.Fatal(err)
 		}

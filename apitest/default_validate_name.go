@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -46,7 +47,7 @@ func anyFinalizer(res kube.Resource) bool {
 	case "coordination.k8s.io", "admissionregistration.k8s.io", "apiextensions.k8s.io":
 		return true
 	}
-	_, err := builtInTypes().Type(res)
+	_, err := object.Types().Type(res)
 	return err != nil
 }
 
@@ -82,7 +83,7 @@ func ownersInOrder(refs []any) any {
 		Controller         *bool  `json:"controller,omitempty"`
 		BlockOwnerDeletion *bool  `json:"blockOwnerDeletion,omitempty"`
 	}
-	lenient(marshal(refs), &list)
+	lenient(object.Marshal(refs), &list)
 	return list
 }
 
@@ -99,7 +100,7 @@ func keysOf(m map[string]any) iter.Seq[string] {
 	if len(m) == 0 {
 		return func(func(string) bool) {}
 	}
-	return slices.Values(sortedKeys(m))
+	return slices.Values(object.SortedKeys(m))
 }
 
 const (

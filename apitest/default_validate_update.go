@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/schema"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -14,7 +15,7 @@ import (
 
 // metaCauses says what an update may not set: when an object is to be gone is said
 // by a DELETE, and what is to wait for has been said by then.
-func metaCauses(old, o *objectMeta) (causes []kube.StatusCause) {
+func metaCauses(old, o *object.Meta) (causes []kube.StatusCause) {
 	if o.UID != "" && o.UID != old.UID {
 		causes = append(causes, kube.StatusCause{Reason: "FieldValueInvalid", Field: "metadata.uid",
 			Message: fmt.Sprintf("Invalid value: %q: field is immutable", o.UID)})

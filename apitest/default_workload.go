@@ -1,6 +1,10 @@
 package apitest
 
-import "maps"
+import (
+	"maps"
+
+	"github.com/listwatch/listwatch/apitest/internal/object"
+)
 
 // The defaults of what makes pods.
 
@@ -154,22 +158,22 @@ func (d *defaults) selectPods(o map[string]any) {
 
 // showTemplateLabels gives o, a Job, the labels of its pods if it has none, as
 // kube-apiserver does where it reads a Job from etcd.
-func showTemplateLabels(o *object) {
-	if len(o.meta.Labels) > 0 {
+func showTemplateLabels(o *object.Object) {
+	if len(o.Meta.Labels) > 0 {
 		return
 	}
-	labels, _ := o.lookup("spec.template.metadata.labels").(map[string]any)
+	labels, _ := o.Lookup("spec.template.metadata.labels").(map[string]any)
 	for name, v := range labels {
 		text, _ := v.(string)
-		o.setLabel(name, text)
+		o.SetLabel(name, text)
 	}
 }
 
 // nullLists makes null of lists that are empty, as etcd keeps them.
-func nullLists(o *object, names ...string) {
+func nullLists(o *object.Object, names ...string) {
 	for _, name := range names {
-		if v, _ := o.field(name); string(v) == "[]" {
-			o.setField(name, []byte("null"), true)
+		if v, _ := o.Field(name); string(v) == "[]" {
+			o.SetField(name, []byte("null"), true)
 		}
 	}
 }

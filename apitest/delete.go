@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -136,7 +137,7 @@ func (s *Server) delete(x *Exchange, w http.ResponseWriter, v *view) *kube.Statu
 	if st != nil {
 		return st
 	}
-	if kept || x.target.info.returns {
+	if kept || x.target.info.Returns {
 		code := http.StatusOK
 		if kept && opts.OrphanDependents != nil && !*opts.OrphanDependents {
 			code = http.StatusAccepted
@@ -144,13 +145,13 @@ func (s *Server) delete(x *Exchange, w http.ResponseWriter, v *view) *kube.Statu
 		writeJSON(w, code, "application/json", append(v.object(last), '\n'))
 		return nil
 	}
-	WriteStatus(w, &kube.Status{Details: &kube.StatusDetails{Name: key.Name, Group: res.Group, Kind: res.Plural, UID: last.meta.UID}})
+	WriteStatus(w, &kube.Status{Details: &kube.StatusDetails{Name: key.Name, Group: res.Group, Kind: res.Plural, UID: last.Meta.UID}})
 	return nil
 }
 
 // remove deletes the object if the preconditions hold and admission has nothing
 // against it.
-func (c *change) remove(opts deleteOptions, d deletion) (last *object, kept bool, st *kube.Status) {
+func (c *change) remove(opts deleteOptions, d deletion) (last *object.Object, kept bool, st *kube.Status) {
 	s, t, key := c.srv.store, c.target.table, c.target.key
 	for range attempts {
 		s.mu.Lock()
@@ -179,7 +180,7 @@ func (c *change) remove(opts deleteOptions, d deletion) (last *object, kept bool
 }
 
 // deletable checks the preconditions.
-func (c *change) deletable(old *object, opts deleteOptions) *kube.Status {
+func (c *change) deletable(old *object.Object, opts deleteOptions) *kube.Status {
 	res := c.target.res
 	if old == nil {
 		return statusNotFound(res, c.target.key.Name)
@@ -188,26 +189,26 @@ func (c *change) deletable(old *object, opts deleteOptions) *kube.Status {
 		return st
 	}
 	if opts.Unreadable != nil && *opts.Unreadable {
-		return statusConflict(res, old.key.Name, fmt.Sprintf("StorageError: invalid object, Code: 4, Key: /registry/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: "+
-			"unsafe deletion is not allowed because the object is decodable from storage", registryOf(c.target.info), old.key))
+		return statusConflict(res, old.Key.Name, fmt.Sprintf("StorageError: invalid object, Code: 4, Key: /registry/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: "+
+			"unsafe deletion is not allowed because the object is decodable from storage", registryOf(c.target.info), old.Key))
 	}
-	if c.srv.options.Namespaces && res == kube.Namespaces && slices.Contains(firstNamespaces[:], old.key.Name) {
+	if c.srv.options.Namespaces && res == kube.Namespaces && slices.Contains(firstNamespaces[:], old.Key.Name) {
 		return &kube.Status{Code: http.StatusForbidden, Reason: "Forbidden",
-			Message: fmt.Sprintf("namespaces %q is forbidden: this namespace may not be deleted", old.key.Name),
-			Details: &kube.StatusDetails{Name: old.key.Name, Kind: res.Plural}}
+			Message: fmt.Sprintf("namespaces %q is forbidden: this namespace may not be deleted", old.Key.Name),
+			Details: &kube.StatusDetails{Name: old.Key.Name, Kind: res.Plural}}
 	}
 	return nil
 }
 
 // holds checks the preconditions against what is there.
-func (o *deleteOptions) holds(res kube.Resource, old *object) *kube.Status {
+func (o *deleteOptions) holds(res kube.Resource, old *object.Object) *kube.Status {
 	p := o.Preconditions
 	switch {
 	case p == nil:
-	case p.UID != nil && *p.UID != old.meta.UID:
-		return precondition(res, old.key.Name, "UID", *p.UID, old.meta.UID, "deleted and then recreated")
-	case p.ResourceVersion != nil && *p.ResourceVersion != old.meta.ResourceVersion:
-		return precondition(res, old.key.Name, "ResourceVersion", *p.ResourceVersion, old.meta.ResourceVersion, "modified")
+	case p.UID != nil && *p.UID != old.Meta.UID:
+		return precondition(res, old.Key.Name, "UID", *p.UID, old.Meta.UID, "deleted and then recreated")
+	case p.ResourceVersion != nil && *p.ResourceVersion != old.Meta.ResourceVersion:
+		return precondition(res, old.Key.Name, "ResourceVersion", *p.ResourceVersion, old.Meta.ResourceVersion, "modified")
 	}
 	return nil
 }
@@ -226,52 +227,52 @@ func precondition(res kube.Resource, name, what, want, have, since string) *kube
 
 // remove deletes o, or, where finalizers keep it, marks it as being deleted.
 // It returns the last state. The caller holds mu.
-func (st *store) remove(t *table, o *object, d deletion) (last *object, kept bool) {
-	if t.info.Resource == kube.CustomResourceDefinitions && !d.dry && o.meta.DeletionTimestamp == "" {
+func (st *store) remove(t *table, o *object.Object, d deletion) (last *object.Object, kept bool) {
+	if t.info.Resource == kube.CustomResourceDefinitions && !d.dry && o.Meta.DeletionTimestamp == "" {
 		if marked := st.retire(t, o); marked != nil {
-			if last := t.objects[o.key]; last != nil {
+			if last := t.objects[o.Key]; last != nil {
 				marked = last
 			}
 			return marked, true
 		}
 	}
 	finalizers := d.finalizers(t.info, o)
-	same := slices.Equal(finalizers, o.meta.Finalizers)
-	if t.info.Resource == kube.Pods && o.meta.DeletionTimestamp == "" {
+	same := slices.Equal(finalizers, o.Meta.Finalizers)
+	if t.info.Resource == kube.Pods && o.Meta.DeletionTimestamp == "" {
 		o, same = st.mark(t, o, finalizers, d), true // as for a pod that no kubelet has
 	}
 	if len(finalizers) == 0 && !emptying(t.info.Resource, o) {
 		if !d.dry {
-			o = o.at(t.info, st.commit(t, o.key, nil))
+			o = o.Stamped(t.info, st.commit(t, o.Key, nil))
 		}
 		return o, false
 	}
-	if o.meta.DeletionTimestamp != "" && same {
+	if o.Meta.DeletionTimestamp != "" && same {
 		return o, true
 	}
 	return st.mark(t, o, finalizers, d), true
 }
 
 // mark writes that o is being deleted.
-func (st *store) mark(t *table, o *object, finalizers []string, d deletion) *object {
-	marked := &object{key: o.key, meta: o.meta, fields: o.fields, rv: o.rv}
-	marked.meta.Finalizers = finalizers
-	if o.meta.DeletionTimestamp == "" {
-		marked.meta.DeletionTimestamp = timestamp()
-		marked.meta.DeletionGracePeriodSeconds = new(int64(0))
-		if o.meta.Generation > 0 && t.info.Resource != kube.Namespaces {
-			marked.meta.Generation++
+func (st *store) mark(t *table, o *object.Object, finalizers []string, d deletion) *object.Object {
+	marked := &object.Object{Key: o.Key, Meta: o.Meta, Fields: o.Fields, Revision: o.Revision}
+	marked.Meta.Finalizers = finalizers
+	if o.Meta.DeletionTimestamp == "" {
+		marked.Meta.DeletionTimestamp = object.Timestamp()
+		marked.Meta.DeletionGracePeriodSeconds = new(int64(0))
+		if o.Meta.Generation > 0 && t.info.Resource != kube.Namespaces {
+			marked.Meta.Generation++
 		}
 	}
 	if t.info.Resource == kube.Namespaces && emptying(t.info.Resource, o) {
-		marked.meta.DeletionGracePeriodSeconds = nil
+		marked.Meta.DeletionGracePeriodSeconds = nil
 		setTerminating(marked)
 	}
 	if d.dry {
-		marked.seal(t.info, o.rv)
+		marked.Seal(t.info, o.Revision)
 		return marked
 	}
-	st.commit(t, o.key, marked)
+	st.commit(t, o.Key, marked)
 	return marked
 }
 
@@ -280,8 +281,8 @@ const background = "Background"
 // finalizers returns the finalizers of o once d is asked for: what d says of
 // dependents counts more than what was asked before, and that more than what is
 // usual.
-func (d deletion) finalizers(info *resourceInfo, o *object) []string {
-	has := func(name string) bool { return slices.Contains(o.meta.Finalizers, name) }
+func (d deletion) finalizers(info *object.Info, o *object.Object) []string {
+	has := func(name string) bool { return slices.Contains(o.Meta.Finalizers, name) }
 	add := ""
 	switch {
 	case strategyOf(info).plain || d.policy == background:
@@ -293,9 +294,9 @@ func (d deletion) finalizers(info *resourceInfo, o *object) []string {
 		add = orphan
 	}
 	if has(foreground) == (add == foreground) && has(orphan) == (add == orphan) {
-		return o.meta.Finalizers
+		return o.Meta.Finalizers
 	}
-	list := slices.DeleteFunc(slices.Clone(o.meta.Finalizers), func(s string) bool { return s == orphan || s == foreground })
+	list := slices.DeleteFunc(slices.Clone(o.Meta.Finalizers), func(s string) bool { return s == orphan || s == foreground })
 	if add != "" {
 		list = append(list, add)
 	}
@@ -336,7 +337,7 @@ func (s *Server) removeAll(x *Exchange, p *page, opts deleteOptions, d deletion)
 	defer st.mu.Unlock()
 	defer st.settle(s.options)
 	for _, o := range p.objects {
-		current := t.objects[o.key]
+		current := t.objects[o.Key]
 		if current == nil {
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -82,7 +83,7 @@ func (s *Server) discover(x *Exchange, w http.ResponseWriter) {
 		s.openAPI(x, w)
 		return
 	}
-	known := path == "version" || path == "api" || path == "apis" || (parts[0] == "api" || parts[0] == "apis") && slices.ContainsFunc(resources, func(r *resourceInfo) bool {
+	known := path == "version" || path == "api" || path == "apis" || (parts[0] == "api" || parts[0] == "apis") && slices.ContainsFunc(resources, func(r *object.Info) bool {
 		return parts[0] == "api" && path == "api/"+r.APIVersion() || path == "apis/"+r.Group || path == "apis/"+r.APIVersion()
 	})
 	if st := undiscoverable(x.r, path); st != nil && known {
@@ -101,7 +102,7 @@ func (s *Server) discover(x *Exchange, w http.ResponseWriter) {
 	case parts[0] == "apis" && len(parts) == 2:
 		for _, g := range groups(resources) {
 			if g.Name == parts[1] {
-				writeJSON(w, http.StatusOK, "application/json", append(marshal(struct {
+				writeJSON(w, http.StatusOK, "application/json", append(object.Marshal(struct {
 					Kind       string `json:"kind"`
 					APIVersion string `json:"apiVersion"`
 					apiGroup
@@ -112,8 +113,8 @@ func (s *Server) discover(x *Exchange, w http.ResponseWriter) {
 		notFound(w)
 	case parts[0] == "apis" && len(parts) == 3:
 		discoverVersion(w, resources, parts[1], parts[2])
-	case parts[0] == "api" && len(parts) > 2, parts[0] == "apis" && len(parts) > 3 && parts[1] != "" && slices.ContainsFunc(resources, func(r *resourceInfo) bool {
-		return r.Group == parts[1] && r.builtIn
+	case parts[0] == "api" && len(parts) > 2, parts[0] == "apis" && len(parts) > 3 && parts[1] != "" && slices.ContainsFunc(resources, func(r *object.Info) bool {
+		return r.Group == parts[1] && r.BuiltIn
 	}):
 		WriteStatus(w, statusNoResource())
 	default:
@@ -125,21 +126,21 @@ func (s *Server) discover(x *Exchange, w http.ResponseWriter) {
 func notFound(w http.ResponseWriter) { http.Error(w, "404 page not found", http.StatusNotFound) }
 
 // resources returns what is served, sorted by group, as that counts, version and name.
-func (st *store) resources() []*resourceInfo {
+func (st *store) resources() []*object.Info {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	var list []*resourceInfo
+	var list []*object.Info
 	for _, t := range st.tables {
 		list = append(list, t.served()...)
 	}
-	slices.SortFunc(list, func(a, b *resourceInfo) int {
+	slices.SortFunc(list, func(a, b *object.Info) int {
 		return cmp.Or(compareGroups(a.Group, b.Group), compareVersions(b.Version, a.Version), cmp.Compare(a.Plural, b.Plural))
 	})
 	return list
 }
 
 // groups returns the named groups.
-func groups(resources []*resourceInfo) []apiGroup {
+func groups(resources []*object.Info) []apiGroup {
 	var list []apiGroup
 	for _, r := range resources {
 		if r.Group == "" {
@@ -157,21 +158,21 @@ func groups(resources []*resourceInfo) []apiGroup {
 	return list
 }
 
-func (s *Server) discoverAll(x *Exchange, w http.ResponseWriter, resources []*resourceInfo, core bool) {
+func (s *Server) discoverAll(x *Exchange, w http.ResponseWriter, resources []*object.Info, core bool) {
 	if version := wantsAggregated(x.r); version != "" {
 		cached(w, x.r, "application/json;g=apidiscovery.k8s.io;v="+version+";as=APIGroupDiscoveryList", "public",
 			aggregated(resources, core, version))
 		return
 	}
 	if core {
-		writeJSON(w, http.StatusOK, "application/json", append(marshal(struct {
+		writeJSON(w, http.StatusOK, "application/json", append(object.Marshal(struct {
 			Kind      string              `json:"kind"`
 			Versions  []string            `json:"versions"`
 			Addresses []map[string]string `json:"serverAddressByClientCIDRs"`
 		}{"APIVersions", []string{"v1"}, []map[string]string{{"clientCIDR": "0.0.0.0/0", "serverAddress": x.r.Host}}}), '\n'))
 		return
 	}
-	writeJSON(w, http.StatusOK, "application/json", append(marshal(struct {
+	writeJSON(w, http.StatusOK, "application/json", append(object.Marshal(struct {
 		Kind       string     `json:"kind"`
 		APIVersion string     `json:"apiVersion"`
 		Groups     []apiGroup `json:"groups"`
@@ -196,7 +197,7 @@ func wantsAggregated(r *http.Request) string {
 	return ""
 }
 
-func aggregated(resources []*resourceInfo, core bool, version string) []byte {
+func aggregated(resources []*object.Info, core bool, version string) []byte {
 	list := struct {
 		Kind       string            `json:"kind"`
 		APIVersion string            `json:"apiVersion"`
@@ -219,12 +220,12 @@ func aggregated(resources []*resourceInfo, core bool, version string) []byte {
 		v := &g.Versions[len(g.Versions)-1]
 		v.Resources = append(v.Resources, aggregatedOf(r))
 	}
-	return append(marshal(list), '\n')
+	return append(object.Marshal(list), '\n')
 }
 
-func aggregatedOf(r *resourceInfo) aggregatedResource {
+func aggregatedOf(r *object.Info) aggregatedResource {
 	kind := groupVersionKind{r.Group, r.Version, r.Kind}
-	if r.builtIn { // which have none that is not that of the list
+	if r.BuiltIn { // which have none that is not that of the list
 		kind.Group, kind.Version = "", ""
 	}
 	a := aggregatedResource{
@@ -235,7 +236,7 @@ func aggregatedOf(r *resourceInfo) aggregatedResource {
 		a.Scope = "Namespaced"
 	}
 	for _, s := range subresourcesOf(r) {
-		if r.builtIn && s.kind.Group == r.Group && s.kind.Version == r.Version {
+		if r.BuiltIn && s.kind.Group == r.Group && s.kind.Version == r.Version {
 			s.kind.Group, s.kind.Version = "", ""
 		}
 		a.Subresources = append(a.Subresources, aggregatedSubresource{s.name, s.kind, s.verbs})
@@ -243,7 +244,7 @@ func aggregatedOf(r *resourceInfo) aggregatedResource {
 	return a
 }
 
-func discoverVersion(w http.ResponseWriter, resources []*resourceInfo, group, version string) {
+func discoverVersion(w http.ResponseWriter, resources []*object.Info, group, version string) {
 	list := struct {
 		Kind         string        `json:"kind"`
 		APIVersion   string        `json:"apiVersion,omitempty"`
@@ -267,12 +268,12 @@ func discoverVersion(w http.ResponseWriter, resources []*resourceInfo, group, ve
 		}
 	}
 	if len(list.Resources) == 0 {
-		if slices.ContainsFunc(resources, func(r *resourceInfo) bool { return r.Group == group && r.builtIn }) {
+		if slices.ContainsFunc(resources, func(r *object.Info) bool { return r.Group == group && r.BuiltIn }) {
 			WriteStatus(w, statusNoResource())
 		} else {
 			notFound(w)
 		}
 		return
 	}
-	writeJSON(w, http.StatusOK, "application/json", append(marshal(list), '\n'))
+	writeJSON(w, http.StatusOK, "application/json", append(object.Marshal(list), '\n'))
 }

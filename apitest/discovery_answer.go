@@ -6,11 +6,12 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
 
 // root answers /: the paths that there are.
-func (s *Server) root(w http.ResponseWriter, resources []*resourceInfo) {
+func (s *Server) root(w http.ResponseWriter, resources []*object.Info) {
 	paths := []string{"/api", "/api/v1", "/apis", "/apis/"}
 	seen := map[string]bool{}
 	for _, r := range resources {
@@ -25,14 +26,14 @@ func (s *Server) root(w http.ResponseWriter, resources []*resourceInfo) {
 		}
 	}
 	paths = append(paths, "/healthz", "/livez", "/openapi/v3", "/openapi/v3/", "/readyz", "/version")
-	writeJSON(w, http.StatusOK, "application/json", indented(marshal(struct {
+	writeJSON(w, http.StatusOK, "application/json", indented(object.Marshal(struct {
 		Paths []string `json:"paths"`
 	}{sorted(paths)})))
 }
 
 // version answers /version.
 func (s *Server) version(w http.ResponseWriter) {
-	writeJSON(w, http.StatusOK, "application/json", indented(marshal(struct {
+	writeJSON(w, http.StatusOK, "application/json", indented(object.Marshal(struct {
 		Major                 string `json:"major"`
 		Minor                 string `json:"minor"`
 		EmulationMajor        string `json:"emulationMajor"`

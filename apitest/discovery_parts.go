@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"slices"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -26,7 +27,7 @@ var (
 // connectionsOf are the subresources that no status and no scale explain. Those that
 // need a kubelet are refused when they are used, but a client that looks for them
 // finds them.
-func connectionsOf(r *resourceInfo) []subresource {
+func connectionsOf(r *object.Info) []subresource {
 	own := func(kind string) groupVersionKind { return groupVersionKind{Version: r.Version, Kind: kind} }
 	switch r.Resource {
 	case kube.Namespaces:
@@ -54,8 +55,8 @@ func connectionsOf(r *resourceInfo) []subresource {
 }
 
 // subresourcesOf returns those of r, sorted by name.
-func subresourcesOf(r *resourceInfo) (list []subresource) {
-	if r.builtIn {
+func subresourcesOf(r *object.Info) (list []subresource) {
+	if r.BuiltIn {
 		list = connectionsOf(r)
 	}
 	if r.Scale != nil {
@@ -64,7 +65,7 @@ func subresourcesOf(r *resourceInfo) (list []subresource) {
 	if r.Status {
 		list = append(list, subresource{"status", groupVersionKind{r.Group, r.Version, r.Kind}, partVerbs})
 	}
-	if r.builtIn {
+	if r.BuiltIn {
 		slices.SortFunc(list, func(a, b subresource) int { return cmp.Compare(a.name, b.name) })
 	} else {
 		slices.Reverse(list) // of a custom resource, the status comes first
@@ -73,13 +74,13 @@ func subresourcesOf(r *resourceInfo) (list []subresource) {
 }
 
 // verbsOf returns what can be done with r.
-func verbsOf(r *resourceInfo) []string {
+func verbsOf(r *object.Info) []string {
 	switch {
 	case isReview(r.Resource) || r.Resource == bindings:
 		return askVerbs
 	case r.Resource == kube.Namespaces:
 		return []string{"create", "delete", "get", "list", "patch", "update", "watch"}
-	case !r.builtIn:
+	case !r.BuiltIn:
 		return []string{"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"}
 	}
 	return []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
@@ -87,15 +88,15 @@ func verbsOf(r *resourceInfo) []string {
 
 // storageHash tells clients in which version r is stored, without telling them
 // which that is.
-func storageHash(r *resourceInfo) string {
+func storageHash(r *object.Info) string {
 	if isReview(r.Resource) || r.Resource == bindings {
 		return "" // it is not
 	}
 	res := r.Resource
-	if r.kept != nil {
-		res = r.kept.Resource
-	} else if r.core.Plural != "" {
-		res = r.core
+	if r.Kept != nil {
+		res = r.Kept.Resource
+	} else if r.Core.Plural != "" {
+		res = r.Core
 	}
 	sum := sha256.Sum256([]byte(res.Group + "/" + res.Version + "/" + res.Kind))
 	return base64.StdEncoding.EncodeToString(sum[:8])

@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/schema"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -77,18 +78,18 @@ func renameEvent(e map[string]any, from, to int) map[string]any {
 
 // eventOf returns o, an event of the core group, as r, that of events.k8s.io, has
 // it. A bookmark has no fields, and stays as it is.
-func eventOf(r *resourceInfo, o *object) *object {
-	if len(o.fields) == 0 {
+func eventOf(r *object.Info, o *object.Object) *object.Object {
+	if len(o.Fields) == 0 {
 		return o
 	}
-	b, err := schema.Encode(eventFromCore(o.value()))
+	b, err := schema.Encode(eventFromCore(o.Decoded()))
 	if err != nil {
 		panic(err) // we decoded it
 	}
-	other, err := parseObject(r.Resource, b)
+	other, err := object.Parse(r.Resource, b)
 	if err != nil {
 		panic(err) // it was an object before
 	}
-	other.seal(r, o.rv)
+	other.Seal(r, o.Revision)
 	return other
 }

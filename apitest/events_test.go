@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/schema"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -31,14 +32,14 @@ var eventPairs = map[string][2]string{
 func TestEventsHaveTwoForms(t *testing.T) {
 	for name, pair := range eventPairs {
 		t.Run(name, func(t *testing.T) {
-			core, other := decodeValue([]byte(pair[0])), decodeValue([]byte(pair[1]))
+			core, other := object.DecodeValue([]byte(pair[0])), object.DecodeValue([]byte(pair[1]))
 			if diff := cmp.Diff(other, eventFromCore(core)); diff != "" {
 				t.Errorf("from core (-real +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(core, eventToCore(other)); diff != "" {
 				t.Errorf("to core (-real +got):\n%s", diff)
 			}
-			if diff := cmp.Diff([]any{decodeValue([]byte(pair[0])), decodeValue([]byte(pair[1]))}, []any{core, other}); diff != "" {
+			if diff := cmp.Diff([]any{object.DecodeValue([]byte(pair[0])), object.DecodeValue([]byte(pair[1]))}, []any{core, other}); diff != "" {
 				t.Errorf("the original changed (-want +got):\n%s", diff)
 			}
 			again := schema.Copy(core)
@@ -50,24 +51,24 @@ func TestEventsHaveTwoForms(t *testing.T) {
 }
 
 func TestEventOfAnObject(t *testing.T) {
-	info := resourceInfo{Resource: newEvents, builtIn: true}
-	o, err := parseObject(kube.Events, []byte(eventPairs["with little"][0]))
+	info := object.Info{Resource: newEvents, BuiltIn: true}
+	o, err := object.Parse(kube.Events, []byte(eventPairs["with little"][0]))
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.seal(&resourceInfo{Resource: kube.Events, builtIn: true}, 7)
+	o.Seal(&object.Info{Resource: kube.Events, BuiltIn: true}, 7)
 	got := eventOf(&info, o)
 	want := strings.Replace(eventPairs["with little"][1], `"name":"c2"`, `"name":"c2","resourceVersion":"7"`, 1)
-	if diff := cmp.Diff(decodeValue([]byte(want)), decodeValue(got.body)); diff != "" {
+	if diff := cmp.Diff(object.DecodeValue([]byte(want)), object.DecodeValue(got.Body)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if !strings.HasPrefix(string(got.body), `{"kind":"Event","apiVersion":"events.k8s.io/v1","metadata":{`) {
-		t.Errorf("not in the order of the server: %s", got.body)
+	if !strings.HasPrefix(string(got.Body), `{"kind":"Event","apiVersion":"events.k8s.io/v1","metadata":{`) {
+		t.Errorf("not in the order of the server: %s", got.Body)
 	}
-	bookmark := &object{}
-	bookmark.seal(&info, 8)
+	bookmark := &object.Object{}
+	bookmark.Seal(&info, 8)
 	if got := eventOf(&info, bookmark); got != bookmark {
-		t.Errorf("a bookmark became %s", got.body)
+		t.Errorf("a bookmark became %s", got.Body)
 	}
 }
 

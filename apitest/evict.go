@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -71,22 +72,22 @@ func (s *Server) evict(x *Exchange, w http.ResponseWriter) *kube.Status {
 
 // disrupt takes one from the budget that covers pod, or says why it cannot. The
 // caller holds mu.
-func (st *store) disrupt(pod *object, dry bool) *kube.Status {
+func (st *store) disrupt(pod *object.Object, dry bool) *kube.Status {
 	var status struct {
 		Phase      string
 		Conditions conditions
 	}
-	raw, _ := pod.field("status")
+	raw, _ := pod.Field("status")
 	lenient(raw, &status)
-	if status.Phase == "Succeeded" || status.Phase == "Failed" || status.Phase == "Pending" || pod.meta.DeletionTimestamp != "" {
+	if status.Phase == "Succeeded" || status.Phase == "Failed" || status.Phase == "Pending" || pod.Meta.DeletionTimestamp != "" {
 		return nil // it serves nobody
 	}
 	t := st.tables[disruptionBudgets.GroupResource()]
-	var found *object
+	var found *object.Object
 	var b budget
-	for _, o := range t.within(pod.key.Namespace) {
+	for _, o := range t.within(pod.Key.Namespace) {
 		var is budget
-		lenient(o.body, &is)
+		lenient(o.Body, &is)
 		if !is.covers(pod) {
 			continue
 		}
@@ -104,39 +105,39 @@ func (st *store) disrupt(pod *object, dry bool) *kube.Status {
 		return nil
 	}
 	switch s := &b.Status; {
-	case s.ObservedGeneration < found.meta.Generation:
-		return disruption(10, "The disruption budget %s is still being processed by the server.", found.key.Name)
+	case s.ObservedGeneration < found.Meta.Generation:
+		return disruption(10, "The disruption budget %s is still being processed by the server.", found.Key.Name)
 	case s.DisruptionsAllowed < 0:
-		return forbiddenBudget(found.key.Name, "pdb disruptions allowed is negative")
+		return forbiddenBudget(found.Key.Name, "pdb disruptions allowed is negative")
 	case s.DisruptionsAllowed == 0:
 		if s.CurrentHealthy > s.DesiredHealthy {
-			return disruption(0, "The disruption budget %s does not allow evicting pods currently", found.key.Name)
+			return disruption(0, "The disruption budget %s does not allow evicting pods currently", found.Key.Name)
 		}
-		return disruption(0, "The disruption budget %s needs %d healthy pods and has %d currently", found.key.Name, s.DesiredHealthy, s.CurrentHealthy)
+		return disruption(0, "The disruption budget %s needs %d healthy pods and has %d currently", found.Key.Name, s.DesiredHealthy, s.CurrentHealthy)
 	}
 	if !dry {
-		st.commit(t, found.key, b.after(found, pod.key.Name))
+		st.commit(t, found.Key, b.after(found, pod.Key.Name))
 	}
 	return nil
 }
 
 // covers reports whether the budget is about pod. An empty selector is about all,
 // none about no pod.
-func (b *budget) covers(pod *object) bool {
+func (b *budget) covers(pod *object.Object) bool {
 	text, ok := b.Spec.Selector.format()
 	if !ok || b.Spec.Selector == nil {
 		return false
 	}
 	selector, err := kube.ParseSelector(text)
-	return err == nil && (selector.Empty() || selector.Matches(pod.meta.Labels))
+	return err == nil && (selector.Empty() || selector.Matches(pod.Meta.Labels))
 }
 
 // after returns the budget o, of which b was read, once a pod was evicted.
-func (b *budget) after(o *object, pod string) *object {
-	next := &object{key: o.key, meta: o.meta, fields: o.fields}
-	raw, _ := o.field("status")
+func (b *budget) after(o *object.Object, pod string) *object.Object {
+	next := &object.Object{Key: o.Key, Meta: o.Meta, Fields: o.Fields}
+	raw, _ := o.Field("status")
 	raw = setAt(raw, "disruptionsAllowed", b.Status.DisruptionsAllowed-1)
-	disrupted := with(b.Status.DisruptedPods, map[string]string{pod: timestamp()})
+	disrupted := with(b.Status.DisruptedPods, map[string]string{pod: object.Timestamp()})
 	raw = setAt(raw, "disruptedPods", disrupted)
 	if b.Status.DisruptionsAllowed == 1 {
 		list := b.Status.Conditions
@@ -147,10 +148,10 @@ func (b *budget) after(o *object, pod string) *object {
 			}
 		}
 		list = append(list, map[string]any{"type": "DisruptionAllowed", "status": "False", "reason": "InsufficientPods", "message": "",
-			"lastTransitionTime": timestamp(), "observedGeneration": b.Status.ObservedGeneration})
+			"lastTransitionTime": object.Timestamp(), "observedGeneration": b.Status.ObservedGeneration})
 		raw = setAt(raw, "conditions", list)
 	}
-	next.setField("status", json.RawMessage(raw), true)
+	next.SetField("status", json.RawMessage(raw), true)
 	return next
 }
 

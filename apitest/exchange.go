@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/listwatch/listwatch/apitest/internal/network"
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/internal/guard"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -48,8 +49,8 @@ type Exchange struct {
 // target is what a URL names.
 type target struct {
 	table      *table // nil outside resources
-	info       *resourceInfo
-	form       *resourceInfo // as the resource is served; info is how it is kept
+	info       *object.Info
+	form       *object.Info // as the resource is served; info is how it is kept
 	res        kube.Resource
 	verb       string
 	key        kube.Key

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -127,13 +128,13 @@ func (st *store) recreate(t *table, key kube.Key) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	for old := range t.sorted.from(key) {
-		k := old.key
+		k := old.Key
 		if key.Namespace != "" && k.Namespace != key.Namespace || key.Name != "" && k.Name != key.Name {
 			continue
 		}
-		o := &object{key: k, meta: old.meta, fields: old.fields}
-		o.meta.UID, o.meta.CreationTimestamp, o.meta.Generation = "", "", 0
-		o.meta.DeletionTimestamp, o.meta.DeletionGracePeriodSeconds = "", nil
+		o := &object.Object{Key: k, Meta: old.Meta, Fields: old.Fields}
+		o.Meta.UID, o.Meta.CreationTimestamp, o.Meta.Generation = "", "", 0
+		o.Meta.DeletionTimestamp, o.Meta.DeletionGracePeriodSeconds = "", nil
 		st.commit(t, k, nil)
 		st.prepareCreate(t.info, o)
 		st.commit(t, k, o)

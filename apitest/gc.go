@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -41,12 +42,12 @@ type owner struct {
 	Block bool   `json:"blockOwnerDeletion"`
 }
 
-func ownersOf(o *object) []owner {
-	if len(o.meta.OwnerReferences) == 0 {
+func ownersOf(o *object.Object) []owner {
+	if len(o.Meta.OwnerReferences) == 0 {
 		return nil
 	}
 	var refs []owner
-	json.Unmarshal(o.meta.OwnerReferences, &refs) // what is not a list has no owners
+	json.Unmarshal(o.Meta.OwnerReferences, &refs) // what is not a list has no owners
 	return refs
 }
 
@@ -58,8 +59,8 @@ type place struct {
 }
 
 // now returns the object as it is now, nil where it is gone.
-func (p place) now() *object {
-	if o := p.t.objects[p.key]; o != nil && o.meta.UID == p.uid {
+func (p place) now() *object.Object {
+	if o := p.t.objects[p.key]; o != nil && o.Meta.UID == p.uid {
 		return o
 	}
 	return nil
@@ -87,7 +88,7 @@ func newCollector(st *store) *collector {
 	c := &collector{st: st, alive: map[string]int{}, waiting: map[string]place{}, dependents: map[string][]place{}, queued: map[string]bool{}}
 	for _, t := range st.sortedTables() {
 		for o := range t.sorted.all() {
-			p := place{t, o.key, o.meta.UID}
+			p := place{t, o.Key, o.Meta.UID}
 			c.alive[p.uid]++
 			if mustWait(o) {
 				c.waiting[p.uid] = p
@@ -97,12 +98,12 @@ func newCollector(st *store) *collector {
 			}
 		}
 	}
-	for _, uid := range sortedKeys(c.dependents) {
+	for _, uid := range object.SortedKeys(c.dependents) {
 		if c.alive[uid] == 0 {
 			c.push(uid)
 		}
 	}
-	for _, uid := range sortedKeys(c.waiting) {
+	for _, uid := range object.SortedKeys(c.waiting) {
 		c.push(uid)
 	}
 	return c
@@ -110,8 +111,8 @@ func newCollector(st *store) *collector {
 
 // mustWait reports whether o is being deleted and waits for what happens to its
 // dependents.
-func mustWait(o *object) bool {
-	return o.meta.DeletionTimestamp != "" && (slices.Contains(o.meta.Finalizers, foreground) || slices.Contains(o.meta.Finalizers, orphan))
+func mustWait(o *object.Object) bool {
+	return o.Meta.DeletionTimestamp != "" && (slices.Contains(o.Meta.Finalizers, foreground) || slices.Contains(o.Meta.Finalizers, orphan))
 }
 
 // push has the owner with this UID looked at.
@@ -141,7 +142,7 @@ func (c *collector) run() bool {
 }
 
 // dependent does with o, which is at p, what becomes of it without its owner uid.
-func (c *collector) dependent(uid string, p place, o *object) {
+func (c *collector) dependent(uid string, p place, o *object.Object) {
 	w, waits := c.waiting[uid]
 	if c.alive[uid] > 0 && !waits {
 		return
@@ -149,7 +150,7 @@ func (c *collector) dependent(uid string, p place, o *object) {
 	orphans := false
 	if waits {
 		if owner := w.now(); owner != nil {
-			orphans = slices.Contains(owner.meta.Finalizers, orphan)
+			orphans = slices.Contains(owner.Meta.Finalizers, orphan)
 		}
 	}
 	solid := func(r owner) bool { _, waits := c.waiting[r.UID]; return c.alive[r.UID] > 0 && !waits }
@@ -158,7 +159,7 @@ func (c *collector) dependent(uid string, p place, o *object) {
 		c.st.disown(p.t, o, uid)
 		c.changed = true
 		return
-	case o.meta.DeletionTimestamp != "":
+	case o.Meta.DeletionTimestamp != "":
 		return
 	}
 	policy := ""
@@ -169,7 +170,7 @@ func (c *collector) dependent(uid string, p place, o *object) {
 				continue
 			}
 			policy = "Foreground"
-			if _, deleted := c.waiting[d.uid]; deleted && slices.Contains(now.meta.Finalizers, foreground) {
+			if _, deleted := c.waiting[d.uid]; deleted && slices.Contains(now.Meta.Finalizers, foreground) {
 				o = c.st.unblock(p.t, o) // owners and dependents may be a cycle
 			}
 		}
@@ -195,7 +196,7 @@ func (c *collector) release(p place) {
 		now := d.now()
 		return now != nil && slices.ContainsFunc(ownersOf(now), func(r owner) bool { return r.UID == p.uid && r.Block })
 	}
-	if slices.Contains(o.meta.Finalizers, foreground) && slices.ContainsFunc(c.dependents[p.uid], blocks) {
+	if slices.Contains(o.Meta.Finalizers, foreground) && slices.ContainsFunc(c.dependents[p.uid], blocks) {
 		return
 	}
 	c.changed = true
@@ -208,7 +209,7 @@ func (c *collector) release(p place) {
 
 // gone notes that o is no more: its dependents have lost an owner, and owners that
 // wait may be free.
-func (c *collector) gone(uid string, o *object) {
+func (c *collector) gone(uid string, o *object.Object) {
 	delete(c.waiting, uid)
 	if c.alive[uid]--; c.alive[uid] == 0 {
 		c.push(uid)
@@ -222,26 +223,26 @@ func (c *collector) gone(uid string, o *object) {
 
 // release takes away the collector's finalizers, and with the last finalizer the
 // object.
-func (st *store) release(t *table, o *object) {
-	rest := slices.DeleteFunc(slices.Clone(o.meta.Finalizers), func(f string) bool { return f == foreground || f == orphan })
+func (st *store) release(t *table, o *object.Object) {
+	rest := slices.DeleteFunc(slices.Clone(o.Meta.Finalizers), func(f string) bool { return f == foreground || f == orphan })
 	if len(rest) == 0 {
-		st.commit(t, o.key, nil)
+		st.commit(t, o.Key, nil)
 		return
 	}
-	freed := &object{key: o.key, meta: o.meta, fields: o.fields}
-	freed.meta.Finalizers = rest
-	st.commit(t, o.key, freed)
+	freed := &object.Object{Key: o.Key, Meta: o.Meta, Fields: o.Fields}
+	freed.Meta.Finalizers = rest
+	st.commit(t, o.Key, freed)
 }
 
 // disown takes an owner from o.
-func (st *store) disown(t *table, o *object, uid string) {
+func (st *store) disown(t *table, o *object.Object, uid string) {
 	st.setOwners(t, o, func(refs []map[string]any) []map[string]any {
 		return slices.DeleteFunc(refs, func(r map[string]any) bool { return r["uid"] == uid })
 	})
 }
 
 // unblock lets the owners of o be deleted before it, and returns what is stored.
-func (st *store) unblock(t *table, o *object) *object {
+func (st *store) unblock(t *table, o *object.Object) *object.Object {
 	if !slices.ContainsFunc(ownersOf(o), func(r owner) bool { return r.Block }) {
 		return o
 	}
@@ -254,16 +255,16 @@ func (st *store) unblock(t *table, o *object) *object {
 }
 
 // setOwners stores o with the owners that change makes of those that it has.
-func (st *store) setOwners(t *table, o *object, change func([]map[string]any) []map[string]any) *object {
+func (st *store) setOwners(t *table, o *object.Object, change func([]map[string]any) []map[string]any) *object.Object {
 	var refs []map[string]any
-	json.Unmarshal(o.meta.OwnerReferences, &refs) // what is not a list has no owners
+	json.Unmarshal(o.Meta.OwnerReferences, &refs) // what is not a list has no owners
 	refs = change(refs)
-	next := &object{key: o.key, meta: o.meta, fields: o.fields}
-	next.meta.OwnerReferences = nil
+	next := &object.Object{Key: o.Key, Meta: o.Meta, Fields: o.Fields}
+	next.Meta.OwnerReferences = nil
 	if len(refs) > 0 {
-		next.meta.OwnerReferences = marshal(refs)
+		next.Meta.OwnerReferences = object.Marshal(refs)
 	}
-	st.commit(t, o.key, next)
+	st.commit(t, o.Key, next)
 	return next
 }
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -19,7 +20,7 @@ type continueToken struct {
 }
 
 func (t continueToken) encode() string {
-	return base64.RawURLEncoding.EncodeToString(marshal(t))
+	return base64.RawURLEncoding.EncodeToString(object.Marshal(t))
 }
 
 func parseToken(s string) (continueToken, *kube.Status) {
@@ -74,7 +75,7 @@ func StatusContinueExpired(token string) *kube.Status {
 // page is what a LIST returns.
 type page struct {
 	rv        uint64
-	objects   []*object
+	objects   []*object.Object
 	token     string
 	remaining *int64
 }
@@ -123,7 +124,7 @@ func (s *Server) list(x *Exchange, w http.ResponseWriter, q *query, v *view) *ku
 
 // emptied leaves out the objects, so that the continue token brings them.
 func (p *page) emptied() {
-	first := p.objects[0].key
+	first := p.objects[0].Key
 	p.token = continueToken{"meta.k8s.io/v1", int64(p.rv), startOf(first)}.encode()
 	p.objects, p.remaining = nil, nil
 }
@@ -155,21 +156,21 @@ func (st *store) page(t *table, q *query, token continueToken) (*page, *kube.Sta
 		start = keyOf(token.Start)
 	}
 	for o := range objects.from(start) {
-		if q.namespace != "" && o.key.Namespace > q.namespace {
+		if q.namespace != "" && o.Key.Namespace > q.namespace {
 			break
 		}
 		if q.limit > 0 && int64(len(p.objects)) == q.limit { // whether what follows matches is not known
 			if q.one() {
 				break
 			}
-			last := p.objects[len(p.objects)-1].key
+			last := p.objects[len(p.objects)-1].Key
 			p.token = continueToken{"meta.k8s.io/v1", int64(p.rv), startOf(last) + "\x00"}.encode()
 			if q.simple {
 				end := objects.size
 				if q.namespace != "" {
 					end = objects.rank(kube.Key{Namespace: q.namespace + "\x00"})
 				}
-				p.remaining = new(int64(end - objects.rank(o.key)))
+				p.remaining = new(int64(end - objects.rank(o.Key)))
 			}
 			break
 		}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/schema"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -26,46 +27,46 @@ func (s *Server) addNamespaces() {
 }
 
 // admitsNamespace says why o may not be created where it is to be. The caller holds mu.
-func (st *store) admitsNamespace(res kube.Resource, o *object, options Options) *kube.Status {
+func (st *store) admitsNamespace(res kube.Resource, o *object.Object, options Options) *kube.Status {
 	if !options.Namespaces || !res.Namespaced {
 		return nil
 	}
-	ns := st.tables[kube.Namespaces.GroupResource()].objects[kube.Key{Name: o.meta.Namespace}]
+	ns := st.tables[kube.Namespaces.GroupResource()].objects[kube.Key{Name: o.Meta.Namespace}]
 	switch {
 	case ns == nil:
-		return statusNotFound(kube.Namespaces, o.meta.Namespace)
-	case ns.meta.DeletionTimestamp != "":
+		return statusNotFound(kube.Namespaces, o.Meta.Namespace)
+	case ns.Meta.DeletionTimestamp != "":
 		return &kube.Status{Code: http.StatusForbidden, Reason: "Forbidden",
-			Message: fmt.Sprintf("%s %q is forbidden: unable to create new content in namespace %s because it is being terminated", res.GroupResource(), o.meta.Name, o.meta.Namespace),
-			Details: &kube.StatusDetails{Name: o.meta.Name, Group: res.Group, Kind: res.Plural, Causes: []kube.StatusCause{{
-				Reason: "NamespaceTerminating", Message: "namespace " + o.meta.Namespace + " is being terminated", Field: "metadata.namespace"}}}}
+			Message: fmt.Sprintf("%s %q is forbidden: unable to create new content in namespace %s because it is being terminated", res.GroupResource(), o.Meta.Name, o.Meta.Namespace),
+			Details: &kube.StatusDetails{Name: o.Meta.Name, Group: res.Group, Kind: res.Plural, Causes: []kube.StatusCause{{
+				Reason: "NamespaceTerminating", Message: "namespace " + o.Meta.Namespace + " is being terminated", Field: "metadata.namespace"}}}}
 	}
 	return nil
 }
 
 // setTerminating sets the phase of a namespace that is being deleted.
-func setTerminating(o *object) {
-	raw, _ := o.field("status")
-	o.setField("status", setAt(raw, "phase", "Terminating"), true)
+func setTerminating(o *object.Object) {
+	raw, _ := o.Field("status")
+	o.SetField("status", setAt(raw, "phase", "Terminating"), true)
 }
 
 // emptying reports whether a namespace still waits for its spec.finalizers.
-func emptying(res kube.Resource, o *object) bool {
+func emptying(res kube.Resource, o *object.Object) bool {
 	if res != kube.Namespaces {
 		return false
 	}
-	finalizers, _ := o.lookup("spec.finalizers").([]any)
+	finalizers, _ := o.Lookup("spec.finalizers").([]any)
 	return len(finalizers) > 0
 }
 
 // terminate marks a namespace as being deleted, deletes what is in it, and at
 // last the namespace, unless finalizers hold up any of it. The caller holds mu.
-func (st *store) terminate(t *table, ns *object) {
-	if ns.meta.DeletionTimestamp == "" {
-		marked := &object{key: ns.key, meta: ns.meta, fields: ns.fields}
-		marked.meta.DeletionTimestamp = timestamp()
+func (st *store) terminate(t *table, ns *object.Object) {
+	if ns.Meta.DeletionTimestamp == "" {
+		marked := &object.Object{Key: ns.Key, Meta: ns.Meta, Fields: ns.Fields}
+		marked.Meta.DeletionTimestamp = object.Timestamp()
 		setTerminating(marked)
-		st.commit(t, ns.key, marked)
+		st.commit(t, ns.Key, marked)
 		ns = marked
 	}
 	left := false
@@ -73,23 +74,23 @@ func (st *store) terminate(t *table, ns *object) {
 		if !other.info.Namespaced {
 			continue
 		}
-		for _, o := range other.within(ns.key.Name) {
+		for _, o := range other.within(ns.Key.Name) {
 			if _, kept := st.remove(other, o, deletion{}); kept {
 				left = true
 			}
 		}
 	}
 	if !left {
-		done := &object{key: ns.key, meta: ns.meta, fields: ns.fields}
-		done.setField("spec", json.RawMessage(`{}`), true)
-		if len(done.meta.Finalizers) == 0 {
-			st.commit(t, ns.key, nil)
+		done := &object.Object{Key: ns.Key, Meta: ns.Meta, Fields: ns.Fields}
+		done.SetField("spec", json.RawMessage(`{}`), true)
+		if len(done.Meta.Finalizers) == 0 {
+			st.commit(t, ns.Key, nil)
 			return
 		}
-		next := done.parts(t.info) // nobody owns spec.finalizers any more
-		done.meta.ManagedFields, _ = t.info.typ().UpdateManaged(ns.parts(t.info), next, schema.Managed{Live: ns.meta.ManagedFields},
+		next := done.Parts(t.info) // nobody owns spec.finalizers any more
+		done.Meta.ManagedFields, _ = t.info.Type().UpdateManaged(ns.Parts(t.info), next, schema.Managed{Live: ns.Meta.ManagedFields},
 			schema.Write{Manager: "kube-controller-manager", Subresource: "finalize", Now: time.Now()})
-		st.commit(t, ns.key, done)
+		st.commit(t, ns.Key, done)
 	}
 }
 
@@ -101,17 +102,17 @@ func (st *store) settleNamespaces() {
 		return
 	}
 	for o := range t.sorted.all() {
-		if ns := t.objects[o.key]; ns != nil && ns.meta.DeletionTimestamp != "" && emptying(t.info.Resource, ns) {
+		if ns := t.objects[o.Key]; ns != nil && ns.Meta.DeletionTimestamp != "" && emptying(t.info.Resource, ns) {
 			st.terminate(t, ns)
 		}
 	}
 }
 
 // within returns the objects of a namespace.
-func (t *table) within(namespace string) []*object {
-	var list []*object
+func (t *table) within(namespace string) []*object.Object {
+	var list []*object.Object
 	for o := range t.sorted.from(kube.Key{Namespace: namespace}) {
-		if o.key.Namespace != namespace {
+		if o.Key.Namespace != namespace {
 			break
 		}
 		list = append(list, o)

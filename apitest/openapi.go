@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/schema"
 )
 
@@ -21,11 +22,11 @@ import (
 func (s *Server) openAPI(x *Exchange, w http.ResponseWriter) {
 	var custom []*schema.Type
 	for _, r := range s.store.resources() {
-		if !r.builtIn {
-			custom = append(custom, r.typ())
+		if !r.BuiltIn {
+			custom = append(custom, r.Type())
 		}
 	}
-	index, err := builtInTypes().Index(custom...)
+	index, err := object.Types().Index(custom...)
 	if err != nil {
 		WriteStatus(w, statusRaw("%v", err))
 		return
@@ -35,7 +36,7 @@ func (s *Server) openAPI(x *Exchange, w http.ResponseWriter) {
 		writeJSON(w, http.StatusOK, "text/plain; charset=utf-8", index)
 		return
 	}
-	body, err := builtInTypes().Document(name, custom...)
+	body, err := object.Types().Document(name, custom...)
 	switch {
 	case errors.Is(err, schema.ErrUnknown):
 		w.WriteHeader(http.StatusNotFound)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/schema"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -31,37 +32,37 @@ func (s *Server) patch(x *Exchange, w http.ResponseWriter, v *view) *kube.Status
 		return statusBadRequest("invalid JSON patch")
 	}
 	c := &change{srv: s, ctx: x.r.Context(), target: x.target, options: opts, user: s.username(x.r), agent: x.r.UserAgent(), mode: updates}
-	c.next = func(old *object) (*object, *kube.Status) { return c.patched(old, typ, p.json) }
+	c.next = func(old *object.Object) (*object.Object, *kube.Status) { return c.patched(old, typ, p.json) }
 	if typ == typeApply {
 		if c.mode = upserts; x.target.sub != "" {
 			c.mode = updates
 		}
-		c.next = func(old *object) (*object, *kube.Status) { return c.applied(old, p) }
+		c.next = func(old *object.Object) (*object.Object, *kube.Status) { return c.applied(old, p) }
 	}
 	return c.answer(w, v, http.StatusOK)
 }
 
 // patched returns what a patch makes of old. managedFields, which may be most of an
 // object, are left out of it where they do not matter: in the end those of old count.
-func (c *change) patched(old *object, typ string, patch []byte) (*object, *kube.Status) {
+func (c *change) patched(old *object.Object, typ string, patch []byte) (*object.Object, *kube.Status) {
 	if info := c.target.info; c.target.form == info && !bytes.Contains(patch, []byte("managedFields")) && !bytes.Contains(patch, []byte(`\u`)) &&
 		(typ != typeJSONPatch || !bytes.Contains(patch, []byte(`"/metadata"`)) && !bytes.Contains(patch, []byte(`""`))) {
-		current := old.parts(info)
-		current["metadata"].(map[string]any)["resourceVersion"] = old.meta.ResourceVersion
+		current := old.Parts(info)
+		current["metadata"].(map[string]any)["resourceVersion"] = old.Meta.ResourceVersion
 		if o, st := c.patchedOf(current, old, typ, patch); st == nil {
 			return o, nil
 		} // an error may quote all of it
 	}
-	return c.patchedOf(shown(c.target.form, old).value(), old, typ, patch)
+	return c.patchedOf(shown(c.target.form, old).Decoded(), old, typ, patch)
 }
 
-func (c *change) patchedOf(current map[string]any, old *object, typ string, patch []byte) (*object, *kube.Status) {
+func (c *change) patchedOf(current map[string]any, old *object.Object, typ string, patch []byte) (*object.Object, *kube.Status) {
 	info := c.target.info
 	if c.target.sub == "scale" {
-		current = decodeValue(scaleOf(info, old))
+		current = object.DecodeValue(scaleOf(info, old))
 	}
 	if c.doubled = nil; typ != typeJSONPatch { // fields given twice: the merged object has them once
-		_, strict, _ := c.target.form.typ().Read(patch)
+		_, strict, _ := c.target.form.Type().Read(patch)
 		c.doubled = slices.DeleteFunc(strict, func(text string) bool { return !strings.HasPrefix(text, "duplicate field ") })
 	}
 	var merged map[string]any
@@ -73,14 +74,14 @@ func (c *change) patchedOf(current map[string]any, old *object, typ string, patc
 			st.Message = strings.Replace(strings.TrimPrefix(st.Message, "error decoding patch: "), "[]handlers.jsonPatchOp", "jsonpatch.Patch", 1)
 		}
 	case typeMerge:
-		if list := bytes.HasPrefix(bytes.TrimSpace(patch), []byte("[")); list && info.builtIn && c.options.validation == "Ignore" {
+		if list := bytes.HasPrefix(bytes.TrimSpace(patch), []byte("[")); list && info.BuiltIn && c.options.validation == "Ignore" {
 			return c.decode(payload{json: patch}) // which takes the place of the object, if nobody looks at it first
 		}
 		merged, err = schema.MergePatch(current, patch)
 	case typeStrategic:
 		var p map[string]any
 		if p, err = schema.DecodeObject(patch); err == nil {
-			merged, err = c.target.form.typ().StrategicMerge(current, p)
+			merged, err = c.target.form.Type().StrategicMerge(current, p)
 		}
 		if err == nil { // it has the form of what it is decoded into
 			merged["kind"], merged["apiVersion"] = current["kind"], current["apiVersion"]
@@ -97,8 +98,8 @@ func (c *change) patchedOf(current map[string]any, old *object, typ string, patc
 		return c.scaled(old, b)
 	}
 	o, st := c.decode(payload{json: b})
-	if st == nil && o.key != old.key {
-		return nil, statusBadRequest("the name of the object (%s) does not match the name on the URL (%s)", o.key.Name, old.key.Name)
+	if st == nil && o.Key != old.Key {
+		return nil, statusBadRequest("the name of the object (%s) does not match the name on the URL (%s)", o.Key.Name, old.Key.Name)
 	}
 	return o, st
 }

@@ -1,19 +1,23 @@
 package apitest
 
-import "cmp"
+import (
+	"cmp"
+
+	"github.com/listwatch/listwatch/apitest/internal/object"
+)
 
 // printer makes the Tables of one resource.
 type printer struct {
 	columns  []columnDefinition
-	cells    func(r *row)                    // adds a cell for each column
-	bare     bool                            // no rows are null
-	standard func(objects []*object) *object // the one of a Table that is marked as the default; may be nil
+	cells    func(r *row)                                  // adds a cell for each column
+	bare     bool                                          // no rows are null
+	standard func(objects []*object.Object) *object.Object // the one of a Table that is marked as the default; may be nil
 }
 
 // printerOf returns the printer of r: the server's own for what is built in, the
 // columns of the definition for custom resources.
-func printerOf(r *resourceInfo) printer {
-	if !r.builtIn {
+func printerOf(r *object.Info) printer {
+	if !r.BuiltIn {
 		return customPrinter(r)
 	}
 	if p, ok := printers[r.GroupResource()]; ok {
@@ -122,5 +126,5 @@ func ageColumn() columnDefinition { return column("Age", "time since the object 
 var createdAtPrinter = printer{
 	bare:    true,
 	columns: columns(columnDefinition{Name: "Created At", Type: "date", Description: "when the object was created"}),
-	cells:   func(r *row) { r.add(r.meta.Name, cmp.Or(r.meta.CreationTimestamp, "0001-01-01T00:00:00Z")) },
+	cells:   func(r *row) { r.add(r.Meta.Name, cmp.Or(r.Meta.CreationTimestamp, "0001-01-01T00:00:00Z")) },
 }

@@ -41,7 +41,7 @@ var autoscalerPrinter = printer{
 		if len(targets) > 0 {
 			all = someOf(2, targets, ", ")
 		}
-		r.add(r.meta.Name, spec.ScaleTargetRef.Kind+"/"+spec.ScaleTargetRef.Name, all, least,
+		r.add(r.Meta.Name, spec.ScaleTargetRef.Kind+"/"+spec.ScaleTargetRef.Name, all, least,
 			spec.MaxReplicas, status.CurrentReplicas, r.age())
 	},
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/listwatch/listwatch/apitest/internal/object"
 )
 
 var configMapPrinter = printer{
@@ -13,7 +15,7 @@ var configMapPrinter = printer{
 		var data, binary map[string]json.RawMessage
 		r.read("data", &data)
 		r.read("binaryData", &binary)
-		r.add(r.meta.Name, len(data)+len(binary), r.age())
+		r.add(r.Meta.Name, len(data)+len(binary), r.age())
 	},
 }
 
@@ -24,13 +26,13 @@ var secretPrinter = printer{
 		var data map[string]json.RawMessage
 		r.read("type", &typ)
 		r.read("data", &data)
-		r.add(r.meta.Name, typ, len(data), r.age())
+		r.add(r.Meta.Name, typ, len(data), r.age())
 	},
 }
 
 var serviceAccountPrinter = printer{
 	columns: columns(ageColumn()),
-	cells:   func(r *row) { r.add(r.meta.Name, r.age()) },
+	cells:   func(r *row) { r.add(r.Meta.Name, r.age()) },
 }
 
 var namespacePrinter = printer{
@@ -38,7 +40,7 @@ var namespacePrinter = printer{
 	cells: func(r *row) {
 		var status struct{ Phase string }
 		r.read("status", &status)
-		r.add(r.meta.Name, status.Phase, r.age())
+		r.add(r.Meta.Name, status.Phase, r.age())
 	},
 }
 
@@ -87,7 +89,7 @@ var nodePrinter = printer{
 		if info.Architecture != "" {
 			kernel += " (" + info.Architecture + ")"
 		}
-		r.add(r.meta.Name, word, nodeRoles(r.meta.Labels), r.age(), info.KubeletVersion, address("InternalIP"), address("ExternalIP"),
+		r.add(r.Meta.Name, word, nodeRoles(r.Meta.Labels), r.age(), info.KubeletVersion, address("InternalIP"), address("ExternalIP"),
 			cmp.Or(info.OSImage, unknown), kernel, cmp.Or(info.ContainerRuntimeVersion, unknown))
 	},
 }
@@ -111,7 +113,7 @@ var leasePrinter = printer{
 	cells: func(r *row) {
 		var spec struct{ HolderIdentity string }
 		r.read("spec", &spec)
-		r.add(r.meta.Name, spec.HolderIdentity, r.age())
+		r.add(r.Meta.Name, spec.HolderIdentity, r.age())
 	},
 }
 
@@ -129,7 +131,7 @@ var priorityClassPrinter = printer{
 		r.read("value", &value)
 		r.read("globalDefault", &isDefault)
 		r.read("preemptionPolicy", &policy)
-		r.add(r.meta.Name, value, isDefault, r.age(), policy)
+		r.add(r.Meta.Name, value, isDefault, r.age(), policy)
 	},
 }
 
@@ -139,7 +141,7 @@ var quotaPrinter = printer{
 		var status struct{ Hard, Used map[string]quantity }
 		r.read("status", &status)
 		var requests, limits []string
-		for _, name := range sortedKeys(status.Hard) {
+		for _, name := range object.SortedKeys(status.Hard) {
 			use := name + ": " + status.Used[name].String() + "/" + status.Hard[name].String()
 			if strings.HasPrefix(name, "limits.") {
 				limits = append(limits, use)
@@ -147,7 +149,7 @@ var quotaPrinter = printer{
 				requests = append(requests, use)
 			}
 		}
-		r.add(r.meta.Name, strings.Join(requests, ", "), strings.Join(limits, ", "), r.age())
+		r.add(r.Meta.Name, strings.Join(requests, ", "), strings.Join(limits, ", "), r.age())
 	},
 }
 
@@ -173,7 +175,7 @@ var bindingPrinter = printer{
 				accounts = append(accounts, s.Namespace+"/"+s.Name)
 			}
 		}
-		r.add(r.meta.Name, role.Kind+"/"+role.Name, r.age(), strings.Join(users, ", "), strings.Join(groups, ", "), strings.Join(accounts, ", "))
+		r.add(r.Meta.Name, role.Kind+"/"+role.Name, r.age(), strings.Join(users, ", "), strings.Join(groups, ", "), strings.Join(accounts, ", "))
 	},
 }
 
@@ -182,7 +184,7 @@ var webhookPrinter = printer{
 	cells: func(r *row) {
 		var webhooks []struct{}
 		r.read("webhooks", &webhooks)
-		r.add(r.meta.Name, len(webhooks), r.age())
+		r.add(r.Meta.Name, len(webhooks), r.age())
 	},
 }
 
@@ -210,7 +212,7 @@ var definitionPrinter = printer{
 				versions = append(versions, v.Name)
 			}
 		}
-		r.add(r.meta.Name, spec.Scope, strings.Join(sorted(versions), ","), r.meta.CreationTimestamp, spec.Group, spec.Names.Kind,
+		r.add(r.Meta.Name, spec.Scope, strings.Join(sorted(versions), ","), r.Meta.CreationTimestamp, spec.Group, spec.Names.Kind,
 			strings.Join(spec.Names.ShortNames, ","), status.Conditions.holds("Established"))
 	},
 }

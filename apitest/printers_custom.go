@@ -9,12 +9,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/jsonpath"
 )
 
 // customColumn is a column whose value is found by its path.
 type customColumn struct {
-	tableColumn
+	object.Column
 	path *jsonpath.Template // nil = what was given is no path: the column stays empty
 }
 
@@ -22,11 +23,11 @@ type customColumn struct {
 // https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#additional-printer-columns.
 // One that a definition made has the columns of the definition and no others;
 // one that a test made has Age besides, before what is only for -o wide.
-func customPrinter(info *resourceInfo) printer {
-	age := tableColumn{Name: "Age", Type: "date", cell: func(o *object) any { return since(o.meta.CreationTimestamp) }}
+func customPrinter(info *object.Info) printer {
+	age := object.Column{Name: "Age", Type: "date", Cell: func(o *object.Object) any { return since(o.Meta.CreationTimestamp) }}
 	own := info.Columns
-	if len(own) == 0 || !info.defined() {
-		var shown, hidden []tableColumn
+	if len(own) == 0 || !info.Defined() {
+		var shown, hidden []object.Column
 		for _, c := range own {
 			if c.Priority > 0 {
 				hidden = append(hidden, c)
@@ -34,7 +35,7 @@ func customPrinter(info *resourceInfo) printer {
 				shown = append(shown, c)
 			}
 		}
-		own = slices.Concat(shown, []tableColumn{age}, hidden)
+		own = slices.Concat(shown, []object.Column{age}, hidden)
 	}
 	var list []customColumn
 	p := printer{columns: columns()}
@@ -43,15 +44,15 @@ func customPrinter(info *resourceInfo) printer {
 		path, _ := jsonpath.Parse("{." + strings.TrimPrefix(c.Path, ".") + "}")
 		list = append(list, customColumn{c, path})
 		d := columnDefinition{Name: c.Name, Type: c.Type, Format: c.Format, Priority: c.Priority}
-		if d.Description = ageColumn().Description; c.cell == nil {
+		if d.Description = ageColumn().Description; c.Cell == nil {
 			d.Description = "Custom resource definition column (in JSONPath format): ." + c.Path
 		}
 		d.Description = cmp.Or(c.Description, d.Description)
 		p.columns = append(p.columns, d)
 	}
 	p.cells = func(r *row) {
-		r.add(r.meta.Name)
-		t := tree{object: r.object}
+		r.add(r.Meta.Name)
+		t := tree{Object: r.Object}
 		for i := range list {
 			r.add(list[i].value(&t))
 		}
@@ -61,7 +62,7 @@ func customPrinter(info *resourceInfo) printer {
 
 // tree is an object that is decoded member by member, each one once.
 type tree struct {
-	*object
+	*object.Object
 	members map[string]any
 	whole   bool
 }
@@ -73,16 +74,16 @@ func (t *tree) root(path *jsonpath.Template) map[string]any {
 	}
 	name, ok := path.Root()
 	if !ok || name == "kind" || name == "apiVersion" {
-		t.members, _ = decodeTree(t.body).(map[string]any)
+		t.members, _ = decodeTree(t.Body).(map[string]any)
 		t.whole = true
 		return t.members
 	}
 	if _, ok := t.members[name]; ok {
 		return t.members
 	}
-	raw, ok := t.field(name)
+	raw, ok := t.Field(name)
 	if name == "metadata" {
-		raw, ok = t.raw, true
+		raw, ok = t.RawMeta, true
 	}
 	if ok {
 		if t.members == nil {
@@ -106,8 +107,8 @@ func decodeTree(b []byte) any {
 // value returns the value in the object, as the type of the column wants it; nil
 // where there is none or it is of another type.
 func (c *customColumn) value(t *tree) any {
-	if c.cell != nil {
-		return c.cell(t.object)
+	if c.Cell != nil {
+		return c.Cell(t.Object)
 	}
 	if c.path == nil {
 		return nil
@@ -128,7 +129,7 @@ func (c *customColumn) value(t *tree) any {
 		case nil:
 			return "<no value>"
 		case map[string]any, []any:
-			return string(marshal(value))
+			return string(object.Marshal(value))
 		}
 		return fmt.Sprint(value)
 	case "integer":

@@ -28,7 +28,7 @@ var csiDriverPrinter = printer{
 		for _, t := range spec.TokenRequests {
 			audiences = append(audiences, t.Audience)
 		}
-		r.add(r.meta.Name, or(spec.AttachRequired, true), or(spec.PodInfoOnMount, false), or(spec.StorageCapacity, false),
+		r.add(r.Meta.Name, or(spec.AttachRequired, true), or(spec.PodInfoOnMount, false), or(spec.StorageCapacity, false),
 			cmp.Or(strings.Join(audiences, ","), unset), or(spec.RequiresRepublish, false),
 			cmp.Or(strings.Join(spec.VolumeLifecycleModes, ","), none), r.age())
 	},
@@ -39,7 +39,7 @@ var csiNodePrinter = printer{
 	cells: func(r *row) {
 		var spec struct{ Drivers []struct{} }
 		r.read("spec", &spec)
-		r.add(r.meta.Name, len(spec.Drivers), r.age())
+		r.add(r.Meta.Name, len(spec.Drivers), r.age())
 	},
 }
 
@@ -59,7 +59,7 @@ var attachmentPrinter = printer{
 		var status struct{ Attached bool }
 		r.read("spec", &spec)
 		r.read("status", &status)
-		r.add(r.meta.Name, spec.Attacher, spec.Source.PersistentVolumeName, spec.NodeName, status.Attached, r.age())
+		r.add(r.Meta.Name, spec.Attacher, spec.Source.PersistentVolumeName, spec.NodeName, status.Attached, r.age())
 	},
 }
 
@@ -68,7 +68,7 @@ var attributesPrinter = printer{
 	cells: func(r *row) {
 		var driver string
 		r.read("driverName", &driver)
-		r.add(r.meta.Name, driver, r.age())
+		r.add(r.Meta.Name, driver, r.age())
 	},
 }
 
@@ -90,7 +90,7 @@ var addressPrinter = printer{
 			}
 			parent += "/" + p.Name
 		}
-		r.add(r.meta.Name, parent)
+		r.add(r.Meta.Name, parent)
 	},
 }
 
@@ -99,7 +99,7 @@ var cidrPrinter = printer{
 	cells: func(r *row) {
 		var spec struct{ CIDRs []string }
 		r.read("spec", &spec)
-		r.add(r.meta.Name, strings.Join(spec.CIDRs, ","), r.age())
+		r.add(r.Meta.Name, strings.Join(spec.CIDRs, ","), r.age())
 	},
 }
 
@@ -108,14 +108,14 @@ var runtimeClassPrinter = printer{
 	cells: func(r *row) {
 		var handler string
 		r.read("handler", &handler)
-		r.add(r.meta.Name, handler, r.age())
+		r.add(r.Meta.Name, handler, r.age())
 	},
 }
 
 // agePrinter prints what has nothing else to tell.
 var agePrinter = printer{
 	columns: columns(ageColumn()),
-	cells:   func(r *row) { r.add(r.meta.Name, r.age()) },
+	cells:   func(r *row) { r.add(r.Meta.Name, r.age()) },
 }
 
 var deviceTaintPrinter = printer{
@@ -132,7 +132,7 @@ var deviceTaintPrinter = printer{
 		}
 		r.read("spec", &spec)
 		t := spec.Taint
-		r.add(r.meta.Name, t.Key, t.Value, t.Effect, since(t.TimeAdded), r.age())
+		r.add(r.Meta.Name, t.Key, t.Value, t.Effect, since(t.TimeAdded), r.age())
 	},
 }
 
@@ -145,11 +145,11 @@ var deviceClaimPrinter = printer{
 		}
 		r.read("status", &status)
 		var states []string
-		if r.meta.DeletionTimestamp != "" {
+		if r.Meta.DeletionTimestamp != "" {
 			states = append(states, "deleted")
 		}
 		switch {
-		case status.Allocation == nil && r.meta.DeletionTimestamp == "":
+		case status.Allocation == nil && r.Meta.DeletionTimestamp == "":
 			states = append(states, "pending")
 		case status.Allocation == nil:
 		case len(status.ReservedFor) > 0:
@@ -157,7 +157,7 @@ var deviceClaimPrinter = printer{
 		default:
 			states = append(states, "allocated")
 		}
-		r.add(r.meta.Name, strings.Join(states, ","), r.age())
+		r.add(r.Meta.Name, strings.Join(states, ","), r.age())
 	},
 }
 
@@ -174,6 +174,6 @@ var devicePrinter = printer{
 			Pool             struct{ Name string }
 		}
 		r.read("spec", &spec)
-		r.add(r.meta.Name, spec.NodeName, spec.Driver, spec.Pool.Name, r.age())
+		r.add(r.Meta.Name, spec.NodeName, spec.Driver, spec.Pool.Name, r.age())
 	},
 }

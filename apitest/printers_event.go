@@ -59,5 +59,5 @@ func eventCells(r *row) {
 		from += ", " + host
 	}
 	r.add(since(last), word("type", ""), word("reason", ""), target, about.FieldPath, from,
-		strings.TrimSpace(word("message", "note")), since(first), count, r.meta.Name)
+		strings.TrimSpace(word("message", "note")), since(first), count, r.Meta.Name)
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/listwatch/listwatch/apitest/internal/object"
 )
 
 const (
@@ -35,7 +37,7 @@ func someOf(limit int, words []string, separator string) string {
 // labelList returns labels in their order, as a selector of them reads.
 func labelList(labels map[string]string) string {
 	var words []string
-	for _, k := range sortedKeys(labels) {
+	for _, k := range object.SortedKeys(labels) {
 		words = append(words, k+"="+labels[k])
 	}
 	if len(words) == 0 {

@@ -52,7 +52,7 @@ var servicePrinter = printer{
 				ports = append(ports, fmt.Sprintf("%d/%s", p.Port, p.Protocol))
 			}
 		}
-		r.add(r.meta.Name, spec.Type, ip, external, cmp.Or(strings.Join(ports, ","), none), r.age(), labelList(spec.Selector))
+		r.add(r.Meta.Name, spec.Type, ip, external, cmp.Or(strings.Join(ports, ","), none), r.age(), labelList(spec.Selector))
 	},
 }
 
@@ -96,7 +96,7 @@ var endpointsPrinter = printer{
 		if len(subsets) == 0 {
 			endpoints = none
 		}
-		r.add(r.meta.Name, endpoints, r.age())
+		r.add(r.Meta.Name, endpoints, r.age())
 	},
 }
 
@@ -120,7 +120,7 @@ var endpointSlicePrinter = printer{
 		for _, p := range ports {
 			numbers = append(numbers, string(or(p.Port, loose(or(p.Name, "*")))))
 		}
-		r.add(r.meta.Name, addressType, cmp.Or(someOf(3, numbers, ","), unset), cmp.Or(someOf(3, addresses, ","), unset), r.age())
+		r.add(r.Meta.Name, addressType, cmp.Or(someOf(3, numbers, ","), unset), cmp.Or(someOf(3, addresses, ","), unset), r.age())
 	},
 }
 
@@ -157,7 +157,7 @@ var ingressPrinter = printer{
 			}
 		}
 		host := cmp.Or(strings.Join(hosts, ","), "*") + rest
-		r.add(r.meta.Name, or(spec.IngressClassName, none), host, strings.Join(status.LoadBalancer.addresses(), ","), ports, r.age())
+		r.add(r.Meta.Name, or(spec.IngressClassName, none), host, strings.Join(status.LoadBalancer.addresses(), ","), ports, r.age())
 	},
 }
 
@@ -172,8 +172,8 @@ var ingressClassPrinter = printer{
 			}
 		}
 		r.read("spec", &spec)
-		name := r.meta.Name
-		if r.meta.Annotations["ingressclass.kubernetes.io/is-default-class"] == "true" {
+		name := r.Meta.Name
+		if r.Meta.Annotations["ingressclass.kubernetes.io/is-default-class"] == "true" {
 			name += " (default)"
 		}
 		parameters := none
@@ -193,6 +193,6 @@ var networkPolicyPrinter = printer{
 	cells: func(r *row) {
 		var spec struct{ PodSelector labelSelector }
 		r.read("spec", &spec)
-		r.add(r.meta.Name, spec.PodSelector.text(), r.age())
+		r.add(r.Meta.Name, spec.PodSelector.text(), r.age())
 	},
 }

@@ -33,7 +33,7 @@ type podSpec struct {
 }
 
 func (s *podSpec) read(r *row) {
-	raw, _ := r.field("spec")
+	raw, _ := r.Field("spec")
 	for name, value := range parts(raw) {
 		switch string(name) {
 		case "nodeName":
@@ -130,7 +130,7 @@ func podCells(r *row) {
 	case "Failed":
 		r.completed = `,"conditions":[{"type":"Completed","status":"True","reason":"Failed","message":"The pod failed."}]`
 	}
-	if r.meta.DeletionTimestamp != "" {
+	if r.Meta.DeletionTimestamp != "" {
 		switch {
 		case status.Reason == "NodeLost":
 			s.word = "Unknown"
@@ -156,7 +156,7 @@ func podCells(r *row) {
 		}
 		gates = fraction(hold, len(spec.gates))
 	}
-	r.add(r.meta.Name, fraction(s.ready, s.total), s.word, restarts, r.age(),
+	r.add(r.Meta.Name, fraction(s.ready, s.total), s.word, restarts, r.age(),
 		cmp.Or(ip, none), cmp.Or(spec.nodeName, none), cmp.Or(status.NominatedNodeName, none), gates)
 }
 

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"strings"
 	"time"
+
+	"github.com/listwatch/listwatch/apitest/internal/object"
 )
 
 // What administrators decide: who is admitted, who is served first, who gets a
@@ -34,7 +36,7 @@ func policyPrinter(what string) printer {
 			if k := spec.ParamKind; k != nil {
 				kind = k.APIVersion + "/" + k.Kind
 			}
-			r.add(r.meta.Name, count, kind, r.age())
+			r.add(r.Meta.Name, count, kind, r.age())
 		},
 	}
 }
@@ -64,7 +66,7 @@ var policyBindingPrinter = printer{
 		default:
 			ref = p.Namespace + "/" + p.Name
 		}
-		r.add(r.meta.Name, spec.PolicyName, ref, r.age())
+		r.add(r.Meta.Name, spec.PolicyName, ref, r.age())
 	},
 }
 
@@ -72,7 +74,7 @@ var policyBindingPrinter = printer{
 func (s *labelSelector) goString() string {
 	var b strings.Builder
 	b.WriteString("&LabelSelector{MatchLabels:map[string]string{")
-	for _, k := range sortedKeys(s.MatchLabels) {
+	for _, k := range object.SortedKeys(s.MatchLabels) {
 		b.WriteString(k + ": " + s.MatchLabels[k] + ",")
 	}
 	b.WriteString("},MatchExpressions:[]LabelSelectorRequirement{")
@@ -129,7 +131,7 @@ var signingPrinter = printer{
 		if status.Certificate != "" {
 			state += ",Issued"
 		}
-		r.add(r.meta.Name, r.age(), cmp.Or(spec.SignerName, none), spec.Username, duration, state)
+		r.add(r.Meta.Name, r.age(), cmp.Or(spec.SignerName, none), spec.Username, duration, state)
 	},
 }
 
@@ -138,7 +140,7 @@ var trustPrinter = printer{
 	cells: func(r *row) {
 		var spec struct{ SignerName string }
 		r.read("spec", &spec)
-		r.add(r.meta.Name, cmp.Or(spec.SignerName, none))
+		r.add(r.Meta.Name, cmp.Or(spec.SignerName, none))
 	},
 }
 
@@ -166,7 +168,7 @@ var podCertificatePrinter = printer{
 				break
 			}
 		}
-		r.add(r.meta.Name, spec.PodName, spec.ServiceAccountName, spec.NodeName, spec.SignerName, state, labelList(spec.UnverifiedUserAnnotations))
+		r.add(r.Meta.Name, spec.PodName, spec.ServiceAccountName, spec.NodeName, spec.SignerName, state, labelList(spec.UnverifiedUserAnnotations))
 	},
 }
 
@@ -196,7 +198,7 @@ var flowPrinter = printer{
 				dangling = c.Status
 			}
 		}
-		r.add(r.meta.Name, spec.PriorityLevelConfiguration.Name, spec.MatchingPrecedence, method, r.age(), dangling)
+		r.add(r.Meta.Name, spec.PriorityLevelConfiguration.Name, spec.MatchingPrecedence, method, r.age(), dangling)
 	},
 }
 
@@ -227,7 +229,7 @@ var levelPrinter = printer{
 				queues, hand, length = q.Queues, q.HandSize, q.QueueLengthLimit
 			}
 		}
-		r.add(r.meta.Name, spec.Type, shares, queues, hand, length, r.age())
+		r.add(r.Meta.Name, spec.Type, shares, queues, hand, length, r.age())
 	},
 }
 
@@ -253,6 +255,6 @@ var migrationPrinter = printer{
 				state = c.Type
 			}
 		}
-		r.add(r.meta.Name, resource, state)
+		r.add(r.Meta.Name, resource, state)
 	},
 }

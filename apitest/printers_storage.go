@@ -3,6 +3,8 @@ package apitest
 import (
 	"slices"
 	"strings"
+
+	"github.com/listwatch/listwatch/apitest/internal/object"
 )
 
 var volumePrinter = printer{
@@ -35,7 +37,7 @@ var volumePrinter = printer{
 		if c := spec.ClaimRef; c != nil {
 			claim = c.Namespace + "/" + c.Name
 		}
-		r.add(r.meta.Name, spec.Capacity["storage"].String(), accessModes(spec.AccessModes), spec.PersistentVolumeReclaimPolicy,
+		r.add(r.Meta.Name, spec.Capacity["storage"].String(), accessModes(spec.AccessModes), spec.PersistentVolumeReclaimPolicy,
 			r.phase(status.Phase), claim, r.storageClass(spec.StorageClassName), or(spec.VolumeAttributesClassName, unset),
 			status.Reason, r.age(), or(spec.VolumeMode, unset))
 	},
@@ -70,14 +72,14 @@ var claimPrinter = printer{
 		if spec.VolumeName != "" {
 			capacity, modes = status.Capacity["storage"].String(), accessModes(status.AccessModes)
 		}
-		r.add(r.meta.Name, r.phase(status.Phase), spec.VolumeName, capacity, modes, r.storageClass(spec.StorageClassName),
+		r.add(r.Meta.Name, r.phase(status.Phase), spec.VolumeName, capacity, modes, r.storageClass(spec.StorageClassName),
 			or(spec.VolumeAttributesClassName, unset), r.age(), or(spec.VolumeMode, unset))
 	},
 }
 
 // phase returns phase, or that the object is about to go.
 func (r *row) phase(phase string) string {
-	if r.meta.DeletionTimestamp != "" {
+	if r.Meta.DeletionTimestamp != "" {
 		return "Terminating"
 	}
 	return phase
@@ -86,7 +88,7 @@ func (r *row) phase(phase string) string {
 // storageClass returns the class of a volume or a claim: that of an annotation
 // goes before the field.
 func (r *row) storageClass(field *string) string {
-	if class, ok := r.meta.Annotations["volume.beta.kubernetes.io/storage-class"]; ok {
+	if class, ok := r.Meta.Annotations["volume.beta.kubernetes.io/storage-class"]; ok {
 		return class
 	}
 	return or(field, "")
@@ -119,7 +121,7 @@ var storageClassPrinter = printer{
 		r.read("reclaimPolicy", &reclaim)
 		r.read("volumeBindingMode", &binding)
 		r.read("allowVolumeExpansion", &expands)
-		r.add(r.meta.Name, provisioner, or(reclaim, "Delete"), or(binding, "Immediate"), expands, r.age())
+		r.add(r.Meta.Name, provisioner, or(reclaim, "Delete"), or(binding, "Immediate"), expands, r.age())
 	},
 	standard: defaultStorageClass,
 }
@@ -127,14 +129,14 @@ var storageClassPrinter = printer{
 // defaultStorageClass returns the youngest class that is marked as the default;
 // of two of the same age, the one whose name comes first. Nil where there is
 // none.
-func defaultStorageClass(objects []*object) *object {
-	var found *object
+func defaultStorageClass(objects []*object.Object) *object.Object {
+	var found *object.Object
 	for _, o := range objects {
-		a := o.meta.Annotations
+		a := o.Meta.Annotations
 		if a["storageclass.kubernetes.io/is-default-class"] != "true" && a["storageclass.beta.kubernetes.io/is-default-class"] != "true" {
 			continue
 		}
-		if found == nil || o.meta.CreationTimestamp > found.meta.CreationTimestamp {
+		if found == nil || o.Meta.CreationTimestamp > found.Meta.CreationTimestamp {
 			found = o // they come in the order of names
 		}
 	}

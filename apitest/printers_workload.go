@@ -43,7 +43,7 @@ var podTemplatePrinter = printer{
 		var t podTemplate
 		r.read("template", &t)
 		names, images := t.containers()
-		r.add(r.meta.Name, names, images, labelList(t.Metadata.Labels))
+		r.add(r.Meta.Name, names, images, labelList(t.Metadata.Labels))
 	},
 }
 
@@ -68,7 +68,7 @@ var deploymentPrinter = printer{
 		if !ok {
 			selector = "<invalid>"
 		}
-		r.add(r.meta.Name, fraction(status.ReadyReplicas, or(spec.Replicas, 0)), status.UpdatedReplicas, status.AvailableReplicas,
+		r.add(r.Meta.Name, fraction(status.ReadyReplicas, or(spec.Replicas, 0)), status.UpdatedReplicas, status.AvailableReplicas,
 			r.age(), names, images, selector)
 	},
 }
@@ -101,7 +101,7 @@ func replicaCells[S any](text func(selector *S) string) func(r *row) {
 		r.read("spec", &spec)
 		r.read("status", &status)
 		names, images := spec.Template.containers()
-		r.add(r.meta.Name, spec.Replicas, status.Replicas, status.ReadyReplicas, r.age(), names, images, text(spec.Selector))
+		r.add(r.Meta.Name, spec.Replicas, status.Replicas, status.ReadyReplicas, r.age(), names, images, text(spec.Selector))
 	}
 }
 
@@ -116,7 +116,7 @@ var statefulSetPrinter = printer{
 		r.read("spec", &spec)
 		r.read("status", &status)
 		names, images := spec.Template.containers()
-		r.add(r.meta.Name, fraction(status.ReadyReplicas, spec.Replicas), r.age(), names, images)
+		r.add(r.Meta.Name, fraction(status.ReadyReplicas, spec.Replicas), r.age(), names, images)
 	},
 }
 
@@ -139,7 +139,7 @@ var daemonSetPrinter = printer{
 		r.read("spec", &spec)
 		r.read("status", &status)
 		names, images := spec.Template.containers()
-		r.add(r.meta.Name, status.DesiredNumberScheduled, status.CurrentNumberScheduled, status.NumberReady,
+		r.add(r.Meta.Name, status.DesiredNumberScheduled, status.CurrentNumberScheduled, status.NumberReady,
 			status.UpdatedNumberScheduled, status.NumberAvailable, labelList(spec.Template.Spec.NodeSelector), r.age(),
 			names, images, spec.Selector.text())
 	},
@@ -181,7 +181,7 @@ var jobPrinter = printer{
 			duration = human(end.Sub(start))
 		}
 		names, images := spec.Template.containers()
-		r.add(r.meta.Name, jobWord(status.Conditions, r.meta.DeletionTimestamp != ""), completions, duration, r.age(),
+		r.add(r.Meta.Name, jobWord(status.Conditions, r.Meta.DeletionTimestamp != ""), completions, duration, r.age(),
 			names, images, spec.Selector.text())
 	},
 }
@@ -235,7 +235,7 @@ var cronJobPrinter = printer{
 		}
 		job := &spec.JobTemplate.Spec
 		names, images := job.Template.containers()
-		r.add(r.meta.Name, spec.Schedule, or(spec.TimeZone, none), suspend, len(status.Active), last, r.age(),
+		r.add(r.Meta.Name, spec.Schedule, or(spec.TimeZone, none), suspend, len(status.Active), last, r.age(),
 			names, images, job.Selector.text())
 	},
 }
@@ -247,7 +247,7 @@ var revisionPrinter = printer{
 			APIVersion, Kind, Name string
 			Controller             bool
 		}
-		_ = json.Unmarshal(r.meta.OwnerReferences, &owners) // none where there are none
+		_ = json.Unmarshal(r.Meta.OwnerReferences, &owners) // none where there are none
 		var revision int64
 		r.read("revision", &revision)
 		controller := none
@@ -263,7 +263,7 @@ var revisionPrinter = printer{
 			controller = strings.ToLower(kind) + "/" + o.Name
 			break
 		}
-		r.add(r.meta.Name, controller, revision, r.age())
+		r.add(r.Meta.Name, controller, revision, r.age())
 	},
 }
 
@@ -279,7 +279,7 @@ var budgetPrinter = printer{
 		var status struct{ DisruptionsAllowed int }
 		r.read("spec", &spec)
 		r.read("status", &status)
-		r.add(r.meta.Name, cmp.Or(string(spec.MinAvailable), "N/A"), cmp.Or(string(spec.MaxUnavailable), "N/A"),
+		r.add(r.Meta.Name, cmp.Or(string(spec.MinAvailable), "N/A"), cmp.Or(string(spec.MaxUnavailable), "N/A"),
 			status.DisruptionsAllowed, r.age())
 	},
 }

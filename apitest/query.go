@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -34,18 +35,18 @@ type filter struct {
 	simple          bool                     // no selectors but for namespace and name
 }
 
-func (f *filter) matches(o *object) bool {
+func (f *filter) matches(o *object.Object) bool {
 	switch {
 	case o == nil,
-		f.namespace != "" && o.key.Namespace != f.namespace,
-		f.name != "" && o.key.Name != f.name,
-		!f.labels.Empty() && !f.labels.Matches(o.meta.Labels):
+		f.namespace != "" && o.Key.Namespace != f.namespace,
+		f.name != "" && o.Key.Name != f.name,
+		!f.labels.Empty() && !f.labels.Matches(o.Meta.Labels):
 		return false
 	}
 	if f.rename != nil {
-		return f.fields.Empty() || f.fields.Matches(func(path string) string { return o.text(f.rename(path)) })
+		return f.fields.Empty() || f.fields.Matches(func(path string) string { return o.FieldText(f.rename(path)) })
 	}
-	return f.fields.Empty() || f.fields.Matches(o.text)
+	return f.fields.Empty() || f.fields.Matches(o.FieldText)
 }
 
 // one reports whether the fields ask for one object, which is read as if there were
@@ -89,7 +90,7 @@ func parseQuery(v url.Values, t target) (*query, *kube.Status) {
 	if q.fields, err = kube.ParseFieldSelector(v.Get("fieldSelector")); err != nil && len(oddPaths(v.Get("fieldSelector"))) == 0 {
 		return nil, statusBadRequest("%s", fieldSelectorError(v.Get("fieldSelector"), err))
 	}
-	if t.form.core.Plural != "" {
+	if t.form.Core.Plural != "" {
 		q.rename = eventSelector
 	}
 	if st := q.validate(t.verb); st != nil {
@@ -97,10 +98,10 @@ func parseQuery(v url.Values, t target) (*query, *kube.Status) {
 	}
 	for _, path := range append(oddPaths(v.Get("fieldSelector")), q.fields.Paths()...) {
 		switch info := t.form; {
-		case info.selectable(path):
-		case len(info.Fields) == 0 && info.builtIn:
+		case info.Selectable(path):
+		case len(info.Fields) == 0 && info.BuiltIn:
 			return nil, statusBadRequest("%q is not a known field selector: only \"metadata.name\", \"metadata.namespace\"", path)
-		case info.Plural == "resourceslices" && info.builtIn:
+		case info.Plural == "resourceslices" && info.BuiltIn:
 			return nil, statusBadRequest("field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: %s", path)
 		case info.Resource == kube.Jobs:
 			return nil, statusBadRequest("field label %q not supported for Job", path)

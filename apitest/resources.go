@@ -3,6 +3,7 @@ package apitest
 import (
 	"encoding/json"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -41,11 +42,11 @@ type Scale struct {
 }
 
 // info returns r as the server has it.
-func (r ResourceInfo) info() resourceInfo {
-	info := resourceInfo{Resource: r.Resource, Singular: r.Singular, ShortNames: r.ShortNames, Categories: r.Categories,
-		Status: r.Status, Fields: r.Fields, Scale: (*scalePaths)(r.Scale), Schema: r.Schema}
+func (r ResourceInfo) info() object.Info {
+	info := object.Info{Resource: r.Resource, Singular: r.Singular, ShortNames: r.ShortNames, Categories: r.Categories,
+		Status: r.Status, Fields: r.Fields, Scale: (*object.Scale)(r.Scale), Schema: r.Schema}
 	for _, c := range r.Columns {
-		info.Columns = append(info.Columns, tableColumn{Name: c.Name, Type: c.Type, Path: c.Path, Priority: c.Priority, Format: c.Format, Description: c.Description})
+		info.Columns = append(info.Columns, object.Column{Name: c.Name, Type: c.Type, Path: c.Path, Priority: c.Priority, Format: c.Format, Description: c.Description})
 	}
 	return info
 }

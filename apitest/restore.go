@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -22,7 +23,7 @@ func (st *store) drop(r kube.Resource) {
 	delete(st.tables, r.GroupResource())
 	at := st.rev
 	for o := range t.sorted.all() { // as they were at the beginning
-		st.commit(t, o.key, nil)
+		st.commit(t, o.Key, nil)
 	}
 	for w := range t.watches {
 		w.end(endClean)
@@ -97,7 +98,7 @@ func (st *store) restore(rv uint64) error {
 			t.redefine(kept, others) // as it was then
 		}
 		if more := established(o); more != nil { // its controllers run again
-			st.commit(definitions, more.key, more)
+			st.commit(definitions, more.Key, more)
 		}
 	}
 	return nil
@@ -112,9 +113,9 @@ func (t *table) restore(rv uint64) {
 	} else {
 		t.sorted = t.sorted.back(undone)
 	}
-	t.objects = make(map[kube.Key]*object, t.sorted.size)
+	t.objects = make(map[kube.Key]*object.Object, t.sorted.size)
 	for o := range t.sorted.all() {
-		t.objects[o.key] = o
+		t.objects[o.Key] = o
 	}
 	t.past = nil
 	t.recent = rv

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/schema"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -35,7 +36,7 @@ func (s *Server) review(x *Exchange, w http.ResponseWriter) *kube.Status {
 	if st != nil {
 		return st
 	}
-	o, _, err := x.target.info.typ().Read(p.json)
+	o, _, err := x.target.info.Type().Read(p.json)
 	if err != nil {
 		return statusBadRequest("%s in version %q cannot be handled as a %s: %v", res.Kind, res.Version, res.Kind, err)
 	}
@@ -221,9 +222,9 @@ func (s *Server) tokenRequest(x *Exchange, w http.ResponseWriter) *kube.Status {
 	if token == "" {
 		token = "apitest." + id
 	}
-	writeJSON(w, http.StatusCreated, "application/json", append(marshal(map[string]any{
+	writeJSON(w, http.StatusCreated, "application/json", append(object.Marshal(map[string]any{
 		"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1",
-		"metadata": map[string]any{"name": x.target.key.Name, "namespace": x.target.key.Namespace, "creationTimestamp": timestamp()},
+		"metadata": map[string]any{"name": x.target.key.Name, "namespace": x.target.key.Namespace, "creationTimestamp": object.Timestamp()},
 		"spec":     ask.Spec,
 		"status": map[string]any{"token": token,
 			"expirationTimestamp": time.Now().Add(time.Duration(ask.Spec.ExpirationSeconds) * time.Second).UTC().Format(time.RFC3339)},

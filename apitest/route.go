@@ -52,7 +52,7 @@ func (s *Server) resolve(r *http.Request) target {
 		t.verb, t.collection = "watch", true
 		t.one, t.key.Name = t.key.Name, ""
 	}
-	if r.Method == http.MethodHead && t.info != nil && !t.info.builtIn { // others refuse it
+	if r.Method == http.MethodHead && t.info != nil && !t.info.BuiltIn { // others refuse it
 		if t.verb = "get"; t.collection {
 			t.verb = "list"
 		}
@@ -155,14 +155,14 @@ func (s *Server) act(x *Exchange, w http.ResponseWriter) *kube.Status {
 		}
 		return s.bind(x, w)
 	}
-	if t.form.warning != "" {
-		w.Header().Add("Warning", warning(t.form.warning))
+	if t.form.Warning != "" {
+		w.Header().Add("Warning", warning(t.form.Warning))
 	}
-	if !t.info.builtIn && t.res.Namespaced && t.key.Namespace == "" && t.verb != "list" && t.verb != "watch" {
+	if !t.info.BuiltIn && t.res.Namespaced && t.key.Namespace == "" && t.verb != "list" && t.verb != "watch" {
 		notFound(w)
 		return nil
 	}
-	if t.info.builtIn && t.res.Namespaced && t.key.Namespace == "" && t.key.Name != "" {
+	if t.info.BuiltIn && t.res.Namespaced && t.key.Namespace == "" && t.key.Name != "" {
 		return statusNoResource()
 	}
 	v, st := parseView(x.r, t.form, t.verb)
@@ -176,7 +176,7 @@ func (s *Server) act(x *Exchange, w http.ResponseWriter) *kube.Status {
 	case t.sub == "finalize" && t.res == kube.Namespaces && t.verb != "update",
 		t.verb == "deletecollection" && t.res == kube.Namespaces:
 		return t.notAllowed()
-	case t.sub != "" && !hasSubresource(t.form, t.sub) && !t.info.builtIn:
+	case t.sub != "" && !hasSubresource(t.form, t.sub) && !t.info.BuiltIn:
 		return statusNotFound(t.res, t.key.Name)
 	case t.sub != "" && !hasSubresource(t.form, t.sub):
 		return statusNoResource()
@@ -201,7 +201,7 @@ func (s *Server) act(x *Exchange, w http.ResponseWriter) *kube.Status {
 	case "get":
 		return s.get(x, w, v)
 	case "create":
-		if !t.collection && (t.info.builtIn || t.sub != "") || t.res.Namespaced && t.key.Namespace == "" {
+		if !t.collection && (t.info.BuiltIn || t.sub != "") || t.res.Namespaced && t.key.Namespace == "" {
 			return t.notAllowed()
 		}
 		return s.create(x, w, v)

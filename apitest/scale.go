@@ -6,14 +6,15 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
 
 // scaleObject is a Scale of autoscaling/v1.
 type scaleObject struct {
-	Kind       string     `json:"kind"`
-	APIVersion string     `json:"apiVersion"`
-	Metadata   objectMeta `json:"metadata"`
+	Kind       string      `json:"kind"`
+	APIVersion string      `json:"apiVersion"`
+	Metadata   object.Meta `json:"metadata"`
 	Spec       struct {
 		Replicas int64 `json:"replicas,omitempty"`
 	} `json:"spec"`
@@ -24,37 +25,37 @@ type scaleObject struct {
 }
 
 // scaleOf returns o as a Scale.
-func scaleOf(r *resourceInfo, o *object) []byte {
+func scaleOf(r *object.Info, o *object.Object) []byte {
 	s := scaleObject{Kind: "Scale", APIVersion: "autoscaling/v1"}
-	s.Metadata = objectMeta{Name: o.meta.Name, Namespace: o.meta.Namespace, UID: o.meta.UID,
-		ResourceVersion: o.meta.ResourceVersion, CreationTimestamp: o.meta.CreationTimestamp}
-	s.Spec.Replicas = o.integer(r.Scale.SpecReplicas)
-	s.Status.Replicas = o.integer(r.Scale.StatusReplicas)
-	switch v := o.lookup(r.Scale.Selector).(type) {
+	s.Metadata = object.Meta{Name: o.Meta.Name, Namespace: o.Meta.Namespace, UID: o.Meta.UID,
+		ResourceVersion: o.Meta.ResourceVersion, CreationTimestamp: o.Meta.CreationTimestamp}
+	s.Spec.Replicas = o.Integer(r.Scale.SpecReplicas)
+	s.Status.Replicas = o.Integer(r.Scale.StatusReplicas)
+	switch v := o.Lookup(r.Scale.Selector).(type) {
 	case string:
 		s.Status.Selector = v
 	case map[string]any:
 		s.Status.Selector = selectorText(v)
 	}
-	return marshal(s)
+	return object.Marshal(s)
 }
 
 // unscalable says why the Scale of o, a custom resource, cannot be read.
-func unscalable(r *resourceInfo, o *object) *kube.Status {
-	if r.builtIn || o.lookup(r.Scale.SpecReplicas) != nil {
+func unscalable(r *object.Info, o *object.Object) *kube.Status {
+	if r.BuiltIn || o.Lookup(r.Scale.SpecReplicas) != nil {
 		return nil
 	}
 	return StatusInternal(fmt.Sprintf("the spec replicas field %q does not exist", "."+r.Scale.SpecReplicas))
 }
 
 // scaleCauses refuses numbers of replicas that are not natural.
-func scaleCauses(r *resourceInfo, o *object) []kube.StatusCause {
+func scaleCauses(r *object.Info, o *object.Object) []kube.StatusCause {
 	if r.Scale == nil {
 		return nil
 	}
 	var causes []kube.StatusCause
 	for _, at := range [...]string{r.Scale.SpecReplicas, r.Scale.StatusReplicas} {
-		v, typ := o.lookup(at), "string"
+		v, typ := o.Lookup(at), "string"
 		if n, ok := v.(json.Number); ok {
 			i, err := n.Int64()
 			if err == nil && i >= 0 {
@@ -64,7 +65,7 @@ func scaleCauses(r *resourceInfo, o *object) []kube.StatusCause {
 				continue
 			}
 			typ = "float64"
-		} else if v == nil && o.hasNull(at) {
+		} else if v == nil && o.HasNull(at) {
 			typ = "<nil>"
 		} else if _, ok := v.(string); !ok {
 			continue
@@ -86,7 +87,7 @@ func selectorText(v map[string]any) string {
 }
 
 // scaled returns old with the replicas of the Scale that a client sent.
-func (c *change) scaled(old *object, b []byte) (*object, *kube.Status) {
+func (c *change) scaled(old *object.Object, b []byte) (*object.Object, *kube.Status) {
 	info := c.target.info
 	var s scaleObject
 	if err := json.Unmarshal(b, &s); err != nil && c.options.verb == "patch" {
@@ -95,24 +96,24 @@ func (c *change) scaled(old *object, b []byte) (*object, *kube.Status) {
 		return nil, statusBadRequest("Scale in version \"v1\" cannot be handled as a Scale: %v", err)
 	}
 	if s.Metadata.Name == "" && c.options.verb == "update" {
-		return nil, statusBadRequest("the name of the object (%s based on URL) was undeterminable: name must be provided", old.key.Name)
+		return nil, statusBadRequest("the name of the object (%s based on URL) was undeterminable: name must be provided", old.Key.Name)
 	}
-	if s.Spec.Replicas < 0 && info.builtIn { // that of others is refused as it is stored
-		return nil, statusInvalid("autoscaling", "Scale", old.key.Name, kube.StatusCause{Reason: "FieldValueInvalid",
+	if s.Spec.Replicas < 0 && info.BuiltIn { // that of others is refused as it is stored
+		return nil, statusInvalid("autoscaling", "Scale", old.Key.Name, kube.StatusCause{Reason: "FieldValueInvalid",
 			Message: fmt.Sprintf("Invalid value: %d: must be greater than or equal to 0", s.Spec.Replicas), Field: "spec.replicas"})
 	}
-	o := &object{key: old.key, meta: old.meta, fields: old.fields}
-	o.meta.ResourceVersion = s.Metadata.ResourceVersion
+	o := &object.Object{Key: old.Key, Meta: old.Meta, Fields: old.Fields}
+	o.Meta.ResourceVersion = s.Metadata.ResourceVersion
 	first, rest, _ := strings.Cut(info.Scale.SpecReplicas, ".")
-	raw, _ := old.field(first)
-	o.setField(first, setAt(raw, rest, s.Spec.Replicas), true)
+	raw, _ := old.Field(first)
+	o.SetField(first, setAt(raw, rest, s.Spec.Replicas), true)
 	return o, nil
 }
 
 // setAt returns the JSON object raw with value at a dotted path.
 func setAt(raw json.RawMessage, path string, value any) json.RawMessage {
 	if path == "" {
-		return marshal(value)
+		return object.Marshal(value)
 	}
 	top := map[string]any{}
 	if len(raw) > 0 {
@@ -133,5 +134,5 @@ func setAt(raw json.RawMessage, path string, value any) json.RawMessage {
 		at = next
 	}
 	at[parts[len(parts)-1]] = value
-	return marshal(top)
+	return object.Marshal(top)
 }

@@ -284,8 +284,8 @@ func (s *Server) fail(format string, args ...any) {
 func (s *Server) locked(r kube.Resource, f func(*store, *table)) {
 	s.store.mu.Lock()
 	t := s.store.tables[r.GroupResource()]
-	if t != nil && t.info.core.Plural != "" {
-		t = s.store.tables[t.info.core.GroupResource()]
+	if t != nil && t.info.Core.Plural != "" {
+		t = s.store.tables[t.info.Core.GroupResource()]
 	}
 	if t != nil {
 		defer s.store.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -58,9 +59,9 @@ func (s *Server) Save(w io.Writer) (kube.Revision, error) {
 	st := s.store
 	st.mu.Lock()
 	rev, life := st.rev, st.life
-	tables := slices.DeleteFunc(st.sortedTables(), func(t *table) bool { return t.info.core.Plural != "" })
+	tables := slices.DeleteFunc(st.sortedTables(), func(t *table) bool { return t.info.Core.Plural != "" })
 	type kept struct {
-		info    *resourceInfo
+		info    *object.Info
 		objects collection
 	}
 	all := make([]kept, len(tables))
@@ -79,7 +80,7 @@ func (s *Server) Save(w io.Writer) (kube.Revision, error) {
 	for _, k := range all {
 		for o := range k.objects.all() {
 			out.WriteString(sep)
-			out.Write(o.body)
+			out.Write(o.Body)
 			sep = ",\n"
 		}
 	}
@@ -177,21 +178,21 @@ func (h *savedHead) revision() uint64 {
 // savedItems returns the items of b, a List that is valid JSON, and their largest revision.
 // It ends at the first that cannot be kept.
 func savedItems(b []byte) (items []savedItem, newest uint64, err error) {
-	ms, err := members(b)
+	ms, err := object.Members(b)
 	if err != nil {
 		return nil, 0, &StateError{Reason: "it is not a List"}
 	}
-	i := slices.IndexFunc(ms, func(m member) bool { return m.name == "items" })
-	if i < 0 || string(ms[i].value) == "null" {
+	i := slices.IndexFunc(ms, func(m object.Member) bool { return m.Name == "items" })
+	if i < 0 || string(ms[i].Value) == "null" {
 		return nil, 0, nil
 	}
-	list := ms[i].value
+	list := ms[i].Value
 	if list[0] != '[' {
 		return nil, 0, &StateError{Reason: "it is not a List"}
 	}
-	at := space(list, 1)
+	at := object.SkipSpace(list, 1)
 	for n := 1; list[at] != ']'; n++ {
-		end := jsonEnd(list, at)
+		end := object.ValueEnd(list, at)
 		item := savedItem{number: n, raw: list[at:end:end]}
 		var head savedHead
 		if json.Unmarshal(item.raw, &head) != nil {
@@ -203,8 +204,8 @@ func savedItems(b []byte) (items []savedItem, newest uint64, err error) {
 		item.rank = stateRank(head.Kind)
 		newest = max(newest, head.revision())
 		items = append(items, item)
-		if at = space(list, end); list[at] == ',' {
-			at = space(list, at+1)
+		if at = object.SkipSpace(list, end); list[at] == ',' {
+			at = object.SkipSpace(list, at+1)
 		}
 	}
 	return items, newest, nil
@@ -237,21 +238,21 @@ func (st *store) keep(raw []byte) (wrong string) {
 	}
 	var t *table
 	for _, other := range st.tables {
-		if other.info.Kind == head.Kind && other.info.APIVersion() == head.APIVersion && other.info.core.Plural == "" {
+		if other.info.Kind == head.Kind && other.info.APIVersion() == head.APIVersion && other.info.Core.Plural == "" {
 			t = other
 		}
 	}
 	if t == nil {
 		return fmt.Sprintf("the server has no kind %q in %q: its CustomResourceDefinition is missing", clipped(head.Kind), clipped(head.APIVersion))
 	}
-	o, err := parseObject(t.info.Resource, raw)
+	o, err := object.Parse(t.info.Resource, raw)
 	switch {
 	case err != nil || !readableMeta(raw):
 		return "its metadata cannot be read"
-	case o.key.Name == "":
+	case o.Key.Name == "":
 		return "it has no name"
-	case t.objects[o.key] != nil:
-		return fmt.Sprintf("%s %s is there twice", t.info.GroupResource(), o.key)
+	case t.objects[o.Key] != nil:
+		return fmt.Sprintf("%s %s is there twice", t.info.GroupResource(), o.Key)
 	}
 	rv := head.revision()
 	if rv == 0 {
@@ -259,8 +260,8 @@ func (st *store) keep(raw []byte) (wrong string) {
 		rv = st.rev
 	}
 	st.prepareCreate(t.info, o)
-	o.seal(t.info, rv)
-	t.objects[o.key] = o
+	o.Seal(t.info, rv)
+	t.objects[o.Key] = o
 	t.sorted = t.sorted.with(o)
 	if t.info.Resource == kube.CustomResourceDefinitions {
 		st.define(nil, o)

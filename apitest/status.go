@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -142,7 +143,7 @@ func statusMethod() *kube.Status {
 // notAllowed is the 405 of a verb that t has not.
 func (t target) notAllowed() *kube.Status {
 	st := statusMethod()
-	if !t.info.builtIn && t.sub != "" {
+	if !t.info.BuiltIn && t.sub != "" {
 		st.Message = fmt.Sprintf("%s is not supported on resources of kind %q", t.verb, t.res.GroupResource())
 		st.Details = &kube.StatusDetails{Group: t.res.Group, Kind: t.res.Plural}
 	}
@@ -175,7 +176,7 @@ func forbiddenField(field, detail string) kube.StatusCause {
 }
 
 // registryOf is where kube-apiserver keeps r in etcd, as its errors say.
-func registryOf(r *resourceInfo) string {
+func registryOf(r *object.Info) string {
 	switch {
 	case r.Resource == kube.Services:
 		return "services/specs"
@@ -185,9 +186,9 @@ func registryOf(r *resourceInfo) string {
 		return "minions"
 	case r.Resource == kube.Ingresses:
 		return "ingress"
-	case r.builtIn && r.Plural == "replicationcontrollers":
+	case r.BuiltIn && r.Plural == "replicationcontrollers":
 		return "controllers"
-	case r.builtIn && r.Resource != kube.CustomResourceDefinitions:
+	case r.BuiltIn && r.Resource != kube.CustomResourceDefinitions:
 		return r.Plural
 	}
 	return r.Group + "/" + r.Plural

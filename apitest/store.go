@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -31,11 +32,11 @@ type store struct {
 
 // table is one resource. The fields are guarded by store.mu.
 type table struct {
-	forms   []*resourceInfo      // other versions that are served; replaced, never changed
-	info    *resourceInfo        // replaced where its definition changes, never changed
-	sorted  collection           // the objects
-	objects map[kube.Key]*object // the same, by key
-	past    []moment             // of lists that go on, the newest last
+	forms   []*object.Info              // other versions that are served; replaced, never changed
+	info    *object.Info                // replaced where its definition changes, never changed
+	sorted  collection                  // the objects
+	objects map[kube.Key]*object.Object // the same, by key
+	past    []moment                    // of lists that go on, the newest last
 	log     []event
 	base    int    // how many events have been dropped before log[0]
 	floor   uint64 // events up to this revision may be forgotten
@@ -48,8 +49,8 @@ type table struct {
 // event is one write. prev is nil for a creation, next for a deletion.
 type event struct {
 	rv         uint64
-	prev, next *object
-	gone       *object // prev at rv, for deletions
+	prev, next *object.Object
+	gone       *object.Object // prev at rv, for deletions
 }
 
 func newStore(o Options) *store {
@@ -76,19 +77,19 @@ func (st *store) generator(stream uint64) *rand.Rand {
 }
 
 // add reports false if there is such a resource already.
-func (st *store) add(info resourceInfo) bool {
+func (st *store) add(info object.Info) bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	return st.addLocked(info)
 }
 
-func (st *store) addLocked(info resourceInfo) bool {
+func (st *store) addLocked(info object.Info) bool {
 	name := info.GroupResource()
 	if st.tables[name] != nil {
 		return false
 	}
 	st.tables[name] = &table{
-		info: &info, objects: make(map[kube.Key]*object), watches: make(map[*watcher]struct{}),
+		info: &info, objects: make(map[kube.Key]*object.Object), watches: make(map[*watcher]struct{}),
 		floor: st.rev, recent: st.rev, born: st.rev,
 	}
 	return true
@@ -96,7 +97,7 @@ func (st *store) addLocked(info resourceInfo) bool {
 
 // find returns the table of a resource, what that says of itself now, and the form
 // in which the resource is served, nil where there is none. The caller holds no lock.
-func (st *store) find(group, version, plural string) (t *table, info, form *resourceInfo) {
+func (st *store) find(group, version, plural string) (t *table, info, form *object.Info) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	t = st.tables[kube.Resource{Group: group, Plural: plural}.GroupResource()]
@@ -106,23 +107,23 @@ func (st *store) find(group, version, plural string) (t *table, info, form *reso
 	if form = t.form(version); form == nil {
 		return nil, nil, nil
 	}
-	if form.core.Plural != "" {
-		t = st.tables[form.core.GroupResource()]
+	if form.Core.Plural != "" {
+		t = st.tables[form.Core.GroupResource()]
 	}
 	return t, t.info, form
 }
 
 // commit stores next, or deletes where next is nil, under a new revision, and
 // wakes the watches. The caller holds mu and has checked everything.
-func (st *store) commit(t *table, key kube.Key, next *object) uint64 {
+func (st *store) commit(t *table, key kube.Key, next *object.Object) uint64 {
 	st.rev++
 	e := event{rv: st.rev, prev: t.objects[key], next: next}
 	if next == nil {
-		e.gone = e.prev.at(t.info, st.rev)
+		e.gone = e.prev.Stamped(t.info, st.rev)
 		delete(t.objects, key)
 		t.sorted = t.sorted.without(key)
 	} else {
-		next.seal(t.info, st.rev)
+		next.Seal(t.info, st.rev)
 		t.objects[key] = next
 		t.sorted = t.sorted.with(next)
 	}
@@ -253,29 +254,29 @@ func (st *store) suffix() string {
 }
 
 // prepareCreate fills what the server sets on a new object.
-func (st *store) prepareCreate(info *resourceInfo, o *object) {
-	if o.meta.UID == "" {
-		o.meta.UID = uid(st.random)
+func (st *store) prepareCreate(info *object.Info, o *object.Object) {
+	if o.Meta.UID == "" {
+		o.Meta.UID = uid(st.random)
 	}
-	if o.meta.CreationTimestamp == "" {
-		o.meta.CreationTimestamp = timestamp()
+	if o.Meta.CreationTimestamp == "" {
+		o.Meta.CreationTimestamp = object.Timestamp()
 	}
 	if countsGeneration(info, o) {
-		o.meta.Generation = max(o.meta.Generation, 1)
+		o.Meta.Generation = max(o.Meta.Generation, 1)
 	}
 }
 
 // prepareUpdate keeps what a client cannot change and counts generations.
-func prepareUpdate(info *resourceInfo, old, o *object) {
-	o.meta.UID = old.meta.UID
-	o.meta.CreationTimestamp = old.meta.CreationTimestamp
-	o.meta.DeletionTimestamp = old.meta.DeletionTimestamp
-	o.meta.DeletionGracePeriodSeconds = old.meta.DeletionGracePeriodSeconds
-	if len(o.meta.ManagedFields) == 0 {
-		o.meta.ManagedFields = old.meta.ManagedFields
+func prepareUpdate(info *object.Info, old, o *object.Object) {
+	o.Meta.UID = old.Meta.UID
+	o.Meta.CreationTimestamp = old.Meta.CreationTimestamp
+	o.Meta.DeletionTimestamp = old.Meta.DeletionTimestamp
+	o.Meta.DeletionGracePeriodSeconds = old.Meta.DeletionGracePeriodSeconds
+	if len(o.Meta.ManagedFields) == 0 {
+		o.Meta.ManagedFields = old.Meta.ManagedFields
 	}
-	o.meta.Generation = old.meta.Generation
+	o.Meta.Generation = old.Meta.Generation
 	if countsGeneration(info, o) && movesGeneration(info, old, o) {
-		o.meta.Generation++
+		o.Meta.Generation++
 	}
 }

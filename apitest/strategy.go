@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -73,31 +74,31 @@ var strategies = map[string]strategy{
 	"storageversionmigrations.storagemigration.k8s.io": {guarded: true},
 }
 
-func strategyOf(r *resourceInfo) strategy {
-	if !r.builtIn {
+func strategyOf(r *object.Info) strategy {
+	if !r.BuiltIn {
 		return strategy{guarded: true}
 	}
 	return strategies[r.GroupResource()]
 }
 
 // movesGeneration reports whether an update from old to o counts as a new generation.
-func movesGeneration(r *resourceInfo, old, o *object) bool {
+func movesGeneration(r *object.Info, old, o *object.Object) bool {
 	switch {
 	case r.Plural == "priorityclasses":
 		return false
-	case r.Resource == kube.EndpointSlices && !bytes.Equal(marshal(old.meta.Labels), marshal(o.meta.Labels)):
+	case r.Resource == kube.EndpointSlices && !bytes.Equal(object.Marshal(old.Meta.Labels), object.Marshal(o.Meta.Labels)):
 		return true
 	case r.Resource == kube.EndpointSlices:
 		kept := *o
 		nullLists(&kept, "endpoints", "ports")
 		o = &kept
 	}
-	return !o.sameFields(old, func(name string) bool { return name != "status" })
+	return !o.SameFields(old, func(name string) bool { return name != "status" })
 }
 
 // nameCauses says what is wrong with the name of a new object, and with what it
 // was made of.
-func nameCauses(r *resourceInfo, m *objectMeta) (causes []kube.StatusCause) {
+func nameCauses(r *object.Info, m *object.Meta) (causes []kube.StatusCause) {
 	check := strategyOf(r).name
 	if check == nil {
 		check = subdomain
@@ -186,9 +187,9 @@ func cronJobName(s string) []string {
 
 // finalizerWarnings says which finalizers that o has and old, which may be nil, has
 // not may be those of others too. o is a custom resource: elsewhere they are refused.
-func finalizerWarnings(old, o *object) (warnings []string) {
-	for _, name := range slices.Compact(slices.Sorted(slices.Values(o.meta.Finalizers))) {
-		if standardFinalizer(name) || strings.Contains(name, "/") || old != nil && slices.Contains(old.meta.Finalizers, name) {
+func finalizerWarnings(old, o *object.Object) (warnings []string) {
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(o.Meta.Finalizers))) {
+		if standardFinalizer(name) || strings.Contains(name, "/") || old != nil && slices.Contains(old.Meta.Finalizers, name) {
 			continue
 		}
 		how := ""
@@ -201,8 +202,8 @@ func finalizerWarnings(old, o *object) (warnings []string) {
 }
 
 // serviceWarnings says what of o, a Service, has no effect or is on its way out.
-func serviceWarnings(o *object) (warnings []string) {
-	raw, _ := o.field("spec")
+func serviceWarnings(o *object.Object) (warnings []string) {
+	raw, _ := o.Field("spec")
 	var spec struct {
 		Type, ClusterIP, LoadBalancerIP, SessionAffinity, ExternalName, TrafficDistribution string
 
@@ -228,7 +229,7 @@ func serviceWarnings(o *object) (warnings []string) {
 }
 
 // nameWarnings says what may come of the name of a new object.
-func nameWarnings(r *resourceInfo, name string) []string {
+func nameWarnings(r *object.Info, name string) []string {
 	hosts := strategyOf(r).hosts
 	if hosts == "" {
 		return nil
@@ -244,10 +245,10 @@ func nameWarnings(r *resourceInfo, name string) []string {
 }
 
 // countsGeneration reports whether o carries metadata.generation.
-func countsGeneration(r *resourceInfo, o *object) bool {
-	if r.noCount || strategyOf(r).counts {
-		return !r.noCount
+func countsGeneration(r *object.Info, o *object.Object) bool {
+	if r.NoCount || strategyOf(r).counts {
+		return !r.NoCount
 	}
-	_, ok := o.field("spec")
-	return ok || !r.builtIn
+	_, ok := o.Field("spec")
+	return ok || !r.BuiltIn
 }

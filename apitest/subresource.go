@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/schema"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -20,34 +21,34 @@ const (
 var signingRequests = cluster("certificates.k8s.io", "certificatesigningrequests", "CertificateSigningRequest")
 
 // isPartial reports whether sub is one of them.
-func isPartial(r *resourceInfo, sub string) bool {
+func isPartial(r *object.Info, sub string) bool {
 	switch sub {
 	case ephemeralContainers, resize:
-		return r.Resource == kube.Pods && r.builtIn
+		return r.Resource == kube.Pods && r.BuiltIn
 	case approval:
-		return r.Resource == signingRequests && r.builtIn
+		return r.Resource == signingRequests && r.BuiltIn
 	}
 	return false
 }
 
 // part makes o, what a client sent, into old with that part of o which the
 // subresource may change, and says what is wrong with it.
-func (c *change) part(old, o *object) (causes []kube.StatusCause) {
+func (c *change) part(old, o *object.Object) (causes []kube.StatusCause) {
 	sent := *o
-	*o = object{key: old.key, meta: old.meta, fields: old.fields}
-	o.meta.ManagedFields = sent.meta.ManagedFields
+	*o = object.Object{Key: old.Key, Meta: old.Meta, Fields: old.Fields}
+	o.Meta.ManagedFields = sent.Meta.ManagedFields
 	field := "spec"
 	if c.target.sub == approval {
 		field = "status"
 	}
-	raw, _ := sent.field(field)
-	was, _ := old.field(field)
+	raw, _ := sent.Field(field)
+	was, _ := old.Field(field)
 	next, live := map[string]any{}, map[string]any{}
 	if len(raw) > 0 && string(raw) != "null" {
-		next = decodeValue(raw)
+		next = object.DecodeValue(raw)
 	}
 	if len(was) > 0 {
-		live = decodeValue(was)
+		live = object.DecodeValue(was)
 	}
 	is := schema.Copy(live)
 	var r refusals
@@ -69,7 +70,7 @@ func (c *change) part(old, o *object) (causes []kube.StatusCause) {
 		}
 	}
 	if b, err := json.Marshal(is); err == nil && !same(is, live) {
-		o.setField(field, b, true)
+		o.SetField(field, b, true)
 	}
 	return r.causes
 }
@@ -139,14 +140,14 @@ func stamp(conditions []any) {
 		}
 		for _, name := range [...]string{"lastUpdateTime", "lastTransitionTime"} {
 			if c[name] == nil {
-				c[name] = timestamp()
+				c[name] = object.Timestamp()
 			}
 		}
 	}
 }
 
 // hasSubresource reports whether r has a subresource.
-func hasSubresource(r *resourceInfo, name string) bool {
+func hasSubresource(r *object.Info, name string) bool {
 	switch name {
 	case "status":
 		return r.Status

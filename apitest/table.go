@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/listwatch/listwatch/apitest/internal/object"
 )
 
 // columnDefinition describes a column of a Table on the wire.
@@ -19,28 +21,28 @@ type columnDefinition struct {
 // table returns objects as a Table; the first that v makes has the columns, the
 // later frames of a watch have null. Rows have the cells of all columns: a
 // client leaves out those that it does not show.
-func (v *view) table(objects []*object, meta listMeta) []byte {
+func (v *view) table(objects []*object.Object, meta listMeta) []byte {
 	p := printerOf(v.info)
 	size := 4 << 10
 	for _, o := range objects {
 		size += 512
 		switch v.include {
 		case "Metadata":
-			size += len(o.raw)
+			size += len(o.RawMeta)
 		case "Object":
-			size += len(o.body)
+			size += len(o.Body)
 		}
 	}
 	b := append(make([]byte, 0, size), `{"kind":"Table","apiVersion":"meta.k8s.io/`...)
 	b = append(b, v.version...)
 	b = append(b, `","metadata":`...)
-	b = append(b, marshal(meta)...)
+	b = append(b, object.Marshal(meta)...)
 	b = append(b, `,"columnDefinitions":`...)
 	if v.columns {
 		b = append(b, "null"...)
 	} else {
 		v.columns = true
-		b = append(b, marshal(p.columns)...)
+		b = append(b, object.Marshal(p.columns)...)
 	}
 	if len(objects) == 0 && p.bare {
 		return append(b, `,"rows":null}`...)
@@ -54,7 +56,7 @@ func (v *view) table(objects []*object, meta listMeta) []byte {
 		r.begin(printed(v.info, o))
 		p.cells(r)
 		if o == v.standard {
-			r.cells[0] = o.meta.Name + " (default)"
+			r.cells[0] = o.Meta.Name + " (default)"
 		}
 		b = r.append(b, v)
 	}
@@ -63,18 +65,18 @@ func (v *view) table(objects []*object, meta listMeta) []byte {
 
 // row is a row of a Table in the making; it is used again for the next.
 type row struct {
-	*object
+	*object.Object
 	cells     []any  // string, int, int64, float64, bool or nil
 	completed string // the condition Completed of a pod: a member with its comma
 }
 
-func (r *row) begin(o *object) { r.object, r.cells, r.completed = o, r.cells[:0], "" }
+func (r *row) begin(o *object.Object) { r.Object, r.cells, r.completed = o, r.cells[:0], "" }
 
 func (r *row) add(cells ...any) { r.cells = append(r.cells, cells...) }
 
 // read decodes a member of the object below the top, such as spec.
 func (r *row) read(member string, into any) {
-	if raw, ok := r.field(member); ok {
+	if raw, ok := r.Field(member); ok {
 		lenient(raw, into)
 	}
 }
@@ -97,9 +99,9 @@ func (r *row) append(b []byte, v *view) []byte {
 	b = append(b, r.completed...)
 	switch v.include {
 	case "Metadata":
-		b = v.partial(append(b, `,"object":`...), r.object)
+		b = v.partial(append(b, `,"object":`...), r.Object)
 	case "Object":
-		b = append(append(b, `,"object":`...), shown(v.info, r.object).body...)
+		b = append(append(b, `,"object":`...), shown(v.info, r.Object).Body...)
 	default:
 		b = append(b, `,"object":null`...)
 	}
@@ -109,17 +111,17 @@ func (r *row) append(b []byte, v *view) []byte {
 func appendCell(b []byte, cell any) []byte {
 	switch c := cell.(type) {
 	case string:
-		return appendString(b, c)
+		return object.AppendString(b, c)
 	case int:
 		return strconv.AppendInt(b, int64(c), 10)
 	case int64:
 		return strconv.AppendInt(b, c, 10)
 	}
-	return append(b, marshal(cell)...)
+	return append(b, object.Marshal(cell)...)
 }
 
 // age returns the time since the creation, as people read it.
-func (r *row) age() string { return since(r.meta.CreationTimestamp) }
+func (r *row) age() string { return since(r.Meta.CreationTimestamp) }
 
 // since returns how long ago a time was, <unknown> for what is none.
 func since(timestamp string) string {

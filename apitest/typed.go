@@ -11,19 +11,20 @@ import (
 	"strings"
 	"time"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/schema"
 	"github.com/listwatch/listwatch/kube"
 )
 
 // decode reads the object that a client sent, as its type has it: without fields
 // that the type does not know, of which options.validation says what becomes.
-func (c *change) decode(p payload) (*object, *kube.Status) {
+func (c *change) decode(p payload) (*object.Object, *kube.Status) {
 	info, b := c.target.info, p.json
 	c.target.res = c.target.form.Resource // which an attempt before may have changed
-	if info.builtIn && string(bytes.TrimSpace(b)) == "null" {
+	if info.BuiltIn && string(bytes.TrimSpace(b)) == "null" {
 		b = []byte("{}")
 	}
-	v, strict, wrong := c.target.form.typ().Read(b)
+	v, strict, wrong := c.target.form.Type().Read(b)
 	head, err := headOf(v, b, wrong == nil && len(strict) == 0)
 	if err != nil && c.options.verb == "patch" {
 		return nil, badPatch(b, fmt.Errorf("couldn't get version/kind; json parse error: %v", err))
@@ -36,18 +37,18 @@ func (c *change) decode(p payload) (*object, *kube.Status) {
 	} else if st != nil {
 		return nil, st
 	}
-	if info.builtIn && head.Kind != "" && head.Kind != info.Kind {
-		err := fmt.Errorf("converting (%[1]s.%[2]s) to (%[3]s.%[4]s): unknown conversion", info.Version, head.Kind, info.goPackage(), info.Kind)
+	if info.BuiltIn && head.Kind != "" && head.Kind != info.Kind {
+		err := fmt.Errorf("converting (%[1]s.%[2]s) to (%[3]s.%[4]s): unknown conversion", info.Version, head.Kind, info.GoPackage(), info.Kind)
 		if c.options.verb == "patch" {
 			return nil, badPatch(b, err)
 		}
 		return nil, statusBadRequest("%s in version %q cannot be handled as a %s: %v", head.Kind, info.Version, info.Kind, err)
 	}
-	if !info.builtIn && head.Kind != "" && head.Kind != info.Kind {
+	if !info.BuiltIn && head.Kind != "" && head.Kind != info.Kind {
 		return nil, statusInvalid(info.Group, head.Kind, nameIn(b), kube.StatusCause{Reason: "FieldValueInvalid",
 			Message: fmt.Sprintf("Invalid value: %q: must be %s", head.Kind, info.Kind), Field: "kind"})
 	}
-	if !info.builtIn && head.Kind == "" {
+	if !info.BuiltIn && head.Kind == "" {
 		missing := fmt.Sprintf("Object 'Kind' is missing in '%s'", b)
 		if c.options.verb == "patch" {
 			return nil, badPatch(b, errors.New(missing))
@@ -57,7 +58,7 @@ func (c *change) decode(p payload) (*object, *kube.Status) {
 		}
 		return nil, statusBadRequest("the object provided is unrecognized (must be of type %s): %v (%s)", info.Kind, missing, summary(b))
 	}
-	if want := c.target.form.APIVersion(); !info.builtIn && head.APIVersion != want && c.options.verb == "patch" {
+	if want := c.target.form.APIVersion(); !info.BuiltIn && head.APIVersion != want && c.options.verb == "patch" {
 		group, _, ok := strings.Cut(head.APIVersion, "/")
 		if !ok {
 			group = ""
@@ -65,7 +66,7 @@ func (c *change) decode(p payload) (*object, *kube.Status) {
 		return nil, statusInvalid(group, head.Kind, nameIn(b), kube.StatusCause{Reason: "FieldValueInvalid",
 			Message: fmt.Sprintf("Invalid value: %q: must be %s", head.APIVersion, want), Field: "apiVersion"})
 	}
-	if !info.builtIn && head.APIVersion != c.target.form.APIVersion() {
+	if !info.BuiltIn && head.APIVersion != c.target.form.APIVersion() {
 		return nil, statusBadRequest("the API version in the data (%s) does not match the expected API version (%s)", head.APIVersion, c.target.form.APIVersion())
 	}
 	c.peek(b)
@@ -94,10 +95,10 @@ func (c *change) decode(p payload) (*object, *kube.Status) {
 		}
 		v, c.target.res = c.keep(v), info.Resource
 	}
-	filled := info.builtIn && setDefaults(info.Resource, v)
-	if other || filled || len(strict) > 0 || len(info.Schema) > 0 || info.builtIn { // of a built-in type, what is empty was left out
-		if !info.builtIn {
-			info.typ().Default(v)
+	filled := info.BuiltIn && setDefaults(info.Resource, v)
+	if other || filled || len(strict) > 0 || len(info.Schema) > 0 || info.BuiltIn { // of a built-in type, what is empty was left out
+		if !info.BuiltIn {
+			info.Type().Default(v)
 		}
 		return c.named(v)
 	}
@@ -125,9 +126,9 @@ func headOf(v map[string]any, b []byte, plain bool) (h head, err error) {
 }
 
 // named is decodeNamed of what v is encoded as.
-func (c *change) named(v map[string]any) (*object, *kube.Status) {
-	if o, ok := objectOf(c.target.res, v, c.target.info.builtIn); ok && (c.target.key.Name == "" || o.meta.Name != "") {
-		o.hidden = c.hides
+func (c *change) named(v map[string]any) (*object.Object, *kube.Status) {
+	if o, ok := object.Of(c.target.res, v, c.target.info.BuiltIn); ok && (c.target.key.Name == "" || o.Meta.Name != "") {
+		o.Hidden = c.hides
 		return c.target.place(o)
 	}
 	b, err := schema.Encode(v)
@@ -169,16 +170,16 @@ func oneLine(twice []string, validation string) []string {
 }
 
 // decodeNamed is decodeObject, but that what is written to a name must have it.
-func (c *change) decodeNamed(b []byte) (*object, *kube.Status) {
+func (c *change) decodeNamed(b []byte) (*object.Object, *kube.Status) {
 	if name := c.target.key.Name; name != "" && nameIn(b) == "" {
 		return nil, statusBadRequest("the name of the object (%s based on URL) was undeterminable: name must be provided", name)
 	}
 	o, st := decodeObject(c.target, b)
 	if st == nil {
-		o.hidden = c.hides
+		o.Hidden = c.hides
 	}
-	if st != nil && c.options.verb == "patch" && !c.target.info.builtIn {
-		if _, err := parseObject(c.target.res, b); err != nil {
+	if st != nil && c.options.verb == "patch" && !c.target.info.BuiltIn {
+		if _, err := object.Parse(c.target.res, b); err != nil {
 			return nil, badPatch(b, err)
 		}
 	}
@@ -194,7 +195,7 @@ func nameIn(b []byte) string {
 
 // unregistered refuses a kind that kube-apiserver does not know, where it wants
 // one of its own.
-func unregistered(info *resourceInfo, apiVersion, kind string, b []byte) *kube.Status {
+func unregistered(info *object.Info, apiVersion, kind string, b []byte) *kube.Status {
 	apiVersion, kind = cmp.Or(apiVersion, info.APIVersion()), cmp.Or(kind, info.Kind)
 	group, version, ok := strings.Cut(apiVersion, "/")
 	if !ok {
@@ -203,10 +204,10 @@ func unregistered(info *resourceInfo, apiVersion, kind string, b []byte) *kube.S
 	switch {
 	case strings.Contains(version, "/"):
 		return statusBadRequest("the object provided is unrecognized (must be of type %s): unexpected GroupVersion string: %s (%s)", info.Kind, apiVersion, summary(b))
-	case !info.builtIn || kind == info.Kind && apiVersion == info.APIVersion():
+	case !info.BuiltIn || kind == info.Kind && apiVersion == info.APIVersion():
 		return nil
 	}
-	if _, err := builtInTypes().Type(kube.Resource{Group: group, Version: version, Kind: kind}); err == nil {
+	if _, err := object.Types().Type(kube.Resource{Group: group, Version: version, Kind: kind}); err == nil {
 		return nil // it is refused later
 	}
 	return statusBadRequest("%s in version %q cannot be handled as a %s: no kind %q is registered for version %q in scheme \"pkg/runtime/scheme.go:111\"",
@@ -241,48 +242,48 @@ func (c *change) write() schema.Write {
 }
 
 // check checks o, a custom resource, against its schema.
-func (c *change) check(o *object, next, live map[string]any, named []kube.StatusCause) *kube.Status {
+func (c *change) check(o *object.Object, next, live map[string]any, named []kube.StatusCause) *kube.Status {
 	info := c.target.info
 	r := refusals{named}
 	r.metadata(info.Resource, object1(next, "metadata"))
 	scale := scaleCauses(info, o)
-	if info = c.target.form; info.kept != nil {
+	if info = c.target.form; info.Kept != nil {
 		next = c.asSent(next)
 		if live != nil {
 			live = fromKept(info, live)
 		}
 	}
-	wrong := info.typ().Validate(next, live)
+	wrong := info.Type().Validate(next, live)
 	if c.target.sub == "status" { // which is looked at by itself
 		for i := range wrong {
 			wrong[i].Message = strings.Replace(wrong[i].Message, ": status.", ": ", 1)
 		}
 	}
 	if causes := slices.Concat(r.causes, wrong, scale); len(causes) > 0 {
-		return statusInvalid(info.Group, info.Kind, o.key.Name, causes...)
+		return statusInvalid(info.Group, info.Kind, o.Key.Name, causes...)
 	}
 	return nil
 }
 
 // own notes in managedFields of o who set which field. old is what is there, and
 // next and live are the values of both.
-func (c *change) own(old, o *object, next, live map[string]any) {
-	typ := c.target.info.typ()
+func (c *change) own(old, o *object.Object, next, live map[string]any) {
+	typ := c.target.info.Type()
 	if c.target.form != c.target.info { // fields have the names of the form in which they are written
-		typ, next = c.target.form.typ(), c.asSent(next)
+		typ, next = c.target.form.Type(), c.asSent(next)
 		if live != nil {
 			live = fromKept(c.target.form, live)
 		}
 	}
-	before := schema.Managed{Sent: o.meta.ManagedFields}
+	before := schema.Managed{Sent: o.Meta.ManagedFields}
 	if old != nil {
-		before.Live, before.Known = old.meta.ManagedFields, old.known == typ
+		before.Live, before.Known = old.Meta.ManagedFields, old.Known == typ
 	}
 	if bytes.Equal(before.Sent, before.Live) {
 		before.Sent = nil // it came along
 	}
 	var known bool
-	if o.meta.ManagedFields, known = typ.UpdateManaged(live, next, before, c.write()); known && c.target.form == c.target.info {
-		o.known = typ
+	if o.Meta.ManagedFields, known = typ.UpdateManaged(live, next, before, c.write()); known && c.target.form == c.target.info {
+		o.Known = typ
 	}
 }

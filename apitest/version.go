@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/schema"
 )
 
@@ -15,7 +16,7 @@ import (
 // the schema of the other version does not know is gone.
 
 // form returns the resource as version serves it, nil where it does not.
-func (t *table) form(version string) *resourceInfo {
+func (t *table) form(version string) *object.Info {
 	for _, r := range t.served() {
 		if r.Version == version {
 			return r
@@ -25,22 +26,22 @@ func (t *table) form(version string) *resourceInfo {
 }
 
 // served returns the versions that are served.
-func (t *table) served() []*resourceInfo {
-	if t.info.unserved {
+func (t *table) served() []*object.Info {
+	if t.info.Unserved {
 		return t.forms
 	}
-	return append([]*resourceInfo{t.info}, t.forms...)
+	return append([]*object.Info{t.info}, t.forms...)
 }
 
 // keep returns what a client wrote as it is stored.
 func (c *change) keep(v map[string]any) map[string]any {
 	form := c.target.form
-	if form.kept == nil {
+	if form.Kept == nil {
 		return eventToCore(v)
 	}
-	form.typ().Default(v)
+	form.Type().Default(v)
 	c.sent = v
-	return adopted(form.kept, v)
+	return adopted(form.Kept, v)
 }
 
 // asSent returns what is to be stored, next, in the version in which it was written,
@@ -55,39 +56,39 @@ func (c *change) asSent(next map[string]any) map[string]any {
 }
 
 // fromKept returns what is stored as r has it.
-func fromKept(r *resourceInfo, v map[string]any) map[string]any {
-	if r.kept == nil {
+func fromKept(r *object.Info, v map[string]any) map[string]any {
+	if r.Kept == nil {
 		return eventFromCore(v)
 	}
 	return adopted(r, v)
 }
 
 // adopted returns v, of another version, as one of r.
-func adopted(r *resourceInfo, v map[string]any) map[string]any {
+func adopted(r *object.Info, v map[string]any) map[string]any {
 	v = schema.Copy(v)
 	v["apiVersion"] = r.APIVersion()
-	r.typ().Prune(v)
-	r.typ().Default(v)
+	r.Type().Prune(v)
+	r.Type().Default(v)
 	return v
 }
 
 // converted returns o, of another version, as one of r.
-func converted(r *resourceInfo, o *object) *object {
-	b, err := schema.Encode(adopted(r, o.value()))
+func converted(r *object.Info, o *object.Object) *object.Object {
+	b, err := schema.Encode(adopted(r, o.Decoded()))
 	if err != nil {
 		panic(err) // we decoded it
 	}
-	other, err := parseObject(r.Resource, b)
+	other, err := object.Parse(r.Resource, b)
 	if err != nil {
 		panic(err) // it was an object before
 	}
-	other.seal(r, o.rv)
+	other.Seal(r, o.Revision)
 	return other
 }
 
 // printed returns o as the columns of r want it.
-func printed(r *resourceInfo, o *object) *object {
-	if r.builtIn {
+func printed(r *object.Info, o *object.Object) *object.Object {
+	if r.BuiltIn {
 		return o
 	}
 	return shown(r, o)

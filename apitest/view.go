@@ -7,25 +7,26 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
 
 // view is the form in which a client wants objects.
 type view struct {
-	info    *resourceInfo
+	info    *object.Info
 	as      string // "", "Table", "PartialObjectMetadata"
 	version string // of meta.k8s.io
 	include string // of a Table's rows: None, Metadata, Object
 	columns bool   // a Table has been sent, with its columns
 
-	standard *object // the one that the Table of a list marks as the default
+	standard *object.Object // the one that the Table of a list marks as the default
 
 	refused *kube.Status // why it cannot be had of what is found
 }
 
 // parseView negotiates by the Accept header: the first clause that the server
 // can serve.
-func parseView(r *http.Request, info *resourceInfo, verb string) (*view, *kube.Status) {
+func parseView(r *http.Request, info *object.Info, verb string) (*view, *kube.Status) {
 	v := &view{info: info, include: r.URL.Query().Get("includeObject")}
 	if acceptsNothing(r) {
 		return v, nil
@@ -35,7 +36,7 @@ func parseView(r *http.Request, info *resourceInfo, verb string) (*view, *kube.S
 		typ, params := c.typ, c.params
 		switch {
 		case typ == typeYAML && verb != "watch":
-		case typ == "application/*" && info.builtIn: // which is not what its routes offer
+		case typ == "application/*" && info.BuiltIn: // which is not what its routes offer
 			continue
 		case typ != typeJSON && typ != "*/*" && typ != "application/*":
 			continue
@@ -63,11 +64,11 @@ func parseView(r *http.Request, info *resourceInfo, verb string) (*view, *kube.S
 			v.as = as
 			return v, nil
 		case as == "PartialObjectMetadata" && verb == "list":
-			v.refused = notAcceptable("you requested PartialObjectMetadata, but the requested object is a list (*%s)", info.goType(info.listKind()))
+			v.refused = notAcceptable("you requested PartialObjectMetadata, but the requested object is a list (*%s)", info.GoType(info.ListKind()))
 			return v, nil
 		case as == "PartialObjectMetadataList" && verb == "get":
-			v.refused = notAcceptable("you requested PartialObjectMetadataList, but the requested object is not a list (*%s)", info.goType(info.Kind))
-			if !info.builtIn {
+			v.refused = notAcceptable("you requested PartialObjectMetadataList, but the requested object is not a list (*%s)", info.GoType(info.Kind))
+			if !info.BuiltIn {
 				v.refused = statusRaw("content is not a list")
 			}
 			return v, nil
@@ -80,7 +81,7 @@ func parseView(r *http.Request, info *resourceInfo, verb string) (*view, *kube.S
 	if yes, _ := prefersYAML(r); yes && verb == "watch" {
 		return nil, notAcceptable("only the following media types are accepted: %s", streams[2:])
 	}
-	if info.builtIn && !readable && (verb == "list" || verb == "watch" || verb == "get") {
+	if info.BuiltIn && !readable && (verb == "list" || verb == "watch" || verb == "get") {
 		st := notAcceptable("406: Not Acceptable\n\nAvailable representations: " + all)
 		if verb != "get" {
 			st.Message += streams
@@ -96,37 +97,37 @@ func notAcceptable(format string, args ...any) *kube.Status {
 }
 
 // shown returns o in the form in which r is served.
-func shown(r *resourceInfo, o *object) *object {
+func shown(r *object.Info, o *object.Object) *object.Object {
 	switch {
-	case r.core.Plural != "":
+	case r.Core.Plural != "":
 		return eventOf(r, o)
-	case !r.builtIn && o.version != r.Version:
+	case !r.BuiltIn && o.Version != r.Version:
 		return converted(r, o)
 	}
 	return o
 }
 
 // object returns o as an answer of its own.
-func (v *view) object(o *object) []byte {
+func (v *view) object(o *object.Object) []byte {
 	switch v.as {
 	case "Table":
-		return v.table([]*object{o}, listMeta{ResourceVersion: o.meta.ResourceVersion})
+		return v.table([]*object.Object{o}, listMeta{ResourceVersion: o.Meta.ResourceVersion})
 	case "PartialObjectMetadata":
 		return v.partial(nil, o)
 	}
-	return slices.Clip(shown(v.info, o).body) // what is appended goes to a copy
+	return slices.Clip(shown(v.info, o).Body) // what is appended goes to a copy
 }
 
-func (v *view) partial(b []byte, o *object) []byte {
+func (v *view) partial(b []byte, o *object.Object) []byte {
 	b = append(b, `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/`...)
 	b = append(b, v.version...)
 	b = append(b, `","metadata":`...)
-	b = append(b, o.raw...)
+	b = append(b, o.RawMeta...)
 	return append(b, '}')
 }
 
 // event returns one frame of a watch, with its newline.
-func (v *view) event(typ string, o *object) []byte {
+func (v *view) event(typ string, o *object.Object) []byte {
 	b := append([]byte(`{"type":"`), typ...)
 	b = append(b, `","object":`...)
 	b = append(b, v.object(o)...)
@@ -138,9 +139,9 @@ func (v *view) event(typ string, o *object) []byte {
 func (v *view) bookmark(rv uint64, end bool) []byte {
 	o := zeroOf(v.info)
 	if end {
-		o.meta.Annotations = map[string]string{"k8s.io/initial-events-end": "true"}
+		o.Meta.Annotations = map[string]string{"k8s.io/initial-events-end": "true"}
 	}
-	o.seal(v.info, rv)
+	o.Seal(v.info, rv)
 	return v.event("BOOKMARK", o)
 }
 
@@ -164,7 +165,7 @@ func (v *view) list(p *page, metadataLast bool) []byte {
 		return append(v.table(p.objects, meta), '\n')
 	case "PartialObjectMetadata":
 		b = append(b, `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/`+v.version+`","metadata":`...)
-		b = append(b, marshal(meta)...)
+		b = append(b, object.Marshal(meta)...)
 		if len(p.objects) == 0 {
 			return append(b, `,"items":null}`+"\n"...)
 		}
@@ -179,26 +180,26 @@ func (v *view) list(p *page, metadataLast bool) []byte {
 	}
 	size := 1 << 10
 	for _, o := range p.objects {
-		size += len(o.body) + 1
+		size += len(o.Body) + 1
 	}
 	items := append(make([]byte, 0, size), `"items":[`...)
 	for i, o := range p.objects {
 		if i > 0 {
 			items = append(items, ',')
 		}
-		items = shown(v.info, o).appendItem(items, v.info)
+		items = shown(v.info, o).AppendItem(items, v.info)
 	}
 	items = append(items, ']')
-	kind, version := marshal(v.info.listKind()), marshal(v.info.APIVersion())
-	if !v.info.builtIn {
+	kind, version := object.Marshal(v.info.ListKind()), object.Marshal(v.info.APIVersion())
+	if !v.info.BuiltIn {
 		sorted := struct {
 			Continue           string `json:"continue"`
 			RemainingItemCount *int64 `json:"remainingItemCount,omitempty"`
 			ResourceVersion    string `json:"resourceVersion"`
 		}{meta.Continue, meta.RemainingItemCount, meta.ResourceVersion}
-		return join(`{"apiVersion":`, string(version), `,`, string(items), `,"kind":`, string(kind), `,"metadata":`, string(marshal(sorted)), "}\n")
+		return join(`{"apiVersion":`, string(version), `,`, string(items), `,"kind":`, string(kind), `,"metadata":`, string(object.Marshal(sorted)), "}\n")
 	}
-	first, second := `"metadata":`+string(marshal(meta)), string(items)
+	first, second := `"metadata":`+string(object.Marshal(meta)), string(items)
 	if metadataLast {
 		first, second = second, first
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest/internal/network"
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -196,7 +197,7 @@ func StatusEvent(st *kube.Status) []byte {
 }
 
 // seen returns how the filter sees an event: its type and object, or nil.
-func (f *filter) seen(e event, info *resourceInfo) (string, *object) {
+func (f *filter) seen(e event, info *object.Info) (string, *object.Object) {
 	was, is := f.matches(e.prev), f.matches(e.next)
 	switch {
 	case was && is:
@@ -206,7 +207,7 @@ func (f *filter) seen(e event, info *resourceInfo) (string, *object) {
 	case was && e.next == nil:
 		return "DELETED", e.gone
 	case was:
-		return "DELETED", e.prev.at(info, e.rv)
+		return "DELETED", e.prev.Stamped(info, e.rv)
 	}
 	return "", nil
 }

@@ -12,6 +12,7 @@ import (
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -62,7 +63,7 @@ func (s *Server) configured(c *change, res kube.Resource) (list []*webhook) {
 	}
 	s.store.mu.Unlock()
 	for o := range configurations.all() {
-		raw, _ := o.field("webhooks")
+		raw, _ := o.Field("webhooks")
 		var hooks []*webhook
 		if json.Unmarshal(raw, &hooks) != nil {
 			continue
@@ -281,7 +282,7 @@ func (s *Server) askWebhook(ctx context.Context, h *webhook, a *Admission) (*adm
 	if a.Old == nil {
 		ask.Request.OldObject = json.RawMessage("null")
 	}
-	b, err := s.postWebhook(ctx, h, marshal(ask))
+	b, err := s.postWebhook(ctx, h, object.Marshal(ask))
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -20,7 +21,7 @@ func (s *Server) create(x *Exchange, w http.ResponseWriter, v *view) *kube.Statu
 		return st
 	}
 	c := &change{srv: s, ctx: x.r.Context(), target: x.target, options: opts, user: s.username(x.r), agent: x.r.UserAgent(), mode: creates}
-	c.next = func(*object) (*object, *kube.Status) { return c.decode(b) }
+	c.next = func(*object.Object) (*object.Object, *kube.Status) { return c.decode(b) }
 	return c.answer(w, v, http.StatusCreated)
 }
 
@@ -35,7 +36,7 @@ func (s *Server) update(x *Exchange, w http.ResponseWriter, v *view) *kube.Statu
 	}
 	c := &change{srv: s, ctx: x.r.Context(), target: x.target, options: opts, user: s.username(x.r), agent: x.r.UserAgent(), mode: updates}
 	if x.target.sub == "scale" {
-		c.next = func(old *object) (*object, *kube.Status) { return c.scaled(old, b.json) }
+		c.next = func(old *object.Object) (*object.Object, *kube.Status) { return c.scaled(old, b.json) }
 		return c.answer(w, v, http.StatusOK)
 	}
 	if strategyOf(x.target.info).upserts && x.target.sub == "" {
@@ -46,8 +47,8 @@ func (s *Server) update(x *Exchange, w http.ResponseWriter, v *view) *kube.Statu
 		c.warn(w)
 		return st
 	}
-	rv := o.meta.ResourceVersion
-	c.next = func(*object) (*object, *kube.Status) {
+	rv := o.Meta.ResourceVersion
+	c.next = func(*object.Object) (*object.Object, *kube.Status) {
 		if _, err := parseRevision(rv); err != nil {
 			return nil, statusRaw("%v", err)
 		}

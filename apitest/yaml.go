@@ -9,6 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v2" // its layout is kube-apiserver's
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/internal/yamljson"
 )
 
@@ -125,20 +126,20 @@ func repeats(b []byte) bool {
 		return false
 	}
 	seen := make(map[string]bool)
-	for at := space(b, 1); b[at] != '}' && b[at] != ']'; at = space(b, at) {
+	for at := object.SkipSpace(b, 1); b[at] != '}' && b[at] != ']'; at = object.SkipSpace(b, at) {
 		if b[at] == ',' {
-			at = space(b, at+1)
+			at = object.SkipSpace(b, at+1)
 		}
 		if b[0] == '{' {
-			end := jsonEnd(b, at)
+			end := object.ValueEnd(b, at)
 			name := string(b[at:end])
 			if seen[name] {
 				return true
 			}
 			seen[name] = true
-			at = space(b, space(b, end)+1) // behind the colon
+			at = object.SkipSpace(b, object.SkipSpace(b, end)+1) // behind the colon
 		}
-		end := jsonEnd(b, at)
+		end := object.ValueEnd(b, at)
 		if repeats(b[at:end]) {
 			return true
 		}

@@ -3,6 +3,7 @@ package apitest
 import (
 	"encoding/json"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -80,30 +81,30 @@ const (
 )
 
 // zeroOf returns an object of r with nothing in it.
-func zeroOf(r *resourceInfo) *object {
-	o := &object{}
-	if !r.builtIn {
+func zeroOf(r *object.Info) *object.Object {
+	o := &object.Object{}
+	if !r.BuiltIn {
 		return o
 	}
-	ms, err := members([]byte("{" + zeroValues[r.GroupResource()] + "}"))
+	ms, err := object.Members([]byte("{" + zeroValues[r.GroupResource()] + "}"))
 	if err != nil {
 		panic(err) // it is ours
 	}
-	o.fields = ms
+	o.Fields = ms
 	return o
 }
 
 // completeNode gives a node's status what Go never leaves out.
-func completeNode(res kube.Resource, o *object) {
+func completeNode(res kube.Resource, o *object.Object) {
 	if res != kube.Nodes {
 		return
 	}
 	status := make(map[string]any)
-	if raw, ok := o.field("status"); ok && string(raw) != "null" {
-		status = decodeValue(raw)
+	if raw, ok := o.Field("status"); ok && string(raw) != "null" {
+		status = object.DecodeValue(raw)
 	}
-	if fill(status, decodeValue([]byte(zeroNodeStatus))) {
-		o.setField("status", marshal(status), true)
+	if fill(status, object.DecodeValue([]byte(zeroNodeStatus))) {
+		o.SetField("status", object.Marshal(status), true)
 	}
 }
 
@@ -124,17 +125,17 @@ func fill(m, zero map[string]any) (changed bool) {
 }
 
 // zeroedStatus returns status, of r, with what Go never leaves out.
-func zeroedStatus(r *resourceInfo, status json.RawMessage) (full json.RawMessage, ok bool) {
-	zero, ok := zeroOf(r).field("status")
+func zeroedStatus(r *object.Info, status json.RawMessage) (full json.RawMessage, ok bool) {
+	zero, ok := zeroOf(r).Field("status")
 	switch {
 	case len(status) == 0 || string(status) == "null":
 		return zero, ok
 	case !ok:
 		return status, true
 	}
-	is := decodeValue(status)
-	if !fill(is, decodeValue(zero)) {
+	is := object.DecodeValue(status)
+	if !fill(is, object.DecodeValue(zero)) {
 		return status, true
 	}
-	return marshal(is), true
+	return object.Marshal(is), true
 }

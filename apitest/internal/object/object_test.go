@@ -1,4 +1,4 @@
-package apitest
+package object
 
 import (
 	"testing"
@@ -33,8 +33,8 @@ func TestObjectOfIsParseObject(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := parseObject(kube.ConfigMaps, encoded)
-			got, ok := objectOf(kube.ConfigMaps, v, true)
+			want, err := Parse(kube.ConfigMaps, encoded)
+			got, ok := Of(kube.ConfigMaps, v, true)
 			switch {
 			case !ok:
 				continue
@@ -42,21 +42,21 @@ func TestObjectOfIsParseObject(t *testing.T) {
 				t.Errorf("%s: got an object, want %v", body, err)
 				continue
 			}
-			want.meta.ManagedFields = inOrder(want.meta.ManagedFields)
-			if diff := gocmp.Diff(want.meta, got.meta); diff != "" || want.key != got.key {
+			want.Meta.ManagedFields = InOrder(want.Meta.ManagedFields)
+			if diff := gocmp.Diff(want.Meta, got.Meta); diff != "" || want.Key != got.Key {
 				t.Errorf("%s: metadata (-parsed +made):\n%s", body, diff)
 			}
-			want.meta.ManagedFields = nil
-			if diff := gocmp.Diff(decoded(want.meta.append(nil)), any(got.meta.value())); diff != "" {
+			want.Meta.ManagedFields = nil
+			if diff := gocmp.Diff(decoded(want.Meta.append(nil)), any(got.Meta.value())); diff != "" {
 				t.Errorf("%s: value (-of the JSON +of the metadata):\n%s", body, diff)
 			}
-			for i, f := range got.fields {
-				if diff := gocmp.Diff(string(want.fields[i].value), string(f.value)); diff != "" || f.name != want.fields[i].name {
-					t.Errorf("%s: %s (-parsed +made):\n%s", body, f.name, diff)
+			for i, f := range got.Fields {
+				if diff := gocmp.Diff(string(want.Fields[i].Value), string(f.Value)); diff != "" || f.Name != want.Fields[i].Name {
+					t.Errorf("%s: %s (-parsed +made):\n%s", body, f.Name, diff)
 				}
 			}
-			if len(got.fields) != len(want.fields) {
-				t.Errorf("%s: %d fields, want %d", body, len(got.fields), len(want.fields))
+			if len(got.Fields) != len(want.Fields) {
+				t.Errorf("%s: %d fields, want %d", body, len(got.Fields), len(want.Fields))
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package apitest
+package object
 
 import (
 	"encoding/json"
@@ -9,17 +9,17 @@ import (
 
 // Metadata is written as json.Marshal writes it, or sorted.
 func TestMetadataIsWrittenAsJSONIs(t *testing.T) {
-	for _, m := range []objectMeta{
+	for _, m := range []Meta{
 		{},
 		{Name: "a", Namespace: "b", UID: "c", ResourceVersion: "7", CreationTimestamp: "t"},
 		{GenerateName: "g-", Generation: 3, DeletionTimestamp: "d", DeletionGracePeriodSeconds: new(int64(0)), Labels: map[string]string{"z": "1", "a": "<&>\u2028\"\\é"},
 			Annotations: map[string]string{"": "\x00\n"}, Finalizers: []string{"b", "a"}, OwnerReferences: json.RawMessage(`[{"uid": "u",  "name":"<"}]`),
 			ManagedFields: json.RawMessage(`[{"time":"t","manager":"m"}]`)},
 	} {
-		if diff := cmp.Diff(string(marshal(m)), string(m.append(nil))); diff != "" {
+		if diff := cmp.Diff(string(Marshal(m)), string(m.append(nil))); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff(string(sortedJSON(marshal(m))), string(m.appendSorted(nil))); diff != "" {
+		if diff := cmp.Diff(string(sortedJSON(Marshal(m))), string(m.appendSorted(nil))); diff != "" {
 			t.Errorf("sorted (-want +got):\n%s", diff)
 		}
 	}
@@ -34,16 +34,16 @@ func FuzzMembers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		var want map[string]json.RawMessage
 		err := json.Unmarshal([]byte(s), &want)
-		ms, got := members([]byte(s))
+		ms, got := Members([]byte(s))
 		if (err == nil && want != nil) != (got == nil) {
 			t.Fatalf("%q: %v, not %v", s, got, err)
 		}
 		have := map[string]json.RawMessage{}
 		for _, m := range ms {
-			have[m.name] = m.value
-			if isCanonical(m.value) {
-				if again := marshal(m.value); string(again) != string(m.value) {
-					t.Errorf("%q is not canonical: %q", m.value, again)
+			have[m.Name] = m.Value
+			if isCanonical(m.Value) {
+				if again := Marshal(m.Value); string(again) != string(m.Value) {
+					t.Errorf("%q is not canonical: %q", m.Value, again)
 				}
 			}
 		}

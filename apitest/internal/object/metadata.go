@@ -1,4 +1,4 @@
-package apitest
+package object
 
 import (
 	"bytes"
@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// objectMeta is metadata in the order of kube-apiserver's fields.
-type objectMeta struct {
+// Meta is metadata in the order of kube-apiserver's fields.
+type Meta struct {
 	Name                       string            `json:"name,omitempty"`
 	GenerateName               string            `json:"generateName,omitempty"`
 	Namespace                  string            `json:"namespace,omitempty"`
@@ -28,7 +28,7 @@ type objectMeta struct {
 }
 
 // append appends m as json.Marshal writes it.
-func (m *objectMeta) append(b []byte) []byte {
+func (m *Meta) append(b []byte) []byte {
 	w := metaWriter{append(b, '{')}
 	w.text("name", m.Name)
 	w.text("generateName", m.GenerateName)
@@ -49,7 +49,7 @@ func (m *objectMeta) append(b []byte) []byte {
 
 // appendSorted is append with the members in the order of their names, at every
 // depth.
-func (m *objectMeta) appendSorted(b []byte) []byte {
+func (m *Meta) appendSorted(b []byte) []byte {
 	w := metaWriter{append(b, '{')}
 	w.texts("annotations", m.Annotations)
 	w.text("creationTimestamp", m.CreationTimestamp)
@@ -81,7 +81,7 @@ func (w *metaWriter) name(name string) {
 func (w *metaWriter) text(name, v string) {
 	if v != "" {
 		w.name(name)
-		w.b = appendString(w.b, v)
+		w.b = AppendString(w.b, v)
 	}
 }
 
@@ -104,12 +104,12 @@ func (w *metaWriter) texts(name string, v map[string]string) {
 	}
 	w.name(name)
 	w.b = append(w.b, '{')
-	for i, k := range sortedKeys(v) {
+	for i, k := range SortedKeys(v) {
 		if i > 0 {
 			w.b = append(w.b, ',')
 		}
-		w.b = append(appendString(w.b, k), ':')
-		w.b = appendString(w.b, v[k])
+		w.b = append(AppendString(w.b, k), ':')
+		w.b = AppendString(w.b, v[k])
 	}
 	w.b = append(w.b, '}')
 }
@@ -124,7 +124,7 @@ func (w *metaWriter) list(name string, v []string) {
 		if i > 0 {
 			w.b = append(w.b, ',')
 		}
-		w.b = appendString(w.b, s)
+		w.b = AppendString(w.b, s)
 	}
 	w.b = append(w.b, ']')
 }
@@ -145,7 +145,7 @@ func (w *metaWriter) sorted(name string, v json.RawMessage) {
 
 // same reports whether m and o differ in nothing but revision, generation and
 // managedFields.
-func (m *objectMeta) same(o *objectMeta) bool {
+func (m *Meta) same(o *Meta) bool {
 	period := func(p *int64) int64 {
 		if p == nil {
 			return -1
@@ -160,7 +160,7 @@ func (m *objectMeta) same(o *objectMeta) bool {
 }
 
 // value returns m as package schema has it, without managedFields.
-func (m *objectMeta) value() map[string]any {
+func (m *Meta) value() map[string]any {
 	v := make(map[string]any, 8)
 	text := func(name, s string) {
 		if s != "" {
@@ -208,7 +208,7 @@ func (m *objectMeta) value() map[string]any {
 // metaOf is what decoding the JSON of v would make of it, without managedFields of
 // built-in types. It reports false for what
 // would be an error, or is rare.
-func metaOf(v map[string]any, builtIn bool) (m objectMeta, ok bool) {
+func metaOf(v map[string]any, builtIn bool) (m Meta, ok bool) {
 	for name, field := range v {
 		s, isText := field.(string)
 		isText = isText || field == nil
@@ -237,7 +237,7 @@ func metaOf(v map[string]any, builtIn bool) (m objectMeta, ok bool) {
 			m.Annotations, ok = textsOf(field)
 		case "ownerReferences":
 			if ok = true; field != nil {
-				m.OwnerReferences = marshal(field)
+				m.OwnerReferences = Marshal(field)
 			}
 		case "finalizers":
 			var list []any
@@ -250,13 +250,13 @@ func metaOf(v map[string]any, builtIn bool) (m objectMeta, ok bool) {
 			}
 		case "managedFields":
 			if ok = true; field != nil && !builtIn {
-				m.ManagedFields = marshal(field)
+				m.ManagedFields = Marshal(field)
 			}
 		default:
 			ok = false
 		}
 		if !ok {
-			return objectMeta{}, false
+			return Meta{}, false
 		}
 	}
 	return m, true
@@ -273,5 +273,5 @@ func textsOf(v any) (map[string]string, bool) {
 	return texts, ok
 }
 
-// timestamp returns the time that it is, as metadata has it.
-func timestamp() string { return time.Now().UTC().Format(time.RFC3339) }
+// Timestamp returns the time that it is, as metadata has it.
+func Timestamp() string { return time.Now().UTC().Format(time.RFC3339) }

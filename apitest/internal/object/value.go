@@ -1,4 +1,4 @@
-package apitest
+package object
 
 import (
 	"bytes"
@@ -10,21 +10,21 @@ import (
 	"github.com/listwatch/listwatch/apitest/schema"
 )
 
-// builtInTypes are kube-apiserver's. Parsing them takes a while and nothing in
+// Types are kube-apiserver's. Parsing them takes a while and nothing in
 // them changes, so all servers of a process share them.
-var builtInTypes = sync.OnceValue(func() *schema.Catalog { return new(schema.Catalog) })
+var Types = sync.OnceValue(func() *schema.Catalog { return new(schema.Catalog) })
 
-// typeOf returns the type of what r serves. A resource of which nothing is known
+// TypeOf returns the type of what r serves. A resource of which nothing is known
 // takes anything.
-func typeOf(r *resourceInfo) *schema.Type {
-	if r.builtIn {
-		if t, err := builtInTypes().Type(r.Resource); err == nil {
+func TypeOf(r *Info) *schema.Type {
+	if r.BuiltIn {
+		if t, err := Types().Type(r.Resource); err == nil {
 			return t
 		}
 	}
-	t, err := builtInTypes().Custom(r.Resource, r.Schema)
+	t, err := Types().Custom(r.Resource, r.Schema)
 	if err != nil {
-		t, err = builtInTypes().Custom(r.Resource, nil)
+		t, err = Types().Custom(r.Resource, nil)
 	}
 	if err != nil {
 		panic(err) // an empty schema is always good
@@ -79,7 +79,7 @@ func managedInOrder(v any) (json.RawMessage, bool) {
 			if b[len(b)-1] != '{' {
 				b = append(b, ',')
 			}
-			b = append(appendString(b, name), ':')
+			b = append(AppendString(b, name), ':')
 			var err error
 			if b, err = schema.Append(b, field); err != nil {
 				return nil, false
@@ -93,41 +93,41 @@ func managedInOrder(v any) (json.RawMessage, bool) {
 	return append(b, ']'), true
 }
 
-// inOrder returns managedFields as built-in types have it.
-func inOrder(raw json.RawMessage) json.RawMessage {
+// InOrder returns managedFields as built-in types have it.
+func InOrder(raw json.RawMessage) json.RawMessage {
 	var entries []managedEntry
 	if len(raw) == 0 || json.Unmarshal(raw, &entries) != nil {
 		return raw
 	}
-	return marshal(entries)
+	return Marshal(entries)
 }
 
-// value returns o as package schema has it.
-func (o *object) value() map[string]any { return decodeValue(o.body) }
+// Decoded returns o as package schema has it.
+func (o *Object) Decoded() map[string]any { return DecodeValue(o.Body) }
 
-// parts returns o, which may be new and have no body, as package schema has it,
+// Parts returns o, which may be new and have no body, as package schema has it,
 // without its revision and managedFields. What it shares with o, a change to it
 // that goes no further must not change.
-func (o *object) parts(info *resourceInfo) map[string]any {
-	m := o.meta
+func (o *Object) Parts(info *Info) map[string]any {
+	m := o.Meta
 	m.ResourceVersion = ""
-	v := make(map[string]any, len(o.fields)+3)
+	v := make(map[string]any, len(o.Fields)+3)
 	v["kind"], v["apiVersion"], v["metadata"] = info.Kind, info.APIVersion(), m.value()
-	for _, f := range o.fields {
-		if v[f.name] = f.decoded; f.decoded == nil {
-			v[f.name] = decoded(f.value)
+	for _, f := range o.Fields {
+		if v[f.Name] = f.decoded; f.decoded == nil {
+			v[f.Name] = decoded(f.Value)
 		}
 	}
 	return v
 }
 
-// share spares o the decoding of what is as it is in old, of which live are the
+// Share spares o the decoding of what is as it is in old, of which live are the
 // parts. assigned says that the spec may be changed yet.
-func (o *object) share(old *object, live map[string]any, assigned bool) {
-	o.fields = slices.Clone(o.fields)
-	for i, f := range o.fields {
-		if was, ok := old.field(f.name); ok && f.decoded == nil && !(assigned && f.name == "spec") && bytes.Equal(was, f.value) {
-			o.fields[i].decoded = live[f.name]
+func (o *Object) Share(old *Object, live map[string]any, assigned bool) {
+	o.Fields = slices.Clone(o.Fields)
+	for i, f := range o.Fields {
+		if was, ok := old.Field(f.Name); ok && f.decoded == nil && !(assigned && f.Name == "spec") && bytes.Equal(was, f.Value) {
+			o.Fields[i].decoded = live[f.Name]
 		}
 	}
 }
@@ -141,8 +141,8 @@ func decoded(b []byte) any {
 	return v
 }
 
-// decodeValue decodes what this server has encoded.
-func decodeValue(b []byte) map[string]any {
+// DecodeValue decodes what this server has encoded.
+func DecodeValue(b []byte) map[string]any {
 	v, err := schema.DecodeObject(b)
 	if err != nil {
 		panic(fmt.Sprintf("apitest: a stored object is not JSON: %v", err))
@@ -150,9 +150,9 @@ func decodeValue(b []byte) map[string]any {
 	return v
 }
 
-// whole returns a copy of o, which may be new, with its body.
-func (o *object) whole(info *resourceInfo) *object {
+// Whole returns a copy of o, which may be new, with its body.
+func (o *Object) Whole(info *Info) *Object {
 	w := *o
-	w.seal(info, 0)
+	w.Seal(info, 0)
 	return &w
 }

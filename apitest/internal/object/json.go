@@ -1,4 +1,4 @@
-package apitest
+package object
 
 import (
 	"bytes"
@@ -12,40 +12,41 @@ import (
 	"github.com/listwatch/listwatch/apitest/schema"
 )
 
-type member struct {
-	name    string
-	value   json.RawMessage
+// Member is a member of a JSON object.
+type Member struct {
+	Name    string
+	Value   json.RawMessage
 	decoded any // value, as package schema has it; nil where nobody has looked yet
 }
 
-// members splits a JSON object, keeping the order; of a repeated name the last
+// Members splits a JSON object, keeping the order; of a repeated name the last
 // value counts. The values are parts of b.
-func members(b []byte) ([]member, error) {
+func Members(b []byte) ([]Member, error) {
 	if !schema.Valid(b) {
 		var v json.RawMessage
 		return nil, json.Unmarshal(b, &v) // it fails, and says where
 	}
-	at := space(b, 0)
+	at := SkipSpace(b, 0)
 	if b[at] != '{' {
 		return nil, errors.New("want a JSON object")
 	}
-	ms := make([]member, 0, 8)
-	for at = space(b, at+1); b[at] != '}'; at = space(b, at) {
+	ms := make([]Member, 0, 8)
+	for at = SkipSpace(b, at+1); b[at] != '}'; at = SkipSpace(b, at) {
 		if b[at] == ',' {
-			at = space(b, at+1)
+			at = SkipSpace(b, at+1)
 		}
-		end := jsonEnd(b, at)
-		m := member{name: string(b[at+1 : end-1])}
-		if strings.IndexByte(m.name, '\\') >= 0 || !utf8.ValidString(m.name) {
-			if err := json.Unmarshal(b[at:end], &m.name); err != nil {
+		end := ValueEnd(b, at)
+		m := Member{Name: string(b[at+1 : end-1])}
+		if strings.IndexByte(m.Name, '\\') >= 0 || !utf8.ValidString(m.Name) {
+			if err := json.Unmarshal(b[at:end], &m.Name); err != nil {
 				return nil, err
 			}
 		}
-		at = space(b, space(b, end)+1) // behind the colon
-		end = jsonEnd(b, at)
-		m.value = b[at:end:end]
+		at = SkipSpace(b, SkipSpace(b, end)+1) // behind the colon
+		end = ValueEnd(b, at)
+		m.Value = b[at:end:end]
 		at = end
-		if i := slices.IndexFunc(ms, func(o member) bool { return o.name == m.name }); i >= 0 {
+		if i := slices.IndexFunc(ms, func(o Member) bool { return o.Name == m.Name }); i >= 0 {
 			ms[i] = m
 			continue
 		}
@@ -54,16 +55,16 @@ func members(b []byte) ([]member, error) {
 	return ms, nil
 }
 
-// space returns where the white space from at on ends.
-func space(b []byte, at int) int {
+// SkipSpace returns where the white space from at on ends.
+func SkipSpace(b []byte, at int) int {
 	for at < len(b) && (b[at] == ' ' || b[at] == '\n' || b[at] == '\t' || b[at] == '\r') {
 		at++
 	}
 	return at
 }
 
-// jsonEnd returns where the value ends that begins at at. b is valid JSON.
-func jsonEnd(b []byte, at int) int {
+// ValueEnd returns where the value ends that begins at at. b is valid JSON.
+func ValueEnd(b []byte, at int) int {
 	for depth := 0; at < len(b); at++ {
 		switch b[at] {
 		case '"':
@@ -129,7 +130,8 @@ func isCanonical(b []byte) bool {
 	return true
 }
 
-func marshal(v any) []byte {
+// Marshal encodes what cannot fail.
+func Marshal(v any) []byte {
 	var b []byte
 	var err error
 	switch v.(type) {
@@ -152,7 +154,7 @@ func sortedJSON(b []byte) []byte {
 	if err := dec.Decode(&v); err != nil {
 		panic(err) // we encoded it
 	}
-	return marshal(v)
+	return Marshal(v)
 }
 
 // sameJSON compares two values, whatever the order of members.
@@ -175,22 +177,22 @@ func byteSum(b []byte) (sum int) {
 	return sum
 }
 
-// lookupJSON returns a member of a JSON object, nil where there is none.
-func lookupJSON(raw json.RawMessage, name string) json.RawMessage {
-	ms, err := members(raw)
+// LookupJSON returns a member of a JSON object, nil where there is none.
+func LookupJSON(raw json.RawMessage, name string) json.RawMessage {
+	ms, err := Members(raw)
 	if err != nil {
 		return nil
 	}
 	for _, m := range ms {
-		if m.name == name {
-			return m.value
+		if m.Name == name {
+			return m.Value
 		}
 	}
 	return nil
 }
 
-// appendString appends s as json.Marshal writes it.
-func appendString(b []byte, s string) []byte {
+// AppendString appends s as json.Marshal writes it.
+func AppendString(b []byte, s string) []byte {
 	start := len(b)
 	b = append(b, '"')
 	for i := range len(s) {
@@ -202,7 +204,7 @@ func appendString(b []byte, s string) []byte {
 		case c == '&':
 			b = append(b, `\u0026`...)
 		case c < ' ' || c > '~' || c == '"' || c == '\\':
-			return append(b[:start], marshal(s)...)
+			return append(b[:start], Marshal(s)...)
 		default:
 			b = append(b, c)
 		}
@@ -210,7 +212,8 @@ func appendString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-func sortedKeys[V any](m map[string]V) []string {
+// SortedKeys returns the keys of m in order.
+func SortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {
 		keys = append(keys, k)
