@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
@@ -33,8 +34,9 @@ import (
 type journal[T kube.Object] struct {
 	path    string // of the snapshot
 	binding Binding
-	number  int      // of the file that is, or will be, written
-	file    *os.File // nil = no record yet
+	head    snapshotHeader // set before it is read or written
+	number  int            // of the file that is, or will be, written
+	file    *os.File       // nil = no record yet
 	encode  func(o *T, b []byte) ([]byte, error)
 	buf     []byte
 	failed  bool // said so; the next snapshot begins another file
@@ -99,10 +101,8 @@ func (j *journal[T]) open() error {
 	if j.file != nil {
 		return nil
 	}
-	head, err := newHeader[T](j.binding)
-	if err != nil {
-		return err
-	}
+	head := j.head
+	head.Time = time.Now().UTC()
 	b, err := codec.Encode(head)
 	if err != nil {
 		return err
@@ -193,10 +193,6 @@ func (j *journal[T]) read(first int, decode func([]byte) (T, error)) (records []
 }
 
 func (j *journal[T]) readFile(name string, decode func([]byte) (T, error)) ([]record[T], error) {
-	want, err := newHeader[T](j.binding)
-	if err != nil {
-		return nil, err
-	}
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
@@ -211,7 +207,7 @@ func (j *journal[T]) readFile(name string, decode func([]byte) (T, error)) ([]re
 	if err != nil {
 		return nil, err
 	}
-	if err := got.foreign(want); err != nil {
+	if err := got.foreign(j.head); err != nil {
 		return nil, err
 	}
 	var records []record[T]

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/kube"
@@ -95,11 +96,15 @@ type record[T kube.Object] struct {
 // It fails with a *SnapshotError, with ErrNotSynced before the first SYNCED and
 // between RESTART and SYNCED, or with an error of w.
 func (s *Store[T]) Save(w io.Writer, b Binding) error {
-	m, err := s.moment(b, nil)
-	if err != nil {
-		return fmt.Errorf("save snapshot of %s: %w", b.Resource, err)
+	head, err := newHeader[T](b)
+	var m *moment[T]
+	if err == nil {
+		m, err = s.moment(head, nil)
 	}
-	if err := m.write(w); err != nil {
+	if err == nil {
+		err = m.write(w)
+	}
+	if err != nil {
 		return fmt.Errorf("save snapshot of %s: %w", b.Resource, err)
 	}
 	return nil
@@ -107,11 +112,8 @@ func (s *Store[T]) Save(w io.Writer, b Binding) error {
 
 // moment takes the present state. The objects that are owed are no longer in it,
 // but a consumer that was told so has not dealt with it.
-func (s *Store[T]) moment(b Binding, owed []record[T]) (*moment[T], error) {
-	head, err := newHeader[T](b)
-	if err != nil {
-		return nil, err
-	}
+func (s *Store[T]) moment(head snapshotHeader, owed []record[T]) (*moment[T], error) {
+	head.Time = time.Now().UTC()
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if len(s.parts) != 1 {

@@ -19,7 +19,11 @@ import (
 //
 // A file belongs to one process: of two that save to it the last one wins.
 func (s *Store[T]) SaveFile(path string, b Binding) error {
-	m, err := s.moment(b, nil)
+	head, err := newHeader[T](b)
+	var m *moment[T]
+	if err == nil {
+		m, err = s.moment(head, nil)
+	}
 	if err == nil {
 		err = m.writeFile(path)
 	}

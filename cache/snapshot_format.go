@@ -68,8 +68,8 @@ type snapshotHeader struct {
 	Time       time.Time     `json:"time"`
 }
 
-// newHeader is the header of a snapshot of b now; an error where there may not
-// be one.
+// newHeader is what the headers of all snapshots of b have; an error where there may
+// not be one.
 func newHeader[T kube.Object](b Binding) (snapshotHeader, error) {
 	typ, err := codec.Shape[T]()
 	switch {
@@ -84,7 +84,7 @@ func newHeader[T kube.Object](b Binding) (snapshotHeader, error) {
 	}
 	return snapshotHeader{
 		Cluster: b.Cluster, Resource: b.Resource, Namespace: b.Namespace, Labels: b.Labels, Fields: b.Fields,
-		Query: b.Query, Accept: b.Accept, Projection: b.Projection, Type: typ + formOf[T]().name, Time: time.Now().UTC(),
+		Query: b.Query, Accept: b.Accept, Projection: b.Projection, Type: typ + formOf[T]().name,
 	}, nil
 }
 

@@ -118,7 +118,7 @@ func (i *Informer[T]) open() (release func(), err error) {
 	if len(i.sources) > 1 {
 		return nil, errSources
 	}
-	if _, err := newHeader[T](i.warm.binding); err != nil {
+	if i.warm.journal.head, err = newHeader[T](i.warm.binding); err != nil {
 		return nil, fmt.Errorf("keep a snapshot of %s at %s: %w", i.warm.binding.Resource, i.warm.Path, err)
 	}
 	release, err = disk.Lock(i.warm.Path + lockSuffix)
@@ -229,7 +229,7 @@ func (i *Informer[T]) save() {
 		return
 	}
 	owed, dropped := i.owed()
-	m, err := i.store.moment(i.warm.binding, owed)
+	m, err := i.store.moment(i.warm.journal.head, owed)
 	var at savepoint
 	var drop func()
 	if err == nil {
