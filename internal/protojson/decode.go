@@ -102,7 +102,7 @@ func Open(b []byte) (e Envelope, err error) {
 func Close(b []byte, apiVersion, kind string, raw []byte) []byte {
 	head := appendPart(appendPart(nil, 1, apiVersion), 2, kind)
 	b = append(b, magic...)
-	return appendPart(appendPart(b, 1, string(head)), 2, raw)
+	return appendPart(appendPart(b, 1, head), 2, raw)
 }
 
 // appendPart appends a field of bytes.

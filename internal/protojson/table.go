@@ -46,15 +46,21 @@ type Field struct {
 	Inline              bool // its message has members of the JSON object around it
 	Type                byte // a letter of the table, or IsMessage
 
-	ref    string // the message that it refers to
-	quoted string // Name as JSON, with its colon
+	ref    string   // the message that it refers to
+	of     *Message // the same, of a field that is not in the table
+	quoted string   // Name as JSON, with its colon
 }
 
 // IsMessage is the Type of a Field that is a message.
 const IsMessage = 'M'
 
 // Message returns the message of a field whose Type is IsMessage.
-func (f *Field) Message() *Message { return find(f.ref) }
+func (f *Field) Message() *Message {
+	if f.of != nil {
+		return f.of
+	}
+	return find(f.ref)
+}
 
 // messages caches what was read of the table, by package and name: most programs
 // need a few of its messages.

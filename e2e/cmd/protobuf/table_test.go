@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"reflect"
@@ -45,6 +46,19 @@ func TestRandomObjects(t *testing.T) {
 					t.Fatal(err)
 				}
 				compare(t, fmt.Sprintf("seed %d", seed), sent, text)
+				again, err := protojson.Encode(text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				e, err := protojson.Open(again)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if read, err := k.json(e.Raw); err != nil {
+					t.Errorf("seed %d, encoded again: %v", seed, err)
+				} else if compareJSON(t, text, read) != "" {
+					t.Errorf("seed %d, encoded again, as Kubernetes reads it (-want +got):\n%s", seed, compareJSON(t, text, read))
+				}
 			}
 		})
 	}
@@ -108,4 +122,30 @@ func compare(t *testing.T, what string, sent, text []byte) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
+}
+
+func compareJSON(t *testing.T, a, b []byte) string {
+	t.Helper()
+	var want, got any
+	if json.Unmarshal(a, &want) != nil || json.Unmarshal(b, &got) != nil {
+		t.Fatal("no JSON")
+	}
+	return cmp.Diff(withoutNulls(want), withoutNulls(got))
+}
+
+// withoutNulls leaves out of v what JSON has for a pointer to what is empty: nothing
+// on the wire.
+func withoutNulls(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		maps.DeleteFunc(v, func(_ string, v any) bool { return v == nil })
+		for k := range v {
+			v[k] = withoutNulls(v[k])
+		}
+	case []any:
+		for i := range v {
+			v[i] = withoutNulls(v[i])
+		}
+	}
+	return v
 }
