@@ -42,6 +42,7 @@ type Exchange struct {
 
 	code   int
 	frames int
+	binary *binaryStream // of a watch in protobuf
 	gz     *gzip.Writer
 	large  bool // nothing has been written yet, so gzip may still be chosen
 }
@@ -83,6 +84,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, refused *guard.Re
 		}
 	}()
 	x := &Exchange{w: w, srv: s, refused: refused, large: true}
+	defer x.cutBinary()
 	x.conn, _ = r.Context().Value(connKey{}).(*network.Conn)
 	x.r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 	x.target = s.resolve(r)
@@ -170,6 +172,14 @@ func (x *Exchange) compress() {
 
 // Write implements http.ResponseWriter.
 func (x *Exchange) Write(b []byte) (int, error) {
+	if x.binary == nil || x.code != http.StatusOK {
+		return x.write(b)
+	}
+	_, err := x.write(x.binary.frames(b))
+	return len(b), err
+}
+
+func (x *Exchange) write(b []byte) (int, error) {
 	if x.code == 0 {
 		x.WriteHeader(http.StatusOK)
 	}

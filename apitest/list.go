@@ -118,7 +118,7 @@ func (s *Server) list(x *Exchange, w http.ResponseWriter, q *query, v *view) *ku
 	if x.quirks.EmptyPage && len(p.objects) > 0 {
 		p.emptied()
 	}
-	writeJSON(w, http.StatusOK, "application/json", v.list(p, x.quirks.MetadataLast))
+	v.send(w, v.list(p, x.quirks.MetadataLast))
 	return nil
 }
 

@@ -10,10 +10,11 @@ import (
 
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/internal/protojson"
+	"github.com/listwatch/listwatch/kube"
 )
 
 // TestProtobufBodies writes what the Go types of Kubernetes have encoded, as typed
-// clients do; the answers are JSON.
+// clients do.
 func TestProtobufBodies(t *testing.T) {
 	playProtobuf(t, []protobufStep{
 		{"POST", "/api/v1/namespaces/a/pods", pb(t, "Pod"),
@@ -63,30 +64,44 @@ func TestProtobufBodiesThatAreWrong(t *testing.T) {
 	})
 }
 
-// TestProtobufIsNotAnswered: clients that would take both get JSON, and who takes
-// nothing else gets 406.
-func TestProtobufIsNotAnswered(t *testing.T) {
-	srv := apitest.NewWith(t, apitest.Options{InMemory: true, NoValidation: true})
-	for accept, want := range map[string]string{
-		protojson.MediaType + ",application/json":                           "200 application/json",
-		protojson.MediaType + ";stream=watch,application/json;stream=watch": "200 application/json",
-		protojson.MediaType: "406 application/json",
-		"application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1, application/json, */*": "200 application/json",
-	} {
-		r, err := http.NewRequestWithContext(t.Context(), "GET", srv.URL+"/api/v1/pods", nil)
-		if err != nil {
-			t.Fatal(err)
+// TestProtobufIsNegotiated: clients that prefer protobuf get it where there is such a
+// form; who takes nothing else gets 406 where there is none.
+func TestProtobufIsNegotiated(t *testing.T) {
+	const both = protojson.MediaType + ",application/json"
+	const partial = ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+	gizmos := kube.Resource{Group: "g.io", Version: "v1", Plural: "gizmos", Kind: "Gizmo", Namespaced: true}
+	synctest.Test(t, func(t *testing.T) {
+		srv := apitest.NewWith(t, apitest.Options{InMemory: true, NoValidation: true})
+		srv.AddResource(apitest.ResourceInfo{Resource: gizmos})
+		for _, c := range []struct{ path, accept, want string }{
+			{"/api/v1/pods", both, "200 application/vnd.kubernetes.protobuf"},
+			{"/api/v1/pods", protojson.MediaType, "200 application/vnd.kubernetes.protobuf"},
+			{"/api/v1/pods", "application/json," + protojson.MediaType, "200 application/json"},
+			{"/api/v1/pods", protojson.MediaType + partial + ",application/json" + partial, "406 application/json"}, // of a list
+			{"/api/v1/pods", protojson.MediaType + strings.Replace(partial, "Metadata", "MetadataList", 1), "200 application/vnd.kubernetes.protobuf"},
+			{"/api/v1/pods?watch=1&timeoutSeconds=1", both, "200 application/vnd.kubernetes.protobuf;stream=watch"},
+			{"/api/v1/pods?watch=1&timeoutSeconds=1", protojson.MediaType + partial, "200 application/vnd.kubernetes.protobuf;stream=watch"},
+			{"/api/v1/pods", "application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1, application/json, */*", "200 application/json"},
+			{"/api/v1/namespaces/a/pods/none", both, "404 application/json"},
+			{"/apis/g.io/v1/gizmos", both, "200 application/json"},
+			{"/apis/g.io/v1/gizmos", protojson.MediaType, "406 application/json"},
+			{"/apis/g.io/v1/gizmos?watch=1&timeoutSeconds=1", protojson.MediaType + partial, "200 application/vnd.kubernetes.protobuf;stream=watch"},
+		} {
+			r, err := http.NewRequestWithContext(t.Context(), "GET", srv.URL+c.path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Accept", c.accept)
+			resp, err := srv.Client().Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if got := resp.Status[:3] + " " + resp.Header.Get("Content-Type"); got != c.want {
+				t.Errorf("%s as %s: got %s, want %s", c.path, c.accept, got, c.want)
+			}
 		}
-		r.Header.Set("Accept", accept)
-		resp, err := srv.Client().Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
-		if got := resp.Status[:3] + " " + resp.Header.Get("Content-Type"); got != want {
-			t.Errorf("Accept: %s: got %s, want %s", accept, got, want)
-		}
-	}
+	})
 }
 
 // protobufStep is a request and what must be in its answer.
@@ -97,7 +112,7 @@ func playProtobuf(t *testing.T, steps []protobufStep) {
 		srv := apitest.NewWith(t, apitest.Options{InMemory: true, NoValidation: true})
 		known := map[string]string{}
 		for i, s := range steps {
-			header := http.Header{"Content-Type": {protojson.MediaType}, "Accept": {protojson.MediaType + ",application/json"}}
+			header := http.Header{"Content-Type": {protojson.MediaType}, "Accept": {"application/json"}}
 			code, answer := ask(t, srv, s.method, s.path, s.body, header)
 			wantCode, members, _ := strings.Cut(s.want, " ")
 			check(t, strings.Join([]string{"step", string(rune('a' + i)), s.method, s.path}, " "), []string{wantCode, members}, code, answer, known)

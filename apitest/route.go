@@ -275,7 +275,7 @@ func (s *Server) get(x *Exchange, w http.ResponseWriter, v *view) *kube.Status {
 		}
 		body = scaleOf(x.target.info, o)
 	}
-	writeJSON(w, http.StatusOK, "application/json", append(body, '\n'))
+	v.send(w, append(body, '\n'))
 	return nil
 }
 

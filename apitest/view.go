@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/internal/protojson"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -20,6 +21,8 @@ type view struct {
 	columns bool   // a Table has been sent, with its columns
 
 	standard *object.Object // the one that the Table of a list marks as the default
+
+	binary bool // the answer is in protobuf
 
 	refused *kube.Status // why it cannot be had of what is found
 }
@@ -34,7 +37,9 @@ func parseView(r *http.Request, info *object.Info, verb string) (*view, *kube.St
 	readable := false // JSON is, if only in some form
 	for _, c := range clauses(r) {
 		typ, params := c.typ, c.params
+		v.binary = typ == protojson.MediaType && servesBinary(info, verb, params)
 		switch {
+		case v.binary:
 		case typ == typeYAML && verb != "watch":
 		case typ == "application/*" && info.BuiltIn: // which is not what its routes offer
 			continue

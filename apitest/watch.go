@@ -74,6 +74,10 @@ func (s *Server) watch(x *Exchange, w http.ResponseWriter, q *query, v *view) *k
 	}
 	defer s.watchStarted()()
 	w.Header().Set("Content-Type", "application/json")
+	if v.binary {
+		w.Header().Set("Content-Type", typeStream)
+		x.binary = &binaryStream{info: v.info}
+	}
 	w.Header().Set("Cache-Control", "no-cache, private")
 	w.WriteHeader(http.StatusOK)
 	x.Flush()

@@ -49,13 +49,21 @@ func play(t *testing.T, o watch.Options, act func(*testing.T, *story)) {
 
 func playOn(t *testing.T, ao apitest.Options, o watch.Options, act func(*testing.T, *story)) {
 	t.Helper()
+	for _, encoding := range []client.Encoding{client.EncodingJSON, client.EncodingAuto} {
+		t.Run(string(encoding), func(t *testing.T) { playAs(t, encoding, ao, o, act) })
+	}
+}
+
+// playAs is playOn in one encoding: a Partial has a protobuf form.
+func playAs(t *testing.T, encoding client.Encoding, ao apitest.Options, o watch.Options, act func(*testing.T, *story)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		ao.InMemory = true
 		srv := apitest.NewWith(t, ao)
 		for i := range 3 {
 			srv.Put(kube.ConfigMaps, configMap(fmt.Sprint("first-", i), "0"))
 		}
-		cfg := client.Config{Server: srv.URL, Dial: srv.Dial, Timeout: 30 * time.Second}
+		cfg := client.Config{Server: srv.URL, Dial: srv.Dial, Timeout: 30 * time.Second, Encoding: encoding}
 		if ao.TLS {
 			cfg.TLS.CAData = srv.CAPEM()
 		}

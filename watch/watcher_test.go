@@ -142,12 +142,13 @@ func TestWatcherReportsAnInconsistentList(t *testing.T) {
 	var got []bool
 	trace := watch.Trace{Listed: func(p list.Progress) { got = append(got, p.Inconsistent) }}
 	play(t, watch.Options{Initial: watch.Paged, Limit: 1, Trace: trace}, func(t *testing.T, s *story) {
+		got = nil
 		s.srv.On(apitest.Match{Verb: "list", Query: "continue=", Nth: 2}, faults.ExpireContinue()).Times(1)
 		s.start()
+		if diff := cmp.Diff([]bool{false, false, true}, got); diff != "" {
+			t.Errorf("Inconsistent of each page (-want +got):\n%s", diff)
+		}
 	})
-	if diff := cmp.Diff([]bool{false, false, true}, got); diff != "" {
-		t.Errorf("Inconsistent of each page (-want +got):\n%s", diff)
-	}
 }
 
 func TestWatcherReconnectsWithJitter(t *testing.T) {
@@ -584,6 +585,7 @@ func TestWatcherReportsListsThatCannotBeWatched(t *testing.T) {
 	var traced []string
 	trace := watch.Trace{Interrupted: func(i watch.Interruption) { traced = append(traced, fmt.Sprint(i.Attempt, " ", i.Err)) }}
 	play(t, watch.Options{Initial: watch.Paged, Trace: trace}, func(t *testing.T, s *story) {
+		traced = nil
 		s.srv.On(apitest.Match{Verb: "list", Resource: "configmaps"}, func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.WriteString(w, `{"kind":"ConfigMapList","apiVersion":"v1","items":[]}`)
 		}).Times(2)

@@ -17,16 +17,18 @@ import (
 type members map[string]json.RawMessage
 
 // Encode returns the protobuf form of an object, or of a list of objects, in its
-// envelope: what Kubernetes' own encoder makes of the same values. Members that the
+// envelope; it is of the kind that is given if it names none. That is what Kubernetes' own encoder makes of the same values. Members that the
 // kind has not are left out. It fails with ErrUnknown for a kind that the table has
 // not, and with an error that quotes nothing where a value does not fit. What is in
 // memory meanwhile is several times the size of text.
-func Encode(text []byte) ([]byte, error) {
+func Encode(text []byte, apiVersion, kind string) ([]byte, error) {
 	var o members
 	if err := json.Unmarshal(text, &o); err != nil {
 		return nil, errors.New("no JSON object")
 	}
-	apiVersion, kind := o.text("apiVersion"), o.text("kind")
+	if v, k := o.text("apiVersion"), o.text("kind"); k != "" {
+		apiVersion, kind = v, k
+	}
 	if m := Lookup(apiVersion, kind); m != nil {
 		raw, err := m.append(nil, o)
 		return Close(nil, apiVersion, kind, raw), err
@@ -44,20 +46,23 @@ func Encode(text []byte) ([]byte, error) {
 	return Close(nil, apiVersion, kind, raw), err
 }
 
-// Broken returns an object that is as much of text as can be encoded, of a kind if it
-// names none, and then bytes that cannot be read: what stands for JSON that does not
-// fit its type.
+// Broken returns an object with the identity of text, of a kind if it names none, and
+// then bytes that cannot be read: what stands for JSON that does not fit its type.
 func Broken(text []byte, apiVersion, kind string) []byte {
-	var o members
+	var o, all members
 	_ = json.Unmarshal(text, &o) // what is no object has no name
+	_ = json.Unmarshal(o["metadata"], &all)
 	if v, k := o.text("apiVersion"), o.text("kind"); k != "" {
 		apiVersion, kind = v, k
 	}
-	raw, err := find(metaPath+".PartialObjectMetadata").append(nil, members{"metadata": o["metadata"]})
-	if err != nil {
-		raw = nil
+	var meta []byte
+	for _, f := range find(metaPath + ".ObjectMeta").Fields {
+		switch f.Name {
+		case "name", "namespace", "uid", "resourceVersion":
+			meta = appendPart(meta, f.Number, all.text(f.Name))
+		}
 	}
-	return Close(nil, apiVersion, kind, append(raw, "\x12\x7f"...))
+	return Close(nil, apiVersion, kind, append(appendPart(nil, 1, meta), "\x12\x7f"...))
 }
 
 // Event returns the message of a watch event, with its length in front.

@@ -19,7 +19,7 @@ func TestEncodeAsKubernetesWould(t *testing.T) {
 	}
 	for _, file := range files {
 		text := load(t, strings.TrimSuffix(file, ".pb")+".json")
-		got, err := protojson.Encode(text)
+		got, err := protojson.Encode(text, "", "")
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
 			continue
@@ -45,7 +45,7 @@ func TestEncode(t *testing.T) {
 				part(2, part(1, part(1, "a"), part(2), part(3), part(4), part(5), part(6), number(7, 0), part(8)), part(2, part(1, "a"), part(2, "1")), part(2, part(1, "b"), part(2, "2")))))},
 		{`{"kind":"Status","apiVersion":"v1","code":410}`, string(object("v1", "Status", part(1, part(1), part(2), part(3)), part(2), part(3), part(4), number(6, 410)))},
 	} {
-		got, err := protojson.Encode([]byte(c.in))
+		got, err := protojson.Encode([]byte(c.in), "", "")
 		if err != nil || string(got) != c.want {
 			t.Errorf("%s: got\n%q, %v, want\n%q", c.in, got, err, c.want)
 		}
@@ -59,7 +59,7 @@ func TestEncode(t *testing.T) {
 		`{"kind":"Pod","apiVersion":"v1","metadata":{"labels":["hunter2"]}}`:   nil,
 		`{"kind":"Pod","apiVersion":"v1","metadata":{"finalizers":{"a":"b"}}}`: nil,
 	} {
-		if _, err := protojson.Encode([]byte(in)); err == nil || want != nil && !errors.Is(err, want) || strings.Contains(err.Error(), "hunter2") {
+		if _, err := protojson.Encode([]byte(in), "", ""); err == nil || want != nil && !errors.Is(err, want) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", in, err)
 		}
 	}

@@ -46,7 +46,7 @@ func TestRandomObjects(t *testing.T) {
 					t.Fatal(err)
 				}
 				compare(t, fmt.Sprintf("seed %d", seed), sent, text)
-				again, err := protojson.Encode(text)
+				again, err := protojson.Encode(text, "", "")
 				if err != nil {
 					t.Fatal(err)
 				}
