@@ -206,3 +206,29 @@ func TestIncludeSecretsKeepsThem(t *testing.T) {
 		}
 	})
 }
+
+// TestRecordingsAreJSON: a collection that would come in protobuf, of which a recording
+// holds nothing but filler, comes in JSON.
+func TestRecordingsAreJSON(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := apitest.NewInMemory(t)
+		srv.Put(kube.ConfigMaps, `{"metadata":{"name":"kept","namespace":"d"}}`)
+		var f file
+		w := newWriter(t, &f, replay.Options{})
+		cfg := proxied(t, w, srv)
+		cfg.Encoding = client.EncodingAuto
+		c := newClient(t, cfg)
+		for ev, err := range watch.Once(t.Context(), client.Of[kube.Partial](c, kube.ConfigMaps), "", watch.Options{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ev.Type == watch.Synced {
+				break
+			}
+		}
+		closed(t, w)
+		if text := string(f.bytes()); !strings.Contains(text, `\"name\":\"kept\"`) || strings.Contains(text, "protobuf") {
+			t.Errorf("%s", text)
+		}
+	})
+}

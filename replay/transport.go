@@ -6,17 +6,19 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 )
 
 // Transport returns a RoundTripper that records what goes through it to t, which
-// nil makes http.DefaultTransport. It changes nothing of it. Bodies of requests
-// are not recorded.
+// nil makes http.DefaultTransport. It changes nothing of it, but that a request which
+// takes protobuf or JSON asks for JSON only. Bodies of requests are not recorded.
 //
-// An answer that comes compressed, because the caller asked for that itself, is
-// recorded as filler: nobody could redact it. net/http's own compression is
-// below t and is not seen.
+// An answer that comes compressed, because the caller asked for that itself, or in
+// protobuf, is recorded as filler: nobody could redact it. net/http's own compression
+// is below t and is not seen.
 func (w *Writer) Transport(t http.RoundTripper) http.RoundTripper {
 	if t == nil {
 		t = http.DefaultTransport
@@ -39,6 +41,10 @@ func (t *transport) CloseIdleConnections() {
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	w, id := t.w, t.w.nextID()
+	if plain := withoutProtobuf(r.Header.Get("Accept")); plain != "" {
+		r = r.Clone(r.Context())
+		r.Header.Set("Accept", plain)
+	}
 	w.add(&Entry{
 		Kind: KindReq, At: w.now(), ID: id, Method: r.Method, URL: target(r.URL), Header: allowed(r.Header, requestHeaders),
 	})
@@ -60,6 +66,18 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	w.drain(true)
 	return resp, nil
 }
+
+// withoutProtobuf returns an Accept header without its clauses for protobuf, "" if there
+// are none, or no others.
+func withoutProtobuf(accept string) string {
+	if !strings.Contains(accept, protobuf) {
+		return ""
+	}
+	clauses := slices.DeleteFunc(strings.Split(accept, ","), func(c string) bool { return strings.Contains(c, protobuf) })
+	return strings.Join(clauses, ",")
+}
+
+const protobuf = "application/vnd.kubernetes.protobuf"
 
 // body records what is read of the body of an answer.
 type body struct {
