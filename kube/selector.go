@@ -109,7 +109,8 @@ type fieldTerm struct {
 }
 
 // ParseFieldSelector reads "a=b,c==d,e!=f". In a value \\, \, and \= stand for
-// the character itself.
+// the character itself. White space around a field is ignored; in a value it counts, as
+// the server counts it.
 func ParseFieldSelector(s string) (FieldSelector, error) {
 	var fs FieldSelector
 	for _, part := range splitEscaped(s) {

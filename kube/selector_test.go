@@ -18,6 +18,8 @@ func TestParseFieldSelectorPrints(t *testing.T) {
 		{"metadata.name!=web", "metadata.name!=web"},
 		{" metadata.name=web", "metadata.name=web"},
 		{"a=,b!=", "a=,b!="},
+		{" a=b, c =d ", "a=b,c=d "}, // space belongs to a value
+		{"a= b", "a= b"},
 		{"b=1,a=2", "b=1,a=2"},
 		{"a=1,,b=2,", "a=1,b=2"},
 		{`a=x\,y`, `a=x\,y`},
