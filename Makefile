@@ -14,7 +14,7 @@ CONTROLLED   = ^(TestControllerManager|TestControllerManagerThatCannotStart|Test
 APART        = $(CONTROLLED)|^TestTerminal$$
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint unit race-ready e2e operators terminal compat ci fuzz hostile soak bench microbench install man completion notices base-images clean
+.PHONY: help demo test check lint unit race-ready e2e operators terminal compat ci fuzz attacks hostile soak bench microbench install man completion notices base-images clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,7 +40,7 @@ lint: check ## go vet, staticcheck and gofmt of every module, and go vet for mac
 # being reported. There are a thousand such programs here, so it is a tenth of that.
 unit: export GORACE := $(or $(GORACE),atexit_sleep_ms=100)
 unit: race-ready ## the tests alone
-	$(GO) test -race -shuffle=on -timeout=5m ./...
+	$(GO) test -race -shuffle=on -timeout=5m -skip '^TestHostile$$' ./...
 
 race-ready:
 	@command -v $(firstword $(CC)) >/dev/null || { \
@@ -67,7 +67,7 @@ compat: ## client-go, controller-runtime and kubectl against the fake server and
 	cd e2e && timeout 45m $(GO) run ./cmd/build kube-apiserver etcd kubectl kubectl-1.36
 	cd compat && $(GO) vet ./... && $(STATICCHECK) ./... && $(GO) test -count=1 -timeout=20m ./...
 
-ci: lint unit e2e ## what CI runs
+ci: lint unit attacks e2e ## what CI runs
 
 fuzz: ## each fuzz target for FUZZTIME (20s)
 	@set -e; for pkg in $$($(GO) list ./...); do \
@@ -76,6 +76,9 @@ fuzz: ## each fuzz target for FUZZTIME (20s)
 	    $(GO) test -run='^$$' -fuzz="^$$target\$$" -fuzztime=$(FUZZTIME) -timeout=30m $$pkg; \
 	  done; \
 	done
+
+attacks: ## the attacks of make hostile with 12 MB each (Linux), a minute
+	$(GO) test ./cmd/listwatch -run '^TestHostile$$' -count=1 -parallel=2 -timeout=10m
 
 # kubectl, if it is there, is attacked too, and only reported.
 HOSTILE      ?= 4000000000

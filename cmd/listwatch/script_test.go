@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -34,6 +35,11 @@ func TestMain(m *testing.M) {
 	}
 	if signal.Ignored(syscall.SIGHUP) { // under nohup: what the tests start must not inherit it
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
+	// Most tests wait for processes: more of them run at once than there are processors.
+	flag.Parse()
+	if n := flag.Lookup("test.parallel"); n.Value.String() == n.DefValue {
+		flag.Set("test.parallel", "8")
 	}
 	os.Exit(m.Run())
 }
