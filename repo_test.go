@@ -31,6 +31,7 @@ const module = "github.com/listwatch/listwatch"
 var floors = map[string]float64{
 	"kube":                     0,
 	"jsonpath":                 0,
+	"queue":                    0,
 	"codec":                    1,
 	"codec/compressed":         2,
 	"codec/protobuf":           2,
@@ -90,6 +91,7 @@ var (
 		"":                        nil,
 		"kube":                    nil,
 		"jsonpath":                nil,
+		"queue":                   engine[3:],
 		"codec":                   engine[:3],
 		"codec/protobuf":          engine[:3],
 		"codec/compressed":        append([]string{"github.com/klauspost/compress"}, engine[:3]...),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/queue"
 	"github.com/listwatch/listwatch/watch"
 )
 
@@ -74,7 +75,7 @@ func (c *Controller[K]) await(ctx context.Context, key K, pending []awaited) {
 	for _, a := range pending {
 		switch err := a.wait(ctx, a.object); {
 		case errors.Is(err, cache.ErrVanished): // no handler will say so
-			c.queue.AddWith(key, Add{Cause: Cause{Input: a.in, Type: watch.Deleted, Object: kube.Key{Namespace: a.object.GetNamespace(), Name: a.object.GetName()}}})
+			c.queue.AddWith(key, queue.Add[Cause]{Cause: Cause{Input: a.in, Type: watch.Deleted, Object: kube.Key{Namespace: a.object.GetNamespace(), Name: a.object.GetName()}}})
 		case err != nil:
 			c.log.Warn("the cache does not show a write; going on without it", "key", fmt.Sprint(key), "informer", a.in, "err", err)
 		}

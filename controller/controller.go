@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/listwatch/listwatch/queue"
 )
 
 // Func makes the world match what the object of a key says. ctx ends when the
@@ -39,7 +41,7 @@ type Options[K comparable] struct {
 	AwaitTimeout time.Duration
 
 	// Queue is about order and delays.
-	Queue QueueOptions[K]
+	Queue queue.Options[K, Cause]
 
 	// Logger gets a warning for each run that failed, with its key, and a line when
 	// the controller waits for a cache and when that is over. Default: that of the
@@ -62,12 +64,12 @@ type Trace[K comparable] struct {
 
 // Run is one call of a Func: why, and what came of it.
 type Run[K comparable] struct {
-	Item[K]            // the key, what caused the run, and how long it waited
-	Attempt  int       // 0 for the first after a success
-	Start    time.Time // of the call
-	Duration time.Duration
-	Result   Result
-	Err      error // nil = success
+	queue.Item[K, Cause]           // the key, what caused the run, and how long it waited
+	Attempt              int       // 0 for the first after a success
+	Start                time.Time // of the call
+	Duration             time.Duration
+	Result               Result
+	Err                  error // nil = success
 }
 
 // Controller calls a Func with keys from a queue. Wire it with For, Owns and Map,
@@ -77,7 +79,7 @@ type Controller[K comparable] struct {
 	f     Func[K]
 	o     Options[K]
 	log   *slog.Logger
-	queue *Queue[K]
+	queue *queue.Queue[K, Cause]
 
 	mu       sync.Mutex
 	inputs   []input // fixed once it runs
@@ -122,7 +124,7 @@ func New[K comparable](name string, f Func[K], o Options[K]) *Controller[K] {
 	if o.AwaitTimeout <= 0 {
 		o.AwaitTimeout = time.Minute
 	}
-	c := &Controller[K]{name: name, f: f, o: o, log: o.Logger, queue: NewQueue(o.Queue), awaiting: make(map[K][]awaited), failing: make(map[K]int), traces: []Trace[K]{o.Trace}}
+	c := &Controller[K]{name: name, f: f, o: o, log: o.Logger, queue: queue.New(o.Queue), awaiting: make(map[K][]awaited), failing: make(map[K]int), traces: []Trace[K]{o.Trace}}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
@@ -135,7 +137,7 @@ func (c *Controller[K]) Name() string { return c.name }
 
 // Queue returns the queue, to add keys for reasons of one's own: they wait there
 // until the controller runs.
-func (c *Controller[K]) Queue() *Queue[K] { return c.queue }
+func (c *Controller[K]) Queue() *queue.Queue[K, Cause] { return c.queue }
 
 // SetLogger sets the logger of a controller that has none by its Options. It is for
 // whoever runs controllers, as a Manager does, and is called before Run.
@@ -232,7 +234,7 @@ func (c *Controller[K]) finish() {
 
 // Stats is how a controller is.
 type Stats struct {
-	Queue    QueueStats
+	Queue    queue.Stats
 	Workers  int
 	Runs     uint64 // ended ones
 	Failures uint64 // among them, with an error, panics too

@@ -92,25 +92,3 @@ func Example() {
 	// cleaned up after a/web
 	// <nil>
 }
-
-// Workers take keys, one each.
-func ExampleQueue() {
-	q := controller.NewQueue(controller.QueueOptions[string]{})
-	q.Add("a")
-	q.Add("b")
-	q.Add("a") // stands in the queue already
-	q.Close()
-	for {
-		item, err := q.Get(context.Background())
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		fmt.Println(item.Key)
-		q.Done(item.Key)
-	}
-	// Output:
-	// a
-	// b
-	// the queue is closed
-}

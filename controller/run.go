@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/queue"
 )
 
 // worker runs the Func with one key after the other until ctx ends. runs is the
@@ -33,7 +34,7 @@ func (c *Controller[K]) worker(ctx, runs context.Context, workers, waits *sync.W
 }
 
 // work runs the Func with one key and decides what comes after it.
-func (c *Controller[K]) work(ctx context.Context, item Item[K], waits *sync.WaitGroup) {
+func (c *Controller[K]) work(ctx context.Context, item queue.Item[K, Cause], waits *sync.WaitGroup) {
 	run := Run[K]{Item: item, Attempt: c.failedInARow(item.Key), Start: time.Now()}
 	defer func() { // also where the Func ends the goroutine
 		defer c.release(ctx, item.Key, waits)
@@ -110,7 +111,7 @@ func (c *Controller[K]) countFailures(k K, n int) {
 // settle decides when the key comes again.
 func (c *Controller[K]) settle(ctx context.Context, run Run[K]) {
 	k, err := run.Key, run.Err
-	again := Add{Priority: run.Priority}
+	again := queue.Add[Cause]{Priority: run.Priority}
 	if p := run.Result.Priority; p != nil {
 		again.Priority = *p
 	}

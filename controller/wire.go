@@ -10,6 +10,7 @@ import (
 
 	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/queue"
 	"github.com/listwatch/listwatch/watch"
 )
 
@@ -99,7 +100,7 @@ func wire[K comparable, T kube.Object](c *Controller[K], in Input[T], only []fun
 					return
 				}
 			}
-			add := Add{Cause: Cause{Input: name, Type: d.Type, Object: d.Key, Revision: d.Revision}}
+			add := queue.Add[Cause]{Cause: Cause{Input: name, Type: d.Type, Object: d.Key, Revision: d.Revision}}
 			if d.Initial || d.Resync {
 				add.Priority = LowPriority
 			}

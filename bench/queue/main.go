@@ -31,8 +31,8 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/listwatch/listwatch/bench/probe"
-	"github.com/listwatch/listwatch/controller"
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/queue"
 )
 
 func main() {
@@ -69,7 +69,7 @@ func run() error {
 	for _, workers := range []int{1, 8, 64} {
 		for _, c := range []struct {
 			name string
-			play func(queue, []kube.Key, int) (int, error)
+			play func(peer, []kube.Key, int) (int, error)
 		}{{"drain", drain}, {"flow", flow}} {
 			sides := make([][]probe.Side, len(makers))
 			for range *turns {
@@ -89,8 +89,8 @@ func run() error {
 	return json.NewEncoder(os.Stdout).Encode(out)
 }
 
-// queue is what all three do.
-type queue interface {
+// peer is what all three do.
+type peer interface {
 	Add(kube.Key)
 	Get() (kube.Key, bool) // false = closed
 	Done(kube.Key)
@@ -99,16 +99,16 @@ type queue interface {
 
 var makers = []struct {
 	name string
-	make func() queue
+	make func() peer
 }{
-	{"ours", func() queue { return ours{controller.NewQueue(controller.QueueOptions[kube.Key]{})} }},
-	{"client-go's rate limiting queue", func() queue {
+	{"ours", func() peer { return ours{queue.New(queue.Options[kube.Key, string]{})} }},
+	{"client-go's rate limiting queue", func() peer {
 		return clientGo{workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[kube.Key]())}
 	}},
-	{"controller-runtime's priority queue", func() queue { return runtimeQueue{priorityqueue.New[kube.Key]("bench")} }},
+	{"controller-runtime's priority queue", func() peer { return runtimeQueue{priorityqueue.New[kube.Key]("bench")} }},
 }
 
-type ours struct{ *controller.Queue[kube.Key] }
+type ours struct{ *queue.Queue[kube.Key, string] }
 
 func (q ours) Get() (kube.Key, bool) {
 	item, err := q.Queue.Get(context.Background())
@@ -136,7 +136,7 @@ func (q runtimeQueue) Get() (kube.Key, bool) {
 func (q runtimeQueue) Close() { q.ShutDown() }
 
 // drain adds every key, lets the workers take them, and returns how many they took.
-func drain(q queue, keys []kube.Key, workers int) (int, error) {
+func drain(q peer, keys []kube.Key, workers int) (int, error) {
 	for _, k := range keys {
 		q.Add(k)
 	}
@@ -144,7 +144,7 @@ func drain(q queue, keys []kube.Key, workers int) (int, error) {
 }
 
 // flow adds every key four times while the workers take them.
-func flow(q queue, keys []kube.Key, workers int) (int, error) {
+func flow(q peer, keys []kube.Key, workers int) (int, error) {
 	return take(q, len(keys), workers, func() {
 		for range 4 {
 			for _, k := range keys {
@@ -158,7 +158,7 @@ func flow(q queue, keys []kube.Key, workers int) (int, error) {
 var last = kube.Key{Name: "last"}
 
 // take lets workers take keys until each of n has been taken and add has returned.
-func take(q queue, n, workers int, add func()) (int, error) {
+func take(q peer, n, workers int, add func()) (int, error) {
 	var running sync.WaitGroup
 	counts := make([]int, workers)
 	for w := range workers {
@@ -191,7 +191,7 @@ func take(q queue, n, workers int, add func()) (int, error) {
 }
 
 // measure plays one turn.
-func measure(make func() queue, play func(queue, []kube.Key, int) (int, error), keys []kube.Key, workers int) (probe.Side, error) {
+func measure(make func() peer, play func(peer, []kube.Key, int) (int, error), keys []kube.Key, workers int) (probe.Side, error) {
 	runtime.GC()
 	q := make()
 	var before, after runtime.MemStats

@@ -1,4 +1,4 @@
-package controller_test
+package queue_test
 
 import (
 	"context"
@@ -9,14 +9,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/listwatch/listwatch/controller"
+	"github.com/listwatch/listwatch/queue"
 )
 
 // Workers come, go and give up; keys are added in every way. No key is ever with
 // two workers, and each one that is added is handed out afterwards.
 func TestQueueUnderLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := controller.NewQueue(controller.QueueOptions[int]{Limiter: controller.NewLimiter[int](controller.LimiterOptions{QPS: -1})})
+		q := queue.New(queue.Options[int, string]{Limiter: queue.NewLimiter[int](queue.LimiterOptions{QPS: -1})})
 		const keys, rounds = 50, 400
 		var mu sync.Mutex
 		running := make(map[int]bool)
@@ -61,7 +61,7 @@ func TestQueueUnderLoad(t *testing.T) {
 					case 1:
 						q.AddAfter(k, time.Duration(n%9)*time.Millisecond)
 					case 2:
-						q.AddWith(k, controller.Add{Priority: n%3 - 1})
+						q.AddWith(k, queue.Add[string]{Priority: n%3 - 1})
 					case 3:
 						q.AddRateLimited(k)
 						q.Forget(k)
@@ -85,7 +85,7 @@ func TestQueueUnderLoad(t *testing.T) {
 }
 
 func TestQueueDoesNotAllocateInRoutine(t *testing.T) {
-	q := controller.NewQueue(controller.QueueOptions[string]{})
+	q := queue.New(queue.Options[string, string]{})
 	defer q.Close()
 	keys := []string{"a", "b", "c", "d"}
 	round := func() {

@@ -1,4 +1,4 @@
-package controller
+package queue
 
 import (
 	"context"
@@ -11,23 +11,23 @@ import (
 // ErrClosed is what Get returns when the queue is closed and empty.
 var ErrClosed = errors.New("the queue is closed")
 
-// QueueOptions are the settings of a Queue; the zero value is good.
-type QueueOptions[K comparable] struct {
+// Options are the settings of a Queue; the zero value is good.
+type Options[K comparable, C any] struct {
 	// Limiter says how long AddRateLimited waits; nil = NewLimiter[K](LimiterOptions{}).
 	Limiter Limiter[K]
 
 	// Ageing is what one level of priority is worth: a key goes before one that is
-	// n levels higher if it has waited n times as long more. So a key of
-	// LowPriority waits at most 100 times Ageing behind fresh ones. Default 100 ms.
+	// n levels higher if it has waited n times as long more. So a key of priority
+	// -100 waits at most 100 times Ageing behind those of priority 0. Default 100 ms.
 	Ageing time.Duration
 
 	// Trace, if set, is told what happens.
-	Trace QueueTrace[K]
+	Trace Trace[K, C]
 }
 
-// QueueTrace is called without a lock held, by the goroutine that calls the queue.
-type QueueTrace[K comparable] struct {
-	Got  func(Item[K])          // a worker takes a key
+// Trace is called without a lock held, by the goroutine that calls the queue.
+type Trace[K comparable, C any] struct {
+	Got  func(Item[K, C])       // a worker takes a key
 	Done func(K, time.Duration) // and is done with it, after so long
 }
 
@@ -35,23 +35,24 @@ type QueueTrace[K comparable] struct {
 // and is never with two workers: if it is added while a worker has it, it comes
 // again, once, after Done. Keys of one priority come in the order in which they
 // were added. A key that is added with a delay while it waits anyway comes at the
-// earlier time, and at the higher priority.
+// earlier time, and at the higher priority. C is the type of the cause of an add,
+// which the queue passes to the worker and does not look at.
 //
 // A Queue has no goroutines. All methods may be called at the same time.
-type Queue[K comparable] struct {
+type Queue[K comparable, C any] struct {
 	limiter Limiter[K]
 	ageing  int64
-	trace   QueueTrace[K]
+	trace   Trace[K, C]
 	start   time.Time // times are nanoseconds since
 
 	mu      sync.Mutex
-	entries map[K]*entry[K]
-	free    *entry[K]  // entries to use again, by next
-	slab    []entry[K] // entries to use at first
-	ready   lanes[K]
-	later   delayed[K]
-	running list[K]
-	getters getters[K]
+	entries map[K]*entry[K, C]
+	free    *entry[K, C]  // entries to use again, by next
+	slab    []entry[K, C] // entries to use at first
+	ready   lanes[K, C]
+	later   delayed[K, C]
+	running list[K, C]
+	getters getters[K, C]
 	timer   *time.Timer // fires at or before the time of the first delayed key; nil = never needed
 	alarm   int64       // when it does; 0 = it is not set
 	closed  bool
@@ -61,25 +62,25 @@ type Queue[K comparable] struct {
 }
 
 // Add says how a key is added by AddWith.
-type Add struct {
+type Add[C any] struct {
 	After       time.Duration // not before that; 0 or less = now
 	RateLimited bool          // not before the limiter allows, either
-	Priority    int           // higher ones go first; see LowPriority
-	Cause       Cause
+	Priority    int           // higher ones go first; default 0
+	Cause       C             // why it is added, in the words of the caller
 }
 
 // Item is a key as a worker gets it.
-type Item[K comparable] struct {
+type Item[K comparable, C any] struct {
 	Key      K
 	Priority int
-	Cause    Cause         // the latest one
+	Cause    C             // the latest one
 	Merged   int           // how many adds it stands for, besides the first
 	Waited   time.Duration // since it was first added, or since its delay was over
 }
 
-// NewQueue returns an empty queue.
-func NewQueue[K comparable](o QueueOptions[K]) *Queue[K] {
-	q := &Queue[K]{limiter: o.Limiter, ageing: int64(o.Ageing), trace: o.Trace, start: time.Now(), entries: make(map[K]*entry[K])}
+// New returns an empty queue.
+func New[K comparable, C any](o Options[K, C]) *Queue[K, C] {
+	q := &Queue[K, C]{limiter: o.Limiter, ageing: int64(o.Ageing), trace: o.Trace, start: time.Now(), entries: make(map[K]*entry[K, C])}
 	if q.limiter == nil {
 		q.limiter = NewLimiter[K](LimiterOptions{})
 	}
@@ -91,17 +92,17 @@ func NewQueue[K comparable](o QueueOptions[K]) *Queue[K] {
 
 // Add adds a key to be handed out as soon as its turn comes. On a closed queue it
 // does nothing, as do the other ways to add.
-func (q *Queue[K]) Add(k K) { q.AddWith(k, Add{}) }
+func (q *Queue[K, C]) Add(k K) { q.AddWith(k, Add[C]{}) }
 
 // AddAfter adds a key after a delay.
-func (q *Queue[K]) AddAfter(k K, d time.Duration) { q.AddWith(k, Add{After: d}) }
+func (q *Queue[K, C]) AddAfter(k K, d time.Duration) { q.AddWith(k, Add[C]{After: d}) }
 
 // AddRateLimited adds a key after the delay that the limiter wants: longer each
 // time, until Forget.
-func (q *Queue[K]) AddRateLimited(k K) { q.AddWith(k, Add{RateLimited: true}) }
+func (q *Queue[K, C]) AddRateLimited(k K) { q.AddWith(k, Add[C]{RateLimited: true}) }
 
 // AddWith adds a key.
-func (q *Queue[K]) AddWith(k K, a Add) {
+func (q *Queue[K, C]) AddWith(k K, a Add[C]) {
 	if a.RateLimited {
 		a.After = max(a.After, q.limiter.When(k))
 	}
@@ -148,11 +149,11 @@ func (q *Queue[K]) AddWith(k K, a Add) {
 
 // now is the time since the start. To ask for it is a good part of what an add
 // costs, so whoever needs none does not.
-func (q *Queue[K]) now() int64 { return int64(time.Since(q.start)) }
+func (q *Queue[K, C]) now() int64 { return int64(time.Since(q.start)) }
 
 // make lets e be handed out: to a worker that waits, or when its turn comes, or
 // after the worker that has it is done.
-func (q *Queue[K]) make(e *entry[K], now int64) {
+func (q *Queue[K, C]) make(e *entry[K, C], now int64) {
 	e.added = now
 	if e.processing {
 		e.again = true
@@ -167,34 +168,34 @@ func (q *Queue[K]) make(e *entry[K], now int64) {
 }
 
 // handOut marks e as taken by a worker, and returns what the worker is told.
-func (q *Queue[K]) handOut(e *entry[K], now int64) Item[K] {
+func (q *Queue[K, C]) handOut(e *entry[K, C], now int64) Item[K, C] {
 	e.state, e.processing, e.taken = idle, true, now
 	q.running.push(e)
-	return Item[K]{Key: e.key, Priority: e.priority, Cause: e.cause, Merged: e.merged, Waited: time.Duration(now - e.added)}
+	return Item[K, C]{Key: e.key, Priority: e.priority, Cause: e.cause, Merged: e.merged, Waited: time.Duration(now - e.added)}
 }
 
 // Get returns the next key, waiting until there is one; the caller must call Done
 // with it. It fails with the cause of ctx's end, and with ErrClosed when the queue
 // is closed and has no more keys. A key that was on its way when ctx ended is the
 // first of its priority again.
-func (q *Queue[K]) Get(ctx context.Context) (Item[K], error) {
+func (q *Queue[K, C]) Get(ctx context.Context) (Item[K, C], error) {
 	if ctx.Err() != nil {
-		return Item[K]{}, context.Cause(ctx)
+		return Item[K, C]{}, context.Cause(ctx)
 	}
 	q.mu.Lock()
-	var item Item[K]
+	var item Item[K, C]
 	if e := q.ready.pop(q.ageing); e != nil {
 		item = q.handOut(e, q.now())
 		q.mu.Unlock()
 	} else if q.closed {
 		q.mu.Unlock()
-		return Item[K]{}, ErrClosed
+		return Item[K, C]{}, ErrClosed
 	} else {
 		g := q.getters.wait()
 		q.mu.Unlock()
 		var err error
 		if item, err = q.await(ctx, g); err != nil {
-			return Item[K]{}, err
+			return Item[K, C]{}, err
 		}
 	}
 	if q.trace.Got != nil {
@@ -204,7 +205,7 @@ func (q *Queue[K]) Get(ctx context.Context) (Item[K], error) {
 }
 
 // await waits for what is given to g.
-func (q *Queue[K]) await(ctx context.Context, g *getter[K]) (Item[K], error) {
+func (q *Queue[K, C]) await(ctx context.Context, g *getter[K, C]) (Item[K, C], error) {
 	given, got := false, false // given: g is no longer among the getters
 	select {
 	case got = <-g.got:
@@ -216,17 +217,17 @@ func (q *Queue[K]) await(ctx context.Context, g *getter[K]) (Item[K], error) {
 	defer q.getters.recycle(g)
 	switch {
 	case given && !got:
-		return Item[K]{}, ErrClosed
+		return Item[K, C]{}, ErrClosed
 	case given && ctx.Err() == nil:
 		return g.item, nil
 	case given || !q.getters.leave(g) && <-g.got: // at the moment at which ctx ended
 		q.giveBack(g.item)
 	}
-	return Item[K]{}, context.Cause(ctx)
+	return Item[K, C]{}, context.Cause(ctx)
 }
 
 // giveBack undoes handOut: the key is the first of its priority again.
-func (q *Queue[K]) giveBack(item Item[K]) {
+func (q *Queue[K, C]) giveBack(item Item[K, C]) {
 	e := q.entries[item.Key]
 	q.running.remove(e)
 	if e.state == waiting {
@@ -244,7 +245,7 @@ func (q *Queue[K]) giveBack(item Item[K]) {
 
 // Done says that the worker is done with a key it got. If the key was added
 // meanwhile, its turn comes again. For a key that nobody has it does nothing.
-func (q *Queue[K]) Done(k K) {
+func (q *Queue[K, C]) Done(k K) {
 	now := q.now()
 	q.mu.Lock()
 	e := q.taken(k)
@@ -274,7 +275,7 @@ func (q *Queue[K]) Done(k K) {
 
 // taken returns the entry of a key that a worker has, nil if none does. With few
 // workers it is found sooner among theirs than in a large map.
-func (q *Queue[K]) taken(k K) *entry[K] {
+func (q *Queue[K, C]) taken(k K) *entry[K, C] {
 	n := 0
 	for e := q.running.head; e != nil; e = e.next {
 		if e.key == k {
@@ -291,15 +292,15 @@ func (q *Queue[K]) taken(k K) *entry[K] {
 }
 
 // Forget tells the limiter that a key is well: its next delay is the shortest.
-func (q *Queue[K]) Forget(k K) { q.limiter.Forget(k) }
+func (q *Queue[K, C]) Forget(k K) { q.limiter.Forget(k) }
 
 // NumRequeues returns how often the limiter has delayed a key since the last
 // Forget.
-func (q *Queue[K]) NumRequeues(k K) int { return q.limiter.NumRequeues(k) }
+func (q *Queue[K, C]) NumRequeues(k K) int { return q.limiter.NumRequeues(k) }
 
 // Len returns how many keys wait for a worker now. Those with a delay and those
 // that a worker has do not count.
-func (q *Queue[K]) Len() int {
+func (q *Queue[K, C]) Len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.ready.len
@@ -307,7 +308,7 @@ func (q *Queue[K]) Len() int {
 
 // Close makes every later Add do nothing, forgets keys with a delay, and lets Get
 // fail once the keys that wait have been handed out.
-func (q *Queue[K]) Close() {
+func (q *Queue[K, C]) Close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
@@ -332,7 +333,7 @@ func (q *Queue[K]) Close() {
 
 // Drain closes the queue and waits until workers are done with every key that it
 // had, or ctx ends.
-func (q *Queue[K]) Drain(ctx context.Context) error {
+func (q *Queue[K, C]) Drain(ctx context.Context) error {
 	q.Close()
 	q.mu.Lock()
 	if q.drained == nil {
@@ -349,7 +350,7 @@ func (q *Queue[K]) Drain(ctx context.Context) error {
 	}
 }
 
-func (q *Queue[K]) checkDrained() {
+func (q *Queue[K, C]) checkDrained() {
 	if q.closed && q.drained != nil && len(q.entries) == 0 {
 		select {
 		case <-q.drained:

@@ -1,9 +1,9 @@
-package controller
+package queue
 
 import "time"
 
-// QueueStats is how a queue is.
-type QueueStats struct {
+// Stats is how a queue is.
+type Stats struct {
 	Depth      int           // keys that wait for a worker
 	Delayed    int           // keys that wait for a time
 	Running    int           // keys that a worker has
@@ -15,11 +15,11 @@ type QueueStats struct {
 }
 
 // Stats returns how the queue is.
-func (q *Queue[K]) Stats() QueueStats {
+func (q *Queue[K, C]) Stats() Stats {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := q.now()
-	s := QueueStats{Depth: q.ready.len, Delayed: len(q.later.heap), Running: q.running.len, Adds: q.adds, Retries: q.retries}
+	s := Stats{Depth: q.ready.len, Delayed: len(q.later.heap), Running: q.running.len, Adds: q.adds, Retries: q.retries}
 	for e := q.running.head; e != nil; e = e.next {
 		s.Unfinished += time.Duration(now - e.taken)
 		s.Longest = max(s.Longest, time.Duration(now-e.taken))

@@ -1,4 +1,4 @@
-package controller_test
+package queue_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/listwatch/listwatch/controller"
+	"github.com/listwatch/listwatch/queue"
 )
 
 // model is what a queue does, said as plainly as can be.
@@ -135,7 +135,7 @@ func FuzzQueue(f *testing.F) {
 }
 
 func playQueue(t *testing.T, dice *rand.Rand, steps int) {
-	q := controller.NewQueue(controller.QueueOptions[int]{Ageing: modelAgeing})
+	q := queue.New(queue.Options[int, string]{Ageing: modelAgeing})
 	defer q.Close()
 	m := &model{keys: make(map[int]*modelKey)}
 	// No two delays end at one moment, when either key may come first.
@@ -152,12 +152,12 @@ func playQueue(t *testing.T, dice *rand.Rand, steps int) {
 			d := time.Duration(delays[step%len(delays)])*time.Millisecond + time.Duration(step)*time.Nanosecond + time.Nanosecond
 			p := dice.IntN(3) - 1
 			what = fmt.Sprintf("AddWith(%d, %s, %d)", k, d, p)
-			q.AddWith(k, controller.Add{After: d, Priority: p})
+			q.AddWith(k, queue.Add[string]{After: d, Priority: p})
 			m.add(k, p, d)
 		case 2:
-			p := []int{controller.LowPriority, -1, 1, 7}[dice.IntN(4)]
+			p := []int{low, -1, 1, 7}[dice.IntN(4)]
 			what = fmt.Sprintf("AddWith(%d, priority %d)", k, p)
-			q.AddWith(k, controller.Add{Priority: p})
+			q.AddWith(k, queue.Add[string]{Priority: p})
 			m.add(k, p, 0)
 		case 3:
 			want := m.get()
@@ -192,7 +192,7 @@ func playQueue(t *testing.T, dice *rand.Rand, steps int) {
 }
 
 // tryGet returns the next key of q, -1 if it has none, without letting time pass.
-func tryGet(t *testing.T, q *controller.Queue[int]) int {
+func tryGet(t *testing.T, q *queue.Queue[int, string]) int {
 	if q.Len() == 0 {
 		return -1
 	}

@@ -1,4 +1,4 @@
-package controller_test
+package queue_test
 
 import (
 	"context"
@@ -10,18 +10,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/listwatch/listwatch/controller"
-	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/queue"
 )
 
-func newQueue(t *testing.T) *controller.Queue[string] {
-	q := controller.NewQueue(controller.QueueOptions[string]{})
+// low is a priority below that of most keys.
+const low = -100
+
+func newQueue(t *testing.T) *queue.Queue[string, string] {
+	q := queue.New(queue.Options[string, string]{})
 	t.Cleanup(q.Close)
 	return q
 }
 
 // get returns the next key of a queue that has one.
-func get(t *testing.T, q *controller.Queue[string]) string {
+func get(t *testing.T, q *queue.Queue[string, string]) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
 	defer cancel()
@@ -33,7 +35,7 @@ func get(t *testing.T, q *controller.Queue[string]) string {
 }
 
 // none fails if the queue has a key to give.
-func none(t *testing.T, q *controller.Queue[string]) {
+func none(t *testing.T, q *queue.Queue[string, string]) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
 	defer cancel()
@@ -205,14 +207,14 @@ func TestQueueLimitsRetries(t *testing.T) {
 func TestQueuePriority(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue(t)
-		add := func(k string, priority int) { q.AddWith(k, controller.Add{Priority: priority}) }
-		add("low 1", controller.LowPriority)
-		add("raised", controller.LowPriority)
+		add := func(k string, priority int) { q.AddWith(k, queue.Add[string]{Priority: priority}) }
+		add("low 1", low)
+		add("raised", low)
 		add("fresh 1", 0)
-		add("low 2", controller.LowPriority)
+		add("low 2", low)
 		add("fresh 2", 0)
-		add("raised", 0)                       // to the end of the fresh ones
-		add("fresh 1", controller.LowPriority) // stays
+		add("raised", 0)    // to the end of the fresh ones
+		add("fresh 1", low) // stays
 		var got []string
 		for q.Len() > 0 {
 			got = append(got, get(t, q))
@@ -230,7 +232,7 @@ func TestQueueLetsNothingStarve(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue(t)
 		begin := time.Now()
-		q.AddWith("old", controller.Add{Priority: controller.LowPriority})
+		q.AddWith("old", queue.Add[string]{Priority: low})
 		for n := 0; ; n++ {
 			if n == 100_000 {
 				t.Fatal("it starves")
@@ -254,18 +256,18 @@ func TestQueueTellsTheLatestCauseAndHowManyItStandsFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue(t)
 		for _, rev := range []string{"1", "2", "3"} {
-			q.AddWith("a", controller.Add{Cause: controller.Cause{Input: "pods", Revision: kube.Revision(rev)}})
+			q.AddWith("a", queue.Add[string]{Cause: "pods at " + rev})
 			time.Sleep(time.Second)
 		}
 		got, err := q.Get(t.Context())
-		want := controller.Item[string]{Key: "a", Cause: controller.Cause{Input: "pods", Revision: "3"}, Merged: 2, Waited: 3 * time.Second}
+		want := queue.Item[string, string]{Key: "a", Cause: "pods at 3", Merged: 2, Waited: 3 * time.Second}
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}
-		q.AddWith("a", controller.Add{Cause: controller.Cause{Input: "after"}})
+		q.AddWith("a", queue.Add[string]{Cause: "after"})
 		q.Done("a")
 		got, err = q.Get(t.Context())
-		want = controller.Item[string]{Key: "a", Cause: controller.Cause{Input: "after"}}
+		want = queue.Item[string, string]{Key: "a", Cause: "after"}
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("in mid-run: %v (-want +got):\n%s", err, diff)
 		}
@@ -294,7 +296,7 @@ func TestQueueCloses(t *testing.T) {
 		}
 		q.Done("a")
 		time.Sleep(time.Minute)
-		if item, err := q.Get(t.Context()); !errors.Is(err, controller.ErrClosed) {
+		if item, err := q.Get(t.Context()); !errors.Is(err, queue.ErrClosed) {
 			t.Errorf("%q, %v", item.Key, err)
 		}
 	})
@@ -306,7 +308,7 @@ func TestQueueCloseWakesWhoWaits(t *testing.T) {
 		var workers sync.WaitGroup
 		for range 5 {
 			workers.Go(func() {
-				if _, err := q.Get(t.Context()); !errors.Is(err, controller.ErrClosed) {
+				if _, err := q.Get(t.Context()); !errors.Is(err, queue.ErrClosed) {
 					t.Errorf("error: %v", err)
 				}
 			})
@@ -371,7 +373,7 @@ func TestQueueDrains(t *testing.T) {
 	})
 }
 
-func TestQueueStats(t *testing.T) {
+func TestStats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue(t)
 		q.Add("a")
@@ -383,18 +385,18 @@ func TestQueueStats(t *testing.T) {
 		get(t, q)
 		time.Sleep(time.Second)
 		got := q.Stats()
-		want := controller.QueueStats{Depth: 1, Delayed: 1, Running: 2, Adds: 4, Retries: 1, Unfinished: 3 * time.Second, Longest: 2 * time.Second, Oldest: 1995 * time.Millisecond}
+		want := queue.Stats{Depth: 1, Delayed: 1, Running: 2, Adds: 4, Retries: 1, Unfinished: 3 * time.Second, Longest: 2 * time.Second, Oldest: 1995 * time.Millisecond}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
 }
 
-func TestQueueTrace(t *testing.T) {
+func TestTrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []string
-		q := controller.NewQueue(controller.QueueOptions[string]{Trace: controller.QueueTrace[string]{
-			Got:  func(i controller.Item[string]) { told = append(told, "got "+i.Key+" "+i.Waited.String()) },
+		q := queue.New(queue.Options[string, string]{Trace: queue.Trace[string, string]{
+			Got:  func(i queue.Item[string, string]) { told = append(told, "got "+i.Key+" "+i.Waited.String()) },
 			Done: func(k string, d time.Duration) { told = append(told, "done "+k+" "+d.String()) },
 		}})
 		q.Add("a")

@@ -1,4 +1,4 @@
-package controller_test
+package queue_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/listwatch/listwatch/controller"
+	"github.com/listwatch/listwatch/queue"
 )
 
 // A delay beyond the last representable moment does not delay other keys: the sum
@@ -49,11 +49,11 @@ func TestQueuePriorityHasNoLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue(t)
 		for _, p := range []int{math.MinInt, math.MinInt + 1, -1 << 40, 0, 1 << 40, math.MaxInt - 1, math.MaxInt} {
-			q.AddWith(fmt.Sprint(p), controller.Add{Priority: p})
+			q.AddWith(fmt.Sprint(p), queue.Add[string]{Priority: p})
 			<-time.After(time.Millisecond)
 		}
 		<-time.After(time.Second)
-		q.AddWith("late", controller.Add{Priority: math.MaxInt - 1})
+		q.AddWith("late", queue.Add[string]{Priority: math.MaxInt - 1})
 		var got []string
 		for q.Len() > 0 {
 			got = append(got, get(t, q))

@@ -1,4 +1,4 @@
-package controller
+package queue
 
 import (
 	"math/bits"
@@ -16,10 +16,10 @@ const (
 
 // entry is a key that is in the queue or with a worker. It is in one list at most,
 // and besides in the heap.
-type entry[K comparable] struct {
+type entry[K comparable, C any] struct {
 	key      K
 	priority int
-	cause    Cause
+	cause    C
 	merged   int
 
 	state      state
@@ -29,20 +29,20 @@ type entry[K comparable] struct {
 	added      int64 // when it became ready
 	taken      int64 // when the worker got it
 
-	lane       *lane[K]  // if ready
-	prev, next *entry[K] // in the lane, or among the running
-	slot       int       // in the heap
+	lane       *lane[K, C]  // if ready
+	prev, next *entry[K, C] // in the lane, or among the running
+	slot       int          // in the heap
 }
 
 // newEntry returns an entry to use: an old one, or one of a slab of new ones.
-func (q *Queue[K]) newEntry(k K) *entry[K] {
+func (q *Queue[K, C]) newEntry(k K) *entry[K, C] {
 	if e := q.free; e != nil {
 		q.free, e.next = e.next, nil
 		e.key = k
 		return e
 	}
 	if len(q.slab) == 0 {
-		q.slab = make([]entry[K], 64)
+		q.slab = make([]entry[K, C], 64)
 	}
 	e := &q.slab[0]
 	q.slab = q.slab[1:]
@@ -50,18 +50,18 @@ func (q *Queue[K]) newEntry(k K) *entry[K] {
 	return e
 }
 
-func (q *Queue[K]) recycle(e *entry[K]) {
-	*e = entry[K]{next: q.free}
+func (q *Queue[K, C]) recycle(e *entry[K, C]) {
+	*e = entry[K, C]{next: q.free}
 	q.free = e
 }
 
 // list is a doubly linked list of entries.
-type list[K comparable] struct {
-	head, tail *entry[K]
+type list[K comparable, C any] struct {
+	head, tail *entry[K, C]
 	len        int
 }
 
-func (l *list[K]) push(e *entry[K]) {
+func (l *list[K, C]) push(e *entry[K, C]) {
 	e.prev, e.next = l.tail, nil
 	if l.tail == nil {
 		l.head = e
@@ -72,7 +72,7 @@ func (l *list[K]) push(e *entry[K]) {
 	l.len++
 }
 
-func (l *list[K]) pushFront(e *entry[K]) {
+func (l *list[K, C]) pushFront(e *entry[K, C]) {
 	e.prev, e.next = nil, l.head
 	if l.head == nil {
 		l.tail = e
@@ -83,7 +83,7 @@ func (l *list[K]) pushFront(e *entry[K]) {
 	l.len++
 }
 
-func (l *list[K]) remove(e *entry[K]) {
+func (l *list[K, C]) remove(e *entry[K, C]) {
 	if e.prev == nil {
 		l.head = e.next
 	} else {
@@ -99,61 +99,61 @@ func (l *list[K]) remove(e *entry[K]) {
 }
 
 // lane holds the ready entries of one priority, in their order.
-type lane[K comparable] struct {
+type lane[K comparable, C any] struct {
 	priority int
-	list[K]
+	list[K, C]
 }
 
 // lanes are the ready entries. There are few priorities, so lanes are looked through;
 // an empty one is kept unless there are many.
-type lanes[K comparable] struct {
-	lanes []*lane[K]
+type lanes[K comparable, C any] struct {
+	lanes []*lane[K, C]
 	len   int
 }
 
 const manyLanes = 8
 
-func (r *lanes[K]) of(priority int) *lane[K] {
+func (r *lanes[K, C]) of(priority int) *lane[K, C] {
 	for _, l := range r.lanes {
 		if l.priority == priority {
 			return l
 		}
 	}
-	l := &lane[K]{priority: priority}
+	l := &lane[K, C]{priority: priority}
 	r.lanes = append(r.lanes, l)
 	return l
 }
 
-func (r *lanes[K]) push(e *entry[K]) {
+func (r *lanes[K, C]) push(e *entry[K, C]) {
 	e.lane = r.of(e.priority)
 	e.lane.push(e)
 	r.len++
 }
 
-func (r *lanes[K]) pushFront(e *entry[K]) {
+func (r *lanes[K, C]) pushFront(e *entry[K, C]) {
 	e.lane = r.of(e.priority)
 	e.lane.pushFront(e)
 	r.len++
 }
 
-func (r *lanes[K]) remove(e *entry[K]) {
+func (r *lanes[K, C]) remove(e *entry[K, C]) {
 	l := e.lane
 	l.remove(e)
 	e.lane = nil
 	r.len--
 	if l.head == nil && len(r.lanes) > manyLanes {
-		r.lanes = slices.DeleteFunc(r.lanes, func(o *lane[K]) bool { return o == l })
+		r.lanes = slices.DeleteFunc(r.lanes, func(o *lane[K, C]) bool { return o == l })
 	}
 }
 
 // pop removes the entry whose turn it is: among the first of each lane the one that
 // became ready the earliest, where a level of priority counts as much as having
 // waited longer by ageing.
-func (r *lanes[K]) pop(ageing int64) *entry[K] {
+func (r *lanes[K, C]) pop(ageing int64) *entry[K, C] {
 	if r.len == 0 {
 		return nil
 	}
-	var best *entry[K]
+	var best *entry[K, C]
 	for _, l := range r.lanes {
 		if l.head != nil && (best == nil || l.head.before(best, ageing)) {
 			best = l.head
@@ -166,7 +166,7 @@ func (r *lanes[K]) pop(ageing int64) *entry[K] {
 // before reports whether the turn of e comes before that of o, which has another
 // priority. The result is exact for all priorities: where levels or their worth
 // overflow, they outweigh every wait.
-func (e *entry[K]) before(o *entry[K], ageing int64) bool {
+func (e *entry[K, C]) before(o *entry[K, C], ageing int64) bool {
 	if e.priority < o.priority {
 		return !o.before(e, ageing)
 	}
@@ -177,29 +177,29 @@ func (e *entry[K]) before(o *entry[K], ageing int64) bool {
 }
 
 // getter is a worker that waits for a key.
-type getter[K comparable] struct {
-	got  chan bool // has room for one; false = there will be none
-	item Item[K]   // valid after true
-	slot int       // among the getters; -1 = given something
+type getter[K comparable, C any] struct {
+	got  chan bool  // has room for one; false = there will be none
+	item Item[K, C] // valid after true
+	slot int        // among the getters; -1 = given something
 }
 
-func (g *getter[K]) give(item Item[K]) {
+func (g *getter[K, C]) give(item Item[K, C]) {
 	g.item = item
 	g.got <- true
 }
 
 // getters are the workers that wait, and what they waited with, to use it again.
 // Who came last is served first: its memory is still warm.
-type getters[K comparable] struct {
-	waiting, free []*getter[K]
+type getters[K comparable, C any] struct {
+	waiting, free []*getter[K, C]
 }
 
-func (w *getters[K]) wait() *getter[K] {
-	var g *getter[K]
+func (w *getters[K, C]) wait() *getter[K, C] {
+	var g *getter[K, C]
 	if n := len(w.free); n > 0 {
 		g, w.free = w.free[n-1], w.free[:n-1]
 	} else {
-		g = &getter[K]{got: make(chan bool, 1)}
+		g = &getter[K, C]{got: make(chan bool, 1)}
 	}
 	g.slot = len(w.waiting)
 	w.waiting = append(w.waiting, g)
@@ -208,7 +208,7 @@ func (w *getters[K]) wait() *getter[K] {
 
 // pop returns the getter to serve, nil if none waits. The caller must give it
 // something.
-func (w *getters[K]) pop() *getter[K] {
+func (w *getters[K, C]) pop() *getter[K, C] {
 	n := len(w.waiting)
 	if n == 0 {
 		return nil
@@ -220,7 +220,7 @@ func (w *getters[K]) pop() *getter[K] {
 }
 
 // leave takes g from those who wait; false = it was served already.
-func (w *getters[K]) leave(g *getter[K]) bool {
+func (w *getters[K, C]) leave(g *getter[K, C]) bool {
 	if g.slot < 0 {
 		return false
 	}
@@ -231,7 +231,7 @@ func (w *getters[K]) leave(g *getter[K]) bool {
 	return true
 }
 
-func (w *getters[K]) recycle(g *getter[K]) {
-	g.item = Item[K]{}
+func (w *getters[K, C]) recycle(g *getter[K, C]) {
+	g.item = Item[K, C]{}
 	w.free = append(w.free, g)
 }

@@ -1,27 +1,27 @@
-package controller
+package queue
 
 import "time"
 
 // delayed is a heap of the waiting entries: the one that is due first is at the
 // top.
-type delayed[K comparable] struct {
-	heap []*entry[K]
+type delayed[K comparable, C any] struct {
+	heap []*entry[K, C]
 }
 
-func (d *delayed[K]) first() *entry[K] {
+func (d *delayed[K, C]) first() *entry[K, C] {
 	if len(d.heap) == 0 {
 		return nil
 	}
 	return d.heap[0]
 }
 
-func (d *delayed[K]) push(e *entry[K]) {
+func (d *delayed[K, C]) push(e *entry[K, C]) {
 	e.slot = len(d.heap)
 	d.heap = append(d.heap, e)
 	d.up(e.slot)
 }
 
-func (d *delayed[K]) remove(e *entry[K]) {
+func (d *delayed[K, C]) remove(e *entry[K, C]) {
 	i, last := e.slot, len(d.heap)-1
 	d.swap(i, last)
 	d.heap[last] = nil
@@ -32,12 +32,12 @@ func (d *delayed[K]) remove(e *entry[K]) {
 	}
 }
 
-func (d *delayed[K]) swap(i, j int) {
+func (d *delayed[K, C]) swap(i, j int) {
 	d.heap[i], d.heap[j] = d.heap[j], d.heap[i]
 	d.heap[i].slot, d.heap[j].slot = i, j
 }
 
-func (d *delayed[K]) up(i int) {
+func (d *delayed[K, C]) up(i int) {
 	for i > 0 {
 		parent := (i - 1) / 2
 		if d.heap[parent].at <= d.heap[i].at {
@@ -48,7 +48,7 @@ func (d *delayed[K]) up(i int) {
 	}
 }
 
-func (d *delayed[K]) down(i int) {
+func (d *delayed[K, C]) down(i int) {
 	for {
 		least := 2*i + 1
 		if least >= len(d.heap) {
@@ -66,7 +66,7 @@ func (d *delayed[K]) down(i int) {
 }
 
 // delay lets e come at the time at, unless it comes earlier anyway.
-func (q *Queue[K]) delay(e *entry[K], at, now int64) {
+func (q *Queue[K, C]) delay(e *entry[K, C], at, now int64) {
 	switch {
 	case e.state == ready || e.again:
 		return
@@ -82,7 +82,7 @@ func (q *Queue[K]) delay(e *entry[K], at, now int64) {
 }
 
 // setAlarm sees to it that the timer fires when the first delayed key is due.
-func (q *Queue[K]) setAlarm(now int64) {
+func (q *Queue[K, C]) setAlarm(now int64) {
 	e := q.later.first()
 	if e == nil || q.alarm != 0 && q.alarm <= e.at {
 		return
@@ -96,7 +96,7 @@ func (q *Queue[K]) setAlarm(now int64) {
 }
 
 // ring makes ready what is due.
-func (q *Queue[K]) ring() {
+func (q *Queue[K, C]) ring() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := q.now()
