@@ -9,10 +9,6 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// bindings is the resource that stores nothing: to create one is to say where a
-// pod runs, as pods/binding does.
-var bindings = core("bindings", "Binding")
-
 // binding is what a scheduler sends.
 type binding struct {
 	Kind, APIVersion string

@@ -96,3 +96,26 @@ func completed(r object.Info) object.Info {
 	r.Type = sync.OnceValue(func() *schema.Type { return object.TypeOf(&r) })
 	return r
 }
+
+// bindings is the resource that stores nothing: to create one is to say where a
+// pod runs, as pods/binding does.
+var bindings = core("bindings", "Binding")
+
+// Reviews are questions in the form of a create; nothing is stored. See
+// https://kubernetes.io/docs/reference/access-authn-authz/authorization/#checking-api-access.
+var reviews = []kube.Resource{
+	cluster("authentication.k8s.io", "selfsubjectreviews", "SelfSubjectReview"),
+	cluster("authentication.k8s.io", "tokenreviews", "TokenReview"),
+	named("authorization.k8s.io", "localsubjectaccessreviews", "LocalSubjectAccessReview"),
+	cluster("authorization.k8s.io", "selfsubjectaccessreviews", "SelfSubjectAccessReview"),
+	cluster("authorization.k8s.io", "selfsubjectrulesreviews", "SelfSubjectRulesReview"),
+	cluster("authorization.k8s.io", "subjectaccessreviews", "SubjectAccessReview"),
+}
+
+// The resources that configure webhooks.
+var (
+	mutatingConfigurations   = kube.Resource{Group: "admissionregistration.k8s.io", Version: "v1", Plural: "mutatingwebhookconfigurations", Kind: "MutatingWebhookConfiguration"}
+	validatingConfigurations = kube.Resource{Group: "admissionregistration.k8s.io", Version: "v1", Plural: "validatingwebhookconfigurations", Kind: "ValidatingWebhookConfiguration"}
+)
+
+var signingRequests = cluster("certificates.k8s.io", "certificatesigningrequests", "CertificateSigningRequest")

@@ -75,3 +75,8 @@ func (r *refusals) each(field string, v any, texts []string) {
 		r.invalid(field, v, text)
 	}
 }
+
+// forbiddenField is the cause of a refusal of what may not be.
+func forbiddenField(field, detail string) kube.StatusCause {
+	return kube.StatusCause{Reason: "FieldValueForbidden", Message: "Forbidden: " + detail, Field: field}
+}

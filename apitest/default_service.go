@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
-
-	"github.com/listwatch/listwatch/apitest/schema"
-	"github.com/listwatch/listwatch/kube"
 )
 
 // The defaults of Services, and the addresses and ports that they are given.
@@ -182,23 +179,4 @@ func (d *defaults) allocate(o, old map[string]any, taken func(any) bool) {
 			d.put(spec, "healthCheckNodePort", n)
 		}
 	}
-}
-
-// taken returns the cluster IPs and ports of the Services in t except key, for
-// assign. The caller holds the store's mu.
-func (t *table) taken(key kube.Key) func(any) bool {
-	all := make(map[any]bool)
-	for k, o := range t.objects {
-		raw, _ := o.Field("spec")
-		spec, err := schema.DecodeObject(raw)
-		if k == key || err != nil {
-			continue
-		}
-		all[string1(spec, "clusterIP")] = true
-		all[int1(spec, "healthCheckNodePort")] = true
-		for p := range objects(spec, "ports") {
-			all[int1(p, "nodePort")] = true
-		}
-	}
-	return func(v any) bool { return all[v] }
 }

@@ -3,6 +3,7 @@ package apitest
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -117,4 +118,47 @@ func (r *refusals) probe(path string, p map[string]any) {
 		r.required(path, "must specify a handler type")
 	}
 	r.natural(path, p, "initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
+}
+
+// ephemeral refuses debug containers that are wrong, and the loss or change of one.
+func (r *refusals) ephemeral(spec, old map[string]any) {
+	const path = "spec.ephemeralContainers"
+	names, volumes := map[string]bool{}, map[string]bool{}
+	for _, list := range containerLists[:2] {
+		for c := range objects(spec, list) {
+			names[string1(c, "name")] = true
+		}
+	}
+	for v := range objects(spec, "volumes") {
+		volumes[string1(v, "name")] = true
+	}
+	list := list1(spec, "ephemeralContainers")
+	for i, e := range list {
+		c, _ := e.(map[string]any)
+		at := fmt.Sprintf("%s[%d]", path, i)
+		r.name(at+".name", string1(c, "name"), names)
+		r.container(at, c, volumes)
+	}
+	if len(r.causes) > 0 {
+		return
+	}
+	for before := range objects(old, "ephemeralContainers") {
+		i := slices.IndexFunc(list, func(e any) bool {
+			c, _ := e.(map[string]any)
+			return c["name"] == before["name"]
+		})
+		switch {
+		case i < 0:
+			r.add("FieldValueForbidden", path, fmt.Sprintf("Forbidden: existing ephemeral containers %q may not be removed\n", before["name"]))
+		case !same(list[i], before):
+			r.add("FieldValueForbidden", path, fmt.Sprintf("Forbidden: existing ephemeral containers %q may not be changed\n", before["name"]))
+		}
+	}
+}
+
+// resized refuses another class of service.
+func (r *refusals) resized(spec, old map[string]any) {
+	if was := qosClass(old); qosClass(spec) != was {
+		r.invalid("spec", was, "Pod QOS Class may not change as a result of resizing")
+	}
 }

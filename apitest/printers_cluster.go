@@ -199,7 +199,17 @@ var definitionPrinter = printer{
 		columnDefinition{Name: "Established", Type: "boolean", Description: "whether the resource is served", Priority: 1},
 	),
 	cells: func(r *row) {
-		var spec crdSpec
+		var spec struct {
+			Group, Scope string
+			Names        struct {
+				Kind       string
+				ShortNames []string
+			}
+			Versions []struct {
+				Name            string
+				Served, Storage bool
+			}
+		}
 		var status struct{ Conditions conditions }
 		r.read("spec", &spec)
 		r.read("status", &status)

@@ -12,17 +12,6 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Reviews are questions in the form of a create; nothing is stored. See
-// https://kubernetes.io/docs/reference/access-authn-authz/authorization/#checking-api-access.
-var reviews = []kube.Resource{
-	cluster("authentication.k8s.io", "selfsubjectreviews", "SelfSubjectReview"),
-	cluster("authentication.k8s.io", "tokenreviews", "TokenReview"),
-	named("authorization.k8s.io", "localsubjectaccessreviews", "LocalSubjectAccessReview"),
-	cluster("authorization.k8s.io", "selfsubjectaccessreviews", "SelfSubjectAccessReview"),
-	cluster("authorization.k8s.io", "selfsubjectrulesreviews", "SelfSubjectRulesReview"),
-	cluster("authorization.k8s.io", "subjectaccessreviews", "SubjectAccessReview"),
-}
-
 func isReview(r kube.Resource) bool { return slices.Contains(reviews, r) }
 
 // review answers a review: everybody who came in may do everything, unless a

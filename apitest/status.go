@@ -171,10 +171,6 @@ func statusInvalid(group, kind, name string, causes ...kube.StatusCause) *kube.S
 		Details: &kube.StatusDetails{Name: name, Group: group, Kind: kind, Causes: causes}}
 }
 
-func forbiddenField(field, detail string) kube.StatusCause {
-	return kube.StatusCause{Reason: "FieldValueForbidden", Message: "Forbidden: " + detail, Field: field}
-}
-
 // registryOf is where kube-apiserver keeps r in etcd, as its errors say.
 func registryOf(r *object.Info) string {
 	switch {

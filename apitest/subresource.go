@@ -2,8 +2,6 @@ package apitest
 
 import (
 	"encoding/json"
-	"fmt"
-	"slices"
 
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/schema"
@@ -17,8 +15,6 @@ const (
 	resize              = "resize"
 	approval            = "approval"
 )
-
-var signingRequests = cluster("certificates.k8s.io", "certificatesigningrequests", "CertificateSigningRequest")
 
 // isPartial reports whether sub is one of them.
 func isPartial(r *object.Info, sub string) bool {
@@ -75,42 +71,6 @@ func (c *change) part(old, o *object.Object) (causes []kube.StatusCause) {
 	return r.causes
 }
 
-// ephemeral refuses debug containers that are wrong, and the loss or change of one.
-func (r *refusals) ephemeral(spec, old map[string]any) {
-	const path = "spec.ephemeralContainers"
-	names, volumes := map[string]bool{}, map[string]bool{}
-	for _, list := range containerLists[:2] {
-		for c := range objects(spec, list) {
-			names[string1(c, "name")] = true
-		}
-	}
-	for v := range objects(spec, "volumes") {
-		volumes[string1(v, "name")] = true
-	}
-	list := list1(spec, "ephemeralContainers")
-	for i, e := range list {
-		c, _ := e.(map[string]any)
-		at := fmt.Sprintf("%s[%d]", path, i)
-		r.name(at+".name", string1(c, "name"), names)
-		r.container(at, c, volumes)
-	}
-	if len(r.causes) > 0 {
-		return
-	}
-	for before := range objects(old, "ephemeralContainers") {
-		i := slices.IndexFunc(list, func(e any) bool {
-			c, _ := e.(map[string]any)
-			return c["name"] == before["name"]
-		})
-		switch {
-		case i < 0:
-			r.add("FieldValueForbidden", path, fmt.Sprintf("Forbidden: existing ephemeral containers %q may not be removed\n", before["name"]))
-		case !same(list[i], before):
-			r.add("FieldValueForbidden", path, fmt.Sprintf("Forbidden: existing ephemeral containers %q may not be changed\n", before["name"]))
-		}
-	}
-}
-
 // resized gives the containers of spec the resources that those of sent have.
 func resized(spec, sent map[string]any) {
 	for _, list := range containerLists[:2] {
@@ -121,13 +81,6 @@ func resized(spec, sent map[string]any) {
 				}
 			}
 		}
-	}
-}
-
-// resized refuses another class of service.
-func (r *refusals) resized(spec, old map[string]any) {
-	if was := qosClass(old); qosClass(spec) != was {
-		r.invalid("spec", was, "Pod QOS Class may not change as a result of resizing")
 	}
 }
 

@@ -21,12 +21,6 @@ import (
 // https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/.
 // Their clientConfig must have a url: there are no services here.
 
-// The resources that configure webhooks.
-var (
-	mutatingConfigurations   = kube.Resource{Group: "admissionregistration.k8s.io", Version: "v1", Plural: "mutatingwebhookconfigurations", Kind: "MutatingWebhookConfiguration"}
-	validatingConfigurations = kube.Resource{Group: "admissionregistration.k8s.io", Version: "v1", Plural: "validatingwebhookconfigurations", Kind: "ValidatingWebhookConfiguration"}
-)
-
 type webhook struct {
 	Name         string `json:"name"`
 	ClientConfig struct {

@@ -1,0 +1,25 @@
+package apitest
+
+import (
+	"github.com/listwatch/listwatch/apitest/schema"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// taken returns the cluster IPs and ports of the Services in t except key, for
+// assign. The caller holds the store's mu.
+func (t *table) taken(key kube.Key) func(any) bool {
+	all := make(map[any]bool)
+	for k, o := range t.objects {
+		raw, _ := o.Field("spec")
+		spec, err := schema.DecodeObject(raw)
+		if k == key || err != nil {
+			continue
+		}
+		all[string1(spec, "clusterIP")] = true
+		all[int1(spec, "healthCheckNodePort")] = true
+		for p := range objects(spec, "ports") {
+			all[int1(p, "nodePort")] = true
+		}
+	}
+	return func(v any) bool { return all[v] }
+}
