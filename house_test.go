@@ -31,6 +31,8 @@ var embedded = map[string]bool{"kube": true, "codec": true, "client": true, "lis
 var larger = map[string]int{
 	"apitest: files":                         98,
 	"apitest: lines":                         17450,
+	"apitest/internal/kinds: files":          36,
+	"apitest/internal/kinds: lines":          5750,
 	"apitest/schema: lines":                  5500,
 	"cmd/listwatch: files":                   98,
 	"cmd/listwatch: lines":                   14300,

@@ -3,6 +3,7 @@ package apitest
 import (
 	"context"
 
+	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -99,17 +100,17 @@ func (c *change) finish(old, o *object.Object) (*object.Object, *kube.Status) {
 	}
 	switch c.target.info.GroupResource() {
 	case kube.Jobs.GroupResource():
-		showTemplateLabels(o)
+		kinds.ShowTemplateLabels(o)
 		o.Hidden = bare && len(o.Meta.Labels) > 0 // it is kept without
 	case "endpointslices.discovery.k8s.io", "roles.rbac.authorization.k8s.io", "clusterroles.rbac.authorization.k8s.io":
-		nullLists(o, "endpoints", "ports", "rules")
+		kinds.NullLists(o, "endpoints", "ports", "rules")
 	case kube.Services.GroupResource():
 		if c.target.sub == "" {
-			c.warnings = append(c.warnings, serviceWarnings(o)...)
+			c.warnings = append(c.warnings, kinds.ServiceWarnings(o)...)
 		}
 	}
 	if !c.target.info.BuiltIn {
-		c.warnings = append(c.warnings, finalizerWarnings(old, o)...)
+		c.warnings = append(c.warnings, kinds.FinalizerWarnings(old, o)...)
 	}
 	return o, hooks.validate()
 }
@@ -117,12 +118,12 @@ func (c *change) finish(old, o *object.Object) (*object.Object, *kube.Status) {
 // settle lets the schema have its say. It decodes o once, for all who look into it.
 func (c *change) settle(old, o *object.Object) *kube.Status {
 	info := c.target.info
-	completeNode(info.Resource, o)
+	kinds.CompleteNode(info.Resource, o)
 	tracked := !c.owned && !c.srv.options.NoManagedFields
 	assigned := info.BuiltIn && (c.target.sub == "" || c.target.sub == "scale")
 	named := c.causes
 	if old == nil {
-		named = nameCauses(info, &o.Meta)
+		named = kinds.NameCauses(info, &o.Meta)
 	}
 	if !tracked && !assigned && len(info.Schema) == 0 && named == nil && c.target.sub != "status" {
 		return nil
@@ -132,7 +133,7 @@ func (c *change) settle(old, o *object.Object) *kube.Status {
 		live = old.Parts(info)
 		o.Share(old, live, assigned)
 		if info.BuiltIn {
-			setDefaults(info.Resource, live) // Put stores what a test gives, which may lack them
+			kinds.SetDefaults(info.Resource, live) // Put stores what a test gives, which may lack them
 		}
 	}
 	next := o.Parts(info)
@@ -146,14 +147,14 @@ func (c *change) settle(old, o *object.Object) *kube.Status {
 	}
 	if assigned {
 		st := c.assign(o, next, live, named)
-		if old != nil && info.Resource == kube.Pods && !movesGeneration(info, old, o) {
+		if old != nil && info.Resource == kube.Pods && !kinds.MovesGeneration(info, old, o) {
 			o.Meta.Generation = old.Meta.Generation // what the client left out is there again
 		}
 		return st
 	}
-	if r := (refusals{named}); info.BuiltIn && c.target.sub == "status" && !c.srv.options.NoValidation {
-		if r.status(info.Resource, next); len(r.causes) > 0 {
-			return statusInvalid(info.Group, info.Kind, o.Key.Name, r.causes...)
+	if r := (kinds.Refusals{Causes: named}); info.BuiltIn && c.target.sub == "status" && !c.srv.options.NoValidation {
+		if r.Status(info.Resource, next); len(r.Causes) > 0 {
+			return statusInvalid(info.Group, info.Kind, o.Key.Name, r.Causes...)
 		}
 	}
 	return nil
@@ -169,9 +170,9 @@ func (c *change) assign(o *object.Object, next, live map[string]any, named []kub
 		taken = c.target.table.taken(o.Key)
 		c.srv.store.mu.Unlock()
 	}
-	if assign(info.Resource, next, live, taken) {
+	if kinds.Assign(info.Resource, next, live, taken) {
 		o.SetValue("spec", next["spec"])
-		for name, v := range object1(object1(next, "metadata"), "labels") {
+		for name, v := range kinds.ObjectAt(kinds.ObjectAt(next, "metadata"), "labels") {
 			if o.Meta.Labels[name] != v { // of a Job
 				text, _ := v.(string)
 				o.SetLabel(name, text)
@@ -180,13 +181,13 @@ func (c *change) assign(o *object.Object, next, live map[string]any, named []kub
 	}
 	causes := named
 	if !c.srv.options.NoValidation {
-		causes = append(causes, validateBuiltIn(info.Resource, next, live)...)
+		causes = append(causes, kinds.Validate(info.Resource, next, live)...)
 	}
 	if len(causes) > 0 {
 		return statusInvalid(info.Group, info.Kind, o.Key.Name, causes...)
 	}
 	if live == nil {
-		c.warnings = append(c.warnings, nameWarnings(info, o.Key.Name)...)
+		c.warnings = append(c.warnings, kinds.NameWarnings(info, o.Key.Name)...)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -28,7 +29,7 @@ func (c *change) prepareCreate(o *object.Object) *kube.Status {
 	if o.Meta.Name == "" && o.Meta.GenerateName != "" {
 		s.mu.Lock()
 		for range 8 {
-			o.Meta.Name = o.Meta.GenerateName[:min(len(o.Meta.GenerateName), maxGenerated)] + s.suffix()
+			o.Meta.Name = o.Meta.GenerateName[:min(len(o.Meta.GenerateName), kinds.MaxGenerated)] + s.suffix()
 			if c.target.table.objects[kube.Key{Namespace: o.Meta.Namespace, Name: o.Meta.Name}] == nil {
 				break
 			}
@@ -37,14 +38,14 @@ func (c *change) prepareCreate(o *object.Object) *kube.Status {
 	}
 	o.Key = kube.Key{Namespace: o.Meta.Namespace, Name: o.Meta.Name}
 	o.Meta.UID, o.Meta.CreationTimestamp, o.Meta.DeletionTimestamp = "", "", ""
-	if !info.BuiltIn || countsGeneration(info, o) {
+	if !info.BuiltIn || kinds.CountsGeneration(info, o) {
 		o.Meta.Generation = 0 // elsewhere it is what the client says
 	}
 	o.Meta.DeletionGracePeriodSeconds = nil
 	if info.Status && info.Resource != kube.Nodes { // a kubelet registers its node with the status
 		o.SetField("status", nil, false)
 		if info.BuiltIn {
-			if status := newStatus(info.Resource, o.Parts(info)); status != nil {
+			if status := kinds.NewStatus(info.Resource, o.Parts(info)); status != nil {
 				o.SetField("status", object.Marshal(status), true)
 			}
 		}
@@ -78,7 +79,7 @@ func (c *change) prepareUpdate(old, o *object.Object) *kube.Status {
 	switch {
 	case o.Meta.UID != "" && o.Meta.UID != old.Meta.UID && c.options.verb != "patch":
 		return c.otherUID(old.Key, o.Meta.UID, old.Meta.UID)
-	case o.Meta.ResourceVersion == "" && strategyOf(info).guarded && c.options.verb == "update" && c.target.sub != "scale":
+	case o.Meta.ResourceVersion == "" && kinds.StrategyOf(info).Guarded && c.options.verb == "update" && c.target.sub != "scale":
 		return statusInvalid(info.Group, info.Plural, old.Key.Name, kube.StatusCause{Reason: "FieldValueInvalid",
 			Message: "Invalid value: 0: must be specified for an update", Field: "metadata.resourceVersion"})
 	case o.Meta.ResourceVersion != "" && o.Meta.ResourceVersion != old.Meta.ResourceVersion:
@@ -90,13 +91,13 @@ func (c *change) prepareUpdate(old, o *object.Object) *kube.Status {
 		wrong = c.part(old, o)
 	case "status":
 		status, ok := o.Field("status")
-		if zero := zeroStatus(info.Resource); zero != "" && info.BuiltIn && (!ok || string(status) == "null") {
+		if zero := kinds.ZeroStatus(info.Resource); zero != "" && info.BuiltIn && (!ok || string(status) == "null") {
 			status, ok = []byte(zero), true
 		}
 		meta := o.Meta
 		if *o = (object.Object{Key: old.Key, Meta: old.Meta, Fields: old.Fields}); info.BuiltIn {
 			o.Meta = statusMeta(info.Resource, &old.Meta, meta)
-			status, ok = zeroedStatus(info, status)
+			status, ok = kinds.CompleteStatus(info, status)
 			if info.Resource == kube.Pods {
 				status = withQOS(status, old)
 			}
@@ -118,7 +119,7 @@ func (c *change) prepareUpdate(old, o *object.Object) *kube.Status {
 		if c.target.sub == "status" && info.Resource == kube.Pods {
 			meta.DeletionTimestamp = "" // whatever it says
 		}
-		c.causes = metaCauses(&old.Meta, &meta)
+		c.causes = kinds.MetaCauses(&old.Meta, &meta)
 	}
 	if len(wrong) > 0 && !c.srv.options.NoValidation {
 		return statusInvalid(info.Group, info.Kind, old.Key.Name, wrong...)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -48,7 +49,7 @@ func (s *crdSpec) resource(v *crdVersion) object.Info {
 	for _, f := range v.Fields {
 		r.Fields = append(r.Fields, dotted(f.JSONPath))
 	}
-	return completed(r)
+	return kinds.Complete(r)
 }
 
 // deprecation is what those are told who use v, if it is deprecated.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -285,12 +286,12 @@ func (d deletion) finalizers(info *object.Info, o *object.Object) []string {
 	has := func(name string) bool { return slices.Contains(o.Meta.Finalizers, name) }
 	add := ""
 	switch {
-	case strategyOf(info).plain || d.policy == background:
+	case kinds.StrategyOf(info).Plain || d.policy == background:
 	case d.policy == "Foreground", d.policy == "" && has(foreground) && !has(orphan):
 		add = foreground
 	case d.policy == "Orphan", d.policy == "" && has(orphan):
 		add = orphan
-	case strategyOf(info).orphans:
+	case kinds.StrategyOf(info).Orphans:
 		add = orphan
 	}
 	if has(foreground) == (add == foreground) && has(orphan) == (add == orphan) {

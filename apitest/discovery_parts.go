@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"slices"
 
+	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -36,7 +37,7 @@ func connectionsOf(r *object.Info) []subresource {
 		return []subresource{{"proxy", own(r.Kind + "ProxyOptions"), proxyVerbs}}
 	case kube.ServiceAccounts:
 		return []subresource{{"token", groupVersionKind{"authentication.k8s.io", "v1", "TokenRequest"}, askVerbs}}
-	case signingRequests:
+	case kinds.CertificateSigningRequests:
 		return []subresource{{approval, groupVersionKind{r.Group, r.Version, r.Kind}, partVerbs}}
 	case kube.Pods:
 		return []subresource{
@@ -76,7 +77,7 @@ func subresourcesOf(r *object.Info) (list []subresource) {
 // verbsOf returns what can be done with r.
 func verbsOf(r *object.Info) []string {
 	switch {
-	case isReview(r.Resource) || r.Resource == bindings:
+	case isReview(r.Resource) || r.Resource == kinds.Bindings:
 		return askVerbs
 	case r.Resource == kube.Namespaces:
 		return []string{"create", "delete", "get", "list", "patch", "update", "watch"}
@@ -89,7 +90,7 @@ func verbsOf(r *object.Info) []string {
 // storageHash tells clients in which version r is stored, without telling them
 // which that is.
 func storageHash(r *object.Info) string {
-	if isReview(r.Resource) || r.Resource == bindings {
+	if isReview(r.Resource) || r.Resource == kinds.Bindings {
 		return "" // it is not
 	}
 	res := r.Resource

@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/schema"
 	"github.com/listwatch/listwatch/kube"
@@ -39,8 +40,8 @@ func eventSelector(path string) string {
 func eventToCore(e map[string]any) map[string]any {
 	o := renameEvent(e, 0, 1)
 	o["apiVersion"] = kube.Events.APIVersion()
-	var d defaults
-	d.event(o)
+	var d kinds.Defaults
+	d.Event(o)
 	return o
 }
 
@@ -49,10 +50,10 @@ func eventToCore(e map[string]any) map[string]any {
 func eventFromCore(e map[string]any) map[string]any {
 	o := renameEvent(e, 1, 0)
 	o["apiVersion"] = "events.k8s.io/v1"
-	var d defaults
-	d.object(o, "regarding")
-	d.object(o, "deprecatedSource")
-	d.drop(o, "note", "reportingController", "reportingInstance", "deprecatedCount", "action", "reason", "type")
+	var d kinds.Defaults
+	d.Object(o, "regarding")
+	d.Object(o, "deprecatedSource")
+	d.Drop(o, "note", "reportingController", "reportingInstance", "deprecatedCount", "action", "reason", "type")
 	for _, name := range [...]string{"eventTime", "deprecatedFirstTimestamp", "deprecatedLastTimestamp"} {
 		if _, ok := o[name]; !ok {
 			o[name] = nil

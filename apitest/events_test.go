@@ -6,12 +6,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/schema"
 	"github.com/listwatch/listwatch/kube"
 )
 
-var newEvents = named("events.k8s.io", "events", "Event")
+var newEvents = kinds.Named("events.k8s.io", "events", "Event")
 
 // Each pair was seen at a real server: one event, read in both groups.
 var eventPairs = map[string][2]string{
@@ -43,7 +44,7 @@ func TestEventsHaveTwoForms(t *testing.T) {
 				t.Errorf("the original changed (-want +got):\n%s", diff)
 			}
 			again := schema.Copy(core)
-			if setDefaults(kube.Events, again) {
+			if kinds.SetDefaults(kube.Events, again) {
 				t.Errorf("the defaults change what is complete:\n%s", cmp.Diff(core, again))
 			}
 		})

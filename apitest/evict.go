@@ -5,16 +5,17 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
 
-var disruptionBudgets = named("policy", "poddisruptionbudgets", "PodDisruptionBudget")
+var disruptionBudgets = kinds.Named("policy", "poddisruptionbudgets", "PodDisruptionBudget")
 
 // budget is what an eviction asks of a PodDisruptionBudget.
 type budget struct {
 	Spec struct {
-		Selector                   *labelSelector
+		Selector                   *kinds.LabelSelector
 		UnhealthyPodEvictionPolicy *string
 	}
 	Status struct {
@@ -75,10 +76,10 @@ func (s *Server) evict(x *Exchange, w http.ResponseWriter) *kube.Status {
 func (st *store) disrupt(pod *object.Object, dry bool) *kube.Status {
 	var status struct {
 		Phase      string
-		Conditions conditions
+		Conditions kinds.Conditions
 	}
 	raw, _ := pod.Field("status")
-	lenient(raw, &status)
+	kinds.DecodeLenient(raw, &status)
 	if status.Phase == "Succeeded" || status.Phase == "Failed" || status.Phase == "Pending" || pod.Meta.DeletionTimestamp != "" {
 		return nil // it serves nobody
 	}
@@ -87,7 +88,7 @@ func (st *store) disrupt(pod *object.Object, dry bool) *kube.Status {
 	var b budget
 	for _, o := range t.within(pod.Key.Namespace) {
 		var is budget
-		lenient(o.Body, &is)
+		kinds.DecodeLenient(o.Body, &is)
 		if !is.covers(pod) {
 			continue
 		}
@@ -100,8 +101,8 @@ func (st *store) disrupt(pod *object.Object, dry bool) *kube.Status {
 	if found == nil {
 		return nil
 	}
-	if healthy := b.Status.CurrentHealthy >= b.Status.DesiredHealthy && b.Status.DesiredHealthy > 0; !status.Conditions.holds("Ready") &&
-		(healthy || or(b.Spec.UnhealthyPodEvictionPolicy, "") == "AlwaysAllow") {
+	if healthy := b.Status.CurrentHealthy >= b.Status.DesiredHealthy && b.Status.DesiredHealthy > 0; !status.Conditions.Holds("Ready") &&
+		(healthy || kinds.Or(b.Spec.UnhealthyPodEvictionPolicy, "") == "AlwaysAllow") {
 		return nil
 	}
 	switch s := &b.Status; {
@@ -124,7 +125,7 @@ func (st *store) disrupt(pod *object.Object, dry bool) *kube.Status {
 // covers reports whether the budget is about pod. An empty selector is about all,
 // none about no pod.
 func (b *budget) covers(pod *object.Object) bool {
-	text, ok := b.Spec.Selector.format()
+	text, ok := b.Spec.Selector.Format()
 	if !ok || b.Spec.Selector == nil {
 		return false
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -161,9 +162,9 @@ func (q *query) validate(verb string) *kube.Status {
 	if verb == "watch" {
 		switch {
 		case q.initial == nil && q.match != "":
-			add(forbiddenField(field, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"))
+			add(kinds.ForbiddenField(field, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"))
 		case q.initial != nil && q.match != notOlderThan:
-			add(forbiddenField(field, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"))
+			add(kinds.ForbiddenField(field, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"))
 		}
 		if q.match != "" && q.match != notOlderThan {
 			add(kube.StatusCause{Reason: "FieldValueNotSupported", Field: field,
@@ -172,21 +173,21 @@ func (q *query) validate(verb string) *kube.Status {
 	} else {
 		if q.match != "" {
 			if q.revision == "" {
-				add(forbiddenField(field, "resourceVersionMatch is forbidden unless resourceVersion is provided"))
+				add(kinds.ForbiddenField(field, "resourceVersionMatch is forbidden unless resourceVersion is provided"))
 			}
 			if q.token != "" {
-				add(forbiddenField(field, "resourceVersionMatch is forbidden when continue is provided"))
+				add(kinds.ForbiddenField(field, "resourceVersionMatch is forbidden when continue is provided"))
 			}
 			if q.match != exact && q.match != notOlderThan {
 				add(kube.StatusCause{Reason: "FieldValueNotSupported", Field: field,
 					Message: fmt.Sprintf("Unsupported value: %q: supported values: \"Exact\", \"NotOlderThan\", \"\"", q.match)})
 			}
 			if q.match == exact && q.revision == "0" {
-				add(forbiddenField(field, `resourceVersionMatch "exact" is forbidden for resourceVersion "0"`))
+				add(kinds.ForbiddenField(field, `resourceVersionMatch "exact" is forbidden for resourceVersion "0"`))
 			}
 		}
 		if q.initial != nil {
-			add(forbiddenField("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+			add(kinds.ForbiddenField("sendInitialEvents", "sendInitialEvents is forbidden for list"))
 		}
 	}
 	if len(causes) == 0 {

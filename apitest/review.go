@@ -7,12 +7,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/schema"
 	"github.com/listwatch/listwatch/kube"
 )
 
-func isReview(r kube.Resource) bool { return slices.Contains(reviews, r) }
+func isReview(r kube.Resource) bool { return slices.Contains(kinds.Reviews, r) }
 
 // review answers a review: everybody who came in may do everything, unless a
 // denial that was set by Deny says otherwise.

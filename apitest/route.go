@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -144,9 +145,9 @@ func (s *Server) act(x *Exchange, w http.ResponseWriter) *kube.Status {
 		return s.tokenRequest(x, w)
 	case t.sub == "token" && t.res == kube.ServiceAccounts:
 		return statusMethod()
-	case t.res == bindings && t.key.Name != "":
+	case t.res == kinds.Bindings && t.key.Name != "":
 		return statusNoResource()
-	case t.res == bindings || t.res == kube.Pods && (t.sub == "binding" || t.sub == "eviction"):
+	case t.res == kinds.Bindings || t.res == kube.Pods && (t.sub == "binding" || t.sub == "eviction"):
 		switch {
 		case t.verb != "create":
 			return statusMethod()
@@ -169,8 +170,8 @@ func (s *Server) act(x *Exchange, w http.ResponseWriter) *kube.Status {
 	switch {
 	case st != nil:
 		return st
-	case t.key.Name != "" && len(segmentName(t.key.Name)) > 0:
-		return statusBadRequest("Name parameter invalid: %q: %s", t.key.Name, strings.Join(segmentName(t.key.Name), ";"))
+	case t.key.Name != "" && len(kinds.SegmentName(t.key.Name)) > 0:
+		return statusBadRequest("Name parameter invalid: %q: %s", t.key.Name, strings.Join(kinds.SegmentName(t.key.Name), ";"))
 	case t.res == kube.Pods && slices.Contains(podSubresources[:], t.sub):
 		return s.podSubresource(x, w)
 	case t.sub == "finalize" && t.res == kube.Namespaces && t.verb != "update",

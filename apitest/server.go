@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest/internal/certs"
+	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/network"
 	"github.com/listwatch/listwatch/internal/guard"
 	"github.com/listwatch/listwatch/kube"
@@ -116,8 +117,8 @@ func start(t TB, o Options) (*Server, error) {
 	}
 	s := &Server{options: o, tb: t, store: newStore(o), door: d, token: o.Token, gone: o.Gone, changed: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	for _, r := range builtIns() {
-		s.store.add(completed(r))
+	for _, r := range kinds.All() {
+		s.store.add(kinds.Complete(r))
 	}
 	for _, r := range o.Resources {
 		s.AddResource(r)
@@ -258,7 +259,7 @@ func (s *Server) newClient() *http.Client {
 // already, in whatever version, must be removed first. One of package kube, given
 // without more, returns as it was.
 func (s *Server) AddResource(r ResourceInfo) {
-	if info := r.info(); !s.store.add(completed(info)) {
+	if info := r.info(); !s.store.add(kinds.Complete(info)) {
 		s.fail("add %s: the server has such a resource", r)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -261,7 +262,7 @@ func (st *store) prepareCreate(info *object.Info, o *object.Object) {
 	if o.Meta.CreationTimestamp == "" {
 		o.Meta.CreationTimestamp = object.Timestamp()
 	}
-	if countsGeneration(info, o) {
+	if kinds.CountsGeneration(info, o) {
 		o.Meta.Generation = max(o.Meta.Generation, 1)
 	}
 }
@@ -276,7 +277,7 @@ func prepareUpdate(info *object.Info, old, o *object.Object) {
 		o.Meta.ManagedFields = old.Meta.ManagedFields
 	}
 	o.Meta.Generation = old.Meta.Generation
-	if countsGeneration(info, o) && movesGeneration(info, old, o) {
+	if kinds.CountsGeneration(info, o) && kinds.MovesGeneration(info, old, o) {
 		o.Meta.Generation++
 	}
 }

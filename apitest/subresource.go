@@ -3,6 +3,7 @@ package apitest
 import (
 	"encoding/json"
 
+	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/schema"
 	"github.com/listwatch/listwatch/kube"
@@ -22,7 +23,7 @@ func isPartial(r *object.Info, sub string) bool {
 	case ephemeralContainers, resize:
 		return r.Resource == kube.Pods && r.BuiltIn
 	case approval:
-		return r.Resource == signingRequests && r.BuiltIn
+		return r.Resource == kinds.CertificateSigningRequests && r.BuiltIn
 	}
 	return false
 }
@@ -47,35 +48,35 @@ func (c *change) part(old, o *object.Object) (causes []kube.StatusCause) {
 		live = object.DecodeValue(was)
 	}
 	is := schema.Copy(live)
-	var r refusals
+	var r kinds.Refusals
 	switch c.target.sub {
 	case ephemeralContainers:
 		is["ephemeralContainers"] = next["ephemeralContainers"]
-		if lacks(is, "ephemeralContainers") {
+		if kinds.Lacks(is, "ephemeralContainers") {
 			delete(is, "ephemeralContainers")
 		}
-		r.ephemeral(is, live)
+		r.Ephemeral(is, live)
 	case resize:
 		resized(is, next)
-		r.resized(is, live)
+		r.Resized(is, live)
 	case approval:
 		is["conditions"] = next["conditions"]
-		stamp(list1(is, "conditions"))
-		if lacks(is, "conditions") {
+		stamp(kinds.ListAt(is, "conditions"))
+		if kinds.Lacks(is, "conditions") {
 			delete(is, "conditions")
 		}
 	}
-	if b, err := json.Marshal(is); err == nil && !same(is, live) {
+	if b, err := json.Marshal(is); err == nil && !kinds.SameValue(is, live) {
 		o.SetField(field, b, true)
 	}
-	return r.causes
+	return r.Causes
 }
 
 // resized gives the containers of spec the resources that those of sent have.
 func resized(spec, sent map[string]any) {
-	for _, list := range containerLists[:2] {
-		for c := range objects(spec, list) {
-			for s := range objects(sent, list) {
+	for _, list := range kinds.ContainerLists[:2] {
+		for c := range kinds.ObjectsAt(spec, list) {
+			for s := range kinds.ObjectsAt(sent, list) {
 				if s["name"] == c["name"] {
 					c["resources"] = schema.Copy(s["resources"])
 				}

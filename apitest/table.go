@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 )
 
@@ -8,7 +9,7 @@ import (
 // later frames of a watch have null. Rows have the cells of all columns: a
 // client leaves out those that it does not show.
 func (v *view) table(objects []*object.Object, meta listMeta) []byte {
-	p := printerOf(v.info)
+	p := kinds.PrinterOf(v.info)
 	size := 4 << 10
 	for _, o := range objects {
 		size += 512
@@ -28,21 +29,21 @@ func (v *view) table(objects []*object.Object, meta listMeta) []byte {
 		b = append(b, "null"...)
 	} else {
 		v.columns = true
-		b = append(b, object.Marshal(p.columns)...)
+		b = append(b, object.Marshal(p.Columns)...)
 	}
-	if len(objects) == 0 && p.bare {
+	if len(objects) == 0 && p.Bare {
 		return append(b, `,"rows":null}`...)
 	}
 	b = append(b, `,"rows":[`...)
-	r := &row{}
+	r := &kinds.Row{}
 	for i, o := range objects {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		r.begin(printed(v.info, o))
-		p.cells(r)
+		r.Begin(printed(v.info, o))
+		p.Cells(r)
 		if o == v.standard {
-			r.cells[0] = o.Meta.Name + " (default)"
+			r.Cells[0] = o.Meta.Name + " (default)"
 		}
 		b = v.appendRow(b, r)
 	}
@@ -50,16 +51,16 @@ func (v *view) table(objects []*object.Object, meta listMeta) []byte {
 }
 
 // appendRow appends r as a row of a Table.
-func (v *view) appendRow(b []byte, r *row) []byte {
+func (v *view) appendRow(b []byte, r *kinds.Row) []byte {
 	b = append(b, `{"cells":[`...)
-	for i, c := range r.cells {
+	for i, c := range r.Cells {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendCell(b, c)
+		b = kinds.AppendCell(b, c)
 	}
 	b = append(b, ']')
-	b = append(b, r.completed...)
+	b = append(b, r.Completed...)
 	switch v.include {
 	case "Metadata":
 		b = v.partial(append(b, `,"object":`...), r.Object)

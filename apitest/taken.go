@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/schema"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -15,10 +16,10 @@ func (t *table) taken(key kube.Key) func(any) bool {
 		if k == key || err != nil {
 			continue
 		}
-		all[string1(spec, "clusterIP")] = true
-		all[int1(spec, "healthCheckNodePort")] = true
-		for p := range objects(spec, "ports") {
-			all[int1(p, "nodePort")] = true
+		all[kinds.TextAt(spec, "clusterIP")] = true
+		all[kinds.IntAt(spec, "healthCheckNodePort")] = true
+		for p := range kinds.ObjectsAt(spec, "ports") {
+			all[kinds.IntAt(p, "nodePort")] = true
 		}
 	}
 	return func(v any) bool { return all[v] }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/schema"
 	"github.com/listwatch/listwatch/kube"
@@ -95,7 +96,7 @@ func (c *change) decode(p payload) (*object.Object, *kube.Status) {
 		}
 		v, c.target.res = c.keep(v), info.Resource
 	}
-	filled := info.BuiltIn && setDefaults(info.Resource, v)
+	filled := info.BuiltIn && kinds.SetDefaults(info.Resource, v)
 	if other || filled || len(strict) > 0 || len(info.Schema) > 0 || info.BuiltIn { // of a built-in type, what is empty was left out
 		if !info.BuiltIn {
 			info.Type().Default(v)
@@ -152,7 +153,7 @@ func (c *change) peek(b []byte) {
 				c.hides = c.hides || string(v) == "null"
 			}
 		}
-	case validatingConfigurations, mutatingConfigurations: // where no list and an empty one are not the same
+	case kinds.ValidatingConfigurations, kinds.MutatingConfigurations: // where no list and an empty one are not the same
 		var o struct {
 			Webhooks *[]json.RawMessage `json:"webhooks"`
 		}
@@ -244,8 +245,8 @@ func (c *change) write() schema.Write {
 // check checks o, a custom resource, against its schema.
 func (c *change) check(o *object.Object, next, live map[string]any, named []kube.StatusCause) *kube.Status {
 	info := c.target.info
-	r := refusals{named}
-	r.metadata(info.Resource, object1(next, "metadata"))
+	r := kinds.Refusals{Causes: named}
+	r.Metadata(info.Resource, kinds.ObjectAt(next, "metadata"))
 	scale := scaleCauses(info, o)
 	if info = c.target.form; info.Kept != nil {
 		next = c.asSent(next)
@@ -259,7 +260,7 @@ func (c *change) check(o *object.Object, next, live map[string]any, named []kube
 			wrong[i].Message = strings.Replace(wrong[i].Message, ": status.", ": ", 1)
 		}
 	}
-	if causes := slices.Concat(r.causes, wrong, scale); len(causes) > 0 {
+	if causes := slices.Concat(r.Causes, wrong, scale); len(causes) > 0 {
 		return statusInvalid(info.Group, info.Kind, o.Key.Name, causes...)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/internal/protojson"
 	"github.com/listwatch/listwatch/kube"
@@ -142,7 +143,7 @@ func (v *view) event(typ string, o *object.Object) []byte {
 // bookmark returns the frame of a bookmark; end marks the end of the initial
 // events.
 func (v *view) bookmark(rv uint64, end bool) []byte {
-	o := zeroOf(v.info)
+	o := kinds.Zero(v.info)
 	if end {
 		o.Meta.Annotations = map[string]string{"k8s.io/initial-events-end": "true"}
 	}
@@ -164,7 +165,7 @@ func (v *view) list(p *page, metadataLast bool) []byte {
 	var b []byte
 	switch v.as {
 	case "Table":
-		if standard := printerOf(v.info).standard; standard != nil {
+		if standard := kinds.PrinterOf(v.info).Standard; standard != nil {
 			v.standard = standard(p.objects)
 		}
 		return append(v.table(p.objects, meta), '\n')

@@ -12,6 +12,7 @@ import (
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 
+	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -43,10 +44,10 @@ type webhook struct {
 
 // webhooks returns those that a write of c concerns.
 func (s *Server) webhooks(c *change) (mutating, validating []*webhook) {
-	if c.target.res.Group == mutatingConfigurations.Group {
+	if c.target.res.Group == kinds.MutatingConfigurations.Group {
 		return nil, nil // they cannot lock themselves out
 	}
-	return s.configured(c, mutatingConfigurations), s.configured(c, validatingConfigurations)
+	return s.configured(c, kinds.MutatingConfigurations), s.configured(c, kinds.ValidatingConfigurations)
 }
 
 func (s *Server) configured(c *change, res kube.Resource) (list []*webhook) {

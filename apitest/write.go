@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -39,7 +40,7 @@ func (s *Server) update(x *Exchange, w http.ResponseWriter, v *view) *kube.Statu
 		c.next = func(old *object.Object) (*object.Object, *kube.Status) { return c.scaled(old, b.json) }
 		return c.answer(w, v, http.StatusOK)
 	}
-	if strategyOf(x.target.info).upserts && x.target.sub == "" {
+	if kinds.StrategyOf(x.target.info).Upserts && x.target.sub == "" {
 		c.mode = upserts
 	}
 	o, st := c.decode(b) // what is wrong with it comes before what is not there

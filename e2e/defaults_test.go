@@ -17,7 +17,7 @@ import (
 	"github.com/listwatch/listwatch/e2e/cluster"
 )
 
-var update = flag.Bool("update", false, "write what the real server stores into ../apitest/testdata/defaults")
+var update = flag.Bool("update", false, "write what the real server stores into ../apitest/internal/kinds/testdata/defaults")
 
 // defaultsCase is an object and what kube-apiserver makes of it. Package apitest
 // holds its own defaults against the same files.
@@ -41,13 +41,13 @@ type cause struct {
 // against the real server.
 func TestDefaults(t *testing.T) {
 	c := cluster.ForTest(t, cluster.Options{})
-	eachCase(t, "../apitest/testdata/defaults/*.json", func(t *testing.T, fc *defaultsCase) {
+	eachCase(t, "../apitest/internal/kinds/testdata/defaults/*.json", func(t *testing.T, fc *defaultsCase) {
 		checkStored(t, &fc.Stored, mustSend(t, c, http.MethodPost, fc.Path, "application/json", string(fc.Object)))
 		if fc.Put != nil {
 			checkStored(t, &fc.PutStored, mustSend(t, c, http.MethodPut, fc.Path+"/"+fc.Name, "application/json", string(fc.Put)))
 		}
 	})
-	eachCase(t, "../apitest/testdata/refused/*.json", func(t *testing.T, fc *defaultsCase) {
+	eachCase(t, "../apitest/internal/kinds/testdata/refused/*.json", func(t *testing.T, fc *defaultsCase) {
 		method, path, body := http.MethodPost, fc.Path, fc.Object
 		if fc.Put != nil {
 			mustSend(t, c, method, path, "application/json", string(body))

@@ -1,0 +1,108 @@
+package kinds
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/listwatch/listwatch/apitest/internal/object"
+)
+
+// ColumnDefinition describes a column of a Table on the wire.
+type ColumnDefinition struct {
+	Name        string `json:"name"`
+	Type        string `json:"type"`
+	Format      string `json:"format"`
+	Description string `json:"description"`
+	Priority    int    `json:"priority"` // above 0: only shown by -o wide
+}
+
+// Row is a row of a Table in the making; it is used again for the next.
+type Row struct {
+	*object.Object
+	Cells     []any  // string, int, int64, float64, bool or nil
+	Completed string // the condition Completed of a pod: a member with its comma
+}
+
+// Begin makes r the row of another object.
+func (r *Row) Begin(o *object.Object) { r.Object, r.Cells, r.Completed = o, r.Cells[:0], "" }
+
+func (r *Row) add(cells ...any) { r.Cells = append(r.Cells, cells...) }
+
+// read decodes a member of the object below the top, such as spec.
+func (r *Row) read(member string, into any) {
+	if raw, ok := r.Field(member); ok {
+		DecodeLenient(raw, into)
+	}
+}
+
+// DecodeLenient decodes what fits; what is of another type than into has it stays
+// zero. So no object that the server stores fails to print.
+func DecodeLenient(raw []byte, into any) {
+	_ = json.Unmarshal(raw, into) // it goes on after a value of the wrong type
+}
+
+// AppendCell appends a cell as JSON.
+func AppendCell(b []byte, cell any) []byte {
+	switch c := cell.(type) {
+	case string:
+		return object.AppendString(b, c)
+	case int:
+		return strconv.AppendInt(b, int64(c), 10)
+	case int64:
+		return strconv.AppendInt(b, c, 10)
+	}
+	return append(b, object.Marshal(cell)...)
+}
+
+// age returns the time since the creation, as people read it.
+func (r *Row) age() string { return since(r.Meta.CreationTimestamp) }
+
+// since returns how long ago a time was, <unknown> for what is none.
+func since(timestamp string) string {
+	t, err := time.Parse(time.RFC3339, timestamp)
+	if err != nil || t.IsZero() {
+		return "<unknown>"
+	}
+	return human(time.Since(t))
+}
+
+// human returns a duration as people read it: 45s, 3m20s, 5h, 12d. A smaller
+// unit stands there only where it matters.
+func human(d time.Duration) string {
+	two := func(big time.Duration, b byte, small time.Duration, s byte) string {
+		out := append(strconv.AppendInt(nil, int64(big), 10), b)
+		if small != 0 {
+			out = append(strconv.AppendInt(out, int64(small), 10), s)
+		}
+		return string(out)
+	}
+	s, m, h := d/time.Second, d/time.Minute, d/time.Hour
+	switch {
+	case s < -1:
+		return "<invalid>"
+	case s < 0:
+		return "0s"
+	case s < 120:
+		return two(s, 's', 0, 0)
+	case m < 10:
+		return two(m, 'm', s%60, 's')
+	case m < 180:
+		return two(m, 'm', 0, 0)
+	case h < 8:
+		return two(h, 'h', m%60, 'm')
+	case h < 48:
+		return two(h, 'h', 0, 0)
+	case h < 192:
+		return two(h/24, 'd', h%24, 'h')
+	case h < 24*365*2:
+		return two(h/24, 'd', 0, 0)
+	case h < 24*365*8:
+		return two(h/24/365, 'y', h/24%365, 'd')
+	}
+	return two(h/24/365, 'y', 0, 0)
+}
+
+// Sorted returns s in order.
+func Sorted(s []string) []string { return slices.Sorted(slices.Values(s)) }
