@@ -84,10 +84,10 @@ func TestLoadExecCommand(t *testing.T) {
 func TestLoadExecErrors(t *testing.T) {
 	const v1, v1beta1 = "apiVersion: client.authentication.k8s.io/v1, ", "apiVersion: client.authentication.k8s.io/v1beta1, "
 	for name, test := range map[string]struct{ exec, want string }{
-		"no apiVersion": {"command: x", `exec.apiVersion is missing: want client.authentication.k8s.io/v1 or v1beta1, whichever the command speaks`},
+		"no apiVersion": {"command: x", `exec.apiVersion is missing: want client.authentication.k8s.io/v1 or v1beta1, whichever the command supports`},
 		"v1alpha1": {
 			"command: x, apiVersion: client.authentication.k8s.io/v1alpha1",
-			`exec.apiVersion "client.authentication.k8s.io/v1alpha1" is not supported: want client.authentication.k8s.io/v1 or v1beta1; have the tool that wrote the entry write it anew, or update the tool`,
+			`exec.apiVersion "client.authentication.k8s.io/v1alpha1" is not supported: want client.authentication.k8s.io/v1 or v1beta1; update the tool that wrote the entry, and let it write the entry again`,
 		},
 		"no command":      {v1beta1, `exec.command is missing`},
 		"no mode":         {v1 + "command: x", `exec.interactiveMode is missing, which v1 wants: Never, IfAvailable or Always`},

@@ -6,9 +6,9 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// errStale is what API.Broken says of a version whose server did not answer
-// the aggregator: what we know of it may be old.
-var errStale = errors.New("its API server does not answer, so what is known of it may be out of date")
+// errStale is the error in API.Broken of a version whose server did not answer the
+// aggregator, so that its resources may be outdated.
+var errStale = errors.New("its API server does not answer, so its resources may be outdated")
 
 type typeMeta struct {
 	Kind string `json:"kind"`
@@ -17,7 +17,7 @@ type typeMeta struct {
 func (t typeMeta) kind() string { return t.Kind }
 
 // groupDiscoveryList is APIGroupDiscoveryList of apidiscovery.k8s.io; v2 and
-// v2beta1 have one shape. See
+// v2beta1 have the same form. See
 // https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.34/#apigroupdiscovery-v2-apidiscovery-k8s-io.
 type groupDiscoveryList struct {
 	typeMeta
@@ -45,8 +45,8 @@ type resourceDiscovery struct {
 	Categories []string `json:"categories"`
 }
 
-// parseAggregated reads the aggregated form, in which the first version of a
-// group is the preferred one.
+// parseAggregated decodes the aggregated form. The first version of a group is the
+// preferred one.
 func parseAggregated(b []byte) (page, error) {
 	list, err := decode[groupDiscoveryList](b, "APIGroupDiscoveryList")
 	if err != nil {
@@ -67,7 +67,7 @@ func parseAggregated(b []byte) (page, error) {
 				v.err = errStale
 			}
 			for _, r := range gv.Resources {
-				// Without a kind there are only subresources.
+				// an entry without a kind has subresources only
 				if r.Resource == "" || r.ResponseKind == nil || r.ResponseKind.Kind == "" {
 					continue
 				}

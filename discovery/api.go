@@ -21,11 +21,11 @@ type Resource struct {
 	Preferred  bool     // the version that the server prefers in this group
 }
 
-// Can reports whether the server serves verb on r.
+// Can reports whether the server supports verb on r.
 func (r Resource) Can(verb string) bool { return slices.Contains(r.Verbs, verb) }
 
-// Watchable returns nil if r can be listed and watched, else an error that
-// says what it can.
+// Watchable returns nil if r can be listed and watched, else an error with the verbs that
+// the server supports.
 func (r Resource) Watchable() error {
 	if r.Can("list") && r.Can("watch") {
 		return nil
@@ -37,28 +37,28 @@ func (r Resource) Watchable() error {
 	return fmt.Errorf("%s cannot be listed and watched: the server offers only: %s", r.GroupResource(), clip(verbs, 200))
 }
 
-// API is everything that a server serves.
+// API is the set of resources that a server serves.
 type API struct {
-	resources []Resource // core first, then groups as the server ranks them, then versions, preferred first
+	resources []Resource // the core group first, then groups in the server's order; in a group the preferred version first
 	broken    map[string]error
 }
 
 // All yields every resource in the server's order of preference: the core
-// group first, and in a group the preferred version first. Subresources are
-// left out.
+// group first, and in a group the preferred version first. It omits
+// subresources.
 func (a *API) All() iter.Seq[Resource] { return slices.Values(a.resources) }
 
-// Broken returns why parts of the API are missing or stale, by group and
-// version ("metrics.k8s.io/v1beta1"): a kube.ErrBadName where a resource was left
-// out because a name of it is not allowed. The map is the caller's.
+// Broken returns the errors of group versions that are missing or stale, by group and
+// version ("metrics.k8s.io/v1beta1"). It is a kube.ErrBadName if a resource was omitted
+// because of an invalid name. The caller owns the map.
 func (a *API) Broken() map[string]error { return maps.Clone(a.broken) }
 
-// groupVersion prints group and version as apiVersion does.
+// groupVersion returns group and version in the form of apiVersion.
 func groupVersion(group, version string) string {
 	return kube.Resource{Group: group, Version: version}.APIVersion()
 }
 
-// clip shortens s, which came from elsewhere, for an error text.
+// clip limits a foreign text for an error.
 func clip(s string, n int) string {
 	if len(s) <= n {
 		return s

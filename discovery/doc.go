@@ -11,7 +11,7 @@
 // the legacy form, one request for each group and version. See
 // https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api.
 //
-// An API is a picture of one moment: it is immutable, safe for concurrent use,
-// and knows nothing of a CustomResourceDefinition created later. A group whose
-// own server does not answer is in [API.Broken] and spoils no other.
+// An API is a snapshot: it is immutable, safe for concurrent use, and does not contain
+// CustomResourceDefinitions that are created later. A group whose server does not answer
+// is reported by [API.Broken] and does not affect the others.
 package discovery

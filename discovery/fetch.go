@@ -20,23 +20,23 @@ const (
 	acceptAny  = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList," +
 		"application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList," + acceptJSON
 
-	maxRoot      = 16 << 20 // bytes of the answer of /api or /apis; a cluster with thousands of CRDs answers some MiB
+	maxRoot      = 16 << 20 // bytes of the answer of /api or /apis; a few MiB with thousands of CRDs
 	maxVersion   = 4 << 20  // bytes of the answer for one group version in the legacy form
-	maxAll       = 32 << 20 // bytes of these answers together
+	maxAll       = 32 << 20 // bytes of all these responses together
 	maxVersions  = 5000     // group versions
 	maxResources = 50_000   // resources of all group versions together
 	maxMessage   = 1 << 10  // bytes of the message of a Status that is kept
 	parallel     = 8        // requests at a time in the legacy form
 )
 
-// FetchError is why a server's types are not known.
+// FetchError means that the resources of a server could not be read.
 type FetchError struct{ Err error }
 
 func (e *FetchError) Error() string { return "discover the API: " + e.Err.Error() }
 func (e *FetchError) Unwrap() error { return e.Err }
 
-// Fetch asks the server what it serves. It fails, with a *[FetchError], if /api or
-// /apis cannot be read; a group that cannot is reported by [API.Broken] instead.
+// Fetch reads the resources of a server. It returns a *[FetchError] if /api or /apis
+// cannot be read; a group that cannot be read is reported by [API.Broken] instead.
 func Fetch(ctx context.Context, c *client.Client) (*API, error) {
 	f := &fetcher{c: c, bytes: maxAll, resources: maxResources}
 	var core, groups page
@@ -48,7 +48,7 @@ func Fetch(ctx context.Context, c *client.Client) (*API, error) {
 	if errors.Is(coreErr, kube.ErrNotFound) && errors.Is(groupsErr, kube.ErrNotFound) {
 		return nil, &FetchError{fmt.Errorf("the server has neither /api nor /apis, so it is no Kubernetes API server: %w", coreErr)}
 	}
-	// A server with only one of the two is a lean one, not a broken one.
+	// A server may have only one of the two.
 	for _, err := range []error{coreErr, groupsErr} {
 		if err != nil && !errors.Is(err, kube.ErrNotFound) {
 			return nil, &FetchError{err}
@@ -66,14 +66,14 @@ func Fetch(ctx context.Context, c *client.Client) (*API, error) {
 	return a, nil
 }
 
-// page is the answer of /api or /apis, in the order of the server.
+// page is the response of /api or /apis, in the server's order.
 type page struct{ versions []version }
 
 // version is one version of a group.
 type version struct {
 	group, name string
 	preferred   bool
-	path        string // where its resources are listed; empty = we have them
+	path        string // path of its resources; empty = they are known
 	resources   []Resource
 	err         error
 }
@@ -85,7 +85,7 @@ func (a *API) add(v version) {
 	}
 	for _, r := range v.resources {
 		if err := check(r); err != nil {
-			a.broken[name] = fmt.Errorf("the server has a resource with a name that is not allowed, which is left out: %w", err)
+			a.broken[name] = fmt.Errorf("the server has a resource with a name that is not allowed, and it was omitted: %w", err)
 			continue
 		}
 		r.Preferred = v.preferred
@@ -93,7 +93,7 @@ func (a *API) add(v version) {
 	}
 }
 
-// check returns a kube.ErrBadName if a name of r is none that Kubernetes allows.
+// check returns a kube.ErrBadName if Kubernetes does not allow a name of r.
 func check(r Resource) error {
 	if err := kube.CheckResource(r.Resource); err != nil {
 		return err
@@ -108,7 +108,7 @@ func check(r Resource) error {
 	return nil
 }
 
-// root reads path, /api or /apis, in whichever form the server has.
+// root reads /api or /apis in the form that the server supports.
 func (f *fetcher) root(ctx context.Context, path string) (page, error) {
 	b, contentType, err := f.get(ctx, path, acceptAny, maxRoot)
 	if s := (*kube.Status)(nil); errors.As(err, &s) && s.Code == http.StatusNotAcceptable {
@@ -139,16 +139,16 @@ func (f *fetcher) root(ctx context.Context, path string) (page, error) {
 	return p, nil
 }
 
-// isAggregated knows the aggregated form by the parameters of its media type:
-// an old server answers the same request with plain JSON.
+// isAggregated recognises the aggregated form by the parameters of its media type: an old
+// server answers the same request with plain JSON.
 func isAggregated(contentType string) bool {
 	_, params, err := mime.ParseMediaType(contentType)
 	return err == nil && params["g"] == "apidiscovery.k8s.io" && params["as"] == "APIGroupDiscoveryList" &&
 		(params["v"] == "v2" || params["v"] == "v2beta1")
 }
 
-// complete asks for the versions that the legacy form only names. It fails if
-// ctx ends; a version that cannot be read keeps its error.
+// complete reads the versions that the legacy form only names. It fails if ctx ends; a
+// version that cannot be read keeps its error.
 func (p page) complete(ctx context.Context, f *fetcher) error {
 	slots := make(chan struct{}, parallel)
 	var wg sync.WaitGroup
@@ -158,7 +158,7 @@ func (p page) complete(ctx context.Context, f *fetcher) error {
 			continue
 		}
 		if v.err = kube.CheckResource(kube.Resource{Group: v.group, Version: v.name, Plural: "any", Kind: "Any"}); v.err != nil {
-			continue // it is not asked for
+			continue // not requested
 		}
 		slots <- struct{}{}
 		wg.Go(func() {
@@ -191,8 +191,7 @@ func (f *fetcher) version(ctx context.Context, v *version) ([]Resource, error) {
 	return rs, nil
 }
 
-// brief keeps of the Status in err what is needed to say what failed: there may be one
-// for each group version.
+// brief shortens the Status in err: there may be one for each group version.
 func brief(path string, err error) error {
 	st := (*kube.Status)(nil)
 	if !errors.As(err, &st) || len(st.Message) <= maxMessage && (st.Details == nil || len(st.Details.Causes) == 0) {
@@ -201,18 +200,18 @@ func brief(path string, err error) error {
 	return fmt.Errorf("GET %s: %w", path, &kube.Status{Code: st.Code, Reason: clip(st.Reason, 80), Message: clip(st.Message, maxMessage), RetryAfter: st.RetryAfter})
 }
 
-// A fetcher reads answers, as much of them as is allowed.
+// fetcher reads responses within the limits.
 type fetcher struct {
 	c *client.Client
 
-	mu        sync.Mutex // held while an answer is parsed: one at a time, for the memory
-	bytes     int        // that group versions may still answer in the legacy form
-	resources int        // that there may still be
+	mu        sync.Mutex // held while a response is parsed: one at a time, to limit memory
+	bytes     int        // left for responses of group versions in the legacy form
+	resources int        // left
 }
 
 var errTooMuch = errors.New("the server describes more than a Kubernetes API server serves")
 
-// count takes n resources of those that there may be; mu is held.
+// count subtracts n from the resources that are left. The caller holds mu.
 func (f *fetcher) count(n int) error {
 	if n > f.resources {
 		return fmt.Errorf("%w: more than %d resources", errTooMuch, maxResources)
@@ -221,7 +220,7 @@ func (f *fetcher) count(n int) error {
 	return nil
 }
 
-// get returns a body of at most limit bytes and its content type.
+// get returns a body of at most limit bytes, and its Content-Type.
 func (f *fetcher) get(ctx context.Context, path, accept string, limit int) ([]byte, string, error) {
 	resp, err := f.c.Do(ctx, &client.Request{Method: http.MethodGet, Path: path, Accept: accept})
 	if err != nil {
@@ -238,11 +237,11 @@ func (f *fetcher) get(ctx context.Context, path, accept string, limit int) ([]by
 	return b, resp.Header.Get("Content-Type"), nil
 }
 
-// decode reads b as T, whose kind must be one of kinds.
+// decode decodes b as T and checks its kind.
 func decode[T interface{ kind() string }](b []byte, kind string) (T, error) {
 	v, err := codec.Decode[T](b)
 	if bad := (*codec.DecodeError)(nil); errors.As(err, &bad) && bad.Path == "" {
-		bad.Want = kind // for who knows the API, and not our types
+		bad.Want = kind // the API's name, not ours
 	}
 	if err != nil {
 		return v, err

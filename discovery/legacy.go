@@ -86,7 +86,7 @@ func parseGroups(b []byte) (page, error) {
 	return p, nil
 }
 
-// checkVersions returns an error if n group versions are more than a server may name.
+// checkVersions returns an error if n group versions exceed the limit.
 func checkVersions(n int) error {
 	if n > maxVersions {
 		return fmt.Errorf("the server names %d group versions, more than %d", n, maxVersions)

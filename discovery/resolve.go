@@ -9,20 +9,20 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Resolve returns what name means, upper and lower case being equal:
+// Resolve returns the resources that name selects, ignoring case:
 //
 //	pods, pod, Pod, po       plural, singular, kind or short name
 //	deployments.apps         with its group, or an unambiguous beginning of it
 //	deployments.v1.apps      with version and group; pods.v1 and pods.v1. for core
 //	all                      a category: each of its resources that can be watched
 //
-// Only a category gives more than one. A plural outweighs a singular or kind,
-// that a short name, and that a category. Without a version the one that the
-// group prefers is taken. Of several groups that serve a name, core wins (so
-// "events" are those of v1, as in kubectl), then the first built-in group as
-// the server ranks them; among others the name is an *AmbiguousError. What
-// nobody serves is an *UnknownError. Neither says that the result can be
-// watched: [Resource.Watchable] does.
+// Only a category selects more than one. Plurals take precedence over singulars and
+// kinds, these over short names, and these over categories. Without a version the group's
+// preferred version is selected. If several groups serve the name, the core group is
+// selected (so "events" are those of v1, as in kubectl), then the first built-in group in
+// the server's order; between other groups the error is an *AmbiguousError. A name that
+// no group serves is an *UnknownError. [Resource.Watchable] says whether a result can be
+// watched.
 func (a *API) Resolve(name string) ([]Resource, error) {
 	q := strings.ToLower(strings.TrimSpace(name))
 	switch {
@@ -52,8 +52,8 @@ func (a *API) Resolve(name string) ([]Resource, error) {
 	return nil, a.unknown(name, base)
 }
 
-// scopes returns the meanings of what follows the first dot of a name, the
-// most exact first.
+// scopes returns the possible meanings of the text after the first dot of a name, the most
+// exact first.
 func scopes(rest string) []func(kube.Resource) bool {
 	version, group, both := strings.Cut(rest, ".")
 	return []func(kube.Resource) bool{
@@ -64,7 +64,7 @@ func scopes(rest string) []func(kube.Resource) bool {
 	}
 }
 
-// matchers are the meanings of a lower-case name, the strongest first.
+// matchers are the possible meanings of a lower-case name, in order of precedence.
 var matchers = [...]func(r Resource, name string) bool{
 	func(r Resource, name string) bool { return strings.ToLower(r.Plural) == name },
 	func(r Resource, name string) bool {
@@ -75,8 +75,8 @@ var matchers = [...]func(r Resource, name string) bool{
 	},
 }
 
-// best returns the resources in scope that name fits best, each in one
-// version, in the server's order; nil if there are none.
+// best returns the resources in scope that match name with the highest precedence, each in
+// one version, in the server's order; nil = none.
 func (a *API) best(name string, in func(kube.Resource) bool) []Resource {
 	for _, matches := range matchers {
 		var found []Resource
@@ -92,8 +92,8 @@ func (a *API) best(name string, in func(kube.Resource) bool) []Resource {
 	return nil
 }
 
-// category returns its watchable resources, each in one version, or those that
-// are not if there are no others.
+// category returns the watchable resources of a category, each in one version. If none is
+// watchable it returns the others.
 func (a *API) category(name string) []Resource {
 	var watchable, other []Resource
 	for _, r := range a.resources {
@@ -113,13 +113,13 @@ func (a *API) category(name string) []Resource {
 	return watchable
 }
 
-// holds reports whether rs has r in some version. As the preferred version
-// comes first, it is the one that is kept.
+// holds reports whether rs contains r in any version. The preferred version comes first,
+// so it is the one that is kept.
 func holds(rs []Resource, r Resource) bool {
 	return slices.ContainsFunc(rs, func(x Resource) bool { return x.Group == r.Group && x.Plural == r.Plural })
 }
 
-// choose picks one of found, which is in the server's order.
+// choose selects one of found, which is in the server's order.
 func choose(name string, found []Resource) ([]Resource, error) {
 	if len(found) == 1 {
 		return found, nil
@@ -137,7 +137,7 @@ func choose(name string, found []Resource) ([]Resource, error) {
 	return nil, &AmbiguousError{Name: name, Candidates: found}
 }
 
-// builtin reports whether kube-apiserver itself serves group, or once did.
+// builtin reports whether kube-apiserver itself serves group, or did in the past.
 func builtin(group string) bool {
 	switch group {
 	case "", "apps", "autoscaling", "batch", "extensions", "policy",

@@ -8,14 +8,13 @@ import (
 	"strings"
 )
 
-// AmbiguousError means that several groups serve a name and none outweighs the
-// others.
+// AmbiguousError means that several groups serve a name and none has precedence.
 type AmbiguousError struct {
 	Name       string
 	Candidates []Resource // in the server's order
 }
 
-// Error lists names that are not ambiguous.
+// Error lists unambiguous names.
 func (e *AmbiguousError) Error() string {
 	var list []string
 	for _, r := range e.Candidates {
@@ -24,14 +23,14 @@ func (e *AmbiguousError) Error() string {
 	return fmt.Sprintf("%q may be any of %s: say which", clip(e.Name, 200), some(list))
 }
 
-// UnknownError means that the server serves nothing of a name.
+// UnknownError means that the server has no resource of a name.
 type UnknownError struct {
 	Name        string
-	Suggestions []string // names of about that spelling, the nearest first
-	Broken      []string // group versions that could not be read, and may have it
+	Suggestions []string // similar names, the most similar first
+	Broken      []string // group versions that could not be read and may contain it
 }
 
-// Error says what may have been meant and how to list the names.
+// Error suggests similar names and how to list all names.
 func (e *UnknownError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "the server has no resource type %q", clip(e.Name, 200))
@@ -46,7 +45,7 @@ func (e *UnknownError) Error() string {
 	return b.String()
 }
 
-// some joins a list, at most 10 of it.
+// some joins at most 10 elements of a list.
 func some(list []string) string {
 	const most = 10
 	if n := len(list) - most; n > 0 {
@@ -57,7 +56,7 @@ func some(list []string) string {
 
 const maxSuggestions = 3
 
-// unknown builds the error for name, which begins with base.
+// unknown returns the error for name, whose first part is base.
 func (a *API) unknown(name, base string) error {
 	e := &UnknownError{Name: name, Broken: slices.Sorted(maps.Keys(a.broken))}
 	type near struct {
@@ -68,7 +67,7 @@ func (a *API) unknown(name, base string) error {
 	for _, r := range a.resources {
 		d := tooFar
 		for _, known := range append([]string{r.Plural, r.Singular, r.Kind}, r.ShortNames...) {
-			// Two letters of three are another word.
+			// Two edits of three letters make another word.
 			if n := distance(base, strings.ToLower(known)); 2*n <= min(len(base), len(known)) {
 				d = min(d, n)
 			}
@@ -78,7 +77,7 @@ func (a *API) unknown(name, base string) error {
 		}
 		text := r.GroupResource()
 		if d == 0 {
-			text = r.String() // the name is right, group or version are not
+			text = r.String() // the name exists in another group or version
 		}
 		found = append(found, near{d, text})
 	}
@@ -93,7 +92,7 @@ func (a *API) unknown(name, base string) error {
 
 const tooFar = 3
 
-// distance is the number of single byte edits between a and b, at most tooFar.
+// distance returns the number of single-byte edits between a and b, at most tooFar.
 func distance(a, b string) int {
 	if len(a)-len(b) >= tooFar || len(b)-len(a) >= tooFar {
 		return tooFar

@@ -6,8 +6,8 @@ import (
 	"github.com/listwatch/listwatch/controller"
 )
 
-// Controller shows a controller and its queue, by its name. It panics if r shows a
-// controller of that name already. Call it before the controller runs.
+// Controller adds the metrics of a controller and its queue, with its name as label. It
+// panics if r already has a controller of that name. Call it before the controller runs.
 func Controller[K comparable](r *Registry, c *controller.Controller[K]) {
 	r.claim("controller", c.Name())
 	r.MustRegister(controllerCollector{c.Name(), c.Stats})
@@ -40,7 +40,7 @@ func outcome(r controller.Result, err error) string {
 	return success
 }
 
-// runs are the metrics of what is told run by run. All controllers share them.
+// runs are the metrics that each run updates. All controllers share them.
 type runs struct {
 	waited, worked, took *prometheus.HistogramVec
 	total                *prometheus.CounterVec
@@ -54,10 +54,10 @@ func newRuns() *runs {
 		waited: queue("workqueue_queue_duration_seconds", "How long a key stays in the queue before a worker takes it."),
 		worked: queue("workqueue_work_duration_seconds", "How long a worker has a key."),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "controller_runtime_reconcile_time_seconds", Help: "How long a run takes.",
+			Name: "controller_runtime_reconcile_time_seconds", Help: "Duration of a run in seconds.",
 			Buckets: []float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60},
 		}, []string{"controller"}),
-		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "controller_runtime_reconcile_total", Help: "Runs, by what came of them."}, []string{"controller", "result"}),
+		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "controller_runtime_reconcile_total", Help: "Runs by result."}, []string{"controller", "result"}),
 	}
 }
 
@@ -65,7 +65,7 @@ func (r *runs) all() []prometheus.Collector {
 	return []prometheus.Collector{r.waited, r.worked, r.took, r.total}
 }
 
-// begin shows zeroes, so that a rate exists from the beginning.
+// begin sets the counters to zero, so that rates exist from the start.
 func (r *runs) begin(name string) {
 	r.waited.WithLabelValues(name, name)
 	r.worked.WithLabelValues(name, name)
@@ -88,7 +88,7 @@ var (
 	gaveUp          = newCounter("controller_runtime_terminal_reconcile_errors_total", "Failures that were not retried.", "controller")
 )
 
-// controllerCollector asks a controller how it is.
+// controllerCollector reads the state of a controller at each scrape.
 type controllerCollector struct {
 	name  string
 	stats func() controller.Stats
@@ -97,7 +97,7 @@ type controllerCollector struct {
 // Describe sends nothing: several controllers share the metrics.
 func (c controllerCollector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect sends what is so now.
+// Collect sends the current values.
 func (c controllerCollector) Collect(to chan<- prometheus.Metric) {
 	s := c.stats()
 	queueDepth.send(to, float64(s.Queue.Depth), c.name, c.name)

@@ -1,4 +1,4 @@
-// Package metrics shows controllers, informers and leader election to Prometheus.
+// Package metrics exports controllers, informers and leader election to Prometheus.
 //
 //	r := metrics.New()
 //	metrics.Informer(r, "foos", foos)
@@ -10,5 +10,5 @@
 // on), so that their dashboards and alerts work. Informers have names of their own,
 // which begin with listwatch_informer.
 //
-// Nothing here is global: what is not added to a [Registry] is not shown.
+// Nothing is global: a [Registry] exports only what was added to it.
 package metrics

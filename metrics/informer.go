@@ -8,8 +8,8 @@ import (
 	"github.com/listwatch/listwatch/cache"
 )
 
-// Informer shows an informer by a name; empty = its own, such as "pods in default". It
-// panics if r shows an informer by that name already.
+// Informer adds the metrics of an informer, with name as label; empty = its own name, such
+// as "pods in default". It panics if r already has an informer of that name.
 func Informer(r *Registry, name string, in interface{ Status() cache.Status }) {
 	if name == "" {
 		name = in.Status().Name
@@ -36,7 +36,7 @@ type informerCollector struct {
 // Describe sends nothing: several informers share the metrics.
 func (c informerCollector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect sends what is so now.
+// Collect sends the current values.
 func (c informerCollector) Collect(to chan<- prometheus.Metric) {
 	s := c.status()
 	informerSynced.send(to, yes(s.Synced), c.name)
@@ -52,8 +52,8 @@ func (c informerCollector) Collect(to chan<- prometheus.Metric) {
 
 var leader = newGauge("leader_election_master_status", "1 while this process leads.", "name")
 
-// Leader shows whether this process leads, by the name of its lease. leading is
-// called for each scrape. Leader panics if r shows a lease by that name already.
+// Leader adds a metric that is 1 while this process leads, with the lease's name as label.
+// leading is called at each scrape. Leader panics if r already has a lease of that name.
 func Leader(r *Registry, name string, leading func() bool) {
 	r.claim("leader", name)
 	r.MustRegister(leaderCollector{name, leading})
@@ -67,7 +67,7 @@ type leaderCollector struct {
 // Describe sends nothing: several leases share the metric.
 func (c leaderCollector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect sends what is so now.
+// Collect sends the current values.
 func (c leaderCollector) Collect(to chan<- prometheus.Metric) {
 	leader.send(to, yes(c.leading()), c.name)
 }

@@ -10,17 +10,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Registry is what is shown. It is safe for concurrent use.
+// Registry holds the exported metrics. It is safe for concurrent use.
 //
-// Two of a kind that are registered by one name would make every scrape fail: the
-// second registration panics, and says which name it is.
+// A second registration of the same kind and name panics with the name, because it would
+// make every scrape fail.
 type Registry struct {
-	*prometheus.Registry // to add metrics of one's own
+	*prometheus.Registry // for metrics of the program
 
 	runs *runs
 
 	mu    sync.Mutex
-	names map[string]bool // kind and name of what is registered
+	names map[string]bool // kind and name of each registration
 }
 
 // claim reserves a name among those of a kind.
@@ -37,7 +37,7 @@ func (r *Registry) claim(kind, name string) {
 	r.names[k] = true
 }
 
-// New returns a registry that shows the Go runtime and the process.
+// New returns a registry with the metrics of the Go runtime and the process.
 func New() *Registry {
 	r := &Registry{Registry: prometheus.NewRegistry(), runs: newRuns()}
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -45,13 +45,13 @@ func New() *Registry {
 	return r
 }
 
-// Handler serves the registry in the formats that Prometheus asks for. See
+// Handler serves the registry in the formats that Prometheus supports. See
 // https://prometheus.io/docs/instrumenting/exposition_formats/.
 func (r *Registry) Handler() http.Handler {
 	return promhttp.HandlerFor(r.Registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
 }
 
-// gauge is a value that is asked for when it is shown.
+// gauge is a value that is read at each scrape.
 type gauge struct {
 	desc *prometheus.Desc
 	kind prometheus.ValueType

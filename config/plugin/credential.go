@@ -15,41 +15,42 @@ const (
 	// A credential is replaced when a tenth of its life is left, or maxLeeway.
 	maxLeeway = 10 * time.Second
 
-	// After a run that failed, gave what had expired, or that a 401 caused, there is none for minPause,
-	// which doubles up to maxPause. Runs that lie calm apart are not in a row.
+	// After a run that failed, printed an expired credential or followed a 401, the next
+	// run waits minPause, which doubles up to maxPause. A pause of calm resets it.
 	minPause = time.Second
 	maxPause = 30 * time.Second
 	calm     = time.Minute
 
-	// A command that keeps credentials itself may hand one out in the moment in
-	// which it expires; it is then asked again.
+	// A command with a cache may print a credential at the moment when it expires; the
+	// command then runs again.
 	moment   = 2 * time.Second
 	attempts = 3
 )
 
-// flight is one run, for all that wait for it.
+// flight is one run of the command and its waiting callers.
 type flight struct {
 	cancel context.CancelCauseFunc
-	done   chan struct{} // closed when the rest is set
+	done   chan struct{} // closed when the fields below are set
 
 	credential *client.Credential
 	err        error
 
 	// Guarded by Plugin.mu.
 	waiting int
-	dying   bool               // the last that waited has left
-	refused *client.Credential // by the server, hence the run; nil = it was time
+	dying   bool               // the last waiting caller has left
+	refused *client.Credential // the credential that got a 401 and caused the run; nil = it expires
 }
 
-// Credential implements client.Source: it returns the credential in use, or runs
-// the command if there is none, if it expires, or if it was refused.
+// Credential implements client.Source: it returns the current credential, or runs the
+// command if there is none, if it expires, or if the server refused it.
 //
-// Callers at the same time share one run and its outcome. One whose ctx ends
-// leaves the others waiting; the last of them has the command killed and waits
-// for its end, which takes a second or two at most. While the command fails, a
-// credential that has not expired stays in use. One that has when it is printed is
-// given out, and the command asked for another soon; after a 401 the error says so. Where the command gives the same
-// again after a 401, or was run for one a moment ago, refused is returned.
+// Concurrent callers share one run and its result. A caller whose ctx ends leaves the
+// others waiting; the last one to leave kills the command and waits for its end, two
+// seconds at most. While the command fails, a credential that has not expired stays in
+// use. A credential that is already expired when it is printed is returned, because the
+// local clock may be wrong, and the command runs again soon; after a 401 the error says
+// that it was expired. Credential returns refused again if the command prints the same
+// credential after a 401, or ran for a 401 a moment ago.
 func (p *Plugin) Credential(ctx context.Context, refused *client.Credential) (*client.Credential, error) {
 	for {
 		p.mu.Lock()
@@ -86,18 +87,18 @@ func (p *Plugin) Credential(ctx context.Context, refused *client.Credential) (*c
 	}
 }
 
-// errRun asks for a run.
+// errRun means that the command must run.
 var errRun = errors.New("a run is needed")
 
-// choose returns the credential to use, or why there is none, or errRun. The
-// caller holds mu.
+// choose returns the credential to use, the error of the last run, or errRun. The caller
+// holds mu.
 func (p *Plugin) choose(refused *client.Credential) (*client.Credential, error) {
 	now, c := time.Now(), p.held.credential
 	good := c != nil && (p.late != nil || !p.held.expired(now))
-	bad := c != nil && c == refused // another that was refused was replaced since
+	bad := c != nil && c == refused // an older refused credential has been replaced since
 	switch {
 	case p.flight != nil && good && !bad && p.flight.refused != c:
-		return c, nil // it is being replaced in time
+		return c, nil // still valid while its replacement is fetched
 	case p.flight != nil:
 		if bad {
 			p.flight.refused = c
@@ -112,14 +113,14 @@ func (p *Plugin) choose(refused *client.Credential) (*client.Credential, error) 
 	case now.Before(p.next) && bad && p.late != nil:
 		return nil, p.late
 	case now.Before(p.next) && good:
-		return c, nil // nothing better is to be had
+		return c, nil // no better one is available
 	}
 	return nil, errRun
 }
 
 // start runs the command. The caller holds mu.
 func (p *Plugin) start(refused *client.Credential) *flight {
-	ctx, cancel := context.WithCancelCause(context.Background()) // it is no caller's own
+	ctx, cancel := context.WithCancelCause(context.Background()) // the run is shared: it must not end with one caller's ctx
 	f := &flight{cancel: cancel, done: make(chan struct{})}
 	if refused != nil && refused == p.held.credential {
 		f.refused = refused
@@ -136,8 +137,7 @@ func (p *Plugin) start(refused *client.Credential) *flight {
 	return f
 }
 
-// ask runs the command until it gives what has not expired, or seems to give nothing
-// else.
+// ask runs the command, again if the credential expired just before it was printed.
 func (p *Plugin) ask(ctx context.Context) (answer, error) {
 	for n := 1; ; n++ {
 		a, err := p.run(ctx)
@@ -158,18 +158,18 @@ func (p *Plugin) ask(ctx context.Context) (answer, error) {
 	}
 }
 
-// land notes what a run gave, and tells those that wait for it.
+// land stores the result of a run and wakes its waiting callers.
 func (p *Plugin) land(f *flight, a answer, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	defer close(f.done)
 	p.flight = nil
 	if f.dying && err != nil {
-		return // it was us who ended it
+		return // we have killed it
 	}
 	now := time.Now()
 	if held := p.held; err == nil && a.expired(now) && held.credential != nil && held.credential != f.refused && !held.expired(now) {
-		err = p.o.late(a, now) // what is held is better
+		err = p.o.late(a, now) // keep the valid one
 	}
 	p.ended, p.err = now, err
 	if err == nil {
@@ -185,8 +185,8 @@ func (p *Plugin) land(f *flight, a answer, err error) {
 	f.credential, f.err = p.held.credential, err
 }
 
-// hold keeps a, under the old pointer if it is the same credential: connections
-// are made anew for another.
+// hold stores a. For an equal credential the pointer stays the same, so that connections
+// are kept.
 func (p *Plugin) hold(a answer, now time.Time) {
 	same := equal(p.held.credential, a.credential)
 	if same {
@@ -197,23 +197,23 @@ func (p *Plugin) hold(a answer, now time.Time) {
 	case a.expires.IsZero():
 		p.due = time.Time{}
 	case left <= 0:
-		// As for kubectl it is the server's to judge: the clock may be wrong that says so.
+		// As in kubectl the server decides: the local clock may be wrong.
 		p.due = now
 		p.late = p.o.late(a, now)
 	case same && a.expires.Equal(p.held.expires):
-		p.due = a.expires // it was asked early, and says that this is still the one
+		p.due = a.expires // asked early, the command still returns the same
 	default:
 		p.due = a.expires.Add(-min(left/10, maxLeeway))
 	}
 	p.held = a
 }
 
-// late is what is wrong with a.
+// late returns the error for an expired credential.
 func (o *Options) late(a answer, now time.Time) error {
 	return o.explain(fmt.Errorf("the credential it printed expired %s ago: is the clock of this machine right?", roughly(now.Sub(a.expires))))
 }
 
-// outcome is what f means for one that waited.
+// outcome returns the result of f for a caller that waited.
 func (p *Plugin) outcome(f *flight, refused *client.Credential) (*client.Credential, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -229,7 +229,7 @@ func (p *Plugin) outcome(f *flight, refused *client.Credential) (*client.Credent
 	return nil, f.err
 }
 
-// leave takes one off those that wait for f, and has it killed if it was the last.
+// leave removes one waiting caller of f, and kills the command after the last one.
 func (p *Plugin) leave(f *flight) (last bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -259,7 +259,7 @@ func equal(a, b *client.Credential) bool {
 	return slices.EqualFunc(a.Certificate.Certificate, b.Certificate.Certificate, bytes.Equal)
 }
 
-// roughly is d for people.
+// roughly formats d for people.
 func roughly(d time.Duration) string {
 	if days := d / (24 * time.Hour); days > 1 {
 		return fmt.Sprintf("%d days", days)

@@ -8,8 +8,7 @@
 //	...
 //	c, err := client.New(client.Config{Server: server, Credentials: p})
 //
-// What a command printed is kept in memory until shortly before it expires, or
-// until the server answers 401, and never written, logged or quoted. However
-// many ask, one command runs at a time, and one that fails is not started again
-// at once.
+// A credential is kept in memory until shortly before it expires, or until the server
+// answers 401. It is never written, logged or quoted. One command runs at a time, for all
+// callers, and a command that fails is started again only after a pause.
 package plugin

@@ -4,5 +4,5 @@ package plugin
 
 import "os/exec"
 
-// endable leaves it to os/exec to kill the command. What that started goes on.
+// endable does nothing: os/exec kills the command, and its children keep running.
 func endable(*exec.Cmd, bool) (kill func()) { return func() {} }

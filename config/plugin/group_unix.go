@@ -9,13 +9,13 @@ import (
 	"github.com/listwatch/listwatch/internal/group"
 )
 
-// endable makes the end of cmd's context a SIGTERM, so that a command can give
-// its locks back, and returns what makes sure of it afterwards. With own both
-// reach all that the command started.
+// endable makes cmd receive SIGTERM when its context ends, so that the command can
+// release its locks. kill sends SIGKILL afterwards. With own, both signals reach the
+// whole process group of the command.
 func endable(cmd *exec.Cmd, own bool) (kill func()) {
 	if own {
 		return group.Own(cmd)
 	}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	return func() {} // os/exec has killed it
+	return func() {} // os/exec has killed it already
 }

@@ -6,10 +6,10 @@ import (
 	"github.com/listwatch/listwatch/codec"
 )
 
-// execInfo is the variable in which a command finds what is asked of it.
+// execInfo is the environment variable that holds the request for the command.
 const execInfo = "KUBERNETES_EXEC_INFO"
 
-// request is the ExecCredential that a command gets.
+// request is the ExecCredential that the command receives.
 type request struct {
 	Kind       string `json:"kind"`
 	APIVersion string `json:"apiVersion"`

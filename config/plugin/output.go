@@ -15,13 +15,13 @@ import (
 
 const kind = "ExecCredential"
 
-// answer is what a command gave.
+// answer is a credential as the command printed it.
 type answer struct {
 	credential *client.Credential
 	expires    time.Time // zero = never
 }
 
-// printed is an ExecCredential as a command prints it.
+// printed is the ExecCredential that the command prints.
 type printed struct {
 	Kind       string `json:"kind"`
 	APIVersion string `json:"apiVersion"`
@@ -33,8 +33,8 @@ type printed struct {
 	} `json:"status"`
 }
 
-// parse reads what a command printed. Its errors say what is wrong with it and
-// quote nothing of it: it holds credentials, or what was meant to be one.
+// parse decodes the output of a command. Its errors quote nothing of it, because it holds
+// credentials.
 func parse(b []byte, version string) (answer, error) {
 	if len(bytes.TrimSpace(b)) == 0 {
 		return answer{}, errors.New("it printed nothing, where an " + kind + " is wanted")
@@ -61,7 +61,7 @@ func parse(b []byte, version string) (answer, error) {
 	}
 	a := answer{credential: &client.Credential{Token: p.Status.Token}}
 	if s := p.Status.Expires; s != nil {
-		// As in client-go, the zero time of Go is none.
+		// As in client-go, Go's zero time means no expiry.
 		if a.expires, err = time.Parse(time.RFC3339, *s); err != nil {
 			return answer{}, errors.New("the expirationTimestamp it printed is not a time such as 2026-01-02T15:04:05Z")
 		}
@@ -81,7 +81,8 @@ func parse(b []byte, version string) (answer, error) {
 
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
-// known names a version only if it is one: anything may stand in its place.
+// known returns version if it is a known one, and a fixed text otherwise: the command may
+// print anything there.
 func known(version string) string {
 	if rest, ok := strings.CutPrefix(version, "client.authentication.k8s.io/"); ok && (rest == "v1" || rest == "v1beta1" || rest == "v1alpha1") {
 		return version
@@ -89,7 +90,7 @@ func known(version string) string {
 	return "another apiVersion"
 }
 
-// keyPair reads a certificate, with its leaf, and its key.
+// keyPair parses a certificate, its leaf, and its key.
 func keyPair(cert, key string) (*tls.Certificate, error) {
 	for _, part := range []struct{ name, text string }{{"clientCertificateData", cert}, {"clientKeyData", key}} {
 		if block, _ := pem.Decode([]byte(part.text)); block == nil {

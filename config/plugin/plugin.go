@@ -15,45 +15,44 @@ import (
 	"github.com/listwatch/listwatch/client"
 )
 
-// Options are what a kubeconfig says of a plugin, and where it is run. They hold
-// secrets: their String shows From and Command only.
+// Options describe a plugin, as a kubeconfig does, and how it runs. They hold secrets;
+// their String returns From and Command only.
 type Options struct {
-	// APIVersion is client.authentication.k8s.io/v1 or /v1beta1. The command is
-	// told it, and must answer in it.
+	// APIVersion is client.authentication.k8s.io/v1 or /v1beta1. The command receives
+	// it and must print the same version.
 	APIVersion string
 
-	// Command is a path, or a name that is looked up in PATH. A path must not be
-	// relative to the kubeconfig any more.
+	// Command is a path, or a name that is looked up in PATH. A path relative to a
+	// kubeconfig must be resolved by the caller.
 	Command string
 	Args    []string
-	// Env are entries NAME=value. They outweigh the environment of the process,
-	// which the command gets too.
+	// Env holds entries NAME=value that override the environment of the process, which
+	// the command inherits.
 	Env []string
 
-	// InstallHint is shown where the command is not found.
+	// InstallHint is part of the error if the command is not found.
 	InstallHint string
 
-	// Interactive says whether the command gets Stdin: "Never"; "IfAvailable", if
-	// Stdin is a terminal; "Always", so that it is an error if it is none. Empty
-	// means IfAvailable in v1beta1; v1 demands it.
+	// Interactive says whether the command receives Stdin: "Never"; "IfAvailable", if
+	// Stdin is a terminal; "Always", with an error if Stdin is not a terminal. Empty
+	// means IfAvailable in v1beta1 and is an error in v1.
 	Interactive string
 
-	// Cluster is told to the command; nil = it is not (provideClusterInfo).
+	// Cluster is passed to the command (provideClusterInfo); nil = not passed.
 	Cluster *Cluster
 
-	// From says where this stands, for errors: user "dev" in /home/me/.kube/config.
+	// From is the source of the entry, for errors: user "dev" in /home/me/.kube/config.
 	From string
 
-	// Timeout is how long the command may take; then it is killed. Default: 1
-	// minute, and 10 where Stdin is a terminal, whose owner may be logging in, be
-	// it in a browser.
+	// Timeout is the time after which the command is killed. Default: 1 minute; 10
+	// minutes if Stdin is a terminal, whose user may be logging in with a browser.
 	Timeout time.Duration
 
 	Stdin  *os.File  // nil = os.Stdin
-	Stderr io.Writer // of the command, as it comes; nil = os.Stderr
+	Stderr io.Writer // receives the command's stderr; nil = os.Stderr
 }
 
-// Cluster is what a command is told of the cluster.
+// Cluster is the description of the cluster that the command receives.
 type Cluster struct {
 	Server             string
 	TLSServerName      string
@@ -61,8 +60,8 @@ type Cluster struct {
 	CAData             []byte // PEM
 	ProxyURL           string
 	DisableCompression bool
-	// Config is that of the extension client.authentication.k8s.io/exec of the
-	// cluster's entry, as JSON; empty = none.
+	// Config is the extension client.authentication.k8s.io/exec of the cluster entry, as
+	// JSON; empty = none.
 	Config json.RawMessage
 }
 
@@ -85,18 +84,17 @@ type Plugin struct {
 	run func(context.Context) (answer, error) // one run
 
 	mu     sync.Mutex
-	held   answer    // without a credential at first
-	due    time.Time // when held is to be replaced; zero = never
+	held   answer    // zero before the first run
+	due    time.Time // time to replace held; zero = never
 	flight *flight   // the run in progress
 	err    error     // of the last run
-	late   error     // that held had expired when it was printed; nil = it had not
-	ended  time.Time // the last run
-	next   time.Time // no run before
-	row    int       // runs, one soon after the other, that failed or that a 401 caused
+	late   error     // error of a credential that was printed expired; nil = it was valid
+	ended  time.Time // of the last run
+	next   time.Time // earliest time of the next run
+	row    int       // consecutive runs that failed or followed a 401
 }
 
-// New checks o. It starts nothing and looks for no command: that is done when a
-// credential is asked for.
+// New checks o. It neither starts nor looks for the command; Credential does.
 func New(o Options) (*Plugin, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", cmp.Or(o.From, "credential plugin"), err)
@@ -114,15 +112,15 @@ func prefix(from string) string {
 	return from + ": "
 }
 
-// check names the key of a kubeconfig that is wrong; it quotes no argument and no
-// variable.
+// check returns an error that names the wrong key of the kubeconfig. It quotes no argument
+// and no variable.
 func (o Options) check() error {
 	switch o.APIVersion {
 	case v1, v1beta1:
 	case "":
-		return fmt.Errorf("exec.apiVersion is missing: want %s or v1beta1, whichever the command speaks", v1)
+		return fmt.Errorf("exec.apiVersion is missing: want %s or v1beta1, whichever the command supports", v1)
 	default:
-		return fmt.Errorf("exec.apiVersion %.200q is not supported: want %s or v1beta1; have the tool that wrote the entry write it anew, or update the tool", o.APIVersion, v1)
+		return fmt.Errorf("exec.apiVersion %.200q is not supported: want %s or v1beta1; update the tool that wrote the entry, and let it write the entry again", o.APIVersion, v1)
 	}
 	if o.Command == "" {
 		return errors.New("exec.command is missing")
@@ -153,7 +151,7 @@ func (o Options) check() error {
 	return nil
 }
 
-// String shows neither arguments nor environment, which may hold secrets.
+// String omits arguments and environment, which may hold secrets.
 func (o Options) String() string {
 	return fmt.Sprintf("plugin.Options(%s%q)", prefix(o.From), o.Command)
 }
@@ -161,7 +159,7 @@ func (o Options) String() string {
 // GoString is String, for %#v.
 func (o Options) GoString() string { return o.String() }
 
-// String shows the server only.
+// String returns the server only.
 func (c Cluster) String() string { return fmt.Sprintf("plugin.Cluster(%q)", c.Server) }
 
 // GoString is String, for %#v.
@@ -170,7 +168,7 @@ func (c Cluster) GoString() string { return c.String() }
 // Command returns the command, as in Options.
 func (p *Plugin) Command() string { return p.o.Command }
 
-// String shows neither credentials, arguments nor environment.
+// String omits credentials, arguments and environment.
 func (p *Plugin) String() string {
 	return fmt.Sprintf("plugin.Plugin(%s%q)", prefix(p.o.From), p.o.Command)
 }

@@ -14,9 +14,9 @@ func TestNewErrors(t *testing.T) {
 		change func(*Options)
 		want   string
 	}{
-		"no version":    {func(o *Options) { o.APIVersion = "" }, "exec.apiVersion is missing: want client.authentication.k8s.io/v1 or v1beta1, whichever the command speaks"},
-		"v1alpha1":      {func(o *Options) { o.APIVersion = "client.authentication.k8s.io/v1alpha1" }, `exec.apiVersion "client.authentication.k8s.io/v1alpha1" is not supported: want client.authentication.k8s.io/v1 or v1beta1; have the tool that wrote the entry write it anew, or update the tool`},
-		"other version": {func(o *Options) { o.APIVersion = "v1" }, `exec.apiVersion "v1" is not supported: want client.authentication.k8s.io/v1 or v1beta1; have the tool that wrote the entry write it anew, or update the tool`},
+		"no version":    {func(o *Options) { o.APIVersion = "" }, "exec.apiVersion is missing: want client.authentication.k8s.io/v1 or v1beta1, whichever the command supports"},
+		"v1alpha1":      {func(o *Options) { o.APIVersion = "client.authentication.k8s.io/v1alpha1" }, `exec.apiVersion "client.authentication.k8s.io/v1alpha1" is not supported: want client.authentication.k8s.io/v1 or v1beta1; update the tool that wrote the entry, and let it write the entry again`},
+		"other version": {func(o *Options) { o.APIVersion = "v1" }, `exec.apiVersion "v1" is not supported: want client.authentication.k8s.io/v1 or v1beta1; update the tool that wrote the entry, and let it write the entry again`},
 		"no command":    {func(o *Options) { o.Command = "" }, "exec.command is missing"},
 		"no mode in v1": {func(o *Options) { o.Interactive = "" }, "exec.interactiveMode is missing, which v1 wants: Never, IfAvailable or Always"},
 		"other mode":    {func(o *Options) { o.Interactive = "never" }, `exec.interactiveMode "never" is none of Never, IfAvailable and Always`},

@@ -17,22 +17,22 @@ import (
 const (
 	maxOutput = 1 << 20 // bytes of an ExecCredential
 
-	limit         = time.Minute      // for a run where nobody can be asked
-	terminalLimit = 10 * time.Minute // where somebody may be logging in
+	limit         = time.Minute      // for a run without a terminal
+	terminalLimit = 10 * time.Minute // somebody may be logging in
 
-	// grace is how long a command may take to end once it is told to; and how long
-	// we read on when it has ended, and what it started holds its output open.
+	// grace is how long a command may take to end after SIGTERM, and how long its output
+	// is read after its end if a child holds it open.
 	grace = time.Second
 )
 
-// Why a run is ended from here.
+// Reasons to kill a run.
 var (
 	errLimit     = errors.New("took too long")
 	errTooLarge  = errors.New("printed too much")
 	errAbandoned = errors.New("nobody waits for it")
 )
 
-// run starts the command and reads what it prints. It returns when it has ended.
+// run starts the command, reads its output and waits for its end.
 func (o *Options) run(ctx context.Context) (answer, error) {
 	out, err := o.output(ctx)
 	if err != nil {
@@ -45,7 +45,7 @@ func (o *Options) run(ctx context.Context) (answer, error) {
 	return a, nil
 }
 
-// explain says whose error it is.
+// explain adds the source of the entry and the command to err.
 func (o *Options) explain(err error) error {
 	return fmt.Errorf("%scredential plugin %q: %w", prefix(o.From), o.Command, err)
 }
@@ -104,7 +104,7 @@ func (o *Options) output(ctx context.Context) ([]byte, error) {
 	var exit *exec.ExitError
 	switch cause := context.Cause(ctx); {
 	case err == nil, errors.Is(err, exec.ErrWaitDelay) && cause == nil:
-		// It ended well, though something that it started goes on.
+		// It succeeded, although a child keeps running.
 		return out.buf.Bytes(), nil
 	case cause == errLimit:
 		return nil, fmt.Errorf("it was killed because it took more than %v", most)
@@ -120,7 +120,7 @@ func (o *Options) output(ctx context.Context) ([]byte, error) {
 	return nil, fmt.Errorf("read what it prints: %w", err)
 }
 
-// hinted is err with InstallHint, where there is no such command.
+// hinted adds InstallHint to err if the command does not exist.
 func (o *Options) hinted(err error) error {
 	if hint := o.hint(); hint != "" && group.Missing(err) {
 		return fmt.Errorf("%w. %s", err, hint)
@@ -128,13 +128,13 @@ func (o *Options) hinted(err error) error {
 	return err
 }
 
-// hint is InstallHint on one line.
+// hint returns InstallHint on one line.
 func (o *Options) hint() string {
 	return strings.Join(strings.FieldsFunc(o.InstallHint, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
 }
 
-// isTerminal reports whether somebody may sit at f: of the character devices one
-// finds as stdin, only the null device is none.
+// isTerminal reports whether f may be a terminal: a character device other than the null
+// device.
 func isTerminal(f *os.File) bool {
 	st, err := f.Stat()
 	if err != nil || st.Mode()&os.ModeCharDevice == 0 {
@@ -144,8 +144,8 @@ func isTerminal(f *os.File) bool {
 	return err != nil || !os.SameFile(st, null)
 }
 
-// limited keeps what is written to it, up to maxOutput. It does not embed the
-// buffer, whose ReadFrom would go round Write.
+// limited is a buffer of at most maxOutput bytes. It does not embed bytes.Buffer, whose
+// ReadFrom would bypass Write.
 type limited struct {
 	buf  bytes.Buffer
 	over func()
