@@ -23,6 +23,11 @@
 // generation fails with [ErrFenced]: a leader that was deposed, or froze and woke up,
 // cannot write.
 //
+// A server that was restored from a backup is noticed by its revision, which is behind the
+// position, or by objects that are older than in the table. One that has passed the
+// position before it is asked looks as if nothing had happened: restore etcd with
+// --bump-revision and --mark-compacted, as its manual advises, which shows as a 410.
+//
 // Package sinktest is the suite that every sink passes. Package sqlite is the sink that
 // needs no server. The program is cmd/listwatch-sink.
 package sink

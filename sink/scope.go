@@ -205,7 +205,9 @@ var (
 
 // Causes of a load, and reasons of a GAP.
 const (
-	CauseExpired  = "the server no longer had the history"
-	CauseRestored = "the server was restored to an earlier state"
-	CauseRescoped = "the selection was changed"
+	CauseExpired    = "the server no longer had the history"
+	CauseRestored   = "the server was restored to an earlier state"
+	CauseRescoped   = "the selection was changed"
+	CauseDisorder   = "the server sent events out of their order"
+	CauseUnreadable = "the server sent an event of an object that cannot be identified"
 )

@@ -165,9 +165,10 @@ func (s *session) take(ctx context.Context, ev event) error {
 		return s.bookmark(ctx, ev.Revision)
 	case ev.Key.Name == "" || ev.UID == "" || ev.Revision == "":
 		s.skip(ev.Key, cmpError(ev.err, errors.New("the object has no name, UID or resource version")))
-		if s.load != nil {
-			s.load.see(ev.Key) // it exists, whatever it is
+		if s.load == nil {
+			return s.loseHistory(ctx, CauseUnreadable) // a change of nobody knows what
 		}
+		s.load.see(ev.Key) // it exists, whatever it is
 		return nil
 	case ShardOf(ev.UID, s.o.Scope.Count()) != s.o.Scope.Shard:
 		return nil
@@ -250,9 +251,6 @@ func (s *session) deleted(ctx context.Context, rec Record) error {
 	}
 	return s.add(ctx, rec)
 }
-
-// CauseDisorder is the reason of a GAP after a server that sent events out of order.
-const CauseDisorder = "the server sent events out of their order"
 
 // loseHistory goes back to phase LOADING for a cause that the watch does not know of.
 func (s *session) loseHistory(ctx context.Context, cause string) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,6 +20,8 @@ type story struct {
 	t      *testing.T
 	store  Store
 	shared Sink // of all processes; nil = each has a connection of its own
+
+	patience time.Duration // in virtual time, where faults last
 }
 
 func tell(t *testing.T, store Store) *story {
@@ -30,6 +33,7 @@ func tell(t *testing.T, store Store) *story {
 type process struct {
 	*story
 	sink  Sink
+	dead  atomic.Bool // commits do not get out
 	stop  context.CancelFunc
 	ended chan struct{}
 	err   error // once ended is closed
@@ -69,6 +73,12 @@ func (s *story) start(change func(*sink.Options)) *process {
 	if change != nil {
 		change(&o)
 	}
+	o.Sink = &faulty{Sink: o.Sink.(Sink), before: func(int) error {
+		if p.dead.Load() {
+			return errLost
+		}
+		return nil
+	}}
 	r, err := sink.NewRunner(o)
 	if err != nil {
 		s.t.Fatal(err)
@@ -100,26 +110,43 @@ func (p *process) end() {
 	<-p.ended
 }
 
-// patience bounds each wait for something that must happen.
+// kill ends the process without a last commit.
+func (p *process) kill() {
+	p.dead.Store(true)
+	p.end()
+}
+
+// patience bounds each wait for something that must happen, unless the story has another.
 const patience = 60 * time.Second
 
 // until waits for a position.
 func (p *process) until(what string, reached func(sink.Position) bool) {
 	p.t.Helper()
-	limit := time.After(patience)
+	if !p.attempt(reached) {
+		p.t.Fatalf("%s: the process has ended at %+v: %v", what, p.pos, p.err)
+	}
+}
+
+// attempt waits for a position, and returns false if the process ends before.
+func (p *process) attempt(reached func(sink.Position) bool) bool {
+	p.t.Helper()
+	wait := max(patience, p.patience)
+	limit := time.After(wait)
 	for {
 		p.mu.Lock()
 		pos, moved := p.pos, p.moved
 		p.mu.Unlock()
 		if reached(pos) {
-			return
+			return true
 		}
 		select {
 		case <-moved:
 		case <-p.ended:
-			p.t.Fatalf("%s: the process has ended at %+v: %v", what, pos, p.err)
+			return false
 		case <-limit:
-			p.t.Fatalf("%s: still at %+v after %s; retries: %v", what, pos, patience, p.retries)
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.t.Fatalf("still at %+v after %s; retries: %v", pos, wait, p.retries)
 		}
 	}
 }

@@ -86,7 +86,7 @@ func storyOfExpiry(t *testing.T, store Store) {
 	s.Delete("n-4")
 	s.Put("n-4", "web", "another of the same name")
 	s.Put("new", "web", "")
-	s.Server.Expire()
+	s.Expire()
 	p = s.start(nil)
 	p.live()
 	s.churn("second")
@@ -111,7 +111,7 @@ func storyOfExpiry(t *testing.T, store Store) {
 		t.Errorf("gaps %+v, want one from %s", gaps, from)
 	}
 
-	s.Server.Expire() // while it runs
+	s.Expire() // while it runs
 	s.churn("third")
 	p.live()
 	s.equal()
@@ -171,10 +171,10 @@ func storyOfBrokenLoad(t *testing.T, store Store) {
 	for i := range 20 {
 		s.Delete(fmt.Sprintf("n-%02d", i))
 	}
-	s.Server.Expire()
+	s.Expire()
 	p = s.start(broken(3))
 	<-p.ended
-	s.Server.Expire()
+	s.Expire()
 	s.Put("n-30", "web", "4")
 	p = s.start(broken(2))
 	<-p.ended

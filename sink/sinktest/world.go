@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/listwatch/listwatch/apitest"
@@ -22,7 +24,7 @@ type World struct {
 	era   int // restores so far
 	state map[kube.Key]object
 	past  []snapshot
-	begin kube.Revision
+	begin change // what the first list was complete as of
 }
 
 // change is a write that the server has taken.
@@ -32,6 +34,7 @@ type change struct {
 	uid      string
 	revision kube.Revision
 	era      int
+	undone   bool // by a restore: it may be in the history, or not
 }
 
 type object struct {
@@ -61,8 +64,8 @@ func (w *World) Client() (*client.Client, error) {
 func (w *World) Begin(rev kube.Revision) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.begin == "" {
-		w.begin = rev
+	if w.begin.revision == "" {
+		w.begin = change{revision: rev, era: w.era}
 	}
 }
 
@@ -89,7 +92,7 @@ func (w *World) Put(name, app, value string) {
 	if !ok {
 		typ = sink.Added
 	}
-	w.note(change{typ, key, stored.UID, rev, w.era})
+	w.note(change{typ, key, stored.UID, rev, w.era, false})
 }
 
 // Delete deletes an object, if it exists.
@@ -99,7 +102,7 @@ func (w *World) Delete(name string) {
 	key := kube.Key{Namespace: "default", Name: name}
 	old, ok := w.state[key]
 	if rev := w.Server.Delete(Resource, key); ok {
-		w.note(change{sink.Deleted, key, old.uid, rev, w.era})
+		w.note(change{sink.Deleted, key, old.uid, rev, w.era, false})
 	}
 }
 
@@ -119,14 +122,30 @@ func (w *World) note(c change) {
 	}
 }
 
+// Expire makes the server forget its history.
+func (w *World) Expire() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.Server.Expire()
+	w.past = nil
+}
+
 // Restore takes the server back by n of the latest writes, as a restore of etcd from a
-// backup does.
+// backup does, but not to before the last Expire.
 func (w *World) Restore(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if len(w.past) == 0 {
+		return
+	}
 	to := w.past[max(0, len(w.past)-1-n)]
 	w.Server.RestoreTo(to.revision)
 	w.era++
+	for i := range w.log {
+		if w.log[i].revision.Newer(to.revision) {
+			w.log[i].undone = true
+		}
+	}
 	w.state = map[kube.Key]object{}
 	for k, o := range to.state {
 		w.state[k] = o
@@ -246,7 +265,7 @@ func (h *history) take(r *sink.Record) error {
 			return fmt.Errorf("%s follows an event of revision %s", line(r), h.last)
 		}
 		h.last = r.Revision
-		h.events[change{r.Type, r.Key(), r.UID, r.Revision, 0}]++
+		h.events[change{r.Type, r.Key(), r.UID, r.Revision, 0, false}]++
 	}
 	return nil
 }
@@ -257,15 +276,26 @@ func (w *World) checkLog(h *history) error {
 	if len(h.gaps) == 0 && len(w.log) > 0 && len(h.seen) == 0 {
 		return fmt.Errorf("the history is empty")
 	}
-	for _, c := range w.log {
+	// A revision that was given out twice is an event of the change that was not undone.
+	log := slices.Clone(w.log)
+	slices.SortStableFunc(log, func(a, b change) int {
+		if a.undone == b.undone {
+			return 0
+		} else if a.undone {
+			return 1
+		}
+		return -1
+	})
+	for _, c := range log {
 		id := c
-		id.era = 0
+		id.era, id.undone = 0, false
 		if h.events[id] > 0 {
 			h.events[id]--
 			continue
 		}
-		if first := c.era == 0 && !c.revision.Newer(w.begin); !first && !h.excuses(c) {
-			return fmt.Errorf("the history lacks %s %s uid %s revision %s, and no GAP covers it", c.typ, c.key, c.uid, c.revision)
+		if first := c.era <= w.begin.era && !c.revision.Newer(w.begin.revision); !first && !c.undone && !h.excuses(c) {
+			return fmt.Errorf("the history lacks %s %s uid %s revision %s (after %d restores, undone %v), and no GAP covers it: %s",
+				c.typ, c.key, c.uid, c.revision, c.era, c.undone, h.named())
 		}
 	}
 	for c, n := range h.events {
@@ -276,6 +306,15 @@ func (w *World) checkLog(h *history) error {
 	return nil
 }
 
+// named returns the gaps as text.
+func (h *history) named() string {
+	var all []string
+	for _, g := range h.gaps {
+		all = append(all, fmt.Sprintf("from %s to %s in epoch %d: %s", g.From, g.To, g.Epoch, g.Reason))
+	}
+	return strings.Join(all, "; ")
+}
+
 // excuses reports whether a GAP says that the change may not be in the history.
 func (h *history) excuses(c change) bool {
 	for _, g := range h.gaps {
@@ -283,7 +322,7 @@ func (h *history) excuses(c change) bool {
 		if after && before {
 			return true
 		}
-		if g.Reason == sink.CauseRestored && (after || before && c.era > 0) {
+		if g.Reason == sink.CauseRestored && before && c.era > 0 {
 			return true
 		}
 	}

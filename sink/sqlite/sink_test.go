@@ -1,8 +1,11 @@
 package sqlite_test
 
 import (
+	"flag"
+	"fmt"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 
 	"github.com/listwatch/listwatch/sink/sinktest"
 	"github.com/listwatch/listwatch/sink/sqlite"
@@ -23,4 +26,22 @@ func TestSink(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "cluster.db")
 		return sinktest.Store{Connect: func(t *testing.T) sinktest.Sink { return open(t, path) }}
 	})
+}
+
+var (
+	soakRounds = flag.Int("soak.rounds", 150, "rounds of the soak")
+	soakSeeds  = flag.Int("soak.seeds", 2, "seeds of the soak")
+)
+
+// TestSoak runs in virtual time, so that faults of the network last as long as they may.
+func TestSoak(t *testing.T) {
+	for seed := range *soakSeeds {
+		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				path := filepath.Join(t.TempDir(), "cluster.db")
+				store := sinktest.Store{Connect: func(t *testing.T) sinktest.Sink { return open(t, path) }}
+				sinktest.Soak(t, store, sinktest.SoakOptions{Seed: uint64(seed), Rounds: *soakRounds, Virtual: true})
+			})
+		})
+	}
 }
