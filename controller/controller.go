@@ -183,7 +183,7 @@ func (c *Controller[K]) run(ctx context.Context) error {
 		return errors.New("Run was called before")
 	}
 	defer c.finish()
-	c.attach()
+	c.Attach()
 	if err := c.waitForInputs(ctx); err != nil {
 		if ctx.Err() != nil && !errors.Is(err, errForgotten) {
 			return nil

@@ -91,6 +91,12 @@ type part struct {
 	optional bool // it may end
 }
 
+// attacher is a controller, of whatever type of keys.
+type attacher interface {
+	Attach()
+	Name() string
+}
+
 type check struct {
 	name string
 	f    func() error
@@ -182,8 +188,8 @@ func (m *Manager) Run(ctx context.Context) error {
 
 	if m.o.Elector == nil { // before the caches begin: a deletion found at a warm start is an event
 		for _, p := range slices.Concat(m.always, m.led) {
-			if c, ok := p.Runner.(interface{ attach() }); ok {
-				c.attach()
+			if c, ok := p.Runner.(attacher); ok {
+				c.Attach()
 			}
 		}
 	}
@@ -263,7 +269,7 @@ func (m *Manager) run(ctx context.Context, p part, stop context.CancelCauseFunc)
 	m.mu.Lock()
 	m.busy[name]++
 	m.mu.Unlock()
-	err := errors.New("it called runtime.Goexit") // unless it returns
+	named, err := false, errors.New("it called runtime.Goexit") // unless it returns
 	defer func() {
 		m.mu.Lock()
 		if m.busy[name]--; m.busy[name] == 0 {
@@ -285,15 +291,15 @@ func (m *Manager) run(ctx context.Context, p part, stop context.CancelCauseFunc)
 		} else {
 			m.log.Error("a part has failed while it was stopped", "part", name, "err", err)
 		}
-		err = fmt.Errorf("%s: %w", name, err)
+		if !named {
+			err = fmt.Errorf("%s: %w", name, err)
+		}
 		m.fail(err)
 		stop(err)
 	}()
-	if r, ok := p.Runner.(interface{ run(context.Context) error }); ok { // whose errors lack the name
-		err = r.run(ctx)
-	} else {
-		err = p.Run(ctx)
-	}
+	err = p.Run(ctx)
+	_, named = p.Runner.(attacher) // a controller's own errors name it
+	named = named && err != nil
 }
 
 // checkNames fails if two controllers have one name: their logs and metrics could not
@@ -301,10 +307,7 @@ func (m *Manager) run(ctx context.Context, p part, stop context.CancelCauseFunc)
 func (m *Manager) checkNames() error {
 	seen := make(map[string]bool)
 	for _, p := range slices.Concat(m.always, m.led) {
-		c, ok := p.Runner.(interface {
-			attach()
-			Name() string
-		})
+		c, ok := p.Runner.(attacher)
 		if !ok {
 			continue
 		}

@@ -110,8 +110,10 @@ func wire[K comparable, T kube.Object](c *Controller[K], in Input[T], only []fun
 	c.mu.Unlock()
 }
 
-// attach adds the handlers of the inputs, unless that was done before.
-func (c *Controller[K]) attach() {
+// Attach adds the handlers of the inputs, which Run does otherwise. A Manager calls it
+// before it starts the informers, so that the controller gets the deletions that an
+// informer finds when it starts from a snapshot. A second call does nothing.
+func (c *Controller[K]) Attach() {
 	c.attached.Do(func() {
 		for _, in := range c.inputs {
 			c.detach = append(c.detach, in.attach())
