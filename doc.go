@@ -9,6 +9,9 @@
 //	list       a collection, object by object, in the memory of one
 //	watch      a collection for ever: list, watch, resume, list again
 //	cache      the state that the events add up to
+//	queue      keys for workers, with delays and priorities
+//	controller a function that is called with the keys of changed objects
+//	manager    runs all that a program consists of, and stops it in order
 //	apitest    a fake API server, to test clients against
 //
 // The program is cmd/listwatch; the smallest program that embeds the engine is

@@ -57,6 +57,7 @@ var floors = map[string]float64{
 	"cache":                    4,
 	"controller":               5,
 	"metrics":                  6,
+	"manager":                  6,
 	"cmd/listwatch/checkpoint": 2,
 	"internal/group":           0,
 	"internal/disk":            0,

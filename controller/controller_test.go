@@ -543,3 +543,25 @@ func TestWiringAfterRunPanics(t *testing.T) {
 		controller.For(c, w.maps)
 	})
 }
+
+// panics returns what f panicked with.
+func panics(f func()) (v string) {
+	defer func() { v = fmt.Sprint(recover()) }()
+	f()
+	return ""
+}
+
+func TestNilIsRefusedWhereItIsGiven(t *testing.T) {
+	tell(t, func(t *testing.T, w *world) {
+		c := noting(w, controller.Options[kube.Key]{})
+		for want, f := range map[string]func(){
+			"controller x: the function is nil":           func() { controller.New[string]("x", nil, controller.Options[string]{}) },
+			"controller maps: the input is nil":           func() { controller.For[configMap](c, nil) },
+			"controller maps: the function of Map is nil": func() { controller.Map(c, w.maps, nil) },
+		} {
+			if got := panics(f); !strings.Contains(got, want) {
+				t.Errorf("panic %q, want %q", got, want)
+			}
+		}
+	})
+}

@@ -16,6 +16,6 @@
 // with two workers; changes that come while it runs lead to exactly one more run;
 // an error leads to one after a delay that grows.
 //
-// Package queue is the queue alone. A [Manager] runs informers, controllers, leader
+// Package queue is the queue alone. Package manager runs informers, controllers, leader
 // election and an HTTP listener together, and stops them in order.
 package controller

@@ -11,6 +11,7 @@ import (
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/controller"
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/manager"
 )
 
 // Foo is a custom resource: its struct is all that is needed.
@@ -74,7 +75,7 @@ func Example() {
 	ctl := controller.New("foo", reconcile, controller.Options[kube.Key]{Workers: 2, Timeout: 30 * time.Second})
 	controller.For(ctl, informer)
 
-	m := controller.NewManager(controller.ManagerOptions{})
+	m := manager.New(manager.Options{})
 	m.Add(informer)
 	m.AddLed(ctl)
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)

@@ -10,7 +10,6 @@ import (
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/client"
-	"github.com/listwatch/listwatch/controller"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -74,7 +73,7 @@ func (w *world) notes() []string {
 
 // run runs the informers and r, and returns what stops them and returns the error
 // of r.
-func (w *world) run(t *testing.T, r controller.Runner) (stop func() error) {
+func (w *world) run(t *testing.T, r interface{ Run(context.Context) error }) (stop func() error) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	var err error

@@ -3,7 +3,7 @@
 //	r := metrics.New()
 //	metrics.Informer(r, "foos", foos)
 //	metrics.Controller(r, ctl)
-//	m := controller.NewManager(controller.ManagerOptions{Listen: ":8080", Metrics: r.Handler()})
+//	m := manager.New(manager.Options{Listen: ":8080", Metrics: r.Handler()})
 //
 // Queues and controllers have the names that they have in client-go and
 // controller-runtime (workqueue_depth, controller_runtime_reconcile_total and so

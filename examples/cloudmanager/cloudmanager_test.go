@@ -22,8 +22,8 @@ import (
 	"github.com/listwatch/listwatch/apitest/simulate"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
-	"github.com/listwatch/listwatch/controller"
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/manager"
 )
 
 // world is a fake cluster with the operator at work.
@@ -54,7 +54,7 @@ func (w *world) operate() (stop func()) {
 	ctx, cancel := context.WithCancel(w.Context())
 	done := make(chan error)
 	go func() {
-		done <- newManager(c, w.confined, controller.ManagerOptions{Logger: slog.New(slog.NewTextHandler(&w.log, nil))}).Run(ctx)
+		done <- newManager(c, w.confined, manager.Options{Logger: slog.New(slog.NewTextHandler(&w.log, nil))}).Run(ctx)
 	}()
 	return func() {
 		cancel()

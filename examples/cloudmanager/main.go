@@ -13,9 +13,9 @@ import (
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/config"
-	"github.com/listwatch/listwatch/controller"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/lease"
+	"github.com/listwatch/listwatch/manager"
 )
 
 func main() {
@@ -30,7 +30,7 @@ func main() {
 	cfg.Client.Warn = func(text string) { slog.Warn("the server warns", "text", text) }
 	c, err := client.New(cfg.Client)
 	exitOn(err)
-	o := controller.ManagerOptions{Listen: *listen, Signals: true, Logger: slog.Default()}
+	o := manager.Options{Listen: *listen, Signals: true, Logger: slog.Default()}
 	if *elect {
 		o.Elector, err = lease.New(c, kube.Key{Namespace: cfg.Namespace, Name: "cloudmanager-operator"}, lease.Options{})
 		exitOn(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/listwatch/listwatch/controller"
 	"github.com/listwatch/listwatch/events"
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/manager"
 )
 
 const finalizer = "example.com/claims" // until the claims of the db are deleted: they have no owner
@@ -31,7 +32,7 @@ type operator struct {
 
 // newManager puts the operator together, for one namespace or, if that is empty, all. All
 // parts log to the logger of the Manager.
-func newManager(c *client.Client, namespace string, mo controller.ManagerOptions) *controller.Manager {
+func newManager(c *client.Client, namespace string, mo manager.Options) *manager.Manager {
 	o := &operator{
 		client:   c,
 		managers: cache.New(client.Of[CloudManager](c, managers).In(namespace), cache.Options[CloudManager]{}),
@@ -41,7 +42,7 @@ func newManager(c *client.Client, namespace string, mo controller.ManagerOptions
 	}
 	o.controller = controller.New("cloudmanager", o.reconcile, controller.Options[kube.Key]{Workers: 4, Timeout: 30 * time.Second})
 	controller.For(o.controller, o.managers, controller.GenerationChanged)
-	m := controller.NewManager(mo)
+	m := manager.New(mo)
 	m.Add(o.managers, o.events)
 	m.AddLed(o.controller)
 	for _, r := range []kube.Resource{kube.Secrets, kube.StatefulSets, kube.Deployments} {

@@ -20,8 +20,8 @@ import (
 	"github.com/listwatch/listwatch/apitest/simulate"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
-	"github.com/listwatch/listwatch/controller"
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/manager"
 )
 
 // world is a fake cluster whose Deployments get Pods, and the operator at work.
@@ -58,7 +58,7 @@ func (w *world) operate() (stop func()) {
 	}
 	ctx, cancel := context.WithCancel(w.Context())
 	done := make(chan error)
-	go func() { done <- newManager(c, w.confined, controller.ManagerOptions{}).Run(ctx) }()
+	go func() { done <- newManager(c, w.confined, manager.Options{}).Run(ctx) }()
 	return func() {
 		cancel()
 		if err := <-done; err != nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/listwatch/listwatch/events"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/lease"
+	"github.com/listwatch/listwatch/manager"
 )
 
 func main() {
@@ -37,7 +38,7 @@ func main() {
 	cfg.Client.Warn = func(text string) { slog.Warn("the server warns", "text", text) }
 	c, err := client.New(cfg.Client)
 	exitOn(err)
-	o := controller.ManagerOptions{Listen: *listen, Signals: true, Logger: slog.Default()}
+	o := manager.Options{Listen: *listen, Signals: true, Logger: slog.Default()}
 	if *elect {
 		o.Elector, err = lease.New(c, kube.Key{Namespace: cfg.Namespace, Name: "foo-operator"}, lease.Options{})
 		exitOn(err)
@@ -53,7 +54,7 @@ func exitOn(err error) {
 
 // newManager puts the operator together, for one namespace or, if that is empty, all. All
 // parts log to the logger of the Manager.
-func newManager(c *client.Client, namespace string, mo controller.ManagerOptions) *controller.Manager {
+func newManager(c *client.Client, namespace string, mo manager.Options) *manager.Manager {
 	o := &operator{
 		client:      c,
 		foos:        cache.New(client.Of[Foo](c, foos).In(namespace), cache.Options[Foo]{}),
@@ -69,7 +70,7 @@ func newManager(c *client.Client, namespace string, mo controller.ManagerOptions
 	controller.Owns(o.controller, foos, o.deployments)
 	controller.Map(o.controller, o.deployments, func(d Deployment) []kube.Key { return o.wanted.Keys(kube.KeyOf(d)) })
 
-	m := controller.NewManager(mo)
+	m := manager.New(mo)
 	m.Add(o.foos, o.deployments, o.events)
 	m.AddLed(o.controller)
 	return m

@@ -24,7 +24,7 @@ var resources = map[string]kube.Resource{
 
 // Start follows r's collection as objects of type T. Transform may be nil.
 func Start[T kube.Object](ctx context.Context, r *probe.Run, failed chan<- error, transform func(T) (T, error)) (stored func() int, err error) {
-	return start(ctx, r, failed, transform, func(inf *cache.Informer[T], sinks []*probe.Sink) controller.Runner {
+	return start(ctx, r, failed, transform, func(inf *cache.Informer[T], sinks []*probe.Sink) *controller.Controller[kube.Key] {
 		for _, sink := range sinks {
 			inf.Handle(func(d cache.Delta[T]) { sink.Seen(string(d.Revision)) })
 		}
@@ -35,7 +35,7 @@ func Start[T kube.Object](ctx context.Context, r *probe.Run, failed chan<- error
 // Reconcile follows r's collection by a controller that reads each object from the
 // informer's store, as reconcilers begin.
 func Reconcile[T kube.Object](ctx context.Context, r *probe.Run, failed chan<- error) (stored func() int, err error) {
-	return start(ctx, r, failed, nil, func(inf *cache.Informer[T], sinks []*probe.Sink) controller.Runner {
+	return start(ctx, r, failed, nil, func(inf *cache.Informer[T], sinks []*probe.Sink) *controller.Controller[kube.Key] {
 		ctl := controller.New("bench", func(_ context.Context, k kube.Key) (controller.Result, error) {
 			o, ok := inf.Store().Get(k)
 			if !ok {
@@ -50,7 +50,7 @@ func Reconcile[T kube.Object](ctx context.Context, r *probe.Run, failed chan<- e
 }
 
 // start starts an informer for each namespace of a run, and what follow returns.
-func start[T kube.Object](ctx context.Context, r *probe.Run, failed chan<- error, transform func(T) (T, error), follow func(*cache.Informer[T], []*probe.Sink) controller.Runner) (stored func() int, err error) {
+func start[T kube.Object](ctx context.Context, r *probe.Run, failed chan<- error, transform func(T) (T, error), follow func(*cache.Informer[T], []*probe.Sink) *controller.Controller[kube.Key]) (stored func() int, err error) {
 	res, ok := resources[r.Kind]
 	if !ok {
 		return nil, fmt.Errorf("unknown kind %q", r.Kind)

@@ -1,4 +1,4 @@
-package controller_test
+package manager_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/controller"
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/manager"
 )
 
 // Greeting is a custom resource. Nothing is generated.
@@ -23,7 +24,7 @@ type Greeting struct {
 var greetings = kube.Resource{Group: "example.com", Version: "v1", Plural: "greetings", Kind: "Greeting", Namespaced: true}
 
 // newOperator keeps a ConfigMap for each Greeting.
-func newOperator(c *client.Client) *controller.Manager {
+func newOperator(c *client.Client) *manager.Manager {
 	texts := cache.New(client.Of[Greeting](c, greetings), cache.Options[Greeting]{})
 	maps := cache.New(client.Of[configMap](c, kube.ConfigMaps), cache.Options[configMap]{})
 	ctl := controller.New("greeting", func(ctx context.Context, key kube.Key) (controller.Result, error) {
@@ -40,7 +41,7 @@ func newOperator(c *client.Client) *controller.Manager {
 	controller.For(ctl, texts, controller.GenerationChanged)
 	controller.Owns(ctl, greetings, maps) // runs again when somebody edits or deletes the ConfigMap
 
-	m := controller.NewManager(controller.ManagerOptions{Signals: true})
+	m := manager.New(manager.Options{Signals: true})
 	m.Add(texts, maps)
 	m.AddLed(ctl)
 	return m

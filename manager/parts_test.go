@@ -1,4 +1,4 @@
-package controller_test
+package manager_test
 
 import (
 	"bytes"
@@ -20,6 +20,7 @@ import (
 	"github.com/listwatch/listwatch/events"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/lease"
+	"github.com/listwatch/listwatch/manager"
 )
 
 // journal is a logger whose lines are kept.
@@ -61,15 +62,11 @@ func panics(f func()) (v string) {
 
 func TestNilIsRefusedWhereItIsGiven(t *testing.T) {
 	tell(t, func(t *testing.T, w *world) {
-		c := noting(w, controller.Options[kube.Key]{})
-		m := controller.NewManager(controller.ManagerOptions{})
+		m := manager.New(manager.Options{})
 		for want, f := range map[string]func(){
 			"runner 2 of 2 that is added to the Manager is nil": func() { m.Add(w.maps, nil) },
 			"runner 1 of 1 that is added to the Manager is nil": func() { m.AddLed(nil) },
 			"the readiness check mine is nil":                   func() { m.CheckReady("mine", nil) },
-			"controller x: the function is nil":                 func() { controller.New[string]("x", nil, controller.Options[string]{}) },
-			"controller maps: the input is nil":                 func() { controller.For[configMap](c, nil) },
-			"controller maps: the function of Map is nil":       func() { controller.Map(c, w.maps, nil) },
 		} {
 			if got := panics(f); !strings.Contains(got, want) {
 				t.Errorf("panic %q, want %q", got, want)
@@ -80,7 +77,7 @@ func TestNilIsRefusedWhereItIsGiven(t *testing.T) {
 
 func TestManagerRefusesTwoControllersOfOneName(t *testing.T) {
 	tell(t, func(t *testing.T, w *world) {
-		m := controller.NewManager(controller.ManagerOptions{})
+		m := manager.New(manager.Options{})
 		m.Add(&part{w: w, name: "cache"}, &part{w: w, name: "cache"})
 		m.AddLed(noting(w, controller.Options[kube.Key]{}), noting(w, controller.Options[kube.Key]{}))
 		if err := m.Run(t.Context()); err == nil || !strings.Contains(err.Error(), `two controllers have the name "maps"`) {
@@ -98,7 +95,7 @@ func TestManagerNamesAnInformerThatNeverRan(t *testing.T) {
 		c := noting(w, controller.Options[kube.Key]{})
 		controller.For(c, w.maps)
 		controller.Owns(c, kube.ConfigMaps, w.secrets)
-		m := controller.NewManager(controller.ManagerOptions{Logger: j.Logger})
+		m := manager.New(manager.Options{Logger: j.Logger})
 		m.Add(w.maps)
 		m.AddLed(c)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
@@ -114,7 +111,7 @@ func TestManagerNamesAnInformerThatNeverRan(t *testing.T) {
 	tell(t, func(t *testing.T, w *world) { // too early to say
 		c := noting(w, controller.Options[kube.Key]{})
 		controller.For(c, w.maps)
-		m := controller.NewManager(controller.ManagerOptions{})
+		m := manager.New(manager.Options{})
 		m.AddLed(c)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -132,7 +129,7 @@ func TestManagerEndsWithAnInformer(t *testing.T) {
 			j := newJournal()
 			w.put("x", strings.Repeat("x", 10_000))
 			in := cache.New(client.Of[configMap](w.client, kube.ConfigMaps), cache.Options[configMap]{Budget: cache.NewBudget(1000)})
-			m := controller.NewManager(controller.ManagerOptions{Logger: j.Logger})
+			m := manager.New(manager.Options{Logger: j.Logger})
 			add := m.Add
 			if optional {
 				add = m.AddOptional
@@ -166,7 +163,7 @@ func TestManagerEndsWithAnInformer(t *testing.T) {
 func TestManagerEndsWhenAPartCallsGoexit(t *testing.T) {
 	for _, led := range []bool{false, true} {
 		tell(t, func(t *testing.T, w *world) {
-			m := controller.NewManager(controller.ManagerOptions{StopTimeout: time.Second})
+			m := manager.New(manager.Options{StopTimeout: time.Second})
 			bad := &part{w: w, name: "bad", f: func(context.Context) error { runtime.Goexit(); return nil }}
 			if led {
 				m.AddLed(bad)
@@ -200,7 +197,7 @@ func TestManagerPassesItsLogger(t *testing.T) {
 			return controller.Result{}, nil
 		}, controller.Options[kube.Key]{})
 		controller.For(c, w.maps)
-		m := controller.NewManager(controller.ManagerOptions{Elector: e, Logger: j.Logger})
+		m := manager.New(manager.Options{Elector: e, Logger: j.Logger})
 		m.Add(w.maps, recorder)
 		m.AddLed(c)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -243,7 +240,7 @@ func TestManagerIsNotReadyWhileTheLeaseIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		allow := w.Deny("", apitest.Match{Resource: "leases"})
-		m := controller.NewManager(controller.ManagerOptions{Elector: e})
+		m := manager.New(manager.Options{Elector: e})
 		m.AddLed(&part{w: w, name: "foo"})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)

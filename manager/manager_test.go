@@ -1,4 +1,4 @@
-package controller_test
+package manager_test
 
 import (
 	"context"
@@ -19,6 +19,7 @@ import (
 	"github.com/listwatch/listwatch/controller"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/lease"
+	"github.com/listwatch/listwatch/manager"
 )
 
 // part is a Runner that notes its beginning and end.
@@ -70,7 +71,7 @@ func (e *elector) Check() error { return nil }
 
 func TestManagerStopsInOrder(t *testing.T) {
 	tell(t, func(t *testing.T, w *world) {
-		m := controller.NewManager(controller.ManagerOptions{Elector: &elector{w: w}})
+		m := manager.New(manager.Options{Elector: &elector{w: w}})
 		m.Add(&part{w: w, name: "cache", stop: time.Second})
 		m.AddLed(&part{w: w, name: "foo", stop: 2 * time.Second})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -89,7 +90,7 @@ func TestManagerReturnsTheFirstError(t *testing.T) {
 	}{"an error": {errBroken, "controller bad: broken"}, "no error": {nil, "controller bad: it ended, though nobody stopped it"}} {
 		t.Run(name, func(t *testing.T) {
 			tell(t, func(t *testing.T, w *world) {
-				m := controller.NewManager(controller.ManagerOptions{})
+				m := manager.New(manager.Options{})
 				m.Add(&part{w: w, name: "cache"})
 				m.AddLed(&part{w: w, name: "good", f: func(ctx context.Context) error { <-ctx.Done(); return errors.New("a later one") }})
 				m.AddLed(&part{w: w, name: "bad", f: func(context.Context) error { time.Sleep(time.Second); return c.err }})
@@ -106,7 +107,7 @@ func TestManagerReturnsTheFirstError(t *testing.T) {
 
 func TestManagerEndsWhenTheLeaseIsLost(t *testing.T) {
 	tell(t, func(t *testing.T, w *world) {
-		m := controller.NewManager(controller.ManagerOptions{Elector: &elector{w, errBroken}})
+		m := manager.New(manager.Options{Elector: &elector{w, errBroken}})
 		m.AddLed(&part{w: w, name: "foo"})
 		if err := m.Run(t.Context()); !errors.Is(err, errBroken) {
 			t.Errorf("Run: %v", err)
@@ -118,7 +119,7 @@ func TestManagerEndsWhenTheLeaseIsLost(t *testing.T) {
 // The lease may be lost while a part is stuck, and then the elector does not return.
 func TestManagerEndsWhenTheLeaseIsLostThoughAPartDoesNotStop(t *testing.T) {
 	tell(t, func(t *testing.T, w *world) {
-		m := controller.NewManager(controller.ManagerOptions{Elector: &elector{w, errBroken}, StopTimeout: 10 * time.Second})
+		m := manager.New(manager.Options{Elector: &elector{w, errBroken}, StopTimeout: 10 * time.Second})
 		m.AddLed(&part{w: w, name: "stuck", stop: time.Hour})
 		begin := time.Now()
 		err := m.Run(t.Context())
@@ -132,7 +133,7 @@ func TestManagerEndsWhenTheLeaseIsLostThoughAPartDoesNotStop(t *testing.T) {
 // What is left behind is named beside the first error.
 func TestManagerNamesWhatIsLeftBehindAfterAnError(t *testing.T) {
 	tell(t, func(t *testing.T, w *world) {
-		m := controller.NewManager(controller.ManagerOptions{StopTimeout: 10 * time.Second})
+		m := manager.New(manager.Options{StopTimeout: 10 * time.Second})
 		m.Add(&part{w: w, name: "stuck", stop: time.Hour})
 		m.Add(&part{w: w, name: "bad", f: func(context.Context) error { return errBroken }})
 		if err := m.Run(t.Context()); !errors.Is(err, errBroken) || err.Error() != "controller bad: broken; not stopped in 10s: controller stuck" {
@@ -146,7 +147,7 @@ func TestManagerNamesWhatIsLeftBehindAfterAnError(t *testing.T) {
 // beside it.
 func TestManagerDoesNotReleaseTheLeaseOverWhatStillRuns(t *testing.T) {
 	tell(t, func(t *testing.T, w *world) {
-		m := controller.NewManager(controller.ManagerOptions{Elector: &elector{w: w}, StopTimeout: 10 * time.Second})
+		m := manager.New(manager.Options{Elector: &elector{w: w}, StopTimeout: 10 * time.Second})
 		m.AddLed(&part{w: w, name: "stuck", stop: time.Hour}, &part{w: w, name: "good"})
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Minute, cancel)
@@ -166,7 +167,7 @@ func TestManagerRunsOnce(t *testing.T) {
 	tell(t, func(t *testing.T, w *world) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		m := controller.NewManager(controller.ManagerOptions{})
+		m := manager.New(manager.Options{})
 		if err := m.Run(ctx); err != nil {
 			t.Errorf("Run: %v", err)
 		}
@@ -185,7 +186,7 @@ func TestManagerRunsOnce(t *testing.T) {
 // TestManagerIsNotReadyWhileItStops: nobody should send it anything more.
 func TestManagerIsNotReadyWhileItStops(t *testing.T) {
 	tell(t, func(t *testing.T, w *world) {
-		m := controller.NewManager(controller.ManagerOptions{})
+		m := manager.New(manager.Options{})
 		ctx, cancel := context.WithCancel(t.Context())
 		got := make(map[string]string)
 		m.Add(&part{w: w, name: "slow", f: func(ctx context.Context) error {
@@ -217,7 +218,7 @@ func TestManagerNamesAControllerOnce(t *testing.T) {
 		if err := ctl.Run(ended); err != nil {
 			t.Fatal(err)
 		}
-		m := controller.NewManager(controller.ManagerOptions{})
+		m := manager.New(manager.Options{})
 		m.Add(ctl)
 		got := []string{fmt.Sprint(ctl.Run(t.Context())), fmt.Sprint(m.Run(t.Context()))}
 		const want = "controller maps: Run was called before"
@@ -230,7 +231,7 @@ func TestManagerNamesAControllerOnce(t *testing.T) {
 func TestManagerListens(t *testing.T) {
 	srv := apitest.New(t)
 	w := &world{Server: srv}
-	m := controller.NewManager(controller.ManagerOptions{Listen: "127.0.0.1:0", Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "up 1") })})
+	m := manager.New(manager.Options{Listen: "127.0.0.1:0", Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "up 1") })})
 	asked := make(chan map[string]string, 1)
 	var broken error
 	m.CheckReady("mine", func() error { return broken })
@@ -283,7 +284,7 @@ func TestManagerLeadsByALease(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m := controller.NewManager(controller.ManagerOptions{Elector: e})
+			m := manager.New(manager.Options{Elector: e})
 			m.AddLed(&part{w: w, name: "ctl", stop: 3 * time.Second})
 			ctx, cancel := context.WithCancel(t.Context())
 			wait.Go(func() {
@@ -309,7 +310,7 @@ func TestManagerIsReadyWhenItsCachesAndControllersAre(t *testing.T) {
 	tell(t, func(t *testing.T, w *world) {
 		w.put("x", "1")
 		forbid := w.On(apitest.Match{Resource: "secrets"}, faults.Answer(&kube.Status{Code: 403, Reason: "Forbidden", Message: "secrets is forbidden"}))
-		m := controller.NewManager(controller.ManagerOptions{})
+		m := manager.New(manager.Options{})
 		c := noting(w, controller.Options[kube.Key]{})
 		controller.For(c, w.maps)
 		controller.Owns(c, kube.ConfigMaps, w.secrets)
@@ -339,7 +340,7 @@ func TestManagerIsReadyWhenItsCachesAndControllersAre(t *testing.T) {
 }
 
 func TestManagerCannotListen(t *testing.T) {
-	m := controller.NewManager(controller.ManagerOptions{Listen: "127.0.0.1:http-or-so"})
+	m := manager.New(manager.Options{Listen: "127.0.0.1:http-or-so"})
 	if err := m.Run(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "manager: listen: ") {
 		t.Errorf("Run: %v", err)
 	}

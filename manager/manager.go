@@ -1,4 +1,4 @@
-package controller
+package manager
 
 import (
 	"context"
@@ -31,9 +31,9 @@ type Elector interface {
 	Check() error // nil = well: leading, or waiting for it
 }
 
-// ManagerOptions are the settings of a Manager; the zero value is good for a
+// Options are the settings of a Manager; the zero value is good for a
 // program that is run once and serves nothing.
-type ManagerOptions struct {
+type Options struct {
 	// Elector, if set, lets only the leader run what was added by AddLed.
 	Elector Elector
 
@@ -61,19 +61,13 @@ type ManagerOptions struct {
 
 // Manager runs what a program consists of, and stops it in order: first what acts,
 // then the lease, then the caches, at last the listener.
-//
-//	m := controller.NewManager(controller.ManagerOptions{Elector: e, Listen: ":8080", Signals: true})
-//	m.Add(foos, deployments, recorder)
-//	m.AddLed(ctl)
-//	err := m.Run(ctx)
 type Manager struct {
-	o   ManagerOptions
+	o   Options
 	log *slog.Logger
 
-	mu      sync.Mutex
-	running bool
-	leading bool
-
+	mu       sync.Mutex
+	running  bool
+	leading  bool
 	stopping bool
 	always   []part
 	led      []part
@@ -102,8 +96,8 @@ type check struct {
 	f    func() error
 }
 
-// NewManager returns a manager of nothing yet.
-func NewManager(o ManagerOptions) *Manager {
+// New returns a manager of nothing yet.
+func New(o Options) *Manager {
 	if o.StopTimeout <= 0 {
 		o.StopTimeout = 30 * time.Second
 	}
@@ -129,11 +123,11 @@ func (m *Manager) add(to *[]part, optional bool, runners []Runner) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.running {
-		panic("controller: add to a Manager before Run")
+		panic("manager: add to a Manager before Run")
 	}
 	for n, r := range runners {
 		if r == nil {
-			panic(fmt.Sprintf("controller: runner %d of %d that is added to the Manager is nil", n+1, len(runners)))
+			panic(fmt.Sprintf("manager: runner %d of %d that is added to the Manager is nil", n+1, len(runners)))
 		}
 		*to = append(*to, part{r, optional})
 	}
@@ -142,7 +136,7 @@ func (m *Manager) add(to *[]part, optional bool, runners []Runner) {
 // CheckReady adds a condition to /readyz: f returns nil when it holds.
 func (m *Manager) CheckReady(name string, f func() error) {
 	if f == nil {
-		panic("controller: the readiness check " + name + " is nil")
+		panic("manager: the readiness check " + name + " is nil")
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,0 +1,12 @@
+// Package manager runs what a program consists of, such as informers, controllers,
+// leader election and an HTTP listener, and stops it in order.
+//
+//	m := manager.New(manager.Options{Elector: e, Listen: ":8080", Signals: true})
+//	m.Add(foos, deployments, recorder)
+//	m.AddLed(ctl)
+//	err := m.Run(ctx)
+//
+// The informers of all replicas are filled, so that a new leader begins at once; the
+// controllers run on the leader. When the Manager stops, it stops first what acts,
+// then gives back the lease, then stops the caches and at last the listener.
+package manager
