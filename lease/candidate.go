@@ -11,28 +11,28 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// candidate looks at the Lease from time to time and takes it when it may. It may
-// where the last holder released it, or where nothing about it has changed for its
-// duration, by our own clock: then whoever renewed it last has stopped by now.
+// candidate reads the Lease periodically and takes it when that is safe: if the last holder
+// released it, or if it has not changed for its duration by our own clock, because the last
+// holder has then stopped.
 //
-// A Lease that does not exist may have been deleted under a leader that does not
-// know. Hence whoever finds none creates one without a holder, and the same rule
-// applies to that, unless Options.TakeMissing says otherwise.
+// A Lease that does not exist may have been deleted under a leader that has not noticed.
+// A candidate that finds none creates one without a holder, and the same rule applies to
+// it, unless Options.TakeMissing is set.
 type candidate struct {
 	e    *Elector
 	wire *wire
 
 	seen  object
 	since time.Time // when seen was first seen
-	most  int       // transitions seen, of whichever Lease
-	said  string    // what was logged last about whom we wait for
+	most  int       // highest number of transitions seen
+	said  string    // last log line about the holder
 
-	// Of the last attempt to take it whose outcome may not be known.
+	// The last attempt to take the Lease, whose result may be unknown.
 	claim claim
-	base  object // what it wanted to replace
+	base  object // the object that it replaces
 }
 
-// run returns when the Lease is ours, ctx is done, or there is no hope.
+// run returns when this replica holds the Lease, ctx is done, or no retry can succeed.
 func (c *candidate) run(ctx context.Context) (*hold, error) {
 	for {
 		h, err := c.try(ctx)
@@ -51,8 +51,8 @@ func (c *candidate) run(ctx context.Context) (*hold, error) {
 	}
 }
 
-// try looks once, and takes the Lease if it may. Without an error and a hold the
-// Lease is another's.
+// try reads the Lease once and takes it if that is safe. It returns neither an error nor a
+// hold while another replica holds the Lease.
 func (c *candidate) try(ctx context.Context) (*hold, error) {
 	o, err := c.wire.get(ctx)
 	missing := absent(err, c.wire.key)
@@ -67,7 +67,7 @@ func (c *candidate) try(ctx context.Context) (*hold, error) {
 	}
 	c.observe(o)
 	if !c.claimed() {
-		if c.base.uid != o.uid || c.base.revision != o.revision { // else the last attempt may still arrive
+		if c.base.uid != o.uid || c.base.revision != o.revision { // else the last attempt may still succeed
 			c.base, c.claim = o, claim{}
 		}
 		if free := c.untilFree(); free > 0 {
@@ -97,19 +97,19 @@ func (c *candidate) try(ctx context.Context) (*hold, error) {
 	return h, nil
 }
 
-// vacant returns the record of a Lease that this replica creates: without a holder,
-// to be waited for, or to be taken at once.
+// vacant returns the record of a Lease that this replica creates: without a holder, either
+// to be waited for or to be taken at once.
 func (c *candidate) vacant() record {
 	r := record{Seconds: c.e.seconds(), Transitions: c.most}
 	if c.e.options.TakeMissing && !c.e.met {
 		now := stamp(c.e.clock())
-		r.Seconds, r.Acquired, r.Renewed = 1, now, now // as one that was released
+		r.Seconds, r.Acquired, r.Renewed = 1, now, now // like a released one
 	}
 	return r
 }
 
-// say logs whom this replica waits for, and until when if nothing changes, unless
-// that was the last line. missing says that it has created the Lease itself.
+// say logs the holder that this replica waits for, and until when if nothing changes,
+// unless that was the last line. missing = this replica has created the Lease itself.
 func (c *candidate) say(missing bool, free time.Duration) {
 	until := slog.Time("until", time.Now().Add(free))
 	lease, holder := slog.String("lease", c.e.key.String()), slog.String("holder", clip(c.seen.record.Holder))
@@ -128,7 +128,7 @@ func (c *candidate) say(missing bool, free time.Duration) {
 	}
 }
 
-// clip shortens what a server sent for a log line.
+// clip limits a text of the server for a log line.
 func clip(s string) string {
 	if len(s) > 253 {
 		s = strings.ToValidUTF8(s[:253], "") + "..."
@@ -136,12 +136,12 @@ func clip(s string) string {
 	return s
 }
 
-// claimed reports whether an attempt of ours has succeeded without our knowing.
+// claimed reports whether an earlier attempt has succeeded although its response was lost.
 func (c *candidate) claimed() bool {
 	return c.claim != claim{} && c.seen.uid == c.base.uid && c.claim.is(c.seen.record)
 }
 
-// hold returns what the Lease is to us if the attempt succeeds, or has.
+// hold returns the hold of the Lease after a successful attempt.
 func (c *candidate) hold() *hold {
 	sent, wall := c.e.now()
 	return &hold{e: c.e, wire: c.wire, claim: c.claim, object: c.seen, sent: sent, wall: wall}
@@ -157,9 +157,8 @@ func (c *candidate) observe(o object) {
 	c.e.see(o.record.Holder)
 }
 
-// untilFree returns how long the Lease that was seen may still be somebody's. A
-// duration that is shorter than our own is not believed either: somebody may have
-// edited it.
+// untilFree returns how long the Lease may still have a leader. A duration shorter than our
+// own is not used: somebody may have edited it.
 func (c *candidate) untilFree() time.Duration {
 	if c.seen.record.released() {
 		return 0
@@ -168,13 +167,12 @@ func (c *candidate) untilFree() time.Duration {
 	return d - time.Since(c.since)
 }
 
-// seconds returns n seconds, none if n is negative, and the longest Duration if they
-// are more than that.
+// seconds returns n seconds: 0 if n is negative, at most the longest Duration.
 func seconds(n int) time.Duration {
 	return time.Duration(min(max(int64(n), 0), math.MaxInt64/int64(time.Second))) * time.Second
 }
 
-// pause returns how long to wait after try returned err, and no Lease.
+// pause returns how long to wait after a try without a hold.
 func (c *candidate) pause(err error) time.Duration {
 	retry := c.e.options.RetryPeriod
 	if err == nil {
@@ -191,8 +189,8 @@ func (c *candidate) pause(err error) time.Duration {
 	return pause
 }
 
-// withdraw releases the Lease if an attempt to take it has succeeded without our
-// knowing.
+// withdraw releases the Lease if an earlier attempt has succeeded although its response
+// was lost.
 func (c *candidate) withdraw(ctx context.Context) {
 	if c.claim == (claim{}) {
 		return

@@ -13,36 +13,35 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// ErrLost means that the leadership ended before the work did: the Lease could not
-// be renewed in time, or was taken away.
+// ErrLost means that the leadership ended before the work: the Lease was not renewed in
+// time, or another replica took it.
 var ErrLost = errors.New("the lease is lost")
 
-// Elector takes part in the election of a leader. Its methods may be called from
-// any goroutine.
+// Elector is one replica in the election of a leader. Its methods are safe for concurrent
+// use.
 type Elector struct {
 	client  *client.Client
 	key     kube.Key
 	options Options
-	clock   func() time.Time // of the times in the Lease, which nobody computes with
+	clock   func() time.Time // for the times in the Lease, which no replica computes with
 	dice    func() float64
 
 	log *slog.Logger // fixed while it runs
-	met bool         // this elector has seen the Lease; for who runs
+	met bool         // this elector has seen the Lease; used by run only
 
 	mu       sync.Mutex
 	running  bool
 	leader   string
-	reported string // the kind of failure that was logged last; "" = none, or it is over
+	reported string // kind of the last failure that was logged; "" = none, or it has ended
 	refusal  error  // of the last request, if the server refused it
 	term     *term  // while the work runs
 }
 
-// New returns an elector for the Lease named k, which need not exist. It sends
-// nothing yet.
+// New returns an elector for the Lease named k, which need not exist. It sends no request.
 //
-// Its requests have connections of their own, and no rate limit: neither other
-// requests of c nor its Config.QPS cost the leader its lease. They need the verbs
-// get, create and update on leases of coordination.k8s.io.
+// Its requests use connections of their own and no rate limit, so that neither other
+// requests of c nor its Config.QPS can cost the leader its Lease. They need the verbs get,
+// create and update on leases of coordination.k8s.io.
 func New(c *client.Client, k kube.Key, o Options) (*Elector, error) {
 	if c == nil {
 		return nil, fmt.Errorf("lease %s: the client is nil", k)
@@ -61,8 +60,8 @@ func New(c *client.Client, k kube.Key, o Options) (*Elector, error) {
 	return e, nil
 }
 
-// SetLogger sets the logger of an elector that has none by its Options. It is for
-// whoever runs electors, as a Manager does; while the elector runs it does nothing.
+// SetLogger sets the logger of an elector whose Options have none. A Manager calls it;
+// while the elector runs it does nothing.
 func (e *Elector) SetLogger(l *slog.Logger) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -71,30 +70,29 @@ func (e *Elector) SetLogger(l *slog.Logger) {
 	}
 }
 
-// Run waits until this replica is the leader, calls lead once, and returns when
-// lead has. It renews the Lease for as long as lead runs, also when ctx is done, and
-// releases it afterwards, which takes RenewDeadline at most. To lead again, call
-// Run again.
+// Run waits until this replica is the leader, calls lead once, and returns after lead has
+// returned. It renews the Lease as long as lead runs, also after ctx is done, and then
+// releases it, which takes RenewDeadline at most. To lead again, call Run again.
 //
-// The context of lead is cancelled when ctx is, or when the leadership is lost;
-// lead must return within Duration less RenewDeadline then, for another may lead
-// after that. If it panics, the Lease is not released but runs out.
+// The context of lead is cancelled when ctx is done or the leadership is lost. lead must
+// then return within Duration minus RenewDeadline, because another replica may lead after
+// that. If lead panics, the Lease is not released but expires.
 //
-// Run returns what lead returned; where the leadership was lost before that,
-// [ErrLost] and why, with the error of lead if it has another; and the cause of ctx
-// where it never led. Failures to reach the server are no end of it: see
+// Run returns the result of lead. If the leadership was lost first, it returns [ErrLost]
+// with the reason, and with the error of lead if that is another one. If it never led, it
+// returns the cause of ctx. It retries when the server cannot be reached; see
 // [Options.Trace].
 //
-// Where there is no Lease Run creates it, and waits for Duration before it takes it:
-// it might have been deleted while somebody leads; see [Options.TakeMissing]. Run
-// never deletes a Lease. A leader whose Lease is deleted, or edited to have another
-// holder or none, has lost it.
+// If the Lease does not exist, Run creates it and waits for Duration before it takes it,
+// because the Lease may have been deleted under a leader; see [Options.TakeMissing]. Run
+// never deletes a Lease. A leader loses the leadership if its Lease is deleted, or edited
+// to have another holder or none.
 func (e *Elector) Run(ctx context.Context, lead func(ctx context.Context, t Token) error) error {
 	if lead == nil {
 		return fmt.Errorf("lease %s: the function that leads is nil", e.key)
 	}
 	if !e.begin() {
-		return fmt.Errorf("lease %s: it runs already", e.key)
+		return fmt.Errorf("lease %s: Run was called while it runs", e.key)
 	}
 	defer e.finish()
 	w := newWire(e.client, e.key, e.options.RenewDeadline/2)
@@ -112,7 +110,7 @@ func (e *Elector) Run(ctx context.Context, lead func(ctx context.Context, t Toke
 	return e.serve(ctx, h, lead)
 }
 
-// serve lets lead work while the Lease is ours.
+// serve calls lead while this replica holds the Lease.
 func (e *Elector) serve(ctx context.Context, h *hold, lead func(context.Context, Token) error) error {
 	token := Token{Lease: e.key, UID: h.object.uid, Revision: h.object.revision, Transitions: h.claim.transitions}
 	working, cancel := context.WithCancelCause(ctx)
@@ -124,7 +122,7 @@ func (e *Elector) serve(ctx context.Context, h *hold, lead func(context.Context,
 	e.setTerm(t)
 	e.log.Info("leading", "lease", e.key.String(), "identity", e.options.Identity, "transitions", h.claim.transitions)
 	err, lost, ours := func() (err, lost error, ours bool) {
-		defer func() { // also where lead panics
+		defer func() { // also if lead panics
 			e.setTerm(nil)
 			stop()
 			keeper.Wait()
@@ -144,12 +142,12 @@ func (e *Elector) serve(ctx context.Context, h *hold, lead func(context.Context,
 	return fmt.Errorf("lease %s: %w; the work ended with: %w", e.key, lost, err)
 }
 
-// release gives a Lease up, if it is still ours, as long as that is of use to
-// anybody. ctx may be done. With look it is not certain that it ever was ours.
+// release releases the Lease if this replica still holds it, until it would expire anyway.
+// ctx may be done. With look it is unknown whether this replica ever held it.
 func (e *Elector) release(ctx context.Context, h *hold, look bool) {
 	until := time.Now().Add(e.options.RenewDeadline)
 	if end := h.sent.Add(e.options.Duration); end.Before(until) {
-		until = end // others take it by themselves
+		until = end // it has expired for the others
 	}
 	if !time.Now().Before(until) {
 		return
@@ -183,27 +181,26 @@ func (e *Elector) release(ctx context.Context, h *hold, look bool) {
 // Identity returns the name of this replica in the Lease.
 func (e *Elector) Identity() string { return e.options.Identity }
 
-// Leader returns the identity that was last seen in the Lease, empty if there was
-// none. It is for people: it may have changed since.
+// Leader returns the identity that was last seen in the Lease; empty = none. It is for
+// people: the holder may have changed since.
 func (e *Elector) Leader() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.leader
 }
 
-// IsLeader reports whether lead runs and nobody else can lead, by the monotonic clock
-// and by that on the wall. A machine that was suspended notices it here at once, but
-// the context of lead is cancelled only when the next renewal finds the Lease
-// another's, up to RetryPeriod and a request later: against what is written meanwhile
-// there is the [Token].
+// IsLeader reports whether lead runs and no other replica can lead, by the monotonic and
+// the wall clock. After a suspend of the machine it returns false at once, but the context
+// of lead is cancelled only when the next renewal finds another holder, up to RetryPeriod
+// and one request later. The [Token] protects writes in that time.
 func (e *Elector) IsLeader() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.term != nil && e.term.valid()
 }
 
-// Check is for a liveness probe: it fails when lead still runs though another may
-// lead by now, since it did not return in time. Then the process should be ended.
+// Check is for a liveness probe: it fails if lead still runs although another replica may
+// lead, because lead did not return in time. The process should then be killed.
 func (e *Elector) Check() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -215,8 +212,8 @@ func (e *Elector) Check() error {
 	return nil
 }
 
-// Ready is for a readiness probe: it fails while the server refuses the requests for the
-// Lease (401, 403, 404), as it does where the rights to it are missing: then nobody leads.
+// Ready is for a readiness probe: it fails while the server refuses requests for the Lease
+// (401, 403, 404), for instance because permissions are missing: then no replica leads.
 func (e *Elector) Ready() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -248,7 +245,7 @@ func (e *Elector) setTerm(t *term) {
 	e.term = t
 }
 
-// see notes who leads.
+// see stores the holder that was seen.
 func (e *Elector) see(leader string) {
 	e.mu.Lock()
 	changed := e.leader != leader
@@ -259,7 +256,7 @@ func (e *Elector) see(leader string) {
 	}
 }
 
-// failed reports a failure: the first of its kind is worth a warning.
+// failed reports a failure: a warning for the first of a kind.
 func (e *Elector) failed(err error, leading bool) {
 	kind, message := "fail", "requests for the lease fail; trying again"
 	var refused error
@@ -282,7 +279,7 @@ func (e *Elector) failed(err error, leading bool) {
 	}
 }
 
-// succeeded reports that requests no longer fail, if that was reported.
+// succeeded reports that requests succeed again, if a failure was reported.
 func (e *Elector) succeeded() {
 	e.mu.Lock()
 	over := e.reported != ""
@@ -293,5 +290,5 @@ func (e *Elector) succeeded() {
 	}
 }
 
-// now returns the time, by the monotonic clock and by that on the wall.
+// now returns the time by the monotonic clock and by the wall clock.
 func (e *Elector) now() (mono, wall time.Time) { return time.Now(), e.clock().Round(0) }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// claim is how we know a record for one of ours: not by the holder alone, for
-// another process might call itself the same.
+// claim identifies our own records: not by the holder alone, because another process may
+// use the same identity.
 type claim struct {
 	holder      string
 	acquired    string
@@ -20,30 +20,30 @@ func (c claim) is(r record) bool {
 	return r.Holder == c.holder && r.Transitions == c.transitions && sameTime(r.Acquired, c.acquired)
 }
 
-// sameTime compares two times that may be written differently.
+// sameTime compares two times in any RFC 3339 form.
 func sameTime(a, b string) bool {
 	ta, errA := time.Parse(time.RFC3339Nano, a)
 	tb, errB := time.Parse(time.RFC3339Nano, b)
 	return errA == nil && errB == nil && ta.Equal(tb)
 }
 
-// hold is a Lease that is ours. It is for one goroutine at a time.
+// hold is a Lease that this replica holds. It is for one goroutine at a time.
 type hold struct {
 	e       *Elector
 	wire    *wire
 	claim   claim
-	stamped time.Time // what was last written, by our clock
+	stamped time.Time // time of the last record, by our clock
 
-	object object    // as we last saw it
-	sent   time.Time // when the last write that succeeded was sent
-	wall   time.Time // the same by the clock on the wall
+	object object    // as last read or written
+	sent   time.Time // when the last successful write was sent
+	wall   time.Time // the same by the wall clock
 }
 
-// errGone means that the Lease is not ours any more, for certain.
+// errGone means that this replica certainly does not hold the Lease any more.
 var errGone = errors.New("it is gone")
 
-// next returns the record that renews: others see a sign of life in any change, so
-// that its time must differ from the last, whatever our clock does.
+// next returns the record of a renewal. Other replicas wait for any change, so its time
+// must differ from the last one, whatever our clock does.
 func (h *hold) next() record {
 	now := h.e.clock().Truncate(time.Microsecond)
 	if !now.After(h.stamped) {
@@ -54,11 +54,11 @@ func (h *hold) next() record {
 		Acquired: h.claim.acquired, Renewed: stamp(now)}
 }
 
-// renew writes a sign of life: one request, unless somebody has changed the Lease
-// and left us the holder.
+// renew renews the Lease: one request, unless somebody changed the Lease and kept the
+// holder.
 func (h *hold) renew(ctx context.Context) error { return h.write(ctx, h.next()) }
 
-// release gives the Lease up, so that others need not wait.
+// release releases the Lease, so that others need not wait.
 func (h *hold) release(ctx context.Context) error {
 	r := h.next()
 	r.Holder, r.Seconds, r.Acquired = "", 1, r.Renewed
@@ -68,7 +68,7 @@ func (h *hold) release(ctx context.Context) error {
 func (h *hold) write(ctx context.Context, r record) error {
 	var err error
 	for range 6 {
-		sent, wall := h.e.now() // before the request: others may see it from then on
+		sent, wall := h.e.now() // before the request: other replicas may see the record from then on
 		var o object
 		if o, err = h.wire.update(ctx, h.object, r, nil); err == nil {
 			h.object, h.sent, h.wall = o, sent, wall
@@ -77,7 +77,7 @@ func (h *hold) write(ctx context.Context, r record) error {
 		if !outrun(err, h.wire.key) {
 			return err
 		}
-		// By whom? By ourselves, if an answer was lost.
+		// Possibly by our own write, if its response was lost.
 		if err := h.look(ctx); err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func (h *hold) write(ctx context.Context, r record) error {
 	return err
 }
 
-// look reads the Lease and fails with errGone where it is not ours.
+// look reads the Lease and fails with errGone if this replica does not hold it.
 func (h *hold) look(ctx context.Context) error {
 	o, err := h.wire.get(ctx)
 	if absent(err, h.wire.key) {
@@ -106,5 +106,5 @@ func (h *hold) look(ctx context.Context) error {
 	return nil
 }
 
-// after returns how many transitions there are with one more.
+// after returns transitions plus one, within the range of the API.
 func after(transitions int) int { return min(max(transitions, 0)+1, math.MaxInt32) }

@@ -10,75 +10,73 @@ import (
 	"time"
 )
 
-// Options say how a replica takes part. The zero value is the recommended setting.
+// Options of an Elector. The zero value is the recommended setting.
 type Options struct {
-	// Identity names the replica in the Lease. No two replicas may have the same;
-	// one that starts again with the same waits for its former lease to run out as
-	// for anybody's. Default: the host's name, "_" and something random.
+	// Identity names the replica in the Lease and must be unique. A replica that
+	// restarts with the same identity still waits until its former Lease expires.
+	// Default: the host name, "_" and a random text.
 	Identity string
 
-	// Duration is how long after the leader's last renewal another may take its
-	// place, in whole seconds. It is also how long the first leader ever waits: see
+	// Duration is the time after the leader's last renewal until another replica may
+	// take the Lease, in whole seconds. The first leader ever waits as long; see
 	// [Elector.Run]. Default 15 s.
 	Duration time.Duration
 
-	// RenewDeadline is how long after its last renewal the leader stops; what is
-	// left of Duration is the time that its work has to end. One request may take
-	// half of it. Default: two thirds of Duration.
+	// RenewDeadline is the time after its last renewal until the leader stops. The
+	// rest of Duration is the time for its work to end. One request may take half of
+	// RenewDeadline. Default: two thirds of Duration.
 	RenewDeadline time.Duration
 
 	// RetryPeriod is the time between renewals. The other replicas read the Lease
-	// after 0.5 to 0.9 times as long, by chance, so that one of them leads within
-	// RetryPeriod of its release; after a request that failed they wait 1 to 2.2
-	// times as long. Default: a fifth of RenewDeadline, which must be more than 1.2
-	// times RetryPeriod.
+	// every 0.5 to 0.9 RetryPeriods, at random, so that one of them leads within
+	// RetryPeriod of a release; after a failed request they wait 1 to 2.2
+	// RetryPeriods. Default: a fifth of RenewDeadline, which must be more than 1.2
+	// RetryPeriods.
 	RetryPeriod time.Duration
 
-	// TakeMissing takes a Lease that does not exist at once, rather than after
-	// Duration. The risk is two leaders at a time: if somebody deletes the Lease
-	// while the leader cannot reach the server, that leader acts until its
-	// RenewDeadline, and a replica that starts in that time leads beside it. A
-	// replica that has seen the Lease before waits all the same. Set it for tests,
-	// or where nobody but a cluster's administrator can delete Leases. Default: wait.
+	// TakeMissing takes a Lease that does not exist at once instead of after
+	// Duration. It risks two leaders at a time: if somebody deletes the Lease while
+	// the leader cannot reach the server, that leader works until its RenewDeadline,
+	// and a replica that starts in that time leads too. A replica that has seen the
+	// Lease before still waits. Set it for tests, or where only administrators can
+	// delete Leases. Default: wait.
 	TakeMissing bool
 
-	// Labels are given to the Lease, besides those it has, by whoever takes it.
+	// Labels are added to the Lease by the replica that takes it.
 	Labels map[string]string
 
 	Trace Trace
 
-	// Logger gets a line for each change of state, and none for a retry: which
-	// replica is waited for and until when, leadership that begins, is lost and is
-	// released, requests that are refused or fail, and that they succeed again.
-	// Each request that fails is logged at level Debug. Default: that of the
-	// Manager that runs the elector.
+	// Logger receives one line for each change of state: the replica that is waited
+	// for and until when, leadership that begins, is lost or is released, requests
+	// that start to fail and that succeed again. Each failed request is logged at
+	// level Debug. Default: the Logger of the Manager that runs the elector.
 	Logger *slog.Logger
 }
 
-// Trace is a set of hooks, each of which may be nil. They are called one at a time
-// and should not block: a renewal may wait for them.
+// Trace is a set of hooks; each may be nil. They are called one at a time and must not
+// block, because a renewal may wait for them.
 type Trace struct {
 	// Leader is called when another holder is seen in the Lease; "" = none.
 	Leader func(identity string)
 	// Renewed is called after each renewal, with the time it took.
 	Renewed func(took time.Duration)
 	// Failed is called when the Lease could not be read, taken, renewed or released.
-	// That another was faster is no failure.
+	// Losing a race against another replica is not a failure.
 	Failed func(error)
 }
 
-// jitter is how much of RetryPeriod a replica adds at most to its pauses after
-// failures.
+// jitter is the largest part of RetryPeriod that a replica adds to a pause after a failure.
 const jitter = 1.2
 
-// Between two looks at a Lease that is another's passes lookAfter of RetryPeriod, and
-// at most lookJitter more: less than all of it, since reading and taking take time too.
+// A waiting replica reads the Lease every lookAfter to lookAfter plus lookJitter
+// RetryPeriods: less than one, because reading and taking take time too.
 const (
 	lookAfter  = 0.5
 	lookJitter = 0.4
 )
 
-// defaults returns the options with what is missing, and what is wrong with them.
+// defaults returns the options with defaults set, or an error for invalid ones.
 func (o Options) defaults() (Options, error) {
 	if o.Duration == 0 {
 		o.Duration = 15 * time.Second
@@ -92,15 +90,15 @@ func (o Options) defaults() (Options, error) {
 	if o.Identity == "" {
 		host, err := os.Hostname()
 		if err != nil {
-			return o, fmt.Errorf("no identity is given, and the host's name is not known: %w", err)
+			return o, fmt.Errorf("Options.Identity is empty and the host name is unknown: %w", err)
 		}
 		o.Identity = host + "_" + rand.Text()
 	}
 	switch {
 	case o.Duration < time.Second || o.Duration%time.Second != 0 || o.Duration/time.Second > math.MaxInt32:
-		return o, fmt.Errorf("the duration is %v: want whole seconds, which is what a Lease holds", o.Duration)
+		return o, fmt.Errorf("the duration is %v: want whole seconds, as the API stores it", o.Duration)
 	case o.RenewDeadline >= o.Duration:
-		return o, fmt.Errorf("the renew deadline, %v, must be less than the duration, %v: what is between is the time to stop in", o.RenewDeadline, o.Duration)
+		return o, fmt.Errorf("the renew deadline, %v, must be less than the duration, %v: the difference is the time to stop", o.RenewDeadline, o.Duration)
 	case o.RetryPeriod <= 0:
 		return o, errors.New("the retry period must be more than 0")
 	case float64(o.RenewDeadline) <= jitter*float64(o.RetryPeriod):

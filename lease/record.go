@@ -9,37 +9,37 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// record is what replicas tell each other in the spec of a Lease. See
+// record is the part of the spec of a Lease that replicas exchange. See
 // https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/lease-v1/.
 type record struct {
 	Holder      string `json:"holderIdentity"` // "" = nobody
 	Seconds     int    `json:"leaseDurationSeconds"`
 	Transitions int    `json:"leaseTransitions"`
 
-	// The times are never computed with: another's clock made them.
+	// The times come from other clocks and are only compared for equality.
 	Acquired string `json:"acquireTime"`
 	Renewed  string `json:"renewTime"`
 }
 
-// micro is how the API writes a MicroTime: with six digits always.
+// micro is the API's form of a MicroTime: always six digits.
 const micro = "2006-01-02T15:04:05.000000Z07:00"
 
 func stamp(t time.Time) string { return t.UTC().Format(micro) }
 
-// released reports whether the last holder gave the Lease up. Without a holder, but
-// with time to run, it is new, or somebody has erased the holder, who may not know
-// it yet.
+// released reports whether the last holder released the Lease. A Lease without a holder
+// whose duration is longer than a second is new, or somebody erased the holder, who may
+// not have noticed.
 func (r record) released() bool {
 	return r.Holder == "" && r.Seconds == 1 && r.Renewed != ""
 }
 
-// object is a Lease as the server had it.
+// object is a Lease as read from the server.
 type object struct {
-	tree     map[string]any // all of it: what we do not know is written back as it is
+	tree     map[string]any // the whole object: unknown members are written back unchanged
 	uid      string
 	revision kube.Revision
 	record   record
-	mark     string // differs where the uid or anything in the spec does
+	mark     string // changes if the uid or anything in the spec changes
 }
 
 func parseObject(raw codec.Raw) (object, error) {
@@ -70,8 +70,8 @@ func newObject(k kube.Key) object {
 	}}
 }
 
-// with returns the object with another record and more labels. What else is in it
-// stays, such as the strategy and the preferred holder of coordinated elections.
+// with returns the object with another record and more labels. All other members stay,
+// such as the strategy and the preferred holder of coordinated elections.
 func (o object) with(r record, labels map[string]string) (codec.Raw, error) {
 	tree := maps.Clone(o.tree)
 	spec := member(tree, "spec")
@@ -94,7 +94,7 @@ func (o object) with(r record, labels map[string]string) (codec.Raw, error) {
 	return codec.ParseRaw(b)
 }
 
-// member returns a copy of a member of tree that is a map, put in its place.
+// member replaces a map in tree by a copy, and returns the copy.
 func member(tree map[string]any, name string) map[string]any {
 	old, _ := tree[name].(map[string]any)
 	fresh := maps.Clone(old)

@@ -8,47 +8,47 @@ import (
 	"time"
 )
 
-// term is one leadership: it lasts RenewDeadline from when the last renewal was
-// sent, and longer with each renewal.
+// term is one leadership: it lasts until RenewDeadline after the sending of the last
+// successful renewal.
 type term struct {
 	e      *Elector
-	hold   *hold // of keep, and when that has returned, of Run
+	hold   *hold // used by keep, and after its return by Run
 	cancel context.CancelCauseFunc
 	timer  *time.Timer
 
 	mu      sync.Mutex
-	sent    time.Time // of hold
-	wall    time.Time // of hold
-	trouble error     // of the last renewal, if it failed
-	over    error     // why it is over, if it is
-	gone    bool      // the Lease is known to be another's
+	sent    time.Time // copy of hold.sent
+	wall    time.Time // copy of hold.wall
+	failure error     // of the last renewal; nil = it succeeded
+	over    error     // why the term is over; nil = it lasts
+	gone    bool      // another replica is known to hold the Lease
 	ended   bool      // the work has ended
 }
 
-// newTerm returns a term that ends by cancel.
+// newTerm returns a term that calls cancel at its end.
 func newTerm(e *Elector, h *hold, cancel context.CancelCauseFunc) *term {
 	t := &term{e: e, hold: h, cancel: cancel, sent: h.sent, wall: h.wall}
-	t.mu.Lock() // before the timer may find itself missing
+	t.mu.Lock() // until t.timer is set
 	defer t.mu.Unlock()
 	t.timer = time.AfterFunc(time.Until(h.sent.Add(e.options.RenewDeadline)), t.expire)
 	return t
 }
 
-// expire ends the term if its time is up.
+// expire ends the term if its time has passed.
 func (t *term) expire() {
 	deadline := t.e.options.RenewDeadline
 	t.mu.Lock()
-	left, trouble := time.Until(t.sent.Add(deadline)), t.trouble
+	left, failure := time.Until(t.sent.Add(deadline)), t.failure
 	if left > 0 {
 		t.timer.Reset(left)
 	}
 	t.mu.Unlock()
 	switch {
 	case left > 0:
-	case trouble == nil:
+	case failure == nil:
 		t.lose(fmt.Errorf("%w: not renewed for %v", ErrLost, deadline), false)
 	default:
-		t.lose(fmt.Errorf("%w: not renewed for %v: %w", ErrLost, deadline, trouble), false)
+		t.lose(fmt.Errorf("%w: not renewed for %v: %w", ErrLost, deadline, failure), false)
 	}
 }
 
@@ -68,9 +68,9 @@ func (t *term) lose(err error, gone bool) {
 	}
 }
 
-// keep renews the Lease until ctx is done. It goes on when the term is over: as long
-// as the work has not ended, nobody else should lead, and where the Lease has not
-// been taken yet, that can be had.
+// keep renews the Lease until ctx is done. It continues after the end of the term: as long
+// as the work runs no other replica should lead, and renewals prevent that if none has
+// taken the Lease yet.
 func (t *term) keep(ctx context.Context) {
 	for last := t.hold.sent; wait(ctx, time.Until(last.Add(t.e.options.RetryPeriod))); {
 		last = time.Now()
@@ -78,7 +78,7 @@ func (t *term) keep(ctx context.Context) {
 		switch {
 		case err == nil:
 			t.mu.Lock()
-			t.sent, t.wall, t.trouble = t.hold.sent, t.hold.wall, nil
+			t.sent, t.wall, t.failure = t.hold.sent, t.hold.wall, nil
 			t.mu.Unlock()
 			t.e.succeeded()
 			if f := t.e.options.Trace.Renewed; f != nil {
@@ -89,16 +89,16 @@ func (t *term) keep(ctx context.Context) {
 			return
 		case ctx.Err() == nil:
 			t.mu.Lock()
-			t.trouble = err
+			t.failure = err
 			t.mu.Unlock()
 			t.e.failed(err, true)
 		}
 	}
 }
 
-// valid reports whether the term lasts. In a suspended machine the monotonic clock
-// stands still; hence the clock on the wall counts too. Where that was set back it
-// says nothing, and where it was set forward the answer is no until the next renewal.
+// valid reports whether the term lasts. The monotonic clock stops while a machine is
+// suspended, so the wall clock counts too: if it was set back it has no effect; if it was
+// set forward, valid returns false until the next renewal.
 func (t *term) valid() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -106,18 +106,18 @@ func (t *term) valid() bool {
 	return t.over == nil && max(time.Since(t.sent), wall.Sub(t.wall)) < t.e.options.RenewDeadline
 }
 
-// check fails when another may lead.
+// check fails if another replica may lead.
 func (t *term) check() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if d := time.Since(t.sent); t.over != nil && (t.gone || d >= t.e.options.Duration) {
-		return fmt.Errorf("the work goes on, though another may lead: %w", t.over)
+		return fmt.Errorf("the work still runs, although another replica may lead: %w", t.over)
 	}
 	return nil
 }
 
-// end ends the term after the work has; it returns ErrLost where it was over before,
-// and whether the Lease may still be ours.
+// end ends the term after the work. It returns ErrLost if the term was over before, and
+// whether this replica may still hold the Lease.
 func (t *term) end() (lost error, ours bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// wire is the way to one Lease. It waits for nobody else's requests, and no request
-// takes longer than patience. It is for one goroutine at a time.
+// wire sends the requests for one Lease. It does not wait for other requests, and no
+// request takes longer than patience. It is for one goroutine at a time.
 type wire struct {
 	client   *client.Client
 	key      kube.Key
@@ -41,7 +41,7 @@ func (w *wire) create(ctx context.Context, r record, labels map[string]string) (
 	})
 }
 
-// update writes r to the Lease if it is still what o is, in one request.
+// update writes r to the Lease with one request, which fails if the Lease is not o any more.
 func (w *wire) update(ctx context.Context, o object, r record, labels map[string]string) (object, error) {
 	raw, err := o.with(r, labels)
 	if err != nil {
@@ -53,31 +53,31 @@ func (w *wire) update(ctx context.Context, o object, r record, labels map[string
 }
 
 func (w *wire) do(ctx context.Context, f func(context.Context, client.Collection[codec.Raw]) (codec.Raw, error)) (object, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, w.patience, fmt.Errorf("no answer within %v", w.patience))
+	ctx, cancel := context.WithTimeoutCause(ctx, w.patience, fmt.Errorf("no response within %v", w.patience))
 	defer cancel()
 	raw, err := f(ctx, client.Of[codec.Raw](w.client, kube.Leases))
 	if err != nil {
 		if errors.Is(err, kube.ErrUnavailable) {
-			w.close() // another connection may lead to another server, one that can answer
+			w.close() // a new connection may reach another server
 		}
 		return object{}, err
 	}
 	return parseObject(raw)
 }
 
-// absent reports whether the server says that there is no such Lease. A proxy, or
-// a server that has just started, may answer 404 for other reasons.
+// absent reports whether the server says that the Lease does not exist. A proxy, or a
+// server that has just started, may answer 404 for other reasons.
 func absent(err error, k kube.Key) bool {
 	st := (*kube.Status)(nil)
 	return errors.As(err, &st) && errors.Is(st, kube.ErrNotFound) && st.Details != nil && st.Details.Name == k.Name
 }
 
-// outrun reports whether a write was refused because the Lease is not what it was.
+// outrun reports whether a write was refused because the Lease has changed.
 func outrun(err error, k kube.Key) bool {
 	return errors.Is(err, kube.ErrConflict) || absent(err, k)
 }
 
-// wait waits for d and reports whether ctx lasted.
+// wait waits for d. It returns false if ctx ends first.
 func wait(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
