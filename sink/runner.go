@@ -47,7 +47,8 @@ type Options struct {
 	Project func(codec.Raw) ([]byte, error)
 
 	// MaxObject is the largest object that is stored, in bytes, after projection; of a
-	// larger one only the metadata is. Default: no limit below MaxItem of the engine.
+	// larger one only the metadata is. Default: the limit of a Sink that has a method
+	// MaxObject() int, no limit below MaxItem of the engine otherwise.
 	MaxObject int
 
 	// ShowSecrets stores the values of Secrets. By default they are redacted, with their
@@ -154,6 +155,9 @@ func newRunner(o Options) (*Runner, error) {
 	positive(&o.FlushAfter, 500*time.Millisecond)
 	positive(&o.BookmarkEvery, 30*time.Second)
 	positive(&o.CommitTimeout, 30*time.Second)
+	if limited, ok := o.Sink.(interface{ MaxObject() int }); ok {
+		positive(&o.MaxObject, limited.MaxObject())
+	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
