@@ -32,7 +32,7 @@ can list and watch are asked about, and summed up.
 Exit codes: 0 if all that was asked for may be listed and watched (without types:
 if anything may), 1 if not, 2 for wrong usage or configuration.`
 
-func (p *program) authCommand() *cobra.Command {
+func authCommand(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "auth",
 		Short: "Look at credentials and permissions",
@@ -44,11 +44,11 @@ func (p *program) authCommand() *cobra.Command {
 			return usage("unknown command %q (there is: listwatch auth check)", clip(args[0]))
 		},
 	}
-	cmd.AddCommand(p.authCheckCommand())
+	cmd.AddCommand(authCheckCommand(p))
 	return cmd
 }
 
-func (p *program) authCheckCommand() *cobra.Command {
+func authCheckCommand(p *program) *cobra.Command {
 	o := &authFlags{}
 	cmd := &cobra.Command{
 		Use:   "check [TYPE[.VERSION[.GROUP]][,TYPE...] [NAME...] | TYPE/NAME...]",
@@ -57,7 +57,7 @@ func (p *program) authCheckCommand() *cobra.Command {
 		Example: `  listwatch auth check
   listwatch auth check pods,deployments -n shop
   listwatch auth check secrets -A --as system:serviceaccount:shop:web -o json`,
-		RunE: func(cmd *cobra.Command, args []string) error { return p.authCheck(cmd, args, o) },
+		RunE: func(cmd *cobra.Command, args []string) error { return authCheck(p, cmd, args, o) },
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
@@ -66,11 +66,11 @@ func (p *program) authCheckCommand() *cobra.Command {
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing but why it failed, on stderr")
 	f.StringVar(&o.logFormat, "log-format", "text", "of stderr: text or json")
 	o.connection.register(f)
-	p.complete(cmd, &o.connection)
+	complete(p, cmd, &o.connection)
 	return cmd
 }
 
-func (p *program) authCheck(cmd *cobra.Command, args []string, o *authFlags) error {
+func authCheck(p *program, cmd *cobra.Command, args []string, o *authFlags) error {
 	switch {
 	case o.output != "" && o.output != "json":
 		return usage("--output %q: want json, or nothing for text", clip(o.output))
@@ -191,7 +191,7 @@ func (c *check) obtain(ctx context.Context) error {
 }
 
 // advice is what can be done about err.
-func (c *check) advice(err error) string { return advice(err, c.p.config()) }
+func (c *check) advice(err error) string { return advice(err, configOf(c.p)) }
 
 // where is the namespace that rights are asked for; empty = all.
 func (c *check) where() string {

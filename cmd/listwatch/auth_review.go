@@ -84,7 +84,7 @@ func (c *check) identity(ctx context.Context) error {
 		return failed(fmt.Errorf("auth check: %w", err))
 	}
 	if step.User == anonymousUser {
-		step.warn("the server knows us as nobody: " + notKnown(c.p.config()))
+		step.warn("the server knows us as nobody: " + notKnown(configOf(c.p)))
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ const noFiles = cobra.ShellCompDirectiveNoFileComp
 // them now, and the values of flags. What cannot be found out is not completed,
 // and nothing is said about it; neither are names that a shell would interpret, since
 // bash inserts completions into the command line as they are.
-func (p *program) complete(cmd *cobra.Command, conn *connection) {
+func complete(p *program, cmd *cobra.Command, conn *connection) {
 	silent := *p
 	silent.stderr = io.Discard
 	c := &completer{p: &silent, conn: conn}

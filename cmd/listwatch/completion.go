@@ -31,7 +31,7 @@ PowerShell, in $PROFILE:
   chmod +x ~/.local/bin/kubectl_complete-listwatch
 "make install" installs it; "kubectl krew install" cannot.`
 
-func (p *program) completionCommand() *cobra.Command {
+func completionCommand(p *program) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell", "kubectl"}
 	return &cobra.Command{
 		Use:                   "completion bash|zsh|fish|powershell|kubectl",

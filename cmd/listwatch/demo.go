@@ -19,7 +19,7 @@ type demoFlags struct {
 	speed float64
 }
 
-func (p *program) demoCommand() *cobra.Command {
+func demoCommand(p *program) *cobra.Command {
 	o := &demoFlags{}
 	cmd := &cobra.Command{
 		Use:   "demo",
@@ -28,7 +28,7 @@ func (p *program) demoCommand() *cobra.Command {
 broken connection, the drain of a node, an expired history, a deletion. It takes
 about ten seconds and needs nothing.`,
 		Args: noArgs(""),
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.demo(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(p, cmd.Context(), o) },
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
@@ -39,7 +39,7 @@ about ten seconds and needs nothing.`,
 	return cmd
 }
 
-func (p *program) demo(ctx context.Context, o *demoFlags) error {
+func runDemo(p *program, ctx context.Context, o *demoFlags) error {
 	out, err := o.printing.parse(p)
 	if err != nil {
 		return err

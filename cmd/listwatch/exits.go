@@ -60,7 +60,7 @@ func exitTable() string {
 	return b.String()
 }
 
-func (p *program) explainExitCommand() *cobra.Command {
+func explainExitCommand(p *program) *cobra.Command {
 	var codes []string
 	for _, e := range exitMeanings {
 		codes = append(codes, strconv.Itoa(e.code)+"\t"+e.short)

@@ -21,16 +21,16 @@ import (
 )
 
 // explain returns err on one line, with what to do about it.
-func (p *program) explain(err error) string {
+func explain(p *program, err error) string {
 	text := printable.Line(err.Error())
-	if do := advice(err, p.config()); do != "" {
+	if do := advice(err, configOf(p)); do != "" {
 		text += "; " + do
 	}
 	return text
 }
 
-// config is what was loaded last; nothing before that.
-func (p *program) config() client.Config {
+// configOf is what was loaded last; nothing before that.
+func configOf(p *program) client.Config {
 	if p.cfg == nil {
 		return client.Config{}
 	}

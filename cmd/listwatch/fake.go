@@ -69,7 +69,7 @@ The exit code is 0 if it passed all of them. A scenario about what the client do
 not use, such as streaming lists, is "not exercised", which counts as a failure
 without --allow-not-exercised.`
 
-func (p *program) fakeCommand() *cobra.Command {
+func fakeCommand(p *program) *cobra.Command {
 	o := &fakeFlags{}
 	cmd := &cobra.Command{
 		Use:   "fake",
@@ -86,7 +86,7 @@ func (p *program) fakeCommand() *cobra.Command {
 			}
 			return noArgs("; objects from a file are given by -f, and a client after --")(cmd, args)
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return p.fake(cmd, args, o) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runFake(p, cmd, args, o) },
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
@@ -114,7 +114,7 @@ func (p *program) fakeCommand() *cobra.Command {
 	return cmd
 }
 
-func (p *program) fake(cmd *cobra.Command, command []string, o *fakeFlags) error {
+func runFake(p *program, cmd *cobra.Command, command []string, o *fakeFlags) error {
 	if command = append([]string{}, command...); cmd.ArgsLenAtDash() < 0 {
 		command = nil
 	}
@@ -127,7 +127,7 @@ func (p *program) fake(cmd *cobra.Command, command []string, o *fakeFlags) error
 		return p.put(faults.Help())
 	}
 	if o.listScenarios {
-		return p.scenarios(o)
+		return listScenarios(p, o)
 	}
 	address, open, err := listenAddress("--listen", o.listen)
 	if err != nil {
@@ -139,7 +139,7 @@ func (p *program) fake(cmd *cobra.Command, command []string, o *fakeFlags) error
 	}
 	opts := apitest.Options{Address: address, Hosts: o.acceptHosts, TLS: o.tls, Token: o.token, Seed: o.seed, Namespaces: o.namespaces, CollectGarbage: true}
 	if o.scenario != "" {
-		return p.scenario(cmd.Context(), o, opts, command, t)
+		return playScenario(p, cmd.Context(), o, opts, command, t)
 	}
 	s := &fakeServer{fakeFlags: o, talk: t}
 	srv, err := s.start(opts)
@@ -158,7 +158,7 @@ func (p *program) fake(cmd *cobra.Command, command []string, o *fakeFlags) error
 	if err := s.misbehave(rules); err != nil {
 		return failed(err)
 	}
-	if err := p.announce(srv, o.kubeconfig, "pods", t); err != nil {
+	if err := announce(p, srv, o.kubeconfig, "pods", t); err != nil {
 		return err
 	}
 	return s.run(cmd.Context())
@@ -321,7 +321,7 @@ func fakeKubeconfig(srv *apitest.Server) []byte {
 }
 
 // announce writes the kubeconfig and tells where the server is.
-func (p *program) announce(srv *apitest.Server, kubeconfig, resource string, t *talk) error {
+func announce(p *program, srv *apitest.Server, kubeconfig, resource string, t *talk) error {
 	if kubeconfig != "" {
 		path, err := filepath.Abs(kubeconfig)
 		if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// scenarios lists what --scenario takes.
-func (p *program) scenarios(o *fakeFlags) error {
+// listScenarios lists what --scenario takes.
+func listScenarios(p *program, o *fakeFlags) error {
 	if o.output == "json" {
 		for _, s := range scenario.All() {
 			b, err := json.Marshal(map[string]any{"name": s.Name, "layer": s.Layer, "summary": s.Summary, "correct": s.Correct, "limit": s.Limit.Seconds(), "tls": s.TLS})
@@ -38,8 +38,8 @@ func (p *program) scenarios(o *fakeFlags) error {
 	return nil
 }
 
-// scenario plays one scenario to whoever connects, or several to the command.
-func (p *program) scenario(ctx context.Context, o *fakeFlags, opts apitest.Options, command []string, t *talk) error {
+// playScenario plays one scenario to whoever connects, or several to the command.
+func playScenario(p *program, ctx context.Context, o *fakeFlags, opts apitest.Options, command []string, t *talk) error {
 	all, err := findScenarios(o.scenario)
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (p *program) scenario(ctx context.Context, o *fakeFlags, opts apitest.Optio
 	case command != nil && o.kubeconfig != "":
 		return usage("--kubeconfig-out: a command after -- gets its kubeconfig by KUBECONFIG: give one of the two")
 	case command != nil:
-		return p.playAll(ctx, o, opts, all, command, t)
+		return playAll(p, ctx, o, opts, all, command, t)
 	case len(all) > 1:
 		return usage("--scenario %s: these are %d: give a command after --, which is started for each of them, such as -- node client.js", clip(o.scenario), len(all))
 	}
@@ -71,14 +71,14 @@ func (p *program) scenario(ctx context.Context, o *fakeFlags, opts apitest.Optio
 	if s.TLS && o.kubeconfig == "" {
 		t.info("fake", "it is served under a certificate of its own, which --kubeconfig-out FILE writes for your client", "certificate")
 	}
-	if err := p.announce(run.Server, o.kubeconfig, kube.ConfigMaps.Plural, t); err != nil {
+	if err := announce(p, run.Server, o.kubeconfig, kube.ConfigMaps.Plural, t); err != nil {
 		return err
 	}
 	v := run.Wait(ctx)
 	if ctx.Err() != nil && v.Outcome == scenario.NotExercised {
 		return context.Cause(ctx)
 	}
-	if err := p.verdict(o, v); err != nil {
+	if err := printVerdict(p, o, v); err != nil {
 		return err
 	}
 	if v.Outcome != scenario.Pass {

@@ -68,7 +68,7 @@ type suite struct {
 }
 
 // playAll plays all to command, and prints the verdicts in this order.
-func (p *program) playAll(ctx context.Context, o *fakeFlags, opts apitest.Options, all []scenario.Scenario, command []string, t *talk) error {
+func playAll(p *program, ctx context.Context, o *fakeFlags, opts apitest.Options, all []scenario.Scenario, command []string, t *talk) error {
 	if _, err := group.Look(command[0]); err != nil {
 		return usage("the client %q: %w", clip(command[0]), err)
 	}
@@ -108,7 +108,7 @@ func (p *program) playAll(ctx context.Context, o *fakeFlags, opts apitest.Option
 	for i := range all {
 		select {
 		case v := <-verdicts[i]:
-			if err := p.verdict(o, v); err != nil {
+			if err := printVerdict(p, o, v); err != nil {
 				cancel(err)
 				return err
 			}
@@ -247,8 +247,8 @@ func (c *suite) client(ctx context.Context, name string, env []string) error {
 	return err
 }
 
-// verdict prints one.
-func (p *program) verdict(o *fakeFlags, v scenario.Verdict) error {
+// printVerdict prints one.
+func printVerdict(p *program, o *fakeFlags, v scenario.Verdict) error {
 	if o.output != "json" {
 		return p.put(fmt.Sprintln(v))
 	}

@@ -28,7 +28,7 @@ type listFlags struct {
 	ignoreNotFound bool
 }
 
-func (p *program) listCommand() *cobra.Command {
+func listCommand(p *program) *cobra.Command {
 	o := &listFlags{}
 	cmd := &cobra.Command{
 		Use:   "list TYPE[.VERSION[.GROUP]][,TYPE...] [NAME...] | TYPE/NAME...",
@@ -40,7 +40,7 @@ func (p *program) listCommand() *cobra.Command {
 		Example: `  listwatch list pods -A -o wide
   listwatch list deployments,services -l app=web
   listwatch list node/a -o yaml`,
-		RunE: func(cmd *cobra.Command, args []string) error { return p.list(cmd, args, o) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runList(p, cmd, args, o) },
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
@@ -53,11 +53,11 @@ func (p *program) listCommand() *cobra.Command {
 	f.BoolVar(&o.ignoreNotFound, "ignore-not-found", false, "an object that does not exist is no failure")
 	o.connection.register(f)
 	o.namespaces.allow(f)
-	p.complete(cmd, &o.connection)
+	complete(p, cmd, &o.connection)
 	return cmd
 }
 
-func (p *program) list(cmd *cobra.Command, args []string, o *listFlags) error {
+func runList(p *program, cmd *cobra.Command, args []string, o *listFlags) error {
 	out, err := o.printing.parse(p)
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ const drawEvery = 250 * time.Millisecond
 
 // takeTerminal begins --live. What is said goes to the screen then, and to stderr only
 // if that is not the terminal.
-func (p *program) takeTerminal(ctx context.Context, in io.Reader, o output, t *talk, stop func(error)) (*live, error) {
+func takeTerminal(p *program, ctx context.Context, in io.Reader, o output, t *talk, stop func(error)) (*live, error) {
 	if !isTerminal(p.stdout) || !isTerminal(in) {
 		return nil, usage("--live needs a terminal on stdin and stdout")
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-func (p *program) manCommand() *cobra.Command {
+func manCommand(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",
 		Short:  "Write the man pages into a folder",

@@ -59,7 +59,7 @@ either is removed. So whoever reaches the address has the permissions of this
 program: give it a unix socket, which only its owner can open, or --read-only. Web
 pages are refused, and so are exec, attach, port-forward and proxy paths.`
 
-func (p *program) recordCommand() *cobra.Command {
+func recordCommand(p *program) *cobra.Command {
 	o := &recordFlags{}
 	cmd := &cobra.Command{
 		Use:   "record TYPE[.VERSION[.GROUP]][,TYPE...] [NAME...] -o FILE | --proxy ADDRESS -o FILE",
@@ -68,7 +68,7 @@ func (p *program) recordCommand() *cobra.Command {
 		Example: `  listwatch record pods,deployments -n shop -o shop.lwrec.ndjson.gz
   listwatch record nodes -o nodes.lwrec.ndjson --exit-after 10m
   listwatch record --proxy 127.0.0.1:8001 -o kubectl.lwrec.ndjson`,
-		RunE: func(cmd *cobra.Command, args []string) error { return p.record(cmd, args, o) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runRecord(p, cmd, args, o) },
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
@@ -89,11 +89,11 @@ func (p *program) recordCommand() *cobra.Command {
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing on stderr but why it ended")
 	f.StringVar(&o.logFormat, "log-format", "text", "of stderr: text or json")
 	o.connection.register(f)
-	p.complete(cmd, &o.connection)
+	complete(p, cmd, &o.connection)
 	return cmd
 }
 
-func (p *program) record(cmd *cobra.Command, args []string, o *recordFlags) error {
+func runRecord(p *program, cmd *cobra.Command, args []string, o *recordFlags) error {
 	if err := o.check(cmd, args); err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (p *program) record(cmd *cobra.Command, args []string, o *recordFlags) erro
 	if o.proxy == "" {
 		err = r.events(ctx, targets)
 	} else {
-		err = p.recordProxy(ctx, r)
+		err = recordProxy(p, ctx, r)
 	}
 	return r.close(err)
 }

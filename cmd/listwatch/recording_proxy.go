@@ -37,7 +37,7 @@ func (o *recordFlags) proxyAddress() (network, address string, err error) {
 }
 
 // recordProxy serves the API at --proxy, and records what is asked there.
-func (p *program) recordProxy(ctx context.Context, r *recorder) error {
+func recordProxy(p *program, ctx context.Context, r *recorder) error {
 	network, address, err := r.proxyAddress()
 	if err != nil {
 		return err

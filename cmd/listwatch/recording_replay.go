@@ -45,7 +45,7 @@ can list and watch it. With --serve script, requests get the answers that were
 recorded, in the same pieces and broken off at the same byte; that needs a
 recording of --proxy. The URL is printed on stdout.`
 
-func (p *program) replayCommand() *cobra.Command {
+func replayCommand(p *program) *cobra.Command {
 	o := &replayFlags{}
 	cmd := &cobra.Command{
 		Use:   "replay FILE",
@@ -56,7 +56,7 @@ func (p *program) replayCommand() *cobra.Command {
   listwatch replay shop.lwrec.ndjson.gz --serve state --listen 127.0.0.1:8001
   listwatch replay shop.lwrec.ndjson.gz --info`,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return p.replay(cmd, args, o) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runReplay(p, cmd, args, o) },
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
@@ -74,7 +74,7 @@ func (p *program) replayCommand() *cobra.Command {
 	return cmd
 }
 
-func (p *program) replay(cmd *cobra.Command, args []string, o *replayFlags) error {
+func runReplay(p *program, cmd *cobra.Command, args []string, o *replayFlags) error {
 	out, err := o.check(cmd, p, args)
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func (p *program) replay(cmd *cobra.Command, args []string, o *replayFlags) erro
 	defer t.summary()
 	o.path = args[0]
 	if o.info {
-		return p.recordingInfo(o.path)
+		return recordingInfo(p, o.path)
 	}
 	rec, err := o.load()
 	if err != nil {
@@ -98,7 +98,7 @@ func (p *program) replay(cmd *cobra.Command, args []string, o *replayFlags) erro
 		defer stepping(cmd.InOrStdin(), pace.Step)()
 	}
 	if o.serve != "" {
-		return p.serveRecording(cmd.Context(), o, rec, pace, t)
+		return serveRecording(p, cmd.Context(), o, rec, pace, t)
 	}
 	r := &replaying{replayFlags: o, output: out, rec: rec, pace: pace, talk: t}
 	return r.run(cmd.Context(), p)

@@ -19,7 +19,7 @@ import (
 )
 
 // serveRecording is --serve.
-func (p *program) serveRecording(ctx context.Context, o *replayFlags, rec *replay.Recording, pace replay.Pace, t *talk) error {
+func serveRecording(p *program, ctx context.Context, o *replayFlags, rec *replay.Recording, pace replay.Pace, t *talk) error {
 	address, open, err := listenAddress("--listen", o.listen)
 	if err != nil {
 		return err
@@ -28,7 +28,7 @@ func (p *program) serveRecording(ctx context.Context, o *replayFlags, rec *repla
 		t.note("warning: --listen " + o.listen + " is not the loopback: whoever reaches this machine can read the recording")
 	}
 	if o.serve == "script" {
-		return p.serveScript(ctx, o, address, rec, pace, t)
+		return serveScript(p, ctx, o, address, rec, pace, t)
 	}
 	if len(rec.Streams()) == 0 {
 		return recordingError(o.path, errors.New("there are no events in this recording, hence no states; if it is one of traffic: --serve script"))
@@ -55,7 +55,7 @@ func (p *program) serveRecording(ctx context.Context, o *replayFlags, rec *repla
 	return context.Cause(ctx)
 }
 
-func (p *program) serveScript(ctx context.Context, o *replayFlags, address string, rec *replay.Recording, pace replay.Pace, t *talk) error {
+func serveScript(p *program, ctx context.Context, o *replayFlags, address string, rec *replay.Recording, pace replay.Pace, t *talk) error {
 	if !slices.ContainsFunc(rec.Entries, func(e *replay.Entry) bool { return e.Kind == replay.KindReq }) {
 		return recordingError(o.path, errors.New("there are no requests in this recording: record them by --proxy; a recording of events can be served by --serve state"))
 	}
@@ -109,7 +109,7 @@ func tellRequests(rec *replay.Recording, t *talk) {
 }
 
 // recordingInfo is --info.
-func (p *program) recordingInfo(path string) error {
+func recordingInfo(p *program, path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return recordingError(path, err)

@@ -95,7 +95,7 @@ func (p *program) exit(cmd *cobra.Command, err error) int {
 		p.talk().fatal(printable.Line(err.Error()) + `; see "` + cmd.CommandPath() + ` --help"`)
 		return exitUsage
 	}
-	p.talk().fatal(p.explain(f.err))
+	p.talk().fatal(explain(p, f.err))
 	return f.code
 }
 
@@ -124,14 +124,14 @@ func (p *program) root() *cobra.Command {
 		},
 	}
 	root.SuggestionsMinimumDistance = 2
-	root.AddCommand(p.completionCommand(), p.explainExitCommand(), p.manCommand())
+	root.AddCommand(completionCommand(p), explainExitCommand(p), manCommand(p))
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(wrongFlag)
 	root.SetUsageFunc(printUsage)
 	root.SetHelpFunc(printHelp)
-	root.AddCommand(p.watchCommand(), p.listCommand(), p.demoCommand(), p.versionCommand())
-	root.AddCommand(p.fakeCommand())
-	root.AddCommand(p.recordCommand(), p.replayCommand(), p.authCommand())
+	root.AddCommand(watchCommand(p), listCommand(p), demoCommand(p), versionCommand(p))
+	root.AddCommand(fakeCommand(p))
+	root.AddCommand(recordCommand(p), replayCommand(p), authCommand(p))
 	return root
 }
 

@@ -42,7 +42,7 @@ func thisBuild() build {
 	return b
 }
 
-func (p *program) versionCommand() *cobra.Command {
+func versionCommand(p *program) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "version",

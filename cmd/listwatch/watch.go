@@ -46,7 +46,7 @@ An event may be printed twice where a server repeats itself after a break with
 the history lost; states in between may be skipped then; a deletion never is,
 as long as the program runs.` + hooksLong
 
-func (p *program) watchCommand() *cobra.Command {
+func watchCommand(p *program) *cobra.Command {
 	o := &watchFlags{}
 	cmd := &cobra.Command{
 		Use:   "watch TYPE[.VERSION[.GROUP]][,TYPE...] [NAME...] | TYPE/NAME...",
@@ -56,7 +56,7 @@ func (p *program) watchCommand() *cobra.Command {
   listwatch watch deployments,pods -n shop -l app=web -o wide
   listwatch watch node/a node/b -o ndjson
   listwatch watch crontabs.v1.stable.example.com -A --exit-after 10m`,
-		RunE: func(cmd *cobra.Command, args []string) error { return p.watch(cmd, args, o) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runWatch(p, cmd, args, o) },
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
@@ -85,11 +85,11 @@ func (p *program) watchCommand() *cobra.Command {
 	cobra.CheckErr(f.MarkHidden("sort-by")) // for those who type it
 	o.connection.register(f)
 	o.namespaces.allow(f)
-	p.complete(cmd, &o.connection)
+	complete(p, cmd, &o.connection)
 	return cmd
 }
 
-func (p *program) watch(cmd *cobra.Command, args []string, o *watchFlags) error {
+func runWatch(p *program, cmd *cobra.Command, args []string, o *watchFlags) error {
 	out, err := o.check(cmd, p)
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func (p *program) watch(cmd *cobra.Command, args []string, o *watchFlags) error 
 		var stop context.CancelCauseFunc
 		ctx, stop = context.WithCancelCause(ctx)
 		defer stop(nil)
-		l, err := p.takeTerminal(ctx, cmd.InOrStdin(), out, t, stop)
+		l, err := takeTerminal(p, ctx, cmd.InOrStdin(), out, t, stop)
 		if err != nil {
 			return err
 		}
