@@ -171,16 +171,6 @@ func (o *output) form(ts []target) string {
 	return form
 }
 
-// A mark is something between records, for the checkpoint only.
-type mark uint8
-
-const (
-	noMark      mark = iota
-	markAt           // all before is told, up to record.at
-	markListing      // what follows comes in no order of revision
-	markSync         // the disk may have it
-)
-
 // begin notes records that are about to be told; tells: some of them are printed.
 // What is new to the reader is written first, see package checkpoint.
 func (k *keeper) begin(records []record, tells bool) error {

@@ -61,7 +61,7 @@ func runDemo(p *program, ctx context.Context, o *demoFlags) error {
 	}
 	defer c.CloseIdleConnections()
 
-	t := p.newTalk(&o.printing)
+	t := p.newTalk(o.logFormat, o.quiet)
 	stage := &stage{srv: srv, talk: t, speed: o.speed, seen: make(chan record, 4096)}
 	stage.begin()
 	ctx, end := context.WithCancelCause(ctx)

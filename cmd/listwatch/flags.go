@@ -235,21 +235,6 @@ func (o *printing) parse(p *program) (output, error) {
 	}, nil
 }
 
-// colored: by the flag, else as https://no-color.org and
-// https://bixense.com/clicolors say, else on a terminal.
-func (p *program) colored(flag string) bool {
-	forced := func(key string) bool { v := p.env(key); return v != "" && v != "0" }
-	switch {
-	case flag == "always", flag == "never":
-		return flag == "always"
-	case p.env("NO_COLOR") != "":
-		return false
-	case forced("CLICOLOR_FORCE"), forced("FORCE_COLOR"):
-		return true
-	}
-	return p.env("TERM") != "dumb" && isTerminal(p.stdout)
-}
-
 // eventTypes are the words that --events takes.
 var eventTypes = []string{"ADDED", "MODIFIED", "DELETED", "SYNCED", "BOOKMARK",
 	relistedType, disconnectedType, reconnectedType, errorType, quarantinedType}

@@ -83,7 +83,7 @@ func runList(p *program, cmd *cobra.Command, args []string, o *listFlags) error 
 	if err != nil {
 		return err
 	}
-	t := p.newTalk(&o.printing)
+	t := p.newTalk(o.logFormat, o.quiet)
 	defer t.summary()
 	c, cfg, err := o.load(p, t)
 	if err != nil {
@@ -242,11 +242,4 @@ func (l *listing) failed(ctx context.Context, err error) error {
 		return context.Cause(ctx)
 	}
 	return failed(err)
-}
-
-func in(namespace string) string {
-	if namespace == "" {
-		return ""
-	}
-	return " in namespace " + namespace
 }

@@ -183,3 +183,18 @@ func leaves(v any, replace func(any) any) any {
 	}
 	return replace(v)
 }
+
+// raw is codec.Raw or codec.RawFull.
+type raw interface {
+	kube.Object
+	Identity() codec.Identity
+	JSON() string
+}
+
+// rawAs is the reverse of stream.asRaw.
+func rawAs[T raw](o codec.Raw) T {
+	if o, ok := any(o).(T); ok {
+		return o
+	}
+	return any(codec.RawFull{Raw: o}).(T)
+}

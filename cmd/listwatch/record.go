@@ -105,3 +105,13 @@ type (
 func kubectlName(r kube.Resource, name string) string {
 	return kubectlType(r) + "/" + name
 }
+
+// A mark is something between records, for the checkpoint only.
+type mark uint8
+
+const (
+	noMark      mark = iota
+	markAt           // all before is told, up to record.at
+	markListing      // what follows comes in no order of revision
+	markSync         // the disk may have it
+)

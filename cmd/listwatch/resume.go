@@ -5,7 +5,6 @@ import (
 
 	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/cmd/listwatch/checkpoint"
-	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -35,14 +34,6 @@ func (s *stream[T]) resume(st checkpoint.State, path string) {
 	default:
 		s.talk.info(s.label(), "resuming at rv="+string(st.Revision)+" with "+what, "resumed", "rev", string(st.Revision), "objects", len(st.Objects))
 	}
-}
-
-// rawAs is the reverse of stream.asRaw.
-func rawAs[T raw](o codec.Raw) T {
-	if o, ok := any(o).(T); ok {
-		return o
-	}
-	return any(codec.RawFull{Raw: o}).(T)
 }
 
 // mark notes how far ev has brought us, after what it made us tell.

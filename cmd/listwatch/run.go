@@ -3,30 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"net"
-	"os"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
-	"github.com/listwatch/listwatch/config"
 	"github.com/listwatch/listwatch/internal/printable"
 )
-
-// program is one run: where it reads and writes.
-type program struct {
-	env    func(string) string
-	stdout io.Writer
-	stderr io.Writer
-	args   []string
-
-	cfg *config.Config // what was loaded last, for explanations
-
-	// dial opens connections; nil = the network.
-	dial func(ctx context.Context, network, address string) (net.Conn, error)
-}
 
 // run is the program. It returns the exit code.
 func run(ctx context.Context, args []string, env func(string) string, stdin io.Reader, stdout, stderr io.Writer) int {
@@ -42,39 +24,6 @@ func (p *program) run(ctx context.Context, stdin io.Reader) int {
 	cmd, err := root.ExecuteContextC(ctx)
 	return p.exit(cmd, err)
 }
-
-// failure is an error with the exit code that it means.
-type failure struct {
-	code int
-	err  error
-}
-
-func (f *failure) Error() string { return f.err.Error() }
-func (f *failure) Unwrap() error { return f.err }
-
-// Exit codes.
-const (
-	exitFailed  = 1
-	exitUsage   = 2
-	exitMatched = 3 // --fail-on
-	exitTimeout = 4
-	exitHooks   = 5 // --exec-max-errors
-	exitForeign = 6 // the checkpoint is of something else
-	exitPipe    = 141
-)
-
-func failed(err error) error { return &failure{exitFailed, err} }
-
-func usage(format string, args ...any) error {
-	return &failure{exitUsage, fmt.Errorf(format, args...)}
-}
-
-// Ends that are no failures: causes of the context, see [context.Cause].
-var (
-	errAskedFor = errors.New("the end that was asked for")
-	errPipe     = errors.New("stdout was closed")
-	errTimedOut = errors.New("--timeout is over")
-)
 
 // exit says what must be said about err, and returns its code. An error that
 // carries none is cobra's, about the arguments.
@@ -97,11 +46,6 @@ func (p *program) exit(cmd *cobra.Command, err error) int {
 	}
 	p.talk().fatal(explain(p, f.err))
 	return f.code
-}
-
-// talk returns the voice that the arguments ask for.
-func (p *program) talk() *talk {
-	return newTalk(p.stderr, logFormat(p.args), false)
 }
 
 // root builds the commands.
@@ -133,18 +77,4 @@ func (p *program) root() *cobra.Command {
 	root.AddCommand(fakeCommand(p))
 	root.AddCommand(recordCommand(p), replayCommand(p), authCommand(p))
 	return root
-}
-
-// isTerminal reports whether a stream is one.
-func isTerminal(stream any) bool {
-	f, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
-
-// clip shortens what was typed, for a message.
-func clip(s string) string {
-	if r := []rune(s); len(r) > 80 {
-		return string(r[:80]) + "..."
-	}
-	return s
 }

@@ -16,13 +16,6 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// raw is codec.Raw or codec.RawFull.
-type raw interface {
-	kube.Object
-	Identity() codec.Identity
-	JSON() string
-}
-
 // stream follows one target and makes records of what happens. It is for one
 // goroutine, but for contact.
 type stream[T raw] struct {

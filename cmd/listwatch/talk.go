@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -223,4 +225,42 @@ func count(n int, what string) string {
 		return "1 " + what
 	}
 	return thousands(n) + " " + what + "s"
+}
+
+// clip shortens what was typed, for a message.
+func clip(s string) string {
+	if r := []rune(s); len(r) > 80 {
+		return string(r[:80]) + "..."
+	}
+	return s
+}
+
+// logFormat is what --log-format asks for in args, wrong or not: who reads JSON
+// wants it even of what is said about the arguments. The last one counts.
+func logFormat(args []string) string {
+	format := ""
+	for i, a := range args {
+		if a == "--" {
+			break
+		}
+		if v, ok := strings.CutPrefix(a, "--log-format="); ok {
+			format = v
+		} else if a == "--log-format" && i+1 < len(args) {
+			format = args[i+1]
+		}
+	}
+	return format
+}
+
+// lineLog logs what is written to it, line by line. A line that comes in pieces is
+// not waited for: it may be a question.
+type lineLog struct{ *talk }
+
+func (l lineLog) Write(b []byte) (int, error) {
+	for line := range bytes.Lines(b) {
+		if text := printable.Line(string(line)); text != "" {
+			l.log.Info("plugin", "text", text)
+		}
+	}
+	return len(b), nil
 }

@@ -251,3 +251,10 @@ func severalTypes(ts []target) bool {
 	}
 	return false
 }
+
+func in(namespace string) string {
+	if namespace == "" {
+		return ""
+	}
+	return " in namespace " + namespace
+}

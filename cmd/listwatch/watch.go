@@ -105,7 +105,7 @@ func runWatch(p *program, cmd *cobra.Command, args []string, o *watchFlags) erro
 	if err != nil {
 		return err
 	}
-	t := p.newTalk(&o.printing)
+	t := p.newTalk(o.logFormat, o.quiet)
 	defer t.summary()
 	ctx, release := o.ends(cmd.Context())
 	defer release()
@@ -234,13 +234,4 @@ func (o *watchFlags) ends(ctx context.Context) (context.Context, func()) {
 			stop()
 		}
 	}
-}
-
-// newTalk returns the voice that the flags ask for.
-func (p *program) newTalk(o *printing) *talk {
-	t := newTalk(p.stderr, o.logFormat, o.quiet)
-	// On one terminal with the rows, a line that is drawn over itself would
-	// be torn; the rows are progress enough.
-	t.live = isTerminal(p.stderr) && !isTerminal(p.stdout)
-	return t
 }
