@@ -68,6 +68,9 @@ var floors = map[string]float64{
 	"internal/protojson":       0,
 
 	// The program.
+	"cmd/listwatch/internal/exit":     0,
+	"cmd/listwatch/internal/messages": 3,
+	"cmd/listwatch/internal/cli":      5,
 	"cmd/listwatch/internal/manifest": 2,
 	"cmd/listwatch/hook":              6,
 	"cmd/listwatch":                   20,

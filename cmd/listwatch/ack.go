@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/internal/printable"
 )
 
@@ -28,14 +30,14 @@ type acks struct {
 func openAcks(path string) (*acks, error) {
 	fi, err := os.Stat(path)
 	if err != nil {
-		return nil, usage("--ack: %w", err)
+		return nil, exit.Usage("--ack: %w", err)
 	}
 	if fi.Mode()&fs.ModeNamedPipe == 0 {
-		return nil, usage("--ack %s: want a pipe, as mkfifo makes it, or /dev/fd/N of one", clip(path))
+		return nil, exit.Usage("--ack %s: want a pipe, as mkfifo makes it, or /dev/fd/N of one", messages.Clip(path))
 	}
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
-		return nil, usage("--ack: %w", err)
+		return nil, exit.Usage("--ack: %w", err)
 	}
 	return &acks{file: f, changed: make(chan struct{}, 1)}, nil
 }
@@ -55,7 +57,7 @@ func (a *acks) read(wrong func(text string)) {
 		case text == "":
 			continue
 		case err != nil || n < 0:
-			wrong(fmt.Sprintf("--ack: %q is ignored: want the seq of a line", clip(printable.Line(text))))
+			wrong(fmt.Sprintf("--ack: %q is ignored: want the seq of a line", messages.Clip(printable.Line(text))))
 			continue
 		case n > printed:
 			wrong(fmt.Sprintf("--ack: %d is ignored: the last line that was printed is %d", n, printed))

@@ -10,6 +10,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/config"
 )
 
@@ -32,7 +35,7 @@ can list and watch are asked about, and summed up.
 Exit codes: 0 if all that was asked for may be listed and watched (without types:
 if anything may), 1 if not, 2 for wrong usage or configuration.`
 
-func authCommand(p *program) *cobra.Command {
+func authCommand(p *cli.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "auth",
 		Short: "Look at credentials and permissions",
@@ -41,14 +44,14 @@ func authCommand(p *program) *cobra.Command {
 			if len(args) == 0 {
 				return cmd.Help()
 			}
-			return usage("unknown command %q (there is: listwatch auth check)", clip(args[0]))
+			return exit.Usage("unknown command %q (there is: listwatch auth check)", messages.Clip(args[0]))
 		},
 	}
 	cmd.AddCommand(authCheckCommand(p))
 	return cmd
 }
 
-func authCheckCommand(p *program) *cobra.Command {
+func authCheckCommand(p *cli.Program) *cobra.Command {
 	o := &authFlags{}
 	cmd := &cobra.Command{
 		Use:   "check [TYPE[.VERSION[.GROUP]][,TYPE...] [NAME...] | TYPE/NAME...]",
@@ -70,14 +73,14 @@ func authCheckCommand(p *program) *cobra.Command {
 	return cmd
 }
 
-func authCheck(p *program, cmd *cobra.Command, args []string, o *authFlags) error {
+func authCheck(p *cli.Program, cmd *cobra.Command, args []string, o *authFlags) error {
 	switch {
 	case o.output != "" && o.output != "json":
-		return usage("--output %q: want json, or nothing for text", clip(o.output))
+		return exit.Usage("--output %q: want json, or nothing for text", messages.Clip(o.output))
 	case o.logFormat != "text" && o.logFormat != "json":
-		return usage("--log-format %q: want one of text, json", clip(o.logFormat))
+		return exit.Usage("--log-format %q: want one of text, json", messages.Clip(o.logFormat))
 	}
-	c := &check{authFlags: o, p: p, talk: newTalk(p.stderr, o.logFormat, o.quiet), report: newReport()}
+	c := &check{authFlags: o, p: p, talk: messages.New(p.Stderr, o.logFormat, o.quiet), report: newReport()}
 	if len(args) > 0 {
 		var err error
 		if c.wish, err = parseArgs(args); err != nil {
@@ -96,9 +99,9 @@ func authCheck(p *program, cmd *cobra.Command, args []string, o *authFlags) erro
 	if !o.quiet {
 		text, e := c.report.print(o.output)
 		if e != nil {
-			return failed(e)
+			return exit.Failed(e)
 		}
-		if e := p.put(text); e != nil {
+		if e := p.Put(text); e != nil {
 			return e
 		}
 	}
@@ -122,8 +125,8 @@ func given(f *pflag.FlagSet) []string {
 // check is one run of auth check.
 type check struct {
 	*authFlags
-	p      *program
-	talk   *talk
+	p      *cli.Program
+	talk   *messages.Writer
 	wish   wish
 	report *report
 
@@ -184,7 +187,7 @@ func (c *check) obtain(ctx context.Context) error {
 	cred, err := source.Credential(ctx, nil)
 	if err != nil {
 		step.fail(err, c.advice(err))
-		return failed(fmt.Errorf("auth check: %w", err))
+		return exit.Failed(fmt.Errorf("auth check: %w", err))
 	}
 	step.got(cred)
 	return nil

@@ -10,6 +10,7 @@ import (
 	"regexp"
 
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -81,7 +82,7 @@ func (c *check) identity(ctx context.Context) error {
 		}
 	default:
 		step.fail(err, c.advice(err))
-		return failed(fmt.Errorf("auth check: %w", err))
+		return exit.Failed(fmt.Errorf("auth check: %w", err))
 	}
 	if step.User == anonymousUser {
 		step.warn("the server knows us as nobody: " + notKnown(configOf(c.p)))

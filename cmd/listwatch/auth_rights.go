@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/discovery"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/shell"
@@ -26,7 +28,7 @@ func (c *check) rights(ctx context.Context) error {
 	targets, err := c.targets(ctx)
 	if err != nil {
 		step.fail(errors.Unwrap(err), c.advice(errors.Unwrap(err)))
-		return failed(fmt.Errorf("auth check: %w", errors.Unwrap(err)))
+		return exit.Failed(fmt.Errorf("auth check: %w", errors.Unwrap(err)))
 	}
 	for _, t := range targets {
 		step.Rows = append(step.Rows, right{Resource: t.resource.GroupResource(), Version: t.resource.Version,
@@ -47,7 +49,7 @@ func (c *check) targets(ctx context.Context) ([]target, error) {
 	}
 	api, err := discovery.Fetch(ctx, c.client)
 	if err != nil {
-		return nil, failed(err)
+		return nil, exit.Failed(err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(api.Broken())) {
 		step.warn(fmt.Sprintf("%s is not served now: %v", name, api.Broken()[name]))
@@ -66,7 +68,7 @@ func (c *check) targets(ctx context.Context) ([]target, error) {
 		}
 	}
 	if more > 0 {
-		step.warn(fmt.Sprintf("the server has %s more, which were not asked about: name those that matter", count(more, "type")))
+		step.warn(fmt.Sprintf("the server has %s more, which were not asked about: name those that matter", messages.Count(more, "type")))
 	}
 	return targets, nil
 }
@@ -137,7 +139,7 @@ func (c *check) cannotAsk(err error) error {
 		err = fmt.Errorf(`the server does not say what may be listed and watched: %v; ask to be bound to ClusterRole "system:basic-user", as by default all are who are logged in, or try, as by listwatch watch`, err)
 	}
 	step.fail(err, c.advice(err))
-	return failed(fmt.Errorf("auth check: %w", err))
+	return exit.Failed(fmt.Errorf("auth check: %w", err))
 }
 
 // judge says whether all that was asked for may be listed and watched.
@@ -170,7 +172,7 @@ func (c *check) judge() error {
 		step.Error = strings.Join(words, "; ")
 		step.Advice = lacking[0].remedy()
 	}
-	return failed(fmt.Errorf("auth check: %s; %s", step.Error, step.Advice))
+	return exit.Failed(fmt.Errorf("auth check: %s; %s", step.Error, step.Advice))
 }
 
 // lacks says what r may not.

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -78,7 +80,7 @@ func (c *check) server(ctx context.Context) error {
 	}
 	if err != nil {
 		step.fail(err, c.advice(err))
-		return failed(fmt.Errorf("auth check: %w", err))
+		return exit.Failed(fmt.Errorf("auth check: %w", err))
 	}
 	step.Version = version
 	return nil
@@ -96,7 +98,7 @@ func versionOf(ctx context.Context, cl *client.Client) (string, error) {
 	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<16)).Decode(&v); err != nil {
 		return "", fmt.Errorf("GET %s/version: the answer is not JSON: this is not a Kubernetes API server", cl.Server())
 	}
-	return clip(printable.Line(v.GitVersion)), nil
+	return messages.Clip(printable.Line(v.GitVersion)), nil
 }
 
 // saw puts down what the connection showed.
@@ -128,7 +130,7 @@ func (c *check) saw(step *serverReport) {
 			side = "behind"
 		}
 		step.warn(fmt.Sprintf("the clock of this machine is %s %s the server's: tokens and certificates may be taken for expired or not yet valid",
-			rough(s.skew.Abs()), side))
+			messages.Rough(s.skew.Abs()), side))
 	}
 }
 

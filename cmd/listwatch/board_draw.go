@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -36,7 +37,7 @@ func (b *board) draw(width, height int, now time.Time) []string {
 
 // status is the first line.
 func (b *board) status() string {
-	text := count(b.count(), "object") + ", " + count(b.events, "event")
+	text := messages.Count(b.count(), "object") + ", " + messages.Count(b.events, "event")
 	if b.filter != "" && !b.typing {
 		text += ", with " + strconv.Quote(b.filter)
 	}

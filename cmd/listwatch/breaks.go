@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
@@ -19,10 +21,10 @@ func (s *stream[T]) fatal(i *watch.Interruption) error {
 	began := s.synced && !s.resumed || (s.partial || s.resumed) && s.opened
 	switch {
 	case i.Next == watch.OpNone, refused && !began:
-		return failed(fmt.Errorf("%s %s: %w", verb(i.Op), s.label(), i.Err))
+		return exit.Failed(fmt.Errorf("%s %s: %w", verb(i.Op), s.label(), i.Err))
 	case watches(i.Op) && (i.Events > 0 || i.Lived > 5*time.Second): // it worked, for a while
 	case s.maxFailures >= 0 && i.Err != nil && i.Attempt >= max(1, s.maxFailures):
-		return failed(fmt.Errorf("%s %s: gave up after %s in a row (--max-failures): %w", verb(i.Op), s.label(), count(i.Attempt, "failure"), i.Err))
+		return exit.Failed(fmt.Errorf("%s %s: gave up after %s in a row (--max-failures): %w", verb(i.Op), s.label(), messages.Count(i.Attempt, "failure"), i.Err))
 	}
 	return nil
 }
@@ -55,20 +57,20 @@ func (s *stream[T]) interrupted(i watch.Interruption) {
 	if why == nil {
 		why = errors.New("closed by the server")
 	}
-	s.warn(fmt.Sprintf("cannot %s: %v; again in %s", verb(i.Op), why, rough(i.Wait)),
+	s.warn(fmt.Sprintf("cannot %s: %v; again in %s", verb(i.Op), why, messages.Rough(i.Wait)),
 		"failed", "op", string(i.Op), "err", printable.Line(why.Error()), "attempt", i.Attempt, "wait", i.Wait.String())
 	s.emit(record{Type: errorType, detail: errorOf(why)})
 }
 
 // closed: a watch that was open is no more.
 func (s *stream[T]) closed(i *watch.Interruption, gone bool) {
-	cause, text := "closed by the server", "watch closed by server after "+rough(i.Lived)
+	cause, text := "closed by the server", "watch closed by server after "+messages.Rough(i.Lived)
 	level := slog.LevelInfo
 	s.broken = i.Err != nil && !gone
 	if i.Err != nil {
 		level = slog.LevelWarn
 		cause = printable.Line(i.Err.Error())
-		text = fmt.Sprintf("watch broken after %s (%s)", rough(i.Lived), brief(i.Err))
+		text = fmt.Sprintf("watch broken after %s (%s)", messages.Rough(i.Lived), brief(i.Err))
 	}
 	var st *kube.Status
 	if errors.As(i.Err, &st) && !gone {
@@ -86,7 +88,7 @@ func (s *stream[T]) closed(i *watch.Interruption, gone bool) {
 		text += ", listing again"
 	}
 	if i.Wait > 0 {
-		text += " in " + rough(i.Wait)
+		text += " in " + messages.Rough(i.Wait)
 	}
 	s.say(level, text, "watch ended", "cause", cause, "lived", i.Lived.String(), "rev", string(i.Revision), "next", string(i.Next))
 }
@@ -103,9 +105,9 @@ func (s *stream[T]) connected(op watch.Op, from kube.Revision, gap time.Duration
 	if s.attempts > 0 || s.broken {
 		tried := ""
 		if s.attempts > 0 {
-			tried = fmt.Sprintf(" (%s)", count(s.attempts, "failed attempt"))
+			tried = fmt.Sprintf(" (%s)", messages.Count(s.attempts, "failed attempt"))
 		}
-		s.info("watching again after "+rough(gap)+tried, "watching again", "gap", gap.String(), "attempts", s.attempts)
+		s.info("watching again after "+messages.Rough(gap)+tried, "watching again", "gap", gap.String(), "attempts", s.attempts)
 	}
 	s.attempts, s.broken = 0, false
 }
@@ -142,11 +144,11 @@ func (s *stream[T]) warn(text, message string, attrs ...any) {
 
 // each is warn about one object.
 func (s *stream[T]) each(text, message string, attrs ...any) {
-	s.give(record{say: func() { s.talk.each(s.label(), text, message, attrs...) }})
+	s.give(record{say: func() { s.talk.Each(s.label(), text, message, attrs...) }})
 }
 
 func (s *stream[T]) say(level slog.Level, text, message string, attrs ...any) {
-	s.give(record{say: func() { s.talk.say(level, s.label(), text, message, attrs...) }})
+	s.give(record{say: func() { s.talk.Say(level, s.label(), text, message, attrs...) }})
 }
 
 // listed: a page was read.
@@ -168,7 +170,7 @@ func (s *stream[T]) progress(items int) {
 		return
 	}
 	every := progressEvery
-	if s.talk.live {
+	if s.talk.Live {
 		every = 200 * time.Millisecond
 	}
 	if since := time.Since(s.began); since > every && time.Since(s.told) > every {
@@ -177,6 +179,6 @@ func (s *stream[T]) progress(items int) {
 		if s.total > 0 {
 			remaining = int64(max(0, s.total-items))
 		}
-		s.talk.progress(s.label(), items, remaining, since)
+		s.talk.Progress(s.label(), items, remaining, since)
 	}
 }

@@ -12,6 +12,9 @@ import (
 
 	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/cmd/listwatch/checkpoint"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
@@ -42,17 +45,17 @@ func (c *checkpointing) register(f *pflag.FlagSet) {
 func (c *checkpointing) check(given, hooks bool) error {
 	switch {
 	case c.policy != afterPrint && c.policy != afterHook:
-		return usage("--checkpoint-policy %q: want %s or %s", clip(c.policy), afterPrint, afterHook)
+		return exit.Usage("--checkpoint-policy %q: want %s or %s", messages.Clip(c.policy), afterPrint, afterHook)
 	case given && c.file == "":
-		return usage("--checkpoint: the name of the file is missing")
+		return exit.Usage("--checkpoint: the name of the file is missing")
 	case c.file == "" && c.reset:
-		return usage("--reset-checkpoint is about the file of --checkpoint: give it")
+		return exit.Usage("--reset-checkpoint is about the file of --checkpoint: give it")
 	case c.ack != "" && c.file == "":
-		return usage("--ack says what the file of --checkpoint may note: give it")
+		return exit.Usage("--ack says what the file of --checkpoint may note: give it")
 	case c.ack != "" && hooks:
-		return usage("--ack is for the reader of stdout; with hooks give --checkpoint-policy %s", afterHook)
+		return exit.Usage("--ack is for the reader of stdout; with hooks give --checkpoint-policy %s", afterHook)
 	case c.policy == afterHook && !hooks:
-		return usage("--checkpoint-policy %s: there is no hook; give one, or %s", afterHook, afterPrint)
+		return exit.Usage("--checkpoint-policy %s: there is no hook; give one, or %s", afterHook, afterPrint)
 	}
 	return nil
 }
@@ -88,7 +91,7 @@ func (s *session) keep(ctx context.Context) (_ *keeper, err error) {
 		if k.acks, err = openAcks(c.ack); err != nil {
 			return nil, err
 		}
-		go k.acks.read(s.talk.note)
+		go k.acks.read(s.talk.Note)
 		defer func() {
 			if err != nil {
 				_ = k.acks.file.Close()
@@ -102,17 +105,17 @@ func (s *session) keep(ctx context.Context) (_ *keeper, err error) {
 	}
 	switch {
 	case errors.Is(err, checkpoint.ErrForeign):
-		return nil, &failure{exitForeign, fmt.Errorf("%w; begin anew by --reset-checkpoint, or give another file", err)}
+		return nil, &exit.Error{Code: exit.CodeForeign, Err: fmt.Errorf("%w; begin anew by --reset-checkpoint, or give another file", err)}
 	case errors.Is(err, checkpoint.ErrAlien):
-		return nil, usage("%w, and is left as it is; give another file, or remove it", err)
+		return nil, exit.Usage("%w, and is left as it is; give another file, or remove it", err)
 	case errors.Is(err, checkpoint.ErrNewer):
-		return nil, failed(fmt.Errorf("%w; use the release that wrote it, --reset-checkpoint, or another file", err))
+		return nil, exit.Failed(fmt.Errorf("%w; use the release that wrote it, --reset-checkpoint, or another file", err))
 	case errors.Is(err, checkpoint.ErrLocked):
-		return nil, failed(fmt.Errorf("%w: is this watch running already? Give each its own file", err))
+		return nil, exit.Failed(fmt.Errorf("%w: is this watch running already? Give each its own file", err))
 	case err != nil:
-		return nil, failed(fmt.Errorf("%w%s", err, roomFor(err, "it")))
+		return nil, exit.Failed(fmt.Errorf("%w%s", err, cli.RoomFor(err, "it")))
 	case k.file.Damage != nil:
-		s.talk.note(fmt.Sprintf("warning: checkpoint %s cannot be used (%v) and was put aside as %s: everything is printed anew, and what was deleted since the last run cannot be told",
+		s.talk.Note(fmt.Sprintf("warning: checkpoint %s cannot be used (%v) and was put aside as %s: everything is printed anew, and what was deleted since the last run cannot be told",
 			c.file, k.file.Damage, k.file.Aside))
 	}
 	return k, nil
@@ -130,12 +133,12 @@ func (s *session) identity(ctx context.Context) (checkpoint.Identity, error) {
 	case ctx.Err() != nil:
 		return id, context.Cause(ctx)
 	case !errors.Is(err, kube.ErrForbidden) && !errors.Is(err, kube.ErrNotFound) && !errors.Is(err, kube.ErrUnauthorized):
-		return id, failed(err) // the next run might know, and refuse the file
+		return id, exit.Failed(err) // the next run might know, and refuse the file
 	}
 	for _, t := range s.targets {
 		fields, err := t.fieldSelector(s.fieldsSel)
 		if err != nil {
-			return id, usage("%q: %w", t.name, err)
+			return id, exit.Usage("%q: %w", t.name, err)
 		}
 		id.Streams = append(id.Streams, checkpoint.Stream{
 			Resource:  t.resource.String(),
@@ -234,11 +237,11 @@ func (k *keeper) broken(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, checkpoint.ErrLost):
-		return failed(fmt.Errorf("%w: leave it alone as long as this runs; the next run begins with what stands there, and prints everything anew where that is nothing", err))
+		return exit.Failed(fmt.Errorf("%w: leave it alone as long as this runs; the next run begins with what stands there, and prints everything anew where that is nothing", err))
 	case errors.Is(err, checkpoint.ErrUnread):
-		return failed(fmt.Errorf("%w: the disk fails, or somebody else wrote to the file; the next run may have to print everything anew", err))
+		return exit.Failed(fmt.Errorf("%w: the disk fails, or somebody else wrote to the file; the next run may have to print everything anew", err))
 	}
-	return failed(fmt.Errorf("%w%s: nothing is lost: the next run goes on at the last good point of the file, and prints again what came after it", err, roomFor(err, "it")))
+	return exit.Failed(fmt.Errorf("%w%s: nothing is lost: the next run goes on at the last good point of the file, and prints again what came after it", err, cli.RoomFor(err, "it")))
 }
 
 // stored returns what is kept of r's object: of a Secret no more than is printed.
@@ -302,7 +305,7 @@ func (k *keeper) close(err error) error {
 		e = k.file.Commit()
 	}
 	if e = errors.Join(e, k.file.Close()); e != nil {
-		var f *failure
+		var f *exit.Error
 		if !errors.As(err, &f) { // else it is said already, or something worse
 			return k.broken(e)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/cmd/listwatch/checkpoint"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
@@ -275,7 +276,7 @@ func TestWhatWasNotedStaysWhereStdoutFails(t *testing.T) {
 	records <- nodeRecord(t, watch.Added, "b", 9)
 	records <- nodeRecord(t, watch.Added, "c", 7)
 	close(records)
-	if err := k.close(<-ended); err != errPipe {
+	if err := k.close(<-ended); err != exit.ErrPipe {
 		t.Fatal(err)
 	}
 	f, states, err := checkpoint.Open(path, onlyNodes)

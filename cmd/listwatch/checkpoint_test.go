@@ -13,6 +13,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/cmd/listwatch/checkpoint"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
@@ -41,7 +42,7 @@ func TestCheckpointIsOfOneCluster(t *testing.T) {
 	if code, stdout, stderr := once(one.URL, file); code != 0 || stdout != "ADDED node/a\n" {
 		t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
 	}
-	if code, stdout, stderr := once(other.URL, file); code != exitForeign || stdout != "" || !strings.Contains(stderr, "it is of the cluster ") || !strings.Contains(stderr, "--reset-checkpoint") {
+	if code, stdout, stderr := once(other.URL, file); code != exit.CodeForeign || stdout != "" || !strings.Contains(stderr, "it is of the cluster ") || !strings.Contains(stderr, "--reset-checkpoint") {
 		t.Errorf("another cluster: exit code %d\n%s%s", code, stdout, stderr)
 	}
 	name := strings.Replace(one.URL, "127.0.0.1", "localhost", 1)
@@ -56,7 +57,7 @@ func TestCheckpointIsOfOneCluster(t *testing.T) {
 			t.Errorf("without the UID: exit code %d\n%s%s", code, stdout, stderr)
 		}
 	}
-	if code, _, stderr := once(name, file); code != exitForeign || !strings.Contains(stderr, "it is of the server "+one.URL+", not "+name) {
+	if code, _, stderr := once(name, file); code != exit.CodeForeign || !strings.Contains(stderr, "it is of the server "+one.URL+", not "+name) {
 		t.Errorf("another address without the UID: exit code %d\n%s", code, stderr)
 	}
 }
@@ -200,8 +201,8 @@ func TestWatchEndsWhenItsCheckpointCannotBeWritten(t *testing.T) {
 	records <- object("c")
 	close(records)
 	err = k.close(<-ended)
-	var fail *failure
-	if !errors.As(err, &fail) || fail.code != exitFailed || !strings.Contains(err.Error(), "nothing is lost") || !errors.Is(err, os.ErrClosed) {
+	var fail *exit.Error
+	if !errors.As(err, &fail) || fail.Code != exit.CodeFailed || !strings.Contains(err.Error(), "nothing is lost") || !errors.Is(err, os.ErrClosed) {
 		t.Errorf("it ends with %v", err)
 	}
 	if stopped == nil || stdout.String() != "ADDED node/a\n" {
@@ -327,7 +328,7 @@ func TestKeeperDoesNotCommitAtTheEndWhatWasNotDone(t *testing.T) {
 	if err := k.begin([]record{{Type: string(watch.Added), id: raw.Identity(), object: raw, resource: kube.Nodes}}, true); err != nil {
 		t.Fatal(err)
 	}
-	if err := k.close(errPipe); !errors.Is(err, errPipe) {
+	if err := k.close(exit.ErrPipe); !errors.Is(err, exit.ErrPipe) {
 		t.Errorf("it ends with %v", err)
 	}
 	f, states, err := checkpoint.Open(path, id)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/internal/printable"
 )
 
@@ -58,17 +60,17 @@ func (c *columnFlags) apply(out *output) error {
 	custom := strings.HasPrefix(name, "custom-columns")
 	switch {
 	case c.showLabels && !isTable(out.format):
-		return usage("--show-labels is a column of tables: not with --output %s", clip(name))
+		return exit.Usage("--show-labels is a column of tables: not with --output %s", messages.Clip(name))
 	case len(c.labelColumns) > 0 && !isTable(out.format):
-		return usage("--label-columns are columns of tables: not with --output %s", clip(name))
+		return exit.Usage("--label-columns are columns of tables: not with --output %s", messages.Clip(name))
 	case c.timestamps != "" && !slices.Contains(stampStyles, c.timestamps):
-		return usage("--timestamps %q: want one of %s", clip(c.timestamps), strings.Join(stampStyles, ", "))
+		return exit.Usage("--timestamps %q: want one of %s", messages.Clip(c.timestamps), strings.Join(stampStyles, ", "))
 	case c.timestamps != "" && !isTable(out.format) && !custom && name != "name" && name != "diff":
-		return usage("--timestamps is for people: not with --output %s; each line of --output ndjson has a time", clip(name))
+		return exit.Usage("--timestamps is for people: not with --output %s; each line of --output ndjson has a time", messages.Clip(name))
 	}
 	for _, l := range c.labelColumns {
 		if l == "" || strings.ContainsAny(l, " =,") {
-			return usage("--label-columns %q: want names of labels, such as app,tier", clip(l))
+			return exit.Usage("--label-columns %q: want names of labels, such as app,tier", messages.Clip(l))
 		}
 	}
 	out.extraColumns = extraColumns{showLabels: c.showLabels, labelColumns: c.labelColumns, plain: !c.serverPrint, stamps: c.timestamps, began: time.Now()}
@@ -78,7 +80,7 @@ func (c *columnFlags) apply(out *output) error {
 // mistaken refuses args that begin with what --timestamps should have been given.
 func (c *columnFlags) mistaken(args []string) error {
 	if c.timestamps == stampStyles[0] && len(args) > 1 && slices.Contains(stampStyles, args[0]) {
-		return usage("%q is not what --timestamps is: write -t=%s", args[0], args[0])
+		return exit.Usage("%q is not what --timestamps is: write -t=%s", args[0], args[0])
 	}
 	return nil
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/config"
 	"github.com/listwatch/listwatch/discovery"
 	"github.com/listwatch/listwatch/internal/shell"
@@ -30,9 +32,9 @@ const noFiles = cobra.ShellCompDirectiveNoFileComp
 // them now, and the values of flags. What cannot be found out is not completed,
 // and nothing is said about it; neither are names that a shell would interpret, since
 // bash inserts completions into the command line as they are.
-func complete(p *program, cmd *cobra.Command, conn *connection) {
+func complete(p *cli.Program, cmd *cobra.Command, conn *connection) {
 	silent := *p
-	silent.stderr = io.Discard
+	silent.Stderr = io.Discard
 	c := &completer{p: &silent, conn: conn}
 	cmd.ValidArgsFunction = c.arguments
 	completeValues(cmd, map[string]cobra.CompletionFunc{
@@ -71,7 +73,7 @@ func completeValues(cmd *cobra.Command, flags map[string]cobra.CompletionFunc) {
 
 // completer knows what the flags before the cursor say about the cluster.
 type completer struct {
-	p    *program
+	p    *cli.Program
 	conn *connection
 }
 
@@ -106,7 +108,7 @@ func (c *completer) arguments(cmd *cobra.Command, args []string, prefix string) 
 // dial returns a client, nil where the flags and files name no cluster, and the
 // namespace.
 func (c *completer) dial() (*client.Client, string) {
-	cl, cfg, err := c.conn.load(c.p, newTalk(io.Discard, "", true))
+	cl, cfg, err := c.conn.load(c.p, messages.New(io.Discard, "", true))
 	if err != nil {
 		return nil, ""
 	}
@@ -196,7 +198,7 @@ func (c *completer) users(*cobra.Command, []string, string) ([]string, cobra.She
 // entries returns the names in the kubeconfigs; none if one cannot be read.
 func (c *completer) entries() (contexts, clusters, users []string) {
 	o := c.conn.opts
-	o.Env, o.Home = c.p.env, c.p.env("HOME")
+	o.Env, o.Home = c.p.Env, c.p.Env("HOME")
 	contexts, clusters, users, _ = config.Names(o)
 	return inert(contexts), inert(clusters), inert(users)
 }

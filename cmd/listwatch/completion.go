@@ -4,6 +4,10 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 )
 
 // kubectlShim is what kubectl runs for "kubectl listwatch <TAB>".
@@ -31,7 +35,7 @@ PowerShell, in $PROFILE:
   chmod +x ~/.local/bin/kubectl_complete-listwatch
 "make install" installs it; "kubectl krew install" cannot.`
 
-func completionCommand(p *program) *cobra.Command {
+func completionCommand(p *cli.Program) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell", "kubectl"}
 	return &cobra.Command{
 		Use:                   "completion bash|zsh|fish|powershell|kubectl",
@@ -41,7 +45,7 @@ func completionCommand(p *program) *cobra.Command {
 		ValidArgs:             shells,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usage("say which shell: one of %s", strings.Join(shells, ", "))
+				return exit.Usage("say which shell: one of %s", strings.Join(shells, ", "))
 			}
 			return nil
 		},
@@ -59,12 +63,12 @@ func completionCommand(p *program) *cobra.Command {
 			case "kubectl":
 				script.WriteString(kubectlShim)
 			default:
-				return usage("unknown shell %q: want one of %s", clip(args[0]), strings.Join(shells, ", "))
+				return exit.Usage("unknown shell %q: want one of %s", messages.Clip(args[0]), strings.Join(shells, ", "))
 			}
 			if err != nil {
-				return failed(err)
+				return exit.Failed(err)
 			}
-			return p.put(script.String())
+			return p.Put(script.String())
 		},
 	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -19,7 +21,7 @@ type demoFlags struct {
 	speed float64
 }
 
-func demoCommand(p *program) *cobra.Command {
+func demoCommand(p *cli.Program) *cobra.Command {
 	o := &demoFlags{}
 	cmd := &cobra.Command{
 		Use:   "demo",
@@ -39,7 +41,7 @@ about ten seconds and needs nothing.`,
 	return cmd
 }
 
-func runDemo(p *program, ctx context.Context, o *demoFlags) error {
+func runDemo(p *cli.Program, ctx context.Context, o *demoFlags) error {
 	out, err := o.printing.parse(p)
 	if err != nil {
 		return err
@@ -48,20 +50,20 @@ func runDemo(p *program, ctx context.Context, o *demoFlags) error {
 		return err
 	}
 	if o.speed < 0.1 || o.speed > 1000 {
-		return usage("--speed %v: want 0.1 to 1000", o.speed)
+		return exit.Usage("--speed %v: want 0.1 to 1000", o.speed)
 	}
 	srv, err := apitest.Start(apitest.Options{Seed: 7})
 	if err != nil {
-		return failed(err)
+		return exit.Failed(err)
 	}
 	defer srv.Close()
 	c, err := client.New(client.Config{Server: srv.URL})
 	if err != nil {
-		return failed(err)
+		return exit.Failed(err)
 	}
 	defer c.CloseIdleConnections()
 
-	t := p.newTalk(o.logFormat, o.quiet)
+	t := p.Messages(o.logFormat, o.quiet)
 	stage := &stage{srv: srv, talk: t, speed: o.speed, seen: make(chan record, 4096)}
 	stage.begin()
 	ctx, end := context.WithCancelCause(ctx)
@@ -79,15 +81,15 @@ func runDemo(p *program, ctx context.Context, o *demoFlags) error {
 	go func() {
 		defer close(played)
 		if err := stage.play(ctx); err != nil {
-			end(failed(fmt.Errorf("play: %w", err))) // unless it is over already
+			end(exit.Failed(fmt.Errorf("play: %w", err))) // unless it is over already
 			return
 		}
-		end(errAskedFor)
+		end(exit.ErrAskedFor)
 	}()
 	err = s.run(ctx, p)
 	end(nil)
 	<-played
-	if errors.Is(err, errAskedFor) {
+	if errors.Is(err, exit.ErrAskedFor) {
 		stage.tell("what you saw is one watch: it resumed where its connection broke, and after the 410 it listed again and told what was deleted meanwhile.")
 		stage.tell(`on a cluster of your own: listwatch watch pods -A, and "listwatch watch --help" for the rest.`)
 	}

@@ -6,6 +6,10 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 )
 
 // exitMeaning is what an exit code says, and what to do about it.
@@ -21,22 +25,22 @@ var exitMeanings = []exitMeaning{
 	{0, "the end that was asked for",
 		"It ended as it was asked to: by --once, --exit-after, --max-events or --until, or what was to be printed is printed. It is never 0 because a server closed a stream.",
 		"Nothing."},
-	{exitFailed, "a failure",
+	{exit.CodeFailed, "a failure",
 		"Something failed that could not be mended: the server refused the first request or was not there at the start (a run that goes on from a --checkpoint waits for it), --max-failures or --max-staleness was exceeded, stdout could not be written, a port was in use. An interruption later on is no such failure: it is waited for.",
 		`Read the last line of stderr. If it is about who you are or what you may do: "listwatch auth check". If the server was not there: start it again until it is, as systemd does by Restart=on-failure, and Kubernetes by itself; with --checkpoint nothing is missed meanwhile.`},
-	{exitUsage, "wrong usage or configuration",
+	{exit.CodeUsage, "wrong usage or configuration",
 		"The arguments, the flags or the kubeconfig make no sense; nothing was asked of the server's objects.",
 		`Read the last line of stderr, and "listwatch COMMAND --help". To start it again without a change is of no use.`},
-	{exitMatched, "--fail-on was met",
+	{exit.CodeMatched, "--fail-on was met",
 		"A condition of --fail-on became true before those of --until did.",
 		"The line on stderr says which condition, and of which object."},
-	{exitTimeout, "--timeout was over",
+	{exit.CodeTimeout, "--timeout was over",
 		"What was asked for by --until, --max-events or --once did not happen within --timeout.",
 		"The line on stderr says what was missing. Give more time, or look at the objects."},
-	{exitHooks, "too many hooks failed",
+	{exit.CodeHooks, "too many hooks failed",
 		"More hooks than --exec-max-errors allows, commands after -- or of --exec, failed for good, that is after their retries.",
 		"Stderr says how the hooks ended. Mend the command, or allow more by --exec-max-errors, of which -1 is any number."},
-	{exitForeign, "the checkpoint is of something else",
+	{exit.CodeForeign, "the checkpoint is of something else",
 		"The file of --checkpoint was written for another cluster, other types, namespaces or selectors. To go on from it would lose events without a word.",
 		"Give the flags with which it was written, or another file; or begin anew by --reset-checkpoint."},
 	{129, "SIGHUP", "It was stopped by SIGHUP: its terminal was closed, or the connection to the machine was.",
@@ -45,7 +49,7 @@ var exitMeanings = []exitMeaning{
 	{137, "SIGKILL; not by itself",
 		"Somebody killed it without warning. In a pod it is mostly the limit of memory (OOMKilled), or a stop that took longer than the grace period.",
 		`"kubectl describe pod" says which; give more memory, or watch less: with a selector, or one namespace.`},
-	{exitPipe, "stdout was closed",
+	{exit.CodePipe, "stdout was closed",
 		"Whoever read its output has ended, as head(1) does after some lines.",
 		"Nothing, if that is what was meant; else look why the reader ended."},
 	{143, "SIGTERM", "It was stopped by SIGTERM, as by kill(1), systemd or Kubernetes.", "Nothing."},
@@ -60,7 +64,7 @@ func exitTable() string {
 	return b.String()
 }
 
-func explainExitCommand(p *program) *cobra.Command {
+func explainExitCommand(p *cli.Program) *cobra.Command {
 	var codes []string
 	for _, e := range exitMeanings {
 		codes = append(codes, strconv.Itoa(e.code)+"\t"+e.short)
@@ -79,25 +83,25 @@ func explainExitCommand(p *program) *cobra.Command {
 				for _, e := range exitMeanings {
 					all = append(all, e.explain())
 				}
-				return p.put(strings.Join(all, "\n"))
+				return p.Put(strings.Join(all, "\n"))
 			case 1:
 			default:
-				return usage("%d arguments: want one exit code, or none for all", len(args))
+				return exit.Usage("%d arguments: want one exit code, or none for all", len(args))
 			}
 			n, err := strconv.Atoi(args[0])
 			if err != nil || n < 0 || n > 255 {
-				return usage("%q is no exit code: want a number of 0 to 255", clip(args[0]))
+				return exit.Usage("%q is no exit code: want a number of 0 to 255", messages.Clip(args[0]))
 			}
 			for _, e := range exitMeanings {
 				if e.code == n {
-					return p.put(e.explain())
+					return p.Put(e.explain())
 				}
 			}
 			if n > 128 && n <= 192 {
 				e := exitMeaning{n, fmt.Sprintf("signal %d; not by itself", n-128), fmt.Sprintf("The process was ended by signal %d.", n-128), "Look who sent it."}
-				return p.put(e.explain())
+				return p.Put(e.explain())
 			}
-			return usage("%d is no exit code of listwatch, which has %s; a shell has 126 and 127 for a program that it could not start", n, exitCodes())
+			return exit.Usage("%d is no exit code of listwatch, which has %s; a shell has 126 and 127 for a program that it could not start", n, exitCodes())
 		},
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
 )
 
 func TestEveryExitCodeIsExplained(t *testing.T) {
@@ -24,7 +26,7 @@ func TestEveryExitCodeIsExplained(t *testing.T) {
 	if !slices.IsSorted(codes) || len(slices.Compact(slices.Clone(codes))) != len(codes) {
 		t.Errorf("%d: want them sorted, each once", codes)
 	}
-	for _, code := range []int{0, exitFailed, exitUsage, exitMatched, exitTimeout, exitHooks, exitForeign, exitPipe, signalled{syscall.SIGINT}.code(), signalled{syscall.SIGTERM}.code(), signalled{syscall.SIGHUP}.code()} {
+	for _, code := range []int{0, exit.CodeFailed, exit.CodeUsage, exit.CodeMatched, exit.CodeTimeout, exit.CodeHooks, exit.CodeForeign, exit.CodePipe, signalled{syscall.SIGINT}.code(), signalled{syscall.SIGTERM}.code(), signalled{syscall.SIGHUP}.code()} {
 		if !slices.Contains(codes, code) {
 			t.Errorf("%d is missing", code)
 		}

@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/discovery"
 	"github.com/listwatch/listwatch/internal/printable"
@@ -21,7 +22,7 @@ import (
 )
 
 // explain returns err on one line, with what to do about it.
-func explain(p *program, err error) string {
+func explain(p *cli.Program, err error) string {
 	text := printable.Line(err.Error())
 	if do := advice(err, configOf(p)); do != "" {
 		text += "; " + do
@@ -30,11 +31,11 @@ func explain(p *program, err error) string {
 }
 
 // configOf is what was loaded last; nothing before that.
-func configOf(p *program) client.Config {
-	if p.cfg == nil {
+func configOf(p *cli.Program) client.Config {
+	if p.Cfg == nil {
 		return client.Config{}
 	}
-	return p.cfg.Client
+	return p.Cfg.Client
 }
 
 // advice returns what a person who has cfg can do about err, or nothing.

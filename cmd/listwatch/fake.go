@@ -23,6 +23,9 @@ import (
 	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/apitest/simulate"
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/internal/disk"
 	"github.com/listwatch/listwatch/internal/shell"
 )
@@ -69,7 +72,7 @@ The exit code is 0 if it passed all of them. A scenario about what the client do
 not use, such as streaming lists, is "not exercised", which counts as a failure
 without --allow-not-exercised.`
 
-func fakeCommand(p *program) *cobra.Command {
+func fakeCommand(p *cli.Program) *cobra.Command {
 	o := &fakeFlags{}
 	cmd := &cobra.Command{
 		Use:   "fake",
@@ -114,7 +117,7 @@ func fakeCommand(p *program) *cobra.Command {
 	return cmd
 }
 
-func runFake(p *program, cmd *cobra.Command, command []string, o *fakeFlags) error {
+func runFake(p *cli.Program, cmd *cobra.Command, command []string, o *fakeFlags) error {
 	if command = append([]string{}, command...); cmd.ArgsLenAtDash() < 0 {
 		command = nil
 	}
@@ -122,9 +125,9 @@ func runFake(p *program, cmd *cobra.Command, command []string, o *fakeFlags) err
 	if err != nil {
 		return err
 	}
-	t := newTalk(p.stderr, o.logFormat, o.quiet)
+	t := messages.New(p.Stderr, o.logFormat, o.quiet)
 	if o.faults == faultsHelp {
-		return p.put(faults.Help())
+		return p.Put(faults.Help())
 	}
 	if o.listScenarios {
 		return listScenarios(p, o)
@@ -134,7 +137,7 @@ func runFake(p *program, cmd *cobra.Command, command []string, o *fakeFlags) err
 		return err
 	}
 	if open {
-		t.note("warning: --listen " + o.listen + " is not the loopback: whoever reaches this machine reaches the fake server" +
+		t.Note("warning: --listen " + o.listen + " is not the loopback: whoever reaches this machine reaches the fake server" +
 			map[bool]string{true: ", without a token", false: ""}[o.token == ""])
 	}
 	opts := apitest.Options{Address: address, Hosts: o.acceptHosts, TLS: o.tls, Token: o.token, Seed: o.seed, Namespaces: o.namespaces, CollectGarbage: true}
@@ -149,14 +152,14 @@ func runFake(p *program, cmd *cobra.Command, command []string, o *fakeFlags) err
 	}
 	defer srv.Close()
 	if s.client, err = fakeClient(srv, o.token, s.warn); err != nil {
-		return failed(err)
+		return exit.Failed(err)
 	}
 	defer s.client.CloseIdleConnections()
 	if err := s.fill(cmd.Context(), cmd.InOrStdin()); err != nil {
 		return err
 	}
 	if err := s.misbehave(rules); err != nil {
-		return failed(err)
+		return exit.Failed(err)
 	}
 	if err := announce(p, srv, o.kubeconfig, "pods", t); err != nil {
 		return err
@@ -186,7 +189,7 @@ func (s *fakeServer) start(opts apitest.Options) (srv *apitest.Server, err error
 	}
 	s.srv = srv
 	if opts.State != nil {
-		s.talk.info("fake", "restored "+count(s.saver.restored, "object")+" from "+s.save, "restored", "objects", s.saver.restored)
+		s.talk.Info("fake", "restored "+messages.Count(s.saver.restored, "object")+" from "+s.save, "restored", "objects", s.saver.restored)
 	}
 	return srv, nil
 }
@@ -195,14 +198,14 @@ func (s *fakeServer) start(opts apitest.Options) (srv *apitest.Server, err error
 func (o *fakeFlags) check(cmd *cobra.Command, command []string) ([]faults.Rule, error) {
 	set := cmd.Flags().Changed
 	if o.logFormat != "text" && o.logFormat != "json" {
-		return nil, usage("--log-format %q: want one of text, json", clip(o.logFormat))
+		return nil, exit.Usage("--log-format %q: want one of text, json", messages.Clip(o.logFormat))
 	}
 	if err := errors.Join(positive(cmd, "nodes", "churn"), replaceable("--kubeconfig-out", o.kubeconfig), replaceable("--save", o.save)); err != nil {
 		return nil, err
 	}
 	for _, name := range []string{"nodes", "churn"} {
 		if set(name) && !o.simulate {
-			return nil, usage("--%s is for --simulate: give both", name)
+			return nil, exit.Usage("--%s is for --simulate: give both", name)
 		}
 	}
 	stdin := 0
@@ -213,36 +216,36 @@ func (o *fakeFlags) check(cmd *cobra.Command, command []string) ([]faults.Rule, 
 	}
 	switch {
 	case stdin > 1:
-		return nil, usage("stdin (-) can be read once only")
+		return nil, exit.Usage("stdin (-) can be read once only")
 	case o.output != "text" && o.output != "json":
-		return nil, usage("--output %q: want one of text, json", clip(o.output))
+		return nil, exit.Usage("--output %q: want one of text, json", messages.Clip(o.output))
 	case set("output") && o.scenario == "" && !o.listScenarios:
-		return nil, usage("--output is of --scenario and --scenarios: give one of them too")
+		return nil, exit.Usage("--output is of --scenario and --scenarios: give one of them too")
 	case command != nil && o.scenario == "":
-		return nil, usage("a command after -- is the client of --scenario: give both")
+		return nil, exit.Usage("a command after -- is the client of --scenario: give both")
 	case command != nil && (len(command) == 0 || command[0] == ""):
-		return nil, usage("the command after -- is missing")
+		return nil, exit.Usage("the command after -- is missing")
 	case set("parallel") && command == nil:
-		return nil, usage("--parallel is for a command after --: give both")
+		return nil, exit.Usage("--parallel is for a command after --: give both")
 	case set("allow-not-exercised") && command == nil:
-		return nil, usage("--allow-not-exercised is for a command after --: give both")
+		return nil, exit.Usage("--allow-not-exercised is for a command after --: give both")
 	case o.parallel < 1 || o.parallel > 100:
-		return nil, usage("--parallel %d: want 1 to 100", o.parallel)
+		return nil, exit.Usage("--parallel %d: want 1 to 100", o.parallel)
 	case o.churn != o.churn:
-		return nil, usage("--churn %v: want a number", o.churn)
+		return nil, exit.Usage("--churn %v: want a number", o.churn)
 	case o.nodes > 5000:
-		return nil, usage("--nodes %d: want at most 5000", o.nodes)
+		return nil, exit.Usage("--nodes %d: want at most 5000", o.nodes)
 	case o.churn > 10000:
-		return nil, usage("--churn %v: want at most 10000", o.churn)
+		return nil, exit.Usage("--churn %v: want at most 10000", o.churn)
 	case strings.ContainsAny(o.token, "\r\n"):
-		return nil, usage("--token has a line break in it")
+		return nil, exit.Usage("--token has a line break in it")
 	case o.token != "" && !o.tls:
-		return nil, usage("--token needs --tls: clients send no credentials over http")
+		return nil, exit.Usage("--token needs --tls: clients send no credentials over http")
 	}
 	if o.scenario != "" || o.listScenarios {
 		for _, name := range []string{"filename", "save", "simulate", "faults", "random-faults"} {
 			if set(name) {
-				return nil, usage("--%s: a scenario brings its own objects and faults: give one of the two", name)
+				return nil, exit.Usage("--%s: a scenario brings its own objects and faults: give one of the two", name)
 			}
 		}
 	}
@@ -251,11 +254,11 @@ func (o *fakeFlags) check(cmd *cobra.Command, command []string) ([]faults.Rule, 
 	}
 	text, err := disk.ReadInput(o.faults, cmd.InOrStdin(), maxFaults)
 	if err != nil {
-		return nil, usage("--faults: %w", err)
+		return nil, exit.Usage("--faults: %w", err)
 	}
 	rules, err := faults.Parse(string(text))
 	if err != nil {
-		return nil, usage("--faults %s: %s", o.faults, firstOf(err))
+		return nil, exit.Usage("--faults %s: %s", o.faults, firstOf(err))
 	}
 	return rules, nil
 }
@@ -268,7 +271,7 @@ const maxFaults = 1 << 20
 func firstOf(err error) string {
 	first, rest, more := strings.Cut(err.Error(), "\n")
 	if more {
-		first += "; wrong too: " + count(strings.Count(rest, "\n")+1, "more line")
+		first += "; wrong too: " + messages.Count(strings.Count(rest, "\n")+1, "more line")
 	}
 	return first
 }
@@ -278,17 +281,17 @@ func firstOf(err error) string {
 func listenAddress(flag, s string) (address string, open bool, err error) {
 	host, port, err := net.SplitHostPort(s)
 	if _, e := strconv.ParseUint(port, 10, 16); err != nil || e != nil {
-		return "", false, usage("%s %q: want an address and a port, such as 127.0.0.1:8080", flag, clip(s))
+		return "", false, exit.Usage("%s %q: want an address and a port, such as 127.0.0.1:8080", flag, messages.Clip(s))
 	}
 	if host == "" {
-		return "", false, usage("%s %q would serve everybody who reaches this machine: give 127.0.0.1:%s, or 0.0.0.0:%s if that is what you want", flag, clip(s), port, port)
+		return "", false, exit.Usage("%s %q would serve everybody who reaches this machine: give 127.0.0.1:%s, or 0.0.0.0:%s if that is what you want", flag, messages.Clip(s), port, port)
 	}
 	if host == "localhost" {
 		host = "127.0.0.1"
 	}
 	ip, err := netip.ParseAddr(host)
 	if err != nil {
-		return "", false, usage("%s %q: want an IP address and a port, such as 127.0.0.1:8080", flag, clip(s))
+		return "", false, exit.Usage("%s %q: want an IP address and a port, such as 127.0.0.1:8080", flag, messages.Clip(s))
 	}
 	return net.JoinHostPort(host, port), !ip.IsLoopback(), nil
 }
@@ -297,7 +300,7 @@ func listenAddress(flag, s string) (address string, open bool, err error) {
 // does not know a field.
 func (s *fakeServer) warn(text string) {
 	if s.bringing != "" {
-		s.talk.note("warning: " + s.bringing + ": " + text)
+		s.talk.Note("warning: " + s.bringing + ": " + text)
 	}
 }
 
@@ -321,27 +324,27 @@ func fakeKubeconfig(srv *apitest.Server) []byte {
 }
 
 // announce writes the kubeconfig and tells where the server is.
-func announce(p *program, srv *apitest.Server, kubeconfig, resource string, t *talk) error {
+func announce(p *cli.Program, srv *apitest.Server, kubeconfig, resource string, t *messages.Writer) error {
 	if kubeconfig != "" {
 		path, err := filepath.Abs(kubeconfig)
 		if err != nil {
-			return failed(err)
+			return exit.Failed(err)
 		}
 		if err := replaceFile(path, func(w io.Writer) error {
 			_, err := w.Write(fakeKubeconfig(srv))
 			return err
 		}); err != nil {
-			return failed(fmt.Errorf("--kubeconfig-out: %w", err))
+			return exit.Failed(fmt.Errorf("--kubeconfig-out: %w", err))
 		}
-		t.info("fake", "export KUBECONFIG="+shell.Quote(path), "kubeconfig", "path", path)
+		t.Info("fake", "export KUBECONFIG="+shell.Quote(path), "kubeconfig", "path", path)
 	} else {
 		hint := "try: listwatch watch " + resource + " -A -s " + srv.URL
 		if srv.CAPEM() != nil {
 			hint += " --insecure-skip-tls-verify"
 		}
-		t.info("fake", hint, "serving", "url", srv.URL)
+		t.Info("fake", hint, "serving", "url", srv.URL)
 	}
-	return p.put(srv.URL + "\n")
+	return p.Put(srv.URL + "\n")
 }
 
 // replaceFile writes a file that only its owner can read, as a whole or not at
@@ -385,7 +388,7 @@ type fakeServer struct {
 	*fakeFlags
 	srv    *apitest.Server
 	client *client.Client
-	talk   *talk
+	talk   *messages.Writer
 	random *faults.Random
 	rules  []faults.Rule    // of --faults
 	struck []*apitest.Fault // of rules, and the one of random
@@ -403,7 +406,7 @@ func (s *fakeServer) misbehave(rules []faults.Rule) error {
 	}
 	for _, r := range rules {
 		if action, _, _ := strings.Cut(r.Action, " "); s.srv.CAPEM() == nil && slices.Contains([]string{"untrusted", "outdated", "http1", "rotate"}, action) {
-			s.talk.note("warning: --faults: " + action + " is about certificates and HTTP/2, which there are with --tls only")
+			s.talk.Note("warning: --faults: " + action + " is about certificates and HTTP/2, which there are with --tls only")
 		}
 	}
 	if !s.randomFaults {
@@ -413,7 +416,7 @@ func (s *fakeServer) misbehave(rules []faults.Rule) error {
 		return err
 	}
 	s.struck = append(s.struck, faults.Randomize(s.srv, s.random))
-	s.talk.info("fake", fmt.Sprintf("faults strike at random; the same again: --random-faults --seed %d", s.seed), "random faults", "seed", s.seed)
+	s.talk.Info("fake", fmt.Sprintf("faults strike at random; the same again: --random-faults --seed %d", s.seed), "random faults", "seed", s.seed)
 	return nil
 }
 
@@ -441,11 +444,11 @@ func (s *fakeServer) run(ctx context.Context) error {
 	}
 	for i, r := range s.rules {
 		hits := s.struck[i].Hits()
-		s.talk.info("fake", fmt.Sprintf("struck %s: %s", count(hits, "time"), r), "struck", "fault", r.String(), "times", hits)
+		s.talk.Info("fake", fmt.Sprintf("struck %s: %s", messages.Count(hits, "time"), r), "struck", "fault", r.String(), "times", hits)
 	}
 	if s.random != nil {
 		for _, r := range s.random.Strikes() {
-			s.talk.info("fake", "struck: "+r.String(), "struck", "fault", r.String())
+			s.talk.Info("fake", "struck: "+r.String(), "struck", "fault", r.String())
 		}
 	}
 	s.srv.Close() // nothing is written any more

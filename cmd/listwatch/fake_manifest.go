@@ -12,7 +12,9 @@ import (
 	"strings"
 
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/manifest"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/discovery"
 	"github.com/listwatch/listwatch/kube"
@@ -31,7 +33,7 @@ func (s *fakeServer) fill(ctx context.Context, stdin io.Reader) error {
 	for _, name := range s.files {
 		list, err := reader.Read(name)
 		if err != nil {
-			return &failure{exitUsage, fmt.Errorf("-f: %w", err)}
+			return &exit.Error{Code: exit.CodeUsage, Err: fmt.Errorf("-f: %w", err)}
 		}
 		for _, o := range list {
 			all = append(all, &brought{Object: o})
@@ -58,13 +60,13 @@ func (s *fakeServer) fill(ctx context.Context, stdin io.Reader) error {
 		}
 		id := identity{m.resource, m.key()}
 		if first, twice := seen[id]; twice && m.Head.Metadata.Name != "" {
-			s.talk.note(fmt.Sprintf("warning: -f %s: %s is in %s too, and is changed by this", m.Where, kubectlName(m.resource, m.key().String()), first))
+			s.talk.Note(fmt.Sprintf("warning: -f %s: %s is in %s too, and is changed by this", m.Where, kubectlName(m.resource, m.key().String()), first))
 		}
 		seen[id] = m.Where
 	}
 	s.bringing = ""
 	if len(all) > 0 {
-		s.talk.info("fake", "loaded "+count(len(all), "object"), "loaded", "objects", len(all))
+		s.talk.Info("fake", "loaded "+messages.Count(len(all), "object"), "loaded", "objects", len(all))
 	}
 	return nil
 }
@@ -73,7 +75,7 @@ func (s *fakeServer) ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return failed(err)
+	return exit.Failed(err)
 }
 
 func (m *brought) rank() int {
@@ -93,7 +95,7 @@ func resourceOf(api *discovery.API, m *manifest.Object) (kube.Resource, error) {
 			return r.Resource, nil
 		}
 	}
-	wrong := fmt.Sprintf("the server has no kind %q in %q; ", clip(m.Head.Kind), clip(m.Head.APIVersion))
+	wrong := fmt.Sprintf("the server has no kind %q in %q; ", messages.Clip(m.Head.Kind), messages.Clip(m.Head.APIVersion))
 	for r := range api.All() {
 		if strings.EqualFold(r.Kind, m.Head.Kind) {
 			return kube.Resource{}, fmt.Errorf("%sthere is %s in %s", wrong, r.Kind, r.APIVersion())

@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/manifest"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/internal/disk"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -37,7 +39,7 @@ const saveEvery = 5 * time.Second
 func (s *saver) lock() error {
 	release, err := disk.Lock(s.path + ".lock")
 	if locked := (*disk.LockedError)(nil); errors.As(err, &locked) {
-		return &failure{exitUsage, fmt.Errorf("--save: another server keeps %s: %w; stop it, or give another file", s.path, err)}
+		return &exit.Error{Code: exit.CodeUsage, Err: fmt.Errorf("--save: another server keeps %s: %w; stop it, or give another file", s.path, err)}
 	}
 	s.release = release
 	return nil
@@ -56,7 +58,7 @@ func (s *saver) load() ([]byte, error) {
 	}
 	b, err := disk.ReadFile(s.path, manifest.MaxBytes)
 	if err != nil {
-		return nil, &failure{exitUsage, fmt.Errorf("--save: %w", err)}
+		return nil, &exit.Error{Code: exit.CodeUsage, Err: fmt.Errorf("--save: %w", err)}
 	}
 	if n, ok := itemsOf(b); ok && n <= manifest.MaxObjects {
 		s.restored = n
@@ -89,7 +91,7 @@ func itemsOf(b []byte) (int, bool) {
 
 // unusable is the error of a file whose content the server cannot start with.
 func (s *saver) unusable(err error) error {
-	return &failure{exitUsage, fmt.Errorf("--save: %w; give another file, or mend this one", err)}
+	return &exit.Error{Code: exit.CodeUsage, Err: fmt.Errorf("--save: %w; give another file, or mend this one", err)}
 }
 
 // prepare takes over the server, and saves it before a client can see it: if the
@@ -100,7 +102,7 @@ func (s *saver) prepare(srv *apitest.Server) error {
 }
 
 // run saves until ctx is done, and returns its cause.
-func (s *saver) run(ctx context.Context, t *talk) error {
+func (s *saver) run(ctx context.Context, t *messages.Writer) error {
 	if s == nil {
 		<-ctx.Done()
 		return context.Cause(ctx)
@@ -116,7 +118,7 @@ func (s *saver) run(ctx context.Context, t *talk) error {
 			before := s.err
 			s.err = s.save()
 			if s.err != nil && before == nil {
-				t.warn("fake", s.err.Error()+"; it is tried again", "not saved", "err", s.err.Error())
+				t.Warn("fake", s.err.Error()+"; it is tried again", "not saved", "err", s.err.Error())
 			}
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -130,7 +132,7 @@ func (s *saver) last() error {
 		return nil
 	}
 	if err := s.save(); err != nil {
-		return failed(err)
+		return exit.Failed(err)
 	}
 	return nil
 }
@@ -171,7 +173,7 @@ func (s *stateWriter) Write(b []byte) (int, error) {
 // yet is left to those who write it.
 func replaceable(flag, path string) error {
 	if fi, err := os.Lstat(path); err == nil && !fi.Mode().IsRegular() {
-		return usage("%s: %s is no file that could be replaced: give the name of a file", flag, clip(path))
+		return exit.Usage("%s: %s is no file that could be replaced: give the name of a file", flag, messages.Clip(path))
 	}
 	return nil
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/manifest"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -232,7 +233,7 @@ func TestASavedFileBelongsToOneServer(t *testing.T) {
 		_ = second.Process.Kill()
 	}
 	_ = second.Wait()
-	if code := second.ProcessState.ExitCode(); code != exitUsage {
+	if code := second.ProcessState.ExitCode(); code != exit.CodeUsage {
 		t.Errorf("it ended with %d", code)
 	}
 	first.end(syscall.SIGKILL)

@@ -18,6 +18,9 @@ import (
 
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/apitest/scenario"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/internal/group"
 	"github.com/listwatch/listwatch/internal/printable"
 )
@@ -32,7 +35,7 @@ func findScenarios(names string) ([]scenario.Scenario, error) {
 		for _, s := range scenario.All() {
 			ok, err := path.Match(name, s.Name)
 			if err != nil {
-				return nil, usage("--scenario %q: want a name, a pattern such as gone/*, or all", clip(name))
+				return nil, exit.Usage("--scenario %q: want a name, a pattern such as gone/*, or all", messages.Clip(name))
 			}
 			if (ok || name == "all") && !slices.ContainsFunc(found, func(o scenario.Scenario) bool { return o.Name == s.Name }) {
 				found = append(found, s)
@@ -45,7 +48,7 @@ func findScenarios(names string) ([]scenario.Scenario, error) {
 					hint = "did you mean " + name + "/*?"
 				}
 			}
-			return nil, usage("--scenario %q: there is none of that name; %s", clip(name), hint)
+			return nil, exit.Usage("--scenario %q: there is none of that name; %s", messages.Clip(name), hint)
 		}
 	}
 	return found, nil
@@ -53,10 +56,10 @@ func findScenarios(names string) ([]scenario.Scenario, error) {
 
 // suite plays scenarios to a client that it starts for each of them.
 type suite struct {
-	program *program
+	program *cli.Program
 	flags   *fakeFlags
 	options apitest.Options
-	talk    *talk
+	talk    *messages.Writer
 	command []string
 	dir     string // of kubeconfigs and CAs
 
@@ -68,13 +71,13 @@ type suite struct {
 }
 
 // playAll plays all to command, and prints the verdicts in this order.
-func playAll(p *program, ctx context.Context, o *fakeFlags, opts apitest.Options, all []scenario.Scenario, command []string, t *talk) error {
+func playAll(p *cli.Program, ctx context.Context, o *fakeFlags, opts apitest.Options, all []scenario.Scenario, command []string, t *messages.Writer) error {
 	if _, err := group.Look(command[0]); err != nil {
-		return usage("the client %q: %w", clip(command[0]), err)
+		return exit.Usage("the client %q: %w", messages.Clip(command[0]), err)
 	}
 	dir, err := os.MkdirTemp("", "listwatch-fake-")
 	if err != nil {
-		return failed(err)
+		return exit.Failed(err)
 	}
 	defer os.RemoveAll(dir)
 	c := &suite{program: p, flags: o, options: opts, talk: t, command: command, dir: dir, tally: map[scenario.Outcome]int{}}
@@ -123,26 +126,26 @@ func playAll(p *program, ctx context.Context, o *fakeFlags, opts apitest.Options
 // fails the suite, unless it was asked for that clients need not use everything.
 // Even then they must have come.
 func (c *suite) sum(n int) error {
-	c.talk.info("fake", fmt.Sprintf("%d passed, %d failed, %d not exercised", c.tally[scenario.Pass], c.tally[scenario.Fail], c.tally[scenario.NotExercised]),
+	c.talk.Info("fake", fmt.Sprintf("%d passed, %d failed, %d not exercised", c.tally[scenario.Pass], c.tally[scenario.Fail], c.tally[scenario.NotExercised]),
 		"scenarios", "pass", c.tally[scenario.Pass], "fail", c.tally[scenario.Fail], "notExercised", c.tally[scenario.NotExercised])
 	slices.Sort(c.failing)
 	slices.Sort(c.absent)
 	slices.Sort(c.unused)
 	var wrong []string
 	if len(c.failing) > 0 {
-		wrong = append(wrong, fmt.Sprintf("%d of %s failed: %s", len(c.failing), count(n, "scenario"), strings.Join(c.failing, ", ")))
+		wrong = append(wrong, fmt.Sprintf("%d of %s failed: %s", len(c.failing), messages.Count(n, "scenario"), strings.Join(c.failing, ", ")))
 	}
 	if len(c.absent) > 0 {
-		wrong = append(wrong, fmt.Sprintf("the client never came in %s: %s", count(len(c.absent), "scenario"), strings.Join(c.absent, ", ")))
+		wrong = append(wrong, fmt.Sprintf("the client never came in %s: %s", messages.Count(len(c.absent), "scenario"), strings.Join(c.absent, ", ")))
 	}
 	if len(c.unused) > 0 && !c.flags.allowUnused {
 		wrong = append(wrong, fmt.Sprintf("%s not exercised: %s; --allow-not-exercised if your client need not use what they are about",
-			count(len(c.unused), "scenario"), strings.Join(c.unused, ", ")))
+			messages.Count(len(c.unused), "scenario"), strings.Join(c.unused, ", ")))
 	}
 	if wrong == nil {
 		return nil
 	}
-	return failed(errors.New(strings.Join(wrong, "; ")))
+	return exit.Failed(errors.New(strings.Join(wrong, "; ")))
 }
 
 // play plays one scenario; an error ends the suite.
@@ -156,7 +159,7 @@ func (c *suite) play(ctx context.Context, s scenario.Scenario) (scenario.Verdict
 	defer run.Close()
 	env, err := c.environment(run)
 	if err != nil {
-		return scenario.Verdict{}, failed(err)
+		return scenario.Verdict{}, exit.Failed(err)
 	}
 	clientCtx, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
@@ -228,7 +231,7 @@ func (c *suite) client(ctx context.Context, name string, env []string) error {
 		for {
 			line, err := in.ReadSlice('\n')
 			if text := strings.TrimSpace(string(line)); text != "" {
-				c.talk.info(name, "client: "+text, "client", "text", printable.Line(text))
+				c.talk.Info(name, "client: "+text, "client", "text", printable.Line(text))
 			}
 			if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 				return
@@ -248,9 +251,9 @@ func (c *suite) client(ctx context.Context, name string, env []string) error {
 }
 
 // printVerdict prints one.
-func printVerdict(p *program, o *fakeFlags, v scenario.Verdict) error {
+func printVerdict(p *cli.Program, o *fakeFlags, v scenario.Verdict) error {
 	if o.output != "json" {
-		return p.put(fmt.Sprintln(v))
+		return p.Put(fmt.Sprintln(v))
 	}
 	b, err := json.Marshal(struct {
 		Scenario string   `json:"scenario"`
@@ -261,5 +264,5 @@ func printVerdict(p *program, o *fakeFlags, v scenario.Verdict) error {
 	if err != nil {
 		return err
 	}
-	return p.put(string(b) + "\n")
+	return p.Put(string(b) + "\n")
 }

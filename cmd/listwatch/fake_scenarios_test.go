@@ -14,6 +14,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 )
 
 // playScenarios runs fake to its end, with a client.
@@ -76,7 +79,7 @@ func TestScenariosAddUp(t *testing.T) {
 		{nil, nil, []string{"e", "d"}, false, "2 scenarios not exercised: d, e; --allow-not-exercised if your client need not use what they are about"},
 		{nil, nil, []string{"e", "d"}, true, ""},
 	} {
-		s := &suite{talk: newTalk(io.Discard, "text", true), failing: c.failing, absent: c.absent, unused: c.unused, flags: &fakeFlags{allowUnused: c.allow}}
+		s := &suite{talk: messages.New(io.Discard, "text", true), failing: c.failing, absent: c.absent, unused: c.unused, flags: &fakeFlags{allowUnused: c.allow}}
 		got := ""
 		if err := s.sum(9); err != nil {
 			got = err.Error()
@@ -91,7 +94,7 @@ func TestScenariosAddUp(t *testing.T) {
 func TestScenariosOfAClientThatEnds(t *testing.T) {
 	code, stdout, stderr := playScenarios(t, "gone/in-stream,tcp/go-away", "-o", "json", "--parallel", "1", "--",
 		"sh", "-c", `test -s "$KUBECONFIG" && echo "$LISTWATCH_SCENARIO ${LISTWATCH_URL%:*} ${LISTWATCH_CA_FILE##*/}"; exit 3`)
-	if code != exitFailed {
+	if code != exit.CodeFailed {
 		t.Errorf("exit code %d", code)
 	}
 	const wantOut = `{"scenario":"gone/in-stream","outcome":"fail","reason":"the client ended before the story did: exit status 3","requests":[]}

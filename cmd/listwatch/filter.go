@@ -11,6 +11,8 @@ import (
 	"github.com/itchyny/gojq"
 	"github.com/spf13/pflag"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/jsonpath"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -39,14 +41,14 @@ func (f *filtering) compile() (filter, error) {
 	for _, text := range f.onChange {
 		path, err := jsonpath.ParsePath(text)
 		if err != nil {
-			return c, usage("--on-change: %w", err)
+			return c, exit.Usage("--on-change: %w", err)
 		}
 		c.paths = append(c.paths, path)
 	}
 	for _, text := range f.ignore {
 		path := strings.Split(strings.TrimPrefix(text, "."), ".")
 		if slices.Contains(path, "") {
-			return c, usage("--ignore-fields %q: want names with dots between, such as metadata.resourceVersion", clip(text))
+			return c, exit.Usage("--ignore-fields %q: want names with dots between, such as metadata.resourceVersion", messages.Clip(text))
 		}
 		c.ignore = append(c.ignore, path)
 	}

@@ -11,6 +11,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/config"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -56,57 +59,57 @@ func (c *connection) register(f *pflag.FlagSet) {
 }
 
 // load reads the configuration and makes the client.
-func (c *connection) load(p *program, t *talk) (*client.Client, *config.Config, error) {
+func (c *connection) load(p *cli.Program, t *messages.Writer) (*client.Client, *config.Config, error) {
 	cfg, err := c.read(p)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, w := range cfg.Warnings {
-		t.note("warning: " + w)
+		t.Note("warning: " + w)
 	}
 	cl, err := c.dial(cfg, t)
 	return cl, cfg, err
 }
 
 // read reads the configuration.
-func (c *connection) read(p *program) (*config.Config, error) {
+func (c *connection) read(p *cli.Program) (*config.Config, error) {
 	timeout, err := parseTimeout(c.requestTimeout)
 	if err != nil {
 		return nil, err
 	}
 	switch {
 	case c.qps < 0:
-		return nil, usage("--qps %v is negative", c.qps)
+		return nil, exit.Usage("--qps %v is negative", c.qps)
 	case c.burst < 0:
-		return nil, usage("--burst %d is negative", c.burst)
+		return nil, exit.Usage("--burst %d is negative", c.burst)
 	case c.verbosity < 0:
-		return nil, usage("-v %d is negative", c.verbosity)
+		return nil, exit.Usage("-v %d is negative", c.verbosity)
 	}
 	o := c.opts
 	if o.AsExtra, err = parseExtra(c.extra); err != nil {
 		return nil, err
 	}
-	o.Stderr = p.pluginStderr()
-	o.RequestTimeout, o.Env, o.Home = timeout, p.env, p.env("HOME")
+	o.Stderr = p.PluginStderr()
+	o.RequestTimeout, o.Env, o.Home = timeout, p.Env, p.Env("HOME")
 	cfg, err := config.Load(o)
 	if err != nil {
-		return nil, &failure{exitUsage, err}
+		return nil, &exit.Error{Code: exit.CodeUsage, Err: err}
 	}
-	p.cfg = cfg
+	p.Cfg = cfg
 	cfg.Client.QPS, cfg.Client.Burst = c.qps, c.burst
-	cfg.Client.UserAgent, cfg.Client.Dial = "listwatch/"+thisBuild().Version, p.dial
+	cfg.Client.UserAgent, cfg.Client.Dial = "listwatch/"+cli.ThisBuild().Version, p.Dial
 	return cfg, nil
 }
 
 // dial makes the client. It has not connected yet.
-func (c *connection) dial(cfg *config.Config, t *talk) (*client.Client, error) {
-	cfg.Client.Warn = func(text string) { t.note("warning: " + text) }
-	if c.verbosity >= requestLevel {
-		cfg.Client.Trace = requestLog(t, cfg.Client.Server)
+func (c *connection) dial(cfg *config.Config, t *messages.Writer) (*client.Client, error) {
+	cfg.Client.Warn = func(text string) { t.Note("warning: " + text) }
+	if c.verbosity >= messages.RequestLevel {
+		cfg.Client.Trace = messages.RequestLog(t, cfg.Client.Server)
 	}
 	cl, err := client.New(cfg.Client)
 	if err != nil { // in the words of a library
-		return nil, usage("%s", strings.TrimPrefix(err.Error(), "client: "))
+		return nil, exit.Usage("%s", strings.TrimPrefix(err.Error(), "client: "))
 	}
 	return cl, nil
 }
@@ -120,7 +123,7 @@ func parseExtra(list []string) (map[string][]string, error) {
 	for _, s := range list {
 		k, v, ok := strings.Cut(s, "=")
 		if k = strings.ToLower(k); !ok || k == "" {
-			return nil, usage("--as-user-extra %q: want KEY=VALUE", clip(s))
+			return nil, exit.Usage("--as-user-extra %q: want KEY=VALUE", messages.Clip(s))
 		}
 		extra[k] = append(extra[k], v)
 	}
@@ -134,7 +137,7 @@ func parseTimeout(s string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(s)
 	if err != nil || d < 0 {
-		return 0, usage("--request-timeout %q: want a duration such as 30s, or 0", clip(s))
+		return 0, exit.Usage("--request-timeout %q: want a duration such as 30s, or 0", messages.Clip(s))
 	}
 	return d, nil
 }
@@ -158,13 +161,13 @@ func (s *selection) register(f *pflag.FlagSet) {
 
 func (s *selection) parse() (err error) {
 	if s.selector, err = kube.ParseSelector(s.labels); err != nil {
-		return usage("--selector: %w", err)
+		return exit.Usage("--selector: %w", err)
 	}
 	if s.fieldsSel, err = kube.ParseFieldSelector(s.fields); err != nil {
-		return usage("--field-selector: %w", err)
+		return exit.Usage("--field-selector: %w", err)
 	}
 	if s.chunk < 0 {
-		return usage("--chunk-size %d is negative", s.chunk)
+		return exit.Usage("--chunk-size %d is negative", s.chunk)
 	}
 	return nil
 }
@@ -202,7 +205,7 @@ func (o *printing) register(f *pflag.FlagSet) {
 }
 
 // parse checks the flags and returns what they mean.
-func (o *printing) parse(p *program) (output, error) {
+func (o *printing) parse(p *cli.Program) (output, error) {
 	custom, err := parseFormat(o.format, o.template)
 	if err != nil {
 		return output{}, err
@@ -217,11 +220,11 @@ func (o *printing) parse(p *program) (output, error) {
 		{"log-format", o.logFormat, []string{"text", "json"}},
 	} {
 		if !slices.Contains(f.want, f.value) {
-			return output{}, usage("--%s %q: want one of %s", f.name, clip(f.value), strings.TrimPrefix(strings.Join(f.want, ", "), ", "))
+			return output{}, exit.Usage("--%s %q: want one of %s", f.name, messages.Clip(f.value), strings.TrimPrefix(strings.Join(f.want, ", "), ", "))
 		}
 	}
 	return output{
-		terminal: isTerminal(p.stdout),
+		terminal: cli.IsTerminal(p.Stdout),
 		format:   o.format,
 		custom:   custom,
 		events:   o.eventColumn == "auto" || o.eventColumn == "true",
@@ -231,7 +234,7 @@ func (o *printing) parse(p *program) (output, error) {
 		expressManaged: likeKubectl(o.format),
 		redact:         o.redact != "none",
 		env:            o.redact == "env",
-		color:          p.colored(o.color),
+		color:          p.Colored(o.color),
 	}, nil
 }
 
@@ -244,7 +247,7 @@ func parseEvents(list []string) ([]string, error) {
 	for _, s := range list {
 		t := strings.ToUpper(strings.TrimSpace(s))
 		if !slices.Contains(eventTypes, t) {
-			return nil, usage("--events: unknown type %q: want some of %s", clip(s), strings.Join(eventTypes, ","))
+			return nil, exit.Usage("--events: unknown type %q: want some of %s", messages.Clip(s), strings.Join(eventTypes, ","))
 		}
 		types = append(types, t)
 	}

@@ -6,6 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 )
 
 // wanted says what a flag of a type takes, for a value that is none.
@@ -24,7 +27,7 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 	if want, ok := wanted[f.Value.Type()]; ok {
 		what = "want " + want
 	}
-	return usage("--%s %q: %s", f.Name, clip(value.GetValue()), what)
+	return exit.Usage("--%s %q: %s", f.Name, messages.Clip(value.GetValue()), what)
 }
 
 // noArgs is for commands that take none; instead says what may have been meant.
@@ -33,6 +36,6 @@ func noArgs(instead string) cobra.PositionalArgs {
 		if len(args) == 0 {
 			return nil
 		}
-		return usage("%q: %s takes no arguments%s", clip(args[0]), strings.TrimPrefix(cmd.CommandPath(), "listwatch "), instead)
+		return exit.Usage("%q: %s takes no arguments%s", messages.Clip(args[0]), strings.TrimPrefix(cmd.CommandPath(), "listwatch "), instead)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/disk"
 )
@@ -41,7 +43,7 @@ const maxExpression = 1 << 20
 func parseFormat(s, template string) (func(*output) encoder, error) {
 	if s == "" || slices.Contains(outputFormats, s) {
 		if template != "" {
-			return nil, usage("--template is for -o go-template, -o jsonpath and their like")
+			return nil, exit.Usage("--template is for -o go-template, -o jsonpath and their like")
 		}
 		return nil, nil
 	}
@@ -58,13 +60,13 @@ func parseFormat(s, template string) (func(*output) encoder, error) {
 			expr = template
 		}
 		if expr == "" {
-			return nil, usage("--output %s: the expression is missing: %s=%s", name, name, map[bool]string{false: f.example, true: "FILE"}[fromFile])
+			return nil, exit.Usage("--output %s: the expression is missing: %s=%s", name, name, map[bool]string{false: f.example, true: "FILE"}[fromFile])
 		}
 		compile := f.compile
 		if fromFile {
 			b, err := disk.ReadFile(expr, maxExpression)
 			if err != nil {
-				return nil, usage("--output %s: %w", name, err)
+				return nil, exit.Usage("--output %s: %w", name, err)
 			}
 			expr = string(b)
 			if f.name == "custom-columns" {
@@ -73,11 +75,11 @@ func parseFormat(s, template string) (func(*output) encoder, error) {
 		}
 		make, err := compile(expr)
 		if err != nil { // which names the language once more
-			return nil, usage("--output %s: %s", name, strings.TrimPrefix(strings.TrimPrefix(err.Error(), "jsonpath: "), "jq: "))
+			return nil, exit.Usage("--output %s: %s", name, strings.TrimPrefix(strings.TrimPrefix(err.Error(), "jsonpath: "), "jq: "))
 		}
 		return make, nil
 	}
-	return nil, usage("--output %q: want one of %s, or nothing for columns", clip(s), strings.Join(formatNames(), ", "))
+	return nil, exit.Usage("--output %q: want one of %s, or nothing for columns", messages.Clip(s), strings.Join(formatNames(), ", "))
 }
 
 // likeKubectl reports whether the expression of a format is one of kubectl's, which sees

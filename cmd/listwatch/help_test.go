@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
+
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
 )
 
 // stdoutOf is what the program prints when it is called with args.
@@ -33,7 +35,7 @@ func TestHelpIsGolden(t *testing.T) {
 	for _, name := range old {
 		left[name] = true
 	}
-	for _, c := range commands((&program{}).root()) {
+	for _, c := range commands(rootCommand(&cli.Program{})) {
 		file := filepath.Join("testdata/help", pageName(c)+".txt")
 		got := stdoutOf(t, 0, append(strings.Fields(c.CommandPath())[1:], "--help")...)
 		if os.Getenv("UPDATE_SCRIPTS") != "" {
@@ -72,7 +74,7 @@ func TestUsageNamesEachWayOnALine(t *testing.T) {
 		{"explain-exit", "  listwatch explain-exit [CODE]\n"},
 		{"auth", "  listwatch auth COMMAND\n"},
 	} {
-		c, _, err := (&program{}).root().Find(strings.Fields(test.command))
+		c, _, err := rootCommand(&cli.Program{}).Find(strings.Fields(test.command))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/cmd/listwatch/hook"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/shell"
@@ -25,7 +28,7 @@ type hooks struct {
 	dry   bool
 
 	output *output // how records are made
-	talk   *talk
+	talk   *messages.Writer
 	pool   *hook.Pool
 	halt   func() // drops what waits
 
@@ -114,37 +117,37 @@ func (h *hooks) show(e hook.Event) {
 	if h.opts.Delete != nil && e.Type == "DELETED" {
 		argv = h.opts.Delete
 	}
-	if h.talk.log != nil {
-		h.talk.log.Info("would run", "event", e.Type, "object", e.Label, "command", argv)
+	if h.talk.Log != nil {
+		h.talk.Log.Info("would run", "event", e.Type, "object", e.Label, "command", argv)
 		return
 	}
-	fmt.Fprintf(locked{h.talk}, "listwatch: would run for %s %s: %s\n", e.Type, e.Label, shell.Quote(argv...))
+	fmt.Fprintf(h.talk.Lines(), "listwatch: would run for %s %s: %s\n", e.Type, e.Label, shell.Quote(argv...))
 }
 
 // said passes on a line that a hook has printed.
 func (h *hooks) said(label, line string) {
-	if h.talk.log != nil {
-		h.talk.log.Info("hook", "object", label, "line", line)
+	if h.talk.Log != nil {
+		h.talk.Log.Info("hook", "object", label, "line", line)
 		return
 	}
-	fmt.Fprintf(locked{h.talk}, "[%s] %s\n", label, line)
+	fmt.Fprintf(h.talk.Lines(), "[%s] %s\n", label, line)
 }
 
 // failed says that a run has.
 func (h *hooks) failed(e hook.Event, err error, runs int, again time.Duration) {
 	text, message := fmt.Sprintf("hook: %v (run %d of %d)", err, runs, h.opts.Retries+1), "hook failed"
 	if again > 0 {
-		text += ", again in " + rough(again)
+		text += ", again in " + messages.Rough(again)
 	} else {
 		text, message = text+", given up", "hook given up"
 	}
-	h.talk.warn(e.Label, text, message, "event", e.Type, "err", err.Error(), "runs", runs, "again", again.Seconds())
+	h.talk.Warn(e.Label, text, message, "event", e.Type, "err", err.Error(), "runs", runs, "again", again.Seconds())
 }
 
 // stopping says why the program does not end at once.
 func (h *hooks) stopping(dropped, running int) {
 	if h.dropped = dropped; dropped+running > 0 {
-		h.talk.note(fmt.Sprintf("hooks: stopping: %s dropped; %s may take up to %s to end", count(dropped, "waiting event"), count(running, "run"), rough(h.opts.Grace)))
+		h.talk.Note(fmt.Sprintf("hooks: stopping: %s dropped; %s may take up to %s to end", messages.Count(dropped, "waiting event"), messages.Count(running, "run"), messages.Rough(h.opts.Grace)))
 	}
 }
 
@@ -158,7 +161,7 @@ func (h *hooks) drain() {
 // over is told why the watches end: an end that was asked for lets all hooks run,
 // any other drops those that wait.
 func (h *hooks) over(cause error) {
-	if h != nil && h.halt != nil && !errors.Is(cause, errAskedFor) {
+	if h != nil && h.halt != nil && !errors.Is(cause, exit.ErrAskedFor) {
 		h.halt()
 	}
 }
@@ -166,7 +169,7 @@ func (h *hooks) over(cause error) {
 // runHooked is run beside the hooks, if there are any, until both have ended. Whole
 // is the context of the whole program, which lives on when an end comes that was
 // asked for.
-func (s *session) runHooked(whole, ctx context.Context, p *program) error {
+func (s *session) runHooked(whole, ctx context.Context, p *cli.Program) error {
 	h := s.hooks
 	if h == nil {
 		return s.run(ctx, p)
@@ -218,15 +221,15 @@ func (s *session) runHooked(whole, ctx context.Context, p *program) error {
 	watched := s.run(ctx, p)
 	h.end()
 	if sum.Killed > 0 {
-		s.talk.note(fmt.Sprintf("hooks: %s killed", count(sum.Killed, "run")))
+		s.talk.Note(fmt.Sprintf("hooks: %s killed", messages.Count(sum.Killed, "run")))
 	}
 	if late := sum.Dropped - h.dropped; late > 0 {
-		s.talk.note(fmt.Sprintf("hooks: %s dropped that came too late", count(late, "event")))
+		s.talk.Note(fmt.Sprintf("hooks: %s dropped that came too late", messages.Count(late, "event")))
 	}
 	switch {
 	case errors.Is(err, hook.ErrFailures):
-		return &failure{exitHooks, fmt.Errorf("--exec-max-errors %d: %s failed for good", h.opts.Errors-1, count(sum.Failed, "hook"))}
-	case (watched == nil || errors.Is(watched, errAskedFor)) && whole.Err() != nil:
+		return &exit.Error{Code: exit.CodeHooks, Err: fmt.Errorf("--exec-max-errors %d: %s failed for good", h.opts.Errors-1, messages.Count(sum.Failed, "hook"))}
+	case (watched == nil || errors.Is(watched, exit.ErrAskedFor)) && whole.Err() != nil:
 		return context.Cause(whole)
 	}
 	return watched

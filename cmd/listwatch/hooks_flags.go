@@ -13,6 +13,8 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/listwatch/listwatch/cmd/listwatch/hook"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/watch"
 )
 
@@ -93,19 +95,19 @@ func (h *hooking) compile(cmd *cobra.Command, command, events []string) (*hooks,
 	given := cmd.Flags().Changed
 	switch {
 	case command != nil && given("exec"):
-		return nil, usage("the command after -- and --exec: give one")
+		return nil, exit.Usage("the command after -- and --exec: give one")
 	case command != nil && (len(command) == 0 || command[0] == ""):
-		return nil, usage("the command after -- is missing")
+		return nil, exit.Usage("the command after -- is missing")
 	case given("exec") && strings.TrimSpace(h.exec) == "":
-		return nil, usage("--exec is empty: want what sh shall run")
+		return nil, exit.Usage("--exec is empty: want what sh shall run")
 	case given("delete") && (len(h.delete) == 0 || h.delete[0] == ""):
-		return nil, usage("--delete is empty: want a command")
+		return nil, exit.Usage("--delete is empty: want a command")
 	case given("exec"):
 		command = []string{"sh", "-c", h.exec}
 	case command == nil && h.delete == nil:
 		for _, name := range hookFlags {
 			if given(name) {
-				return nil, usage("--%s is for hooks: give a command after --, or by --exec", name)
+				return nil, exit.Usage("--%s is for hooks: give a command after --, or by --exec", name)
 			}
 		}
 		return nil, nil
@@ -127,7 +129,7 @@ func (h *hooking) compile(cmd *cobra.Command, command, events []string) (*hooks,
 			continue
 		}
 		if err := hook.Check(part.argv); err != nil {
-			return nil, usage("%s%q: %w", part.what, clip(part.argv[0]), err)
+			return nil, exit.Usage("%s%q: %w", part.what, messages.Clip(part.argv[0]), err)
 		}
 		*part.into = part.argv
 	}
@@ -138,14 +140,14 @@ func (h *hooking) compile(cmd *cobra.Command, command, events []string) (*hooks,
 func (h *hooking) types(command, events []string) ([]string, error) {
 	on, err := parseEvents(h.on)
 	if err != nil {
-		return nil, usage("--exec-on: %s", strings.TrimPrefix(err.Error(), "--events: "))
+		return nil, exit.Usage("--exec-on: %s", strings.TrimPrefix(err.Error(), "--events: "))
 	}
 	deleted := string(watch.Deleted)
 	switch {
 	case on != nil && command == nil && !slices.Equal(on, []string{deleted}):
-		return nil, usage("--delete is run for DELETED only: give a command for the others of --exec-on, after -- or by --exec")
+		return nil, exit.Usage("--delete is run for DELETED only: give a command for the others of --exec-on, after -- or by --exec")
 	case on != nil && h.delete != nil && !slices.Contains(on, deleted):
-		return nil, usage("--delete is never run, as --exec-on leaves DELETED out: give one")
+		return nil, exit.Usage("--delete is never run, as --exec-on leaves DELETED out: give one")
 	case on != nil:
 		return on, nil
 	}
@@ -155,7 +157,7 @@ func (h *hooking) types(command, events []string) ([]string, error) {
 		}
 	}
 	if on == nil {
-		return nil, usage("the hook is never run, as --events leaves out what it is run for: give --exec-on")
+		return nil, exit.Usage("the hook is never run, as --events leaves out what it is run for: give --exec-on")
 	}
 	return on, nil
 }
@@ -167,40 +169,40 @@ func (h *hooking) options() (hook.Options, error) {
 	inputs := []hook.Input{hook.Stdin, hook.File, hook.Args, hook.None}
 	switch {
 	case !slices.Contains(inputs, o.Input):
-		return o, usage("--exec-input %q: want one of stdin, file, args, none", clip(h.input))
+		return o, exit.Usage("--exec-input %q: want one of stdin, file, args, none", messages.Clip(h.input))
 	case h.coalesce != "latest" && h.coalesce != "none":
-		return o, usage("--exec-coalesce %q: want latest or none", clip(h.coalesce))
+		return o, exit.Usage("--exec-coalesce %q: want latest or none", messages.Clip(h.coalesce))
 	case h.concurrency < 1:
-		return o, usage("--exec-concurrency %d: want at least 1", h.concurrency)
+		return o, exit.Usage("--exec-concurrency %d: want at least 1", h.concurrency)
 	case h.retries < 0:
-		return o, usage("--exec-retries %d is negative", h.retries)
+		return o, exit.Usage("--exec-retries %d is negative", h.retries)
 	case h.maxErrors < -1:
-		return o, usage("--exec-max-errors %d: want -1, which is never, or more", h.maxErrors)
+		return o, exit.Usage("--exec-max-errors %d: want -1, which is never, or more", h.maxErrors)
 	case h.timeout < 0:
-		return o, usage("--exec-timeout %v is negative", h.timeout)
+		return o, exit.Usage("--exec-timeout %v is negative", h.timeout)
 	case h.grace < 0:
-		return o, usage("--grace-period %v is negative", h.grace)
+		return o, exit.Usage("--grace-period %v is negative", h.grace)
 	}
 	var err error
 	if o.Backoff, o.BackoffMax, err = parseBackoff(h.backoff); err != nil {
-		return o, usage("--exec-backoff %q: %w", clip(h.backoff), err)
+		return o, exit.Usage("--exec-backoff %q: %w", messages.Clip(h.backoff), err)
 	}
 	if h.rate != "" {
 		if o.Rate, o.Burst, err = parseRate(h.rate); err != nil {
-			return o, usage("--exec-rate %q: %w", clip(h.rate), err)
+			return o, exit.Usage("--exec-rate %q: %w", messages.Clip(h.rate), err)
 		}
 	}
 	if h.batch == "" {
 		return o, nil
 	}
 	if o.Batch, o.Window, err = parseBatch(h.batch); err != nil {
-		return o, usage("--exec-batch %q: %w", clip(h.batch), err)
+		return o, exit.Usage("--exec-batch %q: %w", messages.Clip(h.batch), err)
 	}
 	switch {
 	case h.delete != nil:
-		return o, usage("--exec-batch mixes events, --delete parts them: give one")
+		return o, exit.Usage("--exec-batch mixes events, --delete parts them: give one")
 	case o.Input == hook.Args:
-		return o, usage("--exec-batch gives many records, --exec-input args is for one: give stdin or file")
+		return o, exit.Usage("--exec-batch gives many records, --exec-input args is for one: give stdin or file")
 	}
 	o.Backlog = max(1024, 2*o.Batch)
 	return o, nil

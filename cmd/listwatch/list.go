@@ -10,6 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
@@ -28,7 +31,7 @@ type listFlags struct {
 	ignoreNotFound bool
 }
 
-func listCommand(p *program) *cobra.Command {
+func listCommand(p *cli.Program) *cobra.Command {
 	o := &listFlags{}
 	cmd := &cobra.Command{
 		Use:   "list TYPE[.VERSION[.GROUP]][,TYPE...] [NAME...] | TYPE/NAME...",
@@ -57,16 +60,16 @@ func listCommand(p *program) *cobra.Command {
 	return cmd
 }
 
-func runList(p *program, cmd *cobra.Command, args []string, o *listFlags) error {
+func runList(p *cli.Program, cmd *cobra.Command, args []string, o *listFlags) error {
 	out, err := o.printing.parse(p)
 	if err != nil {
 		return err
 	}
 	if out.format == "none" {
-		return usage("--output none prints nothing: it is for watch")
+		return exit.Usage("--output none prints nothing: it is for watch")
 	}
 	if out.format == "diff" {
-		return usage("--output diff shows what changes: it is for watch")
+		return exit.Usage("--output diff shows what changes: it is for watch")
 	}
 	if err := o.columnFlags.apply(&out); err != nil {
 		return err
@@ -83,8 +86,8 @@ func runList(p *program, cmd *cobra.Command, args []string, o *listFlags) error 
 	if err != nil {
 		return err
 	}
-	t := p.newTalk(o.logFormat, o.quiet)
-	defer t.summary()
+	t := p.Messages(o.logFormat, o.quiet)
+	defer t.Summary()
 	c, cfg, err := o.load(p, t)
 	if err != nil {
 		return err
@@ -107,12 +110,12 @@ type listing struct {
 	output
 	sorting
 	client *client.Client
-	talk   *talk
+	talk   *messages.Writer
 	give   func(record)
 	found  int
 }
 
-func (l *listing) run(ctx context.Context, p *program, targets []target) error {
+func (l *listing) run(ctx context.Context, p *cli.Program, targets []target) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	records := make(chan record, recordBuffer)
@@ -123,7 +126,7 @@ func (l *listing) run(ctx context.Context, p *program, targets []target) error {
 		}
 	}
 	printed := make(chan error, 1)
-	pr := &printer{output: l.output, w: p.stdout, done: ctx.Done(), stop: cancel, errs: func(err error) { l.talk.eachNote(err.Error(), "not printed") }}
+	pr := &printer{output: l.output, w: p.Stdout, done: ctx.Done(), stop: cancel, errs: func(err error) { l.talk.EachNote(err.Error(), "not printed") }}
 	go func() { printed <- pr.run(records) }()
 
 	// As kubectl: what is there is printed, though something else is missing.
@@ -152,10 +155,10 @@ func (l *listing) run(ctx context.Context, p *program, targets []target) error {
 		return err
 	}
 	if missing != nil && !l.ignoreNotFound {
-		return failed(fmt.Errorf("not found%s: %s", whereOnce(targets), strings.Join(missing, ", ")))
+		return exit.Failed(fmt.Errorf("not found%s: %s", whereOnce(targets), strings.Join(missing, ", ")))
 	}
 	if l.found == 0 && !l.ignoreNotFound && (l.format == "" || l.format == "wide") {
-		l.talk.note("no resources found" + where(targets))
+		l.talk.Note("no resources found" + where(targets))
 	}
 	return nil
 }
@@ -173,14 +176,14 @@ func listTarget[T raw](ctx context.Context, l *listing, t target, asRaw func(T) 
 	col.Accept, col.Query = l.accept(), l.query()
 	fields, err := t.fieldSelector(l.fieldsSel)
 	if err != nil {
-		return usage("%q: %w", t.name, err)
+		return exit.Usage("%q: %w", t.name, err)
 	}
 	var cols *columns
 	emit := func(o T) error {
 		if l.env {
 			var err error
 			if o, err = withoutEnv(o); err != nil {
-				return failed(fmt.Errorf("%s: %w", t.label(), err))
+				return exit.Failed(fmt.Errorf("%s: %w", t.label(), err))
 			}
 		}
 		if c := columnsOf(asRaw(o)); c != nil {
@@ -203,21 +206,21 @@ func listTarget[T raw](ctx context.Context, l *listing, t target, asRaw func(T) 
 	began, told := time.Now(), time.Now()
 	lister := list.New(col, list.Options{Labels: l.selector, Fields: fields, Limit: l.limit(), MaxItem: maxItem, Progress: func(p list.Progress) {
 		every := progressEvery
-		if l.talk.live {
+		if l.talk.Live {
 			every = 200 * time.Millisecond
 		}
 		if time.Since(told) > every {
 			told = time.Now()
-			l.talk.progress(t.label(), p.Items, p.Remaining, time.Since(began))
+			l.talk.Progress(t.label(), p.Items, p.Remaining, time.Since(began))
 		}
 	}})
-	defer l.talk.done()
+	defer l.talk.Done()
 	n := l.found
 	for o, err := range lister.All(ctx) {
 		var item *codec.ItemError
 		switch {
 		case errors.As(err, &item):
-			l.talk.each(t.label(), "skipped an object that cannot be read: "+item.Error(), "quarantined", "err", item.Error())
+			l.talk.Each(t.label(), "skipped an object that cannot be read: "+item.Error(), "quarantined", "err", item.Error())
 			l.give(record{Type: quarantinedType, time: time.Now(), resource: t.resource, id: item.Identity, detail: errorDetail{Error: printable.Line(item.Err.Error())}})
 		case err != nil:
 			// The lister's words name the resource, ours what was typed.
@@ -241,5 +244,5 @@ func (l *listing) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return failed(err)
+	return exit.Failed(err)
 }

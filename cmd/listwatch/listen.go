@@ -14,6 +14,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/metrics"
 )
 
@@ -33,14 +36,14 @@ func (o *operating) register(f *pflag.FlagSet) {
 // check refuses what makes no sense, and returns the address to listen at.
 func (o *operating) check(cmd *cobra.Command) (address string, open bool, err error) {
 	if o.maxStaleness <= 0 && cmd.Flags().Changed("max-staleness") {
-		return "", false, usage("--max-staleness %v: want more than 0", o.maxStaleness)
+		return "", false, exit.Usage("--max-staleness %v: want more than 0", o.maxStaleness)
 	}
 	if o.listen == "" {
 		if cmd.Flags().Changed("accept-host") {
-			return "", false, usage("--accept-host is for --listen: give both")
+			return "", false, exit.Usage("--accept-host is for --listen: give both")
 		}
 		if cmd.Flags().Changed("listen") {
-			return "", false, usage(`--listen "": want an address and a port, such as 127.0.0.1:8080`)
+			return "", false, exit.Usage(`--listen "": want an address and a port, such as 127.0.0.1:8080`)
 		}
 		return "", false, nil
 	}
@@ -53,7 +56,7 @@ func (o *operating) check(cmd *cobra.Command) (address string, open bool, err er
 
 // monitor makes the monitor, and serves it if that was asked for. Close stops
 // the server and waits for it.
-func (o *operating) monitor(ctx context.Context, cmd *cobra.Command, t *talk) (m *monitor, closed func(), err error) {
+func (o *operating) monitor(ctx context.Context, cmd *cobra.Command, t *messages.Writer) (m *monitor, closed func(), err error) {
 	address, open, err := o.check(cmd)
 	if err != nil {
 		return nil, nil, err
@@ -70,9 +73,9 @@ func (o *operating) monitor(ctx context.Context, cmd *cobra.Command, t *talk) (m
 		return nil, nil, cannotListen("--listen", o.listen, err)
 	}
 	if open {
-		t.note("--listen " + o.listen + ": whoever reaches this machine can read the state of the watches, though nothing of the objects")
+		t.Note("--listen " + o.listen + ": whoever reaches this machine can read the state of the watches, though nothing of the objects")
 	}
-	t.info("listen", "serving /metrics, /healthz, /readyz and /debug/state at http://"+l.Addr().String(), "listening", "url", "http://"+l.Addr().String())
+	t.Info("listen", "serving /metrics, /healthz, /readyz and /debug/state at http://"+l.Addr().String(), "listening", "url", "http://"+l.Addr().String())
 	stop := serve(ctx, l, m.handler(), o.acceptHosts)
 	return m, func() { _ = stop() }, nil // it ends by stop only
 }
@@ -124,7 +127,7 @@ type runView struct {
 
 func (m *monitor) state() runView {
 	why := m.troubles()
-	return runView{Version: thisBuild().Version, Ready: len(why) == 0, Reasons: why, MaxStaleness: m.limit.String(),
+	return runView{Version: cli.ThisBuild().Version, Ready: len(why) == 0, Reasons: why, MaxStaleness: m.limit.String(),
 		Records: m.printed.Load(), Bytes: m.written.Load(), Streams: m.views()}
 }
 
@@ -132,7 +135,7 @@ func (m *monitor) state() runView {
 func cannotListen(flag, address string, err error) error {
 	var op *net.OpError
 	if !errors.As(err, &op) {
-		return failed(err) // it is about something else
+		return exit.Failed(err) // it is about something else
 	}
-	return failed(fmt.Errorf("%s %s: %w; give another port, or 0 for a free one", flag, address, op))
+	return exit.Failed(fmt.Errorf("%s %s: %w; give another port, or 0 for a free one", flag, address, op))
 }

@@ -8,6 +8,10 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+
 	tea "charm.land/bubbletea/v2"
 )
 
@@ -25,17 +29,17 @@ const drawEvery = 250 * time.Millisecond
 
 // takeTerminal begins --live. What is said goes to the screen then, and to stderr only
 // if that is not the terminal.
-func takeTerminal(p *program, ctx context.Context, in io.Reader, o output, t *talk, stop func(error)) (*live, error) {
-	if !isTerminal(p.stdout) || !isTerminal(in) {
-		return nil, usage("--live needs a terminal on stdin and stdout")
+func takeTerminal(p *cli.Program, ctx context.Context, in io.Reader, o output, t *messages.Writer, stop func(error)) (*live, error) {
+	if !cli.IsTerminal(p.Stdout) || !cli.IsTerminal(in) {
+		return nil, exit.Usage("--live needs a terminal on stdin and stdout")
 	}
 	o.events = false // a mark says it
-	l := startLive(ctx, &o, in, p.stdout, stop)
+	l := startLive(ctx, &o, in, p.Stdout, stop)
 	beforeLeaving(ctx, l.kill)
-	if isTerminal(p.stderr) {
-		t.to(l)
+	if cli.IsTerminal(p.Stderr) {
+		t.To(l)
 	} else {
-		t.to(io.MultiWriter(p.stderr, l))
+		t.To(io.MultiWriter(p.Stderr, l))
 	}
 	return l, nil
 }
@@ -51,7 +55,7 @@ func startLive(ctx context.Context, o *output, in io.Reader, out io.Writer, stop
 			err = nil // it was us
 		}
 		if err != nil {
-			stop(failed(err))
+			stop(exit.Failed(err))
 		}
 		close(l.done)
 	}()
@@ -134,7 +138,7 @@ func (s *screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 		case name == "ctrl+z":
 			return s, tea.Suspend
 		case s.press(name, m.Text):
-			s.stop(errAskedFor)
+			s.stop(exit.ErrAskedFor)
 		}
 	}
 	return s, nil

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 )
 
 // TestLogIsDocumented compares the messages of the source and their keys with the
@@ -30,8 +32,13 @@ func TestLogIsDocumented(t *testing.T) {
 	if !found {
 		t.Fatal("LOG.md has no table of messages")
 	}
-	messages := map[string]map[string]bool{}
+	keysOf := map[string]map[string]bool{}
 	files, err := filepath.Glob("*.go")
+	if err == nil {
+		var more []string
+		more, err = filepath.Glob("internal/*/*.go")
+		files = append(files, more...)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,11 +51,11 @@ func TestLogIsDocumented(t *testing.T) {
 			t.Fatal(err)
 		}
 		note := func(message string, keys []string) {
-			if messages[message] == nil {
-				messages[message] = map[string]bool{}
+			if keysOf[message] == nil {
+				keysOf[message] = map[string]bool{}
 			}
 			for _, k := range keys {
-				messages[message][k] = true
+				keysOf[message][k] = true
 			}
 		}
 		ast.Inspect(f, func(n ast.Node) bool {
@@ -65,8 +72,8 @@ func TestLogIsDocumented(t *testing.T) {
 		})
 	}
 	want := ""
-	for _, m := range slices.Sorted(maps.Keys(messages)) {
-		want += fmt.Sprintf("| %s | %s |\n", m, strings.Join(slices.Sorted(maps.Keys(messages[m])), ", "))
+	for _, m := range slices.Sorted(maps.Keys(keysOf)) {
+		want += fmt.Sprintf("| %s | %s |\n", m, strings.Join(slices.Sorted(maps.Keys(keysOf[m])), ", "))
 	}
 	if os.Getenv("UPDATE_SCRIPTS") != "" {
 		if err := os.WriteFile("LOG.md", []byte(text+head+want), 0o644); err != nil {
@@ -98,16 +105,18 @@ func logged(n ast.Node) (message string, keys []string) {
 	if !ok {
 		return "", nil
 	}
-	switch fun.Sel.Name {
+	if x, ok := fun.X.(*ast.SelectorExpr); ok && strings.EqualFold(x.Sel.Name, "log") { // of slog
+		if literal(call.Args[0]) != "" {
+			return literal(call.Args[0]), pairs(call.Args[1:])
+		}
+		return "", nil
+	}
+	switch strings.ToLower(fun.Sel.Name) {
 	case "say", "info", "warn", "each", "tell":
 		for i := 1; i < len(call.Args); i++ {
 			if rest := call.Args[i+1:]; literal(call.Args[i]) != "" && (len(rest)%2 == 0 && len(pairs(rest)) == len(rest)/2 || call.Ellipsis.IsValid()) {
 				return literal(call.Args[i]), pairs(rest)
 			}
-		}
-	case "Info", "Warn", "Error": // of slog
-		if x, ok := fun.X.(*ast.SelectorExpr); ok && x.Sel.Name == "log" && literal(call.Args[0]) != "" {
-			return literal(call.Args[0]), pairs(call.Args[1:])
 		}
 	}
 	return "", nil
@@ -163,17 +172,17 @@ func literal(e ast.Expr) string {
 func TestLinesAboutObjectsAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var stderr strings.Builder
-		talk := newTalk(&stderr, "", false)
+		talk := messages.New(&stderr, "", false)
 		for range 1000 {
-			talk.each("pods", "an object is bad", "bad")
-			talk.eachNote("pod/a: another fault", "other")
+			talk.Each("pods", "an object is bad", "bad")
+			talk.EachNote("pod/a: another fault", "other")
 		}
-		time.Sleep(repeatedEvery)
-		talk.each("pods", "an object is bad", "bad")
-		talk.each("pods", "an object is bad", "bad")
-		talk.summary()
-		talk.summary()
-		want := strings.Repeat("listwatch: pods: an object is bad\nlistwatch: pod/a: another fault\n", maxRepeated) +
+		time.Sleep(messages.RepeatedEvery)
+		talk.Each("pods", "an object is bad", "bad")
+		talk.Each("pods", "an object is bad", "bad")
+		talk.Summary()
+		talk.Summary()
+		want := strings.Repeat("listwatch: pods: an object is bad\nlistwatch: pod/a: another fault\n", messages.MaxRepeated) +
 			"listwatch: pods: an object is bad\n" +
 			"listwatch: bad: 981 more lines of this kind left out\nlistwatch: other: 980 more lines of this kind left out\n"
 		if diff := cmp.Diff(want, stderr.String()); diff != "" {

@@ -8,26 +8,29 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
 )
 
-func manCommand(p *program) *cobra.Command {
+func manCommand(p *cli.Program) *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",
 		Short:  "Write the man pages into a folder",
 		Hidden: true, // it is for those who make packages: make man
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usage("say which folder to write them to")
+				return exit.Usage("say which folder to write them to")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
-				return failed(err)
+				return exit.Failed(err)
 			}
 			for _, c := range commands(cmd.Root()) {
 				if err := os.WriteFile(filepath.Join(args[0], pageName(c)+".1"), []byte(manPage(c)), 0o644); err != nil {
-					return failed(err)
+					return exit.Failed(err)
 				}
 			}
 			return nil
@@ -53,7 +56,7 @@ func pageName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath
 // the commit, so that the same source gives the same bytes.
 func manPage(c *cobra.Command) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, ".TH %s 1 \"%s\" \"listwatch %s\" \"listwatch\"\n", strings.ToUpper(pageName(c)), thisBuild().Date, roff(thisBuild().Version))
+	fmt.Fprintf(&b, ".TH %s 1 \"%s\" \"listwatch %s\" \"listwatch\"\n", strings.ToUpper(pageName(c)), cli.ThisBuild().Date, roff(cli.ThisBuild().Version))
 	b.WriteString(".nh\n.ad l\n") // flags are not to be hyphenated
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", roff(pageName(c)), roff(c.Short))
 	b.WriteString(".SH SYNOPSIS\n.nf\n" + verbatim(synopsis(c, "")) + ".fi\n")

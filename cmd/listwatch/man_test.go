@@ -7,13 +7,15 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
 )
 
 func TestManHasAPageForEachCommandAndEveryFlag(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "man1")
 	stdoutOf(t, 0, "man", dir)
 	pages := map[string]bool{}
-	for _, c := range commands((&program{}).root()) {
+	for _, c := range commands(rootCommand(&cli.Program{})) {
 		name := pageName(c) + ".1"
 		pages[name] = true
 		b, err := os.ReadFile(filepath.Join(dir, name))

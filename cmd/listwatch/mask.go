@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/replay"
 )
@@ -33,10 +34,10 @@ func maskPair(before, now map[string]any) {
 
 // noteRedaction says that values of Secrets are not what the server has, to whom they
 // may be missing.
-func (o *output) noteRedaction(t *talk, targets []target) {
+func (o *output) noteRedaction(t *messages.Writer, targets []target) {
 	values := !isTable(o.format) && o.format != "name" && o.format != "none" || o.where.asks()
 	if o.redact && values && slices.ContainsFunc(targets, func(t target) bool { return isSecret(t.resource) }) {
-		t.note("the values of Secrets are replaced by " + placeholder + "; --redact none shows them")
+		t.Note("the values of Secrets are replaced by " + placeholder + "; --redact none shows them")
 	}
 }
 

@@ -67,7 +67,7 @@ func TestEveryMessageIsInAGoldenFile(t *testing.T) {
 
 // makers are the functions that make errors of a format, or of a text, which is
 // the first of their arguments that is one.
-var makers = map[string]bool{"Errorf": true, "errors.New": true, "usage": true, "damaged": true, "damage": true, "problem": true,
+var makers = map[string]bool{"Errorf": true, "errors.New": true, "usage": true, "Usage": true, "damaged": true, "damage": true, "problem": true,
 	"fail": true, "failAt": true, "syntax": true, "expect": true}
 
 // spoken are the functions that return the text of an error, or of advice.

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
@@ -133,8 +134,8 @@ func TestMaxStalenessEndsTheProgramWithItsReason(t *testing.T) {
 		if after := time.Since(began); after < 19*time.Second || after > 20*time.Second {
 			t.Errorf("after %v, want 19 s", after)
 		}
-		var f *failure
-		if !errors.As(err, &f) || f.code != exitFailed || err.Error() != "pods: no contact for 10s (--max-staleness 10s); last error: refused" {
+		var f *exit.Error
+		if !errors.As(err, &f) || f.Code != exit.CodeFailed || err.Error() != "pods: no contact for 10s (--max-staleness 10s); last error: refused" {
 			t.Errorf("%v", err)
 		}
 	})

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
@@ -296,7 +298,7 @@ func rehearse(t *testing.T, srv *apitest.Server, args []string) map[string]bool 
 	wait := func(out *tail, line string) {
 		t.Helper()
 		if !out.wait(bounded, p.done, regexp.MustCompile(line)) {
-			stop(errAskedFor)
+			stop(exit.ErrAskedFor)
 			<-p.done
 			t.Fatalf("no line matches %s; it ended with %d\n%s\n%s", line, p.code, p.stdout, p.stderr)
 		}
@@ -315,7 +317,7 @@ func rehearse(t *testing.T, srv *apitest.Server, args []string) map[string]bool 
 		t.Fatal(err)
 	}
 	wait(p.stdout, `"type":"RELISTED"`)
-	p.stop(errAskedFor)
+	p.stop(exit.ErrAskedFor)
 	<-p.done
 	if p.code != 0 {
 		t.Errorf("exit code %d\n%s", p.code, p.stderr)

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/cmd/listwatch/hook"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -173,7 +175,7 @@ func (p *printer) run(records <-chan record) error {
 	b, err := p.enc.end(p.enc.flush(nil))
 	p.write(b)
 	if p.err == nil && err != nil {
-		p.err = failed(fmt.Errorf("print the list: %w", err))
+		p.err = exit.Failed(fmt.Errorf("print the list: %w", err))
 	}
 	return p.err
 }
@@ -272,7 +274,7 @@ func (p *printer) show(r *record) {
 		}
 		err = fmt.Errorf("print %s: %w", kubectlName(r.resource, r.id.Name), err)
 		if p.list { // whoever lists has asked for all of it
-			p.fail(failed(err))
+			p.fail(exit.Failed(err))
 			return
 		}
 		p.errs(err)
@@ -284,7 +286,7 @@ func (p *printer) show(r *record) {
 	}
 	if p.events++; p.events == p.maxEvents {
 		p.over = true
-		p.stop(errAskedFor)
+		p.stop(exit.ErrAskedFor)
 	}
 }
 
@@ -317,7 +319,7 @@ func (p *printer) write(b []byte) {
 	}
 	if n, err := p.w.Write(b); err != nil {
 		unnoted := p.took(n)
-		p.fail(unwritten(err, p.keeper != nil, unnoted))
+		p.fail(cli.Unwritten(err, p.keeper != nil, unnoted))
 	}
 }
 

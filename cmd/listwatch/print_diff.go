@@ -7,7 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+
 	udiff "github.com/aymanbagabas/go-udiff"
+
 	jsonmerge "github.com/evanphx/json-patch/v5"
 	"github.com/spf13/pflag"
 	"gomodules.xyz/jsonpatch/v2"
@@ -37,13 +41,13 @@ func (d *diffing) check(format string) error {
 	patch := strings.HasSuffix(d.style, "patch")
 	switch {
 	case d.style != "" && !slices.Contains(diffStyles, d.style):
-		return usage("--diff %q: want one of %s", clip(d.style), strings.Join(diffStyles, ", "))
+		return exit.Usage("--diff %q: want one of %s", messages.Clip(d.style), strings.Join(diffStyles, ", "))
 	case d.style != "" && format != "diff" && !(format == "ndjson" && patch):
-		return usage("--diff %s is for -o diff%s", d.style, map[bool]string{true: " and -o ndjson"}[patch])
+		return exit.Usage("--diff %s is for -o diff%s", d.style, map[bool]string{true: " and -o ndjson"}[patch])
 	case d.against != "previous" && d.against != "first":
-		return usage("--diff-against %q: want previous or first", clip(d.against))
+		return exit.Usage("--diff-against %q: want previous or first", messages.Clip(d.against))
 	case d.context < 0:
-		return usage("--context-lines %d is negative", d.context)
+		return exit.Usage("--context-lines %d is negative", d.context)
 	}
 	return nil
 }

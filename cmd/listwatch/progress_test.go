@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/list"
@@ -18,8 +19,8 @@ import (
 // takes a while, and returns what was said.
 func listSlowly(live bool, page time.Duration, remaining bool) string {
 	var stderr bytes.Buffer
-	talk := newTalk(&stderr, "text", false)
-	talk.live = live
+	talk := messages.New(&stderr, "text", false)
+	talk.Live = live
 	s := &stream[codec.Raw]{target: target{resource: kube.Pods}, talk: talk, listing: true, began: time.Now()}
 	for n := 500; n <= 5000; n += 500 {
 		<-time.After(page)
@@ -75,7 +76,7 @@ func TestProgressIsRedrawnOnATerminal(t *testing.T) {
 func TestNoProgressAfterTheFirstList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var stderr bytes.Buffer
-		s := &stream[codec.Raw]{talk: newTalk(&stderr, "text", false), listing: true, synced: true, began: time.Now()}
+		s := &stream[codec.Raw]{talk: messages.New(&stderr, "text", false), listing: true, synced: true, began: time.Now()}
 		<-time.After(time.Minute)
 		s.listed(list.Progress{Items: 500, Remaining: 500})
 		if stderr.Len() > 0 {

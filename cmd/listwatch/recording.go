@@ -16,6 +16,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
@@ -59,7 +62,7 @@ either is removed. So whoever reaches the address has the permissions of this
 program: give it a unix socket, which only its owner can open, or --read-only. Web
 pages are refused, and so are exec, attach, port-forward and proxy paths.`
 
-func recordCommand(p *program) *cobra.Command {
+func recordCommand(p *cli.Program) *cobra.Command {
 	o := &recordFlags{}
 	cmd := &cobra.Command{
 		Use:   "record TYPE[.VERSION[.GROUP]][,TYPE...] [NAME...] -o FILE | --proxy ADDRESS -o FILE",
@@ -93,7 +96,7 @@ func recordCommand(p *program) *cobra.Command {
 	return cmd
 }
 
-func runRecord(p *program, cmd *cobra.Command, args []string, o *recordFlags) error {
+func runRecord(p *cli.Program, cmd *cobra.Command, args []string, o *recordFlags) error {
 	if err := o.check(cmd, args); err != nil {
 		return err
 	}
@@ -104,8 +107,8 @@ func runRecord(p *program, cmd *cobra.Command, args []string, o *recordFlags) er
 			return err
 		}
 	}
-	t := newTalk(p.stderr, o.logFormat, o.quiet)
-	defer t.summary()
+	t := messages.New(p.Stderr, o.logFormat, o.quiet)
+	defer t.Summary()
 	ctx, release := (&watchFlags{exitAfter: o.exitAfter}).ends(cmd.Context())
 	defer release()
 	c, cfg, err := o.load(p, t)
@@ -123,7 +126,7 @@ func runRecord(p *program, cmd *cobra.Command, args []string, o *recordFlags) er
 			return err
 		}
 	}
-	out, err := o.create(replay.Header{Tool: "listwatch " + thisBuild().Version, Cluster: clusterOf(ctx, c)})
+	out, err := o.create(replay.Header{Tool: "listwatch " + cli.ThisBuild().Version, Cluster: clusterOf(ctx, c)})
 	if err != nil {
 		return err
 	}
@@ -143,29 +146,29 @@ func (o *recordFlags) check(cmd *cobra.Command, args []string) error {
 	}
 	switch {
 	case o.logFormat != "text" && o.logFormat != "json":
-		return usage("--log-format %q: want one of text, json", clip(o.logFormat))
+		return exit.Usage("--log-format %q: want one of text, json", messages.Clip(o.logFormat))
 	case o.list != "auto" && o.list != "paged" && o.list != "stream":
-		return usage("--list %q: want one of auto, paged, stream", clip(o.list))
+		return exit.Usage("--list %q: want one of auto, paged, stream", messages.Clip(o.list))
 	case o.idle <= 0:
-		return usage("--idle-timeout %v: want more than 0", o.idle)
+		return exit.Usage("--idle-timeout %v: want more than 0", o.idle)
 	case o.maxBytes == 0 || o.maxBytes < -1:
-		return usage("--max-bytes %d: want more than 0, or -1 for no limit", o.maxBytes)
+		return exit.Usage("--max-bytes %d: want more than 0, or -1 for no limit", o.maxBytes)
 	case o.file == "":
-		return usage("say where to record to, such as -o pods.lwrec.ndjson.gz")
+		return exit.Usage("say where to record to, such as -o pods.lwrec.ndjson.gz")
 	case o.proxy != "" && len(args) > 0:
-		return usage("--proxy records what clients ask for: a type cannot be given with it")
+		return exit.Usage("--proxy records what clients ask for: a type cannot be given with it")
 	}
 	if o.proxy != "" {
 		for _, name := range []string{"all-namespaces", "selector", "field-selector", "chunk-size", "list", "idle-timeout", "max-events"} {
 			if cmd.Flags().Changed(name) {
-				return usage("--%s chooses events, and --proxy records what clients ask for: give one of the two", name)
+				return exit.Usage("--%s chooses events, and --proxy records what clients ask for: give one of the two", name)
 			}
 		}
 	}
 	if o.proxy == "" {
 		for _, name := range []string{"read-only", "allow-proxy-paths", "accept-host"} {
 			if cmd.Flags().Changed(name) {
-				return usage("--%s is for --proxy: give both", name)
+				return exit.Usage("--%s is for --proxy: give both", name)
 			}
 		}
 	}
@@ -176,7 +179,7 @@ func (o *recordFlags) check(cmd *cobra.Command, args []string) error {
 	}
 	if !o.force {
 		if _, err := os.Stat(o.file); err == nil {
-			return usage("%s exists: give another name, or --force to replace it", o.file)
+			return exit.Usage("%s exists: give another name, or --force to replace it", o.file)
 		}
 	}
 	return o.selection.parse()
@@ -186,18 +189,18 @@ func (o *recordFlags) check(cmd *cobra.Command, args []string) error {
 func (o *recordFlags) create(h replay.Header) (*replay.Writer, error) {
 	if info, err := os.Stat(o.file); err == nil && o.force {
 		if !info.Mode().IsRegular() {
-			return nil, usage("%s is no file that could be replaced", o.file)
+			return nil, exit.Usage("%s is no file that could be replaced", o.file)
 		}
 		if err := os.Remove(o.file); err != nil {
-			return nil, failed(fmt.Errorf("replace %s: %w", o.file, err))
+			return nil, exit.Failed(fmt.Errorf("replace %s: %w", o.file, err))
 		}
 	}
 	w, err := replay.Create(o.file, h, replay.Options{MaxBytes: o.maxBytes, IncludeSecrets: o.includeSecrets, IncludeEnv: o.includeEnv})
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return nil, usage("%s exists: give another name, or --force to replace it", o.file)
+		return nil, exit.Usage("%s exists: give another name, or --force to replace it", o.file)
 	case err != nil:
-		return nil, failed(fmt.Errorf("%w%s", err, roomFor(err, "it")))
+		return nil, exit.Failed(fmt.Errorf("%w%s", err, cli.RoomFor(err, "it")))
 	}
 	return w, nil
 }
@@ -221,7 +224,7 @@ func clusterOf(ctx context.Context, c *client.Client) replay.Cluster {
 type recorder struct {
 	*recordFlags
 	client *client.Client
-	talk   *talk
+	talk   *messages.Writer
 	out    *replay.Writer
 	began  time.Time
 	count  atomic.Int64 // events of objects
@@ -232,7 +235,7 @@ type recorder struct {
 func (r *recorder) events(ctx context.Context, targets []target) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r.talk.info("record", "recording to "+r.file+" until it is stopped, as by Ctrl-C", "recording", "file", r.file)
+	r.talk.Info("record", "recording to "+r.file+" until it is stopped, as by Ctrl-C", "recording", "file", r.file)
 	var watches sync.WaitGroup
 	for _, t := range targets {
 		watches.Go(func() {
@@ -248,7 +251,7 @@ func (r *recorder) events(ctx context.Context, targets []target) error {
 func (r *recorder) follow(ctx context.Context, t target) error {
 	fields, err := t.fieldSelector(r.fieldsSel)
 	if err != nil {
-		return usage("%q: %w", t.name, err)
+		return exit.Usage("%q: %w", t.name, err)
 	}
 	stream := r.out.Stream(replay.Target{Resource: t.resource, Namespace: t.namespace, Labels: r.selector.String(), Fields: fields.String()})
 	initial := map[string]watch.Initial{"paged": watch.Paged, "stream": watch.Stream}[r.recordFlags.list]
@@ -261,36 +264,36 @@ func (r *recorder) follow(ctx context.Context, t target) error {
 	w := watch.New(client.Of[codec.RawFull](r.client, t.resource).In(t.namespace), watch.Options{Labels: r.selector, Fields: fields,
 		Limit: r.limit(), MaxItem: maxItem, Idle: r.idle, Initial: initial, Trace: stream.Trace(watch.Trace{Interrupted: func(i watch.Interruption) {
 			if i.Err != nil && !ends(&i) {
-				r.talk.warn(t.label(), fmt.Sprintf("cannot %s: %s; again in %s", verb(i.Op), brief(i.Err), rough(i.Wait)), "failed", "err", printable.Line(i.Err.Error()))
+				r.talk.Warn(t.label(), fmt.Sprintf("cannot %s: %s; again in %s", verb(i.Op), brief(i.Err), messages.Rough(i.Wait)), "failed", "err", printable.Line(i.Err.Error()))
 			}
 		}})})
 	for ev, err := range replay.Record(stream, t.only(w.Events(ctx))) {
 		var item *codec.ItemError
 		var stop *watch.Interruption
 		if err := r.out.Err(); err != nil {
-			return failed(fmt.Errorf("record to %s: %w%s", r.file, err, roomFor(err, "it")))
+			return exit.Failed(fmt.Errorf("record to %s: %w%s", r.file, err, cli.RoomFor(err, "it")))
 		}
 		switch {
 		case err == nil && ev.Type == watch.Synced:
 			synced = true
 		case err == nil && ev.Object.GetName() != "":
 			if n := r.count.Add(1); r.maxEvents > 0 && n >= int64(r.maxEvents) {
-				return errAskedFor
+				return exit.ErrAskedFor
 			}
 		case err == nil:
 		case errors.As(err, &item):
-			r.talk.each(t.label(), "an object cannot be read, and is recorded without its contents: "+item.Error(), "quarantined", "err", item.Error())
+			r.talk.Each(t.label(), "an object cannot be read, and is recorded without its contents: "+item.Error(), "quarantined", "err", item.Error())
 		case errors.As(err, &stop):
 			if failures++; ends(stop) {
 				if failures == 1 && !synced {
 					r.denied.Store(true)
 				}
-				return failed(fmt.Errorf("%s %s: %w", verb(stop.Op), t.label(), stop.Err))
+				return exit.Failed(fmt.Errorf("%s %s: %w", verb(stop.Op), t.label(), stop.Err))
 			}
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		default:
-			return failed(err)
+			return exit.Failed(err)
 		}
 	}
 	return errors.New("the watcher ended without a reason") // it never does
@@ -316,12 +319,12 @@ func (t target) only(events iter.Seq2[watch.Event[codec.RawFull], error]) iter.S
 
 // close ends the file in good order. An end by err is the end of the program.
 func (r *recorder) close(err error) error {
-	if e := r.out.Close(); e != nil && !errors.Is(e, replay.ErrFull) && (err == nil || errors.Is(err, errAskedFor)) {
-		err = failed(fmt.Errorf("record to %s: %w%s", r.file, e, roomFor(e, "it")))
+	if e := r.out.Close(); e != nil && !errors.Is(e, replay.ErrFull) && (err == nil || errors.Is(err, exit.ErrAskedFor)) {
+		err = exit.Failed(fmt.Errorf("record to %s: %w%s", r.file, e, cli.RoomFor(e, "it")))
 	}
 	if r.denied.Load() {
 		if e := os.Remove(r.file); e == nil {
-			r.talk.info("record", r.file+": nothing is recorded", "nothing recorded", "file", r.file)
+			r.talk.Info("record", r.file+": nothing is recorded", "nothing recorded", "file", r.file)
 		}
 		return err
 	}
@@ -331,12 +334,12 @@ func (r *recorder) close(err error) error {
 	}
 	what := ""
 	if r.proxy == "" {
-		what = count(int(r.count.Load()), "event") + ", "
+		what = messages.Count(int(r.count.Load()), "event") + ", "
 	}
-	r.talk.info("record", fmt.Sprintf("%s: %s%s in %s", r.file, what, sizeText(size), rough(time.Since(r.began))),
+	r.talk.Info("record", fmt.Sprintf("%s: %s%s in %s", r.file, what, sizeText(size), messages.Rough(time.Since(r.began))),
 		"recorded", "file", r.file, "events", r.count.Load(), "bytes", size)
 	if errors.Is(err, replay.ErrFull) {
-		return failed(fmt.Errorf("%w; what came before is in it: give a larger --max-bytes, or -1", err))
+		return exit.Failed(fmt.Errorf("%w; what came before is in it: give a larger --max-bytes, or -1", err))
 	}
 	return err
 }

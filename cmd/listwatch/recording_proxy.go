@@ -13,6 +13,10 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 )
 
 // unixPrefix marks the path of a socket, where there could be an address.
@@ -22,29 +26,29 @@ const unixPrefix = "unix:"
 func (o *recordFlags) proxyAddress() (network, address string, err error) {
 	if path, ok := strings.CutPrefix(o.proxy, unixPrefix); ok {
 		if path == "" {
-			return "", "", usage("--proxy %s: want the path of a socket, such as unix:/tmp/api.sock", o.proxy)
+			return "", "", exit.Usage("--proxy %s: want the path of a socket, such as unix:/tmp/api.sock", o.proxy)
 		}
 		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-			return "", "", usage("--proxy %s: the file exists: remove it, or give another name", clip(o.proxy))
+			return "", "", exit.Usage("--proxy %s: the file exists: remove it, or give another name", messages.Clip(o.proxy))
 		}
 		return "unix", path, nil
 	}
 	address, open, err := listenAddress("--proxy", o.proxy)
 	if err == nil && open {
-		err = usage("--proxy %s: whoever reaches it has the permissions of this program: give a loopback address", clip(o.proxy))
+		err = exit.Usage("--proxy %s: whoever reaches it has the permissions of this program: give a loopback address", messages.Clip(o.proxy))
 	}
 	return "tcp", address, err
 }
 
 // recordProxy serves the API at --proxy, and records what is asked there.
-func recordProxy(p *program, ctx context.Context, r *recorder) error {
+func recordProxy(p *cli.Program, ctx context.Context, r *recorder) error {
 	network, address, err := r.proxyAddress()
 	if err != nil {
 		return err
 	}
 	upstream, err := url.Parse(r.client.Server())
 	if err != nil {
-		return failed(err) // the client has checked it
+		return exit.Failed(err) // the client has checked it
 	}
 	l, err := listenAt(network, address)
 	if err != nil {
@@ -55,12 +59,12 @@ func recordProxy(p *program, ctx context.Context, r *recorder) error {
 	if network == "unix" {
 		at, try = r.proxy, "curl --unix-socket "+address+" http://localhost/api/v1/pods"
 	}
-	r.talk.info("record", "recording to "+r.file+" what is asked at "+at+", such as "+try, "recording", "file", r.file, "url", at)
-	if err = p.put(at + "\n"); err == nil {
+	r.talk.Info("record", "recording to "+r.file+" what is asked at "+at+", such as "+try, "recording", "file", r.file, "url", at)
+	if err = p.Put(at + "\n"); err == nil {
 		err = r.untilFull(ctx)
 	}
 	if e := stop(); err == nil && e != nil {
-		err = failed(e)
+		err = exit.Failed(e)
 	}
 	return err
 }
@@ -113,7 +117,7 @@ func (r *recorder) untilFull(ctx context.Context) error {
 		select {
 		case <-tick.C:
 			if err := r.out.Err(); err != nil {
-				return failed(fmt.Errorf("record to %s: %w%s", r.file, err, roomFor(err, "it")))
+				return exit.Failed(fmt.Errorf("record to %s: %w%s", r.file, err, cli.RoomFor(err, "it")))
 			}
 		case <-ctx.Done():
 			return context.Cause(ctx)

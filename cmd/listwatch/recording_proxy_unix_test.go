@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
 )
 
 // upstream is a server that writes down who asks.
@@ -252,7 +253,7 @@ func TestRecordProxyAtASocket(t *testing.T) {
 	if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, stderr := runProgram(t, nil, append(args, "--force")...); code != exitUsage || !strings.Contains(stderr, "the file exists") {
+	if code, _, stderr := runProgram(t, nil, append(args, "--force")...); code != exit.CodeUsage || !strings.Contains(stderr, "the file exists") {
 		t.Errorf("over a file: %d %s", code, stderr)
 	}
 	if b, err := os.ReadFile(path); string(b) != "mine" {

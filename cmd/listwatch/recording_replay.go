@@ -17,6 +17,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/listwatch/listwatch/cache"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/replay"
@@ -45,7 +48,7 @@ can list and watch it. With --serve script, requests get the answers that were
 recorded, in the same pieces and broken off at the same byte; that needs a
 recording of --proxy. The URL is printed on stdout.`
 
-func replayCommand(p *program) *cobra.Command {
+func replayCommand(p *cli.Program) *cobra.Command {
 	o := &replayFlags{}
 	cmd := &cobra.Command{
 		Use:   "replay FILE",
@@ -74,13 +77,13 @@ func replayCommand(p *program) *cobra.Command {
 	return cmd
 }
 
-func runReplay(p *program, cmd *cobra.Command, args []string, o *replayFlags) error {
+func runReplay(p *cli.Program, cmd *cobra.Command, args []string, o *replayFlags) error {
 	out, err := o.check(cmd, p, args)
 	if err != nil {
 		return err
 	}
-	t := newTalk(p.stderr, o.logFormat, o.quiet)
-	defer t.summary()
+	t := messages.New(p.Stderr, o.logFormat, o.quiet)
+	defer t.Summary()
 	o.path = args[0]
 	if o.info {
 		return recordingInfo(p, o.path)
@@ -90,7 +93,7 @@ func runReplay(p *program, cmd *cobra.Command, args []string, o *replayFlags) er
 		return recordingError(o.path, err)
 	}
 	if rec.Truncated {
-		t.info("replay", "the recording was cut: it plays as far as it goes", "cut")
+		t.Info("replay", "the recording was cut: it plays as far as it goes", "cut")
 	}
 	pace := replay.Pace{Speed: o.speed, Fast: o.fast}
 	if o.step {
@@ -119,7 +122,7 @@ func (o *replayFlags) load() (*replay.Recording, error) {
 }
 
 // check refuses flags that make no sense.
-func (o *replayFlags) check(cmd *cobra.Command, p *program, args []string) (output, error) {
+func (o *replayFlags) check(cmd *cobra.Command, p *cli.Program, args []string) (output, error) {
 	out, err := o.reporting.check(cmd, p, false)
 	if err != nil {
 		return out, err
@@ -135,21 +138,21 @@ func (o *replayFlags) check(cmd *cobra.Command, p *program, args []string) (outp
 	}
 	switch {
 	case len(args) != 1:
-		return out, usage("say which recording, one file")
+		return out, exit.Usage("say which recording, one file")
 	case !(o.speed >= 0.001 && o.speed <= 1e6):
-		return out, usage("--speed %v: want 0.001 to 1000000", o.speed)
+		return out, exit.Usage("--speed %v: want 0.001 to 1000000", o.speed)
 	case paces > 1:
-		return out, usage("--speed, --fast and --step are three ways to wait: give one")
+		return out, exit.Usage("--speed, --fast and --step are three ways to wait: give one")
 	case o.serve != "" && o.serve != "state" && o.serve != "script":
-		return out, usage("--serve %q: want state or script", clip(o.serve))
+		return out, exit.Usage("--serve %q: want state or script", messages.Clip(o.serve))
 	case o.maxBytes < 1:
-		return out, usage("--max-bytes %d: want more than 0", o.maxBytes)
+		return out, exit.Usage("--max-bytes %d: want more than 0", o.maxBytes)
 	case o.serve == "" && cmd.Flags().Changed("listen"):
-		return out, usage("--listen is for --serve: give both")
+		return out, exit.Usage("--listen is for --serve: give both")
 	case o.serve == "" && cmd.Flags().Changed("accept-host"):
-		return out, usage("--accept-host is for --serve: give both")
+		return out, exit.Usage("--accept-host is for --serve: give both")
 	case o.serve != "" && o.info:
-		return out, usage("--info ends at once and --serve does not: give one")
+		return out, exit.Usage("--info ends at once and --serve does not: give one")
 	}
 	if o.serve != "" || o.info {
 		about := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -158,7 +161,7 @@ func (o *replayFlags) check(cmd *cobra.Command, p *program, args []string) (outp
 		var wrong error
 		cmd.Flags().Visit(func(f *pflag.Flag) {
 			if about.Lookup(f.Name) != nil && !slices.Contains([]string{"quiet", "log-format", "color", "redact"}, f.Name) && wrong == nil {
-				wrong = usage("--%s is about printed events: give neither --serve nor --info with it", f.Name)
+				wrong = exit.Usage("--%s is about printed events: give neither --serve nor --info with it", f.Name)
 			}
 		})
 		return out, wrong
@@ -172,9 +175,9 @@ func recordingError(path string, err error) error {
 		err = fmt.Errorf("%s: %w", path, err)
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, replay.ErrVersion) {
-		return &failure{exitUsage, err}
+		return &exit.Error{Code: exit.CodeUsage, Err: err}
 	}
-	return failed(err)
+	return exit.Failed(err)
 }
 
 // stepping releases entries as in says, until it ends or end is called. A read
@@ -214,10 +217,10 @@ type replaying struct {
 	output
 	rec  *replay.Recording
 	pace replay.Pace
-	talk *talk
+	talk *messages.Writer
 }
 
-func (r *replaying) run(ctx context.Context, p *program) error {
+func (r *replaying) run(ctx context.Context, p *cli.Program) error {
 	streams := r.rec.Streams()
 	if len(streams) == 0 {
 		return recordingError(r.path, errors.New(`there are no events in this recording; if it is one of traffic, serve it: --serve script`))
@@ -232,7 +235,7 @@ func (r *replaying) run(ctx context.Context, p *program) error {
 	defer cancel(nil)
 	records := make(chan record, recordBuffer)
 	printed := make(chan error, 1)
-	pr := &printer{output: r.output, w: p.stdout, stop: cancel, errs: func(err error) { r.talk.eachNote(err.Error(), "not printed") }}
+	pr := &printer{output: r.output, w: p.Stdout, stop: cancel, errs: func(err error) { r.talk.EachNote(err.Error(), "not printed") }}
 	go func() { printed <- pr.run(records) }()
 	var end error
 	if r.managed || r.expressManaged {
@@ -266,7 +269,7 @@ func play[T raw](ctx context.Context, r *replaying, targets []target, records ch
 	}
 	for told := range replay.All[T](ctx, r.rec, r.pace, trace) {
 		if told.Stream < 0 {
-			records <- record{say: func() { r.talk.info("mark", told.Mark, "mark", "label", told.Mark) }}
+			records <- record{say: func() { r.talk.Info("mark", told.Mark, "mark", "label", told.Mark) }}
 			continue
 		}
 		streams[told.Stream].take(ctx, told.Event, told.Err)
@@ -307,7 +310,7 @@ func (s *playedStream[T]) interrupted(i *watch.Interruption) {
 	case i.Next == watch.OpNone:
 		s.warn("the watch that was recorded gave up: "+printable.Line(err.Error()), "gave up", "err", printable.Line(err.Error()))
 	default:
-		s.warn(fmt.Sprintf("cannot %s: %v; again in %s", verb(i.Op), i.Err, rough(i.Wait)),
+		s.warn(fmt.Sprintf("cannot %s: %v; again in %s", verb(i.Op), i.Err, messages.Rough(i.Wait)),
 			"failed", "op", string(i.Op), "err", printable.Line(i.Err.Error()), "attempt", i.Attempt, "wait", i.Wait.String())
 		s.emit(record{Type: errorType, detail: errorOf(i.Err)})
 	}

@@ -13,19 +13,22 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/shell"
 	"github.com/listwatch/listwatch/replay"
 )
 
 // serveRecording is --serve.
-func serveRecording(p *program, ctx context.Context, o *replayFlags, rec *replay.Recording, pace replay.Pace, t *talk) error {
+func serveRecording(p *cli.Program, ctx context.Context, o *replayFlags, rec *replay.Recording, pace replay.Pace, t *messages.Writer) error {
 	address, open, err := listenAddress("--listen", o.listen)
 	if err != nil {
 		return err
 	}
 	if open {
-		t.note("warning: --listen " + o.listen + " is not the loopback: whoever reaches this machine can read the recording")
+		t.Note("warning: --listen " + o.listen + " is not the loopback: whoever reaches this machine can read the recording")
 	}
 	if o.serve == "script" {
 		return serveScript(p, ctx, o, address, rec, pace, t)
@@ -42,20 +45,20 @@ func serveRecording(p *program, ctx context.Context, o *replayFlags, rec *replay
 	if err != nil {
 		return recordingError(o.path, err)
 	}
-	if err := p.put(srv.URL + "\n"); err != nil {
+	if err := p.Put(srv.URL + "\n"); err != nil {
 		return err
 	}
-	t.info("replay", fmt.Sprintf("serving %s; try: %s", count(state.Len(), "change"), shell.Quote("listwatch", "watch", "-A", "-s", srv.URL, rec.Streams()[0].Resource.GroupResource())),
+	t.Info("replay", fmt.Sprintf("serving %s; try: %s", messages.Count(state.Len(), "change"), shell.Quote("listwatch", "watch", "-A", "-s", srv.URL, rec.Streams()[0].Resource.GroupResource())),
 		"serving", "url", srv.URL, "changes", state.Len())
 	if err := state.Play(ctx, pace); err != nil {
 		return err
 	}
-	t.info("replay", "all changes are made; it goes on serving the last state until it is stopped", "played", "changes", state.Len())
+	t.Info("replay", "all changes are made; it goes on serving the last state until it is stopped", "played", "changes", state.Len())
 	<-ctx.Done()
 	return context.Cause(ctx)
 }
 
-func serveScript(p *program, ctx context.Context, o *replayFlags, address string, rec *replay.Recording, pace replay.Pace, t *talk) error {
+func serveScript(p *cli.Program, ctx context.Context, o *replayFlags, address string, rec *replay.Recording, pace replay.Pace, t *messages.Writer) error {
 	if !slices.ContainsFunc(rec.Entries, func(e *replay.Entry) bool { return e.Kind == replay.KindReq }) {
 		return recordingError(o.path, errors.New("there are no requests in this recording: record them by --proxy; a recording of events can be served by --serve state"))
 	}
@@ -66,23 +69,23 @@ func serveScript(p *program, ctx context.Context, o *replayFlags, address string
 	}
 	stop := serve(ctx, l, script, o.acceptHosts)
 	at := "http://" + l.Addr().String()
-	t.info("replay", fmt.Sprintf("serving the answers to %s at %s", count(script.Left(), "request"), at), "serving", "url", at, "requests", script.Left())
+	t.Info("replay", fmt.Sprintf("serving the answers to %s at %s", messages.Count(script.Left(), "request"), at), "serving", "url", at, "requests", script.Left())
 	tellRequests(rec, t)
-	if err = p.put(at + "\n"); err == nil {
+	if err = p.Put(at + "\n"); err == nil {
 		<-ctx.Done()
 		err = context.Cause(ctx)
 	}
 	if e := stop(); err == nil && e != nil {
-		err = failed(e)
+		err = exit.Failed(e)
 	}
 	for _, u := range script.Unknown() {
-		t.info("replay", "had no answer: "+u, "unknown", "request", u)
+		t.Info("replay", "had no answer: "+u, "unknown", "request", u)
 	}
 	return err
 }
 
 // tellRequests says what a script can be asked.
-func tellRequests(rec *replay.Recording, t *talk) {
+func tellRequests(rec *replay.Recording, t *messages.Writer) {
 	asked, discovery := map[string]int{}, false
 	var order []string
 	for _, e := range rec.Entries {
@@ -98,18 +101,18 @@ func tellRequests(rec *replay.Recording, t *talk) {
 	}
 	const most = 8
 	for _, what := range order[:min(len(order), most)] {
-		t.info("replay", fmt.Sprintf("%s: %s", what, count(asked[what], "answer")), "answers", "request", what, "count", asked[what])
+		t.Info("replay", fmt.Sprintf("%s: %s", what, messages.Count(asked[what], "answer")), "answers", "request", what, "count", asked[what])
 	}
 	if more := len(order) - most; more > 0 {
-		t.info("replay", fmt.Sprintf("and %s more", count(more, "path")), "more", "paths", more)
+		t.Info("replay", fmt.Sprintf("and %s more", messages.Count(more, "path")), "more", "paths", more)
 	}
 	if !discovery {
-		t.info("replay", "discovery is not in it: programs that begin with that, such as kubectl and listwatch watch, get 503; those that know what they want do not", "no discovery")
+		t.Info("replay", "discovery is not in it: programs that begin with that, such as kubectl and listwatch watch, get 503; those that know what they want do not", "no discovery")
 	}
 }
 
 // recordingInfo is --info.
-func recordingInfo(p *program, path string) error {
+func recordingInfo(p *cli.Program, path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return recordingError(path, err)
@@ -150,18 +153,18 @@ func recordingInfo(p *program, path string) error {
 	line("cluster", h.Cluster.UID)
 	line("secrets", cmp.Or(map[bool]string{true: "replaced"}[h.Redaction.Secrets], "in it"))
 	line("env", cmp.Or(map[bool]string{true: "values replaced"}[h.Redaction.Env], "in it"))
-	line("duration", rough(i.last))
+	line("duration", messages.Rough(i.last))
 	line("end", end)
 	for _, t := range i.targets {
 		line("stream", describeTarget(t))
 	}
 	line("entries", tallyText(i.counts))
 	line("events", tallyText(i.types))
-	if err := p.put(b.String()); err != nil {
+	if err := p.Put(b.String()); err != nil {
 		return err
 	}
 	if damage != nil {
-		return failed(fmt.Errorf("%s: %w", path, damage))
+		return exit.Failed(fmt.Errorf("%s: %w", path, damage))
 	}
 	return nil
 }
@@ -194,7 +197,7 @@ func (i *recordingSummary) add(e *replay.Entry) {
 func tallyText[K ~string](m map[K]int) string {
 	var parts []string
 	for _, k := range slices.Sorted(maps.Keys(m)) {
-		parts = append(parts, fmt.Sprintf("%s %s", thousands(m[k]), k))
+		parts = append(parts, fmt.Sprintf("%s %s", messages.Thousands(m[k]), k))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -6,6 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 )
 
 // reporting are the flags that say which events are told, and how: of what happens,
@@ -43,7 +47,7 @@ func (o *reporting) registerHow(f *pflag.FlagSet) {
 
 // check refuses flags that make no sense, and returns what they mean. It knows
 // whether there are hooks.
-func (o *reporting) check(cmd *cobra.Command, p *program, hooks bool) (output, error) {
+func (o *reporting) check(cmd *cobra.Command, p *cli.Program, hooks bool) (output, error) {
 	out, err := o.printing.parse(p)
 	if err != nil {
 		return out, err
@@ -58,7 +62,7 @@ func (o *reporting) check(cmd *cobra.Command, p *program, hooks bool) (output, e
 		return out, err
 	}
 	if rows := func(t string) bool { return (&record{Type: t}).isObject() }; len(out.types) > 0 && out.format != "ndjson" && !hooks && !slices.ContainsFunc(out.types, rows) {
-		return out, usage("--events %s: rows are of ADDED, MODIFIED and DELETED; the others are for -o ndjson and hooks", clip(strings.Join(out.types, ",")))
+		return out, exit.Usage("--events %s: rows are of ADDED, MODIFIED and DELETED; the others are for -o ndjson and hooks", messages.Clip(strings.Join(out.types, ",")))
 	}
 	if err := out.where.compile(o.filtering.where, o.exclude); err != nil {
 		return out, err
@@ -70,7 +74,7 @@ func (o *reporting) check(cmd *cobra.Command, p *program, hooks bool) (output, e
 		return out, err
 	}
 	if o.showOld && out.format != "ndjson" && !hooks {
-		return out, usage("--show-old is for -o ndjson and for hooks; -o diff shows what has changed")
+		return out, exit.Usage("--show-old is for -o ndjson and for hooks; -o diff shows what has changed")
 	}
 	out.diff, out.maxEvents, out.skipInitial, out.showOld = o.diffing, o.maxEvents, o.skipInitial, o.showOld
 	if o.watchEvents {

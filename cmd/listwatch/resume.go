@@ -5,6 +5,7 @@ import (
 
 	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/cmd/listwatch/checkpoint"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -24,15 +25,15 @@ func (s *stream[T]) resume(st checkpoint.State, path string) {
 		s.store.Apply(watch.Event[T]{Type: watch.Added, Key: kube.KeyOf(object), UID: o.UID, Revision: o.Revision, Object: object})
 	}
 	s.store.Apply(watch.Event[T]{Type: watch.Synced, Revision: st.Revision})
-	what := count(len(st.Objects), "object") + " of " + path
+	what := messages.Count(len(st.Objects), "object") + " of " + path
 	switch {
 	case !st.Synced:
-		s.talk.info(s.label(), "going on with a first list that was interrupted, knowing "+what, "resumed", "objects", len(st.Objects))
+		s.talk.Info(s.label(), "going on with a first list that was interrupted, knowing "+what, "resumed", "objects", len(st.Objects))
 	case s.once || st.Revision == "":
 		s.relist = &relist{cause: "compared with the checkpoint"}
-		s.talk.info(s.label(), "comparing with "+what, "resumed", "objects", len(st.Objects))
+		s.talk.Info(s.label(), "comparing with "+what, "resumed", "objects", len(st.Objects))
 	default:
-		s.talk.info(s.label(), "resuming at rv="+string(st.Revision)+" with "+what, "resumed", "rev", string(st.Revision), "objects", len(st.Objects))
+		s.talk.Info(s.label(), "resuming at rv="+string(st.Revision)+" with "+what, "resumed", "rev", string(st.Revision), "objects", len(st.Objects))
 	}
 }
 

@@ -7,49 +7,52 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/internal/printable"
 )
 
 // run is the program. It returns the exit code.
 func run(ctx context.Context, args []string, env func(string) string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return (&program{env: env, stdout: stdout, stderr: stderr, args: args}).run(ctx, stdin)
+	return runCommand(ctx, &cli.Program{Env: env, Stdout: stdout, Stderr: stderr, Args: args}, stdin)
 }
 
-func (p *program) run(ctx context.Context, stdin io.Reader) int {
-	root := p.root()
-	root.SetArgs(p.args)
+func runCommand(ctx context.Context, p *cli.Program, stdin io.Reader) int {
+	root := rootCommand(p)
+	root.SetArgs(p.Args)
 	root.SetIn(stdin)
-	root.SetOut(p.stdout)
-	root.SetErr(p.stderr)
+	root.SetOut(p.Stdout)
+	root.SetErr(p.Stderr)
 	cmd, err := root.ExecuteContextC(ctx)
-	return p.exit(cmd, err)
+	return exitCode(p, cmd, err)
 }
 
 // exit says what must be said about err, and returns its code. An error that
 // carries none is cobra's, about the arguments.
-func (p *program) exit(cmd *cobra.Command, err error) int {
+func exitCode(p *cli.Program, cmd *cobra.Command, err error) int {
 	var sig signalled
-	var f *failure
+	var f *exit.Error
 	switch {
-	case err == nil, errors.Is(err, errAskedFor):
+	case err == nil, errors.Is(err, exit.ErrAskedFor):
 		return 0
 	case errors.As(err, &sig):
 		return sig.code()
-	case errors.Is(err, errPipe):
-		return exitPipe
-	case errors.Is(err, errTimedOut):
-		p.talk().fatal(err.Error())
-		return exitTimeout
+	case errors.Is(err, exit.ErrPipe):
+		return exit.CodePipe
+	case errors.Is(err, exit.ErrTimedOut):
+		p.Fallback().Fatal(err.Error())
+		return exit.CodeTimeout
 	case !errors.As(err, &f):
-		p.talk().fatal(printable.Line(err.Error()) + `; see "` + cmd.CommandPath() + ` --help"`)
-		return exitUsage
+		p.Fallback().Fatal(printable.Line(err.Error()) + `; see "` + cmd.CommandPath() + ` --help"`)
+		return exit.CodeUsage
 	}
-	p.talk().fatal(explain(p, f.err))
-	return f.code
+	p.Fallback().Fatal(explain(p, f.Err))
+	return f.Code
 }
 
 // root builds the commands.
-func (p *program) root() *cobra.Command {
+func rootCommand(p *cli.Program) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "listwatch",
 		Short:         "Watch Kubernetes objects, and never go quiet",
@@ -62,9 +65,9 @@ func (p *program) root() *cobra.Command {
 				return cmd.Help()
 			}
 			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-				return usage("unknown command %q; did you mean %q?", clip(args[0]), near[0])
+				return exit.Usage("unknown command %q; did you mean %q?", messages.Clip(args[0]), near[0])
 			}
-			return usage("unknown command %q; to watch a type: listwatch watch %s", clip(args[0]), clip(args[0]))
+			return exit.Usage("unknown command %q; to watch a type: listwatch watch %s", messages.Clip(args[0]), messages.Clip(args[0]))
 		},
 	}
 	root.SuggestionsMinimumDistance = 2

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
 )
 
 // cmdSays runs the program, and writes down in the file told what a person sees of
@@ -30,7 +32,7 @@ func cmdSays(ts *testscript.TestScript, neg bool, args []string) {
 		peer = func(s string) string { return strings.ReplaceAll(s, addr, "PEER") }
 	}
 	said = peer(said)
-	if p.code != exitUsage {
+	if p.code != exit.CodeUsage {
 		said = until.ReplaceAllString(ports.ReplaceAllString(w.scrub(said), "HOST"), "until TIME") // usage errors repeat what was typed, durations too
 	}
 	line := "$ listwatch"

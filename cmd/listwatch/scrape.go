@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
 )
 
 // scraper shows a monitor to Prometheus. Streams of one type in one namespace,
@@ -78,7 +80,7 @@ func (s scraper) Collect(to chan<- prometheus.Metric) {
 		send(hookRunningDesc, gauge, float64(n.Running))
 		send(hookOpenDesc, gauge, float64(n.Unfinished))
 	}
-	b := thisBuild()
+	b := cli.ThisBuild()
 	send(buildDesc, gauge, 1, b.Version, b.Commit, b.Go, b.Platform)
 }
 

@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/list"
@@ -23,7 +26,7 @@ type session struct {
 	*watchFlags
 	output
 	client  *client.Client
-	talk    *talk
+	talk    *messages.Writer
 	targets []target
 	tap     func(record) // sees each record; may be nil
 	monitor *monitor     // may be nil
@@ -39,7 +42,7 @@ type follower interface {
 	absent() []string
 }
 
-func (s *session) run(ctx context.Context, p *program) (err error) {
+func (s *session) run(ctx context.Context, p *cli.Program) (err error) {
 	if s.kept, err = s.keep(ctx); err != nil {
 		return err
 	}
@@ -73,7 +76,7 @@ func (s *session) run(ctx context.Context, p *program) (err error) {
 		s.verdict.expect(s.targets, len(streams))
 	}
 	printed := make(chan error, 1)
-	pr := &printer{output: s.output, w: s.monitor.count(s.lines(p.stdout)), done: ctx.Done(), stop: cancel, errs: func(err error) { s.talk.eachNote(err.Error(), "not printed") }}
+	pr := &printer{output: s.output, w: s.monitor.count(s.lines(p.Stdout)), done: ctx.Done(), stop: cancel, errs: func(err error) { s.talk.EachNote(err.Error(), "not printed") }}
 	if s.kept != nil {
 		s.kept.states = nil // the streams have them
 		pr.keeper = s.kept
@@ -92,8 +95,8 @@ func (s *session) run(ctx context.Context, p *program) (err error) {
 	quiet, done := context.WithCancel(ctx)
 	silence.Go(func() { staleness(quiet, streams, s.talk) })
 	silence.Go(func() {
-		if unread(quiet, p.stdout) {
-			cancel(errPipe)
+		if unread(quiet, p.Stdout) {
+			cancel(exit.ErrPipe)
 		}
 	})
 	s.monitor.begin()
@@ -119,7 +122,7 @@ func (s *session) run(ctx context.Context, p *program) (err error) {
 	err = <-printed
 	s.hooks.drain()
 	if s.kept != nil && s.kept.acks != nil && err == nil {
-		s.kept.acks.drain(outer, p.stdout) // an end that was asked for waits for the reader
+		s.kept.acks.drain(outer, p.Stdout) // an end that was asked for waits for the reader
 	}
 	if s.kept != nil && err == nil {
 		pr.settle() // what hooks have done meanwhile
@@ -131,7 +134,7 @@ func (s *session) run(ctx context.Context, p *program) (err error) {
 	if err := decided(context.Cause(ctx), streams); err != nil || s.verdict == nil || !s.waiting.wants() {
 		return s.overdue(cmp.Or(err, s.absent(streams)), pr.events)
 	}
-	return failed(fmt.Errorf("--once: this does not hold: %s", s.verdict.missing()))
+	return exit.Failed(fmt.Errorf("--once: this does not hold: %s", s.verdict.missing()))
 }
 
 // absent is how a run with --once ends where names do not exist, as list does.
@@ -146,14 +149,14 @@ func (s *session) absent(streams []follower) error {
 	if labels == nil {
 		return nil
 	}
-	return failed(fmt.Errorf("not found%s: %s", whereOnce(s.targets), strings.Join(labels, ", ")))
+	return exit.Failed(fmt.Errorf("not found%s: %s", whereOnce(s.targets), strings.Join(labels, ", ")))
 }
 
 // stream returns what follows t.
 func (s *session) stream(ctx context.Context, i int, t target, give func(record)) (follower, error) {
 	fields, err := t.fieldSelector(s.fieldsSel)
 	if err != nil {
-		return nil, usage("%q: %w", t.name, err)
+		return nil, exit.Usage("%q: %w", t.name, err)
 	}
 	opts := watch.Options{Labels: s.selector, Fields: fields, Limit: s.limit(), MaxItem: maxItem, Idle: s.idle, Timeout: s.held,
 		Revision: kube.Revision(s.sinceRV), Initial: map[string]watch.Initial{"paged": watch.Paged, "stream": watch.Stream}[s.watchFlags.list],
@@ -173,7 +176,7 @@ func (s *session) stream(ctx context.Context, i int, t target, give func(record)
 	if s.sinceRV != "" {
 		// A server that fails to say, or may not, leaves it to the watch to find out.
 		if at, err := now(ctx, s.client, t, opts); err == nil && opts.Revision.Newer(at) {
-			return nil, failed(fmt.Errorf("--since-rv %s: the server is at %s for %s, which is before it: the revision is another cluster's, or the server was restored to an earlier state",
+			return nil, exit.Failed(fmt.Errorf("--since-rv %s: the server is at %s for %s, which is before it: the revision is another cluster's, or the server was restored to an earlier state",
 				s.sinceRV, at, t.label()))
 		}
 	}
@@ -212,11 +215,11 @@ func now(ctx context.Context, c *client.Client, t target, o watch.Options) (kube
 			if ctx.Err() != nil {
 				return "", context.Cause(ctx)
 			}
-			return "", failed(fmt.Errorf("list %s: %w", t.label(), err))
+			return "", exit.Failed(fmt.Errorf("list %s: %w", t.label(), err))
 		}
 	}
 	if meta.ResourceVersion == "" {
-		return "", failed(errors.New("list " + t.label() + ": the server gave no resourceVersion: it cannot be watched"))
+		return "", exit.Failed(errors.New("list " + t.label() + ": the server gave no resourceVersion: it cannot be watched"))
 	}
 	return kube.Revision(meta.ResourceVersion), nil
 }

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/replay"
 )
 
@@ -170,7 +171,7 @@ func (v *victim) live(t *testing.T, ctx context.Context, args ...string) bool {
 	case 130, 143:
 		v.ended++
 		return orderly
-	case exitFailed:
+	case exit.CodeFailed:
 		v.refused++
 		wait(ctx, 200*time.Millisecond)
 	default:

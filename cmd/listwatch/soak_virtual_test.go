@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
 )
 
 // TestSoakOfADay plays a day of the program in virtual time, against a server of
@@ -94,9 +96,9 @@ func newDay(t *testing.T, length time.Duration, judging func(testing.TB, *restle
 func (d *day) steady(ctx context.Context) {
 	d.steadyj.begin("", "")
 	ctx, d.end = context.WithCancelCause(context.WithoutCancel(ctx))
-	p := &program{env: func(string) string { return "" }, args: append(append(connected("watch", d.srv, d.ca), "-o", "ndjson"), d.steadyj.flags()...),
-		stdout: &mouth{j: d.steadyj, left: -1}, stderr: io.MultiWriter(&d.stderr, &d.steadys), dial: d.srv.Dial}
-	go func() { d.rest <- p.run(ctx, strings.NewReader("")) }()
+	p := &cli.Program{Env: func(string) string { return "" }, Args: append(append(connected("watch", d.srv, d.ca), "-o", "ndjson"), d.steadyj.flags()...),
+		Stdout: &mouth{j: d.steadyj, left: -1}, Stderr: io.MultiWriter(&d.stderr, &d.steadys), Dial: d.srv.Dial}
+	go func() { d.rest <- runCommand(ctx, p, strings.NewReader("")) }()
 	if err := d.srv.WaitForWatches(ctx, len(soakTypes)); err != nil {
 		d.t.Fatal(err)
 	}
@@ -186,7 +188,7 @@ func (d *day) ended(m *mouth, corpse []byte, code int) {
 		if _, err := os.Stat(d.state); err == nil {
 			d.j.settled(d.state, d.srv.URL)
 		}
-	case code == exitFailed: // at the start there is no patience
+	case code == exit.CodeFailed: // at the start there is no patience
 		d.refused++
 		<-time.After(5 * time.Second)
 	default:
@@ -197,8 +199,8 @@ func (d *day) ended(m *mouth, corpse []byte, code int) {
 // program runs it to its end.
 func (d *day) program(ctx context.Context, m *mouth, flags ...string) int {
 	args := append(append(connected("watch", d.srv, d.ca), "-o", "ndjson", "--checkpoint", d.state), append(flags, d.j.flags()...)...)
-	p := &program{env: func(string) string { return "" }, args: args, stdout: m, stderr: &d.stderr, dial: d.srv.Dial}
-	return p.run(ctx, strings.NewReader(""))
+	p := &cli.Program{Env: func(string) string { return "" }, Args: args, Stdout: m, Stderr: &d.stderr, Dial: d.srv.Dial}
+	return runCommand(ctx, p, strings.NewReader(""))
 }
 
 // last is a run with a server that is well, for what nobody was told yet.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sort"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/jsonpath"
 )
 
@@ -33,7 +35,7 @@ func (s *sorting) compile(text string, rows bool) error {
 	}
 	path, err := jsonpath.ParsePath(text)
 	if err != nil {
-		return usage("--sort-by: %w", err)
+		return exit.Usage("--sort-by: %w", err)
 	}
 	s.path = path
 	return nil
@@ -64,17 +66,17 @@ func (s *sorting) flush(redact bool, give func(record)) error {
 	for _, all := range s.kept {
 		for i := range all {
 			if err := s.find(&all[i], redact); err != nil {
-				return failed(fmt.Errorf("--sort-by %s: %s: %w", clip(s.text), kubectlName(all[i].resource, all[i].id.Name), err))
+				return exit.Failed(fmt.Errorf("--sort-by %s: %s: %w", messages.Clip(s.text), kubectlName(all[i].resource, all[i].id.Name), err))
 			}
 			known = known || all[i].found
 		}
 	}
 	if !known {
-		return failed(fmt.Errorf("--sort-by %s: no object has such a field", clip(s.text)))
+		return exit.Failed(fmt.Errorf("--sort-by %s: no object has such a field", messages.Clip(s.text)))
 	}
 	for _, all := range s.kept {
 		if err := sorted(all); err != nil {
-			return failed(fmt.Errorf("--sort-by %s: %w", clip(s.text), err))
+			return exit.Failed(fmt.Errorf("--sort-by %s: %w", messages.Clip(s.text), err))
 		}
 	}
 	for _, all := range s.kept {

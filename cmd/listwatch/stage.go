@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -15,7 +16,7 @@ const demoNamespace = "shop"
 // stage plays a cluster.
 type stage struct {
 	srv   *apitest.Server
-	talk  *talk
+	talk  *messages.Writer
 	speed float64
 	seen  chan record // by the watch
 	pods  int
@@ -166,7 +167,7 @@ func (s *stage) leave(ctx context.Context, d demoPod) error {
 	return s.pause(ctx, 200*time.Millisecond)
 }
 
-func (s *stage) tell(text string) { s.talk.info("demo", text, "scene", "text", text) }
+func (s *stage) tell(text string) { s.talk.Info("demo", text, "scene", "text", text) }
 
 func (s *stage) pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(time.Duration(float64(d) / s.speed))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 )
 
 // A healthy server is heard from about every minute, by bookmarks.
@@ -13,7 +15,7 @@ const (
 )
 
 // staleness says when a server has not been heard from, and when it is again.
-func staleness(ctx context.Context, streams []follower, t *talk) {
+func staleness(ctx context.Context, streams []follower, t *messages.Writer) {
 	tick := time.NewTicker(staleCheck)
 	defer tick.Stop()
 	began := time.Now()
@@ -33,9 +35,9 @@ func staleness(ctx context.Context, streams []follower, t *talk) {
 			switch {
 			case silent >= staleAfter && stale[i].IsZero():
 				stale[i] = last
-				t.warn(s.label(), fmt.Sprintf("no contact for %s, data may be stale", rough(silent)), "no contact", "for", silent.Round(time.Second).String())
+				t.Warn(s.label(), fmt.Sprintf("no contact for %s, data may be stale", messages.Rough(silent)), "no contact", "for", silent.Round(time.Second).String())
 			case silent < staleAfter && !stale[i].IsZero():
-				t.info(s.label(), fmt.Sprintf("in contact again after %s", rough(last.Sub(stale[i]))), "in contact again", "after", last.Sub(stale[i]).Round(time.Second).String())
+				t.Info(s.label(), fmt.Sprintf("in contact again after %s", messages.Rough(last.Sub(stale[i]))), "in contact again", "after", last.Sub(stale[i]).Round(time.Second).String())
 				stale[i] = time.Time{}
 			}
 		}

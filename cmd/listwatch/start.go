@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -37,14 +38,14 @@ func (o *watchFlags) goesOn() bool {
 
 // reach asks, and asks again as long as the server is away and the run goes on from
 // another one.
-func (o *watchFlags) reach(ctx context.Context, t *talk, ask func() error) error {
+func (o *watchFlags) reach(ctx context.Context, t *messages.Writer, ask func() error) error {
 	for attempt, pause := 1, firstWait; ; attempt, pause = attempt+1, min(2*pause, mostWait) {
 		err := ask()
 		if err == nil || ctx.Err() != nil || !away(err) || !o.goesOn() || o.maxFailures >= 0 && attempt >= max(1, o.maxFailures) {
 			return err
 		}
 		wait := pause + rand.N(pause)
-		t.warn("start", fmt.Sprintf("cannot begin: %s; again in %s", brief(err), rough(wait)),
+		t.Warn("start", fmt.Sprintf("cannot begin: %s; again in %s", brief(err), messages.Rough(wait)),
 			"failed", "op", "start", "err", printable.Line(err.Error()), "attempt", attempt, "wait", wait.String())
 		select {
 		case <-ctx.Done():

@@ -13,6 +13,8 @@ import (
 
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/apitest/faults"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -45,13 +47,13 @@ func TestStartWaitsForTheServer(t *testing.T) {
 			told: "MODIFIED node/a\n", says: "listwatch: start: cannot begin: discover the API: GET ", least: 2 * time.Minute},
 		{name: "only its identity cannot be asked for", away: answers(apitest.Match{Resource: "namespaces"}, faults.HTML(503)),
 			flags: []string{"--max-events", "1"}, told: "MODIFIED node/a\n", says: "listwatch: start: cannot begin: identify the cluster: ", least: 2 * time.Minute},
-		{name: "the time is over", away: refused, flags: []string{"--timeout", "30s"}, code: exitTimeout, says: "--timeout is over", least: 30 * time.Second},
-		{name: "it refuses us", away: answers(apitest.Match{}, faults.HTML(403)), code: exitFailed, says: "listwatch: discover the API: "},
-		{name: "its certificate is another", away: door(apitest.Untrusted), code: exitFailed, says: "certificate signed by unknown authority"},
-		{name: "nobody was there before", first: true, away: refused, code: exitFailed, says: "listwatch: discover the API: "},
-		{name: "two attempts are enough", away: refused, flags: []string{"--max-failures", "2"}, code: exitFailed, says: "again in ", least: firstWait},
-		{name: "only a list is wanted", away: refused, flags: []string{"--once"}, code: exitFailed, says: "listwatch: discover the API: "},
-		{name: "it is to begin anew", away: refused, flags: []string{"--reset-checkpoint"}, code: exitFailed, says: "listwatch: discover the API: "},
+		{name: "the time is over", away: refused, flags: []string{"--timeout", "30s"}, code: exit.CodeTimeout, says: "--timeout is over", least: 30 * time.Second},
+		{name: "it refuses us", away: answers(apitest.Match{}, faults.HTML(403)), code: exit.CodeFailed, says: "listwatch: discover the API: "},
+		{name: "its certificate is another", away: door(apitest.Untrusted), code: exit.CodeFailed, says: "certificate signed by unknown authority"},
+		{name: "nobody was there before", first: true, away: refused, code: exit.CodeFailed, says: "listwatch: discover the API: "},
+		{name: "two attempts are enough", away: refused, flags: []string{"--max-failures", "2"}, code: exit.CodeFailed, says: "again in ", least: firstWait},
+		{name: "only a list is wanted", away: refused, flags: []string{"--once"}, code: exit.CodeFailed, says: "listwatch: discover the API: "},
+		{name: "it is to begin anew", away: refused, flags: []string{"--reset-checkpoint"}, code: exit.CodeFailed, says: "listwatch: discover the API: "},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -64,9 +66,9 @@ func TestStartWaitsForTheServer(t *testing.T) {
 				}
 				run := func(flags ...string) (code int, stdout, stderr string) {
 					var out, errs bytes.Buffer
-					p := &program{env: func(string) string { return "" }, stdout: &out, stderr: &errs, dial: srv.Dial,
-						args: append([]string{"watch", "nodes", "-o", "name", "--checkpoint", filepath.Join(dir, "state"), "--certificate-authority", ca, "-s", srv.URL}, flags...)}
-					return p.run(context.Background(), strings.NewReader("")), out.String(), errs.String()
+					p := &cli.Program{Env: func(string) string { return "" }, Stdout: &out, Stderr: &errs, Dial: srv.Dial,
+						Args: append([]string{"watch", "nodes", "-o", "name", "--checkpoint", filepath.Join(dir, "state"), "--certificate-authority", ca, "-s", srv.URL}, flags...)}
+					return runCommand(context.Background(), p, strings.NewReader("")), out.String(), errs.String()
 				}
 				if !test.first {
 					if code, stdout, stderr := run("--once"); code != 0 || stdout != "ADDED node/a\n" {

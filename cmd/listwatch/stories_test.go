@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
 )
 
 // TestEachFlagHasAStory: some script calls the program with it.
@@ -40,7 +42,7 @@ func TestEachFlagHasAStory(t *testing.T) {
 		return false
 	}
 	seen := map[string]bool{} // several commands have a flag of this name
-	for _, c := range commands((&program{}).root()) {
+	for _, c := range commands(rootCommand(&cli.Program{})) {
 		c.Flags().VisitAll(func(f *pflag.Flag) {
 			name := f.Name + " " + f.Shorthand
 			if f.Hidden || f.Name == "help" || seen[name] {

@@ -10,6 +10,8 @@ import (
 	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/cmd/listwatch/checkpoint"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
@@ -31,7 +33,7 @@ type stream[T raw] struct {
 	asRaw    func(T) codec.Raw
 	complete func(T) codec.Raw // with managedFields, for expressions; nil = they see the same
 	give     func(record)
-	talk     *talk
+	talk     *messages.Writer
 	state    *streamState
 
 	once        bool // end at SYNCED
@@ -119,7 +121,7 @@ func (s *stream[T]) run(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		default:
-			return failed(err)
+			return exit.Failed(err)
 		}
 	}
 	return errors.New("the watcher ended without a reason") // it never does

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/discovery"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -75,12 +77,12 @@ type wish struct {
 func parseArgs(args []string) (wish, error) {
 	w := wish{names: map[string][]string{}}
 	if len(args) == 0 || args[0] == "" {
-		return w, usage(`say which type, such as "pods", "deployments.apps,pods" or "pod/NAME"`)
+		return w, exit.Usage(`say which type, such as "pods", "deployments.apps,pods" or "pod/NAME"`)
 	}
 	if !strings.Contains(args[0], "/") {
 		for t := range strings.SplitSeq(args[0], ",") {
 			if t = strings.TrimSpace(t); t == "" {
-				return w, usage("%q: a type is missing beside a comma", clip(args[0]))
+				return w, exit.Usage("%q: a type is missing beside a comma", messages.Clip(args[0]))
 			}
 			if err := w.add(t, args[1:]); err != nil {
 				return w, err
@@ -91,7 +93,7 @@ func parseArgs(args []string) (wish, error) {
 	for _, a := range args {
 		t, name, ok := strings.Cut(a, "/")
 		if !ok || t == "" {
-			return w, usage("%q: where one argument is TYPE/NAME, all must be", clip(a))
+			return w, exit.Usage("%q: where one argument is TYPE/NAME, all must be", messages.Clip(a))
 		}
 		if err := w.add(t, []string{name}); err != nil {
 			return w, err
@@ -117,7 +119,7 @@ func (w *wish) add(t string, names []string) error {
 
 func checkName(n string) error {
 	if n == "" || strings.ContainsAny(n, "/%") || n == "." || n == ".." || len(n) > 253 {
-		return usage("%q is not the name of an object%s", clip(n), map[bool]string{true: "; want TYPE NAME... or TYPE/NAME..."}[strings.Contains(n, "/")])
+		return exit.Usage("%q is not the name of an object%s", messages.Clip(n), map[bool]string{true: "; want TYPE NAME... or TYPE/NAME..."}[strings.Contains(n, "/")])
 	}
 	return nil
 }
@@ -135,7 +137,7 @@ func toList(r discovery.Resource, named bool) error {
 	if verbs == "" {
 		verbs = "nothing"
 	}
-	return fmt.Errorf("%s cannot be listed: the server offers only: %s", r.GroupResource(), clip(verbs))
+	return fmt.Errorf("%s cannot be listed: the server offers only: %s", r.GroupResource(), messages.Clip(verbs))
 }
 
 // toWatch: a watch, and a list where the watch cannot begin with all objects.
@@ -154,7 +156,7 @@ func (w wish) targets(ctx context.Context, c *client.Client, namespace string, c
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
-		return nil, failed(err)
+		return nil, exit.Failed(err)
 	}
 	var found []kube.Resource
 	names, typed, unwatched := map[kube.Resource][]string{}, map[kube.Resource]string{}, map[kube.Resource]bool{}
@@ -163,13 +165,13 @@ func (w wish) targets(ctx context.Context, c *client.Client, namespace string, c
 		if err != nil {
 			var unknown *discovery.UnknownError
 			if errors.As(err, &unknown) && len(unknown.Suggestions) == 0 {
-				return nil, failed(fmt.Errorf("%w at %s", err, c.Server()))
+				return nil, exit.Failed(fmt.Errorf("%w at %s", err, c.Server()))
 			}
-			return nil, failed(err)
+			return nil, exit.Failed(err)
 		}
 		for _, r := range rs {
 			if err := can(r, len(w.names[t]) > 0); err != nil {
-				return nil, failed(err)
+				return nil, exit.Failed(err)
 			}
 			unwatched[r.Resource] = !r.Can("watch")
 			if !slices.Contains(found, r.Resource) {

@@ -7,7 +7,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/manifest"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/config"
 	"github.com/listwatch/listwatch/discovery"
 	"github.com/listwatch/listwatch/kube"
@@ -35,26 +37,26 @@ func (f *fileFlags) read(args []string, stdin io.Reader) (a asked, err error) {
 		return a, err
 	}
 	if len(args) > 0 {
-		return a, usage("--filename says which objects, and so does %q: give one", clip(args[0]))
+		return a, exit.Usage("--filename says which objects, and so does %q: give one", messages.Clip(args[0]))
 	}
 	reader := &manifest.Reader{Stdin: stdin}
 	for _, name := range f.files {
 		list, err := reader.Read(name)
 		if err != nil {
-			return a, usage("--filename: %w", err)
+			return a, exit.Usage("--filename: %w", err)
 		}
 		a.objects = append(a.objects, list...)
 	}
 	if len(a.objects) == 0 {
-		return a, usage("--filename %s: it has no objects", clip(f.files[0]))
+		return a, exit.Usage("--filename %s: it has no objects", messages.Clip(f.files[0]))
 	}
 	for _, m := range a.objects {
 		name := m.Head.Metadata.Name
 		if name == "" {
-			return a, usage("--filename %s: metadata.name is missing: with generateName alone nobody knows it", m.Where)
+			return a, exit.Usage("--filename %s: metadata.name is missing: with generateName alone nobody knows it", m.Where)
 		}
 		if err := checkName(name); err != nil {
-			return a, usage("--filename %s: %w", m.Where, err)
+			return a, exit.Usage("--filename %s: %w", m.Where, err)
 		}
 	}
 	return a, nil
@@ -68,14 +70,14 @@ func (a asked) targets(ctx context.Context, c *client.Client, cfg *config.Config
 		return spread(ts, places), err
 	}
 	if len(places) > 1 {
-		return nil, usage("--namespace names several, and an object of --filename is in one: give one")
+		return nil, exit.Usage("--namespace names several, and an object of --filename is in one: give one")
 	}
 	api, err := discovery.Fetch(ctx, c)
 	if err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
-		return nil, failed(err)
+		return nil, exit.Failed(err)
 	}
 	type place struct {
 		resource  kube.Resource
@@ -86,7 +88,7 @@ func (a asked) targets(ctx context.Context, c *client.Client, cfg *config.Config
 	for _, m := range a.objects {
 		r, err := resourceOf(api, m)
 		if err != nil {
-			return nil, usage("--filename %s: %w", m.Where, err)
+			return nil, exit.Usage("--filename %s: %w", m.Where, err)
 		}
 		p := place{resource: r}
 		if r.Namespaced {
@@ -94,7 +96,7 @@ func (a asked) targets(ctx context.Context, c *client.Client, cfg *config.Config
 			if p.namespace == "" {
 				p.namespace = cfg.Namespace
 			} else if len(l.names) > 0 && !all && p.namespace != cfg.Namespace {
-				return nil, usage("--filename %s: it is in namespace %q, and --namespace says %q", m.Where, clip(p.namespace), clip(cfg.Namespace))
+				return nil, exit.Usage("--filename %s: it is in namespace %q, and --namespace says %q", m.Where, messages.Clip(p.namespace), messages.Clip(cfg.Namespace))
 			}
 		}
 		if names[p] == nil {

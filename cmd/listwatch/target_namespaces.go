@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/config"
 )
 
@@ -73,7 +74,7 @@ func checkNamespace(name string) error {
 	if dnsLabel.MatchString(name) {
 		return nil
 	}
-	return fmt.Errorf("%q is not the name of a namespace: want at most 63 lower case letters, digits and hyphens, and no hyphen at an end", clip(name))
+	return fmt.Errorf("%q is not the name of a namespace: want at most 63 lower case letters, digits and hyphens, and no hyphen at an end", messages.Clip(name))
 }
 
 // places returns the namespaces to look in; "" is all of them.

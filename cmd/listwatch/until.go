@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/jsonpath"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
@@ -46,7 +48,7 @@ func (w *waiting) compile() (*verdict, error) {
 		for _, text := range f.texts {
 			c, err := parseCondition(text)
 			if err != nil {
-				return nil, usage("%s %q: %w", f.flag, clip(text), err)
+				return nil, exit.Usage("%s %q: %w", f.flag, messages.Clip(text), err)
 			}
 			*f.into = append(*f.into, len(v.conditions))
 			v.conditions = append(v.conditions, c)
@@ -220,14 +222,14 @@ func (v *verdict) see(r *record) error {
 		}
 		for _, i := range v.fail {
 			if v.fails(i, key, r) {
-				return &failure{exitMatched, fmt.Errorf("--fail-on %s: %s", v.conditions[i].text, kubectlName(r.resource, r.id.Name))}
+				return &exit.Error{Code: exit.CodeMatched, Err: fmt.Errorf("--fail-on %s: %s", v.conditions[i].text, kubectlName(r.resource, r.id.Name))}
 			}
 		}
 	default:
 		return nil
 	}
 	if v.synced && v.met() {
-		return errAskedFor
+		return exit.ErrAskedFor
 	}
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/internal/printable"
 )
 
@@ -35,7 +37,7 @@ func (v *verdict) lacks(i int) string {
 	}
 	switch c := &v.conditions[i]; {
 	case c.count != "":
-		return fmt.Sprintf("there are %s", thousands(len(v.objects)))
+		return fmt.Sprintf("there are %s", messages.Thousands(len(v.objects)))
 	case c.delete:
 		return "there is " + some(not)
 	case len(absent) > 0:
@@ -50,7 +52,7 @@ func (v *verdict) lacks(i int) string {
 func some(names []string) string {
 	text := printable.Line(slices.Min(names))
 	if n := len(names) - 1; n > 0 {
-		text += fmt.Sprintf(" and %s more", thousands(n))
+		text += fmt.Sprintf(" and %s more", messages.Thousands(n))
 	}
 	return text
 }
@@ -58,7 +60,7 @@ func some(names []string) string {
 // overdue is err, and where that is the end of --timeout also what has not come by
 // then. events were printed.
 func (s *session) overdue(err error, events int) error {
-	if !errors.Is(err, errTimedOut) {
+	if !errors.Is(err, exit.ErrTimedOut) {
 		return err
 	}
 	var what []string
@@ -71,7 +73,7 @@ func (s *session) overdue(err error, events int) error {
 		what = append(what, "the first list has not come in whole")
 	}
 	if s.maxEvents > 0 {
-		what = append(what, fmt.Sprintf("%s of %s came", thousands(events), count(s.maxEvents, "event")))
+		what = append(what, fmt.Sprintf("%s of %s came", messages.Thousands(events), messages.Count(s.maxEvents, "event")))
 	}
 	if what == nil {
 		return err

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/codec"
@@ -72,14 +74,14 @@ func TestTimeoutSaysWhatHasNotCome(t *testing.T) {
 		{flags: watchFlags{reporting: reporting{maxEvents: 1}, waiting: until("count=9")}, want: "; this does not hold: count=9 (there are 0); 0 of 1 event came"},
 	} {
 		s := waitingFor(t, &test.flags, !test.early, test.names...)
-		err := s.overdue(fmt.Errorf("%w: 5m0s", errTimedOut), test.events)
+		err := s.overdue(fmt.Errorf("%w: 5m0s", exit.ErrTimedOut), test.events)
 		if diff := gocmp.Diff("--timeout is over: 5m0s"+test.want, err.Error()); diff != "" {
 			t.Errorf("%+v (-want +got):\n%s", test.flags.waiting, diff)
 		}
-		if !errors.Is(err, errTimedOut) {
+		if !errors.Is(err, exit.ErrTimedOut) {
 			t.Errorf("%+v: the exit code would be another", test.flags.waiting)
 		}
-		for _, other := range []error{nil, context.Canceled, errAskedFor} {
+		for _, other := range []error{nil, context.Canceled, exit.ErrAskedFor} {
 			if got := s.overdue(other, 0); got != other {
 				t.Errorf("%v became %v", other, got)
 			}

@@ -5,28 +5,31 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
 )
 
-func versionCommand(p *program) *cobra.Command {
+func versionCommand(p *cli.Program) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Args:  noArgs(""),
 		RunE: func(*cobra.Command, []string) error {
-			b := thisBuild()
+			b := cli.ThisBuild()
 			switch output {
 			case "":
-				return p.put(fmt.Sprintf("listwatch %s (%s, %s)\n", b.Version, b.Go, b.Platform))
+				return p.Put(fmt.Sprintf("listwatch %s (%s, %s)\n", b.Version, b.Go, b.Platform))
 			case "json":
 				line, err := codec.Encode(b)
 				if err != nil {
-					return failed(err)
+					return exit.Failed(err)
 				}
-				return p.put(string(line) + "\n")
+				return p.Put(string(line) + "\n")
 			}
-			return usage("--output %q: want json", clip(output))
+			return exit.Usage("--output %q: want json", messages.Clip(output))
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "json, or nothing for a line of text")

@@ -7,6 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -46,7 +49,7 @@ An event may be printed twice where a server repeats itself after a break with
 the history lost; states in between may be skipped then; a deletion never is,
 as long as the program runs.` + hooksLong
 
-func watchCommand(p *program) *cobra.Command {
+func watchCommand(p *cli.Program) *cobra.Command {
 	o := &watchFlags{}
 	cmd := &cobra.Command{
 		Use:   "watch TYPE[.VERSION[.GROUP]][,TYPE...] [NAME...] | TYPE/NAME...",
@@ -89,7 +92,7 @@ func watchCommand(p *program) *cobra.Command {
 	return cmd
 }
 
-func runWatch(p *program, cmd *cobra.Command, args []string, o *watchFlags) error {
+func runWatch(p *cli.Program, cmd *cobra.Command, args []string, o *watchFlags) error {
 	out, err := o.check(cmd, p)
 	if err != nil {
 		return err
@@ -105,8 +108,8 @@ func runWatch(p *program, cmd *cobra.Command, args []string, o *watchFlags) erro
 	if err != nil {
 		return err
 	}
-	t := p.newTalk(o.logFormat, o.quiet)
-	defer t.summary()
+	t := p.Messages(o.logFormat, o.quiet)
+	defer t.Summary()
 	ctx, release := o.ends(cmd.Context())
 	defer release()
 	mon, closed, err := o.operating.monitor(ctx, cmd, t)
@@ -150,7 +153,7 @@ func runWatch(p *program, cmd *cobra.Command, args []string, o *watchFlags) erro
 }
 
 // check refuses flags that make no sense.
-func (o *watchFlags) check(cmd *cobra.Command, p *program) (output, error) {
+func (o *watchFlags) check(cmd *cobra.Command, p *cli.Program) (output, error) {
 	out, err := o.reporting.check(cmd, p, o.hooking.given(cmd))
 	if err != nil {
 		return out, err
@@ -168,50 +171,50 @@ func (o *watchFlags) check(cmd *cobra.Command, p *program) (output, error) {
 		return out, err
 	}
 	if o.ack != "" && out.format != "ndjson" {
-		return out, usage("--ack takes the seq of lines, which only -o ndjson has: give both")
+		return out, exit.Usage("--ack takes the seq of lines, which only -o ndjson has: give both")
 	}
 	out.keeps = o.checkpointing.file != ""
 	switch {
 	case cmd.Flags().Changed("sort-by"):
-		return out, usage("--sort-by is for a list; a watch prints what happens when it happens")
+		return out, exit.Usage("--sort-by is for a list; a watch prints what happens when it happens")
 	case cmd.Flags().Changed("watch") && !o.watching:
-		return out, usage("--watch=false: to end after the first list give --once, or use listwatch list")
+		return out, exit.Usage("--watch=false: to end after the first list give --once, or use listwatch list")
 	case o.maxFailures < -1:
-		return out, usage("--max-failures %d: want -1, for any number, or more", o.maxFailures)
+		return out, exit.Usage("--max-failures %d: want -1, for any number, or more", o.maxFailures)
 	case o.list != "auto" && o.list != "paged" && o.list != "stream":
-		return out, usage("--list %q: want one of auto, paged, stream", clip(o.list))
+		return out, exit.Usage("--list %q: want one of auto, paged, stream", messages.Clip(o.list))
 	case o.once && (o.watchOnly || o.sinceRV != ""):
-		return out, usage("--once prints the first list, which --watch-only and --since-rv leave out: give one")
+		return out, exit.Usage("--once prints the first list, which --watch-only and --since-rv leave out: give one")
 	case out.where.asks() && o.watchOnly:
-		return out, usage("--where asks which objects matched before, which --watch-only leaves out: give --skip-initial instead")
+		return out, exit.Usage("--where asks which objects matched before, which --watch-only leaves out: give --skip-initial instead")
 	case out.where.asks() && o.sinceRV != "":
-		return out, usage("--where asks which objects matched before, which --since-rv leaves out: give --checkpoint instead")
+		return out, exit.Usage("--where asks which objects matched before, which --since-rv leaves out: give --checkpoint instead")
 	case o.waiting.wants() && (o.watchOnly || o.sinceRV != ""):
-		return out, usage("--until asks about all objects, which --watch-only and --since-rv leave out: give one")
+		return out, exit.Usage("--until asks about all objects, which --watch-only and --since-rv leave out: give one")
 	case o.checkpointing.file != "" && (o.watchOnly || o.sinceRV != ""):
-		return out, usage("--checkpoint says where to begin, as --watch-only and --since-rv do: give one")
+		return out, exit.Usage("--checkpoint says where to begin, as --watch-only and --since-rv do: give one")
 	case o.checkpointing.file != "" && o.live:
-		return out, usage("--live shows all objects, of which a run with --checkpoint may be told only the changes: give one")
+		return out, exit.Usage("--live shows all objects, of which a run with --checkpoint may be told only the changes: give one")
 	case o.checkpointing.file != "" && out.verdict != nil:
-		return out, usage("--until and --fail-on ask about all objects, of which a run with --checkpoint may be told only the changes: give one")
+		return out, exit.Usage("--until and --fail-on ask about all objects, of which a run with --checkpoint may be told only the changes: give one")
 	case o.live && out.format != "" && out.format != "wide":
-		return out, usage("--live shows columns: it is for -o wide, or no -o")
+		return out, exit.Usage("--live shows columns: it is for -o wide, or no -o")
 	case o.live && o.timestamps != "":
-		return out, usage("--timestamps is in front of lines, which --live does not print: give one")
+		return out, exit.Usage("--timestamps is in front of lines, which --live does not print: give one")
 	case o.live && o.once:
-		return out, usage("--live goes on, --once ends at once: give one")
+		return out, exit.Usage("--live goes on, --once ends at once: give one")
 	case o.watchOnly && o.sinceRV != "":
-		return out, usage("--watch-only begins now, --since-rv in the past: give one")
+		return out, exit.Usage("--watch-only begins now, --since-rv in the past: give one")
 	case o.idle <= 0:
-		return out, usage("--idle-timeout %v: want more than 0", o.idle)
+		return out, exit.Usage("--idle-timeout %v: want more than 0", o.idle)
 	case o.held < time.Second:
-		return out, usage("--watch-timeout %v: want at least 1s", o.held)
+		return out, exit.Usage("--watch-timeout %v: want at least 1s", o.held)
 	case o.skipInitial && (o.once || o.watchOnly || o.sinceRV != "" || o.live):
-		return out, usage("--skip-initial watches all objects and prints what happens to them, which is not what --once, --watch-only, --since-rv or --live are for: give one")
+		return out, exit.Usage("--skip-initial watches all objects and prints what happens to them, which is not what --once, --watch-only, --since-rv or --live are for: give one")
 	case o.sinceRV != "" && !kube.Revision(o.sinceRV).Ordered():
-		return out, usage("--since-rv %q: want a resourceVersion, a decimal number", clip(o.sinceRV))
+		return out, exit.Usage("--since-rv %q: want a resourceVersion, a decimal number", messages.Clip(o.sinceRV))
 	case o.sinceRV == "0":
-		return out, usage(`--since-rv 0: want a resourceVersion that the server gave; "0" means any state`)
+		return out, exit.Usage(`--since-rv 0: want a resourceVersion that the server gave; "0" means any state`)
 	}
 	return out, nil
 }
@@ -221,12 +224,12 @@ func (o *watchFlags) ends(ctx context.Context) (context.Context, func()) {
 	stops := []context.CancelFunc{}
 	if o.exitAfter > 0 {
 		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, o.exitAfter, errAskedFor)
+		ctx, stop = context.WithTimeoutCause(ctx, o.exitAfter, exit.ErrAskedFor)
 		stops = append(stops, stop)
 	}
 	if o.timeout > 0 {
 		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("%w: %v", errTimedOut, o.timeout))
+		ctx, stop = context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("%w: %v", exit.ErrTimedOut, o.timeout))
 		stops = append(stops, stop)
 	}
 	return ctx, func() {

@@ -13,6 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -47,7 +50,7 @@ func TestStalenessIsToldOncePerPeriod(t *testing.T) {
 		var stderr bytes.Buffer
 		s := &silent{}
 		var running sync.WaitGroup
-		running.Go(func() { staleness(ctx, []follower{s}, newTalk(&stderr, "", false)) })
+		running.Go(func() { staleness(ctx, []follower{s}, messages.New(&stderr, "", false)) })
 		pass := func(d time.Duration) {
 			<-time.After(d)
 			synctest.Wait()
@@ -72,12 +75,12 @@ func TestStalenessIsToldOncePerPeriod(t *testing.T) {
 func TestEveryTalkIsOneLine(t *testing.T) {
 	for _, format := range []string{"text", "json"} {
 		var stderr bytes.Buffer
-		talk := newTalk(&stderr, format, false)
-		talk.live = true
-		talk.progress("pods", 12500, 35810, 3*time.Second)
-		talk.warn("pods", "two\nlines \x1b[31m", "two", "err", "a\nb")
-		talk.note("a\r\nb")
-		talk.fatal("c\nd")
+		talk := messages.New(&stderr, format, false)
+		talk.Live = true
+		talk.Progress("pods", 12500, 35810, 3*time.Second)
+		talk.Warn("pods", "two\nlines \x1b[31m", "two", "err", "a\nb")
+		talk.Note("a\r\nb")
+		talk.Fatal("c\nd")
 		lines := strings.Count(stderr.String(), "\n")
 		if format == "json" {
 			lines-- // progress
@@ -131,12 +134,12 @@ func TestPrinterStopsAtAnErrorAndGoesOnReading(t *testing.T) {
 	for _, test := range []struct {
 		err  error
 		code int
-	}{{io.ErrClosedPipe, exitPipe}, {errors.New("no space"), exitFailed}} {
+	}{{io.ErrClosedPipe, exit.CodePipe}, {errors.New("no space"), exit.CodeFailed}} {
 		var cause error
 		p := &printer{output: output{format: "name"}, w: full{test.err}, stop: func(err error) { cause = err }}
 		err := p.run(recordsOf(10))
 		var stderr bytes.Buffer
-		code := (&program{stderr: &stderr}).exit((&program{}).root(), err)
+		code := exitCode(&cli.Program{Stderr: &stderr}, rootCommand(&cli.Program{}), err)
 		if code != test.code || !errors.Is(cause, err) {
 			t.Errorf("code %d, want %d; cause %v", code, test.code, cause)
 		}

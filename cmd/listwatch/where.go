@@ -9,6 +9,8 @@ import (
 
 	"github.com/itchyny/gojq"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
@@ -25,17 +27,17 @@ type criteria struct {
 func (w *criteria) compile(expressions, exclude []string) error {
 	for _, text := range expressions {
 		if assigns(text) {
-			return usage("--where %q: a single = assigns in jq, and that is true of every object: compare by ==", clip(text))
+			return exit.Usage("--where %q: a single = assigns in jq, and that is true of every object: compare by ==", messages.Clip(text))
 		}
 		code, err := jqCode(text)
 		if err != nil {
-			return usage("--where %q: %w", clip(text), err)
+			return exit.Usage("--where %q: %w", messages.Clip(text), err)
 		}
 		w.texts, w.codes = append(w.texts, text), append(w.codes, code)
 	}
 	for _, name := range exclude {
 		if err := checkNamespace(name); err != nil {
-			return usage("--exclude-namespace: %w", err)
+			return exit.Usage("--exclude-namespace: %w", err)
 		}
 	}
 	w.exclude = slices.Compact(slices.Sorted(slices.Values(exclude)))
@@ -59,7 +61,7 @@ func (w *criteria) holds(object map[string]any) (bool, error) {
 	for _, code := range w.codes {
 		first, ok := code.Run(v).Next()
 		if err, failed := first.(error); failed {
-			return false, fmt.Errorf("--where: %s", clip(printable.Line(err.Error())))
+			return false, fmt.Errorf("--where: %s", messages.Clip(printable.Line(err.Error())))
 		}
 		if !ok || first == nil || first == false {
 			return false, nil
@@ -152,7 +154,7 @@ func (s *selector[T]) undecided(r kube.Resource) error {
 	first := slices.MinFunc(slices.Collect(maps.Keys(s.failing)), kube.Key.Compare)
 	more := ""
 	if n := len(s.failing) - 1; n > 0 {
-		more = fmt.Sprintf(" and %s more", thousands(n))
+		more = fmt.Sprintf(" and %s more", messages.Thousands(n))
 	}
 	return fmt.Errorf("%s%s%s: %w", kubectlName(r, printable.Line(first.Name)), in(first.Namespace), more, s.failing[first])
 }
@@ -160,12 +162,12 @@ func (s *selector[T]) undecided(r kube.Resource) error {
 // decided is how a run ends that would end well by err: as a failure where nobody can
 // say of some objects whether they are selected.
 func decided[S interface{ undecided() error }](err error, streams []S) error {
-	if err != nil && !errors.Is(err, errAskedFor) {
+	if err != nil && !errors.Is(err, exit.ErrAskedFor) {
 		return err
 	}
 	for _, s := range streams {
 		if u := s.undecided(); u != nil {
-			return failed(fmt.Errorf("%w; whether it is selected is not known: let the expression hold for every object, as by .a[]? and (.a // \"\")", u))
+			return exit.Failed(fmt.Errorf("%w; whether it is selected is not known: let the expression hold for every object, as by .a[]? and (.a // \"\")", u))
 		}
 	}
 	return err

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/cache"
@@ -248,13 +250,13 @@ func TestSelectorOfANamesakeThatDoesNotMatch(t *testing.T) {
 // A run whose expression failed for an object does not end as if nothing were wrong.
 func TestUndecidedRunsFail(t *testing.T) {
 	one := &silent{}
-	for _, end := range []error{nil, errAskedFor, errTimedOut, errPipe} {
+	for _, end := range []error{nil, exit.ErrAskedFor, exit.ErrTimedOut, exit.ErrPipe} {
 		if got := decided(end, []*silent{one}); got != end {
 			t.Errorf("%v became %v", end, got)
 		}
 		got := decided(end, []*silent{one, {open: errors.New("of a")}})
-		var f *failure
-		if good := end == nil || errors.Is(end, errAskedFor); good != (errors.As(got, &f) && f.code == exitFailed) {
+		var f *exit.Error
+		if good := end == nil || errors.Is(end, exit.ErrAskedFor); good != (errors.As(got, &f) && f.Code == exit.CodeFailed) {
 			t.Errorf("%v became %v", end, got)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package messages
 
 import (
 	"fmt"
@@ -8,12 +8,12 @@ import (
 	"github.com/listwatch/listwatch/internal/printable"
 )
 
-// requestLevel is the -v from which on requests are told of, as for kubectl.
-const requestLevel = 6
+// RequestLevel is the -v from which on requests are told of, as for kubectl.
+const RequestLevel = 6
 
-// requestLog returns hooks that tell of each request, its answer, and of
+// RequestLog returns hooks that tell of each request, its answer, and of
 // connections that are made anew. They know neither credentials nor queries.
-func requestLog(t *talk, server string) *client.Trace {
+func RequestLog(t *Writer, server string) *client.Trace {
 	server = strings.TrimRight(server, "/")
 	return &client.Trace{
 		Done: func(r client.Round) { t.round(server, r) },
@@ -31,7 +31,7 @@ func requestLog(t *talk, server string) *client.Trace {
 }
 
 // round tells of one request.
-func (t *talk) round(server string, r client.Round) {
+func (t *Writer) round(server string, r client.Round) {
 	url := server + r.Path
 	attrs := []any{"method", r.Method, "url", url, "watch", r.Watch, "milliseconds", r.Duration.Milliseconds()}
 	text := r.Method + " " + url
@@ -43,11 +43,11 @@ func (t *talk) round(server string, r client.Round) {
 		attrs = append(attrs, "again", true)
 	}
 	if r.Err != nil {
-		t.tell(fmt.Sprintf("%s: failed after %s: %v", text, rough(r.Duration), r.Err), "request", append(attrs, "err", printable.Line(r.Err.Error()))...)
+		t.tell(fmt.Sprintf("%s: failed after %s: %v", text, Rough(r.Duration), r.Err), "request", append(attrs, "err", printable.Line(r.Err.Error()))...)
 		return
 	}
 	attrs = append(attrs, "code", r.Code, "proto", r.Proto, "reused", r.Reused)
-	text += fmt.Sprintf(": %d in %s, %s", r.Code, rough(r.Duration), printable.Line(r.Proto))
+	text += fmt.Sprintf(": %d in %s, %s", r.Code, Rough(r.Duration), printable.Line(r.Proto))
 	if r.AuditID != "" {
 		text += ", audit " + r.AuditID
 		attrs = append(attrs, "audit", r.AuditID)
@@ -56,10 +56,10 @@ func (t *talk) round(server string, r client.Round) {
 }
 
 // tell says what was asked for by -v.
-func (t *talk) tell(text, message string, attrs ...any) {
-	if t.log != nil && !t.quiet {
-		t.log.Info(message, attrs...)
+func (t *Writer) tell(text, message string, attrs ...any) {
+	if t.Log != nil && !t.Quiet {
+		t.Log.Info(message, attrs...)
 		return
 	}
-	t.note(text)
+	t.Note(text)
 }

@@ -1,0 +1,272 @@
+package messages
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/listwatch/listwatch/internal/printable"
+)
+
+// Writer is what the program says on stderr, one line at a time. It is safe for
+// concurrent use.
+type Writer struct {
+	Quiet bool
+	Log   *slog.Logger // nil = plain text
+
+	mu   sync.Mutex
+	w    io.Writer
+	many map[string]*repeated // by message, of each
+	bar  bool                 // a progress line stands at the cursor
+	Live bool                 // progress may be drawn over itself
+}
+
+func New(w io.Writer, format string, quiet bool) *Writer {
+	t := &Writer{w: w, Quiet: quiet}
+	if format == "json" {
+		t.Log = slog.New(slog.NewJSONHandler(locked{t}, nil))
+	}
+	return t
+}
+
+// To sends what is said elsewhere from now on.
+func (t *Writer) To(w io.Writer) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.wipe()
+	t.w, t.Live = w, false
+}
+
+// Lines returns what writes whole lines among those of t.
+func (t *Writer) Lines() io.Writer { return locked{t} }
+
+// locked writes whole lines, escaped: no line of the log, in text or JSON, has a
+// character that a terminal obeys.
+type locked struct{ t *Writer }
+
+func (l locked) Write(b []byte) (int, error) {
+	l.t.mu.Lock()
+	defer l.t.mu.Unlock()
+	l.t.wipe()
+	if _, err := l.t.w.Write(printable.Escape(nil, b)); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// Say tells about a subject, such as "pods": the text to people, or the constant
+// message and attributes to programs.
+func (t *Writer) Say(level slog.Level, subject, text, message string, attrs ...any) {
+	if t.Quiet {
+		return
+	}
+	if t.Log != nil {
+		t.Log.With("resource", subject).Log(context.Background(), level, message, attrs...)
+		return
+	}
+	fmt.Fprintf(locked{t}, "listwatch: %s: %s\n", printable.Line(subject), printable.Line(text))
+}
+
+// Info and warn are say with a level.
+func (t *Writer) Info(subject, text, message string, attrs ...any) {
+	t.Say(slog.LevelInfo, subject, text, message, attrs...)
+}
+
+func (t *Writer) Warn(subject, text, message string, attrs ...any) {
+	t.Say(slog.LevelWarn, subject, text, message, attrs...)
+}
+
+// A server can give reason for any number of lines about objects. Of one message so many
+// are said at once, and then one at intervals.
+const (
+	MaxRepeated   = 20
+	RepeatedEvery = 10 * time.Second
+)
+
+// repeated counts the lines of one message.
+type repeated struct {
+	left    int // lines that may be said now
+	since   time.Time
+	omitted int
+}
+
+// Each is warn about one object, of which any number may have the same fault.
+func (t *Writer) Each(subject, text, message string, attrs ...any) {
+	if t.may(message) {
+		t.Warn(subject, text, message, attrs...)
+	}
+}
+
+// EachNote is note about one object, of which any number may have the same fault.
+func (t *Writer) EachNote(text, message string) {
+	if t.may(message) {
+		t.Note(text)
+	}
+}
+
+// may reports whether one more line of message is said, and counts it if it is not.
+func (t *Writer) may(message string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.many[message]
+	if r == nil {
+		r = &repeated{left: MaxRepeated, since: time.Now()}
+		if t.many == nil {
+			t.many = map[string]*repeated{}
+		}
+		t.many[message] = r
+	}
+	if n := int(time.Since(r.since) / RepeatedEvery); n > 0 {
+		r.left = min(MaxRepeated, r.left+n)
+		r.since = r.since.Add(time.Duration(n) * RepeatedEvery)
+	}
+	if r.left == 0 {
+		r.omitted++
+		return false
+	}
+	r.left--
+	return true
+}
+
+// Summary says how many lines each and eachNote left out.
+func (t *Writer) Summary() {
+	t.mu.Lock()
+	many := t.many
+	t.many = nil
+	t.mu.Unlock()
+	for _, message := range slices.Sorted(maps.Keys(many)) {
+		if n := many[message].omitted; n > 0 {
+			t.Warn(message, Count(n, "more line")+" of this kind left out", "left out", "message", message, "lines", n)
+		}
+	}
+}
+
+// Note says something about nothing in particular.
+func (t *Writer) Note(text string) {
+	switch {
+	case t.Quiet:
+	case t.Log != nil:
+		t.Log.Warn("note", "text", text)
+	default:
+		fmt.Fprintf(locked{t}, "listwatch: %s\n", printable.Line(text))
+	}
+}
+
+// Fatal is said even to those who want quiet.
+func (t *Writer) Fatal(text string) {
+	if t.Log != nil {
+		t.Log.Error("ended", "err", text)
+		return
+	}
+	fmt.Fprintf(locked{t}, "listwatch: %s\n", printable.Line(text))
+}
+
+// Progress of a long first list: redrawn in place on a terminal, else a line.
+func (t *Writer) Progress(subject string, items int, remaining int64, since time.Duration) {
+	total := ""
+	if remaining >= 0 {
+		total = "/" + Thousands(items+int(remaining))
+	}
+	text := fmt.Sprintf("%s%s objects … %.1fs", Thousands(items), total, since.Seconds())
+	if !t.Live || t.Log != nil || t.Quiet {
+		t.Info(subject, text, "listing", "items", items, "remaining", remaining, "seconds", since.Seconds())
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	fmt.Fprintf(t.w, "\r\x1b[Klistwatch: %s: %s", printable.Line(subject), text)
+	t.bar = true
+}
+
+// Done wipes the progress line.
+func (t *Writer) Done() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.wipe()
+}
+
+// wipe is for whoever holds mu.
+func (t *Writer) wipe() {
+	if t.bar {
+		io.WriteString(t.w, "\r\x1b[K")
+		t.bar = false
+	}
+}
+
+// Thousands prints n as 12,500.
+func Thousands(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// Rough prints a duration as people say it: 7m12s, 95s, 1.2s, 40ms.
+func Rough(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	case d < 10*time.Second:
+		return d.Round(100 * time.Millisecond).String()
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%ds", int(d.Round(time.Second).Seconds()))
+	}
+	return d.Round(time.Second).String()
+}
+
+// Count prints "1 object", "2 objects".
+func Count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return Thousands(n) + " " + what + "s"
+}
+
+// Clip shortens what was typed, for a message.
+func Clip(s string) string {
+	if r := []rune(s); len(r) > 80 {
+		return string(r[:80]) + "..."
+	}
+	return s
+}
+
+// LogFormat is what --log-format asks for in args, wrong or not: who reads JSON
+// wants it even of what is said about the arguments. The last one counts.
+func LogFormat(args []string) string {
+	format := ""
+	for i, a := range args {
+		if a == "--" {
+			break
+		}
+		if v, ok := strings.CutPrefix(a, "--log-format="); ok {
+			format = v
+		} else if a == "--log-format" && i+1 < len(args) {
+			format = args[i+1]
+		}
+	}
+	return format
+}
+
+// LineLog returns what logs each line that is written to it.
+func (t *Writer) LineLog() io.Writer { return lineLog{t} }
+
+// lineLog logs what is written to it, line by line. A line that comes in pieces is
+// not waited for: it may be a question.
+type lineLog struct{ *Writer }
+
+func (l lineLog) Write(b []byte) (int, error) {
+	for line := range bytes.Lines(b) {
+		if text := printable.Line(string(line)); text != "" {
+			l.Log.Info("plugin", "text", text)
+		}
+	}
+	return len(b), nil
+}
