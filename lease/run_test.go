@@ -220,7 +220,7 @@ func TestRunAgain(t *testing.T) {
 		for range 3 {
 			a.start()
 			s.until("a")
-			if err := a.Run(t.Context(), idle); err == nil || !strings.Contains(err.Error(), "runs already") {
+			if err := a.Run(t.Context(), idle); err == nil || !strings.Contains(err.Error(), "while it runs") {
 				t.Errorf("Run: %v", err)
 			}
 			a.stop()
