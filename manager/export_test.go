@@ -1,6 +1,8 @@
 package manager
 
-import "net/http/httptest"
+import (
+	"net/http/httptest"
+)
 
 // ReadyText returns what /readyz answers.
 func (m *Manager) ReadyText() string {
@@ -8,3 +10,8 @@ func (m *Manager) ReadyText() string {
 	m.readyz(w, nil)
 	return w.Body.String()
 }
+
+// What the tests of signals look at.
+const SentTwice = sentTwice
+
+var StopOnSignal = stopOnSignal

@@ -6,12 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/listwatch/listwatch/cache"
@@ -45,8 +42,9 @@ type Options struct {
 	// Metrics serves /metrics, as package metrics makes it; nil = 404.
 	Metrics http.Handler
 
-	// Signals stops at the first SIGINT or SIGTERM; the second then ends the
-	// process at once.
+	// Signals stops at the first SIGINT or SIGTERM; the second ends the process at
+	// once. The same signal within 250 ms of the first is no second one: timeout(1)
+	// sends it to the program and to its process group.
 	Signals bool
 
 	// StopTimeout is how long everything has to stop, together. Default 30 s.
@@ -163,10 +161,9 @@ func (m *Manager) Run(ctx context.Context) error {
 	m.passLogger()
 
 	if m.o.Signals {
-		var restore context.CancelFunc
-		ctx, restore = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-		context.AfterFunc(ctx, restore)
-		defer restore()
+		var release func()
+		ctx, release = withSignals(ctx)
+		defer release()
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
