@@ -31,7 +31,11 @@ type program struct {
 	replicas  replicas
 	listen    string
 	history   time.Duration
-	wait      time.Duration // verify
+
+	natsEmbedded bool
+	natsDir      string
+
+	wait time.Duration // verify
 }
 
 type connection struct {
@@ -83,8 +87,10 @@ func (p *program) flagSet(out io.Writer) *pflag.FlagSet {
 	f.SetOutput(out)
 	f.SortFlags = false
 	f.Usage = func() { fmt.Fprint(out, about+f.FlagUsages()) }
-	f.StringVar(&p.to, "to", "", "write to this URL: sqlite:FILE; also from LISTWATCH_SINK_TO (default sqlite:cluster.db)")
+	f.StringVar(&p.to, "to", "", "write to this URL: sqlite:FILE or nats://HOST/STREAM; also from LISTWATCH_SINK_TO (default sqlite:cluster.db)")
 	f.StringVar(&p.toFile, "to-file", "", "read the URL from this file, which keeps credentials out of the command line")
+	f.BoolVar(&p.natsEmbedded, "nats-embedded", false, "for a try, start a NATS server in this process (default --to "+embeddedURL+")")
+	f.StringVar(&p.natsDir, "nats-dir", "cluster.nats", "the folder where --nats-embedded stores")
 	f.StringVar(&p.connect.kubeconfig, "kubeconfig", "", "read the cluster from this file")
 	f.StringVar(&p.connect.context, "context", "", "use this context of the kubeconfig")
 	f.StringVar(&p.connect.cluster, "cluster-id", "", "name the cluster in the sink (default: the UID of the namespace kube-system)")
@@ -129,7 +135,9 @@ func (p *program) target() (*url.URL, error) {
 		text = p.env("LISTWATCH_SINK_TO")
 	}
 	if text == "" {
-		text = "sqlite:cluster.db"
+		if text = "sqlite:cluster.db"; p.natsEmbedded {
+			text = embeddedURL
+		}
 	}
 	u, err := url.Parse(text)
 	if err != nil {
@@ -147,7 +155,12 @@ func (p *program) open(ctx context.Context, exists bool) (database, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.natsEmbedded && u.Scheme != "nats" {
+		return nil, usage("--nats-embedded with --to %s:...: name a nats URL, or none", u.Scheme)
+	}
 	switch u.Scheme {
+	case "nats", "tls":
+		return p.openNATS(ctx, u, exists)
 	case "sqlite":
 		path := u.Opaque
 		if path == "" {
@@ -164,7 +177,7 @@ func (p *program) open(ctx context.Context, exists bool) (database, error) {
 		}
 		return sqlite.Open(ctx, path, sqlite.Options{})
 	}
-	return nil, usage("--to: no sink has the scheme %q: there is sqlite", u.Scheme)
+	return nil, usage("--to: no sink has the scheme %q: there are sqlite, nats and tls", u.Scheme)
 }
 
 func (p *program) mode() (sink.Mode, error) {

@@ -2,6 +2,7 @@
 // table of what exists and a log of what changed, every change once.
 //
 //	listwatch-sink pods,deployments            # into ./cluster.db
+//	listwatch-sink pods --nats-embedded        # into NATS, for a try
 //	listwatch-sink status                      # how far it has come
 //	listwatch-sink verify                      # compare the table with the cluster
 package main
