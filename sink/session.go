@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/listwatch/listwatch/client"
@@ -210,7 +211,11 @@ func (s *session) changed(ctx context.Context, ev event) error {
 		return nil // the server repeats itself
 	}
 	if s.next.Revision.Newer(ev.Revision) {
-		// An event that was passed over cannot be told from one that comes again.
+		// An event that was passed over cannot be told from one that comes again. The
+		// history is not complete up to the position, but to before this event.
+		if n, err := strconv.ParseUint(string(ev.Revision), 10, 64); err == nil && n > 0 {
+			s.next.Revision = kube.Revision(strconv.FormatUint(n-1, 10))
+		}
 		return s.loseHistory(ctx, CauseDisorder)
 	}
 	rec, selected := s.record(ev)

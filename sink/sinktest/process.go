@@ -22,6 +22,7 @@ type story struct {
 	shared Sink // of all processes; nil = each has a connection of its own
 
 	patience time.Duration // in virtual time, where faults last
+	all      []*process
 }
 
 func tell(t *testing.T, store Store) *story {
@@ -83,6 +84,7 @@ func (s *story) start(change func(*sink.Options)) *process {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	s.all = append(s.all, p)
 	ctx, stop := context.WithCancel(s.t.Context())
 	p.stop = stop
 	go func() {
@@ -168,6 +170,22 @@ func (s *story) equal() {
 	s.t.Helper()
 	if err := s.Check(s.t.Context(), s.store.read(s.t), cluster, s.store.Duplicates); err != nil {
 		s.t.Error(err)
+	}
+}
+
+// sentOnce requires that each record was sent to the sink once: that a sink passes over an
+// id which it has does not hide that it came again. It is for stories in which each commit
+// either fails before it is sent or is known to be done.
+func (s *story) sentOnce() {
+	s.t.Helper()
+	sent := 0
+	for _, p := range s.all {
+		p.mu.Lock()
+		sent += p.records
+		p.mu.Unlock()
+	}
+	if n := len(s.history()); n != sent {
+		s.t.Errorf("%d records were sent, and the history has %d", sent, n)
 	}
 }
 

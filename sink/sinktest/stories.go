@@ -40,6 +40,7 @@ func storyOfChanges(t *testing.T, store Store) {
 		t.Errorf("the process ended with %v", p.err)
 	}
 	s.equal()
+	s.sentOnce()
 	initial := 0
 	for _, r := range s.history() {
 		if r.Initial {
@@ -67,6 +68,7 @@ func storyOfRestarts(t *testing.T, store Store) {
 	p := s.start(nil)
 	p.live()
 	s.equal()
+	s.sentOnce()
 	for _, r := range s.history() {
 		if r.Type == sink.Gap {
 			t.Errorf("a GAP from %s to %s, want none", r.From, r.To)
@@ -95,7 +97,11 @@ func storyOfExpiry(t *testing.T, store Store) {
 
 	var got []string
 	var gaps []sink.Record
+	s.sentOnce()
 	for _, r := range s.history() {
+		if want := map[bool]sink.Phase{true: sink.Loading, false: sink.Live}[r.Synthetic]; r.Phase != want {
+			t.Errorf("%s has the phase %s, want %s", line(&r), r.Phase, want)
+		}
 		switch {
 		case r.Type == sink.Gap:
 			gaps = append(gaps, r)
@@ -181,6 +187,25 @@ func storyOfBrokenLoad(t *testing.T, store Store) {
 	p = s.start(nil)
 	p.live()
 	s.equal()
+	s.sentOnce()
+
+	// Killed in the load after a restore, and the server passes the position before anybody
+	// looks again: that there was a restore must be in the sink by then.
+	for i := range 20 {
+		s.Put(fmt.Sprintf("n-%02d", i), "web", "5")
+	}
+	p.live()
+	p.end()
+	s.Restore(15)
+	p = s.start(broken(1))
+	<-p.ended
+	for i := range 40 {
+		s.Put(fmt.Sprintf("n-%02d", i), "web", "6")
+	}
+	p = s.start(nil)
+	p.live()
+	s.equal()
+	s.sentOnce()
 }
 
 func storyOfUnknownCommits(t *testing.T, store Store) {
