@@ -288,11 +288,13 @@ func mapRun(elem fill, wire int, t reflect.Type) func(*filler, reflect.Value, []
 		}
 		m := reflect.MakeMapWithSize(t, n)
 		v.Set(m)
+		key, value := reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem() // which the map copies
 		for range n {
 			var part []byte
 			part, _, run = f.next(run, protojson.Bytes)
 			k, part, num := f.entry(part, wire)
-			key, value := reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem()
+			key.SetZero()
+			value.SetZero()
 			f.string(key, k, 0)
 			elem(f, value, part, num)
 			if f.deal(); f.odd {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"time"
+	"unicode/utf8"
 
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/protojson"
@@ -120,6 +121,8 @@ func kubernetes(t reflect.Type, f *protojson.Field) func(o *filler, b []byte) bo
 			_, ok := o.instant(b, f.Type == 'm')
 			return ok
 		}
+	case 'n':
+		return plainIntOrString
 	case 'q':
 		return func(_ *filler, b []byte) bool { return len(b) > 0 }
 	case 'r':
@@ -129,6 +132,27 @@ func kubernetes(t reflect.Type, f *protojson.Field) func(o *filler, b []byte) bo
 		}
 	}
 	return nil
+}
+
+// plainIntOrString reports whether an IntOrString is a number without a string, or a
+// string without a number: of others the JSON has less than Unmarshal reads.
+func plainIntOrString(f *filler, b []byte) bool {
+	var kind, number uint64
+	var text []byte
+	for len(b) > 0 && !f.odd {
+		var tag uint64
+		switch tag, b = f.uvarint(b); tag {
+		case 1<<3 | protojson.Varint:
+			kind, b = f.uvarint(b)
+		case 2<<3 | protojson.Varint:
+			number, b = f.uvarint(b)
+		case 3<<3 | protojson.Bytes:
+			text, b = f.take(b)
+		default:
+			return false
+		}
+	}
+	return kind == 0 && len(text) == 0 || kind == 1 && number == 0 && utf8.Valid(text)
 }
 
 // tight reports whether encoding/json writes raw JSON as it is. Where it reports

@@ -254,7 +254,19 @@ func (d *decoder) raw(b []byte, depth int) error {
 
 // number returns the number in field want of a small message, 0 if there is none.
 func number(b []byte, want uint64) (n uint64, err error) {
-	err = scan(b, want, Varint, func(w *Wire) (err error) { n, err = w.Varint(); return err })
+	for w := Wire(b); len(w) > 0 && err == nil; {
+		var typ int
+		var next uint64
+		switch next, typ, err = w.Tag(); {
+		case err != nil:
+		case next != want:
+			err = w.Skip(typ)
+		case typ != Varint:
+			err = errWireType
+		default:
+			n, err = w.Varint()
+		}
+	}
 	return n, err
 }
 
@@ -267,25 +279,18 @@ func text(b []byte, want uint64) (string, error) {
 // Part returns the bytes in field want of a message, nil if there is none: the last
 // one counts. They alias b.
 func Part(b []byte, want uint64) (part []byte, err error) {
-	err = scan(b, want, Bytes, func(w *Wire) (err error) { part, err = w.Bytes(); return err })
-	return part, err
-}
-
-func scan(b []byte, want uint64, wireType int, read func(*Wire) error) error {
-	for w := Wire(b); len(w) > 0; {
-		n, typ, err := w.Tag()
-		switch {
+	for w := Wire(b); len(w) > 0 && err == nil; {
+		var typ int
+		var next uint64
+		switch next, typ, err = w.Tag(); {
 		case err != nil:
-		case n != want:
+		case next != want:
 			err = w.Skip(typ)
-		case typ != wireType:
+		case typ != Bytes:
 			err = errWireType
 		default:
-			err = read(&w)
-		}
-		if err != nil {
-			return err
+			part, err = w.Bytes()
 		}
 	}
-	return nil
+	return part, err
 }
