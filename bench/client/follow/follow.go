@@ -5,6 +5,7 @@ package follow
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/listwatch/listwatch/bench/probe"
@@ -55,7 +56,11 @@ func start[T kube.Object](ctx context.Context, r *probe.Run, failed chan<- error
 	if !ok {
 		return nil, fmt.Errorf("unknown kind %q", r.Kind)
 	}
-	c, err := client.New(client.Config{Server: r.Server})
+	cfg := client.Config{Server: r.Server, Encoding: client.EncodingAuto}
+	if strings.HasSuffix(r.Client, "-json") {
+		cfg.Encoding = client.EncodingJSON
+	}
+	c, err := client.New(cfg)
 	if err != nil {
 		return nil, err
 	}

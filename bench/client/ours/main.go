@@ -16,7 +16,7 @@ import (
 
 func main() {
 	probe.Main(func(ctx context.Context, r *probe.Run, failed chan<- error) (func() int, error) {
-		switch strings.TrimSuffix(r.Client, "-warm") {
+		switch strings.TrimSuffix(strings.TrimSuffix(r.Client, "-warm"), "-json") {
 		case "ours-raw":
 			return follow.Start[codec.Raw](ctx, r, failed, nil)
 		case "ours-compressed":

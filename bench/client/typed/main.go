@@ -1,9 +1,10 @@
-// Typed runs listwatch over Kubernetes' own Go types, decoded by json-iterator.
+// Typed runs listwatch over Kubernetes' own Go types, from protobuf or JSON.
 package main
 
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -14,7 +15,7 @@ import (
 func main() {
 	probe.Main(func(ctx context.Context, r *probe.Run, failed chan<- error) (func() int, error) {
 		switch {
-		case r.Client != "ours-typed":
+		case strings.TrimSuffix(r.Client, "-json") != "ours-typed":
 		case r.Kind == "pods":
 			return follow.Start[*corev1.Pod](ctx, r, failed, nil)
 		case r.Kind == "configmaps":

@@ -45,16 +45,20 @@ var subjects = map[string]subject{
 	"floor-partial":  {"ours", jsonForm + partialForm},
 	"floor-protobuf": {"ours", protoForm},
 	"ours-raw":       {"ours", jsonForm},
-	"ours-partial":   {"ours", jsonForm + partialForm},
-	"ours-struct8":   {"ours", jsonForm},
-	"ours-typed":     {"typed", jsonForm},
+	"ours-partial":   {"ours", protoForm + partialForm},
+	"ours-struct8":   {"ours", protoForm},
+	"ours-typed":     {"typed", protoForm},
+
+	"ours-partial-json": {"ours", jsonForm + partialForm},
+	"ours-struct8-json": {"ours", jsonForm},
+	"ours-typed-json":   {"typed", jsonForm},
 
 	"ours-compressed":   {"ours", jsonForm},
 	"ours-raw-warm":     {"ours", jsonForm},
-	"ours-struct8-warm": {"ours", jsonForm},
+	"ours-struct8-warm": {"ours", protoForm},
 
 	"ours-controller-raw":     {"ours", jsonForm},
-	"ours-controller-struct8": {"ours", jsonForm},
+	"ours-controller-struct8": {"ours", protoForm},
 
 	"controller-runtime-reconciler-json":     {"peers", jsonForm},
 	"controller-runtime-reconciler-protobuf": {"peers", protoForm},
@@ -82,9 +86,9 @@ func cases(quick bool) []benchCase {
 			Name: "pods", Kind: "pods", Objects: 30000, Events: 50000, SlowEvents: 10000,
 			Clients: []string{
 				"floor", "floor-partial", "floor-protobuf", "ours-raw", "ours-compressed", "ours-partial", "ours-struct8",
-				"clientgo-typed-protobuf",
+				"ours-struct8-json", "clientgo-typed-protobuf",
 			},
-			Slow: []string{"ours-typed", "clientgo-typed-json", "clientgo-dynamic", "clientgo-metadata", "controller-runtime-protobuf"},
+			Slow: []string{"ours-typed", "ours-typed-json", "ours-partial-json", "clientgo-typed-json", "clientgo-dynamic", "clientgo-metadata", "controller-runtime-protobuf"},
 		},
 		{
 			Name: "pods, paged list", Kind: "pods", Objects: 30000, Events: 2000, Initial: probe.Paged,
@@ -168,7 +172,7 @@ func cases(quick bool) []benchCase {
 		if quick {
 			c.Objects, c.Events, c.SlowEvents = c.Objects/10, c.Events/10, c.SlowEvents/10
 			if i == 0 {
-				c.Slow = c.Slow[:2] // ours-typed and what it is held against
+				c.Slow = c.Slow[:4] // ours-typed and what it is held against
 			} else {
 				c.Slow = slices.DeleteFunc(c.Slow, func(name string) bool { return subjects[name].accept == jsonForm && name != "ours-typed" })
 			}
