@@ -13,3 +13,11 @@ func TestConform(t *testing.T) {
 	c := cluster.ForTest(t, cluster.Options{})
 	conform.Run(t, c.URL(), c.HTTPClient())
 }
+
+// TestConformInProtobuf does so in protobuf.
+func TestConformInProtobuf(t *testing.T) {
+	c := cluster.ForTest(t, cluster.Options{})
+	client := *c.HTTPClient()
+	client.Transport = conform.Protobuf(client.Transport)
+	conform.Run(t, c.URL(), &client)
+}

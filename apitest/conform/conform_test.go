@@ -14,9 +14,11 @@ func TestFakeConforms(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		options apitest.Options
+		binary  bool
 	}{
-		{"HTTP/1.1", apitest.Options{Namespaces: true}},
-		{"HTTP/2, token, compressed watches", apitest.Options{Namespaces: true, TLS: true, Token: "secret", CompressWatch: true}},
+		{"HTTP/1.1", apitest.Options{Namespaces: true}, false},
+		{"protobuf", apitest.Options{Namespaces: true}, true},
+		{"HTTP/2, token, compressed watches", apitest.Options{Namespaces: true, TLS: true, Token: "secret", CompressWatch: true}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, category := range categories() {
@@ -26,7 +28,11 @@ func TestFakeConforms(t *testing.T) {
 							t.Cleanup(func() { time.Sleep(time.Second) }) // connections that the server closes linger
 							c.options.InMemory = true
 							srv := apitest.NewWith(t, c.options)
-							check.run(newEnv(t, srv.URL, srv.Client()))
+							client := srv.Client()
+							if c.binary {
+								client.Transport = Protobuf(client.Transport)
+							}
+							check.run(newEnv(t, srv.URL, client))
 						})
 					})
 				}
