@@ -65,9 +65,9 @@ func New(cfg Config) (*Client, error) {
 		refusals: new(refusals),
 	}
 	switch c.encoding {
-	case "", EncodingAuto, EncodingJSON:
+	case EncodingAuto, EncodingJSON:
 	default:
-		return nil, fmt.Errorf("client: Config.Encoding %q: want %q or %q", c.encoding, EncodingAuto, EncodingJSON)
+		return nil, fmt.Errorf("client: Config.Encoding is %q: want %q or none", c.encoding, EncodingJSON)
 	}
 	c.pools = c.connect(keeper.peek())
 	if c.timeout <= 0 {

@@ -102,11 +102,13 @@ type Config struct {
 	// kube-apiserver compresses lists and objects from 128 KiB on.
 	Compression string
 
-	// Encoding says in which form lists and watches are asked for: "" and EncodingJSON
-	// = JSON, EncodingAuto = protobuf where the type of the collection can be filled from
-	// it, which takes a fraction of the time and less than half of the bytes, and JSON
-	// otherwise: of custom resources, of types with a field that is an interface, and
-	// of codec.Raw. The values are the same.
+	// Encoding says in which form lists and watches are asked for. EncodingAuto, the
+	// default, is protobuf where the type of the collection can be filled from it, which
+	// takes less time and half of the bytes, and JSON otherwise: for custom resources
+	// (but not their metadata, kube.Partial), for a type with a field that is an
+	// interface or that the kind does not have, and for codec.Raw. The values are the
+	// same. A server that refuses protobuf, or sends what cannot be read, is asked for
+	// JSON from then on. EncodingJSON is JSON always.
 	Encoding Encoding
 
 	// DisableHTTP2 speaks HTTP/1.1 only, one connection a watch.
@@ -125,7 +127,7 @@ type Encoding string
 
 // Values of Encoding.
 const (
-	EncodingAuto Encoding = "auto"
+	EncodingAuto Encoding = ""
 	EncodingJSON Encoding = "json"
 )
 

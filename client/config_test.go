@@ -94,6 +94,7 @@ func TestConfigRefused(t *testing.T) {
 		{"key of another", client.Config{TLS: client.TLS{CertData: cert, KeyData: otherKey}}, "does not match"},
 		{"certificate file missing", client.Config{TLS: client.TLS{CertFile: filepath.Join(dir, "none"), KeyData: key}}, "read client certificate"},
 		{"key file missing", client.Config{TLS: client.TLS{CertData: cert, KeyFile: filepath.Join(dir, "none")}}, "read client key"},
+		{"an encoding of nobody", client.Config{Encoding: "cbor"}, "Config.Encoding is"},
 		{"groups without user", client.Config{Impersonate: client.Impersonate{Groups: []string{"g"}}}, "no User"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

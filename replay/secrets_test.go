@@ -216,7 +216,6 @@ func TestRecordingsAreJSON(t *testing.T) {
 		var f file
 		w := newWriter(t, &f, replay.Options{})
 		cfg := proxied(t, w, srv)
-		cfg.Encoding = client.EncodingAuto
 		c := newClient(t, cfg)
 		for ev, err := range watch.Once(t.Context(), client.Of[kube.Partial](c, kube.ConfigMaps), "", watch.Options{}) {
 			if err != nil {

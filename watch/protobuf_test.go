@@ -131,7 +131,7 @@ func TestProtobufListCutAfterItems(t *testing.T) {
 		for i := range 3 {
 			srv.Put(kube.ConfigMaps, configMap(fmt.Sprint("first-", i), "0"))
 		}
-		c, err := client.New(client.Config{Server: srv.URL, Dial: srv.Dial, Encoding: client.EncodingAuto})
+		c, err := client.New(client.Config{Server: srv.URL, Dial: srv.Dial})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -49,8 +49,8 @@ func play(t *testing.T, o watch.Options, act func(*testing.T, *story)) {
 
 func playOn(t *testing.T, ao apitest.Options, o watch.Options, act func(*testing.T, *story)) {
 	t.Helper()
-	for _, encoding := range []client.Encoding{client.EncodingJSON, client.EncodingAuto} {
-		t.Run(string(encoding), func(t *testing.T) { playAs(t, encoding, ao, o, act) })
+	for name, encoding := range map[string]client.Encoding{"json": client.EncodingJSON, "auto": client.EncodingAuto} {
+		t.Run(name, func(t *testing.T) { playAs(t, encoding, ao, o, act) })
 	}
 }
 
