@@ -11,20 +11,19 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// Told is something that happened in a recording: an event or error that a loop
-// was told, or a mark.
-type Told[T kube.Object] struct {
+// Delivery is an event or error that a loop received, or a mark.
+type Delivery[T kube.Object] struct {
 	Stream int // as Recording.Streams counts them; -1 = a mark
 	Event  watch.Event[T]
 	Err    error  // as of Source.Events
 	Mark   string // of Writer.Mark
 }
 
-// All tells all streams of a recording, and its marks, in the order in which
-// they happened, at the pace of p; a Source tells one. trace, if not nil, returns
+// All delivers all streams of a recording, and its marks, in their order and at the pace
+// of p; a Source delivers one stream. trace, if not nil, returns
 // the hooks of a stream, as SourceOptions.Trace. The sequence ends with the
 // recording, or with ctx.
-func All[T kube.Object](ctx context.Context, r *Recording, p Pace, trace func(stream int) watch.Trace) iter.Seq[Told[T]] {
+func All[T kube.Object](ctx context.Context, r *Recording, p Pace, trace func(stream int) watch.Trace) iter.Seq[Delivery[T]] {
 	var entries []*Entry
 	streams, hooks := map[int]int{}, []watch.Trace{}
 	for _, e := range r.Entries {
@@ -41,7 +40,7 @@ func All[T kube.Object](ctx context.Context, r *Recording, p Pace, trace func(st
 		}
 	}
 	slices.SortStableFunc(entries, func(a, b *Entry) int { return cmp.Compare(a.At, b.At) })
-	return func(yield func(Told[T]) bool) {
+	return func(yield func(Delivery[T]) bool) {
 		if len(entries) == 0 {
 			return
 		}
@@ -53,16 +52,16 @@ func All[T kube.Object](ctx context.Context, r *Recording, p Pace, trace func(st
 					return
 				}
 			}
-			told := Told[T]{Stream: -1, Mark: e.Label}
+			d := Delivery[T]{Stream: -1, Mark: e.Label}
 			switch {
 			case heard:
-				told.Mark, told.Stream = "", streams[e.ID]
-				told.Event, told.Err = eventOf(e, decode)
+				d.Mark, d.Stream = "", streams[e.ID]
+				d.Event, d.Err = eventOf(e, decode)
 			case e.Kind != KindMark:
 				e.trace(hooks[streams[e.ID]])
 				continue
 			}
-			if !yield(told) {
+			if !yield(d) {
 				return
 			}
 		}

@@ -174,7 +174,7 @@ func testSource(t *testing.T, path string, rec *replay.Recording) {
 }
 
 // queue is a source of what it is given.
-type queue chan replay.Told[codec.Raw]
+type queue chan replay.Delivery[codec.Raw]
 
 func (q queue) Events(context.Context) iter.Seq2[watch.Event[codec.Raw], error] {
 	return func(yield func(watch.Event[codec.Raw], error) bool) {

@@ -4,8 +4,8 @@
 // There are two levels, and a file may hold both. At the wire, [Writer.Transport]
 // and [Writer.Proxy] keep requests and answers with the exact boundaries of what
 // was read and how each body ended; [Script] answers the same requests with
-// them. Above it, [Record] keeps what a loop over watch events saw; a [Source]
-// tells it again, and a [State] rebuilds the objects on an apitest server.
+// them. Above it, [Record] keeps what a loop over watch events received; a [Source]
+// delivers it again, and a [State] rebuilds the objects on an apitest server.
 //
 //	w, err := replay.Create("pods.lwrec.ndjson.gz", replay.Header{}, replay.Options{})
 //	for ev, err := range replay.Record(w.Stream(replay.Target{Resource: kube.Pods}), watcher.Events(ctx)) {

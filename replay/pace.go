@@ -64,7 +64,7 @@ type Step struct {
 }
 
 // Release lets n more entries through. Chunks, answers, ends and events are
-// entries; requests, streams and notes that nobody is told are not waited for.
+// entries; requests, streams and notes without a receiver are not waited for.
 func (s *Step) Release(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -56,7 +56,7 @@ const (
 	KindEnd    Kind = "end"    // the body, or the stream of events, ended
 	KindStream Kind = "stream" // a loop over events began
 	KindPage   Kind = "page"   // a page of a list was read
-	KindEvent  Kind = "ev"     // an event was told
+	KindEvent  Kind = "ev"     // an event was delivered
 	KindNote   Kind = "note"   // something happened: a connection, an interruption
 	KindMark   Kind = "mark"   // somebody set a mark
 	KindFooter Kind = "footer" // the recording was closed in good order
@@ -117,7 +117,7 @@ type Entry struct {
 	SHA256 string       `json:"sha256,omitempty"` // of all lines before it, uncompressed, in hex
 }
 
-// Target is the collection that a stream of events tells of.
+// Target is the collection of a stream of events.
 type Target struct {
 	Resource  kube.Resource
 	Namespace string // empty = all

@@ -21,11 +21,11 @@ const maxHeld = 4 << 20
 //
 // It knows just enough grammar to notice what is no JSON. From there on, what is
 // neither white space nor punctuation is replaced, until the brackets that were
-// open are closed: there codec, too, begins anew.
+// open are closed: codec restarts there, too.
 type redactor struct {
 	rules Redaction
 	// forced: the body comes from a place where Secrets are; typed: a list may
-	// leave out the kind of its items, since the path tells it.
+	// leave out the kind of its items, because the path has it.
 	forced, typed bool
 
 	buf  []byte // what is held back

@@ -66,7 +66,7 @@ func (r *redactor) stepLost(i int) {
 		r.escape = c == '\\' && !r.escape
 	case c == '"':
 		r.str, r.escape = true, false
-	case len(r.open) == 0: // nobody knows where it would begin anew
+	case len(r.open) == 0: // there is no place to restart
 	case c == '{' || c == '[':
 		r.open = append(r.open, c+2)
 	case c == '}' || c == ']':

@@ -27,7 +27,7 @@ func (r *Recording) Streams() []Target {
 	return targets
 }
 
-// Source tells the events of one recorded stream again, as a cache.Source.
+// Source delivers the events of one recorded stream again, as a cache.Source.
 type Source[T kube.Object] struct {
 	target  Target
 	start   time.Duration
@@ -41,8 +41,8 @@ type Source[T kube.Object] struct {
 type SourceOptions struct {
 	Pace Pace
 
-	// Trace is told what the watcher's own was told: pages, connections, ends
-	// of requests, among them those that the loop was not told of, such as a
+	// Trace receives what the watcher's own Trace received: pages, connections, ends
+	// of requests, also those that were not delivered to the loop, such as a
 	// 410. A recording knows of them if Stream.Trace was used.
 	Trace watch.Trace
 
@@ -74,10 +74,10 @@ func NewSource[T kube.Object](r *Recording, n int, o SourceOptions) (*Source[T],
 	return s, nil
 }
 
-// Target returns what the stream tells of.
+// Target returns the collection of the stream.
 func (s *Source[T]) Target() Target { return s.target }
 
-// Events tells the stream from its beginning: the events, and the errors that
+// Events delivers the stream from its beginning: the events, and the errors that
 // the loop saw between them, as a *watch.Interruption, a *codec.ItemError or a
 // *[RecordedError]. An object that does not fit T is a *codec.ItemError. The last
 // element is [ErrEnd] or the cause of ctx.
@@ -111,7 +111,7 @@ func (s *Source[T]) Events(ctx context.Context) iter.Seq2[watch.Event[T], error]
 	}
 }
 
-// trace tells the hooks of an entry that the loop is not told of.
+// trace calls the hooks for an entry that is not delivered to the loop.
 func (e *Entry) trace(t watch.Trace) {
 	switch {
 	case e.Kind == KindPage && t.Listed != nil:

@@ -24,7 +24,7 @@ import (
 //
 // A change has the revision it was recorded with, so that what a client kept still
 // means the same; where that is no number of 63 bits, as those of etcd are, or behind
-// what the server has had, it has the server's next, and [State.Revision] tells which
+// what the server has had, it has the server's next, and [State.Revision] says which
 // is which. An object is stored as recorded, but for what an API server sets:
 // resourceVersion, and generation where it changes.
 type State struct {
@@ -54,7 +54,7 @@ func NewState(ctx context.Context, r *Recording, srv *apitest.Server) (*State, e
 		switch f := folds[e.ID]; {
 		case e.Kind == KindStream:
 			res := e.Target.Resource
-			folds[e.ID] = &fold{resource: res, known: map[kube.Key]told{}}
+			folds[e.ID] = &fold{resource: res, known: map[kube.Key]lastState{}}
 			switch old, known := served[res.GroupResource()]; {
 			case res.Kind == "":
 				return nil, fmt.Errorf("replay %s: the recording does not say its kind", res)
@@ -113,16 +113,16 @@ func serve(ctx context.Context, srv *apitest.Server, r kube.Resource) error {
 	return fmt.Errorf("the server answers %d", resp.StatusCode)
 }
 
-// fold turns events into changes: a listing tells what exists, and thereby what
+// fold turns events into changes: a listing contains what exists, and thereby shows what
 // no longer does.
 type fold struct {
 	resource kube.Resource
-	known    map[kube.Key]told
+	known    map[kube.Key]lastState
 	listing  []step // between RESTART and SYNCED; nil otherwise
 	restart  bool
 }
 
-type told struct {
+type lastState struct {
 	uid, rev string
 }
 
@@ -156,7 +156,7 @@ func (f *fold) take(e *Entry) []step {
 	return nil
 }
 
-// change notes what is known, and tells a namesake with another UID as deleted.
+// change stores the new state, and deletes a namesake with another UID first.
 func (f *fold) change(st step) []step {
 	old, known := f.known[st.key]
 	switch {
@@ -168,7 +168,7 @@ func (f *fold) change(st step) []step {
 	case known && old.rev == string(st.rev) && old.uid == st.uid:
 		return nil
 	}
-	f.known[st.key] = told{st.uid, string(st.rev)}
+	f.known[st.key] = lastState{st.uid, string(st.rev)}
 	if known && old.uid != st.uid {
 		gone := st
 		gone.object, gone.uid = nil, old.uid
@@ -178,7 +178,7 @@ func (f *fold) change(st step) []step {
 }
 
 // synced ends a listing: its objects come in the order of their revisions, after
-// the deletion of those that it did not tell.
+// the deletion of those that it did not contain.
 func (f *fold) synced(e *Entry) []step {
 	listing := f.listing
 	f.restart, f.listing = false, nil
@@ -220,7 +220,7 @@ func (r *Recording) ObjectsAt(at time.Duration) [][]byte {
 		}
 		switch f := folds[e.ID]; {
 		case e.Kind == KindStream:
-			folds[e.ID] = &fold{resource: e.Target.Resource, known: map[kube.Key]told{}}
+			folds[e.ID] = &fold{resource: e.Target.Resource, known: map[kube.Key]lastState{}}
 		case e.Kind == KindEvent && f != nil:
 			for _, st := range f.take(e) {
 				where := id{st.resource.String(), st.key}

@@ -12,9 +12,9 @@ import (
 
 // What a note says.
 const (
-	NoteError     = "error"     // the loop was told Failure
+	NoteError     = "error"     // Failure was delivered to the loop
 	NoteConnected = "connected" // a watch was answered after Gap
-	NoteClosed    = "closed"    // a request ended; of Failure the loop was told only if it is an interruption
+	NoteClosed    = "closed"    // a request ended; Failure was delivered to the loop only if it is an interruption
 	NoteFallback  = "fallback"  // streams are given up for lists
 	NoteFull      = "full"      // the recording has reached its size limit
 )

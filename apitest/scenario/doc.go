@@ -5,7 +5,7 @@
 // The client is pointed at a URL and follows the ConfigMaps of all namespaces,
 // or of namespace "default", for as long as the story lasts. It is judged by the
 // requests it sends: when, how often, from which resourceVersion. So it needs no
-// change, and its language does not matter. A client that wants more may tell
+// change, and its language does not matter. A client that wants more may report
 // what it believes, see [Run.Report]: that is then held against the truth.
 //
 //	run, err := scenario.Serve(ctx, "gone/in-stream", scenario.Options{Log: os.Stderr})

@@ -25,23 +25,23 @@ func histories() []Scenario {
 			Name: "gone/in-stream", Layer: "semantics", Limit: 45 * time.Second,
 			Summary: "The history expires; the running watch ends with an ERROR event of code 410.",
 			Correct: again,
-			steps:   []step{follows(30 * time.Second), put("a"), expire(apitest.GoneEvent), tells(20 * time.Second), proof()},
+			steps:   []step{follows(30 * time.Second), put("a"), expire(apitest.GoneEvent), relists(20 * time.Second), proof()},
 		},
 		{
 			Name: "gone/on-resume", Layer: "semantics", Limit: 45 * time.Second,
 			Summary: "The watch ends without a word, and the next gets 200 and an ERROR event of code 410.",
 			Correct: again,
-			steps:   []step{follows(30 * time.Second), put("a"), expire(apitest.GoneSilent), tells(20 * time.Second), proof()},
+			steps:   []step{follows(30 * time.Second), put("a"), expire(apitest.GoneSilent), relists(20 * time.Second), proof()},
 		},
 		{
 			Name: "gone/as-status", Layer: "semantics", Limit: 45 * time.Second,
 			Summary: "The watch ends without a word, and the next is answered with HTTP 410.",
 			Correct: again,
-			steps:   []step{follows(30 * time.Second), put("a"), expire(apitest.GoneStatus), tells(20 * time.Second), proof()},
+			steps:   []step{follows(30 * time.Second), put("a"), expire(apitest.GoneStatus), relists(20 * time.Second), proof()},
 		},
 		{
 			Name: "gone/again-and-again", Layer: "semantics", Limit: 100 * time.Second,
-			Summary: "For 15 s each watch that has told the collection, or resumes, ends with 410 at once.",
+			Summary: "For 15 s each watch that has sent the collection, or that resumes, ends with 410 at once.",
 			Correct: "Backs off between its lists: at most 15 requests; afterwards watches again within 60 s.",
 			steps: []step{follows(30 * time.Second), act("", func(s *stage) {
 				gone := faults.ErrorEvent(apitest.StatusExpired(1, 2))
@@ -82,30 +82,30 @@ func histories() []Scenario {
 				s.remove("object-0001")
 				s.put("object-0001", "again")
 				s.srv.Restart()
-			}), pause(settle), act("", open), tells(45 * time.Second), proof()},
+			}), pause(settle), act("", open), relists(45 * time.Second), proof()},
 		},
 		{
 			Name: "restore/refused", Layer: "semantics", Limit: 125 * time.Second,
 			Summary: "etcd is restored from a backup: the server's revision is behind the client's, and it answers a watch from there 504, as too large.",
 			Correct: "Lists again, or streams the collection, within 90 s, and does not hammer.",
 			steps: []step{follows(30 * time.Second), put("a", "b", "c"), refuseAhead(), restore(2),
-				calm(20, 5*time.Second), tells(85 * time.Second), proof()},
+				calm(20, 5*time.Second), relists(85 * time.Second), proof()},
 		},
 		{
 			Name: "restore/silent", Layer: "semantics", Limit: 290 * time.Second,
 			Summary: "etcd is restored from a backup. The server takes a watch from the client's revision, which is ahead of its own, and keeps silent.",
-			Correct: "Does not trust the silence: asks where the server is, and tells the collection anew, within 4 minutes.",
-			steps:   []step{follows(30 * time.Second), put("a", "b", "c"), restore(2), tells(4 * time.Minute), proof()},
+			Correct: "Does not trust the silence: asks where the server is, and lists the collection again, within 4 minutes.",
+			steps:   []step{follows(30 * time.Second), put("a", "b", "c"), restore(2), relists(4 * time.Minute), proof()},
 		},
 		{
 			Name: "crd/recreated", Layer: "semantics", Limit: 110 * time.Second,
 			Summary: "The resource is removed, as a CustomResourceDefinition is deleted, answers 404 for 10 s, and comes back with other objects.",
-			Correct: "Keeps trying, with pauses: at most 12 requests in 10 s; tells the collection anew within 60 s of its return.",
+			Correct: "Keeps trying, with pauses: at most 12 requests in 10 s; lists the collection again within 60 s of its return.",
 			steps: []step{follows(30 * time.Second), put("a"), strike("the resource is removed", func(s *stage) { s.srv.RemoveResource(s.resource) }),
 				calm(12, 10*time.Second), ticks(5), act("the resource is back", func(s *stage) {
 					s.srv.AddResource(s.info)
 					s.put("new", "of the new definition")
-				}), tells(60 * time.Second), proof()},
+				}), relists(60 * time.Second), proof()},
 		},
 	}
 }

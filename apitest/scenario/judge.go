@@ -12,9 +12,9 @@ import (
 
 // survey looks at the entries since the fault struck, in order. It returns the
 // watch that is well, if there is one: it runs, from a revision that the client
-// may have, or tells the collection itself. The caller holds mu.
+// may have, or lists the collection itself. The caller holds mu.
 func (s *stage) survey() (well *entry, tellings int, err error) {
-	// What the client may watch from: what it has been told.
+	// What the client may watch from: what it has received.
 	low, high, known := s.oldest, s.newest, s.newest != ""
 	for _, e := range s.entries[:s.since] {
 		if s.trailing && !e.ended.Before(s.struck) && e.revision.Newer(high) { // it was sent more before it ended
@@ -42,11 +42,11 @@ func (s *stage) survey() (well *entry, tellings int, err error) {
 		case kindResume:
 			switch {
 			case !known:
-				return nil, 0, failed("it watches from %s before any list or stream told it the whole collection", e.from)
+				return nil, 0, failed("it watches from %s before any list or stream has sent it the whole collection", e.from)
 			case e.from.Newer(high):
-				return nil, 0, failed("it watches from %s, and has been told no more than %s: what happened in between is lost", e.from, high)
+				return nil, 0, failed("it watches from %s, and has received no more than %s: the changes in between are lost", e.from, high)
 			case low.Newer(e.from):
-				return nil, 0, failed("it watches from %s, though it has been told everything up to %s", e.from, low)
+				return nil, 0, failed("it watches from %s, although it has received everything up to %s", e.from, low)
 			}
 			if e.revision.Newer(high) {
 				high = e.revision
@@ -154,8 +154,8 @@ func resumes(d time.Duration) step {
 	})
 }
 
-// tells waits for the collection to be told anew, and watched.
-func tells(d time.Duration) step {
+// relists waits until the client has listed the collection again and watches it.
+func relists(d time.Duration) step {
 	return back(d, "to list again, or to stream the collection, and to watch on", func(_ *entry, tellings int) (bool, error) { return tellings > 0, nil })
 }
 
@@ -234,7 +234,7 @@ func waits(d time.Duration, code int) step {
 }
 
 // has wants the client to have taken the last change to name: when its watch
-// ends in good order, it goes on from there, or tells the collection anew.
+// ends in good order, it goes on from there, or lists the collection again.
 func has(name string) step {
 	return func(ctx context.Context, s *stage) error {
 		s.begin()

@@ -58,14 +58,14 @@ func lists() []Scenario {
 		{
 			Name: "list/page-expired", Layer: "semantics", Limit: 75 * time.Second, objects: many,
 			Summary: "The second page is answered 410, with a token to go on inconsistently.",
-			Correct: "Goes on with that token and watches from the first page's revision, or lists anew.",
+			Correct: "Goes on with that token and watches from the first page's revision, or lists again.",
 			before:  []step{noStreams, uncached, on(pages, faults.ExpireContinue(), 1)},
 			steps:   []step{paged, follows(40 * time.Second), proof()},
 		},
 		{
 			Name: "list/page-expired-for-good", Layer: "semantics", Limit: 75 * time.Second, objects: many,
 			Summary: "The second page is answered 410, without a token.",
-			Correct: "Lists anew, to the end.",
+			Correct: "Lists again, to the end.",
 			before:  []step{noStreams, uncached, on(pages, faults.ExpireContinueForGood(), 1)},
 			steps:   []step{paged, follows(40 * time.Second), proof()},
 		},

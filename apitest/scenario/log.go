@@ -40,7 +40,7 @@ type entry struct {
 	events   int
 	mark     bool          // the end of the initial events was sent
 	marked   kube.Revision // as of then
-	revision kube.Revision // that a list told; of a watch, the last that was sent
+	revision kube.Revision // of a list's response; of a watch, the last one that was sent
 	complete bool          // a list was answered to its end
 	more     bool          // a list has a continue token
 }
@@ -70,7 +70,7 @@ func kindOf(r *http.Request) kind {
 	return kindList
 }
 
-// format tells about e, the time counted from start.
+// format returns a line about e, with the time since start.
 func (e *entry) format(start time.Time) string {
 	s := fmt.Sprintf("%+8.2fs  %-7s %s -> ", e.at.Sub(start).Seconds(), e.kind, e.line)
 	switch {
@@ -168,7 +168,7 @@ func (t *tap) Flush() {
 	}
 }
 
-// answered reads what a list told. What is not a list to its end is none.
+// answered reads the response of a list. An incomplete list does not count.
 func (s *stage) answered(e *entry, body []byte) {
 	var list struct {
 		Metadata struct{ ResourceVersion, Continue string }

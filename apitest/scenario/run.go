@@ -31,7 +31,7 @@ type Options struct {
 	// kind, before it begins; default a minute.
 	Patience time.Duration
 
-	// Log, if set, is told each step and each request, a line each.
+	// Log, if set, receives one line for each step and each request.
 	Log io.Writer
 }
 

@@ -108,7 +108,7 @@ func shut(s *stage) {
 }
 
 // strike is act at the moment from which the client is judged: it may resume
-// from what it has been told until now.
+// from what it has received so far.
 func strike(what string, f func(*stage)) step {
 	return func(ctx context.Context, s *stage) error {
 		s.begin()
@@ -123,7 +123,8 @@ func (s *stage) begin() {
 	s.struck, s.newest, s.trailing = time.Now(), s.srv.Revision(), true
 }
 
-// exactly raises what a client may resume from to what it has been told last.
+// exactly sets the earliest revision that a client may resume from to the last one that it
+// received.
 func exactly() step {
 	return act("", func(s *stage) { s.oldest = s.srv.Revision() })
 }
@@ -189,7 +190,7 @@ func (s *stage) lastOf(r *http.Request) *entry {
 }
 
 // strikeAfter writes name, whose event sets off what is armed. The client is
-// judged from then on, and has been told no more than that event.
+// judged from then on, and has received no more than that event.
 func strikeAfter(name string) step {
 	return func(ctx context.Context, s *stage) error {
 		s.mu.Lock()

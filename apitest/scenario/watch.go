@@ -44,10 +44,10 @@ func watches() []Scenario {
 		},
 		{
 			Name: "watch/storage-read-error", Layer: "semantics", Limit: 60 * time.Second,
-			Summary: "The stream ends with ERROR 500 StorageReadError: a corrupt object was deleted by force, which no event tells.",
+			Summary: "The stream ends with ERROR 500 StorageReadError: a corrupt object was deleted by force, which no event reports.",
 			Correct: "Lists again, or streams the collection, within 30 s: to watch on would keep that object for ever.",
 			steps: []step{follows(30 * time.Second), arm("ERROR StorageReadError", faults.ErrorEvent(&kube.Status{Code: 500, Reason: "StorageReadError",
-				Message: "data from the storage is not transformable or its decoding failed"})), strikeAfter("a"), tells(30 * time.Second), proof()},
+				Message: "data from the storage is not transformable or its decoding failed"})), strikeAfter("a"), relists(30 * time.Second), proof()},
 		},
 		{
 			Name: "bookmark/resumes", Layer: "semantics", Limit: 45 * time.Second,
@@ -72,7 +72,7 @@ func watches() []Scenario {
 		{
 			Name: "bookmark/of-another-kind", Layer: "semantics", Limit: 45 * time.Second,
 			Summary: "A bookmark comes for objects of another kind, with a revision that is far ahead.",
-			Correct: "Does not take it for its own: watches from the last event, or tells the collection anew.",
+			Correct: "Does not take it for its own: watches from the last event, or lists the collection again.",
 			steps: []step{follows(30 * time.Second), arm("a bookmark of another kind", faults.BookmarkOf("Other")), put("a"), end,
 				recovers(15 * time.Second), proof()},
 		},

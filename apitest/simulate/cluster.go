@@ -67,7 +67,7 @@ type Cluster struct {
 	events    []kube.Key
 	noted     int       // events so far
 	address   int       // pod IPs so far
-	owed      float64   // churn
+	due       float64   // restarts that the churn rate asks for and that have not happened yet
 	churned   time.Time // when it was last done
 
 	mu    sync.Mutex

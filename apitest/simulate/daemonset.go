@@ -84,7 +84,7 @@ func (c *Cluster) syncDaemonSet(ctx context.Context, d *daemonSet) {
 			name := d.Metadata.Name + "-" + c.suffix(5)
 			labels := map[string]string{revisionLabel: revision, "pod-template-generation": "1"}
 			if c.newPod(kube.DaemonSets, &d.object, d.Spec.Template, name, labels, map[string]any{"nodeName": r.key.Name}) {
-				c.tell(kube.DaemonSets, &d.object, "daemonset-controller", "SuccessfulCreate", "Created pod: %s", name)
+				c.record(kube.DaemonSets, &d.object, "daemonset-controller", "SuccessfulCreate", "Created pod: %s", name)
 			}
 			continue
 		}
@@ -132,6 +132,6 @@ func (c *Cluster) renew(d *daemonSet, stale []*pod, st daemonStatus) {
 			room--
 		}
 		c.stop(p)
-		c.tell(kube.DaemonSets, &d.object, "daemonset-controller", "SuccessfulDelete", "Deleted pod: %s", p.Metadata.Name)
+		c.record(kube.DaemonSets, &d.object, "daemonset-controller", "SuccessfulDelete", "Deleted pod: %s", p.Metadata.Name)
 	}
 }

@@ -182,7 +182,7 @@ func (c *Cluster) grow(d *deployment, now *replicaSet, hash string, n int) {
 		"metadata": metadata{Name: name, Namespace: d.Metadata.Namespace, Labels: labels, Annotations: notes, OwnerReferences: ownedBy(kube.Deployments, &d.object)},
 		"spec":     map[string]any{"replicas": n, "minReadySeconds": d.Spec.MinReadySeconds, "selector": selector, "template": template},
 	}) {
-		c.tell(kube.Deployments, &d.object, "deployment-controller", "ScalingReplicaSet", "Scaled up replica set %s from 0 to %d", name, n)
+		c.record(kube.Deployments, &d.object, "deployment-controller", "ScalingReplicaSet", "Scaled up replica set %s from 0 to %d", name, n)
 	}
 }
 
@@ -203,7 +203,7 @@ func (c *Cluster) scale(d *deployment, s *replicaSet, n int) bool {
 	if n < was {
 		how = "down"
 	}
-	c.tell(kube.Deployments, &d.object, "deployment-controller", "ScalingReplicaSet", "Scaled %s replica set %s from %d to %d", how, s.Metadata.Name, was, n)
+	c.record(kube.Deployments, &d.object, "deployment-controller", "ScalingReplicaSet", "Scaled %s replica set %s from %d to %d", how, s.Metadata.Name, was, n)
 	return true
 }
 

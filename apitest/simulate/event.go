@@ -11,8 +11,8 @@ import (
 // first, as they do after an hour elsewhere.
 const mostEvents = 5000
 
-// tell records an Event about an object.
-func (c *Cluster) tell(r kube.Resource, o *object, component, reason, format string, args ...any) {
+// record records an Event about an object.
+func (c *Cluster) record(r kube.Resource, o *object, component, reason, format string, args ...any) {
 	c.event(r, o, "Normal", component, reason, fmt.Sprintf(format, args...))
 }
 

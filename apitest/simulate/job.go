@@ -80,7 +80,7 @@ func (c *Cluster) syncJob(ctx context.Context, j *job) {
 		labels := map[string]string{"batch.kubernetes.io/controller-uid": j.Metadata.UID, "batch.kubernetes.io/job-name": j.Metadata.Name,
 			"controller-uid": j.Metadata.UID, "job-name": j.Metadata.Name}
 		if c.newPod(kube.Jobs, &j.object, j.Spec.Template, name, labels, nil) {
-			c.tell(kube.Jobs, &j.object, "job-controller", "SuccessfulCreate", "Created pod: %s", name)
+			c.record(kube.Jobs, &j.object, "job-controller", "SuccessfulCreate", "Created pod: %s", name)
 		}
 	}
 	for _, p := range active[min(len(active), parallel):] {
@@ -99,7 +99,7 @@ func (c *Cluster) syncJob(ctx context.Context, j *job) {
 		}
 	}
 	if c.patchStatus(ctx, kube.Jobs, &j.object, st) && st.CompletionTime != "" {
-		c.tell(kube.Jobs, &j.object, "job-controller", "Completed", "Job completed")
+		c.record(kube.Jobs, &j.object, "job-controller", "Completed", "Job completed")
 	}
 }
 

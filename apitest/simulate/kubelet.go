@@ -80,7 +80,7 @@ func (c *Cluster) proceed(p *pod, what string) bool {
 	whole := fieldsOf(p.body)
 	status := fieldsOf(whole["status"])
 	running := map[string]any{"running": map[string]any{"startedAt": now}}
-	var told func()
+	var recordEvent func()
 	switch what {
 	case toVanish:
 		return c.remove(kube.Pods, &p.object)
@@ -93,7 +93,7 @@ func (c *Cluster) proceed(p *pod, what string) bool {
 				return true
 			}
 			status.set("conditions", c.conditions(p, condition{Type: "PodScheduled", Status: "False", Reason: "Unschedulable", Message: message}))
-			told = func() {
+			recordEvent = func() {
 				c.event(kube.Pods, &p.object, "Warning", "default-scheduler", "FailedScheduling", message)
 			}
 			break
@@ -103,8 +103,8 @@ func (c *Cluster) proceed(p *pod, what string) bool {
 		spec.set("nodeName", name)
 		whole.set("spec", spec)
 		status.set("conditions", c.conditions(p, condition{Type: "PodScheduled", Status: "True"}))
-		told = func() {
-			c.tell(kube.Pods, &p.object, "default-scheduler", "Scheduled", "Successfully assigned %s to %s", p.key(), name)
+		recordEvent = func() {
+			c.record(kube.Pods, &p.object, "default-scheduler", "Scheduled", "Successfully assigned %s to %s", p.key(), name)
 		}
 	case toCreate:
 		status.set("phase", "Pending")
@@ -113,9 +113,9 @@ func (c *Cluster) proceed(p *pod, what string) bool {
 		status.set("containerStatuses", p.containers(false, map[string]any{"waiting": map[string]any{"reason": "ContainerCreating"}}))
 		const reason, message = "ContainersNotReady", "containers are not ready"
 		status.set("conditions", c.conditions(p, append([]condition{{Type: "PodScheduled", Status: "True"}, {Type: "Initialized", Status: "True"}}, readiness("False", reason, message)...)...))
-		told = func() {
+		recordEvent = func() {
 			for _, ct := range p.Spec.Containers {
-				c.tell(kube.Pods, &p.object, "kubelet", "Pulling", "Pulling image %q", ct.Image)
+				c.record(kube.Pods, &p.object, "kubelet", "Pulling", "Pulling image %q", ct.Image)
 			}
 		}
 	case toStart:
@@ -125,9 +125,9 @@ func (c *Cluster) proceed(p *pod, what string) bool {
 		status.set("podIP", ip)
 		status.set("podIPs", []map[string]string{{"ip": ip}})
 		status.set("containerStatuses", p.containers(false, running))
-		told = func() {
+		recordEvent = func() {
 			for _, ct := range p.Spec.Containers {
-				c.tell(kube.Pods, &p.object, "kubelet", "Started", "Started container %s", ct.Name)
+				c.record(kube.Pods, &p.object, "kubelet", "Started", "Started container %s", ct.Name)
 			}
 		}
 	case toReady:
@@ -147,8 +147,8 @@ func (c *Cluster) proceed(p *pod, what string) bool {
 	if !c.put(kube.Pods, &p.object, whole) {
 		return false
 	}
-	if told != nil {
-		told()
+	if recordEvent != nil {
+		recordEvent()
 	}
 	return true
 }
@@ -164,7 +164,7 @@ func (c *Cluster) stop(p *pod) {
 	meta.set("deletionGracePeriodSeconds", json.Number("30"))
 	whole.set("metadata", meta)
 	if c.put(kube.Pods, &p.object, whole) {
-		c.tell(kube.Pods, &p.object, "kubelet", "Killing", "Stopping container %s", p.first())
+		c.record(kube.Pods, &p.object, "kubelet", "Killing", "Stopping container %s", p.first())
 	}
 }
 
@@ -181,15 +181,15 @@ func (c *Cluster) restart() {
 	c.mu.Lock()
 	rate := c.churn
 	c.mu.Unlock()
-	c.owed += rate * c.now.Sub(c.churned).Seconds()
+	c.due += rate * c.now.Sub(c.churned).Seconds()
 	c.churned = c.now
 	if rows := c.pods.rows; len(rows) > 0 {
-		c.owed = min(c.owed, float64(len(rows)))
-		for ; c.owed >= 1; c.owed-- {
+		c.due = min(c.due, float64(len(rows)))
+		for ; c.due >= 1; c.due-- {
 			c.again(rows[c.random.IntN(len(rows))].obj)
 		}
 	} else {
-		c.owed = 0
+		c.due = 0
 	}
 }
 

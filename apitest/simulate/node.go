@@ -102,7 +102,7 @@ func (c *Cluster) boot(n *node) {
 			"osImage": "simulated", "kernelVersion": "6.12.0", "containerRuntimeVersion": "simulated://1", "machineID": "", "systemUUID": "", "bootID": ""},
 	})
 	if c.put(kube.Nodes, &n.object, f) {
-		c.tell(kube.Nodes, &n.object, "kubelet", "NodeReady", "Node %s status is now: NodeReady", n.Metadata.Name)
+		c.record(kube.Nodes, &n.object, "kubelet", "NodeReady", "Node %s status is now: NodeReady", n.Metadata.Name)
 	}
 }
 

@@ -118,7 +118,7 @@ func (c *Cluster) syncSet(s *replicaSet) {
 	for range min(missing, burst) {
 		name := s.Metadata.Name + "-" + c.suffix(5)
 		if c.newPod(kube.ReplicaSets, &s.object, s.Spec.Template, name, nil, nil) {
-			c.tell(kube.ReplicaSets, &s.object, "replicaset-controller", "SuccessfulCreate", "Created pod: %s", name)
+			c.record(kube.ReplicaSets, &s.object, "replicaset-controller", "SuccessfulCreate", "Created pod: %s", name)
 		}
 	}
 	if missing < 0 {
@@ -126,7 +126,7 @@ func (c *Cluster) syncSet(s *replicaSet) {
 		slices.SortStableFunc(rest, leastWanted)
 		for _, p := range rest[:min(-missing, burst)] {
 			c.stop(p)
-			c.tell(kube.ReplicaSets, &s.object, "replicaset-controller", "SuccessfulDelete", "Deleted pod: %s", p.Metadata.Name)
+			c.record(kube.ReplicaSets, &s.object, "replicaset-controller", "SuccessfulDelete", "Deleted pod: %s", p.Metadata.Name)
 		}
 	}
 	if max(missing, -missing) > burst {

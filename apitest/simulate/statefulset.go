@@ -107,7 +107,7 @@ func (c *Cluster) order(s *statefulSet, byOrdinal map[int]*pod, start, want int,
 			}
 			labels := map[string]string{revisionLabel: revision, "statefulset.kubernetes.io/pod-name": name, "apps.kubernetes.io/pod-index": itoa(n)}
 			if c.newPod(kube.StatefulSets, &s.object, template, name, labels, map[string]any{"hostname": name, "subdomain": s.Spec.ServiceName}) {
-				c.tell(kube.StatefulSets, &s.object, "statefulset-controller", "SuccessfulCreate", "create Pod %s in StatefulSet %s successful", name, s.Metadata.Name)
+				c.record(kube.StatefulSets, &s.object, "statefulset-controller", "SuccessfulCreate", "create Pod %s in StatefulSet %s successful", name, s.Metadata.Name)
 			}
 			made++
 		}
@@ -139,7 +139,7 @@ func (c *Cluster) shrinkStateful(s *statefulSet, byOrdinal map[int]*pod, beyond 
 	for _, p := range beyond {
 		if !p.leaving() {
 			c.stop(p)
-			c.tell(kube.StatefulSets, &s.object, "statefulset-controller", "SuccessfulDelete", "delete Pod %s in StatefulSet %s successful", p.Metadata.Name, s.Metadata.Name)
+			c.record(kube.StatefulSets, &s.object, "statefulset-controller", "SuccessfulDelete", "delete Pod %s in StatefulSet %s successful", p.Metadata.Name, s.Metadata.Name)
 		}
 		if !parallel {
 			return
@@ -155,7 +155,7 @@ func (c *Cluster) shrinkStateful(s *statefulSet, byOrdinal map[int]*pod, beyond 
 		}
 		if p.Metadata.Labels[revisionLabel] != update {
 			c.stop(p)
-			c.tell(kube.StatefulSets, &s.object, "statefulset-controller", "SuccessfulDelete", "delete Pod %s in StatefulSet %s successful", p.Metadata.Name, s.Metadata.Name)
+			c.record(kube.StatefulSets, &s.object, "statefulset-controller", "SuccessfulDelete", "delete Pod %s in StatefulSet %s successful", p.Metadata.Name, s.Metadata.Name)
 			return
 		}
 	}
