@@ -36,7 +36,6 @@ var larger = map[string]int{
 	"apitest/schema: lines":                  5500,
 	"cmd/listwatch: files":                   98,
 	"cmd/listwatch: lines":                   14300,
-	"cache: lines":                           4900,
 	"client: lines":                          4200,
 	"codec/protobuf/fill.go":                 446,
 	"cmd/listwatch/fake.go":                  470,

@@ -55,6 +55,7 @@ var floors = map[string]float64{
 	"apitest/scenario":         4,
 	"apitest/simulate":         3,
 	"cache":                    4,
+	"cache/internal/persist":   3,
 	"controller":               5,
 	"metrics":                  6,
 	"manager":                  6,

@@ -170,7 +170,7 @@ func (i *Informer[T]) failed(source int, ev watch.Event[T], err error) {
 		log.Warn("more objects cannot be decoded; they are not logged one by one", "informer", i.name)
 	case news && item:
 		attrs := []any{"informer", i.name, "key", ev.Key.String(), "uid", ev.UID, "rev", string(ev.Revision)}
-		if isTransform(err) {
+		if errors.As(err, new(*transformError)) {
 			log.Warn("an object cannot be transformed and is left out; its error may quote it: see Options.OnError", attrs...)
 		} else {
 			log.Warn("an object cannot be decoded and is left out", append(attrs, "err", err)...)

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/listwatch/listwatch/cache/internal/persist"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
@@ -180,7 +181,7 @@ func (i *Informer[T]) run(ctx context.Context) error {
 			return err
 		}
 		defer release()
-		defer i.warm.journal.end()
+		defer i.warm.journal.End()
 		if err := i.load(); err != nil {
 			return err
 		}
@@ -304,7 +305,7 @@ func (i *Informer[T]) finish() { i.turn <- struct{}{} }
 func (i *Informer[T]) distribute(deltas []Delta[T]) (unlogged error) {
 	i.account.enter(deltas)
 	if i.warm != nil {
-		unlogged = i.warm.journal.write(i.noted(deltas))
+		unlogged = i.warm.journal.Write(i.noted(deltas))
 	}
 	i.deliver(deltas)
 	return unlogged
@@ -321,7 +322,7 @@ func (i *Informer[T]) deliver(deltas []Delta[T]) {
 
 // noted returns the states that the journal is to hold before handlers are called with
 // deltas: of objects that are new to some handler.
-func (i *Informer[T]) noted(deltas []Delta[T]) (records []record[T]) {
+func (i *Informer[T]) noted(deltas []Delta[T]) (records []persist.Record[T]) {
 	for _, d := range deltas {
 		isNew := func(h *Handler[T]) bool {
 			if h.keep == nil || d.Type != watch.Modified {
@@ -331,7 +332,7 @@ func (i *Informer[T]) noted(deltas []Delta[T]) (records []record[T]) {
 			return is && !was
 		}
 		if d.Type == watch.Added || slices.ContainsFunc(i.current(), isNew) {
-			records = append(records, record[T]{d.Key, entry[T]{object: d.New, uid: d.UID, revision: d.Revision}})
+			records = append(records, persist.Record[T]{Key: d.Key, Object: d.New, UID: d.UID, Revision: d.Revision})
 		}
 	}
 	return records

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/listwatch/listwatch/cache/internal/persist"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -13,15 +14,15 @@ const maxAbandoned = 4096
 // owed returns the objects that are gone and whose deletion was not acknowledged by
 // every consumer. Of those that consumers which have ended left behind, it keeps the
 // latest, and reports how many it dropped. The caller has the turn.
-func (i *Informer[T]) owed() (owed []record[T], dropped error) {
+func (i *Informer[T]) owed() (owed []persist.Record[T], dropped error) {
 	handlers, ended := i.consumers()
 	type object struct {
 		key kube.Key
 		uid string
 	}
 	known := map[object]bool{}
-	note := func(r record[T]) {
-		if o := (object{r.key, r.uid}); !known[o] {
+	note := func(r persist.Record[T]) {
+		if o := (object{r.Key, r.UID}); !known[o] {
 			known[o] = true
 			owed = append(owed, r)
 		}
@@ -31,7 +32,7 @@ func (i *Informer[T]) owed() (owed []record[T], dropped error) {
 	}
 	add := func(deletions []Delta[T]) {
 		for _, d := range deletions {
-			note(record[T]{d.Key, entry[T]{object: d.New, uid: d.UID, revision: d.Revision}})
+			note(persist.Record[T]{Key: d.Key, Object: d.New, UID: d.UID, Revision: d.Revision})
 		}
 	}
 	for _, h := range ended {

@@ -6,82 +6,36 @@ import (
 	"io"
 	"time"
 
-	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/cache/internal/persist"
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Binding says what a snapshot is of. It is loaded only where all of it is
-// equal, and so is the JSON shape of T: its name, fields and tags.
-type Binding struct {
-	// Cluster tells clusters apart; required. The UID of the namespace
-	// kube-system does, which lives as long as its cluster.
-	Cluster string
-
-	Resource       kube.Resource
-	Namespace      string        // empty = all
-	Labels, Fields string        // selectors, as text
-	Query          string        // what else each request asks for, encoded
-	Accept         client.Accept // the form in which objects were asked for
-
-	// Projection names what was done to the objects before they were stored,
-	// and its version; empty = nothing. Change it with the transformation.
-	Projection string
-
-	// IncludeSecrets permits to write core/v1 secrets, in plain text, to a file
-	// that only its owner can read. Default: they are refused. It is a
-	// permission, not a part of what is compared.
-	IncludeSecrets bool
-}
+// Binding says what a snapshot is of: Cluster, Resource, Namespace, Labels, Fields,
+// Query, Accept and Projection, and whether it may hold secrets (IncludeSecrets). A
+// snapshot is loaded only where all of it is equal, and so is the JSON shape of T: its
+// name, fields and tags.
+type Binding = persist.Binding
 
 // What errors of Save and Load are to errors.Is.
 var (
-	ErrSnapshotForeign = errors.New("snapshot of something else")        // another cluster, resource, selector or type
-	ErrSnapshotDamaged = errors.New("damaged snapshot")                  // cut, half-written or changed
-	ErrSnapshotNewer   = errors.New("snapshot of a newer format")        // by a later release
-	ErrSnapshotRefused = errors.New("snapshot refused")                  // secrets, or a type that JSON does not carry
+	ErrSnapshotForeign = persist.ErrForeign                              // another cluster, resource, selector or type
+	ErrSnapshotDamaged = persist.ErrDamaged                              // cut, half-written or changed
+	ErrSnapshotNewer   = persist.ErrNewer                                // by a later release
+	ErrSnapshotRefused = persist.ErrRefused                              // secrets, or a type that JSON does not carry
 	ErrNotSynced       = errors.New("no listing is complete at present") // save later
 )
 
-// SnapshotError says why a snapshot cannot be taken or used. Its text holds no
-// part of an object.
-type SnapshotError struct {
-	Kind   error  // one of the ErrSnapshot values
-	Reason string // what is wrong
-	Err    error  // the cause, where there is one
-	Aside  string // where LoadFile moved the file; empty = it did not
-}
+// SnapshotError says why a snapshot cannot be taken or used: its Kind, which is one of
+// the ErrSnapshot values, the Reason, the cause Err if there is one, and Aside, where
+// LoadFile moved the file. Its text holds no part of an object.
+type SnapshotError = persist.Error
 
-func (e *SnapshotError) Error() string {
-	s := e.Kind.Error() + ": " + e.Reason
-	if e.Err != nil {
-		s += ": " + e.Err.Error()
-	}
-	if e.Aside != "" {
-		s += "; moved to " + e.Aside
-	}
-	return s
-}
-
-// Unwrap returns Kind and Err.
-func (e *SnapshotError) Unwrap() []error {
-	if e.Err == nil {
-		return []error{e.Kind}
-	}
-	return []error{e.Kind, e.Err}
-}
-
-// A moment is the state of a store between two events. Taking one copies what
-// the map holds, not what that refers to.
-type moment[T kube.Object] struct {
-	head       snapshotHeader
-	generation uint32      // of the listing: the same revision of another one may be another state
-	records    []record[T] // the objects, then the deletions that are owed
-}
-
-type record[T kube.Object] struct {
-	key kube.Key
-	entry[T]
-}
+// Resume says where a watch goes on from a snapshot: pass both to watch.Options.
+// Revision is that of the snapshot. It is empty if the latest state of some object could
+// not be decoded when the snapshot was taken: a watch without a revision, which lists,
+// reads it again and yields the differences. Seen is the latest revision that the
+// snapshot knows: a server that is behind it was restored to an earlier state.
+type Resume = persist.Resume
 
 // Save writes the store as it is at one moment, and its revision, to w. Readers
 // and Apply go on meanwhile, but for the few milliseconds that it takes to copy
@@ -96,13 +50,13 @@ type record[T kube.Object] struct {
 // It fails with a *SnapshotError, with ErrNotSynced before the first SYNCED and
 // between RESTART and SYNCED, or with an error of w.
 func (s *Store[T]) Save(w io.Writer, b Binding) error {
-	head, err := newHeader[T](b)
-	var m *moment[T]
+	head, err := persist.NewHeader[T](b)
+	var m *persist.Snapshot[T]
 	if err == nil {
-		m, err = s.moment(head, nil)
+		m, _, err = s.moment(head, nil)
 	}
 	if err == nil {
-		err = m.write(w)
+		err = m.Write(w)
 	}
 	if err != nil {
 		return fmt.Errorf("save snapshot of %s: %w", b.Resource, err)
@@ -110,46 +64,55 @@ func (s *Store[T]) Save(w io.Writer, b Binding) error {
 	return nil
 }
 
-// moment takes the present state. The objects that are owed are no longer in it,
-// but a consumer that was told so has not dealt with it.
-func (s *Store[T]) moment(head snapshotHeader, owed []record[T]) (*moment[T], error) {
+// SaveFile is Save to a file, which is replaced as a whole: after a crash at any
+// moment, of the machine even, it is the old or the new one. It is readable by
+// its owner only. When SaveFile has returned nil, the file is on the disk.
+//
+// A file belongs to one process: of two that save to it the last one wins.
+func (s *Store[T]) SaveFile(path string, b Binding) error {
+	head, err := persist.NewHeader[T](b)
+	var m *persist.Snapshot[T]
+	if err == nil {
+		m, _, err = s.moment(head, nil)
+	}
+	if err == nil {
+		err = m.WriteFile(path)
+	}
+	if err != nil {
+		return fmt.Errorf("save snapshot of %s to %s: %w", b.Resource, path, err)
+	}
+	return nil
+}
+
+// moment takes the present state, and the generation of the listing that it is of: the
+// same revision of another one may be another state. It copies what the map holds, not
+// what that refers to. The objects that are owed are no longer in it, but a consumer has
+// not acknowledged their deletion.
+func (s *Store[T]) moment(head persist.Header, owed []persist.Record[T]) (m *persist.Snapshot[T], generation uint32, err error) {
 	head.Time = time.Now().UTC()
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if len(s.parts) != 1 {
-		return nil, errSources
+		return nil, 0, errSources
 	}
 	p := s.parts[0]
 	if !p.synced || p.listing || p.revision == "" {
-		return nil, ErrNotSynced
+		return nil, 0, ErrNotSynced
 	}
 	head.Revision, head.Objects, head.Owed = string(p.revision), int64(len(s.objects)), int64(len(owed))
 	head.Unread = int64(len(s.unread))
-	m := &moment[T]{head, p.generation, make([]record[T], 0, len(s.objects)+len(owed))}
+	m = &persist.Snapshot[T]{Header: head, Records: make([]persist.Record[T], 0, len(s.objects)+len(owed))}
 	for k, e := range s.objects {
-		m.records = append(m.records, record[T]{k, e})
+		m.Records = append(m.Records, e.record(k))
 	}
-	m.records = append(m.records, owed...)
-	return m, nil
+	m.Records = append(m.Records, owed...)
+	return m, p.generation, nil
 }
 
 var (
 	errSources = errors.New("the store has several sources")
 	errInUse   = errors.New("the store is in use: load before the first event")
 )
-
-// Resume says where a watch goes on from a snapshot: pass both to watch.Options.
-type Resume struct {
-	// Revision that the snapshot is of. It is empty if the latest state of some object
-	// could not be decoded when the snapshot was taken: a watch without a revision,
-	// which lists, reads it again and yields the differences.
-	Revision kube.Revision
-
-	// Seen is the latest revision that the snapshot knows. A server that is behind it
-	// was restored to an earlier state, and may give out revisions of the snapshot's
-	// objects again.
-	Seen kube.Revision
-}
 
 // Load fills a store to which nothing was applied yet with what Save wrote, and
 // returns from where to watch on: the store counts as synced, so that when the
@@ -165,12 +128,13 @@ type Resume struct {
 // what else is in it.
 func (s *Store[T]) Load(r io.Reader, b Binding) (Resume, error) {
 	err := s.unused()
-	var got loaded[T]
+	var got persist.Loaded[T]
+	objects := map[kube.Key]entry[T]{}
 	if err == nil {
-		got, err = readSnapshot[T](r, b, nil)
+		got, err = persist.Read(r, b, persist.Decoder[T](), into(objects))
 	}
 	if err == nil {
-		err = s.fill(got)
+		err = s.fill(objects, got.Revision)
 	}
 	if err != nil {
 		return Resume{}, fmt.Errorf("load snapshot of %s: %w", b.Resource, err)
@@ -178,72 +142,30 @@ func (s *Store[T]) Load(r io.Reader, b Binding) (Resume, error) {
 	return got.Resume, nil
 }
 
-// loaded is what a snapshot holds.
-type loaded[T kube.Object] struct {
-	Resume
-	objects map[kube.Key]entry[T]
-	owed    []record[T] // objects whose deletion is owed
-	journal int         // number of the first file of the journal that is not in it
-}
-
-// readSnapshot also transforms the objects, unless transform is nil, and leaves out those
-// for which that fails.
-func readSnapshot[T kube.Object](r io.Reader, b Binding, transform func(T) (T, error)) (l loaded[T], err error) {
-	want, err := newHeader[T](b)
+// LoadFile is Load from a file. Where there is none it fails with
+// fs.ErrNotExist. A file that is foreign, damaged, newer or half-written is
+// renamed to path+".bad-"+time, of which the last three are kept, so that a cold
+// start may follow and somebody may look at it; SnapshotError.Aside says where.
+//
+// It also removes what a process that was killed while saving has left.
+func (s *Store[T]) LoadFile(path string, b Binding) (Resume, error) {
+	if err := s.unused(); err != nil {
+		return Resume{}, fmt.Errorf("load snapshot of %s from %s: %w", b.Resource, path, err)
+	}
+	objects := map[kube.Key]entry[T]{}
+	got, err := persist.ReadFile(path, b, persist.Decoder[T](), into(objects))
 	if err != nil {
-		return l, err
+		return Resume{}, err
 	}
-	in := newSnapshotReader(r)
-	got, err := in.header()
-	if err != nil {
-		return l, err
+	if err := s.fill(objects, got.Revision); err != nil {
+		return Resume{}, fmt.Errorf("load snapshot of %s from %s: %w", b.Resource, path, err)
 	}
-	if err := got.foreign(want); err != nil {
-		return l, err
-	}
-	objects := make(map[kube.Key]entry[T], min(got.Objects, snapshotPresize))
-	seen := kube.Revision(got.Revision)
-	decode := decoder(transform)
-	leftOut := int64(0)
-	for range got.Objects {
-		rec, err := loadRecord(in, decode)
-		if isTransform(err) {
-			leftOut++
-			continue
-		}
-		if err != nil {
-			return l, err
-		}
-		objects[rec.key] = rec.entry
-		seen = later(seen, rec.revision)
-	}
-	var owed []record[T]
-	for range got.Owed {
-		rec, err := loadRecord(in, decode)
-		if isTransform(err) {
-			continue
-		}
-		if err != nil {
-			return l, err
-		}
-		owed = append(owed, rec)
-	}
-	if err := in.end(); err != nil {
-		return l, err
-	}
-	if int64(len(objects))+leftOut != got.Objects {
-		return l, damaged("two objects of one name")
-	}
-	l = loaded[T]{Resume{kube.Revision(got.Revision), seen}, objects, owed, got.Journal}
-	if got.Unread > 0 || leftOut > 0 { // no watch from there has them
-		l.Revision = ""
-	}
-	return l, nil
+	return got.Resume, nil
 }
 
 // decoder returns the function that makes an object of what Save wrote.
 func decoder[T kube.Object](f func(T) (T, error)) func([]byte) (T, error) {
-	decode := formOf[T]().decode
+	decode := persist.Decoder[T]()
 	if f == nil {
 		return decode
 	}
@@ -254,26 +176,6 @@ func decoder[T kube.Object](f func(T) (T, error)) func([]byte) (T, error) {
 		}
 		return transform(f, o)
 	}
-}
-
-// loadRecord reads and decodes the next record.
-func loadRecord[T kube.Object](in *snapshotReader, decode func([]byte) (T, error)) (record[T], error) {
-	var rec record[T]
-	parts, err := in.record()
-	if err != nil {
-		return rec, err
-	}
-	if rec.object, err = decode(parts[fieldObject]); err != nil {
-		return rec, &SnapshotError{Kind: ErrSnapshotDamaged, Reason: "an object that cannot be decoded", Err: err}
-	}
-	rec.key = kube.KeyOf(rec.object)
-	if rec.key.Namespace != string(parts[fieldNamespace]) || rec.key.Name != string(parts[fieldName]) {
-		return rec, damaged("an object under a name that is not its own")
-	}
-	// What the object holds is not kept twice.
-	rec.uid = same(parts[fieldUID], ownUID(&rec.object))
-	rec.revision = kube.Revision(same(parts[fieldRevision], rec.object.GetResourceVersion()))
-	return rec, nil
 }
 
 // unused fails if an event was applied, or a snapshot loaded.
@@ -289,8 +191,8 @@ func (s *Store[T]) unused() error {
 	return nil
 }
 
-// fill makes what was loaded the state of a store that is unused.
-func (s *Store[T]) fill(l loaded[T]) error {
+// fill makes objects, and rev, the state of a store that is unused.
+func (s *Store[T]) fill(objects map[kube.Key]entry[T], rev kube.Revision) error {
 	if err := s.unused(); err != nil {
 		return err
 	}
@@ -305,30 +207,31 @@ func (s *Store[T]) fill(l loaded[T]) error {
 			}
 		}
 	}()
-	for k, e := range l.objects {
+	for k, e := range objects {
 		s.reindex(k, none, false, e.object, true)
 	}
 	indexed = true
-	s.objects = l.objects
-	s.parts[0] = part{revision: l.Revision, synced: true}
+	s.objects = objects
+	s.parts[0] = part{revision: rev, synced: true}
 	return nil
 }
 
-// same returns b as a string: s, if it is that.
-func same(b []byte, s string) string {
-	if string(b) == s {
-		return s
-	}
-	return string(b)
+// record returns what a snapshot holds of an object of key k.
+func (e entry[T]) record(k kube.Key) persist.Record[T] {
+	return persist.Record[T]{Key: k, Object: e.object, UID: e.uid, Revision: e.revision}
 }
 
-// ownUID returns the UID that an object tells, if it does.
-func ownUID[T kube.Object](p *T) string {
-	if o, ok := any(p).(interface{ GetUID() string }); ok { // no allocation
-		return o.GetUID()
+// entryOf returns what a store holds of the object of a record.
+func entryOf[T kube.Object](r persist.Record[T]) entry[T] {
+	return entry[T]{object: r.Object, uid: r.UID, revision: r.Revision}
+}
+
+// into returns a function that adds the object of a record, and reports whether it is the
+// first of its key.
+func into[T kube.Object](objects map[kube.Key]entry[T]) func(persist.Record[T]) bool {
+	return func(r persist.Record[T]) bool {
+		n := len(objects)
+		objects[r.Key] = entryOf(r)
+		return len(objects) > n
 	}
-	if o, ok := any(*p).(interface{ GetUID() string }); ok { // T is a pointer
-		return o.GetUID()
-	}
-	return ""
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/listwatch/listwatch/cache/internal/persist"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -96,19 +97,19 @@ func (s *Store[T]) apply(source int, ev watch.Event[T]) []Delta[T] {
 
 // restore takes a state that a journal noted after the snapshot was taken that the store
 // was filled with. It is the latest that is known, whatever its revision.
-func (s *Store[T]) restore(r record[T]) []Delta[T] {
+func (s *Store[T]) restore(r persist.Record[T]) []Delta[T] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.begin(0)
-	d := Delta[T]{Type: watch.Added, Key: r.key, UID: r.uid, New: r.object, Revision: r.revision, Initial: true}
-	old, known := s.objects[r.key]
-	if known && sameUID(old.uid, r.uid) {
+	d := Delta[T]{Type: watch.Added, Key: r.Key, UID: r.UID, New: r.Object, Revision: r.Revision, Initial: true}
+	old, known := s.objects[r.Key]
+	if known && sameUID(old.uid, r.UID) {
 		d.Type, d.Old = watch.Modified, old.object
 	} else if known {
-		s.deltas = append(s.deltas, replacedBy(r.key, old, r.revision))
+		s.deltas = append(s.deltas, replacedBy(r.Key, old, r.Revision))
 	}
-	s.reindex(r.key, old.object, known, r.object, true)
-	s.objects[r.key] = r.entry
+	s.reindex(r.Key, old.object, known, r.Object, true)
+	s.objects[r.Key] = entryOf(r)
 	s.deltas = append(s.deltas, d)
 	return s.deltas
 }

@@ -2,9 +2,9 @@ package cache
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
+	"github.com/listwatch/listwatch/cache/internal/persist"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
@@ -33,7 +33,7 @@ func (i *Informer[T]) transformed(ctx context.Context, ev watch.Event[T]) (_ wat
 	if rev := kube.Revision(object.GetResourceVersion()); rev != "" {
 		ev.Revision = rev
 	}
-	if uid := ownUID(&object); uid != "" {
+	if uid := persist.UIDOf(&object); uid != "" {
 		ev.UID = uid
 	}
 	return ev, nil, nil
@@ -58,7 +58,5 @@ type transformError struct{ err error }
 func (e *transformError) Error() string { return "transform: " + e.err.Error() }
 func (e *transformError) Unwrap() error { return e.err }
 
-func isTransform(err error) bool {
-	var failed *transformError
-	return errors.As(err, &failed)
-}
+// Is reports that the object is left out of what a snapshot holds.
+func (e *transformError) Is(target error) bool { return target == persist.ErrLeftOut }

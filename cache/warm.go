@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/listwatch/listwatch/cache/internal/persist"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/internal/disk"
 	"github.com/listwatch/listwatch/kube"
@@ -72,9 +73,9 @@ type warm[T kube.Object] struct {
 
 	saved savepoint // for Run's goroutines, one at a time
 
-	journal *journal[T]
+	journal *persist.Journal[T]
 
-	left []record[T] // deletions that consumers which have ended did not acknowledge; for who has the turn
+	left []persist.Record[T] // deletions that consumers which have ended did not acknowledge; for who has the turn
 }
 
 // savepoint is what makes a snapshot differ from the one before.
@@ -101,7 +102,7 @@ func newWarm[T kube.Object](c client.Collection[T], o Options[T]) *warm[T] {
 	return &warm[T]{
 		Snapshot: s,
 		binding:  b,
-		journal:  newJournal[T](s.Path, b),
+		journal:  persist.NewJournal[T](s.Path, b),
 		resume: func(r Resume) Source[T] {
 			opts := o.Watch
 			opts.Revision, opts.Seen = r.Revision, r.Seen
@@ -118,7 +119,7 @@ func (i *Informer[T]) open() (release func(), err error) {
 	if len(i.sources) > 1 {
 		return nil, errSources
 	}
-	if i.warm.journal.head, err = newHeader[T](i.warm.binding); err != nil {
+	if i.warm.journal.Header, err = persist.NewHeader[T](i.warm.binding); err != nil {
 		return nil, fmt.Errorf("keep a snapshot of %s at %s: %w", i.warm.binding.Resource, i.warm.Path, err)
 	}
 	release, err = disk.Lock(i.warm.Path + lockSuffix)
@@ -138,19 +139,20 @@ const lockSuffix = ".lock"
 // load begins with the snapshot, if there is a good one, and the journal. It fails
 // if they are too large for the budget.
 func (i *Informer[T]) load() error {
-	got, err := loadFile(i.warm.Path, i.warm.binding, i.transform)
+	decode, objects := decoder(i.transform), map[kube.Key]entry[T]{}
+	got, err := persist.ReadFile(i.warm.Path, i.warm.binding, decode, into(objects))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		i.tell(err)
 	}
-	noted, troubles := i.warm.journal.read(got.journal, decoder(i.transform))
+	noted, troubles := i.warm.journal.Read(got.Journal, decode)
 	for _, err := range troubles {
 		i.tell(err)
 	}
 	defer i.progress()
 	<-i.turn // a handler that comes meanwhile sees the objects once
 	defer i.finish()
-	if got.objects != nil {
-		if err := i.store.fill(got); err != nil {
+	if got.Seen != "" {
+		if err := i.store.fill(objects, got.Revision); err != nil {
 			return err
 		}
 	}
@@ -158,10 +160,10 @@ func (i *Informer[T]) load() error {
 		return err
 	}
 	if got.Revision != "" {
-		i.warm.saved = savepoint{revision: got.Revision, owed: int64(len(got.owed))}
+		i.warm.saved = savepoint{revision: got.Revision, owed: int64(len(got.Owed))}
 	}
 	for _, r := range noted {
-		got.Seen = later(got.Seen, r.revision)
+		got.Seen = persist.Later(got.Seen, r.Revision)
 	}
 	if got.Seen != "" {
 		i.mu.Lock()
@@ -169,9 +171,9 @@ func (i *Informer[T]) load() error {
 		i.mu.Unlock()
 	}
 	for _, h := range i.current() {
-		for _, r := range got.owed {
-			h.call(Delta[T]{Type: watch.Added, Key: r.key, UID: r.uid, New: r.object, Revision: r.revision, Initial: true})
-			h.call(Delta[T]{Type: watch.Deleted, Key: r.key, UID: r.uid, Old: r.object, New: r.object, Revision: r.revision, Inferred: true})
+		for _, r := range got.Owed {
+			h.call(Delta[T]{Type: watch.Added, Key: r.Key, UID: r.UID, New: r.Object, Revision: r.Revision, Initial: true})
+			h.call(Delta[T]{Type: watch.Deleted, Key: r.Key, UID: r.UID, Old: r.Object, New: r.Object, Revision: r.Revision, Inferred: true})
 		}
 		h.replay(i.store.entries())
 	}
@@ -187,9 +189,9 @@ func (i *Informer[T]) load() error {
 }
 
 // restore applies what the journal noted. The caller has the turn.
-func (i *Informer[T]) restore(noted []record[T]) error {
+func (i *Informer[T]) restore(noted []persist.Record[T]) error {
 	for _, r := range noted {
-		if err := i.account.admit(i.store, watch.Event[T]{Type: watch.Added, Key: r.key, Object: r.object}); err != nil {
+		if err := i.account.admit(i.store, watch.Event[T]{Type: watch.Added, Key: r.Key, Object: r.Object}); err != nil {
 			return err
 		}
 		deltas := i.store.restore(r)
@@ -197,14 +199,6 @@ func (i *Informer[T]) restore(noted []record[T]) error {
 		i.deliver(deltas)
 	}
 	return nil
-}
-
-// later returns the later revision: the server was there.
-func later(a, b kube.Revision) kube.Revision {
-	if a == "" || b.Newer(a) {
-		return b
-	}
-	return a
 }
 
 // saveEvery saves from time to time, until ctx is done.
@@ -229,15 +223,15 @@ func (i *Informer[T]) save() {
 		return
 	}
 	owed, dropped := i.owed()
-	m, err := i.store.moment(i.warm.journal.head, owed)
+	m, generation, err := i.store.moment(i.warm.journal.Header, owed)
 	var at savepoint
 	var drop func()
 	if err == nil {
-		at = savepoint{kube.Revision(m.head.Revision), m.generation, m.head.Owed, m.head.Unread}
+		at = savepoint{kube.Revision(m.Header.Revision), generation, m.Header.Owed, m.Header.Unread}
 	}
 	if err == nil && at != i.warm.saved {
-		drop = i.warm.journal.rotate()
-		m.head.Journal = i.warm.journal.number
+		drop = i.warm.journal.Rotate()
+		m.Header.Journal = i.warm.journal.Number
 	}
 	i.finish()
 	if dropped != nil {
@@ -247,7 +241,7 @@ func (i *Informer[T]) save() {
 		return
 	}
 	if err == nil {
-		err = m.writeFile(i.warm.Path)
+		err = m.WriteFile(i.warm.Path)
 	}
 	switch {
 	case err == nil:

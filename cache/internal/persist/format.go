@@ -1,4 +1,4 @@
-package cache
+package persist
 
 import (
 	"encoding/binary"
@@ -25,8 +25,8 @@ import (
 // and nothing behind it. Numbers are little-endian; a checksum is the CRC-32C of
 // everything before it.
 const (
-	snapshotMagic   = "listwatch snapshot "
-	snapshotVersion = 1
+	magic   = "listwatch snapshot "
+	version = 1
 )
 
 // The parts of a record.
@@ -41,16 +41,16 @@ const (
 
 // Limits of what is read, and so of what is written.
 const (
-	maxSnapshotHeader = 1 << 20
-	maxSnapshotField  = 4 << 10
-	maxSnapshotObject = codec.DefaultMaxFrame
-	snapshotPresize   = 1 << 14  // objects made room for before they are seen
-	snapshotChunk     = 64 << 10 // of reading and writing
+	maxHeader = 1 << 20
+	maxField  = 4 << 10
+	maxObject = codec.DefaultMaxFrame
+	chunk     = 64 << 10 // of reading and writing
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-type snapshotHeader struct {
+// Header is the head of a file.
+type Header struct {
 	Cluster    string        `json:"cluster"`
 	Resource   kube.Resource `json:"resource"`
 	Namespace  string        `json:"namespace"`
@@ -68,28 +68,28 @@ type snapshotHeader struct {
 	Time       time.Time     `json:"time"`
 }
 
-// newHeader is what the headers of all snapshots of b have; an error where there may
-// not be one.
-func newHeader[T kube.Object](b Binding) (snapshotHeader, error) {
+// NewHeader returns what the headers of all files of b have, or an error of kind
+// ErrRefused where there may be none.
+func NewHeader[T kube.Object](b Binding) (Header, error) {
 	typ, err := codec.Shape[T]()
 	switch {
 	case err != nil:
-		return snapshotHeader{}, &SnapshotError{Kind: ErrSnapshotRefused, Reason: "the type does not survive JSON", Err: err}
+		return Header{}, &Error{Kind: ErrRefused, Reason: "the type does not survive JSON", Err: err}
 	case b.Cluster == "":
-		return snapshotHeader{}, refused("the cluster is not named: set Cluster, for instance to what ClusterID returns")
+		return Header{}, refused("the cluster is not named: set Cluster, for instance to what ClusterID returns")
 	case b.Resource.Plural == "":
-		return snapshotHeader{}, refused("the resource is not named")
+		return Header{}, refused("the resource is not named")
 	case b.Resource.Group == "" && b.Resource.Plural == kube.Secrets.Plural && !b.IncludeSecrets:
-		return snapshotHeader{}, refused("secrets would be kept in plain text: set IncludeSecrets to permit it")
+		return Header{}, refused("secrets would be kept in plain text: set IncludeSecrets to permit it")
 	}
-	return snapshotHeader{
+	return Header{
 		Cluster: b.Cluster, Resource: b.Resource, Namespace: b.Namespace, Labels: b.Labels, Fields: b.Fields,
 		Query: b.Query, Accept: b.Accept, Projection: b.Projection, Type: typ + formOf[T]().name,
 	}, nil
 }
 
 // foreign says in what h differs from the header that is wanted.
-func (h snapshotHeader) foreign(want snapshotHeader) error {
+func (h Header) foreign(want Header) error {
 	for _, f := range [...]struct{ what, got, want string }{
 		{"cluster", h.Cluster, want.Cluster},
 		{"resource", fmt.Sprint(h.Resource), fmt.Sprint(want.Resource)},
@@ -102,27 +102,27 @@ func (h snapshotHeader) foreign(want snapshotHeader) error {
 		{"type", h.Type, want.Type},
 	} {
 		if f.got != f.want {
-			return &SnapshotError{Kind: ErrSnapshotForeign, Reason: fmt.Sprintf("its %s is %.200q, not %.200q", f.what, f.got, f.want)}
+			return &Error{Kind: ErrForeign, Reason: fmt.Sprintf("its %s is %.200q, not %.200q", f.what, f.got, f.want)}
 		}
 	}
 	if h.Resource != want.Resource {
-		return &SnapshotError{Kind: ErrSnapshotForeign, Reason: fmt.Sprintf("its resource is another %s", want.Resource)}
+		return &Error{Kind: ErrForeign, Reason: fmt.Sprintf("its resource is another %s", want.Resource)}
 	}
 	return nil
 }
 
-func damaged(reason string) error { return &SnapshotError{Kind: ErrSnapshotDamaged, Reason: reason} }
-func refused(reason string) error { return &SnapshotError{Kind: ErrSnapshotRefused, Reason: reason} }
+func damaged(reason string) error { return &Error{Kind: ErrDamaged, Reason: reason} }
+func refused(reason string) error { return &Error{Kind: ErrRefused, Reason: reason} }
 
-// write writes m in chunks.
-func (m *moment[T]) write(w io.Writer) error {
-	out := snapshotWriter{w: w, buf: append(make([]byte, 0, 2*snapshotChunk), snapshotMagic+strconv.Itoa(snapshotVersion)+"\n"...)}
-	head, err := codec.Encode(m.head)
+// Write writes s in chunks.
+func (s *Snapshot[T]) Write(w io.Writer) error {
+	out := writer{w: w, buf: append(make([]byte, 0, 2*chunk), magic+strconv.Itoa(version)+"\n"...)}
+	head, err := codec.Encode(s.Header)
 	if err != nil {
 		return err
 	}
-	if len(head) > maxSnapshotHeader {
-		return &codec.LimitError{What: "snapshot header", Limit: maxSnapshotHeader}
+	if len(head) > maxHeader {
+		return &codec.LimitError{What: "snapshot header", Limit: maxHeader}
 	}
 	out.buf = binary.LittleEndian.AppendUint32(out.buf, uint32(len(head)))
 	out.buf = append(out.buf, head...)
@@ -130,11 +130,11 @@ func (m *moment[T]) write(w io.Writer) error {
 		return err
 	}
 	encode := formOf[T]().encode
-	for i := range m.records {
-		if out.buf, err = m.records[i].append(out.buf, encode); err != nil {
+	for i := range s.Records {
+		if out.buf, err = s.Records[i].append(out.buf, encode); err != nil {
 			return err
 		}
-		if len(out.buf) >= snapshotChunk {
+		if len(out.buf) >= chunk {
 			if err := out.flush(); err != nil {
 				return err
 			}
@@ -144,15 +144,15 @@ func (m *moment[T]) write(w io.Writer) error {
 }
 
 // append appends the record to b.
-func (r *record[T]) append(b []byte, encode func(*T, []byte) ([]byte, error)) ([]byte, error) {
-	if kube.KeyOf(r.object) != r.key {
+func (r *Record[T]) append(b []byte, encode func(*T, []byte) ([]byte, error)) ([]byte, error) {
+	if kube.KeyOf(r.Object) != r.Key {
 		return b, refused("an object under a name that is not its own")
 	}
-	parts := [fieldObject]string{r.key.Namespace, r.key.Name, r.uid, string(r.revision)}
+	parts := [fieldObject]string{r.Key.Namespace, r.Key.Name, r.UID, string(r.Revision)}
 	start := len(b)
 	for _, s := range parts {
-		if len(s) > maxSnapshotField {
-			return b, &codec.LimitError{What: "name, UID or revision", Limit: maxSnapshotField}
+		if len(s) > maxField {
+			return b, &codec.LimitError{What: "name, UID or revision", Limit: maxField}
 		}
 		b = binary.LittleEndian.AppendUint32(b, uint32(len(s)))
 	}
@@ -161,16 +161,19 @@ func (r *record[T]) append(b []byte, encode func(*T, []byte) ([]byte, error)) ([
 		b = append(b, s...)
 	}
 	from := len(b)
-	b, err := encode(&r.object, b)
+	b, err := encode(&r.Object, b)
 	if err != nil {
 		return b, err
 	}
-	if len(b)-from > maxSnapshotObject {
-		return b, &codec.LimitError{What: "object", Limit: maxSnapshotObject}
+	if len(b)-from > maxObject {
+		return b, &codec.LimitError{What: "object", Limit: maxObject}
 	}
 	binary.LittleEndian.PutUint32(b[start+4*fieldObject:], uint32(len(b)-from))
 	return b, nil
 }
+
+// Decoder returns the function that makes an object of what a file holds of it.
+func Decoder[T kube.Object]() func([]byte) (T, error) { return formOf[T]().decode }
 
 // A form is how objects are written.
 type form[T kube.Object] struct {
@@ -211,25 +214,25 @@ func formOf[T kube.Object]() form[T] {
 	}
 }
 
-// A snapshotWriter adds up a checksum.
-type snapshotWriter struct {
+// A writer adds up a checksum.
+type writer struct {
 	w   io.Writer
 	buf []byte
 	sum uint32
 }
 
-func (w *snapshotWriter) flush() error {
+func (w *writer) flush() error {
 	w.sum = crc32.Update(w.sum, castagnoli, w.buf)
 	_, err := w.w.Write(w.buf)
 	w.buf = w.buf[:0]
-	if cap(w.buf) > 8*snapshotChunk { // after a giant
-		w.buf = make([]byte, 0, 2*snapshotChunk)
+	if cap(w.buf) > 8*chunk { // after a giant
+		w.buf = make([]byte, 0, 2*chunk)
 	}
 	return err
 }
 
 // checksum writes everything, then the sum of it.
-func (w *snapshotWriter) checksum() error {
+func (w *writer) checksum() error {
 	if err := w.flush(); err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package cache
+package persist
 
 import (
 	"bufio"
@@ -12,32 +12,32 @@ import (
 	"github.com/listwatch/listwatch/codec"
 )
 
-// A snapshotReader checks what it reads.
-type snapshotReader struct {
+// A reader checks what it reads.
+type reader struct {
 	r     *bufio.Reader
 	sum   uint32
 	magic string
 	known int // version
 }
 
-func newSnapshotReader(r io.Reader) *snapshotReader {
-	return &snapshotReader{r: bufio.NewReaderSize(r, snapshotChunk), magic: snapshotMagic, known: snapshotVersion}
+func newReader(r io.Reader) *reader {
+	return &reader{r: bufio.NewReaderSize(r, chunk), magic: magic, known: version}
 }
 
 // cut is the reason of an error about a file that ends before it should.
 const cut = "it is cut"
 
 func isCut(err error) bool {
-	var bad *SnapshotError
+	var bad *Error
 	return errors.As(err, &bad) && bad.Reason == cut
 }
 
 // take returns the next n bytes, valid until the next call. Memory for them is
 // taken as they come: n may be a lie.
-func (r *snapshotReader) take(n int) ([]byte, error) {
+func (r *reader) take(n int) ([]byte, error) {
 	var b []byte
 	var err error
-	if n <= snapshotChunk {
+	if n <= chunk {
 		b, err = r.r.Peek(n)
 		if err == nil {
 			_, err = r.r.Discard(n)
@@ -58,7 +58,7 @@ func (r *snapshotReader) take(n int) ([]byte, error) {
 }
 
 // length takes a number and checks it against a limit.
-func (r *snapshotReader) length(limit int) (int, error) {
+func (r *reader) length(limit int) (int, error) {
 	b, err := r.take(4)
 	if err != nil {
 		return 0, err
@@ -70,7 +70,7 @@ func (r *snapshotReader) length(limit int) (int, error) {
 	return int(n), nil
 }
 
-func (r *snapshotReader) checksum() error {
+func (r *reader) checksum() error {
 	want := r.sum
 	b, err := r.take(4)
 	if err != nil {
@@ -82,45 +82,45 @@ func (r *snapshotReader) checksum() error {
 	return nil
 }
 
-func (r *snapshotReader) header() (snapshotHeader, error) {
+func (r *reader) header() (Header, error) {
 	if b, err := r.take(len(r.magic)); err != nil {
-		return snapshotHeader{}, err
+		return Header{}, err
 	} else if string(b) != r.magic {
-		return snapshotHeader{}, damaged("it is no snapshot")
+		return Header{}, damaged("it is no snapshot")
 	}
 	v, err := r.version()
 	switch {
 	case err != nil:
-		return snapshotHeader{}, err
+		return Header{}, err
 	case v > r.known:
-		return snapshotHeader{}, &SnapshotError{Kind: ErrSnapshotNewer, Reason: fmt.Sprintf("its version is %d, known is %d", v, r.known)}
+		return Header{}, &Error{Kind: ErrNewer, Reason: fmt.Sprintf("its version is %d, known is %d", v, r.known)}
 	case v < r.known:
-		return snapshotHeader{}, damaged("there is no such version")
+		return Header{}, damaged("there is no such version")
 	}
-	n, err := r.length(maxSnapshotHeader)
+	n, err := r.length(maxHeader)
 	if err != nil {
-		return snapshotHeader{}, err
+		return Header{}, err
 	}
 	b, err := r.take(n)
 	if err != nil {
-		return snapshotHeader{}, err
+		return Header{}, err
 	}
 	b = bytes.Clone(b)
 	if err := r.checksum(); err != nil {
-		return snapshotHeader{}, err
+		return Header{}, err
 	}
-	h, err := codec.Decode[snapshotHeader](b)
+	h, err := codec.Decode[Header](b)
 	switch {
 	case err != nil:
-		return snapshotHeader{}, &SnapshotError{Kind: ErrSnapshotDamaged, Reason: "its header cannot be read", Err: err}
-	case h.Objects < 0 || h.Owed < 0 || h.Revision == "" && r.magic == snapshotMagic:
-		return snapshotHeader{}, damaged("its header has no revision or no count")
+		return Header{}, &Error{Kind: ErrDamaged, Reason: "its header cannot be read", Err: err}
+	case h.Objects < 0 || h.Owed < 0 || h.Revision == "" && r.magic == magic:
+		return Header{}, damaged("its header has no revision or no count")
 	}
 	return h, nil
 }
 
 // version reads a decimal number and the end of the line.
-func (r *snapshotReader) version() (int, error) {
+func (r *reader) version() (int, error) {
 	v := 0
 	for range 6 {
 		b, err := r.take(1)
@@ -138,7 +138,7 @@ func (r *snapshotReader) version() (int, error) {
 }
 
 // record returns the parts of the next one, valid until the next call.
-func (r *snapshotReader) record() (parts [recordFields][]byte, err error) {
+func (r *reader) record() (parts [recordFields][]byte, err error) {
 	lengths, err := r.take(4 * recordFields)
 	if err != nil {
 		return parts, err
@@ -146,9 +146,9 @@ func (r *snapshotReader) record() (parts [recordFields][]byte, err error) {
 	var ends [recordFields]int
 	total := 0
 	for i := range recordFields {
-		n, limit := binary.LittleEndian.Uint32(lengths[4*i:]), uint32(maxSnapshotField)
+		n, limit := binary.LittleEndian.Uint32(lengths[4*i:]), uint32(maxField)
 		if i == fieldObject {
-			limit = maxSnapshotObject
+			limit = maxObject
 		}
 		if n > limit {
 			return parts, damaged("a length above the limit")
@@ -168,7 +168,7 @@ func (r *snapshotReader) record() (parts [recordFields][]byte, err error) {
 }
 
 // end reads the checksum and the end of the file.
-func (r *snapshotReader) end() error {
+func (r *reader) end() error {
 	if err := r.checksum(); err != nil {
 		return err
 	}

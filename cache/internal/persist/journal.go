@@ -1,4 +1,4 @@
-package cache
+package persist
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// A journal holds the states since the last snapshot in which an object was new to a
+// A Journal holds the states since the last snapshot in which an object was new to a
 // handler, because it was added or came to be selected, each before the handler is
 // called with it. Without it, an object that was delivered, then lost with the process,
 // then deleted, then forgotten by the server's history, would be gone without a
@@ -30,13 +30,13 @@ import (
 // nobody. It is not synced to the disk, so it outlives the process and not the
 // machine; who needs more has the snapshot.
 //
-// It is for who has the turn.
-type journal[T kube.Object] struct {
+// It is for one goroutine at a time.
+type Journal[T kube.Object] struct {
 	path    string // of the snapshot
 	binding Binding
-	head    snapshotHeader // set before it is read or written
-	number  int            // of the file that is, or will be, written
-	file    *os.File       // nil = no record yet
+	Header  Header   // set before it is read or written
+	Number  int      // of the file that is, or will be, written
+	file    *os.File // nil = no record yet
 	encode  func(o *T, b []byte) ([]byte, error)
 	buf     []byte
 	failed  bool // said so; the next snapshot begins another file
@@ -48,15 +48,16 @@ const (
 	journalInfix   = ".journal-"
 	journalLengths = 8 // bytes before a record
 
-	maxJournalRecord = maxSnapshotObject + recordFields*(maxSnapshotField+4)
+	maxJournalRecord = maxObject + recordFields*(maxField+4)
 )
 
-func newJournal[T kube.Object](path string, b Binding) *journal[T] {
-	return &journal[T]{path: path, binding: b, number: 1, encode: formOf[T]().encode}
+// NewJournal returns the journal beside the snapshot at path.
+func NewJournal[T kube.Object](path string, b Binding) *Journal[T] {
+	return &Journal[T]{path: path, binding: b, Number: 1, encode: formOf[T]().encode}
 }
 
-// write appends records in one write. It fails once a file.
-func (j *journal[T]) write(records []record[T]) error {
+// Write appends records in one write. It fails once a file.
+func (j *Journal[T]) Write(records []Record[T]) error {
 	if j.failed || len(records) == 0 {
 		return nil
 	}
@@ -72,13 +73,13 @@ func (j *journal[T]) write(records []record[T]) error {
 	if _, err := j.file.Write(j.buf); err != nil {
 		return j.fail(err)
 	}
-	if cap(j.buf) > 8*snapshotChunk { // after a giant
+	if cap(j.buf) > 8*chunk { // after a giant
 		j.buf = nil
 	}
 	return nil
 }
 
-func (j *journal[T]) add(r record[T]) (err error) {
+func (j *Journal[T]) add(r Record[T]) (err error) {
 	length := len(j.buf)
 	j.buf = append(j.buf, make([]byte, journalLengths)...)
 	from := len(j.buf)
@@ -91,17 +92,17 @@ func (j *journal[T]) add(r record[T]) (err error) {
 	return nil
 }
 
-func (j *journal[T]) fail(err error) error {
+func (j *Journal[T]) fail(err error) error {
 	j.failed = true
 	return fmt.Errorf("journal of %s: until the next snapshot, objects that are new to handlers are not noted: %w", j.binding.Resource, err)
 }
 
 // open begins the file, unless it has begun.
-func (j *journal[T]) open() error {
+func (j *Journal[T]) open() error {
 	if j.file != nil {
 		return nil
 	}
-	head := j.head
+	head := j.Header
 	head.Time = time.Now().UTC()
 	b, err := codec.Encode(head)
 	if err != nil {
@@ -111,7 +112,7 @@ func (j *journal[T]) open() error {
 	out = binary.LittleEndian.AppendUint32(out, uint32(len(b)))
 	out = append(out, b...)
 	out = binary.LittleEndian.AppendUint32(out, crc32.Checksum(out, castagnoli))
-	f, err := os.OpenFile(j.name(j.number), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
+	f, err := os.OpenFile(j.name(j.Number), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
@@ -121,15 +122,15 @@ func (j *journal[T]) open() error {
 }
 
 // name puts the numbers in the order of names.
-func (j *journal[T]) name(n int) string { return fmt.Sprintf("%s%s%09d", j.path, journalInfix, n) }
+func (j *Journal[T]) name(n int) string { return fmt.Sprintf("%s%s%09d", j.path, journalInfix, n) }
 
-// rotate ends the file: what is added from now on is not in the snapshot that is
+// Rotate ends the file: what is added from now on is not in the snapshot that is
 // being taken, which notes the number of the next file. It returns how to drop the
 // files that the snapshot stands for, which is for when it is on the disk.
-func (j *journal[T]) rotate() (drop func()) {
-	j.end()
+func (j *Journal[T]) Rotate() (drop func()) {
+	j.End()
 	old := j.files()
-	j.number++
+	j.Number++
 	return func() {
 		for _, f := range old {
 			_ = os.Remove(f.name) // it will be tried again
@@ -137,8 +138,8 @@ func (j *journal[T]) rotate() (drop func()) {
 	}
 }
 
-// end closes the file. What was written stays.
-func (j *journal[T]) end() {
+// End closes the file. What was written stays.
+func (j *Journal[T]) End() {
 	if j.file != nil {
 		_ = j.file.Close() // each write was checked
 	}
@@ -152,7 +153,7 @@ type journalFile struct {
 }
 
 // files returns those that were not set aside, the oldest first.
-func (j *journal[T]) files() (list []journalFile) {
+func (j *Journal[T]) files() (list []journalFile) {
 	for _, name := range siblings(j.path, journalInfix) {
 		if n, err := strconv.Atoi(strings.TrimPrefix(name, j.path+journalInfix)); err == nil {
 			list = append(list, journalFile{name, n})
@@ -161,15 +162,15 @@ func (j *journal[T]) files() (list []journalFile) {
 	return list
 }
 
-// read returns what the files of earlier processes hold, the oldest first, and
+// Read returns what the files of earlier processes hold, the oldest first, and
 // what is wrong with those that cannot be used, which are set aside: but first
 // what could be read of them goes to a file of our own. Files before number first
 // are in the snapshot: the process was killed before it could remove them.
-func (j *journal[T]) read(first int, decode func([]byte) (T, error)) (records []record[T], troubles []error) {
-	j.number = max(j.number, first)
+func (j *Journal[T]) Read(first int, decode func([]byte) (T, error)) (records []Record[T], troubles []error) {
+	j.Number = max(j.Number, first)
 	files := j.files()
 	for _, f := range files {
-		j.number = max(j.number, f.number+1)
+		j.Number = max(j.Number, f.number+1)
 	}
 	for _, f := range files {
 		if f.number < first {
@@ -178,9 +179,9 @@ func (j *journal[T]) read(first int, decode func([]byte) (T, error)) (records []
 		}
 		some, err := j.readFile(f.name, decode)
 		records = append(records, some...)
-		var bad *SnapshotError
+		var bad *Error
 		if errors.As(err, &bad) {
-			if keep := j.write(some); keep != nil {
+			if keep := j.Write(some); keep != nil {
 				troubles = append(troubles, keep)
 			}
 			bad.Aside, err = setAside(f.name, err)
@@ -192,13 +193,13 @@ func (j *journal[T]) read(first int, decode func([]byte) (T, error)) (records []
 	return records, troubles
 }
 
-func (j *journal[T]) readFile(name string, decode func([]byte) (T, error)) ([]record[T], error) {
+func (j *Journal[T]) readFile(name string, decode func([]byte) (T, error)) ([]Record[T], error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close() // it is only read
-	in := newSnapshotReader(f)
+	in := newReader(f)
 	in.magic, in.known = journalMagic, journalVersion
 	got, err := in.header()
 	if isCut(err) {
@@ -207,11 +208,11 @@ func (j *journal[T]) readFile(name string, decode func([]byte) (T, error)) ([]re
 	if err != nil {
 		return nil, err
 	}
-	if err := got.foreign(j.head); err != nil {
+	if err := got.foreign(j.Header); err != nil {
 		return nil, err
 	}
-	var records []record[T]
-	one := newSnapshotReader(nil)
+	var records []Record[T]
+	one := newReader(nil)
 	for {
 		b, err := in.journaled()
 		if isCut(err) {
@@ -222,7 +223,7 @@ func (j *journal[T]) readFile(name string, decode func([]byte) (T, error)) ([]re
 		}
 		one.r.Reset(bytes.NewReader(b))
 		rec, err := loadRecord(one, decode)
-		if isTransform(err) {
+		if errors.Is(err, ErrLeftOut) {
 			continue // the watch has it again
 		}
 		if err != nil {
@@ -234,7 +235,7 @@ func (j *journal[T]) readFile(name string, decode func([]byte) (T, error)) ([]re
 
 // journaled returns the bytes of the next record of a journal, valid until the next
 // call. It is cut only where the file ends: a length has a checksum of its own.
-func (r *snapshotReader) journaled() ([]byte, error) {
+func (r *reader) journaled() ([]byte, error) {
 	r.sum = 0
 	n, err := r.length(maxJournalRecord)
 	if err == nil {

@@ -1,0 +1,117 @@
+package persist
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/listwatch/listwatch/internal/disk"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// WriteFile replaces the file at path by s, as a whole: after a crash at any moment, of
+// the machine even, it is the old or the new one. It is readable by its owner only.
+func (s *Snapshot[T]) WriteFile(path string) error {
+	dir, base := filepath.Dir(path), filepath.Base(path)
+	if err := s.replaceFile(path, dir, base); err != nil {
+		return err
+	}
+	return disk.SyncDir(dir)
+}
+
+// replaceFile writes a file beside path and renames it.
+func (s *Snapshot[T]) replaceFile(path, dir, base string) (err error) {
+	f, err := os.CreateTemp(dir, base+temporaryInfix+"*") // of mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	if err := s.Write(f); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if err := f.Sync(); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// What is put behind the path of a snapshot.
+const (
+	temporaryInfix = ".tmp-" // being written
+	badInfix       = ".bad-" // set aside
+	keepBad        = 3
+)
+
+// ReadFile is Read from a file, which it sets aside if it cannot be used. It also removes
+// what a process that was killed while saving has left.
+func ReadFile[T kube.Object](path string, b Binding, decode func([]byte) (T, error), put func(Record[T]) bool) (Loaded[T], error) {
+	got, err := readFile(path, b, decode, put)
+	var bad *Error
+	if errors.As(err, &bad) && bad.Kind != ErrRefused {
+		bad.Aside, err = setAside(path, err)
+	}
+	if err != nil {
+		return Loaded[T]{}, fmt.Errorf("load snapshot of %s from %s: %w", b.Resource, path, err)
+	}
+	return got, nil
+}
+
+func readFile[T kube.Object](path string, b Binding, decode func([]byte) (T, error), put func(Record[T]) bool) (none Loaded[T], err error) {
+	for _, left := range siblings(path, temporaryInfix) {
+		_ = os.Remove(left) // it will be tried again
+	}
+	switch fi, err := os.Stat(path); {
+	case err != nil:
+		return none, err
+	case !fi.Mode().IsRegular():
+		return none, errors.New("not a regular file")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return none, err
+	}
+	defer f.Close() // it is only read
+	return Read(f, b, decode, put)
+}
+
+// setAside renames the file at path, and says so in why.
+func setAside(path string, why error) (string, error) {
+	aside := path + badInfix + time.Now().UTC().Format("20060102T150405.000000000Z")
+	if err := os.Rename(path, aside); err != nil {
+		return "", errors.Join(why, err)
+	}
+	all := siblings(path, badInfix)
+	for _, old := range all[:max(0, len(all)-keepBad)] {
+		_ = os.Remove(old) // it will be tried again
+	}
+	return aside, why
+}
+
+// siblings returns the files that are called path, infix and more, the oldest
+// first where that is a time.
+func siblings(path, infix string) []string {
+	dir, base := filepath.Dir(path), filepath.Base(path)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), base+infix) {
+			names = append(names, filepath.Join(dir, e.Name()))
+		}
+	}
+	slices.Sort(names)
+	return names
+}

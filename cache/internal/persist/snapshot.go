@@ -1,0 +1,142 @@
+package persist
+
+import (
+	"errors"
+	"io"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// Record is an object with what a store knows of it.
+type Record[T kube.Object] struct {
+	Key      kube.Key
+	Object   T
+	UID      string
+	Revision kube.Revision
+}
+
+// Snapshot is what a file of the state at one moment holds: as many objects as Header
+// says, then those whose deletion was not acknowledged.
+type Snapshot[T kube.Object] struct {
+	Header  Header
+	Records []Record[T]
+}
+
+// Resume says where a watch goes on from a snapshot: pass both to watch.Options.
+type Resume struct {
+	// Revision that the snapshot is of. It is empty if the latest state of some object
+	// could not be decoded when the snapshot was taken: a watch without a revision,
+	// which lists, reads it again and yields the differences.
+	Revision kube.Revision
+
+	// Seen is the latest revision that the snapshot knows. A server that is behind it
+	// was restored to an earlier state, and may give out revisions of the snapshot's
+	// objects again.
+	Seen kube.Revision
+}
+
+// Loaded is what a snapshot holds besides the objects.
+type Loaded[T kube.Object] struct {
+	Resume
+	Owed    []Record[T] // objects whose deletion was not acknowledged
+	Journal int         // number of the first file of the journal that is not in it
+}
+
+// Read reads a snapshot and calls put with each object, which reports whether it is the
+// first of its name. Objects for which decode fails with ErrLeftOut are left out.
+func Read[T kube.Object](r io.Reader, b Binding, decode func([]byte) (T, error), put func(Record[T]) bool) (l Loaded[T], err error) {
+	want, err := NewHeader[T](b)
+	if err != nil {
+		return l, err
+	}
+	in := newReader(r)
+	got, err := in.header()
+	if err != nil {
+		return l, err
+	}
+	if err := got.foreign(want); err != nil {
+		return l, err
+	}
+	seen := kube.Revision(got.Revision)
+	leftOut := int64(0)
+	for range got.Objects {
+		rec, err := loadRecord(in, decode)
+		if errors.Is(err, ErrLeftOut) {
+			leftOut++
+			continue
+		}
+		if err != nil {
+			return l, err
+		}
+		if !put(rec) {
+			return l, damaged("two objects of one name")
+		}
+		seen = Later(seen, rec.Revision)
+	}
+	var owed []Record[T]
+	for range got.Owed {
+		rec, err := loadRecord(in, decode)
+		if errors.Is(err, ErrLeftOut) {
+			continue
+		}
+		if err != nil {
+			return l, err
+		}
+		owed = append(owed, rec)
+	}
+	if err := in.end(); err != nil {
+		return l, err
+	}
+	l = Loaded[T]{Resume{kube.Revision(got.Revision), seen}, owed, got.Journal}
+	if got.Unread > 0 || leftOut > 0 { // no watch from there has them
+		l.Revision = ""
+	}
+	return l, nil
+}
+
+// loadRecord reads and decodes the next record.
+func loadRecord[T kube.Object](in *reader, decode func([]byte) (T, error)) (Record[T], error) {
+	var rec Record[T]
+	parts, err := in.record()
+	if err != nil {
+		return rec, err
+	}
+	if rec.Object, err = decode(parts[fieldObject]); err != nil {
+		return rec, &Error{Kind: ErrDamaged, Reason: "an object that cannot be decoded", Err: err}
+	}
+	rec.Key = kube.KeyOf(rec.Object)
+	if rec.Key.Namespace != string(parts[fieldNamespace]) || rec.Key.Name != string(parts[fieldName]) {
+		return rec, damaged("an object under a name that is not its own")
+	}
+	// What the object holds is not kept twice.
+	rec.UID = same(parts[fieldUID], UIDOf(&rec.Object))
+	rec.Revision = kube.Revision(same(parts[fieldRevision], rec.Object.GetResourceVersion()))
+	return rec, nil
+}
+
+// Later returns the later revision: the server was there.
+func Later(a, b kube.Revision) kube.Revision {
+	if a == "" || b.Newer(a) {
+		return b
+	}
+	return a
+}
+
+// same returns b as a string: s, if it is that.
+func same(b []byte, s string) string {
+	if string(b) == s {
+		return s
+	}
+	return string(b)
+}
+
+// UIDOf returns the UID that an object tells, if it does.
+func UIDOf[T kube.Object](p *T) string {
+	if o, ok := any(p).(interface{ GetUID() string }); ok { // no allocation
+		return o.GetUID()
+	}
+	if o, ok := any(*p).(interface{ GetUID() string }); ok { // T is a pointer
+		return o.GetUID()
+	}
+	return ""
+}
