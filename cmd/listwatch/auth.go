@@ -18,11 +18,11 @@ import (
 
 // authFlags are the flags of auth check.
 type authFlags struct {
-	connection
-	all       bool
-	output    string
-	quiet     bool
-	logFormat string
+	connection connection
+	all        bool
+	output     string
+	quiet      bool
+	logFormat  string
 }
 
 const authLong = `Check, step by step, whether the cluster can be reached and what may be listed
@@ -80,7 +80,7 @@ func authCheck(p *cli.Program, cmd *cobra.Command, args []string, o *authFlags) 
 	case o.logFormat != "text" && o.logFormat != "json":
 		return exit.Usage("--log-format %q: want one of text, json", messages.Clip(o.logFormat))
 	}
-	c := &check{authFlags: o, p: p, talk: messages.New(p.Stderr, o.logFormat, o.quiet), report: newReport()}
+	c := &check{flags: o, p: p, talk: messages.New(p.Stderr, o.logFormat, o.quiet), report: newReport()}
 	if len(args) > 0 {
 		var err error
 		if c.wish, err = parseArgs(args); err != nil {
@@ -124,7 +124,7 @@ func given(f *pflag.FlagSet) []string {
 
 // check is one run of auth check.
 type check struct {
-	*authFlags
+	flags  *authFlags
 	p      *cli.Program
 	talk   *messages.Writer
 	wish   wish
@@ -151,7 +151,7 @@ func (c *check) run(ctx context.Context) error {
 // configure reads what says which cluster and who we are.
 func (c *check) configure() error {
 	step := &c.report.Configuration
-	cfg, err := c.read(c.p)
+	cfg, err := c.flags.connection.read(c.p)
 	if err != nil {
 		step.fail(errors.Unwrap(err), c.advice(errors.Unwrap(err)))
 		return err
@@ -166,11 +166,11 @@ func (c *check) configure() error {
 	}
 	c.cfg, c.seen = cfg, &seen{}
 	described := describe(cfg.Client)
-	if c.opts.Token != "" && len(described.Shown) > 0 { // over plain HTTP it is not shown
+	if c.flags.connection.opts.Token != "" && len(described.Shown) > 0 { // over plain HTTP it is not shown
 		described.Shown[0].From = "--token"
 	}
 	cfg.Client.Wrap = c.seen.wrap
-	if c.client, err = c.dial(cfg, c.talk); err != nil {
+	if c.client, err = c.flags.connection.dial(cfg, c.talk); err != nil {
 		described.fail(errors.Unwrap(err), c.advice(errors.Unwrap(err)))
 	}
 	c.report.Credentials = described
@@ -198,7 +198,7 @@ func (c *check) advice(err error) string { return advice(err, configOf(c.p)) }
 
 // where is the namespace that rights are asked for; empty = all.
 func (c *check) where() string {
-	if c.all {
+	if c.flags.all {
 		return ""
 	}
 	return c.cfg.Namespace

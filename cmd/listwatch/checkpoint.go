@@ -78,7 +78,7 @@ type keeper struct {
 
 // keep opens the checkpoint; nil without one.
 func (s *session) keep(ctx context.Context) (_ *keeper, err error) {
-	c := &s.checkpointing
+	c := &s.flags.checkpointing
 	if c.file == "" {
 		return nil, nil
 	}
@@ -86,7 +86,7 @@ func (s *session) keep(ctx context.Context) (_ *keeper, err error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &keeper{redact: s.redact, states: make([]checkpoint.State, len(s.targets))}
+	k := &keeper{redact: s.output.redact, states: make([]checkpoint.State, len(s.targets))}
 	if c.ack != "" {
 		if k.acks, err = openAcks(c.ack); err != nil {
 			return nil, err
@@ -123,8 +123,8 @@ func (s *session) keep(ctx context.Context) (_ *keeper, err error) {
 
 // identity says what the checkpoint must be of.
 func (s *session) identity(ctx context.Context) (checkpoint.Identity, error) {
-	id := checkpoint.Identity{Server: s.client.Server(), Form: s.form(s.targets)}
-	err := s.reach(ctx, s.talk, func() (err error) {
+	id := checkpoint.Identity{Server: s.client.Server(), Form: s.output.form(s.targets)}
+	err := s.flags.reach(ctx, s.talk, func() (err error) {
 		id.Cluster, err = cache.ClusterID(ctx, s.client)
 		return err
 	})
@@ -136,7 +136,7 @@ func (s *session) identity(ctx context.Context) (checkpoint.Identity, error) {
 		return id, exit.Failed(err) // the next run might know, and refuse the file
 	}
 	for _, t := range s.targets {
-		fields, err := t.fieldSelector(s.fieldsSel)
+		fields, err := t.fieldSelector(s.flags.selection.fieldsSel)
 		if err != nil {
 			return id, exit.Usage("%q: %w", t.name, err)
 		}
@@ -144,10 +144,10 @@ func (s *session) identity(ctx context.Context) (checkpoint.Identity, error) {
 			Resource:  t.resource.String(),
 			Namespace: t.namespace,
 			Names:     slices.Sorted(maps.Keys(t.names)),
-			Labels:    s.selector.String(),
+			Labels:    s.flags.selection.selector.String(),
 			Fields:    fields.String(),
-			Where:     s.where.texts,
-			Without:   s.where.exclude,
+			Where:     s.output.where.texts,
+			Without:   s.output.where.exclude,
 		})
 	}
 	return id, nil

@@ -17,7 +17,7 @@ import (
 
 // demoFlags are the flags of demo.
 type demoFlags struct {
-	watchFlags
+	watch watchFlags
 	speed float64
 }
 
@@ -35,18 +35,18 @@ about ten seconds and needs nothing.`,
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.Float64Var(&o.speed, "speed", 1, "how many times faster than usual")
-	f.StringSliceVar(&o.events, "events", nil, "print these only, such as ADDED,DELETED")
-	f.StringVar(&o.eventColumn, "event-column", "auto", "print what happened to each object: auto (yes), true or false")
-	o.printing.register(f)
+	f.StringSliceVar(&o.watch.reporting.events, "events", nil, "print these only, such as ADDED,DELETED")
+	f.StringVar(&o.watch.reporting.printing.eventColumn, "event-column", "auto", "print what happened to each object: auto (yes), true or false")
+	o.watch.reporting.printing.register(f)
 	return cmd
 }
 
 func runDemo(p *cli.Program, ctx context.Context, o *demoFlags) error {
-	out, err := o.printing.parse(p)
+	out, err := o.watch.reporting.printing.parse(p)
 	if err != nil {
 		return err
 	}
-	if out.types, err = parseEvents(o.events); err != nil {
+	if out.types, err = parseEvents(o.watch.reporting.events); err != nil {
 		return err
 	}
 	if o.speed < 0.1 || o.speed > 1000 {
@@ -63,14 +63,14 @@ func runDemo(p *cli.Program, ctx context.Context, o *demoFlags) error {
 	}
 	defer c.CloseIdleConnections()
 
-	t := p.Messages(o.logFormat, o.quiet)
+	t := p.Messages(o.watch.reporting.printing.logFormat, o.watch.reporting.printing.quiet)
 	stage := &stage{srv: srv, talk: t, speed: o.speed, seen: make(chan record, 4096)}
 	stage.begin()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	o.maxFailures, o.idle = -1, time.Minute
-	o.backoff = max(100*time.Millisecond, time.Duration(float64(500*time.Millisecond)/o.speed))
-	s := &session{watchFlags: &o.watchFlags, output: out, client: c, talk: t, targets: []target{{resource: kube.Pods, namespace: demoNamespace}}}
+	o.watch.maxFailures, o.watch.idle = -1, time.Minute
+	o.watch.backoff = max(100*time.Millisecond, time.Duration(float64(500*time.Millisecond)/o.speed))
+	s := &session{flags: &o.watch, output: out, client: c, talk: t, targets: []target{{resource: kube.Pods, namespace: demoNamespace}}}
 	s.tap = func(r record) {
 		select {
 		case stage.seen <- r:

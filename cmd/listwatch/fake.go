@@ -144,7 +144,7 @@ func runFake(p *cli.Program, cmd *cobra.Command, command []string, o *fakeFlags)
 	if o.scenario != "" {
 		return playScenario(p, cmd.Context(), o, opts, command, t)
 	}
-	s := &fakeServer{fakeFlags: o, talk: t}
+	s := &fakeServer{flags: o, talk: t}
 	srv, err := s.start(opts)
 	defer s.saver.unlock()
 	if err != nil {
@@ -169,8 +169,8 @@ func runFake(p *cli.Program, cmd *cobra.Command, command []string, o *fakeFlags)
 
 // start starts the server, with what --save has kept.
 func (s *fakeServer) start(opts apitest.Options) (srv *apitest.Server, err error) {
-	if s.save != "" {
-		s.saver = &saver{path: s.save}
+	if s.flags.save != "" {
+		s.saver = &saver{path: s.flags.save}
 		if err := s.saver.lock(); err != nil {
 			return nil, err
 		}
@@ -183,13 +183,13 @@ func (s *fakeServer) start(opts apitest.Options) (srv *apitest.Server, err error
 	var state *apitest.StateError
 	switch {
 	case errors.As(err, &state):
-		return nil, s.saver.unusable(fmt.Errorf("%s, %w", s.save, state))
+		return nil, s.saver.unusable(fmt.Errorf("%s, %w", s.flags.save, state))
 	case err != nil:
-		return nil, cannotListen("--listen", s.listen, err)
+		return nil, cannotListen("--listen", s.flags.listen, err)
 	}
 	s.srv = srv
 	if opts.State != nil {
-		s.talk.Info("fake", "restored "+messages.Count(s.saver.restored, "object")+" from "+s.save, "restored", "objects", s.saver.restored)
+		s.talk.Info("fake", "restored "+messages.Count(s.saver.restored, "object")+" from "+s.flags.save, "restored", "objects", s.saver.restored)
 	}
 	return srv, nil
 }
@@ -385,7 +385,7 @@ func withoutTemp(err error, path string) error {
 
 // fakeServer is one run of fake.
 type fakeServer struct {
-	*fakeFlags
+	flags  *fakeFlags
 	srv    *apitest.Server
 	client *client.Client
 	talk   *messages.Writer
@@ -409,14 +409,14 @@ func (s *fakeServer) misbehave(rules []faults.Rule) error {
 			s.talk.Note("warning: --faults: " + action + " is about certificates and HTTP/2, which there are with --tls only")
 		}
 	}
-	if !s.randomFaults {
+	if !s.flags.randomFaults {
 		return nil
 	}
-	if s.random, err = faults.NewRandom(s.seed, faults.RandomOptions{}); err != nil {
+	if s.random, err = faults.NewRandom(s.flags.seed, faults.RandomOptions{}); err != nil {
 		return err
 	}
 	s.struck = append(s.struck, faults.Randomize(s.srv, s.random))
-	s.talk.Info("fake", fmt.Sprintf("faults strike at random; the same again: --random-faults --seed %d", s.seed), "random faults", "seed", s.seed)
+	s.talk.Info("fake", fmt.Sprintf("faults strike at random; the same again: --random-faults --seed %d", s.flags.seed), "random faults", "seed", s.flags.seed)
 	return nil
 }
 
@@ -427,11 +427,11 @@ func (s *fakeServer) run(ctx context.Context) error {
 	defer stop()
 	go func() {
 		defer close(done)
-		if !s.simulate {
+		if !s.flags.simulate {
 			return
 		}
-		o := simulate.Options{Nodes: s.nodes, Seed: s.seed, Churn: s.churn}
-		if s.nodes == 0 {
+		o := simulate.Options{Nodes: s.flags.nodes, Seed: s.flags.seed, Churn: s.flags.churn}
+		if s.flags.nodes == 0 {
 			o.Nodes = -1
 		}
 		_ = simulate.New(s.srv, o).Run(inner) // it ends with ctx only

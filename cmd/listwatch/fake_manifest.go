@@ -30,7 +30,7 @@ type brought struct {
 func (s *fakeServer) fill(ctx context.Context, stdin io.Reader) error {
 	var all []*brought
 	reader := &manifest.Reader{Stdin: stdin}
-	for _, name := range s.files {
+	for _, name := range s.flags.files {
 		list, err := reader.Read(name)
 		if err != nil {
 			return &exit.Error{Code: exit.CodeUsage, Err: fmt.Errorf("-f: %w", err)}

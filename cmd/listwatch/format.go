@@ -129,17 +129,17 @@ func (e expression) encoder(err error) (func(*output) encoder, error) {
 // expressionEncoder prints each object through an expression, or a list of objects
 // as a whole, which is a List as kubectl makes it.
 type expressionEncoder struct {
-	*output
-	print expression
-	items []any
+	output *output
+	print  expression
+	items  []any
 }
 
 func (e *expressionEncoder) encode(b []byte, r *record) ([]byte, error) {
-	v, err := e.seen(r)
+	v, err := e.output.seen(r)
 	if err != nil {
 		return b, err
 	}
-	if e.list && !e.single {
+	if e.output.list && !e.output.single {
 		e.items = append(e.items, v)
 		return b, nil
 	}
@@ -149,7 +149,7 @@ func (e *expressionEncoder) encode(b []byte, r *record) ([]byte, error) {
 func (e *expressionEncoder) flush(b []byte) []byte { return b }
 
 func (e *expressionEncoder) end(b []byte) ([]byte, error) {
-	if !e.list || e.single {
+	if !e.output.list || e.output.single {
 		return b, nil
 	}
 	items := append([]any{}, e.items...)

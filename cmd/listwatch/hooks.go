@@ -44,7 +44,7 @@ func (h *hooks) wants(t string) bool { return h != nil && slices.Contains(h.type
 // hook notes r for the hooks, which get it once it is printed and the checkpoint
 // knows of it.
 func (p *printer) hook(r *record) {
-	switch h := p.hooks; {
+	switch h := p.output.hooks; {
 	case h == nil:
 	case h.dry && h.wants(r.Type):
 		p.write(p.enc.flush(p.buf))
@@ -64,9 +64,9 @@ func (p *printer) handOver() {
 		switch {
 		case p.err != nil:
 		case e.Type == "":
-			p.hooks.pool.Pass(e.Seq)
+			p.output.hooks.pool.Pass(e.Seq)
 		default:
-			p.hooks.pool.Add(e)
+			p.output.hooks.pool.Add(e)
 		}
 		p.pending[i] = hook.Event{} // let go of the object
 	}
@@ -170,7 +170,7 @@ func (h *hooks) over(cause error) {
 // is the context of the whole program, which lives on when an end comes that was
 // asked for.
 func (s *session) runHooked(whole, ctx context.Context, p *cli.Program) error {
-	h := s.hooks
+	h := s.output.hooks
 	if h == nil {
 		return s.run(ctx, p)
 	}
@@ -191,7 +191,7 @@ func (s *session) runHooked(whole, ctx context.Context, p *cli.Program) error {
 	defer halt()
 	defer kill()
 	h.halt = halt
-	h.holds = s.checkpointing.policy == afterHook
+	h.holds = s.flags.checkpointing.policy == afterHook
 	done := make(chan struct{})
 	h.end = sync.OnceFunc(func() {
 		h.pool.Close()

@@ -22,11 +22,11 @@ import (
 
 // listFlags are the flags of list.
 type listFlags struct {
-	connection
-	selection
-	printing
-	columnFlags
-	fileFlags
+	connection     connection
+	selection      selection
+	printing       printing
+	columns        columnFlags
+	files          fileFlags
 	sortBy         string
 	ignoreNotFound bool
 }
@@ -48,14 +48,14 @@ func listCommand(p *cli.Program) *cobra.Command {
 	f := cmd.Flags()
 	f.SortFlags = false
 	o.selection.register(f)
-	o.fileFlags.register(f)
+	o.files.register(f)
 	o.printing.register(f)
-	o.columnFlags.register(f)
-	o.columnFlags.registerServer(f)
+	o.columns.register(f)
+	o.columns.registerServer(f)
 	f.StringVar(&o.sortBy, "sort-by", "", "sort by a field, such as .metadata.creationTimestamp; all objects are held in memory for it")
 	f.BoolVar(&o.ignoreNotFound, "ignore-not-found", false, "an object that does not exist is no failure")
 	o.connection.register(f)
-	o.namespaces.allow(f)
+	o.connection.namespaces.allow(f)
 	complete(p, cmd, &o.connection)
 	return cmd
 }
@@ -71,7 +71,7 @@ func runList(p *cli.Program, cmd *cobra.Command, args []string, o *listFlags) er
 	if out.format == "diff" {
 		return exit.Usage("--output diff shows what changes: it is for watch")
 	}
-	if err := o.columnFlags.apply(&out); err != nil {
+	if err := o.columns.apply(&out); err != nil {
 		return err
 	}
 	var order sorting
@@ -82,37 +82,37 @@ func runList(p *cli.Program, cmd *cobra.Command, args []string, o *listFlags) er
 	if err := o.selection.parse(); err != nil {
 		return err
 	}
-	w, err := o.fileFlags.read(args, cmd.InOrStdin())
+	w, err := o.files.read(args, cmd.InOrStdin())
 	if err != nil {
 		return err
 	}
-	t := p.Messages(o.logFormat, o.quiet)
+	t := p.Messages(o.printing.logFormat, o.printing.quiet)
 	defer t.Summary()
-	c, cfg, err := o.load(p, t)
+	c, cfg, err := o.connection.load(p, t)
 	if err != nil {
 		return err
 	}
 	defer c.CloseIdleConnections()
-	targets, err := w.targets(cmd.Context(), c, cfg, &o.namespaces, o.all, toList)
+	targets, err := w.targets(cmd.Context(), c, cfg, &o.connection.namespaces, o.selection.all, toList)
 	if err != nil {
 		return err
 	}
 	out.noteRedaction(t, targets)
-	out.list, out.kinds, out.namespaces = true, severalTypes(targets) || o.showKind, o.all || severalNamespaces(targets)
+	out.list, out.kinds, out.namespaces = true, severalTypes(targets) || o.columns.showKind, o.selection.all || severalNamespaces(targets)
 	out.single = len(targets) == 1 && targets[0].name != "" && (targets[0].namespace != "" || !targets[0].resource.Namespaced)
-	l := &listing{listFlags: o, output: out, sorting: order, client: c, talk: t}
+	l := &listing{flags: o, output: out, sorting: order, client: c, talk: t}
 	return l.run(cmd.Context(), p, targets)
 }
 
 // listing is one run of list.
 type listing struct {
-	*listFlags
-	output
-	sorting
-	client *client.Client
-	talk   *messages.Writer
-	give   func(record)
-	found  int
+	flags   *listFlags
+	output  output
+	sorting sorting
+	client  *client.Client
+	talk    *messages.Writer
+	give    func(record)
+	found   int
 }
 
 func (l *listing) run(ctx context.Context, p *cli.Program, targets []target) error {
@@ -121,7 +121,7 @@ func (l *listing) run(ctx context.Context, p *cli.Program, targets []target) err
 	records := make(chan record, recordBuffer)
 	give := func(r record) { enqueue(records, r) }
 	l.give = func(r record) {
-		if !l.keep(r) {
+		if !l.sorting.keep(r) {
 			give(r)
 		}
 	}
@@ -143,7 +143,7 @@ func (l *listing) run(ctx context.Context, p *cli.Program, targets []target) err
 		}
 	}
 	if ctx.Err() == nil {
-		if err := l.sorting.flush(l.redact, give); err != nil {
+		if err := l.sorting.flush(l.output.redact, give); err != nil {
 			cancel(err)
 		}
 	}
@@ -154,17 +154,17 @@ func (l *listing) run(ctx context.Context, p *cli.Program, targets []target) err
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	if missing != nil && !l.ignoreNotFound {
+	if missing != nil && !l.flags.ignoreNotFound {
 		return exit.Failed(fmt.Errorf("not found%s: %s", whereOnce(targets), strings.Join(missing, ", ")))
 	}
-	if l.found == 0 && !l.ignoreNotFound && (l.format == "" || l.format == "wide") {
+	if l.found == 0 && !l.flags.ignoreNotFound && (l.output.format == "" || l.output.format == "wide") {
 		l.talk.Note("no resources found" + where(targets))
 	}
 	return nil
 }
 
 func (l *listing) target(ctx context.Context, t target) error {
-	if l.managed || l.expressManaged {
+	if l.output.managed || l.output.expressManaged {
 		return listTarget(ctx, l, t, func(o codec.RawFull) codec.Raw { return o.Raw })
 	}
 	return listTarget(ctx, l, t, func(o codec.Raw) codec.Raw { return o })
@@ -173,14 +173,14 @@ func (l *listing) target(ctx context.Context, t target) error {
 // listTarget lists t. One name in a known namespace is a GET.
 func listTarget[T raw](ctx context.Context, l *listing, t target, asRaw func(T) codec.Raw) error {
 	col := client.Of[T](l.client, t.resource).In(t.namespace)
-	col.Accept, col.Query = l.accept(), l.query()
-	fields, err := t.fieldSelector(l.fieldsSel)
+	col.Accept, col.Query = l.output.accept(), l.output.query()
+	fields, err := t.fieldSelector(l.flags.selection.fieldsSel)
 	if err != nil {
 		return exit.Usage("%q: %w", t.name, err)
 	}
 	var cols *columns
 	emit := func(o T) error {
-		if l.env {
+		if l.output.env {
 			var err error
 			if o, err = withoutEnv(o); err != nil {
 				return exit.Failed(fmt.Errorf("%s: %w", t.label(), err))
@@ -196,7 +196,7 @@ func listTarget[T raw](ctx context.Context, l *listing, t target, asRaw func(T) 
 		l.give(record{Type: string(watch.Added), time: time.Now(), resource: t.resource, id: o.Identity(), object: asRaw(o), columns: cols, initial: true})
 		return nil
 	}
-	if t.name != "" && (t.namespace != "" || !t.resource.Namespaced) && l.selector.Empty() && l.fieldsSel.Empty() {
+	if t.name != "" && (t.namespace != "" || !t.resource.Namespaced) && l.flags.selection.selector.Empty() && l.flags.selection.fieldsSel.Empty() {
 		o, err := col.Get(ctx, kube.Key{Name: t.name})
 		if err != nil {
 			return l.failed(ctx, err)
@@ -204,7 +204,7 @@ func listTarget[T raw](ctx context.Context, l *listing, t target, asRaw func(T) 
 		return emit(o)
 	}
 	began, told := time.Now(), time.Now()
-	lister := list.New(col, list.Options{Labels: l.selector, Fields: fields, Limit: l.limit(), MaxItem: maxItem, Progress: func(p list.Progress) {
+	lister := list.New(col, list.Options{Labels: l.flags.selection.selector, Fields: fields, Limit: l.flags.selection.limit(), MaxItem: maxItem, Progress: func(p list.Progress) {
 		every := progressEvery
 		if l.talk.Live {
 			every = 200 * time.Millisecond

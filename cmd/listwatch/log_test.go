@@ -105,7 +105,7 @@ func logged(n ast.Node) (message string, keys []string) {
 	if !ok {
 		return "", nil
 	}
-	if x, ok := fun.X.(*ast.SelectorExpr); ok && strings.EqualFold(x.Sel.Name, "log") { // of slog
+	if x, ok := fun.X.(*ast.SelectorExpr); ok && strings.EqualFold(x.Sel.Name, "log") && fun.Sel.Name != "With" { // of slog
 		if literal(call.Args[0]) != "" {
 			return literal(call.Args[0]), pairs(call.Args[1:])
 		}

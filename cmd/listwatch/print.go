@@ -126,11 +126,11 @@ const (
 // printer writes records, in batches while they come fast, at once when they do
 // not. It owns the numbering.
 type printer struct {
-	output
-	w    io.Writer
-	enc  encoder
-	done <-chan struct{} // the watches, or the list, have ended before their time
-	stop func(error)     // ends the watches
+	output output
+	w      io.Writer
+	enc    encoder
+	done   <-chan struct{} // the watches, or the list, have ended before their time
+	stop   func(error)     // ends the watches
 
 	// keeper, if set, hears of records in their order, before and after stdout has
 	// taken what is printed of them.
@@ -151,7 +151,7 @@ type printer struct {
 // run prints until records is closed, and returns why it stopped printing, nil
 // if it did not.
 func (p *printer) run(records <-chan record) error {
-	p.enc = p.encoder()
+	p.enc = p.output.encoder()
 	for r := range records {
 		p.take(&r)
 		began := time.Now()
@@ -164,12 +164,12 @@ func (p *printer) run(records <-chan record) error {
 	}
 	select {
 	case <-p.done:
-		if p.custom != nil || p.whole && p.events == 0 {
+		if p.output.custom != nil || p.output.whole && p.events == 0 {
 			return p.err // an expression sees a whole list or none, and so does a list in order
 		}
 	default:
 	}
-	if p.omitEmpty && p.events == 0 {
+	if p.output.omitEmpty && p.events == 0 {
 		return p.err
 	}
 	b, err := p.enc.end(p.enc.flush(nil))
@@ -190,7 +190,7 @@ func (p *printer) full(began time.Time) bool {
 		switch {
 		case t.size() >= batchHeld:
 			return true
-		case p.list:
+		case p.output.list:
 			return t.kept() >= batchRows
 		}
 	}
@@ -201,7 +201,7 @@ func (p *printer) full(began time.Time) bool {
 // waits for a moment, so that what is listed together is aligned together, and in a
 // list as long as it takes.
 func (p *printer) next(records <-chan record, initial bool) (record, bool) {
-	if p.list {
+	if p.output.list {
 		r, ok := <-records
 		return r, ok
 	}
@@ -240,10 +240,10 @@ func (p *printer) take(r *record) {
 		return
 	}
 	p.show(r)
-	if p.verdict == nil || p.over {
+	if p.output.verdict == nil || p.over {
 		return
 	}
-	if end := p.verdict.see(r); end != nil {
+	if end := p.output.verdict.see(r); end != nil {
 		p.over = true
 		p.stop(end)
 	}
@@ -251,11 +251,11 @@ func (p *printer) take(r *record) {
 
 // show prints r, if it is asked for.
 func (p *printer) show(r *record) {
-	printed := p.wants(r.Type) && (r.isObject() || p.format == "ndjson")
-	if !printed && !p.hooks.wants(r.Type) || p.skipInitial && r.initial {
+	printed := p.output.wants(r.Type) && (r.isObject() || p.output.format == "ndjson")
+	if !printed && !p.output.hooks.wants(r.Type) || p.output.skipInitial && r.initial {
 		return
 	}
-	keeps, err := p.filter.keeps(r)
+	keeps, err := p.output.filter.keeps(r)
 	if err != nil {
 		p.errs(fmt.Errorf("%s: %w", kubectlName(r.resource, r.id.Name), err))
 	}
@@ -269,11 +269,11 @@ func (p *printer) show(r *record) {
 	}
 	b, err := p.enc.encode(p.buf, r)
 	if err != nil {
-		if p.hooks == nil {
+		if p.output.hooks == nil {
 			p.seq-- // no line has the number
 		}
 		err = fmt.Errorf("print %s: %w", kubectlName(r.resource, r.id.Name), err)
-		if p.list { // whoever lists has asked for all of it
+		if p.output.list { // whoever lists has asked for all of it
 			p.fail(exit.Failed(err))
 			return
 		}
@@ -284,7 +284,7 @@ func (p *printer) show(r *record) {
 	if !r.isObject() {
 		return
 	}
-	if p.events++; p.events == p.maxEvents {
+	if p.events++; p.events == p.output.maxEvents {
 		p.over = true
 		p.stop(exit.ErrAskedFor)
 	}
@@ -327,8 +327,8 @@ func (p *printer) write(b []byte) {
 // stdout to say; else nil.
 func (p *printer) finished() func() int64 {
 	switch {
-	case p.hooks.holding():
-		return p.hooks.pool.Done
+	case p.output.hooks.holding():
+		return p.output.hooks.pool.Done
 	case p.keeper != nil && p.keeper.acks != nil:
 		return p.keeper.acks.done.Load
 	}

@@ -58,7 +58,7 @@ func customColumns(headers, paths []string) (func(*output) encoder, error) {
 }
 
 func (e *customEncoder) encode(b []byte, r *record) ([]byte, error) {
-	m, err := e.seen(r)
+	m, err := e.table.output.seen(r)
 	if err != nil {
 		return b, err
 	}
@@ -66,10 +66,10 @@ func (e *customEncoder) encode(b []byte, r *record) ([]byte, error) {
 		e.begin()
 	}
 	var cells []string
-	if e.stamps != "" {
-		cells = append(cells, e.stamp(r))
+	if e.table.output.extraColumns.stamps != "" {
+		cells = append(cells, e.table.output.extraColumns.stamp(r))
 	}
-	if e.events {
+	if e.table.output.events {
 		cells = append(cells, r.Type)
 	}
 	for _, p := range e.paths {
@@ -87,20 +87,20 @@ func (e *customEncoder) encode(b []byte, r *record) ([]byte, error) {
 // begin makes the header, which stands also where there are no rows.
 func (e *customEncoder) begin() {
 	l := &layout{}
-	if e.stamps != "" {
+	if e.table.output.extraColumns.stamps != "" {
 		l.header = append(l.header, "TIME")
 	}
-	if e.events {
+	if e.table.output.events {
 		l.header = append(l.header, "EVENT")
 	}
 	for _, h := range e.headers {
 		l.header = append(l.header, printable.Cell(h))
 	}
 	l.widths = make([]int, len(l.header))
-	if e.events {
+	if e.table.output.events {
 		l.grow(e.eventAt(), len("MODIFIED"))
 	}
-	if e.table.headers {
+	if e.table.output.headers {
 		l.fit(l.header)
 		e.add(row{layout: l})
 	}
@@ -110,7 +110,7 @@ func (e *customEncoder) begin() {
 
 // end prints the header of a list without objects, as kubectl does.
 func (e *customEncoder) end(b []byte) ([]byte, error) {
-	if e.list && e.layout == nil {
+	if e.table.output.list && e.layout == nil {
 		e.begin()
 		return e.flush(b), nil
 	}

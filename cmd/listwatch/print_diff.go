@@ -55,8 +55,8 @@ func (d *diffing) check(format string) error {
 // diffEncoder prints what has changed in each object. What a Secret holds is
 // masked, but not that it has changed.
 type diffEncoder struct {
-	*output
-	past
+	output *output
+	past   past
 }
 
 // past knows what an object is compared with.
@@ -94,26 +94,26 @@ func (p *past) of(r *record) (codec.Raw, bool) {
 }
 
 func (e *diffEncoder) encode(b []byte, r *record) ([]byte, error) {
-	old, ok := e.of(r)
+	old, ok := e.past.of(r)
 	head := r.Type + " " + printable.Cell(kubectlName(r.resource, r.id.Name))
-	if e.namespaces && r.id.Namespace != "" {
+	if e.output.namespaces && r.id.Namespace != "" {
 		head += " in " + printable.Cell(r.id.Namespace)
 	}
-	b = e.stamped(b, r)
+	b = e.output.extraColumns.stamped(b, r)
 	if !ok {
 		if r.Type == string(watch.Modified) {
 			head += " (nobody knows from what)"
 		}
 		return e.paint(b, r.Type, head), nil
 	}
-	before, now, err := e.pair(r, old)
+	before, now, err := e.output.pair(r, old)
 	if err != nil {
 		return b, err
 	}
 	if reflect.DeepEqual(before, now) {
-		return e.paint(b, r.Type, head+e.unseen(r, old)), nil
+		return e.paint(b, r.Type, head+e.output.unseen(r, old)), nil
 	}
-	switch e.diff.style {
+	switch e.output.diff.style {
 	case "paths":
 		b = e.paint(b, r.Type, head)
 		for _, d := range differences(before, now) {
@@ -121,7 +121,7 @@ func (e *diffEncoder) encode(b []byte, r *record) ([]byte, error) {
 		}
 		return b, nil
 	case "merge-patch", "json-patch":
-		patch, err := patchOf(e.diff.style, before, now)
+		patch, err := patchOf(e.output.diff.style, before, now)
 		if err != nil {
 			return b, err
 		}
@@ -188,7 +188,7 @@ func (e *diffEncoder) unified(r *record, old codec.Raw, before, now map[string]a
 	}
 	name := kubectlName(r.resource, r.id.Name)
 	from, to := fmt.Sprintf("%s %s", name, old.GetResourceVersion()), fmt.Sprintf("%s %s", name, r.id.ResourceVersion)
-	return udiff.ToUnified(from, to, string(a), udiff.Lines(string(a), string(b)), e.diff.context)
+	return udiff.ToUnified(from, to, string(a), udiff.Lines(string(a), string(b)), e.output.diff.context)
 }
 
 // difference appends a line of --diff=paths.
@@ -213,7 +213,7 @@ func (e *diffEncoder) difference(b []byte, d difference) []byte {
 // shade colours a line by how it begins.
 func (e *diffEncoder) shade(line string) string {
 	line = printable.Cell(line)
-	if !e.color || line == "" {
+	if !e.output.color || line == "" {
 		return line
 	}
 	switch line[0] {
@@ -229,7 +229,7 @@ func (e *diffEncoder) shade(line string) string {
 
 // paint appends a line that begins with what happened.
 func (e *diffEncoder) paint(b []byte, event, line string) []byte {
-	if color := eventColor(event); e.color && color != "" {
+	if color := eventColor(event); e.output.color && color != "" {
 		line = color + event + "\x1b[0m" + strings.TrimPrefix(line, event)
 	}
 	return append(append(b, line...), '\n')

@@ -28,8 +28,8 @@ import (
 
 // recordFlags are the flags of record.
 type recordFlags struct {
-	connection
-	selection
+	connection connection
+	selection  selection
 
 	file            string
 	force           bool
@@ -111,7 +111,7 @@ func runRecord(p *cli.Program, cmd *cobra.Command, args []string, o *recordFlags
 	defer t.Summary()
 	ctx, release := (&watchFlags{exitAfter: o.exitAfter}).ends(cmd.Context())
 	defer release()
-	c, cfg, err := o.load(p, t)
+	c, cfg, err := o.connection.load(p, t)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func runRecord(p *cli.Program, cmd *cobra.Command, args []string, o *recordFlags
 	var targets []target
 	if o.proxy == "" {
 		namespace := cfg.Namespace
-		if o.all {
+		if o.selection.all {
 			namespace = ""
 		}
 		if targets, err = w.targets(ctx, c, namespace, toWatch); err != nil {
@@ -130,7 +130,7 @@ func runRecord(p *cli.Program, cmd *cobra.Command, args []string, o *recordFlags
 	if err != nil {
 		return err
 	}
-	r := &recorder{recordFlags: o, client: c, talk: t, out: out, began: time.Now()}
+	r := &recorder{flags: o, client: c, talk: t, out: out, began: time.Now()}
 	if o.proxy == "" {
 		err = r.events(ctx, targets)
 	} else {
@@ -222,7 +222,7 @@ func clusterOf(ctx context.Context, c *client.Client) replay.Cluster {
 
 // recorder is one run of record.
 type recorder struct {
-	*recordFlags
+	flags  *recordFlags
 	client *client.Client
 	talk   *messages.Writer
 	out    *replay.Writer
@@ -235,7 +235,7 @@ type recorder struct {
 func (r *recorder) events(ctx context.Context, targets []target) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r.talk.Info("record", "recording to "+r.file+" until it is stopped, as by Ctrl-C", "recording", "file", r.file)
+	r.talk.Info("record", "recording to "+r.flags.file+" until it is stopped, as by Ctrl-C", "recording", "file", r.flags.file)
 	var watches sync.WaitGroup
 	for _, t := range targets {
 		watches.Go(func() {
@@ -249,20 +249,20 @@ func (r *recorder) events(ctx context.Context, targets []target) error {
 }
 
 func (r *recorder) follow(ctx context.Context, t target) error {
-	fields, err := t.fieldSelector(r.fieldsSel)
+	fields, err := t.fieldSelector(r.flags.selection.fieldsSel)
 	if err != nil {
 		return exit.Usage("%q: %w", t.name, err)
 	}
-	stream := r.out.Stream(replay.Target{Resource: t.resource, Namespace: t.namespace, Labels: r.selector.String(), Fields: fields.String()})
-	initial := map[string]watch.Initial{"paged": watch.Paged, "stream": watch.Stream}[r.recordFlags.list]
+	stream := r.out.Stream(replay.Target{Resource: t.resource, Namespace: t.namespace, Labels: r.flags.selection.selector.String(), Fields: fields.String()})
+	initial := map[string]watch.Initial{"paged": watch.Paged, "stream": watch.Stream}[r.flags.list]
 	synced, failures := false, 0
 	// As watch: who may not have what he asks for is told so, and not later.
 	ends := func(i *watch.Interruption) bool {
 		refused := errors.Is(i.Err, kube.ErrUnauthorized) || errors.Is(i.Err, kube.ErrForbidden) || errors.Is(i.Err, kube.ErrNotFound)
 		return i.Next == watch.OpNone || refused && !synced
 	}
-	w := watch.New(client.Of[codec.RawFull](r.client, t.resource).In(t.namespace), watch.Options{Labels: r.selector, Fields: fields,
-		Limit: r.limit(), MaxItem: maxItem, Idle: r.idle, Initial: initial, Trace: stream.Trace(watch.Trace{Interrupted: func(i watch.Interruption) {
+	w := watch.New(client.Of[codec.RawFull](r.client, t.resource).In(t.namespace), watch.Options{Labels: r.flags.selection.selector, Fields: fields,
+		Limit: r.flags.selection.limit(), MaxItem: maxItem, Idle: r.flags.idle, Initial: initial, Trace: stream.Trace(watch.Trace{Interrupted: func(i watch.Interruption) {
 			if i.Err != nil && !ends(&i) {
 				r.talk.Warn(t.label(), fmt.Sprintf("cannot %s: %s; again in %s", verb(i.Op), brief(i.Err), messages.Rough(i.Wait)), "failed", "err", printable.Line(i.Err.Error()))
 			}
@@ -271,13 +271,13 @@ func (r *recorder) follow(ctx context.Context, t target) error {
 		var item *codec.ItemError
 		var stop *watch.Interruption
 		if err := r.out.Err(); err != nil {
-			return exit.Failed(fmt.Errorf("record to %s: %w%s", r.file, err, cli.RoomFor(err, "it")))
+			return exit.Failed(fmt.Errorf("record to %s: %w%s", r.flags.file, err, cli.RoomFor(err, "it")))
 		}
 		switch {
 		case err == nil && ev.Type == watch.Synced:
 			synced = true
 		case err == nil && ev.Object.GetName() != "":
-			if n := r.count.Add(1); r.maxEvents > 0 && n >= int64(r.maxEvents) {
+			if n := r.count.Add(1); r.flags.maxEvents > 0 && n >= int64(r.flags.maxEvents) {
 				return exit.ErrAskedFor
 			}
 		case err == nil:
@@ -320,24 +320,24 @@ func (t target) only(events iter.Seq2[watch.Event[codec.RawFull], error]) iter.S
 // close ends the file in good order. An end by err is the end of the program.
 func (r *recorder) close(err error) error {
 	if e := r.out.Close(); e != nil && !errors.Is(e, replay.ErrFull) && (err == nil || errors.Is(err, exit.ErrAskedFor)) {
-		err = exit.Failed(fmt.Errorf("record to %s: %w%s", r.file, e, cli.RoomFor(e, "it")))
+		err = exit.Failed(fmt.Errorf("record to %s: %w%s", r.flags.file, e, cli.RoomFor(e, "it")))
 	}
 	if r.denied.Load() {
-		if e := os.Remove(r.file); e == nil {
-			r.talk.Info("record", r.file+": nothing is recorded", "nothing recorded", "file", r.file)
+		if e := os.Remove(r.flags.file); e == nil {
+			r.talk.Info("record", r.flags.file+": nothing is recorded", "nothing recorded", "file", r.flags.file)
 		}
 		return err
 	}
 	size := int64(0)
-	if info, e := os.Stat(r.file); e == nil {
+	if info, e := os.Stat(r.flags.file); e == nil {
 		size = info.Size()
 	}
 	what := ""
-	if r.proxy == "" {
+	if r.flags.proxy == "" {
 		what = messages.Count(int(r.count.Load()), "event") + ", "
 	}
-	r.talk.Info("record", fmt.Sprintf("%s: %s%s in %s", r.file, what, sizeText(size), messages.Rough(time.Since(r.began))),
-		"recorded", "file", r.file, "events", r.count.Load(), "bytes", size)
+	r.talk.Info("record", fmt.Sprintf("%s: %s%s in %s", r.flags.file, what, sizeText(size), messages.Rough(time.Since(r.began))),
+		"recorded", "file", r.flags.file, "events", r.count.Load(), "bytes", size)
 	if errors.Is(err, replay.ErrFull) {
 		return exit.Failed(fmt.Errorf("%w; what came before is in it: give a larger --max-bytes, or -1", err))
 	}

@@ -42,7 +42,7 @@ func (o *recordFlags) proxyAddress() (network, address string, err error) {
 
 // recordProxy serves the API at --proxy, and records what is asked there.
 func recordProxy(p *cli.Program, ctx context.Context, r *recorder) error {
-	network, address, err := r.proxyAddress()
+	network, address, err := r.flags.proxyAddress()
 	if err != nil {
 		return err
 	}
@@ -52,14 +52,14 @@ func recordProxy(p *cli.Program, ctx context.Context, r *recorder) error {
 	}
 	l, err := listenAt(network, address)
 	if err != nil {
-		return cannotListen("--proxy", r.proxy, err)
+		return cannotListen("--proxy", r.flags.proxy, err)
 	}
-	stop := serve(ctx, l, r.restrict(r.out.Proxy(upstream, r.client.RoundTripper())), r.acceptHosts)
+	stop := serve(ctx, l, r.flags.restrict(r.out.Proxy(upstream, r.client.RoundTripper())), r.flags.acceptHosts)
 	at, try := "http://"+l.Addr().String(), "kubectl -s http://"+l.Addr().String()+" get pods -w"
 	if network == "unix" {
-		at, try = r.proxy, "curl --unix-socket "+address+" http://localhost/api/v1/pods"
+		at, try = r.flags.proxy, "curl --unix-socket "+address+" http://localhost/api/v1/pods"
 	}
-	r.talk.Info("record", "recording to "+r.file+" what is asked at "+at+", such as "+try, "recording", "file", r.file, "url", at)
+	r.talk.Info("record", "recording to "+r.flags.file+" what is asked at "+at+", such as "+try, "recording", "file", r.flags.file, "url", at)
 	if err = p.Put(at + "\n"); err == nil {
 		err = r.untilFull(ctx)
 	}
@@ -117,7 +117,7 @@ func (r *recorder) untilFull(ctx context.Context) error {
 		select {
 		case <-tick.C:
 			if err := r.out.Err(); err != nil {
-				return exit.Failed(fmt.Errorf("record to %s: %w%s", r.file, err, cli.RoomFor(err, "it")))
+				return exit.Failed(fmt.Errorf("record to %s: %w%s", r.flags.file, err, cli.RoomFor(err, "it")))
 			}
 		case <-ctx.Done():
 			return context.Cause(ctx)

@@ -28,7 +28,7 @@ import (
 
 // replayFlags are the flags of replay.
 type replayFlags struct {
-	reporting
+	reporting   reporting
 	speed       float64
 	fast        bool
 	step        bool
@@ -71,8 +71,8 @@ func replayCommand(p *cli.Program) *cobra.Command {
 	f.StringSliceVar(&o.acceptHosts, "accept-host", nil, "host that requests to --serve may name, besides those of the loopback and IP addresses of this machine")
 	f.Int64Var(&o.maxBytes, "max-bytes", 80<<20, "largest memory for the recording, in bytes, of which no line takes more than a quarter")
 	f.BoolVar(&o.info, "info", false, "tell what is in the file, and end")
-	o.registerWhich(f)
-	o.registerHow(f)
+	o.reporting.registerWhich(f)
+	o.reporting.registerHow(f)
 	completeValues(cmd, nil)
 	return cmd
 }
@@ -82,7 +82,7 @@ func runReplay(p *cli.Program, cmd *cobra.Command, args []string, o *replayFlags
 	if err != nil {
 		return err
 	}
-	t := messages.New(p.Stderr, o.logFormat, o.quiet)
+	t := messages.New(p.Stderr, o.reporting.printing.logFormat, o.reporting.printing.quiet)
 	defer t.Summary()
 	o.path = args[0]
 	if o.info {
@@ -103,7 +103,7 @@ func runReplay(p *cli.Program, cmd *cobra.Command, args []string, o *replayFlags
 	if o.serve != "" {
 		return serveRecording(p, cmd.Context(), o, rec, pace, t)
 	}
-	r := &replaying{replayFlags: o, output: out, rec: rec, pace: pace, talk: t}
+	r := &replaying{flags: o, output: out, rec: rec, pace: pace, talk: t}
 	return r.run(cmd.Context(), p)
 }
 
@@ -127,7 +127,7 @@ func (o *replayFlags) check(cmd *cobra.Command, p *cli.Program, args []string) (
 	if err != nil {
 		return out, err
 	}
-	if err := o.mistaken(args); err != nil {
+	if err := o.reporting.columns.mistaken(args); err != nil {
 		return out, err
 	}
 	paces := 0
@@ -213,24 +213,24 @@ func steps(in io.Reader, s *replay.Step) {
 
 // replaying is one run of replay that prints.
 type replaying struct {
-	*replayFlags
-	output
-	rec  *replay.Recording
-	pace replay.Pace
-	talk *messages.Writer
+	flags  *replayFlags
+	output output
+	rec    *replay.Recording
+	pace   replay.Pace
+	talk   *messages.Writer
 }
 
 func (r *replaying) run(ctx context.Context, p *cli.Program) error {
 	streams := r.rec.Streams()
 	if len(streams) == 0 {
-		return recordingError(r.path, errors.New(`there are no events in this recording; if it is one of traffic, serve it: --serve script`))
+		return recordingError(r.flags.path, errors.New(`there are no events in this recording; if it is one of traffic, serve it: --serve script`))
 	}
 	var targets []target
 	for _, s := range streams {
 		targets = append(targets, target{resource: s.Resource, namespace: s.Namespace})
-		r.namespaces = r.namespaces || s.Namespace == ""
+		r.output.namespaces = r.output.namespaces || s.Namespace == ""
 	}
-	r.kinds = severalTypes(targets) || r.showKind
+	r.output.kinds = severalTypes(targets) || r.flags.reporting.columns.showKind
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	records := make(chan record, recordBuffer)
@@ -238,7 +238,7 @@ func (r *replaying) run(ctx context.Context, p *cli.Program) error {
 	pr := &printer{output: r.output, w: p.Stdout, stop: cancel, errs: func(err error) { r.talk.EachNote(err.Error(), "not printed") }}
 	go func() { printed <- pr.run(records) }()
 	var end error
-	if r.managed || r.expressManaged {
+	if r.output.managed || r.output.expressManaged {
 		end = play(ctx, r, targets, records, func(o codec.RawFull) codec.Raw { return o.Raw })
 	} else {
 		end = play(ctx, r, targets, records, func(o codec.Raw) codec.Raw { return o })

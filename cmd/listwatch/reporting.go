@@ -15,10 +15,10 @@ import (
 // reporting are the flags that say which events are told, and how: of what happens,
 // and of what was recorded.
 type reporting struct {
-	printing
-	columnFlags
-	filtering
-	diffing
+	printing  printing
+	columns   columnFlags
+	filtering filtering
+	diffing   diffing
 
 	events      []string
 	maxEvents   int
@@ -37,12 +37,12 @@ func (o *reporting) registerWhich(f *pflag.FlagSet) {
 }
 
 func (o *reporting) registerHow(f *pflag.FlagSet) {
-	f.StringVar(&o.eventColumn, "event-column", "auto", "print what happened to each object: auto (yes), true or false")
+	f.StringVar(&o.printing.eventColumn, "event-column", "auto", "print what happened to each object: auto (yes), true or false")
 	f.BoolVar(&o.watchEvents, "output-watch-events", false, "expressions of -o see {type, object} as those of kubectl; json and yaml print it anyway")
 	f.BoolVar(&o.showOld, "show-old", false, "of MODIFIED the state before too, for -o ndjson and hooks: member old")
 	o.printing.register(f)
-	o.columnFlags.register(f)
-	o.columnFlags.registerStamps(f)
+	o.columns.register(f)
+	o.columns.registerStamps(f)
 }
 
 // check refuses flags that make no sense, and returns what they mean. It knows
@@ -52,7 +52,7 @@ func (o *reporting) check(cmd *cobra.Command, p *cli.Program, hooks bool) (outpu
 	if err != nil {
 		return out, err
 	}
-	if err := o.columnFlags.apply(&out); err != nil {
+	if err := o.columns.apply(&out); err != nil {
 		return out, err
 	}
 	if err := positive(cmd, "max-events"); err != nil {
@@ -64,7 +64,7 @@ func (o *reporting) check(cmd *cobra.Command, p *cli.Program, hooks bool) (outpu
 	if rows := func(t string) bool { return (&record{Type: t}).isObject() }; len(out.types) > 0 && out.format != "ndjson" && !hooks && !slices.ContainsFunc(out.types, rows) {
 		return out, exit.Usage("--events %s: rows are of ADDED, MODIFIED and DELETED; the others are for -o ndjson and hooks", messages.Clip(strings.Join(out.types, ",")))
 	}
-	if err := out.where.compile(o.filtering.where, o.exclude); err != nil {
+	if err := out.where.compile(o.filtering.where, o.filtering.exclude); err != nil {
 		return out, err
 	}
 	if out.filter, err = o.filtering.compile(); err != nil {

@@ -23,8 +23,8 @@ import (
 // session is one run of watch: a goroutine for each target, one that prints,
 // one that listens for silence.
 type session struct {
-	*watchFlags
-	output
+	flags   *watchFlags
+	output  output
 	client  *client.Client
 	talk    *messages.Writer
 	targets []target
@@ -52,7 +52,7 @@ func (s *session) run(ctx context.Context, p *cli.Program) (err error) {
 	outer := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(ctx, func() { s.hooks.over(context.Cause(ctx)) })()
+	defer context.AfterFunc(ctx, func() { s.output.hooks.over(context.Cause(ctx)) })()
 	records := make(chan record, recordBuffer)
 	var streams []follower
 	for i, t := range s.targets {
@@ -72,8 +72,8 @@ func (s *session) run(ctx context.Context, p *cli.Program) (err error) {
 		}
 		streams = append(streams, f)
 	}
-	if s.verdict != nil {
-		s.verdict.expect(s.targets, len(streams))
+	if s.output.verdict != nil {
+		s.output.verdict.expect(s.targets, len(streams))
 	}
 	printed := make(chan error, 1)
 	pr := &printer{output: s.output, w: s.monitor.count(s.lines(p.Stdout)), done: ctx.Done(), stop: cancel, errs: func(err error) { s.talk.EachNote(err.Error(), "not printed") }}
@@ -82,10 +82,10 @@ func (s *session) run(ctx context.Context, p *cli.Program) (err error) {
 		pr.keeper = s.kept
 	}
 	feed := records
-	if s.debounce > 0 {
+	if s.flags.debounce > 0 {
 		feed = make(chan record)
 		go func() {
-			(&debouncer{wait: s.debounce}).run(records, feed)
+			(&debouncer{wait: s.flags.debounce}).run(records, feed)
 			close(feed)
 		}()
 	}
@@ -120,7 +120,7 @@ func (s *session) run(ctx context.Context, p *cli.Program) (err error) {
 	silence.Wait()
 	close(records)
 	err = <-printed
-	s.hooks.drain()
+	s.output.hooks.drain()
 	if s.kept != nil && s.kept.acks != nil && err == nil {
 		s.kept.acks.drain(outer, p.Stdout) // an end that was asked for waits for the reader
 	}
@@ -131,15 +131,15 @@ func (s *session) run(ctx context.Context, p *cli.Program) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := decided(context.Cause(ctx), streams); err != nil || s.verdict == nil || !s.waiting.wants() {
+	if err := decided(context.Cause(ctx), streams); err != nil || s.output.verdict == nil || !s.flags.waiting.wants() {
 		return s.overdue(cmp.Or(err, s.absent(streams)), pr.events)
 	}
-	return exit.Failed(fmt.Errorf("--once: this does not hold: %s", s.verdict.missing()))
+	return exit.Failed(fmt.Errorf("--once: this does not hold: %s", s.output.verdict.missing()))
 }
 
 // absent is how a run with --once ends where names do not exist, as list does.
 func (s *session) absent(streams []follower) error {
-	if !s.once || s.verdict != nil {
+	if !s.flags.once || s.output.verdict != nil {
 		return nil
 	}
 	var labels []string
@@ -154,36 +154,36 @@ func (s *session) absent(streams []follower) error {
 
 // stream returns what follows t.
 func (s *session) stream(ctx context.Context, i int, t target, give func(record)) (follower, error) {
-	fields, err := t.fieldSelector(s.fieldsSel)
+	fields, err := t.fieldSelector(s.flags.selection.fieldsSel)
 	if err != nil {
 		return nil, exit.Usage("%q: %w", t.name, err)
 	}
-	opts := watch.Options{Labels: s.selector, Fields: fields, Limit: s.limit(), MaxItem: maxItem, Idle: s.idle, Timeout: s.held,
-		Revision: kube.Revision(s.sinceRV), Initial: map[string]watch.Initial{"paged": watch.Paged, "stream": watch.Stream}[s.watchFlags.list],
-		Backoff: s.backoff}
+	opts := watch.Options{Labels: s.flags.selection.selector, Fields: fields, Limit: s.flags.selection.limit(), MaxItem: maxItem, Idle: s.flags.idle, Timeout: s.flags.held,
+		Revision: kube.Revision(s.flags.sinceRV), Initial: map[string]watch.Initial{"paged": watch.Paged, "stream": watch.Stream}[s.flags.list],
+		Backoff: s.flags.backoff}
 	if t.listed {
 		opts.Initial = watch.Paged
 	}
-	if s.kept != nil && !s.once {
+	if s.kept != nil && !s.flags.once {
 		opts.Revision = s.kept.states[i].Revision
 		opts.Seen = opts.Revision // asked for: the server may have been restored meanwhile
 	}
-	if s.watchOnly {
+	if s.flags.watchOnly {
 		if opts.Revision, err = now(ctx, s.client, t, opts); err != nil {
 			return nil, err
 		}
 	}
-	if s.sinceRV != "" {
+	if s.flags.sinceRV != "" {
 		// A server that fails to say, or may not, leaves it to the watch to find out.
 		if at, err := now(ctx, s.client, t, opts); err == nil && opts.Revision.Newer(at) {
 			return nil, exit.Failed(fmt.Errorf("--since-rv %s: the server is at %s for %s, which is before it: the revision is another cluster's, or the server was restored to an earlier state",
-				s.sinceRV, at, t.label()))
+				s.flags.sinceRV, at, t.label()))
 		}
 	}
 	switch {
-	case s.managed:
+	case s.output.managed:
 		return prepare(s, i, newStream(t, s.client, &s.output, opts, func(o codec.RawFull) codec.Raw { return o.Raw }), give), nil
-	case s.expressManaged:
+	case s.output.expressManaged:
 		f := newStream(t, s.client, &s.output, opts, withoutManaged)
 		f.complete = func(o codec.RawFull) codec.Raw { return o.Raw }
 		return prepare(s, i, f, give), nil
@@ -195,11 +195,11 @@ func prepare[T raw](s *session, i int, f *stream[T], give func(record)) *stream[
 	f.state = s.monitor.stream(i)
 	f.state.bind(f.contact, func() int { return f.store.Len() })
 	f.resolve = servedAs(s.client, f.target)
-	f.give, f.talk, f.once, f.maxFailures = give, s.talk, s.once, s.maxFailures
-	f.decided = s.verdict != nil
-	f.narrowed = !s.selector.Empty() || !s.fieldsSel.Empty() || !s.where.empty()
+	f.give, f.talk, f.once, f.maxFailures = give, s.talk, s.flags.once, s.flags.maxFailures
+	f.decided = s.output.verdict != nil
+	f.narrowed = !s.flags.selection.selector.Empty() || !s.flags.selection.fieldsSel.Empty() || !s.output.where.empty()
 	if s.kept != nil {
-		f.resume(s.kept.states[i], s.checkpointing.file)
+		f.resume(s.kept.states[i], s.flags.checkpointing.file)
 	}
 	return f
 }

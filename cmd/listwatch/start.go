@@ -29,10 +29,10 @@ const (
 
 // goesOn reports whether the run goes on from another one, and then on and on.
 func (o *watchFlags) goesOn() bool {
-	if o.file == "" || o.reset || o.once {
+	if o.checkpointing.file == "" || o.checkpointing.reset || o.once {
 		return false
 	}
-	fi, err := os.Stat(o.file)
+	fi, err := os.Stat(o.checkpointing.file)
 	return err == nil && fi.Mode().IsRegular() && fi.Size() > 0
 }
 

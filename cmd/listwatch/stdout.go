@@ -30,7 +30,7 @@ func (p *printer) locate() {
 // than n bytes. Where there are hooks, which get nothing of it, or somebody acknowledges,
 // all of it comes again.
 func (p *printer) took(n int) error {
-	if p.keeper == nil || p.hooks != nil || p.keeper.acks != nil {
+	if p.keeper == nil || p.output.hooks != nil || p.keeper.acks != nil {
 		return nil
 	}
 	whole := 0

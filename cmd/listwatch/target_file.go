@@ -26,7 +26,7 @@ func (f *fileFlags) register(fs *pflag.FlagSet) {
 
 // asked is what the arguments or the files ask for.
 type asked struct {
-	wish
+	wish    wish
 	objects []*manifest.Object // nil = the wish counts
 }
 

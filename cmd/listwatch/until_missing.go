@@ -65,15 +65,15 @@ func (s *session) overdue(err error, events int) error {
 	}
 	var what []string
 	switch {
-	case s.verdict != nil && !s.verdict.synced && s.waiting.wants():
+	case s.output.verdict != nil && !s.output.verdict.synced && s.flags.waiting.wants():
 		what = append(what, "the first list has not come in whole")
-	case s.verdict != nil && s.waiting.wants():
-		what = append(what, "this does not hold: "+s.verdict.missing())
-	case s.once:
+	case s.output.verdict != nil && s.flags.waiting.wants():
+		what = append(what, "this does not hold: "+s.output.verdict.missing())
+	case s.flags.once:
 		what = append(what, "the first list has not come in whole")
 	}
-	if s.maxEvents > 0 {
-		what = append(what, fmt.Sprintf("%s of %s came", messages.Thousands(events), messages.Count(s.maxEvents, "event")))
+	if s.output.maxEvents > 0 {
+		what = append(what, fmt.Sprintf("%s of %s came", messages.Thousands(events), messages.Count(s.output.maxEvents, "event")))
 	}
 	if what == nil {
 		return err

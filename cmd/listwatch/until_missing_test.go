@@ -22,7 +22,7 @@ func waitingFor(t *testing.T, f *watchFlags, synced bool, names ...string) *sess
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &session{watchFlags: f, output: output{verdict: v, maxEvents: f.maxEvents}}
+	s := &session{flags: f, output: output{verdict: v, maxEvents: f.reporting.maxEvents}}
 	if v == nil {
 		return s
 	}

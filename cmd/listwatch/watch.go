@@ -15,14 +15,14 @@ import (
 
 // watchFlags are the flags of watch.
 type watchFlags struct {
-	connection
-	selection
-	reporting
-	fileFlags
-	waiting
-	hooking
-	operating
-	checkpointing
+	connection    connection
+	selection     selection
+	reporting     reporting
+	files         fileFlags
+	waiting       waiting
+	hooking       hooking
+	operating     operating
+	checkpointing checkpointing
 
 	list        string
 	watchOnly   bool
@@ -64,7 +64,7 @@ func watchCommand(p *cli.Program) *cobra.Command {
 	f := cmd.Flags()
 	f.SortFlags = false
 	o.selection.register(f)
-	o.fileFlags.register(f)
+	o.files.register(f)
 	f.StringVar(&o.list, "list", "auto", "how the first state is fetched: auto, paged or stream")
 	f.BoolVar(&o.watchOnly, "watch-only", false, "only what happens from now on")
 	f.StringVar(&o.sinceRV, "since-rv", "", "only what happened after this resourceVersion")
@@ -74,7 +74,7 @@ func watchCommand(p *cli.Program) *cobra.Command {
 	f.DurationVar(&o.idle, "idle-timeout", 3*time.Minute, "longest silence on a watch, bookmarks included, before it is opened anew")
 	f.DurationVar(&o.held, "watch-timeout", 5*time.Minute, "how long the server is asked to hold a watch open; each time up to twice that, at random")
 	f.IntVar(&o.maxFailures, "max-failures", -1, "give up after this many failures in a row (-1 = never)")
-	o.registerWhich(f)
+	o.reporting.registerWhich(f)
 	f.DurationVar(&o.debounce, "debounce", 0, "of changes of one object that follow one another within this time only the last is told, and so each is told this much later, but at once what is the oldest of more than 64 MiB")
 	o.waiting.register(f)
 	o.hooking.register(f)
@@ -82,12 +82,12 @@ func watchCommand(p *cli.Program) *cobra.Command {
 	o.checkpointing.register(f)
 	f.BoolVar(&o.live, "live", false, "a table that is kept up to date where it stands, instead of a line for each event")
 	f.BoolVarP(&o.watching, "watch", "w", true, "accepted for those who type it")
-	o.registerHow(f)
-	o.columnFlags.registerServer(f)
+	o.reporting.registerHow(f)
+	o.reporting.columns.registerServer(f)
 	f.String("sort-by", "", "")
 	cobra.CheckErr(f.MarkHidden("sort-by")) // for those who type it
 	o.connection.register(f)
-	o.namespaces.allow(f)
+	o.connection.namespaces.allow(f)
 	complete(p, cmd, &o.connection)
 	return cmd
 }
@@ -101,14 +101,14 @@ func runWatch(p *cli.Program, cmd *cobra.Command, args []string, o *watchFlags) 
 	if out.hooks, err = o.hooking.compile(cmd, command, out.types); err != nil {
 		return err
 	}
-	if err := o.mistaken(args); err != nil {
+	if err := o.reporting.columns.mistaken(args); err != nil {
 		return err
 	}
-	w, err := o.fileFlags.read(args, cmd.InOrStdin())
+	w, err := o.files.read(args, cmd.InOrStdin())
 	if err != nil {
 		return err
 	}
-	t := p.Messages(o.logFormat, o.quiet)
+	t := p.Messages(o.reporting.printing.logFormat, o.reporting.printing.quiet)
 	defer t.Summary()
 	ctx, release := o.ends(cmd.Context())
 	defer release()
@@ -117,7 +117,7 @@ func runWatch(p *cli.Program, cmd *cobra.Command, args []string, o *watchFlags) 
 		return err
 	}
 	defer closed()
-	c, cfg, err := o.load(p, t)
+	c, cfg, err := o.connection.load(p, t)
 	if err != nil {
 		return err
 	}
@@ -128,15 +128,15 @@ func runWatch(p *cli.Program, cmd *cobra.Command, args []string, o *watchFlags) 
 	}
 	var targets []target
 	if err := o.reach(ctx, t, func() (err error) {
-		targets, err = w.targets(ctx, c, cfg, &o.namespaces, o.all, can)
+		targets, err = w.targets(ctx, c, cfg, &o.connection.namespaces, o.selection.all, can)
 		return err
 	}); err != nil {
 		return err
 	}
 	out.filter.kept = &mon.printed
 	out.noteRedaction(t, targets)
-	out.kinds = severalTypes(targets) || o.showKind
-	out.namespaces = o.all || severalNamespaces(targets)
+	out.kinds = severalTypes(targets) || o.reporting.columns.showKind
+	out.namespaces = o.selection.all || severalNamespaces(targets)
 	if o.live {
 		var stop context.CancelCauseFunc
 		ctx, stop = context.WithCancelCause(ctx)
@@ -148,7 +148,7 @@ func runWatch(p *cli.Program, cmd *cobra.Command, args []string, o *watchFlags) 
 		defer l.close()
 		out.custom = func(*output) encoder { return l }
 	}
-	s := &session{watchFlags: o, client: c, talk: t, output: out, targets: targets, monitor: mon}
+	s := &session{flags: o, client: c, talk: t, output: out, targets: targets, monitor: mon}
 	return s.runHooked(cmd.Context(), ctx, p)
 }
 
@@ -170,7 +170,7 @@ func (o *watchFlags) check(cmd *cobra.Command, p *cli.Program) (output, error) {
 	if err := o.checkpointing.check(cmd.Flags().Changed("checkpoint"), o.hooking.given(cmd)); err != nil {
 		return out, err
 	}
-	if o.ack != "" && out.format != "ndjson" {
+	if o.checkpointing.ack != "" && out.format != "ndjson" {
 		return out, exit.Usage("--ack takes the seq of lines, which only -o ndjson has: give both")
 	}
 	out.keeps = o.checkpointing.file != ""
@@ -199,7 +199,7 @@ func (o *watchFlags) check(cmd *cobra.Command, p *cli.Program) (output, error) {
 		return out, exit.Usage("--until and --fail-on ask about all objects, of which a run with --checkpoint may be told only the changes: give one")
 	case o.live && out.format != "" && out.format != "wide":
 		return out, exit.Usage("--live shows columns: it is for -o wide, or no -o")
-	case o.live && o.timestamps != "":
+	case o.live && o.reporting.columns.timestamps != "":
 		return out, exit.Usage("--timestamps is in front of lines, which --live does not print: give one")
 	case o.live && o.once:
 		return out, exit.Usage("--live goes on, --once ends at once: give one")
@@ -209,7 +209,7 @@ func (o *watchFlags) check(cmd *cobra.Command, p *cli.Program) (output, error) {
 		return out, exit.Usage("--idle-timeout %v: want more than 0", o.idle)
 	case o.held < time.Second:
 		return out, exit.Usage("--watch-timeout %v: want at least 1s", o.held)
-	case o.skipInitial && (o.once || o.watchOnly || o.sinceRV != "" || o.live):
+	case o.reporting.skipInitial && (o.once || o.watchOnly || o.sinceRV != "" || o.live):
 		return out, exit.Usage("--skip-initial watches all objects and prints what happens to them, which is not what --once, --watch-only, --since-rv or --live are for: give one")
 	case o.sinceRV != "" && !kube.Revision(o.sinceRV).Ordered():
 		return out, exit.Usage("--since-rv %q: want a resourceVersion, a decimal number", messages.Clip(o.sinceRV))
