@@ -12,7 +12,7 @@ import (
 // board is what --live shows: the rows of all objects, each where it stands. It
 // knows no terminal; it is for one goroutine.
 type board struct {
-	*output
+	format   *format
 	table    *table // which lays the rows out, and prints nothing
 	sections map[kube.Resource]*section
 	events   int
@@ -58,8 +58,8 @@ const (
 	noteFor    = 30 * time.Second
 )
 
-func newBoard(o *output) *board {
-	return &board{output: o, table: newTable(o), sections: map[kube.Resource]*section{}}
+func newBoard(o *format) *board {
+	return &board{format: o, table: newTable(o), sections: map[kube.Resource]*section{}}
 }
 
 // apply takes in the event of an object.
@@ -81,7 +81,7 @@ func (b *board) apply(r *record) {
 		cells = []any{r.id.Name}
 	}
 	row := &liveRow{key: r.key(), event: r.Type, at: r.time, initial: r.initial, age: -1}
-	if b.namespaces && r.resource.Namespaced {
+	if b.format.namespaces && r.resource.Namespaced {
 		row.cells = append(row.cells, printable.Cell(r.id.Namespace))
 	}
 	for _, i := range s.shown {
@@ -95,7 +95,7 @@ func (b *board) apply(r *record) {
 		}
 		row.cells = append(row.cells, cell)
 	}
-	if labels, err := b.labelCells(r); err == nil {
+	if labels, err := b.format.extra.labelCells(r); err == nil {
 		row.cells = append(row.cells, labels...)
 	}
 	old := s.rows[row.key]

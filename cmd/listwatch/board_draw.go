@@ -27,7 +27,7 @@ func (b *board) draw(width, height int, now time.Time) []string {
 	b.top = max(0, min(b.top, len(body)-b.page))
 	lines := []string{b.invert(clipTo(b.status(), width), width)}
 	for i := b.top; i < len(body) && len(lines) < height-1; i++ {
-		lines = append(lines, body[i].paint(b.color, width))
+		lines = append(lines, body[i].paint(b.format.color, width))
 	}
 	for len(lines) < height-1 {
 		lines = append(lines, "")
@@ -107,7 +107,7 @@ func (b *board) body(now time.Time) []line {
 		if len(sections) > 1 {
 			lines = append(lines, line{layout: &layout{widths: []int{0}}, mark: " ", cells: []string{printable.Cell(s.resource.GroupResource())}, head: true})
 		}
-		if b.headers {
+		if b.format.headers {
 			lines = append(lines, line{layout: s.layout, mark: " ", cells: b.header(s), head: true})
 		}
 		for _, row := range b.sorted(s) {
@@ -239,7 +239,7 @@ func (l *line) paint(color bool, width int) string {
 
 // invert draws the status line.
 func (b *board) invert(s string, width int) string {
-	if !b.color {
+	if !b.format.color {
 		return s
 	}
 	return "\x1b[7m" + s + strings.Repeat(" ", width-displayWidth(s)) + plain

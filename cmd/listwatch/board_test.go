@@ -28,7 +28,7 @@ func podRecord(t *testing.T, event, name, phase string, restarts, after int) *re
 }
 
 func TestBoard(t *testing.T) {
-	b := newBoard(&output{headers: true, namespaces: true})
+	b := newBoard(&format{headers: true, namespaces: true})
 	at := func(seconds int) string {
 		return strings.Join(b.draw(60, 8, boardStart.Add(time.Duration(seconds)*time.Second)), "\n")
 	}
@@ -111,7 +111,7 @@ q quit   / filter   s sort   r reverse   arrows scroll   ? …`)
 
 // The help has all keys, and goes as it came.
 func TestBoardTellsItsKeys(t *testing.T) {
-	b := newBoard(&output{headers: true})
+	b := newBoard(&format{headers: true})
 	b.apply(podRecord(t, "ADDED", "a", "Pending", 0, 1))
 	b.press("?", "?")
 	text := strings.Join(b.draw(80, 24, boardStart), "\n")
@@ -134,7 +134,7 @@ func TestBoardTellsItsKeys(t *testing.T) {
 }
 
 func TestBoardFitsTheScreen(t *testing.T) {
-	b := newBoard(&output{headers: true, kinds: true, color: true})
+	b := newBoard(&format{headers: true, kinds: true, color: true})
 	for i := range 30 {
 		b.apply(podRecord(t, "ADDED", fmt.Sprint("pod-世界-", i), "Pending", i, 1))
 	}

@@ -86,7 +86,7 @@ func (s *session) keep(ctx context.Context) (_ *keeper, err error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &keeper{redact: s.output.redact, states: make([]checkpoint.State, len(s.targets))}
+	k := &keeper{redact: s.output.format.redact, states: make([]checkpoint.State, len(s.targets))}
 	if c.ack != "" {
 		if k.acks, err = openAcks(c.ack); err != nil {
 			return nil, err
@@ -168,7 +168,7 @@ func (o *output) form(ts []target) string {
 	if o.env {
 		form += " without the values of environment variables"
 	}
-	if !o.redact && slices.ContainsFunc(ts, func(t target) bool { return isSecret(t.resource) }) {
+	if !o.format.redact && slices.ContainsFunc(ts, func(t target) bool { return isSecret(t.resource) }) {
 		form += " with the values of Secrets"
 	}
 	return form

@@ -198,10 +198,10 @@ func TestCheckpointHasWhatStdoutTook(t *testing.T) {
 		step   int
 		output output
 	}{
-		{"lines", 3, output{format: "name", events: true}},
-		{"a table", 7, output{events: true, headers: true}},
-		{"custom columns", 3, output{custom: custom, headers: true}},
-		{"json", 61, output{format: "ndjson"}},
+		{"lines", 3, output{format: format{name: "name", events: true}}},
+		{"a table", 7, output{format: format{events: true, headers: true}}},
+		{"custom columns", 3, output{format: format{custom: custom, headers: true}}},
+		{"json", 61, output{format: format{name: "ndjson"}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for room, all := 0, false; !all; room += test.step {
@@ -264,7 +264,7 @@ func TestWhatWasNotedStaysWhereStdoutFails(t *testing.T) {
 	stdout := &narrow{room: len("ADDED node/a\nADDED node/b\nADD")}
 	records := make(chan record)
 	k := &keeper{file: f}
-	p := &printer{output: output{format: "name", events: true}, w: stdout, keeper: k, stop: func(error) {}, errs: func(err error) { t.Error(err) }}
+	p := &printer{output: output{format: format{name: "name", events: true}}, w: stdout, keeper: k, stop: func(error) {}, errs: func(err error) { t.Error(err) }}
 	ended := make(chan error)
 	go func() { ended <- p.run(records) }()
 	written := record{say: func() {}}

@@ -188,7 +188,7 @@ func TestWatchEndsWhenItsCheckpointCannotBeWritten(t *testing.T) {
 	var stopped error
 	records := make(chan record)
 	k := &keeper{file: f}
-	p := &printer{output: output{format: "name", events: true}, w: &stdout, keeper: k, stop: func(err error) { stopped = err }, errs: func(err error) { t.Error(err) }}
+	p := &printer{output: output{format: format{name: "name", events: true}}, w: &stdout, keeper: k, stop: func(err error) { stopped = err }, errs: func(err error) { t.Error(err) }}
 	ended := make(chan error)
 	go func() { ended <- p.run(records) }()
 	records <- object("a")
@@ -267,7 +267,7 @@ func TestCheckpointIsNeverAheadOfStdout(t *testing.T) {
 	}
 	stdout := &peek{t: t, path: path, id: id}
 	records := make(chan record)
-	p := &printer{output: output{format: "name", events: true}, w: stdout, keeper: &keeper{file: f}, stop: func(err error) { t.Error(err) }, errs: func(err error) { t.Error(err) }}
+	p := &printer{output: output{format: format{name: "name", events: true}}, w: stdout, keeper: &keeper{file: f}, stop: func(err error) { t.Error(err) }, errs: func(err error) { t.Error(err) }}
 	ended := make(chan error)
 	go func() { ended <- p.run(records) }()
 	look := func(when string) record { return record{say: func() { stdout.look(when) }} }

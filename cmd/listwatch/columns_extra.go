@@ -56,16 +56,16 @@ func isTable(format string) bool { return format == "" || format == "wide" }
 
 // apply checks the flags and tells out.
 func (c *columnFlags) apply(out *output) error {
-	name, _, _ := strings.Cut(out.format, "=")
+	name, _, _ := strings.Cut(out.format.name, "=")
 	custom := strings.HasPrefix(name, "custom-columns")
 	switch {
-	case c.showLabels && !isTable(out.format):
+	case c.showLabels && !isTable(out.format.name):
 		return exit.Usage("--show-labels is a column of tables: not with --output %s", messages.Clip(name))
-	case len(c.labelColumns) > 0 && !isTable(out.format):
+	case len(c.labelColumns) > 0 && !isTable(out.format.name):
 		return exit.Usage("--label-columns are columns of tables: not with --output %s", messages.Clip(name))
 	case c.timestamps != "" && !slices.Contains(stampStyles, c.timestamps):
 		return exit.Usage("--timestamps %q: want one of %s", messages.Clip(c.timestamps), strings.Join(stampStyles, ", "))
-	case c.timestamps != "" && !isTable(out.format) && !custom && name != "name" && name != "diff":
+	case c.timestamps != "" && !isTable(out.format.name) && !custom && name != "name" && name != "diff":
 		return exit.Usage("--timestamps is for people: not with --output %s; each line of --output ndjson has a time", messages.Clip(name))
 	}
 	for _, l := range c.labelColumns {
@@ -73,7 +73,7 @@ func (c *columnFlags) apply(out *output) error {
 			return exit.Usage("--label-columns %q: want names of labels, such as app,tier", messages.Clip(l))
 		}
 	}
-	out.extraColumns = extraColumns{showLabels: c.showLabels, labelColumns: c.labelColumns, plain: !c.serverPrint, stamps: c.timestamps, began: time.Now()}
+	out.format.extra = extraColumns{showLabels: c.showLabels, labelColumns: c.labelColumns, plain: !c.serverPrint, stamps: c.timestamps, began: time.Now()}
 	return nil
 }
 

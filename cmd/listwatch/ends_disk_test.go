@@ -116,7 +116,7 @@ func TestNeitherStdoutNorCheckpointHasRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	k := &keeper{file: f}
-	p := &printer{output: output{format: "name", events: true}, w: fulls{f}, keeper: k, stop: func(error) {}, errs: func(err error) { t.Error(err) }}
+	p := &printer{output: output{format: format{name: "name", events: true}}, w: fulls{f}, keeper: k, stop: func(error) {}, errs: func(err error) { t.Error(err) }}
 	records := make(chan record, 1)
 	records <- nodeRecord(t, watch.Added, "a", 5)
 	close(records)

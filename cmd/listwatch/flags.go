@@ -224,17 +224,18 @@ func (o *printing) parse(p *cli.Program) (output, error) {
 		}
 	}
 	return output{
-		terminal: cli.IsTerminal(p.Stdout),
-		format:   o.format,
-		custom:   custom,
-		events:   o.eventColumn == "auto" || o.eventColumn == "true",
-		headers:  !o.noHeaders,
-		managed:  o.managed,
-
+		format: format{
+			name:     o.format,
+			custom:   custom,
+			events:   o.eventColumn == "auto" || o.eventColumn == "true",
+			headers:  !o.noHeaders,
+			redact:   o.redact != "none",
+			color:    p.Colored(o.color),
+			terminal: cli.IsTerminal(p.Stdout),
+		},
+		managed:        o.managed,
 		expressManaged: likeKubectl(o.format),
-		redact:         o.redact != "none",
 		env:            o.redact == "env",
-		color:          p.Colored(o.color),
 	}, nil
 }
 

@@ -20,7 +20,7 @@ var outputFormats = []string{"wide", "name", "json", "yaml", "ndjson", "diff", "
 type expressionFormat struct {
 	name    string
 	example string
-	compile func(string) (func(*output) encoder, error)
+	compile func(string) (func(*format) encoder, error)
 }
 
 // expression formats by name; each makes the encoders of an expression.
@@ -40,7 +40,7 @@ const maxExpression = 1 << 20
 
 // parseFormat returns what makes the encoders of s, which may be nil for those
 // that need nothing. Template is --template, which is for a format that names none.
-func parseFormat(s, template string) (func(*output) encoder, error) {
+func parseFormat(s, template string) (func(*format) encoder, error) {
 	if s == "" || slices.Contains(outputFormats, s) {
 		if template != "" {
 			return nil, exit.Usage("--template is for -o go-template, -o jsonpath and their like")
@@ -101,7 +101,7 @@ func formatNames() []string {
 
 // seen is what an expression looks at: the object, or with --output-watch-events
 // the event as kubectl has it.
-func (o *output) seen(r *record) (map[string]any, error) {
+func (o *format) seen(r *record) (map[string]any, error) {
 	object := r.object
 	if r.complete != (codec.Raw{}) {
 		object = r.complete
@@ -122,24 +122,24 @@ type expression func(b []byte, v any, most int) ([]byte, error)
 const maxExpressed = 32 << 20
 
 // encoder returns what makes the encoders of e.
-func (e expression) encoder(err error) (func(*output) encoder, error) {
-	return func(o *output) encoder { return &expressionEncoder{output: o, print: e} }, err
+func (e expression) encoder(err error) (func(*format) encoder, error) {
+	return func(o *format) encoder { return &expressionEncoder{format: o, print: e} }, err
 }
 
 // expressionEncoder prints each object through an expression, or a list of objects
 // as a whole, which is a List as kubectl makes it.
 type expressionEncoder struct {
-	output *output
+	format *format
 	print  expression
 	items  []any
 }
 
 func (e *expressionEncoder) encode(b []byte, r *record) ([]byte, error) {
-	v, err := e.output.seen(r)
+	v, err := e.format.seen(r)
 	if err != nil {
 		return b, err
 	}
-	if e.output.list && !e.output.single {
+	if e.format.list && !e.format.single {
 		e.items = append(e.items, v)
 		return b, nil
 	}
@@ -149,7 +149,7 @@ func (e *expressionEncoder) encode(b []byte, r *record) ([]byte, error) {
 func (e *expressionEncoder) flush(b []byte) []byte { return b }
 
 func (e *expressionEncoder) end(b []byte) ([]byte, error) {
-	if !e.output.list || e.output.single {
+	if !e.format.list || e.format.single {
 		return b, nil
 	}
 	items := append([]any{}, e.items...)

@@ -83,17 +83,17 @@ func (h *hooks) event(r *record, seq int64) hook.Event {
 		Seq: seq, Type: r.Type, Object: r.isObject(), Resource: r.resource.GroupResource(),
 		Namespace: r.id.Namespace, Name: r.id.Name, Kind: r.resource.Kind, APIVersion: r.resource.APIVersion(),
 		UID: r.id.UID, RV: r.id.ResourceVersion, Initial: r.initial, Synthetic: r.synthetic,
-		Label: hookLabel(r, h.output.namespaces),
+		Label: hookLabel(r, h.output.format.namespaces),
 	}
 	kept := *r
-	if !h.output.showOld {
+	if !h.output.format.showOld {
 		kept.old = codec.Raw{}
 	}
 	e.Size = kept.size()
 	e.Record = func(now hook.Event) ([]byte, error) {
 		r := kept
 		r.Type, r.initial = now.Type, now.Initial
-		enc := ndjsonEncoder{output: h.output, seq: now.Seq - 1}
+		enc := ndjsonEncoder{format: &h.output.format, seq: now.Seq - 1}
 		return enc.encode(nil, &r)
 	}
 	return e
@@ -175,7 +175,7 @@ func (s *session) runHooked(whole, ctx context.Context, p *cli.Program) error {
 		return s.run(ctx, p)
 	}
 	plain := s.output
-	plain.diff = diffing{}
+	plain.format.diff = diffing{}
 	h.talk, h.output = s.talk, &plain
 	if h.dry {
 		return s.run(ctx, p)

@@ -65,17 +65,17 @@ func runList(p *cli.Program, cmd *cobra.Command, args []string, o *listFlags) er
 	if err != nil {
 		return err
 	}
-	if out.format == "none" {
+	if out.format.name == "none" {
 		return exit.Usage("--output none prints nothing: it is for watch")
 	}
-	if out.format == "diff" {
+	if out.format.name == "diff" {
 		return exit.Usage("--output diff shows what changes: it is for watch")
 	}
 	if err := o.columns.apply(&out); err != nil {
 		return err
 	}
 	var order sorting
-	if err := order.compile(o.sortBy, isTable(out.format)); err != nil {
+	if err := order.compile(o.sortBy, isTable(out.format.name)); err != nil {
 		return err
 	}
 	out.whole, out.omitEmpty = o.sortBy != "", o.ignoreNotFound
@@ -98,8 +98,8 @@ func runList(p *cli.Program, cmd *cobra.Command, args []string, o *listFlags) er
 		return err
 	}
 	out.noteRedaction(t, targets)
-	out.list, out.kinds, out.namespaces = true, severalTypes(targets) || o.columns.showKind, o.selection.all || severalNamespaces(targets)
-	out.single = len(targets) == 1 && targets[0].name != "" && (targets[0].namespace != "" || !targets[0].resource.Namespaced)
+	out.format.list, out.format.kinds, out.format.namespaces = true, severalTypes(targets) || o.columns.showKind, o.selection.all || severalNamespaces(targets)
+	out.format.single = len(targets) == 1 && targets[0].name != "" && (targets[0].namespace != "" || !targets[0].resource.Namespaced)
 	l := &listing{flags: o, output: out, sorting: order, client: c, talk: t}
 	return l.run(cmd.Context(), p, targets)
 }
@@ -143,7 +143,7 @@ func (l *listing) run(ctx context.Context, p *cli.Program, targets []target) err
 		}
 	}
 	if ctx.Err() == nil {
-		if err := l.sorting.flush(l.output.redact, give); err != nil {
+		if err := l.sorting.flush(l.output.format.redact, give); err != nil {
 			cancel(err)
 		}
 	}
@@ -157,7 +157,7 @@ func (l *listing) run(ctx context.Context, p *cli.Program, targets []target) err
 	if missing != nil && !l.flags.ignoreNotFound {
 		return exit.Failed(fmt.Errorf("not found%s: %s", whereOnce(targets), strings.Join(missing, ", ")))
 	}
-	if l.found == 0 && !l.flags.ignoreNotFound && (l.output.format == "" || l.output.format == "wide") {
+	if l.found == 0 && !l.flags.ignoreNotFound && (l.output.format.name == "" || l.output.format.name == "wide") {
 		l.talk.Note("no resources found" + where(targets))
 	}
 	return nil

@@ -29,7 +29,7 @@ const drawEvery = 250 * time.Millisecond
 
 // takeTerminal begins --live. What is said goes to the screen then, and to stderr only
 // if that is not the terminal.
-func takeTerminal(p *cli.Program, ctx context.Context, in io.Reader, o output, t *messages.Writer, stop func(error)) (*live, error) {
+func takeTerminal(p *cli.Program, ctx context.Context, in io.Reader, o format, t *messages.Writer, stop func(error)) (*live, error) {
 	if !cli.IsTerminal(p.Stdout) || !cli.IsTerminal(in) {
 		return nil, exit.Usage("--live needs a terminal on stdin and stdout")
 	}
@@ -45,7 +45,7 @@ func takeTerminal(p *cli.Program, ctx context.Context, in io.Reader, o output, t
 }
 
 // startLive takes over the terminal; its keys end the watch by stop.
-func startLive(ctx context.Context, o *output, in io.Reader, out io.Writer, stop func(error)) *live {
+func startLive(ctx context.Context, o *format, in io.Reader, out io.Writer, stop func(error)) *live {
 	m := &screen{board: newBoard(o), stop: stop}
 	l := &live{done: make(chan struct{})}
 	l.program = tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler(), tea.WithFPS(20))

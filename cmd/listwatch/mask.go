@@ -35,8 +35,8 @@ func maskPair(before, now map[string]any) {
 // noteRedaction says that values of Secrets are not what the server has, to whom they
 // may be missing.
 func (o *output) noteRedaction(t *messages.Writer, targets []target) {
-	values := !isTable(o.format) && o.format != "name" && o.format != "none" || o.where.asks()
-	if o.redact && values && slices.ContainsFunc(targets, func(t target) bool { return isSecret(t.resource) }) {
+	values := !isTable(o.format.name) && o.format.name != "name" && o.format.name != "none" || o.where.asks()
+	if o.format.redact && values && slices.ContainsFunc(targets, func(t target) bool { return isSecret(t.resource) }) {
 		t.Note("the values of Secrets are replaced by " + placeholder + "; --redact none shows them")
 	}
 }
@@ -70,7 +70,7 @@ func inner(m map[string]any, path []string) map[string]any {
 }
 
 // unseen says why nothing is shown of a change.
-func (o *output) unseen(r *record, old codec.Raw) string {
+func (o *format) unseen(r *record, old codec.Raw) string {
 	if o.redact && isSecret(r.resource) {
 		before, err := r.decode(old, false)
 		for _, part := range secretParts {

@@ -31,7 +31,7 @@ func TestDeepObjectsArePrintedOnOneLine(t *testing.T) {
 	}{
 		{"json", true, json.Unmarshal}, {"json", false, json.Unmarshal}, {"yaml", true, yaml.Unmarshal}, {"yaml", false, yaml.Unmarshal},
 	} {
-		o := &output{format: test.format, list: test.list}
+		o := &format{name: test.format, list: test.list}
 		enc := o.encoder()
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

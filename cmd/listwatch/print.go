@@ -23,37 +23,44 @@ type encoder interface {
 	end(b []byte) ([]byte, error)
 }
 
-// output says what is printed and how.
-type output struct {
-	format      string                // as -o has it; "" = the server's columns
-	custom      func(*output) encoder // of a format with an expression; nil = another
+// format says how records are printed.
+type format struct {
+	name        string                // as -o has it; "" = the server's columns
+	custom      func(*format) encoder // of a format with an expression; nil = another
 	events      bool                  // the kind of event is shown
 	watchEvents bool                  // expressions see the event, not only its object
 	list        bool                  // objects are a list, not events
 	single      bool                  // a list of one named object
 	headers     bool
 	kinds       bool // names are type/name
-	omitEmpty   bool // a list of nothing is not printed at all
-	whole       bool // rows come with the object that they were made of
 	namespaces  bool // a NAMESPACE column
-	managed     bool // managedFields are kept
+	redact      bool // values of Secrets
+	color       bool
+	terminal    bool // stdout is one: what is for programs is escaped
+	showOld     bool // ndjson has the state before
+	extra       extraColumns
+	diff        diffing
+}
+
+// output says what is asked for and printed, and how.
+type output struct {
+	format format
+
+	omitEmpty bool // a list of nothing is not printed at all
+	whole     bool // rows come with the object that they were made of
+	managed   bool // managedFields are kept
 
 	expressManaged bool // the expression of custom sees them, kept or not
 	keeps          bool // there is a checkpoint
-	redact         bool
 	env            bool // values of environment variables are redacted too
-	color          bool
-	terminal       bool     // stdout is one: what is for programs is escaped
-	types          []string // printed; nil = all but BOOKMARK
-	skipInitial    bool     // objects of a first list are not told
-	showOld        bool     // ndjson has the state before
-	where          criteria
-	filter         filter
-	extraColumns
-	diff      diffing
-	verdict   *verdict // of --until and its like; nil = none
-	maxEvents int      // 0 = no limit
-	hooks     *hooks   // nil = none
+
+	types       []string // printed; nil = all but BOOKMARK
+	skipInitial bool     // objects of a first list are not told
+	where       criteria
+	filter      filter
+	verdict     *verdict // of --until and its like; nil = none
+	maxEvents   int      // 0 = no limit
+	hooks       *hooks   // nil = none
 }
 
 // wants reports whether records of type t are printed.
@@ -64,17 +71,22 @@ func (o *output) wants(t string) bool {
 	return slices.Contains(o.types, t)
 }
 
-func (o *output) encoder() encoder {
+func (o *format) encoder() encoder {
 	enc := o.plainEncoder()
-	switch enc.(type) {
-	case *table, *customEncoder, *diffEncoder, nameEncoder, *live, noRows: // for people: values are clean, colours are ours
-		return enc
-	}
-	if o.terminal {
+	if _, clean := enc.(forPeople); o.terminal && !clean {
 		return escaping{enc}
 	}
 	return enc
 }
+
+// forPeople is an encoder whose output has no control characters but ours.
+type forPeople interface{ forPeople() }
+
+func (*table) forPeople()       {}
+func (*diffEncoder) forPeople() {}
+func (nameEncoder) forPeople()  {}
+func (noRows) forPeople()       {}
+func (*live) forPeople()        {}
 
 // escaping is an encoder for programs whose output goes to a terminal.
 type escaping struct{ encoder }
@@ -95,19 +107,19 @@ func (e escaping) end(b []byte) ([]byte, error) {
 }
 
 // plainEncoder is that of the format.
-func (o *output) plainEncoder() encoder {
+func (o *format) plainEncoder() encoder {
 	if o.custom != nil {
 		return o.custom(o)
 	}
-	switch o.format {
+	switch o.name {
 	case "ndjson":
-		return &ndjsonEncoder{output: o, past: o.past()}
+		return &ndjsonEncoder{format: o, past: o.past()}
 	case "diff":
-		return &diffEncoder{output: o, past: o.past()}
+		return &diffEncoder{format: o, past: o.past()}
 	case "json":
-		return &jsonEncoder{output: o}
+		return &jsonEncoder{format: o}
 	case "yaml":
-		return &yamlEncoder{output: o}
+		return &yamlEncoder{format: o}
 	case "name":
 		return nameEncoder{o}
 	case "none":
@@ -151,7 +163,7 @@ type printer struct {
 // run prints until records is closed, and returns why it stopped printing, nil
 // if it did not.
 func (p *printer) run(records <-chan record) error {
-	p.enc = p.output.encoder()
+	p.enc = p.output.format.encoder()
 	for r := range records {
 		p.take(&r)
 		began := time.Now()
@@ -164,7 +176,7 @@ func (p *printer) run(records <-chan record) error {
 	}
 	select {
 	case <-p.done:
-		if p.output.custom != nil || p.output.whole && p.events == 0 {
+		if p.output.format.custom != nil || p.output.whole && p.events == 0 {
 			return p.err // an expression sees a whole list or none, and so does a list in order
 		}
 	default:
@@ -190,7 +202,7 @@ func (p *printer) full(began time.Time) bool {
 		switch {
 		case t.size() >= batchHeld:
 			return true
-		case p.output.list:
+		case p.output.format.list:
 			return t.kept() >= batchRows
 		}
 	}
@@ -201,7 +213,7 @@ func (p *printer) full(began time.Time) bool {
 // waits for a moment, so that what is listed together is aligned together, and in a
 // list as long as it takes.
 func (p *printer) next(records <-chan record, initial bool) (record, bool) {
-	if p.output.list {
+	if p.output.format.list {
 		r, ok := <-records
 		return r, ok
 	}
@@ -251,7 +263,7 @@ func (p *printer) take(r *record) {
 
 // show prints r, if it is asked for.
 func (p *printer) show(r *record) {
-	printed := p.output.wants(r.Type) && (r.isObject() || p.output.format == "ndjson")
+	printed := p.output.wants(r.Type) && (r.isObject() || p.output.format.name == "ndjson")
 	if !printed && !p.output.hooks.wants(r.Type) || p.output.skipInitial && r.initial {
 		return
 	}
@@ -273,7 +285,7 @@ func (p *printer) show(r *record) {
 			p.seq-- // no line has the number
 		}
 		err = fmt.Errorf("print %s: %w", kubectlName(r.resource, r.id.Name), err)
-		if p.output.list { // whoever lists has asked for all of it
+		if p.output.format.list { // whoever lists has asked for all of it
 			p.fail(exit.Failed(err))
 			return
 		}

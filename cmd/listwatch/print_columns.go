@@ -20,7 +20,7 @@ type customEncoder struct {
 }
 
 // compileColumns reads HEADER:PATH,HEADER:PATH.
-func compileColumns(spec string) (func(*output) encoder, error) {
+func compileColumns(spec string) (func(*format) encoder, error) {
 	var headers, paths []string
 	for part := range strings.SplitSeq(spec, ",") {
 		header, path, ok := strings.Cut(part, ":")
@@ -33,7 +33,7 @@ func compileColumns(spec string) (func(*output) encoder, error) {
 }
 
 // compileColumnsFile reads a line of headers and a line of paths.
-func compileColumnsFile(text string) (func(*output) encoder, error) {
+func compileColumnsFile(text string) (func(*format) encoder, error) {
 	lines := strings.Split(strings.TrimRight(text, "\r\n"), "\n")
 	if len(lines) < 2 {
 		return nil, fmt.Errorf("the file wants a line of headers and a line of paths")
@@ -45,7 +45,7 @@ func compileColumnsFile(text string) (func(*output) encoder, error) {
 	return customColumns(headers, paths)
 }
 
-func customColumns(headers, paths []string) (func(*output) encoder, error) {
+func customColumns(headers, paths []string) (func(*format) encoder, error) {
 	var compiled []*jsonpath.Template
 	for _, p := range paths {
 		t, err := jsonpath.ParsePath(p)
@@ -54,11 +54,11 @@ func customColumns(headers, paths []string) (func(*output) encoder, error) {
 		}
 		compiled = append(compiled, t)
 	}
-	return func(o *output) encoder { return &customEncoder{table: newTable(o), headers: headers, paths: compiled} }, nil
+	return func(o *format) encoder { return &customEncoder{table: newTable(o), headers: headers, paths: compiled} }, nil
 }
 
 func (e *customEncoder) encode(b []byte, r *record) ([]byte, error) {
-	m, err := e.table.output.seen(r)
+	m, err := e.table.format.seen(r)
 	if err != nil {
 		return b, err
 	}
@@ -66,10 +66,10 @@ func (e *customEncoder) encode(b []byte, r *record) ([]byte, error) {
 		e.begin()
 	}
 	var cells []string
-	if e.table.output.extraColumns.stamps != "" {
-		cells = append(cells, e.table.output.extraColumns.stamp(r))
+	if e.table.format.extra.stamps != "" {
+		cells = append(cells, e.table.format.extra.stamp(r))
 	}
-	if e.table.output.events {
+	if e.table.format.events {
 		cells = append(cells, r.Type)
 	}
 	for _, p := range e.paths {
@@ -87,20 +87,20 @@ func (e *customEncoder) encode(b []byte, r *record) ([]byte, error) {
 // begin makes the header, which stands also where there are no rows.
 func (e *customEncoder) begin() {
 	l := &layout{}
-	if e.table.output.extraColumns.stamps != "" {
+	if e.table.format.extra.stamps != "" {
 		l.header = append(l.header, "TIME")
 	}
-	if e.table.output.events {
+	if e.table.format.events {
 		l.header = append(l.header, "EVENT")
 	}
 	for _, h := range e.headers {
 		l.header = append(l.header, printable.Cell(h))
 	}
 	l.widths = make([]int, len(l.header))
-	if e.table.output.events {
+	if e.table.format.events {
 		l.grow(e.eventAt(), len("MODIFIED"))
 	}
-	if e.table.output.headers {
+	if e.table.format.headers {
 		l.fit(l.header)
 		e.add(row{layout: l})
 	}
@@ -110,7 +110,7 @@ func (e *customEncoder) begin() {
 
 // end prints the header of a list without objects, as kubectl does.
 func (e *customEncoder) end(b []byte) ([]byte, error) {
-	if e.table.output.list && e.layout == nil {
+	if e.table.format.list && e.layout == nil {
 		e.begin()
 		return e.flush(b), nil
 	}

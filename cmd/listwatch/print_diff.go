@@ -23,6 +23,7 @@ import (
 
 // diffing are the flags of -o diff.
 type diffing struct {
+	ignore  [][]string // fields that are not compared
 	style   string
 	against string
 	context int
@@ -55,7 +56,7 @@ func (d *diffing) check(format string) error {
 // diffEncoder prints what has changed in each object. What a Secret holds is
 // masked, but not that it has changed.
 type diffEncoder struct {
-	output *output
+	format *format
 	past   past
 }
 
@@ -64,7 +65,7 @@ type past struct {
 	first map[string]codec.Raw // by UID; nil = the state before is meant
 }
 
-func (o *output) past() past {
+func (o *format) past() past {
 	if o.diff.against == "first" {
 		return past{first: map[string]codec.Raw{}}
 	}
@@ -96,24 +97,24 @@ func (p *past) of(r *record) (codec.Raw, bool) {
 func (e *diffEncoder) encode(b []byte, r *record) ([]byte, error) {
 	old, ok := e.past.of(r)
 	head := r.Type + " " + printable.Cell(kubectlName(r.resource, r.id.Name))
-	if e.output.namespaces && r.id.Namespace != "" {
+	if e.format.namespaces && r.id.Namespace != "" {
 		head += " in " + printable.Cell(r.id.Namespace)
 	}
-	b = e.output.extraColumns.stamped(b, r)
+	b = e.format.extra.stamped(b, r)
 	if !ok {
 		if r.Type == string(watch.Modified) {
 			head += " (nobody knows from what)"
 		}
 		return e.paint(b, r.Type, head), nil
 	}
-	before, now, err := e.output.pair(r, old)
+	before, now, err := e.format.pair(r, old)
 	if err != nil {
 		return b, err
 	}
 	if reflect.DeepEqual(before, now) {
-		return e.paint(b, r.Type, head+e.output.unseen(r, old)), nil
+		return e.paint(b, r.Type, head+e.format.unseen(r, old)), nil
 	}
-	switch e.output.diff.style {
+	switch e.format.diff.style {
 	case "paths":
 		b = e.paint(b, r.Type, head)
 		for _, d := range differences(before, now) {
@@ -121,7 +122,7 @@ func (e *diffEncoder) encode(b []byte, r *record) ([]byte, error) {
 		}
 		return b, nil
 	case "merge-patch", "json-patch":
-		patch, err := patchOf(e.output.diff.style, before, now)
+		patch, err := patchOf(e.format.diff.style, before, now)
 		if err != nil {
 			return b, err
 		}
@@ -140,15 +141,15 @@ func (e *diffEncoder) encode(b []byte, r *record) ([]byte, error) {
 }
 
 // pair returns what is compared: without the fields that are ignored.
-func (e *output) pair(r *record, old codec.Raw) (before, now map[string]any, err error) {
+func (e *format) pair(r *record, old codec.Raw) (before, now map[string]any, err error) {
 	if before, err = r.decode(old, false); err != nil {
 		return nil, nil, err
 	}
 	if now, err = mapOf(r, false); err != nil {
 		return nil, nil, err
 	}
-	forget(before, e.filter.ignore)
-	forget(now, e.filter.ignore)
+	forget(before, e.diff.ignore)
+	forget(now, e.diff.ignore)
 	if e.redact && isSecret(r.resource) {
 		maskPair(before, now)
 	}
@@ -188,7 +189,7 @@ func (e *diffEncoder) unified(r *record, old codec.Raw, before, now map[string]a
 	}
 	name := kubectlName(r.resource, r.id.Name)
 	from, to := fmt.Sprintf("%s %s", name, old.GetResourceVersion()), fmt.Sprintf("%s %s", name, r.id.ResourceVersion)
-	return udiff.ToUnified(from, to, string(a), udiff.Lines(string(a), string(b)), e.output.diff.context)
+	return udiff.ToUnified(from, to, string(a), udiff.Lines(string(a), string(b)), e.format.diff.context)
 }
 
 // difference appends a line of --diff=paths.
@@ -213,7 +214,7 @@ func (e *diffEncoder) difference(b []byte, d difference) []byte {
 // shade colours a line by how it begins.
 func (e *diffEncoder) shade(line string) string {
 	line = printable.Cell(line)
-	if !e.output.color || line == "" {
+	if !e.format.color || line == "" {
 		return line
 	}
 	switch line[0] {
@@ -229,7 +230,7 @@ func (e *diffEncoder) shade(line string) string {
 
 // paint appends a line that begins with what happened.
 func (e *diffEncoder) paint(b []byte, event, line string) []byte {
-	if color := eventColor(event); e.output.color && color != "" {
+	if color := eventColor(event); e.format.color && color != "" {
 		line = color + event + "\x1b[0m" + strings.TrimPrefix(line, event)
 	}
 	return append(append(b, line...), '\n')

@@ -9,20 +9,20 @@ import (
 // a compact line each, as kubectl's --output-watch-events; without them the
 // objects indented, or one List of them. Keys are sorted.
 type jsonEncoder struct {
-	output *output
+	format *format
 	items  int
 }
 
 func (e *jsonEncoder) encode(b []byte, r *record) ([]byte, error) {
-	m, err := mapOf(r, e.output.redact)
+	m, err := mapOf(r, e.format.redact)
 	if err != nil {
 		return b, err
 	}
-	if e.output.events {
+	if e.format.events {
 		line, err := json.Marshal(watchEvent{r.Type, m})
 		return append(append(b, line...), '\n'), err
 	}
-	if !e.output.list || e.output.single {
+	if !e.format.list || e.format.single {
 		text, err := indented(m, "")
 		return append(append(b, text...), '\n'), err
 	}
@@ -57,7 +57,7 @@ func indented(m map[string]any, prefix string) ([]byte, error) {
 func (e *jsonEncoder) flush(b []byte) []byte { return b }
 
 func (e *jsonEncoder) end(b []byte) ([]byte, error) {
-	if !e.output.list || e.output.single || e.output.events {
+	if !e.format.list || e.format.single || e.format.events {
 		return b, nil
 	}
 	if e.items == 0 {

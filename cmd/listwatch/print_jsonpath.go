@@ -8,14 +8,14 @@ import (
 
 // compileJSONPath reads a template of kubectl's JSONPath. It prints no line break
 // of its own.
-func compileJSONPath(text string) (func(*output) encoder, error) {
+func compileJSONPath(text string) (func(*format) encoder, error) {
 	t, err := jsonpath.Parse(text)
 	return expression(func(b []byte, v any, _ int) ([]byte, error) { return t.Append(b, v) }).encoder(err)
 }
 
 // compileJSONPathAsJSON is compileJSONPath that prints each action's values as a
 // JSON array.
-func compileJSONPathAsJSON(text string) (func(*output) encoder, error) {
+func compileJSONPathAsJSON(text string) (func(*format) encoder, error) {
 	t, err := jsonpath.Parse(text)
 	return expression(func(b []byte, v any, _ int) ([]byte, error) {
 		found, err := t.Find(v)

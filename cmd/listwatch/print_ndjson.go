@@ -14,7 +14,7 @@ import (
 // Members may be added, never changed. An object is printed as the server sent
 // it, member for member.
 type ndjsonEncoder struct {
-	output *output
+	format *format
 	past   past
 	seq    int64
 }
@@ -53,7 +53,7 @@ func (e *ndjsonEncoder) encode(b []byte, r *record) ([]byte, error) {
 	if r.isObject() {
 		detail = ndjsonObject{r.initial, r.synthetic, r.last, r.unmatched}
 		var err error
-		if object, err = rawObject(r, e.output.redact); err != nil {
+		if object, err = rawObject(r, e.format.redact); err != nil {
 			return b, err
 		}
 	}
@@ -66,10 +66,10 @@ func (e *ndjsonEncoder) encode(b []byte, r *record) ([]byte, error) {
 		return b, err
 	}
 	var old []byte
-	if e.output.showOld && r.old.GetName() != "" {
+	if e.format.showOld && r.old.GetName() != "" {
 		before := *r
 		before.object = r.old
-		if old, err = rawObject(&before, e.output.redact); err != nil {
+		if old, err = rawObject(&before, e.format.redact); err != nil {
 			return b, err
 		}
 	}
@@ -89,18 +89,18 @@ func (e *ndjsonEncoder) encode(b []byte, r *record) ([]byte, error) {
 
 // patch returns member patch of --diff, nil where there is none.
 func (e *ndjsonEncoder) patch(r *record) ([]byte, error) {
-	if e.output.diff.style == "" {
+	if e.format.diff.style == "" {
 		return nil, nil
 	}
 	old, ok := e.past.of(r)
 	if !ok {
 		return nil, nil
 	}
-	before, now, err := e.output.pair(r, old)
+	before, now, err := e.format.pair(r, old)
 	if err != nil {
 		return nil, err
 	}
-	return patchOf(e.output.diff.style, before, now)
+	return patchOf(e.format.diff.style, before, now)
 }
 
 // members returns the members of both values as one object that is not closed.

@@ -15,7 +15,7 @@ import (
 // table prints rows in columns that grow and never shrink. Rows are kept until
 // flush, so that those that come together are aligned together.
 type table struct {
-	output  *output
+	format  *format
 	layouts map[kube.Resource]*layout
 	last    *layout
 	rows    []row
@@ -38,8 +38,8 @@ type row struct {
 	cells []string // nil = the header
 }
 
-func newTable(o *output) *table {
-	return &table{output: o, layouts: map[kube.Resource]*layout{}}
+func newTable(o *format) *table {
+	return &table{format: o, layouts: map[kube.Resource]*layout{}}
 }
 
 func (t *table) encode(b []byte, r *record) ([]byte, error) {
@@ -55,18 +55,18 @@ func (t *table) encode(b []byte, r *record) ([]byte, error) {
 	if l == nil || l.columns != cols && !slices.Equal(*l.columns, *cols) {
 		l = t.layout(cols, r.resource.Namespaced)
 		t.layouts[r.resource] = l
-		if t.output.headers {
+		if t.format.headers {
 			t.add(row{layout: l})
 		}
 	}
 	out := make([]string, 0, len(l.header))
-	if t.output.extraColumns.stamps != "" {
-		out = append(out, t.output.extraColumns.stamp(r))
+	if t.format.extra.stamps != "" {
+		out = append(out, t.format.extra.stamp(r))
 	}
-	if t.output.events {
+	if t.format.events {
 		out = append(out, r.Type)
 	}
-	if t.output.namespaces && r.resource.Namespaced {
+	if t.format.namespaces && r.resource.Namespaced {
 		out = append(out, printable.Cell(r.id.Namespace))
 	}
 	for _, i := range l.shown {
@@ -74,12 +74,12 @@ func (t *table) encode(b []byte, r *record) ([]byte, error) {
 		if i < len(cells) {
 			s = printable.Cell(text(cells[i]))
 		}
-		if t.output.kinds && i == l.name() {
+		if t.format.kinds && i == l.name() {
 			s = printable.Cell(kubectlType(r.resource)) + "/" + s
 		}
 		out = append(out, s)
 	}
-	labels, err := t.output.extraColumns.labelCells(r)
+	labels, err := t.format.extra.labelCells(r)
 	if err != nil {
 		return b, err
 	}
@@ -122,27 +122,27 @@ func (t *table) cells(r *record) ([]any, error) {
 
 func (t *table) layout(cols *columns, namespaced bool) *layout {
 	l := &layout{columns: cols}
-	if t.output.extraColumns.stamps != "" {
+	if t.format.extra.stamps != "" {
 		l.header = append(l.header, "TIME")
 	}
-	if t.output.events {
+	if t.format.events {
 		l.header = append(l.header, "EVENT")
 	}
-	if t.output.namespaces && namespaced {
+	if t.format.namespaces && namespaced {
 		l.header = append(l.header, "NAMESPACE")
 	}
 	for i, c := range *cols {
-		if (c.Priority == 0 || t.output.format == "wide") && len(l.shown) < maxColumns {
+		if (c.Priority == 0 || t.format.name == "wide") && len(l.shown) < maxColumns {
 			l.shown = append(l.shown, i)
 			l.header = append(l.header, strings.ToUpper(printable.Cell(c.Name)))
 		}
 	}
-	l.header = append(l.header, t.output.extraColumns.labelHeaders()...)
+	l.header = append(l.header, t.format.extra.labelHeaders()...)
 	l.widths = make([]int, len(l.header))
-	if t.output.events {
+	if t.format.events {
 		l.grow(t.eventAt(), len("MODIFIED")) // the widest: no jump at the first change
 	}
-	if t.output.headers {
+	if t.format.headers {
 		l.fit(l.header)
 	}
 	return l
@@ -150,7 +150,7 @@ func (t *table) layout(cols *columns, namespaced bool) *layout {
 
 // eventAt is the index of the EVENT column.
 func (t *table) eventAt() int {
-	if t.output.extraColumns.stamps != "" {
+	if t.format.extra.stamps != "" {
 		return 1
 	}
 	return 0
@@ -202,7 +202,7 @@ func (t *table) flush(b []byte) []byte {
 	t.ends = append(t.ends[:0], len(b))
 	for _, r := range t.rows {
 		if r.cells == nil {
-			if t.output.list && t.last != nil {
+			if t.format.list && t.last != nil {
 				b = append(b, '\n') // kubectl sets types apart
 			}
 			t.last = r.layout
@@ -218,7 +218,7 @@ func (t *table) flush(b []byte) []byte {
 
 func (t *table) line(b []byte, r row) []byte {
 	for i, s := range r.cells {
-		if color := eventColor(r.event); i == t.eventAt() && t.output.events && t.output.color && color != "" {
+		if color := eventColor(r.event); i == t.eventAt() && t.format.events && t.format.color && color != "" {
 			b = append(append(append(b, color...), s...), "\x1b[0m"...)
 		} else {
 			b = append(b, s...)

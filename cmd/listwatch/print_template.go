@@ -12,7 +12,7 @@ import (
 
 // compileTemplate reads a template of Go's, with the two functions that kubectl
 // adds. It prints no line break of its own. See package text/template.
-func compileTemplate(text string) (func(*output) encoder, error) {
+func compileTemplate(text string) (func(*format) encoder, error) {
 	t, err := template.New("output").Option("missingkey=default").
 		Funcs(template.FuncMap{"exists": exists, "base64decode": base64decode}).Parse(text)
 	if err != nil {

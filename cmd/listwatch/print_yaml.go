@@ -11,20 +11,20 @@ import (
 // lists not indented. Events are documents of type and object, as those of
 // kubectl's --output-watch-events; a list is one document.
 type yamlEncoder struct {
-	output *output
+	format *format
 	items  int
 }
 
 func (e *yamlEncoder) encode(b []byte, r *record) ([]byte, error) {
-	m, err := mapOf(r, e.output.redact)
+	m, err := mapOf(r, e.format.redact)
 	if err != nil {
 		return b, err
 	}
 	var v any = m
-	if e.output.events {
+	if e.format.events {
 		v = map[string]any{"type": r.Type, "object": m}
 	}
-	list := e.output.list && !e.output.single && !e.output.events
+	list := e.format.list && !e.format.single && !e.format.events
 	if list {
 		v = []any{m}
 	}
@@ -71,7 +71,7 @@ func unfolded(v any) ([]byte, error) {
 func (e *yamlEncoder) flush(b []byte) []byte { return b }
 
 func (e *yamlEncoder) end(b []byte) ([]byte, error) {
-	if !e.output.list || e.output.single || e.output.events {
+	if !e.format.list || e.format.single || e.format.events {
 		return b, nil
 	}
 	if e.items == 0 {

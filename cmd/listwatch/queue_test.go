@@ -32,7 +32,7 @@ func largeRow(t *testing.T, i, size int) record {
 // large ones few.
 func TestBatchesAreBoundedInBytes(t *testing.T) {
 	out := &writeSizes{}
-	p := &printer{output: output{list: true, headers: true}, w: out, stop: func(error) {}}
+	p := &printer{output: output{format: format{list: true, headers: true}}, w: out, stop: func(error) {}}
 	records := make(chan record, recordBuffer)
 	go func() {
 		for i := range 20 {

@@ -228,9 +228,9 @@ func (r *replaying) run(ctx context.Context, p *cli.Program) error {
 	var targets []target
 	for _, s := range streams {
 		targets = append(targets, target{resource: s.Resource, namespace: s.Namespace})
-		r.output.namespaces = r.output.namespaces || s.Namespace == ""
+		r.output.format.namespaces = r.output.format.namespaces || s.Namespace == ""
 	}
-	r.output.kinds = severalTypes(targets) || r.flags.reporting.columns.showKind
+	r.output.format.kinds = severalTypes(targets) || r.flags.reporting.columns.showKind
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	records := make(chan record, recordBuffer)

@@ -61,7 +61,7 @@ func (o *reporting) check(cmd *cobra.Command, p *cli.Program, hooks bool) (outpu
 	if out.types, err = parseEvents(o.events); err != nil {
 		return out, err
 	}
-	if rows := func(t string) bool { return (&record{Type: t}).isObject() }; len(out.types) > 0 && out.format != "ndjson" && !hooks && !slices.ContainsFunc(out.types, rows) {
+	if rows := func(t string) bool { return (&record{Type: t}).isObject() }; len(out.types) > 0 && out.format.name != "ndjson" && !hooks && !slices.ContainsFunc(out.types, rows) {
 		return out, exit.Usage("--events %s: rows are of ADDED, MODIFIED and DELETED; the others are for -o ndjson and hooks", messages.Clip(strings.Join(out.types, ",")))
 	}
 	if err := out.where.compile(o.filtering.where, o.filtering.exclude); err != nil {
@@ -70,15 +70,16 @@ func (o *reporting) check(cmd *cobra.Command, p *cli.Program, hooks bool) (outpu
 	if out.filter, err = o.filtering.compile(); err != nil {
 		return out, err
 	}
-	if err := o.diffing.check(out.format); err != nil {
+	if err := o.diffing.check(out.format.name); err != nil {
 		return out, err
 	}
-	if o.showOld && out.format != "ndjson" && !hooks {
+	if o.showOld && out.format.name != "ndjson" && !hooks {
 		return out, exit.Usage("--show-old is for -o ndjson and for hooks; -o diff shows what has changed")
 	}
-	out.diff, out.maxEvents, out.skipInitial, out.showOld = o.diffing, o.maxEvents, o.skipInitial, o.showOld
+	out.format.diff, out.maxEvents, out.skipInitial, out.format.showOld = o.diffing, o.maxEvents, o.skipInitial, o.showOld
+	out.format.diff.ignore = out.filter.ignore
 	if o.watchEvents {
-		out.watchEvents, out.events = true, out.custom == nil
+		out.format.watchEvents, out.format.events = true, out.format.custom == nil
 	}
 	return out, nil
 }

@@ -238,11 +238,11 @@ func (o *output) looks() bool {
 }
 
 // tables reports whether the server is asked for rows.
-func (o *output) tables() bool { return isTable(o.format) && !o.plain }
+func (o *output) tables() bool { return isTable(o.format.name) && !o.format.extra.plain }
 
 // names reports whether the server is asked for no more than metadata. A checkpoint
 // has whole objects: the next run may print more than names.
-func (o *output) names() bool { return o.format == "name" && !o.looks() && !o.keeps }
+func (o *output) names() bool { return o.format.name == "name" && !o.looks() && !o.keeps }
 
 // accept asks for no more than is printed.
 func (o *output) accept() client.Accept {

@@ -183,7 +183,7 @@ func (s *stream[T]) selects(o *output) {
 	s.selector = selector[T]{criteria: o.where, known: s.store.Get, fields: func(object T) (map[string]any, error) {
 		r := s.object(watch.Added, object)
 		r.resource = s.served
-		return mapOf(&r, o.redact) // an error may quote what it saw
+		return mapOf(&r, o.format.redact) // an error may quote what it saw
 	}}
 }
 

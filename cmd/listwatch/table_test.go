@@ -29,7 +29,7 @@ func tableRow(name, cells string) string {
 
 func TestTableColumnsGrowAndCountWhatIsSeen(t *testing.T) {
 	cols := &columns{{Name: "Name", Format: "name"}, {Name: "Text"}, {Name: "N"}, {Name: "Wide", Priority: 1}}
-	table := newTable(&output{events: true, headers: true, namespaces: true, color: true})
+	table := newTable(&format{events: true, headers: true, namespaces: true, color: true})
 	var got []byte
 	for _, batch := range [][]*record{
 		{rowOf(t, "ADDED", tableRow("a", `"a","世界",1,"w"`), cols), rowOf(t, "ADDED", tableRow("b", `"b","é\u0301",12345678,null`), cols)},
@@ -64,7 +64,7 @@ EVENT      NAMESPACE   NAME   F
 func TestTableOfPlainObjects(t *testing.T) {
 	r := rowOf(t, "ADDED", `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","namespace":"d","creationTimestamp":"2026-01-02T03:04:05Z"}}`, nil)
 	r.time = time.Date(2026, 1, 2, 5, 4, 6, 0, time.UTC)
-	table := newTable(&output{headers: true})
+	table := newTable(&format{headers: true})
 	b, err := table.encode(nil, r)
 	if err != nil {
 		t.Fatal(err)

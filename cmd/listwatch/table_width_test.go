@@ -18,7 +18,7 @@ func TestALongCellDoesNotWidenEveryRow(t *testing.T) {
 		}
 		return &record{Type: "ADDED", resource: kube.Pods, object: raw, columns: &columns{{Name: "Name", Format: "name"}, {Name: "Text"}, {Name: "End"}}}
 	}
-	enc := newTable(&output{list: true, headers: true})
+	enc := newTable(&format{list: true, headers: true})
 	long := strings.Repeat("x", 1<<20)
 	var b []byte
 	for i, cell := range append([]string{"b", long}, make([]string, 100)...) {

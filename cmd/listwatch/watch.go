@@ -135,18 +135,18 @@ func runWatch(p *cli.Program, cmd *cobra.Command, args []string, o *watchFlags) 
 	}
 	out.filter.kept = &mon.printed
 	out.noteRedaction(t, targets)
-	out.kinds = severalTypes(targets) || o.reporting.columns.showKind
-	out.namespaces = o.selection.all || severalNamespaces(targets)
+	out.format.kinds = severalTypes(targets) || o.reporting.columns.showKind
+	out.format.namespaces = o.selection.all || severalNamespaces(targets)
 	if o.live {
 		var stop context.CancelCauseFunc
 		ctx, stop = context.WithCancelCause(ctx)
 		defer stop(nil)
-		l, err := takeTerminal(p, ctx, cmd.InOrStdin(), out, t, stop)
+		l, err := takeTerminal(p, ctx, cmd.InOrStdin(), out.format, t, stop)
 		if err != nil {
 			return err
 		}
 		defer l.close()
-		out.custom = func(*output) encoder { return l }
+		out.format.custom = func(*format) encoder { return l }
 	}
 	s := &session{flags: o, client: c, talk: t, output: out, targets: targets, monitor: mon}
 	return s.runHooked(cmd.Context(), ctx, p)
@@ -170,7 +170,7 @@ func (o *watchFlags) check(cmd *cobra.Command, p *cli.Program) (output, error) {
 	if err := o.checkpointing.check(cmd.Flags().Changed("checkpoint"), o.hooking.given(cmd)); err != nil {
 		return out, err
 	}
-	if o.checkpointing.ack != "" && out.format != "ndjson" {
+	if o.checkpointing.ack != "" && out.format.name != "ndjson" {
 		return out, exit.Usage("--ack takes the seq of lines, which only -o ndjson has: give both")
 	}
 	out.keeps = o.checkpointing.file != ""
@@ -197,7 +197,7 @@ func (o *watchFlags) check(cmd *cobra.Command, p *cli.Program) (output, error) {
 		return out, exit.Usage("--live shows all objects, of which a run with --checkpoint may be told only the changes: give one")
 	case o.checkpointing.file != "" && out.verdict != nil:
 		return out, exit.Usage("--until and --fail-on ask about all objects, of which a run with --checkpoint may be told only the changes: give one")
-	case o.live && out.format != "" && out.format != "wide":
+	case o.live && out.format.name != "" && out.format.name != "wide":
 		return out, exit.Usage("--live shows columns: it is for -o wide, or no -o")
 	case o.live && o.reporting.columns.timestamps != "":
 		return out, exit.Usage("--timestamps is in front of lines, which --live does not print: give one")

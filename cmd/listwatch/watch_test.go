@@ -116,7 +116,7 @@ func recordsOf(n int) chan record {
 
 func TestPrinterWritesInBatches(t *testing.T) {
 	var out writes
-	p := &printer{output: output{format: "name"}, w: &out, stop: func(error) {}}
+	p := &printer{output: output{format: format{name: "name"}}, w: &out, stop: func(error) {}}
 	if err := p.run(recordsOf(1000)); err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestPrinterStopsAtAnErrorAndGoesOnReading(t *testing.T) {
 		code int
 	}{{io.ErrClosedPipe, exit.CodePipe}, {errors.New("no space"), exit.CodeFailed}} {
 		var cause error
-		p := &printer{output: output{format: "name"}, w: full{test.err}, stop: func(err error) { cause = err }}
+		p := &printer{output: output{format: format{name: "name"}}, w: full{test.err}, stop: func(err error) { cause = err }}
 		err := p.run(recordsOf(10))
 		var stderr bytes.Buffer
 		code := exitCode(&cli.Program{Stderr: &stderr}, rootCommand(&cli.Program{}), err)
@@ -156,19 +156,19 @@ func TestSecretsAreRedactedWhateverTheyHold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, format := range []string{"json", "yaml", "ndjson", "name", "", "jsonpath={}", "jsonpath-as-json={.data}", "go-template={{.}}", "jq=.", "custom-columns=D:.data,S:.stringData,A:.metadata.annotations"} {
-			custom, err := parseFormat(format, "")
+		for _, name := range []string{"json", "yaml", "ndjson", "name", "", "jsonpath={}", "jsonpath-as-json={.data}", "go-template={{.}}", "jq=.", "custom-columns=D:.data,S:.stringData,A:.metadata.annotations"} {
+			custom, err := parseFormat(name, "")
 			if err != nil {
 				t.Fatal(err)
 			}
-			out := output{format: format, custom: custom, redact: true, events: true}
-			enc := out.encoder()
+			out := output{format: format{name: name, custom: custom, redact: true, events: true}}
+			enc := out.format.encoder()
 			b, err := enc.encode(nil, &record{Type: "ADDED", resource: kube.Secrets, id: o.Identity(), object: o})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if b, err = enc.end(enc.flush(b)); err != nil || bytes.Contains(b, []byte("hunter2")) || len(b) == 0 {
-				t.Errorf("-o %q prints %s, %v", format, b, err)
+				t.Errorf("-o %q prints %s, %v", name, b, err)
 			}
 		}
 	}
