@@ -16,6 +16,7 @@ import (
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/list"
 	"github.com/listwatch/listwatch/watch"
 )
 
@@ -82,6 +83,7 @@ type Informer[T kube.Object] struct {
 	sources      []Source[T]
 	transform    func(T) (T, error)
 	selection    selection
+	listings     []func(context.Context) (*listing, error) // by source; nil = no server is known
 	onError      func(error)
 	name         string
 	maxStaleness time.Duration              // 0 = none
@@ -123,6 +125,7 @@ func New[T kube.Object](c client.Collection[T], o Options[T]) *Informer[T] {
 	}
 	i := From(o, sources...)
 	i.selection = selection{namespaces, o.Watch}
+	i.listings = listings(c, namespaces, list.Options{Labels: o.Watch.Labels, Fields: o.Watch.Fields, Limit: o.Watch.Limit})
 	i.warm = newWarm(c.In(namespaces[0]), o)
 	return i
 }

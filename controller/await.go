@@ -35,10 +35,8 @@ type awaited struct {
 // showed it, and no handler was called because the informer had to list again
 // ([cache.ErrVanished]), the key comes again.
 //
-// It knows the writes of this process. A replica that begins to lead may have a cache
-// that is older than the last writes of the leader before it, such as one whose
-// connection has just become silent: names that follow from the key make a second
-// creation fail, those by GenerateName do not.
+// It knows the writes of this process. Those of the leader before it are in the caches
+// when [Controller.Run] begins to work, as [cache.Informer.UpToDate] says.
 //
 //	d, err := deployments.Create(ctx, want)
 //	if err == nil {

@@ -54,8 +54,8 @@ type Options[K comparable] struct {
 
 // Trace is called by the workers, at the same time.
 type Trace[K comparable] struct {
-	// Waiting: the controller cannot begin because of this input, and why. It is
-	// told again every 10 seconds.
+	// Waiting is called when the controller cannot begin because of this input, after 10
+	// seconds and again later, with the reason.
 	Waiting func(input string, why error)
 
 	// Ran: one run has ended.
@@ -90,7 +90,8 @@ type Controller[K comparable] struct {
 	traces   []Trace[K] // fixed once it runs
 
 	attached sync.Once
-	detach   []func() // what removes the handlers
+	detach   []func()                          // what removes the handlers
+	current  []func(ctx context.Context) error // by input: waits until the cache is as new as the controller
 
 	runs, failures, panics, gaveUp atomic.Uint64
 }
@@ -107,10 +108,11 @@ const (
 
 // input is a cache that must be filled before the first run.
 type input struct {
-	name   string
-	wait   func(ctx context.Context) error
-	ready  func() error
-	attach func() (detach func()) // adds a handler, which is first called with what exists
+	name     string
+	wait     func(ctx context.Context) error
+	upToDate func() (wait func(ctx context.Context) error) // as [cache.Informer.UpToDate]
+	ready    func() error
+	attach   func() (detach func()) // adds a handler, which is first called with what exists
 }
 
 // New returns a controller of the name, which logs and metrics show.
@@ -159,8 +161,8 @@ func (c *Controller[K]) Observe(t Trace[K]) {
 	c.traces = append(c.traces, t)
 }
 
-// Run adds a handler to each input, waits until the caches are filled, then works
-// until ctx ends, removes the handlers, and returns when no worker runs any more:
+// Run adds a handler to each input, waits until the caches are filled and show every
+// write from before Run, as [cache.Informer.UpToDate] says, then works until ctx ends, removes the handlers, and returns when no worker runs any more:
 // nil if ctx ended, an error if a cache has ended or was never run, or if the
 // controller runs already or has run. It may be called once.
 //

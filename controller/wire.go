@@ -93,7 +93,13 @@ func wire[K comparable, T kube.Object](c *Controller[K], in Input[T], only []fun
 		c.mu.Unlock()
 		panic("controller " + c.name + ": wire it before Run") // its first runs would not wait for this input
 	}
-	c.inputs = append(c.inputs, input{name, in.WaitSynced, ready, func() (detach func()) {
+	upToDate := func() func(context.Context) error { return in.WaitSynced }
+	if u, ok := in.(interface {
+		UpToDate() func(context.Context) error
+	}); ok {
+		upToDate = u.UpToDate
+	}
+	c.inputs = append(c.inputs, input{name, in.WaitSynced, upToDate, ready, func() (detach func()) {
 		return in.Handle(func(d cache.Delta[T]) {
 			for _, pass := range only {
 				if !pass(d) {
@@ -116,43 +122,21 @@ func wire[K comparable, T kube.Object](c *Controller[K], in Input[T], only []fun
 func (c *Controller[K]) Attach() {
 	c.attached.Do(func() {
 		for _, in := range c.inputs {
+			c.current = append(c.current, in.upToDate())
 			c.detach = append(c.detach, in.attach())
 		}
 	})
 }
 
-// waitForInputs waits until every cache is filled, and reports why it is not. The
-// errors of inputs name them.
+// waitForInputs waits until every cache is filled and up to date, and reports why it is
+// not. The errors of inputs name them.
 func (c *Controller[K]) waitForInputs(ctx context.Context) error {
-	for _, in := range c.inputs {
-		waited := false
-		for {
-			patience, cancel := context.WithTimeoutCause(ctx, 10*time.Second, errPatience)
-			err := in.wait(patience)
-			cancel()
-			if err == nil {
-				break
-			}
-			c.mu.Lock()
-			c.why = err
-			c.mu.Unlock()
-			switch {
-			case waited && errors.Is(err, cache.ErrNotRunning) && ctx.Err() != nil:
-				return fmt.Errorf("%w; add the informer of %s to the Manager, or run it", errForgotten, in.name)
-			case ctx.Err() != nil || !errors.Is(err, errPatience):
-				return err
-			case !waited: // once: what changes meanwhile is the informer's to log
-				c.log.Warn("waiting for a cache", "input", in.name, "err", err)
-			}
-			waited = true
-			for _, t := range c.traces {
-				if t.Waiting != nil {
-					t.Waiting(in.name, err)
-				}
-			}
+	for n, in := range c.inputs {
+		if err := c.waitFor(ctx, in, in.wait, patience, patience); err != nil {
+			return err
 		}
-		if waited {
-			c.log.Info("the cache is filled", "input", in.name)
+		if err := c.waitFor(ctx, in, c.current[n], patience, maxPatience); err != nil {
+			return err
 		}
 	}
 	c.mu.Lock()
@@ -161,10 +145,51 @@ func (c *Controller[K]) waitForInputs(ctx context.Context) error {
 	return nil
 }
 
-var (
-	errPatience  = errors.New("after 10s")
-	errForgotten = errors.New("it did no work: an informer was never run")
+// The time after which a controller that waits for a cache reports that, and the limit
+// that it grows to where the cache asks the server, which may take long.
+const (
+	patience    = 10 * time.Second
+	maxPatience = 5 * time.Minute
 )
+
+// waitFor calls wait, with twice the time after each time that was too short, up to the
+// longest, until it returns nil.
+func (c *Controller[K]) waitFor(ctx context.Context, in input, wait func(context.Context) error, limit, longest time.Duration) error {
+	for waited := false; ; limit, waited = min(2*limit, longest), true {
+		limited, cancel := context.WithTimeoutCause(ctx, limit, tooLong(limit))
+		err := wait(limited)
+		cancel()
+		if err == nil {
+			if waited {
+				c.log.Info("the cache is filled", "input", in.name)
+			}
+			return nil
+		}
+		c.mu.Lock()
+		c.why = err
+		c.mu.Unlock()
+		switch {
+		case waited && errors.Is(err, cache.ErrNotRunning) && ctx.Err() != nil:
+			return fmt.Errorf("%w; add the informer of %s to the Manager, or run it", errForgotten, in.name)
+		case ctx.Err() != nil || !errors.As(err, new(tooLong)):
+			return err
+		case !waited: // once: what changes meanwhile is the informer's to log
+			c.log.Warn("waiting for a cache", "input", in.name, "err", err)
+		}
+		for _, t := range c.traces {
+			if t.Waiting != nil {
+				t.Waiting(in.name, err)
+			}
+		}
+	}
+}
+
+var errForgotten = errors.New("it did no work: an informer was never run")
+
+// tooLong is why a wait for a cache was interrupted.
+type tooLong time.Duration
+
+func (t tooLong) Error() string { return "after " + time.Duration(t).String() }
 
 // Ready returns nil while the controller works and its inputs are ready, and otherwise
 // what is wrong: for a readiness probe. The error does not name the controller.

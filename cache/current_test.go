@@ -1,0 +1,132 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
+	"github.com/listwatch/listwatch/cache"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// TestUpToDate: events of writes that were taken before the mark arrive late; the
+// function returns with the last one that it has to, and not before.
+func TestUpToDate(t *testing.T) {
+	const late = 5 * time.Second
+	fails := func(o kube.Partial) (kube.Partial, error) {
+		if o.Labels["v"] == "bad" {
+			return o, errors.New("a bug")
+		}
+		return o, nil
+	}
+	notTwo, err := kube.ParseSelector("v!=2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		options options
+		writes  func(*world)
+		want    time.Duration
+	}{
+		"nothing was written":            {writes: func(*world) {}},
+		"only other resources":           {writes: func(w *world) { w.srv.Put(kube.Nodes, `{"metadata":{"name":"n"}}`) }},
+		"a creation":                     {writes: func(w *world) { w.put("a", "y", "1") }, want: late},
+		"a change":                       {writes: func(w *world) { w.put("a", "x", "2") }, want: late},
+		"a deletion":                     {writes: func(w *world) { w.delete("a", "x") }, want: late},
+		"a namesake":                     {writes: func(w *world) { w.delete("a", "x"); w.put("a", "x", "1") }, want: 2 * late},
+		"a creation and its deletion":    {writes: func(w *world) { w.put("a", "y", "1"); w.delete("a", "y") }},
+		"in one namespace of several":    {options: options{Namespaces: []string{"a", "b"}}, writes: func(w *world) { w.put("b", "y", "1") }, want: late},
+		"in a namespace of no source":    {options: options{Namespaces: []string{"a", "b"}}, writes: func(w *world) { w.put("c", "y", "1") }},
+		"an object that is not selected": {options: options{Watch: watch.Options{Labels: notTwo}}, writes: func(w *world) { w.put("a", "y", "2") }},
+		"an unreadable object":           {options: options{Transform: fails}, writes: func(w *world) { w.put("a", "y", "bad") }, want: late},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				w.put("a", "x", "1")
+				w.put("b", "old", "bad")
+				var slow atomic.Bool
+				w.srv.On(apitest.Match{Verb: "watch", Resource: "configmaps"}, faults.EachEvent(func(rw http.ResponseWriter, event []byte) {
+					if slow.Load() && !strings.Contains(string(event), "BOOKMARK") {
+						time.Sleep(late)
+					}
+					_, _ = rw.Write(event)
+				}))
+				i := cache.New(w.maps, tt.options)
+				w.start(i)
+				w.pass(time.Minute)
+				slow.Store(true)
+				tt.writes(w)
+				w.srv.Tick()
+				begin := time.Now()
+				if err := i.UpToDate()(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if got := time.Since(begin); got != tt.want {
+					t.Errorf("up to date after %s, want %s", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// TestUpToDateBeforeRun: a list that the informer requests after the mark needs no
+// second one; a snapshot does.
+func TestUpToDateBeforeRun(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.put("a", "x", "1")
+		o := options{Snapshot: cache.Snapshot{Path: filepath.Join(t.TempDir(), "maps"), Cluster: "c1"}}
+		var got []int
+		for range 2 {
+			i := cache.New(w.maps, o)
+			wait := i.UpToDate()
+			w.srv.ForgetRequests()
+			stop := w.start(i)
+			if err := wait(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			lists := 0
+			for _, r := range w.srv.Requests() {
+				if r.Verb == "list" {
+					lists++
+				}
+			}
+			got = append(got, lists)
+			stop()
+		}
+		if diff := cmp.Diff([]int{0, 1}, got); diff != "" {
+			t.Errorf("lists of a cold and a warm start (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestUpToDateListsAgain: a list that fails is repeated, and the error names it.
+func TestUpToDateListsAgain(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		i := cache.New(w.maps, options{})
+		w.start(i)
+		w.pass(time.Second)
+		w.srv.On(apitest.Match{Verb: "list"}, faults.HTML(http.StatusInternalServerError)).Times(3)
+		wait := i.UpToDate()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		err := wait(ctx)
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), "configmaps: not known to be up to date: ") {
+			t.Errorf("after a second: %v", err)
+		}
+		if err := wait(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
