@@ -1,0 +1,228 @@
+package kinds
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// admissionKinds are the kinds of admissionregistration.k8s.io.
+func admissionKinds() []Kind {
+	return []Kind{
+		{
+			Info: object.Info{Resource: MutatingConfigurations, Categories: []string{"api-extensions"}},
+			Defaults: func(d *Defaults, o map[string]any) {
+				for w := range ObjectsAt(o, "webhooks") {
+					d.webhook(w)
+					d.set(w, "reinvocationPolicy", "Never")
+				}
+			},
+			Validate: func(r *Refusals, o, old map[string]any) {
+				r.webhooks(o)
+			},
+			Printer:  webhookPrinter,
+			Strategy: Strategy{Guarded: true, counts: true},
+		},
+		{
+			Info: object.Info{Resource: ValidatingConfigurations, Categories: []string{"api-extensions"}},
+			Defaults: func(d *Defaults, o map[string]any) {
+				for w := range ObjectsAt(o, "webhooks") {
+					d.webhook(w)
+				}
+			},
+			Validate: func(r *Refusals, o, old map[string]any) {
+				r.webhooks(o)
+			},
+			Printer:  webhookPrinter,
+			Strategy: Strategy{Guarded: true, counts: true},
+		},
+		{
+			Info:     object.Info{Resource: cluster("admissionregistration.k8s.io", "mutatingadmissionpolicies", "MutatingAdmissionPolicy"), Categories: []string{"api-extensions"}},
+			Defaults: (*Defaults).admissionPolicy,
+			Zero:     `"spec":{}`,
+			Printer:  mutatingPolicyPrinter,
+			Strategy: Strategy{Guarded: true},
+		},
+		{
+			Info: object.Info{Resource: cluster("admissionregistration.k8s.io", "mutatingadmissionpolicybindings", "MutatingAdmissionPolicyBinding"), Categories: []string{"api-extensions"}},
+			Defaults: func(d *Defaults, o map[string]any) {
+				spec := d.Object(o, "spec")
+				d.matching(spec, "matchResources")
+			},
+			Zero:     `"spec":{}`,
+			Printer:  policyBindingPrinter,
+			Strategy: Strategy{Guarded: true},
+		},
+		{
+			Info:     object.Info{Resource: cluster("admissionregistration.k8s.io", "validatingadmissionpolicies", "ValidatingAdmissionPolicy"), Categories: []string{"api-extensions"}, Status: true},
+			Defaults: (*Defaults).admissionPolicy,
+			Status:   `{}`,
+			Zero:     `"spec":{},"status":{}`,
+			Printer:  validatingPolicyPrinter,
+			Strategy: Strategy{Guarded: true},
+		},
+		{
+			Info: object.Info{Resource: cluster("admissionregistration.k8s.io", "validatingadmissionpolicybindings", "ValidatingAdmissionPolicyBinding"), Categories: []string{"api-extensions"}},
+			Defaults: func(d *Defaults, o map[string]any) {
+				spec := d.Object(o, "spec")
+				d.matching(spec, "matchResources")
+			},
+			Zero:     `"spec":{}`,
+			Printer:  policyBindingPrinter,
+			Strategy: Strategy{Guarded: true},
+		},
+	}
+}
+
+// The resources that configure webhooks.
+var (
+	MutatingConfigurations   = kube.Resource{Group: "admissionregistration.k8s.io", Version: "v1", Plural: "mutatingwebhookconfigurations", Kind: "MutatingWebhookConfiguration"}
+	ValidatingConfigurations = kube.Resource{Group: "admissionregistration.k8s.io", Version: "v1", Plural: "validatingwebhookconfigurations", Kind: "ValidatingWebhookConfiguration"}
+)
+
+func (d *Defaults) webhook(w map[string]any) {
+	d.set(w, "failurePolicy", "Fail")
+	d.set(w, "matchPolicy", "Equivalent")
+	d.Object(w, "namespaceSelector")
+	d.Object(w, "objectSelector")
+	d.set(w, "timeoutSeconds", int64(10))
+	for r := range ObjectsAt(w, "rules") {
+		d.set(r, "scope", "*")
+	}
+	d.servicePort(ObjectAt(w, "clientConfig"))
+}
+
+// matching fills in what a policy, or a binding, matches, if it says so.
+func (d *Defaults) matching(spec map[string]any, name string) {
+	m := ObjectAt(spec, name)
+	if m == nil {
+		return
+	}
+	d.set(m, "matchPolicy", "Equivalent")
+	d.Object(m, "namespaceSelector")
+	d.Object(m, "objectSelector")
+	for _, rules := range [...]string{"resourceRules", "excludeResourceRules"} {
+		for r := range ObjectsAt(m, rules) {
+			d.set(r, "scope", "*")
+		}
+	}
+}
+
+func (d *Defaults) admissionPolicy(o map[string]any) {
+	spec := d.Object(o, "spec")
+	d.set(spec, "failurePolicy", "Fail")
+	d.matching(spec, "matchConstraints")
+}
+
+// webhooks refuses URLs that a webhook configuration may not have.
+func (r *Refusals) webhooks(o map[string]any) {
+	for i, e := range ListAt(o, "webhooks") {
+		w, _ := e.(map[string]any)
+		config := ObjectAt(w, "clientConfig")
+		if text, ok := config["url"].(string); ok {
+			r.webhookURL(fmt.Sprintf("webhooks[%d].clientConfig.url", i), text)
+		}
+	}
+}
+
+func (r *Refusals) webhookURL(path, text string) {
+	const form = "; desired format: https://host[/path]"
+	u, err := url.Parse(text)
+	if err != nil {
+		r.required(path, "url must be a valid URL: "+err.Error()+form)
+		return
+	}
+	if u.Scheme != "https" {
+		r.invalid(path, u.Scheme, "'https' is the only allowed URL scheme"+form)
+	}
+	if u.Host == "" {
+		r.invalid(path, u.Host, "host must be specified"+form)
+	}
+	if u.User != nil {
+		r.invalid(path, u.User.String(), "user information is not permitted in URLs")
+	}
+	if u.Fragment != "" {
+		r.invalid(path, u.Fragment, "fragments are not permitted in URLs")
+	}
+	if u.RawQuery != "" {
+		r.invalid(path, u.RawQuery, "query parameters are not permitted in URLs")
+	}
+}
+
+var webhookPrinter = Printer{
+	Columns: columns(integerColumn("Webhooks", "number of webhooks"), ageColumn()),
+	Cells: func(r *Row) {
+		var webhooks []struct{}
+		r.read("webhooks", &webhooks)
+		r.add(r.Meta.Name, len(webhooks), r.age())
+	},
+}
+
+var mutatingPolicyPrinter = policyPrinter("Mutations")
+
+var validatingPolicyPrinter = policyPrinter("Validations")
+
+func policyPrinter(what string) Printer {
+	member := strings.ToLower(what)
+	return Printer{
+		Columns: columns(
+			integerColumn(what, "number of them"),
+			column("ParamKind", "kind of the parameters"),
+			ageColumn(),
+		),
+		Cells: func(r *Row) {
+			var spec struct {
+				Mutations, Validations []struct{}
+				ParamKind              *struct{ APIVersion, Kind string }
+			}
+			r.read("spec", &spec)
+			count, kind := len(spec.Validations), unset
+			if member == "mutations" {
+				count = len(spec.Mutations)
+			}
+			if k := spec.ParamKind; k != nil {
+				kind = k.APIVersion + "/" + k.Kind
+			}
+			r.add(r.Meta.Name, count, kind, r.age())
+		},
+	}
+}
+
+var policyBindingPrinter = Printer{
+	Columns: columns(
+		column("PolicyName", "the policy"),
+		column("ParamRef", "its parameters"),
+		ageColumn(),
+	),
+	Cells: func(r *Row) {
+		var spec struct {
+			PolicyName string
+			ParamRef   *struct {
+				Name, Namespace string
+				Selector        *LabelSelector
+			}
+		}
+		r.read("spec", &spec)
+		ref := unset
+		switch p := spec.ParamRef; {
+		case p == nil:
+		case p.Selector != nil:
+			ref = p.Selector.goString()
+		case p.Namespace == "":
+			ref = "*/" + p.Name
+		default:
+			ref = p.Namespace + "/" + p.Name
+		}
+		r.add(r.Meta.Name, spec.PolicyName, ref, r.age())
+	},
+}
+
+// servicePort fills in how a webhook is reached.
+func (d *Defaults) servicePort(config map[string]any) {
+	if s := ObjectAt(config, "service"); s != nil {
+		d.set(s, "port", int64(443))
+	}
+}

@@ -1,0 +1,235 @@
+package kinds
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// appsKinds are the kinds of apps.
+func appsKinds() []Kind {
+	return []Kind{
+		{
+			Info: object.Info{Resource: kube.DaemonSets, ShortNames: []string{"ds"}, Categories: []string{"all"}, Status: true},
+			Defaults: func(d *Defaults, o map[string]any) {
+				d.daemonSet(d.Object(o, "spec"))
+			},
+			Validate: func(r *Refusals, o, old map[string]any) {
+				spec, was := ObjectAt(o, "spec"), ObjectAt(old, "spec")
+				r.workload(kube.DaemonSets, spec, was)
+			},
+			Status: `{"currentNumberScheduled":0,"numberMisscheduled":0,"desiredNumberScheduled":0,"numberReady":0}`,
+			Zero: `"spec":{"selector":null,"template":` + zeroTemplate + `,"updateStrategy":{}},` +
+				`"status":{"currentNumberScheduled":0,"numberMisscheduled":0,"desiredNumberScheduled":0,"numberReady":0}`,
+			Printer: daemonSetPrinter,
+		},
+		{
+			Info: object.Info{Resource: kube.Deployments, Scale: workloadScale(), ShortNames: []string{"deploy"}, Categories: []string{"all"}, Status: true},
+			Defaults: func(d *Defaults, o map[string]any) {
+				d.deployment(d.Object(o, "spec"))
+			},
+			Validate: func(r *Refusals, o, old map[string]any) {
+				spec, was := ObjectAt(o, "spec"), ObjectAt(old, "spec")
+				r.workload(kube.Deployments, spec, was)
+			},
+			Status:   `{}`,
+			Zero:     `"spec":{"replicas":0,"selector":null,"template":` + zeroTemplate + `,"strategy":{}},"status":{}`,
+			Printer:  deploymentPrinter,
+			Strategy: Strategy{hosts: podNames},
+		},
+		{
+			Info: object.Info{Resource: kube.ReplicaSets, Scale: workloadScale(), ShortNames: []string{"rs"}, Categories: []string{"all"}, Status: true, Fields: []string{"status.replicas"}},
+			Defaults: func(d *Defaults, o map[string]any) {
+				d.replicaSet(d.Object(o, "spec"))
+			},
+			Validate: func(r *Refusals, o, old map[string]any) {
+				spec, was := ObjectAt(o, "spec"), ObjectAt(old, "spec")
+				r.workload(kube.ReplicaSets, spec, was)
+			},
+			Status:   `{"replicas":0}`,
+			Zero:     `"spec":{"replicas":0,"selector":null,"template":` + zeroTemplate + `},"status":{"replicas":0}`,
+			Printer:  replicaSetPrinter,
+			Strategy: Strategy{hosts: podNames},
+		},
+		{
+			Info: object.Info{Resource: kube.StatefulSets, Scale: workloadScale(), ShortNames: []string{"sts"}, Categories: []string{"all"}, Status: true},
+			Defaults: func(d *Defaults, o map[string]any) {
+				d.statefulSet(d.Object(o, "spec"))
+			},
+			Validate: func(r *Refusals, o, old map[string]any) {
+				spec, was := ObjectAt(o, "spec"), ObjectAt(old, "spec")
+				r.workload(kube.StatefulSets, spec, was)
+			},
+			Status:   `{"replicas":0,"availableReplicas":0}`,
+			Zero:     `"spec":{"replicas":0,"selector":null,"template":` + zeroTemplate + `,"serviceName":"","updateStrategy":{}},"status":{"replicas":0,"availableReplicas":0}`,
+			Printer:  statefulSetPrinter,
+			Strategy: Strategy{name: labelName},
+		},
+		{
+			Info:    object.Info{Resource: Named("apps", "controllerrevisions", "ControllerRevision"), NoCount: true},
+			Zero:    `"data":null,"revision":0`,
+			Printer: revisionPrinter,
+		},
+	}
+}
+
+func (d *Defaults) deployment(spec map[string]any) {
+	d.set(spec, "replicas", int64(1))
+	strategy := d.Object(spec, "strategy")
+	d.text(strategy, "type", rollingUpdate)
+	if strategy["type"] == rollingUpdate {
+		u := d.Object(strategy, "rollingUpdate")
+		d.set(u, "maxUnavailable", "25%")
+		d.set(u, "maxSurge", "25%")
+	}
+	d.set(spec, "revisionHistoryLimit", int64(10))
+	d.set(spec, "progressDeadlineSeconds", int64(600))
+	d.Drop(spec, "paused", "minReadySeconds")
+	d.template(d.Object(spec, "template"))
+}
+
+const rollingUpdate = "RollingUpdate"
+
+func (d *Defaults) replicaSet(spec map[string]any) {
+	d.set(spec, "replicas", int64(1))
+	d.Drop(spec, "minReadySeconds")
+	d.template(d.Object(spec, "template"))
+}
+
+func (d *Defaults) daemonSet(spec map[string]any) {
+	strategy := d.Object(spec, "updateStrategy")
+	d.text(strategy, "type", rollingUpdate)
+	if strategy["type"] == rollingUpdate {
+		u := d.Object(strategy, "rollingUpdate")
+		d.set(u, "maxUnavailable", int64(1))
+		d.set(u, "maxSurge", int64(0))
+	}
+	d.set(spec, "revisionHistoryLimit", int64(10))
+	d.Drop(spec, "minReadySeconds")
+	d.template(d.Object(spec, "template"))
+}
+
+func (d *Defaults) statefulSet(spec map[string]any) {
+	d.text(spec, "podManagementPolicy", "OrderedReady")
+	strategy := d.Object(spec, "updateStrategy")
+	if TextAt(strategy, "type") == "" {
+		d.put(strategy, "type", rollingUpdate)
+		d.Object(strategy, "rollingUpdate")
+	}
+	if u := ObjectAt(strategy, "rollingUpdate"); u != nil && strategy["type"] == rollingUpdate {
+		d.set(u, "partition", int64(0))
+		d.set(u, "maxUnavailable", int64(1))
+	}
+	retention := d.Object(spec, "persistentVolumeClaimRetentionPolicy")
+	d.text(retention, "whenDeleted", "Retain")
+	d.text(retention, "whenScaled", "Retain")
+	d.set(spec, "replicas", int64(1))
+	d.set(spec, "revisionHistoryLimit", int64(10))
+	d.set(spec, "serviceName", "")
+	d.Drop(spec, "minReadySeconds")
+	d.template(d.Object(spec, "template"))
+	for c := range ObjectsAt(spec, "volumeClaimTemplates") {
+		d.set(c, "kind", "PersistentVolumeClaim")
+		d.set(c, "apiVersion", "v1")
+		d.Drop(d.Object(c, "metadata"), "creationTimestamp")
+		d.claim(d.Object(c, "spec"))
+		d.text(d.Object(c, "status"), "phase", "Pending")
+	}
+}
+
+var deploymentPrinter = Printer{
+	Columns: columns(
+		column("Ready", "pods that are ready, of those wanted"),
+		column("Up-to-date", "pods of the newest template"),
+		column("Available", "pods that have been ready for long enough"),
+		ageColumn(), containersColumn(), imagesColumn(), selectorColumn(),
+	),
+	Cells: func(r *Row) {
+		var spec struct {
+			Replicas *int
+			Template podTemplate
+			Selector *LabelSelector
+		}
+		var status struct{ ReadyReplicas, UpdatedReplicas, AvailableReplicas int }
+		r.read("spec", &spec)
+		r.read("status", &status)
+		names, images := spec.Template.containers()
+		selector, ok := spec.Selector.Format()
+		if !ok {
+			selector = "<invalid>"
+		}
+		r.add(r.Meta.Name, fraction(status.ReadyReplicas, Or(spec.Replicas, 0)), status.UpdatedReplicas, status.AvailableReplicas,
+			r.age(), names, images, selector)
+	},
+}
+
+var replicaSetPrinter = Printer{Columns: replicaColumns(), Cells: replicaCells((*LabelSelector).text)}
+
+var statefulSetPrinter = Printer{
+	Columns: columns(column("Ready", "pods that are ready, of those wanted"), ageColumn(), containersColumn(), imagesColumn()),
+	Cells: func(r *Row) {
+		var spec struct {
+			Replicas int
+			Template podTemplate
+		}
+		var status struct{ ReadyReplicas int }
+		r.read("spec", &spec)
+		r.read("status", &status)
+		names, images := spec.Template.containers()
+		r.add(r.Meta.Name, fraction(status.ReadyReplicas, spec.Replicas), r.age(), names, images)
+	},
+}
+
+var daemonSetPrinter = Printer{
+	Columns: columns(
+		integerColumn("Desired", "nodes that should run the pod"),
+		integerColumn("Current", "nodes that run it and should"),
+		integerColumn("Ready", "nodes on which it is ready"),
+		integerColumn("Up-to-date", "nodes that run the newest template"),
+		integerColumn("Available", "nodes on which it has been ready for long enough"),
+		column("Node Selector", "labels of the nodes"),
+		ageColumn(), containersColumn(), imagesColumn(), selectorColumn(),
+	),
+	Cells: func(r *Row) {
+		var spec struct {
+			Template podTemplate
+			Selector *LabelSelector
+		}
+		var status struct{ DesiredNumberScheduled, CurrentNumberScheduled, NumberReady, UpdatedNumberScheduled, NumberAvailable int }
+		r.read("spec", &spec)
+		r.read("status", &status)
+		names, images := spec.Template.containers()
+		r.add(r.Meta.Name, status.DesiredNumberScheduled, status.CurrentNumberScheduled, status.NumberReady,
+			status.UpdatedNumberScheduled, status.NumberAvailable, labelList(spec.Template.Spec.NodeSelector), r.age(),
+			names, images, spec.Selector.text())
+	},
+}
+
+var revisionPrinter = Printer{
+	Columns: columns(column("Controller", "the object that the revision is of"), column("Revision", "number of the revision"), ageColumn()),
+	Cells: func(r *Row) {
+		var owners []struct {
+			APIVersion, Kind, Name string
+			Controller             bool
+		}
+		_ = json.Unmarshal(r.Meta.OwnerReferences, &owners) // none where there are none
+		var revision int64
+		r.read("revision", &revision)
+		controller := none
+		for _, o := range owners {
+			if !o.Controller {
+				continue
+			}
+			group, _, found := strings.Cut(o.APIVersion, "/")
+			kind := o.Kind
+			if found {
+				kind += "." + group
+			}
+			controller = strings.ToLower(kind) + "/" + o.Name
+			break
+		}
+		r.add(r.Meta.Name, controller, revision, r.age())
+	},
+}

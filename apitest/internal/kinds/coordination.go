@@ -1,0 +1,43 @@
+package kinds
+
+import (
+	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// coordinationKinds are the kinds of coordination.k8s.io.
+func coordinationKinds() []Kind {
+	return []Kind{
+		{
+			Info: object.Info{Resource: kube.Leases, NoCount: true},
+			Defaults: func(d *Defaults, o map[string]any) {
+				d.Object(o, "spec")
+			},
+			Validate: func(r *Refusals, o, old map[string]any) {
+				spec := ObjectAt(o, "spec")
+				r.lease(spec)
+			},
+			Zero:     `"spec":{}`,
+			Printer:  leasePrinter,
+			Strategy: Strategy{Upserts: true, Guarded: true},
+		},
+	}
+}
+
+func (r *Refusals) lease(spec map[string]any) {
+	if n, ok := spec["leaseDurationSeconds"].(int64); ok && n <= 0 {
+		r.invalid("spec.leaseDurationSeconds", n, "must be greater than 0")
+	}
+	if n, ok := spec["leaseTransitions"].(int64); ok && n < 0 {
+		r.invalid("spec.leaseTransitions", n, "must be greater than or equal to 0")
+	}
+}
+
+var leasePrinter = Printer{
+	Columns: columns(column("Holder", "who has the lease"), ageColumn()),
+	Cells: func(r *Row) {
+		var spec struct{ HolderIdentity string }
+		r.read("spec", &spec)
+		r.add(r.Meta.Name, spec.HolderIdentity, r.age())
+	},
+}

@@ -1,0 +1,145 @@
+package kinds
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// dataKinds are the kinds of the core group about data.
+func dataKinds() []Kind {
+	return []Kind{
+		{
+			Info:     object.Info{Resource: kube.ConfigMaps, ShortNames: []string{"cm"}},
+			Validate: (*Refusals).configMap,
+			Printer:  configMapPrinter,
+		},
+		{
+			Info:     object.Info{Resource: kube.Secrets, Fields: []string{"type"}},
+			Defaults: (*Defaults).secret,
+			Validate: (*Refusals).secret,
+			Printer:  secretPrinter,
+		},
+	}
+}
+
+// secret moves stringData to data.
+func (d *Defaults) secret(o map[string]any) {
+	d.text(o, "type", "Opaque")
+	for name, v := range ObjectAt(o, "data") {
+		if v == nil {
+			d.put(ObjectAt(o, "data"), name, "")
+		}
+	}
+	if texts := ObjectAt(o, "stringData"); len(texts) > 0 {
+		data := d.Object(o, "data")
+		for name, v := range texts {
+			s, _ := v.(string)
+			d.put(data, name, base64.StdEncoding.EncodeToString([]byte(s)))
+		}
+	}
+	d.remove(o, "stringData")
+}
+
+func (r *Refusals) configMap(o, old map[string]any) {
+	data, binary := ObjectAt(o, "data"), ObjectAt(o, "binaryData")
+	if old != nil && old["immutable"] == true {
+		r.unchangeable(o, old, "data", "binaryData")
+	}
+	for key := range keysOf(data) {
+		if wrong := dataKey(key); len(wrong) > 0 {
+			r.each("data["+key+"]", key, wrong)
+		}
+		if _, twice := binary[key]; twice {
+			r.invalid("data["+key+"]", key, "duplicate of key present in binaryData")
+		}
+	}
+	for key := range keysOf(binary) {
+		r.each("binaryData["+key+"]", key, dataKey(key))
+	}
+	size := decodedSize(binary)
+	for _, v := range data {
+		text, _ := v.(string)
+		size += len(text)
+	}
+	r.fits("[]", size)
+}
+
+// maxData is how many bytes a ConfigMap or a Secret may hold.
+const maxData = 1 << 20
+
+func (r *Refusals) fits(field string, size int) {
+	if size > maxData {
+		r.add("FieldValueTooLong", field, fmt.Sprintf("Too long: may not be more than %d bytes", maxData))
+	}
+}
+
+// decodedSize counts the bytes of values in base64.
+func decodedSize(data map[string]any) (size int) {
+	for _, v := range data {
+		text, _ := v.(string)
+		size += base64.RawStdEncoding.DecodedLen(len(strings.TrimRight(text, "=")))
+	}
+	return size
+}
+
+func (r *Refusals) secret(o, old map[string]any) {
+	data := ObjectAt(o, "data")
+	for key := range keysOf(data) {
+		if wrong := dataKey(key); len(wrong) > 0 {
+			r.each("data["+key+"]", key, wrong)
+		}
+	}
+	r.fits("data", decodedSize(data))
+	need := func(keys ...string) {
+		for _, key := range keys {
+			if _, ok := data[key]; !ok {
+				r.required("data[" + key + "]")
+			}
+		}
+	}
+	switch o["type"] {
+	case "kubernetes.io/tls":
+		need("tls.crt", "tls.key")
+	case "kubernetes.io/dockerconfigjson":
+		need(".dockerconfigjson")
+	case "kubernetes.io/dockercfg":
+		need(".dockercfg")
+	case "kubernetes.io/ssh-auth":
+		need("ssh-privatekey")
+	}
+	if old == nil {
+		return
+	}
+	if typ := TextAt(o, "type"); typ != TextAt(old, "type") {
+		r.invalid("type", typ, immutable)
+	}
+	if old["immutable"] == true {
+		r.unchangeable(o, old, "data")
+	}
+}
+
+var configMapPrinter = Printer{
+	Columns: columns(column("Data", "number of entries"), ageColumn()),
+	Cells: func(r *Row) {
+		var data, binary map[string]json.RawMessage
+		r.read("data", &data)
+		r.read("binaryData", &binary)
+		r.add(r.Meta.Name, len(data)+len(binary), r.age())
+	},
+}
+
+var secretPrinter = Printer{
+	Columns: columns(column("Type", "what the secret is for"), column("Data", "number of entries"), ageColumn()),
+	Cells: func(r *Row) {
+		var typ string
+		var data map[string]json.RawMessage
+		r.read("type", &typ)
+		r.read("data", &data)
+		r.add(r.Meta.Name, typ, len(data), r.age())
+	},
+}

@@ -1,0 +1,141 @@
+package kinds
+
+import (
+	"strings"
+
+	"github.com/listwatch/listwatch/apitest/internal/object"
+)
+
+// deviceKinds are the kinds of resource.k8s.io.
+func deviceKinds() []Kind {
+	return []Kind{
+		{
+			Info: object.Info{Resource: cluster("resource.k8s.io", "deviceclasses", "DeviceClass"), Returns: true},
+			Defaults: func(d *Defaults, o map[string]any) {
+				d.Object(o, "spec")
+			},
+			Zero:    `"spec":{}`,
+			Printer: agePrinter,
+		},
+		{
+			Info: object.Info{Resource: cluster("resource.k8s.io", "devicetaintrules", "DeviceTaintRule"), Status: true},
+			Defaults: func(d *Defaults, o map[string]any) {
+				spec := ObjectAt(o, "spec")
+				if taint := ObjectAt(spec, "taint"); taint != nil {
+					d.set(taint, "timeAdded", object.Timestamp())
+				}
+			},
+			Status:   `{}`,
+			Zero:     `"spec":{"taint":{"key":"","effect":""}},"status":{}`,
+			Printer:  deviceTaintPrinter,
+			Strategy: Strategy{Guarded: true},
+		},
+		{
+			Info: object.Info{Resource: Named("resource.k8s.io", "resourceclaims", "ResourceClaim"), Status: true, NoCount: true, Returns: true},
+			Defaults: func(d *Defaults, o map[string]any) {
+				d.requests(d.Object(o, "spec"))
+			},
+			Status:  `{}`,
+			Zero:    `"spec":{"devices":{"requests":null}},"status":{}`,
+			Printer: deviceClaimPrinter,
+		},
+		{
+			Info: object.Info{Resource: Named("resource.k8s.io", "resourceclaimtemplates", "ResourceClaimTemplate"), NoCount: true, Returns: true},
+			Defaults: func(d *Defaults, o map[string]any) {
+				spec := d.Object(o, "spec")
+				d.Object(spec, "metadata")
+				d.requests(d.Object(spec, "spec"))
+			},
+			Zero:    `"spec":{"metadata":{},"spec":{"devices":{"requests":null}}}`,
+			Printer: agePrinter,
+		},
+		{
+			Info: object.Info{Resource: cluster("resource.k8s.io", "resourceslices", "ResourceSlice"), Returns: true,
+				Fields: []string{"spec.nodeName", "spec.driver", "spec.pool.name"}},
+			Zero:    `"spec":{"driver":"","pool":{"name":"","generation":0,"resourceSliceCount":0}}`,
+			Printer: devicePrinter,
+		},
+	}
+}
+
+// requests fills in what a claim asks for.
+func (d *Defaults) requests(spec map[string]any) {
+	devices := d.Object(spec, "devices")
+	one := func(r map[string]any) {
+		d.text(r, "allocationMode", "ExactCount")
+		if r["allocationMode"] == "ExactCount" {
+			d.number(r, "count", 1)
+		}
+		for t := range ObjectsAt(r, "tolerations") {
+			d.text(t, "operator", "Equal")
+		}
+	}
+	for r := range ObjectsAt(devices, "requests") {
+		if exactly := ObjectAt(r, "exactly"); exactly != nil {
+			one(exactly)
+		}
+		for sub := range ObjectsAt(r, "firstAvailable") {
+			one(sub)
+		}
+	}
+}
+
+var deviceTaintPrinter = Printer{
+	Columns: columns(
+		column("Key", "of the taint"),
+		column("Value", "of the taint"),
+		column("Effect", "of the taint"),
+		column("TimeAdded", "time since devices have the taint"),
+		ageColumn(),
+	),
+	Cells: func(r *Row) {
+		var spec struct {
+			Taint struct{ Key, Value, Effect, TimeAdded string }
+		}
+		r.read("spec", &spec)
+		t := spec.Taint
+		r.add(r.Meta.Name, t.Key, t.Value, t.Effect, since(t.TimeAdded), r.age())
+	},
+}
+
+var deviceClaimPrinter = Printer{
+	Columns: columns(column("State", "pending, or allocated, and for whom"), ageColumn()),
+	Cells: func(r *Row) {
+		var status struct {
+			Allocation  *struct{}
+			ReservedFor []struct{}
+		}
+		r.read("status", &status)
+		var states []string
+		if r.Meta.DeletionTimestamp != "" {
+			states = append(states, "deleted")
+		}
+		switch {
+		case status.Allocation == nil && r.Meta.DeletionTimestamp == "":
+			states = append(states, "pending")
+		case status.Allocation == nil:
+		case len(status.ReservedFor) > 0:
+			states = append(states, "allocated", "reserved")
+		default:
+			states = append(states, "allocated")
+		}
+		r.add(r.Meta.Name, strings.Join(states, ","), r.age())
+	},
+}
+
+var devicePrinter = Printer{
+	Columns: columns(
+		column("Node", "whose devices these are"),
+		column("Driver", "who manages them"),
+		column("Pool", "what they belong to"),
+		ageColumn(),
+	),
+	Cells: func(r *Row) {
+		var spec struct {
+			NodeName, Driver string
+			Pool             struct{ Name string }
+		}
+		r.read("spec", &spec)
+		r.add(r.Meta.Name, spec.NodeName, spec.Driver, spec.Pool.Name, r.age())
+	},
+}

@@ -1,0 +1,118 @@
+package kinds
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// eventKinds are the kinds of Events, which two groups serve.
+func eventKinds() []Kind {
+	return []Kind{
+		{
+			Info: object.Info{Resource: kube.Events, ShortNames: []string{"ev"}, Fields: []string{
+				"involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid",
+				"involvedObject.apiVersion", "involvedObject.resourceVersion", "involvedObject.fieldPath",
+				"reason", "reportingComponent", "source", "type"}},
+			Defaults: (*Defaults).Event,
+			Validate: func(r *Refusals, o, old map[string]any) {
+				r.event(o)
+			},
+			Zero:     `"involvedObject":{},"source":{},"firstTimestamp":null,"lastTimestamp":null,"eventTime":null,"reportingComponent":"","reportingInstance":""`,
+			Printer:  eventPrinter,
+			Strategy: Strategy{Upserts: true, Plain: true, name: SegmentName},
+		},
+		{
+			Info: object.Info{Resource: Named("events.k8s.io", "events", "Event"), Core: kube.Events, ShortNames: []string{"ev"}, Fields: []string{
+				"regarding.kind", "regarding.namespace", "regarding.name", "regarding.uid", "regarding.apiVersion", "regarding.resourceVersion",
+				"regarding.fieldPath", "reason", "reportingController", "type"}},
+			Zero:     `"eventTime":null,"regarding":{},"deprecatedSource":{},"deprecatedFirstTimestamp":null,"deprecatedLastTimestamp":null`,
+			Printer:  eventPrinter,
+			Strategy: Strategy{Upserts: true, Plain: true, name: SegmentName},
+		},
+	}
+}
+
+// Event fills in what the server sends of an event without a value.
+func (d *Defaults) Event(o map[string]any) {
+	d.Object(o, "involvedObject")
+	d.Object(o, "source")
+	for _, name := range [...]string{"eventTime", "firstTimestamp", "lastTimestamp"} {
+		d.null(o, name)
+	}
+	d.set(o, "reportingComponent", "")
+	d.set(o, "reportingInstance", "")
+	d.Drop(o, "count")
+}
+
+// event refuses an Event elsewhere than what it is about. Those with an eventTime
+// may be about what has no namespace.
+func (r *Refusals) event(o map[string]any) {
+	about, ns := TextAt(ObjectAt(o, "involvedObject"), "namespace"), TextAt(ObjectAt(o, "metadata"), "namespace")
+	wrong := about != ns && !(about == "" && ns == "default")
+	if t := TextAt(o, "eventTime"); t != "" {
+		wrong = about == "" && ns != "default" && ns != "kube-system"
+	}
+	if wrong {
+		r.invalid("involvedObject.namespace", about, "does not match event.namespace")
+	}
+}
+
+// eventPrinter is that of events of both groups, which name the same things
+// differently.
+var eventPrinter = Printer{
+	Columns: []ColumnDefinition{
+		column("Last Seen", "time since it last happened"),
+		column("Type", "Normal, or Warning"),
+		column("Reason", "what happened, in a word"),
+		column("Object", "what it happened to"),
+		wideColumn("Subobject", "the part of it"),
+		wideColumn("Source", "who tells it"),
+		column("Message", "what happened"),
+		wideColumn("First Seen", "time since it first happened"),
+		wideColumn("Count", "how often it happened"),
+		{Name: "Name", Type: "string", Format: "name", Description: "name of the event", Priority: 1},
+	},
+	Cells: eventCells,
+}
+
+func eventCells(r *Row) {
+	var about struct{ Kind, Name, FieldPath string }
+	var source struct{ Component, Host string }
+	var series *struct {
+		Count            int
+		LastObservedTime string
+	}
+	count := 0
+	either := func(one, other string, into any) {
+		r.read(one, into)
+		r.read(other, into)
+	}
+	word := func(one, other string) (s string) {
+		either(one, other, &s)
+		return s
+	}
+	either("involvedObject", "regarding", &about)
+	either("source", "deprecatedSource", &source)
+	either("count", "deprecatedCount", &count)
+	r.read("series", &series)
+	first := cmp.Or(word("firstTimestamp", "deprecatedFirstTimestamp"), word("eventTime", ""))
+	last := cmp.Or(word("lastTimestamp", "deprecatedLastTimestamp"), first)
+	if series != nil {
+		last, count = series.LastObservedTime, series.Count
+	} else {
+		count = max(count, 1)
+	}
+	target := strings.ToLower(about.Kind)
+	if about.Name != "" {
+		target += "/" + about.Name
+	}
+	from := cmp.Or(source.Component, word("reportingComponent", "reportingController"))
+	if host := cmp.Or(source.Host, word("reportingInstance", "")); host != "" {
+		from += ", " + host
+	}
+	r.add(since(last), word("type", ""), word("reason", ""), target, about.FieldPath, from,
+		strings.TrimSpace(word("message", "note")), since(first), count, r.Meta.Name)
+}

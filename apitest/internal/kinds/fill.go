@@ -1,0 +1,148 @@
+package kinds
+
+import (
+	"maps"
+	"reflect"
+
+	"github.com/listwatch/listwatch/apitest/schema"
+)
+
+// Defaults fills objects in and notes whether that changed anything.
+type Defaults struct{ changed bool }
+
+// put sets a member.
+func (d *Defaults) put(m map[string]any, name string, v any) {
+	m[name] = v
+	d.changed = true
+}
+
+// set sets a member that is not there.
+func (d *Defaults) set(m map[string]any, name string, v any) {
+	if m[name] == nil {
+		d.put(m, name, v)
+	}
+}
+
+// null sets a member that is not there to null, which is how Go has it.
+func (d *Defaults) null(m map[string]any, name string) {
+	if _, ok := m[name]; !ok {
+		d.put(m, name, nil)
+	}
+}
+
+// text sets a string that is not there or empty.
+func (d *Defaults) text(m map[string]any, name, v string) {
+	if e := m[name]; e == nil || e == "" {
+		d.put(m, name, v)
+	}
+}
+
+// number sets a number that is not there or 0.
+func (d *Defaults) number(m map[string]any, name string, v int64) {
+	if e := m[name]; e == nil || e == int64(0) {
+		d.put(m, name, v)
+	}
+}
+
+// Object returns the object that is a member, made where there is none.
+func (d *Defaults) Object(m map[string]any, name string) map[string]any {
+	if c := ObjectAt(m, name); c != nil {
+		return c
+	}
+	c := make(map[string]any)
+	d.put(m, name, c)
+	return c
+}
+
+// Drop removes members that have their type's zero value: Go's omitempty.
+func (d *Defaults) Drop(m map[string]any, names ...string) {
+	for _, name := range names {
+		if v, ok := m[name]; ok && (v == nil || v == false || v == "" || v == int64(0)) {
+			d.remove(m, name)
+		}
+	}
+}
+
+func (d *Defaults) remove(m map[string]any, name string) {
+	if _, ok := m[name]; ok {
+		delete(m, name)
+		d.changed = true
+	}
+}
+
+// copyFrom sets a member that is not there to that of old, if it has one.
+func (d *Defaults) copyFrom(m map[string]any, name string, old map[string]any) {
+	if v := old[name]; v != nil {
+		d.set(m, name, schema.Copy(v))
+	}
+}
+
+// ObjectAt returns the object that is a member of m, nil where there is none.
+func ObjectAt(m map[string]any, name string) map[string]any {
+	c, _ := m[name].(map[string]any)
+	return c
+}
+
+// ObjectsAt goes through the objects in the list that is a member of m.
+func ObjectsAt(m map[string]any, name string) func(yield func(map[string]any) bool) {
+	list, _ := m[name].([]any)
+	return func(yield func(map[string]any) bool) {
+		for _, e := range list {
+			if c, ok := e.(map[string]any); ok && !yield(c) {
+				return
+			}
+		}
+	}
+}
+
+// TextAt returns the string that is a member of m, "" where there is none.
+func TextAt(m map[string]any, name string) string {
+	s, _ := m[name].(string)
+	return s
+}
+
+// IntAt returns the number that is a member of m, 0 where there is none.
+func IntAt(m map[string]any, name string) int64 {
+	n, _ := m[name].(int64)
+	return n
+}
+
+// ListAt returns the list that is a member of m, nil where there is none.
+func ListAt(m map[string]any, name string) []any {
+	l, _ := m[name].([]any)
+	return l
+}
+
+// Lacks reports whether m has no elements under name.
+func Lacks(m map[string]any, name string) bool {
+	switch v := m[name].(type) {
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return m[name] == nil
+}
+
+// SameValue reports whether two values are equal, where none and an empty one are.
+func SameValue(a, b any) bool {
+	return reflect.DeepEqual(a, b) || nothing(a) && nothing(b)
+}
+
+func nothing(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return v == nil
+}
+
+// equalText compares two maps of strings.
+func equalText(a, b map[string]any) bool {
+	return maps.EqualFunc(a, b, func(v, w any) bool {
+		s, ok := v.(string)
+		return ok && s == w
+	})
+}

@@ -1,0 +1,108 @@
+package kinds
+
+import "github.com/listwatch/listwatch/apitest/internal/object"
+
+// flowcontrolKinds are the kinds of flowcontrol.apiserver.k8s.io.
+func flowcontrolKinds() []Kind {
+	return []Kind{
+		{
+			Info: object.Info{Resource: cluster("flowcontrol.apiserver.k8s.io", "flowschemas", "FlowSchema"), Status: true},
+			Defaults: func(d *Defaults, o map[string]any) {
+				d.number(d.Object(o, "spec"), "matchingPrecedence", 1000)
+			},
+			Status:  `{}`,
+			Zero:    `"spec":{"priorityLevelConfiguration":{"name":""},"matchingPrecedence":0},"status":{}`,
+			Printer: flowPrinter,
+		},
+		{
+			Info: object.Info{Resource: cluster("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations", "PriorityLevelConfiguration"), Status: true},
+			Defaults: func(d *Defaults, o map[string]any) {
+				spec := ObjectAt(o, "spec")
+				d.level(spec)
+			},
+			Status:  `{}`,
+			Zero:    `"spec":{"type":""},"status":{}`,
+			Printer: levelPrinter,
+		},
+	}
+}
+
+func (d *Defaults) level(spec map[string]any) {
+	if exempt := ObjectAt(spec, "exempt"); exempt != nil {
+		d.set(exempt, "nominalConcurrencyShares", int64(0))
+		d.set(exempt, "lendablePercent", int64(0))
+	} else if spec["type"] == "Exempt" {
+		d.put(spec, "exempt", map[string]any{"nominalConcurrencyShares": int64(0), "lendablePercent": int64(0)})
+	}
+	if limited := ObjectAt(spec, "limited"); limited != nil {
+		d.set(limited, "nominalConcurrencyShares", int64(30))
+		d.set(limited, "lendablePercent", int64(0))
+		response := d.Object(limited, "limitResponse")
+		if q := ObjectAt(response, "queuing"); q != nil {
+			d.number(q, "handSize", 8)
+			d.number(q, "queues", 64)
+			d.number(q, "queueLengthLimit", 50)
+		}
+	}
+}
+
+var flowPrinter = Printer{
+	Columns: columns(
+		column("PriorityLevel", "where its requests wait"),
+		column("MatchingPrecedence", "the least is asked first"),
+		column("DistinguisherMethod", "what tells flows from each other"),
+		ageColumn(),
+		column("MissingPL", "whether there is no such level"),
+	),
+	Cells: func(r *Row) {
+		var spec struct {
+			PriorityLevelConfiguration struct{ Name string }
+			MatchingPrecedence         int
+			DistinguisherMethod        *struct{ Type string }
+		}
+		var status struct{ Conditions Conditions }
+		r.read("spec", &spec)
+		r.read("status", &status)
+		method, dangling := none, "?"
+		if m := spec.DistinguisherMethod; m != nil {
+			method = m.Type
+		}
+		for _, c := range status.Conditions {
+			if c.Type == "Dangling" {
+				dangling = c.Status
+			}
+		}
+		r.add(r.Meta.Name, spec.PriorityLevelConfiguration.Name, spec.MatchingPrecedence, method, r.age(), dangling)
+	},
+}
+
+var levelPrinter = Printer{
+	Columns: columns(
+		column("Type", "Limited, or Exempt"),
+		column("NominalConcurrencyShares", "its part of all requests"),
+		column("Queues", "number of queues"),
+		column("HandSize", "queues of one flow"),
+		column("QueueLengthLimit", "requests in one queue"),
+		ageColumn(),
+	),
+	Cells: func(r *Row) {
+		var spec struct {
+			Type    string
+			Limited *struct {
+				NominalConcurrencyShares *int
+				LimitResponse            struct {
+					Queuing *struct{ Queues, HandSize, QueueLengthLimit int }
+				}
+			}
+		}
+		r.read("spec", &spec)
+		var shares, queues, hand, length any = none, none, none, none
+		if l := spec.Limited; l != nil {
+			shares = Or(l.NominalConcurrencyShares, 0)
+			if q := l.LimitResponse.Queuing; q != nil {
+				queues, hand, length = q.Queues, q.HandSize, q.QueueLengthLimit
+			}
+		}
+		r.add(r.Meta.Name, spec.Type, shares, queues, hand, length, r.age())
+	},
+}

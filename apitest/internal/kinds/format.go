@@ -1,0 +1,163 @@
+package kinds
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/listwatch/listwatch/apitest/internal/object"
+)
+
+const (
+	none    = "<none>"
+	unset   = "<unset>"
+	unknown = "<unknown>"
+)
+
+// Or returns what p points to, or other.
+func Or[T any](p *T, other T) T {
+	if p == nil {
+		return other
+	}
+	return *p
+}
+
+func fraction(part, whole int) string { return strconv.Itoa(part) + "/" + strconv.Itoa(whole) }
+
+// someOf returns limit of the words, separated, and how many more there are.
+func someOf(limit int, words []string, separator string) string {
+	if len(words) <= limit {
+		return strings.Join(words, separator)
+	}
+	return strings.Join(words[:limit], separator) + " + " + strconv.Itoa(len(words)-limit) + " more..."
+}
+
+// labelList returns labels in their order, as a selector of them reads.
+func labelList(labels map[string]string) string {
+	var words []string
+	for _, k := range object.SortedKeys(labels) {
+		words = append(words, k+"="+labels[k])
+	}
+	if len(words) == 0 {
+		return none
+	}
+	return strings.Join(words, ",")
+}
+
+// LabelSelector is what selects by labels in most objects.
+type LabelSelector struct {
+	MatchLabels      map[string]string
+	MatchExpressions []struct {
+		Key, Operator string
+		Values        []string
+	}
+}
+
+// text returns s as people read it.
+func (s *LabelSelector) text() string {
+	t, ok := s.Format()
+	switch {
+	case !ok:
+		return "<error>"
+	case t == "":
+		return none
+	}
+	return t
+}
+
+// Format returns s as a query has it, empty where it selects all or is nil.
+// ok = its operators are known.
+func (s *LabelSelector) Format() (t string, ok bool) {
+	if s == nil {
+		return "", true
+	}
+	type term struct{ key, text string }
+	var terms []term
+	for k, v := range s.MatchLabels {
+		terms = append(terms, term{k, k + "=" + v})
+	}
+	for _, e := range s.MatchExpressions {
+		values := "(" + strings.Join(Sorted(e.Values), ",") + ")"
+		switch e.Operator {
+		case "In":
+			terms = append(terms, term{e.Key, e.Key + " in " + values})
+		case "NotIn":
+			terms = append(terms, term{e.Key, e.Key + " notin " + values})
+		case "Exists":
+			terms = append(terms, term{e.Key, e.Key})
+		case "DoesNotExist":
+			terms = append(terms, term{e.Key, "!" + e.Key})
+		default:
+			return "", false
+		}
+	}
+	slices.SortStableFunc(terms, func(a, b term) int { return strings.Compare(a.key, b.key) })
+	var words []string
+	for _, t := range terms {
+		words = append(words, t.text)
+	}
+	return strings.Join(words, ","), true
+}
+
+// goString returns s as Go's types of Kubernetes print it.
+func (s *LabelSelector) goString() string {
+	var b strings.Builder
+	b.WriteString("&LabelSelector{MatchLabels:map[string]string{")
+	for _, k := range object.SortedKeys(s.MatchLabels) {
+		b.WriteString(k + ": " + s.MatchLabels[k] + ",")
+	}
+	b.WriteString("},MatchExpressions:[]LabelSelectorRequirement{")
+	for _, e := range s.MatchExpressions {
+		b.WriteString("LabelSelectorRequirement{Key:" + e.Key + ",Operator:" + e.Operator + ",Values:[" + strings.Join(e.Values, " ") + "],},")
+	}
+	return b.String() + "},}"
+}
+
+// loose is text that may also stand as a number, such as a port or a number of
+// pods.
+type loose string
+
+func (l *loose) UnmarshalJSON(b []byte) error {
+	switch {
+	case string(b) == "null": // leaves it empty
+	case b[0] == '"':
+		return json.Unmarshal(b, (*string)(l))
+	default:
+		*l = loose(b)
+	}
+	return nil
+}
+
+// quantity is an amount as the server keeps it; nothing is 0.
+type quantity struct{ loose }
+
+func (q quantity) String() string { return cmp.Or(string(q.loose), "0") }
+
+// Conditions are those of any object.
+type Conditions []struct {
+	Type   string `json:"type"`
+	Status string `json:"status"`
+	Reason string `json:"reason"`
+}
+
+// Holds reports whether the first condition of a type is true.
+func (cs Conditions) Holds(typ string) bool {
+	for _, c := range cs {
+		if c.Type == typ {
+			return c.Status == "True"
+		}
+	}
+	return false
+}
+
+// has reports whether there is a condition of a type, true or not.
+func (list Conditions) has(typ string) bool {
+	for _, c := range list {
+		if c.Type == typ {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,176 @@
+package kinds
+
+import (
+	"bytes"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// MaxGenerated is how much of a generateName counts.
+const MaxGenerated = 58
+
+// Metadata refuses what no object may have there, besides a name.
+func (r *Refusals) Metadata(res kube.Resource, meta map[string]any) {
+	r.labels("metadata.labels", ObjectAt(meta, "labels"))
+	for key := range keysOf(ObjectAt(meta, "annotations")) {
+		r.each("metadata.annotations", key, qualifiedName(strings.ToLower(key)))
+	}
+	for i, e := range ListAt(meta, "finalizers") {
+		name, _ := e.(string)
+		wrong := qualifiedName(name)
+		r.each("metadata.finalizers", name, wrong)
+		if !strings.Contains(name, "/") && !standardFinalizer(name) && !anyFinalizer(res) {
+			r.invalid(fmt.Sprintf("metadata.finalizers[%d]", i), name, "name is neither a standard finalizer name nor is it fully qualified")
+		}
+	}
+	for i, e := range ListAt(meta, "ownerReferences") {
+		ref, _ := e.(map[string]any)
+		for _, name := range [...]string{"apiVersion", "kind", "name", "uid"} {
+			if TextAt(ref, name) == "" {
+				r.required(fmt.Sprintf("metadata.ownerReferences[%d].%s", i, name), "must not be empty")
+			}
+		}
+	}
+	r.controllers(ListAt(meta, "ownerReferences"))
+}
+
+// anyFinalizer reports whether finalizers of res need not be qualified: of newer
+// groups and custom resources.
+func anyFinalizer(res kube.Resource) bool {
+	switch res.Group {
+	case "coordination.k8s.io", "admissionregistration.k8s.io", "apiextensions.k8s.io":
+		return true
+	}
+	_, err := object.Types().Type(res)
+	return err != nil
+}
+
+// standardFinalizer reports whether a finalizer is one of Kubernetes' own.
+func standardFinalizer(name string) bool {
+	return name == "orphan" || name == "foregroundDeletion" || name == "kubernetes"
+}
+
+// controllers refuses owners of which more than one controls.
+func (r *Refusals) controllers(refs []any) {
+	first := ""
+	for _, e := range refs {
+		ref, _ := e.(map[string]any)
+		name := TextAt(ref, "kind") + "/" + TextAt(ref, "name")
+		switch {
+		case ref["controller"] != true:
+		case first == "":
+			first = name
+		default:
+			r.invalid("metadata.ownerReferences", ownersInOrder(refs), `Only one reference can have Controller set to true. Found "true" in references for `+first+" and "+name)
+		}
+	}
+}
+
+// ownersInOrder returns owner references with their members in kube-apiserver's
+// order.
+func ownersInOrder(refs []any) any {
+	var list []struct {
+		APIVersion         string `json:"apiVersion"`
+		Kind               string `json:"kind"`
+		Name               string `json:"name"`
+		UID                string `json:"uid"`
+		Controller         *bool  `json:"controller,omitempty"`
+		BlockOwnerDeletion *bool  `json:"blockOwnerDeletion,omitempty"`
+	}
+	DecodeLenient(object.Marshal(refs), &list)
+	return list
+}
+
+func (r *Refusals) labels(field string, labels map[string]any) {
+	for key := range keysOf(labels) {
+		r.each(field, key, qualifiedName(key))
+		v, _ := labels[key].(string)
+		r.each(field, v, labelValue(v))
+	}
+}
+
+// keysOf goes through the keys of m in order.
+func keysOf(m map[string]any) iter.Seq[string] {
+	if len(m) == 0 {
+		return func(func(string) bool) {}
+	}
+	return slices.Values(object.SortedKeys(m))
+}
+
+// MetaCauses says what an update may not set: when an object is to be gone is said
+// by a DELETE, and what is to wait for has been said by then.
+func MetaCauses(old, o *object.Meta) (causes []kube.StatusCause) {
+	if o.UID != "" && o.UID != old.UID {
+		causes = append(causes, kube.StatusCause{Reason: "FieldValueInvalid", Field: "metadata.uid",
+			Message: fmt.Sprintf("Invalid value: %q: field is immutable", o.UID)})
+	}
+	if old.DeletionTimestamp == "" && o.DeletionTimestamp != "" {
+		causes = append(causes, kube.StatusCause{Reason: "FieldValueInvalid", Field: "metadata.deletionTimestamp",
+			Message: fmt.Sprintf("Invalid value: %q: field is immutable", o.DeletionTimestamp)})
+	}
+	if n := o.DeletionGracePeriodSeconds; old.DeletionGracePeriodSeconds == nil && n != nil {
+		causes = append(causes, kube.StatusCause{Reason: "FieldValueInvalid", Field: "metadata.deletionGracePeriodSeconds",
+			Message: fmt.Sprintf("Invalid value: %d: field is immutable", *n)})
+	}
+	more := slices.DeleteFunc(slices.Clone(o.Finalizers), func(s string) bool { return slices.Contains(old.Finalizers, s) })
+	if old.DeletionTimestamp != "" && len(more) > 0 {
+		slices.Sort(more)
+		causes = append(causes, ForbiddenField("metadata.finalizers",
+			fmt.Sprintf("no new finalizers can be added if the object is being deleted, found new finalizers %#v", more)))
+	}
+	return causes
+}
+
+// FinalizerWarnings says which finalizers that o has and old, which may be nil, has
+// not may be those of others too. o is a custom resource: elsewhere they are refused.
+func FinalizerWarnings(old, o *object.Object) (warnings []string) {
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(o.Meta.Finalizers))) {
+		if standardFinalizer(name) || strings.Contains(name, "/") || old != nil && slices.Contains(old.Meta.Finalizers, name) {
+			continue
+		}
+		how := ""
+		if strings.Contains(name, ".") {
+			how = "including a path (/) "
+		}
+		warnings = append(warnings, fmt.Sprintf("metadata.finalizers: %q: prefer a domain-qualified finalizer name %sto avoid accidental conflicts with other finalizer writers", name, how))
+	}
+	return warnings
+}
+
+// MovesGeneration reports whether an update from old to o counts as a new generation.
+func MovesGeneration(r *object.Info, old, o *object.Object) bool {
+	switch {
+	case r.Plural == "priorityclasses":
+		return false
+	case r.Resource == kube.EndpointSlices && !bytes.Equal(object.Marshal(old.Meta.Labels), object.Marshal(o.Meta.Labels)):
+		return true
+	case r.Resource == kube.EndpointSlices:
+		kept := *o
+		NullLists(&kept, "endpoints", "ports")
+		o = &kept
+	}
+	return !o.SameFields(old, func(name string) bool { return name != "status" })
+}
+
+// CountsGeneration reports whether o carries metadata.generation.
+func CountsGeneration(r *object.Info, o *object.Object) bool {
+	if r.NoCount || StrategyOf(r).counts {
+		return !r.NoCount
+	}
+	_, ok := o.Field("spec")
+	return ok || !r.BuiltIn
+}
+
+// NullLists makes null of lists that are empty, as etcd keeps them.
+func NullLists(o *object.Object, names ...string) {
+	for _, name := range names {
+		if v, _ := o.Field(name); string(v) == "[]" {
+			o.SetField(name, []byte("null"), true)
+		}
+	}
+}

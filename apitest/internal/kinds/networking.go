@@ -1,0 +1,187 @@
+package kinds
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// networkingKinds are the kinds of networking.k8s.io.
+func networkingKinds() []Kind {
+	return []Kind{
+		{
+			Info: object.Info{Resource: kube.Ingresses, ShortNames: []string{"ing"}, Status: true},
+			Validate: func(r *Refusals, o, old map[string]any) {
+				spec := ObjectAt(o, "spec")
+				if spec["defaultBackend"] == nil && Lacks(spec, "rules") {
+					r.invalid("spec", nil, "either `defaultBackend` or `rules` must be specified")
+				}
+			},
+			Status:  `{"loadBalancer":{}}`,
+			Zero:    `"spec":{},"status":{"loadBalancer":{}}`,
+			Printer: ingressPrinter,
+		},
+		{
+			Info: object.Info{Resource: cluster("networking.k8s.io", "ingressclasses", "IngressClass")},
+			Defaults: func(d *Defaults, o map[string]any) {
+				spec := ObjectAt(o, "spec")
+				if p := ObjectAt(spec, "parameters"); p != nil {
+					d.set(p, "scope", "Cluster")
+				}
+			},
+			Zero:    `"spec":{}`,
+			Printer: ingressClassPrinter,
+		},
+		{
+			Info: object.Info{Resource: Named("networking.k8s.io", "networkpolicies", "NetworkPolicy"), ShortNames: []string{"netpol"}},
+			Defaults: func(d *Defaults, o map[string]any) {
+				d.networkPolicy(d.Object(o, "spec"))
+			},
+			Zero:    `"spec":{"podSelector":{}}`,
+			Printer: networkPolicyPrinter,
+		},
+		{
+			Info: object.Info{Resource: cluster("networking.k8s.io", "ipaddresses", "IPAddress"), ShortNames: []string{"ip"}, NoCount: true},
+			Defaults: func(d *Defaults, o map[string]any) {
+				d.Object(o, "spec")
+			},
+			Zero:     `"spec":{}`,
+			Printer:  addressPrinter,
+			Strategy: Strategy{name: addressName},
+		},
+		{
+			Info: object.Info{Resource: cluster("networking.k8s.io", "servicecidrs", "ServiceCIDR"), Status: true, NoCount: true, Returns: true},
+			Defaults: func(d *Defaults, o map[string]any) {
+				d.Object(o, "spec")
+			},
+			Status:  `{}`,
+			Zero:    `"spec":{},"status":{}`,
+			Printer: cidrPrinter,
+		},
+	}
+}
+
+func (d *Defaults) networkPolicy(spec map[string]any) {
+	d.Object(spec, "podSelector")
+	for _, name := range [...]string{"ingress", "egress"} {
+		for r := range ObjectsAt(spec, name) {
+			for p := range ObjectsAt(r, "ports") {
+				d.text(p, "protocol", "TCP")
+			}
+		}
+	}
+	if Lacks(spec, "policyTypes") {
+		types := []any{"Ingress"}
+		if !Lacks(spec, "egress") {
+			types = append(types, "Egress")
+		}
+		d.put(spec, "policyTypes", types)
+	}
+}
+
+var ingressPrinter = Printer{
+	Columns: columns(
+		column("Class", "class of the ingress"),
+		column("Hosts", "hosts that are served"),
+		column("Address", "addresses of the load balancer"),
+		column("Ports", "ports that are open"),
+		ageColumn(),
+	),
+	Cells: func(r *Row) {
+		var spec struct {
+			IngressClassName *string
+			Rules            []struct{ Host string }
+			TLS              []struct{}
+		}
+		var status struct{ LoadBalancer loadBalancer }
+		r.read("spec", &spec)
+		r.read("status", &status)
+		ports := "80"
+		if len(spec.TLS) > 0 {
+			ports = "80, 443"
+		}
+		var hosts []string
+		rest := ""
+		for _, rule := range spec.Rules {
+			if len(hosts) == 3 { // what follows counts, with a host or without
+				rest = fmt.Sprintf(" + %d more...", len(spec.Rules)-3)
+				break
+			}
+			if rule.Host != "" {
+				hosts = append(hosts, rule.Host)
+			}
+		}
+		host := cmp.Or(strings.Join(hosts, ","), "*") + rest
+		r.add(r.Meta.Name, Or(spec.IngressClassName, none), host, strings.Join(status.LoadBalancer.addresses(), ","), ports, r.age())
+	},
+}
+
+var ingressClassPrinter = Printer{
+	Columns: columns(column("Controller", "who serves the class"), column("Parameters", "the object with its parameters"), ageColumn()),
+	Cells: func(r *Row) {
+		var spec struct {
+			Controller string
+			Parameters *struct {
+				APIGroup   *string
+				Kind, Name string
+			}
+		}
+		r.read("spec", &spec)
+		name := r.Meta.Name
+		if r.Meta.Annotations["ingressclass.kubernetes.io/is-default-class"] == "true" {
+			name += " (default)"
+		}
+		parameters := none
+		if p := spec.Parameters; p != nil {
+			parameters = p.Kind
+			if p.APIGroup != nil {
+				parameters += "." + *p.APIGroup
+			}
+			parameters += "/" + p.Name
+		}
+		r.add(name, spec.Controller, parameters, r.age())
+	},
+}
+
+var networkPolicyPrinter = Printer{
+	Columns: columns(column("Pod-Selector", "labels of the pods"), ageColumn()),
+	Cells: func(r *Row) {
+		var spec struct{ PodSelector LabelSelector }
+		r.read("spec", &spec)
+		r.add(r.Meta.Name, spec.PodSelector.text(), r.age())
+	},
+}
+
+var addressPrinter = Printer{
+	Columns: columns(column("ParentRef", "who has the address")),
+	Cells: func(r *Row) {
+		var spec struct {
+			ParentRef *struct{ Group, Resource, Namespace, Name string }
+		}
+		r.read("spec", &spec)
+		parent := none
+		if p := spec.ParentRef; p != nil {
+			parent = p.Resource
+			if p.Group != "" {
+				parent += "." + p.Group
+			}
+			if p.Namespace != "" {
+				parent += "/" + p.Namespace
+			}
+			parent += "/" + p.Name
+		}
+		r.add(r.Meta.Name, parent)
+	},
+}
+
+var cidrPrinter = Printer{
+	Columns: columns(column("CIDRs", "ranges of addresses of services"), ageColumn()),
+	Cells: func(r *Row) {
+		var spec struct{ CIDRs []string }
+		r.read("spec", &spec)
+		r.add(r.Meta.Name, strings.Join(spec.CIDRs, ","), r.age())
+	},
+}

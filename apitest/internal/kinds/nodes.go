@@ -1,0 +1,131 @@
+package kinds
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/schema"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// nodeKinds are the kinds of the core group about nodes.
+func nodeKinds() []Kind {
+	return []Kind{
+		{
+			Info:     object.Info{Resource: kube.Nodes, ShortNames: []string{"no"}, Status: true, NoCount: true, Fields: []string{"spec.unschedulable"}},
+			Defaults: (*Defaults).node,
+			Validate: func(r *Refusals, o, old map[string]any) {
+				spec, was := ObjectAt(o, "spec"), ObjectAt(old, "spec")
+				for i, e := range ListAt(spec, "taints") {
+					t, _ := e.(map[string]any)
+					path := fmt.Sprintf("metadata.taints[%d]", i) // so it says
+					r.each(path+".key", TextAt(t, "key"), qualifiedName(TextAt(t, "key")))
+					r.oneOf(path, t, "effect", "NoSchedule", "PreferNoSchedule", "NoExecute")
+				}
+				if cidrs := ListAt(was, "podCIDRs"); len(cidrs) > 0 && !SameValue(cidrs, spec["podCIDRs"]) {
+					r.add("FieldValueForbidden", "spec.podCIDRs", `Forbidden: node updates may not change podCIDR except from "" to valid`)
+				}
+			},
+			Zero:    `"spec":{},"status":` + zeroNodeStatus,
+			Printer: nodePrinter,
+		},
+	}
+}
+
+func (d *Defaults) node(o map[string]any) {
+	spec := d.Object(o, "spec")
+	d.Drop(spec, "unschedulable", "providerID")
+	switch cidr, list := TextAt(spec, "podCIDR"), ListAt(spec, "podCIDRs"); {
+	case cidr == "" && len(list) > 0:
+		d.put(spec, "podCIDR", list[0])
+	case cidr != "" && (len(list) == 0 || list[0] != cidr):
+		d.put(spec, "podCIDRs", []any{cidr})
+	}
+	status := d.Object(o, "status")
+	d.quantities(status, "capacity")
+	if c := ObjectAt(status, "capacity"); c != nil {
+		d.set(status, "allocatable", schema.Copy(c))
+	}
+	d.quantities(status, "allocatable")
+}
+
+// CompleteNode gives a node's status what Go never leaves out.
+func CompleteNode(res kube.Resource, o *object.Object) {
+	if res != kube.Nodes {
+		return
+	}
+	status := make(map[string]any)
+	if raw, ok := o.Field("status"); ok && string(raw) != "null" {
+		status = object.DecodeValue(raw)
+	}
+	if fill(status, object.DecodeValue([]byte(zeroNodeStatus))) {
+		o.SetField("status", object.Marshal(status), true)
+	}
+}
+
+var nodePrinter = Printer{
+	Columns: columns(
+		column("Status", "whether the node takes pods"),
+		column("Roles", "roles of the node, by its labels"),
+		ageColumn(),
+		column("Version", "version of the kubelet"),
+		wideColumn("Internal-IP", "its address within the cluster"),
+		wideColumn("External-IP", "its address outside"),
+		wideColumn("OS-Image", "its operating system"),
+		wideColumn("Kernel-Version", "its kernel"),
+		wideColumn("Container-Runtime", "what runs its containers"),
+	),
+	Cells: func(r *Row) {
+		var spec struct{ Unschedulable bool }
+		var status struct {
+			Conditions Conditions
+			Addresses  []struct{ Type, Address string }
+			NodeInfo   struct{ KubeletVersion, OSImage, KernelVersion, ContainerRuntimeVersion, Architecture string }
+		}
+		r.read("spec", &spec)
+		r.read("status", &status)
+		word := "Unknown"
+		for _, c := range status.Conditions {
+			if c.Type == "Ready" && c.Status == "True" {
+				word = "Ready"
+			} else if c.Type == "Ready" {
+				word = "NotReady"
+			}
+		}
+		if spec.Unschedulable {
+			word += ",SchedulingDisabled"
+		}
+		address := func(typ string) string {
+			for _, a := range status.Addresses {
+				if a.Type == typ {
+					return a.Address
+				}
+			}
+			return none
+		}
+		info := &status.NodeInfo
+		kernel := cmp.Or(info.KernelVersion, unknown)
+		if info.Architecture != "" {
+			kernel += " (" + info.Architecture + ")"
+		}
+		r.add(r.Meta.Name, word, nodeRoles(r.Meta.Labels), r.age(), info.KubeletVersion, address("InternalIP"), address("ExternalIP"),
+			cmp.Or(info.OSImage, unknown), kernel, cmp.Or(info.ContainerRuntimeVersion, unknown))
+	},
+}
+
+func nodeRoles(labels map[string]string) string {
+	var roles []string
+	for label, value := range labels {
+		role, ok := strings.CutPrefix(label, "node-role.kubernetes.io/")
+		if label == "kubernetes.io/role" {
+			role, ok = value, true
+		}
+		if ok && role != "" {
+			roles = append(roles, role)
+		}
+	}
+	return cmp.Or(strings.Join(slices.Compact(Sorted(roles)), ","), none)
+}

@@ -1,0 +1,62 @@
+package kinds
+
+import (
+	"fmt"
+
+	"github.com/listwatch/listwatch/apitest/internal/object"
+)
+
+// schedulingKinds are the kinds of scheduling.k8s.io.
+func schedulingKinds() []Kind {
+	return []Kind{
+		{
+			Info: object.Info{Resource: cluster("scheduling.k8s.io", "priorityclasses", "PriorityClass"), ShortNames: []string{"pc"}},
+			Defaults: func(d *Defaults, o map[string]any) {
+				d.set(o, "preemptionPolicy", "PreemptLowerPriority")
+				d.set(o, "value", int64(0))
+				d.Drop(o, "globalDefault", "description")
+			},
+			Validate: (*Refusals).priorityClass,
+			Zero:     `"value":0`,
+			Printer:  priorityClassPrinter,
+			Strategy: Strategy{counts: true},
+		},
+	}
+}
+
+// mostPriority is the highest priority of users; system classes are above.
+const mostPriority = 1_000_000_000
+
+func (r *Refusals) priorityClass(o, old map[string]any) {
+	if old != nil {
+		if IntAt(o, "value") != IntAt(old, "value") {
+			r.add("FieldValueForbidden", "value", "Forbidden: may not be changed in an update.")
+		}
+		if !SameValue(o["preemptionPolicy"], old["preemptionPolicy"]) {
+			r.invalid("preemptionPolicy", o["preemptionPolicy"], immutable)
+		}
+		return
+	}
+	if IntAt(o, "value") > mostPriority {
+		r.add("FieldValueForbidden", "value", fmt.Sprintf("Forbidden: maximum allowed value of a user defined priority is %d", mostPriority))
+	}
+	r.supported("preemptionPolicy", TextAt(o, "preemptionPolicy"), "PreemptLowerPriority", "Never")
+}
+
+var priorityClassPrinter = Printer{
+	Columns: columns(
+		integerColumn("Value", "the priority"),
+		ColumnDefinition{Name: "Global-Default", Type: "boolean", Description: "whether pods without a class have it"},
+		ageColumn(),
+		column("PreemptionPolicy", "whether pods of the class evict others"),
+	),
+	Cells: func(r *Row) {
+		var value int
+		var isDefault bool
+		var policy string
+		r.read("value", &value)
+		r.read("globalDefault", &isDefault)
+		r.read("preemptionPolicy", &policy)
+		r.add(r.Meta.Name, value, isDefault, r.age(), policy)
+	},
+}

@@ -1,0 +1,183 @@
+package kinds
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/listwatch/listwatch/apitest/internal/object"
+)
+
+func (r *Refusals) service(spec, old map[string]any) {
+	headless := spec["clusterIP"] == "None"
+	ports := ListAt(spec, "ports")
+	if len(ports) == 0 && !headless && spec["type"] != "ExternalName" {
+		r.required("spec.ports")
+	}
+	if spec["type"] == "ExternalName" && (!Lacks(spec, "clusterIPs") || TextAt(spec, "clusterIP") != "") {
+		r.add("FieldValueForbidden", "spec.clusterIPs", "Forbidden: may not be set for ExternalName services")
+	}
+	if spec["type"] == "ExternalName" && TextAt(spec, "externalName") == "" {
+		r.required("spec.externalName")
+	}
+	names, served := make(map[string]bool), make(map[string]bool)
+	for i, e := range ports {
+		p, _ := e.(map[string]any)
+		path := fmt.Sprintf("spec.ports[%d]", i)
+		switch name := TextAt(p, "name"); {
+		case name == "" && len(ports) > 1:
+			r.required(path + ".name")
+		case name == "":
+		case names[name]:
+			r.duplicate(path+".name", name)
+		default:
+			r.each(path+".name", name, labelName(name))
+			names[name] = true
+		}
+		r.port(path+".port", p["port"])
+		if p["port"] == nil {
+			r.port(path+".port", int64(0))
+		}
+		r.oneOf(path, p, "protocol", "SCTP", "TCP", "UDP")
+		r.port(path+".targetPort", p["targetPort"])
+		if s, ok := p["targetPort"].(string); ok {
+			r.each(path+".targetPort", s, portName(s))
+		}
+		id := fmt.Sprintf(`{"Name":"","Protocol":%q,"AppProtocol":null,"Port":%v,"TargetPort":0,"NodePort":0}`, TextAt(p, "protocol"), p["port"])
+		if served[id] {
+			r.add("FieldValueDuplicate", path, "Duplicate value: "+id)
+		}
+		served[id] = true
+	}
+	r.labels("spec.selector", ObjectAt(spec, "selector"))
+	r.oneOf("spec", spec, "sessionAffinity", "ClientIP", "None")
+	r.oneOf("spec", spec, "type", "ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
+	if ip, was := spec["clusterIP"], TextAt(old, "clusterIP"); was != "" && ip != was && spec["type"] != "ExternalName" && old["type"] != "ExternalName" {
+		r.invalid("spec.clusterIPs[0]", []any{ip}, "may not change once set")
+	}
+	if typ := TextAt(spec, "type"); headless && (typ == "NodePort" || typ == "LoadBalancer") {
+		r.invalid("spec.clusterIPs[0]", "None", "may not be set to 'None' for "+typ+" services")
+	}
+}
+
+// ServiceWarnings says what of o, a Service, has no effect or is on its way out.
+func ServiceWarnings(o *object.Object) (warnings []string) {
+	raw, _ := o.Field("spec")
+	var spec struct {
+		Type, ClusterIP, LoadBalancerIP, SessionAffinity, ExternalName, TrafficDistribution string
+
+		ExternalIPs []string
+	}
+	if json.Unmarshal(raw, &spec) != nil {
+		return nil
+	}
+	add := func(on bool, text string) {
+		if on {
+			warnings = append(warnings, text)
+		}
+	}
+	named, headless := spec.Type == "ExternalName", spec.Type == "ClusterIP" && spec.ClusterIP == "None"
+	add(headless && spec.LoadBalancerIP != "", "spec.loadBalancerIP is ignored for headless services")
+	add(headless && len(spec.ExternalIPs) > 0, "spec.externalIPs is ignored for headless services")
+	add(headless && spec.SessionAffinity != "None", "spec.SessionAffinity is ignored for headless services")
+	add(!headless && !named && len(spec.ExternalIPs) > 0, "spec.externalIPs is deprecated and may no longer be implemented in some clusters")
+	add(named && len(spec.ExternalIPs) > 0, `spec.externalIPs is ignored when spec.type is "ExternalName"`)
+	add(!named && spec.ExternalName != "", `spec.externalName is ignored when spec.type is not "ExternalName"`)
+	add(spec.TrafficDistribution == "PreferClose", `spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"`)
+	return warnings
+}
+
+var servicePrinter = Printer{
+	Columns: columns(
+		column("Type", "how the service is reached"),
+		column("Cluster-IP", "its address within the cluster"),
+		column("External-IP", "its addresses outside"),
+		column("Port(s)", "its ports"),
+		ageColumn(), selectorColumn(),
+	),
+	Cells: func(r *Row) {
+		var spec struct {
+			Type, ClusterIP, ExternalName string
+			ClusterIPs, ExternalIPs       []string
+			Ports                         []struct {
+				Port, NodePort int
+				Protocol       string
+			}
+			Selector map[string]string
+		}
+		var status struct{ LoadBalancer loadBalancer }
+		r.read("spec", &spec)
+		r.read("status", &status)
+		ip := cmp.Or(spec.ClusterIP, none)
+		if len(spec.ClusterIPs) > 0 {
+			ip = spec.ClusterIPs[0]
+		}
+		external := strings.Join(spec.ExternalIPs, ",")
+		switch spec.Type {
+		case "ClusterIP", "NodePort":
+			external = cmp.Or(external, none)
+		case "LoadBalancer":
+			external = cmp.Or(strings.Join(append(status.LoadBalancer.addresses(), spec.ExternalIPs...), ","), "<pending>")
+		case "ExternalName":
+			external = spec.ExternalName
+		default:
+			external = unknown
+		}
+		var ports []string
+		for _, p := range spec.Ports {
+			if p.NodePort > 0 {
+				ports = append(ports, fmt.Sprintf("%d:%d/%s", p.Port, p.NodePort, p.Protocol))
+			} else {
+				ports = append(ports, fmt.Sprintf("%d/%s", p.Port, p.Protocol))
+			}
+		}
+		r.add(r.Meta.Name, spec.Type, ip, external, cmp.Or(strings.Join(ports, ","), none), r.age(), labelList(spec.Selector))
+	},
+}
+
+type loadBalancer struct {
+	Ingress []struct{ IP, Hostname string }
+}
+
+// addresses returns each address once, in order.
+func (l *loadBalancer) addresses() []string {
+	var list []string
+	for _, i := range l.Ingress {
+		if a := cmp.Or(i.IP, i.Hostname); a != "" {
+			list = append(list, a)
+		}
+	}
+	return slices.Compact(Sorted(list))
+}
+
+var endpointsPrinter = Printer{
+	Columns: columns(column("Endpoints", "addresses that serve"), ageColumn()),
+	Cells: func(r *Row) {
+		var subsets []struct {
+			Addresses []struct{ IP string }
+			Ports     []struct{ Port loose }
+		}
+		r.read("subsets", &subsets)
+		var list []string
+		for _, s := range subsets {
+			for _, a := range s.Addresses {
+				if len(s.Ports) == 0 {
+					list = append(list, a.IP)
+				}
+			}
+			for _, p := range s.Ports {
+				for _, a := range s.Addresses {
+					list = append(list, net.JoinHostPort(a.IP, string(p.Port)))
+				}
+			}
+		}
+		endpoints := someOf(3, list, ",")
+		if len(subsets) == 0 {
+			endpoints = none
+		}
+		r.add(r.Meta.Name, endpoints, r.age())
+	},
+}

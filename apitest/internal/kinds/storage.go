@@ -1,0 +1,193 @@
+package kinds
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/listwatch/listwatch/apitest/internal/object"
+)
+
+// storageKinds are the kinds of storage.k8s.io.
+func storageKinds() []Kind {
+	return []Kind{
+		{
+			Info: object.Info{Resource: cluster("storage.k8s.io", "storageclasses", "StorageClass"), Returns: true, ShortNames: []string{"sc"}, NoCount: true},
+			Defaults: func(d *Defaults, o map[string]any) {
+				d.set(o, "reclaimPolicy", "Delete")
+				d.set(o, "volumeBindingMode", "Immediate")
+			},
+			Validate: (*Refusals).storageClass,
+			Zero:     `"provisioner":""`,
+			Printer:  storageClassPrinter,
+		},
+		{
+			Info: object.Info{Resource: cluster("storage.k8s.io", "csidrivers", "CSIDriver"), NoCount: true, Returns: true},
+			Defaults: func(d *Defaults, o map[string]any) {
+				d.csiDriver(d.Object(o, "spec"))
+			},
+			Zero:     `"spec":{}`,
+			Printer:  csiDriverPrinter,
+			Strategy: Strategy{Guarded: true},
+		},
+		{
+			Info: object.Info{Resource: cluster("storage.k8s.io", "csinodes", "CSINode"), Status: true, NoCount: true, Returns: true},
+			Defaults: func(d *Defaults, o map[string]any) {
+				d.null(d.Object(o, "spec"), "drivers")
+			},
+			Status:   `{}`,
+			Zero:     `"spec":{"drivers":null},"status":{}`,
+			Printer:  csiNodePrinter,
+			Strategy: Strategy{Guarded: true},
+		},
+		{
+			Info:     object.Info{Resource: Named("storage.k8s.io", "csistoragecapacities", "CSIStorageCapacity")},
+			Zero:     `"storageClassName":""`,
+			Strategy: Strategy{Guarded: true},
+		},
+		{
+			Info: object.Info{Resource: cluster("storage.k8s.io", "volumeattachments", "VolumeAttachment"), Status: true, NoCount: true, Returns: true},
+			Defaults: func(d *Defaults, o map[string]any) {
+				d.Object(d.Object(o, "spec"), "source")
+			},
+			Status:   `{"attached":false}`,
+			Zero:     `"spec":{"attacher":"","source":{},"nodeName":""},"status":{"attached":false}`,
+			Printer:  attachmentPrinter,
+			Strategy: Strategy{Guarded: true},
+		},
+		{
+			Info:    object.Info{Resource: cluster("storage.k8s.io", "volumeattributesclasses", "VolumeAttributesClass"), ShortNames: []string{"vac"}, Returns: true},
+			Zero:    `"driverName":""`,
+			Printer: attributesPrinter,
+		},
+	}
+}
+
+func (d *Defaults) csiDriver(spec map[string]any) {
+	d.set(spec, "attachRequired", true)
+	d.set(spec, "fsGroupPolicy", "ReadWriteOnceWithFSType")
+	for _, name := range [...]string{"podInfoOnMount", "preventPodSchedulingIfMissing", "requiresRepublish", "seLinuxMount", "storageCapacity"} {
+		d.set(spec, name, false)
+	}
+	if Lacks(spec, "volumeLifecycleModes") {
+		d.put(spec, "volumeLifecycleModes", []any{"Persistent"})
+	}
+}
+
+var csiDriverPrinter = Printer{
+	Columns: columns(
+		ColumnDefinition{Name: "AttachRequired", Type: "boolean", Description: "whether volumes are attached to nodes"},
+		ColumnDefinition{Name: "PodInfoOnMount", Type: "boolean", Description: "whether it is told the pod"},
+		ColumnDefinition{Name: "StorageCapacity", Type: "boolean", Description: "whether it tells its capacity"},
+		column("TokenRequests", "tokens of the pod that it needs"),
+		ColumnDefinition{Name: "RequiresRepublish", Type: "boolean", Description: "whether it is called again and again"},
+		column("Modes", "kinds of volumes"),
+		ageColumn(),
+	),
+	Cells: func(r *Row) {
+		var spec struct {
+			AttachRequired, PodInfoOnMount, StorageCapacity, RequiresRepublish *bool
+			TokenRequests                                                      []struct{ Audience string }
+			VolumeLifecycleModes                                               []string
+		}
+		r.read("spec", &spec)
+		var audiences []string
+		for _, t := range spec.TokenRequests {
+			audiences = append(audiences, t.Audience)
+		}
+		r.add(r.Meta.Name, Or(spec.AttachRequired, true), Or(spec.PodInfoOnMount, false), Or(spec.StorageCapacity, false),
+			cmp.Or(strings.Join(audiences, ","), unset), Or(spec.RequiresRepublish, false),
+			cmp.Or(strings.Join(spec.VolumeLifecycleModes, ","), none), r.age())
+	},
+}
+
+var csiNodePrinter = Printer{
+	Columns: columns(integerColumn("Drivers", "number of drivers on the node"), ageColumn()),
+	Cells: func(r *Row) {
+		var spec struct{ Drivers []struct{} }
+		r.read("spec", &spec)
+		r.add(r.Meta.Name, len(spec.Drivers), r.age())
+	},
+}
+
+var attachmentPrinter = Printer{
+	Columns: columns(
+		ColumnDefinition{Name: "Attacher", Type: "string", Format: "name", Description: "who attaches the volume"},
+		column("PV", "the volume"),
+		column("Node", "where it is to be"),
+		ColumnDefinition{Name: "Attached", Type: "boolean", Description: "whether it is there"},
+		ageColumn(),
+	),
+	Cells: func(r *Row) {
+		var spec struct {
+			Attacher, NodeName string
+			Source             struct{ PersistentVolumeName string }
+		}
+		var status struct{ Attached bool }
+		r.read("spec", &spec)
+		r.read("status", &status)
+		r.add(r.Meta.Name, spec.Attacher, spec.Source.PersistentVolumeName, spec.NodeName, status.Attached, r.age())
+	},
+}
+
+var attributesPrinter = Printer{
+	Columns: columns(column("DriverName", "whose attributes these are"), ageColumn()),
+	Cells: func(r *Row) {
+		var driver string
+		r.read("driverName", &driver)
+		r.add(r.Meta.Name, driver, r.age())
+	},
+}
+
+func (r *Refusals) storageClass(o, old map[string]any) {
+	r.supported("reclaimPolicy", TextAt(o, "reclaimPolicy"), "Delete", "Retain")
+	r.supported("volumeBindingMode", TextAt(o, "volumeBindingMode"), "Immediate", "WaitForFirstConsumer")
+	if TextAt(o, "provisioner") == "" {
+		r.required("provisioner")
+	}
+	if old == nil {
+		return
+	}
+	for _, name := range [...]string{"provisioner", "parameters", "reclaimPolicy", "volumeBindingMode"} {
+		if !SameValue(o[name], old[name]) {
+			r.invalid(name, nil, immutable)
+		}
+	}
+}
+
+var storageClassPrinter = Printer{
+	Columns: columns(
+		column("Provisioner", "who makes the volumes"),
+		column("ReclaimPolicy", "what becomes of them after their claims"),
+		column("VolumeBindingMode", "when they are made"),
+		column("AllowVolumeExpansion", "whether they can grow"),
+		ageColumn(),
+	),
+	Cells: func(r *Row) {
+		var provisioner string
+		var reclaim, binding *string
+		expands := false
+		r.read("provisioner", &provisioner)
+		r.read("reclaimPolicy", &reclaim)
+		r.read("volumeBindingMode", &binding)
+		r.read("allowVolumeExpansion", &expands)
+		r.add(r.Meta.Name, provisioner, Or(reclaim, "Delete"), Or(binding, "Immediate"), expands, r.age())
+	},
+	Standard: defaultStorageClass,
+}
+
+// defaultStorageClass returns the youngest class that is marked as the default;
+// of two of the same age, the one whose name comes first. Nil where there is
+// none.
+func defaultStorageClass(objects []*object.Object) *object.Object {
+	var found *object.Object
+	for _, o := range objects {
+		a := o.Meta.Annotations
+		if a["storageclass.kubernetes.io/is-default-class"] != "true" && a["storageclass.beta.kubernetes.io/is-default-class"] != "true" {
+			continue
+		}
+		if found == nil || o.Meta.CreationTimestamp > found.Meta.CreationTimestamp {
+			found = o // they come in the order of names
+		}
+	}
+	return found
+}
