@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/listwatch/listwatch/apitest/internal/kinds"
+	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -93,7 +93,7 @@ func (b *binding) bound(pod *object.Object) *object.Object {
 	o.Meta.Annotations = with(o.Meta.Annotations, b.Metadata.Annotations)
 	status, _ := o.Field("status")
 	var list struct{ Conditions []map[string]any }
-	kinds.DecodeLenient(status, &list)
+	columns.DecodeLenient(status, &list)
 	scheduled := map[string]any{"type": "PodScheduled", "status": "True", "lastProbeTime": nil, "lastTransitionTime": object.Timestamp()}
 	found := false
 	for i, c := range list.Conditions {

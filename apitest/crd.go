@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/listwatch/listwatch/apitest/internal/kinds"
+	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -165,7 +165,7 @@ func storedVersions(o *object.Object) (list []string) {
 		return nil
 	}
 	status, _ := o.Field("status")
-	kinds.DecodeLenient(object.LookupJSON(status, "storedVersions"), &list)
+	columns.DecodeLenient(object.LookupJSON(status, "storedVersions"), &list)
 	return list
 }
 

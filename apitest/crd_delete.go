@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/listwatch/listwatch/apitest/internal/kinds"
+	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -38,7 +38,7 @@ func (st *store) retire(t *table, definition *object.Object) (marked *object.Obj
 	marked.Meta.Finalizers = append(slices.Clone(definition.Meta.Finalizers), cleanup)
 	status, _ := definition.Field("status")
 	var conditions []json.RawMessage
-	kinds.DecodeLenient(object.LookupJSON(status, "conditions"), &conditions)
+	columns.DecodeLenient(object.LookupJSON(status, "conditions"), &conditions)
 	conditions = append(conditions, object.Marshal(map[string]string{"type": "Terminating", "status": "True", "lastTransitionTime": marked.Meta.DeletionTimestamp,
 		"reason": "InstanceDeletionInProgress", "message": "CustomResource deletion is in progress"}))
 	marked.SetField("status", setAt(status, "conditions", conditions), true)

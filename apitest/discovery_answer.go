@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/listwatch/listwatch/apitest/internal/kinds"
+	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -29,7 +29,7 @@ func (s *Server) root(w http.ResponseWriter, resources []*object.Info) {
 	paths = append(paths, "/healthz", "/livez", "/openapi/v3", "/openapi/v3/", "/readyz", "/version")
 	writeJSON(w, http.StatusOK, "application/json", indented(object.Marshal(struct {
 		Paths []string `json:"paths"`
-	}{kinds.Sorted(paths)})))
+	}{columns.Sorted(paths)})))
 }
 
 // version answers /version.

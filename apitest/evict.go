@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
@@ -15,7 +16,7 @@ var disruptionBudgets = kinds.Named("policy", "poddisruptionbudgets", "PodDisrup
 // budget is what an eviction asks of a PodDisruptionBudget.
 type budget struct {
 	Spec struct {
-		Selector                   *kinds.LabelSelector
+		Selector                   *columns.LabelSelector
 		UnhealthyPodEvictionPolicy *string
 	}
 	Status struct {
@@ -76,10 +77,10 @@ func (s *Server) evict(x *Exchange, w http.ResponseWriter) *kube.Status {
 func (st *store) disrupt(pod *object.Object, dry bool) *kube.Status {
 	var status struct {
 		Phase      string
-		Conditions kinds.Conditions
+		Conditions columns.Conditions
 	}
 	raw, _ := pod.Field("status")
-	kinds.DecodeLenient(raw, &status)
+	columns.DecodeLenient(raw, &status)
 	if status.Phase == "Succeeded" || status.Phase == "Failed" || status.Phase == "Pending" || pod.Meta.DeletionTimestamp != "" {
 		return nil // it serves nobody
 	}
@@ -88,7 +89,7 @@ func (st *store) disrupt(pod *object.Object, dry bool) *kube.Status {
 	var b budget
 	for _, o := range t.within(pod.Key.Namespace) {
 		var is budget
-		kinds.DecodeLenient(o.Body, &is)
+		columns.DecodeLenient(o.Body, &is)
 		if !is.covers(pod) {
 			continue
 		}
@@ -102,7 +103,7 @@ func (st *store) disrupt(pod *object.Object, dry bool) *kube.Status {
 		return nil
 	}
 	if healthy := b.Status.CurrentHealthy >= b.Status.DesiredHealthy && b.Status.DesiredHealthy > 0; !status.Conditions.Holds("Ready") &&
-		(healthy || kinds.Or(b.Spec.UnhealthyPodEvictionPolicy, "") == "AlwaysAllow") {
+		(healthy || columns.Or(b.Spec.UnhealthyPodEvictionPolicy, "") == "AlwaysAllow") {
 		return nil
 	}
 	switch s := &b.Status; {

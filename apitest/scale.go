@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/listwatch/listwatch/apitest/internal/kinds"
+	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -84,7 +84,7 @@ func selectorText(v map[string]any) string {
 	for k, v := range labels {
 		terms = append(terms, fmt.Sprintf("%s=%v", k, v))
 	}
-	return strings.Join(kinds.Sorted(terms), ",")
+	return strings.Join(columns.Sorted(terms), ",")
 }
 
 // scaled returns old with the replicas of the Scale that a client sent.

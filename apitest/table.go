@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 )
@@ -35,7 +36,7 @@ func (v *view) table(objects []*object.Object, meta listMeta) []byte {
 		return append(b, `,"rows":null}`...)
 	}
 	b = append(b, `,"rows":[`...)
-	r := &kinds.Row{}
+	r := &columns.Row{}
 	for i, o := range objects {
 		if i > 0 {
 			b = append(b, ',')
@@ -51,13 +52,13 @@ func (v *view) table(objects []*object.Object, meta listMeta) []byte {
 }
 
 // appendRow appends r as a row of a Table.
-func (v *view) appendRow(b []byte, r *kinds.Row) []byte {
+func (v *view) appendRow(b []byte, r *columns.Row) []byte {
 	b = append(b, `{"cells":[`...)
 	for i, c := range r.Cells {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = kinds.AppendCell(b, c)
+		b = columns.AppendCell(b, c)
 	}
 	b = append(b, ']')
 	b = append(b, r.Completed...)

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -152,12 +153,12 @@ func (r *Refusals) webhookURL(path, text string) {
 	}
 }
 
-var webhookPrinter = Printer{
-	Columns: columns(integerColumn("Webhooks", "number of webhooks"), ageColumn()),
-	Cells: func(r *Row) {
+var webhookPrinter = columns.Printer{
+	Columns: columns.List(columns.Integer("Webhooks", "number of webhooks"), columns.AgeColumn()),
+	Cells: func(r *columns.Row) {
 		var webhooks []struct{}
-		r.read("webhooks", &webhooks)
-		r.add(r.Meta.Name, len(webhooks), r.age())
+		r.Read("webhooks", &webhooks)
+		r.Add(r.Meta.Name, len(webhooks), r.Age())
 	},
 }
 
@@ -165,58 +166,58 @@ var mutatingPolicyPrinter = policyPrinter("Mutations")
 
 var validatingPolicyPrinter = policyPrinter("Validations")
 
-func policyPrinter(what string) Printer {
+func policyPrinter(what string) columns.Printer {
 	member := strings.ToLower(what)
-	return Printer{
-		Columns: columns(
-			integerColumn(what, "number of them"),
-			column("ParamKind", "kind of the parameters"),
-			ageColumn(),
+	return columns.Printer{
+		Columns: columns.List(
+			columns.Integer(what, "number of them"),
+			columns.Text("ParamKind", "kind of the parameters"),
+			columns.AgeColumn(),
 		),
-		Cells: func(r *Row) {
+		Cells: func(r *columns.Row) {
 			var spec struct {
 				Mutations, Validations []struct{}
 				ParamKind              *struct{ APIVersion, Kind string }
 			}
-			r.read("spec", &spec)
-			count, kind := len(spec.Validations), unset
+			r.Read("spec", &spec)
+			count, kind := len(spec.Validations), columns.Unset
 			if member == "mutations" {
 				count = len(spec.Mutations)
 			}
 			if k := spec.ParamKind; k != nil {
 				kind = k.APIVersion + "/" + k.Kind
 			}
-			r.add(r.Meta.Name, count, kind, r.age())
+			r.Add(r.Meta.Name, count, kind, r.Age())
 		},
 	}
 }
 
-var policyBindingPrinter = Printer{
-	Columns: columns(
-		column("PolicyName", "the policy"),
-		column("ParamRef", "its parameters"),
-		ageColumn(),
+var policyBindingPrinter = columns.Printer{
+	Columns: columns.List(
+		columns.Text("PolicyName", "the policy"),
+		columns.Text("ParamRef", "its parameters"),
+		columns.AgeColumn(),
 	),
-	Cells: func(r *Row) {
+	Cells: func(r *columns.Row) {
 		var spec struct {
 			PolicyName string
 			ParamRef   *struct {
 				Name, Namespace string
-				Selector        *LabelSelector
+				Selector        *columns.LabelSelector
 			}
 		}
-		r.read("spec", &spec)
-		ref := unset
+		r.Read("spec", &spec)
+		ref := columns.Unset
 		switch p := spec.ParamRef; {
 		case p == nil:
 		case p.Selector != nil:
-			ref = p.Selector.goString()
+			ref = p.Selector.GoSyntax()
 		case p.Namespace == "":
 			ref = "*/" + p.Name
 		default:
 			ref = p.Namespace + "/" + p.Name
 		}
-		r.add(r.Meta.Name, spec.PolicyName, ref, r.age())
+		r.Add(r.Meta.Name, spec.PolicyName, ref, r.Age())
 	},
 }
 

@@ -3,6 +3,7 @@ package kinds
 import (
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -33,17 +34,17 @@ func (d *Defaults) definition(spec map[string]any) {
 	d.servicePort(ObjectAt(ObjectAt(conversion, "webhook"), "clientConfig"))
 }
 
-var definitionPrinter = Printer{
-	Columns: columns(
-		column("Scope", "Namespaced, or Cluster"),
-		column("Versions", "versions that are served"),
-		ColumnDefinition{Name: "Created At", Type: "date", Description: "when the object was created"},
-		wideColumn("Group", "API group"),
-		wideColumn("Kind", "kind of the objects"),
-		wideColumn("ShortNames", "short names of the resource"),
-		ColumnDefinition{Name: "Established", Type: "boolean", Description: "whether the resource is served", Priority: 1},
+var definitionPrinter = columns.Printer{
+	Columns: columns.List(
+		columns.Text("Scope", "Namespaced, or Cluster"),
+		columns.Text("Versions", "versions that are served"),
+		columns.Definition{Name: "Created At", Type: "date", Description: "when the object was created"},
+		columns.Wide("Group", "API group"),
+		columns.Wide("Kind", "kind of the objects"),
+		columns.Wide("ShortNames", "short names of the resource"),
+		columns.Definition{Name: "Established", Type: "boolean", Description: "whether the resource is served", Priority: 1},
 	),
-	Cells: func(r *Row) {
+	Cells: func(r *columns.Row) {
 		var spec struct {
 			Group, Scope string
 			Names        struct {
@@ -55,9 +56,9 @@ var definitionPrinter = Printer{
 				Served, Storage bool
 			}
 		}
-		var status struct{ Conditions Conditions }
-		r.read("spec", &spec)
-		r.read("status", &status)
+		var status struct{ Conditions columns.Conditions }
+		r.Read("spec", &spec)
+		r.Read("status", &status)
 		var versions []string
 		for _, v := range spec.Versions {
 			switch {
@@ -67,7 +68,7 @@ var definitionPrinter = Printer{
 				versions = append(versions, v.Name)
 			}
 		}
-		r.add(r.Meta.Name, spec.Scope, strings.Join(Sorted(versions), ","), r.Meta.CreationTimestamp, spec.Group, spec.Names.Kind,
+		r.Add(r.Meta.Name, spec.Scope, strings.Join(columns.Sorted(versions), ","), r.Meta.CreationTimestamp, spec.Group, spec.Names.Kind,
 			strings.Join(spec.Names.ShortNames, ","), status.Conditions.Holds("Established"))
 	},
 }

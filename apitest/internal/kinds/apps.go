@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -139,85 +140,85 @@ func (d *Defaults) statefulSet(spec map[string]any) {
 	}
 }
 
-var deploymentPrinter = Printer{
-	Columns: columns(
-		column("Ready", "pods that are ready, of those wanted"),
-		column("Up-to-date", "pods of the newest template"),
-		column("Available", "pods that have been ready for long enough"),
-		ageColumn(), containersColumn(), imagesColumn(), selectorColumn(),
+var deploymentPrinter = columns.Printer{
+	Columns: columns.List(
+		columns.Text("Ready", "pods that are ready, of those wanted"),
+		columns.Text("Up-to-date", "pods of the newest template"),
+		columns.Text("Available", "pods that have been ready for long enough"),
+		columns.AgeColumn(), containersColumn(), imagesColumn(), selectorColumn(),
 	),
-	Cells: func(r *Row) {
+	Cells: func(r *columns.Row) {
 		var spec struct {
 			Replicas *int
 			Template podTemplate
-			Selector *LabelSelector
+			Selector *columns.LabelSelector
 		}
 		var status struct{ ReadyReplicas, UpdatedReplicas, AvailableReplicas int }
-		r.read("spec", &spec)
-		r.read("status", &status)
+		r.Read("spec", &spec)
+		r.Read("status", &status)
 		names, images := spec.Template.containers()
 		selector, ok := spec.Selector.Format()
 		if !ok {
 			selector = "<invalid>"
 		}
-		r.add(r.Meta.Name, fraction(status.ReadyReplicas, Or(spec.Replicas, 0)), status.UpdatedReplicas, status.AvailableReplicas,
-			r.age(), names, images, selector)
+		r.Add(r.Meta.Name, columns.Fraction(status.ReadyReplicas, columns.Or(spec.Replicas, 0)), status.UpdatedReplicas, status.AvailableReplicas,
+			r.Age(), names, images, selector)
 	},
 }
 
-var replicaSetPrinter = Printer{Columns: replicaColumns(), Cells: replicaCells((*LabelSelector).text)}
+var replicaSetPrinter = columns.Printer{Columns: replicaColumns(), Cells: replicaCells((*columns.LabelSelector).Text)}
 
-var statefulSetPrinter = Printer{
-	Columns: columns(column("Ready", "pods that are ready, of those wanted"), ageColumn(), containersColumn(), imagesColumn()),
-	Cells: func(r *Row) {
+var statefulSetPrinter = columns.Printer{
+	Columns: columns.List(columns.Text("Ready", "pods that are ready, of those wanted"), columns.AgeColumn(), containersColumn(), imagesColumn()),
+	Cells: func(r *columns.Row) {
 		var spec struct {
 			Replicas int
 			Template podTemplate
 		}
 		var status struct{ ReadyReplicas int }
-		r.read("spec", &spec)
-		r.read("status", &status)
+		r.Read("spec", &spec)
+		r.Read("status", &status)
 		names, images := spec.Template.containers()
-		r.add(r.Meta.Name, fraction(status.ReadyReplicas, spec.Replicas), r.age(), names, images)
+		r.Add(r.Meta.Name, columns.Fraction(status.ReadyReplicas, spec.Replicas), r.Age(), names, images)
 	},
 }
 
-var daemonSetPrinter = Printer{
-	Columns: columns(
-		integerColumn("Desired", "nodes that should run the pod"),
-		integerColumn("Current", "nodes that run it and should"),
-		integerColumn("Ready", "nodes on which it is ready"),
-		integerColumn("Up-to-date", "nodes that run the newest template"),
-		integerColumn("Available", "nodes on which it has been ready for long enough"),
-		column("Node Selector", "labels of the nodes"),
-		ageColumn(), containersColumn(), imagesColumn(), selectorColumn(),
+var daemonSetPrinter = columns.Printer{
+	Columns: columns.List(
+		columns.Integer("Desired", "nodes that should run the pod"),
+		columns.Integer("Current", "nodes that run it and should"),
+		columns.Integer("Ready", "nodes on which it is ready"),
+		columns.Integer("Up-to-date", "nodes that run the newest template"),
+		columns.Integer("Available", "nodes on which it has been ready for long enough"),
+		columns.Text("Node Selector", "labels of the nodes"),
+		columns.AgeColumn(), containersColumn(), imagesColumn(), selectorColumn(),
 	),
-	Cells: func(r *Row) {
+	Cells: func(r *columns.Row) {
 		var spec struct {
 			Template podTemplate
-			Selector *LabelSelector
+			Selector *columns.LabelSelector
 		}
 		var status struct{ DesiredNumberScheduled, CurrentNumberScheduled, NumberReady, UpdatedNumberScheduled, NumberAvailable int }
-		r.read("spec", &spec)
-		r.read("status", &status)
+		r.Read("spec", &spec)
+		r.Read("status", &status)
 		names, images := spec.Template.containers()
-		r.add(r.Meta.Name, status.DesiredNumberScheduled, status.CurrentNumberScheduled, status.NumberReady,
-			status.UpdatedNumberScheduled, status.NumberAvailable, labelList(spec.Template.Spec.NodeSelector), r.age(),
-			names, images, spec.Selector.text())
+		r.Add(r.Meta.Name, status.DesiredNumberScheduled, status.CurrentNumberScheduled, status.NumberReady,
+			status.UpdatedNumberScheduled, status.NumberAvailable, columns.LabelList(spec.Template.Spec.NodeSelector), r.Age(),
+			names, images, spec.Selector.Text())
 	},
 }
 
-var revisionPrinter = Printer{
-	Columns: columns(column("Controller", "the object that the revision is of"), column("Revision", "number of the revision"), ageColumn()),
-	Cells: func(r *Row) {
+var revisionPrinter = columns.Printer{
+	Columns: columns.List(columns.Text("Controller", "the object that the revision is of"), columns.Text("Revision", "number of the revision"), columns.AgeColumn()),
+	Cells: func(r *columns.Row) {
 		var owners []struct {
 			APIVersion, Kind, Name string
 			Controller             bool
 		}
 		_ = json.Unmarshal(r.Meta.OwnerReferences, &owners) // none where there are none
 		var revision int64
-		r.read("revision", &revision)
-		controller := none
+		r.Read("revision", &revision)
+		controller := columns.None
 		for _, o := range owners {
 			if !o.Controller {
 				continue
@@ -230,6 +231,6 @@ var revisionPrinter = Printer{
 			controller = strings.ToLower(kind) + "/" + o.Name
 			break
 		}
-		r.add(r.Meta.Name, controller, revision, r.age())
+		r.Add(r.Meta.Name, controller, revision, r.Age())
 	},
 }

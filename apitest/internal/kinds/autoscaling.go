@@ -3,6 +3,7 @@ package kinds
 import (
 	"strconv"
 
+	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -75,16 +76,16 @@ func (r *Refusals) autoscaler(spec map[string]any) {
 	}
 }
 
-var autoscalerPrinter = Printer{
-	Columns: columns(
-		column("Reference", "what is scaled"),
-		column("Targets", "what is measured, and what it should be"),
-		column("MinPods", "fewest pods"),
-		column("MaxPods", "most pods"),
-		column("Replicas", "pods now"),
-		ageColumn(),
+var autoscalerPrinter = columns.Printer{
+	Columns: columns.List(
+		columns.Text("Reference", "what is scaled"),
+		columns.Text("Targets", "what is measured, and what it should be"),
+		columns.Text("MinPods", "fewest pods"),
+		columns.Text("MaxPods", "most pods"),
+		columns.Text("Replicas", "pods now"),
+		columns.AgeColumn(),
 	),
-	Cells: func(r *Row) {
+	Cells: func(r *columns.Row) {
 		var spec struct {
 			ScaleTargetRef struct{ Kind, Name string }
 			MinReplicas    *int
@@ -95,8 +96,8 @@ var autoscalerPrinter = Printer{
 			CurrentReplicas int
 			CurrentMetrics  []metric
 		}
-		r.read("spec", &spec)
-		r.read("status", &status)
+		r.Read("spec", &spec)
+		r.Read("status", &status)
 		var targets []string
 		for i := range spec.Metrics {
 			now := &metricValue{}
@@ -107,15 +108,15 @@ var autoscalerPrinter = Printer{
 			}
 			targets = append(targets, spec.Metrics[i].target(now))
 		}
-		least, all := unset, none
+		least, all := columns.Unset, columns.None
 		if spec.MinReplicas != nil {
 			least = strconv.Itoa(*spec.MinReplicas)
 		}
 		if len(targets) > 0 {
-			all = someOf(2, targets, ", ")
+			all = columns.SomeOf(2, targets, ", ")
 		}
-		r.add(r.Meta.Name, spec.ScaleTargetRef.Kind+"/"+spec.ScaleTargetRef.Name, all, least,
-			spec.MaxReplicas, status.CurrentReplicas, r.age())
+		r.Add(r.Meta.Name, spec.ScaleTargetRef.Kind+"/"+spec.ScaleTargetRef.Name, all, least,
+			spec.MaxReplicas, status.CurrentReplicas, r.Age())
 	},
 }
 
@@ -131,7 +132,7 @@ type metricSource struct {
 }
 
 type metricValue struct {
-	Value, AverageValue *quantity
+	Value, AverageValue *columns.Quantity
 	AverageUtilization  *int
 }
 
@@ -142,9 +143,9 @@ func (m *metric) source(typ string) *metricSource {
 
 // target returns what m is now, and what it should be.
 func (m *metric) target(now *metricValue) string {
-	amount := func(q *quantity) string {
+	amount := func(q *columns.Quantity) string {
 		if q == nil {
-			return unknown
+			return columns.Unknown
 		}
 		return q.String()
 	}
@@ -169,5 +170,5 @@ func (m *metric) target(now *metricValue) string {
 	case average != nil:
 		return s.Name + ": " + amount(now.AverageValue) + "/" + average.String()
 	}
-	return s.Name + ": " + percent(now.AverageUtilization, unknown) + "/" + percent(s.Target.AverageUtilization, "<auto>")
+	return s.Name + ": " + percent(now.AverageUtilization, columns.Unknown) + "/" + percent(s.Target.AverageUtilization, "<auto>")
 }

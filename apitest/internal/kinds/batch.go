@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/schema"
 	"github.com/listwatch/listwatch/kube"
@@ -226,27 +227,27 @@ func settledTemplate(template map[string]any) map[string]any {
 type jobSpec struct {
 	Completions, Parallelism *int
 	Template                 podTemplate
-	Selector                 *LabelSelector
+	Selector                 *columns.LabelSelector
 }
 
-var jobPrinter = Printer{
-	Columns: columns(
-		column("Status", "how far the job has come, in a word"),
-		column("Completions", "pods that succeeded, of those that must"),
-		column("Duration", "how long the job has taken"),
-		ageColumn(), containersColumn(), imagesColumn(), selectorColumn(),
+var jobPrinter = columns.Printer{
+	Columns: columns.List(
+		columns.Text("Status", "how far the job has come, in a word"),
+		columns.Text("Completions", "pods that succeeded, of those that must"),
+		columns.Text("Duration", "how long the job has taken"),
+		columns.AgeColumn(), containersColumn(), imagesColumn(), selectorColumn(),
 	),
-	Cells: func(r *Row) {
+	Cells: func(r *columns.Row) {
 		var spec jobSpec
 		var status struct {
 			Succeeded                 int
 			StartTime, CompletionTime string
-			Conditions                Conditions
+			Conditions                columns.Conditions
 		}
-		r.read("spec", &spec)
-		r.read("status", &status)
-		completions := fraction(status.Succeeded, Or(spec.Completions, 1))
-		if p := Or(spec.Parallelism, 0); spec.Completions == nil && p > 1 {
+		r.Read("spec", &spec)
+		r.Read("status", &status)
+		completions := columns.Fraction(status.Succeeded, columns.Or(spec.Completions, 1))
+		if p := columns.Or(spec.Parallelism, 0); spec.Completions == nil && p > 1 {
 			completions += fmt.Sprintf(" of %d", p)
 		}
 		duration := ""
@@ -255,16 +256,16 @@ var jobPrinter = Printer{
 			if err != nil {
 				end = time.Now()
 			}
-			duration = human(end.Sub(start))
+			duration = columns.Human(end.Sub(start))
 		}
 		names, images := spec.Template.containers()
-		r.add(r.Meta.Name, jobWord(status.Conditions, r.Meta.DeletionTimestamp != ""), completions, duration, r.age(),
-			names, images, spec.Selector.text())
+		r.Add(r.Meta.Name, jobWord(status.Conditions, r.Meta.DeletionTimestamp != ""), completions, duration, r.Age(),
+			names, images, spec.Selector.Text())
 	},
 }
 
 // jobWord says how far a job has come.
-func jobWord(cs Conditions, deleted bool) string {
+func jobWord(cs columns.Conditions, deleted bool) string {
 	for _, done := range []string{"Complete", "Failed"} {
 		if cs.Holds(done) {
 			return done
@@ -281,16 +282,16 @@ func jobWord(cs Conditions, deleted bool) string {
 	return "Running"
 }
 
-var cronJobPrinter = Printer{
-	Columns: columns(
-		column("Schedule", "when jobs are made, as in a crontab"),
-		column("Timezone", "time zone of the schedule"),
-		ColumnDefinition{Name: "Suspend", Type: "boolean", Description: "whether no more jobs are made"},
-		integerColumn("Active", "jobs that are running"),
-		column("Last Schedule", "time since the last job was made"),
-		ageColumn(), containersColumn(), imagesColumn(), selectorColumn(),
+var cronJobPrinter = columns.Printer{
+	Columns: columns.List(
+		columns.Text("Schedule", "when jobs are made, as in a crontab"),
+		columns.Text("Timezone", "time zone of the schedule"),
+		columns.Definition{Name: "Suspend", Type: "boolean", Description: "whether no more jobs are made"},
+		columns.Integer("Active", "jobs that are running"),
+		columns.Text("Last Schedule", "time since the last job was made"),
+		columns.AgeColumn(), containersColumn(), imagesColumn(), selectorColumn(),
 	),
-	Cells: func(r *Row) {
+	Cells: func(r *columns.Row) {
 		var spec struct {
 			Schedule    string
 			TimeZone    *string
@@ -301,18 +302,18 @@ var cronJobPrinter = Printer{
 			Active           []struct{}
 			LastScheduleTime *string
 		}
-		r.read("spec", &spec)
-		r.read("status", &status)
-		suspend, last := unset, none
+		r.Read("spec", &spec)
+		r.Read("status", &status)
+		suspend, last := columns.Unset, columns.None
 		if spec.Suspend != nil {
 			suspend = map[bool]string{true: "True", false: "False"}[*spec.Suspend]
 		}
 		if status.LastScheduleTime != nil {
-			last = since(*status.LastScheduleTime)
+			last = columns.Since(*status.LastScheduleTime)
 		}
 		job := &spec.JobTemplate.Spec
 		names, images := job.Template.containers()
-		r.add(r.Meta.Name, spec.Schedule, Or(spec.TimeZone, none), suspend, len(status.Active), last, r.age(),
-			names, images, job.Selector.text())
+		r.Add(r.Meta.Name, spec.Schedule, columns.Or(spec.TimeZone, columns.None), suspend, len(status.Active), last, r.Age(),
+			names, images, job.Selector.Text())
 	},
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 )
 
@@ -45,30 +46,30 @@ func certificatesKinds() []Kind {
 // CertificateSigningRequests is a resource that package kube does not name.
 var CertificateSigningRequests = cluster("certificates.k8s.io", "certificatesigningrequests", "CertificateSigningRequest")
 
-var signingPrinter = Printer{
-	Columns: columns(
-		ageColumn(),
-		column("SignerName", "who is to sign"),
-		column("Requestor", "who asks"),
-		column("RequestedDuration", "how long the certificate is to be good"),
-		column("Condition", "what became of it"),
+var signingPrinter = columns.Printer{
+	Columns: columns.List(
+		columns.AgeColumn(),
+		columns.Text("SignerName", "who is to sign"),
+		columns.Text("Requestor", "who asks"),
+		columns.Text("RequestedDuration", "how long the certificate is to be good"),
+		columns.Text("Condition", "what became of it"),
 	),
-	Cells: func(r *Row) {
+	Cells: func(r *columns.Row) {
 		var spec struct {
 			SignerName, Username string
 			ExpirationSeconds    *int64
 		}
 		var status struct {
-			Conditions  Conditions
+			Conditions  columns.Conditions
 			Certificate string
 		}
-		r.read("spec", &spec)
-		r.read("status", &status)
-		duration := none
+		r.Read("spec", &spec)
+		r.Read("status", &status)
+		duration := columns.None
 		if s := spec.ExpirationSeconds; s != nil {
-			duration = human(time.Duration(*s) * time.Second)
+			duration = columns.Human(time.Duration(*s) * time.Second)
 		}
-		is := status.Conditions.has
+		is := status.Conditions.Has
 		state := "Pending"
 		switch {
 		case is("Denied"):
@@ -82,43 +83,43 @@ var signingPrinter = Printer{
 		if status.Certificate != "" {
 			state += ",Issued"
 		}
-		r.add(r.Meta.Name, r.age(), cmp.Or(spec.SignerName, none), spec.Username, duration, state)
+		r.Add(r.Meta.Name, r.Age(), cmp.Or(spec.SignerName, columns.None), spec.Username, duration, state)
 	},
 }
 
-var trustPrinter = Printer{
-	Columns: columns(column("SignerName", "whose certificates these are")),
-	Cells: func(r *Row) {
+var trustPrinter = columns.Printer{
+	Columns: columns.List(columns.Text("SignerName", "whose certificates these are")),
+	Cells: func(r *columns.Row) {
 		var spec struct{ SignerName string }
-		r.read("spec", &spec)
-		r.add(r.Meta.Name, cmp.Or(spec.SignerName, none))
+		r.Read("spec", &spec)
+		r.Add(r.Meta.Name, cmp.Or(spec.SignerName, columns.None))
 	},
 }
 
-var podCertificatePrinter = Printer{
-	Columns: columns(
-		column("PodName", "whose certificate it is to be"),
-		column("ServiceAccountName", "as whom the pod runs"),
-		column("NodeName", "where it runs"),
-		column("SignerName", "who is to sign"),
-		column("State", "what became of it"),
-		column("UnverifiedUserAnnotations", "what the pod adds"),
+var podCertificatePrinter = columns.Printer{
+	Columns: columns.List(
+		columns.Text("PodName", "whose certificate it is to be"),
+		columns.Text("ServiceAccountName", "as whom the pod runs"),
+		columns.Text("NodeName", "where it runs"),
+		columns.Text("SignerName", "who is to sign"),
+		columns.Text("State", "what became of it"),
+		columns.Text("UnverifiedUserAnnotations", "what the pod adds"),
 	),
-	Cells: func(r *Row) {
+	Cells: func(r *columns.Row) {
 		var spec struct {
 			PodName, ServiceAccountName, NodeName, SignerName string
 			UnverifiedUserAnnotations                         map[string]string
 		}
-		var status struct{ Conditions Conditions }
-		r.read("spec", &spec)
-		r.read("status", &status)
+		var status struct{ Conditions columns.Conditions }
+		r.Read("spec", &spec)
+		r.Read("status", &status)
 		state := "Pending"
 		for _, typ := range [...]string{"Denied", "Failed", "Issued"} {
-			if status.Conditions.has(typ) {
+			if status.Conditions.Has(typ) {
 				state = typ
 				break
 			}
 		}
-		r.add(r.Meta.Name, spec.PodName, spec.ServiceAccountName, spec.NodeName, spec.SignerName, state, labelList(spec.UnverifiedUserAnnotations))
+		r.Add(r.Meta.Name, spec.PodName, spec.ServiceAccountName, spec.NodeName, spec.SignerName, state, columns.LabelList(spec.UnverifiedUserAnnotations))
 	},
 }

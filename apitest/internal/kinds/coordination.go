@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -33,11 +34,11 @@ func (r *Refusals) lease(spec map[string]any) {
 	}
 }
 
-var leasePrinter = Printer{
-	Columns: columns(column("Holder", "who has the lease"), ageColumn()),
-	Cells: func(r *Row) {
+var leasePrinter = columns.Printer{
+	Columns: columns.List(columns.Text("Holder", "who has the lease"), columns.AgeColumn()),
+	Cells: func(r *columns.Row) {
 		var spec struct{ HolderIdentity string }
-		r.read("spec", &spec)
-		r.add(r.Meta.Name, spec.HolderIdentity, r.age())
+		r.Read("spec", &spec)
+		r.Add(r.Meta.Name, spec.HolderIdentity, r.Age())
 	},
 }

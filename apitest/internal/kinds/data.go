@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -123,23 +124,23 @@ func (r *Refusals) secret(o, old map[string]any) {
 	}
 }
 
-var configMapPrinter = Printer{
-	Columns: columns(column("Data", "number of entries"), ageColumn()),
-	Cells: func(r *Row) {
+var configMapPrinter = columns.Printer{
+	Columns: columns.List(columns.Text("Data", "number of entries"), columns.AgeColumn()),
+	Cells: func(r *columns.Row) {
 		var data, binary map[string]json.RawMessage
-		r.read("data", &data)
-		r.read("binaryData", &binary)
-		r.add(r.Meta.Name, len(data)+len(binary), r.age())
+		r.Read("data", &data)
+		r.Read("binaryData", &binary)
+		r.Add(r.Meta.Name, len(data)+len(binary), r.Age())
 	},
 }
 
-var secretPrinter = Printer{
-	Columns: columns(column("Type", "what the secret is for"), column("Data", "number of entries"), ageColumn()),
-	Cells: func(r *Row) {
+var secretPrinter = columns.Printer{
+	Columns: columns.List(columns.Text("Type", "what the secret is for"), columns.Text("Data", "number of entries"), columns.AgeColumn()),
+	Cells: func(r *columns.Row) {
 		var typ string
 		var data map[string]json.RawMessage
-		r.read("type", &typ)
-		r.read("data", &data)
-		r.add(r.Meta.Name, typ, len(data), r.age())
+		r.Read("type", &typ)
+		r.Read("data", &data)
+		r.Add(r.Meta.Name, typ, len(data), r.Age())
 	},
 }

@@ -3,6 +3,7 @@ package kinds
 import (
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 )
 
@@ -15,7 +16,7 @@ func deviceKinds() []Kind {
 				d.Object(o, "spec")
 			},
 			Zero:    `"spec":{}`,
-			Printer: agePrinter,
+			Printer: columns.OnlyAge,
 		},
 		{
 			Info: object.Info{Resource: cluster("resource.k8s.io", "devicetaintrules", "DeviceTaintRule"), Status: true},
@@ -47,7 +48,7 @@ func deviceKinds() []Kind {
 				d.requests(d.Object(spec, "spec"))
 			},
 			Zero:    `"spec":{"metadata":{},"spec":{"devices":{"requests":null}}}`,
-			Printer: agePrinter,
+			Printer: columns.OnlyAge,
 		},
 		{
 			Info: object.Info{Resource: cluster("resource.k8s.io", "resourceslices", "ResourceSlice"), Returns: true,
@@ -80,32 +81,32 @@ func (d *Defaults) requests(spec map[string]any) {
 	}
 }
 
-var deviceTaintPrinter = Printer{
-	Columns: columns(
-		column("Key", "of the taint"),
-		column("Value", "of the taint"),
-		column("Effect", "of the taint"),
-		column("TimeAdded", "time since devices have the taint"),
-		ageColumn(),
+var deviceTaintPrinter = columns.Printer{
+	Columns: columns.List(
+		columns.Text("Key", "of the taint"),
+		columns.Text("Value", "of the taint"),
+		columns.Text("Effect", "of the taint"),
+		columns.Text("TimeAdded", "time since devices have the taint"),
+		columns.AgeColumn(),
 	),
-	Cells: func(r *Row) {
+	Cells: func(r *columns.Row) {
 		var spec struct {
 			Taint struct{ Key, Value, Effect, TimeAdded string }
 		}
-		r.read("spec", &spec)
+		r.Read("spec", &spec)
 		t := spec.Taint
-		r.add(r.Meta.Name, t.Key, t.Value, t.Effect, since(t.TimeAdded), r.age())
+		r.Add(r.Meta.Name, t.Key, t.Value, t.Effect, columns.Since(t.TimeAdded), r.Age())
 	},
 }
 
-var deviceClaimPrinter = Printer{
-	Columns: columns(column("State", "pending, or allocated, and for whom"), ageColumn()),
-	Cells: func(r *Row) {
+var deviceClaimPrinter = columns.Printer{
+	Columns: columns.List(columns.Text("State", "pending, or allocated, and for whom"), columns.AgeColumn()),
+	Cells: func(r *columns.Row) {
 		var status struct {
 			Allocation  *struct{}
 			ReservedFor []struct{}
 		}
-		r.read("status", &status)
+		r.Read("status", &status)
 		var states []string
 		if r.Meta.DeletionTimestamp != "" {
 			states = append(states, "deleted")
@@ -119,23 +120,23 @@ var deviceClaimPrinter = Printer{
 		default:
 			states = append(states, "allocated")
 		}
-		r.add(r.Meta.Name, strings.Join(states, ","), r.age())
+		r.Add(r.Meta.Name, strings.Join(states, ","), r.Age())
 	},
 }
 
-var devicePrinter = Printer{
-	Columns: columns(
-		column("Node", "whose devices these are"),
-		column("Driver", "who manages them"),
-		column("Pool", "what they belong to"),
-		ageColumn(),
+var devicePrinter = columns.Printer{
+	Columns: columns.List(
+		columns.Text("Node", "whose devices these are"),
+		columns.Text("Driver", "who manages them"),
+		columns.Text("Pool", "what they belong to"),
+		columns.AgeColumn(),
 	),
-	Cells: func(r *Row) {
+	Cells: func(r *columns.Row) {
 		var spec struct {
 			NodeName, Driver string
 			Pool             struct{ Name string }
 		}
-		r.read("spec", &spec)
-		r.add(r.Meta.Name, spec.NodeName, spec.Driver, spec.Pool.Name, r.age())
+		r.Read("spec", &spec)
+		r.Add(r.Meta.Name, spec.NodeName, spec.Driver, spec.Pool.Name, r.Age())
 	},
 }

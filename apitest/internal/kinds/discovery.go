@@ -3,6 +3,7 @@ package kinds
 import (
 	"cmp"
 
+	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -42,26 +43,26 @@ func (r *Refusals) endpointSlice(o, old map[string]any) {
 	}
 }
 
-var endpointSlicePrinter = Printer{
-	Columns: columns(column("AddressType", "kind of the addresses"), column("Ports", "ports that serve"),
-		column("Endpoints", "addresses that serve"), ageColumn()),
-	Cells: func(r *Row) {
+var endpointSlicePrinter = columns.Printer{
+	Columns: columns.List(columns.Text("AddressType", "kind of the addresses"), columns.Text("Ports", "ports that serve"),
+		columns.Text("Endpoints", "addresses that serve"), columns.AgeColumn()),
+	Cells: func(r *columns.Row) {
 		var addressType string
 		var endpoints []struct{ Addresses []string }
 		var ports []struct {
-			Port *loose
+			Port *columns.Loose
 			Name *string
 		}
-		r.read("addressType", &addressType)
-		r.read("endpoints", &endpoints)
-		r.read("ports", &ports)
+		r.Read("addressType", &addressType)
+		r.Read("endpoints", &endpoints)
+		r.Read("ports", &ports)
 		var addresses, numbers []string
 		for _, e := range endpoints {
 			addresses = append(addresses, e.Addresses...)
 		}
 		for _, p := range ports {
-			numbers = append(numbers, string(Or(p.Port, loose(Or(p.Name, "*")))))
+			numbers = append(numbers, string(columns.Or(p.Port, columns.Loose(columns.Or(p.Name, "*")))))
 		}
-		r.add(r.Meta.Name, addressType, cmp.Or(someOf(3, numbers, ","), unset), cmp.Or(someOf(3, addresses, ","), unset), r.age())
+		r.Add(r.Meta.Name, addressType, cmp.Or(columns.SomeOf(3, numbers, ","), columns.Unset), cmp.Or(columns.SomeOf(3, addresses, ","), columns.Unset), r.Age())
 	},
 }

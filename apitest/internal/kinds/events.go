@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -62,23 +63,23 @@ func (r *Refusals) event(o map[string]any) {
 
 // eventPrinter is that of events of both groups, which name the same things
 // differently.
-var eventPrinter = Printer{
-	Columns: []ColumnDefinition{
-		column("Last Seen", "time since it last happened"),
-		column("Type", "Normal, or Warning"),
-		column("Reason", "what happened, in a word"),
-		column("Object", "what it happened to"),
-		wideColumn("Subobject", "the part of it"),
-		wideColumn("Source", "who tells it"),
-		column("Message", "what happened"),
-		wideColumn("First Seen", "time since it first happened"),
-		wideColumn("Count", "how often it happened"),
+var eventPrinter = columns.Printer{
+	Columns: []columns.Definition{
+		columns.Text("Last Seen", "time since it last happened"),
+		columns.Text("Type", "Normal, or Warning"),
+		columns.Text("Reason", "what happened, in a word"),
+		columns.Text("Object", "what it happened to"),
+		columns.Wide("Subobject", "the part of it"),
+		columns.Wide("Source", "who tells it"),
+		columns.Text("Message", "what happened"),
+		columns.Wide("First Seen", "time since it first happened"),
+		columns.Wide("Count", "how often it happened"),
 		{Name: "Name", Type: "string", Format: "name", Description: "name of the event", Priority: 1},
 	},
 	Cells: eventCells,
 }
 
-func eventCells(r *Row) {
+func eventCells(r *columns.Row) {
 	var about struct{ Kind, Name, FieldPath string }
 	var source struct{ Component, Host string }
 	var series *struct {
@@ -87,8 +88,8 @@ func eventCells(r *Row) {
 	}
 	count := 0
 	either := func(one, other string, into any) {
-		r.read(one, into)
-		r.read(other, into)
+		r.Read(one, into)
+		r.Read(other, into)
 	}
 	word := func(one, other string) (s string) {
 		either(one, other, &s)
@@ -97,7 +98,7 @@ func eventCells(r *Row) {
 	either("involvedObject", "regarding", &about)
 	either("source", "deprecatedSource", &source)
 	either("count", "deprecatedCount", &count)
-	r.read("series", &series)
+	r.Read("series", &series)
 	first := cmp.Or(word("firstTimestamp", "deprecatedFirstTimestamp"), word("eventTime", ""))
 	last := cmp.Or(word("lastTimestamp", "deprecatedLastTimestamp"), first)
 	if series != nil {
@@ -113,6 +114,6 @@ func eventCells(r *Row) {
 	if host := cmp.Or(source.Host, word("reportingInstance", "")); host != "" {
 		from += ", " + host
 	}
-	r.add(since(last), word("type", ""), word("reason", ""), target, about.FieldPath, from,
-		strings.TrimSpace(word("message", "note")), since(first), count, r.Meta.Name)
+	r.Add(columns.Since(last), word("type", ""), word("reason", ""), target, about.FieldPath, from,
+		strings.TrimSpace(word("message", "note")), columns.Since(first), count, r.Meta.Name)
 }

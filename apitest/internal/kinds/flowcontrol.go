@@ -1,6 +1,10 @@
 package kinds
 
-import "github.com/listwatch/listwatch/apitest/internal/object"
+import (
+	"github.com/listwatch/listwatch/apitest/internal/object"
+
+	"github.com/listwatch/listwatch/apitest/internal/columns"
+)
 
 // flowcontrolKinds are the kinds of flowcontrol.apiserver.k8s.io.
 func flowcontrolKinds() []Kind {
@@ -46,24 +50,24 @@ func (d *Defaults) level(spec map[string]any) {
 	}
 }
 
-var flowPrinter = Printer{
-	Columns: columns(
-		column("PriorityLevel", "where its requests wait"),
-		column("MatchingPrecedence", "the least is asked first"),
-		column("DistinguisherMethod", "what tells flows from each other"),
-		ageColumn(),
-		column("MissingPL", "whether there is no such level"),
+var flowPrinter = columns.Printer{
+	Columns: columns.List(
+		columns.Text("PriorityLevel", "where its requests wait"),
+		columns.Text("MatchingPrecedence", "the least is asked first"),
+		columns.Text("DistinguisherMethod", "what tells flows from each other"),
+		columns.AgeColumn(),
+		columns.Text("MissingPL", "whether there is no such level"),
 	),
-	Cells: func(r *Row) {
+	Cells: func(r *columns.Row) {
 		var spec struct {
 			PriorityLevelConfiguration struct{ Name string }
 			MatchingPrecedence         int
 			DistinguisherMethod        *struct{ Type string }
 		}
-		var status struct{ Conditions Conditions }
-		r.read("spec", &spec)
-		r.read("status", &status)
-		method, dangling := none, "?"
+		var status struct{ Conditions columns.Conditions }
+		r.Read("spec", &spec)
+		r.Read("status", &status)
+		method, dangling := columns.None, "?"
 		if m := spec.DistinguisherMethod; m != nil {
 			method = m.Type
 		}
@@ -72,20 +76,20 @@ var flowPrinter = Printer{
 				dangling = c.Status
 			}
 		}
-		r.add(r.Meta.Name, spec.PriorityLevelConfiguration.Name, spec.MatchingPrecedence, method, r.age(), dangling)
+		r.Add(r.Meta.Name, spec.PriorityLevelConfiguration.Name, spec.MatchingPrecedence, method, r.Age(), dangling)
 	},
 }
 
-var levelPrinter = Printer{
-	Columns: columns(
-		column("Type", "Limited, or Exempt"),
-		column("NominalConcurrencyShares", "its part of all requests"),
-		column("Queues", "number of queues"),
-		column("HandSize", "queues of one flow"),
-		column("QueueLengthLimit", "requests in one queue"),
-		ageColumn(),
+var levelPrinter = columns.Printer{
+	Columns: columns.List(
+		columns.Text("Type", "Limited, or Exempt"),
+		columns.Text("NominalConcurrencyShares", "its part of all requests"),
+		columns.Text("Queues", "number of queues"),
+		columns.Text("HandSize", "queues of one flow"),
+		columns.Text("QueueLengthLimit", "requests in one queue"),
+		columns.AgeColumn(),
 	),
-	Cells: func(r *Row) {
+	Cells: func(r *columns.Row) {
 		var spec struct {
 			Type    string
 			Limited *struct {
@@ -95,14 +99,14 @@ var levelPrinter = Printer{
 				}
 			}
 		}
-		r.read("spec", &spec)
-		var shares, queues, hand, length any = none, none, none, none
+		r.Read("spec", &spec)
+		var shares, queues, hand, length any = columns.None, columns.None, columns.None, columns.None
 		if l := spec.Limited; l != nil {
-			shares = Or(l.NominalConcurrencyShares, 0)
+			shares = columns.Or(l.NominalConcurrencyShares, 0)
 			if q := l.LimitResponse.Queuing; q != nil {
 				queues, hand, length = q.Queues, q.HandSize, q.QueueLengthLimit
 			}
 		}
-		r.add(r.Meta.Name, spec.Type, shares, queues, hand, length, r.age())
+		r.Add(r.Meta.Name, spec.Type, shares, queues, hand, length, r.Age())
 	},
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/schema"
 	"github.com/listwatch/listwatch/kube"
@@ -35,7 +36,7 @@ type Kind struct {
 	// has.
 	Zero string
 
-	Printer  Printer
+	Printer  columns.Printer
 	Strategy Strategy
 }
 
@@ -191,14 +192,14 @@ func StrategyOf(r *object.Info) Strategy {
 
 // PrinterOf returns the printer of r: the server's own for what is built in, the
 // columns of the definition for custom resources.
-func PrinterOf(r *object.Info) Printer {
+func PrinterOf(r *object.Info) columns.Printer {
 	if !r.BuiltIn {
-		return customPrinter(r)
+		return columns.Custom(r)
 	}
 	if p := kindOf(r.Resource).Printer; p.Cells != nil {
 		return p
 	}
-	return createdAtPrinter
+	return columns.CreatedAt
 }
 
 func core(plural, kind string) kube.Resource { return Named("", plural, kind) }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -82,7 +83,7 @@ func ownersInOrder(refs []any) any {
 		Controller         *bool  `json:"controller,omitempty"`
 		BlockOwnerDeletion *bool  `json:"blockOwnerDeletion,omitempty"`
 	}
-	DecodeLenient(object.Marshal(refs), &list)
+	columns.DecodeLenient(object.Marshal(refs), &list)
 	return list
 }
 

@@ -1,6 +1,10 @@
 package kinds
 
-import "github.com/listwatch/listwatch/apitest/internal/object"
+import (
+	"github.com/listwatch/listwatch/apitest/internal/object"
+
+	"github.com/listwatch/listwatch/apitest/internal/columns"
+)
 
 // migrationKinds are the kinds of storagemigration.k8s.io.
 func migrationKinds() []Kind {
@@ -15,19 +19,19 @@ func migrationKinds() []Kind {
 	}
 }
 
-var migrationPrinter = Printer{
-	Columns: []ColumnDefinition{
-		column("Name", "name of the object, unique in its namespace"),
-		column("Resource", "what is stored anew"),
-		column("Status", "how far that is"),
+var migrationPrinter = columns.Printer{
+	Columns: []columns.Definition{
+		columns.Text("Name", "name of the object, unique in its namespace"),
+		columns.Text("Resource", "what is stored anew"),
+		columns.Text("Status", "how far that is"),
 	},
-	Cells: func(r *Row) {
+	Cells: func(r *columns.Row) {
 		var spec struct {
 			Resource struct{ Group, Resource string }
 		}
-		var status struct{ Conditions Conditions }
-		r.read("spec", &spec)
-		r.read("status", &status)
+		var status struct{ Conditions columns.Conditions }
+		r.Read("spec", &spec)
+		r.Read("status", &status)
 		resource, state := spec.Resource.Resource, "Unknown"
 		if g := spec.Resource.Group; g != "" {
 			resource += "." + g
@@ -37,6 +41,6 @@ var migrationPrinter = Printer{
 				state = c.Type
 			}
 		}
-		r.add(r.Meta.Name, resource, state)
+		r.Add(r.Meta.Name, resource, state)
 	},
 }

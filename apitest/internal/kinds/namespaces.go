@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/schema"
 	"github.com/listwatch/listwatch/kube"
@@ -79,25 +80,25 @@ func (d *Defaults) limit(l map[string]any) {
 	fill("defaultRequest", "min")
 }
 
-var namespacePrinter = Printer{
-	Columns: columns(column("Status", "Active, or Terminating"), ageColumn()),
-	Cells: func(r *Row) {
+var namespacePrinter = columns.Printer{
+	Columns: columns.List(columns.Text("Status", "Active, or Terminating"), columns.AgeColumn()),
+	Cells: func(r *columns.Row) {
 		var status struct{ Phase string }
-		r.read("status", &status)
-		r.add(r.Meta.Name, status.Phase, r.age())
+		r.Read("status", &status)
+		r.Add(r.Meta.Name, status.Phase, r.Age())
 	},
 }
 
-var serviceAccountPrinter = Printer{
-	Columns: columns(ageColumn()),
-	Cells:   func(r *Row) { r.add(r.Meta.Name, r.age()) },
+var serviceAccountPrinter = columns.Printer{
+	Columns: columns.List(columns.AgeColumn()),
+	Cells:   func(r *columns.Row) { r.Add(r.Meta.Name, r.Age()) },
 }
 
-var quotaPrinter = Printer{
-	Columns: columns(column("Request", "what is used of requests, and the limit"), column("Limit", "what is used of limits, and the limit"), ageColumn()),
-	Cells: func(r *Row) {
-		var status struct{ Hard, Used map[string]quantity }
-		r.read("status", &status)
+var quotaPrinter = columns.Printer{
+	Columns: columns.List(columns.Text("Request", "what is used of requests, and the limit"), columns.Text("Limit", "what is used of limits, and the limit"), columns.AgeColumn()),
+	Cells: func(r *columns.Row) {
+		var status struct{ Hard, Used map[string]columns.Quantity }
+		r.Read("status", &status)
 		var requests, limits []string
 		for _, name := range object.SortedKeys(status.Hard) {
 			use := name + ": " + status.Used[name].String() + "/" + status.Hard[name].String()
@@ -107,7 +108,7 @@ var quotaPrinter = Printer{
 				requests = append(requests, use)
 			}
 		}
-		r.add(r.Meta.Name, strings.Join(requests, ", "), strings.Join(limits, ", "), r.age())
+		r.Add(r.Meta.Name, strings.Join(requests, ", "), strings.Join(limits, ", "), r.Age())
 	},
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -82,23 +83,23 @@ func (d *Defaults) networkPolicy(spec map[string]any) {
 	}
 }
 
-var ingressPrinter = Printer{
-	Columns: columns(
-		column("Class", "class of the ingress"),
-		column("Hosts", "hosts that are served"),
-		column("Address", "addresses of the load balancer"),
-		column("Ports", "ports that are open"),
-		ageColumn(),
+var ingressPrinter = columns.Printer{
+	Columns: columns.List(
+		columns.Text("Class", "class of the ingress"),
+		columns.Text("Hosts", "hosts that are served"),
+		columns.Text("Address", "addresses of the load balancer"),
+		columns.Text("Ports", "ports that are open"),
+		columns.AgeColumn(),
 	),
-	Cells: func(r *Row) {
+	Cells: func(r *columns.Row) {
 		var spec struct {
 			IngressClassName *string
 			Rules            []struct{ Host string }
 			TLS              []struct{}
 		}
 		var status struct{ LoadBalancer loadBalancer }
-		r.read("spec", &spec)
-		r.read("status", &status)
+		r.Read("spec", &spec)
+		r.Read("status", &status)
 		ports := "80"
 		if len(spec.TLS) > 0 {
 			ports = "80, 443"
@@ -115,13 +116,13 @@ var ingressPrinter = Printer{
 			}
 		}
 		host := cmp.Or(strings.Join(hosts, ","), "*") + rest
-		r.add(r.Meta.Name, Or(spec.IngressClassName, none), host, strings.Join(status.LoadBalancer.addresses(), ","), ports, r.age())
+		r.Add(r.Meta.Name, columns.Or(spec.IngressClassName, columns.None), host, strings.Join(status.LoadBalancer.addresses(), ","), ports, r.Age())
 	},
 }
 
-var ingressClassPrinter = Printer{
-	Columns: columns(column("Controller", "who serves the class"), column("Parameters", "the object with its parameters"), ageColumn()),
-	Cells: func(r *Row) {
+var ingressClassPrinter = columns.Printer{
+	Columns: columns.List(columns.Text("Controller", "who serves the class"), columns.Text("Parameters", "the object with its parameters"), columns.AgeColumn()),
+	Cells: func(r *columns.Row) {
 		var spec struct {
 			Controller string
 			Parameters *struct {
@@ -129,12 +130,12 @@ var ingressClassPrinter = Printer{
 				Kind, Name string
 			}
 		}
-		r.read("spec", &spec)
+		r.Read("spec", &spec)
 		name := r.Meta.Name
 		if r.Meta.Annotations["ingressclass.kubernetes.io/is-default-class"] == "true" {
 			name += " (default)"
 		}
-		parameters := none
+		parameters := columns.None
 		if p := spec.Parameters; p != nil {
 			parameters = p.Kind
 			if p.APIGroup != nil {
@@ -142,27 +143,27 @@ var ingressClassPrinter = Printer{
 			}
 			parameters += "/" + p.Name
 		}
-		r.add(name, spec.Controller, parameters, r.age())
+		r.Add(name, spec.Controller, parameters, r.Age())
 	},
 }
 
-var networkPolicyPrinter = Printer{
-	Columns: columns(column("Pod-Selector", "labels of the pods"), ageColumn()),
-	Cells: func(r *Row) {
-		var spec struct{ PodSelector LabelSelector }
-		r.read("spec", &spec)
-		r.add(r.Meta.Name, spec.PodSelector.text(), r.age())
+var networkPolicyPrinter = columns.Printer{
+	Columns: columns.List(columns.Text("Pod-Selector", "labels of the pods"), columns.AgeColumn()),
+	Cells: func(r *columns.Row) {
+		var spec struct{ PodSelector columns.LabelSelector }
+		r.Read("spec", &spec)
+		r.Add(r.Meta.Name, spec.PodSelector.Text(), r.Age())
 	},
 }
 
-var addressPrinter = Printer{
-	Columns: columns(column("ParentRef", "who has the address")),
-	Cells: func(r *Row) {
+var addressPrinter = columns.Printer{
+	Columns: columns.List(columns.Text("ParentRef", "who has the address")),
+	Cells: func(r *columns.Row) {
 		var spec struct {
 			ParentRef *struct{ Group, Resource, Namespace, Name string }
 		}
-		r.read("spec", &spec)
-		parent := none
+		r.Read("spec", &spec)
+		parent := columns.None
 		if p := spec.ParentRef; p != nil {
 			parent = p.Resource
 			if p.Group != "" {
@@ -173,15 +174,15 @@ var addressPrinter = Printer{
 			}
 			parent += "/" + p.Name
 		}
-		r.add(r.Meta.Name, parent)
+		r.Add(r.Meta.Name, parent)
 	},
 }
 
-var cidrPrinter = Printer{
-	Columns: columns(column("CIDRs", "ranges of addresses of services"), ageColumn()),
-	Cells: func(r *Row) {
+var cidrPrinter = columns.Printer{
+	Columns: columns.List(columns.Text("CIDRs", "ranges of addresses of services"), columns.AgeColumn()),
+	Cells: func(r *columns.Row) {
 		var spec struct{ CIDRs []string }
-		r.read("spec", &spec)
-		r.add(r.Meta.Name, strings.Join(spec.CIDRs, ","), r.age())
+		r.Read("spec", &spec)
+		r.Add(r.Meta.Name, strings.Join(spec.CIDRs, ","), r.Age())
 	},
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/schema"
 	"github.com/listwatch/listwatch/kube"
@@ -66,27 +67,27 @@ func CompleteNode(res kube.Resource, o *object.Object) {
 	}
 }
 
-var nodePrinter = Printer{
-	Columns: columns(
-		column("Status", "whether the node takes pods"),
-		column("Roles", "roles of the node, by its labels"),
-		ageColumn(),
-		column("Version", "version of the kubelet"),
-		wideColumn("Internal-IP", "its address within the cluster"),
-		wideColumn("External-IP", "its address outside"),
-		wideColumn("OS-Image", "its operating system"),
-		wideColumn("Kernel-Version", "its kernel"),
-		wideColumn("Container-Runtime", "what runs its containers"),
+var nodePrinter = columns.Printer{
+	Columns: columns.List(
+		columns.Text("Status", "whether the node takes pods"),
+		columns.Text("Roles", "roles of the node, by its labels"),
+		columns.AgeColumn(),
+		columns.Text("Version", "version of the kubelet"),
+		columns.Wide("Internal-IP", "its address within the cluster"),
+		columns.Wide("External-IP", "its address outside"),
+		columns.Wide("OS-Image", "its operating system"),
+		columns.Wide("Kernel-Version", "its kernel"),
+		columns.Wide("Container-Runtime", "what runs its containers"),
 	),
-	Cells: func(r *Row) {
+	Cells: func(r *columns.Row) {
 		var spec struct{ Unschedulable bool }
 		var status struct {
-			Conditions Conditions
+			Conditions columns.Conditions
 			Addresses  []struct{ Type, Address string }
 			NodeInfo   struct{ KubeletVersion, OSImage, KernelVersion, ContainerRuntimeVersion, Architecture string }
 		}
-		r.read("spec", &spec)
-		r.read("status", &status)
+		r.Read("spec", &spec)
+		r.Read("status", &status)
 		word := "Unknown"
 		for _, c := range status.Conditions {
 			if c.Type == "Ready" && c.Status == "True" {
@@ -104,15 +105,15 @@ var nodePrinter = Printer{
 					return a.Address
 				}
 			}
-			return none
+			return columns.None
 		}
 		info := &status.NodeInfo
-		kernel := cmp.Or(info.KernelVersion, unknown)
+		kernel := cmp.Or(info.KernelVersion, columns.Unknown)
 		if info.Architecture != "" {
 			kernel += " (" + info.Architecture + ")"
 		}
-		r.add(r.Meta.Name, word, nodeRoles(r.Meta.Labels), r.age(), info.KubeletVersion, address("InternalIP"), address("ExternalIP"),
-			cmp.Or(info.OSImage, unknown), kernel, cmp.Or(info.ContainerRuntimeVersion, unknown))
+		r.Add(r.Meta.Name, word, nodeRoles(r.Meta.Labels), r.Age(), info.KubeletVersion, address("InternalIP"), address("ExternalIP"),
+			cmp.Or(info.OSImage, columns.Unknown), kernel, cmp.Or(info.ContainerRuntimeVersion, columns.Unknown))
 	},
 }
 
@@ -127,5 +128,5 @@ func nodeRoles(labels map[string]string) string {
 			roles = append(roles, role)
 		}
 	}
-	return cmp.Or(strings.Join(slices.Compact(Sorted(roles)), ","), none)
+	return cmp.Or(strings.Join(slices.Compact(columns.Sorted(roles)), ","), columns.None)
 }

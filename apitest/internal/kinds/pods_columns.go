@@ -6,18 +6,20 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/listwatch/listwatch/apitest/internal/columns"
 )
 
-var podPrinter = Printer{
-	Columns: columns(
-		column("Ready", "containers that are ready, of all"),
-		column("Status", "what the containers are doing, in a word"),
-		column("Restarts", "how often containers have been restarted, and when the last one was"),
-		ageColumn(),
-		wideColumn("IP", "address of the pod"),
-		wideColumn("Node", "node on which the pod runs"),
-		wideColumn("Nominated Node", "node that is being cleared for the pod"),
-		wideColumn("Readiness Gates", "conditions of readiness that hold, of all"),
+var podPrinter = columns.Printer{
+	Columns: columns.List(
+		columns.Text("Ready", "containers that are ready, of all"),
+		columns.Text("Status", "what the containers are doing, in a word"),
+		columns.Text("Restarts", "how often containers have been restarted, and when the last one was"),
+		columns.AgeColumn(),
+		columns.Wide("IP", "address of the pod"),
+		columns.Wide("Node", "node on which the pod runs"),
+		columns.Wide("Nominated Node", "node that is being cleared for the pod"),
+		columns.Wide("Readiness Gates", "conditions of readiness that hold, of all"),
 	),
 	Cells: podCells,
 }
@@ -32,20 +34,20 @@ type podSpec struct {
 	}
 }
 
-func (s *podSpec) read(r *Row) {
+func (s *podSpec) read(r *columns.Row) {
 	raw, _ := r.Field("spec")
-	for name, value := range parts(raw) {
+	for name, value := range columns.Parts(raw) {
 		switch string(name) {
 		case "nodeName":
-			DecodeLenient(value, &s.nodeName)
+			columns.DecodeLenient(value, &s.nodeName)
 		case "containers":
-			for range parts(value) {
+			for range columns.Parts(value) {
 				s.containers++
 			}
 		case "initContainers":
-			DecodeLenient(value, &s.initContainers)
+			columns.DecodeLenient(value, &s.initContainers)
 		case "readinessGates":
-			DecodeLenient(value, &s.gates)
+			columns.DecodeLenient(value, &s.gates)
 		}
 	}
 }
@@ -59,7 +61,7 @@ type container struct {
 type podStatus struct {
 	Phase             string                `json:"phase"`
 	Reason            string                `json:"reason"`
-	Conditions        Conditions            `json:"conditions"`
+	Conditions        columns.Conditions    `json:"conditions"`
 	PodIP             string                `json:"podIP"`
 	PodIPs            []struct{ IP string } `json:"podIPs"`
 	NominatedNodeName string                `json:"nominatedNodeName"`
@@ -101,11 +103,11 @@ func (s *containerState) end() string {
 	}
 }
 
-func podCells(r *Row) {
+func podCells(r *columns.Row) {
 	var spec podSpec
 	var status podStatus
 	spec.read(r)
-	r.read("status", &status)
+	r.Read("status", &status)
 	s := summarize(&spec, &status)
 	switch status.Phase {
 	case "Succeeded":
@@ -123,13 +125,13 @@ func podCells(r *Row) {
 	}
 	restarts := strconv.Itoa(s.restarts)
 	if s.restarts != 0 && !s.last.IsZero() {
-		restarts += " (" + human(time.Since(s.last)) + " ago)"
+		restarts += " (" + columns.Human(time.Since(s.last)) + " ago)"
 	}
 	ip := status.PodIP
 	if len(status.PodIPs) > 0 {
 		ip = status.PodIPs[0].IP
 	}
-	gates := none
+	gates := columns.None
 	if len(spec.gates) > 0 {
 		hold := 0
 		for _, g := range spec.gates {
@@ -137,10 +139,10 @@ func podCells(r *Row) {
 				hold++
 			}
 		}
-		gates = fraction(hold, len(spec.gates))
+		gates = columns.Fraction(hold, len(spec.gates))
 	}
-	r.add(r.Meta.Name, fraction(s.ready, s.total), s.word, restarts, r.age(),
-		cmp.Or(ip, none), cmp.Or(spec.nodeName, none), cmp.Or(status.NominatedNodeName, none), gates)
+	r.Add(r.Meta.Name, columns.Fraction(s.ready, s.total), s.word, restarts, r.Age(),
+		cmp.Or(ip, columns.None), cmp.Or(spec.nodeName, columns.None), cmp.Or(status.NominatedNodeName, columns.None), gates)
 }
 
 // podSummary is what is told of a pod's containers.
@@ -239,16 +241,16 @@ func summarize(spec *podSpec, status *podStatus) podSummary {
 	return s
 }
 
-var podTemplatePrinter = Printer{
-	Columns: columns(
-		column("Containers", "names of the containers"),
-		column("Images", "images of the containers"),
-		column("Pod Labels", "labels of the pods"),
+var podTemplatePrinter = columns.Printer{
+	Columns: columns.List(
+		columns.Text("Containers", "names of the containers"),
+		columns.Text("Images", "images of the containers"),
+		columns.Text("Pod Labels", "labels of the pods"),
 	),
-	Cells: func(r *Row) {
+	Cells: func(r *columns.Row) {
 		var t podTemplate
-		r.read("template", &t)
+		r.Read("template", &t)
 		names, images := t.containers()
-		r.add(r.Meta.Name, names, images, labelList(t.Metadata.Labels))
+		r.Add(r.Meta.Name, names, images, columns.LabelList(t.Metadata.Labels))
 	},
 }

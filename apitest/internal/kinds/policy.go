@@ -3,6 +3,7 @@ package kinds
 import (
 	"cmp"
 
+	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 )
 
@@ -22,19 +23,19 @@ func policyKinds() []Kind {
 	}
 }
 
-var budgetPrinter = Printer{
-	Columns: columns(
-		column("Min Available", "pods that must stay"),
-		column("Max Unavailable", "pods that may go"),
-		integerColumn("Allowed Disruptions", "pods that may go now"),
-		ageColumn(),
+var budgetPrinter = columns.Printer{
+	Columns: columns.List(
+		columns.Text("Min Available", "pods that must stay"),
+		columns.Text("Max Unavailable", "pods that may go"),
+		columns.Integer("Allowed Disruptions", "pods that may go now"),
+		columns.AgeColumn(),
 	),
-	Cells: func(r *Row) {
-		var spec struct{ MinAvailable, MaxUnavailable loose }
+	Cells: func(r *columns.Row) {
+		var spec struct{ MinAvailable, MaxUnavailable columns.Loose }
 		var status struct{ DisruptionsAllowed int }
-		r.read("spec", &spec)
-		r.read("status", &status)
-		r.add(r.Meta.Name, cmp.Or(string(spec.MinAvailable), "N/A"), cmp.Or(string(spec.MaxUnavailable), "N/A"),
-			status.DisruptionsAllowed, r.age())
+		r.Read("spec", &spec)
+		r.Read("status", &status)
+		r.Add(r.Meta.Name, cmp.Or(string(spec.MinAvailable), "N/A"), cmp.Or(string(spec.MaxUnavailable), "N/A"),
+			status.DisruptionsAllowed, r.Age())
 	},
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -121,16 +122,16 @@ func (r *Refusals) binding(res kube.Resource, o map[string]any) {
 }
 
 // bindingPrinter is that of role bindings, of a namespace and of the cluster.
-var bindingPrinter = Printer{
-	Columns: columns(
-		column("Role", "the role"), ageColumn(),
-		wideColumn("Users", "users who have it"), wideColumn("Groups", "groups that have it"), wideColumn("ServiceAccounts", "service accounts that have it"),
+var bindingPrinter = columns.Printer{
+	Columns: columns.List(
+		columns.Text("Role", "the role"), columns.AgeColumn(),
+		columns.Wide("Users", "users who have it"), columns.Wide("Groups", "groups that have it"), columns.Wide("ServiceAccounts", "service accounts that have it"),
 	),
-	Cells: func(r *Row) {
+	Cells: func(r *columns.Row) {
 		var role struct{ Kind, Name string }
 		var subjects []struct{ Kind, Namespace, Name string }
-		r.read("roleRef", &role)
-		r.read("subjects", &subjects)
+		r.Read("roleRef", &role)
+		r.Read("subjects", &subjects)
 		var users, groups, accounts []string
 		for _, s := range subjects {
 			switch s.Kind {
@@ -142,6 +143,6 @@ var bindingPrinter = Printer{
 				accounts = append(accounts, s.Namespace+"/"+s.Name)
 			}
 		}
-		r.add(r.Meta.Name, role.Kind+"/"+role.Name, r.age(), strings.Join(users, ", "), strings.Join(groups, ", "), strings.Join(accounts, ", "))
+		r.Add(r.Meta.Name, role.Kind+"/"+role.Name, r.Age(), strings.Join(users, ", "), strings.Join(groups, ", "), strings.Join(accounts, ", "))
 	},
 }

@@ -1,6 +1,10 @@
 package kinds
 
-import "github.com/listwatch/listwatch/apitest/internal/object"
+import (
+	"github.com/listwatch/listwatch/apitest/internal/object"
+
+	"github.com/listwatch/listwatch/apitest/internal/columns"
+)
 
 // runtimeKinds are the kinds of node.k8s.io.
 func runtimeKinds() []Kind {
@@ -14,11 +18,11 @@ func runtimeKinds() []Kind {
 	}
 }
 
-var runtimeClassPrinter = Printer{
-	Columns: columns(column("Handler", "what runs the containers"), ageColumn()),
-	Cells: func(r *Row) {
+var runtimeClassPrinter = columns.Printer{
+	Columns: columns.List(columns.Text("Handler", "what runs the containers"), columns.AgeColumn()),
+	Cells: func(r *columns.Row) {
 		var handler string
-		r.read("handler", &handler)
-		r.add(r.Meta.Name, handler, r.age())
+		r.Read("handler", &handler)
+		r.Add(r.Meta.Name, handler, r.Age())
 	},
 }

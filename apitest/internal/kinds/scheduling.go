@@ -3,6 +3,7 @@ package kinds
 import (
 	"fmt"
 
+	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 )
 
@@ -43,20 +44,20 @@ func (r *Refusals) priorityClass(o, old map[string]any) {
 	r.supported("preemptionPolicy", TextAt(o, "preemptionPolicy"), "PreemptLowerPriority", "Never")
 }
 
-var priorityClassPrinter = Printer{
-	Columns: columns(
-		integerColumn("Value", "the priority"),
-		ColumnDefinition{Name: "Global-Default", Type: "boolean", Description: "whether pods without a class have it"},
-		ageColumn(),
-		column("PreemptionPolicy", "whether pods of the class evict others"),
+var priorityClassPrinter = columns.Printer{
+	Columns: columns.List(
+		columns.Integer("Value", "the priority"),
+		columns.Definition{Name: "Global-Default", Type: "boolean", Description: "whether pods without a class have it"},
+		columns.AgeColumn(),
+		columns.Text("PreemptionPolicy", "whether pods of the class evict others"),
 	),
-	Cells: func(r *Row) {
+	Cells: func(r *columns.Row) {
 		var value int
 		var isDefault bool
 		var policy string
-		r.read("value", &value)
-		r.read("globalDefault", &isDefault)
-		r.read("preemptionPolicy", &policy)
-		r.add(r.Meta.Name, value, isDefault, r.age(), policy)
+		r.Read("value", &value)
+		r.Read("globalDefault", &isDefault)
+		r.Read("preemptionPolicy", &policy)
+		r.Add(r.Meta.Name, value, isDefault, r.Age(), policy)
 	},
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 )
 
@@ -90,15 +91,15 @@ func ServiceWarnings(o *object.Object) (warnings []string) {
 	return warnings
 }
 
-var servicePrinter = Printer{
-	Columns: columns(
-		column("Type", "how the service is reached"),
-		column("Cluster-IP", "its address within the cluster"),
-		column("External-IP", "its addresses outside"),
-		column("Port(s)", "its ports"),
-		ageColumn(), selectorColumn(),
+var servicePrinter = columns.Printer{
+	Columns: columns.List(
+		columns.Text("Type", "how the service is reached"),
+		columns.Text("Cluster-IP", "its address within the cluster"),
+		columns.Text("External-IP", "its addresses outside"),
+		columns.Text("Port(s)", "its ports"),
+		columns.AgeColumn(), selectorColumn(),
 	),
-	Cells: func(r *Row) {
+	Cells: func(r *columns.Row) {
 		var spec struct {
 			Type, ClusterIP, ExternalName string
 			ClusterIPs, ExternalIPs       []string
@@ -109,22 +110,22 @@ var servicePrinter = Printer{
 			Selector map[string]string
 		}
 		var status struct{ LoadBalancer loadBalancer }
-		r.read("spec", &spec)
-		r.read("status", &status)
-		ip := cmp.Or(spec.ClusterIP, none)
+		r.Read("spec", &spec)
+		r.Read("status", &status)
+		ip := cmp.Or(spec.ClusterIP, columns.None)
 		if len(spec.ClusterIPs) > 0 {
 			ip = spec.ClusterIPs[0]
 		}
 		external := strings.Join(spec.ExternalIPs, ",")
 		switch spec.Type {
 		case "ClusterIP", "NodePort":
-			external = cmp.Or(external, none)
+			external = cmp.Or(external, columns.None)
 		case "LoadBalancer":
 			external = cmp.Or(strings.Join(append(status.LoadBalancer.addresses(), spec.ExternalIPs...), ","), "<pending>")
 		case "ExternalName":
 			external = spec.ExternalName
 		default:
-			external = unknown
+			external = columns.Unknown
 		}
 		var ports []string
 		for _, p := range spec.Ports {
@@ -134,7 +135,7 @@ var servicePrinter = Printer{
 				ports = append(ports, fmt.Sprintf("%d/%s", p.Port, p.Protocol))
 			}
 		}
-		r.add(r.Meta.Name, spec.Type, ip, external, cmp.Or(strings.Join(ports, ","), none), r.age(), labelList(spec.Selector))
+		r.Add(r.Meta.Name, spec.Type, ip, external, cmp.Or(strings.Join(ports, ","), columns.None), r.Age(), columns.LabelList(spec.Selector))
 	},
 }
 
@@ -150,17 +151,17 @@ func (l *loadBalancer) addresses() []string {
 			list = append(list, a)
 		}
 	}
-	return slices.Compact(Sorted(list))
+	return slices.Compact(columns.Sorted(list))
 }
 
-var endpointsPrinter = Printer{
-	Columns: columns(column("Endpoints", "addresses that serve"), ageColumn()),
-	Cells: func(r *Row) {
+var endpointsPrinter = columns.Printer{
+	Columns: columns.List(columns.Text("Endpoints", "addresses that serve"), columns.AgeColumn()),
+	Cells: func(r *columns.Row) {
 		var subsets []struct {
 			Addresses []struct{ IP string }
-			Ports     []struct{ Port loose }
+			Ports     []struct{ Port columns.Loose }
 		}
-		r.read("subsets", &subsets)
+		r.Read("subsets", &subsets)
 		var list []string
 		for _, s := range subsets {
 			for _, a := range s.Addresses {
@@ -174,10 +175,10 @@ var endpointsPrinter = Printer{
 				}
 			}
 		}
-		endpoints := someOf(3, list, ",")
+		endpoints := columns.SomeOf(3, list, ",")
 		if len(subsets) == 0 {
-			endpoints = none
+			endpoints = columns.None
 		}
-		r.add(r.Meta.Name, endpoints, r.age())
+		r.Add(r.Meta.Name, endpoints, r.Age())
 	},
 }

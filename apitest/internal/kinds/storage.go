@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 )
 
@@ -73,68 +74,68 @@ func (d *Defaults) csiDriver(spec map[string]any) {
 	}
 }
 
-var csiDriverPrinter = Printer{
-	Columns: columns(
-		ColumnDefinition{Name: "AttachRequired", Type: "boolean", Description: "whether volumes are attached to nodes"},
-		ColumnDefinition{Name: "PodInfoOnMount", Type: "boolean", Description: "whether it is told the pod"},
-		ColumnDefinition{Name: "StorageCapacity", Type: "boolean", Description: "whether it tells its capacity"},
-		column("TokenRequests", "tokens of the pod that it needs"),
-		ColumnDefinition{Name: "RequiresRepublish", Type: "boolean", Description: "whether it is called again and again"},
-		column("Modes", "kinds of volumes"),
-		ageColumn(),
+var csiDriverPrinter = columns.Printer{
+	Columns: columns.List(
+		columns.Definition{Name: "AttachRequired", Type: "boolean", Description: "whether volumes are attached to nodes"},
+		columns.Definition{Name: "PodInfoOnMount", Type: "boolean", Description: "whether it is told the pod"},
+		columns.Definition{Name: "StorageCapacity", Type: "boolean", Description: "whether it tells its capacity"},
+		columns.Text("TokenRequests", "tokens of the pod that it needs"),
+		columns.Definition{Name: "RequiresRepublish", Type: "boolean", Description: "whether it is called again and again"},
+		columns.Text("Modes", "kinds of volumes"),
+		columns.AgeColumn(),
 	),
-	Cells: func(r *Row) {
+	Cells: func(r *columns.Row) {
 		var spec struct {
 			AttachRequired, PodInfoOnMount, StorageCapacity, RequiresRepublish *bool
 			TokenRequests                                                      []struct{ Audience string }
 			VolumeLifecycleModes                                               []string
 		}
-		r.read("spec", &spec)
+		r.Read("spec", &spec)
 		var audiences []string
 		for _, t := range spec.TokenRequests {
 			audiences = append(audiences, t.Audience)
 		}
-		r.add(r.Meta.Name, Or(spec.AttachRequired, true), Or(spec.PodInfoOnMount, false), Or(spec.StorageCapacity, false),
-			cmp.Or(strings.Join(audiences, ","), unset), Or(spec.RequiresRepublish, false),
-			cmp.Or(strings.Join(spec.VolumeLifecycleModes, ","), none), r.age())
+		r.Add(r.Meta.Name, columns.Or(spec.AttachRequired, true), columns.Or(spec.PodInfoOnMount, false), columns.Or(spec.StorageCapacity, false),
+			cmp.Or(strings.Join(audiences, ","), columns.Unset), columns.Or(spec.RequiresRepublish, false),
+			cmp.Or(strings.Join(spec.VolumeLifecycleModes, ","), columns.None), r.Age())
 	},
 }
 
-var csiNodePrinter = Printer{
-	Columns: columns(integerColumn("Drivers", "number of drivers on the node"), ageColumn()),
-	Cells: func(r *Row) {
+var csiNodePrinter = columns.Printer{
+	Columns: columns.List(columns.Integer("Drivers", "number of drivers on the node"), columns.AgeColumn()),
+	Cells: func(r *columns.Row) {
 		var spec struct{ Drivers []struct{} }
-		r.read("spec", &spec)
-		r.add(r.Meta.Name, len(spec.Drivers), r.age())
+		r.Read("spec", &spec)
+		r.Add(r.Meta.Name, len(spec.Drivers), r.Age())
 	},
 }
 
-var attachmentPrinter = Printer{
-	Columns: columns(
-		ColumnDefinition{Name: "Attacher", Type: "string", Format: "name", Description: "who attaches the volume"},
-		column("PV", "the volume"),
-		column("Node", "where it is to be"),
-		ColumnDefinition{Name: "Attached", Type: "boolean", Description: "whether it is there"},
-		ageColumn(),
+var attachmentPrinter = columns.Printer{
+	Columns: columns.List(
+		columns.Definition{Name: "Attacher", Type: "string", Format: "name", Description: "who attaches the volume"},
+		columns.Text("PV", "the volume"),
+		columns.Text("Node", "where it is to be"),
+		columns.Definition{Name: "Attached", Type: "boolean", Description: "whether it is there"},
+		columns.AgeColumn(),
 	),
-	Cells: func(r *Row) {
+	Cells: func(r *columns.Row) {
 		var spec struct {
 			Attacher, NodeName string
 			Source             struct{ PersistentVolumeName string }
 		}
 		var status struct{ Attached bool }
-		r.read("spec", &spec)
-		r.read("status", &status)
-		r.add(r.Meta.Name, spec.Attacher, spec.Source.PersistentVolumeName, spec.NodeName, status.Attached, r.age())
+		r.Read("spec", &spec)
+		r.Read("status", &status)
+		r.Add(r.Meta.Name, spec.Attacher, spec.Source.PersistentVolumeName, spec.NodeName, status.Attached, r.Age())
 	},
 }
 
-var attributesPrinter = Printer{
-	Columns: columns(column("DriverName", "whose attributes these are"), ageColumn()),
-	Cells: func(r *Row) {
+var attributesPrinter = columns.Printer{
+	Columns: columns.List(columns.Text("DriverName", "whose attributes these are"), columns.AgeColumn()),
+	Cells: func(r *columns.Row) {
 		var driver string
-		r.read("driverName", &driver)
-		r.add(r.Meta.Name, driver, r.age())
+		r.Read("driverName", &driver)
+		r.Add(r.Meta.Name, driver, r.Age())
 	},
 }
 
@@ -154,23 +155,23 @@ func (r *Refusals) storageClass(o, old map[string]any) {
 	}
 }
 
-var storageClassPrinter = Printer{
-	Columns: columns(
-		column("Provisioner", "who makes the volumes"),
-		column("ReclaimPolicy", "what becomes of them after their claims"),
-		column("VolumeBindingMode", "when they are made"),
-		column("AllowVolumeExpansion", "whether they can grow"),
-		ageColumn(),
+var storageClassPrinter = columns.Printer{
+	Columns: columns.List(
+		columns.Text("Provisioner", "who makes the volumes"),
+		columns.Text("ReclaimPolicy", "what becomes of them after their claims"),
+		columns.Text("VolumeBindingMode", "when they are made"),
+		columns.Text("AllowVolumeExpansion", "whether they can grow"),
+		columns.AgeColumn(),
 	),
-	Cells: func(r *Row) {
+	Cells: func(r *columns.Row) {
 		var provisioner string
 		var reclaim, binding *string
 		expands := false
-		r.read("provisioner", &provisioner)
-		r.read("reclaimPolicy", &reclaim)
-		r.read("volumeBindingMode", &binding)
-		r.read("allowVolumeExpansion", &expands)
-		r.add(r.Meta.Name, provisioner, Or(reclaim, "Delete"), Or(binding, "Immediate"), expands, r.age())
+		r.Read("provisioner", &provisioner)
+		r.Read("reclaimPolicy", &reclaim)
+		r.Read("volumeBindingMode", &binding)
+		r.Read("allowVolumeExpansion", &expands)
+		r.Add(r.Meta.Name, provisioner, columns.Or(reclaim, "Delete"), columns.Or(binding, "Immediate"), expands, r.Age())
 	},
 	Standard: defaultStorageClass,
 }

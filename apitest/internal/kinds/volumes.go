@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/schema"
 	"github.com/listwatch/listwatch/kube"
@@ -84,22 +85,22 @@ func (d *Defaults) dataSources(spec map[string]any) {
 	}
 }
 
-var volumePrinter = Printer{
-	Columns: columns(
-		column("Capacity", "size of the volume"),
-		column("Access Modes", "how it can be mounted"),
-		column("Reclaim Policy", "what becomes of it after its claim"),
-		column("Status", "whether it is bound"),
-		column("Claim", "who has it"),
-		column("StorageClass", "class of storage"),
-		column("VolumeAttributesClass", "class of attributes"),
-		column("Reason", "why it is in its status"),
-		ageColumn(),
-		wideColumn("VolumeMode", "file system or block device"),
+var volumePrinter = columns.Printer{
+	Columns: columns.List(
+		columns.Text("Capacity", "size of the volume"),
+		columns.Text("Access Modes", "how it can be mounted"),
+		columns.Text("Reclaim Policy", "what becomes of it after its claim"),
+		columns.Text("Status", "whether it is bound"),
+		columns.Text("Claim", "who has it"),
+		columns.Text("StorageClass", "class of storage"),
+		columns.Text("VolumeAttributesClass", "class of attributes"),
+		columns.Text("Reason", "why it is in its status"),
+		columns.AgeColumn(),
+		columns.Wide("VolumeMode", "file system or block device"),
 	),
-	Cells: func(r *Row) {
+	Cells: func(r *columns.Row) {
 		var spec struct {
-			Capacity                      map[string]quantity
+			Capacity                      map[string]columns.Quantity
 			AccessModes                   []string
 			PersistentVolumeReclaimPolicy string
 			ClaimRef                      *struct{ Namespace, Name string }
@@ -108,30 +109,30 @@ var volumePrinter = Printer{
 			VolumeMode                    *string
 		}
 		var status struct{ Phase, Reason string }
-		r.read("spec", &spec)
-		r.read("status", &status)
+		r.Read("spec", &spec)
+		r.Read("status", &status)
 		claim := ""
 		if c := spec.ClaimRef; c != nil {
 			claim = c.Namespace + "/" + c.Name
 		}
-		r.add(r.Meta.Name, spec.Capacity["storage"].String(), accessModes(spec.AccessModes), spec.PersistentVolumeReclaimPolicy,
-			r.phase(status.Phase), claim, r.storageClass(spec.StorageClassName), Or(spec.VolumeAttributesClassName, unset),
-			status.Reason, r.age(), Or(spec.VolumeMode, unset))
+		r.Add(r.Meta.Name, spec.Capacity["storage"].String(), accessModes(spec.AccessModes), spec.PersistentVolumeReclaimPolicy,
+			phaseOf(r, status.Phase), claim, storageClassOf(r, spec.StorageClassName), columns.Or(spec.VolumeAttributesClassName, columns.Unset),
+			status.Reason, r.Age(), columns.Or(spec.VolumeMode, columns.Unset))
 	},
 }
 
-var claimPrinter = Printer{
-	Columns: columns(
-		column("Status", "whether the claim has its volume"),
-		column("Volume", "the volume"),
-		column("Capacity", "size of the volume"),
-		column("Access Modes", "how it can be mounted"),
-		column("StorageClass", "class of storage"),
-		column("VolumeAttributesClass", "class of attributes"),
-		ageColumn(),
-		wideColumn("VolumeMode", "file system or block device"),
+var claimPrinter = columns.Printer{
+	Columns: columns.List(
+		columns.Text("Status", "whether the claim has its volume"),
+		columns.Text("Volume", "the volume"),
+		columns.Text("Capacity", "size of the volume"),
+		columns.Text("Access Modes", "how it can be mounted"),
+		columns.Text("StorageClass", "class of storage"),
+		columns.Text("VolumeAttributesClass", "class of attributes"),
+		columns.AgeColumn(),
+		columns.Wide("VolumeMode", "file system or block device"),
 	),
-	Cells: func(r *Row) {
+	Cells: func(r *columns.Row) {
 		var spec struct {
 			VolumeName                string
 			StorageClassName          *string
@@ -141,34 +142,34 @@ var claimPrinter = Printer{
 		var status struct {
 			Phase       string
 			AccessModes []string
-			Capacity    map[string]quantity
+			Capacity    map[string]columns.Quantity
 		}
-		r.read("spec", &spec)
-		r.read("status", &status)
+		r.Read("spec", &spec)
+		r.Read("status", &status)
 		capacity, modes := "", ""
 		if spec.VolumeName != "" {
 			capacity, modes = status.Capacity["storage"].String(), accessModes(status.AccessModes)
 		}
-		r.add(r.Meta.Name, r.phase(status.Phase), spec.VolumeName, capacity, modes, r.storageClass(spec.StorageClassName),
-			Or(spec.VolumeAttributesClassName, unset), r.age(), Or(spec.VolumeMode, unset))
+		r.Add(r.Meta.Name, phaseOf(r, status.Phase), spec.VolumeName, capacity, modes, storageClassOf(r, spec.StorageClassName),
+			columns.Or(spec.VolumeAttributesClassName, columns.Unset), r.Age(), columns.Or(spec.VolumeMode, columns.Unset))
 	},
 }
 
-// phase returns phase, or that the object is about to go.
-func (r *Row) phase(phase string) string {
+// phaseOf returns phase, or that the object is about to go.
+func phaseOf(r *columns.Row, phase string) string {
 	if r.Meta.DeletionTimestamp != "" {
 		return "Terminating"
 	}
 	return phase
 }
 
-// storageClass returns the class of a volume or a claim: that of an annotation
+// storageClassOf returns the class of a volume or a claim: that of an annotation
 // goes before the field.
-func (r *Row) storageClass(field *string) string {
+func storageClassOf(r *columns.Row, field *string) string {
 	if class, ok := r.Meta.Annotations["volume.beta.kubernetes.io/storage-class"]; ok {
 		return class
 	}
-	return Or(field, "")
+	return columns.Or(field, "")
 }
 
 // accessModes returns each mode once, in short.

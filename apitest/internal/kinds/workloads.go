@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -229,11 +230,15 @@ func (r *Refusals) replicationController(spec map[string]any) {
 }
 
 // Columns that workloads have for -o wide.
-func containersColumn() ColumnDefinition { return wideColumn("Containers", "names of the containers") }
+func containersColumn() columns.Definition {
+	return columns.Wide("Containers", "names of the containers")
+}
 
-func imagesColumn() ColumnDefinition { return wideColumn("Images", "images of the containers") }
+func imagesColumn() columns.Definition { return columns.Wide("Images", "images of the containers") }
 
-func selectorColumn() ColumnDefinition { return wideColumn("Selector", "labels of what is selected") }
+func selectorColumn() columns.Definition {
+	return columns.Wide("Selector", "labels of what is selected")
+}
 
 // podTemplate is the part of a workload that says what its pods are.
 type podTemplate struct {
@@ -257,30 +262,30 @@ func (t *podTemplate) containers() (names, images string) {
 
 // controllerPrinter is that of replication controllers, whose selector is just
 // labels.
-var controllerPrinter = Printer{Columns: replicaColumns(), Cells: replicaCells(func(labels *map[string]string) string {
-	return labelList(Or(labels, nil))
+var controllerPrinter = columns.Printer{Columns: replicaColumns(), Cells: replicaCells(func(labels *map[string]string) string {
+	return columns.LabelList(columns.Or(labels, nil))
 })}
 
-func replicaColumns() []ColumnDefinition {
-	return columns(
-		integerColumn("Desired", "pods wanted"),
-		integerColumn("Current", "pods that are there"),
-		integerColumn("Ready", "pods that are ready"),
-		ageColumn(), containersColumn(), imagesColumn(), selectorColumn(),
+func replicaColumns() []columns.Definition {
+	return columns.List(
+		columns.Integer("Desired", "pods wanted"),
+		columns.Integer("Current", "pods that are there"),
+		columns.Integer("Ready", "pods that are ready"),
+		columns.AgeColumn(), containersColumn(), imagesColumn(), selectorColumn(),
 	)
 }
 
-func replicaCells[S any](text func(selector *S) string) func(r *Row) {
-	return func(r *Row) {
+func replicaCells[S any](text func(selector *S) string) func(r *columns.Row) {
+	return func(r *columns.Row) {
 		var spec struct {
 			Replicas int
 			Template podTemplate
 			Selector *S
 		}
 		var status struct{ Replicas, ReadyReplicas int }
-		r.read("spec", &spec)
-		r.read("status", &status)
+		r.Read("spec", &spec)
+		r.Read("status", &status)
 		names, images := spec.Template.containers()
-		r.add(r.Meta.Name, spec.Replicas, status.Replicas, status.ReadyReplicas, r.age(), names, images, text(spec.Selector))
+		r.Add(r.Meta.Name, spec.Replicas, status.Replicas, status.ReadyReplicas, r.Age(), names, images, text(spec.Selector))
 	}
 }

@@ -1,4 +1,4 @@
-package kinds
+package columns
 
 import (
 	"encoding/json"
@@ -9,8 +9,8 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/object"
 )
 
-// ColumnDefinition describes a column of a Table on the wire.
-type ColumnDefinition struct {
+// Definition describes a column of a Table on the wire.
+type Definition struct {
 	Name        string `json:"name"`
 	Type        string `json:"type"`
 	Format      string `json:"format"`
@@ -28,10 +28,11 @@ type Row struct {
 // Begin makes r the row of another object.
 func (r *Row) Begin(o *object.Object) { r.Object, r.Cells, r.Completed = o, r.Cells[:0], "" }
 
-func (r *Row) add(cells ...any) { r.Cells = append(r.Cells, cells...) }
+// Add adds cells.
+func (r *Row) Add(cells ...any) { r.Cells = append(r.Cells, cells...) }
 
-// read decodes a member of the object below the top, such as spec.
-func (r *Row) read(member string, into any) {
+// Read decodes a member of the object below the top, such as spec.
+func (r *Row) Read(member string, into any) {
 	if raw, ok := r.Field(member); ok {
 		DecodeLenient(raw, into)
 	}
@@ -56,21 +57,21 @@ func AppendCell(b []byte, cell any) []byte {
 	return append(b, object.Marshal(cell)...)
 }
 
-// age returns the time since the creation, as people read it.
-func (r *Row) age() string { return since(r.Meta.CreationTimestamp) }
+// Age returns the time since the creation, as people read it.
+func (r *Row) Age() string { return Since(r.Meta.CreationTimestamp) }
 
-// since returns how long ago a time was, <unknown> for what is none.
-func since(timestamp string) string {
+// Since returns how long ago a time was, <unknown> for what is none.
+func Since(timestamp string) string {
 	t, err := time.Parse(time.RFC3339, timestamp)
 	if err != nil || t.IsZero() {
 		return "<unknown>"
 	}
-	return human(time.Since(t))
+	return Human(time.Since(t))
 }
 
-// human returns a duration as people read it: 45s, 3m20s, 5h, 12d. A smaller
+// Human returns a duration as people read it: 45s, 3m20s, 5h, 12d. A smaller
 // unit stands there only where it matters.
-func human(d time.Duration) string {
+func Human(d time.Duration) string {
 	two := func(big time.Duration, b byte, small time.Duration, s byte) string {
 		out := append(strconv.AppendInt(nil, int64(big), 10), b)
 		if small != 0 {

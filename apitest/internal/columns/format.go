@@ -1,4 +1,4 @@
-package kinds
+package columns
 
 import (
 	"cmp"
@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	none    = "<none>"
-	unset   = "<unset>"
-	unknown = "<unknown>"
+	None    = "<none>"
+	Unset   = "<unset>"
+	Unknown = "<unknown>"
 )
 
 // Or returns what p points to, or other.
@@ -24,24 +24,25 @@ func Or[T any](p *T, other T) T {
 	return *p
 }
 
-func fraction(part, whole int) string { return strconv.Itoa(part) + "/" + strconv.Itoa(whole) }
+// Fraction writes part of whole: 1/2.
+func Fraction(part, whole int) string { return strconv.Itoa(part) + "/" + strconv.Itoa(whole) }
 
-// someOf returns limit of the words, separated, and how many more there are.
-func someOf(limit int, words []string, separator string) string {
+// SomeOf returns limit of the words, separated, and how many more there are.
+func SomeOf(limit int, words []string, separator string) string {
 	if len(words) <= limit {
 		return strings.Join(words, separator)
 	}
 	return strings.Join(words[:limit], separator) + " + " + strconv.Itoa(len(words)-limit) + " more..."
 }
 
-// labelList returns labels in their order, as a selector of them reads.
-func labelList(labels map[string]string) string {
+// LabelList returns labels in their order, as a selector of them reads.
+func LabelList(labels map[string]string) string {
 	var words []string
 	for _, k := range object.SortedKeys(labels) {
 		words = append(words, k+"="+labels[k])
 	}
 	if len(words) == 0 {
-		return none
+		return None
 	}
 	return strings.Join(words, ",")
 }
@@ -55,14 +56,14 @@ type LabelSelector struct {
 	}
 }
 
-// text returns s as people read it.
-func (s *LabelSelector) text() string {
+// Text returns s as people read it.
+func (s *LabelSelector) Text() string {
 	t, ok := s.Format()
 	switch {
 	case !ok:
 		return "<error>"
 	case t == "":
-		return none
+		return None
 	}
 	return t
 }
@@ -101,8 +102,8 @@ func (s *LabelSelector) Format() (t string, ok bool) {
 	return strings.Join(words, ","), true
 }
 
-// goString returns s as Go's types of Kubernetes print it.
-func (s *LabelSelector) goString() string {
+// GoSyntax returns s as Go's types of Kubernetes print it.
+func (s *LabelSelector) GoSyntax() string {
 	var b strings.Builder
 	b.WriteString("&LabelSelector{MatchLabels:map[string]string{")
 	for _, k := range object.SortedKeys(s.MatchLabels) {
@@ -115,25 +116,27 @@ func (s *LabelSelector) goString() string {
 	return b.String() + "},}"
 }
 
-// loose is text that may also stand as a number, such as a port or a number of
+// Loose is text that may also stand as a number, such as a port or a number of
 // pods.
-type loose string
+type Loose string
 
-func (l *loose) UnmarshalJSON(b []byte) error {
+// UnmarshalJSON implements json.Unmarshaler.
+func (l *Loose) UnmarshalJSON(b []byte) error {
 	switch {
 	case string(b) == "null": // leaves it empty
 	case b[0] == '"':
 		return json.Unmarshal(b, (*string)(l))
 	default:
-		*l = loose(b)
+		*l = Loose(b)
 	}
 	return nil
 }
 
-// quantity is an amount as the server keeps it; nothing is 0.
-type quantity struct{ loose }
+// Quantity is an amount as the server keeps it; nothing is 0.
+type Quantity struct{ Loose }
 
-func (q quantity) String() string { return cmp.Or(string(q.loose), "0") }
+// String returns q, 0 where there is none.
+func (q Quantity) String() string { return cmp.Or(string(q.Loose), "0") }
 
 // Conditions are those of any object.
 type Conditions []struct {
@@ -152,8 +155,8 @@ func (cs Conditions) Holds(typ string) bool {
 	return false
 }
 
-// has reports whether there is a condition of a type, true or not.
-func (list Conditions) has(typ string) bool {
+// Has reports whether there is a condition of a type, true or not.
+func (list Conditions) Has(typ string) bool {
 	for _, c := range list {
 		if c.Type == typ {
 			return true

@@ -1,14 +1,14 @@
-package kinds
+package columns
 
 import (
 	"bytes"
 	"iter"
 )
 
-// parts returns the members of a JSON object, or the elements of an array with
+// Parts returns the members of a JSON object, or the elements of an array with
 // empty names. b must be valid JSON, as all that is stored is; from what is not,
 // nothing useful comes, but no panic either. A name comes as it is written.
-func parts(b []byte) iter.Seq2[[]byte, []byte] {
+func Parts(b []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) {
 		i := blank(b, 0)
 		if i >= len(b) || b[i] != '{' && b[i] != '[' {

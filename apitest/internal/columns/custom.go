@@ -1,4 +1,4 @@
-package kinds
+package columns
 
 import (
 	"bytes"
@@ -19,12 +19,12 @@ type customColumn struct {
 	path *jsonpath.Template // nil = what was given is no path: the column stays empty
 }
 
-// customPrinter returns the printer of a custom resource; see
+// Custom returns the printer of a custom resource; see
 // https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#additional-printer-columns.
 // One that a definition made has the columns of the definition and no others;
 // one that a test made has Age besides, before what is only for -o wide.
-func customPrinter(info *object.Info) Printer {
-	age := object.Column{Name: "Age", Type: "date", Cell: func(o *object.Object) any { return since(o.Meta.CreationTimestamp) }}
+func Custom(info *object.Info) Printer {
+	age := object.Column{Name: "Age", Type: "date", Cell: func(o *object.Object) any { return Since(o.Meta.CreationTimestamp) }}
 	own := info.Columns
 	if len(own) == 0 || !info.Defined() {
 		var shown, hidden []object.Column
@@ -38,23 +38,23 @@ func customPrinter(info *object.Info) Printer {
 		own = slices.Concat(shown, []object.Column{age}, hidden)
 	}
 	var list []customColumn
-	p := Printer{Columns: columns()}
+	p := Printer{Columns: List()}
 	for _, c := range own {
 		c.Type = cmp.Or(c.Type, "string")
 		path, _ := jsonpath.Parse("{." + strings.TrimPrefix(c.Path, ".") + "}")
 		list = append(list, customColumn{c, path})
-		d := ColumnDefinition{Name: c.Name, Type: c.Type, Format: c.Format, Priority: c.Priority}
-		if d.Description = ageColumn().Description; c.Cell == nil {
+		d := Definition{Name: c.Name, Type: c.Type, Format: c.Format, Priority: c.Priority}
+		if d.Description = AgeColumn().Description; c.Cell == nil {
 			d.Description = "Custom resource definition column (in JSONPath format): ." + c.Path
 		}
 		d.Description = cmp.Or(c.Description, d.Description)
 		p.Columns = append(p.Columns, d)
 	}
 	p.Cells = func(r *Row) {
-		r.add(r.Meta.Name)
+		r.Add(r.Meta.Name)
 		t := tree{Object: r.Object}
 		for i := range list {
-			r.add(list[i].value(&t))
+			r.Add(list[i].value(&t))
 		}
 	}
 	return p
@@ -155,7 +155,7 @@ func (c *customColumn) value(t *tree) any {
 			if _, err := time.Parse(time.RFC3339, s); err != nil && s != "" && s != "null" {
 				return "<invalid>"
 			}
-			return since(s)
+			return Since(s)
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package kinds
+package columns
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ func FuzzParts(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		type part struct{ name, value string }
 		var got []part
-		for name, value := range parts(b) {
+		for name, value := range Parts(b) {
 			got = append(got, part{string(name), string(value)})
 		}
 		if !json.Valid(b) {
