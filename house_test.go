@@ -29,10 +29,8 @@ var embedded = map[string]bool{"kube": true, "codec": true, "client": true, "lis
 
 // larger are the exceptions: what is larger than it should be, and how large it may be.
 var larger = map[string]int{
-	"apitest: files":                         98,
-	"apitest: lines":                         17450,
-	"apitest/internal/kinds: files":          36,
-	"apitest/internal/kinds: lines":          5750,
+	"apitest: files":                         55,
+	"apitest: lines":                         9070,
 	"apitest/schema: lines":                  5500,
 	"cmd/listwatch: files":                   98,
 	"cmd/listwatch: lines":                   14300,

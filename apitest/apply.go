@@ -7,6 +7,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/apitest/schema"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -26,8 +27,8 @@ func (c *change) applied(old *object.Object, p payload) (*object.Object, *kube.S
 	}
 	if c.target.sub == "scale" { // whose only field that can be set is the number
 		current := object.DecodeValue(scaleOf(info, old))
-		for name, v := range kinds.ObjectAt(config, "spec") {
-			kinds.ObjectAt(current, "spec")[name] = v
+		for name, v := range rules.ObjectAt(config, "spec") {
+			rules.ObjectAt(current, "spec")[name] = v
 		}
 		b, err := schema.Encode(current)
 		if err != nil {
@@ -54,7 +55,7 @@ func (c *change) applied(old *object.Object, p payload) (*object.Object, *kube.S
 	case c.options.validation == "Warn":
 		c.warnings = slices.Clone(p.twice)
 	}
-	if uid := kinds.TextAt(meta, "uid"); old == nil && uid != "" {
+	if uid := rules.TextAt(meta, "uid"); old == nil && uid != "" {
 		return nil, statusConflict(info.Resource, key.Name, "uid mismatch: the provided object specified uid "+uid+", and no existing object was found")
 	}
 	if info.BuiltIn {
@@ -113,5 +114,5 @@ func (c *change) convert(merged, meta map[string]any) (map[string]any, *kube.Sta
 		version = "/" + version
 	}
 	return nil, statusRaw("failed to convert new object (%s/%s; %s) to proper version: unable to convert unstructured object to %s: %s",
-		kinds.TextAt(meta, "namespace"), kinds.TextAt(meta, "name"), version, version, text)
+		rules.TextAt(meta, "namespace"), rules.TextAt(meta, "name"), version, version, text)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -110,7 +111,7 @@ func (c *change) finish(old, o *object.Object) (*object.Object, *kube.Status) {
 		}
 	}
 	if !c.target.info.BuiltIn {
-		c.warnings = append(c.warnings, kinds.FinalizerWarnings(old, o)...)
+		c.warnings = append(c.warnings, rules.FinalizerWarnings(old, o)...)
 	}
 	return o, hooks.validate()
 }
@@ -152,8 +153,8 @@ func (c *change) settle(old, o *object.Object) *kube.Status {
 		}
 		return st
 	}
-	if r := (kinds.Refusals{Causes: named}); info.BuiltIn && c.target.sub == "status" && !c.srv.options.NoValidation {
-		if r.Status(info.Resource, next); len(r.Causes) > 0 {
+	if r := (rules.Refusals{Causes: named}); info.BuiltIn && c.target.sub == "status" && !c.srv.options.NoValidation {
+		if kinds.RefuseStatus(&r, info.Resource, next); len(r.Causes) > 0 {
 			return statusInvalid(info.Group, info.Kind, o.Key.Name, r.Causes...)
 		}
 	}
@@ -172,7 +173,7 @@ func (c *change) assign(o *object.Object, next, live map[string]any, named []kub
 	}
 	if kinds.Assign(info.Resource, next, live, taken) {
 		o.SetValue("spec", next["spec"])
-		for name, v := range kinds.ObjectAt(kinds.ObjectAt(next, "metadata"), "labels") {
+		for name, v := range rules.ObjectAt(rules.ObjectAt(next, "metadata"), "labels") {
 			if o.Meta.Labels[name] != v { // of a Job
 				text, _ := v.(string)
 				o.SetLabel(name, text)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"unicode"
 
-	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -60,7 +60,7 @@ func (o writeOptions) checkPatch(typ string, force bool) []kube.StatusCause {
 	case typ == typeApply && o.manager == "":
 		return []kube.StatusCause{{Reason: "FieldValueRequired", Message: "Required value: is required for apply patch", Field: "fieldManager"}}
 	case o.verb == "patch" && typ != typeApply && force:
-		return []kube.StatusCause{kinds.ForbiddenField("force", "may not be specified for non-apply patch")}
+		return []kube.StatusCause{rules.ForbiddenField("force", "may not be specified for non-apply patch")}
 	}
 	return nil
 }

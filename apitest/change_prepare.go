@@ -7,6 +7,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -29,7 +30,7 @@ func (c *change) prepareCreate(o *object.Object) *kube.Status {
 	if o.Meta.Name == "" && o.Meta.GenerateName != "" {
 		s.mu.Lock()
 		for range 8 {
-			o.Meta.Name = o.Meta.GenerateName[:min(len(o.Meta.GenerateName), kinds.MaxGenerated)] + s.suffix()
+			o.Meta.Name = o.Meta.GenerateName[:min(len(o.Meta.GenerateName), rules.MaxGenerated)] + s.suffix()
 			if c.target.table.objects[kube.Key{Namespace: o.Meta.Namespace, Name: o.Meta.Name}] == nil {
 				break
 			}
@@ -119,7 +120,7 @@ func (c *change) prepareUpdate(old, o *object.Object) *kube.Status {
 		if c.target.sub == "status" && info.Resource == kube.Pods {
 			meta.DeletionTimestamp = "" // whatever it says
 		}
-		c.causes = kinds.MetaCauses(&old.Meta, &meta)
+		c.causes = rules.MetaCauses(&old.Meta, &meta)
 	}
 	if len(wrong) > 0 && !c.srv.options.NoValidation {
 		return statusInvalid(info.Group, info.Kind, old.Key.Name, wrong...)

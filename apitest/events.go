@@ -3,6 +3,7 @@ package apitest
 import (
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/apitest/schema"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -40,8 +41,8 @@ func eventSelector(path string) string {
 func eventToCore(e map[string]any) map[string]any {
 	o := renameEvent(e, 0, 1)
 	o["apiVersion"] = kube.Events.APIVersion()
-	var d kinds.Defaults
-	d.Event(o)
+	var d rules.Defaults
+	kinds.FillEvent(&d, o)
 	return o
 }
 
@@ -50,7 +51,7 @@ func eventToCore(e map[string]any) map[string]any {
 func eventFromCore(e map[string]any) map[string]any {
 	o := renameEvent(e, 1, 0)
 	o["apiVersion"] = "events.k8s.io/v1"
-	var d kinds.Defaults
+	var d rules.Defaults
 	d.Object(o, "regarding")
 	d.Object(o, "deprecatedSource")
 	d.Drop(o, "note", "reportingController", "reportingInstance", "deprecatedCount", "action", "reason", "type")

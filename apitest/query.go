@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -162,9 +162,9 @@ func (q *query) validate(verb string) *kube.Status {
 	if verb == "watch" {
 		switch {
 		case q.initial == nil && q.match != "":
-			add(kinds.ForbiddenField(field, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"))
+			add(rules.ForbiddenField(field, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"))
 		case q.initial != nil && q.match != notOlderThan:
-			add(kinds.ForbiddenField(field, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"))
+			add(rules.ForbiddenField(field, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"))
 		}
 		if q.match != "" && q.match != notOlderThan {
 			add(kube.StatusCause{Reason: "FieldValueNotSupported", Field: field,
@@ -173,21 +173,21 @@ func (q *query) validate(verb string) *kube.Status {
 	} else {
 		if q.match != "" {
 			if q.revision == "" {
-				add(kinds.ForbiddenField(field, "resourceVersionMatch is forbidden unless resourceVersion is provided"))
+				add(rules.ForbiddenField(field, "resourceVersionMatch is forbidden unless resourceVersion is provided"))
 			}
 			if q.token != "" {
-				add(kinds.ForbiddenField(field, "resourceVersionMatch is forbidden when continue is provided"))
+				add(rules.ForbiddenField(field, "resourceVersionMatch is forbidden when continue is provided"))
 			}
 			if q.match != exact && q.match != notOlderThan {
 				add(kube.StatusCause{Reason: "FieldValueNotSupported", Field: field,
 					Message: fmt.Sprintf("Unsupported value: %q: supported values: \"Exact\", \"NotOlderThan\", \"\"", q.match)})
 			}
 			if q.match == exact && q.revision == "0" {
-				add(kinds.ForbiddenField(field, `resourceVersionMatch "exact" is forbidden for resourceVersion "0"`))
+				add(rules.ForbiddenField(field, `resourceVersionMatch "exact" is forbidden for resourceVersion "0"`))
 			}
 		}
 		if q.initial != nil {
-			add(kinds.ForbiddenField("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+			add(rules.ForbiddenField("sendInitialEvents", "sendInitialEvents is forbidden for list"))
 		}
 	}
 	if len(causes) == 0 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -170,8 +171,8 @@ func (s *Server) act(x *Exchange, w http.ResponseWriter) *kube.Status {
 	switch {
 	case st != nil:
 		return st
-	case t.key.Name != "" && len(kinds.SegmentName(t.key.Name)) > 0:
-		return statusBadRequest("Name parameter invalid: %q: %s", t.key.Name, strings.Join(kinds.SegmentName(t.key.Name), ";"))
+	case t.key.Name != "" && len(rules.SegmentName(t.key.Name)) > 0:
+		return statusBadRequest("Name parameter invalid: %q: %s", t.key.Name, strings.Join(rules.SegmentName(t.key.Name), ";"))
 	case t.res == kube.Pods && slices.Contains(podSubresources[:], t.sub):
 		return s.podSubresource(x, w)
 	case t.sub == "finalize" && t.res == kube.Namespaces && t.verb != "update",

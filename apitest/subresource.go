@@ -5,6 +5,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/apitest/schema"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -48,25 +49,25 @@ func (c *change) part(old, o *object.Object) (causes []kube.StatusCause) {
 		live = object.DecodeValue(was)
 	}
 	is := schema.Copy(live)
-	var r kinds.Refusals
+	var r rules.Refusals
 	switch c.target.sub {
 	case ephemeralContainers:
 		is["ephemeralContainers"] = next["ephemeralContainers"]
-		if kinds.Lacks(is, "ephemeralContainers") {
+		if rules.Lacks(is, "ephemeralContainers") {
 			delete(is, "ephemeralContainers")
 		}
-		r.Ephemeral(is, live)
+		kinds.RefuseEphemeral(&r, is, live)
 	case resize:
 		resized(is, next)
-		r.Resized(is, live)
+		kinds.RefuseResized(&r, is, live)
 	case approval:
 		is["conditions"] = next["conditions"]
-		stamp(kinds.ListAt(is, "conditions"))
-		if kinds.Lacks(is, "conditions") {
+		stamp(rules.ListAt(is, "conditions"))
+		if rules.Lacks(is, "conditions") {
 			delete(is, "conditions")
 		}
 	}
-	if b, err := json.Marshal(is); err == nil && !kinds.SameValue(is, live) {
+	if b, err := json.Marshal(is); err == nil && !rules.SameValue(is, live) {
 		o.SetField(field, b, true)
 	}
 	return r.Causes
@@ -75,8 +76,8 @@ func (c *change) part(old, o *object.Object) (causes []kube.StatusCause) {
 // resized gives the containers of spec the resources that those of sent have.
 func resized(spec, sent map[string]any) {
 	for _, list := range kinds.ContainerLists[:2] {
-		for c := range kinds.ObjectsAt(spec, list) {
-			for s := range kinds.ObjectsAt(sent, list) {
+		for c := range rules.ObjectsAt(spec, list) {
+			for s := range rules.ObjectsAt(sent, list) {
 				if s["name"] == c["name"] {
 					c["resources"] = schema.Copy(s["resources"])
 				}

@@ -1,7 +1,7 @@
 package apitest
 
 import (
-	"github.com/listwatch/listwatch/apitest/internal/kinds"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/apitest/schema"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -16,10 +16,10 @@ func (t *table) taken(key kube.Key) func(any) bool {
 		if k == key || err != nil {
 			continue
 		}
-		all[kinds.TextAt(spec, "clusterIP")] = true
-		all[kinds.IntAt(spec, "healthCheckNodePort")] = true
-		for p := range kinds.ObjectsAt(spec, "ports") {
-			all[kinds.IntAt(p, "nodePort")] = true
+		all[rules.TextAt(spec, "clusterIP")] = true
+		all[rules.IntAt(spec, "healthCheckNodePort")] = true
+		for p := range rules.ObjectsAt(spec, "ports") {
+			all[rules.IntAt(p, "nodePort")] = true
 		}
 	}
 	return func(v any) bool { return all[v] }

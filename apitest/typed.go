@@ -13,6 +13,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/apitest/schema"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -245,8 +246,8 @@ func (c *change) write() schema.Write {
 // check checks o, a custom resource, against its schema.
 func (c *change) check(o *object.Object, next, live map[string]any, named []kube.StatusCause) *kube.Status {
 	info := c.target.info
-	r := kinds.Refusals{Causes: named}
-	r.Metadata(info.Resource, kinds.ObjectAt(next, "metadata"))
+	r := rules.Refusals{Causes: named}
+	r.Metadata(info.Resource, rules.ObjectAt(next, "metadata"))
 	scale := scaleCauses(info, o)
 	if info = c.target.form; info.Kept != nil {
 		next = c.asSent(next)

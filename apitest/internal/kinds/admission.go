@@ -7,6 +7,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -15,43 +16,43 @@ func admissionKinds() []Kind {
 	return []Kind{
 		{
 			Info: object.Info{Resource: MutatingConfigurations, Categories: []string{"api-extensions"}},
-			Defaults: func(d *Defaults, o map[string]any) {
-				for w := range ObjectsAt(o, "webhooks") {
-					d.webhook(w)
-					d.set(w, "reinvocationPolicy", "Never")
+			Defaults: func(d *rules.Defaults, o map[string]any) {
+				for w := range rules.ObjectsAt(o, "webhooks") {
+					fillWebhook(d, w)
+					d.Set(w, "reinvocationPolicy", "Never")
 				}
 			},
-			Validate: func(r *Refusals, o, old map[string]any) {
-				r.webhooks(o)
+			Validate: func(r *rules.Refusals, o, old map[string]any) {
+				refuseWebhooks(r, o)
 			},
 			Printer:  webhookPrinter,
 			Strategy: Strategy{Guarded: true, counts: true},
 		},
 		{
 			Info: object.Info{Resource: ValidatingConfigurations, Categories: []string{"api-extensions"}},
-			Defaults: func(d *Defaults, o map[string]any) {
-				for w := range ObjectsAt(o, "webhooks") {
-					d.webhook(w)
+			Defaults: func(d *rules.Defaults, o map[string]any) {
+				for w := range rules.ObjectsAt(o, "webhooks") {
+					fillWebhook(d, w)
 				}
 			},
-			Validate: func(r *Refusals, o, old map[string]any) {
-				r.webhooks(o)
+			Validate: func(r *rules.Refusals, o, old map[string]any) {
+				refuseWebhooks(r, o)
 			},
 			Printer:  webhookPrinter,
 			Strategy: Strategy{Guarded: true, counts: true},
 		},
 		{
 			Info:     object.Info{Resource: cluster("admissionregistration.k8s.io", "mutatingadmissionpolicies", "MutatingAdmissionPolicy"), Categories: []string{"api-extensions"}},
-			Defaults: (*Defaults).admissionPolicy,
+			Defaults: fillAdmissionPolicy,
 			Zero:     `"spec":{}`,
 			Printer:  mutatingPolicyPrinter,
 			Strategy: Strategy{Guarded: true},
 		},
 		{
 			Info: object.Info{Resource: cluster("admissionregistration.k8s.io", "mutatingadmissionpolicybindings", "MutatingAdmissionPolicyBinding"), Categories: []string{"api-extensions"}},
-			Defaults: func(d *Defaults, o map[string]any) {
+			Defaults: func(d *rules.Defaults, o map[string]any) {
 				spec := d.Object(o, "spec")
-				d.matching(spec, "matchResources")
+				fillMatchResources(d, spec, "matchResources")
 			},
 			Zero:     `"spec":{}`,
 			Printer:  policyBindingPrinter,
@@ -59,7 +60,7 @@ func admissionKinds() []Kind {
 		},
 		{
 			Info:     object.Info{Resource: cluster("admissionregistration.k8s.io", "validatingadmissionpolicies", "ValidatingAdmissionPolicy"), Categories: []string{"api-extensions"}, Status: true},
-			Defaults: (*Defaults).admissionPolicy,
+			Defaults: fillAdmissionPolicy,
 			Status:   `{}`,
 			Zero:     `"spec":{},"status":{}`,
 			Printer:  validatingPolicyPrinter,
@@ -67,9 +68,9 @@ func admissionKinds() []Kind {
 		},
 		{
 			Info: object.Info{Resource: cluster("admissionregistration.k8s.io", "validatingadmissionpolicybindings", "ValidatingAdmissionPolicyBinding"), Categories: []string{"api-extensions"}},
-			Defaults: func(d *Defaults, o map[string]any) {
+			Defaults: func(d *rules.Defaults, o map[string]any) {
 				spec := d.Object(o, "spec")
-				d.matching(spec, "matchResources")
+				fillMatchResources(d, spec, "matchResources")
 			},
 			Zero:     `"spec":{}`,
 			Printer:  policyBindingPrinter,
@@ -84,72 +85,72 @@ var (
 	ValidatingConfigurations = kube.Resource{Group: "admissionregistration.k8s.io", Version: "v1", Plural: "validatingwebhookconfigurations", Kind: "ValidatingWebhookConfiguration"}
 )
 
-func (d *Defaults) webhook(w map[string]any) {
-	d.set(w, "failurePolicy", "Fail")
-	d.set(w, "matchPolicy", "Equivalent")
+func fillWebhook(d *rules.Defaults, w map[string]any) {
+	d.Set(w, "failurePolicy", "Fail")
+	d.Set(w, "matchPolicy", "Equivalent")
 	d.Object(w, "namespaceSelector")
 	d.Object(w, "objectSelector")
-	d.set(w, "timeoutSeconds", int64(10))
-	for r := range ObjectsAt(w, "rules") {
-		d.set(r, "scope", "*")
+	d.Set(w, "timeoutSeconds", int64(10))
+	for r := range rules.ObjectsAt(w, "rules") {
+		d.Set(r, "scope", "*")
 	}
-	d.servicePort(ObjectAt(w, "clientConfig"))
+	fillServicePort(d, rules.ObjectAt(w, "clientConfig"))
 }
 
-// matching fills in what a policy, or a binding, matches, if it says so.
-func (d *Defaults) matching(spec map[string]any, name string) {
-	m := ObjectAt(spec, name)
+// fillMatchResources fills in what a policy, or a binding, matches, if it says so.
+func fillMatchResources(d *rules.Defaults, spec map[string]any, name string) {
+	m := rules.ObjectAt(spec, name)
 	if m == nil {
 		return
 	}
-	d.set(m, "matchPolicy", "Equivalent")
+	d.Set(m, "matchPolicy", "Equivalent")
 	d.Object(m, "namespaceSelector")
 	d.Object(m, "objectSelector")
-	for _, rules := range [...]string{"resourceRules", "excludeResourceRules"} {
-		for r := range ObjectsAt(m, rules) {
-			d.set(r, "scope", "*")
+	for _, list := range [...]string{"resourceRules", "excludeResourceRules"} {
+		for r := range rules.ObjectsAt(m, list) {
+			d.Set(r, "scope", "*")
 		}
 	}
 }
 
-func (d *Defaults) admissionPolicy(o map[string]any) {
+func fillAdmissionPolicy(d *rules.Defaults, o map[string]any) {
 	spec := d.Object(o, "spec")
-	d.set(spec, "failurePolicy", "Fail")
-	d.matching(spec, "matchConstraints")
+	d.Set(spec, "failurePolicy", "Fail")
+	fillMatchResources(d, spec, "matchConstraints")
 }
 
-// webhooks refuses URLs that a webhook configuration may not have.
-func (r *Refusals) webhooks(o map[string]any) {
-	for i, e := range ListAt(o, "webhooks") {
+// refuseWebhooks refuses URLs that a webhook configuration may not have.
+func refuseWebhooks(r *rules.Refusals, o map[string]any) {
+	for i, e := range rules.ListAt(o, "webhooks") {
 		w, _ := e.(map[string]any)
-		config := ObjectAt(w, "clientConfig")
+		config := rules.ObjectAt(w, "clientConfig")
 		if text, ok := config["url"].(string); ok {
-			r.webhookURL(fmt.Sprintf("webhooks[%d].clientConfig.url", i), text)
+			refuseWebhookURL(r, fmt.Sprintf("webhooks[%d].clientConfig.url", i), text)
 		}
 	}
 }
 
-func (r *Refusals) webhookURL(path, text string) {
+func refuseWebhookURL(r *rules.Refusals, path, text string) {
 	const form = "; desired format: https://host[/path]"
 	u, err := url.Parse(text)
 	if err != nil {
-		r.required(path, "url must be a valid URL: "+err.Error()+form)
+		r.Required(path, "url must be a valid URL: "+err.Error()+form)
 		return
 	}
 	if u.Scheme != "https" {
-		r.invalid(path, u.Scheme, "'https' is the only allowed URL scheme"+form)
+		r.Invalid(path, u.Scheme, "'https' is the only allowed URL scheme"+form)
 	}
 	if u.Host == "" {
-		r.invalid(path, u.Host, "host must be specified"+form)
+		r.Invalid(path, u.Host, "host must be specified"+form)
 	}
 	if u.User != nil {
-		r.invalid(path, u.User.String(), "user information is not permitted in URLs")
+		r.Invalid(path, u.User.String(), "user information is not permitted in URLs")
 	}
 	if u.Fragment != "" {
-		r.invalid(path, u.Fragment, "fragments are not permitted in URLs")
+		r.Invalid(path, u.Fragment, "fragments are not permitted in URLs")
 	}
 	if u.RawQuery != "" {
-		r.invalid(path, u.RawQuery, "query parameters are not permitted in URLs")
+		r.Invalid(path, u.RawQuery, "query parameters are not permitted in URLs")
 	}
 }
 
@@ -221,9 +222,9 @@ var policyBindingPrinter = columns.Printer{
 	},
 }
 
-// servicePort fills in how a webhook is reached.
-func (d *Defaults) servicePort(config map[string]any) {
-	if s := ObjectAt(config, "service"); s != nil {
-		d.set(s, "port", int64(443))
+// fillServicePort fills in how a webhook is reached.
+func fillServicePort(d *rules.Defaults, config map[string]any) {
+	if s := rules.ObjectAt(config, "service"); s != nil {
+		d.Set(s, "port", int64(443))
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -13,8 +14,8 @@ func apiextensionsKinds() []Kind {
 	return []Kind{
 		{
 			Info: object.Info{Resource: kube.CustomResourceDefinitions, ShortNames: []string{"crd", "crds"}, Categories: []string{"api-extensions"}, Status: true},
-			Defaults: func(d *Defaults, o map[string]any) {
-				d.definition(d.Object(o, "spec"))
+			Defaults: func(d *rules.Defaults, o map[string]any) {
+				fillDefinition(d, d.Object(o, "spec"))
 			},
 			Zero:    `"spec":{"group":"","names":{"plural":"","kind":""},"scope":"","versions":null},"status":{"conditions":null,"acceptedNames":{"plural":"","kind":""},"storedVersions":null}`,
 			Printer: definitionPrinter,
@@ -22,16 +23,16 @@ func apiextensionsKinds() []Kind {
 	}
 }
 
-// definition fills in the spec of a CustomResourceDefinition.
-func (d *Defaults) definition(spec map[string]any) {
+// fillDefinition fills in the spec of a CustomResourceDefinition.
+func fillDefinition(d *rules.Defaults, spec map[string]any) {
 	names := d.Object(spec, "names")
-	if kind := TextAt(names, "kind"); kind != "" {
-		d.text(names, "singular", strings.ToLower(kind))
-		d.text(names, "listKind", kind+"List")
+	if kind := rules.TextAt(names, "kind"); kind != "" {
+		d.Text(names, "singular", strings.ToLower(kind))
+		d.Text(names, "listKind", kind+"List")
 	}
 	conversion := d.Object(spec, "conversion")
-	d.text(conversion, "strategy", "None")
-	d.servicePort(ObjectAt(ObjectAt(conversion, "webhook"), "clientConfig"))
+	d.Text(conversion, "strategy", "None")
+	fillServicePort(d, rules.ObjectAt(rules.ObjectAt(conversion, "webhook"), "clientConfig"))
 }
 
 var definitionPrinter = columns.Printer{

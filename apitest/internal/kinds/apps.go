@@ -6,6 +6,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -14,12 +15,12 @@ func appsKinds() []Kind {
 	return []Kind{
 		{
 			Info: object.Info{Resource: kube.DaemonSets, ShortNames: []string{"ds"}, Categories: []string{"all"}, Status: true},
-			Defaults: func(d *Defaults, o map[string]any) {
-				d.daemonSet(d.Object(o, "spec"))
+			Defaults: func(d *rules.Defaults, o map[string]any) {
+				fillDaemonSet(d, d.Object(o, "spec"))
 			},
-			Validate: func(r *Refusals, o, old map[string]any) {
-				spec, was := ObjectAt(o, "spec"), ObjectAt(old, "spec")
-				r.workload(kube.DaemonSets, spec, was)
+			Validate: func(r *rules.Refusals, o, old map[string]any) {
+				spec, was := rules.ObjectAt(o, "spec"), rules.ObjectAt(old, "spec")
+				refuseWorkload(r, kube.DaemonSets, spec, was)
 			},
 			Status: `{"currentNumberScheduled":0,"numberMisscheduled":0,"desiredNumberScheduled":0,"numberReady":0}`,
 			Zero: `"spec":{"selector":null,"template":` + zeroTemplate + `,"updateStrategy":{}},` +
@@ -28,12 +29,12 @@ func appsKinds() []Kind {
 		},
 		{
 			Info: object.Info{Resource: kube.Deployments, Scale: workloadScale(), ShortNames: []string{"deploy"}, Categories: []string{"all"}, Status: true},
-			Defaults: func(d *Defaults, o map[string]any) {
-				d.deployment(d.Object(o, "spec"))
+			Defaults: func(d *rules.Defaults, o map[string]any) {
+				fillDeployment(d, d.Object(o, "spec"))
 			},
-			Validate: func(r *Refusals, o, old map[string]any) {
-				spec, was := ObjectAt(o, "spec"), ObjectAt(old, "spec")
-				r.workload(kube.Deployments, spec, was)
+			Validate: func(r *rules.Refusals, o, old map[string]any) {
+				spec, was := rules.ObjectAt(o, "spec"), rules.ObjectAt(old, "spec")
+				refuseWorkload(r, kube.Deployments, spec, was)
 			},
 			Status:   `{}`,
 			Zero:     `"spec":{"replicas":0,"selector":null,"template":` + zeroTemplate + `,"strategy":{}},"status":{}`,
@@ -42,12 +43,12 @@ func appsKinds() []Kind {
 		},
 		{
 			Info: object.Info{Resource: kube.ReplicaSets, Scale: workloadScale(), ShortNames: []string{"rs"}, Categories: []string{"all"}, Status: true, Fields: []string{"status.replicas"}},
-			Defaults: func(d *Defaults, o map[string]any) {
-				d.replicaSet(d.Object(o, "spec"))
+			Defaults: func(d *rules.Defaults, o map[string]any) {
+				fillReplicaSet(d, d.Object(o, "spec"))
 			},
-			Validate: func(r *Refusals, o, old map[string]any) {
-				spec, was := ObjectAt(o, "spec"), ObjectAt(old, "spec")
-				r.workload(kube.ReplicaSets, spec, was)
+			Validate: func(r *rules.Refusals, o, old map[string]any) {
+				spec, was := rules.ObjectAt(o, "spec"), rules.ObjectAt(old, "spec")
+				refuseWorkload(r, kube.ReplicaSets, spec, was)
 			},
 			Status:   `{"replicas":0}`,
 			Zero:     `"spec":{"replicas":0,"selector":null,"template":` + zeroTemplate + `},"status":{"replicas":0}`,
@@ -56,17 +57,17 @@ func appsKinds() []Kind {
 		},
 		{
 			Info: object.Info{Resource: kube.StatefulSets, Scale: workloadScale(), ShortNames: []string{"sts"}, Categories: []string{"all"}, Status: true},
-			Defaults: func(d *Defaults, o map[string]any) {
-				d.statefulSet(d.Object(o, "spec"))
+			Defaults: func(d *rules.Defaults, o map[string]any) {
+				fillStatefulSet(d, d.Object(o, "spec"))
 			},
-			Validate: func(r *Refusals, o, old map[string]any) {
-				spec, was := ObjectAt(o, "spec"), ObjectAt(old, "spec")
-				r.workload(kube.StatefulSets, spec, was)
+			Validate: func(r *rules.Refusals, o, old map[string]any) {
+				spec, was := rules.ObjectAt(o, "spec"), rules.ObjectAt(old, "spec")
+				refuseWorkload(r, kube.StatefulSets, spec, was)
 			},
 			Status:   `{"replicas":0,"availableReplicas":0}`,
 			Zero:     `"spec":{"replicas":0,"selector":null,"template":` + zeroTemplate + `,"serviceName":"","updateStrategy":{}},"status":{"replicas":0,"availableReplicas":0}`,
 			Printer:  statefulSetPrinter,
-			Strategy: Strategy{name: labelName},
+			Strategy: Strategy{name: rules.LabelName},
 		},
 		{
 			Info:    object.Info{Resource: Named("apps", "controllerrevisions", "ControllerRevision"), NoCount: true},
@@ -76,67 +77,67 @@ func appsKinds() []Kind {
 	}
 }
 
-func (d *Defaults) deployment(spec map[string]any) {
-	d.set(spec, "replicas", int64(1))
+func fillDeployment(d *rules.Defaults, spec map[string]any) {
+	d.Set(spec, "replicas", int64(1))
 	strategy := d.Object(spec, "strategy")
-	d.text(strategy, "type", rollingUpdate)
+	d.Text(strategy, "type", rollingUpdate)
 	if strategy["type"] == rollingUpdate {
 		u := d.Object(strategy, "rollingUpdate")
-		d.set(u, "maxUnavailable", "25%")
-		d.set(u, "maxSurge", "25%")
+		d.Set(u, "maxUnavailable", "25%")
+		d.Set(u, "maxSurge", "25%")
 	}
-	d.set(spec, "revisionHistoryLimit", int64(10))
-	d.set(spec, "progressDeadlineSeconds", int64(600))
+	d.Set(spec, "revisionHistoryLimit", int64(10))
+	d.Set(spec, "progressDeadlineSeconds", int64(600))
 	d.Drop(spec, "paused", "minReadySeconds")
-	d.template(d.Object(spec, "template"))
+	fillPodTemplate(d, d.Object(spec, "template"))
 }
 
 const rollingUpdate = "RollingUpdate"
 
-func (d *Defaults) replicaSet(spec map[string]any) {
-	d.set(spec, "replicas", int64(1))
+func fillReplicaSet(d *rules.Defaults, spec map[string]any) {
+	d.Set(spec, "replicas", int64(1))
 	d.Drop(spec, "minReadySeconds")
-	d.template(d.Object(spec, "template"))
+	fillPodTemplate(d, d.Object(spec, "template"))
 }
 
-func (d *Defaults) daemonSet(spec map[string]any) {
+func fillDaemonSet(d *rules.Defaults, spec map[string]any) {
 	strategy := d.Object(spec, "updateStrategy")
-	d.text(strategy, "type", rollingUpdate)
+	d.Text(strategy, "type", rollingUpdate)
 	if strategy["type"] == rollingUpdate {
 		u := d.Object(strategy, "rollingUpdate")
-		d.set(u, "maxUnavailable", int64(1))
-		d.set(u, "maxSurge", int64(0))
+		d.Set(u, "maxUnavailable", int64(1))
+		d.Set(u, "maxSurge", int64(0))
 	}
-	d.set(spec, "revisionHistoryLimit", int64(10))
+	d.Set(spec, "revisionHistoryLimit", int64(10))
 	d.Drop(spec, "minReadySeconds")
-	d.template(d.Object(spec, "template"))
+	fillPodTemplate(d, d.Object(spec, "template"))
 }
 
-func (d *Defaults) statefulSet(spec map[string]any) {
-	d.text(spec, "podManagementPolicy", "OrderedReady")
+func fillStatefulSet(d *rules.Defaults, spec map[string]any) {
+	d.Text(spec, "podManagementPolicy", "OrderedReady")
 	strategy := d.Object(spec, "updateStrategy")
-	if TextAt(strategy, "type") == "" {
-		d.put(strategy, "type", rollingUpdate)
+	if rules.TextAt(strategy, "type") == "" {
+		d.Put(strategy, "type", rollingUpdate)
 		d.Object(strategy, "rollingUpdate")
 	}
-	if u := ObjectAt(strategy, "rollingUpdate"); u != nil && strategy["type"] == rollingUpdate {
-		d.set(u, "partition", int64(0))
-		d.set(u, "maxUnavailable", int64(1))
+	if u := rules.ObjectAt(strategy, "rollingUpdate"); u != nil && strategy["type"] == rollingUpdate {
+		d.Set(u, "partition", int64(0))
+		d.Set(u, "maxUnavailable", int64(1))
 	}
 	retention := d.Object(spec, "persistentVolumeClaimRetentionPolicy")
-	d.text(retention, "whenDeleted", "Retain")
-	d.text(retention, "whenScaled", "Retain")
-	d.set(spec, "replicas", int64(1))
-	d.set(spec, "revisionHistoryLimit", int64(10))
-	d.set(spec, "serviceName", "")
+	d.Text(retention, "whenDeleted", "Retain")
+	d.Text(retention, "whenScaled", "Retain")
+	d.Set(spec, "replicas", int64(1))
+	d.Set(spec, "revisionHistoryLimit", int64(10))
+	d.Set(spec, "serviceName", "")
 	d.Drop(spec, "minReadySeconds")
-	d.template(d.Object(spec, "template"))
-	for c := range ObjectsAt(spec, "volumeClaimTemplates") {
-		d.set(c, "kind", "PersistentVolumeClaim")
-		d.set(c, "apiVersion", "v1")
+	fillPodTemplate(d, d.Object(spec, "template"))
+	for c := range rules.ObjectsAt(spec, "volumeClaimTemplates") {
+		d.Set(c, "kind", "PersistentVolumeClaim")
+		d.Set(c, "apiVersion", "v1")
 		d.Drop(d.Object(c, "metadata"), "creationTimestamp")
-		d.claim(d.Object(c, "spec"))
-		d.text(d.Object(c, "status"), "phase", "Pending")
+		fillClaim(d, d.Object(c, "spec"))
+		d.Text(d.Object(c, "status"), "phase", "Pending")
 	}
 }
 

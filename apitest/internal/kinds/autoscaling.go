@@ -5,6 +5,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -13,12 +14,12 @@ func autoscalingKinds() []Kind {
 	return []Kind{
 		{
 			Info: object.Info{Resource: kube.Resource{Group: "autoscaling", Version: "v2", Plural: "horizontalpodautoscalers", Kind: "HorizontalPodAutoscaler", Namespaced: true}, ShortNames: []string{"hpa"}, Categories: []string{"all"}, Status: true},
-			Defaults: func(d *Defaults, o map[string]any) {
-				d.autoscaler(d.Object(o, "spec"))
+			Defaults: func(d *rules.Defaults, o map[string]any) {
+				fillAutoscaler(d, d.Object(o, "spec"))
 			},
-			Validate: func(r *Refusals, o, old map[string]any) {
-				spec := ObjectAt(o, "spec")
-				r.autoscaler(spec)
+			Validate: func(r *rules.Refusals, o, old map[string]any) {
+				spec := rules.ObjectAt(o, "spec")
+				refuseAutoscaler(r, spec)
 			},
 			Status:  `{"desiredReplicas":0,"currentMetrics":null}`,
 			Zero:    `"spec":{"scaleTargetRef":{"kind":"","name":""},"maxReplicas":0},"status":{"desiredReplicas":0,"currentMetrics":null}`,
@@ -27,22 +28,22 @@ func autoscalingKinds() []Kind {
 	}
 }
 
-// autoscaler fills in the spec of a HorizontalPodAutoscaler.
-func (d *Defaults) autoscaler(spec map[string]any) {
-	d.set(spec, "minReplicas", int64(1))
-	if Lacks(spec, "metrics") {
-		d.put(spec, "metrics", []any{map[string]any{"type": "Resource", "resource": map[string]any{
+// fillAutoscaler fills in the spec of a HorizontalPodAutoscaler.
+func fillAutoscaler(d *rules.Defaults, spec map[string]any) {
+	d.Set(spec, "minReplicas", int64(1))
+	if rules.Lacks(spec, "metrics") {
+		d.Put(spec, "metrics", []any{map[string]any{"type": "Resource", "resource": map[string]any{
 			"name": "cpu", "target": map[string]any{"type": "Utilization", "averageUtilization": int64(80)}}}})
 	}
-	for m := range ObjectsAt(spec, "metrics") {
+	for m := range rules.ObjectsAt(spec, "metrics") {
 		for _, name := range [...]string{"object", "pods", "resource", "containerResource", "external"} {
-			if t := ObjectAt(ObjectAt(m, name), "target"); t != nil {
-				d.quantity(t, "value", nano)
-				d.quantity(t, "averageValue", nano)
+			if t := rules.ObjectAt(rules.ObjectAt(m, name), "target"); t != nil {
+				d.Quantity(t, "value", rules.Nano)
+				d.Quantity(t, "averageValue", rules.Nano)
 			}
 		}
 	}
-	behavior := ObjectAt(spec, "behavior")
+	behavior := rules.ObjectAt(spec, "behavior")
 	if behavior == nil {
 		return
 	}
@@ -50,29 +51,29 @@ func (d *Defaults) autoscaler(spec map[string]any) {
 		return map[string]any{"type": typ, "value": value, "periodSeconds": int64(15)}
 	}
 	up, down := d.Object(behavior, "scaleUp"), d.Object(behavior, "scaleDown")
-	d.set(up, "stabilizationWindowSeconds", int64(0))
-	d.set(up, "selectPolicy", "Max")
-	d.set(up, "policies", []any{policy("Pods", 4), policy("Percent", 100)})
-	d.set(down, "selectPolicy", "Max")
-	d.set(down, "policies", []any{policy("Percent", 100)})
+	d.Set(up, "stabilizationWindowSeconds", int64(0))
+	d.Set(up, "selectPolicy", "Max")
+	d.Set(up, "policies", []any{policy("Pods", 4), policy("Percent", 100)})
+	d.Set(down, "selectPolicy", "Max")
+	d.Set(down, "policies", []any{policy("Percent", 100)})
 }
 
-func (r *Refusals) autoscaler(spec map[string]any) {
-	most := IntAt(spec, "maxReplicas")
-	if most < IntAt(spec, "minReplicas") {
-		r.invalid("spec.maxReplicas", most, "must be greater than or equal to `minReplicas`")
+func refuseAutoscaler(r *rules.Refusals, spec map[string]any) {
+	most := rules.IntAt(spec, "maxReplicas")
+	if most < rules.IntAt(spec, "minReplicas") {
+		r.Invalid("spec.maxReplicas", most, "must be greater than or equal to `minReplicas`")
 	}
-	ref := ObjectAt(spec, "scaleTargetRef")
+	ref := rules.ObjectAt(spec, "scaleTargetRef")
 	for _, name := range [...]string{"kind", "name"} {
-		if TextAt(ref, name) == "" {
-			r.required("spec.scaleTargetRef." + name)
+		if rules.TextAt(ref, name) == "" {
+			r.Required("spec.scaleTargetRef." + name)
 		}
 	}
-	if TextAt(ref, "apiVersion") == "" {
-		r.invalid("spec.scaleTargetRef.apiVersion", "", "apiVersion must specify API group")
+	if rules.TextAt(ref, "apiVersion") == "" {
+		r.Invalid("spec.scaleTargetRef.apiVersion", "", "apiVersion must specify API group")
 	}
 	if most == 0 {
-		r.required("spec.maxReplicas")
+		r.Required("spec.maxReplicas")
 	}
 }
 

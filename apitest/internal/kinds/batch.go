@@ -8,6 +8,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/apitest/schema"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -17,12 +18,12 @@ func batchKinds() []Kind {
 	return []Kind{
 		{
 			Info: object.Info{Resource: kube.CronJobs, ShortNames: []string{"cj"}, Categories: []string{"all"}, Status: true},
-			Defaults: func(d *Defaults, o map[string]any) {
-				d.cronJob(d.Object(o, "spec"))
+			Defaults: func(d *rules.Defaults, o map[string]any) {
+				fillCronJob(d, d.Object(o, "spec"))
 			},
-			Validate: func(r *Refusals, o, old map[string]any) {
-				spec := ObjectAt(o, "spec")
-				r.cronJob(spec)
+			Validate: func(r *rules.Refusals, o, old map[string]any) {
+				spec := rules.ObjectAt(o, "spec")
+				refuseCronJob(r, spec)
 			},
 			Status:   `{}`,
 			Zero:     `"spec":{"schedule":"","jobTemplate":{"metadata":{},"spec":{"template":` + zeroTemplate + `}}},"status":{}`,
@@ -31,65 +32,65 @@ func batchKinds() []Kind {
 		},
 		{
 			Info: object.Info{Resource: kube.Jobs, Categories: []string{"all"}, Status: true, Fields: []string{"status.successful"}},
-			Defaults: func(d *Defaults, o map[string]any) {
-				d.job(o, d.Object(o, "spec"))
+			Defaults: func(d *rules.Defaults, o map[string]any) {
+				fillJob(d, o, d.Object(o, "spec"))
 			},
-			Validate: func(r *Refusals, o, old map[string]any) {
-				spec, was := ObjectAt(o, "spec"), ObjectAt(old, "spec")
-				r.natural("spec", spec, "parallelism", "completions", "backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished")
-				r.job(o, spec, was)
+			Validate: func(r *rules.Refusals, o, old map[string]any) {
+				spec, was := rules.ObjectAt(o, "spec"), rules.ObjectAt(old, "spec")
+				r.Natural("spec", spec, "parallelism", "completions", "backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished")
+				refuseJob(r, o, spec, was)
 			},
 			Status:   `{}`,
 			Zero:     `"spec":{"template":` + zeroTemplate + `},"status":{}`,
 			Printer:  jobPrinter,
 			Strategy: Strategy{Orphans: true, hosts: podNames},
-			Assign: func(d *Defaults, o, old map[string]any, _ func(any) bool) {
+			Assign: func(d *rules.Defaults, o, old map[string]any, _ func(any) bool) {
 				if old == nil {
-					d.selectPods(o)
+					selectPods(d, o)
 				}
 			},
 		},
 	}
 }
 
-func (d *Defaults) job(o, spec map[string]any) {
+func fillJob(d *rules.Defaults, o, spec map[string]any) {
 	if spec["completions"] == nil && spec["parallelism"] == nil {
-		d.put(spec, "completions", int64(1))
+		d.Put(spec, "completions", int64(1))
 	}
-	d.set(spec, "parallelism", int64(1))
+	d.Set(spec, "parallelism", int64(1))
 	if spec["backoffLimitPerIndex"] != nil {
-		d.set(spec, "backoffLimit", int64(1<<31-1))
+		d.Set(spec, "backoffLimit", int64(1<<31-1))
 	}
-	d.set(spec, "backoffLimit", int64(6))
-	d.set(spec, "completionMode", "NonIndexed")
-	d.set(spec, "suspend", false)
+	d.Set(spec, "backoffLimit", int64(6))
+	d.Set(spec, "completionMode", "NonIndexed")
+	d.Set(spec, "suspend", false)
 	if spec["podFailurePolicy"] != nil {
-		d.set(spec, "podReplacementPolicy", "Failed")
+		d.Set(spec, "podReplacementPolicy", "Failed")
 	}
-	d.set(spec, "podReplacementPolicy", "TerminatingOrFailed")
-	d.set(spec, "manualSelector", false)
-	d.labelsFrom(o, ObjectAt(spec, "template"))
-	d.jobSpec(spec)
+	d.Set(spec, "podReplacementPolicy", "TerminatingOrFailed")
+	d.Set(spec, "manualSelector", false)
+	labelsFrom(d, o, rules.ObjectAt(spec, "template"))
+	fillJobSpec(d, spec)
 }
 
-// jobSpec fills in what the template of a CronJob has too.
-func (d *Defaults) jobSpec(spec map[string]any) {
-	for r := range ObjectsAt(ObjectAt(spec, "podFailurePolicy"), "rules") {
-		for c := range ObjectsAt(r, "onPodConditions") {
-			d.text(c, "status", "True")
+// fillJobSpec fills in what the template of a CronJob has too.
+func fillJobSpec(d *rules.Defaults, spec map[string]any) {
+	for r := range rules.ObjectsAt(rules.ObjectAt(spec, "podFailurePolicy"), "rules") {
+		for c := range rules.ObjectsAt(r, "onPodConditions") {
+			d.Text(c, "status", "True")
 		}
 	}
-	d.template(d.Object(spec, "template"))
+	fillPodTemplate(d, d.Object(spec, "template"))
 }
 
-func (d *Defaults) cronJob(spec map[string]any) {
-	d.text(spec, "concurrencyPolicy", "Allow")
-	d.set(spec, "suspend", false)
-	d.set(spec, "successfulJobsHistoryLimit", int64(3))
-	d.set(spec, "failedJobsHistoryLimit", int64(1))
+func fillCronJob(d *rules.Defaults, spec map[string]any) {
+	d.Text(spec, "concurrencyPolicy", "Allow")
+	d.Set(spec, "suspend", false)
+	d.Set(spec, "successfulJobsHistoryLimit", int64(3))
+	d.Set(spec, "failedJobsHistoryLimit", int64(1))
 	job := d.Object(spec, "jobTemplate")
 	d.Drop(d.Object(job, "metadata"), "creationTimestamp")
-	d.jobSpec(d.Object(job, "spec"))
+	fillJobSpec(d, d.Object(job, "spec"))
 }
 
 // The labels by which a Job finds its pods, old names and new ones.
@@ -99,7 +100,7 @@ var (
 )
 
 // selectPods gives a new Job, which has its UID, the selector of its pods.
-func (d *Defaults) selectPods(o map[string]any) {
+func selectPods(d *rules.Defaults, o map[string]any) {
 	spec := d.Object(o, "spec")
 	meta := d.Object(o, "metadata")
 	if spec["manualSelector"] == true {
@@ -107,18 +108,18 @@ func (d *Defaults) selectPods(o map[string]any) {
 	}
 	template := d.Object(d.Object(spec, "template"), "metadata")
 	labels := d.Object(template, "labels")
-	inherited := Lacks(meta, "labels") || equalText(ObjectAt(meta, "labels"), labels)
+	inherited := rules.Lacks(meta, "labels") || rules.EqualText(rules.ObjectAt(meta, "labels"), labels)
 	for _, name := range jobNames {
-		d.set(labels, name, TextAt(meta, "name"))
+		d.Set(labels, name, rules.TextAt(meta, "name"))
 	}
 	for _, name := range jobUIDs {
-		d.set(labels, name, TextAt(meta, "uid"))
+		d.Set(labels, name, rules.TextAt(meta, "uid"))
 	}
-	if inherited && len(labelValue(TextAt(meta, "name"))) == 0 && !equalText(ObjectAt(meta, "labels"), labels) {
-		d.put(meta, "labels", maps.Clone(labels))
+	if inherited && len(rules.LabelValue(rules.TextAt(meta, "name"))) == 0 && !rules.EqualText(rules.ObjectAt(meta, "labels"), labels) {
+		d.Put(meta, "labels", maps.Clone(labels))
 	}
 	match := d.Object(d.Object(spec, "selector"), "matchLabels")
-	d.set(match, jobUIDs[1], TextAt(meta, "uid"))
+	d.Set(match, jobUIDs[1], rules.TextAt(meta, "uid"))
 }
 
 // ShowTemplateLabels gives o, a Job, the labels of its pods if it has none, as
@@ -134,69 +135,69 @@ func ShowTemplateLabels(o *object.Object) {
 	}
 }
 
-func (r *Refusals) job(o, spec, old map[string]any) {
-	template := ObjectAt(spec, "template")
-	labels := ObjectAt(ObjectAt(template, "metadata"), "labels")
-	if old != nil && ObjectAt(spec, "selector") == nil {
-		r.required("spec.selector")
+func refuseJob(r *rules.Refusals, o, spec, old map[string]any) {
+	template := rules.ObjectAt(spec, "template")
+	labels := rules.ObjectAt(rules.ObjectAt(template, "metadata"), "labels")
+	if old != nil && rules.ObjectAt(spec, "selector") == nil {
+		r.Required("spec.selector")
 	}
-	r.jobTemplate("spec.template", template)
+	refuseJobTemplate(r, "spec.template", template)
 	if old != nil {
-		if selector := ObjectAt(spec, "selector"); selector == nil || !selects(selector, labels) {
-			r.mismatch("spec.template", labels)
+		if selector := rules.ObjectAt(spec, "selector"); selector == nil || !selects(selector, labels) {
+			refuseMismatch(r, "spec.template", labels)
 		}
-		r.jobUpdate(spec, old, ObjectAt(o, "status"))
+		refuseJobUpdate(r, spec, old, rules.ObjectAt(o, "status"))
 	}
 }
 
-// jobTemplate refuses what is wrong with a template whose pods come to an end.
-func (r *Refusals) jobTemplate(path string, t map[string]any) {
-	r.labels(path+".labels", ObjectAt(ObjectAt(t, "metadata"), "labels"))
-	spec := ObjectAt(t, "spec")
-	r.podSpec(path+".spec", spec)
-	if policy := TextAt(spec, "restartPolicy"); policy == "" || policy == "Always" {
-		r.required(path+".spec.restartPolicy", `valid values: "OnFailure", "Never"`)
+// refuseJobTemplate refuses what is wrong with a template whose pods come to an end.
+func refuseJobTemplate(r *rules.Refusals, path string, t map[string]any) {
+	r.Labels(path+".labels", rules.ObjectAt(rules.ObjectAt(t, "metadata"), "labels"))
+	spec := rules.ObjectAt(t, "spec")
+	refusePodSpec(r, path+".spec", spec)
+	if policy := rules.TextAt(spec, "restartPolicy"); policy == "" || policy == "Always" {
+		r.Required(path+".spec.restartPolicy", `valid values: "OnFailure", "Never"`)
 	}
 }
 
-func (r *Refusals) cronJob(spec map[string]any) {
-	job := ObjectAt(ObjectAt(spec, "jobTemplate"), "spec")
-	r.jobTemplate("spec.jobTemplate.spec.template", ObjectAt(job, "template"))
-	schedule := TextAt(spec, "schedule")
+func refuseCronJob(r *rules.Refusals, spec map[string]any) {
+	job := rules.ObjectAt(rules.ObjectAt(spec, "jobTemplate"), "spec")
+	refuseJobTemplate(r, "spec.jobTemplate.spec.template", rules.ObjectAt(job, "template"))
+	schedule := rules.TextAt(spec, "schedule")
 	fields := strings.Fields(schedule)
 	switch {
 	case schedule == "":
-		r.required("spec.schedule")
+		r.Required("spec.schedule")
 	case !strings.HasPrefix(schedule, "@") && len(fields) != 5:
-		r.invalid("spec.schedule", schedule, fmt.Sprintf("expected exactly 5 fields, found %d: %s", len(fields), fields))
+		r.Invalid("spec.schedule", schedule, fmt.Sprintf("expected exactly 5 fields, found %d: %s", len(fields), fields))
 	}
-	r.oneOf("spec", spec, "concurrencyPolicy", "Allow", "Forbid", "Replace")
-	r.natural("spec", spec, "successfulJobsHistoryLimit", "failedJobsHistoryLimit", "startingDeadlineSeconds")
+	r.OneOf("spec", spec, "concurrencyPolicy", "Allow", "Forbid", "Replace")
+	r.Natural("spec", spec, "successfulJobsHistoryLimit", "failedJobsHistoryLimit", "startingDeadlineSeconds")
 }
 
-// jobUpdate refuses changes of what a Job runs. The value is in the names of JSON,
+// refuseJobUpdate refuses changes of what a Job runs. The value is in the names of JSON,
 // where kube-apiserver has those of Go. While a Job is suspended and none of its pods
 // runs, where they are to run and what they need may change.
-func (r *Refusals) jobUpdate(spec, old, status map[string]any) {
-	if !SameValue(spec["selector"], old["selector"]) {
-		r.invalid("spec.selector", spec["selector"], immutable)
+func refuseJobUpdate(r *rules.Refusals, spec, old, status map[string]any) {
+	if !rules.SameValue(spec["selector"], old["selector"]) {
+		r.Invalid("spec.selector", spec["selector"], rules.Immutable)
 	}
-	template, was := ObjectAt(spec, "template"), ObjectAt(old, "template")
+	template, was := rules.ObjectAt(spec, "template"), rules.ObjectAt(old, "template")
 	switch waits := waiting(old, status); {
-	case waits && !SameValue(ObjectAt(settledTemplate(template), "spec"), ObjectAt(settledTemplate(was), "spec")):
-		r.invalid("spec.template.spec", template["spec"], immutable)
-	case !waits && !SameValue(template, was):
-		r.invalid("spec.template", template, immutable)
+	case waits && !rules.SameValue(rules.ObjectAt(settledTemplate(template), "spec"), rules.ObjectAt(settledTemplate(was), "spec")):
+		r.Invalid("spec.template.spec", template["spec"], rules.Immutable)
+	case !waits && !rules.SameValue(template, was):
+		r.Invalid("spec.template", template, rules.Immutable)
 	}
-	if !SameValue(spec["completionMode"], old["completionMode"]) {
-		r.invalid("spec.completionMode", spec["completionMode"], immutable)
+	if !rules.SameValue(spec["completionMode"], old["completionMode"]) {
+		r.Invalid("spec.completionMode", spec["completionMode"], rules.Immutable)
 	}
 }
 
 // waiting reports whether a Job is suspended and has no pods.
 func waiting(spec, status map[string]any) bool {
 	suspended := status["startTime"] == nil
-	for c := range ObjectsAt(status, "conditions") {
+	for c := range rules.ObjectsAt(status, "conditions") {
 		suspended = suspended || c["type"] == "Suspended" && c["status"] == "True"
 	}
 	active, _ := status["active"].(int64)
@@ -206,17 +207,17 @@ func waiting(spec, status map[string]any) bool {
 // settledTemplate returns a copy without what may change while a Job waits.
 func settledTemplate(template map[string]any) map[string]any {
 	c := schema.Copy(template)
-	spec := ObjectAt(c, "spec")
+	spec := rules.ObjectAt(c, "spec")
 	for _, name := range [...]string{"nodeSelector", "tolerations", "schedulingGates"} {
 		delete(spec, name)
 	}
-	if affinity := ObjectAt(spec, "affinity"); affinity != nil {
+	if affinity := rules.ObjectAt(spec, "affinity"); affinity != nil {
 		if delete(affinity, "nodeAffinity"); len(affinity) == 0 {
 			delete(spec, "affinity")
 		}
 	}
 	for _, name := range [...]string{"containers", "initContainers"} {
-		for e := range ObjectsAt(spec, name) {
+		for e := range rules.ObjectsAt(spec, name) {
 			delete(e, "resources")
 		}
 	}
@@ -316,4 +317,13 @@ var cronJobPrinter = columns.Printer{
 		r.Add(r.Meta.Name, spec.Schedule, columns.Or(spec.TimeZone, columns.None), suspend, len(status.Active), last, r.Age(),
 			names, images, job.Selector.Text())
 	},
+}
+
+// cronJobName leaves room for the time that the names of its Jobs have.
+func cronJobName(s string) []string {
+	wrong := rules.Subdomain(s)
+	if len(s) > 52 {
+		wrong = append(wrong, rules.TooLong(52, "characters"))
+	}
+	return wrong
 }

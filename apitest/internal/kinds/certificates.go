@@ -2,10 +2,12 @@ package kinds
 
 import (
 	"cmp"
+	"strings"
 	"time"
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 )
 
 // certificatesKinds are the kinds of certificates.k8s.io.
@@ -14,17 +16,17 @@ func certificatesKinds() []Kind {
 		{
 			Info: object.Info{Resource: cluster("certificates.k8s.io", "certificatesigningrequests", "CertificateSigningRequest"), ShortNames: []string{"csr"}, Status: true, NoCount: true,
 				Fields: []string{"spec.signerName"}},
-			Defaults: func(d *Defaults, o map[string]any) {
+			Defaults: func(d *rules.Defaults, o map[string]any) {
 				d.Object(o, "spec")
 			},
 			Status:   `{}`,
 			Zero:     `"spec":{"request":null,"signerName":""},"status":{}`,
 			Printer:  signingPrinter,
-			Strategy: Strategy{name: SegmentName},
+			Strategy: Strategy{name: rules.SegmentName},
 		},
 		{
 			Info: object.Info{Resource: cluster("certificates.k8s.io", "clustertrustbundles", "ClusterTrustBundle"), NoCount: true, Fields: []string{"spec.signerName"}},
-			Defaults: func(d *Defaults, o map[string]any) {
+			Defaults: func(d *rules.Defaults, o map[string]any) {
 				d.Object(o, "spec")
 			},
 			Zero:     `"spec":{"trustBundle":""}`,
@@ -122,4 +124,15 @@ var podCertificatePrinter = columns.Printer{
 		}
 		r.Add(r.Meta.Name, spec.PodName, spec.ServiceAccountName, spec.NodeName, spec.SignerName, state, columns.LabelList(spec.UnverifiedUserAnnotations))
 	},
+}
+
+// bundleName says what is wrong with the name of a ClusterTrustBundle: one of a
+// signer begins with the signer's, with colons for slashes.
+func bundleName(s string) (wrong []string) {
+	for part := range strings.SplitSeq(s, ":") {
+		if wrong = rules.Subdomain(part); len(wrong) > 0 {
+			return wrong
+		}
+	}
+	return nil
 }

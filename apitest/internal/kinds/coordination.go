@@ -3,6 +3,7 @@ package kinds
 import (
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -11,12 +12,12 @@ func coordinationKinds() []Kind {
 	return []Kind{
 		{
 			Info: object.Info{Resource: kube.Leases, NoCount: true},
-			Defaults: func(d *Defaults, o map[string]any) {
+			Defaults: func(d *rules.Defaults, o map[string]any) {
 				d.Object(o, "spec")
 			},
-			Validate: func(r *Refusals, o, old map[string]any) {
-				spec := ObjectAt(o, "spec")
-				r.lease(spec)
+			Validate: func(r *rules.Refusals, o, old map[string]any) {
+				spec := rules.ObjectAt(o, "spec")
+				refuseLease(r, spec)
 			},
 			Zero:     `"spec":{}`,
 			Printer:  leasePrinter,
@@ -25,12 +26,12 @@ func coordinationKinds() []Kind {
 	}
 }
 
-func (r *Refusals) lease(spec map[string]any) {
+func refuseLease(r *rules.Refusals, spec map[string]any) {
 	if n, ok := spec["leaseDurationSeconds"].(int64); ok && n <= 0 {
-		r.invalid("spec.leaseDurationSeconds", n, "must be greater than 0")
+		r.Invalid("spec.leaseDurationSeconds", n, "must be greater than 0")
 	}
 	if n, ok := spec["leaseTransitions"].(int64); ok && n < 0 {
-		r.invalid("spec.leaseTransitions", n, "must be greater than or equal to 0")
+		r.Invalid("spec.leaseTransitions", n, "must be greater than or equal to 0")
 	}
 }
 

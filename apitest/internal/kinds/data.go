@@ -8,6 +8,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -16,66 +17,66 @@ func dataKinds() []Kind {
 	return []Kind{
 		{
 			Info:     object.Info{Resource: kube.ConfigMaps, ShortNames: []string{"cm"}},
-			Validate: (*Refusals).configMap,
+			Validate: refuseConfigMap,
 			Printer:  configMapPrinter,
 		},
 		{
 			Info:     object.Info{Resource: kube.Secrets, Fields: []string{"type"}},
-			Defaults: (*Defaults).secret,
-			Validate: (*Refusals).secret,
+			Defaults: fillSecret,
+			Validate: refuseSecret,
 			Printer:  secretPrinter,
 		},
 	}
 }
 
-// secret moves stringData to data.
-func (d *Defaults) secret(o map[string]any) {
-	d.text(o, "type", "Opaque")
-	for name, v := range ObjectAt(o, "data") {
+// fillSecret moves stringData to data.
+func fillSecret(d *rules.Defaults, o map[string]any) {
+	d.Text(o, "type", "Opaque")
+	for name, v := range rules.ObjectAt(o, "data") {
 		if v == nil {
-			d.put(ObjectAt(o, "data"), name, "")
+			d.Put(rules.ObjectAt(o, "data"), name, "")
 		}
 	}
-	if texts := ObjectAt(o, "stringData"); len(texts) > 0 {
+	if texts := rules.ObjectAt(o, "stringData"); len(texts) > 0 {
 		data := d.Object(o, "data")
 		for name, v := range texts {
 			s, _ := v.(string)
-			d.put(data, name, base64.StdEncoding.EncodeToString([]byte(s)))
+			d.Put(data, name, base64.StdEncoding.EncodeToString([]byte(s)))
 		}
 	}
-	d.remove(o, "stringData")
+	d.Remove(o, "stringData")
 }
 
-func (r *Refusals) configMap(o, old map[string]any) {
-	data, binary := ObjectAt(o, "data"), ObjectAt(o, "binaryData")
+func refuseConfigMap(r *rules.Refusals, o, old map[string]any) {
+	data, binary := rules.ObjectAt(o, "data"), rules.ObjectAt(o, "binaryData")
 	if old != nil && old["immutable"] == true {
-		r.unchangeable(o, old, "data", "binaryData")
+		r.Unchangeable(o, old, "data", "binaryData")
 	}
-	for key := range keysOf(data) {
-		if wrong := dataKey(key); len(wrong) > 0 {
-			r.each("data["+key+"]", key, wrong)
+	for key := range rules.KeysOf(data) {
+		if wrong := rules.DataKey(key); len(wrong) > 0 {
+			r.Each("data["+key+"]", key, wrong)
 		}
 		if _, twice := binary[key]; twice {
-			r.invalid("data["+key+"]", key, "duplicate of key present in binaryData")
+			r.Invalid("data["+key+"]", key, "duplicate of key present in binaryData")
 		}
 	}
-	for key := range keysOf(binary) {
-		r.each("binaryData["+key+"]", key, dataKey(key))
+	for key := range rules.KeysOf(binary) {
+		r.Each("binaryData["+key+"]", key, rules.DataKey(key))
 	}
 	size := decodedSize(binary)
 	for _, v := range data {
 		text, _ := v.(string)
 		size += len(text)
 	}
-	r.fits("[]", size)
+	refuseSize(r, "[]", size)
 }
 
 // maxData is how many bytes a ConfigMap or a Secret may hold.
 const maxData = 1 << 20
 
-func (r *Refusals) fits(field string, size int) {
+func refuseSize(r *rules.Refusals, field string, size int) {
 	if size > maxData {
-		r.add("FieldValueTooLong", field, fmt.Sprintf("Too long: may not be more than %d bytes", maxData))
+		r.Add("FieldValueTooLong", field, fmt.Sprintf("Too long: may not be more than %d bytes", maxData))
 	}
 }
 
@@ -88,18 +89,18 @@ func decodedSize(data map[string]any) (size int) {
 	return size
 }
 
-func (r *Refusals) secret(o, old map[string]any) {
-	data := ObjectAt(o, "data")
-	for key := range keysOf(data) {
-		if wrong := dataKey(key); len(wrong) > 0 {
-			r.each("data["+key+"]", key, wrong)
+func refuseSecret(r *rules.Refusals, o, old map[string]any) {
+	data := rules.ObjectAt(o, "data")
+	for key := range rules.KeysOf(data) {
+		if wrong := rules.DataKey(key); len(wrong) > 0 {
+			r.Each("data["+key+"]", key, wrong)
 		}
 	}
-	r.fits("data", decodedSize(data))
+	refuseSize(r, "data", decodedSize(data))
 	need := func(keys ...string) {
 		for _, key := range keys {
 			if _, ok := data[key]; !ok {
-				r.required("data[" + key + "]")
+				r.Required("data[" + key + "]")
 			}
 		}
 	}
@@ -116,11 +117,11 @@ func (r *Refusals) secret(o, old map[string]any) {
 	if old == nil {
 		return
 	}
-	if typ := TextAt(o, "type"); typ != TextAt(old, "type") {
-		r.invalid("type", typ, immutable)
+	if typ := rules.TextAt(o, "type"); typ != rules.TextAt(old, "type") {
+		r.Invalid("type", typ, rules.Immutable)
 	}
 	if old["immutable"] == true {
-		r.unchangeable(o, old, "data")
+		r.Unchangeable(o, old, "data")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 )
 
 // deviceKinds are the kinds of resource.k8s.io.
@@ -12,7 +13,7 @@ func deviceKinds() []Kind {
 	return []Kind{
 		{
 			Info: object.Info{Resource: cluster("resource.k8s.io", "deviceclasses", "DeviceClass"), Returns: true},
-			Defaults: func(d *Defaults, o map[string]any) {
+			Defaults: func(d *rules.Defaults, o map[string]any) {
 				d.Object(o, "spec")
 			},
 			Zero:    `"spec":{}`,
@@ -20,10 +21,10 @@ func deviceKinds() []Kind {
 		},
 		{
 			Info: object.Info{Resource: cluster("resource.k8s.io", "devicetaintrules", "DeviceTaintRule"), Status: true},
-			Defaults: func(d *Defaults, o map[string]any) {
-				spec := ObjectAt(o, "spec")
-				if taint := ObjectAt(spec, "taint"); taint != nil {
-					d.set(taint, "timeAdded", object.Timestamp())
+			Defaults: func(d *rules.Defaults, o map[string]any) {
+				spec := rules.ObjectAt(o, "spec")
+				if taint := rules.ObjectAt(spec, "taint"); taint != nil {
+					d.Set(taint, "timeAdded", object.Timestamp())
 				}
 			},
 			Status:   `{}`,
@@ -33,8 +34,8 @@ func deviceKinds() []Kind {
 		},
 		{
 			Info: object.Info{Resource: Named("resource.k8s.io", "resourceclaims", "ResourceClaim"), Status: true, NoCount: true, Returns: true},
-			Defaults: func(d *Defaults, o map[string]any) {
-				d.requests(d.Object(o, "spec"))
+			Defaults: func(d *rules.Defaults, o map[string]any) {
+				fillDeviceRequests(d, d.Object(o, "spec"))
 			},
 			Status:  `{}`,
 			Zero:    `"spec":{"devices":{"requests":null}},"status":{}`,
@@ -42,10 +43,10 @@ func deviceKinds() []Kind {
 		},
 		{
 			Info: object.Info{Resource: Named("resource.k8s.io", "resourceclaimtemplates", "ResourceClaimTemplate"), NoCount: true, Returns: true},
-			Defaults: func(d *Defaults, o map[string]any) {
+			Defaults: func(d *rules.Defaults, o map[string]any) {
 				spec := d.Object(o, "spec")
 				d.Object(spec, "metadata")
-				d.requests(d.Object(spec, "spec"))
+				fillDeviceRequests(d, d.Object(spec, "spec"))
 			},
 			Zero:    `"spec":{"metadata":{},"spec":{"devices":{"requests":null}}}`,
 			Printer: columns.OnlyAge,
@@ -59,23 +60,23 @@ func deviceKinds() []Kind {
 	}
 }
 
-// requests fills in what a claim asks for.
-func (d *Defaults) requests(spec map[string]any) {
+// fillDeviceRequests fills in what a claim asks for.
+func fillDeviceRequests(d *rules.Defaults, spec map[string]any) {
 	devices := d.Object(spec, "devices")
 	one := func(r map[string]any) {
-		d.text(r, "allocationMode", "ExactCount")
+		d.Text(r, "allocationMode", "ExactCount")
 		if r["allocationMode"] == "ExactCount" {
-			d.number(r, "count", 1)
+			d.Number(r, "count", 1)
 		}
-		for t := range ObjectsAt(r, "tolerations") {
-			d.text(t, "operator", "Equal")
+		for t := range rules.ObjectsAt(r, "tolerations") {
+			d.Text(t, "operator", "Equal")
 		}
 	}
-	for r := range ObjectsAt(devices, "requests") {
-		if exactly := ObjectAt(r, "exactly"); exactly != nil {
+	for r := range rules.ObjectsAt(devices, "requests") {
+		if exactly := rules.ObjectAt(r, "exactly"); exactly != nil {
 			one(exactly)
 		}
-		for sub := range ObjectsAt(r, "firstAvailable") {
+		for sub := range rules.ObjectsAt(r, "firstAvailable") {
 			one(sub)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -13,18 +14,18 @@ func discoveryKinds() []Kind {
 	return []Kind{
 		{
 			Info: object.Info{Resource: kube.EndpointSlices},
-			Defaults: func(d *Defaults, o map[string]any) {
-				for p := range ObjectsAt(o, "ports") {
-					d.set(p, "name", "")
-					d.text(p, "protocol", "TCP")
+			Defaults: func(d *rules.Defaults, o map[string]any) {
+				for p := range rules.ObjectsAt(o, "ports") {
+					d.Set(p, "name", "")
+					d.Text(p, "protocol", "TCP")
 				}
-				for e := range ObjectsAt(o, "endpoints") {
+				for e := range rules.ObjectsAt(o, "endpoints") {
 					d.Object(e, "conditions")
 				}
-				d.null(o, "endpoints")
-				d.null(o, "ports")
+				d.Null(o, "endpoints")
+				d.Null(o, "ports")
 			},
-			Validate: (*Refusals).endpointSlice,
+			Validate: refuseEndpointSlice,
 			Zero:     `"addressType":"","endpoints":null,"ports":null`,
 			Printer:  endpointSlicePrinter,
 			Strategy: Strategy{counts: true},
@@ -32,14 +33,14 @@ func discoveryKinds() []Kind {
 	}
 }
 
-func (r *Refusals) endpointSlice(o, old map[string]any) {
-	typ := TextAt(o, "addressType")
+func refuseEndpointSlice(r *rules.Refusals, o, old map[string]any) {
+	typ := rules.TextAt(o, "addressType")
 	if typ == "" {
-		r.required("addressType")
+		r.Required("addressType")
 	}
-	r.supported("addressType", typ, "FQDN", "IPv4", "IPv6")
-	if old != nil && typ != TextAt(old, "addressType") {
-		r.invalid("addressType", nil, immutable)
+	r.Supported("addressType", typ, "FQDN", "IPv4", "IPv6")
+	if old != nil && typ != rules.TextAt(old, "addressType") {
+		r.Invalid("addressType", nil, rules.Immutable)
 	}
 }
 
@@ -65,4 +66,13 @@ var endpointSlicePrinter = columns.Printer{
 		}
 		r.Add(r.Meta.Name, addressType, cmp.Or(columns.SomeOf(3, numbers, ","), columns.Unset), cmp.Or(columns.SomeOf(3, addresses, ","), columns.Unset), r.Age())
 	},
+}
+
+// NullLists makes null of lists that are empty, as etcd keeps them.
+func NullLists(o *object.Object, names ...string) {
+	for _, name := range names {
+		if v, _ := o.Field(name); string(v) == "[]" {
+			o.SetField(name, []byte("null"), true)
+		}
+	}
 }

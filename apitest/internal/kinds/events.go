@@ -6,6 +6,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -17,13 +18,13 @@ func eventKinds() []Kind {
 				"involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid",
 				"involvedObject.apiVersion", "involvedObject.resourceVersion", "involvedObject.fieldPath",
 				"reason", "reportingComponent", "source", "type"}},
-			Defaults: (*Defaults).Event,
-			Validate: func(r *Refusals, o, old map[string]any) {
-				r.event(o)
+			Defaults: FillEvent,
+			Validate: func(r *rules.Refusals, o, old map[string]any) {
+				refuseEvent(r, o)
 			},
 			Zero:     `"involvedObject":{},"source":{},"firstTimestamp":null,"lastTimestamp":null,"eventTime":null,"reportingComponent":"","reportingInstance":""`,
 			Printer:  eventPrinter,
-			Strategy: Strategy{Upserts: true, Plain: true, name: SegmentName},
+			Strategy: Strategy{Upserts: true, Plain: true, name: rules.SegmentName},
 		},
 		{
 			Info: object.Info{Resource: Named("events.k8s.io", "events", "Event"), Core: kube.Events, ShortNames: []string{"ev"}, Fields: []string{
@@ -31,33 +32,33 @@ func eventKinds() []Kind {
 				"regarding.fieldPath", "reason", "reportingController", "type"}},
 			Zero:     `"eventTime":null,"regarding":{},"deprecatedSource":{},"deprecatedFirstTimestamp":null,"deprecatedLastTimestamp":null`,
 			Printer:  eventPrinter,
-			Strategy: Strategy{Upserts: true, Plain: true, name: SegmentName},
+			Strategy: Strategy{Upserts: true, Plain: true, name: rules.SegmentName},
 		},
 	}
 }
 
-// Event fills in what the server sends of an event without a value.
-func (d *Defaults) Event(o map[string]any) {
+// FillEvent fills in what the server sends of an event without a value.
+func FillEvent(d *rules.Defaults, o map[string]any) {
 	d.Object(o, "involvedObject")
 	d.Object(o, "source")
 	for _, name := range [...]string{"eventTime", "firstTimestamp", "lastTimestamp"} {
-		d.null(o, name)
+		d.Null(o, name)
 	}
-	d.set(o, "reportingComponent", "")
-	d.set(o, "reportingInstance", "")
+	d.Set(o, "reportingComponent", "")
+	d.Set(o, "reportingInstance", "")
 	d.Drop(o, "count")
 }
 
-// event refuses an Event elsewhere than what it is about. Those with an eventTime
+// refuseEvent refuses an Event elsewhere than what it is about. Those with an eventTime
 // may be about what has no namespace.
-func (r *Refusals) event(o map[string]any) {
-	about, ns := TextAt(ObjectAt(o, "involvedObject"), "namespace"), TextAt(ObjectAt(o, "metadata"), "namespace")
+func refuseEvent(r *rules.Refusals, o map[string]any) {
+	about, ns := rules.TextAt(rules.ObjectAt(o, "involvedObject"), "namespace"), rules.TextAt(rules.ObjectAt(o, "metadata"), "namespace")
 	wrong := about != ns && !(about == "" && ns == "default")
-	if t := TextAt(o, "eventTime"); t != "" {
+	if t := rules.TextAt(o, "eventTime"); t != "" {
 		wrong = about == "" && ns != "default" && ns != "kube-system"
 	}
 	if wrong {
-		r.invalid("involvedObject.namespace", about, "does not match event.namespace")
+		r.Invalid("involvedObject.namespace", about, "does not match event.namespace")
 	}
 }
 

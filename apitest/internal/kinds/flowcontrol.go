@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 )
@@ -11,8 +12,8 @@ func flowcontrolKinds() []Kind {
 	return []Kind{
 		{
 			Info: object.Info{Resource: cluster("flowcontrol.apiserver.k8s.io", "flowschemas", "FlowSchema"), Status: true},
-			Defaults: func(d *Defaults, o map[string]any) {
-				d.number(d.Object(o, "spec"), "matchingPrecedence", 1000)
+			Defaults: func(d *rules.Defaults, o map[string]any) {
+				d.Number(d.Object(o, "spec"), "matchingPrecedence", 1000)
 			},
 			Status:  `{}`,
 			Zero:    `"spec":{"priorityLevelConfiguration":{"name":""},"matchingPrecedence":0},"status":{}`,
@@ -20,9 +21,9 @@ func flowcontrolKinds() []Kind {
 		},
 		{
 			Info: object.Info{Resource: cluster("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations", "PriorityLevelConfiguration"), Status: true},
-			Defaults: func(d *Defaults, o map[string]any) {
-				spec := ObjectAt(o, "spec")
-				d.level(spec)
+			Defaults: func(d *rules.Defaults, o map[string]any) {
+				spec := rules.ObjectAt(o, "spec")
+				fillPriorityLevel(d, spec)
 			},
 			Status:  `{}`,
 			Zero:    `"spec":{"type":""},"status":{}`,
@@ -31,21 +32,21 @@ func flowcontrolKinds() []Kind {
 	}
 }
 
-func (d *Defaults) level(spec map[string]any) {
-	if exempt := ObjectAt(spec, "exempt"); exempt != nil {
-		d.set(exempt, "nominalConcurrencyShares", int64(0))
-		d.set(exempt, "lendablePercent", int64(0))
+func fillPriorityLevel(d *rules.Defaults, spec map[string]any) {
+	if exempt := rules.ObjectAt(spec, "exempt"); exempt != nil {
+		d.Set(exempt, "nominalConcurrencyShares", int64(0))
+		d.Set(exempt, "lendablePercent", int64(0))
 	} else if spec["type"] == "Exempt" {
-		d.put(spec, "exempt", map[string]any{"nominalConcurrencyShares": int64(0), "lendablePercent": int64(0)})
+		d.Put(spec, "exempt", map[string]any{"nominalConcurrencyShares": int64(0), "lendablePercent": int64(0)})
 	}
-	if limited := ObjectAt(spec, "limited"); limited != nil {
-		d.set(limited, "nominalConcurrencyShares", int64(30))
-		d.set(limited, "lendablePercent", int64(0))
+	if limited := rules.ObjectAt(spec, "limited"); limited != nil {
+		d.Set(limited, "nominalConcurrencyShares", int64(30))
+		d.Set(limited, "lendablePercent", int64(0))
 		response := d.Object(limited, "limitResponse")
-		if q := ObjectAt(response, "queuing"); q != nil {
-			d.number(q, "handSize", 8)
-			d.number(q, "queues", 64)
-			d.number(q, "queueLengthLimit", 50)
+		if q := rules.ObjectAt(response, "queuing"); q != nil {
+			d.Number(q, "handSize", 8)
+			d.Number(q, "queues", 64)
+			d.Number(q, "queueLengthLimit", 50)
 		}
 	}
 }

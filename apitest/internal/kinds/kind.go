@@ -8,6 +8,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/apitest/schema"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -19,13 +20,13 @@ type Kind struct {
 
 	// Defaults fills in what kube-apiserver fills in when it decodes an object: see
 	// [SetDefaults].
-	Defaults func(d *Defaults, o map[string]any)
+	Defaults func(d *rules.Defaults, o map[string]any)
 
 	// Assign fills in what it adds later: see [Assign].
-	Assign func(d *Defaults, o, old map[string]any, taken func(any) bool)
+	Assign func(d *rules.Defaults, o, old map[string]any, taken func(any) bool)
 
 	// Validate refuses what it refuses: see [Validate].
-	Validate func(r *Refusals, o, old map[string]any)
+	Validate func(r *rules.Refusals, o, old map[string]any)
 
 	// Status is that of every new object, as JSON: mostly numbers that Go does not leave
 	// out. NewStatus returns one that depends on the object.
@@ -38,18 +39,6 @@ type Kind struct {
 
 	Printer  columns.Printer
 	Strategy Strategy
-}
-
-// Strategy is what kube-apiserver does with a resource of its own otherwise than
-// with most.
-type Strategy struct {
-	Upserts bool                       // a PUT where there is nothing creates
-	Guarded bool                       // an update must name the revision
-	Orphans bool                       // a DELETE that says nothing of dependents leaves them
-	Plain   bool                       // dependents do not matter to a DELETE
-	name    func(name string) []string // what is wrong with a name; nil = subdomain
-	counts  bool                       // generation counts, though there is no spec
-	hosts   string                     // what its name becomes: a warning, where it is no label
 }
 
 // id names a resource in whatever version.
@@ -111,9 +100,9 @@ func SetDefaults(res kube.Resource, o map[string]any) (changed bool) {
 	if f == nil {
 		return false
 	}
-	var d Defaults
+	var d rules.Defaults
 	f(&d, o)
-	return d.changed
+	return d.Changed
 }
 
 // Assign fills in what kube-apiserver adds after it has noted in managedFields who
@@ -132,9 +121,9 @@ func Assign(res kube.Resource, o, old map[string]any, taken func(any) bool) (cha
 	if f == nil {
 		return false
 	}
-	var d Defaults
+	var d rules.Defaults
 	f(&d, o, old, taken)
-	return d.changed
+	return d.Changed
 }
 
 // Validate says what kube-apiserver 1.37 would refuse o for, of what users
@@ -143,8 +132,8 @@ func Assign(res kube.Resource, o, old map[string]any, taken func(any) bool) (cha
 // server's own types, with its defaults; old is nil on a create. No causes do not
 // mean that the real server would take it.
 func Validate(res kube.Resource, o, old map[string]any) []kube.StatusCause {
-	var r Refusals
-	r.Metadata(res, ObjectAt(o, "metadata"))
+	var r rules.Refusals
+	r.Metadata(res, rules.ObjectAt(o, "metadata"))
 	if f := kindOf(res).Validate; f != nil {
 		f(&r, o, old)
 	}
@@ -180,14 +169,6 @@ func Zero(r *object.Info) *object.Object {
 	}
 	o.Fields = ms
 	return o
-}
-
-// StrategyOf returns what is special about writes of r.
-func StrategyOf(r *object.Info) Strategy {
-	if !r.BuiltIn {
-		return Strategy{Guarded: true}
-	}
-	return kindOf(r.Resource).Strategy
 }
 
 // PrinterOf returns the printer of r: the server's own for what is built in, the

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/apitest/schema"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -26,12 +27,12 @@ type defaultsCase struct {
 
 // The real server does this too, and setDefaults does not; its doc says why.
 func withoutControllersMarks(o map[string]any) map[string]any {
-	meta := ObjectAt(o, "metadata")
-	if list := ListAt(meta, "finalizers"); len(list) == 1 && strings.HasSuffix(list[0].(string), "-protection") {
+	meta := rules.ObjectAt(o, "metadata")
+	if list := rules.ListAt(meta, "finalizers"); len(list) == 1 && strings.HasSuffix(list[0].(string), "-protection") {
 		delete(meta, "finalizers")
 	}
 	if o["kind"] == "Node" {
-		delete(ObjectAt(o, "spec"), "taints")
+		delete(rules.ObjectAt(o, "spec"), "taints")
 		delete(o, "status") // nobody defaults it beyond allocatable
 	}
 	if o["kind"] == "DaemonSet" {
@@ -82,7 +83,7 @@ func written(t *testing.T, c defaultsCase, body []byte, old map[string]any) map[
 		t.Fatalf("%v, unknown fields: %q", err, strict)
 	}
 	o["kind"], o["apiVersion"] = res.Kind, res.APIVersion()
-	meta := ObjectAt(o, "metadata")
+	meta := rules.ObjectAt(o, "metadata")
 	if res.Namespaced {
 		meta["namespace"] = strings.Split(c.Path[strings.Index(c.Path, "/namespaces/"):], "/")[2]
 	}
@@ -99,7 +100,7 @@ func written(t *testing.T, c defaultsCase, body []byte, old map[string]any) map[
 			o["spec"] = schema.Copy(old["spec"])
 		}
 	}
-	meta = ObjectAt(o, "metadata")
+	meta = rules.ObjectAt(o, "metadata")
 	meta["uid"] = "UID"
 	Assign(res, o, old, func(any) bool { return false })
 	delete(meta, "uid")
@@ -137,7 +138,7 @@ func compareStored(t *testing.T, want, got map[string]any) {
 	if err := json.Unmarshal(b, &same); err != nil {
 		t.Fatal(err)
 	}
-	delete(ObjectAt(want, "metadata"), "generation")
+	delete(rules.ObjectAt(want, "metadata"), "generation")
 	if want["kind"] == "CustomResourceDefinition" {
 		delete(want, "status") // prepareDefinition makes it
 	}
@@ -212,7 +213,7 @@ func TestQuantitiesHaveOneWriting(t *testing.T) {
 		"-1.5": "-1500m", "1G": "1G", "1000000Ki": "1000000Ki", ".5": "500m", "5.": "5.", "100M": "100M", "1536Mi": "1536Mi", "1e-3": "1e-3",
 		"": "", "x": "x", "1x": "1x", "1e99999": "1e99999", "--1": "--1", "1.2.3": "1.2.3",
 	} {
-		if got := canonicalQuantity(in, milli); got != want {
+		if got := rules.CanonicalQuantity(in, rules.Milli); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
@@ -228,8 +229,8 @@ func TestAssignProbesForFreeAddressesAndPorts(t *testing.T) {
 	given := func(taken map[any]bool) []any {
 		o := service()
 		Assign(kube.Services, o, nil, func(v any) bool { return taken[v] })
-		spec := ObjectAt(o, "spec")
-		return []any{spec["clusterIP"], ObjectAt(list1ToMap(spec), "0")["nodePort"], ObjectAt(list1ToMap(spec), "1")["nodePort"]}
+		spec := rules.ObjectAt(o, "spec")
+		return []any{spec["clusterIP"], rules.ObjectAt(list1ToMap(spec), "0")["nodePort"], rules.ObjectAt(list1ToMap(spec), "1")["nodePort"]}
 	}
 	first := given(nil)
 	if diff := cmp.Diff(first, given(nil)); diff != "" {
@@ -247,7 +248,7 @@ func TestAssignProbesForFreeAddressesAndPorts(t *testing.T) {
 }
 
 func list1ToMap(spec map[string]any) map[string]any {
-	ports := ListAt(spec, "ports")
+	ports := rules.ListAt(spec, "ports")
 	return map[string]any{"0": ports[0], "1": ports[1]}
 }
 
@@ -275,7 +276,7 @@ func TestValidateBuiltInSaysWhatTheRealServerSays(t *testing.T) {
 			}
 			got := Validate(res, o, old)
 			if old == nil {
-				meta := object.Meta{Name: TextAt(ObjectAt(o, "metadata"), "name")}
+				meta := object.Meta{Name: rules.TextAt(rules.ObjectAt(o, "metadata"), "name")}
 				got = append(got, NameCauses((&object.Info{Resource: res, BuiltIn: true}), &meta)...)
 			}
 			slices.SortFunc(got, func(a, b kube.StatusCause) int {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/apitest/schema"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -15,12 +16,12 @@ func namespaceKinds() []Kind {
 	return []Kind{
 		{
 			Info:     object.Info{Resource: kube.Namespaces, ShortNames: []string{"ns"}, Status: true, NoCount: true, Fields: []string{"status.phase"}},
-			Defaults: (*Defaults).namespace,
+			Defaults: fillNamespace,
 			Status:   `{"phase":"Active"}`,
 			Zero:     `"spec":{},"status":{}`,
 			Printer:  namespacePrinter,
-			Strategy: Strategy{name: labelName},
-			Assign:   (*Defaults).assignNamespace,
+			Strategy: Strategy{name: rules.LabelName},
+			Assign:   assignNamespace,
 		},
 		{
 			Info:    object.Info{Resource: kube.ServiceAccounts, Returns: true, ShortNames: []string{"sa"}, NoCount: true},
@@ -28,9 +29,9 @@ func namespaceKinds() []Kind {
 		},
 		{
 			Info: object.Info{Resource: core("limitranges", "LimitRange"), ShortNames: []string{"limits"}, NoCount: true},
-			Defaults: func(d *Defaults, o map[string]any) {
-				for l := range ObjectsAt(d.Object(o, "spec"), "limits") {
-					d.limit(l)
+			Defaults: func(d *rules.Defaults, o map[string]any) {
+				for l := range rules.ObjectsAt(d.Object(o, "spec"), "limits") {
+					fillLimitRange(d, l)
 				}
 			},
 			Zero:     `"spec":{"limits":null}`,
@@ -38,8 +39,8 @@ func namespaceKinds() []Kind {
 		},
 		{
 			Info: object.Info{Resource: core("resourcequotas", "ResourceQuota"), Returns: true, ShortNames: []string{"quota"}, Status: true, NoCount: true},
-			Defaults: func(d *Defaults, o map[string]any) {
-				d.quantities(d.Object(o, "spec"), "hard")
+			Defaults: func(d *rules.Defaults, o map[string]any) {
+				d.Quantities(d.Object(o, "spec"), "hard")
 			},
 			Status:  `{}`,
 			Zero:    `"spec":{},"status":{}`,
@@ -48,31 +49,31 @@ func namespaceKinds() []Kind {
 	}
 }
 
-// namespace gives a namespace the label of its name.
-func (d *Defaults) namespace(o map[string]any) {
-	if meta := ObjectAt(o, "metadata"); TextAt(meta, "name") != "" {
+// fillNamespace gives a namespace the label of its name.
+func fillNamespace(d *rules.Defaults, o map[string]any) {
+	if meta := rules.ObjectAt(o, "metadata"); rules.TextAt(meta, "name") != "" {
 		labels := d.Object(meta, "labels")
 		if name := meta["name"]; labels["kubernetes.io/metadata.name"] != name {
-			d.put(labels, "kubernetes.io/metadata.name", name)
+			d.Put(labels, "kubernetes.io/metadata.name", name)
 		}
 	}
 	d.Object(o, "spec")
-	if status := ObjectAt(o, "status"); status != nil {
-		d.text(status, "phase", "Active")
+	if status := rules.ObjectAt(o, "status"); status != nil {
+		d.Text(status, "phase", "Active")
 	}
 }
 
-// limit fills in one item of a LimitRange.
-func (d *Defaults) limit(l map[string]any) {
+// fillLimitRange fills in one item of a LimitRange.
+func fillLimitRange(d *rules.Defaults, l map[string]any) {
 	for _, name := range [...]string{"max", "min", "default", "defaultRequest", "maxLimitRequestRatio"} {
-		d.quantities(l, name)
+		d.Quantities(l, name)
 	}
 	if l["type"] != "Container" {
 		return
 	}
 	fill := func(to, from string) {
-		for name, v := range ObjectAt(l, from) {
-			d.set(d.Object(l, to), name, schema.Copy(v))
+		for name, v := range rules.ObjectAt(l, from) {
+			d.Set(d.Object(l, to), name, schema.Copy(v))
 		}
 	}
 	fill("default", "max")
@@ -113,18 +114,18 @@ var quotaPrinter = columns.Printer{
 }
 
 // assignNamespace is Assign for namespaces.
-func (d *Defaults) assignNamespace(o, old map[string]any, _ func(any) bool) {
+func assignNamespace(d *rules.Defaults, o, old map[string]any, _ func(any) bool) {
 	if old != nil {
-		if was := ObjectAt(old, "spec"); !SameValue(ObjectAt(o, "spec"), was) { // only its subresource changes it
-			d.put(o, "spec", schema.Copy(was))
+		if was := rules.ObjectAt(old, "spec"); !rules.SameValue(rules.ObjectAt(o, "spec"), was) { // only its subresource changes it
+			d.Put(o, "spec", schema.Copy(was))
 		}
 		return
 	}
-	if len(labelName(TextAt(ObjectAt(o, "metadata"), "name"))) == 0 {
-		d.namespace(o) // if its name was made
+	if len(rules.LabelName(rules.TextAt(rules.ObjectAt(o, "metadata"), "name"))) == 0 {
+		fillNamespace(d, o) // if its name was made
 	}
 	spec := d.Object(o, "spec")
-	if list := ListAt(spec, "finalizers"); !slices.Contains(list, any("kubernetes")) {
-		d.put(spec, "finalizers", append(slices.Clip(list), "kubernetes"))
+	if list := rules.ListAt(spec, "finalizers"); !slices.Contains(list, any("kubernetes")) {
+		d.Put(spec, "finalizers", append(slices.Clip(list), "kubernetes"))
 	}
 }

@@ -3,10 +3,13 @@ package kinds
 import (
 	"cmp"
 	"fmt"
+	"net/netip"
+	"strconv"
 	"strings"
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -15,10 +18,10 @@ func networkingKinds() []Kind {
 	return []Kind{
 		{
 			Info: object.Info{Resource: kube.Ingresses, ShortNames: []string{"ing"}, Status: true},
-			Validate: func(r *Refusals, o, old map[string]any) {
-				spec := ObjectAt(o, "spec")
-				if spec["defaultBackend"] == nil && Lacks(spec, "rules") {
-					r.invalid("spec", nil, "either `defaultBackend` or `rules` must be specified")
+			Validate: func(r *rules.Refusals, o, old map[string]any) {
+				spec := rules.ObjectAt(o, "spec")
+				if spec["defaultBackend"] == nil && rules.Lacks(spec, "rules") {
+					r.Invalid("spec", nil, "either `defaultBackend` or `rules` must be specified")
 				}
 			},
 			Status:  `{"loadBalancer":{}}`,
@@ -27,10 +30,10 @@ func networkingKinds() []Kind {
 		},
 		{
 			Info: object.Info{Resource: cluster("networking.k8s.io", "ingressclasses", "IngressClass")},
-			Defaults: func(d *Defaults, o map[string]any) {
-				spec := ObjectAt(o, "spec")
-				if p := ObjectAt(spec, "parameters"); p != nil {
-					d.set(p, "scope", "Cluster")
+			Defaults: func(d *rules.Defaults, o map[string]any) {
+				spec := rules.ObjectAt(o, "spec")
+				if p := rules.ObjectAt(spec, "parameters"); p != nil {
+					d.Set(p, "scope", "Cluster")
 				}
 			},
 			Zero:    `"spec":{}`,
@@ -38,15 +41,15 @@ func networkingKinds() []Kind {
 		},
 		{
 			Info: object.Info{Resource: Named("networking.k8s.io", "networkpolicies", "NetworkPolicy"), ShortNames: []string{"netpol"}},
-			Defaults: func(d *Defaults, o map[string]any) {
-				d.networkPolicy(d.Object(o, "spec"))
+			Defaults: func(d *rules.Defaults, o map[string]any) {
+				fillNetworkPolicy(d, d.Object(o, "spec"))
 			},
 			Zero:    `"spec":{"podSelector":{}}`,
 			Printer: networkPolicyPrinter,
 		},
 		{
 			Info: object.Info{Resource: cluster("networking.k8s.io", "ipaddresses", "IPAddress"), ShortNames: []string{"ip"}, NoCount: true},
-			Defaults: func(d *Defaults, o map[string]any) {
+			Defaults: func(d *rules.Defaults, o map[string]any) {
 				d.Object(o, "spec")
 			},
 			Zero:     `"spec":{}`,
@@ -55,7 +58,7 @@ func networkingKinds() []Kind {
 		},
 		{
 			Info: object.Info{Resource: cluster("networking.k8s.io", "servicecidrs", "ServiceCIDR"), Status: true, NoCount: true, Returns: true},
-			Defaults: func(d *Defaults, o map[string]any) {
+			Defaults: func(d *rules.Defaults, o map[string]any) {
 				d.Object(o, "spec")
 			},
 			Status:  `{}`,
@@ -65,21 +68,21 @@ func networkingKinds() []Kind {
 	}
 }
 
-func (d *Defaults) networkPolicy(spec map[string]any) {
+func fillNetworkPolicy(d *rules.Defaults, spec map[string]any) {
 	d.Object(spec, "podSelector")
 	for _, name := range [...]string{"ingress", "egress"} {
-		for r := range ObjectsAt(spec, name) {
-			for p := range ObjectsAt(r, "ports") {
-				d.text(p, "protocol", "TCP")
+		for r := range rules.ObjectsAt(spec, name) {
+			for p := range rules.ObjectsAt(r, "ports") {
+				d.Text(p, "protocol", "TCP")
 			}
 		}
 	}
-	if Lacks(spec, "policyTypes") {
+	if rules.Lacks(spec, "policyTypes") {
 		types := []any{"Ingress"}
-		if !Lacks(spec, "egress") {
+		if !rules.Lacks(spec, "egress") {
 			types = append(types, "Egress")
 		}
-		d.put(spec, "policyTypes", types)
+		d.Put(spec, "policyTypes", types)
 	}
 }
 
@@ -185,4 +188,16 @@ var cidrPrinter = columns.Printer{
 		r.Read("spec", &spec)
 		r.Add(r.Meta.Name, strings.Join(spec.CIDRs, ","), r.Age())
 	},
+}
+
+// addressName says what is wrong with the name of an IPAddress, which is the address.
+func addressName(s string) []string {
+	a, err := netip.ParseAddr(s)
+	switch {
+	case err != nil || a.Zone() != "":
+		return []string{"must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"}
+	case a.String() != s:
+		return []string{"must be in canonical form (" + strconv.Quote(a.String()) + ")"}
+	}
+	return nil
 }

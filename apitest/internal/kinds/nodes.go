@@ -8,6 +8,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/apitest/schema"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -17,17 +18,17 @@ func nodeKinds() []Kind {
 	return []Kind{
 		{
 			Info:     object.Info{Resource: kube.Nodes, ShortNames: []string{"no"}, Status: true, NoCount: true, Fields: []string{"spec.unschedulable"}},
-			Defaults: (*Defaults).node,
-			Validate: func(r *Refusals, o, old map[string]any) {
-				spec, was := ObjectAt(o, "spec"), ObjectAt(old, "spec")
-				for i, e := range ListAt(spec, "taints") {
+			Defaults: fillNode,
+			Validate: func(r *rules.Refusals, o, old map[string]any) {
+				spec, was := rules.ObjectAt(o, "spec"), rules.ObjectAt(old, "spec")
+				for i, e := range rules.ListAt(spec, "taints") {
 					t, _ := e.(map[string]any)
 					path := fmt.Sprintf("metadata.taints[%d]", i) // so it says
-					r.each(path+".key", TextAt(t, "key"), qualifiedName(TextAt(t, "key")))
-					r.oneOf(path, t, "effect", "NoSchedule", "PreferNoSchedule", "NoExecute")
+					r.Each(path+".key", rules.TextAt(t, "key"), rules.QualifiedName(rules.TextAt(t, "key")))
+					r.OneOf(path, t, "effect", "NoSchedule", "PreferNoSchedule", "NoExecute")
 				}
-				if cidrs := ListAt(was, "podCIDRs"); len(cidrs) > 0 && !SameValue(cidrs, spec["podCIDRs"]) {
-					r.add("FieldValueForbidden", "spec.podCIDRs", `Forbidden: node updates may not change podCIDR except from "" to valid`)
+				if cidrs := rules.ListAt(was, "podCIDRs"); len(cidrs) > 0 && !rules.SameValue(cidrs, spec["podCIDRs"]) {
+					r.Add("FieldValueForbidden", "spec.podCIDRs", `Forbidden: node updates may not change podCIDR except from "" to valid`)
 				}
 			},
 			Zero:    `"spec":{},"status":` + zeroNodeStatus,
@@ -36,21 +37,21 @@ func nodeKinds() []Kind {
 	}
 }
 
-func (d *Defaults) node(o map[string]any) {
+func fillNode(d *rules.Defaults, o map[string]any) {
 	spec := d.Object(o, "spec")
 	d.Drop(spec, "unschedulable", "providerID")
-	switch cidr, list := TextAt(spec, "podCIDR"), ListAt(spec, "podCIDRs"); {
+	switch cidr, list := rules.TextAt(spec, "podCIDR"), rules.ListAt(spec, "podCIDRs"); {
 	case cidr == "" && len(list) > 0:
-		d.put(spec, "podCIDR", list[0])
+		d.Put(spec, "podCIDR", list[0])
 	case cidr != "" && (len(list) == 0 || list[0] != cidr):
-		d.put(spec, "podCIDRs", []any{cidr})
+		d.Put(spec, "podCIDRs", []any{cidr})
 	}
 	status := d.Object(o, "status")
-	d.quantities(status, "capacity")
-	if c := ObjectAt(status, "capacity"); c != nil {
-		d.set(status, "allocatable", schema.Copy(c))
+	d.Quantities(status, "capacity")
+	if c := rules.ObjectAt(status, "capacity"); c != nil {
+		d.Set(status, "allocatable", schema.Copy(c))
 	}
-	d.quantities(status, "allocatable")
+	d.Quantities(status, "allocatable")
 }
 
 // CompleteNode gives a node's status what Go never leaves out.

@@ -7,173 +7,174 @@ import (
 	"strings"
 
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/apitest/schema"
 )
 
-// podSpec refuses what is wrong with a pod. Its containers may mount its volumes,
+// refusePodSpec refuses what is wrong with a pod. Its containers may mount its volumes,
 // and those that come from claims, which have the names of claimed.
-func (r *Refusals) podSpec(path string, spec map[string]any, claimed ...string) {
+func refusePodSpec(r *rules.Refusals, path string, spec map[string]any, claimed ...string) {
 	volumes := make(map[string]bool)
-	for i, e := range ListAt(spec, "volumes") {
+	for i, e := range rules.ListAt(spec, "volumes") {
 		v, _ := e.(map[string]any)
-		r.name(fmt.Sprintf("%s.volumes[%d].name", path, i), TextAt(v, "name"), volumes)
+		refuseName(r, fmt.Sprintf("%s.volumes[%d].name", path, i), rules.TextAt(v, "name"), volumes)
 	}
 	for _, name := range claimed {
 		volumes[name] = true
 	}
-	if Lacks(spec, "containers") {
-		r.required(path + ".containers")
+	if rules.Lacks(spec, "containers") {
+		r.Required(path + ".containers")
 	}
 	names := make(map[string]bool)
 	for _, list := range [...]string{"containers", "initContainers"} {
-		for i, e := range ListAt(spec, list) {
+		for i, e := range rules.ListAt(spec, list) {
 			c, _ := e.(map[string]any)
 			at := fmt.Sprintf("%s.%s[%d]", path, list, i)
-			r.name(at+".name", TextAt(c, "name"), names)
-			r.container(at, c, volumes)
+			refuseName(r, at+".name", rules.TextAt(c, "name"), names)
+			refuseContainer(r, at, c, volumes)
 		}
 	}
 	if n, ok := spec["activeDeadlineSeconds"].(int64); ok && (n < 1 || n > math.MaxInt32) {
-		r.invalid(path+".activeDeadlineSeconds", n, "must be between 1 and 2147483647, inclusive")
+		r.Invalid(path+".activeDeadlineSeconds", n, "must be between 1 and 2147483647, inclusive")
 	}
-	r.oneOf(path, spec, "restartPolicy", "Always", "OnFailure", "Never")
-	r.oneOf(path, spec, "dnsPolicy", "ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
+	r.OneOf(path, spec, "restartPolicy", "Always", "OnFailure", "Never")
+	r.OneOf(path, spec, "dnsPolicy", "ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 }
 
-// name refuses a name that is missing, not a label or there already, and notes it.
-func (r *Refusals) name(field, name string, seen map[string]bool) {
-	switch wrong := labelName(name); {
+// refuseName refuses a name that is missing, not a label or there already, and notes it.
+func refuseName(r *rules.Refusals, field, name string, seen map[string]bool) {
+	switch wrong := rules.LabelName(name); {
 	case name == "":
-		r.required(field)
+		r.Required(field)
 	case len(wrong) > 0:
-		r.each(field, name, wrong)
+		r.Each(field, name, wrong)
 	case seen[name]:
-		r.duplicate(field, name)
+		r.Duplicate(field, name)
 	}
 	seen[name] = true
 }
 
-func (r *Refusals) container(path string, c map[string]any, volumes map[string]bool) {
-	switch image := TextAt(c, "image"); {
+func refuseContainer(r *rules.Refusals, path string, c map[string]any, volumes map[string]bool) {
+	switch image := rules.TextAt(c, "image"); {
 	case image == "":
-		r.required(path + ".image")
+		r.Required(path + ".image")
 	case image != strings.TrimSpace(image):
-		r.invalid(path+".image", image, "must not have leading or trailing whitespace")
+		r.Invalid(path+".image", image, "must not have leading or trailing whitespace")
 	}
-	r.oneOf(path, c, "imagePullPolicy", "Always", "IfNotPresent", "Never")
-	for i, e := range ListAt(c, "ports") {
+	r.OneOf(path, c, "imagePullPolicy", "Always", "IfNotPresent", "Never")
+	for i, e := range rules.ListAt(c, "ports") {
 		p, _ := e.(map[string]any)
 		at := fmt.Sprintf("%s.ports[%d]", path, i)
-		if name := TextAt(p, "name"); name != "" {
-			r.each(at+".name", name, portName(name))
+		if name := rules.TextAt(p, "name"); name != "" {
+			r.Each(at+".name", name, rules.PortName(name))
 		}
 		if n := p["containerPort"]; n == nil || n == int64(0) {
-			r.required(at + ".containerPort")
+			r.Required(at + ".containerPort")
 		} else {
-			r.port(at+".containerPort", n)
+			r.Port(at+".containerPort", n)
 		}
-		r.oneOf(at, p, "protocol", "SCTP", "TCP", "UDP")
+		r.OneOf(at, p, "protocol", "SCTP", "TCP", "UDP")
 	}
-	for i, e := range ListAt(c, "env") {
+	for i, e := range rules.ListAt(c, "env") {
 		v, _ := e.(map[string]any)
 		at := fmt.Sprintf("%s.env[%d]", path, i)
-		switch name := TextAt(v, "name"); {
+		switch name := rules.TextAt(v, "name"); {
 		case name == "":
-			r.required(at + ".name")
+			r.Required(at + ".name")
 		case strings.IndexFunc(name, func(c rune) bool { return c < ' ' || c > '~' || c == '=' }) >= 0:
-			r.invalid(at+".name", name, "a valid environment variable name must consist only of printable ASCII characters other than '='")
+			r.Invalid(at+".name", name, "a valid environment variable name must consist only of printable ASCII characters other than '='")
 		}
-		if v["valueFrom"] != nil && TextAt(v, "value") != "" {
-			r.invalid(at+".valueFrom", "", "may not be specified when `value` is not empty")
+		if v["valueFrom"] != nil && rules.TextAt(v, "value") != "" {
+			r.Invalid(at+".valueFrom", "", "may not be specified when `value` is not empty")
 		}
 	}
-	for i, e := range ListAt(c, "volumeMounts") {
+	for i, e := range rules.ListAt(c, "volumeMounts") {
 		m, _ := e.(map[string]any)
 		at := fmt.Sprintf("%s.volumeMounts[%d]", path, i)
-		switch name := TextAt(m, "name"); {
+		switch name := rules.TextAt(m, "name"); {
 		case name == "":
-			r.required(at + ".name")
+			r.Required(at + ".name")
 		case !volumes[name]:
-			r.add("FieldValueNotFound", at+".name", "Not found: "+show(name))
+			r.Add("FieldValueNotFound", at+".name", "Not found: "+rules.Show(name))
 		}
-		if TextAt(m, "mountPath") == "" {
-			r.required(at + ".mountPath")
+		if rules.TextAt(m, "mountPath") == "" {
+			r.Required(at + ".mountPath")
 		}
 	}
 	for _, name := range [...]string{"livenessProbe", "readinessProbe", "startupProbe"} {
-		if p := ObjectAt(c, name); p != nil {
-			r.probe(path+"."+name, p)
+		if p := rules.ObjectAt(c, name); p != nil {
+			refuseProbe(r, path+"."+name, p)
 		}
 	}
 }
 
-func (r *Refusals) probe(path string, p map[string]any) {
+func refuseProbe(r *rules.Refusals, path string, p map[string]any) {
 	handled := false
 	for _, name := range [...]string{"exec", "httpGet", "tcpSocket", "grpc"} {
-		if h := ObjectAt(p, name); h != nil {
+		if h := rules.ObjectAt(p, name); h != nil {
 			handled = true
-			r.port(path+"."+name+".port", h["port"])
+			r.Port(path+"."+name+".port", h["port"])
 		}
 	}
 	if !handled {
-		r.required(path, "must specify a handler type")
+		r.Required(path, "must specify a handler type")
 	}
-	r.natural(path, p, "initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
+	r.Natural(path, p, "initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
 }
 
-// Ephemeral refuses debug containers that are wrong, and the loss or change of one.
-func (r *Refusals) Ephemeral(spec, old map[string]any) {
+// RefuseEphemeral refuses debug containers that are wrong, and the loss or change of one.
+func RefuseEphemeral(r *rules.Refusals, spec, old map[string]any) {
 	const path = "spec.ephemeralContainers"
 	names, volumes := map[string]bool{}, map[string]bool{}
 	for _, list := range ContainerLists[:2] {
-		for c := range ObjectsAt(spec, list) {
-			names[TextAt(c, "name")] = true
+		for c := range rules.ObjectsAt(spec, list) {
+			names[rules.TextAt(c, "name")] = true
 		}
 	}
-	for v := range ObjectsAt(spec, "volumes") {
-		volumes[TextAt(v, "name")] = true
+	for v := range rules.ObjectsAt(spec, "volumes") {
+		volumes[rules.TextAt(v, "name")] = true
 	}
-	list := ListAt(spec, "ephemeralContainers")
+	list := rules.ListAt(spec, "ephemeralContainers")
 	for i, e := range list {
 		c, _ := e.(map[string]any)
 		at := fmt.Sprintf("%s[%d]", path, i)
-		r.name(at+".name", TextAt(c, "name"), names)
-		r.container(at, c, volumes)
+		refuseName(r, at+".name", rules.TextAt(c, "name"), names)
+		refuseContainer(r, at, c, volumes)
 	}
 	if len(r.Causes) > 0 {
 		return
 	}
-	for before := range ObjectsAt(old, "ephemeralContainers") {
+	for before := range rules.ObjectsAt(old, "ephemeralContainers") {
 		i := slices.IndexFunc(list, func(e any) bool {
 			c, _ := e.(map[string]any)
 			return c["name"] == before["name"]
 		})
 		switch {
 		case i < 0:
-			r.add("FieldValueForbidden", path, fmt.Sprintf("Forbidden: existing ephemeral containers %q may not be removed\n", before["name"]))
-		case !SameValue(list[i], before):
-			r.add("FieldValueForbidden", path, fmt.Sprintf("Forbidden: existing ephemeral containers %q may not be changed\n", before["name"]))
+			r.Add("FieldValueForbidden", path, fmt.Sprintf("Forbidden: existing ephemeral containers %q may not be removed\n", before["name"]))
+		case !rules.SameValue(list[i], before):
+			r.Add("FieldValueForbidden", path, fmt.Sprintf("Forbidden: existing ephemeral containers %q may not be changed\n", before["name"]))
 		}
 	}
 }
 
-// Resized refuses another class of service.
-func (r *Refusals) Resized(spec, old map[string]any) {
+// RefuseResized refuses another class of service.
+func RefuseResized(r *rules.Refusals, spec, old map[string]any) {
 	if was := QOSClass(old); QOSClass(spec) != was {
-		r.invalid("spec", was, "Pod QOS Class may not change as a result of resizing")
+		r.Invalid("spec", was, "Pod QOS Class may not change as a result of resizing")
 	}
 }
 
 const podMayChange = "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`," +
 	"`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
 
-// podUpdate refuses changes of a pod but for the few that its kubelet can follow.
+// refusePodUpdate refuses changes of a pod but for the few that its kubelet can follow.
 // kube-apiserver adds a diff of the two in Go's names, which is left out.
-func (r *Refusals) podUpdate(spec, old map[string]any) {
+func refusePodUpdate(r *rules.Refusals, spec, old map[string]any) {
 	for _, name := range [...]string{"containers", "initContainers"} {
-		list, before := ListAt(spec, name), ListAt(old, name)
+		list, before := rules.ListAt(spec, name), rules.ListAt(old, name)
 		if len(list) != len(before) {
-			r.add("FieldValueForbidden", "spec."+name, "Forbidden: pod updates may not add or remove containers")
+			r.Add("FieldValueForbidden", "spec."+name, "Forbidden: pod updates may not add or remove containers")
 			return
 		}
 	}
@@ -182,22 +183,22 @@ func (r *Refusals) podUpdate(spec, old map[string]any) {
 	was, had := old["activeDeadlineSeconds"].(int64)
 	switch {
 	case set && (is < 0 || is > math.MaxInt32):
-		r.invalid(field, is, "must be between 0 and 2147483647, inclusive")
+		r.Invalid(field, is, "must be between 0 and 2147483647, inclusive")
 		return
 	case set && had && was < is:
-		r.invalid(field, is, "must be less than or equal to previous value")
+		r.Invalid(field, is, "must be less than or equal to previous value")
 		return
 	case had && !set:
-		r.invalid(field, nil, "must not update from a positive integer to nil value")
+		r.Invalid(field, nil, "must not update from a positive integer to nil value")
 	}
-	r.onlyMore(ListAt(spec, "tolerations"), ListAt(old, "tolerations"))
-	if !SameValue(settledPod(spec), settledPod(old)) {
-		r.add("FieldValueForbidden", "spec", "Forbidden: "+podMayChange)
+	refuseFewerTolerations(r, rules.ListAt(spec, "tolerations"), rules.ListAt(old, "tolerations"))
+	if !rules.SameValue(settledPod(spec), settledPod(old)) {
+		r.Add("FieldValueForbidden", "spec", "Forbidden: "+podMayChange)
 	}
 }
 
-// onlyMore refuses the loss of a toleration.
-func (r *Refusals) onlyMore(list, old []any) {
+// refuseFewerTolerations refuses the loss of a toleration.
+func refuseFewerTolerations(r *rules.Refusals, list, old []any) {
 	for _, o := range old {
 		found := false
 		for _, e := range list {
@@ -205,10 +206,10 @@ func (r *Refusals) onlyMore(list, old []any) {
 			b, _ := schema.Copy(o).(map[string]any)
 			delete(a, "tolerationSeconds")
 			delete(b, "tolerationSeconds")
-			found = found || SameValue(a, b)
+			found = found || rules.SameValue(a, b)
 		}
 		if !found {
-			r.add("FieldValueForbidden", "spec.tolerations", "Forbidden: existing toleration can not be modified except its tolerationSeconds")
+			r.Add("FieldValueForbidden", "spec.tolerations", "Forbidden: existing toleration can not be modified except its tolerationSeconds")
 			return
 		}
 	}
@@ -220,7 +221,7 @@ func settledPod(spec map[string]any) map[string]any {
 	delete(c, "activeDeadlineSeconds")
 	delete(c, "tolerations")
 	for _, name := range [...]string{"containers", "initContainers"} {
-		for e := range ObjectsAt(c, name) {
+		for e := range rules.ObjectsAt(c, name) {
 			delete(e, "image")
 		}
 	}
@@ -228,9 +229,9 @@ func settledPod(spec map[string]any) map[string]any {
 }
 
 func statusOfNewPod(o map[string]any) map[string]any {
-	spec := ObjectAt(o, "spec")
+	spec := rules.ObjectAt(o, "spec")
 	status := map[string]any{"phase": "Pending", "qosClass": QOSClass(spec)}
-	if !Lacks(spec, "schedulingGates") {
+	if !rules.Lacks(spec, "schedulingGates") {
 		status["conditions"] = []any{map[string]any{
 			"type": "PodScheduled", "status": "False", "lastProbeTime": nil, "lastTransitionTime": object.Timestamp(),
 			"reason": "SchedulingGated", "message": "Scheduling is blocked due to non-empty scheduling gates"}}
@@ -244,19 +245,19 @@ func statusOfNewPod(o map[string]any) map[string]any {
 func QOSClass(spec map[string]any) string {
 	asks, guaranteed := false, true
 	look := func(resources map[string]any) {
-		limits, requests := ObjectAt(resources, "limits"), ObjectAt(resources, "requests")
+		limits, requests := rules.ObjectAt(resources, "limits"), rules.ObjectAt(resources, "requests")
 		for _, name := range [...]string{"cpu", "memory"} {
-			limit, request := quantityOf(limits, name), quantityOf(requests, name)
+			limit, request := rules.QuantityOf(limits, name), rules.QuantityOf(requests, name)
 			asks = asks || limit != "" || request != ""
 			guaranteed = guaranteed && limit != "" && (request == "" || request == limit)
 		}
 	}
-	if r := ObjectAt(spec, "resources"); len(r) > 0 {
+	if r := rules.ObjectAt(spec, "resources"); len(r) > 0 {
 		look(r)
 	} else {
 		for _, name := range ContainerLists[:2] {
-			for c := range ObjectsAt(spec, name) {
-				look(ObjectAt(c, "resources"))
+			for c := range rules.ObjectsAt(spec, name) {
+				look(rules.ObjectAt(c, "resources"))
 			}
 		}
 	}

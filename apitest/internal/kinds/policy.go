@@ -5,6 +5,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 )
 
 // policyKinds are the kinds of policy.
@@ -12,13 +13,13 @@ func policyKinds() []Kind {
 	return []Kind{
 		{
 			Info: object.Info{Resource: Named("policy", "poddisruptionbudgets", "PodDisruptionBudget"), ShortNames: []string{"pdb"}, Status: true},
-			Defaults: func(d *Defaults, o map[string]any) {
+			Defaults: func(d *rules.Defaults, o map[string]any) {
 				d.Object(o, "spec")
 			},
 			Status:   `{"disruptionsAllowed":0,"currentHealthy":0,"desiredHealthy":0,"expectedPods":0}`,
 			Zero:     `"spec":{},"status":{"disruptionsAllowed":0,"currentHealthy":0,"desiredHealthy":0,"expectedPods":0}`,
 			Printer:  budgetPrinter,
-			Strategy: Strategy{Guarded: true, name: SegmentName},
+			Strategy: Strategy{Guarded: true, name: rules.SegmentName},
 		},
 	}
 }

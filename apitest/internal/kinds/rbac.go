@@ -7,6 +7,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -15,108 +16,108 @@ func rbacKinds() []Kind {
 	return []Kind{
 		{
 			Info: object.Info{Resource: cluster("rbac.authorization.k8s.io", "clusterroles", "ClusterRole"), NoCount: true},
-			Defaults: func(d *Defaults, o map[string]any) {
-				d.null(o, "rules")
+			Defaults: func(d *rules.Defaults, o map[string]any) {
+				d.Null(o, "rules")
 			},
-			Validate: func(r *Refusals, o, old map[string]any) {
-				r.rules(cluster("rbac.authorization.k8s.io", "clusterroles", "ClusterRole"), o)
+			Validate: func(r *rules.Refusals, o, old map[string]any) {
+				refuseRules(r, cluster("rbac.authorization.k8s.io", "clusterroles", "ClusterRole"), o)
 			},
 			Zero:     `"rules":null`,
-			Strategy: Strategy{Upserts: true, name: SegmentName},
+			Strategy: Strategy{Upserts: true, name: rules.SegmentName},
 		},
 		{
 			Info:     object.Info{Resource: cluster("rbac.authorization.k8s.io", "clusterrolebindings", "ClusterRoleBinding"), NoCount: true},
-			Defaults: (*Defaults).roleBinding,
-			Validate: func(r *Refusals, o, old map[string]any) {
-				r.binding(cluster("rbac.authorization.k8s.io", "clusterrolebindings", "ClusterRoleBinding"), o)
+			Defaults: fillRoleBinding,
+			Validate: func(r *rules.Refusals, o, old map[string]any) {
+				refuseRoleBinding(r, cluster("rbac.authorization.k8s.io", "clusterrolebindings", "ClusterRoleBinding"), o)
 			},
 			Zero:     `"roleRef":{"apiGroup":"","kind":"","name":""}`,
 			Printer:  bindingPrinter,
-			Strategy: Strategy{Upserts: true, name: SegmentName},
+			Strategy: Strategy{Upserts: true, name: rules.SegmentName},
 		},
 		{
 			Info: object.Info{Resource: Named("rbac.authorization.k8s.io", "roles", "Role"), NoCount: true},
-			Defaults: func(d *Defaults, o map[string]any) {
-				d.null(o, "rules")
+			Defaults: func(d *rules.Defaults, o map[string]any) {
+				d.Null(o, "rules")
 			},
-			Validate: func(r *Refusals, o, old map[string]any) {
-				r.rules(Named("rbac.authorization.k8s.io", "roles", "Role"), o)
+			Validate: func(r *rules.Refusals, o, old map[string]any) {
+				refuseRules(r, Named("rbac.authorization.k8s.io", "roles", "Role"), o)
 			},
 			Zero:     `"rules":null`,
-			Strategy: Strategy{Upserts: true, name: SegmentName},
+			Strategy: Strategy{Upserts: true, name: rules.SegmentName},
 		},
 		{
 			Info:     object.Info{Resource: Named("rbac.authorization.k8s.io", "rolebindings", "RoleBinding"), NoCount: true},
-			Defaults: (*Defaults).roleBinding,
-			Validate: func(r *Refusals, o, old map[string]any) {
-				r.binding(Named("rbac.authorization.k8s.io", "rolebindings", "RoleBinding"), o)
+			Defaults: fillRoleBinding,
+			Validate: func(r *rules.Refusals, o, old map[string]any) {
+				refuseRoleBinding(r, Named("rbac.authorization.k8s.io", "rolebindings", "RoleBinding"), o)
 			},
 			Zero:     `"roleRef":{"apiGroup":"","kind":"","name":""}`,
 			Printer:  bindingPrinter,
-			Strategy: Strategy{Upserts: true, name: SegmentName},
+			Strategy: Strategy{Upserts: true, name: rules.SegmentName},
 		},
 	}
 }
 
 const rbac = "rbac.authorization.k8s.io"
 
-func (d *Defaults) roleBinding(o map[string]any) {
-	d.text(d.Object(o, "roleRef"), "apiGroup", rbac)
-	for s := range ObjectsAt(o, "subjects") {
+func fillRoleBinding(d *rules.Defaults, o map[string]any) {
+	d.Text(d.Object(o, "roleRef"), "apiGroup", rbac)
+	for s := range rules.ObjectsAt(o, "subjects") {
 		if s["kind"] == "User" || s["kind"] == "Group" {
-			d.text(s, "apiGroup", rbac)
+			d.Text(s, "apiGroup", rbac)
 		}
 	}
 }
 
-func (r *Refusals) rules(res kube.Resource, o map[string]any) {
-	for i, e := range ListAt(o, "rules") {
+func refuseRules(r *rules.Refusals, res kube.Resource, o map[string]any) {
+	for i, e := range rules.ListAt(o, "rules") {
 		rule, _ := e.(map[string]any)
 		path := fmt.Sprintf("rules[%d]", i)
-		if Lacks(rule, "verbs") {
-			r.required(path + ".verbs")
+		if rules.Lacks(rule, "verbs") {
+			r.Required(path + ".verbs")
 		}
-		switch urls := ListAt(rule, "nonResourceURLs"); {
+		switch urls := rules.ListAt(rule, "nonResourceURLs"); {
 		case len(urls) > 0 && res.Namespaced:
-			r.invalid(path+".nonResourceURLs", urls, "namespaced rules cannot apply to non-resource URLs")
+			r.Invalid(path+".nonResourceURLs", urls, "namespaced rules cannot apply to non-resource URLs")
 		case len(urls) > 0:
 		default:
-			if Lacks(rule, "apiGroups") {
-				r.required(path+".apiGroups", "resource rules must supply at least one api group")
+			if rules.Lacks(rule, "apiGroups") {
+				r.Required(path+".apiGroups", "resource rules must supply at least one api group")
 			}
-			if Lacks(rule, "resources") {
-				r.required(path+".resources", "resource rules must supply at least one resource")
+			if rules.Lacks(rule, "resources") {
+				r.Required(path+".resources", "resource rules must supply at least one resource")
 			}
 		}
 	}
 }
 
-func (r *Refusals) binding(res kube.Resource, o map[string]any) {
-	ref := ObjectAt(o, "roleRef")
+func refuseRoleBinding(r *rules.Refusals, res kube.Resource, o map[string]any) {
+	ref := rules.ObjectAt(o, "roleRef")
 	kinds := []string{"Role", "ClusterRole"}
 	if !res.Namespaced {
 		kinds = kinds[1:]
 	}
-	if kind := TextAt(ref, "kind"); !slices.Contains(kinds, kind) {
-		r.unsupported("roleRef.kind", kind, slices.Clone(kinds)...)
+	if kind := rules.TextAt(ref, "kind"); !slices.Contains(kinds, kind) {
+		r.Unsupported("roleRef.kind", kind, slices.Clone(kinds)...)
 	}
-	if TextAt(ref, "name") == "" {
-		r.required("roleRef.name")
+	if rules.TextAt(ref, "name") == "" {
+		r.Required("roleRef.name")
 	}
-	for i, e := range ListAt(o, "subjects") {
+	for i, e := range rules.ListAt(o, "subjects") {
 		s, _ := e.(map[string]any)
 		path := fmt.Sprintf("subjects[%d]", i)
-		if TextAt(s, "name") == "" {
-			r.required(path + ".name")
+		if rules.TextAt(s, "name") == "" {
+			r.Required(path + ".name")
 		}
-		switch kind := TextAt(s, "kind"); kind {
+		switch kind := rules.TextAt(s, "kind"); kind {
 		case "User", "Group":
 		case "ServiceAccount":
-			if TextAt(s, "namespace") == "" && !res.Namespaced {
-				r.required(path + ".namespace")
+			if rules.TextAt(s, "namespace") == "" && !res.Namespaced {
+				r.Required(path + ".namespace")
 			}
 		default:
-			r.unsupported(path+".kind", kind, "ServiceAccount", "User", "Group")
+			r.Unsupported(path+".kind", kind, "ServiceAccount", "User", "Group")
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 )
 
 // schedulingKinds are the kinds of scheduling.k8s.io.
@@ -12,12 +13,12 @@ func schedulingKinds() []Kind {
 	return []Kind{
 		{
 			Info: object.Info{Resource: cluster("scheduling.k8s.io", "priorityclasses", "PriorityClass"), ShortNames: []string{"pc"}},
-			Defaults: func(d *Defaults, o map[string]any) {
-				d.set(o, "preemptionPolicy", "PreemptLowerPriority")
-				d.set(o, "value", int64(0))
+			Defaults: func(d *rules.Defaults, o map[string]any) {
+				d.Set(o, "preemptionPolicy", "PreemptLowerPriority")
+				d.Set(o, "value", int64(0))
 				d.Drop(o, "globalDefault", "description")
 			},
-			Validate: (*Refusals).priorityClass,
+			Validate: refusePriorityClass,
 			Zero:     `"value":0`,
 			Printer:  priorityClassPrinter,
 			Strategy: Strategy{counts: true},
@@ -28,20 +29,20 @@ func schedulingKinds() []Kind {
 // mostPriority is the highest priority of users; system classes are above.
 const mostPriority = 1_000_000_000
 
-func (r *Refusals) priorityClass(o, old map[string]any) {
+func refusePriorityClass(r *rules.Refusals, o, old map[string]any) {
 	if old != nil {
-		if IntAt(o, "value") != IntAt(old, "value") {
-			r.add("FieldValueForbidden", "value", "Forbidden: may not be changed in an update.")
+		if rules.IntAt(o, "value") != rules.IntAt(old, "value") {
+			r.Add("FieldValueForbidden", "value", "Forbidden: may not be changed in an update.")
 		}
-		if !SameValue(o["preemptionPolicy"], old["preemptionPolicy"]) {
-			r.invalid("preemptionPolicy", o["preemptionPolicy"], immutable)
+		if !rules.SameValue(o["preemptionPolicy"], old["preemptionPolicy"]) {
+			r.Invalid("preemptionPolicy", o["preemptionPolicy"], rules.Immutable)
 		}
 		return
 	}
-	if IntAt(o, "value") > mostPriority {
-		r.add("FieldValueForbidden", "value", fmt.Sprintf("Forbidden: maximum allowed value of a user defined priority is %d", mostPriority))
+	if rules.IntAt(o, "value") > mostPriority {
+		r.Add("FieldValueForbidden", "value", fmt.Sprintf("Forbidden: maximum allowed value of a user defined priority is %d", mostPriority))
 	}
-	r.supported("preemptionPolicy", TextAt(o, "preemptionPolicy"), "PreemptLowerPriority", "Never")
+	r.Supported("preemptionPolicy", rules.TextAt(o, "preemptionPolicy"), "PreemptLowerPriority", "Never")
 }
 
 var priorityClassPrinter = columns.Printer{

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -14,10 +15,10 @@ func serviceKinds() []Kind {
 	return []Kind{
 		{
 			Info: object.Info{Resource: kube.Endpoints, ShortNames: []string{"ep"}},
-			Defaults: func(d *Defaults, o map[string]any) {
-				for s := range ObjectsAt(o, "subsets") {
-					for p := range ObjectsAt(s, "ports") {
-						d.text(p, "protocol", "TCP")
+			Defaults: func(d *rules.Defaults, o map[string]any) {
+				for s := range rules.ObjectsAt(o, "subsets") {
+					for p := range rules.ObjectsAt(s, "ports") {
+						d.Text(p, "protocol", "TCP")
 					}
 				}
 			},
@@ -27,82 +28,82 @@ func serviceKinds() []Kind {
 		{
 			Info: object.Info{Resource: kube.Services, Returns: true, ShortNames: []string{"svc"}, Categories: []string{"all"}, Status: true, NoCount: true,
 				Fields: []string{"spec.clusterIP", "spec.type"}},
-			Defaults: func(d *Defaults, o map[string]any) {
-				d.service(d.Object(o, "spec"))
+			Defaults: func(d *rules.Defaults, o map[string]any) {
+				fillService(d, d.Object(o, "spec"))
 			},
-			Validate: func(r *Refusals, o, old map[string]any) {
-				spec, was := ObjectAt(o, "spec"), ObjectAt(old, "spec")
-				r.service(spec, was)
+			Validate: func(r *rules.Refusals, o, old map[string]any) {
+				spec, was := rules.ObjectAt(o, "spec"), rules.ObjectAt(old, "spec")
+				refuseService(r, spec, was)
 			},
 			Status:   `{"loadBalancer":{}}`,
 			Zero:     `"spec":{},"status":{"loadBalancer":{}}`,
 			Printer:  servicePrinter,
-			Strategy: Strategy{Upserts: true, name: labelName},
-			Assign: func(d *Defaults, o, old map[string]any, taken func(any) bool) {
-				d.allocate(o, ObjectAt(old, "spec"), taken)
+			Strategy: Strategy{Upserts: true, name: rules.LabelName},
+			Assign: func(d *rules.Defaults, o, old map[string]any, taken func(any) bool) {
+				allocate(d, o, rules.ObjectAt(old, "spec"), taken)
 			},
 		},
 	}
 }
 
-func (d *Defaults) service(spec map[string]any) {
-	d.text(spec, "type", "ClusterIP")
-	d.text(spec, "sessionAffinity", "None")
+func fillService(d *rules.Defaults, spec map[string]any) {
+	d.Text(spec, "type", "ClusterIP")
+	d.Text(spec, "sessionAffinity", "None")
 	switch spec["sessionAffinity"] {
 	case "None":
-		d.remove(spec, "sessionAffinityConfig")
+		d.Remove(spec, "sessionAffinityConfig")
 	case "ClientIP":
 		client := d.Object(d.Object(spec, "sessionAffinityConfig"), "clientIP")
-		d.set(client, "timeoutSeconds", int64(10800))
+		d.Set(client, "timeoutSeconds", int64(10800))
 	}
-	for p := range ObjectsAt(spec, "ports") {
-		d.text(p, "protocol", "TCP")
-		if t := p["targetPort"]; t == nil || t == "" || t == int64(0) && IntAt(p, "port") != 0 {
-			d.put(p, "targetPort", IntAt(p, "port"))
+	for p := range rules.ObjectsAt(spec, "ports") {
+		d.Text(p, "protocol", "TCP")
+		if t := p["targetPort"]; t == nil || t == "" || t == int64(0) && rules.IntAt(p, "port") != 0 {
+			d.Put(p, "targetPort", rules.IntAt(p, "port"))
 		}
 		d.Drop(p, "nodePort", "name")
 	}
 	d.Drop(spec, "clusterIP", "publishNotReadyAddresses", "externalTrafficPolicy", "healthCheckNodePort", "loadBalancerIP", "externalName")
 	if external(spec) {
-		d.text(spec, "externalTrafficPolicy", "Cluster")
+		d.Text(spec, "externalTrafficPolicy", "Cluster")
 	}
 	if spec["type"] == "ExternalName" {
-		d.remove(spec, "internalTrafficPolicy")
+		d.Remove(spec, "internalTrafficPolicy")
 		return
 	}
-	d.set(spec, "internalTrafficPolicy", "Cluster")
+	d.Set(spec, "internalTrafficPolicy", "Cluster")
 	if spec["type"] == "LoadBalancer" {
-		d.set(spec, "allocateLoadBalancerNodePorts", true)
+		d.Set(spec, "allocateLoadBalancerNodePorts", true)
 	}
 }
 
-// families fills in ipFamilyPolicy and ipFamilies: those of a cluster with IPv4.
-func (d *Defaults) families(spec, old map[string]any) {
-	bare := spec["clusterIP"] == "None" && Lacks(spec, "selector")
-	d.copyFrom(spec, "ipFamilyPolicy", old)
+// fillFamilies fills in ipFamilyPolicy and ipFamilies: those of a cluster with IPv4.
+func fillFamilies(d *rules.Defaults, spec, old map[string]any) {
+	bare := spec["clusterIP"] == "None" && rules.Lacks(spec, "selector")
+	d.CopyFrom(spec, "ipFamilyPolicy", old)
 	if bare {
-		d.set(spec, "ipFamilyPolicy", "RequireDualStack")
+		d.Set(spec, "ipFamilyPolicy", "RequireDualStack")
 	}
-	d.set(spec, "ipFamilyPolicy", "SingleStack")
-	d.copyFrom(spec, "ipFamilies", old)
-	if Lacks(spec, "ipFamilies") {
-		d.put(spec, "ipFamilies", []any{"IPv4"})
+	d.Set(spec, "ipFamilyPolicy", "SingleStack")
+	d.CopyFrom(spec, "ipFamilies", old)
+	if rules.Lacks(spec, "ipFamilies") {
+		d.Put(spec, "ipFamilies", []any{"IPv4"})
 	}
-	if list := ListAt(spec, "ipFamilies"); bare && len(list) == 1 && spec["ipFamilyPolicy"] != "SingleStack" {
+	if list := rules.ListAt(spec, "ipFamilies"); bare && len(list) == 1 && spec["ipFamilyPolicy"] != "SingleStack" {
 		other := any("IPv6")
 		if list[0] == other {
 			other = "IPv4"
 		}
-		d.put(spec, "ipFamilies", append(slices.Clip(list), other))
+		d.Put(spec, "ipFamilies", append(slices.Clip(list), other))
 	}
-	if ip := TextAt(spec, "clusterIP"); ip != "" && Lacks(spec, "clusterIPs") {
-		d.put(spec, "clusterIPs", []any{ip})
+	if ip := rules.TextAt(spec, "clusterIP"); ip != "" && rules.Lacks(spec, "clusterIPs") {
+		d.Put(spec, "clusterIPs", []any{ip})
 	}
 }
 
 // external reports whether a Service is reached from outside.
 func external(spec map[string]any) bool {
-	return takesNodePorts(spec) || spec["type"] == "ClusterIP" && !Lacks(spec, "externalIPs")
+	return takesNodePorts(spec) || spec["type"] == "ClusterIP" && !rules.Lacks(spec, "externalIPs")
 }
 
 func takesNodePorts(spec map[string]any) bool {
@@ -115,71 +116,71 @@ func takesHealthPort(spec map[string]any) bool {
 
 // keepAllocated keeps what a client left out of an update, and lets go of what
 // the new type has no use for, unless the client changed it.
-func (d *Defaults) keepAllocated(spec, old map[string]any) {
+func keepAllocated(d *rules.Defaults, spec, old map[string]any) {
 	unless := func(kept bool, names ...string) {
 		for _, name := range names {
 			if !kept && old[name] != nil && fmt.Sprint(spec[name]) == fmt.Sprint(old[name]) {
-				d.remove(spec, name)
+				d.Remove(spec, name)
 			}
 		}
 	}
 	if spec["type"] != "ExternalName" && old["type"] != "ExternalName" {
-		d.copyFrom(spec, "clusterIP", old)
-		d.copyFrom(spec, "clusterIPs", old)
+		d.CopyFrom(spec, "clusterIP", old)
+		d.CopyFrom(spec, "clusterIPs", old)
 	}
 	unless(spec["type"] != "ExternalName", "clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
 	switch {
 	case takesNodePorts(spec) && takesNodePorts(old):
-		d.keepNodePorts(spec, old)
+		keepNodePorts(d, spec, old)
 	case takesNodePorts(old):
 		ports := make(map[int64]bool)
-		for p := range ObjectsAt(old, "ports") {
-			ports[IntAt(p, "nodePort")] = true
+		for p := range rules.ObjectsAt(old, "ports") {
+			ports[rules.IntAt(p, "nodePort")] = true
 		}
-		for p := range ObjectsAt(spec, "ports") {
-			if ports[IntAt(p, "nodePort")] {
-				d.remove(p, "nodePort")
+		for p := range rules.ObjectsAt(spec, "ports") {
+			if ports[rules.IntAt(p, "nodePort")] {
+				d.Remove(p, "nodePort")
 			}
 		}
 	}
 	if takesHealthPort(spec) && takesHealthPort(old) {
-		d.copyFrom(spec, "healthCheckNodePort", old)
+		d.CopyFrom(spec, "healthCheckNodePort", old)
 	}
 	unless(takesHealthPort(spec), "healthCheckNodePort")
 	unless(spec["type"] == "LoadBalancer", "allocateLoadBalancerNodePorts", "loadBalancerClass")
 	unless(external(spec), "externalTrafficPolicy")
 }
 
-func (d *Defaults) keepNodePorts(spec, old map[string]any) {
+func keepNodePorts(d *rules.Defaults, spec, old map[string]any) {
 	used, named := make(map[int64]bool), make(map[string]int64)
-	for p := range ObjectsAt(spec, "ports") {
-		used[IntAt(p, "nodePort")] = true
+	for p := range rules.ObjectsAt(spec, "ports") {
+		used[rules.IntAt(p, "nodePort")] = true
 	}
-	for p := range ObjectsAt(old, "ports") {
-		named[TextAt(p, "name")] = IntAt(p, "nodePort")
+	for p := range rules.ObjectsAt(old, "ports") {
+		named[rules.TextAt(p, "name")] = rules.IntAt(p, "nodePort")
 	}
-	for p := range ObjectsAt(spec, "ports") {
-		if n := named[TextAt(p, "name")]; n != 0 && !used[n] {
-			d.set(p, "nodePort", n)
+	for p := range rules.ObjectsAt(spec, "ports") {
+		if n := named[rules.TextAt(p, "name")]; n != 0 && !used[n] {
+			d.Set(p, "nodePort", n)
 		}
 	}
 }
 
 // allocate gives a Service what it lacks of a cluster IP, out of 10.0.0.0/24, and
 // of node ports, out of 30000-32767. Which ones follows from namespace and name.
-func (d *Defaults) allocate(o, old map[string]any, taken func(any) bool) {
-	spec, meta := ObjectAt(o, "spec"), ObjectAt(o, "metadata")
+func allocate(d *rules.Defaults, o, old map[string]any, taken func(any) bool) {
+	spec, meta := rules.ObjectAt(o, "spec"), rules.ObjectAt(o, "metadata")
 	if spec == nil {
 		return
 	}
 	if old != nil {
-		d.keepAllocated(spec, old)
+		keepAllocated(d, spec, old)
 	}
 	if spec["type"] != "ExternalName" {
-		d.families(spec, old)
+		fillFamilies(d, spec, old)
 	}
 	hash := fnv.New32a()
-	hash.Write([]byte(TextAt(meta, "namespace") + "/" + TextAt(meta, "name")))
+	hash.Write([]byte(rules.TextAt(meta, "namespace") + "/" + rules.TextAt(meta, "name")))
 	start := int64(hash.Sum32())
 	next := func(size int64, value func(int64) any) any {
 		for i := range size {
@@ -190,30 +191,30 @@ func (d *Defaults) allocate(o, old map[string]any, taken func(any) bool) {
 		}
 		return nil
 	}
-	if spec["type"] != "ExternalName" && Lacks(spec, "clusterIP") {
+	if spec["type"] != "ExternalName" && rules.Lacks(spec, "clusterIP") {
 		if ip := next(254, func(n int64) any { return fmt.Sprintf("10.0.0.%d", n+1) }); ip != nil {
-			d.put(spec, "clusterIP", ip)
-			d.put(spec, "clusterIPs", []any{ip})
+			d.Put(spec, "clusterIP", ip)
+			d.Put(spec, "clusterIPs", []any{ip})
 		}
 	}
 	port := func(n int64) any { return 30000 + n }
 	if takesNodePorts(spec) && spec["allocateLoadBalancerNodePorts"] != false {
 		shared := make(map[int64]int64) // one node port for the same port of another protocol
-		for p := range ObjectsAt(spec, "ports") {
-			if n := shared[IntAt(p, "port")]; n != 0 {
-				d.set(p, "nodePort", n)
+		for p := range rules.ObjectsAt(spec, "ports") {
+			if n := shared[rules.IntAt(p, "port")]; n != 0 {
+				d.Set(p, "nodePort", n)
 			}
 			if p["nodePort"] == nil {
 				if n := next(2768, port); n != nil {
-					d.put(p, "nodePort", n)
+					d.Put(p, "nodePort", n)
 				}
 			}
-			shared[IntAt(p, "port")] = IntAt(p, "nodePort")
+			shared[rules.IntAt(p, "port")] = rules.IntAt(p, "nodePort")
 		}
 	}
 	if takesHealthPort(spec) && spec["healthCheckNodePort"] == nil {
 		if n := next(2768, port); n != nil {
-			d.put(spec, "healthCheckNodePort", n)
+			d.Put(spec, "healthCheckNodePort", n)
 		}
 	}
 }

@@ -10,57 +10,58 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 )
 
-func (r *Refusals) service(spec, old map[string]any) {
+func refuseService(r *rules.Refusals, spec, old map[string]any) {
 	headless := spec["clusterIP"] == "None"
-	ports := ListAt(spec, "ports")
+	ports := rules.ListAt(spec, "ports")
 	if len(ports) == 0 && !headless && spec["type"] != "ExternalName" {
-		r.required("spec.ports")
+		r.Required("spec.ports")
 	}
-	if spec["type"] == "ExternalName" && (!Lacks(spec, "clusterIPs") || TextAt(spec, "clusterIP") != "") {
-		r.add("FieldValueForbidden", "spec.clusterIPs", "Forbidden: may not be set for ExternalName services")
+	if spec["type"] == "ExternalName" && (!rules.Lacks(spec, "clusterIPs") || rules.TextAt(spec, "clusterIP") != "") {
+		r.Add("FieldValueForbidden", "spec.clusterIPs", "Forbidden: may not be set for ExternalName services")
 	}
-	if spec["type"] == "ExternalName" && TextAt(spec, "externalName") == "" {
-		r.required("spec.externalName")
+	if spec["type"] == "ExternalName" && rules.TextAt(spec, "externalName") == "" {
+		r.Required("spec.externalName")
 	}
 	names, served := make(map[string]bool), make(map[string]bool)
 	for i, e := range ports {
 		p, _ := e.(map[string]any)
 		path := fmt.Sprintf("spec.ports[%d]", i)
-		switch name := TextAt(p, "name"); {
+		switch name := rules.TextAt(p, "name"); {
 		case name == "" && len(ports) > 1:
-			r.required(path + ".name")
+			r.Required(path + ".name")
 		case name == "":
 		case names[name]:
-			r.duplicate(path+".name", name)
+			r.Duplicate(path+".name", name)
 		default:
-			r.each(path+".name", name, labelName(name))
+			r.Each(path+".name", name, rules.LabelName(name))
 			names[name] = true
 		}
-		r.port(path+".port", p["port"])
+		r.Port(path+".port", p["port"])
 		if p["port"] == nil {
-			r.port(path+".port", int64(0))
+			r.Port(path+".port", int64(0))
 		}
-		r.oneOf(path, p, "protocol", "SCTP", "TCP", "UDP")
-		r.port(path+".targetPort", p["targetPort"])
+		r.OneOf(path, p, "protocol", "SCTP", "TCP", "UDP")
+		r.Port(path+".targetPort", p["targetPort"])
 		if s, ok := p["targetPort"].(string); ok {
-			r.each(path+".targetPort", s, portName(s))
+			r.Each(path+".targetPort", s, rules.PortName(s))
 		}
-		id := fmt.Sprintf(`{"Name":"","Protocol":%q,"AppProtocol":null,"Port":%v,"TargetPort":0,"NodePort":0}`, TextAt(p, "protocol"), p["port"])
+		id := fmt.Sprintf(`{"Name":"","Protocol":%q,"AppProtocol":null,"Port":%v,"TargetPort":0,"NodePort":0}`, rules.TextAt(p, "protocol"), p["port"])
 		if served[id] {
-			r.add("FieldValueDuplicate", path, "Duplicate value: "+id)
+			r.Add("FieldValueDuplicate", path, "Duplicate value: "+id)
 		}
 		served[id] = true
 	}
-	r.labels("spec.selector", ObjectAt(spec, "selector"))
-	r.oneOf("spec", spec, "sessionAffinity", "ClientIP", "None")
-	r.oneOf("spec", spec, "type", "ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
-	if ip, was := spec["clusterIP"], TextAt(old, "clusterIP"); was != "" && ip != was && spec["type"] != "ExternalName" && old["type"] != "ExternalName" {
-		r.invalid("spec.clusterIPs[0]", []any{ip}, "may not change once set")
+	r.Labels("spec.selector", rules.ObjectAt(spec, "selector"))
+	r.OneOf("spec", spec, "sessionAffinity", "ClientIP", "None")
+	r.OneOf("spec", spec, "type", "ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
+	if ip, was := spec["clusterIP"], rules.TextAt(old, "clusterIP"); was != "" && ip != was && spec["type"] != "ExternalName" && old["type"] != "ExternalName" {
+		r.Invalid("spec.clusterIPs[0]", []any{ip}, "may not change once set")
 	}
-	if typ := TextAt(spec, "type"); headless && (typ == "NodePort" || typ == "LoadBalancer") {
-		r.invalid("spec.clusterIPs[0]", "None", "may not be set to 'None' for "+typ+" services")
+	if typ := rules.TextAt(spec, "type"); headless && (typ == "NodePort" || typ == "LoadBalancer") {
+		r.Invalid("spec.clusterIPs[0]", "None", "may not be set to 'None' for "+typ+" services")
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 )
 
 // storageKinds are the kinds of storage.k8s.io.
@@ -13,18 +14,18 @@ func storageKinds() []Kind {
 	return []Kind{
 		{
 			Info: object.Info{Resource: cluster("storage.k8s.io", "storageclasses", "StorageClass"), Returns: true, ShortNames: []string{"sc"}, NoCount: true},
-			Defaults: func(d *Defaults, o map[string]any) {
-				d.set(o, "reclaimPolicy", "Delete")
-				d.set(o, "volumeBindingMode", "Immediate")
+			Defaults: func(d *rules.Defaults, o map[string]any) {
+				d.Set(o, "reclaimPolicy", "Delete")
+				d.Set(o, "volumeBindingMode", "Immediate")
 			},
-			Validate: (*Refusals).storageClass,
+			Validate: refuseStorageClass,
 			Zero:     `"provisioner":""`,
 			Printer:  storageClassPrinter,
 		},
 		{
 			Info: object.Info{Resource: cluster("storage.k8s.io", "csidrivers", "CSIDriver"), NoCount: true, Returns: true},
-			Defaults: func(d *Defaults, o map[string]any) {
-				d.csiDriver(d.Object(o, "spec"))
+			Defaults: func(d *rules.Defaults, o map[string]any) {
+				fillCsiDriver(d, d.Object(o, "spec"))
 			},
 			Zero:     `"spec":{}`,
 			Printer:  csiDriverPrinter,
@@ -32,8 +33,8 @@ func storageKinds() []Kind {
 		},
 		{
 			Info: object.Info{Resource: cluster("storage.k8s.io", "csinodes", "CSINode"), Status: true, NoCount: true, Returns: true},
-			Defaults: func(d *Defaults, o map[string]any) {
-				d.null(d.Object(o, "spec"), "drivers")
+			Defaults: func(d *rules.Defaults, o map[string]any) {
+				d.Null(d.Object(o, "spec"), "drivers")
 			},
 			Status:   `{}`,
 			Zero:     `"spec":{"drivers":null},"status":{}`,
@@ -47,7 +48,7 @@ func storageKinds() []Kind {
 		},
 		{
 			Info: object.Info{Resource: cluster("storage.k8s.io", "volumeattachments", "VolumeAttachment"), Status: true, NoCount: true, Returns: true},
-			Defaults: func(d *Defaults, o map[string]any) {
+			Defaults: func(d *rules.Defaults, o map[string]any) {
 				d.Object(d.Object(o, "spec"), "source")
 			},
 			Status:   `{"attached":false}`,
@@ -63,14 +64,14 @@ func storageKinds() []Kind {
 	}
 }
 
-func (d *Defaults) csiDriver(spec map[string]any) {
-	d.set(spec, "attachRequired", true)
-	d.set(spec, "fsGroupPolicy", "ReadWriteOnceWithFSType")
+func fillCsiDriver(d *rules.Defaults, spec map[string]any) {
+	d.Set(spec, "attachRequired", true)
+	d.Set(spec, "fsGroupPolicy", "ReadWriteOnceWithFSType")
 	for _, name := range [...]string{"podInfoOnMount", "preventPodSchedulingIfMissing", "requiresRepublish", "seLinuxMount", "storageCapacity"} {
-		d.set(spec, name, false)
+		d.Set(spec, name, false)
 	}
-	if Lacks(spec, "volumeLifecycleModes") {
-		d.put(spec, "volumeLifecycleModes", []any{"Persistent"})
+	if rules.Lacks(spec, "volumeLifecycleModes") {
+		d.Put(spec, "volumeLifecycleModes", []any{"Persistent"})
 	}
 }
 
@@ -139,18 +140,18 @@ var attributesPrinter = columns.Printer{
 	},
 }
 
-func (r *Refusals) storageClass(o, old map[string]any) {
-	r.supported("reclaimPolicy", TextAt(o, "reclaimPolicy"), "Delete", "Retain")
-	r.supported("volumeBindingMode", TextAt(o, "volumeBindingMode"), "Immediate", "WaitForFirstConsumer")
-	if TextAt(o, "provisioner") == "" {
-		r.required("provisioner")
+func refuseStorageClass(r *rules.Refusals, o, old map[string]any) {
+	r.Supported("reclaimPolicy", rules.TextAt(o, "reclaimPolicy"), "Delete", "Retain")
+	r.Supported("volumeBindingMode", rules.TextAt(o, "volumeBindingMode"), "Immediate", "WaitForFirstConsumer")
+	if rules.TextAt(o, "provisioner") == "" {
+		r.Required("provisioner")
 	}
 	if old == nil {
 		return
 	}
 	for _, name := range [...]string{"provisioner", "parameters", "reclaimPolicy", "volumeBindingMode"} {
-		if !SameValue(o[name], old[name]) {
-			r.invalid(name, nil, immutable)
+		if !rules.SameValue(o[name], old[name]) {
+			r.Invalid(name, nil, rules.Immutable)
 		}
 	}
 }

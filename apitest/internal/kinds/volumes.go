@@ -6,6 +6,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/apitest/schema"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -15,31 +16,31 @@ func volumeKinds() []Kind {
 	return []Kind{
 		{
 			Info: object.Info{Resource: kube.PersistentVolumeClaims, Returns: true, ShortNames: []string{"pvc"}, Status: true, NoCount: true},
-			Defaults: func(d *Defaults, o map[string]any) {
-				d.claim(d.Object(o, "spec"))
+			Defaults: func(d *rules.Defaults, o map[string]any) {
+				fillClaim(d, d.Object(o, "spec"))
 			},
-			Validate: func(r *Refusals, o, old map[string]any) {
-				spec := ObjectAt(o, "spec")
-				if Lacks(spec, "accessModes") {
-					r.required("spec.accessModes", "at least 1 access mode is required")
+			Validate: func(r *rules.Refusals, o, old map[string]any) {
+				spec := rules.ObjectAt(o, "spec")
+				if rules.Lacks(spec, "accessModes") {
+					r.Required("spec.accessModes", "at least 1 access mode is required")
 				}
-				if quantityOf(ObjectAt(ObjectAt(spec, "resources"), "requests"), "storage") == "" {
-					r.required("spec.resources[storage]")
+				if rules.QuantityOf(rules.ObjectAt(rules.ObjectAt(spec, "resources"), "requests"), "storage") == "" {
+					r.Required("spec.resources[storage]")
 				}
 			},
 			Status:  `{"phase":"Pending"}`,
 			Zero:    `"spec":{"resources":{}},"status":{}`,
 			Printer: claimPrinter,
-			Assign: func(d *Defaults, o, _ map[string]any, _ func(any) bool) {
-				if spec := ObjectAt(o, "spec"); spec != nil {
-					d.dataSources(spec)
+			Assign: func(d *rules.Defaults, o, _ map[string]any, _ func(any) bool) {
+				if spec := rules.ObjectAt(o, "spec"); spec != nil {
+					matchDataSources(d, spec)
 				}
 			},
 		},
 		{
 			Info: object.Info{Resource: kube.PersistentVolumes, Returns: true, ShortNames: []string{"pv"}, Status: true, NoCount: true},
-			Defaults: func(d *Defaults, o map[string]any) {
-				d.volume(d.Object(o, "spec"))
+			Defaults: func(d *rules.Defaults, o map[string]any) {
+				fillVolume(d, d.Object(o, "spec"))
 			},
 			Zero:    `"spec":{},"status":{}`,
 			Printer: volumePrinter,
@@ -50,38 +51,38 @@ func volumeKinds() []Kind {
 	}
 }
 
-// claim fills in the spec of a PersistentVolumeClaim.
-func (d *Defaults) claim(spec map[string]any) {
-	d.set(spec, "volumeMode", "Filesystem")
-	d.resources(d.Object(spec, "resources"))
+// fillClaim fills in the spec of a PersistentVolumeClaim.
+func fillClaim(d *rules.Defaults, spec map[string]any) {
+	d.Set(spec, "volumeMode", "Filesystem")
+	fillResources(d, d.Object(spec, "resources"))
 	d.Drop(spec, "volumeName")
 	for _, name := range [...]string{"dataSource", "dataSourceRef"} {
-		if r := ObjectAt(spec, name); r != nil {
-			d.null(r, "apiGroup")
+		if r := rules.ObjectAt(spec, name); r != nil {
+			d.Null(r, "apiGroup")
 		}
 	}
 }
 
-// volume fills in the spec of a PersistentVolume.
-func (d *Defaults) volume(spec map[string]any) {
-	d.text(spec, "persistentVolumeReclaimPolicy", "Retain")
-	d.set(spec, "volumeMode", "Filesystem")
-	d.quantities(spec, "capacity")
+// fillVolume fills in the spec of a PersistentVolume.
+func fillVolume(d *rules.Defaults, spec map[string]any) {
+	d.Text(spec, "persistentVolumeReclaimPolicy", "Retain")
+	d.Set(spec, "volumeMode", "Filesystem")
+	d.Quantities(spec, "capacity")
 	d.Drop(spec, "storageClassName")
-	d.volumeSource(spec)
+	fillVolumeSource(d, spec)
 }
 
-// dataSources makes the old and the new name of what a claim is filled from the
+// matchDataSources makes the old and the new name of what a claim is filled from the
 // same.
-func (d *Defaults) dataSources(spec map[string]any) {
-	source, ref := ObjectAt(spec, "dataSource"), ObjectAt(spec, "dataSourceRef")
+func matchDataSources(d *rules.Defaults, spec map[string]any) {
+	source, ref := rules.ObjectAt(spec, "dataSource"), rules.ObjectAt(spec, "dataSourceRef")
 	switch {
 	case source != nil && ref == nil:
-		d.put(spec, "dataSourceRef", schema.Copy(source))
-	case ref != nil && source == nil && TextAt(ref, "namespace") == "":
+		d.Put(spec, "dataSourceRef", schema.Copy(source))
+	case ref != nil && source == nil && rules.TextAt(ref, "namespace") == "":
 		source = schema.Copy(ref)
 		delete(source, "namespace")
-		d.put(spec, "dataSource", source)
+		d.Put(spec, "dataSource", source)
 	}
 }
 

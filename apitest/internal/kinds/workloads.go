@@ -9,6 +9,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -17,12 +18,12 @@ func workloadKinds() []Kind {
 	return []Kind{
 		{
 			Info: object.Info{Resource: core("replicationcontrollers", "ReplicationController"), ShortNames: []string{"rc"}, Categories: []string{"all"}, Status: true, Scale: workloadScale(), Fields: []string{"status.replicas"}},
-			Defaults: func(d *Defaults, o map[string]any) {
-				d.replicationController(o, d.Object(o, "spec"))
+			Defaults: func(d *rules.Defaults, o map[string]any) {
+				fillReplicationController(d, o, d.Object(o, "spec"))
 			},
-			Validate: func(r *Refusals, o, old map[string]any) {
-				spec := ObjectAt(o, "spec")
-				r.replicationController(spec)
+			Validate: func(r *rules.Refusals, o, old map[string]any) {
+				spec := rules.ObjectAt(o, "spec")
+				refuseReplicationController(r, spec)
 			},
 			Status:   `{"replicas":0}`,
 			Zero:     `"spec":{},"status":{"replicas":0}`,
@@ -33,38 +34,38 @@ func workloadKinds() []Kind {
 }
 
 // labelsFrom gives o the labels of its template if it has none.
-func (d *Defaults) labelsFrom(o, template map[string]any) {
-	labels := ObjectAt(ObjectAt(template, "metadata"), "labels")
-	if len(labels) > 0 && Lacks(ObjectAt(o, "metadata"), "labels") {
-		d.put(d.Object(o, "metadata"), "labels", maps.Clone(labels))
+func labelsFrom(d *rules.Defaults, o, template map[string]any) {
+	labels := rules.ObjectAt(rules.ObjectAt(template, "metadata"), "labels")
+	if len(labels) > 0 && rules.Lacks(rules.ObjectAt(o, "metadata"), "labels") {
+		d.Put(d.Object(o, "metadata"), "labels", maps.Clone(labels))
 	}
 }
 
-func (d *Defaults) replicationController(o, spec map[string]any) {
-	d.set(spec, "replicas", int64(1))
+func fillReplicationController(d *rules.Defaults, o, spec map[string]any) {
+	d.Set(spec, "replicas", int64(1))
 	d.Drop(spec, "minReadySeconds")
-	template := ObjectAt(spec, "template")
+	template := rules.ObjectAt(spec, "template")
 	if template == nil {
 		return
 	}
-	labels := ObjectAt(ObjectAt(template, "metadata"), "labels")
-	if len(labels) > 0 && Lacks(spec, "selector") {
-		d.put(spec, "selector", maps.Clone(labels))
+	labels := rules.ObjectAt(rules.ObjectAt(template, "metadata"), "labels")
+	if len(labels) > 0 && rules.Lacks(spec, "selector") {
+		d.Put(spec, "selector", maps.Clone(labels))
 	}
-	d.labelsFrom(o, template)
-	d.template(template)
+	labelsFrom(d, o, template)
+	fillPodTemplate(d, template)
 }
 
-// workload refuses what is wrong with the spec of a Deployment, ReplicaSet,
+// refuseWorkload refuses what is wrong with the spec of a Deployment, ReplicaSet,
 // StatefulSet or DaemonSet.
-func (r *Refusals) workload(res kube.Resource, spec, old map[string]any) {
+func refuseWorkload(r *rules.Refusals, res kube.Resource, spec, old map[string]any) {
 	if res == kube.StatefulSets {
-		if policy := TextAt(spec, "podManagementPolicy"); policy != "" && policy != "OrderedReady" && policy != "Parallel" {
-			r.invalid("spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'")
+		if policy := rules.TextAt(spec, "podManagementPolicy"); policy != "" && policy != "OrderedReady" && policy != "Parallel" {
+			r.Invalid("spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'")
 		}
-		r.updateStrategy(ObjectAt(spec, "updateStrategy"))
+		refuseUpdateStrategy(r, rules.ObjectAt(spec, "updateStrategy"))
 	}
-	r.natural("spec", spec, "replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
+	r.Natural("spec", spec, "replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
 	kind := map[string]string{"replicasets": "deployment"}[res.Plural] // so it says
 	if kind == "" {
 		kind = strings.ToLower(res.Kind)
@@ -73,127 +74,127 @@ func (r *Refusals) workload(res kube.Resource, spec, old map[string]any) {
 	sound := true
 	switch {
 	case selector == nil && res != kube.DaemonSets:
-		r.required("spec.selector")
+		r.Required("spec.selector")
 	case selector != nil && len(selector) == 0:
-		r.invalid("spec.selector", selector, "empty selector is invalid for "+kind)
+		r.Invalid("spec.selector", selector, "empty selector is invalid for "+kind)
 	case selector != nil:
-		sound = r.selector("spec.selector", selector)
+		sound = refuseSelector(r, "spec.selector", selector)
 	}
-	template := ObjectAt(spec, "template")
-	labels := ObjectAt(ObjectAt(template, "metadata"), "labels")
+	template := rules.ObjectAt(spec, "template")
+	labels := rules.ObjectAt(rules.ObjectAt(template, "metadata"), "labels")
 	if sound && (selector == nil || !selects(selector, labels)) {
-		r.mismatch("spec.template", labels)
+		refuseMismatch(r, "spec.template", labels)
 	}
 	var claimed []string
-	for claim := range ObjectsAt(spec, "volumeClaimTemplates") {
-		claimed = append(claimed, TextAt(ObjectAt(claim, "metadata"), "name"))
+	for claim := range rules.ObjectsAt(spec, "volumeClaimTemplates") {
+		claimed = append(claimed, rules.TextAt(rules.ObjectAt(claim, "metadata"), "name"))
 	}
-	r.template("spec.template", template, claimed...)
-	strategy := ObjectAt(spec, "strategy")
-	switch typ, u := TextAt(strategy, "type"), ObjectAt(strategy, "rollingUpdate"); {
+	refusePodTemplate(r, "spec.template", template, claimed...)
+	strategy := rules.ObjectAt(spec, "strategy")
+	switch typ, u := rules.TextAt(strategy, "type"), rules.ObjectAt(strategy, "rollingUpdate"); {
 	case res != kube.Deployments:
 	case typ == "Recreate" && u != nil:
-		r.add("FieldValueForbidden", "spec.strategy.rollingUpdate", "Forbidden: may not be specified when strategy `type` is 'Recreate'")
+		r.Add("FieldValueForbidden", "spec.strategy.rollingUpdate", "Forbidden: may not be specified when strategy `type` is 'Recreate'")
 	case typ == rollingUpdate && zeroOrPercent(u["maxSurge"]) && zeroOrPercent(u["maxUnavailable"]):
-		r.invalid("spec.strategy.rollingUpdate.maxUnavailable", u["maxUnavailable"], "may not be 0 when `maxSurge` is 0")
+		r.Invalid("spec.strategy.rollingUpdate.maxUnavailable", u["maxUnavailable"], "may not be 0 when `maxSurge` is 0")
 	}
 	if old == nil {
 		return
 	}
-	if was := ObjectAt(old, "selector"); was != nil && show(was) != show(selector) {
-		r.invalid("spec.selector", selector, immutable)
+	if was := rules.ObjectAt(old, "selector"); was != nil && rules.Show(was) != rules.Show(selector) {
+		r.Invalid("spec.selector", selector, rules.Immutable)
 	}
-	if res == kube.StatefulSets && TextAt(old, "serviceName") != TextAt(spec, "serviceName") {
-		r.invalid("spec.serviceName", TextAt(spec, "serviceName"), immutable)
+	if res == kube.StatefulSets && rules.TextAt(old, "serviceName") != rules.TextAt(spec, "serviceName") {
+		r.Invalid("spec.serviceName", rules.TextAt(spec, "serviceName"), rules.Immutable)
 	}
 }
 
-// updateStrategy refuses what is wrong with the update strategy of a StatefulSet, most of
+// refuseUpdateStrategy refuses what is wrong with the update strategy of a StatefulSet, most of
 // all one that a patch of its type leaves with the defaults of another.
-func (r *Refusals) updateStrategy(strategy map[string]any) {
+func refuseUpdateStrategy(r *rules.Refusals, strategy map[string]any) {
 	const path = "spec.updateStrategy"
 	u, some := strategy["rollingUpdate"].(map[string]any)
 	shown := "null" // as Go has it
 	if some {
-		shown = fmt.Sprintf(`{"Partition":%d,"MaxUnavailable":%s}`, IntAt(u, "partition"), show(u["maxUnavailable"]))
+		shown = fmt.Sprintf(`{"Partition":%d,"MaxUnavailable":%s}`, rules.IntAt(u, "partition"), rules.Show(u["maxUnavailable"]))
 	}
-	switch typ := TextAt(strategy, "type"); typ {
+	switch typ := rules.TextAt(strategy, "type"); typ {
 	case "", rollingUpdate:
-		r.natural(path+".rollingUpdate", u, "partition")
+		r.Natural(path+".rollingUpdate", u, "partition")
 		if v := u["maxUnavailable"]; zeroOrPercent(v) {
-			r.invalid(path+".rollingUpdate.maxUnavailable", v, "cannot be 0")
+			r.Invalid(path+".rollingUpdate.maxUnavailable", v, "cannot be 0")
 		}
 	case "OnDelete":
 		if some {
-			r.invalid(path+".rollingUpdate", json.RawMessage(shown), "only allowed for updateStrategy 'RollingUpdate'")
+			r.Invalid(path+".rollingUpdate", json.RawMessage(shown), "only allowed for updateStrategy 'RollingUpdate'")
 		}
 	default:
-		r.invalid(path, json.RawMessage(fmt.Sprintf(`{"Type":%q,"RollingUpdate":%s}`, typ, shown)), "must be 'RollingUpdate' or 'OnDelete'")
+		r.Invalid(path, json.RawMessage(fmt.Sprintf(`{"Type":%q,"RollingUpdate":%s}`, typ, shown)), "must be 'RollingUpdate' or 'OnDelete'")
 	}
 }
 
 func zeroOrPercent(v any) bool { return v == int64(0) || v == "0%" }
 
-// mismatch refuses labels that a selector does not select.
-func (r *Refusals) mismatch(template string, labels map[string]any) {
+// refuseMismatch refuses labels that a selector does not select.
+func refuseMismatch(r *rules.Refusals, template string, labels map[string]any) {
 	var shown any
 	if labels != nil {
 		shown = labels
 	}
-	r.invalid(template+".metadata.labels", shown, "`selector` does not match template `labels`")
+	r.Invalid(template+".metadata.labels", shown, "`selector` does not match template `labels`")
 }
 
-// template refuses what is wrong with a template whose pods run for ever.
-func (r *Refusals) template(path string, t map[string]any, claimed ...string) {
-	r.labels(path+".labels", ObjectAt(ObjectAt(t, "metadata"), "labels"))
-	spec := ObjectAt(t, "spec")
+// refusePodTemplate refuses what is wrong with a template whose pods run for ever.
+func refusePodTemplate(r *rules.Refusals, path string, t map[string]any, claimed ...string) {
+	r.Labels(path+".labels", rules.ObjectAt(rules.ObjectAt(t, "metadata"), "labels"))
+	spec := rules.ObjectAt(t, "spec")
 	before := len(r.Causes)
-	r.podSpec(path+".spec", spec, claimed...)
-	if policy := TextAt(spec, "restartPolicy"); policy != "" && policy != "Always" {
+	refusePodSpec(r, path+".spec", spec, claimed...)
+	if policy := rules.TextAt(spec, "restartPolicy"); policy != "" && policy != "Always" {
 		field := path + ".spec.restartPolicy"
 		r.Causes = append(r.Causes[:before], slices.DeleteFunc(r.Causes[before:], func(c kube.StatusCause) bool { return c.Field == field })...)
-		r.unsupported(field, policy, "Always")
+		r.Unsupported(field, policy, "Always")
 	}
 }
 
-// selector refuses what is wrong with a selector, and reports whether nothing is.
-func (r *Refusals) selector(path string, s map[string]any) bool {
+// refuseSelector refuses what is wrong with a selector, and reports whether nothing is.
+func refuseSelector(r *rules.Refusals, path string, s map[string]any) bool {
 	before := len(r.Causes)
-	r.labels(path+".matchLabels", ObjectAt(s, "matchLabels"))
-	for i, e := range ListAt(s, "matchExpressions") {
+	r.Labels(path+".matchLabels", rules.ObjectAt(s, "matchLabels"))
+	for i, e := range rules.ListAt(s, "matchExpressions") {
 		x, _ := e.(map[string]any)
 		at := fmt.Sprintf("%s.matchExpressions[%d]", path, i)
-		switch op := TextAt(x, "operator"); op {
+		switch op := rules.TextAt(x, "operator"); op {
 		case "In", "NotIn":
-			if Lacks(x, "values") {
-				r.required(at+".values", "must be specified when `operator` is 'In' or 'NotIn'")
+			if rules.Lacks(x, "values") {
+				r.Required(at+".values", "must be specified when `operator` is 'In' or 'NotIn'")
 			}
 		case "Exists", "DoesNotExist":
-			if !Lacks(x, "values") {
-				r.add("FieldValueForbidden", at+".values", "Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
+			if !rules.Lacks(x, "values") {
+				r.Add("FieldValueForbidden", at+".values", "Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
 			}
 		default:
-			r.invalid(at+".operator", op, "not a valid selector operator")
+			r.Invalid(at+".operator", op, "not a valid selector operator")
 		}
-		r.each(at+".key", TextAt(x, "key"), qualifiedName(TextAt(x, "key")))
+		r.Each(at+".key", rules.TextAt(x, "key"), rules.QualifiedName(rules.TextAt(x, "key")))
 	}
 	if len(r.Causes) == before {
 		return true
 	}
-	r.invalid(path, s, "invalid label selector")
+	r.Invalid(path, s, "invalid label selector")
 	return false
 }
 
 // selects reports whether a sound selector selects labels.
 func selects(s, labels map[string]any) bool {
-	for k, v := range ObjectAt(s, "matchLabels") {
+	for k, v := range rules.ObjectAt(s, "matchLabels") {
 		if got, ok := labels[k]; !ok || fmt.Sprint(got) != fmt.Sprint(v) {
 			return false
 		}
 	}
-	for x := range ObjectsAt(s, "matchExpressions") {
-		v, has := labels[TextAt(x, "key")]
-		in := slices.ContainsFunc(ListAt(x, "values"), func(e any) bool { return fmt.Sprint(e) == fmt.Sprint(v) })
+	for x := range rules.ObjectsAt(s, "matchExpressions") {
+		v, has := labels[rules.TextAt(x, "key")]
+		in := slices.ContainsFunc(rules.ListAt(x, "values"), func(e any) bool { return fmt.Sprint(e) == fmt.Sprint(v) })
 		switch x["operator"] {
 		case "In":
 			if !has || !in {
@@ -212,21 +213,21 @@ func selects(s, labels map[string]any) bool {
 	return true
 }
 
-func (r *Refusals) replicationController(spec map[string]any) {
-	r.natural("spec", spec, "replicas", "minReadySeconds")
-	template := ObjectAt(spec, "template")
-	selector := ObjectAt(spec, "selector")
+func refuseReplicationController(r *rules.Refusals, spec map[string]any) {
+	r.Natural("spec", spec, "replicas", "minReadySeconds")
+	template := rules.ObjectAt(spec, "template")
+	selector := rules.ObjectAt(spec, "selector")
 	if len(selector) == 0 {
-		r.required("spec.selector")
+		r.Required("spec.selector")
 	}
 	if template == nil {
-		r.required("spec.template")
+		r.Required("spec.template")
 		return
 	}
-	if labels := ObjectAt(ObjectAt(template, "metadata"), "labels"); !selects(map[string]any{"matchLabels": selector}, labels) {
-		r.mismatch("spec.template", labels)
+	if labels := rules.ObjectAt(rules.ObjectAt(template, "metadata"), "labels"); !selects(map[string]any{"matchLabels": selector}, labels) {
+		refuseMismatch(r, "spec.template", labels)
 	}
-	r.template("spec.template", template)
+	refusePodTemplate(r, "spec.template", template)
 }
 
 // Columns that workloads have for -o wide.

@@ -1,7 +1,6 @@
-package kinds
+package rules
 
 import (
-	"bytes"
 	"fmt"
 	"iter"
 	"slices"
@@ -17,23 +16,23 @@ const MaxGenerated = 58
 
 // Metadata refuses what no object may have there, besides a name.
 func (r *Refusals) Metadata(res kube.Resource, meta map[string]any) {
-	r.labels("metadata.labels", ObjectAt(meta, "labels"))
-	for key := range keysOf(ObjectAt(meta, "annotations")) {
-		r.each("metadata.annotations", key, qualifiedName(strings.ToLower(key)))
+	r.Labels("metadata.labels", ObjectAt(meta, "labels"))
+	for key := range KeysOf(ObjectAt(meta, "annotations")) {
+		r.Each("metadata.annotations", key, QualifiedName(strings.ToLower(key)))
 	}
 	for i, e := range ListAt(meta, "finalizers") {
 		name, _ := e.(string)
-		wrong := qualifiedName(name)
-		r.each("metadata.finalizers", name, wrong)
+		wrong := QualifiedName(name)
+		r.Each("metadata.finalizers", name, wrong)
 		if !strings.Contains(name, "/") && !standardFinalizer(name) && !anyFinalizer(res) {
-			r.invalid(fmt.Sprintf("metadata.finalizers[%d]", i), name, "name is neither a standard finalizer name nor is it fully qualified")
+			r.Invalid(fmt.Sprintf("metadata.finalizers[%d]", i), name, "name is neither a standard finalizer name nor is it fully qualified")
 		}
 	}
 	for i, e := range ListAt(meta, "ownerReferences") {
 		ref, _ := e.(map[string]any)
 		for _, name := range [...]string{"apiVersion", "kind", "name", "uid"} {
 			if TextAt(ref, name) == "" {
-				r.required(fmt.Sprintf("metadata.ownerReferences[%d].%s", i, name), "must not be empty")
+				r.Required(fmt.Sprintf("metadata.ownerReferences[%d].%s", i, name), "must not be empty")
 			}
 		}
 	}
@@ -67,7 +66,7 @@ func (r *Refusals) controllers(refs []any) {
 		case first == "":
 			first = name
 		default:
-			r.invalid("metadata.ownerReferences", ownersInOrder(refs), `Only one reference can have Controller set to true. Found "true" in references for `+first+" and "+name)
+			r.Invalid("metadata.ownerReferences", ownersInOrder(refs), `Only one reference can have Controller set to true. Found "true" in references for `+first+" and "+name)
 		}
 	}
 }
@@ -87,16 +86,17 @@ func ownersInOrder(refs []any) any {
 	return list
 }
 
-func (r *Refusals) labels(field string, labels map[string]any) {
-	for key := range keysOf(labels) {
-		r.each(field, key, qualifiedName(key))
+// Labels refuses labels whose keys or values are none.
+func (r *Refusals) Labels(field string, labels map[string]any) {
+	for key := range KeysOf(labels) {
+		r.Each(field, key, QualifiedName(key))
 		v, _ := labels[key].(string)
-		r.each(field, v, labelValue(v))
+		r.Each(field, v, LabelValue(v))
 	}
 }
 
-// keysOf goes through the keys of m in order.
-func keysOf(m map[string]any) iter.Seq[string] {
+// KeysOf goes through the keys of m in order.
+func KeysOf(m map[string]any) iter.Seq[string] {
 	if len(m) == 0 {
 		return func(func(string) bool) {}
 	}
@@ -141,37 +141,4 @@ func FinalizerWarnings(old, o *object.Object) (warnings []string) {
 		warnings = append(warnings, fmt.Sprintf("metadata.finalizers: %q: prefer a domain-qualified finalizer name %sto avoid accidental conflicts with other finalizer writers", name, how))
 	}
 	return warnings
-}
-
-// MovesGeneration reports whether an update from old to o counts as a new generation.
-func MovesGeneration(r *object.Info, old, o *object.Object) bool {
-	switch {
-	case r.Plural == "priorityclasses":
-		return false
-	case r.Resource == kube.EndpointSlices && !bytes.Equal(object.Marshal(old.Meta.Labels), object.Marshal(o.Meta.Labels)):
-		return true
-	case r.Resource == kube.EndpointSlices:
-		kept := *o
-		NullLists(&kept, "endpoints", "ports")
-		o = &kept
-	}
-	return !o.SameFields(old, func(name string) bool { return name != "status" })
-}
-
-// CountsGeneration reports whether o carries metadata.generation.
-func CountsGeneration(r *object.Info, o *object.Object) bool {
-	if r.NoCount || StrategyOf(r).counts {
-		return !r.NoCount
-	}
-	_, ok := o.Field("spec")
-	return ok || !r.BuiltIn
-}
-
-// NullLists makes null of lists that are empty, as etcd keeps them.
-func NullLists(o *object.Object, names ...string) {
-	for _, name := range names {
-		if v, _ := o.Field(name); string(v) == "[]" {
-			o.SetField(name, []byte("null"), true)
-		}
-	}
 }

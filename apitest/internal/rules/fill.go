@@ -1,4 +1,4 @@
-package kinds
+package rules
 
 import (
 	"maps"
@@ -8,39 +8,39 @@ import (
 )
 
 // Defaults fills objects in and notes whether that changed anything.
-type Defaults struct{ changed bool }
+type Defaults struct{ Changed bool }
 
-// put sets a member.
-func (d *Defaults) put(m map[string]any, name string, v any) {
+// Put sets a member.
+func (d *Defaults) Put(m map[string]any, name string, v any) {
 	m[name] = v
-	d.changed = true
+	d.Changed = true
 }
 
-// set sets a member that is not there.
-func (d *Defaults) set(m map[string]any, name string, v any) {
+// Set sets a member that is not there.
+func (d *Defaults) Set(m map[string]any, name string, v any) {
 	if m[name] == nil {
-		d.put(m, name, v)
+		d.Put(m, name, v)
 	}
 }
 
-// null sets a member that is not there to null, which is how Go has it.
-func (d *Defaults) null(m map[string]any, name string) {
+// Null sets a member that is not there to null, which is how Go has it.
+func (d *Defaults) Null(m map[string]any, name string) {
 	if _, ok := m[name]; !ok {
-		d.put(m, name, nil)
+		d.Put(m, name, nil)
 	}
 }
 
-// text sets a string that is not there or empty.
-func (d *Defaults) text(m map[string]any, name, v string) {
+// Text sets a string that is not there or empty.
+func (d *Defaults) Text(m map[string]any, name, v string) {
 	if e := m[name]; e == nil || e == "" {
-		d.put(m, name, v)
+		d.Put(m, name, v)
 	}
 }
 
-// number sets a number that is not there or 0.
-func (d *Defaults) number(m map[string]any, name string, v int64) {
+// Number sets a number that is not there or 0.
+func (d *Defaults) Number(m map[string]any, name string, v int64) {
 	if e := m[name]; e == nil || e == int64(0) {
-		d.put(m, name, v)
+		d.Put(m, name, v)
 	}
 }
 
@@ -50,7 +50,7 @@ func (d *Defaults) Object(m map[string]any, name string) map[string]any {
 		return c
 	}
 	c := make(map[string]any)
-	d.put(m, name, c)
+	d.Put(m, name, c)
 	return c
 }
 
@@ -58,22 +58,23 @@ func (d *Defaults) Object(m map[string]any, name string) map[string]any {
 func (d *Defaults) Drop(m map[string]any, names ...string) {
 	for _, name := range names {
 		if v, ok := m[name]; ok && (v == nil || v == false || v == "" || v == int64(0)) {
-			d.remove(m, name)
+			d.Remove(m, name)
 		}
 	}
 }
 
-func (d *Defaults) remove(m map[string]any, name string) {
+// Remove takes a member away.
+func (d *Defaults) Remove(m map[string]any, name string) {
 	if _, ok := m[name]; ok {
 		delete(m, name)
-		d.changed = true
+		d.Changed = true
 	}
 }
 
-// copyFrom sets a member that is not there to that of old, if it has one.
-func (d *Defaults) copyFrom(m map[string]any, name string, old map[string]any) {
+// CopyFrom sets a member that is not there to that of old, if it has one.
+func (d *Defaults) CopyFrom(m map[string]any, name string, old map[string]any) {
 	if v := old[name]; v != nil {
-		d.set(m, name, schema.Copy(v))
+		d.Set(m, name, schema.Copy(v))
 	}
 }
 
@@ -139,8 +140,8 @@ func nothing(v any) bool {
 	return v == nil
 }
 
-// equalText compares two maps of strings.
-func equalText(a, b map[string]any) bool {
+// EqualText compares two maps of strings.
+func EqualText(a, b map[string]any) bool {
 	return maps.EqualFunc(a, b, func(v, w any) bool {
 		s, ok := v.(string)
 		return ok && s == w

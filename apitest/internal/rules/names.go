@@ -1,14 +1,8 @@
-package kinds
+package rules
 
 import (
 	"fmt"
-	"net/netip"
-	"slices"
-	"strconv"
 	"strings"
-
-	"github.com/listwatch/listwatch/apitest/internal/object"
-	"github.com/listwatch/listwatch/kube"
 )
 
 const (
@@ -24,7 +18,8 @@ const (
 		"regex used for validation is '[-._a-zA-Z0-9]+')"
 )
 
-func tooLong(n int, of string) string { return fmt.Sprintf("must be no more than %d %s", n, of) }
+// TooLong says that there are more than n of something.
+func TooLong(n int, of string) string { return fmt.Sprintf("must be no more than %d %s", n, of) }
 
 // made reports whether s is of letters, digits and the characters in others.
 func made(s, others string) bool {
@@ -40,14 +35,14 @@ func framed(s, others string) bool {
 	return made(s, others) && alphanumeric(rune(s[0])) && alphanumeric(rune(s[len(s)-1]))
 }
 
-// labelName says what is wrong with a name of one part.
-func labelName(s string) (wrong []string) {
+// LabelName says what is wrong with a name of one part.
+func LabelName(s string) (wrong []string) {
 	if len(s) > 63 {
-		wrong = append(wrong, tooLong(63, "characters"))
+		wrong = append(wrong, TooLong(63, "characters"))
 	}
 	switch {
 	case framed(s, "-") && s == strings.ToLower(s):
-	case len(subdomain(s)) == 0 && strings.Contains(s, "."):
+	case len(Subdomain(s)) == 0 && strings.Contains(s, "."):
 		wrong = append(wrong, "must not contain dots")
 	default:
 		wrong = append(wrong, labelRule)
@@ -55,8 +50,8 @@ func labelName(s string) (wrong []string) {
 	return wrong
 }
 
-// qualifiedName says what is wrong with the key of a label.
-func qualifiedName(s string) (wrong []string) {
+// QualifiedName says what is wrong with the key of a label.
+func QualifiedName(s string) (wrong []string) {
 	prefix, name, prefixed := strings.Cut(s, "/")
 	switch {
 	case strings.Contains(name, "/"):
@@ -65,13 +60,13 @@ func qualifiedName(s string) (wrong []string) {
 		name = s
 	case prefix == "":
 		wrong = append(wrong, "prefix part must be non-empty")
-	case len(subdomain(prefix)) > 0:
+	case len(Subdomain(prefix)) > 0:
 		wrong = append(wrong, "prefix part "+nameRule)
 	}
 	if name == "" {
 		wrong = append(wrong, "name part must be non-empty")
 	} else if len(name) > 63 {
-		wrong = append(wrong, "name part "+tooLong(63, "bytes"))
+		wrong = append(wrong, "name part "+TooLong(63, "bytes"))
 	}
 	if !framed(name, "-_.") {
 		wrong = append(wrong, "name part "+keyRule)
@@ -79,9 +74,10 @@ func qualifiedName(s string) (wrong []string) {
 	return wrong
 }
 
-func labelValue(s string) (wrong []string) {
+// LabelValue says what is wrong with the value of a label.
+func LabelValue(s string) (wrong []string) {
 	if len(s) > 63 {
-		wrong = append(wrong, tooLong(63, "bytes"))
+		wrong = append(wrong, TooLong(63, "bytes"))
 	}
 	if s != "" && !framed(s, "-_.") {
 		wrong = append(wrong, valueRule)
@@ -89,10 +85,10 @@ func labelValue(s string) (wrong []string) {
 	return wrong
 }
 
-// dataKey says what is wrong with a key of a ConfigMap or Secret.
-func dataKey(s string) (wrong []string) {
+// DataKey says what is wrong with a key of a ConfigMap or Secret.
+func DataKey(s string) (wrong []string) {
 	if len(s) > 253 {
-		wrong = append(wrong, tooLong(253, "characters"))
+		wrong = append(wrong, TooLong(253, "characters"))
 	}
 	if !made(s, "-_.") {
 		wrong = append(wrong, dataRule)
@@ -106,10 +102,10 @@ func dataKey(s string) (wrong []string) {
 	return wrong
 }
 
-// portName says what is wrong with a port's name that others refer to.
-func portName(s string) (wrong []string) {
+// PortName says what is wrong with a port's name that others refer to.
+func PortName(s string) (wrong []string) {
 	if len(s) > 15 {
-		wrong = append(wrong, tooLong(15, "characters"))
+		wrong = append(wrong, TooLong(15, "characters"))
 	}
 	if !made(s, "-") || s != strings.ToLower(s) {
 		wrong = append(wrong, "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
@@ -130,10 +126,10 @@ const nameRule = "a lowercase RFC 1123 subdomain must consist of lower case alph
 	"and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is " +
 	`'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`
 
-// subdomain says what is wrong with a name of labels and dots.
-func subdomain(s string) (wrong []string) {
+// Subdomain says what is wrong with a name of labels and dots.
+func Subdomain(s string) (wrong []string) {
 	if len(s) > 253 {
-		wrong = append(wrong, tooLong(253, "characters"))
+		wrong = append(wrong, TooLong(253, "characters"))
 	}
 	for part := range strings.SplitSeq(s, ".") {
 		if part == "" || part[0] == '-' || part[len(part)-1] == '-' ||
@@ -156,80 +152,3 @@ func SegmentName(s string) (wrong []string) {
 	}
 	return wrong
 }
-
-// bundleName says what is wrong with the name of a ClusterTrustBundle: one of a
-// signer begins with the signer's, with colons for slashes.
-func bundleName(s string) (wrong []string) {
-	for part := range strings.SplitSeq(s, ":") {
-		if wrong = subdomain(part); len(wrong) > 0 {
-			return wrong
-		}
-	}
-	return nil
-}
-
-// addressName says what is wrong with the name of an IPAddress, which is the address.
-func addressName(s string) []string {
-	a, err := netip.ParseAddr(s)
-	switch {
-	case err != nil || a.Zone() != "":
-		return []string{"must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"}
-	case a.String() != s:
-		return []string{"must be in canonical form (" + strconv.Quote(a.String()) + ")"}
-	}
-	return nil
-}
-
-// cronJobName leaves room for the time that the names of its Jobs have.
-func cronJobName(s string) []string {
-	wrong := subdomain(s)
-	if len(s) > 52 {
-		wrong = append(wrong, tooLong(52, "characters"))
-	}
-	return wrong
-}
-
-// NameCauses says what is wrong with the name of a new object, and with what it
-// was made of.
-func NameCauses(r *object.Info, m *object.Meta) (causes []kube.StatusCause) {
-	check := StrategyOf(r).name
-	if check == nil {
-		check = subdomain
-	}
-	add := func(field, is string, wrong []string) {
-		for _, text := range wrong {
-			causes = append(causes, kube.StatusCause{Reason: "FieldValueInvalid", Message: fmt.Sprintf("Invalid value: %q: %s", is, text), Field: field})
-		}
-	}
-	if base := m.GenerateName; base != "" {
-		whole := base
-		if len(base) > 1 && strings.HasSuffix(base, "-") {
-			whole = base[:len(base)-2] + "a" // a name may not end in "-", its beginning may
-		}
-		add("metadata.generateName", base, check(whole))
-	}
-	if m.Name == "" {
-		return append(causes, kube.StatusCause{Reason: "FieldValueRequired", Message: "Required value: name or generateName is required", Field: "metadata.name"})
-	}
-	add("metadata.name", m.Name, check(m.Name))
-	return causes
-}
-
-// NameWarnings says what may come of the name of a new object.
-func NameWarnings(r *object.Info, name string) []string {
-	hosts := StrategyOf(r).hosts
-	if hosts == "" {
-		return nil
-	}
-	wrong := labelName(name)
-	if r.Resource == kube.Jobs || r.Resource == kube.CronJobs { // the name is short, or refused
-		wrong = slices.DeleteFunc(wrong, func(s string) bool { return s == tooLong(63, "characters") })
-	}
-	if len(wrong) == 0 {
-		return nil
-	}
-	return []string{hosts + "[" + strings.Join(wrong, " ") + "]"}
-}
-
-// podNames is what becomes of the names of what makes pods.
-const podNames = "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: "

@@ -1,4 +1,4 @@
-package kinds
+package rules
 
 import (
 	"math/big"
@@ -9,20 +9,20 @@ import (
 // To how many decimal places a quantity is rounded up: those of resources have
 // fewer.
 const (
-	milli = 3
-	nano  = 9
+	Milli = 3
+	Nano  = 9
 )
 
-// quantities rewrites the quantities in the map that is a member of m.
-func (d *Defaults) quantities(m map[string]any, name string) {
+// Quantities rewrites the quantities in the map that is a member of m.
+func (d *Defaults) Quantities(m map[string]any, name string) {
 	list := ObjectAt(m, name)
 	for k := range list {
-		d.quantity(list, k, milli)
+		d.Quantity(list, k, Milli)
 	}
 }
 
-// quantity rewrites the quantity that is a member of m.
-func (d *Defaults) quantity(m map[string]any, name string, places int) {
+// Quantity rewrites the quantity that is a member of m.
+func (d *Defaults) Quantity(m map[string]any, name string, places int) {
 	v := m[name]
 	s, text := v.(string)
 	switch n := v.(type) {
@@ -34,8 +34,8 @@ func (d *Defaults) quantity(m map[string]any, name string, places int) {
 	default:
 		return
 	}
-	if c := canonicalQuantity(s, places); !text || c != s {
-		d.put(m, name, c)
+	if c := CanonicalQuantity(s, places); !text || c != s {
+		d.Put(m, name, c)
 	}
 }
 
@@ -45,9 +45,9 @@ var (
 	binarySuffixes  = [...]string{"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"}
 )
 
-// canonicalQuantity returns s as kube-apiserver writes it. It does not always take
+// CanonicalQuantity returns s as kube-apiserver writes it. It does not always take
 // the shortest form: 1.250 stays. What is no quantity stays as it is.
-func canonicalQuantity(s string, places int) string {
+func CanonicalQuantity(s string, places int) string {
 	end := strings.LastIndexAny(s, "0123456789.") + 1
 	if i := strings.IndexAny(s, "eE"); i > 0 && i+1 < len(s) {
 		end = i
@@ -142,9 +142,9 @@ func indexOf(list []string, s string) int {
 	return -1
 }
 
-// quantityOf returns a quantity, "" where there is none or 0.
-func quantityOf(m map[string]any, name string) string {
-	if s := canonicalQuantity(TextAt(m, name), milli); s != "0" {
+// QuantityOf returns a quantity, "" where there is none or 0.
+func QuantityOf(m map[string]any, name string) string {
+	if s := CanonicalQuantity(TextAt(m, name), Milli); s != "0" {
 		return s
 	}
 	return ""
