@@ -291,11 +291,11 @@ func (p *program) read() error {
 	}
 	defer f.Close()
 	store := cache.NewStore[Foo]()
-	rev, err := store.Load(f, cache.Binding{Cluster: p.snapshot.Cluster, Resource: foos})
+	resume, err := store.Load(f, cache.Binding{Cluster: p.snapshot.Cluster, Resource: foos})
 	if err != nil {
 		return err
 	}
-	e := entry{Mark: "read", RV: rev, Objects: map[string]string{}}
+	e := entry{Mark: "read", RV: resume.Revision, Objects: map[string]string{}}
 	for key, o := range store.All() {
 		e.Objects[key.String()] = o.UID + "@" + o.ResourceVersion
 	}
