@@ -28,17 +28,17 @@ func skimProtobuf(object []byte) (id Identity, initialEnd bool, err error) {
 		case resourceVersionField:
 			id.ResourceVersion = string(validUTF8(part))
 		case annotationsField:
-			key, value := "", ""
+			var key, value []byte
 			err := eachPart(part, func(number uint64, part []byte) error {
 				switch number {
 				case 1:
-					key = string(part)
+					key = part
 				case 2:
-					value = string(part)
+					value = part
 				}
 				return nil
 			})
-			if initialEnd = initialEnd || key == "k8s.io/initial-events-end" && value == "true"; err != nil {
+			if initialEnd = initialEnd || string(key) == "k8s.io/initial-events-end" && string(value) == "true"; err != nil {
 				return err
 			}
 		}

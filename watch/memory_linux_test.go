@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/codec/protobuf"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/list"
 	"github.com/listwatch/listwatch/watch"
@@ -47,6 +49,16 @@ var bounded = map[string]int{
 	"watch/any/events: owners":        16,
 	"watch/any/events: escapes":       16,
 	"watch/raw/causes":                16,
+
+	"list/struct/protobuf: an item without a name":     512,
+	"list/struct/protobuf: items: containers":          64,
+	"list/struct/protobuf: items: containers, mixed":   64,
+	"list/struct/protobuf: items: labels":              64,
+	"list/struct/protobuf: items: labels, mixed":       64,
+	"list/struct/protobuf: items: annotations":         64,
+	"watch/struct/protobuf: events: finalizers":        64,
+	"watch/struct/protobuf: events: finalizers, mixed": 64,
+	"watch/struct/protobuf: events: long texts":        400,
 }
 
 // maxResident is the most that a client may hold, in MiB.
@@ -57,6 +69,9 @@ type attack struct{ name, head, block string }
 
 // as returns what an answer is decoded as: only where objects come it matters.
 func (a attack) as() []string {
+	if a.protobuf() {
+		return []string{"struct"}
+	}
 	if strings.Contains(a.name, ": ") {
 		return []string{"raw", "any"}
 	}
@@ -129,6 +144,7 @@ func manyLabels(n int) string {
 type flood struct {
 	head, block []byte // as gzip
 	unit        int64  // bytes of block
+	typ         string // of the answers
 
 	mu       sync.Mutex
 	left     int64
@@ -146,7 +162,11 @@ func pack(s string) []byte {
 }
 
 func newFlood(a attack, size int64) *flood {
-	return &flood{head: pack(a.head), block: pack(a.block), unit: int64(len(a.block)), left: size, done: make(chan struct{})}
+	typ := "application/json"
+	if a.protobuf() {
+		typ = protobuf.MediaType
+	}
+	return &flood{typ: typ, head: pack(a.head), block: pack(a.block), unit: int64(len(a.block)), left: size, done: make(chan struct{})}
 }
 
 func (f *flood) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -159,7 +179,7 @@ func (f *flood) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Encoding", "gzip")
-	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Type", f.typ)
 	_, err := w.Write(f.head)
 	for err == nil {
 		f.mu.Lock()
@@ -181,10 +201,10 @@ func TestMemoryIsLimitedWhateverAServerSends(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	ran := 0
-	for _, a := range attacks() {
+	for _, a := range slices.Concat(attacks(), binaryAttacks()) {
 		for _, as := range a.as() {
 			verb := "list"
-			if strings.HasPrefix(a.block, `{"type"`) || strings.HasPrefix(a.head, `{"type"`) {
+			if strings.HasPrefix(a.block, `{"type"`) || strings.HasPrefix(a.head, `{"type"`) || strings.Contains(a.name, ": events") {
 				verb = "watch"
 			}
 			name, size := verb+"/"+as+"/"+a.name, *attackSize
@@ -259,6 +279,8 @@ func TestVictim(t *testing.T) {
 	switch as {
 	case "raw":
 		suffer(ctx, verb, client.Of[codec.Raw](c, kube.Pods))
+	case "struct":
+		suffer(ctx, verb, client.Of[firm](c, kube.Pods))
 	default:
 		suffer(ctx, verb, client.Of[loose](c, kube.Pods))
 	}

@@ -82,8 +82,9 @@ func (p *rootPlan) object(root reflect.Value, e protojson.Envelope) (done bool, 
 	return true, nil
 }
 
-// maxTranslated is the most bytes of an object that is translated to JSON.
-const maxTranslated = codec.MaxDecoded / 4
+// maxTranslated is the most bytes of an object that is translated to JSON: more than
+// etcd takes, and little enough for what its parts take meanwhile.
+const maxTranslated = 4 << 20
 
 // JSON returns an object of a built-in kind, in its envelope, as the JSON that a server
 // would send. Errors are those of the functions that DecoderOf returns.

@@ -14,6 +14,7 @@ const MediaType = "application/vnd.kubernetes.protobuf"
 const (
 	outputFactor = 4   // as many times the limit of the input: many empty messages are short on the wire
 	depthLimit   = 500 // messages within messages
+	elementSize  = 64  // an element of a list or a map takes more memory than on the wire: it counts as so many bytes of the output
 )
 
 // What Decode fails with. The texts of errors that wrap them name fields and quote
@@ -28,7 +29,8 @@ var (
 var magic = []byte("k8s\x00")
 
 // Decode returns an object as JSON, kind and apiVersion included. The object may have
-// limit bytes, its JSON four times as many. It fails with ErrSyntax, ErrUnknown or
+// limit bytes, its JSON four times as many, and its lists and maps together an element
+// for each 16 bytes of limit. It fails with ErrSyntax, ErrUnknown or
 // ErrLimit. With ErrUnknown, apiVersion and kind are what
 // the client sent. The result is the caller's and does not refer to b. Decode may
 // be called by many goroutines at once.
@@ -55,6 +57,7 @@ func wrap(err error) error {
 type decoder struct {
 	out    []byte
 	limit  int     // bytes of out
+	count  int     // elements of lists and maps
 	values []value // of the messages that are being written, the innermost last
 }
 
@@ -187,6 +190,12 @@ func (d *decoder) read(m *Message, b []byte) ([]value, error) {
 			return nil, fmt.Errorf("%s: %w", f.Name, err)
 		}
 		values[i].set = true
+		if f.List || f.Map {
+			d.count += 1 + len(values[i].nums)/2 // numbers may come packed
+			if d.count > d.limit/elementSize {
+				return nil, ErrLimit
+			}
+		}
 	}
 	return values, nil
 }
