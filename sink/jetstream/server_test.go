@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -232,9 +234,10 @@ func run(t *testing.T, world *sinktest.World, s sink.Sink) (stop func()) {
 	}
 }
 
-// TestRestartsOfTheServer stops the server, without its storage, while records are
-// committed.
-func TestRestartsOfTheServer(t *testing.T) {
+var soakRounds = flag.Int("soak.rounds", 40, "rounds of the soak")
+
+// TestSoak stops the server, without its storage, as one of the calamities.
+func TestSoak(t *testing.T) {
 	dir := t.TempDir()
 	boot := func(port int) *server.Server {
 		srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: port, JetStream: true, StoreDir: dir, NoSigs: true, NoLog: true})
@@ -248,13 +251,9 @@ func TestRestartsOfTheServer(t *testing.T) {
 		return srv
 	}
 	srv := boot(server.RANDOM_PORT)
-	address := srv.ClientURL()
-	var port int
-	if _, err := fmt.Sscanf(address[strings.LastIndex(address, ":"):], ":%d", &port); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { srv.Shutdown(); srv.WaitForShutdown() }()
-	dial := func() *jetstream.Sink {
+	address, port := srv.ClientURL(), srv.Addr().(*net.TCPAddr).Port
+	t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
+	connect := func(t *testing.T) sinktest.Sink {
 		nc, err := nats.Connect(address, nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond))
 		if err != nil {
 			t.Fatal(err)
@@ -270,36 +269,9 @@ func TestRestartsOfTheServer(t *testing.T) {
 		}
 		return s
 	}
-	world := sinktest.NewWorld(apitest.NewWith(t, apitest.Options{InMemory: true, NoManagedFields: true}))
-	s := dial()
-	stop := run(t, world, s)
-	defer func() { stop() }()
-	written := 0
-	write := func() {
-		for range 50 {
-			written++
-			world.Put(fmt.Sprint("n-", written%7), "web", fmt.Sprint(written))
-			if written%10 == 0 {
-				world.Delete(fmt.Sprint("n-", written%7))
-			}
-		}
-	}
-	reached := func() bool {
-		short, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		all, err := s.Positions(short)
-		return err == nil && len(all) == 1 && all[0].Phase == sink.Live && !world.Server.Revision().Newer(all[0].Revision)
-	}
-	for range 3 {
-		write()
+	sinktest.Soak(t, sinktest.Store{Connect: connect}, sinktest.SoakOptions{Rounds: *soakRounds, Calamity: func() {
 		srv.Shutdown()
 		srv.WaitForShutdown()
-		write()
 		srv = boot(port)
-		write()
-		until(t, "the sink has reached the cluster", func() bool { world.Server.Bookmark(); return reached() })
-	}
-	if err := world.Check(t.Context(), dial(), "c", false); err != nil {
-		t.Error(err)
-	}
+	}})
 }
