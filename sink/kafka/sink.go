@@ -1,0 +1,174 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/listwatch/listwatch/sink"
+)
+
+// Options name the topics, and say how they are made where they do not exist. The zero
+// value is the recommended setting.
+type Options struct {
+	Prefix string // of the topics and of the transactional ids; default "listwatch"
+
+	// Partitions of the history and the table. Default 1, which keeps the records of one
+	// resource in one order.
+	Partitions int
+
+	// Replicas of the topics. Default: the broker's default.
+	Replicas int
+
+	// Retention is how long records of the history are kept; GAP records are kept for
+	// ever, in the positions. Default 30 days; negative is for ever.
+	Retention time.Duration
+
+	// MaxMessage is the largest message in bytes, at most max.message.bytes of the broker
+	// and its topics. Default 1,000,000.
+	MaxMessage int
+}
+
+// Sink is a set of topics. Its methods may be called from any goroutine.
+type Sink struct {
+	o     Options
+	base  []kgo.Opt
+	admin *kadm.Client
+
+	history, table, positions string // topics
+	ordered                   bool   // the history has one partition
+
+	mu    sync.Mutex
+	owned map[string]possession // by transactional id
+}
+
+// possession is a scope that this Sink has opened.
+type possession struct {
+	producer             *kgo.Client
+	generation, sequence int64
+	lost                 bool // somebody else has opened it since; producer is closed
+}
+
+var (
+	_ sink.Sink   = (*Sink)(nil)
+	_ sink.Reader = (*Sink)(nil)
+)
+
+// Open makes the topics that do not exist. base are the options of all clients that the
+// Sink makes: brokers, TLS, SASL. A topic that is not compacted as it should is an
+// sink.ErrRefused. ctx bounds Open only.
+func Open(ctx context.Context, o Options, base ...kgo.Opt) (*Sink, error) {
+	if o.Prefix == "" {
+		o.Prefix = "listwatch"
+	}
+	if o.Partitions <= 0 {
+		o.Partitions = 1
+	}
+	if o.Replicas <= 0 {
+		o.Replicas = -1
+	}
+	if o.Retention == 0 {
+		o.Retention = 30 * 24 * time.Hour
+	}
+	if o.MaxMessage <= 0 {
+		o.MaxMessage = 1_000_000
+	}
+	client, err := kgo.NewClient(base...)
+	if err != nil {
+		return nil, fmt.Errorf("open Kafka: %w", err)
+	}
+	s := &Sink{
+		o: o, base: base, admin: kadm.NewClient(client), owned: map[string]possession{},
+		history: o.Prefix + ".history", table: o.Prefix + ".table", positions: o.Prefix + ".positions",
+	}
+	if err := s.ensure(ctx); err != nil {
+		client.Close()
+		return nil, fmt.Errorf("open Kafka: %w", err)
+	}
+	return s, nil
+}
+
+// Close closes all connections. No method may be under way.
+func (s *Sink) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.owned {
+		if p.producer != nil {
+			p.producer.Close()
+		}
+	}
+	clear(s.owned)
+	s.admin.Close()
+}
+
+// tombstones is how long consumers may take to read the deletion of an object.
+const tombstones = 7 * 24 * time.Hour
+
+func (s *Sink) ensure(ctx context.Context) error {
+	milliseconds := func(d time.Duration) *string {
+		text := strconv.FormatInt(d.Milliseconds(), 10)
+		return &text
+	}
+	value := func(text string) *string { return &text }
+	size := value(strconv.Itoa(s.o.MaxMessage + 1<<10))
+	retention := milliseconds(s.o.Retention)
+	if s.o.Retention < 0 {
+		retention = value("-1")
+	}
+	for _, t := range []struct {
+		name       string
+		partitions int
+		config     map[string]*string
+	}{
+		{s.history, s.o.Partitions, map[string]*string{"cleanup.policy": value("delete"), "retention.ms": retention, "max.message.bytes": size}},
+		{s.table, s.o.Partitions, map[string]*string{"cleanup.policy": value("compact"), "delete.retention.ms": milliseconds(tombstones), "max.message.bytes": size}},
+		{s.positions, 1, map[string]*string{"cleanup.policy": value("compact"), "segment.bytes": value("16777216"), "max.message.bytes": size}},
+	} {
+		_, err := s.admin.CreateTopic(ctx, int32(t.partitions), int16(s.o.Replicas), t.config, t.name)
+		if err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
+			return fmt.Errorf("make the topic %s: %w", t.name, err)
+		}
+		if err := s.fits(ctx, t.name, *t.config["cleanup.policy"]); err != nil {
+			return err
+		}
+	}
+	topics, err := s.admin.ListTopics(ctx, s.history)
+	if err != nil {
+		return fmt.Errorf("read the partitions of the topic %s: %w", s.history, err)
+	}
+	s.ordered = len(topics[s.history].Partitions) == 1
+	return nil
+}
+
+// fits refuses a topic that exists with another policy.
+func (s *Sink) fits(ctx context.Context, topic, policy string) error {
+	all, err := s.admin.DescribeTopicConfigs(ctx, topic)
+	if err != nil {
+		return fmt.Errorf("read the configuration of the topic %s: %w", topic, err)
+	}
+	for _, resource := range all {
+		if resource.Err != nil {
+			return fmt.Errorf("read the configuration of the topic %s: %w", topic, resource.Err)
+		}
+		for _, c := range resource.Configs {
+			if c.Key == "cleanup.policy" && c.MaybeValue() != policy {
+				return fmt.Errorf("the topic %s has cleanup.policy=%s, and needs %s: %w", topic, c.MaybeValue(), policy, sink.ErrRefused)
+			}
+		}
+	}
+	return nil
+}
+
+// MaxObject returns the largest size of objects, in bytes, that the topics can keep; see
+// sink.Options.MaxObject.
+func (s *Sink) MaxObject() int { return max(0, s.maxRecord()-64<<10) }
+
+// maxRecord is the largest record; headers and key take the rest of a message.
+func (s *Sink) maxRecord() int { return s.o.MaxMessage - 16<<10 }
