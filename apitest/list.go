@@ -78,6 +78,7 @@ type page struct {
 	objects   []*object.Object
 	token     string
 	remaining *int64
+	sharding  *sharding // that was asked for
 }
 
 // list answers a LIST.
@@ -150,7 +151,7 @@ func (st *store) page(t *table, q *query, token continueToken) (*page, *kube.Sta
 		return nil, gone
 	}
 	objects = objects.back(later)
-	p := &page{rv: rv}
+	p := &page{rv: rv, sharding: q.sharding}
 	start := kube.Key{Namespace: q.namespace}
 	if q.token != "" {
 		start = keyOf(token.Start)

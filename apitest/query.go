@@ -34,6 +34,7 @@ type filter struct {
 	fields          kube.FieldSelector
 	rename          func(path string) string // of selectors, to the names that are kept
 	simple          bool                     // no selectors but for namespace and name
+	sharding        *sharding                // nil = all objects
 }
 
 func (f *filter) matches(o *object.Object) bool {
@@ -41,7 +42,8 @@ func (f *filter) matches(o *object.Object) bool {
 	case o == nil,
 		f.namespace != "" && o.Key.Namespace != f.namespace,
 		f.name != "" && o.Key.Name != f.name,
-		!f.labels.Empty() && !f.labels.Matches(o.Meta.Labels):
+		!f.labels.Empty() && !f.labels.Matches(o.Meta.Labels),
+		!f.sharding.matches(o):
 		return false
 	}
 	if f.rename != nil {
@@ -62,7 +64,9 @@ const (
 	exact        = "Exact"
 )
 
-func parseQuery(v url.Values, t target) (*query, *kube.Status) {
+// parseQuery parses the parameters of a request for t. shards is the feature gate
+// ShardedListAndWatch.
+func parseQuery(v url.Values, t target, shards bool) (*query, *kube.Status) {
 	q := &query{
 		filter:   filter{namespace: t.key.Namespace, name: t.one},
 		revision: v.Get("resourceVersion"), match: v.Get("resourceVersionMatch"), token: v.Get("continue"),
@@ -124,6 +128,13 @@ func parseQuery(v url.Values, t target) (*query, *kube.Status) {
 		return nil, statusBadRequest("invalid resource version: %s", text)
 	}
 	q.simple = q.labels.Empty() && q.fields.Empty()
+	if s := v.Get("shardSelector"); s != "" && shards {
+		var st *kube.Status
+		if q.sharding, st = parseSharding(s); st != nil {
+			return nil, st
+		}
+		q.simple = false
+	}
 	return q, nil
 }
 

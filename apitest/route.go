@@ -185,7 +185,7 @@ func (s *Server) act(x *Exchange, w http.ResponseWriter) *kube.Status {
 	}
 	switch t.verb {
 	case "list", "watch", "deletecollection":
-		q, st := parseQuery(x.r.URL.Query(), t)
+		q, st := parseQuery(x.r.URL.Query(), t, s.options.ShardedListAndWatch && !x.quirks.IgnoreShard)
 		if st != nil {
 			return st
 		}

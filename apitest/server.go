@@ -44,7 +44,13 @@ type Options struct {
 	CollectGarbage   bool           // objects whose owners are gone are deleted after each deletion
 	NoValidation     bool           // take built-in objects that a real server refuses, as those of tests often are
 	NoManagedFields  bool           // do not keep track of who set which field, unless by an apply: writes are faster
-	Seed             uint64         // of UIDs, generated names and chosen timeouts; 0 is a seed like any other
+
+	// ShardedListAndWatch is the feature gate of kube-apiserver, which is off by default
+	// too: shardSelector selects objects by the hash of their UID or namespace, and is
+	// ignored otherwise (KEP-5866).
+	ShardedListAndWatch bool
+
+	Seed uint64 // of UIDs, generated names and chosen timeouts; 0 is a seed like any other
 
 	// State is what [Server.Save] has written: the server starts with these objects,
 	// under the UIDs and revisions that they had. No UID and no revision is given out

@@ -156,12 +156,18 @@ type listMeta struct {
 	ResourceVersion    string `json:"resourceVersion,omitempty"`
 	Continue           string `json:"continue,omitempty"`
 	RemainingItemCount *int64 `json:"remainingItemCount,omitempty"`
+
+	ShardInfo *shardInfo `json:"shardInfo,omitempty"` // of typed lists only
+}
+
+type shardInfo struct {
+	Selector string `json:"selector"`
 }
 
 // list returns p as the body of a LIST. metadataLast puts the metadata after
 // the items, as lists of custom resources have it.
 func (v *view) list(p *page, metadataLast bool) []byte {
-	meta := listMeta{strconv.FormatUint(p.rv, 10), p.token, p.remaining}
+	meta := listMeta{ResourceVersion: strconv.FormatUint(p.rv, 10), Continue: p.token, RemainingItemCount: p.remaining}
 	var b []byte
 	switch v.as {
 	case "Table":
@@ -204,6 +210,9 @@ func (v *view) list(p *page, metadataLast bool) []byte {
 			ResourceVersion    string `json:"resourceVersion"`
 		}{meta.Continue, meta.RemainingItemCount, meta.ResourceVersion}
 		return join(`{"apiVersion":`, string(version), `,`, string(items), `,"kind":`, string(kind), `,"metadata":`, string(object.Marshal(sorted)), "}\n")
+	}
+	if p.sharding != nil {
+		meta.ShardInfo = &shardInfo{p.sharding.text}
 	}
 	first, second := `"metadata":`+string(object.Marshal(meta)), string(items)
 	if metadataLast {

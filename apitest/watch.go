@@ -126,6 +126,9 @@ func (s *Server) stream(x *Exchange, w *watcher, v *view, bookmark func(uint64, 
 	for {
 		batch, rv, how := s.store.next(x.target.table, w)
 		for _, e := range batch {
+			if x.quirks.IgnoreShard {
+				w.query.sharding = nil
+			}
 			if typ, o := w.query.seen(e, x.target.info); o != nil {
 				if err := x.frame(v.event(typ, o)); err != nil {
 					return err

@@ -26,7 +26,7 @@ var ErrVanished = errors.New("the object was deleted before the cache showed it"
 //   - the source that watches the object's namespace is at that revision or a later
 //     one, so that the object was deleted or is not selected,
 //   - the informer does not watch the namespace, or the written object is known not
-//     to match its selectors, and the store does not have it: labels count if written
+//     to be in its Shard or to match its selectors, and the store does not have it: labels count if written
 //     has a method GetLabels, fields if its JSON has them, and metadata.name and
 //     metadata.namespace always; an earlier state that was selected, and that the
 //     store has yet to see, is not waited for: await that write first, or
@@ -90,7 +90,10 @@ type selection struct {
 }
 
 // excludes reports whether an object is known not to be selected. JSON may be nil.
-func (s selection) excludes(o kube.Object, json []byte) bool {
+func (s selection) excludes(o kube.Object, uid string, json []byte) bool {
+	if uid != "" && !s.options.Shard.Has(uid) {
+		return true
+	}
 	if l, ok := o.(interface{ GetLabels() map[string]string }); ok && !s.options.Labels.Matches(l.GetLabels()) {
 		return true
 	}
@@ -167,7 +170,7 @@ func (i *Informer[T]) newWrite(o kube.Object) (*write, error) {
 			w.from = 0
 		}
 	}
-	w.excluded = w.from == w.to || i.selection.excludes(o, json)
+	w.excluded = w.from == w.to || i.selection.excludes(o, w.meta.UID, json)
 	w.began = i.store.generations()
 	w.marked = func(object any) bool {
 		json, err := codec.Encode(object)

@@ -95,6 +95,9 @@ func eachField(t *testing.T, v reflect.Value, path string, do func(path string, 
 	case kube.FieldSelector:
 		set(fields)
 		return
+	case kube.Shard:
+		set(kube.EqualShard(1, 3))
+		return
 	}
 	switch v.Kind() {
 	case reflect.Struct:

@@ -216,6 +216,11 @@ func nameOf(r kube.Resource, namespaces []string, o watch.Options) string {
 	if !o.Fields.Empty() {
 		selectors = append(selectors, o.Fields.String())
 	}
+	if !o.Shard.All() {
+		for _, r := range o.Shard.Ranges() {
+			selectors = append(selectors, fmt.Sprintf("hashes %016x-%016x", r.First, r.Last))
+		}
+	}
 	if len(selectors) > 0 {
 		name += " (" + strings.Join(selectors, "; ") + ")"
 	}

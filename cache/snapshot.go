@@ -10,7 +10,7 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Binding says what a snapshot is of: Cluster, Resource, Namespace, Labels, Fields,
+// Binding says what a snapshot is of: Cluster, Resource, Namespace, Labels, Fields, Shard,
 // Query, Accept and Projection, and whether it may hold secrets (IncludeSecrets). A
 // snapshot is loaded only where all of it is equal, and so is the JSON shape of T: its
 // name, fields and tags.

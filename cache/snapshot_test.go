@@ -304,6 +304,7 @@ func TestSnapshotOfSomethingElseIsForeign(t *testing.T) {
 		{"namespace", func(b *cache.Binding) { b.Namespace = "d" }},
 		{"label selector", func(b *cache.Binding) { b.Labels = "" }},
 		{"field selector", func(b *cache.Binding) { b.Fields = "spec.nodeName=a" }},
+		{"shard", func(b *cache.Binding) { b.Shard = kube.EqualShard(1, 3).String() }},
 		{"projection", func(b *cache.Binding) { b.Projection = "no annotations" }},
 	}
 	for _, test := range tests {

@@ -95,7 +95,7 @@ func newWarm[T kube.Object](c client.Collection[T], o Options[T]) *warm[T] {
 	}
 	b := Binding{
 		Cluster: s.Cluster, Resource: c.Resource, Namespace: c.Namespace,
-		Labels: o.Watch.Labels.String(), Fields: o.Watch.Fields.String(),
+		Labels: o.Watch.Labels.String(), Fields: o.Watch.Fields.String(), Shard: o.Watch.Shard.String(),
 		Query: c.Query.Encode(), Accept: c.Accept,
 		Projection: s.Projection, IncludeSecrets: s.IncludeSecrets,
 	}

@@ -1,6 +1,9 @@
 package codec
 
-import "github.com/listwatch/listwatch/internal/protojson"
+import (
+	"github.com/listwatch/listwatch/internal/protojson"
+	"github.com/listwatch/listwatch/kube"
+)
 
 // Numbers of the fields that an identity is made of: in ObjectMeta, which is field 1
 // of every object.
@@ -70,6 +73,33 @@ func skimProtobuf(object []byte) (id Identity, initialEnd bool, err error) {
 		return id, initialEnd, &SyntaxError{Form: "protobuf", Msg: err.Error()}
 	}
 	return id, initialEnd, nil
+}
+
+// Outside reports whether an object is not in a shard, without decoding it, and returns
+// its resource version. An object that cannot be read as far as its UID is in every
+// shard: where it is decoded, its error says what is wrong.
+func Outside(s kube.Shard, object []byte) (rv kube.Revision, outside bool) {
+	if s.All() {
+		return "", false
+	}
+	if protojson.Is(object) {
+		id, _, err := skimProtobuf(object)
+		return kube.Revision(id.ResourceVersion), (err == nil || id.UID != "") && !s.Has(id.UID)
+	}
+	var o outline
+	err := o.read(object)
+	if id := o.ids[uid]; err != nil && id.len() == 0 || s.HasHash(hashOf(object, id)) {
+		return "", false
+	}
+	return kube.Revision(text(object, o.ids[resourceVersion])), true
+}
+
+// hashOf returns the hash of the UID that is at id.
+func hashOf(b []byte, id span) uint64 {
+	if id.escaped {
+		return kube.HashUID(text(b, id))
+	}
+	return kube.HashUID(validUTF8(id.of(b)))
 }
 
 // UID reads the UID of an object, "" if there is none.

@@ -3,6 +3,7 @@ package list
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strconv"
 
@@ -15,6 +16,12 @@ import (
 type Options struct {
 	Labels kube.Selector
 	Fields kube.FieldSelector
+
+	// Shard, if it is not everything, is the part of the collection that is listed. It is
+	// sent as shardSelector (KEP-5866, feature gate ShardedListAndWatch), and without that
+	// where the server refuses it. Other servers ignore it and send all objects, of which
+	// a Lister leaves out the others before it decodes them.
+	Shard kube.Shard
 
 	// Limit is the most objects in a page; 0 = 500, negative = all in one.
 	Limit int
@@ -49,6 +56,7 @@ type Progress struct {
 	Remaining int64 // objects still to come; -1 where the server does not say
 	Revision  kube.Revision
 	Done      bool
+	Sharded   bool // the server says that it sent objects of Options.Shard only; of custom resources, metadata and Tables it never does
 
 	// Inconsistent is Cursor.Inconsistent: objects of later pages are newer than
 	// Revision, and what was deleted after Revision may be missing among them.
@@ -117,6 +125,14 @@ func (c *Cursor) Query(o Options) url.Values {
 	return q
 }
 
+// MayRefuseShard reports whether err, of a request with a shardSelector, can be the
+// server's answer to that parameter: 400, or 500, as kube-apiserver answers one that it
+// cannot parse. The same request without it shows whether it is.
+func MayRefuseShard(err error) bool {
+	var st *kube.Status
+	return errors.As(err, &st) && (st.Code == http.StatusInternalServerError || errors.Is(err, kube.ErrInvalid))
+}
+
 // Query returns the selectors as parameters.
 func (o Options) Query() url.Values {
 	q := url.Values{}
@@ -125,6 +141,9 @@ func (o Options) Query() url.Values {
 	}
 	if !o.Fields.Empty() {
 		q.Set("fieldSelector", o.Fields.String())
+	}
+	if !o.Shard.All() {
+		q.Set("shardSelector", o.Shard.String())
 	}
 	return q
 }

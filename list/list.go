@@ -17,6 +17,7 @@ type Lister[T kube.Object] struct {
 	opts     Options
 	cur      Cursor
 	progress Progress
+	plain    bool // the server refuses shardSelector
 }
 
 // New returns a lister that has sent nothing yet.
@@ -47,6 +48,10 @@ func (l *Lister[T]) All(ctx context.Context) iter.Seq2[T, error] {
 				}
 				continue
 			}
+			if !l.opts.Shard.All() && !l.plain && MayRefuseShard(err) {
+				l.plain = true
+				continue
+			}
 			resumed, restarted := l.cur.Expired(err)
 			if restarted {
 				l.progress = Progress{Remaining: -1}
@@ -65,14 +70,20 @@ var errStopped = errors.New("stopped")
 
 func (l *Lister[T]) page(ctx context.Context, yield func(T, error) bool) (more bool, err error) {
 	var meta codec.ListMeta
+	asked := l.opts
+	if l.plain {
+		asked.Shard = kube.Shard{}
+	}
 	items := 0
-	for v, err := range Page(ctx, l.col, &l.cur, l.opts, checked(l.col.Decoder()), &meta) {
+	for v, err := range Page(ctx, l.col, &l.cur, asked, within(l.opts.Shard, checked(l.col.Decoder())), &meta) {
 		if err != nil && !codec.IsItem(err) {
 			return false, err
 		}
-		items++
+		if items++; v.outside || OutsideItem(l.opts.Shard, err) {
+			continue
+		}
 		l.progress.Items++
-		if !yield(v, err) {
+		if !yield(v.object, err) {
 			return false, errStopped
 		}
 	}
@@ -83,11 +94,35 @@ func (l *Lister[T]) page(ctx context.Context, yield func(T, error) bool) (more b
 	l.progress.Remaining = meta.Remaining
 	l.progress.Revision = l.cur.Revision()
 	l.progress.Done = !more
+	l.progress.Sharded = meta.Sharded
 	l.progress.Inconsistent = l.cur.Inconsistent
 	if l.opts.Progress != nil {
 		l.opts.Progress(l.progress)
 	}
 	return more, nil
+}
+
+// item is an object, or one of another shard, which is not decoded.
+type item[T kube.Object] struct {
+	object  T
+	outside bool
+}
+
+// within returns decode for the objects in s.
+func within[T kube.Object](s kube.Shard, decode func([]byte) (T, error)) func([]byte) (item[T], error) {
+	return func(b []byte) (i item[T], err error) {
+		if _, i.outside = codec.Outside(s, b); !i.outside {
+			i.object, err = decode(b)
+		}
+		return i, err
+	}
+}
+
+// OutsideItem reports whether err is of an object whose UID is known and not in s, such
+// as one of a [Page] that is too large.
+func OutsideItem(s kube.Shard, err error) bool {
+	var bad *codec.ItemError
+	return errors.As(err, &bad) && bad.Identity.UID != "" && !s.Has(bad.Identity.UID)
 }
 
 // checked returns decode with a check of what the object is called.
@@ -115,7 +150,8 @@ func (l *Lister[T]) Revision() kube.Revision { return l.cur.Revision() }
 
 // Page sends the request that cur is at, once, and yields the objects of its
 // answer as they arrive, as decode makes them of their bytes, which are JSON, or, where
-// a T can be filled from it, protobuf: c.Decoder reads both. When it ends
+// a T can be filled from it, protobuf: c.Decoder reads both. What the server sends of
+// other shards than o.Shard is yielded too. When it ends
 // without an error, meta holds the page's metadata, for cur.Page. An object that
 // decode refuses is a *codec.ItemError beside what decode returned, and the page
 // goes on; any other error is the last element.

@@ -22,6 +22,10 @@ const (
 	Synced   Type = "SYNCED"   // the whole collection has been told, as of Revision
 )
 
+// outside is the type of an event of an object that is not in Options.Shard. It has a
+// revision only, and nobody outside of this package sees it.
+const outside Type = "OUTSIDE"
+
 // Event is one change, or a mark between changes.
 type Event[T kube.Object] struct {
 	Type Type

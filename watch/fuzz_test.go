@@ -28,8 +28,8 @@ func FuzzFrame(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	decode := map[string]func(codec.Frame) (kube.Key, kube.Revision, Type, error){
-		"partial": identityOf(frameOf(client.Collection[kube.Partial]{Resource: kube.ConfigMaps})),
-		"raw":     identityOf(frameOf(client.Collection[codec.Raw]{Resource: kube.ConfigMaps})),
+		"partial": identityOf(frameOf(client.Collection[kube.Partial]{Resource: kube.ConfigMaps}, kube.Shard{})),
+		"raw":     identityOf(frameOf(client.Collection[codec.Raw]{Resource: kube.ConfigMaps}, kube.Shard{})),
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for name, decode := range decode {

@@ -37,14 +37,16 @@ type state struct {
 	cur   list.Cursor   // OpList: where in the list
 	cause error         // OpList, OpStream: why we list again; nil at first
 
-	failures int  // in a row
-	away     bool // the last one was not an answer of the server
-	relists  int  // in a row, with no watch in between that was worth it
-	garbled  int  // watches in a row that ended in bytes that cannot be read, or in 5xx
-	unended  int  // initial streams in a row that broke off before their mark
-	noStream bool // streaming does not work here
-	settled  bool // something was synced or delivered
-	unpaged  bool // the snapshot expired in mid-list: do not page the next list
+	failures int   // in a row
+	away     bool  // the last one was not an answer of the server
+	relists  int   // in a row, with no watch in between that was worth it
+	garbled  int   // watches in a row that ended in bytes that cannot be read, or in 5xx
+	unended  int   // initial streams in a row that broke off before their mark
+	noStream bool  // streaming does not work here
+	noShard  bool  // the server is asked without Options.Shard
+	doubt    error // noShard: the answer to the request with it, until a request without it succeeds
+	settled  bool  // something was synced or delivered
+	unpaged  bool  // the snapshot expired in mid-list: do not page the next list
 }
 
 // outcome is what a request came to.
@@ -54,6 +56,7 @@ type outcome struct {
 	synced   kube.Revision  // OpStream: of the mark, if it came
 	revision kube.Revision  // OpStream, OpWatch: the last that the consumer took
 	events   int            // delivered
+	outside  int            // OpList: objects of other shards, which are not delivered
 	lived    time.Duration  // since opened
 	meta     codec.ListMeta // OpList, OpProbe: of the page
 }
@@ -103,7 +106,7 @@ type protocol struct {
 
 // start returns the first state of a call, which m comes from the call before.
 func (p protocol) start(m memory) state {
-	s := state{noStream: m.noStream, debt: m.debt, wait: max(0, m.debt-maxDebt)}
+	s := state{noStream: m.noStream, noShard: m.noShard, debt: m.debt, wait: max(0, m.debt-maxDebt)}
 	switch {
 	case m.ahead != nil:
 		return p.restart(s, m.ahead)
@@ -149,14 +152,20 @@ func (p protocol) cost(s state, o outcome) time.Duration {
 	switch {
 	case s.op != OpList || o.err != nil || o.meta.Continue == "":
 		return requestCost
-	case 0 < p.opts.Limit && p.opts.Limit <= o.events:
+	case 0 < p.opts.Limit && p.opts.Limit <= o.events+o.outside:
 		return pageCost
 	}
-	return max(pageCost, requestCost/time.Duration(1+o.events))
+	return max(pageCost, requestCost/time.Duration(1+o.events+o.outside))
 }
 
 // next is the protocol, but for its speed.
 func (p protocol) next(s state, o outcome) state {
+	if s.op != OpProbe && !p.opts.Shard.All() {
+		var again bool
+		if s, again = sharded(s, o); again {
+			return s
+		}
+	}
 	switch {
 	case s.op == OpStream && o.synced != "":
 		// The mark made a watch of it.
@@ -177,7 +186,7 @@ func (p protocol) next(s state, o outcome) state {
 // listed: a page was read, or not.
 func (p protocol) listed(s state, o outcome) state {
 	if o.err == nil {
-		more, err := s.cur.Page(o.meta, o.events)
+		more, err := s.cur.Page(o.meta, o.events+o.outside)
 		if err == nil && !more && s.cur.Revision() == "" {
 			err = errNoRevision
 		}

@@ -48,10 +48,11 @@ type next struct {
 	Unusable bool // the answer was
 	Unpaged  bool
 	First    bool // of a list
+	NoShard  bool
 }
 
 func (s state) next() next {
-	return next{s.op, s.from, s.wait, s.cause != nil, s.err != nil, s.unusable != nil, s.cur.Unpaged, s.op == OpList && s.cur.First()}
+	return next{s.op, s.from, s.wait, s.cause != nil, s.err != nil, s.unusable != nil, s.cur.Unpaged, s.op == OpList && s.cur.First(), s.noShard}
 }
 
 const ms = time.Millisecond

@@ -25,10 +25,17 @@ var errBadEvent = errors.New("bad event")
 // An object that cannot be decoded is yielded as a *codec.ItemError beside what
 // could be read of its event, and the watch goes on. Any other error is the last
 // element; an ERROR event is one, a *kube.Status. Where the sequence ends
-// without an error the server closed the watch in good order.
+// without an error the server closed the watch in good order. Where the server refuses
+// o.Shard, that is the error.
 func Once[T kube.Object](ctx context.Context, c client.Collection[T], from kube.Revision, o Options) iter.Seq2[Event[T], error] {
 	o = o.defaults()
-	return once(ctx, c, o.query(from, from == "", rand.Float64), o, func() {})
+	return func(yield func(Event[T], error) bool) {
+		for ev, err := range once(ctx, c, o.query(from, from == "", rand.Float64), o, func() {}) {
+			if ev.Type != outside && !yield(ev, err) {
+				return
+			}
+		}
+	}
 }
 
 // once calls opened when the server has answered 200.
@@ -41,7 +48,7 @@ func once[T kube.Object](ctx context.Context, c client.Collection[T], q url.Valu
 		}
 		defer answer.Close()
 		opened()
-		for ev, err := range client.Frames(answer, o.MaxItem, frameOf(c)) {
+		for ev, err := range client.Frames(answer, o.MaxItem, frameOf(c, o.Shard)) {
 			if err != nil && !codec.IsItem(err) {
 				err = c.Client.Conceal(err)
 			}
@@ -54,8 +61,8 @@ func once[T kube.Object](ctx context.Context, c client.Collection[T], q url.Valu
 
 // frameOf returns the function that makes an event of a frame of a watch of c. Its error is the end of the watch, unless it is a
 // *codec.ItemError.
-func frameOf[T kube.Object](c client.Collection[T]) func(codec.Frame) (Event[T], error) {
-	decode := decoderOf(c)
+func frameOf[T kube.Object](c client.Collection[T], s kube.Shard) func(codec.Frame) (Event[T], error) {
+	decode := decoderOf(c, s)
 	return func(f codec.Frame) (Event[T], error) {
 		switch Type(f.Type) {
 		case Added, Modified, Deleted:
@@ -79,10 +86,17 @@ func named(typ string) string {
 }
 
 // decoderOf returns the function that makes an event of a frame. It is made once
-// a request, so that an event costs no look at its type.
-func decoderOf[T kube.Object](c client.Collection[T]) func(codec.Frame) (Event[T], error) {
+// a request, so that an event costs no look at its type. Objects that are not in s are
+// not decoded.
+func decoderOf[T kube.Object](c client.Collection[T], s kube.Shard) func(codec.Frame) (Event[T], error) {
 	decode, identify := c.Decoder(), identifierOf[T]()
 	return func(f codec.Frame) (Event[T], error) {
+		if rev, out := codec.Outside(s, f.Object); out {
+			if kube.CheckIdentity(kube.Key{}, "", rev) != nil {
+				rev = ""
+			}
+			return Event[T]{Type: outside, Revision: rev}, nil
+		}
 		v, err := decode(f.Object)
 		if err != nil {
 			bad := codec.Quarantine(f.Object, err)

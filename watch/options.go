@@ -15,6 +15,14 @@ type Options struct {
 	Labels kube.Selector
 	Fields kube.FieldSelector
 
+	// Shard, if it is not everything, is the part of the collection that is watched. It is
+	// sent as shardSelector (KEP-5866, feature gate ShardedListAndWatch of kube-apiserver),
+	// so that other objects are not sent at all. A server that answers it with 400 or 500
+	// is asked without it from then on, and one that does not know it sends all: events of
+	// other objects are always left out before their objects are decoded. Deletions and
+	// bookmarks come as without a shard.
+	Shard kube.Shard
+
 	// Initial chooses how the collection is told at first.
 	Initial Initial
 
@@ -88,6 +96,9 @@ type Trace struct {
 	Interrupted func(Interruption)
 	// Fallback is called once, when streaming is given up for lists.
 	Fallback func(why error)
+	// Unsharded is called once, when the server has answered a request without
+	// Options.Shard that it refused with it. All objects are sent from then on.
+	Unsharded func(why error)
 }
 
 func (o Options) defaults() Options {
@@ -106,7 +117,7 @@ func (o Options) defaults() Options {
 }
 
 func (o Options) list() list.Options {
-	return list.Options{Labels: o.Labels, Fields: o.Fields, Limit: o.Limit, MaxItem: o.MaxItem}
+	return list.Options{Labels: o.Labels, Fields: o.Fields, Shard: o.Shard, Limit: o.Limit, MaxItem: o.MaxItem}
 }
 
 // query returns the parameters of a WATCH from rev, or of one that begins with

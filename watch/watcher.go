@@ -104,6 +104,7 @@ func (w *Watcher[T]) Events(ctx context.Context) iter.Seq2[Event[T], error] {
 // memory is what a Watcher knows of its server from one call of Events to the next.
 type memory struct {
 	noStream bool
+	noShard  bool
 	probed   bool  // Options.Seen was compared with the server's revision
 	ahead    error // the server was restored, and no list has been completed since; nil = no
 	debt     time.Duration
@@ -123,7 +124,7 @@ func (w *Watcher[T]) recall() memory {
 func (w *Watcher[T]) remember(s state, left bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.memory = memory{noStream: s.noStream, probed: s.op != OpProbe || s.seen == "", debt: s.debt, at: time.Now()}
+	w.memory = memory{noStream: s.noStream, noShard: s.noShard && s.doubt == nil, probed: s.op != OpProbe || s.seen == "", debt: s.debt, at: time.Now()}
 	if (s.op == OpList || s.op == OpStream) && errors.Is(s.cause, ErrAhead) {
 		w.memory.ahead = s.cause
 	}
@@ -155,6 +156,15 @@ func (r *run[T]) request() outcome {
 	}
 }
 
+// asked returns the options as the server is asked: without a shard that it refused.
+func (r *run[T]) asked() Options {
+	o := r.protocol.opts
+	if r.state.noShard {
+		o.Shard = kube.Shard{}
+	}
+	return o
+}
+
 // list reads one page. Between its first page's first answer and SYNCED the
 // revision stands still.
 func (r *run[T]) list() (o outcome) {
@@ -167,14 +177,19 @@ func (r *run[T]) list() (o outcome) {
 		told, r.progress = true, list.Progress{}
 		return r.give(Event[T]{Type: Restart, Cause: r.state.cause}, nil)
 	}
-	event := decoderOf(r.col)
+	opts := r.protocol.opts
+	event := decoderOf(r.col, opts.Shard)
 	decode := func(b []byte) (Event[T], error) { return event(codec.Frame{Type: string(Added), Object: b}) }
-	for ev, err := range list.Page(r.ctx, r.col, &cur, r.protocol.opts.list(), decode, &o.meta) {
+	for ev, err := range list.Page(r.ctx, r.col, &cur, r.asked().list(), decode, &o.meta) {
 		if err != nil && !codec.IsItem(err) {
 			o.err = err
 			break
 		}
 		r.heard()
+		if ev.Type == outside || list.OutsideItem(opts.Shard, err) {
+			o.outside++
+			continue
+		}
 		if bad := (*codec.ItemError)(nil); ev.Type == "" && errors.As(err, &bad) {
 			ev = quarantined[T](Added, bad) // too large to be given to decode
 		}
@@ -188,15 +203,15 @@ func (r *run[T]) list() (o outcome) {
 		return o
 	}
 	r.heard()
-	more, err := cur.Page(o.meta, o.events)
+	more, err := cur.Page(o.meta, o.events+o.outside)
 	if err != nil {
 		return o // the machine says so too
 	}
 	r.progress.Pages++
 	r.progress.Items += o.events
 	r.progress.Remaining, r.progress.Revision, r.progress.Done = o.meta.Remaining, cur.Revision(), !more
-	r.progress.Inconsistent = cur.Inconsistent
-	if f := r.protocol.opts.Trace.Listed; f != nil {
+	r.progress.Inconsistent, r.progress.Sharded = cur.Inconsistent, o.meta.Sharded
+	if f := opts.Trace.Listed; f != nil {
 		f(r.progress)
 	}
 	if !more && cur.Revision() != "" {
@@ -225,12 +240,21 @@ func (r *run[T]) watch() (o outcome) {
 		r.connected()
 	}
 	told := false
-	for ev, err := range once(ctx, r.col, opts.query(r.state.from, initial, r.protocol.rnd), opts, open) {
+	for ev, err := range once(ctx, r.col, r.asked().query(r.state.from, initial, r.protocol.rnd), opts, open) {
 		if err != nil && !codec.IsItem(err) {
 			o.err = err
 			break
 		}
 		r.heard()
+		if ev.Type == outside {
+			if initial {
+				mark.pause(Added, ev.Revision)
+				mark.resume()
+			} else {
+				o.revision = r.advance(ev)
+			}
+			continue
+		}
 		if initial {
 			mark.pause(ev.Type, ev.Revision)
 		}
@@ -273,7 +297,7 @@ func (r *run[T]) watch() (o outcome) {
 // probe asks for the server's revision by a list of one object.
 func (r *run[T]) probe() (o outcome) {
 	lo := r.protocol.opts.list()
-	lo.Limit = 1
+	lo.Limit, lo.Shard = 1, kube.Shard{}
 	skip := func([]byte) (struct{}, error) { return struct{}{}, nil }
 	for _, err := range list.Page(r.ctx, r.col, &list.Cursor{}, lo, skip, &o.meta) {
 		if err != nil && !codec.IsItem(err) {
@@ -310,6 +334,10 @@ func (r *run[T]) advance(ev Event[T]) kube.Revision {
 // report tells about the end of a request, and returns false if the caller left.
 func (r *run[T]) report(next state, o outcome) bool {
 	watch := r.state.op == OpWatch || r.state.op == OpStream
+	trace := &r.protocol.opts.Trace
+	if next.noShard && r.state.doubt != nil && next.doubt == nil && trace.Unsharded != nil {
+		trace.Unsharded(r.state.doubt)
+	}
 	if next.unusable != nil {
 		o.err = next.unusable
 	}
@@ -319,7 +347,6 @@ func (r *run[T]) report(next state, o outcome) bool {
 	if watch && o.opened {
 		r.lost = time.Now()
 	}
-	trace := &r.protocol.opts.Trace
 	if next.noStream && !r.state.noStream && trace.Fallback != nil {
 		trace.Fallback(o.err)
 	}
@@ -332,9 +359,9 @@ func (r *run[T]) report(next state, o outcome) bool {
 	}
 	// What is followed by a pause is reported, and so is every error but that which
 	// begins a list, whose RESTART has it as its cause, or continues one, and that
-	// which Fallback was called with.
+	// which Fallback was called with, or Unsharded may be.
 	routine := next.wait == 0 && (o.err == nil || errors.Is(o.err, kube.ErrGone)) ||
-		next.noStream && !r.state.noStream
+		next.noStream && !r.state.noStream || next.wait == 0 && next.noShard && !r.state.noShard
 	if routine && next.op != OpNone {
 		return true
 	}

@@ -12,6 +12,10 @@ func broken() map[string][]fault {
 		}
 	})
 	ownerless := hides("managedFields")
+	gated := func(f fault) fault {
+		f.options = func(o *apitest.Options) { o.ShardedListAndWatch = true }
+		return f
+	}
 	return map[string][]fault{
 		"list shows every write, sorted by name":                   {reversed(), answers(`"items":\[\]`, `"items":null`)},
 		"list takes revisions as documented":                       {ignores("resourceVersionMatch"), ignores("resourceVersion", "resourceVersionMatch")},
@@ -22,6 +26,11 @@ func broken() map[string][]fault {
 		"selectors select":                                         {ignores("fieldSelector"), ignores("labelSelector")},
 		"a common prefix of names and namespaces does not confuse": {ignores("fieldSelector"), answers(`"name":"ab"`, `"name":"a"`)},
 		"get takes a revision":                                     {ignores("resourceVersion")},
+
+		"a list of a shard has its objects, or shardSelector is ignored": {gated(answers(`"shardInfo"`, `"other"`)), gated(answers(`"selector":"shardRange`, `"selector":"range`)),
+			gated(answers(`"continue":`, `"remainingItemCount":1,"continue":`)), answers(`"metadata":{`, `"metadata":{"shardInfo":{"selector":"x"},`)},
+		"a watch of a shard has its events, or shardSelector is ignored": {drops("DELETED"), gated(drops("ADDED")), gated(answers(`"shardInfo"`, `"other"`)), answers(`"metadata":{`, `"metadata":{"shardInfo":{"selector":"x"},`)},
+		"a shardSelector that makes no sense is refused, or ignored":     {gated(codes(500, 200)), gated(codes(500, 400)), gated(answers("invalid shard", "bad shard"))},
 
 		"watch sends what happens after the revision":     {drops("DELETED"), doubles(), answers(`"type":"MODIFIED"`, `"type":"ADDED"`), ignores("resourceVersion")},
 		"watch resumes without gap or duplicate":          {doubles(), drops("MODIFIED"), ignores("resourceVersion")},

@@ -67,7 +67,7 @@ type check struct {
 
 func categories() []category {
 	return []category{
-		{"list", listChecks()},
+		{"list", slices.Concat(listChecks(), shardChecks())},
 		{"watch", watchChecks()},
 		{"mutation", slices.Concat(writeChecks(), patchChecks(), applyChecks(), deleteChecks(), subresourceChecks(), validateChecks())},
 		{"view", viewChecks()},

@@ -18,6 +18,7 @@ func TestFakeConforms(t *testing.T) {
 	}{
 		{"HTTP/1.1", apitest.Options{Namespaces: true}, false},
 		{"protobuf", apitest.Options{Namespaces: true}, true},
+		{"with shards", apitest.Options{Namespaces: true, ShardedListAndWatch: true}, false},
 		{"HTTP/2, token, compressed watches", apitest.Options{Namespaces: true, TLS: true, Token: "secret", CompressWatch: true}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

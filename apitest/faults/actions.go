@@ -161,6 +161,8 @@ func actions() []action {
 		{"too-large", nil, whole, "answers 504: the revision is yet to come", plain(TooLarge)},
 		{"reject-initial", nil, whole, "answers 422, as a server without streaming lists", plain(RejectInitialEvents)},
 		{"ignore-initial", nil, whole, "ignores sendInitialEvents, as an old server", plain(IgnoreInitialEvents)},
+		{"ignore-shard", nil, anywhere, "ignores shardSelector from now on, as with its feature gate off", plain(IgnoreShard)},
+		{"reject-shard", nil, whole, "answers 500, as to a shardSelector that cannot be parsed", plain(RejectShard)},
 		{"no-mark", nil, whole, "leaves out the bookmark that ends the initial events", plain(NoInitialEventsEnd)},
 
 		{"end", nil, streams, "ends the watch in good order", plain(EndStream)},

@@ -137,6 +137,18 @@ func IgnoreInitialEvents() http.HandlerFunc {
 	return quirk(func(q *apitest.Quirks) { q.IgnoreInitialEvents = true })
 }
 
+// IgnoreShard answers as a server that does not know shardSelector, or has its feature
+// gate off. Within a watch all events are sent from then on.
+func IgnoreShard() http.HandlerFunc {
+	return quirk(func(q *apitest.Quirks) { q.IgnoreShard = true })
+}
+
+// RejectShard answers 500 without a reason, as kube-apiserver does where it cannot parse
+// the shardSelector. Match what has one: Query "shardSelector".
+func RejectShard() http.HandlerFunc {
+	return Answer(&kube.Status{Code: http.StatusInternalServerError, Message: "invalid shard selector: apitest: rejected"})
+}
+
 // NoInitialEventsEnd leaves out the bookmark at the end of the initial events.
 func NoInitialEventsEnd() http.HandlerFunc {
 	return quirk(func(q *apitest.Quirks) { q.NoInitialEventsEnd = true })

@@ -17,6 +17,7 @@ type Binding struct {
 	Resource       kube.Resource
 	Namespace      string        // empty = all
 	Labels, Fields string        // selectors, as text
+	Shard          string        // kube.Shard.String; empty = all objects
 	Query          string        // what else each request asks for, encoded
 	Accept         client.Accept // the form in which objects were asked for
 

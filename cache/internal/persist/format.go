@@ -56,6 +56,7 @@ type Header struct {
 	Namespace  string        `json:"namespace"`
 	Labels     string        `json:"labels"`
 	Fields     string        `json:"fields"`
+	Shard      string        `json:"shard,omitempty"`
 	Query      string        `json:"query,omitempty"`
 	Accept     client.Accept `json:"accept"`
 	Projection string        `json:"projection"`
@@ -84,7 +85,7 @@ func NewHeader[T kube.Object](b Binding) (Header, error) {
 	}
 	return Header{
 		Cluster: b.Cluster, Resource: b.Resource, Namespace: b.Namespace, Labels: b.Labels, Fields: b.Fields,
-		Query: b.Query, Accept: b.Accept, Projection: b.Projection, Type: typ + formOf[T]().name,
+		Shard: b.Shard, Query: b.Query, Accept: b.Accept, Projection: b.Projection, Type: typ + formOf[T]().name,
 	}, nil
 }
 
@@ -96,6 +97,7 @@ func (h Header) foreign(want Header) error {
 		{"namespace", h.Namespace, want.Namespace},
 		{"label selector", h.Labels, want.Labels},
 		{"field selector", h.Fields, want.Fields},
+		{"shard", h.Shard, want.Shard},
 		{"query", h.Query, want.Query},
 		{"media type", fmt.Sprint(h.Accept), fmt.Sprint(want.Accept)},
 		{"projection", h.Projection, want.Projection},
