@@ -38,7 +38,7 @@ func TestShards(t *testing.T) {
 				o.APIServerArgs = withShards
 			}
 			c := cluster.ForTest(t, o)
-			cl, err := client.New(client.Config{Server: c.URL(), HTTP: c.HTTPClient()})
+			cl, err := client.New(client.Config{Server: c.URL(), Token: c.Token(), TLS: client.TLS{CAFile: c.CAFile()}})
 			if err != nil {
 				t.Fatal(err)
 			}
