@@ -2,11 +2,13 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/listwatch/listwatch/codec"
@@ -124,19 +126,35 @@ func (c Collection[T]) put(ctx context.Context, k kube.Key, _, now map[string]an
 	return c.send(ctx, "update "+c.named(k), http.MethodPut, path, now)
 }
 
+// mergePatch sends what differs, with the UID: an object of the same name that was
+// created meanwhile is not what was read, which counts as a conflict.
 func (c Collection[T]) mergePatch(ctx context.Context, k kube.Key, read, now map[string]any) (T, error) {
 	patch, lists := mergeDiff(read, now)
-	if lists {
-		meta, _ := patch["metadata"].(map[string]any)
-		if meta == nil {
-			meta = map[string]any{}
-			patch["metadata"] = meta
+	meta, _ := patch["metadata"].(map[string]any)
+	if meta == nil {
+		meta = map[string]any{}
+		patch["metadata"] = meta
+	}
+	if was, ok := read["metadata"].(map[string]any); ok {
+		if uid, ok := was["uid"]; ok {
+			meta["uid"] = uid
 		}
-		if was, ok := read["metadata"].(map[string]any); ok {
+		if lists {
 			meta["resourceVersion"] = was["resourceVersion"]
 		}
 	}
-	return c.Patch(ctx, k, MergePatch, patch)
+	o, err := c.Patch(ctx, k, MergePatch, patch)
+	if refusesUID(err) {
+		return o, fmt.Errorf("the object was deleted and created again since it was read: %w", c.conflict(k))
+	}
+	return o, err
+}
+
+// refusesUID reports whether a server refused a change of metadata.uid.
+func refusesUID(err error) bool {
+	var s *kube.Status
+	return errors.As(err, &s) && s.Code == http.StatusUnprocessableEntity && s.Details != nil &&
+		slices.ContainsFunc(s.Details.Causes, func(c kube.StatusCause) bool { return c.Field == "metadata.uid" })
 }
 
 // send writes a tree and decodes the answer.

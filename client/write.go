@@ -178,8 +178,9 @@ func (c Collection[T]) CreateOrUpdate(ctx context.Context, k kube.Key, f func(o 
 }
 
 // CreateOrPatch is CreateOrUpdate that sends only what f changed, as a JSON merge
-// patch: changes of other members by others at the same time do not matter. Lists
-// are sent as a whole, and so with the resourceVersion that they were read at.
+// patch: changes of other members by others at the same time do not matter. It is sent
+// with the UID of the object that f got: where that was deleted and created again, f runs
+// again. Lists are sent as a whole, and so with the resourceVersion that they were read at.
 func (c Collection[T]) CreateOrPatch(ctx context.Context, k kube.Key, f func(o *T) error) (T, Outcome, error) {
 	return c.createOr(ctx, k, f, c.mergePatch)
 }

@@ -452,7 +452,13 @@ func TestCreateOrPatchSendsWhatChanged(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if diff := cmp.Diff([]string{`{"spec":{"replicas":3}}`, `{"metadata":{"labels":null}}`}, bodies[:2]); diff != "" {
+		o, err := deployments.Get(t.Context(), web)
+		if err != nil {
+			t.Fatal(err)
+		}
+		uid := `"` + o.UID + `"`
+		want := []string{`{"metadata":{"uid":` + uid + `},"spec":{"replicas":3}}`, `{"metadata":{"labels":null,"uid":` + uid + `}}`}
+		if diff := cmp.Diff(want, bodies[:2]); diff != "" {
 			t.Errorf("patches (-want +got):\n%s", diff)
 		}
 		if !strings.Contains(bodies[2], `"LEVEL"`) || !strings.Contains(bodies[2], `"resourceVersion"`) {

@@ -1,0 +1,64 @@
+package client_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// An object is deleted, and another one of its name is created, between read and write:
+// what was computed from the first one is not written into the second.
+func TestWritesMissANamesake(t *testing.T) {
+	web := kube.Key{Namespace: "a", Name: "web"}
+	for name, write := range map[string]func(client.Collection[configMap], func(*configMap) error) error{
+		"CreateOrPatch": func(c client.Collection[configMap], f func(*configMap) error) error {
+			_, _, err := c.CreateOrPatch(t.Context(), web, f)
+			return err
+		},
+		"CreateOrUpdate": func(c client.Collection[configMap], f func(*configMap) error) error {
+			_, _, err := c.CreateOrUpdate(t.Context(), web, f)
+			return err
+		},
+		"Edit": func(c client.Collection[configMap], f func(*configMap) error) error {
+			_, err := c.Edit(t.Context(), web, f)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := apitest.New(t)
+			c, err := client.New(client.Config{Server: srv.URL})
+			if err != nil {
+				t.Fatal(err)
+			}
+			srv.Put(kube.ConfigMaps, `{"metadata":{"namespace":"a","name":"web"},"data":{"owner":"first"}}`)
+			replace := func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodPatch || r.Method == http.MethodPut {
+					srv.Delete(kube.ConfigMaps, web)
+					srv.Put(kube.ConfigMaps, `{"metadata":{"namespace":"a","name":"web"},"data":{"owner":"second"}}`)
+				}
+				apitest.Continue(w, r)
+			}
+			srv.On(apitest.Match{Verb: "patch", Resource: "configmaps"}, replace).Times(1)
+			srv.On(apitest.Match{Verb: "update", Resource: "configmaps"}, replace).Times(1)
+			err = write(client.Of[configMap](c, kube.ConfigMaps), func(m *configMap) error {
+				m.Data = map[string]string{"owner": m.Data["owner"], "of": m.Data["owner"]}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := client.Of[configMap](c, kube.ConfigMaps).Get(t.Context(), web)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(map[string]string{"owner": "second", "of": "second"}, got.Data); diff != "" {
+				t.Errorf("data (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
