@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest/internal/object"
-	"github.com/listwatch/listwatch/apitest/schema"
+	"github.com/listwatch/listwatch/apitest/internal/schema"
 )
 
 // openAPI answers /openapi/v3 and below, by whatever method: the types of

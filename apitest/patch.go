@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/listwatch/listwatch/apitest/internal/object"
-	"github.com/listwatch/listwatch/apitest/schema"
+	"github.com/listwatch/listwatch/apitest/internal/schema"
 	"github.com/listwatch/listwatch/kube"
 )
 

@@ -2,7 +2,7 @@ package apitest
 
 import (
 	"github.com/listwatch/listwatch/apitest/internal/rules"
-	"github.com/listwatch/listwatch/apitest/schema"
+	"github.com/listwatch/listwatch/apitest/internal/schema"
 	"github.com/listwatch/listwatch/kube"
 )
 

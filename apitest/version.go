@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/listwatch/listwatch/apitest/internal/object"
-	"github.com/listwatch/listwatch/apitest/schema"
+	"github.com/listwatch/listwatch/apitest/internal/schema"
 )
 
 // A custom resource may be served in several versions, of which one is stored; see

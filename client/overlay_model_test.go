@@ -451,7 +451,7 @@ func plain(v any) any {
 // TestEditModel: members that a type does not know are kept on their element, or the
 // write fails; and what the type knows is as the edit made it.
 func TestEditModel(t *testing.T) {
-	b, err := os.ReadFile("../apitest/schema/openapi/schemas.json")
+	b, err := os.ReadFile("../apitest/internal/schema/openapi/schemas.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/rules"
-	"github.com/listwatch/listwatch/apitest/schema"
+	"github.com/listwatch/listwatch/apitest/internal/schema"
 	"github.com/listwatch/listwatch/kube"
 )
 

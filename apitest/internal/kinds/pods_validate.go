@@ -8,7 +8,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/rules"
-	"github.com/listwatch/listwatch/apitest/schema"
+	"github.com/listwatch/listwatch/apitest/internal/schema"
 )
 
 // refusePodSpec refuses what is wrong with a pod. Its containers may mount its volumes,

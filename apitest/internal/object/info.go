@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/listwatch/listwatch/apitest/schema"
+	"github.com/listwatch/listwatch/apitest/internal/schema"
 	"github.com/listwatch/listwatch/kube"
 )
 

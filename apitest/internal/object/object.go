@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/listwatch/listwatch/apitest/schema"
+	"github.com/listwatch/listwatch/apitest/internal/schema"
 	"github.com/listwatch/listwatch/kube"
 )
 

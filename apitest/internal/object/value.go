@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/listwatch/listwatch/apitest/schema"
+	"github.com/listwatch/listwatch/apitest/internal/schema"
 )
 
 // Types are kube-apiserver's. Parsing them takes a while and nothing in

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"reflect"
 
-	"github.com/listwatch/listwatch/apitest/schema"
+	"github.com/listwatch/listwatch/apitest/internal/schema"
 )
 
 // Defaults fills objects in and notes whether that changed anything.

@@ -1,4 +1,4 @@
-// Command schema asks a real kube-apiserver what apitest/schema must know, and
+// Command schema asks a real kube-apiserver what apitest/internal/schema must know, and
 // writes it into that package's folder: the schemas and paths of /openapi/v3,
 // without texts, and with -update the server's answers to the cases in testdata.
 // Run it in the e2e module:
@@ -31,7 +31,7 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("schema", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	dir := flags.String("dir", "../apitest/schema", "folder of the package")
+	dir := flags.String("dir", "../apitest/internal/schema", "folder of the package")
 	update := flags.Bool("update", false, "ask the cases in testdata again")
 	if err := flags.Parse(args); err != nil {
 		return 2

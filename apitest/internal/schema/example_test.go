@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/listwatch/listwatch/apitest/schema"
+	"github.com/listwatch/listwatch/apitest/internal/schema"
 	"github.com/listwatch/listwatch/kube"
 )
 
