@@ -93,6 +93,7 @@ func (c *Client) Apart() *Client {
 	return &Client{
 		base: c.base, keeper: c.keeper, connect: c.apart, apart: c.apart, header: c.header,
 		timeout: c.timeout, warner: c.warner, trace: c.trace, pools: c.apart(c.keeper.peek()),
+		encoding: c.encoding, refusals: c.refusals,
 	}
 }
 

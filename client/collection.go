@@ -2,7 +2,9 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 
 	"github.com/listwatch/listwatch/codec"
@@ -87,17 +89,30 @@ func (c Collection[T]) String() string {
 // maxObject bounds one object. etcd refuses 1.5 MiB by default.
 const maxObject = 64 << 20
 
-// Get reads one object, the most recent state of it. A key without a namespace
-// is looked up in that of the collection.
+// Get reads one object, the most recent state of it, in protobuf or JSON as
+// [Config.Encoding] says. A key without a namespace is looked up in that of the
+// collection.
 func (c Collection[T]) Get(ctx context.Context, k kube.Key) (T, error) {
 	k = c.keyIn(k)
-	b, err := c.read(ctx, k)
+	ask, binary := c, c.Subresource == "" && c.check() == nil && c.binary()
+	if binary {
+		ask.Accept.Object = withProtobuf(c.Accept.Object)
+	}
+	b, err := ask.read(ctx, k)
+	var o T
+	if err == nil {
+		if o, err = c.Decoder()(b); err != nil {
+			err = fmt.Errorf("get %s: %w", c.named(k), err)
+		}
+	}
+	var st *kube.Status
+	var syntax *codec.SyntaxError
+	if binary && (errors.As(err, &syntax) || errors.As(err, &st) && st.Code == http.StatusNotAcceptable) {
+		c.refuse()
+		return c.Get(ctx, k) // in JSON
+	}
 	if err != nil {
 		return *new(T), err
-	}
-	o, err := codec.Decode[T](b)
-	if err != nil {
-		return *new(T), fmt.Errorf("get %s: %w", c.named(k), err)
 	}
 	return o, nil
 }

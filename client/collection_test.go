@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/internal/protojson"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -144,5 +146,65 @@ func TestCollectionIsAValue(t *testing.T) {
 	want := []string{"pods.v1", "/api/v1/pods", "pods.v1 in a", "/api/v1/namespaces/a/pods", "pods.v1"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("names and paths (-want +got):\n%s", diff)
+	}
+}
+
+// TestGetInProtobuf: an object is read in the form that the server chose, and again in
+// JSON if it refuses protobuf, or says protobuf and sends something else.
+func TestGetInProtobuf(t *testing.T) {
+	const plain = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"d"},"data":{"k":"v"}}`
+	type configMap struct {
+		kube.Meta `json:"metadata"`
+		Data      map[string]string `json:"data"`
+	}
+	binary, err := protojson.Encode([]byte(plain), "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name     string
+		code     int
+		body     string
+		encoding client.Encoding
+		requests int
+	}{
+		{"protobuf", 200, string(binary), client.EncodingAuto, 2},
+		{"406", 406, "", client.EncodingAuto, 3},
+		{"garbage", 200, "<html>", client.EncodingAuto, 3},
+		{"JSON", 500, "", client.EncodingJSON, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			requests := 0
+			url := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+				requests++
+				if strings.Contains(r.Header.Get("Accept"), protojson.MediaType) {
+					w.Header().Set("Content-Type", protojson.MediaType)
+					w.WriteHeader(c.code)
+					fmt.Fprint(w, c.body)
+					return
+				}
+				w.Header().Set("Content-Type", "application/json")
+				fmt.Fprint(w, plain)
+			})
+			cl := newClient(t, client.Config{Server: url, Encoding: c.encoding})
+			col := client.Of[configMap](cl, kube.ConfigMaps)
+			want := configMap{Meta: kube.Meta{Name: "a", Namespace: "d"}, Data: map[string]string{"k": "v"}}
+			for range 2 {
+				if requests > 0 {
+					col.Client = cl.Apart() // which knows what cl knows
+					defer col.Client.CloseIdleConnections()
+				}
+				got, err := col.Get(t.Context(), kube.Key{Namespace: "d", Name: "a"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			}
+			if requests != c.requests {
+				t.Errorf("%d requests, want %d", requests, c.requests)
+			}
+		})
 	}
 }

@@ -102,7 +102,8 @@ type Config struct {
 	// kube-apiserver compresses lists and objects from 128 KiB on.
 	Compression string
 
-	// Encoding says in which form lists and watches are asked for. EncodingAuto, the
+	// Encoding says in which form lists, watches and single objects are asked for. The
+	// answers of writes are in JSON. EncodingAuto, the
 	// default, is protobuf where the type of the collection can be filled from it, which
 	// takes less time and half of the bytes, and JSON otherwise: for custom resources
 	// (but not their metadata, kube.Partial), for a type with a field that is an
