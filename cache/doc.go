@@ -1,6 +1,6 @@
 // Package cache keeps a collection in memory.
 //
-// A [Store] holds the objects: [Store.Apply] takes one event of a watch and returns
+// A [Store] holds the objects. [RWStore.Apply] takes one event of a watch and returns
 // what it changed, without a goroutine and without I/O. After the watch has listed
 // again, the objects that the list did not have are deleted, and each such deletion
 // is a [Delta] too. An [Informer] runs watches, applies their events to a store and

@@ -121,7 +121,7 @@ func TestDeltaFIFOIsBoundedByKeys(t *testing.T) {
 				view.take(d)
 			}
 		}
-		view.is(stateOf(s))
+		view.is(stateOf(s.Store))
 	}
 }
 

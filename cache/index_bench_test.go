@@ -31,7 +31,7 @@ func podEvent(i, rv int) watch.Event[*pod] {
 	return watch.Event[*pod]{Type: watch.Modified, Key: kube.KeyOf(p), UID: p.UID, Revision: kube.Revision(p.ResourceVersion), Object: p}
 }
 
-func podStore() *cache.Store[*pod] {
+func podStore() *cache.RWStore[*pod] {
 	s := cache.NewStore[*pod]()
 	for i := range crowd {
 		s.Apply(podEvent(i, i+1))
@@ -40,7 +40,7 @@ func podStore() *cache.Store[*pod] {
 }
 
 // rawStore holds pods of 4 KB.
-func rawStore(b *testing.B) *cache.Store[codec.Raw] {
+func rawStore(b *testing.B) *cache.RWStore[codec.Raw] {
 	s := cache.NewStore[codec.Raw]()
 	spec := strings.Repeat("x", 4000)
 	for i := range crowd {
@@ -59,16 +59,16 @@ func BenchmarkStoreApply(b *testing.B) {
 	node := func(p *pod) (string, bool) { return p.Node, true }
 	for _, bench := range []struct {
 		name  string
-		index func(*cache.Store[*pod])
+		index func(*cache.RWStore[*pod])
 		moves bool
 	}{
-		{"indexes=0", func(s *cache.Store[*pod]) {}, false},
-		{"indexes=2", func(s *cache.Store[*pod]) { cache.ByNamespace(s); cache.By(s, node) }, false},
-		{"indexes=2/NewIndex", func(s *cache.Store[*pod]) {
-			cache.NewIndex(s, func(p *pod) []string { return []string{p.Namespace} })
-			cache.NewIndex(s, func(p *pod) []string { return []string{p.Node} })
+		{"indexes=0", func(s *cache.RWStore[*pod]) {}, false},
+		{"indexes=2", func(s *cache.RWStore[*pod]) { cache.ByNamespace(s.Store); cache.By(s.Store, node) }, false},
+		{"indexes=2/NewIndex", func(s *cache.RWStore[*pod]) {
+			cache.NewIndex(s.Store, func(p *pod) []string { return []string{p.Namespace} })
+			cache.NewIndex(s.Store, func(p *pod) []string { return []string{p.Node} })
 		}, false},
-		{"indexes=2/moves", func(s *cache.Store[*pod]) { cache.ByNamespace(s); cache.By(s, node) }, true},
+		{"indexes=2/moves", func(s *cache.RWStore[*pod]) { cache.ByNamespace(s.Store); cache.By(s.Store, node) }, true},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			s := podStore()
@@ -98,8 +98,8 @@ func BenchmarkStoreApply(b *testing.B) {
 // BenchmarkStoreGet reads with 8 goroutines while one writes without a pause.
 func BenchmarkStoreGet(b *testing.B) {
 	s := podStore()
-	cache.ByNamespace(s)
-	cache.By(s, func(p *pod) (string, bool) { return p.Node, true })
+	cache.ByNamespace(s.Store)
+	cache.By(s.Store, func(p *pod) (string, bool) { return p.Node, true })
 	keys := make([]kube.Key, 1<<12)
 	events := make([]watch.Event[*pod], 1<<12)
 	for i := range keys {
@@ -143,7 +143,7 @@ func BenchmarkRead(b *testing.B) {
 	b.Run("List/namespace", list("n7", nil))
 	b.Run("List/labels", list("", cache.MatchLabels[codec.Raw](sel)))
 	b.Run("List/namespace,labels", list("n7", cache.MatchLabels[codec.Raw](sel)))
-	namespaces, apps := cache.ByNamespace(s), cache.ByLabel(s, "app")
+	namespaces, apps := cache.ByNamespace(s.Store), cache.ByLabel(s.Store, "app")
 	b.Run("List/namespace,indexed", list("n7", nil))
 	b.Run("List/namespace,labels,indexed", list("n7", cache.MatchLabels[codec.Raw](sel)))
 	b.Run("Index.Get", func(b *testing.B) {
@@ -168,7 +168,7 @@ func BenchmarkRead(b *testing.B) {
 	b.Run("NewIndex", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			cache.ByLabel(s, "app").Close()
+			cache.ByLabel(s.Store, "app").Close()
 		}
 	})
 }

@@ -86,11 +86,11 @@ func TestIndexFollowsTheStore(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s := cache.NewStore[kube.Partial]()
-			early := cache.NewIndex(s, tags)
+			early := cache.NewIndex(s.Store, tags)
 			for _, ev := range test.events {
 				s.Apply(ev)
 			}
-			for what, x := range map[string]*cache.Index[kube.Partial, string]{"early": early, "late": cache.NewIndex(s, tags)} {
+			for what, x := range map[string]*cache.Index[kube.Partial, string]{"early": early, "late": cache.NewIndex(s.Store, tags)} {
 				if diff := cmp.Diff(test.want, contents(x)); diff != "" {
 					t.Errorf("%s index (-want +got):\n%s", what, diff)
 				}
@@ -101,7 +101,7 @@ func TestIndexFollowsTheStore(t *testing.T) {
 
 func TestIndexReads(t *testing.T) {
 	s := cache.NewStore[kube.Partial]()
-	x := cache.NewIndex(s, tags)
+	x := cache.NewIndex(s.Store, tags)
 	var want []kube.Key
 	for i := range 30 { // more than a small set
 		ev := tagged(watch.Added, fmt.Sprintf("d/o%02d", i), i+1, "x")
@@ -138,16 +138,16 @@ func TestIndexReads(t *testing.T) {
 func TestIndexesOfDifferentTypes(t *testing.T) {
 	s := cache.NewStore[kube.Partial]()
 	type shape struct{ namespace, tag string }
-	byTag := cache.NewIndex(s, tags)
-	byCount := cache.By(s, func(o kube.Partial) (int, bool) { return len(o.Finalizers), len(o.Finalizers) > 0 })
-	byShape := cache.NewIndex(s, func(o kube.Partial) []shape {
+	byTag := cache.NewIndex(s.Store, tags)
+	byCount := cache.By(s.Store, func(o kube.Partial) (int, bool) { return len(o.Finalizers), len(o.Finalizers) > 0 })
+	byShape := cache.NewIndex(s.Store, func(o kube.Partial) []shape {
 		var all []shape
 		for _, tag := range o.Finalizers {
 			all = append(all, shape{o.Namespace, tag})
 		}
 		return all
 	})
-	again := cache.NewIndex(s, tags)
+	again := cache.NewIndex(s.Store, tags)
 	for i, tags := range [][]string{{"x"}, {"x", "y"}, nil} {
 		s.Apply(tagged(watch.Added, fmt.Sprintf("n%d/a", i), i+1, tags...))
 	}
@@ -182,14 +182,14 @@ func panics(f func()) (v any) {
 
 func TestPanicOfAnIndexFunctionChangesNothing(t *testing.T) {
 	s := cache.NewStore[kube.Partial]()
-	before := cache.NewIndex(s, tags)
-	bad := cache.NewIndex(s, func(o kube.Partial) []string {
+	before := cache.NewIndex(s.Store, tags)
+	bad := cache.NewIndex(s.Store, func(o kube.Partial) []string {
 		if slices.Contains(o.Finalizers, "bad") {
 			panic("bad object")
 		}
 		return o.Finalizers
 	})
-	after := cache.NewIndex(s, tags)
+	after := cache.NewIndex(s.Store, tags)
 	s.Apply(tagged(watch.Added, "d/a", 1, "x"))
 
 	check := func(when string, want map[string]string) {
@@ -212,7 +212,7 @@ func TestPanicOfAnIndexFunctionChangesNothing(t *testing.T) {
 	s.Apply(tagged(watch.Modified, "d/a", 4, "y"))
 	check("and then", map[string]string{"y": "d/a"})
 
-	if v := panics(func() { cache.NewIndex(s, func(kube.Partial) []int { panic("backfill") }) }); v != "backfill" {
+	if v := panics(func() { cache.NewIndex(s.Store, func(kube.Partial) []int { panic("backfill") }) }); v != "backfill" {
 		t.Errorf("NewIndex panics with %v", v)
 	}
 	s.Apply(tagged(watch.Added, "d/c", 5, "y")) // the index that failed is not there
@@ -221,13 +221,13 @@ func TestPanicOfAnIndexFunctionChangesNothing(t *testing.T) {
 
 func TestIndexOfValuesThatCannotBeFound(t *testing.T) {
 	s := cache.NewStore[kube.Partial]()
-	numbers := cache.NewIndex(s, func(o kube.Partial) []float64 { return []float64{math.NaN(), 1} })
+	numbers := cache.NewIndex(s.Store, func(o kube.Partial) []float64 { return []float64{math.NaN(), 1} })
 	s.Apply(tagged(watch.Added, "d/a", 1))
 	s.Apply(tagged(watch.Modified, "d/a", 2))
 	if diff := cmp.Diff(map[string]string{"1": "d/a"}, contents(numbers)); diff != "" {
 		t.Errorf("NaN (-want +got):\n%s", diff)
 	}
-	mixed := cache.NewIndex(s, func(o kube.Partial) []any {
+	mixed := cache.NewIndex(s.Store, func(o kube.Partial) []any {
 		if len(o.Finalizers) > 0 {
 			return []any{"a", o.Finalizers}
 		}
@@ -264,7 +264,7 @@ func readyMade[T interface {
 	cache.Owned
 }](t *testing.T, objects []string, want []map[string]string) {
 	s := cache.NewStore[T]()
-	namespaces, apps, owners := cache.ByNamespace(s), cache.ByLabel(s, "app"), cache.ByOwner(s)
+	namespaces, apps, owners := cache.ByNamespace(s.Store), cache.ByLabel(s.Store, "app"), cache.ByOwner(s.Store)
 	for i, j := range objects {
 		o, err := codec.Decode[T]([]byte(j))
 		if err != nil {
@@ -300,7 +300,7 @@ func TestIndexEqualsItsDefinition(t *testing.T) {
 			case n < 96:
 				s.Apply(synced(strconv.Itoa(rv)))
 			case n < 98:
-				indexes = append(indexes, cache.NewIndex(s, tags))
+				indexes = append(indexes, cache.NewIndex(s.Store, tags))
 			case len(indexes) > 0:
 				indexes[0].Close()
 				indexes = indexes[1:]
@@ -333,8 +333,8 @@ func TestIndexEqualsItsDefinition(t *testing.T) {
 // which some make indexes of their own meanwhile.
 func TestIndexAgreesWithTheStoreAtEveryMoment(t *testing.T) {
 	s := cache.NewStore[kube.Partial]()
-	x := cache.NewIndex(s, tags)
-	y := cache.By(s, name)
+	x := cache.NewIndex(s.Store, tags)
+	y := cache.By(s.Store, name)
 	var wg sync.WaitGroup
 	for reader := range 8 {
 		wg.Go(func() {
@@ -354,7 +354,7 @@ func TestIndexAgreesWithTheStoreAtEveryMoment(t *testing.T) {
 					}
 				}
 				if reader == 0 {
-					late := cache.NewIndex(s, tags)
+					late := cache.NewIndex(s.Store, tags)
 					late.Len(tag)
 					late.Close()
 				}
@@ -373,9 +373,9 @@ func TestIndexAgreesWithTheStoreAtEveryMoment(t *testing.T) {
 
 func TestApplyWithIndexesDoesNotAllocate(t *testing.T) {
 	s := cache.NewStore[kube.Partial]()
-	cache.ByNamespace(s)
-	cache.By(s, name)
-	cache.ByOwner(s)
+	cache.ByNamespace(s.Store)
+	cache.By(s.Store, name)
+	cache.ByOwner(s.Store)
 	a, b := tagged(watch.Modified, "d/a", 1), tagged(watch.Modified, "d/a", 2)
 	a.Revision, b.Revision = "x", "y"
 	s.Apply(a)
@@ -390,8 +390,8 @@ func TestIndexKeepsNoOldObject(t *testing.T) {
 	const objects, size = 40, 64 << 10
 	for _, values := range []int{1, objects} { // a set of many, sets of one
 		s := cache.NewStore[codec.Raw]()
-		cache.ByNamespace(s)
-		cache.ByLabel(s, "l")
+		cache.ByNamespace(s.Store)
+		cache.ByLabel(s.Store, "l")
 		padding := strings.Repeat("x", size)
 		put := func(i, rv int) {
 			o, err := codec.ParseRaw(fmt.Appendf(nil, `{"metadata":{"namespace":"n%d","name":"o%d","labels":{"l":"%d"}},"data":%q}`, i%values, i, i%values, padding))
@@ -421,8 +421,8 @@ func TestIndexKeepsNoOldObject(t *testing.T) {
 
 func ExampleIndex() {
 	pods := cache.NewStore[kube.Partial]()
-	byApp := cache.ByLabel(pods, "app")
-	byOwnerKind := cache.NewIndex(pods, func(p kube.Partial) []string {
+	byApp := cache.ByLabel(pods.Store, "app")
+	byOwnerKind := cache.NewIndex(pods.Store, func(p kube.Partial) []string {
 		var kinds []string
 		for _, owner := range p.OwnerReferences {
 			kinds = append(kinds, owner.Kind)

@@ -25,42 +25,42 @@ func boxed(typ watch.Type, name, rv string) watch.Event[*box] {
 func TestMutationDetector(t *testing.T) {
 	tests := []struct {
 		name   string
-		mutate func(s *cache.Store[*box], get func(name string) *box)
+		mutate func(s *cache.RWStore[*box], get func(name string) *box)
 		want   string
 	}{
-		{"nothing", func(*cache.Store[*box], func(string) *box) {}, "[]"},
-		{"changes as they should be", func(s *cache.Store[*box], get func(string) *box) {
+		{"nothing", func(*cache.RWStore[*box], func(string) *box) {}, "[]"},
+		{"changes as they should be", func(s *cache.RWStore[*box], get func(string) *box) {
 			s.Apply(boxed(watch.Modified, "a", "5"))
 			s.Apply(boxed(watch.Deleted, "b", "6"))
 			s.Apply(boxed(watch.Added, "d", "7"))
 			s.Apply(watch.Event[*box]{Type: watch.Restart})
 			s.Apply(watch.Event[*box]{Type: watch.Synced, Revision: "8"})
 		}, "[]"},
-		{"an object that was there before", func(s *cache.Store[*box], get func(string) *box) { get("a").Data["x"] = "y" }, "[a]"},
-		{"two objects", func(s *cache.Store[*box], get func(string) *box) {
+		{"an object that was there before", func(s *cache.RWStore[*box], get func(string) *box) { get("a").Data["x"] = "y" }, "[a]"},
+		{"two objects", func(s *cache.RWStore[*box], get func(string) *box) {
 			get("c").Labels, get("b").Name = map[string]string{"x": ""}, "x"
 		}, "[b c]"},
-		{"then replaced", func(s *cache.Store[*box], get func(string) *box) {
+		{"then replaced", func(s *cache.RWStore[*box], get func(string) *box) {
 			get("c").Data["k"] = "changed"
 			s.Apply(boxed(watch.Modified, "c", "5"))
 		}, "[c]"},
-		{"then deleted", func(s *cache.Store[*box], get func(string) *box) {
+		{"then deleted", func(s *cache.RWStore[*box], get func(string) *box) {
 			delete(get("b").Data, "k")
 			s.Apply(boxed(watch.Deleted, "b", "5"))
 		}, "[b]"},
-		{"then swept", func(s *cache.Store[*box], get func(string) *box) {
+		{"then swept", func(s *cache.RWStore[*box], get func(string) *box) {
 			get("b").Data = nil
 			s.Apply(watch.Event[*box]{Type: watch.Restart})
 			s.Apply(watch.Event[*box]{Type: watch.Synced, Revision: "8"})
 		}, "[b]"},
-		{"so that it cannot be encoded", func(s *cache.Store[*box], get func(string) *box) { get("a").Any = func() {} }, "[a]"},
+		{"so that it cannot be encoded", func(s *cache.RWStore[*box], get func(string) *box) { get("a").Any = func() {} }, "[a]"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s := cache.NewStore[*box]()
 			s.Apply(boxed(watch.Added, "a", "1"))
 			s.Apply(boxed(watch.Added, "b", "2"))
-			d := cache.DetectMutations(s)
+			d := cache.DetectMutations(s.Store)
 			s.Apply(boxed(watch.Added, "c", "3"))
 			test.mutate(s, func(name string) *box {
 				o, _ := s.Get(kube.Key{Name: name})
@@ -85,7 +85,7 @@ func TestMutationDetector(t *testing.T) {
 
 func TestMutationDetectorOfWhatCannotBeEncoded(t *testing.T) {
 	s := cache.NewStore[*box]()
-	cache.DetectMutations(s)
+	cache.DetectMutations(s.Store)
 	ev := boxed(watch.Added, "a", "1")
 	ev.Object.Any = make(chan int)
 	if v := panics(func() { s.Apply(ev) }); v == nil || s.Len() != 0 {
@@ -95,8 +95,8 @@ func TestMutationDetectorOfWhatCannotBeEncoded(t *testing.T) {
 
 func TestMutationDetectorBesideAnIndex(t *testing.T) {
 	s := cache.NewStore[*box]()
-	d := cache.DetectMutations(s)
-	x := cache.NewIndex(s, func(o *box) []string { return strings.Split(o.Data["k"], "") })
+	d := cache.DetectMutations(s.Store)
+	x := cache.NewIndex(s.Store, func(o *box) []string { return strings.Split(o.Data["k"], "") })
 	s.Apply(boxed(watch.Added, "a", "12"))
 	o, _ := s.Get(kube.Key{Name: "a"})
 	o.Data["k"] = "3" // x cannot know

@@ -2,6 +2,7 @@ package cache_test
 
 import (
 	"fmt"
+	"reflect"
 	"strconv"
 	"testing"
 
@@ -16,7 +17,7 @@ import (
 var _ cache.Reader[kube.Partial] = (*cache.Store[kube.Partial])(nil)
 
 // shop is a store of objects with labels in two namespaces, and one in none.
-func shop(t *testing.T) *cache.Store[codec.Raw] {
+func shop(t *testing.T) *cache.RWStore[codec.Raw] {
 	t.Helper()
 	s := cache.NewStore[codec.Raw]()
 	for i, j := range []string{
@@ -51,7 +52,7 @@ func TestSelect(t *testing.T) {
 	s := shop(t)
 	for _, indexed := range []bool{false, true, false} {
 		if indexed {
-			defer cache.ByNamespace(s).Close()
+			defer cache.ByNamespace(s.Store).Close()
 		}
 		for _, test := range tests {
 			sel, err := kube.ParseSelector(test.selector)
@@ -105,4 +106,17 @@ func ExampleMatchLabels() {
 		fmt.Println(key)
 	}
 	// Output: prod/web-0
+}
+
+// What an informer hands out has no methods that change it.
+func TestStoreIsForReading(t *testing.T) {
+	var s any = cache.From[kube.Partial](cache.Options[kube.Partial]{}).Store()
+	for _, name := range []string{"Apply", "Quarantine", "Load", "LoadFile"} {
+		if reflect.ValueOf(s).MethodByName(name).IsValid() {
+			t.Errorf("the store of an informer has the method %s", name)
+		}
+		if !reflect.ValueOf(cache.NewStore[kube.Partial]()).MethodByName(name).IsValid() {
+			t.Errorf("a store of one's own has no method %s", name)
+		}
+	}
 }

@@ -114,55 +114,6 @@ var (
 	errInUse   = errors.New("the store is in use: load before the first event")
 )
 
-// Load fills a store to which nothing was applied yet with what Save wrote, and
-// returns from where to watch on: the store counts as synced, so that when the
-// revision has expired the list that follows yields the differences only, deletions
-// included.
-//
-// On an error the store stays empty. Errors are a *SnapshotError or an error of
-// r; a panic of T's UnmarshalJSON or of an index's function passes through. Every
-// length is checked against a limit before it takes memory. Load is for the
-// goroutine that applies events.
-//
-// Of a snapshot that an [Informer] saved it takes the store; see [Snapshot] for
-// what else is in it.
-func (s *Store[T]) Load(r io.Reader, b Binding) (Resume, error) {
-	err := s.unused()
-	var got persist.Loaded[T]
-	objects := map[kube.Key]entry[T]{}
-	if err == nil {
-		got, err = persist.Read(r, b, persist.Decoder[T](), into(objects))
-	}
-	if err == nil {
-		err = s.fill(objects, got.Revision)
-	}
-	if err != nil {
-		return Resume{}, fmt.Errorf("load snapshot of %s: %w", b.Resource, err)
-	}
-	return got.Resume, nil
-}
-
-// LoadFile is Load from a file. Where there is none it fails with
-// fs.ErrNotExist. A file that is foreign, damaged, newer or half-written is
-// renamed to path+".bad-"+time, of which the last three are kept, so that a cold
-// start may follow and somebody may look at it; SnapshotError.Aside says where.
-//
-// It also removes what a process that was killed while saving has left.
-func (s *Store[T]) LoadFile(path string, b Binding) (Resume, error) {
-	if err := s.unused(); err != nil {
-		return Resume{}, fmt.Errorf("load snapshot of %s from %s: %w", b.Resource, path, err)
-	}
-	objects := map[kube.Key]entry[T]{}
-	got, err := persist.ReadFile(path, b, persist.Decoder[T](), into(objects))
-	if err != nil {
-		return Resume{}, err
-	}
-	if err := s.fill(objects, got.Revision); err != nil {
-		return Resume{}, fmt.Errorf("load snapshot of %s from %s: %w", b.Resource, path, err)
-	}
-	return got.Resume, nil
-}
-
 // decoder returns the function that makes an object of what Save wrote.
 func decoder[T kube.Object](f func(T) (T, error)) func([]byte) (T, error) {
 	decode := persist.Decoder[T]()

@@ -55,7 +55,7 @@ func benchPod(n int) []byte {
 const benchObjects = 30_000
 
 // benchStore returns a store of 30,000 pods and how many bytes they were.
-func benchStore[T kube.Object](b *testing.B) (*cache.Store[T], int64) {
+func benchStore[T kube.Object](b *testing.B) (*cache.RWStore[T], int64) {
 	s, size := cache.NewStore[T](), int64(0)
 	s.Apply(watch.Event[T]{Type: watch.Restart})
 	for n := range benchObjects {

@@ -62,7 +62,7 @@ func TestMain(m *testing.M) {
 
 // generation is a store in which everything is of one revision, that says how
 // many objects there are.
-func generation(rev int) *cache.Store[kube.Partial] {
+func generation(rev int) *cache.RWStore[kube.Partial] {
 	s := cache.NewStore[kube.Partial]()
 	s.Apply(restart(nil))
 	for n := range sizeOf(rev) {
@@ -92,7 +92,7 @@ func saveForEver(path string) error {
 	}
 }
 
-func loadedFrom(path string) (*cache.Store[kube.Partial], error) {
+func loadedFrom(path string) (*cache.RWStore[kube.Partial], error) {
 	s := cache.NewStore[kube.Partial]()
 	_, err := s.LoadFile(path, binding)
 	return s, err
@@ -370,7 +370,7 @@ func TestSnapshotInTheWorkingFolder(t *testing.T) {
 }
 
 // A program starts where the last one ended.
-func ExampleStore_LoadFile() {
+func ExampleRWStore_LoadFile() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
 		fmt.Println(err)

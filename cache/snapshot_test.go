@@ -90,7 +90,7 @@ func tell[T kube.Object](t testing.TB, typ watch.Type, b []byte) watch.Event[T] 
 
 // filled is a store of objects 0 to count-1, at revisions 1 to count, synced at
 // revision 2*count.
-func filled[T kube.Object](t testing.TB, count int) *cache.Store[T] {
+func filled[T kube.Object](t testing.TB, count int) *cache.RWStore[T] {
 	t.Helper()
 	s := cache.NewStore[T]()
 	s.Apply(watch.Event[T]{Type: watch.Restart})
@@ -101,7 +101,7 @@ func filled[T kube.Object](t testing.TB, count int) *cache.Store[T] {
 	return s
 }
 
-func saved[T kube.Object](t testing.TB, s *cache.Store[T], b cache.Binding) []byte {
+func saved[T kube.Object](t testing.TB, s *cache.RWStore[T], b cache.Binding) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	if err := s.Save(&out, b); err != nil {
@@ -113,7 +113,7 @@ func saved[T kube.Object](t testing.TB, s *cache.Store[T], b cache.Binding) []by
 func roundTrip[T kube.Object](t *testing.T) {
 	t.Helper()
 	before, after := filled[T](t, 100), cache.NewStore[T]()
-	all := cache.By(after, func(T) (bool, bool) { return true, true })
+	all := cache.By(after.Store, func(T) (bool, bool) { return true, true })
 	from, err := after.Load(iotest.HalfReader(bytes.NewReader(saved(t, before, binding))), binding)
 	if err != nil || from != (cache.Resume{Revision: "200", Seen: "200"}) || after.Revision() != "200" || !after.Synced() {
 		t.Fatalf("loaded %+v, %v; at %q, synced %t", from, err, after.Revision(), after.Synced())
@@ -159,8 +159,8 @@ func TestLoadLeavesIndexesEmptyAfterAPanic(t *testing.T) {
 
 	s := cache.NewStore[kube.Partial]()
 	calls := 0
-	all := cache.By(s, func(kube.Partial) (bool, bool) { return true, true })
-	bad := cache.By(s, func(kube.Partial) (bool, bool) {
+	all := cache.By(s.Store, func(kube.Partial) (bool, bool) { return true, true })
+	bad := cache.By(s.Store, func(kube.Partial) (bool, bool) {
 		if calls++; calls == 10 {
 			panic("bad object")
 		}

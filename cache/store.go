@@ -13,9 +13,9 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// Store is the state of one collection. Apply and Quarantine are for one goroutine,
-// the one that watches; everything else is safe for concurrent use. Objects are
-// shared with all readers: treat them as immutable.
+// Store is the state of one collection, to read. It is safe for concurrent use. Objects
+// are shared with all readers: treat them as immutable. Who has a watch of its own, and
+// no informer, writes the state by a [RWStore].
 type Store[T kube.Object] struct {
 	mu      sync.RWMutex
 	objects map[kube.Key]entry[T]
@@ -49,27 +49,9 @@ type part struct {
 	synced     bool   // one listing was completed
 }
 
-// NewStore returns an empty store.
-func NewStore[T kube.Object]() *Store[T] {
-	return newStore[T](1)
-}
-
 func newStore[T kube.Object](sources int) *Store[T] {
 	return &Store[T]{objects: map[kube.Key]entry[T]{}, parts: make([]part, sources)}
 }
-
-// Apply takes one event and returns what it changed, in order: nothing for an
-// event that is older than what the store has, two deltas where an object was
-// replaced by a namesake with another UID. The slice is valid until the next
-// call.
-//
-// Where revisions are not numbers, and so cannot be ordered, every event that
-// differs counts as newer; where an object has no revision, every event does. So does
-// everything between RESTART and SYNCED: lists are consistent, and a server whose etcd
-// was restored to an earlier state is right about it. In the first list after that,
-// every object that exists counts as changed: the server gives out again the revisions
-// of the history that it lost.
-func (s *Store[T]) Apply(ev watch.Event[T]) []Delta[T] { return s.apply(0, ev) }
 
 // apply takes an event of one of several sources. They may be told in any
 // order, but not at one time.
@@ -206,11 +188,6 @@ func (s *Store[T]) sweep(source uint32, p *part, rev kube.Revision) {
 
 // sameUID: an unknown UID is no reason to tell two objects apart.
 func sameUID(a, b string) bool { return a == b || a == "" || b == "" }
-
-// Quarantine takes an event whose object could not be decoded, as Apply takes the
-// others. The object exists, so the store keeps the last state that could be
-// read, if there is one; a deletion is told with that state.
-func (s *Store[T]) Quarantine(ev watch.Event[T]) []Delta[T] { return s.quarantine(0, ev) }
 
 func (s *Store[T]) quarantine(source int, ev watch.Event[T]) []Delta[T] {
 	s.mu.Lock()

@@ -56,7 +56,7 @@ func stream(tb testing.TB, body []byte) *client.Client {
 }
 
 // follow reads one watch into a store and returns the number of changes.
-func follow[T kube.Object](tb testing.TB, c *client.Client, store *cache.Store[T]) (n int) {
+func follow[T kube.Object](tb testing.TB, c *client.Client, store *cache.RWStore[T]) (n int) {
 	for ev, err := range watch.Once(tb.Context(), client.Of[T](c, kube.Pods), "1000", watch.Options{}) {
 		if err != nil {
 			tb.Fatal(err)

@@ -29,7 +29,7 @@ type story struct {
 	srv    *apitest.Server
 	client *client.Client
 	w      *watch.Watcher[kube.Partial]
-	store  *cache.Store[kube.Partial]
+	store  *cache.RWStore[kube.Partial]
 	stop   context.CancelFunc // nil before start
 	done   chan struct{}
 	ghost  string // an object that the server never had but the watcher was told of

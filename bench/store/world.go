@@ -23,7 +23,7 @@ const (
 
 // world is the stores with the same objects in them, and what to change.
 type world struct {
-	ours    *cache.Store[*corev1.Pod]
+	ours    *cache.RWStore[*corev1.Pod]
 	byNode  *cache.Index[*corev1.Pod, string]
 	bare    clientgo.ThreadSafeStore // is handed keys
 	indexer clientgo.Indexer         // makes keys of objects: a bare one within
@@ -42,8 +42,8 @@ type world struct {
 
 func newWorld(n int) (*world, error) {
 	w := &world{ours: cache.NewStore[*corev1.Pod](), revision: 1_000_000_000}
-	cache.ByNamespace(w.ours)
-	w.byNode = cache.By(w.ours, func(p *corev1.Pod) (string, bool) { return p.Spec.NodeName, true })
+	cache.ByNamespace(w.ours.Store)
+	w.byNode = cache.By(w.ours.Store, func(p *corev1.Pod) (string, bool) { return p.Spec.NodeName, true })
 	indexers := clientgo.Indexers{
 		clientgo.NamespaceIndex: clientgo.MetaNamespaceIndexFunc,
 		"node":                  func(obj any) ([]string, error) { return []string{obj.(*corev1.Pod).Spec.NodeName}, nil },

@@ -27,7 +27,7 @@ type stream[T raw] struct {
 	opts     watch.Options
 	watcher  atomic.Pointer[watch.Watcher[T]]
 	resolve  func(context.Context) (kube.Resource, error) // asks what the type is served as; nil = it was typed with a version
-	store    *cache.Store[T]
+	store    *cache.RWStore[T]
 	env      bool // values of environment variables are redacted
 	selector selector[T]
 	asRaw    func(T) codec.Raw

@@ -57,7 +57,7 @@ type selectionTest struct {
 	rev   int
 	now   map[string]pick // all objects, at the server
 	known map[string]pick // what the reader knows
-	store *cache.Store[codec.Raw]
+	store *cache.RWStore[codec.Raw]
 	sel   selector[codec.Raw]
 }
 
