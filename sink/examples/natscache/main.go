@@ -1,0 +1,112 @@
+// Natscache keeps a cache of the objects that listwatch-sink has written into NATS, and
+// prints what changes in it.
+//
+//	listwatch-sink pods --nats-embedded
+//	natscache -cluster "$(kubectl get namespace kube-system -o jsonpath={.metadata.uid})" -resource pods
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/signal"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+	natsjs "github.com/nats-io/nats.go/jetstream"
+
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/sink"
+	"github.com/listwatch/listwatch/sink/jetstream"
+)
+
+func main() {
+	url := flag.String("url", nats.DefaultURL, "the NATS server")
+	bucket := flag.String("bucket", "listwatch", "the bucket that listwatch-sink writes")
+	cluster := flag.String("cluster", "", "the UID of the namespace kube-system")
+	group := flag.String("group", "", "the API group of the resource")
+	resource := flag.String("resource", "pods", "the plural of the resource")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	nc, err := nats.Connect(*url)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := natsjs.New(nc)
+	if err != nil {
+		log.Fatal(err)
+	}
+	c := &cache{objects: map[string]sink.Record{}, changed: func(c *cache, key string, r *sink.Record) {
+		if c.live {
+			fmt.Println(r.Type, r.Key(), r.Revision, len(c.objects), "objects")
+		}
+	}}
+	if err := c.follow(ctx, js, *bucket, *cluster, kube.Resource{Group: *group, Plural: *resource}); ctx.Err() == nil {
+		log.Fatal(err)
+	}
+}
+
+// cache holds the objects of one resource by their keys in the bucket.
+type cache struct {
+	objects map[string]sink.Record
+	live    bool // objects is the collection as of some revision
+	changed func(c *cache, key string, r *sink.Record)
+}
+
+// follow keeps the cache up to date until ctx ends. The consumer begins with the last
+// message of each key, and needs no state of its own: it starts again like this.
+func (c *cache) follow(ctx context.Context, js natsjs.JetStream, bucket, cluster string, r kube.Resource) error {
+	prefix, of := "$KV."+bucket+".", jetstream.Subject(cluster, r, "")
+	consumer, err := js.OrderedConsumer(ctx, "KV_"+bucket, natsjs.OrderedConsumerConfig{
+		FilterSubjects: []string{prefix + "objects." + of, prefix + "positions." + of},
+		DeliverPolicy:  natsjs.DeliverLastPerSubjectPolicy,
+	})
+	if err != nil {
+		return err
+	}
+	messages, err := consumer.Messages()
+	if err != nil {
+		return err
+	}
+	defer messages.Stop()
+	for {
+		m, err := messages.Next(natsjs.NextContext(ctx))
+		if err != nil {
+			return err
+		}
+		if err := c.take(strings.TrimPrefix(m.Subject(), prefix), m); err != nil {
+			return err
+		}
+	}
+}
+
+// take takes a message. A position follows the objects that it covers: in phase LIVE the
+// cache is complete, in phase LOADING it has old objects and new ones.
+func (c *cache) take(key string, m natsjs.Msg) error {
+	if strings.HasPrefix(key, "positions.") {
+		var position struct {
+			Phase sink.Phase `json:"phase"`
+		}
+		if err := json.Unmarshal(m.Data(), &position); err != nil {
+			return fmt.Errorf("read the position %s: %w", key, err)
+		}
+		c.live = position.Phase == sink.Live
+		return nil
+	}
+	var r sink.Record
+	if err := json.Unmarshal(m.Data(), &r); err != nil {
+		return fmt.Errorf("read the object %s: %w", key, err)
+	}
+	if m.Headers().Get("KV-Operation") != "" {
+		delete(c.objects, key)
+	} else {
+		c.objects[key] = r
+	}
+	c.changed(c, key, &r)
+	return nil
+}
