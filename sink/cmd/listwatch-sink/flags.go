@@ -87,7 +87,7 @@ func (p *program) flagSet(out io.Writer) *pflag.FlagSet {
 	f.SetOutput(out)
 	f.SortFlags = false
 	f.Usage = func() { fmt.Fprint(out, about+f.FlagUsages()) }
-	f.StringVar(&p.to, "to", "", "write to this URL: sqlite:FILE or nats://HOST/STREAM; also from LISTWATCH_SINK_TO (default sqlite:cluster.db)")
+	f.StringVar(&p.to, "to", "", "write to this URL: sqlite:FILE, nats://HOST/STREAM or kafka://HOST/PREFIX; also from LISTWATCH_SINK_TO (default sqlite:cluster.db)")
 	f.StringVar(&p.toFile, "to-file", "", "read the URL from this file, which keeps credentials out of the command line")
 	f.BoolVar(&p.natsEmbedded, "nats-embedded", false, "for a try, start a NATS server in this process (default --to "+embeddedURL+")")
 	f.StringVar(&p.natsDir, "nats-dir", "cluster.nats", "the folder where --nats-embedded stores")
@@ -161,6 +161,8 @@ func (p *program) open(ctx context.Context, exists bool) (database, error) {
 	switch u.Scheme {
 	case "nats", "tls":
 		return p.openNATS(ctx, u, exists)
+	case "kafka":
+		return p.openKafka(ctx, u)
 	case "sqlite":
 		path := u.Opaque
 		if path == "" {
@@ -177,7 +179,7 @@ func (p *program) open(ctx context.Context, exists bool) (database, error) {
 		}
 		return sqlite.Open(ctx, path, sqlite.Options{})
 	}
-	return nil, usage("--to: no sink has the scheme %q: there are sqlite, nats and tls", u.Scheme)
+	return nil, usage("--to: no sink has the scheme %q: there are sqlite, nats, tls and kafka", u.Scheme)
 }
 
 func (p *program) mode() (sink.Mode, error) {

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/sasl"
+	"github.com/twmb/franz-go/pkg/sasl/plain"
+	"github.com/twmb/franz-go/pkg/sasl/scram"
+
+	"github.com/listwatch/listwatch/sink/kafka"
+)
+
+// kafkaSink is a sink in Kafka.
+type kafkaSink struct{ *kafka.Sink }
+
+// Close closes the connections.
+func (s kafkaSink) Close() error {
+	s.Sink.Close()
+	return nil
+}
+
+// openKafka opens the sink at kafka://[USER:PASSWORD@]HOST[:PORT][/PREFIX]. The parameters
+// are brokers (more of them, with commas), partitions, replicas, tls=true, ca, cert and key
+// (files), and sasl: plain, scram-sha-256 or scram-sha-512.
+func (p *program) openKafka(ctx context.Context, u *url.URL) (database, error) {
+	if u.User != nil && p.to != "" {
+		return nil, usage("--to has a user, and maybe a password, which every process of this machine can read: use --to-file or LISTWATCH_SINK_TO")
+	}
+	o := kafka.Options{Prefix: strings.Trim(u.Path, "/"), Retention: p.history}
+	if p.history <= 0 {
+		o.Retention = -1
+	}
+	var err error
+	q := u.Query()
+	for name := range q {
+		switch value := q.Get(name); name {
+		case "partitions":
+			o.Partitions, err = strconv.Atoi(value)
+		case "replicas":
+			o.Replicas, err = strconv.Atoi(value)
+		case "brokers", "tls", "ca", "cert", "key", "sasl":
+		default:
+			return nil, usage("--to: a kafka URL has no parameter %q: there are brokers, partitions, replicas, tls, ca, cert, key and sasl", name)
+		}
+		if err != nil {
+			return nil, usage("--to: %s=%s is not a number", name, q.Get(name))
+		}
+	}
+	base, err := kafkaConnection(u)
+	if err != nil {
+		return nil, err
+	}
+	s, err := kafka.Open(ctx, o, base...)
+	if err != nil {
+		return nil, fmt.Errorf("at %s: %w", u.Host, err)
+	}
+	return kafkaSink{s}, nil
+}
+
+func kafkaConnection(u *url.URL) ([]kgo.Opt, error) {
+	q := u.Query()
+	host := u.Host
+	if u.Port() == "" {
+		host += ":9092"
+	}
+	brokers := []string{host}
+	for b := range strings.SplitSeq(q.Get("brokers"), ",") {
+		if b != "" {
+			brokers = append(brokers, b)
+		}
+	}
+	all := []kgo.Opt{kgo.SeedBrokers(brokers...), kgo.ClientID("listwatch-sink")}
+	if q.Get("tls") == "true" || q.Get("ca") != "" || q.Get("cert") != "" {
+		c, err := tlsConfig(q.Get("ca"), q.Get("cert"), q.Get("key"))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, kgo.DialTLSConfig(c))
+	}
+	password, _ := u.User.Password()
+	name := u.User.Username()
+	var mechanism sasl.Mechanism
+	switch kind := q.Get("sasl"); kind {
+	case "":
+		if name != "" {
+			return nil, usage("--to has a user: add sasl=plain, sasl=scram-sha-256 or sasl=scram-sha-512")
+		}
+		return all, nil
+	case "plain":
+		mechanism = plain.Auth{User: name, Pass: password}.AsMechanism()
+	case "scram-sha-256":
+		mechanism = scram.Auth{User: name, Pass: password}.AsSha256Mechanism()
+	case "scram-sha-512":
+		mechanism = scram.Auth{User: name, Pass: password}.AsSha512Mechanism()
+	default:
+		return nil, usage("--to: sasl=%s: there are plain, scram-sha-256 and scram-sha-512", kind)
+	}
+	return append(all, kgo.SASL(mechanism)), nil
+}
+
+func tlsConfig(ca, cert, key string) (*tls.Config, error) {
+	c := &tls.Config{MinVersion: tls.VersionTLS12}
+	if ca != "" {
+		f, err := os.Open(ca)
+		if err != nil {
+			return nil, fmt.Errorf("--to: ca: %w", err)
+		}
+		defer f.Close()
+		b, err := io.ReadAll(io.LimitReader(f, 1<<20))
+		if err != nil {
+			return nil, fmt.Errorf("--to: ca: %w", err)
+		}
+		if c.RootCAs = x509.NewCertPool(); !c.RootCAs.AppendCertsFromPEM(b) {
+			return nil, fmt.Errorf("--to: ca: %s has no certificates in PEM", ca)
+		}
+	}
+	if cert != "" {
+		pair, err := tls.LoadX509KeyPair(cert, key)
+		if err != nil {
+			return nil, fmt.Errorf("--to: cert and key: %w", err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return c, nil
+}

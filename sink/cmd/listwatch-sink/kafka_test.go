@@ -1,0 +1,54 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+func TestProgramMovesIntoKafka(t *testing.T) {
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.EnableSASL(), kfake.Superuser("SCRAM-SHA-256", "u", "hunter2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Close)
+	s := newStage(t)
+	s.put(kube.Pods, "web-0", webPod)
+	s.put(kube.ConfigMaps, "settings", `,"data":{"a":"1"}`)
+	file := filepath.Join(t.TempDir(), "url")
+	name := func(url string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(url), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := cluster.ListenAddrs()[0] + "/shop?partitions=3&sasl=scram-sha-256"
+	name("kafka://u:hunter2@" + at)
+	s.args = append(s.args[:2:2], "--to-file", file)
+	errs, stop := s.start("pods,cm")
+	errs.wait(t, "phase=LIVE", 2)
+	if code, out, errs := s.run("verify"); code != exitOK {
+		t.Errorf("verify: exit code %d\n%s%s", code, out, errs)
+	}
+	code, out, _ := s.run("status")
+	if !regexp.MustCompile(`(?m)^\S+ +configmaps +0/1 +LIVE .*\n\S+ +pods +0/1 +LIVE `).MatchString(out) || code != exitOK {
+		t.Errorf("status: exit code %d\n%s", code, out)
+	}
+	if code := stop(); code != exitOK {
+		t.Errorf("exit code %d after a signal\n%s", code, errs)
+	}
+	name("kafka://u:hunter3@" + at)
+	if code, out, errs := s.run("status"); code != exitFailed || strings.Contains(out+errs, "hunter3") {
+		t.Errorf("with another password: exit code %d\n%s%s", code, out, errs)
+	}
+	s.args = append(s.args[:2:2], "--to", "kafka://u@"+at)
+	if code, _, errs := s.run("status"); code != exitUsage {
+		t.Errorf("with a user in the command line: exit code %d\n%s", code, errs)
+	}
+}
