@@ -162,7 +162,7 @@ func (p *program) open(ctx context.Context, exists bool) (database, error) {
 	case "nats", "tls":
 		return p.openNATS(ctx, u, exists)
 	case "kafka":
-		return p.openKafka(ctx, u)
+		return p.openKafka(ctx, u, exists)
 	case "sqlite":
 		path := u.Opaque
 		if path == "" {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/sasl"
 	"github.com/twmb/franz-go/pkg/sasl/plain"
@@ -31,7 +33,7 @@ func (s kafkaSink) Close() error {
 // openKafka opens the sink at kafka://[USER:PASSWORD@]HOST[:PORT][/PREFIX]. The parameters
 // are brokers (more of them, with commas), partitions, replicas, tls=true, ca, cert and key
 // (files), and sasl: plain, scram-sha-256 or scram-sha-512.
-func (p *program) openKafka(ctx context.Context, u *url.URL) (database, error) {
+func (p *program) openKafka(ctx context.Context, u *url.URL, exists bool) (database, error) {
 	if u.User != nil && p.to != "" {
 		return nil, usage("--to has a user, and maybe a password, which every process of this machine can read: use --to-file or LISTWATCH_SINK_TO")
 	}
@@ -59,11 +61,33 @@ func (p *program) openKafka(ctx context.Context, u *url.URL) (database, error) {
 	if err != nil {
 		return nil, err
 	}
+	if exists {
+		if err := kafkaTopic(ctx, cmp.Or(o.Prefix, "listwatch")+".positions", base); err != nil {
+			return nil, fmt.Errorf("at %s: %w", u.Host, err)
+		}
+	}
 	s, err := kafka.Open(ctx, o, base...)
 	if err != nil {
 		return nil, fmt.Errorf("at %s: %w", u.Host, err)
 	}
 	return kafkaSink{s}, nil
+}
+
+// kafkaTopic fails where there is no such topic.
+func kafkaTopic(ctx context.Context, topic string, base []kgo.Opt) error {
+	c, err := kgo.NewClient(base...)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	all, err := kadm.NewClient(c).ListTopics(ctx, topic)
+	if err == nil {
+		err = all[topic].Err
+	}
+	if err != nil {
+		return fmt.Errorf("look for the topic %s: %w", topic, err)
+	}
+	return nil
 }
 
 func kafkaConnection(u *url.URL) ([]kgo.Opt, error) {

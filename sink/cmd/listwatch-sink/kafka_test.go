@@ -43,9 +43,9 @@ func TestProgramMovesIntoKafka(t *testing.T) {
 	if code := stop(); code != exitOK {
 		t.Errorf("exit code %d after a signal\n%s", code, errs)
 	}
-	name("kafka://u:hunter3@" + at)
-	if code, out, errs := s.run("status"); code != exitFailed || strings.Contains(out+errs, "hunter3") {
-		t.Errorf("with another password: exit code %d\n%s%s", code, out, errs)
+	name("kafka://u:hunter2@" + strings.Replace(at, "/shop", "/other", 1))
+	if code, out, errs := s.run("status"); code != exitFailed || strings.Contains(out+errs, "hunter2") || !strings.Contains(errs, "other.positions") {
+		t.Errorf("where nothing was written: exit code %d\n%s%s", code, out, errs)
 	}
 	s.args = append(s.args[:2:2], "--to", "kafka://u@"+at)
 	if code, _, errs := s.run("status"); code != exitUsage {
