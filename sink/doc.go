@@ -29,5 +29,6 @@
 // --bump-revision and --mark-compacted, as its manual advises, which shows as a 410.
 //
 // Package sinktest is the suite that every sink passes. Package sqlite is the sink that
-// needs no server, packages jetstream and kafka are those for NATS and Kafka. The program is cmd/listwatch-sink.
+// needs no server, packages jetstream and kafka are those for NATS and Kafka. The program
+// is cmd/listwatch-sink.
 package sink

@@ -30,6 +30,9 @@
 // positions cover. [Sink] waits for that where it reads the table. Nobody can write to
 // the bucket but through the stream.
 //
+// Read stream and bucket through consumers: a plain subscription to the subjects also gets
+// the messages of batches that are not committed in the end.
+//
 // A commit is as durable as the server makes it: with one replica, the server writes to
 // the disk every two minutes unless sync_interval is "always"; with three replicas, a
 // commit is on two of them.
