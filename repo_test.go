@@ -113,7 +113,7 @@ var (
 		"apitest/internal/rules":   fake,
 		"apitest/internal/columns": fake,
 		"replay":                   slices.Concat([]string{"golang.org/x/time/rate"}, fake),
-		"apitest/conform":          {"github.com/google/go-cmp"},
+		"apitest/conform":          append([]string{"github.com/google/go-cmp"}, engine[:3]...),
 		"internal/yamljson":        {"go.yaml.in/yaml/v3"},
 		"config":                   append([]string{"go.yaml.in/yaml/v3"}, engine...),
 		"metrics":                  scraped,
@@ -272,6 +272,9 @@ func TestEveryPackageIsDocumented(t *testing.T) {
 			if f.Doc != nil {
 				lines += strings.Count(f.Doc.Text(), "\n")
 			}
+		}
+		if strings.Contains("/"+p.short(), "/internal/") && lines > 0 {
+			return // for us only: a sentence may do
 		}
 		if lines < 5 || lines > 30 {
 			t.Errorf("the package doc has %d lines, want 5 to 30", lines)

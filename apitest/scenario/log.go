@@ -10,6 +10,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/apitest/faults"
+	"github.com/listwatch/listwatch/internal/protojson"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -168,18 +169,43 @@ func (t *tap) Flush() {
 	}
 }
 
-// answered reads the response of a list. An incomplete list does not count.
+// answered reads the response of a list, in JSON or protobuf. An incomplete list does
+// not count.
 func (s *stage) answered(e *entry, body []byte) {
-	var list struct {
-		Metadata struct{ ResourceVersion, Continue string }
-		Items    []struct{}
-	}
-	err := json.Unmarshal(body, &list)
+	meta, err := listMeta(body)
 	s.update(func() {
-		if err == nil && e.code == http.StatusOK && list.Metadata.ResourceVersion != "" {
-			e.complete, e.revision, e.more = true, kube.Revision(list.Metadata.ResourceVersion), list.Metadata.Continue != ""
+		if err == nil && e.code == http.StatusOK && meta.ResourceVersion != "" {
+			e.complete, e.revision, e.more = true, kube.Revision(meta.ResourceVersion), meta.Continue != ""
 		}
 	})
+}
+
+// listMeta returns the metadata of a list.
+func listMeta(body []byte) (m struct{ ResourceVersion, Continue string }, err error) {
+	if !protojson.Is(body) {
+		var list struct {
+			Metadata struct{ ResourceVersion, Continue string }
+			Items    []struct{}
+		}
+		err = json.Unmarshal(body, &list)
+		return list.Metadata, err
+	}
+	// The metadata is field 1 of every list; in it, fields 2 and 3.
+	e, err := protojson.Open(body)
+	if err != nil {
+		return m, err
+	}
+	meta, err := protojson.Part(e.Raw, 1)
+	if err != nil {
+		return m, err
+	}
+	revision, err := protojson.Part(meta, 2)
+	if err != nil {
+		return m, err
+	}
+	token, err := protojson.Part(meta, 3)
+	m.ResourceVersion, m.Continue = string(revision), string(token)
+	return m, err
 }
 
 // eventMeta is what counts of the metadata of an event's object.
