@@ -7,17 +7,6 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Reader is what a reconciler needs of a store: it asks no server. All methods
-// are safe for concurrent use; the objects are shared and immutable.
-type Reader[T kube.Object] interface {
-	// Get returns the object of a key, and whether there is one.
-	Get(kube.Key) (T, bool)
-	// All yields the objects in no order, as of the moment the loop begins.
-	All() iter.Seq2[kube.Key, T]
-	// Len returns the number of objects.
-	Len() int
-}
-
 type pair[T kube.Object] struct {
 	key    kube.Key
 	object T

@@ -14,8 +14,6 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-var _ cache.Reader[kube.Partial] = (*cache.Store[kube.Partial])(nil)
-
 // shop is a store of objects with labels in two namespaces, and one in none.
 func shop(t *testing.T) *cache.RWStore[codec.Raw] {
 	t.Helper()

@@ -326,7 +326,7 @@ func TestWriterStopsAtItsLimit(t *testing.T) {
 	}
 	rec := load(t, f.bytes())
 	last := rec.Entries[len(rec.Entries)-1]
-	if rec.Truncated || len(rec.Entries) != n+1 || last.Note != replay.NoteFull || f.b.Len() > 1300 {
+	if rec.Truncated || len(rec.Entries) != n+1 || last.Note != "full" || f.b.Len() > 1300 {
 		t.Errorf("%d entries of %d bytes, the last is %+v", len(rec.Entries), f.b.Len(), last)
 	}
 }

@@ -97,11 +97,11 @@ func newReader(r io.Reader, max int) (*Reader, error) {
 		Format  string `json:"format"`
 		Version int    `json:"version"`
 	}](line)
-	if err != nil || v.T != "header" || v.Format != Format || v.Version < 1 {
+	if err != nil || v.T != "header" || v.Format != formatName || v.Version < 1 {
 		return nil, &DamageError{1, "there is no header"}
 	}
-	if v.Version > Version {
-		return nil, fmt.Errorf("%w: version %d, and this program reads up to %d; use a newer one", ErrVersion, v.Version, Version)
+	if v.Version > formatVersion {
+		return nil, fmt.Errorf("%w: version %d, and this program reads up to %d; use a newer one", ErrVersion, v.Version, formatVersion)
 	}
 	if rd.Header, err = codec.Decode[Header](line); err != nil {
 		return nil, &DamageError{1, "the header does not fit: " + err.Error()}

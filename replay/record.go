@@ -12,11 +12,11 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Format and Version stand in the header of every recording. A reader refuses a
+// formatName and formatVersion stand in the header of every recording. A reader refuses a
 // newer version; what it does not know within its own version it passes over.
 const (
-	Format  = "lwrec"
-	Version = 1
+	formatName    = "lwrec"
+	formatVersion = 1
 )
 
 // Header is the first line of a recording. NewWriter sets what a caller may not

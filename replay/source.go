@@ -120,14 +120,14 @@ func (e *Entry) trace(t watch.Trace) {
 			p.Remaining = *e.Remaining
 		}
 		t.Listed(p)
-	case e.Note == NoteConnected && t.Connected != nil:
+	case e.Note == noteConnected && t.Connected != nil:
 		t.Connected(watch.Op(e.Type), kube.Revision(e.Revision), e.Gap)
-	case e.Note == NoteClosed && t.Interrupted != nil:
+	case e.Note == noteClosed && t.Interrupted != nil:
 		var i *watch.Interruption
 		if errors.As(e.Failure.err(), &i) {
 			t.Interrupted(*i)
 		}
-	case e.Note == NoteFallback && t.Fallback != nil:
+	case e.Note == noteFallback && t.Fallback != nil:
 		t.Fallback(e.Failure.err())
 	}
 }

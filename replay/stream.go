@@ -13,10 +13,10 @@ import (
 // What a note says.
 const (
 	NoteError     = "error"     // Failure was delivered to the loop
-	NoteConnected = "connected" // a watch was answered after Gap
-	NoteClosed    = "closed"    // a request ended; Failure was delivered to the loop only if it is an interruption
-	NoteFallback  = "fallback"  // streams are given up for lists
-	NoteFull      = "full"      // the recording has reached its size limit
+	noteConnected = "connected" // a watch was answered after Gap
+	noteClosed    = "closed"    // a request ended; Failure was delivered to the loop only if it is an interruption
+	noteFallback  = "fallback"  // streams are given up for lists
+	noteFull      = "full"      // the recording has reached its size limit
 )
 
 // Stream records one loop over the events of a collection.
@@ -54,19 +54,19 @@ func (s *Stream) Trace(t watch.Trace) watch.Trace {
 		}
 	}
 	t.Connected = func(op watch.Op, from kube.Revision, gap time.Duration) {
-		note(Entry{Note: NoteConnected, Type: string(op), Revision: string(from), Gap: gap})
+		note(Entry{Note: noteConnected, Type: string(op), Revision: string(from), Gap: gap})
 		if outer.Connected != nil {
 			outer.Connected(op, from, gap)
 		}
 	}
 	t.Interrupted = func(i watch.Interruption) {
-		note(Entry{Note: NoteClosed, Failure: failureOf(&i)})
+		note(Entry{Note: noteClosed, Failure: failureOf(&i)})
 		if outer.Interrupted != nil {
 			outer.Interrupted(i)
 		}
 	}
 	t.Fallback = func(why error) {
-		note(Entry{Note: NoteFallback, Failure: failureOf(why)})
+		note(Entry{Note: noteFallback, Failure: failureOf(why)})
 		if outer.Fallback != nil {
 			outer.Fallback(why)
 		}

@@ -86,7 +86,7 @@ type Writer struct {
 // Close; out is not closed. Of h, the caller chooses Tool, Origin and Cluster.
 func NewWriter(out io.Writer, h Header, o Options) (*Writer, error) {
 	now := time.Now()
-	h.Format, h.Version = Format, Version
+	h.Format, h.Version = formatName, formatVersion
 	h.Created, h.TimeBase = now.UTC(), now.UTC()
 	h.Redaction = Redaction{Secrets: !o.IncludeSecrets, Env: !o.IncludeEnv}
 	h.Cluster.Server = cleanURL(h.Cluster.Server)
@@ -203,7 +203,7 @@ func (w *Writer) add(e *Entry) {
 		err = errLargeLine
 	case w.max > 0 && w.size+int64(len(line)) >= w.max:
 		w.full, err = true, ErrFull
-		if line, _ = codec.Encode(&Entry{Kind: KindNote, At: e.At, Note: NoteFull}); line != nil {
+		if line, _ = codec.Encode(&Entry{Kind: KindNote, At: e.At, Note: noteFull}); line != nil {
 			w.counts[KindNote]++
 			w.append(append(line, '\n'))
 		}

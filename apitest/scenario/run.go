@@ -52,7 +52,7 @@ type Run struct {
 // Serve starts a server and plays the scenario of that name, until ctx is done.
 // The caller must Close the run.
 func Serve(ctx context.Context, name string, o Options) (*Run, error) {
-	sc, ok := Find(name)
+	sc, ok := find(name)
 	if !ok {
 		return nil, fmt.Errorf("there is no scenario %q", name)
 	}

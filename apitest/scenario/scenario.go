@@ -30,8 +30,8 @@ func All() []Scenario {
 	return slices.Concat(tcp(), overHTTP(), frames(), lists(), streamed(), watches(), histories())
 }
 
-// Find returns the scenario of that name.
-func Find(name string) (Scenario, bool) {
+// find returns the scenario of that name.
+func find(name string) (Scenario, bool) {
 	all := All()
 	i := slices.IndexFunc(all, func(s Scenario) bool { return s.Name == name })
 	if i < 0 {
