@@ -13,7 +13,7 @@ type authorised struct {
 }
 
 func (a *authorised) RoundTrip(r *http.Request) (*http.Response, error) {
-	if token := a.srv.currentToken(); token != "" && r.Header.Get("Authorization") == "" {
+	if token := a.srv.Token(); token != "" && r.Header.Get("Authorization") == "" {
 		r = r.Clone(r.Context())
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
@@ -22,7 +22,8 @@ func (a *authorised) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func (a *authorised) CloseIdleConnections() { a.next.CloseIdleConnections() }
 
-func (s *Server) currentToken() string {
+// Token returns the bearer token that requests need by now, "" where they need none.
+func (s *Server) Token() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.token
@@ -38,7 +39,7 @@ func (s *Server) SetToken(token string) {
 
 // authenticated reports whether r may come in.
 func (s *Server) authenticated(r *http.Request) bool {
-	token := s.currentToken()
+	token := s.Token()
 	if token == "" && !s.options.ClientCerts {
 		return true
 	}
@@ -80,13 +81,13 @@ func (s *Server) Kubeconfig() []byte {
 	line("server", s.URL)
 	line("certificate-authority-data", data(s.CAPEM()))
 	b.WriteString("contexts:\n- name: apitest\n  context:\n    cluster: apitest\n    user: apitest\n    namespace: default\nusers:\n- name: apitest\n  user:\n")
-	line("token", s.currentToken())
+	line("token", s.Token())
 	if s.options.ClientCerts {
 		cert, key := s.ClientCertPEM()
 		line("client-certificate-data", data(cert))
 		line("client-key-data", data(key))
 	}
-	if s.currentToken() == "" && !s.options.ClientCerts {
+	if s.Token() == "" && !s.options.ClientCerts {
 		line("username", "apitest") // nobody asks
 	}
 	return []byte(b.String())

@@ -15,7 +15,7 @@
 // what may not change; a real server refuses more. Answers are JSON, or YAML for a
 // client that prefers it.
 //
-// A test drives both sides: [Server.Put], [Server.Delete] and [Server.Expire]
+// A test drives both sides: [Server.Put], [Server.PutYAML], [Server.Delete] and [Server.Expire]
 // change the world, [Server.On] sets faults, which package apitest/faults makes, [Server.Requests] says what
 // the client sent. [NewInMemory] uses no sockets and only package time, so a
 // story of hours runs at once inside a testing/synctest bubble.
@@ -23,5 +23,7 @@
 //	srv := apitest.New(t, apitest.Fixture{Resource: kube.Pods, Object: `{"metadata":{"namespace":"a","name":"b"}}`})
 //	srv.On(apitest.Match{Verb: "watch", AfterEvent: 3}, faults.Reset()).Times(1)
 //
-// The package does not import testing; a program may embed it by [Start].
+// [Object] and [Objects] read objects as structs, and package apitest/connect configures a
+// client of this module. The package does not import testing; a program may embed it by
+// [Start].
 package apitest

@@ -42,7 +42,7 @@ func (s *Server) review(x *Exchange, w http.ResponseWriter) *kube.Status {
 	case "tokenreviews":
 		token, _ := spec["token"].(string)
 		status := map[string]any{"user": map[string]any{}}
-		if token != "" && token == s.currentToken() {
+		if token != "" && token == s.Token() {
 			status = map[string]any{"authenticated": true, "user": map[string]any{"username": tokenUser, "groups": []any{"system:authenticated"}}}
 		}
 		o["status"] = status
@@ -156,7 +156,7 @@ func (s *Server) username(r *http.Request) string {
 	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
 		return r.TLS.VerifiedChains[0][0].Subject.CommonName
 	}
-	if token := s.currentToken(); token != "" && r.Header.Get("Authorization") == "Bearer "+token {
+	if token := s.Token(); token != "" && r.Header.Get("Authorization") == "Bearer "+token {
 		return tokenUser
 	}
 	return anonymous
@@ -208,7 +208,7 @@ func (s *Server) tokenRequest(x *Exchange, w http.ResponseWriter) *kube.Status {
 	if ask.Spec.ExpirationSeconds <= 0 {
 		ask.Spec.ExpirationSeconds = 3600
 	}
-	token := s.currentToken()
+	token := s.Token()
 	if token == "" {
 		token = "apitest." + id
 	}

@@ -236,12 +236,7 @@ func (st *store) keep(raw []byte) (wrong string) {
 	if json.Unmarshal(raw, &head) != nil {
 		return "its metadata cannot be read"
 	}
-	var t *table
-	for _, other := range st.tables {
-		if other.info.Kind == head.Kind && other.info.APIVersion() == head.APIVersion && other.info.Core.Plural == "" {
-			t = other
-		}
-	}
+	t := st.tableOf(head.APIVersion, head.Kind)
 	if t == nil {
 		return fmt.Sprintf("the server has no kind %q in %q: its CustomResourceDefinition is missing", clipped(head.Kind), clipped(head.APIVersion))
 	}
@@ -267,6 +262,16 @@ func (st *store) keep(raw []byte) (wrong string) {
 		st.define(nil, o)
 	}
 	return ""
+}
+
+// tableOf returns the table of a kind, nil where there is none. The caller holds mu.
+func (st *store) tableOf(apiVersion, kind string) *table {
+	for _, t := range st.tables {
+		if t.info.Kind == kind && t.info.APIVersion() == apiVersion && t.info.Core.Plural == "" {
+			return t
+		}
+	}
+	return nil
 }
 
 // readableMeta reports whether clients can read the metadata of an object.

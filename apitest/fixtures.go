@@ -1,0 +1,66 @@
+package apitest
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+
+	"github.com/listwatch/listwatch/internal/yamljson"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// Object returns an object decoded into a T by package encoding/json; false where there
+// is none. An object that does not fit fails the test.
+func Object[T any](s *Server, r kube.Resource, key kube.Key) (o T, ok bool) {
+	b := s.Get(r, key)
+	if b == nil {
+		return o, false
+	}
+	if err := json.Unmarshal(b, &o); err != nil {
+		s.fail("decode %s %s: %v", r.GroupResource(), key, err)
+	}
+	return o, true
+}
+
+// Objects returns the objects of r, sorted by key, as [Object] returns one.
+func Objects[T any](s *Server, r kube.Resource) []T {
+	bodies, _ := s.List(r)
+	list := make([]T, len(bodies))
+	for i, b := range bodies {
+		if err := json.Unmarshal(b, &list[i]); err != nil {
+			s.fail("decode object %d of %s: %v", i+1, r.GroupResource(), err)
+		}
+	}
+	return list
+}
+
+// PutYAML puts the objects of YAML documents, as [Server.Put] does, in their order: a
+// CustomResourceDefinition comes before its resources. Each document names its apiVersion
+// and kind. It returns the revision of the last object.
+func (s *Server) PutYAML(documents string) (rev kube.Revision) {
+	dec := yamljson.NewDecoder([]byte(documents), yamljson.Limits{})
+	for n := 1; ; n++ {
+		v, line, err := dec.ValueAt()
+		if errors.Is(err, io.EOF) {
+			return rev
+		}
+		if err != nil {
+			s.fail("document %d: %v", n, err)
+			return rev
+		}
+		if v == nil { // comments
+			continue
+		}
+		o, _ := v.(map[string]any)
+		apiVersion, _ := o["apiVersion"].(string)
+		kind, _ := o["kind"].(string)
+		s.store.mu.Lock()
+		t := s.store.tableOf(apiVersion, kind)
+		s.store.mu.Unlock()
+		if t == nil {
+			s.fail("document %d, line %d: the server has no kind %q in %q", n, line, clipped(kind), clipped(apiVersion))
+			return rev
+		}
+		rev = s.Put(t.info.Resource, v)
+	}
+}
