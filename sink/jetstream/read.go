@@ -99,6 +99,9 @@ func (m mark) reach(msg jetstream.Msg) error {
 	return nil
 }
 
+// stalled is how long a reader waits for the next message.
+const stalled = 30 * time.Second
+
 // read yields the messages of a stream, without positions, until all that the mark covers
 // has been read: a position follows what it covers. The mark is used up.
 func (s *Sink) read(ctx context.Context, stream string, c jetstream.OrderedConsumerConfig, until mark) iter.Seq2[jetstream.Msg, error] {
@@ -119,7 +122,12 @@ func (s *Sink) read(ctx context.Context, stream string, c jetstream.OrderedConsu
 		}
 		defer messages.Stop()
 		for len(until) > 0 {
-			m, err := messages.Next(jetstream.NextContext(ctx))
+			next, cancel := context.WithTimeout(ctx, stalled)
+			m, err := messages.Next(jetstream.NextContext(next))
+			cancel()
+			if err != nil && next.Err() != nil && ctx.Err() == nil {
+				err = fmt.Errorf("nothing has arrived for %s, and %d positions are missing", stalled, len(until))
+			}
 			if err != nil {
 				yield(nil, err)
 				return
@@ -151,7 +159,7 @@ func (s *Sink) table(ctx context.Context, filter, of string, headersOnly bool, u
 		rows := map[string]jetstream.Msg{} // what changes meanwhile comes again
 		for m, err := range s.read(ctx, "KV_"+s.o.Bucket, c, until) {
 			if err != nil {
-				yield(nil, fmt.Errorf("read the bucket %s: %w", s.o.Bucket, err))
+				yield(nil, fmt.Errorf("read the bucket %s, which sources the stream %s: %w", s.o.Bucket, s.o.Stream, err))
 				return
 			}
 			if m.Headers().Get("KV-Operation") != "" {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -25,6 +26,10 @@ import (
 // a dead process for as long as transactionTimeout. The committed offsets are those where
 // the first open transaction begins: commits of others may lie above.
 type ends func(ctx context.Context, topics ...string) (kadm.ListedOffsets, error)
+
+// stalled is how long a reader waits for the next messages: until the broker ends a
+// transaction that nobody else ends.
+const stalled = transactionTimeout + 20*time.Second
 
 // read yields the messages of a topic that are committed when it begins, up to the ends.
 func (s *Sink) read(ctx context.Context, topic string, to ends) iter.Seq2[*kgo.Record, error] {
@@ -47,7 +52,9 @@ func (s *Sink) read(ctx context.Context, topic string, to ends) iter.Seq2[*kgo.R
 		}
 		defer consumer.Close()
 		for len(ends) > 0 {
-			fetches := consumer.PollFetches(ctx)
+			poll, cancel := context.WithTimeout(ctx, stalled)
+			fetches := consumer.PollFetches(poll)
+			cancel()
 			if err := fetches.Err(); err != nil {
 				fail(err)
 				return
