@@ -72,7 +72,7 @@ var floors = map[string]float64{
 	"internal/protojson":       0,
 
 	// The program.
-	"cmd/listwatch/internal/exit":     0,
+	"internal/exit":     0,
 	"cmd/listwatch/internal/messages": 3,
 	"cmd/listwatch/internal/cli":      5,
 	"cmd/listwatch/internal/manifest": 2,

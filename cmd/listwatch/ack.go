@@ -11,8 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
 )
 
@@ -33,7 +32,7 @@ func openAcks(path string) (*acks, error) {
 		return nil, exit.Usage("--ack: %w", err)
 	}
 	if fi.Mode()&fs.ModeNamedPipe == 0 {
-		return nil, exit.Usage("--ack %s: want a pipe, as mkfifo makes it, or /dev/fd/N of one", messages.Clip(path))
+		return nil, exit.Usage("--ack %s: want a pipe, as mkfifo makes it, or /dev/fd/N of one", printable.Clip(path))
 	}
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -57,7 +56,7 @@ func (a *acks) read(wrong func(text string)) {
 		case text == "":
 			continue
 		case err != nil || n < 0:
-			wrong(fmt.Sprintf("--ack: %q is ignored: want the seq of a line", messages.Clip(printable.Line(text))))
+			wrong(fmt.Sprintf("--ack: %q is ignored: want the seq of a line", printable.Clip(printable.Line(text))))
 			continue
 		case n > printed:
 			wrong(fmt.Sprintf("--ack: %d is ignored: the last line that was printed is %d", n, printed))

@@ -11,9 +11,10 @@ import (
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/config"
+	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/printable"
 )
 
 // authFlags are the flags of auth check.
@@ -44,7 +45,7 @@ func authCommand(p *cli.Program) *cobra.Command {
 			if len(args) == 0 {
 				return cmd.Help()
 			}
-			return exit.Usage("unknown command %q (there is: listwatch auth check)", messages.Clip(args[0]))
+			return exit.Usage("unknown command %q (there is: listwatch auth check)", printable.Clip(args[0]))
 		},
 	}
 	cmd.AddCommand(authCheckCommand(p))
@@ -76,9 +77,9 @@ func authCheckCommand(p *cli.Program) *cobra.Command {
 func authCheck(p *cli.Program, cmd *cobra.Command, args []string, o *authFlags) error {
 	switch {
 	case o.output != "" && o.output != "json":
-		return exit.Usage("--output %q: want json, or nothing for text", messages.Clip(o.output))
+		return exit.Usage("--output %q: want json, or nothing for text", printable.Clip(o.output))
 	case o.logFormat != "text" && o.logFormat != "json":
-		return exit.Usage("--log-format %q: want one of text, json", messages.Clip(o.logFormat))
+		return exit.Usage("--log-format %q: want one of text, json", printable.Clip(o.logFormat))
 	}
 	c := &check{flags: o, p: p, talk: messages.New(p.Stderr, o.logFormat, o.quiet), report: newReport()}
 	if len(args) > 0 {

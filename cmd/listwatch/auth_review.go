@@ -10,7 +10,7 @@ import (
 	"regexp"
 
 	"github.com/listwatch/listwatch/client"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
 )

@@ -9,9 +9,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/discovery"
+	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/shell"
 	"github.com/listwatch/listwatch/kube"
@@ -68,7 +67,7 @@ func (c *check) targets(ctx context.Context) ([]target, error) {
 		}
 	}
 	if more > 0 {
-		step.warn(fmt.Sprintf("the server has %s more, which were not asked about: name those that matter", messages.Count(more, "type")))
+		step.warn(fmt.Sprintf("the server has %s more, which were not asked about: name those that matter", printable.Count(more, "type")))
 	}
 	return targets, nil
 }

@@ -14,8 +14,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/client"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -98,7 +97,7 @@ func versionOf(ctx context.Context, cl *client.Client) (string, error) {
 	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<16)).Decode(&v); err != nil {
 		return "", fmt.Errorf("GET %s/version: the answer is not JSON: this is not a Kubernetes API server", cl.Server())
 	}
-	return messages.Clip(printable.Line(v.GitVersion)), nil
+	return printable.Clip(printable.Line(v.GitVersion)), nil
 }
 
 // saw puts down what the connection showed.
@@ -130,7 +129,7 @@ func (c *check) saw(step *serverReport) {
 			side = "behind"
 		}
 		step.warn(fmt.Sprintf("the clock of this machine is %s %s the server's: tokens and certificates may be taken for expired or not yet valid",
-			messages.Rough(s.skew.Abs()), side))
+			printable.Rough(s.skew.Abs()), side))
 	}
 }
 

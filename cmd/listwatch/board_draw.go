@@ -9,7 +9,6 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -37,7 +36,7 @@ func (b *board) draw(width, height int, now time.Time) []string {
 
 // status is the first line.
 func (b *board) status() string {
-	text := messages.Count(b.count(), "object") + ", " + messages.Count(b.events, "event")
+	text := printable.Count(b.count(), "object") + ", " + printable.Count(b.events, "event")
 	if b.filter != "" && !b.typing {
 		text += ", with " + strconv.Quote(b.filter)
 	}

@@ -6,9 +6,8 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/list"
@@ -24,20 +23,10 @@ func (s *stream[T]) fatal(i *watch.Interruption) error {
 		return exit.Failed(fmt.Errorf("%s %s: %w", verb(i.Op), s.label(), i.Err))
 	case watches(i.Op) && (i.Events > 0 || i.Lived > 5*time.Second): // it worked, for a while
 	case s.maxFailures >= 0 && i.Err != nil && i.Attempt >= max(1, s.maxFailures):
-		return exit.Failed(fmt.Errorf("%s %s: gave up after %s in a row (--max-failures): %w", verb(i.Op), s.label(), messages.Count(i.Attempt, "failure"), i.Err))
+		return exit.Failed(fmt.Errorf("%s %s: gave up after %s in a row (--max-failures): %w", verb(i.Op), s.label(), printable.Count(i.Attempt, "failure"), i.Err))
 	}
 	return nil
 }
-
-// verb is what people call op.
-func verb(op watch.Op) string {
-	if watches(op) {
-		return "watch"
-	}
-	return "list"
-}
-
-func watches(op watch.Op) bool { return op == watch.OpStream || op == watch.OpWatch }
 
 // interrupted: a request ended.
 func (s *stream[T]) interrupted(i watch.Interruption) {
@@ -57,20 +46,20 @@ func (s *stream[T]) interrupted(i watch.Interruption) {
 	if why == nil {
 		why = errors.New("closed by the server")
 	}
-	s.warn(fmt.Sprintf("cannot %s: %v; again in %s", verb(i.Op), why, messages.Rough(i.Wait)),
+	s.warn(fmt.Sprintf("cannot %s: %v; again in %s", verb(i.Op), why, printable.Rough(i.Wait)),
 		"failed", "op", string(i.Op), "err", printable.Line(why.Error()), "attempt", i.Attempt, "wait", i.Wait.String())
 	s.emit(record{Type: errorType, detail: errorOf(why)})
 }
 
 // closed: a watch that was open is no more.
 func (s *stream[T]) closed(i *watch.Interruption, gone bool) {
-	cause, text := "closed by the server", "watch closed by server after "+messages.Rough(i.Lived)
+	cause, text := "closed by the server", "watch closed by server after "+printable.Rough(i.Lived)
 	level := slog.LevelInfo
 	s.broken = i.Err != nil && !gone
 	if i.Err != nil {
 		level = slog.LevelWarn
 		cause = printable.Line(i.Err.Error())
-		text = fmt.Sprintf("watch broken after %s (%s)", messages.Rough(i.Lived), brief(i.Err))
+		text = fmt.Sprintf("watch broken after %s (%s)", printable.Rough(i.Lived), brief(i.Err))
 	}
 	var st *kube.Status
 	if errors.As(i.Err, &st) && !gone {
@@ -88,7 +77,7 @@ func (s *stream[T]) closed(i *watch.Interruption, gone bool) {
 		text += ", listing again"
 	}
 	if i.Wait > 0 {
-		text += " in " + messages.Rough(i.Wait)
+		text += " in " + printable.Rough(i.Wait)
 	}
 	s.say(level, text, "watch ended", "cause", cause, "lived", i.Lived.String(), "rev", string(i.Revision), "next", string(i.Next))
 }
@@ -105,9 +94,9 @@ func (s *stream[T]) connected(op watch.Op, from kube.Revision, gap time.Duration
 	if s.attempts > 0 || s.broken {
 		tried := ""
 		if s.attempts > 0 {
-			tried = fmt.Sprintf(" (%s)", messages.Count(s.attempts, "failed attempt"))
+			tried = fmt.Sprintf(" (%s)", printable.Count(s.attempts, "failed attempt"))
 		}
-		s.info("watching again after "+messages.Rough(gap)+tried, "watching again", "gap", gap.String(), "attempts", s.attempts)
+		s.info("watching again after "+printable.Rough(gap)+tried, "watching again", "gap", gap.String(), "attempts", s.attempts)
 	}
 	s.attempts, s.broken = 0, false
 }
@@ -159,9 +148,6 @@ func (s *stream[T]) listed(p list.Progress) {
 	}
 	s.progress(max(s.items, p.Items))
 }
-
-// progressEvery is how often a long first list is told of.
-const progressEvery = 10 * time.Second
 
 // progress tells how far the first list is, and of how many objects where the
 // server says that.

@@ -13,9 +13,9 @@ import (
 	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/cmd/listwatch/checkpoint"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -45,7 +45,7 @@ func (c *checkpointing) register(f *pflag.FlagSet) {
 func (c *checkpointing) check(given, hooks bool) error {
 	switch {
 	case c.policy != afterPrint && c.policy != afterHook:
-		return exit.Usage("--checkpoint-policy %q: want %s or %s", messages.Clip(c.policy), afterPrint, afterHook)
+		return exit.Usage("--checkpoint-policy %q: want %s or %s", printable.Clip(c.policy), afterPrint, afterHook)
 	case given && c.file == "":
 		return exit.Usage("--checkpoint: the name of the file is missing")
 	case c.file == "" && c.reset:

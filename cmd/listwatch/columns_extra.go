@@ -10,8 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
 )
 
@@ -60,17 +59,17 @@ func (c *columnFlags) apply(out *output) error {
 	custom := strings.HasPrefix(name, "custom-columns")
 	switch {
 	case c.showLabels && !isTable(out.format.name):
-		return exit.Usage("--show-labels is a column of tables: not with --output %s", messages.Clip(name))
+		return exit.Usage("--show-labels is a column of tables: not with --output %s", printable.Clip(name))
 	case len(c.labelColumns) > 0 && !isTable(out.format.name):
-		return exit.Usage("--label-columns are columns of tables: not with --output %s", messages.Clip(name))
+		return exit.Usage("--label-columns are columns of tables: not with --output %s", printable.Clip(name))
 	case c.timestamps != "" && !slices.Contains(stampStyles, c.timestamps):
-		return exit.Usage("--timestamps %q: want one of %s", messages.Clip(c.timestamps), strings.Join(stampStyles, ", "))
+		return exit.Usage("--timestamps %q: want one of %s", printable.Clip(c.timestamps), strings.Join(stampStyles, ", "))
 	case c.timestamps != "" && !isTable(out.format.name) && !custom && name != "name" && name != "diff":
-		return exit.Usage("--timestamps is for people: not with --output %s; each line of --output ndjson has a time", messages.Clip(name))
+		return exit.Usage("--timestamps is for people: not with --output %s; each line of --output ndjson has a time", printable.Clip(name))
 	}
 	for _, l := range c.labelColumns {
 		if l == "" || strings.ContainsAny(l, " =,") {
-			return exit.Usage("--label-columns %q: want names of labels, such as app,tier", messages.Clip(l))
+			return exit.Usage("--label-columns %q: want names of labels, such as app,tier", printable.Clip(l))
 		}
 	}
 	out.format.extra = extraColumns{showLabels: c.showLabels, labelColumns: c.labelColumns, plain: !c.serverPrint, stamps: c.timestamps, began: time.Now()}

@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/printable"
 )
 
 // kubectlShim is what kubectl runs for "kubectl listwatch <TAB>".
@@ -63,7 +63,7 @@ func completionCommand(p *cli.Program) *cobra.Command {
 			case "kubectl":
 				script.WriteString(kubectlShim)
 			default:
-				return exit.Usage("unknown shell %q: want one of %s", messages.Clip(args[0]), strings.Join(shells, ", "))
+				return exit.Usage("unknown shell %q: want one of %s", printable.Clip(args[0]), strings.Join(shells, ", "))
 			}
 			if err != nil {
 				return exit.Failed(err)

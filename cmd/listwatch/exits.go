@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/printable"
 )
 
 // exitMeaning is what an exit code says, and what to do about it.
@@ -90,7 +90,7 @@ func explainExitCommand(p *cli.Program) *cobra.Command {
 			}
 			n, err := strconv.Atoi(args[0])
 			if err != nil || n < 0 || n > 255 {
-				return exit.Usage("%q is no exit code: want a number of 0 to 255", messages.Clip(args[0]))
+				return exit.Usage("%q is no exit code: want a number of 0 to 255", printable.Clip(args[0]))
 			}
 			for _, e := range exitMeanings {
 				if e.code == n {

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/exit"
 )
 
 func TestEveryExitCodeIsExplained(t *testing.T) {

@@ -24,9 +24,10 @@ import (
 	"github.com/listwatch/listwatch/apitest/simulate"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/internal/disk"
+	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/shell"
 )
 
@@ -189,7 +190,7 @@ func (s *fakeServer) start(opts apitest.Options) (srv *apitest.Server, err error
 	}
 	s.srv = srv
 	if opts.State != nil {
-		s.talk.Info("fake", "restored "+messages.Count(s.saver.restored, "object")+" from "+s.flags.save, "restored", "objects", s.saver.restored)
+		s.talk.Info("fake", "restored "+printable.Count(s.saver.restored, "object")+" from "+s.flags.save, "restored", "objects", s.saver.restored)
 	}
 	return srv, nil
 }
@@ -198,7 +199,7 @@ func (s *fakeServer) start(opts apitest.Options) (srv *apitest.Server, err error
 func (o *fakeFlags) check(cmd *cobra.Command, command []string) ([]faults.Rule, error) {
 	set := cmd.Flags().Changed
 	if o.logFormat != "text" && o.logFormat != "json" {
-		return nil, exit.Usage("--log-format %q: want one of text, json", messages.Clip(o.logFormat))
+		return nil, exit.Usage("--log-format %q: want one of text, json", printable.Clip(o.logFormat))
 	}
 	if err := errors.Join(positive(cmd, "nodes", "churn"), replaceable("--kubeconfig-out", o.kubeconfig), replaceable("--save", o.save)); err != nil {
 		return nil, err
@@ -218,7 +219,7 @@ func (o *fakeFlags) check(cmd *cobra.Command, command []string) ([]faults.Rule, 
 	case stdin > 1:
 		return nil, exit.Usage("stdin (-) can be read once only")
 	case o.output != "text" && o.output != "json":
-		return nil, exit.Usage("--output %q: want one of text, json", messages.Clip(o.output))
+		return nil, exit.Usage("--output %q: want one of text, json", printable.Clip(o.output))
 	case set("output") && o.scenario == "" && !o.listScenarios:
 		return nil, exit.Usage("--output is of --scenario and --scenarios: give one of them too")
 	case command != nil && o.scenario == "":
@@ -271,7 +272,7 @@ const maxFaults = 1 << 20
 func firstOf(err error) string {
 	first, rest, more := strings.Cut(err.Error(), "\n")
 	if more {
-		first += "; wrong too: " + messages.Count(strings.Count(rest, "\n")+1, "more line")
+		first += "; wrong too: " + printable.Count(strings.Count(rest, "\n")+1, "more line")
 	}
 	return first
 }
@@ -281,17 +282,17 @@ func firstOf(err error) string {
 func listenAddress(flag, s string) (address string, open bool, err error) {
 	host, port, err := net.SplitHostPort(s)
 	if _, e := strconv.ParseUint(port, 10, 16); err != nil || e != nil {
-		return "", false, exit.Usage("%s %q: want an address and a port, such as 127.0.0.1:8080", flag, messages.Clip(s))
+		return "", false, exit.Usage("%s %q: want an address and a port, such as 127.0.0.1:8080", flag, printable.Clip(s))
 	}
 	if host == "" {
-		return "", false, exit.Usage("%s %q would serve everybody who reaches this machine: give 127.0.0.1:%s, or 0.0.0.0:%s if that is what you want", flag, messages.Clip(s), port, port)
+		return "", false, exit.Usage("%s %q would serve everybody who reaches this machine: give 127.0.0.1:%s, or 0.0.0.0:%s if that is what you want", flag, printable.Clip(s), port, port)
 	}
 	if host == "localhost" {
 		host = "127.0.0.1"
 	}
 	ip, err := netip.ParseAddr(host)
 	if err != nil {
-		return "", false, exit.Usage("%s %q: want an IP address and a port, such as 127.0.0.1:8080", flag, messages.Clip(s))
+		return "", false, exit.Usage("%s %q: want an IP address and a port, such as 127.0.0.1:8080", flag, printable.Clip(s))
 	}
 	return net.JoinHostPort(host, port), !ip.IsLoopback(), nil
 }
@@ -444,7 +445,7 @@ func (s *fakeServer) run(ctx context.Context) error {
 	}
 	for i, r := range s.rules {
 		hits := s.struck[i].Hits()
-		s.talk.Info("fake", fmt.Sprintf("struck %s: %s", messages.Count(hits, "time"), r), "struck", "fault", r.String(), "times", hits)
+		s.talk.Info("fake", fmt.Sprintf("struck %s: %s", printable.Count(hits, "time"), r), "struck", "fault", r.String(), "times", hits)
 	}
 	if s.random != nil {
 		for _, r := range s.random.Strikes() {

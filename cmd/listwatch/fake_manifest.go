@@ -12,11 +12,11 @@ import (
 	"strings"
 
 	"github.com/listwatch/listwatch/client"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/manifest"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/discovery"
+	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -66,7 +66,7 @@ func (s *fakeServer) fill(ctx context.Context, stdin io.Reader) error {
 	}
 	s.bringing = ""
 	if len(all) > 0 {
-		s.talk.Info("fake", "loaded "+messages.Count(len(all), "object"), "loaded", "objects", len(all))
+		s.talk.Info("fake", "loaded "+printable.Count(len(all), "object"), "loaded", "objects", len(all))
 	}
 	return nil
 }
@@ -95,7 +95,7 @@ func resourceOf(api *discovery.API, m *manifest.Object) (kube.Resource, error) {
 			return r.Resource, nil
 		}
 	}
-	wrong := fmt.Sprintf("the server has no kind %q in %q; ", messages.Clip(m.Head.Kind), messages.Clip(m.Head.APIVersion))
+	wrong := fmt.Sprintf("the server has no kind %q in %q; ", printable.Clip(m.Head.Kind), printable.Clip(m.Head.APIVersion))
 	for r := range api.All() {
 		if strings.EqualFold(r.Kind, m.Head.Kind) {
 			return kube.Resource{}, fmt.Errorf("%sthere is %s in %s", wrong, r.Kind, r.APIVersion())

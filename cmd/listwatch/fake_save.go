@@ -12,10 +12,11 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/manifest"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/internal/disk"
+	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -173,7 +174,7 @@ func (s *stateWriter) Write(b []byte) (int, error) {
 // yet is left to those who write it.
 func replaceable(flag, path string) error {
 	if fi, err := os.Lstat(path); err == nil && !fi.Mode().IsRegular() {
-		return exit.Usage("%s: %s is no file that could be replaced: give the name of a file", flag, messages.Clip(path))
+		return exit.Usage("%s: %s is no file that could be replaced: give the name of a file", flag, printable.Clip(path))
 	}
 	return nil
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/apitest/scenario"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -50,13 +50,13 @@ func playScenario(p *cli.Program, ctx context.Context, o *fakeFlags, opts apites
 	opts.Namespaces = false // it has its own
 	switch {
 	case command != nil && !strings.HasSuffix(o.listen, ":0"):
-		return exit.Usage("--listen %s: with a command each scenario takes a free port: leave it out, or give port 0", messages.Clip(o.listen))
+		return exit.Usage("--listen %s: with a command each scenario takes a free port: leave it out, or give port 0", printable.Clip(o.listen))
 	case command != nil && o.kubeconfig != "":
 		return exit.Usage("--kubeconfig-out: a command after -- gets its kubeconfig by KUBECONFIG: give one of the two")
 	case command != nil:
 		return playAll(p, ctx, o, opts, all, command, t)
 	case len(all) > 1:
-		return exit.Usage("--scenario %s: these are %d: give a command after --, which is started for each of them, such as -- node client.js", messages.Clip(o.scenario), len(all))
+		return exit.Usage("--scenario %s: these are %d: give a command after --, which is started for each of them, such as -- node client.js", printable.Clip(o.scenario), len(all))
 	}
 	s := all[0]
 	so := scenario.Options{Server: opts}

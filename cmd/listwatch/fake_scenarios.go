@@ -19,8 +19,8 @@ import (
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/apitest/scenario"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/group"
 	"github.com/listwatch/listwatch/internal/printable"
 )
@@ -35,7 +35,7 @@ func findScenarios(names string) ([]scenario.Scenario, error) {
 		for _, s := range scenario.All() {
 			ok, err := path.Match(name, s.Name)
 			if err != nil {
-				return nil, exit.Usage("--scenario %q: want a name, a pattern such as gone/*, or all", messages.Clip(name))
+				return nil, exit.Usage("--scenario %q: want a name, a pattern such as gone/*, or all", printable.Clip(name))
 			}
 			if (ok || name == "all") && !slices.ContainsFunc(found, func(o scenario.Scenario) bool { return o.Name == s.Name }) {
 				found = append(found, s)
@@ -48,7 +48,7 @@ func findScenarios(names string) ([]scenario.Scenario, error) {
 					hint = "did you mean " + name + "/*?"
 				}
 			}
-			return nil, exit.Usage("--scenario %q: there is none of that name; %s", messages.Clip(name), hint)
+			return nil, exit.Usage("--scenario %q: there is none of that name; %s", printable.Clip(name), hint)
 		}
 	}
 	return found, nil
@@ -73,7 +73,7 @@ type suite struct {
 // playAll plays all to command, and prints the verdicts in this order.
 func playAll(p *cli.Program, ctx context.Context, o *fakeFlags, opts apitest.Options, all []scenario.Scenario, command []string, t *messages.Writer) error {
 	if _, err := group.Look(command[0]); err != nil {
-		return exit.Usage("the client %q: %w", messages.Clip(command[0]), err)
+		return exit.Usage("the client %q: %w", printable.Clip(command[0]), err)
 	}
 	dir, err := os.MkdirTemp("", "listwatch-fake-")
 	if err != nil {
@@ -133,14 +133,14 @@ func (c *suite) sum(n int) error {
 	slices.Sort(c.unused)
 	var wrong []string
 	if len(c.failing) > 0 {
-		wrong = append(wrong, fmt.Sprintf("%d of %s failed: %s", len(c.failing), messages.Count(n, "scenario"), strings.Join(c.failing, ", ")))
+		wrong = append(wrong, fmt.Sprintf("%d of %s failed: %s", len(c.failing), printable.Count(n, "scenario"), strings.Join(c.failing, ", ")))
 	}
 	if len(c.absent) > 0 {
-		wrong = append(wrong, fmt.Sprintf("the client never came in %s: %s", messages.Count(len(c.absent), "scenario"), strings.Join(c.absent, ", ")))
+		wrong = append(wrong, fmt.Sprintf("the client never came in %s: %s", printable.Count(len(c.absent), "scenario"), strings.Join(c.absent, ", ")))
 	}
 	if len(c.unused) > 0 && !c.flags.allowUnused {
 		wrong = append(wrong, fmt.Sprintf("%s not exercised: %s; --allow-not-exercised if your client need not use what they are about",
-			messages.Count(len(c.unused), "scenario"), strings.Join(c.unused, ", ")))
+			printable.Count(len(c.unused), "scenario"), strings.Join(c.unused, ", ")))
 	}
 	if wrong == nil {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/itchyny/gojq"
 	"github.com/spf13/pflag"
 
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/jsonpath"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -48,7 +48,7 @@ func (f *filtering) compile() (filter, error) {
 	for _, text := range f.ignore {
 		path := strings.Split(strings.TrimPrefix(text, "."), ".")
 		if slices.Contains(path, "") {
-			return c, exit.Usage("--ignore-fields %q: want names with dots between, such as metadata.resourceVersion", messages.Clip(text))
+			return c, exit.Usage("--ignore-fields %q: want names with dots between, such as metadata.resourceVersion", printable.Clip(text))
 		}
 		c.ignore = append(c.ignore, path)
 	}
@@ -160,26 +160,4 @@ func assignment(q *gojq.Query) bool {
 		return assignment(q.Right)
 	}
 	return q.Op == gojq.OpAssign
-}
-
-// forget removes fields from v; a path through a list goes to each element.
-func forget(v any, fields [][]string) {
-	for _, path := range fields {
-		forgetPath(v, path)
-	}
-}
-
-func forgetPath(v any, path []string) {
-	switch v := v.(type) {
-	case map[string]any:
-		if len(path) == 1 {
-			delete(v, path[0])
-			return
-		}
-		forgetPath(v[path[0]], path[1:])
-	case []any:
-		for _, e := range v {
-			forgetPath(e, path)
-		}
-	}
 }

@@ -12,9 +12,10 @@ import (
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/config"
+	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -123,7 +124,7 @@ func parseExtra(list []string) (map[string][]string, error) {
 	for _, s := range list {
 		k, v, ok := strings.Cut(s, "=")
 		if k = strings.ToLower(k); !ok || k == "" {
-			return nil, exit.Usage("--as-user-extra %q: want KEY=VALUE", messages.Clip(s))
+			return nil, exit.Usage("--as-user-extra %q: want KEY=VALUE", printable.Clip(s))
 		}
 		extra[k] = append(extra[k], v)
 	}
@@ -137,7 +138,7 @@ func parseTimeout(s string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(s)
 	if err != nil || d < 0 {
-		return 0, exit.Usage("--request-timeout %q: want a duration such as 30s, or 0", messages.Clip(s))
+		return 0, exit.Usage("--request-timeout %q: want a duration such as 30s, or 0", printable.Clip(s))
 	}
 	return d, nil
 }
@@ -220,7 +221,7 @@ func (o *printing) parse(p *cli.Program) (output, error) {
 		{"log-format", o.logFormat, []string{"text", "json"}},
 	} {
 		if !slices.Contains(f.want, f.value) {
-			return output{}, exit.Usage("--%s %q: want one of %s", f.name, messages.Clip(f.value), strings.TrimPrefix(strings.Join(f.want, ", "), ", "))
+			return output{}, exit.Usage("--%s %q: want one of %s", f.name, printable.Clip(f.value), strings.TrimPrefix(strings.Join(f.want, ", "), ", "))
 		}
 	}
 	return output{
@@ -248,7 +249,7 @@ func parseEvents(list []string) ([]string, error) {
 	for _, s := range list {
 		t := strings.ToUpper(strings.TrimSpace(s))
 		if !slices.Contains(eventTypes, t) {
-			return nil, exit.Usage("--events: unknown type %q: want some of %s", messages.Clip(s), strings.Join(eventTypes, ","))
+			return nil, exit.Usage("--events: unknown type %q: want some of %s", printable.Clip(s), strings.Join(eventTypes, ","))
 		}
 		types = append(types, t)
 	}

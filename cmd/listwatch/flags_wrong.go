@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/printable"
 )
 
 // wanted says what a flag of a type takes, for a value that is none.
@@ -27,7 +27,7 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 	if want, ok := wanted[f.Value.Type()]; ok {
 		what = "want " + want
 	}
-	return exit.Usage("--%s %q: %s", f.Name, messages.Clip(value.GetValue()), what)
+	return exit.Usage("--%s %q: %s", f.Name, printable.Clip(value.GetValue()), what)
 }
 
 // noArgs is for commands that take none; instead says what may have been meant.
@@ -36,6 +36,6 @@ func noArgs(instead string) cobra.PositionalArgs {
 		if len(args) == 0 {
 			return nil
 		}
-		return exit.Usage("%q: %s takes no arguments%s", messages.Clip(args[0]), strings.TrimPrefix(cmd.CommandPath(), "listwatch "), instead)
+		return exit.Usage("%q: %s takes no arguments%s", printable.Clip(args[0]), strings.TrimPrefix(cmd.CommandPath(), "listwatch "), instead)
 	}
 }

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/disk"
+	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/printable"
 )
 
 // A format is what -o names: one of outputFormats, or one that takes an
@@ -79,7 +79,7 @@ func parseFormat(s, template string) (func(*format) encoder, error) {
 		}
 		return make, nil
 	}
-	return nil, exit.Usage("--output %q: want one of %s, or nothing for columns", messages.Clip(s), strings.Join(formatNames(), ", "))
+	return nil, exit.Usage("--output %q: want one of %s, or nothing for columns", printable.Clip(s), strings.Join(formatNames(), ", "))
 }
 
 // likeKubectl reports whether the expression of a format is one of kubectl's, which sees

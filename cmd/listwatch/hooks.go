@@ -11,9 +11,9 @@ import (
 
 	"github.com/listwatch/listwatch/cmd/listwatch/hook"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/shell"
 )
@@ -137,7 +137,7 @@ func (h *hooks) said(label, line string) {
 func (h *hooks) failed(e hook.Event, err error, runs int, again time.Duration) {
 	text, message := fmt.Sprintf("hook: %v (run %d of %d)", err, runs, h.opts.Retries+1), "hook failed"
 	if again > 0 {
-		text += ", again in " + messages.Rough(again)
+		text += ", again in " + printable.Rough(again)
 	} else {
 		text, message = text+", given up", "hook given up"
 	}
@@ -147,7 +147,7 @@ func (h *hooks) failed(e hook.Event, err error, runs int, again time.Duration) {
 // stopping says why the program does not end at once.
 func (h *hooks) stopping(dropped, running int) {
 	if h.dropped = dropped; dropped+running > 0 {
-		h.talk.Note(fmt.Sprintf("hooks: stopping: %s dropped; %s may take up to %s to end", messages.Count(dropped, "waiting event"), messages.Count(running, "run"), messages.Rough(h.opts.Grace)))
+		h.talk.Note(fmt.Sprintf("hooks: stopping: %s dropped; %s may take up to %s to end", printable.Count(dropped, "waiting event"), printable.Count(running, "run"), printable.Rough(h.opts.Grace)))
 	}
 }
 
@@ -221,14 +221,14 @@ func (s *session) runHooked(whole, ctx context.Context, p *cli.Program) error {
 	watched := s.run(ctx, p)
 	h.end()
 	if sum.Killed > 0 {
-		s.talk.Note(fmt.Sprintf("hooks: %s killed", messages.Count(sum.Killed, "run")))
+		s.talk.Note(fmt.Sprintf("hooks: %s killed", printable.Count(sum.Killed, "run")))
 	}
 	if late := sum.Dropped - h.dropped; late > 0 {
-		s.talk.Note(fmt.Sprintf("hooks: %s dropped that came too late", messages.Count(late, "event")))
+		s.talk.Note(fmt.Sprintf("hooks: %s dropped that came too late", printable.Count(late, "event")))
 	}
 	switch {
 	case errors.Is(err, hook.ErrFailures):
-		return &exit.Error{Code: exit.CodeHooks, Err: fmt.Errorf("--exec-max-errors %d: %s failed for good", h.opts.Errors-1, messages.Count(sum.Failed, "hook"))}
+		return &exit.Error{Code: exit.CodeHooks, Err: fmt.Errorf("--exec-max-errors %d: %s failed for good", h.opts.Errors-1, printable.Count(sum.Failed, "hook"))}
 	case (watched == nil || errors.Is(watched, exit.ErrAskedFor)) && whole.Err() != nil:
 		return context.Cause(whole)
 	}
@@ -237,10 +237,3 @@ func (s *session) runHooked(whole, ctx context.Context, p *cli.Program) error {
 
 // hookEnd is how long hooks may take to end once they are told to.
 const hookEnd = 2 * time.Second
-
-// noRows is the encoder of -o none, for those who want hooks or an exit code only.
-type noRows struct{}
-
-func (noRows) encode(b []byte, _ *record) ([]byte, error) { return b, nil }
-func (noRows) flush(b []byte) []byte                      { return b }
-func (noRows) end(b []byte) ([]byte, error)               { return b, nil }

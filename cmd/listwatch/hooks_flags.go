@@ -13,8 +13,8 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/listwatch/listwatch/cmd/listwatch/hook"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/watch"
 )
 
@@ -129,7 +129,7 @@ func (h *hooking) compile(cmd *cobra.Command, command, events []string) (*hooks,
 			continue
 		}
 		if err := hook.Check(part.argv); err != nil {
-			return nil, exit.Usage("%s%q: %w", part.what, messages.Clip(part.argv[0]), err)
+			return nil, exit.Usage("%s%q: %w", part.what, printable.Clip(part.argv[0]), err)
 		}
 		*part.into = part.argv
 	}
@@ -169,9 +169,9 @@ func (h *hooking) options() (hook.Options, error) {
 	inputs := []hook.Input{hook.Stdin, hook.File, hook.Args, hook.None}
 	switch {
 	case !slices.Contains(inputs, o.Input):
-		return o, exit.Usage("--exec-input %q: want one of stdin, file, args, none", messages.Clip(h.input))
+		return o, exit.Usage("--exec-input %q: want one of stdin, file, args, none", printable.Clip(h.input))
 	case h.coalesce != "latest" && h.coalesce != "none":
-		return o, exit.Usage("--exec-coalesce %q: want latest or none", messages.Clip(h.coalesce))
+		return o, exit.Usage("--exec-coalesce %q: want latest or none", printable.Clip(h.coalesce))
 	case h.concurrency < 1:
 		return o, exit.Usage("--exec-concurrency %d: want at least 1", h.concurrency)
 	case h.retries < 0:
@@ -185,18 +185,18 @@ func (h *hooking) options() (hook.Options, error) {
 	}
 	var err error
 	if o.Backoff, o.BackoffMax, err = parseBackoff(h.backoff); err != nil {
-		return o, exit.Usage("--exec-backoff %q: %w", messages.Clip(h.backoff), err)
+		return o, exit.Usage("--exec-backoff %q: %w", printable.Clip(h.backoff), err)
 	}
 	if h.rate != "" {
 		if o.Rate, o.Burst, err = parseRate(h.rate); err != nil {
-			return o, exit.Usage("--exec-rate %q: %w", messages.Clip(h.rate), err)
+			return o, exit.Usage("--exec-rate %q: %w", printable.Clip(h.rate), err)
 		}
 	}
 	if h.batch == "" {
 		return o, nil
 	}
 	if o.Batch, o.Window, err = parseBatch(h.batch); err != nil {
-		return o, exit.Usage("--exec-batch %q: %w", messages.Clip(h.batch), err)
+		return o, exit.Usage("--exec-batch %q: %w", printable.Clip(h.batch), err)
 	}
 	switch {
 	case h.delete != nil:

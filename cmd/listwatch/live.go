@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/internal/exit"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -149,3 +149,5 @@ func (s *screen) View() tea.View {
 	v.AltScreen = true
 	return v
 }
+
+func (*live) forPeople() {}

@@ -2,9 +2,7 @@ package main
 
 import (
 	"reflect"
-	"slices"
 
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/replay"
 )
@@ -29,15 +27,6 @@ func maskPair(before, now map[string]any) {
 	redactSecret(now)
 	for _, v := range changed {
 		v.of[v.name] = "[redacted, changed]"
-	}
-}
-
-// noteRedaction says that values of Secrets are not what the server has, to whom they
-// may be missing.
-func (o *output) noteRedaction(t *messages.Writer, targets []target) {
-	values := !isTable(o.format.name) && o.format.name != "name" && o.format.name != "none" || o.where.asks()
-	if o.format.redact && values && slices.ContainsFunc(targets, func(t target) bool { return isSecret(t.resource) }) {
-		t.Note("the values of Secrets are replaced by " + placeholder + "; --redact none shows them")
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/cmd/listwatch/hook"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/printable"
 )
 
 // monitor knows how a run is: its streams, and what was printed. A nil one takes
@@ -108,7 +108,7 @@ func (m *monitor) watchdog(ctx context.Context) error {
 		}
 		for _, s := range m.states() {
 			if v := s.view(m.limit); v.silence >= m.limit {
-				err := fmt.Errorf("%s: no contact for %s (--max-staleness %s)", s.label(), messages.Rough(v.silence), m.limit)
+				err := fmt.Errorf("%s: no contact for %s (--max-staleness %s)", s.label(), printable.Rough(v.silence), m.limit)
 				if v.LastError != "" {
 					err = fmt.Errorf("%w; last error: %s", err, v.LastError)
 				}

@@ -198,3 +198,25 @@ func rawAs[T raw](o codec.Raw) T {
 	}
 	return any(codec.RawFull{Raw: o}).(T)
 }
+
+// forget removes fields from v; a path through a list goes to each element.
+func forget(v any, fields [][]string) {
+	for _, path := range fields {
+		forgetPath(v, path)
+	}
+}
+
+func forgetPath(v any, path []string) {
+	switch v := v.(type) {
+	case map[string]any:
+		if len(path) == 1 {
+			delete(v, path[0])
+			return
+		}
+		forgetPath(v[path[0]], path[1:])
+	case []any:
+		for _, e := range v {
+			forgetPath(e, path)
+		}
+	}
+}

@@ -8,39 +8,9 @@ import (
 
 	"github.com/listwatch/listwatch/cmd/listwatch/hook"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
-	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/watch"
 )
-
-// encoder makes bytes of records. It is for one goroutine.
-type encoder interface {
-	// encode appends r to b, or keeps it until flush.
-	encode(b []byte, r *record) ([]byte, error)
-	// flush appends what was kept.
-	flush(b []byte) []byte
-	// end appends what closes the output.
-	end(b []byte) ([]byte, error)
-}
-
-// format says how records are printed.
-type format struct {
-	name        string                // as -o has it; "" = the server's columns
-	custom      func(*format) encoder // of a format with an expression; nil = another
-	events      bool                  // the kind of event is shown
-	watchEvents bool                  // expressions see the event, not only its object
-	list        bool                  // objects are a list, not events
-	single      bool                  // a list of one named object
-	headers     bool
-	kinds       bool // names are type/name
-	namespaces  bool // a NAMESPACE column
-	redact      bool // values of Secrets
-	color       bool
-	terminal    bool // stdout is one: what is for programs is escaped
-	showOld     bool // ndjson has the state before
-	extra       extraColumns
-	diff        diffing
-}
 
 // output says what is asked for and printed, and how.
 type output struct {
@@ -69,63 +39,6 @@ func (o *output) wants(t string) bool {
 		return t != string(watch.Bookmark)
 	}
 	return slices.Contains(o.types, t)
-}
-
-func (o *format) encoder() encoder {
-	enc := o.plainEncoder()
-	if _, clean := enc.(forPeople); o.terminal && !clean {
-		return escaping{enc}
-	}
-	return enc
-}
-
-// forPeople is an encoder whose output has no control characters but ours.
-type forPeople interface{ forPeople() }
-
-func (*table) forPeople()       {}
-func (*diffEncoder) forPeople() {}
-func (nameEncoder) forPeople()  {}
-func (noRows) forPeople()       {}
-func (*live) forPeople()        {}
-
-// escaping is an encoder for programs whose output goes to a terminal.
-type escaping struct{ encoder }
-
-func (e escaping) encode(b []byte, r *record) ([]byte, error) {
-	more, err := e.encoder.encode(nil, r)
-	if err != nil {
-		return b, err
-	}
-	return printable.Escape(b, more), nil
-}
-
-func (e escaping) flush(b []byte) []byte { return printable.Escape(b, e.encoder.flush(nil)) }
-
-func (e escaping) end(b []byte) ([]byte, error) {
-	more, err := e.encoder.end(nil)
-	return printable.Escape(b, more), err
-}
-
-// plainEncoder is that of the format.
-func (o *format) plainEncoder() encoder {
-	if o.custom != nil {
-		return o.custom(o)
-	}
-	switch o.name {
-	case "ndjson":
-		return &ndjsonEncoder{format: o, past: o.past()}
-	case "diff":
-		return &diffEncoder{format: o, past: o.past()}
-	case "json":
-		return &jsonEncoder{format: o}
-	case "yaml":
-		return &yamlEncoder{format: o}
-	case "name":
-		return nameEncoder{o}
-	case "none":
-		return noRows{}
-	}
-	return newTable(o)
 }
 
 // Writes are made when nothing more is waiting, or else this large or old.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/jsonpath"
 	"github.com/listwatch/listwatch/kube"
@@ -25,7 +24,7 @@ func compileColumns(spec string) (func(*format) encoder, error) {
 	for part := range strings.SplitSeq(spec, ",") {
 		header, path, ok := strings.Cut(part, ":")
 		if !ok {
-			return nil, fmt.Errorf("%q: want HEADER:PATH, such as NAME:.metadata.name", messages.Clip(part))
+			return nil, fmt.Errorf("%q: want HEADER:PATH, such as NAME:.metadata.name", printable.Clip(part))
 		}
 		headers, paths = append(headers, header), append(paths, path)
 	}

@@ -7,8 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/internal/exit"
 
 	udiff "github.com/aymanbagabas/go-udiff"
 
@@ -42,11 +41,11 @@ func (d *diffing) check(format string) error {
 	patch := strings.HasSuffix(d.style, "patch")
 	switch {
 	case d.style != "" && !slices.Contains(diffStyles, d.style):
-		return exit.Usage("--diff %q: want one of %s", messages.Clip(d.style), strings.Join(diffStyles, ", "))
+		return exit.Usage("--diff %q: want one of %s", printable.Clip(d.style), strings.Join(diffStyles, ", "))
 	case d.style != "" && format != "diff" && !(format == "ndjson" && patch):
 		return exit.Usage("--diff %s is for -o diff%s", d.style, map[bool]string{true: " and -o ndjson"}[patch])
 	case d.against != "previous" && d.against != "first":
-		return exit.Usage("--diff-against %q: want previous or first", messages.Clip(d.against))
+		return exit.Usage("--diff-against %q: want previous or first", printable.Clip(d.against))
 	case d.context < 0:
 		return exit.Usage("--context-lines %d is negative", d.context)
 	}

@@ -301,3 +301,16 @@ func age(d time.Duration) string {
 	}
 	return fmt.Sprintf("%dy", day/365)
 }
+
+// rowed is an encoder that keeps rows until flush.
+type rowed interface {
+	kept() int          // rows
+	size() int          // bytes of their cells
+	after(rows int) int // where so many of the rows that were flushed last end
+}
+
+func (t *table) kept() int { return len(t.rows) }
+
+func (t *table) size() int { return t.held }
+
+func (t *table) after(rows int) int { return t.ends[rows] }

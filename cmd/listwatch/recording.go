@@ -17,9 +17,9 @@ import (
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/replay"
@@ -146,9 +146,9 @@ func (o *recordFlags) check(cmd *cobra.Command, args []string) error {
 	}
 	switch {
 	case o.logFormat != "text" && o.logFormat != "json":
-		return exit.Usage("--log-format %q: want one of text, json", messages.Clip(o.logFormat))
+		return exit.Usage("--log-format %q: want one of text, json", printable.Clip(o.logFormat))
 	case o.list != "auto" && o.list != "paged" && o.list != "stream":
-		return exit.Usage("--list %q: want one of auto, paged, stream", messages.Clip(o.list))
+		return exit.Usage("--list %q: want one of auto, paged, stream", printable.Clip(o.list))
 	case o.idle <= 0:
 		return exit.Usage("--idle-timeout %v: want more than 0", o.idle)
 	case o.maxBytes == 0 || o.maxBytes < -1:
@@ -264,7 +264,7 @@ func (r *recorder) follow(ctx context.Context, t target) error {
 	w := watch.New(client.Of[codec.RawFull](r.client, t.resource).In(t.namespace), watch.Options{Labels: r.flags.selection.selector, Fields: fields,
 		Limit: r.flags.selection.limit(), MaxItem: maxItem, Idle: r.flags.idle, Initial: initial, Trace: stream.Trace(watch.Trace{Interrupted: func(i watch.Interruption) {
 			if i.Err != nil && !ends(&i) {
-				r.talk.Warn(t.label(), fmt.Sprintf("cannot %s: %s; again in %s", verb(i.Op), brief(i.Err), messages.Rough(i.Wait)), "failed", "err", printable.Line(i.Err.Error()))
+				r.talk.Warn(t.label(), fmt.Sprintf("cannot %s: %s; again in %s", verb(i.Op), brief(i.Err), printable.Rough(i.Wait)), "failed", "err", printable.Line(i.Err.Error()))
 			}
 		}})})
 	for ev, err := range replay.Record(stream, t.only(w.Events(ctx))) {
@@ -334,9 +334,9 @@ func (r *recorder) close(err error) error {
 	}
 	what := ""
 	if r.flags.proxy == "" {
-		what = messages.Count(int(r.count.Load()), "event") + ", "
+		what = printable.Count(int(r.count.Load()), "event") + ", "
 	}
-	r.talk.Info("record", fmt.Sprintf("%s: %s%s in %s", r.flags.file, what, sizeText(size), messages.Rough(time.Since(r.began))),
+	r.talk.Info("record", fmt.Sprintf("%s: %s%s in %s", r.flags.file, what, sizeText(size), printable.Rough(time.Since(r.began))),
 		"recorded", "file", r.flags.file, "events", r.count.Load(), "bytes", size)
 	if errors.Is(err, replay.ErrFull) {
 		return exit.Failed(fmt.Errorf("%w; what came before is in it: give a larger --max-bytes, or -1", err))

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/printable"
 )
 
 // unixPrefix marks the path of a socket, where there could be an address.
@@ -29,13 +29,13 @@ func (o *recordFlags) proxyAddress() (network, address string, err error) {
 			return "", "", exit.Usage("--proxy %s: want the path of a socket, such as unix:/tmp/api.sock", o.proxy)
 		}
 		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-			return "", "", exit.Usage("--proxy %s: the file exists: remove it, or give another name", messages.Clip(o.proxy))
+			return "", "", exit.Usage("--proxy %s: the file exists: remove it, or give another name", printable.Clip(o.proxy))
 		}
 		return "unix", path, nil
 	}
 	address, open, err := listenAddress("--proxy", o.proxy)
 	if err == nil && open {
-		err = exit.Usage("--proxy %s: whoever reaches it has the permissions of this program: give a loopback address", messages.Clip(o.proxy))
+		err = exit.Usage("--proxy %s: whoever reaches it has the permissions of this program: give a loopback address", printable.Clip(o.proxy))
 	}
 	return "tcp", address, err
 }

@@ -18,9 +18,9 @@ import (
 
 	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/replay"
 	"github.com/listwatch/listwatch/watch"
@@ -144,7 +144,7 @@ func (o *replayFlags) check(cmd *cobra.Command, p *cli.Program, args []string) (
 	case paces > 1:
 		return out, exit.Usage("--speed, --fast and --step are three ways to wait: give one")
 	case o.serve != "" && o.serve != "state" && o.serve != "script":
-		return out, exit.Usage("--serve %q: want state or script", messages.Clip(o.serve))
+		return out, exit.Usage("--serve %q: want state or script", printable.Clip(o.serve))
 	case o.maxBytes < 1:
 		return out, exit.Usage("--max-bytes %d: want more than 0", o.maxBytes)
 	case o.serve == "" && cmd.Flags().Changed("listen"):
@@ -310,7 +310,7 @@ func (s *playedStream[T]) interrupted(i *watch.Interruption) {
 	case i.Next == watch.OpNone:
 		s.warn("the watch that was recorded gave up: "+printable.Line(err.Error()), "gave up", "err", printable.Line(err.Error()))
 	default:
-		s.warn(fmt.Sprintf("cannot %s: %v; again in %s", verb(i.Op), i.Err, messages.Rough(i.Wait)),
+		s.warn(fmt.Sprintf("cannot %s: %v; again in %s", verb(i.Op), i.Err, printable.Rough(i.Wait)),
 			"failed", "op", string(i.Op), "err", printable.Line(i.Err.Error()), "attempt", i.Attempt, "wait", i.Wait.String())
 		s.emit(record{Type: errorType, detail: errorOf(i.Err)})
 	}

@@ -14,8 +14,8 @@ import (
 
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/shell"
 	"github.com/listwatch/listwatch/replay"
@@ -48,7 +48,7 @@ func serveRecording(p *cli.Program, ctx context.Context, o *replayFlags, rec *re
 	if err := p.Put(srv.URL + "\n"); err != nil {
 		return err
 	}
-	t.Info("replay", fmt.Sprintf("serving %s; try: %s", messages.Count(state.Len(), "change"), shell.Quote("listwatch", "watch", "-A", "-s", srv.URL, rec.Streams()[0].Resource.GroupResource())),
+	t.Info("replay", fmt.Sprintf("serving %s; try: %s", printable.Count(state.Len(), "change"), shell.Quote("listwatch", "watch", "-A", "-s", srv.URL, rec.Streams()[0].Resource.GroupResource())),
 		"serving", "url", srv.URL, "changes", state.Len())
 	if err := state.Play(ctx, pace); err != nil {
 		return err
@@ -69,7 +69,7 @@ func serveScript(p *cli.Program, ctx context.Context, o *replayFlags, address st
 	}
 	stop := serve(ctx, l, script, o.acceptHosts)
 	at := "http://" + l.Addr().String()
-	t.Info("replay", fmt.Sprintf("serving the answers to %s at %s", messages.Count(script.Left(), "request"), at), "serving", "url", at, "requests", script.Left())
+	t.Info("replay", fmt.Sprintf("serving the answers to %s at %s", printable.Count(script.Left(), "request"), at), "serving", "url", at, "requests", script.Left())
 	tellRequests(rec, t)
 	if err = p.Put(at + "\n"); err == nil {
 		<-ctx.Done()
@@ -101,10 +101,10 @@ func tellRequests(rec *replay.Recording, t *messages.Writer) {
 	}
 	const most = 8
 	for _, what := range order[:min(len(order), most)] {
-		t.Info("replay", fmt.Sprintf("%s: %s", what, messages.Count(asked[what], "answer")), "answers", "request", what, "count", asked[what])
+		t.Info("replay", fmt.Sprintf("%s: %s", what, printable.Count(asked[what], "answer")), "answers", "request", what, "count", asked[what])
 	}
 	if more := len(order) - most; more > 0 {
-		t.Info("replay", fmt.Sprintf("and %s more", messages.Count(more, "path")), "more", "paths", more)
+		t.Info("replay", fmt.Sprintf("and %s more", printable.Count(more, "path")), "more", "paths", more)
 	}
 	if !discovery {
 		t.Info("replay", "discovery is not in it: programs that begin with that, such as kubectl and listwatch watch, get 503; those that know what they want do not", "no discovery")
@@ -153,7 +153,7 @@ func recordingInfo(p *cli.Program, path string) error {
 	line("cluster", h.Cluster.UID)
 	line("secrets", cmp.Or(map[bool]string{true: "replaced"}[h.Redaction.Secrets], "in it"))
 	line("env", cmp.Or(map[bool]string{true: "values replaced"}[h.Redaction.Env], "in it"))
-	line("duration", messages.Rough(i.last))
+	line("duration", printable.Rough(i.last))
 	line("end", end)
 	for _, t := range i.targets {
 		line("stream", describeTarget(t))
@@ -197,7 +197,7 @@ func (i *recordingSummary) add(e *replay.Entry) {
 func tallyText[K ~string](m map[K]int) string {
 	var parts []string
 	for _, k := range slices.Sorted(maps.Keys(m)) {
-		parts = append(parts, fmt.Sprintf("%s %s", messages.Thousands(m[k]), k))
+		parts = append(parts, fmt.Sprintf("%s %s", printable.Thousands(m[k]), k))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
@@ -77,7 +76,7 @@ func (s *stream[T]) sync(rev kube.Revision) {
 		s.emit(record{Type: string(watch.Synced), id: at, detail: syncedDetail{n}})
 		s.empty(n)
 	case s.partial:
-		s.warn(fmt.Sprintf("%s; relisted %s; what was added or deleted while away cannot be known", s.relist.cause, messages.Count(n, "object")),
+		s.warn(fmt.Sprintf("%s; relisted %s; what was added or deleted while away cannot be known", s.relist.cause, printable.Count(n, "object")),
 			"relisted", "cause", s.relist.cause, "objects", n)
 		s.emit(record{Type: relistedType, id: at, detail: relistedDetail{Cause: s.relist.cause}})
 	default:
@@ -101,7 +100,7 @@ func (s *stream[T]) empty(n int) {
 	}
 	switch absent := len(s.names) - n; {
 	case n > 0 && absent > 0 && (s.namespace != "" || !s.resource.Namespaced):
-		s.info(fmt.Sprintf("%s of %s found%s%s", messages.Thousands(n), messages.Count(len(s.names), "name"), s.where(), waiting("the others")), "none")
+		s.info(fmt.Sprintf("%s of %s found%s%s", printable.Thousands(n), printable.Count(len(s.names), "name"), s.where(), waiting("the others")), "none")
 	case n > 0:
 	case s.name != "" && !s.once:
 		s.info("does not exist"+s.where()+nor+waiting("it"), "none")
@@ -133,13 +132,13 @@ func (s *stream[T]) relisted(at codec.Identity, n int) {
 		what string
 	}{{l.added, "added"}, {l.modified, "modified"}, {l.deleted, "deleted"}} {
 		if part.n > 0 {
-			what += fmt.Sprintf(", %s %s", messages.Thousands(part.n), part.what)
+			what += fmt.Sprintf(", %s %s", printable.Thousands(part.n), part.what)
 		}
 	}
 	if what == "" {
 		what = ", nothing changed"
 	}
-	s.warn(fmt.Sprintf("%s; relisted %s: %s while away", l.cause, messages.Count(n, "object"), what[2:]),
+	s.warn(fmt.Sprintf("%s; relisted %s: %s while away", l.cause, printable.Count(n, "object"), what[2:]),
 		"relisted", "cause", l.cause, "objects", n, "added", l.added, "modified", l.modified, "deleted", l.deleted)
 	s.emit(record{Type: relistedType, id: at, detail: relistedDetail{l.cause, &l.added, &l.modified, &l.deleted, &unchanged}})
 }

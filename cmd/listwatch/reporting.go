@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/printable"
 )
 
 // reporting are the flags that say which events are told, and how: of what happens,
@@ -62,7 +62,7 @@ func (o *reporting) check(cmd *cobra.Command, p *cli.Program, hooks bool) (outpu
 		return out, err
 	}
 	if rows := func(t string) bool { return (&record{Type: t}).isObject() }; len(out.types) > 0 && out.format.name != "ndjson" && !hooks && !slices.ContainsFunc(out.types, rows) {
-		return out, exit.Usage("--events %s: rows are of ADDED, MODIFIED and DELETED; the others are for -o ndjson and hooks", messages.Clip(strings.Join(out.types, ",")))
+		return out, exit.Usage("--events %s: rows are of ADDED, MODIFIED and DELETED; the others are for -o ndjson and hooks", printable.Clip(strings.Join(out.types, ",")))
 	}
 	if err := out.where.compile(o.filtering.where, o.filtering.exclude); err != nil {
 		return out, err

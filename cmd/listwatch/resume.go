@@ -5,7 +5,7 @@ import (
 
 	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/cmd/listwatch/checkpoint"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -25,7 +25,7 @@ func (s *stream[T]) resume(st checkpoint.State, path string) {
 		s.store.Apply(watch.Event[T]{Type: watch.Added, Key: kube.KeyOf(object), UID: o.UID, Revision: o.Revision, Object: object})
 	}
 	s.store.Apply(watch.Event[T]{Type: watch.Synced, Revision: st.Revision})
-	what := messages.Count(len(st.Objects), "object") + " of " + path
+	what := printable.Count(len(st.Objects), "object") + " of " + path
 	switch {
 	case !st.Synced:
 		s.talk.Info(s.label(), "going on with a first list that was interrupted, knowing "+what, "resumed", "objects", len(st.Objects))

@@ -8,8 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
 )
 
@@ -65,9 +64,9 @@ func rootCommand(p *cli.Program) *cobra.Command {
 				return cmd.Help()
 			}
 			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-				return exit.Usage("unknown command %q; did you mean %q?", messages.Clip(args[0]), near[0])
+				return exit.Usage("unknown command %q; did you mean %q?", printable.Clip(args[0]), near[0])
 			}
-			return exit.Usage("unknown command %q; to watch a type: listwatch watch %s", messages.Clip(args[0]), messages.Clip(args[0]))
+			return exit.Usage("unknown command %q; to watch a type: listwatch watch %s", printable.Clip(args[0]), printable.Clip(args[0]))
 		},
 	}
 	root.SuggestionsMinimumDistance = 2

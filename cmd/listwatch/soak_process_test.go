@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/replay"
 )
 

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"sort"
 
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/jsonpath"
 )
 
@@ -66,17 +66,17 @@ func (s *sorting) flush(redact bool, give func(record)) error {
 	for _, all := range s.kept {
 		for i := range all {
 			if err := s.find(&all[i], redact); err != nil {
-				return exit.Failed(fmt.Errorf("--sort-by %s: %s: %w", messages.Clip(s.text), kubectlName(all[i].resource, all[i].id.Name), err))
+				return exit.Failed(fmt.Errorf("--sort-by %s: %s: %w", printable.Clip(s.text), kubectlName(all[i].resource, all[i].id.Name), err))
 			}
 			known = known || all[i].found
 		}
 	}
 	if !known {
-		return exit.Failed(fmt.Errorf("--sort-by %s: no object has such a field", messages.Clip(s.text)))
+		return exit.Failed(fmt.Errorf("--sort-by %s: no object has such a field", printable.Clip(s.text)))
 	}
 	for _, all := range s.kept {
 		if err := sorted(all); err != nil {
-			return exit.Failed(fmt.Errorf("--sort-by %s: %w", messages.Clip(s.text), err))
+			return exit.Failed(fmt.Errorf("--sort-by %s: %w", printable.Clip(s.text), err))
 		}
 	}
 	for _, all := range s.kept {

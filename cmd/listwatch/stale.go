@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/internal/printable"
 )
 
 // A healthy server is heard from about every minute, by bookmarks.
@@ -35,9 +36,9 @@ func staleness(ctx context.Context, streams []follower, t *messages.Writer) {
 			switch {
 			case silent >= staleAfter && stale[i].IsZero():
 				stale[i] = last
-				t.Warn(s.label(), fmt.Sprintf("no contact for %s, data may be stale", messages.Rough(silent)), "no contact", "for", silent.Round(time.Second).String())
+				t.Warn(s.label(), fmt.Sprintf("no contact for %s, data may be stale", printable.Rough(silent)), "no contact", "for", silent.Round(time.Second).String())
 			case silent < staleAfter && !stale[i].IsZero():
-				t.Info(s.label(), fmt.Sprintf("in contact again after %s", messages.Rough(last.Sub(stale[i]))), "in contact again", "after", last.Sub(stale[i]).Round(time.Second).String())
+				t.Info(s.label(), fmt.Sprintf("in contact again after %s", printable.Rough(last.Sub(stale[i]))), "in contact again", "after", last.Sub(stale[i]).Round(time.Second).String())
 				stale[i] = time.Time{}
 			}
 		}

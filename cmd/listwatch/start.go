@@ -45,7 +45,7 @@ func (o *watchFlags) reach(ctx context.Context, t *messages.Writer, ask func() e
 			return err
 		}
 		wait := pause + rand.N(pause)
-		t.Warn("start", fmt.Sprintf("cannot begin: %s; again in %s", brief(err), messages.Rough(wait)),
+		t.Warn("start", fmt.Sprintf("cannot begin: %s; again in %s", brief(err), printable.Rough(wait)),
 			"failed", "op", "start", "err", printable.Line(err.Error()), "attempt", attempt, "wait", wait.String())
 		select {
 		case <-ctx.Done():

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/watch"
 )
 
@@ -154,7 +154,7 @@ func (s *streamState) view(limit time.Duration) streamView {
 	switch {
 	case v.silence >= limit:
 		v.State = phaseStale
-		v.reason = "no contact for " + messages.Rough(v.silence) + ", the limit is " + limit.String()
+		v.reason = "no contact for " + printable.Rough(v.silence) + ", the limit is " + limit.String()
 	case !s.complete:
 		v.reason = "the first list is not complete"
 	}

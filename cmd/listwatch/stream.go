@@ -10,9 +10,9 @@ import (
 	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/cmd/listwatch/checkpoint"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
@@ -244,3 +244,6 @@ func (s *stream[T]) emit(r record) {
 	r.time, r.resource = time.Now(), s.served
 	s.give(r)
 }
+
+// progressEvery is how often a long first list is told of.
+const progressEvery = 10 * time.Second

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/listwatch/listwatch/client"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/discovery"
+	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -82,7 +82,7 @@ func parseArgs(args []string) (wish, error) {
 	if !strings.Contains(args[0], "/") {
 		for t := range strings.SplitSeq(args[0], ",") {
 			if t = strings.TrimSpace(t); t == "" {
-				return w, exit.Usage("%q: a type is missing beside a comma", messages.Clip(args[0]))
+				return w, exit.Usage("%q: a type is missing beside a comma", printable.Clip(args[0]))
 			}
 			if err := w.add(t, args[1:]); err != nil {
 				return w, err
@@ -93,7 +93,7 @@ func parseArgs(args []string) (wish, error) {
 	for _, a := range args {
 		t, name, ok := strings.Cut(a, "/")
 		if !ok || t == "" {
-			return w, exit.Usage("%q: where one argument is TYPE/NAME, all must be", messages.Clip(a))
+			return w, exit.Usage("%q: where one argument is TYPE/NAME, all must be", printable.Clip(a))
 		}
 		if err := w.add(t, []string{name}); err != nil {
 			return w, err
@@ -119,7 +119,7 @@ func (w *wish) add(t string, names []string) error {
 
 func checkName(n string) error {
 	if n == "" || strings.ContainsAny(n, "/%") || n == "." || n == ".." || len(n) > 253 {
-		return exit.Usage("%q is not the name of an object%s", messages.Clip(n), map[bool]string{true: "; want TYPE NAME... or TYPE/NAME..."}[strings.Contains(n, "/")])
+		return exit.Usage("%q is not the name of an object%s", printable.Clip(n), map[bool]string{true: "; want TYPE NAME... or TYPE/NAME..."}[strings.Contains(n, "/")])
 	}
 	return nil
 }
@@ -137,7 +137,7 @@ func toList(r discovery.Resource, named bool) error {
 	if verbs == "" {
 		verbs = "nothing"
 	}
-	return fmt.Errorf("%s cannot be listed: the server offers only: %s", r.GroupResource(), messages.Clip(verbs))
+	return fmt.Errorf("%s cannot be listed: the server offers only: %s", r.GroupResource(), printable.Clip(verbs))
 }
 
 // toWatch: a watch, and a list where the watch cannot begin with all objects.

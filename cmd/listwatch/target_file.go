@@ -7,11 +7,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/listwatch/listwatch/client"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/manifest"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/config"
 	"github.com/listwatch/listwatch/discovery"
+	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -37,7 +37,7 @@ func (f *fileFlags) read(args []string, stdin io.Reader) (a asked, err error) {
 		return a, err
 	}
 	if len(args) > 0 {
-		return a, exit.Usage("--filename says which objects, and so does %q: give one", messages.Clip(args[0]))
+		return a, exit.Usage("--filename says which objects, and so does %q: give one", printable.Clip(args[0]))
 	}
 	reader := &manifest.Reader{Stdin: stdin}
 	for _, name := range f.files {
@@ -48,7 +48,7 @@ func (f *fileFlags) read(args []string, stdin io.Reader) (a asked, err error) {
 		a.objects = append(a.objects, list...)
 	}
 	if len(a.objects) == 0 {
-		return a, exit.Usage("--filename %s: it has no objects", messages.Clip(f.files[0]))
+		return a, exit.Usage("--filename %s: it has no objects", printable.Clip(f.files[0]))
 	}
 	for _, m := range a.objects {
 		name := m.Head.Metadata.Name
@@ -96,7 +96,7 @@ func (a asked) targets(ctx context.Context, c *client.Client, cfg *config.Config
 			if p.namespace == "" {
 				p.namespace = cfg.Namespace
 			} else if len(l.names) > 0 && !all && p.namespace != cfg.Namespace {
-				return nil, exit.Usage("--filename %s: it is in namespace %q, and --namespace says %q", m.Where, messages.Clip(p.namespace), messages.Clip(cfg.Namespace))
+				return nil, exit.Usage("--filename %s: it is in namespace %q, and --namespace says %q", m.Where, printable.Clip(p.namespace), printable.Clip(cfg.Namespace))
 			}
 		}
 		if names[p] == nil {

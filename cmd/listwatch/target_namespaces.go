@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/config"
+	"github.com/listwatch/listwatch/internal/printable"
 )
 
 // namespaceList is the value of --namespace: several by commas, or by giving the
@@ -74,7 +74,7 @@ func checkNamespace(name string) error {
 	if dnsLabel.MatchString(name) {
 		return nil
 	}
-	return fmt.Errorf("%q is not the name of a namespace: want at most 63 lower case letters, digits and hyphens, and no hyphen at an end", messages.Clip(name))
+	return fmt.Errorf("%q is not the name of a namespace: want at most 63 lower case letters, digits and hyphens, and no hyphen at an end", printable.Clip(name))
 }
 
 // places returns the namespaces to look in; "" is all of them.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/jsonpath"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
@@ -48,7 +48,7 @@ func (w *waiting) compile() (*verdict, error) {
 		for _, text := range f.texts {
 			c, err := parseCondition(text)
 			if err != nil {
-				return nil, exit.Usage("%s %q: %w", f.flag, messages.Clip(text), err)
+				return nil, exit.Usage("%s %q: %w", f.flag, printable.Clip(text), err)
 			}
 			*f.into = append(*f.into, len(v.conditions))
 			v.conditions = append(v.conditions, c)
@@ -295,3 +295,13 @@ func (c *condition) counts(n int) bool {
 	}
 	return n == c.n
 }
+
+// verb is what people call op.
+func verb(op watch.Op) string {
+	if watches(op) {
+		return "watch"
+	}
+	return "list"
+}
+
+func watches(op watch.Op) bool { return op == watch.OpStream || op == watch.OpWatch }

@@ -6,8 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
 )
 
@@ -37,7 +36,7 @@ func (v *verdict) lacks(i int) string {
 	}
 	switch c := &v.conditions[i]; {
 	case c.count != "":
-		return fmt.Sprintf("there are %s", messages.Thousands(len(v.objects)))
+		return fmt.Sprintf("there are %s", printable.Thousands(len(v.objects)))
 	case c.delete:
 		return "there is " + some(not)
 	case len(absent) > 0:
@@ -52,7 +51,7 @@ func (v *verdict) lacks(i int) string {
 func some(names []string) string {
 	text := printable.Line(slices.Min(names))
 	if n := len(names) - 1; n > 0 {
-		text += fmt.Sprintf(" and %s more", messages.Thousands(n))
+		text += fmt.Sprintf(" and %s more", printable.Thousands(n))
 	}
 	return text
 }
@@ -73,7 +72,7 @@ func (s *session) overdue(err error, events int) error {
 		what = append(what, "the first list has not come in whole")
 	}
 	if s.output.maxEvents > 0 {
-		what = append(what, fmt.Sprintf("%s of %s came", messages.Thousands(events), messages.Count(s.output.maxEvents, "event")))
+		what = append(what, fmt.Sprintf("%s of %s came", printable.Thousands(events), printable.Count(s.output.maxEvents, "event")))
 	}
 	if what == nil {
 		return err

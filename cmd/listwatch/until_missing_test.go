@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/exit"
 
 	gocmp "github.com/google/go-cmp/cmp"
 

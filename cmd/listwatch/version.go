@@ -6,9 +6,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/printable"
 )
 
 func versionCommand(p *cli.Program) *cobra.Command {
@@ -29,7 +29,7 @@ func versionCommand(p *cli.Program) *cobra.Command {
 				}
 				return p.Put(string(line) + "\n")
 			}
-			return exit.Usage("--output %q: want json", messages.Clip(output))
+			return exit.Usage("--output %q: want json", printable.Clip(output))
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "json, or nothing for a line of text")

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -182,7 +182,7 @@ func (o *watchFlags) check(cmd *cobra.Command, p *cli.Program) (output, error) {
 	case o.maxFailures < -1:
 		return out, exit.Usage("--max-failures %d: want -1, for any number, or more", o.maxFailures)
 	case o.list != "auto" && o.list != "paged" && o.list != "stream":
-		return out, exit.Usage("--list %q: want one of auto, paged, stream", messages.Clip(o.list))
+		return out, exit.Usage("--list %q: want one of auto, paged, stream", printable.Clip(o.list))
 	case o.once && (o.watchOnly || o.sinceRV != ""):
 		return out, exit.Usage("--once prints the first list, which --watch-only and --since-rv leave out: give one")
 	case out.where.asks() && o.watchOnly:
@@ -212,7 +212,7 @@ func (o *watchFlags) check(cmd *cobra.Command, p *cli.Program) (output, error) {
 	case o.reporting.skipInitial && (o.once || o.watchOnly || o.sinceRV != "" || o.live):
 		return out, exit.Usage("--skip-initial watches all objects and prints what happens to them, which is not what --once, --watch-only, --since-rv or --live are for: give one")
 	case o.sinceRV != "" && !kube.Revision(o.sinceRV).Ordered():
-		return out, exit.Usage("--since-rv %q: want a resourceVersion, a decimal number", messages.Clip(o.sinceRV))
+		return out, exit.Usage("--since-rv %q: want a resourceVersion, a decimal number", printable.Clip(o.sinceRV))
 	case o.sinceRV == "0":
 		return out, exit.Usage(`--since-rv 0: want a resourceVersion that the server gave; "0" means any state`)
 	}

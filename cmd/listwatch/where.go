@@ -9,8 +9,7 @@ import (
 
 	"github.com/itchyny/gojq"
 
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
@@ -27,11 +26,11 @@ type criteria struct {
 func (w *criteria) compile(expressions, exclude []string) error {
 	for _, text := range expressions {
 		if assigns(text) {
-			return exit.Usage("--where %q: a single = assigns in jq, and that is true of every object: compare by ==", messages.Clip(text))
+			return exit.Usage("--where %q: a single = assigns in jq, and that is true of every object: compare by ==", printable.Clip(text))
 		}
 		code, err := jqCode(text)
 		if err != nil {
-			return exit.Usage("--where %q: %w", messages.Clip(text), err)
+			return exit.Usage("--where %q: %w", printable.Clip(text), err)
 		}
 		w.texts, w.codes = append(w.texts, text), append(w.codes, code)
 	}
@@ -61,7 +60,7 @@ func (w *criteria) holds(object map[string]any) (bool, error) {
 	for _, code := range w.codes {
 		first, ok := code.Run(v).Next()
 		if err, failed := first.(error); failed {
-			return false, fmt.Errorf("--where: %s", messages.Clip(printable.Line(err.Error())))
+			return false, fmt.Errorf("--where: %s", printable.Clip(printable.Line(err.Error())))
 		}
 		if !ok || first == nil || first == false {
 			return false, nil
@@ -154,7 +153,7 @@ func (s *selector[T]) undecided(r kube.Resource) error {
 	first := slices.MinFunc(slices.Collect(maps.Keys(s.failing)), kube.Key.Compare)
 	more := ""
 	if n := len(s.failing) - 1; n > 0 {
-		more = fmt.Sprintf(" and %s more", messages.Thousands(n))
+		more = fmt.Sprintf(" and %s more", printable.Thousands(n))
 	}
 	return fmt.Errorf("%s%s%s: %w", kubectlName(r, printable.Line(first.Name)), in(first.Namespace), more, s.failing[first])
 }

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/exit"
 
 	gocmp "github.com/google/go-cmp/cmp"
 

@@ -143,7 +143,7 @@ func (t *Writer) Summary() {
 	t.mu.Unlock()
 	for _, message := range slices.Sorted(maps.Keys(many)) {
 		if n := many[message].omitted; n > 0 {
-			t.Warn(message, Count(n, "more line")+" of this kind left out", "left out", "message", message, "lines", n)
+			t.Warn(message, printable.Count(n, "more line")+" of this kind left out", "left out", "message", message, "lines", n)
 		}
 	}
 }
@@ -172,9 +172,9 @@ func (t *Writer) Fatal(text string) {
 func (t *Writer) Progress(subject string, items int, remaining int64, since time.Duration) {
 	total := ""
 	if remaining >= 0 {
-		total = "/" + Thousands(items+int(remaining))
+		total = "/" + printable.Thousands(items+int(remaining))
 	}
-	text := fmt.Sprintf("%s%s objects … %.1fs", Thousands(items), total, since.Seconds())
+	text := fmt.Sprintf("%s%s objects … %.1fs", printable.Thousands(items), total, since.Seconds())
 	if !t.Live || t.Log != nil || t.Quiet {
 		t.Info(subject, text, "listing", "items", items, "remaining", remaining, "seconds", since.Seconds())
 		return
@@ -198,44 +198,6 @@ func (t *Writer) wipe() {
 		io.WriteString(t.w, "\r\x1b[K")
 		t.bar = false
 	}
-}
-
-// Thousands prints n as 12,500.
-func Thousands(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-// Rough prints a duration as people say it: 7m12s, 95s, 1.2s, 40ms.
-func Rough(d time.Duration) string {
-	switch {
-	case d < time.Second:
-		return d.Round(time.Millisecond).String()
-	case d < 10*time.Second:
-		return d.Round(100 * time.Millisecond).String()
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%ds", int(d.Round(time.Second).Seconds()))
-	}
-	return d.Round(time.Second).String()
-}
-
-// Count prints "1 object", "2 objects".
-func Count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return Thousands(n) + " " + what + "s"
-}
-
-// Clip shortens what was typed, for a message.
-func Clip(s string) string {
-	if r := []rune(s); len(r) > 80 {
-		return string(r[:80]) + "..."
-	}
-	return s
 }
 
 // LogFormat is what --log-format asks for in args, wrong or not: who reads JSON

@@ -43,11 +43,11 @@ func (t *Writer) round(server string, r client.Round) {
 		attrs = append(attrs, "again", true)
 	}
 	if r.Err != nil {
-		t.tell(fmt.Sprintf("%s: failed after %s: %v", text, Rough(r.Duration), r.Err), "request", append(attrs, "err", printable.Line(r.Err.Error()))...)
+		t.tell(fmt.Sprintf("%s: failed after %s: %v", text, printable.Rough(r.Duration), r.Err), "request", append(attrs, "err", printable.Line(r.Err.Error()))...)
 		return
 	}
 	attrs = append(attrs, "code", r.Code, "proto", r.Proto, "reused", r.Reused)
-	text += fmt.Sprintf(": %d in %s, %s", r.Code, Rough(r.Duration), printable.Line(r.Proto))
+	text += fmt.Sprintf(": %d in %s, %s", r.Code, printable.Rough(r.Duration), printable.Line(r.Proto))
 	if r.AuditID != "" {
 		text += ", audit " + r.AuditID
 		attrs = append(attrs, "audit", r.AuditID)
