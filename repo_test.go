@@ -72,10 +72,15 @@ var floors = map[string]float64{
 	"internal/protojson":       0,
 
 	// The program.
-	"internal/exit":     0,
+	"internal/exit":                   0,
+	"internal/target":                 5,
+	"internal/record":                 6,
+	"internal/jq":                     7,
+	"internal/filter":                 8,
+	"internal/print":                  8,
+	"cmd/listwatch/internal/manifest": 2,
 	"cmd/listwatch/internal/messages": 3,
 	"cmd/listwatch/internal/cli":      5,
-	"cmd/listwatch/internal/manifest": 2,
 	"cmd/listwatch/hook":              6,
 	"cmd/listwatch":                   20,
 
@@ -122,6 +127,13 @@ var (
 		"cmd/listwatch":            program,
 		"examples/foo":             append([]string{"go.yaml.in/yaml/v3"}, engine...),
 		"examples/cloudmanager":    append([]string{"go.yaml.in/yaml/v3"}, engine...),
+
+		// What the program shares with the live page and the sinks.
+		"internal/target": program,
+		"internal/record": program,
+		"internal/jq":     program,
+		"internal/filter": program,
+		"internal/print":  program,
 	}
 )
 

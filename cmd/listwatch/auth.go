@@ -15,6 +15,7 @@ import (
 	"github.com/listwatch/listwatch/config"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/target"
 )
 
 // authFlags are the flags of auth check.
@@ -84,7 +85,7 @@ func authCheck(p *cli.Program, cmd *cobra.Command, args []string, o *authFlags) 
 	c := &check{flags: o, p: p, talk: messages.New(p.Stderr, o.logFormat, o.quiet), report: newReport()}
 	if len(args) > 0 {
 		var err error
-		if c.wish, err = parseArgs(args); err != nil {
+		if c.wish, err = target.ParseArgs(args); err != nil {
 			return err
 		}
 	}
@@ -128,7 +129,7 @@ type check struct {
 	flags  *authFlags
 	p      *cli.Program
 	talk   *messages.Writer
-	wish   wish
+	wish   target.Wish
 	report *report
 
 	cfg    *config.Config

@@ -13,6 +13,7 @@ import (
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/shell"
+	"github.com/listwatch/listwatch/internal/target"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -30,8 +31,8 @@ func (c *check) rights(ctx context.Context) error {
 		return exit.Failed(fmt.Errorf("auth check: %w", errors.Unwrap(err)))
 	}
 	for _, t := range targets {
-		step.Rows = append(step.Rows, right{Resource: t.resource.GroupResource(), Version: t.resource.Version,
-			Namespace: t.namespace, Name: t.name, namespaced: t.resource.Namespaced})
+		step.Rows = append(step.Rows, right{Resource: t.Resource.GroupResource(), Version: t.Resource.Version,
+			Namespace: t.Namespace, Name: t.Name, namespaced: t.Resource.Namespaced})
 	}
 	step.Status = statusOK
 	if err := c.ask(ctx, targets, step.Rows); err != nil {
@@ -41,10 +42,10 @@ func (c *check) rights(ctx context.Context) error {
 }
 
 // targets are what is asked about: what was named, or all that can be watched.
-func (c *check) targets(ctx context.Context) ([]target, error) {
+func (c *check) targets(ctx context.Context) ([]target.Target, error) {
 	step := &c.report.Rights
-	if step.asked = c.wish.types != nil; step.asked {
-		return c.wish.targets(ctx, c.client, c.where(), toWatch)
+	if step.asked = c.wish.Types != nil; step.asked {
+		return c.wish.Targets(ctx, c.client, c.where(), target.ToWatch)
 	}
 	api, err := discovery.Fetch(ctx, c.client)
 	if err != nil {
@@ -53,7 +54,7 @@ func (c *check) targets(ctx context.Context) ([]target, error) {
 	for _, name := range slices.Sorted(maps.Keys(api.Broken())) {
 		step.warn(fmt.Sprintf("%s is not served now: %v", name, api.Broken()[name]))
 	}
-	var targets []target
+	var targets []target.Target
 	known, more := map[string]bool{}, 0
 	for r := range api.All() {
 		switch name := r.GroupResource(); {
@@ -63,7 +64,7 @@ func (c *check) targets(ctx context.Context) ([]target, error) {
 			more++
 		default:
 			known[name] = true
-			targets = append(targets, split(r.Resource, c.where(), nil)...)
+			targets = append(targets, target.Split(r.Resource, c.where(), nil)...)
 		}
 	}
 	if more > 0 {
@@ -74,10 +75,10 @@ func (c *check) targets(ctx context.Context) ([]target, error) {
 
 // ask puts two questions for each target. It ends with the first one that could
 // not be asked.
-func (c *check) ask(ctx context.Context, targets []target, rows []right) error {
+func (c *check) ask(ctx context.Context, targets []target.Target, rows []right) error {
 	type question struct {
 		verb   string
-		target target
+		Target target.Target
 		to     *answer
 	}
 	var all []question
@@ -96,7 +97,7 @@ func (c *check) ask(ctx context.Context, targets []target, rows []right) error {
 		running.Go(func() {
 			defer func() { <-slots }()
 			var err error
-			if *q.to, err = c.may(ctx, q.verb, q.target); err != nil {
+			if *q.to, err = c.may(ctx, q.verb, q.Target); err != nil {
 				cancel(err)
 			}
 		})
@@ -106,14 +107,14 @@ func (c *check) ask(ctx context.Context, targets []target, rows []right) error {
 }
 
 // may asks one question.
-func (c *check) may(ctx context.Context, verb string, t target) (answer, error) {
+func (c *check) may(ctx context.Context, verb string, t target.Target) (answer, error) {
 	type status struct {
 		Allowed         bool   `json:"allowed"`
 		Reason          string `json:"reason"`
 		EvaluationError string `json:"evaluationError"`
 	}
-	attributes := map[string]string{"verb": verb, "group": t.resource.Group, "version": t.resource.Version, "resource": t.resource.Plural,
-		"namespace": t.namespace, "name": t.name}
+	attributes := map[string]string{"verb": verb, "group": t.Resource.Group, "version": t.Resource.Version, "resource": t.Resource.Plural,
+		"namespace": t.Namespace, "name": t.Name}
 	got, err := review[status](ctx, c.client, "authorization.k8s.io", "v1", "selfsubjectaccessreviews", "SelfSubjectAccessReview",
 		map[string]any{"resourceAttributes": attributes})
 	if err != nil {

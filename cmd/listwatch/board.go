@@ -4,7 +4,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/listwatch/listwatch/internal/print"
 	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/record"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -12,8 +14,8 @@ import (
 // board is what --live shows: the rows of all objects, each where it stands. It
 // knows no terminal; it is for one goroutine.
 type board struct {
-	format   *format
-	table    *table // which lays the rows out, and prints nothing
+	format   *print.Format
+	table    *print.Table // which lays the rows out, and prints nothing
 	sections map[kube.Resource]*section
 	events   int
 	notes    []note
@@ -30,7 +32,7 @@ type board struct {
 
 // section is the table of one type.
 type section struct {
-	*layout
+	*print.Layout
 	resource kube.Resource
 	rows     map[kube.Key]*liveRow
 }
@@ -58,44 +60,44 @@ const (
 	noteFor    = 30 * time.Second
 )
 
-func newBoard(o *format) *board {
-	return &board{format: o, table: newTable(o), sections: map[kube.Resource]*section{}}
+func newBoard(o *print.Format) *board {
+	return &board{format: o, table: print.NewTable(o), sections: map[kube.Resource]*section{}}
 }
 
 // apply takes in the event of an object.
-func (b *board) apply(r *record) {
-	cols := r.columns
+func (b *board) apply(r *record.Record) {
+	cols := r.Columns
 	if cols == nil {
-		cols = &noColumns
+		cols = &record.NoColumns
 	}
-	s := b.sections[family(r.resource)]
+	s := b.sections[family(r.Resource)]
 	if s == nil {
-		s = &section{resource: r.resource, rows: map[kube.Key]*liveRow{}}
-		b.sections[family(r.resource)] = s
+		s = &section{resource: r.Resource, rows: map[kube.Key]*liveRow{}}
+		b.sections[family(r.Resource)] = s
 	}
-	if s.layout == nil || s.columns != cols && !slices.Equal(*s.columns, *cols) {
-		s.layout = b.table.layout(cols, r.resource.Namespaced)
+	if s.Layout == nil || s.Columns != cols && !slices.Equal(*s.Columns, *cols) {
+		s.Layout = b.table.Layout(cols, r.Resource.Namespaced)
 	}
-	cells, err := b.table.cells(r)
+	cells, err := b.table.Cells(r)
 	if err != nil {
-		cells = []any{r.id.Name}
+		cells = []any{r.ID.Name}
 	}
-	row := &liveRow{key: r.key(), event: r.Type, at: r.time, initial: r.initial, age: -1}
-	if b.format.namespaces && r.resource.Namespaced {
-		row.cells = append(row.cells, printable.Cell(r.id.Namespace))
+	row := &liveRow{key: r.Key(), event: r.Type, at: r.Time, initial: r.Initial, age: -1}
+	if b.format.Namespaces && r.Resource.Namespaced {
+		row.cells = append(row.cells, printable.Cell(r.ID.Namespace))
 	}
-	for _, i := range s.shown {
+	for _, i := range s.Shown {
 		cell := ""
 		if i < len(cells) {
-			cell = printable.Cell(text(cells[i]))
+			cell = printable.Cell(print.Text(cells[i]))
 		}
 		if (*cols)[i].Name == "Age" {
 			row.age = len(row.cells)
-			row.created = createdOf(r.object)
+			row.created = record.CreatedOf(r.Object)
 		}
 		row.cells = append(row.cells, cell)
 	}
-	if labels, err := b.format.extra.labelCells(r); err == nil {
+	if labels, err := b.format.Extra.LabelCells(r); err == nil {
 		row.cells = append(row.cells, labels...)
 	}
 	old := s.rows[row.key]
@@ -104,14 +106,14 @@ func (b *board) apply(r *record) {
 		switch {
 		case old == nil, r.Type != string(watch.Modified), i >= len(old.cells):
 		case old.cells[i] != row.cells[i] && i != row.age:
-			row.changed[i] = r.time
+			row.changed[i] = r.Time
 		default:
 			row.changed[i] = old.changed[i]
 		}
 	}
 	s.rows[row.key] = row
-	s.fit(row.cells)
-	if !r.initial {
+	s.Fit(row.cells)
+	if !r.Initial {
 		b.events++
 	}
 }
@@ -175,7 +177,7 @@ func (b *board) press(key, typed string) (quit bool) {
 	case "s":
 		widest := 0
 		for _, s := range b.sections {
-			widest = max(widest, len(s.header))
+			widest = max(widest, len(s.Header))
 		}
 		b.sort = (b.sort + 1) % (widest + 1)
 	case "r":

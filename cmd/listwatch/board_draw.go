@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/listwatch/listwatch/internal/print"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -26,7 +27,7 @@ func (b *board) draw(width, height int, now time.Time) []string {
 	b.top = max(0, min(b.top, len(body)-b.page))
 	lines := []string{b.invert(clipTo(b.status(), width), width)}
 	for i := b.top; i < len(body) && len(lines) < height-1; i++ {
-		lines = append(lines, body[i].paint(b.format.color, width))
+		lines = append(lines, body[i].paint(b.format.Color, width))
 	}
 	for len(lines) < height-1 {
 		lines = append(lines, "")
@@ -50,8 +51,8 @@ const keys = "q quit   / filter   s sort   r reverse   arrows scroll   ? help"
 
 // keys are the lines of the help.
 func (b *board) keys() []line {
-	l := &layout{widths: []int{14, 0}}
-	lines := []line{{layout: l, mark: " ", cells: []string{"KEY", "WHAT IT DOES"}, head: true}}
+	l := &print.Layout{Widths: []int{14, 0}}
+	lines := []line{{Layout: l, mark: " ", cells: []string{"KEY", "WHAT IT DOES"}, head: true}}
 	for _, k := range [][]string{
 		{"q, Ctrl-C", "quit"},
 		{"/", "show only the rows with a text: Enter keeps it, Esc drops it"},
@@ -63,7 +64,7 @@ func (b *board) keys() []line {
 		{"Ctrl-Z", "suspend"},
 		{"?", "show or hide this"},
 	} {
-		lines = append(lines, line{layout: l, mark: " ", cells: k})
+		lines = append(lines, line{Layout: l, mark: " ", cells: k})
 	}
 	return lines
 }
@@ -83,7 +84,7 @@ func (b *board) foot(now time.Time) string {
 
 // line is a line of the body: cells, apart as in other tables.
 type line struct {
-	*layout
+	*print.Layout
 	mark  string
 	cells []string
 	fresh []bool // cells to be highlighted
@@ -101,13 +102,13 @@ func (b *board) body(now time.Time) []line {
 	var lines []line
 	for _, s := range sections {
 		if len(lines) > 0 {
-			lines = append(lines, line{layout: s.layout})
+			lines = append(lines, line{Layout: s.Layout})
 		}
 		if len(sections) > 1 {
-			lines = append(lines, line{layout: &layout{widths: []int{0}}, mark: " ", cells: []string{printable.Cell(s.resource.GroupResource())}, head: true})
+			lines = append(lines, line{Layout: &print.Layout{Widths: []int{0}}, mark: " ", cells: []string{printable.Cell(s.resource.GroupResource())}, head: true})
 		}
-		if b.format.headers {
-			lines = append(lines, line{layout: s.layout, mark: " ", cells: b.header(s), head: true})
+		if b.format.Headers {
+			lines = append(lines, line{Layout: s.Layout, mark: " ", cells: b.header(s), head: true})
 		}
 		for _, row := range b.sorted(s) {
 			lines = append(lines, b.line(s, row, now))
@@ -118,19 +119,19 @@ func (b *board) body(now time.Time) []line {
 
 // header marks the column that is sorted by.
 func (b *board) header(s *section) []string {
-	h := slices.Clone(s.header)
+	h := slices.Clone(s.Header)
 	if i := b.sort - 1; i >= 0 && i < len(h) {
 		h[i] += map[bool]string{false: "^", true: "v"}[b.reverse]
-		s.fit(h)
+		s.Fit(h)
 	}
 	return h
 }
 
 func (b *board) line(s *section, row *liveRow, now time.Time) line {
-	l := line{layout: s.layout, mark: " ", cells: slices.Clone(row.cells), fresh: make([]bool, len(row.cells))}
+	l := line{Layout: s.Layout, mark: " ", cells: slices.Clone(row.cells), fresh: make([]bool, len(row.cells))}
 	if row.age >= 0 && !row.created.IsZero() && row.event != string(watch.Deleted) {
-		l.cells[row.age] = age(now.Sub(row.created))
-		s.fit(l.cells)
+		l.cells[row.age] = print.Age(now.Sub(row.created))
+		s.Fit(l.cells)
 	}
 	if recent := now.Sub(row.at) < freshFor; row.event == string(watch.Deleted) {
 		l.mark, l.gone = "-", true
@@ -207,7 +208,7 @@ func (l *line) paint(color bool, width int) string {
 	used := 0
 	put := func(s, style string) {
 		s = clipTo(s, width-used)
-		used += displayWidth(s)
+		used += print.DisplayWidth(s)
 		if color && style != "" && s != "" {
 			s = style + s + plain
 		}
@@ -220,7 +221,7 @@ func (l *line) paint(color bool, width int) string {
 		case l.gone:
 			return faint
 		case i < 0:
-			return eventColor(map[string]string{"+": "ADDED", "~": "MODIFIED"}[l.mark])
+			return print.EventColor(map[string]string{"+": "ADDED", "~": "MODIFIED"}[l.mark])
 		case i < len(l.fresh) && l.fresh[i]:
 			return yellow
 		}
@@ -229,8 +230,8 @@ func (l *line) paint(color bool, width int) string {
 	put(l.mark+" ", style(-1))
 	for i, s := range l.cells {
 		put(s, style(i))
-		if i < len(l.cells)-1 && i < len(l.widths) {
-			put(strings.Repeat(" ", l.space(i, s)), "")
+		if i < len(l.cells)-1 && i < len(l.Widths) {
+			put(strings.Repeat(" ", l.Space(i, s)), "")
 		}
 	}
 	return out.String()
@@ -238,10 +239,10 @@ func (l *line) paint(color bool, width int) string {
 
 // invert draws the status line.
 func (b *board) invert(s string, width int) string {
-	if !b.format.color {
+	if !b.format.Color {
 		return s
 	}
-	return "\x1b[7m" + s + strings.Repeat(" ", width-displayWidth(s)) + plain
+	return "\x1b[7m" + s + strings.Repeat(" ", width-print.DisplayWidth(s)) + plain
 }
 
 // clipTo cuts s at so many columns, and marks the cut.
@@ -249,15 +250,15 @@ func clipTo(s string, width int) string {
 	if width <= 0 {
 		return ""
 	}
-	if displayWidth(s) <= width {
+	if print.DisplayWidth(s) <= width {
 		return s
 	}
 	n, used := 0, 0
 	for i, r := range s {
-		if used+runeWidth(r) > width-1 {
+		if used+print.RuneWidth(r) > width-1 {
 			break
 		}
-		used += runeWidth(r)
+		used += print.RuneWidth(r)
 		n = i + len(string(r))
 	}
 	return s[:n] + "…"

@@ -9,13 +9,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/print"
+	"github.com/listwatch/listwatch/internal/record"
 	"github.com/listwatch/listwatch/kube"
 )
 
 var boardStart = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // podRecord is a row of a Table, after some seconds.
-func podRecord(t *testing.T, event, name, phase string, restarts, after int) *record {
+func podRecord(t *testing.T, event, name, phase string, restarts, after int) *record.Record {
 	t.Helper()
 	text := fmt.Sprintf(`{"kind":"Table","apiVersion":"meta.k8s.io/v1","columnDefinitions":[{"name":"Name","format":"name"},{"name":"Status"},{"name":"Restarts"},{"name":"Age"},{"name":"Node","priority":1}],
 		"rows":[{"cells":[%q,%q,%d,"0s","n"],"object":{"kind":"PartialObjectMetadata","metadata":{"namespace":"shop","name":%q,"creationTimestamp":"2026-01-02T03:04:00Z"}}}]}`, name, phase, restarts, name)
@@ -23,12 +25,12 @@ func podRecord(t *testing.T, event, name, phase string, restarts, after int) *re
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &record{Type: event, time: boardStart.Add(time.Duration(after) * time.Second), resource: kube.Pods, object: o, columns: columnsOf(o),
-		id: codec.Identity{Namespace: "shop", Name: name}, initial: after == 0}
+	return &record.Record{Type: event, Time: boardStart.Add(time.Duration(after) * time.Second), Resource: kube.Pods, Object: o, Columns: record.ColumnsOf(o),
+		ID: codec.Identity{Namespace: "shop", Name: name}, Initial: after == 0}
 }
 
 func TestBoard(t *testing.T) {
-	b := newBoard(&format{headers: true, namespaces: true})
+	b := newBoard(&print.Format{Headers: true, Namespaces: true})
 	at := func(seconds int) string {
 		return strings.Join(b.draw(60, 8, boardStart.Add(time.Duration(seconds)*time.Second)), "\n")
 	}
@@ -111,7 +113,7 @@ q quit   / filter   s sort   r reverse   arrows scroll   ? …`)
 
 // The help has all keys, and goes as it came.
 func TestBoardTellsItsKeys(t *testing.T) {
-	b := newBoard(&format{headers: true})
+	b := newBoard(&print.Format{Headers: true})
 	b.apply(podRecord(t, "ADDED", "a", "Pending", 0, 1))
 	b.press("?", "?")
 	text := strings.Join(b.draw(80, 24, boardStart), "\n")
@@ -134,7 +136,7 @@ func TestBoardTellsItsKeys(t *testing.T) {
 }
 
 func TestBoardFitsTheScreen(t *testing.T) {
-	b := newBoard(&format{headers: true, kinds: true, color: true})
+	b := newBoard(&print.Format{Headers: true, Kinds: true, Color: true})
 	for i := range 30 {
 		b.apply(podRecord(t, "ADDED", fmt.Sprint("pod-世界-", i), "Pending", i, 1))
 	}
@@ -146,7 +148,7 @@ func TestBoardFitsTheScreen(t *testing.T) {
 				t.Errorf("%v: %d lines", size, len(lines))
 			}
 			for _, l := range lines {
-				if w := displayWidth(uncoloured(l)); w > size[0] {
+				if w := print.DisplayWidth(uncoloured(l)); w > size[0] {
 					t.Errorf("%v: a line of %d columns: %q", size, w, l)
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/record"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/list"
 	"github.com/listwatch/listwatch/watch"
@@ -20,10 +21,10 @@ func (s *stream[T]) fatal(i *watch.Interruption) error {
 	began := s.synced && !s.resumed || (s.partial || s.resumed) && s.opened
 	switch {
 	case i.Next == watch.OpNone, refused && !began:
-		return exit.Failed(fmt.Errorf("%s %s: %w", verb(i.Op), s.label(), i.Err))
+		return exit.Failed(fmt.Errorf("%s %s: %w", verb(i.Op), s.Label(), i.Err))
 	case watches(i.Op) && (i.Events > 0 || i.Lived > 5*time.Second): // it worked, for a while
 	case s.maxFailures >= 0 && i.Err != nil && i.Attempt >= max(1, s.maxFailures):
-		return exit.Failed(fmt.Errorf("%s %s: gave up after %s in a row (--max-failures): %w", verb(i.Op), s.label(), printable.Count(i.Attempt, "failure"), i.Err))
+		return exit.Failed(fmt.Errorf("%s %s: gave up after %s in a row (--max-failures): %w", verb(i.Op), s.Label(), printable.Count(i.Attempt, "failure"), i.Err))
 	}
 	return nil
 }
@@ -48,7 +49,7 @@ func (s *stream[T]) interrupted(i watch.Interruption) {
 	}
 	s.warn(fmt.Sprintf("cannot %s: %v; again in %s", verb(i.Op), why, printable.Rough(i.Wait)),
 		"failed", "op", string(i.Op), "err", printable.Line(why.Error()), "attempt", i.Attempt, "wait", i.Wait.String())
-	s.emit(record{Type: errorType, detail: errorOf(why)})
+	s.emit(record.Record{Type: record.ErrorType, Detail: errorOf(why)})
 }
 
 // closed: a watch that was open is no more.
@@ -63,9 +64,9 @@ func (s *stream[T]) closed(i *watch.Interruption, gone bool) {
 	}
 	var st *kube.Status
 	if errors.As(i.Err, &st) && !gone {
-		s.emit(record{Type: errorType, detail: errorOf(i.Err)})
+		s.emit(record.Record{Type: record.ErrorType, Detail: errorOf(i.Err)})
 	}
-	s.emit(record{Type: disconnectedType, id: codec.Identity{ResourceVersion: string(i.Revision)}, detail: disconnectedDetail{cause, i.Lived.Milliseconds()}})
+	s.emit(record.Record{Type: record.DisconnectedType, ID: codec.Identity{ResourceVersion: string(i.Revision)}, Detail: record.DisconnectedDetail{Cause: cause, Lived: i.Lived.Milliseconds()}})
 	switch {
 	case gone:
 		return // RESTART tells
@@ -90,7 +91,7 @@ func (s *stream[T]) connected(op watch.Op, from kube.Revision, gap time.Duration
 		s.attempts = 0
 		return
 	}
-	s.emit(record{Type: reconnectedType, id: codec.Identity{ResourceVersion: string(from)}, detail: reconnectedDetail{gap.Milliseconds()}})
+	s.emit(record.Record{Type: record.ReconnectedType, ID: codec.Identity{ResourceVersion: string(from)}, Detail: record.ReconnectedDetail{Gap: gap.Milliseconds()}})
 	if s.attempts > 0 || s.broken {
 		tried := ""
 		if s.attempts > 0 {
@@ -103,21 +104,21 @@ func (s *stream[T]) connected(op watch.Op, from kube.Revision, gap time.Duration
 
 func (s *stream[T]) quarantine(ev watch.Event[T], item *codec.ItemError) {
 	deleted := s.store.Quarantine(ev)
-	if item.Identity.Name != "" && !s.includes(item.Identity.Name) || s.selector.excludes(item.Identity.Namespace) {
+	if item.Identity.Name != "" && !s.Includes(item.Identity.Name) || s.selector.Excludes(item.Identity.Namespace) {
 		return
 	}
 	s.each("skipped an object that cannot be read: "+item.Error(), "quarantined", "err", item.Error())
-	s.emit(record{Type: quarantinedType, id: item.Identity, detail: errorDetail{Error: printable.Line(item.Err.Error())}})
+	s.emit(record.Record{Type: record.QuarantinedType, ID: item.Identity, Detail: record.ErrorDetail{Error: printable.Line(item.Err.Error())}})
 	for _, d := range deleted {
 		s.emit(s.delta(d))
 	}
 }
 
-func errorOf(err error) errorDetail {
-	d := errorDetail{Error: printable.Line(err.Error())}
+func errorOf(err error) record.ErrorDetail {
+	d := record.ErrorDetail{Error: printable.Line(err.Error())}
 	var st *kube.Status
 	if errors.As(err, &st) {
-		d.Status = &statusView{st.Code, st.Reason, st.Message}
+		d.Status = &record.StatusView{Code: st.Code, Reason: st.Reason, Message: st.Message}
 	}
 	return d
 }
@@ -133,11 +134,11 @@ func (s *stream[T]) warn(text, message string, attrs ...any) {
 
 // each is warn about one object.
 func (s *stream[T]) each(text, message string, attrs ...any) {
-	s.give(record{say: func() { s.talk.Each(s.label(), text, message, attrs...) }})
+	s.give(record.Record{Say: func() { s.talk.Each(s.Label(), text, message, attrs...) }})
 }
 
 func (s *stream[T]) say(level slog.Level, text, message string, attrs ...any) {
-	s.give(record{say: func() { s.talk.Say(level, s.label(), text, message, attrs...) }})
+	s.give(record.Record{Say: func() { s.talk.Say(level, s.Label(), text, message, attrs...) }})
 }
 
 // listed: a page was read.
@@ -165,6 +166,6 @@ func (s *stream[T]) progress(items int) {
 		if s.total > 0 {
 			remaining = int64(max(0, s.total-items))
 		}
-		s.talk.Progress(s.label(), items, remaining, since)
+		s.talk.Progress(s.Label(), items, remaining, since)
 	}
 }

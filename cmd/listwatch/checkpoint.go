@@ -16,6 +16,8 @@ import (
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/record"
+	"github.com/listwatch/listwatch/internal/target"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -66,10 +68,10 @@ type keeper struct {
 	states []checkpoint.State // by stream; until the streams have begun
 	redact bool
 
-	moved map[int][]record // marks of each stream since the last commit, see took
-	begun []record         // the marks of begin
-	late  backlog          // of --ack, and --checkpoint-policy after-hook
-	acks  *acks            // of --ack; nil = none
+	moved map[int][]record.Record // marks of each stream since the last commit, see took
+	begun []record.Record         // the marks of begin
+	late  backlog                 // of --ack, and --checkpoint-policy after-hook
+	acks  *acks                   // of --ack; nil = none
 
 	amid   bool // between begin and done
 	commit bool // what begin noted has objects
@@ -86,7 +88,7 @@ func (s *session) keep(ctx context.Context) (_ *keeper, err error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &keeper{redact: s.output.format.redact, states: make([]checkpoint.State, len(s.targets))}
+	k := &keeper{redact: s.output.format.Redact, states: make([]checkpoint.State, len(s.targets))}
 	if c.ack != "" {
 		if k.acks, err = openAcks(c.ack); err != nil {
 			return nil, err
@@ -136,25 +138,25 @@ func (s *session) identity(ctx context.Context) (checkpoint.Identity, error) {
 		return id, exit.Failed(err) // the next run might know, and refuse the file
 	}
 	for _, t := range s.targets {
-		fields, err := t.fieldSelector(s.flags.selection.fieldsSel)
+		fields, err := t.FieldSelector(s.flags.selection.fieldsSel)
 		if err != nil {
-			return id, exit.Usage("%q: %w", t.name, err)
+			return id, exit.Usage("%q: %w", t.Name, err)
 		}
 		id.Streams = append(id.Streams, checkpoint.Stream{
-			Resource:  t.resource.String(),
-			Namespace: t.namespace,
-			Names:     slices.Sorted(maps.Keys(t.names)),
+			Resource:  t.Resource.String(),
+			Namespace: t.Namespace,
+			Names:     slices.Sorted(maps.Keys(t.Names)),
 			Labels:    s.flags.selection.selector.String(),
 			Fields:    fields.String(),
-			Where:     s.output.where.texts,
-			Without:   s.output.where.exclude,
+			Where:     s.output.where.Texts,
+			Without:   s.output.where.Exclude,
 		})
 	}
 	return id, nil
 }
 
 // form says in words how objects are kept.
-func (o *output) form(ts []target) string {
+func (o *output) form(ts []target.Target) string {
 	form := "objects"
 	switch {
 	case o.query() != nil:
@@ -168,7 +170,7 @@ func (o *output) form(ts []target) string {
 	if o.env {
 		form += " without the values of environment variables"
 	}
-	if !o.format.redact && slices.ContainsFunc(ts, func(t target) bool { return isSecret(t.resource) }) {
+	if !o.format.Redact && slices.ContainsFunc(ts, func(t target.Target) bool { return record.IsSecret(t.Resource) }) {
 		form += " with the values of Secrets"
 	}
 	return form
@@ -176,27 +178,27 @@ func (o *output) form(ts []target) string {
 
 // begin notes records that are about to be told; tells: some of them are printed.
 // What is new to the reader is written first, see package checkpoint.
-func (k *keeper) begin(records []record, tells bool) error {
+func (k *keeper) begin(records []record.Record, tells bool) error {
 	write := false
 	k.amid = true
 	for i := range records {
 		r := &records[i]
 		switch {
-		case r.mark == markAt:
-			k.file.Move(r.stream, r.at)
+		case r.Mark == record.MarkAt:
+			k.file.Move(r.Stream, r.At)
 			k.begun = append(k.begun, *r)
-		case r.mark == markListing:
-			k.file.List(r.stream)
+		case r.Mark == record.MarkListing:
+			k.file.List(r.Stream)
 			k.begun = append(k.begun, *r)
-		case r.mark == markSync:
+		case r.Mark == record.MarkSync:
 			k.sync = true
 		case r.Type == string(watch.Deleted):
-			k.file.Remove(r.stream, r.key(), r.id.UID)
+			k.file.Remove(r.Stream, r.Key(), r.ID.UID)
 			k.commit = true
-		case r.isObject():
+		case r.IsObject():
 			o, err := k.stored(r)
 			if err == nil {
-				err = k.file.Put(r.stream, o)
+				err = k.file.Put(r.Stream, o)
 			}
 			if err != nil {
 				return k.broken(err)
@@ -245,25 +247,25 @@ func (k *keeper) broken(err error) error {
 }
 
 // stored returns what is kept of r's object: of a Secret no more than is printed.
-func (k *keeper) stored(r *record) (checkpoint.Object, error) {
+func (k *keeper) stored(r *record.Record) (checkpoint.Object, error) {
 	raw, err := k.shown(r)
-	return checkpoint.Object{UID: r.id.UID, Revision: kube.Revision(r.id.ResourceVersion), Raw: raw}, err
+	return checkpoint.Object{UID: r.ID.UID, Revision: kube.Revision(r.ID.ResourceVersion), Raw: raw}, err
 }
 
-func (k *keeper) shown(r *record) (codec.Raw, error) {
-	if !k.redact || !isSecret(r.resource) {
-		return r.object, nil
+func (k *keeper) shown(r *record.Record) (codec.Raw, error) {
+	if !k.redact || !record.IsSecret(r.Resource) {
+		return r.Object, nil
 	}
 	var m map[string]any
-	if err := r.object.Decode(&m); err != nil {
+	if err := r.Object.Decode(&m); err != nil {
 		return codec.Raw{}, err
 	}
-	redactSecret(m)
+	record.RedactSecret(m)
 	rows, _ := m["rows"].([]any)
 	for _, row := range rows {
 		row, _ := row.(map[string]any)
 		if o, ok := row["object"].(map[string]any); ok {
-			redactSecret(o)
+			record.RedactSecret(o)
 		}
 	}
 	b, err := codec.Encode(m)
@@ -278,7 +280,7 @@ func (k *keeper) shown(r *record) (codec.Raw, error) {
 const syncEvery = time.Second
 
 // tick asks for a sync from time to time, in the order of the records.
-func (k *keeper) tick(ctx context.Context, records chan<- record) {
+func (k *keeper) tick(ctx context.Context, records chan<- record.Record) {
 	t := time.NewTicker(syncEvery)
 	defer t.Stop()
 	for {
@@ -288,7 +290,7 @@ func (k *keeper) tick(ctx context.Context, records chan<- record) {
 			return
 		}
 		select {
-		case records <- record{mark: markSync}:
+		case records <- record.Record{Mark: record.MarkSync}:
 		case <-ctx.Done():
 			return
 		}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/listwatch/listwatch/internal/record"
 	"github.com/listwatch/listwatch/watch"
 )
 
@@ -11,7 +12,7 @@ import (
 // some for each object, however long a hook takes: of those that wait behind it, only
 // the last of an object is kept, and they are noted together or not at all.
 type backlog struct {
-	records []record
+	records []record.Record
 	seqs    []int64 // what must be finished for a record to be noted
 	closed  int     // so many at the front are never again put together with later ones
 	limit   int
@@ -20,11 +21,11 @@ type backlog struct {
 // leastBacklog is how many records wait before it is worth looking what may go.
 const leastBacklog = 1024
 
-func (l *backlog) add(records []record, spots []spot) {
+func (l *backlog) add(records []record.Record, spots []spot) {
 	for i, r := range records {
-		r.old = record{}.old
+		r.Old = record.Record{}.Old
 		if r.Type == string(watch.Deleted) {
-			r.object = record{}.object
+			r.Object = record.Record{}.Object
 		}
 		l.records = append(l.records, r)
 		l.seqs = append(l.seqs, spots[i].seq)
@@ -40,14 +41,14 @@ func (l *backlog) add(records []record, spots []spot) {
 // and the last mark of each kind.
 func (l *backlog) shrink() {
 	type identity struct {
-		mark mark
-		incarnation
+		mark record.Mark
+		record.Incarnation
 	}
-	of := func(r *record) identity {
-		if r.isObject() {
-			return identity{noMark, r.incarnation()}
+	of := func(r *record.Record) identity {
+		if r.IsObject() {
+			return identity{record.NoMark, r.Incarnation()}
 		}
-		return identity{r.mark, incarnation{stream: r.stream}}
+		return identity{r.Mark, record.Incarnation{Stream: r.Stream}}
 	}
 	tail := l.records[l.closed:]
 	last := map[identity]int{}
@@ -67,7 +68,7 @@ func (l *backlog) shrink() {
 }
 
 // take returns the records at the front that are finished where all is up to done.
-func (l *backlog) take(done int64) []record {
+func (l *backlog) take(done int64) []record.Record {
 	n := 0
 	for n < len(l.seqs) && l.seqs[n] <= done {
 		n++
@@ -82,8 +83,8 @@ func (l *backlog) take(done int64) []record {
 
 // foretell is begin where records are not done when they are told: what is new to the
 // reader is noted as what it may know.
-func (k *keeper) foretell(records []record, tells bool) error {
-	isNew := func(r record) bool { return r.Type == string(watch.Added) }
+func (k *keeper) foretell(records []record.Record, tells bool) error {
+	isNew := func(r record.Record) bool { return r.Type == string(watch.Added) }
 	if !tells || !slices.ContainsFunc(records, isNew) {
 		return nil
 	}
@@ -97,7 +98,7 @@ func (k *keeper) foretell(records []record, tells bool) error {
 		}
 		o, err := k.stored(r)
 		if err == nil {
-			err = k.file.Suspect(r.stream, o)
+			err = k.file.Suspect(r.Stream, o)
 		}
 		if err != nil {
 			return k.broken(err)
@@ -124,17 +125,17 @@ func (k *keeper) remember(committed bool) {
 		clear(k.moved)
 	} else if len(k.begun) > 0 {
 		if k.moved == nil {
-			k.moved = map[int][]record{}
+			k.moved = map[int][]record.Record{}
 		}
 		for _, r := range k.begun {
-			k.moved[r.stream] = append(slices.DeleteFunc(k.moved[r.stream], func(o record) bool { return o.mark == r.mark }), r)
+			k.moved[r.Stream] = append(slices.DeleteFunc(k.moved[r.Stream], func(o record.Record) bool { return o.Mark == r.Mark }), r)
 		}
 	}
 	k.begun = k.begun[:0]
 }
 
 // took notes that the reader has taken these of the records of begin, and then none.
-func (k *keeper) took(records []record) error {
+func (k *keeper) took(records []record.Record) error {
 	k.begun = nil
 	if err := k.file.Back(); err != nil {
 		return err

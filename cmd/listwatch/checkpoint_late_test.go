@@ -14,30 +14,34 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/checkpoint"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/print"
+	"github.com/listwatch/listwatch/internal/record"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
 
 var onlyNodes = checkpoint.Identity{Server: "s", Form: "objects", Streams: []checkpoint.Stream{{Resource: "nodes.v1"}}}
 
-func nodeRecord(t *testing.T, typ watch.Type, name string, rev int) record {
+func nodeRecord(t *testing.T, typ watch.Type, name string, rev int) record.Record {
 	t.Helper()
 	raw, err := codec.ParseRaw(fmt.Appendf(nil, `{"kind":"Node","apiVersion":"v1","metadata":{"name":%q,"uid":"u-%s","resourceVersion":"%d"}}`, name, name, rev))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return record{Type: string(typ), id: raw.Identity(), object: raw, resource: kube.Nodes}
+	return record.Record{Type: string(typ), ID: raw.Identity(), Object: raw, Resource: kube.Nodes}
 }
 
-func markedAt(rev int) record { return record{mark: markAt, at: kube.Revision(fmt.Sprint(rev))} }
+func markedAt(rev int) record.Record {
+	return record.Record{Mark: record.MarkAt, At: kube.Revision(fmt.Sprint(rev))}
+}
 
 // names of records: a5 is node a at 5, @5 a mark.
-func recordNames(records []record) (names []string) {
+func recordNames(records []record.Record) (names []string) {
 	for _, r := range records {
-		if r.mark != noMark {
-			names = append(names, "@"+string(r.at))
+		if r.Mark != record.NoMark {
+			names = append(names, "@"+string(r.At))
 		} else {
-			names = append(names, r.Type[:1]+r.id.Name+r.id.ResourceVersion)
+			names = append(names, r.Type[:1]+r.ID.Name+r.ID.ResourceVersion)
 		}
 	}
 	return names
@@ -45,14 +49,14 @@ func recordNames(records []record) (names []string) {
 
 func TestBacklogGivesWhatIsFinishedInOrder(t *testing.T) {
 	l := &backlog{}
-	l.add([]record{nodeRecord(t, watch.Added, "a", 5), markedAt(5), nodeRecord(t, watch.Added, "b", 6), markedAt(6)}, []spot{{seq: 1}, {seq: 1}, {seq: 2}, {seq: 2}})
+	l.add([]record.Record{nodeRecord(t, watch.Added, "a", 5), markedAt(5), nodeRecord(t, watch.Added, "b", 6), markedAt(6)}, []spot{{seq: 1}, {seq: 1}, {seq: 2}, {seq: 2}})
 	if got := l.take(0); len(got) != 0 {
 		t.Errorf("nothing is finished, got %v", recordNames(got))
 	}
 	if diff := cmp.Diff([]string{"Aa5", "@5"}, recordNames(l.take(1))); diff != "" {
 		t.Errorf("up to 1 (-want +got):\n%s", diff)
 	}
-	l.add([]record{nodeRecord(t, watch.Deleted, "a", 7)}, []spot{{seq: 3}})
+	l.add([]record.Record{nodeRecord(t, watch.Deleted, "a", 7)}, []spot{{seq: 3}})
 	if diff := cmp.Diff([]string{"Ab6", "@6", "Da7"}, recordNames(l.take(9))); diff != "" {
 		t.Errorf("all (-want +got):\n%s", diff)
 	}
@@ -67,7 +71,7 @@ func TestBacklogIsBounded(t *testing.T) {
 		for range n {
 			seq++
 			rev := int(seq)
-			l.add([]record{nodeRecord(t, watch.Modified, string(rune('a'+seq%3)), rev), markedAt(rev)}, []spot{{seq: seq}, {seq: seq}})
+			l.add([]record.Record{nodeRecord(t, watch.Modified, string(rune('a'+seq%3)), rev), markedAt(rev)}, []spot{{seq: seq}, {seq: seq}})
 		}
 	}
 	more(10 * leastBacklog)
@@ -95,8 +99,8 @@ func TestBacklogIsBounded(t *testing.T) {
 func TestBacklogKeepsEachIncarnation(t *testing.T) {
 	l := &backlog{}
 	again := nodeRecord(t, watch.Added, "a", 7)
-	again.id.UID = "other"
-	l.add([]record{nodeRecord(t, watch.Modified, "a", 5), {mark: markListing}, markedAt(5), nodeRecord(t, watch.Deleted, "a", 6), markedAt(6), again, markedAt(7), {mark: markListing}}, make([]spot, 8))
+	again.ID.UID = "other"
+	l.add([]record.Record{nodeRecord(t, watch.Modified, "a", 5), {Mark: record.MarkListing}, markedAt(5), nodeRecord(t, watch.Deleted, "a", 6), markedAt(6), again, markedAt(7), {Mark: record.MarkListing}}, make([]spot, 8))
 	l.shrink()
 	if diff := cmp.Diff([]string{"Da6", "Aa7", "@7", "@"}, recordNames(l.records)); diff != "" {
 		t.Errorf("kept (-want +got):\n%s", diff)
@@ -126,7 +130,7 @@ func TestForetoldIsOnlySuspected(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	a, b := []record{nodeRecord(t, watch.Added, "a", 5), markedAt(5)}, []record{nodeRecord(t, watch.Added, "b", 6), markedAt(6)}
+	a, b := []record.Record{nodeRecord(t, watch.Added, "a", 5), markedAt(5)}, []record.Record{nodeRecord(t, watch.Added, "b", 6), markedAt(6)}
 	try(k.foretell(a, true))
 	k.late.add(a, []spot{{seq: 1}, {seq: 1}})
 	try(k.finish(0))
@@ -150,7 +154,7 @@ func TestForetellingKeepsWhatWasFinished(t *testing.T) {
 	}
 	k := &keeper{file: f}
 	p := &peek{t: t, path: path, id: onlyNodes}
-	for i, records := range [][]record{{nodeRecord(t, watch.Added, "a", 5), markedAt(5)}, {{mark: markListing}}} {
+	for i, records := range [][]record.Record{{nodeRecord(t, watch.Added, "a", 5), markedAt(5)}, {{Mark: record.MarkListing}}} {
 		seq := int64(i + 1)
 		k.late.add(records, []spot{{seq: seq}, {seq: seq}})
 		if err := k.finish(seq); err != nil {
@@ -158,7 +162,7 @@ func TestForetellingKeepsWhatWasFinished(t *testing.T) {
 		}
 	}
 	p.look("a list begins")
-	if err := k.foretell([]record{nodeRecord(t, watch.Added, "b", 6)}, true); err != nil {
+	if err := k.foretell([]record.Record{nodeRecord(t, watch.Added, "b", 6)}, true); err != nil {
 		t.Fatal(err)
 	}
 	p.look("b is told")
@@ -189,7 +193,7 @@ func (n *narrow) Write(b []byte) (int, error) {
 // TestCheckpointHasWhatStdoutTook wherever in its output stdout fails: the objects of
 // the lines that it took in whole.
 func TestCheckpointHasWhatStdoutTook(t *testing.T) {
-	custom, err := customColumns([]string{"N"}, []string{".metadata.name"})
+	custom, err := print.CustomColumns([]string{"N"}, []string{".metadata.name"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,10 +202,10 @@ func TestCheckpointHasWhatStdoutTook(t *testing.T) {
 		step   int
 		output output
 	}{
-		{"lines", 3, output{format: format{name: "name", events: true}}},
-		{"a table", 7, output{format: format{events: true, headers: true}}},
-		{"custom columns", 3, output{format: format{custom: custom, headers: true}}},
-		{"json", 61, output{format: format{name: "ndjson"}}},
+		{"lines", 3, output{format: print.Format{Name: "name", Events: true}}},
+		{"a table", 7, output{format: print.Format{Events: true, Headers: true}}},
+		{"custom columns", 3, output{format: print.Format{Custom: custom, Headers: true}}},
+		{"json", 61, output{format: print.Format{Name: "ndjson"}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for room, all := 0, false; !all; room += test.step {
@@ -211,7 +215,7 @@ func TestCheckpointHasWhatStdoutTook(t *testing.T) {
 					t.Fatal(err)
 				}
 				stdout := &narrow{room: room}
-				records := make(chan record, 100)
+				records := make(chan record.Record, 100)
 				for i, name := range []string{"alpha", "beta", "gamma", "delta"} {
 					records <- nodeRecord(t, watch.Added, name, 5+i)
 					records <- markedAt(5 + i)
@@ -262,16 +266,16 @@ func TestWhatWasNotedStaysWhereStdoutFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	stdout := &narrow{room: len("ADDED node/a\nADDED node/b\nADD")}
-	records := make(chan record)
+	records := make(chan record.Record)
 	k := &keeper{file: f}
-	p := &printer{output: output{format: format{name: "name", events: true}}, w: stdout, keeper: k, stop: func(error) {}, errs: func(err error) { t.Error(err) }}
+	p := &printer{output: output{format: print.Format{Name: "name", Events: true}}, w: stdout, keeper: k, stop: func(error) {}, errs: func(err error) { t.Error(err) }}
 	ended := make(chan error)
 	go func() { ended <- p.run(records) }()
-	written := record{say: func() {}}
+	written := record.Record{Say: func() {}}
 	records <- nodeRecord(t, watch.Added, "a", 5)
 	records <- markedAt(5)
 	records <- written
-	records <- record{mark: markListing} // from here on nothing comes in order
+	records <- record.Record{Mark: record.MarkListing} // from here on nothing comes in order
 	records <- written
 	records <- nodeRecord(t, watch.Added, "b", 9)
 	records <- nodeRecord(t, watch.Added, "c", 7)

@@ -15,6 +15,8 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/checkpoint"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/print"
+	"github.com/listwatch/listwatch/internal/record"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -154,10 +156,10 @@ func TestReckonTellsTheEndBeforeANamesake(t *testing.T) {
 			got := ""
 			s := &stream[codec.Raw]{listing: test.listing, maybe: []checkpoint.Object{suspect("u1"), suspect("u2")},
 				asRaw: func(o codec.Raw) codec.Raw { return o },
-				give: func(r record) {
-					got += r.Type + " " + r.id.UID + " "
-					if r.synthetic != "relist" || !r.last {
-						t.Errorf("%s is told as an event", r.id.UID)
+				give: func(r record.Record) {
+					got += r.Type + " " + r.ID.UID + " "
+					if r.Synthetic != "relist" || !r.Last {
+						t.Errorf("%s is told as an event", r.ID.UID)
 					}
 				}}
 			s.reckon(kube.Key{Name: "a"}, test.uid, test.all)
@@ -171,12 +173,12 @@ func TestReckonTellsTheEndBeforeANamesake(t *testing.T) {
 // TestWatchEndsWhenItsCheckpointCannotBeWritten: at once, loudly, and with nothing
 // on stdout that was not noted.
 func TestWatchEndsWhenItsCheckpointCannotBeWritten(t *testing.T) {
-	object := func(name string) record {
+	object := func(name string) record.Record {
 		raw, err := codec.ParseRaw(fmt.Appendf(nil, `{"kind":"Node","apiVersion":"v1","metadata":{"name":%q,"uid":"u","resourceVersion":"5"}}`, name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return record{Type: string(watch.Added), id: raw.Identity(), object: raw, resource: kube.Nodes}
+		return record.Record{Type: string(watch.Added), ID: raw.Identity(), Object: raw, Resource: kube.Nodes}
 	}
 	path := filepath.Join(t.TempDir(), "state")
 	id := checkpoint.Identity{Server: "s", Form: "objects", Streams: []checkpoint.Stream{{Resource: "nodes.v1"}}}
@@ -186,13 +188,13 @@ func TestWatchEndsWhenItsCheckpointCannotBeWritten(t *testing.T) {
 	}
 	var stdout bytes.Buffer
 	var stopped error
-	records := make(chan record)
+	records := make(chan record.Record)
 	k := &keeper{file: f}
-	p := &printer{output: output{format: format{name: "name", events: true}}, w: &stdout, keeper: k, stop: func(err error) { stopped = err }, errs: func(err error) { t.Error(err) }}
+	p := &printer{output: output{format: print.Format{Name: "name", Events: true}}, w: &stdout, keeper: k, stop: func(err error) { stopped = err }, errs: func(err error) { t.Error(err) }}
 	ended := make(chan error)
 	go func() { ended <- p.run(records) }()
 	records <- object("a")
-	records <- record{say: func() { // everything before is done
+	records <- record.Record{Say: func() { // everything before is done
 		if err := f.Close(); err != nil { // as good as a full disk
 			t.Error(err)
 		}
@@ -262,18 +264,18 @@ func TestCheckpointIsNeverAheadOfStdout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	object := func(typ watch.Type) record {
-		return record{Type: string(typ), id: raw.Identity(), object: raw, resource: kube.Nodes}
+	object := func(typ watch.Type) record.Record {
+		return record.Record{Type: string(typ), ID: raw.Identity(), Object: raw, Resource: kube.Nodes}
 	}
 	stdout := &peek{t: t, path: path, id: id}
-	records := make(chan record)
-	p := &printer{output: output{format: format{name: "name", events: true}}, w: stdout, keeper: &keeper{file: f}, stop: func(err error) { t.Error(err) }, errs: func(err error) { t.Error(err) }}
+	records := make(chan record.Record)
+	p := &printer{output: output{format: print.Format{Name: "name", Events: true}}, w: stdout, keeper: &keeper{file: f}, stop: func(err error) { t.Error(err) }, errs: func(err error) { t.Error(err) }}
 	ended := make(chan error)
 	go func() { ended <- p.run(records) }()
-	look := func(when string) record { return record{say: func() { stdout.look(when) }} }
-	for _, r := range []record{
-		object(watch.Added), look("then"), {mark: markAt, at: "5"}, object(watch.Deleted), look("then"),
-		{mark: markAt, at: "6"}, {mark: markSync}, look("in a second"), {mark: markListing}, {mark: markSync}, look("a list begins"),
+	look := func(when string) record.Record { return record.Record{Say: func() { stdout.look(when) }} }
+	for _, r := range []record.Record{
+		object(watch.Added), look("then"), {Mark: record.MarkAt, At: "5"}, object(watch.Deleted), look("then"),
+		{Mark: record.MarkAt, At: "6"}, {Mark: record.MarkSync}, look("in a second"), {Mark: record.MarkListing}, {Mark: record.MarkSync}, look("a list begins"),
 	} {
 		records <- r
 	}
@@ -300,14 +302,14 @@ func TestCheckpointIsNeverAheadOfStdout(t *testing.T) {
 // TestMarksAreBetweenListsOnly: amid a list there is no revision to resume from.
 func TestMarksAreBetweenListsOnly(t *testing.T) {
 	got := ""
-	s := &stream[codec.Raw]{noted: true, give: func(r record) { got += fmt.Sprint(r.mark, r.at, " ") }}
+	s := &stream[codec.Raw]{noted: true, give: func(r record.Record) { got += fmt.Sprint(r.Mark, r.At, " ") }}
 	s.mark(watch.Event[codec.Raw]{Type: watch.Modified, Revision: "5"})
 	s.mark(watch.Event[codec.Raw]{Type: watch.Restart})
 	s.listing = true
 	s.mark(watch.Event[codec.Raw]{Type: watch.Added, Revision: "7"})
 	s.listing = false
 	s.mark(watch.Event[codec.Raw]{Type: watch.Synced, Revision: "8"})
-	if want := fmt.Sprint(markAt, "5 ", markListing, " ", markAt, "8 "); strings.ReplaceAll(got, " ", "") != strings.ReplaceAll(want, " ", "") {
+	if want := fmt.Sprint(record.MarkAt, "5 ", record.MarkListing, " ", record.MarkAt, "8 "); strings.ReplaceAll(got, " ", "") != strings.ReplaceAll(want, " ", "") {
 		t.Errorf("marks %q, want %q", got, want)
 	}
 }
@@ -325,7 +327,7 @@ func TestKeeperDoesNotCommitAtTheEndWhatWasNotDone(t *testing.T) {
 		t.Fatal(err)
 	}
 	k := &keeper{file: f}
-	if err := k.begin([]record{{Type: string(watch.Added), id: raw.Identity(), object: raw, resource: kube.Nodes}}, true); err != nil {
+	if err := k.begin([]record.Record{{Type: string(watch.Added), ID: raw.Identity(), Object: raw, Resource: kube.Nodes}}, true); err != nil {
 		t.Fatal(err)
 	}
 	if err := k.close(exit.ErrPipe); !errors.Is(err, exit.ErrPipe) {

@@ -15,6 +15,7 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/config"
 	"github.com/listwatch/listwatch/discovery"
+	"github.com/listwatch/listwatch/internal/print"
 	"github.com/listwatch/listwatch/internal/shell"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/list"
@@ -51,7 +52,7 @@ func completeValues(cmd *cobra.Command, flags map[string]cobra.CompletionFunc) {
 		"color": {"auto", "always", "never"}, "redact": {"secrets", "none"}, "log-format": {"text", "json"},
 		"list": {"auto", "paged", "stream"}, "event-column": {"auto", "true", "false"},
 		"exec-input": {"stdin", "file", "args", "none"}, "exec-coalesce": {"latest", "none"},
-		"diff": diffStyles, "diff-against": {"previous", "first"}, "timestamps": stampStyles, "server-print": {"true", "false"},
+		"diff": print.DiffStyles, "diff-against": {"previous", "first"}, "timestamps": print.StampStyles, "server-print": {"true", "false"},
 		"serve": {"state", "script"},
 	}
 	switch cmd.Name() {

@@ -5,13 +5,15 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/listwatch/listwatch/internal/print"
 )
 
 // completeFormats completes what -o takes. Of those with an expression, the shell
 // goes on right after the =.
 func completeFormats(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	var found []string
-	for _, name := range formatNames() {
+	for _, name := range print.FormatNames() {
 		if strings.HasPrefix(name, prefix) && !(name == "diff" && cmd.Flags().Lookup("diff") == nil) {
 			found = append(found, name)
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"time"
 
+	"github.com/listwatch/listwatch/internal/record"
 	"github.com/listwatch/listwatch/watch"
 )
 
@@ -14,7 +15,7 @@ type debouncer struct {
 	wait   time.Duration
 	held   int // bytes of line
 	line   []*delayed
-	newest map[incarnation]*delayed // in line
+	newest map[record.Incarnation]*delayed // in line
 }
 
 const (
@@ -23,15 +24,15 @@ const (
 )
 
 type delayed struct {
-	record
+	record.Record
 	due  time.Time
 	gone bool // replaced by a deletion
 }
 
 // run moves records from in to out until in is closed; what waits then is told at
 // once.
-func (d *debouncer) run(in <-chan record, out chan<- record) {
-	d.newest = map[incarnation]*delayed{}
+func (d *debouncer) run(in <-chan record.Record, out chan<- record.Record) {
+	d.newest = map[record.Incarnation]*delayed{}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -50,25 +51,25 @@ func (d *debouncer) run(in <-chan record, out chan<- record) {
 				}
 				return
 			}
-			if r.mark == markSync { // of what was told; it overtakes what is not
+			if r.Mark == record.MarkSync { // of what was told; it overtakes what is not
 				out <- r
 				continue
 			}
-			r.arrived()
+			r.Arrived()
 			d.take(r)
 		case <-timer.C:
 		}
 	}
 }
 
-func (d *debouncer) take(r record) {
-	w := &delayed{record: r} // due as soon as it is first
+func (d *debouncer) take(r record.Record) {
+	w := &delayed{Record: r} // due as soon as it is first
 	d.held += w.bytes()
-	if !r.isObject() || r.initial {
+	if !r.IsObject() || r.Initial {
 		d.line = append(d.line, w)
 		return
 	}
-	key := r.incarnation()
+	key := r.Incarnation()
 	before := d.newest[key]
 	switch {
 	case r.Type == string(watch.Deleted):
@@ -78,30 +79,30 @@ func (d *debouncer) take(r record) {
 		}
 	case before != nil:
 		d.held -= before.bytes() + w.bytes()
-		r.Type, r.old, r.synthetic = before.Type, before.old, before.synthetic
-		before.record = r
+		r.Type, r.Old, r.Synthetic = before.Type, before.Old, before.Synthetic
+		before.Record = r
 		d.held += before.bytes()
 		return
 	default:
-		w.due = r.time.Add(d.wait)
+		w.due = r.Time.Add(d.wait)
 		d.newest[key] = w
 	}
 	d.line = append(d.line, w)
 }
 
 // tell lets the first in line go.
-func (d *debouncer) tell(out chan<- record) {
+func (d *debouncer) tell(out chan<- record.Record) {
 	w := d.line[0]
 	d.line[0] = nil
 	d.line = d.line[1:]
 	d.held -= w.bytes()
-	if key := w.incarnation(); d.newest[key] == w {
+	if key := w.Incarnation(); d.newest[key] == w {
 		delete(d.newest, key)
 	}
 	if !w.gone {
-		out <- w.record
+		out <- w.Record
 	}
 }
 
 // bytes is what w takes.
-func (w *delayed) bytes() int { return delayedRecord + w.size() }
+func (w *delayed) bytes() int { return delayedRecord + w.Size() }

@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/listwatch/listwatch/internal/record"
+
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/codec"
@@ -17,15 +19,15 @@ import (
 func TestDebounce(t *testing.T) {
 	type in struct {
 		at   int
-		r    record
+		r    record.Record
 		from string // of a change: the state before
 	}
-	object := func(kind, uid, rv string) record {
-		return record{Type: kind, id: codec.Identity{Name: "a", UID: uid, ResourceVersion: rv}}
+	object := func(kind, uid, rv string) record.Record {
+		return record.Record{Type: kind, ID: codec.Identity{Name: "a", UID: uid, ResourceVersion: rv}}
 	}
 	first := object("ADDED", "1", "1")
-	first.initial = true
-	mark := func(rv string) record { return record{mark: markAt, at: kube.Revision(rv)} }
+	first.Initial = true
+	mark := func(rv string) record.Record { return record.Record{Mark: record.MarkAt, At: kube.Revision(rv)} }
 	for _, test := range []struct {
 		name string
 		in   []in
@@ -45,7 +47,7 @@ func TestDebounce(t *testing.T) {
 			[]string{"100 ADDED 1 2 from ", "100 DELETED 1 3 from ", "120 ADDED 2 5 from "}},
 		{"a mark stays behind what it is about", []in{{0, mark("1"), ""}, {10, object("MODIFIED", "1", "2"), "1"}, {10, mark("2"), ""}, {20, object("MODIFIED", "2", "3"), "1"}, {20, mark("3"), ""}, {30, object("MODIFIED", "1", "4"), "2"}, {30, mark("4"), ""}},
 			[]string{"0 mark 1", "110 MODIFIED 1 4 from 1", "110 mark 2", "120 MODIFIED 2 3 from 1", "120 mark 3", "120 mark 4"}},
-		{"what was told is on the disk in time", []in{{0, object("MODIFIED", "1", "2"), "1"}, {10, record{mark: markSync}, ""}},
+		{"what was told is on the disk in time", []in{{0, object("MODIFIED", "1", "2"), "1"}, {10, record.Record{Mark: record.MarkSync}, ""}},
 			[]string{"10 mark ", "100 MODIFIED 1 2 from 1"}},
 		{"the end tells all", []in{{0, object("ADDED", "1", "2"), ""}, {5, object("MODIFIED", "2", "3"), "1"}, {20, object("", "", ""), "end"}},
 			[]string{"20 ADDED 1 2 from ", "20 MODIFIED 2 3 from 1"}},
@@ -53,7 +55,7 @@ func TestDebounce(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
-				records, told := make(chan record), make(chan record)
+				records, told := make(chan record.Record), make(chan record.Record)
 				go func() {
 					(&debouncer{wait: 100 * time.Millisecond}).run(records, told)
 					close(told)
@@ -64,9 +66,9 @@ func TestDebounce(t *testing.T) {
 						if in.from == "end" {
 							break
 						}
-						in.r.time = time.Now()
+						in.r.Time = time.Now()
 						if in.from != "" {
-							in.r.old = raw1(t, in.from)
+							in.r.Old = raw1(t, in.from)
 						}
 						records <- in.r
 					}
@@ -78,11 +80,11 @@ func TestDebounce(t *testing.T) {
 				var got []string
 				for r := range told {
 					ms := time.Since(began).Milliseconds()
-					if r.mark != noMark {
-						got = append(got, fmt.Sprintf("%d mark %s", ms, r.at))
+					if r.Mark != record.NoMark {
+						got = append(got, fmt.Sprintf("%d mark %s", ms, r.At))
 						continue
 					}
-					got = append(got, fmt.Sprintf("%d %s %s %s from %s", ms, r.Type, r.id.UID, r.id.ResourceVersion, r.old.GetResourceVersion()))
+					got = append(got, fmt.Sprintf("%d %s %s %s from %s", ms, r.Type, r.ID.UID, r.ID.ResourceVersion, r.Old.GetResourceVersion()))
 				}
 				if diff := gocmp.Diff(test.want, got); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
@@ -109,7 +111,7 @@ func TestDebounceIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := &debouncer{wait: time.Hour}
-	records, told := make(chan record), make(chan record, 400)
+	records, told := make(chan record.Record), make(chan record.Record, 400)
 	done := make(chan struct{})
 	go func() {
 		d.run(records, told)
@@ -117,11 +119,11 @@ func TestDebounceIsBounded(t *testing.T) {
 	}()
 	for i := range 100 {
 		for _, kind := range []string{"ADDED", "DELETED"} {
-			records <- record{Type: kind, object: big, time: time.Now(), id: codec.Identity{Name: fmt.Sprint(i), UID: fmt.Sprint(i)}}
+			records <- record.Record{Type: kind, Object: big, Time: time.Now(), ID: codec.Identity{Name: fmt.Sprint(i), UID: fmt.Sprint(i)}}
 		}
 	}
 	for range 100 { // of one object in a row
-		records <- record{Type: "MODIFIED", object: big, old: big, time: time.Now(), id: codec.Identity{Name: "b", UID: "b"}}
+		records <- record.Record{Type: "MODIFIED", Object: big, Old: big, Time: time.Now(), ID: codec.Identity{Name: "b", UID: "b"}}
 	}
 	if early := len(told); early < 100 || early > 200 {
 		t.Errorf("%d of 200 were told before their time", early)

@@ -12,6 +12,8 @@ import (
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
 	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/record"
+	"github.com/listwatch/listwatch/internal/target"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -64,14 +66,14 @@ func runDemo(p *cli.Program, ctx context.Context, o *demoFlags) error {
 	defer c.CloseIdleConnections()
 
 	t := p.Messages(o.watch.reporting.printing.logFormat, o.watch.reporting.printing.quiet)
-	stage := &stage{srv: srv, talk: t, speed: o.speed, seen: make(chan record, 4096)}
+	stage := &stage{srv: srv, talk: t, speed: o.speed, seen: make(chan record.Record, 4096)}
 	stage.begin()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	o.watch.maxFailures, o.watch.idle = -1, time.Minute
 	o.watch.backoff = max(100*time.Millisecond, time.Duration(float64(500*time.Millisecond)/o.speed))
-	s := &session{flags: &o.watch, output: out, client: c, talk: t, targets: []target{{resource: kube.Pods, namespace: demoNamespace}}}
-	s.tap = func(r record) {
+	s := &session{flags: &o.watch, output: out, client: c, talk: t, targets: []target.Target{{Resource: kube.Pods, Namespace: demoNamespace}}}
+	s.tap = func(r record.Record) {
 		select {
 		case stage.seen <- r:
 		default: // a story is never that long

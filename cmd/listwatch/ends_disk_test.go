@@ -15,6 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/cmd/listwatch/checkpoint"
+	"github.com/listwatch/listwatch/internal/print"
+	"github.com/listwatch/listwatch/internal/record"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -116,8 +118,8 @@ func TestNeitherStdoutNorCheckpointHasRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	k := &keeper{file: f}
-	p := &printer{output: output{format: format{name: "name", events: true}}, w: fulls{f}, keeper: k, stop: func(error) {}, errs: func(err error) { t.Error(err) }}
-	records := make(chan record, 1)
+	p := &printer{output: output{format: print.Format{Name: "name", Events: true}}, w: fulls{f}, keeper: k, stop: func(error) {}, errs: func(err error) { t.Error(err) }}
+	records := make(chan record.Record, 1)
 	records <- nodeRecord(t, watch.Added, "a", 5)
 	close(records)
 	err = k.close(p.run(records))

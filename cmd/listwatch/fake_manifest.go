@@ -17,6 +17,7 @@ import (
 	"github.com/listwatch/listwatch/discovery"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/record"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -60,7 +61,7 @@ func (s *fakeServer) fill(ctx context.Context, stdin io.Reader) error {
 		}
 		id := identity{m.resource, m.key()}
 		if first, twice := seen[id]; twice && m.Head.Metadata.Name != "" {
-			s.talk.Note(fmt.Sprintf("warning: -f %s: %s is in %s too, and is changed by this", m.Where, kubectlName(m.resource, m.key().String()), first))
+			s.talk.Note(fmt.Sprintf("warning: -f %s: %s is in %s too, and is changed by this", m.Where, record.KubectlName(m.resource, m.key().String()), first))
 		}
 		seen[id] = m.Where
 	}

@@ -15,7 +15,10 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/config"
 	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/print"
 	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/record"
+	"github.com/listwatch/listwatch/internal/target"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -23,7 +26,7 @@ import (
 // kubectl's.
 type connection struct {
 	opts           config.Options
-	namespaces     namespaceList
+	namespaces     target.NamespaceList
 	requestTimeout string
 	qps            float64
 	burst          int
@@ -37,7 +40,7 @@ func (c *connection) register(f *pflag.FlagSet) {
 	f.StringVar(&o.Context, "context", "", "context of the kubeconfig")
 	f.StringVar(&o.Cluster, "cluster", "", "cluster of the kubeconfig")
 	f.StringVar(&o.User, "user", "", "user of the kubeconfig")
-	c.namespaces.register(f, &o.Namespace)
+	c.namespaces.Register(f, &o.Namespace)
 	f.StringVarP(&o.Server, "server", "s", "", "address of the API server, a URL")
 	f.StringVar(&o.Token, "token", "", "bearer token")
 	f.StringVar(&o.Username, "username", "", "user name for basic authentication")
@@ -195,7 +198,7 @@ type printing struct {
 }
 
 func (o *printing) register(f *pflag.FlagSet) {
-	f.StringVarP(&o.format, "output", "o", "", strings.Join(formatNames(), ", ")+"; default the server's columns")
+	f.StringVarP(&o.format, "output", "o", "", strings.Join(print.FormatNames(), ", ")+"; default the server's columns")
 	f.StringVar(&o.template, "template", "", "the expression of -o jsonpath, go-template and their like, where -o has none")
 	f.BoolVar(&o.noHeaders, "no-headers", false, "no headers above columns")
 	f.StringVar(&o.color, "color", "auto", "auto, always or never")
@@ -207,7 +210,7 @@ func (o *printing) register(f *pflag.FlagSet) {
 
 // parse checks the flags and returns what they mean.
 func (o *printing) parse(p *cli.Program) (output, error) {
-	custom, err := parseFormat(o.format, o.template)
+	custom, err := print.ParseFormat(o.format, o.template)
 	if err != nil {
 		return output{}, err
 	}
@@ -225,24 +228,24 @@ func (o *printing) parse(p *cli.Program) (output, error) {
 		}
 	}
 	return output{
-		format: format{
-			name:     o.format,
-			custom:   custom,
-			events:   o.eventColumn == "auto" || o.eventColumn == "true",
-			headers:  !o.noHeaders,
-			redact:   o.redact != "none",
-			color:    p.Colored(o.color),
-			terminal: cli.IsTerminal(p.Stdout),
+		format: print.Format{
+			Name:     o.format,
+			Custom:   custom,
+			Events:   o.eventColumn == "auto" || o.eventColumn == "true",
+			Headers:  !o.noHeaders,
+			Redact:   o.redact != "none",
+			Color:    p.Colored(o.color),
+			Terminal: cli.IsTerminal(p.Stdout),
 		},
 		managed:        o.managed,
-		expressManaged: likeKubectl(o.format),
+		expressManaged: print.LikeKubectl(o.format),
 		env:            o.redact == "env",
 	}, nil
 }
 
 // eventTypes are the words that --events takes.
 var eventTypes = []string{"ADDED", "MODIFIED", "DELETED", "SYNCED", "BOOKMARK",
-	relistedType, disconnectedType, reconnectedType, errorType, quarantinedType}
+	record.RelistedType, record.DisconnectedType, record.ReconnectedType, record.ErrorType, record.QuarantinedType}
 
 func parseEvents(list []string) ([]string, error) {
 	var types []string

@@ -14,7 +14,9 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/print"
 	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/record"
 	"github.com/listwatch/listwatch/internal/shell"
 )
 
@@ -43,11 +45,11 @@ func (h *hooks) wants(t string) bool { return h != nil && slices.Contains(h.type
 
 // hook notes r for the hooks, which get it once it is printed and the checkpoint
 // knows of it.
-func (p *printer) hook(r *record) {
+func (p *printer) hook(r *record.Record) {
 	switch h := p.output.hooks; {
 	case h == nil:
 	case h.dry && h.wants(r.Type):
-		p.write(p.enc.flush(p.buf))
+		p.write(p.enc.Flush(p.buf))
 		h.show(h.event(r, p.seq))
 	case h.dry:
 	case h.wants(r.Type):
@@ -78,35 +80,35 @@ func (h *hooks) holding() bool { return h != nil && h.pool != nil && h.holds }
 
 // event is r for the pool. Its line is made when it is run: what waits holds the
 // object as the store does, not a copy.
-func (h *hooks) event(r *record, seq int64) hook.Event {
+func (h *hooks) event(r *record.Record, seq int64) hook.Event {
 	e := hook.Event{
-		Seq: seq, Type: r.Type, Object: r.isObject(), Resource: r.resource.GroupResource(),
-		Namespace: r.id.Namespace, Name: r.id.Name, Kind: r.resource.Kind, APIVersion: r.resource.APIVersion(),
-		UID: r.id.UID, RV: r.id.ResourceVersion, Initial: r.initial, Synthetic: r.synthetic,
-		Label: hookLabel(r, h.output.format.namespaces),
+		Seq: seq, Type: r.Type, Object: r.IsObject(), Resource: r.Resource.GroupResource(),
+		Namespace: r.ID.Namespace, Name: r.ID.Name, Kind: r.Resource.Kind, APIVersion: r.Resource.APIVersion(),
+		UID: r.ID.UID, RV: r.ID.ResourceVersion, Initial: r.Initial, Synthetic: r.Synthetic,
+		Label: hookLabel(r, h.output.format.Namespaces),
 	}
 	kept := *r
-	if !h.output.format.showOld {
-		kept.old = codec.Raw{}
+	if !h.output.format.ShowOld {
+		kept.Old = codec.Raw{}
 	}
-	e.Size = kept.size()
+	e.Size = kept.Size()
 	e.Record = func(now hook.Event) ([]byte, error) {
 		r := kept
-		r.Type, r.initial = now.Type, now.Initial
-		enc := ndjsonEncoder{format: &h.output.format, seq: now.Seq - 1}
-		return enc.encode(nil, &r)
+		r.Type, r.Initial = now.Type, now.Initial
+		enc := print.NdjsonEncoder{Format: &h.output.format, Seq: now.Seq - 1}
+		return enc.Encode(nil, &r)
 	}
 	return e
 }
 
 // hookLabel names what r is about: pod/a, shop/pod/a of all namespaces, pods.
-func hookLabel(r *record, namespaces bool) string {
-	label := r.resource.GroupResource()
-	if r.isObject() {
-		label = kubectlName(r.resource, r.id.Name)
+func hookLabel(r *record.Record, namespaces bool) string {
+	label := r.Resource.GroupResource()
+	if r.IsObject() {
+		label = record.KubectlName(r.Resource, r.ID.Name)
 	}
-	if namespaces && r.id.Namespace != "" {
-		label = r.id.Namespace + "/" + label
+	if namespaces && r.ID.Namespace != "" {
+		label = r.ID.Namespace + "/" + label
 	}
 	return printable.Line(label)
 }
@@ -175,7 +177,7 @@ func (s *session) runHooked(whole, ctx context.Context, p *cli.Program) error {
 		return s.run(ctx, p)
 	}
 	plain := s.output
-	plain.format.diff = diffing{}
+	plain.format.Diff = print.Diffing{}
 	h.talk, h.output = s.talk, &plain
 	if h.dry {
 		return s.run(ctx, p)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/discovery"
+	"github.com/listwatch/listwatch/internal/target"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -45,8 +46,8 @@ func (s *stream[T]) instead(ctx context.Context, i *watch.Interruption) bool {
 
 // servedAs returns what asks in which version the type of t is served; nil where one
 // was typed.
-func servedAs(c *client.Client, t target) func(context.Context) (kube.Resource, error) {
-	if t.typed == "" || strings.Contains("."+strings.ToLower(t.typed)+".", "."+t.resource.Version+".") {
+func servedAs(c *client.Client, t target.Target) func(context.Context) (kube.Resource, error) {
+	if t.Typed == "" || strings.Contains("."+strings.ToLower(t.Typed)+".", "."+t.Resource.Version+".") {
 		return nil
 	}
 	return func(ctx context.Context) (kube.Resource, error) {
@@ -54,15 +55,15 @@ func servedAs(c *client.Client, t target) func(context.Context) (kube.Resource, 
 		if err != nil {
 			return kube.Resource{}, err
 		}
-		rs, err := api.Resolve(t.typed)
+		rs, err := api.Resolve(t.Typed)
 		if err != nil {
 			return kube.Resource{}, err
 		}
 		i := slices.IndexFunc(rs, func(r discovery.Resource) bool {
-			return r.GroupResource() == t.resource.GroupResource() && r.Namespaced == t.resource.Namespaced && r.Watchable() == nil
+			return r.GroupResource() == t.Resource.GroupResource() && r.Namespaced == t.Resource.Namespaced && r.Watchable() == nil
 		})
 		if i < 0 {
-			return kube.Resource{}, fmt.Errorf("%s is not served", t.resource.GroupResource())
+			return kube.Resource{}, fmt.Errorf("%s is not served", t.Resource.GroupResource())
 		}
 		return rs[i].Resource, nil
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/listwatch/listwatch/internal/record"
 )
 
 // judge reads what runs of the program print, one after the other, as a reader
@@ -176,18 +178,18 @@ func (j *judge) read(text string) {
 	switch {
 	case r == nil:
 		j.errorf(&l, "nobody asked for it")
-	case l.Type == "SYNCED" || l.Type == relistedType:
+	case l.Type == "SYNCED" || l.Type == record.RelistedType:
 		if l.Type == "SYNCED" && r.synced {
 			j.errorf(&l, "the first list is told again")
 		}
-		if l.Type == relistedType {
+		if l.Type == record.RelistedType {
 			j.relists++
 		}
 		j.compare(&l, r, h)
 		r.synced, r.listing, r.doubt = true, false, ""
-	case l.Type == reconnectedType:
+	case l.Type == record.ReconnectedType:
 		j.reconnects++
-	case l.Name == "" || l.Type == quarantinedType:
+	case l.Name == "" || l.Type == record.QuarantinedType:
 	case l.Initial || l.Synthetic != "":
 		j.events++
 		j.listed(&l, r, h)

@@ -14,7 +14,10 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/print"
 	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/record"
+	"github.com/listwatch/listwatch/internal/target"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/list"
 	"github.com/listwatch/listwatch/watch"
@@ -25,7 +28,7 @@ type listFlags struct {
 	connection     connection
 	selection      selection
 	printing       printing
-	columns        columnFlags
+	columns        print.ColumnFlags
 	files          fileFlags
 	sortBy         string
 	ignoreNotFound bool
@@ -50,12 +53,12 @@ func listCommand(p *cli.Program) *cobra.Command {
 	o.selection.register(f)
 	o.files.register(f)
 	o.printing.register(f)
-	o.columns.register(f)
-	o.columns.registerServer(f)
+	o.columns.Register(f)
+	o.columns.RegisterServer(f)
 	f.StringVar(&o.sortBy, "sort-by", "", "sort by a field, such as .metadata.creationTimestamp; all objects are held in memory for it")
 	f.BoolVar(&o.ignoreNotFound, "ignore-not-found", false, "an object that does not exist is no failure")
 	o.connection.register(f)
-	o.connection.namespaces.allow(f)
+	o.connection.namespaces.Allow(f)
 	complete(p, cmd, &o.connection)
 	return cmd
 }
@@ -65,17 +68,17 @@ func runList(p *cli.Program, cmd *cobra.Command, args []string, o *listFlags) er
 	if err != nil {
 		return err
 	}
-	if out.format.name == "none" {
+	if out.format.Name == "none" {
 		return exit.Usage("--output none prints nothing: it is for watch")
 	}
-	if out.format.name == "diff" {
+	if out.format.Name == "diff" {
 		return exit.Usage("--output diff shows what changes: it is for watch")
 	}
-	if err := o.columns.apply(&out); err != nil {
+	if err := o.columns.Apply(&out.format); err != nil {
 		return err
 	}
 	var order sorting
-	if err := order.compile(o.sortBy, isTable(out.format.name)); err != nil {
+	if err := order.compile(o.sortBy, print.IsTable(out.format.Name)); err != nil {
 		return err
 	}
 	out.whole, out.omitEmpty = o.sortBy != "", o.ignoreNotFound
@@ -93,13 +96,13 @@ func runList(p *cli.Program, cmd *cobra.Command, args []string, o *listFlags) er
 		return err
 	}
 	defer c.CloseIdleConnections()
-	targets, err := w.targets(cmd.Context(), c, cfg, &o.connection.namespaces, o.selection.all, toList)
+	targets, err := w.targets(cmd.Context(), c, cfg, &o.connection.namespaces, o.selection.all, target.ToList)
 	if err != nil {
 		return err
 	}
 	out.noteRedaction(t, targets)
-	out.format.list, out.format.kinds, out.format.namespaces = true, severalTypes(targets) || o.columns.showKind, o.selection.all || severalNamespaces(targets)
-	out.format.single = len(targets) == 1 && targets[0].name != "" && (targets[0].namespace != "" || !targets[0].resource.Namespaced)
+	out.format.List, out.format.Kinds, out.format.Namespaces = true, target.SeveralTypes(targets) || o.columns.ShowKind, o.selection.all || target.SeveralNamespaces(targets)
+	out.format.Single = len(targets) == 1 && targets[0].Name != "" && (targets[0].Namespace != "" || !targets[0].Resource.Namespaced)
 	l := &listing{flags: o, output: out, sorting: order, client: c, talk: t}
 	return l.run(cmd.Context(), p, targets)
 }
@@ -111,16 +114,16 @@ type listing struct {
 	sorting sorting
 	client  *client.Client
 	talk    *messages.Writer
-	give    func(record)
+	give    func(record.Record)
 	found   int
 }
 
-func (l *listing) run(ctx context.Context, p *cli.Program, targets []target) error {
+func (l *listing) run(ctx context.Context, p *cli.Program, targets []target.Target) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	records := make(chan record, recordBuffer)
-	give := func(r record) { enqueue(records, r) }
-	l.give = func(r record) {
+	records := make(chan record.Record, record.RecordBuffer)
+	give := func(r record.Record) { record.Enqueue(records, r) }
+	l.give = func(r record.Record) {
 		if !l.sorting.keep(r) {
 			give(r)
 		}
@@ -133,8 +136,8 @@ func (l *listing) run(ctx context.Context, p *cli.Program, targets []target) err
 	var missing []string
 	for _, t := range targets {
 		err := l.target(ctx, t)
-		if errors.Is(err, kube.ErrNotFound) && t.name != "" {
-			missing = append(missing, t.label())
+		if errors.Is(err, kube.ErrNotFound) && t.Name != "" {
+			missing = append(missing, t.Label())
 			continue
 		}
 		if err != nil {
@@ -143,7 +146,7 @@ func (l *listing) run(ctx context.Context, p *cli.Program, targets []target) err
 		}
 	}
 	if ctx.Err() == nil {
-		if err := l.sorting.flush(l.output.format.redact, give); err != nil {
+		if err := l.sorting.flush(l.output.format.Redact, give); err != nil {
 			cancel(err)
 		}
 	}
@@ -155,15 +158,15 @@ func (l *listing) run(ctx context.Context, p *cli.Program, targets []target) err
 		return err
 	}
 	if missing != nil && !l.flags.ignoreNotFound {
-		return exit.Failed(fmt.Errorf("not found%s: %s", whereOnce(targets), strings.Join(missing, ", ")))
+		return exit.Failed(fmt.Errorf("not found%s: %s", target.WhereOnce(targets), strings.Join(missing, ", ")))
 	}
-	if l.found == 0 && !l.flags.ignoreNotFound && (l.output.format.name == "" || l.output.format.name == "wide") {
-		l.talk.Note("no resources found" + where(targets))
+	if l.found == 0 && !l.flags.ignoreNotFound && (l.output.format.Name == "" || l.output.format.Name == "wide") {
+		l.talk.Note("no resources found" + target.Where(targets))
 	}
 	return nil
 }
 
-func (l *listing) target(ctx context.Context, t target) error {
+func (l *listing) target(ctx context.Context, t target.Target) error {
 	if l.output.managed || l.output.expressManaged {
 		return listTarget(ctx, l, t, func(o codec.RawFull) codec.Raw { return o.Raw })
 	}
@@ -171,47 +174,47 @@ func (l *listing) target(ctx context.Context, t target) error {
 }
 
 // listTarget lists t. One name in a known namespace is a GET.
-func listTarget[T raw](ctx context.Context, l *listing, t target, asRaw func(T) codec.Raw) error {
-	col := client.Of[T](l.client, t.resource).In(t.namespace)
+func listTarget[T record.Raw](ctx context.Context, l *listing, t target.Target, asRaw func(T) codec.Raw) error {
+	col := client.Of[T](l.client, t.Resource).In(t.Namespace)
 	col.Accept, col.Query = l.output.accept(), l.output.query()
-	fields, err := t.fieldSelector(l.flags.selection.fieldsSel)
+	fields, err := t.FieldSelector(l.flags.selection.fieldsSel)
 	if err != nil {
-		return exit.Usage("%q: %w", t.name, err)
+		return exit.Usage("%q: %w", t.Name, err)
 	}
-	var cols *columns
+	var cols *record.Columns
 	emit := func(o T) error {
 		if l.output.env {
 			var err error
-			if o, err = withoutEnv(o); err != nil {
-				return exit.Failed(fmt.Errorf("%s: %w", t.label(), err))
+			if o, err = record.WithoutEnv(o); err != nil {
+				return exit.Failed(fmt.Errorf("%s: %w", t.Label(), err))
 			}
 		}
-		if c := columnsOf(asRaw(o)); c != nil {
+		if c := record.ColumnsOf(asRaw(o)); c != nil {
 			cols = c
 		}
-		if !t.includes(o.GetName()) {
+		if !t.Includes(o.GetName()) {
 			return nil
 		}
 		l.found++
-		l.give(record{Type: string(watch.Added), time: time.Now(), resource: t.resource, id: o.Identity(), object: asRaw(o), columns: cols, initial: true})
+		l.give(record.Record{Type: string(watch.Added), Time: time.Now(), Resource: t.Resource, ID: o.Identity(), Object: asRaw(o), Columns: cols, Initial: true})
 		return nil
 	}
-	if t.name != "" && (t.namespace != "" || !t.resource.Namespaced) && l.flags.selection.selector.Empty() && l.flags.selection.fieldsSel.Empty() {
-		o, err := col.Get(ctx, kube.Key{Name: t.name})
+	if t.Name != "" && (t.Namespace != "" || !t.Resource.Namespaced) && l.flags.selection.selector.Empty() && l.flags.selection.fieldsSel.Empty() {
+		o, err := col.Get(ctx, kube.Key{Name: t.Name})
 		if err != nil {
 			return l.failed(ctx, err)
 		}
 		return emit(o)
 	}
 	began, told := time.Now(), time.Now()
-	lister := list.New(col, list.Options{Labels: l.flags.selection.selector, Fields: fields, Limit: l.flags.selection.limit(), MaxItem: maxItem, Progress: func(p list.Progress) {
+	lister := list.New(col, list.Options{Labels: l.flags.selection.selector, Fields: fields, Limit: l.flags.selection.limit(), MaxItem: record.MaxItem, Progress: func(p list.Progress) {
 		every := progressEvery
 		if l.talk.Live {
 			every = 200 * time.Millisecond
 		}
 		if time.Since(told) > every {
 			told = time.Now()
-			l.talk.Progress(t.label(), p.Items, p.Remaining, time.Since(began))
+			l.talk.Progress(t.Label(), p.Items, p.Remaining, time.Since(began))
 		}
 	}})
 	defer l.talk.Done()
@@ -220,11 +223,11 @@ func listTarget[T raw](ctx context.Context, l *listing, t target, asRaw func(T) 
 		var item *codec.ItemError
 		switch {
 		case errors.As(err, &item):
-			l.talk.Each(t.label(), "skipped an object that cannot be read: "+item.Error(), "quarantined", "err", item.Error())
-			l.give(record{Type: quarantinedType, time: time.Now(), resource: t.resource, id: item.Identity, detail: errorDetail{Error: printable.Line(item.Err.Error())}})
+			l.talk.Each(t.Label(), "skipped an object that cannot be read: "+item.Error(), "quarantined", "err", item.Error())
+			l.give(record.Record{Type: record.QuarantinedType, Time: time.Now(), Resource: t.Resource, ID: item.Identity, Detail: record.ErrorDetail{Error: printable.Line(item.Err.Error())}})
 		case err != nil:
 			// The lister's words name the resource, ours what was typed.
-			return l.failed(ctx, fmt.Errorf("list %s: %w", t.label(), errors.Unwrap(err)))
+			return l.failed(ctx, fmt.Errorf("list %s: %w", t.Label(), errors.Unwrap(err)))
 		default:
 			if err := emit(o); err != nil {
 				return err
@@ -234,8 +237,8 @@ func listTarget[T raw](ctx context.Context, l *listing, t target, asRaw func(T) 
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	l.give(record{Type: string(watch.Synced), time: time.Now(), resource: t.resource,
-		id: codec.Identity{ResourceVersion: string(lister.Revision())}, detail: syncedDetail{l.found - n}})
+	l.give(record.Record{Type: string(watch.Synced), Time: time.Now(), Resource: t.Resource,
+		ID: codec.Identity{ResourceVersion: string(lister.Revision())}, Detail: record.SyncedDetail{Count: l.found - n}})
 	return nil
 }
 

@@ -11,6 +11,8 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/print"
+	"github.com/listwatch/listwatch/internal/record"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -19,8 +21,8 @@ import (
 // encoded goes to the board, which is drawn four times a second.
 type live struct {
 	program *tea.Program
-	done    chan struct{} // closed when the terminal is given back
-	rows    []record      // since the last flush
+	done    chan struct{}   // closed when the terminal is given back
+	rows    []record.Record // since the last flush
 }
 
 // drawEvery is how often the screen is drawn, also when nothing happens: ages grow,
@@ -29,11 +31,11 @@ const drawEvery = 250 * time.Millisecond
 
 // takeTerminal begins --live. What is said goes to the screen then, and to stderr only
 // if that is not the terminal.
-func takeTerminal(p *cli.Program, ctx context.Context, in io.Reader, o format, t *messages.Writer, stop func(error)) (*live, error) {
+func takeTerminal(p *cli.Program, ctx context.Context, in io.Reader, o print.Format, t *messages.Writer, stop func(error)) (*live, error) {
 	if !cli.IsTerminal(p.Stdout) || !cli.IsTerminal(in) {
 		return nil, exit.Usage("--live needs a terminal on stdin and stdout")
 	}
-	o.events = false // a mark says it
+	o.Events = false // a mark says it
 	l := startLive(ctx, &o, in, p.Stdout, stop)
 	beforeLeaving(ctx, l.kill)
 	if cli.IsTerminal(p.Stderr) {
@@ -45,7 +47,7 @@ func takeTerminal(p *cli.Program, ctx context.Context, in io.Reader, o format, t
 }
 
 // startLive takes over the terminal; its keys end the watch by stop.
-func startLive(ctx context.Context, o *format, in io.Reader, out io.Writer, stop func(error)) *live {
+func startLive(ctx context.Context, o *print.Format, in io.Reader, out io.Writer, stop func(error)) *live {
 	m := &screen{board: newBoard(o), stop: stop}
 	l := &live{done: make(chan struct{})}
 	l.program = tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler(), tea.WithFPS(20))
@@ -77,12 +79,12 @@ func (l *live) kill() {
 	}
 }
 
-func (l *live) encode(b []byte, r *record) ([]byte, error) {
+func (l *live) Encode(b []byte, r *record.Record) ([]byte, error) {
 	l.rows = append(l.rows, *r)
 	return b, nil
 }
 
-func (l *live) flush(b []byte) []byte {
+func (l *live) Flush(b []byte) []byte {
 	if len(l.rows) > 0 {
 		l.program.Send(l.rows)
 		l.rows = nil
@@ -90,7 +92,7 @@ func (l *live) flush(b []byte) []byte {
 	return b
 }
 
-func (l *live) end(b []byte) ([]byte, error) { return l.flush(b), nil }
+func (l *live) End(b []byte) ([]byte, error) { return l.Flush(b), nil }
 
 // Write takes the lines that would have gone to stderr.
 func (l *live) Write(b []byte) (int, error) {
@@ -125,7 +127,7 @@ func (s *screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 		return s, again()
 	case tea.WindowSizeMsg:
 		s.width, s.height = m.Width, m.Height
-	case []record:
+	case []record.Record:
 		for i := range m {
 			s.apply(&m[i])
 		}
@@ -150,4 +152,4 @@ func (s *screen) View() tea.View {
 	return v
 }
 
-func (*live) forPeople() {}
+func (*live) ForPeople() {}

@@ -18,7 +18,7 @@ import (
 )
 
 // speakers are the packages whose errors the program tells.
-var speakers = []string{"cmd/listwatch/", "cmd/listwatch/internal/*/", "cmd/listwatch/checkpoint/", "cmd/listwatch/hook/", "config/", "config/plugin/", "internal/group/",
+var speakers = []string{"cmd/listwatch/", "cmd/listwatch/internal/*/", "cmd/listwatch/checkpoint/", "cmd/listwatch/hook/", "config/", "config/plugin/", "internal/group/", "internal/target/", "internal/record/", "internal/jq/", "internal/filter/", "internal/print/",
 	"client/", "codec/", "discovery/", "jsonpath/", "kube/", "list/", "watch/", "replay/", "apitest/scenario/", "apitest/faults/script"}
 
 const notProvoked = "testdata/messages.txt"

@@ -11,6 +11,7 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/hook"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/target"
 )
 
 // monitor knows how a run is: its streams, and what was printed. A nil one takes
@@ -29,7 +30,7 @@ type monitor struct {
 }
 
 // add returns the state of a new stream.
-func (m *monitor) add(t target) *streamState {
+func (m *monitor) add(t target.Target) *streamState {
 	if m == nil {
 		return nil
 	}
@@ -80,7 +81,7 @@ func (m *monitor) troubles() []string {
 	var why []string
 	for _, s := range m.states() {
 		if v := s.view(m.limit); !v.Ready {
-			why = append(why, s.label()+s.where()+": "+v.reason)
+			why = append(why, s.Label()+s.Where()+": "+v.reason)
 		}
 	}
 	return why
@@ -108,7 +109,7 @@ func (m *monitor) watchdog(ctx context.Context) error {
 		}
 		for _, s := range m.states() {
 			if v := s.view(m.limit); v.silence >= m.limit {
-				err := fmt.Errorf("%s: no contact for %s (--max-staleness %s)", s.label(), printable.Rough(v.silence), m.limit)
+				err := fmt.Errorf("%s: no contact for %s (--max-staleness %s)", s.Label(), printable.Rough(v.silence), m.limit)
 				if v.LastError != "" {
 					err = fmt.Errorf("%w; last error: %s", err, v.LastError)
 				}

@@ -16,6 +16,8 @@ import (
 
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/record"
+	"github.com/listwatch/listwatch/internal/target"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -34,7 +36,7 @@ func at(revision string) codec.Identity { return codec.Identity{ResourceVersion:
 func TestReadyIsCompleteAndNotStale(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &monitor{limit: staleAfter}
-		s := m.add(target{resource: kube.Pods, namespace: "shop"})
+		s := m.add(target.Target{Resource: kube.Pods, Namespace: "shop"})
 		heard := &silent{}
 		s.bind(heard.contact, func() int { return 3 })
 		phase := func() string { return s.view(m.limit).State }
@@ -51,34 +53,34 @@ func TestReadyIsCompleteAndNotStale(t *testing.T) {
 		ready("starting: the server's types are not known yet")
 		m.begin()
 		ready("pods in namespace shop: the first list is not complete")
-		s.see(&record{Type: errorType, time: time.Now(), detail: errorDetail{Error: "forbidden"}})
+		s.see(&record.Record{Type: record.ErrorType, Time: time.Now(), Detail: record.ErrorDetail{Error: "forbidden"}})
 		ready("pods in namespace shop: the first list is not complete; last error: forbidden")
 		<-time.After(staleAfter)
 		ready("pods in namespace shop: no contact for 90s, the limit is 1m30s; last error: forbidden")
 		heard.hear()
-		s.see(&record{Type: "ADDED", initial: true, id: at("7")})
-		s.see(&record{Type: string(watch.Synced), id: at("10")})
+		s.see(&record.Record{Type: "ADDED", Initial: true, ID: at("7")})
+		s.see(&record.Record{Type: string(watch.Synced), ID: at("10")})
 		ready("ok")
 		if phase() != phaseSynced {
 			t.Error(phase())
 		}
-		s.see(&record{Type: disconnectedType, id: at("11")})
+		s.see(&record.Record{Type: record.DisconnectedType, ID: at("11")})
 		ready("ok") // what is known is not stale yet
 		if phase() != phaseReconnecting {
 			t.Error(phase())
 		}
-		s.see(&record{Type: reconnectedType, id: at("11")})
+		s.see(&record.Record{Type: record.ReconnectedType, ID: at("11")})
 		if phase() != phaseSynced {
 			t.Error(phase())
 		}
-		s.see(&record{Type: disconnectedType})
+		s.see(&record.Record{Type: record.DisconnectedType})
 		s.list()
 		if phase() != phaseListing {
 			t.Error(phase())
 		}
 		ready("ok")
-		s.see(&record{Type: "MODIFIED", synthetic: "relist", id: at("12")})
-		s.see(&record{Type: relistedType, id: at("20")})
+		s.see(&record.Record{Type: "MODIFIED", Synthetic: "relist", ID: at("12")})
+		s.see(&record.Record{Type: record.RelistedType, ID: at("20")})
 		<-time.After(staleAfter - time.Millisecond)
 		ready("ok")
 		<-time.After(time.Millisecond)
@@ -106,7 +108,7 @@ func TestReadyIsCompleteAndNotStale(t *testing.T) {
 // the watch.
 func TestReadyWithoutAFirstList(t *testing.T) {
 	m := &monitor{limit: staleAfter}
-	s := m.add(target{resource: kube.Pods})
+	s := m.add(target.Target{Resource: kube.Pods})
 	m.begin()
 	s.connect(watch.OpStream)
 	if len(m.troubles()) != 1 {
@@ -122,9 +124,9 @@ func TestMaxStalenessEndsTheProgramWithItsReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &monitor{limit: 10 * time.Second, end: true}
 		heard := &silent{}
-		s := m.add(target{resource: kube.Pods})
+		s := m.add(target.Target{Resource: kube.Pods})
 		s.bind(heard.contact, func() int { return 0 })
-		s.see(&record{Type: errorType, time: time.Now(), detail: errorDetail{Error: "refused"}})
+		s.see(&record.Record{Type: record.ErrorType, Time: time.Now(), Detail: record.ErrorDetail{Error: "refused"}})
 		began := time.Now()
 		done := make(chan error, 1)
 		go func() { done <- m.watchdog(t.Context()) }()
@@ -144,7 +146,7 @@ func TestMaxStalenessEndsTheProgramWithItsReason(t *testing.T) {
 func TestStalenessEndsNothingUnlessAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, m := range []*monitor{nil, {limit: time.Second}} {
-			m.add(target{resource: kube.Pods})
+			m.add(target.Target{Resource: kube.Pods})
 			<-time.After(time.Minute)
 			if err := m.watchdog(t.Context()); err != nil {
 				t.Error(err)
@@ -164,12 +166,12 @@ func TestMetricsFollowTheConventions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &monitor{limit: staleAfter}
 		for i, name := range []string{"a", "b"} {
-			s := m.add(target{resource: kube.Pods, namespace: "shop", name: name})
+			s := m.add(target.Target{Resource: kube.Pods, Namespace: "shop", Name: name})
 			heard := &silent{last: time.Now().Add(time.Duration(i-2) * time.Second)}
 			s.bind(heard.contact, func() int { return 1 })
-			s.see(&record{Type: "ADDED"})
+			s.see(&record.Record{Type: "ADDED"})
 			if i == 0 {
-				s.see(&record{Type: string(watch.Synced)})
+				s.see(&record.Record{Type: string(watch.Synced)})
 			}
 		}
 		m.begin()

@@ -9,12 +9,15 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/hook"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
 	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/filter"
+	"github.com/listwatch/listwatch/internal/print"
+	"github.com/listwatch/listwatch/internal/record"
 	"github.com/listwatch/listwatch/watch"
 )
 
 // output says what is asked for and printed, and how.
 type output struct {
-	format format
+	format print.Format
 
 	omitEmpty bool // a list of nothing is not printed at all
 	whole     bool // rows come with the object that they were made of
@@ -26,8 +29,8 @@ type output struct {
 
 	types       []string // printed; nil = all but BOOKMARK
 	skipInitial bool     // objects of a first list are not told
-	where       criteria
-	filter      filter
+	where       filter.Criteria
+	filter      filter.Filter
 	verdict     *verdict // of --until and its like; nil = none
 	maxEvents   int      // 0 = no limit
 	hooks       *hooks   // nil = none
@@ -53,7 +56,7 @@ const (
 type printer struct {
 	output output
 	w      io.Writer
-	enc    encoder
+	enc    print.Encoder
 	done   <-chan struct{} // the watches, or the list, have ended before their time
 	stop   func(error)     // ends the watches
 
@@ -67,29 +70,29 @@ type printer struct {
 	events    int  // objects printed
 	over      bool // nothing more is printed
 	err       error
-	unsettled []record     // not told to keeper yet
-	spots     []spot       // of each of them
-	pending   []hook.Event // not given to hooks yet
-	errs      func(error)  // records that cannot be encoded
+	unsettled []record.Record // not told to keeper yet
+	spots     []spot          // of each of them
+	pending   []hook.Event    // not given to hooks yet
+	errs      func(error)     // records that cannot be encoded
 }
 
 // run prints until records is closed, and returns why it stopped printing, nil
 // if it did not.
-func (p *printer) run(records <-chan record) error {
-	p.enc = p.output.format.encoder()
+func (p *printer) run(records <-chan record.Record) error {
+	p.enc = p.output.format.Encoder()
 	for r := range records {
 		p.take(&r)
 		began := time.Now()
 		for more := true; more && !p.full(began); {
-			if r, more = p.next(records, r.initial); more {
+			if r, more = p.next(records, r.Initial); more {
 				p.take(&r)
 			}
 		}
-		p.write(p.enc.flush(p.buf))
+		p.write(p.enc.Flush(p.buf))
 	}
 	select {
 	case <-p.done:
-		if p.output.format.custom != nil || p.output.whole && p.events == 0 {
+		if p.output.format.Custom != nil || p.output.whole && p.events == 0 {
 			return p.err // an expression sees a whole list or none, and so does a list in order
 		}
 	default:
@@ -97,7 +100,7 @@ func (p *printer) run(records <-chan record) error {
 	if p.output.omitEmpty && p.events == 0 {
 		return p.err
 	}
-	b, err := p.enc.end(p.enc.flush(nil))
+	b, err := p.enc.End(p.enc.Flush(nil))
 	p.write(b)
 	if p.err == nil && err != nil {
 		p.err = exit.Failed(fmt.Errorf("print the list: %w", err))
@@ -108,15 +111,15 @@ func (p *printer) run(records <-chan record) error {
 // full reports whether a batch is to be written, though more may follow at once. Of a
 // list it is so large that how fast its pages come does not decide what is aligned.
 func (p *printer) full(began time.Time) bool {
-	if len(p.buf) >= batchBytes || p.held >= batchHeld {
+	if len(p.buf) >= batchBytes || p.held >= record.BatchHeld {
 		return true
 	}
-	if t, ok := p.enc.(rowed); ok {
+	if t, ok := p.enc.(print.Rowed); ok {
 		switch {
-		case t.size() >= batchHeld:
+		case t.Size() >= record.BatchHeld:
 			return true
-		case p.output.format.list:
-			return t.kept() >= batchRows
+		case p.output.format.List:
+			return t.Kept() >= batchRows
 		}
 	}
 	return time.Since(began) >= batchTime
@@ -125,8 +128,8 @@ func (p *printer) full(began time.Time) bool {
 // next returns the next record if it is there. Among those of a first list it
 // waits for a moment, so that what is listed together is aligned together, and in a
 // list as long as it takes.
-func (p *printer) next(records <-chan record, initial bool) (record, bool) {
-	if p.output.format.list {
+func (p *printer) next(records <-chan record.Record, initial bool) (record.Record, bool) {
+	if p.output.format.List {
 		r, ok := <-records
 		return r, ok
 	}
@@ -135,23 +138,23 @@ func (p *printer) next(records <-chan record, initial bool) (record, bool) {
 		return r, ok
 	default:
 		if !initial {
-			return record{}, false
+			return record.Record{}, false
 		}
 	}
 	select {
 	case r, ok := <-records:
 		return r, ok
 	case <-time.After(batchTime / 5):
-		return record{}, false
+		return record.Record{}, false
 	}
 }
 
-func (p *printer) take(r *record) {
-	r.arrived()
-	p.held += r.size()
-	if r.say != nil {
-		p.write(p.enc.flush(p.buf))
-		r.say()
+func (p *printer) take(r *record.Record) {
+	r.Arrived()
+	p.held += r.Size()
+	if r.Say != nil {
+		p.write(p.enc.Flush(p.buf))
+		r.Say()
 		return
 	}
 	if p.over {
@@ -161,7 +164,7 @@ func (p *printer) take(r *record) {
 		p.unsettled = append(p.unsettled, *r)
 		defer p.locate()
 	}
-	if r.mark != noMark {
+	if r.Mark != record.NoMark {
 		return
 	}
 	p.show(r)
@@ -175,14 +178,14 @@ func (p *printer) take(r *record) {
 }
 
 // show prints r, if it is asked for.
-func (p *printer) show(r *record) {
-	printed := p.output.wants(r.Type) && (r.isObject() || p.output.format.name == "ndjson")
-	if !printed && !p.output.hooks.wants(r.Type) || p.output.skipInitial && r.initial {
+func (p *printer) show(r *record.Record) {
+	printed := p.output.wants(r.Type) && (r.IsObject() || p.output.format.Name == "ndjson")
+	if !printed && !p.output.hooks.wants(r.Type) || p.output.skipInitial && r.Initial {
 		return
 	}
-	keeps, err := p.output.filter.keeps(r)
+	keeps, err := p.output.filter.Keeps(r)
 	if err != nil {
-		p.errs(fmt.Errorf("%s: %w", kubectlName(r.resource, r.id.Name), err))
+		p.errs(fmt.Errorf("%s: %w", record.KubectlName(r.Resource, r.ID.Name), err))
 	}
 	if !keeps {
 		return
@@ -192,13 +195,13 @@ func (p *printer) show(r *record) {
 	if !printed {
 		return
 	}
-	b, err := p.enc.encode(p.buf, r)
+	b, err := p.enc.Encode(p.buf, r)
 	if err != nil {
 		if p.output.hooks == nil {
 			p.seq-- // no line has the number
 		}
-		err = fmt.Errorf("print %s: %w", kubectlName(r.resource, r.id.Name), err)
-		if p.output.format.list { // whoever lists has asked for all of it
+		err = fmt.Errorf("print %s: %w", record.KubectlName(r.Resource, r.ID.Name), err)
+		if p.output.format.List { // whoever lists has asked for all of it
 			p.fail(exit.Failed(err))
 			return
 		}
@@ -206,7 +209,7 @@ func (p *printer) show(r *record) {
 		return
 	}
 	p.buf = b
-	if !r.isObject() {
+	if !r.IsObject() {
 		return
 	}
 	if p.events++; p.events == p.output.maxEvents {

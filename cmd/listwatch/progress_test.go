@@ -11,6 +11,7 @@ import (
 
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/target"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/list"
 )
@@ -21,7 +22,7 @@ func listSlowly(live bool, page time.Duration, remaining bool) string {
 	var stderr bytes.Buffer
 	talk := messages.New(&stderr, "text", false)
 	talk.Live = live
-	s := &stream[codec.Raw]{target: target{resource: kube.Pods}, talk: talk, listing: true, began: time.Now()}
+	s := &stream[codec.Raw]{Target: target.Target{Resource: kube.Pods}, talk: talk, listing: true, began: time.Now()}
 	for n := 500; n <= 5000; n += 500 {
 		<-time.After(page)
 		p := list.Progress{Items: n, Remaining: -1}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/print"
+	"github.com/listwatch/listwatch/internal/record"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -19,24 +21,24 @@ func (w *writeSizes) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func largeRow(t *testing.T, i, size int) record {
+func largeRow(t *testing.T, i, size int) record.Record {
 	t.Helper()
 	raw, err := codec.ParseRaw(fmt.Appendf(nil, `{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[{"cells":["a%d",%q],"object":{"metadata":{"name":"a%d"}}}]}`, i, strings.Repeat("x", size), i))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return record{Type: "ADDED", resource: kube.Pods, object: raw, columns: &columns{{Name: "Name"}, {Name: "Cell"}}, initial: true}
+	return record.Record{Type: "ADDED", Resource: kube.Pods, Object: raw, Columns: &record.Columns{{Name: "Name"}, {Name: "Cell"}}, Initial: true}
 }
 
 // TestBatchesAreBoundedInBytes: rows are kept until they are aligned together, and of
 // large ones few.
 func TestBatchesAreBoundedInBytes(t *testing.T) {
 	out := &writeSizes{}
-	p := &printer{output: output{format: format{list: true, headers: true}}, w: out, stop: func(error) {}}
-	records := make(chan record, recordBuffer)
+	p := &printer{output: output{format: print.Format{List: true, Headers: true}}, w: out, stop: func(error) {}}
+	records := make(chan record.Record, record.RecordBuffer)
 	go func() {
 		for i := range 20 {
-			enqueue(records, largeRow(t, i, 1<<20))
+			record.Enqueue(records, largeRow(t, i, 1<<20))
 		}
 		close(records)
 	}()
@@ -50,15 +52,15 @@ func TestBatchesAreBoundedInBytes(t *testing.T) {
 
 // TestLargeRecordsWaitForThePrinter: of small ones many may wait, of large ones one.
 func TestLargeRecordsWaitForThePrinter(t *testing.T) {
-	for size, want := range map[int]int{10: recordBuffer, largeRecord: 0} {
+	for size, want := range map[int]int{10: record.RecordBuffer, record.LargeRecord: 0} {
 		synctest.Test(t, func(t *testing.T) {
-			records := make(chan record, recordBuffer)
+			records := make(chan record.Record, record.RecordBuffer)
 			sent := 0
 			done := make(chan struct{})
 			go func() {
 				defer close(done)
-				for i := range 2 * recordBuffer {
-					enqueue(records, largeRow(t, i, size))
+				for i := range 2 * record.RecordBuffer {
+					record.Enqueue(records, largeRow(t, i, size))
 					sent++
 				}
 			}()
@@ -66,9 +68,9 @@ func TestLargeRecordsWaitForThePrinter(t *testing.T) {
 			if sent != want {
 				t.Errorf("%d records of %d bytes were sent, want %d", sent, size, want)
 			}
-			for range 2 * recordBuffer {
+			for range 2 * record.RecordBuffer {
 				r := <-records
-				r.arrived()
+				r.Arrived()
 			}
 			<-done
 		})
@@ -78,15 +80,15 @@ func TestLargeRecordsWaitForThePrinter(t *testing.T) {
 // TestDebouncedLargeRecordsGoOn: the stream waits for the queue, not for the debouncer.
 func TestDebouncedLargeRecordsGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		records, feed := make(chan record, recordBuffer), make(chan record)
+		records, feed := make(chan record.Record, record.RecordBuffer), make(chan record.Record)
 		go func() {
 			(&debouncer{wait: time.Hour}).run(records, feed)
 			close(feed)
 		}()
 		began := time.Now()
-		r := largeRow(t, 1, largeRecord)
-		r.initial = false
-		enqueue(records, r)
+		r := largeRow(t, 1, record.LargeRecord)
+		r.Initial = false
+		record.Enqueue(records, r)
 		if d := time.Since(began); d > 0 {
 			t.Errorf("the stream waited %v", d)
 		}

@@ -21,6 +21,8 @@ import (
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/record"
+	"github.com/listwatch/listwatch/internal/target"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/replay"
 	"github.com/listwatch/listwatch/watch"
@@ -100,10 +102,10 @@ func runRecord(p *cli.Program, cmd *cobra.Command, args []string, o *recordFlags
 	if err := o.check(cmd, args); err != nil {
 		return err
 	}
-	var w wish
+	var w target.Wish
 	if o.proxy == "" {
 		var err error
-		if w, err = parseArgs(args); err != nil {
+		if w, err = target.ParseArgs(args); err != nil {
 			return err
 		}
 	}
@@ -116,13 +118,13 @@ func runRecord(p *cli.Program, cmd *cobra.Command, args []string, o *recordFlags
 		return err
 	}
 	defer c.CloseIdleConnections()
-	var targets []target
+	var targets []target.Target
 	if o.proxy == "" {
 		namespace := cfg.Namespace
 		if o.selection.all {
 			namespace = ""
 		}
-		if targets, err = w.targets(ctx, c, namespace, toWatch); err != nil {
+		if targets, err = w.Targets(ctx, c, namespace, target.ToWatch); err != nil {
 			return err
 		}
 	}
@@ -232,7 +234,7 @@ type recorder struct {
 }
 
 // events records targets until ctx is done or one of them fails.
-func (r *recorder) events(ctx context.Context, targets []target) error {
+func (r *recorder) events(ctx context.Context, targets []target.Target) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r.talk.Info("record", "recording to "+r.flags.file+" until it is stopped, as by Ctrl-C", "recording", "file", r.flags.file)
@@ -248,12 +250,12 @@ func (r *recorder) events(ctx context.Context, targets []target) error {
 	return context.Cause(ctx)
 }
 
-func (r *recorder) follow(ctx context.Context, t target) error {
-	fields, err := t.fieldSelector(r.flags.selection.fieldsSel)
+func (r *recorder) follow(ctx context.Context, t target.Target) error {
+	fields, err := t.FieldSelector(r.flags.selection.fieldsSel)
 	if err != nil {
-		return exit.Usage("%q: %w", t.name, err)
+		return exit.Usage("%q: %w", t.Name, err)
 	}
-	stream := r.out.Stream(replay.Target{Resource: t.resource, Namespace: t.namespace, Labels: r.flags.selection.selector.String(), Fields: fields.String()})
+	stream := r.out.Stream(replay.Target{Resource: t.Resource, Namespace: t.Namespace, Labels: r.flags.selection.selector.String(), Fields: fields.String()})
 	initial := map[string]watch.Initial{"paged": watch.Paged, "stream": watch.Stream}[r.flags.list]
 	synced, failures := false, 0
 	// As watch: who may not have what he asks for is told so, and not later.
@@ -261,13 +263,13 @@ func (r *recorder) follow(ctx context.Context, t target) error {
 		refused := errors.Is(i.Err, kube.ErrUnauthorized) || errors.Is(i.Err, kube.ErrForbidden) || errors.Is(i.Err, kube.ErrNotFound)
 		return i.Next == watch.OpNone || refused && !synced
 	}
-	w := watch.New(client.Of[codec.RawFull](r.client, t.resource).In(t.namespace), watch.Options{Labels: r.flags.selection.selector, Fields: fields,
-		Limit: r.flags.selection.limit(), MaxItem: maxItem, Idle: r.flags.idle, Initial: initial, Trace: stream.Trace(watch.Trace{Interrupted: func(i watch.Interruption) {
+	w := watch.New(client.Of[codec.RawFull](r.client, t.Resource).In(t.Namespace), watch.Options{Labels: r.flags.selection.selector, Fields: fields,
+		Limit: r.flags.selection.limit(), MaxItem: record.MaxItem, Idle: r.flags.idle, Initial: initial, Trace: stream.Trace(watch.Trace{Interrupted: func(i watch.Interruption) {
 			if i.Err != nil && !ends(&i) {
-				r.talk.Warn(t.label(), fmt.Sprintf("cannot %s: %s; again in %s", verb(i.Op), brief(i.Err), printable.Rough(i.Wait)), "failed", "err", printable.Line(i.Err.Error()))
+				r.talk.Warn(t.Label(), fmt.Sprintf("cannot %s: %s; again in %s", verb(i.Op), brief(i.Err), printable.Rough(i.Wait)), "failed", "err", printable.Line(i.Err.Error()))
 			}
 		}})})
-	for ev, err := range replay.Record(stream, t.only(w.Events(ctx))) {
+	for ev, err := range replay.Record(stream, only(t, w.Events(ctx))) {
 		var item *codec.ItemError
 		var stop *watch.Interruption
 		if err := r.out.Err(); err != nil {
@@ -282,13 +284,13 @@ func (r *recorder) follow(ctx context.Context, t target) error {
 			}
 		case err == nil:
 		case errors.As(err, &item):
-			r.talk.Each(t.label(), "an object cannot be read, and is recorded without its contents: "+item.Error(), "quarantined", "err", item.Error())
+			r.talk.Each(t.Label(), "an object cannot be read, and is recorded without its contents: "+item.Error(), "quarantined", "err", item.Error())
 		case errors.As(err, &stop):
 			if failures++; ends(stop) {
 				if failures == 1 && !synced {
 					r.denied.Store(true)
 				}
-				return exit.Failed(fmt.Errorf("%s %s: %w", verb(stop.Op), t.label(), stop.Err))
+				return exit.Failed(fmt.Errorf("%s %s: %w", verb(stop.Op), t.Label(), stop.Err))
 			}
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -300,14 +302,14 @@ func (r *recorder) follow(ctx context.Context, t target) error {
 }
 
 // only leaves out objects whose names are not wanted.
-func (t target) only(events iter.Seq2[watch.Event[codec.RawFull], error]) iter.Seq2[watch.Event[codec.RawFull], error] {
-	if t.names == nil {
+func only(t target.Target, events iter.Seq2[watch.Event[codec.RawFull], error]) iter.Seq2[watch.Event[codec.RawFull], error] {
+	if t.Names == nil {
 		return events
 	}
 	return func(yield func(watch.Event[codec.RawFull], error) bool) {
 		for ev, err := range events {
 			name := ev.Key.Name
-			if name != "" && !t.includes(name) {
+			if name != "" && !t.Includes(name) {
 				continue
 			}
 			if !yield(ev, err) {

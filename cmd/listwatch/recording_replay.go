@@ -21,7 +21,10 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/filter"
 	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/record"
+	"github.com/listwatch/listwatch/internal/target"
 	"github.com/listwatch/listwatch/replay"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -127,7 +130,7 @@ func (o *replayFlags) check(cmd *cobra.Command, p *cli.Program, args []string) (
 	if err != nil {
 		return out, err
 	}
-	if err := o.reporting.columns.mistaken(args); err != nil {
+	if err := o.reporting.columns.Mistaken(args); err != nil {
 		return out, err
 	}
 	paces := 0
@@ -225,15 +228,15 @@ func (r *replaying) run(ctx context.Context, p *cli.Program) error {
 	if len(streams) == 0 {
 		return recordingError(r.flags.path, errors.New(`there are no events in this recording; if it is one of traffic, serve it: --serve script`))
 	}
-	var targets []target
+	var targets []target.Target
 	for _, s := range streams {
-		targets = append(targets, target{resource: s.Resource, namespace: s.Namespace})
-		r.output.format.namespaces = r.output.format.namespaces || s.Namespace == ""
+		targets = append(targets, target.Target{Resource: s.Resource, Namespace: s.Namespace})
+		r.output.format.Namespaces = r.output.format.Namespaces || s.Namespace == ""
 	}
-	r.output.format.kinds = severalTypes(targets) || r.flags.reporting.columns.showKind
+	r.output.format.Kinds = target.SeveralTypes(targets) || r.flags.reporting.columns.ShowKind
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	records := make(chan record, recordBuffer)
+	records := make(chan record.Record, record.RecordBuffer)
 	printed := make(chan error, 1)
 	pr := &printer{output: r.output, w: p.Stdout, stop: cancel, errs: func(err error) { r.talk.EachNote(err.Error(), "not printed") }}
 	go func() { printed <- pr.run(records) }()
@@ -252,11 +255,11 @@ func (r *replaying) run(ctx context.Context, p *cli.Program) error {
 
 // play prints what the recording tells as watch prints it, in the order in which
 // it happened, also where there is no waiting. It returns how that ended.
-func play[T raw](ctx context.Context, r *replaying, targets []target, records chan<- record, asRaw func(T) codec.Raw) error {
+func play[T record.Raw](ctx context.Context, r *replaying, targets []target.Target, records chan<- record.Record, asRaw func(T) codec.Raw) error {
 	var streams []*playedStream[T]
 	for _, t := range targets {
-		s := &playedStream[T]{stream: stream[T]{target: t, served: t.resource, store: cache.NewStore[T](), asRaw: asRaw, began: time.Now(), columns: &noColumns, maxFailures: -1,
-			give: func(rec record) { enqueue(records, rec) }, talk: r.talk}}
+		s := &playedStream[T]{stream: stream[T]{Target: t, served: t.Resource, store: cache.NewStore[T](), asRaw: asRaw, began: time.Now(), columns: &record.NoColumns, maxFailures: -1,
+			give: func(rec record.Record) { record.Enqueue(records, rec) }, talk: r.talk}}
 		s.selects(&r.output)
 		streams = append(streams, s)
 	}
@@ -269,17 +272,17 @@ func play[T raw](ctx context.Context, r *replaying, targets []target, records ch
 	}
 	for told := range replay.All[T](ctx, r.rec, r.pace, trace) {
 		if told.Stream < 0 {
-			records <- record{say: func() { r.talk.Info("mark", told.Mark, "mark", "label", told.Mark) }}
+			records <- record.Record{Say: func() { r.talk.Info("mark", told.Mark, "mark", "label", told.Mark) }}
 			continue
 		}
 		streams[told.Stream].take(ctx, told.Event, told.Err)
 	}
-	return decided(context.Cause(ctx), streams)
+	return filter.Decided(context.Cause(ctx), streams)
 }
 
 // playedStream is a stream that has happened: it never gives up where its
 // recorder did not.
-type playedStream[T raw] struct {
+type playedStream[T record.Raw] struct {
 	stream[T]
 	traced bool // the trace has told of the interruption that comes next
 }
@@ -312,6 +315,6 @@ func (s *playedStream[T]) interrupted(i *watch.Interruption) {
 	default:
 		s.warn(fmt.Sprintf("cannot %s: %v; again in %s", verb(i.Op), i.Err, printable.Rough(i.Wait)),
 			"failed", "op", string(i.Op), "err", printable.Line(i.Err.Error()), "attempt", i.Attempt, "wait", i.Wait.String())
-		s.emit(record{Type: errorType, detail: errorOf(i.Err)})
+		s.emit(record.Record{Type: record.ErrorType, Detail: errorOf(i.Err)})
 	}
 }

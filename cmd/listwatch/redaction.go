@@ -4,13 +4,16 @@ import (
 	"slices"
 
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/internal/print"
+	"github.com/listwatch/listwatch/internal/record"
+	"github.com/listwatch/listwatch/internal/target"
 )
 
 // noteRedaction says that values of Secrets are not what the server has, to whom they
 // may be missing.
-func (o *output) noteRedaction(t *messages.Writer, targets []target) {
-	values := !isTable(o.format.name) && o.format.name != "name" && o.format.name != "none" || o.where.asks()
-	if o.format.redact && values && slices.ContainsFunc(targets, func(t target) bool { return isSecret(t.resource) }) {
-		t.Note("the values of Secrets are replaced by " + placeholder + "; --redact none shows them")
+func (o *output) noteRedaction(t *messages.Writer, targets []target.Target) {
+	values := !print.IsTable(o.format.Name) && o.format.Name != "name" && o.format.Name != "none" || o.where.Asks()
+	if o.format.Redact && values && slices.ContainsFunc(targets, func(t target.Target) bool { return record.IsSecret(t.Resource) }) {
+		t.Note("the values of Secrets are replaced by " + record.Placeholder + "; --redact none shows them")
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/record"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -55,7 +56,7 @@ func (s *stream[T]) blind(ev watch.Event[T]) bool {
 		s.store.Apply(ev)
 		if _, err := rev.Compare(s.from); err != nil || rev.Newer(s.from) {
 			r := s.object(watch.Modified, ev.Object)
-			r.synthetic = "relist"
+			r.Synthetic = "relist"
 			s.emit(r)
 		}
 		return true
@@ -73,12 +74,12 @@ func (s *stream[T]) sync(rev kube.Revision) {
 	at := codec.Identity{ResourceVersion: string(rev)}
 	switch {
 	case s.relist == nil:
-		s.emit(record{Type: string(watch.Synced), id: at, detail: syncedDetail{n}})
+		s.emit(record.Record{Type: string(watch.Synced), ID: at, Detail: record.SyncedDetail{Count: n}})
 		s.empty(n)
 	case s.partial:
 		s.warn(fmt.Sprintf("%s; relisted %s; what was added or deleted while away cannot be known", s.relist.cause, printable.Count(n, "object")),
 			"relisted", "cause", s.relist.cause, "objects", n)
-		s.emit(record{Type: relistedType, id: at, detail: relistedDetail{Cause: s.relist.cause}})
+		s.emit(record.Record{Type: record.RelistedType, ID: at, Detail: record.RelistedDetail{Cause: s.relist.cause}})
 	default:
 		s.relisted(at, n)
 	}
@@ -98,26 +99,26 @@ func (s *stream[T]) empty(n int) {
 		}
 		return "; waiting for " + what
 	}
-	switch absent := len(s.names) - n; {
-	case n > 0 && absent > 0 && (s.namespace != "" || !s.resource.Namespaced):
-		s.info(fmt.Sprintf("%s of %s found%s%s", printable.Thousands(n), printable.Count(len(s.names), "name"), s.where(), waiting("the others")), "none")
+	switch absent := len(s.Names) - n; {
+	case n > 0 && absent > 0 && (s.Namespace != "" || !s.Resource.Namespaced):
+		s.info(fmt.Sprintf("%s of %s found%s%s", printable.Thousands(n), printable.Count(len(s.Names), "name"), s.Where(), waiting("the others")), "none")
 	case n > 0:
-	case s.name != "" && !s.once:
-		s.info("does not exist"+s.where()+nor+waiting("it"), "none")
+	case s.Name != "" && !s.once:
+		s.info("does not exist"+s.Where()+nor+waiting("it"), "none")
 	default:
-		s.info("no objects"+s.where()+match+waiting("some"), "none")
+		s.info("no objects"+s.Where()+match+waiting("some"), "none")
 	}
 }
 
 // absent returns the names that were asked for and do not exist, where that is known.
 func (s *stream[T]) absent() (labels []string) {
-	if s.narrowed || s.noted || s.namespace == "" && s.resource.Namespaced {
+	if s.narrowed || s.noted || s.Namespace == "" && s.Resource.Namespaced {
 		return nil
 	}
-	t := s.target
-	for _, t.name = range s.wanted() {
-		if _, ok := s.store.Get(kube.Key{Namespace: s.namespace, Name: t.name}); !ok {
-			labels = append(labels, t.label())
+	t := s.Target
+	for _, t.Name = range s.Wanted() {
+		if _, ok := s.store.Get(kube.Key{Namespace: s.Namespace, Name: t.Name}); !ok {
+			labels = append(labels, t.Label())
 		}
 	}
 	return labels
@@ -140,5 +141,5 @@ func (s *stream[T]) relisted(at codec.Identity, n int) {
 	}
 	s.warn(fmt.Sprintf("%s; relisted %s: %s while away", l.cause, printable.Count(n, "object"), what[2:]),
 		"relisted", "cause", l.cause, "objects", n, "added", l.added, "modified", l.modified, "deleted", l.deleted)
-	s.emit(record{Type: relistedType, id: at, detail: relistedDetail{l.cause, &l.added, &l.modified, &l.deleted, &unchanged}})
+	s.emit(record.Record{Type: record.RelistedType, ID: at, Detail: record.RelistedDetail{Cause: l.cause, Added: &l.added, Modified: &l.modified, Deleted: &l.deleted, Unchanged: &unchanged}})
 }

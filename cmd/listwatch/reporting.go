@@ -9,16 +9,19 @@ import (
 
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
 	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/filter"
+	"github.com/listwatch/listwatch/internal/print"
 	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/record"
 )
 
 // reporting are the flags that say which events are told, and how: of what happens,
 // and of what was recorded.
 type reporting struct {
 	printing  printing
-	columns   columnFlags
-	filtering filtering
-	diffing   diffing
+	columns   print.ColumnFlags
+	filtering filter.Filtering
+	diffing   print.Diffing
 
 	events      []string
 	maxEvents   int
@@ -32,8 +35,8 @@ func (o *reporting) registerWhich(f *pflag.FlagSet) {
 	f.IntVar(&o.maxEvents, "max-events", 0, "end after this many events, with exit code 0")
 	f.StringSliceVar(&o.events, "events", nil, "print these only, such as ADDED,DELETED; ndjson also knows SYNCED, BOOKMARK, RELISTED, DISCONNECTED, RECONNECTED, ERROR, QUARANTINED")
 	f.BoolVar(&o.skipInitial, "skip-initial", false, "not the objects of the first list, but what happens to them")
-	o.filtering.register(f)
-	o.diffing.register(f)
+	o.filtering.Register(f)
+	o.diffing.Register(f)
 }
 
 func (o *reporting) registerHow(f *pflag.FlagSet) {
@@ -41,8 +44,8 @@ func (o *reporting) registerHow(f *pflag.FlagSet) {
 	f.BoolVar(&o.watchEvents, "output-watch-events", false, "expressions of -o see {type, object} as those of kubectl; json and yaml print it anyway")
 	f.BoolVar(&o.showOld, "show-old", false, "of MODIFIED the state before too, for -o ndjson and hooks: member old")
 	o.printing.register(f)
-	o.columns.register(f)
-	o.columns.registerStamps(f)
+	o.columns.Register(f)
+	o.columns.RegisterStamps(f)
 }
 
 // check refuses flags that make no sense, and returns what they mean. It knows
@@ -52,7 +55,7 @@ func (o *reporting) check(cmd *cobra.Command, p *cli.Program, hooks bool) (outpu
 	if err != nil {
 		return out, err
 	}
-	if err := o.columns.apply(&out); err != nil {
+	if err := o.columns.Apply(&out.format); err != nil {
 		return out, err
 	}
 	if err := positive(cmd, "max-events"); err != nil {
@@ -61,25 +64,25 @@ func (o *reporting) check(cmd *cobra.Command, p *cli.Program, hooks bool) (outpu
 	if out.types, err = parseEvents(o.events); err != nil {
 		return out, err
 	}
-	if rows := func(t string) bool { return (&record{Type: t}).isObject() }; len(out.types) > 0 && out.format.name != "ndjson" && !hooks && !slices.ContainsFunc(out.types, rows) {
+	if rows := func(t string) bool { return (&record.Record{Type: t}).IsObject() }; len(out.types) > 0 && out.format.Name != "ndjson" && !hooks && !slices.ContainsFunc(out.types, rows) {
 		return out, exit.Usage("--events %s: rows are of ADDED, MODIFIED and DELETED; the others are for -o ndjson and hooks", printable.Clip(strings.Join(out.types, ",")))
 	}
-	if err := out.where.compile(o.filtering.where, o.filtering.exclude); err != nil {
+	if err := out.where.Compile(o.filtering.Where, o.filtering.Exclude); err != nil {
 		return out, err
 	}
-	if out.filter, err = o.filtering.compile(); err != nil {
+	if out.filter, err = o.filtering.Compile(); err != nil {
 		return out, err
 	}
-	if err := o.diffing.check(out.format.name); err != nil {
+	if err := o.diffing.Check(out.format.Name); err != nil {
 		return out, err
 	}
-	if o.showOld && out.format.name != "ndjson" && !hooks {
+	if o.showOld && out.format.Name != "ndjson" && !hooks {
 		return out, exit.Usage("--show-old is for -o ndjson and for hooks; -o diff shows what has changed")
 	}
-	out.format.diff, out.maxEvents, out.skipInitial, out.format.showOld = o.diffing, o.maxEvents, o.skipInitial, o.showOld
-	out.format.diff.ignore = out.filter.ignore
+	out.format.Diff, out.maxEvents, out.skipInitial, out.format.ShowOld = o.diffing, o.maxEvents, o.skipInitial, o.showOld
+	out.format.Diff.Ignore = out.filter.Ignore
 	if o.watchEvents {
-		out.format.watchEvents, out.format.events = true, out.format.custom == nil
+		out.format.WatchEvents, out.format.Events = true, out.format.Custom == nil
 	}
 	return out, nil
 }

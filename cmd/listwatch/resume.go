@@ -6,6 +6,7 @@ import (
 	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/cmd/listwatch/checkpoint"
 	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/record"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -21,19 +22,19 @@ func (s *stream[T]) resume(st checkpoint.State, path string) {
 	s.resumed, s.synced = true, st.Synced
 	s.store.Apply(watch.Event[T]{Type: watch.Restart})
 	for _, o := range st.Objects {
-		object := rawAs[T](o.Raw)
+		object := record.RawAs[T](o.Raw)
 		s.store.Apply(watch.Event[T]{Type: watch.Added, Key: kube.KeyOf(object), UID: o.UID, Revision: o.Revision, Object: object})
 	}
 	s.store.Apply(watch.Event[T]{Type: watch.Synced, Revision: st.Revision})
 	what := printable.Count(len(st.Objects), "object") + " of " + path
 	switch {
 	case !st.Synced:
-		s.talk.Info(s.label(), "going on with a first list that was interrupted, knowing "+what, "resumed", "objects", len(st.Objects))
+		s.talk.Info(s.Label(), "going on with a first list that was interrupted, knowing "+what, "resumed", "objects", len(st.Objects))
 	case s.once || st.Revision == "":
 		s.relist = &relist{cause: "compared with the checkpoint"}
-		s.talk.Info(s.label(), "comparing with "+what, "resumed", "objects", len(st.Objects))
+		s.talk.Info(s.Label(), "comparing with "+what, "resumed", "objects", len(st.Objects))
 	default:
-		s.talk.Info(s.label(), "resuming at rv="+string(st.Revision)+" with "+what, "resumed", "rev", string(st.Revision), "objects", len(st.Objects))
+		s.talk.Info(s.Label(), "resuming at rv="+string(st.Revision)+" with "+what, "resumed", "rev", string(st.Revision), "objects", len(st.Objects))
 	}
 }
 
@@ -42,9 +43,9 @@ func (s *stream[T]) mark(ev watch.Event[T]) {
 	switch {
 	case !s.noted:
 	case ev.Type == watch.Restart:
-		s.give(record{mark: markListing})
+		s.give(record.Record{Mark: record.MarkListing})
 	case !s.listing && ev.Revision != "":
-		s.give(record{mark: markAt, at: ev.Revision})
+		s.give(record.Record{Mark: record.MarkAt, At: ev.Revision})
 	}
 }
 
@@ -66,12 +67,12 @@ func (s *stream[T]) continued(d cache.Delta[T]) cache.Delta[T] {
 func (s *stream[T]) reckon(key kube.Key, uid string, all bool) {
 	var rest []checkpoint.Object
 	for _, o := range s.maybe {
-		object := rawAs[T](o.Raw)
+		object := record.RawAs[T](o.Raw)
 		switch {
 		case o.UID == uid && kube.KeyOf(object) == key: // it is told of once more
 		case s.listing && (all || kube.KeyOf(object) == key):
 			r := s.object(watch.Deleted, object)
-			r.id.UID, r.synthetic, r.last = o.UID, "relist", true
+			r.ID.UID, r.Synthetic, r.Last = o.UID, "relist", true
 			if s.relist != nil {
 				s.relist.deleted++
 			}
@@ -86,6 +87,6 @@ func (s *stream[T]) reckon(key kube.Key, uid string, all bool) {
 // headed makes sure that rows have their columns, where no row came to bring them.
 func (s *stream[T]) headed(ctx context.Context) {
 	if s.resumed && s.columns == nil && s.col.Accept.List != "" {
-		s.columns = fetchColumns(ctx, s.col)
+		s.columns = record.FetchColumns(ctx, s.col)
 	}
 }

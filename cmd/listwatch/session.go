@@ -15,6 +15,10 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/filter"
+	"github.com/listwatch/listwatch/internal/print"
+	"github.com/listwatch/listwatch/internal/record"
+	"github.com/listwatch/listwatch/internal/target"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/list"
 	"github.com/listwatch/listwatch/watch"
@@ -27,18 +31,18 @@ type session struct {
 	output  output
 	client  *client.Client
 	talk    *messages.Writer
-	targets []target
-	tap     func(record) // sees each record; may be nil
-	monitor *monitor     // may be nil
-	kept    *keeper      // of --checkpoint; nil = none
+	targets []target.Target
+	tap     func(record.Record) // sees each record; may be nil
+	monitor *monitor            // may be nil
+	kept    *keeper             // of --checkpoint; nil = none
 }
 
 // follower is a stream of either kind.
 type follower interface {
 	follow(context.Context) error
 	contact() time.Time
-	label() string
-	undecided() error
+	Label() string
+	Undecided() error
 	absent() []string
 }
 
@@ -53,16 +57,16 @@ func (s *session) run(ctx context.Context, p *cli.Program) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, func() { s.output.hooks.over(context.Cause(ctx)) })()
-	records := make(chan record, recordBuffer)
+	records := make(chan record.Record, record.RecordBuffer)
 	var streams []follower
 	for i, t := range s.targets {
 		state := s.monitor.add(t)
-		f, err := s.stream(ctx, i, t, func(r record) {
-			if r.mark == noMark {
+		f, err := s.stream(ctx, i, t, func(r record.Record) {
+			if r.Mark == record.NoMark {
 				state.see(&r)
 			}
-			r.stream = i
-			enqueue(records, r)
+			r.Stream = i
+			record.Enqueue(records, r)
 			if s.tap != nil {
 				s.tap(r)
 			}
@@ -83,7 +87,7 @@ func (s *session) run(ctx context.Context, p *cli.Program) (err error) {
 	}
 	feed := records
 	if s.flags.debounce > 0 {
-		feed = make(chan record)
+		feed = make(chan record.Record)
 		go func() {
 			(&debouncer{wait: s.flags.debounce}).run(records, feed)
 			close(feed)
@@ -131,7 +135,7 @@ func (s *session) run(ctx context.Context, p *cli.Program) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := decided(context.Cause(ctx), streams); err != nil || s.output.verdict == nil || !s.flags.waiting.wants() {
+	if err := filter.Decided(context.Cause(ctx), streams); err != nil || s.output.verdict == nil || !s.flags.waiting.wants() {
 		return s.overdue(cmp.Or(err, s.absent(streams)), pr.events)
 	}
 	return exit.Failed(fmt.Errorf("--once: this does not hold: %s", s.output.verdict.missing()))
@@ -149,19 +153,19 @@ func (s *session) absent(streams []follower) error {
 	if labels == nil {
 		return nil
 	}
-	return exit.Failed(fmt.Errorf("not found%s: %s", whereOnce(s.targets), strings.Join(labels, ", ")))
+	return exit.Failed(fmt.Errorf("not found%s: %s", target.WhereOnce(s.targets), strings.Join(labels, ", ")))
 }
 
 // stream returns what follows t.
-func (s *session) stream(ctx context.Context, i int, t target, give func(record)) (follower, error) {
-	fields, err := t.fieldSelector(s.flags.selection.fieldsSel)
+func (s *session) stream(ctx context.Context, i int, t target.Target, give func(record.Record)) (follower, error) {
+	fields, err := t.FieldSelector(s.flags.selection.fieldsSel)
 	if err != nil {
-		return nil, exit.Usage("%q: %w", t.name, err)
+		return nil, exit.Usage("%q: %w", t.Name, err)
 	}
-	opts := watch.Options{Labels: s.flags.selection.selector, Fields: fields, Limit: s.flags.selection.limit(), MaxItem: maxItem, Idle: s.flags.idle, Timeout: s.flags.held,
+	opts := watch.Options{Labels: s.flags.selection.selector, Fields: fields, Limit: s.flags.selection.limit(), MaxItem: record.MaxItem, Idle: s.flags.idle, Timeout: s.flags.held,
 		Revision: kube.Revision(s.flags.sinceRV), Initial: map[string]watch.Initial{"paged": watch.Paged, "stream": watch.Stream}[s.flags.list],
 		Backoff: s.flags.backoff}
-	if t.listed {
+	if t.Listed {
 		opts.Initial = watch.Paged
 	}
 	if s.kept != nil && !s.flags.once {
@@ -177,27 +181,27 @@ func (s *session) stream(ctx context.Context, i int, t target, give func(record)
 		// A server that fails to say, or may not, leaves it to the watch to find out.
 		if at, err := now(ctx, s.client, t, opts); err == nil && opts.Revision.Newer(at) {
 			return nil, exit.Failed(fmt.Errorf("--since-rv %s: the server is at %s for %s, which is before it: the revision is another cluster's, or the server was restored to an earlier state",
-				s.flags.sinceRV, at, t.label()))
+				s.flags.sinceRV, at, t.Label()))
 		}
 	}
 	switch {
 	case s.output.managed:
 		return prepare(s, i, newStream(t, s.client, &s.output, opts, func(o codec.RawFull) codec.Raw { return o.Raw }), give), nil
 	case s.output.expressManaged:
-		f := newStream(t, s.client, &s.output, opts, withoutManaged)
+		f := newStream(t, s.client, &s.output, opts, record.WithoutManaged)
 		f.complete = func(o codec.RawFull) codec.Raw { return o.Raw }
 		return prepare(s, i, f, give), nil
 	}
 	return prepare(s, i, newStream(t, s.client, &s.output, opts, func(o codec.Raw) codec.Raw { return o }), give), nil
 }
 
-func prepare[T raw](s *session, i int, f *stream[T], give func(record)) *stream[T] {
+func prepare[T record.Raw](s *session, i int, f *stream[T], give func(record.Record)) *stream[T] {
 	f.state = s.monitor.stream(i)
 	f.state.bind(f.contact, func() int { return f.store.Len() })
-	f.resolve = servedAs(s.client, f.target)
+	f.resolve = servedAs(s.client, f.Target)
 	f.give, f.talk, f.once, f.maxFailures = give, s.talk, s.flags.once, s.flags.maxFailures
 	f.decided = s.output.verdict != nil
-	f.narrowed = !s.flags.selection.selector.Empty() || !s.flags.selection.fieldsSel.Empty() || !s.output.where.empty()
+	f.narrowed = !s.flags.selection.selector.Empty() || !s.flags.selection.fieldsSel.Empty() || !s.output.where.Empty()
 	if s.kept != nil {
 		f.resume(s.kept.states[i], s.flags.checkpointing.file)
 	}
@@ -205,21 +209,21 @@ func prepare[T raw](s *session, i int, f *stream[T], give func(record)) *stream[
 }
 
 // now asks for the server's revision, without objects but for one.
-func now(ctx context.Context, c *client.Client, t target, o watch.Options) (kube.Revision, error) {
+func now(ctx context.Context, c *client.Client, t target.Target, o watch.Options) (kube.Revision, error) {
 	var meta codec.ListMeta
 	none := func([]byte) (struct{}, error) { return struct{}{}, nil }
-	lo := list.Options{Labels: o.Labels, Fields: o.Fields, Limit: 1, MaxItem: maxItem}
-	col := client.Of[codec.Raw](c, t.resource).In(t.namespace)
+	lo := list.Options{Labels: o.Labels, Fields: o.Fields, Limit: 1, MaxItem: record.MaxItem}
+	col := client.Of[codec.Raw](c, t.Resource).In(t.Namespace)
 	for _, err := range list.Page(ctx, col, &list.Cursor{}, lo, none, &meta) {
 		if err != nil {
 			if ctx.Err() != nil {
 				return "", context.Cause(ctx)
 			}
-			return "", exit.Failed(fmt.Errorf("list %s: %w", t.label(), err))
+			return "", exit.Failed(fmt.Errorf("list %s: %w", t.Label(), err))
 		}
 	}
 	if meta.ResourceVersion == "" {
-		return "", exit.Failed(errors.New("list " + t.label() + ": the server gave no resourceVersion: it cannot be watched"))
+		return "", exit.Failed(errors.New("list " + t.Label() + ": the server gave no resourceVersion: it cannot be watched"))
 	}
 	return kube.Revision(meta.ResourceVersion), nil
 }
@@ -234,15 +238,15 @@ func (o *output) query() url.Values {
 
 // looks reports whether objects are looked at, not only their rows or names.
 func (o *output) looks() bool {
-	return o.where.asks() || o.filter.looks() || o.verdict != nil || o.hooks != nil || o.whole
+	return o.where.Asks() || o.filter.Looks() || o.verdict != nil || o.hooks != nil || o.whole
 }
 
 // tables reports whether the server is asked for rows.
-func (o *output) tables() bool { return isTable(o.format.name) && !o.format.extra.plain }
+func (o *output) tables() bool { return print.IsTable(o.format.Name) && !o.format.Extra.Plain }
 
 // names reports whether the server is asked for no more than metadata. A checkpoint
 // has whole objects: the next run may print more than names.
-func (o *output) names() bool { return o.format.name == "name" && !o.looks() && !o.keeps }
+func (o *output) names() bool { return o.format.Name == "name" && !o.looks() && !o.keeps }
 
 // accept asks for no more than is printed.
 func (o *output) accept() client.Accept {

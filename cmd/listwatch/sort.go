@@ -7,6 +7,7 @@ import (
 
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/record"
 	"github.com/listwatch/listwatch/jsonpath"
 )
 
@@ -18,12 +19,12 @@ type sorting struct {
 	path *jsonpath.Template // nil = no sorting
 	rows bool               // each type is sorted alone
 	kept [][]sortable       // by type, or all in one
-	rest []record           // what is not about objects
+	rest []record.Record    // what is not about objects
 }
 
 // sortable is a record with what it is sorted by.
 type sortable struct {
-	record
+	record.Record
 	key   any
 	found bool
 }
@@ -42,31 +43,31 @@ func (s *sorting) compile(text string, rows bool) error {
 }
 
 // keep keeps r until flush, if there is sorting.
-func (s *sorting) keep(r record) bool {
+func (s *sorting) keep(r record.Record) bool {
 	switch {
 	case s.path == nil:
 		return false
-	case !r.isObject():
+	case !r.IsObject():
 		s.rest = append(s.rest, r)
 		return true
 	}
 	last := len(s.kept) - 1
-	if last < 0 || s.rows && s.kept[last][0].resource != r.resource {
+	if last < 0 || s.rows && s.kept[last][0].Resource != r.Resource {
 		s.kept = append(s.kept, nil)
 		last++
 	}
-	s.kept[last] = append(s.kept[last], sortable{record: r})
+	s.kept[last] = append(s.kept[last], sortable{Record: r})
 	return true
 }
 
 // flush gives what was kept, sorted. What is not printed of a Secret does not
 // count.
-func (s *sorting) flush(redact bool, give func(record)) error {
+func (s *sorting) flush(redact bool, give func(record.Record)) error {
 	known := len(s.kept) == 0
 	for _, all := range s.kept {
 		for i := range all {
 			if err := s.find(&all[i], redact); err != nil {
-				return exit.Failed(fmt.Errorf("--sort-by %s: %s: %w", printable.Clip(s.text), kubectlName(all[i].resource, all[i].id.Name), err))
+				return exit.Failed(fmt.Errorf("--sort-by %s: %s: %w", printable.Clip(s.text), record.KubectlName(all[i].Resource, all[i].ID.Name), err))
 			}
 			known = known || all[i].found
 		}
@@ -81,7 +82,7 @@ func (s *sorting) flush(redact bool, give func(record)) error {
 	}
 	for _, all := range s.kept {
 		for _, r := range all {
-			give(r.record)
+			give(r.Record)
 		}
 	}
 	for _, r := range s.rest {
@@ -91,7 +92,7 @@ func (s *sorting) flush(redact bool, give func(record)) error {
 }
 
 func (s *sorting) find(o *sortable, redact bool) error {
-	m, err := mapOf(&o.record, redact)
+	m, err := record.MapOf(&o.Record, redact)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/internal/record"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -18,7 +19,7 @@ type stage struct {
 	srv   *apitest.Server
 	talk  *messages.Writer
 	speed float64
-	seen  chan record // by the watch
+	seen  chan record.Record // by the watch
 	pods  int
 	web   []demoPod // at first
 }
@@ -108,7 +109,7 @@ func (s *stage) play(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	if err := s.await(ctx, relistedType, ""); err != nil {
+	if err := s.await(ctx, record.RelistedType, ""); err != nil {
 		return err
 	}
 
@@ -192,7 +193,7 @@ func (s *stage) await(ctx context.Context, what, name string) error {
 	for {
 		select {
 		case r := <-s.seen:
-			if r.Type == what && (name == "" || r.id.Name == name) {
+			if r.Type == what && (name == "" || r.ID.Name == name) {
 				return s.pause(ctx, 500*time.Millisecond)
 			}
 		case <-ctx.Done():

@@ -36,9 +36,9 @@ func staleness(ctx context.Context, streams []follower, t *messages.Writer) {
 			switch {
 			case silent >= staleAfter && stale[i].IsZero():
 				stale[i] = last
-				t.Warn(s.label(), fmt.Sprintf("no contact for %s, data may be stale", printable.Rough(silent)), "no contact", "for", silent.Round(time.Second).String())
+				t.Warn(s.Label(), fmt.Sprintf("no contact for %s, data may be stale", printable.Rough(silent)), "no contact", "for", silent.Round(time.Second).String())
 			case silent < staleAfter && !stale[i].IsZero():
-				t.Info(s.label(), fmt.Sprintf("in contact again after %s", printable.Rough(last.Sub(stale[i]))), "in contact again", "after", last.Sub(stale[i]).Round(time.Second).String())
+				t.Info(s.Label(), fmt.Sprintf("in contact again after %s", printable.Rough(last.Sub(stale[i]))), "in contact again", "after", last.Sub(stale[i]).Round(time.Second).String())
 				stale[i] = time.Time{}
 			}
 		}

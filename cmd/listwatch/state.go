@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/record"
+	"github.com/listwatch/listwatch/internal/target"
 	"github.com/listwatch/listwatch/watch"
 )
 
@@ -20,7 +22,7 @@ const (
 // streamState is what others may know of a stream while it runs. A nil one knows
 // nothing. It is safe for concurrent use.
 type streamState struct {
-	target
+	target.Target
 	began   time.Time
 	contact func() time.Time // when the server was last heard from
 	size    func() int       // objects
@@ -37,8 +39,8 @@ type streamState struct {
 	failed   time.Time
 }
 
-func newStreamState(t target) *streamState {
-	return &streamState{target: t, began: time.Now(), phase: phaseListing, events: map[string]int64{}}
+func newStreamState(t target.Target) *streamState {
+	return &streamState{Target: t, began: time.Now(), phase: phaseListing, events: map[string]int64{}}
 }
 
 // bind says whom to ask for what changes all the time.
@@ -52,8 +54,8 @@ func (s *streamState) bind(contact func() time.Time, size func() int) {
 }
 
 // see takes note of a record.
-func (s *streamState) see(r *record) {
-	if s == nil || r.say != nil {
+func (s *streamState) see(r *record.Record) {
+	if s == nil || r.Say != nil {
 		return
 	}
 	s.mu.Lock()
@@ -62,23 +64,23 @@ func (s *streamState) see(r *record) {
 	switch r.Type {
 	case string(watch.Synced):
 		s.phase, s.complete = phaseSynced, true
-	case relistedType:
+	case record.RelistedType:
 		s.phase, s.complete = phaseSynced, true
 		s.relists++
-	case disconnectedType:
+	case record.DisconnectedType:
 		s.phase = phaseReconnecting
 		s.breaks++
-	case reconnectedType:
+	case record.ReconnectedType:
 		if s.phase == phaseReconnecting && s.complete {
 			s.phase = phaseSynced
 		}
-	case errorType, quarantinedType:
-		if d, ok := r.detail.(errorDetail); ok {
+	case record.ErrorType, record.QuarantinedType:
+		if d, ok := r.Detail.(record.ErrorDetail); ok {
 			s.failures++
-			s.err, s.failed = d.Error, r.time
+			s.err, s.failed = d.Error, r.Time
 		}
 	}
-	if rev := r.id.ResourceVersion; rev != "" && !r.initial && r.synthetic == "" && r.Type != quarantinedType {
+	if rev := r.ID.ResourceVersion; rev != "" && !r.Initial && r.Synthetic == "" && r.Type != record.QuarantinedType {
 		s.revision = rev
 	}
 }
@@ -134,7 +136,7 @@ type streamView struct {
 func (s *streamState) view(limit time.Duration) streamView {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	v := streamView{Resource: s.resource.GroupResource(), Namespace: s.namespace, Name: s.name, complete: s.complete,
+	v := streamView{Resource: s.Resource.GroupResource(), Namespace: s.Namespace, Name: s.Name, complete: s.complete,
 		State: s.phase, Events: maps.Clone(s.events), Revision: s.revision, Began: s.began.UTC(),
 		Relists: s.relists, Disconnects: s.breaks, Errors: s.failures, LastError: s.err}
 	if !s.failed.IsZero() {

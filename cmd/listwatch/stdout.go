@@ -1,5 +1,7 @@
 package main
 
+import "github.com/listwatch/listwatch/internal/print"
+
 // spot is where the output stands after a record.
 type spot struct {
 	end int   // in bytes; in rows where an encoder keeps those until flush
@@ -9,8 +11,8 @@ type spot struct {
 // locate notes where the output stands.
 func (p *printer) locate() {
 	s := spot{len(p.buf), p.seq}
-	if t, ok := p.enc.(rowed); ok {
-		s.end = t.kept()
+	if t, ok := p.enc.(print.Rowed); ok {
+		s.end = t.Kept()
 	}
 	p.spots = append(p.spots, s)
 }
@@ -25,8 +27,8 @@ func (p *printer) took(n int) error {
 	whole := 0
 	for _, s := range p.spots {
 		end := s.end
-		if t, ok := p.enc.(rowed); ok {
-			end = t.after(end)
+		if t, ok := p.enc.(print.Rowed); ok {
+			end = t.After(end)
 		}
 		if end > n {
 			break

@@ -12,7 +12,7 @@ import (
 // become part of that one, whose event is told again.
 func (s *session) lines(w io.Writer) io.Writer {
 	f, ok := w.(*os.File)
-	if s.kept == nil || !ok || !endsLines(s.output.format.name) || !torn(f) {
+	if s.kept == nil || !ok || !endsLines(s.output.format.Name) || !torn(f) {
 		return w
 	}
 	return &lineEnder{w: w}

@@ -13,15 +13,18 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/filter"
 	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/record"
+	"github.com/listwatch/listwatch/internal/target"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
 
 // stream follows one target and makes records of what happens. It is for one
 // goroutine, but for contact.
-type stream[T raw] struct {
-	target
+type stream[T record.Raw] struct {
+	target.Target
 	served   kube.Resource // what target.resource is served as now, which may be in another version
 	col      client.Collection[T]
 	opts     watch.Options
@@ -29,10 +32,10 @@ type stream[T raw] struct {
 	resolve  func(context.Context) (kube.Resource, error) // asks what the type is served as; nil = it was typed with a version
 	store    *cache.RWStore[T]
 	env      bool // values of environment variables are redacted
-	selector selector[T]
+	selector filter.Selector[T]
 	asRaw    func(T) codec.Raw
 	complete func(T) codec.Raw // with managedFields, for expressions; nil = they see the same
-	give     func(record)
+	give     func(record.Record)
 	talk     *messages.Writer
 	state    *streamState
 
@@ -41,7 +44,7 @@ type stream[T raw] struct {
 	narrowed    bool // there are selectors
 	maxFailures int  // in a row; negative = any number
 
-	columns  *columns
+	columns  *record.Columns
 	began    time.Time
 	told     time.Time // progress, last
 	items    int       // of the listing under way
@@ -60,8 +63,8 @@ type stream[T raw] struct {
 }
 
 // newStream returns the stream of t. Its watcher begins at opts.Revision.
-func newStream[T raw](t target, c *client.Client, o *output, opts watch.Options, asRaw func(T) codec.Raw) *stream[T] {
-	s := &stream[T]{target: t, served: t.resource, store: cache.NewStore[T](), asRaw: asRaw, partial: opts.Revision != "", from: opts.Revision, began: time.Now()}
+func newStream[T record.Raw](t target.Target, c *client.Client, o *output, opts watch.Options, asRaw func(T) codec.Raw) *stream[T] {
+	s := &stream[T]{Target: t, served: t.Resource, store: cache.NewStore[T](), asRaw: asRaw, partial: opts.Revision != "", from: opts.Revision, began: time.Now()}
 	s.selects(o)
 	s.opts, s.opts.Trace = opts, watch.Trace{Listed: s.listed, Connected: s.connected, Interrupted: s.interrupted}
 	s.col = client.Collection[T]{Client: c, Accept: o.accept(), Query: o.query()}
@@ -72,7 +75,7 @@ func newStream[T raw](t target, c *client.Client, o *output, opts watch.Options,
 // begin makes the watcher, of what is served now.
 func (s *stream[T]) begin() {
 	accept, query := s.col.Accept, s.col.Query
-	s.col = client.Of[T](s.col.Client, s.served).In(s.namespace)
+	s.col = client.Of[T](s.col.Client, s.served).In(s.Namespace)
 	s.col.Accept, s.col.Query = accept, query
 	s.watcher.Store(watch.New(s.col, s.opts))
 }
@@ -134,40 +137,40 @@ func (s *stream[T]) event(ctx context.Context, ev watch.Event[T]) {
 	case watch.Synced:
 		s.headed(ctx)
 	case watch.Bookmark:
-		s.emit(record{Type: string(ev.Type), id: codec.Identity{ResourceVersion: string(ev.Revision)}})
+		s.emit(record.Record{Type: string(ev.Type), ID: codec.Identity{ResourceVersion: string(ev.Revision)}})
 	case watch.Added, watch.Modified, watch.Deleted:
-		if c := columnsOf(s.asRaw(ev.Object)); c != nil {
+		if c := record.ColumnsOf(s.asRaw(ev.Object)); c != nil {
 			s.columns = c
 		} else if s.columns == nil {
 			// The server has sent them with a bookmark, which nobody saw.
-			s.columns = fetchColumns(ctx, s.col)
+			s.columns = record.FetchColumns(ctx, s.col)
 		}
-		if !s.includes(ev.Object.GetName()) {
+		if !s.Includes(ev.Object.GetName()) {
 			return
 		}
 		s.items++
 		s.progress(s.items)
 		if s.env {
 			var err error
-			if ev.Object, err = withoutEnv(ev.Object); err != nil {
+			if ev.Object, err = record.WithoutEnv(ev.Object); err != nil {
 				s.quarantine(ev, &codec.ItemError{Identity: ev.Object.Identity(), Err: err})
 				return
 			}
 		}
 	}
 	ev, how := s.selection(ev)
-	if how == dropped || s.blind(ev) {
+	if how == filter.Dropped || s.blind(ev) {
 		return
 	}
 	for _, d := range s.store.Apply(ev) {
 		r := s.delta(d)
 		switch how {
-		case unmatched:
-			if r.unmatched = true; s.listing {
-				r.synthetic = "relist"
+		case filter.Unmatched:
+			if r.Unmatched = true; s.listing {
+				r.Synthetic = "relist"
 			}
-		case replaced:
-			r.synthetic, r.last = "relist", true
+		case filter.Replaced:
+			r.Synthetic, r.Last = "relist", true
 		}
 		s.emit(r)
 	}
@@ -180,43 +183,43 @@ func (s *stream[T]) event(ctx context.Context, ev watch.Event[T]) {
 // selects has s report what o selects.
 func (s *stream[T]) selects(o *output) {
 	s.env = o.env
-	s.selector = selector[T]{criteria: o.where, known: s.store.Get, fields: func(object T) (map[string]any, error) {
+	s.selector = filter.Selector[T]{Criteria: o.where, Known: s.store.Get, Fields: func(object T) (map[string]any, error) {
 		r := s.object(watch.Added, object)
-		r.resource = s.served
-		return mapOf(&r, o.format.redact) // an error may quote what it saw
+		r.Resource = s.served
+		return record.MapOf(&r, o.format.Redact) // an error may quote what it saw
 	}}
 }
 
 // selection returns what ev is to those who see only what is selected.
-func (s *stream[T]) selection(ev watch.Event[T]) (watch.Event[T], passage) {
+func (s *stream[T]) selection(ev watch.Event[T]) (watch.Event[T], filter.Passage) {
 	id := ev.Object.Identity()
-	ev, how, err := s.selector.take(ev)
+	ev, how, err := s.selector.Take(ev)
 	if err != nil {
-		s.each(fmt.Sprintf("%s%s is not selected: %v", kubectlName(s.resource, id.Name), in(id.Namespace), err), "undecided", "err", printable.Line(err.Error()))
-		s.emit(record{Type: quarantinedType, id: id, detail: errorDetail{Error: printable.Line(err.Error())}})
+		s.each(fmt.Sprintf("%s%s is not selected: %v", record.KubectlName(s.Resource, id.Name), target.In(id.Namespace), err), "undecided", "err", printable.Line(err.Error()))
+		s.emit(record.Record{Type: record.QuarantinedType, ID: id, Detail: record.ErrorDetail{Error: printable.Line(err.Error())}})
 	}
 	return ev, how
 }
 
-// undecided is that of the selector.
-func (s *stream[T]) undecided() error { return s.selector.undecided(s.resource) }
+// Undecided is that of the selector.
+func (s *stream[T]) Undecided() error { return s.selector.Undecided(s.Resource) }
 
 // delta returns the record of a change of the store.
-func (s *stream[T]) delta(d cache.Delta[T]) record {
+func (s *stream[T]) delta(d cache.Delta[T]) record.Record {
 	d = s.continued(d)
 	r := s.object(d.Type, d.New)
 	if d.Type == watch.Modified {
-		r.old = s.asRaw(d.Old)
+		r.Old = s.asRaw(d.Old)
 	}
 	if d.Revision != "" {
-		r.id.ResourceVersion = string(d.Revision)
+		r.ID.ResourceVersion = string(d.Revision)
 	}
-	r.id.UID = d.UID
-	r.initial = d.Initial
+	r.ID.UID = d.UID
+	r.Initial = d.Initial
 	if d.Inferred || d.Initial && s.partial {
-		r.initial = false
-		r.synthetic = "relist"
-		r.last = d.Type == watch.Deleted
+		r.Initial = false
+		r.Synthetic = "relist"
+		r.Last = d.Type == watch.Deleted
 	}
 	if s.relist != nil {
 		switch d.Type {
@@ -232,16 +235,16 @@ func (s *stream[T]) delta(d cache.Delta[T]) record {
 }
 
 // object returns the record of an object.
-func (s *stream[T]) object(t watch.Type, o T) record {
-	r := record{Type: string(t), id: o.Identity(), object: s.asRaw(o), columns: s.columns}
+func (s *stream[T]) object(t watch.Type, o T) record.Record {
+	r := record.Record{Type: string(t), ID: o.Identity(), Object: s.asRaw(o), Columns: s.columns}
 	if s.complete != nil {
-		r.complete = s.complete(o)
+		r.Complete = s.complete(o)
 	}
 	return r
 }
 
-func (s *stream[T]) emit(r record) {
-	r.time, r.resource = time.Now(), s.served
+func (s *stream[T]) emit(r record.Record) {
+	r.Time, r.Resource = time.Now(), s.served
 	s.give(r)
 }
 

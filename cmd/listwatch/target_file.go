@@ -12,6 +12,7 @@ import (
 	"github.com/listwatch/listwatch/discovery"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/target"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -26,14 +27,14 @@ func (f *fileFlags) register(fs *pflag.FlagSet) {
 
 // asked is what the arguments or the files ask for.
 type asked struct {
-	wish    wish
+	wish    target.Wish
 	objects []*manifest.Object // nil = the wish counts
 }
 
 // read reads the arguments and the files.
 func (f *fileFlags) read(args []string, stdin io.Reader) (a asked, err error) {
 	if len(f.files) == 0 {
-		a.wish, err = parseArgs(args)
+		a.wish, err = target.ParseArgs(args)
 		return a, err
 	}
 	if len(args) > 0 {
@@ -55,7 +56,7 @@ func (f *fileFlags) read(args []string, stdin io.Reader) (a asked, err error) {
 		if name == "" {
 			return a, exit.Usage("--filename %s: metadata.name is missing: with generateName alone nobody knows it", m.Where)
 		}
-		if err := checkName(name); err != nil {
+		if err := target.CheckName(name); err != nil {
 			return a, exit.Usage("--filename %s: %w", m.Where, err)
 		}
 	}
@@ -63,11 +64,11 @@ func (f *fileFlags) read(args []string, stdin io.Reader) (a asked, err error) {
 }
 
 // targets asks the server what was asked for.
-func (a asked) targets(ctx context.Context, c *client.Client, cfg *config.Config, l *namespaceList, all bool, can offered) ([]target, error) {
-	places := l.places(cfg, all)
+func (a asked) targets(ctx context.Context, c *client.Client, cfg *config.Config, l *target.NamespaceList, all bool, can target.Offered) ([]target.Target, error) {
+	places := l.Places(cfg, all)
 	if a.objects == nil {
-		ts, err := a.wish.targets(ctx, c, places[0], can)
-		return spread(ts, places), err
+		ts, err := a.wish.Targets(ctx, c, places[0], can)
+		return target.Spread(ts, places), err
 	}
 	if len(places) > 1 {
 		return nil, exit.Usage("--namespace names several, and an object of --filename is in one: give one")
@@ -95,7 +96,7 @@ func (a asked) targets(ctx context.Context, c *client.Client, cfg *config.Config
 			p.namespace = m.Head.Metadata.Namespace
 			if p.namespace == "" {
 				p.namespace = cfg.Namespace
-			} else if len(l.names) > 0 && !all && p.namespace != cfg.Namespace {
+			} else if len(l.Names) > 0 && !all && p.namespace != cfg.Namespace {
 				return nil, exit.Usage("--filename %s: it is in namespace %q, and --namespace says %q", m.Where, printable.Clip(p.namespace), printable.Clip(cfg.Namespace))
 			}
 		}
@@ -104,10 +105,10 @@ func (a asked) targets(ctx context.Context, c *client.Client, cfg *config.Config
 		}
 		names[p] = append(names[p], m.Head.Metadata.Name)
 	}
-	var ts []target
+	var ts []target.Target
 	for _, p := range order {
-		for _, t := range split(p.resource, p.namespace, names[p]) {
-			t.apart = len(order) > 1
+		for _, t := range target.Split(p.resource, p.namespace, names[p]) {
+			t.Apart = len(order) > 1
 			ts = append(ts, t)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/listwatch/listwatch/internal/print"
 	"github.com/listwatch/listwatch/internal/printable"
 )
 
@@ -76,7 +77,7 @@ func TestNothingReachesTheTerminalAsItIs(t *testing.T) {
 		runs = append(runs, []string{"watch", "pods", "-A", "--exit-after", "200ms", "-o", format})
 		runs = append(runs, []string{"replay", file, "--fast", "-o", format})
 	}
-	for _, style := range diffStyles {
+	for _, style := range print.DiffStyles {
 		runs = append(runs, []string{"watch", "pods", "--exit-after", "200ms", "-o", "diff", "--diff", style, "--color", "always"})
 	}
 	runs = append(runs,

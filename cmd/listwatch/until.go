@@ -13,6 +13,8 @@ import (
 
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/record"
+	"github.com/listwatch/listwatch/internal/target"
 	"github.com/listwatch/listwatch/jsonpath"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
@@ -186,31 +188,31 @@ type verdict struct {
 }
 
 // expect notes what is followed.
-func (v *verdict) expect(ts []target, streams int) {
+func (v *verdict) expect(ts []target.Target, streams int) {
 	v.unsynced = streams
 	for _, t := range ts {
-		if t.namespace == "" && t.resource.Namespaced {
+		if t.Namespace == "" && t.Resource.Namespaced {
 			continue // a name in all namespaces may be of any number of objects
 		}
-		for _, n := range t.wanted() {
-			v.named[objectKey{family(t.resource), kube.Key{Namespace: t.namespace, Name: n}}] = true
+		for _, n := range t.Wanted() {
+			v.named[objectKey{family(t.Resource), kube.Key{Namespace: t.Namespace, Name: n}}] = true
 		}
 	}
 }
 
 // see takes in a record, and returns why the watch ends, nil if it goes on.
-func (v *verdict) see(r *record) error {
+func (v *verdict) see(r *record.Record) error {
 	switch {
 	case r.Type == string(watch.Synced):
 		if v.unsynced--; v.unsynced == 0 {
 			v.synced = true
 		}
-	case r.isObject():
-		key := objectKey{family(r.resource), r.key()}
+	case r.IsObject():
+		key := objectKey{family(r.Resource), r.Key()}
 		if r.Type == string(watch.Deleted) {
 			delete(v.objects, key)
 		} else {
-			m, err := mapOf(r, false)
+			m, err := record.MapOf(r, false)
 			if err != nil {
 				return nil // an object that cannot be read fulfils nothing
 			}
@@ -222,7 +224,7 @@ func (v *verdict) see(r *record) error {
 		}
 		for _, i := range v.fail {
 			if v.fails(i, key, r) {
-				return &exit.Error{Code: exit.CodeMatched, Err: fmt.Errorf("--fail-on %s: %s", v.conditions[i].text, kubectlName(r.resource, r.id.Name))}
+				return &exit.Error{Code: exit.CodeMatched, Err: fmt.Errorf("--fail-on %s: %s", v.conditions[i].text, record.KubectlName(r.Resource, r.ID.Name))}
 			}
 		}
 	default:
@@ -235,7 +237,7 @@ func (v *verdict) see(r *record) error {
 }
 
 // fails reports whether condition i holds because of the object of r.
-func (v *verdict) fails(i int, key objectKey, r *record) bool {
+func (v *verdict) fails(i int, key objectKey, r *record.Record) bool {
 	c := &v.conditions[i]
 	switch {
 	case c.delete:

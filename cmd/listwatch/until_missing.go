@@ -8,6 +8,7 @@ import (
 
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/record"
 )
 
 // missing says what does not hold yet, and of which objects.
@@ -26,12 +27,12 @@ func (v *verdict) lacks(i int) string {
 	var absent, not []string
 	for key := range v.named {
 		if v.objects[key] == nil {
-			absent = append(absent, kubectlName(key.Resource, key.Name))
+			absent = append(absent, record.KubectlName(key.Resource, key.Name))
 		}
 	}
 	for key, holds := range v.objects {
 		if !holds[i] {
-			not = append(not, kubectlName(key.Resource, key.Name))
+			not = append(not, record.KubectlName(key.Resource, key.Name))
 		}
 	}
 	switch c := &v.conditions[i]; {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/record"
+	"github.com/listwatch/listwatch/internal/target"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
@@ -26,7 +28,7 @@ func waitingFor(t *testing.T, f *watchFlags, synced bool, names ...string) *sess
 	if v == nil {
 		return s
 	}
-	v.expect([]target{{resource: kube.Pods, namespace: "d", names: map[string]bool{"must": true}}}, 1)
+	v.expect([]target.Target{{Resource: kube.Pods, Namespace: "d", Names: map[string]bool{"must": true}}}, 1)
 	if f.list != "named" {
 		clear(v.named)
 	}
@@ -39,12 +41,12 @@ func waitingFor(t *testing.T, f *watchFlags, synced bool, names ...string) *sess
 		if err != nil {
 			t.Fatal(err)
 		}
-		if end := v.see(&record{Type: string(watch.Added), resource: kube.Pods, id: o.Identity(), object: o}); end != nil {
+		if end := v.see(&record.Record{Type: string(watch.Added), Resource: kube.Pods, ID: o.Identity(), Object: o}); end != nil {
 			t.Fatal(end)
 		}
 	}
 	if synced {
-		if end := v.see(&record{Type: string(watch.Synced)}); end != nil {
+		if end := v.see(&record.Record{Type: string(watch.Synced)}); end != nil {
 			t.Fatal(end)
 		}
 	}

@@ -9,7 +9,9 @@ import (
 
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
 	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/print"
 	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/target"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -83,11 +85,11 @@ func watchCommand(p *cli.Program) *cobra.Command {
 	f.BoolVar(&o.live, "live", false, "a table that is kept up to date where it stands, instead of a line for each event")
 	f.BoolVarP(&o.watching, "watch", "w", true, "accepted for those who type it")
 	o.reporting.registerHow(f)
-	o.reporting.columns.registerServer(f)
+	o.reporting.columns.RegisterServer(f)
 	f.String("sort-by", "", "")
 	cobra.CheckErr(f.MarkHidden("sort-by")) // for those who type it
 	o.connection.register(f)
-	o.connection.namespaces.allow(f)
+	o.connection.namespaces.Allow(f)
 	complete(p, cmd, &o.connection)
 	return cmd
 }
@@ -101,7 +103,7 @@ func runWatch(p *cli.Program, cmd *cobra.Command, args []string, o *watchFlags) 
 	if out.hooks, err = o.hooking.compile(cmd, command, out.types); err != nil {
 		return err
 	}
-	if err := o.reporting.columns.mistaken(args); err != nil {
+	if err := o.reporting.columns.Mistaken(args); err != nil {
 		return err
 	}
 	w, err := o.files.read(args, cmd.InOrStdin())
@@ -122,21 +124,21 @@ func runWatch(p *cli.Program, cmd *cobra.Command, args []string, o *watchFlags) 
 		return err
 	}
 	defer c.CloseIdleConnections()
-	can := toWatch
+	can := target.ToWatch
 	if o.once {
-		can = toList
+		can = target.ToList
 	}
-	var targets []target
+	var targets []target.Target
 	if err := o.reach(ctx, t, func() (err error) {
 		targets, err = w.targets(ctx, c, cfg, &o.connection.namespaces, o.selection.all, can)
 		return err
 	}); err != nil {
 		return err
 	}
-	out.filter.kept = &mon.printed
+	out.filter.Kept = &mon.printed
 	out.noteRedaction(t, targets)
-	out.format.kinds = severalTypes(targets) || o.reporting.columns.showKind
-	out.format.namespaces = o.selection.all || severalNamespaces(targets)
+	out.format.Kinds = target.SeveralTypes(targets) || o.reporting.columns.ShowKind
+	out.format.Namespaces = o.selection.all || target.SeveralNamespaces(targets)
 	if o.live {
 		var stop context.CancelCauseFunc
 		ctx, stop = context.WithCancelCause(ctx)
@@ -146,7 +148,7 @@ func runWatch(p *cli.Program, cmd *cobra.Command, args []string, o *watchFlags) 
 			return err
 		}
 		defer l.close()
-		out.format.custom = func(*format) encoder { return l }
+		out.format.Custom = func(*print.Format) print.Encoder { return l }
 	}
 	s := &session{flags: o, client: c, talk: t, output: out, targets: targets, monitor: mon}
 	return s.runHooked(cmd.Context(), ctx, p)
@@ -170,7 +172,7 @@ func (o *watchFlags) check(cmd *cobra.Command, p *cli.Program) (output, error) {
 	if err := o.checkpointing.check(cmd.Flags().Changed("checkpoint"), o.hooking.given(cmd)); err != nil {
 		return out, err
 	}
-	if o.checkpointing.ack != "" && out.format.name != "ndjson" {
+	if o.checkpointing.ack != "" && out.format.Name != "ndjson" {
 		return out, exit.Usage("--ack takes the seq of lines, which only -o ndjson has: give both")
 	}
 	out.keeps = o.checkpointing.file != ""
@@ -185,9 +187,9 @@ func (o *watchFlags) check(cmd *cobra.Command, p *cli.Program) (output, error) {
 		return out, exit.Usage("--list %q: want one of auto, paged, stream", printable.Clip(o.list))
 	case o.once && (o.watchOnly || o.sinceRV != ""):
 		return out, exit.Usage("--once prints the first list, which --watch-only and --since-rv leave out: give one")
-	case out.where.asks() && o.watchOnly:
+	case out.where.Asks() && o.watchOnly:
 		return out, exit.Usage("--where asks which objects matched before, which --watch-only leaves out: give --skip-initial instead")
-	case out.where.asks() && o.sinceRV != "":
+	case out.where.Asks() && o.sinceRV != "":
 		return out, exit.Usage("--where asks which objects matched before, which --since-rv leaves out: give --checkpoint instead")
 	case o.waiting.wants() && (o.watchOnly || o.sinceRV != ""):
 		return out, exit.Usage("--until asks about all objects, which --watch-only and --since-rv leave out: give one")
@@ -197,9 +199,9 @@ func (o *watchFlags) check(cmd *cobra.Command, p *cli.Program) (output, error) {
 		return out, exit.Usage("--live shows all objects, of which a run with --checkpoint may be told only the changes: give one")
 	case o.checkpointing.file != "" && out.verdict != nil:
 		return out, exit.Usage("--until and --fail-on ask about all objects, of which a run with --checkpoint may be told only the changes: give one")
-	case o.live && out.format.name != "" && out.format.name != "wide":
+	case o.live && out.format.Name != "" && out.format.Name != "wide":
 		return out, exit.Usage("--live shows columns: it is for -o wide, or no -o")
-	case o.live && o.reporting.columns.timestamps != "":
+	case o.live && o.reporting.columns.Timestamps != "":
 		return out, exit.Usage("--timestamps is in front of lines, which --live does not print: give one")
 	case o.live && o.once:
 		return out, exit.Usage("--live goes on, --once ends at once: give one")

@@ -17,6 +17,8 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/print"
+	"github.com/listwatch/listwatch/internal/record"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -28,9 +30,9 @@ type silent struct {
 }
 
 func (s *silent) follow(context.Context) error { return nil }
-func (s *silent) label() string                { return "pods" }
+func (s *silent) Label() string                { return "pods" }
 func (s *silent) absent() []string             { return nil }
-func (s *silent) undecided() error             { return s.open }
+func (s *silent) Undecided() error             { return s.open }
 
 func (s *silent) contact() time.Time {
 	s.mu.Lock()
@@ -105,10 +107,10 @@ func (w *writes) Write(b []byte) (int, error) {
 	return w.Buffer.Write(b)
 }
 
-func recordsOf(n int) chan record {
-	records := make(chan record, n)
+func recordsOf(n int) chan record.Record {
+	records := make(chan record.Record, n)
 	for range n {
-		records <- record{Type: "ADDED", resource: kube.Pods, id: codec.Identity{Name: "a"}}
+		records <- record.Record{Type: "ADDED", Resource: kube.Pods, ID: codec.Identity{Name: "a"}}
 	}
 	close(records)
 	return records
@@ -116,7 +118,7 @@ func recordsOf(n int) chan record {
 
 func TestPrinterWritesInBatches(t *testing.T) {
 	var out writes
-	p := &printer{output: output{format: format{name: "name"}}, w: &out, stop: func(error) {}}
+	p := &printer{output: output{format: print.Format{Name: "name"}}, w: &out, stop: func(error) {}}
 	if err := p.run(recordsOf(1000)); err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +138,7 @@ func TestPrinterStopsAtAnErrorAndGoesOnReading(t *testing.T) {
 		code int
 	}{{io.ErrClosedPipe, exit.CodePipe}, {errors.New("no space"), exit.CodeFailed}} {
 		var cause error
-		p := &printer{output: output{format: format{name: "name"}}, w: full{test.err}, stop: func(err error) { cause = err }}
+		p := &printer{output: output{format: print.Format{Name: "name"}}, w: full{test.err}, stop: func(err error) { cause = err }}
 		err := p.run(recordsOf(10))
 		var stderr bytes.Buffer
 		code := exitCode(&cli.Program{Stderr: &stderr}, rootCommand(&cli.Program{}), err)
@@ -157,17 +159,17 @@ func TestSecretsAreRedactedWhateverTheyHold(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range []string{"json", "yaml", "ndjson", "name", "", "jsonpath={}", "jsonpath-as-json={.data}", "go-template={{.}}", "jq=.", "custom-columns=D:.data,S:.stringData,A:.metadata.annotations"} {
-			custom, err := parseFormat(name, "")
+			custom, err := print.ParseFormat(name, "")
 			if err != nil {
 				t.Fatal(err)
 			}
-			out := output{format: format{name: name, custom: custom, redact: true, events: true}}
-			enc := out.format.encoder()
-			b, err := enc.encode(nil, &record{Type: "ADDED", resource: kube.Secrets, id: o.Identity(), object: o})
+			out := output{format: print.Format{Name: name, Custom: custom, Redact: true, Events: true}}
+			enc := out.format.Encoder()
+			b, err := enc.Encode(nil, &record.Record{Type: "ADDED", Resource: kube.Secrets, ID: o.Identity(), Object: o})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if b, err = enc.end(enc.flush(b)); err != nil || bytes.Contains(b, []byte("hunter2")) || len(b) == 0 {
+			if b, err = enc.End(enc.Flush(b)); err != nil || bytes.Contains(b, []byte("hunter2")) || len(b) == 0 {
 				t.Errorf("-o %q prints %s, %v", name, b, err)
 			}
 		}

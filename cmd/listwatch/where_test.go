@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/filter"
+	"github.com/listwatch/listwatch/internal/record"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
@@ -58,16 +60,16 @@ type selectionTest struct {
 	now   map[string]pick // all objects, at the server
 	known map[string]pick // what the reader knows
 	store *cache.RWStore[codec.Raw]
-	sel   selector[codec.Raw]
+	sel   filter.Selector[codec.Raw]
 }
 
 func newSelection(t *testing.T, seed uint64) *selectionTest {
 	h := &selectionTest{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), now: map[string]pick{}, known: map[string]pick{}, store: cache.NewStore[codec.Raw]()}
-	var c criteria
-	if err := c.compile([]string{`.class == "yes" or (.class == "fail" and error("no"))`}, []string{"out"}); err != nil {
+	var c filter.Criteria
+	if err := c.Compile([]string{`.class == "yes" or (.class == "fail" and error("no"))`}, []string{"out"}); err != nil {
 		t.Fatal(err)
 	}
-	h.sel = selector[codec.Raw]{criteria: c, known: h.store.Get, fields: fieldsOf}
+	h.sel = filter.Selector[codec.Raw]{Criteria: c, Known: h.store.Get, Fields: record.FieldsOf}
 	h.list()
 	return h
 }
@@ -89,8 +91,8 @@ func spaceOf(name string) string {
 
 // play gives ev to the selector, and returns what comes of it.
 func (h *selectionTest) play(ev watch.Event[codec.Raw]) (all []change) {
-	ev, how, _ := h.sel.take(ev)
-	if how == dropped {
+	ev, how, _ := h.sel.Take(ev)
+	if how == filter.Dropped {
 		return nil
 	}
 	for _, d := range h.store.Apply(ev) {
@@ -102,7 +104,7 @@ func (h *selectionTest) play(ev watch.Event[codec.Raw]) (all []change) {
 		}
 		rev, _ := strconv.Atoi(string(d.Revision))
 		at, _ := strconv.Atoi(d.New.GetResourceVersion())
-		all = append(all, change{string(d.Type), d.Key.Name, d.UID, rev, pick{d.New.Identity().UID, at, was.Class}, how == unmatched})
+		all = append(all, change{string(d.Type), d.Key.Name, d.UID, rev, pick{d.New.Identity().UID, at, was.Class}, how == filter.Unmatched})
 	}
 	return all
 }
@@ -225,7 +227,7 @@ func (h *selectionTest) check() {
 	if diff := gocmp.Diff(want, h.known); diff != "" {
 		h.t.Fatalf("the reader's state (-want +got):\n%s", diff)
 	}
-	if got := h.sel.undecided(kube.Pods); (got != nil) != (failing > 0) || len(h.sel.failing) != failing {
+	if got := h.sel.Undecided(kube.Pods); (got != nil) != (failing > 0) || len(h.sel.Failing) != failing {
 		h.t.Fatalf("the expression fails for %d objects: %v", failing, got)
 	}
 }
@@ -238,11 +240,11 @@ func TestSelectorOfANamesakeThatDoesNotMatch(t *testing.T) {
 	h.play(h.event(watch.Added, "o0", h.now["o0"]))
 	h.play(watch.Event[codec.Raw]{Type: watch.Synced, Revision: "1"})
 	h.rev = 3 // at 2 it was deleted, which nobody saw
-	ev, how, err := h.sel.take(h.event(watch.Added, "o0", pick{"b", 3, "fail"}))
-	if ev.Type != watch.Deleted || ev.UID != "a" || how != replaced || err == nil {
+	ev, how, err := h.sel.Take(h.event(watch.Added, "o0", pick{"b", 3, "fail"}))
+	if ev.Type != watch.Deleted || ev.UID != "a" || how != filter.Replaced || err == nil {
 		t.Errorf("%s of %s, %v, %v", ev.Type, ev.UID, how, err)
 	}
-	if _, _, err := h.sel.take(h.event(watch.Modified, "o0", pick{"b", 3, "fail"})); err != nil {
+	if _, _, err := h.sel.Take(h.event(watch.Modified, "o0", pick{"b", 3, "fail"})); err != nil {
 		t.Errorf("it is reported again: %v", err)
 	}
 }
@@ -251,10 +253,10 @@ func TestSelectorOfANamesakeThatDoesNotMatch(t *testing.T) {
 func TestUndecidedRunsFail(t *testing.T) {
 	one := &silent{}
 	for _, end := range []error{nil, exit.ErrAskedFor, exit.ErrTimedOut, exit.ErrPipe} {
-		if got := decided(end, []*silent{one}); got != end {
+		if got := filter.Decided(end, []*silent{one}); got != end {
 			t.Errorf("%v became %v", end, got)
 		}
-		got := decided(end, []*silent{one, {open: errors.New("of a")}})
+		got := filter.Decided(end, []*silent{one, {open: errors.New("of a")}})
 		var f *exit.Error
 		if good := end == nil || errors.Is(end, exit.ErrAskedFor); good != (errors.As(got, &f) && f.Code == exit.CodeFailed) {
 			t.Errorf("%v became %v", end, got)

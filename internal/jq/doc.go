@@ -1,0 +1,3 @@
+// Package jq runs jq filters on objects: they see no environment and no files, and their results
+// are limited.
+package jq

@@ -1,0 +1,76 @@
+package jq
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/itchyny/gojq"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/record"
+)
+
+// JQCode compiles a filter, which sees no environment and no files.
+func JQCode(text string) (*gojq.Code, error) {
+	query, err := gojq.Parse(text)
+	if err != nil && err.Error() == "unexpected EOF" {
+		return nil, errors.New("jq: it ends too early")
+	} else if err != nil {
+		return nil, fmt.Errorf("jq: %w", err)
+	}
+	code, err := gojq.Compile(query)
+	if err != nil {
+		return nil, fmt.Errorf("jq: %w", err)
+	}
+	return code, nil
+}
+
+// JQValue makes the numbers of v those that gojq knows.
+func JQValue(v any) any {
+	return record.Leaves(v, func(v any) any {
+		switch v := v.(type) {
+		case int64:
+			return int(v)
+		case json.Number:
+			f, _ := v.Float64()
+			return f
+		}
+		return v
+	})
+}
+
+// maxResults bounds what one object makes, so that a filter without an end, such
+// as range(infinite), is told rather than obeyed.
+const maxResults = 1 << 20
+
+// AppendJQ appends what code makes of v, at most so many bytes and maxResults results.
+func AppendJQ(b []byte, code *gojq.Code, v any, most int) ([]byte, error) {
+	out := b
+	results := code.Run(JQValue(v))
+	for n := 0; ; n++ {
+		v, more := results.Next()
+		if !more {
+			return out, nil
+		}
+		switch v := v.(type) {
+		case error:
+			return b, fmt.Errorf("jq: %w", v)
+		case string:
+			out = append(out, v...)
+		default:
+			text, err := gojq.Marshal(v)
+			if err != nil {
+				return b, fmt.Errorf("jq: %w", err)
+			}
+			out = append(out, text...)
+		}
+		out = append(out, '\n')
+		if n == maxResults {
+			return b, fmt.Errorf("jq: more than %d results of one object", maxResults)
+		}
+		if len(out)-len(b) > most {
+			return b, &codec.LimitError{What: "result of jq", Limit: most}
+		}
+	}
+}

@@ -1,0 +1,37 @@
+package jq
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+// TestJQEndsWhereTheFilterDoesNot: the number and the bytes of its results are limited, and none is printed then.
+func TestJQEndsWhereTheFilterDoesNot(t *testing.T) {
+	code, err := JQCode("repeat(1)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := AppendJQ([]byte("before\n"), code, map[string]any{}, 3)
+	if err == nil || err.Error() != "result of jq above the limit of 3 bytes" {
+		t.Errorf("the error is %v", err)
+	}
+	if string(b) != "before\n" {
+		t.Errorf("%d bytes are kept: %.20q", len(b), b)
+	}
+	if _, err = AppendJQ(nil, code, map[string]any{}, math.MaxInt); err == nil || err.Error() != "jq: more than 1048576 results of one object" {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestJQPrintsAllResults: as many as are allowed.
+func TestJQPrintsAllResults(t *testing.T) {
+	code, err := JQCode("range(3)|0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := AppendJQ(nil, code, nil, 6)
+	if n := strings.Count(string(b), "0\n"); n != 3 || err != nil {
+		t.Errorf("%d results, %v", n, err)
+	}
+}

@@ -1,0 +1,2 @@
+// Package print makes the formats of -o from records.
+package print

@@ -1,0 +1,103 @@
+package print
+
+import (
+	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/record"
+)
+
+// Format says how records are printed.
+type Format struct {
+	Name        string                // as -o has it; "" = the server's columns
+	Custom      func(*Format) Encoder // of a format with an expression; nil = another
+	Events      bool                  // the kind of event is shown
+	WatchEvents bool                  // expressions see the event, not only its object
+	List        bool                  // objects are a list, not events
+	Single      bool                  // a list of one named object
+	Headers     bool
+	Kinds       bool // names are type/name
+	Namespaces  bool // a NAMESPACE column
+	Redact      bool // values of Secrets
+	Color       bool
+	Terminal    bool // stdout is one: what is for programs is escaped
+	ShowOld     bool // ndjson has the state before
+	Extra       extraColumns
+	Diff        Diffing
+}
+
+// Encoder makes bytes of records. It is for one goroutine.
+type Encoder interface {
+	// encode appends r to b, or keeps it until flush.
+	Encode(b []byte, r *record.Record) ([]byte, error)
+	// flush appends what was kept.
+	Flush(b []byte) []byte
+	// end appends what closes the output.
+	End(b []byte) ([]byte, error)
+}
+
+func (o *Format) Encoder() Encoder {
+	enc := o.plainEncoder()
+	if _, clean := enc.(forPeople); o.Terminal && !clean {
+		return escaping{enc}
+	}
+	return enc
+}
+
+// forPeople is an encoder whose output has no control characters but ours.
+type forPeople interface{ ForPeople() }
+
+func (*Table) ForPeople() {}
+
+func (*diffEncoder) ForPeople() {}
+
+func (nameEncoder) ForPeople() {}
+
+func (noRows) ForPeople() {}
+
+// escaping is an encoder for programs whose output goes to a terminal.
+type escaping struct{ Encoder }
+
+func (e escaping) Encode(b []byte, r *record.Record) ([]byte, error) {
+	more, err := e.Encoder.Encode(nil, r)
+	if err != nil {
+		return b, err
+	}
+	return printable.Escape(b, more), nil
+}
+
+func (e escaping) Flush(b []byte) []byte { return printable.Escape(b, e.Encoder.Flush(nil)) }
+
+func (e escaping) End(b []byte) ([]byte, error) {
+	more, err := e.Encoder.End(nil)
+	return printable.Escape(b, more), err
+}
+
+// plainEncoder is that of the format.
+func (o *Format) plainEncoder() Encoder {
+	if o.Custom != nil {
+		return o.Custom(o)
+	}
+	switch o.Name {
+	case "ndjson":
+		return &NdjsonEncoder{Format: o, past: o.past()}
+	case "diff":
+		return &diffEncoder{format: o, past: o.past()}
+	case "json":
+		return &jsonEncoder{format: o}
+	case "yaml":
+		return &yamlEncoder{format: o}
+	case "name":
+		return nameEncoder{o}
+	case "none":
+		return noRows{}
+	}
+	return NewTable(o)
+}
+
+// noRows is the encoder of -o none, for those who want hooks or an exit code only.
+type noRows struct{}
+
+func (noRows) Encode(b []byte, _ *record.Record) ([]byte, error) { return b, nil }
+
+func (noRows) Flush(b []byte) []byte { return b }
+
+func (noRows) End(b []byte) ([]byte, error) { return b, nil }

@@ -1,0 +1,71 @@
+package print
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/listwatch/listwatch/internal/record"
+)
+
+// jsonEncoder prints what kubectl get -o json prints, byte for byte: with events
+// a compact line each, as kubectl's --output-watch-events; without them the
+// objects indented, or one List of them. Keys are sorted.
+type jsonEncoder struct {
+	format *Format
+	items  int
+}
+
+func (e *jsonEncoder) Encode(b []byte, r *record.Record) ([]byte, error) {
+	m, err := record.MapOf(r, e.format.Redact)
+	if err != nil {
+		return b, err
+	}
+	if e.format.Events {
+		line, err := json.Marshal(watchEvent{r.Type, m})
+		return append(append(b, line...), '\n'), err
+	}
+	if !e.format.List || e.format.Single {
+		text, err := indented(m, "")
+		return append(append(b, text...), '\n'), err
+	}
+	text, err := indented(m, "        ")
+	if err != nil {
+		return b, err
+	}
+	if e.items++; e.items == 1 {
+		b = append(b, "{\n    \"apiVersion\": \"v1\",\n    \"items\": [\n        "...)
+	} else {
+		b = append(b, ",\n        "...)
+	}
+	return append(b, text...), nil
+}
+
+// watchEvent is the event as metav1.WatchEvent encodes.
+type watchEvent struct {
+	Type   string         `json:"type"`
+	Object map[string]any `json:"object"`
+}
+
+func indented(m map[string]any, prefix string) ([]byte, error) {
+	compact, err := json.Marshal(m)
+	if err != nil || deep(m) {
+		return compact, err
+	}
+	var out bytes.Buffer
+	err = json.Indent(&out, compact, prefix, "    ")
+	return out.Bytes(), err
+}
+
+func (e *jsonEncoder) Flush(b []byte) []byte { return b }
+
+func (e *jsonEncoder) End(b []byte) ([]byte, error) {
+	if !e.format.List || e.format.Single || e.format.Events {
+		return b, nil
+	}
+	if e.items == 0 {
+		b = append(b, "{\n    \"apiVersion\": \"v1\",\n    \"items\": []"...)
+	} else {
+		b = append(b, "\n    ]"...)
+	}
+	return append(b, ",\n    \"kind\": \"List\",\n    \"metadata\": {\n        \"resourceVersion\": \"\"\n    }\n}\n"...), nil
+}
