@@ -273,6 +273,31 @@ func TestRunnerNoticesARestoreWhileItWatches(t *testing.T) {
 	})
 }
 
+// TestRunnerNoticesARestoreThatExpiredTheHistory: etcd was restored with --bump-revision and
+// --mark-compacted, so that the server is ahead of the position and its objects are older.
+func TestRunnerNoticesARestoreThatExpiredTheHistory(t *testing.T) {
+	perform(t, func(t *testing.T, p *play) {
+		p.change("1")
+		p.start(nil)
+		p.change("2")
+		p.pass(time.Minute)
+		p.stop()
+		<-p.ended
+		p.Restore(4)
+		p.Server.Advance("1000")
+		p.Expire()
+		p.start(nil)
+		p.pass(time.Minute)
+		p.change("3")
+		p.pass(time.Minute)
+		p.equal()
+		gaps := p.reasons()
+		if len(gaps) == 0 || gaps[len(gaps)-1] != sink.CauseRestored {
+			t.Errorf("gaps %q, want the last to name the restore", gaps)
+		}
+	})
+}
+
 func TestRunnerEndsWithARequestThatIsWrong(t *testing.T) {
 	perform(t, func(t *testing.T, p *play) {
 		p.start(func(o *sink.Options) { o.Scope.Fields = "spec.nothing=1" })

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/listwatch/listwatch/sink"
+	"github.com/listwatch/listwatch/sink/postgres"
 	"github.com/listwatch/listwatch/sink/sqlite"
 )
 
@@ -87,7 +88,7 @@ func (p *program) flagSet(out io.Writer) *pflag.FlagSet {
 	f.SetOutput(out)
 	f.SortFlags = false
 	f.Usage = func() { fmt.Fprint(out, about+f.FlagUsages()) }
-	f.StringVar(&p.to, "to", "", "write to this URL: sqlite:FILE, nats://HOST/STREAM or kafka://HOST/PREFIX; also from LISTWATCH_SINK_TO (default sqlite:cluster.db)")
+	f.StringVar(&p.to, "to", "", "write to this URL: sqlite:FILE, postgres://USER@HOST/DATABASE, nats://HOST/STREAM or kafka://HOST/PREFIX; also from LISTWATCH_SINK_TO (default sqlite:cluster.db)")
 	f.StringVar(&p.toFile, "to-file", "", "read the URL from this file, which keeps credentials out of the command line")
 	f.BoolVar(&p.natsEmbedded, "nats-embedded", false, "for a try, start a NATS server in this process (default --to "+embeddedURL+")")
 	f.StringVar(&p.natsDir, "nats-dir", "cluster.nats", "the folder where --nats-embedded stores")
@@ -178,8 +179,10 @@ func (p *program) open(ctx context.Context, exists bool) (database, error) {
 			return nil, fmt.Errorf("there is no %s: name the sink by --to", path)
 		}
 		return sqlite.Open(ctx, path, sqlite.Options{})
+	case "postgres", "postgresql":
+		return postgres.Open(ctx, u.String(), postgres.Options{})
 	}
-	return nil, usage("--to: no sink has the scheme %q: there are sqlite, nats, tls and kafka", u.Scheme)
+	return nil, usage("--to: no sink has the scheme %q: there are sqlite, postgres, nats, tls and kafka", u.Scheme)
 }
 
 func (p *program) mode() (sink.Mode, error) {

@@ -249,6 +249,41 @@ func TestSecretsAreRedacted(t *testing.T) {
 	}
 }
 
+// TestReadmeQuery: which deployments changed their image today, and who owns them.
+func TestReadmeQuery(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(readme), "```sql\n")
+	text, _, found := strings.Cut(text, "```")
+	if !found {
+		t.Fatal("README.md has no SQL")
+	}
+	s := newStage(t)
+	put := func(name, image string, replicas int) {
+		s.server.Put(kube.Deployments, fmt.Sprintf(`{"metadata":{"name":%q,"namespace":"shop","labels":{"team":"red"}},"spec":{"replicas":%d,"selector":{"matchLabels":{"a":"b"}},`+
+			`"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":%q}]}}}}`, name, replicas, image))
+	}
+	put("web", "nginx:1", 1)
+	put("api", "api:1", 1)
+	errs, stop := s.start("deploy", "--flush", "1ms")
+	errs.wait(t, "phase=LIVE", 1)
+	put("api", "api:1", 2)
+	put("web", "nginx:2", 1)
+	rev := string(s.server.Revision())
+	for limit := time.Now().Add(time.Minute); len(s.query(`SELECT 1 FROM history WHERE revision = '`+rev+`'`)) == 0; {
+		if time.Now().After(limit) {
+			t.Fatalf("revision %s does not come\n%s", rev, errs)
+		}
+	}
+	stop()
+	got := s.query(`SELECT concat_ws(' ', namespace, name, image, team) FROM (` + strings.TrimSuffix(strings.TrimSpace(text), ";") + `)`)
+	if diff := cmp.Diff([]string{"shop web nginx:2 red"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestServesMetricsAndReadiness(t *testing.T) {
 	s := newStage(t)
 	s.put(kube.Pods, "web-0", webPod)

@@ -1,0 +1,13 @@
+// Package postgres is the sink for PostgreSQL 13 or newer, by pgx.
+//
+//	db, err := postgres.Open(ctx, "postgres://user@host/db", postgres.Options{})
+//
+// The tables are in a schema of their own (listwatch): objects, what exists, as jsonb;
+// history, what changed, in the order of seq, partitioned by day; gaps, which is never
+// pruned; and positions. One commit is one transaction, in which the update of the position
+// is the fence. history has no unique index over id, which could not span its partitions:
+// the fence is what keeps an id from coming twice.
+//
+// What jsonb refuses, such as the character U+0000, is kept as bytes in the column raw, and
+// the record and the row are QUARANTINED.
+package postgres

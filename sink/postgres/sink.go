@@ -1,0 +1,197 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/sink"
+)
+
+// Options say how a database is used. The zero value is the recommended setting.
+type Options struct {
+	Schema string // of the tables; default listwatch. It is made if there is none.
+}
+
+// Sink is a pool of connections. Its methods may be called from any goroutine.
+type Sink struct {
+	pool           *pgxpool.Pool
+	schema, quoted string
+
+	mu   sync.Mutex
+	days map[time.Time]bool // whose partitions exist
+}
+
+var (
+	_ sink.Sink   = (*Sink)(nil)
+	_ sink.Reader = (*Sink)(nil)
+)
+
+// Open connects to the database of a URL or DSN as libpq knows them, and brings the schema
+// up to date. Its errors do not show the URL, which may hold a password.
+func Open(ctx context.Context, url string, o Options) (*Sink, error) {
+	if o.Schema == "" {
+		o.Schema = "listwatch"
+	}
+	pool, err := pgxpool.New(ctx, url)
+	if err != nil {
+		return nil, errors.New("open postgres: the URL cannot be read") // err may quote it
+	}
+	s := &Sink{pool: pool, schema: o.Schema, quoted: pgx.Identifier{o.Schema}.Sanitize(), days: map[time.Time]bool{}}
+	if err := s.migrate(ctx); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("open postgres: %w", err)
+	}
+	return s, nil
+}
+
+// Close closes the connections. No method may be under way.
+func (s *Sink) Close() error {
+	s.pool.Close()
+	return nil
+}
+
+const (
+	positionColumns = `cluster, api_group, resource, shard, shards, version, selection, revision, generation, sequence, epoch, phase, cause, updated`
+	ofScope         = `cluster=$1 AND api_group=$2 AND resource=$3 AND shard=$4`
+)
+
+func of(s sink.Scope) []any {
+	return []any{s.Cluster, s.Resource.Group, s.Resource.Plural, s.Shard}
+}
+
+// Open takes possession of a scope; see sink.Sink.
+func (s *Sink) Open(ctx context.Context, scope sink.Scope) (p sink.Position, known sink.Known, err error) {
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		// One at a time for all shards, whose number must be the same.
+		table := strings.Join([]string{s.schema, scope.Cluster, scope.Resource.Group, scope.Resource.Plural}, "\n")
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, table); err != nil {
+			return err
+		}
+		var other int
+		err := tx.QueryRow(ctx, s.sql(`SELECT shards FROM $s.positions WHERE cluster=$1 AND api_group=$2 AND resource=$3 AND shards<>$4 LIMIT 1`),
+			scope.Cluster, scope.Resource.Group, scope.Resource.Plural, scope.Count()).Scan(&other)
+		if err == nil {
+			return fmt.Errorf("%s: the table was made with %d shards, not %d: %w", scope, other, scope.Count(), sink.ErrRefused)
+		} else if !errors.Is(err, pgx.ErrNoRows) {
+			return err
+		}
+		p, err = scanPosition(tx.QueryRow(ctx, s.sql(`SELECT `+positionColumns+` FROM $s.positions WHERE `+ofScope+` FOR UPDATE`), of(scope)...))
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
+			p = sink.Position{Phase: sink.Loading, Epoch: 1}
+		case err != nil:
+			return err
+		case p.Scope.Selection() != scope.Selection():
+			if !scope.Rescope {
+				return fmt.Errorf("%s: the table holds the selection %s, not %s: --rescope replaces it: %w",
+					scope, p.Scope.Selection(), scope.Selection(), sink.ErrRefused)
+			}
+			p.Epoch, p.Phase, p.Cause = p.Epoch+1, sink.Loading, sink.CauseRescoped
+		}
+		p.Scope, p.Generation = scope, p.Generation+1
+		_, err = tx.Exec(ctx, s.sql(`INSERT INTO $s.positions (`+positionColumns+`) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14)
+			ON CONFLICT (cluster, api_group, resource, shard) DO UPDATE SET version=excluded.version, selection=excluded.selection,
+			generation=excluded.generation, epoch=excluded.epoch, phase=excluded.phase, cause=excluded.cause`),
+			append(of(scope), scope.Count(), scope.Resource.Version, scope.Selection(),
+				string(p.Revision), p.Generation, p.Sequence, p.Epoch, string(p.Phase), p.Cause, p.Time)...)
+		return err
+	})
+	if err != nil {
+		return sink.Position{}, nil, err
+	}
+	return p, s.known(scope), nil
+}
+
+// Commit writes records and position in one transaction; see sink.Sink.
+func (s *Sink) Commit(ctx context.Context, records []sink.Record, p sink.Position) error {
+	if err := s.provide(ctx, records); err != nil {
+		return err
+	}
+	err := s.commit(ctx, records, nil, p)
+	if refused := (*pgconn.PgError)(nil); errors.As(err, &refused) && refusesData(refused.Code) {
+		// The transaction is rolled back, and which records it failed for is not said.
+		raw, checkErr := s.unstorable(ctx, records)
+		if checkErr != nil {
+			return checkErr
+		}
+		if len(raw) > 0 {
+			return s.commit(ctx, records, raw, p)
+		}
+	}
+	return err
+}
+
+// refusesData reports whether a code of SQLSTATE says that a value cannot be stored: data
+// exceptions, and limits of the program such as the depth of JSON.
+func refusesData(code string) bool {
+	return strings.HasPrefix(code, "22") || strings.HasPrefix(code, "54")
+}
+
+// unstorable returns why jsonb refuses the objects of records, by their index.
+func (s *Sink) unstorable(ctx context.Context, records []sink.Record) (map[int]string, error) {
+	why := map[int]string{}
+	for i := range records {
+		if len(records[i].Object) == 0 {
+			continue
+		}
+		_, err := s.pool.Exec(ctx, `SELECT $1::text::jsonb`, string(records[i].Object))
+		if refused := (*pgconn.PgError)(nil); errors.As(err, &refused) && refusesData(refused.Code) {
+			why[i] = "jsonb cannot hold it: " + refused.Message // which quotes nothing
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return why, nil
+}
+
+func (s *Sink) commit(ctx context.Context, records []sink.Record, raw map[int]string, p sink.Position) error {
+	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, s.sql(`UPDATE $s.positions SET revision=$5, sequence=$6, epoch=$7, phase=$8, cause=$9, updated=$10 WHERE `+ofScope+` AND generation=$11 AND sequence=$12`),
+			append(of(p.Scope), string(p.Revision), p.Sequence, p.Epoch, string(p.Phase), p.Cause, p.Time, p.Generation, p.Sequence-1)...)
+		if err != nil {
+			return err
+		}
+		if tag.RowsAffected() != 1 {
+			return fmt.Errorf("%s, generation %d, commit %d: %w", p.Scope, p.Generation, p.Sequence, sink.ErrFenced)
+		}
+		batch := new(pgx.Batch)
+		for i := range records {
+			r := &records[i]
+			var bytes []byte
+			if reason, bad := raw[i]; bad {
+				copied := *r
+				r, bytes = &copied, copied.Object
+				r.Object = nil
+				if r.Type != sink.Deleted && r.Type != sink.Left {
+					r.Type, r.Reason = sink.Quarantined, reason
+				}
+			}
+			s.record(batch, r, bytes, p.Scope.Mode)
+		}
+		return tx.SendBatch(ctx, batch).Close()
+	})
+}
+
+// known returns the objects of a scope that the table holds.
+func (s *Sink) known(scope sink.Scope) sink.Known {
+	return func(ctx context.Context) iter.Seq2[sink.Held, error] {
+		return query(ctx, s, scanHeld, `SELECT namespace, name, uid, revision, epoch FROM $s.objects WHERE `+ofScope, of(scope)...)
+	}
+}
+
+func scanHeld(row pgx.Row) (h sink.Held, err error) {
+	var revision string
+	err = row.Scan(&h.Key.Namespace, &h.Key.Name, &h.UID, &revision, &h.Epoch)
+	h.Revision = kube.Revision(revision)
+	return h, err
+}
