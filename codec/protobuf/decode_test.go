@@ -269,3 +269,24 @@ func TestErrorsQuoteNothing(t *testing.T) {
 		t.Errorf("heavy: %v", err)
 	}
 }
+
+// TestMicroTime: a time has the microseconds of the JSON, and none of a Time.
+func TestMicroTime(t *testing.T) {
+	type lease struct {
+		kube.Meta `json:"metadata"`
+		Spec      struct {
+			Renew time.Time `json:"renewTime"`
+		} `json:"spec"`
+	}
+	decode, ok := protobuf.DecoderOf[lease]("coordination.k8s.io/v1", "Lease")
+	if !ok {
+		t.Fatal("no plan")
+	}
+	at := number(1, 1_700_000_000) + number(2, 123_456_789)
+	got, err := decode(object("coordination.k8s.io/v1", "Lease", field(meta, field(8, at)), field(spec, field(4, at))))
+	want := lease{Meta: kube.Meta{CreationTimestamp: time.Unix(1_700_000_000, 0).UTC()}}
+	want.Spec.Renew = time.Unix(1_700_000_000, 123_456_000).UTC()
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
