@@ -111,7 +111,7 @@ func (m *leaders) live(ctx context.Context, hush func()) {
 	if m.roll(4) == 0 {
 		o.Timeout = 20 * time.Millisecond
 	}
-	o.Queue.Limiter = queue.NewLimiter[kube.Key](queue.LimiterOptions{QPS: -1, Max: time.Second})
+	o.Queue.Backoff = queue.Backoff{QPS: -1, Max: time.Second}
 	var c *controller.Controller[kube.Key]
 	c = controller.New("maps", func(ctx context.Context, k kube.Key) (controller.Result, error) { return m.reconcile(ctx, c, k) }, o)
 	controller.Map(c, m.w.maps, func(o configMap) []kube.Key {

@@ -7,17 +7,11 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Limiter says how long a key that failed waits before its next run. Its methods
-// may be called at the same time.
-type Limiter[K comparable] interface {
-	When(k K) time.Duration // the next delay, which counts as a failure
-	Forget(k K)             // all is well again
-	NumRequeues(k K) int    // how often When was called since the last Forget
-}
-
-// LimiterOptions are the settings of NewLimiter; the zero value is good.
-type LimiterOptions struct {
-	Base time.Duration // a key's first delay, which doubles each time; default 5 ms
+// Backoff says how long AddRateLimited lets a key wait: for a delay of its own, which
+// doubles with every failure until Forget, and for the limit of all keys together. The
+// longer of the two counts. The zero value is good.
+type Backoff struct {
+	Base time.Duration // a key's first delay; default 5 ms
 	Max  time.Duration // its longest; default 1000 s
 
 	// QPS and Burst limit all keys together, in retries a second. Default 10 and
@@ -26,9 +20,8 @@ type LimiterOptions struct {
 	Burst int
 }
 
-// NewLimiter returns a limiter with a delay for each key that doubles with every
-// failure, and a token bucket for all keys together: the longer of the two counts.
-func NewLimiter[K comparable](o LimiterOptions) Limiter[K] {
+// newLimiter returns a limiter in which no key has failed.
+func newLimiter[K comparable](o Backoff) *limiter[K] {
 	l := &limiter[K]{base: o.Base, max: o.Max, failures: make(map[K]int)}
 	if l.base <= 0 {
 		l.base = 5 * time.Millisecond
@@ -49,6 +42,7 @@ func NewLimiter[K comparable](o LimiterOptions) Limiter[K] {
 	return l
 }
 
+// limiter counts the failures of each key. Its methods may be called at the same time.
 type limiter[K comparable] struct {
 	base, max time.Duration
 	bucket    *rate.Limiter // nil = no limit
@@ -57,6 +51,7 @@ type limiter[K comparable] struct {
 	failures map[K]int
 }
 
+// When returns the next delay of k, and counts a failure.
 func (l *limiter[K]) When(k K) time.Duration {
 	l.mu.Lock()
 	n := l.failures[k]
@@ -72,12 +67,14 @@ func (l *limiter[K]) When(k K) time.Duration {
 	return d
 }
 
+// Forget begins the count of k from 0.
 func (l *limiter[K]) Forget(k K) {
 	l.mu.Lock()
 	delete(l.failures, k)
 	l.mu.Unlock()
 }
 
+// NumRequeues returns how often When was called for k since the last Forget.
 func (l *limiter[K]) NumRequeues(k K) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

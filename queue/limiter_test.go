@@ -11,7 +11,7 @@ import (
 )
 
 func TestLimiterGrowsToItsMaximum(t *testing.T) {
-	l := queue.NewLimiter[string](queue.LimiterOptions{QPS: -1})
+	l := queue.NewLimiter[string](queue.Backoff{QPS: -1})
 	var last time.Duration
 	for range 200 {
 		last = l.When("a")
@@ -22,7 +22,7 @@ func TestLimiterGrowsToItsMaximum(t *testing.T) {
 	if l.When("b") != 5*time.Millisecond || l.NumRequeues("a") != 200 {
 		t.Errorf("keys are not apart")
 	}
-	big := queue.NewLimiter[string](queue.LimiterOptions{QPS: -1, Base: time.Hour, Max: 1<<63 - 1})
+	big := queue.NewLimiter[string](queue.Backoff{QPS: -1, Base: time.Hour, Max: 1<<63 - 1})
 	for range 200 {
 		if last = big.When("a"); last <= 0 {
 			t.Fatalf("it overflowed: %s", last)
@@ -32,7 +32,7 @@ func TestLimiterGrowsToItsMaximum(t *testing.T) {
 
 func TestLimiterLimitsAllKeysTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := queue.NewLimiter[int](queue.LimiterOptions{QPS: 10, Burst: 3})
+		l := queue.NewLimiter[int](queue.Backoff{QPS: 10, Burst: 3})
 		var got []time.Duration
 		for k := range 6 {
 			got = append(got, l.When(k).Round(time.Millisecond))

@@ -16,7 +16,7 @@ import (
 // two workers, and each one that is added is handed out afterwards.
 func TestQueueUnderLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := queue.New(queue.Options[int, string]{Limiter: queue.NewLimiter[int](queue.LimiterOptions{QPS: -1})})
+		q := queue.New(queue.Options[int, string]{Backoff: queue.Backoff{QPS: -1}})
 		const keys, rounds = 50, 400
 		var mu sync.Mutex
 		running := make(map[int]bool)

@@ -13,8 +13,8 @@ var ErrClosed = errors.New("the queue is closed")
 
 // Options are the settings of a Queue; the zero value is good.
 type Options[K comparable, C any] struct {
-	// Limiter says how long AddRateLimited waits; nil = NewLimiter[K](LimiterOptions{}).
-	Limiter Limiter[K]
+	// Backoff says how long AddRateLimited waits.
+	Backoff Backoff
 
 	// Ageing is what one level of priority is worth: a key goes before one that is
 	// n levels higher if it has waited n times as long more. So a key of priority
@@ -40,7 +40,7 @@ type Trace[K comparable, C any] struct {
 //
 // A Queue has no goroutines. All methods may be called at the same time.
 type Queue[K comparable, C any] struct {
-	limiter Limiter[K]
+	limiter *limiter[K]
 	ageing  int64
 	trace   Trace[K, C]
 	start   time.Time // times are nanoseconds since
@@ -80,10 +80,7 @@ type Item[K comparable, C any] struct {
 
 // New returns an empty queue.
 func New[K comparable, C any](o Options[K, C]) *Queue[K, C] {
-	q := &Queue[K, C]{limiter: o.Limiter, ageing: int64(o.Ageing), trace: o.Trace, start: time.Now(), entries: make(map[K]*entry[K, C])}
-	if q.limiter == nil {
-		q.limiter = NewLimiter[K](LimiterOptions{})
-	}
+	q := &Queue[K, C]{limiter: newLimiter[K](o.Backoff), ageing: int64(o.Ageing), trace: o.Trace, start: time.Now(), entries: make(map[K]*entry[K, C])}
 	if q.ageing <= 0 {
 		q.ageing = int64(100 * time.Millisecond)
 	}
