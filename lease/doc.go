@@ -18,4 +18,7 @@
 // A process that is frozen, for instance in a paused virtual machine, cannot notice that
 // its leadership has ended. For that case there is the [Token]: the system that is written
 // to can tell an earlier leader from a later one.
+//
+// A [Ring] divides objects among replicas instead: each of 256 slots of the hash of UIDs
+// is owned by one member at a time.
 package lease

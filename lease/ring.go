@@ -1,0 +1,312 @@
+package lease
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// Ring divides objects among replicas: each of 256 slots of the hash of UIDs is owned by
+// one member at a time, and by some member as long as there is one.
+//
+// Each member renews a Lease of its own. Another Lease, that of the ring's key, holds the
+// table of who owns which slot, and changes only if nobody else has changed it since it
+// was read. An owner gives up a slot itself, after its work there has ended. Slots of a
+// member whose Lease has not changed for Duration are taken by others: by then it has
+// stopped, for an owner whose Lease and table it could not renew and read for
+// RenewDeadline loses all of its slots. As for an [Elector], only clocks of one's own are
+// believed, and a process that stood still is kept from harm by [Share.Token].
+type Ring struct {
+	client  *client.Client
+	key     kube.Key
+	options Options
+	log     *slog.Logger
+
+	mu      sync.Mutex
+	running bool
+}
+
+// NewRing returns a ring whose table is the Lease named k. Options.Identity is for people:
+// the names of the members' Leases begin with k.Name and end in something random. The
+// requests need the verbs get, list, create, update and delete on leases.
+func NewRing(c *client.Client, k kube.Key, o Options) (*Ring, error) {
+	e, err := New(c, k, o)
+	if err != nil {
+		return nil, err
+	}
+	return &Ring{client: c, key: k, options: e.options, log: e.log}, nil
+}
+
+// Run takes part in the ring until ctx is done. It calls apply, once at a time, with each
+// new share of this member. apply returns when no work on slots outside of that share goes
+// on any more: then others may own those. A share is never changed before apply has
+// returned, but it may be lost: then the ctx of apply is cancelled, and all work must end
+// within Duration less RenewDeadline; apply is called once more, with the empty Share.
+// After that Run joins the ring again as another member.
+//
+// When ctx is done, apply is called with the empty Share, the slots are given up, which
+// takes RenewDeadline at most, and Run returns the cause of ctx. An error of apply ends
+// Run, too; then the slots are not given up, but run out.
+//
+// Where the table does not exist, it is created after Duration, unless TakeMissing is set.
+func (r *Ring) Run(ctx context.Context, apply func(ctx context.Context, s Share) error) error {
+	r.mu.Lock()
+	was := r.running
+	r.running = true
+	r.mu.Unlock()
+	if was {
+		return fmt.Errorf("ring %s: it runs already", r.key)
+	}
+	defer func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.running = false
+	}()
+	for {
+		err := r.member(apply).run(ctx)
+		if ctx.Err() != nil && (err == nil || errors.Is(err, ErrLost)) {
+			return fmt.Errorf("ring %s: %w", r.key, context.Cause(ctx))
+		}
+		if !errors.Is(err, ErrLost) {
+			return fmt.Errorf("ring %s: %w", r.key, err)
+		}
+		r.log.Warn("the slots are lost; joining again", "ring", r.key.String(), "err", err)
+	}
+}
+
+// ringMember takes part in a ring from when it joins to when it leaves or has lost its slots.
+type ringMember struct {
+	*Ring
+	apply   func(context.Context, Share) error
+	wire    *ringWire
+	name    string // of its Lease
+	seen    map[string]sighting
+	missing time.Time // since when there was no table; zero = there is one
+
+	own   object    // its Lease
+	table ringTable // as last read or written
+	share Share     // that it owns by the table
+	valid time.Time // until when the share is certainly its own
+
+	applied Share      // what apply was last called with
+	result  chan error // of the call of apply under way; nil = there is none
+}
+
+// sighting is what was last seen of the Lease of a member, and since when.
+type sighting struct {
+	mark  string
+	since time.Time
+	lasts time.Duration
+}
+
+func (r *Ring) member(apply func(context.Context, Share) error) *ringMember {
+	name := r.key.Name + "-" + strings.ToLower(rand.Text()[:12])
+	return &ringMember{Ring: r, apply: apply, wire: newRingWire(r, name), name: name, seen: make(map[string]sighting)}
+}
+
+// run returns ErrLost if the slots were lost, nil when they were given up because ctx was
+// done, or an error of apply.
+func (m *ringMember) run(ctx context.Context) (err error) {
+	defer m.wire.close()
+	owning, lose := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer lose(nil)
+	defer func() {
+		lose(err)
+		if m.result != nil {
+			<-m.result
+		}
+		if m.applied == (Share{}) {
+			return
+		}
+		if last := m.apply(owning, Share{}); err == nil {
+			err = last
+		}
+	}()
+	next := time.NewTimer(0)
+	defer next.Stop()
+	leave := ctx.Done()
+	var until <-chan time.Time // when leaving ends
+	for {
+		var expired <-chan time.Time
+		if m.share != (Share{}) {
+			expired = time.After(time.Until(m.valid))
+		}
+		select {
+		case <-leave:
+			leave, until = nil, time.After(m.options.RenewDeadline)
+		case <-until:
+			return nil
+		case <-expired:
+			if time.Now().Before(m.valid) {
+				continue
+			}
+			return fmt.Errorf("%w: not renewed for %v", ErrLost, m.options.RenewDeadline)
+		case err := <-m.result:
+			m.result = nil
+			if err != nil {
+				return err
+			}
+			next.Reset(0) // what was drained is given up
+		case <-next.C:
+			err := m.turn(owning, ctx.Err() != nil)
+			switch {
+			case errors.Is(err, ErrLost):
+				return err
+			case errors.Is(err, errLeft):
+				return nil
+			case err != nil && m.options.Trace.Failed != nil:
+				m.options.Trace.Failed(err)
+			}
+			next.Reset(m.options.RetryPeriod)
+		}
+	}
+}
+
+var errLeft = errors.New("nothing is owned any more")
+
+// turn renews the member's Lease, reads those of all, and does what is next. With leaving
+// it gives all up.
+func (m *ringMember) turn(owning context.Context, leaving bool) error {
+	ctx, cancel := context.WithTimeoutCause(owning, m.options.RenewDeadline/2, fmt.Errorf("no answer within %v", m.options.RenewDeadline/2))
+	defer cancel()
+	if m.share != (Share{}) {
+		var stop context.CancelFunc
+		ctx, stop = context.WithDeadlineCause(ctx, m.valid, ErrLost)
+		defer stop()
+	}
+	began := time.Now()
+	if err := m.renew(ctx); err != nil {
+		return err
+	}
+	asked := time.Now()
+	found, err := m.wire.list(ctx)
+	if err != nil {
+		return err
+	}
+	dead, live := m.look(found, asked)
+	if m.share != (Share{}) && (found.table.object.uid != m.table.object.uid || !m.owns(found.table.owners)) {
+		return fmt.Errorf("%w: the table of the ring was deleted, or edited", ErrLost)
+	}
+	m.table = found.table
+	m.valid = began.Add(m.options.RenewDeadline)
+	if !time.Now().Before(m.valid) {
+		if m.share != (Share{}) {
+			return fmt.Errorf("%w: the answers came too late", ErrLost)
+		}
+		return nil
+	}
+	if m.table.object.uid == "" {
+		return m.create(ctx, asked)
+	}
+	m.missing = time.Time{}
+	if leaving {
+		live = without(live, m.name)
+	}
+	if err := m.move(ctx, owning, dead, live); err != nil {
+		return err
+	}
+	if leaving && m.share == (Share{}) && m.result == nil {
+		m.wire.delete(ctx, m.own)
+		return errLeft
+	}
+	m.bury(ctx, dead, found)
+	return nil
+}
+
+// move gives up what was drained, claims what the plan gives to this member, and has apply
+// called with what follows from that.
+func (m *ringMember) move(ctx, owning context.Context, dead map[string]bool, live []string) error {
+	plan := m.table.owners.planned(live)
+	for slot, owner := range m.table.owners { // claimed by a request whose answer was lost
+		if owner == m.name && !m.share.HasSlot(slot) {
+			m.share.tokens[slot] = m.token()
+		}
+	}
+	after, wanted, changed := m.table.owners, m.share, false
+	for slot, owner := range m.table.owners {
+		switch {
+		case owner == m.name && plan[slot] != m.name:
+			wanted.tokens[slot] = Token{}
+			if m.result == nil && !m.applied.HasSlot(slot) {
+				after[slot], changed = "", true
+			}
+		case owner != m.name && plan[slot] == m.name && (owner == "" || dead[owner]):
+			after[slot], changed = m.name, true
+		}
+	}
+	if changed {
+		written, err := m.wire.write(ctx, m.table, after)
+		if err != nil {
+			return err // if the outcome is not known, the next turn reads it
+		}
+		was := m.table.owners
+		m.table = written
+		for slot, owner := range after {
+			switch {
+			case owner != m.name:
+				m.share.tokens[slot], wanted.tokens[slot] = Token{}, Token{}
+			case was[slot] != m.name:
+				m.share.tokens[slot], wanted.tokens[slot] = m.token(), m.token()
+			}
+		}
+		if !time.Now().Before(m.valid) {
+			return fmt.Errorf("%w: the answer to a claim came too late", ErrLost)
+		}
+	}
+	if m.result == nil && wanted != m.applied {
+		m.applied, m.result = wanted, make(chan error, 1)
+		go func(result chan<- error) { result <- m.apply(owning, wanted) }(m.result)
+	}
+	return nil
+}
+
+// token returns the token of slots that the table, as it is now, gives to this member.
+func (m *ringMember) token() Token {
+	o := m.table.object
+	return Token{Lease: m.key, UID: o.uid, Revision: o.revision, Transitions: o.record.Transitions}
+}
+
+// owns reports whether the table has this member's slots as its own.
+func (m *ringMember) owns(owners table) bool {
+	for slot := range slots {
+		if m.share.HasSlot(slot) && owners[slot] != m.name {
+			return false
+		}
+	}
+	return true
+}
+
+// look notes which Leases have changed, and returns the owners and members that cannot
+// own anything any more, and the members that are alive.
+func (m *ringMember) look(f found, asked time.Time) (dead map[string]bool, live []string) {
+	now, dead := time.Now(), make(map[string]bool)
+	note := func(name, mark string, lasts time.Duration) bool {
+		s, known := m.seen[name]
+		if !known || s.mark != mark {
+			s = sighting{mark, now, lasts}
+			m.seen[name] = s
+		}
+		return asked.Sub(s.since) < max(m.options.Duration, s.lasts)
+	}
+	for name, o := range f.members {
+		if name == m.name || note(name, o.mark, seconds(o.record.Seconds)) {
+			live = append(live, name)
+		} else {
+			dead[name] = true
+		}
+	}
+	for _, name := range f.table.owners {
+		if _, exists := f.members[name]; name != "" && !exists && !note(name, "", 0) {
+			dead[name] = true
+		}
+	}
+	return dead, live
+}

@@ -1,0 +1,220 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/list"
+)
+
+const (
+	ringLabel      = "listwatch.dev/ring"  // of all Leases of a ring: its name
+	ringAnnotation = "listwatch.dev/slots" // of the Lease of the ring: the table
+)
+
+// ringTable is the Lease of a ring.
+type ringTable struct {
+	object object // uid "" = it does not exist
+	owners table
+}
+
+// found is what a list of the ring's Leases has.
+type found struct {
+	table   ringTable
+	members map[string]object
+}
+
+// ringWire is the way to the Leases of a ring, for one member.
+type ringWire struct {
+	ring   *Ring
+	client *client.Client
+	name   string
+}
+
+func newRingWire(r *Ring, name string) *ringWire {
+	return &ringWire{ring: r, client: r.client.Apart(), name: name}
+}
+
+func (w *ringWire) close() { w.client.CloseIdleConnections() }
+
+func (w *ringWire) leases() client.Collection[codec.Raw] {
+	return client.Of[codec.Raw](w.client, kube.Leases).In(w.ring.key.Namespace)
+}
+
+// labels returns those of every Lease of the ring.
+func (w *ringWire) labels() map[string]string {
+	labels := maps.Clone(w.ring.options.Labels)
+	if labels == nil {
+		labels = make(map[string]string)
+	}
+	labels[ringLabel] = w.ring.key.Name
+	return labels
+}
+
+// list reads the table and the Leases of all members, as of one revision.
+func (w *ringWire) list(ctx context.Context) (found, error) {
+	f := found{members: make(map[string]object)}
+	l := list.New(w.leases(), list.Options{Labels: kube.LabelsSelector(map[string]string{ringLabel: w.ring.key.Name}), Limit: -1})
+	for raw, err := range l.All(ctx) {
+		if err != nil {
+			return found{}, w.failed(err)
+		}
+		o, err := parseObject(raw)
+		if err != nil {
+			return found{}, err
+		}
+		if raw.GetName() != w.ring.key.Name {
+			f.members[raw.GetName()] = o
+			continue
+		}
+		if f.table, err = parseRingTable(raw, o); err != nil {
+			return found{}, err
+		}
+	}
+	return f, nil
+}
+
+func parseRingTable(raw codec.Raw, o object) (ringTable, error) {
+	var meta struct {
+		Metadata struct {
+			Annotations map[string]string `json:"annotations"`
+		} `json:"metadata"`
+	}
+	if err := raw.Decode(&meta); err != nil {
+		return ringTable{}, err
+	}
+	owners, err := parseTable(meta.Metadata.Annotations[ringAnnotation])
+	return ringTable{o, owners}, err
+}
+
+// write writes the table if it is still what t is.
+func (w *ringWire) write(ctx context.Context, t ringTable, owners table) (ringTable, error) {
+	r := t.object.record
+	r.Seconds, r.Transitions = max(1, r.Seconds), after(r.Transitions)
+	raw, err := t.object.with(r, w.labels())
+	if err != nil {
+		return ringTable{}, err
+	}
+	var tree map[string]any
+	if err := raw.Decode(&tree); err != nil {
+		return ringTable{}, err
+	}
+	member(member(tree, "metadata"), "annotations")[ringAnnotation] = owners.String()
+	b, err := codec.Encode(tree)
+	if err == nil {
+		raw, err = codec.ParseRaw(b)
+	}
+	if err != nil {
+		return ringTable{}, fmt.Errorf("encode the table of the ring: %w", err)
+	}
+	if t.object.uid == "" {
+		raw, err = w.leases().Create(ctx, raw)
+	} else {
+		raw, err = w.leases().Update(ctx, raw)
+	}
+	if err != nil {
+		return ringTable{}, w.failed(err)
+	}
+	o, err := parseObject(raw)
+	return ringTable{o, owners}, err
+}
+
+// failed drops the connections where the server cannot answer over them.
+func (w *ringWire) failed(err error) error {
+	if errors.Is(err, kube.ErrUnavailable) {
+		w.close()
+	}
+	return err
+}
+
+// delete deletes o if it has not changed. It is worth one attempt.
+func (w *ringWire) delete(ctx context.Context, o object) {
+	name, _ := o.tree["metadata"].(map[string]any)["name"].(string)
+	err := w.leases().Delete(ctx, kube.Key{Namespace: w.ring.key.Namespace, Name: name}, client.DeleteOptions{UID: o.uid, ResourceVersion: o.revision})
+	if f := w.ring.options.Trace.Failed; err != nil && f != nil && !errors.Is(err, kube.ErrConflict) && !errors.Is(err, kube.ErrNotFound) {
+		f(fmt.Errorf("delete a Lease of the ring: %w", err))
+	}
+}
+
+// renew writes a sign of life to the member's Lease, or creates it.
+func (m *ringMember) renew(ctx context.Context) error {
+	now := stamp(time.Now())
+	r := record{Holder: m.options.Identity, Seconds: int(m.options.Duration / time.Second), Acquired: now, Renewed: now}
+	o, send := m.own, m.wire.leases().Update
+	if o.uid == "" {
+		o, send = newObject(kube.Key{Namespace: m.key.Namespace, Name: m.name}), m.wire.leases().Create
+	} else {
+		r.Acquired = o.record.Acquired
+	}
+	raw, err := o.with(r, m.wire.labels())
+	if err != nil {
+		return err
+	}
+	raw, err = send(ctx, raw)
+	switch {
+	case errors.Is(err, kube.ErrExists), err != nil && outrun(err, kube.Key{Namespace: m.key.Namespace, Name: m.name}):
+		return m.reread(ctx)
+	case err != nil:
+		return m.wire.failed(err)
+	}
+	m.own, err = parseObject(raw)
+	return err
+}
+
+// reread reads the member's Lease, which a request of ours has changed whose answer was
+// lost, so that the next turn renews it. If it was deleted, the slots are lost.
+func (m *ringMember) reread(ctx context.Context) error {
+	k := kube.Key{Namespace: m.key.Namespace, Name: m.name}
+	raw, err := m.wire.leases().Get(ctx, k)
+	if absent(err, k) && m.own.uid != "" {
+		return fmt.Errorf("%w: the Lease of this member was deleted", ErrLost)
+	}
+	if err != nil {
+		return m.wire.failed(err)
+	}
+	o, err := parseObject(raw)
+	if err == nil && m.own.uid != "" && o.uid != m.own.uid {
+		return fmt.Errorf("%w: the Lease of this member was replaced", ErrLost)
+	}
+	if err != nil {
+		return err
+	}
+	m.own = o
+	return errors.New("the Lease of this member was changed meanwhile: trying again")
+}
+
+// create creates the table, if it has been missing for so long that nobody can own a slot
+// by one that was deleted.
+func (m *ringMember) create(ctx context.Context, asked time.Time) error {
+	if m.missing.IsZero() {
+		m.missing = time.Now()
+	}
+	if !m.options.TakeMissing && asked.Sub(m.missing) < m.options.Duration {
+		return nil
+	}
+	_, err := m.wire.write(ctx, ringTable{object: newObject(m.key)}, table{})
+	if errors.Is(err, kube.ErrExists) {
+		return nil
+	}
+	return err
+}
+
+// bury deletes the Leases of members that are dead and own nothing.
+func (m *ringMember) bury(ctx context.Context, dead map[string]bool, f found) {
+	for name, o := range f.members {
+		if dead[name] && !slices.Contains(m.table.owners[:], name) {
+			m.wire.delete(ctx, o)
+		}
+	}
+}
+
+func without(names []string, name string) []string {
+	return slices.DeleteFunc(names, func(n string) bool { return n == name })
+}
