@@ -29,8 +29,8 @@ var embedded = map[string]bool{"kube": true, "codec": true, "client": true, "lis
 
 // larger are the exceptions: what is larger than it should be, and how large it may be.
 var larger = map[string]int{
-	"apitest: files":                         55,
-	"apitest: lines":                         9070,
+	"apitest: files":                         57,
+	"apitest: lines":                         9270,
 	"apitest/internal/schema: lines":         5500,
 	"cmd/listwatch: files":                   98,
 	"cmd/listwatch: lines":                   14300,
