@@ -67,6 +67,11 @@ compat: ## client-go, controller-runtime and kubectl against the fake server and
 	cd e2e && timeout 45m $(GO) run ./cmd/build kube-apiserver etcd kubectl kubectl-1.36
 	cd compat && $(GO) vet ./... && $(STATICCHECK) ./... && $(GO) test -count=1 -timeout=20m ./...
 
+sink: race-ready ## the module of sinks: its contract, stories and soaks over each system; needs PostgreSQL
+	@ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null || { \
+	  echo "*** PostgreSQL is not there: apt-get install postgresql ***"; exit 1; }
+	cd sink && $(GO) vet ./... && $(GO) test -race -timeout=10m ./...
+
 ci: lint unit attacks e2e ## what CI runs
 
 fuzz: ## each fuzz target for FUZZTIME (20s)
