@@ -125,7 +125,7 @@ func (s *Sink) read(ctx context.Context, stream string, c jetstream.OrderedConsu
 			next, cancel := context.WithTimeout(ctx, stalled)
 			m, err := messages.Next(jetstream.NextContext(next))
 			cancel()
-			if err != nil && next.Err() != nil && ctx.Err() == nil {
+			if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 				err = fmt.Errorf("nothing has arrived for %s, and %d positions are missing", stalled, len(until))
 			}
 			if err != nil {

@@ -3,6 +3,7 @@ package kafka
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -51,11 +52,9 @@ func (s *Sink) read(ctx context.Context, topic string, to ends) iter.Seq2[*kgo.R
 			return
 		}
 		defer consumer.Close()
-		for len(ends) > 0 {
-			poll, cancel := context.WithTimeout(ctx, stalled)
-			fetches := consumer.PollFetches(poll)
-			cancel()
-			if err := fetches.Err(); err != nil {
+		for arrived := time.Now(); len(ends) > 0; arrived = time.Now() {
+			fetches, err := s.poll(ctx, consumer, topic, ends, arrived.Add(stalled))
+			if err != nil {
 				fail(err)
 				return
 			}
@@ -68,6 +67,32 @@ func (s *Sink) read(ctx context.Context, topic string, to ends) iter.Seq2[*kgo.R
 					delete(ends, r.Partition)
 				}
 			}
+		}
+	}
+}
+
+// poll waits for messages. Nothing comes, and ends gets less, where the broker has removed
+// what was to be read.
+func (s *Sink) poll(ctx context.Context, consumer *kgo.Client, topic string, ends map[int32]int64, deadline time.Time) (kgo.Fetches, error) {
+	for {
+		short, cancel := context.WithTimeout(ctx, time.Second)
+		fetches := consumer.PollFetches(short)
+		cancel()
+		err := fetches.Err()
+		if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil || time.Now().After(deadline) {
+			return fetches, err
+		}
+		start, err := s.admin.ListStartOffsets(ctx, topic)
+		if err != nil {
+			return nil, err
+		}
+		for partition, end := range ends {
+			if b, ok := start.Lookup(topic, partition); ok && b.Err == nil && b.Offset >= end {
+				delete(ends, partition)
+			}
+		}
+		if len(ends) == 0 {
+			return nil, nil
 		}
 	}
 }
