@@ -91,7 +91,7 @@ var floors = map[string]float64{
 }
 
 // sideways are the imports within a floor.
-var sideways = map[string]string{"watch": "list", "client": "codec/protobuf"}
+var sideways = map[string]string{"watch": "list", "lease": "list", "client": "codec/protobuf"}
 
 // What packages may link besides the standard library and this module.
 var (
