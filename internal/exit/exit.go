@@ -1,3 +1,4 @@
+// Package exit has the errors that carry an exit code of the program.
 package exit
 
 import (

@@ -1,3 +1,4 @@
+// Package cli is one run of the program: where it reads and writes, and which build it is.
 package cli
 
 import (

@@ -1,3 +1,4 @@
+// Package messages writes what the program says on stderr: lines for people, or a log in JSON.
 package messages
 
 import (
