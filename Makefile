@@ -5,7 +5,7 @@ GO          ?= go
 FUZZTIME    ?= 20s
 STATICCHECK  = $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 CC          ?= cc
-MODULES      = e2e compat bench
+MODULES      = e2e compat bench sink
 OUT         ?= bin
 
 # The tests that need a kube-controller-manager, which takes minutes to build, and

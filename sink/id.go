@@ -34,11 +34,6 @@ func gapID(s Scope, epoch int64, from, to kube.Revision) string {
 	return identify(s.Cluster, epoch, "gap", s.Resource.Group, s.Resource.Plural, strconv.Itoa(s.Shard), string(from), string(to))
 }
 
-// unnamedID is the id of an object without a UID, which is quarantined.
-func unnamedID(s Scope, epoch int64, k kube.Key, rev kube.Revision) string {
-	return identify(s.Cluster, epoch, "unnamed", s.Resource.Group, s.Resource.Plural, k.Namespace, k.Name, string(rev))
-}
-
 // identify hashes its arguments with their lengths, so that no two lists of arguments
 // hash the same bytes.
 func identify(cluster string, epoch int64, parts ...string) string {

@@ -29,9 +29,8 @@ type session struct {
 	load    *load               // nil in phase LIVE, and before RESTART
 	members map[kube.Key]string // with Options.Where only: UIDs of what the table holds
 
-	paged        list.Progress // of the list under way
-	unpaged      bool          // the next list comes in one page
-	inconsistent bool          // the list under way is not of one snapshot
+	unpaged      bool // the next list comes in one page
+	inconsistent bool // the list under way is not of one snapshot
 }
 
 // errListAgain means that what was seen cannot be used, and that the collection must be

@@ -183,7 +183,6 @@ func FuzzDecoder(f *testing.F) {
 
 // TestNoPlan: what only JSON can fill has no decoder.
 func TestNoPlan(t *testing.T) {
-	type M = kube.Meta
 	for about, ok := range map[string]bool{
 		"an unknown kind":   has[kube.Partial]("v1", "Gizmo"),
 		"a kind of another": has[kube.Partial]("apps/v1", "Pod"),
