@@ -160,27 +160,31 @@ func (l *life) checkBeginning() (rest []entry, s state) {
 	}
 	lines := slices.DeleteFunc(slices.Clone(l.entries[:end]), func(e entry) bool { return e.Mark != "" })
 	var replaced []told
-	for len(lines) > 1 && lines[1].Type == "DELETED" {
-		a, d := lines[0], lines[1]
-		version := a.UID + "@" + a.RV
-		if !a.first() || !d.Inferred || d.Initial || d.key() != a.key() || d.UID+"@"+d.RV != version || d.Old != d.RV {
-			l.Errorf("life %d: the beginning tells %+v, and then %+v", l.number, a, d)
-		}
-		replaced = append(replaced, told{a.key(), version})
-		lines = lines[2:]
-	}
 	s = state{}
 	for _, e := range lines {
-		if _, known := s[e.key()]; known || !e.first() {
+		old, known := s[e.key()]
+		switch {
+		case e.first() && !known:
+			s[e.key()] = e.UID + "@" + e.RV
+		case e.Type == "DELETED" && e.Inferred && !e.Initial && known && old == e.UID+"@"+e.Old:
+			delete(s, e.key()) // the journal has another object of the name
+			replaced = append(replaced, told{e.key(), old})
+		default:
 			l.Errorf("life %d: the beginning tells %+v, known: %t", l.number, e, known)
 		}
-		s[e.key()] = e.UID + "@" + e.RV
 	}
 	var saved state
 	if l.snapshot != nil {
 		saved = l.snapshot.state
 	}
 	want, gone := restored(saved, l.journal)
+	if cut {
+		for _, o := range gone { // those that the journal was still to replace
+			if s[o.Key] == o.Version {
+				delete(s, o.Key)
+			}
+		}
+	}
 	if more := l.untold(want, s); len(more) == 1 && l.noted.permits(more[0], l.ledger.written()) {
 		l.lives.journal = append(l.lives.journal, more[0])
 		want, gone = restored(saved, l.journal)
@@ -190,9 +194,6 @@ func (l *life) checkBeginning() (rest []entry, s state) {
 		l.Errorf("life %d: it is not told what the last one had noted and not told: %v", l.number, l.noted.these)
 	}
 	if cut {
-		if n := len(replaced); len(lines) == 1 && n < len(gone) && gone[n] == (told{lines[0].key(), lines[0].UID + "@" + lines[0].RV}) {
-			replaced, s = gone[:n+1], state{} // but for its end
-		}
 		l.checkCut(want, gone, s, replaced)
 		return nil, nil
 	}
