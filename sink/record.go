@@ -33,8 +33,7 @@ const (
 // without a new version; members do not vanish or change their meaning within one.
 const RecordVersion = 1
 
-// Record is one entry of the log. Its JSON form is what sinks without columns write,
-// and record.schema.json describes it.
+// Record is one entry of the log. Its JSON form is what sinks without columns write.
 //
 // The members map to CloudEvents 1.0: id is ID, type "io.listwatch." and Type in lower
 // case, source "/clusters/" and Cluster, subject Resource, Namespace and Name, time
