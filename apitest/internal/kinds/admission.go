@@ -49,11 +49,8 @@ func admissionKinds() []Kind {
 			Strategy: Strategy{Guarded: true},
 		},
 		{
-			Info: object.Info{Resource: cluster("admissionregistration.k8s.io", "mutatingadmissionpolicybindings", "MutatingAdmissionPolicyBinding"), Categories: []string{"api-extensions"}},
-			Defaults: func(d *rules.Defaults, o map[string]any) {
-				spec := d.Object(o, "spec")
-				fillMatchResources(d, spec, "matchResources")
-			},
+			Info:     object.Info{Resource: cluster("admissionregistration.k8s.io", "mutatingadmissionpolicybindings", "MutatingAdmissionPolicyBinding"), Categories: []string{"api-extensions"}},
+			Defaults: fillPolicyBinding,
 			Zero:     `"spec":{}`,
 			Printer:  policyBindingPrinter,
 			Strategy: Strategy{Guarded: true},
@@ -67,11 +64,8 @@ func admissionKinds() []Kind {
 			Strategy: Strategy{Guarded: true},
 		},
 		{
-			Info: object.Info{Resource: cluster("admissionregistration.k8s.io", "validatingadmissionpolicybindings", "ValidatingAdmissionPolicyBinding"), Categories: []string{"api-extensions"}},
-			Defaults: func(d *rules.Defaults, o map[string]any) {
-				spec := d.Object(o, "spec")
-				fillMatchResources(d, spec, "matchResources")
-			},
+			Info:     object.Info{Resource: cluster("admissionregistration.k8s.io", "validatingadmissionpolicybindings", "ValidatingAdmissionPolicyBinding"), Categories: []string{"api-extensions"}},
+			Defaults: fillPolicyBinding,
 			Zero:     `"spec":{}`,
 			Printer:  policyBindingPrinter,
 			Strategy: Strategy{Guarded: true},
@@ -111,6 +105,11 @@ func fillMatchResources(d *rules.Defaults, spec map[string]any, name string) {
 			d.Set(r, "scope", "*")
 		}
 	}
+}
+
+// fillPolicyBinding sets the defaults of a binding of either kind of admission policy.
+func fillPolicyBinding(d *rules.Defaults, o map[string]any) {
+	fillMatchResources(d, d.Object(o, "spec"), "matchResources")
 }
 
 func fillAdmissionPolicy(d *rules.Defaults, o map[string]any) {
