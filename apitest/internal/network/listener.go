@@ -40,6 +40,7 @@ type Listener struct {
 	state State
 	addr  net.Addr
 	tcp   net.Listener // nil in memory, and while it refuses
+	held  *held        // the port while it refuses
 	conns map[*Conn]struct{}
 }
 
@@ -59,7 +60,7 @@ func Listen(memory bool, address string) (*Listener, error) {
 	return d, nil
 }
 
-// serve accepts from l until it is closed. The caller holds mu or is newDoor.
+// serve accepts from l until it is closed. The caller holds mu or is Listen.
 func (d *Listener) serve(l net.Listener) {
 	l = guard.Listen(l, maxConnections)
 	d.tcp = l
@@ -116,11 +117,22 @@ func (d *Listener) Set(state State) error {
 		return nil
 	}
 	switch {
+	case d.ctx.Err() != nil:
 	case state == Refusing && d.tcp != nil:
 		d.tcp.Close()
 		d.tcp = nil
-	case state != Refusing && d.tcp == nil && d.ctx.Err() == nil:
-		l, err := net.Listen("tcp", d.addr.String())
+		h, err := hold(d.addr.(*net.TCPAddr))
+		if err != nil {
+			return err
+		}
+		d.held = h
+	case state != Refusing && d.tcp == nil:
+		listen := func() (net.Listener, error) { return net.Listen("tcp", d.addr.String()) }
+		if d.held != nil {
+			listen = d.held.Listen
+		}
+		l, err := listen()
+		d.held = nil
 		if err != nil {
 			return err
 		}
@@ -163,6 +175,9 @@ func (d *Listener) Close() error {
 	close(d.closed)
 	if d.tcp != nil {
 		d.tcp.Close()
+	}
+	if d.held != nil {
+		d.held.Close()
 	}
 	d.mu.Unlock()
 	d.loops.Wait()

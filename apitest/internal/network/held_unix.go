@@ -1,0 +1,56 @@
+//go:build unix
+
+package network
+
+import (
+	"net"
+	"os"
+	"syscall"
+)
+
+// held is a port that is bound and does not listen: the system refuses its connections,
+// and gives the port to nobody else until it listens again.
+type held struct {
+	file *os.File
+}
+
+func hold(addr *net.TCPAddr) (*held, error) {
+	family, to := syscall.AF_INET, syscall.Sockaddr(&syscall.SockaddrInet4{Port: addr.Port})
+	if ip := addr.IP.To4(); ip != nil {
+		to.(*syscall.SockaddrInet4).Addr = [4]byte(ip)
+	} else {
+		v6 := &syscall.SockaddrInet6{Port: addr.Port}
+		copy(v6.Addr[:], addr.IP)
+		family, to = syscall.AF_INET6, v6
+	}
+	syscall.ForkLock.RLock()
+	fd, err := syscall.Socket(family, syscall.SOCK_STREAM, 0)
+	if err == nil {
+		syscall.CloseOnExec(fd)
+	}
+	syscall.ForkLock.RUnlock()
+	if err != nil {
+		return nil, os.NewSyscallError("socket", err)
+	}
+	h := &held{os.NewFile(uintptr(fd), addr.String())}
+	if err := syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1); err != nil {
+		h.Close()
+		return nil, os.NewSyscallError("setsockopt", err)
+	}
+	if err := syscall.Bind(fd, to); err != nil {
+		h.Close()
+		return nil, os.NewSyscallError("bind", err)
+	}
+	return h, nil
+}
+
+// Listen begins to listen on the held port. It ends h.
+func (h *held) Listen() (net.Listener, error) {
+	defer h.Close()
+	if err := syscall.Listen(int(h.file.Fd()), syscall.SOMAXCONN); err != nil {
+		return nil, os.NewSyscallError("listen", err)
+	}
+	return net.FileListener(h.file)
+}
+
+func (h *held) Close() error { return h.file.Close() }
