@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
@@ -180,9 +179,4 @@ func refusal(a *Admission, err error) *kube.Status {
 	return &kube.Status{Code: http.StatusForbidden, Reason: "Forbidden",
 		Message: fmt.Sprintf("%s %q is forbidden: %v", a.Resource.GroupResource(), a.Key.Name, err),
 		Details: &kube.StatusDetails{Name: a.Key.Name, Group: a.Resource.Group, Kind: a.Resource.Plural}}
-}
-
-// warning is the value of a Warning header, see RFC 7234, 5.5.
-func warning(text string) string {
-	return `299 - "` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", " ").Replace(text) + `"`
 }

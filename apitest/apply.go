@@ -9,6 +9,7 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/apitest/internal/schema"
+	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -18,7 +19,7 @@ func (c *change) applied(old *object.Object, p payload) (*object.Object, *kube.S
 	info, key := c.target.info, c.target.key
 	config, err := schema.DecodeObject(p.json)
 	if err != nil {
-		return nil, statusBadRequest("error decoding patch: error unmarshaling JSON: while decoding JSON: %v", err)
+		return nil, wire.BadRequest("error decoding patch: error unmarshaling JSON: while decoding JSON: %v", err)
 	}
 	meta, _ := config["metadata"].(map[string]any)
 	if meta == nil {
@@ -32,7 +33,7 @@ func (c *change) applied(old *object.Object, p payload) (*object.Object, *kube.S
 		}
 		b, err := schema.Encode(current)
 		if err != nil {
-			return nil, statusRaw("%v", err)
+			return nil, wire.Raw("%v", err)
 		}
 		return c.scaled(old, b)
 	}
@@ -51,12 +52,12 @@ func (c *change) applied(old *object.Object, p payload) (*object.Object, *kube.S
 	}
 	switch {
 	case len(p.twice) > 0 && c.options.validation == "Strict":
-		return nil, statusBadRequest("error strict decoding patch: error converting YAML to JSON: %s", oneLine(p.twice, "Strict")[0])
+		return nil, wire.BadRequest("error strict decoding patch: error converting YAML to JSON: %s", oneLine(p.twice, "Strict")[0])
 	case c.options.validation == "Warn":
 		c.warnings = slices.Clone(p.twice)
 	}
 	if uid := rules.TextAt(meta, "uid"); old == nil && uid != "" {
-		return nil, statusConflict(info.Resource, key.Name, "uid mismatch: the provided object specified uid "+uid+", and no existing object was found")
+		return nil, wire.Conflict(info.Resource, key.Name, "uid mismatch: the provided object specified uid "+uid+", and no existing object was found")
 	}
 	if info.BuiltIn {
 		kinds.SetDefaults(info.Resource, merged)
@@ -68,7 +69,7 @@ func (c *change) applied(old *object.Object, p payload) (*object.Object, *kube.S
 	}
 	b, err := schema.Encode(merged)
 	if err != nil {
-		return nil, statusRaw("%v", err)
+		return nil, wire.Raw("%v", err)
 	}
 	c.owned = true
 	o, st := c.decodeNamed(b)
@@ -99,7 +100,7 @@ func (c *change) convert(merged, meta map[string]any) (map[string]any, *kube.Sta
 	}
 	b, err := schema.Encode(merged)
 	if err != nil {
-		return nil, statusRaw("%v", err)
+		return nil, wire.Raw("%v", err)
 	}
 	o, _, err := form.Type().Read(b)
 	if err == nil {
@@ -113,6 +114,6 @@ func (c *change) convert(merged, meta map[string]any) (map[string]any, *kube.Sta
 	if form.Group == "" {
 		version = "/" + version
 	}
-	return nil, statusRaw("failed to convert new object (%s/%s; %s) to proper version: unable to convert unstructured object to %s: %s",
+	return nil, wire.Raw("failed to convert new object (%s/%s; %s) to proper version: unable to convert unstructured object to %s: %s",
 		rules.TextAt(meta, "namespace"), rules.TextAt(meta, "name"), version, version, text)
 }

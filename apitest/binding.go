@@ -7,6 +7,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -35,20 +36,20 @@ func (s *Server) bind(x *Exchange, w http.ResponseWriter) *kube.Status {
 	case key.Name == "":
 		key.Name = b.Metadata.Name
 	case key.Name != b.Metadata.Name:
-		return statusBadRequest("name in URL does not match name in Binding object")
+		return wire.BadRequest("name in URL does not match name in Binding object")
 	}
 	switch {
 	case b.Target.Kind != "" && b.Target.Kind != "Node":
-		return statusRaw("target.kind: Unsupported value: %q: supported values: \"Node\", \"<empty>\"", b.Target.Kind)
+		return wire.Raw("target.kind: Unsupported value: %q: supported values: \"Node\", \"<empty>\"", b.Target.Kind)
 	case b.Target.Name == "":
-		return statusRaw("target.name: Required value")
+		return wire.Raw("target.name: Required value")
 	}
 	s.store.mu.Lock()
 	defer s.store.mu.Unlock()
 	pods := s.store.tables[kube.Pods.GroupResource()]
 	old := pods.objects[key]
 	if old == nil {
-		return statusNotFound(kube.Pods, key.Name)
+		return wire.NotFound(kube.Pods, key.Name)
 	}
 	if st := b.fits(old); st != nil {
 		return st
@@ -56,7 +57,7 @@ func (s *Server) bind(x *Exchange, w http.ResponseWriter) *kube.Status {
 	if !opts.dry {
 		s.store.commit(pods, key, b.bound(old))
 	}
-	WriteStatus(w, &kube.Status{Code: http.StatusCreated})
+	wire.WriteStatus(w, &kube.Status{Code: http.StatusCreated})
 	return nil
 }
 
@@ -64,7 +65,7 @@ func (s *Server) bind(x *Exchange, w http.ResponseWriter) *kube.Status {
 func (b *binding) fits(pod *object.Object) *kube.Status {
 	name := pod.Key.Name
 	conflict := func(format string, args ...any) *kube.Status {
-		st := statusConflict(kube.Resource{Plural: "pods/binding"}, name, fmt.Sprintf(format, args...))
+		st := wire.Conflict(kube.Resource{Plural: "pods/binding"}, name, fmt.Sprintf(format, args...))
 		return st
 	}
 	m := b.Metadata
@@ -125,24 +126,24 @@ func with(m, more map[string]string) map[string]string {
 // readAction reads the body of a create that stores nothing: an object of kind and
 // apiVersion, or of a beta version of the same group, into v.
 func readAction(x *Exchange, kind, apiVersion string, v any) (opts writeOptions, st *kube.Status) {
-	if opts, st = parseWriteOptions(x, "CreateOptions", typeJSON); st != nil {
+	if opts, st = parseWriteOptions(x, "CreateOptions", wire.TypeJSON); st != nil {
 		return opts, st
 	}
-	p, st := readBody(x, typeJSON, typeYAML)
+	p, st := readBody(x, wire.TypeJSON, wire.TypeYAML)
 	if st != nil {
 		return opts, st
 	}
 	var head struct{ Kind, APIVersion string }
 	if err := json.Unmarshal(p.json, &head); err != nil {
-		return opts, statusBadRequest("the object provided is unrecognized (must be of type %s): couldn't get version/kind; json parse error: %v (%s)", kind, err, summary(p.json))
+		return opts, wire.BadRequest("the object provided is unrecognized (must be of type %s): couldn't get version/kind; json parse error: %v (%s)", kind, err, summary(p.json))
 	}
 	version := apiVersion[len(apiVersion)-2:]
 	switch {
 	case head.Kind != "" && head.Kind != kind:
-		return opts, statusBadRequest("%s in version %q cannot be handled as a %s: converting (%s.%s) to (core.%s): unknown conversion", head.Kind, version, kind, version, head.Kind, kind)
+		return opts, wire.BadRequest("%s in version %q cannot be handled as a %s: converting (%s.%s) to (core.%s): unknown conversion", head.Kind, version, kind, version, head.Kind, kind)
 	}
 	if err := json.Unmarshal(p.json, v); err != nil {
-		return opts, statusBadRequest("%s in version %q cannot be handled as a %s: %v", kind, version, kind, err)
+		return opts, wire.BadRequest("%s in version %q cannot be handled as a %s: %v", kind, version, kind, err)
 	}
 	return opts, nil
 }

@@ -13,21 +13,9 @@ import (
 	"strings"
 
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/internal/protojson"
 	"github.com/listwatch/listwatch/kube"
-)
-
-// bodyLimit is the largest body of a write, as kube-apiserver's.
-const bodyLimit = 3 << 20
-
-// Media types of writes.
-const (
-	typeJSON      = "application/json"
-	typeYAML      = "application/yaml"
-	typeJSONPatch = "application/json-patch+json"
-	typeMerge     = "application/merge-patch+json"
-	typeStrategic = "application/strategic-merge-patch+json"
-	typeApply     = "application/apply-patch+yaml"
 )
 
 // payload is the body of a write.
@@ -44,23 +32,23 @@ func readBody(x *Exchange, accepted ...string) (p payload, st *kube.Status) {
 	if p.typ, st = bodyType(x, accepted...); st != nil {
 		return p, st
 	}
-	b, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, bodyLimit))
+	b, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, wire.BodyLimit))
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
 		return p, &kube.Status{Code: http.StatusRequestEntityTooLarge, Reason: "RequestEntityTooLarge",
-			Message: fmt.Sprintf("Request entity too large: limit is %d", bodyLimit), Details: &kube.StatusDetails{}}
+			Message: fmt.Sprintf("Request entity too large: limit is %d", wire.BodyLimit), Details: &kube.StatusDetails{}}
 	}
 	if err != nil {
-		return p, statusBadRequest("read the body: %v", err)
+		return p, wire.BadRequest("read the body: %v", err)
 	}
-	if p.json = b; p.typ == typeYAML || p.typ == typeApply {
-		if p.json, p.twice, err = fromYAML(b); err != nil && p.typ == typeApply {
-			return p, statusBadRequest("error encoding patch: %v", err)
+	if p.json = b; p.typ == wire.TypeYAML || p.typ == wire.TypeApply {
+		if p.json, p.twice, err = wire.FromYAML(b); err != nil && p.typ == wire.TypeApply {
+			return p, wire.BadRequest("error encoding patch: %v", err)
 		} else if err != nil {
-			return p, statusBadRequest("the object provided is unrecognized (must be of type %s): %v (%s)", x.target.res.Kind, err, summary(b))
+			return p, wire.BadRequest("the object provided is unrecognized (must be of type %s): %v (%s)", x.target.res.Kind, err, summary(b))
 		}
 	}
 	if p.typ == protojson.MediaType && len(b) > 0 {
-		p.typ = typeJSON
+		p.typ = wire.TypeJSON
 		if p.json, st = protobufToJSON(x.target, b); st != nil {
 			return p, st
 		}
@@ -78,9 +66,9 @@ func bodyType(x *Exchange, accepted ...string) (string, *kube.Status) {
 		return ct, nil
 	}
 	typ, _, err := mime.ParseMediaType(ct)
-	binary := typ == protojson.MediaType && accepted[0] == typeJSON
+	binary := typ == protojson.MediaType && accepted[0] == wire.TypeJSON
 	if err != nil || !binary && !slices.Contains(accepted, typ) {
-		return "", statusMediaType(accepted)
+		return "", wire.UnsupportedMediaType(accepted)
 	}
 	return typ, nil
 }
@@ -89,10 +77,10 @@ func bodyType(x *Exchange, accepted ...string) (string, *kube.Status) {
 // protobuf form are custom resources; kube-apiserver breaks the connection then.
 func protobufToJSON(t target, b []byte) ([]byte, *kube.Status) {
 	deletes := t.verb == "delete" || t.verb == "deletecollection"
-	j, apiVersion, kind, err := protojson.Decode(b, bodyLimit)
+	j, apiVersion, kind, err := protojson.Decode(b, wire.BodyLimit)
 	if errors.Is(err, protojson.ErrUnknown) || err == nil && deletes && kind != "DeleteOptions" {
 		if !deletes && !t.info.BuiltIn {
-			return nil, statusMediaType([]string{typeJSON})
+			return nil, wire.UnsupportedMediaType([]string{wire.TypeJSON})
 		}
 		err = fmt.Errorf("no kind %q is registered for version %q in scheme %q", kind, apiVersion, "pkg/runtime/scheme.go:111")
 	}
@@ -100,27 +88,19 @@ func protobufToJSON(t target, b []byte) ([]byte, *kube.Status) {
 	case err == nil:
 		return j, nil
 	case deletes:
-		return nil, statusBadRequest("%v", err)
+		return nil, wire.BadRequest("%v", err)
 	case kind == "" && !bytes.HasPrefix(b, []byte("k8s\x00")):
-		return nil, statusBadRequest("the object provided is unrecognized (must be of type %s): provided data does not appear to be a protobuf message, expected prefix [107 56 115 0] (%s)", t.res.Kind, summary(b))
+		return nil, wire.BadRequest("the object provided is unrecognized (must be of type %s): provided data does not appear to be a protobuf message, expected prefix [107 56 115 0] (%s)", t.res.Kind, summary(b))
 	case kind == "":
-		return nil, statusBadRequest("the object provided is unrecognized (must be of type %s): %v", t.res.Kind, err)
+		return nil, wire.BadRequest("the object provided is unrecognized (must be of type %s): %v", t.res.Kind, err)
 	}
 	version := apiVersion[strings.LastIndexByte(apiVersion, '/')+1:]
-	return nil, statusBadRequest("%s in version %q cannot be handled as a %s: %v", kind, version, t.res.Kind, err)
-}
-
-func statusMediaType(accepted []string) *kube.Status {
-	if accepted[0] == typeJSON {
-		accepted = []string{typeJSON, typeYAML, protojson.MediaType}
-	}
-	return &kube.Status{Code: http.StatusUnsupportedMediaType, Reason: "UnsupportedMediaType",
-		Message: "the body of the request was in an unknown format - accepted media types include: " + strings.Join(accepted, ", ")}
+	return nil, wire.BadRequest("%s in version %q cannot be handled as a %s: %v", kind, version, t.res.Kind, err)
 }
 
 // statusPatchType is the 415 of a patch of t in another media type than accepted.
 func statusPatchType(t target, accepted []string) *kube.Status {
-	st := statusMediaType(accepted)
+	st := wire.UnsupportedMediaType(accepted)
 	if t.info.BuiltIn {
 		st.Message, st.Details = "415: Unsupported Media Type", &kube.StatusDetails{}
 	}
@@ -130,9 +110,9 @@ func statusPatchType(t target, accepted []string) *kube.Status {
 // patchTypes returns the media types of patches of t.
 func (t target) patchTypes() []string {
 	if t.info.BuiltIn {
-		return []string{typeJSONPatch, typeMerge, typeStrategic, typeApply}
+		return []string{wire.TypeJSONPatch, wire.TypeMerge, wire.TypeStrategic, wire.TypeApply}
 	}
-	return []string{typeJSONPatch, typeMerge, typeApply}
+	return []string{wire.TypeJSONPatch, wire.TypeMerge, wire.TypeApply}
 }
 
 // refusalByGuard is the Status of a request that the guard of the listener refused: that of
@@ -145,7 +125,7 @@ func refusalByGuard(x *Exchange) *kube.Status {
 	case t.table != nil && t.verb == "patch":
 		return statusPatchType(t, t.patchTypes())
 	case t.table != nil && x.r.Header.Get("Content-Type") != "":
-		return statusMediaType([]string{typeJSON})
+		return wire.UnsupportedMediaType([]string{wire.TypeJSON})
 	}
 	return &kube.Status{Code: x.refused.Code, Reason: "UnsupportedMediaType", Message: x.refused.Text}
 }
@@ -157,9 +137,9 @@ func decodeObject(t target, b []byte) (*object.Object, *kube.Status) {
 	if err != nil {
 		var head struct{ Kind string }
 		if err := json.Unmarshal(b, &head); err != nil {
-			return nil, statusBadRequest("the object provided is unrecognized (must be of type %s): couldn't get version/kind; json parse error: %v", res.Kind, err)
+			return nil, wire.BadRequest("the object provided is unrecognized (must be of type %s): couldn't get version/kind; json parse error: %v", res.Kind, err)
 		}
-		return nil, statusBadRequest("%s in version %q cannot be handled as a %s: %v", cmp.Or(head.Kind, res.Kind), res.Version, res.Kind, err)
+		return nil, wire.BadRequest("%s in version %q cannot be handled as a %s: %v", cmp.Or(head.Kind, res.Kind), res.Version, res.Kind, err)
 	}
 	if t.info.BuiltIn {
 		o.Meta.ManagedFields = object.InOrder(o.Meta.ManagedFields)
@@ -172,14 +152,24 @@ func (t target) place(o *object.Object) (*object.Object, *kube.Status) {
 	key := t.key
 	if t.res.Namespaced {
 		if o.Meta.Namespace != "" && o.Meta.Namespace != key.Namespace {
-			return nil, statusBadRequest("the namespace of the provided object does not match the namespace sent on the request")
+			return nil, wire.BadRequest("the namespace of the provided object does not match the namespace sent on the request")
 		}
 		o.Meta.Namespace = key.Namespace
 	}
 	if key.Name != "" && o.Meta.Name != "" && o.Meta.Name != key.Name {
-		return nil, statusBadRequest("the name of the object (%s) does not match the name on the URL (%s)", o.Meta.Name, key.Name)
+		return nil, wire.BadRequest("the name of the object (%s) does not match the name on the URL (%s)", o.Meta.Name, key.Name)
 	}
 	o.Meta.Name = cmp.Or(o.Meta.Name, key.Name)
 	o.Key = kube.Key{Namespace: o.Meta.Namespace, Name: o.Meta.Name}
 	return o, nil
+}
+
+// notAllowed is the 405 of a verb that t has not.
+func (t target) notAllowed() *kube.Status {
+	st := wire.MethodNotAllowed()
+	if !t.info.BuiltIn && t.sub != "" {
+		st.Message = fmt.Sprintf("%s is not supported on resources of kind %q", t.verb, t.res.GroupResource())
+		st.Details = &kube.StatusDetails{Group: t.res.Group, Kind: t.res.Plural}
+	}
+	return st
 }

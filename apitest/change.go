@@ -6,6 +6,7 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/rules"
+	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -53,7 +54,7 @@ func (c *change) run() (o *object.Object, created bool, st *kube.Status) {
 	for range attempts {
 		old := c.current(c.target.key)
 		if old == nil && c.mode == updates {
-			return nil, false, statusNotFound(res, c.target.key.Name)
+			return nil, false, wire.NotFound(res, c.target.key.Name)
 		}
 		if o, st = c.next(old); st != nil {
 			return nil, false, st
@@ -74,7 +75,7 @@ func (c *change) run() (o *object.Object, created bool, st *kube.Status) {
 			return stored, old == nil, st
 		}
 	}
-	return nil, false, statusConflict(res, c.target.key.Name, modified)
+	return nil, false, wire.Conflict(res, c.target.key.Name, modified)
 }
 
 // current returns the object that there is, nil for none and for a create.
@@ -155,7 +156,7 @@ func (c *change) settle(old, o *object.Object) *kube.Status {
 	}
 	if r := (rules.Refusals{Causes: named}); info.BuiltIn && c.target.sub == "status" && !c.srv.options.NoValidation {
 		if kinds.RefuseStatus(&r, info.Resource, next); len(r.Causes) > 0 {
-			return statusInvalid(info.Group, info.Kind, o.Key.Name, r.Causes...)
+			return wire.Invalid(info.Group, info.Kind, o.Key.Name, r.Causes...)
 		}
 	}
 	return nil
@@ -185,7 +186,7 @@ func (c *change) assign(o *object.Object, next, live map[string]any, named []kub
 		causes = append(causes, kinds.Validate(info.Resource, next, live)...)
 	}
 	if len(causes) > 0 {
-		return statusInvalid(info.Group, info.Kind, o.Key.Name, causes...)
+		return wire.Invalid(info.Group, info.Kind, o.Key.Name, causes...)
 	}
 	if live == nil {
 		c.warnings = append(c.warnings, kinds.NameWarnings(info, o.Key.Name)...)
@@ -201,7 +202,7 @@ func (c *change) commit(old, o *object.Object) (*object.Object, *kube.Status) {
 	defer st.mu.Unlock()
 	if found := t.objects[o.Key]; found != old {
 		if old == nil && c.mode == creates {
-			st := statusExists(c.target.res, o.Key.Name)
+			st := wire.Exists(c.target.res, o.Key.Name)
 			if found.Meta.DeletionTimestamp != "" {
 				st.Message = "object is being deleted: " + st.Message
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/rules"
+	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -49,7 +50,7 @@ func parseWriteOptions(x *Exchange, kind, typ string) (o writeOptions, st *kube.
 			Message: fmt.Sprintf("Unsupported value: %q: supported values: \"\", \"Ignore\", \"Strict\", \"Warn\"", o.validation), Field: "fieldValidation"})
 	}
 	if len(causes) > 0 {
-		return o, statusInvalid("meta.k8s.io", kind, "", causes...)
+		return o, wire.Invalid("meta.k8s.io", kind, "", causes...)
 	}
 	return o, nil
 }
@@ -57,9 +58,9 @@ func parseWriteOptions(x *Exchange, kind, typ string) (o writeOptions, st *kube.
 // checkPatch says which options do not go with a patch of this type.
 func (o writeOptions) checkPatch(typ string, force bool) []kube.StatusCause {
 	switch {
-	case typ == typeApply && o.manager == "":
+	case typ == wire.TypeApply && o.manager == "":
 		return []kube.StatusCause{{Reason: "FieldValueRequired", Message: "Required value: is required for apply patch", Field: "fieldManager"}}
-	case o.verb == "patch" && typ != typeApply && force:
+	case o.verb == "patch" && typ != wire.TypeApply && force:
 		return []kube.StatusCause{rules.ForbiddenField("force", "may not be specified for non-apply patch")}
 	}
 	return nil

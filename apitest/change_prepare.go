@@ -8,6 +8,7 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/rules"
+	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -19,7 +20,7 @@ func (c *change) prepareCreate(o *object.Object) *kube.Status {
 		return c.otherUID(o.Key, o.Meta.UID, "")
 	case c.options.verb != "create":
 	case o.Meta.ResourceVersion != "" && !c.options.dry:
-		return statusRaw("resourceVersion should not be set on objects to be created")
+		return wire.Raw("resourceVersion should not be set on objects to be created")
 	}
 	s.mu.Lock()
 	st := s.admits(c.target.table, c.target.res, o, c.srv.options)
@@ -81,10 +82,10 @@ func (c *change) prepareUpdate(old, o *object.Object) *kube.Status {
 	case o.Meta.UID != "" && o.Meta.UID != old.Meta.UID && c.options.verb != "patch":
 		return c.otherUID(old.Key, o.Meta.UID, old.Meta.UID)
 	case o.Meta.ResourceVersion == "" && kinds.StrategyOf(info).Guarded && c.options.verb == "update" && c.target.sub != "scale":
-		return statusInvalid(info.Group, info.Plural, old.Key.Name, kube.StatusCause{Reason: "FieldValueInvalid",
+		return wire.Invalid(info.Group, info.Plural, old.Key.Name, kube.StatusCause{Reason: "FieldValueInvalid",
 			Message: "Invalid value: 0: must be specified for an update", Field: "metadata.resourceVersion"})
 	case o.Meta.ResourceVersion != "" && o.Meta.ResourceVersion != old.Meta.ResourceVersion:
-		return statusConflict(info.Resource, old.Key.Name, modified)
+		return wire.Conflict(info.Resource, old.Key.Name, modified)
 	}
 	var wrong []kube.StatusCause
 	switch c.target.sub {
@@ -123,7 +124,7 @@ func (c *change) prepareUpdate(old, o *object.Object) *kube.Status {
 		c.causes = rules.MetaCauses(&old.Meta, &meta)
 	}
 	if len(wrong) > 0 && !c.srv.options.NoValidation {
-		return statusInvalid(info.Group, info.Kind, old.Key.Name, wrong...)
+		return wire.Invalid(info.Group, info.Kind, old.Key.Name, wrong...)
 	}
 	owners := o.Meta.ManagedFields
 	prepareUpdate(info, old, o)
@@ -173,6 +174,25 @@ func (c *change) otherUID(key kube.Key, want, have string) *kube.Status {
 	if c.options.dry { // which comes not as far as etcd
 		root = "/"
 	}
-	return statusConflict(info.Resource, key.Name, fmt.Sprintf("StorageError: invalid object, Code: 4, Key: %s%s/%s, ResourceVersion: 0, AdditionalErrorMsg: "+
+	return wire.Conflict(info.Resource, key.Name, fmt.Sprintf("StorageError: invalid object, Code: 4, Key: %s%s/%s, ResourceVersion: 0, AdditionalErrorMsg: "+
 		"Precondition failed: UID in precondition: %s, UID in object meta: %s", root, registryOf(info), key, want, have))
+}
+
+// registryOf is where kube-apiserver keeps r in etcd, as its errors say.
+func registryOf(r *object.Info) string {
+	switch {
+	case r.Resource == kube.Services:
+		return "services/specs"
+	case r.Resource == kube.Endpoints:
+		return "services/endpoints"
+	case r.Resource == kube.Nodes:
+		return "minions"
+	case r.Resource == kube.Ingresses:
+		return "ingress"
+	case r.BuiltIn && r.Plural == "replicationcontrollers":
+		return "controllers"
+	case r.BuiltIn && r.Resource != kube.CustomResourceDefinitions:
+		return r.Plural
+	}
+	return r.Group + "/" + r.Plural
 }

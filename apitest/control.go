@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest/internal/network"
+	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -88,7 +89,7 @@ func (s *Server) Expire() {
 	for _, t := range st.tables {
 		for w := range t.watches {
 			if shape == GoneEvent {
-				w.status = StatusExpired(old, st.rev)
+				w.status = wire.Expired(old, st.rev)
 			}
 			w.end(endClean)
 		}

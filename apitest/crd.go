@@ -9,6 +9,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -84,7 +85,7 @@ func prepareDefinition(old, o *object.Object) *kube.Status {
 	raw, _ := o.Field("spec")
 	var s crdSpec
 	if err := json.Unmarshal(raw, &s); err != nil {
-		return statusBadRequest("CustomResourceDefinition in version %q cannot be handled as a CustomResourceDefinition: %v", res.Version, err)
+		return wire.BadRequest("CustomResourceDefinition in version %q cannot be handled as a CustomResourceDefinition: %v", res.Version, err)
 	}
 	var causes []kube.StatusCause
 	required := func(path, v string) {
@@ -137,7 +138,7 @@ func prepareDefinition(old, o *object.Object) *kube.Status {
 		}
 	}
 	if len(causes) > 0 {
-		return statusInvalid(res.Group, res.Kind, o.Meta.Name, causes...)
+		return wire.Invalid(res.Group, res.Kind, o.Meta.Name, causes...)
 	}
 	s.Names.Singular = cmp.Or(s.Names.Singular, strings.ToLower(s.Names.Kind))
 	s.Names.ListKind = cmp.Or(s.Names.ListKind, s.Names.Kind+"List")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -77,7 +78,7 @@ func (st *store) admits(t *table, res kube.Resource, o *object.Object, options O
 	if t.defined {
 		definition := st.tables[kube.CustomResourceDefinitions.GroupResource()].objects[kube.Key{Name: t.info.GroupResource()}]
 		if definition != nil && definition.Meta.DeletionTimestamp != "" {
-			st := statusMethod()
+			st := wire.MethodNotAllowed()
 			st.Message = "create not allowed while custom resource definition is terminating"
 			st.Details.Group, st.Details.Kind = res.Group, res.Plural
 			return st

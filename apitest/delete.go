@@ -11,6 +11,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -70,7 +71,7 @@ type deletion struct {
 }
 
 func readDeletion(x *Exchange) (o deleteOptions, d deletion, st *kube.Status) {
-	body, st := readBody(x, typeJSON, typeYAML)
+	body, st := readBody(x, wire.TypeJSON, wire.TypeYAML)
 	if st != nil {
 		return o, d, st
 	}
@@ -82,15 +83,15 @@ func readDeletion(x *Exchange) (o deleteOptions, d deletion, st *kube.Status) {
 	if len(b) == 0 { // the query counts only then
 		o.DryRun = x.r.URL.Query()["dryRun"]
 		if err := o.fromQuery(x.r.URL.Query()); err != nil {
-			return o, d, statusBadRequest("%v", err)
+			return o, d, wire.BadRequest("%v", err)
 		}
 	} else if err := json.Unmarshal(b, &head); err != nil {
-		return o, d, statusBadRequest("couldn't get version/kind; json parse error: %v", err)
+		return o, d, wire.BadRequest("couldn't get version/kind; json parse error: %v", err)
 	} else if err := json.Unmarshal(b, &o); err != nil {
-		return o, d, statusBadRequest("%s", strings.Replace(err.Error(), "field deleteOptions.", "field DeleteOptions.", 1))
+		return o, d, wire.BadRequest("%s", strings.Replace(err.Error(), "field deleteOptions.", "field DeleteOptions.", 1))
 	}
 	if o.Kind != "" && o.Kind != "DeleteOptions" {
-		return o, d, statusBadRequest("no kind %q is registered for version %q in scheme \"pkg/runtime/scheme.go:111\"", o.Kind, o.APIVersion)
+		return o, d, wire.BadRequest("no kind %q is registered for version %q in scheme \"pkg/runtime/scheme.go:111\"", o.Kind, o.APIVersion)
 	}
 	if o.PropagationPolicy != nil {
 		d.policy = *o.PropagationPolicy
@@ -107,7 +108,7 @@ func readDeletion(x *Exchange) (o deleteOptions, d deletion, st *kube.Status) {
 			Message: fmt.Sprintf("Unsupported value: %q: supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\"", d.policy), Field: "propagationPolicy"})
 	}
 	if causes = append(causes, checkDryRun(o.DryRun)...); len(causes) > 0 {
-		return o, d, statusInvalid("meta.k8s.io", "DeleteOptions", "", causes...)
+		return o, d, wire.Invalid("meta.k8s.io", "DeleteOptions", "", causes...)
 	}
 	d.dry = len(o.DryRun) > 0
 	switch {
@@ -120,7 +121,7 @@ func readDeletion(x *Exchange) (o deleteOptions, d deletion, st *kube.Status) {
 		d.policy = background
 	}
 	if x.target.res == kube.Jobs && d.policy == "" {
-		x.Header().Add("Warning", warning("child pods are preserved by default when jobs are deleted; "+
+		x.Header().Add("Warning", wire.Warning("child pods are preserved by default when jobs are deleted; "+
 			"set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning"))
 	}
 	return o, d, nil
@@ -143,10 +144,10 @@ func (s *Server) delete(x *Exchange, w http.ResponseWriter, v *view) *kube.Statu
 		if kept && opts.OrphanDependents != nil && !*opts.OrphanDependents {
 			code = http.StatusAccepted
 		}
-		writeJSON(w, code, "application/json", append(v.object(last), '\n'))
+		wire.WriteJSON(w, code, "application/json", append(v.object(last), '\n'))
 		return nil
 	}
-	WriteStatus(w, &kube.Status{Details: &kube.StatusDetails{Name: key.Name, Group: res.Group, Kind: res.Plural, UID: last.Meta.UID}})
+	wire.WriteStatus(w, &kube.Status{Details: &kube.StatusDetails{Name: key.Name, Group: res.Group, Kind: res.Plural, UID: last.Meta.UID}})
 	return nil
 }
 
@@ -177,20 +178,20 @@ func (c *change) remove(opts deleteOptions, d deletion) (last *object.Object, ke
 		}
 		s.mu.Unlock()
 	}
-	return nil, false, statusConflict(c.target.res, key.Name, modified)
+	return nil, false, wire.Conflict(c.target.res, key.Name, modified)
 }
 
 // deletable checks the preconditions.
 func (c *change) deletable(old *object.Object, opts deleteOptions) *kube.Status {
 	res := c.target.res
 	if old == nil {
-		return statusNotFound(res, c.target.key.Name)
+		return wire.NotFound(res, c.target.key.Name)
 	}
 	if st := opts.holds(res, old); st != nil {
 		return st
 	}
 	if opts.Unreadable != nil && *opts.Unreadable {
-		return statusConflict(res, old.Key.Name, fmt.Sprintf("StorageError: invalid object, Code: 4, Key: /registry/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: "+
+		return wire.Conflict(res, old.Key.Name, fmt.Sprintf("StorageError: invalid object, Code: 4, Key: /registry/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: "+
 			"unsafe deletion is not allowed because the object is decodable from storage", registryOf(c.target.info), old.Key))
 	}
 	if c.srv.options.Namespaces && res == kube.Namespaces && slices.Contains(firstNamespaces[:], old.Key.Name) {
@@ -218,7 +219,7 @@ func (o *deleteOptions) holds(res kube.Resource, old *object.Object) *kube.Statu
 // where other answers name the resource.
 func precondition(res kube.Resource, name, what, want, have, since string) *kube.Status {
 	if res == kube.Namespaces { // which have a way of their own
-		return statusConflict(res, name, fmt.Sprintf("Precondition failed: %[1]s in precondition: %[2]s, %[1]s in object meta: %[3]s", what, want, have))
+		return wire.Conflict(res, name, fmt.Sprintf("Precondition failed: %[1]s in precondition: %[2]s, %[1]s in object meta: %[3]s", what, want, have))
 	}
 	return &kube.Status{Code: http.StatusConflict, Reason: "Conflict",
 		Message: fmt.Sprintf("Operation cannot be fulfilled on %s %q: the %s in the precondition (%s) does not match the %s in record (%s). "+
@@ -311,7 +312,7 @@ func (s *Server) deleteCollection(x *Exchange, w http.ResponseWriter, q *query, 
 		return st
 	}
 	if x.target.res.Namespaced && x.target.key.Namespace == "" {
-		return statusMethod()
+		return wire.MethodNotAllowed()
 	}
 	if q.token != "" {
 		if _, st := parseToken(q.token); st != nil {
@@ -326,7 +327,7 @@ func (s *Server) deleteCollection(x *Exchange, w http.ResponseWriter, q *query, 
 	if st := s.removeAll(x, p, opts, d); st != nil {
 		return st
 	}
-	writeJSON(w, http.StatusOK, "application/json", v.list(p, false))
+	wire.WriteJSON(w, http.StatusOK, "application/json", v.list(p, false))
 	return nil
 }
 

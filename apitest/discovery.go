@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -87,7 +88,7 @@ func (s *Server) discover(x *Exchange, w http.ResponseWriter) {
 		return parts[0] == "api" && path == "api/"+r.APIVersion() || path == "apis/"+r.Group || path == "apis/"+r.APIVersion()
 	})
 	if st := undiscoverable(x.r, path); st != nil && known {
-		WriteStatus(w, st)
+		wire.WriteStatus(w, st)
 		return
 	}
 	switch {
@@ -102,7 +103,7 @@ func (s *Server) discover(x *Exchange, w http.ResponseWriter) {
 	case parts[0] == "apis" && len(parts) == 2:
 		for _, g := range groups(resources) {
 			if g.Name == parts[1] {
-				writeJSON(w, http.StatusOK, "application/json", append(object.Marshal(struct {
+				wire.WriteJSON(w, http.StatusOK, "application/json", append(object.Marshal(struct {
 					Kind       string `json:"kind"`
 					APIVersion string `json:"apiVersion"`
 					apiGroup
@@ -110,20 +111,17 @@ func (s *Server) discover(x *Exchange, w http.ResponseWriter) {
 				return
 			}
 		}
-		notFound(w)
+		wire.PageNotFound(w)
 	case parts[0] == "apis" && len(parts) == 3:
 		discoverVersion(w, resources, parts[1], parts[2])
 	case parts[0] == "api" && len(parts) > 2, parts[0] == "apis" && len(parts) > 3 && parts[1] != "" && slices.ContainsFunc(resources, func(r *object.Info) bool {
 		return r.Group == parts[1] && r.BuiltIn
 	}):
-		WriteStatus(w, statusNoResource())
+		wire.WriteStatus(w, wire.NoResource())
 	default:
-		notFound(w)
+		wire.PageNotFound(w)
 	}
 }
-
-// notFound is the answer where no API group or version is served.
-func notFound(w http.ResponseWriter) { http.Error(w, "404 page not found", http.StatusNotFound) }
 
 // resources returns what is served, sorted by group, as that counts, version and name.
 func (st *store) resources() []*object.Info {
@@ -165,14 +163,14 @@ func (s *Server) discoverAll(x *Exchange, w http.ResponseWriter, resources []*ob
 		return
 	}
 	if core {
-		writeJSON(w, http.StatusOK, "application/json", append(object.Marshal(struct {
+		wire.WriteJSON(w, http.StatusOK, "application/json", append(object.Marshal(struct {
 			Kind      string              `json:"kind"`
 			Versions  []string            `json:"versions"`
 			Addresses []map[string]string `json:"serverAddressByClientCIDRs"`
 		}{"APIVersions", []string{"v1"}, []map[string]string{{"clientCIDR": "0.0.0.0/0", "serverAddress": x.r.Host}}}), '\n'))
 		return
 	}
-	writeJSON(w, http.StatusOK, "application/json", append(object.Marshal(struct {
+	wire.WriteJSON(w, http.StatusOK, "application/json", append(object.Marshal(struct {
 		Kind       string     `json:"kind"`
 		APIVersion string     `json:"apiVersion"`
 		Groups     []apiGroup `json:"groups"`
@@ -182,11 +180,11 @@ func (s *Server) discoverAll(x *Exchange, w http.ResponseWriter, resources []*ob
 // wantsAggregated returns the version of aggregated discovery that the first
 // acceptable clause of Accept names, "" for the legacy form.
 func wantsAggregated(r *http.Request) string {
-	for _, c := range clauses(r) {
-		if c.params == nil || c.typ != "application/json" && c.typ != "*/*" {
+	for _, c := range wire.Clauses(r) {
+		if c.Params == nil || c.Type != "application/json" && c.Type != "*/*" {
 			continue
 		}
-		params := c.params
+		params := c.Params
 		if params["as"] == "" {
 			return ""
 		}
@@ -269,11 +267,11 @@ func discoverVersion(w http.ResponseWriter, resources []*object.Info, group, ver
 	}
 	if len(list.Resources) == 0 {
 		if slices.ContainsFunc(resources, func(r *object.Info) bool { return r.Group == group && r.BuiltIn }) {
-			WriteStatus(w, statusNoResource())
+			wire.WriteStatus(w, wire.NoResource())
 		} else {
-			notFound(w)
+			wire.PageNotFound(w)
 		}
 		return
 	}
-	writeJSON(w, http.StatusOK, "application/json", append(object.Marshal(list), '\n'))
+	wire.WriteJSON(w, http.StatusOK, "application/json", append(object.Marshal(list), '\n'))
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -27,14 +28,14 @@ func (s *Server) root(w http.ResponseWriter, resources []*object.Info) {
 		}
 	}
 	paths = append(paths, "/healthz", "/livez", "/openapi/v3", "/openapi/v3/", "/readyz", "/version")
-	writeJSON(w, http.StatusOK, "application/json", indented(object.Marshal(struct {
+	wire.WriteJSON(w, http.StatusOK, "application/json", wire.Indented(object.Marshal(struct {
 		Paths []string `json:"paths"`
 	}{columns.Sorted(paths)})))
 }
 
 // version answers /version.
 func (s *Server) version(w http.ResponseWriter) {
-	writeJSON(w, http.StatusOK, "application/json", indented(object.Marshal(struct {
+	wire.WriteJSON(w, http.StatusOK, "application/json", wire.Indented(object.Marshal(struct {
 		Major                 string `json:"major"`
 		Minor                 string `json:"minor"`
 		EmulationMajor        string `json:"emulationMajor"`
@@ -57,16 +58,16 @@ func (s *Server) version(w http.ResponseWriter) {
 func undiscoverable(r *http.Request, path string) *kube.Status {
 	groups := path == "apis" || strings.HasPrefix(path, "apis/") && strings.Count(path, "/") == 1 // which take any method
 	if r.Method != http.MethodGet && !groups {
-		return statusMethod()
+		return wire.MethodNotAllowed()
 	}
-	if takesStatus(r) || wantsAggregated(r) != "" && (path == "api" || path == "apis") { // who would rather have protobuf gets JSON
+	if wire.TakesStatus(r) || wantsAggregated(r) != "" && (path == "api" || path == "apis") { // who would rather have protobuf gets JSON
 		return nil
 	}
 	const all = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
 	if groups || path == "api" {
-		return notAcceptable("only the following media types are accepted: " + all)
+		return wire.NotAcceptable("only the following media types are accepted: " + all)
 	}
-	st := notAcceptable("406: Not Acceptable\n\nAvailable representations: " + all)
+	st := wire.NotAcceptable("406: Not Acceptable\n\nAvailable representations: " + all)
 	st.Details = &kube.StatusDetails{}
 	return st
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -40,14 +41,14 @@ func (s *Server) evict(x *Exchange, w http.ResponseWriter) *kube.Status {
 	}
 	key := x.target.key
 	if e.Metadata.Name != key.Name {
-		return statusBadRequest("name in URL does not match name in Eviction object")
+		return wire.BadRequest("name in URL does not match name in Eviction object")
 	}
 	var how deleteOptions
 	if e.DeleteOptions != nil {
 		how = *e.DeleteOptions
 	}
 	if causes := checkDryRun(how.DryRun); len(causes) > 0 {
-		return statusInvalid("meta.k8s.io", "DeleteOptions", "", causes...)
+		return wire.Invalid("meta.k8s.io", "DeleteOptions", "", causes...)
 	}
 	d := deletion{dry: opts.dry || len(how.DryRun) > 0}
 	if how.PropagationPolicy != nil {
@@ -58,7 +59,7 @@ func (s *Server) evict(x *Exchange, w http.ResponseWriter) *kube.Status {
 	pods := s.store.tables[kube.Pods.GroupResource()]
 	pod := pods.objects[key]
 	if pod == nil {
-		return statusNotFound(kube.Pods, key.Name)
+		return wire.NotFound(kube.Pods, key.Name)
 	}
 	if st := how.holds(kube.Pods, pod); st != nil {
 		return st
@@ -68,7 +69,7 @@ func (s *Server) evict(x *Exchange, w http.ResponseWriter) *kube.Status {
 	}
 	s.store.remove(pods, pod, d)
 	s.store.settle(s.options)
-	WriteStatus(w, &kube.Status{Code: http.StatusCreated})
+	wire.WriteStatus(w, &kube.Status{Code: http.StatusCreated})
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/network"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/internal/guard"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -42,7 +43,7 @@ type Exchange struct {
 
 	code   int
 	frames int
-	binary *binaryStream // of a watch in protobuf
+	binary *wire.Stream // of a watch in protobuf
 	gz     *gzip.Writer
 	large  bool // nothing has been written yet, so gzip may still be chosen
 }
@@ -175,7 +176,7 @@ func (x *Exchange) Write(b []byte) (int, error) {
 	if x.binary == nil || x.code != http.StatusOK {
 		return x.write(b)
 	}
-	_, err := x.write(x.binary.frames(b))
+	_, err := x.write(x.binary.Frames(b))
 	return len(b), err
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -31,13 +32,13 @@ func parseToken(s string) (continueToken, *kube.Status) {
 	}
 	switch {
 	case err != nil:
-		return t, statusBadRequest("invalid continue token: continue key is not valid: %v", err)
+		return t, wire.BadRequest("invalid continue token: continue key is not valid: %v", err)
 	case t.APIVersion != "meta.k8s.io/v1":
-		return t, statusBadRequest("invalid continue token: continue key is not valid: server does not recognize this encoded version %v", t.APIVersion)
+		return t, wire.BadRequest("invalid continue token: continue key is not valid: server does not recognize this encoded version %v", t.APIVersion)
 	case t.Start == "":
-		return t, statusBadRequest("invalid continue token: continue key is not valid: encoded start key empty (version meta.k8s.io/v1)")
+		return t, wire.BadRequest("invalid continue token: continue key is not valid: encoded start key empty (version meta.k8s.io/v1)")
 	case t.RV == 0:
-		return t, statusBadRequest("invalid continue token: continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
+		return t, wire.BadRequest("invalid continue token: continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
 	}
 	return t, nil
 }
@@ -93,7 +94,7 @@ func (s *Server) list(x *Exchange, w http.ResponseWriter, q *query, v *view) *ku
 			return st
 		}
 		if q.revision != "" && q.revision != "0" {
-			return statusBadRequest("specifying resource version is not allowed when using continue")
+			return wire.BadRequest("specifying resource version is not allowed when using continue")
 		}
 		if token.RV > 0 {
 			q.rv, q.match = uint64(token.RV), exact

@@ -8,6 +8,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/schema"
+	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -34,7 +35,7 @@ func (st *store) admitsNamespace(res kube.Resource, o *object.Object, options Op
 	ns := st.tables[kube.Namespaces.GroupResource()].objects[kube.Key{Name: o.Meta.Namespace}]
 	switch {
 	case ns == nil:
-		return statusNotFound(kube.Namespaces, o.Meta.Namespace)
+		return wire.NotFound(kube.Namespaces, o.Meta.Namespace)
 	case ns.Meta.DeletionTimestamp != "":
 		return &kube.Status{Code: http.StatusForbidden, Reason: "Forbidden",
 			Message: fmt.Sprintf("%s %q is forbidden: unable to create new content in namespace %s because it is being terminated", res.GroupResource(), o.Meta.Name, o.Meta.Namespace),

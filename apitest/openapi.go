@@ -11,6 +11,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/schema"
+	"github.com/listwatch/listwatch/apitest/internal/wire"
 )
 
 // openAPI answers /openapi/v3 and below, by whatever method: the types of
@@ -28,12 +29,12 @@ func (s *Server) openAPI(x *Exchange, w http.ResponseWriter) {
 	}
 	index, err := object.Types().Index(custom...)
 	if err != nil {
-		WriteStatus(w, statusRaw("%v", err))
+		wire.WriteStatus(w, wire.Raw("%v", err))
 		return
 	}
 	name := strings.TrimPrefix(strings.TrimPrefix(x.r.URL.Path, "/openapi/v3"), "/")
 	if x.r.URL.Path == "/openapi/v3" {
-		writeJSON(w, http.StatusOK, "text/plain; charset=utf-8", index)
+		wire.WriteJSON(w, http.StatusOK, "text/plain; charset=utf-8", index)
 		return
 	}
 	body, err := object.Types().Document(name, custom...)
@@ -42,7 +43,7 @@ func (s *Server) openAPI(x *Exchange, w http.ResponseWriter) {
 		w.WriteHeader(http.StatusNotFound)
 		return
 	case err != nil:
-		WriteStatus(w, statusRaw("%v", err))
+		wire.WriteStatus(w, wire.Raw("%v", err))
 		return
 	}
 	var known struct {
@@ -71,7 +72,7 @@ func (s *Server) document(x *Exchange, w http.ResponseWriter, body []byte, at, h
 	switch {
 	case len(asked) > 0 && !slices.Contains(asked, hash):
 		h.Set("Location", at)
-		h.Set("Content-Type", typeJSON)
+		h.Set("Content-Type", wire.TypeJSON)
 		w.WriteHeader(http.StatusMovedPermanently)
 		return
 	case len(asked) > 0:
@@ -82,7 +83,7 @@ func (s *Server) document(x *Exchange, w http.ResponseWriter, body []byte, at, h
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	h.Set("Content-Type", typeJSON)
+	h.Set("Content-Type", wire.TypeJSON)
 	w.WriteHeader(http.StatusOK)
 	w.Write(body) // an error means that the client has gone
 }
@@ -90,11 +91,11 @@ func (s *Server) document(x *Exchange, w http.ResponseWriter, body []byte, at, h
 // takesDocument reports whether r takes JSON, or would take the protobuf form of
 // OpenAPI, of which there is none here: it gets JSON.
 func takesDocument(r *http.Request) bool {
-	for _, c := range clauses(r) {
-		switch c.typ {
-		case typeJSON, "*/*", "application/*", "application/com.github.proto-openapi.spec.v3@v1.0+protobuf", "application/com.github.proto-openapi.spec.v3.v1.0+protobuf":
+	for _, c := range wire.Clauses(r) {
+		switch c.Type {
+		case wire.TypeJSON, "*/*", "application/*", "application/com.github.proto-openapi.spec.v3@v1.0+protobuf", "application/com.github.proto-openapi.spec.v3.v1.0+protobuf":
 			return true
 		}
 	}
-	return acceptsNothing(r)
+	return wire.AcceptsNothing(r)
 }

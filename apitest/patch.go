@@ -10,6 +10,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/schema"
+	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -28,12 +29,12 @@ func (s *Server) patch(x *Exchange, w http.ResponseWriter, v *view) *kube.Status
 	if st != nil {
 		return st
 	}
-	if typ != typeApply && !json.Valid(p.json) {
-		return statusBadRequest("invalid JSON patch")
+	if typ != wire.TypeApply && !json.Valid(p.json) {
+		return wire.BadRequest("invalid JSON patch")
 	}
 	c := &change{srv: s, ctx: x.r.Context(), target: x.target, options: opts, user: s.username(x.r), agent: x.r.UserAgent(), mode: updates}
 	c.next = func(old *object.Object) (*object.Object, *kube.Status) { return c.patched(old, typ, p.json) }
-	if typ == typeApply {
+	if typ == wire.TypeApply {
 		if c.mode = upserts; x.target.sub != "" {
 			c.mode = updates
 		}
@@ -46,7 +47,7 @@ func (s *Server) patch(x *Exchange, w http.ResponseWriter, v *view) *kube.Status
 // object, are left out of it where they do not matter: in the end those of old count.
 func (c *change) patched(old *object.Object, typ string, patch []byte) (*object.Object, *kube.Status) {
 	if info := c.target.info; c.target.form == info && !bytes.Contains(patch, []byte("managedFields")) && !bytes.Contains(patch, []byte(`\u`)) &&
-		(typ != typeJSONPatch || !bytes.Contains(patch, []byte(`"/metadata"`)) && !bytes.Contains(patch, []byte(`""`))) {
+		(typ != wire.TypeJSONPatch || !bytes.Contains(patch, []byte(`"/metadata"`)) && !bytes.Contains(patch, []byte(`""`))) {
 		current := old.Parts(info)
 		current["metadata"].(map[string]any)["resourceVersion"] = old.Meta.ResourceVersion
 		if o, st := c.patchedOf(current, old, typ, patch); st == nil {
@@ -61,24 +62,24 @@ func (c *change) patchedOf(current map[string]any, old *object.Object, typ strin
 	if c.target.sub == "scale" {
 		current = object.DecodeValue(scaleOf(info, old))
 	}
-	if c.doubled = nil; typ != typeJSONPatch { // fields given twice: the merged object has them once
+	if c.doubled = nil; typ != wire.TypeJSONPatch { // fields given twice: the merged object has them once
 		_, strict, _ := c.target.form.Type().Read(patch)
 		c.doubled = slices.DeleteFunc(strict, func(text string) bool { return !strings.HasPrefix(text, "duplicate field ") })
 	}
 	var merged map[string]any
 	var err error
 	switch typ {
-	case typeJSONPatch:
+	case wire.TypeJSONPatch:
 		merged, err = schema.JSONPatch(current, patch)
 		if st, ok := err.(*kube.Status); ok && c.options.validation == "Ignore" { // then nobody looks at the fields of the operations first
 			st.Message = strings.Replace(strings.TrimPrefix(st.Message, "error decoding patch: "), "[]handlers.jsonPatchOp", "jsonpatch.Patch", 1)
 		}
-	case typeMerge:
+	case wire.TypeMerge:
 		if list := bytes.HasPrefix(bytes.TrimSpace(patch), []byte("[")); list && info.BuiltIn && c.options.validation == "Ignore" {
 			return c.decode(payload{json: patch}) // which takes the place of the object, if nobody looks at it first
 		}
 		merged, err = schema.MergePatch(current, patch)
-	case typeStrategic:
+	case wire.TypeStrategic:
 		var p map[string]any
 		if p, err = schema.DecodeObject(patch); err == nil {
 			merged, err = c.target.form.Type().StrategicMerge(current, p)
@@ -92,21 +93,21 @@ func (c *change) patchedOf(current map[string]any, old *object.Object, typ strin
 	}
 	b, err := schema.Encode(merged)
 	if err != nil {
-		return nil, statusRaw("%v", err)
+		return nil, wire.Raw("%v", err)
 	}
 	if c.target.sub == "scale" {
 		return c.scaled(old, b)
 	}
 	o, st := c.decode(payload{json: b})
 	if st == nil && o.Key != old.Key {
-		return nil, statusBadRequest("the name of the object (%s) does not match the name on the URL (%s)", o.Key.Name, old.Key.Name)
+		return nil, wire.BadRequest("the name of the object (%s) does not match the name on the URL (%s)", o.Key.Name, old.Key.Name)
 	}
 	return o, st
 }
 
 // badPatch is the 422 of a patch whose result cannot be decoded.
 func badPatch(b []byte, err error) *kube.Status {
-	return statusInvalid("", "", "", kube.StatusCause{Reason: "FieldValueInvalid", Message: fmt.Sprintf("Invalid value: %q: %v", b, err), Field: "patch"})
+	return wire.Invalid("", "", "", kube.StatusCause{Reason: "FieldValueInvalid", Message: fmt.Sprintf("Invalid value: %q: %v", b, err), Field: "patch"})
 }
 
 // schemaStatus is the Status of an error of package schema.
@@ -114,5 +115,5 @@ func schemaStatus(err error) *kube.Status {
 	if st, ok := err.(*kube.Status); ok {
 		return st
 	}
-	return statusBadRequest("%v", err)
+	return wire.BadRequest("%v", err)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/rules"
+	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -75,13 +76,13 @@ func parseQuery(v url.Values, t target, shards bool) (*query, *kube.Status) {
 	var err error
 	if s := v.Get("limit"); s != "" {
 		if q.limit, err = strconv.ParseInt(s, 10, 64); err != nil {
-			return nil, statusBadRequest("%v", err)
+			return nil, wire.BadRequest("%v", err)
 		}
 	}
 	if s := v.Get("timeoutSeconds"); s != "" {
 		n, err := strconv.ParseInt(s, 10, 64)
 		if err != nil {
-			return nil, statusBadRequest("%v", err)
+			return nil, wire.BadRequest("%v", err)
 		}
 		q.timeout = time.Duration(n) * time.Second
 	}
@@ -90,10 +91,10 @@ func parseQuery(v url.Values, t target, shards bool) (*query, *kube.Status) {
 		q.initial = &b
 	}
 	if q.labels, err = kube.ParseSelector(v.Get("labelSelector")); err != nil {
-		return nil, statusBadRequest("unable to parse requirement: %v", err)
+		return nil, wire.BadRequest("unable to parse requirement: %v", err)
 	}
 	if q.fields, err = kube.ParseFieldSelector(v.Get("fieldSelector")); err != nil && len(oddPaths(v.Get("fieldSelector"))) == 0 {
-		return nil, statusBadRequest("%s", fieldSelectorError(v.Get("fieldSelector"), err))
+		return nil, wire.BadRequest("%s", fieldSelectorError(v.Get("fieldSelector"), err))
 	}
 	if t.form.Core.Plural != "" {
 		q.rename = eventSelector
@@ -105,13 +106,13 @@ func parseQuery(v url.Values, t target, shards bool) (*query, *kube.Status) {
 		switch info := t.form; {
 		case info.Selectable(path):
 		case len(info.Fields) == 0 && info.BuiltIn:
-			return nil, statusBadRequest("%q is not a known field selector: only \"metadata.name\", \"metadata.namespace\"", path)
+			return nil, wire.BadRequest("%q is not a known field selector: only \"metadata.name\", \"metadata.namespace\"", path)
 		case info.Plural == "resourceslices" && info.BuiltIn:
-			return nil, statusBadRequest("field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: %s", path)
+			return nil, wire.BadRequest("field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: %s", path)
 		case info.Resource == kube.Jobs:
-			return nil, statusBadRequest("field label %q not supported for Job", path)
+			return nil, wire.BadRequest("field label %q not supported for Job", path)
 		default:
-			return nil, statusBadRequest("field label not supported: %s", path)
+			return nil, wire.BadRequest("field label not supported: %s", path)
 		}
 	}
 	if q.rv, err = parseRevision(q.revision); err != nil {
@@ -119,13 +120,13 @@ func parseQuery(v url.Values, t target, shards bool) (*query, *kube.Status) {
 			return nil, st
 		}
 		if q.token != "" && t.verb == "list" {
-			return nil, statusBadRequest("specifying resource version is not allowed when using continue")
+			return nil, wire.BadRequest("specifying resource version is not allowed when using continue")
 		}
 		text := fmt.Sprintf("resourceVersion: Invalid value: %q: %v", q.revision, err)
 		if t.verb == "watch" {
-			return nil, statusRaw("%s", text)
+			return nil, wire.Raw("%s", text)
 		}
-		return nil, statusBadRequest("invalid resource version: %s", text)
+		return nil, wire.BadRequest("invalid resource version: %s", text)
 	}
 	q.simple = q.labels.Empty() && q.fields.Empty()
 	if s := v.Get("shardSelector"); s != "" && shards {
@@ -204,7 +205,7 @@ func (q *query) validate(verb string) *kube.Status {
 	if len(causes) == 0 {
 		return nil
 	}
-	return statusInvalid("meta.k8s.io", "ListOptions", "", causes...)
+	return wire.Invalid("meta.k8s.io", "ListOptions", "", causes...)
 }
 
 func parseRevision(s string) (uint64, error) {
@@ -235,7 +236,7 @@ func (s *Server) waitFor(ctx context.Context, rv uint64) *kube.Status {
 		select {
 		case <-changed:
 		case <-timer.C:
-			return StatusTooLarge(rv, current)
+			return wire.TooLarge(rv, current)
 		case <-ctx.Done():
 			return &kube.Status{Code: http.StatusGatewayTimeout, Reason: "Timeout", Message: "the request was given up"}
 		}

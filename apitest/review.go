@@ -10,6 +10,7 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/schema"
+	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -20,15 +21,15 @@ func isReview(r kube.Resource) bool { return slices.Contains(kinds.Reviews, r) }
 func (s *Server) review(x *Exchange, w http.ResponseWriter) *kube.Status {
 	res := x.target.res
 	if x.target.verb != "create" {
-		return statusMethod()
+		return wire.MethodNotAllowed()
 	}
-	p, st := readBody(x, typeJSON, typeYAML)
+	p, st := readBody(x, wire.TypeJSON, wire.TypeYAML)
 	if st != nil {
 		return st
 	}
 	o, _, err := x.target.info.Type().Read(p.json)
 	if err != nil {
-		return statusBadRequest("%s in version %q cannot be handled as a %s: %v", res.Kind, res.Version, res.Kind, err)
+		return wire.BadRequest("%s in version %q cannot be handled as a %s: %v", res.Kind, res.Version, res.Kind, err)
 	}
 	o["kind"], o["apiVersion"] = res.Kind, res.APIVersion()
 	if _, ok := o["metadata"].(map[string]any); !ok {
@@ -55,9 +56,9 @@ func (s *Server) review(x *Exchange, w http.ResponseWriter) *kube.Status {
 	}
 	body, err := schema.Encode(o)
 	if err != nil {
-		return statusRaw("%v", err)
+		return wire.Raw("%v", err)
 	}
-	writeJSON(w, http.StatusCreated, "application/json", append(body, '\n'))
+	wire.WriteJSON(w, http.StatusCreated, "application/json", append(body, '\n'))
 	return nil
 }
 
@@ -133,7 +134,7 @@ func (s *Server) forbidden(x *Exchange) *kube.Status {
 	if _, denied := s.denied(user, access{verb: t.verb, res: t.res, namespace: t.key.Namespace, name: t.key.Name, sub: t.sub}); !denied {
 		return nil
 	}
-	st := StatusForbidden(user, t.verb, t.res, t.key.Namespace)
+	st := wire.Forbidden(user, t.verb, t.res, t.key.Namespace)
 	if t.key.Name != "" {
 		st.Details.Name = t.key.Name
 		st.Message = strings.Replace(st.Message, t.res.GroupResource()+" is forbidden", t.res.GroupResource()+` "`+t.key.Name+`" is forbidden`, 1)
@@ -185,7 +186,7 @@ func (s *Server) userInfo(r *http.Request) map[string]any {
 // tokenRequest answers a create of serviceaccounts/x/token with a token that
 // looks like one and opens nothing but, if the server has a token, this server.
 func (s *Server) tokenRequest(x *Exchange, w http.ResponseWriter) *kube.Status {
-	p, st := readBody(x, typeJSON, typeYAML)
+	p, st := readBody(x, wire.TypeJSON, wire.TypeYAML)
 	if st != nil {
 		return st
 	}
@@ -196,14 +197,14 @@ func (s *Server) tokenRequest(x *Exchange, w http.ResponseWriter) *kube.Status {
 		} `json:"spec"`
 	}
 	if err := json.Unmarshal(p.json, &ask); err != nil {
-		return statusBadRequest("TokenRequest in version \"v1\" cannot be handled as a TokenRequest: %v", err)
+		return wire.BadRequest("TokenRequest in version \"v1\" cannot be handled as a TokenRequest: %v", err)
 	}
 	s.store.mu.Lock()
 	found := x.target.table.objects[x.target.key]
 	id := uid(s.store.aside)
 	s.store.mu.Unlock()
 	if found == nil {
-		return statusNotFound(x.target.res, x.target.key.Name)
+		return wire.NotFound(x.target.res, x.target.key.Name)
 	}
 	if ask.Spec.ExpirationSeconds <= 0 {
 		ask.Spec.ExpirationSeconds = 3600
@@ -212,7 +213,7 @@ func (s *Server) tokenRequest(x *Exchange, w http.ResponseWriter) *kube.Status {
 	if token == "" {
 		token = "apitest." + id
 	}
-	writeJSON(w, http.StatusCreated, "application/json", append(object.Marshal(map[string]any{
+	wire.WriteJSON(w, http.StatusCreated, "application/json", append(object.Marshal(map[string]any{
 		"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1",
 		"metadata": map[string]any{"name": x.target.key.Name, "namespace": x.target.key.Namespace, "creationTimestamp": object.Timestamp()},
 		"spec":     ask.Spec,

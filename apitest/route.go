@@ -9,6 +9,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/rules"
+	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -101,22 +102,22 @@ func (s *Server) answer(x *Exchange, w http.ResponseWriter) {
 	if x.refused == nil && healthy(w, x.r) {
 		return
 	}
-	if pretty := wantsIndented(x.r); (pretty || !takesStatus(x.r)) && !strings.HasPrefix(x.r.URL.Path, "/openapi/") {
-		p := &prettyWriter{ResponseWriter: w, all: pretty && x.target.verb != "watch"}
-		defer p.finish()
+	if pretty := wire.WantsIndented(x.r); (pretty || !wire.TakesStatus(x.r)) && !strings.HasPrefix(x.r.URL.Path, "/openapi/") {
+		p := &wire.IndentingWriter{ResponseWriter: w, All: pretty && x.target.verb != "watch"}
+		defer p.Finish()
 		w = p
 	}
-	if yes, as := prefersYAML(x.r); yes && !strings.HasPrefix(x.r.URL.Path, "/openapi/") {
-		y := &yamlWriter{ResponseWriter: w, as: as}
-		defer y.finish()
+	if yes, as := wire.PrefersYAML(x.r); yes && !strings.HasPrefix(x.r.URL.Path, "/openapi/") {
+		y := &wire.YAMLWriter{ResponseWriter: w, ErrorsAsJSON: as}
+		defer y.Finish()
 		w = y
 	}
 	if x.refused != nil {
-		WriteStatus(w, refusalByGuard(x))
+		wire.WriteStatus(w, refusalByGuard(x))
 		return
 	}
 	if !s.authenticated(x.r) {
-		WriteStatus(w, StatusUnauthorized())
+		wire.WriteStatus(w, wire.Unauthorized())
 		return
 	}
 	if x.target.table == nil {
@@ -124,7 +125,7 @@ func (s *Server) answer(x *Exchange, w http.ResponseWriter) {
 		return
 	}
 	if st := s.act(x, w); st != nil {
-		WriteStatus(w, st)
+		wire.WriteStatus(w, st)
 	}
 }
 
@@ -132,7 +133,7 @@ func (s *Server) answer(x *Exchange, w http.ResponseWriter) {
 func (s *Server) act(x *Exchange, w http.ResponseWriter) *kube.Status {
 	t := x.target
 	if t.res == kube.Endpoints {
-		w.Header().Add("Warning", warning("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"))
+		w.Header().Add("Warning", wire.Warning("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"))
 	}
 	if st := s.forbidden(x); st != nil {
 		return st
@@ -141,47 +142,47 @@ func (s *Server) act(x *Exchange, w http.ResponseWriter) *kube.Status {
 	case isReview(t.res) && t.sub == "" && t.key.Name == "":
 		return s.review(x, w)
 	case isReview(t.res):
-		return statusNoResource()
+		return wire.NoResource()
 	case t.sub == "token" && t.res == kube.ServiceAccounts && t.verb == "create":
 		return s.tokenRequest(x, w)
 	case t.sub == "token" && t.res == kube.ServiceAccounts:
-		return statusMethod()
+		return wire.MethodNotAllowed()
 	case t.res == kinds.Bindings && t.key.Name != "":
-		return statusNoResource()
+		return wire.NoResource()
 	case t.res == kinds.Bindings || t.res == kube.Pods && (t.sub == "binding" || t.sub == "eviction"):
 		switch {
 		case t.verb != "create":
-			return statusMethod()
+			return wire.MethodNotAllowed()
 		case t.sub == "eviction":
 			return s.evict(x, w)
 		}
 		return s.bind(x, w)
 	}
 	if t.form.Warning != "" {
-		w.Header().Add("Warning", warning(t.form.Warning))
+		w.Header().Add("Warning", wire.Warning(t.form.Warning))
 	}
 	if !t.info.BuiltIn && t.res.Namespaced && t.key.Namespace == "" && t.verb != "list" && t.verb != "watch" {
-		notFound(w)
+		wire.PageNotFound(w)
 		return nil
 	}
 	if t.info.BuiltIn && t.res.Namespaced && t.key.Namespace == "" && t.key.Name != "" {
-		return statusNoResource()
+		return wire.NoResource()
 	}
 	v, st := parseView(x.r, t.form, t.verb)
 	switch {
 	case st != nil:
 		return st
 	case t.key.Name != "" && len(rules.SegmentName(t.key.Name)) > 0:
-		return statusBadRequest("Name parameter invalid: %q: %s", t.key.Name, strings.Join(rules.SegmentName(t.key.Name), ";"))
+		return wire.BadRequest("Name parameter invalid: %q: %s", t.key.Name, strings.Join(rules.SegmentName(t.key.Name), ";"))
 	case t.res == kube.Pods && slices.Contains(podSubresources[:], t.sub):
 		return s.podSubresource(x, w)
 	case t.sub == "finalize" && t.res == kube.Namespaces && t.verb != "update",
 		t.verb == "deletecollection" && t.res == kube.Namespaces:
 		return t.notAllowed()
 	case t.sub != "" && !hasSubresource(t.form, t.sub) && !t.info.BuiltIn:
-		return statusNotFound(t.res, t.key.Name)
+		return wire.NotFound(t.res, t.key.Name)
 	case t.sub != "" && !hasSubresource(t.form, t.sub):
-		return statusNoResource()
+		return wire.NoResource()
 	}
 	switch t.verb {
 	case "list", "watch", "deletecollection":
@@ -234,29 +235,24 @@ var podSubresources = [...]string{"attach", "exec", "log", "portforward", "proxy
 func (s *Server) podSubresource(x *Exchange, w http.ResponseWriter) *kube.Status {
 	switch {
 	case x.target.sub != "log" || x.target.verb != "get":
-		return statusMethod()
+		return wire.MethodNotAllowed()
 	case s.Get(kube.Pods, x.target.key) == nil:
-		return statusNotFound(kube.Pods, x.target.key.Name)
+		return wire.NotFound(kube.Pods, x.target.key.Name)
 	}
 	w.Header().Set("Content-Type", "text/plain")
 	fmt.Fprintln(w, "this server runs no containers")
 	return nil
 }
 
-func statusNoResource() *kube.Status {
-	return &kube.Status{Code: http.StatusNotFound, Reason: "NotFound",
-		Message: "the server could not find the requested resource", Details: &kube.StatusDetails{}}
-}
-
 // get answers with one object.
 func (s *Server) get(x *Exchange, w http.ResponseWriter, v *view) *kube.Status {
 	if queryBool(x.r.URL.Query(), "export") {
-		return statusBadRequest("the export parameter, deprecated since v1.14, is no longer supported")
+		return wire.BadRequest("the export parameter, deprecated since v1.14, is no longer supported")
 	}
 	rv := x.r.URL.Query().Get("resourceVersion")
 	n, err := parseRevision(rv)
 	if err != nil {
-		return statusRaw("resourceVersion: Invalid value: %q: %v", rv, err)
+		return wire.Raw("resourceVersion: Invalid value: %q: %v", rv, err)
 	}
 	if st := s.waitFor(x.r.Context(), n); st != nil {
 		return st
@@ -266,7 +262,7 @@ func (s *Server) get(x *Exchange, w http.ResponseWriter, v *view) *kube.Status {
 	s.store.mu.Unlock()
 	switch {
 	case o == nil:
-		return statusNotFound(x.target.res, x.target.key.Name)
+		return wire.NotFound(x.target.res, x.target.key.Name)
 	case v.refused != nil:
 		return v.refused
 	}
@@ -291,7 +287,7 @@ func healthy(w http.ResponseWriter, r *http.Request) bool {
 	case what != "healthz" && what != "livez" && what != "readyz":
 		return false
 	case single && !slices.Contains(checks, one):
-		notFound(w)
+		wire.PageNotFound(w)
 		return true
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -46,7 +47,7 @@ func unscalable(r *object.Info, o *object.Object) *kube.Status {
 	if r.BuiltIn || o.Lookup(r.Scale.SpecReplicas) != nil {
 		return nil
 	}
-	return StatusInternal(fmt.Sprintf("the spec replicas field %q does not exist", "."+r.Scale.SpecReplicas))
+	return wire.Internal(fmt.Sprintf("the spec replicas field %q does not exist", "."+r.Scale.SpecReplicas))
 }
 
 // scaleCauses refuses numbers of replicas that are not natural.
@@ -92,15 +93,15 @@ func (c *change) scaled(old *object.Object, b []byte) (*object.Object, *kube.Sta
 	info := c.target.info
 	var s scaleObject
 	if err := json.Unmarshal(b, &s); err != nil && c.options.verb == "patch" {
-		return nil, statusInvalid("", "", "", kube.StatusCause{Reason: "FieldValueInvalid", Message: fmt.Sprintf("Invalid value: %q: %v", b, err), Field: "patch"})
+		return nil, wire.Invalid("", "", "", kube.StatusCause{Reason: "FieldValueInvalid", Message: fmt.Sprintf("Invalid value: %q: %v", b, err), Field: "patch"})
 	} else if err != nil {
-		return nil, statusBadRequest("Scale in version \"v1\" cannot be handled as a Scale: %v", err)
+		return nil, wire.BadRequest("Scale in version \"v1\" cannot be handled as a Scale: %v", err)
 	}
 	if s.Metadata.Name == "" && c.options.verb == "update" {
-		return nil, statusBadRequest("the name of the object (%s based on URL) was undeterminable: name must be provided", old.Key.Name)
+		return nil, wire.BadRequest("the name of the object (%s based on URL) was undeterminable: name must be provided", old.Key.Name)
 	}
 	if s.Spec.Replicas < 0 && info.BuiltIn { // that of others is refused as it is stored
-		return nil, statusInvalid("autoscaling", "Scale", old.Key.Name, kube.StatusCause{Reason: "FieldValueInvalid",
+		return nil, wire.Invalid("autoscaling", "Scale", old.Key.Name, kube.StatusCause{Reason: "FieldValueInvalid",
 			Message: fmt.Sprintf("Invalid value: %d: must be greater than or equal to 0", s.Spec.Replicas), Field: "spec.replicas"})
 	}
 	o := &object.Object{Key: old.Key, Meta: old.Meta, Fields: old.Fields}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -43,7 +44,7 @@ var shardTerm = regexp.MustCompile(`^\s*([A-Za-z_]\w*)\(\s*([\w.]+)\s*,\s*(?:'([
 // 500 without a reason.
 func parseSharding(s string) (*sharding, *kube.Status) {
 	bad := func(format string, args ...any) (*sharding, *kube.Status) {
-		return nil, statusRaw("invalid shard selector: "+format, args...)
+		return nil, wire.Raw("invalid shard selector: "+format, args...)
 	}
 	if strings.TrimSpace(s) == "" {
 		return bad("empty shard selector is not allowed; omit the parameter for unfiltered lists")

@@ -15,6 +15,7 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/apitest/internal/schema"
+	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -32,7 +33,7 @@ func (c *change) decode(p payload) (*object.Object, *kube.Status) {
 		return nil, badPatch(b, fmt.Errorf("couldn't get version/kind; json parse error: %v", err))
 	}
 	if err != nil {
-		return nil, statusBadRequest("the object provided is unrecognized (must be of type %s): couldn't get version/kind; json parse error: %v (%s)", info.Kind, err, summary(b))
+		return nil, wire.BadRequest("the object provided is unrecognized (must be of type %s): couldn't get version/kind; json parse error: %v (%s)", info.Kind, err, summary(b))
 	}
 	if st := unregistered(info, head.APIVersion, head.Kind, b); st != nil && c.options.verb == "patch" {
 		return nil, badPatch(b, st)
@@ -44,10 +45,10 @@ func (c *change) decode(p payload) (*object.Object, *kube.Status) {
 		if c.options.verb == "patch" {
 			return nil, badPatch(b, err)
 		}
-		return nil, statusBadRequest("%s in version %q cannot be handled as a %s: %v", head.Kind, info.Version, info.Kind, err)
+		return nil, wire.BadRequest("%s in version %q cannot be handled as a %s: %v", head.Kind, info.Version, info.Kind, err)
 	}
 	if !info.BuiltIn && head.Kind != "" && head.Kind != info.Kind {
-		return nil, statusInvalid(info.Group, head.Kind, nameIn(b), kube.StatusCause{Reason: "FieldValueInvalid",
+		return nil, wire.Invalid(info.Group, head.Kind, nameIn(b), kube.StatusCause{Reason: "FieldValueInvalid",
 			Message: fmt.Sprintf("Invalid value: %q: must be %s", head.Kind, info.Kind), Field: "kind"})
 	}
 	if !info.BuiltIn && head.Kind == "" {
@@ -56,27 +57,27 @@ func (c *change) decode(p payload) (*object.Object, *kube.Status) {
 			return nil, badPatch(b, errors.New(missing))
 		}
 		if c.options.validation == "Ignore" { // by another decoder, which has filled in what it wants by then
-			return nil, statusBadRequest("%s in version %q cannot be handled as a %s: %s", info.Kind, c.target.form.Version, info.Kind, missing)
+			return nil, wire.BadRequest("%s in version %q cannot be handled as a %s: %s", info.Kind, c.target.form.Version, info.Kind, missing)
 		}
-		return nil, statusBadRequest("the object provided is unrecognized (must be of type %s): %v (%s)", info.Kind, missing, summary(b))
+		return nil, wire.BadRequest("the object provided is unrecognized (must be of type %s): %v (%s)", info.Kind, missing, summary(b))
 	}
 	if want := c.target.form.APIVersion(); !info.BuiltIn && head.APIVersion != want && c.options.verb == "patch" {
 		group, _, ok := strings.Cut(head.APIVersion, "/")
 		if !ok {
 			group = ""
 		}
-		return nil, statusInvalid(group, head.Kind, nameIn(b), kube.StatusCause{Reason: "FieldValueInvalid",
+		return nil, wire.Invalid(group, head.Kind, nameIn(b), kube.StatusCause{Reason: "FieldValueInvalid",
 			Message: fmt.Sprintf("Invalid value: %q: must be %s", head.APIVersion, want), Field: "apiVersion"})
 	}
 	if !info.BuiltIn && head.APIVersion != c.target.form.APIVersion() {
-		return nil, statusBadRequest("the API version in the data (%s) does not match the expected API version (%s)", head.APIVersion, c.target.form.APIVersion())
+		return nil, wire.BadRequest("the API version in the data (%s) does not match the expected API version (%s)", head.APIVersion, c.target.form.APIVersion())
 	}
 	c.peek(b)
 	if wrong != nil && c.options.verb == "patch" {
 		return nil, badPatch(b, wrong)
 	}
 	if wrong != nil {
-		return nil, statusBadRequest("%s in version %q cannot be handled as a %s: %v", cmp.Or(head.Kind, info.Kind), info.Version, info.Kind, wrong)
+		return nil, wire.BadRequest("%s in version %q cannot be handled as a %s: %v", cmp.Or(head.Kind, info.Kind), info.Version, info.Kind, wrong)
 	}
 	if strict = slices.Concat(oneLine(p.twice, c.options.validation), c.doubled, strict); len(strict) > 0 {
 		switch c.options.validation {
@@ -84,7 +85,7 @@ func (c *change) decode(p payload) (*object.Object, *kube.Status) {
 			if c.options.verb == "patch" {
 				return nil, badPatch(b, fmt.Errorf("strict decoding error: %s", strings.Join(strict, ", ")))
 			}
-			return nil, statusBadRequest("%s in version %q cannot be handled as a %s: strict decoding error: %s",
+			return nil, wire.BadRequest("%s in version %q cannot be handled as a %s: strict decoding error: %s",
 				cmp.Or(head.Kind, info.Kind), info.Version, info.Kind, strings.Join(strict, ", "))
 		case "Warn":
 			c.warnings = strict
@@ -135,7 +136,7 @@ func (c *change) named(v map[string]any) (*object.Object, *kube.Status) {
 	}
 	b, err := schema.Encode(v)
 	if err != nil {
-		return nil, statusRaw("%v", err)
+		return nil, wire.Raw("%v", err)
 	}
 	return c.decodeNamed(b)
 }
@@ -174,7 +175,7 @@ func oneLine(twice []string, validation string) []string {
 // decodeNamed is decodeObject, but that what is written to a name must have it.
 func (c *change) decodeNamed(b []byte) (*object.Object, *kube.Status) {
 	if name := c.target.key.Name; name != "" && nameIn(b) == "" {
-		return nil, statusBadRequest("the name of the object (%s based on URL) was undeterminable: name must be provided", name)
+		return nil, wire.BadRequest("the name of the object (%s based on URL) was undeterminable: name must be provided", name)
 	}
 	o, st := decodeObject(c.target, b)
 	if st == nil {
@@ -205,14 +206,14 @@ func unregistered(info *object.Info, apiVersion, kind string, b []byte) *kube.St
 	}
 	switch {
 	case strings.Contains(version, "/"):
-		return statusBadRequest("the object provided is unrecognized (must be of type %s): unexpected GroupVersion string: %s (%s)", info.Kind, apiVersion, summary(b))
+		return wire.BadRequest("the object provided is unrecognized (must be of type %s): unexpected GroupVersion string: %s (%s)", info.Kind, apiVersion, summary(b))
 	case !info.BuiltIn || kind == info.Kind && apiVersion == info.APIVersion():
 		return nil
 	}
 	if _, err := object.Types().Type(kube.Resource{Group: group, Version: version, Kind: kind}); err == nil {
 		return nil // it is refused later
 	}
-	return statusBadRequest("%s in version %q cannot be handled as a %s: no kind %q is registered for version %q in scheme \"pkg/runtime/scheme.go:111\"",
+	return wire.BadRequest("%s in version %q cannot be handled as a %s: no kind %q is registered for version %q in scheme \"pkg/runtime/scheme.go:111\"",
 		kind, version, info.Kind, kind, apiVersion)
 }
 
@@ -262,7 +263,7 @@ func (c *change) check(o *object.Object, next, live map[string]any, named []kube
 		}
 	}
 	if causes := slices.Concat(r.Causes, wrong, scale); len(causes) > 0 {
-		return statusInvalid(info.Group, info.Kind, o.Key.Name, causes...)
+		return wire.Invalid(info.Group, info.Kind, o.Key.Name, causes...)
 	}
 	return nil
 }

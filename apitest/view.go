@@ -1,7 +1,6 @@
 package apitest
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/internal/protojson"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -32,19 +32,19 @@ type view struct {
 // can serve.
 func parseView(r *http.Request, info *object.Info, verb string) (*view, *kube.Status) {
 	v := &view{info: info, include: r.URL.Query().Get("includeObject")}
-	if acceptsNothing(r) {
+	if wire.AcceptsNothing(r) {
 		return v, nil
 	}
 	readable := false // JSON is, if only in some form
-	for _, c := range clauses(r) {
-		typ, params := c.typ, c.params
+	for _, c := range wire.Clauses(r) {
+		typ, params := c.Type, c.Params
 		v.binary = typ == protojson.MediaType && servesBinary(info, verb, params)
 		switch {
 		case v.binary:
-		case typ == typeYAML && verb != "watch":
+		case typ == wire.TypeYAML && verb != "watch":
 		case typ == "application/*" && info.BuiltIn: // which is not what its routes offer
 			continue
-		case typ != typeJSON && typ != "*/*" && typ != "application/*":
+		case typ != wire.TypeJSON && typ != "*/*" && typ != "application/*":
 			continue
 		}
 		if readable = true; params == nil {
@@ -65,17 +65,17 @@ func parseView(r *http.Request, info *object.Info, verb string) (*view, *kube.St
 				v.include = "Metadata"
 			case "None", "Metadata", "Object":
 			default:
-				v.refused = statusBadRequest("Unable to convert to Table as requested: includeObject: Invalid value: %q: must be 'Metadata', 'Object', 'None', or empty", v.include)
+				v.refused = wire.BadRequest("Unable to convert to Table as requested: includeObject: Invalid value: %q: must be 'Metadata', 'Object', 'None', or empty", v.include)
 			}
 			v.as = as
 			return v, nil
 		case as == "PartialObjectMetadata" && verb == "list":
-			v.refused = notAcceptable("you requested PartialObjectMetadata, but the requested object is a list (*%s)", info.GoType(info.ListKind()))
+			v.refused = wire.NotAcceptable("you requested PartialObjectMetadata, but the requested object is a list (*%s)", info.GoType(info.ListKind()))
 			return v, nil
 		case as == "PartialObjectMetadataList" && verb == "get":
-			v.refused = notAcceptable("you requested PartialObjectMetadataList, but the requested object is not a list (*%s)", info.GoType(info.Kind))
+			v.refused = wire.NotAcceptable("you requested PartialObjectMetadataList, but the requested object is not a list (*%s)", info.GoType(info.Kind))
 			if !info.BuiltIn {
-				v.refused = statusRaw("content is not a list")
+				v.refused = wire.Raw("content is not a list")
 			}
 			return v, nil
 		case as == "PartialObjectMetadata", as == "PartialObjectMetadataList":
@@ -84,22 +84,18 @@ func parseView(r *http.Request, info *object.Info, verb string) (*view, *kube.St
 		}
 	}
 	const all, streams = "application/json, application/yaml, application/vnd.kubernetes.protobuf", ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
-	if yes, _ := prefersYAML(r); yes && verb == "watch" {
-		return nil, notAcceptable("only the following media types are accepted: %s", streams[2:])
+	if yes, _ := wire.PrefersYAML(r); yes && verb == "watch" {
+		return nil, wire.NotAcceptable("only the following media types are accepted: %s", streams[2:])
 	}
 	if info.BuiltIn && !readable && (verb == "list" || verb == "watch" || verb == "get") {
-		st := notAcceptable("406: Not Acceptable\n\nAvailable representations: " + all)
+		st := wire.NotAcceptable("406: Not Acceptable\n\nAvailable representations: " + all)
 		if verb != "get" {
 			st.Message += streams
 		}
 		st.Details = &kube.StatusDetails{}
 		return nil, st
 	}
-	return nil, notAcceptable("only the following media types are accepted: " + all)
-}
-
-func notAcceptable(format string, args ...any) *kube.Status {
-	return &kube.Status{Code: http.StatusNotAcceptable, Reason: "NotAcceptable", Message: fmt.Sprintf(format, args...)}
+	return nil, wire.NotAcceptable("only the following media types are accepted: " + all)
 }
 
 // shown returns o in the form in which r is served.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/network"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -75,8 +76,8 @@ func (s *Server) watch(x *Exchange, w http.ResponseWriter, q *query, v *view) *k
 	defer s.watchStarted()()
 	w.Header().Set("Content-Type", "application/json")
 	if v.binary {
-		w.Header().Set("Content-Type", typeStream)
-		x.binary = &binaryStream{info: v.info}
+		w.Header().Set("Content-Type", wire.TypeStream)
+		x.binary = &wire.Stream{Info: v.info}
 	}
 	w.Header().Set("Cache-Control", "no-cache, private")
 	w.WriteHeader(http.StatusOK)
@@ -199,7 +200,7 @@ func (s *Server) finishWatch(x *Exchange, w *watcher) {
 
 // StatusEvent returns the ERROR event of a watch with st, with its newline.
 func StatusEvent(st *kube.Status) []byte {
-	b := append([]byte(`{"type":"ERROR","object":`), encodeStatus(st)...)
+	b := append([]byte(`{"type":"ERROR","object":`), wire.EncodeStatus(st)...)
 	return append(b, '}', '\n')
 }
 
@@ -236,7 +237,7 @@ func (st *store) join(t *table, w *watcher, initial bool) (objects collection, r
 	case w.after == 0:
 		w.after = st.rev
 	case w.after < t.recent:
-		return objects, 0, StatusExpired(w.after, t.recent)
+		return objects, 0, wire.Expired(w.after, t.recent)
 	default:
 		i, _ := slices.BinarySearchFunc(t.log, w.after+1, func(e event, rv uint64) int { return cmp.Compare(e.rv, rv) })
 		w.cursor = t.base + i

@@ -14,6 +14,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -218,14 +219,14 @@ func (s *Server) callWebhook(c *change, h *webhook, a *Admission, mutates bool) 
 		return nil
 	}
 	if a.DryRun && h.SideEffects != "None" && h.SideEffects != "NoneOnDryRun" {
-		return statusBadRequest("admission webhook %q does not support dry run", h.Name)
+		return wire.BadRequest("admission webhook %q does not support dry run", h.Name)
 	}
 	answer, err := s.askWebhook(c.ctx, h, a)
 	if err != nil {
 		if h.FailurePolicy == "Ignore" {
 			return nil
 		}
-		return StatusInternal(fmt.Sprintf("failed calling webhook %q: failed to call webhook: %v", h.Name, err))
+		return wire.Internal(fmt.Sprintf("failed calling webhook %q: failed to call webhook: %v", h.Name, err))
 	}
 	a.Warnings = append(a.Warnings, answer.Warnings...)
 	if !answer.Allowed {
@@ -239,7 +240,7 @@ func (s *Server) callWebhook(c *change, h *webhook, a *Admission, mutates bool) 
 		a.Object, err = patch.Apply(a.Object)
 	}
 	if err != nil {
-		return StatusInternal(fmt.Sprintf("admission webhook %q: its patch does not apply", h.Name))
+		return wire.Internal(fmt.Sprintf("admission webhook %q: its patch does not apply", h.Name))
 	}
 	return nil
 }

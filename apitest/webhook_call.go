@@ -13,6 +13,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+
+	"github.com/listwatch/listwatch/apitest/internal/wire"
 )
 
 // headerLimit is how many bytes of headers a webhook may answer with.
@@ -74,7 +76,7 @@ func exchangeWebhook(ctx context.Context, conn net.Conn, u *url.URL, body []byte
 	if err := r.Write(conn); err != nil {
 		return nil, err
 	}
-	resp, err := http.ReadResponse(bufio.NewReader(io.LimitReader(conn, bodyLimit+headerLimit)), r)
+	resp, err := http.ReadResponse(bufio.NewReader(io.LimitReader(conn, wire.BodyLimit+headerLimit)), r)
 	if err != nil {
 		return nil, err
 	}
@@ -82,5 +84,5 @@ func exchangeWebhook(ctx context.Context, conn net.Conn, u *url.URL, body []byte
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("it answered %d", resp.StatusCode)
 	}
-	return io.ReadAll(io.LimitReader(resp.Body, bodyLimit))
+	return io.ReadAll(io.LimitReader(resp.Body, wire.BodyLimit))
 }

@@ -6,18 +6,19 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
 
 func (s *Server) create(x *Exchange, w http.ResponseWriter, v *view) *kube.Status {
-	if _, st := bodyType(x, typeJSON, typeYAML); st != nil {
+	if _, st := bodyType(x, wire.TypeJSON, wire.TypeYAML); st != nil {
 		return st
 	}
-	opts, st := parseWriteOptions(x, "CreateOptions", typeJSON)
+	opts, st := parseWriteOptions(x, "CreateOptions", wire.TypeJSON)
 	if st != nil {
 		return st
 	}
-	b, st := readBody(x, typeJSON, typeYAML)
+	b, st := readBody(x, wire.TypeJSON, wire.TypeYAML)
 	if st != nil {
 		return st
 	}
@@ -27,11 +28,11 @@ func (s *Server) create(x *Exchange, w http.ResponseWriter, v *view) *kube.Statu
 }
 
 func (s *Server) update(x *Exchange, w http.ResponseWriter, v *view) *kube.Status {
-	opts, st := parseWriteOptions(x, "UpdateOptions", typeJSON)
+	opts, st := parseWriteOptions(x, "UpdateOptions", wire.TypeJSON)
 	if st != nil {
 		return st
 	}
-	b, st := readBody(x, typeJSON, typeYAML)
+	b, st := readBody(x, wire.TypeJSON, wire.TypeYAML)
 	if st != nil {
 		return st
 	}
@@ -51,7 +52,7 @@ func (s *Server) update(x *Exchange, w http.ResponseWriter, v *view) *kube.Statu
 	rv := o.Meta.ResourceVersion
 	c.next = func(*object.Object) (*object.Object, *kube.Status) {
 		if _, err := parseRevision(rv); err != nil {
-			return nil, statusRaw("%v", err)
+			return nil, wire.Raw("%v", err)
 		}
 		if first := o; first != nil {
 			o = nil
@@ -66,7 +67,7 @@ func (s *Server) update(x *Exchange, w http.ResponseWriter, v *view) *kube.Statu
 func (c *change) warn(w http.ResponseWriter) {
 	for i, text := range c.warnings {
 		if !slices.Contains(c.warnings[:i], text) {
-			w.Header().Add("Warning", warning(text))
+			w.Header().Add("Warning", wire.Warning(text))
 		}
 	}
 }
@@ -85,6 +86,6 @@ func (c *change) answer(w http.ResponseWriter, v *view, code int) *kube.Status {
 	if c.target.sub == "scale" {
 		body = scaleOf(c.target.info, o)
 	}
-	writeJSON(w, code, "application/json", append(body, '\n'))
+	wire.WriteJSON(w, code, "application/json", append(body, '\n'))
 	return nil
 }

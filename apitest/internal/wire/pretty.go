@@ -1,4 +1,4 @@
-package apitest
+package wire
 
 import (
 	"bytes"
@@ -10,8 +10,8 @@ import (
 	"github.com/listwatch/listwatch/internal/protojson"
 )
 
-// indented returns JSON as people read it.
-func indented(b []byte) []byte {
+// Indented returns JSON as people read it.
+func Indented(b []byte) []byte {
 	var out bytes.Buffer
 	if json.Indent(&out, bytes.TrimSuffix(b, []byte("\n")), "", "  ") != nil {
 		return b
@@ -19,9 +19,9 @@ func indented(b []byte) []byte {
 	return out.Bytes()
 }
 
-// wantsIndented reports whether the answer is to be indented: where the query says
+// WantsIndented reports whether the answer is to be indented: where the query says
 // so, and otherwise for programs that show it to people.
-func wantsIndented(r *http.Request) bool {
+func WantsIndented(r *http.Request) bool {
 	if v := r.URL.Query().Get("pretty"); v != "" {
 		pretty, err := strconv.ParseBool(v)
 		return err == nil && pretty
@@ -34,40 +34,42 @@ func wantsIndented(r *http.Request) bool {
 	return false
 }
 
-// takesStatus reports whether r takes an error in a form that can be had: it is no
+// TakesStatus reports whether r takes an error in a form that can be had: it is no
 // Table, whatever was asked for. Where none was agreed upon, it is for people.
-func takesStatus(r *http.Request) bool {
-	for _, c := range clauses(r) {
-		if c.params == nil || c.params["as"] != "" {
+func TakesStatus(r *http.Request) bool {
+	for _, c := range Clauses(r) {
+		if c.Params == nil || c.Params["as"] != "" {
 			continue
 		}
-		switch c.typ {
-		case typeJSON, typeYAML, protojson.MediaType, "*/*", "application/*":
+		switch c.Type {
+		case TypeJSON, TypeYAML, protojson.MediaType, "*/*", "application/*":
 			return true
 		}
 	}
-	return acceptsNothing(r)
+	return AcceptsNothing(r)
 }
 
-// prettyWriter indents an answer in JSON, or, unless all are to be, an error;
+// IndentingWriter indents an answer in JSON, or, unless all are to be, an error;
 // another it lets through.
-type prettyWriter struct {
+type IndentingWriter struct {
 	http.ResponseWriter
-	all  bool
+	All  bool
 	code int
 	json bool
 	body bytes.Buffer
 }
 
-func (p *prettyWriter) WriteHeader(code int) {
+// WriteHeader implements http.ResponseWriter.
+func (p *IndentingWriter) WriteHeader(code int) {
 	p.code = code
 	typ, _, _ := strings.Cut(p.Header().Get("Content-Type"), ";")
-	if p.json = typ == typeJSON && (p.all || code >= http.StatusBadRequest); !p.json {
+	if p.json = typ == TypeJSON && (p.All || code >= http.StatusBadRequest); !p.json {
 		p.ResponseWriter.WriteHeader(code)
 	}
 }
 
-func (p *prettyWriter) Write(b []byte) (int, error) {
+// Write implements http.ResponseWriter.
+func (p *IndentingWriter) Write(b []byte) (int, error) {
 	if p.code == 0 {
 		p.WriteHeader(http.StatusOK)
 	}
@@ -77,11 +79,11 @@ func (p *prettyWriter) Write(b []byte) (int, error) {
 	return p.ResponseWriter.Write(b)
 }
 
-// finish sends what has been written.
-func (p *prettyWriter) finish() {
+// Finish sends what has been written.
+func (p *IndentingWriter) Finish() {
 	if !p.json {
 		return
 	}
 	p.ResponseWriter.WriteHeader(p.code)
-	p.ResponseWriter.Write(indented(p.body.Bytes())) // an error means that the client has gone
+	p.ResponseWriter.Write(Indented(p.body.Bytes())) // an error means that the client has gone
 }

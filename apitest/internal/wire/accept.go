@@ -1,4 +1,4 @@
-package apitest
+package wire
 
 import (
 	"mime"
@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// clause is what an Accept header names: a media type with parameters.
-type clause struct {
-	typ    string
-	params map[string]string // nil where the clause cannot be read, but for its type
+// Clause is what an Accept header names: a media type with parameters.
+type Clause struct {
+	Type   string
+	Params map[string]string // nil where the clause cannot be read, but for its type
 }
 
-// clauses returns what r accepts, the best first: by its q, and then what is said
+// Clauses returns what r accepts, the best first: by its q, and then what is said
 // more exactly. Others stay in the order in which they came.
-func clauses(r *http.Request) []clause {
-	var list []clause
+func Clauses(r *http.Request) []Clause {
+	var list []Clause
 	weighed := false
 	for part := range strings.SplitSeq(strings.Join(r.Header.Values("Accept"), ","), ",") {
 		if strings.TrimSpace(part) == "" {
@@ -27,7 +27,7 @@ func clauses(r *http.Request) []clause {
 		if err != nil {
 			typ, _, _ = strings.Cut(strings.TrimSpace(part), ";")
 		}
-		list = append(list, clause{typ, params})
+		list = append(list, Clause{typ, params})
 		weighed = weighed || params["q"] != "" || strings.HasSuffix(typ, "*")
 	}
 	if weighed {
@@ -36,14 +36,14 @@ func clauses(r *http.Request) []clause {
 	return list
 }
 
-func compareClauses(a, b clause) int {
-	weight := func(c clause) float64 {
-		if q, err := strconv.ParseFloat(c.params["q"], 64); err == nil {
+func compareClauses(a, b Clause) int {
+	weight := func(c Clause) float64 {
+		if q, err := strconv.ParseFloat(c.Params["q"], 64); err == nil {
 			return q
 		}
 		return 1
 	}
-	vague := func(c clause) int { return strings.Count(c.typ, "*") }
+	vague := func(c Clause) int { return strings.Count(c.Type, "*") }
 	switch x, y := weight(a), weight(b); {
 	case x > y:
 		return -1
@@ -53,7 +53,7 @@ func compareClauses(a, b clause) int {
 	return vague(a) - vague(b)
 }
 
-// acceptsNothing reports whether r has no Accept header, so that everything will do.
-func acceptsNothing(r *http.Request) bool {
+// AcceptsNothing reports whether r has no Accept header, so that everything will do.
+func AcceptsNothing(r *http.Request) bool {
 	return strings.Join(r.Header.Values("Accept"), "") == ""
 }

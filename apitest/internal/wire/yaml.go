@@ -1,4 +1,4 @@
-package apitest
+package wire
 
 import (
 	"bytes"
@@ -13,38 +13,40 @@ import (
 	"github.com/listwatch/listwatch/internal/yamljson"
 )
 
-// prefersYAML reports whether YAML is the first form that r accepts of those that
+// PrefersYAML reports whether YAML is the first form that r accepts of those that
 // the server has, and whether it is to be of another kind, such as a Table.
-func prefersYAML(r *http.Request) (yes, as bool) {
-	for _, c := range clauses(r) {
-		switch c.typ {
-		case typeYAML:
-			return true, c.params["as"] != ""
-		case typeJSON, "*/*", "application/*":
+func PrefersYAML(r *http.Request) (yes, as bool) {
+	for _, c := range Clauses(r) {
+		switch c.Type {
+		case TypeYAML:
+			return true, c.Params["as"] != ""
+		case TypeJSON, "*/*", "application/*":
 			return false, false
 		}
 	}
 	return false, false
 }
 
-// yamlWriter makes YAML of an answer in JSON; another it lets through. Watches
+// YAMLWriter makes YAML of an answer in JSON; another it lets through. Watches
 // are not for it: they have no form in YAML.
-type yamlWriter struct {
+type YAMLWriter struct {
 	http.ResponseWriter
-	as   bool // a Status, which is not of the kind asked for, stays JSON
-	code int
-	json bool
-	body bytes.Buffer
+	ErrorsAsJSON bool // a Status, which is not of the kind asked for, stays JSON
+	code         int
+	json         bool
+	body         bytes.Buffer
 }
 
-func (y *yamlWriter) WriteHeader(code int) {
+// WriteHeader implements http.ResponseWriter.
+func (y *YAMLWriter) WriteHeader(code int) {
 	y.code = code
-	if y.json = y.Header().Get("Content-Type") == typeJSON && !(y.as && code >= 400); !y.json {
+	if y.json = y.Header().Get("Content-Type") == TypeJSON && !(y.ErrorsAsJSON && code >= 400); !y.json {
 		y.ResponseWriter.WriteHeader(code)
 	}
 }
 
-func (y *yamlWriter) Write(b []byte) (int, error) {
+// Write implements http.ResponseWriter.
+func (y *YAMLWriter) Write(b []byte) (int, error) {
 	if y.code == 0 {
 		y.WriteHeader(http.StatusOK)
 	}
@@ -54,12 +56,12 @@ func (y *yamlWriter) Write(b []byte) (int, error) {
 	return y.ResponseWriter.Write(b)
 }
 
-// finish sends what has been written.
-func (y *yamlWriter) finish() {
+// Finish sends what has been written.
+func (y *YAMLWriter) Finish() {
 	if !y.json {
 		return
 	}
-	y.Header().Set("Content-Type", typeYAML)
+	y.Header().Set("Content-Type", TypeYAML)
 	y.ResponseWriter.WriteHeader(y.code)
 	y.ResponseWriter.Write(toYAML(y.body.Bytes())) // an error means that the client has gone
 }
@@ -77,12 +79,12 @@ func toYAML(b []byte) []byte {
 	return out
 }
 
-// fromYAML returns one YAML document as JSON. It is read as version 1.1 of the
+// FromYAML returns one YAML document as JSON. It is read as version 1.1 of the
 // language, as kube-apiserver does: y, on and 0o17 are not the words they look
 // like. JSON passes as it is.
 //
 // Of keys that are there twice the last counts; twice says which those are.
-func fromYAML(b []byte) (j []byte, twice []string, err error) {
+func FromYAML(b []byte) (j []byte, twice []string, err error) {
 	if t := bytes.TrimLeft(b, " \t\r\n"); len(t) > 0 && t[0] == '{' && json.Valid(t) && !repeats(t) {
 		return t, nil, nil
 	}
@@ -109,7 +111,7 @@ func fromYAML(b []byte) (j []byte, twice []string, err error) {
 }
 
 // yamlLimits are those of a body.
-var yamlLimits = yamljson.Limits{Bytes: bodyLimit, Documents: 1}
+var yamlLimits = yamljson.Limits{Bytes: BodyLimit, Documents: 1}
 
 // yamlWithin returns an error if what b may expand to is beyond the limits.
 func yamlWithin(b []byte) error {

@@ -1,0 +1,75 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"io"
+
+	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/internal/protojson"
+)
+
+// TypeStream is the media type of a watch in protobuf.
+const TypeStream = protojson.MediaType + ";stream=watch"
+
+// Stream makes frames in protobuf of the events of a watch. Faults work on its
+// JSON: what they leave of an event that is no JSON becomes a frame that is no event.
+type Stream struct {
+	Info    *object.Info
+	pending []byte // of an event that has no end yet
+}
+
+// Frames takes a piece of the JSON and returns the frames of the events that it ends.
+func (s *Stream) Frames(piece []byte) (out []byte) {
+	s.pending = append(s.pending, piece...)
+	for {
+		s.pending = bytes.TrimLeft(s.pending, "\r\n")
+		dec := json.NewDecoder(bytes.NewReader(s.pending))
+		var event json.RawMessage
+		switch err := dec.Decode(&event); {
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return out
+		case err != nil:
+			garbage, rest, _ := bytes.Cut(s.pending, []byte("\n"))
+			out, s.pending = append(out, sized(garbage)...), rest
+		default:
+			out = append(out, s.frame(event)...)
+			s.pending = s.pending[dec.InputOffset():]
+		}
+	}
+}
+
+// frame returns the frame of an event.
+func (s *Stream) frame(event []byte) []byte {
+	var e struct {
+		Type   string          `json:"type"`
+		Object json.RawMessage `json:"object"`
+	}
+	if json.Unmarshal(event, &e) != nil {
+		return sized(event)
+	}
+	if len(e.Object) == 0 || string(e.Object) == "null" {
+		return protojson.Event(e.Type, nil)
+	}
+	b, err := protojson.Encode(e.Object, s.Info.APIVersion(), s.Info.Kind)
+	if err != nil {
+		b = protojson.Broken(e.Object, s.Info.APIVersion(), s.Info.Kind)
+	}
+	return protojson.Event(e.Type, b)
+}
+
+// Cut returns what is sent of an event whose end does not come.
+func (s *Stream) Cut() []byte {
+	if len(s.pending) == 0 {
+		return nil
+	}
+	frame := sized(s.pending)
+	return frame[:len(frame)-1]
+}
+
+// sized returns a frame.
+func sized(message []byte) []byte {
+	return append(binary.BigEndian.AppendUint32(nil, uint32(len(message))), message...)
+}
