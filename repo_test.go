@@ -136,6 +136,7 @@ var (
 		"internal/target": program,
 		"internal/record": program,
 		"internal/jq":     program,
+		"internal/table":  engine,
 		"internal/filter": program,
 		"internal/print":  program,
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/listwatch/listwatch/internal/print"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/record"
+	"github.com/listwatch/listwatch/internal/table"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -68,7 +69,7 @@ func newBoard(o *print.Format) *board {
 func (b *board) apply(r *record.Record) {
 	cols := r.Columns
 	if cols == nil {
-		cols = &record.NoColumns
+		cols = &table.NoColumns
 	}
 	s := b.sections[family(r.Resource)]
 	if s == nil {
@@ -89,7 +90,7 @@ func (b *board) apply(r *record.Record) {
 	for _, i := range s.Shown {
 		cell := ""
 		if i < len(cells) {
-			cell = printable.Cell(print.Text(cells[i]))
+			cell = printable.Cell(table.Text(cells[i]))
 		}
 		if (*cols)[i].Name == "Age" {
 			row.age = len(row.cells)

@@ -11,6 +11,7 @@ import (
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/print"
 	"github.com/listwatch/listwatch/internal/record"
+	"github.com/listwatch/listwatch/internal/table"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -25,7 +26,7 @@ func podRecord(t *testing.T, event, name, phase string, restarts, after int) *re
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &record.Record{Type: event, Time: boardStart.Add(time.Duration(after) * time.Second), Resource: kube.Pods, Object: o, Columns: record.ColumnsOf(o),
+	return &record.Record{Type: event, Time: boardStart.Add(time.Duration(after) * time.Second), Resource: kube.Pods, Object: o, Columns: table.Of(o),
 		ID: codec.Identity{Namespace: "shop", Name: name}, Initial: after == 0}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/listwatch/listwatch/internal/print"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/record"
+	"github.com/listwatch/listwatch/internal/table"
 	"github.com/listwatch/listwatch/internal/target"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/list"
@@ -181,7 +182,7 @@ func listTarget[T record.Raw](ctx context.Context, l *listing, t target.Target, 
 	if err != nil {
 		return exit.Usage("%q: %w", t.Name, err)
 	}
-	var cols *record.Columns
+	var cols *table.Columns
 	emit := func(o T) error {
 		if l.output.env {
 			var err error
@@ -189,7 +190,7 @@ func listTarget[T record.Raw](ctx context.Context, l *listing, t target.Target, 
 				return exit.Failed(fmt.Errorf("%s: %w", t.Label(), err))
 			}
 		}
-		if c := record.ColumnsOf(asRaw(o)); c != nil {
+		if c := table.Of(asRaw(o)); c != nil {
 			cols = c
 		}
 		if !t.Includes(o.GetName()) {

@@ -10,6 +10,7 @@ import (
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/print"
 	"github.com/listwatch/listwatch/internal/record"
+	"github.com/listwatch/listwatch/internal/table"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -27,7 +28,7 @@ func largeRow(t *testing.T, i, size int) record.Record {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return record.Record{Type: "ADDED", Resource: kube.Pods, Object: raw, Columns: &record.Columns{{Name: "Name"}, {Name: "Cell"}}, Initial: true}
+	return record.Record{Type: "ADDED", Resource: kube.Pods, Object: raw, Columns: &table.Columns{{Name: "Name"}, {Name: "Cell"}}, Initial: true}
 }
 
 // TestBatchesAreBoundedInBytes: rows are kept until they are aligned together, and of

@@ -24,6 +24,7 @@ import (
 	"github.com/listwatch/listwatch/internal/filter"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/record"
+	"github.com/listwatch/listwatch/internal/table"
 	"github.com/listwatch/listwatch/internal/target"
 	"github.com/listwatch/listwatch/replay"
 	"github.com/listwatch/listwatch/watch"
@@ -258,7 +259,7 @@ func (r *replaying) run(ctx context.Context, p *cli.Program) error {
 func play[T record.Raw](ctx context.Context, r *replaying, targets []target.Target, records chan<- record.Record, asRaw func(T) codec.Raw) error {
 	var streams []*playedStream[T]
 	for _, t := range targets {
-		s := &playedStream[T]{stream: stream[T]{Target: t, served: t.Resource, store: cache.NewStore[T](), asRaw: asRaw, began: time.Now(), columns: &record.NoColumns, maxFailures: -1,
+		s := &playedStream[T]{stream: stream[T]{Target: t, served: t.Resource, store: cache.NewStore[T](), asRaw: asRaw, began: time.Now(), columns: &table.NoColumns, maxFailures: -1,
 			give: func(rec record.Record) { record.Enqueue(records, rec) }, talk: r.talk}}
 		s.selects(&r.output)
 		streams = append(streams, s)

@@ -7,6 +7,7 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/checkpoint"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/record"
+	"github.com/listwatch/listwatch/internal/table"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -87,6 +88,6 @@ func (s *stream[T]) reckon(key kube.Key, uid string, all bool) {
 // headed makes sure that rows have their columns, where no row came to bring them.
 func (s *stream[T]) headed(ctx context.Context) {
 	if s.resumed && s.columns == nil && s.col.Accept.List != "" {
-		s.columns = record.FetchColumns(ctx, s.col)
+		s.columns = table.Fetch(ctx, s.col)
 	}
 }

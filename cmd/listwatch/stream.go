@@ -16,6 +16,7 @@ import (
 	"github.com/listwatch/listwatch/internal/filter"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/record"
+	"github.com/listwatch/listwatch/internal/table"
 	"github.com/listwatch/listwatch/internal/target"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
@@ -44,7 +45,7 @@ type stream[T record.Raw] struct {
 	narrowed    bool // there are selectors
 	maxFailures int  // in a row; negative = any number
 
-	columns  *record.Columns
+	columns  *table.Columns
 	began    time.Time
 	told     time.Time // progress, last
 	items    int       // of the listing under way
@@ -139,11 +140,11 @@ func (s *stream[T]) event(ctx context.Context, ev watch.Event[T]) {
 	case watch.Bookmark:
 		s.emit(record.Record{Type: string(ev.Type), ID: codec.Identity{ResourceVersion: string(ev.Revision)}})
 	case watch.Added, watch.Modified, watch.Deleted:
-		if c := record.ColumnsOf(s.asRaw(ev.Object)); c != nil {
+		if c := table.Of(s.asRaw(ev.Object)); c != nil {
 			s.columns = c
 		} else if s.columns == nil {
 			// The server has sent them with a bookmark, which nobody saw.
-			s.columns = record.FetchColumns(ctx, s.col)
+			s.columns = table.Fetch(ctx, s.col)
 		}
 		if !s.Includes(ev.Object.GetName()) {
 			return

@@ -1,15 +1,14 @@
 package print
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/record"
+	"github.com/listwatch/listwatch/internal/table"
 	"github.com/listwatch/listwatch/internal/target"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -27,7 +26,7 @@ type Table struct {
 
 // Layout is how the rows of one resource are laid out.
 type Layout struct {
-	Columns *record.Columns
+	Columns *table.Columns
 	Shown   []int // indices of columns
 	Header  []string
 	Widths  []int
@@ -51,7 +50,7 @@ func (t *Table) Encode(b []byte, r *record.Record) ([]byte, error) {
 	}
 	cols := r.Columns
 	if cols == nil {
-		cols = &record.NoColumns
+		cols = &table.NoColumns
 	}
 	l := t.layouts[r.Resource]
 	if l == nil || l.Columns != cols && !slices.Equal(*l.Columns, *cols) {
@@ -74,7 +73,7 @@ func (t *Table) Encode(b []byte, r *record.Record) ([]byte, error) {
 	for _, i := range l.Shown {
 		s := ""
 		if i < len(cells) {
-			s = printable.Cell(Text(cells[i]))
+			s = printable.Cell(table.Text(cells[i]))
 		}
 		if t.format.Kinds && i == l.name() {
 			s = printable.Cell(target.KubectlType(r.Resource)) + "/" + s
@@ -122,7 +121,7 @@ func (t *Table) Cells(r *record.Record) ([]any, error) {
 	return one.Rows[0].Cells, nil
 }
 
-func (t *Table) Layout(cols *record.Columns, namespaced bool) *Layout {
+func (t *Table) Layout(cols *table.Columns, namespaced bool) *Layout {
 	l := &Layout{Columns: cols}
 	if t.format.Extra.stamps != "" {
 		l.Header = append(l.Header, "TIME")
@@ -248,25 +247,6 @@ func EventColor(event string) string {
 		return "\x1b[31m"
 	}
 	return ""
-}
-
-// Text prints a cell as kubectl does.
-func Text(cell any) string {
-	switch v := cell.(type) {
-	case nil:
-		return ""
-	case string:
-		return v
-	case json.Number:
-		return v.String()
-	case map[string]any, []any:
-		b, err := codec.Encode(v)
-		if err != nil {
-			return "<unknown>"
-		}
-		return string(b)
-	}
-	return fmt.Sprint(cell)
 }
 
 // Age prints a duration as kubectl's AGE: two units at most, the second one only

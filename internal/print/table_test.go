@@ -10,11 +10,12 @@ import (
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/record"
+	"github.com/listwatch/listwatch/internal/table"
 	"github.com/listwatch/listwatch/kube"
 )
 
 // rowOf returns a record as the server's Table makes it.
-func rowOf(t *testing.T, event, json string, cols *record.Columns) *record.Record {
+func rowOf(t *testing.T, event, json string, cols *table.Columns) *record.Record {
 	t.Helper()
 	o, err := codec.ParseRaw([]byte(json))
 	if err != nil {
@@ -29,23 +30,23 @@ func tableRow(name, cells string) string {
 }
 
 func TestTableColumnsGrowAndCountWhatIsSeen(t *testing.T) {
-	cols := &record.Columns{{Name: "Name", Format: "name"}, {Name: "Text"}, {Name: "N"}, {Name: "Wide", Priority: 1}}
-	table := NewTable(&Format{Events: true, Headers: true, Namespaces: true, Color: true})
+	cols := &table.Columns{{Name: "Name", Format: "name"}, {Name: "Text"}, {Name: "N"}, {Name: "Wide", Priority: 1}}
+	rows := NewTable(&Format{Events: true, Headers: true, Namespaces: true, Color: true})
 	var got []byte
 	for _, batch := range [][]*record.Record{
 		{rowOf(t, "ADDED", tableRow("a", `"a","世界",1,"w"`), cols), rowOf(t, "ADDED", tableRow("b", `"b","é\u0301",12345678,null`), cols)},
 		{rowOf(t, "DELETED", tableRow("c", `"c","a longer text\nof two lines",null,"w"`), cols)},
 		{rowOf(t, "MODIFIED", tableRow("d", `"d","\u001b[31m",{"x":[true]}`), cols)},
 		// Other columns have another header.
-		{rowOf(t, "MODIFIED", tableRow("d", `"d",1.5`), &record.Columns{{Name: "Name", Format: "name"}, {Name: "F"}})},
+		{rowOf(t, "MODIFIED", tableRow("d", `"d",1.5`), &table.Columns{{Name: "Name", Format: "name"}, {Name: "F"}})},
 	} {
 		for _, r := range batch {
 			var err error
-			if got, err = table.Encode(got, r); err != nil {
+			if got, err = rows.Encode(got, r); err != nil {
 				t.Fatal(err)
 			}
 		}
-		got = table.Flush(got)
+		got = rows.Flush(got)
 	}
 	want := strings.TrimPrefix(`
 EVENT      NAMESPACE   NAME   TEXT   N
@@ -65,12 +66,12 @@ EVENT      NAMESPACE   NAME   F
 func TestTableOfPlainObjects(t *testing.T) {
 	r := rowOf(t, "ADDED", `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","namespace":"d","creationTimestamp":"2026-01-02T03:04:05Z"}}`, nil)
 	r.Time = time.Date(2026, 1, 2, 5, 4, 6, 0, time.UTC)
-	table := NewTable(&Format{Headers: true})
-	b, err := table.Encode(nil, r)
+	rows := NewTable(&Format{Headers: true})
+	b, err := rows.Encode(nil, r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff("NAME   AGE\na      120m\n", string(table.Flush(b))); diff != "" {
+	if diff := cmp.Diff("NAME   AGE\na      120m\n", string(rows.Flush(b))); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 }

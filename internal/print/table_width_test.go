@@ -6,6 +6,7 @@ import (
 
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/record"
+	"github.com/listwatch/listwatch/internal/table"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -17,7 +18,7 @@ func TestALongCellDoesNotWidenEveryRow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return &record.Record{Type: "ADDED", Resource: kube.Pods, Object: raw, Columns: &record.Columns{{Name: "Name", Format: "name"}, {Name: "Text"}, {Name: "End"}}}
+		return &record.Record{Type: "ADDED", Resource: kube.Pods, Object: raw, Columns: &table.Columns{{Name: "Name", Format: "name"}, {Name: "Text"}, {Name: "End"}}}
 	}
 	enc := NewTable(&Format{List: true, Headers: true})
 	long := strings.Repeat("x", 1<<20)
@@ -35,7 +36,7 @@ func TestALongCellDoesNotWidenEveryRow(t *testing.T) {
 	if !strings.Contains(string(b), "\na      "+long+"   end\n") {
 		t.Error("the long row is not whole, or its cells are not apart")
 	}
-	many := make(record.Columns, 300_000)
+	many := make(table.Columns, 300_000)
 	r := row("b")
 	r.Columns = &many
 	if b, err := enc.Encode(nil, r); err != nil || len(enc.Flush(b)) > 1<<20 {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/table"
 	"github.com/listwatch/listwatch/internal/target"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
@@ -26,10 +27,10 @@ type Record struct {
 	ID       codec.Identity
 
 	// Of objects.
-	Object    codec.Raw // a Table of one row, where rows are printed
-	Complete  codec.Raw // object with managedFields, where an expression looks at them; else zero
-	Old       codec.Raw // of MODIFIED: the state before; zero where nobody knows it
-	Columns   *Columns  // of that Table
+	Object    codec.Raw      // a Table of one row, where rows are printed
+	Complete  codec.Raw      // object with managedFields, where an expression looks at them; else zero
+	Old       codec.Raw      // of MODIFIED: the state before; zero where nobody knows it
+	Columns   *table.Columns // of that Table
 	Initial   bool
 	Synthetic string // how it was learnt, if not from an event
 	Last      bool   // a deletion whose final state is not known

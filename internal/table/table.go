@@ -1,7 +1,11 @@
-package record
+// Package table reads the Tables in which a server sends rows: the columns that it defines
+// for a resource, and the text of cells as kubectl prints them.
+package table
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"io"
 	"net/url"
 	"strings"
@@ -24,9 +28,9 @@ var NoColumns = Columns{{Name: "Name", Format: "name"}, {Name: "Age"}}
 // nameOnly is what is left where a server does not say its columns.
 var nameOnly = Columns{{Name: "Name", Format: "name"}}
 
-// ColumnsOf returns the column definitions in a Table, nil if it has none: a
+// Of returns the column definitions in a Table, nil if it has none: a
 // server sends them once a page and once a watch.
-func ColumnsOf(table codec.Raw) *Columns {
+func Of(table codec.Raw) *Columns {
 	if table.GetKind() != "Table" {
 		return &NoColumns
 	}
@@ -43,8 +47,8 @@ func ColumnsOf(table codec.Raw) *Columns {
 	return &t.Columns
 }
 
-// FetchColumns asks for the column definitions by a list of one object.
-func FetchColumns[T kube.Object](ctx context.Context, c client.Collection[T]) *Columns {
+// Fetch asks for the column definitions by a list of one object.
+func Fetch[T kube.Object](ctx context.Context, c client.Collection[T]) *Columns {
 	const most = 16 << 20
 	resp, err := c.Client.Do(ctx, &client.Request{Path: c.Path(), Query: url.Values{"limit": {"1"}}, Accept: c.Accept.List})
 	if err != nil {
@@ -62,4 +66,23 @@ func FetchColumns[T kube.Object](ctx context.Context, c client.Collection[T]) *C
 		return &nameOnly
 	}
 	return &t.Columns
+}
+
+// Text prints a cell as kubectl does.
+func Text(cell any) string {
+	switch v := cell.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case json.Number:
+		return v.String()
+	case map[string]any, []any:
+		b, err := codec.Encode(v)
+		if err != nil {
+			return "<unknown>"
+		}
+		return string(b)
+	}
+	return fmt.Sprint(cell)
 }
