@@ -52,7 +52,7 @@ func (c *change) prepareCreate(o *object.Object) *kube.Status {
 			}
 		}
 	}
-	if isPartial(info, approval) { // a request to sign says whose it is
+	if isPartial(info, kinds.Approval) { // a request to sign says whose it is
 		spec, _ := o.Field("spec")
 		o.SetField("spec", setAt(spec, "username", c.user), true)
 	}
@@ -89,7 +89,7 @@ func (c *change) prepareUpdate(old, o *object.Object) *kube.Status {
 	}
 	var wrong []kube.StatusCause
 	switch c.target.sub {
-	case ephemeralContainers, resize, approval:
+	case kinds.EphemeralContainers, kinds.Resize, kinds.Approval:
 		wrong = c.part(old, o)
 	case "status":
 		status, ok := o.Field("status")

@@ -63,7 +63,7 @@ func (s *crdSpec) deprecation(v *crdVersion) string {
 	text := fmt.Sprintf("%s/%s %s is deprecated", s.Group, v.Name, s.Names.Kind)
 	better := ""
 	for _, o := range s.Versions {
-		if o.Served && !o.Deprecated && compareVersions(o.Name, v.Name) > 0 && (better == "" || compareVersions(o.Name, better) > 0) {
+		if o.Served && !o.Deprecated && object.CompareVersions(o.Name, v.Name) > 0 && (better == "" || object.CompareVersions(o.Name, better) > 0) {
 			better = o.Name
 		}
 	}

@@ -7,14 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/schema"
 	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
-
-func isReview(r kube.Resource) bool { return slices.Contains(kinds.Reviews, r) }
 
 // review answers a review: everybody who came in may do everything, unless a
 // denial that was set by Deny says otherwise.

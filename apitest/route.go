@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/discovery"
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/apitest/internal/wire"
@@ -121,7 +122,7 @@ func (s *Server) answer(x *Exchange, w http.ResponseWriter) {
 		return
 	}
 	if x.target.table == nil {
-		s.discover(x, w)
+		discovery.Answer(w, x.r, s.store.served())
 		return
 	}
 	if st := s.act(x, w); st != nil {
@@ -139,9 +140,9 @@ func (s *Server) act(x *Exchange, w http.ResponseWriter) *kube.Status {
 		return st
 	}
 	switch {
-	case isReview(t.res) && t.sub == "" && t.key.Name == "":
+	case kinds.IsReview(t.res) && t.sub == "" && t.key.Name == "":
 		return s.review(x, w)
-	case isReview(t.res):
+	case kinds.IsReview(t.res):
 		return wire.NoResource()
 	case t.sub == "token" && t.res == kube.ServiceAccounts && t.verb == "create":
 		return s.tokenRequest(x, w)

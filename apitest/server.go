@@ -12,11 +12,15 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest/internal/certs"
+	"github.com/listwatch/listwatch/apitest/internal/discovery"
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/network"
 	"github.com/listwatch/listwatch/internal/guard"
 	"github.com/listwatch/listwatch/kube"
 )
+
+// Version is the Kubernetes version that the server says it has.
+const Version = discovery.Version
 
 // Options choose how a server runs. The zero value is plain HTTP on a free
 // loopback port, open to everybody.

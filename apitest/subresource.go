@@ -12,18 +12,12 @@ import (
 
 // Subresources that are an object's own kind and may change a part of it only.
 
-const (
-	ephemeralContainers = "ephemeralcontainers"
-	resize              = "resize"
-	approval            = "approval"
-)
-
 // isPartial reports whether sub is one of them.
 func isPartial(r *object.Info, sub string) bool {
 	switch sub {
-	case ephemeralContainers, resize:
+	case kinds.EphemeralContainers, kinds.Resize:
 		return r.Resource == kube.Pods && r.BuiltIn
-	case approval:
+	case kinds.Approval:
 		return r.Resource == kinds.CertificateSigningRequests && r.BuiltIn
 	}
 	return false
@@ -36,7 +30,7 @@ func (c *change) part(old, o *object.Object) (causes []kube.StatusCause) {
 	*o = object.Object{Key: old.Key, Meta: old.Meta, Fields: old.Fields}
 	o.Meta.ManagedFields = sent.Meta.ManagedFields
 	field := "spec"
-	if c.target.sub == approval {
+	if c.target.sub == kinds.Approval {
 		field = "status"
 	}
 	raw, _ := sent.Field(field)
@@ -51,16 +45,16 @@ func (c *change) part(old, o *object.Object) (causes []kube.StatusCause) {
 	is := schema.Copy(live)
 	var r rules.Refusals
 	switch c.target.sub {
-	case ephemeralContainers:
+	case kinds.EphemeralContainers:
 		is["ephemeralContainers"] = next["ephemeralContainers"]
 		if rules.Lacks(is, "ephemeralContainers") {
 			delete(is, "ephemeralContainers")
 		}
 		kinds.RefuseEphemeral(&r, is, live)
-	case resize:
+	case kinds.Resize:
 		resized(is, next)
 		kinds.RefuseResized(&r, is, live)
-	case approval:
+	case kinds.Approval:
 		is["conditions"] = next["conditions"]
 		stamp(rules.ListAt(is, "conditions"))
 		if rules.Lacks(is, "conditions") {

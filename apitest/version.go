@@ -1,10 +1,7 @@
 package apitest
 
 import (
-	"cmp"
 	"maps"
-	"strconv"
-	"strings"
 
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/schema"
@@ -31,6 +28,16 @@ func (t *table) served() []*object.Info {
 		return t.forms
 	}
 	return append([]*object.Info{t.info}, t.forms...)
+}
+
+// served returns the resources that are served, in every version.
+func (st *store) served() (list []*object.Info) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	for _, t := range st.tables {
+		list = append(list, t.served()...)
+	}
+	return list
 }
 
 // keep returns what a client wrote as it is stored.
@@ -92,35 +99,4 @@ func printed(r *object.Info, o *object.Object) *object.Object {
 		return o
 	}
 	return shown(r, o)
-}
-
-// compareVersions compares by how much a version is to be preferred: v2 is above
-// v1, above v2beta1, above v1alpha1, above what is none.
-func compareVersions(a, b string) int {
-	x, y := versionOf(a), versionOf(b)
-	return cmp.Or(cmp.Compare(x.stage, y.stage), cmp.Compare(x.major, y.major), cmp.Compare(x.minor, y.minor), cmp.Compare(b, a))
-}
-
-type versionParts struct{ stage, major, minor int }
-
-func versionOf(s string) versionParts {
-	rest, ok := strings.CutPrefix(s, "v")
-	number := func(s string) int {
-		n, err := strconv.Atoi(s)
-		if err != nil || n < 1 {
-			ok = false
-		}
-		return n
-	}
-	v := versionParts{stage: 3}
-	for stage, word := range []string{1: "alpha", 2: "beta"} {
-		if before, after, found := strings.Cut(rest, word); found && word != "" {
-			v.stage, rest, v.minor = stage, before, number(after)
-		}
-	}
-	v.major = number(rest)
-	if !ok {
-		return versionParts{}
-	}
-	return v
 }

@@ -172,19 +172,25 @@ func selectorOf(raw json.RawMessage) kube.Selector {
 }
 
 type admissionRequest struct {
-	UID         string           `json:"uid"`
-	Kind        groupVersionKind `json:"kind"`
-	Resource    groupVersionRes  `json:"resource"`
-	SubResource string           `json:"subResource,omitempty"`
-	Name        string           `json:"name,omitempty"`
-	Namespace   string           `json:"namespace,omitempty"`
-	Operation   string           `json:"operation"`
+	UID         string          `json:"uid"`
+	Kind        webhookKind     `json:"kind"`
+	Resource    groupVersionRes `json:"resource"`
+	SubResource string          `json:"subResource,omitempty"`
+	Name        string          `json:"name,omitempty"`
+	Namespace   string          `json:"namespace,omitempty"`
+	Operation   string          `json:"operation"`
 	UserInfo    struct {
 		Username string `json:"username"`
 	} `json:"userInfo"`
 	Object    json.RawMessage `json:"object"`
 	OldObject json.RawMessage `json:"oldObject"`
 	DryRun    bool            `json:"dryRun"`
+}
+
+type webhookKind struct {
+	Group   string `json:"group"`
+	Version string `json:"version"`
+	Kind    string `json:"kind"`
 }
 
 type groupVersionRes struct {
@@ -268,7 +274,7 @@ func (s *Server) askWebhook(ctx context.Context, h *webhook, a *Admission) (*adm
 	s.store.mu.Unlock()
 	res := a.Resource
 	ask := admissionReview{Kind: "AdmissionReview", APIVersion: "admission.k8s.io/v1", Request: &admissionRequest{
-		UID: id, Kind: groupVersionKind{res.Group, res.Version, res.Kind}, Resource: groupVersionRes{res.Group, res.Version, res.Plural},
+		UID: id, Kind: webhookKind{res.Group, res.Version, res.Kind}, Resource: groupVersionRes{res.Group, res.Version, res.Plural},
 		SubResource: a.Subresource, Name: a.Key.Name, Namespace: a.Key.Namespace, Operation: a.Operation,
 		Object: a.Object, OldObject: a.Old, DryRun: a.DryRun}}
 	ask.Request.UserInfo.Username = a.User

@@ -207,3 +207,10 @@ func Complete(r object.Info) object.Info {
 	r.Type = sync.OnceValue(func() *schema.Type { return object.TypeOf(&r) })
 	return r
 }
+
+// Subresources that show the whole object, and may change a part of it only.
+const (
+	EphemeralContainers = "ephemeralcontainers"
+	Resize              = "resize"
+	Approval            = "approval"
+)

@@ -1,6 +1,8 @@
 package kinds
 
 import (
+	"slices"
+
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -23,3 +25,6 @@ func reviewKinds() (list []Kind) {
 	}
 	return list
 }
+
+// IsReview reports whether r is one of Reviews.
+func IsReview(r kube.Resource) bool { return slices.Contains(Reviews, r) }

@@ -1,4 +1,4 @@
-package apitest
+package discovery
 
 import (
 	"encoding/json"
@@ -20,11 +20,11 @@ import (
 //
 // The index names each document with a hash of what is in it. Who asks with that
 // may keep the answer for good; who asks with another is sent to the right one.
-func (s *Server) openAPI(x *Exchange, w http.ResponseWriter) {
+func openAPI(w http.ResponseWriter, r *http.Request, resources []*object.Info) {
 	var custom []*schema.Type
-	for _, r := range s.store.resources() {
-		if !r.BuiltIn {
-			custom = append(custom, r.Type())
+	for _, i := range resources {
+		if !i.BuiltIn {
+			custom = append(custom, i.Type())
 		}
 	}
 	index, err := object.Types().Index(custom...)
@@ -32,8 +32,8 @@ func (s *Server) openAPI(x *Exchange, w http.ResponseWriter) {
 		wire.WriteStatus(w, wire.Raw("%v", err))
 		return
 	}
-	name := strings.TrimPrefix(strings.TrimPrefix(x.r.URL.Path, "/openapi/v3"), "/")
-	if x.r.URL.Path == "/openapi/v3" {
+	name := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/openapi/v3"), "/")
+	if r.URL.Path == "/openapi/v3" {
 		wire.WriteJSON(w, http.StatusOK, "text/plain; charset=utf-8", index)
 		return
 	}
@@ -55,20 +55,20 @@ func (s *Server) openAPI(x *Exchange, w http.ResponseWriter) {
 	if u, err := url.Parse(at); err == nil {
 		hash = u.Query().Get("hash")
 	}
-	s.document(x, w, body, at, hash)
+	document(w, r, body, at, hash)
 }
 
 // document answers with one document, which stands at a URL with its hash.
-func (s *Server) document(x *Exchange, w http.ResponseWriter, body []byte, at, hash string) {
+func document(w http.ResponseWriter, r *http.Request, body []byte, at, hash string) {
 	tag := `"` + hash + `"`
 	h := w.Header()
 	h.Set("Vary", "Accept")
-	if !takesDocument(x.r) {
+	if !takesDocument(r) {
 		w.WriteHeader(http.StatusNotAcceptable)
 		return
 	}
 	h.Set("Etag", tag)
-	asked := x.r.URL.Query()["hash"]
+	asked := r.URL.Query()["hash"]
 	switch {
 	case len(asked) > 0 && !slices.Contains(asked, hash):
 		h.Set("Location", at)
@@ -79,7 +79,7 @@ func (s *Server) document(x *Exchange, w http.ResponseWriter, body []byte, at, h
 		h.Set("Cache-Control", "public, immutable")
 		h.Set("Expires", time.Now().AddDate(1, 0, 0).UTC().Format(time.RFC1123))
 	}
-	if strings.Contains(x.r.Header.Get("If-None-Match"), tag) {
+	if strings.Contains(r.Header.Get("If-None-Match"), tag) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}

@@ -1,4 +1,4 @@
-package apitest
+package discovery
 
 import (
 	"cmp"
@@ -11,7 +11,7 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Version is what /version says of the server.
+// Version is the Kubernetes version that /version names.
 const Version = "v1.37.0"
 
 type groupVersion struct {
@@ -74,30 +74,31 @@ type aggregatedGroup struct {
 	Versions []aggregatedVersion `json:"versions"`
 }
 
-// discover answers /version, /api, /apis and below; everything else is not
-// found, in the two ways of kube-apiserver.
-func (s *Server) discover(x *Exchange, w http.ResponseWriter) {
-	resources := s.store.resources()
-	path := strings.Trim(x.r.URL.Path, "/")
+// Answer answers r for /version, /api, /apis, /openapi/v3 and below, with the
+// resources that are served; everything else is not found, in the two ways of
+// kube-apiserver.
+func Answer(w http.ResponseWriter, r *http.Request, resources []*object.Info) {
+	resources = sorted(resources)
+	path := strings.Trim(r.URL.Path, "/")
 	parts := strings.Split(path, "/")
 	if path == "openapi/v3" || strings.HasPrefix(path, "openapi/v3/") {
-		s.openAPI(x, w)
+		openAPI(w, r, resources)
 		return
 	}
-	known := path == "version" || path == "api" || path == "apis" || (parts[0] == "api" || parts[0] == "apis") && slices.ContainsFunc(resources, func(r *object.Info) bool {
-		return parts[0] == "api" && path == "api/"+r.APIVersion() || path == "apis/"+r.Group || path == "apis/"+r.APIVersion()
+	known := path == "version" || path == "api" || path == "apis" || (parts[0] == "api" || parts[0] == "apis") && slices.ContainsFunc(resources, func(i *object.Info) bool {
+		return parts[0] == "api" && path == "api/"+i.APIVersion() || path == "apis/"+i.Group || path == "apis/"+i.APIVersion()
 	})
-	if st := undiscoverable(x.r, path); st != nil && known {
+	if st := undiscoverable(r, path); st != nil && known {
 		wire.WriteStatus(w, st)
 		return
 	}
 	switch {
 	case path == "":
-		s.root(w, resources)
+		root(w, resources)
 	case path == "version":
-		s.version(w)
+		version(w)
 	case path == "api" || path == "apis":
-		s.discoverAll(x, w, resources, path == "api")
+		discoverAll(w, r, resources, path == "api")
 	case parts[0] == "api" && len(parts) == 2:
 		discoverVersion(w, resources, "", parts[1])
 	case parts[0] == "apis" && len(parts) == 2:
@@ -114,8 +115,8 @@ func (s *Server) discover(x *Exchange, w http.ResponseWriter) {
 		wire.PageNotFound(w)
 	case parts[0] == "apis" && len(parts) == 3:
 		discoverVersion(w, resources, parts[1], parts[2])
-	case parts[0] == "api" && len(parts) > 2, parts[0] == "apis" && len(parts) > 3 && parts[1] != "" && slices.ContainsFunc(resources, func(r *object.Info) bool {
-		return r.Group == parts[1] && r.BuiltIn
+	case parts[0] == "api" && len(parts) > 2, parts[0] == "apis" && len(parts) > 3 && parts[1] != "" && slices.ContainsFunc(resources, func(i *object.Info) bool {
+		return i.Group == parts[1] && i.BuiltIn
 	}):
 		wire.WriteStatus(w, wire.NoResource())
 	default:
@@ -123,18 +124,11 @@ func (s *Server) discover(x *Exchange, w http.ResponseWriter) {
 	}
 }
 
-// resources returns what is served, sorted by group, as that counts, version and name.
-func (st *store) resources() []*object.Info {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	var list []*object.Info
-	for _, t := range st.tables {
-		list = append(list, t.served()...)
-	}
-	slices.SortFunc(list, func(a, b *object.Info) int {
-		return cmp.Or(compareGroups(a.Group, b.Group), compareVersions(b.Version, a.Version), cmp.Compare(a.Plural, b.Plural))
+// sorted returns resources by group, as that counts, version and name.
+func sorted(resources []*object.Info) []*object.Info {
+	return slices.SortedFunc(slices.Values(resources), func(a, b *object.Info) int {
+		return cmp.Or(compareGroups(a.Group, b.Group), object.CompareVersions(b.Version, a.Version), cmp.Compare(a.Plural, b.Plural))
 	})
-	return list
 }
 
 // groups returns the named groups.
@@ -156,9 +150,9 @@ func groups(resources []*object.Info) []apiGroup {
 	return list
 }
 
-func (s *Server) discoverAll(x *Exchange, w http.ResponseWriter, resources []*object.Info, core bool) {
-	if version := wantsAggregated(x.r); version != "" {
-		cached(w, x.r, "application/json;g=apidiscovery.k8s.io;v="+version+";as=APIGroupDiscoveryList", "public",
+func discoverAll(w http.ResponseWriter, r *http.Request, resources []*object.Info, core bool) {
+	if version := wantsAggregated(r); version != "" {
+		cached(w, r, "application/json;g=apidiscovery.k8s.io;v="+version+";as=APIGroupDiscoveryList", "public",
 			aggregated(resources, core, version))
 		return
 	}
@@ -167,7 +161,7 @@ func (s *Server) discoverAll(x *Exchange, w http.ResponseWriter, resources []*ob
 			Kind      string              `json:"kind"`
 			Versions  []string            `json:"versions"`
 			Addresses []map[string]string `json:"serverAddressByClientCIDRs"`
-		}{"APIVersions", []string{"v1"}, []map[string]string{{"clientCIDR": "0.0.0.0/0", "serverAddress": x.r.Host}}}), '\n'))
+		}{"APIVersions", []string{"v1"}, []map[string]string{{"clientCIDR": "0.0.0.0/0", "serverAddress": r.Host}}}), '\n'))
 		return
 	}
 	wire.WriteJSON(w, http.StatusOK, "application/json", append(object.Marshal(struct {

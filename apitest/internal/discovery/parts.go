@@ -1,4 +1,4 @@
-package apitest
+package discovery
 
 import (
 	"crypto/sha512"
@@ -13,7 +13,7 @@ import (
 )
 
 // root answers /: the paths that there are.
-func (s *Server) root(w http.ResponseWriter, resources []*object.Info) {
+func root(w http.ResponseWriter, resources []*object.Info) {
 	paths := []string{"/api", "/api/v1", "/apis", "/apis/"}
 	seen := map[string]bool{}
 	for _, r := range resources {
@@ -34,7 +34,7 @@ func (s *Server) root(w http.ResponseWriter, resources []*object.Info) {
 }
 
 // version answers /version.
-func (s *Server) version(w http.ResponseWriter) {
+func version(w http.ResponseWriter) {
 	wire.WriteJSON(w, http.StatusOK, "application/json", wire.Indented(object.Marshal(struct {
 		Major                 string `json:"major"`
 		Minor                 string `json:"minor"`

@@ -1,4 +1,4 @@
-package apitest
+package discovery
 
 import (
 	"cmp"
@@ -38,18 +38,18 @@ func connectionsOf(r *object.Info) []subresource {
 	case kube.ServiceAccounts:
 		return []subresource{{"token", groupVersionKind{"authentication.k8s.io", "v1", "TokenRequest"}, askVerbs}}
 	case kinds.CertificateSigningRequests:
-		return []subresource{{approval, groupVersionKind{r.Group, r.Version, r.Kind}, partVerbs}}
+		return []subresource{{kinds.Approval, groupVersionKind{r.Group, r.Version, r.Kind}, partVerbs}}
 	case kube.Pods:
 		return []subresource{
 			{"attach", own("PodAttachOptions"), talkVerbs},
 			{"binding", own("Binding"), askVerbs},
-			{ephemeralContainers, own("Pod"), partVerbs},
+			{kinds.EphemeralContainers, own("Pod"), partVerbs},
 			{"eviction", groupVersionKind{"policy", "v1", "Eviction"}, askVerbs},
 			{"exec", own("PodExecOptions"), talkVerbs},
 			{"log", own("Pod"), []string{"get"}},
 			{"portforward", own("PodPortForwardOptions"), talkVerbs},
 			{"proxy", own("PodProxyOptions"), proxyVerbs},
-			{resize, own("Pod"), partVerbs},
+			{kinds.Resize, own("Pod"), partVerbs},
 		}
 	}
 	return nil
@@ -77,7 +77,7 @@ func subresourcesOf(r *object.Info) (list []subresource) {
 // verbsOf returns what can be done with r.
 func verbsOf(r *object.Info) []string {
 	switch {
-	case isReview(r.Resource) || r.Resource == kinds.Bindings:
+	case kinds.IsReview(r.Resource) || r.Resource == kinds.Bindings:
 		return askVerbs
 	case r.Resource == kube.Namespaces:
 		return []string{"create", "delete", "get", "list", "patch", "update", "watch"}
@@ -90,7 +90,7 @@ func verbsOf(r *object.Info) []string {
 // storageHash tells clients in which version r is stored, without telling them
 // which that is.
 func storageHash(r *object.Info) string {
-	if isReview(r.Resource) || r.Resource == kinds.Bindings {
+	if kinds.IsReview(r.Resource) || r.Resource == kinds.Bindings {
 		return "" // it is not
 	}
 	res := r.Resource
