@@ -47,7 +47,7 @@ func TestEditLosesNoWrite(t *testing.T) {
 	}
 }
 
-func TestEditIsComputedAnew(t *testing.T) {
+func TestEditIsComputedAgain(t *testing.T) {
 	srv := apitest.NewInMemory(t)
 	key := kube.Key{Namespace: "a", Name: "x"}
 	var saw []string

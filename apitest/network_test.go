@@ -53,7 +53,7 @@ func TestMemoryConnectionKeepsDeadlines(t *testing.T) {
 	})
 }
 
-func TestMemoryConnectionTellsResetFromEnd(t *testing.T) {
+func TestMemoryConnectionDistinguishesResetFromEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := apitest.NewInMemory(t)
 		c := dial(t, srv)

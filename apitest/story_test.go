@@ -192,7 +192,7 @@ func TestHistoryGoneShowsInItsShape(t *testing.T) {
 	}
 }
 
-func TestWatchesEndAsTold(t *testing.T) {
+func TestWatchesEndAsOrdered(t *testing.T) {
 	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
 		open := func() *stream { return watch(t, srv, configMaps+"?watch=1&resourceVersion=102") }
 		w := open()

@@ -14,7 +14,7 @@ import (
 )
 
 // ErrVanished is the error of Await for an object that was written and deleted without
-// any handler being called with it: the informer had to list again in between.
+// a call of any handler: the informer had to list again in between.
 var ErrVanished = errors.New("the object was deleted before the cache showed it")
 
 // Await waits until the store shows the write whose response is written: an object
@@ -25,28 +25,30 @@ var ErrVanished = errors.New("the object was deleted before the cache showed it"
 //     namesake of it,
 //   - the source that watches the object's namespace is at that revision or a later
 //     one, so that the object was deleted or is not selected,
-//   - the informer does not watch the namespace, or the written object is known not
-//     to be in its Shard or to match its selectors, and the store does not have it: labels count if written
-//     has a method GetLabels, fields if its JSON has them, and metadata.name and
-//     metadata.namespace always; an earlier state that was selected, and that the
-//     store has yet to see, is not waited for: await that write first, or
+//   - the informer does not watch the namespace, or the written object is known not to
+//     be in its Shard or not to match its selectors, and the store does not have it:
+//     labels count if written has a method GetLabels, fields if its JSON has them, and
+//     metadata.name and metadata.namespace always. An earlier state that was selected,
+//     and that the store does not show yet, is not waited for: await that write first,
+//     or
 //   - the source has listed everything twice since: a list that was requested after
 //     the write shows it.
 //
-// It returns [ErrVanished] if the source has listed everything again and the object, which
-// the store never had, was gone by then: no handler was called with it or its deletion.
+// It returns [ErrVanished] if the source has listed everything again and the object,
+// which the store never had, was deleted by then: no handler was called with it or its
+// deletion.
 //
 // A write that removed the last finalizer of a deleted object has deleted it: then
-// Await waits until it is gone, as [Informer.AwaitDeleted] does. Handlers have
-// returned from the event when Await returns.
+// Await waits until it is gone, as [Informer.AwaitDeleted] does. When Await returns,
+// handlers have returned from the event.
 //
-// Revisions that are not numbers cannot be ordered: then only the very revision that
-// was written counts, and the other cases above; a change that follows at once may
-// make Await wait until ctx is done. So may a write from before the server was
+// Revisions that are not numbers cannot be ordered: then only exactly the written
+// revision counts, and the other cases above; if another change follows at once, Await
+// may wait until ctx is done. The same is true of a write from before the server was
 // restored to an earlier state.
 //
-// If ctx ends first, or the informer has ended, the error says why, as that of
-// WaitSynced does. Handlers of the informer must not wait for it, as WaitSynced says.
+// If ctx ends first, or the informer has ended, the error says why, as for WaitSynced.
+// Handlers must not call it on their own informer.
 func (i *Informer[T]) Await(ctx context.Context, written kube.Object) error {
 	w, err := i.newWrite(written)
 	if err != nil {
@@ -57,10 +59,10 @@ func (i *Informer[T]) Await(ctx context.Context, written kube.Object) error {
 	return i.await(ctx, w, fmt.Sprintf("showing %s at revision %s", w.key, w.revision))
 }
 
-// AwaitDeleted waits until the store shows that deleted was deleted: it is gone, a
-// namesake with another UID has taken its place, or it is marked with a
-// deletionTimestamp, because finalizers or a grace period keep it. The last takes a
-// T whose JSON has the mark. Otherwise it is as Await.
+// AwaitDeleted waits until the store shows that deleted was deleted: the object is
+// gone, one with the same name and another UID has replaced it, or it has a
+// deletionTimestamp, because finalizers or a grace period keep it. The last case
+// requires that the JSON of T has the deletionTimestamp. Otherwise it is like Await.
 func (i *Informer[T]) AwaitDeleted(ctx context.Context, deleted kube.Object) error {
 	w, err := i.newWrite(deleted)
 	if err != nil {
@@ -72,7 +74,7 @@ func (i *Informer[T]) AwaitDeleted(ctx context.Context, deleted kube.Object) err
 
 func (i *Informer[T]) await(ctx context.Context, w *write, what string) error {
 	if w.excluded && i.store.shows(w) {
-		return nil // no event will come, and no handler is called
+		return nil // no event follows, and no handler is called
 	}
 	if err := i.wait(ctx, what, func() (bool, error) { return i.store.shows(w), nil }); err != nil {
 		return err
@@ -83,9 +85,9 @@ func (i *Informer[T]) await(ctx context.Context, w *write, what string) error {
 	return nil
 }
 
-// selection is what an informer watches, as far as it is known.
+// selection is what an informer watches, if that is known.
 type selection struct {
-	namespaces []string // by source; nil = not known
+	namespaces []string // by source; nil = unknown
 	options    watch.Options
 }
 
@@ -131,22 +133,22 @@ func scalar(members map[string]any, path string) (string, bool) {
 	}
 }
 
-// write is what Await waits for. It is for one goroutine.
+// write is a write that Await waits for. It is for one goroutine.
 type write struct {
 	key      kube.Key
 	revision kube.Revision
-	meta     kube.Meta // as far as the written object has it
+	meta     kube.Meta // the metadata that the written object has
 
-	deletes  bool // the object is to be gone
-	marks    bool // or marked
+	deletes  bool // wait until the object is deleted
+	marks    bool // or has a deletionTimestamp
 	excluded bool // it is known not to be selected
 
-	from, to int                   // the sources that may have the object; none = none has
+	from, to int                   // the sources that may have the object; empty range = none
 	began    []uint32              // their generations at the beginning
-	seen     bool                  // the store had the object since
-	vanished bool                  // it is gone, and no event said so
-	checked  kube.Revision         // of the entry that was looked at for a mark
-	marked   func(object any) bool // looks for it
+	seen     bool                  // the store had the object since then
+	vanished bool                  // it is deleted, and no event showed that
+	checked  kube.Revision         // revision of the entry that marked was last called for
+	marked   func(object any) bool // reports a deletionTimestamp
 }
 
 func (i *Informer[T]) newWrite(o kube.Object) (*write, error) {
@@ -179,7 +181,7 @@ func (i *Informer[T]) newWrite(o kube.Object) (*write, error) {
 	return w, nil
 }
 
-// metaOf returns the metadata of an object, as far as they can be read.
+// metaOf returns the metadata of an object; zero if they cannot be decoded.
 func metaOf(json []byte) kube.Meta {
 	p, err := codec.Decode[kube.Partial](json)
 	if err != nil {
@@ -201,7 +203,7 @@ func (s *Store[T]) generations() (all []uint32) {
 func (s *Store[T]) shows(w *write) bool {
 	s.mu.RLock()
 	e, known := s.objects[w.key]
-	past, relisted := true, false // all that may have the object show it; one has listed again
+	past, relisted := true, false // past: all sources that may have the object show the write; relisted: one has listed again
 	for n := w.from; n < w.to; n++ {
 		p := s.parts[n]
 		listed := !p.listing && p.generation >= w.began[n]+2
@@ -228,7 +230,7 @@ func (s *Store[T]) shows(w *write) bool {
 // reached reports whether at is known to be rev or later.
 func reached(at, rev kube.Revision) bool { return at == rev && at.Ordered() || at.Newer(rev) }
 
-// hasMark looks for a deletionTimestamp, once for each revision.
+// hasMark checks an entry for a deletionTimestamp, once for each revision.
 func (w *write) hasMark(rev kube.Revision, object any) bool {
 	if rev == w.checked {
 		return false

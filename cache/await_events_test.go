@@ -17,14 +17,14 @@ import (
 type scripted struct {
 	*informer
 	t      *testing.T
-	source told
+	source delivered
 }
 
 // inScript runs an informer in a bubble.
 func inScript(t *testing.T, act func(*testing.T, *scripted)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		source := make(told)
+		source := make(delivered)
 		s := &scripted{cache.From(options{}, cache.Source[kube.Partial](source)), t, source}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)

@@ -220,10 +220,10 @@ func TestAwaitSaysWhyNot(t *testing.T) {
 	})
 }
 
-// told is a source of events that the test makes.
-type told chan watch.Event[kube.Partial]
+// delivered is a source of events that the test makes.
+type delivered chan watch.Event[kube.Partial]
 
-func (c told) Events(ctx context.Context) iter.Seq2[watch.Event[kube.Partial], error] {
+func (c delivered) Events(ctx context.Context) iter.Seq2[watch.Event[kube.Partial], error] {
 	return func(yield func(watch.Event[kube.Partial], error) bool) {
 		for {
 			select {
@@ -243,7 +243,7 @@ func (c told) Events(ctx context.Context) iter.Seq2[watch.Event[kube.Partial], e
 // list from then on.
 func TestAwaitOpaqueRevisions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		source := make(told)
+		source := make(delivered)
 		i := cache.From(options{}, cache.Source[kube.Partial](source))
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
@@ -305,7 +305,7 @@ func TestAwaitOpaqueRevisions(t *testing.T) {
 // of a write that came after it.
 func TestAwaitAmidARestore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		source := make(told)
+		source := make(delivered)
 		i := cache.From(options{}, cache.Source[kube.Partial](source))
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)

@@ -8,17 +8,17 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// Budget limits how much memory the objects of informers take together. An
-// informer that would go beyond it ends: its Run and WaitSynced return a
-// *BudgetError, its store stays as it was and is told nothing more, and the
-// others go on. That is the alternative to a kernel that ends the process
-// without a word. What an informer took is free again when its Run has returned;
-// whoever keeps the store of one that has ended keeps its memory.
+// Budget limits the memory of the objects of several informers together. An informer
+// that would exceed it ends: its Run and WaitSynced return a *BudgetError, its store
+// keeps its state and gets no more events, and the other informers continue. Without a
+// Budget the kernel may end the process. The memory of an informer is free again when
+// its Run has returned; a caller that keeps the store of an ended informer keeps its
+// memory.
 //
-// What is counted is an estimate: the objects by their strings, slices, maps and
-// pointers, and what the store needs to find them. Indexes and what waits in a
-// DeltaFIFO are not. It follows every object by reflection, unless that has a
-// method MemorySize() int, as codec.Raw has: see codec.SizerOf.
+// The count is an estimate: the strings, slices, maps and pointers of the objects, and
+// the overhead of the store. Indexes and the queue of a DeltaFIFO are not counted. Each
+// object is measured by reflection, unless it has a method MemorySize() int, as
+// codec.Raw has; see codec.SizerOf.
 //
 // Its methods are safe for concurrent use. It must not be copied.
 type Budget struct {
@@ -29,32 +29,31 @@ type Budget struct {
 // NewBudget returns a budget of limit bytes.
 func NewBudget(limit int64) *Budget { return &Budget{limit: limit} }
 
-// Limit returns how many bytes there are.
+// Limit returns the limit in bytes.
 func (b *Budget) Limit() int64 { return b.limit }
 
-// Used returns how many bytes the informers take now.
+// Used returns how many bytes the informers use now.
 func (b *Budget) Used() int64 { return b.used.Load() }
 
-// BudgetError says that an informer ended because it would have gone beyond its
-// budget.
+// BudgetError reports that an informer ended because it would have exceeded its budget.
 type BudgetError struct {
 	Limit int64    // of the budget, in bytes
 	Used  int64    // by all informers of the budget
 	Held  int64    // by this one
-	Key   kube.Key // the object that was too much
-	Needs int64    // what it would have taken besides
+	Key   kube.Key // of the object that did not fit
+	Needs int64    // additional bytes that it would have used
 }
 
 func (e *BudgetError) Error() string {
-	return fmt.Sprintf("the memory budget of %d bytes is used up: %d are taken, %d of them by this informer, and %s needs %d more",
+	return fmt.Sprintf("the memory budget of %d bytes is used up: %d are used, %d of them by this informer, and %s needs %d more",
 		e.Limit, e.Used, e.Held, e.Key, e.Needs)
 }
 
-// objectOverhead is what the store takes for an object besides the object: its
-// place in the map, at the usual load.
+// objectOverhead is the memory of the store's map for one object, at the usual load, in
+// bytes.
 const objectOverhead = 160
 
-// take uses n bytes more, unless there are too few. It returns how many were used.
+// take uses n more bytes, unless that exceeds the limit. It returns the use before.
 func (b *Budget) take(n int64) (used int64, ok bool) {
 	for {
 		used = b.used.Load()
@@ -67,16 +66,17 @@ func (b *Budget) take(n int64) (used int64, ok bool) {
 	}
 }
 
-// account is what an informer takes of a budget. A nil one counts nothing. But
-// for held, it is for who has the turn.
+// account is the share of one informer in a budget. A nil account counts nothing.
+// Except held, it is guarded by Informer.exclusive.
 type account[T kube.Object] struct {
 	budget   *Budget
 	size     func(T) int
 	held     atomic.Int64
-	admitted int64 // taken for an event that is not in the store yet
+	admitted int64 // reserved for an event that is not in the store yet
 }
 
-// admit takes what ev adds to s, for enter to count; it fails if there is no room.
+// admit reserves what ev adds to s, for enter to count. It fails if the budget is used
+// up.
 func (a *account[T]) admit(s *Store[T], ev watch.Event[T]) error {
 	if a == nil || ev.Type != watch.Added && ev.Type != watch.Modified {
 		return nil
@@ -99,7 +99,7 @@ func (a *account[T]) take(key kube.Key, needs int64) error {
 	return nil
 }
 
-// enter counts what was changed.
+// enter counts the changes of the store.
 func (a *account[T]) enter(deltas []Delta[T]) {
 	if a == nil {
 		return
@@ -118,7 +118,7 @@ func (a *account[T]) enter(deltas []Delta[T]) {
 	a.hold(n)
 }
 
-// load counts what a snapshot held.
+// load counts the objects of a snapshot.
 func (a *account[T]) load(s *Store[T]) error {
 	if a == nil {
 		return nil
@@ -133,10 +133,10 @@ func (a *account[T]) load(s *Store[T]) error {
 	return nil
 }
 
-// close gives back what was taken.
+// close releases the whole share.
 func (a *account[T]) close() { a.hold(-a.held.Load()) }
 
-// hold adds n to what is held, for which some was taken by admit.
+// hold adds n to the share, of which admit has reserved a part.
 func (a *account[T]) hold(n int64) {
 	a.held.Add(n)
 	a.budget.used.Add(n - a.admitted)

@@ -126,7 +126,7 @@ func TestBudgetRefusesASnapshotThatIsTooLarge(t *testing.T) {
 	})
 }
 
-func TestStatusTellsHowFarHandlersAreBehind(t *testing.T) {
+func TestStatusReportsHowFarHandlersAreBehind(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		i := cache.New(w.maps, options{})
 		release := make(chan struct{})

@@ -12,22 +12,23 @@ import (
 	"github.com/listwatch/listwatch/list"
 )
 
-// UpToDate marks the present and returns a function that waits until the store shows
-// every write that the server took before that, whoever sent it: what a replica needs
-// that begins to act in place of another one. A store can be synced and late: its watch
-// may have become silent just now, or it comes from a snapshot.
+// UpToDate marks the current time and returns a function that waits until the store
+// shows every write that the server accepted before the mark, from any client. A
+// replica needs this before it takes over from another one: a store can be synced and
+// late, because its watch has just become silent, or because it was loaded from a
+// snapshot.
 //
-// A list that the informer requests after the mark proves it. Otherwise the function
+// A list that the informer requests after the mark is proof. Otherwise the function
 // lists the metadata of the objects, and returns nil when the store holds exactly these
 // or has passed the revision of the list. An object that could not be decoded counts as
-// held. It lists again, after a pause, while that fails, so that the role of a
-// controller needs the verb list. If ctx ends first, the error says what is missing.
+// held. If the list fails, it is repeated after a pause. The role of the client needs
+// the verb list. If ctx ends first, the error says what is missing.
 //
-// An informer that [From] made has no server to ask: there the function is WaitSynced.
-// Handlers of the informer must not wait for it, as WaitSynced says.
+// An informer that [From] made has no server to ask: then the function is WaitSynced.
+// Handlers of the informer must not call it; see WaitSynced.
 func (i *Informer[T]) UpToDate() (wait func(context.Context) error) {
 	i.mu.Lock()
-	newer := uint32(2) // the list under way may have been requested before
+	newer := uint32(2) // a list in progress may have been requested earlier
 	if i.started.IsZero() {
 		newer = 1
 	}
@@ -65,14 +66,14 @@ func (i *Informer[T]) catchUp(ctx context.Context, marks []uint32) error {
 	return nil
 }
 
-// maxListPause bounds the pause between two lists of which the first failed.
+// maxListPause limits the pause after a list that failed.
 const maxListPause = 30 * time.Second
 
-// listing is what a server holds at a revision.
+// listing is the state of the server at a revision.
 type listing struct {
 	revision kube.Revision
 	objects  int
-	missing  map[kube.Key]identity // those of them that the store was not seen to hold
+	missing  map[kube.Key]identity // objects that the store has not held so far
 }
 
 type identity struct {
@@ -80,8 +81,8 @@ type identity struct {
 	revision kube.Revision
 }
 
-// listings returns the functions that list what c has in each namespace, as far as o
-// selects it.
+// listings returns, for each namespace, a function that lists the objects of c that o
+// selects.
 func listings[T kube.Object](c client.Collection[T], namespaces []string, o list.Options) (all []func(context.Context) (*listing, error)) {
 	metadata := client.Of[kube.Partial](c.Client, c.Resource)
 	metadata.Query = c.Query
@@ -102,7 +103,8 @@ func listings[T kube.Object](c client.Collection[T], namespaces []string, o list
 	return all
 }
 
-// listedSince reports whether a listing of a source has ended, the mark-th or a later one.
+// listedSince reports whether the listing with number mark, or a later one, of a source
+// has ended.
 func (s *Store[T]) listedSince(source int, mark uint32) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -111,8 +113,8 @@ func (s *Store[T]) listedSince(source int, mark uint32) bool {
 }
 
 // holds reports whether a source has passed the revision of l, or has exactly its
-// objects. It removes from l.missing what the store holds: until the source has passed
-// that revision, the states of those objects do not change.
+// objects. It removes the objects that the store holds from l.missing: their states do
+// not change until the source has passed that revision.
 func (s *Store[T]) holds(source int, l *listing) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

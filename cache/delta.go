@@ -11,28 +11,28 @@ type Delta[T kube.Object] struct {
 	Key  kube.Key
 	UID  string
 
-	// Old is the state before: zero in Added. New is the state after; in
-	// Deleted it is the final state, or the last one known where Inferred.
+	// Old is the state before; zero for Added. New is the state after; for Deleted it
+	// is the final state, or, if Inferred, the last known one.
 	Old, New T
 
-	// Revision of the change. For an inferred deletion it is that of the list
-	// that no longer had the object.
+	// Revision of the change. An inferred deletion has that of the list that no longer
+	// contained the object.
 	Revision kube.Revision
 
-	// Initial: it was there when the handler began, or is told by the first list.
+	// Initial: the object existed when the handler was added, or is in the first list.
 	Initial bool
 
-	// Inferred: learnt by comparing a later list with the store, not from an
-	// event. States in between may have been missed.
+	// Inferred: found by comparing a later list with the store. Intermediate states may
+	// be missing.
 	Inferred bool
 
-	// Resync: nothing changed; the handler asked to be told again from time to
-	// time. Type is Modified, and Old is New.
+	// Resync: nothing changed; see [Handler.ResyncEvery]. Type is Modified, and Old is
+	// New.
 	Resync bool
 }
 
-// Funcs is a handler by type of change; each may be nil. Pass its Handle to
-// [Informer.Handle].
+// Funcs is a handler with one function for each type of change; each may be nil. Pass
+// its Handle to [Informer.Handle].
 type Funcs[T kube.Object] struct {
 	Added    func(object T, initial bool)
 	Modified func(old, object T)

@@ -1,15 +1,14 @@
 // Package cache keeps a collection in memory.
 //
-// A [Store] holds the objects. [RWStore.Apply] takes one event of a watch and returns
-// what it changed, without a goroutine and without I/O. After the watch has listed
-// again, the objects that the list did not have are deleted, and each such deletion
-// is a [Delta] too. An [Informer] runs watches, applies their events to a store and
-// calls handlers with the deltas, one call at a time and in the server's order. With
-// a [Snapshot] on disk the next process resumes where this one ended. A [Group]
-// shares informers.
+// A [Store] holds the objects. [RWStore.Apply] applies one event of a watch and returns
+// the changes, without a goroutine and without I/O. When a watch lists again, the
+// objects that are missing in the list are deleted, and each such deletion is a [Delta]
+// too. An [Informer] runs watches, applies their events to a store and calls handlers
+// with the deltas, one call at a time and in the server's order. With a [Snapshot] on
+// disk the next process resumes where this one ended. A [Group] shares informers.
 //
-// An informer that never syncs says why. [Informer.WaitSynced], when its context
-// ends, [Informer.Ready] and [Informer.Status] name the reason:
+// An informer that does not sync reports why. The errors of [Informer.WaitSynced], once
+// its context ends, of [Informer.Ready] and [Informer.Status] name the reason:
 //
 //   - "Run was not called": add it to the Manager, or call Run, or Group.Run.
 //   - "forbidden", "unauthorized": the service account lacks list or watch on the
@@ -21,6 +20,6 @@
 //     informer by WaitSynced or Await waits until ctx ends, and by Handle for ever.
 //   - "the informer ended": with the error that Run returned, such as a *BudgetError.
 //
-// With Options.Logger, or that of a Manager or a [Group], each change of this is one
-// line of the log.
+// With Options.Logger, or the logger of a Manager or a [Group], each change of this
+// state is logged in one line.
 package cache

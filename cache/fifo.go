@@ -12,46 +12,45 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// DeltaFIFO holds the deltas that a slow consumer has not taken yet. It is
-// bounded by the number of objects: further deltas of an object that waits are
-// folded into it, so that the consumer misses states in between but never the
-// latest one, and never the deletion of an object that it saw. Of the objects that
-// were added and deleted before the consumer saw them, it keeps 4096 that take 64 MiB at
-// most, and forgets the oldest: the consumer gets neither their addition nor their
-// deletion. Initial objects are not forgotten. Objects come out in the order in which
-// they went in first. It is safe for concurrent use.
+// DeltaFIFO is the queue of a slow consumer. Its size is bounded by the number of
+// objects: a further delta of a queued object is merged into the queued ones, so that
+// the consumer misses intermediate states but never the latest one, and never the
+// deletion of an object that it received. Of the objects that were added and deleted
+// before the consumer received them, it keeps at most 4096, of at most 64 MiB, and
+// drops the oldest: the consumer gets neither their addition nor their deletion.
+// Initial objects are not dropped. Objects come out in the order in which they were
+// first queued. It is safe for concurrent use.
 type DeltaFIFO[T kube.Object] struct {
 	cancel bool
 	ready  chan struct{} // of size 1
 
 	mu      sync.Mutex
 	waiting map[kube.Key]*list.Element
-	order   *list.List // of *backlog[T], the first to wait in front
+	order   *list.List // of *backlog[T], the oldest at the front
 	unseen  unseen[T]
-	popped  []Delta[T] // by the last Pop
+	popped  []Delta[T] // returned by the last Pop
 }
 
-// backlog is what waits of one key: the initial additions and their deletions, which
-// are few, and at most two more of each.
+// backlog holds the queued deltas of one key: the initial additions and their
+// deletions, which are few, and at most two more of each.
 type backlog[T kube.Object] struct {
 	deltas []Delta[T]
 	since  time.Time
 
-	unseen *list.Element // in unseen.order; nil = it is not there
-	bytes  int           // if it is
+	unseen *list.Element // in unseen.order; nil = not in it
+	bytes  int           // size in unseen, if it is in it
 }
 
 // FIFOOptions of a DeltaFIFO.
 type FIFOOptions struct {
-	// Cancel lets an object that was added and deleted before the consumer saw
-	// it vanish. Without it the consumer sees both, within the limit of the
-	// DeltaFIFO. One that was there at the
-	// beginning may be known from an earlier life, and does not vanish.
+	// Cancel drops an object that was added and deleted before the consumer received
+	// it. By default the consumer gets both deltas, within the limit of the DeltaFIFO.
+	// An initial object may be known from an earlier process, and is not dropped.
 	Cancel bool
 
-	// Transient is for a consumer that begins with the present whenever it
-	// begins, such as a browser: deletions it has not dealt with need not be
-	// kept in the informer's [Snapshot]. For Changes only.
+	// Transient is for a consumer that begins with the current state at each start,
+	// such as a browser: the informer's [Snapshot] need not keep the deletions that it
+	// has not acknowledged. It applies to Changes only.
 	Transient bool
 }
 
@@ -89,7 +88,7 @@ func (q *DeltaFIFO[T]) Push(d Delta[T]) {
 	}
 }
 
-// add folds d into what waits.
+// add merges d into the queued deltas.
 func (b *backlog[T]) add(d Delta[T], cancel bool) {
 	n := len(b.deltas)
 	if n == 0 {
@@ -99,7 +98,7 @@ func (b *backlog[T]) add(d Delta[T], cancel bool) {
 	last := &b.deltas[n-1]
 	switch {
 	case d.Resync:
-		// What waits is news enough.
+		// The queued deltas already show a change.
 	case d.Type == watch.Modified && last.Type != watch.Deleted:
 		// Added or Modified, with a newer state.
 		last.New, last.UID, last.Revision = d.New, d.UID, d.Revision
@@ -108,18 +107,18 @@ func (b *backlog[T]) add(d Delta[T], cancel bool) {
 		d.Old = last.Old
 		*last = d
 	case d.Type == watch.Deleted && last.Type == watch.Added && cancel && !last.Initial:
-		b.deltas = b.deltas[:n-1] // the consumer knows nothing of it
+		b.deltas = b.deltas[:n-1] // the consumer does not know the object
 	case d.Type == watch.Added && n > 2 && !b.deltas[n-2].Initial:
-		// The addition and the deletion before were never seen, and others
-		// stand for them. An initial one may be known from an earlier life.
+		// The consumer received neither the previous addition nor its deletion; earlier
+		// ones remain. An initial one may be known from an earlier process.
 		b.deltas = append(b.deltas[:n-2], d)
 	default:
 		b.deltas = append(b.deltas, d)
 	}
 }
 
-// Pop waits for deltas and returns those of one object, in order, valid until
-// the next Pop. When ctx is done and nothing waits, it returns the cause.
+// Pop waits for deltas and returns those of one object, in order, valid until the next
+// Pop. When ctx is done and the queue is empty, it returns the cause.
 func (q *DeltaFIFO[T]) Pop(ctx context.Context) ([]Delta[T], error) {
 	q.done()
 	for {
@@ -129,7 +128,7 @@ func (q *DeltaFIFO[T]) Pop(ctx context.Context) ([]Delta[T], error) {
 		select {
 		case <-q.ready:
 		case <-ctx.Done():
-			if d := q.take(); d != nil { // it came at the same time
+			if d := q.take(); d != nil { // queued at the same time
 				return d, nil
 			}
 			return nil, context.Cause(ctx)
@@ -151,14 +150,14 @@ func (q *DeltaFIFO[T]) take() []Delta[T] {
 	return q.popped
 }
 
-// done says that the consumer has dealt with what Pop returned last.
+// done acknowledges the deltas that Pop returned last.
 func (q *DeltaFIFO[T]) done() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.popped = nil
 }
 
-// deletions returns those that the consumer has not dealt with.
+// deletions returns the deletions that the consumer has not acknowledged.
 func (q *DeltaFIFO[T]) deletions() []Delta[T] {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -177,14 +176,14 @@ func (q *DeltaFIFO[T]) deletions() []Delta[T] {
 	return deleted
 }
 
-// Len returns the number of objects that wait.
+// Len returns the number of queued objects.
 func (q *DeltaFIFO[T]) Len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.waiting)
 }
 
-// Age returns how long the first one has waited; 0 if none does.
+// Age returns how long the oldest object has been queued; 0 if the queue is empty.
 func (q *DeltaFIFO[T]) Age() time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -194,19 +193,19 @@ func (q *DeltaFIFO[T]) Age() time.Duration {
 	return 0
 }
 
-// Changes is a handler for those who are slow: it yields what exists, then each
-// change, from a DeltaFIFO of its own, and holds up nobody. It ends when ctx is
-// done, whatever waits then, or the loop is left.
+// Changes is for slow consumers: it yields the existing objects, then each change, from
+// a DeltaFIFO of its own, and delays no other handler. It ends when ctx is done, even
+// if deltas are queued, or when the loop is left.
 //
-// A change is acknowledged when the loop comes back for the next object. Deletions that
-// were not when the process ended, or the loop, are delivered again by a [Snapshot], and
-// so are those of the snapshot's next two periods.
+// A change is acknowledged when the loop asks for the next object. Deletions that were
+// not acknowledged when the process or the loop ended are delivered again from a
+// [Snapshot]; so are those of the snapshot's next two periods.
 func (i *Informer[T]) Changes(ctx context.Context, o FIFOOptions) iter.Seq[Delta[T]] {
 	return func(yield func(Delta[T]) bool) {
 		q := NewDeltaFIFO[T](o)
 		h := &Handler[T]{f: q.Push}
 		if !o.Transient {
-			h.owed = q.deletions
+			h.unacked = q.deletions
 		}
 		i.handle(h)
 		defer h.abandon()

@@ -46,7 +46,7 @@ func TestDeltaFIFOFolds(t *testing.T) {
 		{"the latest state wins", []string{"A1", "M2", "M3"}, false, []string{"ADDED >3"}},
 		{"from the state that was seen", []string{"M2", "M3", "M4"}, false, []string{"MODIFIED 0>4"}},
 		{"a deletion is never missed", []string{"M2", "D3"}, false, []string{"DELETED 0>3"}},
-		{"an unseen object is told", []string{"A1", "M2", "D3"}, false, []string{"ADDED >2", "DELETED 2>3"}},
+		{"an unseen object is delivered", []string{"A1", "M2", "D3"}, false, []string{"ADDED >2", "DELETED 2>3"}},
 		{"or cancelled if asked", []string{"A1", "M2", "D3"}, true, nil},
 		{"a replacement", []string{"D1", "A2", "M3"}, false, []string{"DELETED 0>1", "ADDED >3"}},
 		{"a replacement that went too", []string{"D1", "A2", "D3"}, false, []string{"DELETED 0>1", "ADDED >2", "DELETED 2>3"}},
@@ -78,7 +78,7 @@ func TestDeltaFIFOFolds(t *testing.T) {
 				for _, d := range deltas {
 					got = append(got, fmt.Sprintf("%s %s>%s", d.Type, d.Old.ResourceVersion, d.New.ResourceVersion))
 					if d.Resync {
-						t.Error("news is told as a resync")
+						t.Error("news is delivered as a resync")
 					}
 				}
 			}

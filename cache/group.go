@@ -13,32 +13,32 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Group shares informers: whoever asks for the same objects in the same form gets
-// the same one, which watches from the first to the last that holds it. It is
-// safe for concurrent use. The zero Group is ready; it must not be copied.
+// Group shares informers: requests for the same objects in the same form get the same
+// informer, which watches while it has holders. It is safe for concurrent use. The zero
+// Group is ready to use; it must not be copied.
 //
 //	var group cache.Group
 //	go group.Run(ctx)
 //	pods := cache.Shared(&group, client.Of[Pod](c, kube.Pods), cache.Options[Pod]{})
 //	defer pods.Release()
 type Group struct {
-	// Budget, if set before the first use, limits the memory of those of the
-	// group's informers together whose Options have none. One that would go beyond
-	// it ends, and its WaitSynced, Ready and Status say so; the others go on. It
-	// stays in the group, ended, until its last holder releases it.
+	// Budget, if set before the first use, limits the total memory of the group's
+	// informers whose Options have none. An informer that would exceed it ends, and its
+	// WaitSynced, Ready and Status report that; the others continue. It stays in the
+	// group until its last holder releases it.
 	Budget *Budget
 
-	// Logger, if set before Run, is that of the informers whose Options have none.
+	// Logger, if set before Run, is used by the informers whose Options have none.
 	Logger *slog.Logger
 
 	mu      sync.Mutex
-	members []*member          // that are held
+	members []*member          // the members with holders
 	pending []*member          // to be started
-	latest  map[string]*member // by the path of a snapshot: who was made last, until it has ended
+	latest  map[string]*member // by the path of a snapshot: the latest member, until it has ended
 	wake    chan struct{}
 	running bool
 	ended   error // why Run returned
-	first   error // why the first informer ended that ended by itself
+	first   error // the error of the first informer that ended by itself
 }
 
 // member is a shared informer.
@@ -52,28 +52,28 @@ type member struct {
 	}
 	spec     any           // spec[T]
 	holders  int           // guarded by Group.mu
-	released chan struct{} // closed when nobody holds it
+	released chan struct{} // closed when it has no holder any more
 	path     string        // of its snapshot
-	ended    chan struct{} // closed when it has run
-	before   *member       // nobody holds it, and it ends, or will, with the same snapshot; nil = none
+	ended    chan struct{} // closed when its Run has returned
+	before   *member       // a member without holders that uses the same snapshot and must end first; nil = none
 }
 
-// spec is what an informer is made of.
+// spec is the arguments of an informer.
 type spec[T kube.Object] struct {
 	collection client.Collection[T]
 	options    Options[T]
 }
 
-// equal reports whether one informer can serve both. All that is not left out here
-// counts, so that a new option cannot be forgotten; a function equals nothing.
+// equal reports whether one informer can serve both. It compares everything that is not
+// excluded here, so that a new option cannot be forgotten; functions are never equal.
 func (s spec[T]) equal(o spec[T]) bool {
 	return s.collection.Client == o.collection.Client && s.options.Budget == o.options.Budget &&
 		(s.options.Transform == nil) == (o.options.Transform == nil) &&
 		reflect.DeepEqual(s.rest(), o.rest())
 }
 
-// rest returns s without what equal compares itself, and without what does not
-// change what the informer holds.
+// rest returns s without the fields that equal compares itself, and without those that
+// do not affect the objects of the informer.
 func (s spec[T]) rest() spec[T] {
 	s.collection.Client, s.options.Budget = nil, nil
 	s.collection.Write, s.options.Logger = client.WriteOptions{}, nil
@@ -83,29 +83,30 @@ func (s spec[T]) rest() spec[T] {
 	return s
 }
 
-// SharedInformer is a hold of an informer in a group.
+// SharedInformer is one holder's reference to an informer of a group.
 type SharedInformer[T kube.Object] struct {
 	*Informer[T]
 	once    sync.Once
 	release func()
 }
 
-// Release lets go of the informer; with the last hold it ends. The handlers that
-// were added through this hold are not removed: that is Handler.Remove. It may be
-// called more than once.
+// Release drops the reference; without references the informer ends. Handlers that were
+// added through this reference are not removed: use Handler.Remove. It may be called
+// more than once.
 func (s *SharedInformer[T]) Release() { s.once.Do(s.release) }
 
-// Shared returns the group's informer of the objects of c with the options o,
-// decoded as T. It runs when the group does, and then from the first call on, so
-// Run is not for the caller. Handlers may be added at any time. When the group has
-// ended, so has the informer, and its WaitSynced and Ready say so. Whoever asks after
-// the last holder let go gets a new informer; one with a Snapshot begins when those
-// before it at the same path have ended.
+// Shared returns the group's informer of the objects of c with the options o, decoded
+// as T. The group runs it, from the first call on, so the caller must not call its Run.
+// Handlers may be added at any time. When the group has ended, the informer has ended
+// too, and its WaitSynced and Ready report that. After the last holder has released an
+// informer, Shared returns a new one; a new one with a Snapshot begins when the
+// previous ones at that path have ended.
 //
-// An informer is shared where c, but for Write, and o, but for Logger, are equal.
-// Functions cannot be compared: an informer with OnError or a Trace of its watch is
-// not shared, and one with a Transform only if Snapshot.Projection names it, with or
-// without a path of a snapshot: then equal names stand for equal functions.
+// An informer is shared if c, apart from Write, and o, apart from Logger, are equal.
+// Functions cannot be compared: an informer with OnError or with a Trace of its watch
+// is not shared. One with a Transform is shared only if Snapshot.Projection names the
+// transformation, with or without a snapshot path: equal names must mean equal
+// functions.
 func Shared[T kube.Object](g *Group, c client.Collection[T], o Options[T]) *SharedInformer[T] {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -136,8 +137,8 @@ func Shared[T kube.Object](g *Group, c client.Collection[T], o Options[T]) *Shar
 	}}
 }
 
-// follow lets m begin when the last one that nobody holds any more, and whose snapshot
-// is at the same path, has ended. The caller holds mu.
+// follow makes m wait for the latest member with the same snapshot path, if that has no
+// holder any more. The caller holds mu.
 func (g *Group) follow(m *member) {
 	if m.path == "" {
 		return
@@ -151,7 +152,7 @@ func (g *Group) follow(m *member) {
 	g.latest[m.path] = m
 }
 
-// over lets go of m, which has run.
+// over removes m, whose Run has returned.
 func (g *Group) over(m *member) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -161,7 +162,7 @@ func (g *Group) over(m *member) {
 	close(m.ended)
 }
 
-// start hands m to Run. The caller holds mu.
+// start passes m to Run. The caller holds mu.
 func (g *Group) start(m *member) {
 	if g.ended != nil {
 		m.informer.abandon(g.ended)
@@ -174,7 +175,7 @@ func (g *Group) start(m *member) {
 	}
 }
 
-// wakeup returns the channel, of size 1, that says that pending has grown. The
+// wakeup returns the channel, of size 1, that signals an addition to pending. The
 // caller holds mu.
 func (g *Group) wakeup() chan struct{} {
 	if g.wake == nil {
@@ -183,13 +184,13 @@ func (g *Group) wakeup() chan struct{} {
 	return g.wake
 }
 
-// Run runs the group's informers until ctx is done, and returns its cause once
-// all of them have ended. It can be called once.
+// Run runs the group's informers until ctx is done, and returns its cause after all of
+// them have ended. It can be called once.
 //
-// An informer that ends by itself, because the server calls its request invalid or
-// its budget is used up, does not end the others: its WaitSynced, Ready and Status
-// say so, those of the group too, it is logged, and Run joins the error of the first
-// one to what it returns.
+// An informer that ends by itself, because the server rejects its request as invalid or
+// its budget is used up, does not end the others. Its WaitSynced, Ready and Status and
+// those of the group report that, it is logged, and Run joins the first such error to
+// the one that it returns.
 func (g *Group) Run(ctx context.Context) error {
 	g.mu.Lock()
 	if g.running {
@@ -227,11 +228,11 @@ func (g *Group) Run(ctx context.Context) error {
 	return errors.Join(context.Cause(ctx), g.first)
 }
 
-// watch runs the informer while somebody holds it.
+// watch runs the informer while it has holders.
 func (g *Group) watch(ctx context.Context, m *member) {
 	defer g.over(m)
 	if m.before != nil {
-		<-m.before.ended // it was to be started before m
+		<-m.before.ended // Run starts it before m
 		m.before = nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -256,7 +257,7 @@ func (g *Group) watch(ctx context.Context, m *member) {
 	guard.Wait()
 }
 
-// SetLogger sets the logger of a group that has none, as [Informer.SetLogger] does.
+// SetLogger sets the logger of a group without one; see [Informer.SetLogger].
 func (g *Group) SetLogger(l *slog.Logger) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -271,7 +272,7 @@ func (g *Group) logger() *slog.Logger {
 	return g.Logger
 }
 
-// Len returns the number of informers that are held.
+// Len returns the number of informers with holders.
 func (g *Group) Len() int { return len(g.held()) }
 
 func (g *Group) held() []*member {
@@ -280,8 +281,8 @@ func (g *Group) held() []*member {
 	return slices.Clone(g.members)
 }
 
-// Status returns the states of the informers that are held, in the order in which
-// they were first asked for.
+// Status returns the states of the informers with holders, in the order of their first
+// use.
 func (g *Group) Status() []Status {
 	var all []Status
 	for _, m := range g.held() {
@@ -290,8 +291,8 @@ func (g *Group) Status() []Status {
 	return all
 }
 
-// Ready returns nil if Run was called and has not returned, and every informer that
-// is held is ready: for a readiness probe. Its error names those that are not.
+// Ready returns nil if Run was called and has not returned, and every informer with a
+// holder is ready. Its error names the others. It is for readiness probes.
 func (g *Group) Ready() error {
 	g.mu.Lock()
 	running, ended := g.running, g.ended
@@ -311,7 +312,7 @@ func (g *Group) Ready() error {
 	return errs.err()
 }
 
-// WaitSynced waits until every informer that is held now is synced, as
+// WaitSynced waits until every informer that has a holder now is synced, as
 // [Informer.WaitSynced] does, and returns the first error.
 func (g *Group) WaitSynced(ctx context.Context) error {
 	for _, m := range g.held() {

@@ -79,7 +79,7 @@ func TestGroupKindsComeAndGo(t *testing.T) {
 		w.srv.AddResource(apitest.ResourceInfo{Resource: foos})
 		w.srv.Put(foos, `{"metadata":{"namespace":"a","name":"f"}}`)
 		w.pass(time.Minute)
-		v.told("ADDED a/f initial")
+		v.delivered("ADDED a/f initial")
 		w.srv.RemoveResource(foos)
 		w.put("a", "x", "1")
 		w.pass(10 * time.Minute)

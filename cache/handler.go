@@ -11,37 +11,37 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// Handler is a function that is told changes.
+// Handler is a function that is called with the changes of an informer.
 type Handler[T kube.Object] struct {
 	informer *Informer[T]
-	keep     func(T) bool // the objects that it is for; nil = all
+	keep     func(T) bool // the objects to deliver; nil = all
 	f        func(Delta[T])
-	owed     func() []Delta[T] // the deletions that f passed on and nobody has acknowledged; nil = none
+	unacked  func() []Delta[T] // the deletions that f queued and its consumer has not acknowledged; nil = none
 	synced   chan struct{}     // closed when the initial deltas have returned
 
-	since atomic.Int64 // when the call that runs began, in ns of Unix time; 0 = none runs
+	since atomic.Int64 // when the running call began, in ns of Unix time; 0 = none is running
 
 	mu      sync.Mutex
 	removed bool
 	every   time.Duration // resync
 
-	abandoned int // snapshots since a loop over Changes was left, and one; guarded by Informer.mu
+	abandoned int // 1 + the snapshots since its loop over Changes was left; 0 = not left; guarded by Informer.mu
 }
 
-// Handle adds a handler. It is first told what exists, as Added with Initial set,
-// then each change, in order: without gap or repeat, one call at a time. Where
-// the informer runs already, Handle returns after what exists has been told, and
-// holds up other handlers meanwhile. It must not be called by a handler of the
-// same informer.
+// Handle adds a handler. It is first called with the existing objects, as Added with
+// Initial set, then with each change, in order: without gap or repeat, one call at a
+// time. If the informer is running, Handle returns after the calls for the existing
+// objects, and other handlers wait meanwhile. A handler must not call it on its own
+// informer.
 //
 // A panic of f ends the program, as any does.
 func (i *Informer[T]) Handle(f func(Delta[T])) *Handler[T] {
 	return i.handle(&Handler[T]{f: f})
 }
 
-// HandleSelected is Handle for the objects that keep selects: one that comes to be
-// selected is delivered as Added, one that ceases to be as Deleted. keep must depend on
-// nothing but the object, and is called for each state of it more than once.
+// HandleSelected is Handle for the objects that keep selects: an object that becomes
+// selected is delivered as Added, one that is no longer selected as Deleted. keep must
+// depend on the object only; it is called more than once for each state.
 func (i *Informer[T]) HandleSelected(keep func(T) bool, f func(Delta[T])) *Handler[T] {
 	return i.handle(&Handler[T]{keep: keep, f: f})
 }
@@ -49,7 +49,7 @@ func (i *Informer[T]) HandleSelected(keep func(T) bool, f func(Delta[T])) *Handl
 // handle adds h.
 func (i *Informer[T]) handle(h *Handler[T]) *Handler[T] {
 	h.informer, h.synced = i, make(chan struct{})
-	<-i.turn
+	<-i.exclusive
 	defer i.finish()
 	h.replay(i.store.entries())
 	if i.store.Synced() {
@@ -61,15 +61,15 @@ func (i *Informer[T]) handle(h *Handler[T]) *Handler[T] {
 	return h
 }
 
-// replay delivers what exists. The caller has the turn.
+// replay delivers the existing objects. The caller holds exclusive.
 func (h *Handler[T]) replay(entries iter.Seq2[kube.Key, entry[T]]) {
 	for k, e := range entries {
 		h.call(Delta[T]{Type: watch.Added, Key: k, UID: e.uid, New: e.object, Revision: e.revision, Initial: true})
 	}
 }
 
-// Remove ends the handler: no call begins after Remove has returned, though one
-// may still be under way. It may be called by the handler itself.
+// Remove ends the handler: no call begins after Remove has returned, though one may
+// still be running. The handler itself may call it.
 func (h *Handler[T]) Remove() {
 	h.mu.Lock()
 	h.removed = true
@@ -80,13 +80,13 @@ func (h *Handler[T]) Remove() {
 	i.handlers = slices.DeleteFunc(slices.Clone(i.handlers), func(o *Handler[T]) bool { return o == h })
 }
 
-// abandon ends the handler of a loop over Changes. Where deletions are kept for it, it
-// goes on to receive them for two snapshots: where the loop ended because the process
-// does, the informer may end some events later, and the snapshot that it then saves is
-// to hold what the loop did not get.
+// abandon ends the handler of a loop over Changes. If deletions are kept for it, it
+// still receives them for two snapshots: when the loop ends because the process ends,
+// the informer may end some events later, and its last snapshot must hold what the loop
+// did not receive.
 func (h *Handler[T]) abandon() {
 	i := h.informer
-	if i.warm == nil || h.owed == nil {
+	if i.restorer == nil || h.unacked == nil {
 		h.Remove()
 		return
 	}
@@ -95,11 +95,11 @@ func (h *Handler[T]) abandon() {
 	h.abandoned = 1
 }
 
-// Synced is closed once the handler has been told, and has dealt with, all that
-// existed at the beginning.
+// Synced returns a channel that is closed when the handler has returned from the calls
+// for all initial objects.
 func (h *Handler[T]) Synced() <-chan struct{} { return h.synced }
 
-// call delivers d, if it is about an object that h is for. The caller has the turn.
+// call delivers d if keep selects its object. The caller holds exclusive.
 func (h *Handler[T]) call(d Delta[T]) {
 	h.mu.Lock()
 	removed := h.removed
@@ -114,8 +114,8 @@ func (h *Handler[T]) call(d Delta[T]) {
 	h.informer.calling.Store(nil)
 }
 
-// narrow makes of d what it is to somebody who sees only the objects that h is for. It
-// reports whether that is anything.
+// narrow changes d to what it means for a consumer that sees only the objects that keep
+// selects. It returns false if that is nothing.
 func (h *Handler[T]) narrow(d *Delta[T]) bool {
 	if h.keep == nil {
 		return true
@@ -131,12 +131,13 @@ func (h *Handler[T]) narrow(d *Delta[T]) bool {
 	return was || is
 }
 
-// selected reports whether h is for the object as it was before d, and as it is then.
+// selected reports whether keep selects the object before d and after d.
 func (h *Handler[T]) selected(d Delta[T]) (was, is bool) {
 	return d.Type != watch.Added && h.keep(d.Old), d.Type != watch.Deleted && h.keep(d.New)
 }
 
-// sync says that the initial deltas have returned. The caller has the turn.
+// sync notes that the handler has returned from the initial deltas. The caller holds
+// exclusive.
 func (h *Handler[T]) sync() {
 	select {
 	case <-h.synced:

@@ -15,22 +15,22 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// health is what is wrong with one source. It is guarded by Informer.mu.
+// health holds the current errors of one source. It is guarded by Informer.mu.
 type health struct {
 	err      error  // of the last request; nil = the server answered
-	reported string // the kind of failure that was logged last; "" = none, or it is over
+	reported string // kind of the failure that was logged last; "" = none, or it is over
 
 	bad     map[kube.Key]error // objects that could not be decoded, at most maxBad
-	more    bool               // there were others, which are not kept
-	listing map[kube.Key]error // those of the listing under way; nil = there is none
+	more    bool               // there were further ones, which are not kept
+	listing map[kube.Key]error // those of the listing in progress; nil = none
 }
 
-// maxBad is how many objects of a source that could not be decoded are kept and
+// maxBad limits the objects of a source that could not be decoded which are kept and
 // logged one by one.
 const maxBad = 100
 
-// kindOf returns the kind of failure by which changes of state are told apart;
-// empty where the error is not worth a line yet: most pass by themselves.
+// kindOf returns the kind of a failure; each kind is logged once. It returns "" for the
+// first failures of requests: most are temporary.
 func kindOf(err error) string {
 	switch {
 	case errors.Is(err, kube.ErrUnauthorized):
@@ -46,11 +46,11 @@ func kindOf(err error) string {
 	return "failing"
 }
 
-// patience is how many requests in a row fail before that is logged, unless the
-// server refused them: about 6 seconds.
+// patience is the number of failed requests in a row after which the failure is logged,
+// unless the server refused them: about 6 seconds.
 const patience = 4
 
-// failed notes why a request failed, and reports whether that is news.
+// failed stores the error of a request, and reports whether it is to be logged.
 func (h *health) failed(err error) bool {
 	h.err = err
 	kind := kindOf(err)
@@ -61,14 +61,14 @@ func (h *health) failed(err error) bool {
 	return true
 }
 
-// undecoded notes an object that could not be decoded, and reports whether that is
-// news; last says that those after it are not kept.
+// undecoded stores the error of an object that could not be decoded. It reports whether
+// it is to be logged; last means that further ones are not kept.
 func (h *health) undecoded(ev watch.Type, key kube.Key, err error) (news, last bool) {
-	if ev == watch.Deleted { // nothing is left to be wrong
+	if ev == watch.Deleted { // the object no longer exists
 		h.forget(key)
 		return true, false
 	}
-	// The strings of the event may be parts of something large.
+	// The strings of the event may share memory with a large object.
 	key = kube.Key{Namespace: strings.Clone(key.Namespace), Name: strings.Clone(key.Name)}
 	if h.listing != nil && len(h.listing) < maxBad {
 		h.listing[key] = err
@@ -85,8 +85,8 @@ func (h *health) undecoded(ev watch.Type, key kube.Key, err error) (news, last b
 	return !known, false
 }
 
-// took notes an event that was applied, and reports whether failures that were
-// logged are over.
+// took notes an event that was applied, and reports whether a failure that was logged
+// is over.
 func (h *health) took(ev watch.Type, key kube.Key) (over bool) {
 	over, h.err, h.reported = h.reported != "", nil, ""
 	switch {
@@ -105,7 +105,7 @@ func (h *health) forget(key kube.Key) {
 	delete(h.listing, key)
 }
 
-// error joins what is wrong.
+// error joins the current errors.
 func (h *health) error() error {
 	var errs joined
 	if h.err != nil {
@@ -145,7 +145,7 @@ func (j joined) err() error {
 	return j
 }
 
-// failed notes an error of a source after which it goes on.
+// failed reports an error that the source recovers from.
 func (i *Informer[T]) failed(source int, ev watch.Event[T], err error) {
 	if i.onError != nil {
 		i.onError(err)
@@ -167,11 +167,11 @@ func (i *Informer[T]) failed(source int, ev watch.Event[T], err error) {
 	}
 	switch {
 	case last:
-		log.Warn("more objects cannot be decoded; they are not logged one by one", "informer", i.name)
+		log.Warn("more objects cannot be decoded; further ones are not logged", "informer", i.name)
 	case news && item:
 		attrs := []any{"informer", i.name, "key", ev.Key.String(), "uid", ev.UID, "rev", string(ev.Revision)}
 		if errors.As(err, new(*transformError)) {
-			log.Warn("an object cannot be transformed and is left out; its error may quote it: see Options.OnError", attrs...)
+			log.Warn("an object cannot be transformed and is left out; its error may quote it, and goes to Options.OnError", attrs...)
 		} else {
 			log.Warn("an object cannot be decoded and is left out", append(attrs, "err", err)...)
 		}
@@ -182,7 +182,7 @@ func (i *Informer[T]) failed(source int, ev watch.Event[T], err error) {
 	}
 }
 
-// well notes that a source delivered an event.
+// well notes that an event of a source was applied.
 func (i *Informer[T]) well(source int, ev watch.Event[T]) {
 	i.mu.Lock()
 	over := i.health[source].took(ev.Type, ev.Key)
@@ -200,7 +200,7 @@ func (i *Informer[T]) well(source int, ev watch.Event[T]) {
 	}
 }
 
-// nameOf names what is watched.
+// nameOf returns the default name of an informer.
 func nameOf(r kube.Resource, namespaces []string, o watch.Options) string {
 	name := r.GroupResource()
 	if r.Namespaced && !slices.Contains(namespaces, "") {
@@ -227,8 +227,8 @@ func nameOf(r kube.Resource, namespaces []string, o watch.Options) string {
 	return name
 }
 
-// SetLogger sets the logger of an informer that has none by its Options. It is for
-// whoever runs informers, as a Manager does, and is called before Run.
+// SetLogger sets the logger of an informer without Options.Logger. A Manager or Group
+// calls it before Run.
 func (i *Informer[T]) SetLogger(l *slog.Logger) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -243,20 +243,20 @@ func (i *Informer[T]) logger() *slog.Logger {
 	return i.log
 }
 
-// Run watches until ctx is done or a source ends, and returns why, once
-// everything it started has ended. It can be called once.
+// Run watches until ctx is done or a source ends, and returns the reason after all its
+// goroutines have ended. It can be called once.
 //
-// When ctx is done, each source is left at the first event that was not applied: an
-// event is either in the store, and all handlers have returned from it, or neither it
-// nor any later one of its source is.
+// When ctx is done, each source ends at the first event that was not applied: an event
+// is either in the store, and all handlers have returned from it, or neither it nor any
+// later one of its source is in the store.
 //
-// Handlers are called in its goroutine, or, with several sources, in theirs, one
-// at a time. A slow handler slows the reading from the server; who wants to be
-// slow takes [Informer.Changes].
+// Handlers are called in the goroutine of Run, or, with several sources, in those of
+// the sources, one at a time. A slow handler delays reading from the server; a slow
+// consumer should use [Informer.Changes].
 //
-// A panic of a handler passes through Run, where the handler was called in Run's
-// goroutine, and ends the program otherwise; a handler that calls runtime.Goexit ends
-// the informer. Both leave a snapshot that does not hold the event.
+// A panic of a handler that runs in Run's goroutine passes through Run; otherwise it
+// ends the program. A handler that calls runtime.Goexit ends the informer. In both
+// cases the last snapshot does not hold the event.
 func (i *Informer[T]) Run(ctx context.Context) error {
 	i.mu.Lock()
 	if !i.started.IsZero() || i.ended != nil {
@@ -281,7 +281,7 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	return err
 }
 
-// end notes why Run returns.
+// end stores and logs the error of Run.
 func (i *Informer[T]) end(ctx context.Context, err error) {
 	i.mu.Lock()
 	i.ended = err
@@ -302,8 +302,8 @@ func (i *Informer[T]) abandon(err error) {
 	i.progress()
 }
 
-// observe logs when the objects become stale and when that is over, until ctx is
-// done.
+// observe logs when the objects become stale and when they are current again, until ctx
+// is done.
 func (i *Informer[T]) observe(ctx context.Context, log *slog.Logger) {
 	timer := time.NewTimer(i.maxStaleness)
 	defer timer.Stop()
@@ -316,7 +316,7 @@ func (i *Informer[T]) observe(ctx context.Context, log *slog.Logger) {
 		}
 		s := i.Status()
 		if s.LastContact.IsZero() {
-			return // no source can say
+			return // no source reports its last contact
 		}
 		err := s.stale()
 		switch {
@@ -324,7 +324,7 @@ func (i *Informer[T]) observe(ctx context.Context, log *slog.Logger) {
 			log.Warn("no contact with the server: objects may be out of date", "informer", i.name,
 				"since", s.LastContact, "err", because("stale", s.reason()))
 		case err == nil && stale:
-			log.Info("contact with the server again", "informer", i.name)
+			log.Info("contact with the server restored", "informer", i.name)
 		}
 		if stale = err != nil; stale {
 			timer.Reset(recheck)
@@ -334,8 +334,8 @@ func (i *Informer[T]) observe(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// defaultMaxStaleness is that of Options.MaxStaleness.
+// defaultMaxStaleness is the default of Options.MaxStaleness.
 const defaultMaxStaleness = 10 * time.Minute
 
-// recheck is how often a stale informer is looked at.
+// recheck is the interval at which a stale informer is checked.
 const recheck = 5 * time.Second

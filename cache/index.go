@@ -8,35 +8,33 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Index finds the objects of a store by a value that a function takes from
-// them: pods by node, ingresses by the secrets they use. At every moment it
-// agrees with the store. All methods are safe for concurrent use.
+// Index finds the objects of a store by values that a function returns for them: pods
+// by node, ingresses by the secrets they use. It is always consistent with the store.
+// All methods are safe for concurrent use.
 type Index[T kube.Object, K comparable] struct {
 	store  *Store[T]
 	values func(dst []K, o T) []K
 
-	// Guarded by the store's mu, as the index itself is.
-	sets       map[K]*keySet // none of them empty
-	before     []K           // of the change being prepared: what the object had
-	after      []K           // and what it will have
+	// Guarded by the store's mu, like the methods of indexer.
+	sets       map[K]*keySet // no set is empty
+	before     []K           // of the change being prepared: values of the old object
+	after      []K           // and of the new one
 	namespaces bool          // made by ByNamespace
 }
 
-// indexer is an Index of any key type. It learns of a change under the lock, in
-// two steps, so that nothing has changed anywhere when a function panics.
+// indexer is an Index of any key type. It is changed under the lock, in two steps, so
+// that nothing has changed anywhere if a function panics.
 type indexer[T kube.Object] interface {
-	// prepare is told of a change to come: either object may be missing. It
-	// calls the user's function and changes nothing. It reports whether commit
-	// will hold on to the key.
+	// prepare prepares a change: either object may be missing. It calls the user's
+	// function and changes nothing. It reports whether commit will keep the key.
 	prepare(key kube.Key, old T, had bool, object T, has bool) (keeps bool)
-	// commit makes the prepared change. It does not fail.
+	// commit makes the prepared change. It cannot fail.
 	commit(key kube.Key)
 	// reset empties the index.
 	reset()
 }
 
-// reindex tells the indexes of a change. The caller holds mu and has changed
-// nothing yet.
+// reindex changes the indexes. The caller holds mu and has not changed the store yet.
 func (s *Store[T]) reindex(key kube.Key, old T, had bool, object T, has bool) {
 	keeps := false
 	for _, x := range s.indexes {
@@ -52,7 +50,7 @@ func (s *Store[T]) reindex(key kube.Key, old T, had bool, object T, has bool) {
 	}
 }
 
-// attach adds an index, and the objects that there are to it.
+// attach adds an index and fills it.
 func (s *Store[T]) attach(x indexer[T]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,29 +64,29 @@ func (s *Store[T]) attach(x indexer[T]) {
 	s.indexes = append(s.indexes, x)
 }
 
-// detach takes an index away. The caller holds mu.
+// detach removes an index. The caller holds mu.
 func (s *Store[T]) detach(x indexer[T]) {
 	s.indexes = slices.DeleteFunc(s.indexes, func(o indexer[T]) bool { return o == x })
 }
 
-// NewIndex adds an index to s: an object is found under each value that f
-// returns for it, and under none if it returns none. The store may hold objects
-// already and be in use; it is locked while they are taken in.
+// NewIndex adds an index to s: an object is found under each value that f returns for
+// it. The store may hold objects already and be in use; it is locked while they are
+// indexed.
 //
-// Use By where an object has one value: it does not allocate.
+// Use By if an object has one value: it does not allocate.
 //
-// f must be pure: the same object always has the same values, in any order; a
-// value may occur twice. It is called with a lock held, so it must not use the
-// store. A panic in it passes through Apply, or NewIndex, and leaves the store
-// and all its indexes as they were before that object.
+// f must be pure: the same object always has the same values, in any order; a value may
+// occur twice. It is called with a lock held, so it must not use the store. If it
+// panics, the panic passes through Apply, or NewIndex, and the store and all its
+// indexes are as before that object.
 //
-// A value must equal itself, which NaN does not: it is left out.
+// A value must equal itself: NaN does not, and is left out.
 func NewIndex[T kube.Object, K comparable](s *Store[T], f func(T) []K) *Index[T, K] {
 	return newIndex(s, func(dst []K, o T) []K { return append(dst, f(o)...) }, false)
 }
 
-// By adds an index by a single value, which f may say an object does not have.
-// All else is as with NewIndex.
+// By adds an index by a single value; f returns false for an object without one.
+// Otherwise it is like NewIndex.
 func By[T kube.Object, K comparable](s *Store[T], f func(T) (K, bool)) *Index[T, K] {
 	return newIndex(s, one(f), false)
 }
@@ -108,7 +106,8 @@ func newIndex[T kube.Object, K comparable](s *Store[T], values func([]K, T) []K,
 	return x
 }
 
-// Close takes the index from its store and empties it. It may be called again.
+// Close removes the index from its store and empties it. It may be called more than
+// once.
 func (x *Index[T, K]) Close() {
 	x.store.mu.Lock()
 	defer x.store.mu.Unlock()
@@ -124,8 +123,8 @@ func (x *Index[T, K]) prepare(_ kube.Key, old T, had bool, object T, has bool) (
 	if has {
 		x.after = x.values(x.after, object)
 	}
-	// The comparison drops NaN, and where K is an interface that holds something
-	// incomparable it panics here, and not in commit.
+	// The comparison drops NaN. If K is an interface that holds an incomparable value,
+	// it panics here and not in commit.
 	x.after = slices.DeleteFunc(x.after, func(k K) bool { same := k; return k != same })
 	return len(x.after) > 0 && !slices.Equal(x.before, x.after)
 }
@@ -164,8 +163,8 @@ func (x *Index[T, K]) remove(k K, key kube.Key) {
 	}
 }
 
-// clone copies a string or key. It may be a part of an object, as codec.Raw's
-// strings are, which must not stay in memory because of it.
+// clone copies a string or key, which may share memory with an object, as the strings
+// of codec.Raw do, and would keep it in memory.
 func clone[K comparable](k K) K {
 	switch p := any(&k).(type) {
 	case *string:
@@ -186,8 +185,8 @@ func (x *Index[T, K]) Keys(k K) []kube.Key {
 	return keys
 }
 
-// Get yields the objects that have the value k in no order, as of the moment
-// the loop begins. The store may be changed meanwhile.
+// Get yields the objects that have the value k, in no order, as they are when the loop
+// begins. The store may change meanwhile.
 func (x *Index[T, K]) Get(k K) iter.Seq2[kube.Key, T] {
 	return func(yield func(kube.Key, T) bool) {
 		x.store.mu.RLock()
@@ -201,7 +200,7 @@ func (x *Index[T, K]) Get(k K) iter.Seq2[kube.Key, T] {
 	}
 }
 
-// pairs returns what Get yields. The caller holds mu.
+// pairs returns the objects that Get yields. The caller holds mu.
 func (x *Index[T, K]) pairs(k K) []pair[T] {
 	set := x.sets[k]
 	pairs := make([]pair[T], 0, set.len())
@@ -218,8 +217,8 @@ func (x *Index[T, K]) Len(k K) int {
 	return x.sets[k].len()
 }
 
-// Values yields the values that objects have, each once, in no order, as of the
-// moment the loop begins.
+// Values yields the values of all objects, each once, in no order, as they are when the
+// loop begins.
 func (x *Index[T, K]) Values() iter.Seq[K] {
 	return func(yield func(K) bool) {
 		x.store.mu.RLock()

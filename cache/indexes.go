@@ -5,23 +5,21 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Labeled is an object with labels: Kubernetes' own types, whatever embeds
-// kube.Meta, codec.Raw.
+// Labeled is an object with labels: Kubernetes' own types, types that embed kube.Meta,
+// and codec.Raw.
 type Labeled interface {
 	kube.Object
 	GetLabels() map[string]string
 }
 
-// Owned is an object that knows its owners: whatever embeds kube.Meta, and
-// codec.Raw. Kubernetes' own types have references of another type: index them
-// with NewIndex.
+// Owned is an object with owner references: types that embed kube.Meta, and codec.Raw.
+// The references of Kubernetes' own types have another type: index them with NewIndex.
 type Owned interface {
 	kube.Object
 	GetOwnerReferences() []kube.OwnerReference
 }
 
-// ByNamespace adds an index by namespace. While there is one, Select and List
-// use it.
+// ByNamespace adds an index by namespace. Select and List use it until it is closed.
 func ByNamespace[T kube.Object](s *Store[T]) *Index[T, string] {
 	f := func(o T) (string, bool) { return o.GetNamespace(), true }
 	return newIndex(s, one(f), true)
@@ -51,8 +49,8 @@ func ByOwner[T Owned](s *Store[T]) *Index[T, string] {
 	return newIndex(s, values, false)
 }
 
-// MatchLabels returns a function that reports whether sel selects an object,
-// for Select, List and HandleSelected.
+// MatchLabels returns a function for Select, List and HandleSelected that reports
+// whether sel selects an object.
 func MatchLabels[T Labeled](sel kube.Selector) func(T) bool {
 	if label, ok := any(codec.Raw.Label).(func(T, string) (string, bool)); ok { // does not allocate
 		return func(o T) bool {

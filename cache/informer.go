@@ -20,64 +20,63 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// Source tells a collection, event by event, as a *watch.Watcher does. The last
-// error it yields is why it ended; the others are hiccups.
+// Source yields the events of a collection, as a *watch.Watcher does. The last error
+// that it yields is the reason of its end; it has recovered from the others.
 type Source[T kube.Object] interface {
 	Events(ctx context.Context) iter.Seq2[watch.Event[T], error]
 }
 
 // Options of an Informer. The zero value is the recommended setting.
 type Options[T kube.Object] struct {
-	// Watch says what is watched and how. New ignores its Revision: an informer
-	// begins with what exists, or with its Snapshot.
+	// Watch selects the objects and sets how they are watched. New ignores its
+	// Revision: an informer begins with what exists, or with its Snapshot.
 	Watch watch.Options
 
-	// Namespaces, if set, are watched instead of the collection's own, each by
-	// a watch of its own: for whoever may not watch all of them. One that is named
-	// twice is watched once.
+	// Namespaces, if set, replaces the collection's namespace: each one gets a watch of
+	// its own. It is for clients that may not watch all namespaces. Duplicates are
+	// ignored.
 	Namespaces []string
 
-	// Transform changes an object before it is stored; it must not change the
-	// name, namespace, UID or resourceVersion. What a snapshot holds is
-	// transformed again when it is loaded, so doing it twice must do no more
-	// than once. An object whose transformation fails, or changes its name, is left
-	// out as one that could not be decoded. It is called once at a time, also where
-	// there are several namespaces.
+	// Transform changes an object before it is stored. It must not change the name,
+	// namespace, UID or resourceVersion, and must be idempotent: objects of a snapshot
+	// are transformed again when they are loaded. An object for which it fails, or
+	// whose name it changes, is left out like one that cannot be decoded. It is called
+	// by one goroutine at a time.
 	Transform func(T) (T, error)
 
 	// Snapshot, if it has a path, keeps the store on disk for the next start. It
-	// is for one namespace, or all, not for several.
+	// requires one namespace, or all of them.
 	Snapshot Snapshot
 
-	// Budget, if set, limits the memory of the objects, together with whatever
-	// else has the same one.
+	// Budget, if set, limits the memory of the objects, together with all informers
+	// that share it.
 	Budget *Budget
 
 	// OnError, if set, is called with every error that the informer survives, each
 	// retry included: a request that failed, an object that could not be decoded, a
-	// snapshot that could not be saved. There is one call at a time for each
-	// namespace, and one for snapshots.
+	// snapshot that could not be saved. It is called by one goroutine at a time for
+	// each namespace, and by one for snapshots.
 	OnError func(error)
 
-	// Logger, if set, gets one line for each change of state, and none for each
-	// retry: requests are refused (401, 403, 404) or go on failing, succeed again;
-	// an object cannot be decoded (its key, and never its content); no contact with
-	// the server for MaxStaleness, contact again; the server was restored; the
-	// informer ended. Default: that of the Manager or Group that runs the informer.
+	// Logger, if set, gets one line for each change of state, and none for each retry:
+	// requests are refused (401, 403, 404) or keep failing, requests succeed again; an
+	// object cannot be decoded (its key, never its content); no contact with the server
+	// for MaxStaleness, contact restored; the server was restored to an earlier state;
+	// the informer ended. Default: the logger of the Manager or Group that runs the
+	// informer.
 	Logger *slog.Logger
 
-	// MaxStaleness is how long the server may be silent until Ready fails and a
-	// line is logged. Default 10 minutes; negative = for ever.
+	// MaxStaleness is how long the server may be silent before Ready fails and a
+	// warning is logged. Default 10 minutes; negative = no limit.
 	MaxStaleness time.Duration
 
-	// Name is that of the informer in errors, logs, probes and metrics. Default:
-	// resource, group, namespaces and selectors of what it watches.
+	// Name identifies the informer in errors, logs, probes and metrics. Default:
+	// resource, group, namespaces and selectors of the watch.
 	Name string
 }
 
-// Informer keeps a [Store] up to date and tells handlers what changes. It shows
-// all of them the same changes in the same order. Its methods are safe for
-// concurrent use.
+// Informer keeps a [Store] up to date and calls handlers with its changes, all of them
+// in the same order. Its methods are safe for concurrent use.
 type Informer[T kube.Object] struct {
 	store        *Store[T]
 	sources      []Source[T]
@@ -86,18 +85,19 @@ type Informer[T kube.Object] struct {
 	listings     []func(context.Context) (*listing, error) // by source; nil = no server is known
 	onError      func(error)
 	name         string
-	maxStaleness time.Duration              // 0 = none
-	calling      atomic.Pointer[Handler[T]] // the handler that runs; nil = none
-	warm         *warm[T]                   // nil = no snapshot
+	maxStaleness time.Duration              // 0 = no limit
+	calling      atomic.Pointer[Handler[T]] // the handler that is running; nil = none
+	restorer     *restorer[T]               // nil = no snapshot
 	account      *account[T]                // nil = no budget
-	inHand       []atomic.Int64             // by source: since when it has had an event, in ns of Unix time; 0 = it has none
+	inHand       []atomic.Int64             // by source: when its current event was received, in ns of Unix time; 0 = no event
 
-	// turn holds one token. Whoever has it may change the store and call
-	// handlers: an event with its handlers, one call of a resync, the replay for
-	// a new handler. That is why they never see a gap, a repeat or two calls at
-	// a time. Reading the store needs no turn.
-	turn chan struct{}
-	torn bool // an event did not return from all handlers; for who has the turn
+	// exclusive holds one token; a goroutine takes it by receiving. Its holder may
+	// change the store and call handlers: for one event with its handlers, one call of
+	// a resync, or the replay for a new handler. Therefore handlers see no gap, no
+	// repeat and no concurrent call. It is the outermost lock: snapshots and waits take
+	// it too. Reading the store does not need it.
+	exclusive chan struct{}
+	torn      bool // an event did not return from all handlers; guarded by exclusive
 
 	mu       sync.Mutex
 	handlers []*Handler[T] // replaced, never changed
@@ -105,13 +105,13 @@ type Informer[T kube.Object] struct {
 	started  time.Time     // when Run was called; zero = it was not
 	ended    error         // why Run returned
 	health   []health      // by source
-	watched  chan struct{} // closed at the next progress or problem; nil = nobody waits
+	watched  chan struct{} // closed at the next event or error; nil = nobody waits
 	resynced chan struct{} // of size 1: a handler's resync was set
 }
 
 // New returns an informer of c. It does nothing until Run.
 func New[T kube.Object](c client.Collection[T], o Options[T]) *Informer[T] {
-	o.Watch.Revision = "" // an informer begins with what exists
+	o.Watch.Revision = ""
 	namespaces := distinct(o.Namespaces)
 	if len(namespaces) == 0 {
 		namespaces = []string{c.Namespace}
@@ -126,11 +126,12 @@ func New[T kube.Object](c client.Collection[T], o Options[T]) *Informer[T] {
 	i := From(o, sources...)
 	i.selection = selection{namespaces, o.Watch}
 	i.listings = listings(c, namespaces, list.Options{Labels: o.Watch.Labels, Fields: o.Watch.Fields, Limit: o.Watch.Limit})
-	i.warm = newWarm(c.In(namespaces[0]), o)
+	i.restorer = newRestorer(c.In(namespaces[0]), o)
 	return i
 }
 
-// distinct returns namespaces without those that another one covers.
+// distinct returns namespaces without duplicates, or only "" (all) if that is among
+// them.
 func distinct(namespaces []string) (list []string) {
 	if slices.Contains(namespaces, "") { // all of them
 		return []string{""}
@@ -143,12 +144,12 @@ func distinct(namespaces []string) (list []string) {
 	return list
 }
 
-// From returns an informer of the objects that sources tell. No object may be
-// told by two of them. It has no snapshot.
+// From returns an informer of the objects of sources. No object may come from two of
+// them. It has no snapshot.
 func From[T kube.Object](o Options[T], sources ...Source[T]) *Informer[T] {
 	i := &Informer[T]{
 		store: newStore[T](len(sources)), sources: sources, transform: o.Transform, onError: o.OnError,
-		turn: make(chan struct{}, 1), health: make([]health, len(sources)), resynced: make(chan struct{}, 1),
+		exclusive: make(chan struct{}, 1), health: make([]health, len(sources)), resynced: make(chan struct{}, 1),
 		inHand: make([]atomic.Int64, len(sources)), log: o.Logger, name: o.Name, maxStaleness: max(o.MaxStaleness, 0),
 	}
 	if i.name == "" {
@@ -160,31 +161,31 @@ func From[T kube.Object](o Options[T], sources ...Source[T]) *Informer[T] {
 	if o.Budget != nil {
 		i.account = &account[T]{budget: o.Budget, size: codec.SizerOf[T]()}
 	}
-	i.turn <- struct{}{}
+	i.exclusive <- struct{}{}
 	return i
 }
 
-// Store returns what the informer keeps. Reading it never asks the server.
+// Store returns the objects that the informer keeps. Reading it sends no request.
 func (i *Informer[T]) Store() *Store[T] { return i.store }
 
-// ErrRunning is returned by Run of an informer that runs, or ran.
+// ErrRunning is returned by Run of an informer that was started before.
 var ErrRunning = errors.New("the informer was started before")
 
-// errUnwound is why Run ends where a handler did not return.
+// errUnwound is the error of Run when a handler did not return.
 var errUnwound = errors.New("a handler panicked or called runtime.Goexit: the event that it was called with counts as not delivered")
 
-// run is Run.
+// run does the work of Run, without logging and status.
 func (i *Informer[T]) run(ctx context.Context) error {
 	if i.account != nil {
 		defer i.account.close()
 	}
-	if i.warm != nil {
+	if i.restorer != nil {
 		release, err := i.open()
 		if err != nil {
 			return err
 		}
 		defer release()
-		defer i.warm.journal.End()
+		defer i.restorer.journal.End()
 		if err := i.load(); err != nil {
 			return err
 		}
@@ -204,7 +205,7 @@ func (i *Informer[T]) run(ctx context.Context) error {
 			why = f()
 		})
 	}
-	if i.warm != nil {
+	if i.restorer != nil {
 		start(func() error { return i.saveEvery(ctx) })
 	}
 	start(func() error { return i.resync(ctx) })
@@ -212,14 +213,14 @@ func (i *Informer[T]) run(ctx context.Context) error {
 		start(func() error { return i.follow(ctx, n+1, src) })
 	}
 	stop(i.follow(ctx, 0, i.sources[0]))
-	if i.warm != nil {
+	if i.restorer != nil {
 		i.save()
 	}
 	return context.Cause(ctx)
 }
 
-// follow applies the events of a source and returns why it ended. It leaves the loop
-// at the first event that was not applied.
+// follow applies the events of a source and returns why the source ended. It returns at
+// the first event that was not applied.
 func (i *Informer[T]) follow(ctx context.Context, source int, src Source[T]) error {
 	var last error
 	for ev, err := range src.Events(ctx) {
@@ -243,7 +244,7 @@ func (i *Informer[T]) follow(ctx context.Context, source int, src Source[T]) err
 			return err
 		}
 		if unlogged != nil {
-			i.tell(unlogged)
+			i.report(unlogged)
 		}
 		if unreadable != nil {
 			i.failed(source, ev, unreadable)
@@ -257,8 +258,8 @@ func (i *Informer[T]) follow(ctx context.Context, source int, src Source[T]) err
 	return last
 }
 
-// apply applies an event and calls the handlers. Where it fails, with err, none of that
-// was done. It also returns why the journal does not hold the event.
+// apply applies an event and calls the handlers. If err is not nil, none of that was
+// done. unlogged is why the journal does not hold the event.
 func (i *Informer[T]) apply(ctx context.Context, source int, ev watch.Event[T], unreadable bool) (unlogged, err error) {
 	i.inHand[source].Store(time.Now().UnixNano())
 	defer i.inHand[source].Store(0)
@@ -275,7 +276,7 @@ func (i *Informer[T]) apply(ctx context.Context, source int, ev watch.Event[T], 
 	} else if err := i.account.admit(i.store, ev); err != nil {
 		return nil, err
 	}
-	i.torn = true // until all of it has returned
+	i.torn = true // until all handlers have returned
 	unlogged = i.distribute(change(source, ev))
 	if ev.Type == watch.Synced && i.store.Synced() {
 		for _, h := range i.current() {
@@ -286,10 +287,10 @@ func (i *Informer[T]) apply(ctx context.Context, source int, ev watch.Event[T], 
 	return unlogged, nil
 }
 
-// begin waits for the turn and reports whether it came before ctx was done.
+// begin takes exclusive. It returns false if ctx is done first.
 func (i *Informer[T]) begin(ctx context.Context) bool {
 	select {
-	case <-i.turn:
+	case <-i.exclusive:
 	case <-ctx.Done():
 		return false
 	}
@@ -300,21 +301,21 @@ func (i *Informer[T]) begin(ctx context.Context) bool {
 	return true
 }
 
-// finish gives the turn back.
-func (i *Informer[T]) finish() { i.turn <- struct{}{} }
+// finish releases exclusive.
+func (i *Informer[T]) finish() { i.exclusive <- struct{}{} }
 
-// distribute notes what the journal is to hold and calls all handlers. The caller has
-// the turn. It returns why the journal does not hold it.
+// distribute writes deltas to the journal and calls all handlers. The caller holds
+// exclusive. It returns why the journal does not hold them.
 func (i *Informer[T]) distribute(deltas []Delta[T]) (unlogged error) {
 	i.account.enter(deltas)
-	if i.warm != nil {
-		unlogged = i.warm.journal.Write(i.noted(deltas))
+	if i.restorer != nil {
+		unlogged = i.restorer.journal.Write(i.journaled(deltas))
 	}
 	i.deliver(deltas)
 	return unlogged
 }
 
-// deliver calls all handlers. The caller has the turn.
+// deliver calls all handlers. The caller holds exclusive.
 func (i *Informer[T]) deliver(deltas []Delta[T]) {
 	for _, d := range deltas {
 		for _, h := range i.current() {
@@ -323,9 +324,9 @@ func (i *Informer[T]) deliver(deltas []Delta[T]) {
 	}
 }
 
-// noted returns the states that the journal is to hold before handlers are called with
-// deltas: of objects that are new to some handler.
-func (i *Informer[T]) noted(deltas []Delta[T]) (records []persist.Record[T]) {
+// journaled returns the states that the journal must hold before handlers are called
+// with deltas: those of objects that are new to some handler.
+func (i *Informer[T]) journaled(deltas []Delta[T]) (records []persist.Record[T]) {
 	for _, d := range deltas {
 		isNew := func(h *Handler[T]) bool {
 			if h.keep == nil || d.Type != watch.Modified {

@@ -23,7 +23,7 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-func TestInformerTellsAHandlerWhatExistsAndThenWhatHappens(t *testing.T) {
+func TestInformerDeliversExistingObjectsAndThenChanges(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.put("a", "x", "1")
 		i, v := cache.New(w.maps, options{}), newView(t)
@@ -33,12 +33,12 @@ func TestInformerTellsAHandlerWhatExistsAndThenWhatHappens(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-h.Synced()
-		v.told("ADDED a/x initial")
+		v.delivered("ADDED a/x initial")
 		w.put("a", "x", "2")
 		w.put("a", "y", "1")
 		w.delete("a", "x")
 		synctest.Wait()
-		v.told("MODIFIED a/x", "ADDED a/y", "DELETED a/x")
+		v.delivered("MODIFIED a/x", "ADDED a/y", "DELETED a/x")
 		v.is(w.truth())
 	})
 }
@@ -88,11 +88,11 @@ func TestInformerRemovedHandlerIsNotCalled(t *testing.T) {
 		h.Remove() // again
 		w.put("a", "x", "3")
 		synctest.Wait()
-		v.told("ADDED a/x initial")
+		v.delivered("ADDED a/x initial")
 	})
 }
 
-func TestInformerRelistTellsOnlyDifferences(t *testing.T) {
+func TestInformerRelistDeliversOnlyDifferences(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		for _, name := range []string{"same", "changed", "gone", "replaced"} {
 			w.put("a", name, "1")
@@ -119,7 +119,7 @@ func TestInformerRelistTellsOnlyDifferences(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.pass(2 * time.Minute)
-		v.told("MODIFIED a/changed inferred", "ADDED a/new inferred", "DELETED a/replaced inferred", "ADDED a/replaced inferred", "DELETED a/gone inferred")
+		v.delivered("MODIFIED a/changed inferred", "ADDED a/new inferred", "DELETED a/replaced inferred", "ADDED a/replaced inferred", "DELETED a/gone inferred")
 		v.is(w.truth())
 	})
 }
@@ -226,7 +226,7 @@ func TestInformerOfSeveralNamespaces(t *testing.T) {
 			t.Fatal(err)
 		}
 		v.is(w.truth("a", "b"))
-		// One of them is told anew; the objects of the other stay.
+		// One of them is listed again; the objects of the other stay.
 		w.srv.On(apitest.Match{Verb: "watch", Namespace: "a"}, faults.ErrorEvent(apitest.StatusExpired(1, 2))).Times(1)
 		w.srv.CloseWatches()
 		w.put("a", "y", "1")
@@ -240,7 +240,7 @@ func TestInformerTransform(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.put("a", "x", "secret")
 		w.put("a", "bad", "1")
-		var troubles []string
+		var errs []string
 		i := cache.New(w.maps, options{
 			Transform: func(o kube.Partial) (kube.Partial, error) {
 				if o.Name == "bad" {
@@ -249,7 +249,7 @@ func TestInformerTransform(t *testing.T) {
 				o.Labels = nil
 				return o, nil
 			},
-			OnError: func(err error) { troubles = append(troubles, err.Error()) },
+			OnError: func(err error) { errs = append(errs, err.Error()) },
 		})
 		w.run(i.Run)
 		if err := i.WaitSynced(t.Context()); err != nil {
@@ -258,8 +258,8 @@ func TestInformerTransform(t *testing.T) {
 		if o, _ := i.Store().Get(kube.Key{Namespace: "a", Name: "x"}); o.Labels != nil || i.Store().Len() != 1 {
 			t.Errorf("stored %d objects, labels %v; want 1 and none", i.Store().Len(), o.Labels)
 		}
-		if len(troubles) != 1 || !strings.Contains(troubles[0], "not this one") {
-			t.Errorf("told %q, want what failed", troubles)
+		if len(errs) != 1 || !strings.Contains(errs[0], "not this one") {
+			t.Errorf("got %q, want what failed", errs)
 		}
 		if i.Status().Err == nil {
 			t.Error("the status says that all is well")
@@ -363,9 +363,9 @@ func TestHandleSelectedFollowsTheSelection(t *testing.T) {
 	})
 }
 
-// TestInformerTellsADeletionThatCannotBeRead: the last state of the object does
+// TestInformerDeliversADeletionThatCannotBeDecoded: the last state of the object does
 // not decode, but it is gone.
-func TestInformerTellsADeletionThatCannotBeRead(t *testing.T) {
+func TestInformerDeliversADeletionThatCannotBeDecoded(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.put("a", "x", "1")
 		var reported []error
@@ -385,7 +385,7 @@ func TestInformerTellsADeletionThatCannotBeRead(t *testing.T) {
 		w.put("a", "y", "2")
 		w.delete("a", "x")
 		w.pass(time.Minute)
-		v.told("ADDED a/x initial", "ADDED a/y", "DELETED a/x")
+		v.delivered("ADDED a/x initial", "ADDED a/y", "DELETED a/x")
 		v.is(w.truth())
 		if len(reported) != 1 {
 			t.Errorf("OnError got %v, want the object that could not be decoded", reported)
@@ -396,7 +396,7 @@ func TestInformerTellsADeletionThatCannotBeRead(t *testing.T) {
 	})
 }
 
-// raws is a source that tells n objects of 10 KB.
+// raws is a source of n objects of 10 KB.
 type raws int
 
 func (n raws) Events(ctx context.Context) iter.Seq2[watch.Event[codec.Raw], error] {

@@ -18,11 +18,11 @@ import (
 func TestJournalWithADamagedLengthIsReported(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		path := filepath.Join(t.TempDir(), "maps")
-		var troubles []error
+		var errs []error
 		live := func(act func()) {
 			i := cache.New(w.maps, options{
 				Snapshot: cache.Snapshot{Path: path, Cluster: "c", Every: time.Hour},
-				OnError:  func(err error) { troubles = append(troubles, err) },
+				OnError:  func(err error) { errs = append(errs, err) },
 			})
 			ctx, cancel := context.WithCancel(w.ctx)
 			ended := make(chan error)
@@ -61,9 +61,9 @@ func TestJournalWithADamagedLengthIsReported(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			troubles = nil
+			errs = nil
 			live(func() {})
-			if err := errors.Join(troubles...); !errors.Is(err, cache.ErrSnapshotDamaged) {
+			if err := errors.Join(errs...); !errors.Is(err, cache.ErrSnapshotDamaged) {
 				t.Errorf("byte %d of the lengths: got %v, want a damaged journal", at-record+28, err)
 			}
 		}

@@ -46,9 +46,9 @@ func TestJournalNotesWhatComesToBeSelected(t *testing.T) {
 			w.put("a", "passed", v)
 		}
 		synctest.Wait()
-		on.told("ADDED a/deleted", "ADDED a/left", "ADDED a/passed", "DELETED a/passed")
+		on.delivered("ADDED a/deleted", "ADDED a/left", "ADDED a/passed", "DELETED a/passed")
 		off.log = off.log[2:]
-		off.told("DELETED a/deleted", "DELETED a/left", "ADDED a/passed", "DELETED a/passed")
+		off.delivered("DELETED a/deleted", "DELETED a/left", "ADDED a/passed", "DELETED a/passed")
 		left := crashed(t, dir)
 		stop()
 		w.delete("a", "deleted")
@@ -61,9 +61,9 @@ func TestJournalNotesWhatComesToBeSelected(t *testing.T) {
 			v.is(nil)
 			slices.Sort(v.log)
 		}
-		on.told("ADDED a/deleted initial", "ADDED a/left initial", "ADDED a/passed initial",
+		on.delivered("ADDED a/deleted initial", "ADDED a/left initial", "ADDED a/passed initial",
 			"DELETED a/deleted inferred", "DELETED a/left inferred", "DELETED a/passed")
-		off.told("ADDED a/deleted initial", "ADDED a/left initial", "ADDED a/passed initial",
+		off.delivered("ADDED a/deleted initial", "ADDED a/left initial", "ADDED a/passed initial",
 			"DELETED a/deleted", "DELETED a/left", "DELETED a/passed inferred")
 		all.is(w.truth())
 		stop()

@@ -28,9 +28,9 @@ func crashed(t *testing.T, dir string) string {
 	return to
 }
 
-// TestJournalTellsTheEndOfWhatWasToldSinceTheSnapshot: objects were told, the
+// TestJournalDeliversTheDeletionOfWhatWasNewSinceTheSnapshot: objects were delivered, the
 // process was killed before it saved them, they went, and history with them.
-func TestJournalTellsTheEndOfWhatWasToldSinceTheSnapshot(t *testing.T) {
+func TestJournalDeliversTheDeletionOfWhatWasNewSinceTheSnapshot(t *testing.T) {
 	dir := t.TempDir()
 	inWorld(t, func(t *testing.T, w *world) {
 		at := func(dir string) cache.Snapshot {
@@ -57,7 +57,7 @@ func TestJournalTellsTheEndOfWhatWasToldSinceTheSnapshot(t *testing.T) {
 		w.pass(time.Minute)
 		v.is(w.truth())
 		slices.Sort(v.log)
-		v.told("ADDED a/old initial", "ADDED a/renewed initial", "ADDED a/renewed initial", "ADDED a/stays initial", "ADDED a/young initial",
+		v.delivered("ADDED a/old initial", "ADDED a/renewed initial", "ADDED a/renewed initial", "ADDED a/stays initial", "ADDED a/young initial",
 			"DELETED a/old inferred", "DELETED a/renewed inferred", "DELETED a/young inferred")
 		stop()
 		if left, _ := filepath.Glob(filepath.Join(left, "*.journal-*")); len(left) > 0 {
@@ -66,7 +66,7 @@ func TestJournalTellsTheEndOfWhatWasToldSinceTheSnapshot(t *testing.T) {
 		v = newView(t)
 		_, stop = w.lives(at(left), v, func(err error) { t.Error(err) })
 		slices.Sort(v.log)
-		v.told("ADDED a/renewed initial", "ADDED a/stays initial")
+		v.delivered("ADDED a/renewed initial", "ADDED a/stays initial")
 		stop()
 	})
 }
@@ -107,7 +107,7 @@ func TestJournalStaysUntilItsSnapshotIsOnTheDisk(t *testing.T) {
 		v := newView(t)
 		_, stop = w.lives(at(left), v, func(err error) { t.Error(err) })
 		slices.Sort(v.log)
-		v.told("ADDED a/old initial", "ADDED a/young initial", "DELETED a/young inferred")
+		v.delivered("ADDED a/old initial", "ADDED a/young initial", "DELETED a/young inferred")
 		stop()
 	})
 }
@@ -138,7 +138,7 @@ func TestJournalOfAProcessThatNeverSaved(t *testing.T) {
 		}
 		v.is(w.truth())
 		if got := v.log[2:]; !cmp.Equal(got, []string{"MODIFIED a/y initial", "DELETED a/x inferred"}) {
-			t.Errorf("told %q after what was in the journal", got)
+			t.Errorf("got %q after what was in the journal", got)
 		}
 		stop()
 	})
@@ -199,7 +199,7 @@ func TestJournalMayEndAnywhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told := 0
+		delivered := 0
 		for size := 0; size <= len(whole); size += 7 {
 			if err := os.WriteFile(files[0], whole[:size], 0o600); err != nil {
 				t.Fatal(err)
@@ -214,14 +214,14 @@ func TestJournalMayEndAnywhere(t *testing.T) {
 					deleted++
 				}
 			}
-			if deleted < told || deleted > 3 {
-				t.Errorf("cut to %d bytes: %d deletions after %d", size, deleted, told)
+			if deleted < delivered || deleted > 3 {
+				t.Errorf("cut to %d bytes: %d deletions after %d", size, deleted, delivered)
 			}
-			told = deleted
+			delivered = deleted
 			stop()
 		}
-		if told < 2 {
-			t.Errorf("%d deletions were told at last", told)
+		if delivered < 2 {
+			t.Errorf("%d deletions were delivered at last", delivered)
 		}
 	})
 }
@@ -277,13 +277,13 @@ func TestJournalThatIsDamagedIsSetAside(t *testing.T) {
 		}
 		w.delete("a", "x")
 		w.delete("a", "y")
-		var troubles []string
+		var errs []string
 		v := newView(t)
-		_, stop = w.lives(cache.Snapshot{Path: filepath.Join(left, "maps"), Cluster: "c1"}, v, func(err error) { troubles = append(troubles, err.Error()) })
-		v.told("ADDED a/x initial", "DELETED a/x inferred")
+		_, stop = w.lives(cache.Snapshot{Path: filepath.Join(left, "maps"), Cluster: "c1"}, v, func(err error) { errs = append(errs, err.Error()) })
+		v.delivered("ADDED a/x initial", "DELETED a/x inferred")
 		stop()
-		if len(troubles) != 1 || !strings.Contains(troubles[0], "moved to "+path+".bad-") {
-			t.Errorf("told %q", troubles)
+		if len(errs) != 1 || !strings.Contains(errs[0], "moved to "+path+".bad-") {
+			t.Errorf("got %q", errs)
 		}
 		if aside, err := filepath.Glob(path + ".bad-*"); len(aside) != 1 {
 			t.Errorf("aside are %q, %v", aside, err)
@@ -291,20 +291,20 @@ func TestJournalThatIsDamagedIsSetAside(t *testing.T) {
 	})
 }
 
-// TestJournalThatCannotBeWrittenIsTold: the changes are told all the same.
-func TestJournalThatCannotBeWrittenIsTold(t *testing.T) {
+// TestJournalThatCannotBeWrittenIsReported: the changes are delivered all the same.
+func TestJournalThatCannotBeWrittenIsReported(t *testing.T) {
 	dir := t.TempDir()
 	inWorld(t, func(t *testing.T, w *world) {
 		missing := filepath.Join(dir, "missing")
-		var troubles []string
+		var errs []string
 		v := newView(t)
-		_, stop := w.lives(cache.Snapshot{Path: filepath.Join(missing, "maps"), Cluster: "c1"}, v, func(err error) { troubles = append(troubles, err.Error()) })
+		_, stop := w.lives(cache.Snapshot{Path: filepath.Join(missing, "maps"), Cluster: "c1"}, v, func(err error) { errs = append(errs, err.Error()) })
 		w.put("a", "x", "1")
 		w.put("a", "y", "1")
 		synctest.Wait()
 		v.is(w.truth())
-		if len(troubles) != 2 || !strings.Contains(troubles[0], "others are not kept off") || !strings.Contains(troubles[1], "are not noted") {
-			t.Errorf("told %q", troubles)
+		if len(errs) != 2 || !strings.Contains(errs[0], "cannot lock it against other processes") || !strings.Contains(errs[1], "are not written until the next snapshot") {
+			t.Errorf("got %q", errs)
 		}
 		if err := os.Mkdir(missing, 0o700); err != nil {
 			t.Fatal(err)

@@ -8,11 +8,11 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// keySet is a set of keys. Most are small, and a map is large for a few. A nil
-// set is empty.
+// keySet is a set of keys. Most sets are small, for which a map takes too much memory.
+// A nil set is empty.
 type keySet struct {
 	few  []kube.Key
-	many map[kube.Key]struct{} // instead of few, once there were more than fewKeys
+	many map[kube.Key]struct{} // replaces few once there are more than fewKeys
 }
 
 const fewKeys = 8
@@ -60,7 +60,7 @@ func (s *keySet) all() iter.Seq[kube.Key] {
 	return slices.Values(s.keys())
 }
 
-// keys returns a copy in no order.
+// keys returns a copy, in no order.
 func (s *keySet) keys() []kube.Key {
 	switch {
 	case s == nil:

@@ -39,13 +39,13 @@ type fact struct {
 	bad           bool // it does not decode as a thing
 }
 
-// believer is a consumer that knows nothing but what deltas have told it, and
+// believer is a consumer that knows only the deltas that it got, and
 // complains of each that does not follow from the ones before.
 type believer[T known] struct {
 	t       *testing.T
 	name    string
-	keep    func(T) bool    // what it is told of; nil = everything
-	resync  atomic.Bool     // it may be told again
+	keep    func(T) bool    // the objects that it gets; nil = all
+	resync  atomic.Bool     // it may get resyncs
 	slow    time.Duration   // the longest pause in a call
 	lax     *atomic.Bool    // the server was restored: a kept state may be of a future that never came
 	synced  <-chan struct{} // nil = of Changes, which folds, or of no handler of its own
@@ -53,11 +53,11 @@ type believer[T known] struct {
 	busy    atomic.Bool
 	leave   func() // for guests
 
-	mu      sync.Mutex
-	rnd     *rand.Rand
-	objects map[kube.Key]T
-	loaded  map[kube.Key]T // by Initial, in all
-	told    []string       // the last of them
+	mu        sync.Mutex
+	rnd       *rand.Rand
+	objects   map[kube.Key]T
+	loaded    map[kube.Key]T // by Initial, in all
+	delivered []string       // the last of them
 }
 
 func newBeliever[T known](m *model, name string) *believer[T] {
@@ -74,7 +74,7 @@ func (b *believer[T]) take(d cache.Delta[T]) {
 	}
 	defer b.busy.Store(false)
 	if b.removed.Load() > 0 && b.removed.Add(1) > 2 { // one may be under way
-		b.t.Errorf("%s is told %s of %s after it was removed", b.name, d.Type, d.Key)
+		b.t.Errorf("%s got %s of %s after it was removed", b.name, d.Type, d.Key)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -84,10 +84,10 @@ func (b *believer[T]) take(d cache.Delta[T]) {
 		<-time.After(pause)
 		b.mu.Lock()
 	}
-	b.told = append(b.told[max(0, len(b.told)-15):], fmt.Sprintf("%s %s %s %s>%s initial=%t inferred=%t resync=%t",
+	b.delivered = append(b.delivered[max(0, len(b.delivered)-15):], fmt.Sprintf("%s %s %s %s>%s initial=%t inferred=%t resync=%t",
 		d.Type, d.Key, d.UID, d.Old.GetResourceVersion(), d.New.GetResourceVersion(), d.Initial, d.Inferred, d.Resync))
 	if why := b.illegal(d); why != "" {
-		b.t.Errorf("%s: %s:\n\t%s", b.name, why, strings.Join(b.told, "\n\t"))
+		b.t.Errorf("%s: %s:\n\t%s", b.name, why, strings.Join(b.delivered, "\n\t"))
 	}
 	if d.Initial {
 		b.loaded[d.Key] = d.New
@@ -119,7 +119,7 @@ func (b *believer[T]) illegal(d cache.Delta[T]) string {
 	case d.Type == watch.Modified && !d.Resync && !d.Inferred && !newer(d.New, d.Old) && !b.lax.Load():
 		return "it went back in time"
 	case d.Resync && (d.Type != watch.Modified || !reflect.DeepEqual(d.New, last) || !b.resync.Load()):
-		return "a resync that tells news, or was not asked for"
+		return "a resync with changes, or one that was not requested"
 	case d.Initial && (d.Type == watch.Deleted || d.Inferred && b.synced != nil || closed(b.synced)):
 		return "initial, and yet not at the beginning"
 	case b.keep != nil && !isAdded && !b.keep(d.Old), b.keep != nil && d.Type != watch.Deleted && !b.keep(d.New):
@@ -150,7 +150,7 @@ func (b *believer[T]) differs(s *cache.Store[T]) string {
 	if reflect.DeepEqual(want, b.objects) {
 		return ""
 	}
-	return fmt.Sprintf("%s believes %v, the store has %v; it was told\n\t%s", b.name, states(b.objects), states(want), strings.Join(b.told, "\n\t"))
+	return fmt.Sprintf("%s believes %v, the store has %v; it got\n\t%s", b.name, states(b.objects), states(want), strings.Join(b.delivered, "\n\t"))
 }
 
 func states[T known](objects map[kube.Key]T) (lines []string) {

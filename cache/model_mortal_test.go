@@ -20,7 +20,7 @@ import (
 )
 
 // mortal is an informer with a snapshot, whose process ends from time to time.
-// What its consumer has dealt with outlives it.
+// What its consumer has processed outlives it.
 type mortal struct {
 	*model
 	path string
@@ -31,7 +31,7 @@ type mortal struct {
 	dealt map[kube.Key]string // key to UID
 }
 
-var modelBinding = cache.Binding{Cluster: "c", Resource: modelThings}
+var modelBinding = cache.SnapshotIdentity{Cluster: "c", Resource: modelThings}
 
 // saved returns what the file holds, and whether there is a good one.
 func (m *mortal) saved() (map[kube.Key]thing, bool) {
@@ -46,7 +46,7 @@ func (m *mortal) saved() (map[kube.Key]thing, bool) {
 	return maps.Collect(s.All()), err == nil
 }
 
-// live begins a life. It is first told what was saved.
+// live begins a life. It first gets what was saved.
 func (m *mortal) live() {
 	saved, warm := m.saved()
 	if !warm {
@@ -81,7 +81,7 @@ func (m *mortal) live() {
 	for k, o := range saved {
 		// The journal may have a namesake that came later.
 		if got := b.loaded[k]; got.UID == "" || got.UID == o.UID && got.ResourceVersion != o.ResourceVersion {
-			m.t.Errorf("mortal was told of %s at %q, it was saved at %s", k, got.ResourceVersion, o.ResourceVersion)
+			m.t.Errorf("mortal got %s at %q, it was saved at %s", k, got.ResourceVersion, o.ResourceVersion)
 		}
 	}
 }
@@ -180,7 +180,7 @@ func (m *mortal) differs(truth map[kube.Key]fact) string {
 		want[k] = o.UID
 	}
 	if !reflect.DeepEqual(want, m.dealt) {
-		return fmt.Sprintf("mortal has dealt with %v, which should be %v; it was told\n\t%s", m.dealt, want, strings.Join(m.now.believers[1].told, "\n\t"))
+		return fmt.Sprintf("mortal has processed %v, which should be %v; it got\n\t%s", m.dealt, want, strings.Join(m.now.believers[1].delivered, "\n\t"))
 	}
 	return ""
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// MutationDetector finds out whether somebody changed an object that the store
-// shares with all its readers. It is for tests: it encodes every object twice.
-// All methods are safe for concurrent use.
+// MutationDetector detects changes of objects that the store shares with all its
+// readers. It is for tests: it encodes every object twice. All methods are safe for
+// concurrent use.
 type MutationDetector[T kube.Object] struct {
 	store *Store[T]
 	seed  maphash.Seed
@@ -21,16 +21,16 @@ type MutationDetector[T kube.Object] struct {
 	sums  map[kube.Key]uint64
 	found map[kube.Key]bool
 
-	// Of the change being prepared.
+	// State of the change being prepared.
 	sum     uint64
-	changed bool // the old object is not what it was
+	changed bool // the old object was changed
 	has     bool
 }
 
-// DetectMutations begins to watch the objects of s: those it has and those it
-// comes to have, each until it is replaced or deleted. What encoding/json does
-// not write, such as a field that is not exported, may change unseen. An object
-// that it cannot write at all makes DetectMutations, or Apply, panic.
+// DetectMutations begins to check the objects of s, present and future ones, each until
+// it is replaced or deleted. Changes that encoding/json does not write, such as those
+// of unexported fields, are not detected. If an object cannot be encoded,
+// DetectMutations or Apply panics.
 //
 //	mutations := cache.DetectMutations(store)
 //	t.Cleanup(func() {
@@ -47,8 +47,8 @@ func DetectMutations[T kube.Object](s *Store[T]) *MutationDetector[T] {
 	return d
 }
 
-// Check returns the keys of all objects that were found to be changed since the
-// detector began, sorted; nil if there is none.
+// Check returns the keys of all objects whose change was detected since the detector
+// began, sorted; nil if there is none.
 func (d *MutationDetector[T]) Check() []kube.Key {
 	d.store.mu.Lock()
 	defer d.store.mu.Unlock()
@@ -60,7 +60,7 @@ func (d *MutationDetector[T]) Check() []kube.Key {
 	return slices.SortedFunc(maps.Keys(d.found), kube.Key.Compare)
 }
 
-// Close ends the detection: Check returns what was found until now.
+// Close ends the detection. Check returns what was detected until then.
 func (d *MutationDetector[T]) Close() {
 	d.store.mu.Lock()
 	defer d.store.mu.Unlock()
@@ -80,7 +80,7 @@ func (d *MutationDetector[T]) prepare(key kube.Key, old T, had bool, object T, h
 			panic(fmt.Errorf("detect mutations of %s: %w", key, err))
 		}
 	}
-	return false // to have a key in memory longer than needed does not matter in tests
+	return false // extra memory for a key does not matter in tests
 }
 
 func (d *MutationDetector[T]) commit(key kube.Key) {
@@ -96,7 +96,7 @@ func (d *MutationDetector[T]) commit(key kube.Key) {
 
 func (d *MutationDetector[T]) reset() { clear(d.sums) }
 
-// sumOf is a fingerprint of o.
+// sumOf returns a fingerprint of o.
 func (d *MutationDetector[T]) sumOf(o T) (uint64, error) {
 	b, err := codec.Encode(o)
 	return maphash.Bytes(d.seed, b), err

@@ -12,13 +12,13 @@ type pair[T kube.Object] struct {
 	object T
 }
 
-// Select yields the objects of a namespace, or of all where it is empty, that
-// match: all if match is nil. They are those of the moment the loop begins, and
-// in the order of a LIST: by namespace, then by name. The store may be changed
+// Select yields the objects of a namespace, or of all if it is empty, for which match
+// returns true, or all if match is nil. They are those at the moment when the loop
+// begins, in the order of a LIST: by namespace, then by name. The store may change
 // meanwhile.
 //
-// It looks at every object of the store, unless ByNamespace was called: then at
-// those of the namespace.
+// It visits every object of the store, or, if ByNamespace was called, those of the
+// namespace.
 func (s *Store[T]) Select(namespace string, match func(T) bool) iter.Seq2[kube.Key, T] {
 	return func(yield func(kube.Key, T) bool) {
 		for _, p := range s.selected(namespace, match) {
@@ -29,7 +29,7 @@ func (s *Store[T]) Select(namespace string, match func(T) bool) iter.Seq2[kube.K
 	}
 }
 
-// List returns the objects that Select yields, in a slice that is the caller's.
+// List returns the objects that Select yields. The caller owns the slice.
 func (s *Store[T]) List(namespace string, match func(T) bool) []T {
 	pairs := s.selected(namespace, match)
 	objects := make([]T, len(pairs))

@@ -60,7 +60,7 @@ func TestSelect(t *testing.T) {
 			var got, listed []string
 			for k, o := range s.Select(test.namespace, cache.MatchLabels[codec.Raw](sel)) {
 				if k != kube.KeyOf(o) {
-					t.Errorf("%s is told as %s", kube.KeyOf(o), k)
+					t.Errorf("%s is delivered as %s", kube.KeyOf(o), k)
 				}
 				got = append(got, k.String())
 			}

@@ -9,22 +9,21 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// longestResync is as good as never, and may be added to a time.
+// longestResync limits the interval, so that it can be added to a time.
 const longestResync = 100 * 365 * 24 * time.Hour
 
-// ResyncEvery lets the handler be told all objects again about every d, jittered
-// by a tenth, from the store and not from the server; 0 = never, as at first.
-// Returns h.
+// ResyncEvery calls the handler with all objects about every d, with a jitter of a
+// tenth, from the store and not from the server; 0 = never, the default. It returns h.
 //
-// A change that happens meanwhile waits for one call at most: each call of a
-// resync takes a turn of its own.
+// A change during a resync waits for one call at most: each call of a resync takes the
+// informer's lock by itself.
 func (h *Handler[T]) ResyncEvery(d time.Duration) *Handler[T] {
 	h.mu.Lock()
 	h.every = min(max(d, 0), longestResync)
 	h.mu.Unlock()
 	select {
 	case h.informer.resynced <- struct{}{}:
-	default: // it will look
+	default: // resync will read it
 	}
 	return h
 }
@@ -46,14 +45,14 @@ func (i *Informer[T]) resync(ctx context.Context) error {
 			if time.Now().Before(at) {
 				continue
 			}
-			i.tellAgain(ctx, h)
-			delete(due, h) // nextResync sets it anew
+			i.redeliver(ctx, h)
+			delete(due, h) // nextResync sets it again
 		}
 	}
 }
 
-// nextResync updates when each handler is due and returns the time until the
-// first is.
+// nextResync updates when each handler is due and returns the time until the first one
+// is.
 func (i *Informer[T]) nextResync(due map[*Handler[T]]time.Time) time.Duration {
 	next := time.Hour
 	handlers := map[*Handler[T]]bool{}
@@ -79,22 +78,22 @@ func (i *Informer[T]) nextResync(due map[*Handler[T]]time.Time) time.Duration {
 	return max(next, 0)
 }
 
-// tellAgain calls h with each object, with a turn for each.
-func (i *Informer[T]) tellAgain(ctx context.Context, h *Handler[T]) {
+// redeliver calls h with each object.
+func (i *Informer[T]) redeliver(ctx context.Context, h *Handler[T]) {
 	for key := range i.store.entries() {
-		if !i.tellOneAgain(ctx, h, key) {
+		if !i.redeliverOne(ctx, h, key) {
 			return
 		}
 	}
 }
 
-// tellOneAgain reports whether ctx let it.
-func (i *Informer[T]) tellOneAgain(ctx context.Context, h *Handler[T], key kube.Key) bool {
+// redeliverOne calls h with one object. It returns false if ctx is done.
+func (i *Informer[T]) redeliverOne(ctx context.Context, h *Handler[T], key kube.Key) bool {
 	if !i.begin(ctx) {
 		return false
 	}
 	defer i.finish()
-	// It may have changed since, and h was called then; or be gone.
+	// The object may have changed since, and h was called then, or be deleted.
 	if e, ok := i.store.entry(key); ok {
 		h.call(Delta[T]{Type: watch.Modified, Key: key, UID: e.uid, Old: e.object, New: e.object, Revision: e.revision, Resync: true})
 	}

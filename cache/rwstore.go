@@ -9,9 +9,9 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// RWStore is a [Store] that its owner changes: a loop over the events of a watch. An
-// informer changes its own. Its methods are for one goroutine; those of the Store are
-// safe for concurrent use.
+// RWStore is a [Store] for a loop over the events of a watch that applies them itself.
+// (An informer changes its own store.) Its methods are for one goroutine; those of the
+// Store are safe for concurrent use.
 //
 //	store := cache.NewStore[Pod]()
 //	for ev, err := range watch.New(pods, watch.Options{}).Events(ctx) {
@@ -27,37 +27,35 @@ type RWStore[T kube.Object] struct {
 // NewStore returns an empty store.
 func NewStore[T kube.Object]() *RWStore[T] { return &RWStore[T]{newStore[T](1)} }
 
-// Apply takes one event and returns what it changed, in order: nothing for an
-// event that is older than what the store has, two deltas where an object was
-// replaced by a namesake with another UID. The slice is valid until the next
-// call.
+// Apply applies one event and returns its changes, in order: none for an event that is
+// older than the stored object, two if an object was replaced by one with the same name
+// and another UID. The slice is valid until the next call.
 //
-// Where revisions are not numbers, and so cannot be ordered, every event that
-// differs counts as newer; where an object has no revision, every event does. So does
-// everything between RESTART and SYNCED: lists are consistent, and a server whose etcd
-// was restored to an earlier state is right about it. In the first list after that,
-// every object that exists counts as changed: the server gives out again the revisions
-// of the history that it lost.
+// If revisions are not numbers, and so cannot be ordered, every event with a different
+// revision counts as newer; if an object has no revision, every event does. The same
+// applies to all events between RESTART and SYNCED: lists are consistent, and a server
+// whose etcd was restored to an earlier state is right about it. In the first list
+// after that, every object counts as changed, because the server assigns the revisions
+// of the lost history again.
 func (s *RWStore[T]) Apply(ev watch.Event[T]) []Delta[T] { return s.apply(0, ev) }
 
-// Quarantine takes an event whose object could not be decoded, as Apply takes the
-// others. The object exists, so the store keeps the last state that could be
-// read, if there is one; a deletion is told with that state.
+// Quarantine applies an event whose object could not be decoded. The object exists, so
+// the store keeps its last decoded state, if there is one; a deletion is delivered with
+// that state.
 func (s *RWStore[T]) Quarantine(ev watch.Event[T]) []Delta[T] { return s.quarantine(0, ev) }
 
-// Load fills a store to which nothing was applied yet with what Save wrote, and
-// returns from where to watch on: the store counts as synced, so that when the
-// revision has expired the list that follows yields the differences only, deletions
-// included.
+// Load fills an unused store from what Save wrote, and returns where to resume the
+// watch. The store counts as synced: if the revision has expired, the list that follows
+// yields only the differences, deletions included.
 //
-// On an error the store stays empty. Errors are a *SnapshotError or an error of
-// r; a panic of T's UnmarshalJSON or of an index's function passes through. Every
-// length is checked against a limit before it takes memory. Load is for the
-// goroutine that applies events.
+// On an error the store stays empty. Errors are a *SnapshotError or an error of r; a
+// panic of T's UnmarshalJSON or of an index's function passes through. Every length is
+// checked against a limit before memory is allocated. Load is for the goroutine that
+// applies events.
 //
-// Of a snapshot that an [Informer] saved it takes the store; see [Snapshot] for
-// what else is in it.
-func (s *RWStore[T]) Load(r io.Reader, b Binding) (Resume, error) {
+// From a snapshot that an [Informer] saved it takes the store only; see [Snapshot] for
+// the rest.
+func (s *RWStore[T]) Load(r io.Reader, b SnapshotIdentity) (Resume, error) {
 	err := s.unused()
 	var got persist.Loaded[T]
 	objects := map[kube.Key]entry[T]{}
@@ -73,13 +71,13 @@ func (s *RWStore[T]) Load(r io.Reader, b Binding) (Resume, error) {
 	return got.Resume, nil
 }
 
-// LoadFile is Load from a file. Where there is none it fails with
-// fs.ErrNotExist. A file that is foreign, damaged, newer or half-written is
-// renamed to path+".bad-"+time, of which the last three are kept, so that a cold
-// start may follow and somebody may look at it; SnapshotError.Aside says where.
+// LoadFile is Load from a file. Without a file it fails with fs.ErrNotExist. A file
+// that is foreign, damaged, newer or incomplete is renamed to path+".bad-"+time, of
+// which the last three are kept, so that a cold start can follow and the file can be
+// examined; SnapshotError.Aside is its new path.
 //
-// It also removes what a process that was killed while saving has left.
-func (s *RWStore[T]) LoadFile(path string, b Binding) (Resume, error) {
+// It also removes temporary files of a process that was killed while saving.
+func (s *RWStore[T]) LoadFile(path string, b SnapshotIdentity) (Resume, error) {
 	if err := s.unused(); err != nil {
 		return Resume{}, fmt.Errorf("load snapshot of %s from %s: %w", b.Resource, path, err)
 	}

@@ -20,9 +20,9 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// TestInformerGapIsToldOnce: what happened while no watch was open is told once
+// TestInformerGapIsDeliveredOnce: what happened while no watch was open is delivered once
 // to each handler, whether it asks for resyncs or not.
-func TestInformerGapIsToldOnce(t *testing.T) {
+func TestInformerGapIsDeliveredOnce(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.put("a", "x", "1")
 		w.put("a", "y", "1")
@@ -62,9 +62,9 @@ func TestInformerGapIsToldOnce(t *testing.T) {
 	})
 }
 
-// TestInformerResyncNeverTellsWhatWas: what changes or goes while a resync runs
-// is told by it as it is, or not at all.
-func TestInformerResyncNeverTellsWhatWas(t *testing.T) {
+// TestInformerResyncNeverDeliversAnOldState: what changes or goes while a resync runs
+// is in it as it is, or not at all.
+func TestInformerResyncNeverDeliversAnOldState(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		for n := range 20 {
 			w.put("a", fmt.Sprint("x", n), "1")
@@ -120,7 +120,7 @@ func TestInformerResyncPeriodChanges(t *testing.T) {
 			w.pass(d)
 			for n := range calls {
 				if got := calls[n].Load(); got < low[n] || got > high[n] {
-					t.Errorf("in %v handler %d was told %d times, want %d to %d", d, n, got, low[n], high[n])
+					t.Errorf("in %v handler %d was called %d times, want %d to %d", d, n, got, low[n], high[n])
 				}
 			}
 		}
@@ -180,7 +180,7 @@ func TestInformerFromManyGoroutines(t *testing.T) {
 }
 
 // TestInformerHandlersMisused: one function twice is two handlers, and one that
-// comes when all is over is told what there is.
+// comes when all is over gets what exists.
 func TestInformerHandlersMisused(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.put("a", "x", "1")
@@ -209,7 +209,7 @@ func TestInformerHandlersMisused(t *testing.T) {
 		w.put("a", "x", "3")
 		v := newView(t)
 		late := i.Handle(v.take)
-		v.told("ADDED a/x initial")
+		v.delivered("ADDED a/x initial")
 		late.Remove()
 		second.Remove()
 		if !closed(late.Synced()) || calls != 3 {
@@ -277,7 +277,7 @@ func TestInformerPanicOfAHandlerIsNotSwallowed(t *testing.T) {
 }
 
 // TestInformerBrokenInitialStreamLeavesNoGhost: the first stream breaks off, and
-// what it had told is gone when the next one begins.
+// what it had delivered is gone when the next one begins.
 func TestInformerBrokenInitialStreamLeavesNoGhost(t *testing.T) {
 	for _, mode := range []watch.Initial{watch.Stream, watch.Paged} {
 		t.Run("initial="+string(mode), func(t *testing.T) {
@@ -292,12 +292,12 @@ func TestInformerBrokenInitialStreamLeavesNoGhost(t *testing.T) {
 				w.run(i.Run)
 				synctest.Wait()
 				if closed(h.Synced()) || v.count() != 2 {
-					t.Fatalf("%d of 3 objects were told, synced is %v", v.count(), closed(h.Synced()))
+					t.Fatalf("%d of 3 objects were delivered, synced is %v", v.count(), closed(h.Synced()))
 				}
 				w.delete("a", "x")
 				w.put("a", "y", "2")
 				w.pass(time.Minute)
-				v.told("ADDED a/x initial", "ADDED a/y initial", "MODIFIED a/y initial", "ADDED a/z initial", "DELETED a/x inferred")
+				v.delivered("ADDED a/x initial", "ADDED a/y initial", "MODIFIED a/y initial", "ADDED a/z initial", "DELETED a/x inferred")
 				v.is(w.truth())
 				if !closed(h.Synced()) {
 					t.Error("not synced")

@@ -19,9 +19,9 @@ import (
 )
 
 // TestChangesAcrossARelist: a consumer that is busy while the collection changes,
-// the history is lost and the collection is told anew. What waits for it is in
+// the history is lost and the collection is listed again. What waits for it is in
 // the end what it needs: the deletion of what it knows, of what came back under
-// the same name, and of what it was never told of but through the queue.
+// the same name, and of what it never received except through the queue.
 func TestChangesAcrossARelist(t *testing.T) {
 	for _, cancels := range []bool{false, true} {
 		t.Run(fmt.Sprint("cancel=", cancels), func(t *testing.T) {
@@ -70,11 +70,11 @@ func TestChangesAcrossARelist(t *testing.T) {
 					short = nil
 				}
 				want := append([]string{"DELETED a/same", "ADDED a/same inferred", "DELETED a/gone inferred"}, short...)
-				v.told(append(want, "MODIFIED a/changed inferred")...)
+				v.delivered(append(want, "MODIFIED a/changed inferred")...)
 				v.is(w.truth())
 				for _, d := range last {
 					if d.Key.Name == "gone" && (d.Old.Labels["v"] != "1" || d.New.Labels["v"] != "2") {
-						t.Errorf("the deletion is told from %v to %v, want from what was seen to the last state known", d.Old.Labels, d.New.Labels)
+						t.Errorf("the deletion is delivered from %v to %v, want from what was seen to the last state known", d.Old.Labels, d.New.Labels)
 					}
 				}
 			})
@@ -166,8 +166,8 @@ func TestDeltaFIFOKeepsWhatIsKnownOfADelta(t *testing.T) {
 	}
 }
 
-// TestStoreRevisionMoves with what it was told, and stands still while a list is
-// told, which is in no order.
+// TestStoreRevisionMoves with the events that it got, and stands still while a list is
+// delivered, which is in no order.
 func TestStoreRevisionMoves(t *testing.T) {
 	s := cache.NewStore[kube.Partial]()
 	steps := []struct {
@@ -211,9 +211,9 @@ func (s script) Events(ctx context.Context) iter.Seq2[event, error] {
 }
 
 // TestInformerSyncedTruth: an informer, and each handler, is synced when and only
-// when every source has told a whole list.
+// when every source has delivered a whole list.
 func TestInformerSyncedTruth(t *testing.T) {
-	type told struct {
+	type delivered struct {
 		source int
 		event
 	}
@@ -221,24 +221,24 @@ func TestInformerSyncedTruth(t *testing.T) {
 	tests := []struct {
 		name    string
 		sources int
-		events  []told
+		events  []delivered
 		want    bool
 	}{
-		{"nothing was told", 1, nil, false},
-		{"a list has begun", 1, []told{{0, restart(nil)}}, false},
-		{"a list is being told", 1, []told{{0, restart(nil)}, {0, a}, {0, b}}, false},
-		{"an empty list", 1, []told{{0, restart(nil)}, {0, synced("5")}}, true},
-		{"a list", 1, []told{{0, restart(nil)}, {0, a}, {0, synced("5")}}, true},
-		{"news without a list", 1, []told{{0, a}, {0, live(watch.Deleted, "a", "u1", "7")}}, false},
-		{"a bookmark without a list", 1, []told{{0, event{Type: watch.Bookmark, Revision: "9"}}}, false},
-		{"a deletion amid the list", 1, []told{{0, restart(nil)}, {0, a}, {0, live(watch.Deleted, "a", "u1", "7")}}, false},
-		{"and its end", 1, []told{{0, restart(nil)}, {0, a}, {0, live(watch.Deleted, "a", "u1", "7")}, {0, synced("8")}}, true},
-		{"a list that broke off", 1, []told{{0, restart(nil)}, {0, a}, {0, restart(kube.ErrGone)}}, false},
-		{"and was told again", 1, []told{{0, restart(nil)}, {0, a}, {0, restart(kube.ErrGone)}, {0, synced("8")}}, true},
-		{"a second list under way", 1, []told{{0, restart(nil)}, {0, synced("5")}, {0, restart(kube.ErrGone)}, {0, a}}, true},
-		{"one source of two", 2, []told{{0, restart(nil)}, {1, restart(nil)}, {0, synced("5")}}, false},
-		{"one source twice", 2, []told{{0, restart(nil)}, {0, synced("5")}, {0, restart(nil)}, {0, synced("6")}}, false},
-		{"both", 2, []told{{0, restart(nil)}, {0, synced("5")}, {1, restart(nil)}, {1, b}, {1, synced("6")}}, true},
+		{"nothing was delivered", 1, nil, false},
+		{"a list has begun", 1, []delivered{{0, restart(nil)}}, false},
+		{"a list is being delivered", 1, []delivered{{0, restart(nil)}, {0, a}, {0, b}}, false},
+		{"an empty list", 1, []delivered{{0, restart(nil)}, {0, synced("5")}}, true},
+		{"a list", 1, []delivered{{0, restart(nil)}, {0, a}, {0, synced("5")}}, true},
+		{"news without a list", 1, []delivered{{0, a}, {0, live(watch.Deleted, "a", "u1", "7")}}, false},
+		{"a bookmark without a list", 1, []delivered{{0, event{Type: watch.Bookmark, Revision: "9"}}}, false},
+		{"a deletion amid the list", 1, []delivered{{0, restart(nil)}, {0, a}, {0, live(watch.Deleted, "a", "u1", "7")}}, false},
+		{"and its end", 1, []delivered{{0, restart(nil)}, {0, a}, {0, live(watch.Deleted, "a", "u1", "7")}, {0, synced("8")}}, true},
+		{"a list that broke off", 1, []delivered{{0, restart(nil)}, {0, a}, {0, restart(kube.ErrGone)}}, false},
+		{"and was delivered again", 1, []delivered{{0, restart(nil)}, {0, a}, {0, restart(kube.ErrGone)}, {0, synced("8")}}, true},
+		{"a second list under way", 1, []delivered{{0, restart(nil)}, {0, synced("5")}, {0, restart(kube.ErrGone)}, {0, a}}, true},
+		{"one source of two", 2, []delivered{{0, restart(nil)}, {1, restart(nil)}, {0, synced("5")}}, false},
+		{"one source twice", 2, []delivered{{0, restart(nil)}, {0, synced("5")}, {0, restart(nil)}, {0, synced("6")}}, false},
+		{"both", 2, []delivered{{0, restart(nil)}, {0, synced("5")}, {1, restart(nil)}, {1, b}, {1, synced("6")}}, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -307,9 +307,9 @@ func TestInformerKeepsTheOrderOfTheServer(t *testing.T) {
 	})
 }
 
-// TestInformerTellsOnlyWhatIsStored: of an object whose transformation fails no
-// handler hears, but its deletion is told if it was known.
-func TestInformerTellsOnlyWhatIsStored(t *testing.T) {
+// TestInformerDeliversOnlyWhatIsStored: of an object whose transformation fails no
+// handler gets, but its deletion is delivered if it was known.
+func TestInformerDeliversOnlyWhatIsStored(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		i := cache.New(w.maps, options{Transform: func(o kube.Partial) (kube.Partial, error) {
 			if o.Labels["v"] == "bad" {
@@ -327,11 +327,11 @@ func TestInformerTellsOnlyWhatIsStored(t *testing.T) {
 		w.put("a", "z", "1")
 		w.put("a", "x", "2")
 		synctest.Wait()
-		v.told("ADDED a/y initial", "ADDED a/z", "ADDED a/x")
+		v.delivered("ADDED a/y initial", "ADDED a/z", "ADDED a/x")
 		v.is(stateOf(i.Store()))
 		w.delete("a", "y") // as bad as it was
 		synctest.Wait()
-		v.told("DELETED a/y")
+		v.delivered("DELETED a/y")
 		v.is(w.truth())
 	})
 }

@@ -61,7 +61,7 @@ func benchStore[T kube.Object](b *testing.B) (*cache.RWStore[T], int64) {
 	for n := range benchObjects {
 		pod := benchPod(n)
 		size += int64(len(pod))
-		s.Apply(tell[T](b, watch.Added, pod))
+		s.Apply(eventOf[T](b, watch.Added, pod))
 	}
 	s.Apply(watch.Event[T]{Type: watch.Synced, Revision: kube.Revision(strconv.Itoa(200_000))})
 	return s, size

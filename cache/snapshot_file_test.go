@@ -30,22 +30,22 @@ const saveTo = "LISTWATCH_TEST_SAVE_TO"
 // TestErrorsOfCutFilesAreTheirOwn: each says where its file went.
 func TestErrorsOfCutFilesAreTheirOwn(t *testing.T) {
 	dir := t.TempDir()
-	var told []*cache.SnapshotError
+	var reported []*cache.SnapshotError
 	for _, name := range []string{"a", "b"} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte("listwatch snap"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := cache.NewStore[kube.Partial]().LoadFile(path, cache.Binding{Cluster: "c", Resource: kube.ConfigMaps})
+		_, err := cache.NewStore[kube.Partial]().LoadFile(path, cache.SnapshotIdentity{Cluster: "c", Resource: kube.ConfigMaps})
 		var bad *cache.SnapshotError
 		if !errors.As(err, &bad) {
 			t.Fatal(err)
 		}
-		told = append(told, bad)
+		reported = append(reported, bad)
 	}
 	for n, name := range []string{"a", "b"} {
-		if !strings.HasPrefix(told[n].Aside, filepath.Join(dir, name)+".bad-") {
-			t.Errorf("%s was moved to %s", name, told[n].Aside)
+		if !strings.HasPrefix(reported[n].Aside, filepath.Join(dir, name)+".bad-") {
+			t.Errorf("%s was moved to %s", name, reported[n].Aside)
 		}
 	}
 }
@@ -74,7 +74,7 @@ func generation(rev int) *cache.RWStore[kube.Partial] {
 
 func sizeOf(rev int) int { return rev % 7 * 100 }
 
-// saveForEver tells each revision that it has saved, beginning after the one
+// saveForEver prints each revision that it has saved, beginning after the one
 // that it finds.
 func saveForEver(path string) error {
 	rev := 0
@@ -103,14 +103,14 @@ func loadedFrom(path string) (*cache.RWStore[kube.Partial], error) {
 func TestSnapshotSurvivesKill(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pods")
 	for range 20 {
-		told := saveAndKill(t, path)
+		saved := saveAndKill(t, path)
 		s, err := loadedFrom(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		rev, err := strconv.Atoi(string(s.Revision()))
-		if err != nil || rev < told || rev > told+1 {
-			t.Fatalf("killed after %d was saved: the file is of %q", told, s.Revision())
+		if err != nil || rev < saved || rev > saved+1 {
+			t.Fatalf("killed after %d was saved: the file is of %q", saved, s.Revision())
 		}
 		if s.Len() != sizeOf(rev) {
 			t.Fatalf("at %d there are %d objects, want %d", rev, s.Len(), sizeOf(rev))
@@ -127,7 +127,7 @@ func TestSnapshotSurvivesKill(t *testing.T) {
 }
 
 // saveAndKill runs a process that saves, kills it at a random moment and returns
-// the last revision that it told.
+// the last revision that it printed.
 func saveAndKill(t *testing.T, path string) (last int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
@@ -378,7 +378,7 @@ func ExampleRWStore_LoadFile() {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "pods.snapshot")
-	what := cache.Binding{Cluster: "0a6f6c2e-3f7b-4d65-a1f4-4a9d4b7a0c11", Resource: kube.Pods}
+	what := cache.SnapshotIdentity{Cluster: "0a6f6c2e-3f7b-4d65-a1f4-4a9d4b7a0c11", Resource: kube.Pods}
 
 	first := cache.NewStore[kube.Partial]()
 	if _, err := first.LoadFile(path, what); errors.Is(err, fs.ErrNotExist) {

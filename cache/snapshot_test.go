@@ -21,7 +21,7 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-var binding = cache.Binding{Cluster: "5f0c", Resource: kube.Pods, Labels: "app=web"}
+var binding = cache.SnapshotIdentity{Cluster: "5f0c", Resource: kube.Pods, Labels: "app=web"}
 
 // snapPod is a projection.
 type snapPod struct {
@@ -74,8 +74,8 @@ func snapJSON(n, rev int) []byte {
 		n, n, rev, n%60, n%7, n)
 }
 
-// tell is the event that a watch tells of the object in b.
-func tell[T kube.Object](t testing.TB, typ watch.Type, b []byte) watch.Event[T] {
+// eventOf returns the event of a watch for the object in b.
+func eventOf[T kube.Object](t testing.TB, typ watch.Type, b []byte) watch.Event[T] {
 	t.Helper()
 	v, err := codec.Decode[T](b)
 	if err != nil {
@@ -95,13 +95,13 @@ func filled[T kube.Object](t testing.TB, count int) *cache.RWStore[T] {
 	s := cache.NewStore[T]()
 	s.Apply(watch.Event[T]{Type: watch.Restart})
 	for n := range count {
-		s.Apply(tell[T](t, watch.Added, snapJSON(n, n+1)))
+		s.Apply(eventOf[T](t, watch.Added, snapJSON(n, n+1)))
 	}
 	s.Apply(watch.Event[T]{Type: watch.Synced, Revision: kube.Revision(strconv.Itoa(2 * count))})
 	return s
 }
 
-func saved[T kube.Object](t testing.TB, s *cache.RWStore[T], b cache.Binding) []byte {
+func saved[T kube.Object](t testing.TB, s *cache.RWStore[T], b cache.SnapshotIdentity) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	if err := s.Save(&out, b); err != nil {
@@ -125,12 +125,12 @@ func roundTrip[T kube.Object](t *testing.T) {
 	if got := all.Len(true); got != 100 {
 		t.Errorf("the index has %d objects, want 100", got)
 	}
-	replaced := tell[T](t, watch.Added, bytes.Replace(snapJSON(7, 300), []byte(`"u7"`), []byte(`"v7"`), 1))
+	replaced := eventOf[T](t, watch.Added, bytes.Replace(snapJSON(7, 300), []byte(`"u7"`), []byte(`"v7"`), 1))
 	var deltas []string
 	for _, ev := range []watch.Event[T]{
-		tell[T](t, watch.Modified, snapJSON(3, 4)), // known
-		tell[T](t, watch.Modified, snapJSON(3, 3)), // older
-		tell[T](t, watch.Modified, snapJSON(3, 250)),
+		eventOf[T](t, watch.Modified, snapJSON(3, 4)), // known
+		eventOf[T](t, watch.Modified, snapJSON(3, 3)), // older
+		eventOf[T](t, watch.Modified, snapJSON(3, 250)),
 		replaced,
 	} {
 		for _, d := range after.Apply(ev) {
@@ -151,7 +151,7 @@ func TestLoadLeavesIndexesEmptyAfterAPanic(t *testing.T) {
 		from.Apply(live(watch.Added, fmt.Sprint(n), "u", fmt.Sprint(n+1)))
 	}
 	from.Apply(watch.Event[kube.Partial]{Type: watch.Synced, Revision: "50"})
-	b := cache.Binding{Cluster: "c", Resource: kube.ConfigMaps}
+	b := cache.SnapshotIdentity{Cluster: "c", Resource: kube.ConfigMaps}
 	var saved bytes.Buffer
 	if err := from.Save(&saved, b); err != nil {
 		t.Fatal(err)
@@ -192,7 +192,7 @@ func TestSnapshotOfLargeObjects(t *testing.T) {
 	s.Apply(watch.Event[codec.Raw]{Type: watch.Restart})
 	for n, size := range []int{64 << 10, 3 << 20, 100, 65_000, 200_000} {
 		b := bytes.Replace(snapJSON(n, n+1), []byte("Running"), bytes.Repeat([]byte("Running"), size/7), 1)
-		s.Apply(tell[codec.Raw](t, watch.Added, b))
+		s.Apply(eventOf[codec.Raw](t, watch.Added, b))
 	}
 	s.Apply(watch.Event[codec.Raw]{Type: watch.Synced, Revision: "9"})
 	after := cache.NewStore[codec.Raw]()
@@ -243,9 +243,9 @@ func TestSnapshotOfNothing(t *testing.T) {
 	}
 }
 
-// TestSnapshotRestartTellsTheDifferences: what happened while the process was
-// down is told, and nothing else.
-func TestSnapshotRestartTellsTheDifferences(t *testing.T) {
+// TestSnapshotRestartDeliversTheDifferences: what happened while the process was
+// down is delivered, and nothing else.
+func TestSnapshotRestartDeliversTheDifferences(t *testing.T) {
 	before := cache.NewStore[kube.Partial]()
 	for _, ev := range []event{restart(nil), added("gone", "u1", "1"), added("same", "u2", "2"), added("changed", "u3", "3"), added("replaced", "u4", "4"), synced("9")} {
 		before.Apply(ev)
@@ -277,7 +277,7 @@ func TestSnapshotRestartTellsTheDifferences(t *testing.T) {
 
 // fails loads b and wants an error of a kind and a store that stays empty and
 // usable.
-func fails[T kube.Object](t *testing.T, b []byte, bind cache.Binding, kind error) string {
+func fails[T kube.Object](t *testing.T, b []byte, bind cache.SnapshotIdentity, kind error) string {
 	t.Helper()
 	s := cache.NewStore[T]()
 	from, err := s.Load(bytes.NewReader(b), bind)
@@ -295,17 +295,17 @@ func TestSnapshotOfSomethingElseIsForeign(t *testing.T) {
 	good := saved(t, filled[kube.Partial](t, 3), binding)
 	tests := []struct {
 		what   string
-		change func(*cache.Binding)
+		change func(*cache.SnapshotIdentity)
 	}{
-		{"cluster", func(b *cache.Binding) { b.Cluster = "other" }},
-		{"resource", func(b *cache.Binding) { b.Resource = kube.Nodes }},
-		{"resource", func(b *cache.Binding) { b.Resource.Version = "v2" }},
-		{"resource", func(b *cache.Binding) { b.Resource.Kind = "Pot" }},
-		{"namespace", func(b *cache.Binding) { b.Namespace = "d" }},
-		{"label selector", func(b *cache.Binding) { b.Labels = "" }},
-		{"field selector", func(b *cache.Binding) { b.Fields = "spec.nodeName=a" }},
-		{"shard", func(b *cache.Binding) { b.Shard = kube.EqualShard(1, 3).String() }},
-		{"projection", func(b *cache.Binding) { b.Projection = "no annotations" }},
+		{"cluster", func(b *cache.SnapshotIdentity) { b.Cluster = "other" }},
+		{"resource", func(b *cache.SnapshotIdentity) { b.Resource = kube.Nodes }},
+		{"resource", func(b *cache.SnapshotIdentity) { b.Resource.Version = "v2" }},
+		{"resource", func(b *cache.SnapshotIdentity) { b.Resource.Kind = "Pot" }},
+		{"namespace", func(b *cache.SnapshotIdentity) { b.Namespace = "d" }},
+		{"label selector", func(b *cache.SnapshotIdentity) { b.Labels = "" }},
+		{"field selector", func(b *cache.SnapshotIdentity) { b.Fields = "spec.nodeName=a" }},
+		{"shard", func(b *cache.SnapshotIdentity) { b.Shard = kube.EqualShard(1, 3).String() }},
+		{"projection", func(b *cache.SnapshotIdentity) { b.Projection = "no annotations" }},
 	}
 	for _, test := range tests {
 		b := binding
@@ -364,7 +364,7 @@ func TestSnapshotOfALaterFormatIsNewer(t *testing.T) {
 	for _, v := range []string{"2", "12", "99999"} {
 		b := bytes.Replace(good, []byte("snapshot 1\n"), []byte("snapshot "+v+"\n"), 1)
 		msg := fails[kube.Partial](t, b, binding, cache.ErrSnapshotNewer)
-		if !strings.HasSuffix(msg, "its version is "+v+", known is 1") {
+		if !strings.HasSuffix(msg, "its version is "+v+", the supported one is 1") {
 			t.Error(msg)
 		}
 	}

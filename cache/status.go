@@ -10,71 +10,69 @@ import (
 
 // Status is the state of an informer at one moment.
 type Status struct {
-	// Name is that of the informer, as [Informer.Name] returns it.
+	// Name of the informer, as [Informer.Name] returns it.
 	Name string
 
-	// Synced: everything that existed at the beginning is in the store, and Run
-	// has not returned.
+	// Synced: all initial objects are in the store, and Run has not returned.
 	Synced   bool
 	Objects  int
 	Revision kube.Revision
 
-	// Bytes is how much memory the objects take, as counted for the budget; 0
-	// where there is none.
+	// Bytes is the memory of the objects, as counted for the budget; 0 without a
+	// budget.
 	Bytes int64
 
-	// Lag is the age of the event that handlers are processing, since it was
-	// read from the server: later events wait behind it. 0 = no event waits.
+	// Lag is the age of the event being handled, since it was read from the server:
+	// later events wait behind it. 0 = no event is being handled.
 	Lag time.Duration
 
-	// Busy is the function name of the handler that is running, and BusySince is
-	// when its call began; empty and zero while none is.
+	// Busy is the function name of the handler that is running, and BusySince is when
+	// its call began; zero values = none is running.
 	Busy      string
 	BusySince time.Time
 
-	// Started is when Run was called; zero = it was not.
+	// Started is when Run was called; zero = it was not called.
 	Started time.Time
 
-	// LastContact is when the server was last heard from, by the source that was
-	// heard last the longest ago: the objects may be out of date since then. It
-	// is Started for a source that was not heard from yet, and zero if Run was
-	// not called or no source can say, as a custom [Source] cannot. A healthy
-	// server is heard from about every minute.
+	// LastContact is when the server last responded or sent anything, of the source for
+	// which that is the longest ago: the objects may be out of date since then. It is
+	// Started for a source without any contact yet, and zero if Run was not called or
+	// no source reports it, as a custom [Source] cannot. A healthy server sends
+	// something about every minute.
 	LastContact time.Time
 
-	// MaxStaleness is the informer's; 0 = there is none.
+	// MaxStaleness of the informer; 0 = no limit.
 	MaxStaleness time.Duration
 
-	// Err joins what is wrong now: why Run returned, why the last request of a
-	// source failed, and the objects that could not be decoded. nil = nothing.
+	// Err joins the current errors: why Run returned, why the last request of a
+	// source failed, and the objects that could not be decoded. nil = none.
 	Err error
 
-	// Ended is why Run returned; nil = it has not.
+	// Ended is the error of Run; nil = Run has not returned.
 	Ended error
 }
 
-// ErrNotRunning is the reason of an informer whose Run was not called: it is
-// often not added to a Manager.
+// ErrNotRunning is the reason of an informer whose Run was not called. Often it was not
+// added to a Manager.
 var ErrNotRunning = errors.New("Run was not called")
 
-// StaleError says that an informer has heard nothing from the server for longer
-// than its Options.MaxStaleness. Its objects may be out of date.
+// StaleError reports that an informer had no contact with the server for longer than
+// its Options.MaxStaleness. Its objects may be out of date.
 type StaleError struct {
-	Since time.Time     // of the last contact
-	For   time.Duration // since then
+	Since time.Time     // last contact
+	For   time.Duration // time since then
 	Max   time.Duration // Options.MaxStaleness
 }
 
 func (e *StaleError) Error() string {
-	return fmt.Sprintf("stale: not heard from the server for %s, since %s; the limit is %s",
+	return fmt.Sprintf("stale: no contact with the server for %s, since %s; the limit is %s",
 		e.For.Round(time.Second), e.Since.UTC().Format(time.RFC3339), e.Max)
 }
 
-// Ready returns nil if the informer is synced, runs, and has heard from the server
-// within its Options.MaxStaleness; otherwise why not: an error that wraps
-// ErrNotRunning, the error of Run, a *StaleError or the error of the last
-// request. Objects that could not be decoded do not count: see Status.Err. The
-// error does not name the informer.
+// Ready returns nil if the informer is synced, runs, and had contact with the server
+// within its Options.MaxStaleness. Otherwise the error wraps ErrNotRunning, the error
+// of Run, a *StaleError or the error of the last request. Objects that could not be
+// decoded do not count: see Status.Err. The error does not name the informer.
 func (s Status) Ready() error {
 	stale := s.stale()
 	switch {
@@ -101,12 +99,11 @@ func (s Status) stale() error {
 	return nil
 }
 
-// busyLongEnough is how long a call of a handler lasts before it is named as a
+// busyLongEnough is the duration after which a running call of a handler is named as a
 // reason.
 const busyLongEnough = time.Second
 
-// reason returns what keeps the informer from making progress, as far as it is
-// known.
+// reason returns why the informer makes no progress, or nil if that is not known.
 func (s Status) reason() error {
 	switch {
 	case s.Ended != nil:
@@ -123,7 +120,7 @@ func (s Status) reason() error {
 	return s.Err
 }
 
-// because adds a reason, if there is one, to what is wrong.
+// because adds a reason, if there is one, to an error text.
 func because(what string, reason error) error {
 	if reason == nil {
 		return errors.New(what)

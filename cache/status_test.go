@@ -209,7 +209,7 @@ func TestInformerLogsRefusalsAndStaleness(t *testing.T) {
 		f.Remove()
 		w.pass(3 * time.Minute)
 		log.are(t,
-			`level=INFO msg="contact with the server again" informer="configmaps in a"`,
+			`level=INFO msg="contact with the server restored" informer="configmaps in a"`,
 			`level=INFO msg="requests succeed again" informer="configmaps in a"`)
 		if err := i.Ready(); err != nil {
 			t.Errorf("afterwards: %v", err)

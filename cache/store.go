@@ -13,14 +13,14 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// Store is the state of one collection, to read. It is safe for concurrent use. Objects
-// are shared with all readers: treat them as immutable. Who has a watch of its own, and
-// no informer, writes the state by a [RWStore].
+// Store is the state of one collection. It is read-only; a program that has a watch of
+// its own and no informer changes it by a [RWStore]. It is safe for concurrent use.
+// Objects are shared with all readers: treat them as immutable.
 type Store[T kube.Object] struct {
 	mu      sync.RWMutex
 	objects map[kube.Key]entry[T]
-	parts   []part            // by the number of their source
-	unread  map[kube.Key]mark // objects whose latest state could not be decoded; nil = none ever
+	parts   []part            // by source
+	unread  map[kube.Key]mark // objects whose latest state could not be decoded; nil = there was none
 	indexes []indexer[T]
 
 	deltas []Delta[T] // reused by Apply
@@ -33,28 +33,28 @@ type entry[T kube.Object] struct {
 	mark
 }
 
-// mark says where an object was last seen.
+// mark is the source and listing that delivered an object last.
 type mark struct {
 	part       uint32 // the source that delivered it
 	generation uint32 // of that source's listing that delivered it last
 }
 
-// part is how far one source has come. A store has one source, or one for each
-// namespace of several.
+// part is the progress of one source. A store has one source, or one for each of
+// several namespaces.
 type part struct {
 	revision   kube.Revision
-	generation uint32 // of the listing under way or last ended
+	generation uint32 // number of the listing in progress or ended last
 	listing    bool   // between RESTART and SYNCED
-	restored   bool   // the server was, and no listing has been completed since: revisions are given out again
-	synced     bool   // one listing was completed
+	restored   bool   // the server was restored to an earlier state, and no listing was completed since: it assigns revisions again
+	synced     bool   // a listing was completed
 }
 
 func newStore[T kube.Object](sources int) *Store[T] {
 	return &Store[T]{objects: map[kube.Key]entry[T]{}, parts: make([]part, sources)}
 }
 
-// apply takes an event of one of several sources. They may be told in any
-// order, but not at one time.
+// apply applies an event of one of the sources, in any order. Calls must not be
+// concurrent.
 func (s *Store[T]) apply(source int, ev watch.Event[T]) []Delta[T] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,8 +77,8 @@ func (s *Store[T]) apply(source int, ev watch.Event[T]) []Delta[T] {
 	return s.deltas
 }
 
-// restore takes a state that a journal noted after the snapshot was taken that the store
-// was filled with. It is the latest that is known, whatever its revision.
+// restore applies a state of the journal, which was written after the snapshot that the
+// store was filled with. It is the latest known state, whatever its revision.
 func (s *Store[T]) restore(r persist.Record[T]) []Delta[T] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,19 +96,20 @@ func (s *Store[T]) restore(r persist.Record[T]) []Delta[T] {
 	return s.deltas
 }
 
-// replacedBy is the deletion of e, whose key another object has at revision rev.
+// replacedBy returns the deletion of e, whose key another object has from revision rev
+// on.
 func replacedBy[T kube.Object](k kube.Key, e entry[T], rev kube.Revision) Delta[T] {
 	return Delta[T]{Type: watch.Deleted, Key: k, UID: e.uid, Old: e.object, New: e.object, Revision: rev, Inferred: true}
 }
 
-// begin empties the deltas for an event of source.
+// begin clears the deltas for an event of source.
 func (s *Store[T]) begin(source int) *part {
-	clear(s.deltas) // let go of the objects
+	clear(s.deltas) // release the objects
 	s.deltas = s.deltas[:0]
 	return &s.parts[source]
 }
 
-// advance moves p to rev, unless what comes is in no order.
+// advance moves p to rev, except during a listing, whose objects are in no order.
 func (p *part) advance(rev kube.Revision) {
 	if !p.listing && rev != "" {
 		p.revision = rev
@@ -138,19 +139,19 @@ func (s *Store[T]) put(source uint32, p *part, ev watch.Event[T]) {
 	s.deltas = append(s.deltas, d)
 }
 
-// is reports whether e is the state of revision rev, as far as revisions tell: objects
-// may have none, and a server that was restored gives them out again.
+// is reports whether e is the state at revision rev, if revisions can show that:
+// objects may have none, and a server that was restored assigns them again.
 func (e *entry[T]) is(rev kube.Revision, p *part) bool {
 	return rev != "" && rev == e.revision && (!p.restored || e.generation == p.generation)
 }
 
-// seen notes that the listing under way, if one is, has e.
+// seen marks e as part of the listing in progress, if there is one.
 func (s *Store[T]) seen(e entry[T], source uint32, p *part) {
 	if !p.listing {
 		return
 	}
-	// The key must be the object's own: a map takes over the strings of the key
-	// that is assigned, and those of an event would keep its object alive.
+	// The key must be the object's own: a map keeps the strings of the assigned key,
+	// and those of an event would keep its object in memory.
 	e.mark = mark{source, p.generation}
 	s.objects[kube.KeyOf(e.object)] = e
 }
@@ -158,12 +159,12 @@ func (s *Store[T]) seen(e entry[T], source uint32, p *part) {
 func (s *Store[T]) remove(ev watch.Event[T]) {
 	old, known := s.objects[ev.Key]
 	if !known || !sameUID(old.uid, ev.UID) || old.revision.Newer(ev.Revision) {
-		return // never seen, or replaced since
+		return // unknown, or replaced since
 	}
 	s.drop(old, Delta[T]{Type: watch.Deleted, Key: ev.Key, UID: old.uid, Old: old.object, New: ev.Object, Revision: ev.Revision})
 }
 
-// drop deletes e, of which d tells.
+// drop deletes e by the delta d.
 func (s *Store[T]) drop(e entry[T], d Delta[T]) {
 	var none T
 	s.reindex(d.Key, e.object, true, none, false)
@@ -171,7 +172,7 @@ func (s *Store[T]) drop(e entry[T], d Delta[T]) {
 	s.deltas = append(s.deltas, d)
 }
 
-// sweep removes what the listing of a source did not tell.
+// sweep removes the objects that the listing of a source did not contain.
 func (s *Store[T]) sweep(source uint32, p *part, rev kube.Revision) {
 	for key, e := range s.objects {
 		if e.part != source || e.generation == p.generation {
@@ -186,7 +187,7 @@ func (s *Store[T]) sweep(source uint32, p *part, rev kube.Revision) {
 	p.listing, p.restored, p.synced = false, false, true
 }
 
-// sameUID: an unknown UID is no reason to tell two objects apart.
+// sameUID: objects without a known UID count as the same.
 func sameUID(a, b string) bool { return a == b || a == "" || b == "" }
 
 func (s *Store[T]) quarantine(source int, ev watch.Event[T]) []Delta[T] {
@@ -204,12 +205,12 @@ func (s *Store[T]) quarantine(source int, ev watch.Event[T]) []Delta[T] {
 	case ev.Type == watch.Deleted:
 		ev.Object = old.object
 		s.remove(ev)
-	case !p.listing && old.revision.Newer(ev.Revision): // an older one
+	case !p.listing && old.revision.Newer(ev.Revision): // an older state
 	case !sameUID(old.uid, ev.UID):
-		// A namesake that cannot be read has taken its place.
+		// An object with the same name that cannot be decoded has replaced it.
 		s.drop(old, replacedBy(ev.Key, old, ev.Revision))
 	default:
-		if old.revision.Newer(ev.Revision) { // the server was restored; what follows is older still
+		if old.revision.Newer(ev.Revision) { // the server was restored; later revisions may be lower still
 			old.revision = ev.Revision
 		}
 		s.seen(old, uint32(source), p)
@@ -218,18 +219,18 @@ func (s *Store[T]) quarantine(source int, ev watch.Event[T]) []Delta[T] {
 	return s.deltas
 }
 
-// unreadable notes that what is stored under k, if anything, is not its latest state.
+// unreadable notes that the stored state of k, if any, is not the latest.
 func (s *Store[T]) unreadable(k kube.Key, m mark) {
 	if s.unread == nil {
 		s.unread = map[kube.Key]mark{}
 	}
-	if _, ok := s.unread[k]; !ok { // the strings of an event may be parts of a larger one
+	if _, ok := s.unread[k]; !ok { // the strings of an event may share memory with a larger one
 		k = kube.Key{Namespace: strings.Clone(k.Namespace), Name: strings.Clone(k.Name)}
 	}
 	s.unread[k] = m
 }
 
-// Get returns the object of key k, and whether there is one.
+// Get returns the object of key k; false = there is none.
 func (s *Store[T]) Get(k kube.Key) (T, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -244,15 +245,15 @@ func (s *Store[T]) Len() int {
 	return len(s.objects)
 }
 
-// Revision returns the revision that the store has reached; empty before the
-// first SYNCED. Of a store with several sources it is that of the one that is
-// furthest behind.
+// Revision returns the revision that the store has reached; empty before the first
+// SYNCED. With several sources it is the lowest of theirs.
 func (s *Store[T]) Revision() kube.Revision {
 	rev, _ := s.reached()
 	return rev
 }
 
-// reached returns Revision, and whether it may be of a history that the server lost.
+// reached returns Revision, and whether it may belong to a history that the server
+// lost.
 func (s *Store[T]) reached() (least kube.Revision, lost bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -266,7 +267,7 @@ func (s *Store[T]) reached() (least kube.Revision, lost bool) {
 	return least, lost
 }
 
-// Synced reports whether a listing of every source was completed.
+// Synced reports whether every source has completed a listing.
 func (s *Store[T]) Synced() bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -278,8 +279,8 @@ func (s *Store[T]) Synced() bool {
 	return true
 }
 
-// All yields the objects in no order, as of the moment the loop begins. The
-// store may be changed meanwhile.
+// All yields the objects in no order, as they are when the loop begins. The store may
+// change meanwhile.
 func (s *Store[T]) All() iter.Seq2[kube.Key, T] {
 	return func(yield func(kube.Key, T) bool) {
 		for k, e := range s.entries() {
@@ -290,7 +291,7 @@ func (s *Store[T]) All() iter.Seq2[kube.Key, T] {
 	}
 }
 
-// entries is All with what is known besides the objects.
+// entries is like All, with the whole entries.
 func (s *Store[T]) entries() iter.Seq2[kube.Key, entry[T]] {
 	return func(yield func(kube.Key, entry[T]) bool) {
 		type pair struct {

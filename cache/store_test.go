@@ -63,7 +63,7 @@ func TestStoreApply(t *testing.T) {
 		{"an end of the first list sweeps nothing", first, nil, []string{"a@5", "b@3"}},
 		{"a new object", append(first, live(watch.Added, "c", "u3", "7")), []string{"ADDED c u3@7"}, []string{"a@5", "b@3", "c@7"}},
 		{"a change", append(first, live(watch.Modified, "a", "u1", "7")), []string{"MODIFIED a u1@7 was 5"}, []string{"a@7", "b@3"}},
-		{"a change told as ADDED", append(first, live(watch.Added, "a", "u1", "7")), []string{"MODIFIED a u1@7 was 5"}, []string{"a@7", "b@3"}},
+		{"a change delivered as ADDED", append(first, live(watch.Added, "a", "u1", "7")), []string{"MODIFIED a u1@7 was 5"}, []string{"a@7", "b@3"}},
 		{"a change of something unknown", append(first, live(watch.Modified, "c", "u3", "7")), []string{"ADDED c u3@7"}, []string{"a@5", "b@3", "c@7"}},
 		{"the same event twice", append(first, live(watch.Modified, "a", "u1", "7"), live(watch.Modified, "a", "u1", "7")), nil, []string{"a@7", "b@3"}},
 		{"an older event never moves an object back", append(first, live(watch.Modified, "a", "u1", "4")), nil, []string{"a@5", "b@3"}},
@@ -74,7 +74,7 @@ func TestStoreApply(t *testing.T) {
 		{"same name, another UID", append(first, live(watch.Added, "a", "u9", "9")), []string{"DELETED a u1@9 was 5 inferred", "ADDED a u9@9"}, []string{"a@9", "b@3"}},
 		{"an older namesake", append(first, live(watch.Added, "a", "u0", "2")), nil, []string{"a@5", "b@3"}},
 		{"a relist serves the old state meanwhile", append(first, restart(kube.ErrGone)), nil, []string{"a@5", "b@3"}},
-		{"a relist tells no difference where there is none", append(first, restart(kube.ErrGone), added("a", "u1", "5")), nil, []string{"a@5", "b@3"}},
+		{"a relist yields no difference where there is none", append(first, restart(kube.ErrGone), added("a", "u1", "5")), nil, []string{"a@5", "b@3"}},
 		{"a relist infers changes", append(first, restart(kube.ErrGone), added("a", "u1", "9")), []string{"MODIFIED a u1@9 was 5 inferred"}, []string{"a@9", "b@3"}},
 		{"a relist of a restored server goes back", append(first, restart(watch.ErrAhead), added("a", "u1", "2")), []string{"MODIFIED a u1@2 was 5 inferred"}, []string{"a@2", "b@3"}},
 		{"a relist infers additions", append(first, restart(kube.ErrGone), added("c", "u3", "9")), []string{"ADDED c u3@9 inferred"}, []string{"a@5", "b@3", "c@9"}},
@@ -134,7 +134,7 @@ func TestStoreKeepsAnObjectThatCannotBeDecoded(t *testing.T) {
 	}
 	d := s.Quarantine(unread(watch.Deleted, "11"))
 	if len(d) != 1 || d[0].Type != watch.Deleted || d[0].New.ResourceVersion != "5" || s.Len() != 0 {
-		t.Errorf("a deletion that cannot be read: %v, store has %d; want it told with the last state", d, s.Len())
+		t.Errorf("a deletion that cannot be read: %v, store has %d; want it delivered with the last state", d, s.Len())
 	}
 }
 
@@ -200,7 +200,7 @@ func TestStoreFollowsHistory(t *testing.T) {
 }
 
 // TestStoreRelistKeepsNothing: the strings of a Raw are parts of it, so a store
-// must not keep any of an object that a list told again unchanged.
+// must not keep any of an object that a list delivered again unchanged.
 func TestStoreRelistKeepsNothing(t *testing.T) {
 	const objects, size = 40, 64 << 10
 	s := cache.NewStore[codec.Raw]()
@@ -342,6 +342,6 @@ func TestStoreRestoredServerWithAnObjectThatCannotBeDecoded(t *testing.T) {
 	s.Apply(synced("5"))
 	d := s.Apply(live(watch.Modified, "a", "u1", "6"))
 	if len(d) != 1 || d[0].New.ResourceVersion != "6" {
-		t.Errorf("the store tells %v, want the state of 6", d)
+		t.Errorf("got %v, want the state of 6", d)
 	}
 }

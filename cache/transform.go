@@ -10,8 +10,9 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// transformed returns ev with its object transformed, or why that failed; err is why it
-// was not tried. It has the turn, as the transformation is called once at a time.
+// transformed returns ev with its object transformed. unreadable is the error of the
+// transformation, err is why it was not called. It takes exclusive, because Transform
+// is not called concurrently.
 func (i *Informer[T]) transformed(ctx context.Context, ev watch.Event[T]) (_ watch.Event[T], unreadable, err error) {
 	if i.transform == nil || ev.Type != watch.Added && ev.Type != watch.Modified && ev.Type != watch.Deleted {
 		return ev, nil, nil
@@ -28,7 +29,7 @@ func (i *Informer[T]) transformed(ctx context.Context, ev watch.Event[T]) (_ wat
 		}, nil
 	}
 	ev.Object = object
-	// The strings of the event may be parts of the object that was.
+	// The strings of the event may share memory with the original object.
 	ev.Key = kube.KeyOf(object)
 	if rev := kube.Revision(object.GetResourceVersion()); rev != "" {
 		ev.Revision = rev
@@ -39,7 +40,7 @@ func (i *Informer[T]) transformed(ctx context.Context, ev watch.Event[T]) (_ wat
 	return ev, nil, nil
 }
 
-// transform returns what f makes of o. Its errors are of type *transformError.
+// transform calls f with o. Its errors are of type *transformError.
 func transform[T kube.Object](f func(T) (T, error), o T) (T, error) {
 	key := kube.KeyOf(o)
 	made, err := f(o)
@@ -47,7 +48,7 @@ func transform[T kube.Object](f func(T) (T, error), o T) (T, error) {
 		return made, &transformError{err}
 	}
 	if now := kube.KeyOf(made); now != key {
-		return made, &transformError{fmt.Errorf("the name became %q: an object cannot be renamed, and is left out by a selector or an error", now)}
+		return made, &transformError{fmt.Errorf("the name became %q: do not rename objects; to leave one out, use a selector or return an error", now)}
 	}
 	return made, nil
 }
@@ -58,5 +59,5 @@ type transformError struct{ err error }
 func (e *transformError) Error() string { return "transform: " + e.err.Error() }
 func (e *transformError) Unwrap() error { return e.err }
 
-// Is reports that the object is left out of what a snapshot holds.
+// Is reports that a snapshot is read without this object.
 func (e *transformError) Is(target error) bool { return target == persist.ErrLeftOut }

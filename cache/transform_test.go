@@ -93,7 +93,7 @@ func TestTransformThatRenames(t *testing.T) {
 		}
 		slices.Sort(errs)
 		want := func(name string) string {
-			return fmt.Sprintf("object %q of 0 bytes: transform: the name became \"\": an object cannot be renamed, and is left out by a selector or an error", "a/"+name)
+			return fmt.Sprintf("object %q of 0 bytes: transform: the name became \"\": do not rename objects; to leave one out, use a selector or return an error", "a/"+name)
 		}
 		if diff := cmp.Diff([]string{want("y"), want("z")}, errs); diff != "" {
 			t.Errorf("errors (-want +got):\n%s", diff)

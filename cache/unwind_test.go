@@ -130,7 +130,7 @@ func TestInformerHandlerAddedWhileASnapshotIsLoaded(t *testing.T) {
 		})
 		w.run(i.Run)
 		w.pass(time.Minute)
-		v.told("ADDED a/x initial")
+		v.delivered("ADDED a/x initial")
 	})
 }
 

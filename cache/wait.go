@@ -11,22 +11,21 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// WaitSynced waits until everything that existed at the beginning is in the store
-// and every handler that was there has returned from it. It fails at once when the
-// informer has ended. If ctx ends first, the error says what it waited for: Run
-// was not called ([ErrNotRunning]), the server refuses the requests or is not
-// reached, or which handler is busy and since when. Handlers of the informer must
-// not wait for it: a handler that does waits until ctx ends, and the error names it
-// if that took a second.
+// WaitSynced waits until all initial objects are in the store and every handler has
+// returned from them. It fails at once when the informer has ended. If ctx ends first,
+// the error says why: Run was not called ([ErrNotRunning]), the server refuses the
+// requests or cannot be reached, or which handler is busy and since when. Handlers must
+// not call it on their own informer: it would wait until ctx ends, and its error names
+// the handler if that took a second.
 func (i *Informer[T]) WaitSynced(ctx context.Context) error {
 	return i.wait(ctx, "synced", func() (bool, error) { return i.store.Synced(), nil })
 }
 
-// WaitRevision waits until the store is at rev or later: with the
-// resourceVersion that a write returned, the store then shows that write. With
-// several namespaces all of them must get there, which may take until the next
-// bookmark, about a minute. Where revisions cannot be ordered it fails. Where the
-// informer has found that the server was restored, it waits for the list that follows.
+// WaitRevision waits until the store is at rev or later: with the resourceVersion that
+// a write returned, the store then shows that write. With several namespaces all of
+// them must reach it, which may take until the next bookmark, about a minute. It fails
+// if revisions cannot be ordered. If the informer has found that the server was
+// restored, it waits for the list that follows.
 func (i *Informer[T]) WaitRevision(ctx context.Context, rev kube.Revision) error {
 	if !rev.Ordered() {
 		return fmt.Errorf("wait for revision %.40q: it is not a number and cannot be ordered", rev)
@@ -60,7 +59,7 @@ func (i *Informer[T]) wait(ctx context.Context, what string, done func() (bool, 
 			if !i.begin(ctx) {
 				return i.notYet(what, context.Cause(ctx))
 			}
-			i.finish() // with the turn, handlers have returned
+			i.finish() // handlers have returned: begin waited for them
 			return nil
 		}
 		select {
@@ -78,7 +77,7 @@ func (i *Informer[T]) notYet(what string, why error) error {
 	return fmt.Errorf("%s: not %s: %w", i.name, what, why)
 }
 
-// progress wakes whoever waits.
+// progress wakes all waiting calls.
 func (i *Informer[T]) progress() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -89,12 +88,12 @@ func (i *Informer[T]) progress() {
 }
 
 // Name returns the name of the informer in errors, logs, probes and metrics:
-// Options.Name, or what it watches, such as "deployments.apps in default
-// (app=web)".
+// Options.Name, or resource, namespaces and selectors, such as "deployments.apps in
+// default (app=web)".
 func (i *Informer[T]) Name() string { return i.name }
 
-// Ready returns nil if the informer is synced, runs, and is not stale, as
-// [Status.Ready] says: for a readiness probe.
+// Ready returns nil if the informer is synced, runs, and is not stale; see
+// [Status.Ready]. It is for readiness probes.
 func (i *Informer[T]) Ready() error { return i.Status().Ready() }
 
 // Status returns the state of the informer.
@@ -109,7 +108,7 @@ func (i *Informer[T]) Status() Status {
 		}
 	}
 	if h := i.calling.Load(); h != nil {
-		if since := h.since.Load(); since != 0 { // else it has just returned
+		if since := h.since.Load(); since != 0 { // else the call has just returned
 			s.Busy, s.BusySince = funcName(h.f), time.Unix(0, since)
 		}
 	}
@@ -132,8 +131,8 @@ func (i *Informer[T]) Status() Status {
 	return s
 }
 
-// contact returns when a source last heard from its server; started, if it has
-// not yet. It may not be able to say.
+// contact returns when a source last had contact with its server; started, if it had
+// none yet. ok is false if the source does not report it.
 func contact(source any, started time.Time) (at time.Time, ok bool) {
 	w, ok := source.(interface{ LastContact() time.Time })
 	if !ok || started.IsZero() {

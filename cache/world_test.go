@@ -178,13 +178,13 @@ func (v *view) state() []string {
 	return s
 }
 
-// told wants exactly these deltas since the last call.
-func (v *view) told(want ...string) {
+// delivered wants exactly these deltas since the last call.
+func (v *view) delivered(want ...string) {
 	v.t.Helper()
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if diff := cmp.Diff(want, v.log); diff != "" {
-		v.t.Errorf("told (-want +got):\n%s", diff)
+		v.t.Errorf("delivered (-want +got):\n%s", diff)
 	}
 	v.log = nil
 }

@@ -19,9 +19,9 @@ import (
 	"github.com/listwatch/listwatch/client"
 )
 
-// TestAlertOfTheServerIsTold, however its way crosses with what we write: net/http
+// TestAlertOfTheServerIsReported, however its way crosses with what we write: net/http
 // alone tells it two times of three. Nothing is asked twice.
-func TestAlertOfTheServerIsTold(t *testing.T) {
+func TestAlertOfTheServerIsReported(t *testing.T) {
 	ca, stranger := newAuthority(t), newAuthority(t)
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(whoami))
 	pair, err := tls.X509KeyPair(ca.issue(t, "server"))
@@ -84,8 +84,8 @@ type gone struct {
 
 func (g gone) Write([]byte) (int, error) { return 0, g.write }
 
-// TestWriteToAPeerThatIsGoneIsToldByReading, and any other failure at once.
-func TestWriteToAPeerThatIsGoneIsToldByReading(t *testing.T) {
+// TestWriteToAPeerThatIsGoneIsReportedByReading, and any other failure at once.
+func TestWriteToAPeerThatIsGoneIsReportedByReading(t *testing.T) {
 	for _, tt := range []struct{ err, want error }{
 		{&net.OpError{Op: "write", Err: syscall.EPIPE}, nil},
 		{&net.OpError{Op: "write", Err: syscall.ECONNRESET}, nil},

@@ -202,7 +202,7 @@ func TestCancelInterrupts(t *testing.T) {
 	}
 }
 
-func TestDeadlineIsTold(t *testing.T) {
+func TestDeadlineIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newMemoryClient(t, client.Config{}, silence)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)

@@ -129,9 +129,9 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 	}
 }
 
-// TestSecretsAreNotTold: a client with each kind of credential, what it returns and
+// TestSecretsAreNotReported: a client with each kind of credential, what it returns and
 // what it traces, against a server that repeats what it hears and one that is away.
-func TestSecretsAreNotTold(t *testing.T) {
+func TestSecretsAreNotReported(t *testing.T) {
 	ca := newAuthority(t)
 	cert, key := ca.issue(t, "me")
 	dir := t.TempDir()

@@ -126,9 +126,9 @@ func TestSourceIsAskedOnceAfter401(t *testing.T) {
 	})
 }
 
-// TestSourceIsToldOfACertificateThatIsTurnedDown in the handshake; not of a server
+// TestSourceHandlesARefusedCertificate in the handshake; not of a server
 // that we do not trust.
-func TestSourceIsToldOfACertificateThatIsTurnedDown(t *testing.T) {
+func TestSourceHandlesARefusedCertificate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ca, other := newAuthority(t), newAuthority(t)
 		g := newGate(t, ca)

@@ -29,7 +29,7 @@ func identify(h http.Header) {
 	h.Set("X-Kubernetes-PF-PriorityLevel-UID", level)
 }
 
-func TestTraceTellsEachRound(t *testing.T) {
+func TestTraceReportsEachRoundTrip(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ca := newAuthority(t)
 		g, m := newGate(t, ca), newMount(t)
@@ -92,7 +92,7 @@ func TestTraceTellsEachRound(t *testing.T) {
 	})
 }
 
-func TestTraceTellsWhyConnectionsAreGivenUp(t *testing.T) {
+func TestTraceReportsWhyConnectionsAreGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ca := newAuthority(t)
 		g, m := newGate(t, ca), newMount(t)

@@ -70,8 +70,8 @@ func FuzzWarnings(f *testing.F) {
 	})
 }
 
-// TestWarningIsToldOnce a text and client, with answers of every kind.
-func TestWarningIsToldOnce(t *testing.T) {
+// TestWarningIsReportedOnce a text and client, with answers of every kind.
+func TestWarningIsReportedOnce(t *testing.T) {
 	url := newServer(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Warning", `299 - "everywhere"`)
 		w.Header().Add("Warning", fmt.Sprintf("299 - %q", r.URL.Path))

@@ -52,7 +52,7 @@ func TestLoadExecHandsAllToThePlugin(t *testing.T) {
 	}
 }
 
-func TestLoadExecTellsThePluginOfOverrides(t *testing.T) {
+func TestLoadExecPassesOverridesToThePlugin(t *testing.T) {
 	dir := write(t, map[string]string{"config": one(`server: "https://h", tls-server-name: n, certificate-authority-data: $CA`, full)})
 	o := Options{Path: dir + "/config", Server: "https://other:2/?q#f", Insecure: true, ProxyURL: "socks5://p", DisableCompression: true}
 	_, got, err := loadWithPlugin(o)

@@ -288,7 +288,7 @@ func TestOwns(t *testing.T) {
 	})
 }
 
-func TestMapTellsWhatAnObjectWasAndIs(t *testing.T) {
+func TestMapGetsTheOldAndTheNewObject(t *testing.T) {
 	tell(t, func(t *testing.T, w *world) {
 		c := controller.New("values", func(_ context.Context, v string) (controller.Result, error) {
 			w.note("%s", v)

@@ -79,8 +79,8 @@ func TestRecorderCountsWhatHappensAgain(t *testing.T) {
 	})
 }
 
-// TestRecorderTellsEventsApart: whatever differs makes another Event.
-func TestRecorderTellsEventsApart(t *testing.T) {
+// TestRecorderDistinguishesEvents: whatever differs makes another Event.
+func TestRecorderDistinguishesEvents(t *testing.T) {
 	play(t, events.Options{}, func(s *story) {
 		about := events.About(kube.Pods, pod)
 		other := about

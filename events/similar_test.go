@@ -126,7 +126,7 @@ func TestRecorderLimitsRequests(t *testing.T) {
 	})
 }
 
-func TestRecorderLimitsAsItIsTold(t *testing.T) {
+func TestRecorderFollowsItsLimits(t *testing.T) {
 	play(t, events.Options{Burst: 2, Refill: time.Second}, func(s *story) {
 		for range 4 {
 			s.tell("Synced", "done")

@@ -209,7 +209,7 @@ func TestRecorderDropsEventsOfANamespaceThatIsBeingDeleted(t *testing.T) {
 	})
 }
 
-func TestRecorderCreatesAnewWhatTheServerForgot(t *testing.T) {
+func TestRecorderCreatesAgainWhatTheServerDeleted(t *testing.T) {
 	play(t, events.Options{}, func(s *story) {
 		begin := time.Now()
 		s.tell("Synced", "done")

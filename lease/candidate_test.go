@@ -240,8 +240,8 @@ func TestCandidateEndsWhereTheServerCallsItsLeaseInvalid(t *testing.T) {
 	})
 }
 
-// TestCandidateTellsWhatIsInTheWay: missing rights are retried, and told.
-func TestCandidateTellsWhatIsInTheWay(t *testing.T) {
+// TestCandidateReportsWhatIsInTheWay: missing rights are retried, and told.
+func TestCandidateReportsWhatIsInTheWay(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		s.put(released)
 		allow := s.srv.Deny("", apitest.Match{Verb: "update", Resource: "leases"})

@@ -87,7 +87,7 @@ func TestListerShowsOneSnapshot(t *testing.T) {
 	}
 }
 
-func TestListerTellsItsProgress(t *testing.T) {
+func TestListerReportsItsProgress(t *testing.T) {
 	srv, col := cluster(t, 5)
 	var got []list.Progress
 	l := list.New(col, list.Options{Limit: 2, Progress: func(p list.Progress) { got = append(got, p) }})

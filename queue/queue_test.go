@@ -252,7 +252,7 @@ func TestQueueLetsNothingStarve(t *testing.T) {
 	})
 }
 
-func TestQueueTellsTheLatestCauseAndHowManyItStandsFor(t *testing.T) {
+func TestQueueReturnsTheLatestCauseAndTheCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue(t)
 		for _, rev := range []string{"1", "2", "3"} {

@@ -78,8 +78,8 @@ const two = `{"t":"header","format":"lwrec","version":1}
 {"t":"note","at":7000000000,"id":1,"note":"error","failure":{"text":"fourth"}}
 `
 
-// TestAllTellsTheStreamsInOrder, however it is paced, until its context ends.
-func TestAllTellsTheStreamsInOrder(t *testing.T) {
+// TestAllDeliversTheStreamsInOrder, however it is paced, until its context ends.
+func TestAllDeliversTheStreamsInOrder(t *testing.T) {
 	one := &replay.Step{}
 	one.Release(2)
 	for _, test := range []struct {

@@ -73,8 +73,8 @@ func eventful(srv *apitest.Server) {
 	churn(srv, "3")
 }
 
-// TestSourceTellsWhatTheLoopSaw: byte for byte, and at the same times.
-func TestSourceTellsWhatTheLoopSaw(t *testing.T) {
+// TestSourceDeliversWhatTheLoopReceived: byte for byte, and at the same times.
+func TestSourceDeliversWhatTheLoopReceived(t *testing.T) {
 	for _, o := range []watch.Options{{}, {Initial: watch.Paged, Limit: 2}} {
 		for _, gz := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s,gzip=%t", o.Initial, gz), func(t *testing.T) {

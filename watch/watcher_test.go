@@ -21,7 +21,7 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-func TestWatcherTellsWhatExistsAndThenWhatHappens(t *testing.T) {
+func TestWatcherDeliversExistingObjectsAndThenChanges(t *testing.T) {
 	for _, mode := range []watch.Initial{watch.Auto, watch.Paged, watch.Stream} {
 		t.Run("initial="+string(mode), func(t *testing.T) {
 			play(t, watch.Options{Initial: mode, Limit: 2}, func(t *testing.T, s *story) {
@@ -474,7 +474,7 @@ func TestWatcherWaitsForAResourceToComeBack(t *testing.T) {
 	})
 }
 
-func TestWatcherTellsOfStalenessAndContact(t *testing.T) {
+func TestWatcherReportsStalenessAndContact(t *testing.T) {
 	play(t, watch.Options{}, func(t *testing.T, s *story) {
 		if !s.w.LastContact().IsZero() {
 			t.Error("contact before the first request")

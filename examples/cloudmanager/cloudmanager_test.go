@@ -299,7 +299,7 @@ func TestChildrenAreAsTheProductNeedsThem(t *testing.T) {
 }
 
 // The password is made once, and told to nobody.
-func TestPasswordIsMadeOnceAndToldToNobody(t *testing.T) {
+func TestPasswordIsMadeOnceAndNotDisclosed(t *testing.T) {
 	tell(t, func(w *world) {
 		defer w.simulate()()
 		stop := w.operate()

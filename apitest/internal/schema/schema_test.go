@@ -90,7 +90,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-func TestStrictTellsAtMostAHundredFields(t *testing.T) {
+func TestStrictReportsAtMostAHundredFields(t *testing.T) {
 	var catalog schema.Catalog
 	typ, err := catalog.Type(kube.ConfigMaps)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// WriteFile replaces the file at path by s, as a whole: after a crash at any moment, of
-// the machine even, it is the old or the new one. It is readable by its owner only.
+// WriteFile replaces the file at path by s, as a whole: after a crash at any time, even
+// of the machine, it is the old or the new one. Only its owner can read it.
 func (s *Snapshot[T]) WriteFile(path string) error {
 	dir, base := filepath.Dir(path), filepath.Base(path)
 	if err := s.replaceFile(path, dir, base); err != nil {
@@ -23,7 +23,7 @@ func (s *Snapshot[T]) WriteFile(path string) error {
 	return disk.SyncDir(dir)
 }
 
-// replaceFile writes a file beside path and renames it.
+// replaceFile writes a temporary file beside path and renames it.
 func (s *Snapshot[T]) replaceFile(path, dir, base string) (err error) {
 	f, err := os.CreateTemp(dir, base+temporaryInfix+"*") // of mode 0600
 	if err != nil {
@@ -46,16 +46,16 @@ func (s *Snapshot[T]) replaceFile(path, dir, base string) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// What is put behind the path of a snapshot.
+// Suffixes of the path of a snapshot.
 const (
 	temporaryInfix = ".tmp-" // being written
 	badInfix       = ".bad-" // set aside
 	keepBad        = 3
 )
 
-// ReadFile is Read from a file, which it sets aside if it cannot be used. It also removes
-// what a process that was killed while saving has left.
-func ReadFile[T kube.Object](path string, b Binding, decode func([]byte) (T, error), put func(Record[T]) bool) (Loaded[T], error) {
+// ReadFile is Read from a file, which it sets aside if it cannot be used. It also
+// removes temporary files of a process that was killed while saving.
+func ReadFile[T kube.Object](path string, b Identity, decode func([]byte) (T, error), put func(Record[T]) bool) (Loaded[T], error) {
 	got, err := readFile(path, b, decode, put)
 	var bad *Error
 	if errors.As(err, &bad) && bad.Kind != ErrRefused {
@@ -67,9 +67,9 @@ func ReadFile[T kube.Object](path string, b Binding, decode func([]byte) (T, err
 	return got, nil
 }
 
-func readFile[T kube.Object](path string, b Binding, decode func([]byte) (T, error), put func(Record[T]) bool) (none Loaded[T], err error) {
+func readFile[T kube.Object](path string, b Identity, decode func([]byte) (T, error), put func(Record[T]) bool) (none Loaded[T], err error) {
 	for _, left := range siblings(path, temporaryInfix) {
-		_ = os.Remove(left) // it will be tried again
+		_ = os.Remove(left) // the next call tries again
 	}
 	switch fi, err := os.Stat(path); {
 	case err != nil:
@@ -85,7 +85,7 @@ func readFile[T kube.Object](path string, b Binding, decode func([]byte) (T, err
 	return Read(f, b, decode, put)
 }
 
-// setAside renames the file at path, and says so in why.
+// setAside renames the file at path. If that fails, it joins the error to why.
 func setAside(path string, why error) (string, error) {
 	aside := path + badInfix + time.Now().UTC().Format("20060102T150405.000000000Z")
 	if err := os.Rename(path, aside); err != nil {
@@ -93,13 +93,13 @@ func setAside(path string, why error) (string, error) {
 	}
 	all := siblings(path, badInfix)
 	for _, old := range all[:max(0, len(all)-keepBad)] {
-		_ = os.Remove(old) // it will be tried again
+		_ = os.Remove(old) // the next call tries again
 	}
 	return aside, why
 }
 
-// siblings returns the files that are called path, infix and more, the oldest
-// first where that is a time.
+// siblings returns the files whose names begin with path+infix, sorted: the oldest
+// first if a time follows.
 func siblings(path, infix string) []string {
 	dir, base := filepath.Dir(path), filepath.Base(path)
 	entries, err := os.ReadDir(dir)

@@ -18,11 +18,11 @@ import (
 //	"listwatch snapshot 1\n"
 //	header  its length (4 bytes), JSON, checksum (4 bytes)
 //	records as many as the header says: five lengths (4 bytes each), then
-//	        namespace, name, UID, revision, the object, as JSON unless the
-//	        header's type says otherwise; first the objects, then those whose deletion is owed
+//	        namespace, name, UID, revision, the object, as JSON unless the header's
+//	        type says otherwise; first the objects, then those with unacknowledged deletion
 //	checksum (4 bytes)
 //
-// and nothing behind it. Numbers are little-endian; a checksum is the CRC-32C of
+// and nothing after it. Numbers are little-endian; a checksum is the CRC-32C of
 // everything before it.
 const (
 	magic   = "listwatch snapshot "
@@ -39,12 +39,12 @@ const (
 	recordFields
 )
 
-// Limits of what is read, and so of what is written.
+// Limits for reading, and therefore also for writing.
 const (
 	maxHeader = 1 << 20
 	maxField  = 4 << 10
 	maxObject = codec.DefaultMaxFrame
-	chunk     = 64 << 10 // of reading and writing
+	chunk     = 64 << 10 // buffer of reading and writing
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -63,15 +63,15 @@ type Header struct {
 	Type       string        `json:"type"`
 	Revision   string        `json:"revision"`
 	Objects    int64         `json:"objects"`
-	Owed       int64         `json:"owed,omitempty"`
-	Unread     int64         `json:"unread,omitempty"`  // objects whose latest state could not be decoded
-	Journal    int           `json:"journal,omitempty"` // number of the first file that is not in it
+	Unacked    int64         `json:"unacked,omitempty"`
+	Unread     int64         `json:"unread,omitempty"`  // number of objects whose latest state could not be decoded
+	Journal    int           `json:"journal,omitempty"` // number of the first journal file that is not in the snapshot
 	Time       time.Time     `json:"time"`
 }
 
-// NewHeader returns what the headers of all files of b have, or an error of kind
-// ErrRefused where there may be none.
-func NewHeader[T kube.Object](b Binding) (Header, error) {
+// NewHeader returns the common header of all files of b, or an error of kind ErrRefused
+// if they are not permitted.
+func NewHeader[T kube.Object](b Identity) (Header, error) {
 	typ, err := codec.Shape[T]()
 	switch {
 	case err != nil:
@@ -89,7 +89,7 @@ func NewHeader[T kube.Object](b Binding) (Header, error) {
 	}, nil
 }
 
-// foreign says in what h differs from the header that is wanted.
+// foreign returns an error that names the difference between h and the wanted header.
 func (h Header) foreign(want Header) error {
 	for _, f := range [...]struct{ what, got, want string }{
 		{"cluster", h.Cluster, want.Cluster},
@@ -174,17 +174,18 @@ func (r *Record[T]) append(b []byte, encode func(*T, []byte) ([]byte, error)) ([
 	return b, nil
 }
 
-// Decoder returns the function that makes an object of what a file holds of it.
+// Decoder returns the function that decodes an object of a file.
 func Decoder[T kube.Object]() func([]byte) (T, error) { return formOf[T]().decode }
 
-// A form is how objects are written.
+// A form is an encoding of objects.
 type form[T kube.Object] struct {
-	name   string // behind that of the type; empty = JSON
+	name   string // appended to the name of the type; empty = JSON
 	encode func(o *T, b []byte) ([]byte, error)
 	decode func(b []byte) (T, error)
 }
 
-// formOf returns the form of T: JSON, but for those that are bytes already.
+// formOf returns the form of T: JSON, or the binary form of codec.Raw and
+// codec.RawFull.
 func formOf[T kube.Object]() form[T] {
 	raw := form[codec.Raw]{
 		name:   " as " + codec.RawForm,
@@ -216,7 +217,7 @@ func formOf[T kube.Object]() form[T] {
 	}
 }
 
-// A writer adds up a checksum.
+// A writer computes a checksum.
 type writer struct {
 	w   io.Writer
 	buf []byte
@@ -227,13 +228,13 @@ func (w *writer) flush() error {
 	w.sum = crc32.Update(w.sum, castagnoli, w.buf)
 	_, err := w.w.Write(w.buf)
 	w.buf = w.buf[:0]
-	if cap(w.buf) > 8*chunk { // after a giant
+	if cap(w.buf) > 8*chunk { // after a very large object
 		w.buf = make([]byte, 0, 2*chunk)
 	}
 	return err
 }
 
-// checksum writes everything, then the sum of it.
+// checksum writes the buffer, then the checksum.
 func (w *writer) checksum() error {
 	if err := w.flush(); err != nil {
 		return err

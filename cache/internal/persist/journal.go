@@ -15,31 +15,32 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// A Journal holds the states since the last snapshot in which an object was new to a
-// handler, because it was added or came to be selected, each before the handler is
-// called with it. Without it, an object that was delivered, then lost with the process,
-// then deleted, then forgotten by the server's history, would be gone without a
-// deletion. It lies beside the snapshot, in a file for each snapshot:
+// A Journal holds the states since the last snapshot in which an object became new to a
+// handler, because it was added or became selected. Each is written before the handler
+// is called with it. Otherwise an object that was delivered, then lost with the
+// process, then deleted, then removed from the server's history, would disappear
+// without a deletion. The journal lies beside the snapshot, in one file for each
+// snapshot:
 //
 //	"listwatch journal 1\n"
 //	header  as in a snapshot
 //	records as in a snapshot, each behind its length (4 bytes) and the checksum of
 //	        that (4 bytes, CRC-32C), and before its own checksum
 //
-// A file may end anywhere: what is behind the last whole record was told to
-// nobody. It is not synced to the disk, so it outlives the process and not the
-// machine; who needs more has the snapshot.
+// A file may end anywhere: what follows the last whole record was not delivered. It is
+// not synced to the disk, so it survives a crash of the process but not of the machine;
+// the snapshot survives both.
 //
 // It is for one goroutine at a time.
 type Journal[T kube.Object] struct {
-	path    string // of the snapshot
-	binding Binding
-	Header  Header   // set before it is read or written
-	Number  int      // of the file that is, or will be, written
-	file    *os.File // nil = no record yet
-	encode  func(o *T, b []byte) ([]byte, error)
-	buf     []byte
-	failed  bool // said so; the next snapshot begins another file
+	path     string // of the snapshot
+	identity Identity
+	Header   Header   // set before reading or writing
+	Number   int      // of the current or next file
+	file     *os.File // nil = no record yet
+	encode   func(o *T, b []byte) ([]byte, error)
+	buf      []byte
+	failed   bool // a write failed, which was returned; the next snapshot begins another file
 }
 
 const (
@@ -52,11 +53,11 @@ const (
 )
 
 // NewJournal returns the journal beside the snapshot at path.
-func NewJournal[T kube.Object](path string, b Binding) *Journal[T] {
-	return &Journal[T]{path: path, binding: b, Number: 1, encode: formOf[T]().encode}
+func NewJournal[T kube.Object](path string, b Identity) *Journal[T] {
+	return &Journal[T]{path: path, identity: b, Number: 1, encode: formOf[T]().encode}
 }
 
-// Write appends records in one write. It fails once a file.
+// Write appends records in one write. It returns an error once for each file.
 func (j *Journal[T]) Write(records []Record[T]) error {
 	if j.failed || len(records) == 0 {
 		return nil
@@ -73,7 +74,7 @@ func (j *Journal[T]) Write(records []Record[T]) error {
 	if _, err := j.file.Write(j.buf); err != nil {
 		return j.fail(err)
 	}
-	if cap(j.buf) > 8*chunk { // after a giant
+	if cap(j.buf) > 8*chunk { // after a very large object
 		j.buf = nil
 	}
 	return nil
@@ -94,10 +95,10 @@ func (j *Journal[T]) add(r Record[T]) (err error) {
 
 func (j *Journal[T]) fail(err error) error {
 	j.failed = true
-	return fmt.Errorf("journal of %s: until the next snapshot, objects that are new to handlers are not noted: %w", j.binding.Resource, err)
+	return fmt.Errorf("journal of %s: objects that are new to handlers are not written until the next snapshot: %w", j.identity.Resource, err)
 }
 
-// open begins the file, unless it has begun.
+// open creates the file, if there is none.
 func (j *Journal[T]) open() error {
 	if j.file != nil {
 		return nil
@@ -121,24 +122,24 @@ func (j *Journal[T]) open() error {
 	return err
 }
 
-// name puts the numbers in the order of names.
+// name formats n so that names sort by number.
 func (j *Journal[T]) name(n int) string { return fmt.Sprintf("%s%s%09d", j.path, journalInfix, n) }
 
-// Rotate ends the file: what is added from now on is not in the snapshot that is
-// being taken, which notes the number of the next file. It returns how to drop the
-// files that the snapshot stands for, which is for when it is on the disk.
+// Rotate ends the file: later records are not in the snapshot that is being saved,
+// which holds the number of the next file. drop removes the files that the snapshot
+// replaces; call it when the snapshot is on the disk.
 func (j *Journal[T]) Rotate() (drop func()) {
 	j.End()
 	old := j.files()
 	j.Number++
 	return func() {
 		for _, f := range old {
-			_ = os.Remove(f.name) // it will be tried again
+			_ = os.Remove(f.name) // the next call tries again
 		}
 	}
 }
 
-// End closes the file. What was written stays.
+// End closes the file. The written records stay.
 func (j *Journal[T]) End() {
 	if j.file != nil {
 		_ = j.file.Close() // each write was checked
@@ -146,13 +147,13 @@ func (j *Journal[T]) End() {
 	j.file, j.failed = nil, false
 }
 
-// journalFile is a file that is there, and its number.
+// journalFile is an existing file and its number.
 type journalFile struct {
 	name   string
 	number int
 }
 
-// files returns those that were not set aside, the oldest first.
+// files returns the files that were not set aside, the oldest first.
 func (j *Journal[T]) files() (list []journalFile) {
 	for _, name := range siblings(j.path, journalInfix) {
 		if n, err := strconv.Atoi(strings.TrimPrefix(name, j.path+journalInfix)); err == nil {
@@ -162,11 +163,11 @@ func (j *Journal[T]) files() (list []journalFile) {
 	return list
 }
 
-// Read returns what the files of earlier processes hold, the oldest first, and
-// what is wrong with those that cannot be used, which are set aside: but first
-// what could be read of them goes to a file of our own. Files before number first
-// are in the snapshot: the process was killed before it could remove them.
-func (j *Journal[T]) Read(first int, decode func([]byte) (T, error)) (records []Record[T], troubles []error) {
+// Read returns the records of the files of earlier processes, the oldest first, and the
+// errors of files that cannot be used. Those are set aside, after the readable records
+// were copied to a new file. Files before number first are in the snapshot: the process
+// was killed before it could remove them.
+func (j *Journal[T]) Read(first int, decode func([]byte) (T, error)) (records []Record[T], errs []error) {
 	j.Number = max(j.Number, first)
 	files := j.files()
 	for _, f := range files {
@@ -174,7 +175,7 @@ func (j *Journal[T]) Read(first int, decode func([]byte) (T, error)) (records []
 	}
 	for _, f := range files {
 		if f.number < first {
-			_ = os.Remove(f.name) // it will be tried again
+			_ = os.Remove(f.name) // the next call tries again
 			continue
 		}
 		some, err := j.readFile(f.name, decode)
@@ -182,15 +183,15 @@ func (j *Journal[T]) Read(first int, decode func([]byte) (T, error)) (records []
 		var bad *Error
 		if errors.As(err, &bad) {
 			if keep := j.Write(some); keep != nil {
-				troubles = append(troubles, keep)
+				errs = append(errs, keep)
 			}
 			bad.Aside, err = setAside(f.name, err)
 		}
 		if err != nil {
-			troubles = append(troubles, fmt.Errorf("read journal of %s from %s: %w", j.binding.Resource, f.name, err))
+			errs = append(errs, fmt.Errorf("read journal of %s from %s: %w", j.identity.Resource, f.name, err))
 		}
 	}
-	return records, troubles
+	return records, errs
 }
 
 func (j *Journal[T]) readFile(name string, decode func([]byte) (T, error)) ([]Record[T], error) {
@@ -224,7 +225,7 @@ func (j *Journal[T]) readFile(name string, decode func([]byte) (T, error)) ([]Re
 		one.r.Reset(bytes.NewReader(b))
 		rec, err := loadRecord(one, decode)
 		if errors.Is(err, ErrLeftOut) {
-			continue // the watch has it again
+			continue // the watch delivers it again
 		}
 		if err != nil {
 			return records, err
@@ -234,7 +235,7 @@ func (j *Journal[T]) readFile(name string, decode func([]byte) (T, error)) ([]Re
 }
 
 // journaled returns the bytes of the next record of a journal, valid until the next
-// call. It is cut only where the file ends: a length has a checksum of its own.
+// call. It is truncated only at the end of the file: a length has its own checksum.
 func (r *reader) journaled() ([]byte, error) {
 	r.sum = 0
 	n, err := r.length(maxJournalRecord)
@@ -249,6 +250,6 @@ func (r *reader) journaled() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b = bytes.Clone(b) // the checksum is read over it
+	b = bytes.Clone(b) // the checksum is read next
 	return b, r.checksum()
 }

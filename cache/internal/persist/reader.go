@@ -12,7 +12,7 @@ import (
 	"github.com/listwatch/listwatch/codec"
 )
 
-// A reader checks what it reads.
+// A reader computes and verifies checksums.
 type reader struct {
 	r     *bufio.Reader
 	sum   uint32
@@ -24,16 +24,16 @@ func newReader(r io.Reader) *reader {
 	return &reader{r: bufio.NewReaderSize(r, chunk), magic: magic, known: version}
 }
 
-// cut is the reason of an error about a file that ends before it should.
-const cut = "it is cut"
+// cut is the Reason of an Error for a file that ends too early.
+const cut = "it is truncated"
 
 func isCut(err error) bool {
 	var bad *Error
 	return errors.As(err, &bad) && bad.Reason == cut
 }
 
-// take returns the next n bytes, valid until the next call. Memory for them is
-// taken as they come: n may be a lie.
+// take returns the next n bytes, valid until the next call. It allocates memory as they
+// arrive: n may be wrong.
 func (r *reader) take(n int) ([]byte, error) {
 	var b []byte
 	var err error
@@ -57,7 +57,7 @@ func (r *reader) take(n int) ([]byte, error) {
 	return b, nil
 }
 
-// length takes a number and checks it against a limit.
+// length reads a number and checks it against a limit.
 func (r *reader) length(limit int) (int, error) {
 	b, err := r.take(4)
 	if err != nil {
@@ -93,7 +93,7 @@ func (r *reader) header() (Header, error) {
 	case err != nil:
 		return Header{}, err
 	case v > r.known:
-		return Header{}, &Error{Kind: ErrNewer, Reason: fmt.Sprintf("its version is %d, known is %d", v, r.known)}
+		return Header{}, &Error{Kind: ErrNewer, Reason: fmt.Sprintf("its version is %d, the supported one is %d", v, r.known)}
 	case v < r.known:
 		return Header{}, damaged("there is no such version")
 	}
@@ -113,13 +113,13 @@ func (r *reader) header() (Header, error) {
 	switch {
 	case err != nil:
 		return Header{}, &Error{Kind: ErrDamaged, Reason: "its header cannot be read", Err: err}
-	case h.Objects < 0 || h.Owed < 0 || h.Revision == "" && r.magic == magic:
+	case h.Objects < 0 || h.Unacked < 0 || h.Revision == "" && r.magic == magic:
 		return Header{}, damaged("its header has no revision or no count")
 	}
 	return h, nil
 }
 
-// version reads a decimal number and the end of the line.
+// version reads a decimal number and a newline.
 func (r *reader) version() (int, error) {
 	v := 0
 	for range 6 {
@@ -137,7 +137,7 @@ func (r *reader) version() (int, error) {
 	return 0, damaged("it is no snapshot")
 }
 
-// record returns the parts of the next one, valid until the next call.
+// record returns the parts of the next record, valid until the next call.
 func (r *reader) record() (parts [recordFields][]byte, err error) {
 	lengths, err := r.take(4 * recordFields)
 	if err != nil {
@@ -174,7 +174,7 @@ func (r *reader) end() error {
 	}
 	switch _, err := r.r.ReadByte(); {
 	case err == nil:
-		return damaged("there is more behind its end")
+		return damaged("there is data after its end")
 	case !errors.Is(err, io.EOF):
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Record is an object with what a store knows of it.
+// Record is an object and its metadata in a store.
 type Record[T kube.Object] struct {
 	Key      kube.Key
 	Object   T
@@ -15,36 +15,36 @@ type Record[T kube.Object] struct {
 	Revision kube.Revision
 }
 
-// Snapshot is what a file of the state at one moment holds: as many objects as Header
-// says, then those whose deletion was not acknowledged.
+// Snapshot is a file with the state at one moment: as many objects as Header says, then
+// those whose deletion was not acknowledged.
 type Snapshot[T kube.Object] struct {
 	Header  Header
 	Records []Record[T]
 }
 
-// Resume says where a watch goes on from a snapshot: pass both to watch.Options.
+// Resume is where a watch resumes after a snapshot: pass both to watch.Options.
 type Resume struct {
-	// Revision that the snapshot is of. It is empty if the latest state of some object
-	// could not be decoded when the snapshot was taken: a watch without a revision,
-	// which lists, reads it again and yields the differences.
+	// Revision of the snapshot. It is empty if the latest state of some object could
+	// not be decoded when the snapshot was saved: a watch without a revision lists,
+	// which reads the object again and yields the differences.
 	Revision kube.Revision
 
-	// Seen is the latest revision that the snapshot knows. A server that is behind it
-	// was restored to an earlier state, and may give out revisions of the snapshot's
-	// objects again.
+	// Seen is the latest revision in the snapshot. A server that is behind it was
+	// restored to an earlier state, and may assign revisions of the snapshot's objects
+	// again.
 	Seen kube.Revision
 }
 
-// Loaded is what a snapshot holds besides the objects.
+// Loaded is the content of a snapshot besides the objects.
 type Loaded[T kube.Object] struct {
 	Resume
-	Owed    []Record[T] // objects whose deletion was not acknowledged
-	Journal int         // number of the first file of the journal that is not in it
+	Unacked []Record[T] // objects whose deletion was not acknowledged
+	Journal int         // number of the first journal file that is not in the snapshot
 }
 
-// Read reads a snapshot and calls put with each object, which reports whether it is the
-// first of its name. Objects for which decode fails with ErrLeftOut are left out.
-func Read[T kube.Object](r io.Reader, b Binding, decode func([]byte) (T, error), put func(Record[T]) bool) (l Loaded[T], err error) {
+// Read reads a snapshot and calls put with each object; put returns false for a
+// duplicate name. Objects for which decode fails with ErrLeftOut are left out.
+func Read[T kube.Object](r io.Reader, b Identity, decode func([]byte) (T, error), put func(Record[T]) bool) (l Loaded[T], err error) {
 	want, err := NewHeader[T](b)
 	if err != nil {
 		return l, err
@@ -73,8 +73,8 @@ func Read[T kube.Object](r io.Reader, b Binding, decode func([]byte) (T, error),
 		}
 		seen = Later(seen, rec.Revision)
 	}
-	var owed []Record[T]
-	for range got.Owed {
+	var unacked []Record[T]
+	for range got.Unacked {
 		rec, err := loadRecord(in, decode)
 		if errors.Is(err, ErrLeftOut) {
 			continue
@@ -82,13 +82,13 @@ func Read[T kube.Object](r io.Reader, b Binding, decode func([]byte) (T, error),
 		if err != nil {
 			return l, err
 		}
-		owed = append(owed, rec)
+		unacked = append(unacked, rec)
 	}
 	if err := in.end(); err != nil {
 		return l, err
 	}
-	l = Loaded[T]{Resume{kube.Revision(got.Revision), seen}, owed, got.Journal}
-	if got.Unread > 0 || leftOut > 0 { // no watch from there has them
+	l = Loaded[T]{Resume{kube.Revision(got.Revision), seen}, unacked, got.Journal}
+	if got.Unread > 0 || leftOut > 0 { // a watch from there would not deliver the missing objects
 		l.Revision = ""
 	}
 	return l, nil
@@ -108,13 +108,13 @@ func loadRecord[T kube.Object](in *reader, decode func([]byte) (T, error)) (Reco
 	if rec.Key.Namespace != string(parts[fieldNamespace]) || rec.Key.Name != string(parts[fieldName]) {
 		return rec, damaged("an object under a name that is not its own")
 	}
-	// What the object holds is not kept twice.
+	// Strings of the object are not kept twice.
 	rec.UID = same(parts[fieldUID], UIDOf(&rec.Object))
 	rec.Revision = kube.Revision(same(parts[fieldRevision], rec.Object.GetResourceVersion()))
 	return rec, nil
 }
 
-// Later returns the later revision: the server was there.
+// Later returns the later of two revisions.
 func Later(a, b kube.Revision) kube.Revision {
 	if a == "" || b.Newer(a) {
 		return b
@@ -122,7 +122,7 @@ func Later(a, b kube.Revision) kube.Revision {
 	return a
 }
 
-// same returns b as a string: s, if it is that.
+// same returns b as a string; it returns s if that is equal.
 func same(b []byte, s string) string {
 	if string(b) == s {
 		return s
@@ -130,7 +130,7 @@ func same(b []byte, s string) string {
 	return string(b)
 }
 
-// UIDOf returns the UID that an object tells, if it does.
+// UIDOf returns the UID of an object, if its type has a method GetUID.
 func UIDOf[T kube.Object](p *T) string {
 	if o, ok := any(p).(interface{ GetUID() string }); ok { // no allocation
 		return o.GetUID()

@@ -291,7 +291,7 @@ func (p *program) read() error {
 	}
 	defer f.Close()
 	store := cache.NewStore[Foo]()
-	resume, err := store.Load(f, cache.Binding{Cluster: p.snapshot.Cluster, Resource: foos})
+	resume, err := store.Load(f, cache.SnapshotIdentity{Cluster: p.snapshot.Cluster, Resource: foos})
 	if err != nil {
 		return err
 	}

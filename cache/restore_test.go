@@ -21,8 +21,8 @@ import (
 
 // lives runs an informer with a snapshot until stop is called, which waits for
 // its end.
-func (w *world) lives(s cache.Snapshot, v *view, trouble func(error)) (i *informer, stop func()) {
-	i = cache.New(w.maps, options{Snapshot: s, OnError: trouble})
+func (w *world) lives(s cache.Snapshot, v *view, onError func(error)) (i *informer, stop func()) {
+	i = cache.New(w.maps, options{Snapshot: s, OnError: onError})
 	i.Handle(v.take)
 	ctx, cancel := context.WithCancel(w.ctx)
 	ended := make(chan struct{})
@@ -70,14 +70,14 @@ func TestWarmRestartResumesWithoutAList(t *testing.T) {
 			t.Errorf("%d lists, want none", n)
 		}
 		if got := v.log[2:]; !cmp.Equal(got, []string{"DELETED a/x", "MODIFIED a/y", "ADDED a/z"}) {
-			t.Errorf("told %q after what was in the snapshot", got)
+			t.Errorf("got %q after what was in the snapshot", got)
 		}
 		stop()
 	})
 }
 
-// TestWarmRestartTellsDeletionsWhileDown: the history is gone too.
-func TestWarmRestartTellsDeletionsWhileDown(t *testing.T) {
+// TestWarmRestartDeliversDeletionsWhileDown: the history is gone too.
+func TestWarmRestartDeliversDeletionsWhileDown(t *testing.T) {
 	dir := t.TempDir()
 	inWorld(t, func(t *testing.T, w *world) {
 		snapshot := cache.Snapshot{Path: filepath.Join(dir, "maps"), Cluster: "c1"}
@@ -95,14 +95,14 @@ func TestWarmRestartTellsDeletionsWhileDown(t *testing.T) {
 		w.pass(time.Minute)
 		v.is(w.truth())
 		if got := v.log[2:]; !cmp.Equal(got, []string{"DELETED a/y inferred", "ADDED a/y inferred", "DELETED a/x inferred"}) {
-			t.Errorf("told %q after what was in the snapshot", got)
+			t.Errorf("got %q after what was in the snapshot", got)
 		}
 		stop()
 	})
 }
 
 // TestWarmRestartAfterACrash: the file is older than the end. What happened since
-// is told again, and nothing is passed over.
+// is delivered again, and nothing is skipped.
 func TestWarmRestartAfterACrash(t *testing.T) {
 	dir := t.TempDir()
 	inWorld(t, func(t *testing.T, w *world) {
@@ -150,9 +150,9 @@ func (w *world) slowly(i *informer, v *view, o cache.FIFOOptions, next <-chan st
 	}
 }
 
-// TestWarmRestartTellsDeletionsThatASlowConsumerOwes: they were told, but not
-// dealt with, when the process ended or crashed.
-func TestWarmRestartTellsDeletionsThatASlowConsumerOwes(t *testing.T) {
+// TestWarmRestartDeliversUnacknowledgedDeletions: they were delivered, but not
+// processed, when the process ended or crashed.
+func TestWarmRestartDeliversUnacknowledgedDeletions(t *testing.T) {
 	for _, crash := range []bool{false, true} {
 		for _, cancels := range []bool{false, true} {
 			t.Run(fmt.Sprintf("crash %v cancel %v", crash, cancels), func(t *testing.T) {
@@ -197,7 +197,7 @@ func TestWarmRestartTellsDeletionsThatASlowConsumerOwes(t *testing.T) {
 						for range 4 {
 							next <- struct{}{}
 						}
-						synctest.Wait() // the fourth is being dealt with
+						synctest.Wait() // the fourth is being processed
 						v.is(w.truth())
 						w.delete("a", "x") // in hand
 						w.delete("a", "y") // waits
@@ -205,7 +205,7 @@ func TestWarmRestartTellsDeletionsThatASlowConsumerOwes(t *testing.T) {
 						w.put("a", "z", "2")
 					})
 
-					// Everything is told again, the deletions among it.
+					// Everything is delivered again, the deletions among it.
 					v = newView(t)
 					life(v, func(i *informer, next chan<- struct{}) {
 						for len(v.log) < 8 {
@@ -214,7 +214,7 @@ func TestWarmRestartTellsDeletionsThatASlowConsumerOwes(t *testing.T) {
 						}
 						v.is(w.truth())
 						slices.Sort(v.log)
-						v.told("ADDED a/w initial", "ADDED a/x initial", "ADDED a/y initial", "ADDED a/z initial", "ADDED a/z initial",
+						v.delivered("ADDED a/w initial", "ADDED a/x initial", "ADDED a/y initial", "ADDED a/z initial", "ADDED a/z initial",
 							"DELETED a/x inferred", "DELETED a/y inferred", "DELETED a/z inferred")
 						w.put("a", "w", "2")
 						next <- struct{}{}
@@ -228,7 +228,7 @@ func TestWarmRestartTellsDeletionsThatASlowConsumerOwes(t *testing.T) {
 						synctest.Wait()
 						v.is(w.truth())
 						slices.Sort(v.log)
-						v.told("ADDED a/w initial", "ADDED a/z initial")
+						v.delivered("ADDED a/w initial", "ADDED a/z initial")
 					})
 				})
 			})
@@ -257,15 +257,15 @@ func TestWarmRestartAfterALoopThatEndedFirst(t *testing.T) {
 				stop()
 				v := newView(t)
 				_, stop = w.lives(snapshot, v, nil)
-				v.told("ADDED a/x initial", "DELETED a/x inferred")
+				v.delivered("ADDED a/x initial", "DELETED a/x inferred")
 				stop()
 			})
 		})
 	}
 }
 
-// TestWarmRestartForgetsWhatATransientConsumerOwes: it begins with the present.
-func TestWarmRestartForgetsWhatATransientConsumerOwes(t *testing.T) {
+// TestWarmRestartForgetsDeletionsOfATransientConsumer: it begins with the present.
+func TestWarmRestartForgetsDeletionsOfATransientConsumer(t *testing.T) {
 	dir := t.TempDir()
 	inWorld(t, func(t *testing.T, w *world) {
 		snapshot := cache.Snapshot{Path: filepath.Join(dir, "maps"), Cluster: "c1"}
@@ -278,7 +278,7 @@ func TestWarmRestartForgetsWhatATransientConsumerOwes(t *testing.T) {
 		stop()
 		v := newView(t)
 		_, stop = w.lives(snapshot, v, func(err error) { t.Error(err) })
-		v.told()
+		v.delivered()
 		stop()
 	})
 }
@@ -305,12 +305,12 @@ func TestWarmRestartSetsAsideWhatDoesNotFit(t *testing.T) {
 					t.Fatal(err)
 				}
 				w.delete("a", "x")
-				var troubles []error
+				var errs []error
 				v := newView(t)
-				_, stop = w.lives(snapshot, v, func(err error) { troubles = append(troubles, err) })
-				v.told() // a cold start knows nothing of x
-				if len(troubles) != 1 || !errors.Is(troubles[0], tt.reason) {
-					t.Errorf("told %v, want %v", troubles, tt.reason)
+				_, stop = w.lives(snapshot, v, func(err error) { errs = append(errs, err) })
+				v.delivered() // a cold start knows nothing of x
+				if len(errs) != 1 || !errors.Is(errs[0], tt.reason) {
+					t.Errorf("got %v, want %v", errs, tt.reason)
 				}
 				stop()
 				if _, err := os.Stat(snapshot.Path); err != nil {

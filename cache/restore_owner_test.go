@@ -75,7 +75,7 @@ func TestSnapshotBelongsToOneProcess(t *testing.T) {
 		v := newView(t)
 		_, stop = w.lives(snapshot, v, func(err error) { t.Error(err) })
 		slices.Sort(v.log)
-		v.told("ADDED a/x initial", "ADDED a/y initial")
+		v.delivered("ADDED a/x initial", "ADDED a/y initial")
 		stop()
 	})
 }

@@ -1,0 +1,259 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/listwatch/listwatch/cache/internal/persist"
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/internal/disk"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// Snapshot lets an informer continue where its process ended. At the start it loads the
+// file, calls handlers with its objects as Initial, and resumes the watch at its
+// revision, without a list. If that revision has expired, it lists, and handlers get
+// the differences, including deletions. A file that is damaged or belongs to something
+// else is set aside and reported to Options.OnError, and the start is a cold one. If no
+// snapshot could ever be saved, because Cluster is empty, JSON does not preserve T, or
+// Secrets are not permitted, Run fails at once.
+//
+// If the latest state of an object could not be decoded or transformed, the next start
+// lists, so that the object is read again.
+//
+// A snapshot holds only events from which all handlers have returned, and the deletions
+// that a loop over Changes had not acknowledged: those are delivered again, the object
+// as Initial and then its deletion as Inferred. A journal beside it holds the objects
+// that have become new to a handler since: added, or, for [Informer.HandleSelected],
+// selected. So after a crash of the process consumers may get again what they
+// acknowledged since the last snapshot, but nothing is lost: each object that was
+// delivered is delivered again, as current or as deleted. A crash of the machine may
+// lose the journal.
+//
+// Handlers and Changes that need what was missed must be added before Run: later ones
+// get the current state.
+type Snapshot struct {
+	// Path of the file; empty = no snapshot. It belongs to one informer of one process:
+	// Run of another one fails and names the owner. Path+".lock" is locked during Run,
+	// on Windows, Linux, macOS and the BSDs.
+	Path string
+
+	// Cluster, Projection and IncludeSecrets are as in SnapshotIdentity; see ClusterID.
+	Cluster        string
+	Projection     string
+	IncludeSecrets bool
+
+	// Every is the interval of saving, if anything changed; Run also saves at its end.
+	// Default 1 minute.
+	Every time.Duration
+}
+
+// ClusterID returns the UID of the namespace kube-system, for Snapshot.Cluster.
+func ClusterID(ctx context.Context, c *client.Client) (string, error) {
+	ns, err := client.Of[kube.Partial](c, kube.Namespaces).Get(ctx, kube.Key{Name: "kube-system"})
+	if err != nil {
+		return "", fmt.Errorf("identify the cluster: %w", err)
+	}
+	if ns.UID == "" {
+		return "", errors.New("identify the cluster: the namespace kube-system has no UID")
+	}
+	return ns.UID, nil
+}
+
+// restorer is the state of an informer with a snapshot.
+type restorer[T kube.Object] struct {
+	Snapshot
+	identity SnapshotIdentity
+	resume   func(Resume) Source[T]
+
+	saved savepoint // used by Run's goroutines, one at a time
+
+	journal *persist.Journal[T]
+
+	left []persist.Record[T] // deletions that consumers which have ended did not acknowledge; guarded by exclusive
+}
+
+// savepoint identifies a saved state: a snapshot is saved only if it differs.
+type savepoint struct {
+	revision        kube.Revision
+	generation      uint32
+	unacked, unread int64
+}
+
+func newRestorer[T kube.Object](c client.Collection[T], o Options[T]) *restorer[T] {
+	if o.Snapshot.Path == "" {
+		return nil
+	}
+	s := o.Snapshot
+	if s.Every <= 0 {
+		s.Every = time.Minute
+	}
+	b := SnapshotIdentity{
+		Cluster: s.Cluster, Resource: c.Resource, Namespace: c.Namespace,
+		Labels: o.Watch.Labels.String(), Fields: o.Watch.Fields.String(), Shard: o.Watch.Shard.String(),
+		Query: c.Query.Encode(), Accept: c.Accept,
+		Projection: s.Projection, IncludeSecrets: s.IncludeSecrets,
+	}
+	return &restorer[T]{
+		Snapshot: s,
+		identity: b,
+		journal:  persist.NewJournal[T](s.Path, b),
+		resume: func(r Resume) Source[T] {
+			opts := o.Watch
+			opts.Revision, opts.Seen = r.Revision, r.Seen
+			if r.Revision == r.Seen { // the watch notices an older server itself
+				opts.Seen = ""
+			}
+			return watch.New(c, opts)
+		},
+	}
+}
+
+// open locks the snapshot for this informer. It fails if no snapshot could be saved.
+func (i *Informer[T]) open() (release func(), err error) {
+	if len(i.sources) > 1 {
+		return nil, errSources
+	}
+	if i.restorer.journal.Header, err = persist.NewHeader[T](i.restorer.identity); err != nil {
+		return nil, fmt.Errorf("keep a snapshot of %s at %s: %w", i.restorer.identity.Resource, i.restorer.Path, err)
+	}
+	release, err = disk.Lock(i.restorer.Path + lockSuffix)
+	if locked := (*disk.LockedError)(nil); errors.As(err, &locked) {
+		return nil, fmt.Errorf("keep a snapshot of %s at %s, which belongs to one informer: %w", i.restorer.identity.Resource, i.restorer.Path, err)
+	}
+	if err != nil { // no folder yet, or a file system without locks
+		i.report(fmt.Errorf("snapshot of %s at %s: cannot lock it against other processes: %w", i.restorer.identity.Resource, i.restorer.Path, err))
+		release = func() {}
+	}
+	return release, nil
+}
+
+// lockSuffix is appended to the path of a snapshot.
+const lockSuffix = ".lock"
+
+// load begins with the snapshot, if there is a good one, and the journal. It fails if
+// they exceed the budget.
+func (i *Informer[T]) load() error {
+	decode, objects := decoder(i.transform), map[kube.Key]entry[T]{}
+	got, err := persist.ReadFile(i.restorer.Path, i.restorer.identity, decode, into(objects))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		i.report(err)
+	}
+	noted, errs := i.restorer.journal.Read(got.Journal, decode)
+	for _, err := range errs {
+		i.report(err)
+	}
+	defer i.progress()
+	<-i.exclusive // a handler that is added meanwhile gets the objects once
+	defer i.finish()
+	if got.Seen != "" {
+		if err := i.store.fill(objects, got.Revision); err != nil {
+			return err
+		}
+	}
+	if err := i.account.load(i.store); err != nil {
+		return err
+	}
+	if got.Revision != "" {
+		i.restorer.saved = savepoint{revision: got.Revision, unacked: int64(len(got.Unacked))}
+	}
+	for _, r := range noted {
+		got.Seen = persist.Later(got.Seen, r.Revision)
+	}
+	if got.Seen != "" {
+		i.mu.Lock()
+		i.sources[0] = i.restorer.resume(got.Resume)
+		i.mu.Unlock()
+	}
+	for _, h := range i.current() {
+		for _, r := range got.Unacked {
+			h.call(Delta[T]{Type: watch.Added, Key: r.Key, UID: r.UID, New: r.Object, Revision: r.Revision, Initial: true})
+			h.call(Delta[T]{Type: watch.Deleted, Key: r.Key, UID: r.UID, Old: r.Object, New: r.Object, Revision: r.Revision, Inferred: true})
+		}
+		h.replay(i.store.entries())
+	}
+	if err := i.restore(noted); err != nil {
+		return err
+	}
+	if i.store.Synced() {
+		for _, h := range i.current() {
+			h.sync()
+		}
+	}
+	return nil
+}
+
+// restore applies the records of the journal. The caller holds exclusive.
+func (i *Informer[T]) restore(noted []persist.Record[T]) error {
+	for _, r := range noted {
+		if err := i.account.admit(i.store, watch.Event[T]{Type: watch.Added, Key: r.Key, Object: r.Object}); err != nil {
+			return err
+		}
+		deltas := i.store.restore(r)
+		i.account.enter(deltas)
+		i.deliver(deltas)
+	}
+	return nil
+}
+
+// saveEvery saves periodically until ctx is done.
+func (i *Informer[T]) saveEvery(ctx context.Context) error {
+	tick := time.NewTicker(i.restorer.Every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			i.save()
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// save writes a snapshot if anything has changed and every handler has returned.
+func (i *Informer[T]) save() {
+	<-i.exclusive // no handler is processing a delta
+	if i.torn {
+		i.finish()
+		return
+	}
+	unacked, dropped := i.unacked()
+	m, generation, err := i.store.storeSnapshot(i.restorer.journal.Header, unacked)
+	var at savepoint
+	var drop func()
+	if err == nil {
+		at = savepoint{kube.Revision(m.Header.Revision), generation, m.Header.Unacked, m.Header.Unread}
+	}
+	if err == nil && at != i.restorer.saved {
+		drop = i.restorer.journal.Rotate()
+		m.Header.Journal = i.restorer.journal.Number
+	}
+	i.finish()
+	if dropped != nil {
+		i.report(dropped)
+	}
+	if err == nil && at == i.restorer.saved {
+		return
+	}
+	if err == nil {
+		err = m.WriteFile(i.restorer.Path)
+	}
+	switch {
+	case err == nil:
+		drop()
+		i.restorer.saved = at
+	case !errors.Is(err, ErrNotSynced):
+		i.report(fmt.Errorf("save snapshot of %s to %s: %w", i.restorer.identity.Resource, i.restorer.Path, err))
+	}
+}
+
+// report calls OnError with an error that does not come from a source.
+func (i *Informer[T]) report(err error) {
+	if i.onError != nil {
+		i.onError(err)
+	}
+}
