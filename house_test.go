@@ -29,8 +29,8 @@ var embedded = map[string]bool{"kube": true, "codec": true, "client": true, "lis
 
 // larger are the exceptions: what is larger than it should be, and how large it may be.
 var larger = map[string]int{
-	"apitest: files":                         50,
-	"apitest: lines":                         8128,
+	"apitest: files":                         48,
+	"apitest: lines":                         7800,
 	"apitest/internal/schema: lines":         5500,
 	"cmd/listwatch: files":                   69,
 	"cmd/listwatch: lines":                   10683,

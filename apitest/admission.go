@@ -6,7 +6,9 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/webhook"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -64,7 +66,7 @@ type admitting struct {
 	*Admission
 	c                    *change
 	hooks                []*hook
-	mutating, validating []*webhook
+	mutating, validating []*webhook.Webhook
 }
 
 // admission begins it: old is to become o, either of which may be nil. Without
@@ -125,7 +127,7 @@ func (a *admitting) show(o *object.Object) {
 }
 
 // call calls the hooks of one phase, then the webhooks.
-func (a *admitting) call(mutates bool, webhooks []*webhook) *kube.Status {
+func (a *admitting) call(mutates bool, webhooks []*webhook.Webhook) *kube.Status {
 	for _, h := range a.hooks {
 		if h.mutates != mutates || !h.match.admits(a.Admission) {
 			continue
@@ -179,4 +181,33 @@ func refusal(a *Admission, err error) *kube.Status {
 	return &kube.Status{Code: http.StatusForbidden, Reason: "Forbidden",
 		Message: fmt.Sprintf("%s %q is forbidden: %v", a.Resource.GroupResource(), a.Key.Name, err),
 		Details: &kube.StatusDetails{Name: a.Key.Name, Group: a.Resource.Group, Kind: a.Resource.Plural}}
+}
+
+// webhooks returns those that a write of c concerns.
+func (s *Server) webhooks(c *change) (mutating, validating []*webhook.Webhook) {
+	if c.target.res.Group == kinds.MutatingConfigurations.Group {
+		return nil, nil // they cannot lock themselves out
+	}
+	return s.configured(c, kinds.MutatingConfigurations), s.configured(c, kinds.ValidatingConfigurations)
+}
+
+func (s *Server) configured(c *change, res kube.Resource) []*webhook.Webhook {
+	var configurations collection
+	s.store.mu.Lock()
+	if t := s.store.tables[res.GroupResource()]; t != nil {
+		configurations = t.sorted
+	}
+	s.store.mu.Unlock()
+	return webhook.Configured(configurations.all(), c.target.res, c.target.sub)
+}
+
+// callWebhook asks h about a, and lets it change a if it mutates.
+func (s *Server) callWebhook(c *change, h *webhook.Webhook, a *Admission, mutates bool) *kube.Status {
+	id := func() string {
+		s.store.mu.Lock()
+		defer s.store.mu.Unlock()
+		return uid(s.store.aside)
+	}
+	namespace := func(name string) []byte { return s.Get(kube.Namespaces, kube.Key{Name: name}) }
+	return h.Call(c.ctx, (*webhook.Write)(a), id, namespace, mutates)
 }

@@ -1,10 +1,11 @@
-package apitest
+package webhook
 
 import (
 	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"net/http"
 	"slices"
 	"strings"
@@ -12,18 +13,13 @@ import (
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 
-	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Webhooks that are configured through the API are called, over HTTPS and with
-// admission.k8s.io/v1, as kube-apiserver does; see
-// https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/.
-// Their clientConfig must have a url: there are no services here.
-
-type webhook struct {
+// Webhook is one of a configuration.
+type Webhook struct {
 	Name         string `json:"name"`
 	ClientConfig struct {
 		URL      string `json:"url"`
@@ -43,29 +39,29 @@ type webhook struct {
 	ObjectSelector    json.RawMessage `json:"objectSelector"`
 }
 
-// webhooks returns those that a write of c concerns.
-func (s *Server) webhooks(c *change) (mutating, validating []*webhook) {
-	if c.target.res.Group == kinds.MutatingConfigurations.Group {
-		return nil, nil // they cannot lock themselves out
-	}
-	return s.configured(c, kinds.MutatingConfigurations), s.configured(c, kinds.ValidatingConfigurations)
+// Write is what a webhook is asked about. Object is nil in a DELETE, Old in a CREATE.
+type Write struct {
+	Operation   string // CREATE, UPDATE or DELETE
+	Resource    kube.Resource
+	Subresource string
+	Key         kube.Key
+	User        string
+	DryRun      bool
+	Object, Old []byte
+	Warnings    []string // are sent to the client
 }
 
-func (s *Server) configured(c *change, res kube.Resource) (list []*webhook) {
-	var configurations collection
-	s.store.mu.Lock()
-	if t := s.store.tables[res.GroupResource()]; t != nil {
-		configurations = t.sorted
-	}
-	s.store.mu.Unlock()
-	for o := range configurations.all() {
+// Configured returns the webhooks of configurations that writes of a resource, or a
+// subresource of it, concern.
+func Configured(configurations iter.Seq[*object.Object], res kube.Resource, sub string) (list []*Webhook) {
+	for o := range configurations {
 		raw, _ := o.Field("webhooks")
-		var hooks []*webhook
+		var hooks []*Webhook
 		if json.Unmarshal(raw, &hooks) != nil {
 			continue
 		}
 		for _, h := range hooks {
-			if h.concerns(c) {
+			if h.concerns(res, sub) {
 				list = append(list, h)
 			}
 		}
@@ -73,10 +69,9 @@ func (s *Server) configured(c *change, res kube.Resource) (list []*webhook) {
 	return list
 }
 
-// concerns reports whether a rule of h has the resource of c. Operations and
-// selectors are looked at later.
-func (h *webhook) concerns(c *change) bool {
-	res, sub := c.target.res, c.target.sub
+// concerns reports whether a rule of h has the resource. Operations and selectors
+// are looked at later.
+func (h *Webhook) concerns(res kube.Resource, sub string) bool {
 	name := res.Plural
 	if sub != "" {
 		name += "/" + sub
@@ -95,7 +90,7 @@ func (h *webhook) concerns(c *change) bool {
 }
 
 // selects reports whether h is to be asked about a.
-func (h *webhook) selects(s *Server, a *Admission) bool {
+func (h *Webhook) selects(a *Write, namespace func(name string) []byte) bool {
 	operation := slices.ContainsFunc(h.Rules, func(r struct {
 		Operations  []string `json:"operations"`
 		APIGroups   []string `json:"apiGroups"`
@@ -122,7 +117,7 @@ func (h *webhook) selects(s *Server, a *Admission) bool {
 	if ns == "" {
 		return true
 	}
-	return selectorOf(h.NamespaceSelector).Matches(labelsOf(s.Get(kube.Namespaces, kube.Key{Name: ns})))
+	return selectorOf(h.NamespaceSelector).Matches(labelsOf(namespace(ns)))
 }
 
 func labelsOf(object []byte) map[string]string {
@@ -172,13 +167,13 @@ func selectorOf(raw json.RawMessage) kube.Selector {
 }
 
 type admissionRequest struct {
-	UID         string          `json:"uid"`
-	Kind        webhookKind     `json:"kind"`
-	Resource    groupVersionRes `json:"resource"`
-	SubResource string          `json:"subResource,omitempty"`
-	Name        string          `json:"name,omitempty"`
-	Namespace   string          `json:"namespace,omitempty"`
-	Operation   string          `json:"operation"`
+	UID         string           `json:"uid"`
+	Kind        groupVersionKind `json:"kind"`
+	Resource    groupVersionRes  `json:"resource"`
+	SubResource string           `json:"subResource,omitempty"`
+	Name        string           `json:"name,omitempty"`
+	Namespace   string           `json:"namespace,omitempty"`
+	Operation   string           `json:"operation"`
 	UserInfo    struct {
 		Username string `json:"username"`
 	} `json:"userInfo"`
@@ -187,7 +182,7 @@ type admissionRequest struct {
 	DryRun    bool            `json:"dryRun"`
 }
 
-type webhookKind struct {
+type groupVersionKind struct {
 	Group   string `json:"group"`
 	Version string `json:"version"`
 	Kind    string `json:"kind"`
@@ -219,15 +214,16 @@ type admissionReview struct {
 	Response   *admissionResponse `json:"response,omitempty"`
 }
 
-// callWebhook asks h about a, and lets it change a if it mutates.
-func (s *Server) callWebhook(c *change, h *webhook, a *Admission, mutates bool) *kube.Status {
-	if !h.selects(s, a) {
+// Call asks h about a, and lets it change a if it mutates. id returns the UID of
+// the question, and namespace returns a Namespace, nil where there is none.
+func (h *Webhook) Call(ctx context.Context, a *Write, id func() string, namespace func(name string) []byte, mutates bool) *kube.Status {
+	if !h.selects(a, namespace) {
 		return nil
 	}
 	if a.DryRun && h.SideEffects != "None" && h.SideEffects != "NoneOnDryRun" {
 		return wire.BadRequest("admission webhook %q does not support dry run", h.Name)
 	}
-	answer, err := s.askWebhook(c.ctx, h, a)
+	answer, err := h.ask(ctx, a, id())
 	if err != nil {
 		if h.FailurePolicy == "Ignore" {
 			return nil
@@ -251,7 +247,7 @@ func (s *Server) callWebhook(c *change, h *webhook, a *Admission, mutates bool) 
 	return nil
 }
 
-func denied(h *webhook, r *admissionResponse) *kube.Status {
+func denied(h *Webhook, r *admissionResponse) *kube.Status {
 	st := &kube.Status{Code: http.StatusForbidden, Reason: "Forbidden", Message: fmt.Sprintf("admission webhook %q denied the request without explanation", h.Name)}
 	if r.Status != nil {
 		st.Code = cmp.Or(r.Status.Code, st.Code)
@@ -266,15 +262,12 @@ func denied(h *webhook, r *admissionResponse) *kube.Status {
 	return st
 }
 
-func (s *Server) askWebhook(ctx context.Context, h *webhook, a *Admission) (*admissionResponse, error) {
+func (h *Webhook) ask(ctx context.Context, a *Write, id string) (*admissionResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(cmp.Or(h.TimeoutSeconds, 10))*time.Second)
 	defer cancel()
-	s.store.mu.Lock()
-	id := uid(s.store.aside)
-	s.store.mu.Unlock()
 	res := a.Resource
 	ask := admissionReview{Kind: "AdmissionReview", APIVersion: "admission.k8s.io/v1", Request: &admissionRequest{
-		UID: id, Kind: webhookKind{res.Group, res.Version, res.Kind}, Resource: groupVersionRes{res.Group, res.Version, res.Plural},
+		UID: id, Kind: groupVersionKind{res.Group, res.Version, res.Kind}, Resource: groupVersionRes{res.Group, res.Version, res.Plural},
 		SubResource: a.Subresource, Name: a.Key.Name, Namespace: a.Key.Namespace, Operation: a.Operation,
 		Object: a.Object, OldObject: a.Old, DryRun: a.DryRun}}
 	ask.Request.UserInfo.Username = a.User
@@ -284,7 +277,7 @@ func (s *Server) askWebhook(ctx context.Context, h *webhook, a *Admission) (*adm
 	if a.Old == nil {
 		ask.Request.OldObject = json.RawMessage("null")
 	}
-	b, err := s.postWebhook(ctx, h, object.Marshal(ask))
+	b, err := h.post(ctx, object.Marshal(ask))
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package apitest
+package webhook
 
 import (
 	"bufio"
@@ -21,7 +21,7 @@ import (
 const headerLimit = 64 << 10
 
 // url returns the URL of h, which Kubernetes requires to be https.
-func (h *webhook) url() (*url.URL, error) {
+func (h *Webhook) url() (*url.URL, error) {
 	u, err := url.Parse(h.ClientConfig.URL)
 	if err != nil || u.Scheme != "https" || u.Host == "" {
 		return nil, errors.New("its clientConfig has no url of the form https://host[/path]")
@@ -29,10 +29,10 @@ func (h *webhook) url() (*url.URL, error) {
 	return u, nil
 }
 
-// postWebhook sends body to h and returns what it answers. It uses a connection of
+// post sends body to h and returns what it answers. It uses a connection of
 // its own and no goroutine that outlives it, whatever the webhook does: Close waits
 // for it.
-func (s *Server) postWebhook(ctx context.Context, h *webhook, body []byte) ([]byte, error) {
+func (h *Webhook) post(ctx context.Context, body []byte) ([]byte, error) {
 	u, err := h.url()
 	if err != nil {
 		return nil, err
@@ -58,15 +58,15 @@ func (s *Server) postWebhook(ctx context.Context, h *webhook, body []byte) ([]by
 			<-closed
 		}
 	}()
-	b, err := exchangeWebhook(ctx, conn, u, body)
+	b, err := exchange(ctx, conn, u, body)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
 	return b, err
 }
 
-// exchangeWebhook sends one request over conn and reads the answer to it.
-func exchangeWebhook(ctx context.Context, conn net.Conn, u *url.URL, body []byte) ([]byte, error) {
+// exchange sends one request over conn and reads the answer to it.
+func exchange(ctx context.Context, conn net.Conn, u *url.URL, body []byte) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, err
