@@ -11,34 +11,34 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Options select what is listed and how. The zero value lists everything, in
-// pages of 500, as it is now.
+// Options select the objects of a list and set how they are listed. The zero value
+// lists the current state of everything, in pages of 500.
 type Options struct {
 	Labels kube.Selector
 	Fields kube.FieldSelector
 
-	// Shard, if it is not everything, is the part of the collection that is listed. It is
-	// sent as shardSelector (KEP-5866, feature gate ShardedListAndWatch), and without that
-	// where the server refuses it. Other servers ignore it and send all objects, of which
-	// a Lister leaves out the others before it decodes them.
+	// Shard, if set, is the part of the collection to list. It is sent as shardSelector
+	// (KEP-5866, feature gate ShardedListAndWatch), or omitted if the server refuses
+	// it. Other servers ignore it and send all objects; a Lister drops the others
+	// before it decodes them.
 	Shard kube.Shard
 
-	// Limit is the most objects in a page; 0 = 500, negative = all in one.
+	// Limit is the page size; 0 = 500, negative = one page.
 	Limit int
 
-	// Revision and Match ask for another state than the most recent one. See
+	// Revision and Match request another state than the current one. See
 	// https://kubernetes.io/docs/reference/using-api/api-concepts/#semantics-for-get-and-list.
 	Revision kube.Revision
 	Match    Match
 
-	// MaxItem is the largest object taken, in bytes; 0 = codec.DefaultMaxFrame.
+	// MaxItem limits an object in bytes; 0 = codec.DefaultMaxFrame.
 	MaxItem int
 
 	// Progress, if set, is called after each page.
 	Progress func(Progress)
 }
 
-// Match says how Options.Revision is meant.
+// Match sets the meaning of Options.Revision.
 type Match string
 
 // Values of Match.
@@ -49,53 +49,52 @@ const (
 
 const defaultLimit = 500
 
-// Progress tells how far a list has come.
+// Progress reports how far a list is.
 type Progress struct {
 	Pages     int
-	Items     int   // objects so far, quarantined ones included
-	Remaining int64 // objects still to come; -1 where the server does not say
+	Items     int   // objects so far, including those that could not be decoded
+	Remaining int64 // objects that follow; -1 if the server does not report it
 	Revision  kube.Revision
 	Done      bool
-	Sharded   bool // the server says that it sent objects of Options.Shard only; of custom resources, metadata and Tables it never does
+	Sharded   bool // the server reports that it sent objects of Options.Shard only; for custom resources, metadata and Tables it never does
 
 	// Inconsistent is Cursor.Inconsistent: objects of later pages are newer than
-	// Revision, and what was deleted after Revision may be missing among them.
+	// Revision, and objects that were deleted after Revision may be missing.
 	Inconsistent bool
 }
 
-// Cursor is a list in progress, without I/O: it makes the next query and learns
-// from its answer. It is a value; the zero Cursor is at the beginning of a list
-// of everything, in pages of 500.
+// Cursor is the state of a list, without I/O: it computes the next query from the last
+// response. It is a value; the zero Cursor is at the beginning of a list.
 //
 //	for more := true; more && err == nil; {
 //		page := get(path + "?" + cur.Query(opts).Encode())
 //		more, err = cur.Page(page.Meta, len(page.Items))
 //	}
 type Cursor struct {
-	// Unpaged is set once the server's history proved too short for paging: the
-	// next list is one request.
+	// Unpaged is set when the server's history was too short for paging: the next list
+	// is one request.
 	Unpaged bool
 
-	// Inconsistent is set when the snapshot expired in mid-list and the server
-	// went on with a newer one. Revision stays that of the first snapshot: a
-	// watch from there brings every object up to date.
+	// Inconsistent is set when the snapshot expired between pages and the server
+	// continued with a newer one. Revision stays that of the first snapshot: a watch
+	// from there updates every object.
 	Inconsistent bool
 
 	token    string
 	revision kube.Revision
 	pages    int
-	earlier  string // the token of an earlier page, to find those that come round again
-	empty    int    // pages in a row without an object
-	resumed  bool   // token is from the answer that expired, and no page was read since
+	earlier  string // the token of an earlier page, to detect tokens that repeat
+	empty    int    // consecutive pages without an object
+	resumed  bool   // token is from the 410 response, and no page was read since
 }
 
-// ErrEndless is the error of a list whose pages do not come to an end: the server
-// sends continue tokens again that it sent before, maxEmpty pages without an object in a
-// row, or more than maxPages pages.
+// ErrEndless is the error of a list whose pages do not end: the server repeats continue
+// tokens, or sends maxEmpty consecutive pages without an object, or more than maxPages
+// pages.
 var ErrEndless = errors.New("the pages of the list do not end")
 
 const (
-	maxEmpty = 1000    // what half a million objects make that a server filters after paging
+	maxEmpty = 1000    // a server that filters after paging sends that many for half a million objects
 	maxPages = 1 << 20 // with 500 objects in each, more than etcd can hold
 )
 
@@ -106,14 +105,14 @@ func (c *Cursor) Query(o Options) url.Values {
 	if limit == 0 {
 		limit = defaultLimit
 	}
-	// With a revision and no match, limit would turn "at least" into
-	// "exactly": a legacy of the API that nobody wants.
+	// With a revision and no match, the API would read a limit as a request for exactly
+	// that revision instead of at least that one.
 	legacyExact := o.Revision != "" && o.Revision != "0" && o.Match == ""
 	if limit > 0 && !c.Unpaged && !legacyExact {
 		q.Set("limit", strconv.Itoa(limit))
 	}
 	if c.token != "" {
-		q.Set("continue", c.token) // which carries the revision
+		q.Set("continue", c.token) // it contains the revision
 		return q
 	}
 	if o.Revision != "" {
@@ -126,8 +125,8 @@ func (c *Cursor) Query(o Options) url.Values {
 }
 
 // MayRefuseShard reports whether err, of a request with a shardSelector, can be the
-// server's answer to that parameter: 400, or 500, as kube-apiserver answers one that it
-// cannot parse. The same request without it shows whether it is.
+// server's response to that parameter: 400, or 500, which kube-apiserver sends if it
+// cannot parse it. The same request without the parameter shows the cause.
 func MayRefuseShard(err error) bool {
 	var st *kube.Status
 	return errors.As(err, &st) && (st.Code == http.StatusInternalServerError || errors.Is(err, kube.ErrInvalid))
@@ -149,8 +148,8 @@ func (o Options) Query() url.Values {
 }
 
 // Page takes the metadata of a page of items objects that was read to its end, and
-// reports whether there are more. The error is ErrEndless: such a list can only
-// begin again, with another Cursor.
+// reports whether more pages follow. The error is ErrEndless: such a list can only be
+// begun again, with another Cursor.
 func (c *Cursor) Page(m codec.ListMeta, items int) (more bool, err error) {
 	if c.revision == "" {
 		c.revision = kube.Revision(m.ResourceVersion)
@@ -171,7 +170,7 @@ func (c *Cursor) Page(m codec.ListMeta, items int) (more bool, err error) {
 	case c.pages >= maxPages:
 		err = fmt.Errorf("%w: there are more than %d", ErrEndless, c.pages)
 	}
-	if c.pages&(c.pages-1) == 0 { // page 1, 2, 4, 8: one of them is in every circle, and is kept for a turn of it
+	if c.pages&(c.pages-1) == 0 { // pages 1, 2, 4, 8, ...: every cycle of tokens is found in its second round at the latest
 		c.earlier = m.Continue
 	}
 	c.token = m.Continue
@@ -181,15 +180,15 @@ func (c *Cursor) Page(m codec.ListMeta, items int) (more bool, err error) {
 // First reports whether the next request is the first of the list.
 func (c *Cursor) First() bool { return c.token == "" }
 
-// Revision returns the revision to watch from once the list is complete: that
-// of the first page.
+// Revision returns the revision to watch from when the list is complete: that of the
+// first page.
 func (c *Cursor) Revision() kube.Revision { return c.revision }
 
-// Expired takes the error of a request and reports whether it is the expiry of
-// the list's snapshot, which the cursor then handles: it continues where it is,
-// with the token that the server sent along, or else from the beginning, in one
-// page. A token that expires before it brought a page is not replaced by another
-// one, and a list that was asked for in one page does not begin again. See KEP-365.
+// Expired takes the error of a request and reports whether the list's snapshot has
+// expired, which the cursor handles: it continues at its position, with the token of
+// the response, or else begins again, in one page. If a token expires before it
+// returned a page, it is not replaced by another one, and a list in one page does not
+// begin again. See KEP-365.
 func (c *Cursor) Expired(err error) (resumed, restarted bool) {
 	if !errors.Is(err, kube.ErrGone) || c.First() {
 		return false, false

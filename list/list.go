@@ -20,7 +20,7 @@ type Lister[T kube.Object] struct {
 	plain    bool // the server refuses shardSelector
 }
 
-// New returns a lister that has sent nothing yet.
+// New returns a lister. It sends no request before All is called.
 func New[T kube.Object](c client.Collection[T], o Options) *Lister[T] {
 	return &Lister[T]{col: c, opts: o}
 }
@@ -28,12 +28,12 @@ func New[T kube.Object](c client.Collection[T], o Options) *Lister[T] {
 // All lists the collection from its beginning and yields its objects in the
 // server's order: by namespace and name.
 //
-// An object that cannot be decoded, or whose name no object can have
-// (kube.CheckIdentity), is yielded as a *codec.ItemError and the list goes on. Any other error is the last element; nothing is retried except
-// a snapshot that expired in mid-list, where the list goes on at the server's
-// newer one. If the server offers none, the list begins again, once, and objects
-// are seen twice: Progress.Items then falls back to 0. A list whose pages do not end
-// is an ErrEndless.
+// An object that cannot be decoded, or whose name is invalid (kube.CheckIdentity), is
+// yielded as a *codec.ItemError and the list continues. Any other error is the last
+// element. Nothing is retried except a snapshot that expired between pages: then the
+// list continues with the server's newer one. If the server offers none, the list
+// begins again, once, and objects are yielded twice: Progress.Items then restarts at 0.
+// A list whose pages do not end fails with ErrEndless.
 func (l *Lister[T]) All(ctx context.Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		l.cur, l.progress = Cursor{}, Progress{Remaining: -1}
@@ -65,7 +65,7 @@ func (l *Lister[T]) All(ctx context.Context) iter.Seq2[T, error] {
 	}
 }
 
-// errStopped means that the caller left the loop.
+// errStopped reports that the caller left the loop.
 var errStopped = errors.New("stopped")
 
 func (l *Lister[T]) page(ctx context.Context, yield func(T, error) bool) (more bool, err error) {
@@ -102,13 +102,13 @@ func (l *Lister[T]) page(ctx context.Context, yield func(T, error) bool) (more b
 	return more, nil
 }
 
-// item is an object, or one of another shard, which is not decoded.
+// item is an object; one outside of the shard is not decoded.
 type item[T kube.Object] struct {
 	object  T
 	outside bool
 }
 
-// within returns decode for the objects in s.
+// within returns decode, which skips objects that are not in s.
 func within[T kube.Object](s kube.Shard, decode func([]byte) (T, error)) func([]byte) (item[T], error) {
 	return func(b []byte) (i item[T], err error) {
 		if _, i.outside = codec.Outside(s, b); !i.outside {
@@ -118,14 +118,14 @@ func within[T kube.Object](s kube.Shard, decode func([]byte) (T, error)) func([]
 	}
 }
 
-// OutsideItem reports whether err is of an object whose UID is known and not in s, such
-// as one of a [Page] that is too large.
+// OutsideItem reports whether err concerns an object whose UID is known and not in s,
+// such as one of a [Page] that is too large.
 func OutsideItem(s kube.Shard, err error) bool {
 	var bad *codec.ItemError
 	return errors.As(err, &bad) && bad.Identity.UID != "" && !s.Has(bad.Identity.UID)
 }
 
-// checked returns decode with a check of what the object is called.
+// checked returns decode with a check of the object's name, UID and revision.
 func checked[T kube.Object](decode func([]byte) (T, error)) func([]byte) (T, error) {
 	return func(b []byte) (T, error) {
 		v, err := decode(b)

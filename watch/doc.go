@@ -1,5 +1,5 @@
-// Package watch follows a collection for ever: it lists, watches, resumes and
-// lists again, and hands every change to a plain for-range loop.
+// Package watch follows a collection continuously: it lists, watches, resumes and lists
+// again, and delivers every change to a plain for-range loop.
 //
 //	w := watch.New(client.Of[Pod](c, kube.Pods), watch.Options{})
 //	for ev, err := range w.Events(ctx) {
@@ -10,20 +10,20 @@
 //		store.Apply(ev)
 //	}
 //
-// What the loop sees: RESTART, ADDED for each object that exists, SYNCED, and
-// from then on ADDED, MODIFIED and DELETED as they happen. A broken connection
-// is resumed where it broke, without a second listing. Only when the server no
-// longer has the history (410) is there another RESTART ... SYNCED, between
-// which every object is delivered again: what is not has been deleted.
+// The loop receives RESTART, ADDED for each existing object, SYNCED, and from then on
+// ADDED, MODIFIED and DELETED as they happen. A watch whose connection breaks is
+// resumed from its last revision, without another list. Only if the server no longer
+// has that history (410) does another RESTART ... SYNCED follow, with every object in
+// between: objects that are missing have been deleted.
 //
-// Whatever a server answers, the requests have a limited rate, about one a second
-// after a burst of thirty, pages of a list aside that bring objects, also where the
-// loop is left and begun again; every pause is reported.
+// Whatever a server responds, requests are limited to about one a second after a burst
+// of thirty. Pages of a list that contain objects are exempt. The limit also holds if
+// the loop is left and begun again, and every pause is reported.
 //
-// The protocol is in machine.go, pure: a state, the outcome of one request, the
-// next state. watcher.go does what the machine says, in the goroutine of the
-// caller; no other is started. A slow loop slows the reading, which is TCP's
-// business and then the server's.
+// The protocol is in machine.go, without I/O: a state and the outcome of one request
+// give the next state. watcher.go sends the requests in the goroutine of the caller and
+// starts no other. A slow loop slows the reading of the connection, and thereby the
+// server.
 //
-// [Once] is a single WATCH request, for whoever wants to drive it otherwise.
+// [Once] is a single WATCH request, for programs that implement their own loop.
 package watch

@@ -7,59 +7,60 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Type is what an event says happened.
+// Type is the type of an event.
 type Type string
 
-// ADDED, MODIFIED, DELETED and BOOKMARK are the server's words, see
+// ADDED, MODIFIED, DELETED and BOOKMARK come from the server, see
 // https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes.
-// RESTART and SYNCED are ours.
+// RESTART and SYNCED come from this package.
 const (
 	Added    Type = "ADDED"    // exists; between RESTART and SYNCED it may have existed before
 	Modified Type = "MODIFIED" // changed
-	Deleted  Type = "DELETED"  // gone; Object is its last state
-	Bookmark Type = "BOOKMARK" // nothing changed up to Revision
-	Restart  Type = "RESTART"  // the whole collection follows, as ADDED; forget an unfinished one
-	Synced   Type = "SYNCED"   // the whole collection has been told, as of Revision
+	Deleted  Type = "DELETED"  // deleted; Object is its last state
+	Bookmark Type = "BOOKMARK" // no further change up to Revision
+	Restart  Type = "RESTART"  // the whole collection follows, as ADDED; discard an unfinished one
+	Synced   Type = "SYNCED"   // the whole collection has been delivered, as of Revision
 )
 
-// outside is the type of an event of an object that is not in Options.Shard. It has a
-// revision only, and nobody outside of this package sees it.
+// outside is the type of an event for an object that is not in Options.Shard. It has
+// only a revision, and is not delivered.
 const outside Type = "OUTSIDE"
 
 // Event is one change, or a mark between changes.
 type Event[T kube.Object] struct {
 	Type Type
 
-	// Key and UID say which object: namesakes of different times have the same
-	// Key and different UIDs. Zero in BOOKMARK, RESTART and SYNCED.
+	// Key and UID identify the object: objects that had the same name at different
+	// times have the same Key and different UIDs. Both are zero for BOOKMARK, RESTART
+	// and SYNCED.
 	Key kube.Key
 	UID string
 
-	// Revision is that of the object, or, in BOOKMARK and SYNCED, of the
-	// collection. Between RESTART and SYNCED objects come in no order of
-	// revision: Watcher.Revision says where it is safe to resume.
+	// Revision of the object, or, for BOOKMARK and SYNCED, of the collection. Between
+	// RESTART and SYNCED objects are not in order of their revisions: Watcher.Revision
+	// returns the revision from which it is safe to resume.
 	Revision kube.Revision
 
-	// Object is its state, in DELETED its final one. It is shared with nobody.
+	// Object is the state of the object, for DELETED its final one. The receiver owns
+	// it.
 	Object T
 
-	// Cause, in RESTART only, says why: nil at the first start, else what
-	// made resuming impossible, such as kube.ErrGone.
+	// Cause, for RESTART only, is why the watch could not be resumed, such as
+	// kube.ErrGone; nil at the first start.
 	Cause error
 }
 
-// Interruption is the end of one request. The watcher goes on after it: it is
-// yielded as an error so that somebody knows.
+// Interruption reports the end of one request. The watcher continues after it.
 type Interruption struct {
-	Op       Op            // what was under way
+	Op       Op            // kind of the request
 	What     string        // the collection
-	From     kube.Revision // where the request began
-	Revision kube.Revision // how far it came
-	Err      error         // nil = the server closed an answer in good order
-	Lived    time.Duration // of the answer
-	Events   int           // delivered by it
-	Attempt  int           // failures in a row, this one included
-	Next     Op            // what will be done about it
+	From     kube.Revision // revision at which the request began
+	Revision kube.Revision // last revision that it delivered
+	Err      error         // nil = the server ended the response normally
+	Lived    time.Duration // duration of the response
+	Events   int           // events delivered
+	Attempt  int           // consecutive failures, this one included
+	Next     Op            // kind of the next request
 	Wait     time.Duration // before Next
 }
 

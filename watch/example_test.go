@@ -28,10 +28,10 @@ func Example() {
 	}
 	pods := client.Of[kube.Partial](c, kube.Pods).In("shop")
 	for ev, err := range watch.New(pods, watch.Options{}).Events(context.Background()) {
-		var hiccup *watch.Interruption
+		var interruption *watch.Interruption
 		switch {
-		case errors.As(err, &hiccup):
-			fmt.Println("hiccup:", hiccup) // the watcher deals with it
+		case errors.As(err, &interruption):
+			fmt.Println("interruption:", interruption) // the watcher retries
 			continue
 		case err != nil:
 			fmt.Println("over:", err)

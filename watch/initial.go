@@ -6,11 +6,11 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// markDeadline gives up on a stream whose initial objects are not followed by
-// their mark. The time allowed is counted from the last event that is certainly an
-// initial object: an ADDED that is older than one before it. Any other may be news,
-// from a server that ignores sendInitialEvents: news come in the order of their
-// revisions. The time does not run while the caller is busy.
+// markDeadline ends an initial stream whose mark does not arrive. The time is counted
+// from the last event that is certainly an initial object: an ADDED with a lower
+// revision than one before it. Any other event may be a change, from a server that
+// ignores sendInitialEvents: changes arrive in the order of their revisions. The time
+// stops while the caller handles an event.
 type markDeadline struct {
 	timer   *time.Timer
 	allowed time.Duration
@@ -23,7 +23,7 @@ func newMarkDeadline(allowed time.Duration, expired func()) *markDeadline {
 	return &markDeadline{timer: time.AfterFunc(allowed, expired), allowed: allowed, left: allowed, since: time.Now()}
 }
 
-// pause stops the timer: an event of type typ and revision rev has come.
+// pause stops the timer when an event of type typ and revision rev arrives.
 func (d *markDeadline) pause(typ Type, rev kube.Revision) {
 	d.timer.Stop()
 	if typ == Added && d.newest.Newer(rev) {
@@ -36,7 +36,7 @@ func (d *markDeadline) pause(typ Type, rev kube.Revision) {
 	d.left -= time.Since(d.since)
 }
 
-// resume starts the timer again: the caller took the event.
+// resume starts the timer again when the caller has handled the event.
 func (d *markDeadline) resume() {
 	d.since = time.Now()
 	d.timer.Reset(max(d.left, 0))

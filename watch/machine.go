@@ -19,43 +19,43 @@ import (
 //	  list or stream  --SYNCED-->  watch  --end, cut, 429, ...-->  watch
 //	                                 ^  |
 //	                                 |  +--silence, 504 too large--> probe
-//	                                 +------ still where we were ------+
+//	                                 +------ revision unchanged ------+
 //
-// state is what is remembered between two requests. The driver does one request
-// of kind state.op, and step makes the next state of what came out.
+// state is everything that is kept between two requests. The driver sends one request
+// of kind state.op, and step computes the next state from its outcome.
 
 // state is a value; step returns a new one.
 type state struct {
-	op       Op            // the request to make next; OpNone = over
-	wait     time.Duration // before it
-	err      error         // OpNone: why
-	unusable error         // of the step that led here: why an answer that was read cannot be used
-	debt     time.Duration // what the requests so far cost, less the time that has passed
+	op       Op            // the next request; OpNone = end
+	wait     time.Duration // before the request
+	err      error         // OpNone: the reason
+	unusable error         // of the step that led here: why a response that was read cannot be used
+	debt     time.Duration // cost of the requests so far, less the time that has passed
 
-	from  kube.Revision // OpWatch, OpProbe: where we stand; empty in a probe = nowhere
-	seen  kube.Revision // OpProbe: where the server was before; empty = at from
-	cur   list.Cursor   // OpList: where in the list
-	cause error         // OpList, OpStream: why we list again; nil at first
+	from  kube.Revision // OpWatch, OpProbe: the revision to resume from; empty in a probe = none
+	seen  kube.Revision // OpProbe: the latest known revision of the server; empty = from
+	cur   list.Cursor   // OpList: position in the list
+	cause error         // OpList, OpStream: why it lists again; nil at first
 
-	failures int   // in a row
-	away     bool  // the last one was not an answer of the server
-	relists  int   // in a row, with no watch in between that was worth it
-	garbled  int   // watches in a row that ended in bytes that cannot be read, or in 5xx
-	unended  int   // initial streams in a row that broke off before their mark
-	noStream bool  // streaming does not work here
-	noShard  bool  // the server is asked without Options.Shard
-	doubt    error // noShard: the answer to the request with it, until a request without it succeeds
+	failures int   // consecutive
+	away     bool  // the last failure was not a response of the server
+	relists  int   // consecutive, without a useful watch in between
+	garbled  int   // consecutive watches that ended in undecodable bytes or a 5xx
+	unended  int   // consecutive initial streams that ended before their mark
+	noStream bool  // streaming does not work with this server
+	noShard  bool  // requests have no Options.Shard
+	doubt    error // noShard: the response to the request with a shard, until one without succeeds
 	settled  bool  // something was synced or delivered
-	unpaged  bool  // the snapshot expired in mid-list: do not page the next list
+	unpaged  bool  // the list's snapshot expired between pages: do not page the next list
 }
 
-// outcome is what a request came to.
+// outcome is the result of a request.
 type outcome struct {
-	err      error          // nil = the page was read, the watch ended in good order
-	opened   bool           // the server said 200
-	synced   kube.Revision  // OpStream: of the mark, if it came
-	revision kube.Revision  // OpStream, OpWatch: the last that the consumer took
-	events   int            // delivered
+	err      error          // nil = the page was read, or the watch ended normally
+	opened   bool           // the server responded 200
+	synced   kube.Revision  // OpStream: revision of the mark, if it arrived
+	revision kube.Revision  // OpStream, OpWatch: last revision that the consumer took
+	events   int            // events delivered
 	outside  int            // OpList: objects of other shards, which are not delivered
 	lived    time.Duration  // since opened
 	meta     codec.ListMeta // OpList, OpProbe: of the page
@@ -64,47 +64,46 @@ type outcome struct {
 var (
 	errNoMark = errors.New("the server did not end its initial objects with the mark (k8s.io/initial-events-end)")
 
-	// ErrAhead is the Cause of a RESTART when the server's revision turns out
-	// to be older than ours: its etcd was restored from a backup.
-	ErrAhead = errors.New("our resource version is ahead of the server's: it was restored to an earlier state")
+	// ErrAhead is the Cause of a RESTART when the server's revision is lower than ours:
+	// its etcd was restored from a backup.
+	ErrAhead = errors.New("our resource version is ahead of the server's: the server was restored to an earlier state")
 
 	errNoRevision = errors.New("the list has no resourceVersion: it cannot be watched")
 )
 
-// livedLongEnough is how long a watch must have lived for its end to be routine.
+// livedLongEnough is the duration after which the end of a watch is routine.
 const livedLongEnough = 5 * time.Second
 
-// minHeld is how long a watch must have lived for its end to be routine where Timeout is
-// so short that the server ended it as it was asked to.
+// minHeld is the duration after which the end of a watch is routine if Timeout is so
+// short that the server ended the watch as requested.
 const minHeld = 500 * time.Millisecond
 
 const (
-	// maxGarbled watches in a row may end in bytes that cannot be read, before the
-	// collection is listed again.
+	// maxGarbled is the number of consecutive watches that may end in undecodable bytes
+	// before the collection is listed again.
 	maxGarbled = 3
-	// maxUnended initial streams in a row may end before their mark, before lists
-	// are used instead.
+	// maxUnended is the number of consecutive initial streams that may end before their
+	// mark before lists are used instead.
 	maxUnended = 3
 )
 
-// What a server says cannot make the machine send requests as fast as it answers:
-// each request costs time, and one that is due at once is put off while the debt is
-// above maxDebt.
+// Responses of a server cannot cause requests without limit: each request has a cost,
+// and an immediate request is delayed while the debt is above maxDebt.
 const (
 	requestCost = time.Second
-	pageCost    = 5 * time.Millisecond // of a page that is full: it takes longer to decode
+	pageCost    = 5 * time.Millisecond // of a full page, which takes longer than that to decode
 	maxDebt     = 30 * time.Second
 )
 
-var errHurried = errors.New("the server's answers make the client send requests without a pause")
+var errHurried = errors.New("the server's responses cause requests without a pause")
 
-// protocol is what stays the same: the settings and the dice.
+// protocol is the constant part: the options and the source of randomness.
 type protocol struct {
 	opts Options // with defaults
 	rnd  func() float64
 }
 
-// start returns the first state of a call, which m comes from the call before.
+// start returns the first state of a call of Events. m is the memory of earlier calls.
 func (p protocol) start(m memory) state {
 	s := state{noStream: m.noStream, noShard: m.noShard, debt: m.debt, wait: max(0, m.debt-maxDebt)}
 	switch {
@@ -120,7 +119,7 @@ func (p protocol) start(m memory) state {
 	return p.restart(s, nil)
 }
 
-// restart tells the collection anew, by the best means we have.
+// restart begins to list the collection again, by a stream if possible.
 func (p protocol) restart(s state, cause error) state {
 	s.cause, s.from = cause, ""
 	s.cur = list.Cursor{Unpaged: s.unpaged}
@@ -131,8 +130,8 @@ func (p protocol) restart(s state, cause error) state {
 	return s
 }
 
-// step is the protocol. Every state that it returns either makes progress at a
-// rate that is limited, or has a pause.
+// step returns the state after o. Every state that it returns either makes progress at
+// a limited rate, or has a pause.
 func (p protocol) step(s state, o outcome) state {
 	s.debt = max(0, s.debt-o.lived-s.wait) + p.cost(s, o)
 	s.wait, s.unusable = 0, nil
@@ -146,8 +145,8 @@ func (p protocol) step(s state, o outcome) state {
 	return s
 }
 
-// cost is what a request costs that came to o: a page that is not the last of its
-// list costs less the more objects it brought.
+// cost returns the cost of a request with outcome o: a page that is not the last of its
+// list costs less the more objects it contains.
 func (p protocol) cost(s state, o outcome) time.Duration {
 	switch {
 	case s.op != OpList || o.err != nil || o.meta.Continue == "":
@@ -158,7 +157,7 @@ func (p protocol) cost(s state, o outcome) time.Duration {
 	return max(pageCost, requestCost/time.Duration(1+o.events+o.outside))
 }
 
-// next is the protocol, but for its speed.
+// next is step without the limit of the rate.
 func (p protocol) next(s state, o outcome) state {
 	if s.op != OpProbe && !p.opts.Shard.All() {
 		var again bool
@@ -168,7 +167,7 @@ func (p protocol) next(s state, o outcome) state {
 	}
 	switch {
 	case s.op == OpStream && o.synced != "":
-		// The mark made a watch of it.
+		// With the mark the stream has become a watch.
 		s.op, s.from, s.unended = OpWatch, o.synced, 0
 		s.settled = true
 		return p.watched(s, o)
@@ -183,7 +182,7 @@ func (p protocol) next(s state, o outcome) state {
 	}
 }
 
-// listed: a page was read, or not.
+// listed handles the end of a request for a page.
 func (p protocol) listed(s state, o outcome) state {
 	if o.err == nil {
 		more, err := s.cur.Page(o.meta, o.events+o.outside)
@@ -200,7 +199,7 @@ func (p protocol) listed(s state, o outcome) state {
 		}
 		if !more {
 			s.op, s.from, s.cause, s.settled = OpWatch, s.cur.Revision(), nil, true
-			s.unpaged = s.cur.Inconsistent // should the watch find that its revision is gone too
+			s.unpaged = s.cur.Inconsistent // in case the watch finds that its revision has expired too
 		}
 		return s
 	}
@@ -215,15 +214,16 @@ func (p protocol) listed(s state, o outcome) state {
 	case errors.Is(o.err, kube.ErrGone):
 		s.cur = list.Cursor{Unpaged: true}
 	case errors.Is(o.err, kube.ErrInvalid) && !s.cur.First():
-		s.cur = list.Cursor{} // the server does not know its own token: another server
+		s.cur = list.Cursor{} // the server does not know its own token: it is another server
 	case errors.Is(o.err, kube.ErrInvalid) && !s.settled:
-		return stop(s, o.err) // it is our request; later on it is somebody in between
+		return stop(s, o.err) // our request is invalid; later a proxy may be the cause
 	}
-	// Everything else passes, also 403 and 404: the same page again, after a pause.
+	// Everything else is temporary, 403 and 404 included: the same page again, after a
+	// pause.
 	return p.pause(s, o.err)
 }
 
-// streamed: an initial stream ended before its mark.
+// streamed handles an initial stream that ended before its mark.
 func (p protocol) streamed(s state, o outcome) state {
 	if o.opened {
 		s.unended++
@@ -244,7 +244,7 @@ func (p protocol) streamed(s state, o outcome) state {
 	return p.pause(s, o.err)
 }
 
-// watched: a watch ended, or did not begin.
+// watched handles the end, or the failed start, of a watch.
 func (p protocol) watched(s state, o outcome) state {
 	moved := o.revision != "" && o.revision != s.from
 	if moved {
@@ -273,7 +273,7 @@ func (p protocol) watched(s state, o outcome) state {
 		return p.pause(p.restart(s, o.err), nil)
 	case errors.Is(o.err, kube.ErrInvalid):
 		if !s.settled {
-			return stop(s, o.err) // a revision that was given to us
+			return stop(s, o.err) // the caller's revision
 		}
 		return p.pause(p.restart(s, o.err), nil)
 	case errors.Is(o.err, client.ErrIdle) && o.opened:
@@ -284,24 +284,24 @@ func (p protocol) watched(s state, o outcome) state {
 		s.op = OpProbe
 		return s
 	case o.opened && garbled(o.err):
-		// Bytes that cannot be read, or an ERROR event: resuming may well meet
-		// the same again.
+		// Undecodable bytes, or an ERROR event: a resumed watch may receive the same
+		// again.
 		if s.garbled++; s.garbled >= maxGarbled {
 			s.garbled = 0
 			return p.pause(p.restart(s, o.err), nil)
 		}
 	}
-	// Everything else passes. A 404 too: the resource may come back, or an API
-	// server may not know it yet that has just started; and if it was made anew,
-	// the watch will be told that its revision is gone.
+	// Everything else is temporary. A 404 too: the resource may return, or the API
+	// server has just started and does not know it yet. If the resource was created
+	// again, the watch fails because its revision has expired.
 	return p.pause(s, o.err)
 }
 
-// probed: the server told its revision, or not.
+// probed handles the end of a probe.
 func (p protocol) probed(s state, o outcome) state {
 	if o.err != nil {
 		if s.seen == "" || errors.Is(o.err, kube.ErrForbidden) || errors.Is(o.err, kube.ErrInvalid) {
-			s = p.resume(s) // the next request finds out
+			s = p.resume(s) // the next request decides
 		}
 		return p.pause(s, o.err)
 	}
@@ -316,7 +316,7 @@ func (p protocol) probed(s state, o outcome) state {
 	return s
 }
 
-// resume goes on after a probe.
+// resume continues after a probe.
 func (p protocol) resume(s state) state {
 	s.op, s.seen = OpWatch, ""
 	if s.from == "" {
@@ -325,7 +325,7 @@ func (p protocol) resume(s state) state {
 	return s
 }
 
-// garbled: the connection is good, what came over it is not.
+// garbled reports whether the connection works but its content is wrong.
 func garbled(err error) bool {
 	var syntax *codec.SyntaxError
 	var status *kube.Status
@@ -338,17 +338,17 @@ func stop(s state, err error) state {
 	return s
 }
 
-// maxRetryAfter is the longest pause a server may impose.
+// maxRetryAfter limits the pause that a server may request.
 const maxRetryAfter = 2 * time.Minute
 
-// pause counts a failure and sets the time to wait: the backoff, or longer if
-// the server asked for it. Who was away and now says when to come again is back,
-// and how long that was counts no more.
+// pause counts a failure and sets the time to wait: the backoff, or longer if the
+// server requests it. If an unreachable server responds with Retry-After, the failure
+// count is reset.
 func (p protocol) pause(s state, err error) state {
 	var st *kube.Status
 	answered := errors.As(err, &st)
-	told := answered && st.RetryAfter > 0
-	if told && s.away {
+	asked := answered && st.RetryAfter > 0
+	if asked && s.away {
 		s.failures = 0
 	}
 	s.away = err != nil && !answered
@@ -358,17 +358,17 @@ func (p protocol) pause(s state, err error) state {
 	}
 	s.failures++
 	s.wait = plus(d, part(d, p.rnd()))
-	if told && st.RetryAfter > s.wait {
-		// Jitter here too: all clients of a server were told the same.
+	if asked && st.RetryAfter > s.wait {
+		// With jitter, because all clients of a server get the same Retry-After.
 		s.wait = min(st.RetryAfter, maxRetryAfter) + part(min(p.opts.Backoff, maxRetryAfter), p.rnd())
 	}
 	return s
 }
 
-// maxDoublings of the shortest Backoff are longer than any BackoffMax.
+// maxDoublings of the shortest Backoff exceed any BackoffMax.
 const maxDoublings = 63
 
-// plus returns a+b, neither of which is negative, at most the longest duration.
+// plus returns a+b for non-negative a and b, or the longest duration.
 func plus(a, b time.Duration) time.Duration {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64
@@ -376,7 +376,7 @@ func plus(a, b time.Duration) time.Duration {
 	return a + b
 }
 
-// part returns the part of d that share, at least 0 and less than 1, is of it.
+// part returns d times share, which is at least 0 and less than 1.
 func part(d time.Duration, share float64) time.Duration {
 	if f := share * float64(d); f < math.MaxInt64 {
 		return time.Duration(f)

@@ -2,9 +2,9 @@ package watch
 
 import "github.com/listwatch/listwatch/list"
 
-// sharded decides whether the next requests have a shardSelector. One that may have been
-// refused for it is sent again at once without it. If that succeeds, all that follow are
-// without it; if it is refused too, the reason was another one.
+// sharded decides whether the next requests have a shardSelector. A request that may
+// have been refused because of it is sent again at once without it. If that succeeds,
+// all further requests are without it; if it is refused too, there was another reason.
 func sharded(s state, o outcome) (_ state, again bool) {
 	refused := !o.opened && list.MayRefuseShard(o.err)
 	switch {

@@ -141,7 +141,7 @@ func TestMachine(t *testing.T) {
 		{"watch: ERROR 500 for the third time lists", Paged, with(watching, func(s *state) { s.garbled = 2 }), outcome{err: internal, opened: true}, next{Op: OpList, Relist: true, First: true, Wait: 800 * ms}},
 		{"watch: garbage is resumed", Auto, watching, outcome{err: garbage, opened: true}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
 		{"watch: garbage for the third time lists", Paged, with(watching, func(s *state) { s.garbled = 2 }), outcome{err: garbage, opened: true}, next{Op: OpList, Relist: true, First: true, Wait: 800 * ms}},
-		{"watch: garbage after progress counts anew", Paged, with(watching, func(s *state) { s.garbled = 2 }), outcome{err: garbage, opened: true, events: 1, revision: "6"}, next{Op: OpWatch, From: "6", Wait: 800 * ms}},
+		{"watch: garbage after progress counts again", Paged, with(watching, func(s *state) { s.garbled = 2 }), outcome{err: garbage, opened: true, events: 1, revision: "6"}, next{Op: OpWatch, From: "6", Wait: 800 * ms}},
 		{"watch: an unknown event is garbage", Paged, with(watching, func(s *state) { s.garbled = 2 }), outcome{err: errBadEvent, opened: true}, next{Op: OpList, Relist: true, First: true, Wait: 800 * ms}},
 		{"watch: a frame above the limit lists", Paged, watching, outcome{err: codec.ErrTooLarge, opened: true}, next{Op: OpList, Relist: true, First: true, Wait: 800 * ms}},
 		{"watch: silence is probed at once", Auto, watching, outcome{err: client.ErrIdle, opened: true}, next{Op: OpProbe, From: "5"}},

@@ -15,18 +15,17 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// errBadEvent is an event that makes no sense.
+// errBadEvent is the error of an invalid event.
 var errBadEvent = errors.New("bad event")
 
-// Once sends one WATCH request from a revision and yields its events until the
-// server ends it. An empty revision asks for the initial objects first: they
-// come as ADDED, and SYNCED follows the last one.
+// Once sends one WATCH request from a revision and yields its events until the server
+// ends it. An empty revision requests the initial objects first: they are yielded as
+// ADDED, followed by SYNCED.
 //
-// An object that cannot be decoded is yielded as a *codec.ItemError beside what
-// could be read of its event, and the watch goes on. Any other error is the last
-// element; an ERROR event is one, a *kube.Status. Where the sequence ends
-// without an error the server closed the watch in good order. Where the server refuses
-// o.Shard, that is the error.
+// An object that cannot be decoded is yielded as a *codec.ItemError together with the
+// readable part of its event, and the watch continues. Any other error is the last
+// element; an ERROR event is one, a *kube.Status. A sequence without such an error was
+// ended normally by the server. If the server refuses o.Shard, that is the error.
 func Once[T kube.Object](ctx context.Context, c client.Collection[T], from kube.Revision, o Options) iter.Seq2[Event[T], error] {
 	o = o.defaults()
 	return func(yield func(Event[T], error) bool) {
@@ -38,17 +37,17 @@ func Once[T kube.Object](ctx context.Context, c client.Collection[T], from kube.
 	}
 }
 
-// once calls opened when the server has answered 200.
+// once calls opened when the server has responded 200.
 func once[T kube.Object](ctx context.Context, c client.Collection[T], q url.Values, o Options, opened func()) iter.Seq2[Event[T], error] {
 	return func(yield func(Event[T], error) bool) {
-		answer, err := c.Fetch(ctx, &client.Request{Path: c.Path(), Query: c.Ask(q), Accept: c.Accept.Object, Watch: true, Idle: o.Idle})
+		body, err := c.Fetch(ctx, &client.Request{Path: c.Path(), Query: c.Ask(q), Accept: c.Accept.Object, Watch: true, Idle: o.Idle})
 		if err != nil {
 			yield(Event[T]{}, err)
 			return
 		}
-		defer answer.Close()
+		defer body.Close()
 		opened()
-		for ev, err := range client.Frames(answer, o.MaxItem, frameOf(c, o.Shard)) {
+		for ev, err := range client.Frames(body, o.MaxItem, frameOf(c, o.Shard)) {
 			if err != nil && !codec.IsItem(err) {
 				err = c.Client.Conceal(err)
 			}
@@ -59,8 +58,8 @@ func once[T kube.Object](ctx context.Context, c client.Collection[T], q url.Valu
 	}
 }
 
-// frameOf returns the function that makes an event of a frame of a watch of c. Its error is the end of the watch, unless it is a
-// *codec.ItemError.
+// frameOf returns the function that decodes an event from a frame of a watch of c. Its
+// error ends the watch, unless it is a *codec.ItemError.
 func frameOf[T kube.Object](c client.Collection[T], s kube.Shard) func(codec.Frame) (Event[T], error) {
 	decode := decoderOf(c, s)
 	return func(f codec.Frame) (Event[T], error) {
@@ -76,7 +75,7 @@ func frameOf[T kube.Object](c client.Collection[T], s kube.Shard) func(codec.Fra
 	}
 }
 
-// named returns the name of a type that we do not know, if it looks like one.
+// named returns the name of an unknown type if it looks like one.
 func named(typ string) string {
 	upper := func(r rune) bool { return 'A' <= r && r <= 'Z' }
 	if len(typ) > 20 || strings.TrimFunc(typ, upper) != "" {
@@ -85,8 +84,8 @@ func named(typ string) string {
 	return fmt.Sprintf(" %q", typ)
 }
 
-// decoderOf returns the function that makes an event of a frame. It is made once
-// a request, so that an event costs no look at its type. Objects that are not in s are
+// decoderOf returns the function that decodes an event from a frame. It is called once
+// for each request, so that events need no type switch. Objects that are not in s are
 // not decoded.
 func decoderOf[T kube.Object](c client.Collection[T], s kube.Shard) func(codec.Frame) (Event[T], error) {
 	decode, identify := c.Decoder(), identifierOf[T]()
@@ -111,21 +110,20 @@ func decoderOf[T kube.Object](c client.Collection[T], s kube.Shard) func(codec.F
 	}
 }
 
-// quarantined is what is known of an event whose object was left out.
+// quarantined returns what is known of an event whose object was left out.
 func quarantined[T kube.Object](typ Type, bad *codec.ItemError) Event[T] {
 	id := bad.Identity
 	ev := Event[T]{Type: typ, Key: kube.Key{Namespace: id.Namespace, Name: id.Name}, UID: id.UID, Revision: kube.Revision(id.ResourceVersion)}
 	if kube.CheckIdentity(kube.Key{}, "", ev.Revision) != nil {
-		ev.Revision = "" // it was cleaned: there is nothing to resume from
+		ev.Revision = "" // invalid: it cannot be resumed from
 	}
 	return ev
 }
 
-// identifierOf returns the function that tells who an object is. Where it has no
-// GetUID that returns a string, as in k8s.io/api, the UID is looked up in its
-// bytes.
+// identifierOf returns the function that returns the identity of an object. If T has no
+// GetUID that returns a string, as in k8s.io/api, the UID is read from the bytes.
 func identifierOf[T kube.Object]() func(T, []byte) (kube.Key, string, kube.Revision) {
-	// A codec.Raw is asked as it is: an interface of it would be an allocation.
+	// A codec.Raw is not converted to an interface: that would allocate.
 	raw := func(o codec.Raw, _ []byte) (kube.Key, string, kube.Revision) {
 		return kube.Key{Namespace: o.GetNamespace(), Name: o.GetName()}, o.GetUID(), kube.Revision(o.GetResourceVersion())
 	}
@@ -144,8 +142,9 @@ func identifierOf[T kube.Object]() func(T, []byte) (kube.Key, string, kube.Revis
 	}
 }
 
-// bookmark reads a bookmark of a resource whose kind is kind. One of another kind
-// has a revision of something else: to resume there would be to miss changes.
+// bookmark decodes a bookmark of a resource of the given kind. A bookmark of another
+// kind has a revision of another resource: a watch that resumed there would miss
+// changes.
 func bookmark[T kube.Object](b []byte, kind string) (Event[T], error) {
 	rv, end, err := codec.ResourceVersion(b)
 	if err != nil {
@@ -171,7 +170,7 @@ func bookmark[T kube.Object](b []byte, kind string) (Event[T], error) {
 	return ev, nil
 }
 
-// maxStatus is the most bytes of a Status: an Interruption keeps it.
+// maxStatus limits a Status in bytes: an Interruption keeps it.
 const maxStatus = 64 << 10
 
 // statusOf returns the Status of an ERROR event.

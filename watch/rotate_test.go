@@ -129,7 +129,7 @@ func putFiles(t *testing.T, m *mount, _ *source, srv *apitest.Server) {
 
 // TestRotationInMidWatchLosesNoEvent: whatever rotates, the client at once or later,
 // and the connections cut or the watches ended in good order, so that the next request
-// comes over the old connection: each write is told once, and nothing is listed again.
+// comes over the old connection: each write is delivered once, and nothing is listed again.
 func TestRotationInMidWatchLosesNoEvent(t *testing.T) {
 	for _, r := range rotations {
 		for _, cut := range []bool{false, true} {
@@ -160,7 +160,7 @@ func (r rotation) play(t *testing.T, cut bool, late time.Duration, plain bool) {
 	}
 	defer c.CloseIdleConnections()
 
-	var told []kube.Revision
+	var delivered []kube.Revision
 	var errs []string
 	restarts := 0
 	ctx, cancel := context.WithCancel(t.Context())
@@ -176,7 +176,7 @@ func (r rotation) play(t *testing.T, cut bool, late time.Duration, plain bool) {
 			case watch.Restart:
 				restarts++
 			case watch.Added, watch.Modified, watch.Deleted:
-				told = append(told, ev.Revision)
+				delivered = append(delivered, ev.Revision)
 			}
 		}
 	}()
@@ -207,11 +207,11 @@ func (r rotation) play(t *testing.T, cut bool, late time.Duration, plain bool) {
 	<-time.After(time.Minute)
 	cancel()
 	<-ended
-	if diff := cmp.Diff(want, told); diff != "" {
-		t.Errorf("revisions (-written +told):\n%s\nerrors: %q", diff, errs)
+	if diff := cmp.Diff(want, delivered); diff != "" {
+		t.Errorf("revisions (-written +got):\n%s\nerrors: %q", diff, errs)
 	}
 	if restarts != 1 {
-		t.Errorf("the collection was told %d times", restarts)
+		t.Errorf("the collection was delivered %d times", restarts)
 	}
 	codes := make(map[int]int)
 	for _, q := range srv.Requests() {

@@ -17,7 +17,7 @@ import (
 
 // TestScenario plays the same story under each fault that a wire, a proxy or a
 // server can have: objects exist, the fault strikes, objects change, and in the
-// end the store is what the server has, every change of the quiet times was told
+// end the store is what the server has, every change of the quiet times was delivered
 // exactly once, and nothing was listed again without need.
 func TestScenario(t *testing.T) {
 	var (

@@ -32,7 +32,7 @@ type story struct {
 	store  *cache.RWStore[kube.Partial]
 	stop   context.CancelFunc // nil before start
 	done   chan struct{}
-	ghost  string // an object that the server never had but the watcher was told of
+	ghost  string // an object that the server never had but the watcher received
 
 	// Written by the watching goroutine; the test reads them when all is quiet.
 	mu     sync.Mutex
@@ -186,7 +186,7 @@ func (s *story) equal() {
 	}
 }
 
-// listings wants the collection to have been told n times, and no more requests
+// listings wants the collection to have been delivered n times, and no more requests
 // for all of it than that.
 func (s *story) listings(n int) {
 	s.t.Helper()
@@ -195,8 +195,8 @@ func (s *story) listings(n int) {
 	}
 }
 
-// told wants exactly these lines to have been learnt since the last call.
-func (s *story) told(want ...string) {
+// delivered wants exactly these lines since the last call.
+func (s *story) delivered(want ...string) {
 	s.t.Helper()
 	if diff := cmp.Diff(want, s.log); diff != "" {
 		s.t.Errorf("learnt (-want +got):\n%s\nerrors: %v", diff, s.errs)
@@ -215,7 +215,7 @@ func (s *story) toldOnce(tag string) {
 			}
 		}
 		if n != 1 {
-			s.t.Errorf("%q was told %d times, want 1; log: %q", line, n, s.log)
+			s.t.Errorf("%q was delivered %d times, want 1; log: %q", line, n, s.log)
 		}
 	}
 }

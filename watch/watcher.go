@@ -29,22 +29,21 @@ type Watcher[T kube.Object] struct {
 	memory   memory
 }
 
-// New returns a watcher that has sent nothing yet.
+// New returns a watcher. It sends no request before Events is called.
 func New[T kube.Object](c client.Collection[T], o Options) *Watcher[T] {
 	return &Watcher[T]{col: c, protocol: protocol{o.defaults(), rand.Float64}, revision: o.Revision}
 }
 
-// Revision returns the revision of the last event that the loop over Events took
-// and came back from: it is safe to resume from there. Empty before SYNCED.
+// Revision returns the revision of the last event from which the loop over Events has
+// returned: it is safe to resume from there. Empty before SYNCED.
 func (w *Watcher[T]) Revision() kube.Revision {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.revision
 }
 
-// LastContact returns when the server was last heard from: an event, a
-// bookmark, or a page. Zero before the first. A healthy server is heard from
-// about every minute.
+// LastContact returns the time of the last event, bookmark or page. Zero before the
+// first. A healthy server sends something about every minute.
 func (w *Watcher[T]) LastContact() time.Time {
 	if n := w.contact.Load(); n != 0 {
 		return time.Unix(0, n)
@@ -52,22 +51,22 @@ func (w *Watcher[T]) LastContact() time.Time {
 	return time.Time{}
 }
 
-// Events lists and watches until ctx is done, the loop is left, or an error
-// comes that no retry can mend: before anything was synced, the server calls the
-// request itself invalid (kube.ErrInvalid), such as a field selector that it does
-// not know, or the collection cannot be watched (see client.Collection.Check).
+// Events lists and watches until ctx is done, the loop is left, or an error occurs that
+// no retry can resolve: before anything was synced, the server rejects the request as
+// invalid (kube.ErrInvalid), for instance because of an unknown field selector, or the
+// collection cannot be watched (see client.Collection.Check).
 //
-// An error is the last element only then, or when ctx is done, as its cause. Any
-// other error is a report, and the loop goes on: an *[Interruption], which says what
-// the watcher does next and after which pause, or a *codec.ItemError, an object that
-// could not be decoded or whose name no object can have (kube.CheckIdentity), beside which the event holds what could be read. Every pause
-// is reported; a request that is followed by the next at once is not, if it ended in
-// good order or with kube.ErrGone. Forbidden and not found are interruptions too:
-// permissions and resources come back. A caller that would rather give up leaves the
-// loop.
+// Such an error, or the cause of ctx when it is done, is the last element. Any other
+// error is a report, and the loop continues: an *[Interruption], which names the next
+// request and the pause before it, or a *codec.ItemError, for an object that could not
+// be decoded or whose name is invalid (kube.CheckIdentity), with an event that holds
+// the readable part. Every pause is reported; a request that is followed by the next at
+// once is not, if it ended normally or with kube.ErrGone. Forbidden and not found are
+// interruptions too: permissions and resources may return. A caller that wants to give
+// up leaves the loop.
 //
-// Events resumes from Revision when it is called again, within the same limit of
-// requests, and with lists if streaming was given up.
+// When Events is called again, it resumes from Revision, within the same limit of
+// requests, and keeps using lists if streaming did not work.
 func (w *Watcher[T]) Events(ctx context.Context) iter.Seq2[Event[T], error] {
 	return func(yield func(Event[T], error) bool) {
 		if err := w.col.Check(); err != nil {
@@ -101,12 +100,12 @@ func (w *Watcher[T]) Events(ctx context.Context) iter.Seq2[Event[T], error] {
 	}
 }
 
-// memory is what a Watcher knows of its server from one call of Events to the next.
+// memory is what a Watcher keeps from one call of Events to the next.
 type memory struct {
 	noStream bool
 	noShard  bool
 	probed   bool  // Options.Seen was compared with the server's revision
-	ahead    error // the server was restored, and no list has been completed since; nil = no
+	ahead    error // the server was restored, and no list has been completed since; nil = not restored
 	debt     time.Duration
 	at       time.Time
 }
@@ -119,8 +118,8 @@ func (w *Watcher[T]) recall() memory {
 	return m
 }
 
-// remember keeps what the state at the end of a call knows. left says that the
-// caller left amid a request, which the state does not count.
+// remember keeps the state at the end of a call. left means that the caller left during
+// a request, which the state does not count.
 func (w *Watcher[T]) remember(s state, left bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -140,9 +139,9 @@ type run[T kube.Object] struct {
 	yield func(Event[T], error) bool
 	state state
 	left  bool      // the caller left the loop
-	lost  time.Time // when a watch last ended
+	lost  time.Time // when the last watch ended
 
-	progress list.Progress // of the list under way
+	progress list.Progress // of the list in progress
 }
 
 func (r *run[T]) request() outcome {
@@ -156,7 +155,8 @@ func (r *run[T]) request() outcome {
 	}
 }
 
-// asked returns the options as the server is asked: without a shard that it refused.
+// asked returns the options of the next request: without a shard that the server
+// refused.
 func (r *run[T]) asked() Options {
 	o := r.protocol.opts
 	if r.state.noShard {
@@ -165,16 +165,16 @@ func (r *run[T]) asked() Options {
 	return o
 }
 
-// list reads one page. Between its first page's first answer and SYNCED the
-// revision stands still.
+// list requests one page. The revision does not change between the first page and
+// SYNCED.
 func (r *run[T]) list() (o outcome) {
 	cur, began := r.state.cur, time.Now()
-	told := !cur.First() // RESTART was yielded
+	restarted := !cur.First() // RESTART was yielded
 	restart := func() bool {
-		if told {
+		if restarted {
 			return true
 		}
-		told, r.progress = true, list.Progress{}
+		restarted, r.progress = true, list.Progress{}
 		return r.give(Event[T]{Type: Restart, Cause: r.state.cause}, nil)
 	}
 	opts := r.protocol.opts
@@ -191,7 +191,7 @@ func (r *run[T]) list() (o outcome) {
 			continue
 		}
 		if bad := (*codec.ItemError)(nil); ev.Type == "" && errors.As(err, &bad) {
-			ev = quarantined[T](Added, bad) // too large to be given to decode
+			ev = quarantined[T](Added, bad) // too large to be decoded
 		}
 		if !restart() || !r.give(ev, err) {
 			return o
@@ -205,7 +205,7 @@ func (r *run[T]) list() (o outcome) {
 	r.heard()
 	more, err := cur.Page(o.meta, o.events+o.outside)
 	if err != nil {
-		return o // the machine says so too
+		return o // the machine detects it too
 	}
 	r.progress.Pages++
 	r.progress.Items += o.events
@@ -222,14 +222,14 @@ func (r *run[T]) list() (o outcome) {
 	return o
 }
 
-// watch reads one watch, or one initial stream and the watch it turns into.
+// watch reads one watch, or one initial stream and the watch that it becomes.
 func (r *run[T]) watch() (o outcome) {
 	initial := r.state.op == OpStream
 	opts := r.protocol.opts
 	ctx, cancel := context.WithCancelCause(r.ctx)
 	defer cancel(nil)
 
-	var mark *markDeadline // while the initial objects come
+	var mark *markDeadline // until the initial objects are complete
 	var opened time.Time
 	open := func() {
 		o.opened, opened = true, time.Now()
@@ -239,7 +239,7 @@ func (r *run[T]) watch() (o outcome) {
 		}
 		r.connected()
 	}
-	told := false
+	restarted := false
 	for ev, err := range once(ctx, r.col, r.asked().query(r.state.from, initial, r.protocol.rnd), opts, open) {
 		if err != nil && !codec.IsItem(err) {
 			o.err = err
@@ -258,8 +258,8 @@ func (r *run[T]) watch() (o outcome) {
 		if initial {
 			mark.pause(ev.Type, ev.Revision)
 		}
-		if initial && !told {
-			told = true
+		if initial && !restarted {
+			restarted = true
 			if !r.give(Event[T]{Type: Restart, Cause: r.state.cause}, nil) {
 				break
 			}
@@ -268,7 +268,7 @@ func (r *run[T]) watch() (o outcome) {
 		case ev.Type == Synced && initial:
 			initial, o.synced = false, ev.Revision
 		case ev.Type == Synced:
-			ev.Type = Bookmark // a mark that nobody waits for
+			ev.Type = Bookmark // an unexpected mark
 		}
 		if !r.give(ev, err) {
 			break
@@ -294,7 +294,7 @@ func (r *run[T]) watch() (o outcome) {
 	return o
 }
 
-// probe asks for the server's revision by a list of one object.
+// probe requests the server's revision by a list of one object.
 func (r *run[T]) probe() (o outcome) {
 	lo := r.protocol.opts.list()
 	lo.Limit, lo.Shard = 1, kube.Shard{}
@@ -310,15 +310,15 @@ func (r *run[T]) probe() (o outcome) {
 	return o
 }
 
-// give hands one event to the caller and reports whether it came back for more.
+// give yields one event. It returns false if the caller left the loop.
 func (r *run[T]) give(ev Event[T], err error) bool {
 	r.left = !r.yield(ev, err)
 	return !r.left
 }
 
-// advance moves the revision to an event that the caller took, and only then:
-// what was not taken is told again. A server that repeats itself, or a bookmark
-// that goes back, does not take us back.
+// advance moves the revision to an event that the caller has handled, so that others
+// are delivered again. A server that repeats events, or a bookmark with a lower
+// revision, does not move it back.
 func (r *run[T]) advance(ev Event[T]) kube.Revision {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -331,7 +331,7 @@ func (r *run[T]) advance(ev Event[T]) kube.Revision {
 	return r.revision
 }
 
-// report tells about the end of a request, and returns false if the caller left.
+// report reports the end of a request, and returns false if the caller left.
 func (r *run[T]) report(next state, o outcome) bool {
 	watch := r.state.op == OpWatch || r.state.op == OpStream
 	trace := &r.protocol.opts.Trace
@@ -357,9 +357,9 @@ func (r *run[T]) report(next state, o outcome) bool {
 	if trace.Interrupted != nil {
 		trace.Interrupted(*i)
 	}
-	// What is followed by a pause is reported, and so is every error but that which
-	// begins a list, whose RESTART has it as its cause, or continues one, and that
-	// which Fallback was called with, or Unsharded may be.
+	// A request that is followed by a pause is reported, and so is every error, except
+	// one that begins a list (it is the Cause of RESTART) or continues one, and one
+	// that Fallback or Unsharded reports.
 	routine := next.wait == 0 && (o.err == nil || errors.Is(o.err, kube.ErrGone)) ||
 		next.noStream && !r.state.noStream || next.wait == 0 && next.noShard && !r.state.noShard
 	if routine && next.op != OpNone {
@@ -382,7 +382,7 @@ func (r *run[T]) connected() {
 
 func (w *Watcher[T]) heard() { w.contact.Store(time.Now().UnixNano()) }
 
-// sleep waits for d and reports whether ctx let it.
+// sleep waits for d. It returns false if ctx is done.
 func sleep(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil

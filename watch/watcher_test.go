@@ -26,12 +26,12 @@ func TestWatcherDeliversExistingObjectsAndThenChanges(t *testing.T) {
 		t.Run("initial="+string(mode), func(t *testing.T) {
 			play(t, watch.Options{Initial: mode, Limit: 2}, func(t *testing.T, s *story) {
 				s.start()
-				s.told("ADDED first-0", "ADDED first-1", "ADDED first-2")
+				s.delivered("ADDED first-0", "ADDED first-1", "ADDED first-2")
 				s.put("first-1", "1")
 				s.put("second", "0")
 				s.delete("first-2")
 				synctest.Wait()
-				s.told("MODIFIED first-1", "ADDED second", "DELETED first-2")
+				s.delivered("MODIFIED first-1", "ADDED second", "DELETED first-2")
 				s.equal()
 				s.listings(1)
 			})
@@ -49,7 +49,7 @@ func TestWatcherStreamsWithoutAList(t *testing.T) {
 }
 
 // TestWatcherRevisionIsWhatTheLoopTook: an event whose loop body was left by a
-// break is told again to the next loop.
+// break is delivered again to the next loop.
 func TestWatcherRevisionIsWhatTheLoopTook(t *testing.T) {
 	play(t, watch.Options{}, func(t *testing.T, s *story) {
 		s.start()
@@ -74,7 +74,7 @@ func TestWatcherRevisionIsWhatTheLoopTook(t *testing.T) {
 			}
 		}
 		if diff := cmp.Diff([]string{"second", "third"}, names); diff != "" {
-			t.Errorf("told again (-want +got):\n%s", diff)
+			t.Errorf("delivered again (-want +got):\n%s", diff)
 		}
 	})
 }
@@ -93,7 +93,7 @@ func TestWatcherEndsWithTheCauseOfItsContext(t *testing.T) {
 func TestWatcherResumesFromAGivenRevision(t *testing.T) {
 	play(t, watch.Options{Revision: "102"}, func(t *testing.T, s *story) { // the fake counts from 101
 		s.start()
-		s.told("ADDED first-2")
+		s.delivered("ADDED first-2")
 		s.listings(0)
 	})
 }
@@ -105,12 +105,12 @@ func TestWatcherWatchesOnlyWhatIsSelected(t *testing.T) {
 	}
 	play(t, watch.Options{Labels: sel}, func(t *testing.T, s *story) {
 		s.start()
-		s.told()
+		s.delivered()
 		s.put("first-0", "1")
 		s.put("first-0", "2")
 		s.put("first-1", "2")
 		synctest.Wait()
-		s.told("ADDED first-0", "DELETED first-0")
+		s.delivered("ADDED first-0", "DELETED first-0")
 		s.listings(1)
 	})
 }
@@ -241,7 +241,7 @@ func TestWatcherStartsWhenTheServerDoes(t *testing.T) {
 }
 
 // TestWatcherRelistsAfterGone: 410 in its three shapes. What happened in between
-// is told as differences, each deletion among them.
+// is delivered as differences, each deletion among them.
 func TestWatcherRelistsAfterGone(t *testing.T) {
 	shapes := []struct {
 		name string
@@ -274,7 +274,7 @@ func TestWatcherRelistsAfterGone(t *testing.T) {
 						t.Fatal(err)
 					}
 					s.pass(time.Minute)
-					s.told("MODIFIED first-0 inferred", "DELETED first-2 inferred", "ADDED first-2 inferred", "ADDED second inferred", "DELETED first-1 inferred")
+					s.delivered("MODIFIED first-0 inferred", "DELETED first-2 inferred", "ADDED first-2 inferred", "ADDED second inferred", "DELETED first-1 inferred")
 					s.equal()
 					s.listings(2)
 					s.churn("after")
@@ -352,7 +352,7 @@ func TestWatcherFindsADeadPeer(t *testing.T) {
 		s.equal()
 		s.listings(1)
 		if !s.mentioned(client.ErrIdle.Error()) {
-			t.Errorf("nobody was told of the silence: %v", s.errs)
+			t.Errorf("no report of the silence: %v", s.errs)
 		}
 	})
 }
@@ -439,7 +439,7 @@ func TestWatcherWaitsForASlowLoop(t *testing.T) {
 		var got []watch.Type
 		for ev, err := range s.w.Events(t.Context()) {
 			if err != nil {
-				t.Errorf("told %v", err)
+				t.Errorf("got %v", err)
 			}
 			<-time.After(4 * time.Minute)
 			if got = append(got, ev.Type); ev.Type == watch.Synced {
@@ -462,7 +462,7 @@ func TestWatcherWaitsForAResourceToComeBack(t *testing.T) {
 		s.srv.RemoveResource(kube.ConfigMaps)
 		s.pass(time.Hour)
 		if !errors.Is(s.errs[len(s.errs)-1], kube.ErrNotFound) {
-			t.Errorf("told %v, want not found", s.errs[len(s.errs)-1])
+			t.Errorf("got %v, want not found", s.errs[len(s.errs)-1])
 		}
 		if n := len(s.errs); n > 140 {
 			t.Errorf("%d attempts in an hour", n)
@@ -541,7 +541,7 @@ func TestWatcherMistrustsABookmarkOfAnotherKind(t *testing.T) {
 			t.Errorf("the watcher is at %s, the server at %s", rev, s.srv.Revision())
 		}
 		if !s.mentioned("a bookmark of a Secret") {
-			t.Errorf("nobody was told: %v", s.errs)
+			t.Errorf("no report: %v", s.errs)
 		}
 		s.srv.CloseWatches()
 		s.churn("second")
@@ -553,7 +553,7 @@ func TestWatcherMistrustsABookmarkOfAnotherKind(t *testing.T) {
 }
 
 // TestWatcherNamesWhatIsTooLargeToList: an object above MaxItem does not keep
-// the collection from being told, and a store learns that it exists.
+// the collection from being delivered, and a store learns that it exists.
 func TestWatcherNamesWhatIsTooLargeToList(t *testing.T) {
 	srv := apitest.New(t)
 	srv.Put(kube.Pods, `{"metadata":{"namespace":"d","name":"a"}}`)
@@ -594,17 +594,17 @@ func TestWatcherReportsListsThatCannotBeWatched(t *testing.T) {
 		if diff := cmp.Diff([]string{"1 " + problem, "2 " + problem}, traced); diff != "" {
 			t.Errorf("traced (-want +got):\n%s", diff)
 		}
-		var told []string
+		var delivered []string
 		for _, err := range s.errs {
 			var i *watch.Interruption
 			if !errors.As(err, &i) || i.Next != watch.OpList || i.Op != watch.OpList {
-				t.Errorf("told of %v", err)
+				t.Errorf("got %v", err)
 				continue
 			}
-			told = append(told, fmt.Sprint(i.Attempt, " ", i.Err))
+			delivered = append(delivered, fmt.Sprint(i.Attempt, " ", i.Err))
 		}
-		if diff := cmp.Diff(traced, told); diff != "" {
-			t.Errorf("told (-want +got):\n%s", diff)
+		if diff := cmp.Diff(traced, delivered); diff != "" {
+			t.Errorf("got (-want +got):\n%s", diff)
 		}
 		s.equal()
 	})
