@@ -8,6 +8,7 @@ import (
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/record"
 	"github.com/listwatch/listwatch/internal/table"
+	"github.com/listwatch/listwatch/internal/target"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -71,10 +72,10 @@ func (b *board) apply(r *record.Record) {
 	if cols == nil {
 		cols = &table.NoColumns
 	}
-	s := b.sections[family(r.Resource)]
+	s := b.sections[target.Family(r.Resource)]
 	if s == nil {
 		s = &section{resource: r.Resource, rows: map[kube.Key]*liveRow{}}
-		b.sections[family(r.Resource)] = s
+		b.sections[target.Family(r.Resource)] = s
 	}
 	if s.Layout == nil || s.Columns != cols && !slices.Equal(*s.Columns, *cols) {
 		s.Layout = b.table.Layout(cols, r.Resource.Namespaced)

@@ -169,3 +169,13 @@ func (s *stream[T]) progress(items int) {
 		s.talk.Progress(s.Label(), items, remaining, since)
 	}
 }
+
+// verb is what people call op.
+func verb(op watch.Op) string {
+	if watches(op) {
+		return "watch"
+	}
+	return "list"
+}
+
+func watches(op watch.Op) bool { return op == watch.OpStream || op == watch.OpWatch }

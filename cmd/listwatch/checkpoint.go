@@ -138,7 +138,7 @@ func (s *session) identity(ctx context.Context) (checkpoint.Identity, error) {
 		return id, exit.Failed(err) // the next run might know, and refuse the file
 	}
 	for _, t := range s.targets {
-		fields, err := t.FieldSelector(s.flags.selection.fieldsSel)
+		fields, err := t.FieldSelector(s.flags.selection.FieldsSel)
 		if err != nil {
 			return id, exit.Usage("%q: %w", t.Name, err)
 		}
@@ -146,7 +146,7 @@ func (s *session) identity(ctx context.Context) (checkpoint.Identity, error) {
 			Resource:  t.Resource.String(),
 			Namespace: t.Namespace,
 			Names:     slices.Sorted(maps.Keys(t.Names)),
-			Labels:    s.flags.selection.selector.String(),
+			Labels:    s.flags.selection.Selector.String(),
 			Fields:    fields.String(),
 			Where:     s.output.where.Texts,
 			Without:   s.output.where.Exclude,

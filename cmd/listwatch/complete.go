@@ -16,6 +16,7 @@ import (
 	"github.com/listwatch/listwatch/config"
 	"github.com/listwatch/listwatch/discovery"
 	"github.com/listwatch/listwatch/internal/print"
+	"github.com/listwatch/listwatch/internal/record"
 	"github.com/listwatch/listwatch/internal/shell"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/list"
@@ -46,7 +47,7 @@ func complete(p *cli.Program, cmd *cobra.Command, conn *connection) {
 // completeValues sets what the shell completes behind flags: words that are known, and
 // what flags say.
 func completeValues(cmd *cobra.Command, flags map[string]cobra.CompletionFunc) {
-	all := map[string]cobra.CompletionFunc{"events": completeListed(eventTypes), "exec-on": completeListed(eventTypes)}
+	all := map[string]cobra.CompletionFunc{"events": completeListed(record.Types), "exec-on": completeListed(record.Types)}
 	maps.Copy(all, flags)
 	fixed := map[string][]string{
 		"color": {"auto", "always", "never"}, "redact": {"secrets", "none"}, "log-format": {"text", "json"},

@@ -31,7 +31,7 @@ func demoCommand(p *cli.Program) *cobra.Command {
 		Long: `Watch the pods of a cluster that is played in this process: a rolling update, a
 broken connection, the drain of a node, an expired history, a deletion. It takes
 about ten seconds and needs nothing.`,
-		Args: noArgs(""),
+		Args: cli.NoArgs(""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(p, cmd.Context(), o) },
 	}
 	f := cmd.Flags()
@@ -48,7 +48,7 @@ func runDemo(p *cli.Program, ctx context.Context, o *demoFlags) error {
 	if err != nil {
 		return err
 	}
-	if out.types, err = parseEvents(o.watch.reporting.events); err != nil {
+	if out.types, err = record.ParseTypes(o.watch.reporting.events); err != nil {
 		return err
 	}
 	if o.speed < 0.1 || o.speed > 1000 {

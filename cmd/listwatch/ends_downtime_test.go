@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/signals"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -144,7 +145,7 @@ func TestDowntime(t *testing.T) {
 			limit, cancel := context.WithTimeout(ctx, 20*time.Second)
 			defer cancel()
 			found := out.wait(limit, done, regexp.MustCompile(test.until))
-			stop(signalled{syscall.SIGTERM})
+			stop(signals.Signal{Sig: syscall.SIGTERM})
 			<-done
 			if !found || code != 143 {
 				t.Fatalf("exit code %d\n%s%s", code, out, errs)

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/signals"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -78,8 +79,8 @@ func TestSignalAfterSignalLeavesNoHooks(t *testing.T) {
 			case <-time.After(time.Minute):
 				t.Fatal("it does not end")
 			}
-			code, one := c.cmd.ProcessState.ExitCode(), signalled{first}
-			if code != 143 && code != one.code() {
+			code, one := c.cmd.ProcessState.ExitCode(), signals.Signal{Sig: first}
+			if code != 143 && code != one.Code() {
 				t.Errorf("exit code %d", code)
 			}
 		})
@@ -124,12 +125,12 @@ func TestSignalSentTwice(t *testing.T) {
 			c.signal(sig)
 			<-time.After(time.Millisecond) // two that are pending at once are one
 			c.signal(sig)
-			if between := time.Since(began); between > sentTwice/2 {
+			if between := time.Since(began); between > signals.SentTwice/2 {
 				t.Logf("the second was %s behind the first: it may count", between)
 				<-c.done
 				return
 			}
-			c.end(signalled{sig}.code())
+			c.end(signals.Signal{Sig: sig}.Code())
 			if b, err := os.ReadFile(done); err != nil || string(b) != "ended\n" {
 				t.Errorf("the hook did not end by itself: %q, %v\n%s", b, err, c.stderr)
 			}

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/signals"
 	"github.com/listwatch/listwatch/internal/exit"
 )
 
@@ -26,7 +27,7 @@ func TestEveryExitCodeIsExplained(t *testing.T) {
 	if !slices.IsSorted(codes) || len(slices.Compact(slices.Clone(codes))) != len(codes) {
 		t.Errorf("%d: want them sorted, each once", codes)
 	}
-	for _, code := range []int{0, exit.CodeFailed, exit.CodeUsage, exit.CodeMatched, exit.CodeTimeout, exit.CodeHooks, exit.CodeForeign, exit.CodePipe, signalled{syscall.SIGINT}.code(), signalled{syscall.SIGTERM}.code(), signalled{syscall.SIGHUP}.code()} {
+	for _, code := range []int{0, exit.CodeFailed, exit.CodeUsage, exit.CodeMatched, exit.CodeTimeout, exit.CodeHooks, exit.CodeForeign, exit.CodePipe, signals.Signal{Sig: syscall.SIGINT}.Code(), signals.Signal{Sig: syscall.SIGTERM}.Code(), signals.Signal{Sig: syscall.SIGHUP}.Code()} {
 		if !slices.Contains(codes, code) {
 			t.Errorf("%d is missing", code)
 		}

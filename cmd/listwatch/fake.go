@@ -1,20 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"net"
-	"net/http"
-	"net/netip"
-	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,11 +14,11 @@ import (
 	"github.com/listwatch/listwatch/apitest/simulate"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/listen"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/internal/disk"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
-	"github.com/listwatch/listwatch/internal/shell"
 )
 
 // fakeFlags are the flags of fake.
@@ -88,7 +78,7 @@ func fakeCommand(p *cli.Program) *cobra.Command {
 			if cmd.ArgsLenAtDash() == 0 {
 				return nil
 			}
-			return noArgs("; objects from a file are given by -f, and a client after --")(cmd, args)
+			return cli.NoArgs("; objects from a file are given by -f, and a client after --")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return runFake(p, cmd, args, o) },
 	}
@@ -133,7 +123,7 @@ func runFake(p *cli.Program, cmd *cobra.Command, command []string, o *fakeFlags)
 	if o.listScenarios {
 		return listScenarios(p, o)
 	}
-	address, open, err := listenAddress("--listen", o.listen)
+	address, open, err := listen.Address("--listen", o.listen)
 	if err != nil {
 		return err
 	}
@@ -186,7 +176,7 @@ func (s *fakeServer) start(opts apitest.Options) (srv *apitest.Server, err error
 	case errors.As(err, &state):
 		return nil, s.saver.unusable(fmt.Errorf("%s, %w", s.flags.save, state))
 	case err != nil:
-		return nil, cannotListen("--listen", s.flags.listen, err)
+		return nil, listen.Error("--listen", s.flags.listen, err)
 	}
 	s.srv = srv
 	if opts.State != nil {
@@ -201,7 +191,7 @@ func (o *fakeFlags) check(cmd *cobra.Command, command []string) ([]faults.Rule, 
 	if o.logFormat != "text" && o.logFormat != "json" {
 		return nil, exit.Usage("--log-format %q: want one of text, json", printable.Clip(o.logFormat))
 	}
-	if err := errors.Join(positive(cmd, "nodes", "churn"), replaceable("--kubeconfig-out", o.kubeconfig), replaceable("--save", o.save)); err != nil {
+	if err := errors.Join(cli.Positive(cmd, "nodes", "churn"), replaceable("--kubeconfig-out", o.kubeconfig), replaceable("--save", o.save)); err != nil {
 		return nil, err
 	}
 	for _, name := range []string{"nodes", "churn"} {
@@ -275,113 +265,6 @@ func firstOf(err error) string {
 		first += "; wrong too: " + printable.Count(strings.Count(rest, "\n")+1, "more line")
 	}
 	return first
-}
-
-// listenAddress checks an address to listen at, and reports whether others than
-// this machine can reach it.
-func listenAddress(flag, s string) (address string, open bool, err error) {
-	host, port, err := net.SplitHostPort(s)
-	if _, e := strconv.ParseUint(port, 10, 16); err != nil || e != nil {
-		return "", false, exit.Usage("%s %q: want an address and a port, such as 127.0.0.1:8080", flag, printable.Clip(s))
-	}
-	if host == "" {
-		return "", false, exit.Usage("%s %q would serve everybody who reaches this machine: give 127.0.0.1:%s, or 0.0.0.0:%s if that is what you want", flag, printable.Clip(s), port, port)
-	}
-	if host == "localhost" {
-		host = "127.0.0.1"
-	}
-	ip, err := netip.ParseAddr(host)
-	if err != nil {
-		return "", false, exit.Usage("%s %q: want an IP address and a port, such as 127.0.0.1:8080", flag, printable.Clip(s))
-	}
-	return net.JoinHostPort(host, port), !ip.IsLoopback(), nil
-}
-
-// warn passes on what the server has to say of a file's objects, such as that it
-// does not know a field.
-func (s *fakeServer) warn(text string) {
-	if s.bringing != "" {
-		s.talk.Note("warning: " + s.bringing + ": " + text)
-	}
-}
-
-// fakeClient returns a client of srv.
-func fakeClient(srv *apitest.Server, token string, warn func(string)) (*client.Client, error) {
-	return client.New(client.Config{Server: srv.URL, Dial: srv.Dial, Token: token, PlainHTTP: true, UserAgent: "listwatch-fake", Warn: warn,
-		TLS:   client.TLS{CAData: srv.CAPEM(), ServerName: "localhost"},
-		Proxy: func(*http.Request) (*url.URL, error) { return nil, nil }})
-}
-
-// fakeKubeconfig is that of srv. Over http, clients would warn of a user name that
-// is not sent, and @kubernetes/client-node refuses to connect unless it is told
-// that nothing is to be verified.
-func fakeKubeconfig(srv *apitest.Server) []byte {
-	b := srv.Kubeconfig()
-	if srv.CAPEM() != nil {
-		return b
-	}
-	b = bytes.Replace(b, []byte("    username: apitest\n"), nil, 1)
-	return bytes.Replace(b, []byte("contexts:\n"), []byte("    insecure-skip-tls-verify: true\ncontexts:\n"), 1)
-}
-
-// announce writes the kubeconfig and tells where the server is.
-func announce(p *cli.Program, srv *apitest.Server, kubeconfig, resource string, t *messages.Writer) error {
-	if kubeconfig != "" {
-		path, err := filepath.Abs(kubeconfig)
-		if err != nil {
-			return exit.Failed(err)
-		}
-		if err := replaceFile(path, func(w io.Writer) error {
-			_, err := w.Write(fakeKubeconfig(srv))
-			return err
-		}); err != nil {
-			return exit.Failed(fmt.Errorf("--kubeconfig-out: %w", err))
-		}
-		t.Info("fake", "export KUBECONFIG="+shell.Quote(path), "kubeconfig", "path", path)
-	} else {
-		hint := "try: listwatch watch " + resource + " -A -s " + srv.URL
-		if srv.CAPEM() != nil {
-			hint += " --insecure-skip-tls-verify"
-		}
-		t.Info("fake", hint, "serving", "url", srv.URL)
-	}
-	return p.Put(srv.URL + "\n")
-}
-
-// replaceFile writes a file that only its owner can read, as a whole or not at
-// all. write writes it.
-func replaceFile(path string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return withoutTemp(err, path)
-	}
-	if err = write(f); err == nil {
-		err = f.Sync()
-	}
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-		return withoutTemp(err, path)
-	}
-	return nil
-}
-
-// withoutTemp names the file that was meant.
-func withoutTemp(err error, path string) error {
-	var pe *fs.PathError
-	var le *os.LinkError
-	switch {
-	case errors.As(err, &pe):
-		err = pe.Err
-	case errors.As(err, &le):
-		err = le.Err
-	}
-	return fmt.Errorf("write %s: %w", path, err)
 }
 
 // fakeServer is one run of fake.

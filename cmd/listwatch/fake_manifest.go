@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/manifest"
@@ -89,25 +88,9 @@ func (m *brought) rank() int {
 	return 2
 }
 
-// resourceOf finds what m is.
-func resourceOf(api *discovery.API, m *manifest.Object) (kube.Resource, error) {
-	for r := range api.All() {
-		if r.Kind == m.Head.Kind && r.APIVersion() == m.Head.APIVersion {
-			return r.Resource, nil
-		}
-	}
-	wrong := fmt.Sprintf("the server has no kind %q in %q; ", printable.Clip(m.Head.Kind), printable.Clip(m.Head.APIVersion))
-	for r := range api.All() {
-		if strings.EqualFold(r.Kind, m.Head.Kind) {
-			return kube.Resource{}, fmt.Errorf("%sthere is %s in %s", wrong, r.Kind, r.APIVersion())
-		}
-	}
-	return kube.Resource{}, errors.New(wrong + "is its CustomResourceDefinition missing?")
-}
-
 // bring creates an object as its file has it, or changes the one that there is.
 func (s *fakeServer) bring(ctx context.Context, api *discovery.API, m *brought) (err error) {
-	if m.resource, err = resourceOf(api, m.Object); err != nil {
+	if m.resource, err = manifest.ResourceOf(api, m.Object); err != nil {
 		return err
 	}
 	object, err := m.Value()

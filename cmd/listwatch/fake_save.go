@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
@@ -177,4 +178,40 @@ func replaceable(flag, path string) error {
 		return exit.Usage("%s: %s is no file that could be replaced: give the name of a file", flag, printable.Clip(path))
 	}
 	return nil
+}
+
+// replaceFile writes a file that only its owner can read, as a whole or not at
+// all. write writes it.
+func replaceFile(path string, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return withoutTemp(err, path)
+	}
+	if err = write(f); err == nil {
+		err = f.Sync()
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+		return withoutTemp(err, path)
+	}
+	return nil
+}
+
+// withoutTemp names the file that was meant.
+func withoutTemp(err error, path string) error {
+	var pe *fs.PathError
+	var le *os.LinkError
+	switch {
+	case errors.As(err, &pe):
+		err = pe.Err
+	case errors.As(err, &le):
+		err = le.Err
+	}
+	return fmt.Errorf("write %s: %w", path, err)
 }

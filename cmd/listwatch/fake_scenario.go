@@ -9,6 +9,7 @@ import (
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/apitest/scenario"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/listen"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
@@ -65,7 +66,7 @@ func playScenario(p *cli.Program, ctx context.Context, o *fakeFlags, opts apites
 	}
 	run, err := scenario.Serve(ctx, s.Name, so)
 	if err != nil {
-		return cannotListen("--listen", o.listen, err)
+		return listen.Error("--listen", o.listen, err)
 	}
 	defer run.Close()
 	t.Info("fake", s.Summary, "scenario", "name", s.Name, "summary", s.Summary)

@@ -19,6 +19,7 @@ import (
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/apitest/scenario"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/listen"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/group"
@@ -154,7 +155,7 @@ func (c *suite) play(ctx context.Context, s scenario.Scenario) (scenario.Verdict
 	defer cancel(nil)
 	run, err := scenario.Serve(ctx, s.Name, scenario.Options{Server: c.options, Patience: 2 * time.Minute})
 	if err != nil {
-		return scenario.Verdict{}, cannotListen("--listen", c.flags.listen, err)
+		return scenario.Verdict{}, listen.Error("--listen", c.flags.listen, err)
 	}
 	defer run.Close()
 	env, err := c.environment(run)

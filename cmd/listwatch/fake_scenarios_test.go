@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/signals"
 	"github.com/listwatch/listwatch/internal/exit"
 )
 
@@ -126,7 +127,7 @@ func TestScenariosEndTheirClients(t *testing.T) {
 	if !stderr.wait(t.Context(), never, regexp.MustCompile("client: begun")) {
 		t.Fatal("no client")
 	}
-	stop(signalled{syscall.SIGTERM})
+	stop(signals.Signal{Sig: syscall.SIGTERM})
 	if code := <-done; code != 143 {
 		t.Errorf("exit code %d", code)
 	}

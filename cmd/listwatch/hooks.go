@@ -12,6 +12,7 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/hook"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/signals"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/print"
@@ -184,7 +185,7 @@ func (s *session) runHooked(whole, ctx context.Context, p *cli.Program) error {
 	}
 	h.opts.Output, h.opts.Failed, h.opts.Stopping = h.said, h.failed, h.stopping
 	h.pool = hook.New(h.opts)
-	beforeLeaving(whole, h.pool.Kill)
+	signals.BeforeLeaving(whole, h.pool.Kill)
 	s.monitor.runs(h.pool)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -214,8 +215,8 @@ func (s *session) runHooked(whole, ctx context.Context, p *cli.Program) error {
 	}()
 	defer context.AfterFunc(whole, func() {
 		halt()
-		var sig *stopSignal
-		if errors.As(context.Cause(whole), &sig) && sig.holds(h.opts.Grace+hookEnd, done) {
+		var sig *signals.Stop
+		if errors.As(context.Cause(whole), &sig) && sig.Holds(h.opts.Grace+hookEnd, done) {
 			kill()
 		}
 	})()

@@ -15,6 +15,7 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/hook"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/record"
 	"github.com/listwatch/listwatch/watch"
 )
 
@@ -138,7 +139,7 @@ func (h *hooking) compile(cmd *cobra.Command, command, events []string) (*hooks,
 
 // types are the events to run for.
 func (h *hooking) types(command, events []string) ([]string, error) {
-	on, err := parseEvents(h.on)
+	on, err := record.ParseTypes(h.on)
 	if err != nil {
 		return nil, exit.Usage("--exec-on: %s", strings.TrimPrefix(err.Error(), "--events: "))
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/signals"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -34,7 +35,7 @@ func TestSecondSignalKillsHooks(t *testing.T) {
 		lines = append(lines, in.Text())
 		stopping := strings.Contains(in.Text(), "hooks: stopping: ")
 		if stopping {
-			<-time.After(sentTwice) // it is the second one
+			<-time.After(signals.SentTwice) // it is the second one
 		}
 		if stopping || strings.HasSuffix(in.Text(), "] up") {
 			if err := cmd.Process.Signal(syscall.SIGINT); err != nil {

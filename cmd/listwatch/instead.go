@@ -68,9 +68,3 @@ func servedAs(c *client.Client, t target.Target) func(context.Context) (kube.Res
 		return rs[i].Resource, nil
 	}
 }
-
-// family is a resource in whatever version.
-func family(r kube.Resource) kube.Resource {
-	r.Version = ""
-	return r
-}

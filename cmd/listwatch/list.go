@@ -27,7 +27,7 @@ import (
 // listFlags are the flags of list.
 type listFlags struct {
 	connection     connection
-	selection      selection
+	selection      target.Selection
 	printing       printing
 	columns        print.ColumnFlags
 	files          fileFlags
@@ -51,7 +51,7 @@ func listCommand(p *cli.Program) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	o.selection.register(f)
+	o.selection.Register(f)
 	o.files.register(f)
 	o.printing.register(f)
 	o.columns.Register(f)
@@ -83,7 +83,7 @@ func runList(p *cli.Program, cmd *cobra.Command, args []string, o *listFlags) er
 		return err
 	}
 	out.whole, out.omitEmpty = o.sortBy != "", o.ignoreNotFound
-	if err := o.selection.parse(); err != nil {
+	if err := o.selection.Parse(); err != nil {
 		return err
 	}
 	w, err := o.files.read(args, cmd.InOrStdin())
@@ -97,12 +97,12 @@ func runList(p *cli.Program, cmd *cobra.Command, args []string, o *listFlags) er
 		return err
 	}
 	defer c.CloseIdleConnections()
-	targets, err := w.targets(cmd.Context(), c, cfg, &o.connection.namespaces, o.selection.all, target.ToList)
+	targets, err := w.targets(cmd.Context(), c, cfg, &o.connection.namespaces, o.selection.All, target.ToList)
 	if err != nil {
 		return err
 	}
 	out.noteRedaction(t, targets)
-	out.format.List, out.format.Kinds, out.format.Namespaces = true, target.SeveralTypes(targets) || o.columns.ShowKind, o.selection.all || target.SeveralNamespaces(targets)
+	out.format.List, out.format.Kinds, out.format.Namespaces = true, target.SeveralTypes(targets) || o.columns.ShowKind, o.selection.All || target.SeveralNamespaces(targets)
 	out.format.Single = len(targets) == 1 && targets[0].Name != "" && (targets[0].Namespace != "" || !targets[0].Resource.Namespaced)
 	l := &listing{flags: o, output: out, sorting: order, client: c, talk: t}
 	return l.run(cmd.Context(), p, targets)
@@ -178,7 +178,7 @@ func (l *listing) target(ctx context.Context, t target.Target) error {
 func listTarget[T record.Raw](ctx context.Context, l *listing, t target.Target, asRaw func(T) codec.Raw) error {
 	col := client.Of[T](l.client, t.Resource).In(t.Namespace)
 	col.Accept, col.Query = l.output.accept(), l.output.query()
-	fields, err := t.FieldSelector(l.flags.selection.fieldsSel)
+	fields, err := t.FieldSelector(l.flags.selection.FieldsSel)
 	if err != nil {
 		return exit.Usage("%q: %w", t.Name, err)
 	}
@@ -200,7 +200,7 @@ func listTarget[T record.Raw](ctx context.Context, l *listing, t target.Target, 
 		l.give(record.Record{Type: string(watch.Added), Time: time.Now(), Resource: t.Resource, ID: o.Identity(), Object: asRaw(o), Columns: cols, Initial: true})
 		return nil
 	}
-	if t.Name != "" && (t.Namespace != "" || !t.Resource.Namespaced) && l.flags.selection.selector.Empty() && l.flags.selection.fieldsSel.Empty() {
+	if t.Name != "" && (t.Namespace != "" || !t.Resource.Namespaced) && l.flags.selection.Selector.Empty() && l.flags.selection.FieldsSel.Empty() {
 		o, err := col.Get(ctx, kube.Key{Name: t.Name})
 		if err != nil {
 			return l.failed(ctx, err)
@@ -208,7 +208,7 @@ func listTarget[T record.Raw](ctx context.Context, l *listing, t target.Target, 
 		return emit(o)
 	}
 	began, told := time.Now(), time.Now()
-	lister := list.New(col, list.Options{Labels: l.flags.selection.selector, Fields: fields, Limit: l.flags.selection.limit(), MaxItem: record.MaxItem, Progress: func(p list.Progress) {
+	lister := list.New(col, list.Options{Labels: l.flags.selection.Selector, Fields: fields, Limit: l.flags.selection.Limit(), MaxItem: record.MaxItem, Progress: func(p list.Progress) {
 		every := progressEvery
 		if l.talk.Live {
 			every = 200 * time.Millisecond

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -15,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/listen"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/metrics"
@@ -51,7 +50,7 @@ func (o *operating) check(cmd *cobra.Command) (address string, open bool, err er
 	if port := strings.TrimPrefix(address, ":"); port != "" && strings.Trim(port, "0123456789") == "" {
 		address = "127.0.0.1:" + port
 	}
-	return listenAddress("--listen", address)
+	return listen.Address("--listen", address)
 }
 
 // monitor makes the monitor, and serves it if that was asked for. Close stops
@@ -70,13 +69,13 @@ func (o *operating) monitor(ctx context.Context, cmd *cobra.Command, t *messages
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, nil, cannotListen("--listen", o.listen, err)
+		return nil, nil, listen.Error("--listen", o.listen, err)
 	}
 	if open {
 		t.Note("--listen " + o.listen + ": whoever reaches this machine can read the state of the watches, though nothing of the objects")
 	}
 	t.Info("listen", "serving /metrics, /healthz, /readyz and /debug/state at http://"+l.Addr().String(), "listening", "url", "http://"+l.Addr().String())
-	stop := serve(ctx, l, m.handler(), o.acceptHosts)
+	stop := listen.Serve(ctx, l, m.handler(), o.acceptHosts)
 	return m, func() { _ = stop() }, nil // it ends by stop only
 }
 
@@ -129,13 +128,4 @@ func (m *monitor) state() runView {
 	why := m.troubles()
 	return runView{Version: cli.ThisBuild().Version, Ready: len(why) == 0, Reasons: why, MaxStaleness: m.limit.String(),
 		Records: m.printed.Load(), Bytes: m.written.Load(), Streams: m.views()}
-}
-
-// cannotListen is how the program ends that does not get the address of a flag.
-func cannotListen(flag, address string, err error) error {
-	var op *net.OpError
-	if !errors.As(err, &op) {
-		return exit.Failed(err) // it is about something else
-	}
-	return exit.Failed(fmt.Errorf("%s %s: %w; give another port, or 0 for a free one", flag, address, op))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/signals"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/print"
 	"github.com/listwatch/listwatch/internal/record"
@@ -37,7 +38,7 @@ func takeTerminal(p *cli.Program, ctx context.Context, in io.Reader, o print.For
 	}
 	o.Events = false // a mark says it
 	l := startLive(ctx, &o, in, p.Stdout, stop)
-	beforeLeaving(ctx, l.kill)
+	signals.BeforeLeaving(ctx, l.kill)
 	if cli.IsTerminal(p.Stderr) {
 		t.To(l)
 	} else {
@@ -75,7 +76,7 @@ func (l *live) kill() {
 	l.program.Kill()
 	select {
 	case <-l.done:
-	case <-time.After(graceful / 2):
+	case <-time.After(signals.Graceful / 2):
 	}
 }
 
@@ -136,7 +137,7 @@ func (s *screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.KeyPressMsg:
 		switch name := m.String(); {
 		case name == "ctrl+c":
-			s.stop(signalled{syscall.SIGINT})
+			s.stop(signals.Signal{Sig: syscall.SIGINT})
 		case name == "ctrl+z":
 			return s, tea.Suspend
 		case s.press(name, m.Text):

@@ -19,10 +19,14 @@
 // Reading order: run.go, watch.go, target.go, session.go, stream.go, print.go.
 package main
 
-import "os"
+import (
+	"os"
+
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/signals"
+)
 
 func main() {
-	ctx, stop := withSignals()
+	ctx, stop := signals.Context()
 	code := run(ctx, os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)

@@ -14,6 +14,10 @@ import (
 	"github.com/listwatch/listwatch/internal/target"
 )
 
+// staleAfter is the silence after which what is shown may be stale: a healthy server is
+// heard from about every minute, by bookmarks.
+const staleAfter = 90 * time.Second
+
 // monitor knows how a run is: its streams, and what was printed. A nil one takes
 // note of nothing. It is safe for concurrent use.
 type monitor struct {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/listwatch/listwatch/cmd/listwatch/hook"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/until"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/filter"
 	"github.com/listwatch/listwatch/internal/print"
@@ -31,9 +32,9 @@ type output struct {
 	skipInitial bool     // objects of a first list are not told
 	where       filter.Criteria
 	filter      filter.Filter
-	verdict     *verdict // of --until and its like; nil = none
-	maxEvents   int      // 0 = no limit
-	hooks       *hooks   // nil = none
+	verdict     *until.Verdict // of --until and its like; nil = none
+	maxEvents   int            // 0 = no limit
+	hooks       *hooks         // nil = none
 }
 
 // wants reports whether records of type t are printed.
@@ -171,7 +172,7 @@ func (p *printer) take(r *record.Record) {
 	if p.output.verdict == nil || p.over {
 		return
 	}
-	if end := p.output.verdict.see(r); end != nil {
+	if end := p.output.verdict.See(r); end != nil {
 		p.over = true
 		p.stop(end)
 	}

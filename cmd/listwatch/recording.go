@@ -31,7 +31,7 @@ import (
 // recordFlags are the flags of record.
 type recordFlags struct {
 	connection connection
-	selection  selection
+	selection  target.Selection
 
 	file            string
 	force           bool
@@ -88,7 +88,7 @@ func recordCommand(p *cli.Program) *cobra.Command {
 	f.Int64Var(&o.maxBytes, "max-bytes", 1<<30, "largest recording, uncompressed (-1 = no limit)")
 	f.DurationVar(&o.exitAfter, "exit-after", 0, "end after this time, with exit code 0")
 	f.IntVar(&o.maxEvents, "max-events", 0, "end after this many events of objects, with exit code 0")
-	o.selection.register(f)
+	o.selection.Register(f)
 	f.StringVar(&o.list, "list", "auto", "how the first state is fetched: auto, paged or stream")
 	f.DurationVar(&o.idle, "idle-timeout", 3*time.Minute, "longest silence on a watch, bookmarks included, before it is opened anew")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing on stderr but why it ended")
@@ -121,7 +121,7 @@ func runRecord(p *cli.Program, cmd *cobra.Command, args []string, o *recordFlags
 	var targets []target.Target
 	if o.proxy == "" {
 		namespace := cfg.Namespace
-		if o.selection.all {
+		if o.selection.All {
 			namespace = ""
 		}
 		if targets, err = w.Targets(ctx, c, namespace, target.ToWatch); err != nil {
@@ -143,7 +143,7 @@ func runRecord(p *cli.Program, cmd *cobra.Command, args []string, o *recordFlags
 
 // check refuses flags that make no sense.
 func (o *recordFlags) check(cmd *cobra.Command, args []string) error {
-	if err := positive(cmd, "exit-after", "max-events"); err != nil {
+	if err := cli.Positive(cmd, "exit-after", "max-events"); err != nil {
 		return err
 	}
 	switch {
@@ -184,7 +184,7 @@ func (o *recordFlags) check(cmd *cobra.Command, args []string) error {
 			return exit.Usage("%s exists: give another name, or --force to replace it", o.file)
 		}
 	}
-	return o.selection.parse()
+	return o.selection.Parse()
 }
 
 // create opens the file.
@@ -251,11 +251,11 @@ func (r *recorder) events(ctx context.Context, targets []target.Target) error {
 }
 
 func (r *recorder) follow(ctx context.Context, t target.Target) error {
-	fields, err := t.FieldSelector(r.flags.selection.fieldsSel)
+	fields, err := t.FieldSelector(r.flags.selection.FieldsSel)
 	if err != nil {
 		return exit.Usage("%q: %w", t.Name, err)
 	}
-	stream := r.out.Stream(replay.Target{Resource: t.Resource, Namespace: t.Namespace, Labels: r.flags.selection.selector.String(), Fields: fields.String()})
+	stream := r.out.Stream(replay.Target{Resource: t.Resource, Namespace: t.Namespace, Labels: r.flags.selection.Selector.String(), Fields: fields.String()})
 	initial := map[string]watch.Initial{"paged": watch.Paged, "stream": watch.Stream}[r.flags.list]
 	synced, failures := false, 0
 	// As watch: who may not have what he asks for is told so, and not later.
@@ -263,8 +263,8 @@ func (r *recorder) follow(ctx context.Context, t target.Target) error {
 		refused := errors.Is(i.Err, kube.ErrUnauthorized) || errors.Is(i.Err, kube.ErrForbidden) || errors.Is(i.Err, kube.ErrNotFound)
 		return i.Next == watch.OpNone || refused && !synced
 	}
-	w := watch.New(client.Of[codec.RawFull](r.client, t.Resource).In(t.Namespace), watch.Options{Labels: r.flags.selection.selector, Fields: fields,
-		Limit: r.flags.selection.limit(), MaxItem: record.MaxItem, Idle: r.flags.idle, Initial: initial, Trace: stream.Trace(watch.Trace{Interrupted: func(i watch.Interruption) {
+	w := watch.New(client.Of[codec.RawFull](r.client, t.Resource).In(t.Namespace), watch.Options{Labels: r.flags.selection.Selector, Fields: fields,
+		Limit: r.flags.selection.Limit(), MaxItem: record.MaxItem, Idle: r.flags.idle, Initial: initial, Trace: stream.Trace(watch.Trace{Interrupted: func(i watch.Interruption) {
 			if i.Err != nil && !ends(&i) {
 				r.talk.Warn(t.Label(), fmt.Sprintf("cannot %s: %s; again in %s", verb(i.Op), brief(i.Err), printable.Rough(i.Wait)), "failed", "err", printable.Line(i.Err.Error()))
 			}

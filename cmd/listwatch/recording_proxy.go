@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/listen"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
 )
@@ -33,7 +34,7 @@ func (o *recordFlags) proxyAddress() (network, address string, err error) {
 		}
 		return "unix", path, nil
 	}
-	address, open, err := listenAddress("--proxy", o.proxy)
+	address, open, err := listen.Address("--proxy", o.proxy)
 	if err == nil && open {
 		err = exit.Usage("--proxy %s: whoever reaches it has the permissions of this program: give a loopback address", printable.Clip(o.proxy))
 	}
@@ -52,9 +53,9 @@ func recordProxy(p *cli.Program, ctx context.Context, r *recorder) error {
 	}
 	l, err := listenAt(network, address)
 	if err != nil {
-		return cannotListen("--proxy", r.flags.proxy, err)
+		return listen.Error("--proxy", r.flags.proxy, err)
 	}
-	stop := serve(ctx, l, r.flags.restrict(r.out.Proxy(upstream, r.client.RoundTripper())), r.flags.acceptHosts)
+	stop := listen.Serve(ctx, l, r.flags.restrict(r.out.Proxy(upstream, r.client.RoundTripper())), r.flags.acceptHosts)
 	at, try := "http://"+l.Addr().String(), "kubectl -s http://"+l.Addr().String()+" get pods -w"
 	if network == "unix" {
 		at, try = r.flags.proxy, "curl --unix-socket "+address+" http://localhost/api/v1/pods"

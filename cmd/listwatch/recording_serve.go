@@ -14,6 +14,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/listen"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
@@ -23,7 +24,7 @@ import (
 
 // serveRecording is --serve.
 func serveRecording(p *cli.Program, ctx context.Context, o *replayFlags, rec *replay.Recording, pace replay.Pace, t *messages.Writer) error {
-	address, open, err := listenAddress("--listen", o.listen)
+	address, open, err := listen.Address("--listen", o.listen)
 	if err != nil {
 		return err
 	}
@@ -38,7 +39,7 @@ func serveRecording(p *cli.Program, ctx context.Context, o *replayFlags, rec *re
 	}
 	srv, err := apitest.Start(apitest.Options{Address: address, Hosts: o.acceptHosts, History: len(rec.Entries) + 10_000})
 	if err != nil {
-		return cannotListen("--listen", o.listen, err)
+		return listen.Error("--listen", o.listen, err)
 	}
 	defer srv.Close()
 	state, err := replay.NewState(ctx, rec, srv)
@@ -65,9 +66,9 @@ func serveScript(p *cli.Program, ctx context.Context, o *replayFlags, address st
 	script := replay.NewScript(rec, replay.ScriptOptions{Pace: pace})
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return cannotListen("--listen", o.listen, err)
+		return listen.Error("--listen", o.listen, err)
 	}
-	stop := serve(ctx, l, script, o.acceptHosts)
+	stop := listen.Serve(ctx, l, script, o.acceptHosts)
 	at := "http://" + l.Addr().String()
 	t.Info("replay", fmt.Sprintf("serving the answers to %s at %s", printable.Count(script.Left(), "request"), at), "serving", "url", at, "requests", script.Left())
 	tellRequests(rec, t)

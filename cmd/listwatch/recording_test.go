@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/signals"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -34,7 +35,7 @@ func serveProgram(t *testing.T, args ...string) *served {
 		code = run(ctx, args, func(string) string { return "" }, strings.NewReader(""), s.stdout, s.stderr)
 	}()
 	s.stop = func() int {
-		cancel(signalled{syscall.SIGINT})
+		cancel(signals.Signal{Sig: syscall.SIGINT})
 		<-done
 		return code
 	}

@@ -58,10 +58,10 @@ func (o *reporting) check(cmd *cobra.Command, p *cli.Program, hooks bool) (outpu
 	if err := o.columns.Apply(&out.format); err != nil {
 		return out, err
 	}
-	if err := positive(cmd, "max-events"); err != nil {
+	if err := cli.Positive(cmd, "max-events"); err != nil {
 		return out, err
 	}
-	if out.types, err = parseEvents(o.events); err != nil {
+	if out.types, err = record.ParseTypes(o.events); err != nil {
 		return out, err
 	}
 	if rows := func(t string) bool { return (&record.Record{Type: t}).IsObject() }; len(out.types) > 0 && out.format.Name != "ndjson" && !hooks && !slices.ContainsFunc(out.types, rows) {

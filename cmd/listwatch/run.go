@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/signals"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
 )
@@ -30,13 +31,13 @@ func runCommand(ctx context.Context, p *cli.Program, stdin io.Reader) int {
 // exit says what must be said about err, and returns its code. An error that
 // carries none is cobra's, about the arguments.
 func exitCode(p *cli.Program, cmd *cobra.Command, err error) int {
-	var sig signalled
+	var sig signals.Signal
 	var f *exit.Error
 	switch {
 	case err == nil, errors.Is(err, exit.ErrAskedFor):
 		return 0
 	case errors.As(err, &sig):
-		return sig.code()
+		return sig.Code()
 	case errors.Is(err, exit.ErrPipe):
 		return exit.CodePipe
 	case errors.Is(err, exit.ErrTimedOut):
@@ -72,7 +73,7 @@ func rootCommand(p *cli.Program) *cobra.Command {
 	root.SuggestionsMinimumDistance = 2
 	root.AddCommand(completionCommand(p), explainExitCommand(p), manCommand(p))
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.SetFlagErrorFunc(wrongFlag)
+	root.SetFlagErrorFunc(cli.WrongFlag)
 	root.SetUsageFunc(printUsage)
 	root.SetHelpFunc(printHelp)
 	root.AddCommand(watchCommand(p), listCommand(p), demoCommand(p), versionCommand(p))

@@ -33,7 +33,7 @@ func cmdSays(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	said = peer(said)
 	if p.code != exit.CodeUsage {
-		said = until.ReplaceAllString(ports.ReplaceAllString(w.scrub(said), "HOST"), "until TIME") // usage errors repeat what was typed, durations too
+		said = untilTime.ReplaceAllString(ports.ReplaceAllString(w.scrub(said), "HOST"), "until TIME") // usage errors repeat what was typed, durations too
 	}
 	line := "$ listwatch"
 	for _, a := range args {
@@ -57,5 +57,5 @@ func cmdSays(ts *testscript.TestScript, neg bool, args []string) {
 // ports are those that the system chose.
 var ports = regexp.MustCompile(`127\.0\.0\.1:\d{4,}`)
 
-// until is the end of a certificate that was made for the test.
-var until = regexp.MustCompile(`until 20\d\d-\d\d-\d\d \d\d:\d\d UTC`)
+// untilTime is the end of a certificate that was made for the test.
+var untilTime = regexp.MustCompile(`until 20\d\d-\d\d-\d\d \d\d:\d\d UTC`)

@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/internal/record"
 )
 
 // scraper shows a monitor to Prometheus. Streams of one type in one namespace,
@@ -59,7 +60,7 @@ func (s scraper) Collect(to chan<- prometheus.Metric) {
 	for at, v := range s.series() {
 		r, ns := at[0], at[1]
 		// Zeroes from the beginning, so that rates exist.
-		for _, t := range eventTypes {
+		for _, t := range record.Types {
 			send(eventsDesc, counter, float64(v.events[t]), r, ns, t)
 		}
 		send(objectsDesc, gauge, float64(v.objects), r, ns)

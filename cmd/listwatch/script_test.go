@@ -21,6 +21,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/apitest/faults"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/signals"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -386,9 +387,9 @@ func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 	p := worldOf(ts).program
 	switch args[0] {
 	case "INT":
-		p.stop(signalled{syscall.SIGINT})
+		p.stop(signals.Signal{Sig: syscall.SIGINT})
 	case "TERM":
-		p.stop(signalled{syscall.SIGTERM})
+		p.stop(signals.Signal{Sig: syscall.SIGTERM})
 	case "PIPE":
 		p.stdout.close()
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/filter"
 	"github.com/listwatch/listwatch/internal/print"
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/record"
 	"github.com/listwatch/listwatch/internal/target"
 	"github.com/listwatch/listwatch/kube"
@@ -77,7 +78,7 @@ func (s *session) run(ctx context.Context, p *cli.Program) (err error) {
 		streams = append(streams, f)
 	}
 	if s.output.verdict != nil {
-		s.output.verdict.expect(s.targets, len(streams))
+		s.output.verdict.Expect(s.targets, len(streams))
 	}
 	printed := make(chan error, 1)
 	pr := &printer{output: s.output, w: s.monitor.count(s.lines(p.Stdout)), done: ctx.Done(), stop: cancel, errs: func(err error) { s.talk.EachNote(err.Error(), "not printed") }}
@@ -135,10 +136,10 @@ func (s *session) run(ctx context.Context, p *cli.Program) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := filter.Decided(context.Cause(ctx), streams); err != nil || s.output.verdict == nil || !s.flags.waiting.wants() {
+	if err := filter.Decided(context.Cause(ctx), streams); err != nil || s.output.verdict == nil || !s.flags.waiting.Wants() {
 		return s.overdue(cmp.Or(err, s.absent(streams)), pr.events)
 	}
-	return exit.Failed(fmt.Errorf("--once: this does not hold: %s", s.output.verdict.missing()))
+	return exit.Failed(fmt.Errorf("--once: this does not hold: %s", s.output.verdict.Missing()))
 }
 
 // absent is how a run with --once ends where names do not exist, as list does.
@@ -158,11 +159,11 @@ func (s *session) absent(streams []follower) error {
 
 // stream returns what follows t.
 func (s *session) stream(ctx context.Context, i int, t target.Target, give func(record.Record)) (follower, error) {
-	fields, err := t.FieldSelector(s.flags.selection.fieldsSel)
+	fields, err := t.FieldSelector(s.flags.selection.FieldsSel)
 	if err != nil {
 		return nil, exit.Usage("%q: %w", t.Name, err)
 	}
-	opts := watch.Options{Labels: s.flags.selection.selector, Fields: fields, Limit: s.flags.selection.limit(), MaxItem: record.MaxItem, Idle: s.flags.idle, Timeout: s.flags.held,
+	opts := watch.Options{Labels: s.flags.selection.Selector, Fields: fields, Limit: s.flags.selection.Limit(), MaxItem: record.MaxItem, Idle: s.flags.idle, Timeout: s.flags.held,
 		Revision: kube.Revision(s.flags.sinceRV), Initial: map[string]watch.Initial{"paged": watch.Paged, "stream": watch.Stream}[s.flags.list],
 		Backoff: s.flags.backoff}
 	if t.Listed {
@@ -201,7 +202,7 @@ func prepare[T record.Raw](s *session, i int, f *stream[T], give func(record.Rec
 	f.resolve = servedAs(s.client, f.Target)
 	f.give, f.talk, f.once, f.maxFailures = give, s.talk, s.flags.once, s.flags.maxFailures
 	f.decided = s.output.verdict != nil
-	f.narrowed = !s.flags.selection.selector.Empty() || !s.flags.selection.fieldsSel.Empty() || !s.output.where.Empty()
+	f.narrowed = !s.flags.selection.Selector.Empty() || !s.flags.selection.FieldsSel.Empty() || !s.output.where.Empty()
 	if s.kept != nil {
 		f.resume(s.kept.states[i], s.flags.checkpointing.file)
 	}
@@ -259,4 +260,28 @@ func (o *output) accept() client.Accept {
 		return client.Accept{Object: fmt.Sprintf(as, "PartialObjectMetadata"), List: fmt.Sprintf(as, "PartialObjectMetadataList")}
 	}
 	return client.Accept{}
+}
+
+// overdue is err, and where that is the end of --timeout also what has not come by
+// then. events were printed.
+func (s *session) overdue(err error, events int) error {
+	if !errors.Is(err, exit.ErrTimedOut) {
+		return err
+	}
+	var what []string
+	switch {
+	case s.output.verdict != nil && !s.output.verdict.Synced && s.flags.waiting.Wants():
+		what = append(what, "the first list has not come in whole")
+	case s.output.verdict != nil && s.flags.waiting.Wants():
+		what = append(what, "this does not hold: "+s.output.verdict.Missing())
+	case s.flags.once:
+		what = append(what, "the first list has not come in whole")
+	}
+	if s.output.maxEvents > 0 {
+		what = append(what, fmt.Sprintf("%s of %s came", printable.Thousands(events), printable.Count(s.output.maxEvents, "event")))
+	}
+	if what == nil {
+		return err
+	}
+	return fmt.Errorf("%w; %s", err, strings.Join(what, "; "))
 }

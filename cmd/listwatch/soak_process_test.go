@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/signals"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/replay"
 )
@@ -155,13 +156,13 @@ func (v *victim) live(t *testing.T, ctx context.Context, args ...string) bool {
 		v.slow++
 	}
 	read := make(chan error)
-	go func() { read <- listen(&mouth{j: v.j, left: -1}, out, slow) }()
+	go func() { read <- readOutput(&mouth{j: v.j, left: -1}, out, slow) }()
 	ended, asked := make(chan struct{}), make(chan time.Time)
 	go func() { asked <- v.torment(ctx, cmd.Process, ended) }()
 	err = <-read
 	_ = cmd.Wait() // the state tells
 	close(ended)
-	orderly := time.Since(<-asked) < graceful // else it may have given up on something
+	orderly := time.Since(<-asked) < signals.Graceful // else it may have given up on something
 	if err != nil {
 		t.Error(err)
 	}
@@ -234,8 +235,8 @@ func peak(pid int) int {
 	return n
 }
 
-// listen reads what is printed, perhaps slowly.
-func listen(m io.Writer, out io.Reader, slow bool) error {
+// readOutput reads what is printed, perhaps slowly.
+func readOutput(m io.Writer, out io.Reader, slow bool) error {
 	b := make([]byte, 32<<10)
 	if slow {
 		b = b[:1<<10]

@@ -18,6 +18,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/signals"
 	"github.com/listwatch/listwatch/internal/exit"
 )
 
@@ -161,7 +162,7 @@ func (d *day) live(ctx context.Context) {
 		m.end()
 		m.mu.Unlock()
 	}
-	stop(signalled{[]syscall.Signal{syscall.SIGTERM, syscall.SIGINT}[d.rnd.IntN(2)]})
+	stop(signals.Signal{Sig: []syscall.Signal{syscall.SIGTERM, syscall.SIGINT}[d.rnd.IntN(2)]})
 	d.ended(m, corpse, <-done)
 }
 
@@ -219,7 +220,7 @@ func (d *day) last() {
 	}
 	d.j.end()
 	<-time.After(10 * time.Minute) // the other one finds out that all is well
-	d.end(signalled{syscall.SIGTERM})
+	d.end(signals.Signal{Sig: syscall.SIGTERM})
 	if code := <-d.rest; code != 143 {
 		d.t.Errorf("the one that lived all day: exit code %d: %s", code, d.steadys.last)
 	}

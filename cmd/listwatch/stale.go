@@ -9,11 +9,8 @@ import (
 	"github.com/listwatch/listwatch/internal/printable"
 )
 
-// A healthy server is heard from about every minute, by bookmarks.
-const (
-	staleAfter = 90 * time.Second
-	staleCheck = 5 * time.Second
-)
+// staleCheck is how often that is looked at.
+const staleCheck = 5 * time.Second
 
 // staleness says when a server has not been heard from, and when it is again.
 func staleness(ctx context.Context, streams []follower, t *messages.Writer) {

@@ -87,7 +87,7 @@ func (a asked) targets(ctx context.Context, c *client.Client, cfg *config.Config
 	var order []place
 	names := map[place][]string{}
 	for _, m := range a.objects {
-		r, err := resourceOf(api, m)
+		r, err := manifest.ResourceOf(api, m)
 		if err != nil {
 			return nil, exit.Usage("--filename %s: %w", m.Where, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/until"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/record"
 	"github.com/listwatch/listwatch/internal/target"
@@ -20,7 +21,7 @@ import (
 // waitingFor returns a session that has been told of pods of these names; "ready" is so.
 func waitingFor(t *testing.T, f *watchFlags, synced bool, names ...string) *session {
 	t.Helper()
-	v, err := f.waiting.compile()
+	v, err := f.waiting.Compile()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,10 +29,11 @@ func waitingFor(t *testing.T, f *watchFlags, synced bool, names ...string) *sess
 	if v == nil {
 		return s
 	}
-	v.expect([]target.Target{{Resource: kube.Pods, Namespace: "d", Names: map[string]bool{"must": true}}}, 1)
-	if f.list != "named" {
-		clear(v.named)
+	pods := target.Target{Resource: kube.Pods, Namespace: "d"}
+	if f.list == "named" {
+		pods.Names = map[string]bool{"must": true}
 	}
+	v.Expect([]target.Target{pods}, 1)
 	for _, name := range names {
 		condition := ""
 		if name == "ready" {
@@ -41,12 +43,12 @@ func waitingFor(t *testing.T, f *watchFlags, synced bool, names ...string) *sess
 		if err != nil {
 			t.Fatal(err)
 		}
-		if end := v.see(&record.Record{Type: string(watch.Added), Resource: kube.Pods, ID: o.Identity(), Object: o}); end != nil {
+		if end := v.See(&record.Record{Type: string(watch.Added), Resource: kube.Pods, ID: o.Identity(), Object: o}); end != nil {
 			t.Fatal(end)
 		}
 	}
 	if synced {
-		if end := v.see(&record.Record{Type: string(watch.Synced)}); end != nil {
+		if end := v.See(&record.Record{Type: string(watch.Synced)}); end != nil {
 			t.Fatal(end)
 		}
 	}
@@ -54,7 +56,7 @@ func waitingFor(t *testing.T, f *watchFlags, synced bool, names ...string) *sess
 }
 
 func TestTimeoutSaysWhatHasNotCome(t *testing.T) {
-	until := func(texts ...string) waiting { return waiting{until: texts} }
+	these := func(texts ...string) until.Flags { return until.Flags{Until: texts} }
 	for _, test := range []struct {
 		flags  watchFlags
 		early  bool // before the end of the first list
@@ -64,16 +66,16 @@ func TestTimeoutSaysWhatHasNotCome(t *testing.T) {
 	}{
 		{flags: watchFlags{}},
 		{flags: watchFlags{once: true}, want: "; the first list has not come in whole"},
-		{flags: watchFlags{waiting: until("create")}, early: true, names: []string{"a"}, want: "; the first list has not come in whole"},
-		{flags: watchFlags{waiting: until("create")}, want: "; this does not hold: create (there are no objects)"},
-		{flags: watchFlags{waiting: until("delete")}, names: []string{"b", "a", "ready"}, want: "; this does not hold: delete (there is pod/a and 2 more)"},
-		{flags: watchFlags{waiting: until("condition=Ready", "create")}, names: []string{"b", "ready"}, want: "; this does not hold: condition=Ready (not of pod/b)"},
-		{flags: watchFlags{waiting: until("condition=Ready", "count>2")}, names: []string{"a"}, want: "; this does not hold: condition=Ready (not of pod/a), count>2 (there are 1)"},
-		{flags: watchFlags{waiting: until("create"), list: "named"}, names: []string{"a"}, want: "; this does not hold: create (there is no pod/must)"},
-		{flags: watchFlags{waiting: waiting{until: []string{"count=9"}, untilAny: []string{"condition=Ready"}}}, names: []string{"a"}, want: "; this does not hold: count=9 (there are 1), condition=Ready (not of pod/a)"},
-		{flags: watchFlags{waiting: waiting{failOn: []string{"count=9"}}}, names: []string{"a"}},
+		{flags: watchFlags{waiting: these("create")}, early: true, names: []string{"a"}, want: "; the first list has not come in whole"},
+		{flags: watchFlags{waiting: these("create")}, want: "; this does not hold: create (there are no objects)"},
+		{flags: watchFlags{waiting: these("delete")}, names: []string{"b", "a", "ready"}, want: "; this does not hold: delete (there is pod/a and 2 more)"},
+		{flags: watchFlags{waiting: these("condition=Ready", "create")}, names: []string{"b", "ready"}, want: "; this does not hold: condition=Ready (not of pod/b)"},
+		{flags: watchFlags{waiting: these("condition=Ready", "count>2")}, names: []string{"a"}, want: "; this does not hold: condition=Ready (not of pod/a), count>2 (there are 1)"},
+		{flags: watchFlags{waiting: these("create"), list: "named"}, names: []string{"a"}, want: "; this does not hold: create (there is no pod/must)"},
+		{flags: watchFlags{waiting: until.Flags{Until: []string{"count=9"}, UntilAny: []string{"condition=Ready"}}}, names: []string{"a"}, want: "; this does not hold: count=9 (there are 1), condition=Ready (not of pod/a)"},
+		{flags: watchFlags{waiting: until.Flags{FailOn: []string{"count=9"}}}, names: []string{"a"}},
 		{flags: watchFlags{reporting: reporting{maxEvents: 7}}, events: 2, want: "; 2 of 7 events came"},
-		{flags: watchFlags{reporting: reporting{maxEvents: 1}, waiting: until("count=9")}, want: "; this does not hold: count=9 (there are 0); 0 of 1 event came"},
+		{flags: watchFlags{reporting: reporting{maxEvents: 1}, waiting: these("count=9")}, want: "; this does not hold: count=9 (there are 0); 0 of 1 event came"},
 	} {
 		s := waitingFor(t, &test.flags, !test.early, test.names...)
 		err := s.overdue(fmt.Errorf("%w: 5m0s", exit.ErrTimedOut), test.events)

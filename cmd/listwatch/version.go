@@ -16,7 +16,7 @@ func versionCommand(p *cli.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  noArgs(""),
+		Args:  cli.NoArgs(""),
 		RunE: func(*cobra.Command, []string) error {
 			b := cli.ThisBuild()
 			switch output {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/until"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/print"
 	"github.com/listwatch/listwatch/internal/printable"
@@ -18,10 +19,10 @@ import (
 // watchFlags are the flags of watch.
 type watchFlags struct {
 	connection    connection
-	selection     selection
+	selection     target.Selection
 	reporting     reporting
 	files         fileFlags
-	waiting       waiting
+	waiting       until.Flags
 	hooking       hooking
 	operating     operating
 	checkpointing checkpointing
@@ -65,7 +66,7 @@ func watchCommand(p *cli.Program) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	o.selection.register(f)
+	o.selection.Register(f)
 	o.files.register(f)
 	f.StringVar(&o.list, "list", "auto", "how the first state is fetched: auto, paged or stream")
 	f.BoolVar(&o.watchOnly, "watch-only", false, "only what happens from now on")
@@ -78,7 +79,7 @@ func watchCommand(p *cli.Program) *cobra.Command {
 	f.IntVar(&o.maxFailures, "max-failures", -1, "give up after this many failures in a row (-1 = never)")
 	o.reporting.registerWhich(f)
 	f.DurationVar(&o.debounce, "debounce", 0, "of changes of one object that follow one another within this time only the last is told, and so each is told this much later, but at once what is the oldest of more than 64 MiB")
-	o.waiting.register(f)
+	o.waiting.Register(f)
 	o.hooking.register(f)
 	o.operating.register(f)
 	o.checkpointing.register(f)
@@ -130,7 +131,7 @@ func runWatch(p *cli.Program, cmd *cobra.Command, args []string, o *watchFlags) 
 	}
 	var targets []target.Target
 	if err := o.reach(ctx, t, func() (err error) {
-		targets, err = w.targets(ctx, c, cfg, &o.connection.namespaces, o.selection.all, can)
+		targets, err = w.targets(ctx, c, cfg, &o.connection.namespaces, o.selection.All, can)
 		return err
 	}); err != nil {
 		return err
@@ -138,7 +139,7 @@ func runWatch(p *cli.Program, cmd *cobra.Command, args []string, o *watchFlags) 
 	out.filter.Kept = &mon.printed
 	out.noteRedaction(t, targets)
 	out.format.Kinds = target.SeveralTypes(targets) || o.reporting.columns.ShowKind
-	out.format.Namespaces = o.selection.all || target.SeveralNamespaces(targets)
+	out.format.Namespaces = o.selection.All || target.SeveralNamespaces(targets)
 	if o.live {
 		var stop context.CancelCauseFunc
 		ctx, stop = context.WithCancelCause(ctx)
@@ -160,13 +161,13 @@ func (o *watchFlags) check(cmd *cobra.Command, p *cli.Program) (output, error) {
 	if err != nil {
 		return out, err
 	}
-	if err := o.selection.parse(); err != nil {
+	if err := o.selection.Parse(); err != nil {
 		return out, err
 	}
-	if err := positive(cmd, "exit-after", "timeout", "debounce"); err != nil {
+	if err := cli.Positive(cmd, "exit-after", "timeout", "debounce"); err != nil {
 		return out, err
 	}
-	if out.verdict, err = o.waiting.compile(); err != nil {
+	if out.verdict, err = o.waiting.Compile(); err != nil {
 		return out, err
 	}
 	if err := o.checkpointing.check(cmd.Flags().Changed("checkpoint"), o.hooking.given(cmd)); err != nil {
@@ -191,7 +192,7 @@ func (o *watchFlags) check(cmd *cobra.Command, p *cli.Program) (output, error) {
 		return out, exit.Usage("--where asks which objects matched before, which --watch-only leaves out: give --skip-initial instead")
 	case out.where.Asks() && o.sinceRV != "":
 		return out, exit.Usage("--where asks which objects matched before, which --since-rv leaves out: give --checkpoint instead")
-	case o.waiting.wants() && (o.watchOnly || o.sinceRV != ""):
+	case o.waiting.Wants() && (o.watchOnly || o.sinceRV != ""):
 		return out, exit.Usage("--until asks about all objects, which --watch-only and --since-rv leave out: give one")
 	case o.checkpointing.file != "" && (o.watchOnly || o.sinceRV != ""):
 		return out, exit.Usage("--checkpoint says where to begin, as --watch-only and --since-rv do: give one")

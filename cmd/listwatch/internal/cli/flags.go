@@ -1,7 +1,8 @@
-package main
+package cli
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,8 +18,8 @@ var wanted = map[string]string{
 	"bool": "true or false", "duration": "a duration such as 30s or 5m",
 }
 
-// wrongFlag says what is wrong with a flag, without the words of the parsers below.
-func wrongFlag(cmd *cobra.Command, err error) error {
+// WrongFlag says what is wrong with a flag, without the words of the parsers below.
+func WrongFlag(cmd *cobra.Command, err error) error {
 	var value *pflag.InvalidValueError
 	if !errors.As(err, &value) {
 		return err
@@ -30,12 +31,22 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 	return exit.Usage("--%s %q: %s", f.Name, printable.Clip(value.GetValue()), what)
 }
 
-// noArgs is for commands that take none; instead says what may have been meant.
-func noArgs(instead string) cobra.PositionalArgs {
+// NoArgs is for commands that take none; instead says what may have been meant.
+func NoArgs(instead string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return nil
 		}
 		return exit.Usage("%q: %s takes no arguments%s", printable.Clip(args[0]), strings.TrimPrefix(cmd.CommandPath(), "listwatch "), instead)
 	}
+}
+
+// Positive refuses durations and numbers below zero.
+func Positive(cmd *cobra.Command, names ...string) error {
+	for _, name := range names {
+		if v := cmd.Flags().Lookup(name).Value.String(); strings.HasPrefix(v, "-") {
+			return fmt.Errorf("--%s %s is negative", name, v)
+		}
+	}
+	return nil
 }

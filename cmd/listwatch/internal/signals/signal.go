@@ -1,4 +1,4 @@
-package main
+package signals
 
 import (
 	"context"
@@ -9,23 +9,23 @@ import (
 	"time"
 )
 
-// signalled is the cause of a context that a signal ended.
-type signalled struct{ sig syscall.Signal }
+// Signal is the cause of a context that a signal ended.
+type Signal struct{ Sig syscall.Signal }
 
-func (s signalled) Error() string { return "stopped by " + s.sig.String() }
+func (s Signal) Error() string { return "stopped by " + s.Sig.String() }
 
-// stopSignal is the cause that withSignals gives.
-type stopSignal struct {
-	signalled
+// Stop is the cause that Context gives.
+type Stop struct {
+	Signal
 	longer chan time.Duration // somebody needs more than graceful
 	again  chan struct{}      // closed by a second signal, once somebody does
 }
 
-func (s *stopSignal) Unwrap() error { return s.signalled }
+func (s *Stop) Unwrap() error { return s.Signal }
 
-// holds lets the end take so long, and reports whether a second signal came before
+// Holds lets the end take so long, and reports whether a second signal came before
 // done was closed.
-func (s *stopSignal) holds(d time.Duration, done <-chan struct{}) bool {
+func (s *Stop) Holds(d time.Duration, done <-chan struct{}) bool {
 	s.longer <- d
 	select {
 	case <-s.again:
@@ -35,15 +35,15 @@ func (s *stopSignal) holds(d time.Duration, done <-chan struct{}) bool {
 	}
 }
 
-// code is what a shell makes of a program that died of the signal.
-func (s signalled) code() int { return 128 + int(s.sig) }
+// Code is what a shell makes of a program that died of the signal.
+func (s Signal) Code() int { return 128 + int(s.Sig) }
 
-// graceful is how long a stop may take, for example when nobody reads stdout.
-const graceful = time.Second
+// Graceful is how long a stop may take, for example when nobody reads stdout.
+const Graceful = time.Second
 
-// sentTwice is the time within which the same signal counts once: timeout(1) sends it to
+// SentTwice is the time within which the same signal counts once: timeout(1) sends it to
 // the program and to its process group, others hand on what the terminal sends to all.
-const sentTwice = 250 * time.Millisecond
+const SentTwice = 250 * time.Millisecond
 
 // leaving is what must be done before the process is ended while others still run in it.
 type leaving struct {
@@ -53,9 +53,9 @@ type leaving struct {
 
 type leavingKey struct{}
 
-// beforeLeaving has f called where a second signal, or a stop that takes too long, ends
+// BeforeLeaving has f called where a second signal, or a stop that takes too long, ends
 // the process: quick, and at any time.
-func beforeLeaving(ctx context.Context, f func()) {
+func BeforeLeaving(ctx context.Context, f func()) {
 	if l, ok := ctx.Value(leavingKey{}).(*leaving); ok {
 		l.mu.Lock()
 		l.do = append(l.do, f)
@@ -72,11 +72,11 @@ func (l *leaving) exit(code int) {
 	os.Exit(code)
 }
 
-// withSignals returns a context that SIGINT, SIGTERM or SIGHUP ends. A second SIGINT or
+// Context returns a context that SIGINT, SIGTERM or SIGHUP ends. A second SIGINT or
 // SIGTERM, or a stop that takes too long, ends the process; one that was sent twice, see
 // sentTwice, is no second one. SIGHUP is left alone where nohup(1) has it ignored. A closed stdout becomes an error of the write instead of a signal,
 // and a closed stderr nothing at all: who does not listen is not talked to.
-func withSignals() (ctx context.Context, stop func()) {
+func Context() (ctx context.Context, stop func()) {
 	leave := &leaving{}
 	ctx, cancel := context.WithCancelCause(context.WithValue(context.Background(), leavingKey{}, leave))
 	pipe := make(chan os.Signal, 1)
@@ -88,33 +88,33 @@ func withSignals() (ctx context.Context, stop func()) {
 	}
 	done := make(chan struct{})
 	go func() {
-		s := &stopSignal{longer: make(chan time.Duration, 1), again: make(chan struct{})}
+		s := &Stop{longer: make(chan time.Duration, 1), again: make(chan struct{})}
 		select {
 		case sig := <-sigs:
-			s.sig, _ = sig.(syscall.Signal)
+			s.Sig, _ = sig.(syscall.Signal)
 		case <-done:
 			return
 		}
 		first := time.Now()
 		cancel(s)
 		// A second signal ends the process, but where hooks run it is for them first.
-		end, held, code := time.After(graceful), false, s.code()
+		end, held, code := time.After(Graceful), false, s.Code()
 		for {
 			select {
 			case d := <-s.longer:
-				held, end = true, time.After(d+graceful)
+				held, end = true, time.After(d+Graceful)
 				continue
 			case sig := <-sigs:
 				// A terminal that is closed sends SIGHUP more than once, some later.
-				if sig == s.sig && (sig == syscall.SIGHUP || time.Since(first) < sentTwice) {
+				if sig == s.Sig && (sig == syscall.SIGHUP || time.Since(first) < SentTwice) {
 					continue
 				}
 				if n, ok := sig.(syscall.Signal); ok {
-					code = signalled{n}.code()
+					code = Signal{n}.Code()
 				}
 				if held {
 					close(s.again)
-					held, end = false, time.After(graceful)
+					held, end = false, time.After(Graceful)
 					continue
 				}
 			case <-end:

@@ -1,4 +1,4 @@
-package main
+package until
 
 import (
 	"errors"
@@ -20,33 +20,33 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// waiting are the flags that end a watch by what the objects have come to, as
+// Flags are the flags that end a watch by what the objects have come to, as
 // kubectl wait does.
-type waiting struct {
-	until    []string
-	untilAny []string
-	failOn   []string
+type Flags struct {
+	Until    []string
+	UntilAny []string
+	FailOn   []string
 }
 
 const conditionHelp = "condition=NAME[=VALUE], jsonpath={PATH}[=VALUE], create, delete, or count>=N (also = < <= > !=)"
 
-func (w *waiting) register(f *pflag.FlagSet) {
-	f.StringArrayVar(&w.until, "until", nil, "end, with exit code 0, when this holds for every object: "+conditionHelp+"; of several all must hold")
-	f.StringArrayVar(&w.untilAny, "until-any", nil, "the same, and of several one is enough")
-	f.StringArrayVar(&w.failOn, "fail-on", nil, "end, with exit code 3, when this holds for any object; of several one is enough")
+func (w *Flags) Register(f *pflag.FlagSet) {
+	f.StringArrayVar(&w.Until, "until", nil, "end, with exit code 0, when this holds for every object: "+conditionHelp+"; of several all must hold")
+	f.StringArrayVar(&w.UntilAny, "until-any", nil, "the same, and of several one is enough")
+	f.StringArrayVar(&w.FailOn, "fail-on", nil, "end, with exit code 3, when this holds for any object; of several one is enough")
 }
 
-// compile checks the flags; nil without any.
-func (w *waiting) compile() (*verdict, error) {
-	if len(w.until)+len(w.untilAny)+len(w.failOn) == 0 {
+// Compile checks the flags; nil without any.
+func (w *Flags) Compile() (*Verdict, error) {
+	if len(w.Until)+len(w.UntilAny)+len(w.FailOn) == 0 {
 		return nil, nil
 	}
-	v := &verdict{objects: map[objectKey][]bool{}, named: map[objectKey]bool{}}
+	v := &Verdict{objects: map[objectKey][]bool{}, named: map[objectKey]bool{}}
 	for _, f := range []struct {
 		flag  string
 		texts []string
 		into  *[]int
-	}{{"--until", w.until, &v.all}, {"--until-any", w.untilAny, &v.any}, {"--fail-on", w.failOn, &v.fail}} {
+	}{{"--until", w.Until, &v.all}, {"--until-any", w.UntilAny, &v.any}, {"--fail-on", w.FailOn, &v.fail}} {
 		for _, text := range f.texts {
 			c, err := parseCondition(text)
 			if err != nil {
@@ -59,8 +59,8 @@ func (w *waiting) compile() (*verdict, error) {
 	return v, nil
 }
 
-// wants reports whether an end is asked for, not only a failure.
-func (w *waiting) wants() bool { return len(w.until)+len(w.untilAny) > 0 }
+// Wants reports whether an end is asked for, not only a failure.
+func (w *Flags) Wants() bool { return len(w.Until)+len(w.UntilAny) > 0 }
 
 // condition is one expression of --until and its like. Of its kinds, create and
 // delete ask whether objects exist, count how many; the others look at each.
@@ -176,39 +176,39 @@ type objectKey struct {
 	kube.Key
 }
 
-// verdict follows the objects and says when the conditions hold. It is for one
+// Verdict follows the objects and says when the conditions hold. It is for one
 // goroutine.
-type verdict struct {
+type Verdict struct {
 	conditions     []condition
 	all, any, fail []int // of conditions
 	objects        map[objectKey][]bool
 	named          map[objectKey]bool // those that were asked for by name
 	unsynced       int                // streams that have not told all
-	synced         bool
+	Synced         bool
 }
 
-// expect notes what is followed.
-func (v *verdict) expect(ts []target.Target, streams int) {
+// Expect notes what is followed.
+func (v *Verdict) Expect(ts []target.Target, streams int) {
 	v.unsynced = streams
 	for _, t := range ts {
 		if t.Namespace == "" && t.Resource.Namespaced {
 			continue // a name in all namespaces may be of any number of objects
 		}
 		for _, n := range t.Wanted() {
-			v.named[objectKey{family(t.Resource), kube.Key{Namespace: t.Namespace, Name: n}}] = true
+			v.named[objectKey{target.Family(t.Resource), kube.Key{Namespace: t.Namespace, Name: n}}] = true
 		}
 	}
 }
 
-// see takes in a record, and returns why the watch ends, nil if it goes on.
-func (v *verdict) see(r *record.Record) error {
+// See takes in a record, and returns why the watch ends, nil if it goes on.
+func (v *Verdict) See(r *record.Record) error {
 	switch {
 	case r.Type == string(watch.Synced):
 		if v.unsynced--; v.unsynced == 0 {
-			v.synced = true
+			v.Synced = true
 		}
 	case r.IsObject():
-		key := objectKey{family(r.Resource), r.Key()}
+		key := objectKey{target.Family(r.Resource), r.Key()}
 		if r.Type == string(watch.Deleted) {
 			delete(v.objects, key)
 		} else {
@@ -230,14 +230,14 @@ func (v *verdict) see(r *record.Record) error {
 	default:
 		return nil
 	}
-	if v.synced && v.met() {
+	if v.Synced && v.met() {
 		return exit.ErrAskedFor
 	}
 	return nil
 }
 
 // fails reports whether condition i holds because of the object of r.
-func (v *verdict) fails(i int, key objectKey, r *record.Record) bool {
+func (v *Verdict) fails(i int, key objectKey, r *record.Record) bool {
 	c := &v.conditions[i]
 	switch {
 	case c.delete:
@@ -250,7 +250,7 @@ func (v *verdict) fails(i int, key objectKey, r *record.Record) bool {
 }
 
 // met reports whether an end has come that was asked for.
-func (v *verdict) met() bool {
+func (v *Verdict) met() bool {
 	if len(v.all) > 0 && !slices.ContainsFunc(v.all, func(i int) bool { return !v.holds(i) }) {
 		return true
 	}
@@ -259,7 +259,7 @@ func (v *verdict) met() bool {
 
 // holds reports whether condition i holds for every object that there is, of which
 // there must be one, and each that was named.
-func (v *verdict) holds(i int) bool {
+func (v *Verdict) holds(i int) bool {
 	c := &v.conditions[i]
 	switch {
 	case c.count != "":
@@ -297,13 +297,3 @@ func (c *condition) counts(n int) bool {
 	}
 	return n == c.n
 }
-
-// verb is what people call op.
-func verb(op watch.Op) string {
-	if watches(op) {
-		return "watch"
-	}
-	return "list"
-}
-
-func watches(op watch.Op) bool { return op == watch.OpStream || op == watch.OpWatch }

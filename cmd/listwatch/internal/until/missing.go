@@ -1,18 +1,16 @@
-package main
+package until
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/record"
 )
 
-// missing says what does not hold yet, and of which objects.
-func (v *verdict) missing() string {
+// Missing says what does not hold yet, and of which objects.
+func (v *Verdict) Missing() string {
 	var texts []string
 	for _, i := range slices.Concat(v.all, v.any) {
 		if !v.holds(i) {
@@ -23,7 +21,7 @@ func (v *verdict) missing() string {
 }
 
 // lacks says why condition i does not hold.
-func (v *verdict) lacks(i int) string {
+func (v *Verdict) lacks(i int) string {
 	var absent, not []string
 	for key := range v.named {
 		if v.objects[key] == nil {
@@ -55,28 +53,4 @@ func some(names []string) string {
 		text += fmt.Sprintf(" and %s more", printable.Thousands(n))
 	}
 	return text
-}
-
-// overdue is err, and where that is the end of --timeout also what has not come by
-// then. events were printed.
-func (s *session) overdue(err error, events int) error {
-	if !errors.Is(err, exit.ErrTimedOut) {
-		return err
-	}
-	var what []string
-	switch {
-	case s.output.verdict != nil && !s.output.verdict.synced && s.flags.waiting.wants():
-		what = append(what, "the first list has not come in whole")
-	case s.output.verdict != nil && s.flags.waiting.wants():
-		what = append(what, "this does not hold: "+s.output.verdict.missing())
-	case s.flags.once:
-		what = append(what, "the first list has not come in whole")
-	}
-	if s.output.maxEvents > 0 {
-		what = append(what, fmt.Sprintf("%s of %s came", printable.Thousands(events), printable.Count(s.output.maxEvents, "event")))
-	}
-	if what == nil {
-		return err
-	}
-	return fmt.Errorf("%w; %s", err, strings.Join(what, "; "))
 }
