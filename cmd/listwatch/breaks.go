@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/auth"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
@@ -60,7 +61,7 @@ func (s *stream[T]) closed(i *watch.Interruption, gone bool) {
 	if i.Err != nil {
 		level = slog.LevelWarn
 		cause = printable.Line(i.Err.Error())
-		text = fmt.Sprintf("watch broken after %s (%s)", printable.Rough(i.Lived), brief(i.Err))
+		text = fmt.Sprintf("watch broken after %s (%s)", printable.Rough(i.Lived), auth.Brief(i.Err))
 	}
 	var st *kube.Status
 	if errors.As(i.Err, &st) && !gone {
@@ -86,7 +87,7 @@ func (s *stream[T]) closed(i *watch.Interruption, gone bool) {
 // connected: a watch was answered.
 func (s *stream[T]) connected(op watch.Op, from kube.Revision, gap time.Duration) {
 	s.opened = true
-	defer s.state.connect(op)
+	defer s.state.Connect(op)
 	if gap == 0 {
 		s.attempts = 0
 		return

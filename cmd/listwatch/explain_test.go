@@ -27,6 +27,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/auth"
 )
 
 // runAtHome runs the program to its end, with no environment but a home.
@@ -188,7 +189,7 @@ func TestAdviceOnNetworks(t *testing.T) {
 	}{
 		{&net.DNSError{Err: "no such host", Name: "nowhere"}, "check --server or the kubeconfig, and the network"},
 	} {
-		if got := advice(fmt.Errorf("get: %w", test.err), client.Config{}); got != test.want {
+		if got := auth.Advice(fmt.Errorf("get: %w", test.err), client.Config{}); got != test.want {
 			t.Errorf("%v: %q, want %q", test.err, got, test.want)
 		}
 	}

@@ -5,7 +5,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/signals"
 	"github.com/listwatch/listwatch/internal/exit"
 )
@@ -63,31 +61,6 @@ func TestScenariosOfATable(t *testing.T) {
 		exe, "watch", "configmaps", "-A", "-q", "--max-failures", "-1")
 	if code != 0 || stdout != "http/500-once: pass\n" || stderr != "" {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
-	}
-}
-
-// TestScenariosAddUp: which scenarios make a suite fail.
-func TestScenariosAddUp(t *testing.T) {
-	for _, c := range []struct {
-		failing, absent, unused []string
-		allow                   bool
-		want                    string
-	}{
-		{nil, nil, nil, false, ""},
-		{[]string{"b", "a"}, nil, nil, false, "2 of 9 scenarios failed: a, b"},
-		{nil, []string{"c"}, nil, true, "the client never came in 1 scenario: c"},
-		{[]string{"b"}, []string{"c"}, nil, false, "1 of 9 scenarios failed: b; the client never came in 1 scenario: c"},
-		{nil, nil, []string{"e", "d"}, false, "2 scenarios not exercised: d, e; --allow-not-exercised if your client need not use what they are about"},
-		{nil, nil, []string{"e", "d"}, true, ""},
-	} {
-		s := &suite{talk: messages.New(io.Discard, "text", true), failing: c.failing, absent: c.absent, unused: c.unused, flags: &fakeFlags{allowUnused: c.allow}}
-		got := ""
-		if err := s.sum(9); err != nil {
-			got = err.Error()
-		}
-		if got != c.want {
-			t.Errorf("got %q, want %q", got, c.want)
-		}
 	}
 }
 

@@ -186,7 +186,7 @@ func (s *session) runHooked(whole, ctx context.Context, p *cli.Program) error {
 	h.opts.Output, h.opts.Failed, h.opts.Stopping = h.said, h.failed, h.stopping
 	h.pool = hook.New(h.opts)
 	signals.BeforeLeaving(whole, h.pool.Kill)
-	s.monitor.runs(h.pool)
+	s.monitor.Runs(h.pool)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	soft, halt := context.WithCancel(context.WithoutCancel(ctx))

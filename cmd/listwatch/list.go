@@ -11,7 +11,10 @@ import (
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/complete"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/connect"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/order"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/print"
@@ -26,7 +29,7 @@ import (
 
 // listFlags are the flags of list.
 type listFlags struct {
-	connection     connection
+	connection     connect.Flags
 	selection      target.Selection
 	printing       printing
 	columns        print.ColumnFlags
@@ -58,9 +61,9 @@ func listCommand(p *cli.Program) *cobra.Command {
 	o.columns.RegisterServer(f)
 	f.StringVar(&o.sortBy, "sort-by", "", "sort by a field, such as .metadata.creationTimestamp; all objects are held in memory for it")
 	f.BoolVar(&o.ignoreNotFound, "ignore-not-found", false, "an object that does not exist is no failure")
-	o.connection.register(f)
-	o.connection.namespaces.Allow(f)
-	complete(p, cmd, &o.connection)
+	o.connection.Register(f)
+	o.connection.Namespaces.Allow(f)
+	complete.Objects(p, cmd, &o.connection)
 	return cmd
 }
 
@@ -78,8 +81,8 @@ func runList(p *cli.Program, cmd *cobra.Command, args []string, o *listFlags) er
 	if err := o.columns.Apply(&out.format); err != nil {
 		return err
 	}
-	var order sorting
-	if err := order.compile(o.sortBy, print.IsTable(out.format.Name)); err != nil {
+	var order order.By
+	if err := order.Compile(o.sortBy, print.IsTable(out.format.Name)); err != nil {
 		return err
 	}
 	out.whole, out.omitEmpty = o.sortBy != "", o.ignoreNotFound
@@ -92,12 +95,12 @@ func runList(p *cli.Program, cmd *cobra.Command, args []string, o *listFlags) er
 	}
 	t := p.Messages(o.printing.logFormat, o.printing.quiet)
 	defer t.Summary()
-	c, cfg, err := o.connection.load(p, t)
+	c, cfg, err := o.connection.Load(p, t)
 	if err != nil {
 		return err
 	}
 	defer c.CloseIdleConnections()
-	targets, err := w.targets(cmd.Context(), c, cfg, &o.connection.namespaces, o.selection.All, target.ToList)
+	targets, err := w.targets(cmd.Context(), c, cfg, &o.connection.Namespaces, o.selection.All, target.ToList)
 	if err != nil {
 		return err
 	}
@@ -112,7 +115,7 @@ func runList(p *cli.Program, cmd *cobra.Command, args []string, o *listFlags) er
 type listing struct {
 	flags   *listFlags
 	output  output
-	sorting sorting
+	sorting order.By
 	client  *client.Client
 	talk    *messages.Writer
 	give    func(record.Record)
@@ -125,7 +128,7 @@ func (l *listing) run(ctx context.Context, p *cli.Program, targets []target.Targ
 	records := make(chan record.Record, record.RecordBuffer)
 	give := func(r record.Record) { record.Enqueue(records, r) }
 	l.give = func(r record.Record) {
-		if !l.sorting.keep(r) {
+		if !l.sorting.Keep(r) {
 			give(r)
 		}
 	}
@@ -147,7 +150,7 @@ func (l *listing) run(ctx context.Context, p *cli.Program, targets []target.Targ
 		}
 	}
 	if ctx.Err() == nil {
-		if err := l.sorting.flush(l.output.format.Redact, give); err != nil {
+		if err := l.sorting.Flush(l.output.format.Redact, give); err != nil {
 			cancel(err)
 		}
 	}

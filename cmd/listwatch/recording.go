@@ -16,7 +16,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/auth"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/complete"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/connect"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/exit"
@@ -30,7 +33,7 @@ import (
 
 // recordFlags are the flags of record.
 type recordFlags struct {
-	connection connection
+	connection connect.Flags
 	selection  target.Selection
 
 	file            string
@@ -93,8 +96,8 @@ func recordCommand(p *cli.Program) *cobra.Command {
 	f.DurationVar(&o.idle, "idle-timeout", 3*time.Minute, "longest silence on a watch, bookmarks included, before it is opened anew")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing on stderr but why it ended")
 	f.StringVar(&o.logFormat, "log-format", "text", "of stderr: text or json")
-	o.connection.register(f)
-	complete(p, cmd, &o.connection)
+	o.connection.Register(f)
+	complete.Objects(p, cmd, &o.connection)
 	return cmd
 }
 
@@ -113,7 +116,7 @@ func runRecord(p *cli.Program, cmd *cobra.Command, args []string, o *recordFlags
 	defer t.Summary()
 	ctx, release := (&watchFlags{exitAfter: o.exitAfter}).ends(cmd.Context())
 	defer release()
-	c, cfg, err := o.connection.load(p, t)
+	c, cfg, err := o.connection.Load(p, t)
 	if err != nil {
 		return err
 	}
@@ -266,7 +269,7 @@ func (r *recorder) follow(ctx context.Context, t target.Target) error {
 	w := watch.New(client.Of[codec.RawFull](r.client, t.Resource).In(t.Namespace), watch.Options{Labels: r.flags.selection.Selector, Fields: fields,
 		Limit: r.flags.selection.Limit(), MaxItem: record.MaxItem, Idle: r.flags.idle, Initial: initial, Trace: stream.Trace(watch.Trace{Interrupted: func(i watch.Interruption) {
 			if i.Err != nil && !ends(&i) {
-				r.talk.Warn(t.Label(), fmt.Sprintf("cannot %s: %s; again in %s", verb(i.Op), brief(i.Err), printable.Rough(i.Wait)), "failed", "err", printable.Line(i.Err.Error()))
+				r.talk.Warn(t.Label(), fmt.Sprintf("cannot %s: %s; again in %s", verb(i.Op), auth.Brief(i.Err), printable.Rough(i.Wait)), "failed", "err", printable.Line(i.Err.Error()))
 			}
 		}})})
 	for ev, err := range replay.Record(stream, only(t, w.Events(ctx))) {

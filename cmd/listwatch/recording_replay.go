@@ -18,6 +18,7 @@ import (
 
 	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/complete"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/exit"
@@ -77,7 +78,7 @@ func replayCommand(p *cli.Program) *cobra.Command {
 	f.BoolVar(&o.info, "info", false, "tell what is in the file, and end")
 	o.reporting.registerWhich(f)
 	o.reporting.registerHow(f)
-	completeValues(cmd, nil)
+	complete.Values(cmd, nil)
 	return cmd
 }
 

@@ -19,7 +19,7 @@ type relist struct {
 
 func (s *stream[T]) restart(cause error) {
 	s.listing, s.items = true, 0
-	s.state.list()
+	s.state.List()
 	if s.relist == nil && (s.synced || s.partial) {
 		s.relist = &relist{cause: causeOf(cause)}
 	}

@@ -7,7 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/auth"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/complete"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/fake"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/signals"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
@@ -47,7 +50,7 @@ func exitCode(p *cli.Program, cmd *cobra.Command, err error) int {
 		p.Fallback().Fatal(printable.Line(err.Error()) + `; see "` + cmd.CommandPath() + ` --help"`)
 		return exit.CodeUsage
 	}
-	p.Fallback().Fatal(explain(p, f.Err))
+	p.Fallback().Fatal(auth.Explain(p, f.Err))
 	return f.Code
 }
 
@@ -71,13 +74,13 @@ func rootCommand(p *cli.Program) *cobra.Command {
 		},
 	}
 	root.SuggestionsMinimumDistance = 2
-	root.AddCommand(completionCommand(p), explainExitCommand(p), manCommand(p))
+	root.AddCommand(complete.Command(p), explainExitCommand(p), manCommand(p))
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(cli.WrongFlag)
 	root.SetUsageFunc(printUsage)
 	root.SetHelpFunc(printHelp)
 	root.AddCommand(watchCommand(p), listCommand(p), demoCommand(p), versionCommand(p))
-	root.AddCommand(fakeCommand(p))
-	root.AddCommand(recordCommand(p), replayCommand(p), authCommand(p))
+	root.AddCommand(fake.Command(p))
+	root.AddCommand(recordCommand(p), replayCommand(p), auth.Command(p))
 	return root
 }

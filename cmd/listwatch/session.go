@@ -13,6 +13,7 @@ import (
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/monitor"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/filter"
@@ -34,7 +35,7 @@ type session struct {
 	talk    *messages.Writer
 	targets []target.Target
 	tap     func(record.Record) // sees each record; may be nil
-	monitor *monitor            // may be nil
+	monitor *monitor.Monitor    // may be nil
 	kept    *keeper             // of --checkpoint; nil = none
 }
 
@@ -59,70 +60,18 @@ func (s *session) run(ctx context.Context, p *cli.Program) (err error) {
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, func() { s.output.hooks.over(context.Cause(ctx)) })()
 	records := make(chan record.Record, record.RecordBuffer)
-	var streams []follower
-	for i, t := range s.targets {
-		state := s.monitor.add(t)
-		f, err := s.stream(ctx, i, t, func(r record.Record) {
-			if r.Mark == record.NoMark {
-				state.see(&r)
-			}
-			r.Stream = i
-			record.Enqueue(records, r)
-			if s.tap != nil {
-				s.tap(r)
-			}
-		})
-		if err != nil {
-			return err
-		}
-		streams = append(streams, f)
+	streams, err := s.streams(ctx, records)
+	if err != nil {
+		return err
 	}
-	if s.output.verdict != nil {
-		s.output.verdict.Expect(s.targets, len(streams))
-	}
-	printed := make(chan error, 1)
-	pr := &printer{output: s.output, w: s.monitor.count(s.lines(p.Stdout)), done: ctx.Done(), stop: cancel, errs: func(err error) { s.talk.EachNote(err.Error(), "not printed") }}
+	pr := &printer{output: s.output, w: s.monitor.Count(s.lines(p.Stdout)), done: ctx.Done(), stop: cancel, errs: func(err error) { s.talk.EachNote(err.Error(), "not printed") }}
 	if s.kept != nil {
 		s.kept.states = nil // the streams have them
 		pr.keeper = s.kept
 	}
-	feed := records
-	if s.flags.debounce > 0 {
-		feed = make(chan record.Record)
-		go func() {
-			(&debouncer{wait: s.flags.debounce}).run(records, feed)
-			close(feed)
-		}()
-	}
-	go func() { printed <- pr.run(feed) }()
-
-	var watches, silence sync.WaitGroup
-	quiet, done := context.WithCancel(ctx)
-	silence.Go(func() { staleness(quiet, streams, s.talk) })
-	silence.Go(func() {
-		if unread(quiet, p.Stdout) {
-			cancel(exit.ErrPipe)
-		}
-	})
-	s.monitor.begin()
-	silence.Go(func() {
-		if err := s.monitor.watchdog(quiet); err != nil {
-			cancel(err)
-		}
-	})
-	if s.kept != nil {
-		silence.Go(func() { s.kept.tick(quiet, records) })
-	}
-	for _, f := range streams {
-		watches.Go(func() {
-			if err := f.follow(ctx); err != nil {
-				cancel(err) // the first one counts
-			}
-		})
-	}
-	watches.Wait()
-	done()
-	silence.Wait()
+	printed := make(chan error, 1)
+	go func() { printed <- pr.run(s.debounced(records)) }()
+	s.follow(ctx, cancel, p, streams, records)
 	close(records)
 	err = <-printed
 	s.output.hooks.drain()
@@ -140,6 +89,76 @@ func (s *session) run(ctx context.Context, p *cli.Program) (err error) {
 		return s.overdue(cmp.Or(err, s.absent(streams)), pr.events)
 	}
 	return exit.Failed(fmt.Errorf("--once: this does not hold: %s", s.output.verdict.Missing()))
+}
+
+// streams makes what follows the targets, whose records go to records.
+func (s *session) streams(ctx context.Context, records chan<- record.Record) (streams []follower, err error) {
+	for i, t := range s.targets {
+		state := s.monitor.Add(t)
+		f, err := s.stream(ctx, i, t, func(r record.Record) {
+			if r.Mark == record.NoMark {
+				state.See(&r)
+			}
+			r.Stream = i
+			record.Enqueue(records, r)
+			if s.tap != nil {
+				s.tap(r)
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+		streams = append(streams, f)
+	}
+	if s.output.verdict != nil {
+		s.output.verdict.Expect(s.targets, len(streams))
+	}
+	return streams, nil
+}
+
+// debounced returns records, or with --debounce what is left of them.
+func (s *session) debounced(records chan record.Record) <-chan record.Record {
+	if s.flags.debounce <= 0 {
+		return records
+	}
+	feed := make(chan record.Record)
+	go func() {
+		(&debouncer{wait: s.flags.debounce}).run(records, feed)
+		close(feed)
+	}()
+	return feed
+}
+
+// follow runs the streams until all have ended, beside what looks whether the server and
+// the reader of stdout are still there.
+func (s *session) follow(ctx context.Context, cancel context.CancelCauseFunc, p *cli.Program, streams []follower, records chan<- record.Record) {
+	var watches, silence sync.WaitGroup
+	quiet, done := context.WithCancel(ctx)
+	silence.Go(func() { staleness(quiet, streams, s.talk) })
+	silence.Go(func() {
+		if unread(quiet, p.Stdout) {
+			cancel(exit.ErrPipe)
+		}
+	})
+	s.monitor.Begin()
+	silence.Go(func() {
+		if err := s.monitor.Watchdog(quiet); err != nil {
+			cancel(err)
+		}
+	})
+	if s.kept != nil {
+		silence.Go(func() { s.kept.tick(quiet, records) })
+	}
+	for _, f := range streams {
+		watches.Go(func() {
+			if err := f.follow(ctx); err != nil {
+				cancel(err) // the first one counts
+			}
+		})
+	}
+	watches.Wait()
+	done()
+	silence.Wait()
 }
 
 // absent is how a run with --once ends where names do not exist, as list does.
@@ -197,8 +216,8 @@ func (s *session) stream(ctx context.Context, i int, t target.Target, give func(
 }
 
 func prepare[T record.Raw](s *session, i int, f *stream[T], give func(record.Record)) *stream[T] {
-	f.state = s.monitor.stream(i)
-	f.state.bind(f.contact, func() int { return f.store.Len() })
+	f.state = s.monitor.Stream(i)
+	f.state.Bind(f.contact, func() int { return f.store.Len() })
 	f.resolve = servedAs(s.client, f.Target)
 	f.give, f.talk, f.once, f.maxFailures = give, s.talk, s.flags.once, s.flags.maxFailures
 	f.decided = s.output.verdict != nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/monitor"
 	"github.com/listwatch/listwatch/internal/printable"
 )
 
@@ -31,10 +32,10 @@ func staleness(ctx context.Context, streams []follower, t *messages.Writer) {
 			}
 			silent := time.Since(last)
 			switch {
-			case silent >= staleAfter && stale[i].IsZero():
+			case silent >= monitor.StaleAfter && stale[i].IsZero():
 				stale[i] = last
 				t.Warn(s.Label(), fmt.Sprintf("no contact for %s, data may be stale", printable.Rough(silent)), "no contact", "for", silent.Round(time.Second).String())
-			case silent < staleAfter && !stale[i].IsZero():
+			case silent < monitor.StaleAfter && !stale[i].IsZero():
 				t.Info(s.Label(), fmt.Sprintf("in contact again after %s", printable.Rough(last.Sub(stale[i]))), "in contact again", "after", last.Sub(stale[i]).Round(time.Second).String())
 				stale[i] = time.Time{}
 			}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/auth"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
@@ -45,7 +46,7 @@ func (o *watchFlags) reach(ctx context.Context, t *messages.Writer, ask func() e
 			return err
 		}
 		wait := pause + rand.N(pause)
-		t.Warn("start", fmt.Sprintf("cannot begin: %s; again in %s", brief(err), printable.Rough(wait)),
+		t.Warn("start", fmt.Sprintf("cannot begin: %s; again in %s", auth.Brief(err), printable.Rough(wait)),
 			"failed", "op", "start", "err", printable.Line(err.Error()), "attempt", attempt, "wait", wait.String())
 		select {
 		case <-ctx.Done():
@@ -63,5 +64,5 @@ func away(err error) bool {
 		return status.Code >= 500 || errors.Is(status, kube.ErrThrottled)
 	}
 	var network net.Error
-	return errors.As(err, &network) || lostConnection(err) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, client.ErrIdle)
+	return errors.As(err, &network) || auth.LostConnection(err) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, client.ErrIdle)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/cmd/listwatch/checkpoint"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/monitor"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/filter"
@@ -38,7 +39,7 @@ type stream[T record.Raw] struct {
 	complete func(T) codec.Raw // with managedFields, for expressions; nil = they see the same
 	give     func(record.Record)
 	talk     *messages.Writer
-	state    *streamState
+	state    *monitor.State
 
 	once        bool // end at SYNCED
 	decided     bool // --until and its like say when it ends

@@ -8,6 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/complete"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/connect"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/live"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/monitor"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/until"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/print"
@@ -18,13 +22,13 @@ import (
 
 // watchFlags are the flags of watch.
 type watchFlags struct {
-	connection    connection
+	connection    connect.Flags
 	selection     target.Selection
 	reporting     reporting
 	files         fileFlags
 	waiting       until.Flags
 	hooking       hooking
-	operating     operating
+	operating     monitor.Flags
 	checkpointing checkpointing
 
 	list        string
@@ -81,7 +85,7 @@ func watchCommand(p *cli.Program) *cobra.Command {
 	f.DurationVar(&o.debounce, "debounce", 0, "of changes of one object that follow one another within this time only the last is told, and so each is told this much later, but at once what is the oldest of more than 64 MiB")
 	o.waiting.Register(f)
 	o.hooking.register(f)
-	o.operating.register(f)
+	o.operating.Register(f)
 	o.checkpointing.register(f)
 	f.BoolVar(&o.live, "live", false, "a table that is kept up to date where it stands, instead of a line for each event")
 	f.BoolVarP(&o.watching, "watch", "w", true, "accepted for those who type it")
@@ -89,9 +93,9 @@ func watchCommand(p *cli.Program) *cobra.Command {
 	o.reporting.columns.RegisterServer(f)
 	f.String("sort-by", "", "")
 	cobra.CheckErr(f.MarkHidden("sort-by")) // for those who type it
-	o.connection.register(f)
-	o.connection.namespaces.Allow(f)
-	complete(p, cmd, &o.connection)
+	o.connection.Register(f)
+	o.connection.Namespaces.Allow(f)
+	complete.Objects(p, cmd, &o.connection)
 	return cmd
 }
 
@@ -115,12 +119,12 @@ func runWatch(p *cli.Program, cmd *cobra.Command, args []string, o *watchFlags) 
 	defer t.Summary()
 	ctx, release := o.ends(cmd.Context())
 	defer release()
-	mon, closed, err := o.operating.monitor(ctx, cmd, t)
+	mon, closed, err := o.operating.Start(ctx, cmd, t)
 	if err != nil {
 		return err
 	}
 	defer closed()
-	c, cfg, err := o.connection.load(p, t)
+	c, cfg, err := o.connection.Load(p, t)
 	if err != nil {
 		return err
 	}
@@ -131,12 +135,12 @@ func runWatch(p *cli.Program, cmd *cobra.Command, args []string, o *watchFlags) 
 	}
 	var targets []target.Target
 	if err := o.reach(ctx, t, func() (err error) {
-		targets, err = w.targets(ctx, c, cfg, &o.connection.namespaces, o.selection.All, can)
+		targets, err = w.targets(ctx, c, cfg, &o.connection.Namespaces, o.selection.All, can)
 		return err
 	}); err != nil {
 		return err
 	}
-	out.filter.Kept = &mon.printed
+	out.filter.Kept = &mon.Printed
 	out.noteRedaction(t, targets)
 	out.format.Kinds = target.SeveralTypes(targets) || o.reporting.columns.ShowKind
 	out.format.Namespaces = o.selection.All || target.SeveralNamespaces(targets)
@@ -144,11 +148,11 @@ func runWatch(p *cli.Program, cmd *cobra.Command, args []string, o *watchFlags) 
 		var stop context.CancelCauseFunc
 		ctx, stop = context.WithCancelCause(ctx)
 		defer stop(nil)
-		l, err := takeTerminal(p, ctx, cmd.InOrStdin(), out.format, t, stop)
+		l, err := live.TakeTerminal(p, ctx, cmd.InOrStdin(), out.format, t, stop)
 		if err != nil {
 			return err
 		}
-		defer l.close()
+		defer l.Close()
 		out.format.Custom = func(*print.Format) print.Encoder { return l }
 	}
 	s := &session{flags: o, client: c, talk: t, output: out, targets: targets, monitor: mon}

@@ -1,0 +1,220 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/complete"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/connect"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/config"
+	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/target"
+)
+
+// authFlags are the flags of auth check.
+type authFlags struct {
+	connection connect.Flags
+	all        bool
+	output     string
+	quiet      bool
+	logFormat  string
+}
+
+const authLong = `Check, step by step, whether the cluster can be reached and what may be listed
+and watched there: what was read, who we are for the server, and where it fails,
+with what to do about it. A credential is never printed.
+
+Types and names are given as for watch. Without any, all types that the server
+can list and watch are asked about, and summed up.
+
+Exit codes: 0 if all that was asked for may be listed and watched (without types:
+if anything may), 1 if not, 2 for wrong usage or configuration.`
+
+func Command(p *cli.Program) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "auth",
+		Short: "Look at credentials and permissions",
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			return exit.Usage("unknown command %q (there is: listwatch auth check)", printable.Clip(args[0]))
+		},
+	}
+	cmd.AddCommand(authCheckCommand(p))
+	return cmd
+}
+
+func authCheckCommand(p *cli.Program) *cobra.Command {
+	o := &authFlags{}
+	cmd := &cobra.Command{
+		Use:   "check [TYPE[.VERSION[.GROUP]][,TYPE...] [NAME...] | TYPE/NAME...]",
+		Short: "Check credentials and permissions, step by step",
+		Long:  authLong,
+		Example: `  listwatch auth check
+  listwatch auth check pods,deployments -n shop
+  listwatch auth check secrets -A --as system:serviceaccount:shop:web -o json`,
+		RunE: func(cmd *cobra.Command, args []string) error { return authCheck(p, cmd, args, o) },
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.BoolVarP(&o.all, "all-namespaces", "A", false, "all namespaces")
+	f.StringVarP(&o.output, "output", "o", "", "json, or nothing for text")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing but why it failed, on stderr")
+	f.StringVar(&o.logFormat, "log-format", "text", "of stderr: text or json")
+	o.connection.Register(f)
+	complete.Objects(p, cmd, &o.connection)
+	return cmd
+}
+
+func authCheck(p *cli.Program, cmd *cobra.Command, args []string, o *authFlags) error {
+	switch {
+	case o.output != "" && o.output != "json":
+		return exit.Usage("--output %q: want json, or nothing for text", printable.Clip(o.output))
+	case o.logFormat != "text" && o.logFormat != "json":
+		return exit.Usage("--log-format %q: want one of text, json", printable.Clip(o.logFormat))
+	}
+	c := &check{flags: o, p: p, talk: messages.New(p.Stderr, o.logFormat, o.quiet), report: newReport()}
+	if len(args) > 0 {
+		var err error
+		if c.wish, err = target.ParseArgs(args); err != nil {
+			return err
+		}
+	}
+	c.report.Configuration.Flags = given(cmd.Flags())
+	err := c.run(cmd.Context())
+	if c.client != nil {
+		c.client.CloseIdleConnections()
+	}
+	if cause := context.Cause(cmd.Context()); cause != nil {
+		return cause
+	}
+	c.report.OK = err == nil
+	if !o.quiet {
+		text, e := c.report.print(o.output)
+		if e != nil {
+			return exit.Failed(e)
+		}
+		if e := p.Put(text); e != nil {
+			return e
+		}
+	}
+	return err
+}
+
+// given names the flags about the connection that were given, not their values.
+func given(f *pflag.FlagSet) []string {
+	var own pflag.FlagSet
+	(&connect.Flags{}).Register(&own)
+	var names []string
+	f.Visit(func(f *pflag.Flag) {
+		if own.Lookup(f.Name) != nil {
+			names = append(names, "--"+f.Name)
+		}
+	})
+	slices.Sort(names)
+	return names
+}
+
+// check is one run of auth check.
+type check struct {
+	flags  *authFlags
+	p      *cli.Program
+	talk   *messages.Writer
+	wish   target.Wish
+	report *report
+
+	cfg    *config.Config
+	client *client.Client
+	seen   *seen
+}
+
+// run takes the steps, each of which needs those before it, as far as they lead.
+func (c *check) run(ctx context.Context) error {
+	if err := c.configure(); err != nil {
+		return err
+	}
+	for _, step := range []func(context.Context) error{c.obtain, c.server, c.identity, c.rights} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// configure reads what says which cluster and who we are.
+func (c *check) configure() error {
+	step := &c.report.Configuration
+	cfg, err := c.flags.connection.Read(c.p)
+	if err != nil {
+		step.fail(errors.Unwrap(err), c.advice(errors.Unwrap(err)))
+		return err
+	}
+	step.Status, step.Files = statusOK, cfg.Sources
+	if slices.Equal(cfg.Sources, []string{"in-cluster"}) {
+		step.Files, step.InCluster = nil, true
+	}
+	step.Context, step.Cluster, step.User, step.Namespace = cfg.Context, cfg.Cluster, cfg.User, cfg.Namespace
+	for _, w := range cfg.Warnings {
+		step.warn(w)
+	}
+	c.cfg, c.seen = cfg, &seen{}
+	described := describe(cfg.Client)
+	if c.flags.connection.Opts.Token != "" && len(described.Shown) > 0 { // over plain HTTP it is not shown
+		described.Shown[0].From = "--token"
+	}
+	cfg.Client.Wrap = c.seen.wrap
+	if c.client, err = c.flags.connection.Dial(cfg, c.talk); err != nil {
+		described.fail(errors.Unwrap(err), c.advice(errors.Unwrap(err)))
+	}
+	c.report.Credentials = described
+	return err
+}
+
+// obtain runs the command that credentials come from, if they do.
+func (c *check) obtain(ctx context.Context) error {
+	source := c.cfg.Client.Credentials
+	if source == nil {
+		return nil
+	}
+	step := &c.report.Credentials
+	cred, err := source.Credential(ctx, nil)
+	if err != nil {
+		step.fail(err, c.advice(err))
+		return exit.Failed(fmt.Errorf("auth check: %w", err))
+	}
+	step.got(cred)
+	return nil
+}
+
+// advice is what can be done about err.
+func (c *check) advice(err error) string { return Advice(err, configOf(c.p)) }
+
+// where is the namespace that rights are asked for; empty = all.
+func (c *check) where() string {
+	if c.flags.all {
+		return ""
+	}
+	return c.cfg.Namespace
+}
+
+// everywhere says where a question is about.
+func everywhere(namespace string, namespaced bool) string {
+	switch {
+	case !namespaced:
+		return "in the cluster"
+	case namespace == "":
+		return "in all namespaces"
+	}
+	return "in namespace " + namespace
+}

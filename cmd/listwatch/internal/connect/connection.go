@@ -1,0 +1,141 @@
+package connect
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/config"
+	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/target"
+)
+
+// Flags are the flags that say which cluster and who we are, spelled as
+// kubectl's.
+type Flags struct {
+	Opts           config.Options
+	Namespaces     target.NamespaceList
+	requestTimeout string
+	qps            float64
+	burst          int
+	extra          []string
+	verbosity      int
+}
+
+func (c *Flags) Register(f *pflag.FlagSet) {
+	o := &c.Opts
+	f.StringVar(&o.Path, "kubeconfig", "", "kubeconfig file (default $KUBECONFIG, the pod's service account, ~/.kube/config)")
+	f.StringVar(&o.Context, "context", "", "context of the kubeconfig")
+	f.StringVar(&o.Cluster, "cluster", "", "cluster of the kubeconfig")
+	f.StringVar(&o.User, "user", "", "user of the kubeconfig")
+	c.Namespaces.Register(f, &o.Namespace)
+	f.StringVarP(&o.Server, "server", "s", "", "address of the API server, a URL")
+	f.StringVar(&o.Token, "token", "", "bearer token")
+	f.StringVar(&o.Username, "username", "", "user name for basic authentication")
+	f.StringVar(&o.Password, "password", "", "password for basic authentication")
+	f.StringVar(&o.As, "as", "", "user to impersonate")
+	f.StringArrayVar(&o.AsGroups, "as-group", nil, "group to impersonate; may be repeated")
+	f.StringVar(&o.AsUID, "as-uid", "", "UID to impersonate")
+	f.StringArrayVar(&c.extra, "as-user-extra", nil, "extra to impersonate, KEY=VALUE; may be repeated")
+	f.StringVar(&o.CAFile, "certificate-authority", "", "file with the CA of the server's certificate")
+	f.StringVar(&o.CertFile, "client-certificate", "", "file with a client certificate")
+	f.StringVar(&o.KeyFile, "client-key", "", "file with the key of the client certificate")
+	f.StringVar(&o.TLSServerName, "tls-server-name", "", "name to expect in the server's certificate")
+	f.BoolVar(&o.Insecure, "insecure-skip-tls-verify", false, "trust any certificate: anybody in between can read and change everything")
+	f.StringVar(&o.ProxyURL, "proxy-url", "", "proxy to reach the server through, such as http://proxy:3128 or socks5://proxy:1080")
+	f.BoolVar(&o.DisableCompression, "disable-compression", false, "ask for answers that are not compressed")
+	f.StringVar(&c.requestTimeout, "request-timeout", "0", "longest silence of the server on an ordinary request, such as 30s; a watch has --idle-timeout (0 = 1m)")
+	f.Float64Var(&c.qps, "qps", 0, "requests a second, watches excepted (0 = no limit)")
+	f.IntVar(&c.burst, "burst", 0, "requests at once under --qps (default twice --qps)")
+	f.IntVarP(&c.verbosity, "v", "v", 0, "6 or more: a line on stderr for each request")
+}
+
+// Load reads the configuration and makes the client.
+func (c *Flags) Load(p *cli.Program, t *messages.Writer) (*client.Client, *config.Config, error) {
+	cfg, err := c.Read(p)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, w := range cfg.Warnings {
+		t.Note("warning: " + w)
+	}
+	cl, err := c.Dial(cfg, t)
+	return cl, cfg, err
+}
+
+// Read reads the configuration.
+func (c *Flags) Read(p *cli.Program) (*config.Config, error) {
+	timeout, err := parseTimeout(c.requestTimeout)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case c.qps < 0:
+		return nil, exit.Usage("--qps %v is negative", c.qps)
+	case c.burst < 0:
+		return nil, exit.Usage("--burst %d is negative", c.burst)
+	case c.verbosity < 0:
+		return nil, exit.Usage("-v %d is negative", c.verbosity)
+	}
+	o := c.Opts
+	if o.AsExtra, err = parseExtra(c.extra); err != nil {
+		return nil, err
+	}
+	o.Stderr = p.PluginStderr()
+	o.RequestTimeout, o.Env, o.Home = timeout, p.Env, p.Env("HOME")
+	cfg, err := config.Load(o)
+	if err != nil {
+		return nil, &exit.Error{Code: exit.CodeUsage, Err: err}
+	}
+	p.Cfg = cfg
+	cfg.Client.QPS, cfg.Client.Burst = c.qps, c.burst
+	cfg.Client.UserAgent, cfg.Client.Dial = "listwatch/"+cli.ThisBuild().Version, p.Dial
+	return cfg, nil
+}
+
+// Dial makes the client. It has not connected yet.
+func (c *Flags) Dial(cfg *config.Config, t *messages.Writer) (*client.Client, error) {
+	cfg.Client.Warn = func(text string) { t.Note("warning: " + text) }
+	if c.verbosity >= messages.RequestLevel {
+		cfg.Client.Trace = messages.RequestLog(t, cfg.Client.Server)
+	}
+	cl, err := client.New(cfg.Client)
+	if err != nil { // in the words of a library
+		return nil, exit.Usage("%s", strings.TrimPrefix(err.Error(), "client: "))
+	}
+	return cl, nil
+}
+
+// parseExtra reads KEY=VALUE; a key may come again.
+func parseExtra(list []string) (map[string][]string, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	extra := map[string][]string{}
+	for _, s := range list {
+		k, v, ok := strings.Cut(s, "=")
+		if k = strings.ToLower(k); !ok || k == "" {
+			return nil, exit.Usage("--as-user-extra %q: want KEY=VALUE", printable.Clip(s))
+		}
+		extra[k] = append(extra[k], v)
+	}
+	return extra, nil
+}
+
+// parseTimeout reads a duration, or a number of seconds as kubectl does.
+func parseTimeout(s string) (time.Duration, error) {
+	if n, err := strconv.Atoi(s); err == nil && n >= 0 {
+		return time.Duration(n) * time.Second, nil
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d < 0 {
+		return 0, exit.Usage("--request-timeout %q: want a duration such as 30s, or 0", printable.Clip(s))
+	}
+	return d, nil
+}

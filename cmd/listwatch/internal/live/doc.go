@@ -1,0 +1,2 @@
+// Package live is the screen of watch --live.
+package live

@@ -1,0 +1,156 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/signals"
+	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/print"
+	"github.com/listwatch/listwatch/internal/record"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// live is the screen of --live. It is an encoder that prints nothing: what is
+// encoded goes to the board, which is drawn four times a second.
+type live struct {
+	program *tea.Program
+	done    chan struct{}   // closed when the terminal is given back
+	rows    []record.Record // since the last flush
+}
+
+// drawEvery is how often the screen is drawn, also when nothing happens: ages grow,
+// and marks fade.
+const drawEvery = 250 * time.Millisecond
+
+// TakeTerminal begins --live. What is said goes to the screen then, and to stderr only
+// if that is not the terminal.
+func TakeTerminal(p *cli.Program, ctx context.Context, in io.Reader, o print.Format, t *messages.Writer, stop func(error)) (*live, error) {
+	if !cli.IsTerminal(p.Stdout) || !cli.IsTerminal(in) {
+		return nil, exit.Usage("--live needs a terminal on stdin and stdout")
+	}
+	o.Events = false // a mark says it
+	l := startLive(ctx, &o, in, p.Stdout, stop)
+	signals.BeforeLeaving(ctx, l.kill)
+	if cli.IsTerminal(p.Stderr) {
+		t.To(l)
+	} else {
+		t.To(io.MultiWriter(p.Stderr, l))
+	}
+	return l, nil
+}
+
+// startLive takes over the terminal; its keys end the watch by stop.
+func startLive(ctx context.Context, o *print.Format, in io.Reader, out io.Writer, stop func(error)) *live {
+	m := &screen{board: newBoard(o), stop: stop}
+	l := &live{done: make(chan struct{})}
+	l.program = tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler(), tea.WithFPS(20))
+	go func() {
+		_, err := l.program.Run()
+		if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
+			err = nil // it was us
+		}
+		if err != nil {
+			stop(exit.Failed(err))
+		}
+		close(l.done)
+	}()
+	return l
+}
+
+// Close gives the terminal back.
+func (l *live) Close() {
+	l.program.Quit()
+	<-l.done
+}
+
+// kill is close where the process is about to end, and waits for nobody.
+func (l *live) kill() {
+	l.program.Kill()
+	select {
+	case <-l.done:
+	case <-time.After(signals.Graceful / 2):
+	}
+}
+
+func (l *live) Encode(b []byte, r *record.Record) ([]byte, error) {
+	l.rows = append(l.rows, *r)
+	return b, nil
+}
+
+func (l *live) Flush(b []byte) []byte {
+	if len(l.rows) > 0 {
+		l.program.Send(l.rows)
+		l.rows = nil
+	}
+	return b
+}
+
+func (l *live) End(b []byte) ([]byte, error) { return l.Flush(b), nil }
+
+// Write takes the lines that would have gone to stderr.
+func (l *live) Write(b []byte) (int, error) {
+	for text := range strings.Lines(string(b)) {
+		l.program.Send(said(strings.TrimSpace(text)))
+	}
+	return len(b), nil
+}
+
+// said is a line for stderr, tick a moment.
+type (
+	said string
+	tick time.Time
+)
+
+// screen joins a board to a terminal.
+type screen struct {
+	*board
+	stop          func(error)
+	width, height int
+}
+
+func again() tea.Cmd {
+	return tea.Tick(drawEvery, func(t time.Time) tea.Msg { return tick(t) })
+}
+
+func (s *screen) Init() tea.Cmd { return again() }
+
+func (s *screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
+	switch m := m.(type) {
+	case tick:
+		return s, again()
+	case tea.WindowSizeMsg:
+		s.width, s.height = m.Width, m.Height
+	case []record.Record:
+		for i := range m {
+			s.apply(&m[i])
+		}
+	case said:
+		s.note(string(m), time.Now())
+	case tea.KeyPressMsg:
+		switch name := m.String(); {
+		case name == "ctrl+c":
+			s.stop(signals.Signal{Sig: syscall.SIGINT})
+		case name == "ctrl+z":
+			return s, tea.Suspend
+		case s.press(name, m.Text):
+			s.stop(exit.ErrAskedFor)
+		}
+	}
+	return s, nil
+}
+
+func (s *screen) View() tea.View {
+	v := tea.NewView(strings.Join(s.draw(s.width, s.height, time.Now()), "\n"))
+	v.AltScreen = true
+	return v
+}
+
+func (*live) ForPeople() {}

@@ -1,0 +1,3 @@
+// Package monitor knows how the streams of a run are, and serves that to people, probes and
+// Prometheus.
+package monitor

@@ -1,0 +1,150 @@
+package monitor
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/listwatch/listwatch/cmd/listwatch/hook"
+	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/target"
+)
+
+// StaleAfter is the silence after which what is shown may be stale: a healthy server is
+// heard from about every minute, by bookmarks.
+const StaleAfter = 90 * time.Second
+
+// Monitor knows how a run is: its streams, and what was printed. A nil one takes
+// note of nothing. It is safe for concurrent use.
+type Monitor struct {
+	limit time.Duration // silence beyond it is stale
+	end   bool          // and ends the program
+
+	Printed atomic.Int64              // records
+	written atomic.Int64              // bytes
+	pool    atomic.Pointer[hook.Pool] // nil = no hooks
+
+	mu      sync.Mutex
+	streams []*State
+	started bool // all streams are known
+}
+
+// Add returns the state of a new stream.
+func (m *Monitor) Add(t target.Target) *State {
+	if m == nil {
+		return nil
+	}
+	s := newStreamState(t)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.streams = append(m.streams, s)
+	return s
+}
+
+// Stream returns the state of the i-th stream that was added.
+func (m *Monitor) Stream(i int) *State {
+	if m == nil {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.streams[i]
+}
+
+// Begin says that all streams were added.
+func (m *Monitor) Begin() {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.started = true
+}
+
+// views returns the streams as they are now.
+func (m *Monitor) views() []streamView {
+	vs := []streamView{}
+	for _, s := range m.states() {
+		vs = append(vs, s.view(m.limit))
+	}
+	return vs
+}
+
+// NotReady returns why we are not ready, a line each; none if we are.
+func (m *Monitor) NotReady() []string {
+	m.mu.Lock()
+	started := m.started
+	m.mu.Unlock()
+	if !started {
+		return []string{"starting: the server's types are not known yet"}
+	}
+	var why []string
+	for _, s := range m.states() {
+		if v := s.view(m.limit); !v.Ready {
+			why = append(why, s.Label()+s.Where()+": "+v.reason)
+		}
+	}
+	return why
+}
+
+func (m *Monitor) states() []*State {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.streams
+}
+
+// Watchdog returns an error once a stream was silent for too long, if that was
+// asked for, else nil when ctx is done.
+func (m *Monitor) Watchdog(ctx context.Context) error {
+	if m == nil || !m.end {
+		return nil
+	}
+	tick := time.NewTicker(min(max(m.limit/20, 10*time.Millisecond), time.Second))
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		for _, s := range m.states() {
+			if v := s.view(m.limit); v.silence >= m.limit {
+				err := fmt.Errorf("%s: no contact for %s (--max-staleness %s)", s.Label(), printable.Rough(v.silence), m.limit)
+				if v.LastError != "" {
+					err = fmt.Errorf("%w; last error: %s", err, v.LastError)
+				}
+				return exit.Failed(err)
+			}
+		}
+	}
+}
+
+// Runs notes the pool of hooks.
+func (m *Monitor) Runs(p *hook.Pool) {
+	if m != nil {
+		m.pool.Store(p)
+	}
+}
+
+// Count returns w, whose bytes are counted.
+func (m *Monitor) Count(w io.Writer) io.Writer {
+	if m == nil {
+		return w
+	}
+	return countedWriter{w, &m.written}
+}
+
+type countedWriter struct {
+	io.Writer
+	n *atomic.Int64
+}
+
+func (c countedWriter) Write(b []byte) (int, error) {
+	n, err := c.Writer.Write(b)
+	c.n.Add(int64(n))
+	return n, err
+}

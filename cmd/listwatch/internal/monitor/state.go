@@ -1,0 +1,168 @@
+package monitor
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/record"
+	"github.com/listwatch/listwatch/internal/target"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// Phases of a stream, as --listen shows them.
+const (
+	phaseListing      = "listing"
+	phaseSynced       = "synced"
+	phaseReconnecting = "reconnecting"
+	phaseStale        = "stale" // whatever it does: nothing was heard for too long
+)
+
+// State is what others may know of a stream while it runs. A nil one knows
+// nothing. It is safe for concurrent use.
+type State struct {
+	target.Target
+	began   time.Time
+	contact func() time.Time // when the server was last heard from
+	size    func() int       // objects
+
+	mu       sync.Mutex
+	phase    string
+	complete bool // the collection was told once, or a watch goes on from somewhere
+	events   map[string]int64
+	revision string // of the collection
+	relists  int64
+	breaks   int64
+	failures int64
+	err      string // the last one
+	failed   time.Time
+}
+
+func newStreamState(t target.Target) *State {
+	return &State{Target: t, began: time.Now(), phase: phaseListing, events: map[string]int64{}}
+}
+
+// Bind says whom to ask for what changes all the time.
+func (s *State) Bind(contact func() time.Time, size func() int) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.contact, s.size = contact, size
+}
+
+// See takes note of a record.
+func (s *State) See(r *record.Record) {
+	if s == nil || r.Say != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.events[r.Type]++
+	switch r.Type {
+	case string(watch.Synced):
+		s.phase, s.complete = phaseSynced, true
+	case record.RelistedType:
+		s.phase, s.complete = phaseSynced, true
+		s.relists++
+	case record.DisconnectedType:
+		s.phase = phaseReconnecting
+		s.breaks++
+	case record.ReconnectedType:
+		if s.phase == phaseReconnecting && s.complete {
+			s.phase = phaseSynced
+		}
+	case record.ErrorType, record.QuarantinedType:
+		if d, ok := r.Detail.(record.ErrorDetail); ok {
+			s.failures++
+			s.err, s.failed = d.Error, r.Time
+		}
+	}
+	if rev := r.ID.ResourceVersion; rev != "" && !r.Initial && r.Synthetic == "" && r.Type != record.QuarantinedType {
+		s.revision = rev
+	}
+}
+
+// list: the collection is told, perhaps again.
+func (s *State) List() {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.phase = phaseListing
+}
+
+// connect: a request that stays open was answered. A plain watch goes on from a
+// revision, so nothing is missing before it.
+func (s *State) Connect(op watch.Op) {
+	if s == nil || op != watch.OpWatch {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.phase, s.complete = phaseSynced, true
+}
+
+// streamView is a stream at one moment, as /debug/state prints it: nothing of any
+// object.
+type streamView struct {
+	Resource    string           `json:"resource"`
+	Namespace   string           `json:"namespace,omitempty"`
+	Name        string           `json:"name,omitempty"`
+	State       string           `json:"state"`
+	Ready       bool             `json:"ready"`
+	Objects     int              `json:"objects"`
+	Events      map[string]int64 `json:"events"`
+	Revision    string           `json:"resourceVersion,omitempty"`
+	Began       time.Time        `json:"began"`
+	LastContact *time.Time       `json:"lastContact,omitempty"`
+	Silence     float64          `json:"secondsSinceContact"`
+	Relists     int64            `json:"relists"`
+	Disconnects int64            `json:"disconnects"`
+	Errors      int64            `json:"errors"`
+	LastError   string           `json:"lastError,omitempty"`
+	ErrorTime   *time.Time       `json:"lastErrorTime,omitempty"`
+
+	complete bool
+	silence  time.Duration
+	reason   string // why it is not ready
+}
+
+// view returns the state now. Silence is counted from the start until the server
+// was heard from.
+func (s *State) view(limit time.Duration) streamView {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := streamView{Resource: s.Resource.GroupResource(), Namespace: s.Namespace, Name: s.Name, complete: s.complete,
+		State: s.phase, Events: maps.Clone(s.events), Revision: s.revision, Began: s.began.UTC(),
+		Relists: s.relists, Disconnects: s.breaks, Errors: s.failures, LastError: s.err}
+	if !s.failed.IsZero() {
+		at := s.failed.UTC()
+		v.ErrorTime = &at
+	}
+	last := s.began
+	if s.contact != nil {
+		v.Objects = s.size()
+		if at := s.contact(); !at.IsZero() {
+			last, at = at, at.UTC()
+			v.LastContact = &at
+		}
+	}
+	v.silence = max(0, time.Since(last))
+	v.Silence = v.silence.Round(time.Millisecond).Seconds()
+	switch {
+	case v.silence >= limit:
+		v.State = phaseStale
+		v.reason = "no contact for " + printable.Rough(v.silence) + ", the limit is " + limit.String()
+	case !s.complete:
+		v.reason = "the first list is not complete"
+	}
+	if v.reason != "" && s.err != "" && !(s.complete && s.failed.Before(last)) {
+		v.reason += "; last error: " + s.err
+	}
+	v.Ready = v.reason == ""
+	return v
+}
