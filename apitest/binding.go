@@ -89,7 +89,7 @@ func (b *binding) fits(pod *object.Object) *kube.Status {
 func (b *binding) bound(pod *object.Object) *object.Object {
 	o := &object.Object{Key: pod.Key, Meta: pod.Meta, Fields: pod.Fields}
 	spec, _ := o.Field("spec")
-	o.SetField("spec", setAt(spec, "nodeName", b.Target.Name), true)
+	o.SetField("spec", object.SetAt(spec, "nodeName", b.Target.Name), true)
 	o.Meta.Labels = with(o.Meta.Labels, b.Metadata.Labels)
 	o.Meta.Annotations = with(o.Meta.Annotations, b.Metadata.Annotations)
 	status, _ := o.Field("status")
@@ -105,7 +105,7 @@ func (b *binding) bound(pod *object.Object) *object.Object {
 	if !found {
 		list.Conditions = append(list.Conditions, scheduled)
 	}
-	o.SetField("status", setAt(status, "conditions", list.Conditions), true)
+	o.SetField("status", object.SetAt(status, "conditions", list.Conditions), true)
 	return o
 }
 

@@ -29,7 +29,7 @@ type writeOptions struct {
 func parseWriteOptions(x *Exchange, kind, typ string) (o writeOptions, st *kube.Status) {
 	q := x.r.URL.Query()
 	o = writeOptions{verb: x.target.verb, typ: typ, manager: q.Get("fieldManager"), validation: cmp.Or(q.Get("fieldValidation"), "Warn")}
-	o.dry, o.force = q.Has("dryRun"), queryBool(q, "force")
+	o.dry, o.force = q.Has("dryRun"), wire.QueryBool(q, "force")
 	causes := o.checkPatch(typ, q.Has("force"))
 	if len(o.manager) > maxManager {
 		causes = append(causes, kube.StatusCause{Reason: "FieldValueTooLong",

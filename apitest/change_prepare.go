@@ -54,7 +54,7 @@ func (c *change) prepareCreate(o *object.Object) *kube.Status {
 	}
 	if isPartial(info, kinds.Approval) { // a request to sign says whose it is
 		spec, _ := o.Field("spec")
-		o.SetField("spec", setAt(spec, "username", c.user), true)
+		o.SetField("spec", object.SetAt(spec, "username", c.user), true)
 	}
 	s.mu.Lock()
 	s.prepareCreate(info, o)

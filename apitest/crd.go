@@ -142,9 +142,9 @@ func prepareDefinition(old, o *object.Object) *kube.Status {
 	}
 	s.Names.Singular = cmp.Or(s.Names.Singular, strings.ToLower(s.Names.Kind))
 	s.Names.ListKind = cmp.Or(s.Names.ListKind, s.Names.Kind+"List")
-	raw = setAt(raw, "names", s.Names)
+	raw = object.SetAt(raw, "names", s.Names)
 	if len(object.LookupJSON(raw, "conversion")) == 0 {
-		raw = setAt(raw, "conversion", map[string]string{"strategy": "None"})
+		raw = object.SetAt(raw, "conversion", map[string]string{"strategy": "None"})
 	}
 	o.SetField("spec", raw, true)
 	if name := s.stored().Name; !slices.Contains(before, name) {
@@ -154,7 +154,7 @@ func prepareDefinition(old, o *object.Object) *kube.Status {
 	if !ok {
 		status = json.RawMessage(`{"conditions":null,"acceptedNames":{"plural":"","kind":""},"storedVersions":` + string(object.Marshal(before)) + `}`)
 	} else if !slices.Equal(before, storedVersions(o)) {
-		status = setAt(status, "storedVersions", before)
+		status = object.SetAt(status, "storedVersions", before)
 	}
 	o.SetField("status", status, true)
 	return nil

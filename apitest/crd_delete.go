@@ -42,7 +42,7 @@ func (st *store) retire(t *table, definition *object.Object) (marked *object.Obj
 	columns.DecodeLenient(object.LookupJSON(status, "conditions"), &conditions)
 	conditions = append(conditions, object.Marshal(map[string]string{"type": "Terminating", "status": "True", "lastTransitionTime": marked.Meta.DeletionTimestamp,
 		"reason": "InstanceDeletionInProgress", "message": "CustomResource deletion is in progress"}))
-	marked.SetField("status", setAt(status, "conditions", conditions), true)
+	marked.SetField("status", object.SetAt(status, "conditions", conditions), true)
 	st.commit(t, marked.Key, marked)
 	for o := range defined.sorted.all() { // as they were at the beginning
 		st.remove(defined, o, deletion{})

@@ -46,7 +46,7 @@ func (o *deleteOptions) fromQuery(q url.Values) error {
 		o.PropagationPolicy = p
 	}
 	if q.Has("orphanDependents") {
-		o.OrphanDependents = new(queryBool(q, "orphanDependents"))
+		o.OrphanDependents = new(wire.QueryBool(q, "orphanDependents"))
 	}
 	if s := q.Get("gracePeriodSeconds"); s != "" {
 		n, err := strconv.ParseInt(s, 10, 64)
@@ -56,7 +56,7 @@ func (o *deleteOptions) fromQuery(q url.Values) error {
 		o.GracePeriod = &n
 	}
 	if q.Has("ignoreStoreReadErrorWithClusterBreakingPotential") {
-		o.Unreadable = new(queryBool(q, "ignoreStoreReadErrorWithClusterBreakingPotential"))
+		o.Unreadable = new(wire.QueryBool(q, "ignoreStoreReadErrorWithClusterBreakingPotential"))
 	}
 	if p := (preconditions{text("uid"), text("resourceVersion")}); p != (preconditions{}) {
 		o.Preconditions = &p

@@ -23,19 +23,6 @@ var eventNames = [...][2]string{
 	{"deprecatedCount", "count"},
 }
 
-// eventSelector returns the name in core of a field selector of events.k8s.io;
-// most are the same.
-func eventSelector(path string) string {
-	switch path {
-	case "regarding.kind", "regarding.namespace", "regarding.name", "regarding.uid",
-		"regarding.apiVersion", "regarding.resourceVersion", "regarding.fieldPath":
-		return "involvedObject" + path[len("regarding"):]
-	case "reportingController":
-		return "reportingComponent"
-	}
-	return path
-}
-
 // eventToCore returns an event of events.k8s.io as one of the core group. It
 // shares the values of e, which it leaves as it is.
 func eventToCore(e map[string]any) map[string]any {

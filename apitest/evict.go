@@ -139,9 +139,9 @@ func (b *budget) covers(pod *object.Object) bool {
 func (b *budget) after(o *object.Object, pod string) *object.Object {
 	next := &object.Object{Key: o.Key, Meta: o.Meta, Fields: o.Fields}
 	raw, _ := o.Field("status")
-	raw = setAt(raw, "disruptionsAllowed", b.Status.DisruptionsAllowed-1)
+	raw = object.SetAt(raw, "disruptionsAllowed", b.Status.DisruptionsAllowed-1)
 	disrupted := with(b.Status.DisruptedPods, map[string]string{pod: object.Timestamp()})
-	raw = setAt(raw, "disruptedPods", disrupted)
+	raw = object.SetAt(raw, "disruptedPods", disrupted)
 	if b.Status.DisruptionsAllowed == 1 {
 		list := b.Status.Conditions
 		for i, c := range list {
@@ -152,7 +152,7 @@ func (b *budget) after(o *object.Object, pod string) *object.Object {
 		}
 		list = append(list, map[string]any{"type": "DisruptionAllowed", "status": "False", "reason": "InsufficientPods", "message": "",
 			"lastTransitionTime": object.Timestamp(), "observedGeneration": b.Status.ObservedGeneration})
-		raw = setAt(raw, "conditions", list)
+		raw = object.SetAt(raw, "conditions", list)
 	}
 	next.SetField("status", json.RawMessage(raw), true)
 	return next

@@ -48,7 +48,7 @@ func (st *store) admitsNamespace(res kube.Resource, o *object.Object, options Op
 // setTerminating sets the phase of a namespace that is being deleted.
 func setTerminating(o *object.Object) {
 	raw, _ := o.Field("status")
-	o.SetField("status", setAt(raw, "phase", "Terminating"), true)
+	o.SetField("status", object.SetAt(raw, "phase", "Terminating"), true)
 }
 
 // emptying reports whether a namespace still waits for its spec.finalizers.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/apitest/internal/wire"
@@ -71,7 +72,7 @@ func parseQuery(v url.Values, t target, shards bool) (*query, *kube.Status) {
 	q := &query{
 		filter:   filter{namespace: t.key.Namespace, name: t.one},
 		revision: v.Get("resourceVersion"), match: v.Get("resourceVersionMatch"), token: v.Get("continue"),
-		bookmarks: queryBool(v, "allowWatchBookmarks"),
+		bookmarks: wire.QueryBool(v, "allowWatchBookmarks"),
 	}
 	var err error
 	if s := v.Get("limit"); s != "" {
@@ -87,7 +88,7 @@ func parseQuery(v url.Values, t target, shards bool) (*query, *kube.Status) {
 		q.timeout = time.Duration(n) * time.Second
 	}
 	if v.Has("sendInitialEvents") {
-		b := queryBool(v, "sendInitialEvents")
+		b := wire.QueryBool(v, "sendInitialEvents")
 		q.initial = &b
 	}
 	if q.labels, err = kube.ParseSelector(v.Get("labelSelector")); err != nil {
@@ -97,7 +98,7 @@ func parseQuery(v url.Values, t target, shards bool) (*query, *kube.Status) {
 		return nil, wire.BadRequest("%s", fieldSelectorError(v.Get("fieldSelector"), err))
 	}
 	if t.form.Core.Plural != "" {
-		q.rename = eventSelector
+		q.rename = kinds.EventSelector
 	}
 	if st := q.validate(t.verb); st != nil {
 		return nil, st

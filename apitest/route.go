@@ -3,7 +3,6 @@ package apitest
 import (
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -68,7 +67,7 @@ func verb(r *http.Request, collection bool) string {
 	switch r.Method {
 	case http.MethodGet:
 		switch {
-		case collection && queryBool(r.URL.Query(), "watch"):
+		case collection && wire.QueryBool(r.URL.Query(), "watch"):
 			return "watch"
 		case collection:
 			return "list"
@@ -84,16 +83,6 @@ func verb(r *http.Request, collection bool) string {
 		}
 	}
 	return strings.ToLower(r.Method)
-}
-
-// queryBool reads a boolean as the server does: anything but 0 and false, the
-// empty value included, is true.
-func queryBool(q url.Values, name string) bool {
-	if !q.Has(name) {
-		return false
-	}
-	v := q.Get(name)
-	return v != "0" && !strings.EqualFold(v, "false")
 }
 
 // answer is the normal answer to x, written to w, which is x or a
@@ -247,7 +236,7 @@ func (s *Server) podSubresource(x *Exchange, w http.ResponseWriter) *kube.Status
 
 // get answers with one object.
 func (s *Server) get(x *Exchange, w http.ResponseWriter, v *view) *kube.Status {
-	if queryBool(x.r.URL.Query(), "export") {
+	if wire.QueryBool(x.r.URL.Query(), "export") {
 		return wire.BadRequest("the export parameter, deprecated since v1.14, is no longer supported")
 	}
 	rv := x.r.URL.Query().Get("resourceVersion")

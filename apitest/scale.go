@@ -1,7 +1,6 @@
 package apitest
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -108,33 +107,6 @@ func (c *change) scaled(old *object.Object, b []byte) (*object.Object, *kube.Sta
 	o.Meta.ResourceVersion = s.Metadata.ResourceVersion
 	first, rest, _ := strings.Cut(info.Scale.SpecReplicas, ".")
 	raw, _ := old.Field(first)
-	o.SetField(first, setAt(raw, rest, s.Spec.Replicas), true)
+	o.SetField(first, object.SetAt(raw, rest, s.Spec.Replicas), true)
 	return o, nil
-}
-
-// setAt returns the JSON object raw with value at a dotted path.
-func setAt(raw json.RawMessage, path string, value any) json.RawMessage {
-	if path == "" {
-		return object.Marshal(value)
-	}
-	top := map[string]any{}
-	if len(raw) > 0 {
-		dec := json.NewDecoder(bytes.NewReader(raw))
-		dec.UseNumber()
-		if dec.Decode(&top) != nil || top == nil {
-			top = map[string]any{}
-		}
-	}
-	parts := strings.Split(path, ".")
-	at := top
-	for _, p := range parts[:len(parts)-1] {
-		next, ok := at[p].(map[string]any)
-		if !ok {
-			next = map[string]any{}
-			at[p] = next
-		}
-		at = next
-	}
-	at[parts[len(parts)-1]] = value
-	return object.Marshal(top)
 }

@@ -118,3 +118,16 @@ func eventCells(r *columns.Row) {
 	r.Add(columns.Since(last), word("type", ""), word("reason", ""), target, about.FieldPath, from,
 		strings.TrimSpace(word("message", "note")), columns.Since(first), count, r.Meta.Name)
 }
+
+// EventSelector returns the name in core of a field selector of events.k8s.io;
+// most are the same.
+func EventSelector(path string) string {
+	switch path {
+	case "regarding.kind", "regarding.namespace", "regarding.name", "regarding.uid",
+		"regarding.apiVersion", "regarding.resourceVersion", "regarding.fieldPath":
+		return "involvedObject" + path[len("regarding"):]
+	case "reportingController":
+		return "reportingComponent"
+	}
+	return path
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/listwatch/listwatch/apitest/internal/schema"
@@ -155,4 +156,31 @@ func (o *Object) Whole(info *Info) *Object {
 	w := *o
 	w.Seal(info, 0)
 	return &w
+}
+
+// SetAt returns the JSON object raw with value at a dotted path.
+func SetAt(raw json.RawMessage, path string, value any) json.RawMessage {
+	if path == "" {
+		return Marshal(value)
+	}
+	top := map[string]any{}
+	if len(raw) > 0 {
+		dec := json.NewDecoder(bytes.NewReader(raw))
+		dec.UseNumber()
+		if dec.Decode(&top) != nil || top == nil {
+			top = map[string]any{}
+		}
+	}
+	parts := strings.Split(path, ".")
+	at := top
+	for _, p := range parts[:len(parts)-1] {
+		next, ok := at[p].(map[string]any)
+		if !ok {
+			next = map[string]any{}
+			at[p] = next
+		}
+		at = next
+	}
+	at[parts[len(parts)-1]] = value
+	return Marshal(top)
 }

@@ -3,6 +3,7 @@ package wire
 import (
 	"mime"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,4 +57,14 @@ func compareClauses(a, b Clause) int {
 // AcceptsNothing reports whether r has no Accept header, so that everything will do.
 func AcceptsNothing(r *http.Request) bool {
 	return strings.Join(r.Header.Values("Accept"), "") == ""
+}
+
+// QueryBool reads a boolean as the server does: anything but 0 and false, the
+// empty value included, is true.
+func QueryBool(q url.Values, name string) bool {
+	if !q.Has(name) {
+		return false
+	}
+	v := q.Get(name)
+	return v != "0" && !strings.EqualFold(v, "false")
 }
