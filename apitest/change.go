@@ -211,7 +211,7 @@ func (c *change) commit(old, o *object.Object) (*object.Object, *kube.Status) {
 		return nil, nil
 	}
 	if old == nil { // its namespace or definition may have been deleted since it was prepared
-		if st := st.admits(t, c.target.res, o, c.srv.options); st != nil {
+		if st := st.admits(t, c.target.res, o); st != nil {
 			return nil, st
 		}
 	}
@@ -221,7 +221,7 @@ func (c *change) commit(old, o *object.Object) (*object.Object, *kube.Status) {
 	case old != nil && o.Meta.DeletionTimestamp != "" && len(o.Meta.Finalizers) == 0 && !emptying(c.target.res, o):
 		if !dry { // the last finalizer was all that kept it
 			st.commit(t, o.Key, nil)
-			st.settle(c.srv.options)
+			st.settle()
 		}
 		o.Seal(t.info, old.Revision) // the answer is what was asked for, not what was deleted
 		return o, nil
@@ -236,7 +236,7 @@ func (c *change) commit(old, o *object.Object) (*object.Object, *kube.Status) {
 	default:
 		st.commit(t, o.Key, o)
 		if old != nil && len(o.Meta.Finalizers) < len(old.Meta.Finalizers) {
-			st.settle(c.srv.options)
+			st.settle()
 		}
 	}
 	return o, nil

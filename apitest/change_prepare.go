@@ -23,7 +23,7 @@ func (c *change) prepareCreate(o *object.Object) *kube.Status {
 		return wire.Raw("resourceVersion should not be set on objects to be created")
 	}
 	s.mu.Lock()
-	st := s.admits(c.target.table, c.target.res, o, c.srv.options)
+	st := s.admits(c.target.table, c.target.res, o)
 	s.mu.Unlock()
 	if st != nil {
 		return st

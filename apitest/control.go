@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest/internal/network"
-	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -28,11 +27,7 @@ const (
 func revision(rv uint64) kube.Revision { return kube.Revision(strconv.FormatUint(rv, 10)) }
 
 // Revision returns the revision of the last write to any resource.
-func (s *Server) Revision() kube.Revision {
-	s.store.mu.Lock()
-	defer s.store.mu.Unlock()
-	return revision(s.store.rev)
-}
+func (s *Server) Revision() kube.Revision { return revision(s.store.revision()) }
 
 // Advance moves the revision on to rev, as writes to resources that nobody
 // watches do. Where it is there already it does nothing. As in etcd, a revision has
@@ -43,24 +38,11 @@ func (s *Server) Advance(rev kube.Revision) {
 		s.fail("advance to %q: want a decimal revision of at most 63 bits", rev)
 		return
 	}
-	st := s.store
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	if n > st.rev {
-		st.rev = n
-		st.notify()
-	}
+	s.store.advance(n)
 }
 
 // Tick advances the revision as a write to a resource that nobody watches.
-func (s *Server) Tick() kube.Revision {
-	st := s.store
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	st.rev++
-	st.notify()
-	return revision(st.rev)
-}
+func (s *Server) Tick() kube.Revision { return revision(s.store.tick()) }
 
 // SetGone changes how the loss of history shows from now on.
 func (s *Server) SetGone(g Gone) {
@@ -77,24 +59,7 @@ func (s *Server) goneShape() Gone {
 
 // Expire makes every revision and continue token that has been given out too
 // old, and ends the watches, in the shape of [Options.Gone].
-func (s *Server) Expire() {
-	shape := s.goneShape()
-	st := s.store
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	old := st.rev
-	st.rev++
-	st.compact(st.rev)
-	st.notify()
-	for _, t := range st.tables {
-		for w := range t.watches {
-			if shape == GoneEvent {
-				w.status = wire.Expired(old, st.rev)
-			}
-			w.end(endClean)
-		}
-	}
-}
+func (s *Server) Expire() { s.store.expire(s.goneShape() == GoneEvent) }
 
 // Compact forgets the history up to rv: from an older revision there is no
 // watch, no exact list and no next page. Watches that run go on.
@@ -104,9 +69,7 @@ func (s *Server) Compact(rv kube.Revision) {
 		s.fail("compact to %q: want a decimal revision", rv)
 		return
 	}
-	s.store.mu.Lock()
-	defer s.store.mu.Unlock()
-	s.store.compact(min(n, s.store.rev))
+	s.store.compactTo(n)
 }
 
 // CloseWatches ends all watches in good order, as at their timeout: what has
@@ -120,34 +83,13 @@ func (s *Server) CutWatches() { s.endWatches(endCut) }
 func (s *Server) DropWatches() { s.endWatches(endReset) }
 
 func (s *Server) endWatches(how ending) {
-	st := s.store
-	var conns []*network.Conn
-	st.mu.Lock()
-	for _, t := range st.tables {
-		for w := range t.watches {
-			w.end(how)
-			if how == endReset && w.conn != nil {
-				conns = append(conns, w.conn)
-			}
-		}
-	}
-	st.mu.Unlock()
-	for _, c := range conns {
+	for _, c := range s.store.endWatches(how) {
 		c.Reset()
 	}
 }
 
 // Bookmark sends a bookmark on each watch that asked for bookmarks.
-func (s *Server) Bookmark() {
-	s.store.mu.Lock()
-	defer s.store.mu.Unlock()
-	for _, t := range s.store.tables {
-		for w := range t.watches {
-			w.bookmark = true
-			w.wake()
-		}
-	}
-}
+func (s *Server) Bookmark() { s.store.bookmark() }
 
 // Door is what happens to new connections.
 type Door int
@@ -187,12 +129,7 @@ func (s *Server) Cut() { s.door.Cut() }
 // Continue tokens and exact lists, which etcd serves, stay valid. For a server
 // that is down a while, SetDoor(Refusing) first, and SetDoor(Open) later.
 func (s *Server) Restart() {
-	st := s.store
-	st.mu.Lock()
-	for _, t := range st.tables {
-		t.recent = st.rev
-	}
-	st.mu.Unlock()
+	s.store.forgetWatches()
 	s.endWatches(endReset)
 	s.door.Cut()
 }
@@ -205,7 +142,7 @@ func (s *Server) Restart() {
 func (s *Server) RestoreTo(rv kube.Revision) {
 	n, err := strconv.ParseUint(string(rv), 10, 64)
 	if err == nil {
-		err = s.restore(func(*store) uint64 { return n })
+		err = s.restore(func() uint64 { return n })
 	}
 	if err != nil {
 		s.fail("%v", err)
@@ -215,30 +152,21 @@ func (s *Server) RestoreTo(rv kube.Revision) {
 // Rewind is [Server.RestoreTo] to the state of n revisions ago, or as far back as the
 // history goes.
 func (s *Server) Rewind(n int) {
-	if err := s.restore(func(st *store) uint64 { return st.past(n) }); err != nil {
+	if err := s.restore(func() uint64 { return s.store.past(n) }); err != nil {
 		s.fail("%v", err) // it is restorable
 	}
 }
 
 // RevisionBefore returns the revision of n writes ago, or the oldest that can be restored.
 func (s *Server) RevisionBefore(n int) kube.Revision {
-	s.store.mu.Lock()
-	defer s.store.mu.Unlock()
-	return revision(s.store.past(n))
+	return revision(s.store.before(n))
 }
 
-func (st *store) past(n int) uint64 {
-	return st.restorable(st.rev - min(uint64(max(n, 0)), st.rev-1))
-}
-
-// restore restores to the revision that to returns, which is called with mu held.
-func (s *Server) restore(to func(*store) uint64) error {
-	st := s.store
+// restore restores to the revision that to returns, which is called under the lock of
+// the store.
+func (s *Server) restore(to func() uint64) error {
 	s.endWatches(endReset)
-	st.mu.Lock()
-	err := st.restore(to(st))
-	st.mu.Unlock()
-	if err != nil {
+	if err := s.store.restoreTo(to); err != nil {
 		return err
 	}
 	s.endWatches(endReset) // those that began in between

@@ -1,9 +1,12 @@
 package apitest
 
 import (
+	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
@@ -33,22 +36,6 @@ func (s *Server) Put(r kube.Resource, obj any) kube.Revision {
 		s.fail("put %s: want an object with a name: %v", r, err)
 	}
 	return revision(rv)
-}
-
-// put is Put of what has been parsed. The caller holds mu.
-func (st *store) put(t *table, o *object.Object) uint64 {
-	old := t.objects[o.Key]
-	if old == nil {
-		st.prepareCreate(t.info, o)
-		return st.commit(t, o.Key, o)
-	}
-	deleted := o.Meta.DeletionTimestamp
-	prepareUpdate(t.info, old, o)
-	o.Meta.DeletionTimestamp = cmp.Or(deleted, o.Meta.DeletionTimestamp)
-	if old.Same(o) {
-		return old.Revision
-	}
-	return st.commit(t, o.Key, o)
 }
 
 // Edit changes an object without losing what others write meanwhile: it stores, as
@@ -151,4 +138,70 @@ func (s *Server) List(r kube.Resource) ([][]byte, kube.Revision) {
 		bodies = append(bodies, o.Body)
 	}
 	return bodies, revision(rv)
+}
+
+// CollectGarbage does what the garbage collector of a cluster does: it deletes
+// objects none of whose owners exists, in the whole chain, and ends deletions in
+// the foreground and those that orphan their dependents. With
+// Options.CollectGarbage it happens after each deletion.
+func (s *Server) CollectGarbage() {
+	s.store.collectAll()
+}
+
+// firstNamespaces are there from the start.
+var firstNamespaces = [...]string{"default", "kube-node-lease", "kube-public", "kube-system"}
+
+func (s *Server) addNamespaces() {
+	for _, name := range firstNamespaces {
+		if s.Get(kube.Namespaces, kube.Key{Name: name}) != nil {
+			continue // it was saved
+		}
+		s.Put(kube.Namespaces, fmt.Sprintf(`{"metadata":{"name":%q,"labels":{"kubernetes.io/metadata.name":%q}},"spec":{"finalizers":["kubernetes"]},"status":{"phase":"Active"}}`, name, name))
+	}
+}
+
+// Save writes the state of the server for Options.State: all objects as they are
+// at one revision, which it returns, as a List in JSON that kubectl takes too.
+// Writers wait only while the state is copied, not while it is written to w.
+//
+// A server that starts from a save of a running server begins with a revision far
+// ahead, so that clients list again. After Close nothing can be lost: the next
+// server begins with the last revision, and watches resume.
+func (s *Server) Save(w io.Writer) (kube.Revision, error) {
+	s.mu.Lock()
+	ended := s.ended
+	s.mu.Unlock()
+	st := s.store
+	st.mu.Lock()
+	rev, life := st.rev, st.life
+	tables := slices.DeleteFunc(st.sortedTables(), func(t *table) bool { return t.info.Core.Plural != "" })
+	type kept struct {
+		info    *object.Info
+		objects collection
+	}
+	all := make([]kept, len(tables))
+	for i, t := range tables {
+		all[i] = kept{t.info, t.sorted}
+	}
+	st.mu.Unlock()
+	slices.SortStableFunc(all, func(a, b kept) int { return cmp.Compare(stateRank(a.info.Kind), stateRank(b.info.Kind)) })
+	next := rev + 1
+	if !ended {
+		next += reserved
+	}
+	out := bufio.NewWriterSize(w, 64<<10) // its errors stay until Flush
+	fmt.Fprintf(out, `{"apiVersion":"v1","kind":"List","metadata":{"resourceVersion":"%d"},"life":{"number":%d,"next":"%d"},"items":[`, rev, life, next)
+	sep := "\n"
+	for _, k := range all {
+		for o := range k.objects.all() {
+			out.WriteString(sep)
+			out.Write(o.Body)
+			sep = ",\n"
+		}
+	}
+	out.WriteString("\n]}\n")
+	if err := out.Flush(); err != nil {
+		return "", fmt.Errorf("save the state: %w", err)
+	}
+	return revision(rev), nil
 }

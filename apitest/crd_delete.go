@@ -71,7 +71,7 @@ func (st *store) retired(t *table) {
 
 // admits says why o may not be created in t, as everything is at this moment. The
 // caller holds mu.
-func (st *store) admits(t *table, res kube.Resource, o *object.Object, options Options) *kube.Status {
+func (st *store) admits(t *table, res kube.Resource, o *object.Object) *kube.Status {
 	if st.tables[t.info.GroupResource()] != t {
 		return &kube.Status{Code: http.StatusNotFound, Reason: "NotFound", Message: "the server could not find the requested resource", Details: &kube.StatusDetails{}}
 	}
@@ -84,5 +84,5 @@ func (st *store) admits(t *table, res kube.Resource, o *object.Object, options O
 			return st
 		}
 	}
-	return st.admitsNamespace(res, o, options)
+	return st.admitsNamespace(res, o)
 }

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
@@ -62,12 +61,6 @@ func (o *deleteOptions) fromQuery(q url.Values) error {
 		o.Preconditions = &p
 	}
 	return nil
-}
-
-// deletion is how objects are deleted.
-type deletion struct {
-	dry    bool
-	policy string // Foreground, Orphan or Background; the collector ends the first two
 }
 
 func readDeletion(x *Exchange) (o deleteOptions, d deletion, st *kube.Status) {
@@ -172,7 +165,7 @@ func (c *change) remove(opts deleteOptions, d deletion) (last *object.Object, ke
 		s.mu.Lock()
 		if t.objects[key] == old {
 			last, kept = s.remove(t, old, d)
-			s.settle(c.srv.options)
+			s.settle()
 			s.mu.Unlock()
 			return last, kept, nil
 		}
@@ -227,84 +220,6 @@ func precondition(res kube.Resource, name, what, want, have, since string) *kube
 		Details: &kube.StatusDetails{Name: name, Group: res.Group, Kind: res.Kind}}
 }
 
-// remove deletes o, or, where finalizers keep it, marks it as being deleted.
-// It returns the last state. The caller holds mu.
-func (st *store) remove(t *table, o *object.Object, d deletion) (last *object.Object, kept bool) {
-	if t.info.Resource == kube.CustomResourceDefinitions && !d.dry && o.Meta.DeletionTimestamp == "" {
-		if marked := st.retire(t, o); marked != nil {
-			if last := t.objects[o.Key]; last != nil {
-				marked = last
-			}
-			return marked, true
-		}
-	}
-	finalizers := d.finalizers(t.info, o)
-	same := slices.Equal(finalizers, o.Meta.Finalizers)
-	if t.info.Resource == kube.Pods && o.Meta.DeletionTimestamp == "" {
-		o, same = st.mark(t, o, finalizers, d), true // as for a pod that no kubelet has
-	}
-	if len(finalizers) == 0 && !emptying(t.info.Resource, o) {
-		if !d.dry {
-			o = o.Stamped(t.info, st.commit(t, o.Key, nil))
-		}
-		return o, false
-	}
-	if o.Meta.DeletionTimestamp != "" && same {
-		return o, true
-	}
-	return st.mark(t, o, finalizers, d), true
-}
-
-// mark writes that o is being deleted.
-func (st *store) mark(t *table, o *object.Object, finalizers []string, d deletion) *object.Object {
-	marked := &object.Object{Key: o.Key, Meta: o.Meta, Fields: o.Fields, Revision: o.Revision}
-	marked.Meta.Finalizers = finalizers
-	if o.Meta.DeletionTimestamp == "" {
-		marked.Meta.DeletionTimestamp = object.Timestamp()
-		marked.Meta.DeletionGracePeriodSeconds = new(int64(0))
-		if o.Meta.Generation > 0 && t.info.Resource != kube.Namespaces {
-			marked.Meta.Generation++
-		}
-	}
-	if t.info.Resource == kube.Namespaces && emptying(t.info.Resource, o) {
-		marked.Meta.DeletionGracePeriodSeconds = nil
-		setTerminating(marked)
-	}
-	if d.dry {
-		marked.Seal(t.info, o.Revision)
-		return marked
-	}
-	st.commit(t, o.Key, marked)
-	return marked
-}
-
-const background = "Background"
-
-// finalizers returns the finalizers of o once d is asked for: what d says of
-// dependents counts more than what was asked before, and that more than what is
-// usual.
-func (d deletion) finalizers(info *object.Info, o *object.Object) []string {
-	has := func(name string) bool { return slices.Contains(o.Meta.Finalizers, name) }
-	add := ""
-	switch {
-	case kinds.StrategyOf(info).Plain || d.policy == background:
-	case d.policy == "Foreground", d.policy == "" && has(foreground) && !has(orphan):
-		add = foreground
-	case d.policy == "Orphan", d.policy == "" && has(orphan):
-		add = orphan
-	case kinds.StrategyOf(info).Orphans:
-		add = orphan
-	}
-	if has(foreground) == (add == foreground) && has(orphan) == (add == orphan) {
-		return o.Meta.Finalizers
-	}
-	list := slices.DeleteFunc(slices.Clone(o.Meta.Finalizers), func(s string) bool { return s == orphan || s == foreground })
-	if add != "" {
-		list = append(list, add)
-	}
-	return list
-}
-
 // deleteCollection deletes what a LIST with the same options returns.
 func (s *Server) deleteCollection(x *Exchange, w http.ResponseWriter, q *query, v *view) *kube.Status {
 	opts, d, st := readDeletion(x)
@@ -337,7 +252,7 @@ func (s *Server) removeAll(x *Exchange, p *page, opts deleteOptions, d deletion)
 	st, t := s.store, x.target.table
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	defer st.settle(s.options)
+	defer st.settle()
 	for _, o := range p.objects {
 		current := t.objects[o.Key]
 		if current == nil {

@@ -64,18 +64,18 @@ func (s *Server) evict(x *Exchange, w http.ResponseWriter) *kube.Status {
 	if st := how.holds(kube.Pods, pod); st != nil {
 		return st
 	}
-	if st := s.store.disrupt(pod, d.dry); st != nil {
+	if st := disrupt(s.store, pod, d.dry); st != nil {
 		return st
 	}
 	s.store.remove(pods, pod, d)
-	s.store.settle(s.options)
+	s.store.settle()
 	wire.WriteStatus(w, &kube.Status{Code: http.StatusCreated})
 	return nil
 }
 
 // disrupt takes one from the budget that covers pod, or says why it cannot. The
 // caller holds mu.
-func (st *store) disrupt(pod *object.Object, dry bool) *kube.Status {
+func disrupt(st *store, pod *object.Object, dry bool) *kube.Status {
 	var status struct {
 		Phase      string
 		Conditions columns.Conditions

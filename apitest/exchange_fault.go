@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -120,25 +119,5 @@ func (x *Exchange) BookmarkEvent(rev kube.Revision, kind string) []byte {
 func (x *Exchange) Recreate() {
 	if x.target.table != nil {
 		x.srv.store.recreate(x.target.table, x.target.key)
-	}
-}
-
-// recreate does so with the first object that key, which may be of a collection,
-// stands for.
-func (st *store) recreate(t *table, key kube.Key) {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	for old := range t.sorted.from(key) {
-		k := old.Key
-		if key.Namespace != "" && k.Namespace != key.Namespace || key.Name != "" && k.Name != key.Name {
-			continue
-		}
-		o := &object.Object{Key: k, Meta: old.Meta, Fields: old.Fields}
-		o.Meta.UID, o.Meta.CreationTimestamp, o.Meta.Generation = "", "", 0
-		o.Meta.DeletionTimestamp, o.Meta.DeletionGracePeriodSeconds = "", nil
-		st.commit(t, k, nil)
-		st.prepareCreate(t.info, o)
-		st.commit(t, k, o)
-		return
 	}
 }

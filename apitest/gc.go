@@ -16,22 +16,12 @@ const (
 	orphan     = "orphan"
 )
 
-// CollectGarbage does what the garbage collector of a cluster does: it deletes
-// objects none of whose owners exists, in the whole chain, and ends deletions in
-// the foreground and those that orphan their dependents. With
-// Options.CollectGarbage it happens after each deletion.
-func (s *Server) CollectGarbage() {
-	s.store.mu.Lock()
-	defer s.store.mu.Unlock()
-	s.store.collect()
-}
-
 // settle does what controllers would do next. The caller holds mu.
-func (st *store) settle(o Options) {
-	if o.CollectGarbage {
+func (st *store) settle() {
+	if st.options.CollectGarbage {
 		st.collect()
 	}
-	if o.Namespaces {
+	if st.options.Namespaces {
 		st.settleNamespaces()
 	}
 }
@@ -64,6 +54,13 @@ func (p place) now() *object.Object {
 		return o
 	}
 	return nil
+}
+
+// collectAll is collect for callers that do not hold mu.
+func (st *store) collectAll() {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.collect()
 }
 
 // collect deletes until nothing changes. The caller holds mu.

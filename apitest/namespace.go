@@ -15,21 +15,9 @@ import (
 // With Options.Namespaces a namespace must exist before anything is created in
 // it, and deleting it deletes what is in it, as its controller does in a cluster.
 
-// firstNamespaces are there from the start.
-var firstNamespaces = [...]string{"default", "kube-node-lease", "kube-public", "kube-system"}
-
-func (s *Server) addNamespaces() {
-	for _, name := range firstNamespaces {
-		if s.Get(kube.Namespaces, kube.Key{Name: name}) != nil {
-			continue // it was saved
-		}
-		s.Put(kube.Namespaces, fmt.Sprintf(`{"metadata":{"name":%q,"labels":{"kubernetes.io/metadata.name":%q}},"spec":{"finalizers":["kubernetes"]},"status":{"phase":"Active"}}`, name, name))
-	}
-}
-
 // admitsNamespace says why o may not be created where it is to be. The caller holds mu.
-func (st *store) admitsNamespace(res kube.Resource, o *object.Object, options Options) *kube.Status {
-	if !options.Namespaces || !res.Namespaced {
+func (st *store) admitsNamespace(res kube.Resource, o *object.Object) *kube.Status {
+	if !st.options.Namespaces || !res.Namespaced {
 		return nil
 	}
 	ns := st.tables[kube.Namespaces.GroupResource()].objects[kube.Key{Name: o.Meta.Namespace}]

@@ -66,11 +66,19 @@ const (
 	exact        = "Exact"
 )
 
-// parseQuery parses the parameters of a request for t. shards is the feature gate
-// ShardedListAndWatch.
-func parseQuery(v url.Values, t target, shards bool) (*query, *kube.Status) {
+// queryOf is what a query asks about.
+type queryOf struct {
+	form      *object.Info // as the resource is served
+	verb      string       // list, watch or deletecollection
+	namespace string       // "" = all
+	name      string       // of what is watched, where the path has it
+	shards    bool         // the feature gate ShardedListAndWatch
+}
+
+// parseQuery parses the parameters of a request.
+func parseQuery(v url.Values, t queryOf) (*query, *kube.Status) {
 	q := &query{
-		filter:   filter{namespace: t.key.Namespace, name: t.one},
+		filter:   filter{namespace: t.namespace, name: t.name},
 		revision: v.Get("resourceVersion"), match: v.Get("resourceVersionMatch"), token: v.Get("continue"),
 		bookmarks: wire.QueryBool(v, "allowWatchBookmarks"),
 	}
@@ -130,7 +138,7 @@ func parseQuery(v url.Values, t target, shards bool) (*query, *kube.Status) {
 		return nil, wire.BadRequest("invalid resource version: %s", text)
 	}
 	q.simple = q.labels.Empty() && q.fields.Empty()
-	if s := v.Get("shardSelector"); s != "" && shards {
+	if s := v.Get("shardSelector"); s != "" && t.shards {
 		var st *kube.Status
 		if q.sharding, st = parseSharding(s); st != nil {
 			return nil, st
@@ -223,14 +231,14 @@ func parseRevision(s string) (uint64, error) {
 // freshness is how long a read waits for a revision that is yet to come.
 const freshness = 3 * time.Second
 
-// waitFor returns nil once the store is at rv.
-func (s *Server) waitFor(ctx context.Context, rv uint64) *kube.Status {
+// waitFor returns nil once st is at rv.
+func (st *store) waitFor(ctx context.Context, rv uint64) *kube.Status {
 	timer := time.NewTimer(freshness)
 	defer timer.Stop()
 	for {
-		s.store.mu.Lock()
-		current, changed := s.store.rev, s.store.changed
-		s.store.mu.Unlock()
+		st.mu.Lock()
+		current, changed := st.rev, st.changed
+		st.mu.Unlock()
 		if current >= rv {
 			return nil
 		}

@@ -120,3 +120,22 @@ func (t *table) restore(rv uint64) {
 	t.past = nil
 	t.recent = rv
 }
+
+// before returns the revision of n writes ago, or the oldest that can be restored.
+func (st *store) before(n int) uint64 {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.past(n)
+}
+
+// past is before for callers that hold mu.
+func (st *store) past(n int) uint64 {
+	return st.restorable(st.rev - min(uint64(max(n, 0)), st.rev-1))
+}
+
+// restoreTo is restore to the revision that to returns, which is called with mu held.
+func (st *store) restoreTo(to func() uint64) error {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.restore(to())
+}

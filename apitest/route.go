@@ -176,7 +176,7 @@ func (s *Server) act(x *Exchange, w http.ResponseWriter) *kube.Status {
 	}
 	switch t.verb {
 	case "list", "watch", "deletecollection":
-		q, st := parseQuery(x.r.URL.Query(), t, s.options.ShardedListAndWatch && !x.quirks.IgnoreShard)
+		q, st := parseQuery(x.r.URL.Query(), queryOf{t.form, t.verb, t.key.Namespace, t.one, s.options.ShardedListAndWatch && !x.quirks.IgnoreShard})
 		if st != nil {
 			return st
 		}
@@ -244,7 +244,7 @@ func (s *Server) get(x *Exchange, w http.ResponseWriter, v *view) *kube.Status {
 	if err != nil {
 		return wire.Raw("resourceVersion: Invalid value: %q: %v", rv, err)
 	}
-	if st := s.waitFor(x.r.Context(), n); st != nil {
+	if st := s.store.waitFor(x.r.Context(), n); st != nil {
 		return st
 	}
 	s.store.mu.Lock()

@@ -125,7 +125,7 @@ func start(t TB, o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start apitest server: %w", err)
 	}
-	s := &Server{options: o, tb: t, store: newStore(o), door: d, token: o.Token, gone: o.Gone, changed: make(chan struct{})}
+	s := &Server{options: o, tb: t, store: newStore(storeOptions{History: o.History, WatchBuffer: o.WatchBuffer, Seed: o.Seed, Namespaces: o.Namespaces, CollectGarbage: o.CollectGarbage}), door: d, token: o.Token, gone: o.Gone, changed: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	for _, r := range kinds.All() {
 		s.store.add(kinds.Complete(r))

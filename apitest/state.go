@@ -1,12 +1,10 @@
 package apitest
 
 import (
-	"bufio"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 
@@ -44,52 +42,6 @@ const reserved = 1 << 32
 
 // maxSavedRevision is far below the overflow of a revision.
 const maxSavedRevision = 1 << 62
-
-// Save writes the state of the server for Options.State: all objects as they are
-// at one revision, which it returns, as a List in JSON that kubectl takes too.
-// Writers wait only while the state is copied, not while it is written to w.
-//
-// A server that starts from a save of a running server begins with a revision far
-// ahead, so that clients list again. After Close nothing can be lost: the next
-// server begins with the last revision, and watches resume.
-func (s *Server) Save(w io.Writer) (kube.Revision, error) {
-	s.mu.Lock()
-	ended := s.ended
-	s.mu.Unlock()
-	st := s.store
-	st.mu.Lock()
-	rev, life := st.rev, st.life
-	tables := slices.DeleteFunc(st.sortedTables(), func(t *table) bool { return t.info.Core.Plural != "" })
-	type kept struct {
-		info    *object.Info
-		objects collection
-	}
-	all := make([]kept, len(tables))
-	for i, t := range tables {
-		all[i] = kept{t.info, t.sorted}
-	}
-	st.mu.Unlock()
-	slices.SortStableFunc(all, func(a, b kept) int { return cmp.Compare(stateRank(a.info.Kind), stateRank(b.info.Kind)) })
-	next := rev + 1
-	if !ended {
-		next += reserved
-	}
-	out := bufio.NewWriterSize(w, 64<<10) // its errors stay until Flush
-	fmt.Fprintf(out, `{"apiVersion":"v1","kind":"List","metadata":{"resourceVersion":"%d"},"life":{"number":%d,"next":"%d"},"items":[`, rev, life, next)
-	sep := "\n"
-	for _, k := range all {
-		for o := range k.objects.all() {
-			out.WriteString(sep)
-			out.Write(o.Body)
-			sep = ",\n"
-		}
-	}
-	out.WriteString("\n]}\n")
-	if err := out.Flush(); err != nil {
-		return "", fmt.Errorf("save the state: %w", err)
-	}
-	return revision(rev), nil
-}
 
 // stateRank orders what defines before what it defines.
 func stateRank(kind string) int {

@@ -32,3 +32,8 @@ func StatusUnauthorized() *kube.Status { return wire.Unauthorized() }
 
 // StatusThrottled returns a 429; retryAfter is in seconds, 0 = no such header.
 func StatusThrottled(retryAfter int) *kube.Status { return wire.Throttled(retryAfter) }
+
+// StatusContinueExpired returns what a LIST with a continue token gets that is too old: 410
+// Expired, with a token to go on inconsistently. For what is no token it is the refusal of
+// that; for "" a 410 without a token.
+func StatusContinueExpired(token string) *kube.Status { return expiredToken(token) }

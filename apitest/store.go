@@ -16,8 +16,7 @@ import (
 // store keeps every object, and of each resource the last events, from which
 // earlier states are computed. One revision counts the writes to all resources.
 type store struct {
-	history int // events kept of each resource
-	buffer  int // events that a watch may lag behind
+	options storeOptions
 
 	mu      sync.Mutex
 	rev     uint64
@@ -27,8 +26,7 @@ type store struct {
 	dropped []drop            // tables that are no more, the newest last
 	random  *rand.Rand        // of UIDs and generated names: only writes draw from it
 	aside   *rand.Rand        // of what no object has in it
-	seed    uint64
-	changed chan struct{} // closed and replaced when rev changes
+	changed chan struct{}     // closed and replaced when rev changes
 }
 
 // table is one resource. The fields are guarded by store.mu.
@@ -54,12 +52,21 @@ type event struct {
 	gone       *object.Object // prev at rv, for deletions
 }
 
-func newStore(o Options) *store {
+// storeOptions are those of a store.
+type storeOptions struct {
+	History        int    // events kept of each resource
+	WatchBuffer    int    // events that a watch may lag behind
+	Seed           uint64 // of UIDs, generated names and chosen timeouts
+	Namespaces     bool   // must exist; deleting one deletes what is in it
+	CollectGarbage bool   // after each deletion
+}
+
+// newStore returns a store without resources.
+func newStore(o storeOptions) *store {
 	st := &store{
-		history: o.History, buffer: o.WatchBuffer,
-		rev: 100, first: 100, // a real server is never at 1 either
+		options: o,
+		rev:     100, first: 100, // a real server is never at 1 either
 		tables:  make(map[string]*table),
-		seed:    o.Seed,
 		changed: make(chan struct{}),
 	}
 	st.random, st.aside = st.generator(streamObjects), st.generator(streamAside)
@@ -74,7 +81,7 @@ const (
 
 // generator returns a stream of random numbers, which differs from life to life.
 func (st *store) generator(stream uint64) *rand.Rand {
-	return rand.New(rand.NewPCG(st.seed, 0x9e3779b97f4a7c15+2*st.life+stream))
+	return rand.New(rand.NewPCG(st.options.Seed, 0x9e3779b97f4a7c15+2*st.life+stream))
 }
 
 // add reports false if there is such a resource already.
@@ -129,11 +136,11 @@ func (st *store) commit(t *table, key kube.Key, next *object.Object) uint64 {
 		t.sorted = t.sorted.with(next)
 	}
 	t.log = append(t.log, e)
-	if drop := len(t.log) - st.history; drop > 0 {
+	if drop := len(t.log) - st.options.History; drop > 0 {
 		t.forget(drop)
 	}
 	for w := range t.watches {
-		if w.overrun(t, st.buffer) {
+		if w.overrun(t, st.options.WatchBuffer) {
 			w.end(endClean)
 		}
 		w.wake()
@@ -279,5 +286,69 @@ func prepareUpdate(info *object.Info, old, o *object.Object) {
 	o.Meta.Generation = old.Meta.Generation
 	if kinds.CountsGeneration(info, o) && kinds.MovesGeneration(info, old, o) {
 		o.Meta.Generation++
+	}
+}
+
+// form returns the resource as version serves it, nil where it does not.
+func (t *table) form(version string) *object.Info {
+	for _, r := range t.served() {
+		if r.Version == version {
+			return r
+		}
+	}
+	return nil
+}
+
+// served returns the versions that are served.
+func (t *table) served() []*object.Info {
+	if t.info.Unserved {
+		return t.forms
+	}
+	return append([]*object.Info{t.info}, t.forms...)
+}
+
+// served returns the resources that are served, in every version.
+func (st *store) served() (list []*object.Info) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	for _, t := range st.tables {
+		list = append(list, t.served()...)
+	}
+	return list
+}
+
+// put is Put of what has been parsed. The caller holds mu.
+func (st *store) put(t *table, o *object.Object) uint64 {
+	old := t.objects[o.Key]
+	if old == nil {
+		st.prepareCreate(t.info, o)
+		return st.commit(t, o.Key, o)
+	}
+	deleted := o.Meta.DeletionTimestamp
+	prepareUpdate(t.info, old, o)
+	o.Meta.DeletionTimestamp = cmp.Or(deleted, o.Meta.DeletionTimestamp)
+	if old.Same(o) {
+		return old.Revision
+	}
+	return st.commit(t, o.Key, o)
+}
+
+// recreate does so with the first object that key, which may be of a collection,
+// stands for.
+func (st *store) recreate(t *table, key kube.Key) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	for old := range t.sorted.from(key) {
+		k := old.Key
+		if key.Namespace != "" && k.Namespace != key.Namespace || key.Name != "" && k.Name != key.Name {
+			continue
+		}
+		o := &object.Object{Key: k, Meta: old.Meta, Fields: old.Fields}
+		o.Meta.UID, o.Meta.CreationTimestamp, o.Meta.Generation = "", "", 0
+		o.Meta.DeletionTimestamp, o.Meta.DeletionGracePeriodSeconds = "", nil
+		st.commit(t, k, nil)
+		st.prepareCreate(t.info, o)
+		st.commit(t, k, o)
+		return
 	}
 }

@@ -12,34 +12,6 @@ import (
 // They are converted by the strategy None: the apiVersion is another one, and what
 // the schema of the other version does not know is gone.
 
-// form returns the resource as version serves it, nil where it does not.
-func (t *table) form(version string) *object.Info {
-	for _, r := range t.served() {
-		if r.Version == version {
-			return r
-		}
-	}
-	return nil
-}
-
-// served returns the versions that are served.
-func (t *table) served() []*object.Info {
-	if t.info.Unserved {
-		return t.forms
-	}
-	return append([]*object.Info{t.info}, t.forms...)
-}
-
-// served returns the resources that are served, in every version.
-func (st *store) served() (list []*object.Info) {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	for _, t := range st.tables {
-		list = append(list, t.served()...)
-	}
-	return list
-}
-
 // keep returns what a client wrote as it is stored.
 func (c *change) keep(v map[string]any) map[string]any {
 	form := c.target.form
