@@ -192,22 +192,11 @@ func (s *Server) webhooks(c *change) (mutating, validating []*webhook.Webhook) {
 }
 
 func (s *Server) configured(c *change, res kube.Resource) []*webhook.Webhook {
-	var configurations collection
-	s.store.mu.Lock()
-	if t := s.store.tables[res.GroupResource()]; t != nil {
-		configurations = t.sorted
-	}
-	s.store.mu.Unlock()
-	return webhook.Configured(configurations.all(), c.target.res, c.target.sub)
+	return webhook.Configured(s.store.Objects(res).All(), c.target.res, c.target.sub)
 }
 
 // callWebhook asks h about a, and lets it change a if it mutates.
 func (s *Server) callWebhook(c *change, h *webhook.Webhook, a *Admission, mutates bool) *kube.Status {
-	id := func() string {
-		s.store.mu.Lock()
-		defer s.store.mu.Unlock()
-		return uid(s.store.aside)
-	}
 	namespace := func(name string) []byte { return s.Get(kube.Namespaces, kube.Key{Name: name}) }
-	return h.Call(c.ctx, (*webhook.Write)(a), id, namespace, mutates)
+	return h.Call(c.ctx, (*webhook.Write)(a), s.store.NewUID, namespace, mutates)
 }

@@ -44,10 +44,10 @@ func (s *Server) bind(x *Exchange, w http.ResponseWriter) *kube.Status {
 	case b.Target.Name == "":
 		return wire.Raw("target.name: Required value")
 	}
-	s.store.mu.Lock()
-	defer s.store.mu.Unlock()
-	pods := s.store.tables[kube.Pods.GroupResource()]
-	old := pods.objects[key]
+	s.store.Lock()
+	defer s.store.Unlock()
+	pods := s.store.Table(kube.Pods)
+	old := pods.Get(key)
 	if old == nil {
 		return wire.NotFound(kube.Pods, key.Name)
 	}
@@ -55,7 +55,7 @@ func (s *Server) bind(x *Exchange, w http.ResponseWriter) *kube.Status {
 		return st
 	}
 	if !opts.dry {
-		s.store.commit(pods, key, b.bound(old))
+		s.store.Commit(pods, key, b.bound(old))
 	}
 	wire.WriteStatus(w, &kube.Status{Code: http.StatusCreated})
 	return nil

@@ -6,6 +6,7 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/rules"
+	"github.com/listwatch/listwatch/apitest/internal/store"
 	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -83,9 +84,9 @@ func (c *change) current(key kube.Key) *object.Object {
 	if c.mode == creates {
 		return nil
 	}
-	c.srv.store.mu.Lock()
-	defer c.srv.store.mu.Unlock()
-	return c.target.table.objects[key]
+	c.srv.store.Lock()
+	defer c.srv.store.Unlock()
+	return c.target.table.Get(key)
 }
 
 // finish lets admission and the schema have their say. It returns the object to
@@ -168,9 +169,9 @@ func (c *change) assign(o *object.Object, next, live map[string]any, named []kub
 	info := c.target.info
 	taken := func(any) bool { return false }
 	if info.Resource == kube.Services {
-		c.srv.store.mu.Lock()
-		taken = c.target.table.taken(o.Key)
-		c.srv.store.mu.Unlock()
+		c.srv.store.Lock()
+		taken = c.target.table.Taken(o.Key)
+		c.srv.store.Unlock()
 	}
 	if kinds.Assign(info.Resource, next, live, taken) {
 		o.SetValue("spec", next["spec"])
@@ -198,9 +199,9 @@ func (c *change) assign(o *object.Object, next, live map[string]any, named []kub
 // somebody else was quicker.
 func (c *change) commit(old, o *object.Object) (*object.Object, *kube.Status) {
 	st, t := c.srv.store, c.target.table
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	if found := t.objects[o.Key]; found != old {
+	st.Lock()
+	defer st.Unlock()
+	if found := t.Get(o.Key); found != old {
 		if old == nil && c.mode == creates {
 			st := wire.Exists(c.target.res, o.Key.Name)
 			if found.Meta.DeletionTimestamp != "" {
@@ -211,32 +212,32 @@ func (c *change) commit(old, o *object.Object) (*object.Object, *kube.Status) {
 		return nil, nil
 	}
 	if old == nil { // its namespace or definition may have been deleted since it was prepared
-		if st := st.admits(t, c.target.res, o); st != nil {
+		if st := st.Admits(t, c.target.res, o); st != nil {
 			return nil, st
 		}
 	}
 	switch dry := c.options.dry; {
 	case old != nil && !old.Hidden && !o.Hidden && !c.counted && old.Same(o):
 		return old, nil
-	case old != nil && o.Meta.DeletionTimestamp != "" && len(o.Meta.Finalizers) == 0 && !emptying(c.target.res, o):
+	case old != nil && o.Meta.DeletionTimestamp != "" && len(o.Meta.Finalizers) == 0 && !store.Emptying(c.target.res, o):
 		if !dry { // the last finalizer was all that kept it
-			st.commit(t, o.Key, nil)
-			st.settle()
+			st.Commit(t, o.Key, nil)
+			st.Settle()
 		}
-		o.Seal(t.info, old.Revision) // the answer is what was asked for, not what was deleted
+		o.Seal(t.Info, old.Revision) // the answer is what was asked for, not what was deleted
 		return o, nil
 	case dry:
 		rv := uint64(0)
 		if old != nil {
 			rv = old.Revision
-		} else if n, err := parseRevision(o.Meta.ResourceVersion); err == nil {
+		} else if n, err := store.ParseRevision(o.Meta.ResourceVersion); err == nil {
 			rv = n // as the client has it
 		}
-		o.Seal(t.info, rv)
+		o.Seal(t.Info, rv)
 	default:
-		st.commit(t, o.Key, o)
+		st.Commit(t, o.Key, o)
 		if old != nil && len(o.Meta.Finalizers) < len(old.Meta.Finalizers) {
-			st.settle()
+			st.Settle()
 		}
 	}
 	return o, nil

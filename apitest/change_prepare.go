@@ -8,6 +8,7 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/rules"
+	"github.com/listwatch/listwatch/apitest/internal/store"
 	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -22,21 +23,21 @@ func (c *change) prepareCreate(o *object.Object) *kube.Status {
 	case o.Meta.ResourceVersion != "" && !c.options.dry:
 		return wire.Raw("resourceVersion should not be set on objects to be created")
 	}
-	s.mu.Lock()
-	st := s.admits(c.target.table, c.target.res, o)
-	s.mu.Unlock()
+	s.Lock()
+	st := s.Admits(c.target.table, c.target.res, o)
+	s.Unlock()
 	if st != nil {
 		return st
 	}
 	if o.Meta.Name == "" && o.Meta.GenerateName != "" {
-		s.mu.Lock()
+		s.Lock()
 		for range 8 {
-			o.Meta.Name = o.Meta.GenerateName[:min(len(o.Meta.GenerateName), rules.MaxGenerated)] + s.suffix()
-			if c.target.table.objects[kube.Key{Namespace: o.Meta.Namespace, Name: o.Meta.Name}] == nil {
+			o.Meta.Name = o.Meta.GenerateName[:min(len(o.Meta.GenerateName), rules.MaxGenerated)] + s.Suffix()
+			if c.target.table.Get(kube.Key{Namespace: o.Meta.Namespace, Name: o.Meta.Name}) == nil {
 				break
 			}
 		}
-		s.mu.Unlock()
+		s.Unlock()
 	}
 	o.Key = kube.Key{Namespace: o.Meta.Namespace, Name: o.Meta.Name}
 	o.Meta.UID, o.Meta.CreationTimestamp, o.Meta.DeletionTimestamp = "", "", ""
@@ -56,14 +57,14 @@ func (c *change) prepareCreate(o *object.Object) *kube.Status {
 		spec, _ := o.Field("spec")
 		o.SetField("spec", object.SetAt(spec, "username", c.user), true)
 	}
-	s.mu.Lock()
-	s.prepareCreate(info, o)
+	s.Lock()
+	s.PrepareCreate(info, o)
 	if !info.BuiltIn && !info.NoCount {
 		o.Meta.Generation = 1 // with a spec or without
 	}
-	s.mu.Unlock()
+	s.Unlock()
 	if info.Resource == kube.CustomResourceDefinitions {
-		return prepareDefinition(nil, o)
+		return store.PrepareDefinition(nil, o)
 	}
 	return nil
 }
@@ -127,7 +128,7 @@ func (c *change) prepareUpdate(old, o *object.Object) *kube.Status {
 		return wire.Invalid(info.Group, info.Kind, old.Key.Name, wrong...)
 	}
 	owners := o.Meta.ManagedFields
-	prepareUpdate(info, old, o)
+	store.PrepareUpdate(info, old, o)
 	if c.owned {
 		o.Meta.ManagedFields = owners // of which an apply may leave nothing
 	}
@@ -140,7 +141,7 @@ func (c *change) prepareUpdate(old, o *object.Object) *kube.Status {
 		o.Meta.Generation = old.Meta.Generation + 1 // a rollout is controlled by annotations too
 	}
 	if info.Resource == kube.CustomResourceDefinitions && c.target.sub == "" {
-		return prepareDefinition(old, o)
+		return store.PrepareDefinition(old, o)
 	}
 	return nil
 }

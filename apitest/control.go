@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest/internal/network"
+	"github.com/listwatch/listwatch/apitest/internal/store"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -27,7 +28,7 @@ const (
 func revision(rv uint64) kube.Revision { return kube.Revision(strconv.FormatUint(rv, 10)) }
 
 // Revision returns the revision of the last write to any resource.
-func (s *Server) Revision() kube.Revision { return revision(s.store.revision()) }
+func (s *Server) Revision() kube.Revision { return revision(s.store.Revision()) }
 
 // Advance moves the revision on to rev, as writes to resources that nobody
 // watches do. Where it is there already it does nothing. As in etcd, a revision has
@@ -38,11 +39,11 @@ func (s *Server) Advance(rev kube.Revision) {
 		s.fail("advance to %q: want a decimal revision of at most 63 bits", rev)
 		return
 	}
-	s.store.advance(n)
+	s.store.Advance(n)
 }
 
 // Tick advances the revision as a write to a resource that nobody watches.
-func (s *Server) Tick() kube.Revision { return revision(s.store.tick()) }
+func (s *Server) Tick() kube.Revision { return revision(s.store.Tick()) }
 
 // SetGone changes how the loss of history shows from now on.
 func (s *Server) SetGone(g Gone) {
@@ -59,7 +60,7 @@ func (s *Server) goneShape() Gone {
 
 // Expire makes every revision and continue token that has been given out too
 // old, and ends the watches, in the shape of [Options.Gone].
-func (s *Server) Expire() { s.store.expire(s.goneShape() == GoneEvent) }
+func (s *Server) Expire() { s.store.Expire(s.goneShape() == GoneEvent) }
 
 // Compact forgets the history up to rv: from an older revision there is no
 // watch, no exact list and no next page. Watches that run go on.
@@ -69,27 +70,27 @@ func (s *Server) Compact(rv kube.Revision) {
 		s.fail("compact to %q: want a decimal revision", rv)
 		return
 	}
-	s.store.compactTo(n)
+	s.store.CompactTo(n)
 }
 
 // CloseWatches ends all watches in good order, as at their timeout: what has
 // been written before is delivered.
-func (s *Server) CloseWatches() { s.endWatches(endClean) }
+func (s *Server) CloseWatches() { s.endWatches(store.EndClean) }
 
 // CutWatches ends all watches in the middle of an event.
-func (s *Server) CutWatches() { s.endWatches(endCut) }
+func (s *Server) CutWatches() { s.endWatches(store.EndCut) }
 
 // DropWatches resets the connections of all watches.
-func (s *Server) DropWatches() { s.endWatches(endReset) }
+func (s *Server) DropWatches() { s.endWatches(store.EndReset) }
 
-func (s *Server) endWatches(how ending) {
-	for _, c := range s.store.endWatches(how) {
+func (s *Server) endWatches(how store.Ending) {
+	for _, c := range s.store.EndWatches(how) {
 		c.Reset()
 	}
 }
 
 // Bookmark sends a bookmark on each watch that asked for bookmarks.
-func (s *Server) Bookmark() { s.store.bookmark() }
+func (s *Server) Bookmark() { s.store.Bookmark() }
 
 // Door is what happens to new connections.
 type Door int
@@ -129,8 +130,8 @@ func (s *Server) Cut() { s.door.Cut() }
 // Continue tokens and exact lists, which etcd serves, stay valid. For a server
 // that is down a while, SetDoor(Refusing) first, and SetDoor(Open) later.
 func (s *Server) Restart() {
-	s.store.forgetWatches()
-	s.endWatches(endReset)
+	s.store.ForgetWatches()
+	s.endWatches(store.EndReset)
 	s.door.Cut()
 }
 
@@ -152,24 +153,24 @@ func (s *Server) RestoreTo(rv kube.Revision) {
 // Rewind is [Server.RestoreTo] to the state of n revisions ago, or as far back as the
 // history goes.
 func (s *Server) Rewind(n int) {
-	if err := s.restore(func() uint64 { return s.store.past(n) }); err != nil {
+	if err := s.restore(func() uint64 { return s.store.Past(n) }); err != nil {
 		s.fail("%v", err) // it is restorable
 	}
 }
 
 // RevisionBefore returns the revision of n writes ago, or the oldest that can be restored.
 func (s *Server) RevisionBefore(n int) kube.Revision {
-	return revision(s.store.before(n))
+	return revision(s.store.Before(n))
 }
 
 // restore restores to the revision that to returns, which is called under the lock of
 // the store.
 func (s *Server) restore(to func() uint64) error {
-	s.endWatches(endReset)
-	if err := s.store.restoreTo(to); err != nil {
+	s.endWatches(store.EndReset)
+	if err := s.store.RestoreTo(to); err != nil {
 		return err
 	}
-	s.endWatches(endReset) // those that began in between
+	s.endWatches(store.EndReset) // those that began in between
 	s.door.Cut()
 	return nil
 }

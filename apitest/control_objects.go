@@ -1,14 +1,12 @@
 package apitest
 
 import (
-	"bufio"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/store"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -23,13 +21,13 @@ func (s *Server) Put(r kube.Resource, obj any) kube.Revision {
 		return ""
 	}
 	var rv uint64
-	s.locked(r, func(st *store, t *table) {
+	s.locked(r, func(st *store.Store, t *store.Table) {
 		var o *object.Object
-		if o, err = object.Parse(t.info.Resource, b); err == nil && o.Key.Name == "" {
+		if o, err = object.Parse(t.Info.Resource, b); err == nil && o.Key.Name == "" {
 			err = errors.New("it has no name")
 		}
 		if err == nil {
-			rv = st.put(t, o)
+			rv = st.Put(t, o)
 		}
 	})
 	if err != nil {
@@ -48,7 +46,7 @@ func (s *Server) Put(r kube.Resource, obj any) kube.Revision {
 func (s *Server) Edit(r kube.Resource, key kube.Key, change func(old []byte) any) kube.Revision {
 	for {
 		var old *object.Object
-		s.locked(r, func(_ *store, t *table) { old = t.objects[key] })
+		s.locked(r, func(_ *store.Store, t *store.Table) { old = t.Get(key) })
 		var before []byte
 		var rv kube.Revision
 		if old != nil {
@@ -60,16 +58,16 @@ func (s *Server) Edit(r kube.Resource, key kube.Key, change func(old []byte) any
 		}
 		b, err := objectBytes(obj)
 		stored := false
-		s.locked(r, func(st *store, t *table) {
+		s.locked(r, func(st *store.Store, t *store.Table) {
 			var o *object.Object
 			if err == nil {
-				o, err = object.Parse(t.info.Resource, b)
+				o, err = object.Parse(t.Info.Resource, b)
 			}
 			switch {
 			case err == nil && o.Key != key:
 				err = fmt.Errorf("the object is that of %s", o.Key)
-			case err == nil && t.objects[key] == old:
-				rv, stored = revision(st.put(t, o)), true
+			case err == nil && t.Get(key) == old:
+				rv, stored = revision(st.Put(t, o)), true
 			}
 		})
 		if err != nil {
@@ -86,9 +84,9 @@ func (s *Server) Edit(r kube.Resource, key kube.Key, change func(old []byte) any
 // revision of the deletion; "" if there is no such object.
 func (s *Server) Delete(r kube.Resource, key kube.Key) kube.Revision {
 	var rv kube.Revision
-	s.locked(r, func(st *store, t *table) {
-		if t.objects[key] != nil {
-			rv = revision(st.commit(t, key, nil))
+	s.locked(r, func(st *store.Store, t *store.Table) {
+		if t.Get(key) != nil {
+			rv = revision(st.Commit(t, key, nil))
 		}
 	})
 	return rv
@@ -99,14 +97,14 @@ func (s *Server) Delete(r kube.Resource, key kube.Key) kube.Revision {
 func (s *Server) DeleteIf(r kube.Resource, key kube.Key, want func(old []byte) bool) kube.Revision {
 	for {
 		var old *object.Object
-		s.locked(r, func(_ *store, t *table) { old = t.objects[key] })
+		s.locked(r, func(_ *store.Store, t *store.Table) { old = t.Get(key) })
 		if old == nil || !want(old.Body) {
 			return ""
 		}
 		var rv kube.Revision
-		s.locked(r, func(st *store, t *table) {
-			if t.objects[key] == old {
-				rv = revision(st.commit(t, key, nil))
+		s.locked(r, func(st *store.Store, t *store.Table) {
+			if t.Get(key) == old {
+				rv = revision(st.Commit(t, key, nil))
 			}
 		})
 		if rv != "" {
@@ -119,8 +117,8 @@ func (s *Server) DeleteIf(r kube.Resource, key kube.Key, want func(old []byte) b
 // change it.
 func (s *Server) Get(r kube.Resource, key kube.Key) []byte {
 	var b []byte
-	s.locked(r, func(_ *store, t *table) {
-		if o := t.objects[key]; o != nil {
+	s.locked(r, func(_ *store.Store, t *store.Table) {
+		if o := t.Get(key); o != nil {
 			b = o.Body
 		}
 	})
@@ -130,11 +128,11 @@ func (s *Server) Get(r kube.Resource, key kube.Key) []byte {
 // List returns the objects of r, sorted by key, and the revision at which they
 // are current. The caller must not change them.
 func (s *Server) List(r kube.Resource) ([][]byte, kube.Revision) {
-	var objects collection
+	var objects store.Collection
 	var rv uint64
-	s.locked(r, func(st *store, t *table) { objects, rv = t.sorted, st.rev })
-	bodies := make([][]byte, 0, objects.size)
-	for o := range objects.all() {
+	s.locked(r, func(st *store.Store, t *store.Table) { objects, rv = t.Objects(), st.Now() })
+	bodies := make([][]byte, 0, objects.Size())
+	for o := range objects.All() {
 		bodies = append(bodies, o.Body)
 	}
 	return bodies, revision(rv)
@@ -145,7 +143,7 @@ func (s *Server) List(r kube.Resource) ([][]byte, kube.Revision) {
 // the foreground and those that orphan their dependents. With
 // Options.CollectGarbage it happens after each deletion.
 func (s *Server) CollectGarbage() {
-	s.store.collectAll()
+	s.store.CollectAll()
 }
 
 // firstNamespaces are there from the start.
@@ -171,37 +169,17 @@ func (s *Server) Save(w io.Writer) (kube.Revision, error) {
 	s.mu.Lock()
 	ended := s.ended
 	s.mu.Unlock()
-	st := s.store
-	st.mu.Lock()
-	rev, life := st.rev, st.life
-	tables := slices.DeleteFunc(st.sortedTables(), func(t *table) bool { return t.info.Core.Plural != "" })
-	type kept struct {
-		info    *object.Info
-		objects collection
-	}
-	all := make([]kept, len(tables))
-	for i, t := range tables {
-		all[i] = kept{t.info, t.sorted}
-	}
-	st.mu.Unlock()
-	slices.SortStableFunc(all, func(a, b kept) int { return cmp.Compare(stateRank(a.info.Kind), stateRank(b.info.Kind)) })
-	next := rev + 1
-	if !ended {
-		next += reserved
-	}
-	out := bufio.NewWriterSize(w, 64<<10) // its errors stay until Flush
-	fmt.Fprintf(out, `{"apiVersion":"v1","kind":"List","metadata":{"resourceVersion":"%d"},"life":{"number":%d,"next":"%d"},"items":[`, rev, life, next)
-	sep := "\n"
-	for _, k := range all {
-		for o := range k.objects.all() {
-			out.WriteString(sep)
-			out.Write(o.Body)
-			sep = ",\n"
-		}
-	}
-	out.WriteString("\n]}\n")
-	if err := out.Flush(); err != nil {
-		return "", fmt.Errorf("save the state: %w", err)
+	rev, err := s.store.Save(w, ended)
+	if err != nil {
+		return "", err
 	}
 	return revision(rev), nil
 }
+
+// StateError says why Options.State cannot be used. It quotes no object.
+type StateError struct {
+	Item   int // of the List, from 1; 0 = all of it
+	Reason string
+}
+
+func (e *StateError) Error() string { return (*store.StateError)(e).Error() }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/store"
 	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -63,7 +64,7 @@ func (o *deleteOptions) fromQuery(q url.Values) error {
 	return nil
 }
 
-func readDeletion(x *Exchange) (o deleteOptions, d deletion, st *kube.Status) {
+func readDeletion(x *Exchange) (o deleteOptions, d store.Deletion, st *kube.Status) {
 	body, st := readBody(x, wire.TypeJSON, wire.TypeYAML)
 	if st != nil {
 		return o, d, st
@@ -87,33 +88,33 @@ func readDeletion(x *Exchange) (o deleteOptions, d deletion, st *kube.Status) {
 		return o, d, wire.BadRequest("no kind %q is registered for version %q in scheme \"pkg/runtime/scheme.go:111\"", o.Kind, o.APIVersion)
 	}
 	if o.PropagationPolicy != nil {
-		d.policy = *o.PropagationPolicy
+		d.Policy = *o.PropagationPolicy
 	}
 	var causes []kube.StatusCause
 	if o.OrphanDependents != nil && o.PropagationPolicy != nil {
 		causes = append(causes, kube.StatusCause{Reason: "FieldValueInvalid",
-			Message: fmt.Sprintf("Invalid value: %q: orphanDependents and deletionPropagation cannot be both set", d.policy), Field: "propagationPolicy"})
+			Message: fmt.Sprintf("Invalid value: %q: orphanDependents and deletionPropagation cannot be both set", d.Policy), Field: "propagationPolicy"})
 	}
-	switch d.policy {
+	switch d.Policy {
 	case "", "Background", "Foreground", "Orphan":
 	default:
 		causes = append(causes, kube.StatusCause{Reason: "FieldValueNotSupported",
-			Message: fmt.Sprintf("Unsupported value: %q: supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\"", d.policy), Field: "propagationPolicy"})
+			Message: fmt.Sprintf("Unsupported value: %q: supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\"", d.Policy), Field: "propagationPolicy"})
 	}
 	if causes = append(causes, checkDryRun(o.DryRun)...); len(causes) > 0 {
 		return o, d, wire.Invalid("meta.k8s.io", "DeleteOptions", "", causes...)
 	}
-	d.dry = len(o.DryRun) > 0
+	d.Dry = len(o.DryRun) > 0
 	switch {
 	case o.OrphanDependents == nil:
 	case *o.OrphanDependents:
-		d.policy = "Orphan"
+		d.Policy = "Orphan"
 	case x.target.res == kube.Namespaces: // which have a way of their own
-		d.policy = "Foreground"
+		d.Policy = "Foreground"
 	default:
-		d.policy = background
+		d.Policy = store.Background
 	}
-	if x.target.res == kube.Jobs && d.policy == "" {
+	if x.target.res == kube.Jobs && d.Policy == "" {
 		x.Header().Add("Warning", wire.Warning("child pods are preserved by default when jobs are deleted; "+
 			"set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning"))
 	}
@@ -126,7 +127,7 @@ func (s *Server) delete(x *Exchange, w http.ResponseWriter, v *view) *kube.Statu
 		return st
 	}
 	res, key := x.target.res, x.target.key
-	c := &change{srv: s, ctx: x.r.Context(), target: x.target, user: s.username(x.r), options: writeOptions{verb: "delete", dry: d.dry}}
+	c := &change{srv: s, ctx: x.r.Context(), target: x.target, user: s.username(x.r), options: writeOptions{verb: "delete", dry: d.Dry}}
 	last, kept, st := c.remove(opts, d)
 	c.warn(w)
 	if st != nil {
@@ -146,12 +147,12 @@ func (s *Server) delete(x *Exchange, w http.ResponseWriter, v *view) *kube.Statu
 
 // remove deletes the object if the preconditions hold and admission has nothing
 // against it.
-func (c *change) remove(opts deleteOptions, d deletion) (last *object.Object, kept bool, st *kube.Status) {
+func (c *change) remove(opts deleteOptions, d store.Deletion) (last *object.Object, kept bool, st *kube.Status) {
 	s, t, key := c.srv.store, c.target.table, c.target.key
 	for range attempts {
-		s.mu.Lock()
-		old := t.objects[key]
-		s.mu.Unlock()
+		s.Lock()
+		old := t.Get(key)
+		s.Unlock()
 		if st := c.deletable(old, opts); st != nil {
 			return nil, false, st
 		}
@@ -162,14 +163,14 @@ func (c *change) remove(opts deleteOptions, d deletion) (last *object.Object, ke
 		if st := hooks.validate(); st != nil {
 			return nil, false, st
 		}
-		s.mu.Lock()
-		if t.objects[key] == old {
-			last, kept = s.remove(t, old, d)
-			s.settle()
-			s.mu.Unlock()
+		s.Lock()
+		if t.Get(key) == old {
+			last, kept = s.Remove(t, old, d)
+			s.Settle()
+			s.Unlock()
 			return last, kept, nil
 		}
-		s.mu.Unlock()
+		s.Unlock()
 	}
 	return nil, false, wire.Conflict(c.target.res, key.Name, modified)
 }
@@ -221,7 +222,7 @@ func precondition(res kube.Resource, name, what, want, have, since string) *kube
 }
 
 // deleteCollection deletes what a LIST with the same options returns.
-func (s *Server) deleteCollection(x *Exchange, w http.ResponseWriter, q *query, v *view) *kube.Status {
+func (s *Server) deleteCollection(x *Exchange, w http.ResponseWriter, q *store.Query, v *view) *kube.Status {
 	opts, d, st := readDeletion(x)
 	if st != nil {
 		return st
@@ -229,13 +230,13 @@ func (s *Server) deleteCollection(x *Exchange, w http.ResponseWriter, q *query, 
 	if x.target.res.Namespaced && x.target.key.Namespace == "" {
 		return wire.MethodNotAllowed()
 	}
-	if q.token != "" {
-		if _, st := parseToken(q.token); st != nil {
+	if q.Token != "" {
+		if _, st := store.ParseToken(q.Token); st != nil {
 			return st
 		}
 	}
-	q.token = ""
-	p, st := s.store.page(x.target.table, q, continueToken{})
+	q.Token = ""
+	p, st := s.store.Page(x.target.table, q, store.ContinueToken{})
 	if st != nil {
 		return st
 	}
@@ -248,20 +249,20 @@ func (s *Server) deleteCollection(x *Exchange, w http.ResponseWriter, q *query, 
 
 // removeAll removes the objects of p that are still there, up to one that a
 // precondition spares. The answer has them as they were.
-func (s *Server) removeAll(x *Exchange, p *page, opts deleteOptions, d deletion) *kube.Status {
+func (s *Server) removeAll(x *Exchange, p *store.Page, opts deleteOptions, d store.Deletion) *kube.Status {
 	st, t := s.store, x.target.table
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	defer st.settle()
-	for _, o := range p.objects {
-		current := t.objects[o.Key]
+	st.Lock()
+	defer st.Unlock()
+	defer st.Settle()
+	for _, o := range p.Objects {
+		current := t.Get(o.Key)
 		if current == nil {
 			continue
 		}
-		if st := opts.holds(t.info.Resource, current); st != nil {
+		if st := opts.holds(t.Info.Resource, current); st != nil {
 			return st
 		}
-		st.remove(t, current, d)
+		st.Remove(t, current, d)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/store"
 	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -50,32 +51,32 @@ func (s *Server) evict(x *Exchange, w http.ResponseWriter) *kube.Status {
 	if causes := checkDryRun(how.DryRun); len(causes) > 0 {
 		return wire.Invalid("meta.k8s.io", "DeleteOptions", "", causes...)
 	}
-	d := deletion{dry: opts.dry || len(how.DryRun) > 0}
+	d := store.Deletion{Dry: opts.dry || len(how.DryRun) > 0}
 	if how.PropagationPolicy != nil {
-		d.policy = *how.PropagationPolicy
+		d.Policy = *how.PropagationPolicy
 	}
-	s.store.mu.Lock()
-	defer s.store.mu.Unlock()
-	pods := s.store.tables[kube.Pods.GroupResource()]
-	pod := pods.objects[key]
+	s.store.Lock()
+	defer s.store.Unlock()
+	pods := s.store.Table(kube.Pods)
+	pod := pods.Get(key)
 	if pod == nil {
 		return wire.NotFound(kube.Pods, key.Name)
 	}
 	if st := how.holds(kube.Pods, pod); st != nil {
 		return st
 	}
-	if st := disrupt(s.store, pod, d.dry); st != nil {
+	if st := disrupt(s.store, pod, d.Dry); st != nil {
 		return st
 	}
-	s.store.remove(pods, pod, d)
-	s.store.settle()
+	s.store.Remove(pods, pod, d)
+	s.store.Settle()
 	wire.WriteStatus(w, &kube.Status{Code: http.StatusCreated})
 	return nil
 }
 
 // disrupt takes one from the budget that covers pod, or says why it cannot. The
 // caller holds mu.
-func disrupt(st *store, pod *object.Object, dry bool) *kube.Status {
+func disrupt(st *store.Store, pod *object.Object, dry bool) *kube.Status {
 	var status struct {
 		Phase      string
 		Conditions columns.Conditions
@@ -85,10 +86,10 @@ func disrupt(st *store, pod *object.Object, dry bool) *kube.Status {
 	if status.Phase == "Succeeded" || status.Phase == "Failed" || status.Phase == "Pending" || pod.Meta.DeletionTimestamp != "" {
 		return nil // it serves nobody
 	}
-	t := st.tables[disruptionBudgets.GroupResource()]
+	t := st.Table(disruptionBudgets)
 	var found *object.Object
 	var b budget
-	for _, o := range t.within(pod.Key.Namespace) {
+	for _, o := range t.Within(pod.Key.Namespace) {
 		var is budget
 		columns.DecodeLenient(o.Body, &is)
 		if !is.covers(pod) {
@@ -119,7 +120,7 @@ func disrupt(st *store, pod *object.Object, dry bool) *kube.Status {
 		return disruption(0, "The disruption budget %s needs %d healthy pods and has %d currently", found.Key.Name, s.DesiredHealthy, s.CurrentHealthy)
 	}
 	if !dry {
-		st.commit(t, found.Key, b.after(found, pod.Key.Name))
+		st.Commit(t, found.Key, b.after(found, pod.Key.Name))
 	}
 	return nil
 }

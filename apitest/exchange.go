@@ -9,6 +9,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/network"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/store"
 	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/internal/guard"
 	"github.com/listwatch/listwatch/kube"
@@ -50,7 +51,7 @@ type Exchange struct {
 
 // target is what a URL names.
 type target struct {
-	table      *table // nil outside resources
+	table      *store.Table // nil outside resources
 	info       *object.Info
 	form       *object.Info // as the resource is served; info is how it is kept
 	res        kube.Resource

@@ -107,7 +107,7 @@ func (x *Exchange) BookmarkEvent(rev kube.Revision, kind string) []byte {
 	if err != nil {
 		x.srv.fail("bookmark at %q: want a decimal revision", rev)
 	}
-	info := *x.target.table.info
+	info := *x.target.table.Info
 	if kind != "" {
 		info.Kind = kind
 	}
@@ -118,6 +118,6 @@ func (x *Exchange) BookmarkEvent(rev kube.Revision, kind string) []byte {
 // another UID. Of a continued list it is the first of the whole.
 func (x *Exchange) Recreate() {
 	if x.target.table != nil {
-		x.srv.store.recreate(x.target.table, x.target.key)
+		x.srv.store.Recreate(x.target.table, x.target.key)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/listwatch/listwatch/apitest/internal/store"
 	"github.com/listwatch/listwatch/internal/yamljson"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -54,13 +55,13 @@ func (s *Server) PutYAML(documents string) (rev kube.Revision) {
 		o, _ := v.(map[string]any)
 		apiVersion, _ := o["apiVersion"].(string)
 		kind, _ := o["kind"].(string)
-		s.store.mu.Lock()
-		t := s.store.tableOf(apiVersion, kind)
-		s.store.mu.Unlock()
+		s.store.Lock()
+		t := s.store.TableOf(apiVersion, kind)
+		s.store.Unlock()
 		if t == nil {
-			s.fail("document %d, line %d: the server has no kind %q in %q", n, line, clipped(kind), clipped(apiVersion))
+			s.fail("document %d, line %d: the server has no kind %q in %q", n, line, store.Clipped(kind), store.Clipped(apiVersion))
 			return rev
 		}
-		rev = s.Put(t.info.Resource, v)
+		rev = s.Put(t.Info.Resource, v)
 	}
 }

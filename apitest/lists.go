@@ -4,47 +4,48 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/listwatch/listwatch/apitest/internal/store"
 	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
 
 // list answers a LIST.
-func (s *Server) list(x *Exchange, w http.ResponseWriter, q *query, v *view) *kube.Status {
+func (s *Server) list(x *Exchange, w http.ResponseWriter, q *store.Query, v *view) *kube.Status {
 	if at, err := strconv.ParseUint(string(x.quirks.Revision), 10, 64); err == nil && at != 0 {
-		q.revision, q.rv, q.match, q.limit, q.token = string(x.quirks.Revision), at, exact, 0, ""
+		q.Revision, q.RV, q.Match, q.Limit, q.Token = string(x.quirks.Revision), at, store.Exact, 0, ""
 	}
-	var token continueToken
-	if q.token != "" {
+	var token store.ContinueToken
+	if q.Token != "" {
 		var st *kube.Status
-		if token, st = parseToken(q.token); st != nil {
+		if token, st = store.ParseToken(q.Token); st != nil {
 			return st
 		}
-		if q.revision != "" && q.revision != "0" {
+		if q.Revision != "" && q.Revision != "0" {
 			return wire.BadRequest("specifying resource version is not allowed when using continue")
 		}
 		if token.RV > 0 {
-			q.rv, q.match = uint64(token.RV), exact
+			q.RV, q.Match = uint64(token.RV), store.Exact
 		}
 	}
 	switch {
-	case q.token != "":
-	case q.match == "" && q.limit > 0 && q.rv > 0 && !q.one():
-		q.match = exact // the legacy meaning of limit with a revision
-	case q.match != exact && q.revision == "0":
-		q.limit = 0 // from the watch cache, which has no pages
+	case q.Token != "":
+	case q.Match == "" && q.Limit > 0 && q.RV > 0 && !q.One():
+		q.Match = store.Exact // the legacy meaning of limit with a revision
+	case q.Match != store.Exact && q.Revision == "0":
+		q.Limit = 0 // from the watch cache, which has no pages
 	}
-	if st := s.store.waitFor(x.r.Context(), q.rv); st != nil {
+	if st := s.store.WaitFor(x.r.Context(), q.RV); st != nil {
 		return st
 	}
-	p, st := s.store.page(x.target.table, q, token)
+	p, st := s.store.Page(x.target.table, q, token)
 	if st != nil {
 		return st
 	}
 	if v.refused != nil {
 		return v.refused
 	}
-	if x.quirks.EmptyPage && len(p.objects) > 0 {
-		p.emptied()
+	if x.quirks.EmptyPage && len(p.Objects) > 0 {
+		p.Emptied()
 	}
 	v.send(w, v.list(p, x.quirks.MetadataLast))
 	return nil

@@ -196,10 +196,10 @@ func (s *Server) tokenRequest(x *Exchange, w http.ResponseWriter) *kube.Status {
 	if err := json.Unmarshal(p.json, &ask); err != nil {
 		return wire.BadRequest("TokenRequest in version \"v1\" cannot be handled as a TokenRequest: %v", err)
 	}
-	s.store.mu.Lock()
-	found := x.target.table.objects[x.target.key]
-	id := uid(s.store.aside)
-	s.store.mu.Unlock()
+	s.store.Lock()
+	found := x.target.table.Get(x.target.key)
+	s.store.Unlock()
+	id := s.store.NewUID()
 	if found == nil {
 		return wire.NotFound(x.target.res, x.target.key.Name)
 	}

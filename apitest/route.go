@@ -9,6 +9,7 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/discovery"
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/rules"
+	"github.com/listwatch/listwatch/apitest/internal/store"
 	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -36,7 +37,7 @@ func (s *Server) resolve(r *http.Request) target {
 		t.key.Namespace, parts = parts[1], parts[2:]
 	}
 	t.res = kube.Resource{Group: group, Version: version, Plural: parts[0]}
-	t.table, t.info, t.form = s.store.find(group, version, parts[0])
+	t.table, t.info, t.form = s.store.Find(group, version, parts[0])
 	if t.table != nil {
 		t.res = t.form.Resource
 		if !t.res.Namespaced && t.key.Namespace != "" {
@@ -111,7 +112,7 @@ func (s *Server) answer(x *Exchange, w http.ResponseWriter) {
 		return
 	}
 	if x.target.table == nil {
-		discovery.Answer(w, x.r, s.store.served())
+		discovery.Answer(w, x.r, s.store.Served())
 		return
 	}
 	if st := s.act(x, w); st != nil {
@@ -176,7 +177,7 @@ func (s *Server) act(x *Exchange, w http.ResponseWriter) *kube.Status {
 	}
 	switch t.verb {
 	case "list", "watch", "deletecollection":
-		q, st := parseQuery(x.r.URL.Query(), queryOf{t.form, t.verb, t.key.Namespace, t.one, s.options.ShardedListAndWatch && !x.quirks.IgnoreShard})
+		q, st := store.ParseQuery(x.r.URL.Query(), store.QueryOf{Form: t.form, Verb: t.verb, Namespace: t.key.Namespace, Name: t.one, Shards: s.options.ShardedListAndWatch && !x.quirks.IgnoreShard})
 		if st != nil {
 			return st
 		}
@@ -240,16 +241,16 @@ func (s *Server) get(x *Exchange, w http.ResponseWriter, v *view) *kube.Status {
 		return wire.BadRequest("the export parameter, deprecated since v1.14, is no longer supported")
 	}
 	rv := x.r.URL.Query().Get("resourceVersion")
-	n, err := parseRevision(rv)
+	n, err := store.ParseRevision(rv)
 	if err != nil {
 		return wire.Raw("resourceVersion: Invalid value: %q: %v", rv, err)
 	}
-	if st := s.store.waitFor(x.r.Context(), n); st != nil {
+	if st := s.store.WaitFor(x.r.Context(), n); st != nil {
 		return st
 	}
-	s.store.mu.Lock()
-	o := x.target.table.objects[x.target.key]
-	s.store.mu.Unlock()
+	s.store.Lock()
+	o := x.target.table.Get(x.target.key)
+	s.store.Unlock()
 	switch {
 	case o == nil:
 		return wire.NotFound(x.target.res, x.target.key.Name)

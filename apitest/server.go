@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/discovery"
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/network"
+	"github.com/listwatch/listwatch/apitest/internal/store"
 	"github.com/listwatch/listwatch/internal/guard"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -90,7 +92,7 @@ type Server struct {
 
 	options Options
 	tb      TB // nil outside tests
-	store   *store
+	store   *store.Store
 	door    *network.Listener
 	http    *http.Server
 	ids     *certs.Set // nil without TLS
@@ -125,16 +127,19 @@ func start(t TB, o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start apitest server: %w", err)
 	}
-	s := &Server{options: o, tb: t, store: newStore(storeOptions{History: o.History, WatchBuffer: o.WatchBuffer, Seed: o.Seed, Namespaces: o.Namespaces, CollectGarbage: o.CollectGarbage}), door: d, token: o.Token, gone: o.Gone, changed: make(chan struct{})}
+	s := &Server{options: o, tb: t, store: store.New(store.Options{History: o.History, WatchBuffer: o.WatchBuffer, Seed: o.Seed, Namespaces: o.Namespaces, CollectGarbage: o.CollectGarbage}), door: d, token: o.Token, gone: o.Gone, changed: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	for _, r := range kinds.All() {
-		s.store.add(kinds.Complete(r))
+		s.store.Add(kinds.Complete(r))
 	}
 	for _, r := range o.Resources {
 		s.AddResource(r)
 	}
 	if o.State != nil {
-		if err := s.store.load(o.State); err != nil {
+		if err := s.store.Load(o.State); err != nil {
+			if wrong := (*store.StateError)(nil); errors.As(err, &wrong) {
+				err = (*StateError)(wrong)
+			}
 			s.cancel()
 			d.Close()
 			return nil, fmt.Errorf("start apitest server: %w", err)
@@ -269,7 +274,7 @@ func (s *Server) newClient() *http.Client {
 // already, in whatever version, must be removed first. One of package kube, given
 // without more, returns as it was.
 func (s *Server) AddResource(r ResourceInfo) {
-	if info := r.info(); !s.store.add(kinds.Complete(info)) {
+	if info := r.info(); !s.store.Add(kinds.Complete(info)) {
 		s.fail("add %s: the server has such a resource", r)
 	}
 }
@@ -277,9 +282,9 @@ func (s *Server) AddResource(r ResourceInfo) {
 // RemoveResource deletes all objects of r, ends its watches and answers 404 from
 // then on, as when a CustomResourceDefinition is deleted.
 func (s *Server) RemoveResource(r kube.Resource) {
-	s.store.mu.Lock()
-	defer s.store.mu.Unlock()
-	s.store.drop(r)
+	s.store.Lock()
+	defer s.store.Unlock()
+	s.store.Drop(r)
 }
 
 // fail reports misuse of the server by its test or program.
@@ -292,18 +297,18 @@ func (s *Server) fail(format string, args ...any) {
 }
 
 // locked calls f with the table of r.
-func (s *Server) locked(r kube.Resource, f func(*store, *table)) {
-	s.store.mu.Lock()
-	t := s.store.tables[r.GroupResource()]
-	if t != nil && t.info.Core.Plural != "" {
-		t = s.store.tables[t.info.Core.GroupResource()]
+func (s *Server) locked(r kube.Resource, f func(*store.Store, *store.Table)) {
+	s.store.Lock()
+	t := s.store.Table(r)
+	if t != nil && t.Info.Core.Plural != "" {
+		t = s.store.Table(t.Info.Core)
 	}
 	if t != nil {
-		defer s.store.mu.Unlock()
+		defer s.store.Unlock()
 		f(s.store, t)
 		return
 	}
-	s.store.mu.Unlock()
+	s.store.Unlock()
 	s.fail("the server has no resource %s", r)
 }
 

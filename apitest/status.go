@@ -3,6 +3,7 @@ package apitest
 import (
 	"net/http"
 
+	"github.com/listwatch/listwatch/apitest/internal/store"
 	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -36,4 +37,4 @@ func StatusThrottled(retryAfter int) *kube.Status { return wire.Throttled(retryA
 // StatusContinueExpired returns what a LIST with a continue token gets that is too old: 410
 // Expired, with a token to go on inconsistently. For what is no token it is the refusal of
 // that; for "" a 410 without a token.
-func StatusContinueExpired(token string) *kube.Status { return expiredToken(token) }
+func StatusContinueExpired(token string) *kube.Status { return store.ExpiredToken(token) }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/store"
 	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/internal/protojson"
 	"github.com/listwatch/listwatch/kube"
@@ -162,23 +163,23 @@ type shardInfo struct {
 
 // list returns p as the body of a LIST. metadataLast puts the metadata after
 // the items, as lists of custom resources have it.
-func (v *view) list(p *page, metadataLast bool) []byte {
-	meta := listMeta{ResourceVersion: strconv.FormatUint(p.rv, 10), Continue: p.token, RemainingItemCount: p.remaining}
+func (v *view) list(p *store.Page, metadataLast bool) []byte {
+	meta := listMeta{ResourceVersion: strconv.FormatUint(p.RV, 10), Continue: p.Token, RemainingItemCount: p.Remaining}
 	var b []byte
 	switch v.as {
 	case "Table":
 		if standard := kinds.PrinterOf(v.info).Standard; standard != nil {
-			v.standard = standard(p.objects)
+			v.standard = standard(p.Objects)
 		}
-		return append(v.table(p.objects, meta), '\n')
+		return append(v.table(p.Objects, meta), '\n')
 	case "PartialObjectMetadata":
 		b = append(b, `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/`+v.version+`","metadata":`...)
 		b = append(b, object.Marshal(meta)...)
-		if len(p.objects) == 0 {
+		if len(p.Objects) == 0 {
 			return append(b, `,"items":null}`+"\n"...)
 		}
 		b = append(b, `,"items":[`...)
-		for i, o := range p.objects {
+		for i, o := range p.Objects {
 			if i > 0 {
 				b = append(b, ',')
 			}
@@ -187,11 +188,11 @@ func (v *view) list(p *page, metadataLast bool) []byte {
 		return append(b, "]}\n"...)
 	}
 	size := 1 << 10
-	for _, o := range p.objects {
+	for _, o := range p.Objects {
 		size += len(o.Body) + 1
 	}
 	items := append(make([]byte, 0, size), `"items":[`...)
-	for i, o := range p.objects {
+	for i, o := range p.Objects {
 		if i > 0 {
 			items = append(items, ',')
 		}
@@ -207,8 +208,8 @@ func (v *view) list(p *page, metadataLast bool) []byte {
 		}{meta.Continue, meta.RemainingItemCount, meta.ResourceVersion}
 		return join(`{"apiVersion":`, string(version), `,`, string(items), `,"kind":`, string(kind), `,"metadata":`, string(object.Marshal(sorted)), "}\n")
 	}
-	if p.sharding != nil {
-		meta.ShardInfo = &shardInfo{p.sharding.text}
+	if p.Sharding != nil {
+		meta.ShardInfo = &shardInfo{p.Sharding.Text}
 	}
 	first, second := `"metadata":`+string(object.Marshal(meta)), string(items)
 	if metadataLast {

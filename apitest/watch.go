@@ -5,27 +5,28 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/listwatch/listwatch/apitest/internal/store"
 	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
 
 // watch answers a WATCH: with a stream, or with the Status it returns.
-func (s *Server) watch(x *Exchange, w http.ResponseWriter, q *query, v *view) *kube.Status {
-	var first collection
-	initial := q.initial != nil && *q.initial
-	marker := q.initial == nil && q.rv == 0 || initial // synthetic events, then the end marker
+func (s *Server) watch(x *Exchange, w http.ResponseWriter, q *store.Query, v *view) *kube.Status {
+	var first store.Collection
+	initial := q.Initial != nil && *q.Initial
+	marker := q.Initial == nil && q.RV == 0 || initial // synthetic events, then the end marker
 	if x.quirks.IgnoreInitialEvents {
-		initial, marker = false, q.rv == 0
+		initial, marker = false, q.RV == 0
 	}
-	run := &watcher{query: q, conn: x.conn, signal: make(chan struct{}, 1), after: q.rv}
+	run := store.NewWatcher(q, x.conn)
 	var gone *kube.Status
 	if marker {
-		gone = s.store.waitFor(x.r.Context(), q.rv)
+		gone = s.store.WaitFor(x.r.Context(), q.RV)
 	}
 	now := uint64(0)
 	if gone == nil {
-		first, now, gone = s.store.join(x.target.table, run, marker)
-		defer s.store.leave(x.target.table, run)
+		first, now, gone = s.store.Join(x.target.table, run, marker)
+		defer s.store.Leave(x.target.table, run)
 		if gone != nil && s.goneShape() == GoneStatus {
 			return gone
 		}
@@ -40,21 +41,21 @@ func (s *Server) watch(x *Exchange, w http.ResponseWriter, q *query, v *view) *k
 	w.WriteHeader(http.StatusOK)
 	x.Flush()
 	if gone != nil {
-		run.how, run.status = endClean, gone
+		run.Refuse(gone)
 		s.finishWatch(x, run)
 		return nil
 	}
 	bookmark := func(rv uint64, end bool) error { return x.frame(v.bookmark(rv, end)) }
 	err := x.due()
-	for o := range first.all() {
+	for o := range first.All() {
 		if err != nil {
 			break
 		}
-		if q.matches(o) {
+		if q.Matches(o) {
 			err = x.frame(v.event("ADDED", o))
 		}
 	}
-	if err == nil && marker && q.bookmarks && !x.quirks.IgnoreInitialEvents && !x.quirks.NoInitialEventsEnd {
+	if err == nil && marker && q.Bookmarks && !x.quirks.IgnoreInitialEvents && !x.quirks.NoInitialEventsEnd {
 		err = bookmark(now, true)
 	}
 	if err == nil {
@@ -70,24 +71,22 @@ func (s *Server) watch(x *Exchange, w http.ResponseWriter, q *query, v *view) *k
 
 // stream sends events and bookmarks until the watch ends: by errEnd if the
 // client is still there.
-func (s *Server) stream(x *Exchange, w *watcher, v *view, bookmark func(uint64, bool) error) error {
-	timeout := w.query.timeout
+func (s *Server) stream(x *Exchange, w *store.Watcher, v *view, bookmark func(uint64, bool) error) error {
+	timeout := w.Query.Timeout
 	if timeout <= 0 {
-		s.store.mu.Lock()
-		timeout = 30*time.Minute + time.Duration(s.store.aside.Int64N(int64(30*time.Minute)))
-		s.store.mu.Unlock()
+		timeout = 30*time.Minute + time.Duration(s.store.Random(int64(30*time.Minute)))
 	}
 	deadline := time.Now().Add(timeout)
 	timer, ticker := time.NewTimer(timeout), time.NewTimer(s.nextBookmark(deadline))
 	defer timer.Stop()
 	defer ticker.Stop()
 	for {
-		batch, rv, how := s.store.next(x.target.table, w)
+		batch, rv, how := s.store.Next(x.target.table, w)
 		for _, e := range batch {
 			if x.quirks.IgnoreShard {
-				w.query.sharding = nil
+				w.Query.Sharding = nil
 			}
-			if typ, o := w.query.seen(e, x.target.info); o != nil {
+			if typ, o := w.Query.Seen(e, x.target.info); o != nil {
 				if err := x.frame(v.event(typ, o)); err != nil {
 					return err
 				}
@@ -97,22 +96,20 @@ func (s *Server) stream(x *Exchange, w *watcher, v *view, bookmark func(uint64, 
 			x.Flush()
 			continue
 		}
-		if how != running {
+		if how != store.Running {
 			return errEnd
 		}
-		if rv > 0 && w.query.bookmarks {
+		if rv > 0 && w.Query.Bookmarks {
 			if err := bookmark(rv, false); err != nil {
 				return err
 			}
 			x.Flush()
 		}
 		select {
-		case <-w.signal:
+		case <-w.Signal:
 		case <-ticker.C:
 			ticker.Reset(s.nextBookmark(deadline))
-			s.store.mu.Lock()
-			w.bookmark = true
-			s.store.mu.Unlock()
+			s.store.AskBookmark(w)
 		case <-timer.C:
 			return errEnd
 		case <-x.r.Context().Done():
@@ -135,19 +132,17 @@ func (s *Server) nextBookmark(deadline time.Time) time.Duration {
 	return interval
 }
 
-// finishWatch ends the stream as w.how says; a watch that has not been told
+// finishWatch ends the stream as the store says; a watch that has not been told
 // ends in good order.
-func (s *Server) finishWatch(x *Exchange, w *watcher) {
-	s.store.mu.Lock()
-	how, status := w.how, w.status
-	s.store.mu.Unlock()
+func (s *Server) finishWatch(x *Exchange, w *store.Watcher) {
+	how, status := s.store.Ending(w)
 	if status != nil {
 		x.frame(StatusEvent(status)) // the end, whatever it returns
 	}
 	switch how {
-	case endReset:
+	case store.EndReset:
 		x.Reset()
-	case endCut:
+	case store.EndCut:
 		x.Write([]byte(`{"type":"MODIFIED","object":{"kind":"`))
 		x.Flush()
 		x.Abort()

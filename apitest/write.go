@@ -6,6 +6,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/store"
 	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -51,7 +52,7 @@ func (s *Server) update(x *Exchange, w http.ResponseWriter, v *view) *kube.Statu
 	}
 	rv := o.Meta.ResourceVersion
 	c.next = func(*object.Object) (*object.Object, *kube.Status) {
-		if _, err := parseRevision(rv); err != nil {
+		if _, err := store.ParseRevision(rv); err != nil {
 			return nil, wire.Raw("%v", err)
 		}
 		if first := o; first != nil {

@@ -1,4 +1,4 @@
-package apitest
+package store
 
 import (
 	"iter"
@@ -8,20 +8,23 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// collection is the objects of a resource at one moment, sorted by key. It never
+// Collection is the objects of a resource at one moment, sorted by key. It never
 // changes: with and without return another, which shares with the first all but
 // a small part. So who reads one holds up no writer, however long it takes.
-type collection struct {
+type Collection struct {
 	chunks [][]*object.Object // none is empty
 	size   int
 }
+
+// Size returns how many objects there are.
+func (c Collection) Size() int { return c.size }
 
 // chunkSize is how many objects a chunk has at most: a change copies one chunk,
 // and the list of chunks.
 const chunkSize = 256
 
 // find returns the chunk in which key is or belongs, and its place there.
-func (c collection) find(key kube.Key) (chunk, at int, found bool) {
+func (c Collection) find(key kube.Key) (chunk, at int, found bool) {
 	chunk, _ = slices.BinarySearchFunc(c.chunks, key, func(objects []*object.Object, key kube.Key) int {
 		return objects[len(objects)-1].Key.Compare(key)
 	})
@@ -37,10 +40,10 @@ func (c collection) find(key kube.Key) (chunk, at int, found bool) {
 }
 
 // with returns c with o, in the place of what has its key.
-func (c collection) with(o *object.Object) collection {
+func (c Collection) with(o *object.Object) Collection {
 	chunk, at, found := c.find(o.Key)
 	if len(c.chunks) == 0 {
-		return collection{[][]*object.Object{{o}}, 1}
+		return Collection{[][]*object.Object{{o}}, 1}
 	}
 	old := c.chunks[chunk]
 	if found {
@@ -48,24 +51,24 @@ func (c collection) with(o *object.Object) collection {
 		objects[at] = o
 		chunks := slices.Clone(c.chunks)
 		chunks[chunk] = objects
-		return collection{chunks, c.size}
+		return Collection{chunks, c.size}
 	}
 	objects := append(append(append(make([]*object.Object, 0, len(old)+1), old[:at]...), o), old[at:]...)
 	if len(objects) <= chunkSize {
 		chunks := slices.Clone(c.chunks)
 		chunks[chunk] = objects
-		return collection{chunks, c.size + 1}
+		return Collection{chunks, c.size + 1}
 	}
 	half := len(objects) / 2
 	if chunk == len(c.chunks)-1 && at == len(old) {
 		half = len(objects) - 1 // they come in order: leave full chunks behind
 	}
 	chunks := append(append(make([][]*object.Object, 0, len(c.chunks)+1), c.chunks[:chunk]...), objects[:half:half], objects[half:])
-	return collection{append(chunks, c.chunks[chunk+1:]...), c.size + 1}
+	return Collection{append(chunks, c.chunks[chunk+1:]...), c.size + 1}
 }
 
 // without returns c without the object of this key.
-func (c collection) without(key kube.Key) collection {
+func (c Collection) without(key kube.Key) Collection {
 	chunk, at, found := c.find(key)
 	if !found {
 		return c
@@ -74,17 +77,17 @@ func (c collection) without(key kube.Key) collection {
 	objects := append(append(make([]*object.Object, 0, len(old)-1), old[:at]...), old[at+1:]...)
 	chunks := slices.Clone(c.chunks)
 	if len(objects) == 0 {
-		return collection{slices.Delete(chunks, chunk, chunk+1), c.size - 1}
+		return Collection{slices.Delete(chunks, chunk, chunk+1), c.size - 1}
 	}
 	chunks[chunk] = objects
-	return collection{chunks, c.size - 1}
+	return Collection{chunks, c.size - 1}
 }
 
-// all yields the objects in order.
-func (c collection) all() iter.Seq[*object.Object] { return c.from(kube.Key{}) }
+// All yields the objects in order.
+func (c Collection) All() iter.Seq[*object.Object] { return c.from(kube.Key{}) }
 
 // from yields the objects in order, from the first whose key is not before key.
-func (c collection) from(key kube.Key) iter.Seq[*object.Object] {
+func (c Collection) from(key kube.Key) iter.Seq[*object.Object] {
 	return func(yield func(*object.Object) bool) {
 		chunk, at, _ := c.find(key)
 		for ; chunk < len(c.chunks); chunk, at = chunk+1, 0 {
@@ -98,7 +101,7 @@ func (c collection) from(key kube.Key) iter.Seq[*object.Object] {
 }
 
 // rank returns how many objects are before key.
-func (c collection) rank(key kube.Key) int {
+func (c Collection) rank(key kube.Key) int {
 	chunk, n, _ := c.find(key)
 	for _, objects := range c.chunks[:chunk] {
 		n += len(objects)
@@ -107,7 +110,7 @@ func (c collection) rank(key kube.Key) int {
 }
 
 // back returns c as it was before events, of which the newest is the last.
-func (c collection) back(events []event) collection {
+func (c Collection) back(events []Event) Collection {
 	for _, e := range slices.Backward(events) {
 		if e.prev == nil {
 			c = c.without(e.next.Key)

@@ -1,4 +1,4 @@
-package apitest
+package store
 
 import (
 	"encoding/base64"
@@ -11,20 +11,21 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// continueToken is what a continue token holds. RV is -1 for a list that goes
+// ContinueToken is what a continue token holds. RV is -1 for a list that goes
 // on at whatever revision is current.
-type continueToken struct {
+type ContinueToken struct {
 	APIVersion string `json:"v"`
 	RV         int64  `json:"rv"`
 	Start      string `json:"start"` // the first key of the page is not before it
 }
 
-func (t continueToken) encode() string {
+func (t ContinueToken) encode() string {
 	return base64.RawURLEncoding.EncodeToString(object.Marshal(t))
 }
 
-func parseToken(s string) (continueToken, *kube.Status) {
-	var t continueToken
+// ParseToken reads a continue token.
+func ParseToken(s string) (ContinueToken, *kube.Status) {
+	var t ContinueToken
 	b, err := base64.RawURLEncoding.DecodeString(s)
 	if err == nil {
 		err = json.Unmarshal(b, &t)
@@ -48,7 +49,7 @@ const continueExpired = "The provided continue parameter is too old to display a
 	"objects that were created, modified, or deleted between the time the first chunk was returned and now may " +
 	"show up in the list."
 
-func statusContinueExpired(t continueToken) *kube.Status {
+func statusContinueExpired(t ContinueToken) *kube.Status {
 	st := &kube.Status{Code: http.StatusGone, Reason: "Expired", Message: continueExpired}
 	if t.Start != "" {
 		t.RV = -1
@@ -58,33 +59,33 @@ func statusContinueExpired(t continueToken) *kube.Status {
 	return st
 }
 
-// expiredToken returns what a LIST with this continue token gets where that is too
+// ExpiredToken returns what a LIST with this continue token gets where that is too
 // old; "" is a list without a token.
-func expiredToken(token string) *kube.Status {
-	var t continueToken
+func ExpiredToken(token string) *kube.Status {
+	var t ContinueToken
 	if token != "" {
 		var st *kube.Status
-		if t, st = parseToken(token); st != nil {
+		if t, st = ParseToken(token); st != nil {
 			return st
 		}
 	}
 	return statusContinueExpired(t)
 }
 
-// page is what a LIST returns.
-type page struct {
-	rv        uint64
-	objects   []*object.Object
-	token     string
-	remaining *int64
-	sharding  *sharding // that was asked for
+// Page is what a LIST returns.
+type Page struct {
+	RV        uint64
+	Objects   []*object.Object
+	Token     string
+	Remaining *int64
+	Sharding  *Sharding // that was asked for
 }
 
-// emptied leaves out the objects, so that the continue token brings them.
-func (p *page) emptied() {
-	first := p.objects[0].Key
-	p.token = continueToken{"meta.k8s.io/v1", int64(p.rv), startOf(first)}.encode()
-	p.objects, p.remaining = nil, nil
+// Emptied leaves out the objects, so that the continue token brings them.
+func (p *Page) Emptied() {
+	first := p.Objects[0].Key
+	p.Token = ContinueToken{"meta.k8s.io/v1", int64(p.RV), startOf(first)}.encode()
+	p.Objects, p.Remaining = nil, nil
 }
 
 // startOf is the Start of a token for key itself; with a zero byte after it,
@@ -100,40 +101,40 @@ func keyOf(start string) kube.Key {
 	return kube.Key{Namespace: ns, Name: name}
 }
 
-// page collects what q asks for: at q.rv if it must be exact, otherwise at
+// Page collects what q asks for: at q.rv if it must be exact, otherwise at
 // present. It holds up no writer while it does.
-func (st *store) page(t *table, q *query, token continueToken) (*page, *kube.Status) {
+func (st *Store) Page(t *Table, q *Query, token ContinueToken) (*Page, *kube.Status) {
 	objects, rv, later, gone := st.at(t, q, token)
 	if gone != nil {
 		return nil, gone
 	}
 	objects = objects.back(later)
-	p := &page{rv: rv, sharding: q.sharding}
+	p := &Page{RV: rv, Sharding: q.Sharding}
 	start := kube.Key{Namespace: q.namespace}
-	if q.token != "" {
+	if q.Token != "" {
 		start = keyOf(token.Start)
 	}
 	for o := range objects.from(start) {
 		if q.namespace != "" && o.Key.Namespace > q.namespace {
 			break
 		}
-		if q.limit > 0 && int64(len(p.objects)) == q.limit { // whether what follows matches is not known
-			if q.one() {
+		if q.Limit > 0 && int64(len(p.Objects)) == q.Limit { // whether what follows matches is not known
+			if q.One() {
 				break
 			}
-			last := p.objects[len(p.objects)-1].Key
-			p.token = continueToken{"meta.k8s.io/v1", int64(p.rv), startOf(last) + "\x00"}.encode()
+			last := p.Objects[len(p.Objects)-1].Key
+			p.Token = ContinueToken{"meta.k8s.io/v1", int64(p.RV), startOf(last) + "\x00"}.encode()
 			if q.simple {
 				end := objects.size
 				if q.namespace != "" {
 					end = objects.rank(kube.Key{Namespace: q.namespace + "\x00"})
 				}
-				p.remaining = new(int64(end - objects.rank(o.Key)))
+				p.Remaining = new(int64(end - objects.rank(o.Key)))
 			}
 			break
 		}
-		if q.matches(o) {
-			p.objects = append(p.objects, o)
+		if q.Matches(o) {
+			p.Objects = append(p.Objects, o)
 		}
 	}
 	return p, nil
@@ -141,22 +142,22 @@ func (st *store) page(t *table, q *query, token continueToken) (*page, *kube.Sta
 
 // at returns the objects of t now, and, where q wants an earlier revision, rv,
 // the events since then.
-func (st *store) at(t *table, q *query, token continueToken) (objects collection, rv uint64, later []event, gone *kube.Status) {
+func (st *Store) at(t *Table, q *Query, token ContinueToken) (objects Collection, rv uint64, later []Event, gone *kube.Status) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if q.match != exact {
-		if q.limit > 0 && int64(t.sorted.size) > q.limit {
+	if q.Match != Exact {
+		if q.Limit > 0 && int64(t.sorted.size) > q.Limit {
 			t.remember(st.rev, t.sorted) // for the pages that follow
 		}
 		return t.sorted, st.rev, nil, nil
 	}
-	if past := t.remembered(q.rv); past != nil && q.rv >= t.floor {
-		return *past, q.rv, nil, nil
+	if past := t.remembered(q.RV); past != nil && q.RV >= t.floor {
+		return *past, q.RV, nil, nil
 	}
-	if q.rv >= t.floor && q.rv <= st.rev {
-		return t.sorted, q.rv, t.since(q.rv), nil
+	if q.RV >= t.floor && q.RV <= st.rev {
+		return t.sorted, q.RV, t.since(q.RV), nil
 	}
-	if q.token != "" {
+	if q.Token != "" {
 		return objects, 0, nil, statusContinueExpired(token)
 	}
 	return objects, 0, nil, &kube.Status{Code: http.StatusGone, Reason: "Expired",

@@ -1,4 +1,4 @@
-package apitest
+package store
 
 import (
 	"cmp"
@@ -13,47 +13,47 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// store keeps every object, and of each resource the last events, from which
+// Store keeps every object, and of each resource the last events, from which
 // earlier states are computed. One revision counts the writes to all resources.
-type store struct {
-	options storeOptions
+type Store struct {
+	options Options
 
 	mu      sync.Mutex
 	rev     uint64
 	life    uint64            // how many servers' saves this one goes on from
 	first   uint64            // the revision at which the server started
-	tables  map[string]*table // by GroupResource
+	tables  map[string]*Table // by GroupResource
 	dropped []drop            // tables that are no more, the newest last
 	random  *rand.Rand        // of UIDs and generated names: only writes draw from it
 	aside   *rand.Rand        // of what no object has in it
 	changed chan struct{}     // closed and replaced when rev changes
 }
 
-// table is one resource. The fields are guarded by store.mu.
-type table struct {
+// Table is one resource. The fields are guarded by store.mu.
+type Table struct {
 	forms   []*object.Info              // other versions that are served; replaced, never changed
-	info    *object.Info                // replaced where its definition changes, never changed
-	sorted  collection                  // the objects
+	Info    *object.Info                // replaced where its definition changes, never changed
+	sorted  Collection                  // the objects
 	objects map[kube.Key]*object.Object // the same, by key
 	past    []moment                    // of lists that go on, the newest last
-	log     []event
+	log     []Event
 	base    int    // how many events have been dropped before log[0]
 	floor   uint64 // events up to this revision may be forgotten
 	recent  uint64 // as floor, for watches only: what a restart forgets
 	born    uint64 // the revision at which it was added, without objects
 	defined bool   // by a CustomResourceDefinition
-	watches map[*watcher]struct{}
+	watches map[*Watcher]struct{}
 }
 
-// event is one write. prev is nil for a creation, next for a deletion.
-type event struct {
+// Event is one write. prev is nil for a creation, next for a deletion.
+type Event struct {
 	rv         uint64
 	prev, next *object.Object
 	gone       *object.Object // prev at rv, for deletions
 }
 
-// storeOptions are those of a store.
-type storeOptions struct {
+// Options are those of a store.
+type Options struct {
 	History        int    // events kept of each resource
 	WatchBuffer    int    // events that a watch may lag behind
 	Seed           uint64 // of UIDs, generated names and chosen timeouts
@@ -61,12 +61,12 @@ type storeOptions struct {
 	CollectGarbage bool   // after each deletion
 }
 
-// newStore returns a store without resources.
-func newStore(o storeOptions) *store {
-	st := &store{
+// New returns a store without resources.
+func New(o Options) *Store {
+	st := &Store{
 		options: o,
 		rev:     100, first: 100, // a real server is never at 1 either
-		tables:  make(map[string]*table),
+		tables:  make(map[string]*Table),
 		changed: make(chan struct{}),
 	}
 	st.random, st.aside = st.generator(streamObjects), st.generator(streamAside)
@@ -80,32 +80,76 @@ const (
 )
 
 // generator returns a stream of random numbers, which differs from life to life.
-func (st *store) generator(stream uint64) *rand.Rand {
+func (st *Store) generator(stream uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(st.options.Seed, 0x9e3779b97f4a7c15+2*st.life+stream))
 }
 
-// add reports false if there is such a resource already.
-func (st *store) add(info object.Info) bool {
+// Lock keeps others from writing: for a write that depends on what is there. Methods
+// say in their comment where the caller must hold it; the others take it themselves.
+func (st *Store) Lock() { st.mu.Lock() }
+
+// Unlock ends what Lock began.
+func (st *Store) Unlock() { st.mu.Unlock() }
+
+// Table returns the table of a resource, nil where there is none. The caller holds the
+// lock.
+func (st *Store) Table(res kube.Resource) *Table { return st.tables[res.GroupResource()] }
+
+// Get returns an object, nil where there is none. The caller holds the lock.
+func (t *Table) Get(key kube.Key) *object.Object { return t.objects[key] }
+
+// Objects returns the objects of t. The caller holds the lock.
+func (t *Table) Objects() Collection { return t.sorted }
+
+// Now returns the revision of the last write. The caller holds the lock.
+func (st *Store) Now() uint64 { return st.rev }
+
+// Objects returns the objects of a resource, none where there is no such resource.
+func (st *Store) Objects(res kube.Resource) (c Collection) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if t := st.Table(res); t != nil {
+		c = t.sorted
+	}
+	return c
+}
+
+// NewUID returns a UID of what is not an object.
+func (st *Store) NewUID() string {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return uid(st.aside)
+}
+
+// Random returns a number in [0,n), of the sequence of what is not an object.
+func (st *Store) Random(n int64) int64 {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.aside.Int64N(n)
+}
+
+// Add reports false if there is such a resource already.
+func (st *Store) Add(info object.Info) bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	return st.addLocked(info)
 }
 
-func (st *store) addLocked(info object.Info) bool {
+func (st *Store) addLocked(info object.Info) bool {
 	name := info.GroupResource()
 	if st.tables[name] != nil {
 		return false
 	}
-	st.tables[name] = &table{
-		info: &info, objects: make(map[kube.Key]*object.Object), watches: make(map[*watcher]struct{}),
+	st.tables[name] = &Table{
+		Info: &info, objects: make(map[kube.Key]*object.Object), watches: make(map[*Watcher]struct{}),
 		floor: st.rev, recent: st.rev, born: st.rev,
 	}
 	return true
 }
 
-// find returns the table of a resource, what that says of itself now, and the form
+// Find returns the table of a resource, what that says of itself now, and the form
 // in which the resource is served, nil where there is none. The caller holds no lock.
-func (st *store) find(group, version, plural string) (t *table, info, form *object.Info) {
+func (st *Store) Find(group, version, plural string) (t *Table, info, form *object.Info) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	t = st.tables[kube.Resource{Group: group, Plural: plural}.GroupResource()]
@@ -118,20 +162,20 @@ func (st *store) find(group, version, plural string) (t *table, info, form *obje
 	if form.Core.Plural != "" {
 		t = st.tables[form.Core.GroupResource()]
 	}
-	return t, t.info, form
+	return t, t.Info, form
 }
 
-// commit stores next, or deletes where next is nil, under a new revision, and
-// wakes the watches. The caller holds mu and has checked everything.
-func (st *store) commit(t *table, key kube.Key, next *object.Object) uint64 {
+// Commit stores next, or deletes where next is nil, under a new revision, and
+// wakes the watches. The caller holds the lock and has checked everything.
+func (st *Store) Commit(t *Table, key kube.Key, next *object.Object) uint64 {
 	st.rev++
-	e := event{rv: st.rev, prev: t.objects[key], next: next}
+	e := Event{rv: st.rev, prev: t.objects[key], next: next}
 	if next == nil {
-		e.gone = e.prev.Stamped(t.info, st.rev)
+		e.gone = e.prev.Stamped(t.Info, st.rev)
 		delete(t.objects, key)
 		t.sorted = t.sorted.without(key)
 	} else {
-		next.Seal(t.info, st.rev)
+		next.Seal(t.Info, st.rev)
 		t.objects[key] = next
 		t.sorted = t.sorted.with(next)
 	}
@@ -141,13 +185,13 @@ func (st *store) commit(t *table, key kube.Key, next *object.Object) uint64 {
 	}
 	for w := range t.watches {
 		if w.overrun(t, st.options.WatchBuffer) {
-			w.end(endClean)
+			w.end(EndClean)
 		}
 		w.wake()
 	}
 	st.notify()
 	rv := st.rev
-	if t.info.Resource == kube.CustomResourceDefinitions {
+	if t.Info.Resource == kube.CustomResourceDefinitions {
 		st.define(e.prev, next)
 	}
 	if t.defined && next == nil && len(t.objects) == 0 {
@@ -158,9 +202,9 @@ func (st *store) commit(t *table, key kube.Key, next *object.Object) uint64 {
 
 // forget drops the n oldest events; watches that have yet to send them keep
 // them.
-func (t *table) forget(n int) {
+func (t *Table) forget(n int) {
 	for w := range t.watches {
-		if from := w.cursor + len(w.held) - t.base; from < n && w.how == running {
+		if from := w.cursor + len(w.held) - t.base; from < n && w.how == Running {
 			w.held = append(w.held, t.log[from:n]...)
 		}
 	}
@@ -171,15 +215,15 @@ func (t *table) forget(n int) {
 	t.base += n
 }
 
-func (st *store) notify() {
+func (st *Store) notify() {
 	close(st.changed)
 	st.changed = make(chan struct{})
 }
 
 // compact forgets events up to rv of every resource.
-func (st *store) compact(rv uint64) {
+func (st *Store) compact(rv uint64) {
 	for _, t := range st.tables {
-		n, _ := slices.BinarySearchFunc(t.log, rv+1, func(e event, rv uint64) int {
+		n, _ := slices.BinarySearchFunc(t.log, rv+1, func(e Event, rv uint64) int {
 			if e.rv < rv {
 				return -1
 			}
@@ -197,15 +241,15 @@ func (st *store) compact(rv uint64) {
 // moment is the objects at a revision.
 type moment struct {
 	rv      uint64
-	objects collection
+	objects Collection
 }
 
 // mostMoments is how many a table keeps, so that the pages of a list need not go
 // back each anew.
 const mostMoments = 8
 
-// remember keeps the objects at rv. The caller holds mu.
-func (t *table) remember(rv uint64, objects collection) {
+// remember keeps the objects at rv. The caller holds the lock.
+func (t *Table) remember(rv uint64, objects Collection) {
 	if t.remembered(rv) != nil {
 		return
 	}
@@ -216,8 +260,8 @@ func (t *table) remember(rv uint64, objects collection) {
 }
 
 // remembered returns the objects at rv, nil where they are not kept. The caller
-// holds mu.
-func (t *table) remembered(rv uint64) *collection {
+// holds the lock.
+func (t *Table) remembered(rv uint64) *Collection {
 	for i := range t.past {
 		if t.past[i].rv == rv {
 			return &t.past[i].objects
@@ -227,9 +271,9 @@ func (t *table) remembered(rv uint64) *collection {
 }
 
 // since returns the events after rv, which may be forgotten meanwhile: the caller
-// holds mu, and keeps the copy.
-func (t *table) since(rv uint64) []event {
-	i, _ := slices.BinarySearchFunc(t.log, rv+1, func(e event, rv uint64) int { return cmp.Compare(e.rv, rv) })
+// holds the lock, and keeps the copy.
+func (t *Table) since(rv uint64) []Event {
+	i, _ := slices.BinarySearchFunc(t.log, rv+1, func(e Event, rv uint64) int { return cmp.Compare(e.rv, rv) })
 	return slices.Clone(t.log[i:])
 }
 
@@ -252,8 +296,8 @@ func uid(random *rand.Rand) string {
 
 const nameLetters = "bcdfghjklmnpqrstvwxz2456789"
 
-// suffix returns what the server puts after generateName.
-func (st *store) suffix() string {
+// Suffix returns what the server puts after generateName.
+func (st *Store) Suffix() string {
 	var b [5]byte
 	for i := range b {
 		b[i] = nameLetters[st.random.IntN(len(nameLetters))]
@@ -261,8 +305,8 @@ func (st *store) suffix() string {
 	return string(b[:])
 }
 
-// prepareCreate fills what the server sets on a new object.
-func (st *store) prepareCreate(info *object.Info, o *object.Object) {
+// PrepareCreate fills what the server sets on a new object.
+func (st *Store) PrepareCreate(info *object.Info, o *object.Object) {
 	if o.Meta.UID == "" {
 		o.Meta.UID = uid(st.random)
 	}
@@ -274,8 +318,8 @@ func (st *store) prepareCreate(info *object.Info, o *object.Object) {
 	}
 }
 
-// prepareUpdate keeps what a client cannot change and counts generations.
-func prepareUpdate(info *object.Info, old, o *object.Object) {
+// PrepareUpdate keeps what a client cannot change and counts generations.
+func PrepareUpdate(info *object.Info, old, o *object.Object) {
 	o.Meta.UID = old.Meta.UID
 	o.Meta.CreationTimestamp = old.Meta.CreationTimestamp
 	o.Meta.DeletionTimestamp = old.Meta.DeletionTimestamp
@@ -290,7 +334,7 @@ func prepareUpdate(info *object.Info, old, o *object.Object) {
 }
 
 // form returns the resource as version serves it, nil where it does not.
-func (t *table) form(version string) *object.Info {
+func (t *Table) form(version string) *object.Info {
 	for _, r := range t.served() {
 		if r.Version == version {
 			return r
@@ -300,15 +344,15 @@ func (t *table) form(version string) *object.Info {
 }
 
 // served returns the versions that are served.
-func (t *table) served() []*object.Info {
-	if t.info.Unserved {
+func (t *Table) served() []*object.Info {
+	if t.Info.Unserved {
 		return t.forms
 	}
-	return append([]*object.Info{t.info}, t.forms...)
+	return append([]*object.Info{t.Info}, t.forms...)
 }
 
-// served returns the resources that are served, in every version.
-func (st *store) served() (list []*object.Info) {
+// Served returns the resources that are served, in every version.
+func (st *Store) Served() (list []*object.Info) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	for _, t := range st.tables {
@@ -317,25 +361,25 @@ func (st *store) served() (list []*object.Info) {
 	return list
 }
 
-// put is Put of what has been parsed. The caller holds mu.
-func (st *store) put(t *table, o *object.Object) uint64 {
+// Put is Put of what has been parsed. The caller holds the lock.
+func (st *Store) Put(t *Table, o *object.Object) uint64 {
 	old := t.objects[o.Key]
 	if old == nil {
-		st.prepareCreate(t.info, o)
-		return st.commit(t, o.Key, o)
+		st.PrepareCreate(t.Info, o)
+		return st.Commit(t, o.Key, o)
 	}
 	deleted := o.Meta.DeletionTimestamp
-	prepareUpdate(t.info, old, o)
+	PrepareUpdate(t.Info, old, o)
 	o.Meta.DeletionTimestamp = cmp.Or(deleted, o.Meta.DeletionTimestamp)
 	if old.Same(o) {
 		return old.Revision
 	}
-	return st.commit(t, o.Key, o)
+	return st.Commit(t, o.Key, o)
 }
 
-// recreate does so with the first object that key, which may be of a collection,
+// Recreate does so with the first object that key, which may be of a collection,
 // stands for.
-func (st *store) recreate(t *table, key kube.Key) {
+func (st *Store) Recreate(t *Table, key kube.Key) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	for old := range t.sorted.from(key) {
@@ -346,9 +390,9 @@ func (st *store) recreate(t *table, key kube.Key) {
 		o := &object.Object{Key: k, Meta: old.Meta, Fields: old.Fields}
 		o.Meta.UID, o.Meta.CreationTimestamp, o.Meta.Generation = "", "", 0
 		o.Meta.DeletionTimestamp, o.Meta.DeletionGracePeriodSeconds = "", nil
-		st.commit(t, k, nil)
-		st.prepareCreate(t.info, o)
-		st.commit(t, k, o)
+		st.Commit(t, k, nil)
+		st.PrepareCreate(t.Info, o)
+		st.Commit(t, k, o)
 		return
 	}
 }

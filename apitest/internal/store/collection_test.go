@@ -1,4 +1,4 @@
-package apitest
+package store
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ import (
 // were.
 func TestCollectionEqualsASortedMap(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	var c collection
+	var c Collection
 	model := map[kube.Key]*object.Object{}
 	names := func(objects map[kube.Key]*object.Object) (list []string) {
 		for _, k := range slices.SortedFunc(maps.Keys(objects), kube.Key.Compare) {
@@ -25,25 +25,25 @@ func TestCollectionEqualsASortedMap(t *testing.T) {
 		}
 		return list
 	}
-	told := func(c collection, from kube.Key) (list []string) {
+	told := func(c Collection, from kube.Key) (list []string) {
 		for o := range c.from(from) {
 			list = append(list, fmt.Sprint(o.Key, o.Revision))
 		}
 		return list
 	}
 	type kept struct {
-		c    collection
+		c    Collection
 		want []string
 		at   int
 	}
 	var earlier []kept
-	var log []event
+	var log []Event
 	for n := range 6000 {
 		key := kube.Key{Namespace: fmt.Sprint("ns", rnd.IntN(3)), Name: fmt.Sprint("o", rnd.IntN(700))}
 		if n < 600 {
 			key = kube.Key{Namespace: "ns1", Name: fmt.Sprintf("p%03d", n)} // in order
 		}
-		e := event{rv: uint64(n), prev: model[key]}
+		e := Event{rv: uint64(n), prev: model[key]}
 		if e.prev != nil && rnd.IntN(100) < 45+n/150 { // more and more deletions
 			c = c.without(key)
 			delete(model, key)

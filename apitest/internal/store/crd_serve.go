@@ -1,4 +1,4 @@
-package apitest
+package store
 
 import (
 	"cmp"
@@ -77,8 +77,8 @@ func (s *crdSpec) deprecation(v *crdVersion) string {
 func dotted(path string) string { return strings.TrimPrefix(path, ".") }
 
 // define serves, changes or ends what a definition that was written defines. The
-// caller holds mu.
-func (st *store) define(prev, next *object.Object) {
+// caller holds the lock.
+func (st *Store) define(prev, next *object.Object) {
 	var kept *object.Info
 	var others []*object.Info
 	if next != nil {
@@ -86,7 +86,7 @@ func (st *store) define(prev, next *object.Object) {
 	}
 	if prev != nil {
 		if was, _ := resourcesOf(prev); was != nil && (kept == nil || was.GroupResource() != kept.GroupResource() || was.Kind != kept.Kind || was.Namespaced != kept.Namespaced) {
-			st.drop(was.Resource)
+			st.Drop(was.Resource)
 		}
 	}
 	if kept == nil {
@@ -95,13 +95,13 @@ func (st *store) define(prev, next *object.Object) {
 	st.serve(kept).redefine(kept, others)
 	if more := established(next); more != nil {
 		crds := st.tables[kube.CustomResourceDefinitions.GroupResource()]
-		st.commit(crds, more.Key, more)
+		st.Commit(crds, more.Key, more)
 	}
 }
 
 // serve returns the table of what a definition defines, a new one where there is
-// none. The caller holds mu.
-func (st *store) serve(kept *object.Info) *table {
+// none. The caller holds the lock.
+func (st *Store) serve(kept *object.Info) *Table {
 	name := kept.GroupResource()
 	if st.addLocked(*kept) {
 		st.tables[name].defined = true
@@ -111,7 +111,7 @@ func (st *store) serve(kept *object.Info) *table {
 
 // redefine makes t one of these versions. Where they are not those of before, what
 // is stored is stored anew, under the revisions that it has, and watches end.
-func (t *table) redefine(kept *object.Info, others []*object.Info) {
+func (t *Table) redefine(kept *object.Info, others []*object.Info) {
 	names := func(kept *object.Info, others []*object.Info) string {
 		list := []string{fmt.Sprint(kept.Version, kept.Unserved)}
 		for _, r := range others {
@@ -119,12 +119,12 @@ func (t *table) redefine(kept *object.Info, others []*object.Info) {
 		}
 		return strings.Join(list, " ")
 	}
-	changed := names(t.info, t.forms) != names(kept, others)
-	moved := t.info.Version != kept.Version
-	t.info, t.forms = kept, others
+	changed := names(t.Info, t.forms) != names(kept, others)
+	moved := t.Info.Version != kept.Version
+	t.Info, t.forms = kept, others
 	if changed {
 		for w := range t.watches {
-			w.end(endClean)
+			w.end(EndClean)
 		}
 	}
 	if !moved {
@@ -149,6 +149,6 @@ func (t *table) redefine(kept *object.Info, others []*object.Info) {
 	t.past = nil
 	t.log = slices.Clone(t.log) // others may read it
 	for i, e := range t.log {
-		t.log[i] = event{e.rv, again(e.prev), again(e.next), again(e.gone)}
+		t.log[i] = Event{e.rv, again(e.prev), again(e.next), again(e.gone)}
 	}
 }

@@ -1,4 +1,4 @@
-package apitest
+package store
 
 import (
 	"cmp"
@@ -78,9 +78,9 @@ func (s *crdSpec) stored() *crdVersion {
 	return nil
 }
 
-// prepareDefinition says what is wrong with a definition, and fills in what the
+// PrepareDefinition says what is wrong with a definition, and fills in what the
 // server derives. old is what it replaces, nil for a new one.
-func prepareDefinition(old, o *object.Object) *kube.Status {
+func PrepareDefinition(old, o *object.Object) *kube.Status {
 	res := kube.CustomResourceDefinitions
 	raw, _ := o.Field("spec")
 	var s crdSpec

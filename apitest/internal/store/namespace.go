@@ -1,4 +1,4 @@
-package apitest
+package store
 
 import (
 	"encoding/json"
@@ -15,8 +15,8 @@ import (
 // With Options.Namespaces a namespace must exist before anything is created in
 // it, and deleting it deletes what is in it, as its controller does in a cluster.
 
-// admitsNamespace says why o may not be created where it is to be. The caller holds mu.
-func (st *store) admitsNamespace(res kube.Resource, o *object.Object) *kube.Status {
+// admitsNamespace says why o may not be created where it is to be. The caller holds the lock.
+func (st *Store) admitsNamespace(res kube.Resource, o *object.Object) *kube.Status {
 	if !st.options.Namespaces || !res.Namespaced {
 		return nil
 	}
@@ -39,8 +39,8 @@ func setTerminating(o *object.Object) {
 	o.SetField("status", object.SetAt(raw, "phase", "Terminating"), true)
 }
 
-// emptying reports whether a namespace still waits for its spec.finalizers.
-func emptying(res kube.Resource, o *object.Object) bool {
+// Emptying reports whether a namespace still waits for its spec.finalizers.
+func Emptying(res kube.Resource, o *object.Object) bool {
 	if res != kube.Namespaces {
 		return false
 	}
@@ -49,22 +49,22 @@ func emptying(res kube.Resource, o *object.Object) bool {
 }
 
 // terminate marks a namespace as being deleted, deletes what is in it, and at
-// last the namespace, unless finalizers hold up any of it. The caller holds mu.
-func (st *store) terminate(t *table, ns *object.Object) {
+// last the namespace, unless finalizers hold up any of it. The caller holds the lock.
+func (st *Store) terminate(t *Table, ns *object.Object) {
 	if ns.Meta.DeletionTimestamp == "" {
 		marked := &object.Object{Key: ns.Key, Meta: ns.Meta, Fields: ns.Fields}
 		marked.Meta.DeletionTimestamp = object.Timestamp()
 		setTerminating(marked)
-		st.commit(t, ns.Key, marked)
+		st.Commit(t, ns.Key, marked)
 		ns = marked
 	}
 	left := false
 	for _, other := range st.sortedTables() {
-		if !other.info.Namespaced {
+		if !other.Info.Namespaced {
 			continue
 		}
-		for _, o := range other.within(ns.Key.Name) {
-			if _, kept := st.remove(other, o, deletion{}); kept {
+		for _, o := range other.Within(ns.Key.Name) {
+			if _, kept := st.Remove(other, o, Deletion{}); kept {
 				left = true
 			}
 		}
@@ -73,32 +73,32 @@ func (st *store) terminate(t *table, ns *object.Object) {
 		done := &object.Object{Key: ns.Key, Meta: ns.Meta, Fields: ns.Fields}
 		done.SetField("spec", json.RawMessage(`{}`), true)
 		if len(done.Meta.Finalizers) == 0 {
-			st.commit(t, ns.Key, nil)
+			st.Commit(t, ns.Key, nil)
 			return
 		}
-		next := done.Parts(t.info) // nobody owns spec.finalizers any more
-		done.Meta.ManagedFields, _ = t.info.Type().UpdateManaged(ns.Parts(t.info), next, schema.Managed{Live: ns.Meta.ManagedFields},
+		next := done.Parts(t.Info) // nobody owns spec.finalizers any more
+		done.Meta.ManagedFields, _ = t.Info.Type().UpdateManaged(ns.Parts(t.Info), next, schema.Managed{Live: ns.Meta.ManagedFields},
 			schema.Write{Manager: "kube-controller-manager", Subresource: "finalize", Now: time.Now()})
-		st.commit(t, ns.Key, done)
+		st.Commit(t, ns.Key, done)
 	}
 }
 
 // settleNamespaces goes on with the namespaces that are being deleted. The caller
-// holds mu.
-func (st *store) settleNamespaces() {
+// holds the lock.
+func (st *Store) settleNamespaces() {
 	t := st.tables[kube.Namespaces.GroupResource()]
 	if t == nil {
 		return
 	}
-	for o := range t.sorted.all() {
-		if ns := t.objects[o.Key]; ns != nil && ns.Meta.DeletionTimestamp != "" && emptying(t.info.Resource, ns) {
+	for o := range t.sorted.All() {
+		if ns := t.objects[o.Key]; ns != nil && ns.Meta.DeletionTimestamp != "" && Emptying(t.Info.Resource, ns) {
 			st.terminate(t, ns)
 		}
 	}
 }
 
-// within returns the objects of a namespace.
-func (t *table) within(namespace string) []*object.Object {
+// Within returns the objects of a namespace.
+func (t *Table) Within(namespace string) []*object.Object {
 	var list []*object.Object
 	for o := range t.sorted.from(kube.Key{Namespace: namespace}) {
 		if o.Key.Namespace != namespace {

@@ -1,4 +1,4 @@
-package apitest
+package store
 
 import (
 	"encoding/json"
@@ -17,8 +17,8 @@ const cleanup = "customresourcecleanup.apiextensions.k8s.io"
 
 // retire deletes the objects of a definition that is to be deleted. Where finalizers
 // keep some, it marks the definition as being deleted and returns it; else nil. The
-// caller holds mu.
-func (st *store) retire(t *table, definition *object.Object) (marked *object.Object) {
+// caller holds the lock.
+func (st *Store) retire(t *Table, definition *object.Object) (marked *object.Object) {
 	kept, _ := resourcesOf(definition)
 	if kept == nil {
 		return nil
@@ -28,7 +28,7 @@ func (st *store) retire(t *table, definition *object.Object) (marked *object.Obj
 		return nil
 	}
 	held := false
-	for o := range defined.sorted.all() {
+	for o := range defined.sorted.All() {
 		held = held || len(o.Meta.Finalizers) > 0
 	}
 	if !held {
@@ -43,40 +43,40 @@ func (st *store) retire(t *table, definition *object.Object) (marked *object.Obj
 	conditions = append(conditions, object.Marshal(map[string]string{"type": "Terminating", "status": "True", "lastTransitionTime": marked.Meta.DeletionTimestamp,
 		"reason": "InstanceDeletionInProgress", "message": "CustomResource deletion is in progress"}))
 	marked.SetField("status", object.SetAt(status, "conditions", conditions), true)
-	st.commit(t, marked.Key, marked)
-	for o := range defined.sorted.all() { // as they were at the beginning
-		st.remove(defined, o, deletion{})
+	st.Commit(t, marked.Key, marked)
+	for o := range defined.sorted.All() { // as they were at the beginning
+		st.Remove(defined, o, Deletion{})
 	}
 	return marked
 }
 
 // retired ends the deletion of the definition of t, whose last object is gone. The
-// caller holds mu.
-func (st *store) retired(t *table) {
+// caller holds the lock.
+func (st *Store) retired(t *Table) {
 	definitions := st.tables[kube.CustomResourceDefinitions.GroupResource()]
-	key := kube.Key{Name: t.info.GroupResource()}
+	key := kube.Key{Name: t.Info.GroupResource()}
 	definition := definitions.objects[key]
 	if definition == nil || definition.Meta.DeletionTimestamp == "" || !slices.Contains(definition.Meta.Finalizers, cleanup) {
 		return
 	}
 	rest := slices.DeleteFunc(slices.Clone(definition.Meta.Finalizers), func(f string) bool { return f == cleanup })
 	if len(rest) == 0 {
-		st.commit(definitions, key, nil)
+		st.Commit(definitions, key, nil)
 		return
 	}
 	freed := &object.Object{Key: key, Meta: definition.Meta, Fields: definition.Fields}
 	freed.Meta.Finalizers = rest
-	st.commit(definitions, key, freed)
+	st.Commit(definitions, key, freed)
 }
 
-// admits says why o may not be created in t, as everything is at this moment. The
-// caller holds mu.
-func (st *store) admits(t *table, res kube.Resource, o *object.Object) *kube.Status {
-	if st.tables[t.info.GroupResource()] != t {
+// Admits says why o may not be created in t, as everything is at this moment. The
+// caller holds the lock.
+func (st *Store) Admits(t *Table, res kube.Resource, o *object.Object) *kube.Status {
+	if st.tables[t.Info.GroupResource()] != t {
 		return &kube.Status{Code: http.StatusNotFound, Reason: "NotFound", Message: "the server could not find the requested resource", Details: &kube.StatusDetails{}}
 	}
 	if t.defined {
-		definition := st.tables[kube.CustomResourceDefinitions.GroupResource()].objects[kube.Key{Name: t.info.GroupResource()}]
+		definition := st.tables[kube.CustomResourceDefinitions.GroupResource()].objects[kube.Key{Name: t.Info.GroupResource()}]
 		if definition != nil && definition.Meta.DeletionTimestamp != "" {
 			st := wire.MethodNotAllowed()
 			st.Message = "create not allowed while custom resource definition is terminating"

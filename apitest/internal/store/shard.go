@@ -1,4 +1,4 @@
-package apitest
+package store
 
 import (
 	"math"
@@ -14,14 +14,14 @@ import (
 // This file is server-side sharding (KEP-5866), as kube-apiserver 1.37 has it behind the
 // feature gate ShardedListAndWatch: the parameter shardSelector of lists and watches.
 
-// sharding is a parsed shardSelector; nil = none.
-type sharding struct {
+// Sharding is a parsed shardSelector; nil = none.
+type Sharding struct {
 	field string // "object.metadata.uid" or "object.metadata.namespace"
 	shard kube.Shard
-	text  string // as the metadata of a list repeats it
+	Text  string // as the metadata of a list repeats it
 }
 
-func (s *sharding) matches(o *object.Object) bool {
+func (s *Sharding) matches(o *object.Object) bool {
 	switch {
 	case s == nil:
 		return true
@@ -42,8 +42,8 @@ var shardTerm = regexp.MustCompile(`^\s*([A-Za-z_]\w*)\(\s*([\w.]+)\s*,\s*(?:'([
 
 // parseSharding parses a shardSelector. As in kube-apiserver, what is wrong with it is a
 // 500 without a reason.
-func parseSharding(s string) (*sharding, *kube.Status) {
-	bad := func(format string, args ...any) (*sharding, *kube.Status) {
+func parseSharding(s string) (*Sharding, *kube.Status) {
+	bad := func(format string, args ...any) (*Sharding, *kube.Status) {
 		return nil, wire.Raw("invalid shard selector: "+format, args...)
 	}
 	if strings.TrimSpace(s) == "" {
@@ -51,7 +51,7 @@ func parseSharding(s string) (*sharding, *kube.Status) {
 	}
 	var ranges []kube.HashRange
 	var texts []string
-	p := &sharding{}
+	p := &Sharding{}
 	for term := range strings.SplitSeq(s, "||") {
 		m := shardTerm.FindStringSubmatch(term)
 		switch {
@@ -82,7 +82,7 @@ func parseSharding(s string) (*sharding, *kube.Status) {
 		p.field, ranges = m[2], append(ranges, r)
 		texts = append(texts, "shardRange("+m[2]+", '"+start+"', '"+end+"')")
 	}
-	p.text = strings.Join(texts, " || ")
+	p.Text = strings.Join(texts, " || ")
 	var err error
 	if p.shard, err = kube.NewShard(ranges...); err != nil {
 		return bad("%v", err)

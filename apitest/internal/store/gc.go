@@ -1,4 +1,4 @@
-package apitest
+package store
 
 import (
 	"cmp"
@@ -16,8 +16,8 @@ const (
 	orphan     = "orphan"
 )
 
-// settle does what controllers would do next. The caller holds mu.
-func (st *store) settle() {
+// Settle does what controllers would do next. The caller holds the lock.
+func (st *Store) Settle() {
 	if st.options.CollectGarbage {
 		st.collect()
 	}
@@ -43,7 +43,7 @@ func ownersOf(o *object.Object) []owner {
 
 // place is where an object is.
 type place struct {
-	t   *table
+	t   *Table
 	key kube.Key
 	uid string
 }
@@ -56,15 +56,15 @@ func (p place) now() *object.Object {
 	return nil
 }
 
-// collectAll is collect for callers that do not hold mu.
-func (st *store) collectAll() {
+// CollectAll is collect for callers that do not hold mu.
+func (st *Store) CollectAll() {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.collect()
 }
 
-// collect deletes until nothing changes. The caller holds mu.
-func (st *store) collect() {
+// collect deletes until nothing changes. The caller holds the lock.
+func (st *Store) collect() {
 	for newCollector(st).run() {
 	}
 }
@@ -72,7 +72,7 @@ func (st *store) collect() {
 // collector is one run of the garbage collector: who owns whom, and the owners that
 // are yet to be looked at.
 type collector struct {
-	st         *store
+	st         *Store
 	alive      map[string]int     // objects, by UID
 	waiting    map[string]place   // deleted in the foreground, or orphaning, by UID
 	dependents map[string][]place // by the UID of an owner
@@ -81,10 +81,10 @@ type collector struct {
 	changed    bool
 }
 
-func newCollector(st *store) *collector {
+func newCollector(st *Store) *collector {
 	c := &collector{st: st, alive: map[string]int{}, waiting: map[string]place{}, dependents: map[string][]place{}, queued: map[string]bool{}}
 	for _, t := range st.sortedTables() {
-		for o := range t.sorted.all() {
+		for o := range t.sorted.All() {
 			p := place{t, o.Key, o.Meta.UID}
 			c.alive[p.uid]++
 			if mustWait(o) {
@@ -173,7 +173,7 @@ func (c *collector) dependent(uid string, p place, o *object.Object) {
 		}
 	}
 	c.changed = true
-	c.st.remove(p.t, o, deletion{policy: policy})
+	c.st.Remove(p.t, o, Deletion{Policy: policy})
 	switch now := p.now(); {
 	case now == nil:
 		c.gone(p.uid, o)
@@ -220,26 +220,26 @@ func (c *collector) gone(uid string, o *object.Object) {
 
 // release takes away the collector's finalizers, and with the last finalizer the
 // object.
-func (st *store) release(t *table, o *object.Object) {
+func (st *Store) release(t *Table, o *object.Object) {
 	rest := slices.DeleteFunc(slices.Clone(o.Meta.Finalizers), func(f string) bool { return f == foreground || f == orphan })
 	if len(rest) == 0 {
-		st.commit(t, o.Key, nil)
+		st.Commit(t, o.Key, nil)
 		return
 	}
 	freed := &object.Object{Key: o.Key, Meta: o.Meta, Fields: o.Fields}
 	freed.Meta.Finalizers = rest
-	st.commit(t, o.Key, freed)
+	st.Commit(t, o.Key, freed)
 }
 
 // disown takes an owner from o.
-func (st *store) disown(t *table, o *object.Object, uid string) {
+func (st *Store) disown(t *Table, o *object.Object, uid string) {
 	st.setOwners(t, o, func(refs []map[string]any) []map[string]any {
 		return slices.DeleteFunc(refs, func(r map[string]any) bool { return r["uid"] == uid })
 	})
 }
 
 // unblock lets the owners of o be deleted before it, and returns what is stored.
-func (st *store) unblock(t *table, o *object.Object) *object.Object {
+func (st *Store) unblock(t *Table, o *object.Object) *object.Object {
 	if !slices.ContainsFunc(ownersOf(o), func(r owner) bool { return r.Block }) {
 		return o
 	}
@@ -252,7 +252,7 @@ func (st *store) unblock(t *table, o *object.Object) *object.Object {
 }
 
 // setOwners stores o with the owners that change makes of those that it has.
-func (st *store) setOwners(t *table, o *object.Object, change func([]map[string]any) []map[string]any) *object.Object {
+func (st *Store) setOwners(t *Table, o *object.Object, change func([]map[string]any) []map[string]any) *object.Object {
 	var refs []map[string]any
 	json.Unmarshal(o.Meta.OwnerReferences, &refs) // what is not a list has no owners
 	refs = change(refs)
@@ -261,19 +261,19 @@ func (st *store) setOwners(t *table, o *object.Object, change func([]map[string]
 	if len(refs) > 0 {
 		next.Meta.OwnerReferences = object.Marshal(refs)
 	}
-	st.commit(t, o.Key, next)
+	st.Commit(t, o.Key, next)
 	return next
 }
 
 // sortedTables returns the tables in an order that does not change from run to
 // run.
-func (st *store) sortedTables() []*table {
-	list := make([]*table, 0, len(st.tables))
+func (st *Store) sortedTables() []*Table {
+	list := make([]*Table, 0, len(st.tables))
 	for _, t := range st.tables {
 		list = append(list, t)
 	}
-	slices.SortFunc(list, func(a, b *table) int {
-		return cmp.Or(cmp.Compare(a.info.Group, b.info.Group), cmp.Compare(a.info.Plural, b.info.Plural))
+	slices.SortFunc(list, func(a, b *Table) int {
+		return cmp.Or(cmp.Compare(a.Info.Group, b.Info.Group), cmp.Compare(a.Info.Plural, b.Info.Plural))
 	})
 	return list
 }

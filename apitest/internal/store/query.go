@@ -1,4 +1,4 @@
-package apitest
+package store
 
 import (
 	"context"
@@ -16,17 +16,17 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// query is the ListOptions of a LIST, WATCH or DELETE of a collection.
-type query struct {
+// Query is the ListOptions of a LIST, WATCH or DELETE of a collection.
+type Query struct {
 	filter
-	revision  string // as sent
-	rv        uint64 // 0 for "" and "0"
-	match     string
-	limit     int64
-	token     string // continue
-	timeout   time.Duration
-	bookmarks bool
-	initial   *bool // sendInitialEvents
+	Revision  string // as sent
+	RV        uint64 // 0 for "" and "0"
+	Match     string
+	Limit     int64
+	Token     string // continue
+	Timeout   time.Duration
+	Bookmarks bool
+	Initial   *bool // sendInitialEvents
 }
 
 // filter is what an object must satisfy to be listed or watched.
@@ -36,16 +36,16 @@ type filter struct {
 	fields          kube.FieldSelector
 	rename          func(path string) string // of selectors, to the names that are kept
 	simple          bool                     // no selectors but for namespace and name
-	sharding        *sharding                // nil = all objects
+	Sharding        *Sharding                // nil = all objects
 }
 
-func (f *filter) matches(o *object.Object) bool {
+func (f *filter) Matches(o *object.Object) bool {
 	switch {
 	case o == nil,
 		f.namespace != "" && o.Key.Namespace != f.namespace,
 		f.name != "" && o.Key.Name != f.name,
 		!f.labels.Empty() && !f.labels.Matches(o.Meta.Labels),
-		!f.sharding.matches(o):
+		!f.Sharding.matches(o):
 		return false
 	}
 	if f.rename != nil {
@@ -54,37 +54,37 @@ func (f *filter) matches(o *object.Object) bool {
 	return f.fields.Empty() || f.fields.Matches(o.FieldText)
 }
 
-// one reports whether the fields ask for one object, which is read as if there were
+// One reports whether the fields ask for one object, which is read as if there were
 // no limit.
-func (f *filter) one() bool {
+func (f *filter) One() bool {
 	_, one := f.fields.Requires("metadata.name")
 	return one
 }
 
 const (
 	notOlderThan = "NotOlderThan"
-	exact        = "Exact"
+	Exact        = "Exact"
 )
 
-// queryOf is what a query asks about.
-type queryOf struct {
-	form      *object.Info // as the resource is served
-	verb      string       // list, watch or deletecollection
-	namespace string       // "" = all
-	name      string       // of what is watched, where the path has it
-	shards    bool         // the feature gate ShardedListAndWatch
+// QueryOf is what a query asks about.
+type QueryOf struct {
+	Form      *object.Info // as the resource is served
+	Verb      string       // list, watch or deletecollection
+	Namespace string       // "" = all
+	Name      string       // of what is watched, where the path has it
+	Shards    bool         // the feature gate ShardedListAndWatch
 }
 
-// parseQuery parses the parameters of a request.
-func parseQuery(v url.Values, t queryOf) (*query, *kube.Status) {
-	q := &query{
-		filter:   filter{namespace: t.namespace, name: t.name},
-		revision: v.Get("resourceVersion"), match: v.Get("resourceVersionMatch"), token: v.Get("continue"),
-		bookmarks: wire.QueryBool(v, "allowWatchBookmarks"),
+// ParseQuery parses the parameters of a request.
+func ParseQuery(v url.Values, t QueryOf) (*Query, *kube.Status) {
+	q := &Query{
+		filter:   filter{namespace: t.Namespace, name: t.Name},
+		Revision: v.Get("resourceVersion"), Match: v.Get("resourceVersionMatch"), Token: v.Get("continue"),
+		Bookmarks: wire.QueryBool(v, "allowWatchBookmarks"),
 	}
 	var err error
 	if s := v.Get("limit"); s != "" {
-		if q.limit, err = strconv.ParseInt(s, 10, 64); err != nil {
+		if q.Limit, err = strconv.ParseInt(s, 10, 64); err != nil {
 			return nil, wire.BadRequest("%v", err)
 		}
 	}
@@ -93,11 +93,11 @@ func parseQuery(v url.Values, t queryOf) (*query, *kube.Status) {
 		if err != nil {
 			return nil, wire.BadRequest("%v", err)
 		}
-		q.timeout = time.Duration(n) * time.Second
+		q.Timeout = time.Duration(n) * time.Second
 	}
 	if v.Has("sendInitialEvents") {
 		b := wire.QueryBool(v, "sendInitialEvents")
-		q.initial = &b
+		q.Initial = &b
 	}
 	if q.labels, err = kube.ParseSelector(v.Get("labelSelector")); err != nil {
 		return nil, wire.BadRequest("unable to parse requirement: %v", err)
@@ -105,14 +105,14 @@ func parseQuery(v url.Values, t queryOf) (*query, *kube.Status) {
 	if q.fields, err = kube.ParseFieldSelector(v.Get("fieldSelector")); err != nil && len(oddPaths(v.Get("fieldSelector"))) == 0 {
 		return nil, wire.BadRequest("%s", fieldSelectorError(v.Get("fieldSelector"), err))
 	}
-	if t.form.Core.Plural != "" {
+	if t.Form.Core.Plural != "" {
 		q.rename = kinds.EventSelector
 	}
-	if st := q.validate(t.verb); st != nil {
+	if st := q.validate(t.Verb); st != nil {
 		return nil, st
 	}
 	for _, path := range append(oddPaths(v.Get("fieldSelector")), q.fields.Paths()...) {
-		switch info := t.form; {
+		switch info := t.Form; {
 		case info.Selectable(path):
 		case len(info.Fields) == 0 && info.BuiltIn:
 			return nil, wire.BadRequest("%q is not a known field selector: only \"metadata.name\", \"metadata.namespace\"", path)
@@ -124,23 +124,23 @@ func parseQuery(v url.Values, t queryOf) (*query, *kube.Status) {
 			return nil, wire.BadRequest("field label not supported: %s", path)
 		}
 	}
-	if q.rv, err = parseRevision(q.revision); err != nil {
-		if _, st := parseToken(q.token); q.token != "" && st != nil {
+	if q.RV, err = ParseRevision(q.Revision); err != nil {
+		if _, st := ParseToken(q.Token); q.Token != "" && st != nil {
 			return nil, st
 		}
-		if q.token != "" && t.verb == "list" {
+		if q.Token != "" && t.Verb == "list" {
 			return nil, wire.BadRequest("specifying resource version is not allowed when using continue")
 		}
-		text := fmt.Sprintf("resourceVersion: Invalid value: %q: %v", q.revision, err)
-		if t.verb == "watch" {
+		text := fmt.Sprintf("resourceVersion: Invalid value: %q: %v", q.Revision, err)
+		if t.Verb == "watch" {
 			return nil, wire.Raw("%s", text)
 		}
 		return nil, wire.BadRequest("invalid resource version: %s", text)
 	}
 	q.simple = q.labels.Empty() && q.fields.Empty()
-	if s := v.Get("shardSelector"); s != "" && t.shards {
+	if s := v.Get("shardSelector"); s != "" && t.Shards {
 		var st *kube.Status
-		if q.sharding, st = parseSharding(s); st != nil {
+		if q.Sharding, st = parseSharding(s); st != nil {
 			return nil, st
 		}
 		q.simple = false
@@ -176,38 +176,38 @@ func fieldSelectorError(selector string, err error) string {
 }
 
 // validate checks the combinations that kube-apiserver forbids.
-func (q *query) validate(verb string) *kube.Status {
+func (q *Query) validate(verb string) *kube.Status {
 	var causes []kube.StatusCause
 	add := func(c kube.StatusCause) { causes = append(causes, c) }
 	const field = "resourceVersionMatch"
 	if verb == "watch" {
 		switch {
-		case q.initial == nil && q.match != "":
+		case q.Initial == nil && q.Match != "":
 			add(rules.ForbiddenField(field, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"))
-		case q.initial != nil && q.match != notOlderThan:
+		case q.Initial != nil && q.Match != notOlderThan:
 			add(rules.ForbiddenField(field, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"))
 		}
-		if q.match != "" && q.match != notOlderThan {
+		if q.Match != "" && q.Match != notOlderThan {
 			add(kube.StatusCause{Reason: "FieldValueNotSupported", Field: field,
-				Message: fmt.Sprintf("Unsupported value: %q: supported values: %q", q.match, notOlderThan)})
+				Message: fmt.Sprintf("Unsupported value: %q: supported values: %q", q.Match, notOlderThan)})
 		}
 	} else {
-		if q.match != "" {
-			if q.revision == "" {
+		if q.Match != "" {
+			if q.Revision == "" {
 				add(rules.ForbiddenField(field, "resourceVersionMatch is forbidden unless resourceVersion is provided"))
 			}
-			if q.token != "" {
+			if q.Token != "" {
 				add(rules.ForbiddenField(field, "resourceVersionMatch is forbidden when continue is provided"))
 			}
-			if q.match != exact && q.match != notOlderThan {
+			if q.Match != Exact && q.Match != notOlderThan {
 				add(kube.StatusCause{Reason: "FieldValueNotSupported", Field: field,
-					Message: fmt.Sprintf("Unsupported value: %q: supported values: \"Exact\", \"NotOlderThan\", \"\"", q.match)})
+					Message: fmt.Sprintf("Unsupported value: %q: supported values: \"Exact\", \"NotOlderThan\", \"\"", q.Match)})
 			}
-			if q.match == exact && q.revision == "0" {
+			if q.Match == Exact && q.Revision == "0" {
 				add(rules.ForbiddenField(field, `resourceVersionMatch "exact" is forbidden for resourceVersion "0"`))
 			}
 		}
-		if q.initial != nil {
+		if q.Initial != nil {
 			add(rules.ForbiddenField("sendInitialEvents", "sendInitialEvents is forbidden for list"))
 		}
 	}
@@ -217,7 +217,8 @@ func (q *query) validate(verb string) *kube.Status {
 	return wire.Invalid("meta.k8s.io", "ListOptions", "", causes...)
 }
 
-func parseRevision(s string) (uint64, error) {
+// ParseRevision reads a resourceVersion; "" is 0.
+func ParseRevision(s string) (uint64, error) {
 	if s == "" || s == "0" {
 		return 0, nil
 	}
@@ -231,8 +232,8 @@ func parseRevision(s string) (uint64, error) {
 // freshness is how long a read waits for a revision that is yet to come.
 const freshness = 3 * time.Second
 
-// waitFor returns nil once st is at rv.
-func (st *store) waitFor(ctx context.Context, rv uint64) *kube.Status {
+// WaitFor returns nil once st is at rv.
+func (st *Store) WaitFor(ctx context.Context, rv uint64) *kube.Status {
 	timer := time.NewTimer(freshness)
 	defer timer.Stop()
 	for {

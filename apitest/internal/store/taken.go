@@ -1,4 +1,4 @@
-package apitest
+package store
 
 import (
 	"github.com/listwatch/listwatch/apitest/internal/rules"
@@ -6,9 +6,9 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// taken returns the cluster IPs and ports of the Services in t except key, for
+// Taken returns the cluster IPs and ports of the Services in t except key, for
 // assign. The caller holds the store's mu.
-func (t *table) taken(key kube.Key) func(any) bool {
+func (t *Table) Taken(key kube.Key) func(any) bool {
 	all := make(map[any]bool)
 	for k, o := range t.objects {
 		raw, _ := o.Field("spec")

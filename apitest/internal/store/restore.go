@@ -1,4 +1,4 @@
-package apitest
+package store
 
 import (
 	"fmt"
@@ -10,23 +10,23 @@ import (
 
 // drop is a table that was removed at a revision. A restore may bring it back.
 type drop struct {
-	table *table
+	table *Table
 	at    uint64
 }
 
-// drop deletes all objects of r, ends its watches and forgets it.
-func (st *store) drop(r kube.Resource) {
+// Drop deletes all objects of r, ends its watches and forgets it.
+func (st *Store) Drop(r kube.Resource) {
 	t := st.tables[r.GroupResource()]
 	if t == nil {
 		return
 	}
 	delete(st.tables, r.GroupResource())
 	at := st.rev
-	for o := range t.sorted.all() { // as they were at the beginning
-		st.commit(t, o.Key, nil)
+	for o := range t.sorted.All() { // as they were at the beginning
+		st.Commit(t, o.Key, nil)
 	}
 	for w := range t.watches {
-		w.end(endClean)
+		w.end(EndClean)
 	}
 	if t.defined {
 		// The definition was there until the revision at.
@@ -38,11 +38,11 @@ func (st *store) drop(r kube.Resource) {
 
 // unknown reports whether the state of t at rv is forgotten. Before t was added it
 // had no objects.
-func (t *table) unknown(rv uint64) bool { return t.born <= rv && rv < t.floor }
+func (t *Table) unknown(rv uint64) bool { return t.born <= rv && rv < t.floor }
 
 // restorable returns the oldest revision, not before rv, of which the state of every
-// resource is known. The caller holds mu.
-func (st *store) restorable(rv uint64) uint64 {
+// resource is known. The caller holds the lock.
+func (st *Store) restorable(rv uint64) uint64 {
 	rv = max(rv, st.first)
 	for {
 		before := rv
@@ -64,8 +64,8 @@ func (st *store) restorable(rv uint64) uint64 {
 
 // restore returns every resource to its state at rv, which is restorable, and the
 // counter too. Resources whose definition was there at rv, and only those of the
-// defined ones, are served. The caller holds mu.
-func (st *store) restore(rv uint64) error {
+// defined ones, are served. The caller holds the lock.
+func (st *Store) restore(rv uint64) error {
 	if oldest := st.restorable(rv); oldest != rv || rv > st.rev {
 		return fmt.Errorf("restore to revision %d: the states of all resources are known from %d to %d", rv, oldest, st.rev)
 	}
@@ -73,13 +73,13 @@ func (st *store) restore(rv uint64) error {
 		if t.defined && rv < t.born {
 			delete(st.tables, name)
 			for w := range t.watches {
-				w.end(endReset)
+				w.end(EndReset)
 			}
 		}
 	}
 	for _, d := range st.dropped {
 		if d.table.born <= rv && rv < d.at {
-			st.tables[d.table.info.GroupResource()] = d.table
+			st.tables[d.table.Info.GroupResource()] = d.table
 		}
 	}
 	st.dropped = slices.DeleteFunc(st.dropped, func(d drop) bool { return rv < d.at })
@@ -89,7 +89,7 @@ func (st *store) restore(rv uint64) error {
 	st.rev = rv
 	st.notify()
 	definitions := st.tables[kube.CustomResourceDefinitions.GroupResource()]
-	for o := range definitions.sorted.all() {
+	for o := range definitions.sorted.All() {
 		kept, others := resourcesOf(o)
 		if kept == nil {
 			continue
@@ -98,43 +98,43 @@ func (st *store) restore(rv uint64) error {
 			t.redefine(kept, others) // as it was then
 		}
 		if more := established(o); more != nil { // its controllers run again
-			st.commit(definitions, more.Key, more)
+			st.Commit(definitions, more.Key, more)
 		}
 	}
 	return nil
 }
 
 // restore returns t to its state at rv.
-func (t *table) restore(rv uint64) {
+func (t *Table) restore(rv uint64) {
 	undone := t.since(rv)
 	t.log = t.log[:len(t.log)-len(undone)]
 	if rv < t.born {
-		t.sorted, t.born, t.floor = collection{}, rv, rv
+		t.sorted, t.born, t.floor = Collection{}, rv, rv
 	} else {
 		t.sorted = t.sorted.back(undone)
 	}
 	t.objects = make(map[kube.Key]*object.Object, t.sorted.size)
-	for o := range t.sorted.all() {
+	for o := range t.sorted.All() {
 		t.objects[o.Key] = o
 	}
 	t.past = nil
 	t.recent = rv
 }
 
-// before returns the revision of n writes ago, or the oldest that can be restored.
-func (st *store) before(n int) uint64 {
+// Before returns the revision of n writes ago, or the oldest that can be restored.
+func (st *Store) Before(n int) uint64 {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	return st.past(n)
+	return st.Past(n)
 }
 
-// past is before for callers that hold mu.
-func (st *store) past(n int) uint64 {
+// Past is before for callers that hold mu.
+func (st *Store) Past(n int) uint64 {
 	return st.restorable(st.rev - min(uint64(max(n, 0)), st.rev-1))
 }
 
-// restoreTo is restore to the revision that to returns, which is called with mu held.
-func (st *store) restoreTo(to func() uint64) error {
+// RestoreTo is restore to the revision that to returns, which is called with mu held.
+func (st *Store) RestoreTo(to func() uint64) error {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	return st.restore(to())

@@ -1,10 +1,12 @@
-package apitest
+package store
 
 import (
+	"bufio"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 
@@ -12,7 +14,7 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// StateError says why Options.State cannot be used. It quotes no object.
+// StateError says why a saved state cannot be used. It quotes no object.
 type StateError struct {
 	Item   int // of the List, from 1; 0 = all of it
 	Reason string
@@ -25,7 +27,7 @@ func (e *StateError) Error() string {
 	return fmt.Sprintf("item %d: %s", e.Item, e.Reason)
 }
 
-// savedState is what [Server.Save] writes besides the items: that it is a List, and what
+// savedState is what [Store.Save] writes besides the items: that it is a List, and what
 // a later life of the server needs.
 type savedState struct {
 	Kind string `json:"kind"`
@@ -43,6 +45,45 @@ const reserved = 1 << 32
 // maxSavedRevision is far below the overflow of a revision.
 const maxSavedRevision = 1 << 62
 
+// Save writes all objects as they are at one revision, which it returns, as a List in
+// JSON. Writers wait only while the state is copied, not while it is written to w. A
+// store that loads it begins with the next revision if this one has ended, and far
+// ahead otherwise.
+func (st *Store) Save(w io.Writer, ended bool) (uint64, error) {
+	st.mu.Lock()
+	rev, life := st.rev, st.life
+	tables := slices.DeleteFunc(st.sortedTables(), func(t *Table) bool { return t.Info.Core.Plural != "" })
+	type kept struct {
+		info    *object.Info
+		objects Collection
+	}
+	all := make([]kept, len(tables))
+	for i, t := range tables {
+		all[i] = kept{t.Info, t.sorted}
+	}
+	st.mu.Unlock()
+	slices.SortStableFunc(all, func(a, b kept) int { return cmp.Compare(stateRank(a.info.Kind), stateRank(b.info.Kind)) })
+	next := rev + 1
+	if !ended {
+		next += reserved
+	}
+	out := bufio.NewWriterSize(w, 64<<10) // its errors stay until Flush
+	fmt.Fprintf(out, `{"apiVersion":"v1","kind":"List","metadata":{"resourceVersion":"%d"},"life":{"number":%d,"next":"%d"},"items":[`, rev, life, next)
+	sep := "\n"
+	for _, k := range all {
+		for o := range k.objects.All() {
+			out.WriteString(sep)
+			out.Write(o.Body)
+			sep = ",\n"
+		}
+	}
+	out.WriteString("\n]}\n")
+	if err := out.Flush(); err != nil {
+		return 0, fmt.Errorf("save the state: %w", err)
+	}
+	return rev, nil
+}
+
 // stateRank orders what defines before what it defines.
 func stateRank(kind string) int {
 	switch kind {
@@ -54,9 +95,9 @@ func stateRank(kind string) int {
 	return 2
 }
 
-// load fills an empty store with what Save has written, or with a List of
+// Load fills an empty store with what Save has written, or with a List of
 // kubectl's: objects keep their UIDs and revisions, and get those that they lack.
-func (st *store) load(b []byte) error {
+func (st *Store) Load(b []byte) error {
 	var s savedState
 	if err := json.Unmarshal(b, &s); err != nil {
 		if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
@@ -164,8 +205,8 @@ func savedItems(b []byte) (items []savedItem, newest uint64, err error) {
 }
 
 // begin sets the revision and the generators of a server that goes on from s, whose items
-// have no revision beyond newest, or says why it cannot. The caller holds mu.
-func (st *store) begin(s *savedState, newest uint64) (wrong string) {
+// have no revision beyond newest, or says why it cannot. The caller holds the lock.
+func (st *Store) begin(s *savedState, newest uint64) (wrong string) {
 	if s.Life.Next != "" {
 		next, err := strconv.ParseUint(string(s.Life.Next), 10, 64)
 		if err != nil || next == 0 {
@@ -182,44 +223,44 @@ func (st *store) begin(s *savedState, newest uint64) (wrong string) {
 	return ""
 }
 
-// keep stores an item as it was, or says why it cannot. The caller holds mu.
-func (st *store) keep(raw []byte) (wrong string) {
+// keep stores an item as it was, or says why it cannot. The caller holds the lock.
+func (st *Store) keep(raw []byte) (wrong string) {
 	var head savedHead
 	if json.Unmarshal(raw, &head) != nil {
 		return "its metadata cannot be read"
 	}
-	t := st.tableOf(head.APIVersion, head.Kind)
+	t := st.TableOf(head.APIVersion, head.Kind)
 	if t == nil {
-		return fmt.Sprintf("the server has no kind %q in %q: its CustomResourceDefinition is missing", clipped(head.Kind), clipped(head.APIVersion))
+		return fmt.Sprintf("the server has no kind %q in %q: its CustomResourceDefinition is missing", Clipped(head.Kind), Clipped(head.APIVersion))
 	}
-	o, err := object.Parse(t.info.Resource, raw)
+	o, err := object.Parse(t.Info.Resource, raw)
 	switch {
 	case err != nil || !readableMeta(raw):
 		return "its metadata cannot be read"
 	case o.Key.Name == "":
 		return "it has no name"
 	case t.objects[o.Key] != nil:
-		return fmt.Sprintf("%s %s is there twice", t.info.GroupResource(), o.Key)
+		return fmt.Sprintf("%s %s is there twice", t.Info.GroupResource(), o.Key)
 	}
 	rv := head.revision()
 	if rv == 0 {
 		st.rev++
 		rv = st.rev
 	}
-	st.prepareCreate(t.info, o)
-	o.Seal(t.info, rv)
+	st.PrepareCreate(t.Info, o)
+	o.Seal(t.Info, rv)
 	t.objects[o.Key] = o
 	t.sorted = t.sorted.with(o)
-	if t.info.Resource == kube.CustomResourceDefinitions {
+	if t.Info.Resource == kube.CustomResourceDefinitions {
 		st.define(nil, o)
 	}
 	return ""
 }
 
-// tableOf returns the table of a kind, nil where there is none. The caller holds mu.
-func (st *store) tableOf(apiVersion, kind string) *table {
+// TableOf returns the table of a kind, nil where there is none. The caller holds the lock.
+func (st *Store) TableOf(apiVersion, kind string) *Table {
 	for _, t := range st.tables {
-		if t.info.Kind == kind && t.info.APIVersion() == apiVersion && t.info.Core.Plural == "" {
+		if t.Info.Kind == kind && t.Info.APIVersion() == apiVersion && t.Info.Core.Plural == "" {
 			return t
 		}
 	}
@@ -238,8 +279,8 @@ func readableMeta(raw json.RawMessage) bool {
 	return json.Unmarshal(raw, &o) == nil
 }
 
-// clipped bounds what an error quotes.
-func clipped(s string) string {
+// Clipped bounds what an error quotes.
+func Clipped(s string) string {
 	if len(s) > 100 {
 		return s[:100] + "..."
 	}

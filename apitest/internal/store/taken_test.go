@@ -1,4 +1,4 @@
-package apitest
+package store
 
 import (
 	"testing"
@@ -9,7 +9,7 @@ import (
 
 func TestTakenIsWhatOtherServicesHave(t *testing.T) {
 	key := func(name string) kube.Key { return kube.Key{Namespace: "a", Name: name} }
-	table := &table{objects: make(map[kube.Key]*object.Object)}
+	table := &Table{objects: make(map[kube.Key]*object.Object)}
 	for name, spec := range map[string]string{
 		"mine":  `{"clusterIP":"10.0.0.1","ports":[{"nodePort":30001}]}`,
 		"other": `{"clusterIP":"10.0.0.2","healthCheckNodePort":30003,"ports":[{"nodePort":30002}]}`,
@@ -20,7 +20,7 @@ func TestTakenIsWhatOtherServicesHave(t *testing.T) {
 		}
 		table.objects[key(name)] = o
 	}
-	taken := table.taken(key("mine"))
+	taken := table.Taken(key("mine"))
 	for v, want := range map[any]bool{"10.0.0.1": false, "10.0.0.2": true, int64(30001): false, int64(30002): true, int64(30003): true} {
 		if got := taken(v); got != want {
 			t.Errorf("%v: %v, want %v", v, got, want)

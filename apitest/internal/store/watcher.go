@@ -1,0 +1,254 @@
+package store
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/listwatch/listwatch/apitest/internal/network"
+	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/wire"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// Ending is how a watch ends.
+type Ending int
+
+const (
+	Running  Ending = iota
+	EndClean        // the body ends as it should
+	EndCut          // in the middle of an event
+	EndReset        // the connection is reset
+)
+
+// Watcher is one running watch. Its fields are guarded by Store.mu.
+type Watcher struct {
+	Query    *Query
+	conn     *network.Conn
+	Signal   chan struct{} // has a value when there may be something for Next
+	cursor   int           // the next event, counted from the first ever
+	held     []Event       // those from cursor on that the log has forgotten
+	live     int           // where the log ended when the watch began
+	after    uint64        // only later revisions are sent
+	bookmark bool          // one is due now
+	how      Ending
+	status   *kube.Status // a last ERROR event
+}
+
+// NewWatcher returns a watcher that [Store.Join] may begin, of what q asks for.
+func NewWatcher(q *Query, conn *network.Conn) *Watcher {
+	return &Watcher{Query: q, conn: conn, Signal: make(chan struct{}, 1), after: q.RV}
+}
+
+// Refuse makes w end with an ERROR event. It is for a watch that has not joined.
+func (w *Watcher) Refuse(st *kube.Status) { w.how, w.status = EndClean, st }
+
+// Ending returns how w ends, and the Status of its last event, nil for none.
+func (st *Store) Ending(w *Watcher) (Ending, *kube.Status) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return w.how, w.status
+}
+
+// AskBookmark has [Store.Next] return a bookmark once there are no events.
+func (st *Store) AskBookmark(w *Watcher) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	w.bookmark = true
+}
+
+func (w *Watcher) wake() {
+	select {
+	case w.Signal <- struct{}{}:
+	default: // it has been woken already
+	}
+}
+
+// end asks the watch to end; the first call counts.
+func (w *Watcher) end(how Ending) {
+	if w.how == Running {
+		w.how = how
+	}
+	w.wake()
+}
+
+// Seen returns how the filter sees an event: its type and object, or nil.
+func (f *filter) Seen(e Event, info *object.Info) (string, *object.Object) {
+	was, is := f.Matches(e.prev), f.Matches(e.next)
+	switch {
+	case was && is:
+		return "MODIFIED", e.next
+	case is:
+		return "ADDED", e.next
+	case was && e.next == nil:
+		return "DELETED", e.gone
+	case was:
+		return "DELETED", e.prev.Stamped(info, e.rv)
+	}
+	return "", nil
+}
+
+// Join begins a watch: after w.after, or, with initial, with the objects that
+// there are now. A returned Status says that the history is gone.
+func (st *Store) Join(t *Table, w *Watcher, initial bool) (objects Collection, rv uint64, gone *kube.Status) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	end := t.base + len(t.log)
+	w.cursor, w.live = end, end
+	if st.tables[t.Info.GroupResource()] != t {
+		w.end(EndClean) // the resource was removed since the request was routed
+	}
+	switch {
+	case initial:
+		objects = t.sorted
+		w.after = st.rev
+	case w.after == 0:
+		w.after = st.rev
+	case w.after < t.recent:
+		return objects, 0, wire.Expired(w.after, t.recent)
+	default:
+		i, _ := slices.BinarySearchFunc(t.log, w.after+1, func(e Event, rv uint64) int { return cmp.Compare(e.rv, rv) })
+		w.cursor = t.base + i
+	}
+	t.watches[w] = struct{}{}
+	return objects, st.rev, nil
+}
+
+// Leave ends what Join began.
+func (st *Store) Leave(t *Table, w *Watcher) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	delete(t.watches, w)
+}
+
+// batchSize bounds the events that a watch takes under the lock at once.
+const batchSize = 256
+
+// Next returns the next events of w. Without any it returns the revision for a
+// bookmark, if one is due and w has not been promised a later one, and how w
+// should end.
+func (st *Store) Next(t *Table, w *Watcher) (batch []Event, bookmark uint64, how Ending) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if at := w.cursor + len(w.held); w.how == EndReset || at < t.base || at > t.base+len(t.log) {
+		w.end(EndClean)
+		return nil, 0, w.how
+	}
+	if w.how == EndClean && w.overrun(t, st.options.WatchBuffer) {
+		return nil, 0, EndClean // it was too slow, and gets no more
+	}
+	for w.cursor < t.base+len(t.log) {
+		if len(w.held) > 0 {
+			batch, w.held = w.held, nil
+		} else {
+			log := t.log[w.cursor-t.base:]
+			batch = slices.Clone(log[:min(len(log), batchSize)])
+		}
+		w.cursor += len(batch)
+		batch = slices.DeleteFunc(batch, func(e Event) bool { return e.rv <= w.after })
+		if len(batch) > 0 {
+			return batch, 0, Running
+		}
+	}
+	if w.bookmark {
+		w.bookmark = false
+		if st.rev >= w.after {
+			bookmark = st.rev
+		}
+	}
+	return nil, bookmark, w.how
+}
+
+// overrun reports whether w lags behind the events since it began by more than
+// the buffer holds.
+func (w *Watcher) overrun(t *Table, buffer int) bool {
+	return t.base+len(t.log)-max(w.cursor, w.live) > buffer
+}
+
+// Revision returns the revision of the last write.
+func (st *Store) Revision() uint64 {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.rev
+}
+
+// Advance moves the revision on to rv, as writes to resources that nobody watches do.
+// Where it is there already it does nothing.
+func (st *Store) Advance(rv uint64) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if rv > st.rev {
+		st.rev = rv
+		st.notify()
+	}
+}
+
+// Tick moves the revision on by one and returns it.
+func (st *Store) Tick() uint64 {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.rev++
+	st.notify()
+	return st.rev
+}
+
+// Expire makes every revision that has been given out too old, and ends the watches,
+// with an ERROR event if that is wanted.
+func (st *Store) Expire(event bool) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	old := st.rev
+	st.rev++
+	st.compact(st.rev)
+	st.notify()
+	for _, t := range st.tables {
+		for w := range t.watches {
+			if event {
+				w.status = wire.Expired(old, st.rev)
+			}
+			w.end(EndClean)
+		}
+	}
+}
+
+// CompactTo forgets events up to rv, or up to now.
+func (st *Store) CompactTo(rv uint64) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.compact(min(rv, st.rev))
+}
+
+// ForgetWatches makes every revision before the present too old for a watch.
+func (st *Store) ForgetWatches() {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	for _, t := range st.tables {
+		t.recent = st.rev
+	}
+}
+
+// EndWatches ends all watches, and returns the connections that are to be reset.
+func (st *Store) EndWatches(how Ending) (conns []*network.Conn) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	for _, t := range st.tables {
+		for w := range t.watches {
+			w.end(how)
+			if how == EndReset && w.conn != nil {
+				conns = append(conns, w.conn)
+			}
+		}
+	}
+	return conns
+}
+
+// Bookmark lets each watch that asked for bookmarks send one.
+func (st *Store) Bookmark() {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	for _, t := range st.tables {
+		for w := range t.watches {
+			w.bookmark = true
+			w.wake()
+		}
+	}
+}
