@@ -153,6 +153,7 @@ func start(t TB, o Options) (*Server, error) {
 		s.http.Handler = guard.Handler(s.http.Handler, guard.Options{Bound: d.Addr().String(), Hosts: o.Hosts, Refuse: s.serve})
 	}
 	s.http.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		ctx = guard.ConnContext(ctx, c)
 		if t, ok := c.(*tls.Conn); ok {
 			c = t.NetConn()
 		}

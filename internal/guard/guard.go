@@ -63,6 +63,9 @@ func Handler(next http.Handler, o Options) http.Handler {
 			fmt.Fprintln(w, why.Text)
 			return
 		}
+		if c, ok := r.Context().Value(connKey{}).(*conn); ok && r.ProtoMajor == 1 {
+			defer c.answer()()
+		}
 		next.ServeHTTP(w, limitBody(w, r))
 	})
 }

@@ -20,12 +20,13 @@ const (
 // Connections is how many a listener has open at once, unless another number is given.
 const Connections = 1000
 
-// Server returns a server with the limits of time and size. Requests end with ctx.
+// Server returns a server with the limits of time and size. Requests end with ctx, and
+// when their client leaves.
 func Server(ctx context.Context, h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: h, ErrorLog: log.New(io.Discard, "", 0),
 		ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: headerSize,
-		BaseContext: func(net.Listener) context.Context { return ctx },
+		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: ConnContext,
 	}
 }
 
@@ -57,34 +58,13 @@ func (l *listener) Accept() (net.Conn, error) {
 		<-l.free
 		return nil, err
 	}
-	return &conn{Conn: c, release: sync.OnceFunc(func() { <-l.free })}, nil
+	return newConn(c, sync.OnceFunc(func() { <-l.free })), nil
 }
 
 // Close implements net.Listener.
 func (l *listener) Close() error {
 	l.once.Do(func() { close(l.done) })
 	return l.Listener.Close()
-}
-
-// conn gives its place back when it is closed.
-type conn struct {
-	net.Conn
-	release func()
-}
-
-// Close implements net.Conn.
-func (c *conn) Close() error {
-	err := c.Conn.Close()
-	c.release()
-	return err
-}
-
-// SetLinger is that of a TCP connection; others have none.
-func (c *conn) SetLinger(seconds int) error {
-	if tcp, ok := c.Conn.(*net.TCPConn); ok {
-		return tcp.SetLinger(seconds)
-	}
-	return nil
 }
 
 // limitBody limits the time between two pieces of the body of r. Where the body ends,

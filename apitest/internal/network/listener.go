@@ -237,6 +237,9 @@ type Conn struct {
 	pause time.Duration // after each piece
 }
 
+// NetConn returns the connection without faults.
+func (c *Conn) NetConn() net.Conn { return c.Conn }
+
 func (c *Conn) Read(b []byte) (int, error) {
 	for {
 		n, err := c.Conn.Read(b)

@@ -1,0 +1,88 @@
+package guard_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestClientThatLeavesEndsItsRequest: also where it sent more than its request needs, so
+// that net/http does not read on.
+func TestClientThatLeavesEndsItsRequest(t *testing.T) {
+	const get = "GET / HTTP/1.1\r\nHost: localhost\r\n"
+	for name, sent := range map[string][]string{
+		"a request":                {get + "\r\n"},
+		"a byte more":              {get + "\r\n", "G"},
+		"some bytes more":          {get + "\r\n", "G", "E", "T"},
+		"another request":          {get + "\r\n", get + "\r\n"},
+		"a body that nobody reads": {get + "Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ended := make(chan time.Time, 2)
+				p := serve(t, 0, func(w http.ResponseWriter, r *http.Request) {
+					_ = http.NewResponseController(w).Flush()
+					<-r.Context().Done()
+					ended <- time.Now()
+				})
+				c := p.dial(t)
+				go io.Copy(io.Discard, c)
+				go func() {
+					for _, piece := range sent {
+						_, _ = io.WriteString(c, piece)
+						time.Sleep(10 * time.Second)
+					}
+				}()
+				time.Sleep(time.Minute)
+				select {
+				case <-ended:
+					t.Fatal("it ended before the client left")
+				default:
+				}
+				left := time.Now()
+				c.Close()
+				select {
+				case at := <-ended:
+					if took := at.Sub(left); took > 2*time.Second {
+						t.Errorf("it ended %v after the client left", took)
+					}
+				case <-time.After(time.Hour):
+					t.Error("an hour later it goes on")
+				}
+			})
+		})
+	}
+}
+
+// TestWhatIsReadAheadIsNotLost: a request that comes while another is answered is
+// answered next, and a body that comes in pieces, late, arrives as it was sent.
+func TestWhatIsReadAheadIsNotLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := serve(t, 0, func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(10 * time.Second)
+			b := make([]byte, 4)
+			_, err := io.ReadFull(r.Body, b)
+			time.Sleep(10 * time.Second)
+			rest, e := io.ReadAll(r.Body)
+			if err != nil || e != nil || string(b)+string(rest) != "0123456789" {
+				t.Errorf("%s: %q and %q, %v, %v", r.URL.Path, b, rest, err, e)
+			}
+			_, _ = io.WriteString(w, r.URL.Path)
+		})
+		c := p.dial(t)
+		const post = " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10\r\n"
+		go func() {
+			for _, piece := range []string{"POST /first" + post + "\r\n01", "2345", "67", "89POST /second" + post, "Connection: close\r\n\r\n012", "3456789"} {
+				_, _ = io.WriteString(c, piece)
+				time.Sleep(3 * time.Second)
+			}
+		}()
+		b, err := io.ReadAll(c)
+		if got := string(b); err != nil || !strings.HasSuffix(got, "/second") || !strings.Contains(got, "/first") {
+			t.Errorf("%q, %v", got, err)
+		}
+	})
+}
