@@ -116,6 +116,7 @@ func runRecord(p *cli.Program, cmd *cobra.Command, args []string, o *recordFlags
 	defer t.Summary()
 	ctx, release := (&watchFlags{exitAfter: o.exitAfter}).ends(cmd.Context())
 	defer release()
+	o.connection.HTTP1 = o.proxy != "" // over HTTP/2 the answers that nobody reads would wait in our memory
 	c, cfg, err := o.connection.Load(p, t)
 	if err != nil {
 		return err

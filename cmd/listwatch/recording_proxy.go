@@ -17,6 +17,7 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/listen"
 	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/guard"
 	"github.com/listwatch/listwatch/internal/printable"
 )
 
@@ -41,6 +42,10 @@ func (o *recordFlags) proxyAddress() (network, address string, err error) {
 	return "tcp", address, err
 }
 
+// proxyConnections is how many connections --proxy has open at once. Each may hold some
+// megabytes, until the recorder knows whether they are of a Secret.
+const proxyConnections = 150
+
 // recordProxy serves the API at --proxy, and records what is asked there.
 func recordProxy(p *cli.Program, ctx context.Context, r *recorder) error {
 	network, address, err := r.flags.proxyAddress()
@@ -55,7 +60,8 @@ func recordProxy(p *cli.Program, ctx context.Context, r *recorder) error {
 	if err != nil {
 		return listen.Error("--proxy", r.flags.proxy, err)
 	}
-	stop := listen.Serve(ctx, l, r.flags.restrict(r.out.Proxy(upstream, r.client.RoundTripper())), r.flags.acceptHosts)
+	h := guard.Prompt(r.flags.restrict(r.out.Proxy(upstream, r.client.RoundTripper())))
+	stop := listen.Serve(ctx, l, h, r.flags.acceptHosts, proxyConnections)
 	at, try := "http://"+l.Addr().String(), "kubectl -s http://"+l.Addr().String()+" get pods -w"
 	if network == "unix" {
 		at, try = r.flags.proxy, "curl --unix-socket "+address+" http://localhost/api/v1/pods"

@@ -68,7 +68,7 @@ func serveScript(p *cli.Program, ctx context.Context, o *replayFlags, address st
 	if err != nil {
 		return listen.Error("--listen", o.listen, err)
 	}
-	stop := listen.Serve(ctx, l, script, o.acceptHosts)
+	stop := listen.Serve(ctx, l, script, o.acceptHosts, 0)
 	at := "http://" + l.Addr().String()
 	t.Info("replay", fmt.Sprintf("serving the answers to %s at %s", printable.Count(script.Left(), "request"), at), "serving", "url", at, "requests", script.Left())
 	tellRequests(rec, t)

@@ -1,12 +1,17 @@
 package guard_test
 
 import (
+	"bufio"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/internal/guard"
 )
 
 // TestClientThatLeavesEndsItsRequest: also where it sent more than its request needs, so
@@ -83,6 +88,43 @@ func TestWhatIsReadAheadIsNotLost(t *testing.T) {
 		b, err := io.ReadAll(c)
 		if got := string(b); err != nil || !strings.HasSuffix(got, "/second") || !strings.Contains(got, "/first") {
 			t.Errorf("%q, %v", got, err)
+		}
+	})
+}
+
+// TestPromptEndsAnswersThatNobodyTakes: after a minute, and no others: an answer that is
+// slow itself goes on.
+func TestPromptEndsAnswersThatNobodyTakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var took []time.Duration
+		p := serve(t, 0, guard.Prompt(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			for range 3 {
+				time.Sleep(10 * time.Minute)
+				began := time.Now()
+				_, _ = io.WriteString(w, strings.Repeat("x", 64<<10))
+				_ = http.NewResponseController(w).Flush()
+				took = append(took, time.Since(began))
+			}
+			time.Sleep(10 * time.Minute)
+		})).ServeHTTP)
+		const get = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+		reader := p.dial(t)
+		for range 2 { // also over a connection that was idle for longer
+			go io.WriteString(reader, get)
+			resp, err := http.ReadResponse(bufio.NewReader(reader), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b, err := io.ReadAll(resp.Body); len(b) != 3*64<<10 || err != nil {
+				t.Errorf("%d bytes, %v", len(b), err)
+			}
+			time.Sleep(90 * time.Second)
+		}
+		took = nil
+		go io.WriteString(p.dial(t), get)
+		time.Sleep(2 * time.Hour)
+		if diff := cmp.Diff([]time.Duration{time.Minute, 0, 0}, took); diff != "" {
+			t.Errorf("how long each write takes (-want +got):\n%s", diff)
 		}
 	})
 }

@@ -26,6 +26,8 @@ type Flags struct {
 	burst          int
 	extra          []string
 	verbosity      int
+
+	HTTP1 bool // speak HTTP/1.1 only
 }
 
 func (c *Flags) Register(f *pflag.FlagSet) {
@@ -94,7 +96,7 @@ func (c *Flags) Read(p *cli.Program) (*config.Config, error) {
 		return nil, &exit.Error{Code: exit.CodeUsage, Err: err}
 	}
 	p.Cfg = cfg
-	cfg.Client.QPS, cfg.Client.Burst = c.qps, c.burst
+	cfg.Client.QPS, cfg.Client.Burst, cfg.Client.DisableHTTP2 = c.qps, c.burst, c.HTTP1
 	cfg.Client.UserAgent, cfg.Client.Dial = "listwatch/"+cli.ThisBuild().Version, p.Dial
 	return cfg, nil
 }

@@ -43,13 +43,13 @@ func Error(flag, address string, err error) error {
 	return exit.Failed(fmt.Errorf("%s %s: %w; give another port, or 0 for a free one", flag, address, op))
 }
 
-// Serve serves h on l behind the guard, for hosts besides those of the loopback. Requests
-// end with ctx. Stop ends the server and its requests, and returns why it had ended
+// Serve serves h on l behind the guard, for hosts besides those of the loopback, to at
+// most so many connections at once; 0 = guard.Connections. Requests end with ctx. Stop ends the server and its requests, and returns why it had ended
 // before, if it had.
-func Serve(ctx context.Context, l net.Listener, h http.Handler, hosts []string) (stop func() error) {
+func Serve(ctx context.Context, l net.Listener, h http.Handler, hosts []string, connections int) (stop func() error) {
 	srv := guard.Server(ctx, guard.Handler(h, guard.Options{Bound: l.Addr().String(), Hosts: hosts}))
 	served := make(chan error, 1)
-	go func() { served <- srv.Serve(guard.Listen(l, 0)) }()
+	go func() { served <- srv.Serve(guard.Listen(l, connections)) }()
 	return func() error {
 		srv.Close()
 		if err := <-served; !errors.Is(err, http.ErrServerClosed) {

@@ -75,7 +75,7 @@ func (o *Flags) Start(ctx context.Context, cmd *cobra.Command, t *messages.Write
 		t.Note("--listen " + o.listen + ": whoever reaches this machine can read the state of the watches, though nothing of the objects")
 	}
 	t.Info("listen", "serving /metrics, /healthz, /readyz and /debug/state at http://"+l.Addr().String(), "listening", "url", "http://"+l.Addr().String())
-	stop := listen.Serve(ctx, l, m.handler(), o.acceptHosts)
+	stop := listen.Serve(ctx, l, m.handler(), o.acceptHosts, 0)
 	return m, func() { _ = stop() }, nil // it ends by stop only
 }
 
