@@ -260,7 +260,7 @@ func (e *Elector) see(leader string) {
 func (e *Elector) failed(err error, leading bool) {
 	kind, message := "fail", "requests for the lease fail; trying again"
 	var refused error
-	for _, refusal := range []error{kube.ErrUnauthorized, kube.ErrForbidden, kube.ErrNotFound} {
+	for _, refusal := range []error{kube.ErrUnauthorized, kube.ErrForbidden, kube.ErrNotFound, errForeign} {
 		if errors.Is(err, refusal) {
 			kind, message = refusal.Error(), "requests for the lease are refused; trying again"
 			refused = err

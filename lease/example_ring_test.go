@@ -36,7 +36,9 @@ func ExampleRing() {
 		return nil
 	})
 	fmt.Println(err)
+	fmt.Println(ring.Ready()) // of a readiness probe
 	// Output:
 	// 256 slots; has slot 168 true
 	// ring shop/orders: context canceled
+	// <nil>
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,21 +31,32 @@ type Ring struct {
 	key     kube.Key
 	options Options
 	log     *slog.Logger
+	report  *Elector // which does not run: it reports failures
+	met     bool     // a member has seen the table; used by Run only
 
 	mu      sync.Mutex
 	running bool
 }
 
 // NewRing returns a ring whose table is the Lease named k. Options.Identity is for people:
-// the names of the members' Leases begin with k.Name and end in something random. The
-// requests need the verbs get, list, create, update and delete on leases.
+// the names of the members' Leases begin with k.Name and end in something random. k.Name
+// has 63 characters at most, because it is the value of a label too. The requests need the
+// verbs get, list, create, update and delete on leases.
 func NewRing(c *client.Client, k kube.Key, o Options) (*Ring, error) {
 	e, err := New(c, k, o)
 	if err != nil {
 		return nil, err
 	}
-	return &Ring{client: c, key: k, options: e.options, log: e.log}, nil
+	if len(k.Name) > 63 {
+		return nil, fmt.Errorf("ring %s: the name is the value of a label, and must not be longer than 63 characters", k)
+	}
+	return &Ring{client: c, key: k, options: e.options, log: e.log, report: e}, nil
 }
+
+// Ready is for a readiness probe: it fails while the server refuses requests for the
+// Leases (401, 403, 404), and while the Lease of the ring's name is not the table of a
+// ring: then this process owns no slot.
+func (r *Ring) Ready() error { return r.report.Ready() }
 
 // Run takes part in the ring until ctx is done. It calls apply, once at a time, with each
 // new share of this member. apply returns when no work on slots outside of that share goes
@@ -58,6 +71,9 @@ func NewRing(c *client.Client, k kube.Key, o Options) (*Ring, error) {
 //
 // Where the table does not exist, it is created after Duration, unless TakeMissing is set.
 func (r *Ring) Run(ctx context.Context, apply func(ctx context.Context, s Share) error) error {
+	if apply == nil {
+		return fmt.Errorf("ring %s: the function that is called with shares is nil", r.key)
+	}
 	r.mu.Lock()
 	was := r.running
 	r.running = true
@@ -95,6 +111,10 @@ type ringMember struct {
 	table ringTable // as last read or written
 	share Share     // that it owns by the table
 	valid time.Time // until when the share is certainly its own
+
+	// The revision of the table that the last attempt to write it replaces. While the
+	// table still has it, that attempt may yet succeed.
+	attempt kube.Revision
 
 	applied Share      // what apply was last called with
 	result  chan error // of the call of apply under way; nil = there is none
@@ -142,6 +162,7 @@ func (m *ringMember) run(ctx context.Context) (err error) {
 		select {
 		case <-leave:
 			leave, until = nil, time.After(m.options.RenewDeadline)
+			next.Reset(0)
 		case <-until:
 			return nil
 		case <-expired:
@@ -157,23 +178,32 @@ func (m *ringMember) run(ctx context.Context) (err error) {
 			next.Reset(0) // what was drained is given up
 		case <-next.C:
 			err := m.turn(owning, ctx.Err() != nil)
+			pause := m.options.RetryPeriod
 			switch {
 			case errors.Is(err, ErrLost):
 				return err
 			case errors.Is(err, errLeft):
 				return nil
-			case err != nil && m.options.Trace.Failed != nil:
-				m.options.Trace.Failed(err)
+			case errors.Is(err, errOutrun): // at random, so that members do not meet again
+				pause = time.Duration(m.report.dice() * float64(pause))
+			case err != nil:
+				m.report.failed(err, m.share != (Share{}))
+			default:
+				m.report.succeeded()
 			}
-			next.Reset(m.options.RetryPeriod)
+			next.Reset(pause)
 		}
 	}
 }
 
-var errLeft = errors.New("nothing is owned any more")
+var (
+	errLeft   = errors.New("nothing is owned any more")
+	errOutrun = errors.New("another request has changed the Lease first")
+)
 
-// turn renews the member's Lease, reads those of all, and does what is next. With leaving
-// it gives all up.
+// turn reads the Leases of all, renews that of the member, and does what is next. With
+// leaving it gives all up. A member that cannot read the table does not renew its Lease,
+// so that the others keep no slots free for it.
 func (m *ringMember) turn(owning context.Context, leaving bool) error {
 	ctx, cancel := context.WithTimeoutCause(owning, m.options.RenewDeadline/2, fmt.Errorf("no answer within %v", m.options.RenewDeadline/2))
 	defer cancel()
@@ -182,20 +212,27 @@ func (m *ringMember) turn(owning context.Context, leaving bool) error {
 		ctx, stop = context.WithDeadlineCause(ctx, m.valid, ErrLost)
 		defer stop()
 	}
+	if leaving && m.own.uid == "" {
+		return errLeft
+	}
 	began := time.Now()
+	found, err := m.wire.list(ctx)
+	if err != nil {
+		m.missing = time.Time{} // it may exist meanwhile
+		return err
+	}
 	if err := m.renew(ctx); err != nil {
 		return err
 	}
-	asked := time.Now()
-	found, err := m.wire.list(ctx)
-	if err != nil {
-		return err
-	}
-	dead, live := m.look(found, asked)
+	dead, live := m.look(found, began)
 	if m.share != (Share{}) && (found.table.object.uid != m.table.object.uid || !m.owns(found.table.owners)) {
 		return fmt.Errorf("%w: the table of the ring was deleted, or edited", ErrLost)
 	}
 	m.table = found.table
+	exists := m.table.object.uid != ""
+	if exists {
+		m.missing, m.met = time.Time{}, true
+	}
 	m.valid = began.Add(m.options.RenewDeadline)
 	if !time.Now().Before(m.valid) {
 		if m.share != (Share{}) {
@@ -203,15 +240,16 @@ func (m *ringMember) turn(owning context.Context, leaving bool) error {
 		}
 		return nil
 	}
-	if m.table.object.uid == "" {
-		return m.create(ctx, asked)
-	}
-	m.missing = time.Time{}
 	if leaving {
 		live = without(live, m.name)
 	}
-	if err := m.move(ctx, owning, dead, live); err != nil {
-		return err
+	switch {
+	case exists:
+		if err := m.move(ctx, owning, dead, live); err != nil {
+			return err
+		}
+	case !leaving:
+		return m.create(ctx, began)
 	}
 	if leaving && m.share == (Share{}) && m.result == nil {
 		m.wire.delete(ctx, m.own)
@@ -242,7 +280,10 @@ func (m *ringMember) move(ctx, owning context.Context, dead map[string]bool, liv
 			after[slot], changed = m.name, true
 		}
 	}
-	if changed {
+	// An attempt whose outcome is not known may give up slots that are worked on again by
+	// now. It fails once the table has another revision.
+	if changed || m.attempt == m.table.object.revision {
+		m.attempt = m.table.object.revision
 		written, err := m.wire.write(ctx, m.table, after)
 		if err != nil {
 			return err // if the outcome is not known, the next turn reads it
@@ -262,6 +303,7 @@ func (m *ringMember) move(ctx, owning context.Context, dead map[string]bool, liv
 		}
 	}
 	if m.result == nil && wanted != m.applied {
+		m.log.Info("the share of the ring changes", "ring", m.key.String(), "member", m.name, "slots", wanted.Len())
 		m.applied, m.result = wanted, make(chan error, 1)
 		go func(result chan<- error) { result <- m.apply(owning, wanted) }(m.result)
 	}
@@ -296,17 +338,24 @@ func (m *ringMember) look(f found, asked time.Time) (dead map[string]bool, live 
 		}
 		return asked.Sub(s.since) < max(m.options.Duration, s.lasts)
 	}
+	live = []string{m.name}
 	for name, o := range f.members {
-		if name == m.name || note(name, o.mark, seconds(o.record.Seconds)) {
+		switch {
+		case name == m.name:
+		case note(name, o.mark, seconds(o.record.Seconds)):
 			live = append(live, name)
-		} else {
+		default:
 			dead[name] = true
 		}
 	}
 	for _, name := range f.table.owners {
-		if _, exists := f.members[name]; name != "" && !exists && !note(name, "", 0) {
+		if _, exists := f.members[name]; name != "" && !exists && !note(name, "", m.seen[name].lasts) {
 			dead[name] = true
 		}
 	}
+	maps.DeleteFunc(m.seen, func(name string, _ sighting) bool {
+		_, exists := f.members[name]
+		return !exists && !slices.Contains(f.table.owners[:], name)
+	})
 	return dead, live
 }

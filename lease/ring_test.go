@@ -44,13 +44,19 @@ func newCircle(t *testing.T) *circle { return &circle{t: t, srv: apitest.NewInMe
 
 func (c *circle) join(name string, linger time.Duration, takeMissing bool) *fellow {
 	c.t.Helper()
+	return c.joinWith(name, linger, lease.Options{TakeMissing: takeMissing})
+}
+
+func (c *circle) joinWith(name string, linger time.Duration, o lease.Options) *fellow {
+	c.t.Helper()
+	o.Identity = name
 	f := &fellow{circle: c, name: name, linger: linger, link: &link{dial: c.srv.Dial, delay: 7 * time.Second}, done: make(chan struct{})}
 	cl, err := client.New(client.Config{Server: c.srv.URL, Dial: f.link.Dial, UserAgent: name})
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	c.t.Cleanup(cl.CloseIdleConnections)
-	r, err := lease.NewRing(cl, orders, lease.Options{Identity: name, TakeMissing: takeMissing})
+	r, err := lease.NewRing(cl, orders, o)
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -119,7 +119,10 @@ func (w *ringWire) write(ctx context.Context, t ringTable, owners table) (ringTa
 	} else {
 		raw, err = w.leases().Update(ctx, raw)
 	}
-	if err != nil {
+	switch {
+	case err != nil && outrun(err, w.ring.key):
+		return ringTable{}, errOutrun
+	case err != nil:
 		return ringTable{}, w.failed(err)
 	}
 	o, err := parseObject(raw)
@@ -157,6 +160,7 @@ func (m *ringMember) renew(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	sent := time.Now()
 	raw, err = send(ctx, raw)
 	switch {
 	case errors.Is(err, kube.ErrExists), err != nil && outrun(err, kube.Key{Namespace: m.key.Namespace, Name: m.name}):
@@ -164,12 +168,16 @@ func (m *ringMember) renew(ctx context.Context) error {
 	case err != nil:
 		return m.wire.failed(err)
 	}
+	if f := m.options.Trace.Renewed; f != nil {
+		f(time.Since(sent))
+	}
 	m.own, err = parseObject(raw)
 	return err
 }
 
 // reread reads the member's Lease, which a request of ours has changed whose answer was
-// lost, so that the next turn renews it. If it was deleted, the slots are lost.
+// lost, and returns errOutrun, so that the next turn renews it. If it was deleted, the
+// slots are lost.
 func (m *ringMember) reread(ctx context.Context) error {
 	k := kube.Key{Namespace: m.key.Namespace, Name: m.name}
 	raw, err := m.wire.leases().Get(ctx, k)
@@ -187,7 +195,7 @@ func (m *ringMember) reread(ctx context.Context) error {
 		return err
 	}
 	m.own = o
-	return errors.New("the Lease of this member was changed meanwhile: trying again")
+	return errOutrun
 }
 
 // create creates the table, if it has been missing for so long that nobody can own a slot
@@ -196,14 +204,29 @@ func (m *ringMember) create(ctx context.Context, asked time.Time) error {
 	if m.missing.IsZero() {
 		m.missing = time.Now()
 	}
-	if !m.options.TakeMissing && asked.Sub(m.missing) < m.options.Duration {
+	if (!m.options.TakeMissing || m.met) && asked.Sub(m.missing) < m.options.Duration {
 		return nil
 	}
 	_, err := m.wire.write(ctx, ringTable{object: newObject(m.key)}, table{})
 	if errors.Is(err, kube.ErrExists) {
-		return nil
+		return m.wire.inspect(ctx)
 	}
 	return err
+}
+
+// errForeign means that the Lease of a ring's name is that of something else.
+var errForeign = errors.New("is not the table of a ring")
+
+// inspect returns errForeign unless the Lease of the ring's name is its table.
+func (w *ringWire) inspect(ctx context.Context) error {
+	raw, err := w.leases().Get(ctx, w.ring.key)
+	if err != nil {
+		return w.failed(err)
+	}
+	if name, _ := raw.Label(ringLabel); name != w.ring.key.Name {
+		return fmt.Errorf("the Lease %s exists and %w: delete it, or give the ring another key", w.ring.key, errForeign)
+	}
+	return nil
 }
 
 // bury deletes the Leases of members that are dead and own nothing.
