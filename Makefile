@@ -5,7 +5,7 @@ GO          ?= go
 FUZZTIME    ?= 20s
 STATICCHECK  = $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 CC          ?= cc
-MODULES      = e2e compat bench sink
+MODULES      = e2e e2e/browser compat bench sink
 OUT         ?= bin
 
 # The tests that need a kube-controller-manager, which takes minutes to build, and
@@ -14,7 +14,7 @@ CONTROLLED   = ^(TestControllerManager|TestControllerManagerThatCannotStart|Test
 APART        = $(CONTROLLED)|^TestTerminal$$
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint unit race-ready e2e operators terminal compat sink ci fuzz attacks hostile soak bench microbench install man completion notices base-images clean
+.PHONY: help demo test check lint unit race-ready e2e operators terminal ui-test chromium compat sink ci fuzz attacks hostile soak bench microbench install man completion notices base-images clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,6 +63,13 @@ terminal: ## the program in a real terminal, which is tmux
 	@command -v tmux >/dev/null || { echo "*** tmux is not there: apt-get install tmux ***"; exit 1; }
 	cd e2e && $(GO) vet . && $(GO) test -count=1 -timeout=5m -run '^TestTerminal$$' .
 
+ui-test: ## the live page in a real Chromium, some minutes
+	@command -v chromium chromium-browser google-chrome >/dev/null || { echo "*** Chromium is not there: apt-get install chromium (or, as root, make chromium) ***"; exit 1; }
+	cd e2e/browser && $(GO) vet ./... && $(GO) test -count=1 -timeout=10m ./...
+
+chromium: # installs what ui-test needs, where this may be done
+	@command -v chromium chromium-browser google-chrome >/dev/null || { apt-get update && apt-get install -y --no-install-recommends chromium fonts-dejavu-core; }
+
 compat: ## client-go, controller-runtime and kubectl against the fake server and the real one
 	cd e2e && timeout 45m $(GO) run ./cmd/build kube-apiserver etcd kubectl kubectl-1.36
 	cd compat && $(GO) vet ./... && $(STATICCHECK) ./... && $(GO) test -count=1 -timeout=20m ./...
@@ -72,7 +79,7 @@ sink: race-ready ## the module of sinks: its contract, stories and soaks over ea
 	  echo "*** PostgreSQL is not there: apt-get install postgresql ***"; exit 1; }
 	cd sink && $(GO) vet ./... && $(GO) test -race -timeout=10m ./...
 
-ci: lint unit attacks e2e ## what CI runs
+ci: lint unit attacks ui-test e2e ## what CI runs
 
 fuzz: ## each fuzz target for FUZZTIME (20s)
 	@set -e; for pkg in $$($(GO) list ./...); do \

@@ -3,17 +3,21 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 
+// plain shows characters that would change how their neighbours are shown: controls, and
+// those that turn the direction of text, as in \u202e.
+export const plain = value => String(value).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, c => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
+
 function fill(e, props, children) {
   for (const [name, value] of Object.entries(props || {})) {
     if (value === undefined || value === null || value === false) continue;
     if (name === "class") e.setAttribute("class", value);
     else if (name === "data") Object.assign(e.dataset, value);
     else if (name.startsWith("on")) e.addEventListener(name.slice(2), value);
-    else e.setAttribute(name, value === true ? "" : String(value));
+    else e.setAttribute(name, value === true ? "" : name === "title" ? plain(value) : String(value));
   }
-  for (const c of children.flat(3)) {
+  for (const c of children.flat(Infinity)) {
     if (c === undefined || c === null || c === false) continue;
-    e.append(c instanceof Node ? c : document.createTextNode(String(c)));
+    e.append(c instanceof Node ? c : document.createTextNode(plain(c)));
   }
   return e;
 }
@@ -27,11 +31,11 @@ export const s = (tag, props, ...children) => fill(document.createElementNS(SVG,
 export const $ = id => document.getElementById(id);
 
 // put replaces what is in an element.
-export function put(e, ...children) { e.replaceChildren(...children.flat(3).filter(c => c !== undefined && c !== null && c !== false)); }
+export function put(e, ...children) { e.replaceChildren(...children.flat(Infinity).filter(c => c !== undefined && c !== null && c !== false).map(c => c instanceof Node ? c : plain(c))); }
 
 // text changes the text of an element if it is another one: no work, and no mutation, else.
 export function text(e, value) {
-  value = String(value);
+  value = plain(value);
   if (e.firstChild && e.firstChild === e.lastChild && e.firstChild.nodeType === 3) {
     if (e.firstChild.data !== value) e.firstChild.data = value;
   } else if (e.textContent !== value || e.firstChild) e.textContent = value;

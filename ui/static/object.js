@@ -1,5 +1,5 @@
 // The page of one object: summary, history with differences, YAML, events, owners, logs.
-import { $, h, put, text, when, age, ago, clock, number, plural, sheet, button, command } from "./dom.js";
+import { $, h, put, text, plain, when, age, ago, clock, number, plural, sheet, button, command } from "./dom.js";
 import { get, body as streamOf, Refused } from "./link.js";
 
 const LINES = 2000;
@@ -330,17 +330,20 @@ export class Sheet {
         const bottom = this.body.scrollTop + this.body.clientHeight >= this.body.scrollHeight - 40;
         const parts = (rest + value).split("\n");
         rest = parts.pop().slice(-65536);
-        for (const line of parts.slice(-LINES)) { out.append(document.createTextNode(line.slice(0, 8192) + "\n")); lines++; }
+        for (const line of parts.slice(-LINES)) { out.append(logged(line.slice(0, 8192) + "\n")); lines++; }
         while (lines > LINES) { out.firstChild.remove(); lines--; }
         if (bottom) this.body.scrollTop = this.body.scrollHeight;
       }
-      if (rest) out.append(document.createTextNode(rest));
+      if (rest) out.append(logged(rest));
       text(state, lines || rest ? "the log ended" : "the log is empty");
     } catch (e) {
       if (!stop.signal.aborted) text(state, e.message);
     }
   }
 }
+
+// logged is a line of a log without the colours that it has in a terminal.
+const logged = line => document.createTextNode(plain(line.replace(/\u001b\[[0-9;]*m/g, "").replace(/\r\n?/g, "\n")));
 
 export const icon = path => {
   const ns = "http://www.w3.org/2000/svg", svg = document.createElementNS(ns, "svg"), p = document.createElementNS(ns, "path");
