@@ -33,7 +33,7 @@ func hostile() *script {
 				"namespaces": array{m("namespace")}, "warnings": array{m("warning")}},
 			"types":    object{"types": array{typ}},
 			"activity": object{"from": now - 3600000, "to": now, "buckets": array{array{1, 2, 3}}, "gaps": array{gap}},
-			"changes": object{"changes": array{object{"pos": 9, "at": now, "type": m("changetype"), "op": "MODIFIED", "ns": m("ns"), "name": m("changed"), "by": m("changeby"), "what": m("what")}, gap}},
+			"changes":  object{"changes": array{object{"pos": 9, "at": now, "type": m("changetype"), "op": "MODIFIED", "ns": m("ns"), "name": m("changed"), "by": m("changeby"), "what": m("what")}, gap}},
 			"object": object{"type": m("type"), "kind": m("objectkind"), "name": m("name"), "created": now, "exists": true, "yaml": m("yaml") + ":\n  " + m("yamlkey") + ": " + m("yamlvalue"),
 				"managers": array{object{"manager": m("manager"), "operation": m("operation")}}, "labels": object{m("labelkey"): m("label")},
 				"conditions": array{object{"type": m("condition"), "status": m("conditionstatus"), "reason": m("conditionreason"), "message": m("message")}},
