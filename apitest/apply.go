@@ -9,6 +9,7 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/apitest/internal/schema"
+	"github.com/listwatch/listwatch/apitest/internal/view"
 	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -27,7 +28,7 @@ func (c *change) applied(old *object.Object, p payload) (*object.Object, *kube.S
 		config["metadata"] = meta
 	}
 	if c.target.sub == "scale" { // whose only field that can be set is the number
-		current := object.DecodeValue(scaleOf(info, old))
+		current := object.DecodeValue(view.ScaleOf(info, old))
 		for name, v := range rules.ObjectAt(config, "spec") {
 			rules.ObjectAt(current, "spec")[name] = v
 		}
@@ -39,7 +40,7 @@ func (c *change) applied(old *object.Object, p payload) (*object.Object, *kube.S
 	}
 	var live map[string]any
 	if old != nil {
-		live = shown(c.target.form, old).Decoded()
+		live = view.Shown(c.target.form, old).Decoded()
 	}
 	merged, err := c.target.form.Type().Apply(live, config, c.write())
 	if err != nil {

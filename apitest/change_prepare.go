@@ -9,6 +9,7 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/apitest/internal/store"
+	"github.com/listwatch/listwatch/apitest/internal/view"
 	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -196,4 +197,26 @@ func registryOf(r *object.Info) string {
 		return r.Plural
 	}
 	return r.Group + "/" + r.Plural
+}
+
+// keep returns what a client wrote as it is stored.
+func (c *change) keep(v map[string]any) map[string]any {
+	form := c.target.form
+	if form.Kept == nil {
+		return view.EventToCore(v)
+	}
+	form.Type().Default(v)
+	c.sent = v
+	return view.Converted(form.Kept, v)
+}
+
+// asSent returns what is to be stored, next, in the version in which it was written,
+// with what that alone has.
+func (c *change) asSent(next map[string]any) map[string]any {
+	if c.sent == nil || c.target.sub != "" {
+		return view.FromKept(c.target.form, next)
+	}
+	sent := maps.Clone(c.sent)
+	sent["metadata"] = next["metadata"]
+	return sent
 }

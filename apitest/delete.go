@@ -11,6 +11,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/store"
+	"github.com/listwatch/listwatch/apitest/internal/view"
 	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -121,7 +122,7 @@ func readDeletion(x *Exchange) (o deleteOptions, d store.Deletion, st *kube.Stat
 	return o, d, nil
 }
 
-func (s *Server) delete(x *Exchange, w http.ResponseWriter, v *view) *kube.Status {
+func (s *Server) delete(x *Exchange, w http.ResponseWriter, v *view.View) *kube.Status {
 	opts, d, st := readDeletion(x)
 	if st != nil {
 		return st
@@ -138,7 +139,7 @@ func (s *Server) delete(x *Exchange, w http.ResponseWriter, v *view) *kube.Statu
 		if kept && opts.OrphanDependents != nil && !*opts.OrphanDependents {
 			code = http.StatusAccepted
 		}
-		wire.WriteJSON(w, code, "application/json", append(v.object(last), '\n'))
+		wire.WriteJSON(w, code, "application/json", append(v.Object(last), '\n'))
 		return nil
 	}
 	wire.WriteStatus(w, &kube.Status{Details: &kube.StatusDetails{Name: key.Name, Group: res.Group, Kind: res.Plural, UID: last.Meta.UID}})
@@ -222,7 +223,7 @@ func precondition(res kube.Resource, name, what, want, have, since string) *kube
 }
 
 // deleteCollection deletes what a LIST with the same options returns.
-func (s *Server) deleteCollection(x *Exchange, w http.ResponseWriter, q *store.Query, v *view) *kube.Status {
+func (s *Server) deleteCollection(x *Exchange, w http.ResponseWriter, q *store.Query, v *view.View) *kube.Status {
 	opts, d, st := readDeletion(x)
 	if st != nil {
 		return st
@@ -243,7 +244,7 @@ func (s *Server) deleteCollection(x *Exchange, w http.ResponseWriter, q *store.Q
 	if st := s.removeAll(x, p, opts, d); st != nil {
 		return st
 	}
-	wire.WriteJSON(w, http.StatusOK, "application/json", v.list(p, false))
+	wire.WriteJSON(w, http.StatusOK, "application/json", v.List(p, false))
 	return nil
 }
 

@@ -277,3 +277,14 @@ func (x *Exchange) orderlyEnd() {
 	}
 	x.Flush()
 }
+
+// cutBinary sends what was written of an event in protobuf without its end.
+func (x *Exchange) cutBinary() {
+	if x.binary == nil {
+		return
+	}
+	if b := x.binary.Cut(); b != nil {
+		x.write(b) // an error means that the client has gone
+		x.Flush()
+	}
+}

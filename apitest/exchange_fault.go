@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/listwatch/listwatch/apitest/internal/view"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -111,7 +112,7 @@ func (x *Exchange) BookmarkEvent(rev kube.Revision, kind string) []byte {
 	if kind != "" {
 		info.Kind = kind
 	}
-	return (&view{info: &info}).bookmark(n, false)
+	return (&view.View{Info: &info}).Bookmark(n, false)
 }
 
 // Recreate deletes the first object that the request is about and creates it again, under

@@ -5,12 +5,13 @@ import (
 	"strconv"
 
 	"github.com/listwatch/listwatch/apitest/internal/store"
+	"github.com/listwatch/listwatch/apitest/internal/view"
 	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
 
 // list answers a LIST.
-func (s *Server) list(x *Exchange, w http.ResponseWriter, q *store.Query, v *view) *kube.Status {
+func (s *Server) list(x *Exchange, w http.ResponseWriter, q *store.Query, v *view.View) *kube.Status {
 	if at, err := strconv.ParseUint(string(x.quirks.Revision), 10, 64); err == nil && at != 0 {
 		q.Revision, q.RV, q.Match, q.Limit, q.Token = string(x.quirks.Revision), at, store.Exact, 0, ""
 	}
@@ -41,12 +42,12 @@ func (s *Server) list(x *Exchange, w http.ResponseWriter, q *store.Query, v *vie
 	if st != nil {
 		return st
 	}
-	if v.refused != nil {
-		return v.refused
+	if v.Refused != nil {
+		return v.Refused
 	}
 	if x.quirks.EmptyPage && len(p.Objects) > 0 {
 		p.Emptied()
 	}
-	v.send(w, v.list(p, x.quirks.MetadataLast))
+	v.Send(w, v.List(p, x.quirks.MetadataLast))
 	return nil
 }

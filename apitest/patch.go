@@ -10,12 +10,13 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/schema"
+	"github.com/listwatch/listwatch/apitest/internal/view"
 	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
 
 // patch answers a PATCH of any kind.
-func (s *Server) patch(x *Exchange, w http.ResponseWriter, v *view) *kube.Status {
+func (s *Server) patch(x *Exchange, w http.ResponseWriter, v *view.View) *kube.Status {
 	accepted := x.target.patchTypes()
 	typ, st := bodyType(x, accepted...)
 	if st != nil || x.r.Header.Get("Content-Type") == "" {
@@ -54,13 +55,13 @@ func (c *change) patched(old *object.Object, typ string, patch []byte) (*object.
 			return o, nil
 		} // an error may quote all of it
 	}
-	return c.patchedOf(shown(c.target.form, old).Decoded(), old, typ, patch)
+	return c.patchedOf(view.Shown(c.target.form, old).Decoded(), old, typ, patch)
 }
 
 func (c *change) patchedOf(current map[string]any, old *object.Object, typ string, patch []byte) (*object.Object, *kube.Status) {
 	info := c.target.info
 	if c.target.sub == "scale" {
-		current = object.DecodeValue(scaleOf(info, old))
+		current = object.DecodeValue(view.ScaleOf(info, old))
 	}
 	if c.doubled = nil; typ != wire.TypeJSONPatch { // fields given twice: the merged object has them once
 		_, strict, _ := c.target.form.Type().Read(patch)
@@ -116,4 +117,28 @@ func schemaStatus(err error) *kube.Status {
 		return st
 	}
 	return wire.BadRequest("%v", err)
+}
+
+// scaled returns old with the replicas of the Scale that a client sent.
+func (c *change) scaled(old *object.Object, b []byte) (*object.Object, *kube.Status) {
+	info := c.target.info
+	var s view.Scale
+	if err := json.Unmarshal(b, &s); err != nil && c.options.verb == "patch" {
+		return nil, wire.Invalid("", "", "", kube.StatusCause{Reason: "FieldValueInvalid", Message: fmt.Sprintf("Invalid value: %q: %v", b, err), Field: "patch"})
+	} else if err != nil {
+		return nil, wire.BadRequest("Scale in version \"v1\" cannot be handled as a Scale: %v", err)
+	}
+	if s.Metadata.Name == "" && c.options.verb == "update" {
+		return nil, wire.BadRequest("the name of the object (%s based on URL) was undeterminable: name must be provided", old.Key.Name)
+	}
+	if s.Spec.Replicas < 0 && info.BuiltIn { // that of others is refused as it is stored
+		return nil, wire.Invalid("autoscaling", "Scale", old.Key.Name, kube.StatusCause{Reason: "FieldValueInvalid",
+			Message: fmt.Sprintf("Invalid value: %d: must be greater than or equal to 0", s.Spec.Replicas), Field: "spec.replicas"})
+	}
+	o := &object.Object{Key: old.Key, Meta: old.Meta, Fields: old.Fields}
+	o.Meta.ResourceVersion = s.Metadata.ResourceVersion
+	first, rest, _ := strings.Cut(info.Scale.SpecReplicas, ".")
+	raw, _ := old.Field(first)
+	o.SetField(first, object.SetAt(raw, rest, s.Spec.Replicas), true)
+	return o, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/apitest/internal/store"
+	"github.com/listwatch/listwatch/apitest/internal/view"
 	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -159,7 +160,7 @@ func (s *Server) act(x *Exchange, w http.ResponseWriter) *kube.Status {
 	if t.info.BuiltIn && t.res.Namespaced && t.key.Namespace == "" && t.key.Name != "" {
 		return wire.NoResource()
 	}
-	v, st := parseView(x.r, t.form, t.verb)
+	v, st := view.Parse(x.r, t.form, t.verb)
 	switch {
 	case st != nil:
 		return st
@@ -187,8 +188,8 @@ func (s *Server) act(x *Exchange, w http.ResponseWriter) *kube.Status {
 		case "list":
 			return s.list(x, w, q, v)
 		case "watch":
-			if v.refused != nil {
-				return v.refused
+			if v.Refused != nil {
+				return v.Refused
 			}
 		}
 		return s.watch(x, w, q, v)
@@ -236,7 +237,7 @@ func (s *Server) podSubresource(x *Exchange, w http.ResponseWriter) *kube.Status
 }
 
 // get answers with one object.
-func (s *Server) get(x *Exchange, w http.ResponseWriter, v *view) *kube.Status {
+func (s *Server) get(x *Exchange, w http.ResponseWriter, v *view.View) *kube.Status {
 	if wire.QueryBool(x.r.URL.Query(), "export") {
 		return wire.BadRequest("the export parameter, deprecated since v1.14, is no longer supported")
 	}
@@ -254,17 +255,17 @@ func (s *Server) get(x *Exchange, w http.ResponseWriter, v *view) *kube.Status {
 	switch {
 	case o == nil:
 		return wire.NotFound(x.target.res, x.target.key.Name)
-	case v.refused != nil:
-		return v.refused
+	case v.Refused != nil:
+		return v.Refused
 	}
-	body := v.object(o)
+	body := v.Object(o)
 	if x.target.sub == "scale" {
-		if st := unscalable(x.target.info, o); st != nil {
+		if st := view.Unscalable(x.target.info, o); st != nil {
 			return st
 		}
-		body = scaleOf(x.target.info, o)
+		body = view.ScaleOf(x.target.info, o)
 	}
-	v.send(w, append(body, '\n'))
+	v.Send(w, append(body, '\n'))
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/apitest/internal/schema"
+	"github.com/listwatch/listwatch/apitest/internal/view"
 	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -249,11 +250,11 @@ func (c *change) check(o *object.Object, next, live map[string]any, named []kube
 	info := c.target.info
 	r := rules.Refusals{Causes: named}
 	r.Metadata(info.Resource, rules.ObjectAt(next, "metadata"))
-	scale := scaleCauses(info, o)
+	scale := view.ScaleCauses(info, o)
 	if info = c.target.form; info.Kept != nil {
 		next = c.asSent(next)
 		if live != nil {
-			live = fromKept(info, live)
+			live = view.FromKept(info, live)
 		}
 	}
 	wrong := info.Type().Validate(next, live)
@@ -275,7 +276,7 @@ func (c *change) own(old, o *object.Object, next, live map[string]any) {
 	if c.target.form != c.target.info { // fields have the names of the form in which they are written
 		typ, next = c.target.form.Type(), c.asSent(next)
 		if live != nil {
-			live = fromKept(c.target.form, live)
+			live = view.FromKept(c.target.form, live)
 		}
 	}
 	before := schema.Managed{Sent: o.Meta.ManagedFields}

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest/internal/store"
+	"github.com/listwatch/listwatch/apitest/internal/view"
 	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
 
 // watch answers a WATCH: with a stream, or with the Status it returns.
-func (s *Server) watch(x *Exchange, w http.ResponseWriter, q *store.Query, v *view) *kube.Status {
+func (s *Server) watch(x *Exchange, w http.ResponseWriter, q *store.Query, v *view.View) *kube.Status {
 	var first store.Collection
 	initial := q.Initial != nil && *q.Initial
 	marker := q.Initial == nil && q.RV == 0 || initial // synthetic events, then the end marker
@@ -33,9 +34,9 @@ func (s *Server) watch(x *Exchange, w http.ResponseWriter, q *store.Query, v *vi
 	}
 	defer s.watchStarted()()
 	w.Header().Set("Content-Type", "application/json")
-	if v.binary {
+	if v.Binary {
 		w.Header().Set("Content-Type", wire.TypeStream)
-		x.binary = &wire.Stream{Info: v.info}
+		x.binary = &wire.Stream{Info: v.Info}
 	}
 	w.Header().Set("Cache-Control", "no-cache, private")
 	w.WriteHeader(http.StatusOK)
@@ -45,14 +46,14 @@ func (s *Server) watch(x *Exchange, w http.ResponseWriter, q *store.Query, v *vi
 		s.finishWatch(x, run)
 		return nil
 	}
-	bookmark := func(rv uint64, end bool) error { return x.frame(v.bookmark(rv, end)) }
+	bookmark := func(rv uint64, end bool) error { return x.frame(v.Bookmark(rv, end)) }
 	err := x.due()
 	for o := range first.All() {
 		if err != nil {
 			break
 		}
 		if q.Matches(o) {
-			err = x.frame(v.event("ADDED", o))
+			err = x.frame(v.Event("ADDED", o))
 		}
 	}
 	if err == nil && marker && q.Bookmarks && !x.quirks.IgnoreInitialEvents && !x.quirks.NoInitialEventsEnd {
@@ -71,7 +72,7 @@ func (s *Server) watch(x *Exchange, w http.ResponseWriter, q *store.Query, v *vi
 
 // stream sends events and bookmarks until the watch ends: by errEnd if the
 // client is still there.
-func (s *Server) stream(x *Exchange, w *store.Watcher, v *view, bookmark func(uint64, bool) error) error {
+func (s *Server) stream(x *Exchange, w *store.Watcher, v *view.View, bookmark func(uint64, bool) error) error {
 	timeout := w.Query.Timeout
 	if timeout <= 0 {
 		timeout = 30*time.Minute + time.Duration(s.store.Random(int64(30*time.Minute)))
@@ -87,7 +88,7 @@ func (s *Server) stream(x *Exchange, w *store.Watcher, v *view, bookmark func(ui
 				w.Query.Sharding = nil
 			}
 			if typ, o := w.Query.Seen(e, x.target.info); o != nil {
-				if err := x.frame(v.event(typ, o)); err != nil {
+				if err := x.frame(v.Event(typ, o)); err != nil {
 					return err
 				}
 			}

@@ -7,11 +7,12 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/store"
+	"github.com/listwatch/listwatch/apitest/internal/view"
 	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
 
-func (s *Server) create(x *Exchange, w http.ResponseWriter, v *view) *kube.Status {
+func (s *Server) create(x *Exchange, w http.ResponseWriter, v *view.View) *kube.Status {
 	if _, st := bodyType(x, wire.TypeJSON, wire.TypeYAML); st != nil {
 		return st
 	}
@@ -28,7 +29,7 @@ func (s *Server) create(x *Exchange, w http.ResponseWriter, v *view) *kube.Statu
 	return c.answer(w, v, http.StatusCreated)
 }
 
-func (s *Server) update(x *Exchange, w http.ResponseWriter, v *view) *kube.Status {
+func (s *Server) update(x *Exchange, w http.ResponseWriter, v *view.View) *kube.Status {
 	opts, st := parseWriteOptions(x, "UpdateOptions", wire.TypeJSON)
 	if st != nil {
 		return st
@@ -74,7 +75,7 @@ func (c *change) warn(w http.ResponseWriter) {
 }
 
 // answer runs the change and sends what came of it.
-func (c *change) answer(w http.ResponseWriter, v *view, code int) *kube.Status {
+func (c *change) answer(w http.ResponseWriter, v *view.View, code int) *kube.Status {
 	o, created, st := c.run()
 	c.warn(w)
 	if st != nil {
@@ -83,9 +84,9 @@ func (c *change) answer(w http.ResponseWriter, v *view, code int) *kube.Status {
 	if created {
 		code = http.StatusCreated
 	}
-	body := v.object(o)
+	body := v.Object(o)
 	if c.target.sub == "scale" {
-		body = scaleOf(c.target.info, o)
+		body = view.ScaleOf(c.target.info, o)
 	}
 	wire.WriteJSON(w, code, "application/json", append(body, '\n'))
 	return nil

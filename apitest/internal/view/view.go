@@ -1,4 +1,4 @@
-package apitest
+package view
 
 import (
 	"net/http"
@@ -14,9 +14,9 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// view is the form in which a client wants objects.
-type view struct {
-	info    *object.Info
+// View is the form in which a client wants objects.
+type View struct {
+	Info    *object.Info
 	as      string // "", "Table", "PartialObjectMetadata"
 	version string // of meta.k8s.io
 	include string // of a Table's rows: None, Metadata, Object
@@ -24,24 +24,24 @@ type view struct {
 
 	standard *object.Object // the one that the Table of a list marks as the default
 
-	binary bool // the answer is in protobuf
+	Binary bool // the answer is in protobuf
 
-	refused *kube.Status // why it cannot be had of what is found
+	Refused *kube.Status // why it cannot be had of what is found
 }
 
-// parseView negotiates by the Accept header: the first clause that the server
+// Parse negotiates by the Accept header: the first clause that the server
 // can serve.
-func parseView(r *http.Request, info *object.Info, verb string) (*view, *kube.Status) {
-	v := &view{info: info, include: r.URL.Query().Get("includeObject")}
+func Parse(r *http.Request, info *object.Info, verb string) (*View, *kube.Status) {
+	v := &View{Info: info, include: r.URL.Query().Get("includeObject")}
 	if wire.AcceptsNothing(r) {
 		return v, nil
 	}
 	readable := false // JSON is, if only in some form
 	for _, c := range wire.Clauses(r) {
 		typ, params := c.Type, c.Params
-		v.binary = typ == protojson.MediaType && servesBinary(info, verb, params)
+		v.Binary = typ == protojson.MediaType && servesBinary(info, verb, params)
 		switch {
-		case v.binary:
+		case v.Binary:
 		case typ == wire.TypeYAML && verb != "watch":
 		case typ == "application/*" && info.BuiltIn: // which is not what its routes offer
 			continue
@@ -66,17 +66,17 @@ func parseView(r *http.Request, info *object.Info, verb string) (*view, *kube.St
 				v.include = "Metadata"
 			case "None", "Metadata", "Object":
 			default:
-				v.refused = wire.BadRequest("Unable to convert to Table as requested: includeObject: Invalid value: %q: must be 'Metadata', 'Object', 'None', or empty", v.include)
+				v.Refused = wire.BadRequest("Unable to convert to Table as requested: includeObject: Invalid value: %q: must be 'Metadata', 'Object', 'None', or empty", v.include)
 			}
 			v.as = as
 			return v, nil
 		case as == "PartialObjectMetadata" && verb == "list":
-			v.refused = wire.NotAcceptable("you requested PartialObjectMetadata, but the requested object is a list (*%s)", info.GoType(info.ListKind()))
+			v.Refused = wire.NotAcceptable("you requested PartialObjectMetadata, but the requested object is a list (*%s)", info.GoType(info.ListKind()))
 			return v, nil
 		case as == "PartialObjectMetadataList" && verb == "get":
-			v.refused = wire.NotAcceptable("you requested PartialObjectMetadataList, but the requested object is not a list (*%s)", info.GoType(info.Kind))
+			v.Refused = wire.NotAcceptable("you requested PartialObjectMetadataList, but the requested object is not a list (*%s)", info.GoType(info.Kind))
 			if !info.BuiltIn {
-				v.refused = wire.Raw("content is not a list")
+				v.Refused = wire.Raw("content is not a list")
 			}
 			return v, nil
 		case as == "PartialObjectMetadata", as == "PartialObjectMetadataList":
@@ -99,29 +99,29 @@ func parseView(r *http.Request, info *object.Info, verb string) (*view, *kube.St
 	return nil, wire.NotAcceptable("only the following media types are accepted: " + all)
 }
 
-// shown returns o in the form in which r is served.
-func shown(r *object.Info, o *object.Object) *object.Object {
+// Shown returns o in the form in which r is served.
+func Shown(r *object.Info, o *object.Object) *object.Object {
 	switch {
 	case r.Core.Plural != "":
 		return eventOf(r, o)
 	case !r.BuiltIn && o.Version != r.Version:
-		return converted(r, o)
+		return convertedObject(r, o)
 	}
 	return o
 }
 
-// object returns o as an answer of its own.
-func (v *view) object(o *object.Object) []byte {
+// Object returns o as an answer of its own.
+func (v *View) Object(o *object.Object) []byte {
 	switch v.as {
 	case "Table":
 		return v.table([]*object.Object{o}, listMeta{ResourceVersion: o.Meta.ResourceVersion})
 	case "PartialObjectMetadata":
 		return v.partial(nil, o)
 	}
-	return slices.Clip(shown(v.info, o).Body) // what is appended goes to a copy
+	return slices.Clip(Shown(v.Info, o).Body) // what is appended goes to a copy
 }
 
-func (v *view) partial(b []byte, o *object.Object) []byte {
+func (v *View) partial(b []byte, o *object.Object) []byte {
 	b = append(b, `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/`...)
 	b = append(b, v.version...)
 	b = append(b, `","metadata":`...)
@@ -129,23 +129,23 @@ func (v *view) partial(b []byte, o *object.Object) []byte {
 	return append(b, '}')
 }
 
-// event returns one frame of a watch, with its newline.
-func (v *view) event(typ string, o *object.Object) []byte {
+// Event returns one frame of a watch, with its newline.
+func (v *View) Event(typ string, o *object.Object) []byte {
 	b := append([]byte(`{"type":"`), typ...)
 	b = append(b, `","object":`...)
-	b = append(b, v.object(o)...)
+	b = append(b, v.Object(o)...)
 	return append(b, '}', '\n')
 }
 
-// bookmark returns the frame of a bookmark; end marks the end of the initial
+// Bookmark returns the frame of a bookmark; end marks the end of the initial
 // events.
-func (v *view) bookmark(rv uint64, end bool) []byte {
-	o := kinds.Zero(v.info)
+func (v *View) Bookmark(rv uint64, end bool) []byte {
+	o := kinds.Zero(v.Info)
 	if end {
 		o.Meta.Annotations = map[string]string{"k8s.io/initial-events-end": "true"}
 	}
-	o.Seal(v.info, rv)
-	return v.event("BOOKMARK", o)
+	o.Seal(v.Info, rv)
+	return v.Event("BOOKMARK", o)
 }
 
 // listMeta is the metadata of a list in the order of kube-apiserver's fields.
@@ -161,14 +161,14 @@ type shardInfo struct {
 	Selector string `json:"selector"`
 }
 
-// list returns p as the body of a LIST. metadataLast puts the metadata after
+// List returns p as the body of a LIST. metadataLast puts the metadata after
 // the items, as lists of custom resources have it.
-func (v *view) list(p *store.Page, metadataLast bool) []byte {
+func (v *View) List(p *store.Page, metadataLast bool) []byte {
 	meta := listMeta{ResourceVersion: strconv.FormatUint(p.RV, 10), Continue: p.Token, RemainingItemCount: p.Remaining}
 	var b []byte
 	switch v.as {
 	case "Table":
-		if standard := kinds.PrinterOf(v.info).Standard; standard != nil {
+		if standard := kinds.PrinterOf(v.Info).Standard; standard != nil {
 			v.standard = standard(p.Objects)
 		}
 		return append(v.table(p.Objects, meta), '\n')
@@ -196,11 +196,11 @@ func (v *view) list(p *store.Page, metadataLast bool) []byte {
 		if i > 0 {
 			items = append(items, ',')
 		}
-		items = shown(v.info, o).AppendItem(items, v.info)
+		items = Shown(v.Info, o).AppendItem(items, v.Info)
 	}
 	items = append(items, ']')
-	kind, version := object.Marshal(v.info.ListKind()), object.Marshal(v.info.APIVersion())
-	if !v.info.BuiltIn {
+	kind, version := object.Marshal(v.Info.ListKind()), object.Marshal(v.Info.APIVersion())
+	if !v.Info.BuiltIn {
 		sorted := struct {
 			Continue           string `json:"continue"`
 			RemainingItemCount *int64 `json:"remainingItemCount,omitempty"`
@@ -219,3 +219,29 @@ func (v *view) list(p *store.Page, metadataLast bool) []byte {
 }
 
 func join(parts ...string) []byte { return []byte(strings.Join(parts, "")) }
+
+// servesBinary reports whether r is served in protobuf with these parameters of an
+// Accept header: built-in kinds, and the metadata of any.
+func servesBinary(r *object.Info, verb string, params map[string]string) bool {
+	if verb != "list" && verb != "watch" && verb != "get" {
+		return false // JSON will do for the answer of a write
+	}
+	switch params["as"] {
+	case "":
+		return r.BuiltIn && protojson.Lookup(r.APIVersion(), r.Kind) != nil
+	case "PartialObjectMetadata", "PartialObjectMetadataList":
+		return params["v"] == "v1"
+	}
+	return false
+}
+
+// Send answers with body, which is JSON, in the form that v has agreed upon.
+func (v *View) Send(w http.ResponseWriter, body []byte) {
+	if v.Binary {
+		if b, err := protojson.Encode(body, v.Info.APIVersion(), v.Info.Kind); err == nil {
+			wire.WriteJSON(w, http.StatusOK, protojson.MediaType, b)
+			return
+		}
+	}
+	wire.WriteJSON(w, http.StatusOK, "application/json", body)
+}

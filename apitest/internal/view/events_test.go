@@ -1,4 +1,4 @@
-package apitest
+package view
 
 import (
 	"strings"
@@ -37,7 +37,7 @@ func TestEventsHaveTwoForms(t *testing.T) {
 			if diff := cmp.Diff(other, eventFromCore(core)); diff != "" {
 				t.Errorf("from core (-real +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(core, eventToCore(other)); diff != "" {
+			if diff := cmp.Diff(core, EventToCore(other)); diff != "" {
 				t.Errorf("to core (-real +got):\n%s", diff)
 			}
 			if diff := cmp.Diff([]any{object.DecodeValue([]byte(pair[0])), object.DecodeValue([]byte(pair[1]))}, []any{core, other}); diff != "" {

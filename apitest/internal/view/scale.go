@@ -1,4 +1,4 @@
-package apitest
+package view
 
 import (
 	"encoding/json"
@@ -11,8 +11,8 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// scaleObject is a Scale of autoscaling/v1.
-type scaleObject struct {
+// Scale is a Scale of autoscaling/v1.
+type Scale struct {
 	Kind       string      `json:"kind"`
 	APIVersion string      `json:"apiVersion"`
 	Metadata   object.Meta `json:"metadata"`
@@ -25,9 +25,9 @@ type scaleObject struct {
 	} `json:"status"`
 }
 
-// scaleOf returns o as a Scale.
-func scaleOf(r *object.Info, o *object.Object) []byte {
-	s := scaleObject{Kind: "Scale", APIVersion: "autoscaling/v1"}
+// ScaleOf returns o as a Scale.
+func ScaleOf(r *object.Info, o *object.Object) []byte {
+	s := Scale{Kind: "Scale", APIVersion: "autoscaling/v1"}
 	s.Metadata = object.Meta{Name: o.Meta.Name, Namespace: o.Meta.Namespace, UID: o.Meta.UID,
 		ResourceVersion: o.Meta.ResourceVersion, CreationTimestamp: o.Meta.CreationTimestamp}
 	s.Spec.Replicas = o.Integer(r.Scale.SpecReplicas)
@@ -41,16 +41,16 @@ func scaleOf(r *object.Info, o *object.Object) []byte {
 	return object.Marshal(s)
 }
 
-// unscalable says why the Scale of o, a custom resource, cannot be read.
-func unscalable(r *object.Info, o *object.Object) *kube.Status {
+// Unscalable says why the Scale of o, a custom resource, cannot be read.
+func Unscalable(r *object.Info, o *object.Object) *kube.Status {
 	if r.BuiltIn || o.Lookup(r.Scale.SpecReplicas) != nil {
 		return nil
 	}
 	return wire.Internal(fmt.Sprintf("the spec replicas field %q does not exist", "."+r.Scale.SpecReplicas))
 }
 
-// scaleCauses refuses numbers of replicas that are not natural.
-func scaleCauses(r *object.Info, o *object.Object) []kube.StatusCause {
+// ScaleCauses refuses numbers of replicas that are not natural.
+func ScaleCauses(r *object.Info, o *object.Object) []kube.StatusCause {
 	if r.Scale == nil {
 		return nil
 	}
@@ -85,28 +85,4 @@ func selectorText(v map[string]any) string {
 		terms = append(terms, fmt.Sprintf("%s=%v", k, v))
 	}
 	return strings.Join(columns.Sorted(terms), ",")
-}
-
-// scaled returns old with the replicas of the Scale that a client sent.
-func (c *change) scaled(old *object.Object, b []byte) (*object.Object, *kube.Status) {
-	info := c.target.info
-	var s scaleObject
-	if err := json.Unmarshal(b, &s); err != nil && c.options.verb == "patch" {
-		return nil, wire.Invalid("", "", "", kube.StatusCause{Reason: "FieldValueInvalid", Message: fmt.Sprintf("Invalid value: %q: %v", b, err), Field: "patch"})
-	} else if err != nil {
-		return nil, wire.BadRequest("Scale in version \"v1\" cannot be handled as a Scale: %v", err)
-	}
-	if s.Metadata.Name == "" && c.options.verb == "update" {
-		return nil, wire.BadRequest("the name of the object (%s based on URL) was undeterminable: name must be provided", old.Key.Name)
-	}
-	if s.Spec.Replicas < 0 && info.BuiltIn { // that of others is refused as it is stored
-		return nil, wire.Invalid("autoscaling", "Scale", old.Key.Name, kube.StatusCause{Reason: "FieldValueInvalid",
-			Message: fmt.Sprintf("Invalid value: %d: must be greater than or equal to 0", s.Spec.Replicas), Field: "spec.replicas"})
-	}
-	o := &object.Object{Key: old.Key, Meta: old.Meta, Fields: old.Fields}
-	o.Meta.ResourceVersion = s.Metadata.ResourceVersion
-	first, rest, _ := strings.Cut(info.Scale.SpecReplicas, ".")
-	raw, _ := old.Field(first)
-	o.SetField(first, object.SetAt(raw, rest, s.Spec.Replicas), true)
-	return o, nil
 }

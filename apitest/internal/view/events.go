@@ -1,4 +1,4 @@
-package apitest
+package view
 
 import (
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
@@ -23,9 +23,9 @@ var eventNames = [...][2]string{
 	{"deprecatedCount", "count"},
 }
 
-// eventToCore returns an event of events.k8s.io as one of the core group. It
+// EventToCore returns an event of events.k8s.io as one of the core group. It
 // shares the values of e, which it leaves as it is.
-func eventToCore(e map[string]any) map[string]any {
+func EventToCore(e map[string]any) map[string]any {
 	o := renameEvent(e, 0, 1)
 	o["apiVersion"] = kube.Events.APIVersion()
 	var d rules.Defaults

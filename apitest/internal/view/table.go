@@ -1,4 +1,4 @@
-package apitest
+package view
 
 import (
 	"github.com/listwatch/listwatch/apitest/internal/columns"
@@ -9,8 +9,8 @@ import (
 // table returns objects as a Table; the first that v makes has the columns, the
 // later frames of a watch have null. Rows have the cells of all columns: a
 // client leaves out those that it does not show.
-func (v *view) table(objects []*object.Object, meta listMeta) []byte {
-	p := kinds.PrinterOf(v.info)
+func (v *View) table(objects []*object.Object, meta listMeta) []byte {
+	p := kinds.PrinterOf(v.Info)
 	size := 4 << 10
 	for _, o := range objects {
 		size += 512
@@ -41,7 +41,7 @@ func (v *view) table(objects []*object.Object, meta listMeta) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		r.Begin(printed(v.info, o))
+		r.Begin(printed(v.Info, o))
 		p.Cells(r)
 		if o == v.standard {
 			r.Cells[0] = o.Meta.Name + " (default)"
@@ -52,7 +52,7 @@ func (v *view) table(objects []*object.Object, meta listMeta) []byte {
 }
 
 // appendRow appends r as a row of a Table.
-func (v *view) appendRow(b []byte, r *columns.Row) []byte {
+func (v *View) appendRow(b []byte, r *columns.Row) []byte {
 	b = append(b, `{"cells":[`...)
 	for i, c := range r.Cells {
 		if i > 0 {
@@ -66,7 +66,7 @@ func (v *view) appendRow(b []byte, r *columns.Row) []byte {
 	case "Metadata":
 		b = v.partial(append(b, `,"object":`...), r.Object)
 	case "Object":
-		b = append(append(b, `,"object":`...), shown(v.info, r.Object).Body...)
+		b = append(append(b, `,"object":`...), Shown(v.Info, r.Object).Body...)
 	default:
 		b = append(b, `,"object":null`...)
 	}
