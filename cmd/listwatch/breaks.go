@@ -11,6 +11,7 @@ import (
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/record"
+	"github.com/listwatch/listwatch/internal/target"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/list"
 	"github.com/listwatch/listwatch/watch"
@@ -21,7 +22,7 @@ func (s *stream[T]) fatal(i *watch.Interruption) error {
 	refused := errors.Is(i.Err, kube.ErrUnauthorized) || errors.Is(i.Err, kube.ErrForbidden) || errors.Is(i.Err, kube.ErrNotFound)
 	began := s.synced && !s.resumed || (s.partial || s.resumed) && s.opened
 	switch {
-	case i.Next == watch.OpNone, refused && !began:
+	case i.Next == watch.OpNone, refused && !began, s.Typed == target.Everything && errors.Is(i.Err, kube.ErrNotFound):
 		return exit.Failed(fmt.Errorf("%s %s: %w", verb(i.Op), s.Label(), i.Err))
 	case watches(i.Op) && (i.Events > 0 || i.Lived > 5*time.Second): // it worked, for a while
 	case s.maxFailures >= 0 && i.Err != nil && i.Attempt >= max(1, s.maxFailures):

@@ -47,7 +47,7 @@ func (s *stream[T]) instead(ctx context.Context, i *watch.Interruption) bool {
 // servedAs returns what asks in which version the type of t is served; nil where one
 // was typed.
 func servedAs(c *client.Client, t target.Target) func(context.Context) (kube.Resource, error) {
-	if t.Typed == "" || strings.Contains("."+strings.ToLower(t.Typed)+".", "."+t.Resource.Version+".") {
+	if t.Typed == "" || t.Typed == target.Everything || strings.Contains("."+strings.ToLower(t.Typed)+".", "."+t.Resource.Version+".") {
 		return nil
 	}
 	return func(ctx context.Context) (kube.Resource, error) {

@@ -138,8 +138,19 @@ func (l *listing) run(ctx context.Context, p *cli.Program, targets []target.Targ
 
 	// As kubectl: what is there is printed, though something else is missing.
 	var missing []string
+	var skipped refusals
+	for range targets {
+		skipped.follow()
+	}
 	for _, t := range targets {
 		err := l.target(ctx, t)
+		if skippable(err) && t.Name == "" && len(targets) > 1 && ctx.Err() == nil {
+			why := reasonOf(err)
+			if err = skipped.refuse(t.Label(), err); err == nil {
+				l.talk.Warn(t.Label(), "skipped"+t.Where()+": "+why, "skipped", "err", why)
+				continue
+			}
+		}
 		if errors.Is(err, kube.ErrNotFound) && t.Name != "" {
 			missing = append(missing, t.Label())
 			continue
@@ -159,6 +170,9 @@ func (l *listing) run(ctx context.Context, p *cli.Program, targets []target.Targ
 		return err
 	}
 	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	if err := skipped.missing(); err != nil && targets[0].Typed != target.Everything {
 		return err
 	}
 	if missing != nil && !l.flags.ignoreNotFound {

@@ -228,13 +228,14 @@ func clusterOf(ctx context.Context, c *client.Client) replay.Cluster {
 
 // recorder is one run of record.
 type recorder struct {
-	flags  *recordFlags
-	client *client.Client
-	talk   *messages.Writer
-	out    *replay.Writer
-	began  time.Time
-	count  atomic.Int64 // events of objects
-	denied atomic.Bool  // a target was refused at once: there shall be no recording
+	flags   *recordFlags
+	client  *client.Client
+	talk    *messages.Writer
+	out     *replay.Writer
+	began   time.Time
+	count   atomic.Int64 // events of objects
+	skipped refusals
+	denied  atomic.Bool // a target was refused at once: there shall be no recording
 }
 
 // events records targets until ctx is done or one of them fails.
@@ -243,6 +244,9 @@ func (r *recorder) events(ctx context.Context, targets []target.Target) error {
 	defer cancel(nil)
 	r.talk.Info("record", "recording to "+r.flags.file+" until it is stopped, as by Ctrl-C", "recording", "file", r.flags.file)
 	var watches sync.WaitGroup
+	for range targets {
+		r.skipped.follow()
+	}
 	for _, t := range targets {
 		watches.Go(func() {
 			if err := r.follow(ctx, t); err != nil {
@@ -291,10 +295,17 @@ func (r *recorder) follow(ctx context.Context, t target.Target) error {
 			r.talk.Each(t.Label(), "an object cannot be read, and is recorded without its contents: "+item.Error(), "quarantined", "err", item.Error())
 		case errors.As(err, &stop):
 			if failures++; ends(stop) {
+				err := exit.Failed(fmt.Errorf("%s %s: %w", verb(stop.Op), t.Label(), stop.Err))
+				if skippable(stop.Err) && !synced {
+					if err = r.skipped.refuse(t.Label(), err); err == nil {
+						r.talk.Warn(t.Label(), "skipped"+t.Where()+": "+reasonOf(stop.Err), "skipped", "err", reasonOf(stop.Err))
+						return nil
+					}
+				}
 				if failures == 1 && !synced {
 					r.denied.Store(true)
 				}
-				return exit.Failed(fmt.Errorf("%s %s: %w", verb(stop.Op), t.Label(), stop.Err))
+				return err
 			}
 		case ctx.Err() != nil:
 			return context.Cause(ctx)

@@ -37,6 +37,13 @@ type session struct {
 	tap     func(record.Record) // sees each record; may be nil
 	monitor *monitor.Monitor    // may be nil
 	kept    *keeper             // of --checkpoint; nil = none
+
+	// discover returns the targets that there are now; nil where they are those of the start.
+	discover func(context.Context) ([]target.Target, error)
+	changed  chan struct{} // there may be others
+	refusals refusals
+
+	followers []follower
 }
 
 // follower is a stream of either kind.
@@ -60,9 +67,14 @@ func (s *session) run(ctx context.Context, p *cli.Program) (err error) {
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, func() { s.output.hooks.over(context.Cause(ctx)) })()
 	records := make(chan record.Record, record.RecordBuffer)
-	streams, err := s.streams(ctx, records)
-	if err != nil {
-		return err
+	s.changed = make(chan struct{}, 1)
+	for _, t := range s.targets {
+		if _, err := s.add(ctx, t, records); err != nil {
+			return err
+		}
+	}
+	if s.output.verdict != nil {
+		s.output.verdict.Expect(s.targets, len(s.followers))
 	}
 	pr := &printer{output: s.output, w: s.monitor.Count(s.lines(p.Stdout)), done: ctx.Done(), stop: cancel, errs: func(err error) { s.talk.EachNote(err.Error(), "not printed") }}
 	if s.kept != nil {
@@ -71,7 +83,7 @@ func (s *session) run(ctx context.Context, p *cli.Program) (err error) {
 	}
 	printed := make(chan error, 1)
 	go func() { printed <- pr.run(s.debounced(records)) }()
-	s.follow(ctx, cancel, p, streams, records)
+	s.follow(ctx, cancel, p, records)
 	close(records)
 	err = <-printed
 	s.output.hooks.drain()
@@ -85,35 +97,37 @@ func (s *session) run(ctx context.Context, p *cli.Program) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := filter.Decided(context.Cause(ctx), streams); err != nil || s.output.verdict == nil || !s.flags.waiting.Wants() {
-		return s.overdue(cmp.Or(err, s.absent(streams)), pr.events)
+	if err := filter.Decided(context.Cause(ctx), s.followers); err != nil || s.output.verdict == nil || !s.flags.waiting.Wants() {
+		return s.overdue(cmp.Or(err, s.absent()), pr.events)
 	}
 	return exit.Failed(fmt.Errorf("--once: this does not hold: %s", s.output.verdict.Missing()))
 }
 
-// streams makes what follows the targets, whose records go to records.
-func (s *session) streams(ctx context.Context, records chan<- record.Record) (streams []follower, err error) {
-	for i, t := range s.targets {
-		state := s.monitor.Add(t)
-		f, err := s.stream(ctx, i, t, func(r record.Record) {
-			if r.Mark == record.NoMark {
-				state.See(&r)
-			}
-			r.Stream = i
-			record.Enqueue(records, r)
-			if s.tap != nil {
-				s.tap(r)
-			}
-		})
-		if err != nil {
-			return nil, err
+// add makes what follows t, whose records go to records.
+func (s *session) add(ctx context.Context, t target.Target, records chan<- record.Record) (follower, error) {
+	state, i := s.monitor.Add(t), len(s.followers)
+	f, err := s.stream(ctx, i, t, func(r record.Record) {
+		if r.Mark == record.NoMark {
+			state.See(&r)
 		}
-		streams = append(streams, f)
+		r.Stream = i
+		record.Enqueue(records, r)
+		if s.tap != nil {
+			s.tap(r)
+		}
+		if definesTypes(&r) {
+			select {
+			case s.changed <- struct{}{}:
+			default:
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
 	}
-	if s.output.verdict != nil {
-		s.output.verdict.Expect(s.targets, len(streams))
-	}
-	return streams, nil
+	s.refusals.follow()
+	s.followers = append(s.followers, f)
+	return f, nil
 }
 
 // debounced returns records, or with --debounce what is left of them.
@@ -131,10 +145,9 @@ func (s *session) debounced(records chan record.Record) <-chan record.Record {
 
 // follow runs the streams until all have ended, beside what looks whether the server and
 // the reader of stdout are still there.
-func (s *session) follow(ctx context.Context, cancel context.CancelCauseFunc, p *cli.Program, streams []follower, records chan<- record.Record) {
+func (s *session) follow(ctx context.Context, cancel context.CancelCauseFunc, p *cli.Program, records chan<- record.Record) {
 	var watches, silence sync.WaitGroup
 	quiet, done := context.WithCancel(ctx)
-	silence.Go(func() { staleness(quiet, streams, s.talk) })
 	silence.Go(func() {
 		if unread(quiet, p.Stdout) {
 			cancel(exit.ErrPipe)
@@ -149,10 +162,21 @@ func (s *session) follow(ctx context.Context, cancel context.CancelCauseFunc, p 
 	if s.kept != nil {
 		silence.Go(func() { s.kept.tick(quiet, records) })
 	}
-	for _, f := range streams {
+	begin := func(f follower) {
+		silence.Go(func() { staleness(quiet, f, s.talk) })
 		watches.Go(func() {
 			if err := f.follow(ctx); err != nil {
 				cancel(err) // the first one counts
+			}
+		})
+	}
+	for _, f := range s.followers {
+		begin(f)
+	}
+	if s.discover != nil && !s.flags.once {
+		watches.Go(func() {
+			if err := s.explore(ctx, records, begin); err != nil {
+				cancel(err)
 			}
 		})
 	}
@@ -162,12 +186,15 @@ func (s *session) follow(ctx context.Context, cancel context.CancelCauseFunc, p 
 }
 
 // absent is how a run with --once ends where names do not exist, as list does.
-func (s *session) absent(streams []follower) error {
+func (s *session) absent() error {
 	if !s.flags.once || s.output.verdict != nil {
 		return nil
 	}
+	if err := s.refusals.missing(); err != nil && s.discover == nil {
+		return err
+	}
 	var labels []string
-	for _, f := range streams {
+	for _, f := range s.followers {
 		labels = append(labels, f.absent()...)
 	}
 	if labels == nil {
@@ -219,6 +246,9 @@ func prepare[T record.Raw](s *session, i int, f *stream[T], give func(record.Rec
 	f.state = s.monitor.Stream(i)
 	f.state.Bind(f.contact, func() int { return f.store.Len() })
 	f.resolve = servedAs(s.client, f.Target)
+	if s.output.verdict == nil {
+		f.refusals = &s.refusals
+	}
 	f.give, f.talk, f.once, f.maxFailures = give, s.talk, s.flags.once, s.flags.maxFailures
 	f.decided = s.output.verdict != nil
 	f.narrowed = !s.flags.selection.Selector.Empty() || !s.flags.selection.FieldsSel.Empty() || !s.output.where.Empty()

@@ -14,31 +14,29 @@ import (
 const staleCheck = 5 * time.Second
 
 // staleness says when a server has not been heard from, and when it is again.
-func staleness(ctx context.Context, streams []follower, t *messages.Writer) {
+func staleness(ctx context.Context, s follower, t *messages.Writer) {
 	tick := time.NewTicker(staleCheck)
 	defer tick.Stop()
 	began := time.Now()
-	stale := make([]time.Time, len(streams)) // last contact before; zero = fresh
+	var stale time.Time // last contact before; zero = fresh
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
-		for i, s := range streams {
-			last := s.contact()
-			if last.IsZero() {
-				last = began
-			}
-			silent := time.Since(last)
-			switch {
-			case silent >= monitor.StaleAfter && stale[i].IsZero():
-				stale[i] = last
-				t.Warn(s.Label(), fmt.Sprintf("no contact for %s, data may be stale", printable.Rough(silent)), "no contact", "for", silent.Round(time.Second).String())
-			case silent < monitor.StaleAfter && !stale[i].IsZero():
-				t.Info(s.Label(), fmt.Sprintf("in contact again after %s", printable.Rough(last.Sub(stale[i]))), "in contact again", "after", last.Sub(stale[i]).Round(time.Second).String())
-				stale[i] = time.Time{}
-			}
+		last := s.contact()
+		if last.IsZero() {
+			last = began
+		}
+		silent := time.Since(last)
+		switch {
+		case silent >= monitor.StaleAfter && stale.IsZero():
+			stale = last
+			t.Warn(s.Label(), fmt.Sprintf("no contact for %s, data may be stale", printable.Rough(silent)), "no contact", "for", silent.Round(time.Second).String())
+		case silent < monitor.StaleAfter && !stale.IsZero():
+			t.Info(s.Label(), fmt.Sprintf("in contact again after %s", printable.Rough(last.Sub(stale))), "in contact again", "after", last.Sub(stale).Round(time.Second).String())
+			stale = time.Time{}
 		}
 	}
 }

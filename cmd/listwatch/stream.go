@@ -40,6 +40,9 @@ type stream[T record.Raw] struct {
 	give     func(record.Record)
 	talk     *messages.Writer
 	state    *monitor.State
+	refusals *refusals   // counts targets that may not be read, and are skipped; nil = they end all
+	skipped  atomic.Bool // since it was refused
+	skips    int         // so many times
 
 	once        bool // end at SYNCED
 	decided     bool // --until and its like say when it ends
@@ -83,14 +86,28 @@ func (s *stream[T]) begin() {
 }
 
 // contact is when the server was last heard from.
-func (s *stream[T]) contact() time.Time { return s.watcher.Load().LastContact() }
+func (s *stream[T]) contact() time.Time {
+	if s.skipped.Load() {
+		return time.Now() // nothing is asked
+	}
+	return s.watcher.Load().LastContact()
+}
 
 // follow runs until ctx is done, the end that was asked for, or a failure that
 // nothing mends.
 func (s *stream[T]) follow(ctx context.Context) error {
 	for {
 		err := s.run(ctx)
-		if !errors.Is(err, errInstead) {
+		switch {
+		case errors.Is(err, errInstead):
+		case errors.Is(err, errSkipped):
+			if s.once {
+				return nil
+			}
+			if err := s.rest(ctx); err != nil {
+				return err
+			}
+		default:
 			return err
 		}
 		s.begin()
@@ -121,7 +138,7 @@ func (s *stream[T]) run(ctx context.Context) error {
 				return errInstead
 			}
 			if err := s.fatal(stop); err != nil {
-				return err
+				return s.skip(stop, err)
 			}
 		case ctx.Err() != nil:
 			return context.Cause(ctx)

@@ -65,6 +65,7 @@ func watchCommand(p *cli.Program) *cobra.Command {
 		Example: `  listwatch watch pods
   listwatch watch deployments,pods -n shop -l app=web -o wide
   listwatch watch node/a node/b -o ndjson
+  listwatch watch '*' -n shop
   listwatch watch crontabs.v1.stable.example.com -A --exit-after 10m`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runWatch(p, cmd, args, o) },
 	}
@@ -115,6 +116,12 @@ func runWatch(p *cli.Program, cmd *cobra.Command, args []string, o *watchFlags) 
 	if err != nil {
 		return err
 	}
+	switch {
+	case w.wish.Everything() && o.checkpointing.file != "":
+		return exit.Usage("--checkpoint goes on with the same types, and '*' may be others the next time: name them")
+	case w.wish.Everything() && out.verdict != nil:
+		return exit.Usage("--until and --fail-on ask about all objects, and '*' may be of types that cannot be read: name the types")
+	}
 	t := p.Messages(o.reporting.printing.logFormat, o.reporting.printing.quiet)
 	defer t.Summary()
 	ctx, release := o.ends(cmd.Context())
@@ -133,9 +140,12 @@ func runWatch(p *cli.Program, cmd *cobra.Command, args []string, o *watchFlags) 
 	if o.once {
 		can = target.ToList
 	}
+	discover := func(ctx context.Context) ([]target.Target, error) {
+		return w.targets(ctx, c, cfg, &o.connection.Namespaces, o.selection.All, can)
+	}
 	var targets []target.Target
 	if err := o.reach(ctx, t, func() (err error) {
-		targets, err = w.targets(ctx, c, cfg, &o.connection.Namespaces, o.selection.All, can)
+		targets, err = discover(ctx)
 		return err
 	}); err != nil {
 		return err
@@ -156,6 +166,9 @@ func runWatch(p *cli.Program, cmd *cobra.Command, args []string, o *watchFlags) 
 		out.format.Custom = func(*print.Format) print.Encoder { return l }
 	}
 	s := &session{flags: o, client: c, talk: t, output: out, targets: targets, monitor: mon}
+	if w.wish.Everything() {
+		s.discover = discover
+	}
 	return s.runHooked(cmd.Context(), ctx, p)
 }
 

@@ -52,7 +52,7 @@ func TestStalenessIsToldOncePerPeriod(t *testing.T) {
 		var stderr bytes.Buffer
 		s := &silent{}
 		var running sync.WaitGroup
-		running.Go(func() { staleness(ctx, []follower{s}, messages.New(&stderr, "", false)) })
+		running.Go(func() { staleness(ctx, s, messages.New(&stderr, "", false)) })
 		pass := func(d time.Duration) {
 			<-time.After(d)
 			synctest.Wait()

@@ -73,7 +73,13 @@ type Wish struct {
 	names map[string][]string // by type; none = all
 }
 
-// ParseArgs reads TYPE[,TYPE...] [NAME...] or TYPE/NAME...
+// Everything stands for all types that can be listed or watched.
+const Everything = "*"
+
+// Everything reports whether w asks for all types.
+func (w Wish) Everything() bool { return slices.Equal(w.Types, []string{Everything}) }
+
+// ParseArgs reads TYPE[,TYPE...] [NAME...], TYPE/NAME... or Everything.
 func ParseArgs(args []string) (Wish, error) {
 	w := Wish{names: map[string][]string{}}
 	if len(args) == 0 || args[0] == "" {
@@ -87,6 +93,9 @@ func ParseArgs(args []string) (Wish, error) {
 			if err := w.add(t, args[1:]); err != nil {
 				return w, err
 			}
+		}
+		if slices.Contains(w.Types, Everything) && (len(w.Types) > 1 || len(args) > 1) {
+			return w, exit.Usage("'*' is every type: give no other type and no name with it")
 		}
 		return w, nil
 	}
@@ -158,6 +167,9 @@ func (w Wish) Targets(ctx context.Context, c *client.Client, namespace string, c
 		}
 		return nil, exit.Failed(err)
 	}
+	if w.Everything() {
+		return everything(api, namespace, can), nil
+	}
 	var found []kube.Resource
 	names, typed, unwatched := map[kube.Resource][]string{}, map[kube.Resource]string{}, map[kube.Resource]bool{}
 	for _, t := range w.Types {
@@ -191,6 +203,26 @@ func (w Wish) Targets(ctx context.Context, c *client.Client, namespace string, c
 		}
 	}
 	return ts, nil
+}
+
+// sameAs are types whose objects are also those of another type.
+var sameAs = map[string]string{"events.events.k8s.io": "events"}
+
+// everything returns a target for each type that api has, in the version that the server
+// prefers.
+func everything(api *discovery.API, namespace string, can Offered) (ts []Target) {
+	seen := map[string]bool{}
+	for r := range api.All() {
+		name := r.GroupResource()
+		if seen[name] || seen[sameAs[name]] || can(r, false) != nil {
+			continue
+		}
+		seen[name] = true
+		t := Split(r.Resource, namespace, nil)[0]
+		t.Typed, t.Listed = Everything, !r.Can("watch")
+		ts = append(ts, t)
+	}
+	return ts
 }
 
 // Split makes the targets of one type.

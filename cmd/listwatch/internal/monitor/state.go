@@ -17,6 +17,7 @@ const (
 	phaseSynced       = "synced"
 	phaseReconnecting = "reconnecting"
 	phaseStale        = "stale" // whatever it does: nothing was heard for too long
+	phaseSkipped      = "skipped"
 )
 
 // State is what others may know of a stream while it runs. A nil one knows
@@ -35,6 +36,8 @@ type State struct {
 	relists  int64
 	breaks   int64
 	failures int64
+	skipped  string // why nothing is asked; empty = it is
+	fine     bool   // to be skipped is no failure
 	err      string // the last one
 	failed   time.Time
 }
@@ -61,6 +64,7 @@ func (s *State) See(r *record.Record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.events[r.Type]++
+	s.skipped = ""
 	switch r.Type {
 	case string(watch.Synced):
 		s.phase, s.complete = phaseSynced, true
@@ -83,6 +87,17 @@ func (s *State) See(r *record.Record) {
 	if rev := r.ID.ResourceVersion; rev != "" && !r.Initial && r.Synthetic == "" && r.Type != record.QuarantinedType {
 		s.revision = rev
 	}
+}
+
+// Skip notes that nothing is asked any more, because of err; fine is that this was to be
+// expected.
+func (s *State) Skip(err error, fine bool) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.skipped, s.fine = printable.Line(err.Error()), fine
 }
 
 // list: the collection is told, perhaps again.
@@ -142,6 +157,13 @@ func (s *State) view(limit time.Duration) streamView {
 	if !s.failed.IsZero() {
 		at := s.failed.UTC()
 		v.ErrorTime = &at
+	}
+	if s.skipped != "" {
+		v.State, v.Ready = phaseSkipped, s.fine
+		if !s.fine {
+			v.reason = "skipped: " + s.skipped
+		}
+		return v
 	}
 	last := s.began
 	if s.contact != nil {
