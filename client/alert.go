@@ -11,35 +11,37 @@ import (
 	"syscall"
 )
 
-// Under TLS 1.3 a server judges our certificate, or misses it, when our side of the
-// handshake is over. It says so in an alert and closes the connection, to which we are
-// writing already. Over HTTP/2 net/http then often tells of the write that failed, or
-// of a connection that ended before it had a request, and not why:
+// With TLS 1.3 a server checks our certificate after our side of the handshake has
+// ended. If it refuses it, it sends an alert and closes the connection, to which the
+// client is already writing. Over HTTP/2 net/http then often returns the error of the
+// failed write, or of a connection that ended before it had a request, instead of the
+// alert:
 //
 //	client                          server
 //	certificate, end of handshake
 //	                                alert, close
 //	preface, settings: broken pipe
-//	                                (the alert is there, and nobody reads it)
+//	                                (the alert has arrived and is not read)
 //
-// So writes do not fail where the peer is gone, and of a connection that ended too soon
-// the last that was read is asked for.
+// Therefore a write does not fail when the peer has closed the connection, and if a
+// connection ended too early, the last error of its reader is read again.
 
-// listening is a connection whose reader is the one to tell that the peer is gone: it
-// reads first what the peer has said before.
-type listening struct {
+// alertConn is a connection that reports a closed peer to its reader only: the reader
+// first gets what the peer sent before.
+type alertConn struct {
 	net.Conn
-	over atomic.Bool // it was closed on our side
+	over atomic.Bool // closed on our side
 }
 
-// Close notes that nobody reads any more.
-func (l *listening) Close() error {
+// Close marks the connection as closed on our side.
+func (l *alertConn) Close() error {
 	l.over.Store(true)
 	return l.Conn.Close()
 }
 
-// Write takes b for written, as a moment earlier it would have been, if the peer is gone.
-func (l *listening) Write(b []byte) (int, error) {
+// Write reports success if the peer has closed the connection, as it would have a
+// moment earlier.
+func (l *alertConn) Write(b []byte) (int, error) {
 	n, err := l.Conn.Write(b)
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
 		return len(b), nil
@@ -53,14 +55,14 @@ func listen(dial func(context.Context, string, string) (net.Conn, error)) func(c
 		if err != nil {
 			return nil, err
 		}
-		return &listening{Conn: conn}, nil
+		return &alertConn{Conn: conn}, nil
 	}
 }
 
-// line is the connection that a request was given last.
-type line struct{ conn atomic.Pointer[tls.Conn] }
+// connRef refers to the connection that a request was given last.
+type connRef struct{ conn atomic.Pointer[tls.Conn] }
 
-func (l *line) watch(ctx context.Context) context.Context {
+func (l *connRef) watch(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
 		if c, ok := i.Conn.(*tls.Conn); ok {
 			l.conn.Store(c)
@@ -68,30 +70,31 @@ func (l *line) watch(ctx context.Context) context.Context {
 	}})
 }
 
-// reason returns the alert by which the server ended the connection, if err is what
-// became of it, and else err.
-func (l *line) reason(err error) error {
+// reason returns the alert with which the server ended the connection, if err is a
+// consequence of it, else err.
+func (l *connRef) reason(err error) error {
 	text := err.Error()
 	c := l.conn.Load()
 	if c != nil && (strings.HasSuffix(text, "http2: client conn could not be established") || errors.Is(err, net.ErrClosed) && over(c)) {
-		// This returns at once, and what ended it.
+		// Read returns at once, with the error that ended the connection.
 		if _, why := c.Read(make([]byte, 1)); alertOf(why) != nil {
 			return keepProxy(err, alertOf(why))
 		}
 	}
-	if a := alertOf(err); a != nil && strings.Contains(text, "readLoopPeekFailLocked: ") { // where net/http met it
+	if a := alertOf(err); a != nil && strings.Contains(text, "readLoopPeekFailLocked: ") { // from the read loop of net/http
 		return keepProxy(err, a)
 	}
 	return err
 }
 
-// over reports whether the connection below c was closed: no other request reads it.
+// over reports whether the connection below c was closed on our side: no other request
+// reads it.
 func over(c *tls.Conn) bool {
 	for {
 		switch below := c.NetConn().(type) {
-		case *tls.Conn: // with a proxy
+		case *tls.Conn: // below a proxy
 			c = below
-		case *listening:
+		case *alertConn:
 			return below.over.Load()
 		default:
 			return false
@@ -99,7 +102,7 @@ func over(c *tls.Conn) bool {
 	}
 }
 
-// alertOf returns the alert of a server in err, nil if there is none.
+// alertOf returns the alert of a server in err; nil = none.
 func alertOf(err error) error {
 	if op := (*net.OpError)(nil); errors.As(err, &op) && op.Op == "remote error" {
 		return op

@@ -20,7 +20,7 @@ import (
 )
 
 // TestAlertOfTheServerIsReported, however its way crosses with what we write: net/http
-// alone tells it two times of three. Nothing is asked twice.
+// alone reports it two times of three. No request is sent twice.
 func TestAlertOfTheServerIsReported(t *testing.T) {
 	ca, stranger := newAuthority(t), newAuthority(t)
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(whoami))
@@ -44,10 +44,10 @@ func TestAlertOfTheServerIsReported(t *testing.T) {
 	cert, key := stranger.issue(t, "eve")
 
 	for _, tt := range []struct {
-		name   string
-		cfg    client.Config
-		rounds int
-		want   string
+		name       string
+		cfg        client.Config
+		roundTrips int
+		want       string
 	}{
 		{"no certificate", client.Config{}, 50, "GET URL/x: remote error: tls: certificate required"},
 		{"of a stranger", client.Config{TLS: client.TLS{CertData: cert, KeyData: key}}, 50, "GET URL/x: remote error: tls: unknown certificate authority"},
@@ -55,7 +55,7 @@ func TestAlertOfTheServerIsReported(t *testing.T) {
 		{"through a proxy", client.Config{Proxy: http.ProxyURL(proxyURL)}, 10, "GET URL/x: through the proxy PROXY: remote error: tls: certificate required"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			for round := range tt.rounds {
+			for round := range tt.roundTrips {
 				var dials atomic.Int64
 				cfg := tt.cfg
 				cfg.Server, cfg.TLS.CAData = srv.URL, ca.pem

@@ -23,7 +23,7 @@ type ingress struct {
 }
 
 // TestAmbiguousChangesAreNotWritten: the first rule is removed and the second gets
-// another name, so that nobody can tell whose paths the one that is left has.
+// another name, so that it is not certain whose paths the one that is left has.
 func TestAmbiguousChangesAreNotWritten(t *testing.T) {
 	change := func(o *ingress) error {
 		o.Spec.Rules = o.Spec.Rules[1:]

@@ -25,7 +25,7 @@ func TestApartWaitsForNobody(t *testing.T) {
 		if _, err := do(t.Context(), c, &client.Request{Path: "/version"}); err != nil {
 			t.Fatal(err)
 		}
-		apart := c.Apart()
+		apart := c.Isolated()
 		t.Cleanup(apart.CloseIdleConnections)
 		began := time.Now()
 		for range 20 {
@@ -59,7 +59,7 @@ func TestApartLeavesAConnectionWithARequestThatIsGivenUp(t *testing.T) {
 			apitest.Continue(w, r)
 		})
 		c := newClient(t, client.Config{Server: srv.URL, Dial: srv.Dial, TLS: client.TLS{CAData: srv.CAPEM(), ServerName: "localhost"}})
-		apart := c.Apart()
+		apart := c.Isolated()
 		t.Cleanup(apart.CloseIdleConnections)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()

@@ -12,10 +12,11 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Check returns why no list or watch of the collection can succeed, whatever the server
-// says: it has no client, its Resource is incomplete, it is in a namespace though its
-// resource is cluster scoped, it is of a subresource, or T does not read the metadata of
-// an object, or panics for one without metadata. It sends nothing. Lists and watches call it first, and end with its error.
+// Check returns an error if no list or watch of the collection can succeed: it has no
+// client, its Resource is incomplete, it has a namespace although its resource is
+// cluster scoped, it has a subresource, or T does not decode the metadata of an object,
+// or panics for an object without metadata. It sends no request. Lists and watches call
+// it first, and return its error.
 func (c Collection[T]) Check() error {
 	if c.Subresource != "" {
 		return fmt.Errorf("subresource %q cannot be listed or watched: use the collection without Sub", c.Subresource)
@@ -23,7 +24,7 @@ func (c Collection[T]) Check() error {
 	return c.check()
 }
 
-// check is Check for any request.
+// check is Check for requests of any kind.
 func (c Collection[T]) check() error {
 	switch {
 	case c.Client == nil:
@@ -33,15 +34,15 @@ func (c Collection[T]) check() error {
 	case c.Resource.Version == "" || c.Resource.Plural == "":
 		return fmt.Errorf("the resource %+v has no version or no plural: give client.Of one with both", c.Resource)
 	case c.Namespace != "" && !c.Resource.Namespaced:
-		return fmt.Errorf("the collection is in namespace %q, and %s is cluster scoped: leave out In, or set Namespaced in the kube.Resource", c.Namespace, c.Resource)
+		return fmt.Errorf("the collection has the namespace %q, but %s is cluster scoped: leave out In, or set Namespaced in the kube.Resource", c.Namespace, c.Resource)
 	case strings.Contains(c.Accept.Object+c.Accept.List, "as=Table"):
-		return nil // of whose rows T is
+		return nil // T is a Table, without metadata of its own
 	}
-	return checkType[T]() // which takes a microsecond
+	return checkType[T]() // takes a microsecond
 }
 
 // Do sends a request for the collection, such as a list or a watch, by Client.Do, after
-// [Collection.Check]. Where the server does not know the resource, the error names it.
+// [Collection.Check]. If the server does not serve the resource, the error names it.
 func (c Collection[T]) Do(ctx context.Context, r *Request) (*http.Response, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
@@ -50,8 +51,8 @@ func (c Collection[T]) Do(ctx context.Context, r *Request) (*http.Response, erro
 	return resp, c.explain(err)
 }
 
-// explain adds to a 404 that is about no object what was asked for: the Resource may name
-// another version or plural than the server does, or the wrong scope.
+// explain adds the resource to a 404 that does not concern a single object: the
+// Resource may have a version, plural or scope that the server does not serve.
 func (c Collection[T]) explain(err error) error {
 	var st *kube.Status
 	if !errors.Is(err, kube.ErrNotFound) || !errors.As(err, &st) || st.Details != nil && st.Details.Name != "" {
@@ -67,26 +68,26 @@ func (c Collection[T]) explain(err error) error {
 	return fmt.Errorf("%w; the server may not serve %s as a %s resource", err, c.Resource, scope)
 }
 
-// confine returns an error where k is not of the collection: of another namespace, or in
-// one though the resource is cluster scoped.
+// confine returns an error if an object is not in the collection: it has another
+// namespace, or a namespace although the resource is cluster scoped.
 func (c Collection[T]) confine(namespace string) error {
 	switch {
 	case namespace == "":
 	case !c.Resource.Namespaced:
-		return fmt.Errorf("it names the namespace %q, and %s is cluster scoped", namespace, c.Resource)
+		return fmt.Errorf("it has the namespace %q, but %s is cluster scoped", namespace, c.Resource)
 	case c.Namespace != "" && c.Namespace != namespace:
-		return fmt.Errorf("it is in namespace %q, and the collection is in %q", namespace, c.Namespace)
+		return fmt.Errorf("it is in namespace %q, but the collection is in %q", namespace, c.Namespace)
 	}
 	return nil
 }
 
-// checkType returns an error if a T says of itself another name, namespace or revision
-// than its bytes do.
+// checkType returns an error if the getters of a T do not return the name, namespace
+// and revision of the object that it was decoded from.
 func checkType[T kube.Object]() error {
 	const namespace, name, revision = "a-namespace", "a-name", "1"
 	o, err := codec.Decode[T]([]byte(`{"apiVersion":"v1","kind":"K","metadata":{"namespace":"` + namespace + `","name":"` + name + `","uid":"a-uid","resourceVersion":"` + revision + `"}}`))
 	if err != nil || isNil(o) {
-		return nil // it wants more than metadata: an object will show
+		return nil // T needs more than metadata: errors appear with the first object
 	}
 	for _, part := range []struct{ method, got, want string }{
 		{"GetName", o.GetName(), name}, {"GetNamespace", o.GetNamespace(), namespace}, {"GetResourceVersion", o.GetResourceVersion(), revision},
@@ -98,12 +99,12 @@ func checkType[T kube.Object]() error {
 	return checkBare[T]()
 }
 
-// checkBare returns an error if the getters of a T panic for an object without metadata,
-// which a server may send: they do where the metadata is behind a pointer.
+// checkBare returns an error if the getters of a T panic for an object without
+// metadata, which a server may send. They panic if the metadata is behind a pointer.
 func checkBare[T kube.Object]() (err error) {
 	defer func() {
 		if recover() != nil {
-			err = fmt.Errorf("type %s panics for an object without metadata: embed kube.Meta itself, and not a pointer to it", reflect.TypeFor[T]())
+			err = fmt.Errorf("type %s panics for an object without metadata: embed kube.Meta, not a pointer to it", reflect.TypeFor[T]())
 		}
 	}()
 	o, err := codec.Decode[T]([]byte(`{"apiVersion":"v1","kind":"K"}`))
@@ -119,7 +120,7 @@ func checkBare[T kube.Object]() (err error) {
 	return nil
 }
 
-// tagHint says which field lacks which tag.
+// tagHint returns which field needs which tag.
 func tagHint(t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -73,7 +73,7 @@ func TestTypesThatPanicWithoutMetadataAreAnError(t *testing.T) {
 			io.WriteString(w, `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[{},{"metadata":null}]}`)
 		})
 		for _, err := range list.New(client.Of[pointed](c, kube.ConfigMaps), list.Options{}).All(t.Context()) {
-			if want := "list configmaps.v1: type client_test.pointed panics for an object without metadata: embed kube.Meta itself, and not a pointer to it"; err == nil || err.Error() != want {
+			if want := "list configmaps.v1: type client_test.pointed panics for an object without metadata: embed kube.Meta, not a pointer to it"; err == nil || err.Error() != want {
 				t.Errorf("%v, want %s", err, want)
 			}
 		}
@@ -129,7 +129,7 @@ func TestMistakesOfACollectionAreClearErrors(t *testing.T) {
 		unplural := client.Of[configMap](c, kube.Resource{Version: "v1", Plural: "configmapz", Kind: "ConfigMap", Namespaced: true})
 		cluster := client.Of[configMap](c, kube.Resource{Version: "v1", Plural: "configmaps", Kind: "ConfigMap"})
 		other := kube.Key{Namespace: "b", Name: "web"}
-		const confined = `it is in namespace "b", and the collection is in "a"`
+		const confined = `it is in namespace "b", but the collection is in "a"`
 		for name, tt := range map[string]struct {
 			do   func(ctx context.Context) error
 			want string
@@ -152,12 +152,12 @@ func TestMistakesOfACollectionAreClearErrors(t *testing.T) {
 			"wrong plural":         {func(ctx context.Context) error { _, err := unplural.Get(ctx, web); return err }, "the server may not serve configmapz.v1 as a namespaced resource"},
 			"wrong plural, list":   {func(ctx context.Context) error { return first(list.New(unplural, list.Options{}).All(ctx)) }, "the server may not serve configmapz.v1 as a namespaced resource"},
 			"Namespaced forgotten": {func(ctx context.Context) error { _, err := cluster.Get(ctx, kube.Key{Name: "web"}); return err }, "the server may not serve configmaps.v1 as a cluster scoped resource"},
-			"In of a cluster":      {func(ctx context.Context) error { return first(list.New(nodes.In("a"), list.Options{}).All(ctx)) }, `the collection is in namespace "a", and nodes.v1 is cluster scoped`},
-			"key of a cluster":     {func(ctx context.Context) error { _, err := nodes.Get(ctx, web); return err }, `it names the namespace "a", and nodes.v1 is cluster scoped`},
+			"In of a cluster":      {func(ctx context.Context) error { return first(list.New(nodes.In("a"), list.Options{}).All(ctx)) }, `the collection has the namespace "a", but nodes.v1 is cluster scoped`},
+			"key of a cluster":     {func(ctx context.Context) error { _, err := nodes.Get(ctx, web); return err }, `it has the namespace "a", but nodes.v1 is cluster scoped`},
 			"object of a cluster": {func(ctx context.Context) error {
 				_, err := nodes.Create(ctx, kube.Partial{Meta: kube.Meta{Namespace: "a", Name: "n"}})
 				return err
-			}, `it names the namespace "a", and nodes.v1 is cluster scoped`},
+			}, `it has the namespace "a", but nodes.v1 is cluster scoped`},
 			"Get": {func(ctx context.Context) error { _, err := maps.In("a").Get(ctx, other); return err }, confined},
 			"Create": {func(ctx context.Context) error {
 				_, err := maps.In("a").Create(ctx, configMapOf("b", "x", nil))
@@ -238,25 +238,25 @@ func TestSubresources(t *testing.T) {
 				return err
 			},
 				`POST /api/v1/namespaces/a/serviceaccounts/web/token {"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","metadata":{"name":"web"}}`},
-			"of its own": {func(ctx context.Context) error { _, err := pods.Sub("restart").Create(ctx, o); return err }, `create pods.v1 a/web (restart): it has no apiVersion or kind, and those of a subresource are not its resource's: add them to the Go type`},
+			"of its own": {func(ctx context.Context) error { _, err := pods.Sub("restart").Create(ctx, o); return err }, `create pods.v1 a/web (restart): it has no apiVersion or kind, and a subresource does not use those of its resource: add them to the Go type`},
 			"status":     {func(ctx context.Context) error { _, err := pods.Sub("status").Create(ctx, o); return err }, `create pods.v1 a/web (status): the subresource "status" exists with its object: use Update, Edit or Patch`},
 			"containers": {func(ctx context.Context) error { _, err := pods.Sub("ephemeralcontainers").Create(ctx, o); return err }, `create pods.v1 a/web (ephemeralcontainers): the subresource "ephemeralcontainers" exists with its object: use Update, Edit or Patch`},
 			"log":        {func(ctx context.Context) error { _, err := pods.Sub("log").Create(ctx, o); return err }, `create pods.v1 a/web (log): the subresource "log" is a stream: use Client.Do`},
-			"no name":    {func(ctx context.Context) error { _, err := pods.Sub("eviction").Create(ctx, subject{}); return err }, `create pods.v1 a/ (eviction): it has no name: give it that of the object whose subresource it is`},
+			"no name":    {func(ctx context.Context) error { _, err := pods.Sub("eviction").Create(ctx, subject{}); return err }, `create pods.v1 a/ (eviction): it has no name: set the name of the object that has the subresource`},
 			"namespace": {func(ctx context.Context) error {
 				_, err := client.Of[subject](c, kube.Pods).Sub("eviction").Create(ctx, o)
 				return err
-			}, `create pods.v1 web (eviction): the key names no namespace, and objects of this resource are in one`},
+			}, `create pods.v1 web (eviction): the key has no namespace, but the resource is namespaced`},
 			"Delete": {func(ctx context.Context) error {
 				return pods.Sub("status").Delete(ctx, kube.Key{Name: "web"}, client.DeleteOptions{})
-			}, `delete pods.v1 a/web (status): Delete is not for a subresource, and this is "status": use the collection without Sub`},
+			}, `delete pods.v1 a/web (status): the subresource "status" has no Delete: use the collection without Sub`},
 			"DeleteAll": {func(ctx context.Context) error {
 				return pods.Sub("status").DeleteAll(ctx, client.Selection{}, client.DeleteOptions{})
-			}, `delete all pods.v1 in a: DeleteAll is not for a subresource, and this is "status": use the collection without Sub`},
+			}, `delete all pods.v1 in a: the subresource "status" has no DeleteAll: use the collection without Sub`},
 			"CreateOr": {func(ctx context.Context) error {
 				_, _, err := pods.Sub("status").CreateOrUpdate(ctx, kube.Key{Name: "web"}, nil)
 				return err
-			}, `create or change pods.v1 a/web (status): CreateOrUpdate or CreateOrPatch is not for a subresource, and this is "status": use the collection without Sub`},
+			}, `create or change pods.v1 a/web (status): the subresource "status" has no CreateOrUpdate or CreateOrPatch: use the collection without Sub`},
 			"list": {func(ctx context.Context) error { return first(list.New(pods.Sub("status"), list.Options{}).All(ctx)) }, `list pods.v1 in a: subresource "status" cannot be listed or watched: use the collection without Sub`},
 			"watch": {func(ctx context.Context) error {
 				return first(watch.New(pods.Sub("status"), watch.Options{}).Events(ctx))

@@ -127,13 +127,13 @@ func TestRedirectFromTLSIsNotFollowed(t *testing.T) {
 }
 
 func TestRedirectWithinTheHostKeepsTheToken(t *testing.T) {
-	var rounds atomic.Int64
+	var roundTrips atomic.Int64
 	url := newServer(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/":
 			http.Redirect(w, r, "/there", http.StatusTemporaryRedirect)
 		case "/loop":
-			rounds.Add(1)
+			roundTrips.Add(1)
 			http.Redirect(w, r, "/loop", http.StatusTemporaryRedirect)
 		default:
 			_, _ = io.WriteString(w, r.Header.Get("Authorization"))
@@ -143,8 +143,8 @@ func TestRedirectWithinTheHostKeepsTheToken(t *testing.T) {
 	if got, err := do(t.Context(), c, &client.Request{Path: "/"}); got != "Bearer sesame" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
-	if _, err := do(t.Context(), c, &client.Request{Path: "/loop"}); err == nil || rounds.Load() != 4 {
-		t.Errorf("a redirect without end: %v after %d requests, want 4", err, rounds.Load())
+	if _, err := do(t.Context(), c, &client.Request{Path: "/loop"}); err == nil || roundTrips.Load() != 4 {
+		t.Errorf("a redirect without end: %v after %d requests, want 4", err, roundTrips.Load())
 	}
 }
 

@@ -11,35 +11,35 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Collection is a typed view of a resource on a server, in one namespace or in
-// all. It is a value: copy it, keep it, share it. T is what objects are decoded
-// into; see package kube.
+// Collection is a typed view of a resource on a server, in one namespace or in all. It
+// is a value and may be copied. T is the type that objects are decoded into; see
+// package kube.
 type Collection[T kube.Object] struct {
 	Client    *Client
 	Resource  kube.Resource
 	Namespace string // empty = all namespaces, or cluster scoped
 	Accept    Accept
 
-	// Query is added to the query of each read: get, list and watch. An example is
-	// includeObject=Object for Tables whose rows hold the whole object.
+	// Query is added to the query of each get, list and watch. An example is
+	// includeObject=Object for Tables whose rows contain the whole object.
 	Query url.Values
 
-	Subresource string       // of each object, to read and write; see Sub
-	Write       WriteOptions // of Create, Update, Patch and the others; see With
+	Subresource string       // of each object, for reads and writes; see Sub
+	Write       WriteOptions // of Create, Update, Patch and other writes; see With
 }
 
-// Accept is the Accept header by what is asked for. It is how a client gets
-// another shape of the same objects, such as a Table. See
+// Accept is the Accept header for each kind of request. It selects another
+// representation of the same objects, such as a Table. See
 // https://kubernetes.io/docs/reference/using-api/api-concepts/#alternate-representations-of-resources.
 type Accept struct {
-	Object string // of a single object and of a watch's events; default application/json
-	List   string // of a list; default application/json
+	Object string // for a single object and a watch; default application/json
+	List   string // for a list; default application/json
 }
 
-// Of returns the collection of r in all namespaces. Where T is kube.Partial the
-// server is asked for PartialObjectMetadata. A T that does not read the metadata of an
-// object, for want of a json tag, or panics for an object without metadata, and a resource
-// without a version or plural, are an error of each request: see [Collection.Check].
+// Of returns the collection of r in all namespaces. For kube.Partial the server is
+// asked for PartialObjectMetadata. If T does not decode the metadata of an object, for
+// lack of a json tag, or panics for an object without metadata, or if r has no version
+// or plural, each request fails: see [Collection.Check].
 func Of[T kube.Object](c *Client, r kube.Resource) Collection[T] {
 	col := Collection[T]{Client: c, Resource: r}
 	var zero T
@@ -53,8 +53,8 @@ func Of[T kube.Object](c *Client, r kube.Resource) Collection[T] {
 	return col
 }
 
-// In returns the collection of one namespace; all namespaces where ns is empty. A key or
-// an object of another namespace is then an error, whatever the verb.
+// In returns the collection in one namespace; all namespaces if ns is empty. A key or
+// object of another namespace is then an error for every verb.
 func (c Collection[T]) In(ns string) Collection[T] {
 	c.Namespace = ns
 	return c
@@ -63,8 +63,8 @@ func (c Collection[T]) In(ns string) Collection[T] {
 // Path returns the URL path of the collection.
 func (c Collection[T]) Path() string { return c.Resource.Path(c.Namespace) }
 
-// Ask adds c.Query to the query of a request, for those who send it themselves. It
-// changes q, where q has no value of the same name.
+// Ask adds c.Query to the query of a request, for callers that send it themselves. It
+// changes q, but keeps existing values.
 func (c Collection[T]) Ask(q url.Values) url.Values {
 	for name, values := range c.Query {
 		if q == nil {
@@ -86,12 +86,11 @@ func (c Collection[T]) String() string {
 	return c.Resource.String() + " in " + c.Namespace
 }
 
-// maxObject bounds one object. etcd refuses 1.5 MiB by default.
+// maxObject limits one object in bytes. etcd refuses 1.5 MiB by default.
 const maxObject = 64 << 20
 
-// Get reads one object, the most recent state of it, in protobuf or JSON as
-// [Config.Encoding] says. A key without a namespace is looked up in that of the
-// collection.
+// Get reads the current state of one object, in protobuf or JSON according to
+// [Config.Encoding]. A key without a namespace is in the namespace of the collection.
 func (c Collection[T]) Get(ctx context.Context, k kube.Key) (T, error) {
 	k = c.keyIn(k)
 	ask, binary := c, c.Subresource == "" && c.check() == nil && c.binary()

@@ -59,7 +59,7 @@ func TestCollectionGetRefusesWhatIsNoName(t *testing.T) {
 			t.Errorf("Get(%q): %v", name, err)
 		}
 	}
-	if _, err := client.Of[pod](c, kube.Pods).Get(t.Context(), kube.Key{Name: "web"}); err == nil || !strings.Contains(err.Error(), "names no namespace") {
+	if _, err := client.Of[pod](c, kube.Pods).Get(t.Context(), kube.Key{Name: "web"}); err == nil || !strings.Contains(err.Error(), "has no namespace") {
 		t.Errorf("Get without a namespace: %v", err)
 	}
 }
@@ -191,7 +191,7 @@ func TestGetInProtobuf(t *testing.T) {
 			want := configMap{Meta: kube.Meta{Name: "a", Namespace: "d"}, Data: map[string]string{"k": "v"}}
 			for range 2 {
 				if requests > 0 {
-					col.Client = cl.Apart() // which knows what cl knows
+					col.Client = cl.Isolated() // which knows what cl knows
 					defer col.Client.CloseIdleConnections()
 				}
 				got, err := col.Get(t.Context(), kube.Key{Namespace: "d", Name: "a"})

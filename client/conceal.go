@@ -11,20 +11,20 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// What a server says may hold what it was told: it, or something before it, repeats
-// headers in its errors and warnings, and net/http quotes what it cannot read.
+// Servers and proxies can echo our credentials: they repeat headers in errors and
+// warnings, and net/http quotes what it cannot parse.
 
-// leastSecret is the length, in bytes, from which on a secret is looked for. What is
-// shorter may stand anywhere by chance, and is none.
-const leastSecret = 6
+// minSecret is the length in bytes of the shortest credential that is redacted; shorter
+// strings would match unrelated text.
+const minSecret = 6
 
 const hidden = "(hidden)"
 
-// Conceal returns err without our credentials in its text, nor in a *kube.Status that it
-// wraps. Whoever makes errors of what a server sent does this; Do has done it.
-func (c *Client) Conceal(err error) error { return c.keeper.conceal(err) }
+// Conceal returns err without our credentials, in its text and in a *kube.Status that
+// it wraps. Code that makes errors from data of a server must call it; Do does so.
+func (c *Client) Conceal(err error) error { return c.creds.conceal(err) }
 
-func (k *keeper) conceal(err error) error {
+func (k *credentials) conceal(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -42,9 +42,9 @@ func (k *keeper) conceal(err error) error {
 	return &concealed{err, now, safe}
 }
 
-// concealStatus returns a copy of st without our credentials, and st itself if they are
-// not in it: others may have it too, such as all who end by the same cause.
-func (k *keeper) concealStatus(st *kube.Status) *kube.Status {
+// concealStatus returns a copy of st without our credentials, or st if it contains
+// none. It copies because several errors may share st.
+func (k *credentials) concealStatus(st *kube.Status) *kube.Status {
 	c := *st
 	texts := []*string{&c.Reason, &c.Message, &c.AuditID, &c.Metadata.Continue, &c.Metadata.ResourceVersion}
 	if st.Details != nil {
@@ -68,11 +68,11 @@ func (k *keeper) concealStatus(st *kube.Status) *kube.Status {
 	return &c
 }
 
-// concealed is an error whose text, or whose Status, held a credential.
+// concealed is an error whose text or Status contained a credential.
 type concealed struct {
 	err    error
 	text   string
-	status *kube.Status // nil = there is none
+	status *kube.Status // nil = none
 }
 
 func (e *concealed) Error() string { return e.text }
@@ -80,7 +80,7 @@ func (e *concealed) Error() string { return e.text }
 // Unwrap returns the error, for errors.Is and errors.As.
 func (e *concealed) Unwrap() error { return e.err }
 
-// As gives the Status that holds no credential.
+// As returns the Status without credentials.
 func (e *concealed) As(target any) bool {
 	st, ok := target.(**kube.Status)
 	if ok = ok && e.status != nil; ok {
@@ -90,12 +90,12 @@ func (e *concealed) As(target any) bool {
 }
 
 // hide returns text without our credentials.
-func (k *keeper) hide(text string) string {
+func (k *credentials) hide(text string) string {
 	if text == "" {
 		return ""
 	}
 	for _, s := range k.secrets() {
-		if len(s) >= leastSecret {
+		if len(s) >= minSecret {
 			text = strings.ReplaceAll(text, s, hidden)
 			text = strings.ReplaceAll(text, url.QueryEscape(s), hidden)
 		}
@@ -103,8 +103,8 @@ func (k *keeper) hide(text string) string {
 	return text
 }
 
-// secrets are those that are sent, in the form in which they are.
-func (k *keeper) secrets() []string {
+// secrets returns the current credentials as they are sent.
+func (k *credentials) secrets() []string {
 	k.mu.Lock()
 	all := []string{k.now.token, k.before, k.password}
 	k.mu.Unlock()
@@ -118,7 +118,7 @@ func (k *keeper) secrets() []string {
 	return all
 }
 
-// basic is what RFC 7617 makes of a user and a password.
+// basic returns user and password in the encoding of RFC 7617.
 func basic(user, password string) string {
 	return base64.StdEncoding.EncodeToString([]byte(user + ":" + password))
 }

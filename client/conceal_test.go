@@ -20,12 +20,12 @@ import (
 )
 
 // TestRepeatedCredentialIsHidden: of what a server says of what it was sent, each
-// credential is left out, and the rest is told.
+// credential is left out, and the rest is kept.
 func TestRepeatedCredentialIsHidden(t *testing.T) {
 	const secret = "planted+se/cret=of.1-2"
 	basic := base64.StdEncoding.EncodeToString([]byte("jane:" + secret))
 	var warned []string
-	var rounds []client.Round
+	var roundTrips []client.RoundTrip
 	for name, tt := range map[string]struct {
 		cfg   client.Config
 		heard string // what the server repeats
@@ -39,7 +39,7 @@ func TestRepeatedCredentialIsHidden(t *testing.T) {
 		})}, "Bearer " + secret},
 	} {
 		t.Run(name, func(t *testing.T) {
-			warned, rounds = nil, nil
+			warned, roundTrips = nil, nil
 			srv := newServer(t, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Warning", fmt.Sprintf("299 - %q", strings.Repeat("x", 1015)+tt.heard))
 				w.Header().Set("Content-Type", "application/json")
@@ -50,16 +50,16 @@ func TestRepeatedCredentialIsHidden(t *testing.T) {
 			cfg := tt.cfg
 			cfg.Server = srv
 			cfg.Warn = func(text string) { warned = append(warned, text) }
-			cfg.Trace = &client.Trace{Done: func(r client.Round) { rounds = append(rounds, r) }}
+			cfg.Trace = &client.Trace{Done: func(r client.RoundTrip) { roundTrips = append(roundTrips, r) }}
 			_, err := do(t.Context(), newClient(t, cfg), &client.Request{Path: "/"})
 			var st *kube.Status
-			if !errors.As(err, &st) || len(warned) != 1 || len(rounds) != 1 {
-				t.Fatalf("%v, warnings %q, rounds %v", err, warned, rounds)
+			if !errors.As(err, &st) || len(warned) != 1 || len(roundTrips) != 1 {
+				t.Fatalf("%v, warnings %q, roundTrips %v", err, warned, roundTrips)
 			}
-			all := fmt.Sprint(err, *st, *st.Details, warned, rounds[0])
+			all := fmt.Sprint(err, *st, *st.Details, warned, roundTrips[0])
 			for _, s := range []string{secret, url.QueryEscape(secret), basic, secret[:8]} {
 				if strings.Contains(all, s) {
-					t.Errorf("%q is told: %s", s, all)
+					t.Errorf("%q is shown: %s", s, all)
 				}
 			}
 			if !strings.Contains(st.Message, "you said ") || !strings.Contains(st.Message, "(hidden), or not") {

@@ -38,21 +38,21 @@ func TestServerURLRefused(t *testing.T) {
 		{"h:6443", "want http:// or https://"},
 		{"127.0.0.1:6443", "not a URL"},
 		{"ftp://h", "want http:// or https://"},
-		{"https:h", "names no host"},
-		{"https://", "names no host"},
-		{"https:///path", "names no host"},
-		{"https://:6443", "names no host"},
+		{"https:h", "has no host"},
+		{"https://", "has no host"},
+		{"https:///path", "has no host"},
+		{"https://:6443", "has no host"},
 		{"https://h:port", "not a URL"},
 		{"https://[::1", "not a URL"},
 		{"https://h\n", "not a URL"},
-		{"https://u:sesame@h", "carries a user or password"},
+		{"https://u:sesame@h", "contains a user or password"},
 		{"https://u:ses?ame@h", ""},
 		{"https://u:ses#ame@h", ""},
 		{"https://u:ses/ame@h", ""},
 		{"https://u:%zzsesame@h", "not a URL"},
-		{"https://h?token=sesame", "carries a query"},
-		{"https://h?", "carries a query"},
-		{"https://h#sesame", "carries a query or fragment"},
+		{"https://h?token=sesame", "contains a query"},
+		{"https://h?", "contains a query"},
+		{"https://h#sesame", "contains a query or fragment"},
 	} {
 		_, err := client.New(client.Config{Server: tt.in})
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -60,7 +60,7 @@ func TestServerURLRefused(t *testing.T) {
 			continue
 		}
 		if strings.Contains(err.Error(), "ses") || strings.Contains(err.Error(), "ame@") {
-			t.Errorf("New(%q) tells the secret: %v", tt.in, err)
+			t.Errorf("New(%q) shows the secret: %v", tt.in, err)
 		}
 	}
 }

@@ -10,27 +10,27 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Propagation says what becomes of the objects that an object owns. See
+// Propagation sets what happens to the dependents of an object. See
 // https://kubernetes.io/docs/concepts/architecture/garbage-collection/#cascading-deletion.
 type Propagation string
 
-// The ways to propagate.
+// Values of Propagation.
 const (
-	Background Propagation = "Background" // the object goes at once, its dependents soon after
-	Foreground Propagation = "Foreground" // the dependents go first
-	Orphan     Propagation = "Orphan"     // the dependents stay
+	Background Propagation = "Background" // the object is deleted at once, its dependents later
+	Foreground Propagation = "Foreground" // the dependents are deleted first
+	Orphan     Propagation = "Orphan"     // the dependents are kept
 )
 
-// DeleteOptions are the conditions and manner of a deletion.
+// DeleteOptions are the preconditions and options of a deletion.
 type DeleteOptions struct {
-	Propagation Propagation // default: what the resource does, mostly Background
+	Propagation Propagation // default: that of the resource, mostly Background
 
-	// GracePeriod is what a Pod gets to stop, in whole seconds; nil = as its
-	// spec says, 0 = none: it is removed before its containers have stopped.
+	// GracePeriod is the time that a Pod has to stop, in whole seconds; nil = as in its
+	// spec, 0 = none: it is removed before its containers have stopped.
 	GracePeriod *time.Duration
 
-	// UID and ResourceVersion, where not empty, must be those of the object;
-	// otherwise nothing is deleted and the error is [kube.ErrConflict].
+	// UID and ResourceVersion, if not empty, must be those of the object; otherwise
+	// nothing is deleted and the error is [kube.ErrConflict].
 	UID             string
 	ResourceVersion kube.Revision
 }
@@ -59,9 +59,9 @@ func (c Collection[T]) deletion(o DeleteOptions) ([]byte, error) {
 	return codec.Encode(body)
 }
 
-// Delete asks the server to delete an object. An object with finalizers, or a Pod
-// with a grace period, is then marked by a deletionTimestamp, and goes later. One
-// that does not exist is [kube.ErrNotFound].
+// Delete deletes an object. An object with finalizers, or a Pod with a grace period,
+// first gets a deletionTimestamp and is deleted later. If the object does not exist,
+// the error is [kube.ErrNotFound].
 func (c Collection[T]) Delete(ctx context.Context, k kube.Key, o DeleteOptions) error {
 	k = c.keyIn(k)
 	what := "delete " + c.named(k)
@@ -75,15 +75,15 @@ func (c Collection[T]) Delete(ctx context.Context, k kube.Key, o DeleteOptions) 
 	return c.remove(ctx, what, &Request{Path: path}, o)
 }
 
-// Selection chooses objects of a collection by their labels and fields; the zero
-// Selection chooses all.
+// Selection selects objects of a collection by their labels and fields; the zero
+// Selection selects all.
 type Selection struct {
 	Labels kube.Selector
 	Fields kube.FieldSelector
 }
 
-// DeleteAll deletes the chosen objects of a namespace, or of a cluster scoped
-// resource, one after the other: some may be gone when it fails.
+// DeleteAll deletes the selected objects of a namespace, or of a cluster scoped
+// resource, one after the other: if it fails, some may be deleted.
 func (c Collection[T]) DeleteAll(ctx context.Context, s Selection, o DeleteOptions) error {
 	what := "delete all " + c.String()
 	if err := c.notOf("DeleteAll"); err != nil {

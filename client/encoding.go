@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// unpack makes resp as it would be uncompressed, where something compressed it
-// that nobody had asked to: the transport unpacks only what it asked for.
+// unpack decompresses a response that was compressed although that was not requested:
+// the transport decompresses only what it requested.
 func unpack(resp *http.Response) {
 	if !strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip") || resp.Body == http.NoBody {
 		return
@@ -19,7 +19,7 @@ func unpack(resp *http.Response) {
 	resp.Body = &packedBody{ReadCloser: resp.Body}
 }
 
-// packedBody unpacks what it reads; it looks at nothing before it is read.
+// packedBody decompresses. It reads nothing before its first Read.
 type packedBody struct {
 	io.ReadCloser
 	gz  *gzip.Reader

@@ -11,11 +11,11 @@ import (
 	"github.com/listwatch/listwatch/internal/disk"
 )
 
-// Files are compared by what is in them: Kubernetes and cert-manager swap a link on
-// the way to them, which no time of theirs shows. Each of these functions returns
-// old where nothing changed, and where what is there now cannot be used.
+// Files are compared by content: Kubernetes and cert-manager replace a link in their
+// path, which does not change their times. Each of these functions returns old if the
+// content has not changed or is invalid.
 
-// roots are the authorities that we trust.
+// roots are the trusted authorities.
 type roots struct {
 	pem  []byte
 	pool *x509.CertPool
@@ -35,12 +35,12 @@ func (t TLS) readRoots(old *roots) (*roots, error) {
 
 // pair is a client certificate with its key.
 type pair struct {
-	cert, key []byte // as they were read; nil where a Source gave it
+	cert, key []byte // as read; nil = from a Source
 	parsed    *tls.Certificate
 }
 
-// readPair refuses a certificate and a key that do not fit, as when one of two files
-// has been written: the next look finds both.
+// readPair refuses a certificate and a key that do not match, as when only one of two
+// files has been written: the next call reads both.
 func (t TLS) readPair(old *pair) (*pair, error) {
 	cert, err := dataOrFile(t.CertData, t.CertFile, "client certificate")
 	if err != nil {
@@ -93,8 +93,8 @@ func dataOrFile(data []byte, file, what string) ([]byte, error) {
 	return b, nil
 }
 
-// maxFile bounds a file that a kubeconfig names, which may be a device without an end;
-// the certificate authorities of a whole system are a quarter of a megabyte.
+// maxFile limits a file that a kubeconfig names, in bytes: it may be a device without
+// an end. The authorities of a whole system take a quarter of a megabyte.
 const maxFile = 4 << 20
 
 func nameOf(file string, data []byte) string {

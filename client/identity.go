@@ -13,57 +13,57 @@ import (
 	"time"
 )
 
-// fileAge is how long the content of a file is used before the file is looked at
-// again. Kubelet rotates bound tokens at 80 % of their life, an hour by default.
+// fileAge is how long the content of a file is used before it is read again. Kubelet
+// rotates bound tokens at 80 % of their lifetime, which is an hour by default.
 const fileAge = time.Minute
 
-// identity is who we say we are and whom we trust, as of a moment. It does not
-// change; pools of connections are made from one.
+// identity holds the credential and the authorities at one moment. It is immutable;
+// each pool of connections uses one.
 type identity struct {
 	token string
-	roots *roots      // nil = the system's
+	roots *roots      // nil = those of the system
 	pair  *pair       // nil = no client certificate
-	given *Credential // what a Source gave, nil without one
-	era   int         // moves with roots and pair: connections of an earlier era get no new requests
+	given *Credential // from a Source; nil = no Source
+	era   int         // changes with roots and pair: connections of an earlier era get no new requests
 }
 
-// tls is a configuration for one pool, which may change it.
+// tls returns a configuration for one pool, which may change it.
 func (i *identity) tls(t TLS) *tls.Config {
 	tc := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName, InsecureSkipVerify: t.Insecure}
 	if i.roots != nil {
 		tc.RootCAs = i.roots.pool
 	}
 	if i.pair != nil {
-		// Not Certificates: of these net/http shows none where the server names
-		// other authorities, and the answer is a 401 that nobody understands.
+		// Not Certificates: net/http sends none of those if the server names other
+		// authorities, and the response is an unexplained 401.
 		tc.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return i.pair.parsed, nil }
 	}
 	return tc
 }
 
-// keeper knows the identity to use now, from files that rotate and from a Source.
-// It is safe for concurrent use.
-type keeper struct {
+// credentials holds the current identity, from files that rotate and from a Source. It
+// is safe for concurrent use.
+type credentials struct {
 	tls       TLS
 	tokenFile string
 	username  string
 	password  string
-	rotates   bool // there is a file to look at
+	rotates   bool // at least one file is used
 	source    Source
 	trace     *Trace
 	base      *url.URL
 	proxy     func(*http.Request) (*url.URL, error)
-	turn      chan struct{} // held by who reads the files, so that older content never follows newer
+	turn      chan struct{} // held while reading files, so that older content never replaces newer
 
 	mu     sync.Mutex
 	now    *identity
-	before string // the token before now's: a server may still speak of it
+	before string // the previous token: a server may still echo it
 	readAt time.Time
 }
 
-// newKeeper reads the files that cfg names.
-func newKeeper(cfg Config, base *url.URL) (*keeper, error) {
-	k := &keeper{
+// newCredentials reads the files of cfg.
+func newCredentials(cfg Config, base *url.URL) (*credentials, error) {
+	k := &credentials{
 		base: base, proxy: cfg.chooseProxy,
 		tls: cfg.TLS, tokenFile: cfg.TokenFile, username: cfg.Username, password: cfg.Password,
 		source: cfg.Credentials, turn: make(chan struct{}, 1), now: &identity{token: cfg.Token},
@@ -79,20 +79,20 @@ func newKeeper(cfg Config, base *url.URL) (*keeper, error) {
 	k.rotates = cfg.TokenFile != "" || t.CAFile != "" && len(t.CAData) == 0 ||
 		t.CertFile != "" && len(t.CertData) == 0 || t.KeyFile != "" && len(t.KeyData) == 0
 	_, err := k.look(context.Background())
-	k.trace = cfg.Trace // to which the first look is no news
+	k.trace = cfg.Trace // not for the first read
 	return k, err
 }
 
 // current returns the identity to use now.
-func (k *keeper) current(ctx context.Context) (*identity, error) {
+func (k *credentials) current(ctx context.Context) (*identity, error) {
 	k.mu.Lock()
 	id, due := k.now, k.rotates && time.Since(k.readAt) >= fileAge
 	if due {
-		k.readAt = time.Now() // one request looks, the others go on with what there is
+		k.readAt = time.Now() // one request reads the files, the others use the current content
 	}
 	k.mu.Unlock()
 	if due {
-		id, _ = k.look(ctx) // a file being replaced: the old content is the best guess
+		id, _ = k.look(ctx) // if a file is being replaced, the old content stays in use
 	}
 	if k.source != nil {
 		return k.ask(ctx, nil)
@@ -100,10 +100,9 @@ func (k *keeper) current(ctx context.Context) (*identity, error) {
 	return id, nil
 }
 
-// renew returns another identity than used, if there is one by now, after it was
-// found wanting; refused says that it was so by the server. An error says why there is
-// no other.
-func (k *keeper) renew(ctx context.Context, used *identity, refused bool) (*identity, error) {
+// renew returns a newer identity after used was rejected, or used if there is none;
+// refused means that the server rejected it. An error is why there is no newer one.
+func (k *credentials) renew(ctx context.Context, used *identity, refused bool) (*identity, error) {
 	now, err := k.peek(), error(nil)
 	if now == used && k.rotates {
 		now, err = k.look(ctx)
@@ -114,8 +113,8 @@ func (k *keeper) renew(ctx context.Context, used *identity, refused bool) (*iden
 	return now, err
 }
 
-// ask asks the Source.
-func (k *keeper) ask(ctx context.Context, refused *Credential) (*identity, error) {
+// ask calls the Source.
+func (k *credentials) ask(ctx context.Context, refused *Credential) (*identity, error) {
 	cred, err := k.source.Credential(ctx, refused)
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -123,9 +122,9 @@ func (k *keeper) ask(ctx context.Context, refused *Credential) (*identity, error
 	case err != nil:
 		return k.peek(), err
 	case cred == nil:
-		return k.peek(), errors.New("client: Config.Credentials gave neither a credential nor an error")
+		return k.peek(), errors.New("client: Config.Credentials returned neither a credential nor an error")
 	case strings.ContainsAny(cred.Token, "\r\n"):
-		return k.peek(), errors.New("client: the token that Config.Credentials gave contains a line break")
+		return k.peek(), errors.New("client: the token of Config.Credentials contains a line break")
 	}
 	return k.update(func(i *identity) {
 		if i.given != cred {
@@ -134,9 +133,9 @@ func (k *keeper) ask(ctx context.Context, refused *Credential) (*identity, error
 	}), nil
 }
 
-// look reads the files. Of what cannot be used the old content stays in use, and
-// the error is of the first such.
-func (k *keeper) look(ctx context.Context) (*identity, error) {
+// look reads the files. Invalid ones keep their old content, and the first error is
+// returned.
+func (k *credentials) look(ctx context.Context) (*identity, error) {
 	select {
 	case k.turn <- struct{}{}:
 		defer func() { <-k.turn }()
@@ -168,14 +167,14 @@ func (k *keeper) look(ctx context.Context) (*identity, error) {
 	}), err
 }
 
-func (k *keeper) peek() *identity {
+func (k *credentials) peek() *identity {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.now
 }
 
-// update changes the identity to use. Where nothing changes it stays the same one.
-func (k *keeper) update(change func(*identity)) *identity {
+// update changes the identity. If nothing changes, it keeps the same pointer.
+func (k *credentials) update(change func(*identity)) *identity {
 	k.mu.Lock()
 	old := k.now
 	next := *old
@@ -196,13 +195,13 @@ func (k *keeper) update(change func(*identity)) *identity {
 	return &next
 }
 
-// or returns p if it holds c, which may be nil, and else a pair that does.
+// or returns p if it contains c, else a pair with c; nil if c is nil.
 func (p *pair) or(c *tls.Certificate) *pair {
 	switch {
 	case c == nil:
 		return nil
 	case p != nil && slices.EqualFunc(p.parsed.Certificate, c.Certificate, bytes.Equal):
-		return p // a new token, with the certificate as before
+		return p // a new token with the same certificate
 	}
 	return &pair{parsed: c}
 }
@@ -216,8 +215,8 @@ func first(errs ...error) error {
 	return nil
 }
 
-// authorize shows in req who we are.
-func (k *keeper) authorize(req *http.Request, id *identity) {
+// authorize adds the credential to req.
+func (k *credentials) authorize(req *http.Request, id *identity) {
 	switch {
 	case id.token != "":
 		req.Header.Set("Authorization", "Bearer "+id.token)

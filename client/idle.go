@@ -9,22 +9,21 @@ import (
 	"time"
 )
 
-// ErrIdle means that the server was silent for longer than was allowed: a dead
-// peer, a stalled proxy, or a watch that has nothing to say and says not even
-// that.
+// ErrIdle means that the server was silent for too long: a dead peer, a stalled proxy,
+// or a watch without even bookmarks.
 var ErrIdle = errors.New("the server was silent for too long")
 
-// watchdog cancels a request that has been waited for too long. It runs only
-// while somebody waits: a slow caller is not a silent server.
+// watchdog cancels a request that waits too long for the server. It runs only during a
+// read: a slow caller is not a silent server.
 type watchdog struct {
 	cancel context.CancelCauseFunc
 	idle   time.Duration
 	timer  *time.Timer
 	once   sync.Once
-	ctx    context.Context // of the request: read for its cause only
+	ctx    context.Context // of the request; only its cause is used
 }
 
-// newWatchdog returns a context for one request and its watchdog, armed.
+// newWatchdog returns a context for one request, and its watchdog, which is running.
 func newWatchdog(parent context.Context, idle time.Duration) (context.Context, *watchdog) {
 	ctx, cancel := context.WithCancelCause(parent)
 	w := &watchdog{cancel: cancel, idle: idle, ctx: ctx}
@@ -35,7 +34,7 @@ func newWatchdog(parent context.Context, idle time.Duration) (context.Context, *
 func (w *watchdog) arm()    { w.timer.Reset(w.idle) }
 func (w *watchdog) disarm() { w.timer.Stop() }
 
-// stop ends the request and frees what it holds.
+// stop ends the request and releases its resources.
 func (w *watchdog) stop() {
 	w.once.Do(func() {
 		w.timer.Stop()
@@ -43,7 +42,7 @@ func (w *watchdog) stop() {
 	})
 }
 
-// explain replaces the error of a cancelled request by what cancelled it.
+// explain replaces the error of a cancelled request by the cause of the cancellation.
 func (w *watchdog) explain(err error) error {
 	cause := context.Cause(w.ctx)
 	switch {
@@ -55,11 +54,11 @@ func (w *watchdog) explain(err error) error {
 	return cause
 }
 
-// idleBody is the body of an answer under a watchdog.
+// idleBody is the body of a response with a watchdog.
 type idleBody struct {
 	rc   io.ReadCloser
 	dog  *watchdog
-	dead func() // called when the server was silent for too long
+	dead func() // called if the server was silent for too long
 
 	conceal func(error) error
 }
@@ -78,6 +77,6 @@ func (b *idleBody) Read(p []byte) (int, error) {
 }
 
 func (b *idleBody) Close() error {
-	b.dog.stop() // first: closing must not wait for a peer that is dead
+	b.dog.stop() // first: closing must not wait for a dead peer
 	return b.rc.Close()
 }

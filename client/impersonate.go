@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Impersonate asks the server to treat our requests as another's. See
+// Impersonate makes requests act as another user. See
 // https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation.
 type Impersonate struct {
-	User   string              // needed where any of the others is set
+	User   string              // required if any other field is set
 	UID    string              // of the user
-	Groups []string            // that the user is in
-	Extra  map[string][]string // what else authenticators know of the user
+	Groups []string            // of the user
+	Extra  map[string][]string // other attributes of the user
 }
 
 // header returns the impersonation headers.
@@ -35,8 +35,8 @@ func (i Impersonate) header() http.Header {
 	return h
 }
 
-// escapeExtra percent-encodes what an HTTP header name cannot hold, as the
-// server expects of the keys of extra.
+// escapeExtra percent-encodes characters that are invalid in an HTTP header name, as
+// the server expects for the keys of extra.
 func escapeExtra(k string) string {
 	var b strings.Builder
 	for i := range len(k) {

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// ErrNotInCluster means that this process does not run in a pod with a service
-// account.
+// ErrNotInCluster means that this process does not run in a pod with a service account.
 var ErrNotInCluster = errors.New("not running in a pod with a service account")
 
 const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount/"

@@ -6,22 +6,21 @@ import (
 	"sync"
 )
 
-// listTypes says by which members the elements of the API's own lists are told apart.
-// It is derived from the OpenAPI documents of kube-apiserver by
+// listTypes are the keys by which the API identifies the elements of its lists. It is
+// generated from the OpenAPI documents of kube-apiserver by
 //
 //	go test ./client -run TestListTypes -update
 //
-// Each line is a type: its name, and those of its members that are, or lead to, lists
-// with keys. member>type is an object or a list without keys, and member=key,key>type
-// a list with keys, of which key:value has a default. A kind is named
-// apiVersion,kind.
+// Each line is a type: its name, and those of its members that are lists with keys or
+// contain them. member>type is an object or a list without keys, and
+// member=key,key>type a list with keys, where key:value has a default. The type of a
+// kind is named apiVersion,kind.
 //
 //go:embed listtypes.txt
 var listTypes string
 
-// A listType is what is known of a value: the type of its members, or of its elements
-// if it is a list, and the keys of these. The zero listType is of a value that nothing is
-// known of.
+// A listType is the type of a value: that of its members, or of its elements if it is a
+// list, and their keys. The zero listType is unknown.
 type listType struct {
 	name string
 	keys []listKey
@@ -34,8 +33,8 @@ type listKey struct {
 	value any // its default; nil = none
 }
 
-// rootType returns the type of an object by its apiVersion and kind. Of a kind that is
-// not built in, its metadata is known.
+// rootType returns the type of an object by its apiVersion and kind. For kinds that are
+// not built in, only the metadata is known.
 func rootType(object map[string]any) listType {
 	apiVersion, _ := object["apiVersion"].(string)
 	kind, _ := object["kind"].(string)

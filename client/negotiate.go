@@ -14,21 +14,22 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// An Answer is the body of a list or a watch, in JSON or protobuf. It must be closed.
+// An Answer is the body of a list or watch response, in JSON or protobuf. The caller
+// must close it.
 type Answer struct {
 	resp    *http.Response
 	binary  bool
 	refused bool
-	refuse  func() // notes that what the server sends as protobuf cannot be read
+	refuse  func() // notes that the server's protobuf cannot be decoded
 }
 
 // Close closes the body.
 func (a *Answer) Close() error { return a.resp.Body.Close() }
 
-// Protobuf reports whether the answer is in protobuf.
+// Protobuf reports whether the body is protobuf.
 func (a *Answer) Protobuf() bool { return a.binary }
 
-// Items takes a list apart: see codec.Items and protobuf.Items.
+// Items reads a list: see codec.Items and protobuf.Items.
 func (a *Answer) Items(max int) (*codec.ListMeta, iter.Seq2[[]byte, error]) {
 	if !a.binary {
 		return codec.Items(a.resp.Body, max)
@@ -37,7 +38,7 @@ func (a *Answer) Items(max int) (*codec.ListMeta, iter.Seq2[[]byte, error]) {
 	return meta, guarded(a, items)
 }
 
-// Frames cuts a watch into frames: see codec.Frames and protobuf.Frames.
+// Frames reads the frames of a watch: see codec.Frames and protobuf.Frames.
 func Frames[V any](a *Answer, max int, decode func(codec.Frame) (V, error)) iter.Seq2[V, error] {
 	if !a.binary {
 		return codec.Frames(a.resp.Body, max, decode)
@@ -45,11 +46,11 @@ func Frames[V any](a *Answer, max int, decode func(codec.Frame) (V, error)) iter
 	return guarded(a, protobuf.Frames(a.resp.Body, max, decode))
 }
 
-// Refused reports whether the answer was in protobuf that cannot be read. The collection
-// is asked for in JSON from then on.
+// Refused reports whether the body was protobuf that cannot be decoded. Later requests
+// for the collection ask for JSON.
 func (a *Answer) Refused() bool { return a.refused }
 
-// guarded is seq, and notes if it ends in bytes that cannot be read.
+// guarded returns seq, and notes if it ends in undecodable bytes.
 func guarded[V any](a *Answer, seq iter.Seq2[V, error]) iter.Seq2[V, error] {
 	return func(yield func(V, error) bool) {
 		for v, err := range seq {
@@ -70,13 +71,13 @@ func garbled(err error) bool {
 	return !codec.IsItem(err) && (errors.As(err, &syntax) || errors.As(err, &other))
 }
 
-// refusals are the collections that a server does not send in protobuf, as it said or
-// showed, by path.
+// refusals are the collections, by path, that a server cannot send as valid protobuf.
 type refusals struct{ paths sync.Map }
 
-// Fetch sends a request for a list or a watch of the collection, as Do. Where a T can be
-// filled from protobuf ([Config.Encoding]) the server may choose that; the default of
-// r.Accept is that of c. A server that refuses protobuf is asked for JSON, from then on.
+// Fetch sends a request for a list or a watch of the collection, like Do. If a T can be
+// decoded from protobuf ([Config.Encoding]) the server may choose that; r.Accept
+// defaults to that of c. If a server refuses protobuf, this and later requests ask for
+// JSON.
 func (c Collection[T]) Fetch(ctx context.Context, r *Request) (*Answer, error) {
 	if c.Check() == nil && c.binary() {
 		ask := *r
@@ -98,8 +99,8 @@ func (c Collection[T]) Fetch(ctx context.Context, r *Request) (*Answer, error) {
 	return &Answer{resp: resp}, nil
 }
 
-// Decoder returns a function that decodes an object of the collection, in the form that
-// it is in: see codec.DecoderOf and protobuf.DecoderOf.
+// Decoder returns a function that decodes an object of the collection from JSON or
+// protobuf: see codec.DecoderOf and protobuf.DecoderOf.
 func (c Collection[T]) Decoder() func([]byte) (T, error) {
 	byJSON := codec.DecoderOf[T]()
 	byProtobuf, ok := c.protobuf()
@@ -114,7 +115,8 @@ func (c Collection[T]) Decoder() func([]byte) (T, error) {
 	}
 }
 
-// protobuf returns the function that decodes protobuf.
+// protobuf returns the function that decodes protobuf; false if T cannot be decoded
+// from it.
 func (c Collection[T]) protobuf() (decode func([]byte) (T, error), ok bool) {
 	switch {
 	case strings.Contains(c.Accept.Object+c.Accept.List, "as=PartialObjectMetadata"):
@@ -125,7 +127,7 @@ func (c Collection[T]) protobuf() (decode func([]byte) (T, error), ok bool) {
 	return protobuf.DecoderOf[T](c.Resource.APIVersion(), c.Resource.Kind)
 }
 
-// binary reports whether the server is asked for protobuf.
+// binary reports whether to request protobuf.
 func (c Collection[T]) binary() bool {
 	if c.Client.encoding != EncodingAuto {
 		return false
@@ -137,14 +139,14 @@ func (c Collection[T]) binary() bool {
 	return ok
 }
 
-// refuse notes that the server does not send the collection in protobuf.
+// refuse notes that the server cannot send the collection as protobuf.
 func (c Collection[T]) refuse() { c.Client.refusals.paths.Store(c.form(), true) }
 
-// form names what may be refused: a resource in a form.
+// form returns the key of refusals: a resource and a representation.
 func (c Collection[T]) form() string { return c.Resource.Path("") + " " + c.Accept.Object }
 
-// withProtobuf returns an Accept header that prefers protobuf to accept, with the same
-// parameters.
+// withProtobuf returns an Accept header that prefers protobuf over accept, with the
+// same parameters.
 func withProtobuf(accept string) string {
 	const json = "application/json"
 	if accept == "" {
@@ -153,7 +155,7 @@ func withProtobuf(accept string) string {
 	return strings.ReplaceAll(accept, json, protobuf.MediaType) + "," + accept
 }
 
-// isProtobuf reports whether an answer is in protobuf.
+// isProtobuf reports whether a response is protobuf.
 func isProtobuf(h http.Header) bool {
 	typ, _, err := mime.ParseMediaType(h.Get("Content-Type"))
 	return err == nil && typ == protobuf.MediaType

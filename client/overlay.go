@@ -15,21 +15,22 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// AmbiguousError says that a change cannot be written, because an object has members
-// that T does not know, and it cannot be told which element of a list they belong to.
+// AmbiguousError reports that a change cannot be written, because an object has members
+// that T does not have, and it is not certain which element of a list they belong to.
 // Nothing was written. See [Collection.Update].
 type AmbiguousError struct {
 	Path    string   // of the list: spec.rules
-	Unknown []string // some of the members that T does not know: http.paths
+	Unknown []string // some of the members that T does not have: http.paths
 }
 
 func (e *AmbiguousError) Error() string {
-	return fmt.Sprintf("%s: it cannot be told which elements were changed, removed or added, and some have members that the Go type does not know (%s): use Patch or Apply, add these fields to the type, or change one element at a time",
+	return fmt.Sprintf("%s: it is not certain which elements were changed, removed or added, and some have members that the Go type does not know (%s): use Patch or Apply, add these fields to the type, or change one element at a time",
 		e.Path, strings.Join(e.Unknown, ", "))
 }
 
-// overlay makes in what was read the change that f or the caller of Update made to a T.
-// What T does not know stays as it is, or the error is an *AmbiguousError.
+// overlay applies the change that f or the caller of Update made to a T to the object
+// that was read. Members that T does not have are kept, or the error is an
+// *AmbiguousError.
 func (s *state[T]) overlay(after map[string]any) (map[string]any, error) {
 	m := merger{tree: s.tree, view: viewOf[T]}
 	result := m.members(rootType(s.tree), s.tree, s.known, s.view, after)
@@ -39,24 +40,24 @@ func (s *state[T]) overlay(after map[string]any) (map[string]any, error) {
 	return result, nil
 }
 
-// merger merges two views of an object into the object. The same value is in all, the
-// object; in known, the object without the members that T has no field for; in before,
-// what a T of it encodes to; and in after, what the changed T does.
+// merger applies the difference of two encodings of a T to the object. The same value
+// is in all: the whole object; in known: the object without the members that T does not
+// have; in before: the encoding of the T; in after: the encoding of the changed T.
 type merger struct {
 	tree map[string]any                           // the object
-	view func(tree map[string]any) map[string]any // what a T of another tree encodes to
-	path []any                                    // from the root: names of members, and indexes in all
-	err  *AmbiguousError                          // the first
+	view func(tree map[string]any) map[string]any // encoding of the T that is decoded from another tree
+	path []any                                    // names of members, and indexes in all
+	err  *AmbiguousError                          // the first error
 }
 
-// at calls f for what is at a step further in.
+// at calls f for the value at a further step of the path.
 func (m *merger) at(step any, f func() any) any {
 	m.path = append(m.path, step)
 	defer func() { m.path = m.path[:len(m.path)-1] }()
 	return f()
 }
 
-// fail notes that the value at the path cannot be merged.
+// fail stores the error that the value at the path cannot be merged.
 func (m *merger) fail(unknown []string) {
 	if m.err == nil {
 		m.err = &AmbiguousError{Path: pathText(m.path), Unknown: clipNames(unknown)}
@@ -72,7 +73,7 @@ func (m *merger) value(typ listType, all, known, before, after any) any {
 	case map[string]any:
 		all, isMap := all.(map[string]any)
 		was, wasMap := before.(map[string]any)
-		if isMap && (wasMap || before == nil) { // nil: none of its members was shown
+		if isMap && (wasMap || before == nil) { // nil: T shows none of its members
 			known, _ := known.(map[string]any)
 			return m.members(typ, all, known, was, after)
 		}
@@ -94,7 +95,7 @@ func (m *merger) members(typ listType, all, known, before, after map[string]any)
 		}
 		inner, isMap := all[name].(map[string]any)
 		if isMap && len(unknown(inner, known[name], was)) > 0 && m.at(name, func() any { return isStruct(m.tree, m.path, m.view) }).(bool) {
-			// It became zero, and has omitzero: what T knows of it is removed.
+			// It became zero, and has omitzero: the members that T has are removed.
 			result[name] = m.at(name, func() any { return m.value(typ.member(name), inner, known[name], was, map[string]any{}) })
 			continue
 		}
@@ -111,8 +112,7 @@ func (m *merger) members(typ listType, all, known, before, after map[string]any)
 }
 
 // unknown returns the members of all, an element or a part of one, that a T does not
-// hold: those that are not in known, and those that before does not show though they
-// are not zero.
+// hold: those that are not in known, and non-zero ones that are not in before.
 func unknown(all, known, before any) []string {
 	var names []string
 	switch all := all.(type) {
@@ -120,7 +120,7 @@ func unknown(all, known, before any) []string {
 		known, isMap := known.(map[string]any)
 		before, shown := before.(map[string]any)
 		if !isMap || !shown {
-			return nil // a type with JSON of its own
+			return nil // a type with its own JSON encoding
 		}
 		for _, name := range slices.Sorted(maps.Keys(all)) {
 			k, ok := known[name]
@@ -151,7 +151,7 @@ func unknown(all, known, before any) []string {
 	return names
 }
 
-// isZero reports whether v is what omitempty and omitzero leave out.
+// isZero reports whether omitempty or omitzero leave out v.
 func isZero(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -176,9 +176,9 @@ func isZero(v any) bool {
 	return false
 }
 
-// isStruct reports whether the member of a T at path is a field with a struct, and not
-// a pointer or an entry of a map: with an empty object in its place it is left out, by
-// omitzero, or without it it is still shown.
+// isStruct reports whether the member of a T at path is a struct field, and neither a
+// pointer nor an entry of a map: as an empty object it is left out, by omitzero, or if
+// it is missing it is still encoded.
 func isStruct(tree map[string]any, path []any, view func(map[string]any) map[string]any) bool {
 	empty := view(replaced(tree, path, map[string]any{}).(map[string]any))
 	if empty != nil && lookup(empty, path) == nil {
@@ -191,7 +191,8 @@ func isStruct(tree map[string]any, path []any, view func(map[string]any) map[str
 	return shown
 }
 
-// viewOf returns what a T of tree encodes to; nil if a T cannot be made of it.
+// viewOf returns the encoding of a T that is decoded from tree; nil if it cannot be
+// decoded.
 func viewOf[T kube.Object](tree map[string]any) map[string]any {
 	o, err := decodeTree[T](tree)
 	if err != nil {
@@ -204,7 +205,7 @@ func viewOf[T kube.Object](tree map[string]any) map[string]any {
 	return view
 }
 
-// lookup returns what is at path in v.
+// lookup returns the value at path in v.
 func lookup(v any, path []any) any {
 	for _, step := range path {
 		switch in := v.(type) {
@@ -217,7 +218,7 @@ func lookup(v any, path []any) any {
 	return v
 }
 
-// replaced returns v with by at path; it shares the rest with v.
+// replaced returns v with the value by at path; it shares the rest with v.
 func replaced(v any, path []any, by any) any {
 	if len(path) == 0 {
 		return by
@@ -237,7 +238,7 @@ func replaced(v any, path []any, by any) any {
 	return v
 }
 
-// pathText is a path as errors name it: spec.containers[0].env.
+// pathText formats a path for errors: spec.containers[0].env.
 func pathText(path []any) string {
 	var b strings.Builder
 	for _, step := range path {
@@ -254,7 +255,8 @@ func pathText(path []any) string {
 	return b.String()
 }
 
-// plainName is the name of a member, which comes from a server, fit for an error.
+// plainName returns the name of a member, which comes from a server, safe and short for
+// an error.
 func plainName(name string) string {
 	const most = 100
 	if len(name) > most {
@@ -266,7 +268,7 @@ func plainName(name string) string {
 	return name
 }
 
-// clipNames returns the first of some names, each once.
+// clipNames returns the first five different names.
 func clipNames(names []string) []string {
 	const most = 5
 	var clipped []string
@@ -281,7 +283,7 @@ func clipNames(names []string) []string {
 	return clipped
 }
 
-// treeOf returns the members that o encodes to.
+// treeOf returns the members of the encoding of o.
 func treeOf(o any) (map[string]any, error) {
 	b, err := codec.Encode(o)
 	if err != nil {
@@ -290,13 +292,13 @@ func treeOf(o any) (map[string]any, error) {
 	return parseTree(b)
 }
 
-// parseTree reads an object. Numbers keep all their digits.
+// parseTree decodes an object. Numbers keep all their digits.
 func parseTree(b []byte) (map[string]any, error) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
 	var tree map[string]any
 	if err := d.Decode(&tree); err != nil || tree == nil {
-		return nil, fmt.Errorf("%d bytes that are not a JSON object", len(b)) // the decoder's own words quote them
+		return nil, fmt.Errorf("%d bytes that are not a JSON object", len(b)) // the decoder's errors quote them
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return nil, fmt.Errorf("%d bytes that are more than a JSON object", len(b))

@@ -376,7 +376,7 @@ func (w *world) faithful(path string, m *model, now, result, raw any, of map[uin
 			if bad != "" && w.renamed[reflect.ValueOf(e).Pointer()] && reflect.DeepEqual(list[i], m.elem.encode(e)) {
 				continue // by the API, an element with another key is another element
 			}
-			for _, r := range was { // nobody can tell elements apart that are equal in what T shows
+			for _, r := range was { // nobody can distinguish elements that are equal in what T shows
 				if bad != "" && reflect.DeepEqual(m.elem.encode(e), m.elem.encode(m.elem.decode(r, map[uintptr]map[string]any{}))) && reflect.DeepEqual(r, list[i]) {
 					bad = ""
 				}

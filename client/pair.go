@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// list merges a list. Each element of after takes what T does not know from the element
-// of before that it was.
+// list merges a list. Each element of after gets the members that T does not have from
+// its element of before.
 func (m *merger) list(typ listType, all, known, before, after []any) any {
 	if len(known) != len(all) || len(before) != len(all) {
-		if len(before) == 0 && len(all) > 0 { // T shows nothing of it
+		if len(before) == 0 && len(all) > 0 { // T does not show the elements
 			m.fail([]string{"[]"})
 		}
 		return after
@@ -29,17 +29,15 @@ func (m *merger) list(typ listType, all, known, before, after []any) any {
 	return result
 }
 
-// pair returns, for each element of after, the index in before of the element that it
-// was, or -1 if it is new. The rules, of which the first that applies counts:
+// pair returns, for each element of after, the index of the same element in before, or
+// -1 if it is new. The first of these rules that applies counts:
 //
-//  1. A list whose keys are known from the API is paired by them: an element with
-//     another key is another element.
-//  2. A list whose elements all have a name, each another one, is paired by the names.
-//  3. Equal elements are paired.
+// 1. If the API defines keys for a list, elements are paired by them: another key means
+// another element. 2. If all elements of a list have a name, and all names differ, they
+// are paired by the names. 3. Equal elements are paired.
 //
-// By the rules 2 and 3 an element that has gone and one that is new may be the same,
-// changed. Where the one that has gone has members that T does not know, that is a
-// failure.
+// With rules 2 and 3 a removed element and a new one may be the same one, changed. If
+// the removed one has members that T does not have, pair fails.
 func (m *merger) pair(typ listType, all, known, before, after []any) (from []int, ok bool) {
 	if from, ok := pairByKeys(typ.keys, before, after); ok {
 		return from, true
@@ -57,8 +55,8 @@ func (m *merger) pair(typ listType, all, known, before, after []any) (from []int
 	return from, ok && m.certain(from, hidden)
 }
 
-// names are the members that name an element of the list at the path, where the API
-// does not say which does.
+// names returns the members that may name an element of the list at the path if the API
+// defines no keys.
 func (m *merger) names() []string {
 	if len(m.path) > 0 && m.path[len(m.path)-1] == "conditions" {
 		return []string{"type"}
@@ -66,7 +64,7 @@ func (m *merger) names() []string {
 	return []string{"uid", "id", "name"}
 }
 
-// named reports whether each element has a text as the member of that name.
+// named reports whether that member of each element is a non-empty string.
 func named(member string, list []any) bool {
 	for _, e := range list {
 		if e, _ := e.(map[string]any); e == nil || e[member] == nil || e[member] == "" || reflect.TypeOf(e[member]).Kind() != reflect.String {
@@ -76,8 +74,8 @@ func named(member string, list []any) bool {
 	return true
 }
 
-// certain reports whether no element of before that has hidden members can have become
-// a new one of after.
+// certain reports whether no element of before with hidden members can have become a
+// new one of after.
 func (m *merger) certain(from []int, hidden [][]string) bool {
 	paired := make([]bool, len(hidden))
 	added := false
@@ -97,8 +95,8 @@ func (m *merger) certain(from []int, hidden [][]string) bool {
 	return true
 }
 
-// pairByKeys pairs elements of the same key. It is not ok where two elements of a list
-// have the same key, or one has none.
+// pairByKeys pairs elements with the same key. It fails if two elements of a list have
+// the same key, or one has none.
 func pairByKeys(keys []listKey, before, after []any) (from []int, ok bool) {
 	if len(keys) == 0 {
 		return nil, false
@@ -127,7 +125,7 @@ func pairByKeys(keys []listKey, before, after []any) (from []int, ok bool) {
 	return from, true
 }
 
-// keyOf returns the key of an element, as JSON; "" where it has none of its members.
+// keyOf returns the key of an element, as JSON; "" if it has none of its members.
 func keyOf(keys []listKey, element any) string {
 	members, _ := element.(map[string]any)
 	values := make([]any, len(keys))
@@ -149,22 +147,21 @@ func keyOf(keys []listKey, element any) string {
 func encoded(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
-		return "" // a tree of JSON has a JSON text
+		return "" // a decoded tree can always be encoded
 	}
 	return string(b)
 }
 
-// pairEqual pairs elements that are equal in what T shows. Where there are as many of
-// them as before they keep their order. Where there are fewer or more, it cannot be told
-// which of them have gone or are new; that matters where they hide something, and for
-// those that have gone only where they do not all hide the same.
+// pairEqual pairs elements that look equal in T. If their number is unchanged they keep
+// their order. Otherwise it is not certain which of them were removed or are new; that
+// matters only if they have hidden members, and for removed ones only if those differ.
 func (m *merger) pairEqual(all, before, after []any, hidden [][]string) (from []int, ok bool) {
-	places := make(map[string][]int) // in before, of equal elements
+	places := make(map[string][]int) // indexes in before of equal elements
 	for i, e := range before {
 		text := encoded(e)
 		places[text] = append(places[text], i)
 	}
-	wanted := make(map[string]int) // how many there are in after
+	wanted := make(map[string]int) // number of them in after
 	for _, e := range after {
 		wanted[encoded(e)]++
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// PatchType says how a patch is to be read; it is its Content-Type. See
+// PatchType is the format of a patch, as its Content-Type. See
 // https://kubernetes.io/docs/reference/using-api/api-concepts/#patch-and-apply.
 type PatchType string
 
@@ -22,9 +22,9 @@ const (
 	StrategicMergePatch PatchType = "application/strategic-merge-patch+json" // merges lists by key; not for custom resources
 )
 
-// Patch changes an object without reading it. patch is JSON as []byte or string,
-// or any value that encodes to the patch. A patch of metadata.resourceVersion makes
-// it fail with [kube.ErrConflict] where the object has another one.
+// Patch changes an object without reading it. patch is JSON as []byte or string, or any
+// value that encodes to the patch. If a patch sets metadata.resourceVersion and the
+// object has another one, it fails with [kube.ErrConflict].
 func (c Collection[T]) Patch(ctx context.Context, k kube.Key, t PatchType, patch any) (T, error) {
 	k = c.keyIn(k)
 	what := "patch " + c.named(k)
@@ -35,11 +35,11 @@ func (c Collection[T]) Patch(ctx context.Context, k kube.Key, t PatchType, patch
 	return c.sendPatch(ctx, what, k, t, body, false)
 }
 
-// PatchStatus is a merge patch of the status: what status does not say stays as it
-// is. status is the value of the member, as a struct, map or JSON. What a struct leaves
-// out by omitempty or omitzero is not said, and so not removed: send null for it, by a
-// map, by JSON or by a field without omitempty, or use UpdateStatus or Apply. Lists are
-// sent as a whole.
+// PatchStatus sends a merge patch of the status: members that status does not contain
+// are unchanged. status is the value of the member, as a struct, map or JSON. A member
+// that a struct leaves out by omitempty or omitzero is not removed: send null for it,
+// by a map, by JSON or by a field without omitempty, or use UpdateStatus or Apply.
+// Lists are sent as a whole.
 func (c Collection[T]) PatchStatus(ctx context.Context, k kube.Key, status any) (T, error) {
 	body, err := patchBody(status)
 	if err != nil {
@@ -48,21 +48,21 @@ func (c Collection[T]) PatchStatus(ctx context.Context, k kube.Key, status any) 
 	return c.Sub("status").Patch(ctx, k, MergePatch, map[string]any{"status": json.RawMessage(body)})
 }
 
-// ApplyOptions say how Apply deals with others.
+// ApplyOptions set how Apply resolves conflicts.
 type ApplyOptions struct {
-	// Force takes over members that others own and that have another value.
-	// Otherwise they are a [kube.ErrConflict], whose causes name them and their
-	// owners. Controllers should force.
+	// Force takes over members that have another owner and another value. Otherwise
+	// they are a [kube.ErrConflict], whose causes name them and their owners.
+	// Controllers should set it.
 	Force bool
 }
 
-// Apply says what the object should be, in the members that object has: they become
-// ours, those we said before and say no longer are removed, and those of others
-// stay. The object is created where there is none. It needs a field manager: see
-// [Collection.With]. object is a T, a map, or JSON; apiVersion, kind, name and
-// namespace are added. A member with a zero value counts as said: mark it
-// omitempty where it should not.
-// See https://kubernetes.io/docs/reference/using-api/server-side-apply/.
+// Apply declares the desired value of all members that object contains: this field
+// manager becomes their owner, members that it applied before and that object no longer
+// contains are removed, and those of other owners are kept. If the object does not
+// exist, it is created. Apply requires a field manager: see [Collection.With]. object
+// is a T, a map, or JSON; apiVersion, kind, name and namespace are added. A member with
+// a zero value is applied too: mark it omitempty if it should not be. See
+// https://kubernetes.io/docs/reference/using-api/server-side-apply/.
 func (c Collection[T]) Apply(ctx context.Context, k kube.Key, object any, o ApplyOptions) (T, error) {
 	k = c.keyIn(k)
 	what := "apply " + c.named(k)
@@ -112,12 +112,13 @@ func patchBody(v any) ([]byte, error) {
 		return codec.Encode(v)
 	}
 	if !json.Valid(b) {
-		return nil, errors.New("what should be sent is not valid JSON")
+		return nil, errors.New("the patch is not valid JSON")
 	}
 	return b, nil
 }
 
-// name gives an object the name and namespace of k. It has them already, or none.
+// name sets the name and namespace of an object to k. An object with others is an
+// error.
 func name(tree map[string]any, k kube.Key, r kube.Resource) error {
 	meta, _ := tree["metadata"].(map[string]any)
 	if meta == nil {

@@ -26,14 +26,14 @@ func TestNewRefusesCredentialsOverPlainHTTP(t *testing.T) {
 		for _, server := range []string{"http://server.example", "http://127.0.0.1:8001", "HTTP://[::1]"} {
 			cfg.Server = server
 			_, err := client.New(cfg)
-			if err == nil || !strings.Contains(err.Error(), "speaks plain http") || strings.Contains(err.Error(), "s3cret") {
+			if err == nil || !strings.Contains(err.Error(), "uses plain http") || strings.Contains(err.Error(), "s3cret") {
 				t.Errorf("%s to %s: %v", name, server, err)
 			}
 		}
 	}
 	for name, cfg := range map[string]client.Config{
 		"https":              {Server: "https://server.example", Token: "s3cret"},
-		"told to":            {Server: "http://server.example", Token: "s3cret", PlainHTTP: true},
+		"permitted":          {Server: "http://server.example", Token: "s3cret", PlainHTTP: true},
 		"without credential": {Server: "http://server.example"},
 	} {
 		if _, err := client.New(cfg); err != nil {

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// pools are connections to the server, made as one identity: those of watches
-// apart, so that a connection lost to a thousand of them takes no write with it.
+// pools are connections to the server with one identity. Watches have their own, so
+// that a connection that watches block or lose does not affect writes.
 type pools struct {
 	id    *identity
-	until time.Time // no new requests from then on; zero = never
+	until time.Time // no new requests after it; zero = no limit
 	unary *http.Client
 	watch *http.Client
 }
@@ -29,7 +29,8 @@ func (c Config) pools(base *url.URL, id *identity) *pools {
 	return p
 }
 
-// jittered is d, give or take a fifth by dice from 0 to 1, or the longest Duration.
+// jittered returns d with a jitter of a fifth, by dice from 0 to 1, or the longest
+// Duration.
 func jittered(d time.Duration, dice float64) time.Duration {
 	fifth := d / 5
 	if spread := time.Duration(2 * float64(fifth) * dice); d-fifth <= math.MaxInt64-spread {
@@ -50,8 +51,8 @@ func (p *pools) closeIdle() {
 	p.watch.CloseIdleConnections()
 }
 
-// CloseIdleConnections closes connections that serve no request now. Requests
-// in flight go on.
+// CloseIdleConnections closes connections without requests. Requests in progress
+// continue.
 func (c *Client) CloseIdleConnections() {
 	c.mu.Lock()
 	p := c.pools
@@ -59,8 +60,8 @@ func (c *Client) CloseIdleConnections() {
 	p.closeIdle()
 }
 
-// connections returns those to send a request over as id, which are new where it
-// shows or trusts other certificates, or where those there are have grown old.
+// connections returns the pools for a request as id. They are new if id has newer
+// certificates, or if the current ones are too old.
 func (c *Client) connections(id *identity) *pools {
 	c.mu.Lock()
 	p := c.pools
@@ -74,8 +75,8 @@ func (c *Client) connections(id *identity) *pools {
 	return p
 }
 
-// replace stops using old, unless another request did already, and returns what is
-// used instead. What still runs on old goes on.
+// replace replaces old, unless another request did already, and returns the pools to
+// use. Requests on old continue.
 func (c *Client) replace(old *pools, id *identity, why Reason) *pools {
 	c.mu.Lock()
 	first := c.pools == old
@@ -85,12 +86,12 @@ func (c *Client) replace(old *pools, id *identity, why Reason) *pools {
 	p := c.pools
 	c.mu.Unlock()
 	if first {
-		old.closeIdle() // the last of them end by IdleConnTimeout
+		old.closeIdle() // the others end by IdleConnTimeout
 		c.trace.redial(why)
 	}
 	return p
 }
 
-// silent stops using connections of which one was found dead: over HTTP/2 the next
-// request would be sent into the same silence.
+// silent replaces pools with a dead connection: over HTTP/2 the next request would use
+// it again.
 func (c *Client) silent(dead *pools) { c.replace(dead, dead.id, Silent) }

@@ -15,8 +15,8 @@ import (
 	"sync"
 )
 
-// ProxyError is why a request failed that went through a proxy: what the proxy
-// says, what happened on the way to it, or behind it.
+// ProxyError reports that a request through a proxy failed: an error from the proxy, on
+// the way to it, or behind it.
 type ProxyError struct {
 	Proxy string // its URL, without user and password
 	Err   error
@@ -27,18 +27,18 @@ func (e *ProxyError) Error() string { return "through the proxy " + e.Proxy + ":
 // Unwrap returns Err.
 func (e *ProxyError) Unwrap() error { return e.Err }
 
-// proxied is a connection pool whose errors say that there is a proxy, and which.
+// proxied is a connection pool whose errors name the proxy.
 //
-// It also speaks TLS to https proxies itself. An http.Transport would use what is
-// meant for the server: its name, our certificate, and HTTP/2, in which it knows
-// no CONNECT.
+// It also does the TLS handshake with https proxies: an http.Transport would use the
+// settings for the server: its name, our certificate, and HTTP/2, with which it does
+// not support CONNECT.
 type proxied struct {
 	*http.Transport
 	config Config
 	secure sync.Map // addresses, host:port, of https proxies
 }
 
-// throughProxies takes over Proxy and DialContext of t.
+// throughProxies replaces Proxy and DialContext of t.
 func (c Config) throughProxies(t *http.Transport) *proxied {
 	p := &proxied{Transport: t, config: c}
 	dial := t.DialContext
@@ -54,7 +54,7 @@ func (c Config) throughProxies(t *http.Transport) *proxied {
 	return p
 }
 
-// choose returns the proxy for req, nil if there is none.
+// choose returns the proxy for req; nil = none.
 func (p *proxied) choose(req *http.Request) (*url.URL, error) {
 	return p.config.chooseProxy(req)
 }
@@ -66,8 +66,8 @@ func (c Config) chooseProxy(req *http.Request) (*url.URL, error) {
 	return http.ProxyFromEnvironment(req)
 }
 
-// plain is choose for the Transport, which sees an https proxy as one for http
-// whose connections come from handshake.
+// plain is choose for the Transport, which gets an https proxy as an http one;
+// handshake makes its connections.
 func (p *proxied) plain(req *http.Request) (*url.URL, error) {
 	u, err := p.choose(req)
 	if err != nil || u == nil || u.Scheme != "https" {
@@ -83,8 +83,8 @@ func (p *proxied) plain(req *http.Request) (*url.URL, error) {
 	return &to, nil
 }
 
-// handshake begins TLS with a proxy. It may have a certificate of a well-known
-// authority, or of the one that the cluster has.
+// handshake does the TLS handshake with a proxy. Its certificate may be signed by an
+// authority of the system or of the cluster.
 func (p *proxied) handshake(ctx context.Context, conn net.Conn, address string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -106,7 +106,7 @@ func (p *proxied) handshake(ctx context.Context, conn net.Conn, address string) 
 	tc := tls.Client(conn, &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host, RootCAs: roots, InsecureSkipVerify: p.config.TLS.Insecure})
 	if err := tc.HandshakeContext(ctx); err != nil {
 		conn.Close()
-		if ctx.Err() != nil { // no caller's deadline: it must not look like one
+		if ctx.Err() != nil { // not a caller's deadline, and it must not look like one
 			err = fmt.Errorf("it does not answer for %v", p.TLSHandshakeTimeout)
 		}
 		return nil, fmt.Errorf("TLS with it: %w", err)
@@ -114,7 +114,7 @@ func (p *proxied) handshake(ctx context.Context, conn net.Conn, address string) 
 	return tc, nil
 }
 
-// connected looks at the answer to CONNECT.
+// connected checks the response to CONNECT.
 func connected(_ context.Context, proxy *url.URL, req *http.Request, resp *http.Response) error {
 	if resp.StatusCode == http.StatusOK {
 		return nil
@@ -123,10 +123,10 @@ func connected(_ context.Context, proxy *url.URL, req *http.Request, resp *http.
 }
 
 func refusal(proxy *url.URL, host string, code int) error {
-	do := "see what its operator says"
+	do := "ask its operator"
 	switch code {
 	case http.StatusProxyAuthRequired:
-		do = "write the user and password that it wants into its URL"
+		do = "put its user and password into its URL"
 		if proxy.User != nil {
 			do = "the user or password in its URL is wrong"
 		}
@@ -135,10 +135,10 @@ func refusal(proxy *url.URL, host string, code int) error {
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		do = "it cannot reach the server, or not now"
 	}
-	return fmt.Errorf("it refuses to connect to %s (%d %s): %s", host, code, strings.ToLower(http.StatusText(code)), do)
+	return fmt.Errorf("the proxy refuses to connect to %s (%d %s): %s", host, code, strings.ToLower(http.StatusText(code)), do)
 }
 
-// RoundTrip sends req, and says of what fails that a proxy is in between.
+// RoundTrip sends req, and wraps errors in a ProxyError if there is a proxy.
 func (p *proxied) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := p.Transport.RoundTrip(req)
 	u, broken := p.choose(req)
@@ -157,8 +157,8 @@ func (p *proxied) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// explainProxy replaces errors that are hard to understand, or repeat what a
-// stranger sent.
+// explainProxy replaces errors that are hard to understand, or that quote data from an
+// unknown peer.
 func explainProxy(err error) error {
 	var op *net.OpError
 	var record tls.RecordHeaderError
@@ -166,10 +166,10 @@ func explainProxy(err error) error {
 	case errors.As(err, &op) && op.Op == "proxyconnect":
 		return fmt.Errorf("cannot reach it: %w", op.Err)
 	case errors.As(err, &record):
-		return errors.New("what it sends is not the TLS of a server: it answers itself, or the server speaks http")
+		return errors.New("it does not send the TLS of a server: the proxy responds itself, or the server uses http")
 	case strings.HasPrefix(err.Error(), "malformed HTTP "):
-		return errors.New("it does not speak HTTP: are the scheme and the port of its URL right?")
-	case errors.Is(err, context.DeadlineExceeded): // that of net/http for CONNECT
+		return errors.New("it does not respond in HTTP: check the scheme and the port of its URL")
+	case errors.Is(err, context.DeadlineExceeded): // the deadline of net/http for CONNECT
 		return fmt.Errorf("%w: it does not answer", ErrIdle)
 	case err == io.EOF || err == io.ErrUnexpectedEOF:
 		return fmt.Errorf("the connection ended: %w", err)
@@ -177,7 +177,7 @@ func explainProxy(err error) error {
 	return err
 }
 
-// proxiedBody is a body that comes through a proxy.
+// proxiedBody is a body that is received through a proxy.
 type proxiedBody struct {
 	io.ReadCloser
 	name string
@@ -191,8 +191,7 @@ func (b *proxiedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// keepProxy returns err as what became of the request of which old was told, with
-// the proxy that old names.
+// keepProxy returns err, wrapped in a ProxyError if old is one.
 func keepProxy(old, err error) error {
 	if p := (*ProxyError)(nil); errors.As(old, &p) {
 		return &ProxyError{p.Proxy, err}

@@ -8,7 +8,7 @@ import (
 	"net/http"
 )
 
-// alerts are those by which a server turns down a client certificate, or asks for
+// alerts are the alerts by which a server refuses a client certificate, or requests
 // one. See https://www.rfc-editor.org/rfc/rfc8446#section-6.2.
 var alerts = []tls.AlertError{
 	42,  // bad certificate
@@ -20,18 +20,18 @@ var alerts = []tls.AlertError{
 	116, // certificate required
 }
 
-// verdict is what an answer, or the lack of one, says of the identity that was used.
+// verdict is whether a response, or its lack, may be due to the identity.
 type verdict int
 
 const (
 	welcome   verdict = iota
-	refused           // by the server: our token or certificate
-	untrusted         // by us: the server's certificate
-	doubtful          // the connection was lost, of which a certificate may be the reason
+	refused           // the server rejected our token or certificate
+	untrusted         // we rejected the server's certificate
+	doubtful          // the connection was lost, perhaps because of a certificate
 )
 
-// judge tells whether an identity that has rotated may be the reason of an answer or
-// of its lack. An alert comes before the server has heard a request: see listening.
+// judge returns whether an outdated identity may be the reason of a response or an
+// error. An alert arrives before the server has read a request: see alertConn.
 func judge(resp *http.Response, err error) verdict {
 	if err == nil {
 		if resp.StatusCode == http.StatusUnauthorized {

@@ -185,12 +185,12 @@ func TestHalfWrittenPairLeavesTheOldInUse(t *testing.T) {
 		cert, key := ca.issue(t, "one")
 		write("cert", cert)
 		write("key", key)
-		var told []string
+		var traced []string
 		trace := &client.Trace{Rotated: func(err error) {
 			if err == nil {
 				err = errors.New("rotated")
 			}
-			told = append(told, err.Error())
+			traced = append(traced, err.Error())
 		}}
 		c := g.client(client.Config{Trace: trace, TLS: client.TLS{CAData: ca.pem, CertFile: dir + "/cert", KeyFile: dir + "/key"}})
 		get(t, c)
@@ -209,8 +209,8 @@ func TestHalfWrittenPairLeavesTheOldInUse(t *testing.T) {
 		if got := get(t, c); got != "two" {
 			t.Error(got)
 		}
-		if len(told) != 3 || !strings.Contains(told[0], "does not match") || told[2] != "rotated" {
-			t.Errorf("the trace was told %q", told)
+		if len(traced) != 3 || !strings.Contains(traced[0], "does not match") || traced[2] != "rotated" {
+			t.Errorf("the trace got %q", traced)
 		}
 		for _, name := range []string{"cert", "key"} {
 			write(name, nil)
@@ -281,12 +281,12 @@ func TestApartRotatesToo(t *testing.T) {
 		g, m := newGate(t, ca), newMount(t)
 		m.identity(ca, "one", ca)
 		c := g.client(client.Config{TLS: m.tls()})
-		apart := c.Apart()
+		apart := c.Isolated()
 		t.Cleanup(apart.CloseIdleConnections)
 		got := []string{get(t, c), get(t, apart)}
 		m.identity(ca, "two", ca)
 		pass(time.Minute)
-		got = append(got, get(t, c), get(t, apart), get(t, c.Apart()))
+		got = append(got, get(t, c), get(t, apart), get(t, c.Isolated()))
 		g.check(5, got...)
 		if diff := cmp.Diff([]string{"one", "one", "two", "two", "two"}, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)

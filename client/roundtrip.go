@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// RoundTripper returns a transport for requests that others made, as a proxy hands them
-// on: it sends them with the credentials of c, and with its impersonation, instead of
-// those that they bring. It sends nothing to another server than that of c. After a 401
-// it looks for another credential, and sends a request without a body once again.
+// RoundTripper returns a transport for requests of others, for instance in a proxy: it
+// replaces their credentials and impersonation by those of c. It sends requests only to
+// the server of c. After a 401 it looks for a newer credential, and sends a request
+// without a body again once.
 //
 // It has neither the rate limit nor the timeouts of c: a request may be a watch.
-// Answers are passed on as they come, whatever their code and content.
+// Responses are returned unchanged, whatever their code and content.
 func (c *Client) RoundTripper() http.RoundTripper { return forwarder{c} }
 
 type forwarder struct{ c *Client }
 
-// CloseIdleConnections is for http.Client.
+// CloseIdleConnections is called by http.Client.
 func (f forwarder) CloseIdleConnections() { f.c.CloseIdleConnections() }
 
 // RoundTrip implements http.RoundTripper.
@@ -29,7 +29,7 @@ func (f forwarder) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return nil, fmt.Errorf("forward %s: the request is for another server than %s", r.Method, c.base)
 	}
-	id, err := c.keeper.current(r.Context())
+	id, err := c.creds.current(r.Context())
 	if err != nil {
 		if r.Body != nil {
 			r.Body.Close()
@@ -41,7 +41,7 @@ func (f forwarder) RoundTrip(r *http.Request) (*http.Response, error) {
 	if v == welcome || v == doubtful {
 		return resp, err
 	}
-	fresh, _ := c.keeper.renew(r.Context(), id, v == refused)
+	fresh, _ := c.creds.renew(r.Context(), id, v == refused)
 	if fresh == id || r.Body != nil && r.Body != http.NoBody {
 		return resp, err // the next request has the new credential
 	}
@@ -64,14 +64,14 @@ func (f forwarder) send(r *http.Request, id *identity) (*http.Response, error) {
 			out.Header[name] = values
 		}
 	}
-	f.c.keeper.authorize(out, id)
+	f.c.creds.authorize(out, id)
 	used := f.c.connections(id)
 	resp, err := used.of(&Request{Watch: true}).Transport.RoundTrip(out)
 	return resp, f.c.Conceal(err)
 }
 
-// identifying says whether a header of that name says who asks: to kube-apiserver, or,
-// of X-Remote-, to a server behind it that takes the proxy's word.
+// identifying reports whether a header of that name identifies the user: to
+// kube-apiserver, or, for X-Remote-, to a server behind it that trusts the proxy.
 func identifying(name string) bool {
 	name = strings.ToLower(name)
 	return name == "authorization" || name == "proxy-authorization" || name == "cookie" ||

@@ -59,8 +59,8 @@ func plant(v reflect.Value, open map[string]bool) {
 	}
 }
 
-// told returns v in all the forms in which it may come to be printed.
-func told(vs ...any) []string {
+// texts returns v in all the forms in which it may come to be printed.
+func texts(vs ...any) []string {
 	var all []string
 	for _, v := range vs {
 		wrapped := []any{v, []any{v}, map[string]any{"v": v}, struct{ V any }{v}}
@@ -119,7 +119,7 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 	plant(reflect.ValueOf(request), open)
 	cred := &client.Credential{Token: planted, Certificate: &tls.Certificate{Certificate: [][]byte{[]byte(planted)}, OCSPStaple: []byte(planted)}}
 	for _, v := range []any{*cfg, cfg, tlsOptions, &tlsOptions, *request, request, *cred, cred} {
-		checkSecret(t, planted, told(v))
+		checkSecret(t, planted, texts(v))
 		if diff := cmp.Diff(fmt.Sprintf("%v", v), fmt.Sprintf("%#v", v)); diff != "" {
 			t.Errorf("%T: %%v and %%#v differ:\n%s", v, diff)
 		}
@@ -163,8 +163,8 @@ func TestSecretsAreNotReported(t *testing.T) {
 	} {
 		var seen []any
 		cfg.Trace = &client.Trace{
-			Start:   func(r client.Round) { seen = append(seen, r) },
-			Done:    func(r client.Round) { seen = append(seen, r) },
+			Start:   func(r client.RoundTrip) { seen = append(seen, r) },
+			Done:    func(r client.RoundTrip) { seen = append(seen, r) },
 			Rotated: func(err error) { seen = append(seen, err) },
 		}
 		for _, server := range []string{ca.serve(t, echo), "https://127.0.0.1:1"} {
@@ -180,9 +180,9 @@ func TestSecretsAreNotReported(t *testing.T) {
 				_, err = do(t.Context(), c, &client.Request{Path: path, Query: query})
 				seen = append(seen, err)
 			}
-			seen = append(seen, c, c.Apart(), client.Of[kube.Partial](c, kube.Pods), struct{ c *client.Client }{c})
+			seen = append(seen, c, c.Isolated(), client.Of[kube.Partial](c, kube.Pods), struct{ c *client.Client }{c})
 		}
-		printed := told(seen...)
+		printed := texts(seen...)
 		checkSecret(t, planted, printed)
 		checkSecret(t, string(key[40:80]), printed)
 	}

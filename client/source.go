@@ -7,29 +7,29 @@ import (
 	"io"
 )
 
-// Credential is what is shown to the server: a token, a client certificate, or
-// both. Whoever gave one out does not change it any more.
+// Credential is sent to the server: a token, a client certificate, or both. It must not
+// change after Source has returned it.
 type Credential struct {
 	Token       string
 	Certificate *tls.Certificate // nil = none
 }
 
-// String shows no credential.
+// String returns no credential.
 func (c Credential) String() string { return "client.Credential(...)" }
 
-// Format is String, whatever the verb.
+// Format writes String, for every verb.
 func (c Credential) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
 
-// MarshalText is String, for logs in JSON.
+// MarshalText returns String, for logs in JSON.
 func (c Credential) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// Source gives credentials that change, such as those of a command that a
-// kubeconfig names (package config/plugin). It must be safe for concurrent use.
+// Source returns credentials that change, such as those of a command in a kubeconfig
+// (package config/plugin). It must be safe for concurrent use.
 type Source interface {
-	// Credential returns the credential to use now, which is the same pointer as
-	// long as it is good. It may wait, for a command or a network, as long as ctx
-	// lasts. Refused is nil, or what the server answered 401 to, or turned down in
-	// the handshake: the source then returns another one if it can get one, and
-	// what was refused if it cannot. An error is what the request ends with.
+	// Credential returns the current credential: the same pointer as long as it is
+	// valid. It may wait, for a command or a network, until ctx is done. refused is
+	// nil, or a credential that the server rejected with 401 or in the handshake: then
+	// the source returns another one if it can, else refused. A request fails with its
+	// error.
 	Credential(ctx context.Context, refused *Credential) (*Credential, error)
 }

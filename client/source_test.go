@@ -58,7 +58,7 @@ func TestSourceIsAskedBeforeEachRequest(t *testing.T) {
 		now := one
 		c := g.client(client.Config{DisableHTTP2: plain, TLS: client.TLS{CAData: ca.pem}, Credentials: source(func(_ context.Context, refused *client.Credential) (*client.Credential, error) {
 			if refused != nil {
-				t.Error("it is told of a refusal")
+				t.Error("it gets a refusal")
 			}
 			return now, nil
 		})})

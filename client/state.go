@@ -15,20 +15,20 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// state is an object as it was read to be changed: all of it, and what T sees.
+// state is an object that was read to be changed: as a whole, and as a T.
 type state[T kube.Object] struct {
 	object T
-	tree   map[string]any // all members
-	known  map[string]any // those of tree that T has a field for
-	view   map[string]any // what object encodes to
+	tree   map[string]any // all members of the object
+	known  map[string]any // the members that T has fields for
+	view   map[string]any // the encoding of object
 }
 
-// writeState writes what became of a state.
+// writeState writes a changed state.
 type writeState[T kube.Object] func(ctx context.Context, k kube.Key, read map[string]any, now map[string]any) (T, error)
 
 func (c Collection[T]) readState(ctx context.Context, k kube.Key) (state[T], error) {
 	plain := c
-	plain.Accept.Object = "" // not only what T asks for
+	plain.Accept.Object = "" // the whole object
 	b, err := plain.read(ctx, k)
 	if err != nil {
 		return state[T]{}, err
@@ -53,13 +53,13 @@ func stateOf[T kube.Object](b []byte) (s state[T], err error) {
 	return s, err
 }
 
-// identify gives back what the server sets, and a function leaves out that puts another
-// object in place of the one it got. Without its resourceVersion the write would not be
-// refused where somebody else was faster.
+// identify restores members that only the server sets, in case that the function has
+// replaced the object by a new one. Without its resourceVersion the write would succeed
+// although somebody else changed the object.
 func (s *state[T]) identify(after map[string]any) {
 	was, _ := s.view["metadata"].(map[string]any)
 	if was == nil {
-		return // T does not show it, so nothing was left out
+		return // T does not show metadata, so nothing is missing
 	}
 	now, _ := after["metadata"].(map[string]any)
 	if now == nil {
@@ -74,7 +74,7 @@ func (s *state[T]) identify(after map[string]any) {
 	}
 }
 
-// edit changes an object by f and write, as long as others are faster.
+// edit changes an object by f and write, and retries after conflicts.
 func (c Collection[T]) edit(ctx context.Context, k kube.Key, f func(*T) error, write writeState[T]) (T, Outcome, error) {
 	var result T
 	outcome := Unchanged
@@ -126,8 +126,8 @@ func (c Collection[T]) put(ctx context.Context, k kube.Key, _, now map[string]an
 	return c.send(ctx, "update "+c.named(k), http.MethodPut, path, now)
 }
 
-// mergePatch sends what differs, with the UID: an object of the same name that was
-// created meanwhile is not what was read, which counts as a conflict.
+// mergePatch sends the difference, with the UID: if the object was deleted and created
+// again since it was read, that is a conflict.
 func (c Collection[T]) mergePatch(ctx context.Context, k kube.Key, read, now map[string]any) (T, error) {
 	patch, lists := mergeDiff(read, now)
 	meta, _ := patch["metadata"].(map[string]any)
@@ -157,7 +157,7 @@ func refusesUID(err error) bool {
 		slices.ContainsFunc(s.Details.Causes, func(c kube.StatusCause) bool { return c.Field == "metadata.uid" })
 }
 
-// send writes a tree and decodes the answer.
+// send writes a tree and decodes the response.
 func (c Collection[T]) send(ctx context.Context, what, verb, path string, tree map[string]any) (T, error) {
 	body, err := codec.Encode(tree)
 	if err != nil {
@@ -173,12 +173,12 @@ func (c Collection[T]) exchange(ctx context.Context, what string, r *Request) (T
 	}
 	o, err := codec.Decode[T](b)
 	if err != nil {
-		return *new(T), fmt.Errorf("%s: it was done, and the answer cannot be read: %w", what, err)
+		return *new(T), fmt.Errorf("%s: the write succeeded, but its response cannot be decoded: %w", what, err)
 	}
 	return o, nil
 }
 
-// answer sends r and reads the whole answer.
+// answer sends r and reads the whole response.
 func (c Collection[T]) answer(ctx context.Context, r *Request) ([]byte, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -193,12 +193,12 @@ func (c Collection[T]) answer(ctx context.Context, r *Request) ([]byte, error) {
 		return nil, err
 	}
 	if len(b) > maxObject {
-		return nil, fmt.Errorf("the answer is larger than %d bytes", maxObject)
+		return nil, fmt.Errorf("the response is larger than %d bytes", maxObject)
 	}
 	return b, nil
 }
 
-// keyIn adds the collection's namespace to a key that has none.
+// keyIn adds the collection's namespace to a key without one.
 func (c Collection[T]) keyIn(k kube.Key) kube.Key {
 	if k.Namespace == "" && c.Resource.Namespaced {
 		k.Namespace = c.Namespace
@@ -206,7 +206,8 @@ func (c Collection[T]) keyIn(k kube.Key) kube.Key {
 	return k
 }
 
-// named names an object in an error: "deployments.v1.apps default/web (status)".
+// named returns the name of an object for errors: "deployments.v1.apps default/web
+// (status)".
 func (c Collection[T]) named(k kube.Key) string {
 	name := c.Resource.String() + " " + k.String()
 	if c.Subresource != "" {
@@ -226,18 +227,18 @@ func (c Collection[T]) objectPath(k kube.Key) (string, error) {
 	case k.Name == "" || k.Name == "." || k.Name == ".." || strings.ContainsAny(k.Name, "/%"):
 		return "", fmt.Errorf("%q is not the name of an object", k.Name)
 	case k.Namespace == "" && c.Resource.Namespaced:
-		return "", fmt.Errorf("the key names no namespace, and objects of this resource are in one")
+		return "", fmt.Errorf("the key has no namespace, but the resource is namespaced")
 	case c.Subresource != "":
 		return c.Resource.ObjectPath(k, c.Subresource), nil
 	}
 	return c.Resource.ObjectPath(k), nil
 }
 
-// identify adds what a struct for decoding often leaves out. The server insists on
-// it for custom resources.
+// identify adds apiVersion and kind, which structs often lack. The server requires them
+// for custom resources.
 func (c Collection[T]) identify(tree map[string]any) {
 	if c.Subresource != "" && c.Subresource != "status" {
-		return // another kind, which came with what was read
+		return // another kind, which was in the object that was read
 	}
 	for member, value := range map[string]string{"apiVersion": c.Resource.APIVersion(), "kind": c.Resource.Kind} {
 		if was, _ := tree[member].(string); was == "" {
@@ -246,7 +247,7 @@ func (c Collection[T]) identify(tree map[string]any) {
 	}
 }
 
-// conflict is what the server says when it finds it.
+// conflict returns the Status of a server that finds a conflict.
 func (c Collection[T]) conflict(k kube.Key) error {
 	return &kube.Status{
 		Code:    http.StatusConflict,
@@ -256,7 +257,7 @@ func (c Collection[T]) conflict(k kube.Key) error {
 	}
 }
 
-// whole reports whether a T is all of an object, so that it can be written back.
+// whole reports whether a T holds all of an object, so that it can be written back.
 func whole[T kube.Object]() bool {
 	var zero T
 	switch any(zero).(type) {
@@ -267,7 +268,7 @@ func whole[T kube.Object]() bool {
 }
 
 // mergeDiff returns the JSON merge patch (RFC 7396) from one object to another, and
-// whether a list is in it, of which it cannot say less than the whole.
+// whether it contains a list, which it can only replace as a whole.
 func mergeDiff(from, to map[string]any) (patch map[string]any, lists bool) {
 	patch = make(map[string]any)
 	for name := range maps.Keys(from) {

@@ -19,8 +19,8 @@ func (c *Client) statusOf(resp *http.Response, r *Request) error {
 	return c.Conceal(statusOf(resp, c.what(r)))
 }
 
-// statusOf reads what the server says about its refusal. A proxy's HTML page
-// yields the code only: its text helps nobody and may hold anything.
+// statusOf reads the Status of an error response. An HTML page of a proxy yields the
+// code only: its text is not useful and may contain anything.
 func statusOf(resp *http.Response, what string) error {
 	b, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 	st := &kube.Status{}
@@ -37,9 +37,9 @@ func statusOf(resp *http.Response, what string) error {
 	} else if text := strings.TrimSpace(string(b)); resp.StatusCode == http.StatusNotFound && text == "404 page not found" {
 		st.Message = "the server does not serve this path"
 	} else if strings.Contains(text, "HTTP request to an HTTPS server") {
-		st.Message = "the server speaks https, and was asked in http: write https:// in its address"
+		st.Message = "the server uses https, but the request was http: write https:// in its address"
 	}
-	st.Code = resp.StatusCode // the body may have forgotten it
+	st.Code = resp.StatusCode // the body may lack it
 	st.RetryAfter = retryAfter(resp.Header)
 	if st.RetryAfter == 0 && st.Details != nil {
 		st.RetryAfter = seconds(int64(st.Details.RetryAfterSeconds))
@@ -47,7 +47,7 @@ func statusOf(resp *http.Response, what string) error {
 	audit, flow, level := identifiers(resp.Header)
 	st.AuditID = audit
 	if resp.StatusCode/100 == 3 {
-		st.Message = "a redirect to another host, or one too many: not followed, since it would take the credentials there"
+		st.Message = "a redirect to another host, or too many redirects: not followed, because it would send the credentials there"
 	}
 	if resp.StatusCode == http.StatusTooManyRequests && flow != "" {
 		return fmt.Errorf("%s: %w (flow schema %s, priority level %s)", what, st, flow, level)
@@ -55,14 +55,14 @@ func statusOf(resp *http.Response, what string) error {
 	return fmt.Errorf("%s: %w", what, st)
 }
 
-const maxRetryAfter = 24 * time.Hour // keeps absurd values within a Duration; callers cap further
+const maxRetryAfter = 24 * time.Hour // limits absurd values; callers have lower limits
 
 func seconds(n int64) time.Duration {
 	return time.Duration(min(max(n, 0), int64(maxRetryAfter/time.Second))) * time.Second
 }
 
-// retryAfter reads the Retry-After header: seconds, or a date, which is taken
-// relative to the server's own clock. What cannot be read counts as absent.
+// retryAfter reads the Retry-After header: seconds, or a date, which is compared with
+// the server's own clock. 0 if it is invalid.
 func retryAfter(h http.Header) time.Duration {
 	v := strings.TrimSpace(h.Get("Retry-After"))
 	if v == "" {

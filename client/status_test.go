@@ -140,7 +140,7 @@ func TestContentType(t *testing.T) {
 		{"application/json;as=Table;g=meta.k8s.io;v=v1", true},
 		{"application/apply-patch+json", true},
 		{"text/plain; charset=utf-8", true},
-		{";", true}, // unreadable: the body will tell
+		{";", true}, // unreadable: the body decides
 		{"text/html", false},
 		{"text/html; charset=utf-8", false},
 		{"application/yaml", false},

@@ -10,19 +10,19 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Sub returns the collection whose objects are read and written through a subresource:
+// Sub returns the collection for reading and writing a subresource of its objects:
 // "status"; "scale" with T [kube.Scale]; or "ephemeralcontainers", by Update, Edit or
-// Patch. What one creates is created by Create, with a T that has the name of the
-// object: "eviction" and "binding" of a Pod, and "token" of a ServiceAccount. It is not
-// for lists, watches, CreateOrUpdate, CreateOrPatch, Delete and DeleteAll, nor for what
-// is a stream, such as "log": for these see [Client.Do].
+// Patch. Subresources that are created, by Create with a T that has the name of the
+// object, are "eviction" and "binding" of a Pod, and "token" of a ServiceAccount. It
+// does not support lists, watches, CreateOrUpdate, CreateOrPatch, Delete, DeleteAll and
+// streams such as "log": for these use [Client.Do].
 func (c Collection[T]) Sub(name string) Collection[T] {
 	c.Subresource = name
 	return c
 }
 
-// The subresources of Kubernetes' own resources that are created, with the kind of what
-// is sent; that are read and written; and that are streams.
+// Subresources of Kubernetes' own resources: those that are created, with the kind of
+// their body; those that are read and written; and streams.
 var (
 	createdKinds = map[string][2]string{
 		"eviction": {"policy/v1", "Eviction"},
@@ -33,15 +33,15 @@ var (
 	streamed = map[string]bool{"log": true, "exec": true, "attach": true, "portforward": true, "proxy": true}
 )
 
-// notOf refuses a verb that the subresource, if there is one, does not have.
+// notOf returns an error for a verb that a subresource does not have.
 func (c Collection[T]) notOf(verb string) error {
 	if c.Subresource == "" {
 		return nil
 	}
-	return fmt.Errorf("%s is not for a subresource, and this is %q: use the collection without Sub", verb, c.Subresource)
+	return fmt.Errorf("the subresource %[2]q has no %[1]s: use the collection without Sub", verb, c.Subresource)
 }
 
-// createSub sends o to a subresource of the object that has its name.
+// createSub sends o to a subresource of the object with its name.
 func (c Collection[T]) createSub(ctx context.Context, what string, o T, tree map[string]any) (T, error) {
 	switch {
 	case updated[c.Subresource]:
@@ -49,7 +49,7 @@ func (c Collection[T]) createSub(ctx context.Context, what string, o T, tree map
 	case streamed[c.Subresource]:
 		return *new(T), fmt.Errorf("%s: the subresource %q is a stream: use Client.Do", what, c.Subresource)
 	case o.GetName() == "":
-		return *new(T), fmt.Errorf("%s: it has no name: give it that of the object whose subresource it is", what)
+		return *new(T), fmt.Errorf("%s: it has no name: set the name of the object that has the subresource", what)
 	}
 	path, err := c.objectPath(c.keyIn(kube.KeyOf(o)))
 	if err != nil {
@@ -67,16 +67,16 @@ func (c Collection[T]) createSub(ctx context.Context, what string, o T, tree map
 		return *new(T), fmt.Errorf("%s: %w", what, err)
 	}
 	if id, err := codec.Skim(b); err == nil && id.Kind == "Status" {
-		return o, nil // success, and nothing else
+		return o, nil // the response says only that it succeeded
 	}
 	created, err := codec.Decode[T](b)
 	if err != nil {
-		return *new(T), fmt.Errorf("%s: it was done, and the answer cannot be read: %w", what, err)
+		return *new(T), fmt.Errorf("%s: the write succeeded, but its response cannot be decoded: %w", what, err)
 	}
 	return created, nil
 }
 
-// identifySub adds apiVersion and kind of what is sent to a subresource.
+// identifySub adds apiVersion and kind of the body for a subresource.
 func identifySub(tree map[string]any, subresource string) error {
 	kind, known := createdKinds[subresource]
 	for i, member := range []string{"apiVersion", "kind"} {
@@ -84,7 +84,7 @@ func identifySub(tree map[string]any, subresource string) error {
 			continue
 		}
 		if !known {
-			return errors.New("it has no apiVersion or kind, and those of a subresource are not its resource's: add them to the Go type")
+			return errors.New("it has no apiVersion or kind, and a subresource does not use those of its resource: add them to the Go type")
 		}
 		tree[member] = kind[i]
 	}

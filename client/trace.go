@@ -9,73 +9,73 @@ import (
 	"time"
 )
 
-// Trace is a set of hooks, each of which may be nil, as in [httptrace.ClientTrace]:
-// for metrics, logs and spans. They are called in the goroutine of the request,
-// so by several at once, and should not block. None is shown a credential.
+// Trace is a set of hooks, each of which may be nil, like [httptrace.ClientTrace]: for
+// metrics, logs and spans. They are called in the goroutine of the request, so
+// concurrently, and should not block. None gets a credential.
 type Trace struct {
-	// Start is called before a request is sent, and each time it is sent again.
-	Start func(Round)
+	// Start is called before a request is sent, and before it is sent again.
+	Start func(RoundTrip)
 
-	// Done is called when the headers of its answer are there, or when it failed.
-	Done func(Round)
+	// Done is called when the response headers have arrived, or the request has failed.
+	Done func(RoundTrip)
 
-	// Redial is called when new requests get new connections from now on, and the
-	// reason. Requests that run, watches above all, go on where they are.
+	// Redial is called when new requests begin to use new connections, with the reason.
+	// Requests in progress, watches above all, continue on theirs.
 	Redial func(Reason)
 
-	// Rotated is called with nil when another token, certificate or authority is
-	// used from now on, and with an error when a file that is due to be looked at
-	// again cannot be used: what it held before stays in use.
+	// Rotated is called with nil when a new token, certificate or authority is used,
+	// and with an error when a file cannot be read again: then its old content stays in
+	// use.
 	Rotated func(error)
 }
 
-// Round is one request that is sent, and the headers of its answer. A request that
-// is sent again, after a 401, is another round.
-type Round struct {
-	ID     uint64 // the same in Start and Done; counts the rounds of a process
+// RoundTrip is one request that is sent, and the headers of its response. A request
+// that is sent again, after a 401, is another RoundTrip.
+type RoundTrip struct {
+	ID     uint64 // the same in Start and Done; counts the round trips of the process
 	Method string
-	Path   string // without the query: selectors and continue tokens may say much, and are long
+	Path   string // without the query: selectors and continue tokens may be confidential, and are long
 	Watch  bool
-	Again  bool          // the server refused the credential of the round before
-	Wait   time.Duration // for the rate limit, before
+	Again  bool          // the server refused the credential of the previous round trip
+	Wait   time.Duration // before it, for the rate limit
 
-	// Of Done only; all but Duration and Err are zero where there was no answer.
+	// For Done only; all except Duration and Err are zero without a response.
 	Duration time.Duration // until the headers
 	Code     int
 	Proto    string // such as "HTTP/2.0"
-	Reused   bool   // the connection served a request before
-	Err      error  // there was no answer
+	Reused   bool   // the connection was used before
+	Err      error  // why there is no response
 
-	// AuditID is how the audit log of the server names the request. See
+	// AuditID identifies the request in the audit log of the server. See
 	// https://kubernetes.io/docs/tasks/debug/debug-cluster/audit/.
 	AuditID string
 
-	// FlowSchema and PriorityLevel are the UIDs of what the server sorted the
-	// request into. See https://kubernetes.io/docs/concepts/cluster-administration/flow-control/.
+	// FlowSchema and PriorityLevel are the UIDs that the server classified the request
+	// by. See https://kubernetes.io/docs/concepts/cluster-administration/flow-control/.
 	FlowSchema    string
 	PriorityLevel string
 }
 
-// Reason is why new requests get new connections.
+// Reason is why new requests use new connections.
 type Reason string
 
 // Values of Reason.
 const (
-	Silent  Reason = "silent"  // a server said nothing for too long
+	Silent  Reason = "silent"  // a server was silent for too long
 	Rotated Reason = "rotated" // another client certificate, or other authorities
 	Aged    Reason = "aged"    // Config.MaxConnAge
 )
 
-// rounds counts for Round.ID.
-var rounds atomic.Uint64
+// roundTrips is the last RoundTrip.ID.
+var roundTrips atomic.Uint64
 
-// start begins a round, and returns the function to call at its end. Hide takes out what
-// must not be told.
-func (t *Trace) start(ctx context.Context, rd Round, hide func(string) string) (context.Context, func(*http.Response, error)) {
+// start begins a round trip, and returns the function to call at its end. hide removes
+// credentials.
+func (t *Trace) start(ctx context.Context, rd RoundTrip, hide func(string) string) (context.Context, func(*http.Response, error)) {
 	if t == nil || t.Start == nil && t.Done == nil {
 		return ctx, func(*http.Response, error) {}
 	}
-	rd.ID = rounds.Add(1)
+	rd.ID = roundTrips.Add(1)
 	if t.Start != nil {
 		t.Start(rd)
 	}
@@ -112,12 +112,12 @@ func (t *Trace) rotated(err error) {
 	}
 }
 
-// identifiers returns what the server calls a request and what it sorted it into.
+// identifiers returns the identifiers that the server assigned to a request.
 func identifiers(h http.Header) (audit, flow, level string) {
 	return identifier(h, "Audit-Id"), identifier(h, "X-Kubernetes-Pf-Flowschema-Uid"), identifier(h, "X-Kubernetes-Pf-Prioritylevel-Uid")
 }
 
-// identifier returns a header that goes into logs and errors: nothing if it is none.
+// identifier returns a header for logs and errors; empty if it is not an identifier.
 func identifier(h http.Header, name string) string {
 	v := h.Get(name)
 	odd := func(r rune) bool { return r <= ' ' || r > '~' }

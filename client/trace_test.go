@@ -46,12 +46,12 @@ func TestTraceReportsEachRoundTrip(t *testing.T) {
 			}
 		}
 		m.put(map[string][]byte{"token": []byte("old")})
-		var started, done []client.Round
+		var started, done []client.RoundTrip
 		c := g.client(client.Config{
 			TLS: client.TLS{CAData: ca.pem}, TokenFile: m.path("token"), QPS: 0.125, Burst: 1, Timeout: 5 * time.Second,
 			Trace: &client.Trace{
-				Start: func(r client.Round) { started = append(started, r) },
-				Done:  func(r client.Round) { done = append(done, r) },
+				Start: func(r client.RoundTrip) { started = append(started, r) },
+				Done:  func(r client.RoundTrip) { done = append(done, r) },
 			},
 		})
 		m.put(map[string][]byte{"token": []byte("new")})
@@ -63,19 +63,19 @@ func TestTraceReportsEachRoundTrip(t *testing.T) {
 			}
 		}
 		const h2 = "HTTP/2.0"
-		want := []client.Round{
+		want := []client.RoundTrip{
 			{Method: "GET", Path: "/list", Code: 401, Proto: h2},
 			{Method: "GET", Path: "/list", Again: true, Duration: 3 * time.Second, Code: 200, Proto: h2, Reused: true, AuditID: audit, FlowSchema: flow, PriorityLevel: level},
 			{Method: "PUT", Path: "/write", Wait: 5 * time.Second, Duration: 3 * time.Second, Code: 200, Proto: h2, Reused: true, AuditID: audit, FlowSchema: flow, PriorityLevel: level},
 			{Method: "GET", Path: "/silent", Wait: 5 * time.Second, Duration: 5 * time.Second, Err: client.ErrIdle},
 			{Method: "GET", Path: "/watch", Watch: true, Duration: 3 * time.Second, Code: 200, Proto: h2, AuditID: audit, FlowSchema: flow, PriorityLevel: level},
 		}
-		noID := cmpopts.IgnoreFields(client.Round{}, "ID")
+		noID := cmpopts.IgnoreFields(client.RoundTrip{}, "ID")
 		if diff := cmp.Diff(want, done, noID, cmpopts.EquateErrors()); diff != "" {
 			t.Errorf("done (-want +got):\n%s", diff)
 		}
 		for i, r := range want {
-			want[i] = client.Round{Method: r.Method, Path: r.Path, Watch: r.Watch, Again: r.Again, Wait: r.Wait}
+			want[i] = client.RoundTrip{Method: r.Method, Path: r.Path, Watch: r.Watch, Again: r.Again, Wait: r.Wait}
 		}
 		if diff := cmp.Diff(want, started, noID); diff != "" {
 			t.Errorf("started (-want +got):\n%s", diff)
@@ -87,7 +87,7 @@ func TestTraceReportsEachRoundTrip(t *testing.T) {
 			}
 		}
 		if len(ids) != len(want) {
-			t.Errorf("%d identifiers for %d rounds", len(ids), len(want))
+			t.Errorf("%d identifiers for %d roundTrips", len(ids), len(want))
 		}
 	})
 }
@@ -123,7 +123,7 @@ func TestTraceReportsWhyConnectionsAreGivenUp(t *testing.T) {
 func TestTraceMayHaveHoles(t *testing.T) {
 	url := newServer(t, func(http.ResponseWriter, *http.Request) {})
 	n := 0
-	for _, tr := range []*client.Trace{nil, {}, {Start: func(client.Round) { n++ }}, {Done: func(client.Round) { n++ }}} {
+	for _, tr := range []*client.Trace{nil, {}, {Start: func(client.RoundTrip) { n++ }}, {Done: func(client.RoundTrip) { n++ }}} {
 		if _, err := do(t.Context(), newClient(t, client.Config{Server: url, Trace: tr}), &client.Request{Path: "/"}); err != nil {
 			t.Error(err)
 		}

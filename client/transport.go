@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// wrapped returns a connection pool, with what Wrap puts around it.
+// wrapped returns a connection pool, wrapped by Wrap.
 func (c Config) wrapped(base *url.URL, tc *tls.Config) http.RoundTripper {
 	t := c.throughProxies(c.transport(base, tc))
 	if c.Wrap == nil {
@@ -18,7 +18,7 @@ func (c Config) wrapped(base *url.URL, tc *tls.Config) http.RoundTripper {
 	return wrapper{c.Wrap(t), t.Transport}
 }
 
-// wrapper lets http.Client close the idle connections of a pool that is wrapped.
+// wrapper lets http.Client close the idle connections of a wrapped pool.
 type wrapper struct {
 	http.RoundTripper
 	pool *http.Transport
@@ -39,8 +39,8 @@ func (c Config) transport(base *url.URL, tc *tls.Config) *http.Transport {
 		MaxIdleConnsPerHost:    16,
 		IdleConnTimeout:        90 * time.Second,
 		MaxResponseHeaderBytes: 256 << 10,
-		ForceAttemptHTTP2:      true, // a TLS configuration of our own switches it off
-		// A dead peer is found within 45 s, also when nothing is sent.
+		ForceAttemptHTTP2:      true, // a TLS configuration disables it otherwise
+		// A dead peer is detected within 45 s, also if nothing is sent.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
 	}
 	t.DisableCompression = c.Compression == "none" || c.Compression == "" && isLoopback(base.Hostname())
@@ -60,7 +60,7 @@ func isLoopback(host string) bool {
 	return err == nil && ip.IsLoopback()
 }
 
-// sameHost follows a redirect only within the host that has our credentials.
+// sameHost follows redirects only to the same host, which has our credentials.
 func sameHost(req *http.Request, via []*http.Request) error {
 	if len(via) > 3 || req.URL.Host != via[0].URL.Host || req.URL.Scheme != via[0].URL.Scheme {
 		return http.ErrUseLastResponse

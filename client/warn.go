@@ -7,31 +7,31 @@ import (
 	"unicode"
 )
 
-// What a server may send of warnings; one of Kubernetes stops at 4 KiB an answer.
+// Limits of warnings; Kubernetes' own servers send at most 4 KiB in a response.
 const (
-	maxWarnings    = 100     // of an answer
+	maxWarnings    = 100     // in a response
 	maxWarning     = 1 << 10 // bytes of a text
 	maxWarningSeen = 256     // texts that are remembered
 )
 
-// warner hands on each warning once.
+// warner reports each warning once.
 type warner struct {
-	tell func(string)
+	report func(string)
 
 	mu   sync.Mutex
 	seen map[string]bool
 }
 
-// newWarner returns a warner of a server's texts; tell is as in [Config].
-func newWarner(tell func(string), server string) *warner {
-	if tell == nil {
-		tell = func(text string) { slog.Warn("warning from the server", "server", server, "warning", text) }
+// newWarner returns a warner for a server; report is Config.Warn.
+func newWarner(report func(string), server string) *warner {
+	if report == nil {
+		report = func(text string) { slog.Warn("warning from the server", "server", server, "warning", text) }
 	}
-	return &warner{tell: tell, seen: make(map[string]bool)}
+	return &warner{report: report, seen: make(map[string]bool)}
 }
 
-// hear reads the Warning headers of an answer. Hide takes out what must not be told.
-func (w *warner) hear(headers []string, hide func(string) string) {
+// read reads the Warning headers of a response. hide removes credentials.
+func (w *warner) read(headers []string, hide func(string) string) {
 	if len(headers) == 0 {
 		return
 	}
@@ -40,7 +40,7 @@ func (w *warner) hear(headers []string, hide func(string) string) {
 	}
 	for _, text := range warnings(headers) {
 		if w.first(text) {
-			w.tell(text)
+			w.report(text)
 		}
 	}
 }
@@ -52,15 +52,15 @@ func (w *warner) first(text string) bool {
 		return false
 	}
 	if len(w.seen) >= maxWarningSeen {
-		clear(w.seen) // better told twice than remembered for ever
+		clear(w.seen) // reports are repeated rather than memory be unlimited
 	}
 	w.seen[text] = true
 	return true
 }
 
-// warnings returns the texts with code 299 in Warning headers (RFC 7234, section
-// 5.5): code, agent, quoted text and perhaps a quoted date, separated by spaces;
-// several by commas. What cannot be read ends its header.
+// warnings returns the texts with code 299 in Warning headers (RFC 7234, section 5.5):
+// code, agent, quoted text and an optional quoted date, separated by spaces; several
+// are separated by commas. The rest of a header that cannot be parsed is ignored.
 func warnings(headers []string) []string {
 	var texts []string
 	for _, h := range headers {
@@ -74,7 +74,7 @@ func warnings(headers []string) []string {
 	return texts
 }
 
-// warning cuts the first warning off h.
+// warning returns the first warning of h and the rest.
 func warning(h string) (code, text, rest string, ok bool) {
 	const space = " \t"
 	code, h, ok = strings.Cut(strings.Trim(h, space+","), " ")
@@ -97,7 +97,8 @@ func warning(h string) (code, text, rest string, ok bool) {
 	return code, harmless(text), h, h == "" || h[0] == ','
 }
 
-// unquote cuts a quoted string off s and resolves its escapes.
+// unquote returns the quoted string at the beginning of s, without escapes, and the
+// rest.
 func unquote(s string) (text, rest string, ok bool) {
 	if !strings.HasPrefix(s, `"`) {
 		return "", "", false
@@ -115,8 +116,8 @@ func unquote(s string) (text, rest string, ok bool) {
 	return "", "", false
 }
 
-// harmless returns s in one line of at most maxWarning bytes, with spaces for what
-// could move a cursor or turn the direction of writing.
+// harmless returns s in one line of at most maxWarning bytes, with spaces for
+// characters that could move the cursor or change the direction of text.
 func harmless(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

@@ -82,13 +82,13 @@ func TestWarningIsReportedOnce(t *testing.T) {
 	var got []string
 	c := newClient(t, client.Config{Server: url, Warn: func(s string) { got = append(got, s) }})
 	for _, path := range []string{"/a", "/a", "/denied", "/b"} {
-		for _, cl := range []*client.Client{c, c.Apart()} {
+		for _, cl := range []*client.Client{c, c.Isolated()} {
 			_, _ = do(t.Context(), cl, &client.Request{Path: path, Watch: path == "/b"})
 			cl.CloseIdleConnections()
 		}
 	}
 	if diff := cmp.Diff([]string{"everywhere", "/a", "/denied", "/b"}, got); diff != "" {
-		t.Errorf("told (-want +got):\n%s", diff)
+		t.Errorf("got (-want +got):\n%s", diff)
 	}
 	if _, err := do(t.Context(), newClient(t, client.Config{Server: url}), &client.Request{Path: "/a"}); err != nil {
 		t.Error(err) // nobody wants to hear it
@@ -96,15 +96,15 @@ func TestWarningIsReportedOnce(t *testing.T) {
 }
 
 // TestWarningsThatAreRememberedAreLimited: a server that warns of each object by its
-// name fills no memory; it is told twice in the end.
+// name fills no memory; it is reported twice in the end.
 func TestWarningsThatAreRememberedAreLimited(t *testing.T) {
 	n := 0
 	url := newServer(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Add("Warning", fmt.Sprintf(`299 - "%d"`, n))
 		n++
 	})
-	told := 0
-	c := newClient(t, client.Config{Server: url, Warn: func(string) { told++ }})
+	reported := 0
+	c := newClient(t, client.Config{Server: url, Warn: func(string) { reported++ }})
 	ask := func(times int) {
 		for range times {
 			if _, err := do(t.Context(), c, &client.Request{Path: "/"}); err != nil {
@@ -115,14 +115,14 @@ func TestWarningsThatAreRememberedAreLimited(t *testing.T) {
 	ask(256)
 	n = 0
 	ask(1)
-	if told != 256 {
-		t.Errorf("told %d times, want 256", told)
+	if reported != 256 {
+		t.Errorf("reported %d times, want 256", reported)
 	}
 	n = 256
 	ask(1) // one too many
 	n = 0
 	ask(1)
-	if told != 258 {
-		t.Errorf("told %d times, want 258: the first again", told)
+	if reported != 258 {
+		t.Errorf("reported %d times, want 258: the first again", reported)
 	}
 }

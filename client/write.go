@@ -12,18 +12,18 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// WriteOptions are what writes of a collection carry; see [Collection.With].
+// WriteOptions are the options of a collection's writes; see [Collection.With].
 type WriteOptions struct {
-	// FieldManager is who owns what is written, at most 128 characters. Default:
-	// what stands before the "/" in the user agent. Apply needs one. See
+	// FieldManager is the owner of the written members, at most 128 characters.
+	// Default: the part of the user agent before "/". Apply requires one. See
 	// https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers.
 	FieldManager string
 
-	// DryRun lets the server check and answer without storing anything.
+	// DryRun makes the server check a request and respond without storing anything.
 	DryRun bool
 
-	// Validation is what the server does about unknown and duplicate members:
-	// "Strict", "Warn" or "Ignore". Default: the server's, which is Warn.
+	// Validation sets how the server handles unknown and duplicate members: "Strict",
+	// "Warn" or "Ignore". Default: the server's, which is Warn.
 	Validation string
 }
 
@@ -41,21 +41,20 @@ func (o WriteOptions) query() url.Values {
 	return q
 }
 
-// With returns the collection with other options for its writes.
+// With returns the collection with these options for its writes.
 func (c Collection[T]) With(o WriteOptions) Collection[T] {
 	c.Write = o
 	return c
 }
 
-// Create stores a new object and returns it as the server made it. With a
-// GenerateName and no name the server chooses one. A name that is taken is
-// [kube.ErrExists], an object that is not valid [kube.ErrInvalid], with the causes
-// in the [kube.Status].
+// Create stores a new object and returns the stored one. With a GenerateName and no
+// name the server chooses one. A name in use is [kube.ErrExists], an invalid object
+// [kube.ErrInvalid], with the causes in the [kube.Status].
 //
-// What T leaves out is left out: the server fills in its defaults.
+// The server sets its defaults for members that T leaves out.
 //
-// Of a subresource, o has the name of the object, and Create returns what the server
-// made of it, or o where the answer is no more than a success: see [Collection.Sub].
+// For a subresource, o has the name of the object, and Create returns the object in the
+// response, or o if the response says only that it succeeded: see [Collection.Sub].
 func (c Collection[T]) Create(ctx context.Context, o T) (T, error) {
 	if isNil(o) {
 		return *new(T), fmt.Errorf("create %s: the object is nil", c.Resource)
@@ -76,37 +75,37 @@ func (c Collection[T]) Create(ctx context.Context, o T) (T, error) {
 	}
 	c.identify(tree)
 	if meta, ok := tree["metadata"].(map[string]any); ok {
-		delete(meta, "resourceVersion") // of the object that o may be a copy of: the server refuses it
+		delete(meta, "resourceVersion") // in case that o is a copy of a stored object: the server would refuse it
 	}
 	ns := o.GetNamespace()
 	if ns == "" {
 		ns = c.Namespace
 	}
 	if ns == "" && c.Resource.Namespaced {
-		return *new(T), fmt.Errorf("%s: it names no namespace, and objects of this resource are in one", what)
+		return *new(T), fmt.Errorf("%s: it has no namespace, but the resource is namespaced", what)
 	}
 	return c.send(ctx, what, http.MethodPost, c.Resource.Path(ns), tree)
 }
 
-// Update replaces the object by o, whose resourceVersion must be the one it has on
-// the server: otherwise the answer is [kube.ErrConflict], and o must be made anew
-// from what is stored by now. See [Collection.Edit], which does that.
+// Update replaces the object by o, whose resourceVersion must be that of the stored
+// object: otherwise the error is [kube.ErrConflict], and the change must be made again
+// on the current object. [Collection.Edit] does that.
 //
-// What T does not know of the object stays: unless T holds all of it (codec.Raw),
-// Update reads the object and changes in it what differs between the T of it and o.
-// The elements of a list are paired with those before: by their keys where the API
-// defines them, as for containers and conditions, otherwise by a name that each has to
-// itself, otherwise by equality. Where an element has members that T does not know, and
-// it cannot be told whether it was changed or removed, nothing is written and the error
-// is an *[AmbiguousError]. A type that knows the whole element, such as those of
-// k8s.io/api, has no such error.
+// Members that T does not have are kept: unless T holds all of an object (codec.Raw),
+// Update reads the object and applies the difference between its T and o to it. The
+// elements of a list are paired with the stored ones: by their keys if the API defines
+// them, as for containers and conditions, otherwise by a unique name, otherwise by
+// equality. If an element has members that T does not have, and it is not certain
+// whether it was changed or removed, nothing is written and the error is an
+// *[AmbiguousError]. Types that have all members of the element, such as those of
+// k8s.io/api, never cause it.
 //
 // An element with another key of the API, an entry of a map with another name, and a
-// pointer that is set to nil, lose what T does not know of them: they are not what they
-// were.
+// pointer that is set to nil, lose the members that T does not have: they are not the
+// same any more.
 //
-// Of a resource with a status subresource, Update does not change the status, and
-// UpdateStatus nothing else. See
+// For a resource with a status subresource, Update does not change the status, and
+// UpdateStatus changes nothing else. See
 // https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions.
 func (c Collection[T]) Update(ctx context.Context, o T) (T, error) {
 	if isNil(o) {
@@ -146,41 +145,41 @@ func (c Collection[T]) UpdateStatus(ctx context.Context, o T) (T, error) {
 	return c.Sub("status").Update(ctx, o)
 }
 
-// Edit reads the object, lets f change it, and writes it back, again if the object
-// was changed by somebody else meanwhile; so f may run more than once, each time on
-// a new copy. If f changes nothing, nothing is written. If it fails, so does Edit. What
-// T does not know stays, or the error is an *[AmbiguousError]: see [Collection.Update].
-// Where f puts another T in place of the one it gets, what that leaves out is removed,
-// labels and finalizers too, but for what only the server sets: name, namespace, UID,
-// resourceVersion and the like.
+// Edit reads the object, lets f change it, and writes it back. It retries if the object
+// was changed meanwhile, so f may run more than once, each time on a new copy. If f
+// changes nothing, nothing is written. If f fails, Edit returns its error. Members that
+// T does not have are kept, or the error is an *[AmbiguousError]: see
+// [Collection.Update]. If f replaces the whole T, members that the new one leaves out
+// are removed, labels and finalizers too, except those that only the server sets: name,
+// namespace, UID, resourceVersion and the like.
 func (c Collection[T]) Edit(ctx context.Context, k kube.Key, f func(o *T) error) (T, error) {
 	o, _, err := c.edit(ctx, k, f, c.put)
 	return o, err
 }
 
-// Outcome says what CreateOrUpdate and CreateOrPatch did.
+// Outcome is what CreateOrUpdate and CreateOrPatch did.
 type Outcome string
 
-// The outcomes.
+// Values of Outcome.
 const (
 	Unchanged Outcome = "unchanged"
 	Created   Outcome = "created"
 	Updated   Outcome = "updated"
 )
 
-// CreateOrUpdate lets f make the object what it should be: f gets the object that
-// the server has, as with [Collection.Edit], or else a T with nothing but the name and
-// namespace of k, which are given to it again afterwards. It is written only where f changed it, and f runs again
-// where somebody else was faster. What T does not know stays, or the error is an
+// CreateOrUpdate lets f set the desired state of the object: f gets the stored object,
+// as for [Collection.Edit], or else a T with only the name and namespace of k, which
+// are set again afterwards. It is written only if f changed it, and f runs again after
+// a conflict. Members that T does not have are kept, or the error is an
 // *[AmbiguousError]: see [Collection.Update].
 func (c Collection[T]) CreateOrUpdate(ctx context.Context, k kube.Key, f func(o *T) error) (T, Outcome, error) {
 	return c.createOr(ctx, k, f, c.put)
 }
 
-// CreateOrPatch is CreateOrUpdate that sends only what f changed, as a JSON merge
-// patch: changes of other members by others at the same time do not matter. It is sent
-// with the UID of the object that f got: where that was deleted and created again, f runs
-// again. Lists are sent as a whole, and so with the resourceVersion that they were read at.
+// CreateOrPatch is CreateOrUpdate, but sends only the changes of f, as a JSON merge
+// patch: concurrent changes of other members do not conflict. It is sent with the UID
+// of the object that f got: if that was deleted and created again, f runs again. Lists
+// are sent as a whole, and therefore with the resourceVersion at which they were read.
 func (c Collection[T]) CreateOrPatch(ctx context.Context, k kube.Key, f func(o *T) error) (T, Outcome, error) {
 	return c.createOr(ctx, k, f, c.mergePatch)
 }
@@ -189,7 +188,7 @@ func (c Collection[T]) createOr(ctx context.Context, k kube.Key, f func(*T) erro
 	if err := c.notOf("CreateOrUpdate or CreateOrPatch"); err != nil {
 		return *new(T), Unchanged, fmt.Errorf("create or change %s: %w", c.named(c.keyIn(k)), err)
 	}
-	var refused error // by f, whose own requests may be answered with ErrNotFound too
+	var refused error // the error of f, whose own requests may return ErrNotFound too
 	guarded := func(o *T) error {
 		refused = f(o)
 		return refused
@@ -205,7 +204,7 @@ func (c Collection[T]) createOr(ctx context.Context, k kube.Key, f func(*T) erro
 		}
 		o, err = c.Create(ctx, fresh)
 		if again && errors.Is(err, kube.ErrExists) {
-			continue // somebody else created it since
+			continue // somebody else has created it
 		}
 		if err != nil {
 			return *new(T), Unchanged, err
@@ -214,11 +213,11 @@ func (c Collection[T]) createOr(ctx context.Context, k kube.Key, f func(*T) erro
 	}
 }
 
-// fresh returns what f makes of nothing.
+// fresh returns the object that f makes from an empty one.
 func (c Collection[T]) fresh(k kube.Key, f func(*T) error) (T, error) {
 	k = c.keyIn(k)
 	named := map[string]any{}
-	_ = name(named, k, c.Resource) // it has no other one yet
+	_ = name(named, k, c.Resource) // cannot fail: it has no name yet
 	o, err := decodeTree[T](named)
 	if err == nil {
 		err = f(&o)
@@ -236,9 +235,9 @@ func (c Collection[T]) fresh(k kube.Key, f func(*T) error) (T, error) {
 	return decodeTree[T](tree)
 }
 
-// RetryOnConflict calls f until it returns something else than
-// [kube.ErrConflict], at most six times, with pauses of some milliseconds. f must
-// read the object anew each time.
+// RetryOnConflict calls f until it returns something other than [kube.ErrConflict], at
+// most six times, with pauses of some milliseconds. f must read the object again each
+// time.
 func RetryOnConflict(ctx context.Context, f func() error) error {
 	pause := 10 * time.Millisecond
 	for try := 1; ; try++ {

@@ -116,7 +116,7 @@ func TestCreate(t *testing.T) {
 		if got, err = maps.Create(t.Context(), named); err != nil || !strings.HasPrefix(got.Name, "web-") || len(got.Name) != 9 {
 			t.Errorf("generateName: %q, %v", got.Name, err)
 		}
-		if _, err = maps.Create(t.Context(), configMapOf("", "web", nil)); err == nil || !strings.Contains(err.Error(), "names no namespace") {
+		if _, err = maps.Create(t.Context(), configMapOf("", "web", nil)); err == nil || !strings.Contains(err.Error(), "has no namespace") {
 			t.Errorf("without a namespace: %v", err)
 		}
 	})

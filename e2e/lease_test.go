@@ -29,7 +29,7 @@ func TestLease(t *testing.T) {
 			t.Fatal(err)
 		}
 		e.stand(cl, fmt.Sprintf("r%d", i))
-		leases = client.Of[electionLease](cl.Apart(), kube.Leases)
+		leases = client.Of[electionLease](cl.Isolated(), kube.Leases)
 	}
 	defer e.all.Wait()
 	defer cancel()

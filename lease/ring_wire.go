@@ -39,7 +39,7 @@ type ringWire struct {
 }
 
 func newRingWire(r *Ring, name string) *ringWire {
-	return &ringWire{ring: r, client: r.client.Apart(), name: name}
+	return &ringWire{ring: r, client: r.client.Isolated(), name: name}
 }
 
 func (w *ringWire) close() { w.client.CloseIdleConnections() }

@@ -20,7 +20,7 @@ type wire struct {
 }
 
 func newWire(c *client.Client, k kube.Key, patience time.Duration) *wire {
-	return &wire{client: c.Apart(), key: k, patience: patience}
+	return &wire{client: c.Isolated(), key: k, patience: patience}
 }
 
 func (w *wire) close() { w.client.CloseIdleConnections() }

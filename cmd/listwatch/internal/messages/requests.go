@@ -16,7 +16,7 @@ const RequestLevel = 6
 func RequestLog(t *Writer, server string) *client.Trace {
 	server = strings.TrimRight(server, "/")
 	return &client.Trace{
-		Done: func(r client.Round) { t.round(server, r) },
+		Done: func(r client.RoundTrip) { t.round(server, r) },
 		Redial: func(why client.Reason) {
 			t.tell("new connections from now on: "+string(why), "redial", "reason", string(why))
 		},
@@ -31,7 +31,7 @@ func RequestLog(t *Writer, server string) *client.Trace {
 }
 
 // round tells of one request.
-func (t *Writer) round(server string, r client.Round) {
+func (t *Writer) round(server string, r client.RoundTrip) {
 	url := server + r.Path
 	attrs := []any{"method", r.Method, "url", url, "watch", r.Watch, "milliseconds", r.Duration.Milliseconds()}
 	text := r.Method + " " + url
