@@ -130,25 +130,8 @@ func (s *Server) act(x *Exchange, w http.ResponseWriter) *kube.Status {
 	if st := s.forbidden(x); st != nil {
 		return st
 	}
-	switch {
-	case kinds.IsReview(t.res) && t.sub == "" && t.key.Name == "":
-		return s.review(x, w)
-	case kinds.IsReview(t.res):
-		return wire.NoResource()
-	case t.sub == "token" && t.res == kube.ServiceAccounts && t.verb == "create":
-		return s.tokenRequest(x, w)
-	case t.sub == "token" && t.res == kube.ServiceAccounts:
-		return wire.MethodNotAllowed()
-	case t.res == kinds.Bindings && t.key.Name != "":
-		return wire.NoResource()
-	case t.res == kinds.Bindings || t.res == kube.Pods && (t.sub == "binding" || t.sub == "eviction"):
-		switch {
-		case t.verb != "create":
-			return wire.MethodNotAllowed()
-		case t.sub == "eviction":
-			return s.evict(x, w)
-		}
-		return s.bind(x, w)
+	if question := s.question(t); question != nil {
+		return question(x, w)
 	}
 	if t.form.Warning != "" {
 		w.Header().Add("Warning", wire.Warning(t.form.Warning))
@@ -178,42 +161,70 @@ func (s *Server) act(x *Exchange, w http.ResponseWriter) *kube.Status {
 	}
 	switch t.verb {
 	case "list", "watch", "deletecollection":
-		q, st := store.ParseQuery(x.r.URL.Query(), store.QueryOf{Form: t.form, Verb: t.verb, Namespace: t.key.Namespace, Name: t.one, Shards: s.options.ShardedListAndWatch && !x.quirks.IgnoreShard})
-		if st != nil {
-			return st
-		}
-		switch t.verb {
-		case "deletecollection":
-			return s.deleteCollection(x, w, q, v)
-		case "list":
-			return s.list(x, w, q, v)
-		case "watch":
-			if v.Refused != nil {
-				return v.Refused
-			}
-		}
-		return s.watch(x, w, q, v)
-	case "get":
+		return s.many(x, w, v)
+	}
+	return s.one(x, w, v)
+}
+
+// question returns what answers a request to t that stores no object: a review, a token,
+// a binding, an eviction. It is nil for other requests.
+func (s *Server) question(t target) func(*Exchange, http.ResponseWriter) *kube.Status {
+	refuse := func(st *kube.Status) func(*Exchange, http.ResponseWriter) *kube.Status {
+		return func(*Exchange, http.ResponseWriter) *kube.Status { return st }
+	}
+	token := t.sub == "token" && t.res == kube.ServiceAccounts
+	bound := t.res == kinds.Bindings || t.res == kube.Pods && (t.sub == "binding" || t.sub == "eviction")
+	switch {
+	case kinds.IsReview(t.res) && t.sub == "" && t.key.Name == "":
+		return s.review
+	case kinds.IsReview(t.res), t.res == kinds.Bindings && t.key.Name != "":
+		return refuse(wire.NoResource())
+	case (token || bound) && t.verb != "create":
+		return refuse(wire.MethodNotAllowed())
+	case token:
+		return s.tokenRequest
+	case bound && t.sub == "eviction":
+		return s.evict
+	case bound:
+		return s.bind
+	}
+	return nil
+}
+
+// many answers a request for a collection, or a part of it.
+func (s *Server) many(x *Exchange, w http.ResponseWriter, v *view.View) *kube.Status {
+	t := x.target
+	q, st := store.ParseQuery(x.r.URL.Query(), store.QueryOf{Form: t.form, Verb: t.verb, Namespace: t.key.Namespace, Name: t.one, Shards: s.options.ShardedListAndWatch && !x.quirks.IgnoreShard})
+	switch {
+	case st != nil:
+		return st
+	case t.verb == "deletecollection":
+		return s.deleteCollection(x, w, q, v)
+	case t.verb == "list":
+		return s.list(x, w, q, v)
+	case v.Refused != nil:
+		return v.Refused
+	}
+	return s.watch(x, w, q, v)
+}
+
+// one answers a request for one object.
+func (s *Server) one(x *Exchange, w http.ResponseWriter, v *view.View) *kube.Status {
+	t := x.target
+	switch {
+	case t.verb == "get":
 		return s.get(x, w, v)
-	case "create":
-		if !t.collection && (t.info.BuiltIn || t.sub != "") || t.res.Namespaced && t.key.Namespace == "" {
-			return t.notAllowed()
-		}
+	case t.verb == "create" && (!t.collection && (t.info.BuiltIn || t.sub != "") || t.res.Namespaced && t.key.Namespace == ""):
+		return t.notAllowed()
+	case t.verb == "create":
 		return s.create(x, w, v)
-	case "update":
-		if t.collection {
-			return t.notAllowed()
-		}
+	case t.collection:
+		return t.notAllowed()
+	case t.verb == "update":
 		return s.update(x, w, v)
-	case "patch":
-		if t.collection {
-			return t.notAllowed()
-		}
+	case t.verb == "patch":
 		return s.patch(x, w, v)
-	case "delete":
-		if t.sub != "" {
-			return t.notAllowed()
-		}
+	case t.verb == "delete" && t.sub == "":
 		return s.delete(x, w, v)
 	}
 	return t.notAllowed()

@@ -36,42 +36,8 @@ func (c *change) decode(p payload) (*object.Object, *kube.Status) {
 	if err != nil {
 		return nil, wire.BadRequest("the object provided is unrecognized (must be of type %s): couldn't get version/kind; json parse error: %v (%s)", info.Kind, err, summary(b))
 	}
-	if st := unregistered(info, head.APIVersion, head.Kind, b); st != nil && c.options.verb == "patch" {
-		return nil, badPatch(b, st)
-	} else if st != nil {
+	if st := c.mismatch(head, b); st != nil {
 		return nil, st
-	}
-	if info.BuiltIn && head.Kind != "" && head.Kind != info.Kind {
-		err := fmt.Errorf("converting (%[1]s.%[2]s) to (%[3]s.%[4]s): unknown conversion", info.Version, head.Kind, info.GoPackage(), info.Kind)
-		if c.options.verb == "patch" {
-			return nil, badPatch(b, err)
-		}
-		return nil, wire.BadRequest("%s in version %q cannot be handled as a %s: %v", head.Kind, info.Version, info.Kind, err)
-	}
-	if !info.BuiltIn && head.Kind != "" && head.Kind != info.Kind {
-		return nil, wire.Invalid(info.Group, head.Kind, nameIn(b), kube.StatusCause{Reason: "FieldValueInvalid",
-			Message: fmt.Sprintf("Invalid value: %q: must be %s", head.Kind, info.Kind), Field: "kind"})
-	}
-	if !info.BuiltIn && head.Kind == "" {
-		missing := fmt.Sprintf("Object 'Kind' is missing in '%s'", b)
-		if c.options.verb == "patch" {
-			return nil, badPatch(b, errors.New(missing))
-		}
-		if c.options.validation == "Ignore" { // by another decoder, which has filled in what it wants by then
-			return nil, wire.BadRequest("%s in version %q cannot be handled as a %s: %s", info.Kind, c.target.form.Version, info.Kind, missing)
-		}
-		return nil, wire.BadRequest("the object provided is unrecognized (must be of type %s): %v (%s)", info.Kind, missing, summary(b))
-	}
-	if want := c.target.form.APIVersion(); !info.BuiltIn && head.APIVersion != want && c.options.verb == "patch" {
-		group, _, ok := strings.Cut(head.APIVersion, "/")
-		if !ok {
-			group = ""
-		}
-		return nil, wire.Invalid(group, head.Kind, nameIn(b), kube.StatusCause{Reason: "FieldValueInvalid",
-			Message: fmt.Sprintf("Invalid value: %q: must be %s", head.APIVersion, want), Field: "apiVersion"})
-	}
-	if !info.BuiltIn && head.APIVersion != c.target.form.APIVersion() {
-		return nil, wire.BadRequest("the API version in the data (%s) does not match the expected API version (%s)", head.APIVersion, c.target.form.APIVersion())
 	}
 	c.peek(b)
 	if wrong != nil && c.options.verb == "patch" {
@@ -107,6 +73,49 @@ func (c *change) decode(p payload) (*object.Object, *kube.Status) {
 		return c.named(v)
 	}
 	return c.decodeNamed(b)
+}
+
+// mismatch refuses an object, b, that is not of the kind and version of the URL.
+func (c *change) mismatch(head head, b []byte) *kube.Status {
+	info := c.target.info
+	if st := unregistered(info, head.APIVersion, head.Kind, b); st != nil && c.options.verb == "patch" {
+		return badPatch(b, st)
+	} else if st != nil {
+		return st
+	}
+	if info.BuiltIn && head.Kind != "" && head.Kind != info.Kind {
+		err := fmt.Errorf("converting (%[1]s.%[2]s) to (%[3]s.%[4]s): unknown conversion", info.Version, head.Kind, info.GoPackage(), info.Kind)
+		if c.options.verb == "patch" {
+			return badPatch(b, err)
+		}
+		return wire.BadRequest("%s in version %q cannot be handled as a %s: %v", head.Kind, info.Version, info.Kind, err)
+	}
+	if !info.BuiltIn && head.Kind != "" && head.Kind != info.Kind {
+		return wire.Invalid(info.Group, head.Kind, nameIn(b), kube.StatusCause{Reason: "FieldValueInvalid",
+			Message: fmt.Sprintf("Invalid value: %q: must be %s", head.Kind, info.Kind), Field: "kind"})
+	}
+	if !info.BuiltIn && head.Kind == "" {
+		missing := fmt.Sprintf("Object 'Kind' is missing in '%s'", b)
+		if c.options.verb == "patch" {
+			return badPatch(b, errors.New(missing))
+		}
+		if c.options.validation == "Ignore" { // by another decoder, which has filled in what it wants by then
+			return wire.BadRequest("%s in version %q cannot be handled as a %s: %s", info.Kind, c.target.form.Version, info.Kind, missing)
+		}
+		return wire.BadRequest("the object provided is unrecognized (must be of type %s): %v (%s)", info.Kind, missing, summary(b))
+	}
+	if want := c.target.form.APIVersion(); !info.BuiltIn && head.APIVersion != want && c.options.verb == "patch" {
+		group, _, ok := strings.Cut(head.APIVersion, "/")
+		if !ok {
+			group = ""
+		}
+		return wire.Invalid(group, head.Kind, nameIn(b), kube.StatusCause{Reason: "FieldValueInvalid",
+			Message: fmt.Sprintf("Invalid value: %q: must be %s", head.APIVersion, want), Field: "apiVersion"})
+	}
+	if !info.BuiltIn && head.APIVersion != c.target.form.APIVersion() {
+		return wire.BadRequest("the API version in the data (%s) does not match the expected API version (%s)", head.APIVersion, c.target.form.APIVersion())
+	}
+	return nil
 }
 
 // head is what an object says it is.

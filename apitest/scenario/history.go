@@ -12,7 +12,10 @@ import (
 )
 
 // histories are about revisions that the server no longer has, or not yet.
-func histories() []Scenario {
+func histories() []Scenario { return append(expirations(), restores()...) }
+
+// expirations are about revisions that are too old.
+func expirations() []Scenario {
 	expire := func(shape apitest.Gone) step {
 		return strike("the history expires", func(s *stage) {
 			s.srv.SetGone(shape)
@@ -63,6 +66,12 @@ func histories() []Scenario {
 			}), strike("the watch ends", func(s *stage) { s.srv.CloseWatches() }),
 				calm(15, 15*time.Second), heal(), recovers(60 * time.Second), proof()},
 		},
+	}
+}
+
+// restores are about a server that has forgotten its history, or a part of it.
+func restores() []Scenario {
+	return []Scenario{
 		{
 			Name: "restart/nothing-missed", Layer: "semantics", Limit: 60 * time.Second,
 			Summary: "The server restarts and has forgotten its history. Nothing has changed meanwhile.",
