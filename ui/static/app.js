@@ -20,7 +20,7 @@ let sequence = 0;                 // of windows: an event of an old one is not f
 let sleeping = false;
 const types = new Map();
 const favourites = new Set(read("favourites") || []);
-const shut = new Set(read("shut") || ["Custom"]);
+const wide = new Set(read("sections") || []); // sections all of whose types are shown
 const recent = [];                // changes a second of the type that is shown
 
 const now = real => !real && view.at ? view.at : state?.mode === "recording" && !real ? state.to : Date.now() + offset;
@@ -175,9 +175,9 @@ function drawTypes() {
     const order = name === "Workloads" ? ["pods", "deployments.apps", "replicasets.apps", "statefulsets.apps", "daemonsets.apps", "jobs.batch", "cronjobs.batch"] : name === "Cluster" ? ["nodes", "events", "namespaces"] : ["services"];
     const rank = t => { const i = order.indexOf(t.type); return i < 0 ? 99 : i; };
     all.sort((a, b) => rank(a) - rank(b) || title(a).localeCompare(title(b)));
-    const few = shut.has(name) && all.length > 8 ? all.filter((t, i) => i < 6 || t.type === view.type || t.state === "stale") : all;
+    const few = !wide.has(name) && all.length > 8 ? all.filter((t, i) => i < 7 || t.type === view.type || t.state === "stale") : all;
     nodes.push(h("h2", { id: "section-" + name }, name), h("ul", { "aria-labelledby": "section-" + name }, few.map(t => typeLink(t))),
-      all.length > 8 ? h("button", { type: "button", class: "more", onclick: () => { if (!shut.delete(name)) shut.add(name); write("shut", [...shut]); drawTypes(); } }, few.length < all.length ? `${all.length - few.length} more` : "fewer") : null);
+      all.length > 8 ? h("button", { type: "button", class: "more", onclick: () => { if (!wide.delete(name)) wide.add(name); write("sections", [...wide]); drawTypes(); } }, few.length < all.length ? `${all.length - few.length} more` : "fewer") : null);
   }
   if (!types.size) nodes.push(h("p", { class: "none" }, status.state === "live" ? "The cluster serves no type that you may see." : "The types are loading."));
   const at = nav.scrollTop, focused = nav.contains(document.activeElement) ? document.activeElement.dataset.type : "";
@@ -221,7 +221,7 @@ function countOf(t) {
 }
 
 function spark(rate) {
-  if (!rate?.some(x => x)) return s("svg", { "aria-hidden": "true" });
+  if (!rate?.some(x => x)) return h("i");
   const most = Math.max(...rate), n = rate.length - 1 || 1;
   return s("svg", { viewBox: "0 0 44 14", preserveAspectRatio: "none", "aria-hidden": "true" }, s("path", { d: "M" + rate.map((v, i) => `${(i * 44 / n).toFixed(1)} ${(12.5 - v / most * 11).toFixed(1)}`).join("L") }));
 }

@@ -144,7 +144,15 @@ export class List {
     this.table.style.width = sum + last + "px";
   }
 
-  cell(row, c) { return c.age ? (row.created ? age(this.hooks.now() - row.created) : row.cells[c.cell] ?? "") : row.cells[c.cell] ?? ""; }
+  // cell is the text of a cell. Ages in it were true when the server wrote the row: those
+  // that can be counted on are, as in "4 (12s ago)".
+  cell(row, c) {
+    const value = row.cells[c.cell] ?? "";
+    if (c.age) return row.created ? age(this.hooks.now() - row.created) : value;
+    const since = /^(\d+) \((\w+) ago\)$/.exec(value);
+    if (!since) return value;
+    return row.changed ? `${since[1]} (${age(this.hooks.now() - row.changed + span(since[2]))} ago)` : since[1];
+  }
 
   // scale is how many pixels a row has above and below the window: less than a row where
   // all of them would be higher than a browser allows.
@@ -231,7 +239,7 @@ export class List {
     this.columns.forEach((c, i) => {
       const td = d.cells[i];
       if (c.last) return this.last(td, row, recent, now);
-      if (c.age) text(td, this.cell(row, c));
+      if (c.age || c.cell >= 0 && row.cells[c.cell]?.endsWith(" ago)")) text(td, this.cell(row, c));
       td.classList.toggle("hit", hits.includes(c.cell));
       if (c.cell >= 0) this.meaning(td, c, row.cells[c.cell] ?? "");
     });
@@ -328,6 +336,13 @@ export class List {
     this.mark();
     this.hooks.open(row);
   }
+}
+
+// span is how long an age of kubectl is: 3m4s.
+function span(text) {
+  let ms = 0;
+  for (const [, n, unit] of text.matchAll(/(\d+)([smhdy])/g)) ms += n * { s: 1e3, m: 6e4, h: 36e5, d: 864e5, y: 31536e6 }[unit];
+  return ms;
 }
 
 // fit keeps a text within the part of the row that is seen.

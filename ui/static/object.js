@@ -51,7 +51,7 @@ export class Sheet {
     $("enlarge")?.setAttribute("aria-pressed", this.large);
   }
 
-  query(more) { return { type: this.of.type, ns: this.of.ns, name: this.of.name, uid: this.of.uid, at: this.at, ...more }; }
+  query(more) { return { type: this.of.type, ns: this.of.ns, name: this.of.name, uid: this.of.uid, at: this.at || "", ...more }; }
 
   // ask gets one part and draws; what failed is kept as {failed}.
   async ask(part, path, query) {
@@ -176,7 +176,7 @@ export class Sheet {
     const now = this.hooks.now();
     return this.part("object", d => [
       d.exists === false ? h("p", { class: "note" }, "This object was deleted. What is shown is its last state.") : null,
-      d.conditions?.length ? [h("h2", {}, "Conditions"), h("table", { class: "facts" }, d.conditions.map(c => h("tr", {},
+      d.conditions?.length ? [h("h2", {}, "Conditions"), h("table", { class: "facts" }, [...d.conditions].sort((a, b) => a.good - b.good).map(c => h("tr", {},
         h("td", { dir: "auto" }, h("b", { class: c.good ? "good" : "bad" }, `${c.type} ${c.status}`), c.reason || c.message ? h("div", {}, [c.reason, c.message].filter(Boolean).join(": ")) : null),
         h("td", { class: "when" }, c.since ? age(now - c.since) : ""))))] : null,
       d.containers?.length ? [h("h2", {}, "Containers"), h("table", { class: "facts" }, d.containers.map(c => h("tr", {},
@@ -192,7 +192,7 @@ export class Sheet {
   recent() {
     const states = this.data.history?.states?.slice(0, 3);
     if (!states?.length) return null;
-    return [h("h2", {}, "Last changes"), h("ol", { class: "story" }, states.map(x => this.state(x, false))), button("Whole history", () => this.hooks.go({ tab: "history" }))];
+    return [h("h2", {}, "Last changes"), h("ol", { class: "story" }, states.map(x => this.state(x.changes?.length > 4 ? { ...x, changes: x.changes.slice(0, 4), more: (x.more || 0) + x.changes.length - 4 } : x, false))), button("Whole history", () => this.hooks.go({ tab: "history" }))];
   }
 
   history() {
@@ -223,7 +223,7 @@ export class Sheet {
         h("button", { type: "button", "data-focus": "v" + x.pos, onclick: () => { this.past = x.pos; this.data.object = null; this.ask("object", "api/object", { ...this.query(), at: undefined, pos: x.pos }); this.hooks.go({ tab: "yaml" }); } }, "YAML"),
         h("button", { type: "button", "data-focus": "c" + x.pos, "aria-pressed": String(picked), onclick: () => this.pick(x.pos) }, picked ? "chosen" : "compare")) : null),
       h("time", { datetime: new Date(x.at).toISOString(), title: new Date(x.at).toISOString() }, clock(x.at)), h("time", {}, x.by ? ` by ${x.by}` : "", x.inferred ? ", found by comparing after a gap" : "", now - x.at < 3600e3 ? `, ${ago(now - x.at)} ago` : ""),
-      x.changes?.length ? h("pre", { dir: "ltr" }, differences(x.changes), x.more ? h("span", { class: "c" }, `\nand ${plural(x.more, "more change")}`) : "") : null);
+      x.changes?.length ? h("pre", { dir: "ltr" }, differences(x.changes), x.more ? h("span", { class: "c" }, `\nand ${number(x.more) + " more"}`) : "") : null);
   }
 
   event(e) {

@@ -9,7 +9,8 @@ export class Time {
   constructor(hooks) {
     this.hooks = hooks;
     this.box = $("bars");
-    this.reach = 3600e3;
+    this.reach = 300e3;
+    this.chosen = false;      // by a person, not by how much is kept
     this.data = null;
     this.tip = h("div", { class: "tip", hidden: true });
     this.box.tabIndex = 0;
@@ -37,6 +38,7 @@ export class Time {
     const r = this.ranges(), at = r.findIndex(x => x >= this.reach);
     const to = around ? (at + by + r.length) % r.length : Math.max(0, Math.min(r.length - 1, at + by));
     this.reach = r[to] || r[0];
+    this.chosen = true;
     this.load();
   }
 
@@ -55,6 +57,12 @@ export class Time {
   }
 
   async load() {
+    const from = this.hooks.state()?.from;
+    if (!this.chosen && from) this.reach = [300e3, 900e3].find(x => x >= this.end() - from) || 3600e3;
+    return this.fetch();
+  }
+
+  async fetch() {
     const [from, to] = this.range();
     const step = (to - from) / BUCKETS, low = Math.floor(from / step) * step;
     try {
