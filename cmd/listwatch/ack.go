@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
@@ -19,6 +20,7 @@ import (
 // line says that it is done with that one and all before it, for good.
 type acks struct {
 	file    io.ReadCloser
+	first   int64        // the seq of the first line
 	printed atomic.Int64 // the last seq that stdout was given
 	done    atomic.Int64 // the highest that was acknowledged
 	changed chan struct{}
@@ -38,7 +40,9 @@ func openAcks(path string) (*acks, error) {
 	if err != nil {
 		return nil, exit.Usage("--ack: %w", err)
 	}
-	return &acks{file: f, changed: make(chan struct{}, 1)}, nil
+	// A reader that outlives a run, or a pipe, may still acknowledge lines of that run: so
+	// no run counts from 1. Nobody prints a line each microsecond.
+	return &acks{file: f, first: time.Now().UnixMicro(), changed: make(chan struct{}, 1)}, nil
 }
 
 // maxAck is the longest line that is read.

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,12 +17,8 @@ import (
 )
 
 // acknowledging starts a watch of nodes whose reader acknowledges by a pipe.
-func acknowledging(t *testing.T, server, state string, more ...string) (c *child, lines *bufio.Reader, stdout *os.File, ack func(n int)) {
+func acknowledging(t *testing.T, path, server, state string, more ...string) (c *child, lines *bufio.Reader, stdout *os.File) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "acks")
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
 	c = newChild(t, append([]string{"watch", "nodes", "-o", "ndjson", "--events", "ADDED", "--list", "paged", "--checkpoint", state, "--ack", path, "-s", server}, more...)...)
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -33,7 +30,17 @@ func acknowledging(t *testing.T, server, state string, more ...string) (c *child
 		t.Error(err)
 	}
 	t.Cleanup(func() { r.Close() })
-	return c, bufio.NewReader(r), r, func(n int) {
+	return c, bufio.NewReader(r), r
+}
+
+// acksPipe makes a pipe for acknowledgements, and returns how to write one.
+func acksPipe(t *testing.T) (path string, ack func(n int64)) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "acks")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path, func(n int64) {
 		t.Helper()
 		f, err := os.OpenFile(path, os.O_WRONLY, 0) // as echo does
 		if err == nil {
@@ -48,17 +55,27 @@ func acknowledging(t *testing.T, server, state string, more ...string) (c *child
 	}
 }
 
-// nodesIn reads n lines, and returns the names in them.
-func nodesIn(t *testing.T, lines *bufio.Reader, n int) (names []string) {
+// nodesIn reads n lines, and returns the names in them, and the seq of the first.
+func nodesIn(t *testing.T, lines *bufio.Reader, n int) (names []string, first int64) {
 	t.Helper()
-	for range n {
+	for i := range int64(n) {
 		line, err := lines.ReadString('\n')
 		if err != nil {
 			t.Fatal(err)
 		}
+		var l struct{ Seq int64 }
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			first = l.Seq
+		}
+		if l.Seq != first+i {
+			t.Errorf("line %d has the seq %d, and the first %d", i, l.Seq, first)
+		}
 		names = append(names, crowdName.FindString(line))
 	}
-	return names
+	return names, first
 }
 
 // TestReaderAcknowledges: of what a reader took from the pipe the checkpoint has what it
@@ -82,18 +99,20 @@ func TestReaderAcknowledges(t *testing.T) {
 			t.Parallel()
 			srv, names := crowd(t, 12)
 			state := filepath.Join(t.TempDir(), "state")
-			c, lines, stdout, ack := acknowledging(t, srv.URL, state)
-			if diff := cmp.Diff(names, nodesIn(t, lines, 12)); diff != "" {
+			path, ack := acksPipe(t)
+			c, lines, stdout := acknowledging(t, path, srv.URL, state)
+			got, first := nodesIn(t, lines, 12)
+			if diff := cmp.Diff(names, got); diff != "" {
 				t.Fatalf("the first run (-want +got):\n%s", diff)
 			}
 			before, err := os.Stat(state)
 			if err != nil {
 				t.Fatal(err)
 			}
-			ack(3)
-			ack(2) // it is done with the third already
-			ack(13)
-			c.until(c.stderr, "--ack: 13 is ignored: the last line that was printed is 12")
+			ack(first + 2)
+			ack(first + 1) // it is done with the third already
+			ack(first + 12)
+			c.until(c.stderr, fmt.Sprintf("--ack: %d is ignored: the last line that was printed is %d", first+12, first+11))
 			for { // acknowledged is noted within a second
 				if now, err := os.Stat(state); err == nil && now.Size() > before.Size() {
 					break
@@ -106,16 +125,22 @@ func TestReaderAcknowledges(t *testing.T) {
 			}
 			test.end(c, stdout)
 
-			c, lines, _, ack = acknowledging(t, srv.URL, state, "--once")
-			if diff := cmp.Diff(names[3:], nodesIn(t, lines, 9)); diff != "" {
+			late := first + 11 // the last line of the run before
+			c, lines, _ = acknowledging(t, path, srv.URL, state, "--once")
+			got, first = nodesIn(t, lines, 9)
+			if diff := cmp.Diff(names[3:], got); diff != "" {
 				t.Fatalf("the next run (-want +got):\n%s", diff)
 			}
+			if first <= late {
+				t.Errorf("the next run begins with the seq %d, and the one before ended with %d", first, late)
+			}
+			ack(late)
 			select {
 			case <-c.done:
 				t.Error("it did not wait for the reader")
 			case <-time.After(100 * time.Millisecond):
 			}
-			ack(9)
+			ack(first + 8)
 			c.end(0)
 			code, rest, stderr := runProgram(t, nil, "watch", "nodes", "-o", "ndjson", "--events", "ADDED", "--checkpoint", state, "--once", "-s", srv.URL)
 			if code != 0 || strings.TrimSpace(rest) != "" {

@@ -81,6 +81,9 @@ type printer struct {
 // if it did not.
 func (p *printer) run(records <-chan record.Record) error {
 	p.enc = p.output.format.Encoder()
+	if lines, ok := p.enc.(*print.NdjsonEncoder); ok {
+		lines.Seq = p.seq
+	}
 	for r := range records {
 		p.take(&r)
 		began := time.Now()

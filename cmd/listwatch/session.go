@@ -80,6 +80,9 @@ func (s *session) run(ctx context.Context, p *cli.Program) (err error) {
 	if s.kept != nil {
 		s.kept.states = nil // the streams have them
 		pr.keeper = s.kept
+		if s.kept.acks != nil {
+			pr.seq = s.kept.acks.first - 1
+		}
 	}
 	printed := make(chan error, 1)
 	go func() { printed <- pr.run(s.debounced(records)) }()
