@@ -2,19 +2,19 @@ package codec
 
 import "encoding/binary"
 
-// RawForm names the form of AppendBinary. It changes when that does.
+// RawForm is the version of the format of AppendBinary.
 const RawForm = "raw 1"
 
-// AppendBinary appends r to b as it is in memory: for a file that has a checksum
-// and a note of RawForm. Reading it costs a copy, where JSON would be parsed.
+// AppendBinary appends r in its in-memory format, for a file that has a checksum and
+// names RawForm. Reading it is a copy, while JSON would be parsed.
 func (r Raw) AppendBinary(b []byte) ([]byte, error) { return append(b, r.s...), nil }
 
-// MarshalBinary returns what AppendBinary appends.
+// MarshalBinary returns the bytes of AppendBinary.
 func (r Raw) MarshalBinary() ([]byte, error) { return []byte(r.s), nil }
 
-// UnmarshalBinary makes r what AppendBinary was called for. Of bytes that were
-// changed since, it refuses those that would lead out of them; that the rest is
-// still an object it takes on trust. The error is a *SyntaxError.
+// UnmarshalBinary decodes the bytes of AppendBinary. It detects offsets that are out of
+// range, but does not check that the rest is a JSON object. The error is a
+// *SyntaxError.
 func (r *Raw) UnmarshalBinary(b []byte) error {
 	if len(b) == 0 {
 		*r = Raw{}

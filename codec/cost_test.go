@@ -20,7 +20,7 @@ import (
 // this there are the benchmarks, and callgrind.
 
 // costs is how many statements a pod of 6 KB may take, less than a fiftieth more,
-// or less than a tenth less. A change that is faster sets them anew.
+// or less than a tenth less. A change that is faster sets them again.
 var costs = map[string]int{
 	"frames":  68,
 	"unlined": 9494,

@@ -12,9 +12,8 @@ import (
 	jsoniter "github.com/json-iterator/go"
 )
 
-// iterator is how json-iterator decodes here. Kubernetes insists on letter
-// case; a number in an interface is a json.Number, so that no int64 loses
-// digits.
+// iterator is the configuration of json-iterator. Kubernetes requires exact letter
+// case; a number in an interface is a json.Number, so that no int64 loses digits.
 var iterator = jsoniter.Config{
 	CaseSensitive: true,
 	UseNumber:     true,
@@ -24,27 +23,26 @@ var iterator = jsoniter.Config{
 // map, Raw. The result shares no memory with b. On an error it is the zero
 // value.
 //
-// Strings of at most 256 bytes may be parts of one allocation, of at most 4 KB:
-// strings.Clone what must not keep its neighbours alive.
+// Strings of at most 256 bytes may share an allocation of at most 4 KB: use
+// strings.Clone for a string that is kept longer than the others.
 //
-// Names match exactly, letter case included; of a member that occurs twice the last
-// one counts, but objects are merged, as in encoding/json; unknown members are
-// ignored. Numbers in an interface
-// ("map[string]any") are json.Number. Invalid UTF-8 becomes U+FFFD,
-// but is an error in more than 1 MiB. null is not
-// an object, hence an error. Errors are a *SyntaxError or *DecodeError.
+// Names must match exactly, letter case included. If a member occurs twice the last one
+// counts, but objects are merged, as in encoding/json. Unknown members are ignored.
+// Numbers in an interface ("map[string]any") are json.Number. Invalid UTF-8 becomes
+// U+FFFD, but is an error in more than 1 MiB. null is not an object and is an error.
+// Errors are a *SyntaxError or *DecodeError.
 //
-// Besides, it is as encoding/json with UseNumber, but that halves of surrogate pairs
-// that are out of place may become other characters than U+FFFD.
+// Otherwise it behaves like encoding/json with UseNumber, except that unpaired
+// surrogates may become other characters than U+FFFD.
 //
-// A T with a method FromRaw(Raw) T is not decoded: it is what that method, of
-// the zero T, returns for the object as ParseRaw reads it.
+// A T with a method FromRaw(Raw) T is not decoded: the result is that of the method,
+// called on the zero T with the object as ParseRaw reads it.
 //
 // A panic of a type's own UnmarshalJSON passes through.
 func Decode[T any](b []byte) (T, error) { return DecoderOf[T]()(b) }
 
-// DecoderOf returns what Decode does, resolved once for many calls. It may be
-// used by several goroutines at a time.
+// DecoderOf returns Decode for T, resolved once for many calls. It is safe for
+// concurrent use.
 func DecoderOf[T any]() func([]byte) (T, error) {
 	if f, ok := any(ParseRaw).(func([]byte) (T, error)); ok {
 		return f
@@ -72,7 +70,7 @@ func DecoderOf[T any]() func([]byte) (T, error) {
 	}
 }
 
-// decodeInto decodes into a fresh value and then assigns it.
+// decodeInto decodes b into a fresh value and then assigns it.
 func decodeInto(b []byte, into any) error {
 	to := reflect.ValueOf(into).Elem()
 	fresh := reflect.New(to.Type())
@@ -83,8 +81,8 @@ func decodeInto(b []byte, into any) error {
 	return nil
 }
 
-// unmarshal decodes b into the fresh value that v points to: by a filler as far as
-// to has plans for its type, and the rest, or all that is unusual, by another decoder.
+// unmarshal decodes b into the fresh value that v points to: by a fastDecoder for
+// fields with plans, and by another decoder for the rest and for all unusual JSON.
 func unmarshal(b []byte, v any, to *target) error {
 	b, err := objectUTF8(b)
 	if err != nil {
@@ -96,7 +94,7 @@ func unmarshal(b []byte, v any, to *target) error {
 	if len(to.fields) == 0 {
 		return decodeAll(b, v, to)
 	}
-	f := fillers.Get().(*filler)
+	f := fastDecoders.Get().(*fastDecoder)
 	defer f.free()
 	root := reflect.ValueOf(v).Elem()
 	rest, ok := f.root(b, root, to)
@@ -110,10 +108,10 @@ func unmarshal(b []byte, v any, to *target) error {
 	return decodeRest(b, rest, v, to)
 }
 
-// decodeAll lets json-iterator, or encoding/json where the two may differ, decode b
-// into the fresh value that v points to. The grammar is checked first and what v has
-// no place for is cut, so that they see nothing but JSON that they need: leniency,
-// recursion, and matching of names by hash or without letter case do not matter.
+// decodeAll decodes b into the fresh value that v points to, by json-iterator, or by
+// encoding/json if the two may differ. The grammar is checked first, and members that v
+// has no field for are removed, so that leniency, recursion, and matching of names by
+// hash or without letter case cannot have an effect.
 func decodeAll(b []byte, v any, to *target) error {
 	scratch := scratches.Get().(*[]byte)
 	defer scratches.Put(scratch)
@@ -135,7 +133,7 @@ func decodeAll(b []byte, v any, to *target) error {
 	return decodeRest(b, rest, v, to)
 }
 
-// decodeRest lets json-iterator or encoding/json decode what is left of b.
+// decodeRest decodes the rest of b by json-iterator or encoding/json.
 func decodeRest(b, rest []byte, v any, to *target) error {
 	decode := iterate
 	if to.standard {
@@ -150,7 +148,7 @@ func decodeRest(b, rest []byte, v any, to *target) error {
 	return nil
 }
 
-// scratches holds buffers for what is left of an object.
+// scratches holds buffers for the rest of an object.
 var scratches = sync.Pool{New: func() any { return new([]byte) }}
 
 // standard calls encoding/json.
@@ -162,8 +160,8 @@ func standard(b []byte, v any) error {
 
 var errPanic = errors.New("json-iterator panicked")
 
-// iterate calls json-iterator. A panic of its own becomes an error; one of a
-// user's method goes on.
+// iterate calls json-iterator. Its own panics become errors; those of a user's method
+// continue.
 func iterate(b []byte, v any) (err error) {
 	done := false
 	defer func() {
@@ -198,16 +196,16 @@ func panickedInIterator() bool {
 	}
 }
 
-// explain says why valid JSON does not fit the type v points to. The texts of
-// json-iterator quote the payload, so encoding/json is asked again; of its
-// error only names of fields and types are taken.
+// explain returns why valid JSON does not fit the type that v points to. Errors of
+// json-iterator quote the payload, so the JSON is decoded again by encoding/json; only
+// names of fields and types are taken from its error.
 func explain(b []byte, v any) error {
 	t := reflect.TypeOf(v).Elem()
 	out := &DecodeError{Want: goType(t)}
 	err := json.Unmarshal(b, reflect.New(t).Interface())
 	var mismatch *json.UnmarshalTypeError
 	switch {
-	case err == nil: // a difference between the two decoders
+	case err == nil: // the two decoders differ
 	case errors.As(err, &mismatch):
 		out.Path, out.Offset = jsonPath(t, mismatch.Field), mismatch.Offset
 		out.Got, _, _ = strings.Cut(mismatch.Value, " ") // "number 300"
@@ -218,8 +216,8 @@ func explain(b []byte, v any) error {
 	return out
 }
 
-// jsonPath is a path as encoding/json tells it, less the names of embedded structs,
-// whose fields are in JSON those of the struct around.
+// jsonPath returns a path of encoding/json without the names of embedded structs, whose
+// fields belong to the outer struct in JSON.
 func jsonPath(t reflect.Type, path string) string {
 	var names []string
 	for name := range strings.SplitSeq(path, ".") {
@@ -246,7 +244,7 @@ func jsonPath(t reflect.Type, path string) string {
 	return strings.Join(names, ".")
 }
 
-// goType names a type; one that is written out at length by its kind.
+// goType returns the name of a type, or the kind of one that would be written in full.
 func goType(t reflect.Type) string {
 	if s := t.String(); len(s) <= 64 && !strings.Contains(s, "struct {") {
 		return s

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Encode returns v as JSON on one line, without a newline behind it. Unlike
-// json.Marshal it does not escape <, > and &.
+// Encode returns v as JSON on one line, without a final newline. Unlike json.Marshal it
+// does not escape <, > and &.
 func Encode(v any) ([]byte, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)

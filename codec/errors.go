@@ -9,10 +9,10 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// ErrTooLarge is what a LimitError is to errors.Is.
+// ErrTooLarge matches every LimitError by errors.Is.
 var ErrTooLarge = errors.New("too large")
 
-// LimitError says that a frame, an item or an object is larger than allowed.
+// LimitError reports that a frame, an item or an object exceeds a limit.
 type LimitError struct {
 	What  string // "frame", "item", "list metadata", ...
 	Limit int    // bytes
@@ -25,21 +25,21 @@ func (e *LimitError) Error() string {
 // Is reports whether target is ErrTooLarge.
 func (e *LimitError) Is(target error) bool { return target == ErrTooLarge }
 
-// SyntaxError says that bytes are not the JSON, or the protobuf, that was expected.
-// Its text holds no part of the input.
+// SyntaxError reports bytes that are not the expected JSON or protobuf. Its text
+// contains no part of the input.
 type SyntaxError struct {
 	Offset int64  // bytes before the error, from the start of the body or object; 0 if unknown
-	Msg    string // what is wrong
-	Form   string // of the bytes; "" = JSON
+	Msg    string // the error
+	Form   string // format of the bytes; "" = JSON
 }
 
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("invalid %s at byte %d: %s", cmp.Or(e.Form, "JSON"), e.Offset, e.Msg)
 }
 
-// NotListError says that a body is a JSON object, but not a list.
+// NotListError reports a body that is a JSON object, but not a list.
 type NotListError struct {
-	Kind string // the kind it names; "" if it names none or not a plausible one
+	Kind string // its kind; "" if it has none or an invalid one
 }
 
 func (e *NotListError) Error() string {
@@ -49,16 +49,16 @@ func (e *NotListError) Error() string {
 	return "not a list: kind is " + e.Kind
 }
 
-// NotList returns a NotListError that names kind, if that is plausible.
+// NotList returns a NotListError with kind, if kind is valid.
 func NotList(kind string) error { return &NotListError{Kind: plausibleKind(kind)} }
 
-// DecodeError says that valid JSON does not fit the Go type it should fill.
-// Its text names fields and types, never a value.
+// DecodeError reports that valid JSON does not fit the Go type. Its text contains names
+// of fields and types, never a value.
 type DecodeError struct {
-	Path   string // JSON path of the field, "spec.replicas"; "" if unknown or the whole
-	Got    string // the JSON kind found: "string", "number", "object", ...; "" if unknown
-	Want   string // the Go type, or the kind of value, that was wanted
-	Cause  string // Go type of the error an UnmarshalJSON method returned, if one did
+	Path   string // JSON path of the field, "spec.replicas"; "" = unknown, or the whole object
+	Got    string // kind of the JSON value: "string", "number", "object", ...; "" = unknown
+	Want   string // the Go type or kind of value that was expected
+	Cause  string // Go type of the error of an UnmarshalJSON method, if there is one
 	Offset int64  // bytes before the error; 0 if unknown
 }
 
@@ -77,27 +77,27 @@ func (e *DecodeError) Error() string {
 	return msg
 }
 
-// ItemError is one object that could not be decoded and is left out: the
-// stream or list it came from goes on.
+// ItemError reports an object that could not be decoded and is left out: the stream or
+// list continues.
 type ItemError struct {
-	Identity Identity // as far as it could be read; a part that no object can have is cleaned by kube.CleanName
+	Identity Identity // the readable parts; invalid ones are cleaned by kube.CleanName
 	Size     int      // bytes of the object
-	Err      error    // why
+	Err      error    // the reason
 }
 
-// Quarantine describes an object that failed to decode with err. An err that
-// describes it already is returned as it is.
+// Quarantine returns the ItemError of an object that could not be decoded because of
+// err. If err wraps an ItemError, that is returned.
 func Quarantine(object []byte, err error) *ItemError {
 	var described *ItemError
 	if errors.As(err, &described) {
 		return described
 	}
-	id, _ := Skim(object) // on error: what was read before it
+	id, _ := Skim(object) // on error: the parts before it
 	return &ItemError{Identity: id.clean(), Size: len(object), Err: err}
 }
 
-// clean returns id with all parts as kube.CleanName returns them: they are kept, and
-// shown. An apiVersion has a slash.
+// clean returns id with all parts cleaned by kube.CleanName, because they are stored
+// and shown. An apiVersion may contain a slash.
 func (id Identity) clean() Identity {
 	group, version, found := strings.Cut(id.APIVersion, "/")
 	if id.APIVersion = kube.CleanName(group); found {
@@ -121,11 +121,10 @@ func (e *ItemError) Error() string {
 	return fmt.Sprintf("%s %q of %d bytes: %v", kind, name, e.Size, e.Err)
 }
 
-// IsItem reports whether err is about one object that is left out, an
-// *ItemError, and so not the end of a sequence.
+// IsItem reports whether err wraps an *ItemError, after which a sequence continues.
 func IsItem(err error) bool {
 	if err == nil {
-		return false // without an allocation
+		return false // avoids an allocation
 	}
 	var item *ItemError
 	return errors.As(err, &item)
@@ -134,8 +133,8 @@ func IsItem(err error) bool {
 // Unwrap returns Err.
 func (e *ItemError) Unwrap() error { return e.Err }
 
-// plausibleKind returns k if it looks like a kind, else "": what a stranger
-// sends is not to break a line of a log.
+// plausibleKind returns k if it looks like a kind, else "": input from a server must
+// not break a log line.
 func plausibleKind(k string) string {
 	if len(k) > 63 {
 		return ""

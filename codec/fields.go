@@ -10,20 +10,20 @@ import (
 	jsoniter "github.com/json-iterator/go"
 )
 
-// A jsonField is a field of a struct as encoding/json knows it.
+// A jsonField is a field of a struct in the rules of encoding/json.
 type jsonField struct {
 	name       string
 	typ        reflect.Type
-	depth      int // structs that it is embedded in
+	depth      int // number of structs that it is embedded in
 	tagged     bool
-	quoted     bool // the option string
-	unexported bool // a struct that is embedded under a name: only encoding/json fills it
+	quoted     bool // has the option string
+	unexported bool // an unexported struct embedded with a name: only encoding/json decodes it
 }
 
 // fieldsOf returns the fields of the struct t by the rules of encoding/json: among
-// those of one name, the one that is embedded least deep counts, among these the one
-// with a tag, and if it is not the only one, none. hidden reports whether there was
-// more than one of a name.
+// fields of one name, the least deeply embedded one counts, among several of these the
+// one with a tag; if that is not unique, none. hidden reports whether a name occurred
+// more than once.
 func fieldsOf(t reflect.Type) (fields []jsonField, hidden bool) {
 	all := collectFields(t, 0, map[reflect.Type]bool{})
 	slices.SortStableFunc(all, func(a, b jsonField) int {
@@ -53,11 +53,11 @@ func boolInt(b bool) int {
 	return 0
 }
 
-// collectFields returns the fields of t, which is embedded in depth structs, those
-// of structs around it, which outer holds, and those of structs embedded in it.
+// collectFields returns the fields of t, which is embedded in depth structs, and those
+// of the structs embedded in it. outer holds the structs around it.
 func collectFields(t reflect.Type, depth int, outer map[reflect.Type]bool) []jsonField {
 	if outer[t] {
-		return nil // the fields of the first count
+		return nil // the outer one counts
 	}
 	outer[t] = true
 	defer delete(outer, t)
@@ -81,8 +81,8 @@ func collectFields(t reflect.Type, depth int, outer map[reflect.Type]bool) []jso
 	return all
 }
 
-// standardOnly reports whether json-iterator may decode JSON into t otherwise than
-// encoding/json does: then the latter does it. seen holds the types under way.
+// standardOnly reports whether json-iterator may decode t differently from
+// encoding/json; then encoding/json decodes it. seen holds the types in progress.
 func standardOnly(t reflect.Type, seen map[reflect.Type]bool) bool {
 	if seen[t] {
 		return false
@@ -99,7 +99,7 @@ func standardOnly(t reflect.Type, seen map[reflect.Type]bool) bool {
 	}
 	switch t.Kind() {
 	case reflect.Array:
-		return true // json-iterator writes an element into an array of none
+		return true // json-iterator writes an element into an array of length 0
 	case reflect.Pointer, reflect.Slice:
 		return standardOnly(t.Elem(), seen)
 	case reflect.Map:
@@ -113,7 +113,7 @@ func standardOnly(t reflect.Type, seen map[reflect.Type]bool) bool {
 	return false
 }
 
-// plainName reports whether every decoder takes a tag of this name.
+// plainName reports whether every decoder accepts a tag with this name.
 func plainName(name string) bool {
 	for _, c := range []byte(name) {
 		if c >= 0x80 || !strings.ContainsRune("-_./:$@", rune(c)) && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') {

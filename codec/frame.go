@@ -6,31 +6,30 @@ import (
 	"iter"
 )
 
-// DefaultMaxFrame is the limit for one frame or item where none is given:
-// 16 MiB. An object in etcd is at most a few MiB.
+// DefaultMaxFrame is the default limit of one frame or item: 16 MiB. An object in etcd
+// has at most a few MiB.
 const DefaultMaxFrame = 16 << 20
 
 // Frame is one element of a WATCH body.
 type Frame struct {
-	Type   string // ADDED, MODIFIED, DELETED, BOOKMARK, ERROR, or what else was sent
-	Object []byte // the bytes of "object" exactly; valid until decode returns
+	Type   string // ADDED, MODIFIED, DELETED, BOOKMARK, ERROR, or any other text of the server
+	Object []byte // the exact bytes of "object"; valid until decode returns
 }
 
-// Frames cuts a WATCH body into frames and yields what decode makes of each, as
-// soon as its last byte has been read. A frame may have at most max bytes; 0
-// means DefaultMaxFrame. It does not close r, and can be ranged over once.
+// Frames splits a WATCH body into frames and yields the result of decode for each, as
+// soon as its last byte was read. max limits a frame in bytes; 0 means DefaultMaxFrame.
+// It does not close r, and can be ranged over once.
 //
-// An error of decode is yielded beside its value, and the sequence goes on. It
-// ends after the first other error: io.ErrUnexpectedEOF if the body ends inside a
-// frame, a *LimitError for a frame that is too large, a *SyntaxError for what is
-// not a frame, or the error of r. It ends without one if the body ends between
-// frames. Use errors.Is and errors.As.
+// An error of decode is yielded with its value, and the sequence continues. It ends
+// after the first other error: io.ErrUnexpectedEOF if the body ends inside a frame, a
+// *LimitError for a frame that is too large, a *SyntaxError for anything that is not a
+// frame, or the error of r. It ends without an error if the body ends between frames.
+// Use errors.Is and errors.As.
 //
-// Only the frame itself is checked. Its Object is some JSON value with balanced
-// brackets; decode must return an error unless it is valid JSON, as DecoderOf,
-// Skim and ResourceVersion do. That is relied on: a line that looks like a frame
-// is given to decode at once, and only if there is an error its end is looked for
-// byte by byte, and decode called again.
+// Only the frame itself is checked. Its Object is a JSON value with balanced brackets;
+// decode must return an error unless it is valid JSON, as DecoderOf, Skim and
+// ResourceVersion do. Frames relies on that: it assumes one frame per line, and only if
+// decode fails it finds the end of the frame byte by byte and calls decode again.
 func Frames[V any](r io.Reader, max int, decode func(Frame) (V, error)) iter.Seq2[V, error] {
 	if max <= 0 {
 		max = DefaultMaxFrame
@@ -68,12 +67,12 @@ func Frames[V any](r io.Reader, max int, decode func(Frame) (V, error)) iter.Seq
 	}
 }
 
-// line returns the frame at pos, of size bytes, if it looks like those that
-// kube-apiserver sends: alone on a line, its type, then its object. That this is
-// so costs no look at what is in the object. What it returns for the object is
-// some text in curly brackets. If that is JSON it is the object: frame could not
-// end it elsewhere. If not, there may be several frames on the line, or more in
-// one, or a part. Without such a line, size is 0.
+// line returns the frame at pos, of size bytes, if it looks like those of
+// kube-apiserver: alone on a line, its type, then its object. Only the ends of the line
+// are inspected. The object is some text in curly brackets. If it is valid JSON it is
+// the object, because frame would end it at the same place. If not, the line may hold
+// several frames, more than one member, or a part of a frame. Without such a line, size
+// is 0.
 func (w *window) line() (f Frame, size int) {
 	size = bytes.IndexByte(w.buf[w.pos:], '\n')
 	if size < 0 || size > w.max {
@@ -88,7 +87,7 @@ func (w *window) line() (f Frame, size int) {
 	return Frame{Type: EventType(typ), Object: object[:len(object):len(object)]}, size
 }
 
-// frame consumes one frame, with the mark at its start.
+// frame consumes one frame, and sets the mark at its start.
 func (w *window) frame() (Frame, error) {
 	var (
 		f      Frame
@@ -135,7 +134,7 @@ func (w *window) frame() (Frame, error) {
 	return f, nil
 }
 
-// EventType is string(b), without an allocation for the types of Kubernetes.
+// EventType returns string(b), without an allocation for the types of Kubernetes.
 func EventType(b []byte) string {
 	switch string(b) {
 	case "ADDED":

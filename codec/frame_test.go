@@ -200,7 +200,7 @@ func TestFramesYieldsWhatCameBeforeAnErrorAndEnds(t *testing.T) {
 		{"no quotes", `{type:"ADDED"}`, "invalid JSON at byte 29: name of a member expected"},
 		{"no colon", `{"type" "ADDED"}`, "invalid JSON at byte 36: colon expected"},
 		{"no comma", `{"type":"ADDED" "object":{}}`, "invalid JSON at byte 44: comma or closing bracket expected"},
-		{"trailing comma", `{"type":"ADDED",}`, "invalid JSON at byte 44: value expected behind the comma"},
+		{"trailing comma", `{"type":"ADDED",}`, "invalid JSON at byte 44: value expected after the comma"},
 		{"no value", `{"type":}`, "invalid JSON at byte 36: value expected"},
 		{"too deep", `{"type":"ADDED","object":` + strings.Repeat("[", MaxDepth+1), fmt.Sprintf("invalid JSON at byte %d: nested too deeply", 28+25+MaxDepth)},
 	}

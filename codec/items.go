@@ -9,49 +9,47 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// ListMeta is what a LIST body says besides its items. It is complete once the
-// sequence of items has ended without an error; metadata that comes before the
-// items, as servers send it, is there with the first item.
+// ListMeta is the metadata of a LIST body. It is complete when the sequence of items
+// has ended without an error; metadata that precedes the items, as servers send it, is
+// available with the first item.
 type ListMeta struct {
 	APIVersion      string
 	Kind            string // "PodList", "Table"
 	ResourceVersion string
 	Continue        string // token for the next page; "" on the last
-	Remaining       int64  // items after this page; -1 if the server does not say
-	Sharded         bool   // the server applied the shardSelector: metadata.shardInfo is there
+	Remaining       int64  // items after this page; -1 = unknown
+	Sharded         bool   // the server applied the shardSelector: there is a metadata.shardInfo
 }
 
-// Limits of what a list says about itself, in bytes. What is put in front of each
-// item is among it.
+// Limits of the metadata of a list, in bytes. Some of it is copied to each item.
 const (
 	maxKind     = 256      // of kind and of apiVersion
 	maxListMeta = 1 << 20  // of the metadata, and of the column definitions of a Table
 	maxContinue = 16 << 10 // of a continue token: it is part of the next URL
 )
 
-// Items takes a LIST body apart item by item, in the memory of one item. An
-// item may have at most max bytes; 0 means DefaultMaxFrame. kind and apiVersion may
-// have 256 bytes, metadata and column definitions 1 MiB, a continue token 16 KiB, a
-// resource version kube.MaxIdentity. It does not close r, and can be ranged over
-// once. Each item is valid until the next iteration.
+// Items splits a LIST body into items, in the memory of one item. max limits an item in
+// bytes; 0 means DefaultMaxFrame. kind and apiVersion may have 256 bytes, metadata and
+// column definitions 1 MiB, a continue token 16 KiB, a resource version
+// kube.MaxIdentity. It does not close r, and can be ranged over once. Each item is
+// valid until the next iteration.
 //
-// A list is what has a kind that ends in "List", or is a Table, or has items and
-// neither a name nor the kind Status: the kind of a list of custom resources is any.
+// A body is a list if its kind ends in "List", or is Table, or if it has items and
+// neither a name nor the kind Status: lists of custom resources may have any kind.
 //
-// An item looks as a WATCH would send it. Where a typed list, whose kind ends in
-// "List", leaves out its items' kind and apiVersion, they are put in front, provided
-// that the list named its own before the items. Each row of a Table becomes a Table
-// of one row; column definitions that came before the rows are in the first.
+// Items look as in a WATCH. If a typed list, whose kind ends in "List", omits kind and
+// apiVersion of its items, they are added, provided that the list's own precede the
+// items. Each row of a Table becomes a Table of one row; the first one gets the column
+// definitions, if they precede the rows.
 //
-// Missing items and null are an empty list. Other members are skipped. An item
-// above max is read past without being held: an *ItemError comes in its place,
-// with a *LimitError in it, and the sequence goes on. If its first max bytes do
-// not say its name the *LimitError ends the sequence, as nobody could tell that
-// the object exists.
+// Missing items and null are an empty list. Other members are skipped. An item above
+// max is skipped without holding it: an *ItemError with a *LimitError is yielded
+// instead, and the sequence continues. If its first max bytes do not contain its name,
+// the *LimitError ends the sequence, because the object would be missing silently.
 //
-// The sequence ends after the first other error: io.ErrUnexpectedEOF for a body
-// that is cut, a *LimitError, a *SyntaxError for what is not JSON, a
-// *NotListError for JSON that is no list, or the error of r.
+// The sequence ends after the first other error: io.ErrUnexpectedEOF for a truncated
+// body, a *LimitError, a *SyntaxError for invalid JSON, a *NotListError for JSON that
+// is not a list, or the error of r.
 func Items(r io.Reader, max int) (*ListMeta, iter.Seq2[[]byte, error]) {
 	if max <= 0 {
 		max = DefaultMaxFrame
@@ -66,19 +64,19 @@ func Items(r io.Reader, max int) (*ListMeta, iter.Seq2[[]byte, error]) {
 	}
 }
 
-// errStopped says that the consumer broke its loop.
+// errStopped reports that the consumer left its loop.
 var errStopped = errors.New("stopped")
 
 type items struct {
 	meta    ListMeta
 	w       *window
 	yield   func([]byte, error) bool
-	prefix  []byte // what an item or row is put behind
+	prefix  []byte // precedes each item or row
 	columns []byte // column definitions for the next row
 	found   bool   // there was a member items or rows
-	early   bool   // there were rows before the kind
+	early   bool   // rows preceded the kind
 	named   bool   // the metadata is that of an object
-	out     []byte // an item that had to be rewritten
+	out     []byte // an item that was rewritten
 }
 
 // read consumes the body.
@@ -150,18 +148,18 @@ func (l *items) member(key string) error {
 	return err
 }
 
-// object reports whether what has items is an object nevertheless.
+// object reports whether a body with items is an object and not a list.
 func (l *items) object() bool { return l.named || l.meta.Kind == "Status" }
 
-// list reports whether the kind is certainly that of a list.
+// list reports whether the kind is that of a list.
 func (l *items) list() bool {
 	return strings.HasSuffix(l.meta.Kind, "List") || l.meta.Kind == "Table"
 }
 
 func (l *items) notList() error { return NotList(l.meta.Kind) }
 
-// small consumes a value of at most limit bytes, and at most those of an item. It
-// returns them, valid until the next fill.
+// small consumes a value of at most limit bytes, and at most w.max. It returns them,
+// valid until the next fill.
 func (l *items) small(what string, limit int) ([]byte, error) {
 	w := l.w
 	if _, err := w.peek(); err != nil {

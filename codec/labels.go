@@ -6,12 +6,12 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// This file reads single members of a Raw without decoding it. It relies on
-// what ParseRaw made sure of: valid JSON without white space. Of a member that
-// occurs twice, which no API server sends, the first one counts.
+// This file reads single members of a Raw without decoding it. It relies on ParseRaw:
+// the JSON is valid and has no white space. If a member occurs twice, which no API
+// server sends, the first one counts.
 
-// Text returns the string, number or bool at a path of members; not what is in
-// an array. It does not allocate, unless a name or the string is escaped:
+// Text returns the string, number or bool at a path of members; it does not look into
+// arrays. It does not allocate, unless a name or the string has escapes:
 //
 //	node, ok := pod.Text("spec", "nodeName")
 func (r Raw) Text(path ...string) (string, bool) {
@@ -25,8 +25,7 @@ func (r Raw) Text(path ...string) (string, bool) {
 	return v, true
 }
 
-// Label returns the value of one label, and whether there is one. It does not
-// allocate.
+// Label returns the value of one label, and whether it exists. It does not allocate.
 func (r Raw) Label(name string) (string, bool) {
 	v := r.find("metadata", "labels", name)
 	if v == "" || v[0] != '"' {
@@ -35,8 +34,8 @@ func (r Raw) Label(name string) (string, bool) {
 	return meaning(v), true
 }
 
-// GetLabels returns the labels, nil if there are none, in a map that is the
-// caller's. Label is cheaper for one of them.
+// GetLabels returns a copy of the labels, nil if there are none. For a single label,
+// Label is faster.
 func (r Raw) GetLabels() map[string]string {
 	s := r.find("metadata", "labels")
 	if s == "" || s[0] != '{' {
@@ -61,8 +60,8 @@ func (r Raw) GetLabels() map[string]string {
 	return labels
 }
 
-// GetOwnerReferences returns a copy of the owner references, nil if there are
-// none or they are not what they should be.
+// GetOwnerReferences returns a copy of the owner references, nil if there are none or
+// they are invalid.
 func (r Raw) GetOwnerReferences() []kube.OwnerReference {
 	v := r.find("metadata", "ownerReferences")
 	if v == "" || v[0] != '[' {
@@ -75,7 +74,7 @@ func (r Raw) GetOwnerReferences() []kube.OwnerReference {
 	return refs
 }
 
-// find returns the JSON of the value at a path of members, "" if there is none.
+// find returns the JSON of the value at a path of members, "" if it does not exist.
 func (r Raw) find(path ...string) string {
 	s, i := r.JSON(), 0
 	if s == "" {
@@ -89,8 +88,8 @@ func (r Raw) find(path ...string) string {
 	return s[i:valueEnd(s, i)]
 }
 
-// member returns where the value of a member of the object at i starts, -1 if
-// there is no such member or no object.
+// member returns the index of the value of a member of the object at i, -1 if there is
+// no such member or no object.
 func member(s string, i int, name string) int {
 	if s[i] != '{' {
 		return -1
@@ -98,7 +97,7 @@ func member(s string, i int, name string) int {
 	for i++; s[i] == '"'; {
 		end := stringEnd(s, i)
 		key := s[i:end]
-		i = end + 1 // behind the colon
+		i = end + 1 // after the colon
 		if key[1:len(key)-1] == name || strings.IndexByte(key, '\\') >= 0 && meaning(key) == name {
 			return i
 		}
@@ -109,7 +108,7 @@ func member(s string, i int, name string) int {
 	return -1
 }
 
-// stringEnd returns the index behind the string at i.
+// stringEnd returns the index after the string at i.
 func stringEnd(s string, i int) int {
 	for i++; ; i++ {
 		switch s[i] {
@@ -121,7 +120,7 @@ func stringEnd(s string, i int) int {
 	}
 }
 
-// valueEnd returns the index behind the value at i.
+// valueEnd returns the index after the value at i.
 func valueEnd(s string, i int) int {
 	depth := 0
 	for i < len(s) {
@@ -134,7 +133,7 @@ func valueEnd(s string, i int) int {
 			continue
 		case '}', ']':
 			if depth == 0 {
-				return i // behind a number or literal
+				return i // after a number or literal
 			}
 			depth--
 			i++
@@ -155,8 +154,8 @@ func valueEnd(s string, i int) int {
 	return i
 }
 
-// meaning returns what a string in quotes means: a part of it if nothing in it
-// is escaped.
+// meaning returns the decoded string of a string in quotes: a part of it if it has no
+// escapes.
 func meaning(s string) string {
 	s = s[1 : len(s)-1]
 	if strings.IndexByte(s, '\\') < 0 {

@@ -2,8 +2,8 @@ package codec
 
 import "bytes"
 
-// A parser walks over a complete JSON text once and checks its grammar. After
-// the first error every method does nothing and every loop ends:
+// A parser reads a complete JSON text once and checks its grammar. After the first
+// error every method does nothing and every loop ends:
 //
 //	for more := p.enter('{'); more; more = p.next('}') {
 //		key := p.key()
@@ -46,8 +46,7 @@ func (p *parser) peekSpaced() byte {
 	return 0
 }
 
-// enter consumes an opening bracket. It reports whether a member or element
-// follows.
+// enter consumes an opening bracket. It reports whether a member or element follows.
 func (p *parser) enter(open byte) bool {
 	if p.err != nil {
 		return false
@@ -69,8 +68,8 @@ func (p *parser) enter(open byte) bool {
 	return true
 }
 
-// next consumes what is between members or elements. It reports whether
-// another follows; if not, the closing bracket is consumed.
+// next consumes a comma or the closing bracket. It reports whether another member or
+// element follows.
 func (p *parser) next(shut byte) bool {
 	if p.err != nil {
 		return false
@@ -88,7 +87,7 @@ func (p *parser) next(shut byte) bool {
 	return false
 }
 
-// key consumes a member's name and the colon and returns the name.
+// key consumes a member's name and the colon, and returns the name.
 func (p *parser) key() []byte {
 	s := p.str()
 	if p.err != nil {
@@ -105,7 +104,7 @@ func (p *parser) key() []byte {
 	return s.of(p.b)
 }
 
-// A span is a part of the text; of a string, what is between the quotes.
+// A span is a part of the text; for a string, without the quotes.
 type span struct {
 	lo, hi  int
 	escaped bool
@@ -132,8 +131,8 @@ func (p *parser) str() (s span) {
 	return s
 }
 
-// escape returns the index behind the escape sequence at i. Where there is none,
-// the string fails and the result is -1.
+// escape returns the index after the escape sequence at i. If there is none, the parser
+// fails and the result is -1.
 func (p *parser) escape(i int) int {
 	n := 0
 	switch p.i = i; {
@@ -192,7 +191,7 @@ func (p *parser) digits() {
 	}
 }
 
-// null consumes null if that is what follows.
+// null consumes null if it is next.
 func (p *parser) null() bool {
 	if p.err != nil || p.peek() != 'n' {
 		return false
@@ -201,7 +200,7 @@ func (p *parser) null() bool {
 	return true
 }
 
-// end checks that nothing but white space is left.
+// end checks that only white space is left.
 func (p *parser) end() {
 	if p.err == nil && (p.peek() != 0 || p.i < len(p.b)) {
 		p.fail("more than one value")

@@ -10,14 +10,14 @@ import (
 	jsoniter "github.com/json-iterator/go"
 )
 
-// A plan says how a filler gets the JSON of a type into a value of it. Types
-// that have none are left to json-iterator: those with methods of their own,
-// interfaces, floats, bytes, arrays, maps of other than strings, types that
-// contain themselves, and structs that hold such a type.
-type plan func(*filler, reflect.Value)
+// A plan decodes the JSON of a type into a value of it. Types without a plan are
+// decoded by json-iterator: those with methods of their own, interfaces, floats, bytes,
+// arrays, maps other than of strings, recursive types, and structs that contain such a
+// type.
+type plan func(*fastDecoder, reflect.Value)
 
-// plans are those of the fields of a struct, by JSON name. A field without one
-// is not among them.
+// plans are the plans of the fields of a struct, by JSON name. Fields without a plan
+// are missing.
 type plans map[string]fieldPlan
 
 type fieldPlan struct {
@@ -25,12 +25,12 @@ type fieldPlan struct {
 	fill  plan
 }
 
-// A target is what Decode knows of a Go type.
+// A target is the cached information of Decode about a Go type.
 type target struct {
 	shape    *shape
 	weight   *weight
-	standard bool  // encoding/json decodes what a filler does not
-	fields   plans // of a struct, or of what a pointer points to: those that a filler fills
+	standard bool  // encoding/json decodes what a fastDecoder does not
+	fields   plans // of the struct, or of the one a pointer points to: the fields with a plan
 }
 
 // targets caches the target of each type.
@@ -59,8 +59,8 @@ func ownMethods(t reflect.Type) bool {
 	return p.Implements(jsonUnmarshaler) || p.Implements(textUnmarshaler)
 }
 
-// newPlan returns the plan of t, nil if it has none; begun holds those of other
-// types, and nil for the structs around it.
+// newPlan returns the plan of t, nil if it has none; begun holds those of other types,
+// and nil for the structs around it.
 func newPlan(t reflect.Type, begun map[reflect.Type]plan) plan {
 	if p, ok := begun[t]; ok {
 		return p
@@ -68,9 +68,9 @@ func newPlan(t reflect.Type, begun map[reflect.Type]plan) plan {
 	begun[t] = nil
 	switch t {
 	case reflect.TypeFor[time.Time]():
-		begun[t] = (*filler).time
+		begun[t] = (*fastDecoder).time
 	case reflect.TypeFor[map[string]string]():
-		begun[t] = (*filler).stringMap
+		begun[t] = (*fastDecoder).stringMap
 	case reflect.TypeFor[json.Number](), reflect.TypeFor[jsoniter.Number]():
 	default:
 		if !ownMethods(t) {
@@ -83,11 +83,11 @@ func newPlan(t reflect.Type, begun map[reflect.Type]plan) plan {
 func planByKind(t reflect.Type, begun map[reflect.Type]plan) plan {
 	switch t.Kind() {
 	case reflect.String:
-		return (*filler).string
+		return (*fastDecoder).string
 	case reflect.Bool:
-		return (*filler).bool
+		return (*fastDecoder).bool
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return (*filler).int
+		return (*fastDecoder).int
 	case reflect.Pointer:
 		if elem := newPlan(t.Elem(), begun); elem != nil {
 			return pointerPlan(elem)
@@ -104,8 +104,8 @@ func planByKind(t reflect.Type, begun map[reflect.Type]plan) plan {
 	return nil
 }
 
-// newPlans returns the plans of the fields of t, and whether all that JSON can
-// fill have one. There are none where it takes thought which field a name means.
+// newPlans returns the plans of the fields of t, and whether all fields that JSON can
+// set have one. It returns none if a name is not clearly one field.
 func newPlans(t reflect.Type, begun map[reflect.Type]plan) (fields plans, all bool) {
 	fields, all = plans{}, true
 	names := map[string]bool{}

@@ -6,15 +6,14 @@ import (
 	"reflect"
 )
 
-// A shape is what of a JSON value a Go type can hold. Members it has no place
-// for are cut away before a decoder sees them: skipping a member costs json-iterator an
-// allocation for every key inside, and a small struct uses a tenth of an
-// object. Names are exact, so that encoding/json, which ignores letter case, finds
-// no others.
+// A shape describes the part of a JSON value that a Go type can hold. Other members are
+// removed before decoding: skipping a member costs json-iterator an allocation for
+// every key inside, and a small struct uses a tenth of an object. Names are exact, so
+// that encoding/json, which ignores letter case, finds no others.
 type shape struct {
-	all    bool              // the value as it is
+	all    bool              // the whole value
 	fields map[string]*shape // of an object: the members to keep
-	elem   *shape            // of what is in an array, or in an object that has no fields
+	elem   *shape            // of the elements of an array, or of the values of an object without fields
 }
 
 var whole = &shape{all: true}
@@ -26,8 +25,8 @@ var (
 
 func shapeOf(t reflect.Type) *shape { return newShape(t, map[reflect.Type]*shape{}) }
 
-// newShape makes the shape of t; begun holds those of the structs around it,
-// for types that contain themselves.
+// newShape returns the shape of t; begun holds those of the structs around it, for
+// recursive types.
 func newShape(t reflect.Type, begun map[reflect.Type]*shape) *shape {
 	if ownMethods(t) {
 		return whole
@@ -54,21 +53,21 @@ func newShape(t reflect.Type, begun map[reflect.Type]*shape) *shape {
 	return whole
 }
 
-// A projector walks over a JSON text, checks its grammar and copies it without
-// what a shape has no place for.
+// A projector reads a JSON text, checks its grammar and copies it without the members
+// that a shape does not have.
 type projector struct {
 	parser
 	out  []byte
-	from int // what is before has been copied or cut
+	from int // everything before it was copied or removed
 }
 
-// cut leaves out b[lo:hi].
+// cut removes b[lo:hi].
 func (p *projector) cut(lo, hi int) {
 	p.out = append(p.out, p.b[p.from:lo]...)
 	p.from = hi
 }
 
-// result is the text without what was cut: the text itself if nothing was.
+// result returns the text without the removed parts; b itself if nothing was removed.
 func (p *projector) result() []byte {
 	if p.from == 0 {
 		return p.b
@@ -96,10 +95,10 @@ func (p *projector) value(s *shape) {
 	}
 }
 
-// object consumes an object that fills a struct.
+// object consumes an object that is decoded into a struct.
 func (p *projector) object(s *shape) {
 	kept := false
-	last := 0 // end of the member before
+	last := 0 // end of the previous member
 	for more := p.enter('{'); more; more = p.next('}') {
 		p.peek()
 		start := p.i
@@ -114,8 +113,8 @@ func (p *projector) object(s *shape) {
 	}
 }
 
-// drop cuts the member from start to here, with one comma if others are around
-// it: that behind the member before, which ended at last, if one was kept.
+// drop removes the member from start to here, with one comma: that after the previous
+// member, which ended at last, if one was kept, else the following one.
 func (p *projector) drop(start, last int, kept bool) {
 	switch {
 	case kept:
@@ -128,8 +127,8 @@ func (p *projector) drop(start, last int, kept bool) {
 }
 
 // Known returns object without the members that T has no field for, so that a caller
-// can tell what a T does not hold. Of a type with JSON methods of its own, and of one
-// that keeps the bytes, every member counts as known. The result may alias object.
+// can find what a T does not hold. For a type with its own JSON methods, and for one
+// that keeps the bytes, every member is known. The result may alias object.
 func Known[T any](object []byte) ([]byte, error) {
 	var zero T
 	if _, ok := any(zero).(interface{ FromRaw(Raw) T }); ok {

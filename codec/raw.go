@@ -10,17 +10,15 @@ import (
 	"strings"
 )
 
-// Raw is an object of any kind, kept as its JSON without
-// metadata.managedFields and decoded on demand. It is one allocation and one
-// string in size, immutable, and may be copied, compared and shared between
-// goroutines. The zero value is no object.
+// Raw is an object of any kind. It keeps the JSON without metadata.managedFields and
+// decodes on demand. It is one string and one allocation, immutable, and may be copied,
+// compared and shared between goroutines. The zero value is no object.
 //
-// The getters return parts of that allocation: strings.Clone what must not keep
-// the object alive.
+// The getters return parts of that allocation: use strings.Clone for strings that must
+// not keep the object in memory.
 type Raw struct {
-	// The JSON, then identity strings that are escaped in it as what they mean,
-	// then for every part of the identity where it starts and ends, then the
-	// length of the JSON.
+	// The JSON, then decoded identity strings that have escapes in it, then the start
+	// and end of every part of the identity, then the length of the JSON.
 	s string
 }
 
@@ -29,12 +27,11 @@ type RawFull struct{ Raw }
 
 const rawTrailer = (2*parts + 1) * 4
 
-// ParseRaw copies an object's bytes. They are checked to be one JSON object
-// whose identity, where there is one, consists of strings; errors are a
-// *SyntaxError, *DecodeError or *LimitError. White space between tokens is
-// dropped, so the JSON is one line; invalid UTF-8 becomes U+FFFD, but
-// is an error in more than 1 MiB. What is dropped
-// is checked too: an object with managedFields that are not JSON is refused.
+// ParseRaw copies an object's bytes. They must be one JSON object, and the parts of its
+// identity strings; errors are a *SyntaxError, *DecodeError or *LimitError. White space
+// between tokens is removed, so the JSON is one line. Invalid UTF-8 becomes U+FFFD, but
+// is an error in more than 1 MiB. The removed parts are checked too: an object with
+// invalid managedFields is refused.
 func ParseRaw(b []byte) (Raw, error) { return parseRaw(b, false) }
 
 // ParseRawFull is ParseRaw, but keeps metadata.managedFields.
@@ -133,7 +130,7 @@ func (o *outline) raw(b []byte) Raw {
 	return Raw{out.String()}
 }
 
-// at reads the i-th number of the trailer.
+// at returns the i-th number of the trailer.
 func (r Raw) at(i int) int {
 	t := r.s[len(r.s)-rawTrailer+4*i:]
 	return int(t[0]) | int(t[1])<<8 | int(t[2])<<16 | int(t[3])<<24
@@ -187,12 +184,12 @@ func (r Raw) JSON() string {
 	return r.s[:r.at(2*parts)]
 }
 
-// MemorySize is how many bytes of memory r holds.
+// MemorySize returns the memory of r in bytes.
 func (r Raw) MemorySize() int { return len(r.s) }
 
-// Decode fills the value that into points to with a copy of the object that is
-// the caller's own, replacing what was there; on an error it stays as it was.
-// The rules are those of Decode. It panics if into is not a pointer or nil.
+// Decode decodes the object into the value that into points to, replacing it; on an
+// error that is unchanged. The result shares no memory with r. The rules are those of
+// Decode. It panics if into is nil or not a pointer.
 func (r Raw) Decode(into any) error { return decodeInto([]byte(r.JSON()), into) }
 
 // MarshalJSON returns a copy of the JSON, null for no object.

@@ -2,8 +2,8 @@ package codec
 
 import "strings"
 
-// item consumes an item, with the mark at its start, and names its kind if
-// neither it nor a member does.
+// item consumes an item, sets the mark at its start, and adds the kind if neither it
+// nor a member has one.
 func (l *items) item() ([]byte, error) {
 	w := l.w
 	if c, _ := w.peek(); c != '{' || l.prefix == nil {
@@ -42,7 +42,7 @@ func (l *items) item() ([]byte, error) {
 	return l.out, nil
 }
 
-// row consumes a row of a Table, with the mark at its start.
+// row consumes a row of a Table, and sets the mark at its start.
 func (l *items) row() ([]byte, error) {
 	if _, err := l.w.value(); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (l *items) row() ([]byte, error) {
 	l.reuse(len(l.w.held()) + len(l.columns))
 	l.out = append(l.out, l.prefix...)
 	if l.columns == nil {
-		l.out = append(l.out, "null"...) // as a WATCH sends it after the first
+		l.out = append(l.out, "null"...) // as in the later events of a WATCH
 	}
 	l.out = append(l.out, l.columns...)
 	l.columns = nil
@@ -59,11 +59,11 @@ func (l *items) row() ([]byte, error) {
 	return append(l.out, `]}`...), nil
 }
 
-// tooLarge passes over the item at the mark, which is above the limit, and
-// returns its *ItemError, or why the list cannot go on.
+// tooLarge skips the item at the mark, which exceeds the limit, and returns its
+// *ItemError, or why the list cannot continue.
 func (l *items) tooLarge(limit *LimitError) error {
 	w := l.w
-	id := l.identify(w.buf[w.mark:min(w.mark+w.max, len(w.buf))]) // whatever has arrived behind
+	id := l.identify(w.buf[w.mark:min(w.mark+w.max, len(w.buf))]) // however much has arrived after it
 	if id.Name == "" {
 		return limit
 	}
@@ -76,8 +76,8 @@ func (l *items) tooLarge(limit *LimitError) error {
 	return &ItemError{Identity: id.clean(), Size: int(w.offset() - from), Err: limit}
 }
 
-// identify reads from the start of an item or row who it is, as Skim would from
-// what is yielded of it.
+// identify reads the identity from the start of an item or row, as Skim would read it
+// from the yielded item.
 func (l *items) identify(start []byte) Identity {
 	var (
 		o   outline
@@ -87,7 +87,7 @@ func (l *items) identify(start []byte) Identity {
 	if table {
 		o.row(&parser{b: start}, &ids)
 	} else {
-		_ = o.read(start) // it is cut
+		_ = o.read(start) // it is truncated
 		ids = o.ids
 	}
 	id := identity(start, ids)
@@ -100,7 +100,7 @@ func (l *items) identify(start []byte) Identity {
 	return id
 }
 
-// reuse empties out, and gives it back if it grew large for little.
+// reuse empties out, and releases it if it is much too large.
 func (l *items) reuse(need int) {
 	if cap(l.out) > keepAtEnd && need < cap(l.out)/8 {
 		l.out = nil
@@ -108,13 +108,13 @@ func (l *items) reuse(need int) {
 	l.out = l.out[:0]
 }
 
-// typeMeta is the start of an object of a kind.
+// typeMeta returns the start of an object with kind and apiVersion.
 func typeMeta(kind, apiVersion string) []byte {
 	b, err := Encode(struct {
 		Kind       string `json:"kind"`
 		APIVersion string `json:"apiVersion"`
 	}{kind, apiVersion})
-	if err != nil { // two strings always encode
+	if err != nil { // two strings can always be encoded
 		return []byte(`{"kind":""`)
 	}
 	return b[:len(b)-1]

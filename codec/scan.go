@@ -6,13 +6,12 @@ import (
 	"math/bits"
 )
 
-// MaxDepth is how deep arrays and objects may nest.
+// MaxDepth limits the nesting of arrays and objects.
 const MaxDepth = 10000
 
-// A scanner finds the end of one JSON value that arrives in pieces. It knows
-// strings and brackets, not the grammar between them: that a value's inside is
-// valid is for whoever decodes it. The zero value is ready for a value whose
-// leading white space has been skipped.
+// A scanner finds the end of one JSON value that arrives in pieces. It recognizes
+// strings and brackets, not the grammar between them: the decoder checks that. The zero
+// value is ready for a value whose leading white space was skipped.
 type scanner struct {
 	depth   int
 	scalar  bool // a number or literal at depth 0: ends before the next delimiter
@@ -20,7 +19,7 @@ type scanner struct {
 	escaped bool // the string's next byte is escaped
 }
 
-// kinds of byte outside strings.
+// Kinds of bytes outside of strings.
 const (
 	other byte = iota
 	quote
@@ -36,9 +35,9 @@ var kindOf = [256]byte{
 	',': delimiter, ':': delimiter, ' ': delimiter, '\n': delimiter, '\r': delimiter, '\t': delimiter,
 }
 
-// scan takes the next piece. It returns how much of it belongs to the value
-// and whether the value is complete; if not, all of b does. A bracket that
-// closes nothing or nesting below MaxDepth ends the scan: bad says which.
+// scan scans the next piece. It returns how much of it belongs to the value and whether
+// the value is complete; if not, all of b belongs to it. An unmatched closing bracket
+// or too deep nesting ends the scan: bad is the error.
 func (s *scanner) scan(b []byte) (n int, done bool, bad string) {
 	i := 0
 	for i < len(b) {
@@ -47,8 +46,8 @@ func (s *scanner) scan(b []byte) (n int, done bool, bad string) {
 				return i, done, bad
 			}
 		}
-		// What is no value in brackets, the last bytes of a piece, and a
-		// backslash outside of strings.
+		// Values without brackets, the last bytes of a piece, and a backslash outside
+		// of strings.
 		for end := min(i+8, len(b)); i < end; {
 			if s.str {
 				i = s.scanString(b, i)
@@ -68,7 +67,7 @@ func (s *scanner) scan(b []byte) (n int, done bool, bad string) {
 				i++
 				continue
 			}
-			if s.scalar { // anything but a part of it is behind it
+			if s.scalar { // the value ended before this byte
 				return i, true, ""
 			}
 			switch kind {
@@ -79,7 +78,7 @@ func (s *scanner) scan(b []byte) (n int, done bool, bad string) {
 					return i, false, "nested too deeply"
 				}
 				if s.depth == 1 {
-					end = i // the inside goes by words
+					end = i // the inside is scanned by words
 				}
 			default: // shut, or a delimiter where a value should start
 				if s.depth == 0 {
@@ -95,15 +94,14 @@ func (s *scanner) scan(b []byte) (n int, done bool, bad string) {
 	return len(b), false, ""
 }
 
-// words goes on eight bytes at a time, inside of brackets, as far as b has them:
-// what it returns is as for scan. It stops early, with neither, before eight
+// words continues eight bytes at a time, inside of brackets, as long as b has them; the
+// results are as for scan. It stops early, with neither done nor bad, before eight
 // bytes with a backslash outside of strings, where it does not escape.
 //
-// Most words hold neither brackets nor backslashes: then their quotes are noted,
-// and no more.
+// Most words have neither brackets nor backslashes: then only their quotes are counted.
 func (s *scanner) words(b []byte, i int) (n int, done bool, bad string) {
 	depth := s.depth
-	noted := uint64(0) // flags: if their number is odd, what follows is inside of a string
+	noted := uint64(0) // flags: if their number is odd, the next byte is inside of a string
 	if s.str {
 		noted = 0x80
 	}
@@ -113,12 +111,12 @@ func (s *scanner) words(b []byte, i int) (n int, done bool, bad string) {
 	}
 	for ; len(b)-i >= 8; i += 8 {
 		x := binary.LittleEndian.Uint64(b[i:])
-		if beyond := x & highs; beyond != 0 { // what is not ASCII does not count
+		if beyond := x & highs; beyond != 0 { // non-ASCII bytes do not count
 			x &^= beyond >> 7 * 0xFF
 		}
 		quotes := equal(x, '"'*ones) & highs
-		// By the bit of letter case [ becomes {, ] becomes }, and the backslash
-		// stands between them.
+		// With the bit of letter case set, [ becomes {, ] becomes }, and the backslash
+		// is between them.
 		if ((x|0x20*ones)+(0x80-'{')*ones)&highs == 0 {
 			noted ^= quotes
 			continue
@@ -165,8 +163,8 @@ func (s *scanner) words(b []byte, i int) (n int, done bool, bad string) {
 	return i, false, ""
 }
 
-// scanString returns the index behind the string's closing quote, or len(b)
-// with s.str still set.
+// scanString returns the index after the string's closing quote, or len(b) with s.str
+// still set.
 func (s *scanner) scanString(b []byte, i int) int {
 	if s.escaped && i < len(b) {
 		s.escaped = false
@@ -192,6 +190,6 @@ func (s *scanner) scanString(b []byte, i int) int {
 			s.str = false
 			return i
 		}
-		from = i // the escaped quote cannot escape
+		from = i // the escaped quote cannot escape another byte
 	}
 }

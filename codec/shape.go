@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// Shape names T and the shape of its JSON: "main.Pod 1f2e3d4c5b6a7988". Two
-// types that differ in a field, its type or its tag have different names. It
-// fails where what is written would not be what is read.
+// Shape returns a name of T and the shape of its JSON: "main.Pod 1f2e3d4c5b6a7988".
+// Types that differ in a field, its type or its tag have different names. It fails if
+// the encoding of a T would not be decoded to the same value.
 //
-// Of a type with JSON methods of its own the name is all that counts.
+// For a type with its own JSON methods only the name counts.
 func Shape[T any]() (string, error) {
 	t := reflect.TypeFor[T]()
 	d := jsonShape{begun: map[place]bool{}}
@@ -27,20 +27,20 @@ func Shape[T any]() (string, error) {
 
 type jsonShape struct {
 	out   strings.Builder
-	begun map[place]bool // structs, for types that contain themselves
-	err   error          // the first
+	begun map[place]bool // structs, for recursive types
+	err   error          // the first error
 }
 
-// place is a type where an encoder finds a value of it. What a map holds cannot be
-// addressed, so that there the encoder does not call methods of a pointer; the decoder
-// does.
+// place is a type and whether an encoder can address a value of it. Values in a map
+// cannot be addressed, so the encoder does not call methods of a pointer there; the
+// decoder does.
 type place struct {
 	reflect.Type
 	addressable bool
 }
 
-// jsonMethods are the pairs of methods that replace the JSON of a type, in the
-// order in which they count.
+// jsonMethods are the pairs of methods that replace the JSON of a type, in the order of
+// their precedence.
 var jsonMethods = [...][2]reflect.Type{
 	{reflect.TypeFor[json.Marshaler](), reflect.TypeFor[json.Unmarshaler]()},
 	{reflect.TypeFor[encoding.TextMarshaler](), reflect.TypeFor[encoding.TextUnmarshaler]()},
@@ -61,7 +61,7 @@ func (d *jsonShape) add(t place, path string) {
 			case writes && reads:
 				return
 			case reads && !t.addressable:
-				d.fail(path, fmt.Sprintf("is in a map, and has no %s there: the method must be that of a value", m[0]))
+				d.fail(path, fmt.Sprintf("is in a map, where the encoder does not call its %s: declare the method on the value type", m[0]))
 				return
 			case writes || reads:
 				d.fail(path, fmt.Sprintf("has only one of %s and %s", m[0], m[1]))
@@ -89,7 +89,7 @@ func (d *jsonShape) add(t place, path string) {
 	}
 }
 
-// implements reports whether an encoder finds the methods of m.
+// implements reports whether an encoder calls the methods of m.
 func (t place) implements(m reflect.Type) bool {
 	return t.Implements(m) || t.addressable && reflect.PointerTo(t.Type).Implements(m)
 }
@@ -99,7 +99,7 @@ func (d *jsonShape) addKey(t reflect.Type, path string) {
 	fmt.Fprintf(&d.out, "%s(%s.%s)", t.Kind(), t.PkgPath(), t.Name())
 	text := jsonMethods[1]
 	reads := reflect.PointerTo(t).Implements(text[1])
-	switch writes := t.Implements(text[0]) && t.Kind() != reflect.String; { // of a string it is not called
+	switch writes := t.Implements(text[0]) && t.Kind() != reflect.String; { // it is not called for a string
 	case writes && reads:
 	case writes || reads:
 		d.fail(path, fmt.Sprintf("has only one of %s and %s that encoding/json calls", text[0], text[1]))

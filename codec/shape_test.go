@@ -48,14 +48,14 @@ func TestShapeKnowsWhatAnEncoderCalls(t *testing.T) {
 		G map[int8]upper
 		H map[string]any
 	}](t)
-	refused[map[string]byPointer](t, "is in a map, and has no json.Marshaler there: the method must be that of a value")
-	refused[map[string]holder](t, "map[string]codec_test.holder.Value is in a map, and has no json.Marshaler there")
-	refused[map[string][1]byPointer](t, "has no json.Marshaler there")
+	refused[map[string]byPointer](t, "is in a map, where the encoder does not call its json.Marshaler: declare the method on the value type")
+	refused[map[string]holder](t, "map[string]codec_test.holder.Value is in a map, where the encoder does not call its json.Marshaler")
+	refused[map[string][1]byPointer](t, "where the encoder does not call its json.Marshaler")
 	refused[struct {
 		A holder
 		B map[string]holder
 	}](t, ".B.Value is in a map")
-	refused[map[string]pair](t, "has no encoding.TextMarshaler there")
+	refused[map[string]pair](t, "where the encoder does not call its encoding.TextMarshaler")
 	refused[map[pair]int](t, "key has only one of encoding.TextMarshaler and encoding.TextUnmarshaler that encoding/json calls")
 	refused[map[upper]int](t, "key has only one of")
 	refused[map[bool]int](t, "key is a bool")

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// SizerOf returns a function that estimates how many bytes of memory a value
-// takes: itself, and all that its strings, slices, maps, pointers and interfaces
-// refer to. What is referred to twice counts twice. Of a value with a method
-// MemorySize() int, as that of Raw, what the method returns counts as what it refers
-// to, unless its type is a struct that has the method from an embedded field: such a
-// struct has other fields too.
+// SizerOf returns a function that estimates the memory of a value in bytes: its own,
+// and that of everything that its strings, slices, maps, pointers and interfaces refer
+// to. Memory with two references counts twice. If a value has a method MemorySize()
+// int, as Raw has, the method's result is used for everything that it refers to, unless
+// its type is a struct with the method of an embedded field: such a struct has other
+// fields too.
 //
-// It follows the value by reflection, a microsecond or several. It may be used by
-// several goroutines at a time; the value must not change meanwhile.
+// It uses reflection and takes some microseconds. It is safe for concurrent use; the
+// value must not change meanwhile.
 func SizerOf[T any]() func(T) int {
 	own := int(reflect.TypeFor[T]().Size())
 	if knowsSize(reflect.TypeFor[T]()) {
@@ -22,11 +22,11 @@ func SizerOf[T any]() func(T) int {
 	return func(v T) int { return own + referred(reflect.ValueOf(&v).Elem(), maxSizeDepth) }
 }
 
-// sized is not Size() int: the types of k8s.io/api have that, and return the length of
-// their protobuf, a tenth of the memory that they take.
+// sized is not Size() int: the types of k8s.io/api have that method, and it returns the
+// length of their protobuf, a tenth of their memory.
 type sized interface{ MemorySize() int }
 
-// knowsSize reports whether t has a MemorySize of its own.
+// knowsSize reports whether t has its own MemorySize.
 func knowsSize(t reflect.Type) bool {
 	if !t.Implements(reflect.TypeFor[sized]()) {
 		return false
@@ -42,7 +42,7 @@ func knowsSize(t reflect.Type) bool {
 	return true
 }
 
-// numField returns how many fields a struct has; 0 for what is none.
+// numField returns how many fields a struct has; 0 for other types.
 func numField(t reflect.Type) int {
 	if t.Kind() != reflect.Struct {
 		return 0
@@ -51,11 +51,11 @@ func numField(t reflect.Type) int {
 }
 
 const (
-	maxSizeDepth = 64 // a value that refers to itself ends there
-	mapEntry     = 10 // bytes of a map for an entry besides key and value, at the usual load
+	maxSizeDepth = 64 // for values that refer to themselves
+	mapEntry     = 10 // bytes of a map per entry besides key and value, at the usual load
 )
 
-// referred is the size of what v refers to, but not of v.
+// referred returns the size of what v refers to, without v itself.
 func referred(v reflect.Value, depth int) int {
 	if depth == 0 {
 		return 0
@@ -100,7 +100,7 @@ func referred(v reflect.Value, depth int) int {
 	return 0
 }
 
-// referredByAll is the size of what the elements of v refer to.
+// referredByAll returns the size of what the elements of v refer to.
 func referredByAll(v reflect.Value, depth int) int {
 	switch v.Type().Elem().Kind() {
 	case reflect.String, reflect.Pointer, reflect.Interface, reflect.Slice, reflect.Array, reflect.Map, reflect.Struct:

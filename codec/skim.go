@@ -2,19 +2,19 @@ package codec
 
 import "github.com/listwatch/listwatch/internal/protojson"
 
-// Identity names an object, as its bytes do.
+// Identity identifies an object, with the values of its bytes.
 type Identity struct {
 	APIVersion, Kind, Namespace, Name, UID, ResourceVersion string
 }
 
-// Skim reads an object's identity in one pass over its bytes, which are
-// checked to be one JSON object. For a Table, kind and apiVersion are its own
-// and the rest is that of the object in its first row; without one, the
-// resource version is the table's. Of a member that occurs twice the last one
-// counts. On an error the identity holds what was read before it.
+// Skim reads an object's identity in one pass over its bytes, which must be one JSON
+// object. For a Table, kind and apiVersion are the table's, and the rest is that of the
+// object in its first row; without rows, the resource version is the table's. If a
+// member occurs twice the last one counts. On an error the identity contains what was
+// read before it.
 //
-// The object may also be in protobuf, in the envelope of Kubernetes; then no more of it
-// is checked than is read.
+// The object may also be protobuf, in the envelope of Kubernetes; then only the parts
+// that are read are checked.
 func Skim(object []byte) (Identity, error) {
 	if protojson.Is(object) {
 		id, _, err := skimProtobuf(object)
@@ -37,10 +37,10 @@ func identity(b []byte, ids [parts]span) Identity {
 	}
 }
 
-// ResourceVersion reads what a BOOKMARK carries: metadata.resourceVersion, and
-// whether the annotation k8s.io/initial-events-end is "true", which ends the
-// initial events of a WATCH (KEP-3157). In a Table both may be the table's own
-// or those of the object in its first row. rv may alias object.
+// ResourceVersion reads a BOOKMARK: metadata.resourceVersion, and whether the
+// annotation k8s.io/initial-events-end is "true", which ends the initial events of a
+// WATCH (KEP-3157). In a Table both may be the table's own or those of the object in
+// its first row. rv may alias object.
 func ResourceVersion(object []byte) (rv []byte, initialEventsEnd bool, err error) {
 	if protojson.Is(object) {
 		id, end, err := skimProtobuf(object)
@@ -79,13 +79,13 @@ const (
 	parts
 )
 
-// An outline is what one pass over an object's bytes finds.
+// An outline is the result of one pass over an object's bytes.
 type outline struct {
 	ids        [parts]span
 	initialEnd bool
 	spaced     bool // there is white space between tokens
 
-	// What to cut to be rid of metadata.managedFields: nearly always one place.
+	// The parts to remove for metadata.managedFields: nearly always one.
 	cut      span
 	moreCuts []span
 }
@@ -134,7 +134,7 @@ func (o *outline) metadata(p *parser, ids *[parts]span) {
 		return
 	}
 	kept := 0
-	last := 0 // end of the member before
+	last := 0 // end of the previous member
 	for more := p.enter('{'); more; more = p.next('}') {
 		p.peek()
 		start := p.i
@@ -186,7 +186,7 @@ func (o *outline) annotations(p *parser) {
 	}
 }
 
-// rows reads the rows of a Table: the identity in the first, cuts in all.
+// rows reads the rows of a Table: the identity in the first row, cuts in all.
 func (o *outline) rows(p parser) error {
 	if p.null() {
 		return nil
@@ -252,7 +252,7 @@ func (p *parser) id(s *span, path string) {
 	}
 }
 
-// mismatch consumes a value that is not what was wanted.
+// mismatch consumes a value that has not the expected kind.
 func (p *parser) mismatch(path, want string) {
 	at := p.i
 	if p.skip(); p.err == nil {
@@ -260,7 +260,7 @@ func (p *parser) mismatch(path, want string) {
 	}
 }
 
-// text consumes a string and returns what it means.
+// text consumes a string and returns it decoded.
 func (p *parser) text() []byte {
 	s := p.str()
 	if s.escaped {
@@ -269,7 +269,7 @@ func (p *parser) text() []byte {
 	return s.of(p.b)
 }
 
-// jsonKind names the kind of value that starts with c.
+// jsonKind returns the kind of value that starts with c.
 func jsonKind(c byte) string {
 	switch c {
 	case '{':

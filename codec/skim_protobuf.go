@@ -5,8 +5,8 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Numbers of the fields that an identity is made of: in ObjectMeta, which is field 1
-// of every object.
+// Numbers of the fields of an identity, in ObjectMeta, which is field 1 of every
+// object.
 const (
 	metadataField        = 1
 	nameField            = 1
@@ -17,7 +17,7 @@ const (
 )
 
 // skimProtobuf reads the identity of an object in protobuf, and whether it ends the
-// initial events. An object that is cut is an error, and the identity holds what was
+// initial events. A truncated object is an error, and the identity contains what was
 // read before it.
 func skimProtobuf(object []byte) (id Identity, initialEnd bool, err error) {
 	meta := func(number uint64, part []byte) error {
@@ -76,8 +76,8 @@ func skimProtobuf(object []byte) (id Identity, initialEnd bool, err error) {
 }
 
 // Outside reports whether an object is not in a shard, without decoding it, and returns
-// its resource version. An object that cannot be read as far as its UID is in every
-// shard: where it is decoded, its error says what is wrong.
+// its resource version. An object that cannot be read up to its UID counts as inside:
+// decoding it reports the error.
 func Outside(s kube.Shard, object []byte) (rv kube.Revision, outside bool) {
 	if s.All() {
 		return "", false
@@ -94,7 +94,7 @@ func Outside(s kube.Shard, object []byte) (rv kube.Revision, outside bool) {
 	return kube.Revision(text(object, o.ids[resourceVersion])), true
 }
 
-// hashOf returns the hash of the UID that is at id.
+// hashOf returns the hash of the UID at id.
 func hashOf(b []byte, id span) uint64 {
 	if id.escaped {
 		return kube.HashUID(text(b, id))
@@ -102,7 +102,7 @@ func hashOf(b []byte, id span) uint64 {
 	return kube.HashUID(validUTF8(id.of(b)))
 }
 
-// UID reads the UID of an object, "" if there is none.
+// UID reads the UID of an object, "" if it has none.
 func UID(object []byte) string {
 	if !protojson.Is(object) {
 		id, _ := Skim(object)
@@ -120,8 +120,8 @@ func UID(object []byte) string {
 	return string(validUTF8(uid))
 }
 
-// eachPart calls f with the fields of a message that are bytes. Of one that is cut f
-// gets what is there; then there is an error.
+// eachPart calls f with the bytes fields of a message. If the last one is truncated, f
+// gets its available bytes, and eachPart returns an error.
 func eachPart(b []byte, f func(number uint64, part []byte) error) error {
 	for w := protojson.Wire(b); len(w) > 0; {
 		number, typ, err := w.Tag()
@@ -134,7 +134,7 @@ func eachPart(b []byte, f func(number uint64, part []byte) error) error {
 			part, cut := w.Bytes()
 			if cut != nil {
 				n, _ := at.Varint()
-				if part = at; n <= uint64(len(at)) { // it is the length that is cut
+				if part = at; n <= uint64(len(at)) { // the length itself is truncated
 					return cut
 				}
 			}
@@ -149,8 +149,8 @@ func eachPart(b []byte, f func(number uint64, part []byte) error) error {
 	return nil
 }
 
-// ItemTooLarge describes an item of a list that is above limit: by its first bytes,
-// an object that is cut. It returns nil if they do not say its name.
+// ItemTooLarge describes an item of a list that exceeds limit, by its first bytes. It
+// returns nil if they do not contain its name.
 func ItemTooLarge(start []byte, size, limit int) *ItemError {
 	id, _ := Skim(start)
 	if id.Name == "" {

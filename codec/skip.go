@@ -5,22 +5,22 @@ import (
 	"math/bits"
 )
 
-// levels is how many levels of nesting one call of skip follows; it is the width
-// of its stack of bits.
+// levels is how many levels of nesting one call of skip follows; it is the width of its
+// stack of bits.
 const levels = 64
 
-// skip consumes one value and checks its grammar. Most of what is read goes
-// through here, so it is one loop that keeps its position in a register; a bit
-// for every open bracket says which kind it is. White space, of which servers
-// send none, and errors are left to gap and failAt.
+// skip consumes one value and checks its grammar. Most bytes are read here, so it is
+// one loop that keeps its position in a register; a bit for every open bracket is its
+// kind. White space, which servers do not send, and errors are handled by gap and
+// failAt.
 func (p *parser) skip() {
 	if p.err != nil {
 		return
 	}
 	var (
 		b, i    = p.b, p.i
-		objects uint64 // a bit a level, the innermost the lowest: it is an object
-		level   int    // brackets open in this call
+		objects uint64 // a bit for each level, the innermost is the lowest: it is an object
+		level   int    // open brackets in this call
 		c       byte
 	)
 	for {
@@ -123,8 +123,7 @@ func (p *parser) skip() {
 	}
 }
 
-// pass returns the index behind the string whose inside starts at i, -1 after an
-// error.
+// pass returns the index after the string whose content starts at i, -1 after an error.
 func (p *parser) pass(i int) int {
 	b := p.b
 	for {
@@ -149,8 +148,7 @@ func (p *parser) pass(i int) int {
 	}
 }
 
-// gap skips white space from i on; it returns where it ends and what is there, as
-// peek does.
+// gap skips white space from i on. It returns the next index and byte, as peek does.
 func (p *parser) gap(i int) (int, byte) {
 	p.i = i
 	c := p.peek()

@@ -2,8 +2,8 @@ package codec
 
 import "unicode/utf8"
 
-// unquote returns what a string in quotes means; it aliases b if nothing in it
-// is escaped.
+// unquote returns a decoded string without its quotes; it aliases b if there are no
+// escapes.
 func unquote(b []byte) []byte {
 	b = b[1 : len(b)-1]
 	for _, c := range b {
@@ -14,8 +14,8 @@ func unquote(b []byte) []byte {
 	return b
 }
 
-// unescape appends what the inside of a string means to dst. As in
-// encoding/json, half a surrogate pair becomes U+FFFD.
+// unescape appends the decoded content of a string to dst. As in encoding/json, half a
+// surrogate pair becomes U+FFFD.
 func unescape(dst, s []byte) []byte {
 	for i := 0; i < len(s); {
 		if s[i] != '\\' || i+1 == len(s) {
@@ -56,7 +56,7 @@ func unescape(dst, s []byte) []byte {
 	return dst
 }
 
-// hex4 is the value of the escape \uXXXX at the start of b, -1 if it is none.
+// hex4 returns the value of the escape \uXXXX at the start of b, -1 if there is none.
 func hex4(b []byte) rune {
 	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
 		return -1
@@ -76,11 +76,11 @@ func hex4(b []byte) rune {
 	return r
 }
 
-// maxInvalid is the most bytes of an object that is not UTF-8: with replacements it is
-// up to three times as large.
+// maxInvalid limits an object that is not UTF-8, in bytes: with replacements it is up
+// to three times as large.
 const maxInvalid = 1 << 20
 
-// objectUTF8 is validUTF8 of an object; a large one is refused instead.
+// objectUTF8 is validUTF8 for an object; a large one is refused instead.
 func objectUTF8(b []byte) ([]byte, error) {
 	if len(b) > maxInvalid && !utf8.Valid(b) {
 		return nil, &SyntaxError{Msg: "invalid UTF-8 in a large object"}
@@ -88,8 +88,8 @@ func objectUTF8(b []byte) ([]byte, error) {
 	return validUTF8(b), nil
 }
 
-// validUTF8 returns b with every invalid byte replaced by U+FFFD, as
-// encoding/json reads it. It returns b itself if there is none.
+// validUTF8 returns b with every invalid byte replaced by U+FFFD, as encoding/json
+// reads it. It returns b itself if it is valid.
 func validUTF8(b []byte) []byte {
 	if utf8.Valid(b) {
 		return b
@@ -103,7 +103,7 @@ func validUTF8(b []byte) []byte {
 	return out
 }
 
-// escapeLen is the length of the escape sequence at the start of b, 0 if it is
+// escapeLen returns the length of the escape sequence at the start of b, 0 if there is
 // none.
 func escapeLen(b []byte) int {
 	if len(b) < 2 {

@@ -3,24 +3,24 @@ package codec
 import "reflect"
 
 const (
-	// MaxDecoded is how much memory an object may take once it is decoded, as it is
-	// estimated, in bytes: `{},` makes a struct of any size of three bytes.
+	// MaxDecoded limits the estimated memory of a decoded object, in bytes: the three
+	// bytes `{},` decode to a struct of any size.
 	MaxDecoded = 64 << 20
 
-	weighFrom = 32 << 10 // bytes of JSON; what is smaller takes less than MaxDecoded
+	weighFrom = 32 << 10 // bytes of JSON; smaller objects take less than MaxDecoded
 	slot      = 16       // bytes of an interface or a string, without what it refers to
 	boxed     = 32       // bytes of what an interface refers to
 	mapHead   = 64       // bytes of a map without entries
 	mapGroup  = 8        // entries that a map has room for with the first
 )
 
-// A weight says how many bytes of memory JSON takes that is decoded into a Go type.
+// A weight is how many bytes of memory decoded JSON takes as a Go type.
 type weight struct {
 	own    int                // bytes of a value of the type, without what it refers to
 	refers bool               // a value is behind a pointer, which takes own
 	fields map[string]*weight // of a struct
-	elem   *weight            // of a slice, an array or a map, or what a pointer points to
-	free   bool               // an interface, or a type with methods of its own
+	elem   *weight            // of a slice, an array or a map, or of what a pointer points to
+	free   bool               // an interface, or a type with its own methods
 }
 
 // weightOf returns the weight of t; begun holds those of other types.
@@ -47,7 +47,7 @@ func weightOf(t reflect.Type, begun map[reflect.Type]*weight) *weight {
 	return w
 }
 
-// A weigher walks over a JSON text and adds up what it takes.
+// A weigher reads a JSON text and adds up the memory.
 type weigher struct {
 	parser
 	sum int
@@ -60,14 +60,14 @@ func heavy(b []byte, w *weight) bool {
 	return s.sum > MaxDecoded
 }
 
-// value adds what the next value refers to; w is nil where it is not decoded.
+// value adds the memory that the next value refers to; w is nil if it is not decoded.
 func (s *weigher) value(w *weight) {
 	for w != nil && w.refers {
 		s.sum += w.elem.own
 		w = w.elem
 	}
 	if s.sum > MaxDecoded {
-		s.fail("too heavy") // the rest does not count
+		s.fail("too heavy") // stop here
 	}
 	c := s.peek()
 	switch {
@@ -112,7 +112,7 @@ func (s *weigher) value(w *weight) {
 	}
 }
 
-// entry adds the n-th entry of a map, whose value takes size.
+// entry adds the n-th entry of a map, whose value takes size bytes.
 func (s *weigher) entry(n, size int, key []byte) {
 	switch {
 	case n == 0:

@@ -7,44 +7,44 @@ import (
 )
 
 const (
-	chunk     = 32 << 10 // least room for a read
-	keepAtEnd = 1 << 20  // a larger buffer is given back once it is not needed
+	chunk     = 32 << 10 // minimal room for a read
+	keepAtEnd = 1 << 20  // a larger buffer is released when it is not needed any more
 )
 
-// A window is the part of a body that is held in memory. Bytes before pos are
-// consumed; while mark is not negative, bytes from mark on are kept, at most
-// max of them. Filling moves bytes, so positions are kept relative to mark.
+// A window is the part of a body that is in memory. Bytes before pos are consumed;
+// while mark is not negative, bytes from mark on are kept, at most max of them. Filling
+// moves bytes, so positions are relative to mark.
 type window struct {
 	r    io.Reader
-	what string // what is kept, for errors
+	what string // what is read, for errors
 	max  int
 
-	buf  []byte // its length is what has been read
+	buf  []byte // its length is the number of bytes that were read
 	mark int
 	pos  int
 	base int64 // offset in the body of buf[0]
-	err  error // what the reader ended with
+	err  error // final error of the reader
 }
 
 func newWindow(r io.Reader, what string, max int) *window {
-	max = min(max, math.MaxInt/2) // sums with it are numbers
+	max = min(max, math.MaxInt/2) // so that sums with it do not overflow
 	return &window{r: r, what: what, max: max, mark: -1, buf: make([]byte, 0, 2*chunk)}
 }
 
-// hold starts to keep bytes at pos; release stops. held is what was consumed
-// since, valid until the next fill.
+// hold starts to keep bytes at pos; release stops. held returns the bytes consumed
+// since then, valid until the next fill.
 func (w *window) hold()        { w.mark = w.pos }
 func (w *window) release()     { w.mark = -1 }
 func (w *window) held() []byte { return w.buf[w.mark:w.pos:w.pos] }
 
-// offset is pos in the body.
+// offset returns pos in the body.
 func (w *window) offset() int64 { return w.base + int64(w.pos) }
 
 func (w *window) syntax(msg string) error {
 	return &SyntaxError{Offset: w.offset(), Msg: msg}
 }
 
-// tooLarge reports what is held to be above the limit.
+// tooLarge returns an error if the held bytes exceed the limit.
 func (w *window) tooLarge() error {
 	if w.mark >= 0 && w.pos-w.mark > w.max {
 		return &LimitError{What: w.what, Limit: w.max}
@@ -52,8 +52,8 @@ func (w *window) tooLarge() error {
 	return nil
 }
 
-// fill reads more; it is called with everything consumed. It returns io.EOF at
-// the end of the body.
+// fill reads more; it is called when everything is consumed. It returns io.EOF at the
+// end of the body.
 func (w *window) fill() error {
 	if w.err != nil {
 		return w.err
@@ -86,7 +86,7 @@ func (w *window) fill() error {
 	return w.err
 }
 
-// room makes room for a read behind buf, which is needed from index from on.
+// room makes room for a read after buf, whose bytes from index from on are needed.
 func (w *window) room(from int) error {
 	need := len(w.buf) - from
 	size := cap(w.buf)
@@ -139,8 +139,8 @@ func (w *window) expect(c byte, msg string) error {
 	return nil
 }
 
-// value skips white space and consumes one value; lo is where it starts,
-// relative to mark if there is one.
+// value skips white space and consumes one value; lo is its start, relative to mark if
+// there is one.
 func (w *window) value() (lo int, err error) {
 	if _, err := w.peek(); err != nil {
 		return 0, err
@@ -187,8 +187,8 @@ func (w *window) key() ([]byte, error) {
 	return unquote(w.buf[w.mark+lo : w.mark+hi]), nil
 }
 
-// more consumes the comma before another member or element, or the closing
-// bracket: more says which. first says that there was none yet.
+// more consumes the comma before another member or element, or the closing bracket; it
+// reports which. first means that there was none before.
 func (w *window) more(shut byte, first bool) (more bool, err error) {
 	c, err := w.peek()
 	if err != nil {
@@ -205,15 +205,15 @@ func (w *window) more(shut byte, first bool) (more bool, err error) {
 	}
 	w.pos++
 	if c, err = w.peek(); err == nil && c == shut {
-		err = w.syntax("value expected behind the comma")
+		err = w.syntax("value expected after the comma")
 	}
 	return true, err
 }
 
-// cut turns the end of the body inside a value into io.ErrUnexpectedEOF.
+// cut returns io.ErrUnexpectedEOF if the body ended inside a value.
 func (w *window) cut(err error) error {
 	if err == io.EOF {
-		return fmt.Errorf("body cut inside a %s at byte %d: %w", w.what, w.offset(), io.ErrUnexpectedEOF)
+		return fmt.Errorf("body truncated inside a %s at byte %d: %w", w.what, w.offset(), io.ErrUnexpectedEOF)
 	}
 	return err
 }

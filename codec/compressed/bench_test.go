@@ -122,7 +122,7 @@ type entry struct {
 	object   Raw
 	uid      string
 	revision kube.Revision
-	_        [16]byte // which listing told it
+	_        [16]byte // which listing delivered it
 }
 
 // hold packs n pods into a map and returns the bytes of heap it takes, and what

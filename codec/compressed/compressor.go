@@ -6,29 +6,29 @@ import (
 	"github.com/klauspost/compress/s2"
 )
 
-// Compressor packs the objects of one collection. The zero value is ready. It is
-// safe for concurrent use, and must not be copied.
+// Compressor compresses the objects of one collection. The zero value is ready to use.
+// It is safe for concurrent use, and must not be copied.
 //
-// The dictionary is made of the first few objects, and once more of the first
-// thousand. From then on the bytes that remain are compared with those of the
-// thousand objects after it was made: where they are a quarter more, it is made
-// anew, at most once in two thousand objects. One that is no better is the new
-// normal.
+// The dictionary is made of the first few objects, and again of the first thousand.
+// From then on the compression of each thousand objects is compared with that of the
+// first thousand with the dictionary: if a quarter more bytes remain, the dictionary is
+// made again, at most once in two thousand objects. If the new one is not better, its
+// result becomes the base of the comparison.
 type Compressor struct {
 	mu      sync.Mutex
-	current *dictionary // nil = none yet
-	samples samples     // of the window under way
-	window  tally       // objects that current has packed
-	normal  float64     // remaining part of the first full window of current; 0 = not known
+	current *dictionary // nil = none
+	samples samples     // of the current window
+	window  tally       // objects compressed with current
+	normal  float64     // remaining part of the first full window of current; 0 = unknown
 	stats   Stats
 }
 
-// Stats are counts of what a Compressor did since it was made.
+// Stats counts the work of a Compressor.
 type Stats struct {
-	Objects      int   // packed, or left as they are
-	BytesIn      int64 // their size before
-	BytesOut     int64 // and after, as Raw.MemorySize says
-	Dictionaries int   // made
+	Objects      int   // compressed or left unchanged
+	BytesIn      int64 // size before
+	BytesOut     int64 // size after, according to Raw.MemorySize
+	Dictionaries int   // dictionaries made
 }
 
 // A tally counts objects.
@@ -41,17 +41,19 @@ func (t tally) remaining() float64 { return float64(t.out) / float64(t.in) }
 
 const (
 	first  = 16   // objects before the first dictionary
-	window = 1024 // objects that are compared
+	window = 1024 // objects in a comparison
 
-	// drift is how much more may remain than normal.
+	// drift is the factor by which more bytes may remain before the dictionary is made
+	// again.
 	drift = 1.25
 
-	// A dictionary reaches that far: larger objects are packed without.
+	// maxForDictionary is the reach of a dictionary in bytes: larger objects are
+	// compressed without one.
 	maxForDictionary = 64 << 10
 )
 
-// Compress returns r packed, in one allocation: or r itself where that would not
-// make it smaller, or is done already. The error is always nil: it is there for
+// Compress returns r compressed, in one allocation, or r itself if it is compressed
+// already or would not become smaller. The error is always nil; it exists for
 // cache.Options.Transform.
 func (c *Compressor) Compress(r Raw) (Raw, error) {
 	whole := r.whole()
@@ -80,7 +82,7 @@ func (c *Compressor) Compress(r Raw) (Raw, error) {
 	c.stats.Objects++
 	c.stats.BytesIn += int64(whole.MemorySize())
 	c.stats.BytesOut += int64(r.MemorySize())
-	if usual && dict == c.current { // else another goroutine has renewed it
+	if usual && dict == c.current { // else another goroutine has replaced it
 		c.watch(s.rest, len(out))
 	}
 	return r, nil
@@ -92,8 +94,8 @@ func (c *Compressor) dictionary() *dictionary {
 	return c.current
 }
 
-// watch takes note of an object that was packed to size bytes, and renews the
-// dictionary if it is time to.
+// watch counts an object that was compressed to size bytes, and renews the dictionary
+// if necessary.
 func (c *Compressor) watch(text []byte, size int) {
 	c.samples.add(text)
 	c.window.objects++
@@ -106,7 +108,7 @@ func (c *Compressor) watch(text []byte, size int) {
 			c.renew()
 		}
 	case c.window.objects < window:
-	case c.stats.Dictionaries == 1: // the first few objects were of one namespace
+	case c.stats.Dictionaries == 1: // the first few objects are often of one namespace
 		c.renew()
 	default:
 		remaining := c.window.remaining()
@@ -120,7 +122,7 @@ func (c *Compressor) watch(text []byte, size int) {
 	}
 }
 
-// renew makes a dictionary of the samples.
+// renew makes a dictionary from the samples.
 func (c *Compressor) renew() {
 	if made := c.samples.dictionary(); made != nil {
 		c.current = made
@@ -130,7 +132,7 @@ func (c *Compressor) renew() {
 	c.samples, c.window = samples{}, tally{}
 }
 
-// Stats returns what c did so far.
+// Stats returns the counts since c was made.
 func (c *Compressor) Stats() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,31 +6,30 @@ import (
 	"github.com/klauspost/compress/s2"
 )
 
-// A dictionary is text that objects are likely to have parts of. There are two
-// of it, over the same bytes: the one that encodes has tables of 32 KB, and
-// objects refer to the other.
+// A dictionary is text that is likely to occur in objects. It exists twice, over the
+// same bytes: the encoder has tables of 32 KB, and objects refer to the other one.
 type dictionary struct {
 	encoder *s2.Dict
 	origin  *origin
 }
 
-// Samples are evenly spaced among the objects seen, for the next dictionary.
+// Samples are evenly spaced among the objects, for the next dictionary.
 type samples struct {
 	texts  [][]byte
-	size   int // bytes of all
-	stride int // one of so many is taken; 0 = 1
+	size   int // total bytes
+	stride int // every stride-th object is taken; 0 = 1
 	seen   int
 }
 
 const (
-	// S2 takes 64 KB. A little less keeps most offsets within two bytes.
+	// S2 supports 64 KB. With a little less, most offsets fit in two bytes.
 	maxDictionary = 60 << 10
 
-	// Of a large object its beginning is taken, so that there is room for others.
+	// Only the beginning of a large object is taken, so that there is room for others.
 	maxSample = maxDictionary / 4
 )
 
-// add takes the next object, if it is its turn.
+// add adds every stride-th object.
 func (s *samples) add(text []byte) {
 	turn := s.seen%max(s.stride, 1) == 0
 	s.seen++
@@ -55,9 +54,9 @@ func (s *samples) add(text []byte) {
 	}
 }
 
-// dictionary makes one of the samples; nil if they are too small for one.
+// dictionary makes a dictionary from the samples; nil if they are too small.
 func (s *samples) dictionary() *dictionary {
-	const slack = 16 // as S2 wants it, or it copies
+	const slack = 16 // required by S2, or it copies
 	text := make([]byte, 0, s.size+slack)
 	for _, t := range s.texts {
 		text = append(text, t...)

@@ -11,12 +11,12 @@ import (
 	"github.com/listwatch/listwatch/codec"
 )
 
-// A packed object is one string: the lengths of the parts of its identity; these
-// parts; where they were cut out of the JSON; and what is left of the JSON, as a
-// block of S2. Numbers are varints. So the identity, of which no two objects
-// share much, is there once and can be read at once.
+// A packed object is one string: the lengths of the parts of its identity; these parts;
+// where they were cut out of the JSON; and the rest of the JSON, as a block of S2.
+// Numbers are varints. So the identity, which differs between objects, is stored once
+// and can be read without decompressing.
 
-// The parts of an identity, in the order in which an API server writes them.
+// The parts of an identity, in the order of the JSON of an API server.
 const (
 	name = iota
 	namespace
@@ -29,24 +29,24 @@ func identity(r codec.Raw) [parts]string {
 	return [parts]string{r.GetName(), r.GetNamespace(), r.GetUID(), r.GetResourceVersion()}
 }
 
-// packed is a packed object, taken apart.
+// packed is a parsed packed object.
 type packed struct {
 	ids   [parts]string
-	cuts  [parts]int // bytes of JSON between the cut before and this one, plus 1; 0 = not cut
+	cuts  [parts]int // bytes of JSON between the previous cut and this one, plus 1; 0 = not cut
 	block string
 }
 
 const (
-	// reach is how far behind the last cut the next is looked for.
+	// reach is the distance after the last cut in which the next part is searched.
 	reach = 4096
 
-	// maxJSON is the JSON that is packed; what is longer stays as it is.
+	// maxJSON limits the JSON that is compressed; longer JSON is unchanged.
 	maxJSON = 1<<28 - 1
 )
 
-// A scratch is what packing and unpacking write to.
+// A scratch holds the buffers of packing and unpacking.
 type scratch struct {
-	rest  []byte // the JSON without what was cut out of it
+	rest  []byte // the JSON without the cuts
 	block []byte
 	out   []byte
 	json  []byte
@@ -54,14 +54,14 @@ type scratch struct {
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// release gives s back, unless a large object has made it large.
+// release returns s to the pool, unless a large object has made it large.
 func (s *scratch) release() {
 	if cap(s.rest)+cap(s.block)+cap(s.out)+cap(s.json) <= 1<<20 {
 		scratches.Put(s)
 	}
 }
 
-// pack returns what is kept of r, a part of s; nil if r is too large.
+// pack returns the packed r, a part of s; nil if r is too large.
 func (s *scratch) pack(r codec.Raw, dict *s2.Dict) []byte {
 	json := r.JSON()
 	if len(json) > maxJSON {
@@ -92,12 +92,12 @@ func (s *scratch) pack(r codec.Raw, dict *s2.Dict) []byte {
 	return s.out
 }
 
-// cut appends to dst the JSON without the parts of the identity. Any place where
-// the text of a part stands will do: it comes back to where it was.
+// cut appends to dst the JSON without the parts of the identity. A part may be cut at
+// any place where its text occurs: join inserts it there again.
 func (p *packed) cut(dst []byte, json string) []byte {
 	for i, id := range p.ids {
 		if len(id) < 4 {
-			continue // cheaper where it is
+			continue // shorter than a cut
 		}
 		if at := strings.Index(json[:min(len(json), reach)], id); at >= 0 {
 			p.cuts[i] = at + 1
@@ -108,7 +108,7 @@ func (p *packed) cut(dst []byte, json string) []byte {
 	return append(dst, json...)
 }
 
-// join is the opposite of cut.
+// join reverses cut.
 func (p *packed) join(dst, rest []byte) ([]byte, bool) {
 	for i, id := range p.ids {
 		if p.cuts[i] == 0 {
@@ -125,8 +125,8 @@ func (p *packed) join(dst, rest []byte) ([]byte, bool) {
 	return append(dst, rest...), true
 }
 
-// part returns one part of the identity of a packed object, and where it ends;
-// -1 if the object is damaged.
+// part returns one part of the identity of a packed object, and its end; -1 if the
+// object is damaged.
 func part(s string, which int) (id string, end int) {
 	i, from, size := 0, 0, 0
 	for part := range parts {
@@ -146,7 +146,7 @@ func part(s string, which int) (id string, end int) {
 	return s[from : from+size], from + size
 }
 
-// parse takes a packed object apart, and reports whether it is one.
+// parse parses a packed object; false if it is damaged.
 func parse(s string) (p packed, ok bool) {
 	end := 0
 	for i := range p.ids {
@@ -163,7 +163,7 @@ func parse(s string) (p packed, ok bool) {
 	return p, true
 }
 
-// varint reads the number at i, at most 28 bits, and returns where it ends.
+// varint reads the number at i, of at most 28 bits, and returns its end.
 func varint(s string, i int) (n, end int, ok bool) {
 	for shift := 0; i < len(s) && shift < 28; shift += 7 {
 		c := s[i]
@@ -178,7 +178,7 @@ func varint(s string, i int) (n, end int, ok bool) {
 
 var errDamaged = errors.New("decompress: the object is damaged")
 
-// unpack makes s.json of a packed object.
+// unpack sets s.json to the JSON of a packed object.
 func (s *scratch) unpack(from string, dict *s2.Dict) error {
 	p, ok := parse(from)
 	if !ok {

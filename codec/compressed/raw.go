@@ -7,25 +7,25 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Raw is a [codec.Raw] whose JSON is compressed, once a Compressor has packed
-// it. It is immutable, and may be copied and shared between goroutines. The zero
-// value is no object.
+// Raw is a [codec.Raw] whose JSON is compressed after a Compressor has processed it. It
+// is immutable, and may be copied and shared between goroutines. The zero value is no
+// object.
 //
-// The getters of the identity return parts of the one allocation that holds the
-// object: strings.Clone what must not keep it alive.
+// The getters of the identity return parts of the allocation that holds the object: use
+// strings.Clone for strings that must not keep it in memory.
 type Raw struct {
-	packed string  // what pack makes; "" = not packed
+	packed string  // result of pack; "" = not packed
 	from   *origin // nil = packed without a dictionary, or no object
 }
 
-// An origin is what a Raw needs besides its own bytes: the dictionary, which
-// many share, or else the whole object.
+// An origin is the data of a Raw besides its own bytes: the dictionary, which many
+// share, or the whole object.
 type origin struct {
 	dict  *s2.Dict
 	whole codec.Raw // not packed
 }
 
-// Of returns r, not compressed.
+// Of returns r uncompressed.
 func Of(r codec.Raw) Raw {
 	if r.IsZero() {
 		return Raw{}
@@ -33,10 +33,10 @@ func Of(r codec.Raw) Raw {
 	return Raw{from: &origin{whole: r}}
 }
 
-// FromRaw is Of, as [codec.DecoderOf] wants it.
+// FromRaw is Of, for [codec.DecoderOf].
 func (Raw) FromRaw(r codec.Raw) Raw { return Of(r) }
 
-// whole returns the object, if it is not packed, else none.
+// whole returns the object if it is not packed, else no object.
 func (r Raw) whole() codec.Raw {
 	if r.packed != "" || r.from == nil {
 		return codec.Raw{}
@@ -67,8 +67,8 @@ func (r Raw) id(which int) string {
 	return id
 }
 
-// Raw returns the object, decompressed: a copy that is the caller's own, unless
-// r was never compressed. An error means that memory was damaged.
+// Raw returns the decompressed object. The caller owns it, unless r was never
+// compressed. An error means that memory was damaged.
 func (r Raw) Raw() (codec.Raw, error) {
 	if r.packed == "" {
 		return r.whole(), nil
@@ -82,13 +82,13 @@ func (r Raw) Raw() (codec.Raw, error) {
 	if err := s.unpack(r.packed, dict); err != nil {
 		return codec.Raw{}, err
 	}
-	// The JSON came from a Raw: managedFields, if there are any, were to stay.
+	// The JSON comes from a Raw: managedFields, if there are any, are kept.
 	full, err := codec.ParseRawFull(s.json)
 	return full.Raw, err
 }
 
-// Decode fills the value that into points to with a copy of the object, as
-// [codec.Raw.Decode] does.
+// Decode decodes the object into the value that into points to, as [codec.Raw.Decode]
+// does.
 func (r Raw) Decode(into any) error {
 	raw, err := r.Raw()
 	if err != nil {
@@ -97,15 +97,14 @@ func (r Raw) Decode(into any) error {
 	return raw.Decode(into)
 }
 
-// GetLabels returns the labels, nil if there are none, in a map that is the
-// caller's.
+// GetLabels returns a copy of the labels, nil if there are none.
 func (r Raw) GetLabels() map[string]string {
 	raw, _ := r.Raw()
 	return raw.GetLabels()
 }
 
-// GetOwnerReferences returns a copy of the owner references, nil if there are
-// none or they are not what they should be.
+// GetOwnerReferences returns a copy of the owner references, nil if there are none or
+// they are invalid.
 func (r Raw) GetOwnerReferences() []kube.OwnerReference {
 	raw, _ := r.Raw()
 	return raw.GetOwnerReferences()
@@ -132,7 +131,7 @@ func (r *Raw) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// MemorySize is how many bytes of memory r holds, its dictionary not counted.
+// MemorySize returns the memory of r in bytes, without its dictionary.
 func (r Raw) MemorySize() int {
 	if r.packed == "" {
 		return r.whole().MemorySize()

@@ -8,24 +8,23 @@ import (
 	"github.com/listwatch/listwatch/internal/protojson"
 )
 
-// MediaType is that of the protobuf form.
+// MediaType is the media type of Kubernetes' protobuf.
 const MediaType = protojson.MediaType
 
-// Is reports whether an object is in protobuf: it begins with four bytes that no JSON
-// begins with.
+// Is reports whether an object is protobuf: it begins with four bytes with which no
+// JSON begins.
 func Is(object []byte) bool { return protojson.Is(object) }
 
 // DecoderOf returns a function that decodes an object of a kind, in its envelope, into
-// a fresh T, as codec.DecoderOf does of its JSON. ok is false where only JSON can fill
-// a T: the kind is none of the stable built-in ones, or T has a field that the kind has
-// not, as far as it is known, or that is an interface, a json.RawMessage or another
-// type with a text form of its own. A T that keeps the bytes, such as codec.Raw, needs
-// JSON too.
+// a fresh T, as codec.DecoderOf decodes its JSON. ok is false if a T can be decoded
+// only from JSON: the kind is not one of the stable built-in ones, or T has a field
+// that the known fields of the kind do not contain, or that is an interface, a
+// json.RawMessage or another type with its own text form, or T keeps the bytes, such as
+// codec.Raw.
 //
 // Errors are a *codec.SyntaxError, *codec.DecodeError or *codec.LimitError. An object
-// of another kind is decoded by way of JSON; of a kind that is not built in it is a
-// *codec.DecodeError. The function may be used by several
-// goroutines at a time.
+// of another kind is converted to JSON and decoded; if that kind is not built in, the
+// error is a *codec.DecodeError. The function is safe for concurrent use.
 func DecoderOf[T any](apiVersion, kind string) (decode func([]byte) (T, error), ok bool) {
 	t := reflect.TypeFor[T]()
 	p := planOf(t, apiVersion, kind)
@@ -60,9 +59,9 @@ func DecoderOf[T any](apiVersion, kind string) (decode func([]byte) (T, error), 
 	}, true
 }
 
-// object fills root. It reports false if the object is odd.
+// object decodes into root. done is false if the object is unusual.
 func (p *rootPlan) object(root reflect.Value, e protojson.Envelope) (done bool, err error) {
-	f := fillers.Get().(*filler)
+	f := fastDecoders.Get().(*fastDecoder)
 	defer f.free()
 	f.sum = p.size
 	p.fill(f, root, e.Raw, 0)
@@ -72,7 +71,7 @@ func (p *rootPlan) object(root reflect.Value, e protojson.Envelope) (done bool, 
 	case f.sum > codec.MaxDecoded:
 		return false, &codec.LimitError{What: "decoded object", Limit: codec.MaxDecoded}
 	}
-	f.deal()
+	f.assignStrings()
 	if p.apiVersion != nil {
 		root.FieldByIndex(p.apiVersion).SetString(p.wantVersion)
 	}
@@ -82,12 +81,12 @@ func (p *rootPlan) object(root reflect.Value, e protojson.Envelope) (done bool, 
 	return true, nil
 }
 
-// maxTranslated is the most bytes of an object that is translated to JSON: more than
-// etcd takes, and little enough for what its parts take meanwhile.
+// maxTranslated limits an object that is converted to JSON, in bytes: more than etcd
+// accepts, and small enough for the memory of the conversion.
 const maxTranslated = 4 << 20
 
-// JSON returns an object of a built-in kind, in its envelope, as the JSON that a server
-// would send. Errors are those of the functions that DecoderOf returns.
+// JSON converts an object of a built-in kind, in its envelope, to the JSON that a
+// server would send. Errors are those of the functions that DecoderOf returns.
 func JSON(b []byte) ([]byte, error) {
 	text, _, _, err := protojson.Decode(b, maxTranslated)
 	switch {
@@ -101,6 +100,6 @@ func JSON(b []byte) ([]byte, error) {
 	return text, nil
 }
 
-// syntax is the error of bytes that are not what they should be. The texts of
-// package protojson name fields and quote nothing.
+// syntax returns the error of invalid bytes. The texts of package protojson name fields
+// and quote nothing.
 func syntax(err error) error { return &codec.SyntaxError{Form: "protobuf", Msg: err.Error()} }

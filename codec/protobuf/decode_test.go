@@ -166,7 +166,7 @@ func agree(t *testing.T, b []byte) {
 	}
 }
 
-// FuzzDecoder: what the filler takes it takes as it is translated.
+// FuzzDecoder: what the fastDecoder takes it takes as it is translated.
 func FuzzDecoder(f *testing.F) {
 	for _, b := range odd {
 		if len(b) < 1<<10 { // a fuzzer spends its time on long ones

@@ -17,7 +17,7 @@ const (
 	rawField    = 1
 )
 
-// Frames cuts the body of a WATCH in protobuf into frames, as codec.Frames does with
+// Frames splits the body of a WATCH in protobuf into frames, as codec.Frames does for
 // JSON: each is four bytes of length and a message of that length. The Object of a
 // frame is in its envelope. Limits and errors are the same.
 func Frames[V any](r io.Reader, max int, decode func(codec.Frame) (V, error)) iter.Seq2[V, error] {

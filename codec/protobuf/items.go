@@ -12,7 +12,7 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Limits of what a list says about itself, as those of codec.Items.
+// Limits of the metadata of a list, as in codec.Items.
 const (
 	maxHead     = 600      // of kind and apiVersion together, with their tags
 	maxListMeta = 1 << 20  // of the metadata
@@ -30,9 +30,9 @@ const (
 	shardInfoField = 5
 )
 
-// Items takes the body of a LIST in protobuf apart item by item, as codec.Items does
-// with JSON, in the memory of one item. An item is yielded in an envelope, as a WATCH
-// would send it. Limits and errors are the same.
+// Items splits the body of a LIST in protobuf into items, as codec.Items does for JSON,
+// in the memory of one item. An item is yielded in an envelope, as in a WATCH. Limits
+// and errors are the same.
 func Items(r io.Reader, max int) (*codec.ListMeta, iter.Seq2[[]byte, error]) {
 	if max <= 0 {
 		max = codec.DefaultMaxFrame
@@ -46,7 +46,7 @@ func Items(r io.Reader, max int) (*codec.ListMeta, iter.Seq2[[]byte, error]) {
 	}
 }
 
-// errStopped says that the consumer broke its loop.
+// errStopped reports that the consumer left its loop.
 var errStopped = errors.New("stopped")
 
 type items struct {
@@ -89,7 +89,7 @@ func (l *items) read() error {
 	return l.checkKind()
 }
 
-// length consumes the length of a field, of at most limit bytes.
+// length consumes the length of a field, which must be at most limit.
 func (l *items) length(what string, limit uint64) (int, error) {
 	n, err := l.r.uvarint()
 	switch {
@@ -101,8 +101,7 @@ func (l *items) length(what string, limit uint64) (int, error) {
 	return int(n), nil
 }
 
-// skip consumes the value of a field that nobody wants, and returns how many bytes it
-// had.
+// skip consumes the value of an unknown field, and returns its length in bytes.
 func (l *items) skip(typ int) (int64, error) {
 	from := l.r.offset()
 	var err error
@@ -144,7 +143,7 @@ func (l *items) head() error {
 	return nil
 }
 
-// checkKind returns an error if this is no list of one kind of objects.
+// checkKind returns an error if the body is not a list of one kind of objects.
 func (l *items) checkKind() error {
 	if kind, ok := strings.CutSuffix(l.meta.Kind, "List"); ok && kind != "" {
 		return nil
@@ -179,7 +178,7 @@ func (l *items) list() error {
 			return err
 		}
 		if l.r.offset() > end {
-			return l.r.syntax("a list that is longer than it says")
+			return l.r.syntax("a list that is longer than its length")
 		}
 	}
 	return nil
@@ -258,8 +257,8 @@ func (l *items) element(left uint64) error {
 	return nil
 }
 
-// tooLarge consumes an item of which the first bytes are in l.item, and reports it. If
-// they do not say its name, that is the end: nobody could tell that it exists.
+// tooLarge consumes an item whose first bytes are in l.item, and reports it. If they do
+// not contain its name, the list ends, because the object would be missing silently.
 func (l *items) tooLarge(size int) error {
 	bad := codec.ItemTooLarge(l.item, size, l.max)
 	if bad == nil {

@@ -6,10 +6,10 @@ import (
 	"github.com/listwatch/listwatch/internal/protojson"
 )
 
-// listRun fills a slice with what elem fills. It is made as long as it will be, so
-// that no element moves after later has noted where it is.
-func listRun(elem fill, wire, size int) func(*filler, reflect.Value, []byte, int) {
-	return func(f *filler, v reflect.Value, run []byte, n int) {
+// listRun decodes a slice whose elements elem decodes. It is allocated in its final
+// length, so that no element moves after its address was stored.
+func listRun(elem fill, wire, size int) func(*fastDecoder, reflect.Value, []byte, int) {
+	return func(f *fastDecoder, v reflect.Value, run []byte, n int) {
 		if !f.weigh(n * size) {
 			return
 		}
@@ -29,10 +29,11 @@ func listRun(elem fill, wire, size int) func(*filler, reflect.Value, []byte, int
 	}
 }
 
-// pointerFill fills a pointer to what elem fills. Of times, zero is null.
+// pointerFill decodes a pointer to a value that elem decodes. If null is set (times),
+// no bytes are null.
 func pointerFill(t reflect.Type, elem fill, null bool) fill {
 	size := int(t.Size())
-	return func(f *filler, v reflect.Value, b []byte, n uint64) {
+	return func(f *fastDecoder, v reflect.Value, b []byte, n uint64) {
 		if null && len(b) == 0 || !f.weigh(size) {
 			return
 		}
@@ -42,7 +43,7 @@ func pointerFill(t reflect.Type, elem fill, null bool) fill {
 }
 
 // entry reads an entry of a map.
-func (f *filler) entry(b []byte, wire int) (key, part []byte, n uint64) {
+func (f *fastDecoder) entry(b []byte, wire int) (key, part []byte, n uint64) {
 	var seen uint64
 	for len(b) > 0 && !f.odd {
 		var tag uint64
@@ -70,16 +71,16 @@ func (f *filler) entry(b []byte, wire int) (key, part []byte, n uint64) {
 	return key, part, n
 }
 
-// mapRun fills a map of type t with values that elem fills.
-func mapRun(elem fill, wire int, t reflect.Type) func(*filler, reflect.Value, []byte, int) {
+// mapRun decodes a map of type t whose values elem decodes.
+func mapRun(elem fill, wire int, t reflect.Type) func(*fastDecoder, reflect.Value, []byte, int) {
 	size := 16 + int(t.Elem().Size())
-	return func(f *filler, v reflect.Value, run []byte, n int) {
+	return func(f *fastDecoder, v reflect.Value, run []byte, n int) {
 		if !f.weighMap(n, size) {
 			return
 		}
 		m := reflect.MakeMapWithSize(t, n)
 		v.Set(m)
-		key, value := reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem() // which the map copies
+		key, value := reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem() // the map copies them
 		for range n {
 			var part []byte
 			part, _, run = f.next(run, protojson.Bytes)
@@ -88,7 +89,7 @@ func mapRun(elem fill, wire int, t reflect.Type) func(*filler, reflect.Value, []
 			value.SetZero()
 			f.string(key, k, 0)
 			elem(f, value, part, num)
-			if f.deal(); f.odd {
+			if f.assignStrings(); f.odd {
 				return
 			}
 			m.SetMapIndex(key, value)
@@ -96,13 +97,13 @@ func mapRun(elem fill, wire int, t reflect.Type) func(*filler, reflect.Value, []
 	}
 }
 
-// weighMap adds what a map of n entries takes, without what they refer to.
-func (f *filler) weighMap(n, entry int) bool {
+// weighMap adds the memory of a map of n entries, without what they refer to.
+func (f *fastDecoder) weighMap(n, entry int) bool {
 	return f.weigh(mapHead + max(mapGroup, 2*n)*entry)
 }
 
-// stringMap fills a map of strings to strings.
-func (f *filler) stringMap(v reflect.Value, run []byte, n int) {
+// stringMap decodes a map of strings.
+func (f *fastDecoder) stringMap(v reflect.Value, run []byte, n int) {
 	if !f.weighMap(n, 32) {
 		return
 	}
@@ -116,9 +117,9 @@ func (f *filler) stringMap(v reflect.Value, run []byte, n int) {
 		}
 		f.part(key)
 		f.part(value)
-		if len(f.parts) >= most || len(f.text) >= shared {
+		if len(f.parts) >= maxStrings || len(f.text) >= shared {
 			f.later = append(f.later, filled{v, from, len(f.parts)})
-			f.deal()
+			f.assignStrings()
 			from = 0
 		}
 	}

@@ -9,31 +9,31 @@ import (
 	"github.com/listwatch/listwatch/internal/protojson"
 )
 
-// A fill gets one value of the wire into v: b is what the wire has of a string, bytes
-// or a message, n of a number.
-type fill func(f *filler, v reflect.Value, b []byte, n uint64)
+// A fill decodes one value of the wire into v: b is a string, bytes or a message, n is
+// a number.
+type fill func(f *fastDecoder, v reflect.Value, b []byte, n uint64)
 
-// A structPlan fills a struct from a message.
+// A structPlan decodes a message into a struct.
 type structPlan struct {
-	fields []*fieldPlan // by number; nil where the struct has none
-	always []*fieldPlan // those that the JSON has though the wire has not
+	fields []*fieldPlan // by number; nil = the struct has no such field
+	always []*fieldPlan // fields that the JSON has even if the wire does not
 }
 
-// A fieldPlan fills a field of a struct from a field of its message.
+// A fieldPlan decodes a field of a message into a field of a struct.
 type fieldPlan struct {
-	bit   uint64                                              // one for each field of a structPlan
-	wire  int                                                 // type on the wire
-	path  []int                                               // of the Go field; empty: the message has members of the struct itself
-	empty bool                                                // what is empty is no member of the JSON
-	fill  fill                                                // of one value
-	run   func(f *filler, v reflect.Value, run []byte, n int) // of a list or map: its n entries
+	bit   uint64                                                   // one for each field of a structPlan
+	wire  int                                                      // type on the wire
+	path  []int                                                    // of the Go field; empty = the message has members of the struct itself
+	empty bool                                                     // the JSON has no member for an empty value
+	fill  fill                                                     // of one value
+	run   func(f *fastDecoder, v reflect.Value, run []byte, n int) // for a list or map: its n entries
 }
 
-// A rootPlan fills an object.
+// A rootPlan decodes an object.
 type rootPlan struct {
 	structPlan
 	size             int   // of the struct
-	apiVersion, kind []int // where they go, if they do
+	apiVersion, kind []int // paths of the Go fields; nil = none
 	wantVersion      string
 	wantKind         string
 }
@@ -43,11 +43,11 @@ type planKey struct {
 	apiVersion, kind string
 }
 
-// plans caches what planOf returned, nil where there is none.
+// plans caches the results of planOf; nil = no plan.
 var plans sync.Map // planKey to *rootPlan
 
 // planOf returns the plan of a T, a struct or a pointer to one, for objects of a kind.
-// It is nil where a field of T has no plan, so that only JSON can fill it.
+// It is nil if a field of T has no plan, so that T can be decoded only from JSON.
 func planOf(t reflect.Type, apiVersion, kind string) *rootPlan {
 	key := planKey{t, apiVersion, kind}
 	if p, ok := plans.Load(key); ok {
@@ -95,8 +95,8 @@ type goField struct {
 	typ  reflect.Type
 }
 
-// namesOf returns the fields of t by JSON name. ok is false where it takes thought
-// which field a name means.
+// namesOf returns the fields of t by JSON name. ok is false if a name is not clearly
+// one field.
 func namesOf(t reflect.Type) (names map[string]goField, ok bool) {
 	names = map[string]goField{}
 	return names, addNames(names, t, nil)
@@ -131,8 +131,7 @@ func addNames(names map[string]goField, t reflect.Type, outer []int) bool {
 	return true
 }
 
-// plainOptions reports whether the options of a json tag do not change how a value is
-// read.
+// plainOptions reports whether the options of a json tag do not affect decoding.
 func plainOptions(options string) bool {
 	for option := range strings.SplitSeq(options, ",") {
 		switch option {
@@ -154,8 +153,8 @@ type begun struct {
 	m *protojson.Message
 }
 
-// message returns the plan of a struct for a message, nil if there is none: of types
-// that contain themselves, too.
+// message returns the plan of a struct for a message, nil if there is none; recursive
+// types have none.
 func (b *builder) message(t reflect.Type, m *protojson.Message) *structPlan {
 	key := begun{t, m}
 	if p, ok := b.begun[key]; ok {
@@ -174,8 +173,8 @@ func (b *builder) message(t reflect.Type, m *protojson.Message) *structPlan {
 	return p
 }
 
-// fields adds to p what names has of m, and takes it out of names. It reports false
-// where a field has no plan.
+// fields adds the fields of m that are in names to p, and removes them from names. It
+// reports false if a field has no plan.
 func (b *builder) fields(p *structPlan, names map[string]goField, m *protojson.Message) bool {
 	for i := range m.Fields {
 		f := &m.Fields[i]
@@ -216,7 +215,7 @@ func (b *builder) fields(p *structPlan, names map[string]goField, m *protojson.M
 	return true
 }
 
-const maxNumber = 1000 // of a field: plans are arrays; the largest of Kubernetes is below 50
+const maxNumber = 1000 // highest field number: plans are arrays; Kubernetes' numbers are below 50
 
 func (p *structPlan) count() (n int) {
 	for _, f := range p.fields {

@@ -9,18 +9,18 @@ import (
 )
 
 const (
-	least     = 64 << 10 // of the buffer
-	keepAtEnd = 1 << 20  // a larger buffer is given back once it is not needed
+	least     = 64 << 10 // minimal size of the buffer
+	keepAtEnd = 1 << 20  // a larger buffer is released when it is not needed any more
 )
 
-// A reader holds the part of a body that is looked at.
+// A reader holds the part of a body that is in memory.
 type reader struct {
 	r    io.Reader
 	what string // what is being read, for errors
-	buf  []byte // its length is what has been read
-	pos  int    // what is before is consumed
+	buf  []byte // its length is the number of bytes that were read
+	pos  int    // the bytes before it are consumed
 	base int64  // offset in the body of buf[0]
-	err  error  // what r ended with
+	err  error  // final error of r
 }
 
 func newReader(r io.Reader, what string) *reader {
@@ -33,8 +33,8 @@ func (r *reader) syntax(msg string) error {
 	return &codec.SyntaxError{Form: "protobuf", Offset: r.offset(), Msg: msg}
 }
 
-// peek returns the next n bytes, without consuming them, or as many as there are: then
-// the error is io.EOF, or that of the body. They are valid until the next call.
+// peek returns the next n bytes without consuming them, or the remaining ones: then the
+// error is io.EOF, or that of the body. They are valid until the next call.
 func (r *reader) peek(n int) ([]byte, error) {
 	for len(r.buf)-r.pos < n {
 		if err := r.fill(n); err != nil {
@@ -68,7 +68,7 @@ func (r *reader) fill(n int) error {
 	return r.err
 }
 
-// room makes room for a read. A buffer grows as bytes arrive: what a length says costs
+// room makes room for a read. A buffer grows as bytes arrive: a length alone allocates
 // no memory.
 func (r *reader) room(n int) {
 	have := len(r.buf) - r.pos
@@ -135,15 +135,15 @@ func (r *reader) uvarint() (uint64, error) {
 func (r *reader) tag() (number uint64, typ int, err error) {
 	n, err := r.uvarint()
 	if err == nil && n>>3 == 0 {
-		err = r.syntax("a tag that cannot be")
+		err = r.syntax("an invalid tag")
 	}
 	return n >> 3, int(n & 7), err
 }
 
-// cut turns the end of the body inside a value into io.ErrUnexpectedEOF.
+// cut returns io.ErrUnexpectedEOF if the body ended inside a value.
 func (r *reader) cut(err error) error {
 	if err == io.EOF {
-		return fmt.Errorf("body cut inside a %s at byte %d: %w", r.what, r.offset(), io.ErrUnexpectedEOF)
+		return fmt.Errorf("body truncated inside a %s at byte %d: %w", r.what, r.offset(), io.ErrUnexpectedEOF)
 	}
 	return err
 }

@@ -8,33 +8,33 @@ import (
 	"github.com/listwatch/listwatch/internal/protojson"
 )
 
-func (f *filler) bool(v reflect.Value, _ []byte, n uint64) { v.SetBool(n != 0) }
+func (f *fastDecoder) bool(v reflect.Value, _ []byte, n uint64) { v.SetBool(n != 0) }
 
-func (f *filler) float(v reflect.Value, _ []byte, n uint64) {
+func (f *fastDecoder) float(v reflect.Value, _ []byte, n uint64) {
 	x := math.Float64frombits(n)
 	f.odd = f.odd || math.IsNaN(x) || math.IsInf(x, 0)
 	v.SetFloat(x)
 }
 
-// bytes fills a []byte with a copy.
-func (f *filler) bytes(v reflect.Value, b []byte, _ uint64) {
+// bytes sets a []byte to a copy.
+func (f *fastDecoder) bytes(v reflect.Value, b []byte, _ uint64) {
 	v.SetBytes(append(make([]byte, 0, len(b)), b...))
 }
 
-// base64 fills a string with what the JSON of bytes is.
-func (f *filler) base64(v reflect.Value, b []byte, _ uint64) {
+// base64 sets a string to the JSON form of bytes.
+func (f *fastDecoder) base64(v reflect.Value, b []byte, _ uint64) {
 	v.SetString(base64.StdEncoding.EncodeToString(b))
 }
 
-// quantity fills a string with a Quantity.
-func (f *filler) quantity(v reflect.Value, b []byte, n uint64) {
+// quantity sets a string to a Quantity.
+func (f *fastDecoder) quantity(v reflect.Value, b []byte, n uint64) {
 	s, err := protojson.Part(b, 1)
 	f.odd = f.odd || err != nil || len(s) == 0
 	f.string(v, s, n)
 }
 
 func intFill(narrow bool) fill {
-	return func(f *filler, v reflect.Value, _ []byte, n uint64) {
+	return func(f *fastDecoder, v reflect.Value, _ []byte, n uint64) {
 		x := int64(n)
 		if narrow {
 			x = int64(int32(x))
@@ -45,7 +45,7 @@ func intFill(narrow bool) fill {
 }
 
 func uintFill(narrow bool) fill {
-	return func(f *filler, v reflect.Value, _ []byte, n uint64) {
+	return func(f *fastDecoder, v reflect.Value, _ []byte, n uint64) {
 		x := int64(n)
 		if narrow {
 			x = int64(int32(x))

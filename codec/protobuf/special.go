@@ -11,15 +11,15 @@ import (
 	"github.com/listwatch/listwatch/internal/protojson"
 )
 
-// The seconds of the years that JSON has.
+// The seconds of the years that JSON supports.
 const (
 	firstSecond = -62167219200 // 0000-01-01
 	lastSecond  = 253402300799 // 9999-12-31
 )
 
-// instant reads a Time or MicroTime. ok is false for the zero time, whose JSON is
+// instant decodes a Time or MicroTime. ok is false for the zero time, whose JSON is
 // null: Kubernetes encodes it as no bytes.
-func (f *filler) instant(b []byte, micro bool) (t time.Time, ok bool) {
+func (f *fastDecoder) instant(b []byte, micro bool) (t time.Time, ok bool) {
 	var seconds int64
 	var nanos int32
 	for len(b) > 0 && !f.odd {
@@ -47,28 +47,28 @@ func (f *filler) instant(b []byte, micro bool) (t time.Time, ok bool) {
 	return t, ok
 }
 
-// timeFill fills a time.Time.
+// timeFill decodes a time.Time.
 func timeFill(micro bool) fill {
-	return func(f *filler, v reflect.Value, b []byte, _ uint64) {
+	return func(f *fastDecoder, v reflect.Value, b []byte, _ uint64) {
 		if t, ok := f.instant(b, micro); ok {
 			*v.Addr().Interface().(*time.Time) = t
 		}
 	}
 }
 
-// unmarshaler is what the types of k8s.io/apimachinery have that are no sum of their
-// fields.
+// unmarshaler is implemented by the types of k8s.io/apimachinery that have their own
+// encoding.
 type unmarshaler interface {
 	Unmarshal([]byte) error
 	Reset()
 }
 
-// ownFill fills a type with an UnmarshalJSON by that, or, where it is one of
-// Kubernetes' types, by its Unmarshal, which is faster and of the same effect.
+// ownFill decodes a type by its UnmarshalJSON, or, for Kubernetes' types, by its
+// Unmarshal, which is faster and has the same result.
 func ownFill(t reflect.Type, field *protojson.Field) fill {
 	f := *field
 	direct := kubernetes(t, &f)
-	return func(o *filler, v reflect.Value, b []byte, n uint64) {
+	return func(o *fastDecoder, v reflect.Value, b []byte, n uint64) {
 		if direct != nil && direct(o, b) {
 			if v.Addr().Interface().(unmarshaler).Unmarshal(b) != nil {
 				o.odd = true
@@ -79,10 +79,10 @@ func ownFill(t reflect.Type, field *protojson.Field) fill {
 	}
 }
 
-// ownPointerFill fills a pointer to such a type: null leaves it nil.
+// ownPointerFill decodes a pointer to such a type; null leaves it nil.
 func ownPointerFill(t reflect.Type, field *protojson.Field) fill {
 	f, elem, size := *field, ownFill(t, field), int(t.Size())
-	return func(o *filler, v reflect.Value, b []byte, n uint64) {
+	return func(o *fastDecoder, v reflect.Value, b []byte, n uint64) {
 		if !o.weigh(size) {
 			return
 		}
@@ -102,8 +102,8 @@ func ownPointerFill(t reflect.Type, field *protojson.Field) fill {
 	}
 }
 
-// noJSON reports whether there is no JSON in a message of it.
-func (f *filler) noJSON(b []byte) bool {
+// noJSON reports whether a message of raw JSON is empty.
+func (f *fastDecoder) noJSON(b []byte) bool {
 	raw, err := protojson.Part(b, 1)
 	f.odd = f.odd || err != nil
 	return len(raw) == 0
@@ -111,22 +111,22 @@ func (f *filler) noJSON(b []byte) bool {
 
 // kubernetes returns a function that reports whether the Unmarshal of t may be called
 // with b. It is nil if t has none, or JSON is needed anyway.
-func kubernetes(t reflect.Type, f *protojson.Field) func(o *filler, b []byte) bool {
+func kubernetes(t reflect.Type, f *protojson.Field) func(o *fastDecoder, b []byte) bool {
 	if !reflect.PointerTo(t).Implements(reflect.TypeFor[unmarshaler]()) {
 		return nil
 	}
 	switch f.Type {
 	case 't', 'm':
-		return func(o *filler, b []byte) bool {
+		return func(o *fastDecoder, b []byte) bool {
 			_, ok := o.instant(b, f.Type == 'm')
 			return ok
 		}
 	case 'n':
 		return plainIntOrString
 	case 'q':
-		return func(_ *filler, b []byte) bool { return len(b) > 0 }
+		return func(_ *fastDecoder, b []byte) bool { return len(b) > 0 }
 	case 'r':
-		return func(_ *filler, b []byte) bool {
+		return func(_ *fastDecoder, b []byte) bool {
 			raw, err := protojson.Part(b, 1)
 			return err == nil && tight(raw)
 		}
@@ -135,8 +135,8 @@ func kubernetes(t reflect.Type, f *protojson.Field) func(o *filler, b []byte) bo
 }
 
 // plainIntOrString reports whether an IntOrString is a number without a string, or a
-// string without a number: of others the JSON has less than Unmarshal reads.
-func plainIntOrString(f *filler, b []byte) bool {
+// string without a number: the JSON of others has less than Unmarshal reads.
+func plainIntOrString(f *fastDecoder, b []byte) bool {
 	var kind, number uint64
 	var text []byte
 	for len(b) > 0 && !f.odd {
@@ -155,16 +155,15 @@ func plainIntOrString(f *filler, b []byte) bool {
 	return kind == 0 && len(text) == 0 || kind == 1 && number == 0 && utf8.Valid(text)
 }
 
-// tight reports whether encoding/json writes raw JSON as it is. Where it reports
-// false this is not certain.
+// tight reports whether encoding/json certainly writes raw JSON unchanged.
 func tight(raw []byte) bool {
 	return len(raw) > 0 && !bytes.ContainsFunc(raw, func(c rune) bool {
 		return c <= ' ' || c >= 0x7F || c == '<' || c == '>' || c == '&'
 	})
 }
 
-// json fills v by its UnmarshalJSON.
-func (f *filler) json(v reflect.Value, field *protojson.Field, b []byte, n uint64) {
+// json decodes v by its UnmarshalJSON.
+func (f *fastDecoder) json(v reflect.Value, field *protojson.Field, b []byte, n uint64) {
 	text, err := field.JSON(n, b, codec.MaxDecoded)
 	if err != nil || v.Addr().Interface().(json.Unmarshaler).UnmarshalJSON(text) != nil {
 		f.odd = true

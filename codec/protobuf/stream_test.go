@@ -29,8 +29,8 @@ func sized(message string) string {
 // list is the body of a list of Pods.
 func list(parts ...string) string { return string(object("v1", "PodList", parts...)) }
 
-// told is what came out of a sequence, one line an element, the error last.
-func told[V any](seq iter.Seq2[V, error], show func(V) string) string {
+// delivered is what came out of a sequence, one line an element, the error last.
+func delivered[V any](seq iter.Seq2[V, error], show func(V) string) string {
 	var out strings.Builder
 	for v, err := range seq {
 		if err != nil {
@@ -50,7 +50,7 @@ func frames(r io.Reader, max int) string {
 		}
 		return fmt.Sprintf("%s %s %s/%s", f.Type, id.Kind, id.Namespace, id.Name), nil
 	})
-	return told(seq, func(s string) string { return s })
+	return delivered(seq, func(s string) string { return s })
 }
 
 func named(name string) []byte { return object("v1", "Pod", field(1, field(1, name), field(3, "ns"))) }
@@ -61,8 +61,8 @@ func TestFrames(t *testing.T) {
 		{"nothing", "", ""},
 		{"two", added + frame("DELETED", named("b")), "ADDED Pod ns/a\nDELETED Pod ns/b\n"},
 		{"an unknown field of an event", sized(field(1, "ADDED") + number(9, 1) + field(2, field(1, string(named("a"))))), "ADDED Pod ns/a\n"},
-		{"cut in a length", added + "\x00\x00", "ADDED Pod ns/a\nbody cut inside a frame at byte 41: unexpected EOF\n"},
-		{"cut in an event", added + added[:20], "ADDED Pod ns/a\nbody cut inside a frame at byte 45: unexpected EOF\n"},
+		{"cut in a length", added + "\x00\x00", "ADDED Pod ns/a\nbody truncated inside a frame at byte 41: unexpected EOF\n"},
+		{"cut in an event", added + added[:20], "ADDED Pod ns/a\nbody truncated inside a frame at byte 45: unexpected EOF\n"},
 		{"an object that is no object", added + frame("ADDED", object("v1", "Pod", "\x0a\x7f")) + added,
 			"ADDED Pod ns/a\nPod \"\" of 19 bytes: invalid protobuf at byte 0: it ends too early\nADDED Pod ns/a\n"},
 		{"JSON", `{"type":"ADDED","object":{}}`, "invalid protobuf at byte 0: a frame of 2065855609 bytes\n"},
@@ -95,7 +95,7 @@ func TestFramesComeAtOnce(t *testing.T) {
 
 func items(r io.Reader, max int) (string, codec.ListMeta) {
 	meta, seq := protobuf.Items(r, max)
-	s := told(seq, func(b []byte) string {
+	s := delivered(seq, func(b []byte) string {
 		id, err := codec.Skim(b)
 		if err != nil {
 			return err.Error()
@@ -120,12 +120,12 @@ func TestItems(t *testing.T) {
 		{"an empty list", list(meta), "", full},
 		{"the metadata last", list(item("a"), meta), "v1 Pod ns/a\n", full},
 		{"unknown fields", list(meta, number(9, 5), field(8, "x"), item("a")), "v1 Pod ns/a\n", full},
-		{"nothing", "", "body cut inside a list at byte 0: unexpected EOF\n", codec.ListMeta{Remaining: -1}},
+		{"nothing", "", "body truncated inside a list at byte 0: unexpected EOF\n", codec.ListMeta{Remaining: -1}},
 		{"JSON", `{"kind":"PodList"}`, "invalid protobuf at byte 4: it does not begin as an object does\n", codec.ListMeta{Remaining: -1}},
 		{"an object", string(named("a")), "not a list: kind is Pod\n", codec.ListMeta{APIVersion: "v1", Kind: "Pod", Remaining: -1}},
 		{"a kind that nobody shows", string(object("v1", "P\x1b[31m")), "not a list: neither a list kind nor items\n", codec.ListMeta{APIVersion: "v1", Kind: "P\x1b[31m", Remaining: -1}},
-		{"cut in an item", list(meta, item("a"), item("b"))[:58], "v1 Pod ns/a\nbody cut inside a item at byte 51: unexpected EOF\n", full},
-		{"cut between items", list(meta, item("a"), item("b"))[:49], "v1 Pod ns/a\nbody cut inside a list at byte 49: unexpected EOF\n", full},
+		{"cut in an item", list(meta, item("a"), item("b"))[:58], "v1 Pod ns/a\nbody truncated inside a item at byte 51: unexpected EOF\n", full},
+		{"cut between items", list(meta, item("a"), item("b"))[:49], "v1 Pod ns/a\nbody truncated inside a list at byte 49: unexpected EOF\n", full},
 		{"an item longer than the list", list(meta, "\x12\x70x"), "invalid protobuf at byte 40: an item that is longer than its list\n", full},
 		{"an item that is no object", list(meta, field(2, "\xff\xff"), item("b")), "invalid protobuf at byte 0: it ends too early\nv1 Pod ns/b\n", full},
 		{"too large", list(meta, item("a", field(3, strings.Repeat("x", 2000))), item("b")), "Pod \"ns/a\" of 2012 bytes: item above the limit of 1000 bytes\nv1 Pod ns/b\n", full},

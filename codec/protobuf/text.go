@@ -5,21 +5,21 @@ import (
 	"unicode/utf8"
 )
 
-// string fills a string.
-func (f *filler) string(v reflect.Value, b []byte, _ uint64) {
+// string sets a string.
+func (f *fastDecoder) string(v reflect.Value, b []byte, _ uint64) {
 	if len(b) == 0 {
 		return
 	}
-	if len(f.parts) >= most || len(f.text)+len(b) > shared {
-		f.deal()
+	if len(f.parts) >= maxStrings || len(f.text)+len(b) > shared {
+		f.assignStrings()
 	}
 	f.part(b)
 	f.later = append(f.later, filled{v, len(f.parts) - 1, len(f.parts)})
 }
 
-// part adds a string. A byte that is no UTF-8 becomes U+FFFD, as in the JSON of a
+// part adds a string. A byte that is not UTF-8 becomes U+FFFD, as in the JSON of a
 // server.
-func (f *filler) part(b []byte) {
+func (f *fastDecoder) part(b []byte) {
 	if len(b) > short {
 		f.parts = append(f.parts, part{own: text(b)})
 		return
@@ -33,7 +33,7 @@ func (f *filler) part(b []byte) {
 	f.parts = append(f.parts, part{lo: lo, hi: len(f.text)})
 }
 
-// text returns b as a string of its own.
+// text returns b as a string with its own allocation.
 func text(b []byte) string {
 	if utf8.Valid(b) {
 		return string(b)
@@ -41,8 +41,8 @@ func text(b []byte) string {
 	return string([]rune(string(b)))
 }
 
-// deal gives everybody their strings.
-func (f *filler) deal() {
+// assignStrings sets all deferred strings and maps.
+func (f *fastDecoder) assignStrings() {
 	if len(f.later) == 0 {
 		return
 	}

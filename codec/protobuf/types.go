@@ -8,7 +8,7 @@ import (
 	"github.com/listwatch/listwatch/internal/protojson"
 )
 
-// wireOf returns the type on the wire of a field's values.
+// wireOf returns the wire type of a field's values.
 func wireOf(f *protojson.Field) int {
 	if !f.Map {
 		switch f.Type {
@@ -21,8 +21,8 @@ func wireOf(f *protojson.Field) int {
 	return protojson.Bytes
 }
 
-// field completes fp, which fills a Go field of type t from f. It reports false if
-// there is no way but by JSON.
+// field completes fp, which decodes a Go field of type t from f. It reports false if
+// that is possible only by JSON.
 func (b *builder) field(fp *fieldPlan, t reflect.Type, f *protojson.Field) bool {
 	switch {
 	case f.Map:
@@ -40,7 +40,7 @@ func (b *builder) field(fp *fieldPlan, t reflect.Type, f *protojson.Field) bool 
 	return fp.fill != nil
 }
 
-// isScalar reports whether encoding/json can take a value of f for empty.
+// isScalar reports whether encoding/json may treat a value of f as empty.
 func isScalar(f *protojson.Field) bool {
 	switch f.Type {
 	case 'b', 'i', 'j', 'd', 's', 'y':
@@ -49,9 +49,9 @@ func isScalar(f *protojson.Field) bool {
 	return false
 }
 
-// needed reports whether a Go field of type t is to be filled though the wire has
-// nothing of f: the JSON has a member nevertheless, and t shows it. Kubernetes' own
-// encoder writes all such fields.
+// needed reports whether a Go field of type t must be set although the wire has no f:
+// the JSON has such a member, and t shows it. Kubernetes' own encoder writes all such
+// fields.
 func (b *builder) needed(t reflect.Type, f *protojson.Field) bool {
 	switch {
 	case f.List, f.Map, f.Pointer, f.OmitZero, f.OmitEmpty && isScalar(f):
@@ -78,7 +78,7 @@ func (b *builder) dict(fp *fieldPlan, t reflect.Type, f *protojson.Field) bool {
 		return false
 	}
 	if t == reflect.TypeFor[map[string]string]() && f.Type == 's' {
-		fp.run = (*filler).stringMap
+		fp.run = (*fastDecoder).stringMap
 		return true
 	}
 	elem := *f
@@ -88,8 +88,8 @@ func (b *builder) dict(fp *fieldPlan, t reflect.Type, f *protojson.Field) bool {
 	return value != nil
 }
 
-// value returns what fills a t from one value of f, or from one element of it; nil if
-// there is no way but by JSON.
+// value returns the fill of a t from one value of f, or from one element of it; nil if
+// that is possible only by JSON.
 func (b *builder) value(t reflect.Type, f *protojson.Field) fill {
 	if t.Kind() != reflect.Pointer {
 		return b.plain(t, f)
@@ -105,7 +105,7 @@ func (b *builder) value(t reflect.Type, f *protojson.Field) fill {
 	return pointerFill(elem, inner, f.Type == 't' || f.Type == 'm')
 }
 
-// plain is value for a t that is no pointer.
+// plain is value for a t that is not a pointer.
 func (b *builder) plain(t reflect.Type, f *protojson.Field) fill {
 	switch {
 	case t == reflect.TypeFor[time.Time]():
@@ -133,7 +133,7 @@ func (b *builder) plain(t reflect.Type, f *protojson.Field) fill {
 	return byKind(t, f.Type)
 }
 
-// byKind is plain for what is a string, a number, a bool or bytes.
+// byKind is plain for strings, numbers, bools and bytes.
 func byKind(t reflect.Type, letter byte) fill {
 	number := letter == 'i' || letter == 'j'
 	if t == reflect.TypeFor[json.Number]() {
@@ -143,15 +143,15 @@ func byKind(t reflect.Type, letter byte) fill {
 	case reflect.String:
 		switch letter {
 		case 's':
-			return (*filler).string
+			return (*fastDecoder).string
 		case 'q':
-			return (*filler).quantity
+			return (*fastDecoder).quantity
 		case 'y':
-			return (*filler).base64
+			return (*fastDecoder).base64
 		}
 	case reflect.Bool:
 		if letter == 'b' {
-			return (*filler).bool
+			return (*fastDecoder).bool
 		}
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		if number {
@@ -163,11 +163,11 @@ func byKind(t reflect.Type, letter byte) fill {
 		}
 	case reflect.Float64:
 		if letter == 'd' {
-			return (*filler).float
+			return (*fastDecoder).float
 		}
 	case reflect.Slice:
 		if letter == 'y' && t.Elem() == reflect.TypeFor[byte]() {
-			return (*filler).bytes
+			return (*fastDecoder).bytes
 		}
 	}
 	return nil

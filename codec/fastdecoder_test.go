@@ -47,7 +47,7 @@ type named struct {
 	Kind     string    `json:"kind"`
 }
 
-// The others have something at which a filler must stop.
+// The others have something at which a fastDecoder must stop.
 type (
 	twice struct {
 		A string `json:"B"`
@@ -187,13 +187,13 @@ func TestFillerAgreesWithTheIteratorOnManyStrings(t *testing.T) {
 	for n := range 40 {
 		bothWays[kube.Partial](t, fmt.Appendf(nil, `{"metadata":{"labels":{%s"a":"b"},"finalizers":["c"]}}`, strings.Repeat(`"`+strings.Repeat("x", 11*n)+`":"`+strings.Repeat("y", 7*n)+`",`, n)))
 	}
-	for _, n := range []int{most - 1, most, most + 1} {
+	for _, n := range []int{maxStrings - 1, maxStrings, maxStrings + 1} {
 		bothWays[kube.Partial](t, fmt.Appendf(nil, `{"metadata":{"finalizers":[%s""]}}`, strings.Repeat(`"",`, n-1)))
 		bothWays[embeds](t, fmt.Appendf(nil, `{"spec":{"lists":[%s[]]}}`, strings.Repeat(`[{"map":{}}],`, n)))
 	}
 }
 
-// small has something of everything that a filler fills, cuts and leaves.
+// small has something of everything that a fastDecoder fills, cuts and leaves.
 const small = `{"kind":"Foo","metadata":{"name":"a","generation":7,"creationTimestamp":"2026-03-01T10:00:00Z","labels":{"a":"b","c":"d"},` +
 	`"ownerReferences":[{"kind":"Bar","controller":true}],"finalizers":["x"],"managedFields":[{"f:a":{}}]},` +
 	`"any":[1],"spec":{"replicas":-3,"on":false,"names":["a","b"],"lists":[[{"map":{"a":"\n"}}]],"x":{}}}`
@@ -240,14 +240,14 @@ func TestFillerLeavesToTheIteratorWhatItMust(t *testing.T) {
 		{"a member twice", `{"metadata":{"name":"a","name":"a"}}`, refused},
 		{"metadata twice", `{"metadata":{},"metadata":{}}`, refused},
 		{"a label of null", `{"metadata":{"labels":{"a":null}}}`, refused},
-		{"a great many strings", `{"metadata":{"finalizers":[` + strings.Repeat(`"",`, most) + `""]}}`, refused},
-		{"a great many labels", `{"metadata":{"labels":{` + strings.Repeat(`"a":"",`, most/2) + `"a":"b"}}}`, refused},
-		{"a great many maps", `{"spec":{"lists":[[` + strings.Repeat(`{"map":{}},`, most) + `{"map":{}}]]}}`, refused},
+		{"a great many strings", `{"metadata":{"finalizers":[` + strings.Repeat(`"",`, maxStrings) + `""]}}`, refused},
+		{"a great many labels", `{"metadata":{"labels":{` + strings.Repeat(`"a":"",`, maxStrings/2) + `"a":"b"}}}`, refused},
+		{"a great many maps", `{"spec":{"lists":[[` + strings.Repeat(`{"map":{}},`, maxStrings) + `{"map":{}}]]}}`, refused},
 		{"an end within", `{"metadata":{"name":"a"}`, refused},
 		{"more behind", `{} {}`, refused},
 		{"no object", `[]`, refused},
 	} {
-		f, v := new(filler), new(embeds)
+		f, v := new(fastDecoder), new(embeds)
 		rest, ok := f.root([]byte(test.in), reflect.ValueOf(v).Elem(), targetOf(reflect.TypeFor[embeds]()))
 		got := string(rest)
 		if !ok {
@@ -325,10 +325,10 @@ func TestFillerAllocates(t *testing.T) {
 	}
 }
 
-// fillAllocs is how many allocations a T takes, with a filler that is used again:
+// fillAllocs is how many allocations a T takes, with a fastDecoder that is used again:
 // under the race detector the pool of them forgets some.
 func fillAllocs[T any](t *testing.T, b []byte) float64 {
-	f, to := new(filler), targetOf(reflect.TypeFor[T]())
+	f, to := new(fastDecoder), targetOf(reflect.TypeFor[T]())
 	return testing.AllocsPerRun(100, func() {
 		v := new(T)
 		if rest, ok := f.root(b, reflect.ValueOf(v).Elem(), to); !ok || rest != nil {
@@ -340,7 +340,7 @@ func fillAllocs[T any](t *testing.T, b []byte) float64 {
 
 func TestFillerKeepsNothingOfWhatItFilled(t *testing.T) {
 	for _, in := range []string{string(partialJSON(1)), `{"metadata":{"name":"a","labels":{"a":"` + strings.Repeat("x", short+1) + `"},"uid":1}}`} {
-		f := new(filler)
+		f := new(fastDecoder)
 		f.root([]byte(in), reflect.ValueOf(new(kube.Partial)).Elem(), targetOf(reflect.TypeFor[kube.Partial]()))
 		parts, later := f.parts[:cap(f.parts)], f.later[:cap(f.later)]
 		if len(parts) == 0 || len(later) == 0 {

@@ -7,61 +7,59 @@ import (
 	"time"
 )
 
-// A filler fills a value in the same pass that checks the grammar, without
-// json-iterator, which takes several times as long. It takes what servers send.
-// Whatever is unusual, a member that occurs twice, a fraction, a string for a
-// number, is an error to it; then nothing that it did counts, and json-iterator
-// is asked, which knows what is to become of it.
-type filler struct {
+// A fastDecoder decodes a value in the pass that checks the grammar, several times
+// faster than json-iterator. It supports the JSON that servers send. Anything unusual,
+// such as a member that occurs twice, a fraction, or a string instead of a number,
+// makes it fail; then its work is discarded and json-iterator decodes the object.
+type fastDecoder struct {
 	projector
-	text  []byte   // what the strings that share one allocation mean, one behind the other
-	parts []part   // the strings, in the order of the JSON
-	later []filled // who gets them
+	text  []byte   // the decoded strings that share one allocation
+	parts []part   // the strings in the order of the JSON
+	later []filled // their destinations
 }
 
-// A part is a string: text[lo:hi], or one on its own.
+// A part is a string: text[lo:hi], or one with its own allocation.
 type part struct {
 	lo, hi int
 	own    string
 }
 
-// filled is a string, or a map, and the parts that it is made of.
+// filled is a string or map to set, and its parts.
 type filled struct {
 	v        reflect.Value
 	from, to int
 }
 
 const (
-	// Strings of at most short bytes share one allocation of at most shared:
-	// whoever keeps a name keeps its neighbours alive, but no long annotation.
+	// Strings of at most short bytes share one allocation of at most shared bytes:
+	// keeping one of them keeps the others in memory, but no long annotation.
 	short  = 256
 	shared = 4 << 10
-	// most is how many strings, and how many owners of them, a filler notes
-	// before it leaves the object to json-iterator: a note is many times as large
-	// as an empty string.
-	most = 1 << 12
+	// maxStrings limits the strings, and their destinations, for which a fastDecoder
+	// decodes an object: an entry takes many times the memory of an empty string.
+	maxStrings = 1 << 12
 )
 
-// fillers are used again for what they have grown.
-var fillers = sync.Pool{New: func() any { return new(filler) }}
+// fastDecoders are reused, to keep their buffers.
+var fastDecoders = sync.Pool{New: func() any { return new(fastDecoder) }}
 
-func (f *filler) free() {
+func (f *fastDecoder) free() {
 	if f.clear(); cap(f.out) <= chunk && cap(f.text) <= chunk {
-		fillers.Put(f)
+		fastDecoders.Put(f)
 	}
 }
 
-// clear makes f as good as new; nothing in it refers to what it filled.
-func (f *filler) clear() {
+// clear resets f, so that it refers to no decoded value.
+func (f *fastDecoder) clear() {
 	clear(f.parts)
 	clear(f.later)
-	*f = filler{projector: projector{out: f.out[:0]}, text: f.text[:0], parts: f.parts[:0], later: f.later[:0]}
+	*f = fastDecoder{projector: projector{out: f.out[:0]}, text: f.text[:0], parts: f.parts[:0], later: f.later[:0]}
 }
 
-// root fills the fields of v that have plans from the object b. It returns what
-// is left for json-iterator, cut to what v can hold, nil if nothing is. If it does
-// not succeed, it may have filled some of v.
-func (f *filler) root(b []byte, v reflect.Value, to *target) (rest []byte, ok bool) {
+// root decodes the fields of v that have plans from the object b. rest is what remains
+// for json-iterator, with only the members that v has fields for; nil = nothing. If ok
+// is false, some fields of v may be set.
+func (f *fastDecoder) root(b []byte, v reflect.Value, to *target) (rest []byte, ok bool) {
 	f.parser = parser{b: b}
 	for v.Kind() == reflect.Pointer {
 		v.Set(reflect.New(v.Type().Elem()))
@@ -69,7 +67,7 @@ func (f *filler) root(b []byte, v reflect.Value, to *target) (rest []byte, ok bo
 	}
 	var seen uint64
 	kept := false
-	last := 0 // end of the member before
+	last := 0 // end of the previous member
 	for more := f.enter('{'); more; more = f.next('}') {
 		f.peek()
 		start := f.i
@@ -90,15 +88,15 @@ func (f *filler) root(b []byte, v reflect.Value, to *target) (rest []byte, ok bo
 	if f.err != nil {
 		return nil, false
 	}
-	f.deal()
+	f.assignStrings()
 	if kept {
 		rest = f.result()
 	}
 	return rest, true
 }
 
-// field fills a field of v, which must be the first time.
-func (f *filler) field(v reflect.Value, field fieldPlan, seen *uint64) {
+// field decodes a field of v, and fails the second time.
+func (f *fastDecoder) field(v reflect.Value, field fieldPlan, seen *uint64) {
 	if bit := uint64(1) << field.index; *seen&bit == 0 {
 		*seen |= bit
 		field.fill(f, v.Field(field.index))
@@ -107,9 +105,9 @@ func (f *filler) field(v reflect.Value, field fieldPlan, seen *uint64) {
 	f.fail("a member twice")
 }
 
-// structPlan is the plan of a struct.
+// structPlan returns the plan of a struct.
 func structPlan(fields plans) plan {
-	return func(f *filler, v reflect.Value) {
+	return func(f *fastDecoder, v reflect.Value) {
 		if f.null() {
 			return
 		}
@@ -124,9 +122,9 @@ func structPlan(fields plans) plan {
 	}
 }
 
-// pointerPlan is the plan of a pointer to what elem fills.
+// pointerPlan returns the plan of a pointer to a type with plan elem.
 func pointerPlan(elem plan) plan {
-	return func(f *filler, v reflect.Value) {
+	return func(f *fastDecoder, v reflect.Value) {
 		if f.null() || f.err != nil {
 			return
 		}
@@ -135,10 +133,10 @@ func pointerPlan(elem plan) plan {
 	}
 }
 
-// slicePlan is the plan of a slice of what elem fills. The elements are counted
-// first, so that none moves after later has noted where it is.
+// slicePlan returns the plan of a slice whose elements have plan elem. The elements are
+// counted first, so that none moves after its address was stored.
 func slicePlan(elem plan) plan {
-	return func(f *filler, v reflect.Value) {
+	return func(f *fastDecoder, v reflect.Value) {
 		if f.null() || f.err != nil {
 			return
 		}
@@ -166,18 +164,18 @@ func slicePlan(elem plan) plan {
 	}
 }
 
-// string fills a string.
-func (f *filler) string(v reflect.Value) {
+// string decodes a string.
+func (f *fastDecoder) string(v reflect.Value) {
 	if f.null() {
 		return
 	}
 	n := len(f.parts)
 	f.take()
-	f.owe(v, n)
+	f.deferString(v, n)
 }
 
-// stringMap fills a map of strings to strings.
-func (f *filler) stringMap(v reflect.Value) {
+// stringMap decodes a map of strings.
+func (f *fastDecoder) stringMap(v reflect.Value) {
 	if f.null() {
 		return
 	}
@@ -191,24 +189,24 @@ func (f *filler) stringMap(v reflect.Value) {
 		f.i++
 		f.take()
 	}
-	f.owe(v, n)
+	f.deferString(v, n)
 }
 
-// owe notes that v gets the parts from a number on.
-func (f *filler) owe(v reflect.Value, from int) {
-	if f.later = append(f.later, filled{v, from, len(f.parts)}); len(f.later) > most {
+// deferString sets v at the end, from the parts from a number on.
+func (f *fastDecoder) deferString(v reflect.Value, from int) {
+	if f.later = append(f.later, filled{v, from, len(f.parts)}); len(f.later) > maxStrings {
 		f.fail("many strings")
 	}
 }
 
-// take consumes a string and makes it a part.
-func (f *filler) take() {
+// take reads a string into parts.
+func (f *fastDecoder) take() {
 	s := f.str()
 	in := s.of(f.b)
 	lo := len(f.text)
 	if s.escaped {
 		if bytes.Contains(in, []byte(`\ud`)) || bytes.Contains(in, []byte(`\uD`)) {
-			f.fail("a surrogate") // json-iterator has its own mind about a half
+			f.fail("a surrogate") // json-iterator may decode unpaired ones differently
 			return
 		}
 		f.text = unescape(f.text, in)
@@ -220,13 +218,13 @@ func (f *filler) take() {
 		p = part{own: string(f.text[lo:])}
 		f.text = f.text[:lo]
 	}
-	if f.parts = append(f.parts, p); len(f.parts) > most {
+	if f.parts = append(f.parts, p); len(f.parts) > maxStrings {
 		f.fail("many strings")
 	}
 }
 
-// deal gives everybody their strings.
-func (f *filler) deal() {
+// assignStrings sets all deferred strings and maps.
+func (f *fastDecoder) assignStrings() {
 	text := string(f.text)
 	of := func(p part) string {
 		if p.own != "" {
@@ -247,8 +245,8 @@ func (f *filler) deal() {
 	}
 }
 
-// bool fills a bool.
-func (f *filler) bool(v reflect.Value) {
+// bool decodes a bool.
+func (f *fastDecoder) bool(v reflect.Value) {
 	switch {
 	case f.err != nil || f.null():
 	case f.peek() == 't':
@@ -259,8 +257,8 @@ func (f *filler) bool(v reflect.Value) {
 	}
 }
 
-// int fills an integer of less than 19 digits.
-func (f *filler) int(v reflect.Value) {
+// int decodes an integer of less than 19 digits.
+func (f *fastDecoder) int(v reflect.Value) {
 	if f.err != nil || f.null() {
 		return
 	}
@@ -290,9 +288,8 @@ func (f *filler) int(v reflect.Value) {
 	v.SetInt(n)
 }
 
-// time fills a time, from bytes that its method for JSON would be given without
-// their quotes.
-func (f *filler) time(v reflect.Value) {
+// time decodes a time, from the bytes between the quotes, as its UnmarshalJSON would.
+func (f *fastDecoder) time(v reflect.Value) {
 	if f.null() {
 		return
 	}

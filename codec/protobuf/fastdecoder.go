@@ -8,67 +8,67 @@ import (
 	"github.com/listwatch/listwatch/internal/protojson"
 )
 
-// A filler fills a value from the wire. It takes what kube-apiserver sends. Whatever
-// is unusual, a message in pieces, a list that is not in one place, a number that does
-// not fit, is odd to it; then nothing that it did counts, and the object is decoded by
-// way of JSON, which knows what is to become of it.
-type filler struct {
+// A fastDecoder decodes a value from the wire. It supports the encoding of
+// kube-apiserver. Anything unusual, such as a message in pieces, a list that is not in
+// one place, or a number that does not fit, sets odd; then its work is discarded, and
+// the object is converted to JSON and decoded by package codec.
+type fastDecoder struct {
 	odd   bool
-	sum   int      // bytes of memory that the value takes, as far as they add up quickly
-	text  []byte   // what the strings that share one allocation mean, one behind the other
+	sum   int      // estimated memory of the value in bytes
+	text  []byte   // the decoded strings that share one allocation
 	parts []part   // the strings
-	later []filled // who gets them
+	later []filled // their destinations
 }
 
-// A part is a string: text[lo:hi], or one on its own.
+// A part is a string: text[lo:hi], or one with its own allocation.
 type part struct {
 	lo, hi int
 	own    string
 }
 
-// filled is a string, or a map, and the parts that it is made of.
+// filled is a string or map to set, and its parts.
 type filled struct {
 	v        reflect.Value
 	from, to int
 }
 
 const (
-	// Strings of at most short bytes share an allocation of at most shared:
-	// whoever keeps a name keeps its neighbours alive, but no long annotation.
-	short  = 256
-	shared = 4 << 10
-	most   = 1 << 10 // strings that wait for their allocation
+	// Strings of at most short bytes share an allocation of at most shared bytes:
+	// keeping one of them keeps the others in memory, but no long annotation.
+	short      = 256
+	shared     = 4 << 10
+	maxStrings = 1 << 10 // strings that wait for their allocation
 
-	chunk = 32 << 10 // a larger buffer is not used again
+	chunk = 32 << 10 // a larger buffer is not reused
 
 	mapHead  = 64 // bytes of a map without entries
-	mapGroup = 8  // entries that it has room for with the first
+	mapGroup = 8  // entries that the first group has room for
 )
 
-// fillers are used again for what they have grown.
-var fillers = sync.Pool{New: func() any { return new(filler) }}
+// fastDecoders are reused, to keep their buffers.
+var fastDecoders = sync.Pool{New: func() any { return new(fastDecoder) }}
 
-func (f *filler) free() {
+func (f *fastDecoder) free() {
 	if f.clear(); cap(f.text) <= chunk {
-		fillers.Put(f)
+		fastDecoders.Put(f)
 	}
 }
 
-// clear makes f as good as new; nothing in it refers to what it filled.
-func (f *filler) clear() {
+// clear resets f, so that it refers to no decoded value.
+func (f *fastDecoder) clear() {
 	clear(f.parts)
 	clear(f.later)
-	*f = filler{text: f.text[:0], parts: f.parts[:0], later: f.later[:0]}
+	*f = fastDecoder{text: f.text[:0], parts: f.parts[:0], later: f.later[:0]}
 }
 
-// weigh adds n bytes of memory, and reports false where the value takes too many.
-func (f *filler) weigh(n int) bool {
+// weigh adds n bytes of memory, and reports false if the value takes too many.
+func (f *fastDecoder) weigh(n int) bool {
 	f.sum += n
 	return f.sum <= codec.MaxDecoded
 }
 
-// uvarint reads a number; it is odd if there is none.
-func (f *filler) uvarint(b []byte) (uint64, []byte) {
+// uvarint reads a number, or sets odd.
+func (f *fastDecoder) uvarint(b []byte) (uint64, []byte) {
 	if len(b) > 0 && b[0] < 0x80 {
 		return uint64(b[0]), b[1:]
 	}
@@ -81,8 +81,8 @@ func (f *filler) uvarint(b []byte) (uint64, []byte) {
 	return n, w
 }
 
-// take reads the length of what follows, and that.
-func (f *filler) take(b []byte) (part, rest []byte) {
+// take reads a length and that many bytes.
+func (f *fastDecoder) take(b []byte) (part, rest []byte) {
 	n, rest := f.uvarint(b)
 	if n > uint64(len(rest)) {
 		f.odd = true
@@ -91,8 +91,8 @@ func (f *filler) take(b []byte) (part, rest []byte) {
 	return rest[:n], rest[n:]
 }
 
-// fill is a fill: it gets the message b into v.
-func (p *structPlan) fill(f *filler, v reflect.Value, b []byte, _ uint64) {
+// fill decodes the message b into v.
+func (p *structPlan) fill(f *fastDecoder, v reflect.Value, b []byte, _ uint64) {
 	var seen uint64
 	for len(b) > 0 && !f.odd && f.sum <= codec.MaxDecoded {
 		var tag uint64
@@ -129,9 +129,9 @@ func (p *fieldPlan) of(v reflect.Value) reflect.Value {
 	return v.FieldByIndex(p.path)
 }
 
-// read reads the value at b, or all values from the one whose tag is at from. It
-// returns what is behind them.
-func (p *fieldPlan) read(f *filler, v reflect.Value, from, b []byte) []byte {
+// read reads the value at b, or all values from the tag at from on. It returns the
+// bytes after them.
+func (p *fieldPlan) read(f *fastDecoder, v reflect.Value, from, b []byte) []byte {
 	if p.run != nil {
 		n, rest := f.count(from, b, p.wire)
 		if !f.odd {
@@ -162,8 +162,8 @@ func (p *fieldPlan) read(f *filler, v reflect.Value, from, b []byte) []byte {
 	return b
 }
 
-// skip returns what is behind a value that nobody wants.
-func (f *filler) skip(b []byte, typ int, number uint64) []byte {
+// skip returns the bytes after a value that v has no field for.
+func (f *fastDecoder) skip(b []byte, typ int, number uint64) []byte {
 	if number == 0 {
 		f.odd = true
 	}
@@ -182,9 +182,9 @@ func (f *filler) skip(b []byte, typ int, number uint64) []byte {
 	return w
 }
 
-// count returns how many values in a row have the tag that is at from, the first of
-// them at b, and what is behind them.
-func (f *filler) count(from, b []byte, wire int) (n int, rest []byte) {
+// count returns how many consecutive values have the tag at from, the first of them at
+// b, and the bytes after them.
+func (f *fastDecoder) count(from, b []byte, wire int) (n int, rest []byte) {
 	tag := from[:len(from)-len(b)]
 	for {
 		n++
@@ -196,8 +196,8 @@ func (f *filler) count(from, b []byte, wire int) (n int, rest []byte) {
 	}
 }
 
-// next returns the next value of a run, and the run behind it. The run was counted.
-func (f *filler) next(run []byte, wire int) (part []byte, n uint64, rest []byte) {
+// next returns the next value of a run, and the rest of the run, which was counted.
+func (f *fastDecoder) next(run []byte, wire int) (part []byte, n uint64, rest []byte) {
 	_, run = f.uvarint(run) // the tag
 	switch wire {
 	case protojson.Bytes:
