@@ -12,7 +12,7 @@ import (
 
 // What a controller added to its inputs is gone when it has ended.
 func TestControllerLeavesNoHandlers(t *testing.T) {
-	tell(t, func(t *testing.T, w *world) {
+	run(t, func(t *testing.T, w *world) {
 		calls := 0
 		count := func(o configMap) []kube.Key { calls++; return nil }
 		ctx, cancel := context.WithCancel(t.Context())

@@ -26,17 +26,17 @@ type awaited struct {
 	wait   func(context.Context, kube.Object) error
 }
 
-// Await keeps key back until in shows the write whose response is written, as
-// [cache.Informer.Await] says: call it in a run after each write whose effect the
-// next run must see, the removal of the last finalizer included, lest it decides upon
-// a state that is older than what it did, and creates twice. The worker does not wait
-// for it; the key does, for Options.AwaitTimeout at most. The object may be of
-// another type than those of the cache. If somebody deleted the object before the cache
-// showed it, and no handler was called because the informer had to list again
-// ([cache.ErrVanished]), the key comes again.
+// Await holds key back until in shows the write whose response is written, see
+// [cache.Informer.Await]. Call it in a run after each write that the next run must see,
+// the removal of the last finalizer included; otherwise the next run may decide on an
+// older state, and for instance create an object twice. The worker does not wait, only
+// the key does, for at most Options.AwaitTimeout. The object may have another type than
+// those of the cache. If somebody deleted the object before the cache showed it, and no
+// handler was called because the informer had to list again ([cache.ErrVanished]), the
+// key is added again.
 //
-// It knows the writes of this process. Those of the leader before it are in the caches
-// when [Controller.Run] begins to work, as [cache.Informer.UpToDate] says.
+// It covers the writes of this process. The writes of the previous leader are in the
+// caches when [Controller.Run] begins to work, see [cache.Informer.UpToDate].
 //
 //	d, err := deployments.Create(ctx, want)
 //	if err == nil {
@@ -46,8 +46,8 @@ func (c *Controller[K]) Await(key K, in Awaiter, written kube.Object) {
 	c.addAwaited(key, awaited{in.Name(), written, in.Await})
 }
 
-// AwaitDeleted is Await after a deletion: until in shows that the object is gone, was
-// replaced by a namesake, or is marked as deleted.
+// AwaitDeleted is Await after a deletion: until in shows that the object is deleted,
+// was replaced by one with the same name, or has a deletionTimestamp.
 func (c *Controller[K]) AwaitDeleted(key K, in Awaiter, deleted kube.Object) {
 	c.addAwaited(key, awaited{in.Name(), deleted, in.AwaitDeleted})
 }
@@ -66,16 +66,16 @@ func (c *Controller[K]) takeAwaited(key K) []awaited {
 	return pending
 }
 
-// await waits until the caches show what was written, in the order of the writes.
+// await waits until the caches show the writes, in their order.
 func (c *Controller[K]) await(ctx context.Context, key K, pending []awaited) {
 	ctx, cancel := context.WithTimeout(ctx, c.o.AwaitTimeout)
 	defer cancel()
 	for _, a := range pending {
 		switch err := a.wait(ctx, a.object); {
-		case errors.Is(err, cache.ErrVanished): // no handler will say so
+		case errors.Is(err, cache.ErrVanished): // no handler is called for it
 			c.queue.AddWith(key, queue.Add[Cause]{Cause: Cause{Input: a.in, Type: watch.Deleted, Object: kube.Key{Namespace: a.object.GetNamespace(), Name: a.object.GetName()}}})
 		case err != nil:
-			c.log.Warn("the cache does not show a write; going on without it", "key", fmt.Sprint(key), "informer", a.in, "err", err)
+			c.log.Warn("the cache does not show a write; continuing without it", "key", fmt.Sprint(key), "informer", a.in, "err", err)
 		}
 	}
 }

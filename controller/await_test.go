@@ -18,7 +18,7 @@ import (
 func TestAwaitCoversDeletions(t *testing.T) {
 	for _, verb := range []string{"removes the finalizer", "deletes"} {
 		t.Run(verb, func(t *testing.T) {
-			tell(t, func(t *testing.T, w *world) {
+			run(t, func(t *testing.T, w *world) {
 				maps := client.Of[configMap](w.client, kube.ConfigMaps)
 				var ctl *controller.Controller[kube.Key]
 				ctl = controller.New("maps", func(ctx context.Context, k kube.Key) (controller.Result, error) {
@@ -71,7 +71,7 @@ func TestAwaitCoversDeletions(t *testing.T) {
 // TestAwaitOfAnObjectThatVanished: what a run created was deleted while the cache had to
 // list again. No handler is called, and the key comes again all the same.
 func TestAwaitOfAnObjectThatVanished(t *testing.T) {
-	tell(t, func(t *testing.T, w *world) {
+	run(t, func(t *testing.T, w *world) {
 		secrets := client.Of[secret](w.client, kube.Secrets).In("a")
 		var ctl *controller.Controller[kube.Key]
 		ctl = controller.New("maps", func(ctx context.Context, k kube.Key) (controller.Result, error) {

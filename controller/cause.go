@@ -5,17 +5,17 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// LowPriority is that of what is not news: objects that were there when the
-// controller began, and resyncs. Fresh events have priority 0.
+// LowPriority is the priority of keys that are not changes: initial objects and
+// resyncs. Changes have priority 0.
 const LowPriority = -100
 
-// Cause is why a key is in the queue.
+// Cause is why a key was added to the queue.
 type Cause struct {
-	// Input is where it came from: the name of an informer, such as "pods in
-	// default", or "error", "requeue" and "after" for what the last run led to.
+	// Input is the origin: the name of an informer, such as "pods in default", or
+	// "error", "requeue" and "after" for the result of the last run.
 	Input string
 
-	// Type, Object and Revision are those of the change; empty if it was none.
+	// Type, Object and Revision of the change; empty if there was none.
 	Type     watch.Type
 	Object   kube.Key
 	Revision kube.Revision

@@ -12,59 +12,58 @@ import (
 	"github.com/listwatch/listwatch/queue"
 )
 
-// Func makes the world match what the object of a key says. ctx ends when the
-// controller should stop, and at Options.Timeout.
+// Func brings the actual state in line with the object of a key. ctx ends when the
+// controller should stop, and after Options.Timeout.
 type Func[K comparable] func(ctx context.Context, key K) (Result, error)
 
-// Options are the settings of a Controller; the zero value is good.
+// Options are the settings of a Controller; the zero value is the recommended setting.
 type Options[K comparable] struct {
-	// Workers is how many keys are worked on at the same time. Default 1.
+	// Workers is the number of keys that are processed concurrently. Default 1.
 	Workers int
 
-	// Timeout ends the ctx of one run. Default none.
+	// Timeout limits the ctx of one run. Default: no limit.
 	Timeout time.Duration
 
-	// MaxRetries is how many times in a row a key that fails is tried again; then
-	// GaveUp is called, if set, and the key comes again only when something
-	// changes. A run without an error, one that asks for another run too, begins
-	// a new count. Default: for ever. Negative = never. A panic of GaveUp is logged,
-	// and counted as one of the Func.
+	// MaxRetries is how many times in a row a failing key is retried; then GaveUp is
+	// called, if set, and the key runs again only when something changes. A run without
+	// an error resets the count, even if it requests another run. Default: no limit.
+	// Negative = no retries. A panic of GaveUp is logged and counted like one of the
+	// Func.
 	MaxRetries int
 	GaveUp     func(key K, err error)
 
-	// Grace is how long runs may go on after the controller was told to stop,
-	// before their own ctx ends. Default 0: it ends at once. Either way Run waits
-	// for them.
+	// Grace is how long runs may continue after the controller was stopped, before
+	// their own ctx ends. Default 0: it ends at once. Run always waits for them.
 	Grace time.Duration
 
-	// AwaitTimeout is how long Await keeps a key back at most. Default 1 minute.
+	// AwaitTimeout limits how long Await holds a key back. Default 1 minute.
 	AwaitTimeout time.Duration
 
-	// Queue is about order and delays.
+	// Queue sets priorities and delays.
 	Queue queue.Options[K, Cause]
 
-	// Logger gets a warning for each run that failed, with its key, and a line when
-	// the controller waits for a cache and when that is over. Default: that of the
-	// Manager that runs the controller.
+	// Logger gets a warning for each run that failed, with its key, and a line when the
+	// controller begins to wait for a cache and when that ends. Default: the logger of
+	// the Manager that runs the controller.
 	Logger *slog.Logger
 
-	// Trace, if set, is told what happens; see Observe for more than one.
+	// Trace, if set, is called as its fields say; Observe adds further ones.
 	Trace Trace[K]
 }
 
-// Trace is called by the workers, at the same time.
+// Trace is a set of hooks, each of which may be nil. Workers call them concurrently.
 type Trace[K comparable] struct {
-	// Waiting is called when the controller cannot begin because of this input, after 10
-	// seconds and again later, with the reason.
+	// Waiting is called if the controller has waited for this input for 10 seconds, and
+	// again later, with the reason.
 	Waiting func(input string, why error)
 
-	// Ran: one run has ended.
+	// Ran is called when a run has ended.
 	Ran func(Run[K])
 }
 
-// Run is one call of a Func: why, and what came of it.
+// Run is one call of a Func, with its cause and result.
 type Run[K comparable] struct {
-	queue.Item[K, Cause]           // the key, what caused the run, and how long it waited
+	queue.Item[K, Cause]           // the key, its cause, and how long it waited
 	Attempt              int       // 0 for the first after a success
 	Start                time.Time // of the call
 	Duration             time.Duration
@@ -72,8 +71,8 @@ type Run[K comparable] struct {
 	Err                  error // nil = success
 }
 
-// Controller calls a Func with keys from a queue. Wire it with For, Owns and Map,
-// then Run it. Its methods may be called at the same time.
+// Controller calls a Func with keys from a queue. Wire it with For, Owns and Map, then
+// call Run. It is safe for concurrent use.
 type Controller[K comparable] struct {
 	name  string
 	f     Func[K]
@@ -82,21 +81,21 @@ type Controller[K comparable] struct {
 	queue *queue.Queue[K, Cause]
 
 	mu       sync.Mutex
-	inputs   []input // fixed once it runs
-	why      error   // what it waits for; nil = it works, or has not begun
+	inputs   []input // fixed when it runs
+	why      error   // what it waits for; nil = nothing
 	state    phase
 	awaiting map[K][]awaited
-	failing  map[K]int  // failed runs in a row; 0 = not in it
-	traces   []Trace[K] // fixed once it runs
+	failing  map[K]int  // consecutive failed runs; missing = 0
+	traces   []Trace[K] // fixed when it runs
 
 	attached sync.Once
-	detach   []func()                          // what removes the handlers
-	current  []func(ctx context.Context) error // by input: waits until the cache is as new as the controller
+	detach   []func()                          // functions that remove the handlers
+	current  []func(ctx context.Context) error // by input: waits until the cache shows all writes from before Run
 
 	runs, failures, panics, gaveUp atomic.Uint64
 }
 
-// phase is how far a controller is.
+// phase is the progress of a controller.
 type phase uint8
 
 const (
@@ -110,12 +109,12 @@ const (
 type input struct {
 	name     string
 	wait     func(ctx context.Context) error
-	upToDate func() (wait func(ctx context.Context) error) // as [cache.Informer.UpToDate]
+	upToDate func() (wait func(ctx context.Context) error) // [cache.Informer.UpToDate]
 	ready    func() error
-	attach   func() (detach func()) // adds a handler, which is first called with what exists
+	attach   func() (detach func()) // adds a handler, which is first called with the existing objects
 }
 
-// New returns a controller of the name, which logs and metrics show.
+// New returns a controller with a name for logs and metrics.
 func New[K comparable](name string, f Func[K], o Options[K]) *Controller[K] {
 	if f == nil {
 		panic("controller " + name + ": the function is nil")
@@ -137,12 +136,12 @@ func New[K comparable](name string, f Func[K], o Options[K]) *Controller[K] {
 // Name returns the name.
 func (c *Controller[K]) Name() string { return c.name }
 
-// Queue returns the queue, to add keys for reasons of one's own: they wait there
-// until the controller runs.
+// Queue returns the queue, to add keys for other reasons: they wait until the
+// controller runs.
 func (c *Controller[K]) Queue() *queue.Queue[K, Cause] { return c.queue }
 
-// SetLogger sets the logger of a controller that has none by its Options. It is for
-// whoever runs controllers, as a Manager does, and is called before Run.
+// SetLogger sets the logger of a controller without Options.Logger. A Manager calls it
+// before Run.
 func (c *Controller[K]) SetLogger(l *slog.Logger) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -151,7 +150,7 @@ func (c *Controller[K]) SetLogger(l *slog.Logger) {
 	}
 }
 
-// Observe adds a trace besides that of the Options. Before Run.
+// Observe adds a trace to that of the Options. It must be called before Run.
 func (c *Controller[K]) Observe(t Trace[K]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -162,16 +161,16 @@ func (c *Controller[K]) Observe(t Trace[K]) {
 }
 
 // Run adds a handler to each input, waits until the caches are filled and show every
-// write from before Run, as [cache.Informer.UpToDate] says, then works until ctx ends, removes the handlers, and returns when no worker runs any more:
-// nil if ctx ended, an error if a cache has ended or was never run, or if the
-// controller runs already or has run. It may be called once.
+// write from before Run, see [cache.Informer.UpToDate], then works until ctx ends,
+// removes the handlers, and returns when all workers have ended. It returns nil if ctx
+// ended, and an error if a cache has ended or was never run. It can be called once.
 //
-// A controller that does not run yet, such as that of a replica that does not lead,
-// gets nothing from its inputs. At first it gets each object that exists once. Of an
-// object that was deleted before that it gets nothing: cleaning up after objects
-// takes a finalizer, or objects that name their owner. The same holds for keys that
-// were not done when the controller stopped: the next one begins with all objects,
-// and keys that were added to [Controller.Queue] are lost with it.
+// Before Run, for instance in a replica that does not lead, the controller gets nothing
+// from its inputs. It then gets each existing object once, and nothing for objects that
+// were deleted before: cleaning up requires finalizers, or objects that refer to their
+// owner. The same is true of keys that were not processed when the controller stopped:
+// the next one begins with all objects, and keys that were added to [Controller.Queue]
+// are lost.
 func (c *Controller[K]) Run(ctx context.Context) error {
 	if err := c.run(ctx); err != nil {
 		return fmt.Errorf("controller %s: %w", c.name, err)
@@ -179,7 +178,7 @@ func (c *Controller[K]) Run(ctx context.Context) error {
 	return nil
 }
 
-// run is Run; its errors do not name the controller.
+// run does the work of Run; its errors do not name the controller.
 func (c *Controller[K]) run(ctx context.Context) error {
 	if !c.advance(wired, syncing) {
 		return errors.New("Run was called before")
@@ -194,7 +193,7 @@ func (c *Controller[K]) run(ctx context.Context) error {
 	}
 	c.advance(syncing, working)
 
-	// The ctx of the runs outlives ctx by Grace.
+	// The ctx of the runs ends up to Grace after ctx.
 	runs, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
 	var workers, waits sync.WaitGroup
@@ -234,17 +233,17 @@ func (c *Controller[K]) finish() {
 	c.state, c.why = ended, nil
 }
 
-// Stats is how a controller is.
+// Stats is the state of a controller.
 type Stats struct {
 	Queue    queue.Stats
 	Workers  int
-	Runs     uint64 // ended ones
-	Failures uint64 // among them, with an error, panics too
+	Runs     uint64 // completed runs
+	Failures uint64 // those with an error or a panic
 	Panics   uint64
-	GaveUp   uint64 // after Permanent, or MaxRetries
+	GaveUp   uint64 // keys given up, after Permanent or MaxRetries
 }
 
-// Stats returns how the controller is.
+// Stats returns the state of the controller.
 func (c *Controller[K]) Stats() Stats {
 	return Stats{
 		Queue: c.queue.Stats(), Workers: c.o.Workers, Runs: c.runs.Load(), Failures: c.failures.Load(),

@@ -44,7 +44,7 @@ func wantNotes(t *testing.T, w *world, want ...string) {
 }
 
 func TestControllerFollowsObjects(t *testing.T) {
-	tell(t, func(t *testing.T, w *world) {
+	run(t, func(t *testing.T, w *world) {
 		w.put("x", "1")
 		w.put("y", "1")
 		c := noting(w, controller.Options[kube.Key]{})
@@ -65,7 +65,7 @@ func TestControllerFollowsObjects(t *testing.T) {
 }
 
 func TestControllerRetriesWithGrowingDelay(t *testing.T) {
-	tell(t, func(t *testing.T, w *world) {
+	run(t, func(t *testing.T, w *world) {
 		w.put("x", "1")
 		begin := time.Now()
 		var runs []controller.Run[kube.Key]
@@ -109,7 +109,7 @@ func TestControllerRetriesWithGrowingDelay(t *testing.T) {
 }
 
 func TestControllerDoesNotRetryWhatIsPermanent(t *testing.T) {
-	tell(t, func(t *testing.T, w *world) {
+	run(t, func(t *testing.T, w *world) {
 		w.put("x", "1")
 		c := controller.New("maps", func(context.Context, kube.Key) (controller.Result, error) {
 			w.note("run")
@@ -129,7 +129,7 @@ func TestControllerDoesNotRetryWhatIsPermanent(t *testing.T) {
 
 // TestControllerSurvivesAPanicOfGaveUp: it is user code, as the Func is.
 func TestControllerSurvivesAPanicOfGaveUp(t *testing.T) {
-	tell(t, func(t *testing.T, w *world) {
+	run(t, func(t *testing.T, w *world) {
 		w.put("x", "1")
 		ctl := controller.New("maps", func(context.Context, kube.Key) (controller.Result, error) {
 			w.note("run")
@@ -150,7 +150,7 @@ func TestControllerSurvivesAPanicOfGaveUp(t *testing.T) {
 func TestControllerGivesUp(t *testing.T) {
 	for name, c := range map[string]struct{ retries, runs int }{"after two": {2, 3}, "at once": {-1, 1}} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, func(t *testing.T, w *world) {
+			run(t, func(t *testing.T, w *world) {
 				w.put("x", "1")
 				runs := 0
 				ctl := controller.New("maps", func(context.Context, kube.Key) (controller.Result, error) {
@@ -176,7 +176,7 @@ func TestControllerSurvivesPanics(t *testing.T) {
 		"runtime":    func() { var none []int; _ = none[len(none)] },
 	} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, func(t *testing.T, w *world) {
+			run(t, func(t *testing.T, w *world) {
 				w.put("x", "1")
 				var errs []error
 				runs := 0
@@ -206,7 +206,7 @@ func TestControllerSurvivesPanics(t *testing.T) {
 }
 
 func TestControllerRequeues(t *testing.T) {
-	tell(t, func(t *testing.T, w *world) {
+	run(t, func(t *testing.T, w *world) {
 		begin := time.Now()
 		results := []controller.Result{{RequeueAfter: time.Second}, {RequeueAfter: time.Minute}, {Requeue: true}, {Requeue: true}, {RequeueAfter: time.Hour}, {Requeue: true}, {}}
 		c := controller.New("maps", func(context.Context, kube.Key) (controller.Result, error) {
@@ -226,7 +226,7 @@ func TestControllerRequeues(t *testing.T) {
 }
 
 func TestControllerEndsALongRun(t *testing.T) {
-	tell(t, func(t *testing.T, w *world) {
+	run(t, func(t *testing.T, w *world) {
 		w.put("x", "1")
 		c := controller.New("maps", func(ctx context.Context, _ kube.Key) (controller.Result, error) {
 			begin := time.Now()
@@ -242,7 +242,7 @@ func TestControllerEndsALongRun(t *testing.T) {
 }
 
 func TestControllerWaitsAsLongAsTheServerWants(t *testing.T) {
-	tell(t, func(t *testing.T, w *world) {
+	run(t, func(t *testing.T, w *world) {
 		w.put("x", "1")
 		begin := time.Now()
 		c := controller.New("maps", func(ctx context.Context, k kube.Key) (controller.Result, error) {
@@ -259,7 +259,7 @@ func TestControllerWaitsAsLongAsTheServerWants(t *testing.T) {
 }
 
 func TestOwns(t *testing.T) {
-	tell(t, func(t *testing.T, w *world) {
+	run(t, func(t *testing.T, w *world) {
 		c := controller.New("owners", func(_ context.Context, k kube.Key) (controller.Result, error) {
 			w.note("%s", k)
 			return controller.Result{}, nil
@@ -289,13 +289,13 @@ func TestOwns(t *testing.T) {
 }
 
 func TestMapGetsTheOldAndTheNewObject(t *testing.T) {
-	tell(t, func(t *testing.T, w *world) {
+	run(t, func(t *testing.T, w *world) {
 		c := controller.New("values", func(_ context.Context, v string) (controller.Result, error) {
 			w.note("%s", v)
 			return controller.Result{}, nil
 		}, controller.Options[string]{})
-		// "all" is told twice by a change, and comes once or twice.
-		told := func(want ...string) {
+		// "all" is added twice by a change, and comes once or twice.
+		expect := func(want ...string) {
 			t.Helper()
 			got := w.notes()
 			slices.Sort(got)
@@ -306,11 +306,11 @@ func TestMapGetsTheOldAndTheNewObject(t *testing.T) {
 		controller.Map(c, w.maps, func(o configMap) []string { return []string{o.Data["v"], "all"} })
 		w.run(t, c)
 		w.put("x", "1")
-		told("1", "all")
+		expect("1", "all")
 		w.put("x", "2")
-		told("1", "2", "all")
+		expect("1", "2", "all")
 		w.Delete(kube.ConfigMaps, kube.Key{Namespace: "a", Name: "x"})
-		told("2", "all")
+		expect("2", "all")
 	})
 }
 
@@ -350,7 +350,7 @@ func TestPredicates(t *testing.T) {
 }
 
 func TestPredicatesAreAllNeeded(t *testing.T) {
-	tell(t, func(t *testing.T, w *world) {
+	run(t, func(t *testing.T, w *world) {
 		c := noting(w, controller.Options[kube.Key]{})
 		controller.For(c, w.maps,
 			func(d cache.Delta[configMap]) bool { return d.Key.Name != "y" },
@@ -368,7 +368,7 @@ func TestPredicatesAreAllNeeded(t *testing.T) {
 
 // No run begins before every cache is filled, and whoever asks learns why.
 func TestControllerWaitsForItsCaches(t *testing.T) {
-	tell(t, func(t *testing.T, w *world) {
+	run(t, func(t *testing.T, w *world) {
 		w.put("x", "1")
 		forbid := w.On(apitest.Match{Resource: "secrets"}, faults.Answer(&kube.Status{Code: 403, Reason: "Forbidden", Message: "secrets is forbidden"}))
 		c := noting(w, controller.Options[kube.Key]{Trace: controller.Trace[kube.Key]{Waiting: func(input string, why error) { w.note("%s: %v", input, errors.Is(why, kube.ErrForbidden)) }}})
@@ -399,7 +399,7 @@ func TestControllerWaitsForItsCaches(t *testing.T) {
 }
 
 func TestControllerEndsIfACacheDoes(t *testing.T) {
-	tell(t, func(t *testing.T, w *world) {
+	run(t, func(t *testing.T, w *world) {
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
 		_ = w.maps.Run(ended)
@@ -412,7 +412,7 @@ func TestControllerEndsIfACacheDoes(t *testing.T) {
 }
 
 func TestControllerDoesFreshThingsFirst(t *testing.T) {
-	tell(t, func(t *testing.T, w *world) {
+	run(t, func(t *testing.T, w *world) {
 		for _, name := range []string{"o1", "o2", "o3"} {
 			w.put(name, "1")
 		}
@@ -437,7 +437,7 @@ func TestControllerStops(t *testing.T) {
 		want  string
 	}{"at once": {0, "ended by its context after 10s"}, "with grace": {time.Minute, "ended by itself after 20s"}, "with too little grace": {5 * time.Second, "ended by its context after 15s"}} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, func(t *testing.T, w *world) {
+			run(t, func(t *testing.T, w *world) {
 				w.put("x", "1")
 				w.put("y", "1")
 				ctl := controller.New("maps", func(ctx context.Context, _ kube.Key) (controller.Result, error) {
@@ -470,7 +470,7 @@ func TestControllerStops(t *testing.T) {
 func TestAwaitPreventsDuplicates(t *testing.T) {
 	for name, c := range map[string]struct{ await, duplicates bool }{"with Await": {true, false}, "without": {false, true}} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, func(t *testing.T, w *world) {
+			run(t, func(t *testing.T, w *world) {
 				secrets := client.Of[secret](w.client, kube.Secrets).In("a")
 				var ctl *controller.Controller[kube.Key]
 				ctl = controller.New("maps", func(ctx context.Context, k kube.Key) (controller.Result, error) {
@@ -505,7 +505,7 @@ func TestAwaitPreventsDuplicates(t *testing.T) {
 
 // A key that waits for a cache does not hold a worker, and other keys go on.
 func TestAwaitHoldsTheKeyAndNotTheWorker(t *testing.T) {
-	tell(t, func(t *testing.T, w *world) {
+	run(t, func(t *testing.T, w *world) {
 		var ctl *controller.Controller[kube.Key]
 		ctl = controller.New("maps", func(_ context.Context, k kube.Key) (controller.Result, error) {
 			w.note("%s", k.Name)
@@ -532,7 +532,7 @@ func TestAwaitHoldsTheKeyAndNotTheWorker(t *testing.T) {
 }
 
 func TestWiringAfterRunPanics(t *testing.T) {
-	tell(t, func(t *testing.T, w *world) {
+	run(t, func(t *testing.T, w *world) {
 		c := noting(w, controller.Options[kube.Key]{})
 		w.run(t, c)
 		defer func() {
@@ -552,7 +552,7 @@ func panics(f func()) (v string) {
 }
 
 func TestNilIsRefusedWhereItIsGiven(t *testing.T) {
-	tell(t, func(t *testing.T, w *world) {
+	run(t, func(t *testing.T, w *world) {
 		c := noting(w, controller.Options[kube.Key]{})
 		for want, f := range map[string]func(){
 			"controller x: the function is nil":           func() { controller.New[string]("x", nil, controller.Options[string]{}) },

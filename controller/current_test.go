@@ -37,7 +37,7 @@ func TestControllerBeginsWithACurrentCache(t *testing.T) {
 		"nothing was written":                           {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, func(t *testing.T, w *world) {
+			run(t, func(t *testing.T, w *world) {
 				w.put("x", "1")
 				secrets := client.Of[secret](w.client, kube.Secrets).In("a")
 				w.On(apitest.Match{Verb: "watch", Resource: "secrets"}, faults.EachEvent(func(rw http.ResponseWriter, event []byte) {
@@ -86,7 +86,7 @@ func TestControllerBeginsWithACurrentCache(t *testing.T) {
 // As long as nobody knows whether a cache is current, the controller does not begin,
 // and the log and its readiness say why.
 func TestControllerSaysWhyItDoesNotBegin(t *testing.T) {
-	tell(t, func(t *testing.T, w *world) {
+	run(t, func(t *testing.T, w *world) {
 		w.put("x", "1")
 		var lines strings.Builder
 		ctl := controller.New("maps", func(context.Context, kube.Key) (controller.Result, error) {

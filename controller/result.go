@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// Result is what a run wants besides. The zero Result wants nothing: the key comes
-// again when something changes.
+// Result requests another run. The zero Result requests none: the key runs again when
+// something changes.
 type Result struct {
-	// RequeueAfter brings the key again after so long, or earlier if something
-	// changes: then what it waited for must be asked for anew.
+	// RequeueAfter adds the key again after this delay. It runs earlier if something
+	// changes: then that run must request the delay again.
 	RequeueAfter time.Duration
 
-	// Requeue brings the key again after the limiter's delay, which grows with each
-	// run in a row that fails or requeues. It is a success: it does not count in
+	// Requeue adds the key again after the limiter's delay, which grows with each
+	// consecutive run that fails or requeues. It is a success: it does not count for
 	// Run.Attempt and Options.MaxRetries.
 	Requeue bool
 
-	// Priority of that next run; nil = that of this one.
+	// Priority of the next run; nil = that of this one.
 	Priority *int
 }
 
-// Permanent marks an error that no retry can mend: the key comes again only when
+// Permanent marks an error that a retry cannot resolve: the key runs again only when
 // something changes. Permanent(nil) is nil.
 func Permanent(err error) error {
 	if err == nil {

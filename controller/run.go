@@ -13,9 +13,9 @@ import (
 	"github.com/listwatch/listwatch/queue"
 )
 
-// worker runs the Func with one key after the other until ctx ends. runs is the
-// context of the runs, which may last longer. Where a Func ends its goroutine,
-// another takes the place of this one.
+// worker runs the Func with one key after the other until ctx ends. runs is the context
+// of the runs, which may end later. If a Func ends its goroutine, another worker
+// replaces this one.
 func (c *Controller[K]) worker(ctx, runs context.Context, workers, waits *sync.WaitGroup) {
 	over := false
 	defer func() {
@@ -33,10 +33,10 @@ func (c *Controller[K]) worker(ctx, runs context.Context, workers, waits *sync.W
 	}
 }
 
-// work runs the Func with one key and decides what comes after it.
+// work runs the Func with one key and schedules the next run.
 func (c *Controller[K]) work(ctx context.Context, item queue.Item[K, Cause], waits *sync.WaitGroup) {
 	run := Run[K]{Item: item, Attempt: c.failedInARow(item.Key), Start: time.Now()}
-	defer func() { // also where the Func ends the goroutine
+	defer func() { // also if the Func ends the goroutine
 		defer c.release(ctx, item.Key, waits)
 		run.Duration = time.Since(run.Start)
 		c.runs.Add(1)
@@ -50,15 +50,15 @@ func (c *Controller[K]) work(ctx context.Context, item queue.Item[K, Cause], wai
 	c.call(ctx, &run)
 }
 
-// release gives the key back to the queue: now, or when the caches show what the
-// run has written.
+// release returns the key to the queue: now, or when the caches show the writes of the
+// run.
 func (c *Controller[K]) release(ctx context.Context, k K, waits *sync.WaitGroup) {
 	pending := c.takeAwaited(k)
 	if len(pending) == 0 || ctx.Err() != nil {
 		c.queue.Done(k)
 		return
 	}
-	waits.Go(func() { // the key stays taken meanwhile
+	waits.Go(func() { // the key stays with the worker meanwhile
 		defer c.queue.Done(k)
 		c.await(ctx, k, pending)
 	})
@@ -67,7 +67,7 @@ func (c *Controller[K]) release(ctx context.Context, k K, waits *sync.WaitGroup)
 // errGoexit is the value of the PanicError of a Func that ended its goroutine.
 var errGoexit = errors.New("the function called runtime.Goexit")
 
-// call calls the Func, in time, and notes what it returned, or why it did not.
+// call calls the Func with its timeout, and stores its result or panic.
 func (c *Controller[K]) call(ctx context.Context, run *Run[K]) {
 	if c.o.Timeout > 0 {
 		var cancel context.CancelFunc
@@ -90,14 +90,14 @@ func (c *Controller[K]) call(ctx context.Context, run *Run[K]) {
 	returned = true
 }
 
-// failedInARow returns how many of the last runs of k failed, one after the other.
+// failedInARow returns the number of consecutive failed runs of k.
 func (c *Controller[K]) failedInARow(k K) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.failing[k]
 }
 
-// countFailures notes how many of the last runs of k failed.
+// countFailures stores the number of consecutive failed runs of k.
 func (c *Controller[K]) countFailures(k K, n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -108,7 +108,7 @@ func (c *Controller[K]) countFailures(k K, n int) {
 	c.failing[k] = n
 }
 
-// settle decides when the key comes again.
+// settle schedules the next run of the key.
 func (c *Controller[K]) settle(ctx context.Context, run Run[K]) {
 	k, err := run.Key, run.Err
 	again := queue.Add[Cause]{Priority: run.Priority}
@@ -119,7 +119,7 @@ func (c *Controller[K]) settle(ctx context.Context, run Run[K]) {
 	defer func() { c.countFailures(k, failures) }()
 	switch {
 	case err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
-		return // the controller stops: the key comes with the next leader's initial objects
+		return // the controller stops: the next leader begins with all objects
 	case err != nil:
 		c.failures.Add(1)
 		c.logFailure(run)
@@ -147,7 +147,8 @@ func (c *Controller[K]) settle(ctx context.Context, run Run[K]) {
 	}
 }
 
-// gaveUpOn calls Options.GaveUp. A panic of it is logged and counted, as one of the Func.
+// gaveUpOn calls Options.GaveUp. A panic of it is logged and counted like one of the
+// Func.
 func (c *Controller[K]) gaveUpOn(k K, err error) {
 	if c.o.GaveUp == nil {
 		return
@@ -165,7 +166,7 @@ func (c *Controller[K]) gaveUpOn(k K, err error) {
 func (c *Controller[K]) logFailure(run Run[K]) {
 	level := slog.LevelWarn
 	if errors.Is(run.Err, kube.ErrConflict) {
-		level = slog.LevelDebug // somebody else was faster: the retry sees what they did
+		level = slog.LevelDebug // somebody else has written; the retry sees that
 	}
 	attrs := []any{"key", fmt.Sprint(run.Key), "attempt", run.Attempt, "cause", run.Cause.Input, "rev", run.Cause.Revision, "err", run.Err}
 	if p := (*PanicError)(nil); errors.As(run.Err, &p) {

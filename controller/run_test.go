@@ -20,7 +20,7 @@ import (
 // Runs that succeed and ask for another one do not count as failures: neither in
 // Attempt nor toward MaxRetries.
 func TestRequeueIsNoFailure(t *testing.T) {
-	tell(t, func(t *testing.T, w *world) {
+	run(t, func(t *testing.T, w *world) {
 		w.put("x", "1")
 		results := strings.Split("requeue requeue requeue requeue requeue error error error requeue error error error error", " ")
 		var got []string
@@ -56,7 +56,7 @@ func TestRequeueIsNoFailure(t *testing.T) {
 // panics: the key is retried, and the controller keeps all its workers.
 func TestControllerSurvivesGoexit(t *testing.T) {
 	for _, workers := range []int{1, 3} {
-		tell(t, func(t *testing.T, w *world) {
+		run(t, func(t *testing.T, w *world) {
 			w.put("x", "1")
 			w.put("y", "1")
 			var runs atomic.Int64

@@ -37,7 +37,7 @@ var seeds = flag.Int("model.seeds", 15, "how many lives of controllers TestStopM
 func TestStopModel(t *testing.T) {
 	for seed := range *seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			tell(t, func(t *testing.T, w *world) { playLeaders(t, w, rand.New(rand.NewPCG(uint64(seed), 3))) })
+			run(t, func(t *testing.T, w *world) { playLeaders(t, w, rand.New(rand.NewPCG(uint64(seed), 3))) })
 		})
 	}
 }

@@ -14,22 +14,22 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// Input is a cache that tells what changes: a *cache.Informer or a
-// *cache.SharedInformer. Whatever else has events becomes one by cache.From.
+// Input is a cache that calls handlers with changes: a *cache.Informer or a
+// *cache.SharedInformer. cache.From makes one of any other source of events.
 type Input[T kube.Object] interface {
 	Handle(func(cache.Delta[T])) *cache.Handler[T]
 	WaitSynced(context.Context) error
 	Name() string // in causes, logs and errors
 }
 
-// For adds the key of each object of in that changes. Where predicates are given,
-// only for changes that all of them let pass.
+// For adds the key of each changed object of in, only for changes for which all
+// predicates return true.
 func For[T kube.Object](c *Controller[kube.Key], in Input[T], only ...func(cache.Delta[T]) bool) {
 	wire(c, in, only, func(d cache.Delta[T], add func(kube.Key)) { add(d.Key) })
 }
 
-// Owns adds the key of the controlling owner, an object of owner, of each object of
-// in that changes. Where an object changed hands, both get to know.
+// Owns adds the key of the controlling owner, an object of owner, for each changed
+// object of in. If the owner changed, it adds both keys.
 func Owns[T cache.Owned](c *Controller[kube.Key], owner kube.Resource, in Input[T], only ...func(cache.Delta[T]) bool) {
 	wire(c, in, only, func(d cache.Delta[T], add func(kube.Key)) {
 		now, ok := ownerKey(owner, d.Key, d.New)
@@ -44,8 +44,8 @@ func Owns[T cache.Owned](c *Controller[kube.Key], owner kube.Resource, in Input[
 	})
 }
 
-// ownerKey returns the key of the controlling owner of o if it is of the resource,
-// of whatever version.
+// ownerKey returns the key of the controlling owner of o if that is of the resource, in
+// any version.
 func ownerKey[T cache.Owned](owner kube.Resource, k kube.Key, o T) (kube.Key, bool) {
 	ref, ok := kube.ControllerOf(o.GetOwnerReferences())
 	if !ok || ref.Kind != owner.Kind {
@@ -60,9 +60,9 @@ func ownerKey[T cache.Owned](owner kube.Resource, k kube.Key, o T) (kube.Key, bo
 	return kube.Key{Namespace: k.Namespace, Name: ref.Name}, true
 }
 
-// Map adds the keys that f returns for each object of in that changes: for a
-// modified one those of the state before, too, so that whatever depended on it gets
-// to know. f must be quick: the cache waits for it.
+// Map adds the keys that f returns for each changed object of in. For a modified object
+// it also adds those of the state before, so that keys that no longer depend on it run
+// too. f must be fast: the cache waits for it.
 func Map[K comparable, T kube.Object](c *Controller[K], in Input[T], f func(T) []K, only ...func(cache.Delta[T]) bool) {
 	if f == nil {
 		panic("controller " + c.name + ": the function of Map is nil")
@@ -91,7 +91,7 @@ func wire[K comparable, T kube.Object](c *Controller[K], in Input[T], only []fun
 	c.mu.Lock()
 	if c.state != wired {
 		c.mu.Unlock()
-		panic("controller " + c.name + ": wire it before Run") // its first runs would not wait for this input
+		panic("controller " + c.name + ": wire it before Run") // otherwise its first runs would not wait for this input
 	}
 	upToDate := func() func(context.Context) error { return in.WaitSynced }
 	if u, ok := in.(interface {
@@ -118,7 +118,7 @@ func wire[K comparable, T kube.Object](c *Controller[K], in Input[T], only []fun
 
 // Attach adds the handlers of the inputs, which Run does otherwise. A Manager calls it
 // before it starts the informers, so that the controller gets the deletions that an
-// informer finds when it starts from a snapshot. A second call does nothing.
+// informer finds when it starts from a snapshot. Further calls do nothing.
 func (c *Controller[K]) Attach() {
 	c.attached.Do(func() {
 		for _, in := range c.inputs {
@@ -128,8 +128,8 @@ func (c *Controller[K]) Attach() {
 	})
 }
 
-// waitForInputs waits until every cache is filled and up to date, and reports why it is
-// not. The errors of inputs name them.
+// waitForInputs waits until every cache is filled and up to date. Its error says why
+// that failed, and names the input.
 func (c *Controller[K]) waitForInputs(ctx context.Context) error {
 	for n, in := range c.inputs {
 		if err := c.waitFor(ctx, in, in.wait, patience, patience); err != nil {
@@ -145,15 +145,15 @@ func (c *Controller[K]) waitForInputs(ctx context.Context) error {
 	return nil
 }
 
-// The time after which a controller that waits for a cache reports that, and the limit
-// that it grows to where the cache asks the server, which may take long.
+// patience is the time after which a controller reports that it waits for a cache, and
+// maxPatience limits its growth while the cache asks the server.
 const (
 	patience    = 10 * time.Second
 	maxPatience = 5 * time.Minute
 )
 
-// waitFor calls wait, with twice the time after each time that was too short, up to the
-// longest, until it returns nil.
+// waitFor calls wait with a limited time until it returns nil. It doubles the time
+// after each timeout, up to longest.
 func (c *Controller[K]) waitFor(ctx context.Context, in input, wait func(context.Context) error, limit, longest time.Duration) error {
 	for waited := false; ; limit, waited = min(2*limit, longest), true {
 		limited, cancel := context.WithTimeoutCause(ctx, limit, tooLong(limit))
@@ -173,7 +173,7 @@ func (c *Controller[K]) waitFor(ctx context.Context, in input, wait func(context
 			return fmt.Errorf("%w; add the informer of %s to the Manager, or run it", errForgotten, in.name)
 		case ctx.Err() != nil || !errors.As(err, new(tooLong)):
 			return err
-		case !waited: // once: what changes meanwhile is the informer's to log
+		case !waited: // once: the informer logs later changes
 			c.log.Warn("waiting for a cache", "input", in.name, "err", err)
 		}
 		for _, t := range c.traces {
@@ -184,15 +184,15 @@ func (c *Controller[K]) waitFor(ctx context.Context, in input, wait func(context
 	}
 }
 
-var errForgotten = errors.New("it did no work: an informer was never run")
+var errForgotten = errors.New("no work was done: an informer was never run")
 
-// tooLong is why a wait for a cache was interrupted.
+// tooLong is the cause of a wait that timed out.
 type tooLong time.Duration
 
 func (t tooLong) Error() string { return "after " + time.Duration(t).String() }
 
-// Ready returns nil while the controller works and its inputs are ready, and otherwise
-// what is wrong: for a readiness probe. The error does not name the controller.
+// Ready returns nil while the controller works and its inputs are ready, otherwise the
+// reason. The error does not name the controller. It is for readiness probes.
 func (c *Controller[K]) Ready() error {
 	if err := c.begun(); err != nil {
 		return err
@@ -223,9 +223,10 @@ func (c *Controller[K]) begun() error {
 	return nil
 }
 
-// GenerationChanged lets pass what is not only a change of status or metadata: for
-// resources that count generations, such as custom ones with a status subresource.
-// Deletion marks count as one. What is resynced passes.
+// GenerationChanged passes creations, deletions, resyncs, and updates that change
+// metadata.generation: not changes of status and metadata only. It is for resources
+// that count generations, such as custom ones with a status subresource. Setting a
+// deletionTimestamp changes the generation.
 func GenerationChanged[T interface {
 	kube.Object
 	GetGeneration() int64
@@ -233,13 +234,13 @@ func GenerationChanged[T interface {
 	return d.Type != watch.Modified || d.Resync || d.Old.GetGeneration() != d.New.GetGeneration()
 }
 
-// LabelsChanged lets pass what changed the labels, came or went, or is resynced.
+// LabelsChanged passes creations, deletions, resyncs, and updates that change labels.
 func LabelsChanged[T cache.Labeled](d cache.Delta[T]) bool {
 	return d.Type != watch.Modified || d.Resync || !maps.Equal(d.Old.GetLabels(), d.New.GetLabels())
 }
 
-// AnnotationsChanged lets pass what changed the annotations, came or went, or is
-// resynced.
+// AnnotationsChanged passes creations, deletions, resyncs, and updates that change
+// annotations.
 func AnnotationsChanged[T interface {
 	kube.Object
 	GetAnnotations() map[string]string
@@ -247,7 +248,7 @@ func AnnotationsChanged[T interface {
 	return d.Type != watch.Modified || d.Resync || !maps.Equal(d.Old.GetAnnotations(), d.New.GetAnnotations())
 }
 
-// Any lets pass what one of the predicates lets pass.
+// Any passes changes that at least one of the predicates passes.
 func Any[T kube.Object](preds ...func(cache.Delta[T]) bool) func(cache.Delta[T]) bool {
 	return func(d cache.Delta[T]) bool {
 		for _, pass := range preds {

@@ -34,8 +34,8 @@ type world struct {
 	ran []string
 }
 
-// tell plays a story in virtual time.
-func tell(t *testing.T, story func(t *testing.T, w *world)) {
+// run plays a story in virtual time.
+func run(t *testing.T, story func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{Server: apitest.NewInMemory(t)}
 		c, err := client.New(client.Config{Server: w.URL, Dial: w.Dial})

@@ -18,7 +18,7 @@ import (
 // A standby keeps no queue. When it begins to lead, it gets every object that
 // exists once, as an initial one, and how long a key waited counts from then.
 func TestStandbyQueuesNothing(t *testing.T) {
-	tell(t, func(t *testing.T, w *world) {
+	run(t, func(t *testing.T, w *world) {
 		var got []string
 		c := controller.New("maps", func(context.Context, kube.Key) (controller.Result, error) { return controller.Result{}, nil },
 			controller.Options[kube.Key]{Trace: controller.Trace[kube.Key]{Ran: func(r controller.Run[kube.Key]) {
@@ -89,7 +89,7 @@ func (c lateController) Run(ctx context.Context) error {
 // Without an election a controller has its handlers before the informers begin, so
 // that it gets the deletions that a warm start finds.
 func TestManagerAddsHandlersBeforeInformersBegin(t *testing.T) {
-	tell(t, func(t *testing.T, w *world) {
+	run(t, func(t *testing.T, w *world) {
 		in := &notedInput{w.maps, w}
 		c := noting(w, controller.Options[kube.Key]{})
 		controller.For(c, in)

@@ -35,14 +35,14 @@ func (m *Manager) serve() (*http.Server, error) {
 	return server, nil
 }
 
-// Address returns the address that is served, with its port; empty where none is.
+// Address returns the address of the listener, with its port; empty if there is none.
 func (m *Manager) Address() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.address
 }
 
-// healthz fails where only a restart can help.
+// healthz fails only if a restart is necessary.
 func (m *Manager) healthz(w http.ResponseWriter, _ *http.Request) {
 	var checks []check
 	if m.o.Elector != nil {
@@ -51,9 +51,9 @@ func (m *Manager) healthz(w http.ResponseWriter, _ *http.Request) {
 	answer(w, checks)
 }
 
-// readyz fails until the caches are filled and while one of them is stale or has
-// ended, while the server refuses the requests for the lease, until the controllers
-// work if this process leads, and once it is stopping.
+// readyz fails until the caches are filled, while one of them is stale or has ended,
+// while the server refuses the requests for the lease, until the controllers work if
+// this process leads, and when the Manager is stopping.
 func (m *Manager) readyz(w http.ResponseWriter, _ *http.Request) {
 	m.mu.Lock()
 	checks := append([]check(nil), m.checks...)
@@ -78,7 +78,7 @@ func (m *Manager) readyz(w http.ResponseWriter, _ *http.Request) {
 
 var errStopping = errors.New("it is stopping")
 
-// answer says what is well and what is not, as the API server's own probes do.
+// answer reports the state of each check, in the format of the API server's probes.
 func answer(w http.ResponseWriter, checks []check) {
 	var text strings.Builder
 	code := http.StatusOK

@@ -15,50 +15,50 @@ import (
 	"github.com/listwatch/listwatch/lease"
 )
 
-// Runner is what a Manager runs: an informer, a group of them, a controller, a
-// recorder of events. Run returns when ctx ends and nothing of it runs any more.
+// Runner is a part of a Manager: an informer, a group of them, a controller, a recorder
+// of events. Run returns when ctx has ended and all its goroutines have.
 type Runner interface {
 	Run(ctx context.Context) error
 }
 
-// Elector calls lead once, while this process is the leader, with a context that
-// ends before another one can be: a *lease.Elector. Run returns when lead has.
+// Elector calls lead once, while this process is the leader, with a context that ends
+// before another process can lead: a *lease.Elector. Run returns when lead has
+// returned.
 type Elector interface {
 	Run(ctx context.Context, lead func(context.Context, lease.Token) error) error
-	Check() error // nil = well: leading, or waiting for it
+	Check() error // nil = leading, or waiting for leadership
 }
 
-// Options are the settings of a Manager; the zero value is good for a
-// program that is run once and serves nothing.
+// Options are the settings of a Manager; the zero value suits a program that runs once
+// and serves nothing.
 type Options struct {
-	// Elector, if set, lets only the leader run what was added by AddLed.
+	// Elector, if set, restricts the parts of AddLed to the leader.
 	Elector Elector
 
-	// Listen is an address to serve /healthz, /readyz and /metrics at. ":8080" is
-	// reached by the kubelet and by everybody else who can reach the pod,
-	// "127.0.0.1:8080" from the same host only. Default: none.
+	// Listen is an address for /healthz, /readyz and /metrics. ":8080" can be reached
+	// by the kubelet and by anyone who can reach the pod, "127.0.0.1:8080" from the
+	// same host only. Default: none.
 	Listen string
 
-	// Metrics serves /metrics, as package metrics makes it; nil = 404.
+	// Metrics serves /metrics, see package metrics; nil = 404.
 	Metrics http.Handler
 
-	// Signals stops at the first SIGINT or SIGTERM; the second ends the process at
-	// once. The same signal within 250 ms of the first is no second one: timeout(1)
-	// sends it to the program and to its process group.
+	// Signals stops the Manager at the first SIGINT or SIGTERM; the second one ends the
+	// process at once. The same signal within 250 ms does not count as a second one:
+	// timeout(1) sends it to the program and to its process group.
 	Signals bool
 
-	// StopTimeout is how long everything has to stop, together. Default 30 s.
+	// StopTimeout limits the time in which all parts must stop. Default 30 s.
 	StopTimeout time.Duration
 
-	// Logger gets a line when the Manager stops, and why. It is passed to all that
-	// the Manager runs and that has no logger by its own options: informers,
-	// groups, controllers, recorders and the elector then log changes of their
-	// state. Default: none.
+	// Logger gets a line when the Manager stops, with the reason. It is also the logger
+	// of all parts without their own: informers, groups, controllers, recorders and the
+	// elector then log changes of their state. Default: none.
 	Logger *slog.Logger
 }
 
-// Manager runs what a program consists of, and stops it in order: first what acts,
-// then the lease, then the caches, at last the listener.
+// Manager runs the parts of a program, and stops them in order: first the controllers,
+// then the lease, then the caches, finally the listener.
 type Manager struct {
 	o   Options
 	log *slog.Logger
@@ -70,20 +70,20 @@ type Manager struct {
 	always   []part
 	led      []part
 	checks   []check
-	busy     map[string]int // what has not returned yet, by name
-	err      error          // the first
+	busy     map[string]int // parts that have not returned yet, by name
+	err      error          // the first error
 	address  string
 
 	serving sync.WaitGroup
 }
 
-// part is a Runner that the Manager runs.
+// part is a Runner of the Manager.
 type part struct {
 	Runner
 	optional bool // it may end
 }
 
-// attacher is a controller, of whatever type of keys.
+// attacher is a controller with any type of keys.
 type attacher interface {
 	Attach()
 	Name() string
@@ -94,7 +94,7 @@ type check struct {
 	f    func() error
 }
 
-// New returns a manager of nothing yet.
+// New returns a manager without parts.
 func New(o Options) *Manager {
 	if o.StopTimeout <= 0 {
 		o.StopTimeout = 30 * time.Second
@@ -106,15 +106,16 @@ func New(o Options) *Manager {
 	return m
 }
 
-// Add adds what runs always: informers, groups, recorders. Before Run.
+// Add adds parts that always run: informers, groups, recorders. It must be called
+// before Run.
 func (m *Manager) Add(runners ...Runner) { m.add(&m.always, false, runners) }
 
-// AddLed adds what runs only while this process leads, which is always if there is
-// no elector: controllers. Before Run.
+// AddLed adds parts that run only while this process leads, or always without an
+// Elector: controllers. It must be called before Run.
 func (m *Manager) AddLed(runners ...Runner) { m.add(&m.led, false, runners) }
 
-// AddOptional adds what runs always and may end: the Manager then logs why and goes
-// on, and /readyz does not depend on it. Before Run.
+// AddOptional adds parts that always run and may end: the Manager then logs the reason
+// and continues, and /readyz does not depend on them. It must be called before Run.
 func (m *Manager) AddOptional(runners ...Runner) { m.add(&m.always, true, runners) }
 
 func (m *Manager) add(to *[]part, optional bool, runners []Runner) {
@@ -131,7 +132,7 @@ func (m *Manager) add(to *[]part, optional bool, runners []Runner) {
 	}
 }
 
-// CheckReady adds a condition to /readyz: f returns nil when it holds.
+// CheckReady adds a condition to /readyz: f returns nil if it holds.
 func (m *Manager) CheckReady(name string, f func() error) {
 	if f == nil {
 		panic("manager: the readiness check " + name + " is nil")
@@ -141,12 +142,12 @@ func (m *Manager) CheckReady(name string, f func() error) {
 	m.checks = append(m.checks, check{name, f})
 }
 
-// Run runs everything until ctx ends, a signal comes, the leadership is lost, or one of
-// the runners ends by itself, for whatever reason, unless it was added by AddOptional;
-// then it stops all and returns the first error. It is nil if ctx or a signal ended it, unless a
-// controller waited in vain for an informer that nobody ran. What does not stop in
-// StopTimeout is left behind, and named in the error: the process should end then,
-// without releasing its lease. Two controllers of one name are an error at once.
+// Run runs all parts until ctx ends, a signal arrives, the leadership is lost, or a
+// part ends by itself, except one of AddOptional; then it stops all and returns the
+// first error. It returns nil if ctx or a signal ended it, unless a controller waited
+// for an informer that was never run. Parts that do not stop within StopTimeout are
+// named in the error and still run: the process should then exit, without releasing its
+// lease. Two controllers with one name are an error.
 func (m *Manager) Run(ctx context.Context) error {
 	m.mu.Lock()
 	if m.running {
@@ -177,7 +178,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	defer m.serving.Wait()
 	defer server.Close()
 
-	if m.o.Elector == nil { // before the caches begin: a deletion found at a warm start is an event
+	if m.o.Elector == nil { // before the caches begin: a deletion found at a start from a snapshot is an event
 		for _, p := range slices.Concat(m.always, m.led) {
 			if c, ok := p.Runner.(attacher); ok {
 				c.Attach()
@@ -214,7 +215,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	return m.err
 }
 
-// lead runs what only the leader runs, and returns when it has stopped.
+// lead runs the parts of AddLed while leading, and returns when they have stopped.
 func (m *Manager) lead(ctx context.Context, stop context.CancelCauseFunc) {
 	if len(m.led) == 0 {
 		return
@@ -248,13 +249,13 @@ func (m *Manager) lead(ctx context.Context, stop context.CancelCauseFunc) {
 	m.endBy(err, stop)
 }
 
-// endBy stops all because the leadership has ended.
+// endBy stops all parts because the leadership has ended.
 func (m *Manager) endBy(err error, stop context.CancelCauseFunc) {
 	m.fail(fmt.Errorf("manager: %w", err))
 	stop(err)
 }
 
-// run runs p; that it ends by itself is the end of all, unless it is optional.
+// run runs p. If it ends by itself, all parts are stopped, unless it is optional.
 func (m *Manager) run(ctx context.Context, p part, stop context.CancelCauseFunc) {
 	name := nameOf(p.Runner)
 	m.mu.Lock()
@@ -271,16 +272,16 @@ func (m *Manager) run(ctx context.Context, p part, stop context.CancelCauseFunc)
 			return
 		}
 		if err == nil {
-			err = errors.New("it ended, though nobody stopped it")
+			err = errors.New("it ended without being stopped")
 		}
 		if p.optional {
-			m.log.Error("an optional part has ended", "part", name, "err", err)
+			m.log.Error("an optional part ended", "part", name, "err", err)
 			return
 		}
 		if ctx.Err() == nil {
-			m.log.Error("stopping, because a part has ended", "part", name, "err", err)
+			m.log.Error("stopping, because a part ended", "part", name, "err", err)
 		} else {
-			m.log.Error("a part has failed while it was stopped", "part", name, "err", err)
+			m.log.Error("a part failed while it was stopped", "part", name, "err", err)
 		}
 		if !named {
 			err = fmt.Errorf("%s: %w", name, err)
@@ -289,12 +290,12 @@ func (m *Manager) run(ctx context.Context, p part, stop context.CancelCauseFunc)
 		stop(err)
 	}()
 	err = p.Run(ctx)
-	_, named = p.Runner.(attacher) // a controller's own errors name it
+	_, named = p.Runner.(attacher) // the errors of a controller name it
 	named = named && err != nil
 }
 
 // checkNames fails if two controllers have one name: their logs and metrics could not
-// be told apart.
+// be distinguished.
 func (m *Manager) checkNames() error {
 	seen := make(map[string]bool)
 	for _, p := range slices.Concat(m.always, m.led) {
@@ -310,7 +311,7 @@ func (m *Manager) checkNames() error {
 	return nil
 }
 
-// passLogger passes the logger to all that runs.
+// passLogger passes the logger to all parts.
 func (m *Manager) passLogger() {
 	if m.o.Logger == nil {
 		return
@@ -326,7 +327,7 @@ func (m *Manager) passLogger() {
 	}
 }
 
-// fail keeps the first error.
+// fail stores the first error.
 func (m *Manager) fail(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -335,7 +336,7 @@ func (m *Manager) fail(err error) {
 	}
 }
 
-// leave adds to the error what still runs.
+// leave adds the parts that still run to the error.
 func (m *Manager) leave() {
 	err := fmt.Errorf("not stopped in %s: %s", m.o.StopTimeout, strings.Join(m.left(), ", "))
 	m.mu.Lock()
@@ -353,14 +354,14 @@ func (m *Manager) setLeading(yes bool) {
 	m.leading = yes
 }
 
-// Leading reports whether what was added by AddLed runs.
+// Leading reports whether the parts of AddLed run.
 func (m *Manager) Leading() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.leading
 }
 
-// left names what still runs.
+// left returns the names of the parts that still run.
 func (m *Manager) left() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -375,8 +376,8 @@ func (m *Manager) left() []string {
 	return names
 }
 
-// nameOf names a runner in messages: "controller foo", "informer of pods in default",
-// "shared informers".
+// nameOf returns the name of a runner for messages: "controller foo", "informer of pods
+// in default", "shared informers".
 func nameOf(r Runner) string {
 	switch r := r.(type) {
 	case interface {

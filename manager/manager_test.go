@@ -70,7 +70,7 @@ func (e *elector) Run(ctx context.Context, lead func(context.Context, lease.Toke
 func (e *elector) Check() error { return nil }
 
 func TestManagerStopsInOrder(t *testing.T) {
-	tell(t, func(t *testing.T, w *world) {
+	run(t, func(t *testing.T, w *world) {
 		m := manager.New(manager.Options{Elector: &elector{w: w}})
 		m.Add(&part{w: w, name: "cache", stop: time.Second})
 		m.AddLed(&part{w: w, name: "foo", stop: 2 * time.Second})
@@ -87,9 +87,9 @@ func TestManagerReturnsTheFirstError(t *testing.T) {
 	for name, c := range map[string]struct {
 		err  error
 		want string
-	}{"an error": {errBroken, "controller bad: broken"}, "no error": {nil, "controller bad: it ended, though nobody stopped it"}} {
+	}{"an error": {errBroken, "controller bad: broken"}, "no error": {nil, "controller bad: it ended without being stopped"}} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, func(t *testing.T, w *world) {
+			run(t, func(t *testing.T, w *world) {
 				m := manager.New(manager.Options{})
 				m.Add(&part{w: w, name: "cache"})
 				m.AddLed(&part{w: w, name: "good", f: func(ctx context.Context) error { <-ctx.Done(); return errors.New("a later one") }})
@@ -106,7 +106,7 @@ func TestManagerReturnsTheFirstError(t *testing.T) {
 }
 
 func TestManagerEndsWhenTheLeaseIsLost(t *testing.T) {
-	tell(t, func(t *testing.T, w *world) {
+	run(t, func(t *testing.T, w *world) {
 		m := manager.New(manager.Options{Elector: &elector{w, errBroken}})
 		m.AddLed(&part{w: w, name: "foo"})
 		if err := m.Run(t.Context()); !errors.Is(err, errBroken) {
@@ -118,7 +118,7 @@ func TestManagerEndsWhenTheLeaseIsLost(t *testing.T) {
 
 // The lease may be lost while a part is stuck, and then the elector does not return.
 func TestManagerEndsWhenTheLeaseIsLostThoughAPartDoesNotStop(t *testing.T) {
-	tell(t, func(t *testing.T, w *world) {
+	run(t, func(t *testing.T, w *world) {
 		m := manager.New(manager.Options{Elector: &elector{w, errBroken}, StopTimeout: 10 * time.Second})
 		m.AddLed(&part{w: w, name: "stuck", stop: time.Hour})
 		begin := time.Now()
@@ -132,7 +132,7 @@ func TestManagerEndsWhenTheLeaseIsLostThoughAPartDoesNotStop(t *testing.T) {
 
 // What is left behind is named beside the first error.
 func TestManagerNamesWhatIsLeftBehindAfterAnError(t *testing.T) {
-	tell(t, func(t *testing.T, w *world) {
+	run(t, func(t *testing.T, w *world) {
 		m := manager.New(manager.Options{StopTimeout: 10 * time.Second})
 		m.Add(&part{w: w, name: "stuck", stop: time.Hour})
 		m.Add(&part{w: w, name: "bad", f: func(context.Context) error { return errBroken }})
@@ -146,7 +146,7 @@ func TestManagerNamesWhatIsLeftBehindAfterAnError(t *testing.T) {
 // A part that does not stop must not let the lease go: the next leader would act
 // beside it.
 func TestManagerDoesNotReleaseTheLeaseOverWhatStillRuns(t *testing.T) {
-	tell(t, func(t *testing.T, w *world) {
+	run(t, func(t *testing.T, w *world) {
 		m := manager.New(manager.Options{Elector: &elector{w: w}, StopTimeout: 10 * time.Second})
 		m.AddLed(&part{w: w, name: "stuck", stop: time.Hour}, &part{w: w, name: "good"})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -164,7 +164,7 @@ func TestManagerDoesNotReleaseTheLeaseOverWhatStillRuns(t *testing.T) {
 }
 
 func TestManagerRunsOnce(t *testing.T) {
-	tell(t, func(t *testing.T, w *world) {
+	run(t, func(t *testing.T, w *world) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		m := manager.New(manager.Options{})
@@ -185,7 +185,7 @@ func TestManagerRunsOnce(t *testing.T) {
 
 // TestManagerIsNotReadyWhileItStops: nobody should send it anything more.
 func TestManagerIsNotReadyWhileItStops(t *testing.T) {
-	tell(t, func(t *testing.T, w *world) {
+	run(t, func(t *testing.T, w *world) {
 		m := manager.New(manager.Options{})
 		ctx, cancel := context.WithCancel(t.Context())
 		got := make(map[string]string)
@@ -209,7 +209,7 @@ func TestManagerIsNotReadyWhileItStops(t *testing.T) {
 // TestManagerNamesAControllerOnce, in an error that the controller's own Run returns
 // with its name.
 func TestManagerNamesAControllerOnce(t *testing.T) {
-	tell(t, func(t *testing.T, w *world) {
+	run(t, func(t *testing.T, w *world) {
 		ctl := controller.New("maps", func(context.Context, kube.Key) (controller.Result, error) {
 			return controller.Result{}, nil
 		}, controller.Options[kube.Key]{})
@@ -276,7 +276,7 @@ func fetch(t *testing.T, url string) string {
 
 // With a real Lease: two managers, and one of them acts at a time.
 func TestManagerLeadsByALease(t *testing.T) {
-	tell(t, func(t *testing.T, w *world) {
+	run(t, func(t *testing.T, w *world) {
 		begin := time.Now()
 		var wait sync.WaitGroup
 		for _, name := range []string{"one", "two"} {
@@ -307,7 +307,7 @@ func TestManagerLeadsByALease(t *testing.T) {
 }
 
 func TestManagerIsReadyWhenItsCachesAndControllersAre(t *testing.T) {
-	tell(t, func(t *testing.T, w *world) {
+	run(t, func(t *testing.T, w *world) {
 		w.put("x", "1")
 		forbid := w.On(apitest.Match{Resource: "secrets"}, faults.Answer(&kube.Status{Code: 403, Reason: "Forbidden", Message: "secrets is forbidden"}))
 		m := manager.New(manager.Options{})

@@ -61,7 +61,7 @@ func panics(f func()) (v string) {
 }
 
 func TestNilIsRefusedWhereItIsGiven(t *testing.T) {
-	tell(t, func(t *testing.T, w *world) {
+	run(t, func(t *testing.T, w *world) {
 		m := manager.New(manager.Options{})
 		for want, f := range map[string]func(){
 			"runner 2 of 2 that is added to the Manager is nil": func() { m.Add(w.maps, nil) },
@@ -76,7 +76,7 @@ func TestNilIsRefusedWhereItIsGiven(t *testing.T) {
 }
 
 func TestManagerRefusesTwoControllersOfOneName(t *testing.T) {
-	tell(t, func(t *testing.T, w *world) {
+	run(t, func(t *testing.T, w *world) {
 		m := manager.New(manager.Options{})
 		m.Add(&part{w: w, name: "cache"}, &part{w: w, name: "cache"})
 		m.AddLed(noting(w, controller.Options[kube.Key]{}), noting(w, controller.Options[kube.Key]{}))
@@ -90,7 +90,7 @@ func TestManagerRefusesTwoControllersOfOneName(t *testing.T) {
 // An informer that was not added to the Manager keeps its controllers from working,
 // which is an error at the end, when ctx ended it too.
 func TestManagerNamesAnInformerThatNeverRan(t *testing.T) {
-	tell(t, func(t *testing.T, w *world) {
+	run(t, func(t *testing.T, w *world) {
 		j := newJournal()
 		c := noting(w, controller.Options[kube.Key]{})
 		controller.For(c, w.maps)
@@ -101,14 +101,14 @@ func TestManagerNamesAnInformerThatNeverRan(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		err := m.Run(ctx)
-		if err == nil || !strings.Contains(err.Error(), "controller maps: it did no work: an informer was never run; add the informer of secrets to the Manager") {
+		if err == nil || !strings.Contains(err.Error(), "controller maps: no work was done: an informer was never run; add the informer of secrets to the Manager") {
 			t.Errorf("Run: %v", err)
 		}
 		if n := j.counts("waiting for a cache"); n["waiting for a cache"] != 1 {
 			t.Errorf("log:\n%s", j.text.String())
 		}
 	})
-	tell(t, func(t *testing.T, w *world) { // too early to say
+	run(t, func(t *testing.T, w *world) { // too early to say
 		c := noting(w, controller.Options[kube.Key]{})
 		controller.For(c, w.maps)
 		m := manager.New(manager.Options{})
@@ -125,7 +125,7 @@ func TestManagerNamesAnInformerThatNeverRan(t *testing.T) {
 // optional.
 func TestManagerEndsWithAnInformer(t *testing.T) {
 	for _, optional := range []bool{false, true} {
-		tell(t, func(t *testing.T, w *world) {
+		run(t, func(t *testing.T, w *world) {
 			j := newJournal()
 			w.put("x", strings.Repeat("x", 10_000))
 			in := cache.New(client.Of[configMap](w.client, kube.ConfigMaps), cache.Options[configMap]{Budget: cache.NewBudget(1000)})
@@ -162,7 +162,7 @@ func TestManagerEndsWithAnInformer(t *testing.T) {
 // A part that ends its goroutine is a part that has ended.
 func TestManagerEndsWhenAPartCallsGoexit(t *testing.T) {
 	for _, led := range []bool{false, true} {
-		tell(t, func(t *testing.T, w *world) {
+		run(t, func(t *testing.T, w *world) {
 			m := manager.New(manager.Options{StopTimeout: time.Second})
 			bad := &part{w: w, name: "bad", f: func(context.Context) error { runtime.Goexit(); return nil }}
 			if led {
@@ -180,7 +180,7 @@ func TestManagerEndsWhenAPartCallsGoexit(t *testing.T) {
 // With a logger the Manager makes all that it runs log changes of their state: rights
 // that are revoked, leadership, Events that are refused. Once, and not for each retry.
 func TestManagerPassesItsLogger(t *testing.T) {
-	tell(t, func(t *testing.T, w *world) {
+	run(t, func(t *testing.T, w *world) {
 		w.put("x", "1")
 		j := newJournal()
 		e, err := lease.New(w.client, kube.Key{Namespace: "a", Name: "lock"}, lease.Options{Identity: "me"})
@@ -234,7 +234,7 @@ func TestManagerPassesItsLogger(t *testing.T) {
 
 // Where the rights to the Lease are missing nobody ever leads: no replica is ready.
 func TestManagerIsNotReadyWhileTheLeaseIsRefused(t *testing.T) {
-	tell(t, func(t *testing.T, w *world) {
+	run(t, func(t *testing.T, w *world) {
 		e, err := lease.New(w.client, kube.Key{Namespace: "a", Name: "lock"}, lease.Options{Identity: "me", TakeMissing: true})
 		if err != nil {
 			t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 const sentTwice = 250 * time.Millisecond
 
 // withSignals returns a context that the first SIGINT or SIGTERM ends, and a function
-// that releases it. After that a signal ends the process, as it does by default.
+// that releases it. After that a signal ends the process, as by default.
 func withSignals(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	interrupts, terms := make(chan os.Signal, 1), make(chan os.Signal, 1)
@@ -32,7 +32,7 @@ func withSignals(ctx context.Context) (context.Context, func()) {
 
 // stopOnSignal calls stop at the first signal, and restores the default of the other
 // signal at once and of this one after sentTwice. It returns then, or when ctx ends
-// before a signal comes.
+// before a signal arrives.
 func stopOnSignal(ctx context.Context, stop func(), interrupts, terms chan os.Signal, restore func(chan<- os.Signal)) {
 	var came, other chan os.Signal
 	select {

@@ -2,8 +2,7 @@ package queue
 
 import "time"
 
-// delayed is a heap of the waiting entries: the one that is due first is at the
-// top.
+// delayed is a heap of the waiting entries: the one that is due first is at the top.
 type delayed[K comparable, C any] struct {
 	heap []*entry[K, C]
 }
@@ -65,7 +64,7 @@ func (d *delayed[K, C]) down(i int) {
 	}
 }
 
-// delay lets e come at the time at, unless it comes earlier anyway.
+// delay makes e ready at the time at, unless it is ready earlier anyway.
 func (q *Queue[K, C]) delay(e *entry[K, C], at, now int64) {
 	switch {
 	case e.state == ready || e.again:
@@ -81,7 +80,7 @@ func (q *Queue[K, C]) delay(e *entry[K, C], at, now int64) {
 	q.setAlarm(now)
 }
 
-// setAlarm sees to it that the timer fires when the first delayed key is due.
+// setAlarm sets the timer for the first delayed key.
 func (q *Queue[K, C]) setAlarm(now int64) {
 	e := q.later.first()
 	if e == nil || q.alarm != 0 && q.alarm <= e.at {
@@ -95,7 +94,7 @@ func (q *Queue[K, C]) setAlarm(now int64) {
 	}
 }
 
-// ring makes ready what is due.
+// ring makes the keys ready that are due.
 func (q *Queue[K, C]) ring() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -104,7 +103,7 @@ func (q *Queue[K, C]) ring() {
 	for e := q.later.first(); e != nil && e.at <= now && !q.closed; e = q.later.first() {
 		q.later.remove(e)
 		e.state = idle
-		q.make(e, now)
+		q.markReady(e, now)
 	}
 	if !q.closed {
 		q.setAlarm(now)

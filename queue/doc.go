@@ -1,7 +1,7 @@
-// Package queue hands keys to workers: each key once, never to two workers at a time,
-// again after a delay that grows with its failures, and by priority. It knows nothing
-// of Kubernetes: a key is any comparable value, and so is what a caller wants to know
-// about why a key was added.
+// Package queue passes keys to workers: each key once, never to two workers at a time,
+// again after a delay that grows with its failures, and by priority. It does not depend
+// on Kubernetes: a key is any comparable value, and so is the cause that a caller adds
+// it with.
 //
 //	q := queue.New(queue.Options[string, string]{})
 //	q.Add("a")

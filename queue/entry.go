@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// state is where an entry stands.
+// state is the place of an entry.
 type state uint8
 
 const (
@@ -14,8 +14,8 @@ const (
 	waiting              // in the heap of the delayed
 )
 
-// entry is a key that is in the queue or with a worker. It is in one list at most,
-// and besides in the heap.
+// entry is a key that is in the queue or with a worker. It is in at most one list, and
+// may also be in the heap.
 type entry[K comparable, C any] struct {
 	key      K
 	priority int
@@ -24,7 +24,7 @@ type entry[K comparable, C any] struct {
 
 	state      state
 	processing bool  // a worker has it
-	again      bool  // and it was added since
+	again      bool  // and it was added again since
 	at         int64 // when it is due, if waiting
 	added      int64 // when it became ready
 	taken      int64 // when the worker got it
@@ -34,7 +34,7 @@ type entry[K comparable, C any] struct {
 	slot       int          // in the heap
 }
 
-// newEntry returns an entry to use: an old one, or one of a slab of new ones.
+// newEntry returns a recycled entry, or one of a slab of new ones.
 func (q *Queue[K, C]) newEntry(k K) *entry[K, C] {
 	if e := q.free; e != nil {
 		q.free, e.next = e.next, nil
@@ -104,8 +104,8 @@ type lane[K comparable, C any] struct {
 	list[K, C]
 }
 
-// lanes are the ready entries. There are few priorities, so lanes are looked through;
-// an empty one is kept unless there are many.
+// lanes holds the ready entries. There are few priorities, so lanes are searched
+// linearly; an empty one is kept unless there are many.
 type lanes[K comparable, C any] struct {
 	lanes []*lane[K, C]
 	len   int
@@ -146,9 +146,8 @@ func (r *lanes[K, C]) remove(e *entry[K, C]) {
 	}
 }
 
-// pop removes the entry whose turn it is: among the first of each lane the one that
-// became ready the earliest, where a level of priority counts as much as having
-// waited longer by ageing.
+// pop removes the next entry: among the first of each lane the one that became ready
+// the earliest, where one level of priority equals a wait of ageing.
 func (r *lanes[K, C]) pop(ageing int64) *entry[K, C] {
 	if r.len == 0 {
 		return nil
@@ -163,9 +162,9 @@ func (r *lanes[K, C]) pop(ageing int64) *entry[K, C] {
 	return best
 }
 
-// before reports whether the turn of e comes before that of o, which has another
-// priority. The result is exact for all priorities: where levels or their worth
-// overflow, they outweigh every wait.
+// before reports whether e comes before o, which has another priority. The result is
+// exact for all priorities: if the product of levels and ageing overflows, it exceeds
+// every wait.
 func (e *entry[K, C]) before(o *entry[K, C], ageing int64) bool {
 	if e.priority < o.priority {
 		return !o.before(e, ageing)
@@ -178,9 +177,9 @@ func (e *entry[K, C]) before(o *entry[K, C], ageing int64) bool {
 
 // getter is a worker that waits for a key.
 type getter[K comparable, C any] struct {
-	got  chan bool  // has room for one; false = there will be none
+	got  chan bool  // has room for one; false = the queue is closed
 	item Item[K, C] // valid after true
-	slot int        // among the getters; -1 = given something
+	slot int        // among the getters; -1 = it got something
 }
 
 func (g *getter[K, C]) give(item Item[K, C]) {
@@ -188,8 +187,8 @@ func (g *getter[K, C]) give(item Item[K, C]) {
 	g.got <- true
 }
 
-// getters are the workers that wait, and what they waited with, to use it again.
-// Who came last is served first: its memory is still warm.
+// getters are the waiting workers, and recycled ones. The last to come is served first:
+// its memory is still in the CPU cache.
 type getters[K comparable, C any] struct {
 	waiting, free []*getter[K, C]
 }
@@ -219,7 +218,7 @@ func (w *getters[K, C]) pop() *getter[K, C] {
 	return g
 }
 
-// leave takes g from those who wait; false = it was served already.
+// leave removes g from the waiting ones; false = it was served already.
 func (w *getters[K, C]) leave(g *getter[K, C]) bool {
 	if g.slot < 0 {
 		return false

@@ -7,20 +7,20 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Backoff says how long AddRateLimited lets a key wait: for a delay of its own, which
-// doubles with every failure until Forget, and for the limit of all keys together. The
-// longer of the two counts. The zero value is good.
+// Backoff sets how long AddRateLimited delays a key: by a delay of its own, which
+// doubles with every failure until Forget, and by a limit for all keys together. The
+// longer delay counts. The zero value is the recommended setting.
 type Backoff struct {
-	Base time.Duration // a key's first delay; default 5 ms
-	Max  time.Duration // its longest; default 1000 s
+	Base time.Duration // first delay of a key; default 5 ms
+	Max  time.Duration // longest delay of a key; default 1000 s
 
-	// QPS and Burst limit all keys together, in retries a second. Default 10 and
-	// 100. A negative QPS is no limit.
+	// QPS and Burst limit all keys together, in retries per second. Default 10 and 100.
+	// A negative QPS is no limit.
 	QPS   float64
 	Burst int
 }
 
-// newLimiter returns a limiter in which no key has failed.
+// newLimiter returns a limiter without failures.
 func newLimiter[K comparable](o Backoff) *limiter[K] {
 	l := &limiter[K]{base: o.Base, max: o.Max, failures: make(map[K]int)}
 	if l.base <= 0 {
@@ -42,7 +42,7 @@ func newLimiter[K comparable](o Backoff) *limiter[K] {
 	return l
 }
 
-// limiter counts the failures of each key. Its methods may be called at the same time.
+// limiter counts the failures of each key. It is safe for concurrent use.
 type limiter[K comparable] struct {
 	base, max time.Duration
 	bucket    *rate.Limiter // nil = no limit
@@ -67,7 +67,7 @@ func (l *limiter[K]) When(k K) time.Duration {
 	return d
 }
 
-// Forget begins the count of k from 0.
+// Forget resets the count of k.
 func (l *limiter[K]) Forget(k K) {
 	l.mu.Lock()
 	delete(l.failures, k)

@@ -8,74 +8,74 @@ import (
 	"time"
 )
 
-// ErrClosed is what Get returns when the queue is closed and empty.
+// ErrClosed is returned by Get when the queue is closed and empty.
 var ErrClosed = errors.New("the queue is closed")
 
-// Options are the settings of a Queue; the zero value is good.
+// Options are the settings of a Queue; the zero value is the recommended setting.
 type Options[K comparable, C any] struct {
-	// Backoff says how long AddRateLimited waits.
+	// Backoff sets the delays of AddRateLimited.
 	Backoff Backoff
 
-	// Ageing is what one level of priority is worth: a key goes before one that is
-	// n levels higher if it has waited n times as long more. So a key of priority
-	// -100 waits at most 100 times Ageing behind those of priority 0. Default 100 ms.
+	// Ageing is the wait that equals one level of priority: a key precedes one of n
+	// levels higher priority if it has waited n times Ageing longer. So a key of
+	// priority -100 waits behind keys of priority 0 for at most 100 times Ageing.
+	// Default 100 ms.
 	Ageing time.Duration
 
-	// Trace, if set, is told what happens.
+	// Trace, if set, is called as its fields say.
 	Trace Trace[K, C]
 }
 
-// Trace is called without a lock held, by the goroutine that calls the queue.
+// Trace is a set of hooks, called without a lock by the goroutine that calls the queue.
 type Trace[K comparable, C any] struct {
-	Got  func(Item[K, C])       // a worker takes a key
-	Done func(K, time.Duration) // and is done with it, after so long
+	Got  func(Item[K, C])       // a worker got a key
+	Done func(K, time.Duration) // a worker finished a key, after this time
 }
 
-// Queue hands keys to workers. A key stands in it once, however often it is added,
-// and is never with two workers: if it is added while a worker has it, it comes
-// again, once, after Done. Keys of one priority come in the order in which they
-// were added. A key that is added with a delay while it waits anyway comes at the
-// earlier time, and at the higher priority. C is the type of the cause of an add,
-// which the queue passes to the worker and does not look at.
+// Queue passes keys to workers. It holds a key once, however often it is added, and
+// never passes it to two workers: if it is added while a worker has it, it is passed
+// again, once, after Done. Keys of one priority are passed in the order in which they
+// were added. If a key is added twice, the earlier time and the higher priority count.
+// C is the type of the cause of an add, which the queue passes to the worker.
 //
-// A Queue has no goroutines. All methods may be called at the same time.
+// A Queue has no goroutines. It is safe for concurrent use.
 type Queue[K comparable, C any] struct {
 	limiter *limiter[K]
 	ageing  int64
 	trace   Trace[K, C]
-	start   time.Time // times are nanoseconds since
+	start   time.Time // times are nanoseconds since start
 
 	mu      sync.Mutex
 	entries map[K]*entry[K, C]
-	free    *entry[K, C]  // entries to use again, by next
-	slab    []entry[K, C] // entries to use at first
+	free    *entry[K, C]  // recycled entries, linked by next
+	slab    []entry[K, C] // new entries
 	ready   lanes[K, C]
 	later   delayed[K, C]
 	running list[K, C]
 	getters getters[K, C]
-	timer   *time.Timer // fires at or before the time of the first delayed key; nil = never needed
-	alarm   int64       // when it does; 0 = it is not set
+	timer   *time.Timer // fires at or before the time of the first delayed key; nil = was not needed
+	alarm   int64       // when it fires; 0 = it is not set
 	closed  bool
-	drained chan struct{} // closed when nothing is left of a closed queue; nil = nobody waits
+	drained chan struct{} // closed when a closed queue has no keys any more; nil = nobody waits
 	adds    uint64
 	retries uint64
 }
 
-// Add says how a key is added by AddWith.
+// Add is how AddWith adds a key.
 type Add[C any] struct {
-	After       time.Duration // not before that; 0 or less = now
-	RateLimited bool          // not before the limiter allows, either
-	Priority    int           // higher ones go first; default 0
-	Cause       C             // why it is added, in the words of the caller
+	After       time.Duration // minimal delay; 0 or less = none
+	RateLimited bool          // also delay it as the limiter says
+	Priority    int           // higher ones are passed first; default 0
+	Cause       C             // why it is added
 }
 
-// Item is a key as a worker gets it.
+// Item is a key for a worker.
 type Item[K comparable, C any] struct {
 	Key      K
 	Priority int
 	Cause    C             // the latest one
-	Merged   int           // how many adds it stands for, besides the first
-	Waited   time.Duration // since it was first added, or since its delay was over
+	Merged   int           // number of further adds that were merged
+	Waited   time.Duration // since it became ready: was first added, or its delay ended
 }
 
 // New returns an empty queue.
@@ -87,15 +87,13 @@ func New[K comparable, C any](o Options[K, C]) *Queue[K, C] {
 	return q
 }
 
-// Add adds a key to be handed out as soon as its turn comes. On a closed queue it
-// does nothing, as do the other ways to add.
+// Add adds a key. On a closed queue this and the other ways to add do nothing.
 func (q *Queue[K, C]) Add(k K) { q.AddWith(k, Add[C]{}) }
 
 // AddAfter adds a key after a delay.
 func (q *Queue[K, C]) AddAfter(k K, d time.Duration) { q.AddWith(k, Add[C]{After: d}) }
 
-// AddRateLimited adds a key after the delay that the limiter wants: longer each
-// time, until Forget.
+// AddRateLimited adds a key after the delay of the limiter, which grows until Forget.
 func (q *Queue[K, C]) AddRateLimited(k K) { q.AddWith(k, Add[C]{RateLimited: true}) }
 
 // AddWith adds a key.
@@ -118,7 +116,7 @@ func (q *Queue[K, C]) AddWith(k K, a Add[C]) {
 		q.entries[k] = e
 	}
 	e.cause = a.Cause
-	if e.state == idle && !e.again { // nothing is to come yet
+	if e.state == idle && !e.again { // it is not in the queue
 		e.priority, e.merged = a.Priority, 0
 	} else {
 		e.merged++
@@ -134,23 +132,23 @@ func (q *Queue[K, C]) AddWith(k K, a Add[C]) {
 	case a.After > 0:
 		now := q.now()
 		q.delay(e, now+min(int64(a.After), math.MaxInt64-now), now)
-	case e.state == ready || e.again: // it comes anyway
+	case e.state == ready || e.again: // it is ready or becomes so anyway
 	default:
 		if e.state == waiting {
 			q.later.remove(e)
 			e.state = idle
 		}
-		q.make(e, q.now())
+		q.markReady(e, q.now())
 	}
 }
 
-// now is the time since the start. To ask for it is a good part of what an add
-// costs, so whoever needs none does not.
+// now returns the time since the start. It is a large part of the cost of an add, so it
+// is called only if needed.
 func (q *Queue[K, C]) now() int64 { return int64(time.Since(q.start)) }
 
-// make lets e be handed out: to a worker that waits, or when its turn comes, or
-// after the worker that has it is done.
-func (q *Queue[K, C]) make(e *entry[K, C], now int64) {
+// markReady passes e to a waiting worker, or makes it ready, or marks it to be passed
+// again when its worker is done.
+func (q *Queue[K, C]) markReady(e *entry[K, C], now int64) {
 	e.added = now
 	if e.processing {
 		e.again = true
@@ -164,17 +162,16 @@ func (q *Queue[K, C]) make(e *entry[K, C], now int64) {
 	q.ready.push(e)
 }
 
-// handOut marks e as taken by a worker, and returns what the worker is told.
+// handOut marks e as taken by a worker, and returns its Item.
 func (q *Queue[K, C]) handOut(e *entry[K, C], now int64) Item[K, C] {
 	e.state, e.processing, e.taken = idle, true, now
 	q.running.push(e)
 	return Item[K, C]{Key: e.key, Priority: e.priority, Cause: e.cause, Merged: e.merged, Waited: time.Duration(now - e.added)}
 }
 
-// Get returns the next key, waiting until there is one; the caller must call Done
-// with it. It fails with the cause of ctx's end, and with ErrClosed when the queue
-// is closed and has no more keys. A key that was on its way when ctx ended is the
-// first of its priority again.
+// Get waits for the next key; the caller must call Done with it. It fails with the
+// cause of ctx's end, or with ErrClosed when the queue is closed and empty. A key that
+// was being passed when ctx ended is the first of its priority again.
 func (q *Queue[K, C]) Get(ctx context.Context) (Item[K, C], error) {
 	if ctx.Err() != nil {
 		return Item[K, C]{}, context.Cause(ctx)
@@ -201,7 +198,7 @@ func (q *Queue[K, C]) Get(ctx context.Context) (Item[K, C], error) {
 	return item, nil
 }
 
-// await waits for what is given to g.
+// await waits for the item of g.
 func (q *Queue[K, C]) await(ctx context.Context, g *getter[K, C]) (Item[K, C], error) {
 	given, got := false, false // given: g is no longer among the getters
 	select {
@@ -217,13 +214,13 @@ func (q *Queue[K, C]) await(ctx context.Context, g *getter[K, C]) (Item[K, C], e
 		return Item[K, C]{}, ErrClosed
 	case given && ctx.Err() == nil:
 		return g.item, nil
-	case given || !q.getters.leave(g) && <-g.got: // at the moment at which ctx ended
+	case given || !q.getters.leave(g) && <-g.got: // at the moment when ctx ended
 		q.giveBack(g.item)
 	}
 	return Item[K, C]{}, context.Cause(ctx)
 }
 
-// giveBack undoes handOut: the key is the first of its priority again.
+// giveBack reverts handOut: the key is the first of its priority again.
 func (q *Queue[K, C]) giveBack(item Item[K, C]) {
 	e := q.entries[item.Key]
 	q.running.remove(e)
@@ -240,8 +237,8 @@ func (q *Queue[K, C]) giveBack(item Item[K, C]) {
 	q.ready.pushFront(e)
 }
 
-// Done says that the worker is done with a key it got. If the key was added
-// meanwhile, its turn comes again. For a key that nobody has it does nothing.
+// Done ends the processing of a key that Get returned. If the key was added meanwhile,
+// it is ready again. For a key that no worker has it does nothing.
 func (q *Queue[K, C]) Done(k K) {
 	now := q.now()
 	q.mu.Lock()
@@ -257,7 +254,7 @@ func (q *Queue[K, C]) Done(k K) {
 	case e.again:
 		e.again = false
 		added := e.added
-		q.make(e, now)
+		q.markReady(e, now)
 		e.added = added
 	case e.state == idle:
 		delete(q.entries, k)
@@ -270,8 +267,8 @@ func (q *Queue[K, C]) Done(k K) {
 	}
 }
 
-// taken returns the entry of a key that a worker has, nil if none does. With few
-// workers it is found sooner among theirs than in a large map.
+// taken returns the entry of a key that a worker has, nil if none has it. With few
+// workers it is found faster among theirs than in a large map.
 func (q *Queue[K, C]) taken(k K) *entry[K, C] {
 	n := 0
 	for e := q.running.head; e != nil; e = e.next {
@@ -288,23 +285,23 @@ func (q *Queue[K, C]) taken(k K) *entry[K, C] {
 	return nil
 }
 
-// Forget tells the limiter that a key is well: its next delay is the shortest.
+// Forget resets the limiter's delay of a key.
 func (q *Queue[K, C]) Forget(k K) { q.limiter.Forget(k) }
 
 // NumRequeues returns how often the limiter has delayed a key since the last
 // Forget.
 func (q *Queue[K, C]) NumRequeues(k K) int { return q.limiter.NumRequeues(k) }
 
-// Len returns how many keys wait for a worker now. Those with a delay and those
-// that a worker has do not count.
+// Len returns the number of ready keys, without those that are delayed or with a
+// worker.
 func (q *Queue[K, C]) Len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.ready.len
 }
 
-// Close makes every later Add do nothing, forgets keys with a delay, and lets Get
-// fail once the keys that wait have been handed out.
+// Close ends the queue: later adds do nothing, delayed keys are dropped, and Get fails
+// when all ready keys have been passed.
 func (q *Queue[K, C]) Close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -328,8 +325,8 @@ func (q *Queue[K, C]) Close() {
 	q.checkDrained()
 }
 
-// Drain closes the queue and waits until workers are done with every key that it
-// had, or ctx ends.
+// Drain closes the queue and waits until workers have finished all its keys, or ctx
+// ends.
 func (q *Queue[K, C]) Drain(ctx context.Context) error {
 	q.Close()
 	q.mu.Lock()

@@ -119,7 +119,7 @@ func TestQueueDelays(t *testing.T) {
 	})
 }
 
-// The earlier time wins, whichever is told first, and there is one run.
+// The earlier time wins, whichever is added first, and there is one run.
 func TestQueueEarliestWins(t *testing.T) {
 	for name, c := range map[string]struct {
 		adds []time.Duration
@@ -394,17 +394,17 @@ func TestStats(t *testing.T) {
 
 func TestTrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var told []string
+		var traced []string
 		q := queue.New(queue.Options[string, string]{Trace: queue.Trace[string, string]{
-			Got:  func(i queue.Item[string, string]) { told = append(told, "got "+i.Key+" "+i.Waited.String()) },
-			Done: func(k string, d time.Duration) { told = append(told, "done "+k+" "+d.String()) },
+			Got:  func(i queue.Item[string, string]) { traced = append(traced, "got "+i.Key+" "+i.Waited.String()) },
+			Done: func(k string, d time.Duration) { traced = append(traced, "done "+k+" "+d.String()) },
 		}})
 		q.Add("a")
 		time.Sleep(time.Second)
 		get(t, q)
 		time.Sleep(2 * time.Second)
 		q.Done("a")
-		if diff := cmp.Diff([]string{"got a 1s", "done a 2s"}, told); diff != "" {
+		if diff := cmp.Diff([]string{"got a 1s", "done a 2s"}, traced); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})

@@ -2,19 +2,19 @@ package queue
 
 import "time"
 
-// Stats is how a queue is.
+// Stats is the state of a queue.
 type Stats struct {
-	Depth      int           // keys that wait for a worker
-	Delayed    int           // keys that wait for a time
-	Running    int           // keys that a worker has
-	Adds       uint64        // since the beginning, merged ones too
+	Depth      int           // ready keys
+	Delayed    int           // delayed keys
+	Running    int           // keys with workers
+	Adds       uint64        // total adds, merged ones included
 	Retries    uint64        // adds with RateLimited
-	Unfinished time.Duration // how long the running ones have run, together
-	Longest    time.Duration // how long one of them has
-	Oldest     time.Duration // how long one of the waiting ones has waited
+	Unfinished time.Duration // total time that the current runs have taken so far
+	Longest    time.Duration // longest time of a current run
+	Oldest     time.Duration // longest wait of a ready key
 }
 
-// Stats returns how the queue is.
+// Stats returns the state of the queue.
 func (q *Queue[K, C]) Stats() Stats {
 	q.mu.Lock()
 	defer q.mu.Unlock()
