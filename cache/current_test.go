@@ -3,6 +3,7 @@ package cache_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -127,6 +128,29 @@ func TestUpToDateListsAgain(t *testing.T) {
 		}
 		if err := wait(t.Context()); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// TestUpToDateOfAShard: objects of other shards are not missing.
+func TestUpToDateOfAShard(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		for n := range 20 {
+			w.put("a", fmt.Sprintf("x%d", n), "1")
+		}
+		i := cache.New(w.maps, options{Watch: watch.Options{Shard: kube.EqualShard(0, 2)}})
+		w.start(i)
+		w.pass(time.Minute)
+		if n := i.Store().Len(); n == 0 || n == 20 {
+			t.Fatalf("the shard has %d of 20 objects", n)
+		}
+		w.srv.Put(kube.Nodes, `{"metadata":{"name":"n"}}`)
+		begin := time.Now()
+		if err := i.UpToDate()(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := time.Since(begin); got != 0 {
+			t.Errorf("up to date after %s, want at once", got)
 		}
 	})
 }

@@ -125,7 +125,7 @@ func New[T kube.Object](c client.Collection[T], o Options[T]) *Informer[T] {
 	}
 	i := From(o, sources...)
 	i.selection = selection{namespaces, o.Watch}
-	i.listings = listings(c, namespaces, list.Options{Labels: o.Watch.Labels, Fields: o.Watch.Fields, Limit: o.Watch.Limit})
+	i.listings = listings(c, namespaces, list.Options{Labels: o.Watch.Labels, Fields: o.Watch.Fields, Shard: o.Watch.Shard, Limit: o.Watch.Limit})
 	i.restorer = newRestorer(c.In(namespaces[0]), o)
 	return i
 }
