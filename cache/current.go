@@ -20,7 +20,7 @@ import (
 //
 // A list that the informer requests after the mark is proof. Otherwise the function
 // lists the metadata of the objects, and returns nil when the store holds exactly these
-// or has passed the revision of the list. An object that could not be decoded counts as
+// or has passed the revision of the list. A state that could not be decoded counts as
 // held. If the list fails, it is repeated after a pause. The role of the client needs
 // the verb list. If ctx ends first, the error says what is missing.
 //
@@ -127,7 +127,11 @@ func (s *Store[T]) holds(source int, l *listing) bool {
 	}
 	for key, listed := range l.missing {
 		e, known := s.objects[key]
-		if _, unread := s.unread[key]; !unread && (!known || !sameUID(e.uid, listed.uid) || e.revision != listed.revision) {
+		held := known && sameUID(e.uid, listed.uid) && e.revision == listed.revision
+		if u, unread := s.unread[key]; unread {
+			held = u.revision == listed.revision || u.revision == ""
+		}
+		if !held {
 			return false
 		}
 		delete(l.missing, key)
@@ -138,8 +142,8 @@ func (s *Store[T]) holds(source int, l *listing) bool {
 			held++
 		}
 	}
-	for key, m := range s.unread {
-		if _, known := s.objects[key]; !known && int(m.part) == source {
+	for key, u := range s.unread {
+		if _, known := s.objects[key]; !known && int(u.part) == source {
 			held++
 		}
 	}

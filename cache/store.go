@@ -19,8 +19,8 @@ import (
 type Store[T kube.Object] struct {
 	mu      sync.RWMutex
 	objects map[kube.Key]entry[T]
-	parts   []part            // by source
-	unread  map[kube.Key]mark // objects whose latest state could not be decoded; nil = there was none
+	parts   []part              // by source
+	unread  map[kube.Key]unread // objects whose latest state could not be decoded; nil = there was none
 	indexes []indexer[T]
 
 	deltas []Delta[T] // reused by Apply
@@ -37,6 +37,12 @@ type entry[T kube.Object] struct {
 type mark struct {
 	part       uint32 // the source that delivered it
 	generation uint32 // of that source's listing that delivered it last
+}
+
+// unread is a state that could not be decoded.
+type unread struct {
+	revision kube.Revision // empty = it could not be read either
+	mark
 }
 
 // part is the progress of one source. A store has one source, or one for each of
@@ -182,7 +188,7 @@ func (s *Store[T]) sweep(source uint32, p *part, rev kube.Revision) {
 			Type: watch.Deleted, Key: key, UID: e.uid, Old: e.object, New: e.object, Revision: rev, Inferred: true,
 		})
 	}
-	maps.DeleteFunc(s.unread, func(_ kube.Key, m mark) bool { return m.part == source && m.generation != p.generation })
+	maps.DeleteFunc(s.unread, func(_ kube.Key, u unread) bool { return u.part == source && u.generation != p.generation })
 	slices.SortFunc(s.deltas, func(a, b Delta[T]) int { return a.Key.Compare(b.Key) })
 	p.listing, p.restored, p.synced = false, false, true
 }
@@ -198,7 +204,7 @@ func (s *Store[T]) quarantine(source int, ev watch.Event[T]) []Delta[T] {
 	if ev.Type == watch.Deleted {
 		delete(s.unread, ev.Key)
 	} else if !known || p.listing || !old.revision.Newer(ev.Revision) {
-		s.unreadable(ev.Key, mark{uint32(source), p.generation})
+		s.unreadable(ev.Key, unread{ev.Revision, mark{uint32(source), p.generation}})
 	}
 	switch {
 	case !known:
@@ -219,15 +225,17 @@ func (s *Store[T]) quarantine(source int, ev watch.Event[T]) []Delta[T] {
 	return s.deltas
 }
 
-// unreadable notes that the stored state of k, if any, is not the latest.
-func (s *Store[T]) unreadable(k kube.Key, m mark) {
+// unreadable notes that the stored state of k, if any, is not the latest. The strings of
+// an event may share memory with a larger one.
+func (s *Store[T]) unreadable(k kube.Key, u unread) {
 	if s.unread == nil {
-		s.unread = map[kube.Key]mark{}
+		s.unread = map[kube.Key]unread{}
 	}
-	if _, ok := s.unread[k]; !ok { // the strings of an event may share memory with a larger one
+	if _, ok := s.unread[k]; !ok {
 		k = kube.Key{Namespace: strings.Clone(k.Namespace), Name: strings.Clone(k.Name)}
 	}
-	s.unread[k] = m
+	u.revision = kube.Revision(strings.Clone(string(u.revision)))
+	s.unread[k] = u
 }
 
 // Get returns the object of key k; false = there is none.
