@@ -35,6 +35,9 @@ func DecoderOf[T any](apiVersion, kind string) (decode func([]byte) (T, error), 
 	byJSON := codec.DecoderOf[T]()
 	return func(b []byte) (v T, err error) {
 		e, err := protojson.Open(b)
+		if err == nil && e.Raw == nil { // an empty object has a message of no bytes
+			err = errors.New("it ends before its object")
+		}
 		if err != nil {
 			return v, syntax(err)
 		}
@@ -63,7 +66,7 @@ func DecoderOf[T any](apiVersion, kind string) (decode func([]byte) (T, error), 
 func (p *rootPlan) object(root reflect.Value, e protojson.Envelope) (done bool, err error) {
 	f := fastDecoders.Get().(*fastDecoder)
 	defer f.free()
-	f.sum = p.size
+	f.sum = int64(p.size)
 	p.fill(f, root, e.Raw, 0)
 	switch {
 	case f.odd:

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -287,5 +288,39 @@ func TestMicroTime(t *testing.T) {
 	want.Spec.Renew = time.Unix(1_700_000_000, 123_456_000).UTC()
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+// TestLargeLists: a list that would take too much memory is refused before it is
+// allocated, also where int has 32 bits and length times size overflows.
+func TestLargeLists(t *testing.T) {
+	type volume struct {
+		Name string        `json:"name"`
+		Pad  [1 << 10]byte `json:"-"`
+	}
+	type large struct {
+		Spec struct {
+			Volumes []volume `json:"volumes"`
+		} `json:"spec"`
+	}
+	decode, ok := protobuf.DecoderOf[large]("v1", "Pod")
+	if !ok {
+		t.Fatal("no plan")
+	}
+	n := int(1<<32/int64(reflect.TypeFor[volume]().Size()) + 1)
+	_, err := decode(object("v1", "Pod", field(spec, strings.Repeat(field(1), n))))
+	if !errors.Is(err, codec.ErrTooLarge) {
+		t.Errorf("%d volumes: %v", n, err)
+	}
+}
+
+// TestCutObject: an object that is cut anywhere is an error.
+func TestCutObject(t *testing.T) {
+	decode, _ := protobuf.DecoderOf[pod]("v1", "Pod")
+	whole := object("v1", "Pod", field(meta, field(1, "a")), field(spec, field(10, "node")))
+	for n := range whole {
+		if got, err := decode(whole[:n]); err == nil {
+			t.Errorf("the first %d of %d bytes are %+v", n, len(whole), got)
+		}
 	}
 }

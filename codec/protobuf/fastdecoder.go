@@ -14,7 +14,7 @@ import (
 // the object is converted to JSON and decoded by package codec.
 type fastDecoder struct {
 	odd   bool
-	sum   int      // estimated memory of the value in bytes
+	sum   int64    // estimated memory of the value in bytes
 	text  []byte   // the decoded strings that share one allocation
 	parts []part   // the strings
 	later []filled // their destinations
@@ -61,9 +61,10 @@ func (f *fastDecoder) clear() {
 	*f = fastDecoder{text: f.text[:0], parts: f.parts[:0], later: f.later[:0]}
 }
 
-// weigh adds n bytes of memory, and reports false if the value takes too many.
-func (f *fastDecoder) weigh(n int) bool {
-	f.sum += n
+// weigh adds the memory of n values of size bytes, and reports false if the value takes
+// too much.
+func (f *fastDecoder) weigh(n, size int) bool {
+	f.sum += int64(n) * int64(size)
 	return f.sum <= codec.MaxDecoded
 }
 

@@ -17,6 +17,7 @@ const (
 	maxHead     = 600      // of kind and apiVersion together, with their tags
 	maxListMeta = 1 << 20  // of the metadata
 	maxContinue = 16 << 10 // of a continue token
+	maxList     = 1 << 60  // of the list; a larger length is treated as this one
 	magicSize   = len("k8s\x00")
 )
 
@@ -66,6 +67,7 @@ func (l *items) read() error {
 	if !protojson.Is(head) {
 		return l.r.syntax("it does not begin as an object does")
 	}
+	listed := false
 	for {
 		if _, err := l.r.peek(1); err == io.EOF {
 			break
@@ -78,7 +80,7 @@ func (l *items) read() error {
 		case number == 1 && typ == protojson.Bytes:
 			err = l.head()
 		case number == 2 && typ == protojson.Bytes:
-			err = l.list()
+			listed, err = true, l.list()
 		default:
 			_, err = l.skip(typ)
 		}
@@ -86,7 +88,15 @@ func (l *items) read() error {
 			return err
 		}
 	}
-	return l.checkKind()
+	if l.meta.Kind != "" {
+		if err := l.checkKind(); err != nil {
+			return err
+		}
+	}
+	if !listed { // an empty list has a message of its metadata
+		return l.r.cut(io.EOF)
+	}
+	return nil
 }
 
 // length consumes the length of a field, which must be at most limit.
@@ -156,11 +166,11 @@ func (l *items) list() error {
 	if err := l.checkKind(); err != nil {
 		return err
 	}
-	size, err := l.length("list", math.MaxInt64)
+	size, err := l.r.uvarint()
 	if err != nil {
 		return err
 	}
-	for end := l.r.offset() + int64(size); l.r.offset() < end; {
+	for end := l.r.offset() + int64(min(size, maxList)); l.r.offset() < end; {
 		number, typ, err := l.r.tag()
 		if err != nil {
 			return err
@@ -235,8 +245,11 @@ func (l *items) element(left uint64) error {
 	if err != nil {
 		return err
 	}
-	if n > left {
+	switch {
+	case n > left:
 		return l.r.syntax("an item that is longer than its list")
+	case n > math.MaxInt32:
+		return &codec.LimitError{What: "item", Limit: l.max}
 	}
 	size := int(n)
 	start, err := l.r.peek(min(size, l.max))

@@ -10,7 +10,7 @@ import (
 // length, so that no element moves after its address was stored.
 func listRun(elem fill, wire, size int) func(*fastDecoder, reflect.Value, []byte, int) {
 	return func(f *fastDecoder, v reflect.Value, run []byte, n int) {
-		if !f.weigh(n * size) {
+		if !f.weigh(n, size) {
 			return
 		}
 		v.Grow(n)
@@ -34,7 +34,7 @@ func listRun(elem fill, wire, size int) func(*fastDecoder, reflect.Value, []byte
 func pointerFill(t reflect.Type, elem fill, null bool) fill {
 	size := int(t.Size())
 	return func(f *fastDecoder, v reflect.Value, b []byte, n uint64) {
-		if null && len(b) == 0 || !f.weigh(size) {
+		if null && len(b) == 0 || !f.weigh(1, size) {
 			return
 		}
 		v.Set(reflect.New(t))
@@ -99,7 +99,7 @@ func mapRun(elem fill, wire int, t reflect.Type) func(*fastDecoder, reflect.Valu
 
 // weighMap adds the memory of a map of n entries, without what they refer to.
 func (f *fastDecoder) weighMap(n, entry int) bool {
-	return f.weigh(mapHead + max(mapGroup, 2*n)*entry)
+	return f.weigh(1, mapHead) && f.weigh(max(mapGroup, 2*n), entry)
 }
 
 // stringMap decodes a map of strings.

@@ -83,7 +83,7 @@ func ownFill(t reflect.Type, field *protojson.Field) fill {
 func ownPointerFill(t reflect.Type, field *protojson.Field) fill {
 	f, elem, size := *field, ownFill(t, field), int(t.Size())
 	return func(o *fastDecoder, v reflect.Value, b []byte, n uint64) {
-		if !o.weigh(size) {
+		if !o.weigh(1, size) {
 			return
 		}
 		switch f.Type {
