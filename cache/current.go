@@ -21,7 +21,8 @@ import (
 // A list that the informer requests after the mark is proof. Otherwise the function
 // lists the metadata of the objects, and returns nil when the store holds exactly these
 // or has passed the revision of the list. A state that could not be decoded counts as
-// held. If the list fails, it is repeated after a pause. The role of the client needs
+// held. If the list fails, or is older than the store because the server was restored to
+// an earlier state, it is repeated after a pause. The role of the client needs
 // the verb list. If ctx ends first, the error says what is missing.
 //
 // An informer that [From] made has no server to ask: then the function is WaitSynced.
@@ -46,7 +47,11 @@ func (i *Informer[T]) catchUp(ctx context.Context, marks []uint32) error {
 	}
 	for n, list := range i.listings {
 		for pause := time.Second; !i.store.listedSince(n, marks[n]); pause = min(2*pause, maxListPause) {
+			at := i.store.at(n)
 			l, err := list(ctx)
+			if err == nil && at.Newer(l.revision) {
+				err = fmt.Errorf("a list at revision %s is older than the cache at %s: was the server restored to an earlier state?", l.revision, at)
+			}
 			if err == nil {
 				err = i.wait(ctx, "at revision "+string(l.revision)+", which the server has reached", func() (bool, error) {
 					return i.store.listedSince(n, marks[n]) || i.store.holds(n, l), nil
@@ -110,6 +115,17 @@ func (s *Store[T]) listedSince(source int, mark uint32) bool {
 	defer s.mu.RUnlock()
 	p := s.parts[source]
 	return !p.listing && p.generation >= mark
+}
+
+// at returns the revision of a source; empty while that is known to be of a history that
+// the server lost.
+func (s *Store[T]) at(source int) kube.Revision {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if p := s.parts[source]; !p.restored {
+		return p.revision
+	}
+	return ""
 }
 
 // holds reports whether a source has passed the revision of l, or has exactly its

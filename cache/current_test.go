@@ -157,3 +157,26 @@ func TestUpToDateOfAShard(t *testing.T) {
 		}
 	})
 }
+
+// TestUpToDateOfARestoredServer: that the store has passed the revision of the list says
+// nothing where it did so in a history that the server lost.
+func TestUpToDateOfARestoredServer(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.put("a", "x", "1")
+		past := w.srv.Revision()
+		i := cache.New(w.maps, options{})
+		w.start(i)
+		for n := range 20 {
+			w.put("a", "x", fmt.Sprint("lost-", n))
+		}
+		w.pass(time.Second)
+		w.srv.RestoreTo(past)
+		w.put("a", "y", "1")
+		if err := i.UpToDate()(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(w.truth(), stateOf(i.Store())); diff != "" {
+			t.Errorf("the store (-truth +got):\n%s", diff)
+		}
+	})
+}
