@@ -22,8 +22,8 @@ import (
 // lists the metadata of the objects, and returns nil when the store holds exactly these
 // or has passed the revision of the list. A state that could not be decoded counts as
 // held. If the list fails, or is older than the store because the server was restored to
-// an earlier state, it is repeated after a pause. The role of the client needs
-// the verb list. If ctx ends first, the error says what is missing.
+// an earlier state, it is repeated after a pause. The role of the client needs the verb
+// list. If ctx ends first, the error says what is missing.
 //
 // An informer that [From] made has no server to ask: then the function is WaitSynced.
 // Handlers of the informer must not call it; see WaitSynced.
