@@ -29,7 +29,7 @@ const past = () => !!view.at || state?.mode === "recording";
 
 const list = new List({ now, open, sort: key => go({ sort: key === "name" ? "" : key }), namespaced: () => type()?.namespaced !== false, wish, empty: w => nothing(w, type(), view, actions), gap: gapText });
 const object = new Sheet({ now, go, href, type: t => types.get(t), from: () => state?.from, follow: () => state?.follow !== false && !past() });
-const time = new Time({ now, at: () => view.at, go: at => go({ at }), state: () => state, filter: () => ({}) });
+const time = new Time({ now, live: () => status.state === "live", at: () => view.at, go: at => go({ at }), state: () => state, filter: () => ({}) });
 const changes = new Changes({ now, href, view: () => view, state: () => state });
 
 const actions = { clear: () => go({ filter: "" }), everywhere: () => go({ ns: [] }), namespace: namespaces };
@@ -381,7 +381,7 @@ async function openMoment() {
 }
 
 function login(error) {
-  $("types").hidden = true;
+  document.body.classList.add("out");
   const input = h("input", { type: "password", autocomplete: "off", "aria-label": "Token", maxlength: 16384, placeholder: "token" });
   const note = h("p", { class: "bad", role: "alert" }, error || "");
   const form = h("form", { onsubmit: async e => {
@@ -513,6 +513,7 @@ function streams() {
     for (const t of d.removed || []) types.delete(t);
     drawTypes();
     drawNotes();
+    drawBanner();
     if (type() && !list.win) { declare(); loadPast(); }
     drawHead();
     if (list.win) list.draw();

@@ -115,10 +115,10 @@ export class List {
     const sort = this.view.sort || "name", down = sort[0] === "-";
     const at = sort.replace(/^-/, "") === c.sort && !(c.cell === -1 && this.columns.some(x => x.main));
     const first = c.sort === "changed" ? "-changed" : c.sort === "created" ? "-created" : c.sort;
-    const next = at ? (down ? sort.slice(1) : "-" + sort) : first;
+    const next = () => { const s = this.view.sort || "name"; return s.replace(/^-/, "") !== c.sort ? first : s[0] === "-" ? s.slice(1) : "-" + s; };
     return h("th", { role: "columnheader", scope: "col", class: [c.right && "r", c.main && "name", c.last && "last"].filter(Boolean).join(" ") || null,
       "aria-sort": at ? (down !== (c.age || c.last || false) ? "descending" : "ascending") : null },
-      h("button", { type: "button", tabindex: "-1", title: c.name, onclick: () => this.hooks.sort(next) }, c.name));
+      h("button", { type: "button", tabindex: "-1", title: c.name, onclick: () => this.hooks.sort(next()) }, c.name));
   }
 
   // measure makes columns as wide as what is in them. They grow with a new window, and do

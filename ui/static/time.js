@@ -151,7 +151,7 @@ export class Time {
     if (!this.line) return;
     const at = this.hooks.at() || this.end(), x = Math.max(1, Math.min(this.width - 1, this.x(at)));
     this.line.setAttribute("d", `M${x} 0V${this.H}`);
-    this.line.setAttribute("class", this.hooks.at() ? "at" : "at live");
+    this.line.setAttribute("class", this.hooks.at() || !this.hooks.live() ? "at" : "at live");
     this.ghost.setAttribute("d", this.at ? `M${this.x(this.at)} 0V${this.H}` : "M0 0");
   }
 
@@ -160,8 +160,9 @@ export class Time {
     const at = this.hooks.at(), now = this.end(), st = this.hooks.state(), rec = st?.mode === "recording";
     text(this.span, rec ? "a recording of " + ago(st.to - st.from) : this.failed ? "not known: " + this.failed : "all types, " + { 300000: "5 minutes", 900000: "15 minutes", 3600000: "an hour", 21600000: "6 hours", 86400000: "a day" }[this.reach] || ago(this.reach));
     const live = $("live");
-    text(live, at ? (rec ? "to the end" : "to live") : rec ? "the end" : "live");
-    live.classList.toggle("live", !at && !rec);
+    text(live, at ? (rec ? "to the end" : "to live") : rec ? "the end" : this.hooks.live() ? "live" : "not live");
+    live.classList.toggle("live", !at && !rec && this.hooks.live());
+    live.classList.toggle("lost", !at && !rec && !this.hooks.live());
     text($("clock"), clock(at || now));
     this.box.setAttribute("aria-valuemin", Math.round(this.low / 1000));
     this.box.setAttribute("aria-valuemax", Math.round(this.high / 1000));
