@@ -92,7 +92,7 @@ var floors = map[string]float64{
 	"cmd/listwatch/hook":              6,
 	"cmd/listwatch/internal/connect":  9,
 	"cmd/listwatch/internal/order":    9,
-	"cmd/listwatch/internal/until":    9,
+	"cmd/listwatch/internal/until":    10,
 	"cmd/listwatch/internal/monitor":  9,
 	"cmd/listwatch/internal/live":     9,
 	"cmd/listwatch/internal/fake":     9,

@@ -74,7 +74,9 @@ func (s *session) run(ctx context.Context, p *cli.Program) (err error) {
 		}
 	}
 	if s.output.verdict != nil {
-		s.output.verdict.Expect(s.targets, len(s.followers))
+		if err := s.output.verdict.Expect(s.targets, len(s.followers)); err != nil {
+			return err
+		}
 	}
 	pr := &printer{output: s.output, w: s.monitor.Count(s.lines(p.Stdout)), done: ctx.Done(), stop: cancel, errs: func(err error) { s.talk.EachNote(err.Error(), "not printed") }}
 	if s.kept != nil {
@@ -100,7 +102,7 @@ func (s *session) run(ctx context.Context, p *cli.Program) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := filter.Decided(context.Cause(ctx), s.followers); err != nil || s.output.verdict == nil || !s.flags.waiting.Wants() {
+	if err := s.output.verdict.Decided(filter.Decided(context.Cause(ctx), s.followers)); err != nil || s.output.verdict == nil || !s.flags.waiting.Wants() {
 		return s.overdue(cmp.Or(err, s.absent()), pr.events)
 	}
 	return exit.Failed(fmt.Errorf("--once: this does not hold: %s", s.output.verdict.Missing()))
@@ -322,7 +324,7 @@ func (s *session) overdue(err error, events int) error {
 	}
 	var what []string
 	switch {
-	case s.output.verdict != nil && !s.output.verdict.Synced && s.flags.waiting.Wants():
+	case s.output.verdict != nil && !s.output.verdict.Synced() && s.flags.waiting.Wants():
 		what = append(what, "the first list has not come in whole")
 	case s.output.verdict != nil && s.flags.waiting.Wants():
 		what = append(what, "this does not hold: "+s.output.verdict.Missing())

@@ -54,7 +54,7 @@ are printed, deletions included.
 
 An event may be printed twice where a server repeats itself after a break with
 the history lost; states in between may be skipped then; a deletion never is,
-as long as the program runs.` + hooksLong
+as long as the program runs.` + until.Help + hooksLong
 
 func watchCommand(p *cli.Program) *cobra.Command {
 	o := &watchFlags{}

@@ -143,8 +143,8 @@ func (s *seenState) leadElsewhere(now seenState) (bool, error) {
 	return false, nil
 }
 
-// assigns reports whether a jq filter is an assignment, or a part of its condition is.
-func assigns(text string) bool {
+// Assigns reports whether a jq filter is an assignment, or a part of its condition is.
+func Assigns(text string) bool {
 	q, err := gojq.Parse(text)
 	return err == nil && assignment(q)
 }

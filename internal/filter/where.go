@@ -28,7 +28,7 @@ type Criteria struct {
 // Compile checks the flags.
 func (w *Criteria) Compile(expressions, exclude []string) error {
 	for _, text := range expressions {
-		if assigns(text) {
+		if Assigns(text) {
 			return exit.Usage("--where %q: a single = assigns in jq, and that is true of every object: compare by ==", printable.Clip(text))
 		}
 		code, err := jq.JQCode(text)
@@ -61,11 +61,10 @@ func (w *Criteria) Excludes(namespace string) bool {
 func (w *Criteria) holds(object map[string]any) (bool, error) {
 	v := jq.JQValue(object)
 	for _, code := range w.codes {
-		first, ok := code.Run(v).Next()
-		if err, failed := first.(error); failed {
+		switch ok, err := jq.True(code, v); {
+		case err != nil:
 			return false, fmt.Errorf("--where: %s", printable.Clip(printable.Line(err.Error())))
-		}
-		if !ok || first == nil || first == false {
+		case !ok:
 			return false, nil
 		}
 	}

@@ -74,3 +74,14 @@ func AppendJQ(b []byte, code *gojq.Code, v any, most int) ([]byte, error) {
 		}
 	}
 }
+
+// True reports whether the first result of code for v is neither false nor null, as select
+// decides. Values are those of the variables that code was compiled with. v is as JQValue
+// makes it.
+func True(code *gojq.Code, v any, values ...any) (bool, error) {
+	first, ok := code.Run(v, values...).Next()
+	if err, failed := first.(error); failed {
+		return false, err
+	}
+	return ok && first != nil && first != false, nil
+}

@@ -28,14 +28,18 @@ func (v *Verdict) lacks(i int) string {
 			absent = append(absent, record.KubectlName(key.Resource, key.Name))
 		}
 	}
-	for key, holds := range v.objects {
-		if !holds[i] {
-			not = append(not, record.KubectlName(key.Resource, key.Name))
+	how := map[string]string{}
+	for key, s := range v.objects {
+		if name := record.KubectlName(key.Resource, key.Name); !s.holds[i] {
+			not = append(not, name)
+			how[name] = s.rollout
 		}
 	}
 	switch c := &v.conditions[i]; {
 	case c.count != "":
 		return fmt.Sprintf("there are %s", printable.Thousands(len(v.objects)))
+	case c.whole != nil:
+		return v.parts(c.whole)
 	case c.delete:
 		return "there is " + some(not)
 	case len(absent) > 0:
@@ -43,7 +47,23 @@ func (v *Verdict) lacks(i int) string {
 	case len(v.objects) == 0:
 		return "there are no objects"
 	}
+	if c := &v.conditions[i]; c.rollout {
+		return strings.TrimSuffix(how[slices.Min(not)], "...")
+	}
 	return "not of " + some(not)
+}
+
+// parts says what the parts of an expression are now.
+func (v *Verdict) parts(e *expression) string {
+	var texts []string
+	for _, p := range e.parts {
+		n := len(v.objects)
+		if p.condition >= 0 {
+			n = v.holding[p.condition]
+		}
+		texts = append(texts, fmt.Sprintf("%s of %s", printable.Thousands(n), printable.Count(len(v.objects), "object")))
+	}
+	return strings.Join(texts, ", ")
 }
 
 // some names the first of names, and says how many there are more.

@@ -2,22 +2,17 @@ package until
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/itchyny/gojq"
 	"github.com/spf13/pflag"
 
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
-	"github.com/listwatch/listwatch/internal/record"
-	"github.com/listwatch/listwatch/internal/target"
 	"github.com/listwatch/listwatch/jsonpath"
-	"github.com/listwatch/listwatch/kube"
-	"github.com/listwatch/listwatch/watch"
 )
 
 // Flags are the flags that end a watch by what the objects have come to, as
@@ -28,12 +23,26 @@ type Flags struct {
 	FailOn   []string
 }
 
-const conditionHelp = "condition=NAME[=VALUE], jsonpath={PATH}[=VALUE], create, delete, or count>=N (also = < <= > !=)"
+// Help explains the conditions.
+const Help = `
+
+Conditions of --until, --until-any and --fail-on, asked when all objects are known:
+  condition=NAME[=VALUE]   a condition of the status, by default True
+  jsonpath={PATH}[=VALUE]  a field
+  create, delete           all objects exist; none is left
+  rollout                  complete, as kubectl rollout status judges it
+  count>=N                 how many objects there are; also = < <= > !=
+  .status.phase == "Failed"
+                           any jq expression over one object
+  count(.status.phase == "Failed") >= 3 or all(.spec.paused)
+                           over all objects: all(...), any(...), count(...)`
+
+const conditionHelp = "condition=NAME[=VALUE], jsonpath={PATH}[=VALUE], create, delete, rollout, count>=N (also = < <= > !=), or a jq expression"
 
 func (w *Flags) Register(f *pflag.FlagSet) {
-	f.StringArrayVar(&w.Until, "until", nil, "end, with exit code 0, when this holds for every object: "+conditionHelp+"; of several all must hold")
-	f.StringArrayVar(&w.UntilAny, "until-any", nil, "the same, and of several one is enough")
-	f.StringArrayVar(&w.FailOn, "fail-on", nil, "end, with exit code 3, when this holds for any object; of several one is enough")
+	f.StringArrayVar(&w.Until, "until", nil, "end with exit code 0 when this condition holds for every object; of several, all must hold")
+	f.StringArrayVar(&w.UntilAny, "until-any", nil, "end with exit code 0 when one of these conditions holds for every object")
+	f.StringArrayVar(&w.FailOn, "fail-on", nil, "end with exit code 3 when this condition holds for any object; of several, one is enough")
 }
 
 // Compile checks the flags; nil without any.
@@ -41,21 +50,27 @@ func (w *Flags) Compile() (*Verdict, error) {
 	if len(w.Until)+len(w.UntilAny)+len(w.FailOn) == 0 {
 		return nil, nil
 	}
-	v := &Verdict{objects: map[objectKey][]bool{}, named: map[objectKey]bool{}}
+	v := &Verdict{objects: map[objectKey]*state{}, named: map[objectKey]bool{}}
 	for _, f := range []struct {
 		flag  string
 		texts []string
 		into  *[]int
 	}{{"--until", w.Until, &v.all}, {"--until-any", w.UntilAny, &v.any}, {"--fail-on", w.FailOn, &v.fail}} {
 		for _, text := range f.texts {
-			c, err := parseCondition(text)
-			if err != nil {
+			c, err := v.parse(text)
+			switch {
+			case err != nil:
 				return nil, exit.Usage("%s %q: %w", f.flag, printable.Clip(text), err)
+			case c.code != nil && f.flag == "--fail-on":
+				c.strict = true
+			case c.rollout && f.flag == "--fail-on":
+				return nil, exit.Usage("--fail-on rollout: --until rollout ends with exit code 1 when a rollout fails: give that")
 			}
 			*f.into = append(*f.into, len(v.conditions))
 			v.conditions = append(v.conditions, c)
 		}
 	}
+	v.holding, v.failing = make([]int, len(v.conditions)), make([]int, len(v.conditions))
 	return v, nil
 }
 
@@ -74,6 +89,11 @@ type condition struct {
 	path   *jsonpath.Template
 	value  string // wanted; empty of a path = anything
 	any    bool
+
+	rollout bool        // is complete
+	code    *gojq.Code  // over an object
+	strict  bool        // the run does not end well while code fails for an object
+	whole   *expression // over all objects
 }
 
 var counted = regexp.MustCompile(`^count\s*(>=|<=|==|!=|=|>|<)\s*([0-9]+)$`)
@@ -93,6 +113,9 @@ func parseCondition(text string) (c condition, err error) {
 		return c, nil
 	case text == "delete":
 		c.delete = true
+		return c, nil
+	case text == "rollout":
+		c.rollout = true
 		return c, nil
 	case kind == "condition" && rest != "":
 		name, value, given := strings.Cut(rest, "=")
@@ -122,8 +145,11 @@ func parseCondition(text string) (c condition, err error) {
 		c.path, err = jsonpath.ParsePath(path)
 		return c, err
 	}
-	return c, errors.New("want " + conditionHelp)
+	return c, errOther
 }
+
+// errOther is a text that is a jq expression, if it is any.
+var errOther = errors.New("another condition")
 
 // holds reports whether c holds for one object.
 func (c *condition) holds(o map[string]any) bool {
@@ -169,131 +195,4 @@ func (c *condition) inStatus(o map[string]any) bool {
 		return strings.EqualFold(value, c.value)
 	}
 	return false
-}
-
-type objectKey struct {
-	kube.Resource
-	kube.Key
-}
-
-// Verdict follows the objects and says when the conditions hold. It is for one
-// goroutine.
-type Verdict struct {
-	conditions     []condition
-	all, any, fail []int // of conditions
-	objects        map[objectKey][]bool
-	named          map[objectKey]bool // those that were asked for by name
-	unsynced       int                // streams that have not told all
-	Synced         bool
-}
-
-// Expect notes what is followed.
-func (v *Verdict) Expect(ts []target.Target, streams int) {
-	v.unsynced = streams
-	for _, t := range ts {
-		if t.Namespace == "" && t.Resource.Namespaced {
-			continue // a name in all namespaces may be of any number of objects
-		}
-		for _, n := range t.Wanted() {
-			v.named[objectKey{target.Family(t.Resource), kube.Key{Namespace: t.Namespace, Name: n}}] = true
-		}
-	}
-}
-
-// See takes in a record, and returns why the watch ends, nil if it goes on.
-func (v *Verdict) See(r *record.Record) error {
-	switch {
-	case r.Type == string(watch.Synced):
-		if v.unsynced--; v.unsynced == 0 {
-			v.Synced = true
-		}
-	case r.IsObject():
-		key := objectKey{target.Family(r.Resource), r.Key()}
-		if r.Type == string(watch.Deleted) {
-			delete(v.objects, key)
-		} else {
-			m, err := record.MapOf(r, false)
-			if err != nil {
-				return nil // an object that cannot be read fulfils nothing
-			}
-			holds := make([]bool, len(v.conditions))
-			for i := range v.conditions {
-				holds[i] = v.conditions[i].holds(m)
-			}
-			v.objects[key] = holds
-		}
-		for _, i := range v.fail {
-			if v.fails(i, key, r) {
-				return &exit.Error{Code: exit.CodeMatched, Err: fmt.Errorf("--fail-on %s: %s", v.conditions[i].text, record.KubectlName(r.Resource, r.ID.Name))}
-			}
-		}
-	default:
-		return nil
-	}
-	if v.Synced && v.met() {
-		return exit.ErrAskedFor
-	}
-	return nil
-}
-
-// fails reports whether condition i holds because of the object of r.
-func (v *Verdict) fails(i int, key objectKey, r *record.Record) bool {
-	c := &v.conditions[i]
-	switch {
-	case c.delete:
-		return r.Type == string(watch.Deleted)
-	case c.count != "":
-		return c.counts(len(v.objects))
-	}
-	holds, ok := v.objects[key]
-	return ok && holds[i]
-}
-
-// met reports whether an end has come that was asked for.
-func (v *Verdict) met() bool {
-	if len(v.all) > 0 && !slices.ContainsFunc(v.all, func(i int) bool { return !v.holds(i) }) {
-		return true
-	}
-	return slices.ContainsFunc(v.any, v.holds)
-}
-
-// holds reports whether condition i holds for every object that there is, of which
-// there must be one, and each that was named.
-func (v *Verdict) holds(i int) bool {
-	c := &v.conditions[i]
-	switch {
-	case c.count != "":
-		return c.counts(len(v.objects))
-	case c.delete:
-		return len(v.objects) == 0
-	case len(v.objects) == 0:
-		return false
-	}
-	for key := range v.named {
-		if v.objects[key] == nil {
-			return false
-		}
-	}
-	for _, holds := range v.objects {
-		if !holds[i] {
-			return false
-		}
-	}
-	return true
-}
-
-func (c *condition) counts(n int) bool {
-	switch c.count {
-	case ">=":
-		return n >= c.n
-	case "<=":
-		return n <= c.n
-	case ">":
-		return n > c.n
-	case "<":
-		return n < c.n
-	case "!=":
-		return n != c.n
-	}
-	return n == c.n
 }
