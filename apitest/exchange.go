@@ -4,9 +4,12 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
+	"time"
 
+	"github.com/listwatch/listwatch/apitest/internal/backlog"
 	"github.com/listwatch/listwatch/apitest/internal/network"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/store"
@@ -46,7 +49,8 @@ type Exchange struct {
 	frames int
 	binary *wire.Stream // of a watch in protobuf
 	gz     *gzip.Writer
-	large  bool // nothing has been written yet, so gzip may still be chosen
+	place  *backlog.Answer // of a list
+	large  bool            // nothing has been written yet, so gzip may still be chosen
 }
 
 // target is what a URL names.
@@ -62,7 +66,10 @@ type target struct {
 	one        string // the name of what is watched, where the path has it
 }
 
-const gzipFrom = 128 << 10 // bytes of a body that are worth compressing
+const (
+	gzipFrom  = 128 << 10 // bytes of a body that are worth compressing
+	pieceSize = 64 << 10  // of a list that is sent
+)
 
 // ServeHTTP answers a request that came another way than through the server's own
 // listener: in process, or through a handler around it. Faults of connections do
@@ -192,10 +199,26 @@ func (x *Exchange) write(b []byte) (int, error) {
 		}
 		x.w.WriteHeader(x.code)
 	}
+	out := io.Writer(x.w)
 	if x.gz != nil {
-		return x.gz.Write(b)
+		out = x.gz
 	}
-	return x.w.Write(b)
+	done := 0
+	for x.place != nil && len(b)-done > pieceSize {
+		n, err := out.Write(b[done : done+pieceSize])
+		if done += n; err != nil {
+			return done, err
+		}
+		x.place.Moved()
+	}
+	n, err := out.Write(b[done:])
+	return done + n, err
+}
+
+// giveUp ends the answer of which the client reads nothing. It is called by another
+// goroutine, while place is held.
+func (x *Exchange) giveUp() {
+	_ = http.NewResponseController(x.w).SetWriteDeadline(time.Unix(1, 0)) // fails for a writer without a connection only
 }
 
 // Flush implements http.Flusher.

@@ -39,6 +39,15 @@ func (s *Server) list(x *Exchange, w http.ResponseWriter, q *store.Query, v *vie
 		return st
 	}
 	p, st := s.store.Page(x.target.table, q, token)
+	for ; st == nil; p, st = s.store.Page(x.target.table, q, token) {
+		if x.place = s.unread.Add(int64(p.Size()), x.giveUp); x.place != nil {
+			defer x.place.Done()
+			break
+		}
+		if p = nil; s.unread.Wait(x.r.Context()) != nil {
+			x.Abort()
+		}
+	}
 	if st != nil {
 		return st
 	}

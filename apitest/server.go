@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/listwatch/listwatch/apitest/internal/backlog"
 	"github.com/listwatch/listwatch/apitest/internal/certs"
 	"github.com/listwatch/listwatch/apitest/internal/discovery"
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
@@ -100,6 +101,7 @@ type Server struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup // handlers and the accept loop
 	client  *http.Client
+	unread  *backlog.Backlog // of lists
 
 	mu       sync.Mutex
 	closed   bool // no handler may start
@@ -114,6 +116,10 @@ type Server struct {
 	changed  chan struct{} // closed and replaced when watching or the journal changes
 }
 
+// mostUnread is how many bytes the objects have in the lists that are being sent. A list
+// for which there is no room waits.
+const mostUnread = 64 << 20
+
 // Start starts a server. The caller must Close it.
 func Start(o Options) (*Server, error) { return start(nil, o) }
 
@@ -127,7 +133,7 @@ func start(t TB, o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start apitest server: %w", err)
 	}
-	s := &Server{options: o, tb: t, store: store.New(store.Options{History: o.History, WatchBuffer: o.WatchBuffer, Seed: o.Seed, Namespaces: o.Namespaces, CollectGarbage: o.CollectGarbage}), door: d, token: o.Token, gone: o.Gone, changed: make(chan struct{})}
+	s := &Server{options: o, tb: t, store: store.New(store.Options{History: o.History, WatchBuffer: o.WatchBuffer, Seed: o.Seed, Namespaces: o.Namespaces, CollectGarbage: o.CollectGarbage}), door: d, token: o.Token, gone: o.Gone, unread: backlog.New(mostUnread), changed: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	for _, r := range kinds.All() {
 		s.store.Add(kinds.Complete(r))

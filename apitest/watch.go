@@ -13,7 +13,6 @@ import (
 
 // watch answers a WATCH: with a stream, or with the Status it returns.
 func (s *Server) watch(x *Exchange, w http.ResponseWriter, q *store.Query, v *view.View) *kube.Status {
-	var first store.Collection
 	initial := q.Initial != nil && *q.Initial
 	marker := q.Initial == nil && q.RV == 0 || initial // synthetic events, then the end marker
 	if x.quirks.IgnoreInitialEvents {
@@ -26,7 +25,7 @@ func (s *Server) watch(x *Exchange, w http.ResponseWriter, q *store.Query, v *vi
 	}
 	now := uint64(0)
 	if gone == nil {
-		first, now, gone = s.store.Join(x.target.table, run, marker)
+		now, gone = s.store.Join(x.target.table, run, marker)
 		defer s.store.Leave(x.target.table, run)
 		if gone != nil && s.goneShape() == GoneStatus {
 			return gone
@@ -48,13 +47,8 @@ func (s *Server) watch(x *Exchange, w http.ResponseWriter, q *store.Query, v *vi
 	}
 	bookmark := func(rv uint64, end bool) error { return x.frame(v.Bookmark(rv, end)) }
 	err := x.due()
-	for o := range first.All() {
-		if err != nil {
-			break
-		}
-		if q.Matches(o) {
-			err = x.frame(v.Event("ADDED", o))
-		}
+	if err == nil {
+		err = s.sendInitial(x, run, v)
 	}
 	if err == nil && marker && q.Bookmarks && !x.quirks.IgnoreInitialEvents && !x.quirks.NoInitialEventsEnd {
 		err = bookmark(now, true)
@@ -68,6 +62,26 @@ func (s *Server) watch(x *Exchange, w http.ResponseWriter, q *store.Query, v *vi
 	}
 	s.finishWatch(x, run)
 	return nil
+}
+
+// sendInitial sends the objects with which a watch begins.
+func (s *Server) sendInitial(x *Exchange, w *store.Watcher, v *view.View) error {
+	for {
+		objects, slow := s.store.Initial(w)
+		switch {
+		case slow:
+			return errEnd
+		case len(objects) == 0:
+			return nil
+		}
+		for _, o := range objects {
+			if w.Query.Matches(o) {
+				if err := x.frame(v.Event("ADDED", o)); err != nil {
+					return err
+				}
+			}
+		}
+	}
 }
 
 // stream sends events and bookmarks until the watch ends: by errEnd if the

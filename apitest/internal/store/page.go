@@ -81,6 +81,14 @@ type Page struct {
 	Sharding  *Sharding // that was asked for
 }
 
+// Size returns the bytes of the objects.
+func (p *Page) Size() (n int) {
+	for _, o := range p.Objects {
+		n += len(o.Body)
+	}
+	return n
+}
+
 // Emptied leaves out the objects, so that the continue token brings them.
 func (p *Page) Emptied() {
 	first := p.Objects[0].Key

@@ -186,6 +186,7 @@ func (st *Store) Commit(t *Table, key kube.Key, next *object.Object) uint64 {
 	for w := range t.watches {
 		if w.overrun(t, st.options.WatchBuffer) {
 			w.end(EndClean)
+			w.first, w.held, w.slow = Collection{}, nil, true
 		}
 		w.wake()
 	}

@@ -25,6 +25,9 @@ type Watcher struct {
 	Query    *Query
 	conn     *network.Conn
 	Signal   chan struct{} // has a value when there may be something for Next
+	first    Collection    // the objects with which it begins, those that Initial has yet to return
+	next     kube.Key      // where they go on
+	slow     bool          // it lagged too far behind, and keeps nothing
 	cursor   int           // the next event, counted from the first ever
 	held     []Event       // those from cursor on that the log has forgotten
 	live     int           // where the log ended when the watch began
@@ -88,8 +91,9 @@ func (f *filter) Seen(e Event, info *object.Info) (string, *object.Object) {
 }
 
 // Join begins a watch: after w.after, or, with initial, with the objects that
-// there are now. A returned Status says that the history is gone.
-func (st *Store) Join(t *Table, w *Watcher, initial bool) (objects Collection, rv uint64, gone *kube.Status) {
+// there are now, which [Store.Initial] returns. A returned Status says that the history
+// is gone.
+func (st *Store) Join(t *Table, w *Watcher, initial bool) (rv uint64, gone *kube.Status) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	end := t.base + len(t.log)
@@ -99,18 +103,36 @@ func (st *Store) Join(t *Table, w *Watcher, initial bool) (objects Collection, r
 	}
 	switch {
 	case initial:
-		objects = t.sorted
+		w.first = t.sorted
 		w.after = st.rev
 	case w.after == 0:
 		w.after = st.rev
 	case w.after < t.recent:
-		return objects, 0, wire.Expired(w.after, t.recent)
+		return 0, wire.Expired(w.after, t.recent)
 	default:
 		i, _ := slices.BinarySearchFunc(t.log, w.after+1, func(e Event, rv uint64) int { return cmp.Compare(e.rv, rv) })
 		w.cursor = t.base + i
 	}
 	t.watches[w] = struct{}{}
-	return objects, st.rev, nil
+	return st.rev, nil
+}
+
+// Initial returns the next of the objects with which w begins, none where there are no
+// more, or where w is too slow and ends.
+func (st *Store) Initial(w *Watcher) (objects []*object.Object, slow bool) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	size := 0
+	for o := range w.first.from(w.next) {
+		if size >= batchBytes {
+			w.next = o.Key
+			return objects, false
+		}
+		objects = append(objects, o)
+		size += len(o.Body)
+	}
+	w.first = Collection{}
+	return objects, w.slow
 }
 
 // Leave ends what Join began.
@@ -120,8 +142,24 @@ func (st *Store) Leave(t *Table, w *Watcher) {
 	delete(t.watches, w)
 }
 
-// batchSize bounds the events that a watch takes under the lock at once.
-const batchSize = 256
+// A watch takes so many events at once, and no further one after so many bytes. It
+// keeps them until its client has read them.
+const (
+	batchSize  = 256
+	batchBytes = 64 << 10
+)
+
+// batchOf returns how many of events a watch takes at once.
+func batchOf(events []Event) (n int) {
+	for size := 0; n < min(len(events), batchSize) && size < batchBytes; n++ {
+		for _, o := range []*object.Object{events[n].prev, events[n].next} {
+			if o != nil {
+				size += len(o.Body)
+			}
+		}
+	}
+	return n
+}
 
 // Next returns the next events of w. Without any it returns the revision for a
 // bookmark, if one is due and w has not been promised a later one, and how w
@@ -133,15 +171,17 @@ func (st *Store) Next(t *Table, w *Watcher) (batch []Event, bookmark uint64, how
 		w.end(EndClean)
 		return nil, 0, w.how
 	}
-	if w.how == EndClean && w.overrun(t, st.options.WatchBuffer) {
-		return nil, 0, EndClean // it was too slow, and gets no more
+	if w.slow || w.how == EndClean && w.overrun(t, st.options.WatchBuffer) {
+		return nil, 0, w.how // it was too slow, and gets no more
 	}
 	for w.cursor < t.base+len(t.log) {
 		if len(w.held) > 0 {
-			batch, w.held = w.held, nil
+			n := batchOf(w.held)
+			batch = slices.Clone(w.held[:n])
+			w.held = slices.Delete(w.held, 0, n)
 		} else {
 			log := t.log[w.cursor-t.base:]
-			batch = slices.Clone(log[:min(len(log), batchSize)])
+			batch = slices.Clone(log[:batchOf(log)])
 		}
 		w.cursor += len(batch)
 		batch = slices.DeleteFunc(batch, func(e Event) bool { return e.rv <= w.after })

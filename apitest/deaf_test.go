@@ -1,0 +1,111 @@
+package apitest_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// heapMiB returns how many bytes are in use, in MiB.
+func heapMiB() int {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc >> 20)
+}
+
+// rewrite gives each of n ConfigMaps a new state of 16 KiB.
+func rewrite(srv *apitest.Server, n, round int) {
+	text := strings.Repeat(fmt.Sprint(round%10), 16<<10)
+	for i := range n {
+		srv.Put(kube.ConfigMaps, fmt.Sprintf(`{"metadata":{"namespace":"a","name":"c%03d"},"data":{"a":%q}}`, i, text))
+	}
+}
+
+// askHead sends a request and reads the head of the answer only.
+func askHead(t *testing.T, srv *apitest.Server, path string) *http.Response {
+	t.Helper()
+	c, err := srv.Dial(t.Context(), "tcp", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	if _, err := io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReaderSize(c, 512), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp
+}
+
+// TestWatchesThatNobodyReadsHoldLittle: each begins at another state of all objects, and
+// sends none of it. What the server has forgotten, a watch does not keep: it ends.
+func TestWatchesThatNobodyReadsHoldLittle(t *testing.T) {
+	for name, query := range map[string]string{
+		"initial events": "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true",
+		"from 0":         "watch=1&resourceVersion=0",
+		"from now":       "watch=1&resourceVersion=%d",
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := apitest.NewWith(t, apitest.Options{InMemory: true, History: 50, NoManagedFields: true})
+			const objects, rounds = 200, 30 // 3 MiB a round
+			rewrite(srv, objects, 0)
+			var first *http.Response
+			before := heapMiB()
+			for round := range rounds {
+				at := query
+				if strings.Contains(at, "%d") {
+					_, rv := srv.List(kube.ConfigMaps)
+					at = fmt.Sprintf(at, rv)
+				}
+				resp := askHead(t, srv, "/api/v1/configmaps?"+at)
+				if first == nil {
+					first = resp
+				}
+				rewrite(srv, objects, round)
+			}
+			if held := heapMiB() - before; held > 30 {
+				t.Errorf("%d watches hold %d MiB", rounds, held)
+			}
+			b, err := io.ReadAll(first.Body)
+			if n := strings.Count(string(b), `"type":"ADDED"`); err != nil || n >= objects || strings.Contains(string(b), "initial-events-end") {
+				t.Errorf("the first one sent %d objects, %v; the end mark: %t", n, err, strings.Contains(string(b), "initial-events-end"))
+			}
+		})
+	}
+}
+
+// TestListsThatNobodyReadsHoldLittle: those that find no place wait.
+func TestListsThatNobodyReadsHoldLittle(t *testing.T) {
+	srv := apitest.NewWith(t, apitest.Options{InMemory: true, History: 50, NoManagedFields: true})
+	const objects, lists = 400, 60 // 6 MiB a list
+	rewrite(srv, objects, 0)
+	before := heapMiB()
+	for range lists {
+		c, err := srv.Dial(t.Context(), "tcp", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		if _, err := io.WriteString(c, "GET /api/v1/configmaps HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for last, n := -1, 0; n < lists || heapMiB() != last; n = len(srv.Requests()) {
+		last = heapMiB()
+		<-time.After(100 * time.Millisecond)
+	}
+	if held := heapMiB() - before; held > 200 {
+		t.Errorf("%d lists hold %d MiB", lists, held)
+	}
+}
