@@ -5,6 +5,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/pods"
 	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/apitest/internal/schema"
 	"github.com/listwatch/listwatch/kube"
@@ -50,10 +51,10 @@ func (c *change) part(old, o *object.Object) (causes []kube.StatusCause) {
 		if rules.Lacks(is, "ephemeralContainers") {
 			delete(is, "ephemeralContainers")
 		}
-		kinds.RefuseEphemeral(&r, is, live)
+		pods.RefuseEphemeral(&r, is, live)
 	case kinds.Resize:
 		resized(is, next)
-		kinds.RefuseResized(&r, is, live)
+		pods.RefuseResized(&r, is, live)
 	case kinds.Approval:
 		is["conditions"] = next["conditions"]
 		stamp(rules.ListAt(is, "conditions"))
@@ -69,7 +70,7 @@ func (c *change) part(old, o *object.Object) (causes []kube.StatusCause) {
 
 // resized gives the containers of spec the resources that those of sent have.
 func resized(spec, sent map[string]any) {
-	for _, list := range kinds.ContainerLists[:2] {
+	for _, list := range pods.ContainerLists[:2] {
 		for c := range rules.ObjectsAt(spec, list) {
 			for s := range rules.ObjectsAt(sent, list) {
 				if s["name"] == c["name"] {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/pods"
 	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -89,7 +90,7 @@ func fillDeployment(d *rules.Defaults, spec map[string]any) {
 	d.Set(spec, "revisionHistoryLimit", int64(10))
 	d.Set(spec, "progressDeadlineSeconds", int64(600))
 	d.Drop(spec, "paused", "minReadySeconds")
-	fillPodTemplate(d, d.Object(spec, "template"))
+	pods.FillTemplate(d, d.Object(spec, "template"))
 }
 
 const rollingUpdate = "RollingUpdate"
@@ -97,7 +98,7 @@ const rollingUpdate = "RollingUpdate"
 func fillReplicaSet(d *rules.Defaults, spec map[string]any) {
 	d.Set(spec, "replicas", int64(1))
 	d.Drop(spec, "minReadySeconds")
-	fillPodTemplate(d, d.Object(spec, "template"))
+	pods.FillTemplate(d, d.Object(spec, "template"))
 }
 
 func fillDaemonSet(d *rules.Defaults, spec map[string]any) {
@@ -110,7 +111,7 @@ func fillDaemonSet(d *rules.Defaults, spec map[string]any) {
 	}
 	d.Set(spec, "revisionHistoryLimit", int64(10))
 	d.Drop(spec, "minReadySeconds")
-	fillPodTemplate(d, d.Object(spec, "template"))
+	pods.FillTemplate(d, d.Object(spec, "template"))
 }
 
 func fillStatefulSet(d *rules.Defaults, spec map[string]any) {
@@ -131,12 +132,12 @@ func fillStatefulSet(d *rules.Defaults, spec map[string]any) {
 	d.Set(spec, "revisionHistoryLimit", int64(10))
 	d.Set(spec, "serviceName", "")
 	d.Drop(spec, "minReadySeconds")
-	fillPodTemplate(d, d.Object(spec, "template"))
+	pods.FillTemplate(d, d.Object(spec, "template"))
 	for c := range rules.ObjectsAt(spec, "volumeClaimTemplates") {
 		d.Set(c, "kind", "PersistentVolumeClaim")
 		d.Set(c, "apiVersion", "v1")
 		d.Drop(d.Object(c, "metadata"), "creationTimestamp")
-		fillClaim(d, d.Object(c, "spec"))
+		pods.FillClaim(d, d.Object(c, "spec"))
 		d.Text(d.Object(c, "status"), "phase", "Pending")
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/pods"
 	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/apitest/internal/schema"
 	"github.com/listwatch/listwatch/kube"
@@ -80,7 +81,7 @@ func fillJobSpec(d *rules.Defaults, spec map[string]any) {
 			d.Text(c, "status", "True")
 		}
 	}
-	fillPodTemplate(d, d.Object(spec, "template"))
+	pods.FillTemplate(d, d.Object(spec, "template"))
 }
 
 func fillCronJob(d *rules.Defaults, spec map[string]any) {
@@ -143,7 +144,7 @@ func refuseJob(r *rules.Refusals, o, spec, old map[string]any) {
 	}
 	refuseJobTemplate(r, "spec.template", template)
 	if old != nil {
-		if selector := rules.ObjectAt(spec, "selector"); selector == nil || !selects(selector, labels) {
+		if selector := rules.ObjectAt(spec, "selector"); selector == nil || !rules.Selects(selector, labels) {
 			refuseMismatch(r, "spec.template", labels)
 		}
 		refuseJobUpdate(r, spec, old, rules.ObjectAt(o, "status"))
@@ -154,7 +155,7 @@ func refuseJob(r *rules.Refusals, o, spec, old map[string]any) {
 func refuseJobTemplate(r *rules.Refusals, path string, t map[string]any) {
 	r.Labels(path+".labels", rules.ObjectAt(rules.ObjectAt(t, "metadata"), "labels"))
 	spec := rules.ObjectAt(t, "spec")
-	refusePodSpec(r, path+".spec", spec)
+	pods.Refuse(r, path+".spec", spec)
 	if policy := rules.TextAt(spec, "restartPolicy"); policy == "" || policy == "Always" {
 		r.Required(path+".spec.restartPolicy", `valid values: "OnFailure", "Never"`)
 	}

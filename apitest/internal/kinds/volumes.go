@@ -6,6 +6,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/pods"
 	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/apitest/internal/schema"
 	"github.com/listwatch/listwatch/kube"
@@ -17,7 +18,7 @@ func volumeKinds() []Kind {
 		{
 			Info: object.Info{Resource: kube.PersistentVolumeClaims, Returns: true, ShortNames: []string{"pvc"}, Status: true, NoCount: true},
 			Defaults: func(d *rules.Defaults, o map[string]any) {
-				fillClaim(d, d.Object(o, "spec"))
+				pods.FillClaim(d, d.Object(o, "spec"))
 			},
 			Validate: func(r *rules.Refusals, o, old map[string]any) {
 				spec := rules.ObjectAt(o, "spec")
@@ -51,25 +52,13 @@ func volumeKinds() []Kind {
 	}
 }
 
-// fillClaim fills in the spec of a PersistentVolumeClaim.
-func fillClaim(d *rules.Defaults, spec map[string]any) {
-	d.Set(spec, "volumeMode", "Filesystem")
-	fillResources(d, d.Object(spec, "resources"))
-	d.Drop(spec, "volumeName")
-	for _, name := range [...]string{"dataSource", "dataSourceRef"} {
-		if r := rules.ObjectAt(spec, name); r != nil {
-			d.Null(r, "apiGroup")
-		}
-	}
-}
-
 // fillVolume fills in the spec of a PersistentVolume.
 func fillVolume(d *rules.Defaults, spec map[string]any) {
 	d.Text(spec, "persistentVolumeReclaimPolicy", "Retain")
 	d.Set(spec, "volumeMode", "Filesystem")
 	d.Quantities(spec, "capacity")
 	d.Drop(spec, "storageClassName")
-	fillVolumeSource(d, spec)
+	pods.FillVolumeSource(d, spec)
 }
 
 // matchDataSources makes the old and the new name of what a claim is filled from the

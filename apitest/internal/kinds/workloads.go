@@ -9,6 +9,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/pods"
 	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -53,7 +54,7 @@ func fillReplicationController(d *rules.Defaults, o, spec map[string]any) {
 		d.Put(spec, "selector", maps.Clone(labels))
 	}
 	labelsFrom(d, o, template)
-	fillPodTemplate(d, template)
+	pods.FillTemplate(d, template)
 }
 
 // refuseWorkload refuses what is wrong with the spec of a Deployment, ReplicaSet,
@@ -78,11 +79,11 @@ func refuseWorkload(r *rules.Refusals, res kube.Resource, spec, old map[string]a
 	case selector != nil && len(selector) == 0:
 		r.Invalid("spec.selector", selector, "empty selector is invalid for "+kind)
 	case selector != nil:
-		sound = refuseSelector(r, "spec.selector", selector)
+		sound = r.Selector("spec.selector", selector)
 	}
 	template := rules.ObjectAt(spec, "template")
 	labels := rules.ObjectAt(rules.ObjectAt(template, "metadata"), "labels")
-	if sound && (selector == nil || !selects(selector, labels)) {
+	if sound && (selector == nil || !rules.Selects(selector, labels)) {
 		refuseMismatch(r, "spec.template", labels)
 	}
 	var claimed []string
@@ -149,68 +150,12 @@ func refusePodTemplate(r *rules.Refusals, path string, t map[string]any, claimed
 	r.Labels(path+".labels", rules.ObjectAt(rules.ObjectAt(t, "metadata"), "labels"))
 	spec := rules.ObjectAt(t, "spec")
 	before := len(r.Causes)
-	refusePodSpec(r, path+".spec", spec, claimed...)
+	pods.Refuse(r, path+".spec", spec, claimed...)
 	if policy := rules.TextAt(spec, "restartPolicy"); policy != "" && policy != "Always" {
 		field := path + ".spec.restartPolicy"
 		r.Causes = append(r.Causes[:before], slices.DeleteFunc(r.Causes[before:], func(c kube.StatusCause) bool { return c.Field == field })...)
 		r.Unsupported(field, policy, "Always")
 	}
-}
-
-// refuseSelector refuses what is wrong with a selector, and reports whether nothing is.
-func refuseSelector(r *rules.Refusals, path string, s map[string]any) bool {
-	before := len(r.Causes)
-	r.Labels(path+".matchLabels", rules.ObjectAt(s, "matchLabels"))
-	for i, e := range rules.ListAt(s, "matchExpressions") {
-		x, _ := e.(map[string]any)
-		at := fmt.Sprintf("%s.matchExpressions[%d]", path, i)
-		switch op := rules.TextAt(x, "operator"); op {
-		case "In", "NotIn":
-			if rules.Lacks(x, "values") {
-				r.Required(at+".values", "must be specified when `operator` is 'In' or 'NotIn'")
-			}
-		case "Exists", "DoesNotExist":
-			if !rules.Lacks(x, "values") {
-				r.Add("FieldValueForbidden", at+".values", "Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
-			}
-		default:
-			r.Invalid(at+".operator", op, "not a valid selector operator")
-		}
-		r.Each(at+".key", rules.TextAt(x, "key"), rules.QualifiedName(rules.TextAt(x, "key")))
-	}
-	if len(r.Causes) == before {
-		return true
-	}
-	r.Invalid(path, s, "invalid label selector")
-	return false
-}
-
-// selects reports whether a sound selector selects labels.
-func selects(s, labels map[string]any) bool {
-	for k, v := range rules.ObjectAt(s, "matchLabels") {
-		if got, ok := labels[k]; !ok || fmt.Sprint(got) != fmt.Sprint(v) {
-			return false
-		}
-	}
-	for x := range rules.ObjectsAt(s, "matchExpressions") {
-		v, has := labels[rules.TextAt(x, "key")]
-		in := slices.ContainsFunc(rules.ListAt(x, "values"), func(e any) bool { return fmt.Sprint(e) == fmt.Sprint(v) })
-		switch x["operator"] {
-		case "In":
-			if !has || !in {
-				return false
-			}
-		case "NotIn":
-			if has && in {
-				return false
-			}
-		case "Exists", "DoesNotExist":
-			if has != (x["operator"] == "Exists") {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 func refuseReplicationController(r *rules.Refusals, spec map[string]any) {
@@ -224,7 +169,7 @@ func refuseReplicationController(r *rules.Refusals, spec map[string]any) {
 		r.Required("spec.template")
 		return
 	}
-	if labels := rules.ObjectAt(rules.ObjectAt(template, "metadata"), "labels"); !selects(map[string]any{"matchLabels": selector}, labels) {
+	if labels := rules.ObjectAt(rules.ObjectAt(template, "metadata"), "labels"); !rules.Selects(map[string]any{"matchLabels": selector}, labels) {
 		refuseMismatch(r, "spec.template", labels)
 	}
 	refusePodTemplate(r, "spec.template", template)

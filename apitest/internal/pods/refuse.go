@@ -1,4 +1,4 @@
-package kinds
+package pods
 
 import (
 	"fmt"
@@ -11,9 +11,9 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/schema"
 )
 
-// refusePodSpec refuses what is wrong with a pod. Its containers may mount its volumes,
+// Refuse refuses what is wrong with a pod. Its containers may mount its volumes,
 // and those that come from claims, which have the names of claimed.
-func refusePodSpec(r *rules.Refusals, path string, spec map[string]any, claimed ...string) {
+func Refuse(r *rules.Refusals, path string, spec map[string]any, claimed ...string) {
 	volumes := make(map[string]bool)
 	for i, e := range rules.ListAt(spec, "volumes") {
 		v, _ := e.(map[string]any)
@@ -168,9 +168,9 @@ func RefuseResized(r *rules.Refusals, spec, old map[string]any) {
 const podMayChange = "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`," +
 	"`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
 
-// refusePodUpdate refuses changes of a pod but for the few that its kubelet can follow.
+// RefuseUpdate refuses changes of a pod but for the few that its kubelet can follow.
 // kube-apiserver adds a diff of the two in Go's names, which is left out.
-func refusePodUpdate(r *rules.Refusals, spec, old map[string]any) {
+func RefuseUpdate(r *rules.Refusals, spec, old map[string]any) {
 	for _, name := range [...]string{"containers", "initContainers"} {
 		list, before := rules.ListAt(spec, name), rules.ListAt(old, name)
 		if len(list) != len(before) {
@@ -228,7 +228,8 @@ func settledPod(spec map[string]any) map[string]any {
 	return c
 }
 
-func statusOfNewPod(o map[string]any) map[string]any {
+// NewStatus returns the status of a new Pod.
+func NewStatus(o map[string]any) map[string]any {
 	spec := rules.ObjectAt(o, "spec")
 	status := map[string]any{"phase": "Pending", "qosClass": QOSClass(spec)}
 	if !rules.Lacks(spec, "schedulingGates") {
