@@ -79,7 +79,7 @@ func rootCommand(p *cli.Program) *cobra.Command {
 	root.SetFlagErrorFunc(cli.WrongFlag)
 	root.SetUsageFunc(printUsage)
 	root.SetHelpFunc(printHelp)
-	root.AddCommand(watchCommand(p), listCommand(p), demoCommand(p), versionCommand(p))
+	root.AddCommand(watchCommand(p), listCommand(p), rolloutCommand(p), demoCommand(p), versionCommand(p))
 	root.AddCommand(fake.Command(p))
 	root.AddCommand(recordCommand(p), replayCommand(p), auth.Command(p))
 	return root

@@ -1,0 +1,347 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/complete"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/connect"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/record"
+	"github.com/listwatch/listwatch/internal/rollout"
+	"github.com/listwatch/listwatch/internal/target"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// rolloutFlags are the flags of rollout.
+type rolloutFlags struct {
+	connection connect.Flags
+	watch      bool
+	timeout    time.Duration
+	quiet      bool
+	logFormat  string
+}
+
+func rolloutCommand(p *cli.Program) *cobra.Command {
+	o := &rolloutFlags{}
+	cmd := &cobra.Command{
+		Use:   "rollout TYPE/NAME | TYPE NAME",
+		Short: "Follow a rollout until it is complete, and say what it waits for",
+		Long: `Follow the rollout of a Deployment, StatefulSet, DaemonSet or Job until it is
+complete. The lines of kubectl rollout status are printed; indented below them, why
+each of its Pods is not ready, and the warnings among the Pods' Events.
+
+The exit code is 1 if the rollout fails or the object is deleted, 4 at --timeout.`,
+		Example: `  listwatch rollout deployment/web --timeout 5m
+  listwatch rollout job/backup -n shop`,
+		RunE: func(cmd *cobra.Command, args []string) error { return runRollout(p, cmd, args, o) },
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.BoolVarP(&o.watch, "watch", "w", true, "wait until the rollout is complete; with false, print its state and end")
+	f.DurationVar(&o.timeout, "timeout", 0, "fail with exit code 4 if the rollout is not complete by then (0 = never)")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing on stderr but why it ended")
+	f.StringVar(&o.logFormat, "log-format", "text", "format of stderr: text or json")
+	o.connection.Register(f)
+	complete.Objects(p, cmd, &o.connection)
+	return cmd
+}
+
+func runRollout(p *cli.Program, cmd *cobra.Command, args []string, o *rolloutFlags) error {
+	if err := cli.Positive(cmd, "timeout"); err != nil {
+		return err
+	}
+	w, err := target.ParseArgs(args)
+	if err != nil {
+		return err
+	}
+	t := p.Messages(o.logFormat, o.quiet)
+	ctx, release := (&watchFlags{timeout: o.timeout}).ends(cmd.Context())
+	defer release()
+	c, cfg, err := o.connection.Load(p, t)
+	if err != nil {
+		return err
+	}
+	defer c.CloseIdleConnections()
+	ts, err := w.Targets(ctx, c, cfg.Namespace, target.ToWatch)
+	switch {
+	case err != nil:
+		return err
+	case len(ts) != 1 || ts[0].Name == "":
+		return exit.Usage("say which object: one TYPE/NAME, such as deployment/web")
+	case !rollout.Judged(ts[0].Resource):
+		return exit.Usage("%s have no rollout: want a deployment, statefulset, daemonset or job", ts[0].Resource.GroupResource())
+	}
+	r := &rolling{program: p, client: c, talk: t, target: ts[0], watch: o.watch, changes: make(chan rolloutChange),
+		pods: map[string][]string{}, warnings: map[string][]string{}, said: map[string]bool{}}
+	return r.run(ctx)
+}
+
+// rolling is one run of rollout. What it knows is for one goroutine.
+type rolling struct {
+	program *cli.Program
+	client  *client.Client
+	talk    *messages.Writer
+	target  target.Target
+	watch   bool
+	changes chan rolloutChange
+
+	object   map[string]any
+	pending  int // collections that are not known in whole
+	pods     map[string][]string
+	warnings map[string][]string // by the name of a pod
+	said     map[string]bool
+}
+
+// The collections that are watched.
+const (
+	ofObject = iota
+	ofPods
+	ofEvents
+)
+
+// rolloutChange is an event of a collection; without an object it is known in whole.
+type rolloutChange struct {
+	of      int
+	deleted bool
+	object  map[string]any
+	err     error // ends the run
+}
+
+func (r *rolling) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var watches sync.WaitGroup
+	defer watches.Wait()
+	defer cancel(nil)
+	fields, err := r.target.FieldSelector(kube.FieldSelector{})
+	if err != nil {
+		return exit.Failed(err)
+	}
+	follow := func(of int, res kube.Resource, o watch.Options) {
+		o.MaxItem, r.pending = record.MaxItem, r.pending+1
+		watches.Go(func() { r.follow(ctx, of, client.Of[codec.Raw](r.client, res).In(r.target.Namespace), o) })
+	}
+	follow(ofObject, r.target.Resource, watch.Options{Fields: fields})
+	for {
+		var c rolloutChange
+		select {
+		case c = <-r.changes:
+		case <-ctx.Done():
+			return r.overdue(context.Cause(ctx))
+		}
+		first := r.object == nil
+		switch {
+		case c.err != nil:
+			return c.err
+		case c.object == nil:
+			r.pending--
+		case c.of == ofObject && c.deleted:
+			return exit.Failed(fmt.Errorf("%s has been deleted", r.name()))
+		case c.of == ofObject:
+			r.object = c.object
+		case c.of == ofPods:
+			r.pod(c)
+		default:
+			r.event(c.object)
+		}
+		if r.object == nil {
+			if r.pending == 0 {
+				return exit.Failed(fmt.Errorf("not found%s: %s", r.target.Where(), r.target.Label()))
+			}
+			continue
+		}
+		if first {
+			if labels, err := podSelector(r.object); err == nil && !labels.Empty() {
+				follow(ofPods, kube.Pods, watch.Options{Labels: labels})
+				pods, _ := kube.ParseFieldSelector("involvedObject.kind=Pod")
+				follow(ofEvents, kube.Resource{Version: "v1", Plural: "events", Kind: "Event", Namespaced: true}, watch.Options{Fields: pods})
+			}
+		}
+		if end, err := r.print(); end || err != nil {
+			return err
+		}
+	}
+}
+
+func (r *rolling) name() string { return record.KubectlName(r.target.Resource, r.target.Name) }
+
+// print prints what is new, and reports whether that is the end.
+func (r *rolling) print() (end bool, err error) {
+	status, failed := rollout.Judge(r.target.Resource, r.object)
+	if failed != nil {
+		return true, cmp.Or(r.report(), exit.Failed(failed))
+	}
+	if r.pending > 0 && !status.Done {
+		return false, nil // the first state is printed in whole
+	}
+	if err := r.line("", printable.Line(status.Text)); err != nil || status.Done {
+		return true, err
+	}
+	if err := r.report(); err != nil {
+		return true, err
+	}
+	return !r.watch, nil
+}
+
+// line prints text, unless it was what was said last under key.
+func (r *rolling) line(key, text string) error {
+	if key == "" {
+		key = "status: " + text
+		for k := range r.said {
+			if strings.HasPrefix(k, "status: ") && k != key {
+				delete(r.said, k)
+			}
+		}
+	}
+	if r.said[key] {
+		return nil
+	}
+	r.said[key] = true
+	return r.program.Put(text + "\n")
+}
+
+// report prints why pods are not ready, where that is new.
+func (r *rolling) report() error {
+	names := make([]string, 0, len(r.pods))
+	for name, why := range r.pods {
+		if why != nil {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		for _, text := range slices.Concat(r.pods[name], r.warnings[name]) {
+			line := "  pod/" + printable.Line(name+": "+text)
+			if err := r.line(line, line); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// pod takes in the state of a pod.
+func (r *rolling) pod(c rolloutChange) {
+	name, _ := inner(c.object, "metadata")["name"].(string)
+	if c.deleted {
+		delete(r.pods, name)
+		delete(r.warnings, name)
+		return
+	}
+	r.pods[name] = rollout.Unready(c.object)
+}
+
+// Of the warnings about one pod so many are kept.
+const maxWarnings = 20
+
+// event takes in an Event of a pod.
+func (r *rolling) event(e map[string]any) {
+	name, _ := inner(e, "involvedObject")["name"].(string)
+	text := fmt.Sprintf("%v: %v", e["reason"], e["message"])
+	if e["type"] != "Warning" || name == "" || slices.Contains(r.warnings[name], text) {
+		return
+	}
+	if _, known := r.pods[name]; !known && len(r.warnings) > 10_000 {
+		return
+	}
+	r.warnings[name] = append(r.warnings[name][max(0, len(r.warnings[name])-maxWarnings):], text)
+}
+
+// overdue says what a rollout waits for at --timeout.
+func (r *rolling) overdue(err error) error {
+	if !errors.Is(err, exit.ErrTimedOut) || r.object == nil {
+		return err
+	}
+	status, _ := rollout.Judge(r.target.Resource, r.object)
+	return fmt.Errorf("%w; %s", err, strings.TrimSuffix(status.Text, "..."))
+}
+
+// follow sends the events of a collection. What may not be read beside the object is left
+// out.
+func (r *rolling) follow(ctx context.Context, of int, col client.Collection[codec.Raw], o watch.Options) {
+	send := func(c rolloutChange) bool {
+		c.of = of
+		select {
+		case r.changes <- c:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	synced := false
+	for ev, err := range watch.New(col, o).Events(ctx) {
+		var stop *watch.Interruption
+		switch {
+		case err == nil && ev.Type == watch.Synced:
+			if !synced && !send(rolloutChange{}) {
+				return
+			}
+			synced = true
+		case err == nil && ev.Object.GetName() != "":
+			m, err := record.FieldsOf(ev.Object)
+			if err == nil && !send(rolloutChange{object: m, deleted: ev.Type == watch.Deleted}) {
+				return
+			}
+		case errors.As(err, &stop) && stop.Err != nil:
+			refused := errors.Is(stop.Err, kube.ErrForbidden) || errors.Is(stop.Err, kube.ErrUnauthorized) || errors.Is(stop.Err, kube.ErrNotFound)
+			label := col.Resource.GroupResource()
+			switch {
+			case (refused || stop.Next == watch.OpNone) && !synced && of == ofObject:
+				send(rolloutChange{err: exit.Failed(fmt.Errorf("%s %s: %w", verb(stop.Op), r.target.Label(), stop.Err))})
+				return
+			case refused && !synced:
+				r.talk.Warn(label, "skipped"+r.target.Where()+": "+reasonOf(stop.Err), "skipped", "err", reasonOf(stop.Err))
+				send(rolloutChange{})
+				return
+			default:
+				r.talk.Warn(label, fmt.Sprintf("cannot %s: %v; again in %s", verb(stop.Op), stop.Err, printable.Rough(stop.Wait)), "failed", "err", printable.Line(stop.Err.Error()))
+			}
+		}
+	}
+}
+
+// podSelector returns what selects the pods of an object.
+func podSelector(object map[string]any) (kube.Selector, error) {
+	selector := inner(object, "spec", "selector")
+	var parts []string
+	for k, v := range inner(selector, "matchLabels") {
+		parts = append(parts, fmt.Sprintf("%s=%v", k, v))
+	}
+	list, _ := selector["matchExpressions"].([]any)
+	for _, e := range list {
+		m, _ := e.(map[string]any)
+		var values []string
+		vs, _ := m["values"].([]any)
+		for _, v := range vs {
+			values = append(values, fmt.Sprint(v))
+		}
+		switch in := "(" + strings.Join(values, ",") + ")"; m["operator"] {
+		case "In":
+			parts = append(parts, fmt.Sprintf("%v in %s", m["key"], in))
+		case "NotIn":
+			parts = append(parts, fmt.Sprintf("%v notin %s", m["key"], in))
+		case "Exists":
+			parts = append(parts, fmt.Sprint(m["key"]))
+		case "DoesNotExist":
+			parts = append(parts, fmt.Sprintf("!%v", m["key"]))
+		}
+	}
+	return kube.ParseSelector(strings.Join(parts, ","))
+}
+
+func inner(m map[string]any, path ...string) map[string]any { return record.Inner(m, path) }
