@@ -1,11 +1,11 @@
-// Package kube holds the nouns that every other package shares: objects and
-// their keys, resources and their URL paths, selectors, resource versions, and
-// the Status error that a Kubernetes API server answers with.
+// Package kube holds the types that all other packages share: objects and their keys,
+// resources and their URL paths, selectors, resource versions, and the Status error of
+// a Kubernetes API server.
 //
-// It does no I/O, starts no goroutine and imports only the standard library.
-// An object is whatever satisfies [Object]: a struct of your own that embeds
-// [Meta], [Partial] (metadata only), codec.Raw (the object's own bytes), or
-// *corev1.Pod of k8s.io/api, which this module never imports.
+// It does no I/O, starts no goroutine and imports only the standard library. An object
+// is any type that implements [Object]: a struct of your own that embeds [Meta],
+// [Partial] (metadata only), codec.Raw (the object's bytes), or *corev1.Pod of
+// k8s.io/api, which this module never imports.
 //
 //	type Pod struct {
 //		kube.Meta `json:"metadata"`
@@ -14,6 +14,6 @@
 //		} `json:"spec"`
 //	}
 //
-// Field names are matched as they are written: a field without a tag matches
-// only a member of exactly its name.
+// Field names must match exactly: a field without a tag matches only a member with its
+// name.
 package kube

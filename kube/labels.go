@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// ParseSelector reads a label selector. Keys and values are checked by the
-// rules for labels, so that a typing error is found before a request is sent.
+// ParseSelector parses a label selector. Keys and values are checked by the rules for
+// labels, so that mistakes are found before a request is sent.
 func ParseSelector(s string) (Selector, error) {
 	p := labelParser{rest: s}
 	var sel Selector
@@ -24,7 +24,7 @@ func ParseSelector(s string) (Selector, error) {
 			break
 		}
 		if !p.take(",") {
-			return Selector{}, fmt.Errorf("parse label selector %q: found %q where a comma must stand", clip(s, 200), clip(p.rest, 40))
+			return Selector{}, fmt.Errorf("parse label selector %q: want a comma, found %q", clip(s, 200), clip(p.rest, 40))
 		}
 		if p.space(); p.rest == "" {
 			return Selector{}, fmt.Errorf("parse label selector %q: nothing after the last comma", clip(s, 200))
@@ -34,8 +34,8 @@ func ParseSelector(s string) (Selector, error) {
 	return sel, nil
 }
 
-// LabelsSelector returns the selector that equals each label of m: labels of an
-// object, which the server has checked; they are not checked again.
+// LabelsSelector returns the selector that requires each label of m. The labels are not
+// checked: they are those of an object, which the server has checked.
 func LabelsSelector(m map[string]string) Selector {
 	var s Selector
 	for k, v := range m {
@@ -135,8 +135,8 @@ func (p *labelParser) set(r *requirement) error {
 	return nil
 }
 
-// checkLabelKey checks [prefix/]name: a DNS subdomain of at most 253 bytes and
-// a qualified name of at most 63.
+// checkLabelKey checks [prefix/]name: a DNS subdomain of at most 253 bytes and a
+// qualified name of at most 63.
 func checkLabelKey(key string) error {
 	prefix, name, found := strings.Cut(key, "/")
 	if !found {

@@ -8,17 +8,16 @@ import (
 	"unicode/utf8"
 )
 
-// MaxIdentity is the most bytes that a name, a UID or a resource version may have.
-// Kubernetes limits most names to 253; a UID has 36.
+// MaxIdentity limits a name, a UID or a resource version in bytes. Kubernetes limits
+// most names to 253; a UID has 36.
 const MaxIdentity = 1024
 
-// ErrBadName is a name that Kubernetes does not allow.
+// ErrBadName is the error for a name that Kubernetes does not allow.
 var ErrBadName = errors.New("not a valid name")
 
-// CheckIdentity returns an ErrBadName if an object cannot have this key, UID and
-// resource version: a name or a namespace that CheckName refuses, or a text that is
-// above MaxIdentity or has characters that CheckName refuses. What is empty is not
-// looked at.
+// CheckIdentity returns an ErrBadName if no object can have this key, UID and resource
+// version: a name or a namespace that CheckName refuses, or a UID or revision that
+// exceeds MaxIdentity or has unprintable characters. Empty values are not checked.
 func CheckIdentity(k Key, uid string, rev Revision) error {
 	if err := CheckName(k.Name); err != nil {
 		return fmt.Errorf("metadata.name: %w", err)
@@ -36,23 +35,23 @@ func CheckIdentity(k Key, uid string, rev Revision) error {
 }
 
 // CheckName returns an ErrBadName if no object of any resource can have the name: it
-// is above MaxIdentity, is no segment of a URL path ("." and "..", or with / or %),
-// or has characters that are not for print, which could control a terminal. The empty
-// name is none, and accepted. See
+// exceeds MaxIdentity, is not a segment of a URL path ("." and "..", or with / or %),
+// or has unprintable characters, which could control a terminal. The empty name is
+// accepted. See
 // https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#path-segment-names.
 func CheckName(name string) error {
 	why := badText(name)
 	switch {
 	case why != "":
 	case name == ".", name == "..", strings.ContainsAny(name, "/%"):
-		why = "it is no segment of a URL path"
+		why = "it is not a segment of a URL path"
 	default:
 		return nil
 	}
 	return fmt.Errorf("%w: %s", ErrBadName, why)
 }
 
-// badText returns why s cannot be a part of an identity, "" if it can.
+// badText returns why s cannot be part of an identity, "" if it can.
 func badText(s string) string {
 	if len(s) > MaxIdentity {
 		return fmt.Sprintf("it has %d bytes, at most %d are allowed", len(s), MaxIdentity)
@@ -60,7 +59,7 @@ func badText(s string) string {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] >= 0x7F {
 			if strings.ContainsFunc(s, unprintable) { // invalid UTF-8 is U+FFFD
-				return "it has characters that are not for print"
+				return "it has unprintable characters"
 			}
 			return ""
 		}
@@ -68,15 +67,15 @@ func badText(s string) string {
 	return ""
 }
 
-// unprintable reports whether r may control a terminal, is not seen, or stands for
-// what is no character.
+// unprintable reports whether r may control a terminal, is invisible, or stands for an
+// invalid character.
 func unprintable(r rune) bool {
 	return r == utf8.RuneError || unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// CleanName returns name, or what can be shown of it if CheckName refuses it: at
-// most 253 bytes, U+FFFD in place of what is not allowed and at the end. That is no
-// valid name itself, so it is not mistaken for one.
+// CleanName returns name, or a printable form of it if CheckName refuses it: at most
+// 253 bytes, with U+FFFD in place of characters that are not allowed and at the end.
+// That is not a valid name, so it cannot be confused with one.
 func CleanName(name string) string {
 	if CheckName(name) == nil {
 		return name
@@ -95,9 +94,9 @@ func CleanName(name string) string {
 	return b.String() + string(utf8.RuneError)
 }
 
-// CheckResource returns an ErrBadName if a server cannot serve r: its group must be
-// a DNS subdomain (RFC 1123), its version and plural DNS labels, its kind a label
-// with letters of any case.
+// CheckResource returns an ErrBadName if no server can serve r: its group must be a DNS
+// subdomain (RFC 1123), its version and plural DNS labels, its kind a label with
+// letters of any case.
 func CheckResource(r Resource) error {
 	if r.Group != "" && (len(r.Group) > 253 || !isSubdomain(r.Group)) {
 		return fmt.Errorf("group %q: %w: want a DNS subdomain", CleanName(r.Group), ErrBadName)
@@ -110,6 +109,6 @@ func CheckResource(r Resource) error {
 	return nil
 }
 
-// IsLabel reports whether s is a DNS label as of RFC 1123: at most 63 lower case
-// letters, digits and hyphens, with no hyphen at either end.
+// IsLabel reports whether s is a DNS label (RFC 1123): at most 63 lower case letters,
+// digits and hyphens, without a hyphen at either end.
 func IsLabel(s string) bool { return len(s) <= 63 && isSubdomain(s) && !strings.Contains(s, ".") }

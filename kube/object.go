@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Object is what the engine needs to know of an object. The getters that
-// Kubernetes' own types generate satisfy it, so *corev1.Pod fits unimported.
+// Object is the interface of all objects. The generated getters of Kubernetes' own
+// types implement it, so *corev1.Pod can be used without importing it here.
 type Object interface {
 	GetNamespace() string
 	GetName() string
 	GetResourceVersion() string
 }
 
-// Key names an object within one resource. Namespace is empty for cluster
-// scoped objects. A Key says nothing about the object's UID: an object that is
-// deleted and created again has the same Key and another UID.
+// Key names an object within one resource. Namespace is empty for cluster scoped
+// objects. A Key does not contain the UID: an object that is deleted and created again
+// has the same Key and another UID.
 type Key struct {
 	Namespace string
 	Name      string
@@ -25,7 +25,7 @@ type Key struct {
 // KeyOf returns the key of o.
 func KeyOf[T Object](o T) Key { return Key{o.GetNamespace(), o.GetName()} }
 
-// ParseKey reads "name" or "namespace/name", the form that String prints.
+// ParseKey parses "name" or "namespace/name", the form of String.
 func ParseKey(s string) (Key, error) {
 	ns, name, found := strings.Cut(s, "/")
 	if !found {
@@ -37,7 +37,7 @@ func ParseKey(s string) (Key, error) {
 	return Key{ns, name}, nil
 }
 
-// String returns "namespace/name", or "name" where there is no namespace.
+// String returns "namespace/name", or "name" without a namespace.
 func (k Key) String() string {
 	if k.Namespace == "" {
 		return k.Name
@@ -53,16 +53,16 @@ func (k Key) Compare(o Key) int {
 	return strings.Compare(k.Name, o.Name)
 }
 
-// Meta is an object's metadata, made to be embedded:
+// Meta is an object's metadata, to be embedded:
 //
 //	type Foo struct {
 //		kube.Meta `json:"metadata"`
 //		Spec      FooSpec
 //	}
 //
-// It leaves out managedFields, which nobody reads and which is often half of
-// an object. Its strings may be parts of one allocation of a few KB: strings.Clone
-// what must not keep the others alive. See
+// It has no managedFields, which few programs read and which are often half of an
+// object. Its strings may share one allocation of a few KB: use strings.Clone for a
+// string that is kept longer than the others. See
 // https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/object-meta/.
 type Meta struct {
 	Name                       string            `json:"name,omitempty"`
@@ -89,7 +89,7 @@ func (m Meta) GetName() string { return m.Name }
 // GetResourceVersion returns the opaque resource version.
 func (m Meta) GetResourceVersion() string { return m.ResourceVersion }
 
-// GetUID returns the identity that no other object, past or future, shares.
+// GetUID returns the UID, which no other object, past or future, has.
 func (m Meta) GetUID() string { return m.UID }
 
 // GetLabels returns the labels. They are shared with m.
@@ -99,7 +99,7 @@ func (m Meta) GetLabels() map[string]string { return m.Labels }
 func (m Meta) GetAnnotations() map[string]string { return m.Annotations }
 
 // GetGeneration returns how often the desired state was changed; 0 for resources
-// that do not count it.
+// without generations.
 func (m Meta) GetGeneration() int64 { return m.Generation }
 
 // GetOwnerReferences returns the owner references. They are shared with m.
@@ -117,9 +117,8 @@ type OwnerReference struct {
 	BlockOwnerDeletion *bool  `json:"blockOwnerDeletion,omitempty"`
 }
 
-// Partial is an object of any resource reduced to its metadata. A collection of
-// Partial asks the server for PartialObjectMetadata, so that spec and status
-// never cross the wire.
+// Partial is an object of any resource, reduced to its metadata. A collection of
+// Partial requests PartialObjectMetadata, so that spec and status are not sent.
 type Partial struct {
 	Meta `json:"metadata"`
 }

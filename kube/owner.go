@@ -5,25 +5,25 @@ import (
 	"slices"
 )
 
-// Owner is an object that others can refer to: one that has a UID.
+// Owner is an object that others can refer to, because it has a UID.
 type Owner interface {
 	Object
 	GetUID() string
 }
 
-// OwnedError says that an object is already controlled by another.
+// OwnedError reports that an object is already controlled by another one.
 type OwnedError struct {
 	Key   Key            // of the object
-	Owner OwnerReference // who controls it
+	Owner OwnerReference // its controller
 }
 
 func (e *OwnedError) Error() string {
 	return fmt.Sprintf("%s is already controlled by %s %s", e.Key, e.Owner.Kind, e.Owner.Name)
 }
 
-// NewControllerReference returns a reference to owner, an object of r, that makes
-// it the one controller of what carries the reference, and lets a foreground
-// deletion of the owner wait for it.
+// NewControllerReference returns a reference to owner, an object of r, as the one
+// controller of the dependent. A foreground deletion of the owner waits for the
+// dependent.
 func NewControllerReference(r Resource, owner Owner) OwnerReference {
 	yes := true
 	return OwnerReference{
@@ -42,9 +42,9 @@ func ControllerOf(refs []OwnerReference) (OwnerReference, bool) {
 }
 
 // SetControllerReference makes owner, an object of r, the controller of the object:
-// when the owner is deleted, the garbage collector deletes the object. It fails
-// with an *[OwnedError] where another one is the controller, and where the owner is
-// in another namespace, which the garbage collector takes for a deleted one. See
+// when the owner is deleted, the garbage collector deletes the object. It fails with an
+// *[OwnedError] if another object is the controller, and if the owner is in another
+// namespace, which the garbage collector treats as deleted. See
 // https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/.
 func (m *Meta) SetControllerReference(r Resource, owner Owner) error {
 	if owner.GetUID() == "" || owner.GetName() == "" {
@@ -69,14 +69,14 @@ func (m *Meta) SetControllerReference(r Resource, owner Owner) error {
 
 func (m *Meta) key() Key { return Key{m.Namespace, m.Name} }
 
-// HasFinalizer reports whether the object carries the finalizer: the server keeps
-// it after a deletion until none is left. See
+// HasFinalizer reports whether the object has the finalizer: the server keeps a deleted
+// object until it has none. See
 // https://kubernetes.io/docs/concepts/overview/working-with-objects/finalizers/.
 func (m *Meta) HasFinalizer(name string) bool { return slices.Contains(m.Finalizers, name) }
 
-// AddFinalizer adds the finalizer and reports whether that changed anything. It
-// must be stored before there is something to clean up. An object that is being
-// deleted takes no new one.
+// AddFinalizer adds the finalizer and reports whether that changed anything. It must be
+// stored before anything is created that needs cleaning up. An object that is being
+// deleted gets no new one.
 func (m *Meta) AddFinalizer(name string) bool {
 	if m.DeletionTimestamp != nil || m.HasFinalizer(name) {
 		return false

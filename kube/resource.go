@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Resource is a kind of object as the API serves it: what stands in a URL
-// (Group, Version, Plural) and in an object (Kind). Group is empty for the core
-// API. Package discovery finds the Resource for a name that a person types.
+// Resource is a kind of object in the API: its part of a URL (Group, Version, Plural)
+// and of an object (Kind). Group is empty for the core API. Package discovery finds the
+// Resource for a name that a user types.
 type Resource struct {
 	Group      string
 	Version    string
@@ -16,7 +16,7 @@ type Resource struct {
 	Namespaced bool
 }
 
-// Resources that many programs need. Any other is a literal away:
+// Common resources. Any other is a literal:
 //
 //	foos := kube.Resource{Group: "example.com", Version: "v1", Plural: "foos", Kind: "Foo", Namespaced: true}
 //
@@ -48,8 +48,7 @@ var (
 	CustomResourceDefinitions = Resource{"apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", false}
 )
 
-// APIVersion returns what an object of r carries as apiVersion: "v1" or
-// "apps/v1".
+// APIVersion returns the apiVersion of objects of r: "v1" or "apps/v1".
 func (r Resource) APIVersion() string {
 	if r.Group == "" {
 		return r.Version
@@ -57,20 +56,20 @@ func (r Resource) APIVersion() string {
 	return r.Group + "/" + r.Version
 }
 
-// String returns "pods.v1" or "deployments.v1.apps": kubectl's
-// TYPE.VERSION.GROUP, which ends in a dot where there is no group, without it.
+// String returns "pods.v1" or "deployments.v1.apps": kubectl's TYPE.VERSION.GROUP,
+// without a final dot for the core group.
 func (r Resource) String() string {
 	return strings.TrimSuffix(r.Plural+"."+r.Version+"."+r.Group, ".")
 }
 
-// GroupResource returns "pods" or "deployments.apps", the form in which the
-// server's messages name a resource.
+// GroupResource returns "pods" or "deployments.apps", the form in messages of the
+// server.
 func (r Resource) GroupResource() string {
 	return strings.TrimSuffix(r.Plural+"."+r.Group, ".")
 }
 
-// Path returns the URL path of the collection of r in namespace; all
-// namespaces where it is empty or r is cluster scoped.
+// Path returns the URL path of the collection of r in namespace; all namespaces if that
+// is empty or r is cluster scoped.
 func (r Resource) Path(namespace string) string {
 	base := "/api/"
 	if r.Group != "" {
@@ -83,8 +82,8 @@ func (r Resource) Path(namespace string) string {
 	return base + "/" + url.PathEscape(r.Plural)
 }
 
-// ObjectPath returns the URL path of one object, or of a subresource of it
-// ("status", "scale"). The namespace of k is ignored where r is cluster scoped.
+// ObjectPath returns the URL path of one object, or of its subresource ("status",
+// "scale"). The namespace of k is ignored if r is cluster scoped.
 func (r Resource) ObjectPath(k Key, subresource ...string) string {
 	p := r.Path(k.Namespace) + "/" + url.PathEscape(k.Name)
 	for _, s := range subresource {

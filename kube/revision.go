@@ -7,18 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// Revision is a resourceVersion. It is opaque: store it, compare it for
-// equality, hand it back to the server it came from, for the same resource.
-// The empty Revision asks for the most recent state, "0" for any state.
+// Revision is a resourceVersion. It is opaque: store it, compare it for equality, and
+// send it back to the same server, for the same resource. The empty Revision requests
+// the current state, "0" any state.
 //
-// Since Kubernetes 1.35 (KEP-5504) the revisions of one resource are decimal
-// integers that only grow, so that they can be ordered by [Revision.Compare].
-// Aggregated API servers may still use other forms: treat the error as "cannot
-// tell" and go on.
+// Since Kubernetes 1.35 (KEP-5504) the revisions of one resource are increasing decimal
+// integers, so that they can be ordered by [Revision.Compare]. Aggregated API servers
+// may use other forms: treat the error as unknown order.
 type Revision string
 
-// Compare returns -1, 0 or +1 as r is older than, equal to or newer than o. It
-// fails unless both are canonical non-negative decimal integers, of any length.
+// Compare returns -1, 0 or +1 if r is older than, equal to or newer than o. It fails
+// unless both are canonical non-negative decimal integers, of any length.
 func (r Revision) Compare(o Revision) (int, error) {
 	for _, v := range [...]Revision{r, o} {
 		if !v.Ordered() {
@@ -31,8 +30,8 @@ func (r Revision) Compare(o Revision) (int, error) {
 	return strings.Compare(string(r), string(o)), nil
 }
 
-// Newer reports whether r is known to be newer than o: false where the two
-// cannot be compared.
+// Newer reports whether r is known to be newer than o: false if they cannot be
+// compared.
 func (r Revision) Newer(o Revision) bool {
 	if !r.Ordered() || !o.Ordered() {
 		return false
@@ -41,8 +40,8 @@ func (r Revision) Newer(o Revision) bool {
 	return c > 0
 }
 
-// Ordered reports whether r is a canonical decimal integer, and so can be
-// compared: "0", or digits that do not begin with 0.
+// Ordered reports whether r is a canonical decimal integer, and so can be compared:
+// "0", or digits that do not begin with 0.
 func (r Revision) Ordered() bool {
 	if len(r) == 0 || len(r) > 1 && r[0] == '0' {
 		return false
@@ -55,7 +54,7 @@ func (r Revision) Ordered() bool {
 	return true
 }
 
-// clip shortens s, which came from elsewhere, for an error text.
+// clip shortens s, which is external input, for an error text.
 func clip(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -7,9 +7,9 @@ import (
 	"unicode"
 )
 
-// Selector is a parsed label selector: requirements that all must hold. The
-// zero Selector selects everything. It is immutable and safe for concurrent
-// use. The grammar is that of
+// Selector is a parsed label selector: all its requirements must hold. The zero
+// Selector selects everything. It is immutable and safe for concurrent use. The grammar
+// is that of
 // https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors:
 //
 //	app=web,tier!=db,env in (a,b),env notin (c),gpu,!spot,cores>4
@@ -34,8 +34,8 @@ const (
 	opLess      operator = "<"
 )
 
-// Matches reports whether labels satisfy every requirement. A missing label
-// satisfies !=, notin and ! only.
+// Matches reports whether labels satisfy every requirement. A missing label satisfies
+// only !=, notin and !.
 func (s Selector) Matches(labels map[string]string) bool {
 	return s.MatchesFunc(func(key string) (string, bool) {
 		v, ok := labels[key]
@@ -43,8 +43,8 @@ func (s Selector) Matches(labels map[string]string) bool {
 	})
 }
 
-// MatchesFunc is Matches where get returns the value of a label and whether
-// there is one.
+// MatchesFunc is Matches with a function that returns the value of a label and whether
+// it exists.
 func (s Selector) MatchesFunc(get func(key string) (value string, ok bool)) bool {
 	for _, r := range s.reqs {
 		v, ok := get(r.key)
@@ -75,8 +75,8 @@ func (r requirement) matches(v string, ok bool) bool {
 // Empty reports whether s selects everything.
 func (s Selector) Empty() bool { return len(s.reqs) == 0 }
 
-// String prints s in the canonical form that the server parses; requirements
-// are sorted by key, so equal selectors print equally.
+// String returns s in the canonical form that the server parses; requirements are
+// sorted by key, so equal selectors have equal strings.
 func (s Selector) String() string {
 	var b strings.Builder
 	for i, r := range s.reqs {
@@ -97,9 +97,9 @@ func (s Selector) String() string {
 	return b.String()
 }
 
-// FieldSelector is a parsed field selector: path=value and path!=value terms
-// that all must hold. Which paths a resource knows is the server's business,
-// except metadata.name and metadata.namespace, which all know. See
+// FieldSelector is a parsed field selector: path=value and path!=value terms, which all
+// must hold. The server decides which paths a resource supports; all support
+// metadata.name and metadata.namespace. See
 // https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/.
 type FieldSelector struct{ terms []fieldTerm }
 
@@ -108,9 +108,9 @@ type fieldTerm struct {
 	not         bool
 }
 
-// ParseFieldSelector reads "a=b,c==d,e!=f". In a value \\, \, and \= stand for
-// the character itself. White space around a field is ignored; in a value it counts, as
-// the server counts it.
+// ParseFieldSelector parses "a=b,c==d,e!=f". In a value \\, \, and \= are escapes of
+// the character. White space around a field is ignored; in a value it is significant,
+// as for the server.
 func ParseFieldSelector(s string) (FieldSelector, error) {
 	var fs FieldSelector
 	for _, part := range splitEscaped(s) {
@@ -188,8 +188,8 @@ func unescapeField(s string) (string, error) {
 	return b.String(), nil
 }
 
-// Matches reports whether every term holds; get returns the value of a path,
-// empty where the object has none.
+// Matches reports whether every term holds; get returns the value of a path, empty if
+// the object has none.
 func (s FieldSelector) Matches(get func(path string) string) bool {
 	for _, t := range s.terms {
 		if (get(t.path) == t.value) == t.not {
@@ -199,8 +199,8 @@ func (s FieldSelector) Matches(get func(path string) string) bool {
 	return true
 }
 
-// Excludes reports whether a term is known not to hold, whatever the other fields
-// are; get returns the value of a path and whether it is known.
+// Excludes reports whether a term is known not to hold; get returns the value of a path
+// and whether it is known.
 func (s FieldSelector) Excludes(get func(path string) (value string, known bool)) bool {
 	for _, t := range s.terms {
 		if v, known := get(t.path); known && (v == t.value) == t.not {
@@ -210,7 +210,7 @@ func (s FieldSelector) Excludes(get func(path string) (value string, known bool)
 	return false
 }
 
-// Paths returns the fields that s names, in the order of the selector.
+// Paths returns the fields of s, in the order of the selector.
 func (s FieldSelector) Paths() []string {
 	var p []string
 	for _, t := range s.terms {
@@ -219,8 +219,8 @@ func (s FieldSelector) Paths() []string {
 	return p
 }
 
-// Requires returns the value that path must have for s to match, if s says so
-// by an = term. It lets a server go straight to metadata.name.
+// Requires returns the value that path must have for s to match, if s has an = term for
+// it. A server can use it to look up metadata.name directly.
 func (s FieldSelector) Requires(path string) (string, bool) {
 	for _, t := range s.terms {
 		if t.path == path && !t.not {
@@ -233,7 +233,7 @@ func (s FieldSelector) Requires(path string) (string, bool) {
 // Empty reports whether s selects everything.
 func (s FieldSelector) Empty() bool { return len(s.terms) == 0 }
 
-// String prints s in the form that the server parses.
+// String returns s in the form that the server parses.
 func (s FieldSelector) String() string {
 	escape := strings.NewReplacer(`\`, `\\`, `,`, `\,`, `=`, `\=`)
 	var parts []string

@@ -11,16 +11,16 @@ import (
 )
 
 // Shard is a part of the objects of a collection: those whose UID has a hash in one of
-// its ranges. The hash is 64-bit FNV-1a, which kube-apiserver uses too (KEP-5866), so
-// shards are the same in every process. The zero Shard is all objects. A Shard is
-// immutable and safe for concurrent use.
+// its ranges. The hash is 64-bit FNV-1a, as in kube-apiserver (KEP-5866), so shards are
+// the same in every process. The zero Shard is all objects. A Shard is immutable and
+// safe for concurrent use.
 type Shard struct{ ranges []HashRange } // sorted, with a gap between each two; nil = all
 
-// HashRange is a range of hashes, which contains both its ends.
+// HashRange is a range of hashes, both ends included.
 type HashRange struct{ First, Last uint64 }
 
-// NewShard returns the objects whose hash is in one of the ranges. Without a range, or
-// with one whose Last is below its First, it fails.
+// NewShard returns the shard of the objects whose hash is in one of the ranges. It
+// fails without a range, or if a Last is below its First.
 func NewShard(ranges ...HashRange) (Shard, error) {
 	if len(ranges) == 0 {
 		return Shard{}, errors.New("a shard needs a range of hashes")
@@ -43,8 +43,8 @@ func NewShard(ranges ...HashRange) (Shard, error) {
 	return Shard{merged}, nil
 }
 
-// EqualShard returns shard i of n that together hold all objects: one range of hashes,
-// as large as that of each other. It panics unless 0 <= i < n.
+// EqualShard returns shard i of n shards that together hold all objects: one range of
+// hashes, of the same size for each. It panics unless 0 <= i < n.
 func EqualShard(i, n int) Shard {
 	if i < 0 || i >= n {
 		panic(fmt.Sprintf("kube: shard %d of %d", i, n))
@@ -66,7 +66,7 @@ func EqualShard(i, n int) Shard {
 	return Shard{[]HashRange{r}}
 }
 
-// HashUID returns the hash of a UID that shards are made of.
+// HashUID returns the hash of a UID for shards.
 func HashUID[S string | []byte](uid S) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(uid) {
@@ -75,7 +75,7 @@ func HashUID[S string | []byte](uid S) uint64 {
 	return h
 }
 
-// All reports whether the shard is all objects.
+// All reports whether the shard contains all objects.
 func (s Shard) All() bool { return s.ranges == nil }
 
 // Has reports whether the object with the UID is in the shard. Objects without a UID
@@ -92,7 +92,7 @@ func (s Shard) HasHash(h uint64) bool {
 	return s.ranges == nil
 }
 
-// Ranges returns a copy of the ranges in their order, with a gap between each two.
+// Ranges returns a copy of the ranges, sorted, with gaps between them.
 func (s Shard) Ranges() []HashRange {
 	if s.All() {
 		return []HashRange{{0, math.MaxUint64}}

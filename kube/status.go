@@ -9,56 +9,56 @@ import (
 	"unicode"
 )
 
-// What a Status means, for errors.Is. The wire says it by code and reason;
-// [Status.Is] maps the two. See
+// Kinds of Status, for errors.Is. The server sends a code and a reason; [Status.Is]
+// maps them to these. See
 // https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#response-status-kind.
 var (
-	// ErrInvalid: the request itself is wrong (400, 405, 406, 413, 415, 422)
-	// and will be as long as it is not changed.
+	// ErrInvalid: the request itself is invalid (400, 405, 406, 413, 415, 422), and a
+	// retry without a change fails again.
 	ErrInvalid = errors.New("invalid request")
-	// ErrUnauthorized: the server does not know who we are (401).
+	// ErrUnauthorized: the server does not accept the credentials (401).
 	ErrUnauthorized = errors.New("unauthorized")
-	// ErrForbidden: it knows, and the answer is no (403).
+	// ErrForbidden: the user may not do this (403).
 	ErrForbidden = errors.New("forbidden")
-	// ErrNotFound: the object, or the resource as a whole, does not exist (404).
+	// ErrNotFound: the object, or the whole resource, does not exist (404).
 	ErrNotFound = errors.New("not found")
-	// ErrExists: create of a name that is taken (409 AlreadyExists).
+	// ErrExists: an object to create exists already (409 AlreadyExists).
 	ErrExists = errors.New("already exists")
 	// ErrConflict: the object changed since it was read (409 Conflict).
 	ErrConflict = errors.New("conflict")
-	// ErrGone: the history that was asked for is no longer kept (410 Gone or
-	// Expired): list again.
+	// ErrGone: the server no longer has the requested history (410 Gone or Expired):
+	// list again.
 	ErrGone = errors.New("gone")
-	// ErrThrottled: too many requests (429); Status.RetryAfter says when.
+	// ErrThrottled: too many requests (429); retry after Status.RetryAfter.
 	ErrThrottled = errors.New("throttled")
-	// ErrTooLargeRevision: the revision is ahead of the server (504 with
-	// cause ResourceVersionTooLarge): another replica, or a restored etcd.
+	// ErrTooLargeRevision: the revision is ahead of the server (504 with cause
+	// ResourceVersionTooLarge), because of another replica, or of a restored etcd.
 	ErrTooLargeRevision = errors.New("resource version too large")
-	// ErrUnavailable: the server cannot answer now (500, 502, 503, 504).
+	// ErrUnavailable: the server cannot respond now (500, 502, 503, 504).
 	ErrUnavailable = errors.New("unavailable")
 )
 
-// Status is what the server answers instead of an object: an HTTP error, or the
-// object of an ERROR event in a watch. It is an error; test it by errors.Is
-// with the Err values of this package, read it by errors.As.
+// Status is the error response of a server, or the object of an ERROR event in a watch.
+// It is an error; compare it by errors.Is with the Err values of this package, read it
+// by errors.As.
 type Status struct {
-	Code    int    `json:"code,omitempty"`    // as in HTTP, also inside a stream that was answered 200
+	Code    int    `json:"code,omitempty"` // the HTTP code, also inside of a stream with code 200
 	Reason  string `json:"reason,omitempty"`  // one CamelCase word for programs, such as "Expired"
 	Message string `json:"message,omitempty"` // for people; clipped to 4 KiB when it is printed
 
 	Details *StatusDetails `json:"details,omitempty"`
 
-	// Metadata.Continue is set on a list page that expired: a token that
-	// goes on with the list at a newer, inconsistent revision.
+	// Metadata.Continue is set for a list page that expired: a token that continues the
+	// list at a newer, inconsistent revision.
 	Metadata StatusMeta `json:"metadata"`
 
-	// RetryAfter is the pause that the server asks for, from the Retry-After
-	// header or from details.retryAfterSeconds; 0 = it did not say.
+	// RetryAfter is the pause that the server requests, from the Retry-After header or
+	// from details.retryAfterSeconds; 0 = none.
 	RetryAfter time.Duration `json:"-"`
 
-	// AuditID is what the server's audit log calls the request, from the Audit-Id
-	// header; empty in a stream, and where the server did not say. Error shows it
-	// where the fault is the server's, whose logs have more about it.
+	// AuditID identifies the request in the server's audit log, from the Audit-Id
+	// header; empty in a stream, and if the server did not send it. Error shows it for
+	// errors of the server, whose logs have details.
 	AuditID string `json:"-"`
 }
 
@@ -68,17 +68,17 @@ type StatusMeta struct {
 	ResourceVersion string `json:"resourceVersion,omitempty"`
 }
 
-// StatusDetails says what a Status is about.
+// StatusDetails identifies the object that a Status is about.
 type StatusDetails struct {
 	Name              string        `json:"name,omitempty"`
 	Group             string        `json:"group,omitempty"`
-	Kind              string        `json:"kind,omitempty"` // in fact the plural resource name
+	Kind              string        `json:"kind,omitempty"` // the plural resource name, in fact
 	UID               string        `json:"uid,omitempty"`
 	Causes            []StatusCause `json:"causes,omitempty"`
 	RetryAfterSeconds int           `json:"retryAfterSeconds,omitempty"`
 }
 
-// StatusCause is one reason of several, for example one invalid field.
+// StatusCause is one of several causes, for example one invalid field.
 type StatusCause struct {
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
@@ -113,14 +113,14 @@ func (s *Status) text() string {
 	return fmt.Sprintf("server: %s (%d %s)", msg, s.Code, reason)
 }
 
-// oneLine returns at most n bytes of s, and what could move a terminal's cursor, or
-// change the direction in which text is shown, as spaces.
+// oneLine returns at most n bytes of s, with spaces for characters that move a
+// terminal's cursor or change the direction of text.
 func oneLine(s string, n int) string {
 	return strings.TrimSpace(clip(strings.Join(strings.FieldsFunc(s, movesText), " "), n))
 }
 
-// Is reports whether target is the sentinel of this package that s means. Code
-// or reason suffices: an ERROR event may carry only one of them.
+// Is reports whether target is the error value of this package for s. Code or reason
+// suffices: an ERROR event may have only one of them.
 func (s *Status) Is(target error) bool {
 	switch target {
 	case ErrGone:
@@ -156,8 +156,8 @@ func (s *Status) Is(target error) bool {
 	return false
 }
 
-// tooLarge knows the three shapes that servers have used: a cause by type, a
-// cause by message, and, before 1.17, only the status message.
+// tooLarge checks the three forms that servers have used: a cause by type, a cause by
+// message, and, before 1.17, only the status message.
 func (s *Status) tooLarge() bool {
 	if s.Code != http.StatusGatewayTimeout && s.Reason != "Timeout" {
 		return false

@@ -152,7 +152,7 @@ func TestManagerEndsWithAnInformer(t *testing.T) {
 				t.Errorf("Run: %v", err)
 			}
 			wantNotes(t, w, "other begins", "other ends")
-			if n := j.counts("part has ended"); n["part has ended"] != 1 {
+			if n := j.counts("part ended"); n["part ended"] != 1 {
 				t.Errorf("log:\n%s", j.text.String())
 			}
 		})

@@ -13,16 +13,16 @@ import (
 
 // Delivery is an event or error that a loop received, or a mark.
 type Delivery[T kube.Object] struct {
-	Stream int // as Recording.Streams counts them; -1 = a mark
+	Stream int // index in Recording.Streams; -1 = a mark
 	Event  watch.Event[T]
-	Err    error  // as of Source.Events
-	Mark   string // of Writer.Mark
+	Err    error  // as from Source.Events
+	Mark   string // text of Writer.Mark
 }
 
-// All delivers all streams of a recording, and its marks, in their order and at the pace
-// of p; a Source delivers one stream. trace, if not nil, returns
-// the hooks of a stream, as SourceOptions.Trace. The sequence ends with the
-// recording, or with ctx.
+// All delivers all streams of a recording, and its marks, in their order and at the
+// pace of p; a Source delivers one stream. trace, if not nil, returns the hooks of a
+// stream, as for SourceOptions.Trace. The sequence ends with the recording, or with
+// ctx.
 func All[T kube.Object](ctx context.Context, r *Recording, p Pace, trace func(stream int) watch.Trace) iter.Seq[Delivery[T]] {
 	var entries []*Entry
 	streams, hooks := map[int]int{}, []watch.Trace{}
@@ -46,15 +46,15 @@ func All[T kube.Object](ctx context.Context, r *Recording, p Pace, trace func(st
 		}
 		clock, decode := p.from(entries[0].At), codec.DecoderOf[T]()
 		for _, e := range entries {
-			heard := e.Kind == KindEvent || e.Note == NoteError
-			if heard || p.Step == nil { // the rest comes with what it follows
+			delivered := e.Kind == KindEvent || e.Note == NoteError
+			if delivered || p.Step == nil { // the others are delivered with the entry that they follow
 				if clock.wait(ctx, e.At) != nil {
 					return
 				}
 			}
 			d := Delivery[T]{Stream: -1, Mark: e.Label}
 			switch {
-			case heard:
+			case delivered:
 				d.Mark, d.Stream = "", streams[e.ID]
 				d.Event, d.Err = eventOf(e, decode)
 			case e.Kind != KindMark:

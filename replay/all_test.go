@@ -18,7 +18,7 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// tracing writes down what hooks are told, and when.
+// tracing writes down the calls of hooks, and when.
 func tracing(lines *[]string) watch.Trace {
 	start := time.Now()
 	add := func(format string, args ...any) {
@@ -32,7 +32,7 @@ func tracing(lines *[]string) watch.Trace {
 	}
 }
 
-// TestSourceTracesWhatTheWatcherTraced: also what the loop was not told, such as a
+// TestSourceTracesWhatTheWatcherTraced: also what the loop did not receive, such as a
 // 410, at the same times.
 func TestSourceTracesWhatTheWatcherTraced(t *testing.T) {
 	for name, story := range map[string]func(*apitest.Server){
@@ -101,12 +101,12 @@ func TestAllDeliversTheStreamsInOrder(t *testing.T) {
 				trace := func(n int) watch.Trace {
 					return watch.Trace{Connected: func(watch.Op, kube.Revision, time.Duration) { got = append(got, fmt.Sprint("connected ", n)) }}
 				}
-				for told := range replay.All[kube.Partial](ctx, load(t, []byte(two)), test.pace, trace) {
-					text := told.Mark + told.Event.Key.Name
-					if told.Err != nil {
-						text += told.Err.Error()
+				for d := range replay.All[kube.Partial](ctx, load(t, []byte(two)), test.pace, trace) {
+					text := d.Mark + d.Event.Key.Name
+					if d.Err != nil {
+						text += d.Err.Error()
 					}
-					got = append(got, fmt.Sprintf("%v %d %s", time.Since(start), told.Stream, text))
+					got = append(got, fmt.Sprintf("%v %d %s", time.Since(start), d.Stream, text))
 				}
 				got = append(got, fmt.Sprintf("ended after %v", time.Since(start)))
 				if diff := cmp.Diff(test.want, got); diff != "" {

@@ -27,7 +27,7 @@ import (
 const corpus = "../testdata/recordings"
 
 // TestCorpus holds every way to play the recordings of a real kube-apiserver
-// against what an informer told its handlers when they were made.
+// against what an informer delivered to its handlers when they were made.
 func TestCorpus(t *testing.T) {
 	files := glob(t, "*.lwrec.ndjson*")
 	var golden []string
@@ -67,7 +67,7 @@ func goldenOf(path string) string {
 	return name + ".deltas"
 }
 
-// TestCorpusHoldsWhatItIsFor: a recording that is made anew may lack what the old
+// TestCorpusHoldsWhatItIsFor: a recording that is made again may lack what the old
 // one was kept for.
 func TestCorpusHoldsWhatItIsFor(t *testing.T) {
 	for name, want := range map[string][]string{
@@ -115,7 +115,7 @@ func testOrigin(t *testing.T, path string, rec *replay.Recording) {
 	}
 }
 
-// isGolden compares what was told with what the golden file says.
+// isGolden compares what was delivered with what the golden file says.
 func isGolden(t *testing.T, path string, got string) {
 	t.Helper()
 	want, err := os.ReadFile(goldenOf(path))
@@ -127,7 +127,7 @@ func isGolden(t *testing.T, path string, got string) {
 	}
 }
 
-// testSource: the events of the recording, told at their times; at each mark the
+// testSource: the events of the recording, delivered at their times; at each mark the
 // informers have what ObjectsAt says.
 func testSource(t *testing.T, path string, rec *replay.Recording) {
 	synctest.Test(t, func(t *testing.T) {
@@ -178,8 +178,8 @@ type queue chan replay.Delivery[codec.Raw]
 
 func (q queue) Events(context.Context) iter.Seq2[watch.Event[codec.Raw], error] {
 	return func(yield func(watch.Event[codec.Raw], error) bool) {
-		for told := range q {
-			if !yield(told.Event, told.Err) {
+		for d := range q {
+			if !yield(d.Event, d.Err) {
 				return
 			}
 		}
@@ -187,7 +187,7 @@ func (q queue) Events(context.Context) iter.Seq2[watch.Event[codec.Raw], error] 
 }
 
 // testFast: all streams at once, without waiting, in the order of their times;
-// the trace tells of each 410.
+// the trace reports each 410.
 func testFast(t *testing.T, path string, rec *replay.Recording) {
 	synctest.Test(t, func(t *testing.T) {
 		queues := make([]queue, len(rec.Streams()))
@@ -206,12 +206,12 @@ func testFast(t *testing.T, path string, rec *replay.Recording) {
 			}}
 		}
 		var marks []string
-		for told := range replay.All[codec.Raw](t.Context(), rec, replay.Pace{Fast: true}, trace) {
-			if told.Stream < 0 {
-				marks = append(marks, told.Mark)
+		for d := range replay.All[codec.Raw](t.Context(), rec, replay.Pace{Fast: true}, trace) {
+			if d.Stream < 0 {
+				marks = append(marks, d.Mark)
 				continue
 			}
-			queues[told.Stream] <- told
+			queues[d.Stream] <- d
 		}
 		for _, q := range queues {
 			close(q)
@@ -220,7 +220,7 @@ func testFast(t *testing.T, path string, rec *replay.Recording) {
 		got := wording(rec, followers)
 		isGolden(t, path, got)
 		if want := strings.Count(got, " because of 410 "); gone != want {
-			t.Errorf("the trace told of 410 %d times, the events %d times", gone, want)
+			t.Errorf("the trace reported 410 %d times, the events %d times", gone, want)
 		}
 		var want []string
 		for _, e := range rec.Entries {
@@ -229,12 +229,12 @@ func testFast(t *testing.T, path string, rec *replay.Recording) {
 			}
 		}
 		if diff := gocmp.Diff(want, marks); diff != "" {
-			t.Errorf("marks (-recorded +told):\n%s", diff)
+			t.Errorf("marks (-recorded +got):\n%s", diff)
 		}
 	})
 }
 
-// testState: a server that goes through the states tells the same changes. It
+// testState: a server that goes through the states yields the same changes. It
 // gives revisions of its own where several collections were listed at different
 // times, and never loses its history.
 func testState(t *testing.T, path string, rec *replay.Recording) {

@@ -24,7 +24,7 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// testScript: the engine, talking to the recorded answers, tells what it told
+// testScript: the engine, talking to the recorded answers, delivers what it delivered
 // when it talked to the server.
 func testScript(t *testing.T, path string, rec *replay.Recording) {
 	synctest.Test(t, func(t *testing.T) {

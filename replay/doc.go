@@ -1,11 +1,12 @@
-// Package replay records list and watch traffic in a file, and plays it again:
-// to a client as a server, to a loop as events, or into a fake API server.
+// Package replay records list and watch traffic in a file, and plays it back: to a
+// client as a server, to a loop as events, or into a fake API server.
 //
-// There are two levels, and a file may hold both. At the wire, [Writer.Transport]
-// and [Writer.Proxy] keep requests and answers with the exact boundaries of what
-// was read and how each body ended; [Script] answers the same requests with
-// them. Above it, [Record] keeps what a loop over watch events received; a [Source]
-// delivers it again, and a [State] rebuilds the objects on an apitest server.
+// There are two levels, and a file may contain both. At the wire level,
+// [Writer.Transport] and [Writer.Proxy] record requests and responses with the exact
+// boundaries of each read and the end of each body; [Script] sends them in response to
+// the same requests. At the event level, [Record] records the events of a watch that a
+// loop receives; a [Source] delivers them again, and a [State] rebuilds the objects on
+// an apitest server.
 //
 //	w, err := replay.Create("pods.lwrec.ndjson.gz", replay.Header{}, replay.Options{})
 //	for ev, err := range replay.Record(w.Stream(replay.Target{Resource: kube.Pods}), watcher.Events(ctx)) {
@@ -13,10 +14,10 @@
 //	}
 //	err = w.Close()
 //
-// Secrets never reach the file: what is redacted is replaced while it is recorded,
-// by as many bytes, so that sizes and boundaries stay true. The format is one
-// JSON object a line, described in FORMAT.md; a file that was cut, by kill -9 or
-// a full disk, plays as far as it goes.
+// Secrets are not written: they are replaced by as many other bytes while they are
+// recorded, so that sizes and boundaries are unchanged. The format is one JSON object
+// per line, described in FORMAT.md; a file that was truncated, by kill -9 or a full
+// disk, plays up to that point.
 //
-// Replays wait in package time only, hence virtually in testing/synctest.
+// Replays use package time only, so testing/synctest makes them virtual.
 package replay

@@ -32,7 +32,7 @@ func (r recorded) Events(ctx context.Context) seq { return replay.Record(r.s, r.
 
 // record runs a story of a watcher of configMaps in a bubble, and returns what
 // the loop saw and its recording.
-func record(t *testing.T, o replay.Options, wo watch.Options, story func(*apitest.Server)) (*told, []byte) {
+func record(t *testing.T, o replay.Options, wo watch.Options, story func(*apitest.Server)) (*eventLog, []byte) {
 	t.Helper()
 	srv := apitest.NewInMemory(t)
 	for i := range 3 {
@@ -43,7 +43,7 @@ func record(t *testing.T, o replay.Options, wo watch.Options, story func(*apites
 	s := w.Stream(replay.Target{Resource: kube.ConfigMaps})
 	wo.Trace = s.Trace(wo.Trace)
 	c := newClient(t, client.Config{Server: srv.URL, Dial: srv.Dial, Timeout: 30 * time.Second})
-	live := newTold(true)
+	live := newLog(true)
 	stop := watching(t.Context(), live, recorded{s, watch.New(configMaps(c), wo)})
 	pass(time.Second)
 	story(srv)
@@ -84,7 +84,7 @@ func TestSourceDeliversWhatTheLoopReceived(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					again := newTold(true)
+					again := newLog(true)
 					stop := watching(t.Context(), again, src)
 					pass(time.Hour)
 					stop()
@@ -125,7 +125,7 @@ func TestSourceKeepsItsPace(t *testing.T) {
 		return []string{
 			times[0] + " RESTART  <nil>", times[1] + " ADDED a <nil>", times[2] + " SYNCED  <nil>",
 			times[3] + ` MODIFIED  object "a" of 58 bytes: decode metadata.labels: number into map[string]string`,
-			times[4] + "   the recording ends here: it was cut",
+			times[4] + "   the recording ends here: it was truncated",
 		}
 	}
 	tests := []struct {
@@ -161,12 +161,12 @@ func TestStepReleasesOneByOne(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := newTold(false)
+		l := newLog(false)
 		stop := watching(t.Context(), l, src)
 		for n, want := range []int{0, 1, 2, 2, 5} {
 			pass(time.Hour)
 			if got := len(l.all()); got != want {
-				t.Fatalf("step %d: told %d events, want %d", n, got, want)
+				t.Fatalf("step %d: got %d events, want %d", n, got, want)
 			}
 			step.Release([]int{1, 1, 0, 2, 0}[n])
 		}
@@ -238,13 +238,13 @@ func TestRecordedErrorsAreWhatTheyWere(t *testing.T) {
 	})
 }
 
-// TestRecordKeepsErrorsOfOtherSources: one that the loop went on after is told
+// TestRecordKeepsErrorsOfOtherSources: one that the loop went on after is delivered
 // again, one that ended it is not.
 func TestRecordKeepsErrorsOfOtherSources(t *testing.T) {
 	var f file
 	w := newWriter(t, &f, replay.Options{})
 	other := func(yield func(watch.Event[codec.RawFull], error) bool) {
-		_ = yield(watch.Event[codec.RawFull]{}, errors.New("a hiccup")) &&
+		_ = yield(watch.Event[codec.RawFull]{}, errors.New("a failure")) &&
 			yield(watch.Event[codec.RawFull]{Type: watch.Bookmark, Revision: "5"}, nil) &&
 			yield(watch.Event[codec.RawFull]{}, errors.New("the end"))
 	}
@@ -256,11 +256,11 @@ func TestRecordKeepsErrorsOfOtherSources(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := newTold(false)
+	l := newLog(false)
 	for ev, err := range src.Events(t.Context()) {
 		l.add(ev, err)
 	}
-	if diff := cmp.Diff([]string{"     error a hiccup", "BOOKMARK   5 ", "     error the recording ends here"}, l.all()); diff != "" {
+	if diff := cmp.Diff([]string{"     error a failure", "BOOKMARK   5 ", "     error the recording ends here"}, l.all()); diff != "" {
 		t.Error(diff)
 	}
 	end := rec.Entries[len(rec.Entries)-1]
@@ -299,7 +299,7 @@ func TestStateServesTheRecording(t *testing.T) {
 
 		// A client watches from the beginning of the recording, though it is over.
 		c := newClient(t, client.Config{Server: srv.URL, Dial: srv.Dial})
-		l := newTold(false)
+		l := newLog(false)
 		stop := watching(t.Context(), l, watch.New(configMaps(c), watch.Options{Revision: began}))
 		pass(time.Second)
 		stop()
@@ -310,10 +310,10 @@ func TestStateServesTheRecording(t *testing.T) {
 			}
 		}
 		want := []string{
-			"ADDED d/a0", "ADDED d/a1", "ADDED d/a2", // told at first
+			"ADDED d/a0", "ADDED d/a1", "ADDED d/a2", // delivered first
 			"MODIFIED d/a0", "MODIFIED d/a1", "MODIFIED d/a2", "ADDED d/gone-1", "DELETED d/gone-1",
 			"MODIFIED d/a1", "MODIFIED d/a2", "ADDED d/gone-2", "DELETED d/gone-2", // a0 was not readable
-			"DELETED d/a0", "DELETED d/a1", "ADDED d/a1", // told anew
+			"DELETED d/a0", "DELETED d/a1", "ADDED d/a1", // listed again
 			"ADDED d/a0", "MODIFIED d/a1", "MODIFIED d/a2", "ADDED d/gone-3", "DELETED d/gone-3",
 		}
 		if diff := cmp.Diff(want, changes); diff != "" {

@@ -16,7 +16,7 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// What a watcher sees is recorded, and told again without a server.
+// What a watcher sees is recorded, and delivered again without a server.
 func Example() {
 	srv, err := apitest.Start(apitest.Options{})
 	if err != nil {

@@ -15,18 +15,18 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// Failure is an error as a recording keeps it.
+// Failure is a recorded error.
 type Failure struct {
 	Text       string        `json:"text"`
 	Status     *kube.Status  `json:"status,omitempty"`
 	RetryAfter time.Duration `json:"retryAfter,omitempty"` // of Status
-	Is         []string      `json:"is,omitempty"`         // errors that it is to errors.Is, by the names in sentinels
+	Is         []string      `json:"is,omitempty"`         // errors that it matches by errors.Is, by the names in sentinels
 
 	Interruption *Interruption `json:"interruption,omitempty"`
 	Item         *Item         `json:"item,omitempty"`
 }
 
-// Interruption is a watch.Interruption, but for its error.
+// Interruption is a watch.Interruption with a recorded error.
 type Interruption struct {
 	Op       watch.Op      `json:"op"`
 	What     string        `json:"what,omitempty"`
@@ -37,10 +37,10 @@ type Interruption struct {
 	Attempt  int           `json:"attempt,omitempty"`
 	Next     watch.Op      `json:"next,omitempty"`
 	Wait     time.Duration `json:"wait,omitempty"`
-	Err      *Failure      `json:"failure,omitempty"` // nil = the server closed in good order
+	Err      *Failure      `json:"failure,omitempty"` // nil = the server ended the response normally
 }
 
-// Item is a codec.ItemError, but for its error.
+// Item is a codec.ItemError with a recorded error.
 type Item struct {
 	APIVersion string   `json:"apiVersion,omitempty"`
 	Kind       string   `json:"kind,omitempty"`
@@ -52,8 +52,8 @@ type Item struct {
 	Err        *Failure `json:"failure,omitempty"`
 }
 
-// size returns about how much memory f takes besides its text: `{},` and `"",` are much
-// more in memory.
+// size returns about how much memory f takes besides its text: `{},` and `"",` take
+// much more memory than text.
 func (f *Failure) size() int64 {
 	if f == nil {
 		return 0
@@ -71,8 +71,7 @@ func (f *Failure) size() int64 {
 	return n
 }
 
-// sentinel returns the error that a name in Failure.Is stands for; nil for one
-// that this version does not know.
+// sentinel returns the error for a name in Failure.Is; nil for an unknown name.
 func sentinel(name string) error {
 	for _, s := range sentinels() {
 		if s.name == name {
@@ -100,10 +99,10 @@ func sentinels() []named {
 	}
 }
 
-// maxText bounds the text of an error in a recording.
+// maxText limits the text of an error in a recording, in bytes.
 const maxText = 4 << 10
 
-// failureOf returns err as a recording keeps it, nil for nil.
+// failureOf returns the recorded form of err, nil for nil.
 func failureOf(err error) *Failure {
 	if err == nil {
 		return nil
@@ -137,8 +136,7 @@ func failureOf(err error) *Failure {
 	return f
 }
 
-// err returns the error that f was: an interruption or item as such, else a
-// *[RecordedError].
+// err returns the original error: an interruption or item, else a *[RecordedError].
 func (f *Failure) err() error {
 	switch {
 	case f == nil:
@@ -168,10 +166,10 @@ func (f *Failure) err() error {
 	return e
 }
 
-// RecordedError is an error that was recorded. Its text is that of the original;
-// errors.As finds the server's *kube.Status in it, if there was one, and
-// errors.Is what the original was of [client.ErrIdle], io.ErrUnexpectedEOF,
-// codec.ErrTooLarge, the connection's ECONNRESET and a context's errors.
+// RecordedError is an error that was recorded. Its text is that of the original.
+// errors.As finds the server's *kube.Status in it, if there was one. errors.Is finds
+// [client.ErrIdle], io.ErrUnexpectedEOF, codec.ErrTooLarge, ECONNRESET of the
+// connection and the errors of a context, if the original matched them.
 type RecordedError struct {
 	Text   string
 	causes []error
@@ -179,10 +177,10 @@ type RecordedError struct {
 
 func (e *RecordedError) Error() string { return e.Text }
 
-// Unwrap returns what the error was.
+// Unwrap returns the errors that the original matched.
 func (e *RecordedError) Unwrap() []error { return e.causes }
 
-// causeOf says how a body ended that was read, in ctx, up to err.
+// causeOf returns how a body ended that was read, with ctx, until err.
 func causeOf(ctx context.Context, err error) Cause {
 	why := context.Cause(ctx)
 	var timeout net.Error

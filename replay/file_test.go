@@ -30,7 +30,7 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-var update = flag.Bool("update", false, "write the recordings in testdata anew")
+var update = flag.Bool("update", false, "write the recordings in testdata again")
 
 // sample records both levels of one short story, the same at each run.
 func sample(t *testing.T, o replay.Options) []byte {
@@ -64,7 +64,7 @@ func sample(t *testing.T, o replay.Options) []byte {
 		srv.On(apitest.Match{Verb: "list"}, faults.Throttle("3")).Times(1)
 		s := w.Stream(replay.Target{Resource: kube.ConfigMaps, Namespace: "d"})
 		wo := watch.Options{Initial: watch.Paged, Backoff: time.Nanosecond, Trace: s.Trace(watch.Trace{})}
-		stop := watching(t.Context(), newTold(false), recorded{s, watch.New(configMaps(c).In("d"), wo)})
+		stop := watching(t.Context(), newLog(false), recorded{s, watch.New(configMaps(c).In("d"), wo)})
 		pass(5 * time.Second)
 		srv.Delete(kube.ConfigMaps, kube.Key{Namespace: "d", Name: "a"})
 		synctest.Wait()
@@ -74,7 +74,7 @@ func sample(t *testing.T, o replay.Options) []byte {
 	return f.bytes()
 }
 
-// TestGolden: the format is what it was. -update writes it anew.
+// TestGolden: the format is what it was. -update writes it again.
 func TestGolden(t *testing.T) {
 	path := filepath.Join("testdata", "sample.lwrec.ndjson")
 	got := sample(t, replay.Options{})
@@ -173,9 +173,9 @@ func TestNothingBehindARecordingIsPassedOver(t *testing.T) {
 		{"two", slices.Concat(plain, plain), entries, fmt.Sprintf("line %d: another recording begins here", lines+1)},
 		{"two, compressed", slices.Concat(gz, gz), entries, fmt.Sprintf("line %d: another recording begins here", lines+1)},
 		{"the first was cut", slices.Concat(first, plain), 0, "line 2: another recording begins here"},
-		{"text", slices.Concat(plain, []byte("junk")), entries, fmt.Sprintf("line %d: there is more behind the footer", lines+1)},
-		{"an entry", slices.Concat(plain, []byte(`{"t":"mark"}`)), entries, fmt.Sprintf("line %d: there is more behind the footer", lines+1)},
-		{"no gzip", slices.Concat(gz, []byte("junk")), entries, fmt.Sprintf("line %d: there is more behind the footer", lines+1)},
+		{"text", slices.Concat(plain, []byte("junk")), entries, fmt.Sprintf("line %d: there is data after the footer", lines+1)},
+		{"an entry", slices.Concat(plain, []byte(`{"t":"mark"}`)), entries, fmt.Sprintf("line %d: there is data after the footer", lines+1)},
+		{"no gzip", slices.Concat(gz, []byte("junk")), entries, fmt.Sprintf("line %d: there is data after the footer", lines+1)},
 		{"no gzip, and longer", slices.Concat(gz, []byte("this is no gzip")), entries, fmt.Sprintf("line %d: the compressed data is damaged", lines+1)},
 		{"zeros", slices.Concat(gz, make([]byte, 100)), entries, fmt.Sprintf("line %d: the compressed data is damaged", lines+1)},
 	} {
@@ -228,7 +228,7 @@ func TestGzipIsFlushedBeforeAWait(t *testing.T) {
 		var f file
 		w := newWriter(t, &f, replay.Options{Gzip: true})
 		c := newClient(t, proxied(t, w, srv))
-		stop := watching(t.Context(), newTold(false), watch.New(configMaps(c), watch.Options{}))
+		stop := watching(t.Context(), newLog(false), watch.New(configMaps(c), watch.Options{}))
 		pass(time.Second)
 		srv.Put(kube.ConfigMaps, configMap("a", "fresh-news"))
 		pass(time.Second)
@@ -252,24 +252,24 @@ func TestDamageIsNamedAndNotQuoted(t *testing.T) {
 	tests := []struct {
 		name, text, want string
 	}{
-		{"nothing", "", "recording, line 1: there is nothing: this is not a recording, or its beginning is lost"},
+		{"nothing", "", "recording, line 1: it is empty: this is not a recording, or its beginning is lost"},
 		{"something else", "hunter2: yes\n", "recording, line 1: there is no header: this is not a recording, or its beginning is lost"},
 		{"another format", `{"t":"header","format":"hunter2","version":1}` + "\n", "recording, line 1: there is no header: this is not a recording, or its beginning is lost"},
-		{"a newer version", `{"t":"header","format":"lwrec","version":2,"timeBase":7}` + "\n", "the recording is of a newer format: version 2, and this program reads up to 1; use a newer one"},
+		{"a newer version", `{"t":"header","format":"lwrec","version":2,"timeBase":7}` + "\n", "the recording is of a newer format: version 2, this program supports up to 1; use a newer one"},
 		{"gzip that is none", "\x1f\x8bhunter2hunter2", "recording, line 1: it is neither text nor gzip: this is not a recording, or its beginning is lost"},
-		{"no JSON", head + ok + "hunter2\n" + ok, "recording, line 3: invalid JSON at byte 0: value expected; to play what stands before it, keep the first 2 lines"},
-		{"half a line", head + `{"t":"mark","label":"hunter2` + "\n" + ok, "recording, line 2: invalid JSON at byte 28: control character in a string; to play what stands before it, keep the first line"},
-		{"a wrong type", head + ok + `{"t":"mark","at":"hunter2"}` + "\n", "recording, line 3: decode at: string into time.Duration; to play what stands before it, keep the first 2 lines"},
-		{"no type", head + `{"at":5}` + "\n", "recording, line 2: it has no type; to play what stands before it, keep the first line"},
-		{"time runs back", head + `{"t":"mark","at":-5}` + "\n", "recording, line 2: its time is negative; to play what stands before it, keep the first line"},
-		{"a chunk of nobody", head + `{"t":"chunk","text":"hunter2"}` + "\n", "recording, line 2: it has no id; to play what stands before it, keep the first line"},
-		{"no base64", head + `{"t":"chunk","id":1,"b64":"hunter2!"}` + "\n", "recording, line 2: its body is not base64; to play what stands before it, keep the first line"},
-		{"no path", head + `{"t":"req","id":1,"url":"http://hunter2/"}` + "\n", "recording, line 2: its URL is not a path; to play what stands before it, keep the first line"},
-		{"no code", head + `{"t":"resp","id":1,"code":20000}` + "\n", "recording, line 2: its code is no status code; to play what stands before it, keep the first line"},
-		{"no object", head + `{"t":"ev","id":1,"type":"ADDED","object":"hunter2"}` + "\n", "recording, line 2: its object is not one; to play what stands before it, keep the first line"},
-		{"no resource", head + `{"t":"stream","id":1}` + "\n", "recording, line 2: the stream has no resource; to play what stands before it, keep the first line"},
-		{"another count", head + ok + `{"t":"footer","counts":{"mark":2}}` + "\n", "recording, line 3: what stands before the footer is not what was recorded; to play what stands before it, keep the first 2 lines"},
-		{"another sum", head + ok + `{"t":"footer","sha256":"00"}` + "\n", "recording, line 3: what stands before the footer is not what was recorded; to play what stands before it, keep the first 2 lines"},
+		{"no JSON", head + ok + "hunter2\n" + ok, "recording, line 3: invalid JSON at byte 0: value expected; to play the part before it, keep the first 2 lines"},
+		{"half a line", head + `{"t":"mark","label":"hunter2` + "\n" + ok, "recording, line 2: invalid JSON at byte 28: control character in a string; to play the part before it, keep the first line"},
+		{"a wrong type", head + ok + `{"t":"mark","at":"hunter2"}` + "\n", "recording, line 3: decode at: string into time.Duration; to play the part before it, keep the first 2 lines"},
+		{"no type", head + `{"at":5}` + "\n", "recording, line 2: it has no type; to play the part before it, keep the first line"},
+		{"time runs back", head + `{"t":"mark","at":-5}` + "\n", "recording, line 2: its time is negative; to play the part before it, keep the first line"},
+		{"a chunk of nobody", head + `{"t":"chunk","text":"hunter2"}` + "\n", "recording, line 2: it has no id; to play the part before it, keep the first line"},
+		{"no base64", head + `{"t":"chunk","id":1,"b64":"hunter2!"}` + "\n", "recording, line 2: its body is not base64; to play the part before it, keep the first line"},
+		{"no path", head + `{"t":"req","id":1,"url":"http://hunter2/"}` + "\n", "recording, line 2: its URL is not a path; to play the part before it, keep the first line"},
+		{"no code", head + `{"t":"resp","id":1,"code":20000}` + "\n", "recording, line 2: its code is not a status code; to play the part before it, keep the first line"},
+		{"no object", head + `{"t":"ev","id":1,"type":"ADDED","object":"hunter2"}` + "\n", "recording, line 2: its object is not an object; to play the part before it, keep the first line"},
+		{"no resource", head + `{"t":"stream","id":1}` + "\n", "recording, line 2: the stream has no resource; to play the part before it, keep the first line"},
+		{"another count", head + ok + `{"t":"footer","counts":{"mark":2}}` + "\n", "recording, line 3: the lines before the footer have changed; to play the part before it, keep the first 2 lines"},
+		{"another sum", head + ok + `{"t":"footer","sha256":"00"}` + "\n", "recording, line 3: the lines before the footer have changed; to play the part before it, keep the first 2 lines"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -7,28 +7,26 @@ import (
 	"time"
 )
 
-// Pace is how fast a recording is played. The zero value plays it as it was
-// recorded.
+// Pace is the speed of a replay. The zero value plays as it was recorded.
 type Pace struct {
-	// Speed is how many times as fast as recorded; 0 = 1.
+	// Speed is a factor; 0 = 1, 2 = twice as fast.
 	Speed float64
-	// Fast leaves out all waiting.
+	// Fast plays without any waiting.
 	Fast bool
 	// Step, if set, holds each entry back until it is released.
 	Step *Step
 }
 
-// clock is a pace that runs.
+// clock is a running pace.
 type clock struct {
 	pace  Pace
 	start time.Time
-	base  time.Duration // the time of the recording that start stands for
+	base  time.Duration // the time in the recording that corresponds to start
 }
 
 func (p Pace) from(at time.Duration) *clock { return &clock{p, time.Now(), at} }
 
-// wait waits until the entry of time at is due. It returns the cause if ctx ends
-// first.
+// wait waits until the entry of time at is due. It returns the cause if ctx ends first.
 func (c *clock) wait(ctx context.Context, at time.Duration) error {
 	switch {
 	case c.pace.Step != nil:
@@ -54,17 +52,16 @@ func (c *clock) wait(ctx context.Context, at time.Duration) error {
 	}
 }
 
-// Step releases entries by hand. The zero value is ready; it may be shared by
-// replays, of which whoever waits longest goes first, and its methods may be
-// called from any goroutine.
+// Step releases entries by hand. The zero value is ready to use. Several replays may
+// share it: the one that waits longest is served first. It is safe for concurrent use.
 type Step struct {
 	mu      sync.Mutex
 	tokens  int
-	waiting []chan struct{} // closed when its turn has come
+	waiting []chan struct{} // closed to release it
 }
 
-// Release lets n more entries through. Chunks, answers, ends and events are
-// entries; requests, streams and notes without a receiver are not waited for.
+// Release releases n more entries. Chunks, responses, ends and events are entries;
+// requests, streams and notes without a receiver are not held back.
 func (s *Step) Release(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// What of a request and its answer is kept. Everything else is left out, above
-// all Authorization, Cookie and whatever a proxy adds.
+// Recorded headers of a request and its response. All others are dropped, above all
+// Authorization, Cookie and those that a proxy adds.
 var (
 	requestHeaders  = []string{"Accept", "Content-Type", "User-Agent"}
 	responseHeaders = []string{"Audit-Id", "Cache-Control", "Content-Encoding", "Content-Length", "Content-Type", "Retry-After",
@@ -26,8 +26,8 @@ func allowed(h http.Header, names []string) http.Header {
 	return kept
 }
 
-// target returns what is kept of a URL: path and query, without the values of
-// parameters that are called after secrets.
+// target returns the recorded form of a URL: path and query, without the values of
+// parameters with the name of a secret.
 func target(u *url.URL) string {
 	t := u.EscapedPath()
 	if t == "" {
@@ -58,14 +58,14 @@ func sensitive(param string) bool {
 // blank returns n bytes of filler.
 func blank(n int) string { return strings.Repeat(filler, n/len(filler)+1)[:n] }
 
-// A filter makes the bytes of a body fit to be kept, by as many bytes.
+// A filter redacts the bytes of a body, without changing their number.
 type filter interface {
-	feed(b []byte) []byte // what is ready, valid until the next call
+	feed(b []byte) []byte // the bytes that are ready, valid until the next call
 	taken(n int)
 	finish() []byte
 }
 
-// filterFor chooses the filter of an answer.
+// filterFor returns the filter of a response.
 func filterFor(rules Redaction, r *http.Request, resp *http.Response) filter {
 	parts := strings.Split(strings.ToLower(r.URL.Path), "/")
 	api := slices.Contains(parts, "api") || slices.Contains(parts, "apis")
@@ -76,18 +76,18 @@ func filterFor(rules Redaction, r *http.Request, resp *http.Response) filter {
 	failed := resp.StatusCode < 200 || resp.StatusCode > 299
 	switch {
 	case err != nil && resp.Header.Get("Content-Type") != "", resp.Header.Get("Content-Encoding") != "":
-		return &withheld{} // nobody can see what is in it
+		return &withheld{} // its content is unreadable
 	case isJSON:
 		return newRedactor(rules, forced, api)
 	case isText && !forced && (!api || failed || typ == "text/html"):
 		return &verbatim{} // /readyz, the page of a proxy
 	case typ == "text/plain":
-		return newRedactor(rules, forced, api) // careless aggregated servers; logs become filler
+		return newRedactor(rules, forced, api) // some aggregated servers; logs become filler
 	}
 	return &withheld{}
 }
 
-// withheld replaces everything: only sizes are kept.
+// withheld replaces everything, so that only sizes are kept.
 type withheld struct{ buf []byte }
 
 func (w *withheld) feed(b []byte) []byte {

@@ -20,23 +20,22 @@ import (
 	"github.com/listwatch/listwatch/codec"
 )
 
-// Limits of what is read.
+// Limits for reading.
 const (
 	maxLine        = 40 << 20 // far more than an object that Kubernetes stores
-	maxKinds       = 64       // of entries, known or not
+	maxKinds       = 64       // of entries, known or unknown
 	defaultMaxLoad = 80 << 20 // memory of a whole recording
 	entrySize      = 512      // memory of an entry without its text
 	headerFactor   = 16       // memory of headers, for each byte of text
 	failureSize    = 512      // memory of a failure without its text and lists
-	sentinelSize   = 32       // memory of an error in Failure.Is, and of what it stands for
+	sentinelSize   = 32       // memory of an error in Failure.Is
 	causeSize      = 64       // memory of a cause of a Status
 )
 
-// ErrVersion means that a recording is of a newer version than this package
-// reads.
+// ErrVersion means that a recording has a newer version than this package supports.
 var ErrVersion = errors.New("the recording is of a newer format")
 
-// DamageError says which line of a recording cannot be read, and what to do. It
+// DamageError reports a line of a recording that cannot be read, and what to do. It
 // quotes nothing.
 type DamageError struct {
 	Line   int // from 1
@@ -49,18 +48,18 @@ func (e *DamageError) Error() string {
 		return s + ": this is not a recording, or its beginning is lost"
 	}
 	if e.Line == 2 {
-		return s + "; to play what stands before it, keep the first line"
+		return s + "; to play the part before it, keep the first line"
 	}
-	return s + fmt.Sprintf("; to play what stands before it, keep the first %d lines", e.Line-1)
+	return s + fmt.Sprintf("; to play the part before it, keep the first %d lines", e.Line-1)
 }
 
-// Reader reads a recording entry by entry, in the memory of one. It is for one
+// Reader reads a recording entry by entry, in the memory of one entry. It is for one
 // goroutine.
 type Reader struct {
 	Header Header
 
 	in        *bufio.Reader
-	zipped    *members // nil where it is not compressed
+	zipped    *members // nil = not compressed
 	max       int      // bytes of a line
 	line      int
 	buf       []byte
@@ -90,7 +89,7 @@ func newReader(r io.Reader, max int) (*Reader, error) {
 	case err != nil && err != io.EOF:
 		return nil, err
 	case len(line) == 0:
-		return nil, &DamageError{1, "there is nothing"}
+		return nil, &DamageError{1, "it is empty"}
 	}
 	v, err := codec.Decode[struct {
 		T       string `json:"t"`
@@ -101,7 +100,7 @@ func newReader(r io.Reader, max int) (*Reader, error) {
 		return nil, &DamageError{1, "there is no header"}
 	}
 	if v.Version > formatVersion {
-		return nil, fmt.Errorf("%w: version %d, and this program reads up to %d; use a newer one", ErrVersion, v.Version, formatVersion)
+		return nil, fmt.Errorf("%w: version %d, this program supports up to %d; use a newer one", ErrVersion, v.Version, formatVersion)
 	}
 	if rd.Header, err = codec.Decode[Header](line); err != nil {
 		return nil, &DamageError{1, "the header does not fit: " + err.Error()}
@@ -110,14 +109,13 @@ func newReader(r io.Reader, max int) (*Reader, error) {
 	return rd, nil
 }
 
-// Truncated reports, once all entries have been read, whether the recording was
-// cut: it has no footer.
+// Truncated reports, after all entries have been read, whether the recording was
+// truncated: it has no footer.
 func (r *Reader) Truncated() bool { return r.truncated }
 
-// Entries yields the entries that are left, without the footer. An entry of a
-// kind that this version does not know is passed over. The only error is the
-// last element: a *[DamageError], or that of the underlying reader. A file that
-// was cut, even within a line, is no error.
+// Entries yields the remaining entries, without the footer. Entries of an unknown kind
+// are skipped. The only error is the last element: a *[DamageError], or that of the
+// underlying reader. A truncated file, even within a line, is not an error.
 func (r *Reader) Entries() iter.Seq2[*Entry, error] {
 	return func(yield func(*Entry, error) bool) {
 		for {
@@ -191,12 +189,12 @@ func (r *Reader) parse(line []byte) (*Entry, error) {
 
 func (r *Reader) verify(footer *Entry) error {
 	if footer.SHA256 != "" && footer.SHA256 != hex.EncodeToString(r.sum.Sum(nil)) || footer.Counts != nil && !reflect.DeepEqual(footer.Counts, r.counts) {
-		return r.damage("what stands before the footer is not what was recorded")
+		return r.damage("the lines before the footer have changed")
 	}
 	return nil
 }
 
-// ended returns an error unless the recording ends behind its footer.
+// ended returns an error unless the recording ends after its footer.
 func (r *Reader) ended() error {
 	line, err := r.next()
 	switch {
@@ -210,11 +208,11 @@ func (r *Reader) ended() error {
 	}](line); err == nil && head.Kind == kindHeader {
 		return r.damage("another recording begins here")
 	}
-	return r.damage("there is more behind the footer")
+	return r.damage("there is data after the footer")
 }
 
-// next returns the next line with its end; io.EOF at the end, and in place of a
-// line that was cut.
+// next returns the next line with its newline; io.EOF at the end, and for a line that
+// was truncated.
 func (r *Reader) next() ([]byte, error) {
 	r.line++
 	r.buf = r.buf[:0]
@@ -240,13 +238,13 @@ func (r *Reader) next() ([]byte, error) {
 	}
 }
 
-// members reads what the members of a gzip file hold. It is gzip.Reader but for what
-// stands behind a whole member and is none: that is not passed over.
+// members reads the members of a gzip file. Unlike gzip.Reader it reports data after a
+// member that is not another one.
 type members struct {
 	in    *bufio.Reader
 	gz    *gzip.Reader
-	later bool // than the first
-	cut   bool // the present one was
+	later bool // after the first member
+	cut   bool // the current member was truncated
 }
 
 func (m *members) Read(b []byte) (int, error) {
@@ -254,7 +252,7 @@ func (m *members) Read(b []byte) (int, error) {
 		n, err := m.gz.Read(b)
 		m.cut = errors.Is(err, io.ErrUnexpectedEOF)
 		if n > 0 && err == io.EOF {
-			return n, nil // it comes again
+			return n, nil // io.EOF is returned again
 		}
 		if err != io.EOF {
 			return n, err
@@ -271,7 +269,7 @@ func (m *members) Read(b []byte) (int, error) {
 	}
 }
 
-// cutBehind reports whether a member behind the first was cut.
+// cutBehind reports whether a member after the first was truncated.
 func (m *members) cutBehind() bool { return m != nil && m.later && m.cut }
 
 func isCorrupt(err error) bool {
@@ -279,17 +277,17 @@ func isCorrupt(err error) bool {
 	return errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader) || errors.As(err, &corrupt)
 }
 
-// Recording is a whole recording in memory. Its entries must not be changed, so
-// it may be shared.
+// Recording is a whole recording in memory. Its entries must not be changed, so it may
+// be shared.
 type Recording struct {
 	Header    Header
 	Entries   []*Entry
-	Truncated bool // it was cut, and plays as far as it goes
+	Truncated bool // it has no footer, and plays as far as it goes
 }
 
-// Load reads a recording that takes at most max bytes of memory, about, of which no
-// line has more than a quarter, or than 1 MiB if that is more; 0 = 80 MiB. Where it
-// is damaged or larger, what stands before is returned with the error.
+// Load reads a recording that takes at most about max bytes of memory, with lines of at
+// most a quarter of that, or 1 MiB if that is more; 0 = 80 MiB. If it is damaged or
+// larger, the part before is returned with the error.
 func Load(r io.Reader, max int64) (*Recording, error) {
 	if max <= 0 {
 		max = defaultMaxLoad

@@ -12,62 +12,61 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// formatName and formatVersion stand in the header of every recording. A reader refuses a
-// newer version; what it does not know within its own version it passes over.
+// formatName and formatVersion are in the header of every recording. A reader refuses a
+// newer version, and skips unknown data within its own version.
 const (
 	formatName    = "lwrec"
 	formatVersion = 1
 )
 
-// Header is the first line of a recording. NewWriter sets what a caller may not
-// choose.
+// Header is the first line of a recording. NewWriter sets the fields that a caller may
+// not choose.
 type Header struct {
 	Format    string    `json:"format"`
 	Version   int       `json:"version"`
-	Tool      string    `json:"tool,omitempty"`   // what recorded; default "listwatch"
-	Origin    string    `json:"origin,omitempty"` // what was done meanwhile, for people; it must hold no secret
+	Tool      string    `json:"tool,omitempty"`   // the recording program; default "listwatch"
+	Origin    string    `json:"origin,omitempty"` // description for people; it must not contain secrets
 	Created   time.Time `json:"created"`
-	TimeBase  time.Time `json:"timeBase"` // what Entry.At counts from
+	TimeBase  time.Time `json:"timeBase"` // origin of Entry.At
 	Cluster   Cluster   `json:"cluster,omitzero"`
 	Redaction Redaction `json:"redaction"`
 }
 
-// Cluster says where the traffic comes from. All of it is optional.
+// Cluster is the origin of the traffic. All fields are optional.
 type Cluster struct {
-	UID        string `json:"uid,omitempty"`    // of the namespace kube-system
-	Server     string `json:"server,omitempty"` // base URL; a user and a query in it are left out
+	UID        string `json:"uid,omitempty"`    // UID of the namespace kube-system
+	Server     string `json:"server,omitempty"` // base URL, without user and query
 	GitVersion string `json:"gitVersion,omitempty"`
 }
 
-// Redaction says what was replaced. Credentials in headers and tokens always are.
+// Redaction is what was replaced. Credentials in headers and tokens always are.
 type Redaction struct {
 	Secrets bool `json:"secrets"` // data of Secrets, and last-applied annotations
 	Env     bool `json:"env"`     // values of environment variables
 }
 
-// Kind is what an entry is.
+// Kind is the kind of an entry.
 type Kind string
 
-// The kinds of entries. Which fields each has is in FORMAT.md.
+// The kinds of entries. FORMAT.md lists the fields of each.
 const (
 	KindReq    Kind = "req"    // a request was sent
-	KindResp   Kind = "resp"   // its answer began
+	KindResp   Kind = "resp"   // its response began
 	KindChunk  Kind = "chunk"  // a piece of its body was read
 	KindEnd    Kind = "end"    // the body, or the stream of events, ended
 	KindStream Kind = "stream" // a loop over events began
 	KindPage   Kind = "page"   // a page of a list was read
 	KindEvent  Kind = "ev"     // an event was delivered
 	KindNote   Kind = "note"   // something happened: a connection, an interruption
-	KindMark   Kind = "mark"   // somebody set a mark
-	KindFooter Kind = "footer" // the recording was closed in good order
+	KindMark   Kind = "mark"   // Writer.Mark was called
+	KindFooter Kind = "footer" // the recording was closed
 )
 
 // kindHeader is the kind of the first line.
 const kindHeader Kind = "header"
 
-// Entry is one line of a recording after the header. Fields that its kind does
-// not have are zero. Objects and bodies are shared with the recording: they must
-// not be changed.
+// Entry is one line of a recording after the header. Fields that its kind does not have
+// are zero. Objects and bodies are shared with the recording and must not be changed.
 type Entry struct {
 	Kind Kind          `json:"t"`
 	At   time.Duration `json:"at"`           // since Header.TimeBase, by the monotonic clock
@@ -80,7 +79,7 @@ type Entry struct {
 	Proto  string      `json:"proto,omitempty"`
 	Header http.Header `json:"headers,omitempty"`
 
-	// chunk: one of the two
+	// chunk: one of both
 	Text string `json:"text,omitempty"`
 	B64  string `json:"b64,omitempty"`
 
@@ -97,7 +96,7 @@ type Entry struct {
 	Remaining *int64 `json:"remaining,omitempty"`
 	Done      bool   `json:"done,omitempty"`
 
-	// ev; the revision also of a page
+	// ev; Revision also for a page
 	Type      string          `json:"type,omitempty"`
 	Revision  string          `json:"rv,omitempty"`
 	Namespace string          `json:"namespace,omitempty"` // of an object that is left out
@@ -105,8 +104,8 @@ type Entry struct {
 	UID       string          `json:"uid,omitempty"`
 	Object    json.RawMessage `json:"object,omitempty"`
 
-	// note, mark; Failure also of an ev that came with an error, of a RESTART
-	// that has a cause, and of an end
+	// note, mark; Failure also for an ev with an error, for a RESTART with a cause, and
+	// for an end
 	Note    string        `json:"note,omitempty"`
 	Label   string        `json:"label,omitempty"`
 	Gap     time.Duration `json:"gap,omitempty"`
@@ -125,7 +124,7 @@ type Target struct {
 	Fields    string
 }
 
-// targetLine is a Target as it is written.
+// targetLine is the JSON of a Target.
 type targetLine struct {
 	Group      string `json:"group,omitempty"`
 	Version    string `json:"version"`
@@ -137,13 +136,13 @@ type targetLine struct {
 	Fields     string `json:"fields,omitempty"`
 }
 
-// MarshalJSON writes a Target flat.
+// MarshalJSON encodes a Target without nesting.
 func (t Target) MarshalJSON() ([]byte, error) {
 	r := t.Resource
 	return codec.Encode(targetLine{r.Group, r.Version, r.Plural, r.Kind, r.Namespaced, t.Namespace, t.Labels, t.Fields})
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON decodes the JSON of MarshalJSON.
 func (t *Target) UnmarshalJSON(b []byte) error {
 	l, err := codec.Decode[targetLine](b)
 	if err != nil {
@@ -158,12 +157,12 @@ type Cause string
 
 // Values of Cause.
 const (
-	EndEOF     Cause = "eof"     // as it should
-	EndCut     Cause = "cut"     // the connection was closed within it
+	EndEOF     Cause = "eof"     // normally
+	EndCut     Cause = "cut"     // the connection was closed before the end
 	EndReset   Cause = "reset"   // the connection was reset
 	EndTimeout Cause = "timeout" // the server was silent for too long
-	EndClient  Cause = "client"  // who read it had enough
-	EndError   Cause = "error"   // else
+	EndClient  Cause = "client"  // the reader ended it
+	EndError   Cause = "error"   // any other error
 )
 
 // Body returns the bytes of a chunk.
@@ -174,7 +173,7 @@ func (e *Entry) Body() ([]byte, error) {
 	return base64.StdEncoding.DecodeString(e.B64)
 }
 
-// setBody keeps b as text where it is any.
+// setBody stores b as text if it is valid UTF-8.
 func (e *Entry) setBody(b []byte) {
 	if utf8.Valid(b) {
 		e.Text = string(b)
@@ -183,7 +182,7 @@ func (e *Entry) setBody(b []byte) {
 	e.B64 = base64.StdEncoding.EncodeToString(b)
 }
 
-// check says what is wrong with an entry that was read, "" if nothing is.
+// check returns what is wrong with an entry that was read, "" if nothing is.
 func (e *Entry) check() string {
 	switch {
 	case e.Kind == "":
@@ -206,7 +205,7 @@ func (e *Entry) check() string {
 		}
 	case KindResp:
 		if e.Code < 200 || e.Code > 999 {
-			return "its code is no status code"
+			return "its code is not a status code"
 		}
 	case KindChunk:
 		if _, err := e.Body(); err != nil {
@@ -218,7 +217,7 @@ func (e *Entry) check() string {
 		}
 		if len(e.Object) > 0 {
 			if _, err := codec.ParseRawFull(e.Object); err != nil {
-				return "its object is not one"
+				return "its object is not an object"
 			}
 		}
 	case KindStream:

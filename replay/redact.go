@@ -4,65 +4,65 @@ import "strings"
 
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// filler is what stands in place of a secret, again and again. It is text of
-// base64, so that the data of a Secret still decodes.
+// filler is repeated in place of a secret. It is valid base64, so that the data of a
+// Secret can still be decoded.
 const filler = "REDACTED"
 
-// maxHeld bounds what a redactor holds back: beyond it, what is undecided counts
-// as secret.
+// maxHeld limits the bytes that a redactor holds back: beyond it, undecided values
+// count as secret.
 const maxHeld = 4 << 20
 
-// A redactor, made by newRedactor, replaces secrets in JSON that comes in pieces,
-// values one behind the other, by as many other bytes. It decides by names: data
-// and stringData of a Secret, the last-applied annotation, the token of a
-// TokenReview or TokenRequest, and, if asked to, values of environment variables.
-// Data of an object that may still turn out to be a Secret is held back until it
+// A redactor replaces secrets in JSON values that arrive in pieces, by as many other
+// bytes. It decides by names: data and stringData of a Secret, the last-applied
+// annotation, the token of a TokenReview or TokenRequest, and, if requested, values of
+// environment variables. Data of an object that may still turn out to be a Secret is
+// held back until the object ends.
 // ends.
 //
-// It knows just enough grammar to notice what is no JSON. From there on, what is
-// neither white space nor punctuation is replaced, until the brackets that were
-// open are closed: codec restarts there, too.
+// It checks just enough grammar to detect invalid JSON. From there on, everything
+// except white space and punctuation is replaced, until the open brackets are closed:
+// codec restarts there, too.
 type redactor struct {
 	rules Redaction
-	// forced: the body comes from a place where Secrets are; typed: a list may
-	// leave out the kind of its items, because the path has it.
+	// forced: the body contains Secrets; typed: a list may omit the kind of its items,
+	// because the path has it.
 	forced, typed bool
 
-	buf  []byte // what is held back
-	base int64  // where it begins in the body
-	at   int    // how much of buf has been looked at
+	buf  []byte // the bytes that are held back
+	base int64  // offset of buf in the body
+	at   int    // how much of buf was processed
 
 	stack  []level
 	expect expectation
 	str    bool // within a string
 	escape bool
-	scalar string // what is left of a literal; "0" within a number
+	scalar string // rest of a literal; "0" = within a number
 	mode   mode
-	owner  int    // the undecided object that the value under way belongs to; -1 = none
+	owner  int    // index of the undecided object that the current value belongs to; -1 = none
 	word   []byte // a key or kind
 	count  int    // bytes replaced in this string
-	base64 bool   // its padding stays
-	lost   bool   // it is no JSON
-	open   []byte // when lost: the brackets that are to come
+	base64 bool   // keep its padding
+	lost   bool   // the JSON is invalid
+	open   []byte // if lost: the closing brackets that must follow
 }
 
-// level is an object or array that is open.
+// level is an open object or array.
 type level struct {
 	array  bool
-	name   string // of the member whose value, or an element of whose value, it is
-	key    string // of the member under way
+	name   string // of the member that it is the value of, or in the value of
+	key    string // of the current member
 	kind   string
-	secret bool // it is a Secret whatever its kind says
-	fill   bool // all within is secret
-	base64 bool // what is within may be base64
-	outer  int  // the undecided object that it is within the data of; -1 = none
+	secret bool // it is a Secret, whatever its kind
+	fill   bool // everything inside is secret
+	base64 bool // its content may be base64
+	outer  int  // index of the undecided object in whose data it is; -1 = none
 	spans  []span
-	first  int64 // where the first of them begins
+	first  int64 // offset of the first span
 }
 
 // span is an undecided string or scalar, as offsets in the body.
 type span struct {
-	lo, hi int64 // hi -1 = it goes on
+	lo, hi int64 // hi: -1 = not ended
 	scalar bool
 	base64 bool
 }
@@ -78,11 +78,11 @@ const (
 	isKey
 	isKind
 	secret
-	undecided // an owner says whose
+	undecided // owner is the object that decides
 )
 
-// feed takes the next piece of a body and returns what is fit to be kept; it may
-// be less or more than the piece, and is valid until the next call.
+// feed processes the next piece of a body and returns the redacted bytes that are
+// ready: fewer or more than the piece, valid until the next call.
 func (r *redactor) feed(b []byte) []byte {
 	from := len(r.buf)
 	r.buf = append(r.buf, b...)
@@ -100,15 +100,15 @@ func (r *redactor) feed(b []byte) []byte {
 	return r.buf[:r.fit()]
 }
 
-// taken forgets the n bytes that feed or finish returned.
+// taken removes the n bytes that feed or finish returned.
 func (r *redactor) taken(n int) {
 	r.base += int64(n)
 	r.buf = append(r.buf[:0], r.buf[n:]...)
 	r.at = len(r.buf)
 }
 
-// finish returns the rest at the end of the body. Of an object that was cut
-// before its kind came, nobody knows that it was no Secret.
+// finish returns the rest at the end of the body. An object that was truncated before
+// its kind may have been a Secret.
 func (r *redactor) finish() []byte {
 	for i := range r.stack {
 		l := &r.stack[i]
@@ -120,7 +120,7 @@ func (r *redactor) finish() []byte {
 	return r.buf
 }
 
-// fit is how much of buf is decided.
+// fit returns how many bytes of buf are decided.
 func (r *redactor) fit() int {
 	n := len(r.buf)
 	for i := range r.stack {
@@ -131,7 +131,7 @@ func (r *redactor) fit() int {
 	return n
 }
 
-// giveUp takes all that is undecided for secret.
+// giveUp treats everything undecided as secret.
 func (r *redactor) giveUp() {
 	for i := range r.stack {
 		l := &r.stack[i]
@@ -159,8 +159,8 @@ func (r *redactor) replace(spans []span) {
 	}
 }
 
-// fill returns what stands for the i-th byte of a secret. The padding of base64
-// stays, as do signs and literals outside strings.
+// fill returns the replacement for the i-th byte of a secret. The padding of base64 is
+// kept, and so are signs and literals outside of strings.
 func fill(c byte, i int, scalar, base64 bool) byte {
 	switch {
 	case scalar && (c < '0' || c > '9'):
@@ -173,7 +173,7 @@ func fill(c byte, i int, scalar, base64 bool) byte {
 	return filler[i%len(filler)]
 }
 
-// add puts undecided spans to those of l.
+// add adds undecided spans to those of l.
 func (l *level) add(spans ...span) {
 	for _, s := range spans {
 		if len(l.spans) == 0 || s.lo < l.first {
@@ -183,7 +183,7 @@ func (l *level) add(spans ...span) {
 	}
 }
 
-// decide notes a kind that an object says it has; it may say several.
+// decide notes a kind of an object; an object may have several.
 func (r *redactor) decide(l *level, kind string) {
 	l.kind = kind
 	if strings.EqualFold(kind, "Secret") {
@@ -193,7 +193,7 @@ func (r *redactor) decide(l *level, kind string) {
 	}
 }
 
-// classify says how to treat the value in l that begins with c.
+// classify returns how to treat the value in l that begins with c.
 func (r *redactor) classify(l *level, c byte) (mode, int) {
 	switch {
 	case l == nil && r.forced && c != '{':

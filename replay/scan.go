@@ -7,8 +7,8 @@ import (
 	"github.com/listwatch/listwatch/codec"
 )
 
-// This file is how a redactor reads JSON: byte by byte, since a body comes in
-// pieces; redact.go is what it does about it.
+// This file is the JSON parser of a redactor. It reads byte by byte, because a body
+// arrives in pieces; redact.go decides what to replace.
 
 type expectation byte
 
@@ -21,8 +21,8 @@ const (
 	wantCommaOrEnd
 )
 
-// ordinary is how many bytes at the beginning of b neither end a string nor mean
-// anything in it.
+// ordinary returns how many bytes at the beginning of b neither end a string nor are
+// special in it.
 func ordinary(b []byte) int {
 	for i, c := range b {
 		if c == '"' || c == '\\' || c < ' ' {
@@ -39,7 +39,7 @@ func (r *redactor) top() *level {
 	return &r.stack[len(r.stack)-1]
 }
 
-// step takes the byte at buf[i].
+// step processes the byte at buf[i].
 func (r *redactor) step(i int) {
 	c := r.buf[i]
 	switch {
@@ -79,7 +79,7 @@ func (r *redactor) stepLost(i int) {
 	}
 }
 
-// lose is called at the first byte that JSON does not have there.
+// lose is called at the first byte that is invalid JSON.
 func (r *redactor) lose(i int) {
 	r.giveUp()
 	r.open = r.open[:0]
@@ -100,7 +100,7 @@ func (r *redactor) stepString(i int, c byte) {
 		r.endString(i)
 		return
 	}
-	if c < ' ' { // not even escaped
+	if c < ' ' { // a control character
 		r.lose(i)
 		return
 	}
@@ -135,7 +135,7 @@ func (r *redactor) endString(i int) {
 	}
 }
 
-// close ends the undecided span under way, if one is, before buf[i].
+// close ends the current undecided span, if there is one, before buf[i].
 func (r *redactor) close(i int) {
 	if r.owner < 0 {
 		return
@@ -145,7 +145,7 @@ func (r *redactor) close(i int) {
 	r.owner = -1
 }
 
-// unquote returns what a string without its quotes means.
+// unquote returns the decoded content of a string.
 func unquote(b []byte) string {
 	if !strings.Contains(string(b), `\`) {
 		return string(b)
@@ -157,11 +157,11 @@ func unquote(b []byte) string {
 	return s
 }
 
-// stepScalar reports false at the first byte behind a scalar.
+// stepScalar reports false at the first byte after a scalar.
 func (r *redactor) stepScalar(i int, c byte) bool {
 	switch {
 	case c == ',' || c == '}' || c == ']' || c == ' ' || c == '\n' || c == '\r' || c == '\t' || c == '{' || c == '[' || c == '"' || c == ':':
-		if r.scalar != "0" && r.scalar != "." { // a literal that is cut short
+		if r.scalar != "0" && r.scalar != "." { // a truncated literal
 			r.lose(i)
 			return true
 		}
@@ -191,7 +191,7 @@ func (r *redactor) stepScalar(i int, c byte) bool {
 	return true
 }
 
-// stepToken takes the first byte of a token.
+// stepToken processes the first byte of a token.
 func (r *redactor) stepToken(i int, c byte) {
 	l := r.top()
 	switch r.expect {
@@ -232,7 +232,7 @@ func (r *redactor) stepToken(i int, c byte) {
 	}
 }
 
-// value takes the first byte of a value.
+// value processes the first byte of a value.
 func (r *redactor) value(i int, c byte) {
 	l := r.top()
 	r.mode, r.owner = r.classify(l, c)
@@ -244,7 +244,7 @@ func (r *redactor) value(i int, c byte) {
 		return
 	case '"':
 		r.str = true
-		i++ // the span begins behind the quote
+		i++ // the span begins after the quote
 	case 't':
 		r.scalar = "rue"
 	case 'f':
@@ -274,7 +274,7 @@ func (r *redactor) push(i int, array bool) {
 		if l.array {
 			n.name = l.name
 		}
-		// An element of the items of a SecretList is one without saying so.
+		// An item of a SecretList is a Secret without having the kind.
 		if l.array && l.name == "items" && len(r.stack) > 1 {
 			n.secret = strings.EqualFold(r.stack[len(r.stack)-2].kind, "SecretList")
 		}
@@ -293,8 +293,8 @@ func (r *redactor) push(i int, array bool) {
 	}
 }
 
-// pop closes the innermost object or array. An object that did not say that it is
-// a Secret is none, but it may be a part of a Secret's data.
+// pop closes the innermost object or array. An object without the kind Secret is none,
+// but it may be part of a Secret's data.
 func (r *redactor) pop() {
 	l := r.top()
 	switch {

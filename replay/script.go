@@ -12,38 +12,37 @@ import (
 	"time"
 )
 
-// ScriptOptions of a Script. The zero value answers as it was recorded, to
-// requests that ask for the same.
+// ScriptOptions of a Script. The zero value responds to equivalent requests as it was
+// recorded.
 type ScriptOptions struct {
 	Pace Pace
 
-	// Strict wants the requests as they were recorded: in the same order, the
-	// query letter by letter, the same Accept and User-Agent. Otherwise it is
-	// enough that method, path and parameters are the same, in any order; the
-	// parameter timeoutSeconds, which clients choose at random, does not count.
+	// Strict requires the requests as they were recorded: in the same order, with
+	// exactly the same query, Accept and User-Agent. Otherwise it is sufficient that
+	// method, path and parameters are the same, in any order; the parameter
+	// timeoutSeconds, which clients choose at random, does not count.
 	Strict bool
 }
 
-// Script is a handler that answers requests with what was recorded at the wire:
-// the n-th request of a kind with the n-th answer to it, in the same pieces, and
-// broken off at the same byte. Where the client once had enough, or the server
-// fell silent, or the recording was cut, the answer stays open until the client
-// leaves. A request that the recording has no answer to gets 503 and a Status
-// that says so.
+// Script is a handler that responds to requests as recorded at the wire: to the n-th
+// request of a kind with its n-th response, in the same pieces, and with an
+// interruption at the same byte. If the client left, the server became silent, or the
+// recording ended, the response stays open until the client leaves. A request without a
+// recorded response gets 503 and a Status that says so.
 //
-// Times count from each request. A connection that was reset is reset, as far as
-// the server that the handler runs in lets it be.
+// Times count from each request. A connection that was reset is reset again, as far as
+// the handler's server allows it.
 type Script struct {
 	o ScriptOptions
 
 	mu       sync.Mutex
-	order    []string            // strict: the requests that are left
-	answers  map[string][]answer // by request; those that are left
+	order    []string            // strict: the remaining requests
+	answers  map[string][]answer // by request; the remaining ones
 	unknown  []string
 	answered int
 }
 
-// answer is what followed a request.
+// answer is a response to a request.
 type answer struct {
 	sent    time.Duration
 	entries []*Entry
@@ -65,7 +64,7 @@ func NewScript(r *Recording, o ScriptOptions) *Script {
 			}
 		}
 	}
-	// Requests of the same moment may have been written the other way round.
+	// Requests of the same moment may have been written in another order.
 	slices.SortStableFunc(requests, func(a, b *Entry) int { return cmp.Compare(a.At, b.At) })
 	for _, e := range requests {
 		path, query, _ := strings.Cut(e.URL, "?")
@@ -76,7 +75,7 @@ func NewScript(r *Recording, o ScriptOptions) *Script {
 	return s
 }
 
-// Unknown returns the requests that had no answer in the recording, in order.
+// Unknown returns the requests without a recorded response, in order.
 func (s *Script) Unknown() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,7 +89,7 @@ func (s *Script) Left() int {
 	return len(s.order) - s.answered
 }
 
-// key says which requests are the same.
+// key returns a key that is the same for equivalent requests.
 func (s *Script) key(method, path, query string, h http.Header) string {
 	if s.o.Strict {
 		return strings.Join([]string{method, path, query, h.Get("Accept"), h.Get("User-Agent")}, " ")
@@ -109,9 +108,9 @@ func (s *Script) key(method, path, query string, h http.Header) string {
 	return method + " " + path + "?" + strings.Join(kept, "&")
 }
 
-// take finds the answer to a request.
+// take returns the next response to a request.
 func (s *Script) take(r *http.Request) (answer, bool) {
-	path, query, _ := strings.Cut(target(r.URL), "?") // redacted as the recording is
+	path, query, _ := strings.Cut(target(r.URL), "?") // redacted like the recording
 	key := s.key(r.Method, path, query, r.Header)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,7 +159,7 @@ func (s *Script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	finish(w, r, "")
 }
 
-// finish ends an answer as it ended.
+// finish ends a response as the recorded one ended.
 func finish(w http.ResponseWriter, r *http.Request, cause Cause) {
 	switch cause {
 	case EndEOF:
@@ -168,13 +167,13 @@ func finish(w http.ResponseWriter, r *http.Request, cause Cause) {
 	case EndCut, EndError:
 	case EndReset:
 		reset(w)
-	default: // the server would still be there
+	default: // the server would still keep the connection
 		<-r.Context().Done()
 	}
 	panic(http.ErrAbortHandler)
 }
 
-// reset resets a TCP connection that is not encrypted; others are closed.
+// reset resets an unencrypted TCP connection; others are closed.
 func reset(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {

@@ -64,12 +64,12 @@ func TestSecretsNeverReachTheFile(t *testing.T) {
 				c := newClient(t, cfg)
 				s := w.Stream(replay.Target{Resource: kube.Secrets})
 				secrets := client.Of[codec.RawFull](c, kube.Secrets)
-				l := newTold(false)
+				l := newLog(false)
 				stop := watching(t.Context(), l, recorded{s, watch.New(secrets, watch.Options{Trace: s.Trace(watch.Trace{})})})
-				paged := watching(t.Context(), newTold(false), watch.New(secrets, watch.Options{Initial: watch.Paged, Limit: 1}))
+				paged := watching(t.Context(), newLog(false), watch.New(secrets, watch.Options{Initial: watch.Paged, Limit: 1}))
 				table := secrets
 				table.Accept.Object = "application/json;as=Table;g=meta.k8s.io;v=v1;includeObject=Object"
-				tables := watching(t.Context(), newTold(false), watch.New(table, watch.Options{}))
+				tables := watching(t.Context(), newLog(false), watch.New(table, watch.Options{}))
 				pass(time.Minute)
 				srv.Put(kube.Secrets, secretObject("c"))
 				srv.Delete(kube.Secrets, kube.Key{Namespace: "d", Name: "b"})

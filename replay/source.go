@@ -13,10 +13,10 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// ErrEnd is the last element of a Source's events: the recording has no more.
+// ErrEnd is the last element of a Source's events: the end of the recording.
 var ErrEnd = errors.New("the recording ends here")
 
-// Streams returns the loops over events that a recording holds, in order.
+// Streams returns the recorded loops over events, in order.
 func (r *Recording) Streams() []Target {
 	var targets []Target
 	for _, e := range r.Entries {
@@ -36,24 +36,24 @@ type Source[T kube.Object] struct {
 	o       SourceOptions
 }
 
-// SourceOptions of a Source. The zero value plays the recording as it was, and
-// ends with it.
+// SourceOptions of a Source. The zero value plays the recording at its speed, and ends
+// with it.
 type SourceOptions struct {
 	Pace Pace
 
-	// Trace receives what the watcher's own Trace received: pages, connections, ends
-	// of requests, also those that were not delivered to the loop, such as a
-	// 410. A recording knows of them if Stream.Trace was used.
+	// Trace gets the calls that the watcher's own Trace got: pages, connections, ends
+	// of requests, also those that were not delivered to the loop, such as a 410. They
+	// are recorded if Stream.Trace was used.
 	Trace watch.Trace
 
-	// Hold keeps the sequence open at the end of the recording, as a watch of
-	// a quiet collection, until its context ends.
+	// Hold keeps the sequence open at the end of the recording, like a watch without
+	// changes, until its context ends.
 	Hold bool
 }
 
-// NewSource returns the n-th stream of a recording, as [Recording.Streams]
-// counts them, from 0. T is what objects are decoded into; codec.RawFull returns
-// the bytes that were recorded.
+// NewSource returns the n-th stream of a recording, in the order of
+// [Recording.Streams], from 0. T is the type that objects are decoded into;
+// codec.RawFull returns the recorded bytes.
 func NewSource[T kube.Object](r *Recording, n int, o SourceOptions) (*Source[T], error) {
 	s := &Source[T]{o: o, cut: r.Truncated}
 	id, found := 0, 0
@@ -77,22 +77,22 @@ func NewSource[T kube.Object](r *Recording, n int, o SourceOptions) (*Source[T],
 // Target returns the collection of the stream.
 func (s *Source[T]) Target() Target { return s.target }
 
-// Events delivers the stream from its beginning: the events, and the errors that
-// the loop saw between them, as a *watch.Interruption, a *codec.ItemError or a
+// Events delivers the stream from its beginning: the events, and the errors that the
+// loop received between them, as a *watch.Interruption, a *codec.ItemError or a
 // *[RecordedError]. An object that does not fit T is a *codec.ItemError. The last
 // element is [ErrEnd] or the cause of ctx.
 func (s *Source[T]) Events(ctx context.Context) iter.Seq2[watch.Event[T], error] {
 	return func(yield func(watch.Event[T], error) bool) {
 		clock, decode := s.o.Pace.from(s.start), codec.DecoderOf[T]()
 		for _, e := range s.entries {
-			heard := e.Kind == KindEvent || e.Note == NoteError
-			if heard || s.o.Pace.Step == nil { // the rest comes with what it follows
+			delivered := e.Kind == KindEvent || e.Note == NoteError
+			if delivered || s.o.Pace.Step == nil { // the others are delivered with the entry that they follow
 				if err := clock.wait(ctx, e.At); err != nil {
 					yield(watch.Event[T]{}, err)
 					return
 				}
 			}
-			if !heard {
+			if !delivered {
 				e.trace(s.o.Trace)
 				continue
 			}
@@ -105,7 +105,7 @@ func (s *Source[T]) Events(ctx context.Context) iter.Seq2[watch.Event[T], error]
 			<-ctx.Done()
 			err = context.Cause(ctx)
 		} else if s.cut {
-			err = fmt.Errorf("%w: it was cut", ErrEnd)
+			err = fmt.Errorf("%w: it was truncated", ErrEnd)
 		}
 		yield(watch.Event[T]{}, err)
 	}
@@ -132,11 +132,11 @@ func (e *Entry) trace(t watch.Trace) {
 	}
 }
 
-// eventOf returns the event of an entry, and the error that came with it.
+// eventOf returns the event of an entry, and its error.
 func eventOf[T kube.Object](e *Entry, decode func([]byte) (T, error)) (watch.Event[T], error) {
 	if e.Kind == KindNote {
 		if e.Failure == nil {
-			return watch.Event[T]{}, &RecordedError{Text: "an error that the recording does not describe"}
+			return watch.Event[T]{}, &RecordedError{Text: "the recording has no text of this error"}
 		}
 		return watch.Event[T]{}, e.Failure.err()
 	}

@@ -18,20 +18,20 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// State plays the events of a recording into a fake API server, which any client
-// can then list and watch: as it is, or from any revision that the server has had
-// meanwhile. All streams of the recording go into the same server.
+// State plays the events of a recording into a fake API server, which any client can
+// then list and watch: in its current state, or from any revision that the server has
+// had. All streams of the recording go into the same server.
 //
-// A change has the revision it was recorded with, so that what a client kept still
-// means the same; where that is no number of 63 bits, as those of etcd are, or behind
-// what the server has had, it has the server's next, and [State.Revision] says which
-// is which. An object is stored as recorded, but for what an API server sets:
-// resourceVersion, and generation where it changes.
+// A change has its recorded revision, so that revisions which a client kept are still
+// valid. If that is not a 63-bit number, as those of etcd are, or not higher than the
+// server's, it gets the server's next one, and [State.Revision] maps the two. An object
+// is stored as recorded, except for the fields that an API server sets:
+// resourceVersion, and generation if it changes.
 type State struct {
 	srv    *apitest.Server
 	steps  []step
 	names  map[string]kube.Revision // by the recorded revision
-	played int                      // of steps
+	played int                      // number of steps
 }
 
 // step is one change of an object.
@@ -44,9 +44,9 @@ type step struct {
 	object   []byte // nil = deleted
 }
 
-// NewState prepares to play r into srv, which it makes serve the resources of the
-// recording that it does not know. The server should keep as many events as the
-// recording has: apitest.Options.History.
+// NewState prepares to play r into srv, and adds unknown resources of the recording to
+// it. The server should keep as many events as the recording has:
+// apitest.Options.History.
 func NewState(ctx context.Context, r *Recording, srv *apitest.Server) (*State, error) {
 	s := &State{srv: srv, names: map[string]kube.Revision{}}
 	folds, served := map[int]*fold{}, map[string]kube.Resource{}
@@ -57,9 +57,9 @@ func NewState(ctx context.Context, r *Recording, srv *apitest.Server) (*State, e
 			folds[e.ID] = &fold{resource: res, known: map[kube.Key]lastState{}}
 			switch old, known := served[res.GroupResource()]; {
 			case res.Kind == "":
-				return nil, fmt.Errorf("replay %s: the recording does not say its kind", res)
+				return nil, fmt.Errorf("replay %s: the recording has no kind for it", res)
 			case known && old != res:
-				return nil, fmt.Errorf("replay %s: the recording has %s too, and the server serves one version", res, old)
+				return nil, fmt.Errorf("replay %s: the recording has %s too, but the server serves one version only", res, old)
 			case known:
 				continue
 			}
@@ -69,7 +69,7 @@ func NewState(ctx context.Context, r *Recording, srv *apitest.Server) (*State, e
 			served[res.GroupResource()] = res
 		case e.Kind == KindEvent && f != nil:
 			if len(e.Object) > 0 && !storable(f.resource, e.Object) {
-				return nil, fmt.Errorf("replay %s: an object of another kind, or with metadata that no server has, at %v; a recording of Tables cannot be played so", f.resource, e.At)
+				return nil, fmt.Errorf("replay %s: an object of another kind, or with invalid metadata, at %v; a recording of Tables cannot be played into a server", f.resource, e.At)
 			}
 			s.steps = append(s.steps, f.take(e)...)
 		}
@@ -77,20 +77,20 @@ func NewState(ctx context.Context, r *Recording, srv *apitest.Server) (*State, e
 	return s, nil
 }
 
-// storable reports whether the server takes an object.
+// storable reports whether the server accepts an object.
 func storable(r kube.Resource, object []byte) bool {
 	var top map[string]json.RawMessage
 	var kind, apiVersion string
 	var meta struct {
 		kube.Meta
-		CreationTimestamp, DeletionTimestamp string // as it takes them
+		CreationTimestamp, DeletionTimestamp string // in any format
 	}
 	is := func(name string, into any) bool { return top[name] == nil || json.Unmarshal(top[name], into) == nil }
 	return json.Unmarshal(object, &top) == nil && is("kind", &kind) && is("apiVersion", &apiVersion) && is("metadata", &meta) &&
 		(kind == "" || kind == r.Kind) && (apiVersion == "" || apiVersion == r.APIVersion()) && meta.Name != ""
 }
 
-// serve makes srv serve r, if it does not yet.
+// serve adds r to srv, if srv does not serve it yet.
 func serve(ctx context.Context, srv *apitest.Server, r kube.Resource) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, srv.URL+r.Path("")+"?limit=1", nil)
 	if err != nil {
@@ -101,7 +101,7 @@ func serve(ctx context.Context, srv *apitest.Server, r kube.Resource) error {
 		return err
 	}
 	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20)) // so that the connection is used again
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20)) // so that the connection is reused
 	switch resp.StatusCode {
 	case http.StatusOK:
 		return nil
@@ -113,8 +113,8 @@ func serve(ctx context.Context, srv *apitest.Server, r kube.Resource) error {
 	return fmt.Errorf("the server answers %d", resp.StatusCode)
 }
 
-// fold turns events into changes: a listing contains what exists, and thereby shows what
-// no longer does.
+// fold converts events to changes: a listing contains all existing objects, and thereby
+// shows which ones were deleted.
 type fold struct {
 	resource kube.Resource
 	known    map[kube.Key]lastState
@@ -143,7 +143,7 @@ func (f *fold) take(e *Entry) []step {
 		if watch.Type(e.Type) == watch.Deleted {
 			st.object = nil
 		} else if len(e.Object) == 0 {
-			return nil // it could not be read
+			return nil // it could not be decoded
 		}
 		if f.restart {
 			f.listing = append(f.listing, st)
@@ -156,7 +156,8 @@ func (f *fold) take(e *Entry) []step {
 	return nil
 }
 
-// change stores the new state, and deletes a namesake with another UID first.
+// change stores the new state, and first deletes an object with the same name and
+// another UID.
 func (f *fold) change(st step) []step {
 	old, known := f.known[st.key]
 	switch {
@@ -177,8 +178,8 @@ func (f *fold) change(st step) []step {
 	return []step{st}
 }
 
-// synced ends a listing: its objects come in the order of their revisions, after
-// the deletion of those that it did not contain.
+// synced ends a listing: its objects follow in the order of their revisions, after the
+// deletion of those that it did not contain.
 func (f *fold) synced(e *Entry) []step {
 	listing := f.listing
 	f.restart, f.listing = false, nil
@@ -195,19 +196,19 @@ func (f *fold) synced(e *Entry) []step {
 	}
 	slices.SortFunc(steps, func(a, b step) int { return a.key.Compare(b.key) })
 	slices.SortStableFunc(listing, func(a, b step) int {
-		c, _ := a.rev.Compare(b.rev) // 0 where they have no order
+		c, _ := a.rev.Compare(b.rev) // 0 = unordered
 		return c
 	})
 	for _, st := range listing {
-		st.at = e.At // a state is only known when all of it is
+		st.at = e.At // a listing counts when it is complete
 		steps = append(steps, f.change(st)...)
 	}
 	return steps
 }
 
-// ObjectsAt returns the objects that the streams of a recording knew of at a time,
+// ObjectsAt returns the objects that existed in the streams of a recording at a time
 // since Header.TimeBase, as JSON sorted by resource, namespace and name. A listing
-// counts once it is complete.
+// counts when it is complete.
 func (r *Recording) ObjectsAt(at time.Duration) [][]byte {
 	type id struct {
 		resource string
@@ -240,11 +241,11 @@ func (r *Recording) ObjectsAt(at time.Duration) [][]byte {
 	return out
 }
 
-// Len returns how many changes there are to play.
+// Len returns the number of changes.
 func (s *State) Len() int { return len(s.steps) }
 
-// Play makes the changes at the pace of p, and returns when the last is made or
-// ctx ends, with its cause. A second call goes on where the first one stopped.
+// Play makes the changes at the pace of p, and returns after the last one, or when ctx
+// ends, with its cause. A second call continues where the first one stopped.
 func (s *State) Play(ctx context.Context, p Pace) error {
 	if s.played == len(s.steps) {
 		return nil
@@ -262,7 +263,7 @@ func (s *State) Play(ctx context.Context, p Pace) error {
 
 func (s *State) apply(st step) {
 	var rev kube.Revision
-	if n, err := strconv.ParseInt(string(st.rev), 10, 64); err == nil && n > 0 { // those of etcd have a sign
+	if n, err := strconv.ParseInt(string(st.rev), 10, 64); err == nil && n > 0 { // etcd's are signed
 		s.srv.Advance(kube.Revision(strconv.FormatInt(n-1, 10)))
 	}
 	if st.object == nil {

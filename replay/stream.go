@@ -10,12 +10,12 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// What a note says.
+// Kinds of notes.
 const (
 	NoteError     = "error"     // Failure was delivered to the loop
-	noteConnected = "connected" // a watch was answered after Gap
+	noteConnected = "connected" // a watch was opened after Gap
 	noteClosed    = "closed"    // a request ended; Failure was delivered to the loop only if it is an interruption
-	noteFallback  = "fallback"  // streams are given up for lists
+	noteFallback  = "fallback"  // lists replace streams
 	noteFull      = "full"      // the recording has reached its size limit
 )
 
@@ -34,9 +34,8 @@ func (w *Writer) Stream(t Target) *Stream {
 	return s
 }
 
-// Trace returns t with hooks that record the pages, connections and ends of
-// requests beside the events. It is for the watch.Options of the watcher whose
-// events are recorded.
+// Trace returns t with hooks that also record pages, connections and ends of requests.
+// Pass it in the watch.Options of the recorded watcher.
 func (s *Stream) Trace(t watch.Trace) watch.Trace {
 	note := func(e Entry) {
 		e.Kind, e.ID, e.At = KindNote, s.id, s.w.now()
@@ -74,17 +73,16 @@ func (s *Stream) Trace(t watch.Trace) watch.Trace {
 	return t
 }
 
-// Recordable is an object that is kept as its bytes: codec.RawFull, or codec.Raw
-// to leave out managedFields.
+// Recordable is an object that keeps its bytes: codec.RawFull, or codec.Raw to leave
+// out managedFields.
 type Recordable interface {
 	kube.Object
 	JSON() string
 }
 
-// Record returns events, which it records as they come to the loop over it. What
-// the loop sees is not redacted. It can be ranged over as often as events can;
-// each time goes on with the same stream. A recording that fails does not end
-// the loop: see [Writer.Err].
+// Record returns events, and records them when the loop receives them. The loop gets
+// them without redaction. It can be ranged over as often as events can; each time
+// continues the same stream. If recording fails, the loop continues: see [Writer.Err].
 func Record[T Recordable](s *Stream, events iter.Seq2[watch.Event[T], error]) iter.Seq2[watch.Event[T], error] {
 	return func(yield func(watch.Event[T], error) bool) {
 		initial := false
@@ -106,7 +104,7 @@ func Record[T Recordable](s *Stream, events iter.Seq2[watch.Event[T], error]) it
 			case watch.Synced:
 				initial = false
 			}
-			s.w.drain(!initial) // initial objects come in bulk
+			s.w.drain(!initial) // initial objects are written in bulk
 			if !yield(ev, err) {
 				s.end(EndClient, last)
 				return
@@ -141,7 +139,7 @@ func (s *Stream) entry(typ string, key kube.Key, uid string, rev kube.Revision, 
 	return e
 }
 
-// end records the end of the loop, and the error that was its last element.
+// end records the end of the loop, with the error that was its last element.
 func (s *Stream) end(cause Cause, last *Entry) {
 	e := &Entry{Kind: KindEnd, At: s.w.now(), ID: s.id, Cause: cause}
 	if last != nil {

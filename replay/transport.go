@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// Transport returns a RoundTripper that records what goes through it to t, which
-// nil makes http.DefaultTransport. It changes nothing of it, but that a request which
-// takes protobuf or JSON asks for JSON only. Bodies of requests are not recorded.
+// Transport returns a RoundTripper that records the traffic to t; nil =
+// http.DefaultTransport. It does not change it, except that a request which accepts
+// protobuf or JSON asks for JSON only. Bodies of requests are not recorded.
 //
-// An answer that comes compressed, because the caller asked for that itself, or in
-// protobuf, is recorded as filler: nobody could redact it. net/http's own compression
-// is below t and is not seen.
+// A response that is compressed because the caller requested it, or in protobuf, is
+// recorded as filler, because it cannot be redacted. The compression of net/http is
+// below t and is not seen.
 func (w *Writer) Transport(t http.RoundTripper) http.RoundTripper {
 	if t == nil {
 		t = http.DefaultTransport
@@ -31,7 +31,7 @@ type transport struct {
 	next http.RoundTripper
 }
 
-// CloseIdleConnections is for http.Client.
+// CloseIdleConnections is called by http.Client.
 func (t *transport) CloseIdleConnections() {
 	if c, ok := t.next.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
@@ -59,7 +59,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		Kind: KindResp, At: w.now(), ID: id, Code: resp.StatusCode, Proto: resp.Proto, Header: allowed(resp.Header, responseHeaders),
 	})
 	if resp.StatusCode == http.StatusSwitchingProtocols {
-		w.add(&Entry{Kind: KindEnd, At: w.now(), ID: id, Cause: EndClient}) // what follows is no HTTP
+		w.add(&Entry{Kind: KindEnd, At: w.now(), ID: id, Cause: EndClient}) // the rest is not HTTP
 	} else {
 		resp.Body = &body{rc: resp.Body, r: r, w: w, id: id, filter: filterFor(w.rules, r, resp)}
 	}
@@ -67,8 +67,8 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// withoutProtobuf returns an Accept header without its clauses for protobuf, "" if there
-// are none, or no others.
+// withoutProtobuf returns an Accept header without its clauses for protobuf, "" if
+// there are none, or no others.
 func withoutProtobuf(accept string) string {
 	if !strings.Contains(accept, protobuf) {
 		return ""
@@ -79,7 +79,7 @@ func withoutProtobuf(accept string) string {
 
 const protobuf = "application/vnd.kubernetes.protobuf"
 
-// body records what is read of the body of an answer.
+// body records the body of a response while it is read.
 type body struct {
 	rc io.ReadCloser
 	r  *http.Request
@@ -88,13 +88,13 @@ type body struct {
 
 	mu     sync.Mutex // Close may be called while Read waits
 	filter filter
-	chunks []chunk // read, and not yet ready
-	ready  []byte  // what is ready of them
+	chunks []chunk // read, but not ready
+	ready  []byte  // their bytes that are ready
 	size   int64
 	ended  bool
 }
 
-// chunk is what one Read returned.
+// chunk is the result of one Read.
 type chunk struct {
 	at time.Duration
 	n  int
@@ -157,25 +157,25 @@ func (b *body) end(cause Cause) {
 	b.w.add(&Entry{Kind: KindEnd, At: b.w.now(), ID: b.id, Cause: cause, Bytes: b.size})
 }
 
-// Proxy returns a handler that hands requests on to the server at upstream,
-// through t, and records them: for clients whose transport is out of reach, such
-// as kubectl. It passes pieces on as they come, and breaks an answer off where
-// the server did. Requests keep their own credentials, unless t replaces them, as
-// [client.Client.RoundTripper] does. Requests to upgrade the connection (exec,
-// attach, port-forward) are refused.
+// Proxy returns a handler that forwards requests to the server at upstream, through t,
+// and records them: for clients whose transport cannot be replaced, such as kubectl. It
+// forwards pieces as they arrive, and ends a response where the server ended it.
+// Requests keep their own credentials, unless t replaces them, as
+// [client.Client.RoundTripper] does. Requests to upgrade the connection (exec, attach,
+// port-forward) are refused.
 //
-// Whoever reaches the handler reaches the server: serve it on the loopback.
+// Anyone who can reach the handler can reach the server: serve it on the loopback.
 func (w *Writer) Proxy(upstream *url.URL, t http.RoundTripper) http.Handler {
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(upstream)
-			r.Out.Header.Del("Accept-Encoding") // or it could not be redacted
+			r.Out.Header.Del("Accept-Encoding") // compressed responses cannot be redacted
 		},
 		Transport:     w.Transport(t),
 		FlushInterval: -1,
 		ErrorLog:      log.New(io.Discard, "", 0),
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) {
-			panic(http.ErrAbortHandler) // no answer: the client gets none either
+			panic(http.ErrAbortHandler) // the client gets no response either
 		},
 	}
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {

@@ -107,14 +107,14 @@ func TestScriptPlaysASessionAsItWas(t *testing.T) {
 				var first file
 				w := newWriter(t, &first, replay.Options{})
 				c := newClient(t, proxied(t, w, srv))
-				live := newTold(fault.Hits() == 0 && tt.match.Verb == "none")
+				live := newLog(fault.Hits() == 0 && tt.match.Verb == "none")
 				stop := watching(t.Context(), live, watch.New(configMaps(c), tt.opts))
 				pass(3 * time.Minute)
 				churn(srv, "1")
 				churn(srv, "2")
 				pass(time.Minute)
 				stop()
-				synctest.Wait() // the proxy hears of it
+				synctest.Wait() // the proxy notices it
 				closed(t, w)
 				if fault.Hits() == 0 && tt.match.Verb != "none" {
 					t.Fatal("the fault never struck")
@@ -130,7 +130,7 @@ func TestScriptPlaysASessionAsItWas(t *testing.T) {
 				cfg := serve(t, script)
 				again := rerecord(t, w2, cfg)
 				c2 := newClient(t, again)
-				replayed := newTold(live.timed)
+				replayed := newLog(live.timed)
 				stop = watching(t.Context(), replayed, watch.New(configMaps(c2), tt.opts))
 				pass(6 * time.Minute)
 				stop()

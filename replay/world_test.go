@@ -86,20 +86,20 @@ func newClient(t *testing.T, cfg client.Config) *client.Client {
 	return c
 }
 
-// told is what a loop over events saw, in words and bytes.
-type told struct {
+// eventLog is what a loop over events received, in words and bytes.
+type eventLog struct {
 	timed bool // say when
 	mu    sync.Mutex
 	start time.Time
 	lines []string
 }
 
-func newTold(timed bool) *told { return &told{timed: timed, start: time.Now()} }
+func newLog(timed bool) *eventLog { return &eventLog{timed: timed, start: time.Now()} }
 
 // pause is the part of a text that a watcher chooses at random.
 var pause = regexp.MustCompile(` in [0-9.]+m?s`)
 
-func (l *told) add(ev watch.Event[codec.RawFull], err error) {
+func (l *eventLog) add(ev watch.Event[codec.RawFull], err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	line := ""
@@ -116,14 +116,14 @@ func (l *told) add(ev watch.Event[codec.RawFull], err error) {
 	l.lines = append(l.lines, line)
 }
 
-func (l *told) all() []string {
+func (l *eventLog) all() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.lines
 }
 
 // watching runs a loop over events in the background; the result ends it.
-func watching(ctx context.Context, l *told, src interface {
+func watching(ctx context.Context, l *eventLog, src interface {
 	Events(context.Context) seq
 }) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)

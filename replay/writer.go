@@ -18,20 +18,19 @@ import (
 	"github.com/listwatch/listwatch/codec"
 )
 
-// Options choose how a recording is written. The zero value is the recommended
-// setting, but for a large one, where Gzip is.
+// Options set how a recording is written. The zero value is the recommended setting;
+// for large recordings set Gzip.
 type Options struct {
-	// Gzip compresses. What has been recorded is flushed before whoever
-	// records waits for more, so a file that was cut still plays.
+	// Gzip compresses. Entries are flushed before the recorded program waits, so a
+	// truncated file still plays.
 	Gzip bool
 
-	// MaxBytes is how large a recording may grow, uncompressed: what comes
-	// after that is left out, and ErrFull says so. 0 = 1 GiB, negative = no limit.
+	// MaxBytes limits the size of a recording, uncompressed: later entries are dropped,
+	// and Err returns ErrFull. 0 = 1 GiB, negative = no limit.
 	MaxBytes int64
 
-	// IncludeSecrets keeps the data of Secrets, and last-applied annotations.
-	// Whoever can read the file can then read them. Tokens and credentials are
-	// never kept.
+	// IncludeSecrets keeps the data of Secrets, and last-applied annotations, for
+	// everyone who can read the file. Tokens and credentials are never kept.
 	IncludeSecrets bool
 
 	// IncludeEnv keeps the values of environment variables of containers, which are
@@ -49,41 +48,41 @@ var (
 	errLargeLine = errors.New("an entry is larger than a recording can hold")
 )
 
-// Writer appends to a recording. Its methods are safe for concurrent use. Each
-// entry reaches the underlying writer in one piece, so that a program that is
-// killed leaves a file that plays.
+// Writer writes a recording. It is safe for concurrent use. Each entry is written to
+// the underlying writer in one piece, so that a program that is killed leaves a file
+// that plays.
 //
-// What is recorded goes on where the recording fails: the first failure is kept
-// for Err and Close.
+// If recording fails, the recorded traffic continues: Err and Close return the first
+// failure.
 type Writer struct {
 	rules Redaction
 	max   int64
 	base  time.Time
-	file  *os.File // nil where the caller has the writer
+	file  *os.File // nil = the caller owns the writer
 	ids   atomic.Int64
 
-	// These belong to whoever set writing.
+	// Used by the goroutine that has set writing.
 	out io.Writer
 	gz  *gzip.Writer // nil = no compression
 
 	mu      sync.Mutex
 	ready   *sync.Cond // writing ended
-	writing bool       // somebody is writing, and will write pending too
+	writing bool       // a goroutine is writing, and will write pending too
 	pending []byte
 	spare   []byte
-	flush   bool // gz should be flushed behind pending
-	dirty   bool // something was given to gz since it was flushed
+	flush   bool // flush gz after pending
+	dirty   bool // gz has data that was not flushed
 	size    int64
 	counts  map[Kind]int
 	sum     hash.Hash
 	full    bool
 	closed  bool
-	broken  bool // a write failed: nothing may follow what it left
+	broken  bool // a write failed: nothing may follow its partial output
 	err     error
 }
 
-// NewWriter writes a header to out and returns a Writer, which the caller must
-// Close; out is not closed. Of h, the caller chooses Tool, Origin and Cluster.
+// NewWriter writes a header to out and returns a Writer, which the caller must Close;
+// out is not closed. Of h, only Tool, Origin and Cluster are used.
 func NewWriter(out io.Writer, h Header, o Options) (*Writer, error) {
 	now := time.Now()
 	h.Format, h.Version = formatName, formatVersion
@@ -112,9 +111,9 @@ func NewWriter(out io.Writer, h Header, o Options) (*Writer, error) {
 	return w, w.drain(true)
 }
 
-// Create makes a new file and returns a Writer to it, whose Close closes the
-// file. It compresses where the name ends in .gz; a name should end in
-// .lwrec.ndjson or .lwrec.ndjson.gz. A file that exists is not overwritten.
+// Create creates a file and returns a Writer to it, whose Close closes the file. It
+// compresses if the name ends in .gz; a name should end in .lwrec.ndjson or
+// .lwrec.ndjson.gz. An existing file is not overwritten.
 func Create(path string, h Header, o Options) (*Writer, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -124,14 +123,14 @@ func Create(path string, h Header, o Options) (*Writer, error) {
 	w, err := NewWriter(f, h, o)
 	if err != nil {
 		f.Close()
-		os.Remove(path) // else nothing could be recorded there later
+		os.Remove(path) // otherwise a second attempt would fail
 		return nil, err
 	}
 	w.file = f
 	return w, nil
 }
 
-// cleanURL keeps of a server's URL what is no secret, nothing if it is no URL.
+// cleanURL returns a server's URL without secrets, "" if it is not a URL.
 func cleanURL(s string) string {
 	u, err := url.Parse(s)
 	if err != nil {
@@ -141,14 +140,14 @@ func cleanURL(s string) string {
 	return u.String()
 }
 
-// Mark records a mark, such as "here I deleted the node". It is for people: it
-// must hold no secret.
+// Mark records a mark, such as "here I deleted the node". It is for people and must not
+// contain secrets.
 func (w *Writer) Mark(label string) error {
 	w.add(&Entry{Kind: KindMark, At: w.now(), Label: label})
 	return w.drain(true)
 }
 
-// Flush sends off what compression holds back.
+// Flush writes buffered entries to the underlying writer.
 func (w *Writer) Flush() error { return w.drain(true) }
 
 // Err returns the first failure, such as ErrFull; nil if there is none.
@@ -158,8 +157,7 @@ func (w *Writer) Err() error {
 	return w.err
 }
 
-// Close writes the footer and returns the first failure. What is recorded later
-// is dropped.
+// Close writes the footer and returns the first failure. Later entries are dropped.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	if w.closed {
@@ -192,7 +190,7 @@ func (w *Writer) now() time.Duration { return time.Since(w.base) }
 
 func (w *Writer) nextID() int { return int(w.ids.Add(1)) }
 
-// add puts an entry behind the others, in memory; drain writes it.
+// add appends an entry in memory; drain writes it.
 func (w *Writer) add(e *Entry) {
 	line, err := codec.Encode(e)
 	w.mu.Lock()
@@ -223,12 +221,12 @@ func (w *Writer) append(line []byte) {
 	w.sum.Write(line) // never fails
 }
 
-// maxPending is how much may wait for a write that is under way before who adds
-// more waits too.
+// maxPending limits the bytes that may wait for a write in progress before further
+// callers wait too.
 const maxPending = 4 << 20
 
-// drain writes what is pending, unless somebody is doing so already, who then
-// writes ours too. No lock is held while it writes.
+// drain writes the pending entries, unless another goroutine is writing, which then
+// writes ours too. No lock is held during a write.
 func (w *Writer) drain(flush bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
