@@ -42,7 +42,7 @@ var (
 // It is an error; compare it by errors.Is with the Err values of this package, read it
 // by errors.As.
 type Status struct {
-	Code    int    `json:"code,omitempty"` // the HTTP code, also inside of a stream with code 200
+	Code    int    `json:"code,omitempty"`    // the HTTP code, also inside of a stream with code 200
 	Reason  string `json:"reason,omitempty"`  // one CamelCase word for programs, such as "Expired"
 	Message string `json:"message,omitempty"` // for people; clipped to 4 KiB when it is printed
 
