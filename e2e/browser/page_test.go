@@ -17,6 +17,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
+	cdp "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -129,6 +130,12 @@ func (p *page) run(actions ...chromedp.Action) {
 	if err := chromedp.Run(ctx, actions...); err != nil {
 		p.t.Fatal(err)
 	}
+}
+
+// front lets the tab be the one that is seen.
+func (p *page) front() {
+	p.t.Helper()
+	p.run(cdp.BringToFront())
 }
 
 // js evaluates an expression and decodes its value.

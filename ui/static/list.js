@@ -97,7 +97,7 @@ export class List {
     });
     cols.push({ name: "Last change", sort: "changed", cell: -2, last: true });
     this.columns = cols;
-    const least = c => Math.max(64, c.name.length * 7 + 32, /^(status|phase)$/i.test(c.name) ? 144 : 0);
+    const least = c => Math.max(64, c.name.length * 8 + 32, c.main ? 96 : 0, /^(status|phase)$/i.test(c.name) ? 144 : 0);
     if (before !== cols.map(c => c.cell).join()) this.widths = cols.map(least);
     const number = cols.map(c => c.cell >= 0 && this.win.rows.length > 0 && this.win.rows.every(r => /^-?\d+( \(.*\))?$/.test(r.cells[c.cell] ?? "")));
     cols.forEach((c, i) => { c.right = number[i] || c.last; });

@@ -24,7 +24,7 @@ export class Sheet {
       this.at = at;
       this.data = {};
       this.compare = null;
-      this.past = 0;
+      this.past = null;         // the state of the past that the YAML is of
       this.stop?.abort();
       this.stop = new AbortController();
       this.frame();
@@ -54,7 +54,7 @@ export class Sheet {
   query(more) { return { type: this.of.type, ns: this.of.ns, name: this.of.name, uid: this.of.uid, at: this.at || "", ...more }; }
 
   // ask gets one part and draws; what failed is kept as {failed}.
-  async ask(part, path, query) {
+  async ask(part, path, query, tries = 0) {
     const stop = this.stop, data = this.data;
     try {
       const got = await get(path, query, stop.signal);
@@ -62,6 +62,11 @@ export class Sheet {
       data[part] = got;
     } catch (e) {
       if (stop.signal.aborted || data !== this.data) return;
+      // A type that is being listed, or a limit: it is asked again, for a while without a word.
+      if ((e.status === 503 || e.status === 429) && tries < 20) {
+        setTimeout(() => { if (!stop.signal.aborted && data === this.data) this.ask(part, path, query, tries + 1); }, 500);
+        return;
+      }
       if (!data[part] || data[part].failed || e instanceof Refused) data[part] = { failed: e };
     }
     this.draw();
@@ -220,7 +225,7 @@ export class Sheet {
     const picked = this.compare?.a === x.pos;
     return h("li", { class: { ADDED: "added", DELETED: "deleted" }[x.op] || "", "data-pos": x.pos },
       h("div", { class: "head-line" }, h("b", { dir: "auto" }, title), tools ? h("span", { class: "pick" },
-        h("button", { type: "button", "data-focus": "v" + x.pos, onclick: () => { this.past = x.pos; this.data.object = null; this.ask("object", "api/object", { ...this.query(), at: undefined, pos: x.pos }); this.hooks.go({ tab: "yaml" }); } }, "YAML"),
+        h("button", { type: "button", "data-focus": "v" + x.pos, onclick: () => { this.past = x; this.data.object = null; this.ask("object", "api/object", { ...this.query(), at: x.pos ? "" : x.at, pos: x.pos || "" }); this.hooks.go({ tab: "yaml" }); } }, "YAML"),
         h("button", { type: "button", "data-focus": "c" + x.pos, "aria-pressed": String(picked), onclick: () => this.pick(x.pos) }, picked ? "chosen" : "compare")) : null),
       h("time", { datetime: new Date(x.at).toISOString(), title: new Date(x.at).toISOString() }, clock(x.at)), h("time", {}, x.by ? ` by ${x.by}` : "", x.inferred ? ", found by comparing after a gap" : "", now - x.at < 3600e3 ? `, ${ago(now - x.at)} ago` : ""),
       x.changes?.length ? h("pre", { dir: "ltr" }, differences(x.changes), x.more ? h("span", { class: "c" }, `\nand ${number(x.more) + " more"}`) : "") : null);
@@ -252,7 +257,7 @@ export class Sheet {
 
   yaml() {
     return [
-      this.past ? h("div", { class: "tools" }, h("span", {}, "A state of the past. "), button("The current state", () => { this.past = 0; this.data.object = null; this.ask("object", "api/object", this.query()); this.draw(); })) : null,
+      this.past ? h("div", { class: "tools" }, h("span", {}, "A state of the past, of ", when(this.past.at, this.hooks.now()), "."), button("The current state", () => { this.past = null; this.data.object = null; this.ask("object", "api/object", this.query()); this.draw(); })) : null,
       this.part("object", d => [
         d.redacted ? h("p", { class: "note plain" }, "The values of this Secret were replaced before they were kept.") : null,
         d.truncated ? h("p", { class: "note" }, "The object is larger than 1 MiB: its end is not shown.") : null,

@@ -1,0 +1,99 @@
+package browser
+
+import (
+	"testing"
+	"time"
+)
+
+// stateOf is a script of one type in a state, with an empty list.
+func stateOf(state, reason string, window object) *script {
+	now := time.Now().UnixMilli()
+	win := object{"type": "pods", "columns": array{object{"name": "Name"}, object{"name": "Status"}}, "state": state, "reason": reason, "total": 0, "matched": 0, "from": 0, "order": array{}, "rows": array{}}
+	for k, v := range window {
+		win[k] = v
+	}
+	return &script{
+		windows: map[string]any{"pods": win},
+		answers: map[string]any{
+			"state":    object{"epoch": "e", "pos": 1, "now": now, "mode": "live", "cluster": object{"name": "test"}, "from": now - 600000, "to": now, "namespaces": array{"shop"}},
+			"types":    object{"types": array{typeOf("pods", "Pod", state, reason)}},
+			"activity": object{"from": now - 300000, "to": now, "buckets": array{array{0, 0, 0}}},
+			"changes":  object{"changes": array{}},
+		},
+	}
+}
+
+// TestEachStateOfATypeIsSaid: there is no list without a word.
+func TestEachStateOfATypeIsSaid(t *testing.T) {
+	rows := object{"total": 1, "matched": 1, "order": array{1}, "rows": array{object{"n": 1, "key": "shop/web", "ns": "shop", "name": "web", "cells": array{"web", "Running"}, "op": ""}}}
+	for _, c := range []struct {
+		name, state, reason string
+		window              object
+		want                []string
+	}{
+		{"empty", "live", "", nil, []string{"No pods", "when it is created"}},
+		{"loading", "loading", "", object{"loading": object{"done": 1500, "of": 12831}}, []string{"Loading pods", "1\u202f500 of 12\u202f831"}},
+		{"forbidden", "forbidden", "jane cannot list pods", nil, []string{"You may not list pods", "jane cannot list pods", "Choose a namespace"}},
+		{"error", "error", "the answer is no JSON", nil, []string{"pods cannot be listed", "the answer is no JSON", "tried again"}},
+		{"budget", "budget", "256 MiB are used", nil, []string{"memory budget", "256 MiB are used"}},
+		{"gone", "gone", "", nil, []string{"not served any more"}},
+		{"stale", "stale", "no contact since 14:03", rows, []string{"Stale", "no contact since 14:03", "The rows are from before", "web"}},
+		{"stale-empty", "stale", "no contact since 14:03", nil, []string{"No pods when the connection was lost"}},
+		{"error-rows", "error", "status 500", rows, []string{"Error", "status 500", "from before"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := open(t, stateOf(c.state, c.reason, c.window).serve(t), look{width: 1280, height: 800})
+			for _, text := range c.want {
+				p.shows("#list", text)
+			}
+			p.shot("state-" + c.name)
+			p.sound()
+		})
+	}
+}
+
+// TestEndOfASession asks for another token.
+func TestEndOfASession(t *testing.T) {
+	s := stateOf("live", "", nil)
+	p := open(t, s.serve(t), look{})
+	p.shows("#list", "No pods")
+	s.send("end", 1, object{"reason": "unauthorized", "error": "the permission was revoked"})
+	p.shows("#banner", "The session ended")
+	p.shows("#banner", "the permission was revoked")
+	p.click("#banner button")
+	p.shows("#list", "This page needs a token")
+	p.shot("login")
+	p.sound()
+}
+
+// TestResetIsSaid, and so is a position that was left out.
+func TestResetIsSaid(t *testing.T) {
+	s := stateOf("live", "", nil)
+	p := open(t, s.serve(t), look{})
+	p.shows("#list", "No pods")
+	s.send("reset", 7, object{"why": "log", "totals": object{"pods": array{1, 2, 3}}})
+	p.shows("#banner", "counts begin again")
+	s.send("counts", 8, object{"from": 7, "to": 8, "at": 1, "types": object{"pods": array{1, 0, 0}}})
+	p.until(`document.querySelector('#types [data-type="pods"]').dataset.changes === "7"`)
+	s.send("counts", 12, object{"from": 11, "to": 12, "at": 1, "types": object{"pods": array{1, 0, 0}}})
+	p.shows("#banner", "Changes are missing")
+	p.sound()
+}
+
+// TestHugeListIsAWindow: a hundred thousand rows cost the document what a screen does.
+func TestHugeListIsAWindow(t *testing.T) {
+	order, rows := array{}, array{}
+	for i := range 80 {
+		order = append(order, i)
+		rows = append(rows, object{"n": i, "key": "shop/web", "ns": "shop", "name": "web", "cells": array{"web", "Running"}, "op": ""})
+	}
+	p := open(t, stateOf("live", "", object{"total": 100000, "matched": 100000, "order": order, "rows": rows}).serve(t), look{})
+	p.shows("#count", "100\u202f000")
+	p.until("document.querySelector('#rows').scrollHeight > 100000 * 31")
+	var n int
+	p.js("document.querySelectorAll('#rows tr').length", &n)
+	if n > 100 {
+		t.Errorf("the table has %d rows", n)
+	}
+	p.sound()
+}
