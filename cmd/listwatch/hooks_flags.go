@@ -54,7 +54,10 @@ from the server stops until there is room (1024 events, or 32 MiB), and it may c
 that is slow, which is resumed or listed again.
 An end that was asked for lets all hooks run. A signal, --timeout or a failure drops
 the waiting ones and gives those that run --grace-period; a second SIGINT or SIGTERM
-kills them at once.`
+kills them at once. After kill -9 of listwatch those that run go on: the line on their
+standard input may be cut, and what they print is lost and may end them (SIGPIPE). With
+--checkpoint-policy after-hook the next run repeats their events, perhaps beside them;
+with after-print it does not repeat an event that the checkpoint has.`
 
 func (h *hooking) register(f *pflag.FlagSet) {
 	f.StringVar(&h.exec, "exec", "", "run this by sh -c for each event, instead of a command after --")
