@@ -51,7 +51,8 @@ type Options[K comparable] struct {
 	Trace Trace[K]
 }
 
-// Trace is a set of hooks, each of which may be nil. Workers call them concurrently.
+// Trace is a set of hooks, each of which may be nil. Workers call them concurrently. A
+// panic of one is logged and counted like one of the Func.
 type Trace[K comparable] struct {
 	// Waiting is called if the controller has waited for this input for 10 seconds, and
 	// again later, with the reason.

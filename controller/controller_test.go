@@ -147,6 +147,43 @@ func TestControllerSurvivesAPanicOfGaveUp(t *testing.T) {
 	})
 }
 
+// TestControllerSurvivesAPanicOfATrace: the key is released, and other traces are called.
+func TestControllerSurvivesAPanicOfATrace(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		w.put("x", "1")
+		ctl := controller.New("maps", func(context.Context, kube.Key) (controller.Result, error) { return controller.Result{}, nil },
+			controller.Options[kube.Key]{Trace: controller.Trace[kube.Key]{Ran: func(controller.Run[kube.Key]) { panic("on purpose") }}})
+		ctl.Observe(controller.Trace[kube.Key]{Ran: func(r controller.Run[kube.Key]) { w.note("ran %s", r.Key) }})
+		controller.For(ctl, w.maps)
+		w.run(t, ctl)
+		synctest.Wait()
+		w.put("x", "2")
+		synctest.Wait()
+		wantNotes(t, w, "ran a/x", "ran a/x")
+		if s := ctl.Stats(); s.Panics != 2 || s.Failures != 0 {
+			t.Errorf("%d panics and %d failures, want 2 and 0", s.Panics, s.Failures)
+		}
+	})
+}
+
+// TestControllerSurvivesAPanicOfWaiting: it is called by Run.
+func TestControllerSurvivesAPanicOfWaiting(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		w.put("x", "1")
+		allow := w.Deny("", apitest.Match{Resource: "configmaps"})
+		ctl := controller.New("maps", func(_ context.Context, k kube.Key) (controller.Result, error) {
+			w.note("run %s", k)
+			return controller.Result{}, nil
+		}, controller.Options[kube.Key]{Trace: controller.Trace[kube.Key]{Waiting: func(string, error) { panic("on purpose") }}})
+		controller.For(ctl, w.maps)
+		w.run(t, ctl)
+		time.Sleep(time.Minute)
+		allow()
+		time.Sleep(time.Minute)
+		wantNotes(t, w, "run a/x")
+	})
+}
+
 func TestControllerGivesUp(t *testing.T) {
 	for name, c := range map[string]struct{ retries, runs int }{"after two": {2, 3}, "at once": {-1, 1}} {
 		t.Run(name, func(t *testing.T) {

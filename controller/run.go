@@ -43,7 +43,7 @@ func (c *Controller[K]) work(ctx context.Context, item queue.Item[K, Cause], wai
 		c.settle(ctx, run)
 		for _, t := range c.traces {
 			if t.Ran != nil {
-				t.Ran(run)
+				c.guard("Trace.Ran", func() { t.Ran(run) }, "key", fmt.Sprint(item.Key))
 			}
 		}
 	}()
@@ -126,7 +126,9 @@ func (c *Controller[K]) settle(ctx context.Context, run Run[K]) {
 		if isPermanent(err) || c.o.MaxRetries != 0 && run.Attempt >= c.o.MaxRetries {
 			c.queue.Forget(k)
 			c.gaveUp.Add(1)
-			c.gaveUpOn(k, err)
+			if c.o.GaveUp != nil {
+				c.guard("GaveUp", func() { c.o.GaveUp(k, err) }, "key", fmt.Sprint(k))
+			}
 			return
 		}
 		failures = run.Attempt + 1
@@ -147,20 +149,17 @@ func (c *Controller[K]) settle(ctx context.Context, run Run[K]) {
 	}
 }
 
-// gaveUpOn calls Options.GaveUp. A panic of it is logged and counted like one of the
-// Func.
-func (c *Controller[K]) gaveUpOn(k K, err error) {
-	if c.o.GaveUp == nil {
-		return
-	}
+// guard calls f, a hook of the program. A panic of it is logged and counted like one of
+// the Func.
+func (c *Controller[K]) guard(hook string, f func(), attrs ...any) {
 	defer func() {
 		if v := recover(); v != nil {
 			c.panics.Add(1)
 			p := &PanicError{Value: v, Stack: debug.Stack()}
-			c.log.Error("GaveUp panicked", "key", fmt.Sprint(k), "err", p, "stack", string(p.Stack))
+			c.log.Error("a hook panicked", append(attrs, "hook", hook, "err", p, "stack", string(p.Stack))...)
 		}
 	}()
-	c.o.GaveUp(k, err)
+	f()
 }
 
 func (c *Controller[K]) logFailure(run Run[K]) {

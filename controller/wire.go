@@ -178,7 +178,7 @@ func (c *Controller[K]) waitFor(ctx context.Context, in input, wait func(context
 		}
 		for _, t := range c.traces {
 			if t.Waiting != nil {
-				t.Waiting(in.name, err)
+				c.guard("Trace.Waiting", func() { t.Waiting(in.name, err) }, "input", in.name)
 			}
 		}
 	}
