@@ -91,6 +91,7 @@ type identity struct {
 func listings[T kube.Object](c client.Collection[T], namespaces []string, o list.Options) (all []func(context.Context) (*listing, error)) {
 	metadata := client.Of[kube.Partial](c.Client, c.Resource)
 	metadata.Query = c.Query
+	metadata.Accept.List += ",application/json" // where the server does not know that form
 	for _, ns := range namespaces {
 		all = append(all, func(ctx context.Context) (*listing, error) {
 			l := &listing{missing: map[kube.Key]identity{}}

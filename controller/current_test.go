@@ -24,6 +24,37 @@ func (standby) Run(ctx context.Context) error {
 	return nil
 }
 
+// A server may not offer the metadata of objects alone.
+func TestControllerBeginsWhereAServerHasNoMetadata(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		w.put("x", "1")
+		w.On(apitest.Match{Header: "Accept: as=PartialObjectMetadataList"}, func(rw http.ResponseWriter, r *http.Request) {
+			if !strings.HasSuffix(r.Header.Get("Accept"), ",application/json") {
+				faults.Answer(&kube.Status{Code: http.StatusNotAcceptable, Reason: "NotAcceptable"})(rw, r)
+				return
+			}
+			r.Header.Set("Accept", "application/json")
+			apitest.Continue(rw, r)
+		})
+		w.run(t, standby{})
+		synctest.Wait()
+		ctl := controller.New("maps", func(_ context.Context, k kube.Key) (controller.Result, error) {
+			w.note("run %s", k)
+			return controller.Result{}, nil
+		}, controller.Options[kube.Key]{})
+		controller.For(ctl, w.maps)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- ctl.Run(ctx) }()
+		time.Sleep(time.Minute)
+		wantNotes(t, w, "run a/x")
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // A controller that begins, such as that of a new leader, must not act upon a cache
 // that is older than the last writes of the one before it.
 func TestControllerBeginsWithACurrentCache(t *testing.T) {
