@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -99,6 +100,11 @@ func New(o Options) *Manager {
 	if o.StopTimeout <= 0 {
 		o.StopTimeout = 30 * time.Second
 	}
+	for name, v := range map[string]any{"Elector": o.Elector, "Metrics": o.Metrics} {
+		if v != nil && isNil(v) {
+			panic(fmt.Sprintf("manager: Options.%s is a nil %T: leave it out where there is none", name, v))
+		}
+	}
 	m := &Manager{o: o, log: o.Logger, busy: make(map[string]int)}
 	if m.log == nil {
 		m.log = slog.New(slog.DiscardHandler)
@@ -128,8 +134,17 @@ func (m *Manager) add(to *[]part, optional bool, runners []Runner) {
 		if r == nil {
 			panic(fmt.Sprintf("manager: runner %d of %d that is added to the Manager is nil", n+1, len(runners)))
 		}
+		if isNil(r) {
+			panic(fmt.Sprintf("manager: runner %d of %d that is added to the Manager is a nil %T", n+1, len(runners), r))
+		}
 		*to = append(*to, part{r, optional})
 	}
+}
+
+// isNil reports whether v, in an interface, is a nil pointer or function.
+func isNil(v any) bool {
+	r := reflect.ValueOf(v)
+	return (r.Kind() == reflect.Pointer || r.Kind() == reflect.Func) && r.IsNil()
 }
 
 // CheckReady adds a condition to /readyz: f returns nil if it holds.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"runtime"
 	"strings"
 	"sync"
@@ -64,9 +65,12 @@ func TestNilIsRefusedWhereItIsGiven(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
 		m := manager.New(manager.Options{})
 		for want, f := range map[string]func(){
-			"runner 2 of 2 that is added to the Manager is nil": func() { m.Add(w.maps, nil) },
-			"runner 1 of 1 that is added to the Manager is nil": func() { m.AddLed(nil) },
-			"the readiness check mine is nil":                   func() { m.CheckReady("mine", nil) },
+			"runner 2 of 2 that is added to the Manager is nil":                           func() { m.Add(w.maps, nil) },
+			"runner 1 of 1 that is added to the Manager is nil":                           func() { m.AddLed(nil) },
+			"runner 2 of 2 that is added to the Manager is a nil *controller.Controller[": func() { m.AddLed(w.maps, (*controller.Controller[kube.Key])(nil)) },
+			"Options.Elector is a nil *lease.Elector":                                     func() { manager.New(manager.Options{Elector: (*lease.Elector)(nil)}) },
+			"Options.Metrics is a nil http.HandlerFunc":                                   func() { manager.New(manager.Options{Metrics: http.HandlerFunc(nil)}) },
+			"the readiness check mine is nil":                                             func() { m.CheckReady("mine", nil) },
 		} {
 			if got := panics(f); !strings.Contains(got, want) {
 				t.Errorf("panic %q, want %q", got, want)
