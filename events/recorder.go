@@ -44,7 +44,7 @@ type Options struct {
 }
 
 // Recorder writes Events. Its methods are safe for concurrent use; the methods of a nil
-// Recorder do nothing.
+// Recorder do nothing, Run until its context is done.
 type Recorder struct {
 	stored     client.Collection[event]
 	answers    client.Collection[kube.Partial] // the same resource; responses to patches need no more
@@ -114,6 +114,9 @@ func (r *Recorder) Eventf(about Reference, typ Type, reason, format string, args
 // SetLogger sets the logger of a Recorder whose Options have none. A Manager calls it
 // before Run.
 func (r *Recorder) SetLogger(l *slog.Logger) {
+	if r == nil {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.log == nil {

@@ -1,8 +1,10 @@
 package events_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"strings"
 	"testing"
@@ -201,6 +203,12 @@ func TestNilRecorderDoesNothing(t *testing.T) {
 	r.Eventf(events.About(kube.Pods, pod), events.Normal, "Synced", "done")
 	if got := r.Stats(); got != (events.Stats{}) {
 		t.Errorf("it counts %+v", got)
+	}
+	r.SetLogger(slog.Default())
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errStop)
+	if err := r.Run(ctx); err != errStop {
+		t.Errorf("Run: %v", err)
 	}
 }
 

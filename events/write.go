@@ -34,6 +34,10 @@ var ErrRunning = errors.New("the event recorder was started before")
 // overloaded, each is tried 12 times, every 10 seconds, and then given up. Events that
 // the server refuses are dropped.
 func (r *Recorder) Run(ctx context.Context) error {
+	if r == nil {
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
 	r.mu.Lock()
 	if r.running {
 		r.mu.Unlock()
