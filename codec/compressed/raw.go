@@ -1,6 +1,10 @@
 package compressed
 
 import (
+	"fmt"
+	"io"
+	"log/slog"
+
 	"github.com/klauspost/compress/s2"
 
 	"github.com/listwatch/listwatch/codec"
@@ -46,6 +50,20 @@ func (r Raw) whole() codec.Raw {
 
 // IsZero reports whether r is no object.
 func (r Raw) IsZero() bool { return r.packed == "" && r.from == nil }
+
+// Format writes the name of the object, whatever the verb, and nothing that it holds, as
+// [codec.Raw.Format] does.
+func (r Raw) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, r.title()) }
+
+// LogValue is what Format writes.
+func (r Raw) LogValue() slog.Value { return slog.StringValue(r.title()) }
+
+func (r Raw) title() string {
+	if r.IsZero() {
+		return "no object"
+	}
+	return kube.KeyOf(r).String()
+}
 
 // GetNamespace returns metadata.namespace.
 func (r Raw) GetNamespace() string { return r.id(namespace) }

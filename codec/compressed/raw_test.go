@@ -283,3 +283,25 @@ func FuzzUnpack(f *testing.F) {
 		}
 	})
 }
+
+// TestRawIsNotPrinted: compression leaves parts of an object as they are.
+func TestRawIsNotPrinted(t *testing.T) {
+	r, err := codec.ParseRaw([]byte(`{"apiVersion":"v1","kind":"Secret","metadata":{"namespace":"shop","name":"db"},"data":{"password":"aHVudGVyMg=="}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed, err := new(Compressor).Compress(Of(r))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range []Raw{Of(r), packed} {
+		for _, verb := range []string{"%s", "%v", "%+v", "%#v", "%q", "%x"} {
+			if got := fmt.Sprintf(verb, v); got != "shop/db" {
+				t.Errorf("%s: %s", verb, got)
+			}
+		}
+		if got := v.LogValue().String(); got != "shop/db" {
+			t.Errorf("log %s", got)
+		}
+	}
+}
