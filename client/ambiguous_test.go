@@ -22,6 +22,24 @@ type ingress struct {
 	} `json:"spec"`
 }
 
+// TestAmbiguousErrorSaysWhatHelps: that is not to change one element at a time, nor to
+// apply a T, which leaves out what it does not know.
+func TestAmbiguousErrorSaysWhatHelps(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		_, c := fake(t, apitest.Fixture{Resource: kube.Ingresses, Object: `{"metadata":{"namespace":"a","name":"web"},"spec":{"rules":[
+			{"host":"a","http":{"paths":[{"path":"/a","pathType":"Prefix","backend":{"service":{"name":"a","port":{"number":80}}}}]}}]}}`})
+		_, err := client.Of[ingress](c, kube.Ingresses).Edit(t.Context(), web, func(o *ingress) error {
+			o.Spec.Rules[0].Host = "c" // one element
+			return nil
+		})
+		const want = "spec.rules: it is not certain which elements were changed, removed or added, and some have members that the Go type does not know (http): add these fields to the type, or use Patch"
+		var ambiguous *client.AmbiguousError
+		if !errors.As(err, &ambiguous) || ambiguous.Error() != want {
+			t.Errorf("error %v", ambiguous)
+		}
+	})
+}
+
 // TestAmbiguousChangesAreNotWritten: the first rule is removed and the second gets
 // another name, so that it is not certain whose paths the one that is left has.
 func TestAmbiguousChangesAreNotWritten(t *testing.T) {

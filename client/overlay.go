@@ -17,14 +17,15 @@ import (
 
 // AmbiguousError reports that a change cannot be written, because an object has members
 // that T does not have, and it is not certain which element of a list they belong to.
-// Nothing was written. See [Collection.Update].
+// Nothing was written. Either T gets these members, or the program sends the change by
+// [Collection.Patch]. See [Collection.Update].
 type AmbiguousError struct {
 	Path    string   // of the list: spec.rules
 	Unknown []string // some of the members that T does not have: http.paths
 }
 
 func (e *AmbiguousError) Error() string {
-	return fmt.Sprintf("%s: it is not certain which elements were changed, removed or added, and some have members that the Go type does not know (%s): use Patch or Apply, add these fields to the type, or change one element at a time",
+	return fmt.Sprintf("%s: it is not certain which elements were changed, removed or added, and some have members that the Go type does not know (%s): add these fields to the type, or use Patch",
 		e.Path, strings.Join(e.Unknown, ", "))
 }
 

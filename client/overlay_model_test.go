@@ -493,7 +493,7 @@ func TestEditModel(t *testing.T) {
 			t.Fatalf("seed %d: what was read has changed", seed)
 		}
 		if merge.err != nil {
-			if refused++; !strings.Contains(merge.err.Error(), "use Patch or Apply") || len(merge.err.Unknown) == 0 {
+			if refused++; !strings.Contains(merge.err.Error(), "or use Patch") || len(merge.err.Unknown) == 0 {
 				t.Fatalf("seed %d: %v", seed, merge.err)
 			}
 			continue
