@@ -235,12 +235,16 @@ func (c Collection[T]) objectPath(k kube.Key) (string, error) {
 }
 
 // identify adds apiVersion and kind, which structs often lack. The server requires them
-// for custom resources.
+// for custom resources and for Apply.
 func (c Collection[T]) identify(tree map[string]any) {
-	if c.Subresource != "" && c.Subresource != "status" {
+	version, kind := c.Resource.APIVersion(), c.Resource.Kind
+	switch {
+	case c.Subresource == "scale":
+		version, kind = "autoscaling/v1", "Scale"
+	case c.Subresource != "" && !updated[c.Subresource]:
 		return // another kind, which was in the object that was read
 	}
-	for member, value := range map[string]string{"apiVersion": c.Resource.APIVersion(), "kind": c.Resource.Kind} {
+	for member, value := range map[string]string{"apiVersion": version, "kind": kind} {
 		if was, _ := tree[member].(string); was == "" {
 			tree[member] = value
 		}

@@ -180,6 +180,8 @@ func (c Collection[T]) CreateOrUpdate(ctx context.Context, k kube.Key, f func(o 
 // patch: concurrent changes of other members do not conflict. It is sent with the UID
 // of the object that f got: if that was deleted and created again, f runs again. Lists
 // are sent as a whole, and therefore with the resourceVersion at which they were read.
+// If two change the same member at the same time, the last one wins: a value that depends
+// on the previous one, such as a counter, needs CreateOrUpdate.
 func (c Collection[T]) CreateOrPatch(ctx context.Context, k kube.Key, f func(o *T) error) (T, Outcome, error) {
 	return c.createOr(ctx, k, f, c.mergePatch)
 }

@@ -499,6 +499,35 @@ func TestPatch(t *testing.T) {
 	})
 }
 
+// TestApplyToASubresource: what is applied needs the kind of the subresource, which a
+// program does not have to say.
+func TestApplyToASubresource(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		srv, c := fake(t)
+		var got []string
+		srv.On(apitest.Match{}, func(w http.ResponseWriter, r *http.Request) {
+			b, err := io.ReadAll(r.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			got = append(got, string(b))
+			faults.Answer(&kube.Status{Code: http.StatusConflict})(w, r)
+		})
+		mine := client.WriteOptions{FieldManager: "mine"}
+		scales := client.Of[kube.Scale](c, kube.Deployments).Sub("scale").With(mine)
+		pods := client.Of[kube.Partial](c, kube.Pods).Sub("resize").With(mine)
+		_, _ = scales.Apply(t.Context(), web, `{"spec":{"replicas":7}}`, client.ApplyOptions{})
+		_, _ = pods.Apply(t.Context(), web, `{}`, client.ApplyOptions{})
+		want := []string{
+			`{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"web","namespace":"a"},"spec":{"replicas":7}}`,
+			`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","namespace":"a"}}`,
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
 func TestApply(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		srv, c := fake(t)
