@@ -9,7 +9,8 @@ import (
 	"github.com/listwatch/listwatch/apitest/faults"
 )
 
-// frames are watches whose bytes come in pieces, or are not what they should be.
+// frames returns the scenarios about watches whose bytes arrive in pieces, or are
+// invalid.
 func frames() []Scenario {
 	const taken = "Takes the changes: when the watch ends, it goes on from the last."
 	watches := apitest.Match{Verb: "watch"}
@@ -21,7 +22,7 @@ func frames() []Scenario {
 			steps: []step{follows(30 * time.Second), on(watches, h, 0), end, pause(2 * time.Second), put("a", "b", "c", "d", "e", "f"), has("f")},
 		}
 	}
-	// spoilt sends something between two changes that no client can use.
+	// spoilt sends invalid data between two changes.
 	spoilt := func(name, summary string, h http.HandlerFunc) Scenario {
 		return Scenario{
 			Name: "frame/" + name, Layer: "frame", Limit: 100 * time.Second, Summary: summary,
@@ -73,7 +74,7 @@ func frames() []Scenario {
 	}
 }
 
-// cutShort sends all of an event but its last bytes, and closes the connection.
+// cutShort sends an event without its last bytes, and closes the connection.
 func cutShort(w http.ResponseWriter, event []byte) {
 	w.Write(event[:len(event)*9/10])
 	if f, ok := w.(http.Flusher); ok {

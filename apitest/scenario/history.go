@@ -11,10 +11,11 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// histories are about revisions that the server no longer has, or not yet.
+// histories returns the scenarios about revisions that the server no longer has, or not
+// yet.
 func histories() []Scenario { return append(expirations(), restores()...) }
 
-// expirations are about revisions that are too old.
+// expirations returns the scenarios about revisions that are too old.
 func expirations() []Scenario {
 	expire := func(shape apitest.Gone) step {
 		return strike("the history expires", func(s *stage) {
@@ -69,7 +70,7 @@ func expirations() []Scenario {
 	}
 }
 
-// restores are about a server that has forgotten its history, or a part of it.
+// restores returns the scenarios about a server that lost its history, or a part of it.
 func restores() []Scenario {
 	return []Scenario{
 		{
@@ -119,11 +120,11 @@ func restores() []Scenario {
 	}
 }
 
-// restore takes the server back by n revisions.
+// restore reverts the server by n revisions.
 func restore(n int) step {
 	down := strike("etcd is restored from a backup", func(s *stage) {
 		shut(s)
-		if now, err := strconv.Atoi(string(s.srv.Revision())); err == nil { // the fake counts in decimals
+		if now, err := strconv.Atoi(string(s.srv.Revision())); err == nil { // the fake server's revisions are decimal
 			s.srv.RestoreTo(kube.Revision(strconv.Itoa(now - n)))
 		}
 	})
@@ -132,8 +133,7 @@ func restore(n int) step {
 	}
 }
 
-// refuseAhead answers a watch from a revision that is ahead of the server with
-// 504.
+// refuseAhead responds with 504 to a watch from a revision that is ahead of the server.
 func refuseAhead() step {
 	return act("", func(s *stage) {
 		s.faults = append(s.faults, s.srv.On(apitest.Match{Verb: "watch", Resource: s.resource.GroupResource()}, func(w http.ResponseWriter, r *http.Request) {

@@ -7,7 +7,7 @@ import (
 	"github.com/listwatch/listwatch/apitest/faults"
 )
 
-// overHTTP are answers that are not what was asked for.
+// overHTTP returns the scenarios about responses that are not the requested ones.
 func overHTTP() []Scenario {
 	everything, watches, lists := apitest.Match{}, apitest.Match{Verb: "watch"}, apitest.Match{Verb: "list"}
 	end := strike("the watch ends", func(s *stage) { s.srv.CloseWatches() })
@@ -86,7 +86,7 @@ func overHTTP() []Scenario {
 	}
 }
 
-// forbidden answers everything with 403.
+// forbidden responds to everything with 403.
 func forbidden() step {
 	return act("", func(s *stage) {
 		s.faults = append(s.faults, s.srv.On(apitest.Match{Resource: s.resource.GroupResource()},

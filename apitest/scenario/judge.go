@@ -7,21 +7,21 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// This file is how a client is judged: steps that wait for what it should do, and
-// fail when it does something else, or nothing.
+// This file judges a client: steps that wait for a correct reaction, and fail if the
+// client reacts differently, or not at all.
 
-// survey looks at the entries since the fault struck, in order. It returns the
-// watch that is well, if there is one: it runs, from a revision that the client
-// may have, or lists the collection itself. The caller holds mu.
+// survey checks the entries since the fault, in order. It returns the correct watch, if
+// there is one: it is running, from a revision that the client may have, or lists the
+// collection itself. The caller holds mu.
 func (s *stage) survey() (well *entry, tellings int, err error) {
-	// What the client may watch from: what it has received.
+	// Revisions that the client may watch from: those that it has received.
 	low, high, known := s.oldest, s.newest, s.newest != ""
 	for _, e := range s.entries[:s.since] {
-		if s.trailing && !e.ended.Before(s.struck) && e.revision.Newer(high) { // it was sent more before it ended
+		if s.trailing && !e.ended.Before(s.struck) && e.revision.Newer(high) { // it got more events before it ended
 			high = e.revision
 		}
 	}
-	var first kube.Revision // of the list under way
+	var first kube.Revision // of the list in progress
 	for _, e := range s.entries[s.since:] {
 		switch e.kind {
 		case kindList:
@@ -62,7 +62,7 @@ func (s *stage) survey() (well *entry, tellings int, err error) {
 	return well, tellings, nil
 }
 
-// found notes where the client is now.
+// found stores the revision that the client has now.
 func (s *stage) found(e *entry) {
 	s.current = e
 	s.oldest = e.from
@@ -71,20 +71,20 @@ func (s *stage) found(e *entry) {
 	}
 }
 
-// comes waits for the first request: how long a client takes to start is not what
-// it is judged by.
+// comes waits for the first request: the time that a client takes to start is not
+// judged.
 func comes(d time.Duration) step {
 	return func(ctx context.Context, s *stage) error {
 		return s.await(ctx, d, func() (bool, error) { return len(s.entries) > 0, nil }, func() error {
 			if s.http2 {
-				return notExercised("within %v nobody asked for anything: is the client pointed here, and does it trust the CA?", d)
+				return notExercised("no request within %v: does the client use this server, and does it trust the CA?", d)
 			}
-			return notExercised("within %v nobody asked for anything: is the client pointed here?", d)
+			return notExercised("no request within %v: does the client use this server?", d)
 		})
 	}
 }
 
-// follows waits for the client to have learnt the collection and to watch it.
+// follows waits until the client has received the collection and watches it.
 func follows(d time.Duration) step {
 	return func(ctx context.Context, s *stage) error {
 		var well *entry
@@ -93,9 +93,9 @@ func follows(d time.Duration) step {
 			return well != nil, err
 		}, func() error {
 			if len(s.faults) > 0 && s.count(kindList, kindPage, kindProbe, kindStream, kindInitial, kindResume) > 0 {
-				return failed("within %v it has not come to watch the collection", d)
+				return failed("it did not watch the collection within %v", d)
 			}
-			return notExercised("within %v nobody listed and watched %s", d, s.resource.Plural)
+			return notExercised("within %v the client did not list and watch %s", d, s.resource.Plural)
 		})
 		if err != nil {
 			return err
@@ -105,14 +105,14 @@ func follows(d time.Duration) step {
 		defer s.mu.Unlock()
 		s.found(well)
 		if s.http2 && well.http < 2 {
-			return notExercised("the client speaks HTTP/1.1, and this is about HTTP/2")
+			return notExercised("the client uses HTTP/1.1, but this scenario needs HTTP/2")
 		}
 		return nil
 	}
 }
 
-// asked waits for the first request of one of the kinds; without it the scenario
-// is not exercised.
+// asked waits for the first request of one of the kinds; without it the scenario is not
+// exercised.
 func asked(d time.Duration, why string, kinds ...kind) step {
 	return func(ctx context.Context, s *stage) error {
 		return s.await(ctx, d, func() (bool, error) {
@@ -122,7 +122,7 @@ func asked(d time.Duration, why string, kinds ...kind) step {
 	}
 }
 
-// asks is asked where it is what a correct client does.
+// asks is like asked, but without the requests the client fails.
 func asks(d time.Duration, n int, what string, kinds ...kind) step {
 	return func(ctx context.Context, s *stage) error {
 		return s.await(ctx, d, func() (bool, error) {
@@ -132,7 +132,7 @@ func asks(d time.Duration, n int, what string, kinds ...kind) step {
 	}
 }
 
-// count counts the requests since the fault struck. The caller holds mu.
+// count counts the requests since the fault. The caller holds mu.
 func (s *stage) count(kinds ...kind) (n int) {
 	for _, e := range s.entries[s.since:] {
 		for _, k := range kinds {
@@ -144,7 +144,7 @@ func (s *stage) count(kinds ...kind) (n int) {
 	return n
 }
 
-// resumes waits for a watch from where the last one stood, without a list.
+// resumes waits for a watch from the revision of the last one, without a list.
 func resumes(d time.Duration) step {
 	return back(d, "to resume its watch", func(_ *entry, tellings int) (bool, error) {
 		if tellings > 0 {
@@ -159,7 +159,7 @@ func relists(d time.Duration) step {
 	return back(d, "to list again, or to stream the collection, and to watch on", func(_ *entry, tellings int) (bool, error) { return tellings > 0, nil })
 }
 
-// recovers waits for either.
+// recovers waits until the client watches again, with or without a list.
 func recovers(d time.Duration) step {
 	return back(d, "to watch again", func(*entry, int) (bool, error) { return true, nil })
 }
@@ -187,20 +187,20 @@ func back(d time.Duration, what string, right func(*entry, int) (bool, error)) s
 	}
 }
 
-// calm lets d pass, in which at most n requests may come.
+// calm waits for d, and fails after more than n requests.
 func calm(n int, d time.Duration) step {
 	return func(ctx context.Context, s *stage) error {
 		return s.await(ctx, d, func() (bool, error) {
 			if got := len(s.entries) - s.since; got > n {
-				return false, failed("%d requests within %.1f s of the fault, at most %d in %v are decent: it does not back off", got, time.Since(s.struck).Seconds(), n, d)
+				return false, failed("%d requests within %.1f s of the fault, at most %d in %v are allowed: it does not back off", got, time.Since(s.struck).Seconds(), n, d)
 			}
 			return false, nil
 		}, func() error { return nil })
 	}
 }
 
-// waits wants the requests for the resource to stay away for d after the first
-// that was answered with code.
+// waits fails if a request for the resource arrives within d after the first response
+// with code.
 func waits(d time.Duration, code int) step {
 	return func(ctx context.Context, s *stage) error {
 		var asked *entry
@@ -215,9 +215,9 @@ func waits(d time.Duration, code int) step {
 			return false, nil
 		}, func() error {
 			if s.newest != "" { // it followed the collection before
-				return failed("it has not come again since its watch ended")
+				return failed("it sent no request after its watch ended")
 			}
-			return notExercised("no request met the %d", code)
+			return notExercised("no request got the %d", code)
 		})
 		if err != nil {
 			return err
@@ -225,7 +225,7 @@ func waits(d time.Duration, code int) step {
 		return s.await(ctx, d+settle, func() (bool, error) {
 			for _, e := range s.entries[index+1:] {
 				if gap := e.at.Sub(asked.at); e.kind != kindOther && gap < d {
-					return false, failed("it was asked to wait %v, and came after %.2f s", d, gap.Seconds())
+					return false, failed("it was asked to wait %v, and sent a request after %.2f s", d, gap.Seconds())
 				}
 			}
 			return false, nil
@@ -233,8 +233,8 @@ func waits(d time.Duration, code int) step {
 	}
 }
 
-// has wants the client to have taken the last change to name: when its watch
-// ends in good order, it goes on from there, or lists the collection again.
+// has checks that the client has processed the last change of name: when its watch ends
+// normally, it resumes from there, or lists the collection.
 func has(name string) step {
 	return func(ctx context.Context, s *stage) error {
 		s.begin()
@@ -258,15 +258,15 @@ func has(name string) step {
 			if err != nil || done {
 				return err
 			}
-			if err := pause(time.Second)(ctx, s); err != nil { // it may take the event now
+			if err := pause(time.Second)(ctx, s); err != nil { // it may receive the event now
 				return err
 			}
 		}
-		return failed("it was sent the event of revision %s, and does not watch from there: the event was not taken", want)
+		return failed("it got the event of revision %s, but does not watch from there: it did not process the event", want)
 	}
 }
 
-// proof wants the client to be really there: it takes a further change.
+// proof checks that the client still works: it processes a further change.
 func proof() step {
 	return func(ctx context.Context, s *stage) error {
 		if err := put("proof")(ctx, s); err != nil {
@@ -276,14 +276,14 @@ func proof() step {
 	}
 }
 
-// once lets d pass, or the client come to watch, and wants the collection to be
-// asked for once only.
+// once waits for d, or until the client watches, and fails if the collection is
+// requested more than once.
 func once(d time.Duration) step {
 	return func(ctx context.Context, s *stage) error {
 		return s.await(ctx, d, func() (bool, error) {
 			well, tellings, err := s.survey()
 			if err == nil && tellings > 1 {
-				err = failed("it asked for the collection %d times, though the answer kept coming", tellings)
+				err = failed("it asked for the collection %d times, although the response was still arriving", tellings)
 			}
 			return well != nil, err
 		}, func() error { return nil })

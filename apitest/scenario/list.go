@@ -8,16 +8,16 @@ import (
 	"github.com/listwatch/listwatch/apitest/faults"
 )
 
-// many objects are more than a page of the usual clients.
+// many objects do not fit in a page of usual clients.
 const many = 600
 
-// lists are about LIST: pages, revisions, and answers that are not whole.
+// lists returns the scenarios about LIST: pages, revisions, and incomplete responses.
 func lists() []Scenario {
 	first, pages := apitest.Match{Verb: "list"}, apitest.Match{Verb: "list", Query: "continue="}
 	noStreams := on(apitest.Match{Verb: "watch", Query: "sendInitialEvents"}, faults.RejectInitialEvents(), 0)
 	listed := asked(30*time.Second, "there was no LIST", kindList)
-	// Clients that list from revision 0 get no pages from a server's memory, but
-	// do of resources that it does not keep there, such as Events.
+	// Clients that list from revision 0 get no pages from a server's cache, but they
+	// get pages for resources that are not cached, such as Events.
 	uncached := on(apitest.Match{Verb: "list", Query: "limit="}, func(w http.ResponseWriter, r *http.Request) {
 		if q := r.URL.Query(); q.Get("resourceVersion") == "0" {
 			q.Del("resourceVersion")
@@ -93,7 +93,7 @@ func lists() []Scenario {
 	}
 }
 
-// ticks are writes to what nobody watches.
+// ticks writes n times to a resource without watches.
 func ticks(n int) step {
 	return act("", func(s *stage) {
 		for range n {

@@ -14,35 +14,35 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// kind is what a request is for.
+// kind is the purpose of a request.
 type kind string
 
 const (
-	kindList    kind = "list"    // the first page of a LIST, or all of it
+	kindList    kind = "list"    // the first page of a LIST, or the whole list
 	kindPage    kind = "page"    // a further page
-	kindProbe   kind = "probe"   // a LIST with limit=1: it asks for the revision
+	kindProbe   kind = "probe"   // a LIST with limit=1, for the revision
 	kindStream  kind = "stream"  // WATCH with sendInitialEvents
-	kindInitial kind = "initial" // WATCH without a revision, or from 0: objects first, but no mark
+	kindInitial kind = "initial" // WATCH without a revision, or from 0: initial objects, without a mark
 	kindResume  kind = "resume"  // WATCH from a revision
 	kindOther   kind = "other"   // GET of an object, discovery, writes
 )
 
-// entry is one request, as far as it has come. Guarded by stage.mu.
+// entry is one request and its current state. It is guarded by stage.mu.
 type entry struct {
 	kind      kind
-	at        time.Time // when it came
+	at        time.Time // when it arrived
 	ended     time.Time // zero while it runs
-	line      string    // for people
+	line      string    // its text in the log
 	from      kube.Revision
-	bookmarks bool // it asked for them
+	bookmarks bool // it requested bookmarks
 	http      int  // major version
 
 	code     int
 	events   int
 	mark     bool          // the end of the initial events was sent
-	marked   kube.Revision // as of then
-	revision kube.Revision // of a list's response; of a watch, the last one that was sent
-	complete bool          // a list was answered to its end
+	marked   kube.Revision // revision of that mark
+	revision kube.Revision // of a list's response; for a watch, the last one that was sent
+	complete bool          // a list was sent completely
 	more     bool          // a list has a continue token
 }
 
@@ -100,7 +100,7 @@ func (e *entry) format(start time.Time) string {
 	return s + fmt.Sprintf(", ended after %.2fs", e.ended.Sub(e.at).Seconds())
 }
 
-// observe is the fault that sees every request first, and changes none.
+// observe is the fault that gets every request first, and changes nothing.
 func (s *stage) observe(w http.ResponseWriter, r *http.Request) {
 	e := &entry{kind: kindOther, at: time.Now(), line: r.Method + " " + r.URL.Path, http: r.ProtoMajor, bookmarks: r.URL.Query().Get("allowWatchBookmarks") != ""}
 	if q := r.URL.Query(); len(q) > 0 {
@@ -137,7 +137,7 @@ func (s *stage) observe(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// tap sees an answer go by.
+// tap records a response.
 type tap struct {
 	http.ResponseWriter
 	s    *stage
@@ -153,7 +153,7 @@ func (t *tap) WriteHeader(code int) {
 }
 
 func (t *tap) Write(b []byte) (int, error) {
-	if t.e.code == 0 { // which this goroutine alone writes
+	if t.e.code == 0 { // only this goroutine writes it
 		t.WriteHeader(http.StatusOK)
 	}
 	if t.e.kind == kindList || t.e.kind == kindPage {
@@ -208,13 +208,13 @@ func listMeta(body []byte) (m struct{ ResourceVersion, Continue string }, err er
 	return m, err
 }
 
-// eventMeta is what counts of the metadata of an event's object.
+// eventMeta is the metadata of an event's object.
 type eventMeta struct {
 	ResourceVersion string
 	Annotations     map[string]string
 }
 
-// sent notes an event on its way. In a Table the object is in the row.
+// sent notes an event that is being sent. In a Table the object is in the row.
 func (s *stage) sent(e *entry, event []byte) {
 	var ev struct {
 		Type   string

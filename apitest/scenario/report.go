@@ -14,7 +14,7 @@ import (
 	"github.com/listwatch/listwatch/apitest"
 )
 
-// reportPath takes reports by POST.
+// reportPath accepts reports by POST.
 const reportPath = "/scenario/report"
 
 const (
@@ -22,18 +22,18 @@ const (
 	maxReported = 100_000 // objects
 )
 
-// Report takes what the client believes, in lines:
+// Report reads the objects that the client knows, in lines:
 //
 //	set NAMESPACE/NAME RESOURCEVERSION
 //	del NAMESPACE/NAME
 //	clear
 //
-// A client may also POST such lines to the path /scenario/report of the server, with
-// a Content-Type that no form of a web page has, such as application/octet-stream.
-// Over TCP the server answers 415 without it. A client that has reported once is held
-// to it: at the end of the story, what was set and not deleted must be what the server
-// has. A client whose reports were all refused fails too. Names of cluster scoped
-// objects stand without a slash.
+// A client may also POST such lines to the path /scenario/report of the server, with a
+// Content-Type that web forms cannot have, such as application/octet-stream. Over TCP
+// the server responds with 415 otherwise. If a client has reported, then at the end of
+// the scenario the objects that were set and not deleted must be those of the server. A
+// client whose reports were all refused fails too. Names of cluster scoped objects have
+// no slash.
 func (r *Run) Report(lines io.Reader) error { return r.stage.report(lines) }
 
 func (s *stage) report(lines io.Reader) error {
@@ -72,7 +72,7 @@ func (s *stage) takeReport(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// truth is the last step: what was reported must be true.
+// truth is the last step: the reported objects must be those of the server.
 func truth(ctx context.Context, s *stage) error {
 	const patience = 10 * time.Second
 	want := make(map[string]string)
@@ -95,7 +95,7 @@ func truth(ctx context.Context, s *stage) error {
 	return s.await(ctx, patience, func() (bool, error) {
 		switch {
 		case s.reports == 0 && refused > 0:
-			return false, failed("the server refused %d of its reports (415) and took none: %s", refused, reportType)
+			return false, failed("the server refused %d of its reports (415) and accepted none: %s", refused, reportType)
 		case s.reports == 0:
 			return true, nil
 		}
@@ -117,13 +117,13 @@ func truth(ctx context.Context, s *stage) error {
 		if refused > 0 {
 			text += fmt.Sprintf("; the server refused %d of its reports (415): %s", refused, reportType)
 		}
-		return failed("in the end it reports what is not so: %s", text)
+		return failed("its last report is wrong: %s", text)
 	})
 }
 
 const reportType = "a report needs a Content-Type that no form of a web page has, such as application/octet-stream"
 
-// refusedReports counts the reports that the listener refused for their Content-Type.
+// refusedReports counts the reports that were refused because of their Content-Type.
 func (s *stage) refusedReports() (n int) {
 	for _, r := range s.srv.Requests() {
 		if r.Method == http.MethodPost && r.Path == reportPath && r.Code == http.StatusUnsupportedMediaType {

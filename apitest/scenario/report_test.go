@@ -49,7 +49,7 @@ func TestRefusedReportsCountAgainstTheClient(t *testing.T) {
 		follow func(context.Context, *scenario.Run)
 		want   string
 	}{
-		{"all are refused", []string{form, form}, naive{}.follow, "scenario \"gone/as-status\": fail: the server refused 2 of its reports (415) and took none: " +
+		{"all are refused", []string{form, form}, naive{}.follow, "scenario \"gone/as-status\": fail: the server refused 2 of its reports (415) and accepted none: " +
 			"a report needs a Content-Type that no form of a web page has, such as application/octet-stream"},
 		{"sent again", []string{form, "application/octet-stream"}, ours[kube.Partial](watch.Options{}, false), "scenario \"gone/as-status\": pass: "},
 	} {

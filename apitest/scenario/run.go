@@ -15,42 +15,41 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Options of a run. The zero value serves on a free port of the loopback.
+// Options of a run. The zero value listens on a free port of the loopback.
 type Options struct {
-	// Server is how the server runs. TLS is set where the scenario needs it.
+	// Server has the options of the server. TLS is set if the scenario needs it.
 	Server apitest.Options
 
-	// Resource is what the client follows; default kube.ConfigMaps. The server
-	// must have it. Its objects have metadata and, if large, data.
+	// Resource is the resource that the client follows; default kube.ConfigMaps. The
+	// server must have it. Its objects have metadata and, if large, data.
 	Resource kube.Resource
 
 	// Namespace holds the objects; default "default".
 	Namespace string
 
-	// Patience is how long the story waits for the first request, of whatever
-	// kind, before it begins; default a minute.
+	// Patience is how long the scenario waits for the first request of any kind;
+	// default 1 minute.
 	Patience time.Duration
 
-	// Log, if set, receives one line for each step and each request.
+	// Log, if set, gets one line for each step and each request.
 	Log io.Writer
 }
 
-// Run is a scenario that is being played. Its methods may be called by any
-// goroutine.
+// Run is a scenario in progress. It is safe for concurrent use.
 type Run struct {
 	Scenario Scenario
-	URL      string          // of the server, without a slash at the end
+	URL      string          // of the server, without a final slash
 	Server   *apitest.Server // for its CA, its Kubeconfig, its Dial in memory
 
 	stage  *stage
 	cancel context.CancelFunc
 	group  sync.WaitGroup
 	done   chan struct{}
-	result Verdict // once done is closed
+	result Verdict // valid after done is closed
 }
 
-// Serve starts a server and plays the scenario of that name, until ctx is done.
-// The caller must Close the run.
+// Serve starts a server and plays the scenario with that name, until ctx is done. The
+// caller must Close the run.
 func Serve(ctx context.Context, name string, o Options) (*Run, error) {
 	sc, ok := find(name)
 	if !ok {
@@ -92,8 +91,8 @@ func Serve(ctx context.Context, name string, o Options) (*Run, error) {
 	return run, nil
 }
 
-// Wait returns the verdict, or, if ctx ends first, that the scenario was given
-// up. It does not stop the run.
+// Wait returns the verdict. If ctx ends first, the verdict is that the scenario was
+// given up, but the run continues.
 func (r *Run) Wait(ctx context.Context) Verdict {
 	select {
 	case <-r.done:
@@ -103,44 +102,44 @@ func (r *Run) Wait(ctx context.Context) Verdict {
 	}
 }
 
-// Close ends the run and its server, and returns when all of it has ended.
+// Close ends the run and its server, and returns when both have ended.
 func (r *Run) Close() {
 	r.cancel()
 	r.group.Wait()
 	r.Server.Close()
 }
 
-// stage is what steps work with.
+// stage is the state that steps use.
 type stage struct {
 	srv       *apitest.Server
-	http2     bool // it is about HTTP/2
+	http2     bool // the scenario is about HTTP/2
 	resource  kube.Resource
 	info      apitest.ResourceInfo
 	namespace string
 	start     time.Time
 
-	logging sync.Mutex // one line at a time
+	logging sync.Mutex // serializes lines
 	log     io.Writer
 
-	// Of the goroutine that plays.
+	// Used by the playing goroutine only.
 	faults   []*apitest.Fault
 	marks    map[string]kube.Revision // of the objects that steps wrote
-	since    int                      // entries before that are history
+	since    int                      // earlier entries do not count
 	struck   time.Time
 	oldest   kube.Revision // a client may resume from here
 	newest   kube.Revision // and up to here
-	trailing bool          // or up to what older watches were sent since
-	current  *entry        // the watch that was last found well
+	trailing bool          // or up to the last event of older watches
+	current  *entry        // the last correct watch
 
 	mu       sync.Mutex
 	changed  chan struct{} // closed and replaced at each update
 	entries  []*entry
-	armed    func(*entry) http.HandlerFunc // what strikes a watch after an event; nil = nothing
+	armed    func(*entry) http.HandlerFunc // the fault after an event of a watch; nil = none
 	reported map[string]string             // name to revision
 	reports  int
 }
 
-// update changes what mu guards, and wakes who waits.
+// update changes fields that mu guards, and wakes waiting steps.
 func (s *stage) update(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,12 +158,12 @@ func (s *stage) note(line string) {
 	fmt.Fprintln(s.log, line)
 }
 
-// say notes a step.
+// say logs a step.
 func (s *stage) say(format string, args ...any) {
 	s.note(fmt.Sprintf("%+8.2fs  * %s", time.Since(s.start).Seconds(), fmt.Sprintf(format, args...)))
 }
 
-// play waits for the client, does the steps and judges.
+// play waits for the client, plays the steps and returns the verdict.
 func (s *stage) play(ctx context.Context, sc Scenario, patience time.Duration) Verdict {
 	v := Verdict{Scenario: sc.Name, Outcome: Pass}
 	err := s.playSteps(ctx, slices.Concat([]step{comes(patience)}, sc.steps, []step{truth}))
@@ -190,8 +189,8 @@ func (s *stage) playSteps(ctx context.Context, steps []step) error {
 	return nil
 }
 
-// evidence returns the last requests: those since the fault struck, and the one
-// before. The caller holds mu.
+// evidence returns the last requests: those since the fault, and the one before. The
+// caller holds mu.
 func (s *stage) evidence() []string {
 	const enough = 15
 	from := max(0, s.since-1)

@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// Scenario is one story. It is a value, and can be run any number of times.
+// Scenario is one scenario. It is a value, and can be run any number of times.
 type Scenario struct {
 	Name    string // such as "gone/in-stream"
-	Layer   string // what misbehaves: tcp, http, frame, semantics
+	Layer   string // the misbehaving layer: tcp, http, frame, semantics
 	Summary string // what the server does
-	Correct string // what a correct client does about it
+	Correct string // the reaction of a correct client
 
-	// Limit is how long it takes at most, from the first request on, with a
-	// client that follows the collection soon; one that does not, ends it earlier.
+	// Limit is the longest duration, from the first request on, with a client that
+	// follows the collection soon; otherwise it ends earlier.
 	Limit time.Duration
 
-	// TLS: it is about HTTP/2, and so it is served by https, under a
-	// certificate of its own. A client that speaks HTTP/1.1 does not exercise it.
+	// TLS: it is about HTTP/2, and is therefore served by https, with its own
+	// certificate. A client that uses HTTP/1.1 does not exercise it.
 	TLS bool
 
-	objects int    // that exist at the beginning; 0 = 3
-	before  []step // done before the first request can come; none of them waits
+	objects int    // initial objects; 0 = 3
+	before  []step // done before the first request; none of them waits
 	steps   []step
 }
 
@@ -30,7 +30,7 @@ func All() []Scenario {
 	return slices.Concat(tcp(), overHTTP(), frames(), lists(), streamed(), watches(), histories())
 }
 
-// find returns the scenario of that name.
+// find returns the scenario with that name.
 func find(name string) (Scenario, bool) {
 	all := All()
 	i := slices.IndexFunc(all, func(s Scenario) bool { return s.Name == name })

@@ -54,7 +54,7 @@ func ours[T kube.Object](o watch.Options, informer bool) func(context.Context, *
 		}
 		defer c.CloseIdleConnections()
 		maps := client.Of[T](c, kube.ConfigMaps)
-		tell := func(d cache.Delta[T]) {
+		handle := func(d cache.Delta[T]) {
 			line := fmt.Sprintf("set %s %s", d.Key, d.Revision)
 			if d.Type == watch.Deleted {
 				line = fmt.Sprintf("del %s", d.Key)
@@ -65,7 +65,7 @@ func ours[T kube.Object](o watch.Options, informer bool) func(context.Context, *
 		}
 		if informer {
 			i := cache.New(maps, cache.Options[T]{Watch: o})
-			i.Handle(tell)
+			i.Handle(handle)
 			i.Run(ctx)
 			return
 		}
@@ -75,7 +75,7 @@ func ours[T kube.Object](o watch.Options, informer bool) func(context.Context, *
 				continue
 			}
 			for _, d := range store.Apply(ev) {
-				tell(d)
+				handle(d)
 			}
 		}
 	}

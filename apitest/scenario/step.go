@@ -11,14 +11,14 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// step is one sentence of a story. Its error is a *judgement, or that of ctx.
+// step is one step of a scenario. Its error is a *judgement, or that of ctx.
 type step func(ctx context.Context, s *stage) error
 
-// flood is how many requests end any story: nobody who is in his right mind
-// sends so many.
+// flood is the number of requests that ends any scenario: no correct client sends as
+// many.
 const flood = 400
 
-// await waits until cond is true or fails, for d at most; late is the verdict
+// await waits until cond is true or fails, for at most d; late returns the verdict
 // after that. cond is called with mu held.
 func (s *stage) await(ctx context.Context, d time.Duration, cond func() (bool, error), late func() error) error {
 	timer := time.NewTimer(d)
@@ -46,17 +46,17 @@ func (s *stage) await(ctx context.Context, d time.Duration, cond func() (bool, e
 	}
 }
 
-// pause lets d pass.
+// pause waits for d.
 func pause(d time.Duration) step {
 	return func(ctx context.Context, s *stage) error {
 		return s.await(ctx, d, func() (bool, error) { return false, nil }, func() error { return nil })
 	}
 }
 
-// settle is long enough for an event to arrive on a network of today.
+// settle is long enough for an event to arrive over a network.
 const settle = 300 * time.Millisecond
 
-// act does something to the server.
+// act changes the server.
 func act(what string, f func(*stage)) step {
 	return func(_ context.Context, s *stage) error {
 		if what != "" {
@@ -67,7 +67,7 @@ func act(what string, f func(*stage)) step {
 	}
 }
 
-// on sets a fault, for times requests; 0 = until heal.
+// on sets a fault, for a number of requests; 0 = until heal.
 func on(m apitest.Match, h http.HandlerFunc, times int) step {
 	return act("", func(s *stage) {
 		m := m
@@ -80,9 +80,9 @@ func on(m apitest.Match, h http.HandlerFunc, times int) step {
 	})
 }
 
-// heal takes the faults away.
+// heal removes the faults.
 func heal() step {
-	return act("all is well again", func(s *stage) {
+	return act("all faults are removed", func(s *stage) {
 		for _, f := range s.faults {
 			f.Remove()
 		}
@@ -91,24 +91,24 @@ func heal() step {
 	})
 }
 
-// door lets connections in, or not.
+// door opens or closes the server for connections.
 func (s *stage) door(d apitest.Door) {
 	if err := s.srv.SetDoor(d); err != nil {
-		s.say("the door is stuck: %v", err)
+		s.say("cannot change the listener: %v", err)
 	}
 }
 
 func open(s *stage) { s.door(apitest.Open) }
 
-// shut refuses connections and breaks those that are there. Whoever comes back at
-// once does not meet the server in the middle of what is done to it.
+// shut refuses connections and breaks existing ones. A client that reconnects at once
+// does not reach the server while it is being changed.
 func shut(s *stage) {
 	s.door(apitest.Refusing)
 	s.srv.Cut()
 }
 
-// strike is act at the moment from which the client is judged: it may resume
-// from what it has received so far.
+// strike is act at the moment from which the client is judged: it may resume from the
+// events that it has received so far.
 func strike(what string, f func(*stage)) step {
 	return func(ctx context.Context, s *stage) error {
 		s.begin()
@@ -123,14 +123,14 @@ func (s *stage) begin() {
 	s.struck, s.newest, s.trailing = time.Now(), s.srv.Revision(), true
 }
 
-// exactly sets the earliest revision that a client may resume from to the last one that it
-// received.
+// exactly sets the earliest revision that a client may resume from to the last one that
+// it received.
 func exactly() step {
 	return act("", func(s *stage) { s.oldest = s.srv.Revision() })
 }
 
-// put writes an object. Its text is an annotation, so that clients see it that
-// ask for metadata only.
+// put writes an object. Its text is an annotation, so that clients that request
+// metadata only get it too.
 func (s *stage) put(name, text string) {
 	s.marks[name] = s.srv.Put(s.resource, fmt.Sprintf(`{"metadata":{"namespace":%q,"name":%q,"annotations":{"text":%q}}}`, s.namespace, name, text))
 }
@@ -139,7 +139,7 @@ func (s *stage) remove(name string) {
 	s.srv.Delete(s.resource, kube.Key{Namespace: s.namespace, Name: name})
 }
 
-// put writes an object, and lets its event arrive.
+// put writes objects, and waits for their events to arrive.
 func put(names ...string) step {
 	return func(ctx context.Context, s *stage) error {
 		for _, name := range names {
@@ -149,10 +149,10 @@ func put(names ...string) step {
 	}
 }
 
-// armedEvents is up to which event of a watch a fault can be armed.
+// armedEvents is the highest event of a watch for which a fault can be armed.
 const armedEvents = 40
 
-// arm lets h strike the watch right after its next event.
+// arm lets h handle the watch right after its next event.
 func arm(what string, h http.HandlerFunc) step {
 	return act("after the next event: "+what, func(s *stage) {
 		s.update(func() {
@@ -179,7 +179,7 @@ func (s *stage) fire(w http.ResponseWriter, r *http.Request) {
 	h(w, r)
 }
 
-// lastOf returns the entry of a watch that runs. The caller holds mu.
+// lastOf returns the entry of a running watch. The caller holds mu.
 func (s *stage) lastOf(r *http.Request) *entry {
 	for i := len(s.entries) - 1; i >= 0; i-- {
 		if e := s.entries[i]; e.watching() && strings.Contains(e.line, r.URL.Path) {
@@ -189,15 +189,15 @@ func (s *stage) lastOf(r *http.Request) *entry {
 	return nil
 }
 
-// strikeAfter writes name, whose event sets off what is armed. The client is
-// judged from then on, and has received no more than that event.
+// strikeAfter writes name, whose event triggers the armed fault. The client is judged
+// from then on, and has received no later event.
 func strikeAfter(name string) step {
 	return func(ctx context.Context, s *stage) error {
 		s.mu.Lock()
 		s.since = len(s.entries)
 		s.mu.Unlock()
 		s.struck = time.Now()
-		s.put(name, "sets it off")
+		s.put(name, "triggers it")
 		s.newest, s.trailing = s.marks[name], false
 		return pause(settle)(ctx, s)
 	}

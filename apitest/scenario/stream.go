@@ -7,7 +7,8 @@ import (
 	"github.com/listwatch/listwatch/apitest/faults"
 )
 
-// streamed are about the initial objects within a watch (sendInitialEvents).
+// streamed returns the scenarios about initial objects within a watch
+// (sendInitialEvents).
 func streamed() []Scenario {
 	streams := apitest.Match{Verb: "watch", Query: "sendInitialEvents"}
 	asksForIt := asked(30*time.Second, "the client does not use sendInitialEvents", kindStream)

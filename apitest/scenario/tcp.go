@@ -7,7 +7,7 @@ import (
 	"github.com/listwatch/listwatch/apitest/faults"
 )
 
-// tcp are the faults of connections.
+// tcp returns the scenarios about connections.
 func tcp() []Scenario {
 	everything, lists := apitest.Match{}, apitest.Match{Verb: "list"}
 	return []Scenario{

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// Outcome is what a scenario found.
+// Outcome is the result of a scenario.
 type Outcome int
 
 const (
-	// NotExercised: the client never came to the point, such as one that does
-	// not use sendInitialEvents where that is what the story is about.
+	// NotExercised: the client did not send the requests that the scenario is about,
+	// for instance because it does not use sendInitialEvents.
 	NotExercised Outcome = iota
 	Pass
 	Fail
@@ -20,15 +20,15 @@ func (o Outcome) String() string {
 	return [...]string{"not exercised", "pass", "fail"}[min(max(o, 0), 2)]
 }
 
-// Verdict is the end of a scenario.
+// Verdict is the result of a run.
 type Verdict struct {
 	Scenario string
 	Outcome  Outcome
-	Reason   string   // why; empty for a pass
-	Requests []string // what shows it, oldest first
+	Reason   string   // the reason; empty for a pass
+	Requests []string // the relevant requests, oldest first
 }
 
-// String is one line, and one more for each request.
+// String returns one line, and one more for each request.
 func (v Verdict) String() string {
 	s := fmt.Sprintf("%s: %s", v.Scenario, v.Outcome)
 	if v.Reason != "" {
@@ -40,7 +40,7 @@ func (v Verdict) String() string {
 	return s
 }
 
-// judgement ends a story before its last step.
+// judgement ends a scenario before its last step.
 type judgement struct {
 	outcome Outcome
 	reason  string

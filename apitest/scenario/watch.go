@@ -9,7 +9,7 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// watches are about watches that end, and where the next begins.
+// watches returns the scenarios about watches that end, and where the next one begins.
 func watches() []Scenario {
 	all := apitest.Match{Verb: "watch"}
 	end := strike("the watch ends", func(s *stage) { s.srv.CloseWatches() })
@@ -79,7 +79,7 @@ func watches() []Scenario {
 	}
 }
 
-// marks wants the watch to have asked for bookmarks.
+// marks fails if the watch does not request bookmarks.
 func marks(_ context.Context, s *stage) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

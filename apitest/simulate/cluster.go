@@ -15,24 +15,24 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Options choose what is played. The zero value is the recommended setting.
+// Options of a Cluster. The zero value is the recommended setting.
 type Options struct {
-	// Nodes is how many nodes there are from the start; default 3, negative =
-	// none. Nodes that others create become ready too.
+	// Nodes is the number of initial nodes; default 3, negative = none. Nodes that
+	// clients create become ready too.
 	Nodes int
 
-	// Seed of delays, choices and names; 0 is a seed like any other.
+	// Seed of delays, choices and names; 0 is a valid seed.
 	Seed uint64
 
-	// Speed is how many times as fast as usual pods start and stop; 0 = 1,
-	// at which a pod is ready after one to four seconds.
+	// Speed is a factor for the speed at which pods start and stop; 0 = 1, with which a
+	// pod is ready after one to four seconds.
 	Speed float64
 
-	// Churn is how many pods a second get a new status: see [Cluster.Churn].
+	// Churn is how many pods per second get a new status: see [Cluster.Churn].
 	Churn float64
 }
 
-// Cluster plays one cluster on one server.
+// Cluster simulates one cluster on one server.
 type Cluster struct {
 	srv     *apitest.Server
 	options Options
@@ -50,38 +50,38 @@ type Cluster struct {
 	owned     map[string]map[kube.Key]*pod          // by the UID of the controller
 	sets      map[string]map[kube.Key]*replicaSet   // by the UID of the Deployment
 	crowd     map[string]int                        // pods by node
-	placed    map[string]int                        // pods by node, given to it since the last look
-	waiting   map[kube.Key]bool                     // pods that no node takes
+	placed    map[string]int                        // pods by node, assigned since the last look
+	waiting   map[kube.Key]bool                     // pods without a suitable node
 	plans     map[string]plan                       // by the UID of the pod
 	serving   map[string]*slicing                   // by the UID of the Service
 	templates map[string]map[string]json.RawMessage // by the UID of the StatefulSet and the revision
-	dirty     map[task]bool                         // to be synced in this step
+	dirty     map[task]bool                         // to sync in this step
 	timers    timers
-	alarms    map[task]time.Time // the next timer of each
+	alarms    map[task]time.Time // next timer of each task
 	synced    map[task]time.Time // when each was synced last
 	seq       int
-	orphaned  bool      // an owner is gone, or may go
+	orphaned  bool      // an owner was deleted, or may be
 	seen      string    // revision at the last look
-	looked    time.Time // when that was
+	looked    time.Time // time of the last look
 	now       time.Time // of this step
 	events    []kube.Key
-	noted     int       // events so far
-	address   int       // pod IPs so far
-	due       float64   // restarts that the churn rate asks for and that have not happened yet
-	churned   time.Time // when it was last done
+	noted     int       // number of events so far
+	address   int       // number of pod IPs so far
+	due       float64   // restarts of the churn rate that have not happened yet
+	churned   time.Time // time of the last churn
 
 	mu    sync.Mutex
 	churn float64
 }
 
-// task is an object that must be looked after.
+// task is an object to sync.
 type task struct {
 	kind string // the plural
 	key  kube.Key
 }
 
-// New returns a cluster that is not played yet. The server should collect
-// garbage (apitest.Options.CollectGarbage), and must keep the built-in resources.
+// New returns a cluster that is not running yet. The server should collect garbage
+// (apitest.Options.CollectGarbage), and must have the built-in resources.
 func New(srv *apitest.Server, o Options) *Cluster {
 	o.Nodes = cmp.Or(o.Nodes, 3)
 	if !(o.Speed > 0) {
@@ -103,14 +103,15 @@ func New(srv *apitest.Server, o Options) *Cluster {
 	}
 }
 
-// lookEvery is how often the cluster looks at the server; scanEvery, how often it
-// does so though no revision has changed.
+// lookEvery is how often the cluster reads the server if its revision has changed;
+// scanEvery, how often otherwise.
 const (
 	lookEvery = 50 * time.Millisecond
 	scanEvery = 2 * time.Second
 )
 
-// Run plays until ctx is done, and returns its cause. It is called once.
+// Run simulates the cluster until ctx is done, and returns its cause. It can be called
+// once.
 func (c *Cluster) Run(ctx context.Context) error {
 	c.now = time.Now()
 	c.churned = c.now
@@ -129,25 +130,24 @@ func (c *Cluster) Run(ctx context.Context) error {
 	}
 }
 
-// Churn makes so many running pods a second, chosen at random, restart a
-// container, which changes their status once; 0 = none. It may be called from any
-// goroutine, and holds until it is called again.
+// Churn makes that many running pods per second, chosen at random, restart a container,
+// which changes their status once; 0 = none. It is safe for concurrent use.
 func (c *Cluster) Churn(perSecond float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.churn = max(0, perSecond)
 }
 
-// What a large cluster may cost: the pause between two looks for each pod that
-// there is, and between two syncs of one owner for each pod of its own. 10,000
-// pods are looked at ten times a second, and synced twice.
+// Limits of the cost of a large cluster: the pause between two looks for each pod, and
+// between two syncs of one owner for each of its pods. 10,000 pods are read ten times
+// per second, and synced twice.
 const (
 	lookPerPod = 10 * time.Microsecond
 	syncPerPod = 50 * time.Microsecond
 )
 
-// step looks at what has changed, and does what is due. Nothing is done by an old
-// view: it would be done twice.
+// step reads the changes and does everything that is due. With an outdated view
+// something might be done twice.
 func (c *Cluster) step(ctx context.Context) {
 	c.now = time.Now()
 	if rev := string(c.srv.Revision()); rev != c.seen || c.now.Sub(c.looked) >= scanEvery {
@@ -191,7 +191,7 @@ func (c *Cluster) step(ctx context.Context) {
 	c.restart()
 }
 
-// look brings the views up to date; what has changed becomes a task.
+// look updates the views; each change becomes a task.
 func (c *Cluster) look() {
 	clear(c.placed)
 	c.nodes.refresh(c.srv, c.sawNode)
@@ -204,7 +204,7 @@ func (c *Cluster) look() {
 	c.pods.refresh(c.srv, c.sawPod)
 }
 
-// saw notes that an object is new (old is nil), changed, or gone (o is nil).
+// saw notes that an object is new (old is nil), changed, or deleted (o is nil).
 func (c *Cluster) saw(r kube.Resource, old, o *object) {
 	if o == nil {
 		c.orphaned = true
@@ -216,7 +216,7 @@ func (c *Cluster) saw(r kube.Resource, old, o *object) {
 
 func (c *Cluster) mark(t task) { c.dirty[t] = true }
 
-// size is how many pods t has to look at.
+// size returns how many pods t has to read.
 func (c *Cluster) size(t task) int {
 	switch t.kind {
 	case "deployments":
@@ -246,7 +246,7 @@ func owns[T thing](c *Cluster, v *view[T], key kube.Key) int {
 	return 0
 }
 
-// later marks a task at a time. Who is synced earlier asks again.
+// later schedules a task. A task that is synced earlier schedules itself again.
 func (c *Cluster) later(at time.Time, t task) {
 	if due, ok := c.alarms[t]; ok && !due.After(at) {
 		return
@@ -261,7 +261,7 @@ func (c *Cluster) wake(t timer) {
 	heap.Push(&c.timers, t)
 }
 
-// ranks are the order of syncing: who makes something, before who is made.
+// ranks is the order of syncing: owners before dependents.
 var ranks = [...]string{"deployments", "replicasets", "statefulsets", "daemonsets", "jobs", "services"}
 
 func rank(kind string) int { return slices.Index(ranks[:], kind) }
@@ -294,7 +294,7 @@ func (c *Cluster) sync(ctx context.Context, t task) {
 }
 
 // stays reports whether a controller may work on o, which is not being deleted. If it
-// is, it may have waited for what has just gone.
+// is, it may have waited for a dependent that was just deleted.
 func (c *Cluster) stays(o *object) bool {
 	if o.Metadata.DeletionTimestamp == "" {
 		return true
@@ -303,22 +303,21 @@ func (c *Cluster) stays(o *object) bool {
 	return false
 }
 
-// between returns a random delay, at the speed that is played.
+// between returns a random delay at the current speed.
 func (c *Cluster) between(least, most time.Duration) time.Duration {
 	d := least + time.Duration(c.random.Float64()*float64(most-least))
 	return time.Duration(float64(d) / c.options.Speed)
 }
 
-// timer is something to do at a time: to go on with a pod, where uid is set, or
-// else a task.
+// timer is a scheduled action: the next step of a pod if uid is set, else a task.
 type timer struct {
 	at  time.Time
-	seq int // the first set comes first
+	seq int // for the order of timers at the same time
 	uid string
 	task
 }
 
-// timers are a heap.
+// timers is a heap.
 type timers []timer
 
 func (h timers) Len() int { return len(h) }

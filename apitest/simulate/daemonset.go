@@ -39,7 +39,7 @@ func (d *daemonSet) base() *object {
 	return &d.object
 }
 
-// syncDaemonSet sees to one pod on each node that the template selects.
+// syncDaemonSet maintains one pod on each node that the template selects.
 func (c *Cluster) syncDaemonSet(ctx context.Context, d *daemonSet) {
 	me := task{kube.DaemonSets.Plural, d.key()}
 	var template struct {
@@ -47,7 +47,7 @@ func (c *Cluster) syncDaemonSet(ctx context.Context, d *daemonSet) {
 			NodeSelector map[string]string `json:"nodeSelector"`
 		} `json:"spec"`
 	}
-	_ = json.Unmarshal(d.Spec.Template, &template) // it selects all, then
+	_ = json.Unmarshal(d.Spec.Template, &template) // on an error it selects all nodes
 	revision := hashOf(d.Spec.Template)
 	pods := c.podsOf(&d.object)
 	there := map[string]*pod{}
@@ -117,7 +117,7 @@ func (c *Cluster) syncDaemonSet(ctx context.Context, d *daemonSet) {
 	c.patchStatus(ctx, kube.DaemonSets, &d.object, st)
 }
 
-// renew stops pods of an old template, as many as may be missing.
+// renew stops pods of an old template, as many as may be unavailable.
 func (c *Cluster) renew(d *daemonSet, stale []*pod, st daemonStatus) {
 	most := d.Spec.UpdateStrategy.RollingUpdate.MaxUnavailable
 	if len(most) == 0 {
@@ -125,7 +125,7 @@ func (c *Cluster) renew(d *daemonSet, stale []*pod, st daemonStatus) {
 	}
 	room := max(1, part(most, st.DesiredNumberScheduled, true)) - st.NumberUnavailable
 	for _, p := range stale {
-		if at, ready := p.availableAt(d.Spec.MinReadySeconds); ready && !at.After(c.now) { // the others are missing already
+		if at, ready := p.availableAt(d.Spec.MinReadySeconds); ready && !at.After(c.now) { // the others are unavailable already
 			if room <= 0 {
 				continue
 			}

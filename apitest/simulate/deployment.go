@@ -64,7 +64,7 @@ func (c *Cluster) syncDeployment(ctx context.Context, d *deployment) {
 	hash := hashOf(d.Spec.Template)
 	sets := slices.SortedFunc(maps.Values(c.sets[d.Metadata.UID]), func(a, b *replicaSet) int { return a.key().Compare(b.key()) })
 	if len(sets) == 0 && d.Metadata.Annotations[revisionNote] == "" {
-		// The write has the server fill in defaults, if nothing has yet: later it
+		// This write makes the server set its defaults, if it has not yet: later that
 		// would look like another template.
 		c.patch(ctx, kube.Deployments, &d.object, map[string]any{"metadata": map[string]any{"annotations": map[string]any{revisionNote: "1"}}})
 		return
@@ -72,7 +72,7 @@ func (c *Cluster) syncDeployment(ctx context.Context, d *deployment) {
 	i := slices.IndexFunc(sets, func(s *replicaSet) bool { return s.Metadata.Labels[hashLabel] == hash })
 	me := task{kube.Deployments.Plural, d.key()}
 	counts := map[*replicaSet]tally{}
-	var all, spec tally // spec.total: what the sets should have
+	var all, spec tally // spec.total: desired pods of the sets
 	for _, s := range sets {
 		n := c.count(c.podsOf(&s.object), d.Spec.MinReadySeconds, me)
 		counts[s] = n
@@ -117,8 +117,8 @@ func orZero(s *replicaSet) int {
 	return s.replicas()
 }
 
-// wants returns how many pods there should be, how many more there may be, and
-// how many of them may be missing, in a rolling update.
+// wants returns the number of desired pods, and how many additional and how many
+// unavailable ones a rolling update may have.
 func (d *deployment) wants() (replicas, surge, unavailable int) {
 	replicas = orOne(d.Spec.Replicas)
 	ru := d.Spec.Strategy.RollingUpdate
@@ -133,7 +133,7 @@ func (d *deployment) wants() (replicas, surge, unavailable int) {
 	return replicas, surge, unavailable
 }
 
-// part reads a number or a percentage of whole; default 25%.
+// part returns a number or a percentage of whole; default 25%.
 func part(v json.RawMessage, whole int, up bool) int {
 	s := strings.Trim(string(v), `"`)
 	if s == "" || s == "null" {
@@ -152,7 +152,7 @@ func part(v json.RawMessage, whole int, up bool) int {
 	return min(n, 1000) * whole / 100
 }
 
-// grow makes the set of the present template as large as n.
+// grow scales the set of the current template to n.
 func (c *Cluster) grow(d *deployment, now *replicaSet, hash string, n int) {
 	if now != nil {
 		c.scale(d, now, n)
@@ -161,7 +161,7 @@ func (c *Cluster) grow(d *deployment, now *replicaSet, hash string, n int) {
 	template := fieldsOf(d.Spec.Template)
 	meta := fieldsOf(template["metadata"])
 	var labels map[string]string
-	_ = json.Unmarshal(meta["labels"], &labels) // it was read before
+	_ = json.Unmarshal(meta["labels"], &labels) // it was decoded before
 	labels = maps.Clone(labels)
 	if labels == nil {
 		labels = map[string]string{}
@@ -186,7 +186,7 @@ func (c *Cluster) grow(d *deployment, now *replicaSet, hash string, n int) {
 	}
 }
 
-// scale sets how many pods s should have.
+// scale sets the number of desired pods of s.
 func (c *Cluster) scale(d *deployment, s *replicaSet, n int) bool {
 	was := s.replicas()
 	if was == n {
@@ -207,8 +207,8 @@ func (c *Cluster) scale(d *deployment, s *replicaSet, n int) bool {
 	return true
 }
 
-// shrink takes pods from old sets: at most spare, and of those that are available
-// at most extra.
+// shrink takes pods from old sets: at most spare, and at most extra of the available
+// ones.
 func (c *Cluster) shrink(d *deployment, old []*replicaSet, counts map[*replicaSet]tally, spare, extra int) {
 	for _, s := range old {
 		n := counts[s]
@@ -224,7 +224,7 @@ func (c *Cluster) shrink(d *deployment, old []*replicaSet, counts map[*replicaSe
 	}
 }
 
-// scalePaused follows a change of the number only, with the largest set.
+// scalePaused applies a change of the replicas only, to the largest set.
 func (c *Cluster) scalePaused(d *deployment, sets []*replicaSet, by int) {
 	if len(sets) == 0 || by == 0 {
 		return
@@ -249,12 +249,12 @@ func (c *Cluster) prune(d *deployment, old []*replicaSet, counts map[*replicaSet
 }
 
 func (s *replicaSet) revision() int {
-	n, _ := strconv.Atoi(s.Metadata.Annotations[revisionNote]) // 0 where it has none yet
+	n, _ := strconv.Atoi(s.Metadata.Annotations[revisionNote]) // 0 = none
 	return n
 }
 
-// number gives the set of the present template the highest revision, which
-// kubectl rollout history and undo look at.
+// number gives the set of the current template the highest revision, for kubectl
+// rollout history and undo.
 func (c *Cluster) number(ctx context.Context, d *deployment, now *replicaSet, old []*replicaSet) {
 	highest := 0
 	for _, s := range old {
@@ -268,14 +268,14 @@ func (c *Cluster) number(ctx context.Context, d *deployment, now *replicaSet, ol
 		meta.set("annotations", notes)
 		f.set("metadata", meta)
 		c.put(kube.ReplicaSets, &now.object, f)
-		return // the rest when that is seen
+		return // the rest follows when the cluster sees this change
 	}
 	if rev := now.Metadata.Annotations[revisionNote]; d.Metadata.Annotations[revisionNote] != rev {
 		c.patch(ctx, kube.Deployments, &d.object, map[string]any{"metadata": map[string]any{"annotations": map[string]any{revisionNote: rev}}})
 	}
 }
 
-// reportDeployment brings the status up to date.
+// reportDeployment updates the status.
 func (c *Cluster) reportDeployment(ctx context.Context, d *deployment, now *replicaSet, want, unavailable int, all, updated tally) {
 	s := deploymentStatus{ObservedGeneration: d.Metadata.Generation, Replicas: all.total, UpdatedReplicas: updated.total,
 		ReadyReplicas: all.ready, AvailableReplicas: all.available, UnavailableReplicas: max(0, max(all.total, want)-all.available), TerminatingReplicas: all.leaving}
@@ -319,8 +319,7 @@ func (c *Cluster) reportDeployment(ctx context.Context, d *deployment, now *repl
 	c.patchStatus(ctx, kube.Deployments, &d.object, s)
 }
 
-// deadline is when d has taken too long since it last made progress; zero if
-// that is not known yet.
+// deadline returns when d fails to make progress; zero if that is not known yet.
 func (c *Cluster) deadline(d *deployment, progressing condition) time.Time {
 	if progressing.Reason == "NewReplicaSetAvailable" || progressing.Reason == "DeploymentPaused" {
 		return time.Time{}

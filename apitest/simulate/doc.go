@@ -1,19 +1,18 @@
-// Package simulate plays the workloads of a cluster on a fake API server: the
+// Package simulate runs the workloads of a cluster on a fake API server: the
 // controllers, the scheduler and the kubelets, without containers. Deployments,
-// ReplicaSets, StatefulSets, DaemonSets and Jobs get their pods, the pods get
-// nodes, start after a while and become ready, Services get endpoints, and the
-// status of all of it says what kubectl rollout status and kubectl wait look for.
+// ReplicaSets, StatefulSets, DaemonSets and Jobs get their pods. Pods get nodes, start
+// after a delay and become ready. Services get endpoints. The status of all these
+// objects has what kubectl rollout status and kubectl wait need.
 //
 //	srv := apitest.NewWith(t, apitest.Options{CollectGarbage: true})
 //	go simulate.New(srv, simulate.Options{Nodes: 3}).Run(ctx)
 //	srv.Put(kube.Deployments, `{"metadata":{"namespace":"a","name":"web"},"spec":{"replicas":3, ...}}`)
 //
-// It is one loop that looks at the server about twenty times a second and does
-// what is due, so that the same seed and the same writes at the same times make
-// the same cluster. It waits in package time only, hence virtually in
-// testing/synctest.
+// It is one loop that reads the server about twenty times a second and does what is
+// due, so that the same seed and the same writes at the same times make the same
+// cluster. It uses package time only, so testing/synctest makes it virtual.
 //
-// It is not a control plane: there are no resources to run out of, no affinity,
-// taints, probes, volumes, quotas, CronJobs, ControllerRevisions or disruption
-// budgets, and no container ever fails by itself.
+// It is not a control plane: there are no limited resources, no affinity, taints,
+// probes, volumes, quotas, CronJobs, ControllerRevisions or disruption budgets, and no
+// container fails by itself.
 package simulate

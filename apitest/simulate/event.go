@@ -7,9 +7,9 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// mostEvents is how many Events of the cluster there are at most; the oldest go
-// first, as they do after an hour elsewhere.
-const mostEvents = 5000
+// maxEvents limits the Events of the cluster; the oldest are deleted first, as in a
+// real cluster after an hour.
+const maxEvents = 5000
 
 // record records an Event about an object.
 func (c *Cluster) record(r kube.Resource, o *object, component, reason, format string, args ...any) {
@@ -32,7 +32,7 @@ func (c *Cluster) event(r kube.Resource, o *object, typ, component, reason, mess
 		"firstTimestamp": now, "lastTimestamp": now, "eventTime": nil,
 		"source": map[string]any{"component": component}, "reportingComponent": component, "reportingInstance": "",
 	})
-	if c.events = append(c.events, key); len(c.events) > mostEvents {
+	if c.events = append(c.events, key); len(c.events) > maxEvents {
 		c.srv.Delete(kube.Events, c.events[0])
 		c.events = c.events[1:]
 	}

@@ -38,7 +38,7 @@ func (j *job) base() *object {
 	return &j.object
 }
 
-// syncJob has pods run until enough of them have succeeded.
+// syncJob runs pods until enough of them have succeeded.
 func (c *Cluster) syncJob(ctx context.Context, j *job) {
 	if find(j.Status.Conditions, "Complete").Status == "True" {
 		c.expire(j)
@@ -63,7 +63,7 @@ func (c *Cluster) syncJob(ctx context.Context, j *job) {
 		}
 	}
 	parallel := orOne(j.Spec.Parallelism)
-	need := parallel // a queue: over once one has succeeded, and the others have ended
+	need := parallel // a queue: complete when one has succeeded and the others have ended
 	if j.Spec.Completions != nil {
 		need = orOne(j.Spec.Completions)
 		parallel = min(parallel, max(0, need-st.Succeeded))
@@ -103,7 +103,7 @@ func (c *Cluster) syncJob(ctx context.Context, j *job) {
 	}
 }
 
-// expire deletes a job that has been over for as long as it says.
+// expire deletes a job after its ttlSecondsAfterFinished.
 func (c *Cluster) expire(j *job) {
 	if j.Spec.TTL == nil {
 		return

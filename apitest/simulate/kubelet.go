@@ -26,7 +26,7 @@ func (p *pod) containers(ready bool, state map[string]any) []containerStatus {
 	return list
 }
 
-// conditions returns p's conditions with those of set changed.
+// conditions returns p's conditions, changed by set.
 func (c *Cluster) conditions(p *pod, set ...condition) []condition {
 	list := slices.Clone(p.Status.Conditions)
 	for _, n := range set {
@@ -45,24 +45,24 @@ func (c *Cluster) conditions(p *pod, set ...condition) []condition {
 	return list
 }
 
-// readiness are the conditions that change with it.
+// readiness returns the conditions that change with readiness.
 func readiness(status, reason, message string) []condition {
 	return []condition{{Type: "Ready", Status: status, Reason: reason, Message: message}, {Type: "ContainersReady", Status: status, Reason: reason, Message: message}}
 }
 
-// advance does what a pod waited for.
+// advance does the next step of a pod.
 func (c *Cluster) advance(t timer) {
 	p, ok := c.pods.get(t.key)
 	due, planned := c.plans[t.uid]
 	if !ok || p.Metadata.UID != t.uid || !planned || !due.at.Equal(t.at) {
-		return // something else came first
+		return // another event came first
 	}
 	if what, _, _ := p.next(); what != due.what {
 		delete(c.plans, t.uid)
 		c.plan(p)
 		return
 	}
-	if !c.proceed(p, due.what) { // somebody has changed it: look again
+	if !c.proceed(p, due.what) { // somebody else has changed it: retry
 		t.at = c.now.Add(lookEvery)
 		c.plans[t.uid] = plan{due.what, t.at}
 		c.wake(t)
@@ -73,8 +73,8 @@ func (c *Cluster) advance(t timer) {
 	}
 }
 
-// proceed takes p one step further. It reports false where somebody else has
-// changed p meanwhile.
+// proceed moves p one step further. It reports false if somebody else has changed p
+// meanwhile.
 func (c *Cluster) proceed(p *pod, what string) bool {
 	now := stamp(c.now)
 	whole := fieldsOf(p.body)
@@ -168,7 +168,7 @@ func (c *Cluster) stop(p *pod) {
 	}
 }
 
-// first names the first container.
+// first returns the name of the first container.
 func (p *pod) first() string {
 	if len(p.Spec.Containers) == 0 {
 		return ""
@@ -176,7 +176,7 @@ func (p *pod) first() string {
 	return p.Spec.Containers[0].Name
 }
 
-// restart is the churn that is due.
+// restart does the churn that is due.
 func (c *Cluster) restart() {
 	c.mu.Lock()
 	rate := c.churn
@@ -193,7 +193,7 @@ func (c *Cluster) restart() {
 	}
 }
 
-// again restarts p's first container, if it runs.
+// again restarts p's first container, if it is running.
 func (c *Cluster) again(p *pod) {
 	if p == nil || !p.ready() || p.leaving() || len(p.Status.ContainerStatuses) == 0 {
 		return

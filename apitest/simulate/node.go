@@ -25,8 +25,8 @@ func (n *node) base() *object {
 	return &n.object
 }
 
-// condition is one of any object's conditions. Its fields stand in the order in
-// which the server writes them, so that what is equal is the same bytes.
+// condition is one of any object's conditions. Its fields are in the order of the
+// server's JSON, so that equal ones have equal bytes.
 type condition struct {
 	LastHeartbeatTime  string `json:"lastHeartbeatTime,omitempty"`
 	LastProbeTime      string `json:"lastProbeTime,omitempty"`
@@ -38,7 +38,7 @@ type condition struct {
 	Type               string `json:"type"`
 }
 
-// find returns the condition of a type; zero where there is none.
+// find returns the condition of a type; zero if there is none.
 func find(list []condition, typ string) condition {
 	for _, c := range list {
 		if c.Type == typ {
@@ -58,7 +58,7 @@ func (c *Cluster) addNode(name string) {
 	})
 }
 
-// sawNode: a node without conditions gets a kubelet, and with it what is usual.
+// sawNode starts the kubelet of a node without conditions.
 func (c *Cluster) sawNode(old, n *node) {
 	for _, d := range c.daemonSets.rows {
 		c.mark(task{kube.DaemonSets.Plural, d.key})
@@ -106,7 +106,7 @@ func (c *Cluster) boot(n *node) {
 	}
 }
 
-// hostIP is the address of a node, by its name.
+// hostIP returns the address of a node, computed from its name.
 func hostIP(name string) string {
 	h := uint32(2166136261)
 	for i := range len(name) {
@@ -115,8 +115,7 @@ func hostIP(name string) string {
 	return fmt.Sprintf("172.18.%d.%d", h>>8&0xff, h&0xfd+1)
 }
 
-// choose returns the node for a pod: of those that take it, one with the fewest
-// pods. Empty = none takes it.
+// choose returns the suitable node with the fewest pods; empty = none is suitable.
 func (c *Cluster) choose(p *pod) string {
 	var best *node
 	for _, r := range c.nodes.rows {
@@ -134,7 +133,7 @@ func (c *Cluster) choose(p *pod) string {
 	return best.Metadata.Name
 }
 
-// load is how many pods n has.
+// load returns how many pods n has.
 func (c *Cluster) load(n *node) int { return c.crowd[n.Metadata.Name] + c.placed[n.Metadata.Name] }
 
 // subset reports whether all of want is in have.

@@ -55,39 +55,39 @@ func (p *pod) base() *object {
 
 func (p *pod) ready() bool { return find(p.Status.Conditions, "Ready").Status == "True" }
 
-// over reports whether p has run to its end.
+// over reports whether p has completed.
 func (p *pod) over() bool { return p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed" }
 
 // leaving reports whether p is being deleted.
 func (p *pod) leaving() bool { return p.Metadata.DeletionTimestamp != "" }
 
-// availableAt is when p has been ready for long enough; false if it is not ready.
+// availableAt returns when p becomes available; false if it is not ready.
 func (p *pod) availableAt(minReady int) (time.Time, bool) {
 	r := find(p.Status.Conditions, "Ready")
 	if r.Status != "True" || p.leaving() {
 		return time.Time{}, false
 	}
-	since, _ := time.Parse(time.RFC3339, r.LastTransitionTime) // long ago, where nobody said when
+	since, _ := time.Parse(time.RFC3339, r.LastTransitionTime) // zero if unknown
 	return since.Add(time.Duration(minReady) * time.Second), true
 }
 
-// The life of a pod: what comes next, by what its status says. Who changes the
-// status of a pod by hand finds it going on from there.
+// The life of a pod: its next step depends on its status. If the status is changed by
+// hand, it continues from there.
 const (
-	toSchedule = "schedule" // a node is found
+	toSchedule = "schedule" // a node is assigned
 	toCreate   = "create"   // the kubelet has seen it
 	toStart    = "start"    // its containers run
-	toReady    = "ready"    // and are ready
-	toFinish   = "finish"   // and have ended, in a Job
+	toReady    = "ready"    // its containers are ready
+	toFinish   = "finish"   // its containers have ended, in a Job
 	toVanish   = "vanish"   // it was stopped
 )
 
-// next returns what p waits for, and how long that takes.
+// next returns the next step of p, and its delay.
 func (p *pod) next() (what string, least, most time.Duration) {
 	const ms = time.Millisecond
 	switch {
 	case p.leaving() && len(p.Metadata.Finalizers) > 0:
-		return "", 0, 0 // somebody else lets it go
+		return "", 0, 0 // finalizers keep it
 	case p.leaving():
 		return toVanish, 200 * ms, 1500 * ms
 	case p.over():
@@ -106,13 +106,13 @@ func (p *pod) next() (what string, least, most time.Duration) {
 	return toStart, 500 * ms, 2500 * ms
 }
 
-// plan is what a pod waits for.
+// plan is the next step of a pod.
 type plan struct {
 	what string
 	at   time.Time
 }
 
-// plan sets a timer for what p waits for, unless it waits for that already.
+// plan sets a timer for the next step of p, unless it is set already.
 func (c *Cluster) plan(p *pod) {
 	what, least, most := p.next()
 	uid := p.Metadata.UID
@@ -128,7 +128,8 @@ func (c *Cluster) plan(p *pod) {
 	c.wake(timer{at: at, uid: uid, task: task{kube.Pods.Plural, p.key()}})
 }
 
-// sawPod keeps the indexes, wakes who owns the pod or serves it, and plans.
+// sawPod updates the indexes, marks the owners and services of the pod, and plans its
+// next step.
 func (c *Cluster) sawPod(old, p *pod) {
 	if old != nil {
 		c.unindex(old, p == nil)
@@ -173,7 +174,7 @@ func (c *Cluster) unindex(p *pod, gone bool) {
 	}
 }
 
-// sameToOthers reports whether nobody who looks after pods need care.
+// sameToOthers reports whether owners and services of pods need not sync.
 func sameToOthers(a, b *pod) bool {
 	return a.Status.Phase == b.Status.Phase && a.ready() == b.ready() && a.leaving() == b.leaving() &&
 		a.Spec.NodeName == b.Spec.NodeName && a.Status.PodIP == b.Status.PodIP &&

@@ -36,7 +36,7 @@ func orOne(n *int) int {
 	return max(0, *n)
 }
 
-// sawSet keeps the index by Deployment.
+// sawSet updates the index by Deployment.
 func (c *Cluster) sawSet(old, s *replicaSet) {
 	if old != nil {
 		if uid := old.Metadata.controller().UID; uid != "" {
@@ -65,18 +65,18 @@ func (c *Cluster) markDeployment(s *replicaSet) {
 	}
 }
 
-// podsOf returns the pods that an object looks after, by name.
+// podsOf returns the pods that an object controls, by name.
 func (c *Cluster) podsOf(o *object) []*pod {
 	return slices.SortedFunc(maps.Values(c.owned[o.Metadata.UID]), func(a, b *pod) int { return a.key().Compare(b.key()) })
 }
 
 // tally counts pods.
 type tally struct {
-	total, ready, available int // but for those that are leaving or over
+	total, ready, available int // without those that are leaving or over
 	leaving                 int
 }
 
-// count counts pods, and has t looked after again when more are available.
+// count counts pods, and schedules t for when more of them become available.
 func (c *Cluster) count(pods []*pod, minReady int, t task) tally {
 	var n tally
 	var next time.Time
@@ -106,10 +106,10 @@ func (c *Cluster) count(pods []*pod, minReady int, t task) tally {
 	return n
 }
 
-// burst is how many pods of one owner are made or stopped in one step.
+// burst limits the pods of one owner that are created or stopped in one step.
 const burst = 250
 
-// syncSet makes or stops pods until there are as many as are wanted.
+// syncSet creates or stops pods until their number is the desired one.
 func (c *Cluster) syncSet(s *replicaSet) {
 	me := task{kube.ReplicaSets.Plural, s.key()}
 	pods := c.podsOf(&s.object)
@@ -144,8 +144,8 @@ func (c *Cluster) syncSet(s *replicaSet) {
 	c.put(kube.ReplicaSets, &s.object, f)
 }
 
-// leastWanted sorts pods in the order in which they are given up: without a node,
-// not ready, young.
+// leastWanted sorts pods in the order in which they are deleted: without a node, not
+// ready, young.
 func leastWanted(a, b *pod) int {
 	bit := func(x bool) int {
 		if x {
@@ -161,7 +161,7 @@ func leastWanted(a, b *pod) int {
 	)
 }
 
-// newPod makes a pod from a template. labels and spec are added to what it says.
+// newPod creates a pod from a template, with additional labels and spec fields.
 func (c *Cluster) newPod(r kube.Resource, of *object, template json.RawMessage, name string, labels map[string]string, spec map[string]any) bool {
 	var t struct {
 		Metadata metadata `json:"metadata"`

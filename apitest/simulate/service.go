@@ -43,7 +43,7 @@ func (s *service) base() *object {
 	return &s.object
 }
 
-// slicing is what was last written about the endpoints of a service.
+// slicing is the last written state of a service's endpoints.
 type slicing struct {
 	key   kube.Key
 	when  time.Time
@@ -55,10 +55,10 @@ type slicing struct {
 
 const (
 	perSlice   = 100  // endpoints in an EndpointSlice
-	perService = 1000 // in an Endpoints, which is cut there
+	perService = 1000 // in an Endpoints object, which is truncated there
 )
 
-// settle is how long changes of endpoints are gathered.
+// settle is how long changes of endpoints are collected.
 const settle = 500 * time.Millisecond
 
 func (c *Cluster) markServices(p *pod) {
@@ -69,7 +69,7 @@ func (c *Cluster) markServices(p *pod) {
 	}
 }
 
-// syncService gives a service its addresses and its endpoints.
+// syncService sets the addresses and the endpoints of a service.
 func (c *Cluster) syncService(ctx context.Context, key kube.Key) {
 	s, ok := c.services.get(key)
 	for uid, sl := range c.serving {
@@ -108,7 +108,7 @@ func (c *Cluster) syncService(ctx context.Context, key kube.Key) {
 	c.serve(s, sl)
 }
 
-// unserve deletes the endpoints of a service that is gone.
+// unserve deletes the endpoints of a deleted service.
 func (c *Cluster) unserve(sl *slicing) {
 	c.srv.Delete(kube.Endpoints, sl.key)
 	for name := range sl.wrote {
@@ -116,8 +116,7 @@ func (c *Cluster) unserve(sl *slicing) {
 	}
 }
 
-// serve writes the endpoints of s where they have changed. A pod stays in the
-// slice in which it is.
+// serve writes changed endpoints of s. A pod stays in its slice.
 func (c *Cluster) serve(s *service, sl *slicing) {
 	served := map[kube.Key]*pod{}
 	var ordered []*pod
@@ -176,7 +175,7 @@ func (s *service) portsFor(p *pod) []map[string]any {
 				}
 			}
 		} else if len(sp.TargetPort) > 0 {
-			_ = json.Unmarshal(sp.TargetPort, &n) // Port, where it is neither
+			_ = json.Unmarshal(sp.TargetPort, &n) // unchanged if it is neither
 		}
 		if n == 0 {
 			continue

@@ -50,7 +50,7 @@ func (s *statefulSet) base() *object {
 	return &s.object
 }
 
-// revisionLabel says which template a pod was made from.
+// revisionLabel is the label for the template of a pod.
 const revisionLabel = "controller-revision-hash"
 
 func (c *Cluster) sawStatefulSet(old, s *statefulSet) {
@@ -60,8 +60,8 @@ func (c *Cluster) sawStatefulSet(old, s *statefulSet) {
 	c.saw(kube.StatefulSets, old.base(), s.base())
 }
 
-// syncStatefulSet does the next thing in order: one pod at a time, unless pods
-// are managed in parallel.
+// syncStatefulSet does the next step in order: one pod at a time, unless pods are
+// managed in parallel.
 func (c *Cluster) syncStatefulSet(ctx context.Context, s *statefulSet) {
 	me := task{kube.StatefulSets.Plural, s.key()}
 	want, start := orOne(s.Spec.Replicas), s.Spec.Ordinals.Start
@@ -71,7 +71,7 @@ func (c *Cluster) syncStatefulSet(ctx context.Context, s *statefulSet) {
 		current = update
 	}
 	pods := c.podsOf(&s.object)
-	c.keep(s, update) // to make pods of an older revision again
+	c.keep(s, update) // to create pods of an older revision again
 	byOrdinal := map[int]*pod{}
 	var beyond []*pod
 	for _, p := range pods {
@@ -90,14 +90,14 @@ func (c *Cluster) syncStatefulSet(ctx context.Context, s *statefulSet) {
 	c.reportStateful(ctx, s, pods, want, current, update, me)
 }
 
-// order makes the pods that are missing, and reports whether it waits for one.
+// order creates missing pods, and reports whether it waits for one.
 func (c *Cluster) order(s *statefulSet, byOrdinal map[int]*pod, start, want int, current, update string) (busy bool) {
 	parallel := s.Spec.PodManagement == "Parallel"
 	made := 0
 	for n := start; n < start+want; n++ {
 		p := byOrdinal[n]
 		if p != nil && p.over() && !p.leaving() {
-			c.stop(p) // it is made again
+			c.stop(p) // it is created again
 		}
 		if p == nil && made < burst {
 			name := s.Metadata.Name + "-" + itoa(n)
@@ -131,8 +131,7 @@ func (c *Cluster) order(s *statefulSet, byOrdinal map[int]*pod, start, want int,
 	return busy
 }
 
-// shrinkStateful stops the last pod that is too many, or else the last that is of
-// an old template.
+// shrinkStateful stops the last excess pod, or else the last one of an old template.
 func (c *Cluster) shrinkStateful(s *statefulSet, byOrdinal map[int]*pod, beyond []*pod, start, want int, update string) {
 	parallel := s.Spec.PodManagement == "Parallel"
 	slices.SortFunc(beyond, func(a, b *pod) int { return ordinal(b) - ordinal(a) })
@@ -162,11 +161,12 @@ func (c *Cluster) shrinkStateful(s *statefulSet, byOrdinal map[int]*pod, beyond 
 }
 
 func ordinal(p *pod) int {
-	n, _ := strconv.Atoi(p.Metadata.Name[strings.LastIndexByte(p.Metadata.Name, '-')+1:]) // who has none is not asked
+	n, _ := strconv.Atoi(p.Metadata.Name[strings.LastIndexByte(p.Metadata.Name, '-')+1:]) // pods without an ordinal do not get here
 	return n
 }
 
-// keep remembers the template of a revision; of older ones, the current one only.
+// keep stores the template of a revision; of older revisions it keeps only the current
+// one.
 func (c *Cluster) keep(s *statefulSet, update string) {
 	kept := c.templates[s.Metadata.UID]
 	if kept == nil {
@@ -185,7 +185,7 @@ func (c *Cluster) reportStateful(ctx context.Context, s *statefulSet, pods []*po
 	n := c.count(pods, s.Spec.MinReadySeconds, me)
 	st := statefulStatus{ObservedGeneration: s.Metadata.Generation, Replicas: n.total, ReadyReplicas: n.ready, AvailableReplicas: n.available,
 		CurrentRevision: current, UpdateRevision: update}
-	ready := 0 // of the new template
+	ready := 0 // ready pods of the new template
 	for _, p := range pods {
 		if p.leaving() || p.over() {
 			continue

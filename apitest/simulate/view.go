@@ -7,14 +7,14 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// object is what all objects have.
+// object is the common part of all objects.
 type object struct {
 	Metadata metadata `json:"metadata"`
 
-	body []byte // as the server has it
+	body []byte // its bytes on the server
 }
 
-// base returns o; nil of nil.
+// base returns o; nil for nil.
 func (o *object) base() *object { return o }
 
 func (o *object) key() kube.Key {
@@ -43,7 +43,7 @@ type owner struct {
 	BlockOwnerDeletion bool   `json:"blockOwnerDeletion"`
 }
 
-// controller returns the owner that looks after o; zero where there is none.
+// controller returns the controller of o; zero if there is none.
 func (m *metadata) controller() owner {
 	for _, o := range m.OwnerReferences {
 		if o.Controller {
@@ -64,19 +64,19 @@ type thing interface {
 	base() *object
 }
 
-// view is what was last seen of a resource. An object that cannot be read, such
-// as one with words for numbers, is taken for absent.
+// view is the last known state of a resource. An object that cannot be decoded counts
+// as absent.
 type view[T thing] struct {
 	resource kube.Resource
 	fresh    func() T
-	rows     []row[T] // as the server sorts them
+	rows     []row[T] // in the order of the server
 	known    map[kube.Key]T
 }
 
 type row[T thing] struct {
 	key  kube.Key
 	body []byte
-	obj  T // nil = it cannot be read
+	obj  T // nil = cannot be decoded
 }
 
 func newView[T thing](r kube.Resource, fresh func() T) *view[T] {
@@ -88,9 +88,9 @@ func (v *view[T]) get(k kube.Key) (T, bool) {
 	return o, ok
 }
 
-// refresh calls saw for each difference since the last time. Objects of the server
-// are immutable: the same bytes at the same place are the same object, and only
-// others are read.
+// refresh calls saw for each difference since the last call. Objects of the server are
+// immutable: the same bytes at the same address are the same object, and only others
+// are decoded.
 func (v *view[T]) refresh(srv *apitest.Server, saw func(old, now T)) {
 	bodies, _ := srv.List(v.resource)
 	rows := make([]row[T], 0, len(bodies))
@@ -120,7 +120,7 @@ func (v *view[T]) refresh(srv *apitest.Server, saw func(old, now T)) {
 			r, old = old[0], old[1:]
 		default:
 			if before := old[0].obj; before != none && r.obj != none && before.base().Metadata.UID != r.obj.base().Metadata.UID {
-				differ(before, none) // a namesake
+				differ(before, none) // an object with the same name
 				differ(none, r.obj)
 			} else {
 				differ(before, r.obj)
@@ -147,7 +147,7 @@ func (v *view[T]) read(b []byte) row[T] {
 	var none T
 	o := v.fresh()
 	if err := json.Unmarshal(b, o); err != nil {
-		var name object // what is wrong is elsewhere
+		var name object // the error is elsewhere
 		_ = json.Unmarshal(b, &name)
 		return row[T]{name.key(), b, none}
 	}
@@ -155,7 +155,7 @@ func (v *view[T]) read(b []byte) row[T] {
 	return row[T]{o.base().key(), b, o}
 }
 
-// same reports whether a and b are the same bytes of the server.
+// same reports whether a and b are the same bytes in memory.
 func same(a, b []byte) bool {
 	return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
 }

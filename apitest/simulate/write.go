@@ -14,11 +14,12 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// There are two ways to write. What the cluster itself has made, and pods, it
-// writes directly, if nobody has changed it since it looked. The status of what
-// others own it patches as any client would, so that none of their writes is lost.
+// There are two ways to write. Objects that the cluster itself has created, and pods,
+// are written directly, if they are unchanged since the cluster read them. The status
+// of objects of others is patched, as any client would, so that none of their writes is
+// lost.
 
-// create stores a new object, unless there is one of that name.
+// create stores a new object, unless one with that name exists.
 func (c *Cluster) create(r kube.Resource, key kube.Key, obj any) bool {
 	created := false
 	c.srv.Edit(r, key, func(old []byte) any {
@@ -30,7 +31,7 @@ func (c *Cluster) create(r kube.Resource, key kube.Key, obj any) bool {
 	return created
 }
 
-// put replaces old by obj, if old is what the server has.
+// put replaces old by obj, if the server still has old.
 func (c *Cluster) put(r kube.Resource, old *object, obj any) bool {
 	stored := false
 	c.srv.Edit(r, old.key(), func(now []byte) any {
@@ -42,15 +43,15 @@ func (c *Cluster) put(r kube.Resource, old *object, obj any) bool {
 	return stored
 }
 
-// remove deletes old, if that is what the server has.
+// remove deletes old, if the server still has it.
 func (c *Cluster) remove(r kube.Resource, old *object) bool {
 	return c.srv.DeleteIf(r, old.key(), func(now []byte) bool { return same(now, old.body) }) != ""
 }
 
-// fields are an object or a part of it, of which only some fields matter.
+// fields are the fields of an object or of a part of it.
 type fields map[string]json.RawMessage
 
-// fieldsOf reads JSON of the server; what is no object has no fields.
+// fieldsOf decodes JSON of the server; values other than objects have no fields.
 func fieldsOf(b []byte) fields {
 	f := fields{}
 	_ = json.Unmarshal(b, &f)
@@ -62,7 +63,7 @@ func fieldsOf(b []byte) fields {
 
 func (f fields) set(name string, v any) { f[name] = encode(v) }
 
-// encode is for values of this package, which all have a form.
+// encode encodes values of this package, which cannot fail.
 func encode(v any) json.RawMessage {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -71,11 +72,10 @@ func encode(v any) json.RawMessage {
 	return b
 }
 
-// patchTimeout bounds a patch; a server that misbehaves is tried again later.
+// patchTimeout limits a patch; it is repeated later if the server fails.
 const patchTimeout = 2 * time.Second
 
-// patchStatus makes status that of old, if it differs. It reports whether old has
-// it now.
+// patchStatus sets the status of old, if it differs. It reports whether old has it now.
 func (c *Cluster) patchStatus(ctx context.Context, r kube.Resource, old *object, status any) bool {
 	before, now := fieldsOf(fieldsOf(old.body)["status"]), fieldsOf(encode(status))
 	patch := map[string]any{}
@@ -95,14 +95,13 @@ func (c *Cluster) patchStatus(ctx context.Context, r kube.Resource, old *object,
 	return c.patch(ctx, r, old, map[string]any{"status": patch}, "status")
 }
 
-// patch sends a merge patch. Where it fails, the object is looked after again
-// later.
+// patch sends a merge patch. If it fails, the object is synced again later.
 func (c *Cluster) patch(ctx context.Context, r kube.Resource, old *object, patch map[string]any, subresource ...string) bool {
 	meta, _ := patch["metadata"].(map[string]any)
 	if meta == nil {
 		meta = map[string]any{}
 	}
-	meta["uid"] = old.Metadata.UID // of no namesake
+	meta["uid"] = old.Metadata.UID // not to another object with the same name
 	patch["metadata"] = meta
 	limited, cancel := context.WithTimeout(ctx, patchTimeout)
 	defer cancel()
@@ -125,7 +124,7 @@ func (c *Cluster) send(ctx context.Context, path string, patch []byte) bool {
 		return false
 	}
 	defer resp.Body.Close()
-	_, err = io.Copy(io.Discard, io.LimitReader(resp.Body, 8<<20)) // so that the connection is used again
+	_, err = io.Copy(io.Discard, io.LimitReader(resp.Body, 8<<20)) // so that the connection is reused
 	return err == nil && resp.StatusCode == http.StatusOK
 }
 
@@ -142,15 +141,15 @@ func (c *Cluster) suffix(n int) string {
 	return string(b)
 }
 
-// hashOf returns a short name for a template, whatever the order of its fields.
-// What is null or empty does not count: clients write it or leave it out.
+// hashOf returns a short name for a template, independent of the order of its fields
+// and of null and empty values, which clients write or leave out.
 func hashOf(template json.RawMessage) string {
 	var v any
 	_ = json.Unmarshal(template, &v) // nil is a value as well
 	return spell(sum(encode(bare(v))), 10)
 }
 
-// bare returns v without what is null or empty.
+// bare returns v without null and empty values.
 func bare(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -192,5 +191,5 @@ func spell(n uint64, length int) string {
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// podIP is the nth address of pods.
+// podIP returns the n-th address of pods.
 func podIP(n int) string { return fmt.Sprintf("10.%d.%d.%d", 64+n>>16&0x3f, n>>8&0xff, n&0xff) }
