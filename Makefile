@@ -14,13 +14,16 @@ CONTROLLED   = ^(TestControllerManager|TestControllerManagerThatCannotStart|Test
 APART        = $(CONTROLLED)|^TestTerminal$$
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint unit race-ready e2e operators terminal ui-test chromium compat sink ci fuzz attacks hostile soak bench microbench install man completion notices base-images clean
+.PHONY: help demo demo-ui test check lint unit race-ready e2e operators terminal ui-test chromium compat sink ci fuzz attacks hostile soak bench microbench install man completion notices base-images clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## the program at work, on a fake API server of its own
 	$(GO) run ./cmd/listwatch demo
+
+demo-ui: ## the live page of a cluster that is played, in a browser
+	$(GO) run ./cmd/listwatch demo --ui --open
 
 test: check unit ## everything that needs no cluster: vet, staticcheck, gofmt, tests under the race detector
 

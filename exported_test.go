@@ -30,7 +30,6 @@ var unused = map[string]string{
 	"cache.MutationDetector":        "the result of DetectMutations",
 	"cache.NewDeltaFIFO":            "for consumers with a store of their own",
 	"client.RetryOnConflict":        "for programs that embed the engine",
-	"codec/compressed.Of":           "for transformations that make objects of their own",
 	"controller.AnnotationsChanged": "for programs that embed the engine",
 	"controller.Any":                "for programs that embed the engine",
 	"controller.LabelsChanged":      "for programs that embed the engine",

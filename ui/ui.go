@@ -2,12 +2,20 @@ package ui
 
 import (
 	"context"
+	"crypto/rand"
 	"embed"
 	"errors"
 	"io/fs"
 	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/internal/guard"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/ui/internal/history"
 )
 
 //go:embed static
@@ -17,13 +25,82 @@ var static embed.FS
 type Options struct {
 	// Client reads from the cluster that is shown.
 	Client *client.Client
+
+	// Name of the cluster, for people. Default: the address of its server.
+	Name string
+
+	// Keep are types that are watched always, such as "certificates.cert-manager.io",
+	// besides pods, workloads, nodes and events. Others are watched while somebody looks
+	// at them, and five minutes longer.
+	Keep []string
+
+	// Limits of memory.
+	Limits Limits
+
+	// Hosts are names, without a port, that requests may be for, besides those of the
+	// loopback; "*" is any, where something else makes sure of it. Bound is the address
+	// of the listener: where it is not of the loopback, any IP address is a host too.
+	Hosts []string
+	Bound string
+
+	// Filter compiles an expression of the page's jq filter to a function that selects
+	// objects. It may be called by several goroutines at once, the function by one.
+	// nil = there is no such filter.
+	Filter func(expression string) (func(object map[string]any) (bool, error), error)
+
+	// OpenMoment, if set, starts a fake server with objects and says how to reach it. It
+	// is for a page that only its own user can reach.
+	OpenMoment func(ctx context.Context, objects []Object) (Moment, error)
+}
+
+// Object is one of a moment.
+type Object struct {
+	Resource kube.Resource
+	JSON     []byte
+}
+
+// Limits are of memory, in bytes; 0 = the default.
+type Limits struct {
+	Objects int64 // the newest states of all objects, with their rows; default 256 MiB
+	History int64 // earlier states and deleted objects; default 64 MiB
+}
+
+// Moment is how to reach a server that was started with the objects of a time.
+type Moment struct {
+	Server     string   `json:"server"`
+	Kubeconfig string   `json:"kubeconfig,omitempty"`
+	File       string   `json:"file,omitempty"`
+	Commands   []string `json:"commands,omitempty"`
 }
 
 // UI is the live page of one cluster. It is an http.Handler for the path where it is
 // mounted; http.StripPrefix removes a prefix.
 type UI struct {
-	o   Options
-	mux *http.ServeMux
+	o        Options
+	client   *client.Client
+	limits   Limits
+	always   map[string]bool
+	recorded bool // what is shown is a recording
+	salt     []byte
+	handler  http.Handler
+
+	log     *changelog
+	history *history.Store
+	doors   doors
+
+	number atomic.Int64 // of the last object
+	memory atomic.Int64 // bytes of the newest states
+	tight  atomic.Bool  // memory is
+	asked  atomic.Int64 // when a page asked for something last
+
+	starts  chan *kind    // types to watch
+	changed chan struct{} // definitions did
+	scans   chan *scan
+
+	mu      sync.Mutex // guards kinds, clients and failure
+	kinds   map[string]*kind
+	clients map[string]*viewer
+	failure string // why the types are not known
 }
 
 // New returns a UI, which reads nothing until Run is called.
@@ -35,16 +112,67 @@ func New(o Options) (*UI, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := &UI{o: o, mux: http.NewServeMux()}
-	u.mux.Handle("GET /", http.FileServerFS(files))
+	u := &UI{
+		o: o, client: o.Client, limits: o.Limits, always: map[string]bool{}, salt: []byte(rand.Text()), log: newLog(),
+		doors:  doors{sessions: map[string]*session{}},
+		starts: make(chan *kind, maxTypes), changed: make(chan struct{}, 1), scans: make(chan *scan, maxClients),
+		kinds: map[string]*kind{}, clients: map[string]*viewer{},
+	}
+	if u.limits.Objects == 0 {
+		u.limits.Objects = 256 << 20
+	}
+	if u.limits.History == 0 {
+		u.limits.History = 64 << 20
+	}
+	u.history = history.New(u.limits.History)
+	for _, id := range slices.Concat(usual, o.Keep) {
+		u.always[id] = true
+	}
+	u.handler = guard.Handler(secured(u.routes(files)), guard.Options{Bound: o.Bound, Hosts: o.Hosts, Forms: []string{"/plain"}})
 	return u, nil
 }
 
+// Token returns a token that lets one browser in, once: as #token=TOKEN behind the URL.
+func (u *UI) Token() string { return u.doors.token() }
+
 // Run reads from the cluster until ctx ends, and returns its cause.
 func (u *UI) Run(ctx context.Context) error {
-	<-ctx.Done()
-	return context.Cause(ctx)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for _, f := range []func(context.Context){u.discover, u.definitions, u.count} {
+		wg.Go(func() { f(ctx) })
+	}
+	tick := time.NewTicker(10 * time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case k := <-u.starts:
+			kctx, stop := context.WithCancelCause(ctx)
+			k.mu.Lock()
+			k.starting, k.stop = false, stop
+			k.mu.Unlock()
+			wg.Go(func() {
+				defer stop(nil)
+				k.follow(kctx)
+			})
+		case s := <-u.scans:
+			wg.Go(func() { s.run(ctx) })
+		case <-tick.C:
+			u.maintain()
+			u.reap()
+		}
+	}
 }
 
 // ServeHTTP serves the page and its requests.
-func (u *UI) ServeHTTP(w http.ResponseWriter, r *http.Request) { u.mux.ServeHTTP(w, r) }
+func (u *UI) ServeHTTP(w http.ResponseWriter, r *http.Request) { u.handler.ServeHTTP(w, r) }
+
+func (u *UI) setFailure(text string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.failure = text
+}

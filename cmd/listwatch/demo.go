@@ -11,6 +11,7 @@ import (
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/livepage"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/record"
 	"github.com/listwatch/listwatch/internal/target"
@@ -21,6 +22,8 @@ import (
 type demoFlags struct {
 	watch watchFlags
 	speed float64
+	ui    bool
+	pages livepage.Serving
 }
 
 func demoCommand(p *cli.Program) *cobra.Command {
@@ -32,11 +35,18 @@ func demoCommand(p *cli.Program) *cobra.Command {
 broken connection, the drain of a node, an expired history, a deletion. It takes
 about ten seconds and needs nothing.`,
 		Args: cli.NoArgs(""),
-		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(p, cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.ui {
+				return o.pages.Demo(cmd, o.speed, p.Messages(o.watch.reporting.printing.logFormat, o.watch.reporting.printing.quiet))
+			}
+			return runDemo(p, cmd.Context(), o)
+		},
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.Float64Var(&o.speed, "speed", 1, "how many times faster than usual")
+	f.BoolVar(&o.ui, "ui", false, "show a cluster in a browser instead, until it is stopped: see listwatch ui")
+	o.pages.Register(f)
 	f.StringSliceVar(&o.watch.reporting.events, "events", nil, "print these only, such as ADDED,DELETED")
 	f.StringVar(&o.watch.reporting.printing.eventColumn, "event-column", "auto", "print what happened to each object: auto (yes), true or false")
 	o.watch.reporting.printing.register(f)

@@ -34,6 +34,9 @@ type Options struct {
 	// rebinding to others, such as a proxy in front.
 	Hosts []string
 
+	// Forms are paths whose bodies may be of types that forms have.
+	Forms []string
+
 	// Refuse, if set, answers a request that is refused, in place of its text alone. It
 	// must not act on the request, nor read its body.
 	Refuse func(w http.ResponseWriter, r *http.Request, why *Refusal)
@@ -77,7 +80,7 @@ func (o Options) Check(r *http.Request) *Refusal {
 		return &Refusal{http.StatusForbidden, "this host is not served here: use the address of the listener, or allow the host by its options"}
 	case crossSite(r):
 		return &Refusal{http.StatusForbidden, "this is for programs, not for web pages of another origin"}
-	case formLike(r):
+	case formLike(r) && !slices.Contains(o.Forms, r.URL.Path):
 		return &Refusal{http.StatusUnsupportedMediaType, "a body needs a Content-Type that no form has, such as application/json"}
 	}
 	return nil

@@ -1,9 +1,11 @@
 package jq
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/itchyny/gojq"
 
@@ -79,9 +81,30 @@ func AppendJQ(b []byte, code *gojq.Code, v any, most int) ([]byte, error) {
 // decides. Values are those of the variables that code was compiled with. v is as JQValue
 // makes it.
 func True(code *gojq.Code, v any, values ...any) (bool, error) {
-	first, ok := code.Run(v, values...).Next()
+	return verdict(code.Run(v, values...))
+}
+
+func verdict(results gojq.Iter) (bool, error) {
+	first, ok := results.Next()
 	if err, failed := first.(error); failed {
 		return false, err
 	}
 	return ok && first != nil && first != false, nil
+}
+
+// condition is how long one object may take.
+const condition = 200 * time.Millisecond
+
+// Condition compiles a filter to a function that reports whether its first result for
+// an object is neither false nor null. The function ends where the filter does not.
+func Condition(text string) (func(object map[string]any) (bool, error), error) {
+	code, err := JQCode(text)
+	if err != nil {
+		return nil, err
+	}
+	return func(object map[string]any) (bool, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), condition)
+		defer cancel()
+		return verdict(code.RunWithContext(ctx, JQValue(object)))
+	}, nil
 }

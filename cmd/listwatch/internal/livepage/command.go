@@ -1,0 +1,166 @@
+package livepage
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/complete"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/connect"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/listen"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/jq"
+	"github.com/listwatch/listwatch/ui"
+)
+
+// flags are those of ui.
+type flags struct {
+	connection connect.Flags
+	serving    Serving
+	quiet      bool
+	logFormat  string
+}
+
+// Serving are the flags about the page, which demo has too.
+type Serving struct {
+	listen      string
+	acceptHosts []string
+	browser     bool
+	memory      int64
+	history     int64
+}
+
+// Command is listwatch ui.
+func Command(p *cli.Program) *cobra.Command {
+	o := &flags{}
+	cmd := &cobra.Command{
+		Use:   "ui [TYPE...]",
+		Short: "Show the cluster live in a browser, with its past",
+		Long: `Serve a page that shows the cluster live: lists with the server's columns, objects
+with their history, what changed when, and where something was not seen. It reads
+only, and shows no values of Secrets.
+
+The link that is printed on stderr lets one browser in; Enter prints another one.
+Types that are given are watched always, as pods, workloads, nodes and events are;
+others are while somebody looks at them.`,
+		Example: `  listwatch ui
+  listwatch ui certificates.cert-manager.io --context prod --open`,
+		RunE: func(cmd *cobra.Command, args []string) error { return run(p, cmd, args, o) },
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	o.serving.Register(f)
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing on stderr but the link and why it ended")
+	f.StringVar(&o.logFormat, "log-format", "text", "of stderr: text or json")
+	o.connection.Register(f)
+	complete.Objects(p, cmd, &o.connection)
+	return cmd
+}
+
+// Register adds the flags.
+func (o *Serving) Register(f *pflag.FlagSet) {
+	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "address and port to serve the page at (0 = a free port)")
+	f.StringSliceVar(&o.acceptHosts, "accept-host", nil, "host that requests may name, besides those of the loopback and, with another --listen, IP addresses")
+	f.BoolVar(&o.browser, "open", false, "open the page in a browser")
+	f.Int64Var(&o.memory, "memory", 256, "MiB of memory for objects")
+	f.Int64Var(&o.history, "history-memory", 64, "MiB of memory for earlier states")
+}
+
+func run(p *cli.Program, cmd *cobra.Command, names []string, o *flags) error {
+	if o.logFormat != "text" && o.logFormat != "json" {
+		return exit.Usage("--log-format %q: want one of text, json", o.logFormat)
+	}
+	t := messages.New(p.Stderr, o.logFormat, o.quiet)
+	c, cfg, err := o.connection.Load(p, t)
+	if err != nil {
+		return err
+	}
+	defer c.CloseIdleConnections()
+	keep, err := types(cmd.Context(), c, names)
+	if err != nil {
+		return err
+	}
+	return serve(cmd, &o.serving, ui.Options{Client: c, Name: cfg.Context, Keep: keep}, t)
+}
+
+// serveUI serves a page until it is stopped.
+func serve(cmd *cobra.Command, o *Serving, opts ui.Options, t *messages.Writer) error {
+	ctx := cmd.Context()
+	if o.memory < 1 || o.history < 1 || o.memory > 1<<20 || o.history > 1<<20 {
+		return exit.Usage("--memory and --history-memory: want 1 to 1048576 MiB")
+	}
+	address, open, err := listen.Address("--listen", o.listen)
+	if err != nil {
+		return err
+	}
+	if open {
+		t.Note("warning: --listen " + o.listen + " is not the loopback: links and all that the page shows go unencrypted over the network")
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return listen.Error("--listen", o.listen, err)
+	}
+	opts.Bound, opts.Hosts = l.Addr().String(), o.acceptHosts
+	opts.Filter = jq.Condition
+	opts.OpenMoment = openMoment(ctx)
+	opts.Limits = ui.Limits{Objects: o.memory << 20, History: o.history << 20}
+	u, err := ui.New(opts)
+	if err != nil {
+		return exit.Failed(err)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	ran := make(chan error, 1)
+	go func() { ran <- u.Run(ctx) }()
+	served := listenAndServe(ctx, l, u)
+	link := func() string { return "http://" + l.Addr().String() + "/#token=" + u.Token() }
+	first := link()
+	fmt.Fprintln(t.Lines(), "ui: "+first)
+	if o.browser {
+		if err := browse(ctx, first); err != nil {
+			t.Note("warning: --open: " + err.Error())
+		}
+	}
+	go func() {
+		for lines := bufio.NewScanner(cmd.InOrStdin()); lines.Scan(); {
+			fmt.Fprintln(t.Lines(), "ui: "+link())
+		}
+	}()
+	select {
+	case <-ctx.Done():
+	case err = <-served:
+		cancel(err)
+	}
+	<-ran
+	if err != nil && !errors.Is(err, http.ErrServerClosed) {
+		return exit.Failed(err)
+	}
+	return context.Cause(ctx)
+}
+
+// Demo serves the page of a cluster that is played.
+func (o *Serving) Demo(cmd *cobra.Command, speed float64, t *messages.Writer) error {
+	if speed < 0.1 || speed > 1000 {
+		return exit.Usage("--speed %v: want 0.1 to 1000", speed)
+	}
+	played, err := play(cmd.Context(), speed)
+	if err != nil {
+		return exit.Failed(err)
+	}
+	defer played.close()
+	c, err := client.New(client.Config{Server: played.srv.URL})
+	if err != nil {
+		return exit.Failed(err)
+	}
+	defer c.CloseIdleConnections()
+	return serve(cmd, o, ui.Options{Client: c, Name: "demo", Keep: []string{"services", "configmaps"}}, t)
+}

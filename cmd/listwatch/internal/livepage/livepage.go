@@ -1,0 +1,105 @@
+// Package livepage is the command ui: it serves the live page, opens browsers, starts fake
+// servers of moments, and plays a cluster for the demo.
+package livepage
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/discovery"
+	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/guard"
+	"github.com/listwatch/listwatch/ui"
+)
+
+// types returns the types that names mean, in the form of the page.
+func types(ctx context.Context, c *client.Client, names []string) ([]string, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	api, err := discovery.Fetch(ctx, c)
+	if err != nil {
+		return nil, exit.Failed(err)
+	}
+	var ids []string
+	for _, list := range names {
+		for name := range strings.SplitSeq(list, ",") {
+			found, err := api.Resolve(name)
+			if err != nil {
+				return nil, exit.Usage("%w", err)
+			}
+			for _, r := range found {
+				ids = append(ids, r.GroupResource())
+			}
+		}
+	}
+	return ids, nil
+}
+
+// listenAndServe serves h on l until ctx ends; the channel has why it ended.
+func listenAndServe(ctx context.Context, l net.Listener, h http.Handler) <-chan error {
+	srv := guard.Server(ctx, h)
+	ended := make(chan error, 1)
+	go func() { ended <- srv.Serve(guard.Listen(l, 0)) }()
+	context.AfterFunc(ctx, func() { srv.Close() })
+	return ended
+}
+
+// browse opens a page in the user's browser.
+func browse(ctx context.Context, url string) error {
+	name, args := "xdg-open", []string{url}
+	switch runtime.GOOS {
+	case "darwin":
+		name = "open"
+	case "windows":
+		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", url}
+	}
+	cmd := exec.CommandContext(ctx, name, args...)
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("open a browser: %w", err)
+	}
+	go func() { _ = cmd.Wait() }() // what it says is not for us
+	return nil
+}
+
+// maxMoments is how many fake servers run at once.
+const maxMoments = 8
+
+// openMoment returns what starts fake servers for moments of the past. They end with ctx.
+func openMoment(ctx context.Context) func(context.Context, []ui.Object) (ui.Moment, error) {
+	var mu sync.Mutex
+	open := 0
+	return func(_ context.Context, objects []ui.Object) (ui.Moment, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if open == maxMoments {
+			return ui.Moment{}, fmt.Errorf("%d moments are open: stop this program and start it again", open)
+		}
+		srv, err := apitest.Start(apitest.Options{NoValidation: true, Prepare: func(srv *apitest.Server) error {
+			served := map[string]bool{}
+			for _, o := range objects {
+				if id := o.Resource.GroupResource(); !served[id] {
+					served[id] = true
+					srv.RemoveResource(o.Resource)
+					srv.AddResource(apitest.ResourceInfo{Resource: o.Resource})
+				}
+				srv.Put(o.Resource, o.JSON)
+			}
+			return nil
+		}})
+		if err != nil {
+			return ui.Moment{}, err
+		}
+		open++
+		context.AfterFunc(ctx, srv.Close)
+		return ui.Moment{Server: srv.URL, Kubeconfig: string(srv.Kubeconfig()), Commands: []string{"kubectl -s " + srv.URL + " get pods -A", "listwatch watch pods -A -s " + srv.URL}}, nil
+	}
+}

@@ -1,0 +1,179 @@
+package ui
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// wireChange is an entry of the log as PROTOCOL.md has it.
+type wireChange struct {
+	Pos      int64  `json:"pos"`
+	At       int64  `json:"at"`
+	Type     string `json:"type"`
+	Op       string `json:"op"`
+	NS       string `json:"ns,omitempty"`
+	Name     string `json:"name,omitempty"`
+	UID      string `json:"uid,omitempty"`
+	N        int64  `json:"n,omitempty"`
+	By       string `json:"by,omitempty"`
+	What     string `json:"what,omitempty"`
+	Inferred bool   `json:"inferred,omitempty"`
+	*wireGap
+}
+
+type wireGap struct {
+	From     int64  `json:"from"`
+	To       int64  `json:"to"`
+	Reason   string `json:"reason"`
+	Added    int64  `json:"added"`
+	Modified int64  `json:"modified"`
+	Deleted  int64  `json:"deleted"`
+}
+
+func (c *change) wire() wireChange {
+	w := wireChange{Pos: c.pos, At: c.at, Type: c.kind.id, Op: c.op, By: c.by, What: c.what, Inferred: c.inferred}
+	if c.life != nil {
+		w.NS, w.Name, w.UID, w.N = c.life.key.Namespace, c.life.key.Name, c.life.uid, c.life.n
+	}
+	if g := c.gap; g != nil {
+		w.wireGap = &wireGap{g.From, g.To, g.Reason, g.Added, g.Modified, g.Deleted}
+	}
+	return w
+}
+
+// choice says which changes are wanted.
+type choice struct {
+	types      []string // empty = all
+	namespaces filter
+	words      []string
+}
+
+func (a *activity) choice() choice {
+	return choice{a.Types, filter{namespaces: namespaces(a.NS)}, strings.Fields(strings.ToLower(a.Text))}
+}
+
+func (w *choice) wants(c *change) bool {
+	if len(w.types) > 0 && !slices.Contains(w.types, c.kind.id) {
+		return false
+	}
+	if c.life == nil {
+		return len(w.words) == 0
+	}
+	if !w.namespaces.in(c.life.key.Namespace) {
+		return false
+	}
+	for _, word := range w.words {
+		if !fold(c.life.key.Name, word) && !fold(c.life.key.Namespace, word) && !fold(c.what, word) && !fold(c.by, word) && !fold(c.kind.id, word) && !fold(c.op, word) {
+			return false
+		}
+	}
+	return true
+}
+
+// maxSample is how many changes a stream shows at once; the others are counted.
+const maxSample = 20
+
+// sample sends the newest of the entries that are wanted.
+func (st *stream) sample(a *activity, entries []change) {
+	want := a.choice()
+	list, omitted := []wireChange{}, 0
+	for _, e := range slices.Backward(entries) {
+		if !want.wants(&e) {
+			continue
+		}
+		if len(list) < maxSample || e.op == opGap {
+			list = append(list, e.wire())
+		} else {
+			omitted++
+		}
+	}
+	if len(list) == 0 {
+		return
+	}
+	slices.Reverse(list)
+	st.event("activity", -1, map[string]any{"changes": list, "omitted": omitted})
+}
+
+// maxBuckets is how many buckets a histogram has.
+const maxBuckets = 1000
+
+func (u *UI) getActivity(_ *session, r *http.Request) (any, error) {
+	v := r.URL.Query()
+	to, from, n := now(), int64(0), int64(120)
+	for name, p := range map[string]*int64{"from": &from, "to": &to, "buckets": &n} {
+		if err := number(v, name, p); err != nil {
+			return nil, err
+		}
+	}
+	if from == 0 {
+		from = to - hour
+	}
+	if n < 1 || n > maxBuckets || from >= to {
+		return nil, invalid("a histogram has 1 to %d buckets between from and to", maxBuckets)
+	}
+	a := activity{NS: v.Get("ns"), Text: v.Get("text"), Types: namespaces(v.Get("types"))}
+	want := a.choice()
+	out := map[string]any{"from": from, "to": to, "kept": map[string]int64{"from": u.kept(), "to": now()}}
+	buckets := make([]counts, n)
+	gaps := []gap{}
+	sampled := a.NS != "" || a.Text != ""
+	for _, k := range u.types() {
+		if len(want.types) > 0 && !slices.Contains(want.types, k.id) {
+			continue
+		}
+		k.mu.Lock()
+		if !sampled {
+			k.rates.into(buckets, from, to)
+		}
+		for _, g := range k.gaps {
+			if g.To >= from && g.From < to {
+				gaps = append(gaps, g)
+			}
+		}
+		k.mu.Unlock()
+	}
+	if sampled {
+		entries := u.log.all()
+		for _, e := range entries {
+			if e.at >= from && e.at < to && e.op != opGap && want.wants(&e) {
+				buckets[(e.at-from)*n/(to-from)].add(e.op)
+			}
+		}
+		if len(entries) > 0 {
+			out["sampledFrom"] = entries[0].at
+		}
+	}
+	out["buckets"], out["gaps"] = buckets, gaps
+	return out, nil
+}
+
+// maxChanges is how many changes an answer has.
+const maxChanges = 500
+
+func (u *UI) getChanges(_ *session, r *http.Request) (any, error) {
+	v := r.URL.Query()
+	at, limit := now(), int64(100)
+	for name, p := range map[string]*int64{"at": &at, "limit": &limit} {
+		if err := number(v, name, p); err != nil {
+			return nil, err
+		}
+	}
+	if limit < 1 || limit > maxChanges {
+		return nil, invalid("limit is 1 to %d", maxChanges)
+	}
+	a := activity{NS: v.Get("ns"), Text: v.Get("text"), Types: namespaces(v.Get("types"))}
+	want := a.choice()
+	list, more := []wireChange{}, false
+	for _, e := range slices.Backward(u.log.all()) {
+		if e.at > at || !want.wants(&e) {
+			continue
+		}
+		if int64(len(list)) == limit {
+			more = true
+			break
+		}
+		list = append(list, e.wire())
+	}
+	return map[string]any{"changes": list, "more": more}, nil
+}

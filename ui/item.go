@@ -1,0 +1,227 @@
+package ui
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unique"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/table"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/ui/internal/history"
+)
+
+// text is a string of which there is one copy, as most cells occur many times.
+type text = unique.Handle[string]
+
+// life is an object from its creation to its deletion.
+type life struct {
+	n       int64
+	kind    *kind
+	key     kube.Key
+	uid     string
+	created int64 // milliseconds since 1970
+	gone    int64 // deleted then; 0 = it exists
+	past    history.Life
+}
+
+// item is one state of an object as a list shows it. It is immutable.
+type item struct {
+	*life
+	revision string
+	cells    []text
+	labels   text // a=b,c=d
+	owners   []owner
+	changed  int64 // milliseconds since 1970; 0 = not since the first list
+	pos      int64 // of the last change
+	op       string
+	hits     []int // cells that the last change changed
+	gone     int64 // it was deleted then, and this is its last state
+	bytes    int64
+}
+
+// GetNamespace and the others make it a kube.Object.
+func (i *item) GetNamespace() string       { return i.key.Namespace }
+func (i *item) GetName() string            { return i.key.Name }
+func (i *item) GetResourceVersion() string { return i.revision }
+
+type owner struct{ apiVersion, kind, name, uid text }
+
+// maxCells is how many cells of a row are kept, and maxCell the bytes of one.
+const (
+	maxCells = 200
+	maxCell  = 1 << 10
+)
+
+// parsed is what an event brings.
+type parsed struct {
+	item   *item
+	object codec.Raw // without managed fields, redacted
+	by     string
+}
+
+// parse reads an object, or the row of a Table that it is in. The life of the item is of
+// its own until it is known to be another state of one.
+func (k *kind) parse(raw codec.RawFull) (parsed, error) {
+	full, cells := raw, []any(nil)
+	if raw.GetKind() == "Table" {
+		var t struct {
+			Rows []struct {
+				Cells  []any         `json:"cells"`
+				Object codec.RawFull `json:"object"`
+			} `json:"rows"`
+		}
+		if err := raw.Decode(&t); err != nil {
+			return parsed{}, err
+		}
+		if len(t.Rows) != 1 {
+			return parsed{}, fmt.Errorf("a Table of %d rows, want 1", len(t.Rows))
+		}
+		full, cells = t.Rows[0].Object, t.Rows[0].Cells
+	}
+	object, err := codec.ParseRaw([]byte(full.JSON()))
+	if err != nil {
+		return parsed{}, err
+	}
+	var m struct {
+		Metadata struct {
+			Created time.Time         `json:"creationTimestamp"`
+			Labels  map[string]string `json:"labels"`
+			Managed []manager         `json:"managedFields"`
+		} `json:"metadata"`
+	}
+	if err := full.Decode(&m); err != nil {
+		return parsed{}, err
+	}
+	if k.secret() {
+		if object, err = k.u.redact(object); err != nil {
+			return parsed{}, err
+		}
+	}
+	l := &life{kind: k, key: kube.Key{Namespace: strings.Clone(object.GetNamespace()), Name: strings.Clone(object.GetName())}, uid: strings.Clone(object.GetUID()), created: millis(m.Metadata.Created)}
+	it := &item{life: l, revision: strings.Clone(object.GetResourceVersion()), labels: unique.Make(labelText(m.Metadata.Labels))}
+	if cells == nil {
+		cells = []any{l.key.Name, ""}
+	}
+	for _, c := range cells[:min(len(cells), maxCells)] {
+		it.cells = append(it.cells, unique.Make(clip(printable.Cell(table.Text(c)), maxCell)))
+	}
+	for _, o := range object.GetOwnerReferences() {
+		it.owners = append(it.owners, owner{unique.Make(o.APIVersion), unique.Make(o.Kind), unique.Make(o.Name), unique.Make(o.UID)})
+	}
+	return parsed{it, object, latest(m.Metadata.Managed)}, nil
+}
+
+// manager is an entry of managedFields.
+type manager struct {
+	Manager     string          `json:"manager"`
+	Operation   string          `json:"operation"`
+	Subresource string          `json:"subresource"`
+	Time        time.Time       `json:"time"`
+	Fields      json.RawMessage `json:"fieldsV1"`
+}
+
+// latest returns who wrote last.
+func latest(managed []manager) string {
+	by, at := "", time.Time{}
+	for _, m := range managed {
+		if !m.Time.Before(at) {
+			by, at = m.Manager, m.Time
+		}
+	}
+	return clip(strings.Clone(by), 128)
+}
+
+func labelText(labels map[string]string) string {
+	list := make([]string, 0, len(labels))
+	for k, v := range labels {
+		list = append(list, k+"="+v)
+	}
+	slices.Sort(list)
+	return strings.Join(list, ",")
+}
+
+// label returns the value of a label.
+func (i *item) label(key string) (string, bool) {
+	for l := range strings.SplitSeq(i.labels.Value(), ",") {
+		if k, v, _ := strings.Cut(l, "="); k == key && l != "" {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+// hitsOf returns which cells differ, but for ages.
+func (k *kind) hitsOf(old, now *item) []int {
+	var hits []int
+	for i, c := range now.cells {
+		if i < len(k.columns) && k.columns[i].Age {
+			continue
+		}
+		if i >= len(old.cells) || old.cells[i] != c {
+			hits = append(hits, i)
+		}
+	}
+	return hits
+}
+
+// maxWhat is how many bytes of a change are said in the log.
+const maxWhat = 200
+
+// what says which cells changed, and how.
+func (k *kind) what(old, now *item, hits []int) string {
+	var parts []string
+	for _, i := range hits {
+		if i >= len(old.cells) || i >= len(k.columns) {
+			continue
+		}
+		parts = append(parts, k.columns[i].Name+" "+clip(old.cells[i].Value(), 40)+" → "+clip(now.cells[i].Value(), 40))
+	}
+	return clip(strings.Join(parts, ", "), maxWhat)
+}
+
+// redact replaces the values of a Secret by a mark, which differs where the value does,
+// and which only this process can make.
+func (u *UI) redact(o codec.Raw) (codec.Raw, error) {
+	var m map[string]any
+	if err := o.Decode(&m); err != nil {
+		return o, err
+	}
+	for _, part := range []string{"data", "stringData"} {
+		values, _ := m[part].(map[string]any)
+		for name, v := range values {
+			mac := hmac.New(sha256.New, u.salt)
+			fmt.Fprintf(mac, "%s\x00%s\x00%v", o.GetUID(), name, v)
+			values[name] = fmt.Sprintf("[redacted #%x]", mac.Sum(nil)[:2])
+		}
+	}
+	if meta, ok := m["metadata"].(map[string]any); ok {
+		if notes, ok := meta["annotations"].(map[string]any); ok {
+			if _, ok := notes[lastApplied]; ok {
+				notes[lastApplied] = "[redacted]"
+			}
+		}
+	}
+	b, err := codec.Encode(m)
+	if err != nil {
+		return o, err
+	}
+	return codec.ParseRaw(b)
+}
+
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func now() int64 { return time.Now().UnixMilli() }

@@ -1,0 +1,336 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/listwatch/listwatch/cache"
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/codec/compressed"
+	"github.com/listwatch/listwatch/discovery"
+	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/table"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/list"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// States of a type, as PROTOCOL.md has them.
+const (
+	stateIdle      = "idle"
+	stateLoading   = "loading"
+	stateLive      = "live"
+	stateStale     = "stale"
+	stateForbidden = "forbidden"
+	stateError     = "error"
+	stateBudget    = "budget"
+	stateGone      = "gone"
+)
+
+// column of a list.
+type column struct {
+	Name string `json:"name"`
+	Age  bool   `json:"age,omitempty"`
+	Wide bool   `json:"wide,omitempty"`
+}
+
+// gap is a time of which a type's changes are not known one by one.
+type gap struct {
+	Type     string `json:"type"`
+	From     int64  `json:"from"`
+	To       int64  `json:"to"`
+	Reason   string `json:"reason"`
+	Added    int64  `json:"added"`
+	Modified int64  `json:"modified"`
+	Deleted  int64  `json:"deleted"`
+}
+
+// maxGaps is how many gaps of a type are kept.
+const maxGaps = 100
+
+// kind is one type: what is known of it, and the watch that follows it.
+type kind struct {
+	u       *UI
+	id      string
+	section string
+
+	compressor compressed.Compressor
+
+	mu      sync.Mutex // guards all that follows
+	res     discovery.Resource
+	store   *cache.RWStore[*item]
+	columns []column
+	lives   map[kube.Key][]*life // of each name, the newest last
+	views   map[*view]bool
+	watcher *watch.Watcher[codec.RawFull]
+
+	state, reason string
+	since         int64 // watched since
+	heard         int64
+	lost          int64                   // the connection is, since the last contact then; 0 = it is not
+	stopped       int64                   // of the last event, after which changes may have been missed
+	idleSince     int64                   // nobody looks since; 0 = somebody does
+	stop          context.CancelCauseFunc // of the watch that runs; nil = none does
+	starting      bool
+	always        bool
+	loading       progress
+	count         int64 // of an idle type; -1 = unknown
+	counted       int64
+
+	byNamespace map[string]int
+	relists     int64
+	undecodable int64
+	gaps        []gap
+	missed      *gap // of the listing that is running
+	rates       rates
+	bytes       int64 // of the newest states
+	version     int64 // counts changes of what wireType returns, but for rates
+}
+
+type progress struct {
+	Done int64 `json:"done"`
+	Of   int64 `json:"of"`
+}
+
+func newKind(u *UI, r discovery.Resource) *kind {
+	k := &kind{u: u, id: r.GroupResource(), section: sectionOf(r), res: r, state: stateIdle, count: -1}
+	k.always = u.always[k.id]
+	k.forget()
+	return k
+}
+
+// forget drops the objects, as if the type was never listed.
+func (k *kind) forget() {
+	k.store = cache.NewStore[*item]()
+	k.lives, k.byNamespace, k.watcher = map[kube.Key][]*life{}, map[string]int{}, nil
+	k.u.memory.Add(-k.bytes)
+	k.bytes = 0
+	if k.views == nil {
+		k.views = map[*view]bool{}
+	}
+}
+
+func (k *kind) secret() bool { return k.res.GroupResource() == "secrets" }
+
+// errBudget ends the watch of a type whose objects do not fit.
+var errBudget = errors.New("the memory budget is used")
+
+// follow watches the type until ctx ends.
+func (k *kind) follow(ctx context.Context) {
+	const as = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+	k.mu.Lock()
+	col := client.Of[codec.RawFull](k.u.client, k.res.Resource)
+	col.Accept, col.Query = client.Accept{Object: as, List: as}, url.Values{"includeObject": {"Object"}}
+	o := watch.Options{MaxItem: maxObject, Trace: watch.Trace{Listed: k.listed, Connected: k.connected}}
+	if k.watcher != nil && k.store.Synced() {
+		o.Revision = k.watcher.Revision() // of the time when somebody looked last
+	}
+	w := watch.New(col, o)
+	k.watcher, k.since = w, now()
+	if o.Revision == "" {
+		k.change(stateLoading, "")
+	}
+	k.mu.Unlock()
+	if k.columns == nil {
+		cols := table.Fetch(ctx, col)
+		k.mu.Lock()
+		k.define(cols)
+		k.mu.Unlock()
+	}
+	for ev, err := range w.Events(ctx) {
+		if ctx.Err() != nil {
+			break
+		}
+		if err := k.take(ev, err); err != nil {
+			break
+		}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.stop = nil
+	switch {
+	case k.state == stateBudget:
+	case context.Cause(ctx) == errGone:
+		k.change(stateGone, "the server does not serve it any more")
+	default:
+		k.change(stateIdle, "")
+		k.count, k.counted = int64(k.store.Len()), now()
+	}
+}
+
+// maxObject is how many bytes an object has that is shown.
+const maxObject = 4 << 20
+
+// take takes what a watch brings.
+func (k *kind) take(ev watch.Event[codec.RawFull], err error) error {
+	var stop *watch.Interruption
+	var bad *codec.ItemError
+	var p parsed
+	switch {
+	case errors.As(err, &stop):
+		k.interrupted(stop)
+		return nil
+	case errors.As(err, &bad):
+	case err != nil:
+		return k.failed(err)
+	case ev.Type == watch.Added || ev.Type == watch.Modified || ev.Type == watch.Deleted:
+		if k.columns == nil || table.Of(ev.Object.Raw) != nil {
+			k.mu.Lock()
+			k.define(table.Of(ev.Object.Raw))
+			k.mu.Unlock()
+		}
+		if p, err = k.parse(ev.Object); err != nil {
+			bad = codec.Quarantine([]byte(ev.Object.JSON()), err)
+		}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.heard = now()
+	if ev.Type != watch.Restart {
+		k.stopped = k.heard
+	}
+	own := watch.Event[*item]{Type: ev.Type, Key: ev.Key, UID: ev.UID, Revision: ev.Revision, Cause: ev.Cause}
+	if bad != nil {
+		k.undecodable++
+		k.version++
+		for _, d := range k.store.Quarantine(own) {
+			k.record(d, parsed{item: d.New})
+		}
+		return nil
+	}
+	if own.Object = p.item; p.item != nil {
+		own.Key, own.UID = p.item.key, p.item.uid
+	}
+	if ev.Type == watch.Restart {
+		k.restart(ev.Cause)
+	}
+	for _, d := range k.store.Apply(own) {
+		k.record(d, p)
+	}
+	if ev.Type == watch.Synced {
+		k.synced()
+	}
+	if k.u.memory.Load() > k.u.limits.Objects {
+		return k.tooMuch()
+	}
+	return nil
+}
+
+// failed: no retry mends err.
+func (k *kind) failed(err error) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.change(stateError, printable.Line(err.Error()))
+	return err
+}
+
+// tooMuch: what nobody looks at makes room, or the type is not watched any more.
+func (k *kind) tooMuch() error {
+	k.u.tight.Store(true)
+	if k.u.memory.Load() < k.u.limits.Objects+k.u.limits.Objects/8 {
+		return nil // until that is done
+	}
+	k.forget()
+	k.change(stateBudget, "the memory budget for objects, "+megabytes(k.u.limits.Objects)+", is used: open fewer types, or give more (--memory)")
+	return errBudget
+}
+
+// define takes the columns of a Table, if there are any.
+func (k *kind) define(cols *table.Columns) {
+	if cols == nil {
+		return
+	}
+	k.columns = nil
+	for _, c := range (*cols)[:min(len(*cols), maxCells)] {
+		k.columns = append(k.columns, column{Name: clip(printable.Cell(c.Name), 100), Age: c.Name == "Age", Wide: c.Priority > 0})
+	}
+	k.touchAll()
+}
+
+// change sets the state. Holds k.mu.
+func (k *kind) change(state, reason string) {
+	k.state, k.reason = state, clip(reason, 500)
+	k.version++
+}
+
+func (k *kind) restart(cause error) {
+	if k.store.Synced() {
+		k.relists++
+		if cause == nil {
+			cause = errNotWatched
+		}
+		from := k.lost
+		if from == 0 {
+			from = k.stopped
+		}
+		k.missed = &gap{Type: k.id, From: from, Reason: printable.Line(cause.Error())}
+		k.change(stateStale, "listing again: "+k.missed.Reason)
+		return
+	}
+	k.loading = progress{}
+	k.change(stateLoading, "")
+}
+
+// errNotWatched is the reason of a gap in which nobody looked.
+var errNotWatched = errors.New("nobody looked at it")
+
+func (k *kind) synced() {
+	k.loading = progress{}
+	if g := k.missed; g != nil {
+		k.missed, g.To = nil, now()
+		k.gaps = append(k.gaps, *g)
+		k.gaps = k.gaps[max(0, len(k.gaps)-maxGaps):]
+		k.u.log.add(change{at: g.To, kind: k, op: opGap, what: g.Reason, gap: g})
+	}
+	k.change(stateLive, "")
+	k.touchAll()
+}
+
+func (k *kind) listed(p list.Progress) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.loading = progress{Done: int64(p.Items)}
+	if p.Remaining >= 0 {
+		k.loading.Of = int64(p.Items) + p.Remaining
+	}
+	k.heard = now()
+	k.version++
+}
+
+func (k *kind) connected(watch.Op, kube.Revision, time.Duration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.heard, k.lost = now(), 0
+	if k.store.Synced() && k.missed == nil && k.state != stateLive {
+		k.change(stateLive, "")
+	}
+}
+
+// interrupted: the connection is lost, or the server refuses.
+func (k *kind) interrupted(i *watch.Interruption) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if i.Err == nil {
+		return
+	}
+	reason := printable.Line(i.Err.Error())
+	switch {
+	case errors.Is(i.Err, kube.ErrForbidden) || errors.Is(i.Err, kube.ErrUnauthorized):
+		k.change(stateForbidden, reason)
+	case errors.Is(i.Err, kube.ErrNotFound):
+		k.change(stateError, reason)
+	case k.store.Synced():
+		if k.lost == 0 {
+			k.lost = max(k.heard, millis(k.watcher.LastContact()))
+		}
+		k.change(stateStale, "no contact since "+clock(k.lost)+": "+reason)
+	default:
+		k.change(stateError, reason)
+	}
+}
+
+func clock(ms int64) string { return time.UnixMilli(ms).Format("15:04:05") }

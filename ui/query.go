@@ -1,0 +1,230 @@
+package ui
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// query says which objects of a type are wanted, and in which order.
+type query struct {
+	Type   string `json:"type"`
+	NS     string `json:"ns"`
+	Text   string `json:"text"`
+	Labels string `json:"labels"`
+	JQ     string `json:"jq"`
+	Sort   string `json:"sort"`
+	From   int    `json:"from"`
+	Rows   int    `json:"rows"`
+	At     int64  `json:"at"`
+}
+
+// maxRows is how many rows a window has, and maxQuery the bytes of each text of a query.
+const (
+	maxRows  = 500
+	maxQuery = 4 << 10
+)
+
+// queryOf reads the parameters of a request.
+func queryOf(v url.Values) (query, error) {
+	q := query{Type: v.Get("type"), NS: v.Get("ns"), Text: v.Get("text"), Labels: v.Get("labels"), JQ: v.Get("jq"), Sort: v.Get("sort")}
+	for name, p := range map[string]*int{"from": &q.From, "rows": &q.Rows} {
+		if err := number(v, name, p); err != nil {
+			return q, err
+		}
+	}
+	return q, number(v, "at", &q.At)
+}
+
+func number[N int | int64](v url.Values, name string, into *N) error {
+	s := v.Get(name)
+	if s == "" {
+		return nil
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 0 || int64(N(n)) != n {
+		return invalid("%s must be a number from 0", name)
+	}
+	*into = N(n)
+	return nil
+}
+
+// filter is a query that was read.
+type filter struct {
+	namespaces []string // sorted; empty = all
+	words      []string
+	without    []string
+	labels     kube.Selector
+	by         int // column, or one of the following
+	reverse    bool
+}
+
+const (
+	byName = -1 - iota
+	byChanged
+	byCreated
+)
+
+// read checks q, and sets its defaults.
+func (q *query) read() (filter, error) {
+	f := filter{by: byName}
+	for _, s := range []string{q.Type, q.NS, q.Text, q.Labels, q.JQ, q.Sort} {
+		if len(s) > maxQuery {
+			return f, invalid("a text of a query has more than %d bytes", maxQuery)
+		}
+	}
+	if q.Rows == 0 {
+		q.Rows = 50
+	}
+	if q.Rows > maxRows || q.Rows < 0 || q.From < 0 {
+		return f, invalid("a window has 1 to %d rows", maxRows)
+	}
+	f.namespaces = namespaces(q.NS)
+	for _, w := range strings.Fields(strings.ToLower(q.Text)) {
+		if rest, ok := strings.CutPrefix(w, "-"); ok && rest != "" {
+			f.without = append(f.without, rest)
+		} else {
+			f.words = append(f.words, w)
+		}
+	}
+	var err error
+	if f.labels, err = kube.ParseSelector(q.Labels); err != nil {
+		return f, invalid("labels: %v", err)
+	}
+	name, reverse := strings.CutPrefix(q.Sort, "-")
+	f.reverse = reverse
+	switch name {
+	case "", "name":
+	case "changed":
+		f.by = byChanged
+	case "created":
+		f.by = byCreated
+	default:
+		if f.by, err = strconv.Atoi(name); err != nil || f.by < 0 || f.by >= maxCells {
+			return f, invalid("sort is name, changed, created or the number of a column")
+		}
+	}
+	return f, nil
+}
+
+func namespaces(list string) []string {
+	names := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
+	slices.Sort(names)
+	return names
+}
+
+// in reports whether a namespace is wanted.
+func (f *filter) in(namespace string) bool {
+	if len(f.namespaces) == 0 {
+		return true
+	}
+	_, ok := slices.BinarySearch(f.namespaces, namespace)
+	return ok
+}
+
+// matches reports whether i is wanted, as far as can be said without its JSON.
+func (f *filter) matches(i *item) bool {
+	if !f.in(i.key.Namespace) || !f.labels.Empty() && !f.labels.MatchesFunc(i.label) {
+		return false
+	}
+	for _, w := range f.words {
+		if !i.contains(w) {
+			return false
+		}
+	}
+	for _, w := range f.without {
+		if i.contains(w) {
+			return false
+		}
+	}
+	return true
+}
+
+// contains reports whether a cell, the name or the namespace has a word in lower case.
+func (i *item) contains(word string) bool {
+	if fold(i.key.Name, word) || fold(i.key.Namespace, word) {
+		return true
+	}
+	for _, c := range i.cells {
+		if fold(c.Value(), word) {
+			return true
+		}
+	}
+	return false
+}
+
+func fold(s, word string) bool {
+	return len(s) >= len(word) && strings.Contains(strings.ToLower(s), word)
+}
+
+// order compares two items: those that are equal by what was asked for, by their name.
+func (f *filter) order(a, b *item) int {
+	c := 0
+	switch {
+	case f.by == byChanged:
+		c = cmp.Compare(a.changed, b.changed)
+	case f.by == byCreated:
+		c = cmp.Compare(a.created, b.created)
+	case f.by >= 0:
+		c = natural(a.cell(f.by), b.cell(f.by))
+	case f.reverse:
+		return -byKey(a, b)
+	}
+	if f.reverse {
+		c = -c
+	}
+	return cmp.Or(c, byKey(a, b))
+}
+
+func byKey(a, b *item) int { return cmp.Or(a.key.Compare(b.key), cmp.Compare(a.n, b.n)) }
+
+func (i *item) cell(n int) string {
+	if n >= len(i.cells) {
+		return ""
+	}
+	return i.cells[n].Value()
+}
+
+// natural compares texts as people do: numbers in them by their value.
+func natural(a, b string) int {
+	for a != "" && b != "" {
+		x, restA := digits(a)
+		y, restB := digits(b)
+		if x == "" || y == "" {
+			if a[0] != b[0] {
+				return cmp.Compare(a[0], b[0])
+			}
+			a, b = a[1:], b[1:]
+			continue
+		}
+		x, y = strings.TrimLeft(x, "0"), strings.TrimLeft(y, "0")
+		if c := cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(x, y)); c != 0 {
+			return c
+		}
+		a, b = restA, restB
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+func digits(s string) (number, rest string) {
+	i := strings.IndexFunc(s, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsDigit(r) })
+	if i < 0 {
+		return s, ""
+	}
+	return s[:i], s[i:]
+}
+
+func clip(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+func megabytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }

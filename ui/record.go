@@ -1,0 +1,96 @@
+package ui
+
+import (
+	"github.com/listwatch/listwatch/cache"
+	"github.com/listwatch/listwatch/codec/compressed"
+	"github.com/listwatch/listwatch/ui/internal/history"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// record takes one change of the store: it becomes a state of the object's history, an
+// entry of the log unless it is of the first list, and a row of the views.
+func (k *kind) record(d cache.Delta[*item], p parsed) {
+	at := now()
+	switch d.Type {
+	case watch.Added:
+		k.lives[d.Key] = append(k.lives[d.Key], d.New.life)
+		d.New.n = k.u.number.Add(1)
+		k.byNamespace[d.Key.Namespace]++
+	case watch.Modified:
+		d.New.life = d.Old.life
+		d.New.hits = k.hitsOf(d.Old, d.New)
+	case watch.Deleted:
+		k.byNamespace[d.Key.Namespace]--
+		last := *d.New
+		last.life, last.gone = d.Old.life, at
+		last.life.gone = at
+		d.New = &last
+	}
+	it := d.New
+	if !d.Initial {
+		it.op, it.changed = string(d.Type), at
+		c := change{at: at, kind: k, op: it.op, life: it.life, by: p.by, inferred: d.Inferred}
+		if d.Type == watch.Modified {
+			c.what = k.what(d.Old, it, it.hits)
+		}
+		it.pos = k.u.log.add(c)
+		k.rates.add(at, it.op)
+		if d.Inferred && k.missed != nil {
+			k.missed.count(it.op)
+		}
+	} else {
+		it.pos = k.u.log.position()
+	}
+	k.keep(d, it, p, at)
+	for v := range k.views {
+		v.touch(it)
+	}
+}
+
+// touchAll makes all views new: the columns or all rows are other ones.
+func (k *kind) touchAll() {
+	for v := range k.views {
+		v.built = false
+	}
+}
+
+func (g *gap) count(op string) {
+	c := counts{g.Added, g.Modified, g.Deleted}
+	c.add(op)
+	g.Added, g.Modified, g.Deleted = c[0], c[1], c[2]
+}
+
+// keep adds a state to the history.
+func (k *kind) keep(d cache.Delta[*item], it *item, p parsed, at int64) {
+	if d.Type == watch.Deleted && d.Inferred {
+		p = parsed{} // of the object that took its name, or of none
+	}
+	st := history.State{Pos: it.pos, At: at, Op: string(d.Type), By: p.by, Revision: it.revision, Cells: it.cells, First: d.Initial, Inferred: d.Inferred}
+	if d.Type == watch.Modified {
+		k.bytes -= d.Old.bytes
+		k.u.memory.Add(-d.Old.bytes)
+	}
+	object := p.object
+	if object.IsZero() {
+		_, object, _ = k.u.history.Newest(&it.past)
+	}
+	packed, err := k.compressor.Compress(compressed.Of(object))
+	if err == nil {
+		err = k.u.history.Add(&it.past, st, packed, object.JSON())
+	}
+	if err != nil {
+		k.undecodable++ // memory was damaged
+	}
+	if d.Type == watch.Deleted {
+		k.u.history.End(&it.past)
+		k.bytes -= d.Old.bytes
+		k.u.memory.Add(-d.Old.bytes)
+		return
+	}
+	it.bytes = int64(packed.MemorySize() + itemOverhead + 8*len(it.cells))
+	k.bytes += it.bytes
+	k.u.memory.Add(it.bytes)
+}
+
+// itemOverhead is about what an object takes besides its JSON and its cells.
+const itemOverhead = 500

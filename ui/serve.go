@@ -1,0 +1,297 @@
+package ui
+
+import (
+	"encoding/json"
+	"errors"
+	"hash/fnv"
+	"io/fs"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxBody is how many bytes the body of a request has.
+const maxBody = 64 << 10
+
+// routes are all requests.
+func (u *UI) routes(files fs.FS) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /", http.FileServerFS(files))
+	mux.HandleFunc("POST /api/session", u.postSession)
+	mux.HandleFunc("DELETE /api/session", u.deleteSession)
+	mux.HandleFunc("GET /api/stream", u.stream)
+	for pattern, f := range map[string]func(*session, *http.Request) (any, error){
+		"GET /api/state":      u.getState,
+		"GET /api/types":      u.getTypes,
+		"GET /api/list":       u.getList,
+		"POST /api/subscribe": u.subscribe,
+		"GET /api/activity":   u.getActivity,
+		"GET /api/object":     u.getObject,
+		"GET /api/history":    u.getHistory,
+		"GET /api/diff":       u.getDiff,
+		"GET /api/changes":    u.getChanges,
+	} {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { u.serve(w, r, f) })
+	}
+	mux.HandleFunc("GET /api/", func(w http.ResponseWriter, _ *http.Request) { fail(w, notFound("there is no such request")) })
+	return mux
+}
+
+// secured sets what keeps browsers from doing more than the page needs.
+func secured(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cache-Control", "no-cache")
+		if strings.HasPrefix(r.URL.Path, "/api/") {
+			h.Set("Cache-Control", "no-store")
+			if r.Header.Get("Sec-Fetch-Site") != "same-origin" {
+				fail(w, errSite)
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// serve answers a request of a session by what f returns, as JSON with an ETag.
+func (u *UI) serve(w http.ResponseWriter, r *http.Request, f func(*session, *http.Request) (any, error)) {
+	s, err := u.session(r, r.Header.Get(header))
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	u.asked.Store(now())
+	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	v, err := f(s, r)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	sum := fnv.New64a()
+	sum.Write(b)
+	tag := `"` + strconv.FormatUint(sum.Sum64(), 36) + `"`
+	w.Header().Set("ETag", tag)
+	if r.Method == http.MethodGet && r.Header.Get("If-None-Match") == tag {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(append(b, '\n')) // an error: the client has left
+}
+
+// body decodes that of a request.
+func body(r *http.Request, into any) error {
+	err := json.NewDecoder(r.Body).Decode(into)
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return &refusal{http.StatusRequestEntityTooLarge, "large", "the body has more than 64 KiB"}
+	case err != nil:
+		return invalid("the body is not the JSON that PROTOCOL.md has")
+	}
+	return nil
+}
+
+func (u *UI) postSession(w http.ResponseWriter, r *http.Request) {
+	var in struct{ Token, Bearer string }
+	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	if err := body(r, &in); err != nil {
+		fail(w, err)
+		return
+	}
+	if in.Token == "" || !u.doors.use(in.Token) {
+		fail(w, &refusal{http.StatusUnauthorized, "unauthorized", "this link was used before, or is of another run: ask the program for another one"})
+		return
+	}
+	s := u.doors.admit(nil)
+	s.set(w, r, "/")
+	w.Header().Set("Content-Type", "application/json")
+	answer(w, map[string]string{"key": s.key})
+}
+
+func (u *UI) deleteSession(w http.ResponseWriter, r *http.Request) {
+	s, err := u.session(r, r.Header.Get(header))
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	u.doors.leave(s)
+	w.WriteHeader(http.StatusNoContent)
+}
+
+type wireState struct {
+	Epoch      string           `json:"epoch"`
+	Pos        int64            `json:"pos"`
+	Now        int64            `json:"now"`
+	Mode       string           `json:"mode"`
+	Cluster    wireCluster      `json:"cluster"`
+	Auth       string           `json:"auth"`
+	User       string           `json:"user,omitempty"`
+	From       int64            `json:"from"`
+	To         int64            `json:"to"`
+	OpenMoment bool             `json:"openMoment"`
+	Follow     bool             `json:"follow"`
+	JQ         bool             `json:"jq"`
+	Namespaces []string         `json:"namespaces"`
+	Limits     map[string]int64 `json:"limits"`
+	Warnings   []string         `json:"warnings,omitempty"`
+}
+
+type wireCluster struct {
+	Name   string `json:"name"`
+	Server string `json:"server"`
+}
+
+func (u *UI) getState(_ *session, _ *http.Request) (any, error) {
+	st := wireState{Epoch: u.log.epoch, Pos: u.log.position(), Now: now(), Mode: "live", Auth: "token", OpenMoment: u.o.OpenMoment != nil, Follow: true, JQ: u.o.Filter != nil}
+	st.Cluster = wireCluster{u.o.Name, u.client.Server()}
+	if st.Cluster.Name == "" {
+		st.Cluster.Name = st.Cluster.Server
+	}
+	st.From, st.To = u.kept(), now()
+	st.Namespaces = u.namespaces()
+	st.Limits = map[string]int64{"rows": maxRows, "windows": maxWindows, "objects": maxOpened, "historyBytes": u.limits.History}
+	if t := u.history.Since(); t > 0 {
+		st.Warnings = append(st.Warnings, "history: the budget of "+megabytes(u.limits.History)+" is used: states before "+clock(t)+" were dropped")
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.failure != "" {
+		st.Warnings = append(st.Warnings, "types: "+u.failure)
+	}
+	return st, nil
+}
+
+// kept is since when history is complete.
+func (u *UI) kept() int64 {
+	from := now()
+	for _, k := range u.types() {
+		k.mu.Lock()
+		if k.since > 0 {
+			from = min(from, k.since)
+		}
+		k.mu.Unlock()
+	}
+	return max(from, u.history.Since())
+}
+
+// namespaces are all that objects of any watched type are in.
+func (u *UI) namespaces() []string {
+	seen := map[string]bool{}
+	for _, k := range u.types() {
+		k.mu.Lock()
+		for ns, n := range k.byNamespace {
+			if n > 0 && ns != "" {
+				seen[ns] = true
+			}
+		}
+		k.mu.Unlock()
+	}
+	names := make([]string, 0, len(seen))
+	for ns := range seen {
+		names = append(names, ns)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (u *UI) getTypes(s *session, _ *http.Request) (any, error) {
+	_, totals := u.log.state()
+	list := []wireType{}
+	for _, k := range u.types() {
+		k.mu.Lock()
+		list = append(list, k.wire(totals[k.id]))
+		k.mu.Unlock()
+	}
+	return map[string]any{"types": list}, nil
+}
+
+// wireType is a type as PROTOCOL.md has it.
+type wireType struct {
+	Type        string    `json:"type"`
+	Group       string    `json:"group"`
+	Version     string    `json:"version"`
+	Kind        string    `json:"kind"`
+	Plural      string    `json:"plural"`
+	Namespaced  bool      `json:"namespaced"`
+	ShortNames  []string  `json:"shortNames,omitempty"`
+	Section     string    `json:"section"`
+	Count       int64     `json:"count"`
+	Counted     int64     `json:"counted,omitempty"`
+	State       string    `json:"state"`
+	Reason      string    `json:"reason,omitempty"`
+	Heard       int64     `json:"heard,omitempty"`
+	Since       int64     `json:"since,omitempty"`
+	Revision    string    `json:"revision,omitempty"`
+	Added       int64     `json:"added"`
+	Modified    int64     `json:"modified"`
+	Deleted     int64     `json:"deleted"`
+	Relists     int64     `json:"relists"`
+	Gaps        int       `json:"gaps"`
+	Undecodable int64     `json:"undecodable"`
+	Loading     *progress `json:"loading,omitempty"`
+	Rate        []int64   `json:"rate"`
+}
+
+// wire describes the type. Holds k.mu.
+func (k *kind) wire(total counts) wireType {
+	t := wireType{
+		Type: k.id, Group: k.res.Group, Version: k.res.Version, Kind: k.res.Kind, Plural: k.res.Plural, Namespaced: k.res.Namespaced,
+		ShortNames: k.res.ShortNames, Section: k.section, Count: k.count, Counted: k.counted, State: k.state, Reason: k.reason,
+		Heard: k.heard, Since: k.since, Added: total[0], Modified: total[1], Deleted: total[2],
+		Relists: k.relists, Gaps: len(k.gaps), Undecodable: k.undecodable, Rate: k.rates.rate(now()),
+	}
+	if k.stop != nil && k.watcher != nil {
+		t.Count, t.Counted = int64(k.store.Len()), 0
+		t.Heard = max(t.Heard, millis(k.watcher.LastContact()))
+		t.Revision = string(k.store.Revision())
+	}
+	if k.state == stateLoading {
+		l := k.loading
+		t.Loading = &l
+	}
+	return t
+}
+
+func (u *UI) getList(s *session, r *http.Request) (any, error) {
+	q, err := queryOf(r.URL.Query())
+	if err != nil {
+		return nil, err
+	}
+	v, err := u.view(s, q)
+	if err != nil {
+		return nil, err
+	}
+	defer v.close()
+	v.kind.mu.Lock()
+	defer v.kind.mu.Unlock()
+	return v.full(), nil
+}
+
+// view opens the view of a query.
+func (u *UI) view(s *session, q query) (*view, error) {
+	f, err := q.read()
+	if err != nil {
+		return nil, err
+	}
+	k := u.kind(q.Type)
+	if k == nil {
+		return nil, notFound("the server does not serve %s", q.Type)
+	}
+	sees, err := s.sees(k)
+	if err != nil {
+		return nil, err
+	}
+	return k.open(q, f, sees), nil
+}

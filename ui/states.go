@@ -1,0 +1,192 @@
+package ui
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/ui/internal/diff"
+	"github.com/listwatch/listwatch/ui/internal/history"
+)
+
+// texts returns the states that are kept of l, the newest first, with their JSON.
+func (u *UI) texts(l *life) []history.Text {
+	var list []history.Text
+	for _, t := range u.history.Walk(&l.past) {
+		if t.Err != nil {
+			break
+		}
+		list = append(list, t)
+		if len(list) > maxStates {
+			break
+		}
+	}
+	return list
+}
+
+// maxStates is how many states of an object a page shows at once.
+const maxStates = 500
+
+// wireStateOf is a state as PROTOCOL.md has it.
+type wireStateOf struct {
+	Pos      int64         `json:"pos"`
+	At       int64         `json:"at"`
+	Op       string        `json:"op"`
+	By       string        `json:"by,omitempty"`
+	Revision string        `json:"revision,omitempty"`
+	Inferred bool          `json:"inferred,omitempty"`
+	First    bool          `json:"first,omitempty"`
+	Headline string        `json:"headline"`
+	Changes  []diff.Change `json:"changes"`
+	More     int           `json:"more,omitempty"`
+	From     int64         `json:"from,omitempty"`
+	To       int64         `json:"to,omitempty"`
+	Reason   string        `json:"reason,omitempty"`
+}
+
+// maxDiffs is how many differences of a state are shown with it.
+const maxDiffs = 8
+
+// stateOf describes a state by the one before it, which may be nil.
+func stateOf(t history.Text, before *history.Text) wireStateOf {
+	w := wireStateOf{Pos: t.Pos, At: t.At, Op: t.Op, By: t.By, Revision: t.Revision, Inferred: t.Inferred, First: t.First, Changes: []diff.Change{}}
+	switch {
+	case t.Op == opDeleted:
+		w.Headline = "Deleted"
+	case t.First:
+		w.Headline = "First seen"
+	case t.Op == opAdded:
+		w.Headline = "Created"
+	case before == nil:
+		w.Headline = "Changed"
+	}
+	if before == nil {
+		return w
+	}
+	a, errA := diff.Parse(before.JSON)
+	b, errB := diff.Parse(t.JSON)
+	if errA != nil || errB != nil {
+		return w
+	}
+	changes, _ := diff.Objects(a, b, 500)
+	if w.Headline == "" {
+		w.Headline = clip(diff.Headline(changes), 200)
+	}
+	all := len(changes)
+	if changes = changes[:min(len(changes), maxDiffs)]; changes != nil {
+		w.Changes = changes
+	}
+	w.More = all - len(w.Changes)
+	return w
+}
+
+func (u *UI) getHistory(s *session, r *http.Request) (any, error) {
+	sub, err := u.subject(s, r.URL.Query())
+	if err != nil {
+		return nil, err
+	}
+	texts := u.texts(sub.life)
+	states := []wireStateOf{}
+	for i, t := range texts[:min(len(texts), maxStates)] {
+		var before *history.Text
+		if i+1 < len(texts) {
+			before = &texts[i+1]
+		}
+		states = append(states, stateOf(t, before))
+	}
+	sub.kind.mu.Lock()
+	for _, g := range sub.kind.gaps {
+		if len(texts) > 0 && g.To >= texts[len(texts)-1].At {
+			states = append(states, wireStateOf{Op: opGap, At: g.To, From: g.From, To: g.To, Reason: g.Reason, Headline: "Gap", Changes: []diff.Change{}})
+		}
+	}
+	type life struct {
+		UID  string `json:"uid"`
+		From int64  `json:"from"`
+		To   int64  `json:"to,omitempty"`
+	}
+	lives := []life{}
+	for _, l := range sub.kind.lives[sub.life.key] {
+		lives = append(lives, life{l.uid, l.created, l.gone})
+	}
+	sub.kind.mu.Unlock()
+	slices.SortStableFunc(states, func(a, b wireStateOf) int { return int(b.At - a.At) })
+	_, dropped := u.history.States(&sub.life.past)
+	return map[string]any{"states": states, "uids": lives, "from": u.kept(), "dropped": dropped}, nil
+}
+
+func (u *UI) getDiff(s *session, r *http.Request) (any, error) {
+	v := r.URL.Query()
+	sub, err := u.subject(s, v)
+	if err != nil {
+		return nil, err
+	}
+	var a, b int64
+	for name, p := range map[string]*int64{"a": &a, "b": &b} {
+		if err := number(v, name, p); err != nil {
+			return nil, err
+		}
+	}
+	var found [2]*history.Text
+	for _, t := range u.history.Walk(&sub.life.past) {
+		if t.Err == nil && t.Pos == a {
+			found[0] = &t
+		}
+		if t.Err == nil && t.Pos == b {
+			found[1] = &t
+		}
+	}
+	if found[0] == nil || found[1] == nil {
+		return nil, errNotKept
+	}
+	x, errX := diff.Parse(found[0].JSON)
+	y, errY := diff.Parse(found[1].JSON)
+	if errX != nil || errY != nil {
+		return nil, errNotKept
+	}
+	changes, more := diff.Objects(x, y, 2000)
+	if changes == nil {
+		changes = []diff.Change{}
+	}
+	return map[string]any{"a": stateOf(*found[0], nil), "b": stateOf(*found[1], nil), "changes": changes, "truncated": more > 0}, nil
+}
+
+// object sends the states of an open object that came since.
+func (st *stream) object(id string, o *opened) {
+	k := st.u.kind(o.ref.Type)
+	if k == nil {
+		return
+	}
+	k.mu.Lock()
+	l := k.life(kube.Key{Namespace: o.ref.NS, Name: o.ref.Name}, o.ref.UID)
+	k.mu.Unlock()
+	if l == nil {
+		return
+	}
+	newest, _, err := st.u.history.Newest(&l.past)
+	if err != nil || newest.Pos <= o.seen {
+		return
+	}
+	var texts []history.Text
+	for _, t := range st.u.history.Walk(&l.past) {
+		texts = append(texts, t)
+		if t.Err != nil || t.Pos <= o.seen || len(texts) > maxAtOnce {
+			break
+		}
+	}
+	for i := len(texts) - 1; i >= 0; i-- {
+		if texts[i].Err != nil || texts[i].Pos <= o.seen || i == maxAtOnce {
+			continue
+		}
+		var before *history.Text
+		if i+1 < len(texts) && texts[i+1].Err == nil {
+			before = &texts[i+1]
+		}
+		st.event("object", -1, map[string]any{"id": id, "state": stateOf(texts[i], before)})
+	}
+	o.seen = newest.Pos
+}
+
+// maxAtOnce is how many states of an open object are sent at once; the others are in its
+// history.
+const maxAtOnce = 5

@@ -1,0 +1,195 @@
+package ui
+
+import (
+	"net/http"
+	"regexp"
+	"sync"
+	"time"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+const (
+	maxWindows = 16  // of a stream
+	maxOpened  = 16  // objects of a stream
+	maxClients = 256 // streams, of all sessions
+
+	// patience is how long a subscription waits for its stream.
+	patience = 2 * time.Minute
+)
+
+// viewer is the other end of a stream: what it is subscribed to. It survives the loss of
+// the stream by some time.
+type viewer struct {
+	id      string
+	session *session
+	kick    chan struct{} // something else is wanted
+
+	mu       sync.Mutex // guards the rest; taken before that of a kind
+	windows  map[string]*window
+	objects  map[string]*opened
+	activity *activity
+	stream   *stream // nil = none is open
+	left     int64   // when one was open last; 0 = one is
+}
+
+// window is a view that a stream shows.
+type window struct {
+	id    string
+	query query
+	view  *view
+	sent  map[int64]*item // as the page has them
+	order []int64
+	state string // of the type, with its reason, and how many gaps
+}
+
+// opened is an object that a stream shows.
+type opened struct {
+	ref  objectRef
+	seen int64 // the position of the last state that was sent
+}
+
+type objectRef struct {
+	ID   string `json:"id"`
+	Type string `json:"type"`
+	NS   string `json:"ns"`
+	Name string `json:"name"`
+	UID  string `json:"uid"`
+}
+
+// activity says which changes a stream shows.
+type activity struct {
+	Types []string `json:"types"`
+	NS    string   `json:"ns"`
+	Text  string   `json:"text"`
+}
+
+type subscription struct {
+	Client  string `json:"client"`
+	Windows []struct {
+		ID string `json:"id"`
+		query
+	} `json:"windows"`
+	Objects  []objectRef `json:"objects"`
+	Activity *activity   `json:"activity"`
+}
+
+var goodID = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
+
+// viewer returns that of a session, which is made if there is none.
+func (u *UI) viewer(s *session, id string) (*viewer, error) {
+	if !goodID.MatchString(id) || len(id) < 8 {
+		return nil, invalid("client is 8 to 64 letters, digits and hyphens")
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	key := s.cookie + "/" + id
+	v := u.clients[key]
+	if v == nil {
+		if len(u.clients) >= maxClients {
+			return nil, errBusy
+		}
+		v = &viewer{id: key, session: s, kick: make(chan struct{}, 1), windows: map[string]*window{}, objects: map[string]*opened{}, left: now()}
+		u.clients[key] = v
+	}
+	return v, nil
+}
+
+// reap forgets subscriptions whose stream did not come back.
+func (u *UI) reap() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for key, v := range u.clients {
+		v.mu.Lock()
+		if v.left > 0 && now()-v.left > patience.Milliseconds() {
+			for _, w := range v.windows {
+				w.view.close()
+			}
+			v.windows = map[string]*window{}
+			delete(u.clients, key)
+		}
+		v.mu.Unlock()
+	}
+}
+
+func (u *UI) subscribe(s *session, r *http.Request) (any, error) {
+	var in subscription
+	if err := body(r, &in); err != nil {
+		return nil, err
+	}
+	if len(in.Windows) > maxWindows || len(in.Objects) > maxOpened {
+		return nil, invalid("a stream has at most %d windows and %d objects", maxWindows, maxOpened)
+	}
+	v, err := u.viewer(s, in.Client)
+	if err != nil {
+		return nil, err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	windows := map[string]*window{}
+	for _, want := range in.Windows {
+		if !goodID.MatchString(want.ID) {
+			err = invalid("the id of a window is 1 to 64 letters, digits and hyphens")
+			break
+		}
+		if old := v.windows[want.ID]; old != nil && old.query == want.query {
+			windows[want.ID] = old
+			continue
+		}
+		w := &window{id: want.ID, query: want.query}
+		if w.view, err = u.view(s, want.query); err != nil {
+			break
+		}
+		if err = u.filterBy(w.view, want.JQ); err != nil {
+			w.view.close()
+			break
+		}
+		windows[want.ID] = w
+	}
+	if err != nil {
+		v.keep(windows, v.windows)
+		return nil, err
+	}
+	v.keep(v.windows, windows)
+	v.windows = windows
+	v.open(u, in.Objects)
+	v.activity = in.Activity
+	select {
+	case v.kick <- struct{}{}:
+	default:
+	}
+	return struct{}{}, nil
+}
+
+// keep closes the windows that are not among those to keep.
+func (v *viewer) keep(all, kept map[string]*window) {
+	for id, w := range all {
+		if kept[id] != w {
+			w.view.close()
+		}
+	}
+}
+
+// open follows objects; those that are followed already go on.
+func (v *viewer) open(u *UI, refs []objectRef) {
+	objects := map[string]*opened{}
+	for _, ref := range refs {
+		if old := v.objects[ref.ID]; old != nil && old.ref == ref {
+			objects[ref.ID] = old
+			continue
+		}
+		objects[ref.ID] = &opened{ref: ref, seen: u.log.position()}
+	}
+	v.objects = objects
+}
+
+// life returns the newest object of a name, or that of a UID.
+func (k *kind) life(key kube.Key, uid string) *life {
+	lives := k.lives[key]
+	for i := len(lives) - 1; i >= 0; i-- {
+		if uid == "" || lives[i].uid == uid {
+			return lives[i]
+		}
+	}
+	return nil
+}
