@@ -3,7 +3,6 @@ package replay
 import (
 	"cmp"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -179,7 +178,7 @@ func reset(w http.ResponseWriter) {
 	if err != nil {
 		return
 	}
-	if tcp, ok := conn.(*net.TCPConn); ok {
+	if tcp, ok := conn.(interface{ SetLinger(int) error }); ok {
 		_ = tcp.SetLinger(0)
 	}
 	conn.Close()
