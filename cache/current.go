@@ -46,17 +46,16 @@ func (i *Informer[T]) catchUp(ctx context.Context, marks []uint32) error {
 		return err
 	}
 	for n, list := range i.listings {
-		for pause := time.Second; !i.store.listedSince(n, marks[n]); pause = min(2*pause, maxListPause) {
-			at := i.store.at(n)
+		listed := func() bool { return i.store.part(n).listedSince(marks[n]) }
+		for pause := time.Second; !listed(); pause = min(2*pause, maxListPause) {
+			before := i.store.part(n)
 			l, err := list(ctx)
-			if err == nil && at.Newer(l.revision) {
-				err = fmt.Errorf("a list at revision %s is older than the cache at %s: was the server restored to an earlier state?", l.revision, at)
+			if err == nil && !before.restored && before.revision.Newer(l.revision) {
+				err = fmt.Errorf("a list at revision %s is older than the cache at %s: was the server restored to an earlier state?", l.revision, before.revision)
 			}
 			if err == nil {
-				err = i.wait(ctx, "at revision "+string(l.revision)+", which the server has reached", func() (bool, error) {
-					return i.store.listedSince(n, marks[n]) || i.store.holds(n, l), nil
-				})
-				if err != nil {
+				held := func() (bool, error) { return listed() || i.store.holds(n, l), nil }
+				if err := i.wait(ctx, "at revision "+string(l.revision)+", which the server has reached", held); err != nil {
 					return err
 				}
 				break
@@ -109,25 +108,15 @@ func listings[T kube.Object](c client.Collection[T], namespaces []string, o list
 	return all
 }
 
-// listedSince reports whether the listing with number mark, or a later one, of a source
-// has ended.
-func (s *Store[T]) listedSince(source int, mark uint32) bool {
+// part returns the progress of a source.
+func (s *Store[T]) part(source int) part {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	p := s.parts[source]
-	return !p.listing && p.generation >= mark
+	return s.parts[source]
 }
 
-// at returns the revision of a source; empty while that is known to be of a history that
-// the server lost.
-func (s *Store[T]) at(source int) kube.Revision {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if p := s.parts[source]; !p.restored {
-		return p.revision
-	}
-	return ""
-}
+// listedSince reports whether the listing with number mark, or a later one, has ended.
+func (p part) listedSince(mark uint32) bool { return !p.listing && p.generation >= mark }
 
 // holds reports whether a source has passed the revision of l, or has exactly its
 // objects. It removes the objects that the store holds from l.missing: their states do

@@ -19,8 +19,8 @@ import (
 type Store[T kube.Object] struct {
 	mu      sync.RWMutex
 	objects map[kube.Key]entry[T]
-	parts   []part              // by source
-	unread  map[kube.Key]unread // objects whose latest state could not be decoded; nil = there was none
+	parts   []part                // by source
+	unread  map[kube.Key]entry[T] // those whose latest state could not be decoded, with its revision; nil = there was none
 	indexes []indexer[T]
 
 	deltas []Delta[T] // reused by Apply
@@ -37,12 +37,6 @@ type entry[T kube.Object] struct {
 type mark struct {
 	part       uint32 // the source that delivered it
 	generation uint32 // of that source's listing that delivered it last
-}
-
-// unread is a state that could not be decoded.
-type unread struct {
-	revision kube.Revision // empty = it could not be read either
-	mark
 }
 
 // part is the progress of one source. A store has one source, or one for each of
@@ -188,7 +182,7 @@ func (s *Store[T]) sweep(source uint32, p *part, rev kube.Revision) {
 			Type: watch.Deleted, Key: key, UID: e.uid, Old: e.object, New: e.object, Revision: rev, Inferred: true,
 		})
 	}
-	maps.DeleteFunc(s.unread, func(_ kube.Key, u unread) bool { return u.part == source && u.generation != p.generation })
+	maps.DeleteFunc(s.unread, func(_ kube.Key, u entry[T]) bool { return u.part == source && u.generation != p.generation })
 	slices.SortFunc(s.deltas, func(a, b Delta[T]) int { return a.Key.Compare(b.Key) })
 	p.listing, p.restored, p.synced = false, false, true
 }
@@ -204,7 +198,7 @@ func (s *Store[T]) quarantine(source int, ev watch.Event[T]) []Delta[T] {
 	if ev.Type == watch.Deleted {
 		delete(s.unread, ev.Key)
 	} else if !known || p.listing || !old.revision.Newer(ev.Revision) {
-		s.unreadable(ev.Key, unread{ev.Revision, mark{uint32(source), p.generation}})
+		s.unreadable(ev.Key, entry[T]{revision: ev.Revision, mark: mark{uint32(source), p.generation}})
 	}
 	switch {
 	case !known:
@@ -227,9 +221,9 @@ func (s *Store[T]) quarantine(source int, ev watch.Event[T]) []Delta[T] {
 
 // unreadable notes that the stored state of k, if any, is not the latest. The strings of
 // an event may share memory with a larger one.
-func (s *Store[T]) unreadable(k kube.Key, u unread) {
+func (s *Store[T]) unreadable(k kube.Key, u entry[T]) {
 	if s.unread == nil {
-		s.unread = map[kube.Key]unread{}
+		s.unread = map[kube.Key]entry[T]{}
 	}
 	if _, ok := s.unread[k]; !ok {
 		k = kube.Key{Namespace: strings.Clone(k.Namespace), Name: strings.Clone(k.Name)}
