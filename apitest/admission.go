@@ -12,7 +12,7 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Admission is a write that a hook may refuse or, where it mutates, change. See
+// Admission is a write that a hook may refuse or, if it mutates, change. See
 // https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/.
 type Admission struct {
 	Operation   string // CREATE, UPDATE or DELETE
@@ -22,30 +22,29 @@ type Admission struct {
 	User        string
 	DryRun      bool
 
-	// Object is the object as it is to be stored, as JSON; nil in a DELETE. A
-	// mutating hook may assign another. Old is what is there; nil in a CREATE.
+	// Object is the object to store, as JSON; nil for a DELETE. A mutating hook may
+	// assign another one. Old is the stored object; nil for a CREATE.
 	Object, Old []byte
 
-	Warnings []string // are sent to the client
+	Warnings []string // for the client
 }
 
-// hook is an admission hook of the test's own.
+// hook is an admission hook of the test.
 type hook struct {
 	match   Match
 	mutates bool
 	call    func(*Admission) error
 }
 
-// Mutate sets a hook that may change what is written, before validation; hooks
-// are called in the order in which they were set, then webhooks. An error refuses
-// the write: a *kube.Status as it is, others as 403. Of m, Verb, Resource,
-// Namespace and Name count. It must not call the server.
+// Mutate sets a hook that may change objects before validation; hooks are called in the
+// order in which they were set, then webhooks. An error refuses the write: a
+// *kube.Status as it is, others as 403. Of m, Verb, Resource, Namespace and Name count.
+// The hook must not call the server.
 func (s *Server) Mutate(m Match, f func(*Admission) error) (remove func()) {
 	return s.addHook(&hook{m, true, f})
 }
 
-// Validate sets a hook that may refuse what is written. All else is as with
-// Mutate.
+// Validate sets a hook that may refuse writes. Otherwise it is like Mutate.
 func (s *Server) Validate(m Match, f func(*Admission) error) (remove func()) {
 	return s.addHook(&hook{m, false, f})
 }
@@ -61,7 +60,7 @@ func (s *Server) addHook(h *hook) (remove func()) {
 	}
 }
 
-// admitting is a write on its way through the hooks.
+// admitting is a write that is being admitted.
 type admitting struct {
 	*Admission
 	c                    *change
@@ -69,8 +68,8 @@ type admitting struct {
 	mutating, validating []*webhook.Webhook
 }
 
-// admission begins it: old is to become o, either of which may be nil. Without
-// hooks it is nil.
+// admission begins the admission of a write: old becomes o, either of which may be nil.
+// It returns nil if there are no hooks.
 func (s *Server) admission(c *change, old, o *object.Object) *admitting {
 	s.mu.Lock()
 	hooks := s.hooks
@@ -91,7 +90,7 @@ func (s *Server) admission(c *change, old, o *object.Object) *admitting {
 	return &admitting{a, c, hooks, mutating, validating}
 }
 
-// mutate returns what the mutating hooks make of o.
+// mutate returns o as the mutating hooks change it.
 func (a *admitting) mutate(o *object.Object) (*object.Object, *kube.Status) {
 	if a == nil {
 		return o, nil
@@ -108,7 +107,7 @@ func (a *admitting) mutate(o *object.Object) (*object.Object, *kube.Status) {
 	return changed, st
 }
 
-// validate asks the validating hooks.
+// validate calls the validating hooks.
 func (a *admitting) validate() *kube.Status {
 	if a == nil {
 		return nil
@@ -118,7 +117,7 @@ func (a *admitting) validate() *kube.Status {
 	return st
 }
 
-// show lets the hooks see o.
+// show passes o to the hooks.
 func (a *admitting) show(o *object.Object) {
 	if o != nil {
 		a.Key = o.Key
@@ -148,7 +147,7 @@ func (a *admitting) call(mutates bool, webhooks []*webhook.Webhook) *kube.Status
 	return nil
 }
 
-// readmit takes over what hooks have made of o.
+// readmit decodes the object that hooks have changed.
 func (c *change) readmit(o *object.Object, a *Admission) (*object.Object, *kube.Status) {
 	t := c.target
 	t.key = o.Key
@@ -183,7 +182,7 @@ func refusal(a *Admission, err error) *kube.Status {
 		Details: &kube.StatusDetails{Name: a.Key.Name, Group: a.Resource.Group, Kind: a.Resource.Plural}}
 }
 
-// webhooks returns those that a write of c concerns.
+// webhooks returns the webhooks for a write of c.
 func (s *Server) webhooks(c *change) (mutating, validating []*webhook.Webhook) {
 	if c.target.res.Group == kinds.MutatingConfigurations.Group {
 		return nil, nil // they cannot lock themselves out

@@ -14,7 +14,7 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// applied returns what a server-side apply makes of old. See
+// applied returns the result of a server-side apply to old. See
 // https://kubernetes.io/docs/reference/using-api/server-side-apply/.
 func (c *change) applied(old *object.Object, p payload) (*object.Object, *kube.Status) {
 	info, key := c.target.info, c.target.key
@@ -27,7 +27,7 @@ func (c *change) applied(old *object.Object, p payload) (*object.Object, *kube.S
 		meta = map[string]any{}
 		config["metadata"] = meta
 	}
-	if c.target.sub == "scale" { // whose only field that can be set is the number
+	if c.target.sub == "scale" { // whose only writable field is the number
 		current := object.DecodeValue(view.ScaleOf(info, old))
 		for name, v := range rules.ObjectAt(config, "spec") {
 			rules.ObjectAt(current, "spec")[name] = v

@@ -22,22 +22,22 @@ func (a *authorised) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func (a *authorised) CloseIdleConnections() { a.next.CloseIdleConnections() }
 
-// Token returns the bearer token that requests need by now, "" where they need none.
+// Token returns the bearer token that requests need now, "" if they need none.
 func (s *Server) Token() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.token
 }
 
-// SetToken replaces the bearer token that requests need: the old one gets 401.
-// Streams that run are not touched.
+// SetToken replaces the bearer token that requests need: the old one gets 401. Open
+// streams continue.
 func (s *Server) SetToken(token string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.token = token
 }
 
-// authenticated reports whether r may come in.
+// authenticated reports whether r has valid credentials.
 func (s *Server) authenticated(r *http.Request) bool {
 	token := s.Token()
 	if token == "" && !s.options.ClientCerts {
@@ -49,8 +49,8 @@ func (s *Server) authenticated(r *http.Request) bool {
 	return token != "" && r.Header.Get("Authorization") == "Bearer "+token
 }
 
-// CAPEM returns the certificate of the CA that signed the serving certificate;
-// nil without TLS.
+// CAPEM returns the certificate of the CA that signed the server's certificate; nil
+// without TLS.
 func (s *Server) CAPEM() []byte {
 	if s.ids == nil {
 		return nil
@@ -58,8 +58,8 @@ func (s *Server) CAPEM() []byte {
 	return s.ids.CAPEM()
 }
 
-// ClientCertPEM returns a client certificate that the server accepts and its
-// key; nil without TLS.
+// ClientCertPEM returns a client certificate that the server accepts and its key; nil
+// without TLS.
 func (s *Server) ClientCertPEM() (cert, key []byte) {
 	if s.ids == nil {
 		return nil, nil
@@ -67,8 +67,8 @@ func (s *Server) ClientCertPEM() (cert, key []byte) {
 	return s.ids.ClientPEM()
 }
 
-// Kubeconfig returns a kubeconfig with what a client needs to reach the server:
-// its URL, CA, and the token and client certificate that are valid now.
+// Kubeconfig returns a kubeconfig for the server: its URL, CA, and the current token
+// and client certificate.
 func (s *Server) Kubeconfig() []byte {
 	var b strings.Builder
 	line := func(key, value string) {
@@ -88,7 +88,7 @@ func (s *Server) Kubeconfig() []byte {
 		line("client-key-data", data(key))
 	}
 	if s.Token() == "" && !s.options.ClientCerts {
-		line("username", "apitest") // nobody asks
+		line("username", "apitest") // not used
 	}
 	return []byte(b.String())
 }

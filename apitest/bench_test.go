@@ -116,7 +116,7 @@ func BenchmarkWrites(b *testing.B) {
 }
 
 // BenchmarkHundredWatchers: an event, to each of them; none may be lost. What
-// stays of it in memory is told too.
+// stays of it in memory is reported too.
 func BenchmarkHundredWatchers(b *testing.B) {
 	const watchers, ahead = 100, 1000
 	srv := apitest.NewInMemory(b)

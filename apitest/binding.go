@@ -11,7 +11,7 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// binding is what a scheduler sends.
+// binding is the body that a scheduler sends.
 type binding struct {
 	Kind, APIVersion string
 	Metadata         struct {
@@ -23,7 +23,7 @@ type binding struct {
 	Target struct{ Kind, Name string }
 }
 
-// bind answers the request to run a pod on a node. See
+// bind handles the request to run a pod on a node. See
 // https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/binding-v1/.
 func (s *Server) bind(x *Exchange, w http.ResponseWriter) *kube.Status {
 	var b binding
@@ -61,7 +61,7 @@ func (s *Server) bind(x *Exchange, w http.ResponseWriter) *kube.Status {
 	return nil
 }
 
-// fits says why the pod cannot be bound so.
+// fits returns why the pod cannot be bound.
 func (b *binding) fits(pod *object.Object) *kube.Status {
 	name := pod.Key.Name
 	conflict := func(format string, args ...any) *kube.Status {
@@ -85,7 +85,7 @@ func (b *binding) fits(pod *object.Object) *kube.Status {
 	return nil
 }
 
-// bound returns the pod on its node.
+// bound returns the pod with its node.
 func (b *binding) bound(pod *object.Object) *object.Object {
 	o := &object.Object{Key: pod.Key, Meta: pod.Meta, Fields: pod.Fields}
 	spec, _ := o.Field("spec")
@@ -109,7 +109,7 @@ func (b *binding) bound(pod *object.Object) *object.Object {
 	return o
 }
 
-// with returns m with more; neither is changed.
+// with returns m and more merged; it changes neither.
 func with(m, more map[string]string) map[string]string {
 	if len(more) == 0 {
 		return m

@@ -21,13 +21,13 @@ import (
 // payload is the body of a write.
 type payload struct {
 	json  []byte
-	typ   string   // the media type it came in; JSON stands for protobuf too
-	twice []string // keys that YAML has more than once
+	typ   string   // the media type that it was sent in; JSON also stands for protobuf
+	twice []string // keys that occur more than once in YAML
 }
 
-// readBody returns the body of a write. Its media type is one of accepted: the
-// first where the client names none. Where that is JSON, protobuf is accepted too,
-// and passes for it.
+// readBody returns the body of a write. Its media type must be one of accepted: the
+// first one if the client sends none. If that is JSON, protobuf is accepted too, and
+// treated as JSON.
 func readBody(x *Exchange, accepted ...string) (p payload, st *kube.Status) {
 	if p.typ, st = bodyType(x, accepted...); st != nil {
 		return p, st
@@ -56,7 +56,7 @@ func readBody(x *Exchange, accepted ...string) (p payload, st *kube.Status) {
 	return p, nil
 }
 
-// bodyType returns the media type of a write's body, as readBody has it.
+// bodyType returns the media type of a write's body, see readBody.
 func bodyType(x *Exchange, accepted ...string) (string, *kube.Status) {
 	ct := x.r.Header.Get("Content-Type")
 	switch {
@@ -98,7 +98,7 @@ func protobufToJSON(t target, b []byte) ([]byte, *kube.Status) {
 	return nil, wire.BadRequest("%s in version %q cannot be handled as a %s: %v", kind, version, t.res.Kind, err)
 }
 
-// statusPatchType is the 415 of a patch of t in another media type than accepted.
+// statusPatchType is the 415 for a patch of t in a media type that is not accepted.
 func statusPatchType(t target, accepted []string) *kube.Status {
 	st := wire.UnsupportedMediaType(accepted)
 	if t.info.BuiltIn {
@@ -115,8 +115,8 @@ func (t target) patchTypes() []string {
 	return []string{wire.TypeJSONPatch, wire.TypeMerge, wire.TypeApply}
 }
 
-// refusalByGuard is the Status of a request that the guard of the listener refused: that of
-// kube-apiserver where it refuses the request too, and otherwise one with the guard's
+// refusalByGuard is the Status of a request that the guard of the listener refused:
+// that of kube-apiserver if it refuses the request too, otherwise one with the guard's
 // reason.
 func refusalByGuard(x *Exchange) *kube.Status {
 	switch t := x.target; {
@@ -130,7 +130,7 @@ func refusalByGuard(x *Exchange) *kube.Status {
 	return &kube.Status{Code: x.refused.Code, Reason: "UnsupportedMediaType", Message: x.refused.Text}
 }
 
-// decodeObject reads an object that is to be stored at t.
+// decodeObject decodes an object to store at t.
 func decodeObject(t target, b []byte) (*object.Object, *kube.Status) {
 	res := t.res
 	o, err := object.Parse(res, b)
@@ -147,7 +147,8 @@ func decodeObject(t target, b []byte) (*object.Object, *kube.Status) {
 	return t.place(o)
 }
 
-// place gives o the name and namespace of the URL, or says that it has others.
+// place sets the name and namespace of o from the URL, or returns an error if o has
+// others.
 func (t target) place(o *object.Object) (*object.Object, *kube.Status) {
 	key := t.key
 	if t.res.Namespaced {
@@ -164,7 +165,7 @@ func (t target) place(o *object.Object) (*object.Object, *kube.Status) {
 	return o, nil
 }
 
-// notAllowed is the 405 of a verb that t has not.
+// notAllowed is the 405 for a verb that t does not have.
 func (t target) notAllowed() *kube.Status {
 	st := wire.MethodNotAllowed()
 	if !t.info.BuiltIn && t.sub != "" {

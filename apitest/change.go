@@ -11,48 +11,48 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// A change is one write on its way. Verbs differ in next, which says what the
-// object is to become; everything else happens to all of them, in the order of
-// kube-apiserver: what the server sets, what a subresource may touch, admission,
-// and at last the check that nobody else wrote meanwhile.
+// A change is one write in progress. Verbs differ in next, which returns the new
+// object; all other steps are the same, in the order of kube-apiserver: fields that the
+// server sets, fields that a subresource may change, admission, and finally the check
+// that nobody else has written meanwhile.
 type change struct {
 	srv     *Server
 	ctx     context.Context
 	target  target
 	options writeOptions
 
-	// next returns what old is to become, a new object; old is nil where there
-	// is none. It is called again if somebody else wrote meanwhile.
+	// next returns the new object for old; old is nil if there is none. It is called
+	// again if somebody else has written meanwhile.
 	next     func(old *object.Object) (*object.Object, *kube.Status)
 	mode     mode
-	owned    bool // managedFields is settled: by an apply
-	hides    bool // what is written will be shown otherwise: see object.hidden
-	counted  bool // it counts as a new generation, though nothing of it shows
+	owned    bool // managedFields is already set: by an apply
+	hides    bool // what is written is shown differently: see object.hidden
+	counted  bool // it counts as a new generation, although the object does not show it
 	user     string
 	agent    string // User-Agent
 	warnings []string
-	causes   []kube.StatusCause // to refuse it for, besides those that validation finds
-	sent     map[string]any     // what is to be stored, in the version in which it was written; nil where that is the one stored
-	doubled  []string           // what a patch says of fields that it has twice
+	causes   []kube.StatusCause // further errors, besides those of validation
+	sent     map[string]any     // the object in the version in which it was written; nil if that is the stored version
+	doubled  []string           // errors about duplicate fields of a patch
 }
 
-// mode is what a change wants to find.
+// mode is what must exist for a change.
 type mode int
 
 const (
-	creates mode = iota // nothing
+	creates mode = iota // no object
 	updates             // an object
 	upserts             // either
 )
 
-// attempts is how often a change is computed anew. kube-apiserver does so until the
-// request is given up: each time, somebody else has succeeded.
-const attempts = 1000
+// maxAttempts is how often a change is computed again after a conflict. kube-apiserver
+// retries until the request ends: each conflict is a success of somebody else.
+const maxAttempts = 1000
 
-// run carries the change out and returns what is stored now.
+// run carries out the change and returns the stored object.
 func (c *change) run() (o *object.Object, created bool, st *kube.Status) {
 	res := c.target.res
-	for range attempts {
+	for range maxAttempts {
 		old := c.current(c.target.key)
 		if old == nil && c.mode == updates {
 			return nil, false, wire.NotFound(res, c.target.key.Name)
@@ -79,7 +79,7 @@ func (c *change) run() (o *object.Object, created bool, st *kube.Status) {
 	return nil, false, wire.Conflict(res, c.target.key.Name, modified)
 }
 
-// current returns the object that there is, nil for none and for a create.
+// current returns the current object, nil if there is none or for a create.
 func (c *change) current(key kube.Key) *object.Object {
 	if c.mode == creates {
 		return nil
@@ -89,8 +89,7 @@ func (c *change) current(key kube.Key) *object.Object {
 	return c.target.table.Get(key)
 }
 
-// finish lets admission and the schema have their say. It returns the object to
-// store.
+// finish applies admission and the schema. It returns the object to store.
 func (c *change) finish(old, o *object.Object) (*object.Object, *kube.Status) {
 	hooks := c.srv.admission(c, old, o)
 	o, st := hooks.mutate(o)
@@ -98,13 +97,13 @@ func (c *change) finish(old, o *object.Object) (*object.Object, *kube.Status) {
 		return nil, st
 	}
 	bare := len(o.Meta.Labels) == 0
-	if st := c.settle(old, o); st != nil {
+	if st := c.applySchema(old, o); st != nil {
 		return nil, st
 	}
 	switch c.target.info.GroupResource() {
 	case kube.Jobs.GroupResource():
 		kinds.ShowTemplateLabels(o)
-		o.Hidden = bare && len(o.Meta.Labels) > 0 // it is kept without
+		o.Hidden = bare && len(o.Meta.Labels) > 0 // it is stored without it
 	case "endpointslices.discovery.k8s.io", "roles.rbac.authorization.k8s.io", "clusterroles.rbac.authorization.k8s.io":
 		kinds.NullLists(o, "endpoints", "ports", "rules")
 	case kube.Services.GroupResource():
@@ -118,8 +117,8 @@ func (c *change) finish(old, o *object.Object) (*object.Object, *kube.Status) {
 	return o, hooks.validate()
 }
 
-// settle lets the schema have its say. It decodes o once, for all who look into it.
-func (c *change) settle(old, o *object.Object) *kube.Status {
+// applySchema applies the schema. It decodes o once for all steps.
+func (c *change) applySchema(old, o *object.Object) *kube.Status {
 	info := c.target.info
 	kinds.CompleteNode(info.Resource, o)
 	tracked := !c.owned && !c.srv.options.NoManagedFields
@@ -136,7 +135,7 @@ func (c *change) settle(old, o *object.Object) *kube.Status {
 		live = old.Parts(info)
 		o.Share(old, live, assigned)
 		if info.BuiltIn {
-			kinds.SetDefaults(info.Resource, live) // Put stores what a test gives, which may lack them
+			kinds.SetDefaults(info.Resource, live) // Put stores objects that may lack them
 		}
 	}
 	next := o.Parts(info)
@@ -151,7 +150,7 @@ func (c *change) settle(old, o *object.Object) *kube.Status {
 	if assigned {
 		st := c.assign(o, next, live, named)
 		if old != nil && info.Resource == kube.Pods && !kinds.MovesGeneration(info, old, o) {
-			o.Meta.Generation = old.Meta.Generation // what the client left out is there again
+			o.Meta.Generation = old.Meta.Generation // restores what the client left out
 		}
 		return st
 	}
@@ -163,8 +162,8 @@ func (c *change) settle(old, o *object.Object) *kube.Status {
 	return nil
 }
 
-// assign gives o, of a built-in type, what nobody owns, and refuses what is wrong.
-// next is its value, and live that of what is there.
+// assign sets the fields of o, of a built-in type, that no client owns, and validates
+// it. next is its value, and live that of the stored object.
 func (c *change) assign(o *object.Object, next, live map[string]any, named []kube.StatusCause) *kube.Status {
 	info := c.target.info
 	taken := func(any) bool { return false }
@@ -195,8 +194,8 @@ func (c *change) assign(o *object.Object, next, live map[string]any, named []kub
 	return nil
 }
 
-// commit stores o in the place of old. It returns nil and no Status where
-// somebody else was quicker.
+// commit stores o in place of old. It returns nil and no Status if somebody else has
+// written meanwhile.
 func (c *change) commit(old, o *object.Object) (*object.Object, *kube.Status) {
 	st, t := c.srv.store, c.target.table
 	st.Lock()
@@ -211,7 +210,7 @@ func (c *change) commit(old, o *object.Object) (*object.Object, *kube.Status) {
 		}
 		return nil, nil
 	}
-	if old == nil { // its namespace or definition may have been deleted since it was prepared
+	if old == nil { // its namespace or definition may have been deleted since
 		if st := st.Admits(t, c.target.res, o); st != nil {
 			return nil, st
 		}
@@ -220,11 +219,11 @@ func (c *change) commit(old, o *object.Object) (*object.Object, *kube.Status) {
 	case old != nil && !old.Hidden && !o.Hidden && !c.counted && old.Same(o):
 		return old, nil
 	case old != nil && o.Meta.DeletionTimestamp != "" && len(o.Meta.Finalizers) == 0 && !store.Emptying(c.target.res, o):
-		if !dry { // the last finalizer was all that kept it
+		if !dry { // only the last finalizer kept it
 			st.Commit(t, o.Key, nil)
 			st.Settle()
 		}
-		o.Seal(t.Info, old.Revision) // the answer is what was asked for, not what was deleted
+		o.Seal(t.Info, old.Revision) // the response is the written object, not the deleted one
 		return o, nil
 	case dry:
 		rv := uint64(0)

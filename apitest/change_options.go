@@ -11,21 +11,21 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// maxManager is how long a fieldManager may be.
+// maxManager limits a fieldManager in characters.
 const maxManager = 128
 
 // writeOptions are the CreateOptions, UpdateOptions or PatchOptions of a write.
 type writeOptions struct {
 	verb       string
 	dry        bool
-	manager    string // empty = the server makes one of the user agent
+	manager    string // empty = derived from the user agent
 	validation string // Ignore, Warn, Strict
 	typ        string // media type of the body
 	force      bool   // of an apply
 }
 
-// parseWriteOptions reads the options of a write; kind is what an error calls
-// them, and typ the media type of a patch.
+// parseWriteOptions reads the options of a write; kind is their name in errors, and typ
+// the media type of a patch.
 func parseWriteOptions(x *Exchange, kind, typ string) (o writeOptions, st *kube.Status) {
 	q := x.r.URL.Query()
 	o = writeOptions{verb: x.target.verb, typ: typ, manager: q.Get("fieldManager"), validation: cmp.Or(q.Get("fieldValidation"), "Warn")}
@@ -55,7 +55,7 @@ func parseWriteOptions(x *Exchange, kind, typ string) (o writeOptions, st *kube.
 	return o, nil
 }
 
-// checkPatch says which options do not go with a patch of this type.
+// checkPatch returns errors for options that a patch of this type does not support.
 func (o writeOptions) checkPatch(typ string, force bool) []kube.StatusCause {
 	switch {
 	case typ == wire.TypeApply && o.manager == "":
@@ -66,7 +66,7 @@ func (o writeOptions) checkPatch(typ string, force bool) []kube.StatusCause {
 	return nil
 }
 
-// checkDryRun says what is wrong with the values of dryRun.
+// checkDryRun returns errors for invalid values of dryRun.
 func checkDryRun(values []string) []kube.StatusCause {
 	for _, v := range values {
 		if v != "All" {

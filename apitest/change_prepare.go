@@ -14,7 +14,7 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// prepareCreate fills what the server sets on a new object.
+// prepareCreate sets the server's fields of a new object.
 func (c *change) prepareCreate(o *object.Object) *kube.Status {
 	s, info := c.srv.store, c.target.info
 	switch {
@@ -43,7 +43,7 @@ func (c *change) prepareCreate(o *object.Object) *kube.Status {
 	o.Key = kube.Key{Namespace: o.Meta.Namespace, Name: o.Meta.Name}
 	o.Meta.UID, o.Meta.CreationTimestamp, o.Meta.DeletionTimestamp = "", "", ""
 	if !info.BuiltIn || kinds.CountsGeneration(info, o) {
-		o.Meta.Generation = 0 // elsewhere it is what the client says
+		o.Meta.Generation = 0 // otherwise that of the client
 	}
 	o.Meta.DeletionGracePeriodSeconds = nil
 	if info.Status && info.Resource != kube.Nodes { // a kubelet registers its node with the status
@@ -54,14 +54,14 @@ func (c *change) prepareCreate(o *object.Object) *kube.Status {
 			}
 		}
 	}
-	if isPartial(info, kinds.Approval) { // a request to sign says whose it is
+	if isPartial(info, kinds.Approval) { // a signing request names its user
 		spec, _ := o.Field("spec")
 		o.SetField("spec", object.SetAt(spec, "username", c.user), true)
 	}
 	s.Lock()
 	s.PrepareCreate(info, o)
 	if !info.BuiltIn && !info.NoCount {
-		o.Meta.Generation = 1 // with a spec or without
+		o.Meta.Generation = 1 // with or without a spec
 	}
 	s.Unlock()
 	if info.Resource == kube.CustomResourceDefinitions {
@@ -72,13 +72,13 @@ func (c *change) prepareCreate(o *object.Object) *kube.Status {
 
 const modified = "the object has been modified; please apply your changes to the latest version and try again"
 
-// prepareUpdate checks the preconditions in o and keeps what this change may not
-// touch.
+// prepareUpdate checks the preconditions in o and keeps the fields that this change
+// must not modify.
 func (c *change) prepareUpdate(old, o *object.Object) *kube.Status {
 	info := c.target.info
 	o.Key = old.Key
 	if o.Meta.ResourceVersion == "0" {
-		o.Meta.ResourceVersion = "" // as good as none
+		o.Meta.ResourceVersion = "" // same as none
 	}
 	switch {
 	case o.Meta.UID != "" && o.Meta.UID != old.Meta.UID && c.options.verb != "patch":
@@ -121,7 +121,7 @@ func (c *change) prepareUpdate(old, o *object.Object) *kube.Status {
 	} else if c.target.sub == "" || c.target.sub == "status" && info.BuiltIn {
 		meta := o.Meta
 		if c.target.sub == "status" && info.Resource == kube.Pods {
-			meta.DeletionTimestamp = "" // whatever it says
+			meta.DeletionTimestamp = "" // a client cannot set it
 		}
 		c.causes = rules.MetaCauses(&old.Meta, &meta)
 	}
@@ -131,15 +131,15 @@ func (c *change) prepareUpdate(old, o *object.Object) *kube.Status {
 	owners := o.Meta.ManagedFields
 	store.PrepareUpdate(info, old, o)
 	if c.owned {
-		o.Meta.ManagedFields = owners // of which an apply may leave nothing
+		o.Meta.ManagedFields = owners // an apply may leave none
 	}
 	if _, some := o.Field("webhooks"); c.counted && some {
-		c.counted = false // which an apply leaves there
+		c.counted = false // an apply does not count there
 	} else if c.counted {
 		o.Meta.Generation = old.Meta.Generation + 1
 	}
 	if info.Resource == kube.Deployments && c.target.sub == "" && !maps.Equal(old.Meta.Annotations, o.Meta.Annotations) {
-		o.Meta.Generation = old.Meta.Generation + 1 // a rollout is controlled by annotations too
+		o.Meta.Generation = old.Meta.Generation + 1 // annotations control rollouts too
 	}
 	if info.Resource == kube.CustomResourceDefinitions && c.target.sub == "" {
 		return store.PrepareDefinition(old, o)
@@ -147,8 +147,8 @@ func (c *change) prepareUpdate(old, o *object.Object) *kube.Status {
 	return nil
 }
 
-// statusMeta is the metadata of a built-in object after a write to its status: that
-// of the write, but for what the kind keeps.
+// statusMeta returns the metadata of a built-in object after a write to its status:
+// that of the write, except the fields that the kind keeps.
 func statusMeta(res kube.Resource, old *object.Meta, o object.Meta) object.Meta {
 	switch res {
 	case kube.Deployments:
@@ -160,7 +160,7 @@ func statusMeta(res kube.Resource, old *object.Meta, o object.Meta) object.Meta 
 	return o
 }
 
-// withQOS gives the status of a pod the class that it had.
+// withQOS gives the status of a pod its previous QoS class.
 func withQOS(status json.RawMessage, old *object.Object) json.RawMessage {
 	is := object.DecodeValue(status)
 	if class := old.Lookup("status.qosClass"); class != nil && is["qosClass"] != class {
@@ -170,17 +170,17 @@ func withQOS(status json.RawMessage, old *object.Object) json.RawMessage {
 	return status
 }
 
-// otherUID is the 409 of an update that names another UID than the object has.
+// otherUID is the 409 of an update with another UID than the object's.
 func (c *change) otherUID(key kube.Key, want, have string) *kube.Status {
 	info, root := c.target.info, "/registry/"
-	if c.options.dry { // which comes not as far as etcd
+	if c.options.dry { // it does not reach etcd
 		root = "/"
 	}
 	return wire.Conflict(info.Resource, key.Name, fmt.Sprintf("StorageError: invalid object, Code: 4, Key: %s%s/%s, ResourceVersion: 0, AdditionalErrorMsg: "+
 		"Precondition failed: UID in precondition: %s, UID in object meta: %s", root, registryOf(info), key, want, have))
 }
 
-// registryOf is where kube-apiserver keeps r in etcd, as its errors say.
+// registryOf returns the path of r in etcd, for errors of kube-apiserver.
 func registryOf(r *object.Info) string {
 	switch {
 	case r.Resource == kube.Services:
@@ -199,7 +199,7 @@ func registryOf(r *object.Info) string {
 	return r.Group + "/" + r.Plural
 }
 
-// keep returns what a client wrote as it is stored.
+// keep returns the stored form of what a client wrote.
 func (c *change) keep(v map[string]any) map[string]any {
 	form := c.target.form
 	if form.Kept == nil {
@@ -210,8 +210,8 @@ func (c *change) keep(v map[string]any) map[string]any {
 	return view.Converted(form.Kept, v)
 }
 
-// asSent returns what is to be stored, next, in the version in which it was written,
-// with what that alone has.
+// asSent returns next, the object to store, in the version in which it was written,
+// with the fields that only that version has.
 func (c *change) asSent(next map[string]any) map[string]any {
 	if c.sent == nil || c.target.sub != "" {
 		return view.FromKept(c.target.form, next)

@@ -11,17 +11,17 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Gone is how the loss of history shows.
+// Gone is how the loss of history is reported.
 type Gone int
 
 const (
-	// GoneEvent: a watch gets 200 and one ERROR event with a 410 Status, as
-	// kube-apiserver does; watches that run get the event too.
+	// GoneEvent: a watch gets 200 and one ERROR event with a 410 Status, as from
+	// kube-apiserver; open watches get the event too.
 	GoneEvent Gone = iota
-	// GoneStatus: a watch gets HTTP 410; watches that run are closed without a word.
+	// GoneStatus: a watch gets HTTP 410; open watches are closed without an event.
 	GoneStatus
-	// GoneSilent: watches that run are closed without a word, and the next gets
-	// the ERROR event.
+	// GoneSilent: open watches are closed without an event, and the next watch gets the
+	// ERROR event.
 	GoneSilent
 )
 
@@ -30,9 +30,8 @@ func revision(rv uint64) kube.Revision { return kube.Revision(strconv.FormatUint
 // Revision returns the revision of the last write to any resource.
 func (s *Server) Revision() kube.Revision { return revision(s.store.Revision()) }
 
-// Advance moves the revision on to rev, as writes to resources that nobody
-// watches do. Where it is there already it does nothing. As in etcd, a revision has
-// at most 63 bits.
+// Advance sets the revision to rev, as writes to unrelated resources do. It does
+// nothing if the revision is not lower. As in etcd, a revision has at most 63 bits.
 func (s *Server) Advance(rev kube.Revision) {
 	n, err := strconv.ParseUint(string(rev), 10, 63)
 	if err != nil {
@@ -42,10 +41,10 @@ func (s *Server) Advance(rev kube.Revision) {
 	s.store.Advance(n)
 }
 
-// Tick advances the revision as a write to a resource that nobody watches.
+// Tick advances the revision, as a write to an unrelated resource does.
 func (s *Server) Tick() kube.Revision { return revision(s.store.Tick()) }
 
-// SetGone changes how the loss of history shows from now on.
+// SetGone changes how the loss of history is reported.
 func (s *Server) SetGone(g Gone) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,12 +57,12 @@ func (s *Server) goneShape() Gone {
 	return s.gone
 }
 
-// Expire makes every revision and continue token that has been given out too
-// old, and ends the watches, in the shape of [Options.Gone].
+// Expire makes all previous revisions and continue tokens too old, and ends the
+// watches, as [Options.Gone] says.
 func (s *Server) Expire() { s.store.Expire(s.goneShape() == GoneEvent) }
 
-// Compact forgets the history up to rv: from an older revision there is no
-// watch, no exact list and no next page. Watches that run go on.
+// Compact drops the history before rv: older revisions have no watch, no exact list and
+// no next page. Open watches continue.
 func (s *Server) Compact(rv kube.Revision) {
 	n, err := strconv.ParseUint(string(rv), 10, 64)
 	if err != nil {
@@ -73,8 +72,8 @@ func (s *Server) Compact(rv kube.Revision) {
 	s.store.CompactTo(n)
 }
 
-// CloseWatches ends all watches in good order, as at their timeout: what has
-// been written before is delivered.
+// CloseWatches ends all watches normally, as at their timeout: earlier writes are
+// delivered.
 func (s *Server) CloseWatches() { s.endWatches(store.EndClean) }
 
 // CutWatches ends all watches in the middle of an event.
@@ -92,29 +91,29 @@ func (s *Server) endWatches(how store.Ending) {
 // Bookmark sends a bookmark on each watch that asked for bookmarks.
 func (s *Server) Bookmark() { s.store.Bookmark() }
 
-// Door is what happens to new connections.
+// Door is the handling of new connections.
 type Door int
 
 const (
 	Open      = Door(network.Open)      // served
-	Refusing  = Door(network.Refusing)  // refused, as by a machine where nothing listens
-	Hanging   = Door(network.Hanging)   // accepted and never answered
+	Refusing  = Door(network.Refusing)  // refused, as if nothing listens
+	Hanging   = Door(network.Hanging)   // accepted without a response
 	Resetting = Door(network.Resetting) // accepted and reset at once
-	Untrusted = Door(network.Untrusted) // served, with a certificate of a CA that clients do not know; without TLS as Open
-	Outdated  = Door(network.Outdated)  // served, with a certificate that has expired; without TLS as Open
-	HTTP1     = Door(network.HTTP1)     // served, but HTTP/2 is not offered
+	Untrusted = Door(network.Untrusted) // served, with a certificate of an unknown CA; without TLS like Open
+	Outdated  = Door(network.Outdated)  // served, with an expired certificate; without TLS like Open
+	HTTP1     = Door(network.HTTP1)     // served without HTTP/2
 )
 
-// SetDoor changes what happens to new connections; those that exist stay. It
-// fails only where the port has been taken while the server refused.
+// SetDoor changes the handling of new connections; existing ones stay. It fails only if
+// another process has taken the port while the server refused connections.
 func (s *Server) SetDoor(d Door) error { return s.door.Set(network.State(d)) }
 
-// Down resets every connection, and lets new ones meet door for d; then it is open again.
-// It does not wait for that.
+// Down resets every connection, and applies door to new ones for d; then they are
+// served again. It does not block.
 func (s *Server) Down(door Door, d time.Duration) {
 	if s.SetDoor(door) == nil {
 		s.running.Go(func() {
-			// Somebody may have taken the port meanwhile, and may leave it.
+			// Another process may have taken the port, and may release it.
 			for sleep(s.ctx, d) && s.SetDoor(Open) != nil {
 			}
 		})
@@ -125,21 +124,21 @@ func (s *Server) Down(door Door, d time.Duration) {
 // Cut resets every connection.
 func (s *Server) Cut() { s.door.Cut() }
 
-// Restart is a crash and a restart: every connection is reset, and the history
-// for watches starts at present, so that older revisions are too old for them.
-// Continue tokens and exact lists, which etcd serves, stay valid. For a server
-// that is down a while, SetDoor(Refusing) first, and SetDoor(Open) later.
+// Restart simulates a crash and a restart: every connection is reset, and the history
+// for watches begins now, so that older revisions are too old. Continue tokens and
+// exact lists, which etcd serves, stay valid. For a longer downtime, call
+// SetDoor(Refusing) before, and SetDoor(Open) later.
 func (s *Server) Restart() {
 	s.store.ForgetWatches()
 	s.endWatches(store.EndReset)
 	s.door.Cut()
 }
 
-// RestoreTo is a restore of etcd from a backup: every connection is reset, and
-// objects and the revision go back to what they were at rv, which must still be
-// in the history. Custom resources are served as their definitions were then. A
-// watch from a later revision is accepted and stays silent until the server has
-// passed it; a list at a later one gets 504.
+// RestoreTo simulates a restore of etcd from a backup: every connection is reset, and
+// objects and the revision return to their state at rv, which must still be in the
+// history. Custom resources are served by their definitions of that time. A watch from
+// a later revision is accepted and stays silent until the server has passed that
+// revision; a list at a later one gets 504.
 func (s *Server) RestoreTo(rv kube.Revision) {
 	n, err := strconv.ParseUint(string(rv), 10, 64)
 	if err == nil {
@@ -150,11 +149,11 @@ func (s *Server) RestoreTo(rv kube.Revision) {
 	}
 }
 
-// Rewind is [Server.RestoreTo] to the state of n revisions ago, or as far back as the
-// history goes.
+// Rewind is [Server.RestoreTo] to the state of n revisions ago, or to the beginning of
+// the history.
 func (s *Server) Rewind(n int) {
 	if err := s.restore(func() uint64 { return s.store.Past(n) }); err != nil {
-		s.fail("%v", err) // it is restorable
+		s.fail("%v", err) // it can be restored
 	}
 }
 
@@ -170,13 +169,13 @@ func (s *Server) restore(to func() uint64) error {
 	if err := s.store.RestoreTo(to); err != nil {
 		return err
 	}
-	s.endWatches(store.EndReset) // those that began in between
+	s.endWatches(store.EndReset) // those that began meanwhile
 	s.door.Cut()
 	return nil
 }
 
-// WaitForWatches returns when at least n watches have been answered and run; with 0,
-// when none runs. It fails when ctx ends first.
+// WaitForWatches returns when at least n watches are open; with 0, when none is. It
+// fails if ctx ends first.
 func (s *Server) WaitForWatches(ctx context.Context, n int) error {
 	for {
 		s.mu.Lock()
@@ -206,7 +205,7 @@ func (s *Server) watchStarted() (ended func()) {
 	return func() { count(-1) }
 }
 
-// sleep waits for d; it reports false if ctx ended first.
+// sleep waits for d; it returns false if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -10,10 +10,10 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Put creates or updates an object: JSON as []byte or string, or a value that
-// encodes to it. It sets what the server sets; status is stored as given, the
-// resourceVersion in obj is ignored. Putting what is there already changes
-// nothing. It returns the object's revision.
+// Put creates or updates an object: JSON as []byte or string, or a value that encodes
+// to it. It sets the server's fields; status is stored as given, and the
+// resourceVersion in obj is ignored. If the object is unchanged, nothing happens. It
+// returns the object's revision.
 func (s *Server) Put(r kube.Resource, obj any) kube.Revision {
 	b, err := objectBytes(obj)
 	if err != nil {
@@ -36,13 +36,13 @@ func (s *Server) Put(r kube.Resource, obj any) kube.Revision {
 	return revision(rv)
 }
 
-// Edit changes an object without losing what others write meanwhile: it stores, as
-// Put does, what change makes of old, the object as JSON, nil where there is none.
-// If somebody else has written it before the result could be stored, change is
-// called again with what they wrote. What change returns is as Put takes it; nil
-// leaves everything as it is. change must not change old, and may use the server.
+// Edit changes an object without losing concurrent writes: it stores, like Put, the
+// result of change for old, the object as JSON, nil if there is none. If somebody else
+// writes the object meanwhile, change is called again with the new state. The result of
+// change is like the argument of Put; nil means no change. change must not modify old,
+// and may call the server.
 //
-// It returns the object's revision, "" where there is no object.
+// It returns the object's revision, "" if there is no object.
 func (s *Server) Edit(r kube.Resource, key kube.Key, change func(old []byte) any) kube.Revision {
 	for {
 		var old *object.Object
@@ -80,8 +80,8 @@ func (s *Server) Edit(r kube.Resource, key kube.Key, change func(old []byte) any
 	}
 }
 
-// Delete removes an object at once, whatever its finalizers, and returns the
-// revision of the deletion; "" if there is no such object.
+// Delete deletes an object at once, whatever its finalizers, and returns the revision
+// of the deletion; "" if there is no such object.
 func (s *Server) Delete(r kube.Resource, key kube.Key) kube.Revision {
 	var rv kube.Revision
 	s.locked(r, func(st *store.Store, t *store.Table) {
@@ -92,8 +92,8 @@ func (s *Server) Delete(r kube.Resource, key kube.Key) kube.Revision {
 	return rv
 }
 
-// DeleteIf is Delete for an object of which want holds, as it is at that moment.
-// want is as the function that Edit takes.
+// DeleteIf is Delete if want returns true for the current object. want must not modify
+// it, and may call the server.
 func (s *Server) DeleteIf(r kube.Resource, key kube.Key, want func(old []byte) bool) kube.Revision {
 	for {
 		var old *object.Object
@@ -113,8 +113,7 @@ func (s *Server) DeleteIf(r kube.Resource, key kube.Key, want func(old []byte) b
 	}
 }
 
-// Get returns an object as JSON, nil if there is none. The caller must not
-// change it.
+// Get returns an object as JSON, nil if there is none. The caller must not modify it.
 func (s *Server) Get(r kube.Resource, key kube.Key) []byte {
 	var b []byte
 	s.locked(r, func(_ *store.Store, t *store.Table) {
@@ -125,8 +124,8 @@ func (s *Server) Get(r kube.Resource, key kube.Key) []byte {
 	return b
 }
 
-// List returns the objects of r, sorted by key, and the revision at which they
-// are current. The caller must not change them.
+// List returns the objects of r, sorted by key, and their revision. The caller must not
+// modify them.
 func (s *Server) List(r kube.Resource) ([][]byte, kube.Revision) {
 	var objects store.Collection
 	var rv uint64
@@ -138,32 +137,31 @@ func (s *Server) List(r kube.Resource) ([][]byte, kube.Revision) {
 	return bodies, revision(rv)
 }
 
-// CollectGarbage does what the garbage collector of a cluster does: it deletes
-// objects none of whose owners exists, in the whole chain, and ends deletions in
-// the foreground and those that orphan their dependents. With
-// Options.CollectGarbage it happens after each deletion.
+// CollectGarbage does the work of a garbage collector: it deletes objects without any
+// existing owner, in whole chains, and completes foreground deletions and those that
+// orphan their dependents. With Options.CollectGarbage it runs after each deletion.
 func (s *Server) CollectGarbage() {
 	s.store.CollectAll()
 }
 
-// firstNamespaces are there from the start.
+// firstNamespaces exist from the start.
 var firstNamespaces = [...]string{"default", "kube-node-lease", "kube-public", "kube-system"}
 
 func (s *Server) addNamespaces() {
 	for _, name := range firstNamespaces {
 		if s.Get(kube.Namespaces, kube.Key{Name: name}) != nil {
-			continue // it was saved
+			continue // it is in the state
 		}
 		s.Put(kube.Namespaces, fmt.Sprintf(`{"metadata":{"name":%q,"labels":{"kubernetes.io/metadata.name":%q}},"spec":{"finalizers":["kubernetes"]},"status":{"phase":"Active"}}`, name, name))
 	}
 }
 
-// Save writes the state of the server for Options.State: all objects as they are
-// at one revision, which it returns, as a List in JSON that kubectl takes too.
-// Writers wait only while the state is copied, not while it is written to w.
+// Save writes the state of the server, for Options.State: all objects at one revision,
+// which it returns, as a List in JSON that kubectl accepts too. It blocks writers only
+// while the state is copied.
 //
-// A server that starts from a save of a running server begins with a revision far
-// ahead, so that clients list again. After Close nothing can be lost: the next
+// A server that starts from a save of a running server begins with a much higher
+// revision, so that clients list again. After Close nothing can be lost: the next
 // server begins with the last revision, and watches resume.
 func (s *Server) Save(w io.Writer) (kube.Revision, error) {
 	s.mu.Lock()
@@ -176,7 +174,7 @@ func (s *Server) Save(w io.Writer) (kube.Revision, error) {
 	return revision(rev), nil
 }
 
-// StateError says why Options.State cannot be used. It quotes no object.
+// StateError reports why Options.State cannot be used. It quotes no object.
 type StateError struct {
 	Item   int // of the List, from 1; 0 = all of it
 	Reason string

@@ -28,14 +28,14 @@ type deleteOptions struct {
 	Unreadable        *bool          `json:"ignoreStoreReadErrorWithClusterBreakingPotential"`
 }
 
-// preconditions are what must hold of an object that is to be deleted.
+// preconditions must hold for an object to be deleted.
 type preconditions struct {
 	UID             *string `json:"uid"`
 	ResourceVersion *string `json:"resourceVersion"`
 }
 
-// fromQuery reads what the query says where there is no body: the revision of a
-// list, too, is taken for a precondition.
+// fromQuery reads the options in the query if there is no body; the revision of a list
+// becomes a precondition, too.
 func (o *deleteOptions) fromQuery(q url.Values) error {
 	text := func(name string) *string {
 		if !q.Has(name) {
@@ -71,11 +71,11 @@ func readDeletion(x *Exchange) (o deleteOptions, d store.Deletion, st *kube.Stat
 		return o, d, st
 	}
 	b := body.json
-	var head struct { // as errors quote it
+	var head struct { // for quotes in errors
 		APIVersion string `json:"apiVersion,omitempty"`
 		Kind       string `json:"kind,omitempty"`
 	}
-	if len(b) == 0 { // the query counts only then
+	if len(b) == 0 { // only then the query counts
 		o.DryRun = x.r.URL.Query()["dryRun"]
 		if err := o.fromQuery(x.r.URL.Query()); err != nil {
 			return o, d, wire.BadRequest("%v", err)
@@ -110,7 +110,7 @@ func readDeletion(x *Exchange) (o deleteOptions, d store.Deletion, st *kube.Stat
 	case o.OrphanDependents == nil:
 	case *o.OrphanDependents:
 		d.Policy = "Orphan"
-	case x.target.res == kube.Namespaces: // which have a way of their own
+	case x.target.res == kube.Namespaces: // namespaces are deleted differently
 		d.Policy = "Foreground"
 	default:
 		d.Policy = store.Background
@@ -146,11 +146,10 @@ func (s *Server) delete(x *Exchange, w http.ResponseWriter, v *view.View) *kube.
 	return nil
 }
 
-// remove deletes the object if the preconditions hold and admission has nothing
-// against it.
+// remove deletes the object if the preconditions hold and admission permits it.
 func (c *change) remove(opts deleteOptions, d store.Deletion) (last *object.Object, kept bool, st *kube.Status) {
 	s, t, key := c.srv.store, c.target.table, c.target.key
-	for range attempts {
+	for range maxAttempts {
 		s.Lock()
 		old := t.Get(key)
 		s.Unlock()
@@ -197,7 +196,7 @@ func (c *change) deletable(old *object.Object, opts deleteOptions) *kube.Status 
 	return nil
 }
 
-// holds checks the preconditions against what is there.
+// holds checks the preconditions against the current object.
 func (o *deleteOptions) holds(res kube.Resource, old *object.Object) *kube.Status {
 	p := o.Preconditions
 	switch {
@@ -210,10 +209,10 @@ func (o *deleteOptions) holds(res kube.Resource, old *object.Object) *kube.Statu
 	return nil
 }
 
-// precondition is the 409 of a precondition of a DELETE; it names the kind
-// where other answers name the resource.
+// precondition is the 409 for a precondition of a DELETE; it contains the kind where
+// other errors contain the resource.
 func precondition(res kube.Resource, name, what, want, have, since string) *kube.Status {
-	if res == kube.Namespaces { // which have a way of their own
+	if res == kube.Namespaces { // namespaces are deleted differently
 		return wire.Conflict(res, name, fmt.Sprintf("Precondition failed: %[1]s in precondition: %[2]s, %[1]s in object meta: %[3]s", what, want, have))
 	}
 	return &kube.Status{Code: http.StatusConflict, Reason: "Conflict",
@@ -222,7 +221,7 @@ func precondition(res kube.Resource, name, what, want, have, since string) *kube
 		Details: &kube.StatusDetails{Name: name, Group: res.Group, Kind: res.Kind}}
 }
 
-// deleteCollection deletes what a LIST with the same options returns.
+// deleteCollection deletes the objects that a LIST with the same options returns.
 func (s *Server) deleteCollection(x *Exchange, w http.ResponseWriter, q *store.Query, v *view.View) *kube.Status {
 	opts, d, st := readDeletion(x)
 	if st != nil {
@@ -248,8 +247,8 @@ func (s *Server) deleteCollection(x *Exchange, w http.ResponseWriter, q *store.Q
 	return nil
 }
 
-// removeAll removes the objects of p that are still there, up to one that a
-// precondition spares. The answer has them as they were.
+// removeAll removes the objects of p that still exist, up to one whose precondition
+// fails. The response contains the objects before the deletion.
 func (s *Server) removeAll(x *Exchange, p *store.Page, opts deleteOptions, d store.Deletion) *kube.Status {
 	st, t := s.store, x.target.table
 	st.Lock()

@@ -27,7 +27,7 @@ func request(t *testing.T, srv *apitest.Server, method, path, body string, heade
 	return resp
 }
 
-// TestDiscoveryIsCached: a client that has an answer already is told so, until the
+// TestDiscoveryIsCached: a client that has an answer already gets 304, until the
 // answer is another.
 func TestDiscoveryIsCached(t *testing.T) {
 	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {

@@ -15,7 +15,7 @@ import (
 
 var disruptionBudgets = kinds.Named("policy", "poddisruptionbudgets", "PodDisruptionBudget")
 
-// budget is what an eviction asks of a PodDisruptionBudget.
+// budget is the part of a PodDisruptionBudget that an eviction needs.
 type budget struct {
 	Spec struct {
 		Selector                   *columns.LabelSelector
@@ -29,8 +29,8 @@ type budget struct {
 	}
 }
 
-// evict answers the request to delete a pod if the budget that covers it allows
-// that. See https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/.
+// evict handles the request to delete a pod if its budget permits that. See
+// https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/.
 func (s *Server) evict(x *Exchange, w http.ResponseWriter) *kube.Status {
 	var e struct {
 		Metadata      struct{ Name string }
@@ -74,7 +74,7 @@ func (s *Server) evict(x *Exchange, w http.ResponseWriter) *kube.Status {
 	return nil
 }
 
-// disrupt takes one from the budget that covers pod, or says why it cannot. The
+// disrupt takes one disruption from the budget of pod, or returns why it cannot. The
 // caller holds mu.
 func disrupt(st *store.Store, pod *object.Object, dry bool) *kube.Status {
 	var status struct {
@@ -84,7 +84,7 @@ func disrupt(st *store.Store, pod *object.Object, dry bool) *kube.Status {
 	raw, _ := pod.Field("status")
 	columns.DecodeLenient(raw, &status)
 	if status.Phase == "Succeeded" || status.Phase == "Failed" || status.Phase == "Pending" || pod.Meta.DeletionTimestamp != "" {
-		return nil // it serves nobody
+		return nil // it is not in use
 	}
 	t := st.Table(disruptionBudgets)
 	var found *object.Object
@@ -125,8 +125,8 @@ func disrupt(st *store.Store, pod *object.Object, dry bool) *kube.Status {
 	return nil
 }
 
-// covers reports whether the budget is about pod. An empty selector is about all,
-// none about no pod.
+// covers reports whether the budget selects pod. An empty selector selects all pods, a
+// missing one none.
 func (b *budget) covers(pod *object.Object) bool {
 	text, ok := b.Spec.Selector.Format()
 	if !ok || b.Spec.Selector == nil {
@@ -136,7 +136,7 @@ func (b *budget) covers(pod *object.Object) bool {
 	return err == nil && (selector.Empty() || selector.Matches(pod.Meta.Labels))
 }
 
-// after returns the budget o, of which b was read, once a pod was evicted.
+// after returns the budget o, decoded as b, after the eviction of a pod.
 func (b *budget) after(o *object.Object, pod string) *object.Object {
 	next := &object.Object{Key: o.Key, Meta: o.Meta, Fields: o.Fields}
 	raw, _ := o.Field("status")
@@ -159,7 +159,7 @@ func (b *budget) after(o *object.Object, pod string) *object.Object {
 	return next
 }
 
-// disruption is the 429 of an eviction that has to wait.
+// disruption is the 429 of an eviction that must wait.
 func disruption(after int, format string, args ...any) *kube.Status {
 	return &kube.Status{Code: http.StatusTooManyRequests, Reason: "TooManyRequests",
 		Message: "Cannot evict pod as it would violate the pod's disruption budget.",

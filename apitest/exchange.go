@@ -23,68 +23,67 @@ type (
 	exchangeKey struct{}
 )
 
-// errEnd ends a watch in good order.
+// errEnd ends a watch normally.
 var errEnd = errors.New("the stream ends here")
 
-// Exchange is one request with its answer, for handlers that are given to [Server.On]:
-// [ExchangeOf] returns it. It is the ResponseWriter of these handlers too, unless another
-// fault wraps it. All that happens to a request runs in one goroutine, and no method may
-// be called after it.
+// Exchange is one request with its response, for handlers of [Server.On]: [ExchangeOf]
+// returns it. It is also the ResponseWriter of these handlers, unless another fault
+// wraps it. A request is handled in one goroutine, and no method may be called after it
+// has ended.
 type Exchange struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	srv     *Server
-	conn    *network.Conn // nil where the handler is called without a server
+	conn    *network.Conn // nil = the handler is called without a server
 	target  target
 	entry   *Request
-	steps   []*Fault // before the answer
-	midway  []*Fault // after so many events
+	steps   []*Fault // before the response
+	midway  []*Fault // after a number of events
 	next    http.HandlerFunc
-	refused *guard.Refusal // by the guard of the listener; nil = not
+	refused *guard.Refusal // by the guard of the listener; nil = not refused
 	quirks  Quirks
 	rewrite []func(w http.ResponseWriter, event []byte)
-	finish  []func() // at the orderly end of a stream
+	finish  []func() // at the normal end of a stream
 
 	code   int
 	frames int
 	binary *wire.Stream // of a watch in protobuf
 	gz     *gzip.Writer
 	place  *backlog.Answer // of a list
-	large  bool            // nothing has been written yet, so gzip may still be chosen
+	large  bool            // nothing was written yet, so gzip may still be chosen
 }
 
-// target is what a URL names.
+// target is what a URL identifies.
 type target struct {
 	table      *store.Table // nil outside resources
 	info       *object.Info
-	form       *object.Info // as the resource is served; info is how it is kept
+	form       *object.Info // the resource as it is served; info is as it is stored
 	res        kube.Resource
 	verb       string
 	key        kube.Key
 	collection bool
 	sub        string
-	one        string // the name of what is watched, where the path has it
+	one        string // the name of the watched object, if the path has it
 }
 
 const (
-	gzipFrom  = 128 << 10 // bytes of a body that are worth compressing
+	gzipFrom  = 128 << 10 // minimal size of a compressed body in bytes
 	pieceSize = 64 << 10  // of a list that is sent
 )
 
-// ServeHTTP answers a request that came another way than through the server's own
-// listener: in process, or through a handler around it. Faults of connections do
-// not strike it.
+// ServeHTTP handles a request that did not come through the server's own listener: in
+// process, or through a handler around it. Faults of connections do not apply to it.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.serve(w, r, nil) }
 
-// serve answers a request; one that the guard of the listener refused, with a Status. The
-// journal has that one too, but no fault sees it.
+// serve handles a request; one that the guard of the listener refused gets a Status.
+// The journal has that one too, but faults do not apply.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, refused *guard.Refusal) {
 	if !s.enter() {
 		panic(http.ErrAbortHandler)
 	}
 	defer s.running.Done()
 	defer func() {
-		// net/http would only log it, and nobody reads that.
+		// net/http would only log it.
 		if v := recover(); v != nil {
 			if v != http.ErrAbortHandler && s.tb != nil {
 				s.tb.Logf("apitest: the handler of %s %s panicked: %v", r.Method, r.URL.Path, v)
@@ -108,7 +107,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, refused *guard.Re
 	}
 }
 
-// step returns the handler from fault i on: the last is the normal answer.
+// step returns the handler from fault i on: the last one is the normal response.
 func (x *Exchange) step(i int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if i == len(x.steps) {
@@ -121,8 +120,8 @@ func (x *Exchange) step(i int) http.HandlerFunc {
 	}
 }
 
-// ExchangeOf returns the exchange of a request that a server of this package hands to a
-// handler. It panics for another request.
+// ExchangeOf returns the exchange of a request that a server of this package passes to
+// a handler. It panics for another request.
 func ExchangeOf(r *http.Request) *Exchange {
 	x, ok := r.Context().Value(exchangeKey{}).(*Exchange)
 	if !ok {
@@ -131,10 +130,10 @@ func ExchangeOf(r *http.Request) *Exchange {
 	return x
 }
 
-// Continue, called by a handler that was given to [Server.On], goes on to the
-// next fault and at last to the normal answer, or, after an event, with the
-// stream. It may be called once, with a ResponseWriter of the caller's own, of
-// which a watch uses the header only.
+// Continue, called by a handler of [Server.On], continues with the next fault and
+// finally with the normal response, or, after an event, with the stream. It may be
+// called once, with a ResponseWriter of the caller, whose header only is used for a
+// watch.
 func Continue(w http.ResponseWriter, r *http.Request) {
 	x, ok := r.Context().Value(exchangeKey{}).(*Exchange)
 	if !ok || x.next == nil {
@@ -148,8 +147,7 @@ func Continue(w http.ResponseWriter, r *http.Request) {
 // Header implements http.ResponseWriter.
 func (x *Exchange) Header() http.Header { return x.w.Header() }
 
-// WriteHeader implements http.ResponseWriter. In a stream that has begun it
-// does nothing.
+// WriteHeader implements http.ResponseWriter. It does nothing after a stream has begun.
 func (x *Exchange) WriteHeader(code int) {
 	if x.code != 0 {
 		return
@@ -164,12 +162,12 @@ func (x *Exchange) WriteHeader(code int) {
 		x.compress()
 	}
 	if x.r.Method != http.MethodGet || code != http.StatusOK || x.target.verb == "watch" {
-		x.w.WriteHeader(code) // otherwise the first Write does, when the size is known
+		x.w.WriteHeader(code) // otherwise the first Write does it, when the size is known
 		x.large = false
 	}
 }
 
-// compress chooses gzip if the client takes it and nobody else has.
+// compress chooses gzip if the client accepts it and the response is not compressed.
 func (x *Exchange) compress() {
 	h := x.w.Header()
 	if h.Get("Content-Encoding") == "" && h.Get("Content-Length") == "" && strings.Contains(x.r.Header.Get("Accept-Encoding"), "gzip") {
@@ -215,8 +213,8 @@ func (x *Exchange) write(b []byte) (int, error) {
 	return done + n, err
 }
 
-// giveUp ends the answer of which the client reads nothing. It is called by another
-// goroutine, while place is held.
+// giveUp ends a response that the client does not read. Another goroutine calls it,
+// while place is held.
 func (x *Exchange) giveUp() {
 	_ = http.NewResponseController(x.w).SetWriteDeadline(time.Unix(1, 0)) // fails for a writer without a connection only
 }
@@ -249,8 +247,8 @@ func (x *Exchange) frame(b []byte) error {
 	return x.due()
 }
 
-// rewriteFrom hands an event through the rewriters, each of which may write
-// any number of pieces.
+// rewriteFrom passes an event through the rewriters, each of which may write any number
+// of pieces.
 func (x *Exchange) rewriteFrom(i int, b []byte) {
 	if i == len(x.rewrite) {
 		x.Write(b) // if the client has gone, the request's context says so
@@ -259,7 +257,7 @@ func (x *Exchange) rewriteFrom(i int, b []byte) {
 	x.rewrite[i](&rewriting{x, i + 1}, b)
 }
 
-// rewriting is the writer of rewriter i-1: what it writes goes to rewriter i.
+// rewriting is the writer of rewriter i-1: its output goes to rewriter i.
 type rewriting struct {
 	x *Exchange
 	i int
@@ -293,7 +291,7 @@ func (x *Exchange) due() error {
 	return nil
 }
 
-// orderlyEnd runs what rewriters have put off.
+// orderlyEnd runs what rewriters have deferred.
 func (x *Exchange) orderlyEnd() {
 	for _, f := range x.finish {
 		f()
@@ -301,7 +299,7 @@ func (x *Exchange) orderlyEnd() {
 	x.Flush()
 }
 
-// cutBinary sends what was written of an event in protobuf without its end.
+// cutBinary sends the written part of a protobuf event without its end.
 func (x *Exchange) cutBinary() {
 	if x.binary == nil {
 		return

@@ -12,32 +12,31 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// This file is what handlers that are given to [Server.On] may do to an exchange.
-// Package faults is made of it.
+// This file has the operations for handlers of [Server.On]. Package faults uses them.
 
-// Quirks are changes to the normal answer.
+// Quirks are changes to the normal response.
 type Quirks struct {
 	MetadataLast        bool          // a list has its metadata after its items
 	EmptyPage           bool          // a list has no items, and a continue token that brings them
 	IgnoreInitialEvents bool          // sendInitialEvents of a watch is ignored
 	IgnoreShard         bool          // shardSelector is ignored; once a watch runs, from then on
 	NoInitialEventsEnd  bool          // the bookmark at the end of the initial events is left out
-	Revision            kube.Revision // a list answers as of then; "" = as asked for
+	Revision            kube.Revision // a list shows this revision; "" = as requested
 }
 
-// Quirks returns those of the normal answer, to be changed before [Continue].
+// Quirks returns the quirks of the normal response, to be changed before [Continue].
 func (x *Exchange) Quirks() *Quirks { return &x.quirks }
 
-// Server returns the server that answers.
+// Server returns the server of the exchange.
 func (x *Exchange) Server() *Server { return x.srv }
 
-// Verb returns what is asked for, as [Request] has it.
+// Verb returns the verb of the request, see [Request].
 func (x *Exchange) Verb() string { return x.target.verb }
 
-// Begun reports whether the header of the answer has been written.
+// Begun reports whether the response header has been written.
 func (x *Exchange) Begun() bool { return x.code != 0 }
 
-// Abort closes the connection, or the HTTP/2 stream, without an end of the body. It does
+// Abort closes the connection, or the HTTP/2 stream, without ending the body. It does
 // not return.
 func (x *Exchange) Abort() { panic(http.ErrAbortHandler) }
 
@@ -49,7 +48,8 @@ func (x *Exchange) Reset() {
 	x.Abort()
 }
 
-// Vanish lets all that is sent from now on over the connection, either way, vanish.
+// Vanish drops everything that is sent over the connection from now on, in both
+// directions.
 func (x *Exchange) Vanish() {
 	if x.conn != nil {
 		x.conn.Vanish()
@@ -64,11 +64,11 @@ func (x *Exchange) Trickle(n int, pause time.Duration) {
 	}
 }
 
-// Wait waits for d, or for the end of the request, which it reports by false.
+// Wait waits for d. It returns false if the request ends first.
 func (x *Exchange) Wait(d time.Duration) bool { return sleep(x.r.Context(), d) }
 
-// Hijack implements http.Hijacker, over HTTP/1.1. What has been written has been sent, and
-// a compressed body has its end.
+// Hijack implements http.Hijacker, over HTTP/1.1. Written data has been sent, and a
+// compressed body was ended.
 func (x *Exchange) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	h, ok := x.w.(http.Hijacker)
 	if !ok {
@@ -83,17 +83,17 @@ func (x *Exchange) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return h.Hijack()
 }
 
-// EachEvent hands every later event of a watch to f, with its newline, which writes to w
-// what goes out instead. Several apply in the order in which they were set.
+// EachEvent passes every later event of a watch to f, with its newline; f writes the
+// replacement to w. Several functions apply in the order in which they were set.
 func (x *Exchange) EachEvent(f func(w http.ResponseWriter, event []byte)) {
 	x.rewrite = append(x.rewrite, f)
 }
 
-// AtEnd calls f where the stream of a watch ends in good order.
+// AtEnd calls f when the stream of a watch ends normally.
 func (x *Exchange) AtEnd(f func()) { x.finish = append(x.finish, f) }
 
-// StrikeAfter lets h strike this watch, and no other, when so many events have been sent,
-// until remove is called.
+// StrikeAfter lets h handle this watch, and no other, when that many events have been
+// sent, until remove is called.
 func (x *Exchange) StrikeAfter(events int, h http.HandlerFunc) (remove func()) {
 	f := x.srv.On(Match{Verb: "none", AfterEvent: events}, h).Times(1) // no request matches it
 	x.midway = append(slices.Clone(x.midway), f)
@@ -101,8 +101,8 @@ func (x *Exchange) StrikeAfter(events int, h http.HandlerFunc) (remove func()) {
 	return f.Remove
 }
 
-// BookmarkEvent returns a bookmark of what is watched, with its newline. kind replaces the
-// kind of the objects; "" leaves it.
+// BookmarkEvent returns a bookmark of the watched resource, with its newline. kind
+// replaces the kind of the objects; "" keeps it.
 func (x *Exchange) BookmarkEvent(rev kube.Revision, kind string) []byte {
 	n, err := strconv.ParseUint(string(rev), 10, 64)
 	if err != nil {
@@ -115,8 +115,8 @@ func (x *Exchange) BookmarkEvent(rev kube.Revision, kind string) []byte {
 	return (&view.View{Info: &info}).Bookmark(n, false)
 }
 
-// Recreate deletes the first object that the request is about and creates it again, under
-// another UID. Of a continued list it is the first of the whole.
+// Recreate deletes the first object of the request's collection and creates it again,
+// with another UID. For a continued list it is the first of the whole list.
 func (x *Exchange) Recreate() {
 	if x.target.table != nil {
 		x.srv.store.Recreate(x.target.table, x.target.key)

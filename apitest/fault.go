@@ -12,14 +12,14 @@ type Match struct {
 	Resource  string // "pods", or with the group "deployments.apps"
 	Namespace string
 	Name      string
-	Path      string // exact URL path, for what is no resource
-	UserAgent string // a part of it
-	Header    string // a header that is there, such as "Impersonate-User", or a part of one: "Accept: as=Table"
-	Query     string // a part of the raw query, such as "continue="
-	Nth       int    // only the nth request that the rest matches, from 1
+	Path      string // exact URL path, for requests outside of resources
+	UserAgent string // substring
+	Header    string // a header that must exist, such as "Impersonate-User", or a substring of one: "Accept: as=Table"
+	Query     string // substring of the raw query, such as "continue="
+	Nth       int    // only the n-th request that matches otherwise, from 1
 
-	// AfterEvent lets the fault strike a watch when so many events have been
-	// sent, bookmarks and the ERROR event included. 0 = before the answer.
+	// AfterEvent applies the fault to a watch when that many events have been sent,
+	// bookmarks and the ERROR event included. 0 = before the response.
 	AfterEvent int
 }
 
@@ -36,14 +36,13 @@ func (m *Match) matches(x *Exchange) bool {
 		(m.AfterEvent == 0 || t.verb == "watch")
 }
 
-// matchesHeader reports whether one of the values contains the part that is asked
-// for.
+// matchesHeader reports whether one of the values contains the substring.
 func (m *Match) matchesHeader(h http.Header) bool {
 	name, part, _ := strings.Cut(m.Header, ":")
 	return slices.ContainsFunc(h.Values(strings.TrimSpace(name)), func(v string) bool { return strings.Contains(v, strings.TrimSpace(part)) })
 }
 
-// Fault is a fault that has been set by [Server.On].
+// Fault is a fault that was set by [Server.On].
 type Fault struct {
 	srv     *Server
 	match   Match
@@ -54,11 +53,11 @@ type Fault struct {
 	times      int // 0 = no limit
 }
 
-// On sets a fault: h answers the requests that m selects, in place of the
-// server or, if it calls [Continue], before it. The constructors of package apitest/faults, such as
-// Reset, make common handlers. Of several faults for one
-// request the first set comes first. With AfterEvent, h runs within the stream:
-// it may write to it, and unless it calls Continue the stream ends after it.
+// On sets a fault: h handles the requests that m selects, instead of the server or, if
+// it calls [Continue], before it. The functions of package apitest/faults, such as
+// Reset, return common handlers. Several faults for one request apply in the order in
+// which they were set. With AfterEvent, h runs within the stream: it may write to it,
+// and unless it calls Continue the stream ends after it.
 func (s *Server) On(m Match, h http.HandlerFunc) *Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +66,7 @@ func (s *Server) On(m Match, h http.HandlerFunc) *Fault {
 	return f
 }
 
-// Times limits the fault to its first n hits and returns it.
+// Times limits the fault to its next n hits and returns it.
 func (f *Fault) Times(n int) *Fault {
 	f.srv.mu.Lock()
 	defer f.srv.mu.Unlock()
@@ -75,22 +74,21 @@ func (f *Fault) Times(n int) *Fault {
 	return f
 }
 
-// Remove takes the fault away. What it does at the moment goes on.
+// Remove removes the fault. Handlers that are running continue.
 func (f *Fault) Remove() {
 	f.srv.mu.Lock()
 	defer f.srv.mu.Unlock()
 	f.srv.faults = slices.DeleteFunc(f.srv.faults, func(o *Fault) bool { return o == f })
 }
 
-// Hits returns how often the fault has struck.
+// Hits returns how often the fault was applied.
 func (f *Fault) Hits() int {
 	f.srv.mu.Lock()
 	defer f.srv.mu.Unlock()
 	return f.hits
 }
 
-// match returns the faults that x will meet: before the answer, and after
-// events, in order.
+// match returns the faults for x: before the response, and after events, in order.
 func (s *Server) match(x *Exchange) (before, midway []*Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,8 +113,8 @@ func (s *Server) match(x *Exchange) (before, midway []*Fault) {
 	return before, midway
 }
 
-// take counts a hit of a fault that strikes midway, unless it has had its
-// share or has been removed.
+// take counts a hit of a fault within a stream. It returns false if the fault was
+// removed or has no hits left.
 func (s *Server) take(f *Fault, x *Exchange) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

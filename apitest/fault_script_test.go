@@ -82,7 +82,7 @@ func TestParseFaultsSaysWhereAndWhat(t *testing.T) {
 			t.Errorf("%q:\n got %v\nwant %s", c.line, err, c.want)
 		}
 		if strings.Contains(c.line, "hing") && !strings.Contains(err.Error(), "\nline 3, column 4: ") {
-			t.Errorf("%q: only the first wrong line is told: %v", c.line, err)
+			t.Errorf("%q: only the first wrong line is reported: %v", c.line, err)
 		}
 	}
 	if _, err := faults.Parse(strings.Repeat("#", 1<<20+1)); err == nil {

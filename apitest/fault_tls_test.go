@@ -19,7 +19,7 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// met sends a request and tells what the client saw: protocol, code and the serial
+// met sends a request and returns what the client saw: protocol, code and the serial
 // number of the certificate, or why there was no answer.
 func met(t *testing.T, srv *apitest.Server) string {
 	t.Helper()
@@ -168,7 +168,7 @@ func TestTooLargeNamesTheRevisions(t *testing.T) {
 	})
 }
 
-// An object is replaced by a namesake while a client is away; a watch tells it, a
+// An object is replaced by a namesake while a client is away; a watch shows it, a
 // list has it.
 func TestRecreateInTheGap(t *testing.T) {
 	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {

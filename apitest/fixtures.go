@@ -10,8 +10,8 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Object returns an object decoded into a T by package encoding/json; false where there
-// is none. An object that does not fit fails the test.
+// Object returns an object, decoded into a T by encoding/json; false if there is none.
+// An object that does not fit fails the test.
 func Object[T any](s *Server, r kube.Resource, key kube.Key) (o T, ok bool) {
 	b := s.Get(r, key)
 	if b == nil {
@@ -23,7 +23,7 @@ func Object[T any](s *Server, r kube.Resource, key kube.Key) (o T, ok bool) {
 	return o, true
 }
 
-// Objects returns the objects of r, sorted by key, as [Object] returns one.
+// Objects returns the objects of r, sorted by key, decoded as by [Object].
 func Objects[T any](s *Server, r kube.Resource) []T {
 	bodies, _ := s.List(r)
 	list := make([]T, len(bodies))
@@ -35,8 +35,8 @@ func Objects[T any](s *Server, r kube.Resource) []T {
 	return list
 }
 
-// PutYAML puts the objects of YAML documents, as [Server.Put] does, in their order: a
-// CustomResourceDefinition comes before its resources. Each document names its apiVersion
+// PutYAML puts the objects of YAML documents, like [Server.Put], in their order: a
+// CustomResourceDefinition must precede its resources. Each document has its apiVersion
 // and kind. It returns the revision of the last object.
 func (s *Server) PutYAML(documents string) (rev kube.Revision) {
 	dec := yamljson.NewDecoder([]byte(documents), yamljson.Limits{})
@@ -49,7 +49,7 @@ func (s *Server) PutYAML(documents string) (rev kube.Revision) {
 			s.fail("document %d: %v", n, err)
 			return rev
 		}
-		if v == nil { // comments
+		if v == nil { // only comments
 			continue
 		}
 		o, _ := v.(map[string]any)

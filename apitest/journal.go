@@ -8,26 +8,26 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Request is what the journal keeps of a request.
+// Request is a request in the journal.
 type Request struct {
 	Method      string
-	Verb        string // list, watch, get, create, update, delete, deletecollection, or the method in lower case outside resources
+	Verb        string // list, watch, get, create, update, delete, deletecollection, or the method in lower case outside of resources
 	Path        string
 	Query       url.Values
-	Resource    kube.Resource // zero outside resources
+	Resource    kube.Resource // zero outside of resources
 	Key         kube.Key      // Name is empty for collections, both are for all namespaces
 	Subresource string
 	Header      http.Header // Accept, Accept-Encoding, Content-Type and User-Agent only
 	Authorised  bool        // an Authorization header was sent; its value is not kept
-	Code        int         // status code of the answer; 0 = none yet, or none at all
-	Events      int         // events sent, bookmarks and ERROR included, as far as it has come
+	Code        int         // status code of the response; 0 = none yet, or none at all
+	Events      int         // events sent so far, bookmarks and ERROR included
 	Start       time.Time
-	End         time.Time // zero while it runs
+	End         time.Time // zero while it is in progress
 }
 
-// Requests returns every request since the start or the last ForgetRequests,
-// in the order of arrival. The caller owns the slice; Query and Header are
-// shared and must not be changed.
+// Requests returns all requests since the start or the last ForgetRequests, in the
+// order of arrival. The caller owns the slice; Query and Header are shared and must not
+// be modified.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,8 +45,7 @@ func (s *Server) ForgetRequests() {
 	s.journal = nil
 }
 
-// journalLimit bounds the journal of a server that runs for long: the oldest
-// requests go first.
+// journalLimit limits the journal: the oldest requests are dropped.
 const journalLimit = 100_000
 
 func (s *Server) record(x *Exchange) *Request {

@@ -10,7 +10,7 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// list answers a LIST.
+// list handles a LIST.
 func (s *Server) list(x *Exchange, w http.ResponseWriter, q *store.Query, v *view.View) *kube.Status {
 	if at, err := strconv.ParseUint(string(x.quirks.Revision), 10, 64); err == nil && at != 0 {
 		q.Revision, q.RV, q.Match, q.Limit, q.Token = string(x.quirks.Revision), at, store.Exact, 0, ""
@@ -33,7 +33,7 @@ func (s *Server) list(x *Exchange, w http.ResponseWriter, q *store.Query, v *vie
 	case q.Match == "" && q.Limit > 0 && q.RV > 0 && !q.One():
 		q.Match = store.Exact // the legacy meaning of limit with a revision
 	case q.Match != store.Exact && q.Revision == "0":
-		q.Limit = 0 // from the watch cache, which has no pages
+		q.Limit = 0 // the watch cache has no pages
 	}
 	if st := s.store.WaitFor(x.r.Context(), q.RV); st != nil {
 		return st

@@ -74,7 +74,7 @@ type item struct {
 	Data     map[string]string
 }
 
-// folding is a client that keeps the state that its watches tell.
+// folding is a client that keeps the state that its watches show.
 type folding struct {
 	t     *testing.T
 	srv   *apitest.Server

@@ -15,7 +15,7 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// patch answers a PATCH of any kind.
+// patch handles a PATCH of any kind.
 func (s *Server) patch(x *Exchange, w http.ResponseWriter, v *view.View) *kube.Status {
 	accepted := x.target.patchTypes()
 	typ, st := bodyType(x, accepted...)
@@ -44,8 +44,8 @@ func (s *Server) patch(x *Exchange, w http.ResponseWriter, v *view.View) *kube.S
 	return c.answer(w, v, http.StatusOK)
 }
 
-// patched returns what a patch makes of old. managedFields, which may be most of an
-// object, are left out of it where they do not matter: in the end those of old count.
+// patched returns the result of a patch of old. managedFields, often most of an object,
+// are left out where they do not matter: the result gets those of old.
 func (c *change) patched(old *object.Object, typ string, patch []byte) (*object.Object, *kube.Status) {
 	if info := c.target.info; c.target.form == info && !bytes.Contains(patch, []byte("managedFields")) && !bytes.Contains(patch, []byte(`\u`)) &&
 		(typ != wire.TypeJSONPatch || !bytes.Contains(patch, []byte(`"/metadata"`)) && !bytes.Contains(patch, []byte(`""`))) {
@@ -63,7 +63,7 @@ func (c *change) patchedOf(current map[string]any, old *object.Object, typ strin
 	if c.target.sub == "scale" {
 		current = object.DecodeValue(view.ScaleOf(info, old))
 	}
-	if c.doubled = nil; typ != wire.TypeJSONPatch { // fields given twice: the merged object has them once
+	if c.doubled = nil; typ != wire.TypeJSONPatch { // duplicate fields: the merged object has them once
 		_, strict, _ := c.target.form.Type().Read(patch)
 		c.doubled = slices.DeleteFunc(strict, func(text string) bool { return !strings.HasPrefix(text, "duplicate field ") })
 	}
@@ -85,7 +85,7 @@ func (c *change) patchedOf(current map[string]any, old *object.Object, typ strin
 		if p, err = schema.DecodeObject(patch); err == nil {
 			merged, err = c.target.form.Type().StrategicMerge(current, p)
 		}
-		if err == nil { // it has the form of what it is decoded into
+		if err == nil { // it has the form that it is decoded into
 			merged["kind"], merged["apiVersion"] = current["kind"], current["apiVersion"]
 		}
 	}
@@ -106,7 +106,7 @@ func (c *change) patchedOf(current map[string]any, old *object.Object, typ strin
 	return o, st
 }
 
-// badPatch is the 422 of a patch whose result cannot be decoded.
+// badPatch is the 422 for a patch whose result cannot be decoded.
 func badPatch(b []byte, err error) *kube.Status {
 	return wire.Invalid("", "", "", kube.StatusCause{Reason: "FieldValueInvalid", Message: fmt.Sprintf("Invalid value: %q: %v", b, err), Field: "patch"})
 }

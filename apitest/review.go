@@ -13,8 +13,8 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// review answers a review: everybody who came in may do everything, unless a
-// denial that was set by Deny says otherwise.
+// review handles a review: all authenticated users may do everything, except as set by
+// Deny.
 func (s *Server) review(x *Exchange, w http.ResponseWriter) *kube.Status {
 	res := x.target.res
 	if x.target.verb != "create" {
@@ -59,7 +59,7 @@ func (s *Server) review(x *Exchange, w http.ResponseWriter) *kube.Status {
 	return nil
 }
 
-// accessStatus says whether what spec asks for would be allowed.
+// accessStatus returns whether the access in spec would be allowed.
 func (s *Server) accessStatus(x *Exchange, spec map[string]any) map[string]any {
 	attributes, _ := spec["resourceAttributes"].(map[string]any)
 	text := func(name string) string { v, _ := attributes[name].(string); return v }
@@ -76,7 +76,7 @@ func (s *Server) accessStatus(x *Exchange, spec map[string]any) map[string]any {
 	return map[string]any{"allowed": true}
 }
 
-// access is what a request wants to do.
+// access is the access that a request needs.
 type access struct {
 	verb, namespace, name, sub string
 	res                        kube.Resource
@@ -88,10 +88,9 @@ type denial struct {
 	match Match
 }
 
-// Deny forbids what m selects by verb, resource, namespace and name to a user;
-// "" = to everybody. Requests get 403, access reviews the answer that fits. As
-// with RBAC, a resource is "pods", "pods/status" or, with its group,
-// "deployments.apps".
+// Deny forbids requests that m selects by verb, resource, namespace and name to a user;
+// "" = to all users. Requests get 403, access reviews the corresponding result. As in
+// RBAC, a resource is "pods", "pods/status" or, with its group, "deployments.apps".
 func (s *Server) Deny(user string, m Match) (remove func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +103,7 @@ func (s *Server) Deny(user string, m Match) (remove func()) {
 	}
 }
 
-// denied reports whether user may not do what he asks.
+// denied reports whether user is denied the access.
 func (s *Server) denied(user string, a access) (reason string, denied bool) {
 	s.mu.Lock()
 	denials := s.denials
@@ -124,7 +123,7 @@ func (s *Server) denied(user string, a access) (reason string, denied bool) {
 	return "", false
 }
 
-// forbidden is the 403 of a request that its user may not make.
+// forbidden is the 403 for a request that its user may not make.
 func (s *Server) forbidden(x *Exchange) *kube.Status {
 	t := x.target
 	user := s.username(x.r)
@@ -139,14 +138,14 @@ func (s *Server) forbidden(x *Exchange) *kube.Status {
 	return st
 }
 
-// Users that the server knows: whoever has its token, and whoever has its
-// certificate or comes in where nobody is asked.
+// Users of the server: with its token, and with its certificate or without
+// authentication.
 const (
 	tokenUser = "apitest"
 	anonymous = "system:anonymous"
 )
 
-// username says who sent r, impersonation included.
+// username returns the user of r, impersonation included.
 func (s *Server) username(r *http.Request) string {
 	if u := r.Header.Get("Impersonate-User"); u != "" {
 		return u
@@ -180,8 +179,8 @@ func (s *Server) userInfo(r *http.Request) map[string]any {
 	return info
 }
 
-// tokenRequest answers a create of serviceaccounts/x/token with a token that
-// looks like one and opens nothing but, if the server has a token, this server.
+// tokenRequest handles a create of serviceaccounts/x/token with a realistic token that
+// is valid only for this server, if that has a token.
 func (s *Server) tokenRequest(x *Exchange, w http.ResponseWriter) *kube.Status {
 	p, st := readBody(x, wire.TypeJSON, wire.TypeYAML)
 	if st != nil {

@@ -1,8 +1,8 @@
 package apitest
 
-// Rotate gives the server another certificate of the same CA, which new
-// connections get, as when the files of a kube-apiserver are replaced.
-// Connections that exist stay. Without TLS it does nothing.
+// Rotate gives the server another certificate of the same CA for new connections, as
+// when the files of a kube-apiserver are replaced. Existing connections stay. Without
+// TLS it does nothing.
 func (s *Server) Rotate() {
 	if s.ids == nil {
 		return
@@ -12,9 +12,8 @@ func (s *Server) Rotate() {
 	}
 }
 
-// RotateClient replaces the client certificate that [Server.ClientCertPEM] returns:
-// the one before gets 401 from now on, over connections that exist as well. Without
-// TLS it does nothing.
+// RotateClient replaces the client certificate that [Server.ClientCertPEM] returns: the
+// previous one gets 401, also over existing connections. Without TLS it does nothing.
 func (s *Server) RotateClient() {
 	if s.ids == nil {
 		return
@@ -26,9 +25,8 @@ func (s *Server) RotateClient() {
 }
 
 // RotateCA replaces the CA, and with it the certificate of the server and the client
-// certificate. Connections that exist stay; new ones are shown a certificate of the
-// new CA, and client certificates of the old one are turned down. Without TLS it does
-// nothing.
+// certificate. Existing connections stay; new ones get a certificate of the new CA, and
+// client certificates of the old CA are refused. Without TLS it does nothing.
 func (s *Server) RotateCA() {
 	if s.ids == nil {
 		return
@@ -39,7 +37,7 @@ func (s *Server) RotateCA() {
 	s.reconnect()
 }
 
-// reconnect lets Client show and trust what is valid by now.
+// reconnect makes Client use the current certificates.
 func (s *Server) reconnect() {
 	fresh := s.newClient()
 	s.mu.Lock()

@@ -15,8 +15,8 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// resolve reads what the URL of r names. It never fails: what is unknown has
-// no table, and answer says so.
+// resolve parses the URL of r. It does not fail: an unknown resource has no table, and
+// answer handles that.
 func (s *Server) resolve(r *http.Request) target {
 	t := target{verb: strings.ToLower(r.Method)}
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
@@ -29,7 +29,7 @@ func (s *Server) resolve(r *http.Request) target {
 	default:
 		return t
 	}
-	early := parts[0] == "watch" && len(parts) > 1 // how watches began before v1.11; it still works
+	early := parts[0] == "watch" && len(parts) > 1 // the path of watches before v1.11, which is still supported
 	if early {
 		parts = parts[1:]
 	}
@@ -57,7 +57,7 @@ func (s *Server) resolve(r *http.Request) target {
 		t.verb, t.collection = "watch", true
 		t.one, t.key.Name = t.key.Name, ""
 	}
-	if r.Method == http.MethodHead && t.info != nil && !t.info.BuiltIn { // others refuse it
+	if r.Method == http.MethodHead && t.info != nil && !t.info.BuiltIn { // other resources refuse it
 		if t.verb = "get"; t.collection {
 			t.verb = "list"
 		}
@@ -87,8 +87,8 @@ func verb(r *http.Request, collection bool) string {
 	return strings.ToLower(r.Method)
 }
 
-// answer is the normal answer to x, written to w, which is x or a
-// ResponseWriter of a fault.
+// answer sends the normal response to x to w, which is x or a ResponseWriter of a
+// fault.
 func (s *Server) answer(x *Exchange, w http.ResponseWriter) {
 	w.Header().Set("Cache-Control", "no-cache, private")
 	if x.refused == nil && healthy(w, x.r) {
@@ -121,7 +121,7 @@ func (s *Server) answer(x *Exchange, w http.ResponseWriter) {
 	}
 }
 
-// act answers a request for a resource, or returns the Status to answer with.
+// act handles a request for a resource, or returns the Status of the response.
 func (s *Server) act(x *Exchange, w http.ResponseWriter) *kube.Status {
 	t := x.target
 	if t.res == kube.Endpoints {
@@ -166,8 +166,8 @@ func (s *Server) act(x *Exchange, w http.ResponseWriter) *kube.Status {
 	return s.one(x, w, v)
 }
 
-// question returns what answers a request to t that stores no object: a review, a token,
-// a binding, an eviction. It is nil for other requests.
+// question returns the handler of a request that stores no object: a review, a token, a
+// binding, an eviction. It is nil for other requests.
 func (s *Server) question(t target) func(*Exchange, http.ResponseWriter) *kube.Status {
 	refuse := func(st *kube.Status) func(*Exchange, http.ResponseWriter) *kube.Status {
 		return func(*Exchange, http.ResponseWriter) *kube.Status { return st }
@@ -191,7 +191,7 @@ func (s *Server) question(t target) func(*Exchange, http.ResponseWriter) *kube.S
 	return nil
 }
 
-// many answers a request for a collection, or a part of it.
+// many handles a request for a collection, or a part of it.
 func (s *Server) many(x *Exchange, w http.ResponseWriter, v *view.View) *kube.Status {
 	t := x.target
 	q, st := store.ParseQuery(x.r.URL.Query(), store.QueryOf{Form: t.form, Verb: t.verb, Namespace: t.key.Namespace, Name: t.one, Shards: s.options.ShardedListAndWatch && !x.quirks.IgnoreShard})
@@ -208,7 +208,7 @@ func (s *Server) many(x *Exchange, w http.ResponseWriter, v *view.View) *kube.St
 	return s.watch(x, w, q, v)
 }
 
-// one answers a request for one object.
+// one handles a request for one object.
 func (s *Server) one(x *Exchange, w http.ResponseWriter, v *view.View) *kube.Status {
 	t := x.target
 	switch {
@@ -233,8 +233,8 @@ func (s *Server) one(x *Exchange, w http.ResponseWriter, v *view.View) *kube.Sta
 // podSubresources are those that need a kubelet.
 var podSubresources = [...]string{"attach", "exec", "log", "portforward", "proxy"}
 
-// podSubresource answers for the kubelet that is not there: with a line of log,
-// and with a refusal of everything else.
+// podSubresource responds in place of a kubelet: with a line of log, and with an error
+// for all others.
 func (s *Server) podSubresource(x *Exchange, w http.ResponseWriter) *kube.Status {
 	switch {
 	case x.target.sub != "log" || x.target.verb != "get":
@@ -247,7 +247,7 @@ func (s *Server) podSubresource(x *Exchange, w http.ResponseWriter) *kube.Status
 	return nil
 }
 
-// get answers with one object.
+// get responds with one object.
 func (s *Server) get(x *Exchange, w http.ResponseWriter, v *view.View) *kube.Status {
 	if wire.QueryBool(x.r.URL.Query(), "export") {
 		return wire.BadRequest("the export parameter, deprecated since v1.14, is no longer supported")
@@ -280,10 +280,10 @@ func (s *Server) get(x *Exchange, w http.ResponseWriter, v *view.View) *kube.Sta
 	return nil
 }
 
-// checks are those that the health of the server is made of.
+// checks are the parts of the server's health.
 var checks = []string{"ping", "log", "etcd"}
 
-// healthy answers the health checks, which need no credentials.
+// healthy handles the health checks, which need no credentials.
 func healthy(w http.ResponseWriter, r *http.Request) bool {
 	what, one, single := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	switch {

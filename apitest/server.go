@@ -22,63 +22,63 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Version is the Kubernetes version that the server says it has.
+// Version is the Kubernetes version that the server reports.
 const Version = discovery.Version
 
-// Options choose how a server runs. The zero value is plain HTTP on a free
-// loopback port, open to everybody.
+// Options of a server. The zero value is plain HTTP on a free loopback port, without
+// authentication.
 type Options struct {
-	InMemory bool   // no sockets: clients come through Client or Dial
+	InMemory bool   // no sockets: clients connect through Client or Dial
 	Address  string // host:port to listen on; default "127.0.0.1:0"
 
-	// Hosts are names that requests may have in their Host header, besides localhost,
-	// loopback addresses, and IP addresses where Address is none of the loopback; "*" is
-	// any. Requests for other hosts are refused, and so are those that web pages make:
-	// a browser on this machine reaches the loopback too. In memory any host is taken.
+	// Hosts are the names that requests may have in their Host header, besides
+	// localhost, loopback addresses, and IP addresses if Address is not a loopback
+	// address; "*" = any. Requests for other hosts are refused, and so are those of web
+	// pages, because a browser on this machine reaches the loopback too. In memory any
+	// host is accepted.
 	Hosts []string
 
 	TLS         bool   // HTTPS with an own CA, and HTTP/2
-	Token       string // if set, requests need this bearer token or a client certificate of ours
-	ClientCerts bool   // ask for client certificates, and require one where Token is empty; implies TLS
+	Token       string // if set, requests need this bearer token or a client certificate of the server's CA
+	ClientCerts bool   // request client certificates, and require one if Token is empty; implies TLS
 
 	Resources        []ResourceInfo // besides those of package kube
 	History          int            // events kept of each resource; default 10,000
-	WatchBuffer      int            // events a watch may lag before it is closed without a word; default as History
-	BookmarkInterval time.Duration  // between bookmarks; default 60 s, negative = only at deadline-2s and on demand
-	Gone             Gone           // how Expire and too old watches look
-	CompressWatch    bool           // gzip watches too, for clients that accept it
-	Namespaces       bool           // namespaces must exist; deleting one deletes what is in it
-	CollectGarbage   bool           // objects whose owners are gone are deleted after each deletion
-	NoValidation     bool           // take built-in objects that a real server refuses, as those of tests often are
-	NoManagedFields  bool           // do not keep track of who set which field, unless by an apply: writes are faster
+	WatchBuffer      int            // events that a watch may lag before it is closed; default as History
+	BookmarkInterval time.Duration  // interval of bookmarks; default 60 s, negative = only 2 s before the deadline and on demand
+	Gone             Gone           // how Expire and too old revisions are reported
+	CompressWatch    bool           // gzip watches too, if the client accepts it
+	Namespaces       bool           // namespaces must exist; deleting one deletes its objects
+	CollectGarbage   bool           // objects without existing owners are deleted after each deletion
+	NoValidation     bool           // accept built-in objects that a real server refuses, such as abbreviated ones in tests
+	NoManagedFields  bool           // do not track who set which field, except for an apply: writes are faster
 
-	// ShardedListAndWatch is the feature gate of kube-apiserver, which is off by default
-	// too: shardSelector selects objects by the hash of their UID or namespace, and is
-	// ignored otherwise (KEP-5866).
+	// ShardedListAndWatch is the feature gate of kube-apiserver, which is off by
+	// default too: shardSelector selects objects by the hash of their UID or namespace,
+	// and is ignored otherwise (KEP-5866).
 	ShardedListAndWatch bool
 
-	Seed uint64 // of UIDs, generated names and chosen timeouts; 0 is a seed like any other
+	Seed uint64 // of UIDs, generated names and chosen timeouts; 0 is a valid seed
 
-	// State is what [Server.Save] has written: the server starts with these objects,
-	// under the UIDs and revisions that they had. No UID and no revision is given out
-	// that an earlier server of that state has given out, even if that was killed:
-	// save the state in Prepare to make sure of it. A state that cannot be used is a
-	// *StateError.
+	// State is the output of [Server.Save]: the server starts with these objects, with
+	// their UIDs and revisions. It assigns no UID or revision that an earlier server
+	// with that state has assigned, even one that was killed: to be sure, save the
+	// state in Prepare. A state that cannot be used is a *StateError.
 	State []byte
 
-	// Prepare, if set, is called once before the first connection is served, such as
-	// to Put objects. Its error ends the start, which returns it. It must not use Client.
+	// Prepare, if set, is called once before the first connection is served, for
+	// instance to Put objects. If it fails, the start fails with its error. It must not
+	// use Client.
 	Prepare func(*Server) error
 }
 
-// Fixture is an object that a server starts with. Object is what [Server.Put]
-// takes.
+// Fixture is an object that a server starts with. Object is as for [Server.Put].
 type Fixture struct {
 	Resource kube.Resource
 	Object   any
 }
 
-// TB is what the server uses of testing.TB.
+// TB is the part of testing.TB that the server uses.
 type TB interface {
 	Helper()
 	Cleanup(func())
@@ -86,10 +86,9 @@ type TB interface {
 	Logf(format string, args ...any)
 }
 
-// Server is a running fake API server. All methods may be called from any
-// goroutine.
+// Server is a running fake API server. It is safe for concurrent use.
 type Server struct {
-	URL string // base URL, without a slash at the end; where all addresses are listened on, that of the loopback
+	URL string // base URL, without a final slash; a loopback address if the server listens on all addresses
 
 	options Options
 	tb      TB // nil outside tests
@@ -105,19 +104,19 @@ type Server struct {
 
 	mu       sync.Mutex
 	closed   bool // no handler may start
-	ended    bool // none runs any more
+	ended    bool // all handlers have ended
 	token    string
 	gone     Gone
 	faults   []*Fault
 	hooks    []*hook   // replaced, never changed
 	denials  []*denial // replaced, never changed
 	journal  []*Request
-	watching int           // watches that have been answered and have not ended
+	watching int           // open watches
 	changed  chan struct{} // closed and replaced when watching or the journal changes
 }
 
-// mostUnread is how many bytes the objects have in the lists that are being sent. A list
-// for which there is no room waits.
+// mostUnread limits the bytes of objects in lists that are being sent. Further lists
+// wait.
 const mostUnread = 64 << 20
 
 // Start starts a server. The caller must Close it.
@@ -154,7 +153,7 @@ func start(t TB, o Options) (*Server, error) {
 	}
 	s.http = guard.Server(s.ctx, http.HandlerFunc(s.ServeHTTP))
 	if o.InMemory {
-		s.http.IdleTimeout = 0 // no stranger gets in, and hours pass at once
+		s.http.IdleTimeout = 0 // connections are trusted, and hours pass at once
 	} else {
 		s.http.Handler = guard.Handler(s.http.Handler, guard.Options{Bound: d.Addr().String(), Hosts: o.Hosts, Refuse: s.serve})
 	}
@@ -197,13 +196,13 @@ func start(t TB, o Options) (*Server, error) {
 	return s, nil
 }
 
-// New starts a server on loopback for one test; it is closed with the test.
+// New starts a server on the loopback for one test, which closes it at its end.
 func New(t TB, fixtures ...Fixture) *Server {
 	t.Helper()
 	return NewWith(t, Options{}, fixtures...)
 }
 
-// NewInMemory is New without sockets, for use inside a testing/synctest bubble.
+// NewInMemory is New without sockets, for a testing/synctest bubble.
 func NewInMemory(t TB, fixtures ...Fixture) *Server {
 	t.Helper()
 	return NewWith(t, Options{InMemory: true}, fixtures...)
@@ -223,7 +222,7 @@ func NewWith(t TB, o Options, fixtures ...Fixture) *Server {
 	return s
 }
 
-// Close ends all connections and returns when every handler has.
+// Close ends all connections and returns when every handler has ended.
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -249,17 +248,16 @@ func (s *Server) enter() bool {
 	return !s.closed
 }
 
-// Client returns the client, one for all callers, that reaches the server and
-// is authorised; after RotateClient and RotateCA it is another one. It has no
-// timeout of its own.
+// Client returns the shared client with access to the server; after RotateClient and
+// RotateCA it is a new one. It has no timeout.
 func (s *Server) Client() *http.Client {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.client
 }
 
-// Dial connects to the server whatever the address: for the DialContext of a
-// Transport. In memory it is the only way in.
+// Dial connects to the server, whatever the address: for the DialContext of a
+// Transport. In memory it is the only way to connect.
 func (s *Server) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if s.options.InMemory {
 		return s.door.DialMemory(ctx)
@@ -276,18 +274,18 @@ func (s *Server) newClient() *http.Client {
 	return &http.Client{Transport: &authorised{s, transport}}
 }
 
-// AddResource makes the server serve r, from now on: its history is empty. It
-// is what creating a CustomResourceDefinition does. A resource that is served
-// already, in whatever version, must be removed first. One of package kube, given
-// without more, returns as it was.
+// AddResource adds a resource to the server, with an empty history, as creating a
+// CustomResourceDefinition does. A resource that is already served, in any version,
+// must be removed first. One of package kube, given without more, gets its built-in
+// data.
 func (s *Server) AddResource(r ResourceInfo) {
 	if info := r.info(); !s.store.Add(kinds.Complete(info)) {
 		s.fail("add %s: the server has such a resource", r)
 	}
 }
 
-// RemoveResource deletes all objects of r, ends its watches and answers 404 from
-// then on, as when a CustomResourceDefinition is deleted.
+// RemoveResource deletes all objects of r, ends its watches and responds 404 from then
+// on, as when a CustomResourceDefinition is deleted.
 func (s *Server) RemoveResource(r kube.Resource) {
 	s.store.Lock()
 	defer s.store.Unlock()

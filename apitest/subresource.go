@@ -11,7 +11,7 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Subresources that are an object's own kind and may change a part of it only.
+// Subresources that have the object's own kind and may change only a part of it.
 
 // isPartial reports whether sub is one of them.
 func isPartial(r *object.Info, sub string) bool {
@@ -24,8 +24,8 @@ func isPartial(r *object.Info, sub string) bool {
 	return false
 }
 
-// part makes o, what a client sent, into old with that part of o which the
-// subresource may change, and says what is wrong with it.
+// part makes o, sent by a client, into old with the part of o that the subresource may
+// change, and returns what is wrong with it.
 func (c *change) part(old, o *object.Object) (causes []kube.StatusCause) {
 	sent := *o
 	*o = object.Object{Key: old.Key, Meta: old.Meta, Fields: old.Fields}
@@ -68,7 +68,7 @@ func (c *change) part(old, o *object.Object) (causes []kube.StatusCause) {
 	return r.Causes
 }
 
-// resized gives the containers of spec the resources that those of sent have.
+// resized sets the resources of spec's containers to those of sent.
 func resized(spec, sent map[string]any) {
 	for _, list := range pods.ContainerLists[:2] {
 		for c := range rules.ObjectsAt(spec, list) {
@@ -81,7 +81,7 @@ func resized(spec, sent map[string]any) {
 	}
 }
 
-// stamp gives conditions the times that they lack.
+// stamp sets missing times of conditions.
 func stamp(conditions []any) {
 	for _, e := range conditions {
 		c, ok := e.(map[string]any)

@@ -20,8 +20,8 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// decode reads the object that a client sent, as its type has it: without fields
-// that the type does not know, of which options.validation says what becomes.
+// decode decodes the object of a client by its type: without unknown fields, which
+// options.validation handles.
 func (c *change) decode(p payload) (*object.Object, *kube.Status) {
 	info, b := c.target.info, p.json
 	c.target.res = c.target.form.Resource // which an attempt before may have changed
@@ -66,7 +66,7 @@ func (c *change) decode(p payload) (*object.Object, *kube.Status) {
 		v, c.target.res = c.keep(v), info.Resource
 	}
 	filled := info.BuiltIn && kinds.SetDefaults(info.Resource, v)
-	if other || filled || len(strict) > 0 || len(info.Schema) > 0 || info.BuiltIn { // of a built-in type, what is empty was left out
+	if other || filled || len(strict) > 0 || len(info.Schema) > 0 || info.BuiltIn { // empty fields of a built-in type were left out
 		if !info.BuiltIn {
 			info.Type().Default(v)
 		}
@@ -75,7 +75,7 @@ func (c *change) decode(p payload) (*object.Object, *kube.Status) {
 	return c.decodeNamed(b)
 }
 
-// mismatch refuses an object, b, that is not of the kind and version of the URL.
+// mismatch refuses an object, b, that has not the kind and version of the URL.
 func (c *change) mismatch(head head, b []byte) *kube.Status {
 	info := c.target.info
 	if st := unregistered(info, head.APIVersion, head.Kind, b); st != nil && c.options.verb == "patch" {
@@ -118,14 +118,14 @@ func (c *change) mismatch(head head, b []byte) *kube.Status {
 	return nil
 }
 
-// head is what an object says it is.
-type head = struct { // without a name, as errors quote it
+// head is the identity of an object.
+type head = struct { // without a name, for quotes in errors
 	APIVersion string `json:"apiVersion,omitempty"`
 	Kind       string `json:"kind,omitempty"`
 }
 
-// headOf returns the head of b as errors quote it. v is what was read of b, and
-// plain tells whether that has all of it.
+// headOf returns the head of b for quotes in errors. v is the decoded b, and plain
+// means that it is complete.
 func headOf(v map[string]any, b []byte, plain bool) (h head, err error) {
 	version, kind := v["apiVersion"], v["kind"]
 	h.APIVersion, _ = version.(string)
@@ -138,7 +138,7 @@ func headOf(v map[string]any, b []byte, plain bool) (h head, err error) {
 	return h, err
 }
 
-// named is decodeNamed of what v is encoded as.
+// named is decodeNamed for the encoding of v.
 func (c *change) named(v map[string]any) (*object.Object, *kube.Status) {
 	if o, ok := object.Of(c.target.res, v, c.target.info.BuiltIn); ok && (c.target.key.Name == "" || o.Meta.Name != "") {
 		o.Hidden = c.hides
@@ -151,8 +151,8 @@ func (c *change) named(v map[string]any) (*object.Object, *kube.Status) {
 	return c.decodeNamed(b)
 }
 
-// peek looks in what is written to a built-in type for what reading it as one of Go's
-// objects loses, though kube-apiserver is not unmoved by it.
+// peek checks an object of a built-in type for input that decoding into Go's objects
+// loses, although kube-apiserver distinguishes it.
 func (c *change) peek(b []byte) {
 	c.hides, c.counted = false, false
 	switch c.target.info.Resource {
@@ -165,7 +165,7 @@ func (c *change) peek(b []byte) {
 				c.hides = c.hides || string(v) == "null"
 			}
 		}
-	case kinds.ValidatingConfigurations, kinds.MutatingConfigurations: // where no list and an empty one are not the same
+	case kinds.ValidatingConfigurations, kinds.MutatingConfigurations: // a null list and an empty one differ
 		var o struct {
 			Webhooks *[]json.RawMessage `json:"webhooks"`
 		}
@@ -173,8 +173,8 @@ func (c *change) peek(b []byte) {
 	}
 }
 
-// oneLine returns the keys that YAML has twice as one complaint, if it is to be an
-// error, and as several, if these are warnings.
+// oneLine returns the duplicate YAML keys as one message for an error, and as several
+// for warnings.
 func oneLine(twice []string, validation string) []string {
 	if len(twice) > 0 && validation == "Strict" {
 		return []string{"yaml: unmarshal errors:\n  " + strings.Join(twice, "\n  ")}
@@ -182,7 +182,7 @@ func oneLine(twice []string, validation string) []string {
 	return slices.Clone(twice)
 }
 
-// decodeNamed is decodeObject, but that what is written to a name must have it.
+// decodeNamed is decodeObject, but the object must have the name that it is written to.
 func (c *change) decodeNamed(b []byte) (*object.Object, *kube.Status) {
 	if name := c.target.key.Name; name != "" && nameIn(b) == "" {
 		return nil, wire.BadRequest("the name of the object (%s based on URL) was undeterminable: name must be provided", name)
@@ -202,12 +202,11 @@ func (c *change) decodeNamed(b []byte) (*object.Object, *kube.Status) {
 // nameIn returns metadata.name.
 func nameIn(b []byte) string {
 	var o struct{ Metadata struct{ Name string } }
-	json.Unmarshal(b, &o) // what is no object has no name
+	json.Unmarshal(b, &o) // no object has no name
 	return o.Metadata.Name
 }
 
-// unregistered refuses a kind that kube-apiserver does not know, where it wants
-// one of its own.
+// unregistered refuses an unknown kind if kube-apiserver requires one of its own.
 func unregistered(info *object.Info, apiVersion, kind string, b []byte) *kube.Status {
 	apiVersion, kind = cmp.Or(apiVersion, info.APIVersion()), cmp.Or(kind, info.Kind)
 	group, version, ok := strings.Cut(apiVersion, "/")
@@ -227,7 +226,7 @@ func unregistered(info *object.Info, apiVersion, kind string, b []byte) *kube.St
 		kind, version, info.Kind, kind, apiVersion)
 }
 
-// summary is what kube-apiserver's errors quote of a body.
+// summary returns the part of a body that kube-apiserver's errors quote.
 func summary(b []byte) string {
 	const most = 30
 	var text string
@@ -245,7 +244,7 @@ func summary(b []byte) string {
 	return text
 }
 
-// write says who writes, for managedFields.
+// write returns the writer, for managedFields.
 func (c *change) write() schema.Write {
 	agent, _, _ := strings.Cut(c.agent, "/")
 	return schema.Write{
@@ -267,7 +266,7 @@ func (c *change) check(o *object.Object, next, live map[string]any, named []kube
 		}
 	}
 	wrong := info.Type().Validate(next, live)
-	if c.target.sub == "status" { // which is looked at by itself
+	if c.target.sub == "status" { // it is checked separately
 		for i := range wrong {
 			wrong[i].Message = strings.Replace(wrong[i].Message, ": status.", ": ", 1)
 		}
@@ -278,11 +277,11 @@ func (c *change) check(o *object.Object, next, live map[string]any, named []kube
 	return nil
 }
 
-// own notes in managedFields of o who set which field. old is what is there, and
+// own notes in managedFields of o who set which field. old is the stored object, and
 // next and live are the values of both.
 func (c *change) own(old, o *object.Object, next, live map[string]any) {
 	typ := c.target.info.Type()
-	if c.target.form != c.target.info { // fields have the names of the form in which they are written
+	if c.target.form != c.target.info { // fields have the names of the version in which they are written
 		typ, next = c.target.form.Type(), c.asSent(next)
 		if live != nil {
 			live = view.FromKept(c.target.form, live)
@@ -293,7 +292,7 @@ func (c *change) own(old, o *object.Object, next, live map[string]any) {
 		before.Live, before.Known = old.Meta.ManagedFields, old.Known == typ
 	}
 	if bytes.Equal(before.Sent, before.Live) {
-		before.Sent = nil // it came along
+		before.Sent = nil // it was included
 	}
 	var known bool
 	if o.Meta.ManagedFields, known = typ.UpdateManaged(live, next, before, c.write()); known && c.target.form == c.target.info {

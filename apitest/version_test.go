@@ -47,7 +47,7 @@ func lines(t *testing.T, w *stream) (list []string) {
 	}
 }
 
-// A watch tells everything in its own version, and ends when the versions change;
+// A watch sends everything in its own version, and ends when the versions change;
 // the next goes on where it ended, though another version is stored by then.
 func TestWatchesOfVersions(t *testing.T) {
 	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {

@@ -11,7 +11,7 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// watch answers a WATCH: with a stream, or with the Status it returns.
+// watch handles a WATCH: with a stream, or with the Status that it returns.
 func (s *Server) watch(x *Exchange, w http.ResponseWriter, q *store.Query, v *view.View) *kube.Status {
 	initial := q.Initial != nil && *q.Initial
 	marker := q.Initial == nil && q.RV == 0 || initial // synthetic events, then the end marker
@@ -64,7 +64,7 @@ func (s *Server) watch(x *Exchange, w http.ResponseWriter, q *store.Query, v *vi
 	return nil
 }
 
-// sendInitial sends the objects with which a watch begins.
+// sendInitial sends the initial objects of a watch.
 func (s *Server) sendInitial(x *Exchange, w *store.Watcher, v *view.View) error {
 	for {
 		objects, slow := s.store.Initial(w)
@@ -84,8 +84,8 @@ func (s *Server) sendInitial(x *Exchange, w *store.Watcher, v *view.View) error 
 	}
 }
 
-// stream sends events and bookmarks until the watch ends: by errEnd if the
-// client is still there.
+// stream sends events and bookmarks until the watch ends: with errEnd if the client is
+// still connected.
 func (s *Server) stream(x *Exchange, w *store.Watcher, v *view.View, bookmark func(uint64, bool) error) error {
 	timeout := w.Query.Timeout
 	if timeout <= 0 {
@@ -147,8 +147,7 @@ func (s *Server) nextBookmark(deadline time.Time) time.Duration {
 	return interval
 }
 
-// finishWatch ends the stream as the store says; a watch that has not been told
-// ends in good order.
+// finishWatch ends the stream as the store says; by default normally.
 func (s *Server) finishWatch(x *Exchange, w *store.Watcher) {
 	how, status := s.store.Ending(w)
 	if status != nil {

@@ -46,7 +46,7 @@ func (s *Server) update(x *Exchange, w http.ResponseWriter, v *view.View) *kube.
 	if kinds.StrategyOf(x.target.info).Upserts && x.target.sub == "" {
 		c.mode = upserts
 	}
-	o, st := c.decode(b) // what is wrong with it comes before what is not there
+	o, st := c.decode(b) // its errors precede those of a missing object
 	if st != nil {
 		c.warn(w)
 		return st
@@ -74,7 +74,7 @@ func (c *change) warn(w http.ResponseWriter) {
 	}
 }
 
-// answer runs the change and sends what came of it.
+// answer runs the change and sends the result.
 func (c *change) answer(w http.ResponseWriter, v *view.View, code int) *kube.Status {
 	o, created, st := c.run()
 	c.warn(w)

@@ -12,8 +12,8 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// action is an action of a script. The table of them makes the parser, the
-// help and the handlers.
+// action is an action of a script. The table of actions defines the parser, the help
+// and the handlers.
 type action struct {
 	name   string
 	params []param
@@ -22,17 +22,17 @@ type action struct {
 	make   func(args) http.HandlerFunc
 }
 
-// where says what an action can strike.
+// where is what an action can be applied to.
 type where int
 
 const (
-	anywhere   where = iota // an answer, or after= in a watch
-	whole                   // in place of an answer, or all of it: not with after=
-	notWatches              // as whole, and watches are left alone
-	streams                 // what is no watch is left alone
+	anywhere   where = iota // a response, or after= in a watch
+	whole                   // a whole response: not with after=
+	notWatches              // like whole, but not to watches
+	streams                 // watches only
 )
 
-// param is one argument. What is optional comes last.
+// param is one argument. Optional ones are last.
 type param struct {
 	name     string
 	kind     kind
@@ -54,7 +54,7 @@ const (
 	maxDuration = 24 * time.Hour
 )
 
-// args are the checked arguments; those left out are "".
+// args are the checked arguments; missing ones are "".
 type args []string
 
 func (a args) number(i int) int             { n, _ := strconv.Atoi(a[i]); return n }
@@ -134,7 +134,7 @@ func actions() []action {
 		{"crash", nil, anywhere, "restarts the server, which forgets the history for watches", plain(Crash)},
 		{"restore", n("REVISIONS"), anywhere, "restores the state of so many revisions ago, as from a backup of etcd", counted(Restore)},
 		{"forget", nil, anywhere, "forgets the history up to now, and goes on", plain(Forget)},
-		{"recreate", nil, anywhere, "deletes the first object and creates it anew, and goes on", plain(Recreate)},
+		{"recreate", nil, anywhere, "deletes the first object and creates it again, and continues", plain(Recreate)},
 
 		{"status", status, whole, "answers with this Status", func(a args) http.HandlerFunc { return Answer(statusOf(a)) }},
 		{"throttle", []param{{"RETRY-AFTER", text, true}}, whole, "answers 429, with this Retry-After as it stands", worded(Throttle)},
@@ -225,8 +225,7 @@ func (a *action) usage() string {
 	return s
 }
 
-// parseAction checks an action against what it is to strike, and returns it
-// in its canonical form.
+// parseAction checks an action for its place, and returns it in its canonical form.
 func parseAction(words []token, m apitest.Match) (string, *Error) {
 	first := words[0]
 	all := actions()
@@ -265,7 +264,7 @@ func parseAction(words []token, m apitest.Match) (string, *Error) {
 	return strings.Join(parts, " "), nil
 }
 
-// handlerOf makes the handler of an action that has been checked.
+// handlerOf returns the handler of a checked action.
 func handlerOf(line string) http.HandlerFunc {
 	words, _ := words("*: " + line) // checked
 	all := actions()

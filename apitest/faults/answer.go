@@ -13,8 +13,8 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// EndStream ends a watch in good order: set with AfterEvent, or before the
-// first event, as servers do that end watches at once.
+// EndStream ends a watch normally: with AfterEvent, or before the first event, like
+// servers that end watches at once.
 func EndStream() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -22,13 +22,13 @@ func EndStream() http.HandlerFunc {
 	}
 }
 
-// Answer answers with st as an HTTP error.
+// Answer responds with st as an HTTP error.
 func Answer(st *kube.Status) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { apitest.WriteStatus(w, st) }
 }
 
-// Throttle answers 429; retryAfter is the Retry-After header as it stands:
-// seconds, an HTTP date, nonsense, or "" for none.
+// Throttle responds 429; retryAfter is the unchanged Retry-After header: seconds, an
+// HTTP date, invalid text, or "" for none.
 func Throttle(retryAfter string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if retryAfter != "" {
@@ -38,7 +38,7 @@ func Throttle(retryAfter string) http.HandlerFunc {
 	}
 }
 
-// HTML answers with code and a page for people, as a proxy does.
+// HTML responds with code and an HTML page, as a proxy does.
 func HTML(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		text := strconv.Itoa(code) + " " + http.StatusText(code)
@@ -48,12 +48,12 @@ func HTML(code int) http.HandlerFunc {
 	}
 }
 
-// Redirect answers with code and a Location.
+// Redirect responds with code and a Location.
 func Redirect(code int, location string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, location, code) }
 }
 
-// ContentType gives the normal answer under another Content-Type.
+// ContentType sends the normal response with another Content-Type.
 func ContentType(typ string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { apitest.Continue(&typed{w, typ}, r) }
 }
@@ -68,7 +68,7 @@ func (t *typed) WriteHeader(code int) {
 	t.ResponseWriter.WriteHeader(code)
 }
 
-// recorder keeps an answer to change it.
+// recorder records a response to change it.
 type recorder struct {
 	header http.Header
 	code   int
@@ -79,8 +79,8 @@ func (r *recorder) Header() http.Header         { return r.header }
 func (r *recorder) WriteHeader(code int)        { r.code = code }
 func (r *recorder) Write(b []byte) (int, error) { return r.body.Write(b) }
 
-// edit sends what f makes of the body of the normal answer, which must not be a
-// watch; f may change the header too.
+// edit sends the body of the normal response, which must not be a watch, as f changes
+// it; f may change the header too.
 func edit(f func(h http.Header, body []byte) []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if apitest.ExchangeOf(r).Verb() == "watch" {
@@ -94,8 +94,8 @@ func edit(f func(h http.Header, body []byte) []byte) http.HandlerFunc {
 	}
 }
 
-// TruncatedGzip compresses the normal answer and sends the first half of it,
-// in an HTTP body that is complete.
+// TruncatedGzip compresses the normal response and sends the first half of it, in an
+// HTTP body that is complete.
 func TruncatedGzip() http.HandlerFunc {
 	return edit(func(h http.Header, body []byte) []byte {
 		var packed bytes.Buffer
@@ -107,8 +107,8 @@ func TruncatedGzip() http.HandlerFunc {
 	})
 }
 
-// Truncate sends the first n bytes of the normal answer under the
-// Content-Length of the whole, and closes.
+// Truncate sends the first n bytes of the normal response with the Content-Length of
+// the whole, and closes the connection.
 func Truncate(n int) http.HandlerFunc {
 	return edit(func(h http.Header, body []byte) []byte {
 		h.Set("Content-Length", strconv.Itoa(len(body)))
@@ -116,7 +116,7 @@ func Truncate(n int) http.HandlerFunc {
 	})
 }
 
-// quirk changes the normal answer from within.
+// quirk changes the normal response by a Quirk.
 func quirk(f func(*apitest.Quirks)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		f(apitest.ExchangeOf(r).Quirks())
@@ -127,24 +127,24 @@ func quirk(f func(*apitest.Quirks)) http.HandlerFunc {
 // MetadataLast puts the metadata of a LIST after its items.
 func MetadataLast() http.HandlerFunc { return quirk(func(q *apitest.Quirks) { q.MetadataLast = true }) }
 
-// EmptyPage answers a LIST without items but with a continue token that brings
+// EmptyPage responds to a LIST without items but with a continue token that returns
 // them, which Kubernetes allows. Limit it by Times or Nth.
 func EmptyPage() http.HandlerFunc { return quirk(func(q *apitest.Quirks) { q.EmptyPage = true }) }
 
-// IgnoreInitialEvents answers a watch with sendInitialEvents as if it were not
-// there, as servers before 1.27 and some proxies do.
+// IgnoreInitialEvents ignores the sendInitialEvents of a watch, as servers before 1.27
+// and some proxies do.
 func IgnoreInitialEvents() http.HandlerFunc {
 	return quirk(func(q *apitest.Quirks) { q.IgnoreInitialEvents = true })
 }
 
-// IgnoreShard answers as a server that does not know shardSelector, or has its feature
-// gate off. Within a watch all events are sent from then on.
+// IgnoreShard responds like a server that does not support shardSelector, or has its
+// feature gate off. Within a watch, all events are sent from then on.
 func IgnoreShard() http.HandlerFunc {
 	return quirk(func(q *apitest.Quirks) { q.IgnoreShard = true })
 }
 
-// RejectShard answers 500 without a reason, as kube-apiserver does where it cannot parse
-// the shardSelector. Match what has one: Query "shardSelector".
+// RejectShard responds 500 without a reason, as kube-apiserver does if it cannot parse
+// the shardSelector. Match such requests by Query "shardSelector".
 func RejectShard() http.HandlerFunc {
 	return Answer(&kube.Status{Code: http.StatusInternalServerError, Message: "invalid shard selector: apitest: rejected"})
 }
@@ -154,8 +154,8 @@ func NoInitialEventsEnd() http.HandlerFunc {
 	return quirk(func(q *apitest.Quirks) { q.NoInitialEventsEnd = true })
 }
 
-// ShiftRevision answers a LIST with n added to its revision and to nothing else:
-// with Nth, a page that is of another revision than the page before.
+// ShiftRevision adds n to the revision of a LIST only: with Nth, the revision of a page
+// differs from that of the previous page.
 func ShiftRevision(n int) http.HandlerFunc {
 	return edit(func(_ http.Header, body []byte) []byte {
 		var list struct {
@@ -177,8 +177,7 @@ func ShiftRevision(n int) http.HandlerFunc {
 	})
 }
 
-// Skew answers with a Date that is d ahead of the clock: the server's clock is
-// wrong.
+// Skew responds with a Date that is d ahead of the clock: the server's clock is wrong.
 func Skew(d time.Duration) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Date", time.Now().Add(d).UTC().Format(http.TimeFormat))
@@ -186,8 +185,8 @@ func Skew(d time.Duration) http.HandlerFunc {
 	}
 }
 
-// ThrottleUntil answers 429 with a Retry-After that is a date, d from now by the
-// clock of the server, which [Skew] may have set.
+// ThrottleUntil responds 429 with a Retry-After that is a date, d from now by the
+// server's clock, which [Skew] may have set.
 func ThrottleUntil(d time.Duration) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		now, err := http.ParseTime(w.Header().Get("Date"))

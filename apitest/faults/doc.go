@@ -1,11 +1,11 @@
-// Package faults makes what may go wrong with a request to the fake server of package
-// apitest: answers that are wrong, late or cut, connections that break, streams that end,
-// repeat or lie, and servers that restart, forget or go back in time.
+// Package faults has faults for the fake server of package apitest: responses that are
+// wrong, late or truncated, connections that break, streams that end, repeat events or
+// send wrong ones, and servers that restart or return to an earlier state.
 //
-// A fault is an http.Handler, to be set by [apitest.Server.On]. Each constructor says what
-// it does, and most go on to the normal answer. [Parse] reads a script of faults, a line
-// each; [Help] describes its language. [NewRandom] strikes at random, and says what it did
-// as a script that does the same again.
+// A fault is an http.Handler for [apitest.Server.On]. Most faults continue with the
+// normal response. [Parse] reads a script of faults, one per line; [Help] describes its
+// language. [NewRandom] applies faults at random, and reports them as a script that
+// repeats them.
 //
-// Faults of one's own are handlers that use [apitest.ExchangeOf] and [apitest.Continue].
+// Your own faults are handlers that use [apitest.ExchangeOf] and [apitest.Continue].
 package faults

@@ -12,9 +12,9 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// EachEvent hands every later event of a watch to f, with its newline, which
-// writes to w what goes out instead. It is the base of the other rewriters;
-// several for one watch apply in the order in which they were set.
+// EachEvent passes every later event of a watch to f, with its newline; f writes the
+// replacement to w. The other rewriters use it; several for one watch apply in the
+// order in which they were set.
 func EachEvent(f func(w http.ResponseWriter, event []byte)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		apitest.ExchangeOf(r).EachEvent(f)
@@ -22,7 +22,7 @@ func EachEvent(f func(w http.ResponseWriter, event []byte)) http.HandlerFunc {
 	}
 }
 
-// next hands only the next event to f.
+// next passes only the next event to f.
 func next(f func(w http.ResponseWriter, event []byte)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		done := false
@@ -43,16 +43,16 @@ func flush(w http.ResponseWriter) {
 	}
 }
 
-// Inject writes text into the stream and goes on.
+// Inject writes text into the stream and continues.
 func Inject(text string) http.HandlerFunc {
 	return inject(func(*apitest.Exchange) []byte { return []byte(text) })
 }
 
-// inject writes what text returns at that moment.
+// inject writes the current result of text.
 func inject(text func(*apitest.Exchange) []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		x := apitest.ExchangeOf(r)
-		if !x.Begun() { // before the stream: before its first event
+		if !x.Begun() { // before the first event of the stream
 			next(func(w http.ResponseWriter, event []byte) {
 				w.Write(text(x))
 				w.Write(event)
@@ -94,9 +94,9 @@ func Chop(n int) http.HandlerFunc {
 	})
 }
 
-// SplitRunes sends each event in two chunks whose border is within its first
-// character of more than one byte, or after the backslash of its first escape;
-// events without either stay whole.
+// SplitRunes sends each event in two chunks, split within its first character of more
+// than one byte, or after the backslash of its first escape; other events are sent
+// whole.
 func SplitRunes() http.HandlerFunc {
 	return EachEvent(func(w http.ResponseWriter, event []byte) {
 		at := bytes.IndexFunc(event, func(c rune) bool { return c >= utf8.RuneSelf })
@@ -109,8 +109,8 @@ func SplitRunes() http.HandlerFunc {
 	})
 }
 
-// Coalesce holds events back until there are n, or the stream ends, and sends
-// them in one chunk.
+// Coalesce holds events back until there are n, or the stream ends, and sends them in
+// one chunk.
 func Coalesce(n int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		x := apitest.ExchangeOf(r)
@@ -148,7 +148,7 @@ func Pretty() http.HandlerFunc {
 	return EachEvent(func(w http.ResponseWriter, event []byte) {
 		var b bytes.Buffer
 		if err := json.Indent(&b, event, "", "  "); err != nil {
-			w.Write(event) // another fault has made it no JSON
+			w.Write(event) // another fault has made it invalid JSON
 			return
 		}
 		w.Write(b.Bytes())
@@ -166,24 +166,24 @@ func Duplicate() http.HandlerFunc {
 	})
 }
 
-// ReplaceObject sends the next event with object, which is JSON or not, in
-// place of its own: null, an object that does not decode, another kind.
+// ReplaceObject sends the next event with object, valid JSON or not, instead of its
+// own: null, an object that cannot be decoded, another kind.
 func ReplaceObject(object string) http.HandlerFunc {
 	return next(func(w http.ResponseWriter, event []byte) {
 		var e struct {
 			Type string `json:"type"`
 		}
 		if err := json.Unmarshal(event, &e); err != nil {
-			e.Type = "MODIFIED" // another fault has made it no JSON
+			e.Type = "MODIFIED" // another fault has made it invalid JSON
 		}
 		w.Write([]byte(`{"type":"` + e.Type + `","object":` + object + "}\n"))
 	})
 }
 
-// InvalidJSON injects a line that is no JSON.
+// InvalidJSON injects a line that is not JSON.
 func InvalidJSON() http.HandlerFunc { return Inject("{\"type\":\"ADDED\",\"object\":{\"kind\":}}\n") }
 
-// UnknownType injects an event of a type that nobody knows.
+// UnknownType injects an event of an unknown type.
 func UnknownType() http.HandlerFunc {
 	return Inject(`{"type":"RENAMED","object":{"metadata":{"name":"x","resourceVersion":"1"}}}` + "\n")
 }
@@ -197,7 +197,7 @@ func Huge(n int) http.HandlerFunc {
 		strings.Repeat("x", n) + `"}}}}` + "\n")
 }
 
-// DuplicateKeys injects an event that says type and object twice.
+// DuplicateKeys injects an event with two types and two objects.
 func DuplicateKeys() http.HandlerFunc {
 	return Inject(`{"type":"ADDED","type":"MODIFIED","object":{},"object":{"metadata":{"name":"a","name":"b","resourceVersion":"1"}}}` + "\n")
 }
@@ -208,8 +208,8 @@ func Deep(depth int) http.HandlerFunc {
 		strings.Repeat("[", depth) + strings.Repeat("]", depth) + "}}\n")
 }
 
-// Swap sends the next two events in the wrong order. If the stream ends between
-// them, the first comes at its end.
+// Swap sends the next two events in reverse order. If the stream ends between them, the
+// first one is sent at its end.
 func Swap() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		x := apitest.ExchangeOf(r)
@@ -233,8 +233,8 @@ func Swap() http.HandlerFunc {
 	}
 }
 
-// OtherUID sends the next DELETED with a UID that the object never had: the
-// deletion of a namesake that nobody saw.
+// OtherUID sends the next DELETED with a UID that the object never had: the deletion of
+// an unseen object with the same name.
 func OtherUID() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		done := false
@@ -260,15 +260,15 @@ func BookmarkBehind(n int) http.HandlerFunc {
 	})
 }
 
-// BookmarkOf injects a bookmark for objects of another kind, with a revision far
-// ahead.
+// BookmarkOf injects a bookmark for objects of another kind, with a much higher
+// revision.
 func BookmarkOf(kind string) http.HandlerFunc {
 	return inject(func(x *apitest.Exchange) []byte {
 		return x.BookmarkEvent(ahead(x.Server().Revision(), 1_000_000), kind)
 	})
 }
 
-// ahead returns the revision n after rev.
+// ahead returns rev plus n.
 func ahead(rev kube.Revision, n uint64) kube.Revision {
 	return kube.Revision(strconv.FormatUint(numberOf(string(rev))+n, 10))
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/listwatch/listwatch/apitest"
 )
 
-// Hang never answers, or stops answering, until the client or the server ends
-// the request.
+// Hang sends no response, or no more of it, until the client or the server ends the
+// request.
 func Hang() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
@@ -21,15 +21,15 @@ func Reset() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { apitest.ExchangeOf(r).Reset() }
 }
 
-// Hangup closes the connection (TCP FIN) where the answer or its last chunk is
-// due. On HTTP/2 it resets the stream.
+// Hangup closes the connection (TCP FIN) in place of the response or its last chunk. On
+// HTTP/2 it resets the stream.
 func Hangup() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { apitest.ExchangeOf(r).Abort() }
 }
 
-// HalfOpen lets everything that is sent from now on over the connection, either
-// way, vanish without closing it, as a dead peer or a firewall does. HTTP/2 pings
-// get no answer then.
+// HalfOpen drops everything that is sent over the connection from now on, in both
+// directions, without closing it, like a dead peer or a firewall. HTTP/2 pings get no
+// response.
 func HalfOpen() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		apitest.ExchangeOf(r).Vanish()
@@ -46,7 +46,7 @@ func Trickle(n int, pause time.Duration) http.HandlerFunc {
 	}
 }
 
-// Delay waits before it goes on: before the headers, or between events.
+// Delay waits before it continues: before the headers, or between events.
 func Delay(d time.Duration) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if x := apitest.ExchangeOf(r); !x.Wait(d) {
@@ -56,8 +56,8 @@ func Delay(d time.Duration) http.HandlerFunc {
 	}
 }
 
-// NoLastChunk sends the normal answer in chunks and closes the connection
-// where the last chunk should follow.
+// NoLastChunk sends the normal response in chunks and closes the connection instead of
+// sending the last chunk.
 func NoLastChunk() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		apitest.Continue(w, r)
@@ -66,8 +66,8 @@ func NoLastChunk() http.HandlerFunc {
 	}
 }
 
-// ExtraLastChunk sends the normal answer in chunks, the last chunk twice, and
-// closes the connection. HTTP/2 has no chunks: there it does nothing.
+// ExtraLastChunk sends the normal response in chunks, with the last chunk twice, and
+// closes the connection. It does nothing on HTTP/2, which has no chunks.
 func ExtraLastChunk() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		x := apitest.ExchangeOf(r)
@@ -75,7 +75,7 @@ func ExtraLastChunk() http.HandlerFunc {
 		x.Flush()
 		c, rw, err := x.Hijack()
 		if err != nil {
-			return // over HTTP/2, or the client has gone
+			return // over HTTP/2, or the client has left
 		}
 		rw.WriteString("0\r\n\r\n0\r\n\r\n")
 		rw.Flush()
@@ -83,9 +83,9 @@ func ExtraLastChunk() http.HandlerFunc {
 	}
 }
 
-// GoAway tells an HTTP/2 client to make no further requests on the connection,
-// as a server that balances or shuts down does, and goes on with those that run.
-// On HTTP/1.1 it closes the connection after the answer.
+// GoAway makes an HTTP/2 client send no further requests over the connection, as a
+// server does to balance load or to shut down; current requests continue. On HTTP/1.1
+// it closes the connection after the response.
 func GoAway() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close") // net/http turns it into GOAWAY
@@ -93,7 +93,7 @@ func GoAway() http.HandlerFunc {
 	}
 }
 
-// EarlyHints sends an informational answer, 103, before the real one.
+// EarlyHints sends an informational response, 103, before the real one.
 func EarlyHints() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		apitest.ExchangeOf(r).WriteHeader(http.StatusEarlyHints)

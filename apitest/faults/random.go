@@ -12,44 +12,42 @@ import (
 	"github.com/listwatch/listwatch/apitest"
 )
 
-// RandomOptions say how often faults strike at random, and which. The zero value
+// RandomOptions set which faults are applied at random, and how often. The zero value
 // is the recommended setting.
 type RandomOptions struct {
-	Match apitest.Match // which requests may be struck; Nth and AfterEvent must not be set
+	Match apitest.Match // requests that faults may be applied to; Nth and AfterEvent must not be set
 
-	Requests float64 // share of requests that are struck before their answer; 0 = 0.1, negative = none
-	Streams  float64 // share of the other watches that are struck within; 0 = 0.3, negative = none
-	Events   int     // a stream is struck after 1 to so many events; default 10
-	Strikes  int     // in total, after which all is well; 0 = no limit
+	Requests float64 // share of requests with a fault before the response; 0 = 0.1, negative = none
+	Streams  float64 // share of the other watches with a fault within the stream; 0 = 0.3, negative = none
+	Events   int     // such a fault is applied after 1 to Events events; default 10
+	Strikes  int     // total number of faults; 0 = no limit
 
 	// Actions are drawn by weight. Default: a table of faults that a client must
-	// survive without losing anything.
+	// survive without missing a change.
 	Actions []WeightedAction
 }
 
-// WeightedAction is an action of [ParseFaults], such as "cut 60", and how often
-// it is drawn beside the others.
+// WeightedAction is an action of [Parse], such as "cut 60", and how often it is drawn,
+// relative to the others.
 type WeightedAction struct {
 	Weight int
 	Action string
 }
 
-// Random strikes at random. What the nth request that it may strike meets
-// depends on the seed and on n only, so that the same order of requests meets
-// the same faults.
+// Random applies faults at random. The fault for the n-th request depends only on the
+// seed and n, so that the same order of requests gets the same faults.
 type Random struct {
 	Seed uint64
 
 	options                RandomOptions
-	lists, watches, midway []WeightedAction // by what they strike
+	lists, watches, midway []WeightedAction // by what they apply to
 
 	mu            sync.Mutex
 	seen, watched int // requests, and watches among them
 	strikes       []Rule
 }
 
-// NewRandom returns faults that strike at random, to be set by
-// [Randomize].
+// NewRandom returns random faults, to be set by [Randomize].
 func NewRandom(seed uint64, o RandomOptions) (*Random, error) {
 	share := func(v *float64, standard float64) {
 		*v = min(max(cmp.Or(*v, standard), 0), 1)
@@ -89,7 +87,7 @@ func NewRandom(seed uint64, o RandomOptions) (*Random, error) {
 	return r, nil
 }
 
-// randomActions are faults that cost a client nothing but time.
+// randomActions are faults that only delay a correct client.
 func randomActions() []WeightedAction {
 	return []WeightedAction{
 		{10, "reset"}, {10, "close"}, {2, "hang"}, {2, "half-open"}, {5, "delay 3s"}, {5, "trickle 7"}, {3, "go-away"}, {2, "crash"}, {2, "refuse 5s"}, {2, "forget"},
@@ -101,19 +99,19 @@ func randomActions() []WeightedAction {
 	}
 }
 
-// Randomize sets r and returns it as a fault: to be removed, or to be counted,
-// though every request that it looks at is a hit of the fault.
+// Randomize sets r and returns it as a fault, to remove it or to count its hits; every
+// matching request is a hit.
 func Randomize(s *apitest.Server, r *Random) *apitest.Fault { return s.On(r.options.Match, r.strike) }
 
-// Strikes returns what has been done so far, as rules that do the same again to
-// the same requests in the same order.
+// Strikes returns the faults applied so far, as rules that repeat them for the same
+// requests in the same order.
 func (r *Random) Strikes() []Rule {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.strikes)
 }
 
-// String tells the seed, and what has been done so far.
+// String returns the seed, and the faults applied so far.
 func (r *Random) String() string {
 	text := fmt.Sprintf("# seed %d", r.Seed)
 	for _, rule := range r.Strikes() {
@@ -122,7 +120,7 @@ func (r *Random) String() string {
 	return text
 }
 
-// draw decides about the next request.
+// draw chooses the fault for the next request.
 func (r *Random) draw(watch bool) (rule Rule, struck bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -143,7 +141,7 @@ func (r *Random) draw(watch bool) (rule Rule, struck bool) {
 	switch {
 	case rnd.Float64() < r.options.Requests:
 	case watch && rnd.Float64() < r.options.Streams:
-		rule.Match.Nth = r.watched // after= makes a match of watches only
+		rule.Match.Nth = r.watched // after= restricts a match to watches
 		rule.Match.AfterEvent = 1 + rnd.IntN(r.options.Events)
 		actions = r.midway
 	default:

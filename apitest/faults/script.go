@@ -16,11 +16,11 @@ import (
 // Rule is a fault as text: one line of a script.
 type Rule struct {
 	Match  apitest.Match
-	Times  int    // strikes at most; 0 = no limit
-	Action string // name and arguments, such as "cut 60"; FaultHelp lists them
+	Times  int    // maximum number of hits; 0 = no limit
+	Action string // name and arguments, such as "cut 60"; Help lists them
 }
 
-// Error says what is wrong with a script, and where.
+// Error reports an error in a script, and its position.
 type Error struct {
 	Line, Column int // from 1; the column counts characters
 	Problem      string
@@ -30,19 +30,19 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Problem)
 }
 
-// maxScript bounds a script.
+// maxScript limits a script in bytes.
 const maxScript = 1 << 20
 
-// Parse reads a script of faults, one in a line, in the order in which
-// they are to be set:
+// Parse parses a script of faults, one per line, in the order in which they are to be
+// set:
 //
 //	# The second watch of pods in shop is cut off within its sixth event.
 //	watch pods ns=shop nth=2 after=5 times=1: cut 60
 //	list configmaps query=continue=: status 410
 //	*: delay 2s
 //
-// [FaultHelp] describes the language. The error joins a *[FaultError] for each
-// line that is wrong, and no rule is returned then.
+// [Help] describes the language. The error joins an *[Error] for each invalid line, and
+// then no rule is returned.
 func Parse(text string) ([]Rule, error) {
 	if len(text) > maxScript {
 		return nil, fmt.Errorf("a script of faults has %d bytes, at most %d are taken", len(text), maxScript)
@@ -68,7 +68,7 @@ func Parse(text string) ([]Rule, error) {
 	return rules, nil
 }
 
-// String returns the line that ParseFaults reads as r.
+// String returns r as a line that Parse reads.
 func (r Rule) String() string {
 	m := r.Match
 	parts := []string{cmp.Or(m.Verb, "*")}
@@ -83,8 +83,8 @@ func (r Rule) String() string {
 	return strings.Join(parts, " ") + ": " + r.Action
 }
 
-// Apply sets the faults of rules, in order, as [Server.On] does, and returns
-// them. If a rule is wrong it sets none.
+// Apply sets the faults of rules, in order, as [Server.On] does, and returns them. If a
+// rule is invalid it sets none.
 func Apply(s *apitest.Server, rules []Rule) ([]*apitest.Fault, error) {
 	handlers := make([]http.HandlerFunc, len(rules))
 	for i, r := range rules {
@@ -108,12 +108,12 @@ func Apply(s *apitest.Server, rules []Rule) ([]*apitest.Fault, error) {
 	return faults, nil
 }
 
-// verbs are the verbs that a line may begin with, besides *.
+// verbs are the verbs at the beginning of a line, besides *.
 func verbs() []string {
 	return []string{"list", "watch", "get", "create", "update", "patch", "delete", "deletecollection", "post", "put", "options", "head"}
 }
 
-// key is a key of a line, and where its value belongs.
+// key is a key of a line, and sets its value.
 type key struct {
 	name, doc string
 	get       func(*Rule) string
@@ -162,7 +162,7 @@ func keys() []key {
 	}
 }
 
-// parseLine reads one line; it returns false where there is nothing on it.
+// parseLine parses one line; it returns false if the line is empty.
 func parseLine(line string) (Rule, bool, *Error) {
 	words, err := words(line)
 	if err != nil || len(words) == 0 {
@@ -215,20 +215,20 @@ func parseLine(line string) (Rule, bool, *Error) {
 	return rule, err == nil, err
 }
 
-// token is a word of a line, its quotes taken off.
+// token is a word of a line, without its quotes.
 type token struct {
 	text   string
 	column int
-	quoted bool // in part, at least
-	colon  bool // it ended in an unquoted colon, which is cut off
+	quoted bool // at least in part
+	colon  bool // it ended in an unquoted colon, which is removed
 }
 
 func (w token) problem(format string, args ...any) *Error {
 	return &Error{Column: w.column, Problem: fmt.Sprintf(format, args...)}
 }
 
-// words splits a line at blanks, up to a comment. Double quotes enclose
-// what is one word, in Go's syntax. Only the first colon ends the match.
+// words splits a line at blanks, up to a comment. Double quotes enclose one word, in
+// Go's syntax. Only the first colon ends the match.
 func words(line string) ([]token, *Error) {
 	var words []token
 	matched := false
@@ -248,7 +248,7 @@ func words(line string) ([]token, *Error) {
 		}
 		w := token{column: here(at)}
 		var text []byte
-		bare := false // whether the last character stood outside quotes
+		bare := false // the last character was outside of quotes
 		for at < len(line) && line[at] != ' ' && line[at] != '\t' {
 			if line[at] != '"' {
 				text = append(text, line[at])
@@ -274,8 +274,7 @@ func words(line string) ([]token, *Error) {
 	return words, nil
 }
 
-// quoted quotes s where a line needs it; within the match also where it ends
-// in a colon.
+// quoted quotes s if necessary; within the match also if it ends in a colon.
 func quoted(s string, match bool) string {
 	if s == "" || strings.ContainsAny(s, "\"") || strings.HasPrefix(s, "#") || match && strings.HasSuffix(s, ":") ||
 		!utf8.ValidString(s) || strings.ContainsFunc(s, func(c rune) bool { return c == ' ' || !strconv.IsPrint(c) }) {

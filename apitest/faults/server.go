@@ -9,7 +9,7 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Stale answers a LIST as of rv, as a replica of the server that lags behind.
+// Stale shows a LIST as of rv, like a replica of the server that lags behind.
 func Stale(rv kube.Revision) http.HandlerFunc {
 	if _, err := strconv.ParseUint(string(rv), 10, 64); err != nil {
 		panic("apitest: Stale: want a decimal revision")
@@ -17,8 +17,8 @@ func Stale(rv kube.Revision) http.HandlerFunc {
 	return quirk(func(q *apitest.Quirks) { q.Revision = rv })
 }
 
-// Behind answers a LIST as of n revisions ago, or as far back as the history
-// goes: a replica of the server that lags.
+// Behind shows a LIST as of n revisions ago, or as of the beginning of the history,
+// like a replica of the server that lags behind.
 func Behind(n int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		x := apitest.ExchangeOf(r)
@@ -27,9 +27,9 @@ func Behind(n int) http.HandlerFunc {
 	}
 }
 
-// TooLarge answers 504, at once, with the cause ResourceVersionTooLarge: the
-// server, or this replica of it, has yet to reach the revision that the client
-// names, or any at all where it names none.
+// TooLarge responds 504, at once, with the cause ResourceVersionTooLarge: the server,
+// or this replica, has not reached the revision of the request yet, or any revision if
+// the request has none.
 func TooLarge() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		asked := numberOf(r.URL.Query().Get("resourceVersion")) // 0 is no revision either
@@ -41,7 +41,7 @@ func TooLarge() http.HandlerFunc {
 	}
 }
 
-// numberOf returns the number that s is, 0 if it is none.
+// numberOf returns the number in s, 0 if it is not a number.
 func numberOf(s string) uint64 {
 	n, err := strconv.ParseUint(s, 10, 64)
 	if err != nil {
@@ -50,8 +50,8 @@ func numberOf(s string) uint64 {
 	return n
 }
 
-// ExpireContinue answers a page of a LIST with 410 Expired, with a token to go
-// on inconsistently; what brings no token gets none.
+// ExpireContinue responds to a page of a LIST with 410 Expired, with a token that
+// continues inconsistently; a request without a token gets none.
 func ExpireContinue() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		apitest.WriteStatus(w, apitest.StatusContinueExpired(r.URL.Query().Get("continue")))
@@ -61,7 +61,7 @@ func ExpireContinue() http.HandlerFunc {
 // ExpireContinueForGood is ExpireContinue without a token.
 func ExpireContinueForGood() http.HandlerFunc { return Answer(apitest.StatusContinueExpired("")) }
 
-// RejectInitialEvents answers 422, as a server without streaming lists does.
+// RejectInitialEvents responds 422, like a server without streaming lists.
 func RejectInitialEvents() http.HandlerFunc {
 	const why = "Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"
 	return Answer(&kube.Status{Code: http.StatusUnprocessableEntity, Reason: "Invalid",
@@ -70,9 +70,8 @@ func RejectInitialEvents() http.HandlerFunc {
 			Causes: []kube.StatusCause{{Reason: "FieldValueForbidden", Message: why, Field: "sendInitialEvents"}}}})
 }
 
-// Forget makes the server forget its history up to now, as [Server.Compact]
-// does, and goes on: before the second page of a LIST it is a compaction in
-// mid-list.
+// Forget drops the server's history up to now, like [Server.Compact], and continues:
+// before the second page of a LIST it is a compaction between pages.
 func Forget() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		s := apitest.ExchangeOf(r).Server()
@@ -81,9 +80,9 @@ func Forget() http.HandlerFunc {
 	}
 }
 
-// Recreate deletes the first object that the request is about and creates it
-// anew, under another UID, before it goes on: what a client may find that was
-// away. Of a continued list it is the first of the whole.
+// Recreate deletes the first object of the request's collection and creates it again,
+// with another UID, before it continues, as may happen while a client is disconnected.
+// For a continued list it is the first of the whole list.
 func Recreate() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		apitest.ExchangeOf(r).Recreate()
@@ -91,7 +90,7 @@ func Recreate() http.HandlerFunc {
 	}
 }
 
-// Crash is [Server.Restart] where the answer is due.
+// Crash is [Server.Restart] in place of the response.
 func Crash() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		x := apitest.ExchangeOf(r)
@@ -100,8 +99,8 @@ func Crash() http.HandlerFunc {
 	}
 }
 
-// Restore is [Server.RestoreTo] where the answer is due: to the state of n
-// revisions ago, or as far back as the history goes.
+// Restore is [Server.RestoreTo] in place of the response: to the state of n revisions
+// ago, or to the beginning of the history.
 func Restore(n int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		x := apitest.ExchangeOf(r)
@@ -110,7 +109,7 @@ func Restore(n int) http.HandlerFunc {
 	}
 }
 
-// Rotated is [Server.Rotate], before it goes on.
+// Rotated is [Server.Rotate]; then it continues.
 func Rotated() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		apitest.ExchangeOf(r).Server().Rotate()
@@ -118,8 +117,8 @@ func Rotated() http.HandlerFunc {
 	}
 }
 
-// Down resets every connection and lets new ones meet door for d. Hanging stalls
-// TLS handshakes too; Untrusted, Outdated and HTTP1 serve, but not as before.
+// Down resets every connection and applies door to new ones for d. Hanging also stalls
+// TLS handshakes; Untrusted, Outdated and HTTP1 serve, but differently.
 func Down(door apitest.Door, d time.Duration) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		x := apitest.ExchangeOf(r)

@@ -46,7 +46,7 @@ var CreatedAt = Printer{
 	Cells:   func(r *Row) { r.Add(r.Meta.Name, cmp.Or(r.Meta.CreationTimestamp, "0001-01-01T00:00:00Z")) },
 }
 
-// OnlyAge prints what has nothing else to tell.
+// OnlyAge prints objects of which only the age is shown.
 var OnlyAge = Printer{
 	Columns: List(AgeColumn()),
 	Cells:   func(r *Row) { r.Add(r.Meta.Name, r.Age()) },

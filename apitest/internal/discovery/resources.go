@@ -87,8 +87,8 @@ func verbsOf(r *object.Info) []string {
 	return []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
 }
 
-// storageHash tells clients in which version r is stored, without telling them
-// which that is.
+// storageHash is a hash of the version in which r is stored, without
+// showing the version.
 func storageHash(r *object.Info) string {
 	if kinds.IsReview(r.Resource) || r.Resource == kinds.Bindings {
 		return "" // it is not

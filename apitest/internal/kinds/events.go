@@ -71,7 +71,7 @@ var eventPrinter = columns.Printer{
 		columns.Text("Reason", "what happened, in a word"),
 		columns.Text("Object", "what it happened to"),
 		columns.Wide("Subobject", "the part of it"),
-		columns.Wide("Source", "who tells it"),
+		columns.Wide("Source", "reporting component"),
 		columns.Text("Message", "what happened"),
 		columns.Wide("First Seen", "time since it first happened"),
 		columns.Wide("Count", "how often it happened"),

@@ -55,7 +55,7 @@ var flowPrinter = columns.Printer{
 	Columns: columns.List(
 		columns.Text("PriorityLevel", "where its requests wait"),
 		columns.Text("MatchingPrecedence", "the least is asked first"),
-		columns.Text("DistinguisherMethod", "what tells flows from each other"),
+		columns.Text("DistinguisherMethod", "how flows are distinguished"),
 		columns.AgeColumn(),
 		columns.Text("MissingPL", "whether there is no such level"),
 	),

@@ -22,7 +22,7 @@ func migrationKinds() []Kind {
 var migrationPrinter = columns.Printer{
 	Columns: []columns.Definition{
 		columns.Text("Name", "name of the object, unique in its namespace"),
-		columns.Text("Resource", "what is stored anew"),
+		columns.Text("Resource", "resource that is rewritten"),
 		columns.Text("Status", "how far that is"),
 	},
 	Cells: func(r *columns.Row) {

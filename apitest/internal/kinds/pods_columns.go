@@ -145,7 +145,7 @@ func podCells(r *columns.Row) {
 		cmp.Or(ip, columns.None), cmp.Or(spec.nodeName, columns.None), cmp.Or(status.NominatedNodeName, columns.None), gates)
 }
 
-// podSummary is what is told of a pod's containers.
+// podSummary is the summary of a pod's containers.
 type podSummary struct {
 	ready, total int
 	word         string

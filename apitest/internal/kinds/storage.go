@@ -78,8 +78,8 @@ func fillCsiDriver(d *rules.Defaults, spec map[string]any) {
 var csiDriverPrinter = columns.Printer{
 	Columns: columns.List(
 		columns.Definition{Name: "AttachRequired", Type: "boolean", Description: "whether volumes are attached to nodes"},
-		columns.Definition{Name: "PodInfoOnMount", Type: "boolean", Description: "whether it is told the pod"},
-		columns.Definition{Name: "StorageCapacity", Type: "boolean", Description: "whether it tells its capacity"},
+		columns.Definition{Name: "PodInfoOnMount", Type: "boolean", Description: "whether the driver gets the pod's info"},
+		columns.Definition{Name: "StorageCapacity", Type: "boolean", Description: "whether the driver reports its capacity"},
 		columns.Text("TokenRequests", "tokens of the pod that it needs"),
 		columns.Definition{Name: "RequiresRepublish", Type: "boolean", Description: "whether it is called again and again"},
 		columns.Text("Modes", "kinds of volumes"),

@@ -3,5 +3,5 @@
 //
 // Connections in memory need no sockets, and wait as testing/synctest wants it: a story
 // of hours runs at once. Unlike net.Pipe they buffer, keep the boundaries of writes, and
-// tell a reset from an orderly end.
+// distinguish a reset from an orderly end.
 package network

@@ -9,9 +9,9 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// compare returns in which fields is differs from was, as structured-merge-diff
-// tells it: the comparison of both, completed. It passes over what is as it was,
-// nearly all of an object, and so takes a small part of the library's time.
+// compare returns the fields in which is differs from was, with the result of
+// structured-merge-diff's comparison. It skips unchanged fields, nearly all of an
+// object, and so takes a small part of the library's time.
 //
 // was must be of t. It reports false, and leaves it to the library, where is may
 // not be of t, and for what is rare: an element twice in a list, a value that takes

@@ -4,7 +4,7 @@ import "slices"
 
 // Default fills in what o lacks and t has a default for. Of a custom resource it
 // first drops the nulls that are not allowed, as kube-apiserver does. Of a
-// built-in type it knows only the defaults that OpenAPI tells, such as the TCP of
+// built-in type it knows only the defaults in OpenAPI, such as the TCP of
 // a port and the status {} of what has none: most are made by code in
 // kube-apiserver.
 func (t *Type) Default(o map[string]any) {

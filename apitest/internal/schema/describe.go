@@ -24,7 +24,7 @@ type zero struct {
 }
 
 // zeroMembers returns what kube-apiserver's Go struct for n always has: zero values,
-// which OpenAPI tells as empty defaults, and null where a list or object is
+// which have empty defaults in OpenAPI, and null where a list or object is
 // required. Nobody owns them for being there.
 func (n *node) zeroMembers() (zeros []zero) {
 	for _, name := range n.names {
@@ -154,7 +154,7 @@ func (d *description) fits(f field, v any) bool {
 	return true
 }
 
-// appendKey appends what tells an element of an associative list from others. It
+// appendKey appends the key of an element of an associative list. It
 // reports false for what cannot be one, and leaves numbers with fractions to the
 // library.
 func (d *description) appendKey(b []byte, l elementType, v any) ([]byte, bool) {

@@ -8,7 +8,7 @@
 //
 //	var catalog schema.Catalog
 //	t, err := catalog.Type(kube.Deployments)
-//	o, strict, err := t.Read(body)            // pruned; strict: what fieldValidation tells
+//	o, strict, err := t.Read(body)            // pruned; strict: errors of fieldValidation
 //	merged, err := t.StrategicMerge(live, patch)
 //	t.Update(live, merged, schema.Write{Manager: "me", Now: time.Now()})
 //

@@ -66,7 +66,7 @@ func hash(texts ...string) string {
 // Document returns the body of GET /openapi/v3/name, as JSON; name is such as
 // "api/v1" or "apis/apps/v1". It has no texts, and of each operation only what
 // kubectl asks for: the kind, and the parameters of a write. custom are all the
-// types that Index was told. The error is ErrUnknown for another name.
+// types of Index. The error is ErrUnknown for another name.
 func (c *Catalog) Document(name string, custom ...*Type) ([]byte, error) {
 	docs, err := documents()
 	if err != nil {

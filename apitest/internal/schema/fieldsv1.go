@@ -262,8 +262,8 @@ type placed struct {
 	member     bool
 }
 
-// set writes fieldsV1, members sorted; itself tells whether what the set is of is
-// a member too.
+// set writes fieldsV1, members sorted; itself means that the set's own
+// path is a member too.
 func (e *encoder) set(set *fieldpath.Set, itself bool) {
 	var few [16]placed
 	list := few[:0]

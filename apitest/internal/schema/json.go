@@ -5,7 +5,7 @@ import "fmt"
 // depthLimit is how deep objects and lists may be nested.
 const depthLimit = 500
 
-// strictLimit is how many unknown and duplicate fields are told.
+// strictLimit limits the reported unknown and duplicate fields.
 const strictLimit = 100
 
 // Decode returns the JSON in b as map[string]any, []any, string, bool, nil,

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// manager tells one entry of managedFields from another. An Apply is the same
+// manager identifies an entry of managedFields. An Apply is the same
 // entry whatever its apiVersion.
 type manager struct {
 	Manager     string `json:"manager,omitempty"`

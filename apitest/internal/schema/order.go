@@ -157,7 +157,7 @@ func places(list []any, key string) (map[any]int, error) {
 	return m, nil
 }
 
-// keyOf returns what tells e from other elements: itself, or its merge key.
+// keyOf returns the key of e: itself, or its merge key.
 func keyOf(e any, key string) (any, error) {
 	if key != "" {
 		m, ok := e.(map[string]any)

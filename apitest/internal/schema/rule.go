@@ -134,7 +134,7 @@ func (v *validator) combined(path string, r *rules, value any) {
 		sub.value(path, n, value, previous{})
 		return &sub
 	}
-	// choose tells how many of list are right, and the best of the others.
+	// choose returns how many of list are right, and the best of the others.
 	choose := func(list []*node) (valid int, best *validator) {
 		for _, n := range list {
 			sub := try(n)

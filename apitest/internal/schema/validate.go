@@ -9,7 +9,7 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// causesLimit is how many errors Validate tells.
+// causesLimit limits the errors that Validate returns.
 const causesLimit = 1000
 
 // Validate returns what is wrong with a custom resource, for the details of a
@@ -71,7 +71,7 @@ func (p previous) elements(n *node) func(e any) previous {
 	}
 }
 
-// validator collects errors, and counts what was right to tell the alternative
+// validator collects errors, and counts what was right to find the alternative
 // that comes closest.
 type validator struct {
 	causes  []kube.StatusCause

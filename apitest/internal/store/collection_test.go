@@ -25,7 +25,7 @@ func TestCollectionEqualsASortedMap(t *testing.T) {
 		}
 		return list
 	}
-	told := func(c Collection, from kube.Key) (list []string) {
+	yielded := func(c Collection, from kube.Key) (list []string) {
 		for o := range c.from(from) {
 			list = append(list, fmt.Sprint(o.Key, o.Revision))
 		}
@@ -62,11 +62,11 @@ func TestCollectionEqualsASortedMap(t *testing.T) {
 			continue
 		}
 		want := names(model)
-		if diff := cmp.Diff(want, told(c, kube.Key{})); diff != "" || c.size != len(model) {
+		if diff := cmp.Diff(want, yielded(c, kube.Key{})); diff != "" || c.size != len(model) {
 			t.Fatalf("after %d: %d of %d (-want +got):\n%s", n, c.size, len(model), diff)
 		}
 		rank := c.rank(key)
-		if diff := cmp.Diff(want[rank:], told(c, key)); diff != "" {
+		if diff := cmp.Diff(want[rank:], yielded(c, key)); diff != "" {
 			t.Fatalf("after %d, from %v: %s", n, key, diff)
 		}
 		for _, chunk := range c.chunks {
@@ -76,10 +76,10 @@ func TestCollectionEqualsASortedMap(t *testing.T) {
 		}
 	}
 	for i, k := range earlier {
-		if diff := cmp.Diff(k.want, told(k.c, kube.Key{})); diff != "" {
+		if diff := cmp.Diff(k.want, yielded(k.c, kube.Key{})); diff != "" {
 			t.Errorf("collection %d has changed:\n%s", i, diff)
 		}
-		if diff := cmp.Diff(k.want, told(c.back(log[k.at:]), kube.Key{})); diff != "" {
+		if diff := cmp.Diff(k.want, yielded(c.back(log[k.at:]), kube.Key{})); diff != "" {
 			t.Errorf("back to %d:\n%s", i, diff)
 		}
 	}

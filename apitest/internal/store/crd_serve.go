@@ -52,7 +52,7 @@ func (s *crdSpec) resource(v *crdVersion) object.Info {
 	return kinds.Complete(r)
 }
 
-// deprecation is what those are told who use v, if it is deprecated.
+// deprecation is the warning for requests to v, if it is deprecated.
 func (s *crdSpec) deprecation(v *crdVersion) string {
 	switch {
 	case !v.Deprecated:
@@ -110,7 +110,7 @@ func (st *Store) serve(kept *object.Info) *Table {
 }
 
 // redefine makes t one of these versions. Where they are not those of before, what
-// is stored is stored anew, under the revisions that it has, and watches end.
+// is stored is stored again, under the revisions that it has, and watches end.
 func (t *Table) redefine(kept *object.Info, others []*object.Info) {
 	names := func(kept *object.Info, others []*object.Info) string {
 		list := []string{fmt.Sprint(kept.Version, kept.Unserved)}
@@ -130,17 +130,17 @@ func (t *Table) redefine(kept *object.Info, others []*object.Info) {
 	if !moved {
 		return
 	}
-	anew := map[*object.Object]*object.Object{}
+	converted := map[*object.Object]*object.Object{}
 	again := func(o *object.Object) *object.Object {
 		if o == nil {
 			return nil
 		}
-		if anew[o] == nil {
+		if converted[o] == nil {
 			c := *o
 			c.Seal(kept, o.Revision)
-			anew[o] = &c
+			converted[o] = &c
 		}
-		return anew[o]
+		return converted[o]
 	}
 	for key, o := range t.objects {
 		t.objects[key] = again(o)

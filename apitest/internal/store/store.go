@@ -246,7 +246,7 @@ type moment struct {
 }
 
 // mostMoments is how many a table keeps, so that the pages of a list need not go
-// back each anew.
+// back each again.
 const mostMoments = 8
 
 // remember keeps the objects at rv. The caller holds the lock.
