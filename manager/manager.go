@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -139,12 +138,6 @@ func (m *Manager) add(to *[]part, optional bool, runners []Runner) {
 		}
 		*to = append(*to, part{r, optional})
 	}
-}
-
-// isNil reports whether v, in an interface, is a nil pointer or function.
-func isNil(v any) bool {
-	r := reflect.ValueOf(v)
-	return (r.Kind() == reflect.Pointer || r.Kind() == reflect.Func) && r.IsNil()
 }
 
 // CheckReady adds a condition to /readyz: f returns nil if it holds.
@@ -374,21 +367,6 @@ func (m *Manager) Leading() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.leading
-}
-
-// left returns the names of the parts that still run.
-func (m *Manager) left() []string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var names []string
-	for name, n := range m.busy {
-		if n > 1 {
-			name = fmt.Sprintf("%d of %s", n, name)
-		}
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // nameOf returns the name of a runner for messages: "controller foo", "informer of pods
