@@ -103,7 +103,7 @@ function apply() {
 // query is the window's part of the filter: text, labels or jq, by its form.
 function query() {
   const f = view.filter.trim(), q = { type: view.type, ns: (view.ns || []).join(","), text: "", labels: "", jq: "", sort: view.sort || "name" };
-  if (kindOf(f) === "jq") q.jq = f;
+  if (kindOf(f) === "jq" && state?.jq !== false) q.jq = f;
   else if (kindOf(f) === "labels") q.labels = f;
   else q.text = f;
   return q;
@@ -120,11 +120,14 @@ function wanted() {
   const w = { windows: [], objects: [], activity: null };
   if (!past()) {
     if (view.type !== ACTIVITY && type()) w.windows.push({ id: "w" + sequence, ...query(), from: list.asked.from, rows: list.asked.rows });
-    if (view.object) w.objects.push({ id: "o" + object.id.length + "-" + hash(object.id), type: view.object.type, ns: view.object.ns, name: view.object.name, uid: view.object.uid });
+    if (view.object) w.objects.push({ id: objectWindow(), type: view.object.type, ns: view.object.ns, name: view.object.name, uid: view.object.uid });
     if (view.type === ACTIVITY) w.activity = { ns: (view.ns || []).join(","), text: view.filter };
   }
   return w;
 }
+
+// objectWindow is the id of the object in the subscription.
+const objectWindow = () => "o" + hash(JSON.stringify(view.object));
 
 function hash(t) {
   let x = 0;
@@ -258,7 +261,7 @@ function drawMode() {
   $("clear").hidden = !input;
   const wrong = !!refusedFilter && refusedFilter.filter === input;
   $("find").classList.toggle("wrong", wrong);
-  text(mode, !input ? "" : wrong ? refusedFilter.error.slice(0, 80) : kind === "jq" ? (view.filter === input ? (w?.filter && w.filter.done < w.filter.of ? "jq, searching" : "jq") : "jq, press Enter") : kind);
+  text(mode, !input ? "" : wrong ? refusedFilter.error.slice(0, 80) : kind === "jq" && state?.jq === false ? "text: this page has no jq" : kind === "jq" ? (view.filter === input ? (w?.filter && w.filter.done < w.filter.of ? "jq, searching" : "jq") : "jq, press Enter") : kind);
   mode.title = wrong ? refusedFilter.error : "";
 }
 let refusedFilter = null;
@@ -404,6 +407,7 @@ function keys(e) {
   if (e.ctrlKey || e.metaKey || e.altKey || $("dialog").open) return;
   const field = e.target.matches("input, textarea, select");
   if (e.key === "Escape") {
+    clearTimeout(listen.typing);
     if (e.target === $("filter")) { if (e.target.value && view.filter === e.target.value) { /* first leave the field, then clear */ } e.target.value = view.filter; drawMode(); list.box.focus(); }
     else if ($("types").classList.contains("open")) menu(false);
     else if (view.object) go({ object: null, tab: "" });
@@ -450,7 +454,7 @@ function listen() {
   addEventListener("hashchange", () => { if (location.hash.includes("token=")) location.reload(); else apply(); });
   addEventListener("popstate", apply);
   addEventListener("keydown", keys);
-  $("find").addEventListener("submit", e => { e.preventDefault(); refusedFilter = null; go({ filter: $("filter").value.trim() }); list.box.focus(); });
+  $("find").addEventListener("submit", e => { e.preventDefault(); clearTimeout(listen.typing); refusedFilter = null; go({ filter: $("filter").value.trim() }); list.box.focus(); });
   $("filter").addEventListener("input", () => {
     const f = $("filter").value.trim();
     drawMode();
@@ -520,7 +524,7 @@ function streams() {
   });
   link.on("window", w => { if (w.id === "w" + sequence) { refusedFilter = null; list.window(w); drawHead(); drawNotes(); } });
   link.on("rows", d => { if (d.id === "w" + sequence) { list.change(d); drawHead(); drawNotes(); } });
-  link.on("object", d => { if (view.object && d.id === "o" + object.id.length + "-" + hash(object.id)) object.changed(d.state); });
+  link.on("object", d => { if (view.object && d.id === objectWindow()) object.changed(d.state); });
   link.on("activity", d => changes.add(d));
   link.on("ping", d => { offset = d.now - Date.now(); });
   link.on("refused", d => {

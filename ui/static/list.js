@@ -15,6 +15,7 @@ export class List {
     this.box = $("rows");
     this.box.setAttribute("role", "grid");
     this.selected = "";       // key
+    this.target = -1;         // place of the row to select when it comes
     this.drawn = new Map();   // n: {tr, cells, row}
     this.box.addEventListener("scroll", () => this.scrolled(), { passive: true });
     this.box.addEventListener("click", e => this.clicked(e));
@@ -58,6 +59,8 @@ export class List {
       this.names = names;
       this.head();
     }
+    const target = this.rows.get(win.order[Math.min(this.target, win.matched - 1) - win.from]);
+    if (this.target >= 0 && target) { this.selected = target.key; this.target = -1; }
     this.measure(win.rows);
     this.draw();
   }
@@ -306,13 +309,14 @@ export class List {
     const w = this.win;
     if (!w || !w.order.length) return;
     const at = this.index();
-    let to = at < 0 ? Math.round(this.box.scrollTop / this.scale()) + (by > 0 ? 0 : -1) : at + by;
+    let to = Math.abs(by) >= w.matched ? (by > 0 ? w.matched - 1 : 0) : at < 0 ? Math.round(this.box.scrollTop / this.scale()) + (by > 0 ? 0 : -1) : at + by;
     to = Math.max(0, Math.min(w.matched - 1, to));
     const y = to * this.scale(), box = this.box;
     if (y < box.scrollTop) box.scrollTop = y;
     else if (y + 2 * ROW > box.scrollTop + box.clientHeight) box.scrollTop = y + 2 * ROW - box.clientHeight;
     const row = this.rows.get(w.order[to - w.from]);
-    if (row) { this.selected = row.key; this.mark(); this.hooks.moved?.(row); } else this.ask();
+    this.target = row ? -1 : to; // it is selected when it comes
+    if (row) { this.selected = row.key; this.mark(); } else this.ask();
   }
 
   mark() {
