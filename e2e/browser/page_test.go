@@ -62,7 +62,7 @@ type look struct {
 // open opens a URL in a browser of its own.
 func open(t *testing.T, url string, l look) *page {
 	t.Helper()
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium), chromedp.NoSandbox, chromedp.WindowSize(1440, 900))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium), chromedp.NoSandbox, chromedp.WindowSize(1440, 900), chromedp.WSURLReadTimeout(2*patience))
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(cancel)
 	// Without a word for events that the client cannot decode: Chromium has more than it knows.
@@ -70,7 +70,12 @@ func open(t *testing.T, url string, l look) *page {
 }
 
 // beside opens a URL in another tab of the same browser: the two share a worker.
-func (p *page) beside(url string) *page { return tab(p.t, p.ctx, url, look{}) }
+func (p *page) beside(t *testing.T, url string) *page {
+	t.Helper()
+	q := tab(t, p.ctx, url, look{})
+	q.front()
+	return q
+}
 
 func tab(t *testing.T, parent context.Context, url string, l look, options ...chromedp.ContextOption) *page {
 	t.Helper()

@@ -26,6 +26,7 @@ func stateOf(state, reason string, window object) *script {
 // TestEachStateOfATypeIsSaid: there is no list without a word.
 func TestEachStateOfATypeIsSaid(t *testing.T) {
 	rows := object{"total": 1, "matched": 1, "order": array{1}, "rows": array{object{"n": 1, "key": "shop/web", "ns": "shop", "name": "web", "cells": array{"web", "Running"}, "op": ""}}}
+	browser := open(t, "about:blank", look{})
 	for _, c := range []struct {
 		name, state, reason string
 		window              object
@@ -42,7 +43,7 @@ func TestEachStateOfATypeIsSaid(t *testing.T) {
 		{"error-rows", "error", "status 500", rows, []string{"Error", "status 500", "from before"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := open(t, stateOf(c.state, c.reason, c.window).serve(t), look{width: 1280, height: 800})
+			p := browser.beside(t, stateOf(c.state, c.reason, c.window).serve(t))
 			for _, text := range c.want {
 				p.shows("#list", text)
 			}

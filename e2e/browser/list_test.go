@@ -1,0 +1,93 @@
+package browser
+
+import (
+	"fmt"
+	"testing"
+)
+
+// TestRowsAppearChangeAndGo follows one pod through its life in the list.
+func TestRowsAppearChangeAndGo(t *testing.T) {
+	w := start(t)
+	w.pod("old", "Running", 0)
+	p := w.open("type=pods", look{})
+	p.shows(row("old"), "Running")
+	w.pod("web", "Pending", 0)
+	p.shows(row("web")+".new", "Pending")
+	p.shows(row("web")+" td.last", "added")
+	w.pod("web", "Running", 4)
+	p.shows(row("web")+" td.hit", "Running")
+	p.shows(row("web")+" td.hit", "4")
+	p.shows(row("web")+" td.last", "Status, Restarts")
+	var hits int
+	p.js(fmt.Sprintf("document.querySelectorAll('%s td.hit').length", row("web")), &hits)
+	if hits != 2 {
+		t.Errorf("%d cells are marked, want the 2 that changed", hits)
+	}
+	w.delete("web")
+	p.shows(row("web")+".gone", "deleted")
+	p.shot("list")
+	p.until(fmt.Sprintf("!document.querySelector('%s')", row("web"))) // ten seconds later
+	p.shows(row("old"), "Running")
+	p.sound()
+}
+
+// TestFilterSortAndKeyboard uses the keyboard alone.
+func TestFilterSortAndKeyboard(t *testing.T) {
+	w := start(t)
+	for i := range 30 {
+		w.pod(fmt.Sprintf("web-%02d", i), "Running", i)
+	}
+	w.pod("cart", "Pending", 99)
+	p := w.open("", look{})
+	p.shows("#count", "31")
+	p.press("/")
+	p.enter("pend")
+	p.shows("#count", "1 of 31 match")
+	p.shows(row("cart"), "Pending")
+	p.press("Enter", "j", "Enter")
+	p.shows("#object h1", "cart")
+	p.press("Escape")
+	p.until("document.querySelector('#object').hidden")
+	p.press("Escape")
+	p.without("#count", "match")
+	p.press("/")
+	p.enter("app=web-07")
+	p.shows("#count", "1 of 31 match")
+	p.shows("#mode", "labels")
+	p.press("Escape", "Escape")
+	p.without("#count", "match")
+	p.press("/")
+	p.enter("soon given up")
+	p.press("Escape") // before the page filters by it
+	p.js("[...document.querySelectorAll('th button')].find(b => b.innerText.includes('Restarts')).click(), 1", nil)
+	p.until("document.querySelector('tr.row')?.dataset.key === 'shop/web-00'")
+	p.js("[...document.querySelectorAll('th button')].find(b => b.innerText.includes('Restarts')).click(), 1", nil)
+	p.until("document.querySelector('tr.row')?.dataset.key === 'shop/cart'")
+	p.press("g", "k", "j", "j")
+	p.until("document.querySelector('tr[aria-selected=true]')?.dataset.key === 'shop/web-28'")
+	p.press(":")
+	p.enter("deploy")
+	p.press("Enter")
+	p.shows("h1", "Deployments")
+	p.shows("#rows", "No deployments")
+	p.press("?")
+	p.shows("dialog", "choose a type")
+	p.press("Escape", ":")
+	p.enter("po")
+	p.press("Enter", "n")
+	p.enter("shop")
+	p.press("Enter")
+	p.shows("#namespace", "shop")
+	p.shows("#count", "31")
+	p.sound()
+}
+
+// TestNothingMatches has a way back.
+func TestNothingMatches(t *testing.T) {
+	w := start(t)
+	w.pod("web", "Running", 0)
+	p := w.open("type=pods&filter=nobody", look{})
+	p.shows("#rows", "No match among 1 pods")
+	p.click("#rows button")
+	p.shows(row("web"), "Running")
+}

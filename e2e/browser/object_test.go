@@ -1,0 +1,79 @@
+package browser
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// TestObjectShowsItsHistory: states as they come, the YAML of one of the past, and the
+// differences between two.
+func TestObjectShowsItsHistory(t *testing.T) {
+	w := start(t)
+	w.pod("web", "Pending", 0)
+	p := w.open("type=pods&object=pods/shop/web", look{})
+	p.shows("#object h1", "web")
+	p.shows("#object", "app=web")
+	p.press("2")
+	w.pod("web", "Running", 1)
+	p.shows("#object .story", "phase: Pending → Running")
+	w.pod("web", "Failed", 2)
+	p.shows("#object .story", "phase: Running → Failed")
+	p.shot("object")
+	var states int
+	p.js("document.querySelectorAll('.story li[data-pos]').length", &states)
+	if states < 3 {
+		t.Fatalf("%d states, want 3", states)
+	}
+	p.js("[...document.querySelectorAll('.story .pick button:last-child')].at(0).click(), 1", nil)
+	p.shows("#object", "Choose the state to compare with")
+	p.js("[...document.querySelectorAll('.story .pick button:last-child')].at(-1).click(), 1", nil)
+	p.shows("#object pre.diff", "phase: Pending → Failed")
+	p.shows("#object pre.diff", "restartCount: 0 → 2")
+	p.shot("diff")
+	p.js("document.querySelector('#object .tools button').click(), 1", nil)
+	p.shows("#object .story", "Pending → Running")
+	p.js("[...document.querySelectorAll('.story .pick button:first-child')].at(-1).click(), 1", nil)
+	p.shows("#object pre.yaml", "phase: Pending")
+	p.press("1")
+	p.press("3")
+	p.shows("#object", "A state of the past")
+	p.js("document.querySelector('#object .tools button').click(), 1", nil)
+	p.shows("#object pre.yaml", "phase: Failed")
+	w.delete("web")
+	p.shows("#object .sub", "deleted")
+	p.sound()
+}
+
+// TestSecretsAreRedacted in all that the page shows of one.
+func TestSecretsAreRedacted(t *testing.T) {
+	w := start(t)
+	secret := func(value string) {
+		w.api.Put(kube.Secrets, fmt.Sprintf(`{"metadata":{"namespace":"shop","name":"key"},"data":{"password":%q}}`, value))
+	}
+	secret("aHVudGVyMg==")
+	p := w.open("type=secrets&object=secrets/shop/key&tab=yaml", look{})
+	p.shows("#object pre.yaml", "password")
+	secret("aHVudGVyMw==")
+	p.press("2")
+	p.until("document.querySelectorAll('.story li[data-pos]').length === 2")
+	p.without("body", "aHVudGVy")
+	p.without("body", "hunter")
+	p.sound()
+}
+
+// TestActivityListsChanges of all types.
+func TestActivityListsChanges(t *testing.T) {
+	w := start(t)
+	p := w.open("type=activity", look{})
+	p.shows("h1", "Activity")
+	w.rollout("web", 2, "web:1")
+	p.shows("#rows tr.change", "shop/web")
+	p.shows("#rows tr.change", "deployments.apps")
+	p.shows("#rows tr.change", "pods")
+	p.shot("activity")
+	p.click("#rows tr.change a")
+	p.shows("#object h1", "web")
+	p.sound()
+}

@@ -1,0 +1,112 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/simulate"
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/ui"
+)
+
+// world is a fake apiserver with a live page of it.
+type world struct {
+	t       *testing.T
+	api     *apitest.Server
+	ui      *ui.UI
+	web     *httptest.Server
+	streams atomic.Int32 // that were opened
+	resumed atomic.Int32 // of these, that named the last event
+	refuse  atomic.Bool  // requests of browsers
+	play    sync.Once
+}
+
+// start starts a world, which ends with the test.
+func start(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, api: apitest.NewWith(t, apitest.Options{CollectGarbage: true, NoValidation: true, Seed: 7})}
+	c, err := client.New(client.Config{Server: w.api.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.CloseIdleConnections)
+	if w.ui, err = ui.New(ui.Options{Client: c, Name: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	w.web = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if w.refuse.Load() {
+			panic(http.ErrAbortHandler)
+		}
+		if r.URL.Path == "/api/stream" {
+			w.streams.Add(1)
+			if r.Header.Get("Last-Event-ID") != "" {
+				w.resumed.Add(1)
+			}
+		}
+		w.ui.ServeHTTP(rw, r)
+	}))
+	w.run(func(ctx context.Context) { _ = w.ui.Run(ctx) }) // the end of the test is its error
+	t.Cleanup(func() {
+		w.web.CloseClientConnections()
+		w.web.Close()
+	})
+	return w
+}
+
+// run runs f until the test ends.
+func (w *world) run(f func(context.Context)) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { f(ctx) })
+	w.t.Cleanup(func() {
+		cancel()
+		wg.Wait()
+	})
+}
+
+// open opens the page with a view such as "type=pods&ns=shop".
+func (w *world) open(view string, l look) *page {
+	w.t.Helper()
+	return open(w.t, w.web.URL+"/#token="+w.ui.Token()+"&"+view, l)
+}
+
+// cut ends the connections of all browsers.
+func (w *world) cut() { w.web.CloseClientConnections() }
+
+// rollout plays a deployment of namespace shop.
+func (w *world) rollout(name string, replicas int, image string) {
+	w.play.Do(func() {
+		w.run(func(ctx context.Context) {
+			_ = simulate.New(w.api, simulate.Options{Nodes: 3, Speed: 10}).Run(ctx) // the end of the test is its error
+		})
+	})
+	w.api.Put(kube.Deployments, fmt.Sprintf(`{"metadata":{"namespace":"shop","name":%[1]q},"spec":{"replicas":%[2]d,"selector":{"matchLabels":{"app":%[1]q}},
+		"template":{"metadata":{"labels":{"app":%[1]q}},"spec":{"containers":[{"name":"app","image":%[3]q}]}}}}`, name, replicas, image))
+}
+
+// down lets the apiserver be away until back is called.
+func (w *world) down() (back func()) {
+	f := w.api.On(apitest.Match{}, func(rw http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) })
+	w.api.CutWatches()
+	return f.Remove
+}
+
+// pod creates or changes a pod of namespace shop.
+func (w *world) pod(name, phase string, restarts int) {
+	w.api.Put(kube.Pods, fmt.Sprintf(`{"metadata":{"namespace":"shop","name":%q,"labels":{"app":%q}},"spec":{"containers":[{"name":"app","image":"web:1"}]},
+		"status":{"phase":%q,"containerStatuses":[{"name":"app","ready":true,"restartCount":%d,"state":{"running":{}}}]}}`, name, name, phase, restarts))
+}
+
+func (w *world) delete(name string) {
+	w.api.Delete(kube.Pods, kube.Key{Namespace: "shop", Name: name})
+}
+
+// row is the selector of a pod's row.
+func row(name string) string { return fmt.Sprintf(`tr[data-key="shop/%s"]`, name) }
