@@ -30,6 +30,7 @@ type output struct {
 
 	types       []string // printed; nil = all but BOOKMARK
 	skipInitial bool     // objects of a first list are not told
+	visible     bool     // MODIFIED only where a printed column has changed
 	where       filter.Criteria
 	filter      filter.Filter
 	verdict     *until.Verdict // of --until and its like; nil = none
@@ -191,7 +192,7 @@ func (p *printer) show(r *record.Record) {
 	if err != nil {
 		p.errs(fmt.Errorf("%s: %w", record.KubectlName(r.Resource, r.ID.Name), err))
 	}
-	if !keeps {
+	if !keeps || !p.visible(r) {
 		return
 	}
 	p.seq++
@@ -220,6 +221,18 @@ func (p *printer) show(r *record.Record) {
 		p.over = true
 		p.stop(exit.ErrAskedFor)
 	}
+}
+
+// visible reports whether r is printed under --on-visible-change.
+func (p *printer) visible(r *record.Record) bool {
+	if !p.output.visible || r.Type != string(watch.Modified) {
+		return true
+	}
+	changed, err := p.output.format.Visible(r)
+	if err != nil {
+		p.errs(fmt.Errorf("%s: %w", record.KubectlName(r.Resource, r.ID.Name), err))
+	}
+	return changed || err != nil
 }
 
 // write writes b and empties the buffer, whose memory it is.

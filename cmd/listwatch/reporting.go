@@ -26,6 +26,7 @@ type reporting struct {
 	events      []string
 	maxEvents   int
 	skipInitial bool
+	visible     bool
 	showOld     bool
 	watchEvents bool
 }
@@ -35,6 +36,7 @@ func (o *reporting) registerWhich(f *pflag.FlagSet) {
 	f.IntVar(&o.maxEvents, "max-events", 0, "end after this many events, with exit code 0")
 	f.StringSliceVar(&o.events, "events", nil, "print these only, such as ADDED,DELETED; ndjson also knows SYNCED, BOOKMARK, RELISTED, DISCONNECTED, RECONNECTED, ERROR, QUARANTINED")
 	f.BoolVar(&o.skipInitial, "skip-initial", false, "not the objects of the first list, but what happens to them")
+	f.BoolVar(&o.visible, "on-visible-change", false, "of MODIFIED, print only rows in which a printed column has changed; ages do not count")
 	o.filtering.Register(f)
 	o.diffing.Register(f)
 }
@@ -76,10 +78,13 @@ func (o *reporting) check(cmd *cobra.Command, p *cli.Program, hooks bool) (outpu
 	if err := o.diffing.Check(out.format.Name); err != nil {
 		return out, err
 	}
+	if o.visible && !print.IsTable(out.format.Name) {
+		return out, exit.Usage("--on-visible-change is about columns: not with --output %s; --changed-only and --on-change look at objects", printable.Clip(o.printing.format))
+	}
 	if o.showOld && out.format.Name != "ndjson" && !hooks {
 		return out, exit.Usage("--show-old is for -o ndjson and for hooks; -o diff shows what has changed")
 	}
-	out.format.Diff, out.maxEvents, out.skipInitial, out.format.ShowOld = o.diffing, o.maxEvents, o.skipInitial, o.showOld
+	out.format.Diff, out.maxEvents, out.skipInitial, out.visible, out.format.ShowOld = o.diffing, o.maxEvents, o.skipInitial, o.visible, o.showOld
 	out.format.Diff.Ignore = out.filter.Ignore
 	if o.watchEvents {
 		out.format.WatchEvents, out.format.Events = true, out.format.Custom == nil

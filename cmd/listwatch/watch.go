@@ -221,6 +221,8 @@ func (o *watchFlags) check(cmd *cobra.Command, p *cli.Program) (output, error) {
 		return out, exit.Usage("--live shows columns: it is for -o wide, or no -o")
 	case o.live && o.reporting.columns.Timestamps != "":
 		return out, exit.Usage("--timestamps is in front of lines, which --live does not print: give one")
+	case o.live && (o.reporting.columns.Narrow || o.reporting.visible):
+		return out, exit.Usage("--live has a table for each type, and marks what changes: give neither --narrow nor --on-visible-change")
 	case o.live && o.once:
 		return out, exit.Usage("--live goes on, --once ends at once: give one")
 	case o.watchOnly && o.sinceRV != "":

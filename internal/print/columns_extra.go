@@ -22,6 +22,7 @@ type ColumnFlags struct {
 	labelColumns []string
 	ShowKind     bool
 	serverPrint  bool
+	Narrow       bool
 	Timestamps   string
 }
 
@@ -30,6 +31,7 @@ type extraColumns struct {
 	showLabels   bool     // a last column with all labels
 	labelColumns []string // a column each
 	Plain        bool     // NAME and AGE instead of the server's columns
+	narrow       bool     // NAME, STATUS and AGE of every type
 	stamps       string   // a first column with the time, in this style; "" = none
 	began        time.Time
 }
@@ -37,7 +39,8 @@ type extraColumns struct {
 func (c *ColumnFlags) Register(f *pflag.FlagSet) {
 	f.BoolVar(&c.showLabels, "show-labels", false, "all labels as the last column")
 	f.StringSliceVarP(&c.labelColumns, "label-columns", "L", nil, "labels to print as columns, such as app,tier; may be repeated")
-	f.BoolVar(&c.ShowKind, "show-kind", false, "names are printed as TYPE/NAME also where there is one type")
+	f.BoolVar(&c.ShowKind, "show-kind", false, "print names as TYPE/NAME also where there is one type")
+	f.BoolVar(&c.Narrow, "narrow", false, "print all types under one header: NAME, as TYPE/NAME, STATUS and AGE")
 }
 
 // RegisterServer is for what asks a server.
@@ -63,6 +66,8 @@ func (c *ColumnFlags) Apply(f *Format) error {
 		return exit.Usage("--show-labels is a column of tables: not with --output %s", printable.Clip(name))
 	case len(c.labelColumns) > 0 && !IsTable(f.Name):
 		return exit.Usage("--label-columns are columns of tables: not with --output %s", printable.Clip(name))
+	case c.Narrow && f.Name != "":
+		return exit.Usage("--narrow has columns of its own: not with --output %s", printable.Clip(name))
 	case c.Timestamps != "" && !slices.Contains(StampStyles, c.Timestamps):
 		return exit.Usage("--timestamps %q: want one of %s", printable.Clip(c.Timestamps), strings.Join(StampStyles, ", "))
 	case c.Timestamps != "" && !IsTable(f.Name) && !custom && name != "name" && name != "diff":
@@ -73,7 +78,7 @@ func (c *ColumnFlags) Apply(f *Format) error {
 			return exit.Usage("--label-columns %q: want names of labels, such as app,tier", printable.Clip(l))
 		}
 	}
-	f.Extra = extraColumns{showLabels: c.showLabels, labelColumns: c.labelColumns, Plain: !c.serverPrint, stamps: c.Timestamps, began: time.Now()}
+	f.Extra = extraColumns{showLabels: c.showLabels, labelColumns: c.labelColumns, Plain: !c.serverPrint, narrow: c.Narrow, stamps: c.Timestamps, began: time.Now()}
 	return nil
 }
 

@@ -52,10 +52,15 @@ func (t *Table) Encode(b []byte, r *record.Record) ([]byte, error) {
 	if cols == nil {
 		cols = &table.NoColumns
 	}
-	l := t.layouts[r.Resource]
+	key, namespaced, kinds := r.Resource, r.Resource.Namespaced, t.format.Kinds
+	if t.format.Extra.narrow {
+		cells, cols = narrow(cells, cols), &narrowColumns
+		key, namespaced, kinds = kube.Resource{}, true, true
+	}
+	l := t.layouts[key]
 	if l == nil || l.Columns != cols && !slices.Equal(*l.Columns, *cols) {
-		l = t.Layout(cols, r.Resource.Namespaced)
-		t.layouts[r.Resource] = l
+		l = t.Layout(cols, namespaced)
+		t.layouts[key] = l
 		if t.format.Headers {
 			t.add(row{Layout: l})
 		}
@@ -67,7 +72,7 @@ func (t *Table) Encode(b []byte, r *record.Record) ([]byte, error) {
 	if t.format.Events {
 		out = append(out, r.Type)
 	}
-	if t.format.Namespaces && r.Resource.Namespaced {
+	if t.format.Namespaces && namespaced {
 		out = append(out, printable.Cell(r.ID.Namespace))
 	}
 	for _, i := range l.Shown {
@@ -75,7 +80,7 @@ func (t *Table) Encode(b []byte, r *record.Record) ([]byte, error) {
 		if i < len(cells) {
 			s = printable.Cell(table.Text(cells[i]))
 		}
-		if t.format.Kinds && i == l.name() {
+		if kinds && i == l.name() {
 			s = printable.Cell(target.KubectlType(r.Resource)) + "/" + s
 		}
 		out = append(out, s)
@@ -208,6 +213,9 @@ func (t *Table) Flush(b []byte) []byte {
 			}
 			t.last = r.Layout
 			r.cells, r.event = r.Header, ""
+		} else if t.format.Headers && !t.format.List && r.Layout != t.last {
+			t.last = r.Layout // another type's row was printed last
+			b = t.line(b, row{Layout: r.Layout, cells: r.Header})
 		}
 		b = t.line(b, r)
 		t.ends = append(t.ends, len(b))
