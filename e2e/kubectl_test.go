@@ -136,7 +136,7 @@ func isTable(args string) bool {
 func (k *pair) lists() {
 	for _, args := range []string{
 		"configmaps", "configmaps -o json", "configmaps -o yaml", "configmaps -o name", "configmaps -o wide",
-		"configmaps -o yaml --show-managed-fields",
+		"configmaps -o yaml --output-watch-events --show-managed-fields",
 		"configmap aa -o json", "configmap/aa -o yaml", "configmap aa", "configmaps --no-headers",
 		"configmaps -l app=nothing -o json", "configmaps -l app=nothing -o yaml",
 		"pods", "pods -o wide", "pods -o json", "pods -o yaml", "pods -A", "pods -l app=web",
@@ -162,11 +162,11 @@ func (k *pair) lists() {
 func (k *pair) watches() {
 	var runs []*sideBySide
 	for _, s := range []*sideBySide{
-		{kubectl: "configmaps -o json --output-watch-events", listwatch: "configmaps -o json --show-managed-fields"},
-		{kubectl: "configmaps -o yaml --output-watch-events", listwatch: "configmaps -o yaml --show-managed-fields"},
-		{kubectl: "configmaps -o json", listwatch: "configmaps -o json --event-column=false"},
-		{kubectl: "configmaps -o yaml", listwatch: "configmaps -o yaml --event-column=false"},
-		{kubectl: "configmaps -o name", listwatch: "configmaps -o name --event-column=false"},
+		{kubectl: "configmaps -o json --output-watch-events", listwatch: "configmaps -o json --output-watch-events --show-managed-fields"},
+		{kubectl: "configmaps -o yaml --output-watch-events", listwatch: "configmaps -o yaml --output-watch-events --show-managed-fields"},
+		{kubectl: "configmaps -o json", listwatch: "configmaps -o json"},
+		{kubectl: "configmaps -o yaml", listwatch: "configmaps -o yaml"},
+		{kubectl: "configmaps -o name", listwatch: "configmaps -o name"},
 		{kubectl: "configmaps --output-watch-events", listwatch: "configmaps"},
 		{kubectl: "pods --output-watch-events -o wide", listwatch: "pods -o wide"},
 		{kubectl: "pods", listwatch: "pods --event-column=false"},

@@ -38,7 +38,7 @@ func clusterWithSeed(t *testing.T, seed uint64) *apitest.Server {
 func TestCheckpointIsOfOneCluster(t *testing.T) {
 	one, other := clusterWithSeed(t, 1), clusterWithSeed(t, 2)
 	once := func(srv, file string) (int, string, string) {
-		return runProgram(t, nil, "watch", "nodes", "-o", "name", "--once", "--checkpoint", file, "-s", srv)
+		return runProgram(t, nil, "watch", "nodes", "-o", "name", "--output-watch-events", "--once", "--checkpoint", file, "-s", srv)
 	}
 	file := filepath.Join(t.TempDir(), "state")
 	if code, stdout, stderr := once(one.URL, file); code != 0 || stdout != "ADDED node/a\n" {

@@ -48,7 +48,7 @@ about ten seconds and needs nothing.`,
 	f.BoolVar(&o.ui, "ui", false, "show a cluster in a browser instead, until it is stopped: see listwatch ui")
 	o.pages.Register(f)
 	f.StringSliceVar(&o.watch.reporting.events, "events", nil, "print these only, such as ADDED,DELETED")
-	f.StringVar(&o.watch.reporting.printing.eventColumn, "event-column", "auto", "print what happened to each object: auto (yes), true or false")
+	f.BoolVar(&o.watch.reporting.printing.eventColumn, "event-column", true, "print what happened to each object as the first column")
 	o.watch.reporting.printing.register(f)
 	return cmd
 }

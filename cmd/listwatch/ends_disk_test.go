@@ -41,7 +41,7 @@ func TestStdoutHasNoMoreRoom(t *testing.T) {
 	if err := os.WriteFile(out, before, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"watch", "nodes", "-o", "name", "--list", "paged", "--checkpoint", state, "-s", srv.URL}
+	args := []string{"watch", "nodes", "-o", "name", "--output-watch-events", "--list", "paged", "--checkpoint", state, "-s", srv.URL}
 	c := newChild(t, args...)
 	stdout, err := os.OpenFile(out, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
@@ -77,7 +77,7 @@ func TestCheckpointHasNoMoreRoom(t *testing.T) {
 	t.Parallel()
 	srv, names := crowd(t, 10)
 	state := filepath.Join(t.TempDir(), "state")
-	args := []string{"watch", "nodes", "-o", "name", "--list", "paged", "--checkpoint", state, "-s", srv.URL}
+	args := []string{"watch", "nodes", "-o", "name", "--output-watch-events", "--list", "paged", "--checkpoint", state, "-s", srv.URL}
 	c := newChild(t, args...).limited(64).start()
 	c.until(c.stdout, "^ADDED node/n0009")
 	for i := range 300 {
@@ -150,7 +150,7 @@ func TestCheckpointCannotBeGoneOnWith(t *testing.T) {
 	t.Parallel()
 	srv, names := crowd(t, 1)
 	state := filepath.Join(t.TempDir(), "state")
-	args := []string{"watch", "nodes", "-o", "name", "--once", "--checkpoint", state, "-s", srv.URL}
+	args := []string{"watch", "nodes", "-o", "name", "--output-watch-events", "--once", "--checkpoint", state, "-s", srv.URL}
 	if code, stdout, stderr := runProgram(t, nil, args...); code != 0 || stdout != "ADDED node/"+names[0]+"\n" {
 		t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
 	}
@@ -191,7 +191,7 @@ func TestCheckpointIsTakenAway(t *testing.T) {
 				t.Fatal(err)
 			}
 			state := filepath.Join(dir, "state")
-			c := newChild(t, "watch", "nodes", "-o", "name", "--checkpoint", state, "-s", srv.URL).start()
+			c := newChild(t, "watch", "nodes", "-o", "name", "--output-watch-events", "--checkpoint", state, "-s", srv.URL).start()
 			c.until(c.stdout, "^ADDED")
 			if err := test.do(dir, state); err != nil {
 				t.Fatal(err)
@@ -214,7 +214,7 @@ func TestCheckpointInAFolderThatMayOnlyBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.Chmod(dir, 0o700) })
-	args := []string{"watch", "nodes", "-o", "name", "--checkpoint", filepath.Join(dir, "state"), "-s", srv.URL}
+	args := []string{"watch", "nodes", "-o", "name", "--output-watch-events", "--checkpoint", filepath.Join(dir, "state"), "-s", srv.URL}
 	c := newChild(t, args...).start()
 	c.until(c.stdout, "^ADDED")
 	if err := os.Chmod(dir, 0o500); err != nil {

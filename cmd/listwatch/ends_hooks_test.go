@@ -146,7 +146,7 @@ func TestSignalWhileStdoutBlocksLeavesNoHooks(t *testing.T) {
 	srv.Put(kube.Nodes, `{"metadata":{"name":"z"}}`)
 	path, alive, dead := living(t)
 	state := filepath.Join(t.TempDir(), "state")
-	args := []string{"watch", "nodes", "-o", "name", "--list", "paged", "--checkpoint", state, "-s", srv.URL}
+	args := []string{"watch", "nodes", "-o", "name", "--output-watch-events", "--list", "paged", "--checkpoint", state, "-s", srv.URL}
 	c := newChild(t, append(args, "-q", "--grace-period", "0s", "--exec-on", "DELETED",
 		"--", "sh", "-c", "trap '' TERM INT; exec 3>"+path+"; echo up >&3; sleep 1000; sleep 1000")...)
 	p := newClog(c)
@@ -177,7 +177,7 @@ func TestSecondSignalWhileStdoutBlocks(t *testing.T) {
 	t.Parallel()
 	srv, names := crowd(t, 2)
 	state := filepath.Join(t.TempDir(), "state")
-	args := []string{"watch", "nodes", "-o", "name", "--list", "paged", "--checkpoint", state, "-s", srv.URL}
+	args := []string{"watch", "nodes", "-o", "name", "--output-watch-events", "--list", "paged", "--checkpoint", state, "-s", srv.URL}
 	c := newChild(t, args...)
 	p := newClog(c)
 	p.fill()

@@ -11,7 +11,7 @@ func TestStdoutIsOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	srv, names := crowd(t, 1)
 	state := filepath.Join(t.TempDir(), "state")
-	args := []string{"watch", "nodes", "-o", "name", "-s", srv.URL}
+	args := []string{"watch", "nodes", "-o", "name", "--output-watch-events", "-s", srv.URL}
 	for _, test := range []struct {
 		kept []string
 		want string

@@ -23,7 +23,7 @@ func TestReaderGoesAway(t *testing.T) {
 		args []string
 		bare bool // without a checkpoint too
 	}{
-		{"lines", []string{"-o", "name"}, true},
+		{"lines", []string{"-o", "name", "--output-watch-events"}, true},
 		{"a table", nil, false},
 		{"custom columns", []string{"-o", "custom-columns=N:.metadata.name"}, false},
 		{"ndjson", []string{"-o", "ndjson", "--events", "ADDED"}, false},
@@ -88,7 +88,7 @@ func TestReaderGoesAwayFromAQuietCluster(t *testing.T) {
 		return // elsewhere the next write tells
 	}
 	srv, _ := crowd(t, 1)
-	c := newChild(t, "watch", "nodes", "-o", "name", "-s", srv.URL)
+	c := newChild(t, "watch", "nodes", "-o", "name", "--output-watch-events", "-s", srv.URL)
 	c.cmd.Stdout = nil
 	stdout, err := c.cmd.StdoutPipe()
 	if err != nil {
@@ -118,7 +118,7 @@ func TestNobodyReadsStderr(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := newChild(t, "watch", "nodes", "-o", "name", "-v", "6", "-s", srv.URL)
+			c := newChild(t, "watch", "nodes", "-o", "name", "--output-watch-events", "-v", "6", "-s", srv.URL)
 			c.cmd.Stderr = w
 			if both {
 				c.cmd.Stdout = w

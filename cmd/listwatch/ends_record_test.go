@@ -35,7 +35,7 @@ func TestRecordingHasNoMoreRoom(t *testing.T) {
 				t.Errorf("%v, %v", fi, err)
 			}
 			killed(t, file)
-			code, stdout, stderr := runProgram(t, nil, "replay", file, "--fast", "-o", "name")
+			code, stdout, stderr := runProgram(t, nil, "replay", file, "--fast", "-o", "name", "--output-watch-events")
 			if n := strings.Count(stdout, "ADDED node/n0"); code != 0 || n < 10 || !strings.HasPrefix(stdout, "ADDED node/n0000-x") {
 				t.Errorf("replay: exit code %d, %d events\n%s", code, n, stderr)
 			}

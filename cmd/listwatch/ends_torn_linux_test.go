@@ -21,13 +21,13 @@ func TestTornLineIsEnded(t *testing.T) {
 		name, before, want string
 		args               []string
 	}{
-		{"a torn line", "ADDED node/x\nADD", "ADDED node/x\nADD\nADDED node/a\n", []string{"-o", "name", "--checkpoint"}},
-		{"a whole one", "ADDED node/x\n", "ADDED node/x\nADDED node/a\n", []string{"-o", "name", "--checkpoint"}},
-		{"an empty file", "", "ADDED node/a\n", []string{"-o", "name", "--checkpoint"}},
+		{"a torn line", "ADDED node/x\nADD", "ADDED node/x\nADD\nADDED node/a\n", []string{"-o", "name", "--output-watch-events", "--checkpoint"}},
+		{"a whole one", "ADDED node/x\n", "ADDED node/x\nADDED node/a\n", []string{"-o", "name", "--output-watch-events", "--checkpoint"}},
+		{"an empty file", "", "ADDED node/a\n", []string{"-o", "name", "--output-watch-events", "--checkpoint"}},
 		{"columns", "x", "x\nADDED      a\n", []string{"-o", "custom-columns=N:.metadata.name", "--no-headers", "--checkpoint"}},
 		{"a template says itself where lines end", "x", "xa", []string{"-o", "jsonpath={.metadata.name}", "--checkpoint"}},
 		{"nothing is printed", "x", "x", []string{"-o", "none", "--checkpoint"}},
-		{"no checkpoint", "x", "xADDED node/a\n", []string{"-o", "name"}},
+		{"no checkpoint", "x", "xADDED node/a\n", []string{"-o", "name", "--output-watch-events"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -17,7 +17,7 @@ type printing struct {
 	format      string
 	template    string
 	noHeaders   bool
-	eventColumn string
+	eventColumn bool
 	color       string
 	redact      string
 	managed     bool
@@ -46,7 +46,6 @@ func (o *printing) parse(p *cli.Program) (output, error) {
 		name, value string
 		want        []string
 	}{
-		{"event-column", o.eventColumn, []string{"", "auto", "true", "false"}},
 		{"color", o.color, []string{"auto", "always", "never"}},
 		{"redact", o.redact, []string{"secrets", "env", "none"}},
 		{"log-format", o.logFormat, []string{"text", "json"}},
@@ -59,7 +58,7 @@ func (o *printing) parse(p *cli.Program) (output, error) {
 		format: print.Format{
 			Name:     o.format,
 			Custom:   custom,
-			Events:   o.eventColumn == "auto" || o.eventColumn == "true",
+			Events:   o.eventColumn,
 			Headers:  !o.noHeaders,
 			Redact:   o.redact != "none",
 			Color:    p.Colored(o.color),

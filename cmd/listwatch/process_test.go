@@ -36,7 +36,7 @@ func TestSignalsEndTheProcess(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cmd := exec.CommandContext(t.Context(), exe, "watch", "nodes", "-o", "name", "-s", srv.URL)
+			cmd := exec.CommandContext(t.Context(), exe, "watch", "nodes", "-o", "name", "--output-watch-events", "-s", srv.URL)
 			cmd.Env = []string{"LISTWATCH_TEST_MAIN=1", "HOME=" + t.TempDir()}
 			stdout, err := cmd.StdoutPipe()
 			if err != nil {
@@ -77,7 +77,7 @@ func TestSignalEndsAProcessThatNobodyReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), exe, "watch", "nodes", "-o", "json", "-s", srv.URL)
+	cmd := exec.CommandContext(t.Context(), exe, "watch", "nodes", "-o", "json", "--output-watch-events", "-s", srv.URL)
 	cmd.Env = []string{"LISTWATCH_TEST_MAIN=1", "HOME=" + t.TempDir()}
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {

@@ -67,7 +67,7 @@ func TestRecordSurvivesKill(t *testing.T) {
 			if n := len(rec.ObjectsAt(1 << 62)); n < 52 {
 				t.Errorf("%d objects at the cut, want 52 at least", n)
 			}
-			code, stdout, errs := runProgram(t, nil, "replay", file, "--fast", "-o", "name")
+			code, stdout, errs := runProgram(t, nil, "replay", file, "--fast", "-o", "name", "--output-watch-events")
 			if code != 0 || !strings.Contains(stdout, "ADDED configmap/later\n") || !strings.Contains(errs, "the recording was cut: it plays as far as it goes") {
 				t.Errorf("replay: exit code %d\n%s%s", code, stdout, errs)
 			}

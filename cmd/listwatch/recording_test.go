@@ -172,7 +172,7 @@ func TestReplaySteps(t *testing.T) {
 	defer typed.Close()
 	stdout, done := newTail(), make(chan int)
 	go func() {
-		done <- run(t.Context(), []string{"replay", file, "--step", "-o", "name"}, func(string) string { return "" }, in, stdout, newTail())
+		done <- run(t.Context(), []string{"replay", file, "--step", "-o", "name", "--output-watch-events"}, func(string) string { return "" }, in, stdout, newTail())
 	}()
 	limit, release := context.WithTimeout(t.Context(), 20*time.Second)
 	defer release()
@@ -253,7 +253,7 @@ func TestReplayTellsTheWholeStory(t *testing.T) {
 	} {
 		t.Run(test.file, func(t *testing.T) {
 			both := newTail() // stdout and stderr: their order matters
-			code := run(t.Context(), []string{"replay", recordings + "/" + test.file, "--fast", "-o", "name"}, func(string) string { return "" }, nil, both, both)
+			code := run(t.Context(), []string{"replay", recordings + "/" + test.file, "--fast", "-o", "name", "--output-watch-events"}, func(string) string { return "" }, nil, both, both)
 			before := ""
 			for line := range strings.Lines(both.String()) {
 				if line == before && strings.HasPrefix(line, "listwatch: ") { // pauses are random

@@ -42,8 +42,8 @@ func (o *reporting) registerWhich(f *pflag.FlagSet) {
 }
 
 func (o *reporting) registerHow(f *pflag.FlagSet) {
-	f.StringVar(&o.printing.eventColumn, "event-column", "auto", "print what happened to each object: auto (yes), true or false")
-	f.BoolVar(&o.watchEvents, "output-watch-events", false, "expressions of -o see {type, object} as those of kubectl; json and yaml print it anyway")
+	f.BoolVar(&o.printing.eventColumn, "event-column", true, "print what happened to each object as the first column")
+	f.BoolVar(&o.watchEvents, "output-watch-events", false, "print events, not only their objects: {type, object} in json, yaml and to expressions, the event before each name")
 	f.BoolVar(&o.showOld, "show-old", false, "of MODIFIED the state before too, for -o ndjson and hooks: member old")
 	o.printing.register(f)
 	o.columns.Register(f)
@@ -86,8 +86,11 @@ func (o *reporting) check(cmd *cobra.Command, p *cli.Program, hooks bool) (outpu
 	}
 	out.format.Diff, out.maxEvents, out.skipInitial, out.visible, out.format.ShowOld = o.diffing, o.maxEvents, o.skipInitial, o.visible, o.showOld
 	out.format.Diff.Ignore = out.filter.Ignore
-	if o.watchEvents {
+	switch name := out.format.Name; {
+	case o.watchEvents:
 		out.format.WatchEvents, out.format.Events = true, out.format.Custom == nil
+	case name == "json" || name == "yaml" || name == "name":
+		out.format.Events = false // as kubectl
 	}
 	return out, nil
 }

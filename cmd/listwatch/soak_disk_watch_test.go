@@ -357,7 +357,7 @@ func testDamagedOnAFullDisk(t *testing.T) {
 	}
 	d.leaves(0)
 	run := func() (int, string, string) {
-		return runProgram(t, nil, "watch", "configmaps", "-A", "-o", "name", "--once", "--checkpoint", x.state, "-s", x.srv.URL)
+		return runProgram(t, nil, "watch", "configmaps", "-A", "-o", "name", "--output-watch-events", "--once", "--checkpoint", x.state, "-s", x.srv.URL)
 	}
 	for range 2 {
 		code, stdout, stderr := run()

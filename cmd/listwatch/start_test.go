@@ -67,7 +67,7 @@ func TestStartWaitsForTheServer(t *testing.T) {
 				run := func(flags ...string) (code int, stdout, stderr string) {
 					var out, errs bytes.Buffer
 					p := &cli.Program{Env: func(string) string { return "" }, Stdout: &out, Stderr: &errs, Dial: srv.Dial,
-						Args: append([]string{"watch", "nodes", "-o", "name", "--checkpoint", filepath.Join(dir, "state"), "--certificate-authority", ca, "-s", srv.URL}, flags...)}
+						Args: append([]string{"watch", "nodes", "-o", "name", "--output-watch-events", "--checkpoint", filepath.Join(dir, "state"), "--certificate-authority", ca, "-s", srv.URL}, flags...)}
 					return runCommand(context.Background(), p, strings.NewReader("")), out.String(), errs.String()
 				}
 				if !test.first {

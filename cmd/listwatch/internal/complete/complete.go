@@ -52,7 +52,7 @@ func Values(cmd *cobra.Command, flags map[string]cobra.CompletionFunc) {
 	maps.Copy(all, flags)
 	fixed := map[string][]string{
 		"color": {"auto", "always", "never"}, "redact": {"secrets", "none"}, "log-format": {"text", "json"},
-		"list": {"auto", "paged", "stream"}, "event-column": {"auto", "true", "false"},
+		"list": {"auto", "paged", "stream"}, "event-column": {"true", "false"},
 		"exec-input": {"stdin", "file", "args", "none"}, "exec-coalesce": {"latest", "none"},
 		"diff": print.DiffStyles, "diff-against": {"previous", "first"}, "timestamps": print.StampStyles, "server-print": {"true", "false"},
 		"serve": {"state", "script"},
