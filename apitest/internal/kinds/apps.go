@@ -71,7 +71,18 @@ func appsKinds() []Kind {
 			Strategy: Strategy{name: rules.LabelName},
 		},
 		{
-			Info:    object.Info{Resource: Named("apps", "controllerrevisions", "ControllerRevision"), NoCount: true},
+			Info: object.Info{Resource: Named("apps", "controllerrevisions", "ControllerRevision"), NoCount: true},
+			Defaults: func(d *rules.Defaults, o map[string]any) {
+				d.Set(o, "revision", int64(0))
+			},
+			Validate: func(r *rules.Refusals, o, _ map[string]any) {
+				if o["data"] == nil {
+					r.Required("data", "data is mandatory")
+				}
+				if n := rules.IntAt(o, "revision"); n < 0 {
+					r.Invalid("revision", n, "must be greater than or equal to 0")
+				}
+			},
 			Zero:    `"data":null,"revision":0`,
 			Printer: revisionPrinter,
 		},

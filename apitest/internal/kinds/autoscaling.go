@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
@@ -72,8 +73,141 @@ func refuseAutoscaler(r *rules.Refusals, spec map[string]any) {
 	if rules.TextAt(ref, "apiVersion") == "" {
 		r.Invalid("spec.scaleTargetRef.apiVersion", "", "apiVersion must specify API group")
 	}
-	if most == 0 {
+	switch {
+	case most == 0:
 		r.Required("spec.maxReplicas")
+	case most < 0:
+		r.Invalid("spec.maxReplicas", most, "must be greater than 0")
+	}
+	if version := rules.TextAt(ref, "apiVersion"); version != "" {
+		refuseGroupVersion(r, "spec.scaleTargetRef.apiVersion", version)
+	}
+	for at, m := range rules.Elements("spec", spec, "metrics") {
+		refuseMetric(r, at, m)
+	}
+	behavior := rules.ObjectAt(spec, "behavior")
+	for _, name := range [...]string{"scaleUp", "scaleDown"} {
+		if b := rules.ObjectAt(behavior, name); b != nil {
+			refuseScaling(r, "spec.behavior."+name, b)
+		}
+	}
+}
+
+func refuseGroupVersion(r *rules.Refusals, field, version string) {
+	if group, _, ok := strings.Cut(version, "/"); ok {
+		r.Each(field, version, rules.Subdomain(group))
+	}
+}
+
+// metricSources are the members of a metric, by its type.
+var metricSources = map[string]string{"Resource": "resource", "ContainerResource": "containerResource", "Pods": "pods", "Object": "object", "External": "external"}
+
+func refuseMetric(r *rules.Refusals, path string, m map[string]any) {
+	typ := rules.TextAt(m, "type")
+	if typ == "" {
+		r.Required(path+".type", "must specify a metric source type")
+	}
+	source, ok := metricSources[typ]
+	if !ok {
+		r.Unsupported(path+".type", typ, "ContainerResource", "External", "Object", "Pods", "Resource")
+	}
+	for _, name := range [...]string{"containerResource", "external", "object", "pods", "resource"} {
+		s := rules.ObjectAt(m, name)
+		switch {
+		case s == nil && name == source:
+			r.Required(path+"."+name, "must populate information for the given metric source")
+			continue
+		case s == nil:
+			continue
+		case ok && name != source:
+			r.Forbidden(path+"."+name, "must populate the given metric source only")
+			continue
+		}
+		at := path + "." + name
+		switch name {
+		case "resource":
+			r.Needed(at, s, "name")
+		case "containerResource":
+			r.Needed(at, s, "name")
+			r.Named(at, s, "container", rules.SegmentName)
+			if n := rules.TextAt(s, "name"); n != "" {
+				r.Each(at+".name", n, rules.QualifiedName(n))
+			}
+		case "object":
+			ref := rules.ObjectAt(s, "describedObject")
+			r.Named(at+".describedObject", ref, "kind", rules.SegmentName)
+			r.Named(at+".describedObject", ref, "name", rules.SegmentName)
+			refuseGroupVersion(r, at+".describedObject.apiVersion", rules.TextAt(ref, "apiVersion"))
+		}
+		if name == "object" || name == "pods" || name == "external" {
+			id := rules.ObjectAt(s, "metric")
+			r.Named(at+".metric", id, "name", rules.SegmentName)
+			r.LabelSelector(at+".metric.selector", rules.ObjectAt(id, "selector"))
+		}
+		refuseTarget(r, at+".target", rules.ObjectAt(s, "target"), name)
+	}
+}
+
+func refuseTarget(r *rules.Refusals, path string, t map[string]any, source string) {
+	typ := rules.TextAt(t, "type")
+	if typ == "" {
+		r.Required(path+".type", "must specify a metric target type")
+	}
+	if typ != "Utilization" && typ != "Value" && typ != "AverageValue" {
+		r.Invalid(path+".type", typ, "must be either Utilization, Value, or AverageValue")
+	}
+	for _, name := range [...]string{"value", "averageValue"} {
+		if q := rules.TextAt(t, name); q == "0" || strings.HasPrefix(q, "-") {
+			r.Invalid(path+"."+name, q, "must be positive")
+		}
+	}
+	utilization, used := t["averageUtilization"].(int64)
+	if used && utilization < 1 {
+		r.Invalid(path+".averageUtilization", utilization, "must be greater than 0")
+	}
+	value, average := rules.Has(t, "value"), rules.Has(t, "averageValue")
+	switch source {
+	case "resource", "containerResource":
+		if !used && !average {
+			r.Required(path+".averageUtilization", "must set either a target raw value or a target utilization")
+		}
+		if used && average {
+			r.Forbidden(path+".averageValue", "may not set both a target raw value and a target utilization")
+		}
+	case "pods":
+		if !average {
+			r.Required(path+".averageValue", "must specify a positive target averageValue")
+		}
+	default:
+		if !value && !average {
+			r.Required(path+".averageValue", "must set either a target value for metric or a per-pod target")
+		}
+		if value && average {
+			r.Forbidden(path+".value", "may not set both a target value for metric and a per-pod target")
+		}
+	}
+}
+
+func refuseScaling(r *rules.Refusals, path string, b map[string]any) {
+	r.Between(path, b, "stabilizationWindowSeconds", 0, 3600)
+	if s, ok := b["selectPolicy"].(string); ok && s != "Max" && s != "Min" && s != "Disabled" {
+		r.Unsupported(path+".selectPolicy", s, "Disabled", "Max", "Min")
+	}
+	if rules.Lacks(b, "policies") {
+		r.Required(path+".policies", "must specify at least one Policy")
+	}
+	for at, p := range rules.Elements(path, b, "policies") {
+		if typ := rules.TextAt(p, "type"); typ != "Pods" && typ != "Percent" {
+			r.Unsupported(at+".type", typ, "Percent", "Pods")
+		}
+		if n := rules.IntAt(p, "value"); n < 1 {
+			r.Invalid(at+".value", n, "must be greater than zero")
+		}
+		if n := rules.IntAt(p, "periodSeconds"); n < 1 {
+			r.Invalid(at+".periodSeconds", n, "must be greater than zero")
+		} else if n > 1800 {
+			r.Invalid(at+".periodSeconds", n, "must be less than or equal to 1800")
+		}
 	}
 }
 

@@ -173,6 +173,12 @@ func refuseCronJob(r *rules.Refusals, spec map[string]any) {
 		r.Invalid("spec.schedule", schedule, fmt.Sprintf("expected exactly 5 fields, found %d: %s", len(fields), fields))
 	}
 	r.OneOf("spec", spec, "concurrencyPolicy", "Allow", "Forbid", "Replace")
+	r.Natural("spec.jobTemplate.spec", job, "parallelism", "completions", "backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished")
+	if zone, ok := spec["timeZone"].(string); ok {
+		if _, err := time.LoadLocation(zone); zone == "" || err != nil || zone == "Local" {
+			r.Invalid("spec.timeZone", zone, "unknown time zone "+zone)
+		}
+	}
 	r.Natural("spec", spec, "successfulJobsHistoryLimit", "failedJobsHistoryLimit", "startingDeadlineSeconds")
 }
 

@@ -89,6 +89,9 @@ func decodedSize(data map[string]any) (size int) {
 	return size
 }
 
+// serviceAccountName is the annotation of a Secret that holds a token.
+const serviceAccountName = "kubernetes.io/service-account.name"
+
 func refuseSecret(r *rules.Refusals, o, old map[string]any) {
 	data := rules.ObjectAt(o, "data")
 	for key := range rules.KeysOf(data) {
@@ -104,15 +107,33 @@ func refuseSecret(r *rules.Refusals, o, old map[string]any) {
 			}
 		}
 	}
+	valid := func(key string) {
+		b, err := base64.StdEncoding.DecodeString(rules.TextAt(data, key))
+		if data[key] != nil && (err != nil || !json.Valid(b)) {
+			r.Invalid("data["+key+"]", "<secret contents redacted>", "invalid character")
+		}
+	}
 	switch o["type"] {
 	case "kubernetes.io/tls":
 		need("tls.crt", "tls.key")
 	case "kubernetes.io/dockerconfigjson":
 		need(".dockerconfigjson")
+		valid(".dockerconfigjson")
 	case "kubernetes.io/dockercfg":
 		need(".dockercfg")
+		valid(".dockercfg")
+	case "kubernetes.io/basic-auth":
+		if data["username"] == nil && data["password"] == nil {
+			need("username", "password")
+		}
+	case "kubernetes.io/service-account-token":
+		if rules.TextAt(rules.ObjectAt(rules.ObjectAt(o, "metadata"), "annotations"), serviceAccountName) == "" {
+			r.Required("metadata.annotations[" + serviceAccountName + "]")
+		}
 	case "kubernetes.io/ssh-auth":
-		need("ssh-privatekey")
+		if rules.TextAt(data, "ssh-privatekey") == "" {
+			r.Required("data[ssh-privatekey]")
+		}
 	}
 	if old == nil {
 		return

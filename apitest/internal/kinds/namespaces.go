@@ -17,6 +17,14 @@ func namespaceKinds() []Kind {
 		{
 			Info:     object.Info{Resource: kube.Namespaces, ShortNames: []string{"ns"}, Status: true, NoCount: true, Fields: []string{"status.phase"}},
 			Defaults: fillNamespace,
+			Validate: func(r *rules.Refusals, o, _ map[string]any) {
+				for _, name := range rules.Texts("spec", rules.ObjectAt(o, "spec"), "finalizers") {
+					r.Each("spec.finalizers", name, rules.QualifiedName(name))
+					if !strings.Contains(name, "/") && name != "kubernetes" {
+						r.Invalid("spec.finalizers", name, "name is neither a standard finalizer name nor is it fully qualified")
+					}
+				}
+			},
 			Status:   `{"phase":"Active"}`,
 			Zero:     `"spec":{},"status":{}`,
 			Printer:  namespacePrinter,
@@ -42,9 +50,10 @@ func namespaceKinds() []Kind {
 			Defaults: func(d *rules.Defaults, o map[string]any) {
 				d.Quantities(d.Object(o, "spec"), "hard")
 			},
-			Status:  `{}`,
-			Zero:    `"spec":{},"status":{}`,
-			Printer: quotaPrinter,
+			Validate: refuseQuota,
+			Status:   `{}`,
+			Zero:     `"spec":{},"status":{}`,
+			Printer:  quotaPrinter,
 		},
 	}
 }
@@ -127,5 +136,40 @@ func assignNamespace(d *rules.Defaults, o, old map[string]any, _ func(any) bool)
 	spec := d.Object(o, "spec")
 	if list := rules.ListAt(spec, "finalizers"); !slices.Contains(list, any("kubernetes")) {
 		d.Put(spec, "finalizers", append(slices.Clip(list), "kubernetes"))
+	}
+}
+
+// quotaScopes are what a quota may be limited to.
+var quotaScopes = []string{"BestEffort", "CrossNamespacePodAffinity", "NotBestEffort", "NotTerminating", "PriorityClass", "Terminating", "VolumeAttributesClass"}
+
+func refuseQuota(r *rules.Refusals, o, _ map[string]any) {
+	spec := rules.ObjectAt(o, "spec")
+	for name := range rules.KeysOf(rules.ObjectAt(spec, "hard")) {
+		if q := rules.TextAt(rules.ObjectAt(spec, "hard"), name); strings.HasPrefix(q, "-") {
+			r.Invalid("spec.hard["+name+"]", q, "must be greater than or equal to 0")
+		}
+	}
+	for _, s := range rules.Texts("spec", spec, "scopes") {
+		if !slices.Contains(quotaScopes, s) {
+			r.Invalid("spec.scopes", s, "unsupported scope")
+		}
+	}
+	const path = "spec.scopeSelector.matchExpressions"
+	for x := range rules.ObjectsAt(rules.ObjectAt(spec, "scopeSelector"), "matchExpressions") {
+		if s := rules.TextAt(x, "scopeName"); !slices.Contains(quotaScopes, s) {
+			r.Invalid(path+".scopeName", s, "unsupported scope")
+		}
+		switch op := rules.TextAt(x, "operator"); op {
+		case "In", "NotIn":
+			if rules.Lacks(x, "values") {
+				r.Required(path+".values", "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector")
+			}
+		case "Exists", "DoesNotExist":
+			if !rules.Lacks(x, "values") {
+				r.Invalid(path+".values", x["values"], "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector")
+			}
+		default:
+			r.Invalid(path+".operator", op, "not a valid selector operator")
+		}
 	}
 }

@@ -23,6 +23,7 @@ func networkingKinds() []Kind {
 				if spec["defaultBackend"] == nil && rules.Lacks(spec, "rules") {
 					r.Invalid("spec", nil, "either `defaultBackend` or `rules` must be specified")
 				}
+				refuseIngress(r, spec)
 			},
 			Status:  `{"loadBalancer":{}}`,
 			Zero:    `"spec":{},"status":{"loadBalancer":{}}`,
@@ -36,13 +37,17 @@ func networkingKinds() []Kind {
 					d.Set(p, "scope", "Cluster")
 				}
 			},
-			Zero:    `"spec":{}`,
-			Printer: ingressClassPrinter,
+			Validate: refuseIngressClass,
+			Zero:     `"spec":{}`,
+			Printer:  ingressClassPrinter,
 		},
 		{
 			Info: object.Info{Resource: Named("networking.k8s.io", "networkpolicies", "NetworkPolicy"), ShortNames: []string{"netpol"}},
 			Defaults: func(d *rules.Defaults, o map[string]any) {
 				fillNetworkPolicy(d, d.Object(o, "spec"))
+			},
+			Validate: func(r *rules.Refusals, o, _ map[string]any) {
+				refuseNetworkPolicy(r, rules.ObjectAt(o, "spec"))
 			},
 			Zero:    `"spec":{"podSelector":{}}`,
 			Printer: networkPolicyPrinter,

@@ -21,11 +21,21 @@ func nodeKinds() []Kind {
 			Defaults: fillNode,
 			Validate: func(r *rules.Refusals, o, old map[string]any) {
 				spec, was := rules.ObjectAt(o, "spec"), rules.ObjectAt(old, "spec")
+				seen := map[string]bool{}
 				for i, e := range rules.ListAt(spec, "taints") {
 					t, _ := e.(map[string]any)
 					path := fmt.Sprintf("metadata.taints[%d]", i) // so it says
 					r.Each(path+".key", rules.TextAt(t, "key"), rules.QualifiedName(rules.TextAt(t, "key")))
-					r.OneOf(path, t, "effect", "NoSchedule", "PreferNoSchedule", "NoExecute")
+					r.Maybe(path, t, "value", rules.LabelValue)
+					r.Chosen(path, t, "effect", "NoSchedule", "PreferNoSchedule", "NoExecute")
+					id := rules.TextAt(t, "key") + ":" + rules.TextAt(t, "effect")
+					if seen[id] {
+						r.Duplicate(path, t)
+					}
+					seen[id] = true
+				}
+				for field, cidr := range rules.Texts("spec", spec, "podCIDRs") {
+					r.Each(field, cidr, rules.CIDR(cidr))
 				}
 				if cidrs := rules.ListAt(was, "podCIDRs"); len(cidrs) > 0 && !rules.SameValue(cidrs, spec["podCIDRs"]) {
 					r.Add("FieldValueForbidden", "spec.podCIDRs", `Forbidden: node updates may not change podCIDR except from "" to valid`)

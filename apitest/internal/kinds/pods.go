@@ -20,6 +20,7 @@ func podKinds() []Kind {
 			},
 			Validate: func(r *rules.Refusals, o, old map[string]any) {
 				spec, was := rules.ObjectAt(o, "spec"), rules.ObjectAt(old, "spec")
+				pods.RefuseImages(r, "spec", spec)
 				if pods.Refuse(r, "spec", spec); old != nil {
 					pods.RefuseUpdate(r, spec, was)
 				}
@@ -39,6 +40,7 @@ func podKinds() []Kind {
 				pods.FillTemplate(d, d.Object(o, "template"))
 			},
 			Validate: func(r *rules.Refusals, o, old map[string]any) {
+				r.Labels("template.labels", rules.ObjectAt(rules.ObjectAt(rules.ObjectAt(o, "template"), "metadata"), "labels"))
 				pods.Refuse(r, "template.spec", rules.ObjectAt(rules.ObjectAt(o, "template"), "spec"))
 			},
 			Zero:     `"template":` + zeroTemplate,

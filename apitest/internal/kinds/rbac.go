@@ -21,6 +21,14 @@ func rbacKinds() []Kind {
 			},
 			Validate: func(r *rules.Refusals, o, old map[string]any) {
 				refuseRules(r, cluster("rbac.authorization.k8s.io", "clusterroles", "ClusterRole"), o)
+				if a := rules.ObjectAt(o, "aggregationRule"); a != nil {
+					if rules.Lacks(a, "clusterRoleSelectors") {
+						r.Required("aggregationRule.clusterRoleSelectors", "at least one clusterRoleSelector required if aggregationRule is non-nil")
+					}
+					for at, s := range rules.Elements("aggregationRule", a, "clusterRoleSelectors") {
+						r.Selector(at, s)
+					}
+				}
 			},
 			Zero:     `"rules":null`,
 			Strategy: Strategy{Upserts: true, name: rules.SegmentName},
@@ -98,8 +106,12 @@ func refuseRoleBinding(r *rules.Refusals, res kube.Resource, o map[string]any) {
 	if !res.Namespaced {
 		kinds = kinds[1:]
 	}
+	if group := rules.TextAt(ref, "apiGroup"); group != rbac {
+		r.Unsupported("roleRef.apiGroup", group, rbac)
+	}
+	r.Maybe("roleRef", ref, "name", rules.SegmentName)
 	if kind := rules.TextAt(ref, "kind"); !slices.Contains(kinds, kind) {
-		r.Unsupported("roleRef.kind", kind, slices.Clone(kinds)...)
+		r.Unsupported("roleRef.kind", kind, kinds...)
 	}
 	if rules.TextAt(ref, "name") == "" {
 		r.Required("roleRef.name")
@@ -112,7 +124,14 @@ func refuseRoleBinding(r *rules.Refusals, res kube.Resource, o map[string]any) {
 		}
 		switch kind := rules.TextAt(s, "kind"); kind {
 		case "User", "Group":
+			if group := rules.TextAt(s, "apiGroup"); group != rbac {
+				r.Unsupported(path+".apiGroup", group, rbac)
+			}
 		case "ServiceAccount":
+			r.Maybe(path, s, "name", rules.Subdomain)
+			if group := rules.TextAt(s, "apiGroup"); group != "" {
+				r.Unsupported(path+".apiGroup", group, "")
+			}
 			if rules.TextAt(s, "namespace") == "" && !res.Namespaced {
 				r.Required(path + ".namespace")
 			}

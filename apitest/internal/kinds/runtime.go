@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 )
@@ -10,7 +11,25 @@ import (
 func runtimeKinds() []Kind {
 	return []Kind{
 		{
-			Info:     object.Info{Resource: cluster("node.k8s.io", "runtimeclasses", "RuntimeClass")},
+			Info: object.Info{Resource: cluster("node.k8s.io", "runtimeclasses", "RuntimeClass")},
+			Validate: func(r *rules.Refusals, o, _ map[string]any) {
+				if handler := rules.TextAt(o, "handler"); handler == "" {
+					r.Required("handler")
+				} else {
+					r.Each("handler", handler, rules.LabelName(handler))
+				}
+				s := rules.ObjectAt(o, "scheduling")
+				r.Labels("scheduling.nodeSelector", rules.ObjectAt(s, "nodeSelector"))
+				r.Tolerations("scheduling", s)
+				seen := map[string]bool{}
+				for at, t := range rules.Elements("scheduling", s, "tolerations") {
+					if id := rules.Show(t); seen[id] {
+						r.Duplicate(at, t)
+					} else {
+						seen[id] = true
+					}
+				}
+			},
 			Zero:     `"handler":""`,
 			Printer:  runtimeClassPrinter,
 			Strategy: Strategy{Upserts: true, Guarded: true},

@@ -42,6 +42,9 @@ func refusePriorityClass(r *rules.Refusals, o, old map[string]any) {
 	if rules.IntAt(o, "value") > mostPriority {
 		r.Add("FieldValueForbidden", "value", fmt.Sprintf("Forbidden: maximum allowed value of a user defined priority is %d", mostPriority))
 	}
+	if s, ok := o["preemptionPolicy"].(string); ok && s == "" {
+		r.Required("preemptionPolicy")
+	}
 	r.Supported("preemptionPolicy", rules.TextAt(o, "preemptionPolicy"), "PreemptLowerPriority", "Never")
 }
 

@@ -44,6 +44,7 @@ func refuseService(r *rules.Refusals, spec, old map[string]any) {
 			r.Port(path+".port", int64(0))
 		}
 		r.OneOf(path, p, "protocol", "SCTP", "TCP", "UDP")
+		r.Maybe(path, p, "appProtocol", rules.QualifiedName)
 		r.Port(path+".targetPort", p["targetPort"])
 		if s, ok := p["targetPort"].(string); ok {
 			r.Each(path+".targetPort", s, rules.PortName(s))
@@ -55,6 +56,7 @@ func refuseService(r *rules.Refusals, spec, old map[string]any) {
 		served[id] = true
 	}
 	r.Labels("spec.selector", rules.ObjectAt(spec, "selector"))
+	refuseTraffic(r, spec)
 	r.OneOf("spec", spec, "sessionAffinity", "ClientIP", "None")
 	r.OneOf("spec", spec, "type", "ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 	if ip, was := spec["clusterIP"], rules.TextAt(old, "clusterIP"); was != "" && ip != was && spec["type"] != "ExternalName" && old["type"] != "ExternalName" {
@@ -63,6 +65,67 @@ func refuseService(r *rules.Refusals, spec, old map[string]any) {
 	if typ := rules.TextAt(spec, "type"); headless && (typ == "NodePort" || typ == "LoadBalancer") {
 		r.Invalid("spec.clusterIPs[0]", "None", "may not be set to 'None' for "+typ+" services")
 	}
+}
+
+// refuseTraffic refuses what is wrong with how a Service is reached.
+func refuseTraffic(r *rules.Refusals, spec map[string]any) {
+	for field, s := range rules.Texts("spec", spec, "externalIPs") {
+		r.IP(field, s)
+	}
+	typ := rules.TextAt(spec, "type")
+	if typ == "ExternalName" {
+		r.Maybe("spec", spec, "externalName", func(s string) []string { return rules.Subdomain(strings.TrimSuffix(s, ".")) })
+	}
+	policy := rules.TextAt(spec, "externalTrafficPolicy")
+	switch outside := typ == "NodePort" || typ == "LoadBalancer" || typ == "ClusterIP" && !rules.Lacks(spec, "externalIPs"); {
+	case policy != "" && !outside:
+		r.Invalid("spec.externalTrafficPolicy", policy, "may only be set for externally-accessible services")
+	case outside:
+		r.Supported("spec.externalTrafficPolicy", policy, "Cluster", "Local")
+	}
+	for _, name := range [...]string{"internalTrafficPolicy", "ipFamilyPolicy", "trafficDistribution"} {
+		if s, ok := spec[name].(string); ok && !slices.Contains(trafficValues[name], s) {
+			r.Unsupported("spec."+name, s, trafficValues[name]...)
+		}
+	}
+	seen := map[string]bool{}
+	for field, s := range rules.Texts("spec", spec, "ipFamilies") {
+		switch {
+		case s != "IPv4" && s != "IPv6":
+			r.Unsupported(field, s, "IPv4", "IPv6")
+		case seen[s]:
+			r.Duplicate(field, s)
+		}
+		seen[s] = true
+	}
+	if affinity := rules.ObjectAt(rules.ObjectAt(spec, "sessionAffinityConfig"), "clientIP"); spec["sessionAffinity"] == "ClientIP" && affinity != nil {
+		if n := rules.IntAt(affinity, "timeoutSeconds"); n < 1 || n > 86400 {
+			r.Invalid("spec.sessionAffinityConfig.clientIP.timeoutSeconds", n, "must be between 0 and 86400")
+		}
+	}
+	for i, s := range rules.ListAt(spec, "loadBalancerSourceRanges") {
+		cidr, _ := s.(string)
+		r.Each(fmt.Sprintf("spec.LoadBalancerSourceRanges[%d]", i), cidr, rules.CIDR(strings.TrimSpace(cidr)))
+	}
+	if typ != "LoadBalancer" {
+		for _, name := range [...]string{"allocateLoadBalancerNodePorts", "loadBalancerClass"} {
+			if rules.Has(spec, name) {
+				r.Forbidden("spec."+name, "may only be used when `type` is 'LoadBalancer'")
+			}
+		}
+		if !rules.Lacks(spec, "loadBalancerSourceRanges") {
+			r.Forbidden("spec.LoadBalancerSourceRanges", "may only be used when `type` is 'LoadBalancer'")
+		}
+	} else if s, ok := spec["loadBalancerClass"].(string); ok {
+		r.Each("spec.loadBalancerClass", s, rules.QualifiedName(s))
+	}
+}
+
+// trafficValues are what the fields of a Service about its traffic may be.
+var trafficValues = map[string][]string{
+	"internalTrafficPolicy": {"Cluster", "Local"},
+	"ipFamilyPolicy":        {"PreferDualStack", "RequireDualStack", "SingleStack"},
+	"trafficDistribution":   {"PreferClose", "PreferSameNode", "PreferSameZone"},
 }
 
 // ServiceWarnings says what of o, a Service, has no effect or is on its way out.

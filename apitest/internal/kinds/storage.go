@@ -6,6 +6,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/pods"
 	"github.com/listwatch/listwatch/apitest/internal/rules"
 )
 
@@ -27,6 +28,7 @@ func storageKinds() []Kind {
 			Defaults: func(d *rules.Defaults, o map[string]any) {
 				fillCsiDriver(d, d.Object(o, "spec"))
 			},
+			Validate: refuseDriver,
 			Zero:     `"spec":{}`,
 			Printer:  csiDriverPrinter,
 			Strategy: Strategy{Guarded: true},
@@ -36,13 +38,19 @@ func storageKinds() []Kind {
 			Defaults: func(d *rules.Defaults, o map[string]any) {
 				d.Null(d.Object(o, "spec"), "drivers")
 			},
+			Validate: refuseDrivers,
 			Status:   `{}`,
 			Zero:     `"spec":{"drivers":null},"status":{}`,
 			Printer:  csiNodePrinter,
 			Strategy: Strategy{Guarded: true},
 		},
 		{
-			Info:     object.Info{Resource: Named("storage.k8s.io", "csistoragecapacities", "CSIStorageCapacity")},
+			Info: object.Info{Resource: Named("storage.k8s.io", "csistoragecapacities", "CSIStorageCapacity")},
+			Validate: func(r *rules.Refusals, o, _ map[string]any) {
+				name := rules.TextAt(o, "storageClassName")
+				r.Each("storageClassName", name, rules.Subdomain(name))
+				r.LabelSelector("nodeTopology", rules.ObjectAt(o, "nodeTopology"))
+			},
 			Zero:     `"storageClassName":""`,
 			Strategy: Strategy{Guarded: true},
 		},
@@ -50,6 +58,19 @@ func storageKinds() []Kind {
 			Info: object.Info{Resource: cluster("storage.k8s.io", "volumeattachments", "VolumeAttachment"), Status: true, NoCount: true, Returns: true},
 			Defaults: func(d *rules.Defaults, o map[string]any) {
 				d.Object(d.Object(o, "spec"), "source")
+			},
+			Validate: func(r *rules.Refusals, o, _ map[string]any) {
+				spec := rules.ObjectAt(o, "spec")
+				pods.RefuseDriver(r, "spec.attacher", rules.TextAt(spec, "attacher"))
+				source := rules.ObjectAt(spec, "source")
+				if rules.Has(source, "inlineVolumeSpec") == rules.Has(source, "persistentVolumeName") {
+					r.Required("spec.source", "must specify exactly one of inlineVolumeSpec and persistentVolumeName")
+				}
+				if name, ok := source["persistentVolumeName"].(string); ok {
+					r.Each("spec.source.persistentVolumeName", name, rules.Subdomain(name))
+				}
+				name := rules.TextAt(spec, "nodeName")
+				r.Each("spec.nodeName", name, rules.Subdomain(name))
 			},
 			Status:   `{"attached":false}`,
 			Zero:     `"spec":{"attacher":"","source":{},"nodeName":""},"status":{"attached":false}`,
@@ -192,4 +213,58 @@ func defaultStorageClass(objects []*object.Object) *object.Object {
 		}
 	}
 	return found
+}
+
+func refuseDriver(r *rules.Refusals, o, _ map[string]any) {
+	pods.RefuseDriver(r, "metadata.name", rules.TextAt(rules.ObjectAt(o, "metadata"), "name"))
+	spec := rules.ObjectAt(o, "spec")
+	if s, ok := spec["fsGroupPolicy"].(string); ok && s != "ReadWriteOnceWithFSType" && s != "File" && s != "None" {
+		r.Unsupported("spec.fsGroupPolicy", s, "File", "None", "ReadWriteOnceWithFSType")
+	}
+	r.Among("spec", spec, "volumeLifecycleModes", "Ephemeral", "Persistent")
+	seen := map[string]bool{}
+	for at, t := range rules.Elements("spec", spec, "tokenRequests") {
+		audience := rules.TextAt(t, "audience")
+		if seen[audience] {
+			r.Duplicate(at+".audience", audience)
+			continue
+		}
+		seen[audience] = true
+		if n, ok := t["expirationSeconds"].(int64); ok && n < 600 {
+			r.Invalid(at+".expirationSeconds", n, "may not specify a duration less than 10 minutes")
+		}
+	}
+}
+
+func refuseDrivers(r *rules.Refusals, o, _ map[string]any) {
+	names := map[string]bool{}
+	for at, d := range rules.Elements("spec", rules.ObjectAt(o, "spec"), "drivers") {
+		name := rules.TextAt(d, "name")
+		pods.RefuseDriver(r, at+".name", name)
+		if names[name] {
+			r.Duplicate(at+".name", name)
+		}
+		names[name] = true
+		if id := rules.TextAt(d, "nodeID"); id == "" {
+			r.Required(at + ".nodeID")
+		} else if len(id) > 256 {
+			r.Invalid(at+".nodeID", id, "must be 256 characters or less")
+		}
+		if n, ok := rules.ObjectAt(d, "allocatable")["count"].(int64); ok && n < 0 {
+			r.Invalid(at+".allocatable.count", n, "must be greater than or equal to 0")
+		}
+		keys := map[string]bool{}
+		for _, key := range rules.Texts(at, d, "topologyKeys") {
+			switch wrong := rules.QualifiedName(key); {
+			case key == "":
+				r.Required(at)
+				r.Each(at, key, wrong)
+			case len(wrong) > 0:
+				r.Each(at, key, wrong)
+			case keys[key]:
+				r.Duplicate(at, key)
+			}
+			keys[key] = true
+		}
+	}
 }

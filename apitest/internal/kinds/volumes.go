@@ -21,13 +21,7 @@ func volumeKinds() []Kind {
 				pods.FillClaim(d, d.Object(o, "spec"))
 			},
 			Validate: func(r *rules.Refusals, o, old map[string]any) {
-				spec := rules.ObjectAt(o, "spec")
-				if rules.Lacks(spec, "accessModes") {
-					r.Required("spec.accessModes", "at least 1 access mode is required")
-				}
-				if rules.QuantityOf(rules.ObjectAt(rules.ObjectAt(spec, "resources"), "requests"), "storage") == "" {
-					r.Required("spec.resources[storage]")
-				}
+				pods.RefuseClaim(r, "spec", rules.ObjectAt(o, "spec"))
 			},
 			Status:  `{"phase":"Pending"}`,
 			Zero:    `"spec":{"resources":{}},"status":{}`,
@@ -42,6 +36,9 @@ func volumeKinds() []Kind {
 			Info: object.Info{Resource: kube.PersistentVolumes, Returns: true, ShortNames: []string{"pv"}, Status: true, NoCount: true},
 			Defaults: func(d *rules.Defaults, o map[string]any) {
 				fillVolume(d, d.Object(o, "spec"))
+			},
+			Validate: func(r *rules.Refusals, o, _ map[string]any) {
+				refuseVolume(r, rules.ObjectAt(o, "spec"))
 			},
 			Zero:    `"spec":{},"status":{}`,
 			Printer: volumePrinter,
@@ -171,4 +168,56 @@ func accessModes(modes []string) string {
 		}
 	}
 	return strings.Join(short, ",")
+}
+
+// volumeSources are the members of a PersistentVolume's spec that say where its data is.
+var volumeSources = [...]string{"gcePersistentDisk", "awsElasticBlockStore", "hostPath", "glusterfs", "nfs", "rbd", "iscsi", "cinder", "cephfs", "fc",
+	"flocker", "flexVolume", "azureFile", "vsphereVolume", "quobyte", "azureDisk", "photonPersistentDisk", "portworxVolume", "scaleIO", "local", "storageos", "csi"}
+
+func refuseVolume(r *rules.Refusals, spec map[string]any) {
+	if rules.Lacks(spec, "accessModes") {
+		r.Required("spec.accessModes")
+	}
+	r.Among("spec", spec, "accessModes", pods.AccessModes...)
+	capacity := rules.ObjectAt(spec, "capacity")
+	if len(capacity) == 0 {
+		r.Required("spec.capacity")
+	}
+	if _, ok := capacity["storage"]; !ok || len(capacity) > 1 {
+		r.Unsupported("spec.capacity", capacity, "storage")
+	}
+	for name := range rules.KeysOf(capacity) {
+		if q := rules.TextAt(capacity, name); q == "0" || strings.HasPrefix(q, "-") {
+			r.Invalid("spec.capacity["+name+"]", q, "must be greater than zero")
+		}
+	}
+	r.OneOf("spec", spec, "persistentVolumeReclaimPolicy", "Delete", "Recycle", "Retain")
+	if a := rules.ObjectAt(spec, "nodeAffinity"); a != nil {
+		if required := rules.ObjectAt(a, "required"); required == nil {
+			r.Required("spec.nodeAffinity.required", "must specify required node constraints")
+		} else {
+			r.NodeSelector("spec.nodeAffinity.required", required)
+		}
+	}
+	sources := 0
+	for _, name := range volumeSources {
+		if rules.ObjectAt(spec, name) == nil {
+			continue
+		}
+		if sources++; sources > 1 {
+			r.Forbidden("spec."+name, "may not specify more than 1 volume type")
+		}
+	}
+	if sources == 0 {
+		r.Required("spec", "must specify a volume type")
+	}
+	pods.RefuseVolumeSource(r, "spec", spec)
+	if c := rules.ObjectAt(spec, "csi"); c != nil {
+		pods.RefuseDriver(r, "spec.csi.driver", rules.TextAt(c, "driver"))
+		r.Needed("spec.csi", c, "volumeHandle")
+	}
+	r.Maybe("spec", spec, "storageClassName", rules.Subdomain)
+	if s, ok := spec["volumeMode"].(string); ok && s != "Block" && s != "Filesystem" {
+		r.Unsupported("spec.volumeMode", s, "Block", "Filesystem")
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
@@ -66,7 +65,10 @@ func refuseWorkload(r *rules.Refusals, res kube.Resource, spec, old map[string]a
 		}
 		refuseUpdateStrategy(r, rules.ObjectAt(spec, "updateStrategy"))
 	}
-	r.Natural("spec", spec, "replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
+	r.Natural("spec", spec, "replicas", "minReadySeconds", "progressDeadlineSeconds")
+	if res != kube.StatefulSets {
+		r.Natural("spec", spec, "revisionHistoryLimit")
+	}
 	kind := map[string]string{"replicasets": "deployment"}[res.Plural] // so it says
 	if kind == "" {
 		kind = strings.ToLower(res.Kind)
@@ -96,8 +98,22 @@ func refuseWorkload(r *rules.Refusals, res kube.Resource, spec, old map[string]a
 	case res != kube.Deployments:
 	case typ == "Recreate" && u != nil:
 		r.Add("FieldValueForbidden", "spec.strategy.rollingUpdate", "Forbidden: may not be specified when strategy `type` is 'Recreate'")
+	case typ != rollingUpdate && typ != "Recreate":
+		r.Unsupported("spec.strategy", typ, "Recreate", "RollingUpdate")
 	case typ == rollingUpdate && zeroOrPercent(u["maxSurge"]) && zeroOrPercent(u["maxUnavailable"]):
 		r.Invalid("spec.strategy.rollingUpdate.maxUnavailable", u["maxUnavailable"], "may not be 0 when `maxSurge` is 0")
+	}
+	switch res {
+	case kube.Deployments:
+		refuseShare(r, "spec.strategy.rollingUpdate.maxUnavailable", rules.ObjectAt(strategy, "rollingUpdate")["maxUnavailable"])
+		refuseShare(r, "spec.strategy.rollingUpdate.maxSurge", rules.ObjectAt(strategy, "rollingUpdate")["maxSurge"])
+		if n, ok := spec["progressDeadlineSeconds"].(int64); ok && n <= rules.IntAt(spec, "minReadySeconds") {
+			r.Invalid("spec.progressDeadlineSeconds", n, "must be greater than minReadySeconds")
+		}
+	case kube.DaemonSets:
+		refuseDaemonUpdate(r, rules.ObjectAt(spec, "updateStrategy"))
+	case kube.StatefulSets:
+		refuseClaims(r, spec)
 	}
 	if old == nil {
 		return
@@ -107,6 +123,44 @@ func refuseWorkload(r *rules.Refusals, res kube.Resource, spec, old map[string]a
 	}
 	if res == kube.StatefulSets && rules.TextAt(old, "serviceName") != rules.TextAt(spec, "serviceName") {
 		r.Invalid("spec.serviceName", rules.TextAt(spec, "serviceName"), rules.Immutable)
+	}
+}
+
+// refuseDaemonUpdate refuses what is wrong with the update strategy of a DaemonSet.
+func refuseDaemonUpdate(r *rules.Refusals, strategy map[string]any) {
+	const path = "spec.updateStrategy"
+	u := rules.ObjectAt(strategy, "rollingUpdate")
+	switch typ := rules.TextAt(strategy, "type"); {
+	case typ == "OnDelete":
+	case typ != rollingUpdate:
+		r.Unsupported(path, typ, "OnDelete", "RollingUpdate")
+	case u == nil:
+		r.Required(path + ".rollingUpdate")
+	default:
+		at := path + ".rollingUpdate"
+		refuseShare(r, at+".maxUnavailable", u["maxUnavailable"])
+		refuseShare(r, at+".maxSurge", u["maxSurge"])
+		switch idle, surge := zeroOrPercent(u["maxUnavailable"]), zeroOrPercent(u["maxSurge"]); {
+		case idle && surge:
+			r.Required(at+".maxUnavailable", "cannot be 0 when maxSurge is 0")
+		case !idle && !surge:
+			r.Invalid(at+".maxSurge", u["maxSurge"], "may not be set when maxUnavailable is non-zero")
+		}
+	}
+}
+
+// refuseClaims refuses what is wrong with the claims of a StatefulSet and its name.
+func refuseClaims(r *rules.Refusals, spec map[string]any) {
+	retention := rules.ObjectAt(spec, "persistentVolumeClaimRetentionPolicy")
+	for _, name := range [...]string{"whenDeleted", "whenScaled"} {
+		r.Supported("spec.persistentVolumeClaimRetentionPolicy."+name, rules.TextAt(retention, name), "Delete", "Retain")
+	}
+	for at, c := range rules.Elements("spec", spec, "volumeClaimTemplates") {
+		pods.RefuseClaim(r, at+".spec", rules.ObjectAt(c, "spec"))
+	}
+	r.Maybe("spec", spec, "serviceName", rules.Subdomain)
+	if n, ok := rules.ObjectAt(spec, "ordinals")["start"].(int64); ok && n < 0 {
+		r.Invalid("spec.ordinals.start", n, "must be greater than or equal to 0")
 	}
 }
 
@@ -149,12 +203,9 @@ func refuseMismatch(r *rules.Refusals, template string, labels map[string]any) {
 func refusePodTemplate(r *rules.Refusals, path string, t map[string]any, claimed ...string) {
 	r.Labels(path+".labels", rules.ObjectAt(rules.ObjectAt(t, "metadata"), "labels"))
 	spec := rules.ObjectAt(t, "spec")
-	before := len(r.Causes)
 	pods.Refuse(r, path+".spec", spec, claimed...)
 	if policy := rules.TextAt(spec, "restartPolicy"); policy != "" && policy != "Always" {
-		field := path + ".spec.restartPolicy"
-		r.Causes = append(r.Causes[:before], slices.DeleteFunc(r.Causes[before:], func(c kube.StatusCause) bool { return c.Field == field })...)
-		r.Unsupported(field, policy, "Always")
+		r.Unsupported(path+".spec.restartPolicy", policy, "Always")
 	}
 }
 

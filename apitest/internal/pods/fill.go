@@ -1,6 +1,7 @@
 package pods
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/listwatch/listwatch/apitest/internal/rules"
@@ -96,8 +97,11 @@ func fillContainer(d *rules.Defaults, c map[string]any) {
 }
 
 // pullPolicy is Always for the tag latest, which is the tag of an image without
-// tag and digest.
+// tag and digest. What is no image has no tag.
 func pullPolicy(image string) string {
+	if !imageName.MatchString(image) || len(image) > 255 {
+		return "IfNotPresent"
+	}
 	ref, _, digest := strings.Cut(image, "@")
 	_, tag, tagged := strings.Cut(ref[strings.LastIndexByte(ref, '/')+1:], ":")
 	if tag == "latest" || !tagged && !digest && ref != "" {
@@ -105,6 +109,9 @@ func pullPolicy(image string) string {
 	}
 	return "IfNotPresent"
 }
+
+// imageName is a regular expression of images, near enough.
+var imageName = regexp.MustCompile(`^[a-zA-Z0-9][-a-zA-Z0-9._:/@\[\]]*$`)
 
 // FillStatus fills in what is always there of containers.
 func FillStatus(d *rules.Defaults, status map[string]any) {

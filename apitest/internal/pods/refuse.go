@@ -11,34 +11,91 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/schema"
 )
 
-// Refuse refuses what is wrong with a pod. Its containers may mount its volumes,
-// and those that come from claims, which have the names of claimed.
+// Refuse refuses what is wrong with the spec of a pod. Its containers may mount its
+// volumes, and those that come from claims, which have the names of claimed.
 func Refuse(r *rules.Refusals, path string, spec map[string]any, claimed ...string) {
-	volumes := make(map[string]bool)
-	for i, e := range rules.ListAt(spec, "volumes") {
-		v, _ := e.(map[string]any)
-		refuseName(r, fmt.Sprintf("%s.volumes[%d].name", path, i), rules.TextAt(v, "name"), volumes)
-	}
+	volumes := mounts(refuseVolumes(r, path, spec))
 	for _, name := range claimed {
-		volumes[name] = true
+		volumes[name] = nil
 	}
 	if rules.Lacks(spec, "containers") {
 		r.Required(path + ".containers")
 	}
 	names := make(map[string]bool)
 	for _, list := range [...]string{"containers", "initContainers"} {
-		for i, e := range rules.ListAt(spec, list) {
-			c, _ := e.(map[string]any)
-			at := fmt.Sprintf("%s.%s[%d]", path, list, i)
+		for at, c := range rules.Elements(path, spec, list) {
 			refuseName(r, at+".name", rules.TextAt(c, "name"), names)
 			refuseContainer(r, at, c, volumes)
+			if policy, ok := c["restartPolicy"].(string); ok && list == "initContainers" && policy != "Always" {
+				r.Unsupported(at+".restartPolicy", policy, "Always")
+			}
 		}
 	}
 	if n, ok := spec["activeDeadlineSeconds"].(int64); ok && (n < 1 || n > math.MaxInt32) {
 		r.Invalid(path+".activeDeadlineSeconds", n, "must be between 1 and 2147483647, inclusive")
 	}
 	r.OneOf(path, spec, "restartPolicy", "Always", "OnFailure", "Never")
+	refuseNetwork(r, path, spec)
+	refuseSecurity(r, path+".securityContext", rules.ObjectAt(spec, "securityContext"))
+	refuseScheduling(r, path, spec)
+	for _, name := range [...]string{"serviceAccountName", "nodeName", "priorityClassName", "runtimeClassName"} {
+		r.Maybe(path, spec, name, rules.Subdomain)
+	}
+	if os := rules.ObjectAt(spec, "os"); os != nil {
+		switch name := rules.TextAt(os, "name"); name {
+		case "":
+			r.Required(path + ".os.name")
+		case "linux", "windows":
+		default:
+			r.Unsupported(path+".os", name, "linux", "windows")
+		}
+	}
+}
+
+// refuseNetwork refuses what is wrong with the names that a pod has and knows.
+func refuseNetwork(r *rules.Refusals, path string, spec map[string]any) {
 	r.OneOf(path, spec, "dnsPolicy", "ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
+	config := rules.ObjectAt(spec, "dnsConfig")
+	if rules.TextAt(spec, "dnsPolicy") == "None" {
+		if config == nil {
+			r.Required(path+".dnsConfig", "must provide `dnsConfig` when `dnsPolicy` is None")
+		} else if rules.Lacks(config, "nameservers") {
+			r.Required(path+".dnsConfig.nameservers", "must provide at least one DNS nameserver when `dnsPolicy` is None")
+		}
+	}
+	at := path + ".dnsConfig"
+	for field, s := range rules.Texts(at, config, "nameservers") {
+		r.IP(field, s)
+	}
+	for field, s := range rules.Texts(at, config, "searches") {
+		if s = strings.TrimSuffix(s, "."); s != "" {
+			r.Each(field, s, rules.Subdomain(strings.ReplaceAll(s, "_", "-")))
+		}
+	}
+	for at, o := range rules.Elements(at, config, "options") {
+		if rules.TextAt(o, "name") == "" {
+			r.Required(at, "must not be empty")
+		}
+	}
+	r.Maybe(path, spec, "hostname", rules.LabelName)
+	r.Maybe(path, spec, "subdomain", rules.LabelName)
+	for at, a := range rules.Elements(path, spec, "hostAliases") {
+		r.IP(at+".ip", rules.TextAt(a, "ip"))
+		for field, s := range rules.Texts(at, a, "hostnames") {
+			r.Each(field, s, rules.Subdomain(s))
+		}
+	}
+}
+
+// RefuseImages refuses images with spaces around them, which templates may have.
+func RefuseImages(r *rules.Refusals, path string, spec map[string]any) {
+	for _, list := range [...]string{"containers", "initContainers"} {
+		for at, c := range rules.Elements(path, spec, list) {
+			if image := rules.TextAt(c, "image"); image != strings.TrimSpace(image) {
+				r.Invalid(at+".image", image, "must not have leading or trailing whitespace")
+			}
+		}
+	}
 }
 
 // refuseName refuses a name that is missing, not a label or there already, and notes it.
@@ -54,85 +111,17 @@ func refuseName(r *rules.Refusals, field, name string, seen map[string]bool) {
 	seen[name] = true
 }
 
-func refuseContainer(r *rules.Refusals, path string, c map[string]any, volumes map[string]bool) {
-	switch image := rules.TextAt(c, "image"); {
-	case image == "":
-		r.Required(path + ".image")
-	case image != strings.TrimSpace(image):
-		r.Invalid(path+".image", image, "must not have leading or trailing whitespace")
-	}
-	r.OneOf(path, c, "imagePullPolicy", "Always", "IfNotPresent", "Never")
-	for i, e := range rules.ListAt(c, "ports") {
-		p, _ := e.(map[string]any)
-		at := fmt.Sprintf("%s.ports[%d]", path, i)
-		if name := rules.TextAt(p, "name"); name != "" {
-			r.Each(at+".name", name, rules.PortName(name))
-		}
-		if n := p["containerPort"]; n == nil || n == int64(0) {
-			r.Required(at + ".containerPort")
-		} else {
-			r.Port(at+".containerPort", n)
-		}
-		r.OneOf(at, p, "protocol", "SCTP", "TCP", "UDP")
-	}
-	for i, e := range rules.ListAt(c, "env") {
-		v, _ := e.(map[string]any)
-		at := fmt.Sprintf("%s.env[%d]", path, i)
-		switch name := rules.TextAt(v, "name"); {
-		case name == "":
-			r.Required(at + ".name")
-		case strings.IndexFunc(name, func(c rune) bool { return c < ' ' || c > '~' || c == '=' }) >= 0:
-			r.Invalid(at+".name", name, "a valid environment variable name must consist only of printable ASCII characters other than '='")
-		}
-		if v["valueFrom"] != nil && rules.TextAt(v, "value") != "" {
-			r.Invalid(at+".valueFrom", "", "may not be specified when `value` is not empty")
-		}
-	}
-	for i, e := range rules.ListAt(c, "volumeMounts") {
-		m, _ := e.(map[string]any)
-		at := fmt.Sprintf("%s.volumeMounts[%d]", path, i)
-		switch name := rules.TextAt(m, "name"); {
-		case name == "":
-			r.Required(at + ".name")
-		case !volumes[name]:
-			r.Add("FieldValueNotFound", at+".name", "Not found: "+rules.Show(name))
-		}
-		if rules.TextAt(m, "mountPath") == "" {
-			r.Required(at + ".mountPath")
-		}
-	}
-	for _, name := range [...]string{"livenessProbe", "readinessProbe", "startupProbe"} {
-		if p := rules.ObjectAt(c, name); p != nil {
-			refuseProbe(r, path+"."+name, p)
-		}
-	}
-}
-
-func refuseProbe(r *rules.Refusals, path string, p map[string]any) {
-	handled := false
-	for _, name := range [...]string{"exec", "httpGet", "tcpSocket", "grpc"} {
-		if h := rules.ObjectAt(p, name); h != nil {
-			handled = true
-			r.Port(path+"."+name+".port", h["port"])
-		}
-	}
-	if !handled {
-		r.Required(path, "must specify a handler type")
-	}
-	r.Natural(path, p, "initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
-}
-
 // RefuseEphemeral refuses debug containers that are wrong, and the loss or change of one.
 func RefuseEphemeral(r *rules.Refusals, spec, old map[string]any) {
 	const path = "spec.ephemeralContainers"
-	names, volumes := map[string]bool{}, map[string]bool{}
+	names, volumes := map[string]bool{}, mounts{}
 	for _, list := range ContainerLists[:2] {
 		for c := range rules.ObjectsAt(spec, list) {
 			names[rules.TextAt(c, "name")] = true
 		}
 	}
 	for v := range rules.ObjectsAt(spec, "volumes") {
-		volumes[rules.TextAt(v, "name")] = true
+		volumes[rules.TextAt(v, "name")] = v
 	}
 	list := rules.ListAt(spec, "ephemeralContainers")
 	for i, e := range list {

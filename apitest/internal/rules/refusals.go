@@ -29,6 +29,7 @@ func (r *Refusals) Invalid(field string, v any, why string) {
 
 // Unsupported refuses a value that is not among those supported.
 func (r *Refusals) Unsupported(field string, v any, supported ...string) {
+	supported = slices.Clone(supported) // which may be shared
 	for i, s := range supported {
 		supported[i] = Show(s)
 	}

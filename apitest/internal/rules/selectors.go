@@ -25,6 +25,9 @@ func (r *Refusals) Selector(path string, s map[string]any) bool {
 			r.Invalid(at+".operator", op, "not a valid selector operator")
 		}
 		r.Each(at+".key", TextAt(x, "key"), QualifiedName(TextAt(x, "key")))
+		for field, s := range Texts(at, x, "values") {
+			r.Each(field, s, LabelValue(s))
+		}
 	}
 	if len(r.Causes) == before {
 		return true

@@ -1,0 +1,239 @@
+package kinds
+
+import (
+	"net/netip"
+	"strings"
+
+	"github.com/listwatch/listwatch/apitest/internal/rules"
+)
+
+func refuseIngress(r *rules.Refusals, spec map[string]any) {
+	if b := rules.ObjectAt(spec, "defaultBackend"); b != nil {
+		refuseBackend(r, "spec.defaultBackend", b)
+	}
+	r.Maybe("spec", spec, "ingressClassName", rules.Subdomain)
+	if s, ok := spec["ingressClassName"].(string); ok && s == "" {
+		r.Each("spec.ingressClassName", s, rules.Subdomain(s))
+	}
+	for at, t := range rules.Elements("spec", spec, "tls") {
+		for field, host := range rules.Texts(at, t, "hosts") {
+			r.Each(field, host, hostName(host))
+		}
+		r.Maybe(at, t, "secretName", rules.Subdomain)
+	}
+	for at, rule := range rules.Elements("spec", spec, "rules") {
+		if host := rules.TextAt(rule, "host"); host != "" {
+			if len(rules.IPAddress(host)) == 0 {
+				r.Invalid(at+".host", host, "must be a DNS name, not an IP address")
+			} else {
+				r.Each(at+".host", host, hostName(host))
+			}
+		}
+		http := rules.ObjectAt(rule, "http")
+		if http != nil && rules.Lacks(http, "paths") {
+			r.Required(at + ".http.paths")
+		}
+		for at, p := range rules.Elements(at+".http", http, "paths") {
+			refuseIngressPath(r, at, p)
+		}
+	}
+}
+
+// hostName says what is wrong with a host, whose first label may be a wildcard.
+func hostName(s string) []string { return rules.Subdomain(strings.TrimPrefix(s, "*.")) }
+
+func refuseIngressPath(r *rules.Refusals, at string, p map[string]any) {
+	path := rules.TextAt(p, "path")
+	switch typ, some := p["pathType"].(string); {
+	case !some:
+		r.Required(at+".pathType", "pathType must be specified")
+	case typ == "Exact" || typ == "Prefix":
+		if !strings.HasPrefix(path, "/") {
+			r.Invalid(at+".path", path, "must be an absolute path")
+		}
+		for _, part := range [...]string{"//", "/./", "/../", "%2f", "%2F"} {
+			if strings.Contains(path, part) {
+				r.Invalid(at+".path", path, "must not contain '"+part+"'")
+			}
+		}
+	case typ == "ImplementationSpecific":
+		if path != "" && !strings.HasPrefix(path, "/") {
+			r.Invalid(at+".path", path, "must be an absolute path")
+		}
+	default:
+		r.Unsupported(at+".pathType", typ, "Exact", "ImplementationSpecific", "Prefix")
+	}
+	refuseBackend(r, at+".backend", rules.ObjectAt(p, "backend"))
+}
+
+func refuseBackend(r *rules.Refusals, path string, b map[string]any) {
+	service, resource := rules.ObjectAt(b, "service"), rules.ObjectAt(b, "resource")
+	switch {
+	case service != nil && resource != nil:
+		r.Invalid(path, "", "cannot set both resource and service backends")
+	case resource != nil:
+		refuseObjectRef(r, path+".resource", resource)
+	case service == nil:
+		r.Required(path, "must specify a backend of either service or resource")
+	default:
+		r.Named(path+".service", service, "name", rules.LabelName)
+		port := rules.ObjectAt(service, "port")
+		name, number := rules.TextAt(port, "name"), rules.IntAt(port, "number")
+		switch {
+		case name == "" && number == 0:
+			r.Required(path, "port name or number is required")
+		case name != "" && number != 0:
+			r.Invalid(path, "", "cannot set both port name & port number")
+		case name != "":
+			r.Each(path+".service.port.name", name, rules.PortName(name))
+		default:
+			r.Port(path+".service.port.number", number)
+		}
+	}
+}
+
+// refuseObjectRef refuses what is wrong with a reference to an object of any group.
+func refuseObjectRef(r *rules.Refusals, path string, ref map[string]any) {
+	if group, ok := ref["apiGroup"].(string); ok {
+		r.Each(path+".apiGroup", group, rules.Subdomain(group))
+	}
+	r.Named(path, ref, "kind", rules.SegmentName)
+	r.Named(path, ref, "name", rules.SegmentName)
+}
+
+func refuseIngressClass(r *rules.Refusals, o, old map[string]any) {
+	spec := rules.ObjectAt(o, "spec")
+	if controller := rules.TextAt(spec, "controller"); controller == "" {
+		r.Required("spec.controller")
+	} else {
+		if len(controller) > 250 {
+			r.Add("FieldValueTooLong", "spec.controller", "Too long: may not be more than 250 bytes")
+		}
+		r.Each("spec.controller", controller, domainPath(controller))
+	}
+	p := rules.ObjectAt(spec, "parameters")
+	if p == nil {
+		return
+	}
+	refuseObjectRef(r, "spec.parameters", p)
+	ns, some := p["namespace"].(string)
+	switch scope := rules.TextAt(p, "scope"); scope {
+	case "Namespace":
+		if ns == "" && !some {
+			r.Required("spec.parameters.namespace", "`parameters.scope` is set to 'Namespace'")
+		} else {
+			r.Each("spec.parameters.namespace", ns, rules.LabelName(ns))
+		}
+	case "Cluster":
+		if some {
+			r.Forbidden("spec.parameters.namespace", "`parameters.scope` is set to 'Cluster'")
+		}
+	case "":
+		r.Required("spec.parameters.scope")
+	default:
+		r.Unsupported("spec.parameters.scope", scope, "Cluster", "Namespace")
+	}
+}
+
+// domainPath says what is wrong with a name such as example.com/controller.
+func domainPath(s string) []string {
+	domain, path, ok := strings.Cut(s, "/")
+	if !ok || domain == "" || path == "" {
+		return []string{"must be a domain-prefixed path (such as \"acme.io/foo\")"}
+	}
+	wrong := rules.Subdomain(domain)
+	if strings.ContainsAny(path, " !\"<>^`{|}\\[]") {
+		wrong = append(wrong, "Invalid path")
+	}
+	return wrong
+}
+
+func refuseNetworkPolicy(r *rules.Refusals, spec map[string]any) {
+	r.LabelSelector("spec.podSelector", rules.ObjectAt(spec, "podSelector"))
+	for _, side := range [...][2]string{{"ingress", "from"}, {"egress", "to"}} {
+		for at, rule := range rules.Elements("spec", spec, side[0]) {
+			for at, p := range rules.Elements(at, rule, "ports") {
+				refusePolicyPort(r, at, p)
+			}
+			for at, p := range rules.Elements(at, rule, side[1]) {
+				refusePeer(r, at, p)
+			}
+		}
+	}
+	types := rules.ListAt(spec, "policyTypes")
+	if len(types) > 2 {
+		r.Invalid("spec.policyTypes", types, "may not specify more than two policyTypes")
+		return
+	}
+	for field, s := range rules.Texts("spec", spec, "policyTypes") {
+		if s != "Ingress" && s != "Egress" {
+			r.Unsupported(field, s, "Egress", "Ingress")
+		}
+	}
+}
+
+func refusePolicyPort(r *rules.Refusals, at string, p map[string]any) {
+	r.Supported(at+".protocol", rules.TextAt(p, "protocol"), "SCTP", "TCP", "UDP")
+	if s, ok := p["protocol"].(string); ok && s == "" {
+		r.Unsupported(at+".protocol", s, "SCTP", "TCP", "UDP")
+	}
+	port, end := p["port"], p["endPort"]
+	switch v := port.(type) {
+	case int64:
+		r.Port(at+".port", v)
+		if n, ok := end.(int64); ok {
+			if n < v {
+				r.Invalid(at+".endPort", n, "must be greater than or equal to `port`")
+			}
+			r.Port(at+".endPort", n)
+		}
+	case string:
+		if end != nil {
+			r.Invalid(at+".endPort", end, "may not be specified when `port` is non-numeric")
+		}
+		r.Each(at+".port", v, rules.PortName(v))
+	default:
+		if end != nil {
+			r.Invalid(at+".endPort", end, "may not be specified when `port` is not specified")
+		}
+	}
+}
+
+func refusePeer(r *rules.Refusals, at string, p map[string]any) {
+	peers := 0
+	for _, name := range [...]string{"podSelector", "namespaceSelector"} {
+		if s := rules.ObjectAt(p, name); s != nil {
+			peers++
+			r.LabelSelector(at+"."+name, s)
+		}
+	}
+	block := rules.ObjectAt(p, "ipBlock")
+	switch {
+	case block != nil && peers > 0:
+		r.Forbidden(at, "may not specify both ipBlock and another peer")
+	case block == nil && peers == 0:
+		r.Required(at, "must specify a peer")
+	}
+	if block == nil {
+		return
+	}
+	path, cidr := at+".ipBlock", rules.TextAt(block, "cidr")
+	if cidr == "" {
+		r.Required(path + ".cidr")
+		return
+	}
+	whole, err := netip.ParsePrefix(cidr)
+	if err != nil {
+		r.Each(path+".cidr", cidr, rules.CIDR(cidr))
+		return
+	}
+	for field, s := range rules.Texts(path, block, "except") {
+		part, err := netip.ParsePrefix(s)
+		switch {
+		case err != nil:
+			r.Each(field, s, rules.CIDR(s))
+		case !whole.Contains(part.Addr()) || part.Bits() <= whole.Bits():
+			r.Invalid(field, s, "must be a strict subset of `cidr`")
+		}
+	}
+}
