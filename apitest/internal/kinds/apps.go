@@ -163,13 +163,13 @@ var deploymentPrinter = columns.Printer{
 	Cells: func(r *columns.Row) {
 		var spec struct {
 			Replicas *int
-			Template podTemplate
+			Template pods.Template
 			Selector *columns.LabelSelector
 		}
 		var status struct{ ReadyReplicas, UpdatedReplicas, AvailableReplicas int }
 		r.Read("spec", &spec)
 		r.Read("status", &status)
-		names, images := spec.Template.containers()
+		names, images := spec.Template.Containers()
 		selector, ok := spec.Selector.Format()
 		if !ok {
 			selector = "<invalid>"
@@ -186,12 +186,12 @@ var statefulSetPrinter = columns.Printer{
 	Cells: func(r *columns.Row) {
 		var spec struct {
 			Replicas int
-			Template podTemplate
+			Template pods.Template
 		}
 		var status struct{ ReadyReplicas int }
 		r.Read("spec", &spec)
 		r.Read("status", &status)
-		names, images := spec.Template.containers()
+		names, images := spec.Template.Containers()
 		r.Add(r.Meta.Name, columns.Fraction(status.ReadyReplicas, spec.Replicas), r.Age(), names, images)
 	},
 }
@@ -208,13 +208,13 @@ var daemonSetPrinter = columns.Printer{
 	),
 	Cells: func(r *columns.Row) {
 		var spec struct {
-			Template podTemplate
+			Template pods.Template
 			Selector *columns.LabelSelector
 		}
 		var status struct{ DesiredNumberScheduled, CurrentNumberScheduled, NumberReady, UpdatedNumberScheduled, NumberAvailable int }
 		r.Read("spec", &spec)
 		r.Read("status", &status)
-		names, images := spec.Template.containers()
+		names, images := spec.Template.Containers()
 		r.Add(r.Meta.Name, status.DesiredNumberScheduled, status.CurrentNumberScheduled, status.NumberReady,
 			status.UpdatedNumberScheduled, status.NumberAvailable, columns.LabelList(spec.Template.Spec.NodeSelector), r.Age(),
 			names, images, spec.Selector.Text())

@@ -234,7 +234,7 @@ func settledTemplate(template map[string]any) map[string]any {
 // jobSpec is part of a cron job too.
 type jobSpec struct {
 	Completions, Parallelism *int
-	Template                 podTemplate
+	Template                 pods.Template
 	Selector                 *columns.LabelSelector
 }
 
@@ -266,7 +266,7 @@ var jobPrinter = columns.Printer{
 			}
 			duration = columns.Human(end.Sub(start))
 		}
-		names, images := spec.Template.containers()
+		names, images := spec.Template.Containers()
 		r.Add(r.Meta.Name, jobWord(status.Conditions, r.Meta.DeletionTimestamp != ""), completions, duration, r.Age(),
 			names, images, spec.Selector.Text())
 	},
@@ -320,7 +320,7 @@ var cronJobPrinter = columns.Printer{
 			last = columns.Since(*status.LastScheduleTime)
 		}
 		job := &spec.JobTemplate.Spec
-		names, images := job.Template.containers()
+		names, images := job.Template.Containers()
 		r.Add(r.Meta.Name, spec.Schedule, columns.Or(spec.TimeZone, columns.None), suspend, len(status.Active), last, r.Age(),
 			names, images, job.Selector.Text())
 	},

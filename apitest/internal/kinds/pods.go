@@ -26,7 +26,7 @@ func podKinds() []Kind {
 				}
 			},
 			Zero:      `"spec":{"containers":null},"status":{}`,
-			Printer:   podPrinter,
+			Printer:   pods.Printer,
 			Strategy:  Strategy{hosts: "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: "},
 			Assign:    assignPod,
 			NewStatus: pods.NewStatus,
@@ -44,7 +44,7 @@ func podKinds() []Kind {
 				pods.Refuse(r, "template.spec", rules.ObjectAt(rules.ObjectAt(o, "template"), "spec"))
 			},
 			Zero:     `"template":` + zeroTemplate,
-			Printer:  podTemplatePrinter,
+			Printer:  pods.TemplatePrinter,
 			Strategy: Strategy{counts: true},
 		},
 	}

@@ -237,26 +237,6 @@ func selectorColumn() columns.Definition {
 	return columns.Wide("Selector", "labels of what is selected")
 }
 
-// podTemplate is the part of a workload that says what its pods are.
-type podTemplate struct {
-	Metadata struct {
-		Labels map[string]string
-	}
-	Spec struct {
-		Containers   []container
-		NodeSelector map[string]string
-	}
-}
-
-// containers returns the names and the images of the containers.
-func (t *podTemplate) containers() (names, images string) {
-	var n, i []string
-	for _, c := range t.Spec.Containers {
-		n, i = append(n, c.Name), append(i, c.Image)
-	}
-	return strings.Join(n, ","), strings.Join(i, ",")
-}
-
 // controllerPrinter is that of replication controllers, whose selector is just
 // labels.
 var controllerPrinter = columns.Printer{Columns: replicaColumns(), Cells: replicaCells(func(labels *map[string]string) string {
@@ -276,13 +256,13 @@ func replicaCells[S any](text func(selector *S) string) func(r *columns.Row) {
 	return func(r *columns.Row) {
 		var spec struct {
 			Replicas int
-			Template podTemplate
+			Template pods.Template
 			Selector *S
 		}
 		var status struct{ Replicas, ReadyReplicas int }
 		r.Read("spec", &spec)
 		r.Read("status", &status)
-		names, images := spec.Template.containers()
+		names, images := spec.Template.Containers()
 		r.Add(r.Meta.Name, spec.Replicas, status.Replicas, status.ReadyReplicas, r.Age(), names, images, text(spec.Selector))
 	}
 }

@@ -1,16 +1,18 @@
-package kinds
+package pods
 
 import (
 	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 )
 
-var podPrinter = columns.Printer{
+// Printer prints Pods.
+var Printer = columns.Printer{
 	Columns: columns.List(
 		columns.Text("Ready", "containers that are ready, of all"),
 		columns.Text("Status", "what the containers are doing, in a word"),
@@ -241,16 +243,37 @@ func summarize(spec *podSpec, status *podStatus) podSummary {
 	return s
 }
 
-var podTemplatePrinter = columns.Printer{
+// TemplatePrinter prints PodTemplates.
+var TemplatePrinter = columns.Printer{
 	Columns: columns.List(
 		columns.Text("Containers", "names of the containers"),
 		columns.Text("Images", "images of the containers"),
 		columns.Text("Pod Labels", "labels of the pods"),
 	),
 	Cells: func(r *columns.Row) {
-		var t podTemplate
+		var t Template
 		r.Read("template", &t)
-		names, images := t.containers()
+		names, images := t.Containers()
 		r.Add(r.Meta.Name, names, images, columns.LabelList(t.Metadata.Labels))
 	},
+}
+
+// Template is the part of a workload that says what its pods are.
+type Template struct {
+	Metadata struct {
+		Labels map[string]string
+	}
+	Spec struct {
+		Containers   []container
+		NodeSelector map[string]string
+	}
+}
+
+// Containers returns the names and the images of the containers.
+func (t *Template) Containers() (names, images string) {
+	var n, i []string
+	for _, c := range t.Spec.Containers {
+		n, i = append(n, c.Name), append(i, c.Image)
+	}
+	return strings.Join(n, ","), strings.Join(i, ",")
 }
