@@ -1,5 +1,11 @@
 package ui
 
+import (
+	"context"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
 // person is whom a session is for, where TokenReview says so.
 type person struct{}
 
@@ -8,3 +14,6 @@ type person struct{}
 func (s *session) sees(k *kind) (func(namespace string) bool, error) {
 	return nil, nil
 }
+
+// reads returns errForbidden where a session may not get a subresource.
+func (s *session) reads(_ context.Context, _ *UI, _ kube.Resource, _, _ string) error { return nil }

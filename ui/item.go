@@ -28,6 +28,7 @@ type life struct {
 	uid     string
 	created int64 // milliseconds since 1970
 	gone    int64 // deleted then; 0 = it exists
+	labels  text  // that it had when it was deleted
 	past    history.Life
 }
 
@@ -51,7 +52,10 @@ func (i *item) GetNamespace() string       { return i.key.Namespace }
 func (i *item) GetName() string            { return i.key.Name }
 func (i *item) GetResourceVersion() string { return i.revision }
 
-type owner struct{ apiVersion, kind, name, uid text }
+type owner struct {
+	apiVersion, kind, name, uid text
+	controller                  bool
+}
 
 // maxCells is how many cells of a row are kept, and maxCell the bytes of one.
 const (
@@ -113,7 +117,7 @@ func (k *kind) parse(raw codec.RawFull) (parsed, error) {
 		it.cells = append(it.cells, unique.Make(clip(printable.Cell(table.Text(c)), maxCell)))
 	}
 	for _, o := range object.GetOwnerReferences() {
-		it.owners = append(it.owners, owner{unique.Make(o.APIVersion), unique.Make(o.Kind), unique.Make(o.Name), unique.Make(o.UID)})
+		it.owners = append(it.owners, owner{unique.Make(o.APIVersion), unique.Make(o.Kind), unique.Make(o.Name), unique.Make(o.UID), o.Controller != nil && *o.Controller})
 	}
 	return parsed{it, object, latest(m.Metadata.Managed)}, nil
 }

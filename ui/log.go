@@ -55,6 +55,7 @@ const (
 // bytes; positions are never used again. It is safe for concurrent use.
 type changelog struct {
 	epoch string
+	limit int // bytes
 
 	mu      sync.Mutex
 	entries []change // without a hole: the position of entries[0] is last-len+1
@@ -64,7 +65,7 @@ type changelog struct {
 }
 
 func newLog() *changelog {
-	return &changelog{epoch: strings.ToLower(rand.Text()[:8]), totals: map[string]counts{}}
+	return &changelog{epoch: strings.ToLower(rand.Text()[:8]), limit: maxLog, totals: map[string]counts{}}
 }
 
 func (c *change) size() int { return entrySize + len(c.what) + len(c.by) }
@@ -81,10 +82,11 @@ func (l *changelog) add(c change) int64 {
 	l.entries = append(l.entries, c)
 	l.size += c.size()
 	drop := 0
-	for ; l.size > maxLog; drop++ {
+	for ; l.size > l.limit; drop++ {
 		l.size -= l.entries[drop].size()
-		l.entries[drop] = change{}
 	}
+	// What was dropped may be in the hands of a reader, and is freed when append moves
+	// the rest.
 	l.entries = l.entries[drop:]
 	return c.pos
 }

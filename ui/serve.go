@@ -21,12 +21,16 @@ func (u *UI) routes(files fs.FS) http.Handler {
 	mux.HandleFunc("POST /api/session", u.postSession)
 	mux.HandleFunc("DELETE /api/session", u.deleteSession)
 	mux.HandleFunc("GET /api/stream", u.stream)
+	mux.HandleFunc("GET /api/logs", u.getLogs)
 	for pattern, f := range map[string]func(*session, *http.Request) (any, error){
 		"GET /api/state":      u.getState,
 		"GET /api/types":      u.getTypes,
 		"GET /api/list":       u.getList,
 		"POST /api/subscribe": u.subscribe,
 		"GET /api/activity":   u.getActivity,
+		"GET /api/events":     u.getEvents,
+		"GET /api/tree":       u.getTree,
+		"POST /api/moment":    u.postMoment,
 		"GET /api/object":     u.getObject,
 		"GET /api/history":    u.getHistory,
 		"GET /api/diff":       u.getDiff,
@@ -276,6 +280,9 @@ func (u *UI) getList(s *session, r *http.Request) (any, error) {
 	defer v.close()
 	v.kind.mu.Lock()
 	defer v.kind.mu.Unlock()
+	if q.At > 0 {
+		return v.rewind(), nil
+	}
 	return v.full(), nil
 }
 

@@ -269,6 +269,15 @@ func (st *stream) window(w *window) {
 	v := w.view
 	v.kind.mu.Lock()
 	defer v.kind.mu.Unlock()
+	if v.query.At > 0 {
+		if st.fresh || w.sent == nil {
+			past := v.rewind()
+			past.ID = w.id
+			st.event("window", -1, past)
+			w.remember(v.window())
+		}
+		return
+	}
 	state := v.kind.state + v.kind.reason + strconv.Itoa(len(v.kind.gaps)) + strconv.FormatInt(v.kind.relists, 10)
 	if st.fresh || w.sent == nil || !v.built || state != w.state || v.kind.state == stateLoading && v.changes > 0 {
 		full := v.full()

@@ -53,7 +53,7 @@ const maxDirty = 10_000
 
 // touch notes that an object changed.
 func (v *view) touch(i *item) {
-	if !v.built {
+	if !v.built || v.query.At > 0 {
 		return
 	}
 	v.changes++

@@ -131,6 +131,7 @@ type tap struct {
 	out    *pipe
 	cancel context.CancelFunc
 	done   chan struct{}
+	slow   int // bytes that are read in a tenth of a second; 0 = all
 
 	lastID string
 	count  map[string]counts
@@ -182,7 +183,13 @@ func (t *tap) read(d time.Duration) {
 	time.AfterFunc(d, func() { t.cancel(); t.out.w.CloseWithError(io.ErrNoProgress) })
 	go func() {
 		defer close(finished)
-		_, _ = io.Copy(&buf, t.out.r) // ends with the pipe
+		for n, err, b := 0, error(nil), make([]byte, 64<<10); err == nil; buf.Write(b[:n]) {
+			if t.slow > 0 {
+				<-time.After(100 * time.Millisecond)
+				b = b[:t.slow]
+			}
+			n, err = t.out.r.Read(b)
+		}
 	}()
 	<-finished
 	<-t.done

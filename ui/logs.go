@@ -1,0 +1,113 @@
+package ui
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/kube"
+)
+
+const (
+	maxTail = 5000    // lines of a log that are asked for
+	maxLog1 = 8 << 20 // bytes of a log that is not followed
+
+	// quietLog is how long a followed log may say nothing.
+	quietLog = 24 * time.Hour
+)
+
+// logs copies the log of a container to the page, as the server sends it.
+func (u *UI) logs(s *session, w http.ResponseWriter, r *http.Request) error {
+	v := r.URL.Query()
+	key, err := nameOf(v.Get("ns"), v.Get("name"))
+	if err != nil {
+		return err
+	}
+	if err := s.reads(r.Context(), u, kube.Pods, key.Namespace, "log"); err != nil {
+		return err
+	}
+	tail := 500
+	if err := number(v, "tail", &tail); err != nil || tail > maxTail {
+		return invalid("tail is 0 to %d lines", maxTail)
+	}
+	q := url.Values{"tailLines": {strconv.Itoa(tail)}}
+	if c := v.Get("container"); c != "" {
+		q.Set("container", clip(c, 253))
+	}
+	follow := v.Get("follow") == "1" && v.Get("previous") != "1"
+	if follow {
+		q.Set("follow", "true")
+	} else {
+		q.Set("limitBytes", strconv.Itoa(maxLog1))
+	}
+	if v.Get("previous") == "1" {
+		q.Set("previous", "true")
+	}
+	resp, err := u.client.Do(r.Context(), &client.Request{Path: kube.Pods.ObjectPath(key, "log"), Query: q, Accept: "text/plain, */*", Watch: follow, Idle: quietLog})
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	control := http.NewResponseController(w)
+	_ = control.Flush() // an error comes again with the first write
+	buf := make([]byte, 32<<10)
+	for sum := 0; follow || sum < maxLog1; {
+		n, err := resp.Body.Read(buf)
+		sum += n
+		_ = control.SetWriteDeadline(time.Now().Add(writeTime)) // an error: there are no deadlines
+		if _, e := w.Write(buf[:n]); e != nil || control.Flush() != nil {
+			return nil // the client has left
+		}
+		if err != nil {
+			return nil // the log ends, or the connection: its end is what the page sees
+		}
+	}
+	return nil
+}
+
+// eventOf reads an Event, and reports whether it is about an object.
+func eventOf(text string, sub subject) (wireEvent, bool) {
+	var e struct {
+		InvolvedObject struct{ Kind, Name, UID string }
+		Type           string
+		Reason         string
+		Message        string
+		Count          int64
+		First          time.Time `json:"firstTimestamp"`
+		Last           time.Time `json:"lastTimestamp"`
+		Time           time.Time `json:"eventTime"`
+		Source         struct{ Component string }
+		Reporting      string `json:"reportingComponent"`
+		Series         struct {
+			Count int64
+			Last  time.Time `json:"lastObservedTime"`
+		}
+		Metadata struct {
+			Created time.Time `json:"creationTimestamp"`
+		}
+	}
+	// Fields of another form are left out: an Event with a broken time is one still.
+	_ = json.Unmarshal([]byte(text), &e)
+	o := e.InvolvedObject
+	if o.Name != sub.life.key.Name || o.Kind != sub.kind.res.Kind || o.UID != "" && sub.life.uid != "" && o.UID != sub.life.uid {
+		return wireEvent{}, false
+	}
+	at, first := e.Last, e.First
+	for _, t := range []time.Time{e.Series.Last, e.Time, e.Metadata.Created} {
+		if at.IsZero() {
+			at = t
+		}
+		if first.IsZero() {
+			first = t
+		}
+	}
+	from := e.Source.Component
+	if from == "" {
+		from = e.Reporting
+	}
+	return wireEvent{millis(at), millis(first), max(e.Count, e.Series.Count, 1), e.Type, e.Reason, clip(e.Message, 4<<10), from}, true
+}

@@ -1,0 +1,163 @@
+package ui
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// wireEvent is an Event about an object.
+type wireEvent struct {
+	At      int64  `json:"at"`
+	First   int64  `json:"first,omitempty"`
+	Count   int64  `json:"count"`
+	Type    string `json:"type"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+	From    string `json:"from,omitempty"`
+}
+
+// maxEvents is how many Events of an object are shown.
+const maxEvents = 200
+
+// getEvents returns the Events about an object, the newest first.
+func (u *UI) getEvents(s *session, r *http.Request) (any, error) {
+	sub, err := u.subject(s, r.URL.Query())
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]any{"events": []wireEvent{}, "state": stateGone, "reason": "the server does not serve Events"}
+	k := u.kind("events")
+	if k == nil {
+		return out, nil
+	}
+	sees, err := s.sees(k)
+	if err != nil {
+		return nil, err
+	}
+	var about []*item
+	k.mu.Lock()
+	k.start()
+	out["state"], out["reason"] = k.state, k.reason
+	for key, i := range k.store.All() {
+		if key.Namespace == sub.life.key.Namespace || sub.life.key.Namespace == "" {
+			if sees == nil || sees(key.Namespace) {
+				about = append(about, i)
+			}
+		}
+	}
+	k.mu.Unlock()
+	list := []wireEvent{}
+	for _, i := range about {
+		if !i.mentions(sub.life.key.Name) {
+			continue
+		}
+		_, raw, err := u.history.Newest(&i.past)
+		if err != nil {
+			continue
+		}
+		if e, ok := eventOf(raw.JSON(), sub); ok {
+			list = append(list, e)
+		}
+	}
+	slices.SortFunc(list, func(a, b wireEvent) int { return int(b.At - a.At) })
+	out["events"] = list[:min(len(list), maxEvents)]
+	return out, nil
+}
+
+// mentions reports whether a cell of an Event has a name, as that of its object has.
+func (i *item) mentions(name string) bool {
+	if fold(i.key.Name, name) {
+		return true
+	}
+	return slices.ContainsFunc(i.cells, func(c text) bool { return fold(c.Value(), name) })
+}
+
+// at returns the states that the objects of a type were in at a time. Holds k.mu.
+func (k *kind) at(ms int64) []*item {
+	var list []*item
+	for _, lives := range k.lives {
+		for _, l := range lives {
+			st, ok := k.u.history.At(&l.past, ms)
+			if !ok || st.Op == opDeleted {
+				continue
+			}
+			list = append(list, &item{life: l, revision: st.Revision, cells: st.Cells, changed: st.At, pos: st.Pos, op: st.Op, labels: k.labelsOf(l)})
+		}
+	}
+	return list
+}
+
+// labelsOf returns the labels that an object has now, or had last: a moment is selected by
+// them.
+func (k *kind) labelsOf(l *life) text {
+	if i, ok := k.store.Get(l.key); ok && i.life == l {
+		return i.labels
+	}
+	return l.labels
+}
+
+// rewind returns the window of a view at the time that its query names. Holds k.mu.
+func (v *view) rewind() wireWindow {
+	k, at := v.kind, v.query.At
+	items := k.at(at)
+	v.built, v.rows, v.dirty = true, nil, map[int64]*item{}
+	for _, i := range items {
+		if v.selects(i) {
+			v.rows = append(v.rows, i)
+		}
+	}
+	slices.SortFunc(v.rows, v.order)
+	v.matched = len(v.rows)
+	w := v.full()
+	w.Total, w.At = len(items), at
+	w.Approximate = k.since == 0 || at < max(k.since, k.u.history.Since())
+	return w
+}
+
+// postMoment opens a moment as a cluster.
+func (u *UI) postMoment(s *session, r *http.Request) (any, error) {
+	if u.o.OpenMoment == nil || s.person != nil {
+		return nil, notFound("moments cannot be opened here")
+	}
+	var in struct{ At int64 }
+	if err := body(r, &in); err != nil {
+		return nil, err
+	}
+	if in.At == 0 {
+		in.At = now()
+	}
+	var objects []Object
+	size := 0
+	for _, k := range u.types() {
+		k.mu.Lock()
+		items, res := k.at(in.At), k.res.Resource
+		k.mu.Unlock()
+		for _, i := range items {
+			text, err := u.history.JSON(&i.past, i.pos)
+			if err != nil {
+				continue // dropped meanwhile
+			}
+			if size += len(text); size > maxMoment {
+				return nil, &refusal{http.StatusRequestEntityTooLarge, "large", "this moment has more than " + megabytes(maxMoment) + " of objects"}
+			}
+			objects = append(objects, Object{res, []byte(text)})
+		}
+	}
+	slices.SortFunc(objects, func(a, b Object) int {
+		return order(a.Resource) - order(b.Resource)
+	})
+	return u.o.OpenMoment(r.Context(), objects)
+}
+
+// maxMoment is how many bytes of objects a moment has that is opened.
+const maxMoment = 256 << 20
+
+// order: namespaces come before what is in them.
+func order(r kube.Resource) int {
+	if r.Namespaced {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,212 @@
+package ui
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// TestHistory: each state with what changed in it, the diff of any two, and the object
+// as it was.
+func TestHistory(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		p := w.open()
+		w.pod("a", "Pending")
+		w.pass(time.Second)
+		w.pod("a", "Running")
+		w.pass(time.Second)
+		before := now()
+		w.pass(time.Second)
+		w.pod("b", "Running")
+		w.delete("a")
+		w.pass(time.Second)
+		var got struct {
+			States []wireStateOf
+			UIDs   []struct{ To int64 }
+		}
+		p.get("api/history?type=pods&ns=shop&name=a", &got)
+		lines := []string{}
+		for _, s := range got.States {
+			line := s.Op + " " + s.Headline
+			for _, c := range s.Changes {
+				line += fmt.Sprintf(" %s %s→%s", c.Path, *c.Old, *c.New)
+			}
+			lines = append(lines, line)
+		}
+		if diff := cmp.Diff([]string{"DELETED Deleted", "MODIFIED Running status.phase Pending→Running", "ADDED Created"}, lines); diff != "" || got.UIDs[0].To == 0 {
+			t.Fatalf("(-want +got):\n%s", diff)
+		}
+		var d struct {
+			Changes []struct{ Path, Old, New string }
+		}
+		p.get(fmt.Sprintf("api/diff?type=pods&ns=shop&name=a&a=%d&b=%d", got.States[2].Pos, got.States[1].Pos), &d)
+		if len(d.Changes) != 1 || d.Changes[0].New != "Running" {
+			t.Errorf("%+v", d)
+		}
+		var o wireObject
+		p.get(fmt.Sprintf("api/object?type=pods&ns=shop&name=a&pos=%d", got.States[2].Pos), &o)
+		if !strings.Contains(o.YAML, "phase: Pending") || !o.Exists {
+			t.Errorf("%+v", o)
+		}
+		var l wireWindow
+		p.get(fmt.Sprintf("api/list?type=pods&at=%d", before), &l)
+		if diff := cmp.Diff([]string{"a Running"}, rowsOf(l, 2)); diff != "" {
+			t.Errorf("the list then (-want +got):\n%s", diff)
+		}
+		p.get("api/list?type=pods", &l)
+		if diff := cmp.Diff([]string{"b Running"}, rowsOf(l, 2)); diff != "" {
+			t.Errorf("the list now (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestAGapIsShown: what happened while the server's history expired is found by
+// comparing, and said to be.
+func TestAGapIsShown(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		p := w.open()
+		w.pod("a", "Running")
+		w.pod("b", "Running")
+		w.pass(time.Second)
+		if err := w.srv.SetDoor(apitest.Refusing); err != nil {
+			t.Fatal(err)
+		}
+		w.srv.CutWatches()
+		w.pass(5 * time.Second)
+		var types struct{ Types []wireType }
+		p.get("api/types", &types)
+		for _, k := range types.Types {
+			if k.Type == "pods" && (k.State != stateStale || !strings.Contains(k.Reason, "no contact since")) {
+				t.Errorf("while the server is away: %s %s", k.State, k.Reason)
+			}
+		}
+		w.delete("a")
+		w.pod("b", "Failed")
+		w.srv.Expire()
+		if err := w.srv.SetDoor(apitest.Open); err != nil {
+			t.Fatal(err)
+		}
+		w.pass(time.Minute)
+		var l wireWindow
+		p.get("api/list?type=pods", &l)
+		if l.State != stateLive || len(l.Gaps) != 1 || l.Gaps[0].Modified != 1 || l.Gaps[0].Deleted != 1 || l.Gaps[0].To <= l.Gaps[0].From || l.Gaps[0].From == 0 {
+			t.Errorf("%s %+v", l.State, l.Gaps)
+		}
+		var c struct {
+			Changes []struct {
+				Op, Name string
+				Inferred bool
+			}
+		}
+		p.get("api/changes?types=pods&limit=3", &c)
+		ops := []string{}
+		for _, e := range c.Changes {
+			ops = append(ops, fmt.Sprint(e.Op, " ", e.Name, " ", e.Inferred))
+		}
+		if diff := cmp.Diff([]string{"GAP  false", "DELETED a true", "MODIFIED b true"}, ops); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestTree(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		p := w.open()
+		w.srv.Put(kube.Deployments, `{"metadata":{"namespace":"shop","name":"web","uid":"u-web"}}`)
+		uid := func(r kube.Resource, name string) string {
+			var o struct{ Metadata struct{ UID string } }
+			if err := json.Unmarshal(w.srv.Get(r, kube.Key{Namespace: "shop", Name: name}), &o); err != nil {
+				t.Fatal(err)
+			}
+			return o.Metadata.UID
+		}
+		owned := func(r kube.Resource, name, kind, owner, uid string) {
+			w.srv.Put(r, fmt.Sprintf(`{"metadata":{"namespace":"shop","name":%q,"ownerReferences":[{"apiVersion":"apps/v1","kind":%q,"name":%q,"uid":%q,"controller":true}]}}`, name, kind, owner, uid))
+		}
+		owned(kube.ReplicaSets, "web-1", "Deployment", "web", uid(kube.Deployments, "web"))
+		for _, name := range []string{"web-1-a", "web-1-b"} {
+			owned(kube.Pods, name, "ReplicaSet", "web-1", uid(kube.ReplicaSets, "web-1"))
+		}
+		owned(kube.Pods, "lost", "ReplicaSet", "gone", "no-such-uid")
+		w.pass(time.Second)
+		var got struct{ Root node }
+		p.get("api/tree?type=pods&ns=shop&name=web-1-b", &got)
+		if diff := cmp.Diff("web(web-1(web-1-a()web-1-b*()))", got.Root.outline()); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		p.get("api/tree?type=pods&ns=shop&name=lost", &got)
+		if diff := cmp.Diff("gone?(lost*())", got.Root.outline()); diff != "" || got.Root.Type != "replicasets.apps" {
+			t.Errorf("%+v (-want +got):\n%s", got.Root, diff)
+		}
+	})
+}
+
+func (n *node) outline() string {
+	s := n.Name
+	if n.Self {
+		s += "*"
+	}
+	if n.Missing {
+		s += "?"
+	}
+	s += "("
+	for _, c := range n.Children {
+		s += c.outline()
+	}
+	return s + ")"
+}
+
+func TestEventsOfAnObject(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		p := w.open()
+		w.pod("a", "Running")
+		for _, name := range []string{"a", "aa"} {
+			w.srv.Put(kube.Events, fmt.Sprintf(`{"metadata":{"namespace":"shop","name":"%s.1"},"involvedObject":{"kind":"Pod","namespace":"shop","name":%q},"type":"Warning","reason":"BackOff","message":"about %s","count":3}`, name, name, name))
+		}
+		w.pass(time.Second)
+		var got struct{ Events []wireEvent }
+		p.get("api/events?type=pods&ns=shop&name=a", &got)
+		if len(got.Events) != 1 || got.Events[0].Message != "about a" || got.Events[0].Count != 3 {
+			t.Errorf("%+v", got.Events)
+		}
+	})
+}
+
+// TestSecretsAreRedacted: in every answer and every state; a change of a value is seen
+// nevertheless.
+func TestSecretsAreRedacted(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		p := w.open()
+		put := func(value string) {
+			w.srv.Put(kube.Secrets, fmt.Sprintf(`{"metadata":{"namespace":"shop","name":"s","annotations":{%q:"hunter2 %s"}},"data":{"password":%q}}`, lastApplied, value, value))
+		}
+		put("aHVudGVyMg==")
+		p.post("api/subscribe", `{"client":"client-1","windows":[{"id":"w","type":"secrets"}],"objects":[{"id":"o","type":"secrets","ns":"shop","name":"s"}],"activity":{}}`)
+		w.pass(time.Second)
+		s := p.stream("client-1", "")
+		go func() { <-time.After(time.Second); put("aHVudGVyMw==") }()
+		s.read(3 * time.Second)
+		all := ""
+		for _, e := range s.seen {
+			all += string(e.data)
+		}
+		for _, path := range []string{"object", "history"} {
+			all += p.do("GET", "api/"+path+"?type=secrets&ns=shop&name=s", "").Body.String()
+		}
+		for _, secret := range []string{"aHVudGVyM", "hunter2"} {
+			if strings.Contains(all, secret) {
+				t.Errorf("%s is in %s", secret, all)
+			}
+		}
+		if !strings.Contains(all, "data.password") || !strings.Contains(all, `"redacted":true`) {
+			t.Errorf("no change of data.password in %s", all)
+		}
+	})
+}

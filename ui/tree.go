@@ -1,0 +1,188 @@
+package ui
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// node of a tree of owners.
+type node struct {
+	Type     string  `json:"type"`
+	Kind     string  `json:"kind"`
+	NS       string  `json:"ns,omitempty"`
+	Name     string  `json:"name"`
+	UID      string  `json:"uid"`
+	Status   string  `json:"status,omitempty"`
+	Self     bool    `json:"self,omitempty"`
+	Missing  bool    `json:"missing,omitempty"`
+	More     int     `json:"more,omitempty"`
+	Children []*node `json:"children"`
+}
+
+const (
+	maxChildren = 200 // of a node
+	maxNodes    = 2000
+	maxOwners   = 20 // levels
+)
+
+// forest is what the watched types say of owners, as of one moment.
+type forest struct {
+	byUID  map[string]*item
+	owned  map[string][]*item // by the UID of the owner
+	nodes  int
+	unseen []string // types that were not searched
+	soon   []string // types whose first list is running
+	seen   []string
+}
+
+// getTree returns the owners of an object and what it owns, as far as the types are
+// watched.
+func (u *UI) getTree(s *session, r *http.Request) (any, error) {
+	sub, err := u.subject(s, r.URL.Query())
+	if err != nil {
+		return nil, err
+	}
+	f := u.forest(s, r.URL.Query().Get("search") == "1")
+	top := f.byUID[sub.life.uid]
+	if top == nil { // it is gone: what it owned may be left
+		top = &item{life: sub.life}
+	}
+	var missing *node
+	for range maxOwners {
+		o, ok := top.controller()
+		if !ok {
+			break
+		}
+		parent := f.byUID[o.uid.Value()]
+		if parent == nil {
+			missing = &node{Type: u.typeOf(o), Kind: o.kind.Value(), NS: top.key.Namespace, Name: o.name.Value(), UID: o.uid.Value(), Missing: true}
+			break
+		}
+		top = parent
+	}
+	root := f.grow(top, sub.life, 0)
+	if missing != nil {
+		missing.Children = []*node{root}
+		root = missing
+	}
+	return map[string]any{"root": root, "searched": f.seen, "loading": f.soon, "unsearched": f.unseen}, nil
+}
+
+// forest collects the objects of all watched types that a session may see.
+func (u *UI) forest(s *session, search bool) *forest {
+	f := &forest{byUID: map[string]*item{}, owned: map[string][]*item{}, unseen: []string{}, soon: []string{}, seen: []string{}}
+	for _, k := range u.types() {
+		sees, err := s.sees(k)
+		if err != nil || k.id == "events" {
+			continue
+		}
+		k.mu.Lock()
+		if search && k.stop == nil && k.count != 0 && !k.secret() {
+			k.start()
+		}
+		switch {
+		case k.state == stateLoading:
+			f.soon = append(f.soon, k.id)
+		case k.stop == nil && k.count != 0:
+			f.unseen = append(f.unseen, k.id)
+		case k.stop != nil:
+			f.seen = append(f.seen, k.id)
+		}
+		for key, i := range k.store.All() {
+			if sees != nil && !sees(key.Namespace) {
+				continue
+			}
+			f.byUID[i.uid] = i
+			for _, o := range i.owners {
+				f.owned[o.uid.Value()] = append(f.owned[o.uid.Value()], i)
+			}
+		}
+		k.mu.Unlock()
+	}
+	return f
+}
+
+// controller returns the owner that controls i, or its first one.
+func (i *item) controller() (owner, bool) {
+	for _, o := range i.owners {
+		if o.controller {
+			return o, true
+		}
+	}
+	if len(i.owners) > 0 {
+		return i.owners[0], true
+	}
+	return owner{}, false
+}
+
+// typeOf guesses the type of an owner from what is served.
+func (u *UI) typeOf(o owner) string {
+	group, _, found := strings.Cut(o.apiVersion.Value(), "/")
+	if !found {
+		group = ""
+	}
+	for _, k := range u.types() {
+		if k.res.Kind == o.kind.Value() && k.res.Group == group {
+			return k.id
+		}
+	}
+	return ""
+}
+
+// grow returns the node of i with all below it.
+func (f *forest) grow(i *item, self *life, depth int) *node {
+	f.nodes++
+	n := &node{Type: i.kind.id, Kind: i.kind.res.Kind, NS: i.key.Namespace, Name: i.key.Name, UID: i.uid, Self: i.life == self, Missing: len(i.cells) == 0, Status: i.status(), Children: []*node{}}
+	children := f.owned[i.uid]
+	slices.SortFunc(children, func(a, b *item) int {
+		if c := strings.Compare(a.kind.id, b.kind.id); c != 0 {
+			return c
+		}
+		return byKey(a, b)
+	})
+	for _, c := range children {
+		if len(n.Children) == maxChildren || f.nodes >= maxNodes || depth >= maxOwners {
+			n.More++
+			continue
+		}
+		n.Children = append(n.Children, f.grow(c, self, depth+1))
+	}
+	return n
+}
+
+// status is the cell that says how an object is: that of a column named Status, or Ready.
+func (i *item) status() string {
+	var parts []string
+	for _, name := range []string{"Ready", "Status", "Desired", "Completions"} {
+		for n, c := range i.kind.columns {
+			if c.Name == name && n < len(i.cells) {
+				parts = append(parts, i.cells[n].Value())
+			}
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// getLogs streams the log of a container.
+func (u *UI) getLogs(w http.ResponseWriter, r *http.Request) {
+	s, err := u.session(r, r.Header.Get(header))
+	if err == nil {
+		err = u.logs(s, w, r)
+	}
+	if err != nil {
+		fail(w, err)
+	}
+}
+
+// nameOf checks the name of an object that stands in the path of a request.
+func nameOf(ns, name string) (kube.Key, error) {
+	for _, s := range []string{ns, name} {
+		if s == "" || kube.CheckName(s) != nil {
+			return kube.Key{}, invalid("ns and name are those of a pod")
+		}
+	}
+	return kube.Key{Namespace: ns, Name: name}, nil
+}
