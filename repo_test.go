@@ -68,7 +68,7 @@ var floors = map[string]float64{
 	"cache/internal/persist":     3,
 	"controller":                 5,
 	"metrics":                    6,
-	"ui":                         9,
+	"ui":                         6,
 	"ui/internal/history":        3,
 	"ui/internal/diff":           1,
 	"manager":                    6,
