@@ -286,7 +286,7 @@ func handlerOf(line string) http.HandlerFunc {
 	}
 }
 
-// Help describes the language of [ParseFaults], with every action.
+// Help describes the language of [Parse], with every action.
 func Help() string {
 	var b strings.Builder
 	b.WriteString("A fault a line, as MATCH: ACTION. What follows # is a comment.\n\n" +

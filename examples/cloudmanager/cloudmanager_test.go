@@ -18,6 +18,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/connect"
 	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/apitest/simulate"
 	"github.com/listwatch/listwatch/client"
@@ -36,8 +37,8 @@ type world struct {
 
 func key(name string) kube.Key { return kube.Key{Namespace: "a", Name: name} }
 
-// tell plays a story in virtual time.
-func tell(t *testing.T, story func(w *world)) {
+// run plays a story in virtual time.
+func run(t *testing.T, story func(w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{T: t, Server: apitest.NewWith(t, apitest.Options{InMemory: true, CollectGarbage: true})}
 		w.Put(kube.CustomResourceDefinitions, manifest(t, "crd.yaml"))
@@ -86,10 +87,10 @@ func manifest(t *testing.T, name string) []byte {
 // settle lets a minute pass.
 func (w *world) settle() { <-time.After(time.Minute) }
 
-// somebody else does something.
+// somebody calls f with a client of another user.
 func (w *world) somebody(r kube.Resource, f func(client.Collection[codec.Raw]) error) {
 	w.Helper()
-	c, err := client.New(client.Config{Server: w.URL, Dial: w.Dial, UserAgent: "somebody"})
+	c, err := client.New(connect.Config(w.Server))
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -196,7 +197,7 @@ func (w *world) want(lines ...string) {
 const isReady = "x is ready, Ready True: a majority of each part is ready"
 
 func TestPartsAreMadeInOrder(t *testing.T) {
-	tell(t, func(w *world) {
+	run(t, func(w *world) {
 		defer w.operate()()
 		w.create(managers, all)
 		w.settle()
@@ -222,35 +223,35 @@ func TestPartsAreMadeInOrder(t *testing.T) {
 			"Normal Synced Secret x-db created", "Normal Synced StatefulSet x-db created", "Normal Synced Deployment x-identity created",
 			"Normal Synced Deployment x-front created", "Normal Ready a majority of each part is ready",
 		}
-		if diff := cmp.Diff(want, w.told()); diff != "" {
+		if diff := cmp.Diff(want, w.recorded()); diff != "" {
 			t.Errorf("events (-want +got):\n%s", diff)
 		}
 	})
 }
 
-// told returns what the operator has told in Events, in order.
-func (w *world) told() (texts []string) {
+// recorded returns the Events of the operator, in order.
+func (w *world) recorded() (texts []string) {
 	list, _ := w.List(kube.Events)
 	type event struct {
 		kube.Meta             `json:"metadata"`
 		Type, Reason, Message string
 		Source                struct{ Component string }
 	}
-	var told []event
+	var recorded []event
 	for _, b := range list {
 		var e event
 		if err := json.Unmarshal(b, &e); err != nil {
 			w.Fatal(err)
 		}
 		if e.Source.Component == "cloudmanager-operator" {
-			told = append(told, e)
+			recorded = append(recorded, e)
 		}
 	}
-	slices.SortFunc(told, func(a, b event) int {
+	slices.SortFunc(recorded, func(a, b event) int {
 		n, _ := kube.Revision(a.ResourceVersion).Compare(kube.Revision(b.ResourceVersion))
 		return n
 	})
-	for _, e := range told {
+	for _, e := range recorded {
 		texts = append(texts, e.Type+" "+e.Reason+" "+e.Message)
 	}
 	return texts
@@ -258,7 +259,7 @@ func (w *world) told() (texts []string) {
 
 // A part whose status is of an older spec is not ready.
 func TestStatusOfAnOlderSpecDoesNotCount(t *testing.T) {
-	tell(t, func(w *world) {
+	run(t, func(w *world) {
 		defer w.operate()()
 		w.create(managers, `{"metadata":{"namespace":"a","name":"x"},"spec":{"front":{"image":"web:1"}}}`)
 		w.settle()
@@ -278,7 +279,7 @@ var whole = []string{
 }
 
 func TestChildrenAreAsTheProductNeedsThem(t *testing.T) {
-	tell(t, func(w *world) {
+	run(t, func(w *world) {
 		defer w.simulate()()
 		defer w.operate()()
 		w.create(managers, all)
@@ -298,9 +299,9 @@ func TestChildrenAreAsTheProductNeedsThem(t *testing.T) {
 	})
 }
 
-// The password is made once, and told to nobody.
+// The password is made once, and not disclosed.
 func TestPasswordIsMadeOnceAndNotDisclosed(t *testing.T) {
-	tell(t, func(w *world) {
+	run(t, func(w *world) {
 		defer w.simulate()()
 		stop := w.operate()
 		w.create(managers, all)
@@ -333,7 +334,7 @@ func TestPasswordIsMadeOnceAndNotDisclosed(t *testing.T) {
 }
 
 func TestPartsAreScaledAndRepaired(t *testing.T) {
-	tell(t, func(w *world) {
+	run(t, func(w *world) {
 		defer w.simulate()()
 		defer w.operate()()
 		w.create(managers, all)
@@ -377,7 +378,7 @@ func (w *world) claims() (names []string) {
 }
 
 func TestPartsThatAreNoLongerNamedAreDeleted(t *testing.T) {
-	tell(t, func(w *world) {
+	run(t, func(w *world) {
 		defer w.simulate()()
 		defer w.operate()()
 		w.create(managers, all)
@@ -396,14 +397,14 @@ func TestPartsThatAreNoLongerNamedAreDeleted(t *testing.T) {
 }
 
 func TestWhatIsNotOursIsNotTaken(t *testing.T) {
-	tell(t, func(w *world) {
+	run(t, func(w *world) {
 		defer w.simulate()()
 		defer w.operate()()
 		w.create(kube.Secrets, `{"metadata":{"namespace":"a","name":"x-db"},"stringData":{"mine":"1"}}`)
 		w.create(managers, all)
 		w.settle()
 		w.want(`Secret x-db of ""`, "x is failed, Ready False: db: it is there already and does not belong to this CloudManager")
-		if diff := cmp.Diff([]string{"Warning ErrResourceExists Secret x-db: it is there already and does not belong to this CloudManager"}, w.told()); diff != "" {
+		if diff := cmp.Diff([]string{"Warning ErrResourceExists Secret x-db: it is there already and does not belong to this CloudManager"}, w.recorded()); diff != "" {
 			t.Errorf("events (-want +got):\n%s", diff)
 		}
 		w.delete(managers, key("x"))
@@ -419,7 +420,7 @@ func TestWhatIsNotOursIsNotTaken(t *testing.T) {
 }
 
 func TestDeletionTakesTheClaimsAlong(t *testing.T) {
-	tell(t, func(w *world) {
+	run(t, func(w *world) {
 		defer w.simulate()()
 		defer w.operate()()
 		w.create(managers, all)
@@ -451,7 +452,7 @@ func TestDeletionTakesTheClaimsAlong(t *testing.T) {
 // The watch of what was made is half a minute late: the next run waits for it, and
 // knows then what it has to clean up.
 func TestWithALateWatchNothingIsMadeTwiceOrLeftBehind(t *testing.T) {
-	tell(t, func(w *world) {
+	run(t, func(w *world) {
 		w.On(apitest.Match{Verb: "watch", Resource: "statefulsets.apps"}, faults.EachEvent(func(w http.ResponseWriter, event []byte) {
 			if bytes.Contains(event, []byte(`"ADDED"`)) {
 				<-time.After(30 * time.Second)
@@ -489,7 +490,7 @@ func TestWithALateWatchNothingIsMadeTwiceOrLeftBehind(t *testing.T) {
 
 // An operator at rest asks for nothing, nor when what happens is none of its business.
 func TestAtRestNothingIsAsked(t *testing.T) {
-	tell(t, func(w *world) {
+	run(t, func(w *world) {
 		defer w.simulate()()
 		defer w.operate()()
 		w.create(managers, all)

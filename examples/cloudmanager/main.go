@@ -1,8 +1,8 @@
-// Command cloudmanager is an operator of a small product: a CloudManager names a front, an
-// identity service and a db, and gets two Deployments, a Secret and a StatefulSet with a
-// claim, in the order db, identity, front, each when a majority of the one before is ready.
-// What is no longer named is deleted, and at the end the claims. README.md says how to run
-// it.
+// Command cloudmanager is an operator of a small product: a CloudManager has a front,
+// an identity service and a db, for which the operator creates two Deployments, a
+// Secret and a StatefulSet with a claim, in the order db, identity, front, each when a
+// majority of the previous one is ready. Parts that are removed from the spec are
+// deleted, and finally the claims. README.md shows how to run it.
 package main
 
 import (

@@ -16,11 +16,11 @@ import (
 	"github.com/listwatch/listwatch/manager"
 )
 
-const finalizer = "example.com/claims" // until the claims of the db are deleted: they have no owner
+const finalizer = "example.com/claims" // held until the claims of the db are deleted, which have no owner
 
 var errExists = errors.New("it is there already and does not belong to this CloudManager")
 
-// operator makes the children of each CloudManager.
+// operator maintains the children of each CloudManager.
 type operator struct {
 	client     *client.Client
 	managers   *cache.Informer[CloudManager]
@@ -30,8 +30,8 @@ type operator struct {
 	events     *events.Recorder
 }
 
-// newManager puts the operator together, for one namespace or, if that is empty, all. All
-// parts log to the logger of the Manager.
+// newManager returns the operator for one namespace, or for all if it is empty. All
+// parts use the logger of the Manager.
 func newManager(c *client.Client, namespace string, mo manager.Options) *manager.Manager {
 	o := &operator{
 		client:   c,
@@ -48,7 +48,7 @@ func newManager(c *client.Client, namespace string, mo manager.Options) *manager
 	for _, r := range []kube.Resource{kube.Secrets, kube.StatefulSets, kube.Deployments} {
 		children := client.Of[Child](c, r).In(namespace)
 		if r == kube.Secrets {
-			children.Accept = client.Of[kube.Partial](c, r).Accept // the metadata alone: passwords stay where they are
+			children.Accept = client.Of[kube.Partial](c, r).Accept // metadata only: passwords are not read
 		}
 		o.children[r] = cache.New(children, cache.Options[Child]{})
 		o.owned[r] = cache.ByOwner(o.children[r].Store())
@@ -58,7 +58,7 @@ func newManager(c *client.Client, namespace string, mo manager.Options) *manager
 	return m
 }
 
-// want is a child that a spec names.
+// want is a desired child.
 type want struct {
 	resource kube.Resource
 	name     string
@@ -69,27 +69,28 @@ func (w want) key(m CloudManager) kube.Key {
 	return kube.Key{Namespace: m.Namespace, Name: m.Name + "-" + w.name}
 }
 
-// wanted returns the children of m, in the order in which they are made.
+// wanted returns the children of m, in the order of their creation.
 func wanted(m CloudManager) []want {
 	s := m.Spec
 	all := []want{{kube.Secrets, "db", s.DB}, {kube.StatefulSets, "db", s.DB}, {kube.Deployments, "identity", s.Identity}, {kube.Deployments, "front", s.Front}}
 	return slices.DeleteFunc(all, func(w want) bool { return w.Part == nil || m.DeletionTimestamp != nil })
 }
 
-// reconcile makes the world what the CloudManager says. It looks at what is, whatever has
-// happened, and comes again after an error, which may just say that the cache is behind.
+// reconcile brings the children in line with the CloudManager. It reads the current
+// state, whatever has changed, and runs again after an error, for instance if the cache
+// is behind.
 func (o *operator) reconcile(ctx context.Context, key kube.Key) (again controller.Result, err error) {
-	m, ok := o.managers.Store().Get(key) // shared with others: it must not be changed
+	m, ok := o.managers.Store().Get(key) // shared: it must not be modified
 	if !ok {
-		return again, nil // the garbage collector deletes what it owned
+		return again, nil // the garbage collector deletes its dependents
 	}
-	if m.AddFinalizer(finalizer) { // on our copy, and stored before there is something to clean up
+	if m.AddFinalizer(finalizer) { // on our copy, and stored before anything needs cleaning up
 		if m, err = client.Of[CloudManager](o.client, managers).Edit(ctx, key, func(m *CloudManager) error { m.AddFinalizer(finalizer); return nil }); err != nil {
 			return again, err
 		}
 	}
 	all := wanted(m)
-	for r, index := range o.owned { // what is no longer named goes; the claims stay until m goes
+	for r, index := range o.owned { // removed parts are deleted; the claims stay until m is deleted
 		for k, c := range index.Get(m.UID) {
 			if c.DeletionTimestamp != nil || slices.ContainsFunc(all, func(w want) bool { return w.resource == r && w.key(m) == k }) {
 				continue
@@ -112,19 +113,19 @@ func (o *operator) reconcile(ctx context.Context, key kube.Key) (again controlle
 		} else if err != nil {
 			return again, err
 		}
-		if w.resource != kube.Secrets && (c.Status.ObservedGeneration < c.Generation || 2*c.Status.ReadyReplicas <= w.Replicas) { // those after it wait
+		if w.resource != kube.Secrets && (c.Status.ObservedGeneration < c.Generation || 2*c.Status.ReadyReplicas <= w.Replicas) { // the following parts wait
 			return again, o.report(ctx, m, "progressing", "waiting for a majority of "+w.name)
 		}
 	}
 	return again, o.report(ctx, m, "ready", "a majority of each part is ready")
 }
 
-// ensure returns a child as it should be.
+// ensure creates or updates a child and returns it.
 func (o *operator) ensure(ctx context.Context, m CloudManager, w want) (Child, error) {
 	if cached, ok := o.children[w.resource].Store().Get(w.key(m)); ok {
 		c := cached
 		if err := shape(&c, m, w); err != nil || reflect.DeepEqual(c, cached) {
-			return cached, err // no request, which is how most runs end
+			return cached, err // no request, as in most runs
 		}
 	}
 	c, outcome, err := client.Of[Child](o.client, w.resource).CreateOrUpdate(ctx, w.key(m), func(c *Child) error { return shape(c, m, w) })
@@ -135,7 +136,8 @@ func (o *operator) ensure(ctx context.Context, m CloudManager, w want) (Child, e
 	return c, err
 }
 
-// shape makes c what m asks for. It changes nothing in place: a cache may share it.
+// shape sets the desired fields of c. It modifies nothing in place, because a cache may
+// share it.
 func shape(c *Child, m CloudManager, w want) error {
 	if owner, _ := kube.ControllerOf(c.OwnerReferences); c.UID != "" && owner.UID != m.UID {
 		return errExists
@@ -147,14 +149,14 @@ func shape(c *Child, m CloudManager, w want) error {
 	main := Container{Name: w.name, Image: w.Image}
 	switch w.resource {
 	case kube.Secrets:
-		if c.UID == "" { // once: whoever has the password must not be locked out
+		if c.UID == "" { // once: users of the password must keep access
 			c.Data = map[string][]byte{"POSTGRES_PASSWORD": []byte(rand.Text())}
 		}
 		return nil
 	case kube.StatefulSets:
 		main.EnvFrom = []fields{{"secretRef": fields{"name": w.key(m).Name}}}
 		main.VolumeMounts = []fields{{"name": "data", "mountPath": "/var/lib/postgresql"}}
-		if c.UID == "" { // nobody can change it later
+		if c.UID == "" { // it is immutable
 			claim := fields{"accessModes": []string{"ReadWriteOnce"}, "resources": fields{"requests": fields{"storage": w.Storage}}}
 			c.Spec.VolumeClaimTemplates = []fields{{"metadata": fields{"name": "data"}, "spec": claim}}
 		}
@@ -164,9 +166,10 @@ func shape(c *Child, m CloudManager, w want) error {
 	return nil
 }
 
-// finalize deletes the claims of the db when its Pods are gone, and lets m go.
+// finalize deletes the claims of the db when its Pods are deleted, and removes the
+// finalizer.
 func (o *operator) finalize(ctx context.Context, m CloudManager) error {
-	if !m.HasFinalizer(finalizer) || o.owned[kube.StatefulSets].Len(m.UID) > 0 { // whose end brings the key again
+	if !m.HasFinalizer(finalizer) || o.owned[kube.StatefulSets].Len(m.UID) > 0 { // the end of the StatefulSet adds the key again
 		return o.report(ctx, m, "deleting", "waiting for the end of the db")
 	}
 	claims := client.Selection{Labels: kube.LabelsSelector(map[string]string{"cloudmanager": m.Name, "part": "db"})} // those of the StatefulSet
@@ -180,7 +183,7 @@ func (o *operator) finalize(ctx context.Context, m CloudManager) error {
 	return err
 }
 
-// report writes the status, if it is news.
+// report writes the status, if it has changed.
 func (o *operator) report(ctx context.Context, m CloudManager, phase, message string) error {
 	status, since := map[bool]string{true: "True", false: "False"}[phase == "ready"], any(time.Now().UTC().Format(time.RFC3339))
 	if was := m.Status.Conditions; len(was) > 0 && was[0]["status"] == status {

@@ -2,10 +2,10 @@ package main
 
 import "github.com/listwatch/listwatch/kube"
 
-// managers is where the server serves CloudManagers: see manifests/crd.yaml.
+// managers is the resource of CloudManagers: see manifests/crd.yaml.
 var managers = kube.Resource{Group: "example.com", Version: "v1", Plural: "cloudmanagers", Kind: "CloudManager", Namespaced: true}
 
-// CloudManager asks for parts. One that its spec does not name is not there.
+// CloudManager has the desired parts. Parts that its spec does not have are deleted.
 type CloudManager struct {
 	kube.Meta `json:"metadata"`
 	Spec      struct {
@@ -16,21 +16,21 @@ type CloudManager struct {
 	Status Status `json:"status,omitzero"`
 }
 
-// Part is one of them.
+// Part is the spec of a part.
 type Part struct {
 	Image    string `json:"image"`
 	Replicas int    `json:"replicas"`
-	Storage  string `json:"storage,omitempty"` // of each replica of the db
+	Storage  string `json:"storage,omitempty"` // for each replica of the db
 }
 
-// Status is how far it is.
+// Status is the progress.
 type Status struct {
 	Phase              string   `json:"phase"` // progressing, ready, failed or deleting
 	ObservedGeneration int64    `json:"observedGeneration"`
-	Conditions         []fields `json:"conditions"` // Ready alone, as the API conventions have it
+	Conditions         []fields `json:"conditions"` // Ready only, following the API conventions
 }
 
-// Child is what matters of a Deployment, StatefulSet or Secret. What else it has stays.
+// Child has the needed fields of a Deployment, StatefulSet or Secret. Others are kept.
 type Child struct {
 	kube.Meta `json:"metadata"`
 	Data      map[string][]byte `json:"data,omitempty"` // of a Secret
@@ -53,7 +53,7 @@ type Child struct {
 	} `json:"status,omitzero"`
 }
 
-// Container is one of a Pod.
+// Container is a container of a Pod.
 type Container struct {
 	Name         string   `json:"name"`
 	Image        string   `json:"image"`
@@ -61,4 +61,4 @@ type Container struct {
 	VolumeMounts []fields `json:"volumeMounts,omitempty"`
 }
 
-type fields = map[string]any // of an object that is not worth a type
+type fields = map[string]any // an object without a type of its own

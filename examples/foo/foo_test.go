@@ -16,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/connect"
 	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/apitest/simulate"
 	"github.com/listwatch/listwatch/client"
@@ -36,8 +37,8 @@ var (
 	web = kube.Key{Namespace: "a", Name: "web"}
 )
 
-// tell plays a story in virtual time.
-func tell(t *testing.T, story func(w *world)) {
+// run plays a story in virtual time.
+func run(t *testing.T, story func(w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{T: t, Server: apitest.NewWith(t, apitest.Options{InMemory: true, CollectGarbage: true})}
 		w.Put(kube.CustomResourceDefinitions, manifest(t, "crd.yaml"))
@@ -99,10 +100,10 @@ func (w *world) asked(r kube.Resource) (verbs []string) {
 	return verbs
 }
 
-// somebody else does something.
+// somebody calls f with a client of another user.
 func (w *world) somebody(r kube.Resource, f func(client.Collection[codec.Raw]) error) {
 	w.Helper()
-	c, err := client.New(client.Config{Server: w.URL, Dial: w.Dial, UserAgent: "somebody"})
+	c, err := client.New(connect.Config(w.Server))
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -185,8 +186,8 @@ func (w *world) want(lines ...string) {
 	}
 }
 
-// told returns what the operator has told in Events.
-func (w *world) told() (all []string) {
+// recorded returns the Events of the operator.
+func (w *world) recorded() (all []string) {
 	list, _ := w.List(kube.Events)
 	for _, b := range list {
 		var e struct {
@@ -204,11 +205,11 @@ func (w *world) told() (all []string) {
 }
 
 func TestFooBecomesADeployment(t *testing.T) {
-	tell(t, func(w *world) {
+	run(t, func(w *world) {
 		defer w.operate()()
 		w.create(foos, `{"metadata":{"namespace":"a","name":"x"},"spec":{"deploymentName":"web"}}`) // 1 replica by default
 		w.want(`web of "x": 1 of 1 nginx:1.29`, "foo x: 1, Ready True Available")
-		if diff := cmp.Diff([]string{"Normal Synced deployment web created"}, w.told()); diff != "" {
+		if diff := cmp.Diff([]string{"Normal Synced deployment web created"}, w.recorded()); diff != "" {
 			t.Errorf("events (-want +got):\n%s", diff)
 		}
 		f := get[Foo](w, foos, x)
@@ -220,7 +221,7 @@ func TestFooBecomesADeployment(t *testing.T) {
 }
 
 func TestFooIsScaled(t *testing.T) {
-	tell(t, func(w *world) {
+	run(t, func(w *world) {
 		defer w.operate()()
 		w.foo("x", "web", 2)
 		w.want(`web of "x": 2 of 2 nginx:1.29`, "foo x: 2, Ready True Available")
@@ -244,7 +245,7 @@ func TestFooRepairsDrift(t *testing.T) {
 		"container": `{"spec":{"template":{"spec":{"containers":[{"name":"another","image":"evil"}]}}}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, func(w *world) {
+			run(t, func(w *world) {
 				defer w.operate()()
 				w.foo("x", "web", 2)
 				w.settle()
@@ -261,7 +262,7 @@ func TestFooRepairsDrift(t *testing.T) {
 }
 
 func TestFooMakesADeploymentAgain(t *testing.T) {
-	tell(t, func(w *world) {
+	run(t, func(w *world) {
 		defer w.operate()()
 		w.foo("x", "web", 2)
 		w.settle()
@@ -271,7 +272,7 @@ func TestFooMakesADeploymentAgain(t *testing.T) {
 }
 
 func TestFooWithAnotherNameHasAnotherDeployment(t *testing.T) {
-	tell(t, func(w *world) {
+	run(t, func(w *world) {
 		defer w.operate()()
 		w.foo("x", "web", 1)
 		w.settle()
@@ -288,7 +289,7 @@ func TestFooDoesNotTakeWhatIsNotItsOwn(t *testing.T) {
 		"of another": {`,"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"cm","uid":"%s","controller":true}]`, "cm"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, func(w *world) {
+			run(t, func(w *world) {
 				defer w.operate()()
 				w.Put(kube.ConfigMaps, `{"metadata":{"namespace":"a","name":"cm"}}`)
 				uid := get[kube.Partial](w, kube.ConfigMaps, kube.Key{Namespace: "a", Name: "cm"}).UID
@@ -296,7 +297,7 @@ func TestFooDoesNotTakeWhatIsNotItsOwn(t *testing.T) {
 				w.foo("x", "web", 3)
 				w.want(fmt.Sprintf(`web of %q: 1 of 1 theirs`, c.owner), "foo x: 0, Ready False ErrResourceExists")
 				want := []string{"Warning ErrResourceExists deployment web: there is a deployment of that name, and it does not belong to this Foo"}
-				if diff := cmp.Diff(want, w.told()); diff != "" {
+				if diff := cmp.Diff(want, w.recorded()); diff != "" {
 					t.Errorf("events (-want +got):\n%s", diff)
 				}
 				since := get[Foo](w, foos, x).Status.Conditions[0].LastTransitionTime
@@ -313,7 +314,7 @@ func TestFooDoesNotTakeWhatIsNotItsOwn(t *testing.T) {
 }
 
 func TestFooIsDeleted(t *testing.T) {
-	tell(t, func(w *world) {
+	run(t, func(w *world) {
 		defer w.operate()()
 		w.foo("x", "web", 2)
 		w.settle()
@@ -331,7 +332,7 @@ func TestFooIsDeleted(t *testing.T) {
 
 // An operator at rest asks for nothing, nor when what happens is none of its business.
 func TestFooAtRestAsksForNothing(t *testing.T) {
-	tell(t, func(w *world) {
+	run(t, func(w *world) {
 		defer w.operate()()
 		for i := range 20 {
 			w.foo(fmt.Sprint("x", i), fmt.Sprint("web", i), 1)
@@ -351,7 +352,7 @@ func TestFooAtRestAsksForNothing(t *testing.T) {
 // The watch of Deployments is half a minute late: the next run waits for what the
 // last one wrote, and knows then that it has to go.
 func TestFooWithALateWatchMakesNothingTwice(t *testing.T) {
-	tell(t, func(w *world) {
+	run(t, func(w *world) {
 		w.On(apitest.Match{Verb: "watch", Resource: "deployments.apps"}, faults.EachEvent(func(w http.ResponseWriter, event []byte) {
 			if bytes.Contains(event, []byte(`"ADDED"`)) {
 				<-time.After(30 * time.Second)
@@ -375,7 +376,7 @@ func TestFooWithALateWatchMakesNothingTwice(t *testing.T) {
 // A Deployment that says it is the Foo's, and that the Foo does not name, is a
 // leftover.
 func TestFooDeletesWhatItOwnsAndDoesNotName(t *testing.T) {
-	tell(t, func(w *world) {
+	run(t, func(w *world) {
 		defer w.operate()()
 		w.foo("x", "web", 1)
 		w.settle()
@@ -389,7 +390,7 @@ func TestFooDeletesWhatItOwnsAndDoesNotName(t *testing.T) {
 // TestFooOfANamespaceAsksForNothingElse: manifests/rbac-namespaced.yaml allows requests in
 // one namespace only.
 func TestFooOfANamespaceAsksForNothingElse(t *testing.T) {
-	tell(t, func(w *world) {
+	run(t, func(w *world) {
 		w.confined = "a"
 		w.foo("x", "web", 1)
 		w.create(foos, `{"metadata":{"namespace":"b","name":"y"},"spec":{"deploymentName":"web","replicas":1}}`)

@@ -1,7 +1,7 @@
-// Command foo is an operator: for each Foo it keeps a Deployment, of the name and
-// size that the Foo says, and tells in the Foo's status how many replicas are
-// available. It is the sample controller of Kubernetes' tutorials, in plain structs
-// and without generated code:
+// Command foo is an operator: for each Foo it maintains a Deployment with the name and
+// size of the Foo's spec, and reports the available replicas in the Foo's status. It is
+// the sample controller of Kubernetes' tutorials, with plain structs and without
+// generated code:
 //
 //	kubectl apply -f examples/foo/manifests/crd.yaml
 //	go run ./examples/foo
@@ -52,8 +52,8 @@ func exitOn(err error) {
 	}
 }
 
-// newManager puts the operator together, for one namespace or, if that is empty, all. All
-// parts log to the logger of the Manager.
+// newManager returns the operator for one namespace, or for all if it is empty. All
+// parts use the logger of the Manager.
 func newManager(c *client.Client, namespace string, mo manager.Options) *manager.Manager {
 	o := &operator{
 		client:      c,

@@ -17,28 +17,28 @@ import (
 
 const image = "nginx:1.29"
 
-// errExists means that a Deployment of the name is there and not ours.
+// errExists means that a Deployment with the name exists and is not ours.
 var errExists = errors.New("there is a deployment of that name, and it does not belong to this Foo")
 
-// operator makes a Deployment for each Foo.
+// operator maintains a Deployment for each Foo.
 type operator struct {
 	client      *client.Client
 	foos        *cache.Informer[Foo]
 	deployments *cache.Informer[Deployment]
 	owned       *cache.Index[Deployment, string] // Deployments by the UID of their owner
-	wanted      *cache.Index[Foo, kube.Key]      // Foos by the Deployment they name
+	wanted      *cache.Index[Foo, kube.Key]      // Foos by the Deployment in their spec
 	controller  *controller.Controller[kube.Key]
 	events      *events.Recorder
 }
 
-// reconcile makes the world what the Foo says. It looks at what is, whatever has
-// happened, and so may be called at any time.
+// reconcile brings the Deployment in line with the Foo. It reads the current state,
+// whatever has changed, so it may be called at any time.
 func (o *operator) reconcile(ctx context.Context, key kube.Key) (controller.Result, error) {
-	foo, ok := o.foos.Store().Get(key) // shared with others: it must not be changed
+	foo, ok := o.foos.Store().Get(key) // shared: it must not be modified
 	if !ok || foo.DeletionTimestamp != nil {
-		return controller.Result{}, nil // the garbage collector deletes what it owned
+		return controller.Result{}, nil // the garbage collector deletes its dependents
 	}
-	for k, d := range o.owned.Get(foo.UID) { // the spec named another one before
+	for k, d := range o.owned.Get(foo.UID) { // of a previous deploymentName
 		if k.Name != foo.Spec.DeploymentName && d.DeletionTimestamp == nil {
 			err := client.Of[Deployment](o.client, kube.Deployments).Delete(ctx, k, client.DeleteOptions{UID: d.UID})
 			if err != nil && !errors.Is(err, kube.ErrNotFound) {
@@ -64,14 +64,14 @@ func (o *operator) reconcile(ctx context.Context, key kube.Key) (controller.Resu
 	return controller.Result{}, o.report(ctx, foo, d.Status.AvailableReplicas, "True", "Available", "all replicas are available")
 }
 
-// ensure returns the Deployment of a Foo, as it should be.
+// ensure creates or updates the Deployment of a Foo and returns it.
 func (o *operator) ensure(ctx context.Context, foo Foo) (Deployment, error) {
 	key := kube.Key{Namespace: foo.Namespace, Name: foo.Spec.DeploymentName}
 	cached, ok := o.deployments.Store().Get(key)
 	if ok {
 		now := cached
 		if err := shape(&now, foo); err != nil || reflect.DeepEqual(now, cached) {
-			return cached, err // no request, which is how most runs end
+			return cached, err // no request, as in most runs
 		}
 	}
 	// It is missing, or somebody has edited it.
@@ -84,15 +84,16 @@ func (o *operator) ensure(ctx context.Context, foo Foo) (Deployment, error) {
 	return d, nil
 }
 
-// shape makes d what the Foo asks for. It assigns and changes nothing in place,
-// for d may be a copy of what a cache shares. A Deployment is new if it has no UID.
+// shape sets the desired fields of d. It assigns new values and modifies none in place,
+// because d may be a copy of an object that a cache shares. A Deployment without a UID
+// is new.
 func shape(d *Deployment, foo Foo) error {
 	if owner, ok := kube.ControllerOf(d.OwnerReferences); d.UID != "" && (!ok || owner.UID != foo.UID) {
 		return errExists
 	}
 	labels := map[string]string{"app": "foo", "foo": foo.Spec.DeploymentName}
 	if d.UID == "" {
-		d.Spec.Selector.MatchLabels = labels // it cannot be changed later
+		d.Spec.Selector.MatchLabels = labels // it is immutable
 		if err := d.SetControllerReference(foos, foo); err != nil {
 			return err
 		}
@@ -103,7 +104,7 @@ func shape(d *Deployment, foo Foo) error {
 	return nil
 }
 
-// report writes the status, if it is news.
+// report writes the status, if it has changed.
 func (o *operator) report(ctx context.Context, foo Foo, available int, ready, reason, message string) error {
 	c := Condition{
 		Type: "Ready", Status: ready, ObservedGeneration: foo.Generation,

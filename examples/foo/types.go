@@ -6,30 +6,30 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// foos is where the server serves Foos: see manifests/crd.yaml.
+// foos is the resource of Foos: see manifests/crd.yaml.
 var foos = kube.Resource{Group: "example.com", Version: "v1", Plural: "foos", Kind: "Foo", Namespaced: true}
 
-// Foo asks for a Deployment. Nothing is generated: this struct is the type.
+// Foo requests a Deployment. Nothing is generated: this struct is the type.
 type Foo struct {
 	kube.Meta `json:"metadata"`
 	Spec      FooSpec   `json:"spec"`
 	Status    FooStatus `json:"status,omitzero"`
 }
 
-// FooSpec is what is wanted. The server has checked it, and filled in defaults.
+// FooSpec is the desired state. The server has validated it, and set defaults.
 type FooSpec struct {
 	DeploymentName string `json:"deploymentName"`
 	Replicas       int    `json:"replicas"` // 1 to 10
 }
 
-// FooStatus is what there is.
+// FooStatus is the observed state.
 type FooStatus struct {
 	AvailableReplicas  int         `json:"availableReplicas"`
 	ObservedGeneration int64       `json:"observedGeneration"`
 	Conditions         []Condition `json:"conditions"`
 }
 
-// Condition is as the API conventions have it.
+// Condition follows the API conventions.
 type Condition struct {
 	Type               string    `json:"type"`
 	Status             string    `json:"status"` // True, False or Unknown
@@ -39,7 +39,7 @@ type Condition struct {
 	Message            string    `json:"message"`
 }
 
-// Deployment is what matters here of one. Whatever else it has stays when this is
+// Deployment has the fields that the operator needs. Others are kept when it is
 // written.
 type Deployment struct {
 	kube.Meta `json:"metadata"`
@@ -62,7 +62,7 @@ type Deployment struct {
 	} `json:"status,omitzero"`
 }
 
-// Container is one of a Pod.
+// Container is a container of a Pod.
 type Container struct {
 	Name  string `json:"name"`
 	Image string `json:"image"`

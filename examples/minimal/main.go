@@ -1,6 +1,6 @@
-// Command minimal is the least that a program needs to embed the engine: it
-// prints every change of the config maps of a cluster, for ever. In a pod it
-// needs no argument; elsewhere it takes the URL of a server:
+// Command minimal is a minimal program that embeds the engine: it prints every change
+// of the config maps of a cluster until it is interrupted. In a pod it needs no
+// argument; elsewhere its argument is the URL of a server:
 //
 //	kubectl proxy &
 //	go run ./examples/minimal http://127.0.0.1:8001
@@ -19,7 +19,7 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// ConfigMap is what we want to know of one: its metadata and its data.
+// ConfigMap has the fields that the program needs: the metadata and the data.
 type ConfigMap struct {
 	kube.Meta `json:"metadata"`
 	Data      map[string]string `json:"data"`
@@ -41,7 +41,7 @@ func main() {
 	}
 }
 
-// run returns the error that ended the watch: a healthy one never ends by itself.
+// run returns the error that ended the watch: a healthy watch does not end by itself.
 func run(ctx context.Context, cfg client.Config, stdout, stderr io.Writer) error {
 	c, err := client.New(cfg)
 	if err != nil {
@@ -55,7 +55,7 @@ func run(ctx context.Context, cfg client.Config, stdout, stderr io.Writer) error
 		last = err
 		switch {
 		case err != nil:
-			fmt.Fprintln(stderr, "#", err) // it is dealt with, unless the loop ends
+			fmt.Fprintln(stderr, "#", err) // the watcher continues, unless the loop ends
 		case ev.Type == watch.Restart, ev.Type == watch.Synced, ev.Type == watch.Bookmark:
 			fmt.Fprintln(stdout, ev.Type, ev.Revision)
 		default:

@@ -31,8 +31,8 @@ func TestRun(t *testing.T) {
 	srv := apitest.New(t, apitest.Fixture{Resource: kube.ConfigMaps, Object: `{"metadata":{"namespace":"a","name":"b"},"data":{"k":"v"}}`})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	out, hiccups := &leaver{cancel: cancel}, &bytes.Buffer{}
-	err := run(ctx, client.Config{Server: srv.URL}, out, hiccups)
+	out, failures := &leaver{cancel: cancel}, &bytes.Buffer{}
+	err := run(ctx, client.Config{Server: srv.URL}, out, failures)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("run: %v", err)
 	}

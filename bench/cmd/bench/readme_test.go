@@ -25,7 +25,7 @@ func TestReadmeShowsTheResults(t *testing.T) {
 		t.Fatalf("README.md: %v", err)
 	}
 	if want := r.readme(); got != want {
-		t.Errorf("README.md (in bench, go run ./cmd/bench -render writes it anew) has\n%s\nwant\n%s", got, want)
+		t.Errorf("README.md (in bench, go run ./cmd/bench -render writes it again) has\n%s\nwant\n%s", got, want)
 	}
 }
 
