@@ -100,7 +100,7 @@ export class List {
     });
     cols.push({ name: "Last change", sort: "changed", cell: -2, last: true });
     this.columns = cols;
-    const least = c => Math.max(64, c.name.length * 8 + 32, c.main ? 96 : 0, /^(status|phase)$/i.test(c.name) ? 144 : 0);
+    const least = c => Math.max(64, c.name.length * 8 + 32, c.main ? 96 : 0);
     if (before !== cols.map(c => c.cell).join()) this.widths = cols.map(least);
     const number = cols.map(c => c.cell >= 0 && this.win.rows.length > 0 && this.win.rows.every(r => /^-?\d+( \(.*\))?$/.test(r.cells[c.cell] ?? "")));
     cols.forEach((c, i) => { c.right = number[i] || c.last; });
@@ -139,11 +139,12 @@ export class List {
   // spread gives the last column, which names what changed, the room that the others leave.
   spread() {
     if (!this.table) return;
-    let sum = 0;
-    this.columns.forEach((c, i) => { if (!c.last) sum += this.widths[i]; });
-    const last = Math.max(100, Math.min(200, this.box.clientWidth - sum));
+    const room = this.box.clientWidth, all = roomy => this.columns.map((c, i) => c.last ? 0 : Math.max(this.widths[i], roomy && /^(status|phase)$/i.test(c.name) ? 152 : 0));
+    const total = widths => widths.reduce((a, b) => a + b, 0);
+    const widths = total(all(true)) + 200 <= room ? all(true) : all(false);
+    const sum = total(widths), last = Math.max(104, Math.min(200, room - sum));
     this.terse = last < 150;
-    this.columns.forEach((c, i) => { this.cols[i].style.width = (c.last ? last : this.widths[i]) + "px"; });
+    this.columns.forEach((c, i) => { this.cols[i].style.width = (c.last ? last : widths[i]) + "px"; });
     this.table.style.width = sum + last + "px";
   }
 

@@ -296,7 +296,7 @@ export class Sheet {
     const draw = n => h("li", {},
       n.self ? h("span", { "aria-current": "true", dir: "auto" }, n.name) : n.missing ? h("span", { class: "gone", dir: "auto" }, n.name)
         : h("a", { href: this.hooks.href({ object: { type: n.type, ns: n.ns || "", name: n.name, uid: n.uid } }), dir: "auto" }, n.name),
-      h("small", {}, ` ${n.kind || n.type} `, n.status || "", n.missing ? " is not there" : ""),
+      h("small", {}, ` ${n.kind || n.type} `, h("span", { class: meaning(n.status || "") }, n.status || ""), n.missing ? " is not there" : ""),
       n.children?.length || n.more ? h("ul", {}, (n.children || []).map(draw), n.more ? h("li", {}, h("small", {}, `and ${number(n.more)} more`)) : null) : null);
     return h("ul", { class: "tree" }, draw(root));
   }
@@ -345,6 +345,12 @@ export class Sheet {
       if (!stop.signal.aborted) text(state, e.message);
     }
   }
+}
+
+// meaning is the class of a status such as "0/1 ContainerCreating".
+function meaning(status) {
+  const ready = /^(\d+)\/(\d+)/.exec(status);
+  return /BackOff|Err|Failed|OOM|Evicted|Unknown|NotReady/.test(status) ? "bad" : /Pending|Creating|Terminating|Init/.test(status) || ready && Number(ready[1]) < Number(ready[2]) ? "wait" : "";
 }
 
 // logged is a line of a log without the colours that it has in a terminal.

@@ -129,10 +129,19 @@ export class Time {
     this.line = s("path", { class: "at" });
     this.ghost = s("path", { class: "hover" });
     svg.append(this.ghost, this.line);
-    put(this.box, svg, this.axis(), this.tip);
+    put(this.box, svg, this.axis(), this.before(), this.tip);
     this.H = H;
     this.cursor();
     this.words();
+  }
+
+  // before says that nothing is kept of the part that is grey.
+  before() {
+    const kept = this.data?.kept?.from || this.hooks.state()?.from || 0;
+    if (kept <= this.low || this.x(kept) < 160) return "";
+    const e = h("div", { class: "before", "aria-hidden": "true" }, `nothing is kept from before ${clock(Math.min(kept, this.end()))}`);
+    e.style.width = Math.min(this.width, this.x(kept)) + "px";
+    return e;
   }
 
   axis() {
