@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"hash"
-	"hash/fnv"
 	"math/bits"
 	"strconv"
 
@@ -52,14 +51,12 @@ func field(h hash.Hash, s string) {
 	h.Write([]byte(s))
 }
 
-// ShardOf returns which of shards has the object with the UID: the shards are
-// contiguous ranges of equal size of the FNV-1a 64 hash, as in KEP-5866.
+// ShardOf returns which of shards has the object with the UID: shard i is
+// kube.EqualShard(i, shards).
 func ShardOf(uid string, shards int) int {
 	if shards <= 1 {
 		return 0
 	}
-	h := fnv.New64a()
-	h.Write([]byte(uid))
-	hi, _ := bits.Mul64(h.Sum64(), uint64(shards))
+	hi, _ := bits.Mul64(kube.HashUID(uid), uint64(shards))
 	return int(hi)
 }

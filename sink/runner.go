@@ -112,6 +112,7 @@ type Runner struct {
 
 	labels kube.Selector
 	fields kube.FieldSelector
+	shard  kube.Shard
 
 	mu     sync.Mutex
 	status Status
@@ -162,7 +163,7 @@ func newRunner(o Options) (*Runner, error) {
 		o.Logger = slog.Default()
 	}
 	col := client.Of[codec.Raw](o.Client, o.Scope.Resource).In(o.Scope.Namespace)
-	return &Runner{o: o, col: col, labels: labels, fields: fields}, nil
+	return &Runner{o: o, col: col, labels: labels, fields: fields, shard: kube.EqualShard(o.Scope.Shard, o.Scope.Shards)}, nil
 }
 
 // positive sets *v to otherwise unless it is positive.

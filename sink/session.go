@@ -100,7 +100,7 @@ func (s *session) follow(ctx context.Context) error {
 func (s *session) watcher(ctx context.Context, events chan<- event) *watch.Watcher[codec.Raw] {
 	// A list in pages shows one snapshot; a stream of initial objects may begin with an
 	// older state than the table has.
-	o := watch.Options{Labels: s.labels, Fields: s.fields, Initial: watch.Paged}
+	o := watch.Options{Labels: s.labels, Fields: s.fields, Shard: s.shard, Initial: watch.Paged}
 	if s.pos.Phase == Live {
 		o.Revision, o.Seen = s.pos.Revision, s.pos.Revision
 	}
@@ -169,8 +169,6 @@ func (s *session) take(ctx context.Context, ev event) error {
 			return s.loseHistory(ctx, CauseUnreadable) // a change of nobody knows what
 		}
 		s.load.see(ev.Key) // it exists, whatever it is
-		return nil
-	case ShardOf(ev.UID, s.o.Scope.Count()) != s.o.Scope.Shard:
 		return nil
 	case s.load != nil:
 		return s.listed(ctx, ev)
