@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -34,8 +35,8 @@ var (
 	_ sink.Reader = (*Sink)(nil)
 )
 
-// Open opens the file, makes it if there is none, and brings its schema up to date. A
-// schema of a later release is an sink.ErrRefused.
+// Open opens the file, makes it if there is none, readable by its owner only, and brings
+// its schema up to date. A schema of a later release is a sink.ErrRefused.
 func Open(ctx context.Context, path string, o Options) (*Sink, error) {
 	if o.Busy <= 0 {
 		o.Busy = 10 * time.Second
@@ -46,6 +47,13 @@ func Open(ctx context.Context, path string, o Options) (*Sink, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
+	}
+	f, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE, 0o600) // SQLite gives its other files the same mode
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Close(); err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	name := (&url.URL{Scheme: "file", Path: filepath.ToSlash(abs)}).String()
 	pragmas := fmt.Sprintf("?_pragma=busy_timeout(%d)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_txlock=immediate", o.Busy.Milliseconds())

@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"flag"
 	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 	"testing/synctest"
@@ -43,5 +44,20 @@ func TestSoak(t *testing.T) {
 				sinktest.Soak(t, store, sinktest.SoakOptions{Seed: uint64(seed), Rounds: *soakRounds, Virtual: true})
 			})
 		})
+	}
+}
+
+// TestFilesAreForTheirOwnerOnly: what is in a cluster is for nobody else on the machine.
+func TestFilesAreForTheirOwnerOnly(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cluster.db")
+	open(t, path)
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		info, err := os.Stat(path + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if mode := info.Mode().Perm(); mode != 0o600 {
+			t.Errorf("%s has mode %o, want 600", filepath.Base(path+suffix), mode)
+		}
 	}
 }
