@@ -20,7 +20,6 @@ import (
 var unused = map[string]string{
 	"apitest.Object":                "for tests of programs that embed the engine",
 	"apitest.Objects":               "for tests of programs that embed the engine",
-	"apitest/connect.Config":        "for tests of programs that embed the engine",
 	"apitest.Version":               "the Kubernetes version that the fake server serves, for tests of clients",
 	"apitest/faults.Rotated":        "a fault, as the others are",
 	"cache.ByLabel":                 "for programs that embed the engine",

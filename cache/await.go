@@ -17,9 +17,8 @@ import (
 // a call of any handler: the informer had to list again in between.
 var ErrVanished = errors.New("the object was deleted before the cache showed it")
 
-// Await waits until the store shows the write whose response is written: an object
-// of any type, with the key, UID and resourceVersion that the server returned. It
-// returns nil when
+// Await waits until the store shows the write whose response is written: an object of any
+// type, with the key, UID and resourceVersion that the server returned. It returns nil when
 //
 //   - the store has the object at the written revision or a later one, or a later
 //     namesake of it,
@@ -34,9 +33,8 @@ var ErrVanished = errors.New("the object was deleted before the cache showed it"
 //   - the source has listed everything twice since: a list that was requested after
 //     the write shows it.
 //
-// It returns [ErrVanished] if the source has listed everything again and the object,
-// which the store never had, was deleted by then: no handler was called with it or its
-// deletion.
+// It returns [ErrVanished] if the source has listed everything again and the object, which
+// the store never had, was deleted by then: no handler was called with it or its deletion.
 //
 // A write that removed the last finalizer of a deleted object has deleted it: then
 // Await waits until it is gone, as [Informer.AwaitDeleted] does. When Await returns,

@@ -8,12 +8,11 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// Budget limits the memory of the objects of several informers together. An informer
-// that would exceed it ends: its Run and WaitSynced return a *BudgetError, its store
-// keeps its state and gets no more events, and the other informers continue. Without a
-// Budget the kernel may end the process. The memory of an informer is free again when
-// its Run has returned; a caller that keeps the store of an ended informer keeps its
-// memory.
+// Budget limits the memory of the objects of several informers together. An informer that
+// would exceed it ends: its Run and WaitSynced return a *BudgetError, its store keeps its
+// state and gets no more events, and the other informers continue. Without a Budget the
+// kernel may end the process. The memory of an informer is free again when its Run has
+// returned; a caller that keeps the store of an ended informer keeps its memory.
 //
 // The count is an estimate: the strings, slices, maps and pointers of the objects, and
 // the overhead of the store. Indexes and the queue of a DeltaFIFO are not counted. Each
@@ -75,8 +74,7 @@ type account[T kube.Object] struct {
 	admitted int64 // reserved for an event that is not in the store yet
 }
 
-// admit reserves what ev adds to s, for enter to count. It fails if the budget is used
-// up.
+// admit reserves what ev adds to s, for enter to count. It fails if the budget is used up.
 func (a *account[T]) admit(s *Store[T], ev watch.Event[T]) error {
 	if a == nil || ev.Type != watch.Added && ev.Type != watch.Modified {
 		return nil

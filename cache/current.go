@@ -12,11 +12,10 @@ import (
 	"github.com/listwatch/listwatch/list"
 )
 
-// UpToDate marks the current time and returns a function that waits until the store
-// shows every write that the server accepted before the mark, from any client. A
-// replica needs this before it takes over from another one: a store can be synced and
-// late, because its watch has just become silent, or because it was loaded from a
-// snapshot.
+// UpToDate marks the current time and returns a function that waits until the store shows
+// every write that the server accepted before the mark, from any client. A replica needs
+// this before it takes over from another one: a store can be synced and late, because its
+// watch has just become silent, or because it was loaded from a snapshot.
 //
 // A list that the informer requests after the mark is proof. Otherwise the function
 // lists the metadata of the objects, and returns nil when the store holds exactly these

@@ -26,8 +26,7 @@ type Delta[T kube.Object] struct {
 	// be missing.
 	Inferred bool
 
-	// Resync: nothing changed; see [Handler.ResyncEvery]. Type is Modified, and Old is
-	// New.
+	// Resync: nothing changed; see [Handler.ResyncEvery]. Type is Modified, and Old is New.
 	Resync bool
 }
 

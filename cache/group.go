@@ -103,10 +103,9 @@ func (s *SharedInformer[T]) Release() { s.once.Do(s.release) }
 // previous ones at that path have ended.
 //
 // An informer is shared if c, apart from Write, and o, apart from Logger, are equal.
-// Functions cannot be compared: an informer with OnError or with a Trace of its watch
-// is not shared. One with a Transform is shared only if Snapshot.Projection names the
-// transformation, with or without a snapshot path: equal names must mean equal
-// functions.
+// Functions cannot be compared: an informer with OnError or with a Trace of its watch is not
+// shared. One with a Transform is shared only if Snapshot.Projection names the
+// transformation, with or without a snapshot path: equal names must mean equal functions.
 func Shared[T kube.Object](g *Group, c client.Collection[T], o Options[T]) *SharedInformer[T] {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -281,8 +280,7 @@ func (g *Group) held() []*member {
 	return slices.Clone(g.members)
 }
 
-// Status returns the states of the informers with holders, in the order of their first
-// use.
+// Status returns the states of the informers with holders, in the order of their first use.
 func (g *Group) Status() []Status {
 	var all []Status
 	for _, m := range g.held() {

@@ -28,11 +28,10 @@ type Handler[T kube.Object] struct {
 	abandoned int // 1 + the snapshots since its loop over Changes was left; 0 = not left; guarded by Informer.mu
 }
 
-// Handle adds a handler. It is first called with the existing objects, as Added with
-// Initial set, then with each change, in order: without gap or repeat, one call at a
-// time. If the informer is running, Handle returns after the calls for the existing
-// objects, and other handlers wait meanwhile. A handler must not call it on its own
-// informer.
+// Handle adds a handler. It is first called with the existing objects, as Added with Initial
+// set, then with each change, in order: without gap or repeat, one call at a time. If the
+// informer is running, Handle returns after the calls for the existing objects, and other
+// handlers wait meanwhile. A handler must not call it on its own informer.
 //
 // A panic of f ends the program, as any does.
 func (i *Informer[T]) Handle(f func(Delta[T])) *Handler[T] {
@@ -80,10 +79,9 @@ func (h *Handler[T]) Remove() {
 	i.handlers = slices.DeleteFunc(slices.Clone(i.handlers), func(o *Handler[T]) bool { return o == h })
 }
 
-// abandon ends the handler of a loop over Changes. If deletions are kept for it, it
-// still receives them for two snapshots: when the loop ends because the process ends,
-// the informer may end some events later, and its last snapshot must hold what the loop
-// did not receive.
+// abandon ends the handler of a loop over Changes. If deletions are kept for it, it still
+// receives them for two snapshots: when the loop ends because the process ends, the informer
+// may end some events later, and its last snapshot must hold what the loop did not receive.
 func (h *Handler[T]) abandon() {
 	i := h.informer
 	if i.restorer == nil || h.unacked == nil {

@@ -22,8 +22,7 @@ type Index[T kube.Object, K comparable] struct {
 	namespaces bool          // made by ByNamespace
 }
 
-// indexer is an Index of any key type. It is changed under the lock, in two steps, so
-// that nothing has changed anywhere if a function panics.
+// indexer is an Index of any key type. It is changed under the lock, in two steps, so that a panic changes nothing.
 type indexer[T kube.Object] interface {
 	// prepare prepares a change: either object may be missing. It calls the user's
 	// function and changes nothing. It reports whether commit will keep the key.
@@ -69,9 +68,8 @@ func (s *Store[T]) detach(x indexer[T]) {
 	s.indexes = slices.DeleteFunc(s.indexes, func(o indexer[T]) bool { return o == x })
 }
 
-// NewIndex adds an index to s: an object is found under each value that f returns for
-// it. The store may hold objects already and be in use; it is locked while they are
-// indexed.
+// NewIndex adds an index to s: an object is found under each value that f returns for it.
+// The store may hold objects already and be in use; it is locked while they are indexed.
 //
 // Use By if an object has one value: it does not allocate.
 //
@@ -106,8 +104,7 @@ func newIndex[T kube.Object, K comparable](s *Store[T], values func([]K, T) []K,
 	return x
 }
 
-// Close removes the index from its store and empties it. It may be called more than
-// once.
+// Close removes the index from its store and empties it. It may be called more than once.
 func (x *Index[T, K]) Close() {
 	x.store.mu.Lock()
 	defer x.store.mu.Unlock()

@@ -25,8 +25,7 @@ func ByNamespace[T kube.Object](s *Store[T]) *Index[T, string] {
 	return newIndex(s, one(f), true)
 }
 
-// ByLabel adds an index by the value of a label. Objects without the label are
-// not in it.
+// ByLabel adds an index by the value of a label. Objects without the label are not in it.
 func ByLabel[T Labeled](s *Store[T], label string) *Index[T, string] {
 	if f, ok := any(codec.Raw.Label).(func(T, string) (string, bool)); ok {
 		return By(s, func(o T) (string, bool) { return f(o, label) }) // does not allocate

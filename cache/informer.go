@@ -32,9 +32,8 @@ type Options[T kube.Object] struct {
 	// Revision: an informer begins with what exists, or with its Snapshot.
 	Watch watch.Options
 
-	// Namespaces, if set, replaces the collection's namespace: each one gets a watch of
-	// its own. It is for clients that may not watch all namespaces. Duplicates are
-	// ignored.
+	// Namespaces, if set, replaces the collection's namespace: each one gets a watch of its
+	// own. It is for clients that may not watch all namespaces. Duplicates are ignored.
 	Namespaces []string
 
 	// Transform changes an object before it is stored. It must not change the name,
@@ -60,10 +59,9 @@ type Options[T kube.Object] struct {
 
 	// Logger, if set, gets one line for each change of state, and none for each retry:
 	// requests are refused (401, 403, 404) or keep failing, requests succeed again; an
-	// object cannot be decoded (its key, never its content); no contact with the server
-	// for MaxStaleness, contact restored; the server was restored to an earlier state;
-	// the informer ended. Default: the logger of the Manager or Group that runs the
-	// informer.
+	// object cannot be decoded (its key, never its content); no contact with the server for
+	// MaxStaleness, contact restored; the server was restored to an earlier state; the
+	// informer ended. Default: the logger of the Manager or Group that runs the informer.
 	Logger *slog.Logger
 
 	// MaxStaleness is how long the server may be silent before Ready fails and a
@@ -130,8 +128,7 @@ func New[T kube.Object](c client.Collection[T], o Options[T]) *Informer[T] {
 	return i
 }
 
-// distinct returns namespaces without duplicates, or only "" (all) if that is among
-// them.
+// distinct returns namespaces without duplicates, or only "" (all) if that is among them.
 func distinct(namespaces []string) (list []string) {
 	if slices.Contains(namespaces, "") { // all of them
 		return []string{""}

@@ -10,9 +10,8 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// MutationDetector detects changes of objects that the store shares with all its
-// readers. It is for tests: it encodes every object twice. All methods are safe for
-// concurrent use.
+// MutationDetector detects changes of objects that the store shares with all its readers. It
+// is for tests: it encodes every object twice. All methods are safe for concurrent use.
 type MutationDetector[T kube.Object] struct {
 	store *Store[T]
 	seed  maphash.Seed

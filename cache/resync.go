@@ -51,8 +51,7 @@ func (i *Informer[T]) resync(ctx context.Context) error {
 	}
 }
 
-// nextResync updates when each handler is due and returns the time until the first one
-// is.
+// nextResync updates when each handler is due and returns the time until the first one is.
 func (i *Informer[T]) nextResync(due map[*Handler[T]]time.Time) time.Duration {
 	next := time.Hour
 	handlers := map[*Handler[T]]bool{}

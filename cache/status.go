@@ -18,8 +18,7 @@ type Status struct {
 	Objects  int
 	Revision kube.Revision
 
-	// Bytes is the memory of the objects, as counted for the budget; 0 without a
-	// budget.
+	// Bytes is the memory of the objects, as counted for the budget; 0 without a budget.
 	Bytes int64
 
 	// Lag is the age of the event being handled, since it was read from the server:

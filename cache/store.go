@@ -53,8 +53,7 @@ func newStore[T kube.Object](sources int) *Store[T] {
 	return &Store[T]{objects: map[kube.Key]entry[T]{}, parts: make([]part, sources)}
 }
 
-// apply applies an event of one of the sources, in any order. Calls must not be
-// concurrent.
+// apply applies an event of one of the sources, in any order. Calls must not be concurrent.
 func (s *Store[T]) apply(source int, ev watch.Event[T]) []Delta[T] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,8 +95,7 @@ func (s *Store[T]) restore(r persist.Record[T]) []Delta[T] {
 	return s.deltas
 }
 
-// replacedBy returns the deletion of e, whose key another object has from revision rev
-// on.
+// replacedBy returns the deletion of e, whose key another object has from revision rev on.
 func replacedBy[T kube.Object](k kube.Key, e entry[T], rev kube.Revision) Delta[T] {
 	return Delta[T]{Type: watch.Deleted, Key: k, UID: e.uid, Old: e.object, New: e.object, Revision: rev, Inferred: true}
 }
@@ -254,8 +252,7 @@ func (s *Store[T]) Revision() kube.Revision {
 	return rev
 }
 
-// reached returns Revision, and whether it may belong to a history that the server
-// lost.
+// reached returns Revision, and whether it may belong to a history that the server lost.
 func (s *Store[T]) reached() (least kube.Revision, lost bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

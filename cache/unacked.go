@@ -8,8 +8,7 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// maxAbandoned limits the deletions that are kept for loops over Changes that have
-// ended.
+// maxAbandoned limits the deletions that are kept for loops over Changes that have ended.
 const maxAbandoned = 4096
 
 // unacked returns the deleted objects whose deletion some consumer has not

@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// Patience is how long a client may read nothing of an answer before that is given up
-// for another one, which has no place.
+// Patience is how long a client may read nothing of a response before that is ended in
+// favour of another one that waits.
 const Patience = 10 * time.Second
 
-// Backlog counts the bytes of the answers that are being sent. New makes one.
+// Backlog counts the bytes of the responses that are being sent. New returns one.
 type Backlog struct {
 	most int64
 
 	mu      sync.Mutex
 	held    int64
 	answers map[*Answer]struct{}
-	freed   chan struct{} // closed and replaced when an answer is done
+	freed   chan struct{} // closed and replaced when a response is done
 }
 
-// Answer is one answer that has its place.
+// Answer is a response that has a place.
 type Answer struct {
 	backlog *Backlog
 	size    int64
@@ -30,14 +30,14 @@ type Answer struct {
 	moved   atomic.Int64 // when the client last read something, in ns since 1970
 }
 
-// New returns a Backlog of at most so many bytes; one answer may be larger.
+// New returns a Backlog of at most that many bytes; a single response may be larger.
 func New(most int64) *Backlog {
 	return &Backlog{most: most, answers: make(map[*Answer]struct{}), freed: make(chan struct{})}
 }
 
-// Add returns a place for an answer of so many bytes, which the caller gives back by
-// Done; or, where there is none now, nil. cut ends the answer: it is called, once, where
-// the client reads nothing and another answer waits, and must not call Done itself.
+// Add returns a place for a response of that many bytes, which the caller releases by
+// Done; nil if there is none now. cut ends the response: it is called once, if the
+// client reads nothing and another response waits, and must not call Done itself.
 func (b *Backlog) Add(size int64, cut func()) *Answer {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -51,8 +51,8 @@ func (b *Backlog) Add(size int64, cut func()) *Answer {
 	return a
 }
 
-// Wait waits until a place may have become free, or ctx is done. It cuts the answer of
-// which nothing was read for the longest time, if that is longer than Patience.
+// Wait waits until a place may be free, or ctx is done. It cuts the response that was
+// not read for the longest time, if that is longer than Patience.
 func (b *Backlog) Wait(ctx context.Context) error {
 	b.mu.Lock()
 	freed := b.freed
@@ -80,10 +80,10 @@ func (b *Backlog) Wait(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Moved says that the client has read something.
+// Moved notes that the client has read something.
 func (a *Answer) Moved() { a.moved.Store(time.Now().UnixNano()) }
 
-// Done gives the place back.
+// Done releases the place.
 func (a *Answer) Done() {
 	b := a.backlog
 	b.mu.Lock()

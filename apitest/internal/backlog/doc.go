@@ -1,2 +1,2 @@
-// Package backlog limits the memory of answers that wait for clients to read them.
+// Package backlog limits the memory of responses that wait for clients to read them.
 package backlog

@@ -16,11 +16,11 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/network"
 )
 
-// Set are the certificates of one server: an own CA, a serving and a
-// client certificate, and serving certificates that no client should take.
+// Set is the set of certificates of one server: a CA, a server and a client
+// certificate, and server certificates that no client should accept.
 type Set struct {
 	untrusted, outdated identity
-	clientCerts         bool // are asked for
+	clientCerts         bool // request client certificates
 	ips                 []net.IP
 	names               []string // of the server, besides the loopback's
 
@@ -28,7 +28,7 @@ type Set struct {
 	ca      identity
 	client  identity
 	server  identity
-	serial  int64 // of the last serving certificate
+	serial  int64 // of the last server certificate
 	rotated bool
 }
 
@@ -39,8 +39,8 @@ type identity struct {
 	certPEM, keyPEM []byte
 }
 
-// New returns the identities of a server that clients reach, besides the
-// loopback, at ips and names.
+// New returns the certificates of a server that clients reach on the loopback and at
+// ips and names.
 func New(clientCerts bool, ips []net.IP, names []string) (*Set, error) {
 	ids := &Set{clientCerts: clientCerts, ips: ips, names: names}
 	ca, client := caTemplate(), clientTemplate()
@@ -60,7 +60,7 @@ func New(clientCerts bool, ips []net.IP, names []string) (*Set, error) {
 	return ids, ids.Rotate()
 }
 
-// serving is a certificate of the server that is yet to be signed.
+// serving returns a server certificate to sign.
 func (i *Set) serving(serial int64) *x509.Certificate {
 	t := template(serial, "apitest")
 	t.IPAddresses = append(t.IPAddresses, i.ips...)
@@ -68,7 +68,7 @@ func (i *Set) serving(serial int64) *x509.Certificate {
 	return t
 }
 
-// template is a certificate that is yet to be signed.
+// template returns a certificate to sign.
 func template(serial int64, name string) *x509.Certificate {
 	now := time.Now()
 	return &x509.Certificate{
@@ -81,21 +81,22 @@ func template(serial int64, name string) *x509.Certificate {
 	}
 }
 
-// Rotate issues another serving certificate, which new connections get.
+// Rotate issues another server certificate for new connections.
 func (i *Set) Rotate() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.reissue(&i.server, i.serving(0))
 }
 
-// RotateClient issues another client certificate, which is the only one from then on.
+// RotateClient issues another client certificate, which is the only valid one from then
+// on.
 func (i *Set) RotateClient() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.reissue(&i.client, clientTemplate())
 }
 
-// RotateCA makes another CA, and all that it signs.
+// RotateCA replaces the CA, and all certificates that it signs.
 func (i *Set) RotateCA() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -114,7 +115,7 @@ func (i *Set) reissue(id *identity, t *x509.Certificate) error {
 	i.serial++
 	i.rotated = i.server.leaf != nil
 	t.SerialNumber = big.NewInt(i.serial)
-	var fresh identity // what was handed out of the old one stays as it is
+	var fresh identity // certificates in use do not change
 	signer := &i.ca
 	if id == &i.ca {
 		signer = &fresh
@@ -179,7 +180,7 @@ func (i *Set) ServerConfig() *tls.Config {
 	return c
 }
 
-// configFor is what a connection gets that came through door.
+// configFor returns the configuration of a connection in a state of the listener.
 func (i *Set) configFor(base *tls.Config, door network.State) *tls.Config {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -188,7 +189,7 @@ func (i *Set) configFor(base *tls.Config, door network.State) *tls.Config {
 	c.ClientCAs = x509.NewCertPool()
 	c.ClientCAs.AddCert(i.ca.leaf)
 	c.NextProtos = []string{"h2", "http/1.1"}
-	// A resumed session shows no certificate: none is resumed where that matters.
+	// A resumed session sends no certificate: disable resumption where that matters.
 	c.SessionTicketsDisabled = i.rotated || door != network.Open
 	shown := &i.server
 	switch door {
@@ -203,14 +204,14 @@ func (i *Set) configFor(base *tls.Config, door network.State) *tls.Config {
 	return c
 }
 
-// Knows reports whether cert is the client certificate that is valid now.
+// Knows reports whether cert is the current client certificate.
 func (i *Set) Knows(cert *x509.Certificate) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return cert.Equal(i.client.leaf)
 }
 
-// ClientConfig returns what a client needs to trust the server, and to show the client
+// ClientConfig returns a configuration that trusts the server and has the client
 // certificate.
 func (i *Set) ClientConfig(withCert bool) *tls.Config {
 	i.mu.Lock()
@@ -224,14 +225,14 @@ func (i *Set) ClientConfig(withCert bool) *tls.Config {
 	return c
 }
 
-// CAPEM returns the certificate of the CA that signs now.
+// CAPEM returns the current CA certificate.
 func (i *Set) CAPEM() []byte {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.ca.certPEM
 }
 
-// ClientPEM returns the client certificate that is valid now, and its key.
+// ClientPEM returns the current client certificate and its key.
 func (i *Set) ClientPEM() (cert, key []byte) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

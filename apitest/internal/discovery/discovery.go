@@ -11,7 +11,7 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Version is the Kubernetes version that /version names.
+// Version is the Kubernetes version of /version.
 const Version = "v1.37.0"
 
 type groupVersion struct {
@@ -74,9 +74,8 @@ type aggregatedGroup struct {
 	Versions []aggregatedVersion `json:"versions"`
 }
 
-// Answer answers r for /version, /api, /apis, /openapi/v3 and below, with the
-// resources that are served; everything else is not found, in the two ways of
-// kube-apiserver.
+// Answer responds to r for /version, /api, /apis, /openapi/v3 and below, with the
+// served resources; all other paths are not found, in the two forms of kube-apiserver.
 func Answer(w http.ResponseWriter, r *http.Request, resources []*object.Info) {
 	resources = sorted(resources)
 	path := strings.Trim(r.URL.Path, "/")
@@ -124,7 +123,7 @@ func Answer(w http.ResponseWriter, r *http.Request, resources []*object.Info) {
 	}
 }
 
-// sorted returns resources by group, as that counts, version and name.
+// sorted returns resources by group priority, version and name.
 func sorted(resources []*object.Info) []*object.Info {
 	return slices.SortedFunc(slices.Values(resources), func(a, b *object.Info) int {
 		return cmp.Or(compareGroups(a.Group, b.Group), object.CompareVersions(b.Version, a.Version), cmp.Compare(a.Plural, b.Plural))
@@ -171,8 +170,8 @@ func discoverAll(w http.ResponseWriter, r *http.Request, resources []*object.Inf
 	}{"APIGroupList", "v1", groups(resources)}), '\n'))
 }
 
-// wantsAggregated returns the version of aggregated discovery that the first
-// acceptable clause of Accept names, "" for the legacy form.
+// wantsAggregated returns the version of aggregated discovery in the first acceptable
+// clause of Accept, "" for the legacy form.
 func wantsAggregated(r *http.Request) string {
 	for _, c := range wire.Clauses(r) {
 		if c.Params == nil || c.Type != "application/json" && c.Type != "*/*" {

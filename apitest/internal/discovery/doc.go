@@ -1,5 +1,4 @@
-// Package discovery answers what a client asks first: which groups, versions and
-// resources there are, in the legacy and the aggregated form, and their types as
-// OpenAPI. See
+// Package discovery serves the discovery of groups, versions and resources, in the
+// legacy and the aggregated form, and of types as OpenAPI. See
 // https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api.
 package discovery

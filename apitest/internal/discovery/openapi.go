@@ -14,12 +14,12 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/wire"
 )
 
-// openAPI answers /openapi/v3 and below, by whatever method: the types of
-// kube-apiserver without their texts, and those of custom resources. See
+// openAPI responds to /openapi/v3 and below, for every method: the types of
+// kube-apiserver without their descriptions, and those of custom resources. See
 // https://kubernetes.io/docs/concepts/overview/kubernetes-api/#openapi-interface-definition.
 //
-// The index names each document with a hash of what is in it. Who asks with that
-// may keep the answer for good; who asks with another is sent to the right one.
+// The index has a hash of the content of each document. A request with that hash may be
+// cached permanently; one with another hash is redirected.
 func openAPI(w http.ResponseWriter, r *http.Request, resources []*object.Info) {
 	var custom []*schema.Type
 	for _, i := range resources {
@@ -49,7 +49,7 @@ func openAPI(w http.ResponseWriter, r *http.Request, resources []*object.Info) {
 	var known struct {
 		Paths map[string]struct{ ServerRelativeURL string }
 	}
-	json.Unmarshal(index, &known) // it is ours
+	json.Unmarshal(index, &known) // it is our own JSON
 	at := known.Paths[name].ServerRelativeURL
 	hash := ""
 	if u, err := url.Parse(at); err == nil {
@@ -58,7 +58,7 @@ func openAPI(w http.ResponseWriter, r *http.Request, resources []*object.Info) {
 	document(w, r, body, at, hash)
 }
 
-// document answers with one document, which stands at a URL with its hash.
+// document sends one document, at a URL with its hash.
 func document(w http.ResponseWriter, r *http.Request, body []byte, at, hash string) {
 	tag := `"` + hash + `"`
 	h := w.Header()
@@ -85,11 +85,11 @@ func document(w http.ResponseWriter, r *http.Request, body []byte, at, hash stri
 	}
 	h.Set("Content-Type", wire.TypeJSON)
 	w.WriteHeader(http.StatusOK)
-	w.Write(body) // an error means that the client has gone
+	w.Write(body) // an error means that the client has left
 }
 
-// takesDocument reports whether r takes JSON, or would take the protobuf form of
-// OpenAPI, of which there is none here: it gets JSON.
+// takesDocument reports whether r accepts JSON, or the protobuf form of OpenAPI, in
+// place of which it gets JSON.
 func takesDocument(r *http.Request) bool {
 	for _, c := range wire.Clauses(r) {
 		switch c.Type {

@@ -12,7 +12,7 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// root answers /: the paths that there are.
+// root responds to /: the existing paths.
 func root(w http.ResponseWriter, resources []*object.Info) {
 	paths := []string{"/api", "/api/v1", "/apis", "/apis/"}
 	seen := map[string]bool{}
@@ -33,7 +33,7 @@ func root(w http.ResponseWriter, resources []*object.Info) {
 	}{columns.Sorted(paths)})))
 }
 
-// version answers /version.
+// version responds to /version.
 func version(w http.ResponseWriter) {
 	wire.WriteJSON(w, http.StatusOK, "application/json", wire.Indented(object.Marshal(struct {
 		Major                 string `json:"major"`
@@ -52,9 +52,9 @@ func version(w http.ResponseWriter) {
 	}{"1", "37", "1", "37", "1", "36", Version, "", "clean", "1970-01-01T00:00:00Z", "go1.26", "gc", "linux/amd64"})))
 }
 
-// undiscoverable says why discovery cannot answer r: it only reads, and has no
-// form but JSON, and YAML where that is made of it. Groups are described by a
-// part of the server that is less strict, and words it otherwise.
+// undiscoverable returns why discovery cannot respond to r: it only supports reads, and
+// only JSON, and YAML that is converted from it. Groups are served by a part of the
+// server that is less strict and has other texts.
 func undiscoverable(r *http.Request, path string) *kube.Status {
 	groups := path == "apis" || strings.HasPrefix(path, "apis/") && strings.Count(path, "/") == 1 // which take any method
 	if r.Method != http.MethodGet && !groups {
@@ -72,8 +72,8 @@ func undiscoverable(r *http.Request, path string) *kube.Status {
 	return st
 }
 
-// cached answers with what a client may keep: under an ETag, and with 304 where it
-// has it already. control is for how long.
+// cached sends a cacheable response: with an ETag, and with 304 if the client has it.
+// control is the Cache-Control header.
 func cached(w http.ResponseWriter, r *http.Request, contentType, control string, body []byte) {
 	tag := fmt.Sprintf("%q", fmt.Sprintf("%X", sha512.Sum512(body)))
 	h := w.Header()
@@ -86,5 +86,5 @@ func cached(w http.ResponseWriter, r *http.Request, contentType, control string,
 	}
 	h.Set("Content-Type", contentType)
 	w.WriteHeader(http.StatusOK)
-	w.Write(body) // an error means that the client has gone
+	w.Write(body) // an error means that the client has left
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// subresource is a subresource as discovery has it.
+// subresource is a subresource in discovery.
 type subresource struct {
 	name  string
 	kind  groupVersionKind
@@ -25,9 +25,8 @@ var (
 	talkVerbs  = []string{"create", "get"}
 )
 
-// connectionsOf are the subresources that no status and no scale explain. Those that
-// need a kubelet are refused when they are used, but a client that looks for them
-// finds them.
+// connectionsOf are the subresources other than status and scale. Those that need a
+// kubelet are refused, but clients find them in discovery.
 func connectionsOf(r *object.Info) []subresource {
 	own := func(kind string) groupVersionKind { return groupVersionKind{Version: r.Version, Kind: kind} }
 	switch r.Resource {
@@ -74,7 +73,7 @@ func subresourcesOf(r *object.Info) (list []subresource) {
 	return list
 }
 
-// verbsOf returns what can be done with r.
+// verbsOf returns the verbs of r.
 func verbsOf(r *object.Info) []string {
 	switch {
 	case kinds.IsReview(r.Resource) || r.Resource == kinds.Bindings:
@@ -91,7 +90,7 @@ func verbsOf(r *object.Info) []string {
 // showing the version.
 func storageHash(r *object.Info) string {
 	if kinds.IsReview(r.Resource) || r.Resource == kinds.Bindings {
-		return "" // it is not
+		return "" // it is not stored
 	}
 	res := r.Resource
 	if r.Kept != nil {
@@ -103,9 +102,9 @@ func storageHash(r *object.Info) string {
 	return base64.StdEncoding.EncodeToString(sum[:8])
 }
 
-// groupOrder has the groups of kube-apiserver's own resources by their priority;
-// others come later, in the order of the alphabet. It counts where two groups have
-// a resource of the same name.
+// groupOrder has the groups of kube-apiserver's own resources by their priority; other
+// groups follow, in alphabetical order. It matters if two groups have a resource with
+// the same name.
 var groupOrder = [...]string{
 	"", "apiregistration.k8s.io", "apps", "events.k8s.io", "authentication.k8s.io", "authorization.k8s.io", "autoscaling",
 	"batch", "certificates.k8s.io", "networking.k8s.io", "policy", "rbac.authorization.k8s.io", "storage.k8s.io",

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// held is a port that is bound and does not listen: the system refuses its connections,
-// and gives the port to nobody else until it listens again.
+// held is a port that is bound but does not listen: the system refuses its connections,
+// and no other process can take it.
 type held struct {
 	file *os.File
 }

@@ -12,23 +12,24 @@ import (
 	"github.com/listwatch/listwatch/internal/guard"
 )
 
-// State is what happens to new connections.
+// State is the handling of new connections.
 type State int
 
 const (
 	Open      State = iota // served
-	Refusing               // refused, as by a machine where nothing listens
-	Hanging                // accepted and never answered
+	Refusing               // refused, as if nothing listens
+	Hanging                // accepted without a response
 	Resetting              // accepted and reset at once
-	Untrusted              // served; the certificate is chosen by it
-	Outdated               // served; the certificate is chosen by it
-	HTTP1                  // served; the protocol is chosen by it
+	Untrusted              // served; the caller chooses the certificate
+	Outdated               // served; the caller chooses the certificate
+	HTTP1                  // served; the caller chooses the protocol
 )
 
-// maxConnections are open at once over TCP; a thousand watches over HTTP/1.1 have place.
+// maxConnections limits open connections over TCP; a thousand watches over HTTP/1.1
+// fit.
 const maxConnections = 10_000
 
-// Listener is the server's net.Listener: over TCP, or over memory only.
+// Listener is the server's net.Listener: over TCP, or only in memory.
 type Listener struct {
 	accepted chan net.Conn
 	closed   chan struct{}
@@ -77,7 +78,7 @@ func (d *Listener) serve(l net.Listener) {
 	})
 }
 
-// knock brings a new connection to the server, or to what state says.
+// knock passes a new connection to the server, or handles it as state says.
 func (d *Listener) knock(ctx context.Context, raw net.Conn) error {
 	c := &Conn{Conn: raw, listener: d, closed: make(chan struct{})}
 	d.mu.Lock()
@@ -108,7 +109,7 @@ func (d *Listener) knock(ctx context.Context, raw net.Conn) error {
 	}
 }
 
-// Set changes the state; connections that exist stay.
+// Set changes the state; existing connections stay.
 func (d *Listener) Set(state State) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -187,7 +188,7 @@ func (d *Listener) Close() error {
 // Addr implements net.Listener.
 func (d *Listener) Addr() net.Addr { return d.addr }
 
-// Host is the host and port of the server's URL.
+// Host returns the host and port of the server's URL.
 func (d *Listener) Host() string {
 	tcp, ok := d.addr.(*net.TCPAddr)
 	switch {
@@ -201,8 +202,8 @@ func (d *Listener) Host() string {
 	return net.JoinHostPort("localhost", strconv.Itoa(tcp.Port)) // IPv6, or both
 }
 
-// Reached returns the addresses and names, besides those of the loopback, under which
-// clients may come.
+// Reached returns the addresses and names, besides those of the loopback, at which
+// clients may connect.
 func (d *Listener) Reached() (ips []net.IP, names []string) {
 	tcp, ok := d.addr.(*net.TCPAddr)
 	if !ok || tcp.IP.IsLoopback() {
@@ -227,12 +228,12 @@ func (d *Listener) Reached() (ips []net.IP, names []string) {
 type Conn struct {
 	net.Conn
 	listener *Listener
-	Came     State // what the door was then
+	Came     State // the state when it was accepted
 	closed   chan struct{}
 	once     sync.Once
 
 	mu    sync.Mutex
-	dead  bool          // what comes in and what goes out vanishes
+	dead  bool          // all data in both directions is dropped
 	piece int           // bytes in one write; 0 = all
 	pause time.Duration // after each piece
 }
@@ -297,7 +298,7 @@ func (c *Conn) forget() {
 	})
 }
 
-// Vanish lets all that is sent from now on, either way, vanish.
+// Vanish drops all further data, in both directions.
 func (c *Conn) Vanish() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -311,7 +312,7 @@ func (c *Conn) Trickle(n int, pause time.Duration) {
 	c.piece, c.pause = n, pause
 }
 
-// Reset ends the connection as a crashed peer does.
+// Reset ends the connection like a crashed peer.
 func (c *Conn) Reset() {
 	switch raw := c.Conn.(type) {
 	case *memoryConn:

@@ -14,10 +14,10 @@ import (
 // small TCP window.
 const memoryWindow = 64 << 10
 
-// memoryPair returns the two ends of a connection without sockets. Unlike
-// net.Pipe it buffers, keeps the boundaries of writes in reads, and knows a
-// reset from an orderly end. Waiting is durably blocking for testing/synctest,
-// and deadlines follow package time.
+// memoryPair returns the two ends of a connection without sockets. Unlike net.Pipe it
+// buffers, preserves the boundaries of writes in reads, and distinguishes a reset from
+// a normal end. Waiting is durably blocking for testing/synctest, and deadlines use
+// package time.
 func memoryPair() (client, server *memoryConn) {
 	up, down := newHalf(), newHalf()
 	return &memoryConn{in: down, out: up}, &memoryConn{in: up, out: down}
@@ -34,7 +34,7 @@ func (c *memoryConn) Close() error {
 	return nil
 }
 
-// reset ends both directions at once; what has arrived can still be read.
+// reset ends both directions at once; data that has arrived can still be read.
 func (c *memoryConn) reset() {
 	for _, h := range []*half{c.in, c.out} {
 		h.update(func(h *half) { h.reset = true })
@@ -167,7 +167,7 @@ func (h *half) write(b []byte) (int, error) {
 	}
 }
 
-// DialMemory is the client's side of a listener without sockets.
+// DialMemory returns the client's side of a connection to a listener without sockets.
 func (d *Listener) DialMemory(ctx context.Context) (net.Conn, error) {
 	client, server := memoryPair()
 	if err := d.knock(ctx, server); err != nil {

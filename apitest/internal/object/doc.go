@@ -1,9 +1,9 @@
-// Package object is what a fake server keeps of an object: its metadata, its other members
-// as JSON, and the whole as it goes over the wire.
+// Package object is the fake server's representation of an object: its metadata, its
+// other members as JSON, and its encoded body.
 //
-// [Parse] reads what a client or a test hands in; [Object.Seal] fixes the revision and
-// encodes, in the order of kube-apiserver's types. Objects that are stored are never
-// changed, and share what they have in common. [Info] is what a server says of a resource.
+// [Parse] decodes the object of a client or a test; [Object.Seal] sets the revision and
+// encodes it, in the order of kube-apiserver's types. Stored objects are immutable, and
+// share common parts. [Info] is a resource of a server.
 //
-// The package knows no kind by name.
+// The package does not depend on any kind.
 package object

@@ -10,28 +10,28 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Info is a resource that a server serves: what discovery, Table and
-// field selectors say of it.
+// Info is a resource that a server serves, with its data for discovery, Tables and
+// field selectors.
 type Info struct {
 	kube.Resource
 	Singular   string          // default: Kind in lower case
-	ShortNames []string        // as kubectl takes them: "po"
+	ShortNames []string        // as kubectl accepts them: "po"
 	Categories []string        // such as "all"
-	Status     bool            // has a status subresource: a plain update leaves status alone
+	Status     bool            // it has a status subresource: a plain update does not change status
 	Fields     []string        // field selectors besides metadata.name and metadata.namespace
 	Columns    []Column        // of a Table, between NAME and AGE
-	Scale      *Scale          // has a scale subresource
-	Schema     json.RawMessage // openAPIV3Schema of a custom resource; nil = anything goes
+	Scale      *Scale          // it has a scale subresource
+	Schema     json.RawMessage // openAPIV3Schema of a custom resource; nil = no validation
 
 	BuiltIn bool // typed in the server: lists without kind and apiVersion in the items
 	NoCount bool // has a spec but no metadata.generation
-	Returns bool // DELETE answers with the object, not with a Status
+	Returns bool // DELETE responds with the object, not with a Status
 
-	Kept     *Info  // the version that is stored; nil where that is this one
-	Unserved bool   // it is only stored
-	Warning  string // of a version that is deprecated
+	Kept     *Info  // the stored version; nil if it is this one
+	Unserved bool   // it is only stored, not served
+	Warning  string // of a deprecated version
 
-	Core kube.Resource // whose table keeps the objects, in its own form; zero for all but events.k8s.io
+	Core kube.Resource // resource whose table stores the objects, in its own form; zero for all but events.k8s.io
 
 	Type         func() *schema.Type
 	ListKindName string // default: Kind with "List"
@@ -54,18 +54,18 @@ type Column struct {
 // ListKind returns the kind of lists of r.
 func (r *Info) ListKind() string { return cmp.Or(r.ListKindName, r.Kind+"List") }
 
-// GoPackage is what kube-apiserver's errors call the package of a type.
+// GoPackage returns the Go package of a type in kube-apiserver's errors.
 func (r *Info) GoPackage() string {
 	first, _, _ := strings.Cut(r.Group, ".")
 	return cmp.Or(first, "core")
 }
 
-// Selectable reports whether a field selector may name path.
+// Selectable reports whether a field selector may contain path.
 func (r *Info) Selectable(path string) bool {
 	return path == "metadata.name" || path == "metadata.namespace" && (r.Namespaced || r.BuiltIn && len(r.Fields) == 0) || slices.Contains(r.Fields, path)
 }
 
-// Scale says where a resource keeps what its scale subresource shows. See
+// Scale has the paths of the fields that the scale subresource shows. See
 // https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#scale-subresource.
 type Scale struct {
 	SpecReplicas   string // dotted path, such as "spec.replicas"
@@ -73,7 +73,7 @@ type Scale struct {
 	Selector       string // path of a selector: a string, or an object with matchLabels
 }
 
-// GoType is what kube-apiserver's errors call the type of a kind of r.
+// GoType returns the Go type of a kind of r in kube-apiserver's errors.
 func (r *Info) GoType(kind string) string {
 	switch {
 	case !r.BuiltIn:
@@ -82,5 +82,5 @@ func (r *Info) GoType(kind string) string {
 	return r.GoPackage() + "." + kind
 }
 
-// Defined reports whether r is what a CustomResourceDefinition defines.
+// Defined reports whether a CustomResourceDefinition defines r.
 func (r *Info) Defined() bool { return r.ListKindName != "" }

@@ -16,7 +16,7 @@ import (
 type Member struct {
 	Name    string
 	Value   json.RawMessage
-	decoded any // value, as package schema has it; nil where nobody has looked yet
+	decoded any // value, as in package schema; nil = not decoded yet
 }
 
 // Members splits a JSON object, keeping the order; of a repeated name the last
@@ -55,7 +55,7 @@ func Members(b []byte) ([]Member, error) {
 	return ms, nil
 }
 
-// SkipSpace returns where the white space from at on ends.
+// SkipSpace returns the end of the white space from at on.
 func SkipSpace(b []byte, at int) int {
 	for at < len(b) && (b[at] == ' ' || b[at] == '\n' || b[at] == '\t' || b[at] == '\r') {
 		at++
@@ -63,7 +63,7 @@ func SkipSpace(b []byte, at int) int {
 	return at
 }
 
-// ValueEnd returns where the value ends that begins at at. b is valid JSON.
+// ValueEnd returns the end of the value at at. b is valid JSON.
 func ValueEnd(b []byte, at int) int {
 	for depth := 0; at < len(b); at++ {
 		switch b[at] {
@@ -95,7 +95,7 @@ func ValueEnd(b []byte, at int) int {
 	return at
 }
 
-// canonical drops the space in valid JSON and escapes as kube-apiserver does. It
+// canonical removes white space from valid JSON and escapes as kube-apiserver does. It
 // may return b.
 func canonical(b []byte) []byte {
 	if isCanonical(b) {
@@ -109,8 +109,8 @@ func canonical(b []byte) []byte {
 	return escaped.Bytes()
 }
 
-// isCanonical reports whether valid JSON has no space in it and nothing to
-// escape; it may be wrong about letters that take three bytes.
+// isCanonical reports whether valid JSON has no white space and nothing to escape; it
+// may be wrong for characters of three bytes.
 func isCanonical(b []byte) bool {
 	quoted := false
 	for i := 0; i < len(b); i++ {
@@ -130,7 +130,7 @@ func isCanonical(b []byte) bool {
 	return true
 }
 
-// Marshal encodes what cannot fail.
+// Marshal encodes values for which that cannot fail.
 func Marshal(v any) []byte {
 	var b []byte
 	var err error
@@ -177,7 +177,7 @@ func byteSum(b []byte) (sum int) {
 	return sum
 }
 
-// LookupJSON returns a member of a JSON object, nil where there is none.
+// LookupJSON returns a member of a JSON object, nil if there is none.
 func LookupJSON(raw json.RawMessage, name string) json.RawMessage {
 	ms, err := Members(raw)
 	if err != nil {

@@ -68,7 +68,7 @@ func (m *Meta) appendSorted(b []byte) []byte {
 	return append(w.b, '}')
 }
 
-// metaWriter writes members; what is empty is left out.
+// metaWriter writes members and omits empty ones.
 type metaWriter struct{ b []byte }
 
 func (w *metaWriter) name(name string) {
@@ -273,5 +273,5 @@ func textsOf(v any) (map[string]string, bool) {
 	return texts, ok
 }
 
-// Timestamp returns the time that it is, as metadata has it.
+// Timestamp returns the current time in the format of metadata.
 func Timestamp() string { return time.Now().UTC().Format(time.RFC3339) }

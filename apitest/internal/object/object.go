@@ -20,17 +20,17 @@ type Object struct {
 	Key      kube.Key
 	Revision uint64
 	Meta     Meta
-	Fields   []Member     // what is neither kind, apiVersion nor metadata
-	Body     []byte       // the whole as it goes over the wire
+	Fields   []Member     // the members other than kind, apiVersion and metadata
+	Body     []byte       // the encoded object
 	RawMeta  []byte       // metadata's value, a part of body
 	Version  string       // of the resource, in which it is encoded
 	item     int          // body[item:] follows kind and apiVersion, for typed lists
-	Known    *schema.Type // of which it is known to be, with its managedFields; nil: not known
-	Hidden   bool         // kube-apiserver keeps it otherwise than it shows it, so that any write to it is one
+	Known    *schema.Type // the type that it was checked against, with its managedFields; nil = unknown
+	Hidden   bool         // kube-apiserver stores it differently from how it shows it, so that any write to it is a change
 }
 
-// Parse reads what a client or a test hands in. kind and apiVersion may
-// be missing; where they stand they must be those of res.
+// Parse decodes the object of a client or a test. kind and apiVersion may be missing;
+// otherwise they must be those of res.
 func Parse(res kube.Resource, b []byte) (*Object, error) {
 	ms, err := Members(b)
 	if err != nil {
@@ -74,8 +74,8 @@ func (o *Object) settleKey(res kube.Resource) {
 	o.Key = kube.Key{Namespace: o.Meta.Namespace, Name: o.Meta.Name}
 }
 
-// Of is parseObject of what v is encoded as. It reports false for what would
-// be an error, or is rare. It keeps parts of v.
+// Of is Parse for the encoding of v. It reports false for errors and rare cases. It
+// keeps parts of v.
 func Of(res kube.Resource, v map[string]any, builtIn bool) (*Object, bool) {
 	meta, ok := v["metadata"].(map[string]any)
 	if !ok && v["metadata"] != nil {
@@ -105,9 +105,9 @@ func Of(res kube.Resource, v map[string]any, builtIn bool) (*Object, bool) {
 	return o, true
 }
 
-// Seal fixes rv and encodes o. Built-in types go out in the order of their Go
+// Seal sets rv and encodes o. Built-in types are encoded in the order of their Go
 // structs, custom resources sorted. The fields become parts of the body, so that
-// nothing is kept twice.
+// nothing is stored twice.
 func (o *Object) Seal(info *Info, rv uint64) {
 	o.Revision, o.Version = rv, info.Version
 	o.Meta.ResourceVersion = ""
@@ -172,8 +172,7 @@ func (o *Object) Seal(info *Info, rv uint64) {
 	o.Body, o.RawMeta, o.Fields = b, b[raw:end:end], fields
 }
 
-// Stamped returns o as it was, stamped with another revision: what a DELETED event
-// carries.
+// Stamped returns o with another revision, for a DELETED event.
 func (o *Object) Stamped(info *Info, rv uint64) *Object {
 	c := *o
 	c.Seal(info, rv)
@@ -253,7 +252,7 @@ func (o *Object) SetLabel(name, value string) {
 	o.Meta.Labels = labels
 }
 
-// SetField sets a member, or takes it away; o may share its members with another object.
+// SetField sets a member, or removes it; o may share its members with another object.
 func (o *Object) SetField(name string, value json.RawMessage, present bool) {
 	o.Fields = slices.DeleteFunc(slices.Clone(o.Fields), func(m Member) bool { return m.Name == name })
 	if present {
@@ -261,14 +260,13 @@ func (o *Object) SetField(name string, value json.RawMessage, present bool) {
 	}
 }
 
-// SetValue is SetField with a value as package schema has it, which is kept.
+// SetValue is SetField with a value of package schema, which is kept.
 func (o *Object) SetValue(name string, v any) {
 	o.SetField(name, Marshal(v), true)
 	o.Fields[len(o.Fields)-1].decoded = v
 }
 
-// Lookup returns the value at a dotted path below the top, nil where there is
-// none.
+// Lookup returns the value at a dotted path below the top, nil if there is none.
 func (o *Object) Lookup(path string) any {
 	first, rest, _ := strings.Cut(path, ".")
 	raw, ok := o.Field(first)
@@ -313,7 +311,7 @@ func (o *Object) FieldText(path string) string {
 	}
 }
 
-// Integer returns the number at path, 0 where there is none.
+// Integer returns the number at path, 0 if there is none.
 func (o *Object) Integer(path string) int64 {
 	n, _ := o.Lookup(path).(json.Number)
 	i, _ := n.Int64()

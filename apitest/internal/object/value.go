@@ -11,12 +11,11 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/schema"
 )
 
-// Types are kube-apiserver's. Parsing them takes a while and nothing in
-// them changes, so all servers of a process share them.
+// Types are kube-apiserver's. All servers of a process share them, because parsing them
+// takes a while and they do not change.
 var Types = sync.OnceValue(func() *schema.Catalog { return new(schema.Catalog) })
 
-// TypeOf returns the type of what r serves. A resource of which nothing is known
-// takes anything.
+// TypeOf returns the type of r. A resource without a known type accepts anything.
 func TypeOf(r *Info) *schema.Type {
 	if r.BuiltIn {
 		if t, err := Types().Type(r.Resource); err == nil {
@@ -94,7 +93,7 @@ func managedInOrder(v any) (json.RawMessage, bool) {
 	return append(b, ']'), true
 }
 
-// InOrder returns managedFields as built-in types have it.
+// InOrder returns managedFields in the order of built-in types.
 func InOrder(raw json.RawMessage) json.RawMessage {
 	var entries []managedEntry
 	if len(raw) == 0 || json.Unmarshal(raw, &entries) != nil {
@@ -103,12 +102,12 @@ func InOrder(raw json.RawMessage) json.RawMessage {
 	return Marshal(entries)
 }
 
-// Decoded returns o as package schema has it.
+// Decoded returns o decoded by package schema.
 func (o *Object) Decoded() map[string]any { return DecodeValue(o.Body) }
 
-// Parts returns o, which may be new and have no body, as package schema has it,
-// without its revision and managedFields. What it shares with o, a change to it
-// that goes no further must not change.
+// Parts returns o, which may be new and have no body, decoded by package schema,
+// without its revision and managedFields. The caller must not modify nested values,
+// which it shares with o.
 func (o *Object) Parts(info *Info) map[string]any {
 	m := o.Meta
 	m.ResourceVersion = ""
@@ -142,7 +141,7 @@ func decoded(b []byte) any {
 	return v
 }
 
-// DecodeValue decodes what this server has encoded.
+// DecodeValue decodes JSON of this server.
 func DecodeValue(b []byte) map[string]any {
 	v, err := schema.DecodeObject(b)
 	if err != nil {

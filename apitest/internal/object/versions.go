@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// CompareVersions compares by how much a version is to be preferred: v2 is above
-// v1, above v2beta1, above v1alpha1, above what is none.
+// CompareVersions orders versions by preference: v2 is above v1, above v2beta1, above
+// v1alpha1, above others.
 func CompareVersions(a, b string) int {
 	x, y := versionOf(a), versionOf(b)
 	return cmp.Or(cmp.Compare(x.stage, y.stage), cmp.Compare(x.major, y.major), cmp.Compare(x.minor, y.minor), cmp.Compare(b, a))

@@ -8,22 +8,22 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Collection is the objects of a resource at one moment, sorted by key. It never
-// changes: with and without return another, which shares with the first all but
-// a small part. So who reads one holds up no writer, however long it takes.
+// Collection is the objects of a resource at one moment, sorted by key. It is
+// immutable: with and without return another one, which shares most of the first. So
+// readers never block writers.
 type Collection struct {
 	chunks [][]*object.Object // none is empty
 	size   int
 }
 
-// Size returns how many objects there are.
+// Size returns the number of objects.
 func (c Collection) Size() int { return c.size }
 
-// chunkSize is how many objects a chunk has at most: a change copies one chunk,
-// and the list of chunks.
+// chunkSize limits the objects of a chunk: a change copies one chunk, and the list of
+// chunks.
 const chunkSize = 256
 
-// find returns the chunk in which key is or belongs, and its place there.
+// find returns the chunk that contains key, or would contain it, and the index in it.
 func (c Collection) find(key kube.Key) (chunk, at int, found bool) {
 	chunk, _ = slices.BinarySearchFunc(c.chunks, key, func(objects []*object.Object, key kube.Key) int {
 		return objects[len(objects)-1].Key.Compare(key)
@@ -39,7 +39,7 @@ func (c Collection) find(key kube.Key) (chunk, at int, found bool) {
 	return chunk, at, found
 }
 
-// with returns c with o, in the place of what has its key.
+// with returns c with o, in place of the object with its key.
 func (c Collection) with(o *object.Object) Collection {
 	chunk, at, found := c.find(o.Key)
 	if len(c.chunks) == 0 {
@@ -61,7 +61,7 @@ func (c Collection) with(o *object.Object) Collection {
 	}
 	half := len(objects) / 2
 	if chunk == len(c.chunks)-1 && at == len(old) {
-		half = len(objects) - 1 // they come in order: leave full chunks behind
+		half = len(objects) - 1 // they arrive in order: leave full chunks behind
 	}
 	chunks := append(append(make([][]*object.Object, 0, len(c.chunks)+1), c.chunks[:chunk]...), objects[:half:half], objects[half:])
 	return Collection{append(chunks, c.chunks[chunk+1:]...), c.size + 1}
@@ -109,7 +109,7 @@ func (c Collection) rank(key kube.Key) int {
 	return n
 }
 
-// back returns c as it was before events, of which the newest is the last.
+// back returns c as it was before events, the newest of which is the last.
 func (c Collection) back(events []Event) Collection {
 	for _, e := range slices.Backward(events) {
 		if e.prev == nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// A CustomResourceDefinition that is created is served from then on, as soon as
-// its write has returned; see
+// A CustomResourceDefinition is served as soon as the write that creates it has
+// returned; see
 // https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/.
-// Versions are converted without a webhook: see version.go.
+// Versions are converted without a webhook: see package view.
 
 type crdSpec struct {
 	Group string `json:"group"`
@@ -68,7 +68,7 @@ type crdVersion struct {
 	} `json:"selectableFields"`
 }
 
-// stored returns the version that is stored.
+// stored returns the stored version.
 func (s *crdSpec) stored() *crdVersion {
 	for i := range s.Versions {
 		if s.Versions[i].Storage {
@@ -78,8 +78,8 @@ func (s *crdSpec) stored() *crdVersion {
 	return nil
 }
 
-// PrepareDefinition says what is wrong with a definition, and fills in what the
-// server derives. old is what it replaces, nil for a new one.
+// PrepareDefinition validates a definition, and sets the fields that the server
+// derives. old is the definition that it replaces, nil for a new one.
 func PrepareDefinition(old, o *object.Object) *kube.Status {
 	res := kube.CustomResourceDefinitions
 	raw, _ := o.Field("spec")
@@ -170,8 +170,8 @@ func storedVersions(o *object.Object) (list []string) {
 	return list
 }
 
-// established returns o, which has been stored, with what the server's controllers
-// add to its status next; nil where that is there.
+// established returns o, which has been stored, with the next addition of the server's
+// controllers to its status; nil if there is none.
 func established(o *object.Object) *object.Object {
 	status, ok := o.Field("status")
 	if !ok || string(object.LookupJSON(status, "conditions")) != "null" {

@@ -11,13 +11,13 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// The deletion of a CustomResourceDefinition deletes its objects first. While
-// finalizers keep one of them, so does this finalizer the definition.
+// The deletion of a CustomResourceDefinition first deletes its objects. While
+// finalizers keep one of them, this finalizer keeps the definition.
 const cleanup = "customresourcecleanup.apiextensions.k8s.io"
 
-// retire deletes the objects of a definition that is to be deleted. Where finalizers
-// keep some, it marks the definition as being deleted and returns it; else nil. The
-// caller holds the lock.
+// retire deletes the objects of a definition that is to be deleted. If finalizers keep
+// some, it marks the definition as being deleted and returns it; else nil. The caller
+// holds the lock.
 func (st *Store) retire(t *Table, definition *object.Object) (marked *object.Object) {
 	kept, _ := resourcesOf(definition)
 	if kept == nil {
@@ -50,7 +50,7 @@ func (st *Store) retire(t *Table, definition *object.Object) (marked *object.Obj
 	return marked
 }
 
-// retired ends the deletion of the definition of t, whose last object is gone. The
+// retired ends the deletion of the definition of t, whose last object was deleted. The
 // caller holds the lock.
 func (st *Store) retired(t *Table) {
 	definitions := st.tables[kube.CustomResourceDefinitions.GroupResource()]
@@ -69,8 +69,8 @@ func (st *Store) retired(t *Table) {
 	st.Commit(definitions, key, freed)
 }
 
-// Admits says why o may not be created in t, as everything is at this moment. The
-// caller holds the lock.
+// Admits returns why o may not be created in t now, nil if it may. The caller holds the
+// lock.
 func (st *Store) Admits(t *Table, res kube.Resource, o *object.Object) *kube.Status {
 	if st.tables[t.Info.GroupResource()] != t {
 		return &kube.Status{Code: http.StatusNotFound, Reason: "NotFound", Message: "the server could not find the requested resource", Details: &kube.StatusDetails{}}

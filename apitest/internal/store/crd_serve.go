@@ -12,8 +12,8 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// resourcesOf returns what a definition defines: the version that is stored, which
-// may be unserved, and the others that are served.
+// resourcesOf returns the resources of a definition: the stored version, which may be
+// unserved, and the other served ones.
 func resourcesOf(o *object.Object) (kept *object.Info, others []*object.Info) {
 	raw, _ := o.Field("spec")
 	var s crdSpec
@@ -32,7 +32,7 @@ func resourcesOf(o *object.Object) (kept *object.Info, others []*object.Info) {
 	return &stored, others
 }
 
-// resource returns a version of what s defines.
+// resource returns one version of s.
 func (s *crdSpec) resource(v *crdVersion) object.Info {
 	r := object.Info{
 		Resource: kube.Resource{Group: s.Group, Version: v.Name, Plural: s.Names.Plural, Kind: s.Names.Kind, Namespaced: s.Scope == "Namespaced"},
@@ -73,10 +73,10 @@ func (s *crdSpec) deprecation(v *crdVersion) string {
 	return text
 }
 
-// dotted turns the simple JSONPath of a definition into a dotted path.
+// dotted converts the simple JSONPath of a definition to a dotted path.
 func dotted(path string) string { return strings.TrimPrefix(path, ".") }
 
-// define serves, changes or ends what a definition that was written defines. The
+// define adds, changes or removes the resources of a definition that was written. The
 // caller holds the lock.
 func (st *Store) define(prev, next *object.Object) {
 	var kept *object.Info
@@ -99,8 +99,8 @@ func (st *Store) define(prev, next *object.Object) {
 	}
 }
 
-// serve returns the table of what a definition defines, a new one where there is
-// none. The caller holds the lock.
+// serve returns the table of a definition, a new one if there is none. The caller holds
+// the lock.
 func (st *Store) serve(kept *object.Info) *Table {
 	name := kept.GroupResource()
 	if st.addLocked(*kept) {
@@ -109,8 +109,8 @@ func (st *Store) serve(kept *object.Info) *Table {
 	return st.tables[name]
 }
 
-// redefine makes t one of these versions. Where they are not those of before, what
-// is stored is stored again, under the revisions that it has, and watches end.
+// redefine sets the versions of t. If they have changed, the stored objects are stored
+// again, with their revisions, and watches end.
 func (t *Table) redefine(kept *object.Info, others []*object.Info) {
 	names := func(kept *object.Info, others []*object.Info) string {
 		list := []string{fmt.Sprint(kept.Version, kept.Unserved)}

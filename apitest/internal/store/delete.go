@@ -8,14 +8,14 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Deletion is how objects are deleted.
+// Deletion has the options of a deletion.
 type Deletion struct {
 	Dry    bool
-	Policy string // Foreground, Orphan or Background; the collector ends the first two
+	Policy string // Foreground, Orphan or Background; the collector completes the first two
 }
 
-// Remove deletes o, or, where finalizers keep it, marks it as being deleted.
-// It returns the last state. The caller holds the lock.
+// Remove deletes o, or, if finalizers keep it, marks it as being deleted. It returns
+// the last state. The caller holds the lock.
 func (st *Store) Remove(t *Table, o *object.Object, d Deletion) (last *object.Object, kept bool) {
 	if t.Info.Resource == kube.CustomResourceDefinitions && !d.Dry && o.Meta.DeletionTimestamp == "" {
 		if marked := st.retire(t, o); marked != nil {
@@ -28,7 +28,7 @@ func (st *Store) Remove(t *Table, o *object.Object, d Deletion) (last *object.Ob
 	finalizers := d.finalizers(t.Info, o)
 	same := slices.Equal(finalizers, o.Meta.Finalizers)
 	if t.Info.Resource == kube.Pods && o.Meta.DeletionTimestamp == "" {
-		o, same = st.mark(t, o, finalizers, d), true // as for a pod that no kubelet has
+		o, same = st.mark(t, o, finalizers, d), true // as for a pod without a kubelet
 	}
 	if len(finalizers) == 0 && !Emptying(t.Info.Resource, o) {
 		if !d.Dry {
@@ -67,9 +67,8 @@ func (st *Store) mark(t *Table, o *object.Object, finalizers []string, d Deletio
 
 const Background = "Background"
 
-// finalizers returns the finalizers of o once d is asked for: what d says of
-// dependents counts more than what was asked before, and that more than what is
-// usual.
+// finalizers returns the finalizers of o after a deletion with d: the policy of d has
+// precedence over that of earlier requests, and that over the default.
 func (d Deletion) finalizers(info *object.Info, o *object.Object) []string {
 	has := func(name string) bool { return slices.Contains(o.Meta.Finalizers, name) }
 	add := ""

@@ -16,7 +16,7 @@ const (
 	orphan     = "orphan"
 )
 
-// Settle does what controllers would do next. The caller holds the lock.
+// Settle does the next work of controllers. The caller holds the lock.
 func (st *Store) Settle() {
 	if st.options.CollectGarbage {
 		st.collect()
@@ -26,7 +26,7 @@ func (st *Store) Settle() {
 	}
 }
 
-// owner is what matters of an owner reference.
+// owner is the needed part of an owner reference.
 type owner struct {
 	UID   string `json:"uid"`
 	Block bool   `json:"blockOwnerDeletion"`
@@ -37,18 +37,18 @@ func ownersOf(o *object.Object) []owner {
 		return nil
 	}
 	var refs []owner
-	json.Unmarshal(o.Meta.OwnerReferences, &refs) // what is not a list has no owners
+	json.Unmarshal(o.Meta.OwnerReferences, &refs) // values other than lists have no owners
 	return refs
 }
 
-// place is where an object is.
+// place is the location of an object.
 type place struct {
 	t   *Table
 	key kube.Key
 	uid string
 }
 
-// now returns the object as it is now, nil where it is gone.
+// now returns the current object, nil if it was deleted.
 func (p place) now() *object.Object {
 	if o := p.t.objects[p.key]; o != nil && o.Meta.UID == p.uid {
 		return o
@@ -63,20 +63,20 @@ func (st *Store) CollectAll() {
 	st.collect()
 }
 
-// collect deletes until nothing changes. The caller holds the lock.
+// collect deletes objects until nothing changes. The caller holds the lock.
 func (st *Store) collect() {
 	for newCollector(st).run() {
 	}
 }
 
-// collector is one run of the garbage collector: who owns whom, and the owners that
-// are yet to be looked at.
+// collector is one run of the garbage collector: the graph of owners, and the owners
+// that have not been processed yet.
 type collector struct {
 	st         *Store
 	alive      map[string]int     // objects, by UID
 	waiting    map[string]place   // deleted in the foreground, or orphaning, by UID
 	dependents map[string][]place // by the UID of an owner
-	queue      []string           // UIDs of owners that are gone or wait
+	queue      []string           // UIDs of owners that were deleted or wait
 	queued     map[string]bool
 	changed    bool
 }
@@ -106,13 +106,12 @@ func newCollector(st *Store) *collector {
 	return c
 }
 
-// mustWait reports whether o is being deleted and waits for what happens to its
-// dependents.
+// mustWait reports whether o is being deleted and waits for its dependents.
 func mustWait(o *object.Object) bool {
 	return o.Meta.DeletionTimestamp != "" && (slices.Contains(o.Meta.Finalizers, foreground) || slices.Contains(o.Meta.Finalizers, orphan))
 }
 
-// push has the owner with this UID looked at.
+// push queues the owner with this UID.
 func (c *collector) push(uid string) {
 	if !c.queued[uid] {
 		c.queued[uid] = true
@@ -138,7 +137,7 @@ func (c *collector) run() bool {
 	return c.changed
 }
 
-// dependent does with o, which is at p, what becomes of it without its owner uid.
+// dependent handles o, which is at p, after its owner uid was deleted.
 func (c *collector) dependent(uid string, p place, o *object.Object) {
 	w, waits := c.waiting[uid]
 	if c.alive[uid] > 0 && !waits {
@@ -152,7 +151,7 @@ func (c *collector) dependent(uid string, p place, o *object.Object) {
 	}
 	solid := func(r owner) bool { _, waits := c.waiting[r.UID]; return c.alive[r.UID] > 0 && !waits }
 	switch {
-	case orphans, slices.ContainsFunc(ownersOf(o), solid): // somebody still wants it
+	case orphans, slices.ContainsFunc(ownersOf(o), solid): // another owner still exists
 		c.st.disown(p.t, o, uid)
 		c.changed = true
 		return
@@ -183,7 +182,7 @@ func (c *collector) dependent(uid string, p place, o *object.Object) {
 	}
 }
 
-// release lets go of the object at p, which waits, unless a dependent blocks it.
+// release releases the object at p, which waits, unless a dependent blocks it.
 func (c *collector) release(p place) {
 	o := p.now()
 	if o == nil {
@@ -204,8 +203,8 @@ func (c *collector) release(p place) {
 	}
 }
 
-// gone notes that o is no more: its dependents have lost an owner, and owners that
-// wait may be free.
+// gone notes that o was deleted: its dependents have lost an owner, and owners that
+// wait may be released.
 func (c *collector) gone(uid string, o *object.Object) {
 	delete(c.waiting, uid)
 	if c.alive[uid]--; c.alive[uid] == 0 {
@@ -218,8 +217,8 @@ func (c *collector) gone(uid string, o *object.Object) {
 	}
 }
 
-// release takes away the collector's finalizers, and with the last finalizer the
-// object.
+// release removes the collector's finalizers, and deletes the object with the last
+// finalizer.
 func (st *Store) release(t *Table, o *object.Object) {
 	rest := slices.DeleteFunc(slices.Clone(o.Meta.Finalizers), func(f string) bool { return f == foreground || f == orphan })
 	if len(rest) == 0 {
@@ -231,14 +230,14 @@ func (st *Store) release(t *Table, o *object.Object) {
 	st.Commit(t, o.Key, freed)
 }
 
-// disown takes an owner from o.
+// disown removes an owner from o.
 func (st *Store) disown(t *Table, o *object.Object, uid string) {
 	st.setOwners(t, o, func(refs []map[string]any) []map[string]any {
 		return slices.DeleteFunc(refs, func(r map[string]any) bool { return r["uid"] == uid })
 	})
 }
 
-// unblock lets the owners of o be deleted before it, and returns what is stored.
+// unblock lets the owners of o be deleted before it, and returns the stored object.
 func (st *Store) unblock(t *Table, o *object.Object) *object.Object {
 	if !slices.ContainsFunc(ownersOf(o), func(r owner) bool { return r.Block }) {
 		return o
@@ -251,10 +250,10 @@ func (st *Store) unblock(t *Table, o *object.Object) *object.Object {
 	})
 }
 
-// setOwners stores o with the owners that change makes of those that it has.
+// setOwners stores o with its owners as change modifies them.
 func (st *Store) setOwners(t *Table, o *object.Object, change func([]map[string]any) []map[string]any) *object.Object {
 	var refs []map[string]any
-	json.Unmarshal(o.Meta.OwnerReferences, &refs) // what is not a list has no owners
+	json.Unmarshal(o.Meta.OwnerReferences, &refs) // values other than lists have no owners
 	refs = change(refs)
 	next := &object.Object{Key: o.Key, Meta: o.Meta, Fields: o.Fields}
 	next.Meta.OwnerReferences = nil
@@ -265,8 +264,7 @@ func (st *Store) setOwners(t *Table, o *object.Object, change func([]map[string]
 	return next
 }
 
-// sortedTables returns the tables in an order that does not change from run to
-// run.
+// sortedTables returns the tables in an order that does not change from run to run.
 func (st *Store) sortedTables() []*Table {
 	list := make([]*Table, 0, len(st.tables))
 	for _, t := range st.tables {

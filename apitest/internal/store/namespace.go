@@ -12,10 +12,11 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// With Options.Namespaces a namespace must exist before anything is created in
-// it, and deleting it deletes what is in it, as its controller does in a cluster.
+// With Options.Namespaces a namespace must exist before objects are created in it, and
+// deleting it deletes its objects, as a cluster's controller does.
 
-// admitsNamespace says why o may not be created where it is to be. The caller holds the lock.
+// admitsNamespace returns why o may not be created in its namespace. The caller holds
+// the lock.
 func (st *Store) admitsNamespace(res kube.Resource, o *object.Object) *kube.Status {
 	if !st.options.Namespaces || !res.Namespaced {
 		return nil
@@ -48,8 +49,8 @@ func Emptying(res kube.Resource, o *object.Object) bool {
 	return len(finalizers) > 0
 }
 
-// terminate marks a namespace as being deleted, deletes what is in it, and at
-// last the namespace, unless finalizers hold up any of it. The caller holds the lock.
+// terminate marks a namespace as being deleted, deletes its objects, and finally the
+// namespace, unless finalizers keep any of them. The caller holds the lock.
 func (st *Store) terminate(t *Table, ns *object.Object) {
 	if ns.Meta.DeletionTimestamp == "" {
 		marked := &object.Object{Key: ns.Key, Meta: ns.Meta, Fields: ns.Fields}
@@ -76,14 +77,14 @@ func (st *Store) terminate(t *Table, ns *object.Object) {
 			st.Commit(t, ns.Key, nil)
 			return
 		}
-		next := done.Parts(t.Info) // nobody owns spec.finalizers any more
+		next := done.Parts(t.Info) // no writer owns spec.finalizers any more
 		done.Meta.ManagedFields, _ = t.Info.Type().UpdateManaged(ns.Parts(t.Info), next, schema.Managed{Live: ns.Meta.ManagedFields},
 			schema.Write{Manager: "kube-controller-manager", Subresource: "finalize", Now: time.Now()})
 		st.Commit(t, ns.Key, done)
 	}
 }
 
-// settleNamespaces goes on with the namespaces that are being deleted. The caller
+// settleNamespaces continues with the namespaces that are being deleted. The caller
 // holds the lock.
 func (st *Store) settleNamespaces() {
 	t := st.tables[kube.Namespaces.GroupResource()]

@@ -11,19 +11,19 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// ContinueToken is what a continue token holds. RV is -1 for a list that goes
-// on at whatever revision is current.
+// ContinueToken is the content of a continue token. RV is -1 for a list that continues
+// at the current revision.
 type ContinueToken struct {
 	APIVersion string `json:"v"`
 	RV         int64  `json:"rv"`
-	Start      string `json:"start"` // the first key of the page is not before it
+	Start      string `json:"start"` // the first key of the page is at or after it
 }
 
 func (t ContinueToken) encode() string {
 	return base64.RawURLEncoding.EncodeToString(object.Marshal(t))
 }
 
-// ParseToken reads a continue token.
+// ParseToken decodes a continue token.
 func ParseToken(s string) (ContinueToken, *kube.Status) {
 	var t ContinueToken
 	b, err := base64.RawURLEncoding.DecodeString(s)
@@ -59,8 +59,8 @@ func statusContinueExpired(t ContinueToken) *kube.Status {
 	return st
 }
 
-// ExpiredToken returns what a LIST with this continue token gets where that is too
-// old; "" is a list without a token.
+// ExpiredToken returns the response to a LIST whose continue token is too old; "" is a
+// list without a token.
 func ExpiredToken(token string) *kube.Status {
 	var t ContinueToken
 	if token != "" {
@@ -72,13 +72,13 @@ func ExpiredToken(token string) *kube.Status {
 	return statusContinueExpired(t)
 }
 
-// Page is what a LIST returns.
+// Page is the result of a LIST.
 type Page struct {
 	RV        uint64
 	Objects   []*object.Object
 	Token     string
 	Remaining *int64
-	Sharding  *Sharding // that was asked for
+	Sharding  *Sharding // the requested one
 }
 
 // Size returns the bytes of the objects.
@@ -89,7 +89,7 @@ func (p *Page) Size() (n int) {
 	return n
 }
 
-// Emptied leaves out the objects, so that the continue token brings them.
+// Emptied removes the objects, so that the continue token returns them.
 func (p *Page) Emptied() {
 	first := p.Objects[0].Key
 	p.Token = ContinueToken{"meta.k8s.io/v1", int64(p.RV), startOf(first)}.encode()
@@ -109,8 +109,8 @@ func keyOf(start string) kube.Key {
 	return kube.Key{Namespace: ns, Name: name}
 }
 
-// Page collects what q asks for: at q.rv if it must be exact, otherwise at
-// present. It holds up no writer while it does.
+// Page collects the objects that q selects: at q.rv if it must be exact, otherwise the
+// current ones. It does not block writers.
 func (st *Store) Page(t *Table, q *Query, token ContinueToken) (*Page, *kube.Status) {
 	objects, rv, later, gone := st.at(t, q, token)
 	if gone != nil {
@@ -126,7 +126,7 @@ func (st *Store) Page(t *Table, q *Query, token ContinueToken) (*Page, *kube.Sta
 		if q.namespace != "" && o.Key.Namespace > q.namespace {
 			break
 		}
-		if q.Limit > 0 && int64(len(p.Objects)) == q.Limit { // whether what follows matches is not known
+		if q.Limit > 0 && int64(len(p.Objects)) == q.Limit { // whether further objects match is not known
 			if q.One() {
 				break
 			}
@@ -148,14 +148,14 @@ func (st *Store) Page(t *Table, q *Query, token ContinueToken) (*Page, *kube.Sta
 	return p, nil
 }
 
-// at returns the objects of t now, and, where q wants an earlier revision, rv,
-// the events since then.
+// at returns the current objects of t and, if q requests an earlier revision, rv, the
+// events since then.
 func (st *Store) at(t *Table, q *Query, token ContinueToken) (objects Collection, rv uint64, later []Event, gone *kube.Status) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if q.Match != Exact {
 		if q.Limit > 0 && int64(t.sorted.size) > q.Limit {
-			t.remember(st.rev, t.sorted) // for the pages that follow
+			t.remember(st.rev, t.sorted) // for the following pages
 		}
 		return t.sorted, st.rev, nil, nil
 	}

@@ -29,13 +29,13 @@ type Query struct {
 	Initial   *bool // sendInitialEvents
 }
 
-// filter is what an object must satisfy to be listed or watched.
+// filter selects the objects to list or watch.
 type filter struct {
 	namespace, name string // "" = any
 	labels          kube.Selector
 	fields          kube.FieldSelector
-	rename          func(path string) string // of selectors, to the names that are kept
-	simple          bool                     // no selectors but for namespace and name
+	rename          func(path string) string // maps the names in selectors to the stored names
+	simple          bool                     // no selectors except namespace and name
 	Sharding        *Sharding                // nil = all objects
 }
 
@@ -54,8 +54,7 @@ func (f *filter) Matches(o *object.Object) bool {
 	return f.fields.Empty() || f.fields.Matches(o.FieldText)
 }
 
-// One reports whether the fields ask for one object, which is read as if there were
-// no limit.
+// One reports whether the fields select a single object, which is read without a limit.
 func (f *filter) One() bool {
 	_, one := f.fields.Requires("metadata.name")
 	return one
@@ -66,12 +65,12 @@ const (
 	Exact        = "Exact"
 )
 
-// QueryOf is what a query asks about.
+// QueryOf is the target of a query.
 type QueryOf struct {
 	Form      *object.Info // as the resource is served
 	Verb      string       // list, watch or deletecollection
 	Namespace string       // "" = all
-	Name      string       // of what is watched, where the path has it
+	Name      string       // of the watched object, if the path has it
 	Shards    bool         // the feature gate ShardedListAndWatch
 }
 
@@ -148,8 +147,8 @@ func ParseQuery(v url.Values, t QueryOf) (*Query, *kube.Status) {
 	return q, nil
 }
 
-// oddPaths returns the paths of a field selector that have spaces around them, or
-// are empty: others forgive the first, and kube-apiserver knows no such field.
+// oddPaths returns the paths of a field selector that have white space around them, or
+// are empty: other parsers accept the first, but kube-apiserver does not.
 func oddPaths(selector string) (odd []string) {
 	for term := range strings.SplitSeq(selector, ",") {
 		if i := strings.IndexByte(term, '='); i >= 0 {
@@ -161,8 +160,8 @@ func oddPaths(selector string) (odd []string) {
 	return odd
 }
 
-// fieldSelectorError says what kube-apiserver says of a field selector that does
-// not parse.
+// fieldSelectorError returns kube-apiserver's error for a field selector that cannot be
+// parsed.
 func fieldSelectorError(selector string, err error) string {
 	if strings.HasSuffix(selector, `\`) {
 		return `invalid field selector: invalid escape sequence: \`
@@ -229,7 +228,7 @@ func ParseRevision(s string) (uint64, error) {
 	return n, nil
 }
 
-// freshness is how long a read waits for a revision that is yet to come.
+// freshness is how long a read waits for a future revision.
 const freshness = 3 * time.Second
 
 // WaitFor returns nil once st is at rv.

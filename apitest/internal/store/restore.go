@@ -8,13 +8,13 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// drop is a table that was removed at a revision. A restore may bring it back.
+// drop is a table that was removed at a revision. A restore may restore it.
 type drop struct {
 	table *Table
 	at    uint64
 }
 
-// Drop deletes all objects of r, ends its watches and forgets it.
+// Drop deletes all objects of r, ends its watches and removes it.
 func (st *Store) Drop(r kube.Resource) {
 	t := st.tables[r.GroupResource()]
 	if t == nil {
@@ -36,8 +36,8 @@ func (st *Store) Drop(r kube.Resource) {
 	}
 }
 
-// unknown reports whether the state of t at rv is forgotten. Before t was added it
-// had no objects.
+// unknown reports whether the state of t at rv was dropped. Before t was added it had
+// no objects.
 func (t *Table) unknown(rv uint64) bool { return t.born <= rv && rv < t.floor }
 
 // restorable returns the oldest revision, not before rv, of which the state of every
@@ -62,9 +62,9 @@ func (st *Store) restorable(rv uint64) uint64 {
 	}
 }
 
-// restore returns every resource to its state at rv, which is restorable, and the
-// counter too. Resources whose definition was there at rv, and only those of the
-// defined ones, are served. The caller holds the lock.
+// restore restores every resource and the revision to their state at rv, which must be
+// restorable. Of the defined resources, those whose definition existed at rv are
+// served. The caller holds the lock.
 func (st *Store) restore(rv uint64) error {
 	if oldest := st.restorable(rv); oldest != rv || rv > st.rev {
 		return fmt.Errorf("restore to revision %d: the states of all resources are known from %d to %d", rv, oldest, st.rev)
@@ -104,7 +104,7 @@ func (st *Store) restore(rv uint64) error {
 	return nil
 }
 
-// restore returns t to its state at rv.
+// restore restores t to its state at rv.
 func (t *Table) restore(rv uint64) {
 	undone := t.since(rv)
 	t.log = t.log[:len(t.log)-len(undone)]
@@ -128,12 +128,12 @@ func (st *Store) Before(n int) uint64 {
 	return st.Past(n)
 }
 
-// Past is before for callers that hold mu.
+// Past is Before for callers that hold mu.
 func (st *Store) Past(n int) uint64 {
 	return st.restorable(st.rev - min(uint64(max(n, 0)), st.rev-1))
 }
 
-// RestoreTo is restore to the revision that to returns, which is called with mu held.
+// RestoreTo restores to the revision that to returns, which is called with mu held.
 func (st *Store) RestoreTo(to func() uint64) error {
 	st.mu.Lock()
 	defer st.mu.Unlock()

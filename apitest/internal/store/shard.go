@@ -11,14 +11,15 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// This file is server-side sharding (KEP-5866), as kube-apiserver 1.37 has it behind the
-// feature gate ShardedListAndWatch: the parameter shardSelector of lists and watches.
+// This file implements server-side sharding (KEP-5866), as in kube-apiserver 1.37 with
+// the feature gate ShardedListAndWatch: the parameter shardSelector of lists and
+// watches.
 
 // Sharding is a parsed shardSelector; nil = none.
 type Sharding struct {
 	field string // "object.metadata.uid" or "object.metadata.namespace"
 	shard kube.Shard
-	Text  string // as the metadata of a list repeats it
+	Text  string // repeated in the metadata of a list
 }
 
 func (s *Sharding) matches(o *object.Object) bool {
@@ -36,12 +37,12 @@ const (
 	namespaceField = "object.metadata.namespace"
 )
 
-// shardTerm is a call of shardRange. What is in the places of its arguments is checked
-// afterwards: each mistake has an answer of its own.
+// shardTerm matches a call of shardRange. Its arguments are checked afterwards: each
+// error has its own text.
 var shardTerm = regexp.MustCompile(`^\s*([A-Za-z_]\w*)\(\s*([\w.]+)\s*,\s*(?:'([^']*)'|"([^"]*)")\s*,\s*(?:'([^']*)'|"([^"]*)")\s*\)\s*$`)
 
-// parseSharding parses a shardSelector. As in kube-apiserver, what is wrong with it is a
-// 500 without a reason.
+// parseSharding parses a shardSelector. As in kube-apiserver, an error is a 500 without
+// a reason.
 func parseSharding(s string) (*Sharding, *kube.Status) {
 	bad := func(format string, args ...any) (*Sharding, *kube.Status) {
 		return nil, wire.Raw("invalid shard selector: "+format, args...)

@@ -14,7 +14,7 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// StateError says why a saved state cannot be used. It quotes no object.
+// StateError reports why a saved state cannot be used. It quotes no object.
 type StateError struct {
 	Item   int // of the List, from 1; 0 = all of it
 	Reason string
@@ -27,28 +27,27 @@ func (e *StateError) Error() string {
 	return fmt.Sprintf("item %d: %s", e.Item, e.Reason)
 }
 
-// savedState is what [Store.Save] writes besides the items: that it is a List, and what
-// a later life of the server needs.
+// savedState is the output of [Store.Save] besides the items: the fields of a List, and
+// data for the next server.
 type savedState struct {
 	Kind string `json:"kind"`
 	Life struct {
-		Number uint64        `json:"number"` // of the server that saved, from 0
+		Number uint64        `json:"number"` // of the saving server, from 0
 		Next   kube.Revision `json:"next"`   // the first revision that no client has seen
 	} `json:"life"`
 }
 
-// reserved is how many revisions a server that runs may give out until it is saved
-// again. A server that starts from a save begins behind them: a revision that was
-// lost with the process is never given out twice.
+// reserved is how many revisions a running server may assign until it is saved again. A
+// server that starts from a save begins after them, so that a revision that was lost
+// with the process is never assigned twice.
 const reserved = 1 << 32
 
 // maxSavedRevision is far below the overflow of a revision.
 const maxSavedRevision = 1 << 62
 
-// Save writes all objects as they are at one revision, which it returns, as a List in
-// JSON. Writers wait only while the state is copied, not while it is written to w. A
-// store that loads it begins with the next revision if this one has ended, and far
-// ahead otherwise.
+// Save writes all objects at one revision, which it returns, as a List in JSON. It
+// blocks writers only while the state is copied. A store that loads it begins with the
+// next revision if this store has ended, and with a much higher one otherwise.
 func (st *Store) Save(w io.Writer, ended bool) (uint64, error) {
 	st.mu.Lock()
 	rev, life := st.rev, st.life
@@ -67,7 +66,7 @@ func (st *Store) Save(w io.Writer, ended bool) (uint64, error) {
 	if !ended {
 		next += reserved
 	}
-	out := bufio.NewWriterSize(w, 64<<10) // its errors stay until Flush
+	out := bufio.NewWriterSize(w, 64<<10) // its errors are returned by Flush
 	fmt.Fprintf(out, `{"apiVersion":"v1","kind":"List","metadata":{"resourceVersion":"%d"},"life":{"number":%d,"next":"%d"},"items":[`, rev, life, next)
 	sep := "\n"
 	for _, k := range all {
@@ -84,7 +83,7 @@ func (st *Store) Save(w io.Writer, ended bool) (uint64, error) {
 	return rev, nil
 }
 
-// stateRank orders what defines before what it defines.
+// stateRank orders definitions before the objects that need them.
 func stateRank(kind string) int {
 	switch kind {
 	case kube.CustomResourceDefinitions.Kind:
@@ -95,8 +94,8 @@ func stateRank(kind string) int {
 	return 2
 }
 
-// Load fills an empty store with what Save has written, or with a List of
-// kubectl's: objects keep their UIDs and revisions, and get those that they lack.
+// Load fills an empty store from the output of Save, or from a List of kubectl: objects
+// keep their UIDs and revisions, and get missing ones.
 func (st *Store) Load(b []byte) error {
 	var s savedState
 	if err := json.Unmarshal(b, &s); err != nil {
@@ -130,15 +129,15 @@ func (st *Store) Load(b []byte) error {
 	return nil
 }
 
-// savedItem is one item of a saved state. It is small: a file may have many
-// more items than a server takes.
+// savedItem is one item of a saved state. It is small: a file may have many more items
+// than a server accepts.
 type savedItem struct {
 	number int    // from 1, in the file
 	raw    []byte // a part of the file
 	rank   int
 }
 
-// savedHead is what decides where an item belongs.
+// savedHead has the fields that identify the table of an item.
 type savedHead struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -148,7 +147,7 @@ type savedHead struct {
 	} `json:"metadata"`
 }
 
-// wrong says why the item cannot be kept, "" if that is not known yet.
+// wrong returns why the item cannot be stored, "" if no reason is known yet.
 func (h *savedHead) wrong() string {
 	switch {
 	case h.Kind == "":
@@ -159,7 +158,7 @@ func (h *savedHead) wrong() string {
 	return ""
 }
 
-// revision returns the revision of an item, 0 where it has none that counts.
+// revision returns the revision of an item, 0 if it has no valid one.
 func (h *savedHead) revision() uint64 {
 	n, err := strconv.ParseUint(h.Metadata.ResourceVersion, 10, 64)
 	if err != nil {
@@ -168,8 +167,8 @@ func (h *savedHead) revision() uint64 {
 	return n
 }
 
-// savedItems returns the items of b, a List that is valid JSON, and their largest revision.
-// It ends at the first that cannot be kept.
+// savedItems returns the items of b, a List that is valid JSON, and their largest
+// revision. It ends at the first item that cannot be stored.
 func savedItems(b []byte) (items []savedItem, newest uint64, err error) {
 	ms, err := object.Members(b)
 	if err != nil {
@@ -204,8 +203,9 @@ func savedItems(b []byte) (items []savedItem, newest uint64, err error) {
 	return items, newest, nil
 }
 
-// begin sets the revision and the generators of a server that goes on from s, whose items
-// have no revision beyond newest, or says why it cannot. The caller holds the lock.
+// begin sets the revision and the generators of a server that continues from s, whose
+// items have no revision above newest, or returns why it cannot. The caller holds the
+// lock.
 func (st *Store) begin(s *savedState, newest uint64) (wrong string) {
 	if s.Life.Next != "" {
 		next, err := strconv.ParseUint(string(s.Life.Next), 10, 64)
@@ -223,7 +223,7 @@ func (st *Store) begin(s *savedState, newest uint64) (wrong string) {
 	return ""
 }
 
-// keep stores an item as it was, or says why it cannot. The caller holds the lock.
+// keep stores an item unchanged, or returns why it cannot. The caller holds the lock.
 func (st *Store) keep(raw []byte) (wrong string) {
 	var head savedHead
 	if json.Unmarshal(raw, &head) != nil {
@@ -257,7 +257,7 @@ func (st *Store) keep(raw []byte) (wrong string) {
 	return ""
 }
 
-// TableOf returns the table of a kind, nil where there is none. The caller holds the lock.
+// TableOf returns the table of a kind, nil if there is none. The caller holds the lock.
 func (st *Store) TableOf(apiVersion, kind string) *Table {
 	for _, t := range st.tables {
 		if t.Info.Kind == kind && t.Info.APIVersion() == apiVersion && t.Info.Core.Plural == "" {
@@ -279,7 +279,7 @@ func readableMeta(raw json.RawMessage) bool {
 	return json.Unmarshal(raw, &o) == nil
 }
 
-// Clipped bounds what an error quotes.
+// Clipped limits a quote in an error.
 func Clipped(s string) string {
 	if len(s) > 100 {
 		return s[:100] + "..."

@@ -13,34 +13,34 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Store keeps every object, and of each resource the last events, from which
-// earlier states are computed. One revision counts the writes to all resources.
+// Store keeps every object, and the last events of each resource, from which earlier
+// states are computed. One revision counts the writes to all resources.
 type Store struct {
 	options Options
 
 	mu      sync.Mutex
 	rev     uint64
-	life    uint64            // how many servers' saves this one goes on from
+	life    uint64            // number of previous servers whose saves this one continues
 	first   uint64            // the revision at which the server started
 	tables  map[string]*Table // by GroupResource
-	dropped []drop            // tables that are no more, the newest last
-	random  *rand.Rand        // of UIDs and generated names: only writes draw from it
-	aside   *rand.Rand        // of what no object has in it
+	dropped []drop            // removed tables, the newest last
+	random  *rand.Rand        // for UIDs and generated names: used by writes only
+	aside   *rand.Rand        // for values that are not in objects
 	changed chan struct{}     // closed and replaced when rev changes
 }
 
 // Table is one resource. The fields are guarded by store.mu.
 type Table struct {
-	forms   []*object.Info              // other versions that are served; replaced, never changed
-	Info    *object.Info                // replaced where its definition changes, never changed
+	forms   []*object.Info              // other served versions; replaced, never changed
+	Info    *object.Info                // replaced if its definition changes, never changed
 	sorted  Collection                  // the objects
 	objects map[kube.Key]*object.Object // the same, by key
-	past    []moment                    // of lists that go on, the newest last
+	past    []moment                    // for lists in progress, the newest last
 	log     []Event
 	base    int    // how many events have been dropped before log[0]
-	floor   uint64 // events up to this revision may be forgotten
-	recent  uint64 // as floor, for watches only: what a restart forgets
-	born    uint64 // the revision at which it was added, without objects
+	floor   uint64 // events up to this revision may be dropped
+	recent  uint64 // like floor, for watches only: events before a restart
+	born    uint64 // the revision at which it was added, empty
 	defined bool   // by a CustomResourceDefinition
 	watches map[*Watcher]struct{}
 }
@@ -52,20 +52,20 @@ type Event struct {
 	gone       *object.Object // prev at rv, for deletions
 }
 
-// Options are those of a store.
+// Options of a store.
 type Options struct {
 	History        int    // events kept of each resource
 	WatchBuffer    int    // events that a watch may lag behind
 	Seed           uint64 // of UIDs, generated names and chosen timeouts
-	Namespaces     bool   // must exist; deleting one deletes what is in it
-	CollectGarbage bool   // after each deletion
+	Namespaces     bool   // namespaces must exist; deleting one deletes its objects
+	CollectGarbage bool   // collect garbage after each deletion
 }
 
 // New returns a store without resources.
 func New(o Options) *Store {
 	st := &Store{
 		options: o,
-		rev:     100, first: 100, // a real server is never at 1 either
+		rev:     100, first: 100, // a real server does not start at 1 either
 		tables:  make(map[string]*Table),
 		changed: make(chan struct{}),
 	}
@@ -79,23 +79,24 @@ const (
 	streamAside
 )
 
-// generator returns a stream of random numbers, which differs from life to life.
+// generator returns a stream of random numbers, which differs for each server that
+// continues a save.
 func (st *Store) generator(stream uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(st.options.Seed, 0x9e3779b97f4a7c15+2*st.life+stream))
 }
 
-// Lock keeps others from writing: for a write that depends on what is there. Methods
-// say in their comment where the caller must hold it; the others take it themselves.
+// Lock prevents writes of others, for a write that depends on the current state. The
+// comments of methods say if the caller must hold it; other methods take it themselves.
 func (st *Store) Lock() { st.mu.Lock() }
 
-// Unlock ends what Lock began.
+// Unlock releases the lock.
 func (st *Store) Unlock() { st.mu.Unlock() }
 
-// Table returns the table of a resource, nil where there is none. The caller holds the
+// Table returns the table of a resource, nil if there is none. The caller holds the
 // lock.
 func (st *Store) Table(res kube.Resource) *Table { return st.tables[res.GroupResource()] }
 
-// Get returns an object, nil where there is none. The caller holds the lock.
+// Get returns an object, nil if there is none. The caller holds the lock.
 func (t *Table) Get(key kube.Key) *object.Object { return t.objects[key] }
 
 // Objects returns the objects of t. The caller holds the lock.
@@ -104,7 +105,7 @@ func (t *Table) Objects() Collection { return t.sorted }
 // Now returns the revision of the last write. The caller holds the lock.
 func (st *Store) Now() uint64 { return st.rev }
 
-// Objects returns the objects of a resource, none where there is no such resource.
+// Objects returns the objects of a resource, none if there is no such resource.
 func (st *Store) Objects(res kube.Resource) (c Collection) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -114,21 +115,21 @@ func (st *Store) Objects(res kube.Resource) (c Collection) {
 	return c
 }
 
-// NewUID returns a UID of what is not an object.
+// NewUID returns a UID for a value that is not an object.
 func (st *Store) NewUID() string {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	return uid(st.aside)
 }
 
-// Random returns a number in [0,n), of the sequence of what is not an object.
+// Random returns a number in [0,n), from the sequence for values that are not objects.
 func (st *Store) Random(n int64) int64 {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	return st.aside.Int64N(n)
 }
 
-// Add reports false if there is such a resource already.
+// Add adds a resource; it returns false if the resource exists.
 func (st *Store) Add(info object.Info) bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -147,8 +148,8 @@ func (st *Store) addLocked(info object.Info) bool {
 	return true
 }
 
-// Find returns the table of a resource, what that says of itself now, and the form
-// in which the resource is served, nil where there is none. The caller holds no lock.
+// Find returns the table of a resource, its current info, and the form in which the
+// resource is served; nil if there is none. The caller does not hold the lock.
 func (st *Store) Find(group, version, plural string) (t *Table, info, form *object.Info) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -165,8 +166,8 @@ func (st *Store) Find(group, version, plural string) (t *Table, info, form *obje
 	return t, t.Info, form
 }
 
-// Commit stores next, or deletes where next is nil, under a new revision, and
-// wakes the watches. The caller holds the lock and has checked everything.
+// Commit stores next, or deletes the object if next is nil, with a new revision, and
+// wakes the watches. The caller holds the lock and has validated the write.
 func (st *Store) Commit(t *Table, key kube.Key, next *object.Object) uint64 {
 	st.rev++
 	e := Event{rv: st.rev, prev: t.objects[key], next: next}
@@ -201,8 +202,7 @@ func (st *Store) Commit(t *Table, key kube.Key, next *object.Object) uint64 {
 	return rv
 }
 
-// forget drops the n oldest events; watches that have yet to send them keep
-// them.
+// forget drops the n oldest events; watches that have not sent them yet keep them.
 func (t *Table) forget(n int) {
 	for w := range t.watches {
 		if from := w.cursor + len(w.held) - t.base; from < n && w.how == Running {
@@ -221,7 +221,7 @@ func (st *Store) notify() {
 	st.changed = make(chan struct{})
 }
 
-// compact forgets events up to rv of every resource.
+// compact drops events up to rv of every resource.
 func (st *Store) compact(rv uint64) {
 	for _, t := range st.tables {
 		n, _ := slices.BinarySearchFunc(t.log, rv+1, func(e Event, rv uint64) int {
@@ -245,8 +245,8 @@ type moment struct {
 	objects Collection
 }
 
-// mostMoments is how many a table keeps, so that the pages of a list need not go
-// back each again.
+// mostMoments limits the moments of a table, so that each page of a list need not be
+// computed back again.
 const mostMoments = 8
 
 // remember keeps the objects at rv. The caller holds the lock.
@@ -260,8 +260,8 @@ func (t *Table) remember(rv uint64, objects Collection) {
 	t.past = append(t.past, moment{rv, objects})
 }
 
-// remembered returns the objects at rv, nil where they are not kept. The caller
-// holds the lock.
+// remembered returns the objects at rv, nil if they are not kept. The caller holds the
+// lock.
 func (t *Table) remembered(rv uint64) *Collection {
 	for i := range t.past {
 		if t.past[i].rv == rv {
@@ -271,8 +271,8 @@ func (t *Table) remembered(rv uint64) *Collection {
 	return nil
 }
 
-// since returns the events after rv, which may be forgotten meanwhile: the caller
-// holds the lock, and keeps the copy.
+// since returns the events after rv. They may be dropped later: the caller holds the
+// lock, and keeps a copy.
 func (t *Table) since(rv uint64) []Event {
 	i, _ := slices.BinarySearchFunc(t.log, rv+1, func(e Event, rv uint64) int { return cmp.Compare(e.rv, rv) })
 	return slices.Clone(t.log[i:])
@@ -297,7 +297,7 @@ func uid(random *rand.Rand) string {
 
 const nameLetters = "bcdfghjklmnpqrstvwxz2456789"
 
-// Suffix returns what the server puts after generateName.
+// Suffix returns the suffix that the server appends to generateName.
 func (st *Store) Suffix() string {
 	var b [5]byte
 	for i := range b {
@@ -306,7 +306,7 @@ func (st *Store) Suffix() string {
 	return string(b[:])
 }
 
-// PrepareCreate fills what the server sets on a new object.
+// PrepareCreate sets the server's fields of a new object.
 func (st *Store) PrepareCreate(info *object.Info, o *object.Object) {
 	if o.Meta.UID == "" {
 		o.Meta.UID = uid(st.random)
@@ -319,7 +319,7 @@ func (st *Store) PrepareCreate(info *object.Info, o *object.Object) {
 	}
 }
 
-// PrepareUpdate keeps what a client cannot change and counts generations.
+// PrepareUpdate keeps immutable fields and counts generations.
 func PrepareUpdate(info *object.Info, old, o *object.Object) {
 	o.Meta.UID = old.Meta.UID
 	o.Meta.CreationTimestamp = old.Meta.CreationTimestamp
@@ -334,7 +334,7 @@ func PrepareUpdate(info *object.Info, old, o *object.Object) {
 	}
 }
 
-// form returns the resource as version serves it, nil where it does not.
+// form returns the resource in a served version, nil if it is not served.
 func (t *Table) form(version string) *object.Info {
 	for _, r := range t.served() {
 		if r.Version == version {
@@ -344,7 +344,7 @@ func (t *Table) form(version string) *object.Info {
 	return nil
 }
 
-// served returns the versions that are served.
+// served returns the served versions.
 func (t *Table) served() []*object.Info {
 	if t.Info.Unserved {
 		return t.forms
@@ -352,7 +352,7 @@ func (t *Table) served() []*object.Info {
 	return append([]*object.Info{t.Info}, t.forms...)
 }
 
-// Served returns the resources that are served, in every version.
+// Served returns the served resources, in every version.
 func (st *Store) Served() (list []*object.Info) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -362,7 +362,7 @@ func (st *Store) Served() (list []*object.Info) {
 	return list
 }
 
-// Put is Put of what has been parsed. The caller holds the lock.
+// Put stores a parsed object. The caller holds the lock.
 func (st *Store) Put(t *Table, o *object.Object) uint64 {
 	old := t.objects[o.Key]
 	if old == nil {

@@ -15,29 +15,29 @@ type Ending int
 
 const (
 	Running  Ending = iota
-	EndClean        // the body ends as it should
+	EndClean        // the body ends normally
 	EndCut          // in the middle of an event
 	EndReset        // the connection is reset
 )
 
-// Watcher is one running watch. Its fields are guarded by Store.mu.
+// Watcher is one open watch. Its fields are guarded by Store.mu.
 type Watcher struct {
 	Query    *Query
 	conn     *network.Conn
 	Signal   chan struct{} // has a value when there may be something for Next
-	first    Collection    // the objects with which it begins, those that Initial has yet to return
-	next     kube.Key      // where they go on
+	first    Collection    // the initial objects that Initial has not returned yet
+	next     kube.Key      // position in first
 	slow     bool          // it lagged too far behind, and keeps nothing
-	cursor   int           // the next event, counted from the first ever
-	held     []Event       // those from cursor on that the log has forgotten
-	live     int           // where the log ended when the watch began
-	after    uint64        // only later revisions are sent
-	bookmark bool          // one is due now
+	cursor   int           // index of the next event since the beginning
+	held     []Event       // events from cursor on that the log has dropped
+	live     int           // end of the log when the watch began
+	after    uint64        // only events with higher revisions are sent
+	bookmark bool          // a bookmark is due
 	how      Ending
 	status   *kube.Status // a last ERROR event
 }
 
-// NewWatcher returns a watcher that [Store.Join] may begin, of what q asks for.
+// NewWatcher returns a watcher for q, to be begun by [Store.Join].
 func NewWatcher(q *Query, conn *network.Conn) *Watcher {
 	return &Watcher{Query: q, conn: conn, Signal: make(chan struct{}, 1), after: q.RV}
 }
@@ -52,7 +52,7 @@ func (st *Store) Ending(w *Watcher) (Ending, *kube.Status) {
 	return w.how, w.status
 }
 
-// AskBookmark has [Store.Next] return a bookmark once there are no events.
+// AskBookmark makes [Store.Next] return a bookmark when there are no events.
 func (st *Store) AskBookmark(w *Watcher) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -62,11 +62,11 @@ func (st *Store) AskBookmark(w *Watcher) {
 func (w *Watcher) wake() {
 	select {
 	case w.Signal <- struct{}{}:
-	default: // it has been woken already
+	default: // it was woken already
 	}
 }
 
-// end asks the watch to end; the first call counts.
+// end ends the watch; the first call counts.
 func (w *Watcher) end(how Ending) {
 	if w.how == Running {
 		w.how = how
@@ -74,7 +74,7 @@ func (w *Watcher) end(how Ending) {
 	w.wake()
 }
 
-// Seen returns how the filter sees an event: its type and object, or nil.
+// Seen returns the event as the filter selects it: its type and object, or nil.
 func (f *filter) Seen(e Event, info *object.Info) (string, *object.Object) {
 	was, is := f.Matches(e.prev), f.Matches(e.next)
 	switch {
@@ -90,9 +90,8 @@ func (f *filter) Seen(e Event, info *object.Info) (string, *object.Object) {
 	return "", nil
 }
 
-// Join begins a watch: after w.after, or, with initial, with the objects that
-// there are now, which [Store.Initial] returns. A returned Status says that the history
-// is gone.
+// Join begins a watch: after w.after, or, with initial, with the current objects, which
+// [Store.Initial] returns. A returned Status means that the history was dropped.
 func (st *Store) Join(t *Table, w *Watcher, initial bool) (rv uint64, gone *kube.Status) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -117,8 +116,8 @@ func (st *Store) Join(t *Table, w *Watcher, initial bool) (rv uint64, gone *kube
 	return st.rev, nil
 }
 
-// Initial returns the next of the objects with which w begins, none where there are no
-// more, or where w is too slow and ends.
+// Initial returns the next initial objects of w; none if there are no more, or if w is
+// too slow and ends.
 func (st *Store) Initial(w *Watcher) (objects []*object.Object, slow bool) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -135,15 +134,15 @@ func (st *Store) Initial(w *Watcher) (objects []*object.Object, slow bool) {
 	return objects, w.slow
 }
 
-// Leave ends what Join began.
+// Leave ends a watch that Join began.
 func (st *Store) Leave(t *Table, w *Watcher) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	delete(t.watches, w)
 }
 
-// A watch takes so many events at once, and no further one after so many bytes. It
-// keeps them until its client has read them.
+// A watch takes at most that many events at once, and no further one after that many
+// bytes. It keeps them until its client has read them.
 const (
 	batchSize  = 256
 	batchBytes = 64 << 10
@@ -161,9 +160,8 @@ func batchOf(events []Event) (n int) {
 	return n
 }
 
-// Next returns the next events of w. Without any it returns the revision for a
-// bookmark, if one is due and w has not been promised a later one, and how w
-// should end.
+// Next returns the next events of w. Without events it returns the revision for a
+// bookmark, if one is due and w has not sent a later one, and how w should end.
 func (st *Store) Next(t *Table, w *Watcher) (batch []Event, bookmark uint64, how Ending) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -198,8 +196,8 @@ func (st *Store) Next(t *Table, w *Watcher) (batch []Event, bookmark uint64, how
 	return nil, bookmark, w.how
 }
 
-// overrun reports whether w lags behind the events since it began by more than
-// the buffer holds.
+// overrun reports whether w lags behind the events since its beginning by more than the
+// buffer.
 func (w *Watcher) overrun(t *Table, buffer int) bool {
 	return t.base+len(t.log)-max(w.cursor, w.live) > buffer
 }
@@ -211,8 +209,8 @@ func (st *Store) Revision() uint64 {
 	return st.rev
 }
 
-// Advance moves the revision on to rv, as writes to resources that nobody watches do.
-// Where it is there already it does nothing.
+// Advance sets the revision to rv, as writes to unrelated resources do. It does nothing
+// if the revision is not lower.
 func (st *Store) Advance(rv uint64) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -222,7 +220,7 @@ func (st *Store) Advance(rv uint64) {
 	}
 }
 
-// Tick moves the revision on by one and returns it.
+// Tick increments the revision and returns it.
 func (st *Store) Tick() uint64 {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -231,8 +229,8 @@ func (st *Store) Tick() uint64 {
 	return st.rev
 }
 
-// Expire makes every revision that has been given out too old, and ends the watches,
-// with an ERROR event if that is wanted.
+// Expire makes all previous revisions too old, and ends the watches, with an ERROR
+// event if requested.
 func (st *Store) Expire(event bool) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -250,14 +248,14 @@ func (st *Store) Expire(event bool) {
 	}
 }
 
-// CompactTo forgets events up to rv, or up to now.
+// CompactTo drops events up to rv, or up to now.
 func (st *Store) CompactTo(rv uint64) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.compact(min(rv, st.rev))
 }
 
-// ForgetWatches makes every revision before the present too old for a watch.
+// ForgetWatches makes all revisions before the current one too old for a watch.
 func (st *Store) ForgetWatches() {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -266,7 +264,7 @@ func (st *Store) ForgetWatches() {
 	}
 }
 
-// EndWatches ends all watches, and returns the connections that are to be reset.
+// EndWatches ends all watches, and returns the connections to reset.
 func (st *Store) EndWatches(how Ending) (conns []*network.Conn) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -281,7 +279,7 @@ func (st *Store) EndWatches(how Ending) (conns []*network.Conn) {
 	return conns
 }
 
-// Bookmark lets each watch that asked for bookmarks send one.
+// Bookmark makes each watch that requested bookmarks send one.
 func (st *Store) Bookmark() {
 	st.mu.Lock()
 	defer st.mu.Unlock()

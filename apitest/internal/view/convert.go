@@ -7,10 +7,10 @@ import (
 
 // A custom resource may be served in several versions, of which one is stored; see
 // https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/.
-// They are converted by the strategy None: the apiVersion is another one, and what
-// the schema of the other version does not know is gone.
+// The conversion strategy is None: the apiVersion changes, and fields that the other
+// version's schema does not have are dropped.
 
-// FromKept returns what is stored as r has it.
+// FromKept returns a stored object in the version r.
 func FromKept(r *object.Info, v map[string]any) map[string]any {
 	if r.Kept == nil {
 		return eventFromCore(v)
@@ -18,7 +18,7 @@ func FromKept(r *object.Info, v map[string]any) map[string]any {
 	return Converted(r, v)
 }
 
-// Converted returns v, of another version, as one of r.
+// Converted returns v, of another version, in the version r.
 func Converted(r *object.Info, v map[string]any) map[string]any {
 	v = schema.Copy(v)
 	v["apiVersion"] = r.APIVersion()
@@ -27,7 +27,7 @@ func Converted(r *object.Info, v map[string]any) map[string]any {
 	return v
 }
 
-// convertedObject returns o, of another version, as one of r.
+// convertedObject returns o, of another version, in the version r.
 func convertedObject(r *object.Info, o *object.Object) *object.Object {
 	b, err := schema.Encode(Converted(r, o.Decoded()))
 	if err != nil {
@@ -41,7 +41,7 @@ func convertedObject(r *object.Info, o *object.Object) *object.Object {
 	return other
 }
 
-// printed returns o as the columns of r want it.
+// printed returns o in the form that the columns of r need.
 func printed(r *object.Info, o *object.Object) *object.Object {
 	if r.BuiltIn {
 		return o

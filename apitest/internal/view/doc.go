@@ -1,4 +1,4 @@
-// Package view makes responses of objects, in the form and version for which a client
-// asks: the object, its metadata, a Table, a Scale, an event of a watch, a list; of
-// custom resources in each version that is served, and of Events in both groups.
+// Package view encodes objects for responses, in the form and version that a client
+// requests: an object, its metadata, a Table, a Scale, an event of a watch, a list; for
+// custom resources in each served version, and for Events in both groups.
 package view

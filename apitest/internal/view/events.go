@@ -8,8 +8,8 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Events are kept once and served twice: as those of the core group and as those
-// of events.k8s.io, where some fields have other names. See
+// Events are stored once and served in the core group and in events.k8s.io, where some
+// fields have other names. See
 // https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/.
 
 // eventNames are the fields with two names: in events.k8s.io and in core.
@@ -23,8 +23,8 @@ var eventNames = [...][2]string{
 	{"deprecatedCount", "count"},
 }
 
-// EventToCore returns an event of events.k8s.io as one of the core group. It
-// shares the values of e, which it leaves as it is.
+// EventToCore converts an event of events.k8s.io to one of the core group. It shares
+// values with e, which it does not change.
 func EventToCore(e map[string]any) map[string]any {
 	o := renameEvent(e, 0, 1)
 	o["apiVersion"] = kube.Events.APIVersion()
@@ -33,8 +33,8 @@ func EventToCore(e map[string]any) map[string]any {
 	return o
 }
 
-// eventFromCore returns an event of the core group as one of events.k8s.io. It
-// shares the values of e, which it leaves as it is.
+// eventFromCore converts an event of the core group to one of events.k8s.io. It shares
+// values with e, which it does not change.
 func eventFromCore(e map[string]any) map[string]any {
 	o := renameEvent(e, 1, 0)
 	o["apiVersion"] = "events.k8s.io/v1"
@@ -50,7 +50,7 @@ func eventFromCore(e map[string]any) map[string]any {
 	return o
 }
 
-// renameEvent returns a copy of e whose fields have the other names.
+// renameEvent returns a copy of e with the other field names.
 func renameEvent(e map[string]any, from, to int) map[string]any {
 	o := make(map[string]any, len(e)+4)
 	for name, v := range e {
@@ -65,8 +65,8 @@ func renameEvent(e map[string]any, from, to int) map[string]any {
 	return o
 }
 
-// eventOf returns o, an event of the core group, as r, that of events.k8s.io, has
-// it. A bookmark has no fields, and stays as it is.
+// eventOf returns o, an event of the core group, as r, that of events.k8s.io. A
+// bookmark has no fields, and is unchanged.
 func eventOf(r *object.Info, o *object.Object) *object.Object {
 	if len(o.Fields) == 0 {
 		return o

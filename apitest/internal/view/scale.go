@@ -41,7 +41,7 @@ func ScaleOf(r *object.Info, o *object.Object) []byte {
 	return object.Marshal(s)
 }
 
-// Unscalable says why the Scale of o, a custom resource, cannot be read.
+// Unscalable returns why the Scale of o, a custom resource, cannot be read.
 func Unscalable(r *object.Info, o *object.Object) *kube.Status {
 	if r.BuiltIn || o.Lookup(r.Scale.SpecReplicas) != nil {
 		return nil
@@ -49,7 +49,7 @@ func Unscalable(r *object.Info, o *object.Object) *kube.Status {
 	return wire.Internal(fmt.Sprintf("the spec replicas field %q does not exist", "."+r.Scale.SpecReplicas))
 }
 
-// ScaleCauses refuses numbers of replicas that are not natural.
+// ScaleCauses returns errors for replicas that are not natural numbers.
 func ScaleCauses(r *object.Info, o *object.Object) []kube.StatusCause {
 	if r.Scale == nil {
 		return nil

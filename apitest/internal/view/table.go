@@ -6,9 +6,9 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/object"
 )
 
-// table returns objects as a Table; the first that v makes has the columns, the
-// later frames of a watch have null. Rows have the cells of all columns: a
-// client leaves out those that it does not show.
+// table returns objects as a Table; the first one of v has the columns, later frames of
+// a watch have null. Rows have the cells of all columns: the client omits those that it
+// does not show.
 func (v *View) table(objects []*object.Object, meta listMeta) []byte {
 	p := kinds.PrinterOf(v.Info)
 	size := 4 << 10

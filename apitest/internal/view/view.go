@@ -14,23 +14,22 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// View is the form in which a client wants objects.
+// View is the form of objects that a client requested.
 type View struct {
 	Info    *object.Info
 	as      string // "", "Table", "PartialObjectMetadata"
 	version string // of meta.k8s.io
 	include string // of a Table's rows: None, Metadata, Object
-	columns bool   // a Table has been sent, with its columns
+	columns bool   // a Table was sent, with its columns
 
 	standard *object.Object // the one that the Table of a list marks as the default
 
-	Binary bool // the answer is in protobuf
+	Binary bool // the response is in protobuf
 
-	Refused *kube.Status // why it cannot be had of what is found
+	Refused *kube.Status // why the form is not available
 }
 
-// Parse negotiates by the Accept header: the first clause that the server
-// can serve.
+// Parse negotiates by the Accept header: the first clause that the server supports.
 func Parse(r *http.Request, info *object.Info, verb string) (*View, *kube.Status) {
 	v := &View{Info: info, include: r.URL.Query().Get("includeObject")}
 	if wire.AcceptsNothing(r) {
@@ -110,7 +109,7 @@ func Shown(r *object.Info, o *object.Object) *object.Object {
 	return o
 }
 
-// Object returns o as an answer of its own.
+// Object returns o as a response.
 func (v *View) Object(o *object.Object) []byte {
 	switch v.as {
 	case "Table":
@@ -221,10 +220,10 @@ func (v *View) List(p *store.Page, metadataLast bool) []byte {
 func join(parts ...string) []byte { return []byte(strings.Join(parts, "")) }
 
 // servesBinary reports whether r is served in protobuf with these parameters of an
-// Accept header: built-in kinds, and the metadata of any.
+// Accept header: built-in kinds, and the metadata of any kind.
 func servesBinary(r *object.Info, verb string, params map[string]string) bool {
 	if verb != "list" && verb != "watch" && verb != "get" {
-		return false // JSON will do for the answer of a write
+		return false // JSON suffices for the response of a write
 	}
 	switch params["as"] {
 	case "":
@@ -235,7 +234,7 @@ func servesBinary(r *object.Info, verb string, params map[string]string) bool {
 	return false
 }
 
-// Send answers with body, which is JSON, in the form that v has agreed upon.
+// Send sends body, which is JSON, in the negotiated form.
 func (v *View) Send(w http.ResponseWriter, body []byte) {
 	if v.Binary {
 		if b, err := protojson.Encode(body, v.Info.APIVersion(), v.Info.Kind); err == nil {

@@ -17,10 +17,10 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/wire"
 )
 
-// headerLimit is how many bytes of headers a webhook may answer with.
+// headerLimit limits the headers of a webhook's response in bytes.
 const headerLimit = 64 << 10
 
-// url returns the URL of h, which Kubernetes requires to be https.
+// url returns the URL of h, which must be https.
 func (h *Webhook) url() (*url.URL, error) {
 	u, err := url.Parse(h.ClientConfig.URL)
 	if err != nil || u.Scheme != "https" || u.Host == "" {
@@ -29,9 +29,8 @@ func (h *Webhook) url() (*url.URL, error) {
 	return u, nil
 }
 
-// post sends body to h and returns what it answers. It uses a connection of
-// its own and no goroutine that outlives it, whatever the webhook does: Close waits
-// for it.
+// post sends body to h and returns its response. It uses its own connection and leaves
+// no goroutine, whatever the webhook does: Close waits for it.
 func (h *Webhook) post(ctx context.Context, body []byte) ([]byte, error) {
 	u, err := h.url()
 	if err != nil {
@@ -65,7 +64,7 @@ func (h *Webhook) post(ctx context.Context, body []byte) ([]byte, error) {
 	return b, err
 }
 
-// exchange sends one request over conn and reads the answer to it.
+// exchange sends one request over conn and reads its response.
 func exchange(ctx context.Context, conn net.Conn, u *url.URL, body []byte) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), bytes.NewReader(body))
 	if err != nil {

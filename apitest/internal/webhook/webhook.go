@@ -18,7 +18,7 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Webhook is one of a configuration.
+// Webhook is a webhook of a configuration.
 type Webhook struct {
 	Name         string `json:"name"`
 	ClientConfig struct {
@@ -39,7 +39,7 @@ type Webhook struct {
 	ObjectSelector    json.RawMessage `json:"objectSelector"`
 }
 
-// Write is what a webhook is asked about. Object is nil in a DELETE, Old in a CREATE.
+// Write is a write for webhooks. Object is nil for a DELETE, Old for a CREATE.
 type Write struct {
 	Operation   string // CREATE, UPDATE or DELETE
 	Resource    kube.Resource
@@ -48,11 +48,11 @@ type Write struct {
 	User        string
 	DryRun      bool
 	Object, Old []byte
-	Warnings    []string // are sent to the client
+	Warnings    []string // for the client
 }
 
-// Configured returns the webhooks of configurations that writes of a resource, or a
-// subresource of it, concern.
+// Configured returns the webhooks of the configurations for writes of a resource or
+// subresource.
 func Configured(configurations iter.Seq[*object.Object], res kube.Resource, sub string) (list []*Webhook) {
 	for o := range configurations {
 		raw, _ := o.Field("webhooks")
@@ -69,8 +69,8 @@ func Configured(configurations iter.Seq[*object.Object], res kube.Resource, sub 
 	return list
 }
 
-// concerns reports whether a rule of h has the resource. Operations and selectors
-// are looked at later.
+// concerns reports whether a rule of h matches the resource. Operations and selectors
+// are checked later.
 func (h *Webhook) concerns(res kube.Resource, sub string) bool {
 	name := res.Plural
 	if sub != "" {
@@ -89,7 +89,7 @@ func (h *Webhook) concerns(res kube.Resource, sub string) bool {
 	return false
 }
 
-// selects reports whether h is to be asked about a.
+// selects reports whether h must be called for a.
 func (h *Webhook) selects(a *Write, namespace func(name string) []byte) bool {
 	operation := slices.ContainsFunc(h.Rules, func(r struct {
 		Operations  []string `json:"operations"`
@@ -130,8 +130,7 @@ func labelsOf(object []byte) map[string]string {
 	return o.Metadata.Labels
 }
 
-// selectorOf turns a LabelSelector into a selector; one that cannot be read
-// selects everything.
+// selectorOf converts a LabelSelector; an invalid one selects everything.
 func selectorOf(raw json.RawMessage) kube.Selector {
 	var s struct {
 		MatchLabels      map[string]string `json:"matchLabels"`
@@ -214,8 +213,8 @@ type admissionReview struct {
 	Response   *admissionResponse `json:"response,omitempty"`
 }
 
-// Call asks h about a, and lets it change a if it mutates. id returns the UID of
-// the question, and namespace returns a Namespace, nil where there is none.
+// Call calls h for a, and lets it change a if it mutates. id returns the UID of the
+// request, and namespace returns a Namespace, nil if it does not exist.
 func (h *Webhook) Call(ctx context.Context, a *Write, id func() string, namespace func(name string) []byte, mutates bool) *kube.Status {
 	if !h.selects(a, namespace) {
 		return nil

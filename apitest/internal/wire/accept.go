@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// Clause is what an Accept header names: a media type with parameters.
+// Clause is a clause of an Accept header: a media type with parameters.
 type Clause struct {
 	Type   string
-	Params map[string]string // nil where the clause cannot be read, but for its type
+	Params map[string]string // nil = invalid parameters
 }
 
-// Clauses returns what r accepts, the best first: by its q, and then what is said
-// more exactly. Others stay in the order in which they came.
+// Clauses returns the media types that r accepts, the best first: by q, then by
+// specificity. Equal ones keep their order.
 func Clauses(r *http.Request) []Clause {
 	var list []Clause
 	weighed := false
@@ -54,13 +54,14 @@ func compareClauses(a, b Clause) int {
 	return vague(a) - vague(b)
 }
 
-// AcceptsNothing reports whether r has no Accept header, so that everything will do.
+// AcceptsNothing reports whether r has no Accept header, so that any type is
+// acceptable.
 func AcceptsNothing(r *http.Request) bool {
 	return strings.Join(r.Header.Values("Accept"), "") == ""
 }
 
-// QueryBool reads a boolean as the server does: anything but 0 and false, the
-// empty value included, is true.
+// QueryBool decodes a boolean as the server does: everything except 0 and false is
+// true, also the empty value.
 func QueryBool(q url.Values, name string) bool {
 	if !q.Has(name) {
 		return false

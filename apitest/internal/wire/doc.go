@@ -1,4 +1,4 @@
-// Package wire is how a request and its response are encoded: what a client
-// accepts, Status objects in the words of kube-apiserver, YAML, indented JSON, and
-// the frames of a watch in protobuf.
+// Package wire encodes requests and responses: the types that a client accepts, Status
+// objects with kube-apiserver's texts, YAML, indented JSON, and the frames of a watch
+// in protobuf.
 package wire

@@ -1,6 +1,6 @@
 package wire
 
-// BodyLimit is the largest body of a write, as kube-apiserver's.
+// BodyLimit limits the body of a write in bytes, as in kube-apiserver.
 const BodyLimit = 3 << 20
 
 // Media types of writes.

@@ -10,7 +10,7 @@ import (
 	"github.com/listwatch/listwatch/internal/protojson"
 )
 
-// Indented returns JSON as people read it.
+// Indented returns indented JSON.
 func Indented(b []byte) []byte {
 	var out bytes.Buffer
 	if json.Indent(&out, bytes.TrimSuffix(b, []byte("\n")), "", "  ") != nil {
@@ -19,8 +19,8 @@ func Indented(b []byte) []byte {
 	return out.Bytes()
 }
 
-// WantsIndented reports whether the answer is to be indented: where the query says
-// so, and otherwise for programs that show it to people.
+// WantsIndented reports whether to indent the response: if the query says so, and
+// otherwise for programs that show it to people.
 func WantsIndented(r *http.Request) bool {
 	if v := r.URL.Query().Get("pretty"); v != "" {
 		pretty, err := strconv.ParseBool(v)
@@ -34,8 +34,8 @@ func WantsIndented(r *http.Request) bool {
 	return false
 }
 
-// TakesStatus reports whether r takes an error in a form that can be had: it is no
-// Table, whatever was asked for. Where none was agreed upon, it is for people.
+// TakesStatus reports whether r accepts an error in an available form: never as a
+// Table. If none was negotiated, it is for people.
 func TakesStatus(r *http.Request) bool {
 	for _, c := range Clauses(r) {
 		if c.Params == nil || c.Params["as"] != "" {
@@ -49,8 +49,8 @@ func TakesStatus(r *http.Request) bool {
 	return AcceptsNothing(r)
 }
 
-// IndentingWriter indents an answer in JSON, or, unless all are to be, an error;
-// another it lets through.
+// IndentingWriter indents a JSON response, or only an error; it passes on other
+// responses.
 type IndentingWriter struct {
 	http.ResponseWriter
 	All  bool
@@ -79,11 +79,11 @@ func (p *IndentingWriter) Write(b []byte) (int, error) {
 	return p.ResponseWriter.Write(b)
 }
 
-// Finish sends what has been written.
+// Finish sends the buffered response.
 func (p *IndentingWriter) Finish() {
 	if !p.json {
 		return
 	}
 	p.ResponseWriter.WriteHeader(p.code)
-	p.ResponseWriter.Write(Indented(p.body.Bytes())) // an error means that the client has gone
+	p.ResponseWriter.Write(Indented(p.body.Bytes())) // an error means that the client has left
 }

@@ -38,8 +38,8 @@ func EncodeStatus(st *kube.Status) []byte {
 	return b
 }
 
-// WriteStatus answers a request with st, as kube-apiserver does. Retry-After is
-// sent where st.Details asks for it.
+// WriteStatus responds with st, as kube-apiserver does, with Retry-After if st.Details
+// has it.
 func WriteStatus(w http.ResponseWriter, st *kube.Status) {
 	if st.Details != nil && st.Details.RetryAfterSeconds > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(st.Details.RetryAfterSeconds))
@@ -51,24 +51,24 @@ func WriteStatus(w http.ResponseWriter, st *kube.Status) {
 	WriteJSON(w, code, "application/json", append(EncodeStatus(st), '\n'))
 }
 
-// WriteJSON answers with body, which is not to be cached.
+// WriteJSON responds with body, which must not be cached.
 func WriteJSON(w http.ResponseWriter, code int, contentType string, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", contentType)
 	h.Set("Cache-Control", "no-cache, private")
 	w.WriteHeader(code)
-	w.Write(body) // an error means that the client has gone
+	w.Write(body) // an error means that the client has left
 }
 
-// Expired returns what a watch from too old a revision gets: 410 Expired.
-// oldest is the first revision that would have been served.
+// Expired returns the response to a watch from a revision that is too old: 410 Expired.
+// oldest is the first available revision.
 func Expired(asked, oldest uint64) *kube.Status {
 	return &kube.Status{Code: http.StatusGone, Reason: "Expired",
 		Message: fmt.Sprintf("too old resource version: %d (%d)", asked, oldest)}
 }
 
-// TooLarge returns what a LIST at a revision ahead of the server gets
-// after 3 s: 504 Timeout with the cause ResourceVersionTooLarge.
+// TooLarge returns the response, after 3 s, to a LIST at a revision ahead of the
+// server: 504 Timeout with the cause ResourceVersionTooLarge.
 func TooLarge(asked, current uint64) *kube.Status {
 	return &kube.Status{Code: http.StatusGatewayTimeout, Reason: "Timeout",
 		Message: fmt.Sprintf("Timeout: Too large resource version: %d, current: %d", asked, current),
@@ -107,21 +107,21 @@ func Throttled(retryAfter int) *kube.Status {
 		Details: &kube.StatusDetails{RetryAfterSeconds: retryAfter}}
 }
 
-// NotFound returns the 404 of an object that is not there.
+// NotFound returns the 404 of a missing object.
 func NotFound(res kube.Resource, name string) *kube.Status {
 	return &kube.Status{Code: http.StatusNotFound, Reason: "NotFound",
 		Message: fmt.Sprintf("%s %q not found", res.GroupResource(), name),
 		Details: &kube.StatusDetails{Name: name, Group: res.Group, Kind: res.Plural}}
 }
 
-// Exists returns the 409 of a create of what is there already.
+// Exists returns the 409 of a create of an existing object.
 func Exists(res kube.Resource, name string) *kube.Status {
 	return &kube.Status{Code: http.StatusConflict, Reason: "AlreadyExists",
 		Message: fmt.Sprintf("%s %q already exists", res.GroupResource(), name),
 		Details: &kube.StatusDetails{Name: name, Group: res.Group, Kind: res.Plural}}
 }
 
-// Conflict returns the 409 of a write that comes too late, with the reason why.
+// Conflict returns the 409 of an outdated write, with the reason.
 func Conflict(res kube.Resource, name, why string) *kube.Status {
 	return &kube.Status{Code: http.StatusConflict, Reason: "Conflict",
 		Message: fmt.Sprintf("Operation cannot be fulfilled on %s %q: %s", res.GroupResource(), name, why),
@@ -133,12 +133,12 @@ func BadRequest(format string, args ...any) *kube.Status {
 	return &kube.Status{Code: http.StatusBadRequest, Reason: "BadRequest", Message: fmt.Sprintf(format, args...)}
 }
 
-// Raw returns the 500 of an error that kube-apiserver did not foresee.
+// Raw returns the 500 of an unexpected error in kube-apiserver.
 func Raw(format string, args ...any) *kube.Status {
 	return &kube.Status{Code: http.StatusInternalServerError, Message: fmt.Sprintf(format, args...)}
 }
 
-// MethodNotAllowed returns the 405 of a verb that the resource does not have.
+// MethodNotAllowed returns the 405 of a verb that the resource does not support.
 func MethodNotAllowed() *kube.Status {
 	return &kube.Status{Code: http.StatusMethodNotAllowed, Reason: "MethodNotAllowed",
 		Message: "the server does not allow this method on the requested resource",
@@ -180,16 +180,16 @@ func UnsupportedMediaType(accepted []string) *kube.Status {
 		Message: "the body of the request was in an unknown format - accepted media types include: " + strings.Join(accepted, ", ")}
 }
 
-// NoResource returns the 404 of a path below a version that is served.
+// NoResource returns the 404 of a path below a served version.
 func NoResource() *kube.Status {
 	return &kube.Status{Code: http.StatusNotFound, Reason: "NotFound",
 		Message: "the server could not find the requested resource", Details: &kube.StatusDetails{}}
 }
 
-// Warning is the value of a Warning header, see RFC 7234, 5.5.
+// Warning returns the value of a Warning header, see RFC 7234, 5.5.
 func Warning(text string) string {
 	return `299 - "` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", " ").Replace(text) + `"`
 }
 
-// PageNotFound answers where no API group or version is served.
+// PageNotFound responds for paths without a served API group or version.
 func PageNotFound(w http.ResponseWriter) { http.Error(w, "404 page not found", http.StatusNotFound) }

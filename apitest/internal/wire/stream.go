@@ -14,14 +14,15 @@ import (
 // TypeStream is the media type of a watch in protobuf.
 const TypeStream = protojson.MediaType + ";stream=watch"
 
-// Stream makes frames in protobuf of the events of a watch. Faults work on its
-// JSON: what they leave of an event that is no JSON becomes a frame that is no event.
+// Stream converts the events of a watch to protobuf frames. Faults change its JSON: an
+// event that is no longer JSON becomes an invalid frame.
 type Stream struct {
 	Info    *object.Info
-	pending []byte // of an event that has no end yet
+	pending []byte // of an event that is not complete yet
 }
 
-// Frames takes a piece of the JSON and returns the frames of the events that it ends.
+// Frames takes a piece of the JSON and returns the frames of the events that it
+// completes.
 func (s *Stream) Frames(piece []byte) (out []byte) {
 	s.pending = append(s.pending, piece...)
 	for {
@@ -60,7 +61,7 @@ func (s *Stream) frame(event []byte) []byte {
 	return protojson.Event(e.Type, b)
 }
 
-// Cut returns what is sent of an event whose end does not come.
+// Cut returns the bytes to send for an event without its end.
 func (s *Stream) Cut() []byte {
 	if len(s.pending) == 0 {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/listwatch/listwatch/internal/yamljson"
 )
 
-// PrefersYAML reports whether YAML is the first form that r accepts of those that
-// the server has, and whether it is to be of another kind, such as a Table.
+// PrefersYAML reports whether YAML is the first supported form that r accepts, and
+// whether it must be of another kind, such as a Table.
 func PrefersYAML(r *http.Request) (yes, as bool) {
 	for _, c := range Clauses(r) {
 		switch c.Type {
@@ -27,11 +27,11 @@ func PrefersYAML(r *http.Request) (yes, as bool) {
 	return false, false
 }
 
-// YAMLWriter makes YAML of an answer in JSON; another it lets through. Watches
-// are not for it: they have no form in YAML.
+// YAMLWriter converts a JSON response to YAML; it passes on other responses. It does
+// not support watches, which have no YAML form.
 type YAMLWriter struct {
 	http.ResponseWriter
-	ErrorsAsJSON bool // a Status, which is not of the kind asked for, stays JSON
+	ErrorsAsJSON bool // a Status, which is not of the requested kind, stays JSON
 	code         int
 	json         bool
 	body         bytes.Buffer
@@ -56,17 +56,17 @@ func (y *YAMLWriter) Write(b []byte) (int, error) {
 	return y.ResponseWriter.Write(b)
 }
 
-// Finish sends what has been written.
+// Finish sends the buffered response.
 func (y *YAMLWriter) Finish() {
 	if !y.json {
 		return
 	}
 	y.Header().Set("Content-Type", TypeYAML)
 	y.ResponseWriter.WriteHeader(y.code)
-	y.ResponseWriter.Write(toYAML(y.body.Bytes())) // an error means that the client has gone
+	y.ResponseWriter.Write(toYAML(y.body.Bytes())) // an error means that the client has left
 }
 
-// toYAML returns JSON of the server as YAML: keys sorted, long lines folded.
+// toYAML converts JSON of the server to YAML: keys sorted, long lines folded.
 func toYAML(b []byte) []byte {
 	var v any
 	if err := yaml.Unmarshal(b, &v); err != nil { // JSON is YAML
@@ -79,11 +79,10 @@ func toYAML(b []byte) []byte {
 	return out
 }
 
-// FromYAML returns one YAML document as JSON. It is read as version 1.1 of the
-// language, as kube-apiserver does: y, on and 0o17 are not the words they look
-// like. JSON passes as it is.
+// FromYAML converts one YAML document to JSON. It is read as YAML 1.1, as in
+// kube-apiserver, in which y, on and 0o17 have other meanings. JSON is unchanged.
 //
-// Of keys that are there twice the last counts; twice says which those are.
+// If a key occurs twice the last one counts; twice lists such keys.
 func FromYAML(b []byte) (j []byte, twice []string, err error) {
 	if t := bytes.TrimLeft(b, " \t\r\n"); len(t) > 0 && t[0] == '{' && json.Valid(t) && !repeats(t) {
 		return t, nil, nil
@@ -95,7 +94,7 @@ func FromYAML(b []byte) (j []byte, twice []string, err error) {
 	err = yaml.UnmarshalStrict(b, &v)
 	if repeated := (*yaml.TypeError)(nil); errors.As(err, &repeated) {
 		twice, v = repeated.Errors, nil
-		err = yaml.Unmarshal(b, &v) // now the last counts
+		err = yaml.Unmarshal(b, &v) // now the last one counts
 	}
 	if err != nil {
 		return nil, nil, err
@@ -110,19 +109,19 @@ func FromYAML(b []byte) (j []byte, twice []string, err error) {
 	return j, twice, err
 }
 
-// yamlLimits are those of a body.
+// yamlLimits are the limits of a body.
 var yamlLimits = yamljson.Limits{Bytes: BodyLimit, Documents: 1}
 
-// yamlWithin returns an error if what b may expand to is beyond the limits.
+// yamlWithin returns an error if the expansion of b may exceed the limits.
 func yamlWithin(b []byte) error {
 	_, err := yamljson.NewDecoder(b, yamlLimits).Node()
 	if beyond := (*yamljson.Error)(nil); errors.As(err, &beyond) {
 		return beyond
 	}
-	return nil // what else is wrong with it, the parser of version 1.1 says
+	return nil // other errors are reported by the parser of version 1.1
 }
 
-// repeats reports whether an object in b, which is valid JSON, has a name twice.
+// repeats reports whether an object in b, which is valid JSON, has a duplicate name.
 func repeats(b []byte) bool {
 	if b[0] != '{' && b[0] != '[' {
 		return false
@@ -150,7 +149,7 @@ func repeats(b []byte) bool {
 	return false
 }
 
-// withNames makes strings of the keys of maps.
+// withNames converts the keys of maps to strings.
 func withNames(v any) (any, error) {
 	var err error
 	switch v := v.(type) {
