@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -125,24 +126,32 @@ func (s *session) keep(ctx context.Context) (_ *keeper, err error) {
 
 // identity says what the checkpoint must be of.
 func (s *session) identity(ctx context.Context) (checkpoint.Identity, error) {
-	id := checkpoint.Identity{Server: s.client.Server(), Form: s.output.form(s.targets)}
-	err := s.flags.reach(ctx, s.talk, func() (err error) {
-		id.Cluster, err = cache.ClusterID(ctx, s.client)
-		return err
-	})
-	switch {
-	case err == nil:
-	case ctx.Err() != nil:
-		return id, context.Cause(ctx)
-	case !errors.Is(err, kube.ErrForbidden) && !errors.Is(err, kube.ErrNotFound) && !errors.Is(err, kube.ErrUnauthorized):
-		return id, exit.Failed(err) // the next run might know, and refuse the file
+	id := checkpoint.Identity{Form: s.output.form(s.targets)}
+	var servers, clusters []string
+	for _, name := range slices.Sorted(maps.Keys(s.clients)) {
+		c := s.clients[name]
+		cluster := ""
+		err := s.flags.reach(ctx, s.talk, func() (err error) {
+			cluster, err = cache.ClusterID(ctx, c)
+			return err
+		})
+		switch {
+		case err == nil:
+		case ctx.Err() != nil:
+			return id, context.Cause(ctx)
+		case !errors.Is(err, kube.ErrForbidden) && !errors.Is(err, kube.ErrNotFound) && !errors.Is(err, kube.ErrUnauthorized):
+			return id, exit.Failed(err) // the next run might know, and refuse the file
+		}
+		servers, clusters = append(servers, c.Server()), append(clusters, cluster)
 	}
+	id.Server, id.Cluster = strings.Join(servers, " "), strings.TrimSpace(strings.Join(clusters, " "))
 	for _, t := range s.targets {
 		fields, err := t.FieldSelector(s.flags.selection.FieldsSel)
 		if err != nil {
 			return id, exit.Usage("%q: %w", t.Name, err)
 		}
 		id.Streams = append(id.Streams, checkpoint.Stream{
+			Cluster:   t.Cluster,
 			Resource:  t.Resource.String(),
 			Namespace: t.Namespace,
 			Names:     slices.Sorted(maps.Keys(t.Names)),

@@ -82,7 +82,7 @@ func runDemo(p *cli.Program, ctx context.Context, o *demoFlags) error {
 	defer end(nil)
 	o.watch.maxFailures, o.watch.idle = -1, time.Minute
 	o.watch.backoff = max(100*time.Millisecond, time.Duration(float64(500*time.Millisecond)/o.speed))
-	s := &session{flags: &o.watch, output: out, client: c, talk: t, targets: []target.Target{{Resource: kube.Pods, Namespace: demoNamespace}}}
+	s := &session{flags: &o.watch, output: out, clients: map[string]*client.Client{"": c}, talk: t, targets: []target.Target{{Resource: kube.Pods, Namespace: demoNamespace}}}
 	s.tap = func(r record.Record) {
 		select {
 		case stage.seen <- r:

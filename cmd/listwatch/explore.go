@@ -17,19 +17,20 @@ const (
 	exploreEvery = time.Minute
 )
 
-// definesTypes reports whether r is a change of what defines types.
+// definesTypes reports whether r is about what defines types, which may be newer than what
+// discovery has told.
 func definesTypes(r *record.Record) bool {
 	switch r.Resource.GroupResource() {
 	case kube.CustomResourceDefinitions.GroupResource(), "apiservices.apiregistration.k8s.io":
-		return r.IsObject() && !r.Initial
+		return r.IsObject()
 	}
 	return false
 }
 
 // explore follows the types that appear, until ctx is done.
 func (s *session) explore(ctx context.Context, records chan<- record.Record, begin func(follower)) error {
-	type place struct{ resource, namespace string }
-	of := func(t target.Target) place { return place{t.Resource.GroupResource(), t.Namespace} }
+	type place struct{ cluster, resource, namespace string }
+	of := func(t target.Target) place { return place{t.Cluster, t.Resource.GroupResource(), t.Namespace} }
 	known := map[place]bool{}
 	for _, t := range s.targets {
 		known[of(t)] = true
@@ -50,7 +51,7 @@ func (s *session) explore(ctx context.Context, records chan<- record.Record, beg
 			if ctx.Err() == nil {
 				s.talk.Each("types", "cannot ask for new types: "+err.Error(), "not discovered", "err", printable.Line(err.Error()))
 			}
-			continue
+			// other clusters have answered
 		}
 		for _, t := range ts {
 			if known[of(t)] {

@@ -83,7 +83,7 @@ func (h *hooks) holding() bool { return h != nil && h.pool != nil && h.holds }
 // object as the store does, not a copy.
 func (h *hooks) event(r *record.Record, seq int64) hook.Event {
 	e := hook.Event{
-		Seq: seq, Type: r.Type, Object: r.IsObject(), Resource: r.Resource.GroupResource(),
+		Seq: seq, Cluster: r.Cluster, Type: r.Type, Object: r.IsObject(), Resource: r.Resource.GroupResource(),
 		Namespace: r.ID.Namespace, Name: r.ID.Name, Kind: r.Resource.Kind, APIVersion: r.Resource.APIVersion(),
 		UID: r.ID.UID, RV: r.ID.ResourceVersion, Initial: r.Initial, Synthetic: r.Synthetic,
 		Label: hookLabel(r, h.output.format.Namespaces),
@@ -110,6 +110,9 @@ func hookLabel(r *record.Record, namespaces bool) string {
 	}
 	if namespaces && r.ID.Namespace != "" {
 		label = r.ID.Namespace + "/" + label
+	}
+	if r.Cluster != "" {
+		label = r.Cluster + "/" + label
 	}
 	return printable.Line(label)
 }

@@ -41,7 +41,7 @@ const hooksLong = `
 
 Hooks: a command after --, or --exec, is run for each event that the filters keep.
 It gets the line that -o ndjson prints (without --diff) on standard input, and in its
-environment LISTWATCH_EVENT, _NAMESPACE, _NAME, _KIND, _API_VERSION, _RESOURCE,
+environment LISTWATCH_EVENT, _CLUSTER, _NAMESPACE, _NAME, _KIND, _API_VERSION, _RESOURCE,
 _UID, _RV, _INITIAL, _SYNTHETIC and _SEQ. What it prints goes to stderr, line by line
 behind the name of the object; rows are printed as ever, and not with -o none.
 Several run at once, but one after another for one object; an event that

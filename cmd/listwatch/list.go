@@ -63,6 +63,7 @@ func listCommand(p *cli.Program) *cobra.Command {
 	f.BoolVar(&o.ignoreNotFound, "ignore-not-found", false, "an object that does not exist is no failure")
 	o.connection.Register(f)
 	o.connection.Namespaces.Allow(f)
+	o.connection.AllowClusters(f)
 	complete.Objects(p, cmd, &o.connection)
 	return cmd
 }
@@ -95,20 +96,30 @@ func runList(p *cli.Program, cmd *cobra.Command, args []string, o *listFlags) er
 	}
 	t := p.Messages(o.printing.logFormat, o.printing.quiet)
 	defer t.Summary()
-	c, cfg, err := o.connection.Load(p, t)
+	clusters, err := o.connection.LoadAll(p, t)
 	if err != nil {
 		return err
 	}
-	defer c.CloseIdleConnections()
-	targets, err := w.targets(cmd.Context(), c, cfg, &o.connection.Namespaces, o.selection.All, target.ToList)
+	found, err := w.reach(clusters, func(c connect.Cluster) ([]target.Target, error) {
+		return w.targets(cmd.Context(), c, &o.connection.Namespaces, o.selection.All, target.ToList)
+	})
+	defer found.close()
 	if err != nil {
 		return err
 	}
+	for _, l := range found.late {
+		t.Warn(l.Name, "skipped: "+l.err.Error(), "skipped", "err", printable.Line(l.err.Error()))
+	}
+	targets := found.targets
 	out.noteRedaction(t, targets)
 	out.format.List, out.format.Kinds, out.format.Namespaces = true, target.SeveralTypes(targets) || o.columns.ShowKind, o.selection.All || target.SeveralNamespaces(targets)
 	out.format.Single = len(targets) == 1 && targets[0].Name != "" && (targets[0].Namespace != "" || !targets[0].Resource.Namespaced)
-	l := &listing{flags: o, output: out, sorting: order, client: c, talk: t}
-	return l.run(cmd.Context(), p, targets)
+	out.format.Clusters = len(clusters) > 1
+	l := &listing{flags: o, output: out, sorting: order, clients: found.clients, talk: t}
+	if err := l.run(cmd.Context(), p, targets); err != nil || len(found.late) == 0 {
+		return err
+	}
+	return inCluster(found.late[0].Name, found.late[0].err)
 }
 
 // listing is one run of list.
@@ -116,7 +127,7 @@ type listing struct {
 	flags   *listFlags
 	output  output
 	sorting order.By
-	client  *client.Client
+	clients map[string]*client.Client // by cluster
 	talk    *messages.Writer
 	give    func(record.Record)
 	found   int
@@ -144,7 +155,7 @@ func (l *listing) run(ctx context.Context, p *cli.Program, targets []target.Targ
 	}
 	for _, t := range targets {
 		err := l.target(ctx, t)
-		if skippable(err) && t.Name == "" && len(targets) > 1 && ctx.Err() == nil {
+		if skippable(err, t) && t.Name == "" && len(targets) > 1 && ctx.Err() == nil {
 			why := reasonOf(err)
 			if err = skipped.refuse(t.Label(), err); err == nil {
 				l.talk.Warn(t.Label(), "skipped"+t.Where()+": "+why, "skipped", "err", why)
@@ -193,7 +204,7 @@ func (l *listing) target(ctx context.Context, t target.Target) error {
 
 // listTarget lists t. One name in a known namespace is a GET.
 func listTarget[T record.Raw](ctx context.Context, l *listing, t target.Target, asRaw func(T) codec.Raw) error {
-	col := client.Of[T](l.client, t.Resource).In(t.Namespace)
+	col := client.Of[T](l.clients[t.Cluster], t.Resource).In(t.Namespace)
 	col.Accept, col.Query = l.output.accept(), l.output.query()
 	fields, err := t.FieldSelector(l.flags.selection.FieldsSel)
 	if err != nil {
@@ -214,7 +225,7 @@ func listTarget[T record.Raw](ctx context.Context, l *listing, t target.Target, 
 			return nil
 		}
 		l.found++
-		l.give(record.Record{Type: string(watch.Added), Time: time.Now(), Resource: t.Resource, ID: o.Identity(), Object: asRaw(o), Columns: cols, Initial: true})
+		l.give(record.Record{Type: string(watch.Added), Time: time.Now(), Cluster: t.Cluster, Resource: t.Resource, ID: o.Identity(), Object: asRaw(o), Columns: cols, Initial: true})
 		return nil
 	}
 	if t.Name != "" && (t.Namespace != "" || !t.Resource.Namespaced) && l.flags.selection.Selector.Empty() && l.flags.selection.FieldsSel.Empty() {
@@ -242,7 +253,7 @@ func listTarget[T record.Raw](ctx context.Context, l *listing, t target.Target, 
 		switch {
 		case errors.As(err, &item):
 			l.talk.Each(t.Label(), "skipped an object that cannot be read: "+item.Error(), "quarantined", "err", item.Error())
-			l.give(record.Record{Type: record.QuarantinedType, Time: time.Now(), Resource: t.Resource, ID: item.Identity, Detail: record.ErrorDetail{Error: printable.Line(item.Err.Error())}})
+			l.give(record.Record{Type: record.QuarantinedType, Time: time.Now(), Cluster: t.Cluster, Resource: t.Resource, ID: item.Identity, Detail: record.ErrorDetail{Error: printable.Line(item.Err.Error())}})
 		case err != nil:
 			// The lister's words name the resource, ours what was typed.
 			return l.failed(ctx, fmt.Errorf("list %s: %w", t.Label(), errors.Unwrap(err)))
@@ -255,7 +266,7 @@ func listTarget[T record.Raw](ctx context.Context, l *listing, t target.Target, 
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	l.give(record.Record{Type: string(watch.Synced), Time: time.Now(), Resource: t.Resource,
+	l.give(record.Record{Type: string(watch.Synced), Time: time.Now(), Cluster: t.Cluster, Resource: t.Resource,
 		ID: codec.Identity{ResourceVersion: string(lister.Revision())}, Detail: record.SyncedDetail{Count: l.found - n}})
 	return nil
 }

@@ -296,7 +296,7 @@ func (r *recorder) follow(ctx context.Context, t target.Target) error {
 		case errors.As(err, &stop):
 			if failures++; ends(stop) {
 				err := exit.Failed(fmt.Errorf("%s %s: %w", verb(stop.Op), t.Label(), stop.Err))
-				if skippable(stop.Err) && !synced {
+				if skippable(stop.Err, t) && !synced {
 					if err = r.skipped.refuse(t.Label(), err); err == nil {
 						r.talk.Warn(t.Label(), "skipped"+t.Where()+": "+reasonOf(stop.Err), "skipped", "err", reasonOf(stop.Err))
 						return nil

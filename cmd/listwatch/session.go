@@ -31,7 +31,7 @@ import (
 type session struct {
 	flags   *watchFlags
 	output  output
-	client  *client.Client
+	clients map[string]*client.Client // by cluster; "" where there is one
 	talk    *messages.Writer
 	targets []target.Target
 	tap     func(record.Record) // sees each record; may be nil
@@ -42,7 +42,9 @@ type session struct {
 	discover func(context.Context) ([]target.Target, error)
 	changed  chan struct{} // there may be others
 	refusals refusals
+	late     []lateCluster // those that were not reached at the start
 
+	mu        sync.Mutex
 	followers []follower
 }
 
@@ -110,6 +112,8 @@ func (s *session) run(ctx context.Context, p *cli.Program) (err error) {
 
 // add makes what follows t, whose records go to records.
 func (s *session) add(ctx context.Context, t target.Target, records chan<- record.Record) (follower, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	state, i := s.monitor.Add(t), len(s.followers)
 	f, err := s.stream(ctx, i, t, func(r record.Record) {
 		if r.Mark == record.NoMark {
@@ -178,6 +182,13 @@ func (s *session) follow(ctx context.Context, cancel context.CancelCauseFunc, p 
 	for _, f := range s.followers {
 		begin(f)
 	}
+	for _, l := range s.late {
+		watches.Go(func() {
+			if err := s.join(ctx, l, records, begin); err != nil {
+				cancel(err)
+			}
+		})
+	}
 	if s.discover != nil && !s.flags.once {
 		watches.Go(func() {
 			if err := s.explore(ctx, records, begin); err != nil {
@@ -225,32 +236,32 @@ func (s *session) stream(ctx context.Context, i int, t target.Target, give func(
 		opts.Seen = opts.Revision // asked for: the server may have been restored meanwhile
 	}
 	if s.flags.watchOnly {
-		if opts.Revision, err = now(ctx, s.client, t, opts); err != nil {
+		if opts.Revision, err = now(ctx, s.clients[t.Cluster], t, opts); err != nil {
 			return nil, err
 		}
 	}
 	if s.flags.sinceRV != "" {
 		// A server that fails to say, or may not, leaves it to the watch to find out.
-		if at, err := now(ctx, s.client, t, opts); err == nil && opts.Revision.Newer(at) {
+		if at, err := now(ctx, s.clients[t.Cluster], t, opts); err == nil && opts.Revision.Newer(at) {
 			return nil, exit.Failed(fmt.Errorf("--since-rv %s: the server is at %s for %s, which is before it: the revision is another cluster's, or the server was restored to an earlier state",
 				s.flags.sinceRV, at, t.Label()))
 		}
 	}
 	switch {
 	case s.output.managed:
-		return prepare(s, i, newStream(t, s.client, &s.output, opts, func(o codec.RawFull) codec.Raw { return o.Raw }), give), nil
+		return prepare(s, i, newStream(t, s.clients[t.Cluster], &s.output, opts, func(o codec.RawFull) codec.Raw { return o.Raw }), give), nil
 	case s.output.expressManaged:
-		f := newStream(t, s.client, &s.output, opts, record.WithoutManaged)
+		f := newStream(t, s.clients[t.Cluster], &s.output, opts, record.WithoutManaged)
 		f.complete = func(o codec.RawFull) codec.Raw { return o.Raw }
 		return prepare(s, i, f, give), nil
 	}
-	return prepare(s, i, newStream(t, s.client, &s.output, opts, func(o codec.Raw) codec.Raw { return o }), give), nil
+	return prepare(s, i, newStream(t, s.clients[t.Cluster], &s.output, opts, func(o codec.Raw) codec.Raw { return o }), give), nil
 }
 
 func prepare[T record.Raw](s *session, i int, f *stream[T], give func(record.Record)) *stream[T] {
 	f.state = s.monitor.Stream(i)
 	f.state.Bind(f.contact, func() int { return f.store.Len() })
-	f.resolve = servedAs(s.client, f.Target)
+	f.resolve = servedAs(s.clients[f.Cluster], f.Target)
 	if s.output.verdict == nil {
 		f.refusals = &s.refusals
 	}

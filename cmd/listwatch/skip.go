@@ -24,8 +24,8 @@ const skipFor = 5 * time.Minute
 var errSkipped = errors.New("the target is skipped")
 
 // skippable reports whether err is about one type, and says nothing about the others.
-func skippable(err error) bool {
-	return errors.Is(err, kube.ErrForbidden) || errors.Is(err, kube.ErrNotFound)
+func skippable(err error, t target.Target) bool {
+	return errors.Is(err, kube.ErrForbidden) || errors.Is(err, kube.ErrNotFound) || t.Cluster != "" && errors.Is(err, kube.ErrUnauthorized)
 }
 
 // reasonOf is what the server says, without the request.
@@ -39,7 +39,7 @@ func reasonOf(err error) string {
 
 // skip returns errSkipped where the others go on without s after i, else err.
 func (s *stream[T]) skip(i *watch.Interruption, err error) error {
-	if s.refusals == nil || !skippable(i.Err) {
+	if s.refusals == nil || !skippable(i.Err, s.Target) {
 		return err
 	}
 	if all := s.refusals.refuse(s.Label(), err); all != nil {

@@ -263,7 +263,7 @@ func (s *stream[T]) object(t watch.Type, o T) record.Record {
 }
 
 func (s *stream[T]) emit(r record.Record) {
-	r.Time, r.Resource = time.Now(), s.served
+	r.Time, r.Resource, r.Cluster = time.Now(), s.served, s.Cluster
 	s.give(r)
 }
 

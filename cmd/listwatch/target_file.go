@@ -6,9 +6,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/connect"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/manifest"
-	"github.com/listwatch/listwatch/config"
 	"github.com/listwatch/listwatch/discovery"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
@@ -64,7 +63,13 @@ func (f *fileFlags) read(args []string, stdin io.Reader) (a asked, err error) {
 }
 
 // targets asks the server what was asked for.
-func (a asked) targets(ctx context.Context, c *client.Client, cfg *config.Config, l *target.NamespaceList, all bool, can target.Offered) ([]target.Target, error) {
+func (a asked) targets(ctx context.Context, of connect.Cluster, l *target.NamespaceList, all bool, can target.Offered) (ts []target.Target, err error) {
+	c, cfg := of.Client, of.Config
+	defer func() {
+		for i := range ts {
+			ts[i].Cluster = of.Name
+		}
+	}()
 	places := l.Places(cfg, all)
 	if a.objects == nil {
 		ts, err := a.wish.Targets(ctx, c, places[0], can)
@@ -105,7 +110,6 @@ func (a asked) targets(ctx context.Context, c *client.Client, cfg *config.Config
 		}
 		names[p] = append(names[p], m.Head.Metadata.Name)
 	}
-	var ts []target.Target
 	for _, p := range order {
 		for _, t := range target.Split(p.resource, p.namespace, names[p]) {
 			t.Apart = len(order) > 1

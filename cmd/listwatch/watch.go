@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -96,6 +97,7 @@ func watchCommand(p *cli.Program) *cobra.Command {
 	cobra.CheckErr(f.MarkHidden("sort-by")) // for those who type it
 	o.connection.Register(f)
 	o.connection.Namespaces.Allow(f)
+	o.connection.AllowClusters(f)
 	complete.Objects(p, cmd, &o.connection)
 	return cmd
 }
@@ -131,25 +133,36 @@ func runWatch(p *cli.Program, cmd *cobra.Command, args []string, o *watchFlags) 
 		return err
 	}
 	defer closed()
-	c, cfg, err := o.connection.Load(p, t)
+	clusters, err := o.connection.LoadAll(p, t)
 	if err != nil {
 		return err
 	}
-	defer c.CloseIdleConnections()
+	out.format.Clusters = len(clusters) > 1
+	if o.live && out.format.Clusters {
+		return exit.Usage("--live shows one cluster: give one --context")
+	}
 	can := target.ToWatch
 	if o.once {
 		can = target.ToList
 	}
-	discover := func(ctx context.Context) ([]target.Target, error) {
-		return w.targets(ctx, c, cfg, &o.connection.Namespaces, o.selection.All, can)
+	discover := func(ctx context.Context, c connect.Cluster) ([]target.Target, error) {
+		return w.targets(ctx, c, &o.connection.Namespaces, o.selection.All, can)
 	}
-	var targets []target.Target
-	if err := o.reach(ctx, t, func() (err error) {
-		targets, err = discover(ctx)
-		return err
-	}); err != nil {
+	found, err := w.reach(clusters, func(c connect.Cluster) (ts []target.Target, err error) {
+		err = o.reach(ctx, t, func() (err error) {
+			ts, err = discover(ctx, c)
+			return err
+		})
+		return ts, err
+	})
+	defer found.close()
+	if err != nil {
 		return err
 	}
+	if len(found.late) > 0 && (o.once || o.checkpointing.file != "" || out.verdict != nil) {
+		return inCluster(found.late[0].Name, found.late[0].err)
+	}
+	targets := found.targets
 	out.filter.Kept = &mon.Printed
 	out.noteRedaction(t, targets)
 	out.format.Kinds = target.SeveralTypes(targets) || o.reporting.columns.ShowKind
@@ -165,9 +178,18 @@ func runWatch(p *cli.Program, cmd *cobra.Command, args []string, o *watchFlags) 
 		defer l.Close()
 		out.format.Custom = func(*print.Format) print.Encoder { return l }
 	}
-	s := &session{flags: o, client: c, talk: t, output: out, targets: targets, monitor: mon}
+	for i, l := range found.late {
+		found.late[i].discover = func(ctx context.Context) ([]target.Target, error) { return discover(ctx, l.Cluster) }
+	}
+	s := &session{flags: o, clients: found.clients, late: found.late, talk: t, output: out, targets: targets, monitor: mon}
 	if w.wish.Everything() {
-		s.discover = discover
+		s.discover = func(ctx context.Context) (all []target.Target, err error) {
+			for _, c := range clusters {
+				ts, e := discover(ctx, c)
+				all, err = append(all, ts...), cmp.Or(err, e)
+			}
+			return all, err
+		}
 	}
 	return s.runHooked(cmd.Context(), ctx, p)
 }

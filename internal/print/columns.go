@@ -72,6 +72,9 @@ func (e *customEncoder) Encode(b []byte, r *record.Record) ([]byte, error) {
 	if e.Table.format.Events {
 		cells = append(cells, r.Type)
 	}
+	if e.Table.format.Clusters {
+		cells = append(cells, printable.Cell(r.Cluster))
+	}
 	for _, p := range e.paths {
 		found, err := p.Find(m)
 		if err != nil {
@@ -92,6 +95,9 @@ func (e *customEncoder) begin() {
 	}
 	if e.Table.format.Events {
 		l.Header = append(l.Header, "EVENT")
+	}
+	if e.Table.format.Clusters {
+		l.Header = append(l.Header, "CLUSTER")
 	}
 	for _, h := range e.headers {
 		l.Header = append(l.Header, printable.Cell(h))

@@ -96,7 +96,11 @@ func (p *past) of(r *record.Record) (codec.Raw, bool) {
 
 func (e *diffEncoder) Encode(b []byte, r *record.Record) ([]byte, error) {
 	old, ok := e.past.of(r)
-	head := r.Type + " " + printable.Cell(record.KubectlName(r.Resource, r.ID.Name))
+	head := r.Type + " "
+	if e.format.Clusters {
+		head += printable.Cell(r.Cluster) + " "
+	}
+	head += printable.Cell(record.KubectlName(r.Resource, r.ID.Name))
 	if e.format.Namespaces && r.ID.Namespace != "" {
 		head += " in " + printable.Cell(r.ID.Namespace)
 	}

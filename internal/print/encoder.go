@@ -16,6 +16,7 @@ type Format struct {
 	Headers     bool
 	Kinds       bool // names are type/name
 	Namespaces  bool // a NAMESPACE column
+	Clusters    bool // a CLUSTER column
 	Redact      bool // values of Secrets
 	Color       bool
 	Terminal    bool // stdout is one: what is for programs is escaped

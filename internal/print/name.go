@@ -13,6 +13,9 @@ func (e nameEncoder) Encode(b []byte, r *record.Record) ([]byte, error) {
 	if e.format.Events {
 		b = append(append(b, r.Type...), ' ')
 	}
+	if e.format.Clusters {
+		b = append(append(b, printable.Cell(r.Cluster)...), ' ')
+	}
 	return append(append(b, printable.Cell(record.KubectlName(r.Resource, r.ID.Name))...), '\n'), nil
 }
 

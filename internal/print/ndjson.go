@@ -25,6 +25,7 @@ type ndjsonHead struct {
 	Seq        int64  `json:"seq"`
 	Time       string `json:"time"`
 	Type       string `json:"type"`
+	Cluster    string `json:"cluster,omitempty"`
 	Resource   string `json:"resource"`
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -46,7 +47,7 @@ const ndjsonTime = "2006-01-02T15:04:05.000Z"
 func (e *NdjsonEncoder) Encode(b []byte, r *record.Record) ([]byte, error) {
 	head := ndjsonHead{
 		V: 1, Seq: e.Seq + 1, Time: r.Time.UTC().Format(ndjsonTime), Type: r.Type,
-		Resource: r.Resource.GroupResource(), APIVersion: r.Resource.APIVersion(), Kind: r.Resource.Kind,
+		Cluster: r.Cluster, Resource: r.Resource.GroupResource(), APIVersion: r.Resource.APIVersion(), Kind: r.Resource.Kind,
 		Namespace: r.ID.Namespace, Name: r.ID.Name, UID: r.ID.UID, RV: r.ID.ResourceVersion,
 	}
 	detail := r.Detail

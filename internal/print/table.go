@@ -72,6 +72,9 @@ func (t *Table) Encode(b []byte, r *record.Record) ([]byte, error) {
 	if t.format.Events {
 		out = append(out, r.Type)
 	}
+	if t.format.Clusters {
+		out = append(out, printable.Cell(r.Cluster))
+	}
 	if t.format.Namespaces && namespaced {
 		out = append(out, printable.Cell(r.ID.Namespace))
 	}
@@ -133,6 +136,9 @@ func (t *Table) Layout(cols *table.Columns, namespaced bool) *Layout {
 	}
 	if t.format.Events {
 		l.Header = append(l.Header, "EVENT")
+	}
+	if t.format.Clusters {
+		l.Header = append(l.Header, "CLUSTER")
 	}
 	if t.format.Namespaces && namespaced {
 		l.Header = append(l.Header, "NAMESPACE")

@@ -25,6 +25,7 @@ type Record struct {
 	Time     time.Time
 	Resource kube.Resource
 	ID       codec.Identity
+	Cluster  string // a context; empty = there is one cluster
 
 	// Of objects.
 	Object    codec.Raw      // a Table of one row, where rows are printed

@@ -24,12 +24,16 @@ type Target struct {
 	Names     map[string]bool // nil = all
 	Apart     bool            // there are others of its type, in other namespaces
 	Listed    bool            // it can be listed, and not watched
+	Cluster   string          // a context; empty = there is one cluster
 	Typed     string          // the type, as it was given; empty = nobody has typed it
 }
 
 // Label names the target on stderr: pods, pods/a.
 func (t Target) Label() string {
 	label := t.Resource.GroupResource()
+	if t.Cluster != "" {
+		label = t.Cluster + ": " + label
+	}
 	if t.Name != "" {
 		label += "/" + t.Name
 	}

@@ -133,7 +133,8 @@ type Identity struct {
 
 // Stream is one watched collection.
 type Stream struct {
-	Resource  string   `json:"resource"` // with group and version
+	Resource  string   `json:"resource"`          // with group and version
+	Cluster   string   `json:"cluster,omitempty"` // a context, where there are several
 	Namespace string   `json:"namespace,omitempty"`
 	Names     []string `json:"names,omitempty"` // sorted; none = all
 	Labels    string   `json:"labels,omitempty"`
@@ -144,6 +145,9 @@ type Stream struct {
 
 func (s Stream) String() string {
 	var b strings.Builder
+	if s.Cluster != "" {
+		b.WriteString(s.Cluster + ": ")
+	}
 	b.WriteString(s.Resource)
 	if s.Namespace != "" {
 		b.WriteString(" in " + s.Namespace)

@@ -163,6 +163,7 @@ func (p *Pool) environ(events []Event) []string {
 	}
 	return []string{
 		"LISTWATCH_EVENT=" + e.Type,
+		"LISTWATCH_CLUSTER=" + e.Cluster,
 		"LISTWATCH_NAMESPACE=" + e.Namespace,
 		"LISTWATCH_NAME=" + e.Name,
 		"LISTWATCH_KIND=" + e.Kind,

@@ -80,7 +80,7 @@ func binary(t *testing.T, as string, args ...string) []string {
 	return append([]string{exe}, args...)
 }
 
-const about = `["LISTWATCH_API_VERSION=v1" "LISTWATCH_EVENT=MODIFIED" "LISTWATCH_INITIAL=false" "LISTWATCH_KIND=Pod" "LISTWATCH_NAME=a" ` +
+const about = `["LISTWATCH_API_VERSION=v1" "LISTWATCH_CLUSTER=" "LISTWATCH_EVENT=MODIFIED" "LISTWATCH_INITIAL=false" "LISTWATCH_KIND=Pod" "LISTWATCH_NAME=a" ` +
 	`"LISTWATCH_NAMESPACE=shop" "LISTWATCH_RESOURCE=pods" "LISTWATCH_RV=8812" "LISTWATCH_SEQ=3" "LISTWATCH_SYNTHETIC=" "LISTWATCH_UID=u-1"]`
 
 func TestCommandGetsTheRecord(t *testing.T) {

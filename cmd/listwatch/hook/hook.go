@@ -28,6 +28,7 @@ type Event struct {
 	// Object: it is about the object that is named; other events are about a
 	// resource, and only replace waiting ones of their own type.
 	Object     bool
+	Cluster    string // a context; empty = there is one cluster
 	Resource   string // pods, deployments.apps
 	Namespace  string
 	Name       string

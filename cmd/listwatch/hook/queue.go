@@ -21,7 +21,7 @@ type queue struct {
 	held  int     // bytes of what is charged
 }
 
-type laneKey struct{ resource, namespace, name string }
+type laneKey struct{ cluster, resource, namespace, name string }
 
 type lane struct {
 	key     laneKey
@@ -70,7 +70,7 @@ func newQueue(every, batch bool) *queue {
 
 // add puts e where it belongs.
 func (q *queue) add(e Event) {
-	key := laneKey{e.Resource, e.Namespace, e.Name}
+	key := laneKey{e.Cluster, e.Resource, e.Namespace, e.Name}
 	l := q.lanes[key]
 	if l == nil {
 		l = &lane{key: key}

@@ -27,13 +27,15 @@ type Flags struct {
 	extra          []string
 	verbosity      int
 
-	HTTP1 bool // speak HTTP/1.1 only
+	contexts contextList
+	HTTP1    bool // speak HTTP/1.1 only
 }
 
 func (c *Flags) Register(f *pflag.FlagSet) {
 	o := &c.Opts
 	f.StringVar(&o.Path, "kubeconfig", "", "kubeconfig file (default $KUBECONFIG, the pod's service account, ~/.kube/config)")
-	f.StringVar(&o.Context, "context", "", "context of the kubeconfig")
+	c.contexts.first = &o.Context
+	f.Var(&c.contexts, "context", "context of the kubeconfig")
 	f.StringVar(&o.Cluster, "cluster", "", "cluster of the kubeconfig")
 	f.StringVar(&o.User, "user", "", "user of the kubeconfig")
 	c.Namespaces.Register(f, &o.Namespace)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,7 +32,8 @@ type Monitor struct {
 
 	mu      sync.Mutex
 	streams []*State
-	started bool // all streams are known
+	started bool              // all streams are known
+	absent  map[string]string // clusters whose types are not known, and why
 }
 
 // Add returns the state of a new stream.
@@ -65,6 +68,22 @@ func (m *Monitor) Begin() {
 	m.started = true
 }
 
+// Absent notes why the types of a cluster are not known; with an empty reason, that they are.
+func (m *Monitor) Absent(cluster, reason string) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if delete(m.absent, cluster); reason == "" {
+		return
+	}
+	if m.absent == nil {
+		m.absent = map[string]string{}
+	}
+	m.absent[cluster] = reason
+}
+
 // views returns the streams as they are now.
 func (m *Monitor) views() []streamView {
 	vs := []streamView{}
@@ -78,11 +97,14 @@ func (m *Monitor) views() []streamView {
 func (m *Monitor) NotReady() []string {
 	m.mu.Lock()
 	started := m.started
+	var why []string
+	for _, cluster := range slices.Sorted(maps.Keys(m.absent)) {
+		why = append(why, cluster+": its types are not known yet: "+m.absent[cluster])
+	}
 	m.mu.Unlock()
 	if !started {
 		return []string{"starting: the server's types are not known yet"}
 	}
-	var why []string
 	for _, s := range m.states() {
 		if v := s.view(m.limit); !v.Ready {
 			why = append(why, s.Label()+s.Where()+": "+v.reason)

@@ -199,16 +199,16 @@ func TestMetricsFollowTheConventions(t *testing.T) {
 			}
 		}
 		want := []string{
-			`listwatch_disconnects_total{namespace="shop",resource="pods"} 0`,
-			`listwatch_errors_total{namespace="shop",resource="pods"} 0`,
-			`listwatch_events_total{namespace="shop",resource="pods",type="ADDED"} 2`,
-			`listwatch_events_total{namespace="shop",resource="pods",type="SYNCED"} 1`,
-			`listwatch_last_contact_seconds{namespace="shop",resource="pods"} 2`,
-			`listwatch_objects{namespace="shop",resource="pods"} 2`,
-			`listwatch_ready{namespace="shop",resource="pods"} 0`,
+			`listwatch_disconnects_total{cluster="",namespace="shop",resource="pods"} 0`,
+			`listwatch_errors_total{cluster="",namespace="shop",resource="pods"} 0`,
+			`listwatch_events_total{cluster="",namespace="shop",resource="pods",type="ADDED"} 2`,
+			`listwatch_events_total{cluster="",namespace="shop",resource="pods",type="SYNCED"} 1`,
+			`listwatch_last_contact_seconds{cluster="",namespace="shop",resource="pods"} 2`,
+			`listwatch_objects{cluster="",namespace="shop",resource="pods"} 2`,
+			`listwatch_ready{cluster="",namespace="shop",resource="pods"} 0`,
 			`listwatch_records_printed_total 2`,
-			`listwatch_relists_total{namespace="shop",resource="pods"} 0`,
-			`listwatch_synced{namespace="shop",resource="pods"} 0`,
+			`listwatch_relists_total{cluster="",namespace="shop",resource="pods"} 0`,
+			`listwatch_synced{cluster="",namespace="shop",resource="pods"} 0`,
 			`listwatch_written_bytes_total 4`,
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

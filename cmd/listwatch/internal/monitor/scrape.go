@@ -14,14 +14,14 @@ import (
 type scraper struct{ *Monitor }
 
 var (
-	eventsDesc      = desc("listwatch_events_total", "Events and what is told about the watch, by type as -o ndjson has it; printed or not.", "resource", "namespace", "type")
-	objectsDesc     = desc("listwatch_objects", "Objects that exist, as far as is known.", "resource", "namespace")
-	syncedDesc      = desc("listwatch_synced", "1 once the collection was told completely.", "resource", "namespace")
-	readyDesc       = desc("listwatch_ready", "1 while complete and not stale, as /readyz has it.", "resource", "namespace")
-	relistsDesc     = desc("listwatch_relists_total", "Times that the collection was listed again, because its history was lost.", "resource", "namespace")
-	disconnectsDesc = desc("listwatch_disconnects_total", "Watches that ended, those included that the server ends in routine.", "resource", "namespace")
-	errorsDesc      = desc("listwatch_errors_total", "Requests that failed, and objects that could not be read.", "resource", "namespace")
-	contactDesc     = desc("listwatch_last_contact_seconds", "How long ago the server was last heard from; about a minute at most while all is well.", "resource", "namespace")
+	eventsDesc      = desc("listwatch_events_total", "Events and what is told about the watch, by type as -o ndjson has it; printed or not.", "cluster", "resource", "namespace", "type")
+	objectsDesc     = desc("listwatch_objects", "Objects that exist, as far as is known.", "cluster", "resource", "namespace")
+	syncedDesc      = desc("listwatch_synced", "1 once the collection was told completely.", "cluster", "resource", "namespace")
+	readyDesc       = desc("listwatch_ready", "1 while complete and not stale, as /readyz has it.", "cluster", "resource", "namespace")
+	relistsDesc     = desc("listwatch_relists_total", "Times that the collection was listed again, because its history was lost.", "cluster", "resource", "namespace")
+	disconnectsDesc = desc("listwatch_disconnects_total", "Watches that ended, those included that the server ends in routine.", "cluster", "resource", "namespace")
+	errorsDesc      = desc("listwatch_errors_total", "Requests that failed, and objects that could not be read.", "cluster", "resource", "namespace")
+	contactDesc     = desc("listwatch_last_contact_seconds", "How long ago the server was last heard from; about a minute at most while all is well.", "cluster", "resource", "namespace")
 	printedDesc     = desc("listwatch_records_printed_total", "Records that were printed.")
 	writtenDesc     = desc("listwatch_written_bytes_total", "Bytes that were written to stdout.")
 	hookRunsDesc    = desc("listwatch_hook_runs_total", "Runs of hooks that have ended, each try counted; failed: those that a stop has killed, too.", "result")
@@ -58,18 +58,18 @@ func (s scraper) Collect(to chan<- prometheus.Metric) {
 	}
 	const counter, gauge = prometheus.CounterValue, prometheus.GaugeValue
 	for at, v := range s.series() {
-		r, ns := at[0], at[1]
+		c, r, ns := at[0], at[1], at[2]
 		// Zeroes from the beginning, so that rates exist.
 		for _, t := range record.Types {
-			send(eventsDesc, counter, float64(v.events[t]), r, ns, t)
+			send(eventsDesc, counter, float64(v.events[t]), c, r, ns, t)
 		}
-		send(objectsDesc, gauge, float64(v.objects), r, ns)
-		send(syncedDesc, gauge, number(v.complete), r, ns)
-		send(readyDesc, gauge, number(v.ready), r, ns)
-		send(relistsDesc, counter, float64(v.relists), r, ns)
-		send(disconnectsDesc, counter, float64(v.disconnects), r, ns)
-		send(errorsDesc, counter, float64(v.errors), r, ns)
-		send(contactDesc, gauge, v.silence.Seconds(), r, ns)
+		send(objectsDesc, gauge, float64(v.objects), c, r, ns)
+		send(syncedDesc, gauge, number(v.complete), c, r, ns)
+		send(readyDesc, gauge, number(v.ready), c, r, ns)
+		send(relistsDesc, counter, float64(v.relists), c, r, ns)
+		send(disconnectsDesc, counter, float64(v.disconnects), c, r, ns)
+		send(errorsDesc, counter, float64(v.errors), c, r, ns)
+		send(contactDesc, gauge, v.silence.Seconds(), c, r, ns)
 	}
 	send(printedDesc, counter, float64(s.Printed.Load()))
 	send(writtenDesc, counter, float64(s.written.Load()))
@@ -86,10 +86,10 @@ func (s scraper) Collect(to chan<- prometheus.Metric) {
 }
 
 // series adds up the streams of each type and namespace.
-func (s scraper) series() map[[2]string]*series {
-	all := map[[2]string]*series{}
+func (s scraper) series() map[[3]string]*series {
+	all := map[[3]string]*series{}
 	for _, v := range s.views() {
-		at := [2]string{v.Resource, v.Namespace}
+		at := [3]string{v.Cluster, v.Resource, v.Namespace}
 		sum := all[at]
 		if sum == nil {
 			sum = &series{events: map[string]int64{}, complete: true, ready: true}

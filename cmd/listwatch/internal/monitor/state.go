@@ -124,6 +124,7 @@ func (s *State) Connect(op watch.Op) {
 // streamView is a stream at one moment, as /debug/state prints it: nothing of any
 // object.
 type streamView struct {
+	Cluster     string           `json:"cluster,omitempty"`
 	Resource    string           `json:"resource"`
 	Namespace   string           `json:"namespace,omitempty"`
 	Name        string           `json:"name,omitempty"`
@@ -151,7 +152,7 @@ type streamView struct {
 func (s *State) view(limit time.Duration) streamView {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	v := streamView{Resource: s.Resource.GroupResource(), Namespace: s.Namespace, Name: s.Name, complete: s.complete,
+	v := streamView{Cluster: s.Cluster, Resource: s.Resource.GroupResource(), Namespace: s.Namespace, Name: s.Name, complete: s.complete,
 		State: s.phase, Events: maps.Clone(s.events), Revision: s.revision, Began: s.began.UTC(),
 		Relists: s.relists, Disconnects: s.breaks, Errors: s.failures, LastError: s.err}
 	if !s.failed.IsZero() {

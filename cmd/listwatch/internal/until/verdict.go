@@ -16,6 +16,7 @@ import (
 )
 
 type objectKey struct {
+	cluster string
 	kube.Resource
 	kube.Key
 }
@@ -55,7 +56,7 @@ func (v *Verdict) Expect(ts []target.Target, streams int) error {
 			continue // a name in all namespaces may be of any number of objects
 		}
 		for _, n := range t.Wanted() {
-			v.named[objectKey{target.Family(t.Resource), kube.Key{Namespace: t.Namespace, Name: n}}] = true
+			v.named[objectKey{t.Cluster, target.Family(t.Resource), kube.Key{Namespace: t.Namespace, Name: n}}] = true
 		}
 	}
 	v.absent = len(v.named)
@@ -70,7 +71,7 @@ func (v *Verdict) See(r *record.Record) error {
 			v.synced = true
 		}
 	case r.IsObject():
-		key := objectKey{target.Family(r.Resource), r.Key()}
+		key := objectKey{r.Cluster, target.Family(r.Resource), r.Key()}
 		var s *state
 		if r.Type != string(watch.Deleted) {
 			m, err := record.MapOf(r, false)

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/connect"
+	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/record"
+	"github.com/listwatch/listwatch/internal/target"
+)
+
+// reached is what the clusters of a run have.
+type reached struct {
+	clients map[string]*client.Client // by cluster
+	targets []target.Target
+	late    []lateCluster
+}
+
+// lateCluster is one that was not reached, because of err.
+type lateCluster struct {
+	connect.Cluster
+	err      error
+	discover func(context.Context) ([]target.Target, error)
+}
+
+func (r *reached) close() {
+	for _, c := range r.clients {
+		c.CloseIdleConnections()
+	}
+}
+
+// reach asks all clusters at once for what is wanted. A cluster that is away is late where
+// there are others; any other error ends the run.
+func (a asked) reach(clusters []connect.Cluster, discover func(connect.Cluster) ([]target.Target, error)) (*reached, error) {
+	r := &reached{clients: map[string]*client.Client{}}
+	found, errs := make([][]target.Target, len(clusters)), make([]error, len(clusters))
+	var asking sync.WaitGroup
+	for i, c := range clusters {
+		r.clients[c.Name] = c.Client
+		asking.Go(func() { found[i], errs[i] = discover(c) })
+	}
+	asking.Wait()
+	for i, c := range clusters {
+		switch err := errs[i]; {
+		case err == nil:
+			r.targets = append(r.targets, found[i]...)
+		case len(clusters) > 1 && away(err):
+			r.late = append(r.late, lateCluster{Cluster: c, err: err})
+		case len(clusters) > 1:
+			return r, inCluster(c.Name, err)
+		default:
+			return r, err
+		}
+	}
+	if len(r.targets) == 0 && len(r.late) > 0 {
+		return r, inCluster(r.late[0].Name, r.late[0].err)
+	}
+	return r, nil
+}
+
+// inCluster is err with the name of the cluster, and the same exit code.
+func inCluster(name string, err error) error {
+	code := exit.CodeFailed
+	var f *exit.Error
+	if errors.As(err, &f) {
+		code, err = f.Code, f.Err
+	}
+	return &exit.Error{Code: code, Err: fmt.Errorf("%s: %w", name, err)}
+}
+
+// join waits until a late cluster is there, and follows what it has.
+func (s *session) join(ctx context.Context, l lateCluster, records chan<- record.Record, begin func(follower)) error {
+	err := l.err
+	for pause := firstWait; ; pause = min(2*pause, mostWait) {
+		s.talk.Warn(l.Name, fmt.Sprintf("cannot begin: %s; again in %s", printable.Line(err.Error()), printable.Rough(pause)),
+			"failed", "op", "start", "err", printable.Line(err.Error()), "wait", pause.String())
+		s.monitor.Absent(l.Name, printable.Line(err.Error()))
+		select {
+		case <-ctx.Done():
+			return nil // the streams say why
+		case <-time.After(pause):
+		}
+		var ts []target.Target
+		if ts, err = l.discover(ctx); err != nil {
+			continue
+		}
+		s.monitor.Absent(l.Name, "")
+		for _, t := range ts {
+			f, err := s.add(ctx, t, records)
+			if err != nil {
+				return err
+			}
+			begin(f)
+		}
+		return nil
+	}
+}
