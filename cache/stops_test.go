@@ -203,7 +203,7 @@ func (l *life) end() {
 	}
 	fate := fates[l.rnd.IntN(len(fates))]
 	if fate == "killed" {
-		l.i.Handle(func(delta) { l.kill() }) // which has the turn
+		l.i.Handle(func(delta) { l.kill() }) // which holds exclusive
 		return
 	}
 	if fate != "" {

@@ -36,7 +36,7 @@ func TestInformerHandlerThatDoesNotReturn(t *testing.T) {
 						i.Handle(func(d delta) {
 							l.enter(d)
 							if bad && (at == "start" && d.Key.Name == "x" || !d.Initial && at == fmt.Sprint(d.Type, " ", d.Key.Name)) {
-								<-time.After(2 * time.Second) // a snapshot is due, and waits for the turn
+								<-time.After(2 * time.Second) // a snapshot is due, and waits for exclusive
 								leave()
 							}
 							l.leave(d)

@@ -274,19 +274,19 @@ func TestInlineDataNeverChanges(t *testing.T) {
 	})
 }
 
-// TestApartRotatesToo: it is the same user with connections of its own.
-func TestApartRotatesToo(t *testing.T) {
+// TestIsolatedRotatesToo: it is the same user with connections of its own.
+func TestIsolatedRotatesToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ca := newAuthority(t)
 		g, m := newGate(t, ca), newMount(t)
 		m.identity(ca, "one", ca)
 		c := g.client(client.Config{TLS: m.tls()})
-		apart := c.Isolated()
-		t.Cleanup(apart.CloseIdleConnections)
-		got := []string{get(t, c), get(t, apart)}
+		isolated := c.Isolated()
+		t.Cleanup(isolated.CloseIdleConnections)
+		got := []string{get(t, c), get(t, isolated)}
 		m.identity(ca, "two", ca)
 		pass(time.Minute)
-		got = append(got, get(t, c), get(t, apart), get(t, c.Isolated()))
+		got = append(got, get(t, c), get(t, isolated), get(t, c.Isolated()))
 		g.check(5, got...)
 		if diff := cmp.Diff([]string{"one", "one", "two", "two", "two"}, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)

@@ -33,7 +33,7 @@ var (
 	garbage      = &codec.SyntaxError{}
 )
 
-// withToken is a 410 in mid-list that tells how to go on.
+// withToken is a 410 between pages, with a token to continue.
 func withToken(token string) error {
 	return &kube.Status{Code: 410, Reason: "Expired", Metadata: kube.StatusMeta{Continue: token}}
 }

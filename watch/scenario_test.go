@@ -39,7 +39,7 @@ func TestScenario(t *testing.T) {
 		server   apitest.Options
 		listings int    // that are completed; 0 = 1
 		mentions string // in an error that was yielded
-		ghost    string // an object that only the fault tells of
+		ghost    string // an object that only the fault sends
 	}{
 		// TCP
 		{name: "tcp/reset before the answer to a list", match: page, fault: faults.Reset(), times: 3, opts: paged, mentions: "reset"},

@@ -13,9 +13,9 @@ import (
 	"github.com/listwatch/listwatch/client"
 )
 
-// TestApartWaitsForNobody: neither for the rate limit, nor on a connection of
+// TestIsolatedDoesNotWaitForOthers: neither for the rate limit, nor on a connection of
 // others, and is the same user all the same.
-func TestApartWaitsForNobody(t *testing.T) {
+func TestIsolatedDoesNotWaitForOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := apitest.NewWith(t, apitest.Options{InMemory: true, TLS: true, Token: "sesame"})
 		c := newClient(t, client.Config{
@@ -25,11 +25,11 @@ func TestApartWaitsForNobody(t *testing.T) {
 		if _, err := do(t.Context(), c, &client.Request{Path: "/version"}); err != nil {
 			t.Fatal(err)
 		}
-		apart := c.Isolated()
-		t.Cleanup(apart.CloseIdleConnections)
+		isolated := c.Isolated()
+		t.Cleanup(isolated.CloseIdleConnections)
 		began := time.Now()
 		for range 20 {
-			resp, err := apart.Do(t.Context(), &client.Request{Path: "/version"})
+			resp, err := isolated.Do(t.Context(), &client.Request{Path: "/version"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -44,9 +44,9 @@ func TestApartWaitsForNobody(t *testing.T) {
 	})
 }
 
-// TestApartLeavesAConnectionWithARequestThatIsGivenUp, so that the next is not sent
+// TestIsolatedLeavesAConnectionWithARequestThatIsGivenUp, so that the next is not sent
 // into the same silence.
-func TestApartLeavesAConnectionWithARequestThatIsGivenUp(t *testing.T) {
+func TestIsolatedLeavesAConnectionWithARequestThatIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := apitest.NewWith(t, apitest.Options{InMemory: true, TLS: true})
 		remotes := map[string]bool{}
@@ -59,15 +59,15 @@ func TestApartLeavesAConnectionWithARequestThatIsGivenUp(t *testing.T) {
 			apitest.Continue(w, r)
 		})
 		c := newClient(t, client.Config{Server: srv.URL, Dial: srv.Dial, TLS: client.TLS{CAData: srv.CAPEM(), ServerName: "localhost"}})
-		apart := c.Isolated()
-		t.Cleanup(apart.CloseIdleConnections)
+		isolated := c.Isolated()
+		t.Cleanup(isolated.CloseIdleConnections)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := do(ctx, apart, &client.Request{Path: "/version"}); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := do(ctx, isolated, &client.Request{Path: "/version"}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("Do: %v", err)
 		}
 		began := time.Now()
-		if _, err := do(t.Context(), apart, &client.Request{Path: "/version"}); err != nil || time.Since(began) != 0 {
+		if _, err := do(t.Context(), isolated, &client.Request{Path: "/version"}); err != nil || time.Since(began) != 0 {
 			t.Errorf("the next request: %v after %v", err, time.Since(began))
 		}
 	})
