@@ -66,12 +66,10 @@ func refuseAutoscaler(r *rules.Refusals, spec map[string]any) {
 	}
 	ref := rules.ObjectAt(spec, "scaleTargetRef")
 	for _, name := range [...]string{"kind", "name"} {
-		if rules.TextAt(ref, name) == "" {
-			r.Required("spec.scaleTargetRef." + name)
-		}
+		r.Named("spec.scaleTargetRef", ref, name, rules.SegmentName)
 	}
-	if rules.TextAt(ref, "apiVersion") == "" {
-		r.Invalid("spec.scaleTargetRef.apiVersion", "", "apiVersion must specify API group")
+	if version := rules.TextAt(ref, "apiVersion"); version != "v1" && !strings.Contains(version, "/") {
+		r.Invalid("spec.scaleTargetRef.apiVersion", version, "apiVersion must specify API group")
 	}
 	switch {
 	case most == 0:
@@ -79,8 +77,8 @@ func refuseAutoscaler(r *rules.Refusals, spec map[string]any) {
 	case most < 0:
 		r.Invalid("spec.maxReplicas", most, "must be greater than 0")
 	}
-	if version := rules.TextAt(ref, "apiVersion"); version != "" {
-		refuseGroupVersion(r, "spec.scaleTargetRef.apiVersion", version)
+	if n, ok := spec["minReplicas"].(int64); ok && n < 1 {
+		r.Invalid("spec.minReplicas", n, "must be greater than or equal to 1")
 	}
 	for at, m := range rules.Elements("spec", spec, "metrics") {
 		refuseMetric(r, at, m)
@@ -90,12 +88,6 @@ func refuseAutoscaler(r *rules.Refusals, spec map[string]any) {
 		if b := rules.ObjectAt(behavior, name); b != nil {
 			refuseScaling(r, "spec.behavior."+name, b)
 		}
-	}
-}
-
-func refuseGroupVersion(r *rules.Refusals, field, version string) {
-	if group, _, ok := strings.Cut(version, "/"); ok {
-		r.Each(field, version, rules.Subdomain(group))
 	}
 }
 
@@ -129,7 +121,7 @@ func refuseMetric(r *rules.Refusals, path string, m map[string]any) {
 			r.Needed(at, s, "name")
 		case "containerResource":
 			r.Needed(at, s, "name")
-			r.Named(at, s, "container", rules.SegmentName)
+			r.Named(at, s, "container", rules.LabelName)
 			if n := rules.TextAt(s, "name"); n != "" {
 				r.Each(at+".name", n, rules.QualifiedName(n))
 			}
@@ -137,12 +129,10 @@ func refuseMetric(r *rules.Refusals, path string, m map[string]any) {
 			ref := rules.ObjectAt(s, "describedObject")
 			r.Named(at+".describedObject", ref, "kind", rules.SegmentName)
 			r.Named(at+".describedObject", ref, "name", rules.SegmentName)
-			refuseGroupVersion(r, at+".describedObject.apiVersion", rules.TextAt(ref, "apiVersion"))
 		}
 		if name == "object" || name == "pods" || name == "external" {
 			id := rules.ObjectAt(s, "metric")
 			r.Named(at+".metric", id, "name", rules.SegmentName)
-			r.LabelSelector(at+".metric.selector", rules.ObjectAt(id, "selector"))
 		}
 		refuseTarget(r, at+".target", rules.ObjectAt(s, "target"), name)
 	}

@@ -143,6 +143,20 @@ func refuseJob(r *rules.Refusals, o, spec, old map[string]any) {
 		r.Required("spec.selector")
 	}
 	refuseJobTemplate(r, "spec.template", template)
+	pods.RefusePolicies(r, spec)
+	if selector := rules.ObjectAt(spec, "selector"); old == nil {
+		before := len(r.Causes)
+		r.LabelSelector("spec.selector", selector)
+		switch manual := spec["manualSelector"] == true; {
+		case manual && selector == nil:
+			r.Required("spec.selector")
+			refuseMismatch(r, "spec.template", labels)
+		case manual && len(r.Causes) == before && !rules.Selects(selector, labels):
+			refuseMismatch(r, "spec.template", labels)
+		case !manual && len(rules.ObjectAt(selector, "matchLabels")) != 1:
+			r.Invalid("spec.selector", selector, "`selector` not auto-generated")
+		}
+	}
 	if old != nil {
 		if selector := rules.ObjectAt(spec, "selector"); selector == nil || !rules.Selects(selector, labels) {
 			refuseMismatch(r, "spec.template", labels)
@@ -158,6 +172,8 @@ func refuseJobTemplate(r *rules.Refusals, path string, t map[string]any) {
 	pods.Refuse(r, path+".spec", spec)
 	if policy := rules.TextAt(spec, "restartPolicy"); policy == "" || policy == "Always" {
 		r.Required(path+".spec.restartPolicy", `valid values: "OnFailure", "Never"`)
+	} else {
+		r.Supported(path+".spec.restartPolicy", policy, "Never", "OnFailure")
 	}
 }
 

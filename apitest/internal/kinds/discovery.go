@@ -125,6 +125,8 @@ func refuseEndpoints(r *rules.Refusals, typ string, o map[string]any) {
 		}
 		names[name] = true
 		r.Supported(at+".protocol", rules.TextAt(p, "protocol"), "SCTP", "TCP", "UDP")
-		r.Maybe(at, p, "appProtocol", rules.QualifiedName)
+		if s, ok := p["appProtocol"].(string); ok {
+			r.Each(at+".appProtocol", s, rules.QualifiedName(s))
+		}
 	}
 }

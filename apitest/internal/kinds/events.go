@@ -46,7 +46,9 @@ func FillEvent(d *rules.Defaults, o map[string]any) {
 	}
 	d.Set(o, "reportingComponent", "")
 	d.Set(o, "reportingInstance", "")
-	d.Drop(o, "count")
+	d.Drop(o, "count", "message", "reason", "type", "action")
+	d.Drop(rules.ObjectAt(o, "involvedObject"), "kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
+	d.Drop(rules.ObjectAt(o, "source"), "component", "host")
 }
 
 // refuseEvent refuses an Event elsewhere than what it is about. Those with an eventTime

@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -41,6 +42,9 @@ func namespaceKinds() []Kind {
 				for l := range rules.ObjectsAt(d.Object(o, "spec"), "limits") {
 					fillLimitRange(d, l)
 				}
+			},
+			Validate: func(r *rules.Refusals, o, _ map[string]any) {
+				refuseLimits(r, rules.ObjectAt(o, "spec"))
 			},
 			Zero:     `"spec":{"limits":null}`,
 			Strategy: Strategy{Upserts: true},
@@ -170,6 +174,43 @@ func refuseQuota(r *rules.Refusals, o, _ map[string]any) {
 			}
 		default:
 			r.Invalid(path+".operator", op, "not a valid selector operator")
+		}
+	}
+}
+
+func refuseLimits(r *rules.Refusals, spec map[string]any) {
+	types := map[string]bool{}
+	for at, l := range rules.Elements("spec", spec, "limits") {
+		typ := rules.TextAt(l, "type")
+		r.Each(at+".type", typ, rules.QualifiedName(typ))
+		if !strings.Contains(typ, "/") && typ != "Pod" && typ != "Container" && typ != "PersistentVolumeClaim" {
+			r.Invalid(at+".type", typ, "must be a standard limit type or fully qualified")
+		}
+		if types[typ] {
+			r.Duplicate(at+".type", typ)
+		}
+		types[typ] = true
+		more := func(list, name, than string) {
+			a, b := rules.TextAt(rules.ObjectAt(l, list), name), rules.TextAt(rules.ObjectAt(l, than), name)
+			if a != "" && b != "" && rules.CompareQuantities(a, b) > 0 {
+				field := list
+				if list == "min" && than != "max" {
+					field = than
+				}
+				r.Invalid(at+"."+field+"["+name+"]", a, list+" value "+a+" is greater than "+than+" value "+b)
+			}
+		}
+		names := map[string]any{}
+		for _, list := range [...]string{"max", "min", "default", "defaultRequest"} {
+			maps.Copy(names, rules.ObjectAt(l, list))
+		}
+		for name := range rules.KeysOf(names) {
+			more("min", name, "max")
+			more("min", name, "defaultRequest")
+			more("defaultRequest", name, "max")
+			more("defaultRequest", name, "default")
+			more("min", name, "default")
+			more("default", name, "max")
 		}
 	}
 }

@@ -47,6 +47,7 @@ func refuseIngressPath(r *rules.Refusals, at string, p map[string]any) {
 	switch typ, some := p["pathType"].(string); {
 	case !some:
 		r.Required(at+".pathType", "pathType must be specified")
+		return
 	case typ == "Exact" || typ == "Prefix":
 		if !strings.HasPrefix(path, "/") {
 			r.Invalid(at+".path", path, "must be an absolute path")
@@ -74,7 +75,7 @@ func refuseBackend(r *rules.Refusals, path string, b map[string]any) {
 	case resource != nil:
 		refuseObjectRef(r, path+".resource", resource)
 	case service == nil:
-		r.Required(path, "must specify a backend of either service or resource")
+		r.Invalid(path, "", "resource or service backend is required")
 	default:
 		r.Named(path+".service", service, "name", rules.LabelName)
 		port := rules.ObjectAt(service, "port")
@@ -106,10 +107,7 @@ func refuseIngressClass(r *rules.Refusals, o, old map[string]any) {
 	if controller := rules.TextAt(spec, "controller"); controller == "" {
 		r.Required("spec.controller")
 	} else {
-		if len(controller) > 250 {
-			r.Add("FieldValueTooLong", "spec.controller", "Too long: may not be more than 250 bytes")
-		}
-		r.Each("spec.controller", controller, domainPath(controller))
+		r.DomainPath("spec.controller", controller, 250)
 	}
 	p := rules.ObjectAt(spec, "parameters")
 	if p == nil {
@@ -128,24 +126,9 @@ func refuseIngressClass(r *rules.Refusals, o, old map[string]any) {
 		if some {
 			r.Forbidden("spec.parameters.namespace", "`parameters.scope` is set to 'Cluster'")
 		}
-	case "":
-		r.Required("spec.parameters.scope")
 	default:
 		r.Unsupported("spec.parameters.scope", scope, "Cluster", "Namespace")
 	}
-}
-
-// domainPath says what is wrong with a name such as example.com/controller.
-func domainPath(s string) []string {
-	domain, path, ok := strings.Cut(s, "/")
-	if !ok || domain == "" || path == "" {
-		return []string{"must be a domain-prefixed path (such as \"acme.io/foo\")"}
-	}
-	wrong := rules.Subdomain(domain)
-	if strings.ContainsAny(path, " !\"<>^`{|}\\[]") {
-		wrong = append(wrong, "Invalid path")
-	}
-	return wrong
 }
 
 func refuseNetworkPolicy(r *rules.Refusals, spec map[string]any) {

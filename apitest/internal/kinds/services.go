@@ -22,6 +22,7 @@ func serviceKinds() []Kind {
 					}
 				}
 			},
+			Validate: refuseSubsets,
 			Printer:  endpointsPrinter,
 			Strategy: Strategy{Upserts: true},
 		},

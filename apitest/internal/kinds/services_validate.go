@@ -44,7 +44,9 @@ func refuseService(r *rules.Refusals, spec, old map[string]any) {
 			r.Port(path+".port", int64(0))
 		}
 		r.OneOf(path, p, "protocol", "SCTP", "TCP", "UDP")
-		r.Maybe(path, p, "appProtocol", rules.QualifiedName)
+		if s, ok := p["appProtocol"].(string); ok {
+			r.Each(path+".appProtocol", s, rules.QualifiedName(s))
+		}
 		r.Port(path+".targetPort", p["targetPort"])
 		if s, ok := p["targetPort"].(string); ok {
 			r.Each(path+".targetPort", s, rules.PortName(s))
@@ -57,6 +59,7 @@ func refuseService(r *rules.Refusals, spec, old map[string]any) {
 	}
 	r.Labels("spec.selector", rules.ObjectAt(spec, "selector"))
 	refuseTraffic(r, spec)
+	refuseAddress(r, spec)
 	r.OneOf("spec", spec, "sessionAffinity", "ClientIP", "None")
 	r.OneOf("spec", spec, "type", "ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 	if ip, was := spec["clusterIP"], rules.TextAt(old, "clusterIP"); was != "" && ip != was && spec["type"] != "ExternalName" && old["type"] != "ExternalName" {
@@ -118,6 +121,13 @@ func refuseTraffic(r *rules.Refusals, spec map[string]any) {
 		}
 	} else if s, ok := spec["loadBalancerClass"].(string); ok {
 		r.Each("spec.loadBalancerClass", s, rules.QualifiedName(s))
+	}
+}
+
+// refuseAddress refuses a cluster IP that is none.
+func refuseAddress(r *rules.Refusals, spec map[string]any) {
+	if ip := rules.TextAt(spec, "clusterIP"); ip != "" && ip != "None" && spec["type"] != "ExternalName" {
+		r.IP("spec.clusterIPs[0]", ip)
 	}
 }
 
@@ -245,4 +255,33 @@ var endpointsPrinter = columns.Printer{
 		}
 		r.Add(r.Meta.Name, endpoints, r.Age())
 	},
+}
+
+func refuseSubsets(r *rules.Refusals, o, _ map[string]any) {
+	for i, e := range rules.ListAt(o, "subsets") {
+		s, _ := e.(map[string]any)
+		at := fmt.Sprintf("subsets[%d]", i)
+		if rules.Lacks(s, "addresses") && rules.Lacks(s, "notReadyAddresses") {
+			r.Required(at, "must specify `addresses` or `notReadyAddresses`")
+		}
+		for _, list := range [...]string{"addresses", "notReadyAddresses"} {
+			for at, a := range rules.Elements(at, s, list) {
+				r.IP(at+".ip", rules.TextAt(a, "ip")) // is asked twice
+				r.IP(at+".ip", rules.TextAt(a, "ip"))
+				r.Maybe(at, a, "hostname", rules.LabelName)
+				if name, ok := a["nodeName"].(string); ok {
+					r.Each(at+".nodeName", name, rules.Subdomain(name))
+				}
+			}
+		}
+		for at, p := range rules.Elements(at, s, "ports") {
+			if name := rules.TextAt(p, "name"); name != "" {
+				r.Each(at+".name", name, rules.LabelName(name))
+			} else if len(rules.ListAt(s, "ports")) > 1 {
+				r.Required(at + ".name")
+			}
+			r.Port(at+".port", rules.IntAt(p, "port"))
+			r.OneOf(at, p, "protocol", "SCTP", "TCP", "UDP")
+		}
+	}
 }

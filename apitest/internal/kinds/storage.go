@@ -163,10 +163,15 @@ var attributesPrinter = columns.Printer{
 
 func refuseStorageClass(r *rules.Refusals, o, old map[string]any) {
 	r.Supported("reclaimPolicy", rules.TextAt(o, "reclaimPolicy"), "Delete", "Retain")
-	r.Supported("volumeBindingMode", rules.TextAt(o, "volumeBindingMode"), "Immediate", "WaitForFirstConsumer")
-	if rules.TextAt(o, "provisioner") == "" {
-		r.Required("provisioner")
+	if mode := rules.TextAt(o, "volumeBindingMode"); mode != "Immediate" && mode != "WaitForFirstConsumer" {
+		r.Unsupported("volumeBindingMode", mode, "Immediate", "WaitForFirstConsumer")
 	}
+	if name := rules.TextAt(o, "provisioner"); name == "" {
+		r.Required("provisioner")
+	} else {
+		r.Each("provisioner", name, rules.QualifiedName(strings.ToLower(name)))
+	}
+	r.Topologies("allowedTopologies", rules.ListAt(o, "allowedTopologies"))
 	if old == nil {
 		return
 	}
@@ -216,7 +221,6 @@ func defaultStorageClass(objects []*object.Object) *object.Object {
 }
 
 func refuseDriver(r *rules.Refusals, o, _ map[string]any) {
-	pods.RefuseDriver(r, "metadata.name", rules.TextAt(rules.ObjectAt(o, "metadata"), "name"))
 	spec := rules.ObjectAt(o, "spec")
 	if s, ok := spec["fsGroupPolicy"].(string); ok && s != "ReadWriteOnceWithFSType" && s != "File" && s != "None" {
 		r.Unsupported("spec.fsGroupPolicy", s, "File", "None", "ReadWriteOnceWithFSType")

@@ -62,6 +62,11 @@ func fillVolume(d *rules.Defaults, spec map[string]any) {
 // same.
 func matchDataSources(d *rules.Defaults, spec map[string]any) {
 	source, ref := rules.ObjectAt(spec, "dataSource"), rules.ObjectAt(spec, "dataSourceRef")
+	if kind := rules.TextAt(source, "apiGroup") + "/" + rules.TextAt(source, "kind"); source != nil && ref == nil &&
+		kind != "/PersistentVolumeClaim" && kind != "snapshot.storage.k8s.io/VolumeSnapshot" {
+		d.Remove(spec, "dataSource") // as it was ignored before there was dataSourceRef
+		return
+	}
 	switch {
 	case source != nil && ref == nil:
 		d.Put(spec, "dataSourceRef", schema.Copy(source))

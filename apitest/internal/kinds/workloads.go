@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"strconv"
 	"strings"
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
@@ -80,6 +81,10 @@ func refuseWorkload(r *rules.Refusals, res kube.Resource, spec, old map[string]a
 		r.Required("spec.selector")
 	case selector != nil && len(selector) == 0:
 		r.Invalid("spec.selector", selector, "empty selector is invalid for "+kind)
+	case res == kube.DaemonSets && selector != nil:
+		before := len(r.Causes)
+		r.LabelSelector("spec.selector", selector)
+		sound = len(r.Causes) == before
 	case selector != nil:
 		sound = r.Selector("spec.selector", selector)
 	}
@@ -88,11 +93,7 @@ func refuseWorkload(r *rules.Refusals, res kube.Resource, spec, old map[string]a
 	if sound && (selector == nil || !rules.Selects(selector, labels)) {
 		refuseMismatch(r, "spec.template", labels)
 	}
-	var claimed []string
-	for claim := range rules.ObjectsAt(spec, "volumeClaimTemplates") {
-		claimed = append(claimed, rules.TextAt(rules.ObjectAt(claim, "metadata"), "name"))
-	}
-	refusePodTemplate(r, "spec.template", template, claimed...)
+	refusePodTemplate(r, "spec.template", withClaims(template, spec))
 	strategy := rules.ObjectAt(spec, "strategy")
 	switch typ, u := rules.TextAt(strategy, "type"), rules.ObjectAt(strategy, "rollingUpdate"); {
 	case res != kube.Deployments:
@@ -124,6 +125,37 @@ func refuseWorkload(r *rules.Refusals, res kube.Resource, spec, old map[string]a
 	if res == kube.StatefulSets && rules.TextAt(old, "serviceName") != rules.TextAt(spec, "serviceName") {
 		r.Invalid("spec.serviceName", rules.TextAt(spec, "serviceName"), rules.Immutable)
 	}
+}
+
+// withClaims returns the template of a StatefulSet with the volumes of its claims, which
+// replace those of the same names.
+func withClaims(template, spec map[string]any) map[string]any {
+	if rules.Lacks(spec, "volumeClaimTemplates") {
+		return template
+	}
+	var volumes []any
+	claims := map[string]bool{}
+	for c := range rules.ObjectsAt(spec, "volumeClaimTemplates") {
+		name := rules.TextAt(rules.ObjectAt(c, "metadata"), "name")
+		claims[name] = true
+		volumes = append(volumes, map[string]any{"name": name, "persistentVolumeClaim": map[string]any{"claimName": name}})
+	}
+	for v := range rules.ObjectsAt(rules.ObjectAt(template, "spec"), "volumes") {
+		if !claims[rules.TextAt(v, "name")] {
+			volumes = append(volumes, v)
+		}
+	}
+	t := maps.Clone(template)
+	pod := maps.Clone(rules.ObjectAt(template, "spec"))
+	if pod == nil {
+		pod = map[string]any{}
+	}
+	pod["volumes"] = volumes
+	if t == nil {
+		t = map[string]any{}
+	}
+	t["spec"] = pod
+	return t
 }
 
 // refuseDaemonUpdate refuses what is wrong with the update strategy of a DaemonSet.
@@ -176,6 +208,7 @@ func refuseUpdateStrategy(r *rules.Refusals, strategy map[string]any) {
 	switch typ := rules.TextAt(strategy, "type"); typ {
 	case "", rollingUpdate:
 		r.Natural(path+".rollingUpdate", u, "partition")
+		refuseShare(r, path+".rollingUpdate.maxUnavailable", u["maxUnavailable"])
 		if v := u["maxUnavailable"]; zeroOrPercent(v) {
 			r.Invalid(path+".rollingUpdate.maxUnavailable", v, "cannot be 0")
 		}
@@ -188,7 +221,12 @@ func refuseUpdateStrategy(r *rules.Refusals, strategy map[string]any) {
 	}
 }
 
-func zeroOrPercent(v any) bool { return v == int64(0) || v == "0%" }
+// zeroOrPercent reports whether a number or share is 0: one that is no number counts so.
+func zeroOrPercent(v any) bool {
+	text, ok := v.(string)
+	n, err := strconv.Atoi(strings.TrimSuffix(text, "%"))
+	return v == int64(0) || ok && (err != nil || n == 0)
+}
 
 // refuseMismatch refuses labels that a selector does not select.
 func refuseMismatch(r *rules.Refusals, template string, labels map[string]any) {
@@ -200,10 +238,13 @@ func refuseMismatch(r *rules.Refusals, template string, labels map[string]any) {
 }
 
 // refusePodTemplate refuses what is wrong with a template whose pods run for ever.
-func refusePodTemplate(r *rules.Refusals, path string, t map[string]any, claimed ...string) {
+func refusePodTemplate(r *rules.Refusals, path string, t map[string]any) {
 	r.Labels(path+".labels", rules.ObjectAt(rules.ObjectAt(t, "metadata"), "labels"))
+	for key := range rules.KeysOf(rules.ObjectAt(rules.ObjectAt(t, "metadata"), "annotations")) {
+		r.Each(path+".annotations", key, rules.QualifiedName(strings.ToLower(key)))
+	}
 	spec := rules.ObjectAt(t, "spec")
-	pods.Refuse(r, path+".spec", spec, claimed...)
+	pods.Refuse(r, path+".spec", spec)
 	if policy := rules.TextAt(spec, "restartPolicy"); policy != "" && policy != "Always" {
 		r.Unsupported(path+".spec.restartPolicy", policy, "Always")
 	}
@@ -226,43 +267,8 @@ func refuseReplicationController(r *rules.Refusals, spec map[string]any) {
 	refusePodTemplate(r, "spec.template", template)
 }
 
-// Columns that workloads have for -o wide.
-func containersColumn() columns.Definition {
-	return columns.Wide("Containers", "names of the containers")
-}
-
-func imagesColumn() columns.Definition { return columns.Wide("Images", "images of the containers") }
-
-func selectorColumn() columns.Definition {
-	return columns.Wide("Selector", "labels of what is selected")
-}
-
 // controllerPrinter is that of replication controllers, whose selector is just
 // labels.
 var controllerPrinter = columns.Printer{Columns: replicaColumns(), Cells: replicaCells(func(labels *map[string]string) string {
 	return columns.LabelList(columns.Or(labels, nil))
 })}
-
-func replicaColumns() []columns.Definition {
-	return columns.List(
-		columns.Integer("Desired", "pods wanted"),
-		columns.Integer("Current", "pods that are there"),
-		columns.Integer("Ready", "pods that are ready"),
-		columns.AgeColumn(), containersColumn(), imagesColumn(), selectorColumn(),
-	)
-}
-
-func replicaCells[S any](text func(selector *S) string) func(r *columns.Row) {
-	return func(r *columns.Row) {
-		var spec struct {
-			Replicas int
-			Template pods.Template
-			Selector *S
-		}
-		var status struct{ Replicas, ReadyReplicas int }
-		r.Read("spec", &spec)
-		r.Read("status", &status)
-		names, images := spec.Template.Containers()
-		r.Add(r.Meta.Name, spec.Replicas, status.Replicas, status.ReadyReplicas, r.Age(), names, images, text(spec.Selector))
-	}
-}

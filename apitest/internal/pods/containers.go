@@ -8,7 +8,7 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/rules"
 )
 
-// mounts are what a container may mount: volumes by name, claimed ones with nil.
+// mounts are what a container may mount: volumes by name.
 type mounts map[string]map[string]any
 
 func refuseContainer(r *rules.Refusals, path string, c map[string]any, volumes mounts) {
@@ -20,17 +20,7 @@ func refuseContainer(r *rules.Refusals, path string, c map[string]any, volumes m
 	refusePorts(r, path, c)
 	refuseEnvironment(r, path, c)
 	refuseMounts(r, path, c, volumes)
-	for at, p := range rules.Elements(path, c, "resizePolicy") {
-		field := path + ".resizePolicy"
-		_ = at
-		r.Chosen(path+".resizePolicy", p, "resourceName", "cpu", "memory")
-		r.Chosen(path+".resizePolicy", p, "restartPolicy", "NotRequired", "RestartContainer")
-		for i := range r.Causes { // the field has no members
-			if strings.HasPrefix(r.Causes[i].Field, field+".") {
-				r.Causes[i].Field = field
-			}
-		}
-	}
+	refuseResizing(r, path, c)
 	refuseResources(r, path+".resources", rules.ObjectAt(c, "resources"))
 	if s := rules.ObjectAt(c, "securityContext"); s != nil {
 		refuseContainerSecurity(r, path+".securityContext", s)
@@ -43,6 +33,29 @@ func refuseContainer(r *rules.Refusals, path string, c map[string]any, volumes m
 	for _, name := range [...]string{"postStart", "preStop"} {
 		if h := rules.ObjectAt(rules.ObjectAt(c, "lifecycle"), name); h != nil {
 			refuseHandler(r, path+".lifecycle."+name, h)
+		}
+	}
+}
+
+// refuseResizing refuses what is wrong with how resources may change; the field is that of
+// the list.
+func refuseResizing(r *rules.Refusals, path string, c map[string]any) {
+	field, seen := path+".resizePolicy", map[string]bool{}
+	for at, p := range rules.Elements(path, c, "resizePolicy") {
+		switch name := rules.TextAt(p, "resourceName"); {
+		case name == "":
+			r.Required(field)
+			continue
+		case seen[name]:
+			r.Duplicate(at, name)
+		default:
+			r.Supported(field, name, "cpu", "memory")
+			seen[name] = true
+		}
+		if policy := rules.TextAt(p, "restartPolicy"); policy == "" {
+			r.Required(field)
+		} else {
+			r.Supported(field, policy, "NotRequired", "RestartContainer")
 		}
 	}
 }
@@ -67,7 +80,6 @@ func refusePorts(r *rules.Refusals, path string, c map[string]any) {
 			r.Port(at+".hostPort", n)
 		}
 		r.OneOf(at, p, "protocol", "SCTP", "TCP", "UDP")
-		r.Maybe(at, p, "hostIP", rules.IPAddress)
 	}
 }
 
@@ -196,7 +208,7 @@ func refuseMounts(r *rules.Refusals, path string, c map[string]any, volumes moun
 		}
 		once(at+".mountPath", where)
 		if sub := rules.TextAt(m, "subPath"); sub != "" {
-			r.LocalPath(at+".subPath", sub)
+			r.LocalPath(path+".volumeMounts.subPath", sub) // without its place
 		}
 	}
 	names := map[string]bool{}
@@ -213,7 +225,7 @@ func refuseMounts(r *rules.Refusals, path string, c map[string]any, volumes moun
 		switch {
 		case !ok:
 			r.NotFound(at+".name", name)
-		case v != nil && v["persistentVolumeClaim"] == nil && v["ephemeral"] == nil:
+		case v["persistentVolumeClaim"] == nil && v["ephemeral"] == nil:
 			r.Invalid(at+".name", name, "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode")
 		}
 		if where == "" {
@@ -231,6 +243,13 @@ func refuseResources(r *rules.Refusals, path string, m map[string]any) {
 			if q := rules.TextAt(rules.ObjectAt(m, list), name); strings.HasPrefix(q, "-") {
 				r.Invalid(fmt.Sprintf("%s.%s[%s]", path, list, name), q, "must be greater than or equal to 0")
 			}
+		}
+	}
+	requests, limits := rules.ObjectAt(m, "requests"), rules.ObjectAt(m, "limits")
+	for name := range rules.KeysOf(requests) {
+		request, limit := rules.TextAt(requests, name), rules.TextAt(limits, name)
+		if limit != "" && rules.CompareQuantities(request, limit) > 0 {
+			r.Invalid(path+".requests", request, "must be less than or equal to "+name+" limit of "+limit)
 		}
 	}
 }

@@ -59,6 +59,9 @@ func fillSpec(d *rules.Defaults, spec map[string]any) {
 			fillContainer(d, c)
 		}
 	}
+	for t := range rules.ObjectsAt(spec, "tolerations") {
+		d.Drop(t, "key", "operator", "value", "effect")
+	}
 	d.Quantities(spec, "overhead")
 	if r := rules.ObjectAt(spec, "resources"); r != nil {
 		fillResources(d, r)
@@ -142,6 +145,7 @@ func fillProbe(d *rules.Defaults, p map[string]any) {
 
 func fillHttpGet(d *rules.Defaults, handler map[string]any) {
 	if g := rules.ObjectAt(handler, "httpGet"); g != nil {
+		d.Drop(g, "host")
 		d.Text(g, "path", "/")
 		d.Text(g, "scheme", "HTTP")
 	}
@@ -169,6 +173,7 @@ func fillVolume(d *rules.Defaults, v map[string]any) {
 		d.Object(v, "emptyDir")
 	}
 	if e := rules.ObjectAt(v, "emptyDir"); e != nil {
+		d.Drop(e, "medium")
 		d.Quantity(e, "sizeLimit", rules.Nano)
 	}
 	for _, name := range [...]string{"secret", "configMap", "downwardAPI", "projected"} {

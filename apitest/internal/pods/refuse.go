@@ -11,13 +11,9 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/schema"
 )
 
-// Refuse refuses what is wrong with the spec of a pod. Its containers may mount its
-// volumes, and those that come from claims, which have the names of claimed.
-func Refuse(r *rules.Refusals, path string, spec map[string]any, claimed ...string) {
+// Refuse refuses what is wrong with the spec of a pod.
+func Refuse(r *rules.Refusals, path string, spec map[string]any) {
 	volumes := mounts(refuseVolumes(r, path, spec))
-	for _, name := range claimed {
-		volumes[name] = nil
-	}
 	if rules.Lacks(spec, "containers") {
 		r.Required(path + ".containers")
 	}

@@ -76,7 +76,7 @@ func refuseSpread(r *rules.Refusals, path string, spec map[string]any) {
 		if n := rules.IntAt(c, "maxSkew"); n < 1 {
 			r.Invalid(at+".maxSkew", n, "must be greater than zero")
 		}
-		r.Named(at, c, "topologyKey", rules.QualifiedName)
+		r.Needed(at, c, "topologyKey")
 		if action != "DoNotSchedule" && action != "ScheduleAnyway" {
 			r.Unsupported(at+".whenUnsatisfiable", action, "DoNotSchedule", "ScheduleAnyway")
 		}

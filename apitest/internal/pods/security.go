@@ -59,7 +59,7 @@ func refuseSeccomp(r *rules.Refusals, path string, p map[string]any) {
 	r.Chosen(path, p, "type", "Localhost", "RuntimeDefault", "Unconfined")
 	file, some := p["localhostProfile"].(string)
 	switch local := rules.TextAt(p, "type") == "Localhost"; {
-	case local && file == "":
+	case local && !some:
 		r.Required(path+".localhostProfile", "must be set when seccomp type is Localhost")
 	case local:
 		r.LocalPath(path+".localhostProfile", file)

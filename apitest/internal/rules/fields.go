@@ -186,6 +186,9 @@ func (r *Refusals) Requirement(at string, x map[string]any, nodes bool) {
 		r.Invalid(at+".operator", op, "not a valid selector operator")
 	}
 	r.Each(at+".key", TextAt(x, "key"), QualifiedName(TextAt(x, "key")))
+	if op := TextAt(x, "operator"); op == "Gt" || op == "Lt" {
+		return // numbers are not looked at
+	}
 	for field, s := range Texts(at, x, "values") {
 		r.Each(field, s, LabelValue(s))
 	}
@@ -250,5 +253,57 @@ func (r *Refusals) NodeTerm(path string, t map[string]any) {
 		for field, s := range Texts(at, x, "values") {
 			r.Each(field, s, Subdomain(s))
 		}
+	}
+}
+
+// Topologies refuses what is wrong with terms about the places of nodes.
+func (r *Refusals) Topologies(path string, terms []any) {
+	same := map[string]bool{}
+	for i, e := range terms {
+		t, _ := e.(map[string]any)
+		at := fmt.Sprintf("%s[%d]", path, i)
+		wrong, keys := len(r.Causes), map[string]bool{}
+		for at, x := range Elements(at, t, "matchLabelExpressions") {
+			key, values := TextAt(x, "key"), map[string]bool{}
+			if Lacks(x, "values") {
+				r.Required(at + ".values")
+			}
+			for field, v := range Texts(at, x, "values") {
+				if values[v] {
+					r.Duplicate(field, v)
+				}
+				values[v] = true
+			}
+			r.Each(at+".key", key, QualifiedName(key))
+			if keys[key] {
+				r.Duplicate(at+".key", key)
+			}
+			keys[key] = true
+		}
+		if id := Show(t["matchLabelExpressions"]); same[id] || Lacks(t, "matchLabelExpressions") && len(r.Causes) == wrong {
+			r.Duplicate(at+".matchLabelExpressions", "")
+		} else {
+			same[id] = true
+		}
+	}
+}
+
+// DomainPath refuses what is no name such as example.com/controller, or longer than most.
+func (r *Refusals) DomainPath(field, s string, most int) {
+	if len(s) > most {
+		r.Add("FieldValueTooLong", field, fmt.Sprintf("Too long: may not be more than %d bytes", most))
+	}
+	if s == "" {
+		r.Required(field)
+		return
+	}
+	domain, path, ok := strings.Cut(s, "/")
+	if !ok || domain == "" || path == "" {
+		r.Invalid(field, s, `must be a domain-prefixed path (such as "acme.io/foo")`)
+		return
+	}
+	r.Each(field, s, Subdomain(domain))
+	if strings.ContainsAny(path, " !\"<>^`{|}\\[]") {
+		r.Invalid(field, s, "Invalid path")
 	}
 }
