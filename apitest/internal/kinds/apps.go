@@ -158,7 +158,7 @@ var deploymentPrinter = columns.Printer{
 		columns.Text("Ready", "pods that are ready, of those wanted"),
 		columns.Text("Up-to-date", "pods of the newest template"),
 		columns.Text("Available", "pods that have been ready for long enough"),
-		columns.AgeColumn(), containersColumn(), imagesColumn(), selectorColumn(),
+		columns.AgeColumn(), pods.ContainersColumn(), pods.ImagesColumn(), pods.SelectorColumn(),
 	),
 	Cells: func(r *columns.Row) {
 		var spec struct {
@@ -179,10 +179,10 @@ var deploymentPrinter = columns.Printer{
 	},
 }
 
-var replicaSetPrinter = columns.Printer{Columns: replicaColumns(), Cells: replicaCells((*columns.LabelSelector).Text)}
+var replicaSetPrinter = columns.Printer{Columns: pods.ReplicaColumns(), Cells: pods.ReplicaCells((*columns.LabelSelector).Text)}
 
 var statefulSetPrinter = columns.Printer{
-	Columns: columns.List(columns.Text("Ready", "pods that are ready, of those wanted"), columns.AgeColumn(), containersColumn(), imagesColumn()),
+	Columns: columns.List(columns.Text("Ready", "pods that are ready, of those wanted"), columns.AgeColumn(), pods.ContainersColumn(), pods.ImagesColumn()),
 	Cells: func(r *columns.Row) {
 		var spec struct {
 			Replicas int
@@ -204,7 +204,7 @@ var daemonSetPrinter = columns.Printer{
 		columns.Integer("Up-to-date", "nodes that run the newest template"),
 		columns.Integer("Available", "nodes on which it has been ready for long enough"),
 		columns.Text("Node Selector", "labels of the nodes"),
-		columns.AgeColumn(), containersColumn(), imagesColumn(), selectorColumn(),
+		columns.AgeColumn(), pods.ContainersColumn(), pods.ImagesColumn(), pods.SelectorColumn(),
 	),
 	Cells: func(r *columns.Row) {
 		var spec struct {

@@ -142,7 +142,7 @@ func refuseJob(r *rules.Refusals, o, spec, old map[string]any) {
 	if old != nil && rules.ObjectAt(spec, "selector") == nil {
 		r.Required("spec.selector")
 	}
-	refuseJobTemplate(r, "spec.template", template)
+	pods.RefuseJobTemplate(r, "spec.template", template)
 	pods.RefusePolicies(r, spec)
 	if selector := rules.ObjectAt(spec, "selector"); old == nil {
 		before := len(r.Causes)
@@ -165,21 +165,9 @@ func refuseJob(r *rules.Refusals, o, spec, old map[string]any) {
 	}
 }
 
-// refuseJobTemplate refuses what is wrong with a template whose pods come to an end.
-func refuseJobTemplate(r *rules.Refusals, path string, t map[string]any) {
-	r.Labels(path+".labels", rules.ObjectAt(rules.ObjectAt(t, "metadata"), "labels"))
-	spec := rules.ObjectAt(t, "spec")
-	pods.Refuse(r, path+".spec", spec)
-	if policy := rules.TextAt(spec, "restartPolicy"); policy == "" || policy == "Always" {
-		r.Required(path+".spec.restartPolicy", `valid values: "OnFailure", "Never"`)
-	} else {
-		r.Supported(path+".spec.restartPolicy", policy, "Never", "OnFailure")
-	}
-}
-
 func refuseCronJob(r *rules.Refusals, spec map[string]any) {
 	job := rules.ObjectAt(rules.ObjectAt(spec, "jobTemplate"), "spec")
-	refuseJobTemplate(r, "spec.jobTemplate.spec.template", rules.ObjectAt(job, "template"))
+	pods.RefuseJobTemplate(r, "spec.jobTemplate.spec.template", rules.ObjectAt(job, "template"))
 	schedule := rules.TextAt(spec, "schedule")
 	fields := strings.Fields(schedule)
 	switch {
@@ -259,7 +247,7 @@ var jobPrinter = columns.Printer{
 		columns.Text("Status", "how far the job has come, in a word"),
 		columns.Text("Completions", "pods that succeeded, of those that must"),
 		columns.Text("Duration", "how long the job has taken"),
-		columns.AgeColumn(), containersColumn(), imagesColumn(), selectorColumn(),
+		columns.AgeColumn(), pods.ContainersColumn(), pods.ImagesColumn(), pods.SelectorColumn(),
 	),
 	Cells: func(r *columns.Row) {
 		var spec jobSpec
@@ -313,7 +301,7 @@ var cronJobPrinter = columns.Printer{
 		columns.Definition{Name: "Suspend", Type: "boolean", Description: "whether no more jobs are made"},
 		columns.Integer("Active", "jobs that are running"),
 		columns.Text("Last Schedule", "time since the last job was made"),
-		columns.AgeColumn(), containersColumn(), imagesColumn(), selectorColumn(),
+		columns.AgeColumn(), pods.ContainersColumn(), pods.ImagesColumn(), pods.SelectorColumn(),
 	),
 	Cells: func(r *columns.Row) {
 		var spec struct {

@@ -2,8 +2,6 @@ package kinds
 
 import (
 	"cmp"
-	"strconv"
-	"strings"
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
@@ -23,8 +21,8 @@ func policyKinds() []Kind {
 				if rules.Has(spec, "minAvailable") && rules.Has(spec, "maxUnavailable") {
 					r.Invalid("spec", spec, "minAvailable and maxUnavailable cannot be both set")
 				}
-				refuseShare(r, "spec.minAvailable", spec["minAvailable"])
-				refuseShare(r, "spec.maxUnavailable", spec["maxUnavailable"])
+				r.Share("spec.minAvailable", spec["minAvailable"])
+				r.Share("spec.maxUnavailable", spec["maxUnavailable"])
 				r.LabelSelector("spec.selector", rules.ObjectAt(spec, "selector"))
 				if s, ok := spec["unhealthyPodEvictionPolicy"].(string); ok && s != "AlwaysAllow" && s != "IfHealthyBudget" {
 					r.Unsupported("spec.unhealthyPodEvictionPolicy", s, "AlwaysAllow", "IfHealthyBudget")
@@ -53,22 +51,4 @@ var budgetPrinter = columns.Printer{
 		r.Add(r.Meta.Name, cmp.Or(string(spec.MinAvailable), "N/A"), cmp.Or(string(spec.MaxUnavailable), "N/A"),
 			status.DisruptionsAllowed, r.Age())
 	},
-}
-
-// refuseShare refuses a number below 0, and a string that is no percentage up to 100.
-func refuseShare(r *rules.Refusals, field string, v any) {
-	switch v := v.(type) {
-	case int64:
-		if v < 0 {
-			r.Invalid(field, v, "must be greater than or equal to 0")
-		}
-	case string:
-		n, err := strconv.Atoi(strings.TrimSuffix(v, "%"))
-		switch {
-		case err != nil || n < 0 || !strings.HasSuffix(v, "%"):
-			r.Invalid(field, v, "a valid percent string must be a numeric string followed by an ending '%'")
-		case n > 100:
-			r.Invalid(field, v, "must not be greater than 100%")
-		}
-	}
 }

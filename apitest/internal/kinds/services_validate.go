@@ -10,6 +10,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/pods"
 	"github.com/listwatch/listwatch/apitest/internal/rules"
 )
 
@@ -171,7 +172,7 @@ var servicePrinter = columns.Printer{
 		columns.Text("Cluster-IP", "its address within the cluster"),
 		columns.Text("External-IP", "its addresses outside"),
 		columns.Text("Port(s)", "its ports"),
-		columns.AgeColumn(), selectorColumn(),
+		columns.AgeColumn(), pods.SelectorColumn(),
 	),
 	Cells: func(r *columns.Row) {
 		var spec struct {

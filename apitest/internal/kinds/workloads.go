@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"strconv"
 	"strings"
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
@@ -93,7 +92,7 @@ func refuseWorkload(r *rules.Refusals, res kube.Resource, spec, old map[string]a
 	if sound && (selector == nil || !rules.Selects(selector, labels)) {
 		refuseMismatch(r, "spec.template", labels)
 	}
-	refusePodTemplate(r, "spec.template", withClaims(template, spec))
+	pods.RefuseTemplate(r, "spec.template", pods.WithClaims(template, spec))
 	strategy := rules.ObjectAt(spec, "strategy")
 	switch typ, u := rules.TextAt(strategy, "type"), rules.ObjectAt(strategy, "rollingUpdate"); {
 	case res != kube.Deployments:
@@ -101,13 +100,13 @@ func refuseWorkload(r *rules.Refusals, res kube.Resource, spec, old map[string]a
 		r.Add("FieldValueForbidden", "spec.strategy.rollingUpdate", "Forbidden: may not be specified when strategy `type` is 'Recreate'")
 	case typ != rollingUpdate && typ != "Recreate":
 		r.Unsupported("spec.strategy", typ, "Recreate", "RollingUpdate")
-	case typ == rollingUpdate && zeroOrPercent(u["maxSurge"]) && zeroOrPercent(u["maxUnavailable"]):
+	case typ == rollingUpdate && rules.ZeroShare(u["maxSurge"]) && rules.ZeroShare(u["maxUnavailable"]):
 		r.Invalid("spec.strategy.rollingUpdate.maxUnavailable", u["maxUnavailable"], "may not be 0 when `maxSurge` is 0")
 	}
 	switch res {
 	case kube.Deployments:
-		refuseShare(r, "spec.strategy.rollingUpdate.maxUnavailable", rules.ObjectAt(strategy, "rollingUpdate")["maxUnavailable"])
-		refuseShare(r, "spec.strategy.rollingUpdate.maxSurge", rules.ObjectAt(strategy, "rollingUpdate")["maxSurge"])
+		r.Share("spec.strategy.rollingUpdate.maxUnavailable", rules.ObjectAt(strategy, "rollingUpdate")["maxUnavailable"])
+		r.Share("spec.strategy.rollingUpdate.maxSurge", rules.ObjectAt(strategy, "rollingUpdate")["maxSurge"])
 		if n, ok := spec["progressDeadlineSeconds"].(int64); ok && n <= rules.IntAt(spec, "minReadySeconds") {
 			r.Invalid("spec.progressDeadlineSeconds", n, "must be greater than minReadySeconds")
 		}
@@ -127,37 +126,6 @@ func refuseWorkload(r *rules.Refusals, res kube.Resource, spec, old map[string]a
 	}
 }
 
-// withClaims returns the template of a StatefulSet with the volumes of its claims, which
-// replace those of the same names.
-func withClaims(template, spec map[string]any) map[string]any {
-	if rules.Lacks(spec, "volumeClaimTemplates") {
-		return template
-	}
-	var volumes []any
-	claims := map[string]bool{}
-	for c := range rules.ObjectsAt(spec, "volumeClaimTemplates") {
-		name := rules.TextAt(rules.ObjectAt(c, "metadata"), "name")
-		claims[name] = true
-		volumes = append(volumes, map[string]any{"name": name, "persistentVolumeClaim": map[string]any{"claimName": name}})
-	}
-	for v := range rules.ObjectsAt(rules.ObjectAt(template, "spec"), "volumes") {
-		if !claims[rules.TextAt(v, "name")] {
-			volumes = append(volumes, v)
-		}
-	}
-	t := maps.Clone(template)
-	pod := maps.Clone(rules.ObjectAt(template, "spec"))
-	if pod == nil {
-		pod = map[string]any{}
-	}
-	pod["volumes"] = volumes
-	if t == nil {
-		t = map[string]any{}
-	}
-	t["spec"] = pod
-	return t
-}
-
 // refuseDaemonUpdate refuses what is wrong with the update strategy of a DaemonSet.
 func refuseDaemonUpdate(r *rules.Refusals, strategy map[string]any) {
 	const path = "spec.updateStrategy"
@@ -170,9 +138,9 @@ func refuseDaemonUpdate(r *rules.Refusals, strategy map[string]any) {
 		r.Required(path + ".rollingUpdate")
 	default:
 		at := path + ".rollingUpdate"
-		refuseShare(r, at+".maxUnavailable", u["maxUnavailable"])
-		refuseShare(r, at+".maxSurge", u["maxSurge"])
-		switch idle, surge := zeroOrPercent(u["maxUnavailable"]), zeroOrPercent(u["maxSurge"]); {
+		r.Share(at+".maxUnavailable", u["maxUnavailable"])
+		r.Share(at+".maxSurge", u["maxSurge"])
+		switch idle, surge := rules.ZeroShare(u["maxUnavailable"]), rules.ZeroShare(u["maxSurge"]); {
 		case idle && surge:
 			r.Required(at+".maxUnavailable", "cannot be 0 when maxSurge is 0")
 		case !idle && !surge:
@@ -208,8 +176,8 @@ func refuseUpdateStrategy(r *rules.Refusals, strategy map[string]any) {
 	switch typ := rules.TextAt(strategy, "type"); typ {
 	case "", rollingUpdate:
 		r.Natural(path+".rollingUpdate", u, "partition")
-		refuseShare(r, path+".rollingUpdate.maxUnavailable", u["maxUnavailable"])
-		if v := u["maxUnavailable"]; zeroOrPercent(v) {
+		r.Share(path+".rollingUpdate.maxUnavailable", u["maxUnavailable"])
+		if v := u["maxUnavailable"]; rules.ZeroShare(v) {
 			r.Invalid(path+".rollingUpdate.maxUnavailable", v, "cannot be 0")
 		}
 	case "OnDelete":
@@ -221,13 +189,6 @@ func refuseUpdateStrategy(r *rules.Refusals, strategy map[string]any) {
 	}
 }
 
-// zeroOrPercent reports whether a number or share is 0: one that is no number counts so.
-func zeroOrPercent(v any) bool {
-	text, ok := v.(string)
-	n, err := strconv.Atoi(strings.TrimSuffix(text, "%"))
-	return v == int64(0) || ok && (err != nil || n == 0)
-}
-
 // refuseMismatch refuses labels that a selector does not select.
 func refuseMismatch(r *rules.Refusals, template string, labels map[string]any) {
 	var shown any
@@ -235,19 +196,6 @@ func refuseMismatch(r *rules.Refusals, template string, labels map[string]any) {
 		shown = labels
 	}
 	r.Invalid(template+".metadata.labels", shown, "`selector` does not match template `labels`")
-}
-
-// refusePodTemplate refuses what is wrong with a template whose pods run for ever.
-func refusePodTemplate(r *rules.Refusals, path string, t map[string]any) {
-	r.Labels(path+".labels", rules.ObjectAt(rules.ObjectAt(t, "metadata"), "labels"))
-	for key := range rules.KeysOf(rules.ObjectAt(rules.ObjectAt(t, "metadata"), "annotations")) {
-		r.Each(path+".annotations", key, rules.QualifiedName(strings.ToLower(key)))
-	}
-	spec := rules.ObjectAt(t, "spec")
-	pods.Refuse(r, path+".spec", spec)
-	if policy := rules.TextAt(spec, "restartPolicy"); policy != "" && policy != "Always" {
-		r.Unsupported(path+".spec.restartPolicy", policy, "Always")
-	}
 }
 
 func refuseReplicationController(r *rules.Refusals, spec map[string]any) {
@@ -264,11 +212,11 @@ func refuseReplicationController(r *rules.Refusals, spec map[string]any) {
 	if labels := rules.ObjectAt(rules.ObjectAt(template, "metadata"), "labels"); !rules.Selects(map[string]any{"matchLabels": selector}, labels) {
 		refuseMismatch(r, "spec.template", labels)
 	}
-	refusePodTemplate(r, "spec.template", template)
+	pods.RefuseTemplate(r, "spec.template", template)
 }
 
 // controllerPrinter is that of replication controllers, whose selector is just
 // labels.
-var controllerPrinter = columns.Printer{Columns: replicaColumns(), Cells: replicaCells(func(labels *map[string]string) string {
+var controllerPrinter = columns.Printer{Columns: pods.ReplicaColumns(), Cells: pods.ReplicaCells(func(labels *map[string]string) string {
 	return columns.LabelList(columns.Or(labels, nil))
 })}

@@ -1,35 +1,38 @@
-package kinds
+package pods
 
 import (
 	"github.com/listwatch/listwatch/apitest/internal/columns"
-	"github.com/listwatch/listwatch/apitest/internal/pods"
 )
 
-// Columns that workloads have for -o wide.
-func containersColumn() columns.Definition {
+// ContainersColumn is a column of workloads, for -o wide.
+func ContainersColumn() columns.Definition {
 	return columns.Wide("Containers", "names of the containers")
 }
 
-func imagesColumn() columns.Definition { return columns.Wide("Images", "images of the containers") }
+// ImagesColumn is another.
+func ImagesColumn() columns.Definition { return columns.Wide("Images", "images of the containers") }
 
-func selectorColumn() columns.Definition {
+// SelectorColumn is another.
+func SelectorColumn() columns.Definition {
 	return columns.Wide("Selector", "labels of what is selected")
 }
 
-func replicaColumns() []columns.Definition {
+// ReplicaColumns are those of resources that keep a number of pods.
+func ReplicaColumns() []columns.Definition {
 	return columns.List(
 		columns.Integer("Desired", "pods wanted"),
 		columns.Integer("Current", "pods that are there"),
 		columns.Integer("Ready", "pods that are ready"),
-		columns.AgeColumn(), containersColumn(), imagesColumn(), selectorColumn(),
+		columns.AgeColumn(), ContainersColumn(), ImagesColumn(), SelectorColumn(),
 	)
 }
 
-func replicaCells[S any](text func(selector *S) string) func(r *columns.Row) {
+// ReplicaCells returns their cells. text prints a selector.
+func ReplicaCells[S any](text func(selector *S) string) func(r *columns.Row) {
 	return func(r *columns.Row) {
 		var spec struct {
 			Replicas int
-			Template pods.Template
+			Template Template
 			Selector *S
 		}
 		var status struct{ Replicas, ReadyReplicas int }
