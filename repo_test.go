@@ -65,6 +65,7 @@ var floors = map[string]float64{
 	"apitest/scenario":           4,
 	"apitest/simulate":           3,
 	"cache":                      4,
+	"crd":                        4,
 	"cache/internal/persist":     3,
 	"controller":                 5,
 	"metrics":                    6,

@@ -1,0 +1,290 @@
+package crd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// Change is a difference between two definitions.
+type Change struct {
+	Version string // empty for the whole definition
+	Path    string // of the member in the object, or in the definition
+	Message string
+
+	// Breaking changes make the server refuse an object or a request that it accepted,
+	// or lose data.
+	Breaking bool
+}
+
+func (c Change) String() string {
+	s := c.Path + ": " + c.Message
+	if c.Version != "" {
+		s = c.Version + ": " + s
+	}
+	if c.Breaking {
+		s += " (breaking)"
+	}
+	return s
+}
+
+// Diff returns what applying d would change on the server, in a fixed order; nothing if
+// the server has no such definition yet. Descriptions, columns and names for people are
+// not compared.
+func Diff(ctx context.Context, c *client.Client, d *Definition) ([]Change, error) {
+	old, err := d.stored(ctx, c)
+	if errors.Is(err, kube.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("compare definitions: %w", err)
+	}
+	changes := compare(&old.Definition, d)
+	for _, name := range old.Status.StoredVersions {
+		if d.version(name) == nil {
+			changes = append(changes, Change{Version: name, Path: "versions", Breaking: true,
+				Message: "objects are stored in this version: migrate them, then remove it from status.storedVersions"})
+		}
+	}
+	return changes, nil
+}
+
+// compare returns what replacing a definition by next changes, as [Diff] does.
+func compare(old, next *Definition) []Change {
+	var c comparison
+	for _, m := range []struct{ path, was, is string }{
+		{"metadata.name", old.Metadata.Name, next.Metadata.Name},
+		{"scope", old.Spec.Scope, next.Spec.Scope},
+		{"names.kind", old.Spec.Names.Kind, next.Spec.Names.Kind},
+	} {
+		if m.was != m.is {
+			c.breaks(m.path, "changed from %s to %s, which needs a new definition", m.was, m.is)
+		}
+	}
+	for i := range old.Spec.Versions {
+		was := &old.Spec.Versions[i]
+		is := next.version(was.Name)
+		c.version = was.Name
+		switch {
+		case is == nil:
+			c.breaks("versions", "removed")
+			continue
+		case was.Served && !is.Served:
+			c.breaks("versions", "no longer served")
+		case was.Storage != is.Storage:
+			c.note("versions", "another version is stored")
+		}
+		c.subresources(was, is)
+		if a, b := was.Schema.OpenAPIV3Schema, is.Schema.OpenAPIV3Schema; a != nil && b != nil {
+			c.schema(a, b, "")
+		}
+	}
+	for i := range next.Spec.Versions {
+		if v := &next.Spec.Versions[i]; old.version(v.Name) == nil {
+			c.version = v.Name
+			c.note("versions", "added")
+		}
+	}
+	return c.changes
+}
+
+type comparison struct {
+	version string
+	changes []Change
+}
+
+func (c *comparison) note(path, format string, args ...any) {
+	if path == "" {
+		path = "(root)"
+	}
+	c.changes = append(c.changes, Change{Version: c.version, Path: path, Message: fmt.Sprintf(format, args...)})
+}
+
+func (c *comparison) breaks(path, format string, args ...any) {
+	c.note(path, format, args...)
+	c.changes[len(c.changes)-1].Breaking = true
+}
+
+func (c *comparison) subresources(was, is *Version) {
+	if was.Subresources.Status == nil && is.Subresources.Status != nil {
+		c.breaks("subresources.status", "added: writes of the whole object no longer change the status")
+	} else if was.Subresources.Status != nil && is.Subresources.Status == nil {
+		c.breaks("subresources.status", "removed")
+	}
+	switch a, b := was.Subresources.Scale, is.Subresources.Scale; {
+	case a == nil && b != nil:
+		c.note("subresources.scale", "added")
+	case a != nil && (b == nil || *a != *b):
+		c.breaks("subresources.scale", "changed or removed")
+	}
+	for _, f := range was.SelectableFields {
+		if !slices.Contains(is.SelectableFields, f) {
+			c.breaks("selectableFields", "%s removed", f.JSONPath)
+		}
+	}
+}
+
+// schema compares the schemas of one member.
+func (c *comparison) schema(was, is *Schema, path string) {
+	if was.Type != is.Type || was.IntOrString != is.IntOrString {
+		c.breaks(path, "the type changed from %s to %s", typeName(was), typeName(is))
+		return
+	}
+	for _, m := range []struct{ name, was, is string }{
+		{"listType", orText(was.ListType, "atomic"), orText(is.ListType, "atomic")},
+		{"mapType", orText(was.MapType, "granular"), orText(is.MapType, "granular")},
+		{"listMapKeys", fmt.Sprint(was.ListMapKeys), fmt.Sprint(is.ListMapKeys)},
+	} {
+		if m.was != m.is {
+			c.breaks(path, "%s changed from %s to %s", m.name, m.was, m.is)
+		}
+	}
+	for _, m := range []struct{ name, was, is string }{{"format", was.Format, is.Format}, {"pattern", was.Pattern, is.Pattern}} {
+		switch {
+		case m.was == m.is:
+		case m.is == "" || m.name == "format" && m.was == "int32" && m.is == "int64":
+			c.note(path, "%s %s removed", m.name, m.was)
+		default:
+			c.breaks(path, "%s is now %s", m.name, m.is)
+		}
+	}
+	if was.Nullable && !is.Nullable {
+		c.breaks(path, "no longer nullable")
+	}
+	if was.PreserveUnknownFields && !is.PreserveUnknownFields {
+		c.breaks(path, "unknown members are no longer preserved")
+	}
+	c.enum(was, is, path)
+	c.limits(was, is, path)
+	for _, r := range is.Validations {
+		if !slices.Contains(was.Validations, r) && !slices.ContainsFunc(was.Validations, func(o Rule) bool { return o.Rule == r.Rule }) {
+			c.breaks(path, "new rule %q", r.Rule)
+		}
+	}
+	if combinations(was) != combinations(is) && combinations(is) != "null" {
+		c.breaks(path, "allOf, anyOf, oneOf or not changed")
+	}
+	c.members(was, is, path)
+}
+
+func combinations(s *Schema) string {
+	if len(s.AllOf)+len(s.AnyOf)+len(s.OneOf) == 0 && s.Not == nil {
+		return "null"
+	}
+	b, _ := json.Marshal([]any{s.AllOf, s.AnyOf, s.OneOf, s.Not}) // of parts of a schema
+	return string(b)
+}
+
+func typeName(s *Schema) string {
+	if s.IntOrString {
+		return "int-or-string"
+	}
+	return orText(s.Type, "any")
+}
+
+func orText(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+func (c *comparison) enum(was, is *Schema, path string) {
+	if len(is.Enum) == 0 {
+		return
+	}
+	if len(was.Enum) == 0 {
+		c.breaks(path, "an enum was added")
+		return
+	}
+	for _, e := range was.Enum {
+		if v, err := decode(e); err == nil && !slices.ContainsFunc(is.Enum, func(o json.RawMessage) bool { return same(o, v) }) {
+			c.breaks(path, "%s removed from the enum", clip(e))
+		}
+	}
+}
+
+// limits compares the limits of numbers and lengths.
+func (c *comparison) limits(was, is *Schema, path string) {
+	length := func(n *int64) json.Number {
+		if n == nil {
+			return ""
+		}
+		return json.Number(fmt.Sprint(*n))
+	}
+	for _, l := range []struct {
+		name    string
+		was, is json.Number
+		sign    int // of what is tighter
+	}{
+		{"minimum", was.Minimum, is.Minimum, 1}, {"maximum", was.Maximum, is.Maximum, -1},
+		{"minLength", length(was.MinLength), length(is.MinLength), 1}, {"maxLength", length(was.MaxLength), length(is.MaxLength), -1},
+		{"minItems", length(was.MinItems), length(is.MinItems), 1}, {"maxItems", length(was.MaxItems), length(is.MaxItems), -1},
+		{"minProperties", length(was.MinProperties), length(is.MinProperties), 1}, {"maxProperties", length(was.MaxProperties), length(is.MaxProperties), -1},
+	} {
+		a, had := rational(l.was)
+		b, has := rational(l.is)
+		switch {
+		case has && !had:
+			c.breaks(path, "%s %s was added", l.name, l.is)
+		case had && !has:
+			c.note(path, "%s %s removed", l.name, l.was)
+		case had && b.Cmp(a) == l.sign:
+			c.breaks(path, "%s changed from %s to %s, which is tighter", l.name, l.was, l.is)
+		case had && b.Cmp(a) != 0:
+			c.note(path, "%s changed from %s to %s", l.name, l.was, l.is)
+		}
+	}
+	if is.ExclusiveMinimum && !was.ExclusiveMinimum || is.ExclusiveMaximum && !was.ExclusiveMaximum {
+		c.breaks(path, "a limit is now exclusive")
+	}
+	if is.MultipleOf != "" && is.MultipleOf != was.MultipleOf {
+		c.breaks(path, "want multiples of %s", is.MultipleOf)
+	}
+}
+
+func (c *comparison) members(was, is *Schema, path string) {
+	for _, name := range slices.Sorted(maps.Keys(was.Properties)) {
+		at := join(path, name)
+		switch p := is.Properties[name]; {
+		case p != nil:
+			c.schema(was.Properties[name], p, at)
+			a, b := string(was.Properties[name].Default), string(p.Default)
+			if a != "" && b == "" && !slices.Contains(is.Required, name) {
+				c.note(at, "default %s removed", clip([]byte(a)))
+			} else if a != b && b != "" {
+				c.note(at, "default is now %s", clip([]byte(b)))
+			}
+		case is.PreserveUnknownFields, is.AdditionalProperties != nil:
+			c.note(at, "removed, and kept as an unknown member")
+		default:
+			c.breaks(at, "removed: the server drops it from stored objects")
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(is.Properties)) {
+		if was.Properties[name] == nil {
+			c.note(join(path, name), "added")
+		}
+	}
+	for _, name := range is.Required {
+		p := is.Properties[name]
+		if !slices.Contains(was.Required, name) && (p == nil || p.Default == nil) {
+			c.breaks(join(path, name), "is now required")
+		}
+	}
+	if was.Items != nil && is.Items != nil {
+		c.schema(was.Items, is.Items, path+"[]")
+	}
+	switch a, b := was.AdditionalProperties, is.AdditionalProperties; {
+	case a != nil && b != nil:
+		c.schema(a, b, path+"{}")
+	case a != nil && !is.PreserveUnknownFields:
+		c.breaks(path, "members of any name are no longer kept")
+	}
+}

@@ -1,0 +1,163 @@
+package crd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// EnsureOptions set how definitions are applied. The zero value is the recommended
+// setting.
+type EnsureOptions struct {
+	// FieldManager owns the applied members; default "crd". The replicas of a program
+	// must use the same.
+	FieldManager string
+
+	// DryRun makes the server check the definitions, CEL rules included, and store
+	// nothing. It is not waited for.
+	DryRun bool
+}
+
+// Ensure applies definitions by server-side apply, takes over members that others own,
+// and waits until the server serves every version. It needs the verbs patch, list and
+// watch of customresourcedefinitions, and waits until ctx ends. If the names of a
+// definition are taken by another one, the error is a *[NamesError]. Ensure changes
+// a definition without asking whether that breaks stored objects: see [Diff] and [Check].
+func Ensure(ctx context.Context, c *client.Client, o EnsureOptions, defs ...*Definition) error {
+	if o.FieldManager == "" {
+		o.FieldManager = "crd"
+	}
+	col := client.Of[served](c, kube.CustomResourceDefinitions).With(client.WriteOptions{FieldManager: o.FieldManager, DryRun: o.DryRun, Validation: "Strict"})
+	for _, d := range defs {
+		body, err := d.JSON()
+		if err != nil {
+			return fmt.Errorf("ensure: %w", err)
+		}
+		if _, err := col.Apply(ctx, kube.Key{Name: d.Metadata.Name}, body, client.ApplyOptions{Force: true}); err != nil {
+			return fmt.Errorf("ensure: %w", err)
+		}
+	}
+	if o.DryRun {
+		return nil
+	}
+	for _, d := range defs {
+		if err := established(ctx, col, d.Metadata.Name); err != nil {
+			return fmt.Errorf("ensure: wait until %s is established: %w", d.Metadata.Name, err)
+		}
+		for i := range d.Spec.Versions {
+			v := &d.Spec.Versions[i]
+			if !v.Served {
+				continue
+			}
+			if err := answers(ctx, c, d.resource(v.Name)); err != nil {
+				return fmt.Errorf("ensure: wait until %s is served: %w", d.resource(v.Name), err)
+			}
+		}
+	}
+	return nil
+}
+
+// NamesError is a definition whose names another definition has.
+type NamesError struct {
+	Definition string
+	Reason     string // the server's, such as PluralConflict
+	Message    string // the server's
+}
+
+func (e *NamesError) Error() string {
+	return fmt.Sprintf("the names of %s are not accepted (%s): %s; choose other names, or delete the definition that has them", e.Definition, e.Reason, e.Message)
+}
+
+// served is what matters of a stored definition.
+type served struct {
+	kube.Meta `json:"metadata"`
+	Status    struct {
+		Conditions []struct {
+			Type    string `json:"type"`
+			Status  string `json:"status"`
+			Reason  string `json:"reason"`
+			Message string `json:"message"`
+		} `json:"conditions"`
+	} `json:"status,omitzero"`
+}
+
+// established waits for the condition Established.
+func established(ctx context.Context, col client.Collection[served], name string) error {
+	selector, err := kube.ParseFieldSelector("metadata.name=" + name)
+	if err != nil {
+		return err
+	}
+	for ev, err := range watch.New(col, watch.Options{Fields: selector}).Events(ctx) {
+		var pause *watch.Interruption
+		switch {
+		case errors.As(err, &pause):
+			if errors.Is(err, kube.ErrForbidden) || errors.Is(err, kube.ErrUnauthorized) {
+				return err
+			}
+			continue
+		case err != nil:
+			return err
+		case ev.Type == watch.Deleted:
+			return errors.New("it was deleted")
+		}
+		for _, c := range ev.Object.Status.Conditions {
+			switch {
+			case c.Type == "NamesAccepted" && c.Status == "False":
+				return &NamesError{Definition: name, Reason: c.Reason, Message: c.Message}
+			case c.Type == "Established" && c.Status == "True":
+				return nil
+			}
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// answers waits until requests to r are not 404: that is some milliseconds after its
+// definition is established. The server that answers is one of several, perhaps.
+func answers(ctx context.Context, c *client.Client, r kube.Resource) error {
+	for {
+		resp, err := c.Do(ctx, &client.Request{Path: r.Path(""), Query: url.Values{"limit": {"1"}}, Method: http.MethodGet})
+		if err == nil {
+			return resp.Body.Close()
+		}
+		if !errors.Is(err, kube.ErrNotFound) && !errors.Is(err, kube.ErrUnavailable) && !errors.Is(err, kube.ErrThrottled) {
+			if errors.Is(err, kube.ErrForbidden) {
+				return nil // it is not ours to read, and served
+			}
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// stored returns the definition on the server.
+func (d *Definition) stored(ctx context.Context, c *client.Client) (*stored, error) {
+	o, err := client.Of[codec.Raw](c, kube.CustomResourceDefinitions).Get(ctx, kube.Key{Name: d.Metadata.Name})
+	if err != nil {
+		return nil, err
+	}
+	s := new(stored)
+	if err := o.Decode(s); err != nil {
+		return nil, fmt.Errorf("read the definition %s: %w", d.Metadata.Name, err)
+	}
+	return s, nil
+}
+
+type stored struct {
+	Definition
+	Status struct {
+		StoredVersions []string `json:"storedVersions"`
+	} `json:"status"`
+}

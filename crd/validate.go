@@ -1,0 +1,295 @@
+package crd
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/big"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+// Fault is a member of a value that does not fit a schema.
+type Fault struct {
+	Path    string // such as "spec.ports[2].name"; empty for the whole value
+	Message string // without the value, which may be secret
+	Pruned  bool   // the schema does not have the member: the server would drop it
+}
+
+func (f Fault) String() string {
+	if f.Path == "" {
+		return f.Message
+	}
+	return f.Path + ": " + f.Message
+}
+
+// faults returns how a value in JSON does not fit s. Rules in CEL are not evaluated.
+func faults(s *Schema, b []byte) []Fault {
+	v, err := decode(b)
+	if err != nil {
+		return []Fault{{Message: "it is not JSON"}}
+	}
+	var c validator
+	c.value(s, v, "")
+	return c.faults
+}
+
+func decode(b []byte) (v any, err error) {
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.UseNumber()
+	err = dec.Decode(&v)
+	return v, err
+}
+
+type validator struct{ faults []Fault }
+
+func (c *validator) add(path, format string, args ...any) {
+	c.faults = append(c.faults, Fault{Path: path, Message: fmt.Sprintf(format, args...)})
+}
+
+func (c *validator) value(s *Schema, v any, path string) {
+	if v == nil {
+		if !s.Nullable && s.Type != "" {
+			c.add(path, "null is not of the type %s", s.Type)
+		}
+		return
+	}
+	if !c.typed(s, v, path) {
+		return
+	}
+	if len(s.Enum) > 0 && !slices.ContainsFunc(s.Enum, func(e json.RawMessage) bool { return same(e, v) }) {
+		c.add(path, "not one of the values of the enum")
+	}
+	switch v := v.(type) {
+	case string:
+		c.text(s, v, path)
+	case json.Number:
+		c.number(s, v, path)
+	case []any:
+		c.list(s, v, path)
+	case map[string]any:
+		c.object(s, v, path)
+	}
+	c.combined(s, v, path)
+}
+
+func (c *validator) typed(s *Schema, v any, path string) bool {
+	is := ""
+	switch v := v.(type) {
+	case string:
+		is = "string"
+	case bool:
+		is = "boolean"
+	case []any:
+		is = "array"
+	case map[string]any:
+		is = "object"
+	case json.Number:
+		is = "number"
+		if r, ok := rational(v); ok && r.IsInt() {
+			is = "integer"
+		}
+	}
+	switch {
+	case s.IntOrString && is != "integer" && is != "string":
+		c.add(path, "is of the type %s: want an integer or a string", is)
+	case s.Type == "" || s.Type == is || s.Type == "number" && is == "integer":
+		return true
+	default:
+		c.add(path, "is of the type %s: want %s", is, s.Type)
+	}
+	return false
+}
+
+func (c *validator) text(s *Schema, v, path string) {
+	n := int64(utf8.RuneCountInString(v))
+	c.size(n, s.MinLength, s.MaxLength, "characters", path)
+	if s.Pattern != "" {
+		if re, err := regexp.Compile(s.Pattern); err == nil && !re.MatchString(v) {
+			c.add(path, "does not match the pattern %s", s.Pattern)
+		}
+	}
+	if s.Type == "string" && !formatted(s.Format, v) {
+		c.add(path, "is not of the format %s", s.Format)
+	}
+}
+
+// formatted reports whether v has the format; true for formats that are not known here.
+func formatted(format, v string) (ok bool) {
+	var err error
+	switch format {
+	case "date-time":
+		_, err = time.Parse(time.RFC3339, v)
+	case "date":
+		_, err = time.Parse(time.DateOnly, v)
+	case "duration":
+		_, err = time.ParseDuration(v)
+	case "byte":
+		_, err = base64.StdEncoding.DecodeString(v)
+	case "ipv4":
+		a, wrong := netip.ParseAddr(v)
+		return wrong == nil && a.Is4()
+	case "ipv6":
+		a, wrong := netip.ParseAddr(v)
+		return wrong == nil && a.Is6()
+	case "cidr":
+		_, err = netip.ParsePrefix(v)
+	case "uuid":
+		return uuid.MatchString(v)
+	}
+	return err == nil
+}
+
+var uuid = regexp.MustCompile(`(?i)^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$`)
+
+// rational returns the exact value of a number, unless its exponent is absurd.
+func rational(n json.Number) (*big.Rat, bool) {
+	if f, err := n.Float64(); err != nil || len(n) > 400 || f == 0 && len(n) > 40 {
+		return nil, false
+	}
+	return new(big.Rat).SetString(string(n))
+}
+
+func (c *validator) number(s *Schema, v json.Number, path string) {
+	r, ok := rational(v)
+	if !ok {
+		c.add(path, "is not a number that can be compared")
+		return
+	}
+	if bits := map[string]int{"int32": 32, "int64": 64}[s.Format]; bits > 0 && s.Type == "integer" {
+		if _, err := strconv.ParseInt(r.RatString(), 10, bits); err != nil {
+			c.add(path, "is not of the format %s", s.Format)
+		}
+	}
+	if low, ok := rational(s.Minimum); ok && (r.Cmp(low) < 0 || s.ExclusiveMinimum && r.Cmp(low) == 0) {
+		c.add(path, "is below the minimum of %s", s.Minimum)
+	}
+	if high, ok := rational(s.Maximum); ok && (r.Cmp(high) > 0 || s.ExclusiveMaximum && r.Cmp(high) == 0) {
+		c.add(path, "is above the maximum of %s", s.Maximum)
+	}
+	if of, ok := rational(s.MultipleOf); ok && of.Sign() != 0 && !new(big.Rat).Quo(r, of).IsInt() {
+		c.add(path, "is not a multiple of %s", s.MultipleOf)
+	}
+}
+
+func (c *validator) size(n int64, low, high *int64, what, path string) {
+	if low != nil && n < *low {
+		c.add(path, "has %d %s: want at least %d", n, what, *low)
+	}
+	if high != nil && n > *high {
+		c.add(path, "has %d %s: want at most %d", n, what, *high)
+	}
+}
+
+func (c *validator) list(s *Schema, list []any, path string) {
+	c.size(int64(len(list)), s.MinItems, s.MaxItems, "elements", path)
+	seen := map[string]bool{}
+	for i, v := range list {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if s.Items != nil {
+			c.value(s.Items, v, at)
+		}
+		if s.ListType != "set" && s.ListType != "map" {
+			continue
+		}
+		id := identity(s, v)
+		if seen[id] {
+			c.add(at, "is there twice in a list of the type %s", s.ListType)
+		}
+		seen[id] = true
+	}
+}
+
+// identity is what must be unique among the elements of a list.
+func identity(s *Schema, v any) string {
+	if m, ok := v.(map[string]any); ok && s.ListType == "map" {
+		keys := make([]any, len(s.ListMapKeys))
+		for i, k := range s.ListMapKeys {
+			if keys[i] = m[k]; keys[i] == nil && s.Items != nil && s.Items.Properties[k] != nil {
+				keys[i] = s.Items.Properties[k].Default
+			}
+		}
+		v = keys
+	}
+	b, _ := json.Marshal(v) // it came from JSON
+	return string(b)
+}
+
+func (c *validator) object(s *Schema, m map[string]any, path string) {
+	c.size(int64(len(m)), s.MinProperties, s.MaxProperties, "members", path)
+	for _, name := range s.Required {
+		if _, ok := m[name]; !ok && (s.Properties[name] == nil || s.Properties[name].Default == nil) {
+			c.add(join(path, name), "is required")
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		at := join(path, name)
+		switch p := s.Properties[name]; {
+		case p != nil && m[name] == nil && !p.Nullable: // the server drops it, or sets the default
+		case p != nil:
+			c.value(p, m[name], at)
+		case s.AdditionalProperties != nil:
+			c.value(s.AdditionalProperties, m[name], at)
+		case s.PreserveUnknownFields:
+		case s.EmbeddedResource && (name == "apiVersion" || name == "kind" || name == "metadata"):
+		case s.Type == "object":
+			c.faults = append(c.faults, Fault{Path: at, Message: "is not in the schema", Pruned: true})
+		}
+	}
+}
+
+// combined checks anyOf, oneOf, allOf and not, whose schemas have no type of their own.
+func (c *validator) combined(s *Schema, v any, path string) {
+	fits := func(sub *Schema) bool {
+		var inner validator
+		inner.value(sub, v, "")
+		return !slices.ContainsFunc(inner.faults, func(f Fault) bool { return !f.Pruned })
+	}
+	if len(s.AnyOf) > 0 && !slices.ContainsFunc(s.AnyOf, fits) {
+		c.add(path, "fits none of anyOf")
+	}
+	if len(s.OneOf) > 0 {
+		n := 0
+		for _, sub := range s.OneOf {
+			if fits(sub) {
+				n++
+			}
+		}
+		if n != 1 {
+			c.add(path, "fits %d of oneOf: want one", n)
+		}
+	}
+	for _, sub := range s.AllOf {
+		if !fits(sub) {
+			c.add(path, "does not fit all of allOf")
+			break
+		}
+	}
+	if s.Not != nil && fits(s.Not) {
+		c.add(path, "fits not")
+	}
+}
+
+// same reports whether a value in JSON is v.
+func same(b []byte, v any) bool {
+	want, err := decode(b)
+	if err != nil {
+		return false
+	}
+	x, ok := want.(json.Number)
+	y, also := v.(json.Number)
+	if ok && also {
+		p, ok := rational(x)
+		q, also := rational(y)
+		return ok && also && p.Cmp(q) == 0
+	}
+	left, _ := json.Marshal(want) // both came from JSON
+	right, _ := json.Marshal(v)
+	return bytes.Equal(left, right)
+}
