@@ -7,5 +7,6 @@
 //
 // The stories run package ui over apitest. What a cluster cannot be made to say at will,
 // such as markup in each field and each state of a type, a scripted handler says in the
-// words of ui/PROTOCOL.md. Tests wait for conditions of the DOM, never for time.
+// words of ui/PROTOCOL.md. TestRealCluster, of make ui-e2e, kills a kube-apiserver.
+// Tests wait for conditions of the DOM, never for time.
 package browser

@@ -4,10 +4,13 @@ go 1.26.0
 
 replace github.com/listwatch/listwatch => ../../
 
+replace github.com/listwatch/listwatch/e2e => ../
+
 require (
 	github.com/chromedp/cdproto v0.0.0-20260714215040-dc233986426f
 	github.com/chromedp/chromedp v0.16.0
-	github.com/listwatch/listwatch v0.0.0-00010101000000-000000000000
+	github.com/listwatch/listwatch v0.0.0
+	github.com/listwatch/listwatch/e2e v0.0.0-00010101000000-000000000000
 )
 
 require (

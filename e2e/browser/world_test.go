@@ -31,12 +31,22 @@ type world struct {
 // start starts a world, which ends with the test.
 func start(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, api: apitest.NewWith(t, apitest.Options{CollectGarbage: true, NoValidation: true, Seed: 7})}
-	c, err := client.New(client.Config{Server: w.api.URL})
+	api := apitest.NewWith(t, apitest.Options{CollectGarbage: true, NoValidation: true, Seed: 7})
+	c, err := client.New(client.Config{Server: api.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
+	w := show(t, c)
+	w.api = api
+	return w
+}
+
+// show serves the page of a cluster until the test ends.
+func show(t *testing.T, c *client.Client) *world {
+	t.Helper()
 	t.Cleanup(c.CloseIdleConnections)
+	w := &world{t: t}
+	var err error
 	if w.ui, err = ui.New(ui.Options{Client: c, Name: "test"}); err != nil {
 		t.Fatal(err)
 	}

@@ -284,7 +284,7 @@ function drawNotes() {
     else if (shown && (st === "gone" || st === "budget")) notes.push(h("div", { class: "note" }, h("span", { class: "text", dir: "auto" }, reason || "not served any more")));
     if (t?.undecodable) notes.push(h("div", { class: "note error" }, `${plural(t.undecodable, "object")} could not be decoded and ${t.undecodable === 1 ? "is" : "are"} not shown.`));
   }
-  if (view.sort !== "-changed") for (const g of w?.gaps || []) {
+  if (view.sort !== "-changed") for (const g of (w?.gaps || []).filter(x => x.from <= now())) {
     const id = [view.type, g.from, g.to].join();
     if (!hiddenGaps.has(id)) notes.push(h("div", { class: "note", "data-gap": g.from }, h("b", {}, "Gap"), h("span", { class: "text", dir: "auto" }, gapText(g)), h("i", { class: "fill" }), h("button", { type: "button", onclick: () => { hiddenGaps.add(id); drawNotes(); } }, "hide")));
   }

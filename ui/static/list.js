@@ -69,6 +69,7 @@ export class List {
   change(d) {
     if (!this.win) return;
     for (const r of d.set || []) this.rows.set(r.n, r);
+    this.grow(d.set || []);
     for (const name of ["total", "matched", "from", "state", "reason", "filter", "loading"]) if (d[name] !== undefined) this.win[name] = d[name];
     if (d.order) {
       this.win.order = d.order;
@@ -98,7 +99,7 @@ export class List {
       if (c.wide && !this.view.wide) return;
       cols.push({ ...c, cell: i, sort: c.age ? "created" : /^name$/i.test(c.name) ? "name" : String(i), main: /^name$/i.test(c.name) });
     });
-    cols.push({ name: "Last change", sort: "changed", cell: -2, last: true });
+    cols.push({ name: "Changed", sort: "changed", cell: -2, last: true });
     this.columns = cols;
     const least = c => Math.max(64, c.name.length * 8 + 32, c.main ? 96 : 0);
     if (before !== cols.map(c => c.cell).join()) this.widths = cols.map(least);
@@ -130,10 +131,24 @@ export class List {
     this.columns.forEach((c, i) => {
       let most = 0;
       for (const r of rows) most = Math.max(most, (c.cell === -1 ? r.ns : c.cell >= 0 ? this.cell(r, c) : "").length);
-      const want = c.last ? 100 : Math.min(c.main ? (this.narrow() ? 216 : 440) : 320, most * (c.main ? 7.9 : 7.5) + 18 + (i === 0 ? 8 : 0));
+      const want = c.last ? 100 : Math.min(c.main ? (this.narrow() ? 216 : 440) : 320, most * (c.main ? 7.9 : STATUS.test(c.name) ? 8.8 : 7.6) + 18 + (i === 0 ? 8 : 0));
       this.widths[i] = Math.max(this.widths[i], Math.ceil(want));
     });
     this.spread();
+  }
+
+  // grow makes room for a status that is longer than those before: it must not be cut.
+  grow(rows) {
+    if (!this.table) return;
+    let grew = false;
+    this.columns.forEach((c, i) => {
+      if (c.cell < 0 || !/^(status|phase|ready)$/i.test(c.name)) return;
+      for (const r of rows) {
+        const want = Math.min(240, Math.ceil((r.cells[c.cell] ?? "").length * 8.8 + 18));
+        if (want > this.widths[i]) { this.widths[i] = want; grew = true; }
+      }
+    });
+    if (grew) this.spread();
   }
 
   // spread gives the last column, which names what changed, the room that the others leave.
@@ -142,7 +157,7 @@ export class List {
     const room = this.box.clientWidth, all = roomy => this.columns.map((c, i) => c.last ? 0 : Math.max(this.widths[i], roomy && /^(status|phase)$/i.test(c.name) ? 152 : 0));
     const total = widths => widths.reduce((a, b) => a + b, 0);
     const widths = total(all(true)) + 200 <= room ? all(true) : all(false);
-    const sum = total(widths), last = Math.max(104, Math.min(200, room - sum));
+    const sum = total(widths), last = Math.max(76, Math.min(200, room - sum));
     this.terse = last < 150;
     this.columns.forEach((c, i) => { this.cols[i].style.width = (c.last ? last : widths[i]) + "px"; });
     this.table.style.width = sum + last + "px";
@@ -179,7 +194,7 @@ export class List {
     this.shown = "";
     if (!this.table) { this.head(); this.measure(w.rows); }
     const scale = this.scale(), now = this.hooks.now(), seen = new Set(), items = [];
-    const gaps = /changed$/.test(this.view.sort || "") ? [...(w.gaps || [])].sort((a, b) => b.to - a.to) : [];
+    const gaps = /changed$/.test(this.view.sort || "") ? (w.gaps || []).filter(g => g.from <= now).sort((a, b) => b.to - a.to) : [];
     w.order.forEach((n, i) => {
       const row = this.rows.get(n);
       if (!row) return;
@@ -253,7 +268,7 @@ export class List {
     if (!row.op || !row.changed) { text(td, ""); return; }
     const what = row.gone ? "deleted" : row.op === "ADDED" ? "added" : (row.hits || []).map(i => this.win.columns[i]?.name).filter(Boolean).join(", ");
     const since = ago(now - row.changed);
-    if (what && recent && !this.terse || row.gone) {
+    if (what && !this.terse && (recent || row.gone)) {
       if (td.childElementCount !== 1) put(td, h("b"), document.createTextNode(""));
       text(td.firstChild, what);
       const t = "\u2002" + since;
