@@ -25,9 +25,9 @@ func (e *env) apply(manager, data string, query ...string) *answer {
 		sprint(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":%s}`, data))
 }
 
-// owners returns who owns what, a word for each entry of managedFields, in
-// their order: MANAGER/OPERATION[/SUBRESOURCE] and the fields below data, or
-// below spec and status.
+// owners returns the owners of fields, one word for each entry of managedFields, in
+// their order: MANAGER/OPERATION[/SUBRESOURCE] and the fields below data, or below spec
+// and status.
 func (a *answer) owners() []string {
 	var o struct {
 		Metadata struct {

@@ -1,11 +1,10 @@
-// Package conform is the suite of list, watch and write semantics that the fake server
-// of package apitest and a real kube-apiserver both pass. It is what keeps the
-// fake honest, and says on which behaviour of a server a client may rely.
+// Package conform is the suite of list, watch and write semantics that both the fake
+// server of package apitest and a real kube-apiserver pass. It keeps the fake server
+// correct, and documents the behaviour on which a client may rely.
 //
-// It speaks plain HTTP and uses ConfigMaps, mostly, in namespaces of its own, whose
-// names are new each time: a server without a controller manager leaves deleted
-// namespaces Terminating. Where the Kubernetes API allows several answers, the
-// suite does.
+// It uses plain HTTP and mostly ConfigMaps, in its own namespaces with new names,
+// because a server without a controller manager keeps deleted namespaces Terminating.
+// Where the Kubernetes API permits several responses, the suite does too.
 //
 //	func TestConform(t *testing.T) {
 //		srv := apitest.NewWith(t, apitest.Options{Namespaces: true})
@@ -29,18 +28,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// patience bounds one request, streams included. No check takes as long on a
-// server that behaves.
+// patience limits one request, streams included. No check takes as long with a correct
+// server.
 const patience = 30 * time.Second
 
-// Run runs the suite against the server at url, without a slash at the end. c
-// must be authorised to do everything with namespaces, ConfigMaps, PodTemplates,
-// Deployments and CustomResourceDefinitions. The fake server needs
-// Options.Namespaces of package apitest.
+// Run runs the suite against the server at url, without a final slash. c must have all
+// permissions for namespaces, ConfigMaps, PodTemplates, Deployments and
+// CustomResourceDefinitions. The fake server needs Options.Namespaces of package
+// apitest.
 //
-// The checks run in parallel, as subtests of t, by category: list, watch,
-// mutation, view. They take 6 to 30 seconds, which are spent waiting: the more,
-// the lower the flag -parallel.
+// The checks run in parallel, as subtests of t, by category: list, watch, mutation,
+// view. They take 6 to 30 seconds of waiting, depending on the flag -parallel.
 func Run(t *testing.T, url string, c *http.Client) {
 	for _, category := range categories() {
 		t.Run(category.name, func(t *testing.T) {
@@ -74,7 +72,7 @@ func categories() []category {
 	}
 }
 
-// env is what a check works with: a server and a namespace.
+// env is the environment of a check: a server and a namespace.
 type env struct {
 	testing.TB
 	url    string
@@ -88,16 +86,16 @@ func newEnv(t testing.TB, url string, c *http.Client) *env {
 	return e
 }
 
-// namespace creates a namespace for the length of the check.
+// namespace creates a namespace for the duration of the check.
 func (e *env) namespace(name string) {
 	e.Helper()
 	e.send("POST", "/api/v1/namespaces", `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"`+name+`"}}`).want(201)
 	e.Cleanup(func() { e.cleanup("/api/v1/namespaces/" + name) })
 }
 
-// cleanup deletes what is at path, once the check is over.
+// cleanup deletes the object at path after the check.
 func (e *env) cleanup(path string) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience) // the test's own has ended
+	ctx, cancel := context.WithTimeout(context.Background(), patience) // the test's own context has ended
 	defer cancel()
 	resp, err := e.open(ctx, "DELETE", path, "")
 	if err != nil {
@@ -107,7 +105,7 @@ func (e *env) cleanup(path string) {
 	resp.Body.Close()
 }
 
-// path returns the collection of ConfigMaps, or what follows it.
+// path returns the path of the ConfigMaps, or of a part of them.
 func (e *env) path(more string) string { return "/api/v1/namespaces/" + e.ns + "/configmaps" + more }
 
 // answer is a response that has been read.
@@ -119,8 +117,7 @@ type answer struct {
 	body    []byte
 }
 
-// send sends a request and reads the answer. The header is given as names and
-// values in turn.
+// send sends a request and reads the response. header alternates names and values.
 func (e *env) send(method, path, body string, header ...string) *answer {
 	e.Helper()
 	ctx, cancel := context.WithTimeout(e.Context(), patience)
@@ -152,7 +149,7 @@ func (e *env) open(ctx context.Context, method, path, body string, header ...str
 	return e.client.Do(req)
 }
 
-// want fails the check unless the answer has the code.
+// want fails the check unless the response has the code.
 func (a *answer) want(code int) *answer {
 	a.e.Helper()
 	if a.code != code {
@@ -161,7 +158,7 @@ func (a *answer) want(code int) *answer {
 	return a
 }
 
-// decode decodes the answer into v.
+// decode decodes the response into v.
 func (a *answer) decode(v any) {
 	a.e.Helper()
 	if err := json.Unmarshal(a.body, v); err != nil {
@@ -169,7 +166,7 @@ func (a *answer) decode(v any) {
 	}
 }
 
-// object is what the checks look at of an object.
+// object has the fields of an object that the checks compare.
 type object struct {
 	Kind       string            `json:"kind"`
 	APIVersion string            `json:"apiVersion"`
@@ -189,7 +186,7 @@ type metadata struct {
 	RemainingItemCount *int              `json:"remainingItemCount"`
 }
 
-// list is what the checks look at of a list.
+// list has the fields of a list that the checks compare.
 type list struct {
 	Kind       string   `json:"kind"`
 	APIVersion string   `json:"apiVersion"`
@@ -249,7 +246,7 @@ func (e *env) create(name, labels, value string) *object {
 	return o
 }
 
-// update replaces a ConfigMap, whatever it was.
+// update replaces a ConfigMap, whatever its state.
 func (e *env) update(name, labels, value string) *object {
 	e.Helper()
 	o := &object{}
@@ -262,7 +259,7 @@ func (e *env) delete(name string) {
 	e.send("DELETE", e.path("/"+name), "").want(200)
 }
 
-// status is an error answer as the checks compare it.
+// status has the fields of an error response that the checks compare.
 type status struct {
 	Kind, APIVersion, Status, Reason string
 	Message                          string
@@ -277,8 +274,8 @@ type status struct {
 
 type cause struct{ Reason, Message, Field string }
 
-// refused checks that the answer is a Status of the code and reason, and
-// returns it.
+// refused checks that the response is a Status with the code and reason, and returns
+// it.
 func (a *answer) refused(code int, reason string) *status {
 	a.e.Helper()
 	st := &status{}

@@ -71,13 +71,14 @@ func finalizers(e *env) {
 	if ev := s.want("MODIFIED a=1"); !strings.Contains(string(ev.Raw), `"deletionTimestamp"`) {
 		e.Errorf("the event: %s", ev.Raw)
 	}
-	e.delete("a") // once more changes nothing
+	e.delete("a") // a second deletion changes nothing
 	e.update("a", "", "2")
-	s.want("DELETED a=1") // the update that deletes is not seen itself
+	s.want("DELETED a=1") // the update that deletes it is not delivered itself
 	e.send("GET", e.path("/a"), "").refused(404, "NotFound")
 }
 
-// deletionStays: neither an update nor another object of the name ends a deletion.
+// deletionStays: neither an update nor another object with that name reverts a
+// deletion.
 func deletionStays(e *env) {
 	e.send("POST", e.path(""), `{"metadata":{"name":"a","finalizers":["example.com/f","example.com/g"]},"data":{"k":"1"}}`).want(201)
 	deleted := e.send("DELETE", e.path("/a"), "").want(200)
@@ -102,7 +103,7 @@ func deletionStays(e *env) {
 	s.want("ADDED a=4")
 }
 
-// propagation looks at answers and events only: a collector may be at work.
+// propagation checks responses and events only: a collector may be running.
 func propagation(e *env) {
 	for policy, finalizer := range map[string]string{"Foreground": "foregroundDeletion", "Orphan": "orphan"} {
 		o := e.create("a", "", policy)
@@ -114,7 +115,7 @@ func propagation(e *env) {
 		if raw(ev.Raw).word("metadata", "deletionTimestamp") == "" {
 			e.Errorf("the event has no deletionTimestamp: %s", ev.Raw)
 		}
-		e.patch(mergePatch, e.path("/a"), `{"metadata":{"finalizers":null}}`) // unless the collector came first
+		e.patch(mergePatch, e.path("/a"), `{"metadata":{"finalizers":null}}`) // unless the collector was faster
 		s.want("DELETED a=" + policy)
 	}
 	for _, query := range []string{"propagationPolicy=Background", "gracePeriodSeconds=0"} {
@@ -123,7 +124,7 @@ func propagation(e *env) {
 	}
 }
 
-// namespaces: a server without a controller leaves the namespace there.
+// namespaces: a server without a controller keeps the namespace.
 func namespaces(e *env) {
 	other := e.ns + "-other"
 	path := "/api/v1/namespaces/" + other

@@ -48,7 +48,7 @@ func listRevisions(e *env) {
 	now := e.list("").Metadata.ResourceVersion
 	for _, c := range []struct {
 		query, names string
-		exactly      string // the list's revision; otherwise not before now
+		exactly      string // the list's revision; "" = the current one or later
 	}{
 		{"", "b", ""},
 		{"resourceVersion=", "b", ""},
@@ -67,7 +67,7 @@ func listRevisions(e *env) {
 			e.Errorf("%s: the list is at %s, want %s or newer than %s", c.query, rv, c.exactly, now)
 		}
 	}
-	// Any state will do for "0", but all of it: the watch cache has no pages.
+	// Any state is valid for "0", but as a whole: the watch cache has no pages.
 	e.list("resourceVersion=0&resourceVersionMatch=NotOlderThan")
 	if l := e.list("resourceVersion=0&limit=1"); l.Metadata.Continue != "" {
 		e.Errorf("resourceVersion=0 was paged")

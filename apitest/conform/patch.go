@@ -53,7 +53,7 @@ func jsonPatches(e *env) {
 	same(e, "after patches that fail", string(e.get(e.path("/a")).body), string(p.body))
 }
 
-// strategicPatches uses PodTemplates: nobody acts on them.
+// strategicPatches uses PodTemplates, which no controller changes.
 func strategicPatches(e *env) {
 	path := "/api/v1/namespaces/" + e.ns + "/podtemplates"
 	e.send("POST", path, `{"metadata":{"name":"a"},"template":{"metadata":{"labels":{"l":"1"}},"spec":{"containers":[
@@ -138,8 +138,8 @@ func patchNoop(e *env) {
 	s.want("MODIFIED a=2")
 }
 
-// writesAtOnce: of those who create one name, one does; a patch without a
-// revision waits for nobody; an update with one never undoes another.
+// writesAtOnce: of several creates of one name, one succeeds; a patch without a
+// revision does not conflict; an update with one never reverts another.
 func writesAtOnce(e *env) {
 	const clients, rounds = 4, 5
 	var mu sync.Mutex
@@ -155,7 +155,7 @@ func writesAtOnce(e *env) {
 				if a := e.patch(mergePatch, e.path("/a"), sprint(`{"data":{"patched-%d-%d":""}}`, i, n)); a.code != 200 {
 					e.Errorf("%s: %d %s", a.request, a.code, a.body)
 				}
-				for code := 409; code == 409; { // each conflict is somebody's success
+				for code := 409; code == 409; { // each conflict is a success of another writer
 					o := e.send("GET", e.path("/a"), "")
 					body := strings.Replace(string(o.body), `"data":{`, sprint(`"data":{"updated-%d-%d":"",`, i, n), 1)
 					a := e.send("PUT", e.path("/a"), body)

@@ -2,11 +2,11 @@ package conform
 
 import "strings"
 
-// What may be done with a pod besides writing it is described in
+// Operations on pods besides writes are described in
 // https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/ and
 // https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/.
 
-// pods are the Pods of the namespace. None waits for a kubelet when it is deleted.
+// pods are the Pods of the namespace. Their deletion does not wait for a kubelet.
 func (e *env) pods(more string) string { return "/api/v1/namespaces/" + e.ns + "/pods" + more }
 
 func pod(name string) string {

@@ -12,16 +12,16 @@ import (
 	"github.com/listwatch/listwatch/codec/protobuf"
 )
 
-// Protobuf returns a RoundTripper that asks for protobuf where a request takes plain
-// JSON, and returns the answer as JSON: with it, Run holds a server's protobuf against
-// what it expects of its JSON.
+// Protobuf returns a RoundTripper that requests protobuf where a request accepts plain
+// JSON, and returns the response as JSON: with it, Run compares a server's protobuf
+// with its expectations of JSON.
 func Protobuf(next http.RoundTripper) http.RoundTripper { return viaProtobuf{next} }
 
 type viaProtobuf struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
 func (v viaProtobuf) RoundTrip(r *http.Request) (*http.Response, error) {
-	resource := strings.Contains(r.URL.Path, "/namespaces") // and no document of discovery
+	resource := strings.Contains(r.URL.Path, "/namespaces") // and not a discovery document
 	if accept := r.Header.Get("Accept"); resource && r.Method == http.MethodGet && r.Header.Get("Accept-Encoding") == "" && (accept == "" || accept == "application/json") {
 		r = r.Clone(r.Context())
 		r.Header.Set("Accept", protobuf.MediaType+",application/json")
@@ -49,7 +49,7 @@ func (v viaProtobuf) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// events are those of a watch, a line each.
+// events returns the events of a watch, one per line.
 func events(body io.ReadCloser) io.ReadCloser {
 	r, w := io.Pipe()
 	line := func(f codec.Frame) ([]byte, error) {
@@ -71,7 +71,7 @@ func events(body io.ReadCloser) io.ReadCloser {
 	return &both{r, body}
 }
 
-// both closes what is read and what it is read from.
+// both closes a reader and its source.
 type both struct {
 	*io.PipeReader
 	body io.Closer
@@ -89,7 +89,7 @@ func plain(b []byte) ([]byte, error) {
 	list := []json.RawMessage{}
 	for item, err := range items {
 		if err != nil {
-			return protobuf.JSON(b) // no list
+			return protobuf.JSON(b) // not a list
 		}
 		text, err := protobuf.JSON(item)
 		if err != nil {

@@ -19,11 +19,11 @@ func (e *env) patch(kind, path, body string) *answer {
 	return e.send("PATCH", path, body, "Content-Type", kind)
 }
 
-// raw is JSON that is looked at by path.
+// raw is JSON with access by path.
 type raw []byte
 
-// at returns what is at a path of names and indexes, as JSON with sorted keys,
-// or "" if there is nothing.
+// at returns the value at a path of names and indexes, as JSON with sorted keys, or ""
+// if there is none.
 func (r raw) at(path ...string) string {
 	var v any
 	if json.Unmarshal(r, &v) != nil {
@@ -54,7 +54,7 @@ func (r raw) at(path ...string) string {
 	return string(b)
 }
 
-// word is at, for a string.
+// word is like at, for a string.
 func (r raw) word(path ...string) string {
 	s, err := strconv.Unquote(r.at(path...))
 	if err != nil {
@@ -63,10 +63,10 @@ func (r raw) word(path ...string) string {
 	return s
 }
 
-// at returns what is at a path of the answer.
+// at returns the value at a path of the response.
 func (a *answer) at(path ...string) string { return raw(a.body).at(path...) }
 
-// word is at, for a string.
+// word is like at, for a string.
 func (a *answer) word(path ...string) string { return raw(a.body).word(path...) }
 
 // revision returns the resourceVersion of the answer.

@@ -8,8 +8,8 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Server-side sharding (KEP-5866) is behind a feature gate, ShardedListAndWatch. The
-// checks hold with the gate on and with it off: then shardSelector is ignored.
+// Server-side sharding (KEP-5866) has a feature gate, ShardedListAndWatch. The checks
+// pass with the gate on and off: if it is off, shardSelector is ignored.
 
 func shardChecks() []check {
 	return []check{
@@ -21,7 +21,7 @@ func shardChecks() []check {
 
 func shardQuery(s string) string { return "shardSelector=" + url.QueryEscape(s) }
 
-// sharded reports whether the server has the gate on.
+// sharded reports whether the gate is on.
 func (e *env) sharded() bool {
 	e.Helper()
 	return e.send("GET", e.path("?"+shardQuery(kube.EqualShard(0, 2).String())), "").want(200).at("metadata", "shardInfo") != ""
@@ -107,7 +107,7 @@ func shardWatch(e *env) {
 		}
 		s.want("DELETED " + name + "=" + value)
 	}
-	// Nothing of the other half is sent after that either.
+	// No object of the other half is sent later either.
 	for {
 		o := e.create("last", "", "1")
 		if !gate || half.Has(o.Metadata.UID) {

@@ -23,8 +23,8 @@ func subresourceChecks() []check {
 	}
 }
 
-// deployments are the Deployments of the namespace. They have no replicas, so
-// that a cluster with controllers has nothing to do for them.
+// deployments are the Deployments of the namespace. They have no replicas, so that a
+// cluster with controllers creates no pods for them.
 func (e *env) deployments(more string) string {
 	return "/apis/apps/v1/namespaces/" + e.ns + "/deployments" + more
 }
@@ -53,7 +53,7 @@ func generation(e *env) {
 	e.patch(mergePatch, e.deployments("/a"), `{"metadata":{"finalizers":null}}`).want(200)
 }
 
-// statusOnly looks at what the writes answer: a controller may write too.
+// statusOnly checks the responses to writes: a controller may write too.
 func statusOnly(e *env) {
 	body := strings.Replace(deployment("a", `"replicas":0,`), `{"apiVersion"`, `{"status":{"replicas":3},"apiVersion"`, 1)
 	a := e.send("POST", e.deployments(""), body).want(201)
@@ -87,7 +87,7 @@ func scale(e *env) {
 		return e.send("PUT", e.deployments("/a/scale"), sprint(`{"kind":"Scale","apiVersion":"autoscaling/v1","metadata":{"name":"a","namespace":%q%s},"spec":{"replicas":%s}}`, e.ns, rv, replicas))
 	}
 	before := e.get(e.deployments("/a"))
-	// Of a paused Deployment that has no ReplicaSet a controller makes no Pods.
+	// Controllers create no Pods for a paused Deployment without a ReplicaSet.
 	same(e, "replicas", put("", "2").want(200).at("spec"), `{"replicas":2}`)
 	after := e.get(e.deployments("/a"))
 	same(e, "replicas of the object", after.at("spec", "replicas"), "2")
@@ -105,8 +105,8 @@ func scale(e *env) {
 
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
-// define defines the custom resource toys, of a group of its own, and returns
-// the path of the namespace's toys once they are served.
+// define defines the custom resource toys, in its own group, and returns the path of
+// the namespace's toys when they are served.
 func (e *env) define() string {
 	e.Helper()
 	group := e.ns + ".example.com"

@@ -40,7 +40,7 @@ func fieldValidation(e *env) {
 			e.Errorf("message of Strict: %q", st.Message)
 		}
 	}
-	// An apply takes no field that its type does not have, however lax it is.
+	// An apply refuses unknown fields, however lenient the validation.
 	if a := e.patch(applyPatch, e.path("/a?fieldManager=x&fieldValidation=Ignore"), `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"unknown":true}`); a.code < 400 {
 		e.Errorf("an apply with an unknown field: %d", a.code)
 	}

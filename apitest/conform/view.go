@@ -26,7 +26,7 @@ const (
 	asPartialList = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 )
 
-// table is what the checks look at of a Table.
+// table has the fields of a Table that the checks compare.
 type table struct {
 	Kind, APIVersion string
 	Metadata         metadata
@@ -155,7 +155,7 @@ func accept(e *env) {
 	}
 }
 
-// compressed asks for gzip itself, so that the client does not undo it unseen.
+// compressed requests gzip itself, so that the client does not decompress it.
 func compressed(e *env) {
 	e.create("a", "", strings.Repeat("large ", 50_000))
 	a := e.send("GET", e.path(""), "", "Accept-Encoding", "gzip")

@@ -34,13 +34,13 @@ func watchChecks() []check {
 	}
 }
 
-// stream is a running watch.
+// stream is an open watch.
 type stream struct {
 	e      *env
 	resp   *http.Response
 	lines  *bufio.Reader
 	seen   string // revision of the last event that has one
-	sorted bool   // revisions must grow
+	sorted bool   // revisions must increase
 }
 
 type event struct {
@@ -49,7 +49,7 @@ type event struct {
 	Object object          `json:"-"`
 }
 
-// watch opens a watch on path, which must be answered by 200.
+// watch opens a watch on path; the response must be 200.
 func (e *env) watch(path string, header ...string) *stream {
 	e.Helper()
 	ctx, cancel := context.WithTimeout(e.Context(), patience)
@@ -66,7 +66,7 @@ func (e *env) watch(path string, header ...string) *stream {
 	return &stream{e: e, resp: resp, lines: bufio.NewReader(resp.Body)}
 }
 
-// next returns the next event, nil at the orderly end of the stream.
+// next returns the next event, nil at the normal end of the stream.
 func (s *stream) next() *event {
 	s.e.Helper()
 	line, err := s.lines.ReadBytes('\n')
@@ -105,7 +105,7 @@ func (ev *event) String() string {
 	return sprint("%s %s=%s", ev.Type, ev.Object.Metadata.Name, ev.Object.Data["k"])
 }
 
-// want checks the next events, bookmarks left out, and returns the last.
+// want checks the next events, without bookmarks, and returns the last one.
 func (s *stream) want(events ...string) *event {
 	s.e.Helper()
 	var last *event
@@ -245,7 +245,7 @@ func watchInitialAhead(e *env) {
 	s.wantError(504, "Timeout")
 }
 
-// wantError checks that an ERROR event comes, and then the end.
+// wantError checks that an ERROR event arrives, and then the end.
 func (s *stream) wantError(code int, reason string) {
 	s.e.Helper()
 	ev := s.next()
@@ -260,8 +260,8 @@ func (s *stream) wantError(code int, reason string) {
 	same(s.e, "after the ERROR", s.next().String(), "end")
 }
 
-// watchGone asks for the oldest revision there can be. A server that has its
-// whole history may serve it.
+// watchGone requests the oldest possible revision. A server that has its whole history
+// may serve it.
 func watchGone(e *env) {
 	s := e.watch(e.path("?watch=1&timeoutSeconds=1&resourceVersion=1"))
 	ev := s.next()
@@ -285,7 +285,7 @@ func watchInitialGone(e *env) {
 	s.want("ADDED a=1", "MARKER")
 }
 
-// watchOtherTimeout: timeout is for requests that have an end.
+// watchOtherTimeout: the parameter timeout applies to requests other than watches.
 func watchOtherTimeout(e *env) {
 	start := time.Now()
 	s := e.watch(e.path("?watch=1&timeout=1s&timeoutSeconds=3"))
@@ -295,8 +295,8 @@ func watchOtherTimeout(e *env) {
 	}
 }
 
-// watchTimeout wants a bookmark about 2 s before the deadline: there is one
-// since the revision has moved after the watch began.
+// watchTimeout expects a bookmark about 2 s before the deadline: there is one because
+// the revision has changed since the watch began.
 func watchTimeout(e *env) {
 	rv := e.list("").Metadata.ResourceVersion
 	start := time.Now()
@@ -341,7 +341,8 @@ func watchLabels(e *env) {
 	e.delete("a")
 	e.create("b", "l=1", "7")
 	s.want("ADDED a=2", "MODIFIED a=3")
-	// What has left the selection is as it last was within, at the new revision.
+	// An object that is no longer selected has its last selected state, at the new
+	// revision.
 	left := s.want("DELETED a=3").Object
 	same(e, "labels", left.Metadata.Labels, map[string]string{"l": "1"})
 	same(e, "revision", left.Metadata.ResourceVersion, out.Metadata.ResourceVersion)

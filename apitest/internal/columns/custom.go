@@ -13,16 +13,16 @@ import (
 	"github.com/listwatch/listwatch/jsonpath"
 )
 
-// customColumn is a column whose value is found by its path.
+// customColumn is a column with the path of its value.
 type customColumn struct {
 	object.Column
-	path *jsonpath.Template // nil = what was given is no path: the column stays empty
+	path *jsonpath.Template // nil = invalid path: the column stays empty
 }
 
 // Custom returns the printer of a custom resource; see
 // https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#additional-printer-columns.
-// One that a definition made has the columns of the definition and no others;
-// one that a test made has Age besides, before what is only for -o wide.
+// One of a definition has exactly the columns of the definition; one of a test has Age
+// too, before the columns for -o wide.
 func Custom(info *object.Info) Printer {
 	age := object.Column{Name: "Age", Type: "date", Cell: func(o *object.Object) any { return Since(o.Meta.CreationTimestamp) }}
 	own := info.Columns
@@ -60,14 +60,14 @@ func Custom(info *object.Info) Printer {
 	return p
 }
 
-// tree is an object that is decoded member by member, each one once.
+// tree is an object whose members are decoded on demand, each once.
 type tree struct {
 	*object.Object
 	members map[string]any
 	whole   bool
 }
 
-// root returns an object in which what path begins with is decoded.
+// root returns an object in which the first member of path is decoded.
 func (t *tree) root(path *jsonpath.Template) map[string]any {
 	if t.whole {
 		return t.members
@@ -104,8 +104,8 @@ func decodeTree(b []byte) any {
 	return v
 }
 
-// value returns the value in the object, as the type of the column wants it; nil
-// where there is none or it is of another type.
+// value returns the value in the object, in the type of the column; nil if there is
+// none or it has another type.
 func (c *customColumn) value(t *tree) any {
 	if c.Cell != nil {
 		return c.Cell(t.Object)

@@ -24,10 +24,10 @@ func Or[T any](p *T, other T) T {
 	return *p
 }
 
-// Fraction writes part of whole: 1/2.
+// Fraction returns part of whole: 1/2.
 func Fraction(part, whole int) string { return strconv.Itoa(part) + "/" + strconv.Itoa(whole) }
 
-// SomeOf returns limit of the words, separated, and how many more there are.
+// SomeOf returns limit of the words, separated, and the number of the others.
 func SomeOf(limit int, words []string, separator string) string {
 	if len(words) <= limit {
 		return strings.Join(words, separator)
@@ -35,7 +35,7 @@ func SomeOf(limit int, words []string, separator string) string {
 	return strings.Join(words[:limit], separator) + " + " + strconv.Itoa(len(words)-limit) + " more..."
 }
 
-// LabelList returns labels in their order, as a selector of them reads.
+// LabelList returns labels in their order, in the form of a selector.
 func LabelList(labels map[string]string) string {
 	var words []string
 	for _, k := range object.SortedKeys(labels) {
@@ -47,7 +47,7 @@ func LabelList(labels map[string]string) string {
 	return strings.Join(words, ",")
 }
 
-// LabelSelector is what selects by labels in most objects.
+// LabelSelector is the selector of most objects.
 type LabelSelector struct {
 	MatchLabels      map[string]string
 	MatchExpressions []struct {
@@ -56,7 +56,7 @@ type LabelSelector struct {
 	}
 }
 
-// Text returns s as people read it.
+// Text returns s in readable form.
 func (s *LabelSelector) Text() string {
 	t, ok := s.Format()
 	switch {
@@ -68,8 +68,8 @@ func (s *LabelSelector) Text() string {
 	return t
 }
 
-// Format returns s as a query has it, empty where it selects all or is nil.
-// ok = its operators are known.
+// Format returns s in the form of a query, empty if it selects all or is nil. ok = its
+// operators are valid.
 func (s *LabelSelector) Format() (t string, ok bool) {
 	if s == nil {
 		return "", true
@@ -116,8 +116,7 @@ func (s *LabelSelector) GoSyntax() string {
 	return b.String() + "},}"
 }
 
-// Loose is text that may also stand as a number, such as a port or a number of
-// pods.
+// Loose is text that may also be a number, such as a port or a number of pods.
 type Loose string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -132,13 +131,13 @@ func (l *Loose) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Quantity is an amount as the server keeps it; nothing is 0.
+// Quantity is an amount in the server's form; empty is 0.
 type Quantity struct{ Loose }
 
-// String returns q, 0 where there is none.
+// String returns q, 0 if it is empty.
 func (q Quantity) String() string { return cmp.Or(string(q.Loose), "0") }
 
-// Conditions are those of any object.
+// Conditions are the conditions of any object.
 type Conditions []struct {
 	Type   string `json:"type"`
 	Status string `json:"status"`
@@ -155,7 +154,7 @@ func (cs Conditions) Holds(typ string) bool {
 	return false
 }
 
-// Has reports whether there is a condition of a type, true or not.
+// Has reports whether there is a condition of a type, true or false.
 func (list Conditions) Has(typ string) bool {
 	for _, c := range list {
 		if c.Type == typ {

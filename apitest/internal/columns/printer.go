@@ -6,15 +6,15 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/object"
 )
 
-// Printer makes the Tables of one resource.
+// Printer prints the Tables of one resource.
 type Printer struct {
 	Columns  []Definition
 	Cells    func(r *Row)                                  // adds a cell for each column
 	Bare     bool                                          // no rows are null
-	Standard func(objects []*object.Object) *object.Object // the one of a Table that is marked as the default; may be nil
+	Standard func(objects []*object.Object) *object.Object // the default object of a Table, which is marked; may be nil
 }
 
-// List returns the column Name and those given.
+// List returns the column Name and the given ones.
 func List(own ...Definition) []Definition {
 	name := Text("Name", "name of the object, unique in its namespace")
 	name.Format = "name"
@@ -39,7 +39,7 @@ func Wide(name, description string) Definition {
 // AgeColumn returns the column Age.
 func AgeColumn() Definition { return Text("Age", "time since the object was created") }
 
-// CreatedAt prints what has no columns of its own.
+// CreatedAt prints objects without columns of their own.
 var CreatedAt = Printer{
 	Bare:    true,
 	Columns: List(Definition{Name: "Created At", Type: "date", Description: "when the object was created"}),

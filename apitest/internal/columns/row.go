@@ -18,14 +18,14 @@ type Definition struct {
 	Priority    int    `json:"priority"` // above 0: only shown by -o wide
 }
 
-// Row is a row of a Table in the making; it is used again for the next.
+// Row is a row of a Table; it is reused for the next one.
 type Row struct {
 	*object.Object
 	Cells     []any  // string, int, int64, float64, bool or nil
 	Completed string // the condition Completed of a pod: a member with its comma
 }
 
-// Begin makes r the row of another object.
+// Begin resets r for another object.
 func (r *Row) Begin(o *object.Object) { r.Object, r.Cells, r.Completed = o, r.Cells[:0], "" }
 
 // Add adds cells.
@@ -38,10 +38,10 @@ func (r *Row) Read(member string, into any) {
 	}
 }
 
-// DecodeLenient decodes what fits; what is of another type than into has it stays
-// zero. So no object that the server stores fails to print.
+// DecodeLenient decodes the fields that fit; values of another type stay zero, so that
+// no stored object fails to print.
 func DecodeLenient(raw []byte, into any) {
-	_ = json.Unmarshal(raw, into) // it goes on after a value of the wrong type
+	_ = json.Unmarshal(raw, into) // it continues after a value of the wrong type
 }
 
 // AppendCell appends a cell as JSON.
@@ -57,10 +57,10 @@ func AppendCell(b []byte, cell any) []byte {
 	return append(b, object.Marshal(cell)...)
 }
 
-// Age returns the time since the creation, as people read it.
+// Age returns the time since the creation, in readable form.
 func (r *Row) Age() string { return Since(r.Meta.CreationTimestamp) }
 
-// Since returns how long ago a time was, <unknown> for what is none.
+// Since returns the time since then, <unknown> if it is invalid.
 func Since(timestamp string) string {
 	t, err := time.Parse(time.RFC3339, timestamp)
 	if err != nil || t.IsZero() {
@@ -69,8 +69,8 @@ func Since(timestamp string) string {
 	return Human(time.Since(t))
 }
 
-// Human returns a duration as people read it: 45s, 3m20s, 5h, 12d. A smaller
-// unit stands there only where it matters.
+// Human returns a duration in readable form: 45s, 3m20s, 5h, 12d. It has a smaller unit
+// only where that matters.
 func Human(d time.Duration) string {
 	two := func(big time.Duration, b byte, small time.Duration, s byte) string {
 		out := append(strconv.AppendInt(nil, int64(big), 10), b)

@@ -5,9 +5,9 @@ import (
 	"iter"
 )
 
-// Parts returns the members of a JSON object, or the elements of an array with
-// empty names. b must be valid JSON, as all that is stored is; from what is not,
-// nothing useful comes, but no panic either. A name comes as it is written.
+// Parts returns the members of a JSON object, or the elements of an array with empty
+// names. b must be valid JSON, like all stored objects; for other input the result is
+// undefined, but it does not panic. A name is returned without decoding.
 func Parts(b []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) {
 		i := blank(b, 0)
@@ -39,7 +39,7 @@ func Parts(b []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// blank returns where the next byte is that is no space.
+// blank returns the index of the next byte that is not white space.
 func blank(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\n' || b[i] == '\r') {
 		i++
@@ -47,7 +47,7 @@ func blank(b []byte, i int) int {
 	return i
 }
 
-// valueEnd returns where the value that begins at i ends.
+// valueEnd returns the end of the value at i.
 func valueEnd(b []byte, i int) int {
 	depth := 0
 	for i < len(b) {
@@ -76,7 +76,7 @@ func valueEnd(b []byte, i int) int {
 	return i
 }
 
-// stringEnd returns where the string that begins at i ends.
+// stringEnd returns the end of the string at i.
 func stringEnd(b []byte, i int) int {
 	for i++; i < len(b); i++ {
 		switch b[i] {

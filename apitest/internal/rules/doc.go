@@ -1,7 +1,6 @@
-// Package rules is what kinds fill objects in with and refuse them by: [Defaults] sets
-// members that are missing, [Refusals] collects causes in kube-apiserver's words, and the
-// rest says what is wrong with names, labels, keys and metadata, and how a quantity is
-// written.
+// Package rules has the rules by which kinds set defaults and validate: [Defaults] sets
+// missing members, [Refusals] collects causes with kube-apiserver's texts, and the rest
+// validates names, labels, keys and metadata, and formats quantities.
 //
-// Values are those of package schema. Nothing here knows a kind.
+// Values are those of package schema. The package does not depend on any kind.
 package rules

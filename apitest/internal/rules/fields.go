@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Elements goes through the objects in the list that is a member of m, which is at path,
-// each with its own path.
+// Elements iterates over the objects in the list m[name], which is at path, each with
+// its own path.
 func Elements(path string, m map[string]any, name string) iter.Seq2[string, map[string]any] {
 	return func(yield func(string, map[string]any) bool) {
 		for i, e := range ListAt(m, name) {
@@ -21,8 +21,8 @@ func Elements(path string, m map[string]any, name string) iter.Seq2[string, map[
 	}
 }
 
-// Texts goes through the strings in the list that is a member of m, which is at path,
-// each with its own path.
+// Texts iterates over the strings in the list m[name], which is at path, each with
+// its own path.
 func Texts(path string, m map[string]any, name string) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for i, e := range ListAt(m, name) {
@@ -34,10 +34,10 @@ func Texts(path string, m map[string]any, name string) iter.Seq2[string, string]
 	}
 }
 
-// Has reports whether m has a member, null aside.
+// Has reports whether m has a member other than null.
 func Has(m map[string]any, name string) bool { return m[name] != nil }
 
-// Needed refuses that strings are missing or empty.
+// Needed refuses missing or empty strings.
 func (r *Refusals) Needed(path string, m map[string]any, names ...string) {
 	for _, name := range names {
 		if TextAt(m, name) == "" {
@@ -46,8 +46,8 @@ func (r *Refusals) Needed(path string, m map[string]any, names ...string) {
 	}
 }
 
-// Named refuses a string for what check says of it; a missing or empty one is refused as
-// required.
+// Named refuses a string for which check returns errors; a missing or empty one is
+// refused as required.
 func (r *Refusals) Named(path string, m map[string]any, name string, check func(string) []string) {
 	if s := TextAt(m, name); s == "" {
 		r.Required(path + "." + name)
@@ -56,14 +56,15 @@ func (r *Refusals) Named(path string, m map[string]any, name string, check func(
 	}
 }
 
-// Maybe refuses a string for what check says of it; a missing or empty one passes.
+// Maybe refuses a string for which check returns errors; a missing or empty one is
+// valid.
 func (r *Refusals) Maybe(path string, m map[string]any, name string, check func(string) []string) {
 	if s := TextAt(m, name); s != "" {
 		r.Each(path+"."+name, s, check(s))
 	}
 }
 
-// Chosen refuses a string that is missing, empty or not among those supported.
+// Chosen refuses a string that is missing, empty or not supported.
 func (r *Refusals) Chosen(path string, m map[string]any, name string, supported ...string) {
 	if s := TextAt(m, name); s == "" {
 		r.Required(path + "." + name)
@@ -72,8 +73,8 @@ func (r *Refusals) Chosen(path string, m map[string]any, name string, supported 
 	}
 }
 
-// Among refuses strings of a list that are not among those supported; the field is that of
-// the list.
+// Among refuses strings of a list that are not supported; the field is that of the
+// list.
 func (r *Refusals) Among(path string, m map[string]any, name string, supported ...string) {
 	for _, s := range Texts(path, m, name) {
 		if !slices.Contains(supported, s) {
@@ -82,12 +83,12 @@ func (r *Refusals) Among(path string, m map[string]any, name string, supported .
 	}
 }
 
-// Forbidden refuses that a field is there.
+// Forbidden refuses a field that is set.
 func (r *Refusals) Forbidden(field, why string) {
 	r.Add("FieldValueForbidden", field, "Forbidden: "+why)
 }
 
-// NotFound refuses a name of what is not there.
+// NotFound refuses a name of something that does not exist.
 func (r *Refusals) NotFound(field, name string) {
 	r.Add("FieldValueNotFound", field, "Not found: "+Show(name))
 }
@@ -108,14 +109,14 @@ func (r *Refusals) Positive(path string, m map[string]any, names ...string) {
 	}
 }
 
-// IP refuses what is no IP address.
+// IP refuses an invalid IP address.
 func (r *Refusals) IP(field, s string) {
 	if len(IPAddress(s)) > 0 {
 		r.Each(field, s, IPAddress(s))
 	}
 }
 
-// IPAddress says what is wrong with an IP address.
+// IPAddress returns the errors of an IP address.
 func IPAddress(s string) []string {
 	if _, err := netip.ParseAddr(s); err != nil {
 		return []string{"must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"}
@@ -123,7 +124,7 @@ func IPAddress(s string) []string {
 	return nil
 }
 
-// CIDR says what is wrong with a range of IP addresses.
+// CIDR returns the errors of a range of IP addresses.
 func CIDR(s string) []string {
 	if _, err := netip.ParsePrefix(s); err != nil {
 		return []string{"must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"}
@@ -131,7 +132,7 @@ func CIDR(s string) []string {
 	return nil
 }
 
-// PortOrName refuses a port that is out of range, or a name that is none of a port.
+// PortOrName refuses a port that is out of range, or an invalid port name.
 func (r *Refusals) PortOrName(field string, v any) {
 	switch v := v.(type) {
 	case string:
@@ -143,7 +144,7 @@ func (r *Refusals) PortOrName(field string, v any) {
 	}
 }
 
-// LocalPath refuses a path that is absolute or leads up.
+// LocalPath refuses a path that is absolute or contains "..".
 func (r *Refusals) LocalPath(field, s string) {
 	if strings.HasPrefix(s, "/") {
 		r.Invalid(field, s, "must be a relative path")
@@ -151,14 +152,14 @@ func (r *Refusals) LocalPath(field, s string) {
 	r.NoWayUp(field, s)
 }
 
-// NoWayUp refuses a path that leads up.
+// NoWayUp refuses a path that contains "..".
 func (r *Refusals) NoWayUp(field, s string) {
 	if slices.Contains(strings.Split(s, "/"), "..") {
 		r.Invalid(field, s, "must not contain '..'")
 	}
 }
 
-// LabelSelector refuses what is wrong with a selector that need not select anything.
+// LabelSelector refuses the errors of a selector that may be empty.
 func (r *Refusals) LabelSelector(path string, s map[string]any) {
 	r.Labels(path+".matchLabels", ObjectAt(s, "matchLabels"))
 	for at, x := range Elements(path, s, "matchExpressions") {
@@ -166,8 +167,8 @@ func (r *Refusals) LabelSelector(path string, s map[string]any) {
 	}
 }
 
-// Requirement refuses what is wrong with an expression of a selector of labels; one of
-// nodes may compare numbers.
+// Requirement refuses the errors of an expression of a label selector; one of nodes may
+// compare numbers.
 func (r *Refusals) Requirement(at string, x map[string]any, nodes bool) {
 	switch op := TextAt(x, "operator"); {
 	case op == "In" || op == "NotIn":
@@ -194,7 +195,7 @@ func (r *Refusals) Requirement(at string, x map[string]any, nodes bool) {
 	}
 }
 
-// Tolerations refuses what is wrong with tolerations.
+// Tolerations refuses the errors of tolerations.
 func (r *Refusals) Tolerations(path string, m map[string]any) {
 	for at, t := range Elements(path, m, "tolerations") {
 		key, op, value, effect := TextAt(t, "key"), TextAt(t, "operator"), TextAt(t, "value"), TextAt(t, "effect")
@@ -222,7 +223,7 @@ func (r *Refusals) Tolerations(path string, m map[string]any) {
 	}
 }
 
-// NodeSelector refuses what is wrong with a selector of nodes.
+// NodeSelector refuses the errors of a selector of nodes.
 func (r *Refusals) NodeSelector(path string, s map[string]any) {
 	if Lacks(s, "nodeSelectorTerms") {
 		r.Required(path+".nodeSelectorTerms", "must have at least one node selector term")
@@ -232,7 +233,7 @@ func (r *Refusals) NodeSelector(path string, s map[string]any) {
 	}
 }
 
-// NodeTerm refuses what is wrong with a term of such a selector.
+// NodeTerm refuses the errors of a term of such a selector.
 func (r *Refusals) NodeTerm(path string, t map[string]any) {
 	for at, x := range Elements(path, t, "matchExpressions") {
 		r.Requirement(at, x, true)

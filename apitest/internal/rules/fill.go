@@ -7,7 +7,7 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/schema"
 )
 
-// Defaults fills objects in and notes whether that changed anything.
+// Defaults sets defaults of objects and notes whether that changed anything.
 type Defaults struct{ Changed bool }
 
 // Put sets a member.
@@ -16,35 +16,35 @@ func (d *Defaults) Put(m map[string]any, name string, v any) {
 	d.Changed = true
 }
 
-// Set sets a member that is not there.
+// Set sets a missing member.
 func (d *Defaults) Set(m map[string]any, name string, v any) {
 	if m[name] == nil {
 		d.Put(m, name, v)
 	}
 }
 
-// Null sets a member that is not there to null, which is how Go has it.
+// Null sets a missing member to null, as Go encodes it.
 func (d *Defaults) Null(m map[string]any, name string) {
 	if _, ok := m[name]; !ok {
 		d.Put(m, name, nil)
 	}
 }
 
-// Text sets a string that is not there or empty.
+// Text sets a missing or empty string.
 func (d *Defaults) Text(m map[string]any, name, v string) {
 	if e := m[name]; e == nil || e == "" {
 		d.Put(m, name, v)
 	}
 }
 
-// Number sets a number that is not there or 0.
+// Number sets a missing number or 0.
 func (d *Defaults) Number(m map[string]any, name string, v int64) {
 	if e := m[name]; e == nil || e == int64(0) {
 		d.Put(m, name, v)
 	}
 }
 
-// Object returns the object that is a member, made where there is none.
+// Object returns the object m[name], and creates a missing one.
 func (d *Defaults) Object(m map[string]any, name string) map[string]any {
 	if c := ObjectAt(m, name); c != nil {
 		return c
@@ -54,7 +54,7 @@ func (d *Defaults) Object(m map[string]any, name string) map[string]any {
 	return c
 }
 
-// Drop removes members that have their type's zero value: Go's omitempty.
+// Drop removes members with the zero value of their type: Go's omitempty.
 func (d *Defaults) Drop(m map[string]any, names ...string) {
 	for _, name := range names {
 		if v, ok := m[name]; ok && (v == nil || v == false || v == "" || v == int64(0)) {
@@ -63,7 +63,7 @@ func (d *Defaults) Drop(m map[string]any, names ...string) {
 	}
 }
 
-// Remove takes a member away.
+// Remove removes a member.
 func (d *Defaults) Remove(m map[string]any, name string) {
 	if _, ok := m[name]; ok {
 		delete(m, name)
@@ -71,20 +71,20 @@ func (d *Defaults) Remove(m map[string]any, name string) {
 	}
 }
 
-// CopyFrom sets a member that is not there to that of old, if it has one.
+// CopyFrom sets a missing member to that of old, if it has one.
 func (d *Defaults) CopyFrom(m map[string]any, name string, old map[string]any) {
 	if v := old[name]; v != nil {
 		d.Set(m, name, schema.Copy(v))
 	}
 }
 
-// ObjectAt returns the object that is a member of m, nil where there is none.
+// ObjectAt returns the object m[name], nil if there is none.
 func ObjectAt(m map[string]any, name string) map[string]any {
 	c, _ := m[name].(map[string]any)
 	return c
 }
 
-// ObjectsAt goes through the objects in the list that is a member of m.
+// ObjectsAt iterates over the objects in the list m[name].
 func ObjectsAt(m map[string]any, name string) func(yield func(map[string]any) bool) {
 	list, _ := m[name].([]any)
 	return func(yield func(map[string]any) bool) {
@@ -96,19 +96,19 @@ func ObjectsAt(m map[string]any, name string) func(yield func(map[string]any) bo
 	}
 }
 
-// TextAt returns the string that is a member of m, "" where there is none.
+// TextAt returns the string m[name], "" if there is none.
 func TextAt(m map[string]any, name string) string {
 	s, _ := m[name].(string)
 	return s
 }
 
-// IntAt returns the number that is a member of m, 0 where there is none.
+// IntAt returns the number m[name], 0 if there is none.
 func IntAt(m map[string]any, name string) int64 {
 	n, _ := m[name].(int64)
 	return n
 }
 
-// ListAt returns the list that is a member of m, nil where there is none.
+// ListAt returns the list m[name], nil if there is none.
 func ListAt(m map[string]any, name string) []any {
 	l, _ := m[name].([]any)
 	return l
@@ -125,7 +125,7 @@ func Lacks(m map[string]any, name string) bool {
 	return m[name] == nil
 }
 
-// SameValue reports whether two values are equal, where none and an empty one are.
+// SameValue reports whether two values are equal; missing and empty ones are.
 func SameValue(a, b any) bool {
 	return reflect.DeepEqual(a, b) || nothing(a) && nothing(b)
 }

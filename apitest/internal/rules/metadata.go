@@ -11,10 +11,10 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// MaxGenerated is how much of a generateName counts.
+// MaxGenerated limits the used part of a generateName.
 const MaxGenerated = 58
 
-// Metadata refuses what no object may have there, besides a name.
+// Metadata refuses invalid metadata of any object, except names.
 func (r *Refusals) Metadata(res kube.Resource, meta map[string]any) {
 	r.Labels("metadata.labels", ObjectAt(meta, "labels"))
 	for key := range KeysOf(ObjectAt(meta, "annotations")) {
@@ -39,7 +39,7 @@ func (r *Refusals) Metadata(res kube.Resource, meta map[string]any) {
 	r.controllers(ListAt(meta, "ownerReferences"))
 }
 
-// anyFinalizer reports whether finalizers of res need not be qualified: of newer
+// anyFinalizer reports whether finalizers of res need not be qualified: those of newer
 // groups and custom resources.
 func anyFinalizer(res kube.Resource) bool {
 	switch res.Group {
@@ -55,7 +55,7 @@ func standardFinalizer(name string) bool {
 	return name == "orphan" || name == "foregroundDeletion" || name == "kubernetes"
 }
 
-// controllers refuses owners of which more than one controls.
+// controllers refuses several controlling owners.
 func (r *Refusals) controllers(refs []any) {
 	first := ""
 	for _, e := range refs {
@@ -71,8 +71,7 @@ func (r *Refusals) controllers(refs []any) {
 	}
 }
 
-// ownersInOrder returns owner references with their members in kube-apiserver's
-// order.
+// ownersInOrder returns owner references with their members in kube-apiserver's order.
 func ownersInOrder(refs []any) any {
 	var list []struct {
 		APIVersion         string `json:"apiVersion"`
@@ -86,7 +85,7 @@ func ownersInOrder(refs []any) any {
 	return list
 }
 
-// Labels refuses labels whose keys or values are none.
+// Labels refuses labels with invalid keys or values.
 func (r *Refusals) Labels(field string, labels map[string]any) {
 	for key := range KeysOf(labels) {
 		r.Each(field, key, QualifiedName(key))
@@ -95,7 +94,7 @@ func (r *Refusals) Labels(field string, labels map[string]any) {
 	}
 }
 
-// KeysOf goes through the keys of m in order.
+// KeysOf iterates over the keys of m in order.
 func KeysOf(m map[string]any) iter.Seq[string] {
 	if len(m) == 0 {
 		return func(func(string) bool) {}
@@ -103,8 +102,8 @@ func KeysOf(m map[string]any) iter.Seq[string] {
 	return slices.Values(object.SortedKeys(m))
 }
 
-// MetaCauses says what an update may not set: when an object is to be gone is said
-// by a DELETE, and what is to wait for has been said by then.
+// MetaCauses returns errors for fields that an update must not set: a DELETE sets the
+// time of the deletion, and finalizers are fixed by then.
 func MetaCauses(old, o *object.Meta) (causes []kube.StatusCause) {
 	if o.UID != "" && o.UID != old.UID {
 		causes = append(causes, kube.StatusCause{Reason: "FieldValueInvalid", Field: "metadata.uid",
@@ -127,8 +126,9 @@ func MetaCauses(old, o *object.Meta) (causes []kube.StatusCause) {
 	return causes
 }
 
-// FinalizerWarnings says which finalizers that o has and old, which may be nil, has
-// not may be those of others too. o is a custom resource: elsewhere they are refused.
+// FinalizerWarnings returns warnings for new finalizers of o that may conflict with
+// others, because they are not qualified. old may be nil. o is a custom resource: other
+// resources refuse them.
 func FinalizerWarnings(old, o *object.Object) (warnings []string) {
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(o.Meta.Finalizers))) {
 		if standardFinalizer(name) || strings.Contains(name, "/") || old != nil && slices.Contains(old.Meta.Finalizers, name) {

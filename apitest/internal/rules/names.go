@@ -18,10 +18,10 @@ const (
 		"regex used for validation is '[-._a-zA-Z0-9]+')"
 )
 
-// TooLong says that there are more than n of something.
+// TooLong returns the error for more than n of something.
 func TooLong(n int, of string) string { return fmt.Sprintf("must be no more than %d %s", n, of) }
 
-// made reports whether s is of letters, digits and the characters in others.
+// made reports whether s consists of letters, digits and the characters in others.
 func made(s, others string) bool {
 	return s != "" && strings.IndexFunc(s, func(c rune) bool { return !alphanumeric(c) && !strings.ContainsRune(others, c) }) < 0
 }
@@ -35,7 +35,7 @@ func framed(s, others string) bool {
 	return made(s, others) && alphanumeric(rune(s[0])) && alphanumeric(rune(s[len(s)-1]))
 }
 
-// LabelName says what is wrong with a name of one part.
+// LabelName returns the errors of a name of one part.
 func LabelName(s string) (wrong []string) {
 	if len(s) > 63 {
 		wrong = append(wrong, TooLong(63, "characters"))
@@ -50,7 +50,7 @@ func LabelName(s string) (wrong []string) {
 	return wrong
 }
 
-// QualifiedName says what is wrong with the key of a label.
+// QualifiedName returns the errors of a label key.
 func QualifiedName(s string) (wrong []string) {
 	prefix, name, prefixed := strings.Cut(s, "/")
 	switch {
@@ -74,7 +74,7 @@ func QualifiedName(s string) (wrong []string) {
 	return wrong
 }
 
-// LabelValue says what is wrong with the value of a label.
+// LabelValue returns the errors of a label value.
 func LabelValue(s string) (wrong []string) {
 	if len(s) > 63 {
 		wrong = append(wrong, TooLong(63, "bytes"))
@@ -85,7 +85,7 @@ func LabelValue(s string) (wrong []string) {
 	return wrong
 }
 
-// DataKey says what is wrong with a key of a ConfigMap or Secret.
+// DataKey returns the errors of a key of a ConfigMap or Secret.
 func DataKey(s string) (wrong []string) {
 	if len(s) > 253 {
 		wrong = append(wrong, TooLong(253, "characters"))
@@ -102,7 +102,7 @@ func DataKey(s string) (wrong []string) {
 	return wrong
 }
 
-// PortName says what is wrong with a port's name that others refer to.
+// PortName returns the errors of a port's name that others refer to.
 func PortName(s string) (wrong []string) {
 	if len(s) > 15 {
 		wrong = append(wrong, TooLong(15, "characters"))
@@ -126,7 +126,7 @@ const nameRule = "a lowercase RFC 1123 subdomain must consist of lower case alph
 	"and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is " +
 	`'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`
 
-// Subdomain says what is wrong with a name of labels and dots.
+// Subdomain returns the errors of a name of labels and dots.
 func Subdomain(s string) (wrong []string) {
 	if len(s) > 253 {
 		wrong = append(wrong, TooLong(253, "characters"))
@@ -140,7 +140,7 @@ func Subdomain(s string) (wrong []string) {
 	return wrong
 }
 
-// SegmentName says what is wrong with a name that need only fit into a URL.
+// SegmentName returns the errors of a name that only needs to fit into a URL.
 func SegmentName(s string) (wrong []string) {
 	if s == "." || s == ".." {
 		return []string{"may not be '" + s + "'"}

@@ -6,14 +6,13 @@ import (
 	"strings"
 )
 
-// To how many decimal places a quantity is rounded up: those of resources have
-// fewer.
+// Decimal places to which quantities are rounded up: those of resources have fewer.
 const (
 	Milli = 3
 	Nano  = 9
 )
 
-// Quantities rewrites the quantities in the map that is a member of m.
+// Quantities normalizes the quantities in the map m[name].
 func (d *Defaults) Quantities(m map[string]any, name string) {
 	list := ObjectAt(m, name)
 	for k := range list {
@@ -21,7 +20,7 @@ func (d *Defaults) Quantities(m map[string]any, name string) {
 	}
 }
 
-// Quantity rewrites the quantity that is a member of m.
+// Quantity normalizes the quantity m[name].
 func (d *Defaults) Quantity(m map[string]any, name string, places int) {
 	v := m[name]
 	s, text := v.(string)
@@ -39,14 +38,14 @@ func (d *Defaults) Quantity(m map[string]any, name string, places int) {
 	}
 }
 
-// Suffixes, from the smallest: each is 1,000 or 1,024 times the one before.
+// Suffixes, from the smallest: each is 1,000 or 1,024 times the previous one.
 var (
 	decimalSuffixes = [...]string{"n", "u", "m", "", "k", "M", "G", "T", "P", "E"}
 	binarySuffixes  = [...]string{"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"}
 )
 
-// CanonicalQuantity returns s as kube-apiserver writes it. It does not always take
-// the shortest form: 1.250 stays. What is no quantity stays as it is.
+// CanonicalQuantity returns s as kube-apiserver formats it, which is not always the
+// shortest form: 1.250 is kept. Invalid quantities are unchanged.
 func CanonicalQuantity(s string, places int) string {
 	end := strings.LastIndexAny(s, "0123456789.") + 1
 	if i := strings.IndexAny(s, "eE"); i > 0 && i+1 < len(s) {
@@ -115,7 +114,7 @@ func CanonicalQuantity(s string, places int) string {
 
 func tenTo(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
 
-// roundUp divides n by by.
+// roundUp divides n by by and rounds up.
 func roundUp(n, by *big.Int) {
 	rest := new(big.Int)
 	if n.QuoRem(n, by, rest); rest.Sign() != 0 {
@@ -123,7 +122,7 @@ func roundUp(n, by *big.Int) {
 	}
 }
 
-// divides divides n by by if nothing is left over, and reports whether.
+// divides divides n by by if there is no remainder, and reports whether it did.
 func divides(n *big.Int, by int64) bool {
 	q, rest := new(big.Int).QuoRem(n, big.NewInt(by), new(big.Int))
 	if rest.Sign() != 0 {
@@ -142,7 +141,7 @@ func indexOf(list []string, s string) int {
 	return -1
 }
 
-// QuantityOf returns a quantity, "" where there is none or 0.
+// QuantityOf returns a quantity, "" if there is none or 0.
 func QuantityOf(m map[string]any, name string) string {
 	if s := CanonicalQuantity(TextAt(m, name), Milli); s != "0" {
 		return s

@@ -17,31 +17,31 @@ func (r *Refusals) Add(reason, field, message string) {
 	r.Causes = append(r.Causes, kube.StatusCause{Reason: reason, Field: field, Message: message})
 }
 
-// Required refuses that a field is not there.
+// Required refuses a missing field.
 func (r *Refusals) Required(field string, why ...string) {
 	r.Add("FieldValueRequired", field, strings.Join(append([]string{"Required value"}, why...), ": "))
 }
 
-// Invalid refuses a value, and says why.
+// Invalid refuses a value with a reason.
 func (r *Refusals) Invalid(field string, v any, why string) {
 	r.Add("FieldValueInvalid", field, "Invalid value: "+Show(v)+": "+why)
 }
 
-// Unsupported refuses a value that is not among those supported.
+// Unsupported refuses a value that is not supported.
 func (r *Refusals) Unsupported(field string, v any, supported ...string) {
-	supported = slices.Clone(supported) // which may be shared
+	supported = slices.Clone(supported) // it may be shared
 	for i, s := range supported {
 		supported[i] = Show(s)
 	}
 	r.Add("FieldValueNotSupported", field, "Unsupported value: "+Show(v)+": supported values: "+strings.Join(supported, ", "))
 }
 
-// Duplicate refuses a value that is there twice.
+// Duplicate refuses a duplicate value.
 func (r *Refusals) Duplicate(field string, v any) {
 	r.Add("FieldValueDuplicate", field, "Duplicate value: "+Show(v))
 }
 
-// Show writes a value as messages have it.
+// Show formats a value for messages.
 func Show(v any) string {
 	if s, ok := v.(string); ok {
 		return fmt.Sprintf("%q", s)
@@ -49,12 +49,12 @@ func Show(v any) string {
 	return string(object.Marshal(v))
 }
 
-// OneOf refuses a string that is not among those supported; none at all passes.
+// OneOf refuses a string that is not supported; a missing one is valid.
 func (r *Refusals) OneOf(path string, m map[string]any, name string, supported ...string) {
 	r.Supported(path+"."+name, TextAt(m, name), supported...)
 }
 
-// Supported refuses s unless it is empty or among those supported.
+// Supported refuses s unless it is empty or supported.
 func (r *Refusals) Supported(field, s string, supported ...string) {
 	if s != "" && !slices.Contains(supported, s) {
 		r.Unsupported(field, s, supported...)
@@ -70,7 +70,7 @@ func (r *Refusals) Natural(path string, m map[string]any, names ...string) {
 	}
 }
 
-// Port refuses a number that is no port.
+// Port refuses a number that is not a port.
 func (r *Refusals) Port(field string, v any) {
 	if n, ok := v.(int64); ok && (n < 1 || n > 65535) {
 		r.Invalid(field, n, "must be between 1 and 65535, inclusive")
