@@ -10,24 +10,24 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
-// Write says who writes and how.
+// Write is the writer and the kind of a write.
 type Write struct {
-	Manager     string    // fieldManager, or what User-Agent says before "/"; default: "unknown"
+	Manager     string    // fieldManager, or the part of the User-Agent before "/"; default: "unknown"
 	Subresource string    // "status"; empty: the object itself
 	HasStatus   bool      // the resource has a status subresource: a write to the object does not own status
-	Force       bool      // Apply only: take fields from others rather than conflict
+	Force       bool      // Apply only: take over fields of others instead of a conflict
 	Now         time.Time // of the request
 }
 
-// Apply does a server-side apply: it returns live with config's fields set, and
-// with those removed that w.Manager applied before and config lacks, with
-// managedFields kept. live is nil when the object does not exist; then the result
-// is without what a create adds. Neither is changed, and the result shares nothing
-// with them. config is not pruned before: a field that t does not know is an error.
-// Default the result afterwards.
+// Apply does a server-side apply: it returns live with config's fields set, and without
+// those that w.Manager applied before and config lacks, with updated managedFields.
+// live is nil if the object does not exist; then the result lacks the fields that a
+// create adds. Neither is changed, and the result shares nothing with them. config is
+// not pruned before: a field that t does not have is an error. The caller sets defaults
+// of the result.
 //
-// The error is a *kube.Status: a conflict with other managers, 409 with a cause
-// for each field, or what is wrong with config.
+// The error is a *kube.Status: a conflict with other managers, 409 with a cause for
+// each field, or the errors of config.
 func (t *Type) Apply(live, config map[string]any, w Write) (map[string]any, error) {
 	m, err := decodeManaged(managedOf(live))
 	if err != nil {
@@ -86,7 +86,7 @@ func (t *Type) Apply(live, config map[string]any, w Write) (map[string]any, erro
 	return merged, nil
 }
 
-// merge returns the merged object, nil where it is as before.
+// merge returns the merged object, nil if it is unchanged.
 func (t *Type) merge(was, patch *typed.TypedValue, m *managed, w Write) (map[string]any, error) {
 	id := w.id(t, opApply)
 	version := fieldpath.APIVersion(t.id.apiVersion())
@@ -119,7 +119,7 @@ func (w Write) id(t *Type, operation string) string {
 
 func (w Write) now() string { return w.Now.UTC().Format(time.RFC3339) }
 
-// typed returns o, nil for one that does not exist, for structured-merge-diff.
+// typed returns o, nil for a missing one, for structured-merge-diff.
 func (t *Type) typed(o map[string]any, options ...typed.ValidationOptions) (*typed.TypedValue, error) {
 	var v any = o
 	if o == nil {

@@ -26,12 +26,11 @@ var (
 	documentsJSON string
 )
 
-// ErrUnknown says that a catalog has no such type.
+// ErrUnknown is the error for a type that a catalog does not have.
 var ErrUnknown = errors.New("unknown type")
 
-// Catalog has the built-in types. The zero value is ready, parses a type when it
-// is first asked for, and keeps it. It may be used by many goroutines at once, and
-// must not be copied.
+// Catalog has the built-in types. The zero value is ready to use. It parses a type at
+// its first use and keeps it. It is safe for concurrent use, and must not be copied.
 type Catalog struct {
 	mu    sync.Mutex
 	texts map[string]string // name of a component to its JSON
@@ -51,9 +50,8 @@ func (g gvk) apiVersion() string {
 
 func (g gvk) String() string { return g.group + "/" + g.version + ", Kind=" + g.kind }
 
-// Type returns a built-in type; of r, group, version and kind count. The error is
-// ErrUnknown where kube-apiserver has none unless it is asked for alpha and beta
-// ones.
+// Type returns a built-in type by group, version and kind of r. The error is ErrUnknown
+// if kube-apiserver does not serve it by default, such as alpha and beta types.
 func (c *Catalog) Type(r kube.Resource) (*Type, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,9 +76,9 @@ func (c *Catalog) Type(r kube.Resource) (*Type, error) {
 	return t, nil
 }
 
-// Custom returns the type of a custom resource: openAPIV3Schema is that of its
-// version in the CustomResourceDefinition, as JSON; empty means that anything
-// goes. The catalog does not keep it. An error says what is wrong with the schema.
+// Custom returns the type of a custom resource: openAPIV3Schema is that of its version
+// in the CustomResourceDefinition, as JSON; empty means no validation. The catalog does
+// not keep it. It returns the errors of the schema.
 func (c *Catalog) Custom(r kube.Resource, openAPIV3Schema []byte) (*Type, error) {
 	id := gvk{r.Group, r.Version, r.Kind}
 	var v any = map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}
@@ -138,8 +136,8 @@ func (c *Catalog) load() error {
 	return nil
 }
 
-// component returns the node of a component, parsed once. It stands in the map
-// before its parts are parsed, for types that contain themselves.
+// component returns the node of a component, parsed once. It is added to the map before
+// its parts are parsed, for recursive types.
 func (c *Catalog) component(name string) (*node, error) {
 	if n := c.nodes[name]; n != nil {
 		return n, nil
@@ -164,7 +162,7 @@ func (c *Catalog) component(name string) (*node, error) {
 	return n, nil
 }
 
-// Origin says where the built-in types come from: "kube-apiserver v1.37.0".
+// Origin returns the source of the built-in types: "kube-apiserver v1.37.0".
 func Origin() string {
 	var header map[string]struct{ From string }
 	line, _, _ := strings.Cut(strings.TrimPrefix(schemasJSON, "{\n"), ",\n")

@@ -2,11 +2,10 @@ package schema
 
 import "slices"
 
-// Default fills in what o lacks and t has a default for. Of a custom resource it
-// first drops the nulls that are not allowed, as kube-apiserver does. Of a
-// built-in type it knows only the defaults in OpenAPI, such as the TCP of
-// a port and the status {} of what has none: most are made by code in
-// kube-apiserver.
+// Default sets missing fields of o to the defaults of t. For a custom resource it first
+// removes nulls that are not allowed, as kube-apiserver does. For a built-in type it
+// uses only the defaults in OpenAPI, such as the TCP of a port and an empty status:
+// kube-apiserver sets most others in code.
 func (t *Type) Default(o map[string]any) {
 	if t.builtIn {
 		defaultTyped(t.root, o)
@@ -16,8 +15,8 @@ func (t *Type) Default(o map[string]any) {
 	defaultCustom(t.root, o)
 }
 
-// DefaultApplied is Default for what came of a server-side apply, where nulls stay,
-// to be refused.
+// DefaultApplied is Default for the result of a server-side apply, in which nulls are
+// kept, to be refused.
 func (t *Type) DefaultApplied(o map[string]any) {
 	if t.builtIn {
 		defaultTyped(t.root, o)

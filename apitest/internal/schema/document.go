@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// keptDocument is a document of /openapi/v3 as it is embedded.
+// keptDocument is an embedded document of /openapi/v3.
 type keptDocument struct {
 	Schemas []string                     // names of components
 	Paths   map[string]map[string]string // path to method to "action apiVersion Kind"
@@ -25,8 +25,8 @@ func documents() (map[string]keptDocument, error) {
 	return docs, nil
 }
 
-// Index returns the body of GET /openapi/v3, as JSON: kube-apiserver's documents,
-// and one for each group and version of custom.
+// Index returns the body of GET /openapi/v3, as JSON: kube-apiserver's documents, and
+// one for each group and version of custom.
 func (c *Catalog) Index(custom ...*Type) ([]byte, error) {
 	docs, err := documents()
 	if err != nil {
@@ -63,9 +63,9 @@ func hash(texts ...string) string {
 	return fmt.Sprintf("%X", h.Sum(nil))
 }
 
-// Document returns the body of GET /openapi/v3/name, as JSON; name is such as
-// "api/v1" or "apis/apps/v1". It has no texts, and of each operation only what
-// kubectl asks for: the kind, and the parameters of a write. custom are all the
+// Document returns the body of GET /openapi/v3/name, as JSON; name is for instance
+// "api/v1" or "apis/apps/v1". It has no descriptions, and for each operation only the
+// parts that kubectl uses: the kind, and the parameters of a write. custom are all
 // types of Index. The error is ErrUnknown for another name.
 func (c *Catalog) Document(name string, custom ...*Type) ([]byte, error) {
 	docs, err := documents()
@@ -181,7 +181,7 @@ func operations(methods map[string]string, parameters map[string][]string) map[s
 	return path
 }
 
-// document is the name of the document that t is in.
+// document returns the name of the document that contains t.
 func (t *Type) document() string { return "apis/" + t.id.group + "/" + t.id.version }
 
 // describe adds a custom type's schema and paths.

@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// Encode returns v as JSON, members sorted, escaped as kube-apiserver does. v is
-// of what Decode returns.
+// Encode returns v as JSON, with sorted members, escaped as by kube-apiserver. v has
+// only types of Decode.
 func Encode(v any) ([]byte, error) {
 	return Append(make([]byte, 0, 512), v)
 }
@@ -23,7 +23,7 @@ func Append(b []byte, v any) ([]byte, error) {
 	return e.b, nil
 }
 
-// encoder writes what json.Marshal would, quicker.
+// encoder writes the same as json.Marshal, faster.
 type encoder struct {
 	b   []byte
 	err error
@@ -100,7 +100,7 @@ func (e *encoder) string(prefix, s string) {
 	e.b = append(append(e.b, s[from:]...), '"')
 }
 
-// standard leaves to encoding/json what is rare.
+// standard uses encoding/json for rare values.
 func (e *encoder) standard(v any) {
 	b, err := json.Marshal(v)
 	e.err = cmp.Or(e.err, err)

@@ -2,15 +2,15 @@ package schema
 
 import "fmt"
 
-// depthLimit is how deep objects and lists may be nested.
+// depthLimit limits the nesting of objects and lists.
 const depthLimit = 500
 
 // strictLimit limits the reported unknown and duplicate fields.
 const strictLimit = 100
 
-// Decode returns the JSON in b as map[string]any, []any, string, bool, nil,
-// int64 or float64. Of members with the same name the last one stands. It
-// refuses what is nested deeper than 500.
+// Decode returns the JSON in b as map[string]any, []any, string, bool, nil, int64 or
+// float64. Of members with the same name the last one counts. It refuses nesting deeper
+// than 500.
 func Decode(b []byte) (any, error) {
 	return (&reader{b: b, blind: true}).read(nil)
 }

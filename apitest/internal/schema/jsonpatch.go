@@ -12,18 +12,18 @@ import (
 )
 
 const (
-	// operationLimit is how many operations a JSON patch may have.
+	// operationLimit limits the operations of a JSON patch.
 	operationLimit = 10_000
-	// copyLimit is how many bytes the copies of one JSON patch may add.
+	// copyLimit limits the bytes that the copies of one JSON patch add.
 	copyLimit = 3 << 20
-	// shiftLimit is how many elements of lists one JSON patch may move.
+	// shiftLimit limits the list elements that one JSON patch moves.
 	shiftLimit = 50_000_000
 )
 
-// JSONPatch applies a JSON patch (RFC 6902) to original and returns the result,
-// which shares nothing with it. Where kube-apiserver departs from the RFC it does
-// so too: replace adds a member that is missing, an index below 0 counts from the
-// end, and the object as a whole can only be tested and replaced. The error is a *kube.Status.
+// JSONPatch applies a JSON patch (RFC 6902) to original and returns the result, which
+// shares nothing with it. It deviates from the RFC like kube-apiserver: replace adds a
+// missing member, a negative index counts from the end, and the whole object can only
+// be tested and replaced. The error is a *kube.Status.
 func JSONPatch(original map[string]any, patch []byte) (map[string]any, error) {
 	v, err := Decode(patch)
 	if err != nil {
@@ -80,7 +80,7 @@ type patcher struct {
 	shifted int // elements
 }
 
-// apply does one operation and reports whether it could.
+// apply applies one operation and reports whether that succeeded.
 func (p *patcher) apply(op map[string]any) bool {
 	kind, _ := op["op"].(string)
 	path, ok := op["path"].(string)
@@ -156,8 +156,7 @@ type place struct {
 	name   string
 }
 
-// find returns the place that a JSON pointer names, nil if what should hold it is
-// not there.
+// find returns the place of a JSON pointer, nil if its parent does not exist.
 func (p *patcher) find(pointer string) *place {
 	parts := strings.Split(pointer, "/")
 	if len(parts) < 2 || parts[0] != "" || len(parts) > depthLimit {
@@ -211,7 +210,7 @@ func (at *place) get() (v any, ok bool) {
 	return at.list[i], true
 }
 
-// put replaces what is there.
+// put replaces the value.
 func (at *place) put(v any) bool {
 	if at.object != nil {
 		at.object[at.name] = v
@@ -224,7 +223,7 @@ func (at *place) put(v any) bool {
 	return ok
 }
 
-// set adds v, or replaces what is there.
+// set adds v, or replaces the value.
 func (p *patcher) set(pointer string, v any, add bool) bool {
 	at := p.find(pointer)
 	if at == nil {

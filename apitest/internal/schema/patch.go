@@ -51,7 +51,7 @@ var (
 	errRetainKeys  = errors.New("invalid patch format of retainKeys")
 )
 
-// asStatus returns what kube-apiserver makes of an error of a strategic merge.
+// asStatus returns kube-apiserver's Status for an error of a strategic merge.
 func asStatus(err error) error {
 	switch st := (*kube.Status)(nil); {
 	case errors.As(err, &st):
@@ -64,8 +64,8 @@ func asStatus(err error) error {
 	return &kube.Status{Code: http.StatusInternalServerError, Message: err.Error()}
 }
 
-// rejected is the answer to a patch that does not apply: kube-apiserver does not
-// say why.
+// rejected is the response to a patch that cannot be applied, for which kube-apiserver
+// gives no reason.
 func rejected() error {
 	return &kube.Status{Code: http.StatusUnprocessableEntity, Reason: "Invalid",
 		Message: "the server rejected our request due to an error in our request", Details: &kube.StatusDetails{}}
@@ -75,7 +75,7 @@ func badRequest(format string, args ...any) error {
 	return &kube.Status{Code: http.StatusBadRequest, Reason: "BadRequest", Message: fmt.Sprintf(format, args...)}
 }
 
-// goType names the type of v as kube-apiserver's errors do.
+// goType returns the name of v's type in kube-apiserver's errors.
 func goType(v any) string {
 	switch v.(type) {
 	case nil:

@@ -2,8 +2,8 @@ package schema
 
 import "slices"
 
-// Prune drops from o the fields that t does not know and returns their paths, in
-// kube-apiserver's order: "spec.list[0].c". Of custom resources it obeys
+// Prune removes the fields of o that t does not have and returns their paths, in
+// kube-apiserver's order: "spec.list[0].c". For custom resources it respects
 // x-kubernetes-preserve-unknown-fields and x-kubernetes-embedded-resource.
 func (t *Type) Prune(o map[string]any) []string {
 	var p pruner

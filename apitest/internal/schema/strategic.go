@@ -12,10 +12,10 @@ const (
 	deleteFromList = "$deleteFromPrimitiveList/"
 )
 
-// StrategicMerge merges a strategic merge patch into an object of a built-in
-// type and returns the result. Neither original nor patch is changed, and the
-// result shares nothing with them. It is not pruned: fields that t does not know
-// may come with the patch. The error is a *kube.Status. See
+// StrategicMerge merges a strategic merge patch into an object of a built-in type and
+// returns the result. Neither original nor patch is changed, and the result shares
+// nothing with them. It is not pruned: the patch may have fields that t does not have.
+// The error is a *kube.Status. See
 // https://github.com/kubernetes/community/blob/master/contributors/devel/sig-api-machinery/strategic-merge-patch.md.
 func (t *Type) StrategicMerge(original, patch map[string]any) (map[string]any, error) {
 	if !t.builtIn {
@@ -175,7 +175,7 @@ func withoutDirectives(v any) (any, bool) {
 	return v, true
 }
 
-// retain obeys $retainKeys: what it does not list goes.
+// retain applies $retainKeys: it removes all other members.
 func retain(original, patch map[string]any) error {
 	v, ok := patch[retainKeys]
 	if !ok {

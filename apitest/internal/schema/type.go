@@ -2,8 +2,8 @@ package schema
 
 import "github.com/listwatch/listwatch/kube"
 
-// Type is the schema of one kind in one version. It does not change, and may be
-// used by many goroutines at once.
+// Type is the schema of one kind in one version. It is immutable and safe for
+// concurrent use.
 type Type struct {
 	id      gvk
 	root    *node
@@ -21,14 +21,14 @@ type Type struct {
 // patches are for those only.
 func (t *Type) BuiltIn() bool { return t.builtIn }
 
-// Read decodes an object that a client sent. It drops the fields that t does not
-// know and, of members with the same name, all but the last. strict names both,
-// at most 100, as the warnings and errors of fieldValidation do: `unknown field
-// "spec.foo"`, `duplicate field "spec.replicas"`; they are in kube-apiserver's
-// order. Of a built-in type, values of another type than the field's are an error.
+// Read decodes the object of a client. It removes the fields that t does not have and,
+// of members with the same name, all but the last. strict lists both, at most 100, in
+// the form of the warnings and errors of fieldValidation: `unknown field "spec.foo"`,
+// `duplicate field "spec.replicas"`, in kube-apiserver's order. For a built-in type,
+// values of another type than the field's are an error.
 //
-// The caller puts the errors together: "Pod in version "v1" cannot be handled as
-// a Pod: " and, for strict ones, "strict decoding error: ".
+// The caller adds to the errors: "Pod in version "v1" cannot be handled as a Pod: "
+// and, for strict ones, "strict decoding error: ".
 func (t *Type) Read(b []byte) (object map[string]any, strict []string, err error) {
 	r := &reader{b: b, typed: t.builtIn}
 	root := t.root

@@ -7,13 +7,12 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
-// Update sets next's metadata.managedFields to what a create, update or patch
-// makes of it: w.Manager owns what next has changed. live is the object as it is
-// stored, nil when next is created; it is not changed. next is what will be
-// stored, defaults included, but for managedFields: there it has what the client
-// sent, which is obeyed in an update of the object itself, and is ignored where it
-// makes no sense, as kube-apiserver does. Update never fails: rather, managedFields
-// stays as it is in live.
+// Update sets next's metadata.managedFields after a create, update or patch: w.Manager
+// owns the fields that next changes. live is the stored object, nil for a create; it is
+// not changed. next is the object to store, defaults included, except managedFields:
+// there it has those of the client, which are used for an update of the object itself,
+// and ignored if they are invalid, as by kube-apiserver. Update never fails: instead,
+// managedFields stays as in live.
 func (t *Type) Update(live, next map[string]any, w Write) {
 	before := Managed{Live: encodeManaged(live), Sent: encodeManaged(next)}
 	setManaged(next, nil)
@@ -23,7 +22,7 @@ func (t *Type) Update(live, next map[string]any, w Write) {
 	}
 }
 
-// encodeManaged returns the JSON of o's managedFields, if there are any.
+// encodeManaged returns the JSON of o's managedFields, if it has any.
 func encodeManaged(o map[string]any) []byte {
 	v := managedOf(o)
 	if v == nil {
@@ -46,9 +45,8 @@ type Managed struct {
 	Known bool
 }
 
-// UpdateManaged is Update with managedFields apart: live and next are without, and
-// it returns what next's are to be, in the order of kube-apiserver. known is for the
-// next update.
+// UpdateManaged is Update with managedFields separate: live and next have none, and it
+// returns those of next, in kube-apiserver's order. known is for the next update.
 func (t *Type) UpdateManaged(live, next map[string]any, before Managed, w Write) (managed []byte, known bool) {
 	m, sent := before.read(w.Subresource != "")
 	if len(m.fields) == 0 && live != nil {

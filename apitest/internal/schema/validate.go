@@ -12,14 +12,13 @@ import (
 // causesLimit limits the errors that Validate returns.
 const causesLimit = 1000
 
-// Validate returns what is wrong with a custom resource, for the details of a
-// Status: fields, reasons and messages are kube-apiserver's, their order is that of
-// the fields' names. old is what the object was, nil when it is created: what has
-// not changed since may be invalid. o is pruned and has its defaults. Of built-in
-// types, and of CEL rules, it knows nothing.
+// Validate returns the errors of a custom resource, for the details of a Status:
+// fields, reasons and messages are kube-apiserver's; they are sorted by field names.
+// old is the previous object, nil for a create: unchanged values may be invalid. o is
+// pruned and has its defaults. It does not support built-in types and CEL rules.
 //
-// A field "<nil>" is kube-apiserver's too, where one of oneOf, anyOf, allOf and not
-// fails, or a number does not fit.
+// A field "<nil>" is kube-apiserver's too, if one of oneOf, anyOf, allOf and not fails,
+// or a number does not fit.
 func (t *Type) Validate(o, old map[string]any) []kube.StatusCause {
 	if t.builtIn {
 		return nil
@@ -71,8 +70,7 @@ func (p previous) elements(n *node) func(e any) previous {
 	}
 }
 
-// validator collects errors, and counts what was right to find the alternative
-// that comes closest.
+// validator collects errors, and counts valid parts to find the best alternative.
 type validator struct {
 	causes  []kube.StatusCause
 	matches int
