@@ -82,6 +82,9 @@ func (c *structure) version(v *Version, at string) {
 	if root.Type != "object" {
 		c.fail(at, "the type of the whole object is %q: want object", root.Type)
 	}
+	if root.AdditionalProperties != nil {
+		c.fail(at, "the whole object has additionalProperties: want properties")
+	}
 	c.schema(root, "")
 	if s := v.Subresources.Scale; s != nil {
 		for path, part := range map[string]string{s.SpecReplicas: ".spec.", s.StatusReplicas: ".status."} {
@@ -136,8 +139,8 @@ func (c *structure) schema(s *Schema, path string) {
 		fail("it has no type")
 	case s.Type != "" && !slices.Contains(types, s.Type):
 		fail("%q is not a type of JSON", s.Type)
-	case s.Type != "" && s.IntOrString:
-		fail("an int or string has no type")
+	case s.IntOrString && (s.PreserveUnknownFields || s.EmbeddedResource):
+		fail("an int or string has no members")
 	}
 	if (s.Items != nil) != (s.Type == "array") {
 		fail("items and the type array need each other")
@@ -227,7 +230,7 @@ func (c *structure) combined(s *Schema, fail func(string, ...any)) {
 			fail("within anyOf, oneOf, allOf and not only restrictions of values may stand: no type, default, description or nullable")
 		}
 		for name := range sub.Properties {
-			if s.Properties[name] == nil && s.AdditionalProperties == nil {
+			if s.Properties[name] == nil {
 				fail("%q is within anyOf, oneOf, allOf or not, and not in properties", name)
 			}
 		}
@@ -248,7 +251,7 @@ func (c *structure) values(s *Schema, fail func(string, ...any)) {
 			fail("%q is not a number", clip([]byte(num)))
 		}
 	}
-	if s.Default != nil {
+	if s.Default != nil && string(s.Default) != "null" { // null is no default
 		for _, f := range faults(s, s.Default) {
 			at := ""
 			if f.Path != "" {

@@ -19,6 +19,9 @@
 // TestAuth comes to the server in every way, good and bad, and holds what the
 // program says against testdata/auth; -update writes it anew.
 //
+// TestCRD applies definitions of package crd to the real server and to the fake, and
+// compares what they accept, prune, default and refuse.
+//
 // TestOperators runs the operators of examples/ beside a real
 // kube-controller-manager, TestLease replicas that elect a leader, and TestEvents
 // lets kubectl show what a recorder wrote.
