@@ -57,8 +57,8 @@ var authStories = []authStory{
 	}},
 	{"service-account-token-file", []string{watchPods + "account-file", checkPods + "account-file"}},
 	{"service-account-list-only", []string{
-		"list configmaps/plain -o name --context account", "watch configmaps --once -o name --list paged --context account",
-		"watch configmaps --once -o name --context account", "watch configmaps --max-events 1 --max-failures 1 --list paged -o name --context account",
+		"list configmaps/plain -o name --context account", "watch configmaps --once -o name --initial-list paged --context account",
+		"watch configmaps --once -o name --context account", "watch configmaps --max-events 1 --max-failures 1 --initial-list paged -o name --context account",
 		"auth check configmaps,nodes --context account",
 	}},
 	{"service-account-watch-only", []string{
@@ -95,7 +95,7 @@ var authStories = []authStory{
 	{"plugin-garbage", []string{watchPods + "plugin-garbage", checkPods + "plugin-garbage"}},
 	{"plugin-wrong", []string{watchPods + "plugin-wrong", checkPods + "plugin-wrong"}},
 	{"auth-provider", []string{watchPods + "gcp", checkPods + "gcp", watchPods + "azure", watchPods + "oidc"}},
-	{"requests", []string{watchPods + "account -v 6 --list paged", watchPods + "account -n elsewhere -v 6 --log-format json --list paged"}},
+	{"requests", []string{watchPods + "account -v 6 --initial-list paged", watchPods + "account -n elsewhere -v 6 --log-format json --initial-list paged"}},
 }
 
 // words makes arguments of a line.

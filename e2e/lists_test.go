@@ -27,8 +27,8 @@ func testLists(t *testing.T, c *cluster.Cluster, p *program) {
 	flags := []string{"configmaps", "-n", ns, "-o", "ndjson", "--kubeconfig", kubeconfig(t, c, c.URL())}
 	for _, command := range []string{
 		"list", "list --chunk-size=100", "list --chunk-size=0", "list --chunk-size=1999",
-		"watch --once", "watch --once --list=auto", "watch --once --list=stream",
-		"watch --once --list=paged", "watch --once --list=paged --chunk-size=100",
+		"watch --once", "watch --once --initial-list=auto", "watch --once --initial-list=stream",
+		"watch --once --initial-list=paged", "watch --once --initial-list=paged --chunk-size=100",
 	} {
 		t.Run(command, func(t *testing.T) {
 			s := newStory()

@@ -30,8 +30,8 @@ func TestCheckpointSurvivesKill(t *testing.T) {
 		loses int // see restless
 		flags []string
 	}{
-		{"the history is kept", 0, []string{"--list", "stream"}},
-		{"the history is lost", 80, []string{"--list", "paged", "--chunk-size", "7"}},
+		{"the history is kept", 0, []string{"--initial-list", "stream"}},
+		{"the history is lost", 80, []string{"--initial-list", "paged", "--chunk-size", "7"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting for processes

@@ -19,7 +19,7 @@ import (
 // acknowledging starts a watch of nodes whose reader acknowledges by a pipe.
 func acknowledging(t *testing.T, path, server, state string, more ...string) (c *child, lines *bufio.Reader, stdout *os.File) {
 	t.Helper()
-	c = newChild(t, append([]string{"watch", "nodes", "-o", "ndjson", "--events", "ADDED", "--list", "paged", "--checkpoint", state, "--ack", path, "-s", server}, more...)...)
+	c = newChild(t, append([]string{"watch", "nodes", "-o", "ndjson", "--events", "ADDED", "--initial-list", "paged", "--checkpoint", state, "--ack", path, "-s", server}, more...)...)
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

@@ -41,7 +41,7 @@ func TestStdoutHasNoMoreRoom(t *testing.T) {
 	if err := os.WriteFile(out, before, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"watch", "nodes", "-o", "name", "--output-watch-events", "--list", "paged", "--checkpoint", state, "-s", srv.URL}
+	args := []string{"watch", "nodes", "-o", "name", "--output-watch-events", "--initial-list", "paged", "--checkpoint", state, "-s", srv.URL}
 	c := newChild(t, args...)
 	stdout, err := os.OpenFile(out, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
@@ -77,7 +77,7 @@ func TestCheckpointHasNoMoreRoom(t *testing.T) {
 	t.Parallel()
 	srv, names := crowd(t, 10)
 	state := filepath.Join(t.TempDir(), "state")
-	args := []string{"watch", "nodes", "-o", "name", "--output-watch-events", "--list", "paged", "--checkpoint", state, "-s", srv.URL}
+	args := []string{"watch", "nodes", "-o", "name", "--output-watch-events", "--initial-list", "paged", "--checkpoint", state, "-s", srv.URL}
 	c := newChild(t, args...).limited(64).start()
 	c.until(c.stdout, "^ADDED node/n0009")
 	for i := range 300 {

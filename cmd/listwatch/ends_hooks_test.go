@@ -67,7 +67,7 @@ func TestSignalAfterSignalLeavesNoHooks(t *testing.T) {
 		t.Run(fmt.Sprint(i, first), func(t *testing.T) {
 			t.Parallel()
 			path, alive, dead := living(t)
-			c := newChild(t, "watch", "nodes", "-o", "none", "-q", "-s", srv.URL, "--grace-period", "1h",
+			c := newChild(t, "watch", "nodes", "-o", "none", "-q", "-s", srv.URL, "--exec-grace", "1h",
 				"--", "sh", "-c", "trap '' TERM INT; exec 3>"+path+"; echo up >&3; sleep 1000; sleep 1000").start()
 			alive()
 			c.signal(first)
@@ -94,7 +94,7 @@ func TestHooksSurviveAClosedTerminal(t *testing.T) {
 	srv := apitest.New(t, apitest.Fixture{Resource: kube.Nodes, Object: `{"metadata":{"name":"a"}}`})
 	path, alive, _ := living(t)
 	done := filepath.Join(t.TempDir(), "done")
-	c := newChild(t, "watch", "nodes", "-o", "none", "-s", srv.URL, "--grace-period", "1m",
+	c := newChild(t, "watch", "nodes", "-o", "none", "-s", srv.URL, "--exec-grace", "1m",
 		"--", "sh", "-c", "trap '' TERM; exec 3>"+path+"; echo up >&3; sleep 1; echo ended >"+done).start()
 	alive()
 	c.signal(syscall.SIGHUP)
@@ -118,7 +118,7 @@ func TestSignalSentTwice(t *testing.T) {
 			t.Parallel()
 			path, alive, _ := living(t)
 			done := filepath.Join(t.TempDir(), "done")
-			c := newChild(t, "watch", "nodes", "-o", "none", "-s", srv.URL, "--grace-period", "1m",
+			c := newChild(t, "watch", "nodes", "-o", "none", "-s", srv.URL, "--exec-grace", "1m",
 				"--", "sh", "-c", "trap '' TERM INT; exec 3>"+path+"; echo up >&3; sleep 1; echo ended >"+done).start()
 			alive()
 			began := time.Now()
@@ -146,8 +146,8 @@ func TestSignalWhileStdoutBlocksLeavesNoHooks(t *testing.T) {
 	srv.Put(kube.Nodes, `{"metadata":{"name":"z"}}`)
 	path, alive, dead := living(t)
 	state := filepath.Join(t.TempDir(), "state")
-	args := []string{"watch", "nodes", "-o", "name", "--output-watch-events", "--list", "paged", "--checkpoint", state, "-s", srv.URL}
-	c := newChild(t, append(args, "-q", "--grace-period", "0s", "--exec-on", "DELETED",
+	args := []string{"watch", "nodes", "-o", "name", "--output-watch-events", "--initial-list", "paged", "--checkpoint", state, "-s", srv.URL}
+	c := newChild(t, append(args, "-q", "--exec-grace", "0s", "--exec-on", "DELETED",
 		"--", "sh", "-c", "trap '' TERM INT; exec 3>"+path+"; echo up >&3; sleep 1000; sleep 1000")...)
 	p := newClog(c)
 	c.start()
@@ -177,7 +177,7 @@ func TestSecondSignalWhileStdoutBlocks(t *testing.T) {
 	t.Parallel()
 	srv, names := crowd(t, 2)
 	state := filepath.Join(t.TempDir(), "state")
-	args := []string{"watch", "nodes", "-o", "name", "--output-watch-events", "--list", "paged", "--checkpoint", state, "-s", srv.URL}
+	args := []string{"watch", "nodes", "-o", "name", "--output-watch-events", "--initial-list", "paged", "--checkpoint", state, "-s", srv.URL}
 	c := newChild(t, args...)
 	p := newClog(c)
 	p.fill()

@@ -22,7 +22,7 @@ func TestRecordingHasNoMoreRoom(t *testing.T) {
 			t.Parallel()
 			srv, _ := crowd(t, 5)
 			file := filepath.Join(t.TempDir(), name)
-			c := newChild(t, "record", "nodes", "--list", "paged", "-q", "-o", file, "-s", srv.URL).limited(16).start()
+			c := newChild(t, "record", "nodes", "--initial-list", "paged", "-q", "--file", file, "-s", srv.URL).limited(16).start()
 			if err := srv.WaitForWatches(t.Context(), 1); err != nil {
 				t.Fatal(err)
 			}
@@ -49,7 +49,7 @@ func TestRecordingCannotBeBegun(t *testing.T) {
 	srv := apitest.New(t, apitest.Fixture{Resource: kube.Nodes, Object: `{"metadata":{"name":"a"}}`})
 	for _, name := range []string{"x.lwrec.ndjson", "x.lwrec.ndjson.gz"} {
 		file := filepath.Join(t.TempDir(), name)
-		args := []string{"record", "nodes", "--max-events", "1", "-o", file, "-s", srv.URL}
+		args := []string{"record", "nodes", "--max-events", "1", "--file", file, "-s", srv.URL}
 		c := newChild(t, args...).limited(0).start()
 		c.end(1)
 		if got, want := c.stderr.String(), "listwatch: write a recording: write "+file+": file too large: allow a larger file by ulimit -f\n"; got != want {

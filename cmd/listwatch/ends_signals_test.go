@@ -70,7 +70,7 @@ func TestSignalsInEachPhase(t *testing.T) {
 				srv, names := crowd(t, 2)
 				reached := phase.begin(t, srv)
 				state := filepath.Join(t.TempDir(), "state")
-				args := []string{"watch", "nodes", "-o", "name", "--output-watch-events", "--list", "paged", "--checkpoint", state, "-s", srv.URL}
+				args := []string{"watch", "nodes", "-o", "name", "--output-watch-events", "--initial-list", "paged", "--checkpoint", state, "-s", srv.URL}
 				c := newChild(t, args...).start()
 				reached(c)
 				c.signal(s.sig)

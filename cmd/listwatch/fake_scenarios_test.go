@@ -34,7 +34,7 @@ func TestScenariosOfACommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, stdout, stderr := playScenarios(t, "tcp/closed,http/500-once,gone/as-*", "-q", "--", "env", "LISTWATCH_TEST_MAIN=1",
-		exe, "watch", "configmaps", "-n", "default", "-q", "-o", "none", "--list", "paged", "--max-failures", "-1")
+		exe, "watch", "configmaps", "-n", "default", "-q", "-o", "none", "--initial-list", "paged", "--max-failures", "-1")
 	if code != 0 || stderr != "" {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}

@@ -39,15 +39,19 @@ func printUsage(cmd *cobra.Command) error {
 			}
 		}
 	}
-	if cmd.HasAvailableFlags() {
-		fmt.Fprint(w, "\nFlags:\n")
-		for line := range strings.Lines(cmd.Flags().FlagUsagesWrapped(helpWidth)) {
+	titles, sets, shared := flagSets(cmd)
+	for _, title := range titles {
+		fmt.Fprintf(w, "\n%s:\n", title)
+		for line := range strings.Lines(sets[title].FlagUsagesWrapped(helpWidth)) {
 			// A default that is one long word begins further to the left.
 			for utf8.RuneCountInString(line) > helpWidth+1 && strings.HasPrefix(line, " ") {
 				line = line[1:]
 			}
 			io.WriteString(w, line)
 		}
+	}
+	if shared {
+		fmt.Fprint(w, "\n\"listwatch options\" explains the flags that say which cluster and as whom.\n")
 	}
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(w, "\n\"%s COMMAND --help\" says more about one of them.\n", cmd.CommandPath())

@@ -57,13 +57,32 @@ func TestHelpIsGolden(t *testing.T) {
 		}
 		c.InitDefaultHelpFlag()
 		c.Flags().VisitAll(func(f *pflag.Flag) {
-			if !f.Hidden && !strings.Contains(got, "--"+f.Name+" ") {
+			if !f.Hidden && !strings.Contains(got, "--"+f.Name+" ") && connecting().Lookup(f.Name) == nil {
 				t.Errorf("%s --help does not tell of --%s", c.CommandPath(), f.Name)
 			}
 		})
 	}
 	for file := range left {
 		t.Errorf("%s is of no command", file)
+	}
+}
+
+// TestFlagsStandInGroups: those of watch and list that are no connection flags.
+func TestFlagsStandInGroups(t *testing.T) {
+	root := rootCommand(&cli.Program{})
+	for name := range grouped {
+		c, _, err := root.Find([]string{name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, sets, _ := flagSets(c)
+		if rest := sets["Flags"]; rest != nil {
+			rest.VisitAll(func(f *pflag.Flag) {
+				if !f.Hidden && f.Name != "help" {
+					t.Errorf("--%s of %s is in no group of flagGroups", f.Name, name)
+				}
+			})
+		}
 	}
 }
 

@@ -53,7 +53,7 @@ When events come faster than hooks run, and cannot replace one another, reading
 from the server stops until there is room (1024 events, or 32 MiB), and it may close a watch
 that is slow, which is resumed or listed again.
 An end that was asked for lets all hooks run. A signal, --timeout or a failure drops
-the waiting ones and gives those that run --grace-period; a second SIGINT or SIGTERM
+the waiting ones and gives those that run --exec-grace; a second SIGINT or SIGTERM
 kills them at once. After kill -9 of listwatch those that run go on: the line on their
 standard input may be cut, and what they print is lost and may end them (SIGPIPE). With
 --checkpoint-policy after-hook the next run repeats their events, perhaps beside them;
@@ -61,7 +61,7 @@ with after-print it does not repeat an event that the checkpoint has.`
 
 func (h *hooking) register(f *pflag.FlagSet) {
 	f.StringVar(&h.exec, "exec", "", "run this by sh -c for each event, instead of a command after --")
-	f.StringArrayVar(&h.delete, "delete", nil, "run this command for DELETED instead; repeat it for each argument")
+	f.StringArrayVar(&h.delete, "exec-delete", nil, "run this command for DELETED instead; repeat it for each argument")
 	f.StringVar(&h.input, "exec-input", "stdin", "how a hook gets the record: stdin, file (named in LISTWATCH_FILE), args (the last one) or none")
 	f.StringSliceVar(&h.on, "exec-on", nil, "run hooks for these types only, as --events has them; default ADDED,MODIFIED,DELETED as far as --events prints them")
 	f.IntVar(&h.concurrency, "exec-concurrency", 4, "hooks that run at once, each for another object")
@@ -73,16 +73,16 @@ func (h *hooking) register(f *pflag.FlagSet) {
 	f.StringVar(&h.rate, "exec-rate", "", "R/B: at most R runs a second, and B at once")
 	f.IntVar(&h.maxErrors, "exec-max-errors", -1, "end with exit code 5 when more hooks than this, in all, have failed for good (-1 = never)")
 	f.BoolVar(&h.dryRun, "exec-dry-run", false, "say on stderr what would be run")
-	f.DurationVar(&h.grace, "grace-period", 5*time.Second, "how long hooks may run on after SIGINT, SIGTERM or SIGHUP")
+	f.DurationVar(&h.grace, "exec-grace", 5*time.Second, "how long hooks may run on after SIGINT, SIGTERM or SIGHUP")
 }
 
 // hookFlags make no sense without a hook.
 var hookFlags = []string{"exec-input", "exec-on", "exec-concurrency", "exec-coalesce", "exec-batch", "exec-timeout",
-	"exec-retries", "exec-backoff", "exec-rate", "exec-max-errors", "exec-dry-run", "grace-period"}
+	"exec-retries", "exec-backoff", "exec-rate", "exec-max-errors", "exec-dry-run", "exec-grace"}
 
 // given reports whether there is a hook.
 func (h *hooking) given(cmd *cobra.Command) bool {
-	return cmd.ArgsLenAtDash() >= 0 || cmd.Flags().Changed("exec") || cmd.Flags().Changed("delete")
+	return cmd.ArgsLenAtDash() >= 0 || cmd.Flags().Changed("exec") || cmd.Flags().Changed("exec-delete")
 }
 
 // split cuts what follows -- off the arguments; command is nil without a --.
@@ -104,8 +104,8 @@ func (h *hooking) compile(cmd *cobra.Command, command, events []string) (*hooks,
 		return nil, exit.Usage("the command after -- is missing")
 	case given("exec") && strings.TrimSpace(h.exec) == "":
 		return nil, exit.Usage("--exec is empty: want what sh shall run")
-	case given("delete") && (len(h.delete) == 0 || h.delete[0] == ""):
-		return nil, exit.Usage("--delete is empty: want a command")
+	case given("exec-delete") && (len(h.delete) == 0 || h.delete[0] == ""):
+		return nil, exit.Usage("--exec-delete is empty: want a command")
 	case given("exec"):
 		command = []string{"sh", "-c", h.exec}
 	case command == nil && h.delete == nil:
@@ -128,7 +128,7 @@ func (h *hooking) compile(cmd *cobra.Command, command, events []string) (*hooks,
 		argv []string
 		into *[]string
 		what string
-	}{{command, &c.opts.Command, "the hook "}, {h.delete, &c.opts.Delete, "--delete "}} {
+	}{{command, &c.opts.Command, "the hook "}, {h.delete, &c.opts.Delete, "--exec-delete "}} {
 		if part.argv == nil {
 			continue
 		}
@@ -149,9 +149,9 @@ func (h *hooking) types(command, events []string) ([]string, error) {
 	deleted := string(watch.Deleted)
 	switch {
 	case on != nil && command == nil && !slices.Equal(on, []string{deleted}):
-		return nil, exit.Usage("--delete is run for DELETED only: give a command for the others of --exec-on, after -- or by --exec")
+		return nil, exit.Usage("--exec-delete is run for DELETED only: give a command for the others of --exec-on, after -- or by --exec")
 	case on != nil && h.delete != nil && !slices.Contains(on, deleted):
-		return nil, exit.Usage("--delete is never run, as --exec-on leaves DELETED out: give one")
+		return nil, exit.Usage("--exec-delete is never run, as --exec-on leaves DELETED out: give one")
 	case on != nil:
 		return on, nil
 	}
@@ -185,7 +185,7 @@ func (h *hooking) options() (hook.Options, error) {
 	case h.timeout < 0:
 		return o, exit.Usage("--exec-timeout %v is negative", h.timeout)
 	case h.grace < 0:
-		return o, exit.Usage("--grace-period %v is negative", h.grace)
+		return o, exit.Usage("--exec-grace %v is negative", h.grace)
 	}
 	var err error
 	if o.Backoff, o.BackoffMax, err = parseBackoff(h.backoff); err != nil {
@@ -204,7 +204,7 @@ func (h *hooking) options() (hook.Options, error) {
 	}
 	switch {
 	case h.delete != nil:
-		return o, exit.Usage("--exec-batch mixes events, --delete parts them: give one")
+		return o, exit.Usage("--exec-batch mixes events, --exec-delete parts them: give one")
 	case o.Input == hook.Args:
 		return o, exit.Usage("--exec-batch gives many records, --exec-input args is for one: give stdin or file")
 	}

@@ -9,7 +9,7 @@
 //	listwatch auth check pods             # may we, and if not, why not
 //	listwatch demo                        # without a cluster
 //	listwatch fake --simulate             # a cluster of its own, for any client
-//	listwatch record pods -o FILE         # and listwatch replay FILE
+//	listwatch record pods --file FILE     # and listwatch replay FILE
 //
 // Stdout is data, stderr is talk. Installed as kubectl-listwatch it is a kubectl
 // plugin. Exit codes: 0 an end that was asked for, 1 failure, 2 usage or

@@ -258,7 +258,7 @@ func TestRolesAllowWhatTheProgramAsksFor(t *testing.T) {
 				apitest.Fixture{Resource: kube.Namespaces, Object: `{"metadata":{"name":"kube-system"}}`})
 			asked := map[string]bool{}
 			for _, first := range []string{"stream", "paged"} { // it depends on the server
-				maps.Copy(asked, rehearse(t, srv, append(arguments(t, all), "--list", first, "-s", srv.URL, "-n", v.namespace)))
+				maps.Copy(asked, rehearse(t, srv, append(arguments(t, all), "--initial-list", first, "-s", srv.URL, "-n", v.namespace)))
 			}
 			if !v.wide {
 				// It may not see this, and does without.

@@ -34,7 +34,7 @@ func TestRecordSurvivesKill(t *testing.T) {
 			// dealt with those before.
 			srv.On(apitest.Match{Verb: "watch", AfterEvent: 2}, faults.CutEvent(10)).Times(1)
 			file := filepath.Join(t.TempDir(), name)
-			_, stderr, kill := recordProcess(t, "configmaps", "-A", "--list", "paged", "-o", file, "-s", srv.URL)
+			_, stderr, kill := recordProcess(t, "configmaps", "-A", "--initial-list", "paged", "--file", file, "-s", srv.URL)
 			for lines := bufio.NewScanner(stderr); ; {
 				if !lines.Scan() {
 					t.Fatalf("it ended, %v", lines.Err())
@@ -75,7 +75,7 @@ func TestRecordSurvivesKill(t *testing.T) {
 		t.Run("traffic to "+name, func(t *testing.T) {
 			srv := apitest.New(t)
 			file := filepath.Join(t.TempDir(), name)
-			stdout, _, kill := recordProcess(t, "--proxy", "127.0.0.1:0", "-o", file, "-s", srv.URL)
+			stdout, _, kill := recordProcess(t, "--proxy", "127.0.0.1:0", "--file", file, "-s", srv.URL)
 			url, err := bufio.NewReader(stdout).ReadString('\n')
 			if err != nil {
 				t.Fatal(err)

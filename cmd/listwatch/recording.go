@@ -70,17 +70,17 @@ pages are refused, and so are exec, attach, port-forward and proxy paths.`
 func recordCommand(p *cli.Program) *cobra.Command {
 	o := &recordFlags{}
 	cmd := &cobra.Command{
-		Use:   "record TYPE[.VERSION[.GROUP]][,TYPE...] [NAME...] -o FILE | --proxy ADDRESS -o FILE",
+		Use:   "record TYPE[,TYPE...] [NAME...] --file FILE | --proxy ADDRESS --file FILE",
 		Short: "Record events, or the traffic of another client",
 		Long:  recordLong,
-		Example: `  listwatch record pods,deployments -n shop -o shop.lwrec.ndjson.gz
-  listwatch record nodes -o nodes.lwrec.ndjson --exit-after 10m
-  listwatch record --proxy 127.0.0.1:8001 -o kubectl.lwrec.ndjson`,
+		Example: `  listwatch record pods,deployments -n shop --file shop.lwrec.ndjson.gz
+  listwatch record nodes --file nodes.lwrec.ndjson --exit-after 10m
+  listwatch record --proxy 127.0.0.1:8001 --file kubectl.lwrec.ndjson`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runRecord(p, cmd, args, o) },
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVarP(&o.file, "output", "o", "", "file to record to, named *.lwrec.ndjson, or *.gz to compress it")
+	f.StringVar(&o.file, "file", "", "record to this file, named *.lwrec.ndjson, or *.gz to compress it")
 	f.BoolVar(&o.force, "force", false, "replace the file if there is one")
 	f.StringVar(&o.proxy, "proxy", "", "record what clients ask for at this loopback address and port (0 = a free port), or at a socket, as unix:PATH")
 	f.BoolVar(&o.readOnly, "read-only", false, "let --proxy refuse all requests but GET and HEAD")
@@ -92,7 +92,7 @@ func recordCommand(p *cli.Program) *cobra.Command {
 	f.DurationVar(&o.exitAfter, "exit-after", 0, "end after this time, with exit code 0")
 	f.IntVar(&o.maxEvents, "max-events", 0, "end after this many events of objects, with exit code 0")
 	o.selection.Register(f)
-	f.StringVar(&o.list, "list", "auto", "how the first state is fetched: auto, paged or stream")
+	f.StringVar(&o.list, "initial-list", "auto", "fetch the first state by: auto, paged or stream")
 	f.DurationVar(&o.idle, "idle-timeout", 3*time.Minute, "longest silence on a watch, bookmarks included, before it is opened anew")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing on stderr but why it ended")
 	f.StringVar(&o.logFormat, "log-format", "text", "of stderr: text or json")
@@ -154,18 +154,18 @@ func (o *recordFlags) check(cmd *cobra.Command, args []string) error {
 	case o.logFormat != "text" && o.logFormat != "json":
 		return exit.Usage("--log-format %q: want one of text, json", printable.Clip(o.logFormat))
 	case o.list != "auto" && o.list != "paged" && o.list != "stream":
-		return exit.Usage("--list %q: want one of auto, paged, stream", printable.Clip(o.list))
+		return exit.Usage("--initial-list %q: want one of auto, paged, stream", printable.Clip(o.list))
 	case o.idle <= 0:
 		return exit.Usage("--idle-timeout %v: want more than 0", o.idle)
 	case o.maxBytes == 0 || o.maxBytes < -1:
 		return exit.Usage("--max-bytes %d: want more than 0, or -1 for no limit", o.maxBytes)
 	case o.file == "":
-		return exit.Usage("say where to record to, such as -o pods.lwrec.ndjson.gz")
+		return exit.Usage("say where to record to, such as --file pods.lwrec.ndjson.gz")
 	case o.proxy != "" && len(args) > 0:
 		return exit.Usage("--proxy records what clients ask for: a type cannot be given with it")
 	}
 	if o.proxy != "" {
-		for _, name := range []string{"all-namespaces", "selector", "field-selector", "chunk-size", "list", "idle-timeout", "max-events"} {
+		for _, name := range []string{"all-namespaces", "selector", "field-selector", "chunk-size", "initial-list", "idle-timeout", "max-events"} {
 			if cmd.Flags().Changed(name) {
 				return exit.Usage("--%s chooses events, and --proxy records what clients ask for: give one of the two", name)
 			}

@@ -91,7 +91,7 @@ func TestRecordProxyLendsCredentials(t *testing.T) {
 	if err := os.WriteFile(kubeconfig, srv.Kubeconfig(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	rec := serveProgram(t, "record", "--proxy", "127.0.0.1:0", "-o", file, "--kubeconfig", kubeconfig)
+	rec := serveProgram(t, "record", "--proxy", "127.0.0.1:0", "--file", file, "--kubeconfig", kubeconfig)
 	path := kube.ConfigMaps.Path("a")
 	code, body := get(t, rec.url+path)
 	if code != 200 || !strings.Contains(body, `"name":"b"`) {
@@ -130,7 +130,7 @@ func TestReplayServesStates(t *testing.T) {
 	srv := apitest.New(t, apitest.Fixture{Resource: kube.ConfigMaps, Object: `{"metadata":{"namespace":"a","name":"b"}}`},
 		apitest.Fixture{Resource: kube.ConfigMaps, Object: `{"metadata":{"namespace":"a","name":"c"}}`})
 	file := filepath.Join(t.TempDir(), "y.lwrec.ndjson")
-	if code, _, stderr := runProgram(t, nil, "record", "configmaps", "-A", "-o", file, "--exit-after", "300ms", "-s", srv.URL); code != 0 {
+	if code, _, stderr := runProgram(t, nil, "record", "configmaps", "-A", "--file", file, "--exit-after", "300ms", "-s", srv.URL); code != 0 {
 		t.Fatalf("record: %d %s", code, stderr)
 	}
 	b, err := os.ReadFile(file)
@@ -165,7 +165,7 @@ func TestReplaySteps(t *testing.T) {
 		srv.Put(kube.ConfigMaps, fmt.Sprintf(`{"metadata":{"namespace":"a","name":"c%d"}}`, i))
 	}
 	file := filepath.Join(t.TempDir(), "x.lwrec.ndjson.gz")
-	if code, _, stderr := runProgram(t, nil, "record", "configmaps", "-A", "-o", file, "--max-events", "4", "-s", srv.URL); code != 0 {
+	if code, _, stderr := runProgram(t, nil, "record", "configmaps", "-A", "--file", file, "--max-events", "4", "-s", srv.URL); code != 0 {
 		t.Fatalf("record: %d %s", code, stderr)
 	}
 	in, typed := io.Pipe()

@@ -35,8 +35,8 @@ type reporting struct {
 func (o *reporting) registerWhich(f *pflag.FlagSet) {
 	f.IntVar(&o.maxEvents, "max-events", 0, "end after this many events, with exit code 0")
 	f.StringSliceVar(&o.events, "events", nil, "print these only, such as ADDED,DELETED; ndjson also knows SYNCED, BOOKMARK, RELISTED, DISCONNECTED, RECONNECTED, ERROR, QUARANTINED")
-	f.BoolVar(&o.skipInitial, "skip-initial", false, "not the objects of the first list, but what happens to them")
-	f.BoolVar(&o.visible, "on-visible-change", false, "of MODIFIED, print only rows in which a printed column has changed; ages do not count")
+	f.BoolVar(&o.skipInitial, "skip-initial", false, "skip the objects of the first list; print only later changes")
+	f.BoolVar(&o.visible, "on-visible-change", false, "print a MODIFIED row only when a printed column has changed; ages do not count")
 	o.filtering.Register(f)
 	o.diffing.Register(f)
 }
@@ -44,7 +44,7 @@ func (o *reporting) registerWhich(f *pflag.FlagSet) {
 func (o *reporting) registerHow(f *pflag.FlagSet) {
 	f.BoolVar(&o.printing.eventColumn, "event-column", true, "print what happened to each object as the first column")
 	f.BoolVar(&o.watchEvents, "output-watch-events", false, "print events, not only their objects: {type, object} in json, yaml and to expressions, the event before each name")
-	f.BoolVar(&o.showOld, "show-old", false, "of MODIFIED the state before too, for -o ndjson and hooks: member old")
+	f.BoolVar(&o.showOld, "show-old", false, "add the state before to MODIFIED, for -o ndjson and hooks: member old")
 	o.printing.register(f)
 	o.columns.Register(f)
 	o.columns.RegisterStamps(f)

@@ -82,6 +82,7 @@ func rootCommand(p *cli.Program) *cobra.Command {
 	root.SetHelpFunc(printHelp)
 	root.AddCommand(watchCommand(p), listCommand(p), rolloutCommand(p), demoCommand(p), versionCommand(p))
 	root.AddCommand(fake.Command(p), livepage.Command(p))
+	root.AddCommand(optionsCommand(p))
 	root.AddCommand(recordCommand(p), replayCommand(p), auth.Command(p))
 	return root
 }

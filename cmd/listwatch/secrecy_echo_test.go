@@ -65,8 +65,8 @@ func TestServerThatRepeatsCredentialsIsNotQuoted(t *testing.T) {
 				config, out := s.config(t, "token", ""), t.TempDir()
 				for _, args := range [][]string{
 					{"list", "configmaps", "-v", "9", "--log-format", "json", "-o", "json"}, {"auth", "check", "secrets", "-o", "json"},
-					append([]string{"watch", "secrets", "-v", "9", "--list", "stream"}, end...),
-					{"record", "secrets", "-o", filepath.Join(out, "a.lwrec.ndjson"), "--exit-after", "20ms", "-v", "9"},
+					append([]string{"watch", "secrets", "-v", "9", "--initial-list", "stream"}, end...),
+					{"record", "secrets", "--file", filepath.Join(out, "a.lwrec.ndjson"), "--exit-after", "20ms", "-v", "9"},
 				} {
 					s.run(t, append(args, "--kubeconfig", config)...)
 				}

@@ -18,11 +18,11 @@ func TestEveryListenerIsGuarded(t *testing.T) {
 	srv := apitest.New(t, apitest.Fixture{Resource: kube.ConfigMaps, Object: `{"metadata":{"namespace":"a","name":"b"}}`})
 	dir := t.TempDir()
 	events, traffic := filepath.Join(dir, "events"), filepath.Join(dir, "traffic")
-	if code, _, stderr := runProgram(t, nil, "record", "configmaps", "-A", "-o", events, "--max-events", "1", "-s", srv.URL); code != 0 {
+	if code, _, stderr := runProgram(t, nil, "record", "configmaps", "-A", "--file", events, "--max-events", "1", "-s", srv.URL); code != 0 {
 		t.Fatalf("record: %d %s", code, stderr)
 	}
 	path := kube.ConfigMaps.Path("a")
-	proxy := serveProgram(t, "record", "--proxy", "127.0.0.1:0", "-o", traffic, "-s", srv.URL, "--accept-host", "ours.test")
+	proxy := serveProgram(t, "record", "--proxy", "127.0.0.1:0", "--file", traffic, "-s", srv.URL, "--accept-host", "ours.test")
 	get(t, proxy.url+path)
 	for name, test := range map[string]struct {
 		path string
@@ -30,7 +30,7 @@ func TestEveryListenerIsGuarded(t *testing.T) {
 	}{
 		"fake":         {path, []string{"fake"}},
 		"replay state": {path, []string{"replay", events, "--fast", "--serve", "state"}},
-		"record":       {path, []string{"record", "--proxy", "127.0.0.1:0", "-o", filepath.Join(dir, "more"), "-s", srv.URL}},
+		"record":       {path, []string{"record", "--proxy", "127.0.0.1:0", "--file", filepath.Join(dir, "more"), "-s", srv.URL}},
 		"monitor":      {"/metrics", nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -91,7 +91,7 @@ func testRecordingsDisk(t *testing.T) {
 		file := r.file(n)
 		r.d.leaves(n / 2 * aPage)
 		stop := r.acting()
-		c := newChild(t, append(r.v.args, "-o", file)...).start()
+		c := newChild(t, append(r.v.args, "--file", file)...).start()
 		ok := r.filled(c, file)
 		stop()
 		if ok != (n > 1) {
@@ -108,7 +108,7 @@ func testRecordingsDisk(t *testing.T) {
 	r.d.clear()
 	objects, _ := r.srv.List(kube.ConfigMaps)
 	file := r.file(0)
-	if code := r.v.program(t, "-o", file, "--max-events", fmt.Sprint(len(objects))); code != 0 {
+	if code := r.v.program(t, "--file", file, "--max-events", fmt.Sprint(len(objects))); code != 0 {
 		t.Errorf("with room again: exit code %d: %s", code, r.v.stderr.last)
 	}
 	r.v.played(t, file)
@@ -125,10 +125,10 @@ func testDiskOfTraffic(t *testing.T) {
 	for n := range 10 {
 		file := r.file(n)
 		r.d.leaves((n + 4) * 2 * aPage)
-		proxy := newChild(t, "record", "--proxy", "127.0.0.1:0", "-o", file, "-s", r.srv.URL).start()
+		proxy := newChild(t, "record", "--proxy", "127.0.0.1:0", "--file", file, "-s", r.srv.URL).start()
 		proxy.until(proxy.stdout, "^http://.*$")
 		stop := r.acting()
-		client := newChild(t, "watch", "configmaps", "-A", "-o", "ndjson", "--list", "paged", "-s", strings.TrimSpace(proxy.stdout.String())).start()
+		client := newChild(t, "watch", "configmaps", "-A", "-o", "ndjson", "--initial-list", "paged", "-s", strings.TrimSpace(proxy.stdout.String())).start()
 		if !r.filled(proxy, file) {
 			t.Fatal("it had begun")
 		}
@@ -153,7 +153,7 @@ func testDiskOfTraffic(t *testing.T) {
 	// A disk that is full at the start.
 	r.d.leaves(0)
 	file := filepath.Join(r.d.dir, "x.lwrec.ndjson")
-	if r.filled(newChild(t, "record", "--proxy", "127.0.0.1:0", "-o", file, "-s", r.srv.URL).start(), file) {
+	if r.filled(newChild(t, "record", "--proxy", "127.0.0.1:0", "--file", file, "-s", r.srv.URL).start(), file) {
 		t.Error("it began")
 	}
 }

@@ -288,7 +288,7 @@ func testOneDiskWithoutHistory(t *testing.T) { testBothOnOneDisk(t, 200) }
 func testBothOnOneDisk(t *testing.T, loses int) {
 	d := newDisk(t, 4096, 10)
 	x := newTenant(t, d.path("state"), d.path("out"), 20, loses)
-	x.flags = []string{"--list", "paged", "--chunk-size", "7"}
+	x.flags = []string{"--initial-list", "paged", "--chunk-size", "7"}
 	any := []string{noRoomToAppend, noRoomToCompact, noRoomAtStart, noRoomForLines, noRoomForBoth}
 	for n := range 40 {
 		x.live(0)

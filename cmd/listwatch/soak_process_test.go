@@ -63,7 +63,7 @@ func TestSoakOfProcesses(t *testing.T) {
 	all.Go(func() {
 		for ctx.Err() == nil {
 			watcher.j.begin(before, srv.URL)
-			good := watcher.live(t, ctx, "-o", "ndjson", "--list", []string{"auto", "paged"}[watcher.rnd.IntN(2)], "--checkpoint", state)
+			good := watcher.live(t, ctx, "-o", "ndjson", "--initial-list", []string{"auto", "paged"}[watcher.rnd.IntN(2)], "--checkpoint", state)
 			if _, err := os.Stat(state); err == nil {
 				if before = state; good {
 					watcher.j.settled(state, srv.URL)
@@ -74,7 +74,7 @@ func TestSoakOfProcesses(t *testing.T) {
 	all.Go(func() {
 		for n := 0; ctx.Err() == nil; n++ {
 			file := filepath.Join(dir, fmt.Sprintf("%d.lwrec.ndjson%s", n, []string{"", ".gz"}[n%2]))
-			recorder.live(t, ctx, "-o", file)
+			recorder.live(t, ctx, "--file", file)
 			recorder.played(t, file)
 		}
 	})
@@ -92,7 +92,7 @@ func TestSoakOfProcesses(t *testing.T) {
 		count += len(objects)
 	}
 	file := filepath.Join(dir, "last.lwrec.ndjson")
-	if code := recorder.program(t, "-o", file, "--max-events", strconv.Itoa(count)); code != 0 {
+	if code := recorder.program(t, "--file", file, "--max-events", strconv.Itoa(count)); code != 0 {
 		t.Fatalf("the last recording: exit code %d: %s", code, recorder.stderr.last)
 	}
 	recorder.played(t, file)

@@ -138,12 +138,12 @@ func (d *day) live(ctx context.Context) {
 	if how == 0 {
 		m.left = 1 + d.rnd.IntN(100_000)
 	}
-	flags := []string{"--list", "auto"}
+	flags := []string{"--initial-list", "auto"}
 	switch d.rnd.IntN(3) {
 	case 0:
-		flags = []string{"--list", "paged"}
+		flags = []string{"--initial-list", "paged"}
 	case 1:
-		flags = []string{"--list", "paged", "--chunk-size", "7"}
+		flags = []string{"--initial-list", "paged", "--chunk-size", "7"}
 	}
 	defer func() { m.dies = nil }() // with the flags cobra keeps m, and that the corpse
 	ctx, stop := context.WithCancelCause(ctx)

@@ -21,7 +21,7 @@ type fileFlags struct {
 }
 
 func (f *fileFlags) register(fs *pflag.FlagSet) {
-	fs.StringSliceVarP(&f.files, "filename", "f", nil, "the objects named in this file or folder of manifests, YAML or JSON; - is stdin; may be repeated")
+	fs.StringSliceVarP(&f.files, "filename", "f", nil, "select the objects named in this file or folder of manifests, YAML or JSON; - is stdin; may be repeated")
 }
 
 // asked is what the arguments or the files ask for.

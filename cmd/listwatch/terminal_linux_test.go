@@ -43,7 +43,7 @@ func TestNothingReachesTheTerminalAsItIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runProgram(t, nil, "record", "pods", "-o", file, "-s", srv.URL, "--max-events", "2")
+	runProgram(t, nil, "record", "pods", "--file", file, "-s", srv.URL, "--max-events", "2")
 	recorded, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestNothingReachesTheTerminalAsItIs(t *testing.T) {
 		[]string{"watch", "pods", "--exit-after", "200ms", "--exec", "cat", "--exec-dry-run"},
 		[]string{"auth", "check"}, []string{"auth", "check", "-o", "json"}, []string{"auth", "check", "pods", "nodes"}, []string{"auth", "check", "evils" + planted},
 		[]string{"replay", file, "--info"}, []string{"replay", file, "--fast", "-o", "ndjson", "--log-format", "json"},
-		[]string{"record", "pods", "-o", filepath.Join(t.TempDir(), "x"), "--max-events", "3", "--exit-after", "200ms"},
+		[]string{"record", "pods", "--file", filepath.Join(t.TempDir(), "x"), "--max-events", "3", "--exit-after", "200ms"},
 	)
 	for _, args := range runs {
 		if args[0] != "replay" {

@@ -74,9 +74,9 @@ func watchCommand(p *cli.Program) *cobra.Command {
 	f.SortFlags = false
 	o.selection.Register(f)
 	o.files.register(f)
-	f.StringVar(&o.list, "list", "auto", "how the first state is fetched: auto, paged or stream")
-	f.BoolVar(&o.watchOnly, "watch-only", false, "only what happens from now on")
-	f.StringVar(&o.sinceRV, "since-rv", "", "only what happened after this resourceVersion")
+	f.StringVar(&o.list, "initial-list", "auto", "fetch the first state by: auto, paged or stream")
+	f.BoolVar(&o.watchOnly, "watch-only", false, "print only what happens from now on")
+	f.StringVar(&o.sinceRV, "since-rv", "", "print only what happened after this resourceVersion")
 	f.BoolVar(&o.once, "once", false, "end after the first list")
 	f.DurationVar(&o.exitAfter, "exit-after", 0, "end after this time, with exit code 0")
 	f.DurationVar(&o.timeout, "timeout", 0, "fail with exit code 4 if not at an end that was asked for by then")
@@ -84,7 +84,7 @@ func watchCommand(p *cli.Program) *cobra.Command {
 	f.DurationVar(&o.held, "watch-timeout", 5*time.Minute, "how long the server is asked to hold a watch open; each time up to twice that, at random")
 	f.IntVar(&o.maxFailures, "max-failures", -1, "give up after this many failures in a row (-1 = never)")
 	o.reporting.registerWhich(f)
-	f.DurationVar(&o.debounce, "debounce", 0, "of changes of one object that follow one another within this time only the last is told, and so each is told this much later, but at once what is the oldest of more than 64 MiB")
+	f.DurationVar(&o.debounce, "debounce", 0, "wait this long for further changes of an object and print only the last; the oldest of more than 64 MiB is printed at once")
 	o.waiting.Register(f)
 	o.hooking.register(f)
 	o.operating.Register(f)
@@ -224,7 +224,7 @@ func (o *watchFlags) check(cmd *cobra.Command, p *cli.Program) (output, error) {
 	case o.maxFailures < -1:
 		return out, exit.Usage("--max-failures %d: want -1, for any number, or more", o.maxFailures)
 	case o.list != "auto" && o.list != "paged" && o.list != "stream":
-		return out, exit.Usage("--list %q: want one of auto, paged, stream", printable.Clip(o.list))
+		return out, exit.Usage("--initial-list %q: want one of auto, paged, stream", printable.Clip(o.list))
 	case o.once && (o.watchOnly || o.sinceRV != ""):
 		return out, exit.Usage("--once prints the first list, which --watch-only and --since-rv leave out: give one")
 	case out.where.Asks() && o.watchOnly:

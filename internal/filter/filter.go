@@ -30,9 +30,9 @@ type Filtering struct {
 
 func (f *Filtering) Register(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.Where, "where", nil, `select the objects for which this jq expression is true, such as '.status.phase == "Failed"', as -l does: one that comes to match is ADDED, one that ceases to match DELETED; may be repeated`)
-	flags.StringArrayVar(&f.onChange, "on-change", nil, "of MODIFIED only those in which this JSONPath leads elsewhere than before, such as .spec.replicas; may be repeated")
-	flags.BoolVar(&f.changed, "changed-only", false, "of MODIFIED only those in which something else than --ignore-fields has changed")
-	flags.StringSliceVar(&f.ignore, "ignore-fields", []string{"metadata.managedFields", "metadata.resourceVersion"}, "fields in which a change is none, for --changed-only and -o diff")
+	flags.StringArrayVar(&f.onChange, "on-change", nil, "print a MODIFIED event only when this JSONPath leads elsewhere than before, such as .spec.replicas; may be repeated")
+	flags.BoolVar(&f.changed, "changed-only", false, "print a MODIFIED event only when something besides --ignore-fields has changed")
+	flags.StringSliceVar(&f.ignore, "ignore-fields", []string{"metadata.managedFields", "metadata.resourceVersion"}, "ignore changes of these fields in --changed-only and -o diff")
 	flags.StringSliceVar(&f.Exclude, "exclude-namespace", nil, "leave out the objects in these namespaces")
 }
 

@@ -18,10 +18,10 @@ type Selection struct {
 }
 
 func (s *Selection) Register(f *pflag.FlagSet) {
-	f.BoolVarP(&s.All, "all-namespaces", "A", false, "all namespaces")
-	f.StringVarP(&s.labels, "selector", "l", "", "label selector, such as app=web,tier!=db")
-	f.StringVar(&s.fields, "field-selector", "", "field selector, such as status.phase=Running")
-	f.IntVar(&s.chunk, "chunk-size", 500, "objects in a page of a list (0 = all in one)")
+	f.BoolVarP(&s.All, "all-namespaces", "A", false, "read all namespaces")
+	f.StringVarP(&s.labels, "selector", "l", "", "select by labels, such as app=web,tier!=db")
+	f.StringVar(&s.fields, "field-selector", "", "select by fields, such as status.phase=Running")
+	f.IntVar(&s.chunk, "chunk-size", 500, "ask for pages of this many objects (0 = all in one)")
 }
 
 func (s *Selection) Parse() (err error) {

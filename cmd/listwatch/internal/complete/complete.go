@@ -52,13 +52,12 @@ func Values(cmd *cobra.Command, flags map[string]cobra.CompletionFunc) {
 	maps.Copy(all, flags)
 	fixed := map[string][]string{
 		"color": {"auto", "always", "never"}, "redact": {"secrets", "none"}, "log-format": {"text", "json"},
-		"list": {"auto", "paged", "stream"}, "event-column": {"true", "false"},
+		"initial-list": {"auto", "paged", "stream"}, "event-column": {"true", "false"},
 		"exec-input": {"stdin", "file", "args", "none"}, "exec-coalesce": {"latest", "none"},
 		"diff": print.DiffStyles, "diff-against": {"previous", "first"}, "timestamps": print.StampStyles, "server-print": {"true", "false"},
 		"serve": {"state", "script"},
 	}
 	switch cmd.Name() {
-	case "record": // its -o is a file
 	case "check":
 		fixed["output"] = []string{"json"}
 	default:

@@ -137,7 +137,7 @@ func ofManifest(err error) error {
 		return err
 	}
 	if st.Code == http.StatusNotFound && st.Details != nil && st.Details.Kind == kube.Namespaces.Plural {
-		return fmt.Errorf("%w; put that Namespace into a file of -f, or give --namespaces=false", st)
+		return fmt.Errorf("%w; put that Namespace into a file of -f, or give --enforce-namespaces=false", st)
 	}
 	return st
 }
