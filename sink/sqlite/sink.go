@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"net/url"
 	"os"
@@ -48,12 +49,8 @@ func Open(ctx context.Context, path string, o Options) (*Sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE, 0o600) // SQLite gives its other files the same mode
-	if err != nil {
+	if err := create(abs); err != nil {
 		return nil, err
-	}
-	if err := f.Close(); err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	name := (&url.URL{Scheme: "file", Path: filepath.ToSlash(abs)}).String()
 	pragmas := fmt.Sprintf("?_pragma=busy_timeout(%d)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_txlock=immediate", o.Busy.Milliseconds())
@@ -72,6 +69,20 @@ func Open(ctx context.Context, path string, o Options) (*Sink, error) {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	return &Sink{write, read}, nil
+}
+
+// create makes a file that does not exist, with the mode that SQLite gives its other files
+// too. It opens no file that exists: to close one releases the locks that SQLite holds on
+// it in this process.
+func create(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // Close closes the file. No method may be under way.
