@@ -50,11 +50,7 @@ type process struct {
 // start starts a process. change, if not nil, changes its options.
 func (s *story) start(change func(*sink.Options)) *process {
 	s.t.Helper()
-	conn := s.shared
-	if conn == nil {
-		conn = s.store.Connect(s.t)
-	}
-	p := &process{story: s, sink: conn, ended: make(chan struct{}), moved: make(chan struct{})}
+	p := &process{story: s, sink: s.connect(), ended: make(chan struct{}), moved: make(chan struct{})}
 	c, err := s.Client()
 	if err != nil {
 		s.t.Fatal(err)

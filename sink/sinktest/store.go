@@ -70,6 +70,7 @@ func Test(t *testing.T, open func(t *testing.T) Store) {
 		{"Story: shards", storyOfShards},
 		{"Story: rescope", storyOfRescope},
 		{"Story: quarantine", storyOfQuarantine},
+		{"Story: verification", storyOfVerification},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.run(t, open(t)) })
 	}
