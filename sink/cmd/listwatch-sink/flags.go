@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/listwatch/listwatch/sink"
+	"github.com/listwatch/listwatch/sink/file"
 	"github.com/listwatch/listwatch/sink/postgres"
 	"github.com/listwatch/listwatch/sink/sqlite"
 )
@@ -67,6 +68,12 @@ type database interface {
 	io.Closer
 }
 
+// readable is a sink that is only read.
+type readable interface {
+	sink.Reader
+	io.Closer
+}
+
 // pruner is a database whose history can be shortened.
 type pruner interface {
 	Prune(ctx context.Context, before time.Time, limit int) (int64, error)
@@ -88,7 +95,7 @@ func (p *program) flagSet(out io.Writer) *pflag.FlagSet {
 	f.SetOutput(out)
 	f.SortFlags = false
 	f.Usage = func() { fmt.Fprint(out, about+f.FlagUsages()) }
-	f.StringVar(&p.to, "to", "", "write to this URL: sqlite:FILE, postgres://USER@HOST/DATABASE, nats://HOST/STREAM or kafka://HOST/PREFIX; also from LISTWATCH_SINK_TO (default sqlite:cluster.db)")
+	f.StringVar(&p.to, "to", "", "write to this URL: sqlite:FILE, file:FOLDER, postgres://USER@HOST/DATABASE, nats://HOST/STREAM or kafka://HOST/PREFIX; also from LISTWATCH_SINK_TO (default sqlite:cluster.db)")
 	f.StringVar(&p.toFile, "to-file", "", "read the URL from this file, which keeps credentials out of the command line")
 	f.BoolVar(&p.natsEmbedded, "nats-embedded", false, "for a try, start a NATS server in this process (default --to "+embeddedURL+")")
 	f.StringVar(&p.natsDir, "nats-dir", "cluster.nats", "the folder where --nats-embedded stores")
@@ -106,7 +113,7 @@ func (p *program) flagSet(out io.Writer) *pflag.FlagSet {
 	f.IntVar(&p.selection.maxObject, "max-object", 0, "store only the metadata of objects above this number of bytes (default: no limit)")
 	f.IntVar(&p.batch.records, "batch", 500, "commit at most this number of records at once")
 	f.DurationVar(&p.batch.flush, "flush", 500*time.Millisecond, "commit records that are this old")
-	f.StringVar(&p.replicas.lease, "lease", "", "elect one replica by the Lease NAMESPACE/NAME; not with sqlite")
+	f.StringVar(&p.replicas.lease, "lease", "", "elect one replica by the Lease NAMESPACE/NAME; not with sqlite and file")
 	f.IntVar(&p.replicas.shards, "shards", 1, "divide each resource into this number of shards; fixed when the table is made")
 	f.IntVar(&p.replicas.shard, "shard", -1, "move only this shard, counted from 0 (default: all)")
 	f.StringVar(&p.listen, "listen", "", "serve /metrics, /readyz and /livez at this address, such as :8080")
@@ -164,25 +171,58 @@ func (p *program) open(ctx context.Context, exists bool) (database, error) {
 		return p.openNATS(ctx, u, exists)
 	case "kafka":
 		return p.openKafka(ctx, u, exists)
-	case "sqlite":
-		path := u.Opaque
-		if path == "" {
-			path = u.Path
+	case "sqlite", "file":
+		path, err := p.path(u, exists)
+		if err != nil {
+			return nil, err
 		}
-		if path, err = url.PathUnescape(path); err != nil || path == "" {
-			return nil, usage("--to %s: names no file, such as sqlite:cluster.db", u.Redacted())
-		}
-		if p.replicas.lease != "" {
-			return nil, usage("--lease with sqlite: replicas on several machines cannot share the file; run one process")
-		}
-		if _, err := os.Stat(path); exists && errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("there is no %s: name the sink by --to", path)
+		if u.Scheme == "file" {
+			return file.Open(path, file.Options{})
 		}
 		return sqlite.Open(ctx, path, sqlite.Options{})
 	case "postgres", "postgresql":
 		return postgres.Open(ctx, u.String(), postgres.Options{})
 	}
-	return nil, usage("--to: no sink has the scheme %q: there are sqlite, postgres, nats, tls and kafka", u.Scheme)
+	return nil, usage("--to: no sink has the scheme %q: there are sqlite, file, postgres, nats, tls and kafka", u.Scheme)
+}
+
+// read opens the sink that the flags name, which must exist, while another process may
+// write to it.
+func (p *program) read(ctx context.Context) (readable, error) {
+	u, err := p.target()
+	if err != nil {
+		return nil, err
+	}
+	if u.Scheme != "file" {
+		return p.open(ctx, true)
+	}
+	path, err := p.path(u, true)
+	return folder{file.NewReader(path)}, err
+}
+
+// folder is a folder of files, which need not be closed.
+type folder struct{ *file.Reader }
+
+// Close does nothing.
+func (folder) Close() error { return nil }
+
+// path returns the path of a sink on this machine.
+func (p *program) path(u *url.URL, exists bool) (string, error) {
+	path := u.Opaque
+	if path == "" {
+		path = u.Path
+	}
+	path, err := url.PathUnescape(path)
+	if err != nil || path == "" {
+		return "", usage("--to %s: names no path, such as sqlite:cluster.db or file:cluster.log", u.Redacted())
+	}
+	if p.replicas.lease != "" {
+		return "", usage("--lease with %s: replicas on several machines cannot share the file; run one process", u.Scheme)
+	}
+	if _, err := os.Stat(path); exists && errors.Is(err, os.ErrNotExist) {
+		return "", fmt.Errorf("there is no %s: name the sink by --to", path)
+	}
+	return path, nil
 }
 
 func (p *program) mode() (sink.Mode, error) {

@@ -18,7 +18,7 @@ func (p *program) status(ctx context.Context, args []string) error {
 	if len(args) > 0 {
 		return usage("status takes no arguments")
 	}
-	db, err := p.open(ctx, true)
+	db, err := p.read(ctx)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (p *program) status(ctx context.Context, args []string) error {
 // verify compares the table with the cluster: of the resources that are named, or of all
 // that the sink holds.
 func (p *program) verify(ctx context.Context, args []string) error {
-	db, err := p.open(ctx, true)
+	db, err := p.read(ctx)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,145 @@
+package file_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/listwatch/listwatch/internal/disk"
+	"github.com/listwatch/listwatch/sink"
+	"github.com/listwatch/listwatch/sink/file"
+	"github.com/listwatch/listwatch/sink/sinktest"
+)
+
+// store is a folder, whose segments are merged often.
+func store(t *testing.T) sinktest.Store {
+	path := t.TempDir()
+	var last *file.Sink
+	return sinktest.Store{
+		OneWriter: true,
+		Connect: func(t *testing.T) sinktest.Sink {
+			if last != nil {
+				last.Close()
+			}
+			last = open(t, path, file.Options{Merge: 7, SnapshotBytes: 5000})
+			return last
+		},
+		Read: func(*testing.T) sink.Reader { return file.NewReader(path) },
+	}
+}
+
+func open(t *testing.T, path string, o file.Options) *file.Sink {
+	t.Helper()
+	s, err := file.Open(path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestSink(t *testing.T) { sinktest.Test(t, store) }
+
+var soakRounds = flag.Int("soak.rounds", 100, "rounds of the soak")
+
+func TestSoak(t *testing.T) {
+	for seed := range 2 {
+		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				sinktest.Soak(t, store(t), sinktest.SoakOptions{Seed: uint64(seed), Rounds: *soakRounds, Virtual: true})
+			})
+		})
+	}
+}
+
+func TestOneProcessWrites(t *testing.T) {
+	path := t.TempDir()
+	s := open(t, path, file.Options{})
+	if _, err := file.Open(path, file.Options{}); !errors.As(err, new(*disk.LockedError)) {
+		t.Errorf("error %v, want a *disk.LockedError", err)
+	}
+	s.Close()
+	open(t, path, file.Options{}).Close()
+}
+
+// TestPruneKeepsTableAndGaps: after the segments are removed, the snapshot has the table.
+func TestPruneKeepsTableAndGaps(t *testing.T) {
+	path := t.TempDir()
+	s := open(t, path, file.Options{})
+	scope := sink.Scope{Cluster: "c", Resource: sinktest.Resource}
+	pos, _, err := s.Open(t.Context(), scope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	commit := func(at time.Time, records ...sink.Record) {
+		t.Helper()
+		pos.Sequence++
+		pos.Time, pos.Phase, pos.Revision = at, sink.Live, "7"
+		if err := s.Commit(t.Context(), records, pos); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rec := func(id string, typ sink.Type) sink.Record {
+		return sink.Record{ID: id, Type: typ, Cluster: "c", Resource: "configmaps", Name: id, UID: id, Revision: "1"}
+	}
+	commit(old, rec("a", sink.Added), rec("gap", sink.Gap))
+	commit(old.AddDate(0, 0, 1), rec("b", sink.Added))
+	if n, err := s.Prune(t.Context(), old.Add(time.Hour), 10); n != 1 || err != nil {
+		t.Errorf("%d segments removed, error %v, want 1", n, err)
+	}
+	check := func(records int) {
+		t.Helper()
+		n := 0
+		for _, err := range s.Records(t.Context(), "c", sinktest.Resource) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+		}
+		names := ""
+		for row, err := range s.Rows(t.Context(), "c", sinktest.Resource) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			names += row.Name
+		}
+		gaps, err := s.Gaps(t.Context(), "c", sinktest.Resource)
+		if n != records || names != "ab" || len(gaps) != 1 || err != nil {
+			t.Errorf("%d records, table %q, %d gaps, error %v; want %d, ab, 1", n, names, len(gaps), err, records)
+		}
+	}
+	check(1)
+	if n, err := s.Prune(t.Context(), old.AddDate(1, 0, 0), 10); n != 1 || err != nil {
+		t.Errorf("%d segments removed, error %v, want 1", n, err)
+	}
+	check(0)
+	again, _, err := s.Open(t.Context(), scope)
+	if err != nil || again.Sequence != pos.Sequence || again.Revision != "7" {
+		t.Errorf("position %+v, error %v, want that of the last commit", again, err)
+	}
+}
+
+// TestATornFileIsNoSegment: what a process that was killed left behind is not read.
+func TestATornFileIsNoSegment(t *testing.T) {
+	path := t.TempDir()
+	s := open(t, path, file.Options{})
+	scope := sink.Scope{Cluster: "c", Resource: sinktest.Resource}
+	if _, _, err := s.Open(t.Context(), scope); err != nil {
+		t.Fatal(err)
+	}
+	torn := filepath.Join(path, "c", "-", "configmaps", "0", ".new-1")
+	if err := os.WriteFile(torn, []byte(`{"position":`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if pos, _, err := s.Open(t.Context(), scope); err != nil || pos.Generation != 2 {
+		t.Errorf("position %+v, error %v, want generation 2", pos, err)
+	}
+	if _, err := os.Stat(torn); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the torn file is still there: %v", err)
+	}
+}
