@@ -151,7 +151,7 @@ func mask(v any, name, uid string) any {
 // clusterWide are the kinds that have no namespace.
 var clusterWide = map[string]bool{
 	"Namespace": true, "Node": true, "PersistentVolume": true, "IngressClass": true, "ClusterRole": true, "ClusterRoleBinding": true,
-	"StorageClass": true, "CSIDriver": true, "CSINode": true, "VolumeAttachment": true, "PriorityClass": true, "RuntimeClass": true,
+	"StorageClass": true, "CSIDriver": true, "CSINode": true, "VolumeAttachment": true, "PriorityClass": true, "RuntimeClass": true, "APIService": true,
 }
 
 // pathOf returns the path of the collection that an object belongs to.

@@ -51,7 +51,7 @@ var catalog = sync.OnceValue(func() (c struct {
 }) {
 	c.list = slices.Concat(
 		dataKinds(), eventKinds(), namespaceKinds(), nodeKinds(), podKinds(), serviceKinds(), volumeKinds(), workloadKinds(),
-		admissionKinds(), apiextensionsKinds(), appsKinds(), autoscalingKinds(), batchKinds(), certificatesKinds(), coordinationKinds(),
+		admissionKinds(), apiextensionsKinds(), apiregistrationKinds(), appsKinds(), autoscalingKinds(), batchKinds(), certificatesKinds(), coordinationKinds(),
 		deviceKinds(), discoveryKinds(), flowcontrolKinds(), migrationKinds(), networkingKinds(), policyKinds(), rbacKinds(), runtimeKinds(),
 		schedulingKinds(), storageKinds(), reviewKinds())
 	c.byID = make(map[id]*Kind)
