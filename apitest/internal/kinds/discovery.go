@@ -2,12 +2,11 @@ package kinds
 
 import (
 	"cmp"
-	"fmt"
-	"net/netip"
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/rules"
+	"github.com/listwatch/listwatch/apitest/internal/traffic"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -41,7 +40,7 @@ func refuseEndpointSlice(r *rules.Refusals, o, old map[string]any) {
 		r.Required("addressType")
 	}
 	r.Supported("addressType", typ, "FQDN", "IPv4", "IPv6")
-	refuseEndpoints(r, typ, o)
+	traffic.RefuseEndpoints(r, typ, o)
 	if old != nil && typ != rules.TextAt(old, "addressType") {
 		r.Invalid("addressType", nil, rules.Immutable)
 	}
@@ -76,57 +75,6 @@ func NullLists(o *object.Object, names ...string) {
 	for _, name := range names {
 		if v, _ := o.Field(name); string(v) == "[]" {
 			o.SetField(name, []byte("null"), true)
-		}
-	}
-}
-
-func refuseEndpoints(r *rules.Refusals, typ string, o map[string]any) {
-	for i, e := range rules.ListAt(o, "endpoints") {
-		e, _ := e.(map[string]any)
-		at := fmt.Sprintf("endpoints[%d]", i)
-		if rules.Lacks(e, "addresses") {
-			r.Required(at+".addresses", "must contain at least 1 address")
-		}
-		for field, s := range rules.Texts(at, e, "addresses") {
-			switch typ {
-			case "IPv4", "IPv6":
-				if a, err := netip.ParseAddr(s); err != nil || a.Is4() != (typ == "IPv4") {
-					r.Invalid(field, s, "must be a valid "+typ+" address")
-				}
-			case "FQDN":
-				r.Each(field, s, rules.Subdomain(s))
-			}
-		}
-		r.Maybe(at, e, "hostname", rules.LabelName)
-		r.Maybe(at, e, "nodeName", rules.Subdomain)
-		for _, name := range [...]string{"hostname", "nodeName"} {
-			if s, ok := e[name].(string); ok && s == "" {
-				r.Invalid(at+"."+name, s, "must not be empty")
-			}
-		}
-		zones := map[string]bool{}
-		for at, z := range rules.Elements(at+".hints", rules.ObjectAt(e, "hints"), "forZones") {
-			name := rules.TextAt(z, "name")
-			if zones[name] {
-				r.Duplicate(at+".name", name)
-			}
-			zones[name] = true
-			r.Each(at+".name", name, rules.LabelValue(name))
-		}
-	}
-	names := map[string]bool{}
-	for i, e := range rules.ListAt(o, "ports") {
-		p, _ := e.(map[string]any)
-		at := fmt.Sprintf("ports[%d]", i)
-		name := rules.TextAt(p, "name")
-		r.Maybe(at, p, "name", rules.LabelName)
-		if names[name] {
-			r.Duplicate(at+".name", name)
-		}
-		names[name] = true
-		r.Supported(at+".protocol", rules.TextAt(p, "protocol"), "SCTP", "TCP", "UDP")
-		if s, ok := p["appProtocol"].(string); ok {
-			r.Each(at+".appProtocol", s, rules.QualifiedName(s))
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/rules"
+	"github.com/listwatch/listwatch/apitest/internal/traffic"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -23,7 +24,7 @@ func networkingKinds() []Kind {
 				if spec["defaultBackend"] == nil && rules.Lacks(spec, "rules") {
 					r.Invalid("spec", nil, "either `defaultBackend` or `rules` must be specified")
 				}
-				refuseIngress(r, spec)
+				traffic.RefuseIngress(r, spec)
 			},
 			Status:  `{"loadBalancer":{}}`,
 			Zero:    `"spec":{},"status":{"loadBalancer":{}}`,
@@ -37,7 +38,7 @@ func networkingKinds() []Kind {
 					d.Set(p, "scope", "Cluster")
 				}
 			},
-			Validate: refuseIngressClass,
+			Validate: traffic.RefuseIngressClass,
 			Zero:     `"spec":{}`,
 			Printer:  ingressClassPrinter,
 		},
@@ -47,7 +48,7 @@ func networkingKinds() []Kind {
 				fillNetworkPolicy(d, d.Object(o, "spec"))
 			},
 			Validate: func(r *rules.Refusals, o, _ map[string]any) {
-				refuseNetworkPolicy(r, rules.ObjectAt(o, "spec"))
+				traffic.RefuseNetworkPolicy(r, rules.ObjectAt(o, "spec"))
 			},
 			Zero:    `"spec":{"podSelector":{}}`,
 			Printer: networkPolicyPrinter,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/rules"
+	"github.com/listwatch/listwatch/apitest/internal/traffic"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -22,7 +23,7 @@ func serviceKinds() []Kind {
 					}
 				}
 			},
-			Validate: refuseSubsets,
+			Validate: traffic.RefuseSubsets,
 			Printer:  endpointsPrinter,
 			Strategy: Strategy{Upserts: true},
 		},

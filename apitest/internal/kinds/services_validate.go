@@ -12,6 +12,7 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/pods"
 	"github.com/listwatch/listwatch/apitest/internal/rules"
+	"github.com/listwatch/listwatch/apitest/internal/traffic"
 )
 
 func refuseService(r *rules.Refusals, spec, old map[string]any) {
@@ -59,8 +60,8 @@ func refuseService(r *rules.Refusals, spec, old map[string]any) {
 		served[id] = true
 	}
 	r.Labels("spec.selector", rules.ObjectAt(spec, "selector"))
-	refuseTraffic(r, spec)
-	refuseAddress(r, spec)
+	traffic.RefuseTraffic(r, spec)
+	traffic.RefuseAddress(r, spec)
 	r.OneOf("spec", spec, "sessionAffinity", "ClientIP", "None")
 	r.OneOf("spec", spec, "type", "ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 	if ip, was := spec["clusterIP"], rules.TextAt(old, "clusterIP"); was != "" && ip != was && spec["type"] != "ExternalName" && old["type"] != "ExternalName" {
@@ -69,74 +70,6 @@ func refuseService(r *rules.Refusals, spec, old map[string]any) {
 	if typ := rules.TextAt(spec, "type"); headless && (typ == "NodePort" || typ == "LoadBalancer") {
 		r.Invalid("spec.clusterIPs[0]", "None", "may not be set to 'None' for "+typ+" services")
 	}
-}
-
-// refuseTraffic refuses what is wrong with how a Service is reached.
-func refuseTraffic(r *rules.Refusals, spec map[string]any) {
-	for field, s := range rules.Texts("spec", spec, "externalIPs") {
-		r.IP(field, s)
-	}
-	typ := rules.TextAt(spec, "type")
-	if typ == "ExternalName" {
-		r.Maybe("spec", spec, "externalName", func(s string) []string { return rules.Subdomain(strings.TrimSuffix(s, ".")) })
-	}
-	policy := rules.TextAt(spec, "externalTrafficPolicy")
-	switch outside := typ == "NodePort" || typ == "LoadBalancer" || typ == "ClusterIP" && !rules.Lacks(spec, "externalIPs"); {
-	case policy != "" && !outside:
-		r.Invalid("spec.externalTrafficPolicy", policy, "may only be set for externally-accessible services")
-	case outside:
-		r.Supported("spec.externalTrafficPolicy", policy, "Cluster", "Local")
-	}
-	for _, name := range [...]string{"internalTrafficPolicy", "ipFamilyPolicy", "trafficDistribution"} {
-		if s, ok := spec[name].(string); ok && !slices.Contains(trafficValues[name], s) {
-			r.Unsupported("spec."+name, s, trafficValues[name]...)
-		}
-	}
-	seen := map[string]bool{}
-	for field, s := range rules.Texts("spec", spec, "ipFamilies") {
-		switch {
-		case s != "IPv4" && s != "IPv6":
-			r.Unsupported(field, s, "IPv4", "IPv6")
-		case seen[s]:
-			r.Duplicate(field, s)
-		}
-		seen[s] = true
-	}
-	if affinity := rules.ObjectAt(rules.ObjectAt(spec, "sessionAffinityConfig"), "clientIP"); spec["sessionAffinity"] == "ClientIP" && affinity != nil {
-		if n := rules.IntAt(affinity, "timeoutSeconds"); n < 1 || n > 86400 {
-			r.Invalid("spec.sessionAffinityConfig.clientIP.timeoutSeconds", n, "must be between 0 and 86400")
-		}
-	}
-	for i, s := range rules.ListAt(spec, "loadBalancerSourceRanges") {
-		cidr, _ := s.(string)
-		r.Each(fmt.Sprintf("spec.LoadBalancerSourceRanges[%d]", i), cidr, rules.CIDR(strings.TrimSpace(cidr)))
-	}
-	if typ != "LoadBalancer" {
-		for _, name := range [...]string{"allocateLoadBalancerNodePorts", "loadBalancerClass"} {
-			if rules.Has(spec, name) {
-				r.Forbidden("spec."+name, "may only be used when `type` is 'LoadBalancer'")
-			}
-		}
-		if !rules.Lacks(spec, "loadBalancerSourceRanges") {
-			r.Forbidden("spec.LoadBalancerSourceRanges", "may only be used when `type` is 'LoadBalancer'")
-		}
-	} else if s, ok := spec["loadBalancerClass"].(string); ok {
-		r.Each("spec.loadBalancerClass", s, rules.QualifiedName(s))
-	}
-}
-
-// refuseAddress refuses a cluster IP that is none.
-func refuseAddress(r *rules.Refusals, spec map[string]any) {
-	if ip := rules.TextAt(spec, "clusterIP"); ip != "" && ip != "None" && spec["type"] != "ExternalName" {
-		r.IP("spec.clusterIPs[0]", ip)
-	}
-}
-
-// trafficValues are what the fields of a Service about its traffic may be.
-var trafficValues = map[string][]string{
-	"internalTrafficPolicy": {"Cluster", "Local"},
-	"ipFamilyPolicy":        {"PreferDualStack", "RequireDualStack", "SingleStack"},
-	"trafficDistribution":   {"PreferClose", "PreferSameNode", "PreferSameZone"},
 }
 
 // ServiceWarnings says what of o, a Service, has no effect or is on its way out.
@@ -256,33 +189,4 @@ var endpointsPrinter = columns.Printer{
 		}
 		r.Add(r.Meta.Name, endpoints, r.Age())
 	},
-}
-
-func refuseSubsets(r *rules.Refusals, o, _ map[string]any) {
-	for i, e := range rules.ListAt(o, "subsets") {
-		s, _ := e.(map[string]any)
-		at := fmt.Sprintf("subsets[%d]", i)
-		if rules.Lacks(s, "addresses") && rules.Lacks(s, "notReadyAddresses") {
-			r.Required(at, "must specify `addresses` or `notReadyAddresses`")
-		}
-		for _, list := range [...]string{"addresses", "notReadyAddresses"} {
-			for at, a := range rules.Elements(at, s, list) {
-				r.IP(at+".ip", rules.TextAt(a, "ip")) // is asked twice
-				r.IP(at+".ip", rules.TextAt(a, "ip"))
-				r.Maybe(at, a, "hostname", rules.LabelName)
-				if name, ok := a["nodeName"].(string); ok {
-					r.Each(at+".nodeName", name, rules.Subdomain(name))
-				}
-			}
-		}
-		for at, p := range rules.Elements(at, s, "ports") {
-			if name := rules.TextAt(p, "name"); name != "" {
-				r.Each(at+".name", name, rules.LabelName(name))
-			} else if len(rules.ListAt(s, "ports")) > 1 {
-				r.Required(at + ".name")
-			}
-			r.Port(at+".port", rules.IntAt(p, "port"))
-			r.OneOf(at, p, "protocol", "SCTP", "TCP", "UDP")
-		}
-	}
 }

@@ -1,13 +1,16 @@
-package kinds
+package traffic
 
 import (
+	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/listwatch/listwatch/apitest/internal/rules"
 )
 
-func refuseIngress(r *rules.Refusals, spec map[string]any) {
+// RefuseIngress refuses what is wrong with the spec of an Ingress.
+func RefuseIngress(r *rules.Refusals, spec map[string]any) {
 	if b := rules.ObjectAt(spec, "defaultBackend"); b != nil {
 		refuseBackend(r, "spec.defaultBackend", b)
 	}
@@ -102,7 +105,8 @@ func refuseObjectRef(r *rules.Refusals, path string, ref map[string]any) {
 	r.Named(path, ref, "name", rules.SegmentName)
 }
 
-func refuseIngressClass(r *rules.Refusals, o, old map[string]any) {
+// RefuseIngressClass refuses what is wrong with an IngressClass.
+func RefuseIngressClass(r *rules.Refusals, o, old map[string]any) {
 	spec := rules.ObjectAt(o, "spec")
 	if controller := rules.TextAt(spec, "controller"); controller == "" {
 		r.Required("spec.controller")
@@ -131,7 +135,8 @@ func refuseIngressClass(r *rules.Refusals, o, old map[string]any) {
 	}
 }
 
-func refuseNetworkPolicy(r *rules.Refusals, spec map[string]any) {
+// RefuseNetworkPolicy refuses what is wrong with the spec of a NetworkPolicy.
+func RefuseNetworkPolicy(r *rules.Refusals, spec map[string]any) {
 	r.LabelSelector("spec.podSelector", rules.ObjectAt(spec, "podSelector"))
 	for _, side := range [...][2]string{{"ingress", "from"}, {"egress", "to"}} {
 		for at, rule := range rules.Elements("spec", spec, side[0]) {
@@ -219,4 +224,155 @@ func refusePeer(r *rules.Refusals, at string, p map[string]any) {
 			r.Invalid(field, s, "must be a strict subset of `cidr`")
 		}
 	}
+}
+
+// RefuseTraffic refuses what is wrong with how a Service is reached.
+func RefuseTraffic(r *rules.Refusals, spec map[string]any) {
+	for field, s := range rules.Texts("spec", spec, "externalIPs") {
+		r.IP(field, s)
+	}
+	typ := rules.TextAt(spec, "type")
+	if typ == "ExternalName" {
+		r.Maybe("spec", spec, "externalName", func(s string) []string { return rules.Subdomain(strings.TrimSuffix(s, ".")) })
+	}
+	policy := rules.TextAt(spec, "externalTrafficPolicy")
+	switch outside := typ == "NodePort" || typ == "LoadBalancer" || typ == "ClusterIP" && !rules.Lacks(spec, "externalIPs"); {
+	case policy != "" && !outside:
+		r.Invalid("spec.externalTrafficPolicy", policy, "may only be set for externally-accessible services")
+	case outside:
+		r.Supported("spec.externalTrafficPolicy", policy, "Cluster", "Local")
+	}
+	for _, name := range [...]string{"internalTrafficPolicy", "ipFamilyPolicy", "trafficDistribution"} {
+		if s, ok := spec[name].(string); ok && !slices.Contains(trafficValues[name], s) {
+			r.Unsupported("spec."+name, s, trafficValues[name]...)
+		}
+	}
+	seen := map[string]bool{}
+	for field, s := range rules.Texts("spec", spec, "ipFamilies") {
+		switch {
+		case s != "IPv4" && s != "IPv6":
+			r.Unsupported(field, s, "IPv4", "IPv6")
+		case seen[s]:
+			r.Duplicate(field, s)
+		}
+		seen[s] = true
+	}
+	if affinity := rules.ObjectAt(rules.ObjectAt(spec, "sessionAffinityConfig"), "clientIP"); spec["sessionAffinity"] == "ClientIP" && affinity != nil {
+		if n := rules.IntAt(affinity, "timeoutSeconds"); n < 1 || n > 86400 {
+			r.Invalid("spec.sessionAffinityConfig.clientIP.timeoutSeconds", n, "must be between 0 and 86400")
+		}
+	}
+	for i, s := range rules.ListAt(spec, "loadBalancerSourceRanges") {
+		cidr, _ := s.(string)
+		r.Each(fmt.Sprintf("spec.LoadBalancerSourceRanges[%d]", i), cidr, rules.CIDR(strings.TrimSpace(cidr)))
+	}
+	if typ != "LoadBalancer" {
+		for _, name := range [...]string{"allocateLoadBalancerNodePorts", "loadBalancerClass"} {
+			if rules.Has(spec, name) {
+				r.Forbidden("spec."+name, "may only be used when `type` is 'LoadBalancer'")
+			}
+		}
+		if !rules.Lacks(spec, "loadBalancerSourceRanges") {
+			r.Forbidden("spec.LoadBalancerSourceRanges", "may only be used when `type` is 'LoadBalancer'")
+		}
+	} else if s, ok := spec["loadBalancerClass"].(string); ok {
+		r.Each("spec.loadBalancerClass", s, rules.QualifiedName(s))
+	}
+}
+
+// RefuseAddress refuses a cluster IP that is none.
+func RefuseAddress(r *rules.Refusals, spec map[string]any) {
+	if ip := rules.TextAt(spec, "clusterIP"); ip != "" && ip != "None" && spec["type"] != "ExternalName" {
+		r.IP("spec.clusterIPs[0]", ip)
+	}
+}
+
+// RefuseSubsets refuses what is wrong with the subsets of Endpoints.
+func RefuseSubsets(r *rules.Refusals, o, _ map[string]any) {
+	for i, e := range rules.ListAt(o, "subsets") {
+		s, _ := e.(map[string]any)
+		at := fmt.Sprintf("subsets[%d]", i)
+		if rules.Lacks(s, "addresses") && rules.Lacks(s, "notReadyAddresses") {
+			r.Required(at, "must specify `addresses` or `notReadyAddresses`")
+		}
+		for _, list := range [...]string{"addresses", "notReadyAddresses"} {
+			for at, a := range rules.Elements(at, s, list) {
+				r.IP(at+".ip", rules.TextAt(a, "ip")) // is asked twice
+				r.IP(at+".ip", rules.TextAt(a, "ip"))
+				r.Maybe(at, a, "hostname", rules.LabelName)
+				if name, ok := a["nodeName"].(string); ok {
+					r.Each(at+".nodeName", name, rules.Subdomain(name))
+				}
+			}
+		}
+		for at, p := range rules.Elements(at, s, "ports") {
+			if name := rules.TextAt(p, "name"); name != "" {
+				r.Each(at+".name", name, rules.LabelName(name))
+			} else if len(rules.ListAt(s, "ports")) > 1 {
+				r.Required(at + ".name")
+			}
+			r.Port(at+".port", rules.IntAt(p, "port"))
+			r.OneOf(at, p, "protocol", "SCTP", "TCP", "UDP")
+		}
+	}
+}
+
+// RefuseEndpoints refuses what is wrong with the endpoints and ports of an EndpointSlice, whose
+// addresses are of typ.
+func RefuseEndpoints(r *rules.Refusals, typ string, o map[string]any) {
+	for i, e := range rules.ListAt(o, "endpoints") {
+		e, _ := e.(map[string]any)
+		at := fmt.Sprintf("endpoints[%d]", i)
+		if rules.Lacks(e, "addresses") {
+			r.Required(at+".addresses", "must contain at least 1 address")
+		}
+		for field, s := range rules.Texts(at, e, "addresses") {
+			switch typ {
+			case "IPv4", "IPv6":
+				if a, err := netip.ParseAddr(s); err != nil || a.Is4() != (typ == "IPv4") {
+					r.Invalid(field, s, "must be a valid "+typ+" address")
+				}
+			case "FQDN":
+				r.Each(field, s, rules.Subdomain(s))
+			}
+		}
+		r.Maybe(at, e, "hostname", rules.LabelName)
+		r.Maybe(at, e, "nodeName", rules.Subdomain)
+		for _, name := range [...]string{"hostname", "nodeName"} {
+			if s, ok := e[name].(string); ok && s == "" {
+				r.Invalid(at+"."+name, s, "must not be empty")
+			}
+		}
+		zones := map[string]bool{}
+		for at, z := range rules.Elements(at+".hints", rules.ObjectAt(e, "hints"), "forZones") {
+			name := rules.TextAt(z, "name")
+			if zones[name] {
+				r.Duplicate(at+".name", name)
+			}
+			zones[name] = true
+			r.Each(at+".name", name, rules.LabelValue(name))
+		}
+	}
+	names := map[string]bool{}
+	for i, e := range rules.ListAt(o, "ports") {
+		p, _ := e.(map[string]any)
+		at := fmt.Sprintf("ports[%d]", i)
+		name := rules.TextAt(p, "name")
+		r.Maybe(at, p, "name", rules.LabelName)
+		if names[name] {
+			r.Duplicate(at+".name", name)
+		}
+		names[name] = true
+		r.Supported(at+".protocol", rules.TextAt(p, "protocol"), "SCTP", "TCP", "UDP")
+		if s, ok := p["appProtocol"].(string); ok {
+			r.Each(at+".appProtocol", s, rules.QualifiedName(s))
+		}
+	}
+}
+
+// trafficValues are what the fields of a Service about its traffic may be.
+var trafficValues = map[string][]string{
+	"internalTrafficPolicy": {"Cluster", "Local"},
+	"ipFamilyPolicy":        {"PreferDualStack", "RequireDualStack", "SingleStack"},
+	"trafficDistribution":   {"PreferClose", "PreferSameNode", "PreferSameZone"},
 }
