@@ -77,3 +77,58 @@ func TestActivityListsChanges(t *testing.T) {
 	p.shows("#object h1", "web")
 	p.sound()
 }
+
+// TestTreeShowsOwners from the top, and leads to them.
+func TestTreeShowsOwners(t *testing.T) {
+	w := start(t)
+	w.rollout("web", 3, "web:1")
+	p := w.open("type=pods", look{})
+	p.until("document.querySelectorAll('tr.row').length === 3")
+	p.press("j", "Enter", "5")
+	p.until("document.querySelectorAll('#object .tree a').length === 4") // a deployment, a replica set, two more pods
+	p.shows("#object .tree > li > a", "web")
+	p.shot("tree")
+	p.click("#object .tree > li > a")
+	p.shows("#object .sub", "Deployment in shop")
+	p.sound()
+}
+
+// TestEventsOfAnObject come while it is looked at.
+func TestEventsOfAnObject(t *testing.T) {
+	w := start(t)
+	w.pod("web", "Running", 0)
+	p := w.open("type=pods&object=pods/shop/web&tab=events", look{})
+	p.shows("#object", "No events")
+	w.api.Put(kube.Events, `{"metadata":{"namespace":"shop","name":"web.1"},"involvedObject":{"apiVersion":"v1","kind":"Pod","namespace":"shop","name":"web"},
+		"type":"Warning","reason":"BackOff","message":"Back-off restarting failed container","count":3}`)
+	w.pod("web", "Running", 1)
+	p.shows("#object", "Back-off restarting failed container")
+	p.sound()
+}
+
+// TestTheMomentBefore goes back in time and returns.
+func TestTheMomentBefore(t *testing.T) {
+	w := start(t)
+	w.pod("web", "Pending", 0)
+	p := w.open("type=pods", look{})
+	p.shows(row("web"), "Pending")
+	var before int64
+	p.until("Date.now() - performance.timeOrigin > 2500") // longer than the slider's step from live
+	p.js("Date.now()", &before)
+	w.pod("web", "Running", 0)
+	w.pod("later", "Running", 0)
+	p.shows(row("later"), "Running")
+	p.js(fmt.Sprintf("location.hash += '&at=%d', 1", before), nil)
+	p.shows("#banner", "Return to live")
+	p.shows(row("web"), "Pending")
+	p.without("#rows", "later")
+	p.shot("past")
+	p.press("Escape")
+	p.shows(row("later"), "Running")
+	p.shows(row("web"), "Running")
+	p.press("ArrowLeft")
+	p.shows("#pulse", "the past")
+	p.press("l")
+	p.shows("#pulse", "live")
+	p.sound()
+}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/e2e/cluster"
+	"github.com/listwatch/listwatch/ui"
 )
 
 // TestRealCluster shows a kube-apiserver that is killed, and whose etcd is compacted
@@ -20,7 +21,8 @@ func TestRealCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := show(t, cl)
+	t.Cleanup(cl.CloseIdleConnections)
+	w := show(t, ui.Options{Client: cl, Name: "real"})
 	config := func(method, name, value string) {
 		t.Helper()
 		url, body := c.URL()+"/api/v1/namespaces/default/configmaps", fmt.Sprintf(`{"metadata":{"name":%q},"data":{%q:""}}`, name, value)

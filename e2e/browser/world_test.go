@@ -36,18 +36,18 @@ func start(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := show(t, c)
+	t.Cleanup(c.CloseIdleConnections)
+	w := show(t, ui.Options{Client: c, Name: "test"})
 	w.api = api
 	return w
 }
 
-// show serves the page of a cluster until the test ends.
-func show(t *testing.T, c *client.Client) *world {
+// show serves a page until the test ends.
+func show(t *testing.T, o ui.Options) *world {
 	t.Helper()
-	t.Cleanup(c.CloseIdleConnections)
 	w := &world{t: t}
 	var err error
-	if w.ui, err = ui.New(ui.Options{Client: c, Name: "test"}); err != nil {
+	if w.ui, err = ui.New(o); err != nil {
 		t.Fatal(err)
 	}
 	w.web = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {

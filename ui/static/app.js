@@ -511,6 +511,7 @@ function streams() {
       for (const x of a) x.dataset.changes = totals[t].reduce((p, q) => p + q, 0);
     }
     time.counts(d);
+    if (view.object && (d.types.events || d.types["events.events.k8s.io"]) && !streams.soon) streams.soon = setTimeout(() => { streams.soon = 0; object.refresh(); }, 500);
   });
   link.on("types", d => {
     for (const t of d.types || []) types.set(t.type, t);
@@ -519,6 +520,7 @@ function streams() {
     drawNotes();
     drawBanner();
     if (type() && !list.win) { declare(); loadPast(); }
+    if (state?.mode === "recording") reread();
     drawHead();
     if (list.win) list.draw();
   });
@@ -533,6 +535,17 @@ function streams() {
   });
   link.on("end", () => drawBanner());
   link.on("unauthorized", d => { link.forget(); login(d.error); });
+}
+
+// reread follows a recording that is still being read.
+function reread() {
+  clearTimeout(reread.soon);
+  reread.soon = setTimeout(async () => {
+    try { state = { ...state, ...await link.get("api/state") }; } catch { return; }
+    time.load();
+    drawBanner();
+    if (!view.at) loadPast();
+  }, 300);
 }
 
 async function load() {
