@@ -35,6 +35,13 @@ func (r *reached) close() {
 	}
 }
 
+// closeIdleConnections closes those of all clusters.
+func (s *session) closeIdleConnections() {
+	for _, c := range s.clients {
+		c.CloseIdleConnections()
+	}
+}
+
 // reach asks all clusters at once for what is wanted. A cluster that is away is late where
 // there are others; any other error ends the run.
 func (a asked) reach(clusters []connect.Cluster, discover func(connect.Cluster) ([]target.Target, error)) (*reached, error) {

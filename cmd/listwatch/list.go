@@ -34,6 +34,8 @@ type listFlags struct {
 	printing       printing
 	columns        print.ColumnFlags
 	files          fileFlags
+	events         eventFlags
+	raw            string
 	sortBy         string
 	ignoreNotFound bool
 }
@@ -56,6 +58,8 @@ func listCommand(p *cli.Program) *cobra.Command {
 	f.SortFlags = false
 	o.selection.Register(f)
 	o.files.register(f)
+	o.events.register(f)
+	f.StringVar(&o.raw, "raw", "", "print the response of the server to a GET of this path, such as /readyz?verbose")
 	o.printing.register(f)
 	o.columns.Register(f)
 	o.columns.RegisterServer(f)
@@ -69,6 +73,9 @@ func listCommand(p *cli.Program) *cobra.Command {
 }
 
 func runList(p *cli.Program, cmd *cobra.Command, args []string, o *listFlags) error {
+	if o.raw != "" {
+		return runRaw(p, cmd, args, o)
+	}
 	out, err := o.printing.parse(p)
 	if err != nil {
 		return err
@@ -111,6 +118,11 @@ func runList(p *cli.Program, cmd *cobra.Command, args []string, o *listFlags) er
 		t.Warn(l.Name, "skipped: "+l.err.Error(), "skipped", "err", printable.Line(l.err.Error()))
 	}
 	targets := found.targets
+	if len(targets) > 0 {
+		if err := o.events.apply(cmd.Context(), found.clients[targets[0].Cluster], &o.selection, targets); err != nil {
+			return err
+		}
+	}
 	out.noteRedaction(t, targets)
 	out.format.List, out.format.Kinds, out.format.Namespaces = true, target.SeveralTypes(targets) || o.columns.ShowKind, o.selection.All || target.SeveralNamespaces(targets)
 	out.format.Single = len(targets) == 1 && targets[0].Name != "" && (targets[0].Namespace != "" || !targets[0].Resource.Namespaced)

@@ -12,6 +12,7 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/complete"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/connect"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/live"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/monitor"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/until"
 	"github.com/listwatch/listwatch/internal/exit"
@@ -27,6 +28,7 @@ type watchFlags struct {
 	selection     target.Selection
 	reporting     reporting
 	files         fileFlags
+	events        eventFlags
 	waiting       until.Flags
 	hooking       hooking
 	operating     monitor.Flags
@@ -74,6 +76,7 @@ func watchCommand(p *cli.Program) *cobra.Command {
 	f.SortFlags = false
 	o.selection.Register(f)
 	o.files.register(f)
+	o.events.register(f)
 	f.StringVar(&o.list, "initial-list", "auto", "fetch the first state by: auto, paged or stream")
 	f.BoolVar(&o.watchOnly, "watch-only", false, "print only what happens from now on")
 	f.StringVar(&o.sinceRV, "since-rv", "", "print only what happened after this resourceVersion")
@@ -141,6 +144,27 @@ func runWatch(p *cli.Program, cmd *cobra.Command, args []string, o *watchFlags) 
 	if o.live && out.format.Clusters {
 		return exit.Usage("--live shows one cluster: give one --context")
 	}
+	s, err := o.session(ctx, t, w, clusters, out, mon)
+	if err != nil {
+		return err
+	}
+	defer s.closeIdleConnections()
+	if o.live {
+		var stop context.CancelCauseFunc
+		ctx, stop = context.WithCancelCause(ctx)
+		defer stop(nil)
+		l, err := live.TakeTerminal(p, ctx, cmd.InOrStdin(), s.output.format, t, stop)
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		s.output.format.Custom = func(*print.Format) print.Encoder { return l }
+	}
+	return s.runHooked(cmd.Context(), ctx, p)
+}
+
+// session returns the run of what w asks for, in all clusters that are there.
+func (o *watchFlags) session(ctx context.Context, t *messages.Writer, w asked, clusters []connect.Cluster, out output, mon *monitor.Monitor) (*session, error) {
 	can := target.ToWatch
 	if o.once {
 		can = target.ToList
@@ -155,29 +179,25 @@ func runWatch(p *cli.Program, cmd *cobra.Command, args []string, o *watchFlags) 
 		})
 		return ts, err
 	})
-	defer found.close()
 	if err != nil {
-		return err
+		found.close()
+		return nil, err
 	}
 	if len(found.late) > 0 && (o.once || o.checkpointing.file != "" || out.verdict != nil) {
-		return inCluster(found.late[0].Name, found.late[0].err)
+		found.close()
+		return nil, inCluster(found.late[0].Name, found.late[0].err)
 	}
 	targets := found.targets
+	if len(targets) > 0 {
+		if err := o.events.apply(ctx, found.clients[targets[0].Cluster], &o.selection, targets); err != nil {
+			found.close()
+			return nil, err
+		}
+	}
 	out.filter.Kept = &mon.Printed
 	out.noteRedaction(t, targets)
 	out.format.Kinds = target.SeveralTypes(targets) || o.reporting.columns.ShowKind
 	out.format.Namespaces = o.selection.All || target.SeveralNamespaces(targets)
-	if o.live {
-		var stop context.CancelCauseFunc
-		ctx, stop = context.WithCancelCause(ctx)
-		defer stop(nil)
-		l, err := live.TakeTerminal(p, ctx, cmd.InOrStdin(), out.format, t, stop)
-		if err != nil {
-			return err
-		}
-		defer l.Close()
-		out.format.Custom = func(*print.Format) print.Encoder { return l }
-	}
 	for i, l := range found.late {
 		found.late[i].discover = func(ctx context.Context) ([]target.Target, error) { return discover(ctx, l.Cluster) }
 	}
@@ -191,7 +211,7 @@ func runWatch(p *cli.Program, cmd *cobra.Command, args []string, o *watchFlags) 
 			return all, err
 		}
 	}
-	return s.runHooked(cmd.Context(), ctx, p)
+	return s, nil
 }
 
 // check refuses flags that make no sense.

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/discovery"
+	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/target"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// eventFlags select Events, spelled as those of kubectl events.
+type eventFlags struct {
+	about string // TYPE/NAME
+	types string
+}
+
+func (e *eventFlags) register(f *pflag.FlagSet) {
+	f.StringVar(&e.about, "for", "", "select the Events about this object, TYPE/NAME")
+	f.StringVar(&e.types, "types", "", "select the Events of this type: Normal or Warning")
+}
+
+// apply adds what the flags select to s; ts are the targets.
+func (e *eventFlags) apply(ctx context.Context, c *client.Client, s *target.Selection, ts []target.Target) error {
+	if e.about == "" && e.types == "" {
+		return nil
+	}
+	for _, t := range ts {
+		if t.Resource.GroupResource() != "events" {
+			return exit.Usage("--for and --types select Events, not %s", t.Resource.GroupResource())
+		}
+	}
+	var parts []string
+	if !s.FieldsSel.Empty() {
+		parts = append(parts, s.FieldsSel.String())
+	}
+	switch e.types {
+	case "":
+	case "Normal", "Warning":
+		parts = append(parts, "type="+e.types)
+	default:
+		return exit.Usage("--types %q: want Normal or Warning", printable.Clip(e.types))
+	}
+	if e.about != "" {
+		typed, name, ok := strings.Cut(e.about, "/")
+		if !ok || typed == "" || target.CheckName(name) != nil {
+			return exit.Usage("--for %q: want TYPE/NAME, such as pod/a", printable.Clip(e.about))
+		}
+		api, err := discovery.Fetch(ctx, c)
+		if err != nil {
+			return exit.Failed(err)
+		}
+		rs, err := api.Resolve(typed)
+		if err != nil {
+			return exit.Failed(fmt.Errorf("--for %s: %w", printable.Clip(e.about), err))
+		}
+		parts = append(parts, "involvedObject.kind="+rs[0].Kind, "involvedObject.name="+name)
+	}
+	fields, err := kube.ParseFieldSelector(strings.Join(parts, ","))
+	if err != nil {
+		return exit.Usage("--for %q: %w", printable.Clip(e.about), err)
+	}
+	s.FieldsSel = fields
+	return nil
+}
