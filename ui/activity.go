@@ -79,7 +79,7 @@ func (st *stream) sample(a *activity, entries []change) {
 	want := a.choice()
 	list, omitted := []wireChange{}, 0
 	for _, e := range slices.Backward(entries) {
-		if !want.wants(&e) {
+		if !want.wants(&e) || !st.sight.sees(&e) {
 			continue
 		}
 		if len(list) < maxSample || e.op == opGap {
@@ -98,9 +98,9 @@ func (st *stream) sample(a *activity, entries []change) {
 // maxBuckets is how many buckets a histogram has.
 const maxBuckets = 1000
 
-func (u *UI) getActivity(_ *session, r *http.Request) (any, error) {
+func (u *UI) getActivity(s *session, r *http.Request) (any, error) {
 	v := r.URL.Query()
-	to, from, n := now(), int64(0), int64(120)
+	to, from, n := u.now(), int64(0), int64(120)
 	for name, p := range map[string]*int64{"from": &from, "to": &to, "buckets": &n} {
 		if err := number(v, name, p); err != nil {
 			return nil, err
@@ -114,12 +114,16 @@ func (u *UI) getActivity(_ *session, r *http.Request) (any, error) {
 	}
 	a := activity{NS: v.Get("ns"), Text: v.Get("text"), Types: namespaces(v.Get("types"))}
 	want := a.choice()
-	out := map[string]any{"from": from, "to": to, "kept": map[string]int64{"from": u.kept(), "to": now()}}
+	out := map[string]any{"from": from, "to": to, "kept": map[string]int64{"from": u.kept(), "to": u.now()}}
 	buckets := make([]counts, n)
 	gaps := []gap{}
-	sampled := a.NS != "" || a.Text != ""
+	sight, err := s.sight(r.Context(), u)
+	if err != nil {
+		return nil, err
+	}
+	sampled := a.NS != "" || a.Text != "" || !sight.all
 	for _, k := range u.types() {
-		if len(want.types) > 0 && !slices.Contains(want.types, k.id) {
+		if len(want.types) > 0 && !slices.Contains(want.types, k.id) || !sight.some(k) {
 			continue
 		}
 		k.mu.Lock()
@@ -136,7 +140,7 @@ func (u *UI) getActivity(_ *session, r *http.Request) (any, error) {
 	if sampled {
 		entries := u.log.all()
 		for _, e := range entries {
-			if e.at >= from && e.at < to && e.op != opGap && want.wants(&e) {
+			if e.at >= from && e.at < to && e.op != opGap && want.wants(&e) && sight.sees(&e) {
 				buckets[(e.at-from)*n/(to-from)].add(e.op)
 			}
 		}
@@ -151,9 +155,9 @@ func (u *UI) getActivity(_ *session, r *http.Request) (any, error) {
 // maxChanges is how many changes an answer has.
 const maxChanges = 500
 
-func (u *UI) getChanges(_ *session, r *http.Request) (any, error) {
+func (u *UI) getChanges(s *session, r *http.Request) (any, error) {
 	v := r.URL.Query()
-	at, limit := now(), int64(100)
+	at, limit := u.now(), int64(100)
 	for name, p := range map[string]*int64{"at": &at, "limit": &limit} {
 		if err := number(v, name, p); err != nil {
 			return nil, err
@@ -164,9 +168,13 @@ func (u *UI) getChanges(_ *session, r *http.Request) (any, error) {
 	}
 	a := activity{NS: v.Get("ns"), Text: v.Get("text"), Types: namespaces(v.Get("types"))}
 	want := a.choice()
+	sight, err := s.sight(r.Context(), u)
+	if err != nil {
+		return nil, err
+	}
 	list, more := []wireChange{}, false
 	for _, e := range slices.Backward(u.log.all()) {
-		if e.at > at || !want.wants(&e) {
+		if e.at > at || !want.wants(&e) || !sight.sees(&e) {
 			continue
 		}
 		if int64(len(list)) == limit {

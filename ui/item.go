@@ -112,6 +112,9 @@ func (k *kind) parse(raw codec.RawFull) (parsed, error) {
 	it := &item{life: l, revision: strings.Clone(object.GetResourceVersion()), labels: unique.Make(labelText(m.Metadata.Labels))}
 	if cells == nil {
 		cells = []any{l.key.Name, ""}
+		if k.u.recorded {
+			cells = []any{l.key.Name, statusOf(object), ""}
+		}
 	}
 	for _, c := range cells[:min(len(cells), maxCells)] {
 		it.cells = append(it.cells, unique.Make(clip(printable.Cell(table.Text(c)), maxCell)))
@@ -120,6 +123,29 @@ func (k *kind) parse(raw codec.RawFull) (parsed, error) {
 		it.owners = append(it.owners, owner{unique.Make(o.APIVersion), unique.Make(o.Kind), unique.Make(o.Name), unique.Make(o.UID), o.Controller != nil && *o.Controller})
 	}
 	return parsed{it, object, latest(m.Metadata.Managed)}, nil
+}
+
+// statusOf says how an object is of which the server sent no cells.
+func statusOf(o codec.Raw) string {
+	if phase, ok := o.Text("status", "phase"); ok {
+		return phase
+	}
+	var s struct {
+		Status struct {
+			Conditions []struct{ Type, Status, Reason string }
+		}
+	}
+	// What does not fit says nothing.
+	_ = json.Unmarshal([]byte(o.JSON()), &s)
+	for _, c := range s.Status.Conditions {
+		if c.Type == "Ready" || c.Type == "Available" {
+			if c.Status == "True" {
+				return c.Type
+			}
+			return "Not " + strings.ToLower(c.Type) + " " + c.Reason
+		}
+	}
+	return ""
 }
 
 // manager is an entry of managedFields.

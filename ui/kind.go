@@ -116,6 +116,9 @@ func (k *kind) forget() {
 
 func (k *kind) secret() bool { return k.res.GroupResource() == "secrets" }
 
+// errUnrecorded is why an object of a recording is not known.
+var errUnrecorded = errors.New("the recording has no object")
+
 // errBudget ends the watch of a type whose objects do not fit.
 var errBudget = errors.New("the memory budget is used")
 
@@ -130,7 +133,7 @@ func (k *kind) follow(ctx context.Context) {
 		o.Revision = k.watcher.Revision() // of the time when somebody looked last
 	}
 	w := watch.New(col, o)
-	k.watcher, k.since = w, now()
+	k.watcher, k.since = w, k.u.now()
 	if o.Revision == "" {
 		k.change(stateLoading, "")
 	}
@@ -158,7 +161,7 @@ func (k *kind) follow(ctx context.Context) {
 		k.change(stateGone, "the server does not serve it any more")
 	default:
 		k.change(stateIdle, "")
-		k.count, k.counted = int64(k.store.Len()), now()
+		k.count, k.counted = int64(k.store.Len()), k.u.now()
 	}
 }
 
@@ -178,9 +181,9 @@ func (k *kind) take(ev watch.Event[codec.RawFull], err error) error {
 	case err != nil:
 		return k.failed(err)
 	case ev.Type == watch.Added || ev.Type == watch.Modified || ev.Type == watch.Deleted:
-		if k.columns == nil || table.Of(ev.Object.Raw) != nil {
+		if cols := table.Of(ev.Object.Raw); cols != nil && !k.u.recorded {
 			k.mu.Lock()
-			k.define(table.Of(ev.Object.Raw))
+			k.define(cols)
 			k.mu.Unlock()
 		}
 		if p, err = k.parse(ev.Object); err != nil {
@@ -189,7 +192,7 @@ func (k *kind) take(ev watch.Event[codec.RawFull], err error) error {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.heard = now()
+	k.heard = k.u.now()
 	if ev.Type != watch.Restart {
 		k.stopped = k.heard
 	}
@@ -281,7 +284,7 @@ var errNotWatched = errors.New("nobody looked at it")
 func (k *kind) synced() {
 	k.loading = progress{}
 	if g := k.missed; g != nil {
-		k.missed, g.To = nil, now()
+		k.missed, g.To = nil, k.u.now()
 		k.gaps = append(k.gaps, *g)
 		k.gaps = k.gaps[max(0, len(k.gaps)-maxGaps):]
 		k.u.log.add(change{at: g.To, kind: k, op: opGap, what: g.Reason, gap: g})
@@ -297,14 +300,14 @@ func (k *kind) listed(p list.Progress) {
 	if p.Remaining >= 0 {
 		k.loading.Of = int64(p.Items) + p.Remaining
 	}
-	k.heard = now()
+	k.heard = k.u.now()
 	k.version++
 }
 
 func (k *kind) connected(watch.Op, kube.Revision, time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.heard, k.lost = now(), 0
+	k.heard, k.lost = k.u.now(), 0
 	if k.store.Synced() && k.missed == nil && k.state != stateLive {
 		k.change(stateLive, "")
 	}

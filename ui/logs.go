@@ -21,12 +21,15 @@ const (
 
 // logs copies the log of a container to the page, as the server sends it.
 func (u *UI) logs(s *session, w http.ResponseWriter, r *http.Request) error {
+	if u.recorded {
+		return notFound("a recording has no logs")
+	}
 	v := r.URL.Query()
 	key, err := nameOf(v.Get("ns"), v.Get("name"))
 	if err != nil {
 		return err
 	}
-	if err := s.reads(r.Context(), u, kube.Pods, key.Namespace, "log"); err != nil {
+	if err := s.reads(r.Context(), kube.Pods, key.Namespace, "log"); err != nil {
 		return err
 	}
 	tail := 500

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -25,16 +26,16 @@ type subject struct {
 }
 
 // subject finds the object that parameters name.
-func (u *UI) subject(s *session, v url.Values) (subject, error) {
-	return u.find(s, objectRef{Type: v.Get("type"), NS: v.Get("ns"), Name: v.Get("name"), UID: v.Get("uid")})
+func (u *UI) subject(ctx context.Context, s *session, v url.Values) (subject, error) {
+	return u.find(ctx, s, objectRef{Type: v.Get("type"), NS: v.Get("ns"), Name: v.Get("name"), UID: v.Get("uid")})
 }
 
-func (u *UI) find(s *session, ref objectRef) (subject, error) {
+func (u *UI) find(ctx context.Context, s *session, ref objectRef) (subject, error) {
 	k := u.kind(ref.Type)
 	if k == nil {
 		return subject{}, notFound("the server does not serve %s", ref.Type)
 	}
-	sees, err := s.sees(k)
+	sees, err := s.sees(ctx, k)
 	if err != nil {
 		return subject{}, err
 	}
@@ -45,7 +46,7 @@ func (u *UI) find(s *session, ref objectRef) (subject, error) {
 	defer k.mu.Unlock()
 	l := k.life(kube.Key{Namespace: ref.NS, Name: ref.Name}, ref.UID)
 	if l == nil {
-		if k.stop == nil {
+		if !k.watched() {
 			k.start() // the page asks again
 			return subject{k, nil}, &refusal{http.StatusServiceUnavailable, "unavailable", "the type is being listed: try again in a moment"}
 		}
@@ -101,7 +102,7 @@ type command struct {
 
 func (u *UI) getObject(s *session, r *http.Request) (any, error) {
 	v := r.URL.Query()
-	sub, err := u.subject(s, v)
+	sub, err := u.subject(r.Context(), s, v)
 	if err != nil {
 		return nil, err
 	}

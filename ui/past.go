@@ -23,7 +23,7 @@ const maxEvents = 200
 
 // getEvents returns the Events about an object, the newest first.
 func (u *UI) getEvents(s *session, r *http.Request) (any, error) {
-	sub, err := u.subject(s, r.URL.Query())
+	sub, err := u.subject(r.Context(), s, r.URL.Query())
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func (u *UI) getEvents(s *session, r *http.Request) (any, error) {
 	if k == nil {
 		return out, nil
 	}
-	sees, err := s.sees(k)
+	sees, err := s.sees(r.Context(), k)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,11 @@ func (v *view) rewind() wireWindow {
 	k, at := v.kind, v.query.At
 	items := k.at(at)
 	v.built, v.rows, v.dirty = true, nil, map[int64]*item{}
+	total := 0
 	for _, i := range items {
+		if v.sees == nil || v.sees(i.key.Namespace) {
+			total++
+		}
 		if v.selects(i) {
 			v.rows = append(v.rows, i)
 		}
@@ -111,7 +115,7 @@ func (v *view) rewind() wireWindow {
 	slices.SortFunc(v.rows, v.order)
 	v.matched = len(v.rows)
 	w := v.full()
-	w.Total, w.At = len(items), at
+	w.Total, w.At = total, at
 	w.Approximate = k.since == 0 || at < max(k.since, k.u.history.Since())
 	return w
 }
@@ -126,7 +130,7 @@ func (u *UI) postMoment(s *session, r *http.Request) (any, error) {
 		return nil, err
 	}
 	if in.At == 0 {
-		in.At = now()
+		in.At = u.now()
 	}
 	var objects []Object
 	size := 0

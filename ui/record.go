@@ -10,7 +10,7 @@ import (
 // record takes one change of the store: it becomes a state of the object's history, an
 // entry of the log unless it is of the first list, and a row of the views.
 func (k *kind) record(d cache.Delta[*item], p parsed) {
-	at := now()
+	at := k.u.now()
 	switch d.Type {
 	case watch.Added:
 		k.lives[d.Key] = append(k.lives[d.Key], d.New.life)

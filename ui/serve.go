@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"hash/fnv"
@@ -22,6 +23,9 @@ func (u *UI) routes(files fs.FS) http.Handler {
 	mux.HandleFunc("DELETE /api/session", u.deleteSession)
 	mux.HandleFunc("GET /api/stream", u.stream)
 	mux.HandleFunc("GET /api/logs", u.getLogs)
+	mux.HandleFunc("POST /plain", u.postPlain)
+	mux.HandleFunc("GET /plain/{key}/", u.plain)
+	mux.HandleFunc("GET /plain/{key}/list", u.plainList)
 	for pattern, f := range map[string]func(*session, *http.Request) (any, error){
 		"GET /api/state":      u.getState,
 		"GET /api/types":      u.getTypes,
@@ -114,11 +118,21 @@ func (u *UI) postSession(w http.ResponseWriter, r *http.Request) {
 		fail(w, err)
 		return
 	}
-	if in.Token == "" || !u.doors.use(in.Token) {
-		fail(w, &refusal{http.StatusUnauthorized, "unauthorized", "this link was used before, or is of another run: ask the program for another one"})
+	var who *person
+	var err error
+	switch {
+	case u.o.TokenReview && in.Bearer != "":
+		who, err = u.login(r.Context(), in.Bearer)
+	case u.o.TokenReview:
+		err = errLogin
+	case in.Token == "" || !u.doors.use(in.Token):
+		err = errToken
+	}
+	if err != nil {
+		fail(w, err)
 		return
 	}
-	s := u.doors.admit(nil)
+	s := u.doors.admit(who)
 	s.set(w, r, "/")
 	w.Header().Set("Content-Type", "application/json")
 	answer(w, map[string]string{"key": s.key})
@@ -157,14 +171,26 @@ type wireCluster struct {
 	Server string `json:"server"`
 }
 
-func (u *UI) getState(_ *session, _ *http.Request) (any, error) {
+func (u *UI) getState(s *session, r *http.Request) (any, error) {
+	v, err := s.sight(r.Context(), u)
+	if err != nil {
+		return nil, err
+	}
 	st := wireState{Epoch: u.log.epoch, Pos: u.log.position(), Now: now(), Mode: "live", Auth: "token", OpenMoment: u.o.OpenMoment != nil, Follow: true, JQ: u.o.Filter != nil}
-	st.Cluster = wireCluster{u.o.Name, u.client.Server()}
+	st.Cluster.Name = u.o.Name
+	if u.recorded {
+		st.Mode, st.Follow = "recording", false
+	} else {
+		st.Cluster.Server = u.client.Server()
+	}
 	if st.Cluster.Name == "" {
 		st.Cluster.Name = st.Cluster.Server
 	}
-	st.From, st.To = u.kept(), now()
-	st.Namespaces = u.namespaces()
+	st.From, st.To = u.kept(), u.now()
+	st.Namespaces = slices.DeleteFunc(u.namespaces(), func(ns string) bool { return !v.place(ns) })
+	if s.person != nil {
+		st.Auth, st.User, st.OpenMoment = "token-review", s.person.name, false
+	}
 	st.Limits = map[string]int64{"rows": maxRows, "windows": maxWindows, "objects": maxOpened, "historyBytes": u.limits.History}
 	if t := u.history.Since(); t > 0 {
 		st.Warnings = append(st.Warnings, "history: the budget of "+megabytes(u.limits.History)+" is used: states before "+clock(t)+" were dropped")
@@ -179,7 +205,7 @@ func (u *UI) getState(_ *session, _ *http.Request) (any, error) {
 
 // kept is since when history is complete.
 func (u *UI) kept() int64 {
-	from := now()
+	from := u.now()
 	for _, k := range u.types() {
 		k.mu.Lock()
 		if k.since > 0 {
@@ -210,12 +236,16 @@ func (u *UI) namespaces() []string {
 	return names
 }
 
-func (u *UI) getTypes(s *session, _ *http.Request) (any, error) {
+func (u *UI) getTypes(s *session, r *http.Request) (any, error) {
+	v, err := s.sight(r.Context(), u)
+	if err != nil {
+		return nil, err
+	}
 	_, totals := u.log.state()
 	list := []wireType{}
 	for _, k := range u.types() {
 		k.mu.Lock()
-		list = append(list, k.wire(totals[k.id]))
+		list = append(list, v.mask(k, k.wire(totals[k.id])))
 		k.mu.Unlock()
 	}
 	return map[string]any{"types": list}, nil
@@ -254,12 +284,14 @@ func (k *kind) wire(total counts) wireType {
 		Type: k.id, Group: k.res.Group, Version: k.res.Version, Kind: k.res.Kind, Plural: k.res.Plural, Namespaced: k.res.Namespaced,
 		ShortNames: k.res.ShortNames, Section: k.section, Count: k.count, Counted: k.counted, State: k.state, Reason: k.reason,
 		Heard: k.heard, Since: k.since, Added: total[0], Modified: total[1], Deleted: total[2],
-		Relists: k.relists, Gaps: len(k.gaps), Undecodable: k.undecodable, Rate: k.rates.rate(now()),
+		Relists: k.relists, Gaps: len(k.gaps), Undecodable: k.undecodable, Rate: k.rates.rate(k.u.now()),
+	}
+	if k.watched() {
+		t.Count, t.Counted = int64(k.store.Len()), 0
+		t.Revision = string(k.store.Revision())
 	}
 	if k.stop != nil && k.watcher != nil {
-		t.Count, t.Counted = int64(k.store.Len()), 0
 		t.Heard = max(t.Heard, millis(k.watcher.LastContact()))
-		t.Revision = string(k.store.Revision())
 	}
 	if k.state == stateLoading {
 		l := k.loading
@@ -273,7 +305,7 @@ func (u *UI) getList(s *session, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := u.view(s, q)
+	v, err := u.view(r.Context(), s, q)
 	if err != nil {
 		return nil, err
 	}
@@ -287,7 +319,7 @@ func (u *UI) getList(s *session, r *http.Request) (any, error) {
 }
 
 // view opens the view of a query.
-func (u *UI) view(s *session, q query) (*view, error) {
+func (u *UI) view(ctx context.Context, s *session, q query) (*view, error) {
 	f, err := q.read()
 	if err != nil {
 		return nil, err
@@ -296,7 +328,7 @@ func (u *UI) view(s *session, q query) (*view, error) {
 	if k == nil {
 		return nil, notFound("the server does not serve %s", q.Type)
 	}
-	sees, err := s.sees(k)
+	sees, err := s.sees(ctx, k)
 	if err != nil {
 		return nil, err
 	}

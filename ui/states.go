@@ -81,7 +81,7 @@ func stateOf(t history.Text, before *history.Text) wireStateOf {
 }
 
 func (u *UI) getHistory(s *session, r *http.Request) (any, error) {
-	sub, err := u.subject(s, r.URL.Query())
+	sub, err := u.subject(r.Context(), s, r.URL.Query())
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (u *UI) getHistory(s *session, r *http.Request) (any, error) {
 
 func (u *UI) getDiff(s *session, r *http.Request) (any, error) {
 	v := r.URL.Query()
-	sub, err := u.subject(s, v)
+	sub, err := u.subject(r.Context(), s, v)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func (u *UI) getDiff(s *session, r *http.Request) (any, error) {
 // object sends the states of an open object that came since.
 func (st *stream) object(id string, o *opened) {
 	k := st.u.kind(o.ref.Type)
-	if k == nil {
+	if k == nil || !st.sight.sees(&change{kind: k, life: &life{key: kube.Key{Namespace: o.ref.NS}}}) {
 		return
 	}
 	k.mu.Lock()

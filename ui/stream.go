@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -36,6 +37,9 @@ type stream struct {
 	saved int64 // bytes that may be sent at once
 	fresh bool  // windows are sent as a whole
 
+	sight   *sight // what the session may see
+	sighted time.Time
+
 	types, pinged, paced time.Time
 	versions             map[string]int64 // of the types, as they were sent
 }
@@ -59,6 +63,11 @@ func (u *UI) stream(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	h.Set("X-Accel-Buffering", "no")
+	if st.sight, err = s.sight(ctx, u); err != nil {
+		fail(w, err)
+		return
+	}
+	st.sighted = time.Now()
 	st.begin(r.Header.Get("Last-Event-ID"))
 	st.run(ctx, s)
 }
@@ -83,7 +92,7 @@ func (v *viewer) leave(st *stream) {
 
 // begin says whether the stream goes on where another one ended.
 func (st *stream) begin(id string) {
-	pos, totals := st.u.log.state()
+	pos, totals := st.totals()
 	hello := map[string]any{"epoch": st.u.log.epoch, "pos": pos, "now": now(), "resumed": false, "totals": totals}
 	st.last = pos
 	why := ""
@@ -134,6 +143,12 @@ func (st *stream) run(ctx context.Context, s *session) {
 		now := time.Now()
 		st.saved = min(burst, st.saved+int64(now.Sub(st.paced))*pace/int64(time.Second))
 		st.paced = now
+		if err := st.look(ctx, s); err != nil {
+			r := refusalOf(err)
+			st.event("end", -1, map[string]string{"reason": r.reason, "error": r.text})
+			_ = st.flush() // it is the last one
+			return
+		}
 		if st.saved > 0 {
 			st.fill(now)
 		}
@@ -182,7 +197,7 @@ func (st *stream) fill(at time.Time) {
 	entries, kept := st.u.log.after(st.last)
 	if !kept {
 		var totals map[string]counts
-		pos, totals = st.u.log.state()
+		pos, totals = st.totals()
 		st.event("reset", pos, map[string]any{"epoch": st.u.log.epoch, "pos": pos, "now": at.UnixMilli(), "why": "log", "totals": totals})
 		st.last, st.fresh, entries = pos, true, nil
 	}
@@ -213,7 +228,7 @@ func (st *stream) fill(at time.Time) {
 	}
 	types := map[string]counts{}
 	for _, e := range entries {
-		if e.op == opGap {
+		if e.op == opGap || !st.sight.sees(&e) {
 			continue
 		}
 		c := types[e.kind.id]
@@ -222,6 +237,49 @@ func (st *stream) fill(at time.Time) {
 	}
 	st.event("counts", pos, map[string]any{"from": st.last, "to": pos, "at": at.UnixMilli(), "types": types})
 	st.last = pos
+}
+
+// totals are those of types that may be seen as a whole; of others changes are counted
+// from here on.
+func (st *stream) totals() (int64, map[string]counts) {
+	pos, totals := st.u.log.state()
+	maps.DeleteFunc(totals, func(id string, _ counts) bool { return !st.sight.whole(st.u.kind(id)) })
+	return pos, totals
+}
+
+// look asks again what may be seen, now and then. What is shown and may not be seen any
+// more ends the stream.
+func (st *stream) look(ctx context.Context, s *session) error {
+	if s.person == nil || time.Since(st.sighted) < accessFor {
+		return nil
+	}
+	st.sighted = time.Now()
+	sight, err := s.sight(ctx, st.u)
+	if err != nil {
+		return err
+	}
+	st.v.mu.Lock()
+	defer st.v.mu.Unlock()
+	for _, w := range st.v.windows {
+		if !sight.some(w.view.kind) {
+			return errForbidden
+		}
+	}
+	if sight.print != st.sight.print || sight.all != st.sight.all {
+		for _, w := range st.v.windows {
+			w.view.see(sight)
+		}
+		st.fresh, st.versions = true, map[string]int64{}
+	}
+	st.sight = sight
+	return nil
+}
+
+// see makes the rows those that may be seen.
+func (v *view) see(s *sight) {
+	v.kind.mu.Lock()
+	defer v.kind.mu.Unlock()
+	v.sees, v.built = s.types[v.kind.id], false
 }
 
 // changedTypes sends the types that are not as they were sent.
@@ -234,7 +292,7 @@ func (st *stream) changedTypes() {
 		version := k.version<<20 ^ totals[k.id].sum() ^ int64(k.store.Len())<<40 ^ k.contact()/30_000<<8
 		if old, ok := st.versions[k.id]; !ok || old != version {
 			st.versions[k.id] = version
-			list = append(list, k.wire(totals[k.id]))
+			list = append(list, st.sight.mask(k, k.wire(totals[k.id])))
 		}
 		k.mu.Unlock()
 	}

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -41,11 +42,11 @@ type forest struct {
 // getTree returns the owners of an object and what it owns, as far as the types are
 // watched.
 func (u *UI) getTree(s *session, r *http.Request) (any, error) {
-	sub, err := u.subject(s, r.URL.Query())
+	sub, err := u.subject(r.Context(), s, r.URL.Query())
 	if err != nil {
 		return nil, err
 	}
-	f := u.forest(s, r.URL.Query().Get("search") == "1")
+	f := u.forest(r.Context(), s, r.URL.Query().Get("search") == "1")
 	top := f.byUID[sub.life.uid]
 	if top == nil { // it is gone: what it owned may be left
 		top = &item{life: sub.life}
@@ -72,23 +73,26 @@ func (u *UI) getTree(s *session, r *http.Request) (any, error) {
 }
 
 // forest collects the objects of all watched types that a session may see.
-func (u *UI) forest(s *session, search bool) *forest {
+func (u *UI) forest(ctx context.Context, s *session, search bool) *forest {
 	f := &forest{byUID: map[string]*item{}, owned: map[string][]*item{}, unseen: []string{}, soon: []string{}, seen: []string{}}
 	for _, k := range u.types() {
-		sees, err := s.sees(k)
-		if err != nil || k.id == "events" {
+		if k.id == "events" {
+			continue
+		}
+		sees, err := s.sees(ctx, k)
+		if err != nil {
 			continue
 		}
 		k.mu.Lock()
-		if search && k.stop == nil && k.count != 0 && !k.secret() {
+		if search && !k.watched() && k.count != 0 && !k.secret() {
 			k.start()
 		}
 		switch {
 		case k.state == stateLoading:
 			f.soon = append(f.soon, k.id)
-		case k.stop == nil && k.count != 0:
+		case !k.watched() && k.count != 0:
 			f.unseen = append(f.unseen, k.id)
-		case k.stop != nil:
+		case k.watched():
 			f.seen = append(f.seen, k.id)
 		}
 		for key, i := range k.store.All() {

@@ -6,6 +6,7 @@ import (
 	"embed"
 	"errors"
 	"io/fs"
+	"iter"
 	"net/http"
 	"slices"
 	"sync"
@@ -13,18 +14,23 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/guard"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/ui/internal/history"
+	"github.com/listwatch/listwatch/watch"
 )
 
 //go:embed static
 var static embed.FS
 
-// Options of a UI. Client is required.
+// Options of a UI. Client or Recording is required.
 type Options struct {
 	// Client reads from the cluster that is shown.
 	Client *client.Client
+
+	// Recording, if set, is shown instead of a cluster: events in the order of their time.
+	Recording iter.Seq2[Recorded, error]
 
 	// Name of the cluster, for people. Default: the address of its server.
 	Name string
@@ -48,9 +54,23 @@ type Options struct {
 	// nil = there is no such filter.
 	Filter func(expression string) (func(object map[string]any) (bool, error), error)
 
+	// TokenReview lets in whoever has a token that the cluster accepts, and shows each
+	// person what SubjectAccessReview allows: links of [UI.Token] do not work then. It is
+	// for a page in a cluster, behind TLS. The Client needs to create both reviews.
+	// Audiences are those that a token must have one of; default: the server's.
+	TokenReview bool
+	Audiences   []string
+
 	// OpenMoment, if set, starts a fake server with objects and says how to reach it. It
 	// is for a page that only its own user can reach.
 	OpenMoment func(ctx context.Context, objects []Object) (Moment, error)
+}
+
+// Recorded is an event of a recording.
+type Recorded struct {
+	At       time.Time
+	Resource kube.Resource
+	Event    watch.Event[codec.RawFull]
 }
 
 // Object is one of a moment.
@@ -91,6 +111,7 @@ type UI struct {
 	number atomic.Int64 // of the last object
 	memory atomic.Int64 // bytes of the newest states
 	tight  atomic.Bool  // memory is
+	played atomic.Int64 // how far a recording was read, in milliseconds since 1970
 	asked  atomic.Int64 // when a page asked for something last
 
 	starts  chan *kind    // types to watch
@@ -105,7 +126,7 @@ type UI struct {
 
 // New returns a UI, which reads nothing until Run is called.
 func New(o Options) (*UI, error) {
-	if o.Client == nil {
+	if o.Client == nil && o.Recording == nil {
 		return nil, errors.New("ui: Options.Client is missing")
 	}
 	files, err := fs.Sub(static, "static")
@@ -113,7 +134,7 @@ func New(o Options) (*UI, error) {
 		return nil, err
 	}
 	u := &UI{
-		o: o, client: o.Client, limits: o.Limits, always: map[string]bool{}, salt: []byte(rand.Text()), log: newLog(),
+		o: o, client: o.Client, recorded: o.Recording != nil, limits: o.Limits, always: map[string]bool{}, salt: []byte(rand.Text()), log: newLog(),
 		doors:  doors{sessions: map[string]*session{}},
 		starts: make(chan *kind, maxTypes), changed: make(chan struct{}, 1), scans: make(chan *scan, maxClients),
 		kinds: map[string]*kind{}, clients: map[string]*viewer{},
@@ -137,6 +158,9 @@ func (u *UI) Token() string { return u.doors.token() }
 
 // Run reads from the cluster until ctx ends, and returns its cause.
 func (u *UI) Run(ctx context.Context) error {
+	if u.recorded {
+		return u.play(ctx)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var wg sync.WaitGroup

@@ -74,7 +74,7 @@ func (v *view) refresh() {
 		v.build()
 		return
 	}
-	for len(v.gone) > 0 && v.gone[0].gone+linger <= now() {
+	for len(v.gone) > 0 && v.gone[0].gone+linger <= v.kind.u.now() {
 		i := v.gone[0]
 		v.gone = v.gone[1:]
 		if _, ok := v.dirty[i.n]; !ok {
@@ -206,7 +206,7 @@ type wireWindow struct {
 func (v *view) full() wireWindow {
 	v.refresh()
 	v.changes = 0
-	w := wireWindow{Type: v.kind.id, Columns: v.kind.columns, State: v.kind.state, Reason: v.kind.reason, Total: v.total(), Matched: v.matched, From: v.query.From, Gaps: v.kind.recent(now()), Order: []int64{}, Rows: []wireRow{}}
+	w := wireWindow{Type: v.kind.id, Columns: v.kind.columns, State: v.kind.state, Reason: v.kind.reason, Total: v.total(), Matched: v.matched, From: v.query.From, Gaps: v.kind.recent(v.kind.u.now()), Order: []int64{}, Rows: []wireRow{}}
 	if v.kind.state == stateLoading {
 		l := v.kind.loading
 		w.Loading = &l

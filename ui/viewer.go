@@ -137,7 +137,7 @@ func (u *UI) subscribe(s *session, r *http.Request) (any, error) {
 			continue
 		}
 		w := &window{id: want.ID, query: want.query}
-		if w.view, err = u.view(s, want.query); err != nil {
+		if w.view, err = u.view(r.Context(), s, want.query); err != nil {
 			break
 		}
 		if err = u.filterBy(w.view, want.JQ); err != nil {

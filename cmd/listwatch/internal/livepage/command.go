@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -19,6 +20,7 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/jq"
+	"github.com/listwatch/listwatch/replay"
 	"github.com/listwatch/listwatch/ui"
 )
 
@@ -26,6 +28,7 @@ import (
 type flags struct {
 	connection connect.Flags
 	serving    Serving
+	recording  string
 	quiet      bool
 	logFormat  string
 }
@@ -53,12 +56,14 @@ The link that is printed on stderr lets one browser in; Enter prints another one
 Types that are given are watched always, as pods, workloads, nodes and events are;
 others are while somebody looks at them.`,
 		Example: `  listwatch ui
+  listwatch ui --recording incident.lwrec.ndjson.gz
   listwatch ui certificates.cert-manager.io --context prod --open`,
 		RunE: func(cmd *cobra.Command, args []string) error { return run(p, cmd, args, o) },
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
 	o.serving.Register(f)
+	f.StringVar(&o.recording, "recording", "", "show this recording of listwatch record in place of a cluster")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing on stderr but the link and why it ended")
 	f.StringVar(&o.logFormat, "log-format", "text", "of stderr: text or json")
 	o.connection.Register(f)
@@ -80,6 +85,16 @@ func run(p *cli.Program, cmd *cobra.Command, names []string, o *flags) error {
 		return exit.Usage("--log-format %q: want one of text, json", o.logFormat)
 	}
 	t := messages.New(p.Stderr, o.logFormat, o.quiet)
+	if o.recording != "" {
+		if len(names) > 0 {
+			return exit.Usage("--recording has its own types: give none")
+		}
+		rec, err := replay.Open(o.recording)
+		if err != nil {
+			return exit.Failed(fmt.Errorf("--recording: %w", err))
+		}
+		return serve(cmd, &o.serving, ui.Options{Recording: recorded(rec), Name: filepath.Base(o.recording)}, t)
+	}
 	c, cfg, err := o.connection.Load(p, t)
 	if err != nil {
 		return err

@@ -4,7 +4,9 @@ package livepage
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"iter"
 	"net"
 	"net/http"
 	"os/exec"
@@ -14,10 +16,14 @@ import (
 
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/discovery"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/guard"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/replay"
 	"github.com/listwatch/listwatch/ui"
+	"github.com/listwatch/listwatch/watch"
 )
 
 // types returns the types that names mean, in the form of the page.
@@ -68,6 +74,44 @@ func browse(ctx context.Context, url string) error {
 	}
 	go func() { _ = cmd.Wait() }() // what it says is not for us
 	return nil
+}
+
+// recorded yields the events of a recording.
+func recorded(rec *replay.Recording) iter.Seq2[ui.Recorded, error] {
+	return func(yield func(ui.Recorded, error) bool) {
+		streams := map[int]kube.Resource{}
+		for _, e := range rec.Entries {
+			switch r, known := streams[e.ID]; {
+			case e.Kind == replay.KindStream && e.Target != nil:
+				streams[e.ID] = e.Target.Resource
+			case e.Kind == replay.KindEvent && known:
+				if ev, ok := eventOf(e); ok && !yield(ui.Recorded{At: rec.Header.TimeBase.Add(e.At), Resource: r, Event: ev}, nil) {
+					return
+				}
+			}
+		}
+		if rec.Truncated {
+			yield(ui.Recorded{}, errors.New("it was cut"))
+		}
+	}
+}
+
+// eventOf returns the event of an entry. An object that cannot be read is left out.
+func eventOf(e *replay.Entry) (watch.Event[codec.RawFull], bool) {
+	ev := watch.Event[codec.RawFull]{Type: watch.Type(e.Type), Key: kube.Key{Namespace: e.Namespace, Name: e.Name}, UID: e.UID, Revision: kube.Revision(e.Revision)}
+	if e.Failure != nil {
+		ev.Cause = errors.New(e.Failure.Text)
+	}
+	if len(e.Object) > 0 {
+		o, err := codec.ParseRawFull(e.Object)
+		if err == nil {
+			ev.Object, ev.Key, ev.UID = o, kube.Key{Namespace: o.GetNamespace(), Name: o.GetName()}, o.GetUID()
+			if ev.Revision == "" {
+				ev.Revision = kube.Revision(o.GetResourceVersion())
+			}
+		}
+	}
+	return ev, ev.Type != ""
 }
 
 // maxMoments is how many fake servers run at once.
