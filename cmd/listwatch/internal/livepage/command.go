@@ -20,6 +20,7 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/jq"
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/replay"
 	"github.com/listwatch/listwatch/ui"
 )
@@ -29,6 +30,8 @@ type flags struct {
 	connection connect.Flags
 	serving    Serving
 	recording  string
+	auth       string
+	audiences  []string
 	quiet      bool
 	logFormat  string
 }
@@ -64,6 +67,8 @@ others are while somebody looks at them.`,
 	f.SortFlags = false
 	o.serving.Register(f)
 	f.StringVar(&o.recording, "recording", "", "show this recording of listwatch record in place of a cluster")
+	f.StringVar(&o.auth, "auth", "token", "who is let in: token (who has the link that is printed) or token-review (who has a token of the cluster, and sees what SubjectAccessReview allows; behind TLS)")
+	f.StringSliceVar(&o.audiences, "audience", nil, "audience that tokens must have under --auth token-review (default that of the server)")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing on stderr but the link and why it ended")
 	f.StringVar(&o.logFormat, "log-format", "text", "of stderr: text or json")
 	o.connection.Register(f)
@@ -84,8 +89,14 @@ func run(p *cli.Program, cmd *cobra.Command, names []string, o *flags) error {
 	if o.logFormat != "text" && o.logFormat != "json" {
 		return exit.Usage("--log-format %q: want one of text, json", o.logFormat)
 	}
+	if o.auth != "token" && o.auth != "token-review" {
+		return exit.Usage("--auth %q: want token or token-review", printable.Clip(o.auth))
+	}
 	t := messages.New(p.Stderr, o.logFormat, o.quiet)
 	if o.recording != "" {
+		if o.auth != "token" {
+			return exit.Usage("--auth token-review needs a cluster, and --recording has none: give one of the two")
+		}
 		if len(names) > 0 {
 			return exit.Usage("--recording has its own types: give none")
 		}
@@ -104,7 +115,7 @@ func run(p *cli.Program, cmd *cobra.Command, names []string, o *flags) error {
 	if err != nil {
 		return err
 	}
-	return serve(cmd, &o.serving, ui.Options{Client: c, Name: cfg.Context, Keep: keep}, t)
+	return serve(cmd, &o.serving, ui.Options{Client: c, Name: cfg.Context, Keep: keep, TokenReview: o.auth == "token-review", Audiences: o.audiences}, t)
 }
 
 // serveUI serves a page until it is stopped.
@@ -126,7 +137,9 @@ func serve(cmd *cobra.Command, o *Serving, opts ui.Options, t *messages.Writer) 
 	}
 	opts.Bound, opts.Hosts = l.Addr().String(), o.acceptHosts
 	opts.Filter = jq.Condition
-	opts.OpenMoment = openMoment(ctx)
+	if !opts.TokenReview {
+		opts.OpenMoment = openMoment(ctx)
+	}
 	opts.Limits = ui.Limits{Objects: o.memory << 20, History: o.history << 20}
 	u, err := ui.New(opts)
 	if err != nil {
@@ -137,7 +150,12 @@ func serve(cmd *cobra.Command, o *Serving, opts ui.Options, t *messages.Writer) 
 	ran := make(chan error, 1)
 	go func() { ran <- u.Run(ctx) }()
 	served := listenAndServe(ctx, l, u)
-	link := func() string { return "http://" + l.Addr().String() + "/#token=" + u.Token() }
+	link := func() string {
+		if opts.TokenReview {
+			return "http://" + l.Addr().String() + "/"
+		}
+		return "http://" + l.Addr().String() + "/#token=" + u.Token()
+	}
 	first := link()
 	fmt.Fprintln(t.Lines(), "ui: "+first)
 	if o.browser {
