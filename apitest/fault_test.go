@@ -511,6 +511,16 @@ func TestInformationalAnswerComesFirst(t *testing.T) {
 	})
 }
 
+func TestAnswerWithoutABody(t *testing.T) {
+	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
+		srv.On(apitest.Match{}, faults.EmptyBody())
+		got := raw(t, srv, configMaps)
+		if !strings.HasPrefix(got, "HTTP/1.1 200 OK\r\n") || !strings.Contains(got, "Content-Length: 0\r\n") || !strings.HasSuffix(got, "\r\n\r\n") {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
 func TestLastChunkTwice(t *testing.T) {
 	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
 		srv.On(apitest.Match{Verb: "list"}, faults.ExtraLastChunk())

@@ -66,6 +66,7 @@ func TestScenario(t *testing.T) {
 		{name: "http/429 with a date", match: opening, fault: faults.Throttle("Sat, 01 Jan 2000 00:00:30 GMT"), times: 2, mentions: "429"},
 		{name: "http/429 with an absurd value", match: opening, fault: faults.Throttle("99999999999999999999"), times: 1, mentions: "429"},
 		{name: "http/429 with nonsense", match: opening, fault: faults.Throttle("soon"), times: 2, mentions: "429"},
+		{name: "http/200 without a body on a list", match: page, fault: faults.EmptyBody(), times: 3, opts: paged},
 		{name: "http/429 on a list", match: page, fault: faults.Throttle("1"), times: 3, opts: paged, mentions: "429"},
 		{name: "http/500 with HTML", match: opening, fault: faults.HTML(500), times: 3, mentions: "500"},
 		{name: "http/502 with HTML", match: page, fault: faults.HTML(502), times: 3, opts: paged, mentions: "502"},

@@ -140,6 +140,7 @@ func actions() []action {
 		{"throttle", []param{{"RETRY-AFTER", text, true}}, whole, "answers 429, with this Retry-After as it stands", worded(Throttle)},
 		{"throttle-until", span, whole, "answers 429, with a Retry-After that is a date", timed(ThrottleUntil)},
 		{"html", []param{{"CODE", code, false}}, whole, "answers with this code and a page for people", counted(HTML)},
+		{"empty-body", nil, notWatches, "answers 200 without a body", plain(EmptyBody)},
 		{"redirect", []param{{"CODE", code, false}, {"LOCATION", text, false}}, whole, "redirects",
 			func(a args) http.HandlerFunc { return Redirect(a.number(0), a[1]) }},
 		{"content-type", []param{{"TYPE", text, false}}, whole, "says that the answer is of this type", worded(ContentType)},

@@ -48,6 +48,14 @@ func HTML(code int) http.HandlerFunc {
 	}
 }
 
+// EmptyBody responds 200, as JSON, without a body, as a proxy that has lost it.
+func EmptyBody() http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusOK)
+	}
+}
+
 // Redirect responds with code and a Location.
 func Redirect(code int, location string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, location, code) }
