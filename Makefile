@@ -14,7 +14,7 @@ CONTROLLED   = ^(TestControllerManager|TestControllerManagerThatCannotStart|Test
 APART        = $(CONTROLLED)|^TestTerminal$$
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-ui test check lint unit race-ready e2e operators terminal ui-test ui-e2e chromium compat sink ci fuzz attacks hostile soak bench microbench install man completion notices base-images clean
+.PHONY: help demo demo-ui test check lint unit race-ready e2e operators terminal ui-test ui-e2e chromium compat sink ci fuzz attacks hostile soak bench microbench install man completion notices base-images generate clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -87,6 +87,11 @@ sink: race-ready ## the module of sinks: its contract, stories and soaks over ea
 	cd sink && $(GO) vet ./... && $(GO) test -race -timeout=10m ./...
 
 ci: lint unit attacks ui-test e2e ui-e2e ## what CI runs
+
+generate: ## what is made of the programs of Kubernetes: schemas, field numbers, the recordings of testdata; see each command's doc
+	cd e2e && timeout 45m $(GO) run ./cmd/build
+	cd e2e && $(GO) run ./cmd/schema && $(GO) run ./cmd/corpus
+	cd e2e/cmd/protobuf && $(GO) run .
 
 fuzz: ## each fuzz target for FUZZTIME (20s)
 	@set -e; for pkg in $$($(GO) list ./...); do \
