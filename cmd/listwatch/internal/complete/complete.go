@@ -45,6 +45,9 @@ func Objects(p *cli.Program, cmd *cobra.Command, conn *connect.Flags) {
 	})
 }
 
+// conditions are the beginnings of what --until takes that a shell does not interpret.
+var conditions = []string{"condition=", "jsonpath=", "create", "delete", "rollout"}
+
 // Values sets what the shell completes behind flags: words that are known, and
 // what flags say.
 func Values(cmd *cobra.Command, flags map[string]cobra.CompletionFunc) {
@@ -55,13 +58,16 @@ func Values(cmd *cobra.Command, flags map[string]cobra.CompletionFunc) {
 		"initial-list": {"auto", "paged", "stream"}, "event-column": {"true", "false"},
 		"exec-input": {"stdin", "file", "args", "none"}, "exec-coalesce": {"latest", "none"},
 		"diff": print.DiffStyles, "diff-against": {"previous", "first"}, "timestamps": print.StampStyles, "server-print": {"true", "false"},
-		"serve": {"state", "script"},
+		"serve": {"state", "script"}, "types": {"Normal", "Warning"},
 	}
 	switch cmd.Name() {
 	case "check":
 		fixed["output"] = []string{"json"}
 	default:
 		all["output"] = completeFormats
+	}
+	for _, flag := range []string{"until", "until-any", "fail-on"} {
+		all[flag] = cobra.FixedCompletions(conditions, noFiles|cobra.ShellCompDirectiveNoSpace)
 	}
 	for flag, values := range fixed {
 		all[flag] = cobra.FixedCompletions(values, noFiles)

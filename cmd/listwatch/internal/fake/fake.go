@@ -103,6 +103,7 @@ func Command(p *cli.Program) *cobra.Command {
 	f.StringVarP(&o.output, "output", "o", "text", "of verdicts and of --scenarios: text, or json, a line each")
 	f.BoolVar(&o.listScenarios, "scenarios", false, "list the scenarios and end")
 	f.BoolVar(&o.namespaces, "enforce-namespaces", true, "refuse objects in namespaces that do not exist, and delete what is in a namespace with it")
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("scenario", cobra.FixedCompletions(scenarioNames(), cobra.ShellCompDirectiveNoFileComp)))
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing on stderr but why it ended")
 	f.StringVar(&o.logFormat, "log-format", "text", "of stderr: text or json")
 	return cmd

@@ -26,6 +26,15 @@ import (
 	"github.com/listwatch/listwatch/internal/printable"
 )
 
+// scenarioNames are those that --scenario takes.
+func scenarioNames() []string {
+	names := []string{"all"}
+	for _, s := range scenario.All() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
 // findScenarios returns those that names mean: names, patterns such as gone/*, or
 // all, parted by commas.
 func findScenarios(names string) ([]scenario.Scenario, error) {
