@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -41,9 +42,9 @@ func movesItsShard(t *testing.T, filters bool) {
 	for i := range 30 {
 		p.Put(fmt.Sprintf("n-%02d", i), "web", "2")
 	}
-	p.stop() // which commits
+	time.Sleep(10 * time.Second) // until all is committed
+	p.stop()
 	<-p.ended
-	synctest.Wait()
 
 	want, inside := map[string]kube.Revision{}, 0
 	objects, _ := srv.List(sinktest.Resource)
