@@ -18,8 +18,8 @@ type Store struct {
 	// and closes it at the end of t. Connections are used at the same time.
 	Connect func(t *testing.T) Sink
 
-	// Duplicates permits records with equal ids in the history: the sink sends at least
-	// once.
+	// Duplicates permits records with equal ids in what was sent, and records of who is
+	// fenced while it sends: the sink sends at least once. A Reader yields each id once.
 	Duplicates bool
 
 	// Read returns a reader of what is committed, beside connections that write. Default:

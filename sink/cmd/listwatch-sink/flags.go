@@ -28,6 +28,7 @@ type program struct {
 	connect   connection
 	to        string
 	toFile    string
+	companion string
 	selection selection
 	batch     batching
 	replicas  replicas
@@ -95,8 +96,9 @@ func (p *program) flagSet(out io.Writer) *pflag.FlagSet {
 	f.SetOutput(out)
 	f.SortFlags = false
 	f.Usage = func() { fmt.Fprint(out, about+f.FlagUsages()) }
-	f.StringVar(&p.to, "to", "", "write to this URL: sqlite:FILE, file:FOLDER, postgres://USER@HOST/DATABASE, nats://HOST/STREAM or kafka://HOST/PREFIX; also from LISTWATCH_SINK_TO (default sqlite:cluster.db)")
+	f.StringVar(&p.to, "to", "", "write to this URL: sqlite:FILE, file:FOLDER, postgres://USER@HOST/DATABASE, nats://HOST/STREAM, kafka://HOST/PREFIX or https://HOST/PATH; also from LISTWATCH_SINK_TO (default sqlite:cluster.db)")
 	f.StringVar(&p.toFile, "to-file", "", "read the URL from this file, which keeps credentials out of the command line")
+	f.StringVar(&p.companion, "companion", "", "keep the position and the table for an HTTP server in this sink, sqlite:FILE or postgres:URL; also from LISTWATCH_SINK_COMPANION (default sqlite:cluster.db)")
 	f.BoolVar(&p.natsEmbedded, "nats-embedded", false, "for a try, start a NATS server in this process (default --to "+embeddedURL+")")
 	f.StringVar(&p.natsDir, "nats-dir", "cluster.nats", "the folder where --nats-embedded stores")
 	f.StringVar(&p.connect.kubeconfig, "kubeconfig", "", "read the cluster from this file")
@@ -166,6 +168,10 @@ func (p *program) open(ctx context.Context, exists bool) (database, error) {
 	if p.natsEmbedded && u.Scheme != "nats" {
 		return nil, usage("--nats-embedded with --to %s:...: name a nats URL, or none", u.Scheme)
 	}
+	return p.openURL(ctx, u, exists)
+}
+
+func (p *program) openURL(ctx context.Context, u *url.URL, exists bool) (database, error) {
 	switch u.Scheme {
 	case "nats", "tls":
 		return p.openNATS(ctx, u, exists)
@@ -173,17 +179,19 @@ func (p *program) open(ctx context.Context, exists bool) (database, error) {
 		return p.openKafka(ctx, u, exists)
 	case "sqlite", "file":
 		path, err := p.path(u, exists)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		if u.Scheme == "file" {
+		case u.Scheme == "file":
 			return file.Open(path, file.Options{})
 		}
 		return sqlite.Open(ctx, path, sqlite.Options{})
+	case "http", "https":
+		return p.openHTTP(ctx, u, exists)
 	case "postgres", "postgresql":
 		return postgres.Open(ctx, u.String(), postgres.Options{})
 	}
-	return nil, usage("--to: no sink has the scheme %q: there are sqlite, file, postgres, nats, tls and kafka", u.Scheme)
+	return nil, usage("--to: no sink has the scheme %q: there are sqlite, file, postgres, nats, tls, kafka, http and https", u.Scheme)
 }
 
 // read opens the sink that the flags name, which must exist, while another process may
