@@ -20,7 +20,7 @@ import (
 
 // build builds the server and the clients into dir.
 func build(ctx context.Context, dir string) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", dir+string(filepath.Separator), "./server", "./client/ours", "./client/typed", "./client/peers", "./store", "./queue", "./rows")
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", dir+string(filepath.Separator), "./cmd/server", "./client/ours", "./client/typed", "./client/peers", "./cmd/store", "./cmd/queue", "./cmd/rows")
 	cmd.Stderr = os.Stderr
 	return cmd.Run()
 }

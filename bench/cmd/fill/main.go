@@ -1,6 +1,6 @@
 // Fill puts the pods of the yardstick into a real cluster, in parallel:
 //
-//	go run ./fill -kubeconfig FILE -objects 10000
+//	go run ./cmd/fill -kubeconfig FILE -objects 10000
 //
 // Pods that are there stay as they are. The cluster must take pods without
 // service accounts, as the one of e2e/cmd/cluster does.

@@ -5,7 +5,7 @@
 //
 // Each program has an address of its own. They are printed, one a line:
 //
-//	go run ./rows -objects 10000 -events 1000 kubectl listwatch
+//	go run ./cmd/rows -objects 10000 -events 1000 kubectl listwatch
 //
 // A run is: start the program, POST /bench/go for the events, end the program,
 // POST /bench/rewind. The first one is the recording.
