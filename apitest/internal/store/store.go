@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"math/rand/v2"
-	"slices"
 	"sync"
 
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
@@ -202,80 +201,9 @@ func (st *Store) Commit(t *Table, key kube.Key, next *object.Object) uint64 {
 	return rv
 }
 
-// forget drops the n oldest events; watches that have not sent them yet keep them.
-func (t *Table) forget(n int) {
-	for w := range t.watches {
-		if from := w.cursor + len(w.held) - t.base; from < n && w.how == Running {
-			w.held = append(w.held, t.log[from:n]...)
-		}
-	}
-	t.floor = max(t.floor, t.log[n-1].rv)
-	t.recent = max(t.recent, t.floor)
-	clear(t.log[:n])
-	t.log = t.log[n:]
-	t.base += n
-}
-
 func (st *Store) notify() {
 	close(st.changed)
 	st.changed = make(chan struct{})
-}
-
-// compact drops events up to rv of every resource.
-func (st *Store) compact(rv uint64) {
-	for _, t := range st.tables {
-		n, _ := slices.BinarySearchFunc(t.log, rv+1, func(e Event, rv uint64) int {
-			if e.rv < rv {
-				return -1
-			}
-			return 1
-		})
-		if n > 0 {
-			t.forget(n)
-		}
-		t.floor = max(t.floor, rv)
-		t.past = slices.DeleteFunc(t.past, func(m moment) bool { return m.rv < t.floor })
-		t.recent = max(t.recent, rv)
-	}
-}
-
-// moment is the objects at a revision.
-type moment struct {
-	rv      uint64
-	objects Collection
-}
-
-// mostMoments limits the moments of a table, so that each page of a list need not be
-// computed back again.
-const mostMoments = 8
-
-// remember keeps the objects at rv. The caller holds the lock.
-func (t *Table) remember(rv uint64, objects Collection) {
-	if t.remembered(rv) != nil {
-		return
-	}
-	if len(t.past) == mostMoments {
-		t.past = slices.Delete(t.past, 0, 1)
-	}
-	t.past = append(t.past, moment{rv, objects})
-}
-
-// remembered returns the objects at rv, nil if they are not kept. The caller holds the
-// lock.
-func (t *Table) remembered(rv uint64) *Collection {
-	for i := range t.past {
-		if t.past[i].rv == rv {
-			return &t.past[i].objects
-		}
-	}
-	return nil
-}
-
-// since returns the events after rv. They may be dropped later: the caller holds the
-// lock, and keeps a copy.
-func (t *Table) since(rv uint64) []Event {
-	i, _ := slices.BinarySearchFunc(t.log, rv+1, func(e Event, rv uint64) int { return cmp.Compare(e.rv, rv) })
-	return slices.Clone(t.log[i:])
 }
 
 // uid returns the next UID of a seeded sequence, in the form of version 4.
