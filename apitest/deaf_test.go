@@ -109,3 +109,36 @@ func TestListsThatNobodyReadsHoldLittle(t *testing.T) {
 		t.Errorf("%d lists hold %d MiB", lists, held)
 	}
 }
+
+// TestHistoryIsLimitedInBytes: past states of all resources, also of removed ones, take no
+// more than HistoryBytes. Whoever resumes below them gets a 410, and whoever resumes above
+// does not; a watch that has yet to send what is forgotten ends.
+func TestHistoryIsLimitedInBytes(t *testing.T) {
+	srv := apitest.NewWith(t, apitest.Options{InMemory: true, HistoryBytes: 4 << 20, NoManagedFields: true, Gone: apitest.GoneStatus})
+	srv.Put(kube.CustomResourceDefinitions, stateCRD)
+	const objects, rounds = 100, 30 // 1.6 MiB a round
+	rewrite(srv, objects, 0)
+	first := srv.Put(kube.Secrets, `{"metadata":{"namespace":"a","name":"s"}}`)
+	deaf := askHead(t, srv, fmt.Sprintf("/api/v1/configmaps?watch=1&resourceVersion=%v", first))
+	before := heapMiB()
+	for round := range rounds {
+		rewrite(srv, objects, round+1)
+		askHead(t, srv, "/api/v1/configmaps?limit=1") // later pages are of this moment
+		srv.Put(widgetsV1, fmt.Sprintf(`{"metadata":{"namespace":"a","name":"f"},"spec":{"round":%d,"text":%q}}`, round, strings.Repeat("x", 256<<10)))
+	}
+	srv.Delete(kube.CustomResourceDefinitions, kube.Key{Name: "widgets.example.com"})
+	rewrite(srv, objects, rounds+1)
+	if held := heapMiB() - before; held > 16 {
+		t.Errorf("%d rounds of 2 MiB hold %d MiB", rounds, held)
+	}
+	last := srv.Put(kube.ConfigMaps, `{"metadata":{"namespace":"a","name":"last"}}`)
+	for rv, want := range map[any]int{first: http.StatusGone, last: http.StatusOK} {
+		path := fmt.Sprintf("/api/v1/configmaps?watch=1&timeoutSeconds=1&resourceVersion=%v", rv)
+		if resp := askHead(t, srv, path); resp.StatusCode != want {
+			t.Errorf("a watch from %v: HTTP %d, want %d", rv, resp.StatusCode, want)
+		}
+	}
+	if _, err := io.ReadAll(deaf.Body); err != nil {
+		t.Errorf("the watch that read nothing ends with %v", err)
+	}
+}

@@ -44,6 +44,7 @@ type Options struct {
 
 	Resources        []ResourceInfo // besides those of package kube
 	History          int            // events kept of each resource; default 10,000
+	HistoryBytes     int            // bytes of past states kept, of all resources; default 64 MiB; the oldest are forgotten first: 410 below them
 	WatchBuffer      int            // events that a watch may lag before it is closed; default as History
 	BookmarkInterval time.Duration  // interval of bookmarks; default 60 s, negative = only 2 s before the deadline and on demand
 	Gone             Gone           // how Expire and too old revisions are reported
@@ -126,13 +127,14 @@ func start(t TB, o Options) (*Server, error) {
 	o.Address = cmp.Or(o.Address, "127.0.0.1:0")
 	o.TLS = o.TLS || o.ClientCerts
 	o.History = cmp.Or(o.History, 10_000)
+	o.HistoryBytes = cmp.Or(o.HistoryBytes, 64<<20)
 	o.WatchBuffer = cmp.Or(o.WatchBuffer, o.History)
 	o.BookmarkInterval = cmp.Or(o.BookmarkInterval, time.Minute)
 	d, err := network.Listen(o.InMemory, o.Address)
 	if err != nil {
 		return nil, fmt.Errorf("start apitest server: %w", err)
 	}
-	s := &Server{options: o, tb: t, store: store.New(store.Options{History: o.History, WatchBuffer: o.WatchBuffer, Seed: o.Seed, Namespaces: o.Namespaces, CollectGarbage: o.CollectGarbage}), door: d, token: o.Token, gone: o.Gone, unread: backlog.New(mostUnread), changed: make(chan struct{})}
+	s := &Server{options: o, tb: t, store: store.New(store.Options{History: o.History, HistoryBytes: o.HistoryBytes, WatchBuffer: o.WatchBuffer, Seed: o.Seed, Namespaces: o.Namespaces, CollectGarbage: o.CollectGarbage}), door: d, token: o.Token, gone: o.Gone, unread: backlog.New(mostUnread), changed: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	for _, r := range kinds.All() {
 		s.store.Add(kinds.Complete(r))

@@ -151,4 +151,5 @@ func (t *Table) redefine(kept *object.Info, others []*object.Info) {
 	for i, e := range t.log {
 		t.log[i] = Event{e.rv, again(e.prev), again(e.next), again(e.gone)}
 	}
+	t.bytes = pastOf(t.log)
 }

@@ -3,7 +3,28 @@ package store
 import (
 	"cmp"
 	"slices"
+
+	"github.com/listwatch/listwatch/apitest/internal/object"
 )
+
+// past returns the bytes of the states that are kept for e: next is the present, or prev
+// of a later event.
+func (e Event) past() (n int) {
+	for _, o := range []*object.Object{e.prev, e.gone} {
+		if o != nil {
+			n += len(o.Body)
+		}
+	}
+	return n
+}
+
+// pastOf is past of several.
+func pastOf(events []Event) (n int) {
+	for _, e := range events {
+		n += e.past()
+	}
+	return n
+}
 
 // forget drops the n oldest events; watches that have not sent them yet keep them.
 func (t *Table) forget(n int) {
@@ -14,9 +35,40 @@ func (t *Table) forget(n int) {
 	}
 	t.floor = max(t.floor, t.log[n-1].rv)
 	t.recent = max(t.recent, t.floor)
+	t.past = slices.DeleteFunc(t.past, func(m moment) bool { return m.rv < t.floor })
+	t.bytes -= pastOf(t.log[:n])
 	clear(t.log[:n])
 	t.log = t.log[n:]
 	t.base += n
+}
+
+// trim forgets the oldest events of all until their past states fit into HistoryBytes.
+// It keeps the newest event. Watches that have yet to send a forgotten one end.
+func (st *Store) trim() {
+	for {
+		total, oldest := 0, (*Table)(nil)
+		count := func(t *Table) {
+			total += t.bytes
+			if len(t.log) > 0 && (oldest == nil || t.log[0].rv < oldest.log[0].rv) {
+				oldest = t
+			}
+		}
+		for _, t := range st.tables {
+			count(t)
+		}
+		for _, d := range st.dropped {
+			count(d.table)
+		}
+		if total <= st.options.HistoryBytes || oldest.log[0].rv == st.rev {
+			return
+		}
+		for w := range oldest.watches {
+			if w.cursor <= oldest.base {
+				w.overtaken()
+			}
+		}
+		oldest.forget(1)
+	}
 }
 
 // compact drops events up to rv of every resource.

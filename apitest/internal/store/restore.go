@@ -33,6 +33,7 @@ func (st *Store) Drop(r kube.Resource) {
 		definitions := st.tables[kube.CustomResourceDefinitions.GroupResource()]
 		st.dropped = slices.DeleteFunc(st.dropped, func(d drop) bool { return d.at <= definitions.floor })
 		st.dropped = append(st.dropped, drop{t, at})
+		st.trim()
 	}
 }
 
@@ -108,6 +109,7 @@ func (st *Store) restore(rv uint64) error {
 func (t *Table) restore(rv uint64) {
 	undone := t.since(rv)
 	t.log = t.log[:len(t.log)-len(undone)]
+	t.bytes -= pastOf(undone)
 	if rv < t.born {
 		t.sorted, t.born, t.floor = Collection{}, rv, rv
 	} else {

@@ -36,6 +36,7 @@ type Table struct {
 	objects map[kube.Key]*object.Object // the same, by key
 	past    []moment                    // for lists in progress, the newest last
 	log     []Event
+	bytes   int    // of the states that only log keeps
 	base    int    // how many events have been dropped before log[0]
 	floor   uint64 // events up to this revision may be dropped
 	recent  uint64 // like floor, for watches only: events before a restart
@@ -54,6 +55,7 @@ type Event struct {
 // Options of a store.
 type Options struct {
 	History        int    // events kept of each resource
+	HistoryBytes   int    // of past states that all events keep
 	WatchBuffer    int    // events that a watch may lag behind
 	Seed           uint64 // of UIDs, generated names and chosen timeouts
 	Namespaces     bool   // namespaces must exist; deleting one deletes its objects
@@ -180,16 +182,17 @@ func (st *Store) Commit(t *Table, key kube.Key, next *object.Object) uint64 {
 		t.sorted = t.sorted.with(next)
 	}
 	t.log = append(t.log, e)
+	t.bytes += e.past()
 	if drop := len(t.log) - st.options.History; drop > 0 {
 		t.forget(drop)
 	}
 	for w := range t.watches {
 		if w.overrun(t, st.options.WatchBuffer) {
-			w.end(EndClean)
-			w.first, w.held, w.slow = Collection{}, nil, true
+			w.overtaken()
 		}
 		w.wake()
 	}
+	st.trim()
 	st.notify()
 	rv := st.rev
 	if t.Info.Resource == kube.CustomResourceDefinitions {

@@ -74,6 +74,12 @@ func (w *Watcher) end(how Ending) {
 	w.wake()
 }
 
+// overtaken ends a watch that is too slow, and frees what it has yet to send.
+func (w *Watcher) overtaken() {
+	w.end(EndClean)
+	w.first, w.held, w.slow = Collection{}, nil, true
+}
+
 // Seen returns the event as the filter selects it: its type and object, or nil.
 func (f *filter) Seen(e Event, info *object.Info) (string, *object.Object) {
 	was, is := f.Matches(e.prev), f.Matches(e.next)
