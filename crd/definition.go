@@ -130,7 +130,7 @@ type SelectableField struct {
 func Of[T kube.Object](r kube.Resource, o Options) (*Definition, error) {
 	v := VersionOf[T](r.Version, o.VersionOptions)
 	v.Storage = true
-	d := newDefinition(r, o, append([]Version{v}, o.Also...)...)
+	d := New(r, o, append([]Version{v}, o.Also...)...)
 	var errs []error
 	for i := range d.Spec.Versions {
 		errs = append(errs, d.Spec.Versions[i].err)
@@ -150,14 +150,14 @@ func Of[T kube.Object](r kube.Resource, o Options) (*Definition, error) {
 func VersionOf[T kube.Object](name string, o VersionOptions) Version {
 	b := builder{version: name}
 	root := b.root(typeOf[T]())
-	v := newVersion(name, root, o)
+	v := NewVersion(name, root, o)
 	v.Columns, v.SelectableFields = b.columns, b.selectable
 	v.err = errors.Join(b.errs...)
 	return v
 }
 
-// newVersion returns a version with a schema that was not made from a Go type.
-func newVersion(name string, root *Schema, o VersionOptions) Version {
+// NewVersion returns a version with a schema that was not made from a Go type.
+func NewVersion(name string, root *Schema, o VersionOptions) Version {
 	v := Version{
 		Name: name, Served: !o.Unserved, Deprecated: o.Deprecated != "", DeprecationWarning: o.Deprecated,
 		Schema: VersionSchema{OpenAPIV3Schema: root},
@@ -169,9 +169,9 @@ func newVersion(name string, root *Schema, o VersionOptions) Version {
 	return v
 }
 
-// newDefinition returns the definition of the resource r with versions that are ready, one of
+// New returns the definition of the resource r with versions that are ready, one of
 // which is stored. It checks nothing: see [Definition.Validate].
-func newDefinition(r kube.Resource, o Options, versions ...Version) *Definition {
+func New(r kube.Resource, o Options, versions ...Version) *Definition {
 	singular := o.Singular
 	if singular == "" {
 		singular = strings.ToLower(r.Kind)

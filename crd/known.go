@@ -11,9 +11,9 @@ const metaV1 = "k8s.io/apimachinery/pkg/apis/meta/v1"
 // quantityPattern is that of Kubernetes' own Quantity.
 const quantityPattern = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$`
 
-// known returns the schema of a type whose JSON is known by its package and name, without
+// Known returns the schema of a type whose JSON is known by its package and name, without
 // importing it: those of Kubernetes' API machinery, and a few of the standard library.
-func known(pkg, name string) (*Schema, bool) {
+func Known(pkg, name string) (*Schema, bool) {
 	switch pkg + "." + name {
 	case "time.Time", metaV1 + ".Time", metaV1 + ".MicroTime":
 		return &Schema{Type: "string", Format: "date-time"}, true

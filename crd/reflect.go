@@ -50,7 +50,7 @@ func (b *builder) schema(t reflect.Type, path string) *Schema {
 	if s, ok := own(t); ok {
 		return s
 	}
-	if s, ok := known(t.PkgPath(), t.Name()); ok {
+	if s, ok := Known(t.PkgPath(), t.Name()); ok {
 		return s
 	}
 	switch {

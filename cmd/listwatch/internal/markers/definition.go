@@ -1,0 +1,170 @@
+package markers
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/listwatch/listwatch/crd"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// Read returns the definitions of the types below dir, ordered by their names. Types with
+// an embedded TypeMeta and ObjectMeta are resources; those of the same kind in several
+// packages are its versions.
+func Read(dir string) ([]*crd.Definition, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	dirs, err := below(dir)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", dir, err)
+	}
+	r := &reader{source: &source{files: token.NewFileSet(), byDir: map[string]*folder{}, byPath: map[string]*folder{}}}
+	found := map[string]*crd.Definition{}
+	for _, d := range dirs {
+		f, err := r.load(d)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", d, err)
+		}
+		for _, name := range f.order {
+			if t := f.types[name]; isResource(t) && !t.comment.has("kubebuilder:skip", "kubebuilder:skipversion") && !f.markers.has("kubebuilder:skip") {
+				r.resource(t, found)
+			}
+		}
+	}
+	var defs []*crd.Definition
+	for _, d := range found {
+		versions := d.Spec.Versions
+		slices.SortFunc(versions, func(a, b crd.Version) int { return strings.Compare(a.Name, b.Name) })
+		if len(versions) == 1 {
+			versions[0].Storage = true
+		}
+		r.errs = append(r.errs, d.Validate())
+		defs = append(defs, d)
+	}
+	slices.SortFunc(defs, func(a, b *crd.Definition) int { return strings.Compare(a.Metadata.Name, b.Metadata.Name) })
+	if err := errors.Join(r.errs...); err != nil {
+		return nil, err
+	}
+	if len(defs) == 0 {
+		return nil, fmt.Errorf("no type in %s embeds metav1.TypeMeta and metav1.ObjectMeta: name the folder of the API types", dir)
+	}
+	return defs, nil
+}
+
+// isResource reports whether a struct embeds TypeMeta and ObjectMeta.
+func isResource(t *typeDecl) bool {
+	st, ok := t.spec.Type.(*ast.StructType)
+	if !ok {
+		return false
+	}
+	n := 0
+	for _, f := range st.Fields.List {
+		if sel, ok := f.Type.(*ast.SelectorExpr); ok && (len(f.Names) == 0 || sel.Sel.Name == "ObjectMeta") && (sel.Sel.Name == "TypeMeta" || sel.Sel.Name == "ObjectMeta") {
+			n++
+		}
+	}
+	return n == 2
+}
+
+func (f *folder) value(name, other string) string {
+	for _, m := range f.markers.markers {
+		if m.name == name {
+			return m.string()
+		}
+	}
+	return other
+}
+
+// resource adds a version to the definition of its kind.
+func (r *reader) resource(t *typeDecl, found map[string]*crd.Definition) {
+	kind := t.spec.Name.Name
+	res := kube.Resource{Group: t.in.value("groupName", ""), Version: t.in.value("versionName", t.in.name), Plural: plural(strings.ToLower(kind)), Kind: kind, Namespaced: true}
+	root := r.named(t)
+	for _, name := range []string{"apiVersion", "kind", "metadata"} {
+		delete(root.Properties, name)
+	}
+	root.Required = slices.DeleteFunc(root.Required, func(name string) bool { return root.Properties[name] == nil })
+	v := crd.NewVersion(res.Version, root, crd.VersionOptions{NoStatus: true})
+	var o crd.Options
+	for _, m := range t.comment.markers {
+		if err := resourceMarker(m, &res, &o, &v); err != nil {
+			r.fail(t.spec, err)
+		}
+	}
+	id := res.Group + "/" + res.Kind
+	if found[id] == nil {
+		found[id] = crd.New(res, o)
+	}
+	found[id].Spec.Versions = append(found[id].Spec.Versions, v)
+}
+
+// resourceMarker applies a marker of a whole resource.
+func resourceMarker(m marker, res *kube.Resource, o *crd.Options, v *crd.Version) error {
+	name, ok := strings.CutPrefix(m.name, "kubebuilder:")
+	if !ok {
+		return nil
+	}
+	args := map[string]string{}
+	if withArguments.MatchString(m.name + ":") {
+		var err error
+		if args, err = m.arguments(); err != nil {
+			return err
+		}
+	}
+	list := func(s string) []string {
+		return strings.FieldsFunc(s, func(r rune) bool { return r == ';' || r == ',' || r == '{' || r == '}' })
+	}
+	switch name {
+	case "resource":
+		res.Plural = cmp.Or(args["path"], res.Plural)
+		res.Namespaced = args["scope"] != "Cluster"
+		o.Singular, o.ShortNames, o.Categories = args["singular"], list(args["shortName"]), list(args["categories"])
+	case "subresource:status":
+		v.Subresources.Status = new(struct{})
+	case "subresource:scale":
+		v.Subresources.Scale = &crd.Scale{SpecReplicas: args["specpath"], StatusReplicas: args["statuspath"], Selector: args["selectorpath"]}
+	case "storageversion":
+		v.Storage = true
+	case "unservedversion":
+		v.Served = false
+	case "deprecatedversion":
+		v.Deprecated, v.DeprecationWarning = true, args["warning"]
+	case "selectablefield":
+		v.SelectableFields = append(v.SelectableFields, crd.SelectableField{JSONPath: args["JSONPath"]})
+	case "printcolumn":
+		c := crd.Column{Name: args["name"], Type: args["type"], JSONPath: args["JSONPath"], Description: args["description"], Format: args["format"]}
+		if p := args["priority"]; p != "" {
+			n, err := strconv.Atoi(p)
+			if err != nil {
+				return fmt.Errorf("+%s: priority=%s: want a number", m.name, p)
+			}
+			c.Priority = n
+		}
+		v.Columns = append(v.Columns, c)
+	case "metadata":
+		return fmt.Errorf("the marker +%s is not supported", m.name)
+	}
+	return nil
+}
+
+// plural returns the English plural of a kind in lower case.
+func plural(s string) string {
+	for _, end := range []string{"s", "x", "z", "ch", "sh"} {
+		if strings.HasSuffix(s, end) {
+			return s + "es"
+		}
+	}
+	if stem, ok := strings.CutSuffix(s, "y"); ok && stem != "" && !strings.ContainsRune("aeiou", rune(stem[len(stem)-1])) {
+		return stem + "ies"
+	}
+	return s + "s"
+}

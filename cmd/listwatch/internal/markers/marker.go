@@ -1,0 +1,228 @@
+package markers
+
+import (
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// marker is a comment such as +kubebuilder:validation:Minimum=1.
+type marker struct {
+	name string // kubebuilder:validation:Minimum
+	text string // what follows it: 1
+}
+
+// comments are the text and the markers before a declaration.
+type comments struct {
+	text    string
+	markers []marker
+}
+
+// withArguments are markers whose arguments have names. Their own name ends before the
+// first of them.
+var withArguments = regexp.MustCompile(`^(kubebuilder:(?:printcolumn|resource|selectablefield|deprecatedversion|subresource:scale|validation:(?:items:)?XValidation)):(.*)$`)
+
+// read adds a group of comments.
+func (c *comments) read(g *ast.CommentGroup, onlyMarkers bool) {
+	if g == nil {
+		return
+	}
+	var lines []string
+	for line := range strings.Lines(g.Text()) {
+		line = strings.TrimRight(line, "\n")
+		text, ok := strings.CutPrefix(strings.TrimSpace(line), "+")
+		if !ok {
+			lines = append(lines, line)
+			continue
+		}
+		m := marker{name: text}
+		if parts := withArguments.FindStringSubmatch(text); parts != nil {
+			m = marker{parts[1], parts[2]}
+		} else if name, value, ok := strings.Cut(text, "="); ok {
+			m = marker{name, value}
+		}
+		m.name = strings.TrimSuffix(strings.TrimSpace(m.name), ":") // Minimum:=1 is Minimum=1
+		c.markers = append(c.markers, m)
+	}
+	if !onlyMarkers {
+		c.text = strings.TrimSpace(strings.Join(lines, "\n"))
+	}
+}
+
+func (c *comments) has(names ...string) bool {
+	for _, m := range c.markers {
+		for _, name := range names {
+			if m.name == name && m.text != "false" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// arguments returns the named arguments of a marker.
+func (m marker) arguments() (map[string]string, error) {
+	args := map[string]string{}
+	for rest := m.text; rest != ""; {
+		key, after, ok := strings.Cut(rest, "=")
+		if !ok {
+			return nil, fmt.Errorf("+%s: %q has no value", m.name, rest)
+		}
+		v := scanner{rest: after}
+		value, err := v.word(",")
+		if err != nil {
+			return nil, fmt.Errorf("+%s: %w", m.name, err)
+		}
+		args[strings.TrimSpace(key)] = value
+		rest = strings.TrimPrefix(strings.TrimSpace(v.rest), ",")
+	}
+	return args, nil
+}
+
+// string returns the text of a marker, without quotes if it has any.
+func (m marker) string() string {
+	v := scanner{rest: m.text}
+	if s, err := v.word(""); err == nil {
+		return s
+	}
+	return m.text
+}
+
+// value returns the value of a marker as JSON.
+func (m marker) value() (json.RawMessage, error) {
+	v := scanner{rest: m.text}
+	value, err := v.value(";")
+	if err == nil && strings.TrimSpace(v.rest) != "" {
+		return json.Marshal(m.text) // a plain text
+	}
+	if err != nil {
+		return nil, fmt.Errorf("+%s: %w", m.name, err)
+	}
+	return json.Marshal(value)
+}
+
+// list returns the values of a marker such as Enum=a;b;c or Enum={a,b,c}.
+func (m marker) list() (list []json.RawMessage, err error) {
+	v := scanner{rest: m.text}
+	for {
+		value, err := v.value(";")
+		if err != nil {
+			return nil, fmt.Errorf("+%s: %w", m.name, err)
+		}
+		all, ok := value.([]any)
+		if !ok {
+			all = []any{value}
+		}
+		for _, e := range all {
+			b, err := json.Marshal(e)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, b)
+		}
+		if rest, ok := strings.CutPrefix(v.rest, ";"); ok {
+			v.rest = rest
+			continue
+		}
+		return list, nil
+	}
+}
+
+// scanner reads the values of a marker.
+type scanner struct{ rest string }
+
+// word reads a text: in quotes, or up to one of the characters of stop.
+func (s *scanner) word(stop string) (string, error) {
+	s.rest = strings.TrimLeft(s.rest, " ")
+	if strings.HasPrefix(s.rest, `"`) || strings.HasPrefix(s.rest, "`") || strings.HasPrefix(s.rest, "'") {
+		if s.rest[0] == '\'' {
+			text, rest, ok := strings.Cut(s.rest[1:], "'")
+			if !ok {
+				return "", fmt.Errorf("a quote is not closed")
+			}
+			s.rest = rest
+			return text, nil
+		}
+		quoted, err := strconv.QuotedPrefix(s.rest)
+		if err != nil {
+			return "", fmt.Errorf("a quote is not closed")
+		}
+		s.rest = s.rest[len(quoted):]
+		return strconv.Unquote(quoted)
+	}
+	end := len(s.rest)
+	if i := strings.IndexAny(s.rest, stop); i >= 0 {
+		end = i
+	}
+	text := strings.TrimSpace(s.rest[:end])
+	s.rest = s.rest[end:]
+	return text, nil
+}
+
+// value reads a text, number, boolean, list or map in the syntax of markers.
+func (s *scanner) value(stop string) (any, error) {
+	s.rest = strings.TrimLeft(s.rest, " ")
+	if strings.HasPrefix(s.rest, "{") {
+		s.rest = s.rest[1:]
+		return s.group()
+	}
+	quoted := s.rest != "" && strings.ContainsRune("\"`'", rune(s.rest[0]))
+	text, err := s.word(stop + ",}")
+	if err != nil || quoted {
+		return text, err
+	}
+	if text == "true" || text == "false" {
+		return text == "true", nil
+	}
+	if json.Valid([]byte(text)) {
+		return json.RawMessage(text), nil
+	}
+	return text, nil
+}
+
+// group reads what follows a brace.
+func (s *scanner) group() (any, error) {
+	list, object := []any{}, map[string]any{}
+	for {
+		s.rest = strings.TrimLeft(s.rest, " ,")
+		if rest, ok := strings.CutPrefix(s.rest, "}"); ok {
+			s.rest = rest
+			if len(list) > 0 {
+				return list, nil
+			}
+			return object, nil
+		}
+		if s.rest == "" {
+			return nil, fmt.Errorf("a brace is not closed")
+		}
+		if strings.HasPrefix(s.rest, "{") {
+			e, err := s.value("")
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, e)
+			continue
+		}
+		before := s.rest
+		key, err := s.word(":,}")
+		if err != nil {
+			return nil, err
+		}
+		if rest, ok := strings.CutPrefix(strings.TrimLeft(s.rest, " "), ":"); ok {
+			s.rest = rest
+			if object[key], err = s.value(""); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		s.rest = before
+		e, err := s.value("")
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, e)
+	}
+}

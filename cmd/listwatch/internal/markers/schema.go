@@ -1,0 +1,312 @@
+package markers
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/listwatch/listwatch/crd"
+)
+
+// reader makes schemas of types in source.
+type reader struct {
+	*source
+	open []*typeDecl // that are being read
+	errs []error
+}
+
+// fail notes what is wrong at a node.
+func (r *reader) fail(n ast.Node, err error) {
+	r.errs = append(r.errs, fmt.Errorf("%s: %w", r.files.Position(n.Pos()), err))
+}
+
+// named returns the schema of a declared type, with the markers of the type.
+func (r *reader) named(t *typeDecl) *crd.Schema {
+	if slices.Contains(r.open, t) {
+		r.fail(t.spec, fmt.Errorf("%s contains itself, which a structural schema cannot express", t.spec.Name.Name))
+		return &crd.Schema{PreserveUnknownFields: true}
+	}
+	r.open = append(r.open, t)
+	defer func() { r.open = r.open[:len(r.open)-1] }()
+	s := r.expr(t, t.spec.Type)
+	if t.comment.text != "" {
+		s.Description = t.comment.text
+	}
+	r.apply(s, &t.comment, t.spec)
+	return s
+}
+
+// expr returns the schema of a type expression in the file of t.
+func (r *reader) expr(t *typeDecl, e ast.Expr) *crd.Schema {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return r.expr(t, e.X)
+	case *ast.ParenExpr:
+		return r.expr(t, e.X)
+	case *ast.Ident:
+		if d := t.in.types[e.Name]; d != nil {
+			if s := known(t.in.path, e.Name); s != nil {
+				return s
+			}
+			return r.named(d)
+		}
+		if s := basic(e.Name); s != nil {
+			return s
+		}
+		r.fail(e, fmt.Errorf("the type %s is not declared in this package", e.Name))
+	case *ast.SelectorExpr:
+		return r.selected(t, e)
+	case *ast.ArrayType:
+		if id, ok := e.Elt.(*ast.Ident); ok && (id.Name == "byte" || id.Name == "uint8") {
+			return &crd.Schema{Type: "string", Format: "byte"}
+		}
+		return &crd.Schema{Type: "array", Items: r.expr(t, e.Elt)}
+	case *ast.MapType:
+		return &crd.Schema{Type: "object", AdditionalProperties: r.expr(t, e.Value)}
+	case *ast.StructType:
+		s := &crd.Schema{Type: "object"}
+		r.fields(t, e, s)
+		return s
+	case *ast.InterfaceType:
+		return &crd.Schema{PreserveUnknownFields: true}
+	default:
+		r.fail(e, errors.New("this type has no JSON"))
+	}
+	return &crd.Schema{PreserveUnknownFields: true}
+}
+
+func (r *reader) selected(t *typeDecl, e *ast.SelectorExpr) *crd.Schema {
+	nothing := &crd.Schema{PreserveUnknownFields: true}
+	id, ok := e.X.(*ast.Ident)
+	if !ok {
+		r.fail(e, errors.New("this type has no JSON"))
+		return nothing
+	}
+	path, err := r.imported(t.file, id.Name)
+	if err != nil {
+		r.fail(e, err)
+		return nothing
+	}
+	if s := known(path, e.Sel.Name); s != nil {
+		return s
+	}
+	f, err := r.find(path, t.in)
+	if err != nil {
+		r.fail(e, err)
+		return nothing
+	}
+	d := f.types[e.Sel.Name]
+	if d == nil {
+		r.fail(e, fmt.Errorf("the package %s has no type %s", path, e.Sel.Name))
+		return nothing
+	}
+	return r.named(d)
+}
+
+// known returns the schema of a type whose source does not show its JSON.
+func known(path, name string) *crd.Schema {
+	switch {
+	case name == "Condition": // its source has markers
+		return nil
+	case path == "k8s.io/api/core/v1" && name == "Protocol":
+		return &crd.Schema{Type: "string", Default: json.RawMessage(`"TCP"`)}
+	}
+	s, _ := crd.Known(path, name)
+	return s
+}
+
+func basic(name string) *crd.Schema {
+	switch name {
+	case "string":
+		return &crd.Schema{Type: "string"}
+	case "bool":
+		return &crd.Schema{Type: "boolean"}
+	case "int", "int8", "int16", "uint", "uint8", "uint16", "byte":
+		return &crd.Schema{Type: "integer"}
+	case "int32", "uint32", "rune":
+		return &crd.Schema{Type: "integer", Format: "int32"}
+	case "int64", "uint64":
+		return &crd.Schema{Type: "integer", Format: "int64"}
+	case "float32", "float64":
+		return &crd.Schema{Type: "number"}
+	case "any":
+		return &crd.Schema{PreserveUnknownFields: true}
+	}
+	return nil
+}
+
+// fields adds the fields of a struct to s.
+func (r *reader) fields(t *typeDecl, st *ast.StructType, s *crd.Schema) {
+	last := st.Fields.Opening
+	for _, f := range st.Fields.List {
+		after := last
+		last = f.End()
+		name, omits, inline := jsonTag(f)
+		at := f.Pos()
+		if f.Doc != nil {
+			at = f.Doc.Pos()
+		}
+		c := r.comments(t.file, f.Doc, after, at)
+		switch {
+		case name == "-":
+			continue
+		case inline && len(r.open) == 1 && isSelector(f.Type, "TypeMeta"):
+			continue // of the whole object
+		case inline:
+			inner := r.expr(t, f.Type)
+			for n, p := range inner.Properties {
+				property(s, n, p)
+			}
+			s.Required = append(s.Required, inner.Required...)
+			s.Validations = append(s.Validations, inner.Validations...)
+			if s.MapType == "" {
+				s.MapType = inner.MapType
+			}
+			continue
+		case name == "" && (len(f.Names) == 0 || !f.Names[0].IsExported()):
+			continue
+		case name == "":
+			name = f.Names[0].Name
+		}
+		if len(r.open) == 1 && name == "metadata" {
+			continue // of the whole object
+		}
+		var p *crd.Schema
+		if c.has("kubebuilder:validation:Schemaless") {
+			p = &crd.Schema{}
+		} else {
+			p = r.expr(t, f.Type)
+		}
+		if c.text != "" {
+			p.Description = c.text
+		}
+		r.apply(p, &c, f)
+		if c.has("k8s:required") && p.Type == "string" && p.MinLength == nil {
+			p.MinLength = new(int64) // it requires a value, and not only the member
+			*p.MinLength = 1
+		}
+		property(s, name, p)
+		required := !omits && !t.in.markers.has("kubebuilder:validation:Optional")
+		switch {
+		case c.has("kubebuilder:validation:Optional", "optional", "k8s:optional"):
+			required = false
+		case c.has("kubebuilder:validation:Required", "required", "k8s:required"):
+			required = true
+		case c.has("kubebuilder:default", "default"):
+			required = false
+		}
+		if required {
+			s.Required = append(s.Required, name)
+		}
+	}
+	slices.Sort(s.Required)
+	s.Required = slices.Compact(s.Required)
+}
+
+func isSelector(e ast.Expr, name string) bool {
+	sel, ok := e.(*ast.SelectorExpr)
+	return ok && sel.Sel.Name == name
+}
+
+func property(s *crd.Schema, name string, p *crd.Schema) {
+	if s.Properties == nil {
+		s.Properties = map[string]*crd.Schema{}
+	}
+	s.Properties[name] = p
+}
+
+func jsonTag(f *ast.Field) (name string, omits, inline bool) {
+	var tag string
+	if f.Tag != nil {
+		if text, err := strconv.Unquote(f.Tag.Value); err == nil {
+			tag = reflect.StructTag(text).Get("json")
+		}
+	}
+	name, options, _ := strings.Cut(tag, ",")
+	for option := range strings.SplitSeq(options, ",") {
+		omits = omits || option == "omitempty" || option == "omitzero"
+		inline = inline || option == "inline"
+	}
+	return name, omits, inline || len(f.Names) == 0 && name == ""
+}
+
+// apply adds what markers say to a schema.
+func (r *reader) apply(s *crd.Schema, c *comments, n ast.Node) {
+	for _, m := range c.markers {
+		of := s
+		name, ok := strings.CutPrefix(m.name, "kubebuilder:validation:items:")
+		if ok {
+			if of = s.Items; of == nil {
+				r.fail(n, fmt.Errorf("+%s is for lists", m.name))
+				continue
+			}
+		} else if name, ok = strings.CutPrefix(m.name, "kubebuilder:validation:"); !ok {
+			name = m.name
+		}
+		if limit, ok := strings.CutPrefix(m.name, "k8s:"); ok && (strings.HasPrefix(limit, "min") || strings.HasPrefix(limit, "max")) {
+			name = strings.ToUpper(limit[:1]) + limit[1:] // k8s:maxItems is MaxItems
+		}
+		if err := set(of, name, m); err != nil {
+			r.fail(n, err)
+		}
+	}
+}
+
+// set applies one marker, whose name has no prefix of validation.
+func set(s *crd.Schema, name string, m marker) (err error) {
+	sizes := map[string]**int64{"MinLength": &s.MinLength, "MaxLength": &s.MaxLength, "MinItems": &s.MinItems, "MaxItems": &s.MaxItems, "MinProperties": &s.MinProperties, "MaxProperties": &s.MaxProperties}
+	numbers := map[string]*json.Number{"Minimum": &s.Minimum, "Maximum": &s.Maximum, "MultipleOf": &s.MultipleOf}
+	texts := map[string]*string{"Pattern": &s.Pattern, "Format": &s.Format, "Type": &s.Type, "listType": &s.ListType, "mapType": &s.MapType, "structType": &s.MapType}
+	flags := map[string]*bool{
+		"ExclusiveMinimum": &s.ExclusiveMinimum, "ExclusiveMaximum": &s.ExclusiveMaximum, "nullable": &s.Nullable, "Nullable": &s.Nullable,
+		"XIntOrString": &s.IntOrString, "XEmbeddedResource": &s.EmbeddedResource, "EmbeddedResource": &s.EmbeddedResource, "XPreserveUnknownFields": &s.PreserveUnknownFields,
+		"kubebuilder:pruning:PreserveUnknownFields": &s.PreserveUnknownFields,
+	}
+	switch {
+	case sizes[name] != nil:
+		n, err := strconv.ParseInt(m.text, 10, 64)
+		if err != nil {
+			return fmt.Errorf("+%s=%s: want a number", m.name, m.text)
+		}
+		*sizes[name] = &n
+	case numbers[name] != nil:
+		if _, err := strconv.ParseFloat(m.text, 64); err != nil {
+			return fmt.Errorf("+%s=%s: want a number", m.name, m.text)
+		}
+		*numbers[name] = json.Number(m.text)
+	case texts[name] != nil:
+		*texts[name] = m.string()
+	case flags[name] != nil:
+		*flags[name] = m.text != "false"
+	case name == "Enum":
+		s.Enum, err = m.list()
+	case name == "default" && strings.HasPrefix(m.text, "ref("): // a constant of Go, for other generators
+	case name == "kubebuilder:default", name == "default":
+		s.Default, err = m.value()
+	case name == "listMapKey":
+		s.ListMapKeys = append(s.ListMapKeys, m.string())
+	case name == "kubebuilder:title", name == "kubebuilder:example", name == "Optional", name == "Required", name == "Schemaless":
+	case name == "XValidation":
+		return rule(s, m)
+	case strings.HasPrefix(m.name, "kubebuilder:validation:"):
+		return fmt.Errorf("the marker +%s is not supported", m.name)
+	}
+	return err
+}
+
+func rule(s *crd.Schema, m marker) error {
+	args, err := m.arguments()
+	if err != nil {
+		return err
+	}
+	s.Validations = append(s.Validations, crd.Rule{
+		Rule: args["rule"], Message: args["message"], MessageExpression: args["messageExpression"],
+		Reason: args["reason"], FieldPath: args["fieldPath"], OptionalOldSelf: args["optionalOldSelf"] == "true",
+	})
+	return nil
+}

@@ -1,0 +1,199 @@
+package markers
+
+import (
+	"fmt"
+	"go/ast"
+	"go/build"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxSource limits a source file in bytes.
+const maxSource = 8 << 20
+
+// source is the packages that were read.
+type source struct {
+	files  *token.FileSet
+	byDir  map[string]*folder
+	byPath map[string]*folder // by import path
+}
+
+// folder is one package.
+type folder struct {
+	name    string
+	path    string // as it was imported; empty for those below the folder of Read
+	dir     string
+	types   map[string]*typeDecl
+	order   []string
+	markers comments // before the package clause, and of no declaration
+}
+
+type typeDecl struct {
+	in      *folder
+	file    *ast.File
+	spec    *ast.TypeSpec
+	comment comments
+}
+
+// load parses the package in dir; nil if it has no Go files.
+func (s *source) load(dir string) (*folder, error) {
+	if f := s.byDir[dir]; f != nil {
+		return f, nil
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	f := &folder{dir: dir, types: map[string]*typeDecl{}}
+	for _, e := range entries {
+		name := e.Name()
+		if e.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "zz_generated") {
+			continue
+		}
+		if info, err := e.Info(); err != nil || info.Size() > maxSource {
+			return nil, fmt.Errorf("%s: larger than %d bytes", filepath.Join(dir, name), maxSource)
+		}
+		file, err := parser.ParseFile(s.files, filepath.Join(dir, name), nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		f.name = file.Name.Name
+		s.declarations(f, file)
+	}
+	if f.name == "" {
+		return nil, nil
+	}
+	s.byDir[dir] = f
+	return f, nil
+}
+
+func (s *source) declarations(f *folder, file *ast.File) {
+	for _, g := range file.Comments {
+		if g.Pos() < file.Name.Pos() || s.alone(file, g) {
+			f.markers.read(g, true)
+		}
+	}
+	last := file.Name.End()
+	for _, d := range file.Decls {
+		after := last
+		last = d.End()
+		decl, ok := d.(*ast.GenDecl)
+		if !ok || decl.Tok != token.TYPE {
+			continue
+		}
+		for _, spec := range decl.Specs {
+			t := &typeDecl{in: f, file: file, spec: spec.(*ast.TypeSpec)}
+			doc := t.spec.Doc
+			if doc == nil {
+				doc = decl.Doc
+			}
+			at := decl.Pos()
+			if doc != nil {
+				at = doc.Pos()
+			}
+			t.comment = s.comments(file, doc, after, at)
+			f.types[t.spec.Name.Name] = t
+			f.order = append(f.order, t.spec.Name.Name)
+		}
+	}
+}
+
+// alone reports whether a group of comments belongs to no type.
+func (s *source) alone(file *ast.File, g *ast.CommentGroup) bool {
+	for _, d := range file.Decls {
+		if decl, ok := d.(*ast.GenDecl); ok && decl.Tok == token.TYPE {
+			start := decl.Pos()
+			if decl.Doc != nil {
+				start = decl.Doc.Pos()
+			}
+			if g.Pos() >= start && g.Pos() <= decl.End() || s.line(start)-s.line(g.End()) == 2 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (s *source) line(p token.Pos) int { return s.files.Position(p).Line }
+
+// comments returns those of the declaration at a position: its own, and the markers of
+// the group before it, with an empty line between, if that group is after the declaration
+// before.
+func (s *source) comments(file *ast.File, doc *ast.CommentGroup, after, at token.Pos) (c comments) {
+	for _, g := range file.Comments {
+		if g.Pos() > after && g.End() < at && s.line(at)-s.line(g.End()) == 2 {
+			c.read(g, true)
+		}
+	}
+	c.read(doc, false)
+	return c
+}
+
+// imported returns the import path of the package that a file calls name.
+func (s *source) imported(file *ast.File, name string) (path string, err error) {
+	for _, spec := range file.Imports {
+		path, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			return "", err
+		}
+		parts := strings.Split(path, "/")
+		base := parts[len(parts)-1]
+		if len(parts) > 1 && len(base) > 1 && base[0] == 'v' && strings.Trim(base[1:], "0123456789") == "" && spec.Name == nil && !strings.HasPrefix(path, "k8s.io/") {
+			base = parts[len(parts)-2]
+		}
+		if spec.Name != nil {
+			base = spec.Name.Name
+		}
+		if base == name {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("no import is called %s", name)
+}
+
+// find returns a package that a folder imports.
+func (s *source) find(path string, from *folder) (*folder, error) {
+	if f := s.byPath[path]; f != nil {
+		return f, nil
+	}
+	p, err := build.Import(path, from.dir, build.FindOnly)
+	if err != nil { // the folder is in the module cache, perhaps
+		p, err = build.Import(path, ".", build.FindOnly)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find the package %s: %w", path, err)
+	}
+	f, err := s.load(p.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("read the package %s: %w", path, err)
+	}
+	if f == nil {
+		return nil, fmt.Errorf("the package %s has no Go files", path)
+	}
+	f.path = path
+	s.byPath[path] = f
+	return f, nil
+}
+
+// below returns the folders with Go files in dir and below, in order.
+func below(dir string) (dirs []string, err error) {
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != dir && (d.Name() == "testdata" || d.Name() == "vendor" || strings.HasPrefix(d.Name(), ".")):
+			return filepath.SkipDir
+		case !d.IsDir() && strings.HasSuffix(path, ".go"):
+			dirs = append(dirs, filepath.Dir(path))
+		}
+		return nil
+	})
+	slices.Sort(dirs)
+	return slices.Compact(dirs), err
+}
