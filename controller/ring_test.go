@@ -114,7 +114,7 @@ func (m *mate) reconcile(informer *cache.Informer[configMap], k kube.Key) error 
 	}
 	m.at[k] = m.name
 	m.mu.Unlock()
-	time.Sleep(700 * time.Millisecond) // what is under way ends, also when ctx does
+	pass(700 * time.Millisecond) // what is under way ends, also when ctx does
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.at[k] = ""
@@ -132,11 +132,11 @@ const crewKeys = 60
 // the replicas on about as many as the others.
 func (c *crew) settled(value string, mates ...*mate) {
 	c.t.Helper()
-	time.Sleep(2 * time.Minute)
+	pass(2 * time.Minute)
 	for i := range crewKeys {
 		c.put(i, value)
 	}
-	time.Sleep(time.Minute)
+	pass(time.Minute)
 	synctest.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -182,7 +182,7 @@ func replicasOnARing(t *testing.T, dice *rand.Rand) {
 		c.put(i, "first")
 	}
 	busy := func(d time.Duration) { // changes come all the time
-		for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(time.Duration(dice.IntN(1000)) * time.Millisecond) {
+		for end := time.Now().Add(d); time.Now().Before(end); pass(time.Duration(dice.IntN(1000)) * time.Millisecond) {
 			c.put(dice.IntN(crewKeys), fmt.Sprint(dice.Uint64()))
 		}
 	}
