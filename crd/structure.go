@@ -240,8 +240,7 @@ func (c *structure) combined(s *Schema, fail func(string, ...any)) {
 // values checks that default and enum are values of the schema.
 func (c *structure) values(s *Schema, fail func(string, ...any)) {
 	for _, e := range s.Enum {
-		plain := *s
-		plain.Enum = nil
+		plain := Schema{Type: s.Type, IntOrString: s.IntOrString, Nullable: s.Nullable, PreserveUnknownFields: true}
 		if len(faults(&plain, e)) > 0 {
 			fail("%s in enum is not a value of the type %s", clip(e), s.Type)
 		}

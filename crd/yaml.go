@@ -100,7 +100,7 @@ func (w *yamlWriter) list(indent int, inList bool) error {
 }
 
 var (
-	plainText = regexp.MustCompile(`^[A-Za-z./][A-Za-z0-9._/ ()-]*$`)
+	plainText = regexp.MustCompile(`^(\.?[A-Za-z]|/)[A-Za-z0-9._/ ()-]*$`)
 	ambiguous = regexp.MustCompile(`(?i)^(true|false|yes|no|on|off|y|n|null|\.inf|\.nan)$| $`)
 )
 

@@ -1,0 +1,102 @@
+package crd
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// changesOf returns what replacing a spec A by a spec B changes.
+func changesOf[A, B any](t *testing.T) (list []string) {
+	t.Helper()
+	old, err := Of[widget[A]](widgets, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, err := Of[widget[B]](widgets, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range compare(old, next) {
+		list = append(list, c.String())
+	}
+	return list
+}
+
+type before struct {
+	N int            `json:"n,omitempty" crd:"min=1,max=10"`
+	S string         `json:"s,omitempty" crd:"enum=a|b|c,nullable"`
+	L []string       `json:"l,omitempty" crd:"max=3"`
+	M map[string]int `json:"m,omitempty"`
+}
+
+func TestDiffNamesBreakingChanges(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		got, want []string
+	}{
+		{"nothing", changesOf[before, before](t), nil},
+		{"wider", changesOf[before, struct {
+			N int            `json:"n,omitempty" crd:"min=0,max=11,default=3" desc:"text"`
+			S string         `json:"s,omitempty" crd:"enum=d|c|b|a,nullable"`
+			L []string       `json:"l,omitempty"`
+			M map[string]int `json:"m,omitempty"`
+			O int            `json:"o,omitempty"`
+		}](t), []string{
+			"v1: spec.l: maxItems 3 removed", "v1: spec.n: minimum changed from 1 to 0", "v1: spec.n: maximum changed from 10 to 11",
+			"v1: spec.n: default is now 3", "v1: spec.o: added"}},
+		{"tighter", changesOf[before, struct {
+			N int            `json:"n" crd:"min=2,max=9"`
+			S string         `json:"s,omitempty" crd:"enum=a|b,max=1"`
+			L []string       `json:"l,omitempty" crd:"max=2,listType=set" each:"max=4"`
+			_ struct{}       `cel:"self.n > 2"`
+			M map[string]int `json:"m,omitempty" each:"min=0"`
+		}](t), []string{
+			`v1: spec: new rule "self.n > 2" (breaking)`,
+			"v1: spec.l: listType changed from atomic to set (breaking)",
+			"v1: spec.l: maxItems changed from 3 to 2, which is tighter (breaking)",
+			"v1: spec.l[]: maxLength 4 was added (breaking)",
+			"v1: spec.m{}: minimum 0 was added (breaking)",
+			"v1: spec.n: minimum changed from 1 to 2, which is tighter (breaking)",
+			"v1: spec.n: maximum changed from 10 to 9, which is tighter (breaking)",
+			"v1: spec.s: no longer nullable (breaking)",
+			`v1: spec.s: "c" removed from the enum (breaking)`,
+			"v1: spec.s: maxLength 1 was added (breaking)",
+			"v1: spec.n: is now required (breaking)"}},
+		{"other types", changesOf[before, struct {
+			N string         `json:"n,omitempty"`
+			S string         `json:"s,omitempty" crd:"enum=a|b|c,nullable" pattern:"a"`
+			M map[string]int `json:"m,omitempty"`
+		}](t), []string{
+			"v1: spec.l: removed: the server drops it from stored objects (breaking)",
+			"v1: spec.n: the type changed from integer to string (breaking)",
+			"v1: spec.s: pattern is now a (breaking)"}},
+	} {
+		if diff := cmp.Diff(tt.want, tt.got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+func TestDiffOfVersionsAndNames(t *testing.T) {
+	old, err := Of[widget[before]](widgets, Options{Also: []Version{VersionOf[widget[before]]("v1alpha1", VersionOptions{}), VersionOf[widget[before]]("v1beta1", VersionOptions{})}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := kube.Resource{Group: "example.com", Version: "v2", Plural: "widgets", Kind: "Widget"}
+	next, err := Of[widget[before]](r, Options{Also: []Version{VersionOf[widget[before]]("v1", VersionOptions{}), VersionOf[widget[before]]("v1beta1", VersionOptions{Unserved: true})}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range compare(old, next) {
+		got = append(got, c.String())
+	}
+	want := []string{"scope: changed from Namespaced to Cluster, which needs a new definition (breaking)",
+		"v1: versions: another version is stored", "v1alpha1: versions: removed (breaking)", "v1beta1: versions: no longer served (breaking)", "v2: versions: added"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
