@@ -79,20 +79,29 @@ func AppendJQ(b []byte, code *gojq.Code, v any, most int) ([]byte, error) {
 
 // True reports whether the first result of code for v is neither false nor null, as select
 // decides. Values are those of the variables that code was compiled with. v is as JQValue
-// makes it.
+// makes it. A filter without a result within 5 s is an error.
 func True(code *gojq.Code, v any, values ...any) (bool, error) {
-	return verdict(code.Run(v, values...))
+	return verdict(code, decision, v, values...)
 }
 
-func verdict(results gojq.Iter) (bool, error) {
-	first, ok := results.Next()
+// decision is how long a condition of the program may take for one object: a run ends
+// at --timeout and at signals also if its filter never does.
+const decision = 5 * time.Second
+
+func verdict(code *gojq.Code, most time.Duration, v any, values ...any) (bool, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), most)
+	defer cancel()
+	first, ok := code.RunWithContext(ctx, v, values...).Next()
 	if err, failed := first.(error); failed {
+		if ctx.Err() != nil {
+			err = fmt.Errorf("jq: no result for one object within %v", most)
+		}
 		return false, err
 	}
 	return ok && first != nil && first != false, nil
 }
 
-// condition is how long one object may take.
+// condition is how long one object may take in a filter of many.
 const condition = 200 * time.Millisecond
 
 // Condition compiles a filter to a function that reports whether its first result for
@@ -103,8 +112,6 @@ func Condition(text string) (func(object map[string]any) (bool, error), error) {
 		return nil, err
 	}
 	return func(object map[string]any) (bool, error) {
-		ctx, cancel := context.WithTimeout(context.Background(), condition)
-		defer cancel()
-		return verdict(code.RunWithContext(ctx, JQValue(object)))
+		return verdict(code, condition, JQValue(object))
 	}, nil
 }

@@ -35,3 +35,14 @@ func TestJQPrintsAllResults(t *testing.T) {
 		t.Errorf("%d results, %v", n, err)
 	}
 }
+
+// TestConditionsEndWhereTheFilterDoesNot: no result is an error, which says so.
+func TestConditionsEndWhereTheFilterDoesNot(t *testing.T) {
+	code, err := JQCode("def f: f; f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := True(code, map[string]any{}); ok || err == nil || err.Error() != "jq: no result for one object within 5s" {
+		t.Errorf("%v, %v", ok, err)
+	}
+}
