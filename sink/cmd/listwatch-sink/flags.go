@@ -85,6 +85,7 @@ log of what changed, every change once.
 
   listwatch-sink [flags] TYPE[,TYPE...]   move these resources until stopped; '*' is all
                                           but Secrets, Leases and Events
+  listwatch-sink init                     make or migrate the tables of the sink, and end
   listwatch-sink status                   print positions, lag and gaps of the sink
   listwatch-sink verify [TYPE...]         compare the table with the cluster
 

@@ -69,9 +69,11 @@ func run(ctx context.Context, args []string, env func(string) string, stdout, st
 
 func (p *program) start(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return usage("name the resources to move, such as pods,deployments; or status, or verify")
+		return usage("name the resources to move, such as pods,deployments; or init, status or verify")
 	}
 	switch args[0] {
+	case "init":
+		return p.initialise(ctx, args[1:])
 	case "status":
 		return p.status(ctx, args[1:])
 	case "verify":

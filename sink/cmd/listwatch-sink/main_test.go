@@ -153,6 +153,22 @@ func TestProgramMovesAndVerifies(t *testing.T) {
 	}
 }
 
+// TestInitMakesTheTables: without a cluster, and again without harm.
+func TestInitMakesTheTables(t *testing.T) {
+	s := newStage(t)
+	for range 2 {
+		if code, _, errs := s.run("init", "--kubeconfig", "/nowhere"); code != exitOK {
+			t.Fatalf("exit code %d\n%s", code, errs)
+		}
+	}
+	if diff := cmp.Diff([]string{"history", "objects", "positions"}, s.query(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name IN ('objects', 'history', 'positions') ORDER BY 1`)); diff != "" {
+		t.Errorf("tables (-want +got):\n%s", diff)
+	}
+	if code, _, _ := s.run("init", "pods"); code != exitUsage {
+		t.Errorf("init with an argument: exit code %d", code)
+	}
+}
+
 // plant changes the database by hand.
 func (s *stage) plant(statements ...string) {
 	s.t.Helper()
