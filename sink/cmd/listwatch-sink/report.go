@@ -13,8 +13,7 @@ import (
 // errDifferent means that verify found a difference, and has printed it.
 var errDifferent = errors.New("the table differs from the cluster")
 
-// initialise makes or migrates what the sink needs, such as tables, with rights that the
-// processes that move need not have.
+// initialise makes or migrates what the sink needs, such as tables, and ends.
 func (p *program) initialise(ctx context.Context, args []string) error {
 	if len(args) > 0 {
 		return usage("init takes no arguments")
