@@ -3,7 +3,7 @@
 // their types.
 //
 // [Read] parses the packages below a folder. Types of other packages are read from their
-// source, which go/build finds by the go command. The marker comments that change a
+// source, which the go command finds. The marker comments that change a
 // definition and are not known here are errors; those of other generators are ignored.
 // Unlike controller-gen, the schema does not have the members apiVersion, kind and
 // metadata of the whole object, which the server adds, an ObjectMeta inside a spec keeps

@@ -1,13 +1,14 @@
 package markers
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
-	"go/build"
 	"go/parser"
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -162,14 +163,14 @@ func (s *source) find(path string, from *folder) (*folder, error) {
 	if f := s.byPath[path]; f != nil {
 		return f, nil
 	}
-	p, err := build.Import(path, from.dir, build.FindOnly)
+	dir, err := locate(path, from.dir)
 	if err != nil { // the folder is in the module cache, perhaps
-		p, err = build.Import(path, ".", build.FindOnly)
+		dir, err = locate(path, ".")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("find the package %s: %w", path, err)
 	}
-	f, err := s.load(p.Dir)
+	f, err := s.load(dir)
 	if err != nil {
 		return nil, fmt.Errorf("read the package %s: %w", path, err)
 	}
@@ -179,6 +180,18 @@ func (s *source) find(path string, from *folder) (*folder, error) {
 	f.path = path
 	s.byPath[path] = f
 	return f, nil
+}
+
+// locate asks the go command for the folder of a package, as seen from another folder.
+func locate(path, from string) (string, error) {
+	cmd := exec.Command("go", "list", "-find", "-f", "{{.Dir}}", "--", path)
+	cmd.Dir = from
+	out, err := cmd.Output()
+	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) {
+		line, _, _ := strings.Cut(strings.TrimSpace(string(failed.Stderr)), "\n")
+		return "", fmt.Errorf("go list: %s", line)
+	}
+	return strings.TrimSpace(string(out)), err
 }
 
 // below returns the folders with Go files in dir and below, in order.
