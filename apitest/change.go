@@ -139,6 +139,9 @@ func (c *change) applySchema(old, o *object.Object) *kube.Status {
 		}
 	}
 	next := o.Parts(info)
+	if c.target.sub == "scale" {
+		kinds.SetDefaults(info.Resource, next) // o is what is stored, which may lack them
+	}
 	if !info.BuiltIn {
 		if st := c.check(o, next, live, named); st != nil {
 			return st
