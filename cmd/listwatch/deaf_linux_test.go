@@ -44,9 +44,9 @@ func settled(count func() int64) {
 	}
 }
 
-// TestRecordProxyHoldsLittleOfWhatNobodyReads: answers to clients that do not read stay
+// TestHostileReadersOfTheProxy: answers to clients that do not read stay
 // with the server, not in the memory of the proxy.
-func TestRecordProxyHoldsLittleOfWhatNobodyReads(t *testing.T) {
+func TestHostileReadersOfTheProxy(t *testing.T) {
 	var sent atomic.Int64
 	up := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/api/v1/pods" {
