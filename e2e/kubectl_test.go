@@ -136,7 +136,7 @@ func isTable(args string) bool {
 func (k *pair) lists() {
 	for _, args := range []string{
 		"configmaps", "configmaps -o json", "configmaps -o yaml", "configmaps -o name", "configmaps -o wide",
-		"configmaps -o yaml --output-watch-events --show-managed-fields",
+		"configmaps -o yaml --show-managed-fields",
 		"configmap aa -o json", "configmap/aa -o yaml", "configmap aa", "configmaps --no-headers",
 		"configmaps -l app=nothing -o json", "configmaps -l app=nothing -o yaml",
 		"pods", "pods -o wide", "pods -o json", "pods -o yaml", "pods -A", "pods -l app=web",

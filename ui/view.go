@@ -206,7 +206,7 @@ type wireWindow struct {
 func (v *view) full() wireWindow {
 	v.refresh()
 	v.changes = 0
-	w := wireWindow{Type: v.kind.id, Columns: v.kind.columns, State: v.kind.state, Reason: v.kind.reason, Total: v.total(), Matched: v.matched, From: v.query.From, Gaps: v.kind.recent(v.kind.u.now()), Order: []int64{}, Rows: []wireRow{}}
+	w := wireWindow{Type: v.kind.id, Columns: append([]column{}, v.kind.columns...), State: v.kind.state, Reason: v.kind.reason, Total: v.total(), Matched: v.matched, From: v.query.From, Gaps: v.kind.recent(v.kind.u.now()), Order: []int64{}, Rows: []wireRow{}}
 	if v.kind.state == stateLoading {
 		l := v.kind.loading
 		w.Loading = &l
