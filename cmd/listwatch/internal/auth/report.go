@@ -124,7 +124,7 @@ type Right struct {
 	List      answer `json:"list"`
 	Watch     answer `json:"watch"`
 
-	Namespaced bool
+	Namespaced bool `json:"-"`
 }
 
 // answer is the server's to one question.
