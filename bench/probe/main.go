@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"runtime/pprof"
 	"slices"
 	"strconv"
 	"sync"
@@ -160,17 +159,11 @@ func run(start Start) error {
 
 // phase measures from begin until wg is done.
 func phase(ctx context.Context, profile string, wg *sync.WaitGroup, failed <-chan error, begin func() error) (Phase, error) {
-	if profile != "" {
-		f, err := os.Create(profile)
-		if err != nil {
-			return Phase{}, err
-		}
-		defer f.Close()
-		if err := pprof.StartCPUProfile(f); err != nil {
-			return Phase{}, err
-		}
-		defer pprof.StopCPUProfile()
+	end, err := Profile(profile)
+	if err != nil {
+		return Phase{}, err
 	}
+	defer end()
 	from := read()
 	if err := begin(); err != nil {
 		return Phase{}, err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/pprof"
 	"strconv"
 	"strings"
 	"syscall"
@@ -60,4 +61,33 @@ func Peak() (uint64, error) {
 		}
 	}
 	return 0, fmt.Errorf("no VmHWM in /proc/self/status")
+}
+
+// ProcessorTime returns what who, such as syscall.RUSAGE_SELF, has used, in nanoseconds.
+func ProcessorTime(who int) int64 {
+	var ru syscall.Rusage
+	if err := syscall.Getrusage(who, &ru); err != nil {
+		panic(err) // cannot fail with these arguments
+	}
+	return ru.Utime.Nano() + ru.Stime.Nano()
+}
+
+// Profile begins a CPU profile in the file named path, and returns what ends it. It does
+// nothing for the empty path.
+func Profile(path string) (end func(), err error) {
+	if path == "" {
+		return func() {}, nil
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return func() {
+		pprof.StopCPUProfile()
+		f.Close()
+	}, nil
 }

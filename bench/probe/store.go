@@ -1,5 +1,7 @@
 package probe
 
+import "slices"
+
 // Contest is an operation of a store or a queue, ours beside client-go's, measured in one
 // process in turns.
 type Contest struct {
@@ -17,4 +19,24 @@ type Side struct {
 	Reads       float64 `json:",omitempty"` // a second, of all readers together
 	Writes      float64 `json:",omitempty"` // a second, meanwhile
 	Keys        float64 `json:",omitempty"` // a second, through a queue
+}
+
+// Median returns the median of each number on its own.
+func Median(sides []Side) Side {
+	of := func(number func(Side) float64) float64 {
+		var vs []float64
+		for _, s := range sides {
+			vs = append(vs, number(s))
+		}
+		slices.Sort(vs)
+		return vs[len(vs)/2]
+	}
+	return Side{
+		Nanoseconds: of(func(s Side) float64 { return s.Nanoseconds }),
+		Allocs:      of(func(s Side) float64 { return s.Allocs }),
+		Bytes:       of(func(s Side) float64 { return s.Bytes }),
+		Reads:       of(func(s Side) float64 { return s.Reads }),
+		Writes:      of(func(s Side) float64 { return s.Writes }),
+		Keys:        of(func(s Side) float64 { return s.Keys }),
+	}
 }

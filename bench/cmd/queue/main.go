@@ -17,8 +17,6 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"runtime/pprof"
-	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -50,17 +48,11 @@ func run() error {
 	turns := flag.Int("turns", 5, "of each side, of which the median counts")
 	profile := flag.String("profile", "", "file for a CPU profile")
 	flag.Parse()
-	if *profile != "" {
-		f, err := os.Create(*profile)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		if err := pprof.StartCPUProfile(f); err != nil {
-			return err
-		}
-		defer pprof.StopCPUProfile()
+	end, err := probe.Profile(*profile)
+	if err != nil {
+		return err
 	}
+	defer end()
 	keys := make([]kube.Key, *n)
 	for i := range keys {
 		keys[i] = kube.Key{Namespace: "team-" + strconv.Itoa(i%50), Name: "web-" + strconv.Itoa(i)}
@@ -82,7 +74,7 @@ func run() error {
 				}
 			}
 			for i, m := range makers[1:] {
-				out = append(out, probe.Contest{What: fmt.Sprintf("%s, workers: %d", c.name, workers), Peer: m.name, Ours: median(sides[0]), Theirs: median(sides[i+1])})
+				out = append(out, probe.Contest{What: fmt.Sprintf("%s, workers: %d", c.name, workers), Peer: m.name, Ours: probe.Median(sides[0]), Theirs: probe.Median(sides[i+1])})
 			}
 		}
 	}
@@ -196,41 +188,16 @@ func measure(make func() peer, play func(peer, []kube.Key, int) (int, error), ke
 	q := make()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	began, cpu := time.Now(), processorTime()
+	began, cpu := time.Now(), probe.ProcessorTime(syscall.RUSAGE_SELF)
 	taken, err := play(q, keys, workers)
 	if err != nil {
 		return probe.Side{}, err
 	}
-	took, used := time.Since(began), processorTime()-cpu
+	took, used := time.Since(began), probe.ProcessorTime(syscall.RUSAGE_SELF)-cpu
 	runtime.ReadMemStats(&after)
 	each := func(v uint64) float64 { return float64(v) / float64(taken) }
 	return probe.Side{
 		Nanoseconds: float64(used) / float64(taken), Keys: float64(taken) / took.Seconds(),
 		Allocs: each(after.Mallocs - before.Mallocs), Bytes: each(after.TotalAlloc - before.TotalAlloc),
 	}, nil
-}
-
-// processorTime is what the process used, in nanoseconds.
-func processorTime() int64 {
-	var ru syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &ru); err != nil {
-		panic(err) // cannot fail with these arguments
-	}
-	return ru.Utime.Nano() + ru.Stime.Nano()
-}
-
-// median is that of each number on its own.
-func median(sides []probe.Side) probe.Side {
-	of := func(number func(probe.Side) float64) float64 {
-		var vs []float64
-		for _, s := range sides {
-			vs = append(vs, number(s))
-		}
-		slices.Sort(vs)
-		return vs[len(vs)/2]
-	}
-	return probe.Side{
-		Nanoseconds: of(func(s probe.Side) float64 { return s.Nanoseconds }), Keys: of(func(s probe.Side) float64 { return s.Keys }),
-		Allocs: of(func(s probe.Side) float64 { return s.Allocs }), Bytes: of(func(s probe.Side) float64 { return s.Bytes }),
-	}
 }

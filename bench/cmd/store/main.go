@@ -12,7 +12,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"runtime/pprof"
 	"time"
 
 	"github.com/listwatch/listwatch/bench/probe"
@@ -31,17 +30,11 @@ func run() error {
 	length := flag.Duration("reads", 250*time.Millisecond, "how long a turn of reads is")
 	profile := flag.String("profile", "", "file for a CPU profile")
 	flag.Parse()
-	if *profile != "" {
-		f, err := os.Create(*profile)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		if err := pprof.StartCPUProfile(f); err != nil {
-			return err
-		}
-		defer pprof.StopCPUProfile()
+	end, err := probe.Profile(*profile)
+	if err != nil {
+		return err
 	}
+	defer end()
 	w, err := newWorld(*n)
 	if err != nil {
 		return err

@@ -58,7 +58,7 @@ func contests(what string, turns int, ours reader, theirs []reader, measure func
 		}
 	}
 	for s, peer := range theirs {
-		out = append(out, probe.Contest{What: what, Peer: peer.name, Ours: median(sides[0]), Theirs: median(sides[s+1])})
+		out = append(out, probe.Contest{What: what, Peer: peer.name, Ours: probe.Median(sides[0]), Theirs: probe.Median(sides[s+1])})
 	}
 	return out, nil
 }
@@ -116,12 +116,12 @@ func (w *world) read(r reader, pause, length time.Duration) probe.Side {
 		}
 		writes.Add(int64(n))
 	})
-	began, cpu := time.Now(), processorTime(syscall.RUSAGE_SELF)
+	began, cpu := time.Now(), probe.ProcessorTime(syscall.RUSAGE_SELF)
 	time.Sleep(length)
 	stop.Store(true)
 	all.Wait()
 	took := time.Since(began).Seconds()
-	cpu = processorTime(syscall.RUSAGE_SELF) - cpu
+	cpu = probe.ProcessorTime(syscall.RUSAGE_SELF) - cpu
 	runtime.ReadMemStats(&after)
 	n := float64(reads.Load() - missed.Load())
 	return probe.Side{

@@ -3,8 +3,6 @@ package main
 import (
 	"runtime"
 	"runtime/debug"
-	"slices"
-	"syscall"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -70,7 +68,7 @@ func (u update) run(turns int) (out []probe.Contest, err error) {
 		}
 	}
 	for s, peer := range updaters {
-		out = append(out, probe.Contest{What: u.what, Peer: peer.name, Ours: median(sides[0]), Theirs: median(sides[s+1])})
+		out = append(out, probe.Contest{What: u.what, Peer: peer.name, Ours: probe.Median(sides[0]), Theirs: probe.Median(sides[s+1])})
 	}
 	return out, nil
 }
@@ -109,33 +107,5 @@ func turn(n int, operation func(k int) error) (probe.Side, error) {
 // threadTime is that of this thread.
 func threadTime() int64 {
 	const thread = 1 // RUSAGE_THREAD
-	return processorTime(thread)
-}
-
-// processorTime is what a thread or the process used, in nanoseconds.
-func processorTime(who int) int64 {
-	var ru syscall.Rusage
-	if err := syscall.Getrusage(who, &ru); err != nil {
-		panic(err) // cannot fail with these arguments
-	}
-	return ru.Utime.Nano() + ru.Stime.Nano()
-}
-
-// median is that of each number on its own.
-func median(sides []probe.Side) probe.Side {
-	of := func(number func(probe.Side) float64) float64 {
-		var vs []float64
-		for _, s := range sides {
-			vs = append(vs, number(s))
-		}
-		slices.Sort(vs)
-		return vs[len(vs)/2]
-	}
-	return probe.Side{
-		Nanoseconds: of(func(s probe.Side) float64 { return s.Nanoseconds }),
-		Allocs:      of(func(s probe.Side) float64 { return s.Allocs }),
-		Bytes:       of(func(s probe.Side) float64 { return s.Bytes }),
-		Reads:       of(func(s probe.Side) float64 { return s.Reads }),
-		Writes:      of(func(s probe.Side) float64 { return s.Writes }),
-	}
+	return probe.ProcessorTime(thread)
 }
