@@ -240,7 +240,7 @@ func TestCandidateEndsWhereTheServerCallsItsLeaseInvalid(t *testing.T) {
 	})
 }
 
-// TestCandidateReportsWhatIsInTheWay: missing rights are retried, and told.
+// TestCandidateReportsWhatIsInTheWay: missing rights are retried, and reported.
 func TestCandidateReportsWhatIsInTheWay(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		s.put(released)

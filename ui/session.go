@@ -111,7 +111,7 @@ func (d *doors) leave(s *session) {
 	d.drop(s)
 }
 
-// cookieName contains the port, as cookies do not tell ports apart.
+// cookieName contains the port, as cookies do not distinguish ports.
 func cookieName(r *http.Request) string {
 	if _, port, err := net.SplitHostPort(r.Host); err == nil {
 		return "listwatch-" + port

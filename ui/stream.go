@@ -121,7 +121,7 @@ func (st *stream) begin(id string) {
 	st.event("hello", st.last, hello)
 }
 
-// event appends one to the buffer; with a position where it is told up to there.
+// event appends one to the buffer; with a position where all changes up to it are reported.
 func (st *stream) event(name string, pos int64, data any) {
 	b, err := json.Marshal(data)
 	if err != nil {

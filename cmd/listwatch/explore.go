@@ -18,7 +18,7 @@ const (
 )
 
 // definesTypes reports whether r is about what defines types, which may be newer than what
-// discovery has told.
+// discovery has returned.
 func definesTypes(r *record.Record) bool {
 	switch r.Resource.GroupResource() {
 	case kube.CustomResourceDefinitions.GroupResource(), "apiservices.apiregistration.k8s.io":

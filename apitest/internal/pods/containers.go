@@ -272,7 +272,7 @@ func refuseProbe(r *rules.Refusals, path string, p map[string]any, ready bool) {
 // headerName is a regular expression of the name of a header.
 var headerName = regexp.MustCompile(`^[-A-Za-z0-9]+$`)
 
-// refuseHandler refuses what is wrong with how a container is asked or told something.
+// refuseHandler refuses what is wrong with the handler of a probe or a lifecycle hook.
 func refuseHandler(r *rules.Refusals, path string, h map[string]any) {
 	handlers := 0
 	for _, name := range [...]string{"exec", "httpGet", "tcpSocket", "grpc", "sleep"} {

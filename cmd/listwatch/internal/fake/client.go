@@ -32,7 +32,7 @@ func fakeClient(srv *apitest.Server, token string, warn func(string)) (*client.C
 }
 
 // fakeKubeconfig is that of srv. Over http, clients would warn of a user name that
-// is not sent, and @kubernetes/client-node refuses to connect unless it is told
+// is not sent, and @kubernetes/client-node connects only if the configuration says
 // that nothing is to be verified.
 func fakeKubeconfig(srv *apitest.Server) []byte {
 	b := srv.Kubeconfig()
@@ -43,7 +43,7 @@ func fakeKubeconfig(srv *apitest.Server) []byte {
 	return bytes.Replace(b, []byte("contexts:\n"), []byte("    insecure-skip-tls-verify: true\ncontexts:\n"), 1)
 }
 
-// announce writes the kubeconfig and tells where the server is.
+// announce writes the kubeconfig and prints where the server is.
 func announce(p *cli.Program, srv *apitest.Server, kubeconfig, resource string, t *messages.Writer) error {
 	if kubeconfig != "" {
 		path, err := filepath.Abs(kubeconfig)

@@ -65,7 +65,7 @@ func (p *played) begin() {
 	p.srv.Put(kube.Secrets, fmt.Sprintf(`{"metadata":{"name":"payments","namespace":%q},"type":"Opaque","data":{"token":"aHVudGVyMg=="}}`, namespace))
 }
 
-// run tells the story again and again.
+// run plays the story again and again.
 func (p *played) run(ctx context.Context, speed float64) {
 	pause := func(d time.Duration) bool {
 		t := time.NewTimer(time.Duration(float64(d) / speed))

@@ -14,9 +14,9 @@ import (
 type scraper struct{ *Monitor }
 
 var (
-	eventsDesc      = desc("listwatch_events_total", "Events and what is told about the watch, by type as -o ndjson has it; printed or not.", "cluster", "resource", "namespace", "type")
+	eventsDesc      = desc("listwatch_events_total", "Events, and reports about the watch, by type as in -o ndjson; printed or not.", "cluster", "resource", "namespace", "type")
 	objectsDesc     = desc("listwatch_objects", "Objects that exist, as far as is known.", "cluster", "resource", "namespace")
-	syncedDesc      = desc("listwatch_synced", "1 once the collection was told completely.", "cluster", "resource", "namespace")
+	syncedDesc      = desc("listwatch_synced", "1 once the first list is complete.", "cluster", "resource", "namespace")
 	readyDesc       = desc("listwatch_ready", "1 while complete and not stale, as /readyz has it.", "cluster", "resource", "namespace")
 	relistsDesc     = desc("listwatch_relists_total", "Times that the collection was listed again, because its history was lost.", "cluster", "resource", "namespace")
 	disconnectsDesc = desc("listwatch_disconnects_total", "Watches that ended, those included that the server ends in routine.", "cluster", "resource", "namespace")

@@ -31,7 +31,7 @@ type Verdict struct {
 	failing        []int              // by condition: for so many objects its expression fails
 	named          map[objectKey]bool // those that were asked for by name
 	absent         int                // of named
-	unsynced       int                // streams that have not told all
+	unsynced       int                // streams that have not reported all
 	synced         bool               // the first list is complete
 }
 
