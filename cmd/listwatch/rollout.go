@@ -104,7 +104,8 @@ type rolling struct {
 	pending  int // collections that are not known in whole
 	pods     map[string][]string
 	warnings map[string][]string // by the name of a pod
-	said     map[string]bool
+	status   string              // the line of the rollout that was printed last
+	said     map[string]bool     // the lines of pods that were printed
 }
 
 // The collections that are watched.
@@ -189,30 +190,19 @@ func (r *rolling) print() (end bool, err error) {
 	if r.pending > 0 && !status.Done {
 		return false, nil // the first state is printed in whole
 	}
-	if err := r.line("", printable.Line(status.Text)); err != nil || status.Done {
-		return true, err
+	if text := printable.Line(status.Text); text != r.status {
+		r.status = text
+		if err := r.program.Put(text + "\n"); err != nil {
+			return true, err
+		}
+	}
+	if status.Done {
+		return true, nil
 	}
 	if err := r.report(); err != nil {
 		return true, err
 	}
 	return !r.watch, nil
-}
-
-// line prints text, unless it was what was said last under key.
-func (r *rolling) line(key, text string) error {
-	if key == "" {
-		key = "status: " + text
-		for k := range r.said {
-			if strings.HasPrefix(k, "status: ") && k != key {
-				delete(r.said, k)
-			}
-		}
-	}
-	if r.said[key] {
-		return nil
-	}
-	r.said[key] = true
-	return r.program.Put(text + "\n")
 }
 
 // report prints why pods are not ready, where that is new.
@@ -227,7 +217,11 @@ func (r *rolling) report() error {
 	for _, name := range names {
 		for _, text := range slices.Concat(r.pods[name], r.warnings[name]) {
 			line := "  pod/" + printable.Line(name+": "+text)
-			if err := r.line(line, line); err != nil {
+			if r.said[line] {
+				continue
+			}
+			r.said[line] = true
+			if err := r.program.Put(line + "\n"); err != nil {
 				return err
 			}
 		}
