@@ -167,7 +167,7 @@ func (r *rolling) run(ctx context.Context) error {
 			continue
 		}
 		if first {
-			if labels, err := podSelector(r.object); err == nil && !labels.Empty() {
+			if labels, err := rollout.PodSelector(r.object); err == nil && !labels.Empty() {
 				follow(ofPods, kube.Pods, watch.Options{Labels: labels})
 				pods, _ := kube.ParseFieldSelector("involvedObject.kind=Pod")
 				follow(ofEvents, kube.Resource{Version: "v1", Plural: "events", Kind: "Event", Namespaced: true}, watch.Options{Fields: pods})
@@ -231,7 +231,7 @@ func (r *rolling) report() error {
 
 // pod takes in the state of a pod.
 func (r *rolling) pod(c rolloutChange) {
-	name, _ := inner(c.object, "metadata")["name"].(string)
+	name, _ := record.Inner(c.object, []string{"metadata"})["name"].(string)
 	if c.deleted {
 		delete(r.pods, name)
 		delete(r.warnings, name)
@@ -245,7 +245,7 @@ const maxWarnings = 20
 
 // event takes in an Event of a pod.
 func (r *rolling) event(e map[string]any) {
-	name, _ := inner(e, "involvedObject")["name"].(string)
+	name, _ := record.Inner(e, []string{"involvedObject"})["name"].(string)
 	text := fmt.Sprintf("%v: %v", e["reason"], e["message"])
 	if e["type"] != "Warning" || name == "" || slices.Contains(r.warnings[name], text) {
 		return
@@ -308,34 +308,3 @@ func (r *rolling) follow(ctx context.Context, of int, col client.Collection[code
 		}
 	}
 }
-
-// podSelector returns what selects the pods of an object.
-func podSelector(object map[string]any) (kube.Selector, error) {
-	selector := inner(object, "spec", "selector")
-	var parts []string
-	for k, v := range inner(selector, "matchLabels") {
-		parts = append(parts, fmt.Sprintf("%s=%v", k, v))
-	}
-	list, _ := selector["matchExpressions"].([]any)
-	for _, e := range list {
-		m, _ := e.(map[string]any)
-		var values []string
-		vs, _ := m["values"].([]any)
-		for _, v := range vs {
-			values = append(values, fmt.Sprint(v))
-		}
-		switch in := "(" + strings.Join(values, ",") + ")"; m["operator"] {
-		case "In":
-			parts = append(parts, fmt.Sprintf("%v in %s", m["key"], in))
-		case "NotIn":
-			parts = append(parts, fmt.Sprintf("%v notin %s", m["key"], in))
-		case "Exists":
-			parts = append(parts, fmt.Sprint(m["key"]))
-		case "DoesNotExist":
-			parts = append(parts, fmt.Sprintf("!%v", m["key"]))
-		}
-	}
-	return kube.ParseSelector(strings.Join(parts, ","))
-}
-
-func inner(m map[string]any, path ...string) map[string]any { return record.Inner(m, path) }
