@@ -31,9 +31,9 @@ func definesTypes(r *record.Record) bool {
 func (s *session) explore(ctx context.Context, records chan<- record.Record, begin func(follower)) error {
 	type place struct{ cluster, resource, namespace string }
 	of := func(t target.Target) place { return place{t.Cluster, t.Resource.GroupResource(), t.Namespace} }
-	known := map[place]bool{}
-	for _, t := range s.targets {
-		known[of(t)] = true
+	known := map[place]follower{}
+	for i, t := range s.targets {
+		known[of(t)] = s.followers[i]
 	}
 	wait := exploreEvery
 	for {
@@ -54,14 +54,15 @@ func (s *session) explore(ctx context.Context, records chan<- record.Record, beg
 			// other clusters have answered
 		}
 		for _, t := range ts {
-			if known[of(t)] {
+			if f := known[of(t)]; f != nil {
+				f.wake()
 				continue
 			}
-			known[of(t)] = true
 			f, err := s.add(ctx, t, records)
 			if err != nil {
 				return err
 			}
+			known[of(t)] = f
 			s.talk.Info(t.Label(), "a new type, which is watched from now on", "new type", "apiVersion", t.Resource.APIVersion())
 			begin(f)
 		}

@@ -35,19 +35,28 @@ func (s *stream[T]) instead(ctx context.Context, i *watch.Interruption) bool {
 		return false
 	case <-time.After(i.Wait):
 	}
+	s.serve(now)
+	return true
+}
+
+// serve prepares a watcher of the type in the version that it is served in now.
+func (s *stream[T]) serve(now kube.Resource) {
 	cause := "it is served as " + now.APIVersion() + " now"
 	s.warn(cause+", and no longer as "+s.served.APIVersion()+": listing it again", "served", "was", s.served.APIVersion(), "is", now.APIVersion())
 	s.served, s.columns, s.opts.Revision, s.opts.Seen = now, nil, "", ""
 	if s.relist == nil && (s.synced || s.partial) {
 		s.relist = &relist{cause: cause}
 	}
-	return true
 }
 
 // servedAs returns what asks in which version the type of t is served; nil where one
 // was typed.
 func servedAs(c *client.Client, t target.Target) func(context.Context) (kube.Resource, error) {
-	if t.Typed == "" || t.Typed == target.Everything || strings.Contains("."+strings.ToLower(t.Typed)+".", "."+t.Resource.Version+".") {
+	typed := t.Typed
+	if typed == target.Everything {
+		typed = t.Resource.GroupResource()
+	}
+	if typed == "" || strings.Contains("."+strings.ToLower(typed)+".", "."+t.Resource.Version+".") {
 		return nil
 	}
 	return func(ctx context.Context) (kube.Resource, error) {
@@ -55,7 +64,7 @@ func servedAs(c *client.Client, t target.Target) func(context.Context) (kube.Res
 		if err != nil {
 			return kube.Resource{}, err
 		}
-		rs, err := api.Resolve(t.Typed)
+		rs, err := api.Resolve(typed)
 		if err != nil {
 			return kube.Resource{}, err
 		}

@@ -55,6 +55,7 @@ type follower interface {
 	Label() string
 	Undecided() error
 	absent() []string
+	wake()
 }
 
 func (s *session) run(ctx context.Context, p *cli.Program) (err error) {

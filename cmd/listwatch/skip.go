@@ -46,6 +46,11 @@ func (s *stream[T]) skip(i *watch.Interruption, err error) error {
 		return all
 	}
 	s.skipped.Store(true)
+	s.absentType = errors.Is(i.Err, kube.ErrNotFound)
+	select {
+	case <-s.woken: // it was found before this request
+	default:
+	}
 	s.emit(record.Record{Type: record.ErrorType, Detail: errorOf(i.Err)})
 	s.state.Skip(i.Err, s.Typed == target.Everything)
 	again := ""
@@ -59,16 +64,36 @@ func (s *stream[T]) skip(i *watch.Interruption, err error) error {
 	return errSkipped
 }
 
-// rest waits until a target that was skipped is asked for again.
+// rest waits until a target that was skipped is asked for again: for skipFor, or, where
+// its type was not served, until discovery finds it. It may be in another version then.
 func (s *stream[T]) rest(ctx context.Context) error {
+	var found <-chan struct{}
+	if s.absentType {
+		found = s.woken
+	}
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-time.After(skipFor):
+	case <-found:
+		s.skips = 0 // another refusal is news
+	}
+	if s.absentType && s.resolve != nil {
+		if now, err := s.resolve(ctx); err == nil && now != s.served {
+			s.serve(now)
+		}
 	}
 	s.refusals.readmit(s.Label())
 	s.skipped.Store(false)
 	return nil
+}
+
+// wake has a target whose type was not served be asked for again: discovery has found it.
+func (s *stream[T]) wake() {
+	select {
+	case s.woken <- struct{}{}:
+	default:
+	}
 }
 
 // refusals counts the targets that may not be read. It is safe for concurrent use.

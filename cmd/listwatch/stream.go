@@ -27,22 +27,24 @@ import (
 // goroutine, but for contact.
 type stream[T record.Raw] struct {
 	target.Target
-	served   kube.Resource // what target.resource is served as now, which may be in another version
-	col      client.Collection[T]
-	opts     watch.Options
-	watcher  atomic.Pointer[watch.Watcher[T]]
-	resolve  func(context.Context) (kube.Resource, error) // asks what the type is served as; nil = it was typed with a version
-	store    *cache.RWStore[T]
-	env      bool // values of environment variables are redacted
-	selector filter.Selector[T]
-	asRaw    func(T) codec.Raw
-	complete func(T) codec.Raw // with managedFields, for expressions; nil = they see the same
-	give     func(record.Record)
-	talk     *messages.Writer
-	state    *monitor.State
-	refusals *refusals   // counts targets that may not be read, and are skipped; nil = they end all
-	skipped  atomic.Bool // since it was refused
-	skips    int         // so many times
+	served     kube.Resource // what target.resource is served as now, which may be in another version
+	col        client.Collection[T]
+	opts       watch.Options
+	watcher    atomic.Pointer[watch.Watcher[T]]
+	resolve    func(context.Context) (kube.Resource, error) // asks what the type is served as; nil = it was typed with a version
+	store      *cache.RWStore[T]
+	env        bool // values of environment variables are redacted
+	selector   filter.Selector[T]
+	asRaw      func(T) codec.Raw
+	complete   func(T) codec.Raw // with managedFields, for expressions; nil = they see the same
+	give       func(record.Record)
+	talk       *messages.Writer
+	state      *monitor.State
+	refusals   *refusals     // counts targets that may not be read, and are skipped; nil = they end all
+	skipped    atomic.Bool   // since it was refused
+	skips      int           // so many times
+	absentType bool          // the last time, because the type is not served
+	woken      chan struct{} // discovery has found the type
 
 	once        bool // end at SYNCED
 	decided     bool // --until and its like say when it ends
@@ -69,7 +71,7 @@ type stream[T record.Raw] struct {
 
 // newStream returns the stream of t. Its watcher begins at opts.Revision.
 func newStream[T record.Raw](t target.Target, c *client.Client, o *output, opts watch.Options, asRaw func(T) codec.Raw) *stream[T] {
-	s := &stream[T]{Target: t, served: t.Resource, store: cache.NewStore[T](), asRaw: asRaw, partial: opts.Revision != "", from: opts.Revision, began: time.Now()}
+	s := &stream[T]{Target: t, served: t.Resource, store: cache.NewStore[T](), woken: make(chan struct{}, 1), asRaw: asRaw, partial: opts.Revision != "", from: opts.Revision, began: time.Now()}
 	s.selects(o)
 	s.opts, s.opts.Trace = opts, watch.Trace{Listed: s.listed, Connected: s.connected, Interrupted: s.interrupted}
 	s.col = client.Collection[T]{Client: c, Accept: o.accept(), Query: o.query()}

@@ -33,6 +33,7 @@ func (s *silent) follow(context.Context) error { return nil }
 func (s *silent) Label() string                { return "pods" }
 func (s *silent) absent() []string             { return nil }
 func (s *silent) Undecided() error             { return s.open }
+func (s *silent) wake()                        {}
 
 func (s *silent) contact() time.Time {
 	s.mu.Lock()
