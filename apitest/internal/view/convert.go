@@ -29,7 +29,12 @@ func Converted(r *object.Info, v map[string]any) map[string]any {
 
 // convertedObject returns o, of another version, in the version r.
 func convertedObject(r *object.Info, o *object.Object) *object.Object {
-	b, err := schema.Encode(Converted(r, o.Decoded()))
+	return objectOf(r, o, Converted(r, o.Decoded()))
+}
+
+// objectOf returns v, which is o in another form, as an object of r.
+func objectOf(r *object.Info, o *object.Object, v map[string]any) *object.Object {
+	b, err := schema.Encode(v)
 	if err != nil {
 		panic(err) // we decoded it
 	}

@@ -4,7 +4,6 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/rules"
-	"github.com/listwatch/listwatch/apitest/internal/schema"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -71,14 +70,5 @@ func eventOf(r *object.Info, o *object.Object) *object.Object {
 	if len(o.Fields) == 0 {
 		return o
 	}
-	b, err := schema.Encode(eventFromCore(o.Decoded()))
-	if err != nil {
-		panic(err) // we decoded it
-	}
-	other, err := object.Parse(r.Resource, b)
-	if err != nil {
-		panic(err) // it was an object before
-	}
-	other.Seal(r, o.Revision)
-	return other
+	return objectOf(r, o, eventFromCore(o.Decoded()))
 }
