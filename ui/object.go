@@ -10,13 +10,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/yamltext"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/ui/internal/diff"
 	"github.com/listwatch/listwatch/ui/internal/history"
 )
 
-// maxYAML is how many bytes of an object are shown, and maxSource from which on its
-// JSON is not decoded for it.
+// maxYAML is how many bytes of an object's YAML are shown.
 const maxYAML = 1 << 20
 
 // subject is the object that a request is about.
@@ -144,7 +145,13 @@ func (sub subject) describe(st history.State, text string) (*wireObject, error) 
 	if err != nil {
 		return nil, err
 	}
-	w.YAML, w.Truncated = diff.YAML(m, maxYAML)
+	sorted, err := codec.Encode(m)
+	if err != nil {
+		return nil, err
+	}
+	if w.YAML, w.Truncated, err = yamltext.Of(sorted, maxYAML); err != nil {
+		return nil, err
+	}
 	var o struct {
 		Metadata struct {
 			Labels map[string]string `json:"labels"`

@@ -1,12 +1,10 @@
 package diff
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"go.yaml.in/yaml/v3"
 )
 
 func parse(t *testing.T, s string) map[string]any {
@@ -68,59 +66,5 @@ func TestDifferencesAreLimited(t *testing.T) {
 	}
 	if more == 0 || size > maxBytes+2*maxValue+100 {
 		t.Errorf("%d differences of %d bytes, %d more", len(got), size, more)
-	}
-}
-
-// TestYAML: what is printed is what was given.
-func TestYAML(t *testing.T) {
-	for _, text := range []string{
-		`{"a":1,"b":"x","c":["1",2,{"d":"e","f":{"g":[]}}],"h":{},"i":null,"j":true}`,
-		`{"a":"true","b":"null","c":"1.5","d":"0x1f","e":"1e3","f":"","g":" x","h":"a: b","i":"a #b","j":"- a","k":"~","l":"2026-01-01","m":"a:b","n":"Yes","o":"@a","p":"x:"}`,
-		`{"a":"line 1\nline 2\n","b":"line 1\n  line 2","c":"\nx","d":"x\n\n","e":"tab\tx\ny","f":" x\ny","g":"x\n\ny","h":["a\nb\n",["c",["d"]]]}`,
-		`{"key with space":1,"a.b/c":2,"1":3,"true":4,"":5,"\u0000":6}`,
-		`{"u":"é世界 \u2028 \u0085 \ufeff 😀","c":"\u001b[31m<b>&"}`,
-		`{"big":9007199254740993,"f":1.50}`,
-	} {
-		want := parse(t, text)
-		out, truncated := YAML(want, 1<<20)
-		var got map[string]any
-		if err := yaml.Unmarshal([]byte(out), &got); err != nil || truncated {
-			t.Errorf("%s: %v\n%s", text, err, out)
-			continue
-		}
-		if diff := cmp.Diff(numbers(t, want), numbers(t, got)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s%s", text, diff, out)
-		}
-	}
-}
-
-// numbers makes all numbers of v those of encoding/json.
-func numbers(t *testing.T, v any) (out any) {
-	t.Helper()
-	b, err := json.Marshal(v)
-	if err == nil {
-		err = json.Unmarshal(b, &out)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-func TestYAMLIsLimited(t *testing.T) {
-	list := make([]any, 100_000)
-	for i := range list {
-		list[i] = "x"
-	}
-	out, truncated := YAML(map[string]any{"a": list}, 1000)
-	if !truncated || len(out) > 1000 || !strings.HasSuffix(out, "- x\n") {
-		t.Errorf("%v, %d bytes", truncated, len(out))
-	}
-	var deep any = "x"
-	for range 5000 {
-		deep = map[string]any{"a": deep}
-	}
-	if out, _ := YAML(map[string]any{"a": deep}, 1<<20); len(out) > 100_000 {
-		t.Errorf("%d bytes", len(out))
 	}
 }

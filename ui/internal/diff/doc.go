@@ -1,3 +1,3 @@
 // Package diff compares two states of an object value by value, with elements of lists
-// named as people name them, and prints an object as YAML.
+// named as people name them.
 package diff
