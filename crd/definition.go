@@ -3,9 +3,11 @@ package crd
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/yamltext"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -206,7 +208,8 @@ func (d *Definition) YAML() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return yamlOf(b)
+	text, _, err := yamltext.Of(b, math.MaxInt)
+	return []byte(text), err
 }
 
 // resource returns the resource of a version.

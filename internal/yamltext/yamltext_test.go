@@ -2,6 +2,7 @@ package yamltext_test
 
 import (
 	"encoding/json"
+	"math"
 	"strings"
 	"testing"
 
@@ -96,5 +97,32 @@ func TestInvalidJSONIsAnError(t *testing.T) {
 		if out, _, err := yamltext.Of([]byte(text), 1<<20); err == nil {
 			t.Errorf("%q: no error, but %q", text, out)
 		}
+	}
+}
+
+func TestYAMLHasTheValuesOfTheJSON(t *testing.T) {
+	want := map[string]any{
+		"text": []any{"", ".5", ".", "..", "/", "a: b", "a #b", "- a", "true", "No", "null", "~", "1e3", "0x1", "2026-01-02", "a\nb\n", " a", "a ", `"`, "'", "é", "\t", "a:", "*a", "&a", "!a", "%a", "@a", "|", ">", "=", "<<", ".inf", ".NaN", "y", "a,b", "[a", "\u2028", "\u007f", "\u0085", "\ufeff", ".e1", "a, b", "a:b"},
+		"map":  map[string]any{"": 1, "a: b": true, "on": nil, "empty": map[string]any{}, "list": []any{}},
+		"list": []any{[]any{"a", []any{}, []any{"b"}}, map[string]any{"x": []any{map[string]any{"y": 1.5, "z": "w"}}, "y": 2}},
+	}
+	b, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _, err := yamltext.Of(b, math.MaxInt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var y any
+	if err := yaml.Unmarshal([]byte(text), &y); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	got, err := json.Marshal(y)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(b), string(got)); diff != "" {
+		t.Errorf("(-want +got):\n%s\n%s", diff, text)
 	}
 }
