@@ -67,6 +67,34 @@ func TestHistory(t *testing.T) {
 	})
 }
 
+// TestListAtTheTimeOfAChange: the list at the millisecond of a change has the change, the
+// list of the millisecond before does not.
+func TestListAtTheTimeOfAChange(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		p := w.open()
+		w.pod("web", "Pending")
+		w.pass(time.Second)
+		w.pod("web", "Running")
+		w.pod("later", "Running")
+		w.pass(time.Second)
+		var l wireWindow
+		p.get("api/list?type=pods", &l)
+		changed := l.Rows[0].Changed
+		for _, c := range []struct {
+			at   int64
+			want []string
+		}{
+			{changed - 1, []string{"web Pending"}},
+			{changed, []string{"later Running", "web Running"}},
+		} {
+			p.get(fmt.Sprintf("api/list?type=pods&at=%d", c.at), &l)
+			if diff := cmp.Diff(c.want, rowsOf(l, 2)); diff != "" {
+				t.Errorf("%d ms after the change (-want +got):\n%s", c.at-changed, diff)
+			}
+		}
+	})
+}
+
 // TestAGapIsShown: what happened while the server's history expired is found by
 // comparing, and said to be.
 func TestAGapIsShown(t *testing.T) {
