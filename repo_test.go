@@ -88,6 +88,7 @@ var floors = map[string]float64{
 	// The program.
 	"internal/exit":                   0,
 	"internal/rollout":                1,
+	"internal/secret":                 1,
 	"internal/target":                 5,
 	"internal/record":                 6,
 	"internal/jq":                     7,

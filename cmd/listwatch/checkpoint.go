@@ -18,6 +18,7 @@ import (
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/record"
+	"github.com/listwatch/listwatch/internal/secret"
 	"github.com/listwatch/listwatch/internal/target"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
@@ -179,7 +180,7 @@ func (o *output) form(ts []target.Target) string {
 	if o.env {
 		form += " without the values of environment variables"
 	}
-	if !o.format.Redact && slices.ContainsFunc(ts, func(t target.Target) bool { return record.IsSecret(t.Resource) }) {
+	if !o.format.Redact && slices.ContainsFunc(ts, func(t target.Target) bool { return secret.Is(t.Resource) }) {
 		form += " with the values of Secrets"
 	}
 	return form
@@ -262,19 +263,19 @@ func (k *keeper) stored(r *record.Record) (checkpoint.Object, error) {
 }
 
 func (k *keeper) shown(r *record.Record) (codec.Raw, error) {
-	if !k.redact || !record.IsSecret(r.Resource) {
+	if !k.redact || !secret.Is(r.Resource) {
 		return r.Object, nil
 	}
 	var m map[string]any
 	if err := r.Object.Decode(&m); err != nil {
 		return codec.Raw{}, err
 	}
-	record.RedactSecret(m)
+	secret.Redact(m)
 	rows, _ := m["rows"].([]any)
 	for _, row := range rows {
 		row, _ := row.(map[string]any)
 		if o, ok := row["object"].(map[string]any); ok {
-			record.RedactSecret(o)
+			secret.Redact(o)
 		}
 	}
 	b, err := codec.Encode(m)

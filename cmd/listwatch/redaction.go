@@ -5,7 +5,7 @@ import (
 
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/internal/print"
-	"github.com/listwatch/listwatch/internal/record"
+	"github.com/listwatch/listwatch/internal/secret"
 	"github.com/listwatch/listwatch/internal/target"
 )
 
@@ -13,7 +13,7 @@ import (
 // may be missing.
 func (o *output) noteRedaction(t *messages.Writer, targets []target.Target) {
 	values := !print.IsTable(o.format.Name) && o.format.Name != "name" && o.format.Name != "none" || o.where.Asks()
-	if o.format.Redact && values && slices.ContainsFunc(targets, func(t target.Target) bool { return record.IsSecret(t.Resource) }) {
-		t.Note("the values of Secrets are replaced by " + record.Placeholder + "; --redact none shows them")
+	if o.format.Redact && values && slices.ContainsFunc(targets, func(t target.Target) bool { return secret.Is(t.Resource) }) {
+		t.Note("the values of Secrets are replaced by " + secret.Placeholder + "; --redact none shows them")
 	}
 }

@@ -231,7 +231,8 @@ func (r *rolling) report() error {
 
 // pod takes in the state of a pod.
 func (r *rolling) pod(c rolloutChange) {
-	name, _ := record.Inner(c.object, []string{"metadata"})["name"].(string)
+	meta, _ := c.object["metadata"].(map[string]any)
+	name, _ := meta["name"].(string)
 	if c.deleted {
 		delete(r.pods, name)
 		delete(r.warnings, name)
@@ -245,7 +246,8 @@ const maxWarnings = 20
 
 // event takes in an Event of a pod.
 func (r *rolling) event(e map[string]any) {
-	name, _ := record.Inner(e, []string{"involvedObject"})["name"].(string)
+	about, _ := e["involvedObject"].(map[string]any)
+	name, _ := about["name"].(string)
 	text := fmt.Sprintf("%v: %v", e["reason"], e["message"])
 	if e["type"] != "Warning" || name == "" || slices.Contains(r.warnings[name], text) {
 		return

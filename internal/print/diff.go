@@ -9,6 +9,7 @@ import (
 
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/record"
+	"github.com/listwatch/listwatch/internal/secret"
 
 	udiff "github.com/aymanbagabas/go-udiff"
 
@@ -154,7 +155,7 @@ func (e *Format) pair(r *record.Record, old codec.Raw) (before, now map[string]a
 	}
 	record.Forget(before, e.Diff.Ignore)
 	record.Forget(now, e.Diff.Ignore)
-	if e.Redact && record.IsSecret(r.Resource) {
+	if e.Redact && secret.Is(r.Resource) {
 		record.MaskPair(before, now)
 	}
 	return before, now, nil
@@ -245,11 +246,11 @@ func (e *diffEncoder) End(b []byte) ([]byte, error) { return b, nil }
 
 // unseen says why nothing is shown of a change.
 func (o *Format) unseen(r *record.Record, old codec.Raw) string {
-	if o.Redact && record.IsSecret(r.Resource) {
+	if o.Redact && secret.Is(r.Resource) {
 		before, err := r.Decode(old, false)
-		for _, part := range record.SecretParts {
-			for k, v := range record.Inner(before, part.Path) {
-				if err == nil && part.Holds(k) && v == record.Placeholder {
+		for _, part := range secret.Parts {
+			for k, v := range part.In(before) {
+				if err == nil && part.Holds(k) && v == secret.Placeholder {
 					return " (in nothing that the checkpoint holds: of Secrets it has no values)"
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/secret"
 	"github.com/listwatch/listwatch/replay"
 )
 
@@ -15,16 +16,16 @@ func MaskPair(before, now map[string]any) {
 		name string
 	}
 	var changed []value
-	for _, part := range SecretParts {
-		a, b := Inner(before, part.Path), Inner(now, part.Path)
+	for _, part := range secret.Parts {
+		a, b := part.In(before), part.In(now)
 		for k, v := range b {
-			if was, had := a[k]; part.Holds(k) && had && was != Placeholder && !reflect.DeepEqual(was, v) {
+			if was, had := a[k]; part.Holds(k) && had && was != secret.Placeholder && !reflect.DeepEqual(was, v) {
 				changed = append(changed, value{b, k})
 			}
 		}
 	}
-	RedactSecret(before)
-	RedactSecret(now)
+	secret.Redact(before)
+	secret.Redact(now)
 	for _, v := range changed {
 		v.of[v.name] = "[redacted, changed]"
 	}
@@ -39,21 +40,4 @@ func WithoutEnv[T Raw](o T) (T, error) {
 		return none, err
 	}
 	return RawAs[T](full.Raw), nil
-}
-
-// secretPart is an object whose members are secret, all or one.
-type secretPart struct {
-	Path []string
-	only string
-}
-
-var SecretParts = []secretPart{{[]string{"data"}, ""}, {[]string{"stringData"}, ""}, {[]string{"metadata", "annotations"}, lastApplied}}
-
-func (p secretPart) Holds(member string) bool { return p.only == "" || p.only == member }
-
-func Inner(m map[string]any, path []string) map[string]any {
-	for _, name := range path {
-		m, _ = m[name].(map[string]any)
-	}
-	return m
 }

@@ -7,22 +7,15 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/secret"
 	"github.com/listwatch/listwatch/kube"
 )
-
-// Placeholder stands where a secret stood.
-const Placeholder = "[redacted]"
-
-const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
-
-// IsSecret reports whether r holds secrets by its kind.
-func IsSecret(r kube.Resource) bool { return r.Group == "" && r.Kind == "Secret" }
 
 // RawObject returns r's object as the server wrote it, but for what is redacted
 // and for kind and apiVersion, which a server may leave out. Of a row it returns
 // the object that it was made of.
 func RawObject(r *Record, redact bool) ([]byte, error) {
-	if r.Object.GetKind() != "" && r.Object.GetKind() != "Table" && r.Object.GetAPIVersion() != "" && !(redact && IsSecret(r.Resource)) {
+	if r.Object.GetKind() != "" && r.Object.GetKind() != "Table" && r.Object.GetAPIVersion() != "" && !(redact && secret.Is(r.Resource)) {
 		return []byte(r.Object.JSON()), nil
 	}
 	m, err := MapOf(r, redact)
@@ -49,8 +42,8 @@ func (r *Record) Decode(o codec.Raw, redact bool) (map[string]any, error) {
 	if m["apiVersion"] == nil {
 		m["apiVersion"] = r.Resource.APIVersion()
 	}
-	if redact && IsSecret(r.Resource) {
-		RedactSecret(m)
+	if redact && secret.Is(r.Resource) {
+		secret.Redact(m)
 	}
 	return numbers(m).(map[string]any), nil
 }
@@ -127,26 +120,6 @@ func CreatedOf(o codec.Raw) time.Time {
 		return time.Time{}
 	}
 	return at
-}
-
-// RedactSecret replaces the values of a Secret, whose keys stay.
-func RedactSecret(m map[string]any) {
-	for _, field := range []string{"data", "stringData"} {
-		switch values := m[field].(type) {
-		case map[string]any:
-			for k := range values {
-				values[k] = Placeholder
-			}
-		case nil:
-		default:
-			m[field] = Placeholder
-		}
-	}
-	meta, _ := m["metadata"].(map[string]any)
-	notes, _ := meta["annotations"].(map[string]any)
-	if _, ok := notes[lastApplied]; ok {
-		notes[lastApplied] = Placeholder
-	}
 }
 
 // numbers replaces each json.Number below v by the int64 or float64 that

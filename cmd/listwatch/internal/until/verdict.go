@@ -10,6 +10,7 @@ import (
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/record"
 	"github.com/listwatch/listwatch/internal/rollout"
+	"github.com/listwatch/listwatch/internal/secret"
 	"github.com/listwatch/listwatch/internal/target"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
@@ -131,7 +132,7 @@ func (v *Verdict) judge(r *record.Record, m map[string]any) (*state, error) {
 			}
 			if s.failed = append(s.failed, i); s.err == nil {
 				s.err = err
-				if record.IsSecret(r.Resource) {
+				if secret.Is(r.Resource) {
 					s.err = errors.New("it cannot be evaluated") // the error may quote a value
 				}
 			}
