@@ -12,6 +12,7 @@ import (
 
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/secret"
 	"github.com/listwatch/listwatch/internal/table"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/ui/internal/history"
@@ -223,29 +224,17 @@ func (u *UI) redact(o codec.Raw) (codec.Raw, error) {
 	if err := o.Decode(&m); err != nil {
 		return o, err
 	}
-	for _, part := range []string{"data", "stringData"} {
-		values, _ := m[part].(map[string]any)
-		for name, v := range values {
-			mac := hmac.New(sha256.New, u.salt)
-			fmt.Fprintf(mac, "%s\x00%s\x00%v", o.GetUID(), name, v)
-			values[name] = fmt.Sprintf("[redacted #%x]", mac.Sum(nil)[:2])
-		}
-	}
-	if meta, ok := m["metadata"].(map[string]any); ok {
-		if notes, ok := meta["annotations"].(map[string]any); ok {
-			if _, ok := notes[lastApplied]; ok {
-				notes[lastApplied] = "[redacted]"
-			}
-		}
-	}
+	secret.Replace(m, func(key string, value any) string {
+		mac := hmac.New(sha256.New, u.salt)
+		fmt.Fprintf(mac, "%s\x00%s\x00%v", o.GetUID(), key, value)
+		return fmt.Sprintf("[redacted #%x]", mac.Sum(nil)[:2])
+	})
 	b, err := codec.Encode(m)
 	if err != nil {
 		return o, err
 	}
 	return codec.ParseRaw(b)
 }
-
-const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 func millis(t time.Time) int64 {
 	if t.IsZero() {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/internal/secret"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -213,7 +214,7 @@ func TestSecretsAreRedacted(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) {
 		p := w.open()
 		put := func(value string) {
-			w.srv.Put(kube.Secrets, fmt.Sprintf(`{"metadata":{"namespace":"shop","name":"s","annotations":{%q:"hunter2 %s"}},"data":{"password":%q}}`, lastApplied, value, value))
+			w.srv.Put(kube.Secrets, fmt.Sprintf(`{"metadata":{"namespace":"shop","name":"s","annotations":{%q:"hunter2 %s"}},"data":{"password":%q}}`, secret.LastApplied, value, value))
 		}
 		put("aHVudGVyMg==")
 		p.post("api/subscribe", `{"client":"client-1","windows":[{"id":"w","type":"secrets"}],"objects":[{"id":"o","type":"secrets","ns":"shop","name":"s"}],"activity":{}}`)
@@ -228,9 +229,9 @@ func TestSecretsAreRedacted(t *testing.T) {
 		for _, path := range []string{"object", "history"} {
 			all += p.do("GET", "api/"+path+"?type=secrets&ns=shop&name=s", "").Body.String()
 		}
-		for _, secret := range []string{"aHVudGVyM", "hunter2"} {
-			if strings.Contains(all, secret) {
-				t.Errorf("%s is in %s", secret, all)
+		for _, value := range []string{"aHVudGVyM", "hunter2"} {
+			if strings.Contains(all, value) {
+				t.Errorf("%s is in %s", value, all)
 			}
 		}
 		if !strings.Contains(all, "data.password") || !strings.Contains(all, `"redacted":true`) {

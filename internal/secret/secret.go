@@ -34,15 +34,21 @@ func (p Part) In(m map[string]any) map[string]any {
 
 // Redact replaces the values of a Secret, whose keys stay.
 func Redact(m map[string]any) {
+	Replace(m, func(string, any) string { return Placeholder })
+}
+
+// Replace replaces the values of a Secret by their marks. Data that is no object has one
+// mark, without a key.
+func Replace(m map[string]any, mark func(key string, value any) string) {
 	for _, field := range []string{"data", "stringData"} {
 		switch values := m[field].(type) {
 		case map[string]any:
-			for k := range values {
-				values[k] = Placeholder
+			for k, v := range values {
+				values[k] = mark(k, v)
 			}
 		case nil:
 		default:
-			m[field] = Placeholder
+			m[field] = mark("", values)
 		}
 	}
 	meta, _ := m["metadata"].(map[string]any)

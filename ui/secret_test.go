@@ -1,0 +1,32 @@
+package ui
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/secret"
+)
+
+// TestSecretsOfAnyFormAreRedacted: data that is no object is secret, too, and a changed
+// value has another mark.
+func TestSecretsOfAnyFormAreRedacted(t *testing.T) {
+	u := &UI{salt: []byte("salt")}
+	marks := map[string]bool{}
+	for _, text := range []string{
+		`"data":{"a":"hunter2"}`, `"data":{"a":"hunter23"}`, `"stringData":{"a":"hunter2"}`, `"data":"hunter2"`, `"data":["hunter2"]`, `"stringData":{"a":{"b":"hunter2"}}`,
+	} {
+		o, err := codec.ParseRaw([]byte(`{"kind":"Secret","apiVersion":"v1","metadata":{"name":"s","uid":"u","annotations":{"` + secret.LastApplied + `":"hunter2"}},` + text + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := u.redact(o)
+		if err != nil || strings.Contains(got.JSON(), "hunter2") || !strings.Contains(got.JSON(), "[redacted #") {
+			t.Errorf("%s: %v: %s", text, err, got.JSON())
+		}
+		marks[got.JSON()] = true
+	}
+	if len(marks) != 6 {
+		t.Errorf("%d different objects, want 6: %v", len(marks), marks)
+	}
+}
