@@ -22,6 +22,8 @@ type account struct {
 	relists                   []relist
 	disconnected, reconnected int
 	live, synthetic           int // events by how they were learnt
+
+	errors []string // of the output, found by judge
 }
 
 // relist is a span without history: what happened above from, up to to, is known
@@ -55,13 +57,27 @@ func (a *account) String() string {
 // few of its own.
 func isLoad(r *record) bool { return strings.HasPrefix(r.Namespace, "load-") }
 
+// check fails the test for each error of the output.
 func (a *account) check(t *testing.T) {
+	t.Helper()
+	for _, e := range a.judge(t) {
+		t.Error(e)
+	}
+}
+
+// judge returns the errors of the output.
+func (a *account) judge(t *testing.T) []string {
 	t.Helper()
 	a.findRelists(t)
 	a.checkOrder(t)
 	a.checkLives(t)
 	a.checkWrites(t)
-	a.checkFinal(t)
+	a.checkFinal()
+	return a.errors
+}
+
+func (a *account) errorf(format string, args ...any) {
+	a.errors = append(a.errors, fmt.Sprintf(format, args...))
 }
 
 // checkSequence: every line has the next number.
@@ -84,12 +100,12 @@ func (a *account) findRelists(t *testing.T) {
 		switch r.Type {
 		case "SYNCED":
 			if i > 0 && a.count("SYNCED", i) > 0 {
-				t.Errorf("seq %d: a second SYNCED", r.Seq)
+				a.errorf("seq %d: a second SYNCED", r.Seq)
 			}
 			open = true
 		case "DISCONNECTED":
 			if !open {
-				t.Errorf("seq %d: DISCONNECTED while disconnected", r.Seq)
+				a.errorf("seq %d: DISCONNECTED while disconnected", r.Seq)
 			}
 			open = false
 			a.disconnected++
@@ -99,25 +115,25 @@ func (a *account) findRelists(t *testing.T) {
 			}
 		case "RECONNECTED":
 			if open {
-				t.Errorf("seq %d: RECONNECTED while connected", r.Seq)
+				a.errorf("seq %d: RECONNECTED while connected", r.Seq)
 			}
 			open = true
 			a.reconnected++
 		case "RELISTED":
 			if expired < 0 {
-				t.Errorf("seq %d: RELISTED (%s) without a 410", r.Seq, r.Cause)
+				a.errorf("seq %d: RELISTED (%s) without a 410", r.Seq, r.Cause)
 				continue
 			}
 			if !strings.Contains(r.Cause, "410") {
-				t.Errorf("seq %d: RELISTED with cause %q, want the 410", r.Seq, r.Cause)
+				a.errorf("seq %d: RELISTED with cause %q, want the 410", r.Seq, r.Cause)
 			}
 			a.relists = append(a.relists, relist{parse(t, a.records[expired].RV), parse(t, r.RV), expired, i})
-			a.checkCounts(t, expired, i)
+			a.checkCounts(expired, i)
 			expired = -1
 		}
 	}
 	if expired >= 0 {
-		t.Errorf("%s: a 410 was followed by no RELISTED", a.resource)
+		a.errorf("%s: a 410 was followed by no RELISTED", a.resource)
 	}
 }
 
@@ -132,8 +148,7 @@ func (a *account) count(recordType string, before int) int {
 }
 
 // checkCounts: a RELISTED record counts the records of its relist.
-func (a *account) checkCounts(t *testing.T, first, last int) {
-	t.Helper()
+func (a *account) checkCounts(first, last int) {
 	type counts struct{ Added, Modified, Deleted int }
 	var told counts
 	for _, r := range a.records[first:last] {
@@ -148,7 +163,7 @@ func (a *account) checkCounts(t *testing.T, first, last int) {
 	}
 	end := &a.records[last]
 	if diff := cmp.Diff(told, counts{end.Added, end.Modified, end.Deleted}); diff != "" {
-		t.Errorf("%s seq %d: the counts of RELISTED (-records +counts):\n%s", a.resource, end.Seq, diff)
+		a.errorf("%s seq %d: the counts of RELISTED (-records +counts):\n%s", a.resource, end.Seq, diff)
 	}
 }
 
@@ -200,12 +215,12 @@ func (a *account) checkOrder(t *testing.T) {
 		}
 		m := r.Object.Metadata
 		if m.Namespace != r.Namespace || m.Name != r.Name || m.UID != r.UID {
-			t.Errorf("seq %d: the line is about %v %s, its object is %+v", r.Seq, r.ref(), r.UID, m)
+			a.errorf("seq %d: the line is about %v %s, its object is %+v", r.Seq, r.ref(), r.UID, m)
 		}
 		if r.Synthetic != "" {
 			a.synthetic++
 			if !a.inRelist(i) {
-				t.Errorf("seq %d: a synthetic %s of %v outside of any relist", r.Seq, r.Type, r.ref())
+				a.errorf("seq %d: a synthetic %s of %v outside of any relist", r.Seq, r.Type, r.ref())
 			}
 			continue
 		}
@@ -214,10 +229,10 @@ func (a *account) checkOrder(t *testing.T) {
 		}
 		a.live++
 		if m.ResourceVersion != r.RV {
-			t.Errorf("seq %d: rv %s, the object has %s", r.Seq, r.RV, m.ResourceVersion)
+			a.errorf("seq %d: rv %s, the object has %s", r.Seq, r.RV, m.ResourceVersion)
 		}
 		if rv := parse(t, r.RV); rv <= last {
-			t.Errorf("seq %d: %s of %v at %d after %d: repeated or out of order", r.Seq, r.Type, r.ref(), rv, last)
+			a.errorf("seq %d: %s of %v at %d after %d: repeated or out of order", r.Seq, r.Type, r.ref(), rv, last)
 		} else {
 			last = rv
 		}
@@ -241,7 +256,7 @@ func (a *account) checkLives(t *testing.T) {
 		}
 		l, known := lives[r.UID], lives[r.UID] != nil
 		if known == (r.Type == "ADDED") {
-			t.Errorf("seq %d: %s of %v %s, known before: %t", r.Seq, r.Type, r.ref(), r.UID, known)
+			a.errorf("seq %d: %s of %v %s, known before: %t", r.Seq, r.Type, r.ref(), r.UID, known)
 		}
 		if !known {
 			l = new(life)
@@ -249,10 +264,10 @@ func (a *account) checkLives(t *testing.T) {
 		}
 		rv := parse(t, r.RV)
 		if l.over || rv <= l.rv {
-			t.Errorf("seq %d: %s of %v %s at %d; it was at %d, deleted: %t", r.Seq, r.Type, r.ref(), r.UID, rv, l.rv, l.over)
+			a.errorf("seq %d: %s of %v %s at %d; it was at %d, deleted: %t", r.Seq, r.Type, r.ref(), r.UID, rv, l.rv, l.over)
 		}
 		if other := named[r.ref()]; other != "" && other != r.UID {
-			t.Errorf("seq %d: %s of %v %s while %s lives", r.Seq, r.Type, r.ref(), r.UID, other)
+			a.errorf("seq %d: %s of %v %s while %s lives", r.Seq, r.Type, r.ref(), r.UID, other)
 		}
 		l.rv, l.over, named[r.ref()] = rv, r.Type == "DELETED", r.UID
 		if l.over {
@@ -290,9 +305,9 @@ func (a *account) checkWrites(t *testing.T) {
 			end := dead[w.UID]
 			switch {
 			case end == nil && (born[w.UID] || !a.inGap(parse(t, w.After))):
-				t.Errorf("%s: no DELETED of %+v", a.resource, w)
+				a.errorf("%s: no DELETED of %+v", a.resource, w)
 			case end != nil && end.Synthetic == "" && w.RV != "" && w.RV != end.RV:
-				t.Errorf("%s: DELETED at %s of %+v", a.resource, end.RV, w)
+				a.errorf("%s: DELETED at %s of %+v", a.resource, end.RV, w)
 			}
 			continue
 		}
@@ -302,28 +317,27 @@ func (a *account) checkWrites(t *testing.T) {
 		case a.inGap(parse(t, w.RV)) && (r != nil || a.mayBeHidden(t, w, after)):
 			// A relist tells of it as it can.
 		case r == nil:
-			t.Errorf("%s: no event of %+v", a.resource, w)
+			a.errorf("%s: no event of %+v", a.resource, w)
 		case r.Type != types[w.Op]:
-			t.Errorf("%s: %s of %+v", a.resource, r.Type, w)
+			a.errorf("%s: %s of %+v", a.resource, r.Type, w)
 		}
 	}
 	for v, r := range told {
 		// A pod is marked before it is deleted.
 		marked := r.Type == "MODIFIED" && r.Object.Metadata.DeletionTimestamp != "" && buried[v.UID]
 		if !caused[v] && !marked {
-			t.Errorf("seq %d: %s of %v %+v, which nobody wrote", r.Seq, r.Type, r.ref(), v)
+			a.errorf("seq %d: %s of %v %+v, which nobody wrote", r.Seq, r.Type, r.ref(), v)
 		}
 	}
 	for uid, r := range dead {
 		if !buried[uid] {
-			t.Errorf("seq %d: DELETED of %v %s, which nobody deleted", r.Seq, r.ref(), uid)
+			a.errorf("seq %d: DELETED of %v %s, which nobody deleted", r.Seq, r.ref(), uid)
 		}
 	}
 }
 
 // checkFinal: the events, folded, are what the load left behind.
-func (a *account) checkFinal(t *testing.T) {
-	t.Helper()
+func (a *account) checkFinal() {
 	state := make(map[load.Ref]load.Version)
 	for i := range a.records {
 		r := &a.records[i]
@@ -336,6 +350,6 @@ func (a *account) checkFinal(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(a.final, state); diff != "" {
-		t.Errorf("%s: the state in the end (-written +told):\n%s", a.resource, diff)
+		a.errorf("%s: the state in the end (-written +told):\n%s", a.resource, diff)
 	}
 }
