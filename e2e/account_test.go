@@ -186,18 +186,10 @@ func (a *account) inGap(rv int64) bool {
 	return slices.ContainsFunc(a.relists, func(l relist) bool { return l.from < rv && rv <= l.to })
 }
 
-// mayBeHidden reports whether a version may have ended in the gap that it was
-// made in; after is the next write to its object, if there was one.
-func (a *account) mayBeHidden(t *testing.T, w, after load.Write) bool {
-	t.Helper()
-	switch {
-	case after.Op == "":
-		return false
-	case after.RV == "":
-		return true // a delete, nobody knows when
-	}
-	i := slices.IndexFunc(a.relists, func(l relist) bool { return parse(t, w.RV) <= l.to })
-	return parse(t, after.RV) <= a.relists[i].to
+// isHidden reports whether the version rv, which the one at next replaced, is older
+// than the list of a relist that did not show it.
+func (a *account) isHidden(rv, next int64) bool {
+	return slices.ContainsFunc(a.relists, func(l relist) bool { return l.from < rv && rv < next && next <= l.to })
 }
 
 // checkOrder: outside relists, events come once and in the order of the server's
@@ -276,60 +268,89 @@ func (a *account) checkLives(t *testing.T) {
 	}
 }
 
-// checkWrites: outside gaps each write has its event, of its type. What was
-// deleted has DELETED, unless nobody could know that it ever was. There are no
-// events that nobody caused.
-func (a *account) checkWrites(t *testing.T) {
-	t.Helper()
-	types := map[load.Op]string{load.Created: "ADDED", load.Updated: "MODIFIED"}
-	told := make(map[load.Version]*record)
-	born, dead := make(map[string]bool), make(map[string]*record)
+// shown is what the records show of the load's objects.
+type shown struct {
+	states  map[load.Version]*record
+	born    map[string]bool    // UIDs
+	marks   map[string]*record // by UID: the state that a pod's delete makes before the end
+	deleted map[string]*record // by UID
+}
+
+func (a *account) shown() shown {
+	s := shown{make(map[load.Version]*record), make(map[string]bool), make(map[string]*record), make(map[string]*record)}
 	for i := range a.records {
 		r := &a.records[i]
 		switch {
 		case !r.isObject() || !isLoad(r):
 		case r.Type == "DELETED":
-			dead[r.UID] = r
+			s.deleted[r.UID] = r
 		default:
-			told[r.version()] = r
-			born[r.UID] = true
+			s.states[r.version()] = r
+			s.born[r.UID] = true
+			if r.Object.Metadata.DeletionTimestamp != "" && s.marks[r.UID] == nil {
+				s.marks[r.UID] = r
+			}
 		}
 	}
-	next := make(map[string]load.Write) // by UID, going backwards
+	return s
+}
+
+// end returns the version that replaced what the delete w found: the mark, if one was
+// shown, or else the deletion. Where nobody knows that, it returns the earliest that is
+// possible.
+func (s *shown) end(t *testing.T, w load.Write) int64 {
+	t.Helper()
+	deleted := s.deleted[w.UID]
+	switch {
+	case s.marks[w.UID] != nil:
+		return parse(t, s.marks[w.UID].RV)
+	case w.RV != "":
+		return parse(t, w.RV)
+	case deleted != nil:
+		return parse(t, deleted.RV)
+	}
+	return parse(t, w.After) + 1
+}
+
+// checkWrites: outside gaps each write has its event, of its type; in a gap, each but
+// those that a later one hides. What was deleted has DELETED, unless nobody could know
+// that it ever was. There are no events that nobody caused.
+func (a *account) checkWrites(t *testing.T) {
+	t.Helper()
+	types := map[load.Op]string{load.Created: "ADDED", load.Updated: "MODIFIED"}
+	s := a.shown()
+	next := make(map[string]int64) // by UID: the version after, going backwards
 	caused, buried := make(map[load.Version]bool), make(map[string]bool)
 	for _, w := range slices.Backward(a.writes) {
-		after := next[w.UID]
-		next[w.UID] = w
 		if w.Op == load.Deleted {
-			buried[w.UID] = true
-			end := dead[w.UID]
+			next[w.UID], buried[w.UID] = s.end(t, w), true
+			end := s.deleted[w.UID]
 			switch {
-			case end == nil && (born[w.UID] || !a.inGap(parse(t, w.After))):
+			case end == nil && (s.born[w.UID] || !a.inGap(parse(t, w.After))):
 				a.errorf("%s: no DELETED of %+v", a.resource, w)
 			case end != nil && end.Synthetic == "" && w.RV != "" && w.RV != end.RV:
 				a.errorf("%s: DELETED at %s of %+v", a.resource, end.RV, w)
 			}
 			continue
 		}
-		v := load.Version{UID: w.UID, RV: w.RV}
+		v, rv := load.Version{UID: w.UID, RV: w.RV}, parse(t, w.RV)
 		caused[v] = true
-		switch r := told[v]; {
-		case a.inGap(parse(t, w.RV)) && (r != nil || a.mayBeHidden(t, w, after)):
-			// A relist tells of it as it can.
-		case r == nil:
+		switch r := s.states[v]; {
+		case r == nil && !a.isHidden(rv, next[w.UID]):
 			a.errorf("%s: no event of %+v", a.resource, w)
-		case r.Type != types[w.Op]:
+		case r != nil && r.Type != types[w.Op] && !a.inGap(rv): // in a gap, see checkLives
 			a.errorf("%s: %s of %+v", a.resource, r.Type, w)
 		}
+		next[w.UID] = rv
 	}
-	for v, r := range told {
-		// A pod is marked before it is deleted.
-		marked := r.Type == "MODIFIED" && r.Object.Metadata.DeletionTimestamp != "" && buried[v.UID]
+	for v, r := range s.states {
+		// A relist may show a pod for the first time when it is marked.
+		marked := r.Object.Metadata.DeletionTimestamp != "" && buried[v.UID] && (r.Type == "MODIFIED" || r.Synthetic != "")
 		if !caused[v] && !marked {
 			a.errorf("seq %d: %s of %v %+v, which nobody wrote", r.Seq, r.Type, r.ref(), v)
 		}
 	}
-	for uid, r := range dead {
+	for uid, r := range s.deleted {
 		if !buried[uid] {
 			a.errorf("seq %d: DELETED of %v %s, which nobody deleted", r.Seq, r.ref(), uid)
 		}
