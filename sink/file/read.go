@@ -28,15 +28,28 @@ type Reader struct{ root string }
 // NewReader returns a reader of the folder at path.
 func NewReader(path string) *Reader { return &Reader{path} }
 
-// folders returns those of all scopes that match: of one resource, or of all.
+// folders returns those of all scopes that match: of one resource, or of all, where a
+// token is "*". A folder that was not opened has no position.
 func (r *Reader) folders(cluster, group, plural string) ([]folder, error) {
-	found, err := filepath.Glob(filepath.Join(r.root, cluster, group, plural, "*", positionName))
-	if err != nil {
-		return nil, err
-	}
-	var all []folder
-	for _, name := range found {
-		all = append(all, folder(filepath.Dir(name)))
+	all := []folder{folder(r.root)}
+	for _, token := range []string{cluster, group, plural, "*"} {
+		var below []folder
+		for _, f := range all {
+			if token != "*" {
+				below = append(below, folder(filepath.Join(string(f), token)))
+				continue
+			}
+			entries, err := os.ReadDir(string(f))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return nil, err
+			}
+			for _, e := range entries {
+				if name, err := wire.ParseToken(e.Name()); err == nil && wire.Token(name) == e.Name() && !e.Type().IsRegular() {
+					below = append(below, folder(filepath.Join(string(f), e.Name())))
+				}
+			}
+		}
+		all = below
 	}
 	return all, nil
 }

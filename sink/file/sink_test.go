@@ -143,3 +143,35 @@ func TestATornFileIsNoSegment(t *testing.T) {
 		t.Errorf("the torn file is still there: %v", err)
 	}
 }
+
+// TestReaderOfAnyPath: the path is no pattern, and a folder that cannot be read is an
+// error.
+func TestReaderOfAnyPath(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cluster[1]*?")
+	s := open(t, path, file.Options{})
+	scope := sink.Scope{Cluster: "c", Resource: sinktest.Resource, Shards: 2}
+	if _, _, err := s.Open(t.Context(), scope); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := s.Positions(t.Context()); len(all) != 1 || err != nil {
+		t.Errorf("positions %+v, error %v, want one", all, err)
+	}
+	other := scope
+	other.Shards = 3
+	other.Shard = 2
+	if _, _, err := s.Open(t.Context(), other); err == nil {
+		t.Error("another number of shards is accepted")
+	}
+	s.Close()
+
+	none := filepath.Join(t.TempDir(), "none")
+	if all, err := file.NewReader(none).Positions(t.Context()); len(all) != 0 || err != nil {
+		t.Errorf("of a folder that does not exist: positions %+v, error %v", all, err)
+	}
+	if err := os.WriteFile(none, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := file.NewReader(none).Positions(t.Context()); err == nil {
+		t.Error("a folder that cannot be read has no error")
+	}
+}
