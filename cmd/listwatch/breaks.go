@@ -36,13 +36,13 @@ func (s *stream[T]) interrupted(i watch.Interruption) {
 	if i.Err != nil && s.fatal(&i) != nil {
 		return // run says it
 	}
-	gone := errors.Is(i.Err, kube.ErrGone)
+	gone := errors.Is(i.Err, kube.ErrGone) && i.Wait == 0 // RESTART, which follows at once, reports it
 	if watches(i.Op) && i.Lived > 0 {
 		s.closed(&i, gone)
 		return
 	}
 	if i.Op == watch.OpStream && errors.Is(i.Err, kube.ErrInvalid) || gone {
-		return // an older server, which is listed instead; a 410, of which RESTART tells
+		return // an older server, which is listed instead
 	}
 	s.attempts++
 	why := i.Err
@@ -54,7 +54,8 @@ func (s *stream[T]) interrupted(i watch.Interruption) {
 	s.emit(record.Record{Type: record.ErrorType, Detail: errorOf(why)})
 }
 
-// closed: a watch that was open is no more.
+// closed: a watch that was open is no more. gone means that its history expired, and
+// that it is listed again at once.
 func (s *stream[T]) closed(i *watch.Interruption, gone bool) {
 	cause, text := "closed by the server", "watch closed by server after "+printable.Rough(i.Lived)
 	level := slog.LevelInfo
@@ -71,7 +72,7 @@ func (s *stream[T]) closed(i *watch.Interruption, gone bool) {
 	s.emit(record.Record{Type: record.DisconnectedType, ID: codec.Identity{ResourceVersion: string(i.Revision)}, Detail: record.DisconnectedDetail{Cause: cause, Lived: i.Lived.Milliseconds()}})
 	switch {
 	case gone:
-		return // RESTART tells
+		return
 	case i.Next == watch.OpWatch:
 		text += ", resuming at rv=" + string(i.Revision)
 	case i.Next == watch.OpProbe:
