@@ -327,7 +327,7 @@ func (a *account) checkWrites(t *testing.T) {
 			end := s.deleted[w.UID]
 			switch {
 			case end == nil && (s.born[w.UID] || !a.inGap(parse(t, w.After))):
-				a.errorf("%s: no DELETED of %+v", a.resource, w)
+				a.errorf("%s: no DELETED of %+v%s", a.resource, w, a.history(w.UID))
 			case end != nil && end.Synthetic == "" && w.RV != "" && w.RV != end.RV:
 				a.errorf("%s: DELETED at %s of %+v", a.resource, end.RV, w)
 			}
@@ -337,7 +337,7 @@ func (a *account) checkWrites(t *testing.T) {
 		caused[v] = true
 		switch r := s.states[v]; {
 		case r == nil && !a.isHidden(rv, next[w.UID]):
-			a.errorf("%s: no event of %+v", a.resource, w)
+			a.errorf("%s: no event of %+v%s", a.resource, w, a.history(w.UID))
 		case r != nil && r.Type != types[w.Op] && !a.inGap(rv): // in a gap, see checkLives
 			a.errorf("%s: %s of %+v", a.resource, r.Type, w)
 		}
@@ -355,6 +355,25 @@ func (a *account) checkWrites(t *testing.T) {
 			a.errorf("seq %d: DELETED of %v %s, which nobody deleted", r.Seq, r.ref(), uid)
 		}
 	}
+}
+
+// history returns what is known of an object, one line each.
+func (a *account) history(uid string) string {
+	var b strings.Builder
+	for _, l := range a.relists {
+		fmt.Fprintf(&b, "\n\trelist of (%d, %d]", l.from, l.to)
+	}
+	for _, w := range a.writes {
+		if w.UID == uid {
+			fmt.Fprintf(&b, "\n\t%s %q after %q", w.Op, w.RV, w.After)
+		}
+	}
+	for _, r := range a.records {
+		if r.UID == uid {
+			fmt.Fprintf(&b, "\n\tseq %d: %s %s, synthetic %q, deletionTimestamp %q", r.Seq, r.Type, r.RV, r.Synthetic, r.Object.Metadata.DeletionTimestamp)
+		}
+	}
+	return b.String()
 }
 
 // checkFinal: the events, folded, are what the load left behind.
