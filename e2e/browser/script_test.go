@@ -17,7 +17,7 @@ type array = []any
 // script is a handler that answers as ui/PROTOCOL.md says, with what a test made up.
 type script struct {
 	mu      sync.Mutex
-	answers map[string]any  // path: what GET and POST answer; a refusal answers an error
+	answers map[string]any  // path: what GET and POST answer; a refusal answers an error, a func decides
 	windows map[string]any  // type: the window, without its id
 	wanted  map[string]bool // "CLIENT ID" of windows that were sent
 	streams map[string]chan string
@@ -42,7 +42,13 @@ func (s *script) serve(t *testing.T) string {
 	mux.HandleFunc("POST /api/subscribe", s.subscribe)
 	mux.HandleFunc("GET /api/stream", s.stream)
 	mux.HandleFunc("GET /api/list", func(w http.ResponseWriter, r *http.Request) { answer(w, s.windows[r.FormValue("type")]) })
-	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) { answer(w, s.answers[r.URL.Path[len("/api/"):]]) })
+	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
+		v := s.answers[r.URL.Path[len("/api/"):]]
+		if f, ok := v.(func(*http.Request) any); ok {
+			v = f(r)
+		}
+		answer(w, v)
+	})
 	srv := httptest.NewServer(mux)
 	t.Cleanup(func() {
 		srv.CloseClientConnections()

@@ -19,6 +19,7 @@ let totals = {};                  // type: [added, modified, deleted]
 let sequence = 0;                 // of windows: an event of an old one is not for this one
 let sleeping = false;
 const types = new Map();
+const newer = new Map();          // types that the stream brought while load waits for all of them
 const favourites = new Set(read("favourites") || []);
 const wide = new Set(read("sections") || []); // sections all of whose types are shown
 const recent = [];                // changes a second of the type that is shown
@@ -514,8 +515,8 @@ function streams() {
     if (view.object && (d.types.events || d.types["events.events.k8s.io"]) && !streams.soon) streams.soon = setTimeout(() => { streams.soon = 0; object.refresh(); }, 500);
   });
   link.on("types", d => {
-    for (const t of d.types || []) types.set(t.type, t);
-    for (const t of d.removed || []) types.delete(t);
+    for (const t of d.types || []) { types.set(t.type, t); newer.set(t.type, t); }
+    for (const t of d.removed || []) { types.delete(t); newer.delete(t); }
     drawTypes();
     drawNotes();
     drawBanner();
@@ -541,25 +542,33 @@ function streams() {
 function reread() {
   clearTimeout(reread.soon);
   reread.soon = setTimeout(async () => {
-    try { state = { ...state, ...await link.get("api/state") }; } catch { return; }
+    try {
+      const st = await link.get("api/state");
+      if (st.to < state.to) return; // it was asked for before the one that is shown
+      state = { ...state, ...st };
+    } catch { return; }
     time.load();
     drawBanner();
     if (!view.at) loadPast();
   }, 300);
 }
 
+let loads = 0;
 async function load() {
+  const turn = ++loads;
+  newer.clear();
   try {
     const [st, ts] = await Promise.all([link.get("api/state"), link.get("api/types")]);
+    if (turn !== loads) return;
     state = st;
     offset = st.now - Date.now();
     types.clear();
-    for (const t of ts.types) types.set(t.type, t);
+    for (const t of [...ts.types, ...newer.values()]) types.set(t.type, t);
     view = { ...view, type: "" };
     apply();
     time.load();
   } catch (e) {
-    if (e.status === 401) return;
+    if (e.status === 401 || turn !== loads) return;
     if (!list.win) list.message(sheet("error", "The cluster cannot be shown", [e.message], button("Try again", load)));
     setTimeout(() => { if (!types.size) load(); }, 3000);
   }

@@ -19,6 +19,8 @@ export class Changes {
     this.id = id;
     this.rows = [];
     this.omitted = 0;
+    this.loaded = this.more = false;
+    this.failed = "";
     this.load(0);
     this.draw();
   }

@@ -11,6 +11,8 @@ export class Sheet {
     this.box = $("object");
     this.of = null;
     this.large = false;
+    this.turn = 0;            // of the last request
+    this.newest = {};         // part: the turn from which on an answer is taken
   }
 
   // show opens an object, or follows a change of its tab or time.
@@ -27,6 +29,8 @@ export class Sheet {
       this.past = null;         // the state of the past that the YAML is of
       this.stop?.abort();
       this.stop = new AbortController();
+      this.logs?.abort();
+      this.logs = null;
       this.frame();
       this.load();
     }
@@ -53,27 +57,50 @@ export class Sheet {
 
   query(more) { return { type: this.of.type, ns: this.of.ns, name: this.of.name, uid: this.of.uid, at: this.at || "", ...more }; }
 
-  // ask gets one part and draws; what failed is kept as {failed}.
+  // ask gets one part and draws; what failed is kept as {failed}. Answers arrive in any
+  // order: one that was asked for before the part that is shown is dropped.
   async ask(part, path, query, tries = 0) {
-    const stop = this.stop, data = this.data;
+    const stop = this.stop, data = this.data, turn = ++this.turn;
+    const late = () => stop.signal.aborted || data !== this.data || turn < this.newest[part];
+    const take = got => { data[part] = got; this.newest[part] = turn; };
     try {
       const got = await get(path, query, stop.signal);
-      if (stop.signal.aborted || data !== this.data) return;
-      data[part] = got;
+      if (late()) return;
+      take(got);
     } catch (e) {
-      if (stop.signal.aborted || data !== this.data) return;
+      if (late()) return;
       // A type that is being listed, or a limit: it is asked again, for a while without a word.
       if ((e.status === 503 || e.status === 429) && tries < 20) {
-        setTimeout(() => { if (!stop.signal.aborted && data === this.data) this.ask(part, path, query, tries + 1); }, 500);
+        setTimeout(() => { if (!late()) this.ask(part, path, query, tries + 1); }, 500);
         return;
       }
-      if (!data[part] || data[part].failed || e instanceof Refused) data[part] = { failed: e };
+      if (!data[part] || data[part].failed || e instanceof Refused) take({ failed: e });
     }
     this.draw();
   }
 
+  // forget drops a part, and the answers that are on their way for it.
+  forget(part) {
+    delete this.data[part];
+    this.newest[part] = ++this.turn;
+  }
+
+  // askObject gets the state of the past that was chosen, or the state of the view's time.
+  askObject() {
+    const x = this.past;
+    this.ask("object", "api/object", this.query(x && { at: x.pos ? "" : x.at, pos: x.pos || "" }));
+  }
+
+  // choose shows the YAML of a state of the past; null is the state of the view's time.
+  choose(state) {
+    this.past = state;
+    this.forget("object");
+    this.askObject();
+    this.draw();
+  }
+
   load() {
-    this.ask("object", "api/object", this.query());
+    this.askObject();
     this.ask("history", "api/history", this.query());
     this.ask("events", "api/events", this.query());
     this.ask("tree", "api/tree", this.query());
@@ -88,7 +115,7 @@ export class Sheet {
     clearTimeout(this.soon);
     this.soon = setTimeout(() => {
       if (!this.of) return;
-      if (!this.past) this.ask("object", "api/object", this.query());
+      if (!this.past) this.askObject();
       this.ask("events", "api/events", this.query());
       this.ask("tree", "api/tree", this.query());
     }, 300);
@@ -174,7 +201,7 @@ export class Sheet {
     if (e.reason === "notfound" || e.status === 404) return sheet("gap", this.at ? "It did not exist at this moment" : "It does not exist", [e.message]);
     if (e.status === 410) return sheet("gap", "This is not kept any more", [e.message]);
     if (e.status === 403) return sheet("forbidden", "You may not see " + what, [e.message]);
-    return sheet("error", what + " cannot be shown", [e.message], button("Try again", () => { delete this.data[name]; this.load(); this.draw(); }));
+    return sheet("error", what + " cannot be shown", [e.message], button("Try again", () => { this.forget(name); this.load(); this.draw(); }));
   }
 
   summary() {
@@ -225,7 +252,7 @@ export class Sheet {
     const picked = this.compare?.a === x.pos;
     return h("li", { class: { ADDED: "added", DELETED: "deleted" }[x.op] || "", "data-pos": x.pos },
       h("div", { class: "head-line" }, h("b", { dir: "auto" }, title), tools ? h("span", { class: "pick" },
-        h("button", { type: "button", "data-focus": "v" + x.pos, onclick: () => { this.past = x; this.data.object = null; this.ask("object", "api/object", { ...this.query(), at: x.pos ? "" : x.at, pos: x.pos || "" }); this.hooks.go({ tab: "yaml" }); } }, "YAML"),
+        h("button", { type: "button", "data-focus": "v" + x.pos, onclick: () => { this.choose(x); this.hooks.go({ tab: "yaml" }); } }, "YAML"),
         h("button", { type: "button", "data-focus": "c" + x.pos, "aria-pressed": String(picked), onclick: () => this.pick(x.pos) }, picked ? "chosen" : "compare")) : null),
       h("time", { datetime: new Date(x.at).toISOString(), title: new Date(x.at).toISOString() }, clock(x.at)), h("time", {}, x.by ? ` by ${x.by}` : "", x.inferred ? ", found by comparing after a gap" : "", now - x.at < 3600e3 ? `, ${ago(now - x.at)} ago` : ""),
       x.changes?.length ? h("pre", { dir: "ltr" }, differences(x.changes), x.more ? h("span", { class: "c" }, `\nand ${number(x.more) + " more"}`) : "") : null);
@@ -240,7 +267,7 @@ export class Sheet {
     else if (this.compare.a === pos) this.compare = null;
     else {
       this.compare = { a: Math.min(this.compare.a, pos), b: Math.max(this.compare.a, pos) };
-      delete this.data.diff;
+      this.forget("diff");
       this.ask("diff", "api/diff", { ...this.query({ at: undefined }), a: this.compare.a, b: this.compare.b });
     }
     this.draw();
@@ -257,7 +284,7 @@ export class Sheet {
 
   yaml() {
     return [
-      this.past ? h("div", { class: "tools" }, h("span", {}, "A state of the past, of ", when(this.past.at, this.hooks.now()), "."), button("The current state", () => { this.past = null; this.data.object = null; this.ask("object", "api/object", this.query()); this.draw(); })) : null,
+      this.past ? h("div", { class: "tools" }, h("span", {}, "A state of the past, of ", when(this.past.at, this.hooks.now()), "."), button("The current state", () => this.choose(null))) : null,
       this.part("object", d => [
         d.redacted ? h("p", { class: "note plain" }, "The values of this Secret were replaced before they were kept.") : null,
         d.truncated ? h("p", { class: "note" }, "The object is larger than 1 MiB: its end is not shown.") : null,

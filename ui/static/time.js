@@ -12,6 +12,8 @@ export class Time {
     this.reach = 300e3;
     this.chosen = false;      // by a person, not by how much is kept
     this.data = null;
+    this.turn = 0;            // of the last request
+    this.newest = 0;          // the turn of the answer that is shown
     this.tip = h("div", { class: "tip", hidden: true });
     this.box.tabIndex = 0;
     this.box.setAttribute("role", "slider");
@@ -63,14 +65,19 @@ export class Time {
   }
 
   async fetch() {
-    const [from, to] = this.range();
+    const [from, to] = this.range(), turn = ++this.turn;
     const step = (to - from) / BUCKETS, low = Math.floor(from / step) * step;
     try {
       const f = this.hooks.filter();
       const data = await get("api/activity", { from: Math.round(low), to: Math.round(low + step * BUCKETS + step), buckets: BUCKETS + 1, types: f.types, ns: f.ns, text: f.text });
+      if (turn < this.newest) return;
       this.data = data;
       this.failed = "";
-    } catch (e) { this.failed = e.message; }
+    } catch (e) {
+      if (turn < this.newest) return;
+      this.failed = e.message;
+    }
+    this.newest = turn;
     this.draw();
   }
 
