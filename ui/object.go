@@ -47,7 +47,7 @@ func (u *UI) find(ctx context.Context, s *session, ref objectRef) (subject, erro
 	defer k.mu.Unlock()
 	l := k.life(kube.Key{Namespace: ref.NS, Name: ref.Name}, ref.UID)
 	if l == nil {
-		if !k.watched() {
+		if !k.watched() || k.state == stateLoading {
 			k.start() // the page asks again
 			return subject{k, nil}, &refusal{http.StatusServiceUnavailable, "unavailable", "the type is being listed: try again in a moment"}
 		}

@@ -3,6 +3,7 @@ package ui
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -92,6 +93,29 @@ func TestListAtTheTimeOfAChange(t *testing.T) {
 			if diff := cmp.Diff(c.want, rowsOf(l, 2)); diff != "" {
 				t.Errorf("%d ms after the change (-want +got):\n%s", c.at-changed, diff)
 			}
+		}
+	})
+}
+
+// TestObjectOfATypeThatIsListed: until the first list is complete, the answer is to ask
+// again, not that there is no such object.
+func TestObjectOfATypeThatIsListed(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		p := w.open()
+		w.srv.On(apitest.Match{Verb: "list", Resource: "secrets"}, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+		for _, c := range []struct {
+			when, path string
+			want       int
+		}{
+			{"before its list", "object?type=secrets&ns=shop&name=s", http.StatusServiceUnavailable},
+			{"while it is listed", "object?type=secrets&ns=shop&name=s", http.StatusServiceUnavailable},
+			{"while it is listed", "history?type=secrets&ns=shop&name=s", http.StatusServiceUnavailable},
+			{"after its list", "object?type=pods&ns=shop&name=s", http.StatusNotFound},
+		} {
+			if rec := p.do("GET", "api/"+c.path, ""); rec.Code != c.want {
+				t.Errorf("%s, %s: %d %s, want %d", c.when, c.path, rec.Code, rec.Body, c.want)
+			}
+			w.pass(time.Second)
 		}
 	})
 }
