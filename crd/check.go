@@ -32,7 +32,8 @@ const maxInvalid = 1000
 // no longer accept when they are written, and those that would lose a member. It lists
 // all objects in pages, in the version that d stores, or, if the server does not serve
 // that yet, in another version of d. It returns at most 1000, and nothing if the server
-// has no such definition yet. CEL rules and conversions by a webhook are not evaluated.
+// has no such definition yet. CEL rules, conversions by a webhook, and the formats of texts besides
+// byte, cidr, date, date-time, duration, ipv4, ipv6 and uuid are not evaluated.
 func Check(ctx context.Context, c *client.Client, d *Definition) ([]Invalid, error) {
 	old, err := d.stored(ctx, c)
 	if errors.Is(err, kube.ErrNotFound) {

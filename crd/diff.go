@@ -160,6 +160,9 @@ func (c *comparison) schema(was, is *Schema, path string) {
 	if was.PreserveUnknownFields && !is.PreserveUnknownFields {
 		c.breaks(path, "unknown members are no longer preserved")
 	}
+	if is.EmbeddedResource && !was.EmbeddedResource {
+		c.breaks(path, "is now an embedded object, which needs apiVersion and kind")
+	}
 	c.enum(was, is, path)
 	c.limits(was, is, path)
 	for _, r := range is.Validations {
@@ -249,19 +252,32 @@ func (c *comparison) limits(was, is *Schema, path string) {
 	}
 }
 
+// defaults compares the defaults of a member. The server drops null, which is none.
+func (c *comparison) defaults(was, is *Schema, path string, required bool) {
+	a, _ := decode(was.Default) // what is no JSON, the server does not store
+	b, _ := decode(is.Default)
+	switch {
+	case a == nil && b == nil:
+	case b == nil && required:
+		c.breaks(path, "default %s removed, and it is required", clip(was.Default))
+	case b == nil:
+		c.note(path, "default %s removed", clip(was.Default))
+	case a == nil || !same(was.Default, b):
+		c.note(path, "default is now %s", clip(is.Default))
+	}
+}
+
 func (c *comparison) members(was, is *Schema, path string) {
 	for _, name := range slices.Sorted(maps.Keys(was.Properties)) {
 		at := join(path, name)
 		switch p := is.Properties[name]; {
 		case p != nil:
 			c.schema(was.Properties[name], p, at)
-			a, b := string(was.Properties[name].Default), string(p.Default)
-			if a != "" && b == "" && !slices.Contains(is.Required, name) {
-				c.note(at, "default %s removed", clip([]byte(a)))
-			} else if a != b && b != "" {
-				c.note(at, "default is now %s", clip([]byte(b)))
-			}
-		case is.PreserveUnknownFields, is.AdditionalProperties != nil:
+			c.defaults(was.Properties[name], p, at, slices.Contains(is.Required, name))
+		case is.AdditionalProperties != nil:
+			c.note(at, "removed, and kept as an unknown member")
+			c.schema(was.Properties[name], is.AdditionalProperties, at)
+		case is.PreserveUnknownFields:
 			c.note(at, "removed, and kept as an unknown member")
 		default:
 			c.breaks(at, "removed: the server drops it from stored objects")

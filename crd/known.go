@@ -64,13 +64,31 @@ func conditionSchema() *Schema {
 // schemer is a type that knows its own schema.
 type schemer interface{ Schema() Schema }
 
-// own returns the schema that t returns itself.
-func own(t reflect.Type) (*Schema, bool) {
-	if v, ok := reflect.New(t).Interface().(schemer); ok {
-		s := v.Schema()
-		return &s, true
+// lender returns the type that a struct embeds and that has a method Schema, which is that
+// of the struct as well, without its other members; nil if there is none.
+func lender(t reflect.Type) reflect.Type {
+	if t.Kind() != reflect.Struct {
+		return nil
 	}
-	return nil, false
+	for i := range t.NumField() {
+		f := t.Field(i)
+		inner := f.Type
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		if f.Anonymous && implements(inner, reflect.TypeFor[schemer]()) {
+			return inner
+		}
+	}
+	return nil
+}
+
+// quotable reports whether encoding/json heeds the option string for t.
+func quotable(t reflect.Type) bool {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return (t.Kind() == reflect.Bool || t.Kind() == reflect.String || number(t.Kind()) != nil) && !implements(t, jsonMarshaler)
 }
 
 var (

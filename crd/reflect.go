@@ -34,7 +34,10 @@ func (b *builder) root(t reflect.Type) *Schema {
 		return &Schema{Type: "object"}
 	}
 	b.open = append(b.open, t)
-	s := b.object(t, "")
+	s, ok := b.declared(t, "(root)")
+	if !ok {
+		s = b.object(t, "")
+	}
 	for _, name := range []string{"apiVersion", "kind", "metadata"} {
 		delete(s.Properties, name)
 	}
@@ -47,17 +50,14 @@ func (b *builder) schema(t reflect.Type, path string) *Schema {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if s, ok := own(t); ok {
+	if s, ok := Known(t.PkgPath(), t.Name()); ok {
 		return s
 	}
-	if s, ok := Known(t.PkgPath(), t.Name()); ok {
+	if s, ok := b.declared(t, path); ok {
 		return s
 	}
 	switch {
 	case t.Kind() == reflect.Interface:
-		return &Schema{PreserveUnknownFields: true}
-	case implements(t, jsonMarshaler):
-		b.fail(path, "%s has its own MarshalJSON: give it a method Schema() crd.Schema", t)
 		return &Schema{PreserveUnknownFields: true}
 	case implements(t, textMarshaler):
 		return &Schema{Type: "string"}
@@ -91,6 +91,24 @@ func (b *builder) schema(t reflect.Type, path string) *Schema {
 	}
 	b.fail(path, "%s has no JSON", t)
 	return &Schema{PreserveUnknownFields: true}
+}
+
+// declared returns the schema of a type that is not read from its fields: its own, or any
+// value where it should have one.
+func (b *builder) declared(t reflect.Type, path string) (*Schema, bool) {
+	if from := lender(t); from != nil {
+		b.fail(path, "%s, which is embedded, lends its method Schema(): embed no type with a schema of its own, and make it a named field", from)
+		return &Schema{Type: "object", PreserveUnknownFields: true}, true
+	}
+	if v, ok := reflect.New(t).Interface().(schemer); ok {
+		s := v.Schema()
+		return &s, true
+	}
+	if t.Kind() != reflect.Interface && implements(t, jsonMarshaler) {
+		b.fail(path, "%s has its own MarshalJSON: give it a method Schema() crd.Schema", t)
+		return &Schema{PreserveUnknownFields: true}, true
+	}
+	return nil, false
 }
 
 func (b *builder) element(t reflect.Type, path string) *Schema {
@@ -259,7 +277,7 @@ func (b *builder) fields(t reflect.Type, path string) []field {
 			f.json = name
 			for option := range strings.SplitSeq(options, ",") {
 				f.omits = f.omits || option == "omitempty" || option == "omitzero"
-				f.quoted = f.quoted || option == "string"
+				f.quoted = f.quoted || option == "string" && quotable(f.Type)
 			}
 			switch was, ok := depth[name]; {
 			case !ok:

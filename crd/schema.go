@@ -8,7 +8,7 @@ import (
 
 // Schema is a structural schema: the JSONSchemaProps of a CustomResourceDefinition. A
 // type whose JSON differs from its Go fields returns its own from a method
-// Schema() crd.Schema. See
+// Schema() crd.Schema; no struct embeds such a type, whose method would be its own. See
 // https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema.
 type Schema struct {
 	Description string            `json:"description,omitempty"`

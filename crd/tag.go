@@ -3,6 +3,7 @@ package crd
 import (
 	"encoding/json"
 	"fmt"
+	"math/big"
 	"reflect"
 	"regexp"
 	"slices"
@@ -213,6 +214,11 @@ func (s *Schema) apply(w word) (err error) {
 	case "exclusiveMax":
 		s.ExclusiveMaximum = true
 	case "multipleOf":
+		if r, err := s.number(w); err != nil {
+			return err
+		} else if r.Sign() <= 0 {
+			return fmt.Errorf("%s=%s is not above 0", w.key, w.value)
+		}
 		s.MultipleOf = json.Number(w.value)
 	case "min":
 		err = s.limit(w, &s.Minimum, map[string]**int64{"string": &s.MinLength, "array": &s.MinItems, "object": &s.MinProperties})
@@ -239,8 +245,8 @@ func (s *Schema) apply(w word) (err error) {
 // limit sets a bound of a number, or of the length of anything else.
 func (s *Schema) limit(w word, number *json.Number, lengths map[string]**int64) error {
 	if s.Type == "integer" || s.Type == "number" {
-		if _, err := strconv.ParseFloat(w.value, 64); err != nil {
-			return fmt.Errorf("%s=%s is not a number", w.key, w.value)
+		if _, err := s.number(w); err != nil {
+			return err
 		}
 		*number = json.Number(w.value)
 		return nil
@@ -255,6 +261,19 @@ func (s *Schema) limit(w word, number *json.Number, lengths map[string]**int64) 
 	}
 	*at = &n
 	return nil
+}
+
+// number returns the value of a limit. That of an integer is an integer: the server
+// accepts others, and then no object.
+func (s *Schema) number(w word) (*big.Rat, error) {
+	r, ok := rational(json.Number(w.value))
+	if !ok || !json.Valid([]byte(w.value)) {
+		return nil, fmt.Errorf("%s=%s is not a number", w.key, w.value)
+	}
+	if s.Type == "integer" && !r.IsInt() {
+		return nil, fmt.Errorf("%s=%s is not an integer", w.key, w.value)
+	}
+	return r, nil
 }
 
 // literal returns the JSON of a value in a tag: a string as it is, all others as JSON.

@@ -132,6 +132,7 @@ func formatted(format, v string) (ok bool) {
 		_, err = time.ParseDuration(v)
 	case "byte":
 		_, err = base64.StdEncoding.DecodeString(v)
+		return err == nil && v != "" // the server's format has no empty value
 	case "ipv4":
 		a, wrong := netip.ParseAddr(v)
 		return wrong == nil && a.Is4()
@@ -224,8 +225,20 @@ func identity(s *Schema, v any) string {
 func (c *validator) object(s *Schema, m map[string]any, path string) {
 	c.size(int64(len(m)), s.MinProperties, s.MaxProperties, "members", path)
 	for _, name := range s.Required {
-		if _, ok := m[name]; !ok && (s.Properties[name] == nil || s.Properties[name].Default == nil) {
+		p := s.Properties[name]
+		v, ok := m[name]
+		if ok && v == nil && p != nil && !p.Nullable {
+			ok = false // the server drops it
+		}
+		if !ok && (p == nil || p.Default == nil) {
 			c.add(join(path, name), "is required")
+		}
+	}
+	if s.EmbeddedResource {
+		for _, name := range []string{"apiVersion", "kind"} {
+			if text, ok := m[name].(string); !ok || text == "" {
+				c.add(join(path, name), "is required in an embedded object")
+			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(m)) {
