@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -102,6 +103,8 @@ var corpusObjects = []struct {
 	{"many labels", `{"labels":{"a":"1","b":"2","c":"3"}}`, false},
 	{"partial box", `{"box":{"size":1}}`, false},
 	{"type of a known member of an open object", `{"open":{"known":"x"}}`, false},
+	{"null for a required member", `{"box":{"size":null,"unit":"m"}}`, false},
+	{"no bytes", `{"bytes":""}`, false},
 	{"rule", `{"low":3,"high":2}`, true},
 }
 
@@ -172,7 +175,7 @@ func createCorpus(ctx context.Context, c *client.Client, name, spec string) (sto
 func testCorpusObjects(t *testing.T, clients []*client.Client, def *crd.Definition) {
 	accepted := 0
 	for i, tt := range corpusObjects {
-		name := "o" + string(rune('a'+i))
+		name := fmt.Sprintf("o%02d", i)
 		stored, refused, err := createCorpus(t.Context(), clients[0], name, tt.spec)
 		if err != nil {
 			t.Fatalf("%s: %v", tt.name, err)
@@ -210,7 +213,7 @@ func testCorpusObjects(t *testing.T, clients []*client.Client, def *crd.Definiti
 	}
 	var want, got []string
 	for i, tt := range corpusObjects {
-		name := "p" + string(rune('a'+i))
+		name := fmt.Sprintf("p%02d", i)
 		if _, refused, err := createCorpus(t.Context(), clients[1], name, tt.spec); err != nil || refused != nil {
 			t.Fatalf("%s: refused for %q by a server without schema: %v", tt.name, refused, err)
 		}

@@ -64,7 +64,7 @@ func validFormat(format, text string) bool {
 		ok = matches(`^#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$`, text)
 	case "byte":
 		_, err := base64.StdEncoding.DecodeString(text)
-		ok = err == nil
+		ok = err == nil && text != ""
 	case "password":
 		ok = true
 	case "date":
