@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -49,7 +50,13 @@ func (u *UI) logs(s *session, w http.ResponseWriter, r *http.Request) error {
 	if v.Get("previous") == "1" {
 		q.Set("previous", "true")
 	}
-	resp, err := u.client.Do(r.Context(), &client.Request{Path: kube.Pods.ObjectPath(key, "log"), Query: q, Accept: "text/plain, */*", Watch: follow, Idle: quietLog})
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	go func() {
+		defer cancel()
+		s.mayRead(ctx, key.Namespace)
+	}()
+	resp, err := u.client.Do(ctx, &client.Request{Path: kube.Pods.ObjectPath(key, "log"), Query: q, Accept: "text/plain, */*", Watch: follow, Idle: quietLog})
 	if err != nil {
 		return err
 	}
@@ -70,6 +77,25 @@ func (u *UI) logs(s *session, w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	return nil
+}
+
+// mayRead returns when the session ends, when it may not read logs of the namespace any
+// more, and with ctx.
+func (s *session) mayRead(ctx context.Context, namespace string) {
+	tick := time.NewTicker(accessFor)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.ended:
+			return
+		case <-tick.C:
+			if s.reads(ctx, kube.Pods, namespace, "log") != nil {
+				return
+			}
+		}
+	}
 }
 
 // eventOf reads an Event, and reports whether it is about an object.

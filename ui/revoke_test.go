@@ -1,0 +1,74 @@
+package ui
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// jane opens the page as the person whom reviewed knows.
+func (w *world) jane() *page {
+	w.Helper()
+	p := &page{world: w}
+	rec := p.do("POST", "api/session", `{"bearer":"janes-token"}`)
+	var in struct{ Key string }
+	if err := json.Unmarshal(rec.Body.Bytes(), &in); err != nil || in.Key == "" {
+		w.Fatalf("%d %s", rec.Code, rec.Body)
+	}
+	p.key, p.cookie = in.Key, rec.Result().Cookies()[0]
+	return p
+}
+
+// TestALogEndsWithTheRightToReadIt: a log that is followed ends when the permission is
+// revoked, and when the session ends.
+func TestALogEndsWithTheRightToReadIt(t *testing.T) {
+	for _, how := range []string{"revoked", "session"} {
+		t.Run(how, func(t *testing.T) {
+			inWorld(t, Options{TokenReview: true}, func(w *world) {
+				revoke := w.reviewed()
+				w.pod("a", "Running")
+				w.srv.On(apitest.Match{Path: kube.Pods.ObjectPath(kube.Key{Namespace: "shop", Name: "a"}, "log")}, func(rw http.ResponseWriter, r *http.Request) {
+					fmt.Fprintln(rw, "started")
+					_ = http.NewResponseController(rw).Flush() // the test sees what comes
+					<-r.Context().Done()
+				})
+				w.pass(time.Second)
+				p := w.jane()
+				r, out := io.Pipe()
+				ctx, cancel := context.WithCancel(w.ctx)
+				var ended atomic.Bool
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					defer ended.Store(true)
+					p.ui.ServeHTTP(&pipe{http.Header{}, r, out}, p.request("GET", "api/logs?ns=shop&name=a&follow=1", "").WithContext(ctx))
+				}()
+				go func() { _, _ = io.Copy(io.Discard, r) }() // until the end of the test
+				w.pass(time.Minute)
+				if ended.Load() {
+					t.Fatal("the log ended while it may be read")
+				}
+				if how == "revoked" {
+					revoke()
+				} else if rec := p.do("DELETE", "api/session", ""); rec.Code != 204 {
+					t.Fatalf("%d %s", rec.Code, rec.Body)
+				}
+				w.pass(2 * accessFor)
+				if !ended.Load() {
+					t.Error("the log is followed still")
+				}
+				cancel()
+				<-done
+				out.Close()
+			})
+		})
+	}
+}
