@@ -266,11 +266,13 @@ func (k *kind) restart(cause error) {
 		if cause == nil {
 			cause = errNotWatched
 		}
-		from := k.lost
-		if from == 0 {
-			from = k.stopped
+		if k.missed == nil { // else a listing broke off, and the gap goes on
+			from := k.lost
+			if from == 0 {
+				from = k.stopped
+			}
+			k.missed = &gap{Type: k.id, From: from, Reason: printable.Line(cause.Error())}
 		}
-		k.missed = &gap{Type: k.id, From: from, Reason: printable.Line(cause.Error())}
 		k.change(stateStale, "listing again: "+k.missed.Reason)
 		return
 	}
