@@ -3,7 +3,6 @@ package ui
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/shell"
 	"github.com/listwatch/listwatch/internal/yamltext"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/ui/internal/diff"
@@ -213,22 +213,23 @@ func (sub subject) commands(containers []container) []command {
 	k, l := sub.kind, sub.life
 	in := ""
 	if l.key.Namespace != "" {
-		in = " -n " + l.key.Namespace
+		in = " -n " + shell.Quote(l.key.Namespace)
 	}
+	name := shell.Quote(k.id + "/" + l.key.Name) // with its type: a name may look like a flag
 	list := []command{
-		{"Read it", fmt.Sprintf("kubectl get %s %s%s -o yaml", k.id, l.key.Name, in)},
-		{"Describe it", fmt.Sprintf("kubectl describe %s %s%s", k.id, l.key.Name, in)},
+		{"Read it", "kubectl get " + name + in + " -o yaml"},
+		{"Describe it", "kubectl describe " + name + in},
 	}
 	if k.id == "pods" {
 		for _, c := range containers {
 			if !c.Init {
-				list = append(list, command{"Open a shell in " + c.Name, fmt.Sprintf("kubectl exec -it%s %s -c %s -- sh", in, l.key.Name, c.Name)})
+				list = append(list, command{"Open a shell in " + c.Name, "kubectl exec -it" + in + " " + name + " -c " + shell.Quote(c.Name) + " -- sh"})
 			}
 		}
-		list = append(list, command{"Forward a port", fmt.Sprintf("kubectl port-forward%s %s 8080", in, l.key.Name)})
+		list = append(list, command{"Forward a port", "kubectl port-forward" + in + " " + name + " 8080"})
 	}
 	if slices.Contains([]string{"deployments.apps", "statefulsets.apps", "daemonsets.apps"}, k.id) {
-		list = append(list, command{"Follow its rollout", fmt.Sprintf("kubectl rollout status%s %s/%s", in, k.id, l.key.Name)})
+		list = append(list, command{"Follow its rollout", "kubectl rollout status" + in + " " + name})
 	}
 	return list
 }
