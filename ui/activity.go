@@ -53,6 +53,21 @@ func (a *activity) choice() choice {
 	return choice{a.Types, filter{namespaces: namespaces(a.NS)}, strings.Fields(strings.ToLower(a.Text))}
 }
 
+// check limits the texts of a choice, which each change is compared to.
+func (a *activity) check() error {
+	if a == nil {
+		return nil
+	}
+	size := 0
+	for _, t := range a.Types {
+		size += len(t) + 1
+	}
+	if max(size, len(a.NS), len(a.Text)) > maxQuery {
+		return invalid("a text of a query has more than %d bytes", maxQuery)
+	}
+	return nil
+}
+
 func (w *choice) wants(c *change) bool {
 	if len(w.types) > 0 && !slices.Contains(w.types, c.kind.id) {
 		return false
@@ -113,6 +128,9 @@ func (u *UI) getActivity(s *session, r *http.Request) (any, error) {
 		return nil, invalid("a histogram has 1 to %d buckets between from and to", maxBuckets)
 	}
 	a := activity{NS: v.Get("ns"), Text: v.Get("text"), Types: namespaces(v.Get("types"))}
+	if err := a.check(); err != nil {
+		return nil, err
+	}
 	want := a.choice()
 	out := map[string]any{"from": from, "to": to, "kept": map[string]int64{"from": u.kept(), "to": u.now()}}
 	buckets := make([]counts, n)
@@ -167,6 +185,9 @@ func (u *UI) getChanges(s *session, r *http.Request) (any, error) {
 		return nil, invalid("limit is 1 to %d", maxChanges)
 	}
 	a := activity{NS: v.Get("ns"), Text: v.Get("text"), Types: namespaces(v.Get("types"))}
+	if err := a.check(); err != nil {
+		return nil, err
+	}
 	want := a.choice()
 	sight, err := s.sight(r.Context(), u)
 	if err != nil {

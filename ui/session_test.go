@@ -124,8 +124,12 @@ func TestBadRequests(t *testing.T) {
 			{"GET", "api/logs?ns=a&name=b%2F..%2F..", "", 400},
 			{"GET", "api/activity?buckets=1001", "", 400},
 			{"GET", "api/changes?limit=501", "", 400},
+			{"GET", "api/changes?text=" + strings.Repeat("x", maxQuery+1), "", 400},
+			{"GET", "api/activity?types=" + strings.Repeat("x,", maxQuery), "", 400},
 			{"GET", "api/stream?client=short", "", 400},
 			{"POST", "api/subscribe", `{"client":"client-1","windows":[{"id":"<script>","type":"pods"}]}`, 400},
+			{"POST", "api/subscribe", `{"client":"client-1","windows":[{"id":"w","type":"pods"},{"id":"w","type":"pods","ns":"a"}]}`, 400},
+			{"POST", "api/subscribe", `{"client":"client-1","activity":{"text":"` + strings.Repeat("x ", maxQuery) + `"}}`, 400},
 			{"POST", "api/subscribe", `{"client":"client-1"`, 400},
 			{"POST", "api/subscribe", `{"client":"` + strings.Repeat("x", maxBody) + `"}`, 413},
 			{"POST", "api/subscribe", `{"client":"client-1","windows":[` + strings.Repeat(`{},`, maxWindows) + `{}]}`, 400},
@@ -134,6 +138,9 @@ func TestBadRequests(t *testing.T) {
 			if rec := p.do(test.method, test.path, test.body); rec.Code != test.code || !strings.Contains(rec.Body.String(), `"reason"`) {
 				t.Errorf("%s %.80s %.80s: %d %s, want %d", test.method, test.path, test.body, rec.Code, rec.Body, test.code)
 			}
+		}
+		if n := len(w.ui.kind("pods").views); n > 0 {
+			t.Errorf("%d views are kept up to date for nobody", n)
 		}
 	})
 }

@@ -24,8 +24,11 @@ type viewer struct {
 	id      string
 	session *session
 	kick    chan struct{} // something else is wanted
+	asked   int64         // for it, last; guarded by UI.mu
 
-	mu       sync.Mutex // guards the rest; taken before that of a kind
+	subscribing sync.Mutex // one at a time; taken before mu
+
+	mu       sync.Mutex // guards the rest; taken before that of a kind and UI.mu
 	windows  map[string]*window
 	objects  map[string]*opened
 	activity *activity
@@ -92,6 +95,7 @@ func (u *UI) viewer(s *session, id string) (*viewer, error) {
 		v = &viewer{id: key, session: s, kick: make(chan struct{}, 1), windows: map[string]*window{}, objects: map[string]*opened{}, left: now()}
 		u.clients[key] = v
 	}
+	v.asked = now() // so that it is not forgotten before it is used
 	return v, nil
 }
 
@@ -100,8 +104,10 @@ func (u *UI) reap() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for key, v := range u.clients {
-		v.mu.Lock()
-		if v.left > 0 && now()-v.left > patience.Milliseconds() {
+		if !v.mu.TryLock() { // it is in use, and waits for UI.mu maybe
+			continue
+		}
+		if v.left > 0 && now()-max(v.left, v.asked) > patience.Milliseconds() {
 			for _, w := range v.windows {
 				w.view.close()
 			}
@@ -120,19 +126,25 @@ func (u *UI) subscribe(s *session, r *http.Request) (any, error) {
 	if len(in.Windows) > maxWindows || len(in.Objects) > maxOpened {
 		return nil, invalid("a stream has at most %d windows and %d objects", maxWindows, maxOpened)
 	}
+	if err := in.Activity.check(); err != nil {
+		return nil, err
+	}
 	v, err := u.viewer(s, in.Client)
 	if err != nil {
 		return nil, err
 	}
+	v.subscribing.Lock()
+	defer v.subscribing.Unlock()
 	v.mu.Lock()
-	defer v.mu.Unlock()
+	current := v.windows
+	v.mu.Unlock()
 	windows := map[string]*window{}
 	for _, want := range in.Windows {
-		if !goodID.MatchString(want.ID) {
-			err = invalid("the id of a window is 1 to 64 letters, digits and hyphens")
+		if !goodID.MatchString(want.ID) || windows[want.ID] != nil {
+			err = invalid("the id of a window is 1 to 64 letters, digits and hyphens, and of no other window")
 			break
 		}
-		if old := v.windows[want.ID]; old != nil && old.query == want.query {
+		if old := current[want.ID]; old != nil && old.query == want.query {
 			windows[want.ID] = old
 			continue
 		}
@@ -147,10 +159,12 @@ func (u *UI) subscribe(s *session, r *http.Request) (any, error) {
 		windows[want.ID] = w
 	}
 	if err != nil {
-		v.keep(windows, v.windows)
+		keep(windows, current)
 		return nil, err
 	}
-	v.keep(v.windows, windows)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	keep(current, windows)
 	v.windows = windows
 	v.open(u, in.Objects)
 	v.activity = in.Activity
@@ -162,7 +176,7 @@ func (u *UI) subscribe(s *session, r *http.Request) (any, error) {
 }
 
 // keep closes the windows that are not among those to keep.
-func (v *viewer) keep(all, kept map[string]*window) {
+func keep(all, kept map[string]*window) {
 	for id, w := range all {
 		if kept[id] != w {
 			w.view.close()
