@@ -19,8 +19,8 @@ func (u *UI) now() int64 {
 	return now()
 }
 
-// play reads a recording, and then waits for the end of ctx.
-func (u *UI) play(ctx context.Context) error {
+// play reads a recording.
+func (u *UI) play(ctx context.Context) {
 	for e, err := range u.o.Recording {
 		if ctx.Err() != nil {
 			break
@@ -46,8 +46,6 @@ func (u *UI) play(ctx context.Context) error {
 			break
 		}
 	}
-	<-ctx.Done()
-	return context.Cause(ctx)
 }
 
 // recordedKind returns the type of a stream.

@@ -156,16 +156,18 @@ func New(o Options) (*UI, error) {
 // Token returns a token that lets one browser in, once: as #token=TOKEN behind the URL.
 func (u *UI) Token() string { return u.doors.token() }
 
-// Run reads from the cluster until ctx ends, and returns its cause.
+// Run reads from the cluster, or the recording, and serves filters until ctx ends. It
+// returns its cause.
 func (u *UI) Run(ctx context.Context) error {
-	if u.recorded {
-		return u.play(ctx)
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	for _, f := range []func(context.Context){u.discover, u.definitions, u.count} {
+	work := []func(context.Context){u.discover, u.definitions, u.count}
+	if u.recorded {
+		work = []func(context.Context){u.play}
+	}
+	for _, f := range work {
 		wg.Go(func() { f(ctx) })
 	}
 	tick := time.NewTicker(10 * time.Second)
@@ -186,7 +188,9 @@ func (u *UI) Run(ctx context.Context) error {
 		case s := <-u.scans:
 			wg.Go(func() { s.run(ctx) })
 		case <-tick.C:
-			u.maintain()
+			if !u.recorded {
+				u.maintain()
+			}
 			u.reap()
 		}
 	}
