@@ -76,6 +76,7 @@ var floors = map[string]float64{
 	"manager":                    6,
 	"cmd/listwatch/checkpoint":   2,
 	"internal/group":             0,
+	"internal/compare":           0,
 	"internal/disk":              0,
 	"internal/yamljson":          0,
 	"internal/yamltext":          0,

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/listwatch/listwatch/internal/compare"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/record"
 	"github.com/listwatch/listwatch/internal/secret"
@@ -184,7 +185,7 @@ func patchOf(style string, before, now map[string]any) ([]byte, error) {
 }
 
 func (e *diffEncoder) unified(r *record.Record, old codec.Raw, before, now map[string]any) (string, error) {
-	a, err := yamlOf(aligned(before, now))
+	a, err := yamlOf(compare.Align(before, now))
 	if err != nil {
 		return "", err
 	}

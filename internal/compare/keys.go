@@ -1,0 +1,63 @@
+package compare
+
+import (
+	"fmt"
+	"strings"
+)
+
+// elementKeys are the members that identify an element, the likeliest first.
+var elementKeys = [][]string{{"name"}, {"type"}, {"uid"}, {"ip", "port"}, {"containerPort", "protocol"}, {"port", "protocol"}, {"ip"}, {"key"}, {"mountPath"}, {"topologyKey"}}
+
+// keysOf returns the members that identify each element of both lists, nil if
+// none do.
+func keysOf(lists ...[]any) []string {
+	for _, keys := range elementKeys {
+		if identify(keys, lists) {
+			return keys
+		}
+	}
+	return nil
+}
+
+// identify reports whether keys tell the elements of each list apart, of which there
+// must be one.
+func identify(keys []string, lists [][]any) bool {
+	some := false
+	for _, list := range lists {
+		seen := map[string]bool{}
+		for _, e := range list {
+			id := identity(e, keys)
+			if id == "" || seen[id] {
+				return false
+			}
+			seen[id], some = true, true
+		}
+	}
+	return some
+}
+
+// identity is [type=Ready]; empty where a key is missing or no scalar.
+func identity(e any, keys []string) string {
+	m, ok := e.(map[string]any)
+	if !ok {
+		return ""
+	}
+	var parts []string
+	for _, k := range keys {
+		switch v := m[k].(type) {
+		case nil, map[string]any, []any:
+			return ""
+		default:
+			parts = append(parts, fmt.Sprintf("%s=%v", k, v))
+		}
+	}
+	return "[" + strings.Join(parts, ",") + "]"
+}
+
+func byKey(list []any, keys []string) map[string]any {
+	m := make(map[string]any, len(list))
+	for _, e := range list {
+		m[identity(e, keys)] = e
+	}
+	return m
+}
