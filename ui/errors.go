@@ -20,11 +20,11 @@ type refusal struct {
 func (e *refusal) Error() string { return e.text }
 
 func invalid(format string, args ...any) error {
-	return &refusal{http.StatusBadRequest, "invalid", clip(printable.Line(fmt.Sprintf(format, args...)), 1000)}
+	return &refusal{http.StatusBadRequest, "invalid", printable.Cut(printable.Line(fmt.Sprintf(format, args...)), 1000)}
 }
 
 func notFound(format string, args ...any) error {
-	return &refusal{http.StatusNotFound, "notfound", clip(printable.Line(fmt.Sprintf(format, args...)), 1000)}
+	return &refusal{http.StatusNotFound, "notfound", printable.Cut(printable.Line(fmt.Sprintf(format, args...)), 1000)}
 }
 
 var (
@@ -46,7 +46,7 @@ func refusalOf(err error) *refusal {
 	case errors.Is(err, kube.ErrNotFound):
 		return &refusal{http.StatusNotFound, "notfound", printable.Line(err.Error())}
 	}
-	return &refusal{http.StatusServiceUnavailable, "unavailable", clip(printable.Line(err.Error()), 1000)}
+	return &refusal{http.StatusServiceUnavailable, "unavailable", printable.Cut(printable.Line(err.Error()), 1000)}
 }
 
 func fail(w http.ResponseWriter, err error) {

@@ -118,7 +118,7 @@ func (k *kind) parse(raw codec.RawFull) (parsed, error) {
 		}
 	}
 	for _, c := range cells[:min(len(cells), maxCells)] {
-		it.cells = append(it.cells, unique.Make(clip(printable.Cell(table.Text(c)), maxCell)))
+		it.cells = append(it.cells, unique.Make(printable.Cut(printable.Cell(table.Text(c)), maxCell)))
 	}
 	for _, o := range object.GetOwnerReferences() {
 		it.owners = append(it.owners, owner{unique.Make(o.APIVersion), unique.Make(o.Kind), unique.Make(o.Name), unique.Make(o.UID), o.Controller != nil && *o.Controller})
@@ -166,7 +166,7 @@ func latest(managed []manager) string {
 			by, at = m.Manager, m.Time
 		}
 	}
-	return clip(strings.Clone(by), 128)
+	return printable.Cut(strings.Clone(by), 128)
 }
 
 func labelText(labels map[string]string) string {
@@ -212,9 +212,9 @@ func (k *kind) what(old, now *item, hits []int) string {
 		if i >= len(old.cells) || i >= len(k.columns) {
 			continue
 		}
-		parts = append(parts, k.columns[i].Name+" "+clip(old.cells[i].Value(), 40)+" → "+clip(now.cells[i].Value(), 40))
+		parts = append(parts, k.columns[i].Name+" "+printable.Cut(old.cells[i].Value(), 40)+" → "+printable.Cut(now.cells[i].Value(), 40))
 	}
-	return clip(strings.Join(parts, ", "), maxWhat)
+	return printable.Cut(strings.Join(parts, ", "), maxWhat)
 }
 
 // redact replaces the values of a Secret by a mark, which differs where the value does,

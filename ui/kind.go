@@ -249,14 +249,14 @@ func (k *kind) define(cols *table.Columns) {
 	}
 	k.columns = nil
 	for _, c := range (*cols)[:min(len(*cols), maxCells)] {
-		k.columns = append(k.columns, column{Name: clip(printable.Cell(c.Name), 100), Age: c.Name == "Age", Wide: c.Priority > 0})
+		k.columns = append(k.columns, column{Name: printable.Cut(printable.Cell(c.Name), 100), Age: c.Name == "Age", Wide: c.Priority > 0})
 	}
 	k.touchAll()
 }
 
 // change sets the state. Holds k.mu.
 func (k *kind) change(state, reason string) {
-	k.state, k.reason = state, clip(reason, 500)
+	k.state, k.reason = state, printable.Cut(reason, 500)
 	k.version++
 }
 

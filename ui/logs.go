@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -39,7 +40,7 @@ func (u *UI) logs(s *session, w http.ResponseWriter, r *http.Request) error {
 	}
 	q := url.Values{"tailLines": {strconv.Itoa(tail)}}
 	if c := v.Get("container"); c != "" {
-		q.Set("container", clip(c, 253))
+		q.Set("container", printable.Cut(c, 253))
 	}
 	follow := v.Get("follow") == "1" && v.Get("previous") != "1"
 	if follow {
@@ -138,5 +139,5 @@ func eventOf(text string, sub subject) (wireEvent, bool) {
 	if from == "" {
 		from = e.Reporting
 	}
-	return wireEvent{millis(at), millis(first), max(e.Count, e.Series.Count, 1), e.Type, e.Reason, clip(e.Message, 4<<10), from}, true
+	return wireEvent{millis(at), millis(first), max(e.Count, e.Series.Count, 1), e.Type, e.Reason, printable.Cut(e.Message, 4<<10), from}, true
 }

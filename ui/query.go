@@ -220,11 +220,4 @@ func digits(s string) (number, rest string) {
 	return s[:i], s[i:]
 }
 
-func clip(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
-}
-
 func megabytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }

@@ -155,7 +155,7 @@ func (s *scan) take(verdicts []verdict, text string) {
 		}
 	}
 	if text != "" {
-		s.err = clip(text, 500)
+		s.err = printable.Cut(text, 500)
 	}
 	s.news = s.news || len(verdicts) > 0
 }

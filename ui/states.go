@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/ui/internal/diff"
 	"github.com/listwatch/listwatch/ui/internal/history"
@@ -70,7 +71,7 @@ func stateOf(t history.Text, before *history.Text) wireStateOf {
 	}
 	changes, _ := diff.Objects(a, b, 500)
 	if w.Headline == "" {
-		w.Headline = clip(diff.Headline(changes), 200)
+		w.Headline = printable.Cut(diff.Headline(changes), 200)
 	}
 	all := len(changes)
 	if changes = changes[:min(len(changes), maxDiffs)]; changes != nil {

@@ -6,7 +6,7 @@ import (
 )
 
 // elementKeys are the members that identify an element, the likeliest first.
-var elementKeys = [][]string{{"name"}, {"type"}, {"uid"}, {"ip", "port"}, {"containerPort", "protocol"}, {"port", "protocol"}, {"ip"}, {"key"}, {"mountPath"}, {"topologyKey"}}
+var elementKeys = [][]string{{"name"}, {"type"}, {"uid"}, {"ip", "port"}, {"containerPort", "protocol"}, {"port", "protocol"}, {"ip"}, {"key"}, {"mountPath"}, {"topologyKey"}, {"path"}, {"containerPort"}, {"port"}}
 
 // keysOf returns the members that identify each element of both lists, nil if
 // none do.

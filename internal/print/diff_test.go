@@ -16,6 +16,7 @@ func TestDifferences(t *testing.T) {
 		{"by name, in another order", `{"c":[{"name":"a","v":1},{"name":"b","v":1}]}`, `{"c":[{"name":"b","v":1},{"name":"a","v":2}]}`, `.c[name=a].v 1 2;`},
 		{"by type", `{"c":[{"type":"A"}]}`, `{"c":[{"type":"B"}]}`, `-.c[type=A] map[type:A];+.c[type=B] map[type:B];`},
 		{"by two keys", `{"p":[{"ip":"1","port":1,"x":0},{"ip":"1","port":2,"x":0}]}`, `{"p":[{"ip":"1","port":2,"x":1},{"ip":"1","port":1,"x":0}]}`, `.p[ip=1,port=2].x 0 1;`},
+		{"by path", `{"p":[{"path":"/a","x":0},{"path":"/b"}]}`, `{"p":[{"path":"/b"},{"path":"/a","x":1}]}`, `.p[path=/a].x 0 1;`},
 		{"a key that is not unique", `{"c":[{"name":"a"},{"name":"a","v":1}]}`, `{"c":[{"name":"a"},{"name":"a","v":2}]}`, `.c[1].v 1 2;`},
 		{"a key that one lacks", `{"c":[{"name":"a"},{"v":1}]}`, `{"c":[{"name":"a"},{"v":2}]}`, `.c[1].v 1 2;`},
 		{"a list that was empty", `{"c":[]}`, `{"c":[{"name":"a"}]}`, `+.c[name=a] map[name:a];`},

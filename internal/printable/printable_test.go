@@ -41,6 +41,13 @@ func TestForms(t *testing.T) {
 	}
 }
 
+func TestCut(t *testing.T) {
+	got := []string{printable.Cut("", 0), printable.Cut("abc", 3), printable.Cut("abcd", 3), printable.Cut("aé日本", 3), printable.Cut("aé日本", 5), printable.Cut("日本", 0)}
+	if diff := cmp.Diff([]string{"", "abc", "abc…", "aé…", "aé…", "…"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func FuzzForms(f *testing.F) {
 	f.Add("a\u202e\x1b[31m\x9b\n")
 	f.Fuzz(func(t *testing.T, s string) {

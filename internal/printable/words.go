@@ -3,6 +3,7 @@ package printable
 import (
 	"fmt"
 	"time"
+	"unicode/utf8"
 )
 
 // Thousands prints n as 12,500.
@@ -41,4 +42,15 @@ func Clip(s string) string {
 		return string(r[:80]) + "..."
 	}
 	return s
+}
+
+// Cut returns at most so many bytes of s, in whole characters, and marks what was cut off.
+func Cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most] + "…"
 }
