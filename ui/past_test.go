@@ -97,6 +97,35 @@ func TestListAtTheTimeOfAChange(t *testing.T) {
 	})
 }
 
+// TestOpenedObjectIsSent: a page requests the history of an object and then subscribes to
+// it. A change in between is sent.
+func TestOpenedObjectIsSent(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		p := w.open()
+		w.pod("a", "Pending")
+		w.pass(time.Second)
+		w.pod("a", "Running")
+		w.pass(time.Second)
+		p.post("api/subscribe", `{"client":"client-1","objects":[{"id":"o","type":"pods","ns":"shop","name":"a"}]}`)
+		s := p.stream("client-1", "")
+		s.read(time.Second)
+		var got []string
+		for _, e := range s.seen {
+			if e.name != "object" {
+				continue
+			}
+			var d struct{ State wireStateOf }
+			if err := json.Unmarshal(e.data, &d); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, d.State.Headline)
+		}
+		if diff := cmp.Diff([]string{"Created", "Running"}, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
 // TestObjectOfATypeThatIsListed: until the first list is complete, the answer is to ask
 // again, not that there is no such object.
 func TestObjectOfATypeThatIsListed(t *testing.T) {

@@ -166,7 +166,7 @@ func (u *UI) subscribe(s *session, r *http.Request) (any, error) {
 	defer v.mu.Unlock()
 	keep(current, windows)
 	v.windows = windows
-	v.open(u, in.Objects)
+	v.open(in.Objects)
 	v.activity = in.Activity
 	select {
 	case v.kick <- struct{}{}:
@@ -184,15 +184,16 @@ func keep(all, kept map[string]*window) {
 	}
 }
 
-// open follows objects; those that are followed already go on.
-func (v *viewer) open(u *UI, refs []objectRef) {
+// open follows objects; those that are followed already go on. The newest states of others
+// are sent, as they may have come after the page has requested the history.
+func (v *viewer) open(refs []objectRef) {
 	objects := map[string]*opened{}
 	for _, ref := range refs {
 		if old := v.objects[ref.ID]; old != nil && old.ref == ref {
 			objects[ref.ID] = old
 			continue
 		}
-		objects[ref.ID] = &opened{ref: ref, seen: u.log.position()}
+		objects[ref.ID] = &opened{ref: ref}
 	}
 	v.objects = objects
 }

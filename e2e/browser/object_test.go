@@ -46,6 +46,23 @@ func TestObjectShowsItsHistory(t *testing.T) {
 	p.sound()
 }
 
+// TestHistoryAfterAnInterruption has each state, where the stream has only the newest.
+func TestHistoryAfterAnInterruption(t *testing.T) {
+	w := start(t)
+	w.pod("web", "Pending", 0)
+	p := w.open("type=pods&object=pods/shop/web&tab=history", look{})
+	p.until("document.querySelectorAll('.story li[data-pos]').length === 1")
+	w.refuse.Store(true)
+	w.cut()
+	p.shows("#banner", "Not connected")
+	for i := range 8 {
+		w.pod("web", "Running", i)
+	}
+	w.refuse.Store(false)
+	p.until("document.querySelectorAll('.story li[data-pos]').length === 9")
+	p.sound()
+}
+
 // TestSecretsAreRedacted in all that the page shows of one.
 func TestSecretsAreRedacted(t *testing.T) {
 	w := start(t)

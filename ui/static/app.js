@@ -493,7 +493,7 @@ function streams() {
     if (st.state === "lost" && was === "live") setTimeout(drawBanner, 1600);
     drawBanner();
   });
-  link.on("hello", d => { offset = d.now - Date.now(); if (!d.resumed) totals = d.totals || {}; if (state) { state.epoch = d.epoch; state.pos = d.pos; } if (!document.hidden) { time.load(); object.refresh(); } });
+  link.on("hello", d => { offset = d.now - Date.now(); if (!d.resumed) totals = d.totals || {}; if (state) { state.epoch = d.epoch; state.pos = d.pos; } if (!document.hidden) { time.load(); if (d.resumed) object.reload(); else object.refresh(); } });
   link.on("totals", d => { totals = d; });
   link.on("reset", d => {
     totals = d.totals || {};

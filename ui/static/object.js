@@ -109,16 +109,21 @@ export class Sheet {
   // changed takes a new state of the object from the stream.
   changed(state) {
     if (!this.of || this.at) return;
-    const hist = this.data.history;
-    if (hist?.states && !hist.states.some(x => x.pos === state.pos)) hist.states = [state, ...hist.states];
+    const hist = this.data.history, known = hist?.states?.some(x => x.pos === state.pos);
+    if (known && this.data.object?.pos >= state.pos) return;
+    if (hist?.states && !known) hist.states = [state, ...hist.states];
     this.draw();
     clearTimeout(this.soon);
-    this.soon = setTimeout(() => {
-      if (!this.of) return;
-      if (!this.past) this.askObject();
-      this.ask("events", "api/events", this.query());
-      this.ask("tree", "api/tree", this.query());
-    }, 300);
+    this.soon = setTimeout(() => this.reload(), 300);
+  }
+
+  // reload asks again for all that a change of the object changes. The stream has the newest
+  // states of a burst only, the history has all.
+  reload() {
+    if (!this.of || this.at) return;
+    if (!this.past) this.askObject();
+    this.ask("history", "api/history", this.query());
+    this.refresh();
   }
 
   // refresh asks again for what no event reports.
