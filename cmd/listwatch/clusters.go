@@ -42,19 +42,43 @@ func (s *session) closeIdleConnections() {
 	}
 }
 
+// silence is how long the clusters that responded wait for the others.
+const silence = 5 * time.Second
+
+var errSilent = fmt.Errorf("no response %s after that of another cluster", silence)
+
 // reach asks all clusters at once for what is wanted. A cluster that is away is late where
-// there are others; any other error ends the run.
-func (a asked) reach(clusters []connect.Cluster, discover func(connect.Cluster) ([]target.Target, error)) (*reached, error) {
+// there are others; any other error ends the run. With hasty, so is a cluster that has not
+// responded some time after the first one did.
+func (a asked) reach(ctx context.Context, clusters []connect.Cluster, hasty bool, discover func(context.Context, connect.Cluster) ([]target.Target, error)) (*reached, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	giveUp := sync.OnceFunc(func() {
+		go func() {
+			select {
+			case <-time.After(silence):
+				cancel(errSilent)
+			case <-ctx.Done():
+			}
+		}()
+	})
 	r := &reached{clients: map[string]*client.Client{}}
 	found, errs := make([][]target.Target, len(clusters)), make([]error, len(clusters))
 	var asking sync.WaitGroup
 	for i, c := range clusters {
 		r.clients[c.Name] = c.Client
-		asking.Go(func() { found[i], errs[i] = discover(c) })
+		asking.Go(func() {
+			if found[i], errs[i] = discover(ctx, c); errs[i] == nil && hasty {
+				giveUp()
+			}
+		})
 	}
 	asking.Wait()
+	silent := errors.Is(context.Cause(ctx), errSilent)
 	for i, c := range clusters {
 		switch err := errs[i]; {
+		case silent && (errors.Is(err, context.Canceled) || errors.Is(err, errSilent)):
+			r.late = append(r.late, lateCluster{Cluster: c, err: errSilent})
 		case err == nil:
 			r.targets = append(r.targets, found[i]...)
 		case len(clusters) > 1 && away(err):
@@ -94,7 +118,11 @@ func (s *session) join(ctx context.Context, l lateCluster, records chan<- record
 		case <-time.After(pause):
 		}
 		var ts []target.Target
-		if ts, err = l.discover(ctx); err != nil {
+		ts, err = l.discover(ctx)
+		if ctx.Err() != nil {
+			return nil // the streams say why
+		}
+		if err != nil {
 			continue
 		}
 		s.monitor.Absent(l.Name, "")

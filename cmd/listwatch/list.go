@@ -107,8 +107,8 @@ func runList(p *cli.Program, cmd *cobra.Command, args []string, o *listFlags) er
 	if err != nil {
 		return err
 	}
-	found, err := w.reach(clusters, func(c connect.Cluster) ([]target.Target, error) {
-		return w.targets(cmd.Context(), c, &o.connection.Namespaces, o.selection.All, target.ToList)
+	found, err := w.reach(cmd.Context(), clusters, false, func(ctx context.Context, c connect.Cluster) ([]target.Target, error) {
+		return w.targets(ctx, c, &o.connection.Namespaces, o.selection.All, target.ToList)
 	})
 	defer found.close()
 	if err != nil {

@@ -172,7 +172,8 @@ func (o *watchFlags) session(ctx context.Context, t *messages.Writer, w asked, c
 	discover := func(ctx context.Context, c connect.Cluster) ([]target.Target, error) {
 		return w.targets(ctx, c, &o.connection.Namespaces, o.selection.All, can)
 	}
-	found, err := w.reach(clusters, func(c connect.Cluster) (ts []target.Target, err error) {
+	whole := o.once || o.checkpointing.file != "" || out.verdict != nil // needs all clusters from the beginning
+	found, err := w.reach(ctx, clusters, !whole, func(ctx context.Context, c connect.Cluster) (ts []target.Target, err error) {
 		err = o.reach(ctx, t, func() (err error) {
 			ts, err = discover(ctx, c)
 			return err
@@ -183,7 +184,7 @@ func (o *watchFlags) session(ctx context.Context, t *messages.Writer, w asked, c
 		found.close()
 		return nil, err
 	}
-	if len(found.late) > 0 && (o.once || o.checkpointing.file != "" || out.verdict != nil) {
+	if len(found.late) > 0 && whole {
 		found.close()
 		return nil, inCluster(found.late[0].Name, found.late[0].err)
 	}
