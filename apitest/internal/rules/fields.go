@@ -100,15 +100,6 @@ func (r *Refusals) Between(path string, m map[string]any, name string, least, mo
 	}
 }
 
-// Positive refuses numbers below 1.
-func (r *Refusals) Positive(path string, m map[string]any, names ...string) {
-	for _, name := range names {
-		if n, ok := m[name].(int64); ok && n < 1 {
-			r.Invalid(path+"."+name, n, "must be greater than zero")
-		}
-	}
-}
-
 // IP refuses an invalid IP address.
 func (r *Refusals) IP(field, s string) {
 	if len(IPAddress(s)) > 0 {
