@@ -294,8 +294,6 @@ export class Sheet {
         d.redacted ? h("p", { class: "note plain" }, "The values of this Secret were replaced before they were kept.") : null,
         d.truncated ? h("p", { class: "note" }, "The object is larger than 1 MiB: its end is not shown.") : null,
         h("pre", { class: "yaml", dir: "ltr" }, yaml(d.yaml)),
-        d.managers?.length ? h("details", {}, h("summary", {}, `managedFields: ${plural(d.managers.length, "manager")}`), h("table", { class: "facts" }, d.managers.map(m => h("tr", {},
-          h("td", { dir: "auto" }, m.manager, h("div", { class: "quiet" }, [m.operation, m.subresource, plural(m.fields || 0, "field")].filter(Boolean).join(", "))), h("td", { class: "when" }, m.at ? age(this.hooks.now() - m.at) : ""))))) : null,
       ], "the YAML")];
   }
 
@@ -398,7 +396,7 @@ export const icon = path => {
 };
 
 // differences writes paths that share a parent under it, as the mock does.
-export function differences(changes) {
+function differences(changes) {
   const out = [];
   let parent = null;
   for (const c of changes) {
