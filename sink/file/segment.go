@@ -162,9 +162,13 @@ func (f folder) read(s segment, commit func(sink.Position) error, record func(si
 	}
 	defer file.Close() // it is only read
 	r := bufio.NewReaderSize(file, 1<<16)
+	last := int64(0)
 	for {
 		line, err := readLine(r)
 		if errors.Is(err, io.EOF) && len(line) == 0 {
+			if last != s.last {
+				return fmt.Errorf("read %s: it ends after commit %d and was cut: restore the file", s.name, last)
+			}
 			return nil
 		}
 		if err != nil {
@@ -179,6 +183,7 @@ func (f folder) read(s segment, commit func(sink.Position) error, record func(si
 			if err != nil {
 				return fmt.Errorf("read %s: %w", s.name, err)
 			}
+			last = p.Sequence
 			if err := commit(p); err != nil {
 				return err
 			}

@@ -175,3 +175,24 @@ func TestReaderOfAnyPath(t *testing.T) {
 		t.Error("a folder that cannot be read has no error")
 	}
 }
+
+// TestSegmentWithoutItsLastCommitIsAnError: the name of a segment says what it has to hold.
+func TestSegmentWithoutItsLastCommitIsAnError(t *testing.T) {
+	path := t.TempDir()
+	s := open(t, path, file.Options{})
+	pos, _, err := s.Open(t.Context(), sink.Scope{Cluster: "c", Resource: sinktest.Resource})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pos.Sequence, pos.Revision = 1, "7"
+	if err := s.Commit(t.Context(), nil, pos); err != nil {
+		t.Fatal(err)
+	}
+	segment := filepath.Join(path, "c", "-", "configmaps", "0", "0000000000000001-0000000000000001.r7.ndjson")
+	if err := os.Truncate(segment, 0); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := s.Positions(t.Context()); err == nil {
+		t.Errorf("positions %+v, want an error", all)
+	}
+}
