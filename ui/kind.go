@@ -114,7 +114,7 @@ func (k *kind) forget() {
 	}
 }
 
-func (k *kind) secret() bool { return k.res.GroupResource() == "secrets" }
+func (k *kind) secret() bool { return k.id == "secrets" }
 
 // errUnrecorded is why an object of a recording is not known.
 var errUnrecorded = errors.New("the recording has no object")

@@ -123,7 +123,7 @@ func eventOf(text string, sub subject) (wireEvent, bool) {
 	// Fields of another form are left out: an Event with a broken time is one still.
 	_ = json.Unmarshal([]byte(text), &e)
 	o := e.InvolvedObject
-	if o.Name != sub.life.key.Name || o.Kind != sub.kind.res.Kind || o.UID != "" && sub.life.uid != "" && o.UID != sub.life.uid {
+	if o.Name != sub.life.key.Name || o.Kind != sub.name || o.UID != "" && sub.life.uid != "" && o.UID != sub.life.uid {
 		return wireEvent{}, false
 	}
 	at, first := e.Last, e.First

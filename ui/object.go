@@ -24,6 +24,7 @@ const maxYAML = 1 << 20
 type subject struct {
 	kind *kind
 	life *life
+	name string // of the kind, such as Pod
 }
 
 // subject finds the object that parameters name.
@@ -49,11 +50,11 @@ func (u *UI) find(ctx context.Context, s *session, ref objectRef) (subject, erro
 	if l == nil {
 		if !k.watched() || k.state == stateLoading {
 			k.start() // the page asks again
-			return subject{k, nil}, &refusal{http.StatusServiceUnavailable, "unavailable", "the type is being listed: try again in a moment"}
+			return subject{}, &refusal{http.StatusServiceUnavailable, "unavailable", "the type is being listed: try again in a moment"}
 		}
-		return subject{k, nil}, notFound("%s %s was not seen since this page's process watches them", k.res.Kind, kube.Key{Namespace: ref.NS, Name: ref.Name})
+		return subject{}, notFound("%s %s was not seen since this page's process watches them", k.res.Kind, kube.Key{Namespace: ref.NS, Name: ref.Name})
 	}
-	return subject{k, l}, nil
+	return subject{k, l, k.res.Kind}, nil
 }
 
 // wireObject is an object as PROTOCOL.md has it.
@@ -139,7 +140,7 @@ func (u *UI) getObject(s *session, r *http.Request) (any, error) {
 // describe shows a state of an object.
 func (sub subject) describe(st history.State, text string) (*wireObject, error) {
 	l, k := sub.life, sub.kind
-	w := &wireObject{Type: k.id, Kind: k.res.Kind, NS: l.key.Namespace, Name: l.key.Name, UID: l.uid, N: l.n, Created: l.created, Pos: st.Pos, At: st.At, Op: st.Op,
+	w := &wireObject{Type: k.id, Kind: sub.name, NS: l.key.Namespace, Name: l.key.Name, UID: l.uid, N: l.n, Created: l.created, Pos: st.Pos, At: st.At, Op: st.Op,
 		Exists: st.Op != opDeleted, Redacted: k.secret(), By: st.By, Revision: st.Revision, Conditions: []condition{}}
 	m, err := diff.Parse(text)
 	if err != nil {

@@ -84,12 +84,12 @@ func (u *UI) plainList(w http.ResponseWriter, r *http.Request) {
 	}
 	defer v.close()
 	v.kind.mu.Lock()
-	got := v.full()
+	got, namespaced := v.full(), v.kind.res.Namespaced
 	v.kind.mu.Unlock()
 	var b strings.Builder
 	fmt.Fprintf(&b, "<p><a href=\"./\">All types</a></p>\n<p>%d of %d match; %s %s</p>\n", got.Matched, got.Total, html.EscapeString(got.State), html.EscapeString(got.Reason))
 	fmt.Fprintf(&b, "<form><input type=\"hidden\" name=\"type\" value=\"%s\"><label>Filter <input name=\"text\" value=\"%s\"></label> <button>Show</button></form>\n<table><tr>", html.EscapeString(q.Type), html.EscapeString(q.Text))
-	if v.kind.res.Namespaced {
+	if namespaced {
 		b.WriteString("<th>Namespace")
 	}
 	for i, c := range got.Columns {
@@ -98,7 +98,7 @@ func (u *UI) plainList(w http.ResponseWriter, r *http.Request) {
 	b.WriteString("</tr>\n")
 	for _, row := range got.Rows {
 		b.WriteString("<tr>")
-		if v.kind.res.Namespaced {
+		if namespaced {
 			b.WriteString("<td>" + html.EscapeString(row.NS))
 		}
 		for _, c := range row.Cells {

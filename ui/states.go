@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"iter"
+	"math"
 	"net/http"
 	"slices"
 
@@ -10,19 +12,24 @@ import (
 	"github.com/listwatch/listwatch/ui/internal/history"
 )
 
-// texts returns the states that are kept of l, the newest first, with their JSON.
-func (u *UI) texts(l *life) []history.Text {
-	var list []history.Text
-	for _, t := range u.history.Walk(&l.past) {
-		if t.Err != nil {
-			break
+// states yields the states that are kept of l, the newest first, with the one before each,
+// which is nil for the oldest. Two are held at a time: one may have megabytes.
+func (u *UI) states(l *life) iter.Seq2[history.Text, *history.Text] {
+	return func(yield func(history.Text, *history.Text) bool) {
+		var after *history.Text
+		for _, t := range u.history.Walk(&l.past) {
+			if t.Err != nil {
+				break
+			}
+			if after != nil && !yield(*after, &t) {
+				return
+			}
+			after = &t
 		}
-		list = append(list, t)
-		if len(list) > maxStates {
-			break
+		if after != nil {
+			yield(*after, nil)
 		}
 	}
-	return list
 }
 
 // maxStates is how many states of an object a page shows at once.
@@ -86,18 +93,16 @@ func (u *UI) getHistory(s *session, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	texts := u.texts(sub.life)
-	states := []wireStateOf{}
-	for i, t := range texts[:min(len(texts), maxStates)] {
-		var before *history.Text
-		if i+1 < len(texts) {
-			before = &texts[i+1]
+	states, oldest := []wireStateOf{}, int64(math.MaxInt64)
+	for t, before := range u.states(sub.life) {
+		if len(states) == maxStates {
+			break
 		}
-		states = append(states, stateOf(t, before))
+		states, oldest = append(states, stateOf(t, before)), t.At
 	}
 	sub.kind.mu.Lock()
 	for _, g := range sub.kind.gaps {
-		if len(texts) > 0 && g.To >= texts[len(texts)-1].At {
+		if g.To >= oldest {
 			states = append(states, wireStateOf{Op: opGap, At: g.To, From: g.From, To: g.To, Reason: g.Reason, Headline: "Gap", Changes: []diff.Change{}})
 		}
 	}

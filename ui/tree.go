@@ -129,7 +129,10 @@ func (u *UI) typeOf(o owner) string {
 		group = ""
 	}
 	for _, k := range u.types() {
-		if k.res.Kind == o.kind.Value() && k.res.Group == group {
+		k.mu.Lock()
+		found := k.res.Kind == o.kind.Value() && k.res.Group == group
+		k.mu.Unlock()
+		if found {
 			return k.id
 		}
 	}
@@ -139,7 +142,9 @@ func (u *UI) typeOf(o owner) string {
 // grow returns the node of i with all below it.
 func (f *forest) grow(i *item, self *life, depth int) *node {
 	f.nodes++
+	i.kind.mu.Lock()
 	n := &node{Type: i.kind.id, Kind: i.kind.res.Kind, NS: i.key.Namespace, Name: i.key.Name, UID: i.uid, Self: i.life == self, Missing: len(i.cells) == 0, Status: i.status(), Children: []*node{}}
+	i.kind.mu.Unlock()
 	children := f.owned[i.uid]
 	slices.SortFunc(children, func(a, b *item) int {
 		if c := strings.Compare(a.kind.id, b.kind.id); c != 0 {
@@ -158,6 +163,7 @@ func (f *forest) grow(i *item, self *life, depth int) *node {
 }
 
 // status is the cell that says how an object is: that of a column named Status, or Ready.
+// Holds the mutex of its kind.
 func (i *item) status() string {
 	var parts []string
 	for _, name := range []string{"Ready", "Status", "Desired", "Completions"} {
