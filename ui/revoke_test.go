@@ -72,3 +72,41 @@ func TestALogEndsWithTheRightToReadIt(t *testing.T) {
 		})
 	}
 }
+
+// TestAnOutageOfReviewsIsNotTheEnd: a stream breaks while nobody says what may be seen,
+// and the page connects again by itself, which it does not after the event end.
+func TestAnOutageOfReviewsIsNotTheEnd(t *testing.T) {
+	inWorld(t, Options{TokenReview: true}, func(w *world) {
+		var down atomic.Bool
+		w.srv.On(apitest.Match{Path: accessReviews.Path("")}, func(rw http.ResponseWriter, r *http.Request) {
+			if down.Load() {
+				rw.WriteHeader(http.StatusServiceUnavailable)
+				return
+			}
+			apitest.Continue(rw, r)
+		})
+		w.reviewed()
+		w.pod("a", "Running")
+		w.pass(time.Second)
+		p := w.jane()
+		p.post("api/subscribe", `{"client":"client-1","windows":[{"id":"w","type":"pods"}]}`)
+		s := p.stream("client-1", "")
+		time.AfterFunc(5*time.Second, func() { down.Store(true) })
+		began := time.Now()
+		s.read(3 * time.Minute)
+		if time.Since(began) >= 3*time.Minute {
+			t.Error("the stream goes on without reviews")
+		}
+		for _, e := range s.seen {
+			if e.name == "end" {
+				t.Errorf("end: %s", e.data)
+			}
+		}
+		down.Store(false)
+		s = p.stream("client-1", s.lastID)
+		s.read(time.Second)
+		if names := s.names("w", -1); len(names) != 1 || names[0] != "a" {
+			t.Errorf("rows after the outage: %v", names)
+		}
+	})
+}

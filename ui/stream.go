@@ -145,6 +145,9 @@ func (st *stream) run(ctx context.Context, s *session) {
 		st.paced = now
 		if err := st.look(ctx, s); err != nil {
 			r := refusalOf(err)
+			if r.code == http.StatusServiceUnavailable {
+				return // it is not known what may be seen: the page connects again
+			}
 			st.event("end", -1, map[string]string{"reason": r.reason, "error": r.text})
 			_ = st.flush() // it is the last one
 			return
