@@ -3,14 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
-	"strings"
 	"time"
 
-	"github.com/listwatch/listwatch/client"
-	"github.com/listwatch/listwatch/discovery"
-	"github.com/listwatch/listwatch/internal/target"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -46,34 +40,5 @@ func (s *stream[T]) serve(now kube.Resource) {
 	s.served, s.columns, s.opts.Revision, s.opts.Seen = now, nil, "", ""
 	if s.relist == nil && (s.synced || s.partial) {
 		s.relist = &relist{cause: cause}
-	}
-}
-
-// servedAs returns what asks in which version the type of t is served; nil where one
-// was typed.
-func servedAs(c *client.Client, t target.Target) func(context.Context) (kube.Resource, error) {
-	typed := t.Typed
-	if typed == target.Everything {
-		typed = t.Resource.GroupResource()
-	}
-	if typed == "" || strings.Contains("."+strings.ToLower(typed)+".", "."+t.Resource.Version+".") {
-		return nil
-	}
-	return func(ctx context.Context) (kube.Resource, error) {
-		api, err := discovery.Fetch(ctx, c)
-		if err != nil {
-			return kube.Resource{}, err
-		}
-		rs, err := api.Resolve(typed)
-		if err != nil {
-			return kube.Resource{}, err
-		}
-		i := slices.IndexFunc(rs, func(r discovery.Resource) bool {
-			return r.GroupResource() == t.Resource.GroupResource() && r.Namespaced == t.Resource.Namespaced && r.Watchable() == nil
-		})
-		if i < 0 {
-			return kube.Resource{}, fmt.Errorf("%s is not served", t.Resource.GroupResource())
-		}
-		return rs[i].Resource, nil
 	}
 }

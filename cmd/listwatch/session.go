@@ -262,7 +262,7 @@ func (s *session) stream(ctx context.Context, i int, t target.Target, give func(
 func prepare[T record.Raw](s *session, i int, f *stream[T], give func(record.Record)) *stream[T] {
 	f.state = s.monitor.Stream(i)
 	f.state.Bind(f.contact, func() int { return f.store.Len() })
-	f.resolve = servedAs(s.clients[f.Cluster], f.Target)
+	f.resolve = target.ServedAs(s.clients[f.Cluster], f.Target)
 	if s.output.verdict == nil {
 		f.refusals = &s.refusals
 	}
