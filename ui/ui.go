@@ -51,7 +51,8 @@ type Options struct {
 
 	// Filter compiles an expression of the page's jq filter to a function that selects
 	// objects. It may be called by several goroutines at once, the function by one.
-	// nil = there is no such filter.
+	// nil = there is no such filter. It should limit the memory of an evaluation, or be nil
+	// where several people use the page: listwatch ui has none under --auth token-review.
 	Filter func(expression string) (func(object map[string]any) (bool, error), error)
 
 	// TokenReview lets in whoever has a token that the cluster accepts, and shows each

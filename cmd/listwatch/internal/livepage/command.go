@@ -136,8 +136,8 @@ func serve(cmd *cobra.Command, o *Serving, opts ui.Options, t *messages.Writer) 
 		return listen.Error("--listen", o.listen, err)
 	}
 	opts.Bound, opts.Hosts = l.Addr().String(), o.acceptHosts
-	opts.Filter = jq.Condition
-	if !opts.TokenReview {
+	if !opts.TokenReview { // for one person, who may use the memory and the ports of this machine
+		opts.Filter = jq.Condition
 		opts.OpenMoment = openMoment(ctx)
 	}
 	opts.Limits = ui.Limits{Objects: o.memory << 20, History: o.history << 20}
