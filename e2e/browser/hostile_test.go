@@ -35,7 +35,7 @@ func hostile() *script {
 			"activity": object{"from": now - 3600000, "to": now, "buckets": array{array{1, 2, 3}}, "gaps": array{gap}},
 			"changes":  object{"changes": array{object{"pos": 9, "at": now, "type": m("changetype"), "op": "MODIFIED", "ns": m("ns"), "name": m("changed"), "by": m("changeby"), "what": m("what")}, gap}},
 			"object": object{"type": m("type"), "kind": m("objectkind"), "name": m("name"), "created": now, "exists": true, "yaml": m("yaml") + ":\n  " + m("yamlkey") + ": " + m("yamlvalue"),
-				"managers": array{object{"manager": m("manager"), "operation": m("operation")}}, "labels": object{m("labelkey"): m("label")},
+				"labels":     object{m("labelkey"): m("label")},
 				"conditions": array{object{"type": m("condition"), "status": m("conditionstatus"), "reason": m("conditionreason"), "message": m("message")}},
 				"containers": array{object{"name": m("container"), "state": m("containerstate")}}, "commands": array{object{"title": m("commandtitle"), "text": m("command")}}},
 			"events":  object{"events": array{object{"at": now, "count": 3, "type": m("eventtype"), "reason": m("eventreason"), "message": m("eventmessage"), "from": m("eventfrom")}}, "state": "stale", "reason": m("eventsreason")},
@@ -74,7 +74,7 @@ func TestHostileContentIsText(t *testing.T) {
 	p.js("document.querySelectorAll('.pick button:last-child').forEach((b, i, all) => all[i].click()), 1", nil)
 	shown("old", "new")
 	p.press("3")
-	shown("yaml", "yamlkey", "yamlvalue", "manager", "operation")
+	shown("yaml", "yamlkey", "yamlvalue")
 	p.press("4")
 	shown("eventfrom", "eventsreason")
 	p.press("5")
