@@ -35,9 +35,6 @@ func DecoderOf[T any](apiVersion, kind string) (decode func([]byte) (T, error), 
 	byJSON := codec.DecoderOf[T]()
 	return func(b []byte) (v T, err error) {
 		e, err := protojson.Open(b)
-		if err == nil && e.Raw == nil { // an empty object has a message of no bytes
-			err = errors.New("it ends before its object")
-		}
 		if err != nil {
 			return v, syntax(err)
 		}

@@ -122,6 +122,7 @@ var odd = map[string][]byte{
 	"a field of another type":      object("v1", "Pod", field(meta, number(1, 5))),
 	"a skipped field that is cut":  object("v1", "Pod", field(meta, field(17, "\x0a\x7f"))),
 	"groups":                       object("v1", "Pod", field(meta, "\xa3\x06"+field(1, "x")+"\xa4\x06", field(1, "a"))),
+	"no message":                   []byte("k8s\x00" + field(1, field(1, "v1"), field(2, "Pod"))),
 	"a tag of zero":                object("v1", "Pod", "\x02\x00"),
 	"many strings":                 object("v1", "Pod", field(meta, strings.Repeat(field(14, "finalizer-of-some-length"), 3000))),
 	"many labels":                  object("v1", "Pod", field(meta, labels(3000))),

@@ -71,7 +71,8 @@ type Envelope struct {
 // Is reports whether b begins as an object in protobuf does.
 func Is(b []byte) bool { return bytes.HasPrefix(b, magic) }
 
-// Open reads an envelope; it aliases b, unless a part of it comes in pieces.
+// Open reads an envelope; it aliases b, unless a part of it comes in pieces. An envelope
+// without a message was cut: an empty object has a message of no bytes.
 func Open(b []byte) (e Envelope, err error) {
 	b, ok := bytes.CutPrefix(b, magic)
 	if !ok {
@@ -94,6 +95,9 @@ func Open(b []byte) (e Envelope, err error) {
 		if err != nil {
 			return e, err
 		}
+	}
+	if e.Raw == nil {
+		return e, errors.New("it ends before its object")
 	}
 	if e.APIVersion, err = Part(head, 1); err == nil {
 		e.Kind, err = Part(head, 2)
