@@ -29,6 +29,32 @@ func TestRawBinaryIsWhatItWas(t *testing.T) {
 	}
 }
 
+// TestGettersOfDamagedBytes: no getter leaves the bytes of a Raw whose JSON is damaged.
+func TestGettersOfDamagedBytes(t *testing.T) {
+	const object = `{"metadata":{"labels":{"a\u0061":"b\"","c":{}},"ownerReferences":[],"name":"n"}}`
+	r, err := codec.ParseRaw([]byte(object))
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, _ := r.MarshalBinary()
+	for i := 1; i < len(object)-1; i++ {
+		for j := i; j < min(i+3, len(object)-1); j++ {
+			for _, with := range []byte(`"{}[]:,\ 0`) {
+				b := bytes.Clone(whole)
+				b[i], b[j] = with, with
+				var got codec.Raw
+				if err := got.UnmarshalBinary(b); err != nil {
+					t.Fatal(err)
+				}
+				got.GetLabels()
+				got.Label("c")
+				got.Text("metadata", "name")
+				got.GetOwnerReferences()
+			}
+		}
+	}
+}
+
 // FuzzRawBinary: whatever the bytes, no getter leads out of them.
 func FuzzRawBinary(f *testing.F) {
 	r, err := codec.ParseRaw([]byte(`{"kind":"Pod","metadata":{"name":"\u0061","uid":"u"}}`))

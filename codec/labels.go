@@ -42,10 +42,10 @@ func (r Raw) GetLabels() map[string]string {
 		return nil
 	}
 	var labels map[string]string
-	for i := 1; s[i] == '"'; {
+	for i := 1; byteAt(s, i) == '"'; {
 		colon := stringEnd(s, i)
 		end := valueEnd(s, colon+1)
-		if key := meaning(s[i:colon]); s[colon+1] == '"' {
+		if key := meaning(s[i:colon]); byteAt(s, colon+1) == '"' {
 			if labels == nil {
 				labels = map[string]string{}
 			}
@@ -53,7 +53,7 @@ func (r Raw) GetLabels() map[string]string {
 				labels[key] = meaning(s[colon+1 : end])
 			}
 		}
-		if i = end; s[i] == ',' {
+		if i = end; byteAt(s, i) == ',' {
 			i++
 		}
 	}
@@ -85,32 +85,41 @@ func (r Raw) find(path ...string) string {
 			return ""
 		}
 	}
-	return s[i:valueEnd(s, i)]
+	return s[min(i, len(s)):valueEnd(s, i)]
 }
 
 // member returns the index of the value of a member of the object at i, -1 if there is
 // no such member or no object.
 func member(s string, i int, name string) int {
-	if s[i] != '{' {
+	if byteAt(s, i) != '{' {
 		return -1
 	}
-	for i++; s[i] == '"'; {
+	for i++; byteAt(s, i) == '"'; {
 		end := stringEnd(s, i)
 		key := s[i:end]
 		i = end + 1 // after the colon
-		if key[1:len(key)-1] == name || strings.IndexByte(key, '\\') >= 0 && meaning(key) == name {
+		if meaning(key) == name {
 			return i
 		}
-		if i = valueEnd(s, i); s[i] == ',' {
+		if i = valueEnd(s, i); byteAt(s, i) == ',' {
 			i++
 		}
 	}
 	return -1
 }
 
-// stringEnd returns the index after the string at i.
+// byteAt returns the byte at i, 0 behind the end: UnmarshalBinary does not check that a
+// Raw is JSON.
+func byteAt(s string, i int) byte {
+	if i >= len(s) {
+		return 0
+	}
+	return s[i]
+}
+
+// stringEnd returns the index after the string at i, the length of s if it has no end.
 func stringEnd(s string, i int) int {
-	for i++; ; i++ {
+	for i++; i < len(s); i++ {
 		switch s[i] {
 		case '"':
 			return i + 1
@@ -118,11 +127,15 @@ func stringEnd(s string, i int) int {
 			i++
 		}
 	}
+	return len(s)
 }
 
 // valueEnd returns the index after the value at i.
 func valueEnd(s string, i int) int {
 	depth := 0
+	if i > len(s) {
+		return len(s)
+	}
 	for i < len(s) {
 		switch s[i] {
 		case '"':
@@ -157,6 +170,9 @@ func valueEnd(s string, i int) int {
 // meaning returns the decoded string of a string in quotes: a part of it if it has no
 // escapes.
 func meaning(s string) string {
+	if len(s) < 2 {
+		return ""
+	}
 	s = s[1 : len(s)-1]
 	if strings.IndexByte(s, '\\') < 0 {
 		return s
