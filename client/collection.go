@@ -93,9 +93,9 @@ const maxObject = 64 << 20
 // [Config.Encoding]. A key without a namespace is in the namespace of the collection.
 func (c Collection[T]) Get(ctx context.Context, k kube.Key) (T, error) {
 	k = c.keyIn(k)
-	ask, binary := c, c.Subresource == "" && c.check() == nil && c.binary()
-	if binary {
-		ask.Accept.Object = withProtobuf(c.Accept.Object)
+	ask := c
+	if c.Subresource == "" && c.check() == nil {
+		ask.Accept.Object = c.prefer(c.Accept.Object)
 	}
 	b, err := ask.read(ctx, k)
 	var o T
@@ -106,9 +106,9 @@ func (c Collection[T]) Get(ctx context.Context, k kube.Key) (T, error) {
 	}
 	var st *kube.Status
 	var syntax *codec.SyntaxError
-	if binary && (errors.As(err, &syntax) || errors.As(err, &st) && st.Code == http.StatusNotAcceptable) {
+	if ask.Accept != c.Accept && (errors.As(err, &syntax) || errors.As(err, &st) && st.Code == http.StatusNotAcceptable) {
 		c.refuse()
-		return c.Get(ctx, k) // in JSON
+		return c.Get(ctx, k) // in plain JSON
 	}
 	if err != nil {
 		return *new(T), err

@@ -1,11 +1,13 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
 	"mime"
 	"net/http"
+	"reflect"
 	"strings"
 	"sync"
 
@@ -71,32 +73,51 @@ func garbled(err error) bool {
 	return !codec.IsItem(err) && (errors.As(err, &syntax) || errors.As(err, &other))
 }
 
-// refusals are the collections, by path, that a server cannot send as valid protobuf.
+// refusals are the collections, by path, that a server sends in plain JSON only.
 type refusals struct{ paths sync.Map }
 
 // Fetch sends a request for a list or a watch of the collection, like Do. If a T can be
 // decoded from protobuf ([Config.Encoding]) the server may choose that; r.Accept
-// defaults to that of c. If a server refuses protobuf, this and later requests ask for
-// JSON.
+// defaults to that of c. If a T has no use for metadata.managedFields, the server is
+// asked to leave them out, which it may ignore
+// (https://github.com/kubernetes/enhancements/issues/5958). If a server refuses such a
+// request, this and later requests ask for plain JSON.
 func (c Collection[T]) Fetch(ctx context.Context, r *Request) (*Answer, error) {
-	if c.Check() == nil && c.binary() {
-		ask := *r
-		ask.Accept = withProtobuf(r.Accept)
-		resp, err := c.Do(ctx, &ask)
-		var st *kube.Status
-		switch {
-		case err == nil:
-			return &Answer{resp: resp, binary: isProtobuf(resp.Header), refuse: c.refuse}, nil
-		case !errors.As(err, &st) || st.Code != http.StatusNotAcceptable:
-			return nil, err
+	if c.Check() == nil {
+		if accept := c.prefer(r.Accept); accept != r.Accept {
+			ask := *r
+			ask.Accept = accept
+			resp, err := c.Do(ctx, &ask)
+			var st *kube.Status
+			switch {
+			case err == nil:
+				return &Answer{resp: resp, binary: isProtobuf(resp.Header), refuse: c.refuse}, nil
+			case !errors.As(err, &st) || st.Code != http.StatusNotAcceptable:
+				return nil, err
+			}
+			c.refuse()
 		}
-		c.refuse()
 	}
 	resp, err := c.Do(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	return &Answer{resp: resp}, nil
+}
+
+// prefer returns the Accept header that is best for a T: accept, with protobuf before
+// it, and without managedFields. It is accept itself after a refusal.
+func (c Collection[T]) prefer(accept string) string {
+	if _, refused := c.Client.refusals.paths.Load(c.form()); refused {
+		return accept
+	}
+	if ignoresManagedFields[T]() && !strings.Contains(accept, "as=Table") {
+		accept = withoutManagedFields(accept)
+	}
+	if c.binary() {
+		accept = withProtobuf(accept)
+	}
+	return accept
 }
 
 // Decoder returns a function that decodes an object of the collection from JSON or
@@ -132,18 +153,32 @@ func (c Collection[T]) binary() bool {
 	if c.Client.encoding != EncodingAuto {
 		return false
 	}
-	if _, refused := c.Client.refusals.paths.Load(c.form()); refused {
-		return false
-	}
 	_, ok := c.protobuf()
 	return ok
 }
 
-// refuse notes that the server cannot send the collection as protobuf.
+// refuse notes that the server sends the collection in plain JSON only.
 func (c Collection[T]) refuse() { c.Client.refusals.paths.Store(c.form(), true) }
 
 // form returns the key of refusals: a resource and a representation.
 func (c Collection[T]) form() string { return c.Resource.Path("") + " " + c.Accept.Object }
+
+// ignoresManagedFields reports whether a T is decoded to the same value with and without
+// metadata.managedFields.
+func ignoresManagedFields[T kube.Object]() bool {
+	const head, tail = `{"apiVersion":"v1","kind":"K","metadata":{"name":"a-name"`, `}}`
+	const managed = `,"managedFields":[{"manager":"m","operation":"Update","apiVersion":"v1","time":"2026-01-01T00:00:00Z","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{}}}]`
+	with, err1 := codec.Decode[T]([]byte(head + managed + tail))
+	without, err2 := codec.Decode[T]([]byte(head + tail))
+	return err1 == nil && err2 == nil && reflect.DeepEqual(with, without)
+}
+
+// withoutManagedFields returns an Accept header that asks for accept without
+// metadata.managedFields.
+func withoutManagedFields(accept string) string {
+	const drop = ";drop=metadata.managedFields"
+	return strings.ReplaceAll(cmp.Or(accept, "application/json"), ",", drop+",") + drop
+}
 
 // withProtobuf returns an Accept header that prefers protobuf over accept, with the
 // same parameters.

@@ -144,6 +144,8 @@ func accept(e *env) {
 		"application/json;as=Table;v=v9;g=meta.k8s.io,application/json":         "ConfigMapList",
 		"application/json;as=Table;v=v1beta1;g=meta.k8s.io," + asTable + ",*/*": "Table",
 		"text/html,application/json;q=0.9":                                      "ConfigMapList",
+		"application/json;drop=metadata.managedFields":                          "ConfigMapList", // known or not
+		asPartialList + ";drop=metadata.managedFields":                          "PartialObjectMetadataList",
 		"application/json;as=Other;v=v1;g=meta.k8s.io," + asPartialList:         "PartialObjectMetadataList",
 	} {
 		l := &list{}

@@ -25,6 +25,7 @@ type View struct {
 	standard *object.Object // the one that the Table of a list marks as the default
 
 	Binary bool // the response is in protobuf
+	drop   bool // metadata.managedFields are left out: KEP-5958
 
 	Refused *kube.Status // why the form is not available
 }
@@ -50,6 +51,7 @@ func Parse(r *http.Request, info *object.Info, verb string) (*View, *kube.Status
 		if readable = true; params == nil {
 			continue
 		}
+		v.drop = slices.Contains(strings.Split(params["drop"], "+"), "metadata.managedFields")
 		as := params["as"]
 		if as == "" || verb == "create" || verb == "update" || verb == "delete" {
 			return v, nil
@@ -109,15 +111,26 @@ func Shown(r *object.Info, o *object.Object) *object.Object {
 	return o
 }
 
+// bare returns o without what v leaves out.
+func (v *View) bare(o *object.Object) *object.Object {
+	if !v.drop || len(o.Meta.ManagedFields) == 0 {
+		return o
+	}
+	b := *o
+	b.Meta.ManagedFields = nil
+	b.Seal(v.Info, o.Revision)
+	return &b
+}
+
 // Object returns o as a response.
 func (v *View) Object(o *object.Object) []byte {
 	switch v.as {
 	case "Table":
 		return v.table([]*object.Object{o}, listMeta{ResourceVersion: o.Meta.ResourceVersion})
 	case "PartialObjectMetadata":
-		return v.partial(nil, o)
+		return v.partial(nil, v.bare(o))
 	}
-	return slices.Clip(Shown(v.Info, o).Body) // what is appended goes to a copy
+	return slices.Clip(v.bare(Shown(v.Info, o)).Body) // what is appended goes to a copy
 }
 
 func (v *View) partial(b []byte, o *object.Object) []byte {
@@ -182,7 +195,7 @@ func (v *View) List(p *store.Page, metadataLast bool) []byte {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = v.partial(b, o)
+			b = v.partial(b, v.bare(o))
 		}
 		return append(b, "]}\n"...)
 	}
@@ -195,7 +208,7 @@ func (v *View) List(p *store.Page, metadataLast bool) []byte {
 		if i > 0 {
 			items = append(items, ',')
 		}
-		items = Shown(v.Info, o).AppendItem(items, v.Info)
+		items = v.bare(Shown(v.Info, o)).AppendItem(items, v.Info)
 	}
 	items = append(items, ']')
 	kind, version := object.Marshal(v.Info.ListKind()), object.Marshal(v.Info.APIVersion())
