@@ -1,0 +1,36 @@
+package client
+
+import (
+	"reflect"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// Change returns object, which is JSON, with the changes that f makes to its T, and
+// whether there are any. It sends no request. Members that T does not have are kept, or
+// the error is an *[AmbiguousError]; see [Collection.Update]. An object that does not fit
+// T is a *codec.SyntaxError or *codec.DecodeError. If f fails, Change returns its error.
+func Change[T kube.Object](object []byte, f func(*T) error) (changed []byte, differs bool, err error) {
+	s, err := stateOf[T](object)
+	if err != nil {
+		return nil, false, err
+	}
+	if err := f(&s.object); err != nil {
+		return nil, false, err
+	}
+	after, err := treeOf(s.object)
+	if err != nil {
+		return nil, false, err
+	}
+	if s.identify(after); reflect.DeepEqual(s.view, after) {
+		return object, false, nil
+	}
+	if !whole[T]() {
+		if after, err = s.overlay(after); err != nil {
+			return nil, false, err
+		}
+	}
+	changed, err = codec.Encode(after)
+	return changed, true, err
+}
