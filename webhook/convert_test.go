@@ -1,0 +1,175 @@
+package webhook_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/webhook"
+	"github.com/listwatch/listwatch/webhook/webhooktest"
+)
+
+// The hub is v1. v1beta1 has another name for the text, v1alpha1 no parts, which it keeps
+// in an annotation.
+type greetingBeta struct {
+	kube.Meta `json:"metadata"`
+	Spec      struct {
+		Message string         `json:"message,omitempty"`
+		Parts   []greetingPart `json:"parts,omitempty"`
+	} `json:"spec"`
+}
+
+type greetingAlpha struct {
+	kube.Meta `json:"metadata"`
+	Text      string `json:"text,omitempty"`
+}
+
+func fromBeta(b greetingBeta) (g greeting, err error) {
+	g.Meta, g.Spec.Text, g.Spec.Parts = b.Meta, b.Spec.Message, b.Spec.Parts
+	if b.Spec.Message == "bad" {
+		err = errors.New("it is bad")
+	}
+	return g, err
+}
+
+func toBeta(g greeting) (b greetingBeta, err error) {
+	b.Meta, b.Spec.Message, b.Spec.Parts = g.Meta, g.Spec.Text, g.Spec.Parts
+	return b, nil
+}
+
+func fromAlpha(a greetingAlpha) (g greeting, err error) {
+	g.Meta, g.Spec.Text = a.Meta, a.Text
+	g.Name, g.UID = "other", "other" // the server's own is kept
+	return g, nil
+}
+
+func toAlpha(g greeting) (a greetingAlpha, err error) {
+	a.Meta, a.Text = g.Meta, g.Spec.Text
+	a.Annotations = map[string]string{"parts": fmt.Sprint(len(g.Spec.Parts))}
+	return a, nil
+}
+
+func convertServer(t *testing.T) *webhook.Server {
+	s, _ := newServer(t)
+	webhook.Convert(s, greetings, "v1beta1", fromBeta, toBeta)
+	webhook.Convert(s, greetings, "v1alpha1", fromAlpha, toAlpha)
+	return s
+}
+
+func convertReview(desired, objects string) *strings.Reader {
+	return strings.NewReader(fmt.Sprintf(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{"uid":"u1","desiredAPIVersion":%q,"objects":[%s]}}`, desired, objects))
+}
+
+// TestConvertGoesByWayOfTheHub: in all directions, several objects at a time. Metadata
+// stays, except for labels and annotations.
+func TestConvertGoesByWayOfTheHub(t *testing.T) {
+	s := convertServer(t)
+	const (
+		meta  = `"name":"a","uid":"u","generation":12345678901234567,"managedFields":[{"manager":"x"}]`
+		hub   = `{"apiVersion":"example.com/v1","kind":"Greeting","metadata":{` + meta + `},"spec":{"text":"hi","parts":[{"name":"p"}]}}`
+		beta  = `{"apiVersion":"example.com/v1beta1","kind":"Greeting","metadata":{` + meta + `},"spec":{"message":"hi","parts":[{"name":"p"}]}}`
+		alpha = `{"apiVersion":"example.com/v1alpha1","kind":"Greeting","metadata":{` + meta + `,"annotations":{"parts":"1"}},"text":"hi"}`
+		plain = `{"apiVersion":"example.com/v1","kind":"Greeting","metadata":{` + meta + `,"annotations":{"parts":"1"}},"spec":{"text":"hi"}}`
+	)
+	for desired, tt := range map[string]struct{ objects, want string }{
+		"v1":       {hub + "," + beta + "," + alpha, hub + "," + hub + "," + plain},
+		"v1beta1":  {hub + "," + beta, beta + "," + beta},
+		"v1alpha1": {hub + "," + beta + "," + alpha, alpha + "," + alpha + "," + alpha},
+	} {
+		code, body := post(t, s, "/convert/greetings.example.com", "application/json", convertReview("example.com/"+desired, tt.objects))
+		want := fmt.Sprintf(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","response":{"uid":"u1","convertedObjects":[%s],"result":{"status":"Success"}}}`, tt.want)
+		if code != 200 {
+			t.Errorf("%s: %d %s", desired, code, body)
+		} else if diff := cmp.Diff(tree(t, want), tree(t, body)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", desired, diff)
+		}
+	}
+}
+
+// TestConversionThatFailsNamesTheObject: without a part of it.
+func TestConversionThatFailsNamesTheObject(t *testing.T) {
+	s := convertServer(t)
+	for objects, want := range map[string]string{
+		`{"apiVersion":"example.com/v1beta1","kind":"Greeting","metadata":{"namespace":"shop","name":"a"},"spec":{"message":"bad"}}`:       "convert Greeting shop/a from v1beta1: it is bad",
+		`{"apiVersion":"example.com/v1beta1","kind":"Greeting","metadata":{"name":"a"},"spec":{"message":["sesame"]}}`:                     "convert Greeting a from v1beta1: read it: decode spec.message",
+		`{"apiVersion":"example.com/v9","kind":"Greeting","metadata":{"name":"a"}}`:                                                        "another version",
+		`{"apiVersion":"example.com/v1beta1","kind":"Pod","metadata":{"name":"a"}}`:                                                        "another version",
+		`{"apiVersion":"example.com/v1","kind":"Greeting","metadata":{"name":"a"}},{"apiVersion":"example.com/v1beta1","kind":"Greeting"}`: "it has no metadata",
+		`1`: "read an object to convert",
+	} {
+		code, body := post(t, s, "/convert/greetings.example.com", "application/json", convertReview("example.com/v1", objects))
+		got, _ := tree(t, body)["response"].(map[string]any)
+		result, _ := got["result"].(map[string]any)
+		message, _ := result["message"].(string)
+		if code != 200 || result["status"] != "Failure" || !strings.Contains(message, want) || strings.Contains(message, "sesame") || len(got["convertedObjects"].([]any)) != 0 {
+			t.Errorf("%s: %d %s, want %q", objects, code, body, want)
+		}
+	}
+}
+
+func TestWhatIsNoConversionReviewIsRefused(t *testing.T) {
+	s := convertServer(t)
+	for _, body := range []string{"{", "{}", `{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview"}`, `{"apiVersion":"apiextensions.k8s.io/v1beta1","kind":"ConversionReview","request":{"uid":"u"}}`} {
+		if code, text := post(t, s, "/convert/greetings.example.com", "application/json", strings.NewReader(body)); code != 400 {
+			t.Errorf("%s: %d %s", body, code, text)
+		}
+	}
+	for _, desired := range []string{"example.com/v9", "other.com/v1", "v1"} {
+		if code, text := post(t, s, "/convert/greetings.example.com", "application/json", convertReview(desired, "")); code != 400 {
+			t.Errorf("%s: %d %s", desired, code, text)
+		}
+	}
+}
+
+// notes is what RoundTrip reports.
+type notes struct{ list []string }
+
+func (*notes) Helper() {}
+func (n *notes) Errorf(format string, args ...any) {
+	n.list = append(n.list, fmt.Sprintf(format, args...))
+}
+
+func TestRoundTripFindsWhatIsLost(t *testing.T) {
+	webhooktest.RoundTrip(t, func(b greetingBeta) (g greeting, err error) {
+		g.Meta, g.Spec.Text, g.Spec.Parts = b.Meta, b.Spec.Message, b.Spec.Parts
+		return g, nil
+	}, toBeta, webhooktest.Options[greeting, greetingBeta]{})
+	var n notes
+	webhooktest.RoundTrip(&n, fromAlpha, toAlpha, webhooktest.Options[greeting, greetingAlpha]{})
+	if len(n.list) != 1 || !strings.Contains(n.list[0], "from the hub to the spoke and back, object 0") {
+		t.Errorf("got %q", n.list)
+	}
+	n = notes{}
+	webhooktest.RoundTrip(&n, func(b greetingBeta) (greeting, error) {
+		g, err := fromBeta(b)
+		if p := g.Spec.Parts; len(p) > 1 {
+			p[0], p[1] = p[1], p[0]
+		}
+		return g, err
+	}, toBeta, webhooktest.Options[greeting, greetingBeta]{})
+	if len(n.list) != 1 {
+		t.Errorf("another order is not noticed")
+	}
+}
+
+// TestSecondRegistrationPanics: of a path, and of a version.
+func TestSecondRegistrationPanics(t *testing.T) {
+	s := convertServer(t)
+	for name, f := range map[string]func(){
+		"version": func() { webhook.Convert(s, greetings, "v1beta1", fromBeta, toBeta) },
+		"hub":     func() { webhook.Convert(s, greetings, "v1", fromBeta, toBeta) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			f()
+		}()
+	}
+}

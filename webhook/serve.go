@@ -1,0 +1,233 @@
+package webhook
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/guard"
+)
+
+// Limits in bytes. A review has the object and its former state, of 3 MiB each at most; a
+// conversion the objects of a whole list.
+const (
+	maxAdmission  = 8 << 20
+	maxConversion = 64 << 20
+	maxTogether   = 256 << 20 // bodies of all requests that are being answered
+)
+
+// Run listens, obtains a certificate, and serves until ctx ends and Options.Drain has
+// passed, so that requests of API servers that still use this replica are answered. The
+// certificate is renewed meanwhile. It returns nil if ctx ended it. It can be called
+// once.
+func (s *Server) Run(ctx context.Context) error {
+	s.mu.Lock()
+	if s.running {
+		s.mu.Unlock()
+		return errors.New("webhook server: Run was called before")
+	}
+	s.running = true
+	s.mu.Unlock()
+	l, err := s.listen()
+	if err != nil {
+		return fmt.Errorf("webhook server: %w", err)
+	}
+	s.mu.Lock()
+	s.address = l.Addr().String()
+	s.mu.Unlock()
+	s.log.Info("serving webhooks", "address", s.Address(), "webhooks", len(s.Webhooks()))
+
+	working, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stop(nil)
+	server := guard.Server(working, s.Handler())
+	server.ReadTimeout = longestTimeout
+	var all sync.WaitGroup
+	all.Go(func() { s.keep(working) })
+	failed := make(chan error, 1)
+	all.Go(func() {
+		failed <- server.Serve(tls.NewListener(guard.Listen(l, 0), &tls.Config{GetCertificate: s.certificate, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}))
+	})
+	select {
+	case err = <-failed:
+		err = fmt.Errorf("webhook server: %w", err)
+	case <-ctx.Done():
+		s.drain(server)
+	}
+	stop(context.Canceled)
+	server.Close()
+	all.Wait()
+	return err
+}
+
+// drain serves for Options.Drain, and then until the requests in progress are answered.
+// Connections end after their next response, not while they are idle: an API server could
+// be sending a request on such a connection, and would not repeat it.
+func (s *Server) drain(server *http.Server) {
+	s.draining.Store(true)
+	s.log.Info("draining webhooks", "for", s.options.Drain)
+	time.Sleep(s.options.Drain)
+	ctx, cancel := context.WithTimeout(context.Background(), defaultTimeout)
+	defer cancel()
+	if err := server.Shutdown(ctx); err != nil {
+		s.log.Warn("webhook requests were not answered before the end", "requests", s.inFlight.Load())
+	}
+}
+
+// certificate is for tls.Config.
+func (s *Server) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.serving == nil {
+		return nil, errStarting
+	}
+	return s.serving.tls, nil
+}
+
+// Handler answers the requests, for a listener other than that of Run.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	for _, h := range s.list(validate, mutate, convert) {
+		mux.HandleFunc("POST "+h.path, func(w http.ResponseWriter, r *http.Request) { s.answer(h, w, r) })
+	}
+	return mux
+}
+
+// answer answers one request.
+func (s *Server) answer(h *hook, w http.ResponseWriter, r *http.Request) {
+	began := time.Now()
+	s.inFlight.Add(1)
+	defer s.inFlight.Add(-1)
+	if s.draining.Load() {
+		w.Header().Set("Connection", "close")
+	}
+	ctx, cancel := context.WithTimeoutCause(r.Context(), patience(r), fmt.Errorf("the webhook %s did not answer in time: %w", h.name, context.DeadlineExceeded))
+	defer cancel()
+	code, o, err := s.review(ctx, h, w, r)
+	if err != nil {
+		http.Error(w, err.Error(), code)
+		o.err = err
+		s.log.Debug("a request is no review", "webhook", h.name, "code", code, "err", err)
+	}
+	s.report(h, o)
+	a := Answer{Webhook: h.name, Code: code, Allowed: o.allowed, Err: o.err, Duration: time.Since(began)}
+	s.eachTrace(func(t Trace) {
+		if t.Answered != nil {
+			t.Answered(a)
+		}
+	})
+}
+
+// report logs a panic, and a conversion that failed: its object cannot be read.
+func (s *Server) report(h *hook, o outcome) {
+	var p *panicError
+	switch {
+	case errors.As(o.err, &p):
+		s.panics.Add(1)
+		s.log.Error("a webhook panicked", "webhook", h.name, "err", p.reason(), "stack", string(p.stack))
+	case o.err != nil && h.kind == convert:
+		s.log.Warn("a conversion failed", "webhook", h.name, "err", o.err)
+	}
+}
+
+// review reads a review, and writes the response unless it returns an error.
+func (s *Server) review(ctx context.Context, h *hook, w http.ResponseWriter, r *http.Request) (int, outcome, error) {
+	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/json" {
+		return http.StatusUnsupportedMediaType, outcome{}, errors.New("the body must be application/json")
+	}
+	if r.ContentLength > int64(h.limit) {
+		return http.StatusRequestEntityTooLarge, outcome{}, fmt.Errorf("the body is larger than %d bytes", h.limit)
+	}
+	size := int64(h.limit)
+	if r.ContentLength >= 0 {
+		size = r.ContentLength
+	}
+	if !s.budget.take(ctx, size) {
+		return http.StatusServiceUnavailable, outcome{}, errors.New("too many large requests at a time")
+	}
+	defer s.budget.release(size)
+	body, err := readBody(r, size, h.limit)
+	if err != nil {
+		return http.StatusBadRequest, outcome{}, err
+	}
+	response, o, err := h.handle(ctx, body)
+	if err != nil {
+		return http.StatusBadRequest, outcome{}, err
+	}
+	b, err := codec.Encode(response)
+	if err != nil {
+		return http.StatusInternalServerError, outcome{}, errors.New("the response cannot be encoded")
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(b)
+	return http.StatusOK, o, nil
+}
+
+func readBody(r *http.Request, size int64, limit int) ([]byte, error) {
+	if r.ContentLength >= 0 {
+		b := make([]byte, size)
+		if _, err := io.ReadFull(r.Body, b); err != nil {
+			return nil, errors.New("the body ends early")
+		}
+		return b, nil
+	}
+	b, err := io.ReadAll(io.LimitReader(r.Body, int64(limit)+1))
+	switch {
+	case err != nil:
+		return nil, errors.New("the body ends early")
+	case len(b) > limit:
+		return nil, fmt.Errorf("the body is larger than %d bytes", limit)
+	}
+	return b, nil
+}
+
+// patience is how long the API server waits, which it says in the query.
+func patience(r *http.Request) time.Duration {
+	d, err := time.ParseDuration(r.URL.Query().Get("timeout"))
+	if err != nil || d <= 0 {
+		return defaultTimeout
+	}
+	return min(d, longestTimeout)
+}
+
+// budget limits the bytes of all bodies.
+type budget struct {
+	mu      sync.Mutex
+	left    int64
+	changed chan struct{} // closed when there is more
+}
+
+func newBudget(n int64) *budget { return &budget{left: n, changed: make(chan struct{})} }
+
+// take waits until n bytes are left. It returns false if ctx ends first.
+func (b *budget) take(ctx context.Context, n int64) bool {
+	for {
+		b.mu.Lock()
+		if n <= b.left {
+			b.left -= n
+			b.mu.Unlock()
+			return true
+		}
+		changed := b.changed
+		b.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+func (b *budget) release(n int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.left += n
+	close(b.changed)
+	b.changed = make(chan struct{})
+}
