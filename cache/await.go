@@ -10,7 +10,6 @@ import (
 
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
-	"github.com/listwatch/listwatch/watch"
 )
 
 // ErrVanished is the error of Await for an object that was written and deleted without
@@ -86,22 +85,24 @@ func (i *Informer[T]) await(ctx context.Context, w *write, what string) error {
 // selection is what an informer watches, if that is known.
 type selection struct {
 	namespaces []string // by source; nil = unknown
-	options    watch.Options
+	labels     kube.Selector
+	fields     kube.FieldSelector
+	shard      kube.Shard
 }
 
 // excludes reports whether an object is known not to be selected. JSON may be nil.
 func (s selection) excludes(o kube.Object, uid string, json []byte) bool {
-	if uid != "" && !s.options.Shard.Has(uid) {
+	if uid != "" && !s.shard.Has(uid) {
 		return true
 	}
-	if l, ok := o.(interface{ GetLabels() map[string]string }); ok && !s.options.Labels.Matches(l.GetLabels()) {
+	if l, ok := o.(interface{ GetLabels() map[string]string }); ok && !s.labels.Matches(l.GetLabels()) {
 		return true
 	}
-	if s.options.Fields.Empty() {
+	if s.fields.Empty() {
 		return false
 	}
 	members, _ := codec.Decode[map[string]any](json)
-	return s.options.Fields.Excludes(func(path string) (string, bool) {
+	return s.fields.Excludes(func(path string) (string, bool) {
 		switch path {
 		case "metadata.name":
 			return o.GetName(), true

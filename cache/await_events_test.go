@@ -136,7 +136,7 @@ func (b bare) GetLabels() map[string]string { return b.o.Labels }
 // of one's own may not have.
 func TestAwaitTakesLabelsFromTheMethod(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		i := cache.New(w.maps, options{Watch: watch.Options{Labels: kube.LabelsSelector(map[string]string{"v": "1"})}})
+		i := cache.New(w.maps.Where(kube.LabelsSelector(map[string]string{"v": "1"}), kube.FieldSelector{}), options{})
 		i.Handle(func(delta) { <-time.After(time.Second) })
 		w.run(i.Run)
 		if err := i.WaitSynced(t.Context()); err != nil {

@@ -94,16 +94,16 @@ func (m *awaitModel) start() {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	web1 := watch.Options{Labels: kube.LabelsSelector(map[string]string{"v": "web"})}
 	maps := m.world.maps
+	labelled := maps.Where(kube.LabelsSelector(map[string]string{"v": "web"}), kube.FieldSelector{})
 	m.all = []*awaiter{
 		{"all", cache.New(maps, options{}), any, nil},
 		{"pages", cache.New(maps, options{Watch: watch.Options{Initial: watch.Paged, Limit: 2}}), any, nil},
 		{"a", cache.New(maps.In("a"), options{}), func(k kube.Key, _ version) bool { return k.Namespace == "a" }, nil},
 		{"a, b", cache.New(maps, options{Namespaces: []string{"a", "b"}}), func(k kube.Key, _ version) bool { return k.Namespace != "c" }, nil},
-		{"web", cache.New(maps, options{Watch: web1}), web, nil},
-		{"web in c, a", cache.New(maps, options{Watch: web1, Namespaces: []string{"c", "a"}}), func(k kube.Key, v version) bool { return k.Namespace != "b" && v.label == "web" }, nil},
-		{"o1", cache.New(maps, options{Watch: watch.Options{Fields: fields}}), func(k kube.Key, _ version) bool { return k.Name == "o1" }, nil},
+		{"web", cache.New(labelled, options{}), web, nil},
+		{"web in c, a", cache.New(labelled, options{Namespaces: []string{"c", "a"}}), func(k kube.Key, v version) bool { return k.Namespace != "b" && v.label == "web" }, nil},
+		{"o1", cache.New(maps.Where(kube.Selector{}, fields), options{}), func(k kube.Key, _ version) bool { return k.Name == "o1" }, nil},
 	}
 	m.last = map[kube.Key]draft{}
 	for _, a := range m.all {

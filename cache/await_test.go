@@ -63,9 +63,9 @@ func TestAwaitNeedsOnlyTheObject(t *testing.T) {
 			"two namespaces":        {cache.New(w.maps, options{Namespaces: []string{"a", "b"}}), "a", true},
 			"two, the other one":    {cache.New(w.maps, options{Namespaces: []string{"b", "a"}}), "a", true},
 			"another namespace":     {cache.New(w.maps.In("b"), options{}), "a", false},
-			"not selected by label": {cache.New(w.maps, options{Watch: watch.Options{Labels: kube.LabelsSelector(map[string]string{"v": "1"})}}), "a", false},
-			"selected by label":     {cache.New(w.maps, options{Watch: watch.Options{Labels: kube.LabelsSelector(map[string]string{"v": "2"})}}), "a", true},
-			"not selected by field": {cache.New(w.maps, options{Watch: watch.Options{Fields: fields}}), "a", false},
+			"not selected by label": {cache.New(w.maps.Where(kube.LabelsSelector(map[string]string{"v": "1"}), kube.FieldSelector{}), options{}), "a", false},
+			"selected by label":     {cache.New(w.maps.Where(kube.LabelsSelector(map[string]string{"v": "2"}), kube.FieldSelector{}), options{}), "a", true},
+			"not selected by field": {cache.New(w.maps.Where(kube.Selector{}, fields), options{}), "a", false},
 		} {
 			w.run(tt.i.Run)
 			if err := tt.i.WaitSynced(t.Context()); err != nil {
@@ -93,7 +93,7 @@ func TestAwaitWaitsForWhatItCannotKnow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		i := cache.New(client.Of[kube.Partial](w.client, kube.Pods), options{Watch: watch.Options{Fields: fields}})
+		i := cache.New(client.Of[kube.Partial](w.client, kube.Pods).Where(kube.Selector{}, fields), options{})
 		hold := make(chan struct{})
 		i.Handle(func(delta) { <-hold })
 		w.run(i.Run)
@@ -352,7 +352,7 @@ func TestAwaitAmidARestore(t *testing.T) {
 // TestAwaitOfARawObject: the object may be of any type.
 func TestAwaitOfARawObject(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		i := cache.New(w.maps, options{Watch: watch.Options{Labels: kube.LabelsSelector(map[string]string{"v": "1"})}})
+		i := cache.New(w.maps.Where(kube.LabelsSelector(map[string]string{"v": "1"}), kube.FieldSelector{}), options{})
 		w.run(i.Run)
 		if err := i.WaitSynced(t.Context()); err != nil {
 			t.Fatal(err)

@@ -84,10 +84,9 @@ type identity struct {
 	revision kube.Revision
 }
 
-// listings returns, for each namespace, a function that lists the objects of c that o
-// selects.
+// listings returns, for each namespace, a function that lists the objects of c.
 func listings[T kube.Object](c client.Collection[T], namespaces []string, o list.Options) (all []func(context.Context) (*listing, error)) {
-	metadata := client.Of[kube.Partial](c.Client, c.Resource)
+	metadata := client.Of[kube.Partial](c.Client, c.Resource).Where(c.Labels, c.Fields)
 	metadata.Query = c.Query
 	metadata.Accept.List += ",application/json" // where the server does not know that form
 	for _, ns := range namespaces {

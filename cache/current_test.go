@@ -36,6 +36,7 @@ func TestUpToDate(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, tt := range map[string]struct {
+		labels  kube.Selector
 		options options
 		writes  func(*world)
 		want    time.Duration
@@ -49,7 +50,7 @@ func TestUpToDate(t *testing.T) {
 		"a creation and its deletion":          {writes: func(w *world) { w.put("a", "y", "1"); w.delete("a", "y") }},
 		"in one namespace of several":          {options: options{Namespaces: []string{"a", "b"}}, writes: func(w *world) { w.put("b", "y", "1") }, want: late},
 		"in a namespace of no source":          {options: options{Namespaces: []string{"a", "b"}}, writes: func(w *world) { w.put("c", "y", "1") }},
-		"an object that is not selected":       {options: options{Watch: watch.Options{Labels: notTwo}}, writes: func(w *world) { w.put("a", "y", "2") }},
+		"an object that is not selected":       {labels: notTwo, writes: func(w *world) { w.put("a", "y", "2") }},
 		"an unreadable object":                 {options: options{Transform: fails}, writes: func(w *world) { w.put("a", "y", "bad") }, want: late},
 		"an unreadable object that was mended": {options: options{Transform: fails}, writes: func(w *world) { w.put("b", "old", "2") }, want: late},
 		"a namesake of an unreadable object":   {options: options{Transform: fails}, writes: func(w *world) { w.delete("b", "old"); w.put("b", "old", "1") }, want: 2 * late},
@@ -66,7 +67,7 @@ func TestUpToDate(t *testing.T) {
 					}
 					_, _ = rw.Write(event)
 				}))
-				i := cache.New(w.maps, tt.options)
+				i := cache.New(w.maps.Where(tt.labels, kube.FieldSelector{}), tt.options)
 				w.start(i)
 				w.pass(time.Minute)
 				slow.Store(true)

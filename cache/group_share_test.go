@@ -182,13 +182,11 @@ func TestGroupReportsItsInformers(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- g.Run(ctx) }()
-		var invalid options
-		invalid.Watch.Fields = fields
 		cache.Shared(&g, w.maps, options{})
 		cache.Shared(&g, client.Of[kube.Partial](w.client, kube.Secrets).In("a"), options{})
 		w.pass(time.Minute)
 		log.are(t, `level=WARN msg="requests are refused; trying again" informer="secrets in a" reason=forbidden`)
-		cache.Shared(&g, w.maps.In("a"), invalid)
+		cache.Shared(&g, w.maps.In("a").Where(kube.Selector{}, fields), options{})
 		w.pass(time.Minute)
 		log.are(t, `level=ERROR msg="the informer ended; its objects are no longer updated" informer="configmaps in a (no.such=field)"`)
 		var got []string

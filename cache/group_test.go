@@ -11,7 +11,6 @@ import (
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
-	"github.com/listwatch/listwatch/watch"
 )
 
 func TestGroupSharesOneWatch(t *testing.T) {
@@ -27,7 +26,7 @@ func TestGroupSharesOneWatch(t *testing.T) {
 		}
 		others := []interface{ Release() }{
 			cache.Shared(&g, w.maps.In("a"), options{}),
-			cache.Shared(&g, w.maps, options{Watch: watch.Options{Labels: kube.LabelsSelector(map[string]string{"v": "1"})}}),
+			cache.Shared(&g, w.maps.Where(kube.LabelsSelector(map[string]string{"v": "1"}), kube.FieldSelector{}), options{}),
 			cache.Shared(&g, client.Of[codec.Raw](w.client, kube.ConfigMaps), cache.Options[codec.Raw]{}),
 			cache.Shared(&g, client.Of[kube.Partial](w.client, kube.Pods), options{}),
 		}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
@@ -201,23 +202,23 @@ func (i *Informer[T]) well(source int, ev watch.Event[T]) {
 }
 
 // nameOf returns the default name of an informer.
-func nameOf(r kube.Resource, namespaces []string, o watch.Options) string {
-	name := r.GroupResource()
-	if r.Namespaced && !slices.Contains(namespaces, "") {
+func nameOf[T kube.Object](c client.Collection[T], namespaces []string, s kube.Shard) string {
+	name := c.Resource.GroupResource()
+	if c.Resource.Namespaced && !slices.Contains(namespaces, "") {
 		name += " in " + strings.Join(namespaces[:min(3, len(namespaces))], ", ")
 		if n := len(namespaces) - 3; n > 0 {
 			name += fmt.Sprintf(" and %d more", n)
 		}
 	}
 	var selectors []string
-	if !o.Labels.Empty() {
-		selectors = append(selectors, o.Labels.String())
+	if !c.Labels.Empty() {
+		selectors = append(selectors, c.Labels.String())
 	}
-	if !o.Fields.Empty() {
-		selectors = append(selectors, o.Fields.String())
+	if !c.Fields.Empty() {
+		selectors = append(selectors, c.Fields.String())
 	}
-	if !o.Shard.All() {
-		for _, r := range o.Shard.Ranges() {
+	if !s.All() {
+		for _, r := range s.Ranges() {
 			selectors = append(selectors, fmt.Sprintf("hashes %016x-%016x", r.First, r.Last))
 		}
 	}

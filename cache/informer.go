@@ -28,7 +28,7 @@ type Source[T kube.Object] interface {
 
 // Options of an Informer. The zero value is the recommended setting.
 type Options[T kube.Object] struct {
-	// Watch selects the objects and sets how they are watched. New ignores its
+	// Watch sets how the objects are watched, and of which shard. New ignores its
 	// Revision: an informer begins with what exists, or with its Snapshot.
 	Watch watch.Options
 
@@ -69,7 +69,7 @@ type Options[T kube.Object] struct {
 	MaxStaleness time.Duration
 
 	// Name identifies the informer in errors, logs, probes and metrics. Default:
-	// resource, group, namespaces and selectors of the watch.
+	// resource, group, namespaces, selectors and shard.
 	Name string
 }
 
@@ -119,11 +119,11 @@ func New[T kube.Object](c client.Collection[T], o Options[T]) *Informer[T] {
 		sources = append(sources, watch.New(c.In(ns), o.Watch))
 	}
 	if o.Name == "" {
-		o.Name = nameOf(c.Resource, namespaces, o.Watch)
+		o.Name = nameOf(c, namespaces, o.Watch.Shard)
 	}
 	i := From(o, sources...)
-	i.selection = selection{namespaces, o.Watch}
-	i.listings = listings(c, namespaces, list.Options{Labels: o.Watch.Labels, Fields: o.Watch.Fields, Shard: o.Watch.Shard, Limit: o.Watch.Limit})
+	i.selection = selection{namespaces, c.Labels, c.Fields, o.Watch.Shard}
+	i.listings = listings(c, namespaces, list.Options{Shard: o.Watch.Shard, Limit: o.Watch.Limit})
 	i.restorer = newRestorer(c.In(namespaces[0]), o)
 	return i
 }

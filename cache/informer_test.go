@@ -183,7 +183,7 @@ func TestInformerWaitSyncedFailsWhenTheInformerEnded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		i := cache.New(w.maps, options{Watch: watch.Options{Fields: fields}})
+		i := cache.New(w.maps.Where(kube.Selector{}, fields), options{})
 		w.run(i.Run)
 		if err := i.WaitSynced(t.Context()); !errors.Is(err, kube.ErrInvalid) {
 			t.Errorf("got %v, want invalid", err)

@@ -11,7 +11,6 @@ import (
 	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/kube"
-	"github.com/listwatch/listwatch/watch"
 )
 
 // act does one thing.
@@ -218,7 +217,7 @@ func (m *model) hold() {
 }
 
 func take[T known](m *model, c client.Collection[T], sel kube.Selector, covers func(kube.Key, fact) bool, lazy bool) {
-	shared := cache.Shared(&m.group, c, cache.Options[T]{Watch: watch.Options{Labels: sel}})
+	shared := cache.Shared(&m.group, c.Where(sel, kube.FieldSelector{}), cache.Options[T]{})
 	s := &subject[T]{name: "shared", i: shared.Informer, covers: covers, lazy: lazy}
 	_, h := handle(m, s, c.String()+" "+sel.String())
 	m.holds = append(m.holds, hold{s, func() {

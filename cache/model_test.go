@@ -175,7 +175,7 @@ func (m *model) start() {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	selected := begin(m, "selected", m.things, cache.Options[thing]{Watch: watch.Options{Labels: web}})
+	selected := begin(m, "selected", m.things.Where(web, kube.FieldSelector{}), cache.Options[thing]{})
 	selected.covers = func(_ kube.Key, f fact) bool { return f.labels["app"] == "web" }
 	selected.index()
 	handle(m, selected, "first")

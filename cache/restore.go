@@ -94,7 +94,7 @@ func newRestorer[T kube.Object](c client.Collection[T], o Options[T]) *restorer[
 	}
 	b := SnapshotIdentity{
 		Cluster: s.Cluster, Resource: c.Resource, Namespace: c.Namespace,
-		Labels: o.Watch.Labels.String(), Fields: o.Watch.Fields.String(), Shard: o.Watch.Shard.String(),
+		Labels: c.Labels.String(), Fields: c.Fields.String(), Shard: o.Watch.Shard.String(),
 		Query: c.Query.Encode(), Accept: c.Accept,
 		Projection: s.Projection, IncludeSecrets: s.IncludeSecrets,
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,9 +33,8 @@ func TestSnapshotIsOfOneCollection(t *testing.T) {
 			i.Run(ctx)
 			return v.log, err
 		}
-		first, second := w.maps, w.maps
-		first.Query = url.Values{"labelSelector": {"v=1"}}
-		second.Query = url.Values{"labelSelector": {"v=2"}}
+		first := w.maps.Where(kube.LabelsSelector(map[string]string{"v": "1"}), kube.FieldSelector{})
+		second := w.maps.Where(kube.LabelsSelector(map[string]string{"v": "2"}), kube.FieldSelector{})
 		third := second
 		third.Accept = client.Accept{}
 		for _, life := range []struct {
@@ -46,7 +44,7 @@ func TestSnapshotIsOfOneCollection(t *testing.T) {
 		}{{first, "ADDED a/x initial", false}, {first, "ADDED a/x initial", false}, {second, "ADDED a/y initial", true}, {third, "ADDED a/y initial", true}} {
 			log, err := run(life.of)
 			if !slices.Equal(log, []string{life.want}) || errors.Is(err, cache.ErrSnapshotForeign) != life.foreign {
-				t.Errorf("%v: %q, %v; want %s, foreign %t", life.of.Query, log, err, life.want, life.foreign)
+				t.Errorf("%v: %q, %v; want %s, foreign %t", life.of.Labels, log, err, life.want, life.foreign)
 			}
 		}
 	})

@@ -173,7 +173,7 @@ func TestInformerName(t *testing.T) {
 			{cache.New(apps.In("a"), options{}), "deployments.apps in a"},
 			{cache.New(apps, options{Namespaces: []string{"a", "b"}}), "deployments.apps in a, b"},
 			{cache.New(apps, options{Namespaces: strings.Split("abcde", "")}), "deployments.apps in a, b, c and 2 more"},
-			{cache.New(apps.In("a"), options{Watch: watch.Options{Labels: kube.LabelsSelector(map[string]string{"v": "1"}), Fields: fields}}), "deployments.apps in a (v=1; metadata.name=x)"},
+			{cache.New(apps.In("a").Where(kube.LabelsSelector(map[string]string{"v": "1"}), fields), options{}), "deployments.apps in a (v=1; metadata.name=x)"},
 			{cache.New(apps, options{Name: "mine"}), "mine"},
 			{cache.From(options{}, cache.Source[kube.Partial](watch.New(w.maps, watch.Options{}))), "kube.Partial"},
 		} {
@@ -326,7 +326,7 @@ func TestInformerLogsARestoredServerAndItsEnd(t *testing.T) {
 		w.srv.RestoreTo(at)
 		w.pass(10 * time.Minute)
 		log.are(t, `level=WARN msg="the server was restored to an earlier state; listing again" informer=configmaps`)
-		w.run(cache.New(w.maps, options{Logger: log.logger(), Watch: watch.Options{Fields: fields}}).Run)
+		w.run(cache.New(w.maps.Where(kube.Selector{}, fields), options{Logger: log.logger()}).Run)
 		synctest.Wait()
 		log.are(t, `level=ERROR msg="the informer ended; its objects are no longer updated" informer="configmaps (no.such=field)"`)
 	})

@@ -14,7 +14,7 @@ import (
 
 // Check returns an error if no list or watch of the collection can succeed: it has no
 // client, its Resource is incomplete, it has a namespace although its resource is
-// cluster scoped, it has a subresource, or T does not decode the metadata of an object,
+// cluster scoped, it has a subresource, its Query contains a selector, or T does not decode the metadata of an object,
 // or panics for an object without metadata. It sends no request. Lists and watches call
 // it first, and return its error.
 func (c Collection[T]) Check() error {
@@ -35,6 +35,8 @@ func (c Collection[T]) check() error {
 		return fmt.Errorf("the resource %+v has no version or no plural: give client.Of one with both", c.Resource)
 	case c.Namespace != "" && !c.Resource.Namespaced:
 		return fmt.Errorf("the collection has the namespace %q, but %s is cluster scoped: leave out In, or set Namespaced in the kube.Resource", c.Namespace, c.Resource)
+	case c.Query.Has("labelSelector") || c.Query.Has("fieldSelector"):
+		return errors.New("the Query of the collection contains a selector: use Where, which informers and snapshots know of")
 	case strings.Contains(c.Accept.Object+c.Accept.List, "as=Table"):
 		return nil // T is a Table, without metadata of its own
 	}

@@ -108,7 +108,7 @@ func refused[T kube.Object](t *testing.T, c client.Collection[T], hint string) {
 			return last
 		},
 		"DeleteAll": func(ctx context.Context) error {
-			return c.In("a").DeleteAll(ctx, client.Selection{}, client.DeleteOptions{})
+			return c.In("a").DeleteAll(ctx, client.DeleteOptions{})
 		},
 		"Edit": func(ctx context.Context) error { _, err := c.Edit(ctx, web, func(*T) error { return nil }); return err },
 	}
@@ -251,7 +251,7 @@ func TestSubresources(t *testing.T) {
 				return pods.Sub("status").Delete(ctx, kube.Key{Name: "web"}, client.DeleteOptions{})
 			}, `delete pods.v1 a/web (status): the subresource "status" has no Delete: use the collection without Sub`},
 			"DeleteAll": {func(ctx context.Context) error {
-				return pods.Sub("status").DeleteAll(ctx, client.Selection{}, client.DeleteOptions{})
+				return pods.Sub("status").DeleteAll(ctx, client.DeleteOptions{})
 			}, `delete all pods.v1 in a: the subresource "status" has no DeleteAll: use the collection without Sub`},
 			"CreateOr": {func(ctx context.Context) error {
 				_, _, err := pods.Sub("status").CreateOrUpdate(ctx, kube.Key{Name: "web"}, nil)

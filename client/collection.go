@@ -20,8 +20,14 @@ type Collection[T kube.Object] struct {
 	Namespace string // empty = all namespaces, or cluster scoped
 	Accept    Accept
 
+	// Labels and Fields select the objects of lists, watches and DeleteAll; see Where.
+	// The zero values select all. Requests for one object ignore them.
+	Labels kube.Selector
+	Fields kube.FieldSelector
+
 	// Query is added to the query of each get, list and watch. An example is
-	// includeObject=Object for Tables whose rows contain the whole object.
+	// includeObject=Object for Tables whose rows contain the whole object. It may not
+	// contain selectors: see Where.
 	Query url.Values
 
 	Subresource string       // of each object, for reads and writes; see Sub
@@ -60,12 +66,40 @@ func (c Collection[T]) In(ns string) Collection[T] {
 	return c
 }
 
+// Where returns the collection of the objects that both selectors match, instead of
+// those that c selected. An informer of it knows which objects it must hold, shares
+// requests in a cache.Group only with the same selection, and does not load the snapshot of
+// another one.
+func (c Collection[T]) Where(labels kube.Selector, fields kube.FieldSelector) Collection[T] {
+	c.Labels, c.Fields = labels, fields
+	return c
+}
+
 // Path returns the URL path of the collection.
 func (c Collection[T]) Path() string { return c.Resource.Path(c.Namespace) }
 
-// Ask adds c.Query to the query of a request, for callers that send it themselves. It
-// changes q, but keeps existing values.
+// Ask adds the selectors and c.Query to the query of a list or watch, for callers that
+// send it themselves. It changes q, but keeps existing values.
 func (c Collection[T]) Ask(q url.Values) url.Values {
+	return c.extend(c.selected(q))
+}
+
+// selected adds the selectors to the query of a request.
+func (c Collection[T]) selected(q url.Values) url.Values {
+	if q == nil {
+		q = url.Values{}
+	}
+	if !c.Labels.Empty() {
+		q.Set("labelSelector", c.Labels.String())
+	}
+	if !c.Fields.Empty() {
+		q.Set("fieldSelector", c.Fields.String())
+	}
+	return q
+}
+
+// extend adds c.Query to the query of a request.
+func (c Collection[T]) extend(q url.Values) url.Values {
 	for name, values := range c.Query {
 		if q == nil {
 			q = url.Values{}
@@ -121,7 +155,7 @@ func (c Collection[T]) read(ctx context.Context, k kube.Key) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("get %s: %w", c.named(k), err)
 	}
-	b, err := c.answer(ctx, &Request{Path: path, Query: c.Ask(nil), Accept: c.Accept.Object})
+	b, err := c.answer(ctx, &Request{Path: path, Query: c.extend(nil), Accept: c.Accept.Object})
 	if err != nil {
 		return nil, fmt.Errorf("get %s: %w", c.named(k), err)
 	}

@@ -139,6 +139,42 @@ func TestCollectionQueryIsAddedToReads(t *testing.T) {
 	}
 }
 
+func TestCollectionWhereSelectsListsAndWatches(t *testing.T) {
+	var asked string
+	url := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		asked = r.RequestURI
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"metadata":{"name":"n"}}`)
+	})
+	fields, err := kube.ParseFieldSelector("metadata.name!=a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := client.Of[pod](newClient(t, client.Config{Server: url}), kube.Nodes)
+	some := all.Where(kube.LabelsSelector(map[string]string{"app": "web"}), fields)
+	some.Query = map[string][]string{"limit": {"1"}}
+	got := []string{all.Ask(nil).Encode(), some.Ask(nil).Encode(), some.Where(kube.Selector{}, fields).Ask(nil).Encode()}
+	want := []string{"", "fieldSelector=metadata.name%21%3Da&labelSelector=app%3Dweb&limit=1", "fieldSelector=metadata.name%21%3Da&limit=1"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("queries (-want +got):\n%s", diff)
+	}
+	if _, err := some.Get(t.Context(), kube.Key{Name: "n"}); err != nil || asked != "/api/v1/nodes/n?limit=1" {
+		t.Errorf("a get sent %s, %v; want no selector", asked, err)
+	}
+}
+
+// A selector in Query would select objects without the knowledge of informers: Await would
+// wait for an object that is not selected.
+func TestCollectionCheckRefusesSelectorsInQuery(t *testing.T) {
+	for _, name := range []string{"labelSelector", "fieldSelector"} {
+		pods := client.Of[pod](newClient(t, client.Config{Server: "http://h"}), kube.Pods)
+		pods.Query = map[string][]string{name: {"a=b"}}
+		if err := pods.Check(); err == nil || !strings.Contains(err.Error(), "use Where") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestCollectionIsAValue(t *testing.T) {
 	all := client.Of[pod](newClient(t, client.Config{Server: "http://h"}), kube.Pods)
 	one := all.In("a")

@@ -75,16 +75,10 @@ func (c Collection[T]) Delete(ctx context.Context, k kube.Key, o DeleteOptions) 
 	return c.remove(ctx, what, &Request{Path: path}, o)
 }
 
-// Selection selects objects of a collection by their labels and fields; the zero
-// Selection selects all.
-type Selection struct {
-	Labels kube.Selector
-	Fields kube.FieldSelector
-}
-
-// DeleteAll deletes the selected objects of a namespace, or of a cluster scoped
-// resource, one after the other: if it fails, some may be deleted.
-func (c Collection[T]) DeleteAll(ctx context.Context, s Selection, o DeleteOptions) error {
+// DeleteAll deletes the objects of a namespace, or of a cluster scoped resource, that the
+// collection selects, all of them without [Collection.Where]. The server deletes one after
+// the other: if it fails, some may be deleted.
+func (c Collection[T]) DeleteAll(ctx context.Context, o DeleteOptions) error {
 	what := "delete all " + c.String()
 	if err := c.notOf("DeleteAll"); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
@@ -92,14 +86,7 @@ func (c Collection[T]) DeleteAll(ctx context.Context, s Selection, o DeleteOptio
 	if c.Resource.Namespaced && c.Namespace == "" {
 		return fmt.Errorf("%s: servers delete within one namespace: use In", what)
 	}
-	r := &Request{Path: c.Path(), Query: map[string][]string{}}
-	if !s.Labels.Empty() {
-		r.Query.Set("labelSelector", s.Labels.String())
-	}
-	if f := s.Fields.String(); f != "" {
-		r.Query.Set("fieldSelector", f)
-	}
-	return c.remove(ctx, what, r, o)
+	return c.remove(ctx, what, &Request{Path: c.Path(), Query: c.selected(nil)}, o)
 }
 
 func (c Collection[T]) remove(ctx context.Context, what string, r *Request, o DeleteOptions) error {

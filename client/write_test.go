@@ -636,10 +636,10 @@ func TestDeleteAll(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := maps.DeleteAll(t.Context(), client.Selection{Labels: sel}, client.DeleteOptions{}); err == nil || !strings.Contains(err.Error(), "use In") {
+		if err := maps.Where(sel, kube.FieldSelector{}).DeleteAll(t.Context(), client.DeleteOptions{}); err == nil || !strings.Contains(err.Error(), "use In") {
 			t.Errorf("without a namespace: %v", err)
 		}
-		if err := maps.In("a").DeleteAll(t.Context(), client.Selection{Labels: sel}, client.DeleteOptions{}); err != nil {
+		if err := maps.In("a").Where(sel, kube.FieldSelector{}).DeleteAll(t.Context(), client.DeleteOptions{}); err != nil {
 			t.Error(err)
 		}
 		for name, want := range map[string]bool{"a": false, "b": false, "c": true} {

@@ -95,7 +95,7 @@ func established(ctx context.Context, col client.Collection[served], name string
 	if err != nil {
 		return err
 	}
-	for ev, err := range watch.New(col, watch.Options{Fields: selector}).Events(ctx) {
+	for ev, err := range watch.New(col.Where(kube.Selector{}, selector), watch.Options{}).Events(ctx) {
 		var pause *watch.Interruption
 		switch {
 		case errors.As(err, &pause):

@@ -243,7 +243,7 @@ func (s *stage) create(r kube.Resource, ns, object string) {
 
 func (s *stage) deleteAll(r kube.Resource, ns string) {
 	s.Helper()
-	if err := client.Of[thing](s.admin, r).In(ns).DeleteAll(s.Context(), client.Selection{}, client.DeleteOptions{}); err != nil {
+	if err := client.Of[thing](s.admin, r).In(ns).DeleteAll(s.Context(), client.DeleteOptions{}); err != nil {
 		s.Fatal(err)
 	}
 }

@@ -256,7 +256,7 @@ func testProtobufEngine(ctx context.Context, t *testing.T, c *cluster.Cluster) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, err := range watch.Once(ctx, client.Of[kube.Partial](cl, kube.Pods), "1", watch.Options{Fields: wrong}) {
+		for _, err := range watch.Once(ctx, client.Of[kube.Partial](cl, kube.Pods).Where(kube.Selector{}, wrong), "1", watch.Options{}) {
 			fmt.Fprintln(&log, err)
 		}
 		told[encoding] = log.String()

@@ -61,7 +61,8 @@ func (w *ringWire) labels() map[string]string {
 // list reads the table and the Leases of all members, as of one revision.
 func (w *ringWire) list(ctx context.Context) (found, error) {
 	f := found{members: make(map[string]object)}
-	l := list.New(w.leases(), list.Options{Labels: kube.LabelsSelector(map[string]string{ringLabel: w.ring.key.Name}), Limit: -1})
+	members := kube.LabelsSelector(map[string]string{ringLabel: w.ring.key.Name})
+	l := list.New(w.leases().Where(members, kube.FieldSelector{}), list.Options{Limit: -1})
 	for raw, err := range l.All(ctx) {
 		if err != nil {
 			return found{}, w.failed(err)

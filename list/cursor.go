@@ -11,12 +11,9 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Options select the objects of a list and set how they are listed. The zero value
-// lists the current state of everything, in pages of 500.
+// Options set how a collection is listed. The zero value lists the current state of all
+// objects that the collection selects, in pages of 500.
 type Options struct {
-	Labels kube.Selector
-	Fields kube.FieldSelector
-
 	// Shard, if set, is the part of the collection to list. It is sent as shardSelector
 	// (KEP-5866, feature gate ShardedListAndWatch), or omitted if the server refuses
 	// it. Other servers ignore it and send all objects; a Lister drops the others
@@ -67,7 +64,7 @@ type Progress struct {
 // response. It is a value; the zero Cursor is at the beginning of a list.
 //
 //	for more := true; more && err == nil; {
-//		page := get(path + "?" + cur.Query(opts).Encode())
+//		page := get(path + "?" + collection.Ask(cur.Query(opts)).Encode())
 //		more, err = cur.Page(page.Meta, len(page.Items))
 //	}
 type Cursor struct {
@@ -98,9 +95,12 @@ const (
 	maxPages = 1 << 20 // with 500 objects in each, more than etcd can hold
 )
 
-// Query returns the parameters of the next request.
+// Query returns the parameters of the next request, apart from those of the collection.
 func (c *Cursor) Query(o Options) url.Values {
-	q := o.Query()
+	q := url.Values{}
+	if !o.Shard.All() {
+		q.Set("shardSelector", o.Shard.String())
+	}
 	limit := o.Limit
 	if limit == 0 {
 		limit = defaultLimit
@@ -130,21 +130,6 @@ func (c *Cursor) Query(o Options) url.Values {
 func MayRefuseShard(err error) bool {
 	var st *kube.Status
 	return errors.As(err, &st) && (st.Code == http.StatusInternalServerError || errors.Is(err, kube.ErrInvalid))
-}
-
-// Query returns the selectors as parameters.
-func (o Options) Query() url.Values {
-	q := url.Values{}
-	if !o.Labels.Empty() {
-		q.Set("labelSelector", o.Labels.String())
-	}
-	if !o.Fields.Empty() {
-		q.Set("fieldSelector", o.Fields.String())
-	}
-	if !o.Shard.All() {
-		q.Set("shardSelector", o.Shard.String())
-	}
-	return q
 }
 
 // Page takes the metadata of a page of items objects that was read to its end, and

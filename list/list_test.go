@@ -218,10 +218,9 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	web := list.New(client.Of[kube.Partial](c, kube.Pods), list.Options{
-		Labels: kube.LabelsSelector(map[string]string{"app": "web"}),
-	})
-	for pod, err := range web.All(context.Background()) {
+	web := kube.LabelsSelector(map[string]string{"app": "web"})
+	pods := client.Of[kube.Partial](c, kube.Pods).In("shop").Where(web, kube.FieldSelector{})
+	for pod, err := range list.New(pods, list.Options{}).All(context.Background()) {
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -107,12 +107,9 @@ func (s Status) Lag(now time.Time) time.Duration {
 // Runner moves one scope into a sink. One goroutine reads the watch and another commits;
 // between the two there is no queue, so that a slow sink slows the watch.
 type Runner struct {
-	o   Options
-	col client.Collection[codec.Raw]
-
-	labels kube.Selector
-	fields kube.FieldSelector
-	shard  kube.Shard
+	o     Options
+	col   client.Collection[codec.Raw]
+	shard kube.Shard
 
 	mu     sync.Mutex
 	status Status
@@ -163,7 +160,7 @@ func newRunner(o Options) (*Runner, error) {
 		o.Logger = slog.Default()
 	}
 	col := client.Of[codec.Raw](o.Client, o.Scope.Resource).In(o.Scope.Namespace)
-	return &Runner{o: o, col: col, labels: labels, fields: fields, shard: kube.EqualShard(o.Scope.Shard, o.Scope.Shards)}, nil
+	return &Runner{o: o, col: col.Where(labels, fields), shard: kube.EqualShard(o.Scope.Shard, o.Scope.Shards)}, nil
 }
 
 // positive sets *v to otherwise unless it is positive.

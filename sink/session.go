@@ -100,7 +100,7 @@ func (s *session) follow(ctx context.Context) error {
 func (s *session) watcher(ctx context.Context, events chan<- event) *watch.Watcher[codec.Raw] {
 	// A list in pages shows one snapshot; a stream of initial objects may begin with an
 	// older state than the table has.
-	o := watch.Options{Labels: s.labels, Fields: s.fields, Shard: s.shard, Initial: watch.Paged}
+	o := watch.Options{Shard: s.shard, Initial: watch.Paged}
 	if s.pos.Phase == Live {
 		o.Revision, o.Seen = s.pos.Revision, s.pos.Revision
 	}
@@ -242,7 +242,7 @@ func (s *session) changed(ctx context.Context, ev event) error {
 // left the selection.
 func (s *session) deleted(ctx context.Context, rec Record) error {
 	rec.ID = DeletionID(rec.Cluster, rec.Epoch, rec.UID)
-	if !s.labels.Empty() || !s.fields.Empty() {
+	if !s.col.Labels.Empty() || !s.col.Fields.Empty() {
 		exists, err := s.get(ctx, rec.Key(), rec.UID)
 		if err != nil {
 			return err

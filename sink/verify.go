@@ -46,7 +46,7 @@ func Verify(ctx context.Context, o Options, from Reader, wait time.Duration) (Ve
 	}
 	s := &session{Runner: r}
 	want := map[kube.Key]Row{}
-	lister := list.New(r.col, list.Options{Labels: r.labels, Fields: r.fields})
+	lister := list.New(r.col, list.Options{})
 	for object, err := range lister.All(ctx) {
 		if err != nil {
 			if codec.IsItem(err) {

@@ -9,12 +9,9 @@ import (
 	"github.com/listwatch/listwatch/list"
 )
 
-// Options select the objects and set how they are watched. The zero value watches
-// everything and is the recommended setting.
+// Options set how a collection is watched. The zero value watches all objects that the
+// collection selects, and is the recommended setting.
 type Options struct {
-	Labels kube.Selector
-	Fields kube.FieldSelector
-
 	// Shard, if set, is the part of the collection to watch. It is sent as
 	// shardSelector (KEP-5866, feature gate ShardedListAndWatch of kube-apiserver), so
 	// that the server does not send other objects. If a server responds 400 or 500 to
@@ -115,13 +112,16 @@ func (o Options) defaults() Options {
 }
 
 func (o Options) list() list.Options {
-	return list.Options{Labels: o.Labels, Fields: o.Fields, Shard: o.Shard, Limit: o.Limit, MaxItem: o.MaxItem}
+	return list.Options{Shard: o.Shard, Limit: o.Limit, MaxItem: o.MaxItem}
 }
 
 // query returns the parameters of a WATCH from rev, or of one that begins with the
 // initial objects.
 func (o Options) query(rev kube.Revision, initial bool, rnd func() float64) url.Values {
-	q := o.list().Query()
+	q := url.Values{}
+	if !o.Shard.All() {
+		q.Set("shardSelector", o.Shard.String())
+	}
 	q.Set("watch", "1")
 	q.Set("allowWatchBookmarks", "true")
 	q.Set("timeoutSeconds", strconv.Itoa(max(1, int(plus(o.Timeout, part(o.Timeout, rnd())).Seconds()))))

@@ -96,7 +96,7 @@ func TestWatcherSeenWithAnInvalidRequest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := watch.New(s.collection(), watch.Options{Revision: s.srv.Revision(), Seen: s.srv.Revision(), Fields: fields})
+		w := watch.New(s.collection().Where(kube.Selector{}, fields), watch.Options{Revision: s.srv.Revision(), Seen: s.srv.Revision()})
 		var last error
 		for _, err := range w.Events(t.Context()) {
 			if last = err; len(s.srv.Requests()) > 10 {

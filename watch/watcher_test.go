@@ -103,7 +103,8 @@ func TestWatcherWatchesOnlyWhatIsSelected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	play(t, watch.Options{Labels: sel}, func(t *testing.T, s *story) {
+	play(t, watch.Options{}, func(t *testing.T, s *story) {
+		s.w = watch.New(s.collection().Where(sel, kube.FieldSelector{}), watch.Options{})
 		s.start()
 		s.delivered()
 		s.put("first-0", "1")

@@ -248,7 +248,7 @@ func listTarget[T record.Raw](ctx context.Context, l *listing, t target.Target, 
 		return emit(o)
 	}
 	began, told := time.Now(), time.Now()
-	lister := list.New(col, list.Options{Labels: l.flags.selection.Selector, Fields: fields, Limit: l.flags.selection.Limit(), MaxItem: record.MaxItem, Progress: func(p list.Progress) {
+	lister := list.New(col.Where(l.flags.selection.Selector, fields), list.Options{Limit: l.flags.selection.Limit(), MaxItem: record.MaxItem, Progress: func(p list.Progress) {
 		every := progressEvery
 		if l.talk.Live {
 			every = 200 * time.Millisecond

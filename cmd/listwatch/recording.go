@@ -271,7 +271,7 @@ func (r *recorder) follow(ctx context.Context, t target.Target) error {
 		refused := errors.Is(i.Err, kube.ErrUnauthorized) || errors.Is(i.Err, kube.ErrForbidden) || errors.Is(i.Err, kube.ErrNotFound)
 		return i.Next == watch.OpNone || refused && !synced
 	}
-	w := watch.New(client.Of[codec.RawFull](r.client, t.Resource).In(t.Namespace), watch.Options{Labels: r.flags.selection.Selector, Fields: fields,
+	w := watch.New(client.Of[codec.RawFull](r.client, t.Resource).In(t.Namespace).Where(r.flags.selection.Selector, fields), watch.Options{
 		Limit: r.flags.selection.Limit(), MaxItem: record.MaxItem, Idle: r.flags.idle, Initial: initial, Trace: stream.Trace(watch.Trace{Interrupted: func(i watch.Interruption) {
 			if i.Err != nil && !ends(&i) {
 				r.talk.Warn(t.Label(), fmt.Sprintf("cannot %s: %s; again in %s", verb(i.Op), auth.Brief(i.Err), printable.Rough(i.Wait)), "failed", "err", printable.Line(i.Err.Error()))

@@ -133,11 +133,13 @@ func (r *rolling) run(ctx context.Context) error {
 	if err != nil {
 		return exit.Failed(err)
 	}
-	follow := func(of int, res kube.Resource, o watch.Options) {
-		o.MaxItem, r.pending = record.MaxItem, r.pending+1
-		watches.Go(func() { r.follow(ctx, of, client.Of[codec.Raw](r.client, res).In(r.target.Namespace), o) })
+	follow := func(of int, res kube.Resource, labels kube.Selector, fields kube.FieldSelector) {
+		r.pending++
+		watches.Go(func() {
+			r.follow(ctx, of, client.Of[codec.Raw](r.client, res).In(r.target.Namespace).Where(labels, fields))
+		})
 	}
-	follow(ofObject, r.target.Resource, watch.Options{Fields: fields})
+	follow(ofObject, r.target.Resource, kube.Selector{}, fields)
 	for {
 		var c rolloutChange
 		select {
@@ -168,9 +170,9 @@ func (r *rolling) run(ctx context.Context) error {
 		}
 		if first {
 			if labels, err := rollout.PodSelector(r.object); err == nil && !labels.Empty() {
-				follow(ofPods, kube.Pods, watch.Options{Labels: labels})
+				follow(ofPods, kube.Pods, labels, kube.FieldSelector{})
 				pods, _ := kube.ParseFieldSelector("involvedObject.kind=Pod")
-				follow(ofEvents, kube.Resource{Version: "v1", Plural: "events", Kind: "Event", Namespaced: true}, watch.Options{Fields: pods})
+				follow(ofEvents, kube.Resource{Version: "v1", Plural: "events", Kind: "Event", Namespaced: true}, kube.Selector{}, pods)
 			}
 		}
 		if end, err := r.print(); end || err != nil {
@@ -269,7 +271,7 @@ func (r *rolling) overdue(err error) error {
 
 // follow sends the events of a collection. What may not be read beside the object is left
 // out.
-func (r *rolling) follow(ctx context.Context, of int, col client.Collection[codec.Raw], o watch.Options) {
+func (r *rolling) follow(ctx context.Context, of int, col client.Collection[codec.Raw]) {
 	send := func(c rolloutChange) bool {
 		c.of = of
 		select {
@@ -280,7 +282,7 @@ func (r *rolling) follow(ctx context.Context, of int, col client.Collection[code
 		}
 	}
 	synced := false
-	for ev, err := range watch.New(col, o).Events(ctx) {
+	for ev, err := range watch.New(col, watch.Options{MaxItem: record.MaxItem}).Events(ctx) {
 		var stop *watch.Interruption
 		switch {
 		case err == nil && ev.Type == watch.Synced:

@@ -226,9 +226,10 @@ func (s *session) stream(ctx context.Context, i int, t target.Target, give func(
 	if err != nil {
 		return nil, exit.Usage("%q: %w", t.Name, err)
 	}
-	opts := watch.Options{Labels: s.flags.selection.Selector, Fields: fields, Limit: s.flags.selection.Limit(), MaxItem: record.MaxItem, Idle: s.flags.idle, Timeout: s.flags.held,
+	opts := watch.Options{Limit: s.flags.selection.Limit(), MaxItem: record.MaxItem, Idle: s.flags.idle, Timeout: s.flags.held,
 		Revision: kube.Revision(s.flags.sinceRV), Initial: map[string]watch.Initial{"paged": watch.Paged, "stream": watch.Stream}[s.flags.list],
 		Backoff: s.flags.backoff}
+	col := client.Of[codec.Raw](s.clients[t.Cluster], t.Resource).In(t.Namespace).Where(s.flags.selection.Selector, fields)
 	if t.Listed {
 		opts.Initial = watch.Paged
 	}
@@ -237,26 +238,26 @@ func (s *session) stream(ctx context.Context, i int, t target.Target, give func(
 		opts.Seen = opts.Revision // asked for: the server may have been restored meanwhile
 	}
 	if s.flags.watchOnly {
-		if opts.Revision, err = now(ctx, s.clients[t.Cluster], t, opts); err != nil {
+		if opts.Revision, err = now(ctx, col, t.Label()); err != nil {
 			return nil, err
 		}
 	}
 	if s.flags.sinceRV != "" {
 		// A server that fails to say, or may not, leaves it to the watch to find out.
-		if at, err := now(ctx, s.clients[t.Cluster], t, opts); err == nil && opts.Revision.Newer(at) {
+		if at, err := now(ctx, col, t.Label()); err == nil && opts.Revision.Newer(at) {
 			return nil, exit.Failed(fmt.Errorf("--since-rv %s: the server is at %s for %s, which is before it: the revision is another cluster's, or the server was restored to an earlier state",
 				s.flags.sinceRV, at, t.Label()))
 		}
 	}
 	switch {
 	case s.output.managed:
-		return prepare(s, i, newStream(t, s.clients[t.Cluster], &s.output, opts, func(o codec.RawFull) codec.Raw { return o.Raw }), give), nil
+		return prepare(s, i, newStream(t, col, &s.output, opts, func(o codec.RawFull) codec.Raw { return o.Raw }), give), nil
 	case s.output.expressManaged:
-		f := newStream(t, s.clients[t.Cluster], &s.output, opts, record.WithoutManaged)
+		f := newStream(t, col, &s.output, opts, record.WithoutManaged)
 		f.complete = func(o codec.RawFull) codec.Raw { return o.Raw }
 		return prepare(s, i, f, give), nil
 	}
-	return prepare(s, i, newStream(t, s.clients[t.Cluster], &s.output, opts, func(o codec.Raw) codec.Raw { return o }), give), nil
+	return prepare(s, i, newStream(t, col, &s.output, opts, func(o codec.Raw) codec.Raw { return o }), give), nil
 }
 
 func prepare[T record.Raw](s *session, i int, f *stream[T], give func(record.Record)) *stream[T] {
@@ -275,22 +276,21 @@ func prepare[T record.Raw](s *session, i int, f *stream[T], give func(record.Rec
 	return f
 }
 
-// now asks for the server's revision, without objects but for one.
-func now(ctx context.Context, c *client.Client, t target.Target, o watch.Options) (kube.Revision, error) {
+// now requests the server's revision, with at most one object of col.
+func now(ctx context.Context, col client.Collection[codec.Raw], label string) (kube.Revision, error) {
 	var meta codec.ListMeta
 	none := func([]byte) (struct{}, error) { return struct{}{}, nil }
-	lo := list.Options{Labels: o.Labels, Fields: o.Fields, Limit: 1, MaxItem: record.MaxItem}
-	col := client.Of[codec.Raw](c, t.Resource).In(t.Namespace)
+	lo := list.Options{Limit: 1, MaxItem: record.MaxItem}
 	for _, err := range list.Page(ctx, col, &list.Cursor{}, lo, none, &meta) {
 		if err != nil {
 			if ctx.Err() != nil {
 				return "", context.Cause(ctx)
 			}
-			return "", exit.Failed(fmt.Errorf("list %s: %w", t.Label(), err))
+			return "", exit.Failed(fmt.Errorf("list %s: %w", label, err))
 		}
 	}
 	if meta.ResourceVersion == "" {
-		return "", exit.Failed(errors.New("list " + t.Label() + ": the server gave no resourceVersion: it cannot be watched"))
+		return "", exit.Failed(errors.New("list " + label + ": the server gave no resourceVersion: it cannot be watched"))
 	}
 	return kube.Revision(meta.ResourceVersion), nil
 }

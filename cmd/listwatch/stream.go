@@ -69,21 +69,20 @@ type stream[T record.Raw] struct {
 	maybe    []checkpoint.Object // see reckon
 }
 
-// newStream returns the stream of t. Its watcher begins at opts.Revision.
-func newStream[T record.Raw](t target.Target, c *client.Client, o *output, opts watch.Options, asRaw func(T) codec.Raw) *stream[T] {
+// newStream returns the stream of t, with the client and the selectors of c. Its watcher
+// begins at opts.Revision.
+func newStream[T record.Raw](t target.Target, c client.Collection[codec.Raw], o *output, opts watch.Options, asRaw func(T) codec.Raw) *stream[T] {
 	s := &stream[T]{Target: t, served: t.Resource, store: cache.NewStore[T](), woken: make(chan struct{}, 1), asRaw: asRaw, partial: opts.Revision != "", from: opts.Revision, began: time.Now()}
 	s.selects(o)
 	s.opts, s.opts.Trace = opts, watch.Trace{Listed: s.listed, Connected: s.connected, Interrupted: s.interrupted}
-	s.col = client.Collection[T]{Client: c, Accept: o.accept(), Query: o.query()}
+	s.col = client.Collection[T]{Client: c.Client, Labels: c.Labels, Fields: c.Fields, Accept: o.accept(), Query: o.query()}
 	s.begin()
 	return s
 }
 
 // begin makes the watcher, of what is served now.
 func (s *stream[T]) begin() {
-	accept, query := s.col.Accept, s.col.Query
-	s.col = client.Of[T](s.col.Client, s.served).In(s.Namespace)
-	s.col.Accept, s.col.Query = accept, query
+	s.col.Resource, s.col.Namespace = s.served, s.Namespace
 	s.watcher.Store(watch.New(s.col, s.opts))
 }
 

@@ -172,8 +172,8 @@ func (o *operator) finalize(ctx context.Context, m CloudManager) error {
 	if !m.HasFinalizer(finalizer) || o.owned[kube.StatefulSets].Len(m.UID) > 0 { // the end of the StatefulSet adds the key again
 		return o.report(ctx, m, "deleting", "waiting for the end of the db")
 	}
-	claims := client.Selection{Labels: kube.LabelsSelector(map[string]string{"cloudmanager": m.Name, "part": "db"})} // those of the StatefulSet
-	if err := client.Of[kube.Partial](o.client, kube.PersistentVolumeClaims).In(m.Namespace).DeleteAll(ctx, claims, client.DeleteOptions{}); err != nil {
+	claims := kube.LabelsSelector(map[string]string{"cloudmanager": m.Name, "part": "db"}) // those of the StatefulSet
+	if err := client.Of[kube.Partial](o.client, kube.PersistentVolumeClaims).In(m.Namespace).Where(claims, kube.FieldSelector{}).DeleteAll(ctx, client.DeleteOptions{}); err != nil {
 		return err
 	}
 	now, err := client.Of[CloudManager](o.client, managers).Edit(ctx, kube.KeyOf(m), func(m *CloudManager) error { m.RemoveFinalizer(finalizer); return nil })
