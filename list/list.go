@@ -17,7 +17,7 @@ type Lister[T kube.Object] struct {
 	opts     Options
 	cur      Cursor
 	progress Progress
-	plain    bool // the server refuses shardSelector
+	plain    bool // in this list the server refuses shardSelector
 }
 
 // New returns a lister. It sends no request before All is called.
@@ -36,7 +36,7 @@ func New[T kube.Object](c client.Collection[T], o Options) *Lister[T] {
 // A list whose pages do not end fails with ErrEndless.
 func (l *Lister[T]) All(ctx context.Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		l.cur, l.progress = Cursor{}, Progress{Remaining: -1}
+		l.cur, l.progress, l.plain = Cursor{}, Progress{Remaining: -1}, false
 		for {
 			more, err := l.page(ctx, yield)
 			if errors.Is(err, errStopped) {

@@ -89,3 +89,26 @@ func TestListerShardIsNotWhatIsRefused(t *testing.T) {
 		t.Errorf("%d requests, errors %v", len(srv.Requests()), errs)
 	}
 }
+
+// TestListerShardAfterAnError: an error 500 need not be the response to shardSelector, so
+// the next list requests the shard again.
+func TestListerShardAfterAnError(t *testing.T) {
+	srv, col := cluster(t, 6)
+	l := list.New(col, list.Options{Shard: kube.EqualShard(0, 2)})
+	srv.On(apitest.Match{Verb: "list"}, faults.Answer(apitest.StatusInternal("etcd is down"))).Times(1)
+	var got []bool
+	for range 2 {
+		srv.ForgetRequests()
+		for _, err := range l.All(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, r := range srv.Requests() {
+			got = append(got, r.Query.Has("shardSelector"))
+		}
+	}
+	if diff := cmp.Diff([]bool{true, false, true}, got); diff != "" {
+		t.Errorf("requests with a shard (-want +got):\n%s", diff)
+	}
+}

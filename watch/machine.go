@@ -168,8 +168,8 @@ func (p protocol) next(s state, o outcome) state {
 	switch {
 	case s.op == OpStream && o.synced != "":
 		// With the mark the stream has become a watch.
-		s.op, s.from, s.unended = OpWatch, o.synced, 0
-		s.settled = true
+		s.op, s.from = OpWatch, o.synced
+		s.failures, s.unended, s.settled = 0, 0, true
 		return p.watched(s, o)
 	case s.op == OpStream:
 		return p.streamed(s, o)

@@ -116,6 +116,7 @@ func TestMachine(t *testing.T) {
 		{"stream: an explicit stream that is invalid is the end", Stream, streaming, outcome{err: invalid}, next{Op: OpNone, Ends: true}},
 		{"stream: after the mark it is a watch, and its end routine", Auto, streaming, outcome{opened: true, synced: "7", events: 3, revision: "8"}, next{Op: OpWatch, From: "8"}},
 		{"stream: after the mark a cut resumes", Auto, streaming, outcome{err: errCut, opened: true, synced: "8", revision: "8"}, next{Op: OpWatch, From: "8", Wait: 800 * ms}},
+		{"stream: after the mark failures are counted from 0, as after a list", Auto, with(streaming, func(s *state) { s.failures = 6 }), outcome{err: errCut, opened: true, synced: "8", revision: "8"}, next{Op: OpWatch, From: "8", Wait: 800 * ms}},
 		{"stream: after the mark silence is probed", Auto, streaming, outcome{err: client.ErrIdle, opened: true, synced: "8", revision: "8"}, next{Op: OpProbe, From: "8"}},
 
 		// A watch.
