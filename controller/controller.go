@@ -27,8 +27,9 @@ type Options[K comparable] struct {
 	// MaxRetries is how many times in a row a failing key is retried; then GaveUp is
 	// called, if set, and the key runs again only when something changes. A run without
 	// an error resets the count, even if it requests another run. Default: no limit.
-	// Negative = no retries. A panic of GaveUp is logged and counted like one of the
-	// Func.
+	// Negative = no retries. A run that returns the error or the cause of its ctx because
+	// the controller stops is no failure. A panic of GaveUp is logged and counted like
+	// one of the Func.
 	MaxRetries int
 	GaveUp     func(key K, err error)
 

@@ -118,7 +118,7 @@ func (c *Controller[K]) settle(ctx context.Context, run Run[K]) {
 	failures := 0
 	defer func() { c.countFailures(k, failures) }()
 	switch {
-	case err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
+	case err != nil && ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))):
 		return // the controller stops: the next leader begins with all objects
 	case err != nil:
 		c.failures.Add(1)
