@@ -59,6 +59,9 @@ func FuzzLoad(f *testing.F) {
 			return
 		}
 		for name := range m.contexts {
+			if name == "" {
+				continue // cannot be selected: "" selects the current context
+			}
 			out := bytes.NewBuffer(nil)
 			cfg, err := Options{Context: name}.resolve(m)
 			if err != nil {
