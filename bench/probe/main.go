@@ -2,6 +2,8 @@ package probe
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -20,11 +22,15 @@ import (
 // with one handler for each of its sinks.
 type Run struct {
 	Server  string // base URL
+	CA      string // file with the authority of the server's certificate; empty = plain HTTP
 	Client  string // which of the clients in this program
 	Path    string // of the collection of all namespaces
 	Kind    string // plural
 	Initial string // Stream or Paged
 	Sinks   [][]*Sink
+
+	// TLS trusts CA; nil with plain HTTP.
+	TLS *tls.Config
 
 	// Snapshot is a file that the client begins with, if it is there, and leaves
 	// behind at its end; empty = none.
@@ -65,6 +71,7 @@ func run(start Start) error {
 	r := &Run{}
 	res := Result{}
 	flag.StringVar(&r.Server, "server", "", "URL of the benchmark's server")
+	flag.StringVar(&r.CA, "ca", "", "file with the authority of the server's certificate")
 	flag.StringVar(&r.Client, "client", "", "which client to run")
 	flag.StringVar(&r.Kind, "kind", "pods", "plural of what the server serves")
 	flag.StringVar(&r.Initial, "initial", Stream, "how to learn what exists: stream or paged")
@@ -81,6 +88,17 @@ func run(start Start) error {
 	defer stop()
 	ctx, cancel := context.WithTimeoutCause(ctx, *limit, errors.New("the client did not finish"))
 	defer cancel()
+
+	if r.CA != "" {
+		b, err := os.ReadFile(r.CA)
+		if err != nil {
+			return err
+		}
+		pool := x509.NewCertPool()
+		pool.AppendCertsFromPEM(b)
+		r.TLS = &tls.Config{RootCAs: pool}
+		http.DefaultTransport.(*http.Transport).TLSClientConfig = r.TLS.Clone()
+	}
 
 	var synced, done sync.WaitGroup
 	var info Info

@@ -66,6 +66,13 @@ const (
 	Paged  = "paged"  // LIST, then WATCH
 )
 
+// Transports between the server and a client.
+const (
+	Plain = "http"
+	HTTP1 = "https" // HTTP/1.1 over TLS
+	HTTP2 = "h2"    // HTTP/2 over TLS
+)
+
 // Headers that tell a client which does not look at the bytes how many come.
 const (
 	InitialHeader  = "Bench-Initial-Bytes"

@@ -56,7 +56,7 @@ func start[T kube.Object](ctx context.Context, r *probe.Run, failed chan<- error
 	if !ok {
 		return nil, fmt.Errorf("unknown kind %q", r.Kind)
 	}
-	cfg := client.Config{Server: r.Server}
+	cfg := client.Config{Server: r.Server, TLS: client.TLS{CAFile: r.CA}}
 	if strings.HasSuffix(r.Client, "-json") {
 		cfg.Encoding = client.EncodingJSON
 	}

@@ -14,7 +14,7 @@ import (
 // floor starts clients that read the same bytes as the others and throw them
 // away: what no client can do without.
 func floor(ctx context.Context, r *probe.Run, accept string, failed chan<- error) (stored func() int, err error) {
-	h := &http.Client{Transport: &http.Transport{DisableCompression: true}}
+	h := &http.Client{Transport: &http.Transport{DisableCompression: true, TLSClientConfig: r.TLS.Clone(), ForceAttemptHTTP2: r.TLS != nil}}
 	for i, sinks := range r.Sinks {
 		base := r.Server + r.Path
 		if ns := r.Namespace(i); ns != "" {

@@ -41,7 +41,7 @@ func start(ctx context.Context, r *probe.Run, failed chan<- error) (func() int, 
 	if streams := features.FeatureGates().Enabled(features.WatchListClient); streams != (r.Initial == probe.Stream) {
 		return nil, fmt.Errorf("WatchListClient is %t: set KUBE_FEATURE_WatchListClient for -initial %s", streams, r.Initial)
 	}
-	cfg := &rest.Config{Host: r.Server, QPS: -1}
+	cfg := &rest.Config{Host: r.Server, QPS: -1, TLSClientConfig: rest.TLSClientConfig{CAFile: r.CA}}
 	switch r.Client {
 	case "clientgo-typed-json":
 		return typed(ctx, r, accepting(cfg, asJSON))

@@ -3,7 +3,10 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -31,10 +34,10 @@ type workshop struct {
 	dir    string
 	report *report // of how long things took
 
-	server  *exec.Cmd
-	url     string
-	kind    string
-	objects int
+	server *exec.Cmd
+	url    string
+	http   *http.Client // trusts the server
+	of     benchCase    // whose objects and transport the server has
 }
 
 // run runs the cases of a group: rounds of all their clients, so that what else
@@ -61,7 +64,7 @@ func (w *workshop) round(ctx context.Context, o outcome, round int) error {
 		if !w.client.MatchString(name) || round > 0 && slices.Contains(c.Slow, name) {
 			continue
 		}
-		if err := w.serve(ctx, c.Kind, c.Objects); err != nil {
+		if err := w.serve(ctx, c); err != nil {
 			return err
 		}
 		mine := c
@@ -111,7 +114,7 @@ func (w *workshop) measure(ctx context.Context, c benchCase, name, snapshot stri
 		return res, err
 	}
 	req.Header.Set("Accept", s.accept)
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := w.http.Do(req)
 	if err != nil {
 		return res, err
 	}
@@ -120,7 +123,7 @@ func (w *workshop) measure(ctx context.Context, c benchCase, name, snapshot stri
 		return res, fmt.Errorf("reset: %s", resp.Status)
 	}
 
-	cmd := exec.CommandContext(ctx, filepath.Join(w.dir, s.program), "-server", w.url, "-client", name, "-kind", c.Kind, "-initial", c.Initial,
+	cmd := exec.CommandContext(ctx, filepath.Join(w.dir, s.program), "-server", w.url, "-ca", w.ca(c), "-client", name, "-kind", c.Kind, "-initial", c.Initial,
 		"-handlers", strconv.Itoa(c.Handlers), "-informers", strconv.Itoa(c.Informers), "-rate", strconv.Itoa(c.Rate), "-snapshot", snapshot)
 	cmd.Env = append(os.Environ(), fmt.Sprintf("KUBE_FEATURE_WatchListClient=%t", c.Initial == probe.Stream))
 	var stdout, stderr bytes.Buffer
@@ -141,13 +144,22 @@ func (w *workshop) measure(ctx context.Context, c benchCase, name, snapshot stri
 	return res, nil
 }
 
-// serve sees to it that the server has objects of a kind.
-func (w *workshop) serve(ctx context.Context, kind string, objects int) error {
-	if w.server != nil && w.kind == kind && w.objects == objects {
+// ca returns the file with the authority of the server of a case; empty with plain HTTP.
+func (w *workshop) ca(c benchCase) string {
+	if c.Transport == "" {
+		return ""
+	}
+	return filepath.Join(w.dir, "ca.pem")
+}
+
+// serve sees to it that the server has the objects of a case, and its transport.
+func (w *workshop) serve(ctx context.Context, c benchCase) error {
+	if w.server != nil && w.of.Kind == c.Kind && w.of.Objects == c.Objects && w.of.Transport == c.Transport {
 		return nil
 	}
 	w.close()
-	cmd := exec.CommandContext(ctx, filepath.Join(w.dir, "server"), "-kind", kind, "-objects", strconv.Itoa(objects))
+	cmd := exec.CommandContext(ctx, filepath.Join(w.dir, "server"), "-kind", c.Kind, "-objects", strconv.Itoa(c.Objects),
+		"-transport", cmp.Or(c.Transport, probe.Plain), "-ca", w.ca(c))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -156,12 +168,22 @@ func (w *workshop) serve(ctx context.Context, kind string, objects int) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	w.server, w.kind, w.objects = cmd, kind, objects
+	w.server, w.of = cmd, c
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		return fmt.Errorf("server: %w", err)
 	}
-	w.url = strings.TrimSpace(line)
+	w.url, w.http = strings.TrimSpace(line), http.DefaultClient
+	if c.Transport == "" {
+		return nil
+	}
+	b, err := os.ReadFile(w.ca(c))
+	if err != nil {
+		return err
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(b)
+	w.http = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}}
 	return nil
 }
 

@@ -82,7 +82,7 @@ func (c outcome) table(w io.Writer) {
 	fmt.Fprintf(w, "\n### %s\n\n", c.Case.Name)
 	paced := c.Case.Rate > 0
 	fmt.Fprintf(w, "%d objects, %d events, %s; %d informers, %d handlers.\n\n", c.Case.Objects, c.Case.Events, c.Case.Initial, c.Case.Informers, c.Case.Handlers)
-	if c.Case.SlowEvents > 0 {
+	if c.Case.SlowEvents > 0 && len(c.Case.Slow) > 0 {
 		fmt.Fprintf(w, "%s: %d events.\n\n", strings.Join(c.Case.Slow, ", "), c.Case.SlowEvents)
 	}
 	fmt.Fprint(w, "| client | runs | sync CPU | of it system | sync wall | events CPU | CPU an event | of it system | page faults an event | allocations an event | heap | an object | peak RSS in sync | peak RSS | LIST requests |")

@@ -10,12 +10,16 @@
 package main
 
 import (
+	"encoding/pem"
 	"flag"
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
+	"os/signal"
 
+	"github.com/listwatch/listwatch/bench/probe"
 	"github.com/listwatch/listwatch/bench/workload"
 )
 
@@ -30,6 +34,8 @@ func run() error {
 	listen := flag.String("listen", "127.0.0.1:0", "address")
 	plural := flag.String("kind", "pods", "what to serve: pods, configmaps, widgets or blobs")
 	objects := flag.Int("objects", 30000, "how many objects, a multiple of 50")
+	transport := flag.String("transport", probe.Plain, "http, https (HTTP/1.1 over TLS) or h2 (HTTP/2 over TLS)")
+	ca := flag.String("ca", "", "file to write the authority of its certificate to, with https and h2")
 	flag.Parse()
 
 	kind, err := workload.ByPlural(*plural)
@@ -43,6 +49,21 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("http://%s\n", l.Addr())
-	return http.Serve(l, newServer(kind, *objects))
+	h := newServer(kind, *objects)
+	if *transport == probe.Plain {
+		fmt.Printf("http://%s\n", l.Addr())
+		return http.Serve(l, h)
+	}
+	srv := &httptest.Server{Listener: l, Config: &http.Server{Handler: h}, EnableHTTP2: *transport == probe.HTTP2}
+	srv.StartTLS()
+	defer srv.Close()
+	b := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw})
+	if err := os.WriteFile(*ca, b, 0o600); err != nil {
+		return err
+	}
+	fmt.Println(srv.URL)
+	end := make(chan os.Signal, 1)
+	signal.Notify(end, os.Interrupt)
+	<-end
+	return nil
 }
