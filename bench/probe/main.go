@@ -89,15 +89,8 @@ func run(start Start) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, *limit, errors.New("the client did not finish"))
 	defer cancel()
 
-	if r.CA != "" {
-		b, err := os.ReadFile(r.CA)
-		if err != nil {
-			return err
-		}
-		pool := x509.NewCertPool()
-		pool.AppendCertsFromPEM(b)
-		r.TLS = &tls.Config{RootCAs: pool}
-		http.DefaultTransport.(*http.Transport).TLSClientConfig = r.TLS.Clone()
+	if err := r.trust(); err != nil {
+		return err
 	}
 
 	var synced, done sync.WaitGroup
@@ -109,18 +102,7 @@ func run(start Start) error {
 	r.Synced = &synced
 	res.Client, res.Kind, res.Initial, res.Objects, res.Events = r.Client, r.Kind, r.Initial, info.Objects, info.Events
 
-	n, m := info.Objects/res.Informers, info.Events/res.Informers
-	for range res.Informers {
-		var sinks []*Sink
-		for range res.Handlers {
-			s := &Sink{objects: n, last: strconv.FormatInt(info.Revision+int64(m), 10), synced: &synced, done: &done, base: info.Revision}
-			if res.Rate > 0 {
-				s.received = make([]int64, m)
-			}
-			sinks = append(sinks, s)
-		}
-		r.Sinks = append(r.Sinks, sinks)
-	}
+	r.sinks(res, info, &synced, &done)
 	synced.Add(res.Informers * res.Handlers)
 	done.Add(res.Informers * res.Handlers)
 
@@ -173,6 +155,38 @@ func run(start Start) error {
 	}
 	runtime.KeepAlive(stored)
 	return json.NewEncoder(os.Stdout).Encode(res)
+}
+
+// sinks makes the sinks of a run: one for each handler of each informer.
+func (r *Run) sinks(res Result, info Info, synced, done *sync.WaitGroup) {
+	n, m := info.Objects/res.Informers, info.Events/res.Informers
+	for range res.Informers {
+		var sinks []*Sink
+		for range res.Handlers {
+			s := &Sink{objects: n, last: strconv.FormatInt(info.Revision+int64(m), 10), synced: synced, done: done, base: info.Revision}
+			if res.Rate > 0 {
+				s.received = make([]int64, m)
+			}
+			sinks = append(sinks, s)
+		}
+		r.Sinks = append(r.Sinks, sinks)
+	}
+}
+
+// trust reads the authority of the server's certificate.
+func (r *Run) trust() error {
+	if r.CA == "" {
+		return nil
+	}
+	b, err := os.ReadFile(r.CA)
+	if err != nil {
+		return err
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(b)
+	r.TLS = &tls.Config{RootCAs: pool}
+	http.DefaultTransport.(*http.Transport).TLSClientConfig = r.TLS.Clone()
+	return nil
 }
 
 // phase measures from begin until wg is done.

@@ -21,7 +21,7 @@ type benchCase struct {
 	Slow      []string // those that run once only, and hardly in quick runs
 
 	SlowEvents int    `json:",omitempty"` // that slow clients get; 0 = as many as the others
-	Group      string `json:"-"`          // cases of a group take turns, as clients do
+	Group      string `json:",omitempty"` // cases of a group take turns, as clients do
 }
 
 // events is how many a client gets.
@@ -76,6 +76,9 @@ var subjects = map[string]subject{
 // overTLS is the case of the transport that clusters have.
 const overTLS = "pods, HTTP/2 over TLS"
 
+// growth is the group of the cases that differ only in the number of objects.
+const growth = "growth"
+
 // million is the case that the server does not hold in memory, nor a quick run.
 const million = "a million pods"
 
@@ -98,16 +101,6 @@ func cases(quick bool) []benchCase {
 			Name: "pods, paged list", Kind: "pods", Objects: 30000, Events: 2000, Initial: probe.Paged,
 			Clients: []string{"floor", "ours-raw", "ours-struct8"},
 			Slow:    []string{"clientgo-typed-protobuf", "controller-runtime-protobuf", "clientgo-typed-json"},
-		},
-		{
-			Name: overTLS, Kind: "pods", Objects: 30000, Events: 50000, SlowEvents: 10000, Transport: probe.HTTP2,
-			Clients: []string{"floor", "floor-protobuf", "ours-raw", "ours-partial", "ours-struct8", "clientgo-typed-protobuf"},
-			Slow:    []string{"ours-typed", "ours-struct8-json", "clientgo-typed-json", "clientgo-metadata"},
-		},
-		{
-			Name: "pods, HTTP/1.1 over TLS", Kind: "pods", Objects: 30000, Events: 50000, SlowEvents: 10000, Transport: probe.HTTP1,
-			Clients: []string{"floor", "ours-raw", "ours-struct8", "clientgo-typed-protobuf"},
-			Slow:    []string{"clientgo-typed-json"},
 		},
 		{
 			Name: "pods, 1 handler", Kind: "pods", Group: "handlers", Objects: 3000, Events: 30000,
@@ -160,20 +153,9 @@ func cases(quick bool) []benchCase {
 			Clients: []string{"ours-raw", "ours-raw-warm", "ours-struct8", "ours-struct8-warm"},
 			Slow:    []string{"clientgo-typed-protobuf", "clientgo-typed-json"},
 		},
-		{
-			Name: "10,000 pods", Kind: "pods", Group: "growth", Objects: 10000, Events: 50000,
-			Clients: []string{"ours-raw"},
-		},
-		{
-			Name: "100,000 pods", Kind: "pods", Group: "growth", Objects: 100000, Events: 50000,
-			Clients: []string{"ours-raw"},
-		},
-		{
-			Name: "300,000 pods", Kind: "pods", Group: "growth", Objects: 300000, Events: 50000,
-			Clients: []string{"ours-raw"},
-		},
 		{Name: million, Kind: "pods", Objects: 1_000_000, Events: 20000, Slow: []string{"ours-compressed"}},
 	}
+	all = slices.Concat(all[:2], tlsCases(), all[2:len(all)-1], growthCases(), all[len(all)-1:])
 	if quick {
 		all = slices.DeleteFunc(all, func(c benchCase) bool { return c.Name == million })
 	}
@@ -191,6 +173,32 @@ func cases(quick bool) []benchCase {
 				c.Slow = slices.DeleteFunc(c.Slow, func(name string) bool { return subjects[name].accept == jsonForm && name != "ours-typed" })
 			}
 		}
+	}
+	return all
+}
+
+// tlsCases are that of pods over the transports of clusters.
+func tlsCases() []benchCase {
+	return []benchCase{
+		{
+			Name: overTLS, Kind: "pods", Objects: 30000, Events: 50000, SlowEvents: 10000, Transport: probe.HTTP2,
+			Clients: []string{"floor", "floor-protobuf", "ours-raw", "ours-partial", "ours-struct8", "clientgo-typed-protobuf"},
+			Slow:    []string{"ours-typed", "ours-struct8-json", "clientgo-typed-json", "clientgo-metadata"},
+		},
+		{
+			Name: "pods, HTTP/1.1 over TLS", Kind: "pods", Objects: 30000, Events: 50000, SlowEvents: 10000, Transport: probe.HTTP1,
+			Clients: []string{"floor", "ours-raw", "ours-struct8", "clientgo-typed-protobuf"},
+			Slow:    []string{"clientgo-typed-json"},
+		},
+	}
+}
+
+// growthCases differ only in the number of objects.
+func growthCases() (all []benchCase) {
+	for _, c := range []benchCase{{Name: "1,000 pods", Objects: 1000}, {Name: "10,000 pods", Objects: 10000}, {Name: "100,000 pods", Objects: 100000}, {Name: "300,000 pods", Objects: 300000}} {
+		c.Kind, c.Group, c.Events, c.SlowEvents = "pods", growth, 50000, 20000
+		c.Clients, c.Slow = []string{"ours-raw", "ours-struct8"}, []string{"clientgo-typed-protobuf"}
+		all = append(all, c)
 	}
 	return all
 }

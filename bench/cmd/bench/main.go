@@ -199,7 +199,7 @@ func measure(ctx context.Context, o options) error {
 	}
 	rep.markdown(os.Stdout)
 	if o.name() == "full" {
-		return rep.intoReadme(readmePath)
+		return rep.publish()
 	}
 	return nil
 }

@@ -25,6 +25,14 @@ func render(o options) error {
 	if err := r.save(o, "full"); err != nil {
 		return err
 	}
+	return r.publish()
+}
+
+// publish writes what the main README shows: its part of the text, and the charts.
+func (r report) publish() error {
+	if err := r.charts(chartPath); err != nil {
+		return err
+	}
 	return r.intoReadme(readmePath)
 }
 
@@ -101,6 +109,9 @@ func (r report) readme() string {
 	}
 	if rows := append(r.readmeViews(), r.readmeSizes()...); len(rows) > 0 {
 		b.WriteString("\n| | listwatch | theirs | |\n|---|---:|---:|---|\n" + strings.Join(rows, ""))
+	}
+	for _, c := range r.drawings() {
+		fmt.Fprintf(&b, "\n<picture><source media=\"(prefers-color-scheme: dark)\" srcset=\"docs/images/%s-dark.svg\"><img src=\"docs/images/%[1]s.svg\" alt=\"%s\"></picture>\n", c.file, c.title)
 	}
 	met, missed := 0, 0
 	for _, t := range r.targets() {

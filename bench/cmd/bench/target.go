@@ -129,16 +129,7 @@ func (r report) targets() []target {
 	same("CPU of the events, Partial", pods, "ours-partial", proto, perEvent, 1./2)
 	same("CPU of the events, Partial", pods, "ours-partial", "floor-partial", perEvent, 3)
 	same("CPU of the events, struct of 8 fields", pods, "ours-struct8", typed, perEvent, 1./10)
-	same("CPU of the events, struct of 8 fields", pods, "ours-struct8", proto, perEvent, 1./9)
-	same("CPU of the events, Partial", pods, "ours-partial", "clientgo-metadata", perEvent, 1./9)
 	same("CPU of the events, corev1.Pod", pods, "ours-typed", typed, perEvent, 1./3)
-	same("CPU of the events, corev1.Pod", pods, "ours-typed", proto, perEvent, 0.8)
-	same("allocations an event, corev1.Pod", pods, "ours-typed", proto, allocs, 0.5)
-	for _, c := range []string{overTLS, "pods, HTTP/1.1 over TLS"} {
-		same("CPU of the events, struct of 8 fields, "+c, c, "ours-struct8", proto, perEvent, noTarget)
-		same("CPU of the sync, struct of 8 fields, "+c, c, "ours-struct8", proto, syncCPU, 1./4)
-		same("sync wall time, struct of 8 fields, "+c, c, "ours-struct8", proto, syncWall, 1)
-	}
 	same("sync wall time, Raw, streamed", pods, "ours-raw", "floor", syncWall, 1.5)
 	same("sync wall time, Raw, paged", "pods, paged list", "ours-raw", "floor", syncWall, 1.5)
 	same("CPU of the events, compressed", pods, "ours-compressed", typed, perEvent, 1./10)
@@ -174,18 +165,32 @@ func (r report) targets() []target {
 	limit("heap, compressed, "+million, million, "ours-compressed", heap, 1.2e9)
 	limit("peak RSS of server and client, compressed, "+million, million, "ours-compressed", bothPeaks, 8e9)
 	limit("time of it all, compressed, "+million, million, "ours-compressed", wholeWall, 180)
+	protobufTargets(pods, proto, same, limit)
 	out = append(out, r.contestTargets()...)
 	out = append(out, r.queueTargets()...)
 	out = append(out, r.sizeTargets()...)
 	out = append(out, r.viewTargets()...)
-	limit("allocations an event, Raw", pods, "ours-raw", allocs, 3)
-	limit("allocations an event, struct of 8 fields", pods, "ours-struct8", allocs, 5)
 	for _, big := range []string{"100,000 pods", "300,000 pods"} {
 		compare("heap an object, Raw, "+big+" against 10,000", big, "ours-raw", perObject, "10,000 pods", "ours-raw", perObject, 1.1)
 		compare("CPU an event, Raw, "+big+" against 10,000", big, "ours-raw", perEvent, "10,000 pods", "ours-raw", perEvent, 1.2)
 		compare("CPU an event without the system's, Raw, "+big+" against 10,000", big, "ours-raw", perUser, "10,000 pods", "ours-raw", perUser, noTarget)
 	}
 	return out
+}
+
+// protobufTargets adds those of types that are decoded from protobuf, and of allocations.
+func protobufTargets(pods, proto string, same func(what, c, client, peer string, m metric, limit float64), limit func(what, c, client string, m metric, most float64)) {
+	same("CPU of the events, struct of 8 fields", pods, "ours-struct8", proto, perEvent, 1./9)
+	same("CPU of the events, Partial", pods, "ours-partial", "clientgo-metadata", perEvent, 1./9)
+	same("CPU of the events, corev1.Pod", pods, "ours-typed", proto, perEvent, 0.8)
+	same("allocations an event, corev1.Pod", pods, "ours-typed", proto, allocs, 0.5)
+	for _, c := range []string{overTLS, "pods, HTTP/1.1 over TLS"} {
+		same("CPU of the events, struct of 8 fields, "+c, c, "ours-struct8", proto, perEvent, noTarget)
+		same("CPU of the sync, struct of 8 fields, "+c, c, "ours-struct8", proto, syncCPU, 1./4)
+		same("sync wall time, struct of 8 fields, "+c, c, "ours-struct8", proto, syncWall, 1)
+	}
+	limit("allocations an event, Raw", pods, "ours-raw", allocs, 3)
+	limit("allocations an event, struct of 8 fields", pods, "ours-struct8", allocs, 5)
 }
 
 func (r report) sizeTargets() (out []target) {
