@@ -86,11 +86,11 @@ func (o *reporting) check(cmd *cobra.Command, p *cli.Program, hooks bool) (outpu
 	}
 	out.format.Diff, out.maxEvents, out.skipInitial, out.visible, out.format.ShowOld = o.diffing, o.maxEvents, o.skipInitial, o.visible, o.showOld
 	out.format.Diff.Ignore = out.filter.Ignore
-	switch name := out.format.Name; {
+	switch {
 	case o.watchEvents:
 		out.format.WatchEvents, out.format.Events = true, out.format.Custom == nil
-	case name == "json" || name == "yaml" || name == "name":
-		out.format.Events = false // as kubectl
+	case print.OfObjects(out.format.Name):
+		out.format.Events = false
 	}
 	return out, nil
 }

@@ -1,6 +1,8 @@
 package print
 
 import (
+	"slices"
+
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/record"
 )
@@ -77,19 +79,8 @@ func (o *Format) plainEncoder() Encoder {
 	if o.Custom != nil {
 		return o.Custom(o)
 	}
-	switch o.Name {
-	case "ndjson":
-		return &NdjsonEncoder{Format: o, past: o.past()}
-	case "diff":
-		return &diffEncoder{format: o, past: o.past()}
-	case "json":
-		return &jsonEncoder{format: o}
-	case "yaml":
-		return &yamlEncoder{format: o}
-	case "name":
-		return nameEncoder{o}
-	case "none":
-		return noRows{}
+	if i := slices.IndexFunc(formats, func(f format) bool { return f.name == o.Name }); i >= 0 {
+		return formats[i].encoder(o)
 	}
 	return NewTable(o)
 }

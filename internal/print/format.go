@@ -13,10 +13,23 @@ import (
 	"github.com/listwatch/listwatch/internal/record"
 )
 
-// A format is what -o names: one of outputFormats, or one that takes an
-// expression, as kubectl spells them: jsonpath={.metadata.name}.
+// format is what -o names, besides those that take an expression, as kubectl spells
+// them: jsonpath={.metadata.name}.
+type format struct {
+	name    string
+	objects bool // it prints the objects of events, and events with --output-watch-events only, as kubectl
+	encoder func(*Format) Encoder
+}
 
-var outputFormats = []string{"wide", "name", "json", "yaml", "ndjson", "diff", "none"}
+var formats = []format{
+	{"wide", false, func(o *Format) Encoder { return NewTable(o) }},
+	{"name", true, func(o *Format) Encoder { return nameEncoder{o} }},
+	{"json", true, func(o *Format) Encoder { return &jsonEncoder{format: o} }},
+	{"yaml", true, func(o *Format) Encoder { return &yamlEncoder{format: o} }},
+	{"ndjson", false, func(o *Format) Encoder { return &NdjsonEncoder{Format: o, past: o.past()} }},
+	{"diff", false, func(o *Format) Encoder { return &diffEncoder{format: o, past: o.past()} }},
+	{"none", false, func(*Format) Encoder { return noRows{} }},
+}
 
 type expressionFormat struct {
 	name    string
@@ -42,7 +55,7 @@ const maxExpression = 1 << 20
 // ParseFormat returns what makes the encoders of s, which may be nil for those
 // that need nothing. Template is --template, which is for a format that names none.
 func ParseFormat(s, template string) (func(*Format) Encoder, error) {
-	if s == "" || slices.Contains(outputFormats, s) {
+	if s == "" || slices.ContainsFunc(formats, func(f format) bool { return f.name == s }) {
 		if template != "" {
 			return nil, exit.Usage("--template is for -o go-template, -o jsonpath and their like")
 		}
@@ -91,9 +104,18 @@ func LikeKubectl(format string) bool {
 	return slices.ContainsFunc(expressionFormats, func(f expressionFormat) bool { return f.name == name && name != "jq" })
 }
 
+// OfObjects reports whether a format prints the objects of events, and not the events,
+// unless it is asked for: as kubectl does.
+func OfObjects(name string) bool {
+	return slices.ContainsFunc(formats, func(f format) bool { return f.objects && f.name == name })
+}
+
 // FormatNames are all that -o takes.
 func FormatNames() []string {
-	names := slices.Clone(outputFormats)
+	var names []string
+	for _, f := range formats {
+		names = append(names, f.name)
+	}
 	for _, f := range expressionFormats {
 		names = append(names, f.name+"=")
 	}
