@@ -130,7 +130,7 @@ var (
 	library = []string{"go.yaml.in/yaml/v3", "go.yaml.in/yaml/v2", "github.com/evanphx/json-patch/v5", "sigs.k8s.io/structured-merge-diff/v6"}
 	fake    = slices.Concat(library, engine[:3])
 	scraped = slices.Concat([]string{"github.com/prometheus", "github.com/beorn7/perks", "github.com/cespare/xxhash", "github.com/munnerz/goautoneg", "google.golang.org/protobuf", "golang.org/x/sys"}, engine)
-	program = slices.Concat([]string{"github.com/klauspost/compress", "github.com/inconshreveable/mousetrap", "github.com/itchyny/gojq", "github.com/itchyny/timefmt-go", "charm.land/bubbletea/v2", "github.com/charmbracelet", "github.com/clipperhouse", "github.com/lucasb-eyer/go-colorful", "github.com/mattn/go-runewidth", "github.com/muesli/cancelreader", "github.com/rivo/uniseg", "github.com/xo/terminfo", "golang.org/x/sync", "github.com/aymanbagabas/go-udiff", "gomodules.xyz/jsonpatch/v2", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys", "golang.org/x/term"}, library, scraped)
+	program = slices.Concat([]string{"github.com/klauspost/compress", "github.com/inconshreveable/mousetrap", "github.com/itchyny/gojq", "github.com/itchyny/timefmt-go", "charm.land/bubbletea/v2", "github.com/charmbracelet", "github.com/clipperhouse", "github.com/lucasb-eyer/go-colorful", "github.com/mattn/go-runewidth", "github.com/muesli/cancelreader", "github.com/rivo/uniseg", "github.com/xo/terminfo", "golang.org/x/sync", "github.com/aymanbagabas/go-udiff", "gomodules.xyz/jsonpatch/v2", "sigs.k8s.io/yaml", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/sys", "golang.org/x/term"}, library, scraped)
 
 	links = map[string][]string{
 		"":                           nil,
@@ -290,7 +290,9 @@ func TestModuleDoesNotRequireKubernetes(t *testing.T) {
 		}
 		for line := range strings.Lines(string(b)) {
 			line := strings.ReplaceAll(line, "sigs.k8s.io/structured-merge-diff/", "") // for the fake server's apply
-			line = strings.ReplaceAll(line, "sigs.k8s.io/randfill ", "")               // which its tests use
+			line = strings.ReplaceAll(line, "sigs.k8s.io/yaml ", "")                   // for -o kyaml
+			line = strings.ReplaceAll(line, "sigs.k8s.io/yaml@", "")
+			line = strings.ReplaceAll(line, "sigs.k8s.io/randfill ", "") // which its tests use
 			line = strings.ReplaceAll(line, "sigs.k8s.io/randfill@", "")
 			if strings.Contains(line, "k8s.io/") {
 				t.Errorf("%s: %s", name, line)

@@ -38,7 +38,8 @@ var acceptedDifferences = []struct {
 // --output-watch-events, which listwatch does with --show-managed-fields only; it
 // prints a NAMESPACE for cluster scoped types under -A; it has no event in -o name
 // with --output-watch-events, and listwatch none with --event-column=false; it
-// makes blanks of the tabs that an expression prints, which cut(1) wants; it pads
+// makes blanks of the tabs that an expression prints, which cut(1) wants, and of those in
+// the strings of -o kyaml; it pads
 // columns to the widest cell of its batch of rows, and listwatch to that of its own.
 
 // TestKubectlOutput: on one server, with objects of every kind that has columns
@@ -128,7 +129,9 @@ func (k *pair) tableCases() {
 		"configmaps --sort-by=.data.n -A", "persistentvolumes --sort-by=.spec.capacity.storage", "configmaps --sort-by=.metadata.labels.app -o json",
 		"pods --sort-by=.status.containerStatuses[0].restartCount", "events --sort-by=.lastTimestamp", "rich --sort-by=.spec.int", "pods --sort-by=.spec.containers",
 		"configmaps,secrets --redact=none --sort-by=.metadata.name -o name", "configmaps t-cm --sort-by=.metadata.name",
-		everything + " -o json --redact=none", everything + " -o yaml --redact=none", everything + " -A -o name", "rich -o json", "rich -o yaml", "rich l-numbers -o yaml",
+		everything + " -o json --redact=none", everything + " -o yaml --redact=none", everything + " -o kyaml --redact=none", "pods -o kyaml --show-managed-fields",
+		"pods t-running -o kyaml", "rich l-numbers -o kyaml", "configmaps -l app=nothing -o kyaml", "configmaps,rich -A -o kyaml",
+		everything + " -A -o name", "rich -o json", "rich -o yaml", "rich l-numbers -o yaml",
 		"secrets -o json --redact=none", "secrets l-secret -o yaml --redact=none", "pods t-running -o json --show-managed-fields", "pods -A -o yaml --show-managed-fields",
 		"pods t-running -o name", "pods t-running t-crash -o json", "pods t-running t-crash -o yaml", "nodes -o name",
 	} {

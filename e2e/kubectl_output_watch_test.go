@@ -33,6 +33,8 @@ func (k *pair) watchCases() {
 		{expr: "json", last: "t-terminating", sideBySide: &sideBySide{kubectl: "pods", listwatch: "pods"}},
 		{expr: "yaml", last: "t-terminating", sideBySide: &sideBySide{kubectl: "pods --output-watch-events", listwatch: "pods --output-watch-events --show-managed-fields"}},
 		{expr: "yaml", last: "t-rich-empty", sideBySide: &sideBySide{kubectl: "rich", listwatch: "rich"}},
+		{expr: "kyaml", last: "t-terminating", sideBySide: &sideBySide{kubectl: "pods --output-watch-events", listwatch: "pods --output-watch-events --show-managed-fields"}},
+		{expr: "kyaml", last: "t-e", sideBySide: &sideBySide{kubectl: "deployments", listwatch: "deployments"}},
 		{expr: "name", last: "t-terminating", sideBySide: &sideBySide{kubectl: "pods", listwatch: "pods"}},
 		{expr: "name", last: "t-e", sideBySide: &sideBySide{kubectl: "deployments", listwatch: "deployments"}},
 		{expr: `jsonpath={.metadata.name} {.status.phase} {.metadata.labels} {.nope}{"\n"}`, last: "t-terminating", sideBySide: &sideBySide{kubectl: "pods", listwatch: "pods"}},

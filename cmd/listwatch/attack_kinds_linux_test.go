@@ -108,6 +108,7 @@ var attacks = []attack{
 	}},
 	{name: "deep items, as JSON", args: listingAs("json"), kubectl: kubectlGet("json"), list: items(deepItem)},
 	{name: "deep items, as YAML", args: listingAs("yaml"), list: items(deepItem)},
+	{name: "deep items, as KYAML", args: listingAs("kyaml"), list: items(deepItem)},
 	{name: "a name without end", args: listingAs("name"), kubectl: kubectlGet("name"), list: inside(listHead+`{"metadata":{"name":"`, "x", "")},
 	{name: "names of 1 MB", args: listingAs("name"), list: func(s *sender) {
 		s.put(listHead)
@@ -178,6 +179,7 @@ var attacks = []attack{
 	{name: "long paths, as a JSON patch", args: watching("diff", "--diff", "json-patch"), watch: inTurn(longPaths("1"), longPaths("2"))},
 	{name: "events of other lines, as a diff", args: watching("diff"), watch: inTurn(`"spec":["7"`+strings.Repeat(",1", 1_000_000)+"]", `"spec":["7"`+strings.Repeat(",7,1", 500_000)+"]")},
 	{name: "events of 3 MB of empty lists, as YAML", args: watching("yaml"), watch: inTurn(`"spec":[`+strings.Repeat("[],", 1<<20)+"0]", `"spec":0`)},
+	{name: "events of 3 MB of empty lists, as KYAML", args: watching("kyaml"), watch: inTurn(`"spec":[`+strings.Repeat("[],", 1<<20)+"0]", `"spec":0`)},
 	{name: "events of 3 MB of empty lists, if changed", args: watching("name", "--changed-only"), watch: inTurn(`"spec":[`+strings.Repeat("[],", 1<<20)+"0]", `"spec":[`+strings.Repeat("[],", 1<<20)+"1]")},
 	{name: "events of 3 MB of empty lists, on a change", args: watching("name", "--on-change", ".spec"), watch: inTurn(`"spec":[`+strings.Repeat("[],", 1<<20)+"0]", `"spec":[`+strings.Repeat("[],", 1<<20)+"1]")},
 	{name: "bad namespaces without end", args: listingAs("name"), list: badNamespaces},

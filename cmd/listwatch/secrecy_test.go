@@ -47,7 +47,7 @@ func TestNothingOfASessionTellsASecret(t *testing.T) {
 			out := t.TempDir()
 			for _, args := range [][]string{
 				{"list", "secrets"}, {"list", "secrets", "-o", "json"}, {"list", "secret/a", "-o", "yaml"}, {"list", "secrets", "-o", "ndjson"}, {"list", "secrets", "-o", "wide"},
-				{"watch", "secrets", "--once", "-o", "json"}, {"watch", "secrets", "--once", "-o", "yaml"}, {"watch", "secrets,pods", "--once", "-o", "ndjson", "-v", "9"},
+				{"watch", "secrets", "--once", "-o", "json"}, {"watch", "secrets", "--once", "-o", "yaml"}, {"watch", "secrets", "--once", "-o", "kyaml"}, {"watch", "secrets,pods", "--once", "-o", "ndjson", "-v", "9"},
 				{"watch", "secrets", "--max-events", "1", "-v", "9", "--log-format", "json"},
 				{"watch", "nosuch", "-v", "9"}, {"list", "secrets", "-n", "nowhere", "-l", "a=b", "-v", "9"},
 				{"record", "secrets", "--file", filepath.Join(out, "a.lwrec.ndjson"), "--max-events", "1", "-v", "9"},

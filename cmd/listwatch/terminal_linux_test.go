@@ -68,11 +68,11 @@ func TestNothingReachesTheTerminalAsItIs(t *testing.T) {
 	}
 
 	var runs [][]string
-	for _, format := range []string{"", "wide", "name", "json", "yaml", "custom-columns=N:.metadata.name,S:.status.phase,M:.metadata.labels",
+	for _, format := range []string{"", "wide", "name", "json", "yaml", "kyaml", "custom-columns=N:.metadata.name,S:.status.phase,M:.metadata.labels",
 		"jsonpath={.items[*].status.phase}{.items[*].metadata.labels}", "jsonpath-as-json={.items[*].spec}", "jq=.items[]|.status.phase,.spec", "go-template={{range .items}}{{.spec.text}}{{end}}"} {
 		runs = append(runs, []string{"list", "pods", "-A", "-o", format})
 	}
-	for _, format := range []string{"", "wide", "name", "json", "yaml", "ndjson", "diff", "custom-columns=N:.metadata.name,S:.status.phase",
+	for _, format := range []string{"", "wide", "name", "json", "yaml", "kyaml", "ndjson", "diff", "custom-columns=N:.metadata.name,S:.status.phase",
 		"jsonpath={.status.phase}", "jq=.status.phase", "go-template={{.spec.text}}"} {
 		runs = append(runs, []string{"watch", "pods", "-A", "--exit-after", "200ms", "-o", format})
 		runs = append(runs, []string{"replay", file, "--fast", "-o", format})
@@ -141,7 +141,7 @@ func TestNothingReachesTheScreenAsItIs(t *testing.T) {
 // TestFormatsOfProgramsAreExact: to a pipe, what is for programs is as the server sent it.
 func TestFormatsOfProgramsAreExact(t *testing.T) {
 	srv := (&hostile{names: []string{"good"}, plant: planted}).start(t)
-	for _, format := range []string{"json", "yaml", "jq=.items[0].spec.text", "jsonpath={.items[0].spec.text}", "go-template={{(index .items 0).spec.text}}"} {
+	for _, format := range []string{"json", "yaml", "kyaml", "jq=.items[0].spec.text", "jsonpath={.items[0].spec.text}", "go-template={{(index .items 0).spec.text}}"} {
 		code, stdout, stderr := runProgram(t, nil, "list", "pods", "-s", srv.URL, "-o", format)
 		if code != 0 {
 			t.Fatalf("%s: %d %s", format, code, stderr)
@@ -154,7 +154,7 @@ func TestFormatsOfProgramsAreExact(t *testing.T) {
 			if err := json.Unmarshal([]byte(stdout), &got); err != nil || got.Items[0].Spec.Text != planted || !strings.Contains(stdout, "\u009b") {
 				t.Errorf("json: %v %q", err, stdout)
 			}
-		case format == "yaml":
+		case format == "yaml", format == "kyaml":
 		case strings.TrimSuffix(stdout, "\n") != planted:
 			t.Errorf("%s: %q", format, stdout)
 		}

@@ -26,6 +26,7 @@ var formats = []format{
 	{"name", true, func(o *Format) Encoder { return nameEncoder{o} }},
 	{"json", true, func(o *Format) Encoder { return &jsonEncoder{format: o} }},
 	{"yaml", true, func(o *Format) Encoder { return &yamlEncoder{format: o} }},
+	{"kyaml", true, func(o *Format) Encoder { return &kyamlEncoder{format: o} }},
 	{"ndjson", false, func(o *Format) Encoder { return &NdjsonEncoder{Format: o, past: o.past()} }},
 	{"diff", false, func(o *Format) Encoder { return &diffEncoder{format: o, past: o.past()} }},
 	{"none", false, func(*Format) Encoder { return noRows{} }},

@@ -32,6 +32,7 @@ func TestDeepObjectsArePrintedOnOneLine(t *testing.T) {
 		decode func([]byte, any) error
 	}{
 		{"json", true, json.Unmarshal}, {"json", false, json.Unmarshal}, {"yaml", true, yaml.Unmarshal}, {"yaml", false, yaml.Unmarshal},
+		{"kyaml", true, yaml.Unmarshal}, {"kyaml", false, yaml.Unmarshal},
 	} {
 		o := &Format{Name: test.Format, List: test.list}
 		enc := o.Encoder()
