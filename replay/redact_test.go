@@ -128,7 +128,9 @@ func FuzzRedactor(f *testing.F) {
 			return
 		}
 		var v any
-		if err := json.Unmarshal([]byte(whole), &v); err != nil {
+		d := json.NewDecoder(strings.NewReader(whole))
+		d.UseNumber() // 1e700 is JSON, and no float64
+		if err := d.Decode(&v); err != nil {
 			t.Fatalf("no longer JSON: %v\n%q\n%q", err, body, whole)
 		}
 		if s := leak(v, false); s != "" {
