@@ -173,7 +173,7 @@ func (s *session) follow(ctx context.Context, cancel context.CancelCauseFunc, p 
 		silence.Go(func() { s.kept.tick(quiet, records) })
 	}
 	begin := func(f follower) {
-		silence.Go(func() { staleness(quiet, f, s.talk) })
+		silence.Go(func() { monitor.Silence(quiet, f.Label(), f.contact, s.talk) })
 		watches.Go(func() {
 			if err := f.follow(ctx); err != nil {
 				cancel(err) // the first one counts

@@ -15,6 +15,7 @@ import (
 
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/monitor"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/print"
@@ -53,7 +54,7 @@ func TestStalenessIsToldOncePerPeriod(t *testing.T) {
 		var stderr bytes.Buffer
 		s := &silent{}
 		var running sync.WaitGroup
-		running.Go(func() { staleness(ctx, s, messages.New(&stderr, "", false)) })
+		running.Go(func() { monitor.Silence(ctx, s.Label(), s.contact, messages.New(&stderr, "", false)) })
 		pass := func(d time.Duration) {
 			<-time.After(d)
 			synctest.Wait()
