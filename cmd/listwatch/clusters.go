@@ -127,11 +127,13 @@ func (s *session) join(ctx context.Context, l lateCluster, records chan<- record
 		}
 		s.monitor.Absent(l.Name, "")
 		for _, t := range ts {
-			f, err := s.add(ctx, t, records)
+			f, isNew, err := s.add(ctx, t, records)
 			if err != nil {
 				return err
 			}
-			begin(f)
+			if isNew { // else explore was first
+				begin(f)
+			}
 		}
 		return nil
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/record"
-	"github.com/listwatch/listwatch/internal/target"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -29,12 +28,6 @@ func definesTypes(r *record.Record) bool {
 
 // explore follows the types that appear, until ctx is done.
 func (s *session) explore(ctx context.Context, records chan<- record.Record, begin func(follower)) error {
-	type place struct{ cluster, resource, namespace string }
-	of := func(t target.Target) place { return place{t.Cluster, t.Resource.GroupResource(), t.Namespace} }
-	known := map[place]follower{}
-	for i, t := range s.targets {
-		known[of(t)] = s.followers[i]
-	}
 	wait := exploreEvery
 	for {
 		select {
@@ -54,15 +47,14 @@ func (s *session) explore(ctx context.Context, records chan<- record.Record, beg
 			// other clusters have answered
 		}
 		for _, t := range ts {
-			if f := known[of(t)]; f != nil {
-				f.wake()
-				continue
-			}
-			f, err := s.add(ctx, t, records)
+			f, isNew, err := s.add(ctx, t, records)
 			if err != nil {
 				return err
 			}
-			known[of(t)] = f
+			if !isNew {
+				f.wake()
+				continue
+			}
 			s.talk.Info(t.Label(), "a new type, which is watched from now on", "new type", "apiVersion", t.Resource.APIVersion())
 			begin(f)
 		}

@@ -46,6 +46,23 @@ type session struct {
 
 	mu        sync.Mutex
 	followers []follower
+	known     map[place]follower // the same
+}
+
+// place is what one follower follows: a collection, or an object of it by name.
+type place struct {
+	cluster         string
+	resource        kube.Resource
+	namespace, name string
+}
+
+// placeOf returns the place of t. Under '*' a type has one follower, whatever its version.
+func placeOf(t target.Target) place {
+	r := t.Resource
+	if t.Typed == target.Everything {
+		r.Version, r.Kind = "", ""
+	}
+	return place{t.Cluster, r, t.Namespace, t.Name}
 }
 
 // follower is a stream of either kind.
@@ -72,7 +89,7 @@ func (s *session) run(ctx context.Context, p *cli.Program) (err error) {
 	records := make(chan record.Record, record.RecordBuffer)
 	s.changed = make(chan struct{}, 1)
 	for _, t := range s.targets {
-		if _, err := s.add(ctx, t, records); err != nil {
+		if _, _, err := s.add(ctx, t, records); err != nil {
 			return err
 		}
 	}
@@ -111,10 +128,14 @@ func (s *session) run(ctx context.Context, p *cli.Program) (err error) {
 	return exit.Failed(fmt.Errorf("--once: this does not hold: %s", s.output.verdict.Missing()))
 }
 
-// add makes what follows t, whose records go to records.
-func (s *session) add(ctx context.Context, t target.Target, records chan<- record.Record) (follower, error) {
+// add returns what follows t, whose records go to records, and whether it is new.
+func (s *session) add(ctx context.Context, t target.Target, records chan<- record.Record) (_ follower, isNew bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	at := placeOf(t)
+	if f := s.known[at]; f != nil {
+		return f, false, nil
+	}
 	state, i := s.monitor.Add(t), len(s.followers)
 	f, err := s.stream(ctx, i, t, func(r record.Record) {
 		if r.Mark == record.NoMark {
@@ -133,11 +154,15 @@ func (s *session) add(ctx context.Context, t target.Target, records chan<- recor
 		}
 	})
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	s.refusals.follow()
 	s.followers = append(s.followers, f)
-	return f, nil
+	if s.known == nil {
+		s.known = map[place]follower{}
+	}
+	s.known[at] = f
+	return f, true, nil
 }
 
 // debounced returns records, or with --debounce what is left of them.
