@@ -103,6 +103,7 @@ func runList(p *cli.Program, cmd *cobra.Command, args []string, o *listFlags) er
 	}
 	t := p.Messages(o.printing.logFormat, o.printing.quiet)
 	defer t.Summary()
+	w.missing = messages.NewMissing(t)
 	clusters, err := o.connection.LoadAll(p, t)
 	if err != nil {
 		return err

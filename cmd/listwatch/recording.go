@@ -128,6 +128,8 @@ func runRecord(p *cli.Program, cmd *cobra.Command, args []string, o *recordFlags
 		if o.selection.All {
 			namespace = ""
 		}
+		missing := messages.NewMissing(t)
+		w.Broken = func(now map[string]error) { missing.Report("", now) }
 		if targets, err = w.Targets(ctx, c, namespace, target.ToWatch); err != nil {
 			return err
 		}

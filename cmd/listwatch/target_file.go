@@ -8,6 +8,7 @@ import (
 
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/connect"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/manifest"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/discovery"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
@@ -28,6 +29,7 @@ func (f *fileFlags) register(fs *pflag.FlagSet) {
 type asked struct {
 	wish    target.Wish
 	objects []*manifest.Object // nil = the wish counts
+	missing *messages.Missing  // gets what discovery lacks, where all types are asked for
 }
 
 // read reads the arguments and the files.
@@ -72,7 +74,9 @@ func (a asked) targets(ctx context.Context, of connect.Cluster, l *target.Namesp
 	}()
 	places := l.Places(cfg, all)
 	if a.objects == nil {
-		ts, err := a.wish.Targets(ctx, c, places[0], can)
+		wish := a.wish
+		wish.Broken = func(now map[string]error) { a.missing.Report(of.Name, now) }
+		ts, err := wish.Targets(ctx, c, places[0], can)
 		return target.Spread(ts, places), err
 	}
 	if len(places) > 1 {

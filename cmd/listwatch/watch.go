@@ -169,6 +169,7 @@ func (o *watchFlags) session(ctx context.Context, t *messages.Writer, w asked, c
 	if o.once {
 		can = target.ToList
 	}
+	w.missing = messages.NewMissing(t)
 	discover := func(ctx context.Context, c connect.Cluster) ([]target.Target, error) {
 		return w.targets(ctx, c, &o.connection.Namespaces, o.selection.All, can)
 	}

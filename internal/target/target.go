@@ -73,8 +73,9 @@ const most = 8
 
 // Wish is what the arguments ask for: types, each with the names in it.
 type Wish struct {
-	Types []string
-	names map[string][]string // by type; none = all
+	Types  []string
+	Broken func(map[string]error) // called with what [discovery.API.Broken] returns, where all types are asked for; may be nil
+	names  map[string][]string    // by type; none = all
 }
 
 // Everything stands for all types that can be listed or watched.
@@ -172,7 +173,10 @@ func (w Wish) Targets(ctx context.Context, c *client.Client, namespace string, c
 		return nil, exit.Failed(err)
 	}
 	if w.Everything() {
-		return everything(api, namespace, can), nil
+		if w.Broken != nil {
+			w.Broken(api.Broken())
+		}
+		return everything(api, namespace, can)
 	}
 	var found []kube.Resource
 	names, typed, unwatched := map[kube.Resource][]string{}, map[kube.Resource]string{}, map[kube.Resource]bool{}
@@ -212,21 +216,26 @@ func (w Wish) Targets(ctx context.Context, c *client.Client, namespace string, c
 // sameAs are types whose objects are also those of another type.
 var sameAs = map[string]string{"events.events.k8s.io": "events"}
 
+// mostTypes limits '*': each type costs a request, and a watch of it some 25 KB.
+const mostTypes = 5000
+
 // everything returns a target for each type that api has, in the version that the server
 // prefers.
-func everything(api *discovery.API, namespace string, can Offered) (ts []Target) {
+func everything(api *discovery.API, namespace string, can Offered) (ts []Target, err error) {
 	seen := map[string]bool{}
 	for r := range api.All() {
 		name := r.GroupResource()
 		if seen[name] || seen[sameAs[name]] || can(r, false) != nil {
 			continue
 		}
-		seen[name] = true
+		if seen[name] = true; len(ts) == mostTypes {
+			return nil, exit.Failed(fmt.Errorf("'*': the server has more than %d types: name those that you need", mostTypes))
+		}
 		t := Split(r.Resource, namespace, nil)[0]
 		t.Typed, t.Listed = Everything, !r.Can("watch")
 		ts = append(ts, t)
 	}
-	return ts
+	return ts, nil
 }
 
 // Split makes the targets of one type.
