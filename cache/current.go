@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -94,10 +95,16 @@ func listings[T kube.Object](c client.Collection[T], namespaces []string, o list
 			l := &listing{missing: map[kube.Key]identity{}}
 			pages := list.New(metadata.In(ns), o)
 			for object, err := range pages.All(ctx) {
-				if err != nil && !codec.IsItem(err) {
+				bad := (*codec.ItemError)(nil)
+				switch {
+				case errors.As(err, &bad): // the store has left it out too
+					id := bad.Identity
+					l.missing[kube.Key{Namespace: id.Namespace, Name: id.Name}] = identity{id.UID, kube.Revision(id.ResourceVersion)}
+				case err != nil:
 					return nil, err
+				default:
+					l.missing[kube.KeyOf(object)] = identity{object.UID, kube.Revision(object.ResourceVersion)}
 				}
-				l.missing[kube.KeyOf(object)] = identity{object.UID, kube.Revision(object.ResourceVersion)}
 			}
 			l.revision, l.objects = pages.Revision(), len(l.missing)
 			return l, nil

@@ -1,10 +1,12 @@
 package cache_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -132,6 +134,36 @@ func TestUpToDateListsAgain(t *testing.T) {
 		}
 		if err := wait(t.Context()); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// TestUpToDateOfAnUndecodableItem: an object whose metadata cannot be decoded counts as
+// held if the store has left it out at that revision.
+func TestUpToDateOfAnUndecodableItem(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.put("a", "x", "1")
+		w.put("a", "odd", "odd")
+		w.srv.On(apitest.Match{Verb: "list", Resource: "configmaps"}, func(rw http.ResponseWriter, r *http.Request) {
+			r.Header.Set("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
+			answer := httptest.NewRecorder()
+			apitest.Continue(answer, r)
+			rw.Header().Set("Content-Type", answer.Header().Get("Content-Type"))
+			_, _ = rw.Write(bytes.ReplaceAll(answer.Body.Bytes(), []byte(`"v":"odd"`), []byte(`"v":7`)))
+		})
+		i := cache.New(w.maps, options{Watch: watch.Options{Initial: watch.Paged}})
+		w.start(i)
+		w.pass(time.Second)
+		if _, ok := i.Store().Get(kube.Key{Namespace: "a", Name: "odd"}); ok {
+			t.Fatal("the object was decoded")
+		}
+		w.srv.Tick()
+		begin := time.Now()
+		if err := i.UpToDate()(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(begin); took != 0 {
+			t.Errorf("up to date after %s, want at once", took)
 		}
 	})
 }
