@@ -27,21 +27,18 @@ type EnsureOptions struct {
 }
 
 // Ensure applies definitions by server-side apply, takes over members that others own,
-// and waits until the server serves every version. It needs the verbs patch, list and
-// watch of customresourcedefinitions, and waits until ctx ends. If the names of a
-// definition are taken by another one, the error is a *[NamesError]. Ensure changes
-// a definition without asking whether that breaks stored objects: see [Diff] and [Check].
+// and waits until the server serves every version. A definition that is being deleted is
+// created again once it is gone. Ensure needs the verbs patch, list and watch of
+// customresourcedefinitions, and waits until ctx ends. If the names of a definition are
+// taken by another one, the error is a *[NamesError]. Ensure changes a definition without
+// asking whether that breaks stored objects: see [Diff] and [Check].
 func Ensure(ctx context.Context, c *client.Client, o EnsureOptions, defs ...*Definition) error {
 	if o.FieldManager == "" {
 		o.FieldManager = "crd"
 	}
 	col := client.Of[served](c, kube.CustomResourceDefinitions).With(client.WriteOptions{FieldManager: o.FieldManager, DryRun: o.DryRun, Validation: "Strict"})
 	for _, d := range defs {
-		body, err := d.JSON()
-		if err != nil {
-			return fmt.Errorf("ensure: %w", err)
-		}
-		if _, err := col.Apply(ctx, kube.Key{Name: d.Metadata.Name}, body, client.ApplyOptions{Force: true}); err != nil {
+		if err := apply(ctx, col, d, o.DryRun); err != nil {
 			return fmt.Errorf("ensure: %w", err)
 		}
 	}
@@ -63,6 +60,29 @@ func Ensure(ctx context.Context, c *client.Client, o EnsureOptions, defs ...*Def
 		}
 	}
 	return nil
+}
+
+// apply applies d. If the stored definition is being deleted, apply waits until it is
+// gone, and creates it.
+func apply(ctx context.Context, col client.Collection[served], d *Definition, dryRun bool) error {
+	body, err := d.JSON()
+	if err != nil {
+		return err
+	}
+	for {
+		stored, err := col.Apply(ctx, kube.Key{Name: d.Metadata.Name}, body, client.ApplyOptions{Force: true})
+		if err != nil || stored.DeletionTimestamp == nil || dryRun {
+			return err
+		}
+		if err := deleted(ctx, col, stored); err != nil {
+			return fmt.Errorf("wait until %s, which is being deleted, is gone: %w", d.Metadata.Name, err)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
 }
 
 // NamesError is a definition whose names another definition has.
@@ -91,6 +111,42 @@ type served struct {
 
 // established waits for the condition Established.
 func established(ctx context.Context, col client.Collection[served], name string) error {
+	return follow(ctx, col, name, func(ev watch.Event[served]) (done bool, err error) {
+		if ev.Type == watch.Deleted {
+			return false, errors.New("it was deleted")
+		}
+		for _, c := range ev.Object.Status.Conditions {
+			switch {
+			case c.Type == "NamesAccepted" && c.Status == "False":
+				return false, &NamesError{Definition: name, Reason: c.Reason, Message: c.Message}
+			case c.Type == "Established" && c.Status == "True":
+				return true, nil
+			}
+		}
+		return false, nil
+	})
+}
+
+// deleted waits until the definition, which is being deleted, is gone.
+func deleted(ctx context.Context, col client.Collection[served], dying served) error {
+	exists := false
+	return follow(ctx, col, dying.Name, func(ev watch.Event[served]) (done bool, err error) {
+		switch ev.Type {
+		case watch.Restart:
+			exists = false
+		case watch.Added, watch.Modified:
+			exists = ev.UID == dying.UID
+		case watch.Deleted:
+			return true, nil
+		case watch.Synced:
+			return !exists, nil
+		}
+		return false, nil
+	})
+}
+
+// follow calls each with the events of a definition until that is done or fails.
+func follow(ctx context.Context, col client.Collection[served], name string, each func(watch.Event[served]) (done bool, err error)) error {
 	selector, err := kube.ParseFieldSelector("metadata.name=" + name)
 	if err != nil {
 		return err
@@ -105,16 +161,9 @@ func established(ctx context.Context, col client.Collection[served], name string
 			continue
 		case err != nil:
 			return err
-		case ev.Type == watch.Deleted:
-			return errors.New("it was deleted")
 		}
-		for _, c := range ev.Object.Status.Conditions {
-			switch {
-			case c.Type == "NamesAccepted" && c.Status == "False":
-				return &NamesError{Definition: name, Reason: c.Reason, Message: c.Message}
-			case c.Type == "Established" && c.Status == "True":
-				return nil
-			}
+		if done, err := each(ev); done || err != nil {
+			return err
 		}
 	}
 	return context.Cause(ctx)

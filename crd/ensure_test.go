@@ -1,0 +1,70 @@
+package crd_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/crd"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// TestEnsureOfADefinitionThatIsBeingDeleted: a definition that waits for its finalizers is
+// not installed: Ensure waits until it is gone, and applies it again.
+func TestEnsureOfADefinitionThatIsBeingDeleted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := apitest.NewInMemory(t)
+		c, err := client.New(client.Config{Server: srv.URL, Dial: srv.Dial})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.CloseIdleConnections()
+		type lamp struct {
+			kube.Meta `json:"metadata"`
+		}
+		d, err := crd.Of[lamp](kube.Resource{Group: "example.com", Version: "v1", Plural: "lamps", Kind: "Lamp", Namespaced: true}, crd.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := crd.Ensure(t.Context(), c, crd.EnsureOptions{}, d); err != nil {
+			t.Fatal(err)
+		}
+		definitions := client.Of[kube.Partial](c, kube.CustomResourceDefinitions)
+		finalize := func(yes bool) {
+			if _, err := definitions.Edit(t.Context(), kube.Key{Name: d.Metadata.Name}, func(o *kube.Partial) error {
+				if o.Finalizers = nil; yes {
+					o.Finalizers = []string{"example.com/objects"}
+				}
+				return nil
+			}); err != nil {
+				t.Error(err)
+			}
+		}
+		finalize(true)
+		if err := definitions.Delete(t.Context(), kube.Key{Name: d.Metadata.Name}, client.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(5*time.Second, func() { finalize(false) })
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := crd.Ensure(ctx, c, crd.EnsureOptions{}, d); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took < 5*time.Second {
+			t.Errorf("ensured after %s, while the definition is being deleted", took)
+		}
+		now, err := client.Of[codec.Raw](c, kube.CustomResourceDefinitions).Get(t.Context(), kube.Key{Name: d.Metadata.Name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var o kube.Partial
+		if err := now.Decode(&o); err != nil || o.DeletionTimestamp != nil {
+			t.Errorf("deletionTimestamp %v, error %v", o.DeletionTimestamp, err)
+		}
+	})
+}
