@@ -25,8 +25,8 @@ const (
 type DeleteOptions struct {
 	Propagation Propagation // default: that of the resource, mostly Background
 
-	// GracePeriod is the time that a Pod has to stop, in whole seconds; nil = as in its
-	// spec, 0 = none: it is removed before its containers have stopped.
+	// GracePeriod is the time that a Pod has to stop, rounded up to whole seconds; nil =
+	// as in its spec, 0 = none: it is removed before its containers have stopped.
 	GracePeriod *time.Duration
 
 	// UID and ResourceVersion, if not empty, must be those of the object; otherwise
@@ -41,7 +41,14 @@ func (c Collection[T]) deletion(o DeleteOptions) ([]byte, error) {
 		body["propagationPolicy"] = o.Propagation
 	}
 	if o.GracePeriod != nil {
-		body["gracePeriodSeconds"] = int64(o.GracePeriod.Round(time.Second) / time.Second)
+		seconds := int64(*o.GracePeriod / time.Second)
+		switch part := *o.GracePeriod % time.Second; { // never 0 for another time: it kills the Pod
+		case part > 0:
+			seconds++
+		case part < 0:
+			seconds--
+		}
+		body["gracePeriodSeconds"] = seconds
 	}
 	preconditions := map[string]any{}
 	if o.UID != "" {
