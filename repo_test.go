@@ -106,6 +106,7 @@ var floors = map[string]float64{
 	"cmd/listwatch/hook":              6,
 	"cmd/listwatch/internal/connect":  9,
 	"cmd/listwatch/internal/order":    9,
+	"cmd/listwatch/internal/objects":  10,
 	"cmd/listwatch/internal/until":    10,
 	"cmd/listwatch/internal/monitor":  9,
 	"cmd/listwatch/internal/live":     9,

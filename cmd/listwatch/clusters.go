@@ -50,7 +50,7 @@ var errSilent = fmt.Errorf("no response %s after that of another cluster", silen
 // reach asks all clusters at once for what is wanted. A cluster that is away is late where
 // there are others; any other error ends the run. With hasty, so is a cluster that has not
 // responded some time after the first one did.
-func (a asked) reach(ctx context.Context, clusters []connect.Cluster, hasty bool, discover func(context.Context, connect.Cluster) ([]target.Target, error)) (*reached, error) {
+func reach(ctx context.Context, clusters []connect.Cluster, hasty bool, discover func(context.Context, connect.Cluster) ([]target.Target, error)) (*reached, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	giveUp := sync.OnceFunc(func() {

@@ -14,6 +14,7 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/complete"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/connect"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/objects"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/order"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/exit"
@@ -33,7 +34,7 @@ type listFlags struct {
 	selection      target.Selection
 	printing       printing
 	columns        print.ColumnFlags
-	files          fileFlags
+	files          objects.Flags
 	events         eventFlags
 	raw            string
 	sortBy         string
@@ -57,7 +58,7 @@ func listCommand(p *cli.Program) *cobra.Command {
 	f := cmd.Flags()
 	f.SortFlags = false
 	o.selection.Register(f)
-	o.files.register(f)
+	o.files.Register(f)
 	o.events.register(f)
 	f.StringVar(&o.raw, "raw", "", "print the response of the server to a GET of this path, such as /readyz?verbose")
 	o.printing.register(f)
@@ -97,19 +98,19 @@ func runList(p *cli.Program, cmd *cobra.Command, args []string, o *listFlags) er
 	if err := o.selection.Parse(); err != nil {
 		return err
 	}
-	w, err := o.files.read(args, cmd.InOrStdin())
+	w, err := o.files.Read(args, cmd.InOrStdin())
 	if err != nil {
 		return err
 	}
 	t := p.Messages(o.printing.logFormat, o.printing.quiet)
 	defer t.Summary()
-	w.missing = messages.NewMissing(t)
+	w.Missing = messages.NewMissing(t)
 	clusters, err := o.connection.LoadAll(p, t)
 	if err != nil {
 		return err
 	}
-	found, err := w.reach(cmd.Context(), clusters, false, func(ctx context.Context, c connect.Cluster) ([]target.Target, error) {
-		return w.targets(ctx, c, &o.connection.Namespaces, o.selection.All, target.ToList)
+	found, err := reach(cmd.Context(), clusters, false, func(ctx context.Context, c connect.Cluster) ([]target.Target, error) {
+		return w.Targets(ctx, c, &o.connection.Namespaces, o.selection.All, target.ToList)
 	})
 	defer found.close()
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/live"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/monitor"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/objects"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/until"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/print"
@@ -27,7 +28,7 @@ type watchFlags struct {
 	connection    connect.Flags
 	selection     target.Selection
 	reporting     reporting
-	files         fileFlags
+	files         objects.Flags
 	events        eventFlags
 	waiting       until.Flags
 	hooking       hooking
@@ -75,7 +76,7 @@ func watchCommand(p *cli.Program) *cobra.Command {
 	f := cmd.Flags()
 	f.SortFlags = false
 	o.selection.Register(f)
-	o.files.register(f)
+	o.files.Register(f)
 	o.events.register(f)
 	f.StringVar(&o.list, "initial-list", "auto", "fetch the first state by: auto, paged or stream")
 	f.BoolVar(&o.watchOnly, "watch-only", false, "print only what happens from now on")
@@ -117,14 +118,14 @@ func runWatch(p *cli.Program, cmd *cobra.Command, args []string, o *watchFlags) 
 	if err := o.reporting.columns.Mistaken(args); err != nil {
 		return err
 	}
-	w, err := o.files.read(args, cmd.InOrStdin())
+	w, err := o.files.Read(args, cmd.InOrStdin())
 	if err != nil {
 		return err
 	}
 	switch {
-	case w.wish.Everything() && o.checkpointing.file != "":
+	case w.Wish.Everything() && o.checkpointing.file != "":
 		return exit.Usage("--checkpoint goes on with the same types, and '*' may be others the next time: name them")
-	case w.wish.Everything() && out.verdict != nil:
+	case w.Wish.Everything() && out.verdict != nil:
 		return exit.Usage("--until and --fail-on ask about all objects, and '*' may be of types that cannot be read: name the types")
 	}
 	t := p.Messages(o.reporting.printing.logFormat, o.reporting.printing.quiet)
@@ -164,17 +165,17 @@ func runWatch(p *cli.Program, cmd *cobra.Command, args []string, o *watchFlags) 
 }
 
 // session returns the run of what w asks for, in all clusters that are there.
-func (o *watchFlags) session(ctx context.Context, t *messages.Writer, w asked, clusters []connect.Cluster, out output, mon *monitor.Monitor) (*session, error) {
+func (o *watchFlags) session(ctx context.Context, t *messages.Writer, w objects.Choice, clusters []connect.Cluster, out output, mon *monitor.Monitor) (*session, error) {
 	can := target.ToWatch
 	if o.once {
 		can = target.ToList
 	}
-	w.missing = messages.NewMissing(t)
+	w.Missing = messages.NewMissing(t)
 	discover := func(ctx context.Context, c connect.Cluster) ([]target.Target, error) {
-		return w.targets(ctx, c, &o.connection.Namespaces, o.selection.All, can)
+		return w.Targets(ctx, c, &o.connection.Namespaces, o.selection.All, can)
 	}
 	whole := o.once || o.checkpointing.file != "" || out.verdict != nil // needs all clusters from the beginning
-	found, err := w.reach(ctx, clusters, !whole, func(ctx context.Context, c connect.Cluster) (ts []target.Target, err error) {
+	found, err := reach(ctx, clusters, !whole, func(ctx context.Context, c connect.Cluster) (ts []target.Target, err error) {
 		err = o.reach(ctx, t, func() (err error) {
 			ts, err = discover(ctx, c)
 			return err
@@ -204,7 +205,7 @@ func (o *watchFlags) session(ctx context.Context, t *messages.Writer, w asked, c
 		found.late[i].discover = func(ctx context.Context) ([]target.Target, error) { return discover(ctx, l.Cluster) }
 	}
 	s := &session{flags: o, clients: found.clients, late: found.late, talk: t, output: out, targets: targets, monitor: mon}
-	if w.wish.Everything() {
+	if w.Wish.Everything() {
 		s.discover = func(ctx context.Context) (all []target.Target, err error) {
 			for _, c := range clusters {
 				ts, e := discover(ctx, c)

@@ -1,4 +1,4 @@
-package main
+package objects
 
 import (
 	"context"
@@ -16,26 +16,27 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// fileFlags name objects by the manifests that made them.
-type fileFlags struct {
+// Flags names objects by the manifests that made them.
+type Flags struct {
 	files []string
 }
 
-func (f *fileFlags) register(fs *pflag.FlagSet) {
+// Register adds the flag -f.
+func (f *Flags) Register(fs *pflag.FlagSet) {
 	fs.StringSliceVarP(&f.files, "filename", "f", nil, "select the objects named in this file or folder of manifests, YAML or JSON; - is stdin; may be repeated")
 }
 
-// asked is what the arguments or the files ask for.
-type asked struct {
-	wish    target.Wish
+// Choice is what the arguments or the files ask for.
+type Choice struct {
+	Wish    target.Wish
 	objects []*manifest.Object // nil = the wish counts
-	missing *messages.Missing  // gets what discovery lacks, where all types are asked for
+	Missing *messages.Missing  // gets what discovery lacks, where all types are asked for
 }
 
-// read reads the arguments and the files.
-func (f *fileFlags) read(args []string, stdin io.Reader) (a asked, err error) {
+// Read reads the arguments and the files.
+func (f *Flags) Read(args []string, stdin io.Reader) (a Choice, err error) {
 	if len(f.files) == 0 {
-		a.wish, err = target.ParseArgs(args)
+		a.Wish, err = target.ParseArgs(args)
 		return a, err
 	}
 	if len(args) > 0 {
@@ -64,8 +65,8 @@ func (f *fileFlags) read(args []string, stdin io.Reader) (a asked, err error) {
 	return a, nil
 }
 
-// targets asks the server what was asked for.
-func (a asked) targets(ctx context.Context, of connect.Cluster, l *target.NamespaceList, all bool, can target.Offered) (ts []target.Target, err error) {
+// Targets asks the server what was chosen.
+func (a Choice) Targets(ctx context.Context, of connect.Cluster, l *target.NamespaceList, all bool, can target.Offered) (ts []target.Target, err error) {
 	c, cfg := of.Client, of.Config
 	defer func() {
 		for i := range ts {
@@ -74,8 +75,8 @@ func (a asked) targets(ctx context.Context, of connect.Cluster, l *target.Namesp
 	}()
 	places := l.Places(cfg, all)
 	if a.objects == nil {
-		wish := a.wish
-		wish.Broken = func(now map[string]error) { a.missing.Report(of.Name, now) }
+		wish := a.Wish
+		wish.Broken = func(now map[string]error) { a.Missing.Report(of.Name, now) }
 		ts, err := wish.Targets(ctx, c, places[0], can)
 		return target.Spread(ts, places), err
 	}
