@@ -87,6 +87,7 @@ var floors = map[string]float64{
 	"internal/printable":         0,
 	"internal/protojson":         0,
 	"internal/table":             3,
+	"internal/archive":           3,
 
 	// The program.
 	"internal/exit":                   0,
@@ -164,6 +165,7 @@ var (
 		"internal/yamljson":          {"go.yaml.in/yaml/v3"},
 		"config":                     append([]string{"go.yaml.in/yaml/v3"}, engine...),
 		"metrics":                    scraped,
+		"internal/archive":           append([]string{"github.com/klauspost/compress"}, engine[:3]...),
 		"ui/internal/history":        append([]string{"github.com/klauspost/compress"}, engine[:3]...),
 		"ui":                         append([]string{"github.com/klauspost/compress"}, engine...),
 		"cmd/listwatch":              program,
