@@ -69,6 +69,8 @@ type parsed struct {
 	item   *item
 	object codec.Raw // without managed fields, redacted
 	by     string
+
+	inferred bool // of an entry of the disk
 }
 
 // parse reads an object, or the row of a Table that it is in. The life of the item is of
@@ -123,7 +125,7 @@ func (k *kind) parse(raw codec.RawFull) (parsed, error) {
 	for _, o := range object.GetOwnerReferences() {
 		it.owners = append(it.owners, owner{unique.Make(o.APIVersion), unique.Make(o.Kind), unique.Make(o.Name), unique.Make(o.UID), o.Controller != nil && *o.Controller})
 	}
-	return parsed{it, object, latest(m.Metadata.Managed)}, nil
+	return parsed{item: it, object: object, by: latest(m.Metadata.Managed)}, nil
 }
 
 // statusOf says how an object is of which the server sent no cells.

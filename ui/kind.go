@@ -1,9 +1,11 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/codec/compressed"
 	"github.com/listwatch/listwatch/discovery"
+	"github.com/listwatch/listwatch/internal/archive"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/table"
 	"github.com/listwatch/listwatch/kube"
@@ -89,6 +92,12 @@ type kind struct {
 	rates       rates
 	bytes       int64 // of the newest states
 	version     int64 // counts changes of what wireType returns, but for rates
+
+	kept     bool  // its states are being written to the disk
+	marked   int64 // that was written last, of the last contact
+	replayed int64 // the time of the entry that is restored; 0 = none is
+	restored bool  // since is of an earlier run
+	before   error // why the time before the next list is not known
 }
 
 type progress struct {
@@ -105,6 +114,7 @@ func newKind(u *UI, r discovery.Resource) *kind {
 
 // forget drops the objects, as if the type was never listed.
 func (k *kind) forget() {
+	k.unkept()
 	k.store = cache.NewStore[*item]()
 	k.lives, k.byNamespace, k.watcher = map[kube.Key][]*life{}, map[string]int{}, nil
 	k.u.memory.Add(-k.bytes)
@@ -133,8 +143,12 @@ func (k *kind) follow(ctx context.Context) {
 		o.Revision = k.watcher.Revision() // of the time when somebody looked last
 	}
 	w := watch.New(col, o)
-	k.watcher, k.since = w, k.u.now()
-	if o.Revision == "" {
+	k.watcher = w
+	if !k.restored {
+		k.since = k.u.now()
+	}
+	k.restored = false
+	if o.Revision == "" && !k.store.Synced() {
 		k.change(stateLoading, "")
 	}
 	k.mu.Unlock()
@@ -155,6 +169,7 @@ func (k *kind) follow(ctx context.Context) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.stop = nil
+	k.unkept()
 	switch {
 	case k.state == stateBudget:
 	case context.Cause(ctx) == errGone:
@@ -211,9 +226,7 @@ func (k *kind) take(ev watch.Event[codec.RawFull], err error) error {
 	if ev.Type == watch.Restart {
 		k.restart(ev.Cause)
 	}
-	for _, d := range k.store.Apply(own) {
-		k.record(d, p)
-	}
+	k.apply(own, p)
 	if ev.Type == watch.Synced {
 		k.synced()
 	}
@@ -247,9 +260,13 @@ func (k *kind) define(cols *table.Columns) {
 	if cols == nil {
 		return
 	}
+	old := k.columns
 	k.columns = nil
 	for _, c := range (*cols)[:min(len(*cols), maxCells)] {
 		k.columns = append(k.columns, column{Name: printable.Cut(printable.Cell(c.Name), 100), Age: c.Name == "Age", Wide: c.Priority > 0})
+	}
+	if now := k.archived(); !slices.Equal(old, k.columns) {
+		k.write(func(s *archive.Segment) error { return s.Columns(now) })
 	}
 	k.touchAll()
 }
@@ -264,8 +281,9 @@ func (k *kind) restart(cause error) {
 	if k.store.Synced() {
 		k.relists++
 		if cause == nil {
-			cause = errNotWatched
+			cause = cmp.Or(k.before, errNotWatched)
 		}
+		k.before = nil
 		if k.missed == nil { // else a listing broke off, and the gap goes on
 			from := k.lost
 			if from == 0 {
@@ -286,13 +304,31 @@ var errNotWatched = errors.New("nobody looked at it")
 func (k *kind) synced() {
 	k.loading = progress{}
 	if g := k.missed; g != nil {
-		k.missed, g.To = nil, k.u.now()
-		k.gaps = append(k.gaps, *g)
-		k.gaps = k.gaps[max(0, len(k.gaps)-maxGaps):]
-		k.u.log.add(change{at: g.To, kind: k, op: opGap, what: g.Reason, gap: g})
+		k.missed, g.To = nil, k.now()
+		k.addGap(g)
 	}
 	k.change(stateLive, "")
 	k.touchAll()
+	if k.replayed == 0 {
+		k.keepAll()
+	}
+}
+
+// addGap notes a gap that has ended.
+func (k *kind) addGap(g *gap) {
+	k.gaps = append(k.gaps, *g)
+	k.gaps = k.gaps[max(0, len(k.gaps)-maxGaps):]
+	k.u.log.add(change{at: g.To, kind: k, op: opGap, what: g.Reason, gap: g})
+	kept := archive.Gap{From: g.From, To: g.To, Reason: g.Reason, Added: g.Added, Modified: g.Modified, Deleted: g.Deleted}
+	k.write(func(s *archive.Segment) error { return s.Gap(kept) })
+}
+
+// now is the time of what is taken: of an entry of the disk, that of the entry. Holds k.mu.
+func (k *kind) now() int64 {
+	if k.replayed > 0 {
+		return k.replayed
+	}
+	return k.u.now()
 }
 
 func (k *kind) listed(p list.Progress) {

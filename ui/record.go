@@ -3,6 +3,7 @@ package ui
 import (
 	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/codec/compressed"
+	"github.com/listwatch/listwatch/internal/archive"
 	"github.com/listwatch/listwatch/ui/internal/history"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -10,7 +11,7 @@ import (
 // record takes one change of the store: it becomes a state of the object's history, an
 // entry of the log unless it is of the first list, and a row of the views.
 func (k *kind) record(d cache.Delta[*item], p parsed) {
-	at := k.u.now()
+	at := k.now()
 	switch d.Type {
 	case watch.Added:
 		k.lives[d.Key] = append(k.lives[d.Key], d.New.life)
@@ -81,6 +82,8 @@ func (k *kind) keep(d cache.Delta[*item], it *item, p parsed, at int64) {
 	if err != nil {
 		k.undecodable++ // memory was damaged
 	}
+	kept := archive.State{At: at, Op: st.Op, Key: it.key, UID: it.uid, Revision: it.revision, By: st.By, Cells: it.cells, Inferred: st.Inferred, Object: packed}
+	k.write(func(s *archive.Segment) error { return s.Add(kept) })
 	if d.Type == watch.Deleted {
 		k.u.history.End(&it.past)
 		k.bytes -= d.Old.bytes

@@ -197,6 +197,14 @@ func (u *UI) getState(s *session, r *http.Request) (any, error) {
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	if u.damage != "" {
+		st.Warnings = append(st.Warnings, "history: "+u.damage)
+	}
+	if u.keeper != nil {
+		if failure, try := u.keeper.state(); !try {
+			st.Warnings = append(st.Warnings, "history: changes are not written to the disk: "+failure)
+		}
+	}
 	if u.failure != "" {
 		st.Warnings = append(st.Warnings, "types: "+u.failure)
 	}

@@ -170,6 +170,8 @@ func (u *UI) maintain() {
 			}
 		}
 		k.purge()
+		k.keepAll()
+		k.mark()
 		k.mu.Unlock()
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"embed"
 	"errors"
+	"fmt"
 	"io/fs"
 	"iter"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/archive"
 	"github.com/listwatch/listwatch/internal/guard"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/ui/internal/history"
@@ -40,7 +42,12 @@ type Options struct {
 	// at them, and five minutes longer.
 	Keep []string
 
-	// Limits of memory.
+	// History, if set, is a folder, for the states of the types that are watched always:
+	// they are there in the next run, and for listwatch list --history. The values of
+	// Secrets are not kept. One process uses it, for one cluster.
+	History string
+
+	// Limits of memory and of History.
 	Limits Limits
 
 	// Hosts are names, without a port, that requests may be for, besides those of the
@@ -80,10 +87,12 @@ type Object struct {
 	JSON     []byte
 }
 
-// Limits are of memory, in bytes; 0 = the default.
+// Limits are of memory and of Options.History, in bytes; 0 = the default.
 type Limits struct {
-	Objects int64 // the newest states of all objects, with their rows; default 256 MiB
-	History int64 // earlier states and deleted objects; default 64 MiB
+	Objects int64         // the newest states of all objects, with their rows; default 256 MiB
+	History int64         // earlier states and deleted objects; default 64 MiB
+	Disk    int64         // files in Options.History, of which the oldest are removed; default 1 GiB
+	Age     time.Duration // of states there; default 7 days
 }
 
 // Moment is how to reach a server that was started with the objects of a time.
@@ -107,6 +116,7 @@ type UI struct {
 
 	log     *changelog
 	history *history.Store
+	keeper  *keeper // nil = states are not kept on disk
 	doors   doors
 
 	number atomic.Int64 // of the last object
@@ -119,16 +129,21 @@ type UI struct {
 	changed chan struct{} // definitions did
 	scans   chan *scan
 
-	mu      sync.Mutex // guards kinds, clients and failure
+	mu      sync.Mutex // guards all that follows
 	kinds   map[string]*kind
 	clients map[string]*viewer
 	failure string // why the types are not known
+	damage  string // which part of the history on disk is
 }
 
-// New returns a UI, which reads nothing until Run is called.
+// New returns a UI, which asks the cluster for nothing until Run is called. It locks
+// Options.History, until Run returns.
 func New(o Options) (*UI, error) {
 	if o.Client == nil && o.Recording == nil {
 		return nil, errors.New("ui: Options.Client is missing")
+	}
+	if o.Recording != nil && o.History != "" {
+		return nil, errors.New("ui: Options.History is for a cluster, and a recording has its own")
 	}
 	files, err := fs.Sub(static, "static")
 	if err != nil {
@@ -146,7 +161,20 @@ func New(o Options) (*UI, error) {
 	if u.limits.History == 0 {
 		u.limits.History = 64 << 20
 	}
+	if u.limits.Disk == 0 {
+		u.limits.Disk = 1 << 30
+	}
+	if u.limits.Age == 0 {
+		u.limits.Age = 7 * 24 * time.Hour
+	}
 	u.history = history.New(u.limits.History)
+	if o.History != "" {
+		dir, err := archive.Open(o.History, o.Client.Server(), archive.Limits{Bytes: u.limits.Disk, Age: u.limits.Age})
+		if err != nil {
+			return nil, fmt.Errorf("ui: history: %w", err)
+		}
+		u.keeper = &keeper{dir: dir, wake: make(chan struct{}, 1)}
+	}
 	for _, id := range slices.Concat(usual, o.Keep) {
 		u.always[id] = true
 	}
@@ -162,8 +190,17 @@ func (u *UI) Token() string { return u.doors.token() }
 func (u *UI) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	if u.keeper != nil {
+		u.restore(ctx)
+		kctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // until all changes are in its queue
+		var keeping sync.WaitGroup
+		keeping.Go(func() { u.keeper.run(kctx) })
+		defer keeping.Wait()
+		defer stop()
+	}
 	var wg sync.WaitGroup
 	defer wg.Wait()
+	defer cancel()
 	work := []func(context.Context){u.discover, u.definitions, u.count}
 	if u.recorded {
 		work = []func(context.Context){u.play}

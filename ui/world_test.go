@@ -39,18 +39,26 @@ func inWorld(t *testing.T, o Options, act func(*world)) {
 		if w.client, err = client.New(client.Config{Server: w.srv.URL, Dial: w.srv.Dial}); err != nil {
 			t.Fatal(err)
 		}
-		o.Client = w.client
-		if w.ui, err = New(o); err != nil {
-			t.Fatal(err)
-		}
-		w.ctx, w.cancel = context.WithCancel(t.Context())
-		w.wg.Go(func() { _ = w.ui.Run(w.ctx) }) // the end of the test is its error
-		w.pass(time.Second)
+		w.start(o)
 		act(w)
 		w.cancel()
 		w.wg.Wait()
 		w.client.CloseIdleConnections()
 	})
+}
+
+// start runs a UI.
+func (w *world) start(o Options) {
+	w.Helper()
+	o.Client = w.client
+	var err error
+	if w.ui, err = New(o); err != nil {
+		w.Fatal(err)
+	}
+	w.ctx, w.cancel = context.WithCancel(w.Context())
+	u := w.ui
+	w.wg.Go(func() { _ = u.Run(w.ctx) }) // the end of the test is its error
+	w.pass(time.Second)
 }
 
 // pass lets virtual time go by, and settles.

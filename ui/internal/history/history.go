@@ -173,6 +173,16 @@ func (s *Store) States(l *Life) ([]State, int) {
 	return states, l.dropped
 }
 
+// Packed returns the newest state of l with the object as it was added.
+func (s *Store) Packed(l *Life) (State, compressed.Raw) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(l.states) == 0 {
+		return State{}, compressed.Raw{}
+	}
+	return l.states[len(l.states)-1].State, l.newest
+}
+
 // Newest returns the newest state of l.
 func (s *Store) Newest(l *Life) (State, codec.Raw, error) {
 	s.mu.Lock()
