@@ -74,6 +74,7 @@ var floors = map[string]float64{
 	"metrics":                    6,
 	"ui":                         6,
 	"ui/internal/history":        3,
+	"ui/internal/review":         3,
 	"ui/internal/diff":           1,
 	"manager":                    6,
 	"cmd/listwatch/checkpoint":   2,
@@ -115,6 +116,7 @@ var floors = map[string]float64{
 	"cmd/listwatch/internal/fake":     9,
 	"cmd/listwatch/internal/complete": 10,
 	"cmd/listwatch/internal/auth":     11,
+	"cmd/listwatch/internal/past":     10,
 	"cmd/listwatch":                   20,
 
 	"examples/minimal":      20,

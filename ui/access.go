@@ -5,155 +5,23 @@ import (
 	"crypto/sha256"
 	"errors"
 	"net/http"
-	"sync"
-	"time"
 
-	"github.com/listwatch/listwatch/client"
-	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/ui/internal/review"
 )
 
-const (
-	// accessFor is how long an answer of the server about a permission is believed.
-	accessFor = 10 * time.Second
-
-	// maxAccess is how many answers are kept for a session, and maxPlaces for how many
-	// namespaces it is asked about a type that may not be seen in all of them.
-	maxAccess = 2000
-	maxPlaces = 100
-)
-
-// person is whom a session is for, where TokenReview said so. It is safe for concurrent
-// use.
-type person struct {
-	u      *UI
-	token  string
-	name   string
-	uid    string
-	groups []string
-	extra  map[string][]string
-
-	mu      sync.Mutex
-	answers map[access]answered
-	review  int64 // of the token, when it was last confirmed
-}
-
-// access is a question of a SubjectAccessReview.
-type access struct {
-	verb, group, resource, subresource, namespace string
-}
-
-type answered struct {
-	ok bool
-	at int64
-}
+// maxPlaces is for how many namespaces the server is asked about a type that may not be
+// seen in all of them.
+const maxPlaces = 100
 
 var (
-	tokenReviews  = kube.Resource{Group: "authentication.k8s.io", Version: "v1", Plural: "tokenreviews", Kind: "TokenReview"}
-	accessReviews = kube.Resource{Group: "authorization.k8s.io", Version: "v1", Plural: "subjectaccessreviews", Kind: "SubjectAccessReview"}
-
 	errToken = &refusal{http.StatusUnauthorized, "unauthorized", "this link was used before, or is of another run: ask the program for another one"}
-	errLogin = &refusal{http.StatusUnauthorized, "unauthorized", "the server does not accept this token: give one of your own account, such as of kubectl create token"}
+	errLogin = &refusal{http.StatusUnauthorized, "unauthorized", review.ErrToken.Error()}
 )
 
 // login asks the server whose a token is.
-func (u *UI) login(ctx context.Context, token string) (*person, error) {
-	p := &person{u: u, token: token, answers: map[access]answered{}}
-	return p, p.confirm(ctx)
-}
-
-// confirm asks whether the token is valid still.
-func (p *person) confirm(ctx context.Context) error {
-	var out struct {
-		Status struct {
-			Authenticated bool
-			User          struct {
-				Username string
-				UID      string
-				Groups   []string
-				Extra    map[string][]string
-			}
-		}
-	}
-	spec := map[string]any{"token": p.token}
-	if len(p.u.o.Audiences) > 0 {
-		spec["audiences"] = p.u.o.Audiences
-	}
-	if err := p.u.ask(ctx, tokenReviews, spec, &out); err != nil {
-		return err
-	}
-	user := out.Status.User
-	if !out.Status.Authenticated || user.Username == "" {
-		return errLogin
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.name != "" && p.name != user.Username {
-		return errLogin
-	}
-	p.name, p.uid, p.groups, p.extra, p.review = user.Username, user.UID, user.Groups, user.Extra, now()
-	return nil
-}
-
-// ask posts a review.
-func (u *UI) ask(ctx context.Context, r kube.Resource, spec map[string]any, into any) error {
-	b, err := codec.Encode(map[string]any{"apiVersion": r.APIVersion(), "kind": r.Kind, "spec": spec})
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	resp, err := u.client.Do(ctx, &client.Request{Method: http.MethodPost, Path: r.Path(""), Body: b})
-	if err != nil {
-		var st *kube.Status
-		if errors.As(err, &st) { // about our own rights, and none of the visitor's
-			return &refusal{http.StatusServiceUnavailable, "unavailable", "this page's service account may not create " + r.Plural + ": see the manifest of listwatch ui"}
-		}
-		return err
-	}
-	defer resp.Body.Close()
-	return body(&http.Request{Body: http.MaxBytesReader(nil, resp.Body, 1<<20)}, into)
-}
-
-// may asks whether the person may do something, unless it is known.
-func (p *person) may(ctx context.Context, a access) (bool, error) {
-	p.mu.Lock()
-	known, ok := p.answers[a]
-	review := p.review
-	spec := map[string]any{"user": p.name, "uid": p.uid, "groups": p.groups, "extra": p.extra,
-		"resourceAttributes": map[string]any{"verb": a.verb, "group": a.group, "resource": a.resource, "subresource": a.subresource, "namespace": a.namespace}}
-	p.mu.Unlock()
-	if ok && now()-known.at < accessFor.Milliseconds() {
-		return known.ok, nil
-	}
-	if now()-review >= time.Minute.Milliseconds() {
-		if err := p.confirm(ctx); err != nil {
-			return false, err
-		}
-	}
-	var out struct{ Status struct{ Allowed bool } }
-	if err := p.u.ask(ctx, accessReviews, spec, &out); err != nil {
-		return false, err
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.answers) >= maxAccess {
-		clear(p.answers)
-	}
-	p.answers[a] = answered{out.Status.Allowed, now()}
-	return out.Status.Allowed, nil
-}
-
-// verbs are those that a type needs that is shown.
-var verbs = []string{"list", "watch", "get"}
-
-func (p *person) mayAll(ctx context.Context, r kube.Resource, namespace string) (bool, error) {
-	for _, verb := range verbs {
-		if ok, err := p.may(ctx, access{verb: verb, group: r.Group, resource: r.Plural, namespace: namespace}); !ok || err != nil {
-			return false, err
-		}
-	}
-	return true, nil
+func (u *UI) login(ctx context.Context, token string) (*review.Person, error) {
+	return review.Login(ctx, review.Options{Client: u.client, Audiences: u.o.Audiences}, token)
 }
 
 // sees returns what a session may see of a type: a function of the namespace, or nil for
@@ -165,7 +33,7 @@ func (s *session) sees(ctx context.Context, k *kind) (func(namespace string) boo
 	k.mu.Lock()
 	r := k.res.Resource
 	k.mu.Unlock()
-	ok, err := s.person.mayAll(ctx, r, "")
+	ok, err := s.person.MaySee(ctx, r, "")
 	if ok || err != nil {
 		return nil, err
 	}
@@ -173,7 +41,7 @@ func (s *session) sees(ctx context.Context, k *kind) (func(namespace string) boo
 	if r.Namespaced {
 		places := k.u.namespaces()
 		for _, ns := range places[:min(len(places), maxPlaces)] {
-			if ok, err = s.person.mayAll(ctx, r, ns); err != nil {
+			if ok, err = s.person.MaySee(ctx, r, ns); err != nil {
 				return nil, err
 			}
 			if ok {
@@ -192,7 +60,7 @@ func (s *session) reads(ctx context.Context, r kube.Resource, namespace, subreso
 	if s.person == nil {
 		return nil
 	}
-	ok, err := s.person.may(ctx, access{verb: "get", group: r.Group, resource: r.Plural, subresource: subresource, namespace: namespace})
+	ok, err := s.person.May(ctx, review.Access{Verb: "get", Group: r.Group, Resource: r.Plural, Subresource: subresource, Namespace: namespace})
 	if err == nil && !ok {
 		err = errForbidden
 	}
@@ -213,7 +81,7 @@ func (s *session) sight(ctx context.Context, u *UI) (*sight, error) {
 	}
 	out := &sight{types: map[string]func(string) bool{}}
 	sum := sha256.New()
-	everything, err := s.person.mayAll(ctx, kube.Resource{Group: "*", Plural: "*"}, "")
+	everything, err := s.person.MaySee(ctx, kube.Resource{Group: "*", Plural: "*"}, "")
 	if err != nil {
 		return nil, err
 	}

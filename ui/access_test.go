@@ -16,6 +16,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/ui/internal/review"
 )
 
 // reviewed has the server answer reviews: it accepts the token of jane, who may see all
@@ -39,7 +40,7 @@ func (w *world) reviewed() (revoke func()) {
 			w.Error(err)
 		}
 	}
-	w.srv.On(apitest.Match{Path: tokenReviews.Path("")}, func(rw http.ResponseWriter, r *http.Request) {
+	w.srv.On(apitest.Match{Path: review.TokenReviews.Path("")}, func(rw http.ResponseWriter, r *http.Request) {
 		var in struct{ Spec struct{ Token string } }
 		decode(r, &in)
 		status := map[string]any{"authenticated": false}
@@ -48,7 +49,7 @@ func (w *world) reviewed() (revoke func()) {
 		}
 		answer(status)(rw, r)
 	})
-	w.srv.On(apitest.Match{Path: accessReviews.Path("")}, func(rw http.ResponseWriter, r *http.Request) {
+	w.srv.On(apitest.Match{Path: review.AccessReviews.Path("")}, func(rw http.ResponseWriter, r *http.Request) {
 		var in struct {
 			Spec struct {
 				User               string

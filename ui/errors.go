@@ -8,6 +8,7 @@ import (
 
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/ui/internal/review"
 )
 
 // refusal is an error as PROTOCOL.md has it.
@@ -38,9 +39,14 @@ var (
 // refusalOf says what err is to the page.
 func refusalOf(err error) *refusal {
 	var r *refusal
+	var rights *review.RightsError
 	switch {
 	case errors.As(err, &r):
 		return r
+	case errors.Is(err, review.ErrToken):
+		return errLogin
+	case errors.As(err, &rights):
+		return &refusal{http.StatusServiceUnavailable, "unavailable", rights.Error()}
 	case errors.Is(err, kube.ErrForbidden):
 		return &refusal{http.StatusForbidden, "forbidden", printable.Line(err.Error())}
 	case errors.Is(err, kube.ErrNotFound):

@@ -11,6 +11,7 @@ import (
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/ui/internal/review"
 )
 
 const (
@@ -83,7 +84,7 @@ func (u *UI) logs(s *session, w http.ResponseWriter, r *http.Request) error {
 // mayRead returns when the session ends, when it may not read logs of the namespace any
 // more, and with ctx.
 func (s *session) mayRead(ctx context.Context, namespace string) {
-	tick := time.NewTicker(accessFor)
+	tick := time.NewTicker(review.For)
 	defer tick.Stop()
 	for {
 		select {

@@ -14,7 +14,7 @@ import (
 // restore reads what earlier runs kept, as if it was seen again at its time.
 func (u *UI) restore(ctx context.Context) {
 	types := map[*kind]bool{}
-	for e, err := range u.keeper.dir.Entries() {
+	for e, err := range u.dir.Entries() {
 		if ctx.Err() != nil {
 			return
 		}

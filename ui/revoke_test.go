@@ -12,6 +12,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/ui/internal/review"
 )
 
 // jane opens the page as the person whom reviewed knows.
@@ -61,7 +62,7 @@ func TestALogEndsWithTheRightToReadIt(t *testing.T) {
 				} else if rec := p.do("DELETE", "api/session", ""); rec.Code != 204 {
 					t.Fatalf("%d %s", rec.Code, rec.Body)
 				}
-				w.pass(2 * accessFor)
+				w.pass(2 * review.For)
 				if !ended.Load() {
 					t.Error("the log is followed still")
 				}
@@ -78,7 +79,7 @@ func TestALogEndsWithTheRightToReadIt(t *testing.T) {
 func TestAnOutageOfReviewsIsNotTheEnd(t *testing.T) {
 	inWorld(t, Options{TokenReview: true}, func(w *world) {
 		var down atomic.Bool
-		w.srv.On(apitest.Match{Path: accessReviews.Path("")}, func(rw http.ResponseWriter, r *http.Request) {
+		w.srv.On(apitest.Match{Path: review.AccessReviews.Path("")}, func(rw http.ResponseWriter, r *http.Request) {
 			if down.Load() {
 				rw.WriteHeader(http.StatusServiceUnavailable)
 				return

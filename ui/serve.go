@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/listwatch/listwatch/ui/internal/review"
 )
 
 // maxBody is how many bytes the body of a request has.
@@ -118,7 +120,7 @@ func (u *UI) postSession(w http.ResponseWriter, r *http.Request) {
 		fail(w, err)
 		return
 	}
-	var who *person
+	var who *review.Person
 	var err error
 	switch {
 	case u.o.TokenReview && in.Bearer != "":
@@ -189,7 +191,7 @@ func (u *UI) getState(s *session, r *http.Request) (any, error) {
 	st.From, st.To = u.kept(), u.now()
 	st.Namespaces = slices.DeleteFunc(u.namespaces(), func(ns string) bool { return !v.place(ns) })
 	if s.person != nil {
-		st.Auth, st.User, st.OpenMoment = "token-review", s.person.name, false
+		st.Auth, st.User, st.OpenMoment = "token-review", s.person.Name(), false
 	}
 	st.Limits = map[string]int64{"rows": maxRows, "windows": maxWindows, "objects": maxOpened, "historyBytes": u.limits.History}
 	if t := u.history.Since(); t > 0 {
@@ -200,10 +202,8 @@ func (u *UI) getState(s *session, r *http.Request) (any, error) {
 	if u.damage != "" {
 		st.Warnings = append(st.Warnings, "history: "+u.damage)
 	}
-	if u.keeper != nil {
-		if failure, try := u.keeper.state(); !try {
-			st.Warnings = append(st.Warnings, "history: changes are not written to the disk: "+failure)
-		}
+	if why := u.unkeepable(); why != "" {
+		st.Warnings = append(st.Warnings, "history: changes are not written to the disk: "+why)
 	}
 	if u.failure != "" {
 		st.Warnings = append(st.Warnings, "types: "+u.failure)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/listwatch/listwatch/ui/internal/review"
 )
 
 const (
@@ -29,8 +31,8 @@ const header = "Listwatch-Key"
 // is worth nothing without the key.
 type session struct {
 	cookie, key string
-	person      *person // whom TokenReview named; nil = everything may be seen
-	seen        int64   // milliseconds; guarded by doors.mu
+	person      *review.Person // whom TokenReview named; nil = everything may be seen
+	seen        int64          // milliseconds; guarded by doors.mu
 	ended       chan struct{}
 	end         func()
 }
@@ -65,7 +67,7 @@ func (d *doors) use(token string) bool {
 }
 
 // admit makes a session.
-func (d *doors) admit(p *person) *session {
+func (d *doors) admit(p *review.Person) *session {
 	s := &session{cookie: rand.Text(), key: rand.Text(), person: p, ended: make(chan struct{})}
 	s.end = sync.OnceFunc(func() { close(s.ended) })
 	d.mu.Lock()

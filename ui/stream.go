@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/listwatch/listwatch/ui/internal/review"
 )
 
 const (
@@ -253,7 +255,7 @@ func (st *stream) totals() (int64, map[string]counts) {
 // look asks again what may be seen, now and then. What is shown and may not be seen any
 // more ends the stream.
 func (st *stream) look(ctx context.Context, s *session) error {
-	if s.person == nil || time.Since(st.sighted) < accessFor {
+	if s.person == nil || time.Since(st.sighted) < review.For {
 		return nil
 	}
 	st.sighted = time.Now()

@@ -116,7 +116,8 @@ type UI struct {
 
 	log     *changelog
 	history *history.Store
-	keeper  *keeper // nil = states are not kept on disk
+	dir     *archive.Dir
+	keeper  *archive.Queue // nil = states are not kept on disk
 	doors   doors
 
 	number atomic.Int64 // of the last object
@@ -173,7 +174,7 @@ func New(o Options) (*UI, error) {
 		if err != nil {
 			return nil, fmt.Errorf("ui: history: %w", err)
 		}
-		u.keeper = &keeper{dir: dir, wake: make(chan struct{}, 1)}
+		u.dir, u.keeper = dir, archive.NewQueue(dir, u.lost)
 	}
 	for _, id := range slices.Concat(usual, o.Keep) {
 		u.always[id] = true
@@ -194,7 +195,7 @@ func (u *UI) Run(ctx context.Context) error {
 		u.restore(ctx)
 		kctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // until all changes are in its queue
 		var keeping sync.WaitGroup
-		keeping.Go(func() { u.keeper.run(kctx) })
+		keeping.Go(func() { u.keeper.Run(kctx) })
 		defer keeping.Wait()
 		defer stop()
 	}
