@@ -16,6 +16,7 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/objects"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/order"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/past"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/print"
@@ -31,6 +32,7 @@ import (
 // listFlags are the flags of list.
 type listFlags struct {
 	connection     connect.Flags
+	past           past.Flags
 	selection      target.Selection
 	printing       printing
 	columns        print.ColumnFlags
@@ -52,7 +54,8 @@ func listCommand(p *cli.Program) *cobra.Command {
 500, so that a list of any length begins soon and takes little memory.`,
 		Example: `  listwatch list pods -A -o wide
   listwatch list deployments,services -l app=web
-  listwatch list node/a -o yaml`,
+  listwatch list node/a -o yaml
+  listwatch list pods -A --at 14:03 --history ~/history/prod`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runList(p, cmd, args, o) },
 	}
 	f := cmd.Flags()
@@ -66,6 +69,7 @@ func listCommand(p *cli.Program) *cobra.Command {
 	o.columns.RegisterServer(f)
 	f.StringVar(&o.sortBy, "sort-by", "", "sort by a field, such as .metadata.creationTimestamp; all objects are held in memory for it")
 	f.BoolVar(&o.ignoreNotFound, "ignore-not-found", false, "an object that does not exist is no failure")
+	o.past.Register(f)
 	o.connection.Register(f)
 	o.connection.Namespaces.Allow(f)
 	o.connection.AllowClusters(f)
@@ -105,10 +109,11 @@ func runList(p *cli.Program, cmd *cobra.Command, args []string, o *listFlags) er
 	t := p.Messages(o.printing.logFormat, o.printing.quiet)
 	defer t.Summary()
 	w.Missing = messages.NewMissing(t)
-	clusters, err := o.connection.LoadAll(p, t)
+	clusters, done, err := o.past.Clusters(cmd.Context(), p, &o.connection, t)
 	if err != nil {
 		return err
 	}
+	defer done()
 	found, err := reach(cmd.Context(), clusters, false, func(ctx context.Context, c connect.Cluster) ([]target.Target, error) {
 		return w.Targets(ctx, c, &o.connection.Namespaces, o.selection.All, target.ToList)
 	})

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -32,6 +33,9 @@ type flags struct {
 	recording  string
 	auth       string
 	audiences  []string
+	history    string
+	disk       int64
+	age        time.Duration
 	quiet      bool
 	logFormat  string
 }
@@ -57,8 +61,9 @@ only, and shows no values of Secrets.
 
 The link that is printed on stderr lets one browser in; Enter prints another one.
 Types that are given are watched always, as pods, workloads, nodes and events are;
-others are while somebody looks at them.`,
+others are while somebody looks at them. --history keeps their states on disk.`,
 		Example: `  listwatch ui
+  listwatch ui --history ~/history/prod
   listwatch ui --recording incident.lwrec.ndjson.gz
   listwatch ui certificates.cert-manager.io --context prod --open`,
 		RunE: func(cmd *cobra.Command, args []string) error { return run(p, cmd, args, o) },
@@ -67,6 +72,9 @@ others are while somebody looks at them.`,
 	f.SortFlags = false
 	o.serving.Register(f)
 	f.StringVar(&o.recording, "recording", "", "show this recording of listwatch record in place of a cluster")
+	f.StringVar(&o.history, "history", "", "folder that keeps the states of types that are watched always, for the next run; values of Secrets are not kept")
+	f.Int64Var(&o.disk, "history-size", 1024, "MiB of files in --history")
+	f.DurationVar(&o.age, "history-age", 7*24*time.Hour, "age of the oldest states in --history")
 	f.StringVar(&o.auth, "auth", "token", "who is let in: token (who has the link that is printed) or token-review (who has a token of the cluster, and sees what SubjectAccessReview allows; behind TLS)")
 	f.StringSliceVar(&o.audiences, "audience", nil, "audience that tokens must have under --auth token-review (default that of the server)")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing on stderr but the link and why it ended")
@@ -100,11 +108,17 @@ func run(p *cli.Program, cmd *cobra.Command, names []string, o *flags) error {
 		if len(names) > 0 {
 			return exit.Usage("--recording has its own types: give none")
 		}
+		if o.history != "" {
+			return exit.Usage("--history is for a cluster, and --recording has its own: give one of the two")
+		}
 		rec, err := replay.Open(o.recording)
 		if err != nil {
 			return exit.Failed(fmt.Errorf("--recording: %w", err))
 		}
 		return serve(cmd, &o.serving, ui.Options{Recording: recorded(rec), Name: filepath.Base(o.recording)}, t)
+	}
+	if o.disk < 1 || o.disk > 1<<20 || o.age < time.Minute {
+		return exit.Usage("--history-size: want 1 to 1048576 MiB, and --history-age a minute or more")
 	}
 	c, cfg, err := o.connection.Load(p, t)
 	if err != nil {
@@ -115,7 +129,8 @@ func run(p *cli.Program, cmd *cobra.Command, names []string, o *flags) error {
 	if err != nil {
 		return err
 	}
-	return serve(cmd, &o.serving, ui.Options{Client: c, Name: cfg.Context, Keep: keep, TokenReview: o.auth == "token-review", Audiences: o.audiences}, t)
+	return serve(cmd, &o.serving, ui.Options{Client: c, Name: cfg.Context, Keep: keep, TokenReview: o.auth == "token-review", Audiences: o.audiences,
+		History: o.history, Limits: ui.Limits{Disk: o.disk << 20, Age: o.age}}, t)
 }
 
 // serveUI serves a page until it is stopped.
@@ -140,7 +155,7 @@ func serve(cmd *cobra.Command, o *Serving, opts ui.Options, t *messages.Writer) 
 		opts.Filter = jq.Condition
 		opts.OpenMoment = openMoment(ctx)
 	}
-	opts.Limits = ui.Limits{Objects: o.memory << 20, History: o.history << 20}
+	opts.Limits.Objects, opts.Limits.History = o.memory<<20, o.history<<20
 	u, err := ui.New(opts)
 	if err != nil {
 		return exit.Failed(err)

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/past"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/discovery"
 	"github.com/listwatch/listwatch/internal/exit"
@@ -127,18 +127,11 @@ func openMoment(ctx context.Context) func(context.Context, []ui.Object) (ui.Mome
 		if open == maxMoments {
 			return ui.Moment{}, fmt.Errorf("%d moments are open: stop this program and start it again", open)
 		}
-		srv, err := apitest.Start(apitest.Options{NoValidation: true, Prepare: func(srv *apitest.Server) error {
-			served := map[string]bool{}
-			for _, o := range objects {
-				if id := o.Resource.GroupResource(); !served[id] {
-					served[id] = true
-					srv.RemoveResource(o.Resource)
-					srv.AddResource(apitest.ResourceInfo{Resource: o.Resource})
-				}
-				srv.Put(o.Resource, o.JSON)
-			}
-			return nil
-		}})
+		list := make([]past.Object, len(objects))
+		for i, o := range objects {
+			list[i] = past.Object(o)
+		}
+		srv, err := past.Serve(list, false)
 		if err != nil {
 			return ui.Moment{}, err
 		}

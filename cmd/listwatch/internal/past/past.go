@@ -1,0 +1,234 @@
+// Package past reads what a folder of listwatch ui --history has of a moment, and serves
+// it as a cluster: what lists a cluster lists the moment too.
+package past
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/connect"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/codec/compressed"
+	"github.com/listwatch/listwatch/config"
+	"github.com/listwatch/listwatch/internal/archive"
+	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// Flags say which moment.
+type Flags struct {
+	history, at string
+}
+
+// Register adds the flags.
+func (o *Flags) Register(f *pflag.FlagSet) {
+	f.StringVar(&o.history, "history", "", "read the state of --at from this folder of listwatch ui --history, in place of a cluster")
+	f.StringVar(&o.at, "at", "", "moment to show: a time such as 2026-11-22T14:03:00Z, 14:03 of today, or 10m for that long ago")
+}
+
+// Clusters returns those that connection says, or the moment as one. The caller calls done.
+func (o *Flags) Clusters(ctx context.Context, p *cli.Program, connection *connect.Flags, t *messages.Writer) (_ []connect.Cluster, done func(), err error) {
+	if o.history == "" && o.at == "" {
+		all, err := connection.LoadAll(p, t)
+		return all, func() {}, err
+	}
+	if o.history == "" || o.at == "" {
+		return nil, nil, exit.Usage("--at needs --history, and --history needs --at: give both")
+	}
+	at, err := Parse(o.at, time.Now())
+	if err != nil {
+		return nil, nil, exit.Usage("--at: %w", err)
+	}
+	m, err := read(ctx, o.history, at)
+	if err != nil {
+		return nil, nil, exit.Failed(fmt.Errorf("--history: %w", err))
+	}
+	for _, n := range m.notes {
+		t.Note("warning: " + n)
+	}
+	srv, err := Serve(m.objects(), true)
+	if err != nil {
+		return nil, nil, exit.Failed(err)
+	}
+	c, err := client.New(client.Config{Server: srv.URL, Dial: srv.Dial})
+	if err != nil {
+		srv.Close()
+		return nil, nil, exit.Failed(err)
+	}
+	cfg, err := connection.Read(p) // for its namespace alone
+	if err != nil {
+		cfg = &config.Config{Namespace: cmp.Or(connection.Opts.Namespace, "default")}
+	}
+	return []connect.Cluster{{Client: c, Config: cfg}}, func() { c.CloseIdleConnections(); srv.Close() }, nil
+}
+
+// Parse reads a moment: a time, a time of today or yesterday, or how long ago it was.
+func Parse(s string, now time.Time) (time.Time, error) {
+	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateTime, "2006-01-02 15:04"} {
+		if t, err := time.ParseInLocation(layout, s, now.Location()); err == nil {
+			return t, nil
+		}
+	}
+	for _, layout := range []string{time.TimeOnly, "15:04"} {
+		if t, err := time.ParseInLocation(layout, s, now.Location()); err == nil {
+			y, m, d := now.Date()
+			if t = time.Date(y, m, d, t.Hour(), t.Minute(), t.Second(), 0, now.Location()); t.After(now) {
+				t = time.Date(y, m, d-1, t.Hour(), t.Minute(), t.Second(), 0, now.Location())
+			}
+			return t, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%q is no time: want 2026-11-22T14:03:00Z, 14:03 or 10m", printable.Clip(s))
+}
+
+// Object is one of a moment.
+type Object struct {
+	Resource kube.Resource
+	JSON     []byte
+}
+
+// Serve starts a server with objects.
+func Serve(objects []Object, inMemory bool) (*apitest.Server, error) {
+	return apitest.Start(apitest.Options{NoValidation: true, InMemory: inMemory, Prepare: func(srv *apitest.Server) error {
+		served := map[string]bool{}
+		for _, o := range objects {
+			if id := o.Resource.GroupResource(); !served[id] {
+				served[id] = true
+				srv.RemoveResource(o.Resource)
+				srv.AddResource(apitest.ResourceInfo{Resource: o.Resource})
+			}
+			srv.Put(o.Resource, o.JSON)
+		}
+		return nil
+	}})
+}
+
+// moment is the state of a cluster at a time.
+type moment struct {
+	at    int64
+	types map[string]*known
+	first int64 // entry of all
+	notes []string
+}
+
+// known is what is known of a type at the moment.
+type known struct {
+	resource kube.Resource
+	states   map[string]compressed.Raw // by name
+	pack     compressed.Compressor
+	until    int64  // the last entry that is not later
+	why      string // the time behind it is not known
+	past     bool   // there is a later entry
+}
+
+// unheard is how long an object may be without news before that is said, in milliseconds.
+const unheard = 2 * 60 * 1000
+
+func read(ctx context.Context, path string, at time.Time) (*moment, error) {
+	m := &moment{at: at.UnixMilli(), types: map[string]*known{}}
+	for e, err := range archive.Read(path) {
+		var bad *archive.DamagedError
+		switch {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case errors.As(err, &bad):
+			m.notes = append(m.notes, printable.Line(bad.Error()))
+			continue
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, fmt.Errorf("%w: name a folder of listwatch ui --history", err)
+		case err != nil:
+			return nil, err
+		}
+		if m.first == 0 {
+			m.first = e.At
+		}
+		if err := m.take(e); err != nil {
+			return nil, err
+		}
+	}
+	if m.first == 0 {
+		return nil, fmt.Errorf("%s has no states", path)
+	}
+	if m.at < m.first {
+		return nil, fmt.Errorf("%s begins at %s, after %s", path, clock(m.first), clock(m.at))
+	}
+	for _, id := range slices.Sorted(maps.Keys(m.types)) {
+		k := m.types[id]
+		if k.why == "" && !k.past && m.at-k.until > unheard {
+			k.why = "nothing was written since"
+		}
+		if k.why != "" {
+			m.notes = append(m.notes, fmt.Sprintf("%s: this is the state of %s; what was later is not known: %s", id, clock(k.until), printable.Line(k.why)))
+		}
+	}
+	return m, nil
+}
+
+// take takes an entry. Those that are later than the moment say what is known of it.
+func (m *moment) take(e archive.Entry) error {
+	id := e.Resource.GroupResource()
+	k := m.types[id]
+	if e.At > m.at {
+		if k != nil && !k.past {
+			if k.past = true; e.Begin != nil {
+				k.why = e.Begin.Reason
+			} else if e.Gap != nil && e.Gap.From <= m.at {
+				k.why = e.Gap.Reason
+			}
+		}
+		return nil
+	}
+	if k == nil {
+		k = &known{states: map[string]compressed.Raw{}}
+		m.types[id] = k
+	}
+	k.resource, k.until = e.Resource, e.At
+	switch {
+	case e.Begin != nil:
+		clear(k.states)
+	case e.State != nil && e.State.Op == archive.Deleted:
+		delete(k.states, e.State.Key.String())
+	case e.State != nil:
+		packed, err := k.pack.Compress(e.State.Object)
+		if err != nil {
+			return err
+		}
+		k.states[e.State.Key.String()] = packed
+	}
+	return nil
+}
+
+// objects returns all, those without a namespace first.
+func (m *moment) objects() []Object {
+	var list []Object
+	for _, id := range slices.Sorted(maps.Keys(m.types)) {
+		k := m.types[id]
+		for _, name := range slices.Sorted(maps.Keys(k.states)) {
+			if raw, err := k.states[name].Raw(); err == nil { // it was compressed here
+				list = append(list, Object{k.resource, []byte(raw.JSON())})
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Object) int {
+		return strings.Compare(fmt.Sprint(a.Resource.Namespaced), fmt.Sprint(b.Resource.Namespaced))
+	})
+	return list
+}
+
+func clock(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339) }
