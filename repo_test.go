@@ -32,6 +32,7 @@ var floors = map[string]float64{
 	"kube":                       0,
 	"jsonpath":                   0,
 	"queue":                      0,
+	"internal/wait":              -1,
 	"codec":                      1,
 	"codec/compressed":           2,
 	"codec/protobuf":             2,

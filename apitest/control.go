@@ -8,6 +8,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/network"
 	"github.com/listwatch/listwatch/apitest/internal/store"
+	"github.com/listwatch/listwatch/internal/wait"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -114,7 +115,7 @@ func (s *Server) Down(door Door, d time.Duration) {
 	if s.SetDoor(door) == nil {
 		s.running.Go(func() {
 			// Another process may have taken the port, and may release it.
-			for sleep(s.ctx, d) && s.SetDoor(Open) != nil {
+			for wait.For(s.ctx, d) == nil && s.SetDoor(Open) != nil {
 			}
 		})
 	}
@@ -203,16 +204,4 @@ func (s *Server) watchStarted() (ended func()) {
 	}
 	count(1)
 	return func() { count(-1) }
-}
-
-// sleep waits for d; it returns false if ctx ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

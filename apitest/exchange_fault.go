@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest/internal/view"
+	"github.com/listwatch/listwatch/internal/wait"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -65,7 +66,7 @@ func (x *Exchange) Trickle(n int, pause time.Duration) {
 }
 
 // Wait waits for d. It returns false if the request ends first.
-func (x *Exchange) Wait(d time.Duration) bool { return sleep(x.r.Context(), d) }
+func (x *Exchange) Wait(d time.Duration) bool { return wait.For(x.r.Context(), d) == nil }
 
 // Hijack implements http.Hijacker, over HTTP/1.1. Written data has been sent, and a
 // compressed body was ended.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/wait"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/list"
 )
@@ -60,10 +61,8 @@ func (i *Informer[T]) catchUp(ctx context.Context, marks []uint32) error {
 				}
 				break
 			}
-			select {
-			case <-time.After(pause/2 + rand.N(pause)):
-			case <-ctx.Done():
-				return fmt.Errorf("%s: not known to be up to date: %w: %w", i.name, context.Cause(ctx), err)
+			if ended := wait.For(ctx, pause/2+rand.N(pause)); ended != nil {
+				return fmt.Errorf("%s: not known to be up to date: %w: %w", i.name, ended, err)
 			}
 		}
 	}

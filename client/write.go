@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/listwatch/listwatch/internal/wait"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -247,10 +248,8 @@ func RetryOnConflict(ctx context.Context, f func() error) error {
 		if err == nil || !errors.Is(err, kube.ErrConflict) || errors.Is(err, kube.ErrExists) || try == 6 {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if wait.For(ctx, pause/2+rand.N(pause)) != nil {
 			return err
-		case <-time.After(pause/2 + rand.N(pause)):
 		}
 		pause *= 2
 	}

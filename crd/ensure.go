@@ -10,6 +10,7 @@ import (
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/wait"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -183,10 +184,8 @@ func answers(ctx context.Context, c *client.Client, r kube.Resource) error {
 			}
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if wait.For(ctx, 100*time.Millisecond) != nil {
 			return err
-		case <-time.After(100 * time.Millisecond):
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/listwatch/listwatch/internal/wait"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -45,7 +46,7 @@ func (c *candidate) run(ctx context.Context) (*hold, error) {
 				return nil, err
 			}
 		}
-		if !wait(ctx, c.pause(err)) {
+		if wait.For(ctx, c.pause(err)) != nil {
 			return nil, context.Cause(ctx)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/internal/wait"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -172,7 +173,7 @@ func (e *Elector) release(ctx context.Context, h *hold, look bool) {
 			return
 		}
 		e.failed(err, false)
-		if !wait(ctx, time.Until(began.Add(e.options.RetryPeriod))) {
+		if wait.For(ctx, time.Until(began.Add(e.options.RetryPeriod))) != nil {
 			return
 		}
 	}

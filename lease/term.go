@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/listwatch/listwatch/internal/wait"
 )
 
 // term is one leadership: it lasts until RenewDeadline after the sending of the last
@@ -72,7 +74,7 @@ func (t *term) lose(err error, gone bool) {
 // as the work runs no other replica should lead, and renewals prevent that if none has
 // taken the Lease yet.
 func (t *term) keep(ctx context.Context) {
-	for last := t.hold.sent; wait(ctx, time.Until(last.Add(t.e.options.RetryPeriod))); {
+	for last := t.hold.sent; wait.For(ctx, time.Until(last.Add(t.e.options.RetryPeriod))) == nil; {
 		last = time.Now()
 		err := t.hold.renew(ctx)
 		switch {

@@ -76,15 +76,3 @@ func absent(err error, k kube.Key) bool {
 func outrun(err error, k kube.Key) bool {
 	return errors.Is(err, kube.ErrConflict) || absent(err, k)
 }
-
-// wait waits for d. It returns false if ctx ends first.
-func wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return ctx.Err() == nil
-	}
-}

@@ -5,6 +5,8 @@ import (
 	"math"
 	"sync"
 	"time"
+
+	"github.com/listwatch/listwatch/internal/wait"
 )
 
 // Pace is the speed of a replay. The zero value plays as it was recorded.
@@ -38,18 +40,7 @@ func (c *clock) wait(ctx context.Context, at time.Duration) error {
 	if s := c.pace.Speed; s > 0 && s != 1 {
 		offset = time.Duration(min(float64(offset)/s, math.MaxInt64/2))
 	}
-	d := time.Until(c.start.Add(offset))
-	if d <= 0 {
-		return context.Cause(ctx)
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return wait.For(ctx, time.Until(c.start.Add(offset)))
 }
 
 // Step releases entries by hand. The zero value is ready to use. Several replays may

@@ -11,6 +11,7 @@ import (
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/wait"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/list"
 	"github.com/listwatch/listwatch/watch"
@@ -205,16 +206,14 @@ func (r *Runner) Run(ctx context.Context) error {
 		if failures++; progress {
 			failures = 1
 		}
-		wait := backoff(failures)
+		pause := backoff(failures)
 		r.note(func(s *Status) { s.Err, s.Pending = err, time.Time{} })
-		r.o.Logger.Warn("sink: retrying", "scope", r.o.Scope.String(), "wait", wait, "err", err)
+		r.o.Logger.Warn("sink: retrying", "scope", r.o.Scope.String(), "wait", pause, "err", err)
 		if f := r.o.Trace.Retrying; f != nil {
-			f(err, wait)
+			f(err, pause)
 		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		if err := wait.For(ctx, pause); err != nil {
+			return err
 		}
 	}
 }
@@ -253,10 +252,8 @@ func (r *Runner) possess(ctx context.Context) (progress bool, err error) {
 		if err = s.follow(ctx); !errors.Is(err, errListAgain) {
 			return s.pos.Sequence > s.first, err
 		}
-		select {
-		case <-time.After(backoff(failures + 1)):
-		case <-ctx.Done():
-			return true, context.Cause(ctx)
+		if err := wait.For(ctx, backoff(failures+1)); err != nil {
+			return true, err
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/wait"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/list"
 	"github.com/listwatch/listwatch/watch"
@@ -88,8 +89,8 @@ func Verify(ctx context.Context, o Options, from Reader, wait time.Duration) (Ve
 }
 
 // reach waits until all shards of the scope are live at rev.
-func reach(ctx context.Context, from Reader, s Scope, rev kube.Revision, wait time.Duration) (oldest kube.Revision, behind bool, err error) {
-	limit := time.Now().Add(wait)
+func reach(ctx context.Context, from Reader, s Scope, rev kube.Revision, atMost time.Duration) (oldest kube.Revision, behind bool, err error) {
+	limit := time.Now().Add(atMost)
 	for {
 		all, err := from.Positions(ctx)
 		if err != nil {
@@ -113,10 +114,8 @@ func reach(ctx context.Context, from Reader, s Scope, rev kube.Revision, wait ti
 		case time.Now().After(limit):
 			return oldest, true, nil
 		}
-		select {
-		case <-time.After(time.Second):
-		case <-ctx.Done():
-			return oldest, true, context.Cause(ctx)
+		if err := wait.For(ctx, time.Second); err != nil {
+			return oldest, true, err
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/discovery"
 	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/wait"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/list"
 	"github.com/listwatch/listwatch/watch"
@@ -32,11 +33,11 @@ var usual = []string{"pods", "deployments.apps", "replicasets.apps", "statefulse
 // discover keeps the types up to date until ctx ends.
 func (u *UI) discover(ctx context.Context) {
 	for {
-		wait := rediscover
+		pause := rediscover
 		api, err := discovery.Fetch(ctx, u.client)
 		if err != nil {
 			u.setFailure(printable.Line(err.Error()))
-			wait = 5 * time.Second
+			pause = 5 * time.Second
 		} else {
 			u.setFailure("")
 			u.setTypes(api)
@@ -44,23 +45,12 @@ func (u *UI) discover(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(wait):
+		case <-time.After(pause):
 		case <-u.changed:
-			if sleep(ctx, time.Second) != nil { // until the definition is established
+			if wait.For(ctx, time.Second) != nil { // until the definition is established
 				return
 			}
 		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
 	}
 }
 
@@ -190,7 +180,7 @@ func (k *kind) purge() {
 
 // count asks for the numbers of objects of idle types, one at a time.
 func (u *UI) count(ctx context.Context) {
-	for sleep(ctx, 200*time.Millisecond) == nil {
+	for wait.For(ctx, 200*time.Millisecond) == nil {
 		if now()-u.asked.Load() > 2*countEvery.Milliseconds() {
 			continue // nobody looks
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/wait"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/list"
 )
@@ -78,7 +79,7 @@ func (w *Watcher[T]) Events(ctx context.Context) iter.Seq2[Event[T], error] {
 		r := run[T]{Watcher: w, ctx: ctx, yield: yield, state: p.start(w.recall())}
 		defer func() { w.remember(r.state, r.left) }()
 		for r.state.op != OpNone {
-			if !sleep(ctx, r.state.wait) {
+			if wait.For(ctx, r.state.wait) != nil {
 				break
 			}
 			o := r.request()
@@ -381,18 +382,3 @@ func (r *run[T]) connected() {
 }
 
 func (w *Watcher[T]) heard() { w.contact.Store(time.Now().UnixNano()) }
-
-// sleep waits for d. It returns false if ctx is done.
-func sleep(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}

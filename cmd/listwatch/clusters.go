@@ -13,6 +13,7 @@ import (
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/record"
 	"github.com/listwatch/listwatch/internal/target"
+	"github.com/listwatch/listwatch/internal/wait"
 )
 
 // reached is what the clusters of a run have.
@@ -112,10 +113,8 @@ func (s *session) join(ctx context.Context, l lateCluster, records chan<- record
 		s.talk.Warn(l.Name, fmt.Sprintf("cannot begin: %s; again in %s", printable.Line(err.Error()), printable.Rough(pause)),
 			"failed", "op", "start", "err", printable.Line(err.Error()), "wait", pause.String())
 		s.monitor.Absent(l.Name, printable.Line(err.Error()))
-		select {
-		case <-ctx.Done():
+		if wait.For(ctx, pause) != nil {
 			return nil // the streams say why
-		case <-time.After(pause):
 		}
 		var ts []target.Target
 		ts, err = l.discover(ctx)

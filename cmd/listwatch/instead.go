@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"time"
 
+	"github.com/listwatch/listwatch/internal/wait"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -24,10 +24,8 @@ func (s *stream[T]) instead(ctx context.Context, i *watch.Interruption) bool {
 	if err != nil || now == s.served {
 		return false // it may come back: the watcher asks again
 	}
-	select {
-	case <-ctx.Done():
+	if wait.For(ctx, i.Wait) != nil {
 		return false
-	case <-time.After(i.Wait):
 	}
 	s.serve(now)
 	return true

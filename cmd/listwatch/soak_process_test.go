@@ -22,6 +22,7 @@ import (
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/signals"
 	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/wait"
 	"github.com/listwatch/listwatch/replay"
 )
 
@@ -174,7 +175,7 @@ func (v *victim) live(t *testing.T, ctx context.Context, args ...string) bool {
 		return orderly
 	case exit.CodeFailed:
 		v.refused++
-		wait(ctx, 200*time.Millisecond)
+		_ = wait.For(ctx, 200*time.Millisecond)
 	default:
 		t.Errorf("exit code %d: %s", code, v.stderr.last)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/apitest/faults"
+	"github.com/listwatch/listwatch/internal/wait"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -76,7 +77,7 @@ func weather(t testing.TB, srv *apitest.Server, requests, streams float64, event
 // returns how often.
 func trouble(ctx context.Context, srv *apitest.Server, every, outage time.Duration) (n int) {
 	rnd := rand.New(rand.NewPCG(*soakSeed, 4))
-	for wait(ctx, every/8+time.Duration(rnd.ExpFloat64()*float64(every))) {
+	for wait.For(ctx, every/8+time.Duration(rnd.ExpFloat64()*float64(every))) == nil {
 		n++
 		switch what := rnd.IntN(10); what {
 		case 0, 1, 2:
@@ -95,7 +96,7 @@ func trouble(ctx context.Context, srv *apitest.Server, every, outage time.Durati
 		default:
 			_ = srv.SetDoor([]apitest.Door{apitest.Refusing, apitest.Hanging, apitest.Resetting, apitest.Untrusted, apitest.Outdated, apitest.HTTP1}[rnd.IntN(6)])
 			srv.Cut()
-			wait(ctx, time.Duration(rnd.ExpFloat64()*float64(outage)))
+			_ = wait.For(ctx, time.Duration(rnd.ExpFloat64()*float64(outage)))
 			if rnd.IntN(2) == 0 {
 				srv.Compact(srv.Tick())
 			}
@@ -108,17 +109,7 @@ func trouble(ctx context.Context, srv *apitest.Server, every, outage time.Durati
 // open lets everybody in again.
 func open(srv *apitest.Server) {
 	for srv.SetDoor(apitest.Open) != nil { // somebody has the port
-		wait(context.Background(), 10*time.Millisecond)
-	}
-}
-
-// wait reports whether ctx goes on.
-func wait(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
+		_ = wait.For(context.Background(), 10*time.Millisecond)
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/signals"
 	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/wait"
 )
 
 // TestSoakOfADay plays a day of the program in virtual time, against a server of
@@ -109,10 +110,10 @@ func (d *day) steady(ctx context.Context) {
 // change changes objects, a few at once and then none for a while.
 func (d *day) change(ctx context.Context) {
 	rnd := rand.New(rand.NewPCG(*soakSeed, 3))
-	for wait(ctx, time.Duration(rnd.ExpFloat64()*float64(5*time.Second))) {
+	for wait.For(ctx, time.Duration(rnd.ExpFloat64()*float64(5*time.Second))) == nil {
 		for range 1 + rnd.IntN(8) {
 			d.w.act()
-			if !wait(ctx, time.Duration(rnd.IntN(30))*time.Millisecond) {
+			if wait.For(ctx, time.Duration(rnd.IntN(30))*time.Millisecond) != nil {
 				return
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/internal/record"
+	"github.com/listwatch/listwatch/internal/wait"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -171,14 +172,7 @@ func (s *stage) leave(ctx context.Context, d demoPod) error {
 func (s *stage) tell(text string) { s.talk.Info("demo", text, "scene", "text", text) }
 
 func (s *stage) pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(time.Duration(float64(d) / s.speed))
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return wait.For(ctx, time.Duration(float64(d)/s.speed))
 }
 
 // forget drops what the watch has told so far.

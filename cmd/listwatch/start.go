@@ -14,6 +14,7 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/auth"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/wait"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -45,13 +46,11 @@ func (o *watchFlags) reach(ctx context.Context, t *messages.Writer, ask func() e
 		if err == nil || ctx.Err() != nil || !away(err) || !o.goesOn() || o.maxFailures >= 0 && attempt >= max(1, o.maxFailures) {
 			return err
 		}
-		wait := pause + rand.N(pause)
-		t.Warn("start", fmt.Sprintf("cannot begin: %s; again in %s", auth.Brief(err), printable.Rough(wait)),
-			"failed", "op", "start", "err", printable.Line(err.Error()), "attempt", attempt, "wait", wait.String())
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(wait):
+		d := pause + rand.N(pause)
+		t.Warn("start", fmt.Sprintf("cannot begin: %s; again in %s", auth.Brief(err), printable.Rough(d)),
+			"failed", "op", "start", "err", printable.Line(err.Error()), "attempt", attempt, "wait", d.String())
+		if err := wait.For(ctx, d); err != nil {
+			return err
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/listwatch/listwatch/internal/wait"
 	"github.com/listwatch/listwatch/sink"
 	"github.com/listwatch/listwatch/sink/internal/wire"
 )
@@ -162,15 +163,13 @@ func (s *Sink) post(ctx context.Context, events [][]byte) error {
 		case errors.As(err, &status) && !status.temporary():
 			return fmt.Errorf("post %d events to %s: %w", len(events), s.host, err)
 		}
-		wait := min(100*time.Millisecond<<min(failures, 10), 10*time.Second)
-		wait = wait/2 + rand.N(wait/2)
+		pause := min(100*time.Millisecond<<min(failures, 10), 10*time.Second)
+		pause = pause/2 + rand.N(pause/2)
 		if status != nil {
-			wait = max(wait, status.after)
+			pause = max(pause, status.after)
 		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return fmt.Errorf("post %d events to %s: %w, and %w", len(events), s.host, err, context.Cause(ctx))
+		if ended := wait.For(ctx, pause); ended != nil {
+			return fmt.Errorf("post %d events to %s: %w, and %w", len(events), s.host, err, ended)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nuid"
 
+	"github.com/listwatch/listwatch/internal/wait"
 	"github.com/listwatch/listwatch/sink"
 	"github.com/listwatch/listwatch/sink/internal/wire"
 )
@@ -49,7 +50,7 @@ func (s *Sink) Open(ctx context.Context, scope sink.Scope) (sink.Position, sink.
 		}
 		switch last, err = s.publish(ctx, []*nats.Msg{s.positionMessage(p, last)}); {
 		case errors.Is(err, errMoved), errors.Is(err, errBusy):
-			if err := pause(ctx, time.Duration(attempt)*10*time.Millisecond); err != nil {
+			if err := wait.For(ctx, time.Duration(attempt)*10*time.Millisecond); err != nil {
 				return sink.Position{}, nil, err
 			}
 			continue
@@ -60,15 +61,6 @@ func (s *Sink) Open(ctx context.Context, scope sink.Scope) (sink.Position, sink.
 		return p, s.known(scope), nil
 	}
 	return sink.Position{}, nil, fmt.Errorf("take possession of %s: others do so at the same time", scope)
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 func (s *Sink) own(subject string, p possession) {

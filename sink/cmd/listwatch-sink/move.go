@@ -11,6 +11,7 @@ import (
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/config"
 	"github.com/listwatch/listwatch/discovery"
+	"github.com/listwatch/listwatch/internal/wait"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/lease"
 	"github.com/listwatch/listwatch/sink"
@@ -242,9 +243,7 @@ func (p *program) prune(ctx context.Context, db pruner) {
 		if n == step {
 			pause = 100 * time.Millisecond
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
+		if wait.For(ctx, pause) != nil {
 			return
 		}
 	}
