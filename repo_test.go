@@ -33,6 +33,8 @@ var floors = map[string]float64{
 	"jsonpath":                   0,
 	"queue":                      0,
 	"internal/wait":              -1,
+	"internal/clip":              -1,
+	"internal/uid":               -1,
 	"codec":                      1,
 	"codec/compressed":           2,
 	"codec/protobuf":             2,

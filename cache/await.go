@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/uid"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -162,8 +163,8 @@ func (i *Informer[T]) newWrite(o kube.Object) (*write, error) {
 	if err == nil {
 		w.meta = metaOf(json)
 	}
-	if u, ok := o.(interface{ GetUID() string }); ok {
-		w.meta.UID = u.GetUID()
+	if id, ok := uid.Of(&o); ok {
+		w.meta.UID = id
 	}
 	if spaces := i.selection.namespaces; spaces != nil {
 		n := slices.IndexFunc(spaces, func(ns string) bool { return ns == "" || ns == w.key.Namespace || w.key.Namespace == "" })

@@ -6,6 +6,7 @@ import (
 
 	"github.com/listwatch/listwatch/cache/internal/persist"
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/uid"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -34,7 +35,7 @@ func (i *Informer[T]) transformed(ctx context.Context, ev watch.Event[T]) (_ wat
 	if rev := kube.Revision(object.GetResourceVersion()); rev != "" {
 		ev.Revision = rev
 	}
-	if uid := persist.UIDOf(&object); uid != "" {
+	if uid, _ := uid.Of(&object); uid != "" {
 		ev.UID = uid
 	}
 	return ev, nil, nil

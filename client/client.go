@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/listwatch/listwatch/internal/clip"
 )
 
 // Client sends requests to one server. It is safe for concurrent use.
@@ -290,7 +292,7 @@ func (c *Client) checkContent(resp *http.Response, r *Request) error {
 	what := c.what(r)
 	ct := resp.Header.Get("Content-Type")
 	if how := resp.Header.Get("Content-Encoding"); how != "" && !strings.EqualFold(how, "identity") {
-		return &ContentError{what, clip(c.creds.hide(ct + " compressed as " + how))} // it was not requested
+		return &ContentError{what, clip.Text(c.creds.hide(ct+" compressed as "+how), 80)} // it was not requested
 	}
 	if ct == "" {
 		return nil
@@ -302,7 +304,5 @@ func (c *Client) checkContent(resp *http.Response, r *Request) error {
 	if strings.Contains(r.Accept, mt) && isProtobuf(resp.Header) {
 		return nil
 	}
-	return &ContentError{what, clip(c.creds.hide(ct))}
+	return &ContentError{what, clip.Text(c.creds.hide(ct), 80)}
 }
-
-func clip(s string) string { return s[:min(len(s), 80)] }

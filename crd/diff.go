@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/internal/clip"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -208,7 +209,7 @@ func (c *comparison) enum(was, is *Schema, path string) {
 	}
 	for _, e := range was.Enum {
 		if v, err := decode(e); err == nil && !slices.ContainsFunc(is.Enum, func(o json.RawMessage) bool { return same(o, v) }) {
-			c.breaks(path, "%s removed from the enum", clip(e))
+			c.breaks(path, "%s removed from the enum", clip.Text(string(e), 80))
 		}
 	}
 }
@@ -259,11 +260,11 @@ func (c *comparison) defaults(was, is *Schema, path string, required bool) {
 	switch {
 	case a == nil && b == nil:
 	case b == nil && required:
-		c.breaks(path, "default %s removed, and it is required", clip(was.Default))
+		c.breaks(path, "default %s removed, and it is required", clip.Text(string(was.Default), 80))
 	case b == nil:
-		c.note(path, "default %s removed", clip(was.Default))
+		c.note(path, "default %s removed", clip.Text(string(was.Default), 80))
 	case a == nil || !same(was.Default, b):
-		c.note(path, "default is now %s", clip(is.Default))
+		c.note(path, "default is now %s", clip.Text(string(is.Default), 80))
 	}
 }
 

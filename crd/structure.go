@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/listwatch/listwatch/internal/clip"
 )
 
 // Validate returns what kube-apiserver would refuse in the structure of the definition,
@@ -242,12 +244,12 @@ func (c *structure) values(s *Schema, fail func(string, ...any)) {
 	for _, e := range s.Enum {
 		plain := Schema{Type: s.Type, IntOrString: s.IntOrString, Nullable: s.Nullable, PreserveUnknownFields: true}
 		if len(faults(&plain, e)) > 0 {
-			fail("%s in enum is not a value of the type %s", clip(e), s.Type)
+			fail("%s in enum is not a value of the type %s", clip.Text(string(e), 80), s.Type)
 		}
 	}
 	for _, num := range []json.Number{s.Minimum, s.Maximum, s.MultipleOf} {
 		if _, err := num.Float64(); num != "" && err != nil {
-			fail("%q is not a number", clip([]byte(num)))
+			fail("%q is not a number", clip.Text(string(num), 80))
 		}
 	}
 	if s.Default != nil && string(s.Default) != "null" { // null is no default
@@ -260,5 +262,3 @@ func (c *structure) values(s *Schema, fail func(string, ...any)) {
 		}
 	}
 }
-
-func clip(b []byte) string { return string(b[:min(len(b), 80)]) }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/listwatch/listwatch/internal/clip"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -34,7 +35,7 @@ func (r Resource) Watchable() error {
 	if verbs == "" {
 		verbs = "nothing"
 	}
-	return fmt.Errorf("%s cannot be listed and watched: the server offers only: %s", r.GroupResource(), clip(verbs, 200))
+	return fmt.Errorf("%s cannot be listed and watched: the server offers only: %s", r.GroupResource(), clip.Text(verbs, 200))
 }
 
 // API is the set of resources that a server serves.
@@ -56,12 +57,4 @@ func (a *API) Broken() map[string]error { return maps.Clone(a.broken) }
 // groupVersion returns group and version in the form of apiVersion.
 func groupVersion(group, version string) string {
 	return kube.Resource{Group: group, Version: version}.APIVersion()
-}
-
-// clip limits a foreign text for an error.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return s[:n] + "..."
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/clip"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -197,7 +198,7 @@ func brief(path string, err error) error {
 	if !errors.As(err, &st) || len(st.Message) <= maxMessage && (st.Details == nil || len(st.Details.Causes) == 0) {
 		return err
 	}
-	return fmt.Errorf("GET %s: %w", path, &kube.Status{Code: st.Code, Reason: clip(st.Reason, 80), Message: clip(st.Message, maxMessage), RetryAfter: st.RetryAfter})
+	return fmt.Errorf("GET %s: %w", path, &kube.Status{Code: st.Code, Reason: clip.Text(st.Reason, 80), Message: clip.Text(st.Message, maxMessage), RetryAfter: st.RetryAfter})
 }
 
 // fetcher reads responses within the limits.
@@ -247,7 +248,7 @@ func decode[T interface{ kind() string }](b []byte, kind string) (T, error) {
 		return v, err
 	}
 	if v.kind() != kind {
-		return v, fmt.Errorf("want kind %s, got %q: this is no Kubernetes API server", kind, clip(strings.ToValidUTF8(v.kind(), "?"), 80))
+		return v, fmt.Errorf("want kind %s, got %q: this is no Kubernetes API server", kind, clip.Text(strings.ToValidUTF8(v.kind(), "?"), 80))
 	}
 	return v, nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/listwatch/listwatch/internal/clip"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -29,7 +30,7 @@ func (a *API) Resolve(name string) ([]Resource, error) {
 	case q == "":
 		return nil, errors.New("resolve resource: the name is empty")
 	case strings.Contains(q, "/"):
-		return nil, fmt.Errorf("resolve resource %q: want a type only; subresources cannot be watched", clip(name, 200))
+		return nil, fmt.Errorf("resolve resource %q: want a type only; subresources cannot be watched", clip.Text(name, 200))
 	}
 	base, rest, dotted := strings.Cut(q, ".")
 	if base == "" {

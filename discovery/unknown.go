@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/listwatch/listwatch/internal/clip"
 )
 
 // AmbiguousError means that several groups serve a name and none has precedence.
@@ -20,7 +22,7 @@ func (e *AmbiguousError) Error() string {
 	for _, r := range e.Candidates {
 		list = append(list, r.GroupResource())
 	}
-	return fmt.Sprintf("%q may be any of %s: say which", clip(e.Name, 200), some(list))
+	return fmt.Sprintf("%q may be any of %s: say which", clip.Text(e.Name, 200), some(list))
 }
 
 // UnknownError means that the server has no resource of a name.
@@ -33,7 +35,7 @@ type UnknownError struct {
 // Error suggests similar names and how to list all names.
 func (e *UnknownError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "the server has no resource type %q", clip(e.Name, 200))
+	fmt.Fprintf(&b, "the server has no resource type %q", clip.Text(e.Name, 200))
 	if len(e.Suggestions) > 0 {
 		fmt.Fprintf(&b, "; did you mean %s?", strings.Join(e.Suggestions, " or "))
 	} else {

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"github.com/listwatch/listwatch/internal/clip"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -59,17 +59,12 @@ func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 func count(n int) int32 { return int32(min(n, math.MaxInt32)) }
 
-// clip returns at most n bytes of s as valid UTF-8, and ends a shortened text with "...".
-func clip(s string, n int) string {
+// shorten returns at most n bytes of s as valid UTF-8.
+func shorten(s string, n int) string {
 	if s = strings.ToValidUTF8(s, "?"); len(s) <= n {
 		return s
 	}
-	const mark = "..."
-	end := n - len(mark)
-	for !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + mark
+	return clip.Text(s, n-len("..."))
 }
 
 // nameOf returns the name of an Event: the valid part of the object's name, and the

@@ -46,7 +46,7 @@ func TestClip(t *testing.T) {
 		{"a\xffb", "a?b"},
 		{"日日\xff", "日日?"},
 	} {
-		if got := clip(c.s, 8); got != c.want {
+		if got := shorten(c.s, 8); got != c.want {
 			t.Errorf("%q: got %q, want %q", c.s, got, c.want)
 		}
 	}
@@ -60,7 +60,7 @@ func FuzzNameOf(f *testing.F) {
 		if got := nameOf(object, nanos); !validName.MatchString(got) || len(got) > maxName {
 			t.Errorf("%q is not a valid name", got)
 		}
-		if got := clip(object, 16); len(got) > 16 || !utf8.ValidString(got) {
+		if got := shorten(object, 16); len(got) > 16 || !utf8.ValidString(got) {
 			t.Errorf("%q is not a valid text of 16 bytes", got)
 		}
 	})

@@ -102,8 +102,8 @@ func (r *Recorder) Eventf(about Reference, typ Type, reason, format string, args
 	if r == nil {
 		return
 	}
-	message := clip(fmt.Sprintf(format, args...), maxMessage)
-	reason = clip(reason, maxReason)
+	message := shorten(fmt.Sprintf(format, args...), maxMessage)
+	reason = shorten(reason, maxReason)
 	if r.take(about.clone(), typ, strings.Clone(reason), message) {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/uid"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -39,8 +40,8 @@ func About(r kube.Resource, o kube.Object) (ref Reference) {
 }
 
 func uidOf(o kube.Object) string {
-	if u, ok := o.(interface{ GetUID() string }); ok {
-		return u.GetUID()
+	if id, ok := uid.Of(&o); ok {
+		return id
 	}
 	b, err := codec.Encode(o)
 	if err != nil {

@@ -92,7 +92,7 @@ func (c *correlator) observe(about Reference, typ Type, reason, message string, 
 	if several {
 		key.about, key.message = about.object(), ""
 		about.FieldPath = "" // they may name different parts
-		message = clip(combined+message, maxMessage)
+		message = shorten(combined+message, maxMessage)
 	}
 	s := c.series.get(key, func() *series {
 		// Two objects with one name may have Events in the same nanosecond.

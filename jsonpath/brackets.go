@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/listwatch/listwatch/internal/clip"
 )
 
 // sub reads text that stands alone, such as one side of a comparison.
@@ -49,7 +51,7 @@ func (p *parser) bracket() ([]step, error) {
 	}
 	m := bounds.FindStringSubmatch(inside)
 	if m == nil {
-		return nil, fmt.Errorf("[%s] is no index, no name in single quotes and no filter", clip(inside))
+		return nil, fmt.Errorf("[%s] is no index, no name in single quotes and no filter", clip.Text(inside, 60))
 	}
 	s := step{kind: slice, single: m[2] == "" && m[3] == ""}
 	for i, text := range m[1:] {
@@ -58,7 +60,7 @@ func (p *parser) bracket() ([]step, error) {
 		}
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			return nil, fmt.Errorf("[%s] holds a number that is none", clip(inside))
+			return nil, fmt.Errorf("[%s] holds a number that is none", clip.Text(inside, 60))
 		}
 		s.bounds[i] = &n
 	}

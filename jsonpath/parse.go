@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/listwatch/listwatch/internal/clip"
 )
 
 // Template is a template or a single path, ready to be used by any number of
@@ -76,7 +78,7 @@ var relaxed = regexp.MustCompile(`^\{\.?([^{}]+)\}$|^\.?([^{}]+)$`)
 func ParsePath(text string) (*Template, error) {
 	m := relaxed.FindStringSubmatch(text)
 	if m == nil {
-		return nil, fmt.Errorf("jsonpath: %q is not a single path such as .metadata.name", clip(text))
+		return nil, fmt.Errorf("jsonpath: %q is not a single path such as .metadata.name", clip.Text(text, 60))
 	}
 	path := m[1] + m[2]
 	if path[0] != '$' && path[0] != '@' {
@@ -255,7 +257,7 @@ func (p *parser) identifier() ([]step, error) {
 		p.pos += i
 		return []step{{kind: literal, value: word == "true"}}, nil
 	default:
-		return nil, fmt.Errorf("%q: a path begins with a dot, text stands in quotes, and the only words are range, end, true and false", clip(word))
+		return nil, fmt.Errorf("%q: a path begins with a dot, text stands in quotes, and the only words are range, end, true and false", clip.Text(word, 60))
 	}
 }
 
@@ -266,7 +268,7 @@ func (p *parser) number() ([]step, error) {
 	if v, ok := number(s[:i]); ok {
 		return []step{{kind: literal, value: v}}, nil
 	}
-	return nil, fmt.Errorf("%q is not a number", clip(s[:i]))
+	return nil, fmt.Errorf("%q is not a number", clip.Text(s[:i], 60))
 }
 
 // number returns an int64 or a float64.
@@ -310,10 +312,3 @@ func ends(r rune, eof bool) bool {
 }
 
 func wordly(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
-
-func clip(s string) string {
-	if r := []rune(s); len(r) > 60 {
-		return string(r[:60]) + "..."
-	}
-	return s
-}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/listwatch/listwatch/internal/clip"
 )
 
 // ParseSelector parses a label selector. Keys and values are checked by the rules for
@@ -17,17 +19,17 @@ func ParseSelector(s string) (Selector, error) {
 	for p.space(); p.rest != ""; {
 		r, err := p.requirement()
 		if err != nil {
-			return Selector{}, fmt.Errorf("parse label selector %q: %w", clip(s, 200), err)
+			return Selector{}, fmt.Errorf("parse label selector %q: %w", clip.Text(s, 200), err)
 		}
 		sel.reqs = append(sel.reqs, r)
 		if p.space(); p.rest == "" {
 			break
 		}
 		if !p.take(",") {
-			return Selector{}, fmt.Errorf("parse label selector %q: want a comma, found %q", clip(s, 200), clip(p.rest, 40))
+			return Selector{}, fmt.Errorf("parse label selector %q: want a comma, found %q", clip.Text(s, 200), clip.Text(p.rest, 40))
 		}
 		if p.space(); p.rest == "" {
-			return Selector{}, fmt.Errorf("parse label selector %q: nothing after the last comma", clip(s, 200))
+			return Selector{}, fmt.Errorf("parse label selector %q: nothing after the last comma", clip.Text(s, 200))
 		}
 	}
 	slices.SortFunc(sel.reqs, requirement.compare)
@@ -100,14 +102,14 @@ func (p *labelParser) requirement() (requirement, error) {
 			r.op = operator(w)
 			return r, p.set(&r)
 		default:
-			return r, fmt.Errorf("after %q: want one of = == != in notin < > and a value, or a comma, found %q", clip(r.key, 80), clip(w+p.rest, 40))
+			return r, fmt.Errorf("after %q: want one of = == != in notin < > and a value, or a comma, found %q", clip.Text(r.key, 80), clip.Text(w+p.rest, 40))
 		}
 	}
 	v := p.word()
 	r.values = []string{v}
 	if r.op == opGreater || r.op == opLess {
 		if _, err := strconv.ParseInt(v, 10, 64); err != nil {
-			return r, fmt.Errorf("%q %s %q: want an integer", clip(r.key, 80), r.op, clip(v, 80))
+			return r, fmt.Errorf("%q %s %q: want an integer", clip.Text(r.key, 80), r.op, clip.Text(v, 80))
 		}
 	}
 	return r, checkLabelValue(v)
@@ -115,7 +117,7 @@ func (p *labelParser) requirement() (requirement, error) {
 
 func (p *labelParser) set(r *requirement) error {
 	if !p.take("(") {
-		return fmt.Errorf("after %q %s: want (value,...)", clip(r.key, 80), r.op)
+		return fmt.Errorf("after %q %s: want (value,...)", clip.Text(r.key, 80), r.op)
 	}
 	for {
 		v := p.word()
@@ -127,7 +129,7 @@ func (p *labelParser) set(r *requirement) error {
 			break
 		}
 		if !p.take(",") {
-			return fmt.Errorf("after %q %s (: want a comma or ), found %q", clip(r.key, 80), r.op, clip(p.rest, 40))
+			return fmt.Errorf("after %q %s (: want a comma or ), found %q", clip.Text(r.key, 80), r.op, clip.Text(p.rest, 40))
 		}
 	}
 	slices.Sort(r.values)
@@ -146,16 +148,16 @@ func checkLabelKey(key string) error {
 	case key == "":
 		return errors.New("a label key is missing")
 	case found && (prefix == "" || len(prefix) > 253 || !isSubdomain(prefix)):
-		return fmt.Errorf("label key %q: the part before / is not a lower-case DNS name", clip(key, 80))
+		return fmt.Errorf("label key %q: the part before / is not a lower-case DNS name", clip.Text(key, 80))
 	case len(name) > 63 || !isQualified(name):
-		return fmt.Errorf("label key %q: want at most 63 letters, digits, '-', '_' or '.', beginning and ending with a letter or digit", clip(key, 80))
+		return fmt.Errorf("label key %q: want at most 63 letters, digits, '-', '_' or '.', beginning and ending with a letter or digit", clip.Text(key, 80))
 	}
 	return nil
 }
 
 func checkLabelValue(v string) error {
 	if v != "" && (len(v) > 63 || !isQualified(v)) {
-		return fmt.Errorf("label value %q: want at most 63 letters, digits, '-', '_' or '.', beginning and ending with a letter or digit", clip(v, 80))
+		return fmt.Errorf("label value %q: want at most 63 letters, digits, '-', '_' or '.', beginning and ending with a letter or digit", clip.Text(v, 80))
 	}
 	return nil
 }

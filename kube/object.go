@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/listwatch/listwatch/internal/clip"
 )
 
 // Object is the interface of all objects. The generated getters of Kubernetes' own
@@ -32,7 +34,7 @@ func ParseKey(s string) (Key, error) {
 		ns, name = "", s
 	}
 	if name == "" || found && ns == "" || strings.Contains(name, "/") {
-		return Key{}, fmt.Errorf("parse key %q: want name or namespace/name", clip(s, 200))
+		return Key{}, fmt.Errorf("parse key %q: want name or namespace/name", clip.Text(s, 200))
 	}
 	return Key{ns, name}, nil
 }

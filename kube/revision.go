@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/listwatch/listwatch/internal/clip"
 )
 
 // Revision is a resourceVersion. It is opaque: store it, compare it for equality, and
@@ -21,7 +22,7 @@ type Revision string
 func (r Revision) Compare(o Revision) (int, error) {
 	for _, v := range [...]Revision{r, o} {
 		if !v.Ordered() {
-			return 0, fmt.Errorf("compare resource versions: %q is not a decimal integer", clip(string(v), 40))
+			return 0, fmt.Errorf("compare resource versions: %q is not a decimal integer", clip.Text(string(v), 40))
 		}
 	}
 	if c := cmp.Compare(len(r), len(o)); c != 0 {
@@ -52,15 +53,4 @@ func (r Revision) Ordered() bool {
 		}
 	}
 	return true
-}
-
-// clip shortens s, which is external input, for an error text.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n-- // not through the middle of a character
-	}
-	return s[:n] + "..."
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/listwatch/listwatch/internal/clip"
 )
 
 // Selector is a parsed label selector: all its requirements must hold. The zero
@@ -119,7 +121,7 @@ func ParseFieldSelector(s string) (FieldSelector, error) {
 		}
 		t, err := parseFieldTerm(part)
 		if err != nil {
-			return FieldSelector{}, fmt.Errorf("parse field selector %q: %w", clip(s, 200), err)
+			return FieldSelector{}, fmt.Errorf("parse field selector %q: %w", clip.Text(s, 200), err)
 		}
 		fs.terms = append(fs.terms, t)
 	}
@@ -140,16 +142,16 @@ func parseFieldTerm(s string) (fieldTerm, error) {
 		}
 		t.path = strings.TrimSpace(s[:i])
 		if t.path == "" {
-			return t, fmt.Errorf("term %q has no field before the operator", clip(s, 80))
+			return t, fmt.Errorf("term %q has no field before the operator", clip.Text(s, 80))
 		}
 		if strings.ContainsFunc(t.path, func(r rune) bool { return r == '!' || unicode.IsSpace(r) }) {
-			return t, fmt.Errorf("term %q: a field holds neither spaces nor exclamation marks", clip(s, 80))
+			return t, fmt.Errorf("term %q: a field holds neither spaces nor exclamation marks", clip.Text(s, 80))
 		}
 		v, err := unescapeField(rest)
 		t.value = v
 		return t, err
 	}
-	return fieldTerm{}, fmt.Errorf("term %q: want field=value, field==value or field!=value", clip(s, 80))
+	return fieldTerm{}, fmt.Errorf("term %q: want field=value, field==value or field!=value", clip.Text(s, 80))
 }
 
 func splitEscaped(s string) []string {
@@ -175,14 +177,14 @@ func unescapeField(s string) (string, error) {
 	for i := 0; i < len(s); i++ {
 		switch {
 		case s[i] == '=':
-			return "", fmt.Errorf("value %q: write = as \\=", clip(s, 80))
+			return "", fmt.Errorf("value %q: write = as \\=", clip.Text(s, 80))
 		case s[i] != '\\':
 			b.WriteByte(s[i])
 		case i+1 < len(s) && strings.IndexByte(`\,=`, s[i+1]) >= 0:
 			i++
 			b.WriteByte(s[i])
 		default:
-			return "", fmt.Errorf(`value %q: \ must stand before \, comma or =`, clip(s, 80))
+			return "", fmt.Errorf(`value %q: \ must stand before \, comma or =`, clip.Text(s, 80))
 		}
 	}
 	return b.String(), nil

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/listwatch/listwatch/internal/clip"
 )
 
 // Kinds of Status, for errors.Is. The server sends a code and a reason; [Status.Is]
@@ -116,7 +118,7 @@ func (s *Status) text() string {
 // oneLine returns at most n bytes of s, with spaces for characters that move a
 // terminal's cursor or change the direction of text.
 func oneLine(s string, n int) string {
-	return strings.TrimSpace(clip(strings.Join(strings.FieldsFunc(s, movesText), " "), n))
+	return strings.TrimSpace(clip.Text(strings.Join(strings.FieldsFunc(s, movesText), " "), n))
 }
 
 // Is reports whether target is the error value of this package for s. Code or reason

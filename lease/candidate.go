@@ -5,9 +5,9 @@ import (
 	"errors"
 	"log/slog"
 	"math"
-	"strings"
 	"time"
 
+	"github.com/listwatch/listwatch/internal/clip"
 	"github.com/listwatch/listwatch/internal/wait"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -113,7 +113,7 @@ func (c *candidate) vacant() record {
 // unless that was the last line. missing = this replica has created the Lease itself.
 func (c *candidate) say(missing bool, free time.Duration) {
 	until := slog.Time("until", time.Now().Add(free))
-	lease, holder := slog.String("lease", c.e.key.String()), slog.String("holder", clip(c.seen.record.Holder))
+	lease, holder := slog.String("lease", c.e.key.String()), slog.String("holder", clip.Text(c.seen.record.Holder, 253))
 	key := c.seen.uid + " " + c.seen.record.Holder
 	if key == c.said {
 		return
@@ -127,14 +127,6 @@ func (c *candidate) say(missing bool, free time.Duration) {
 	default:
 		c.e.log.Info("another replica leads: waiting", lease, holder, until)
 	}
-}
-
-// clip limits a text of the server for a log line.
-func clip(s string) string {
-	if len(s) > 253 {
-		s = strings.ToValidUTF8(s[:253], "") + "..."
-	}
-	return s
 }
 
 // claimed reports whether an earlier attempt has succeeded although its response was lost.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/uid"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -130,11 +131,8 @@ func checked[T kube.Object](decode func([]byte) (T, error)) func([]byte) (T, err
 	return func(b []byte) (T, error) {
 		v, err := decode(b)
 		if err == nil {
-			uid := ""
-			if o, ok := any(v).(interface{ GetUID() string }); ok {
-				uid = o.GetUID()
-			}
-			err = kube.CheckIdentity(kube.KeyOf(v), uid, kube.Revision(v.GetResourceVersion()))
+			id, _ := uid.Of(&v)
+			err = kube.CheckIdentity(kube.KeyOf(v), id, kube.Revision(v.GetResourceVersion()))
 		}
 		if err != nil {
 			var zero T

@@ -12,6 +12,7 @@ import (
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/codec/protobuf"
+	"github.com/listwatch/listwatch/internal/uid"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -132,13 +133,11 @@ func identifierOf[T kube.Object]() func(T, []byte) (kube.Key, string, kube.Revis
 	}
 	return func(v T, b []byte) (kube.Key, string, kube.Revision) {
 		var o kube.Object = v
-		uid := ""
-		if u, ok := o.(interface{ GetUID() string }); ok {
-			uid = u.GetUID()
-		} else {
-			uid = codec.UID(b)
+		id, ok := uid.Of(&o)
+		if !ok {
+			id = codec.UID(b)
 		}
-		return kube.KeyOf(o), uid, kube.Revision(o.GetResourceVersion())
+		return kube.KeyOf(o), id, kube.Revision(o.GetResourceVersion())
 	}
 }
 

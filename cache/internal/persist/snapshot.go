@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/listwatch/listwatch/internal/uid"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -109,7 +110,8 @@ func loadRecord[T kube.Object](in *reader, decode func([]byte) (T, error)) (Reco
 		return rec, damaged("an object under a name that is not its own")
 	}
 	// Strings of the object are not kept twice.
-	rec.UID = same(parts[fieldUID], UIDOf(&rec.Object))
+	known, _ := uid.Of(&rec.Object)
+	rec.UID = same(parts[fieldUID], known)
 	rec.Revision = kube.Revision(same(parts[fieldRevision], rec.Object.GetResourceVersion()))
 	return rec, nil
 }
@@ -128,15 +130,4 @@ func same(b []byte, s string) string {
 		return s
 	}
 	return string(b)
-}
-
-// UIDOf returns the UID of an object, if its type has a method GetUID.
-func UIDOf[T kube.Object](p *T) string {
-	if o, ok := any(p).(interface{ GetUID() string }); ok { // no allocation
-		return o.GetUID()
-	}
-	if o, ok := any(*p).(interface{ GetUID() string }); ok { // T is a pointer
-		return o.GetUID()
-	}
-	return ""
 }
