@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-
-	"github.com/listwatch/listwatch/internal/wait"
 )
 
 // kind is a resource that the load maker writes.
@@ -114,7 +112,7 @@ func Setup(ctx context.Context, config Config) error {
 		if err == nil {
 			return nil
 		}
-		if serr := wait.For(ctx, 50*time.Millisecond); serr != nil {
+		if serr := sleep(ctx, 50*time.Millisecond); serr != nil {
 			return fmt.Errorf("load: wait for the CRD: %w", errors.Join(serr, err))
 		}
 	}

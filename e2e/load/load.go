@@ -22,8 +22,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/listwatch/listwatch/internal/wait"
 )
 
 // Config says where and how much to write.
@@ -168,7 +166,7 @@ func (w *worker) run(ctx context.Context, count int) error {
 			w.config.Wrote(write)
 		}
 		if w.config.Pause > 0 {
-			if err := wait.For(ctx, w.config.Pause); err != nil {
+			if err := sleep(ctx, w.config.Pause); err != nil {
 				return err
 			}
 		}
@@ -185,7 +183,7 @@ func (w *worker) write(ctx context.Context, op Op, s *slot) (Write, error) {
 	var last error
 	for attempt := 0; ; attempt++ {
 		if attempt > 0 {
-			if err := wait.For(ctx, 50*time.Millisecond); err != nil {
+			if err := sleep(ctx, 50*time.Millisecond); err != nil {
 				return Write{}, fmt.Errorf("%w (last: %w)", err, last)
 			}
 			now, err := w.api.get(ctx, s)
@@ -223,4 +221,15 @@ func (w *worker) settle(op Op, s *slot, now object) Write {
 	s.uid, s.rv = now.Metadata.UID, now.Metadata.ResourceVersion
 	write.UID, write.RV = s.uid, s.rv
 	return write
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }

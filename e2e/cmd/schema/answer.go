@@ -14,8 +14,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/listwatch/listwatch/internal/wait"
 )
 
 // testCase is a story about one object, told by a person but for the answers.
@@ -296,8 +294,10 @@ func (s *server) createCRD(ctx context.Context, c *testCase, kind, plural, base 
 		if err == nil && code != http.StatusNotFound && code != http.StatusTooManyRequests {
 			return nil
 		}
-		if err := wait.For(ctx, 100*time.Millisecond); err != nil {
-			return err
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(100 * time.Millisecond):
 		}
 	}
 }
