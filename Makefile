@@ -112,9 +112,9 @@ attacks: ## the attacks of make hostile with 12 MB each (Linux), a minute
 
 # kubectl, if it is there, is attacked too, and only reported.
 HOSTILE      ?= 4000000000
-hostile: ## the program, and list and watch, under attacks of 4 GB each by servers and files (Linux): none may make them hold 300 MB; two hours
-	$(GO) test ./cmd/listwatch -run '^TestHostile$$' -count=1 -parallel=1 -v -timeout=120m -hostile.bytes=$(HOSTILE) -hostile.kubectl="$(KUBECTL)"
-	$(GO) test ./watch -run '^TestMemoryIsLimitedWhateverAServerSends$$' -count=1 -v -timeout=120m -attack=4096
+hostile: ## the program, and list and watch, under attacks of 4 GB each by servers and files (Linux): none may make them hold 300 MB; 20 minutes
+	$(GO) test ./cmd/listwatch -run '^TestHostile$$' -count=1 -parallel=4 -v -timeout=60m -hostile.bytes=$(HOSTILE) -hostile.kubectl="$(KUBECTL)"
+	$(GO) test ./watch -run '^TestMemoryIsLimitedWhateverAServerSends$$' -count=1 -parallel=4 -v -timeout=60m -attack=4096
 
 soak: ## a day in virtual time, 10 minutes of kills and full disks with the program (Linux; as who may mount), a million operations on the model of package cache, 300 elections; over an hour
 	cd cmd/listwatch && $(GO) vet -tags soak . && timeout 60m $(GO) test -tags soak -run '^TestSoak' -timeout 55m -count=1 -v . -soak.hours 24 -soak.minutes 10

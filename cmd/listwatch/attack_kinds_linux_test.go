@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"compress/gzip"
 	"fmt"
+	"io"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -26,11 +29,18 @@ func bigRows(size int) func(*sender) {
 	}
 }
 
+// watched is of how many objects an attack on a watch consists: a watch remembers the
+// name of each, so that its memory grows with their number.
+const watched = 100_000
+
 // items writes items with a body.
-func items(body string) func(*sender) {
+func items(body string) func(*sender) { return itemsOf(math.MaxInt, body) }
+
+// itemsOf writes n objects again and again.
+func itemsOf(n int, body string) func(*sender) {
 	return func(s *sender) {
 		s.put(listHead)
-		for i := 0; s.put(fmt.Sprintf(`{"metadata":{"name":"a%d","namespace":"default","uid":"%d","resourceVersion":"7"},%s},`, i, i, body)); i++ {
+		for i := 0; s.put(fmt.Sprintf(`{"metadata":{"name":"a%d","namespace":"default","uid":"%[1]d","resourceVersion":"7"},%[2]s},`, i%n, body)); i++ {
 		}
 	}
 }
@@ -39,9 +49,6 @@ func items(body string) func(*sender) {
 func pages(n int) func(*sender) {
 	return func(s *sender) {
 		at, _ := strconv.Atoi(s.req.URL.Query().Get("continue"))
-		if int64(at) > s.left>>10 {
-			return
-		}
 		s.put(fmt.Sprintf(`{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7","continue":"%d"},"items":[%s]}`, at+1, strings.TrimSuffix(strings.Repeat(okPod+",", n), ",")))
 	}
 }
@@ -63,7 +70,7 @@ func listingAs(format string) []string {
 func kubectlGet(format string) []string { return []string{"get", "pods", "-A", "-o", format} }
 
 func watching(format string, more ...string) []string {
-	return append([]string{"watch", "pods", "-A", "-s", "SERVER", "-o", format, "--exit-after", "WHILE"}, more...)
+	return append([]string{"watch", "pods", "-A", "-s", "SERVER", "-o", format}, more...)
 }
 
 // event is one of object name.
@@ -184,10 +191,10 @@ var attacks = []attack{
 	{name: "events of 3 MB of empty lists, on a change", args: watching("name", "--on-change", ".spec"), watch: inTurn(`"spec":[`+strings.Repeat("[],", 1<<20)+"0]", `"spec":[`+strings.Repeat("[],", 1<<20)+"1]")},
 	{name: "bad namespaces without end", args: listingAs("name"), list: badNamespaces},
 	{name: "bad namespaces without end, watched", args: watching("name"), list: badNamespaces},
-	{name: "what no expression prints", args: watching("jsonpath={.spec[7]}"), list: items(`"spec":[]`)},
-	{name: "what no expression selects", args: watching("name", "--where", ".spec[7].x.y"), list: items(`"spec":["x",1,2,3,4,5,6,7]`)},
+	{name: "what no expression prints", args: watching("jsonpath={.spec[7]}"), list: itemsOf(watched, `"spec":[]`)},
+	{name: "what no expression selects", args: watching("name", "--where", ".spec[7].x.y"), list: itemsOf(watched, `"spec":["x",1,2,3,4,5,6,7]`)},
 	{name: "what comes and goes, debounced", args: watching("name", "--debounce", "1h"), watch: comesAndGoes},
-	{name: "what comes and goes, before slow hooks", args: watching("none", "--exec", "sleep 9"), watch: comesAndGoes},
+	{name: "what comes and goes, before slow hooks", args: watching("none", "--exec", "sleep 2"), watch: comesAndGoes},
 	{name: "white space between events", args: watching("name"), watch: inside("", "\n", "")},
 	{name: "bookmarks without end", args: watching("name"), watch: inside("", `{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"9"}}}`+"\n", "")},
 	{name: "the error of a watch without end", args: watching("name"), watch: inside(`{"type":"ERROR","object":{"kind":"Status","message":"`, "x", "")},
@@ -249,7 +256,7 @@ var attacks = []attack{
 // badNamespaces lists objects that are in no namespace that there can be.
 func badNamespaces(s *sender) {
 	s.put(listHead)
-	for i := 0; s.put(fmt.Sprintf(`{"metadata":{"name":"a%d","namespace":"NO/%[1]d","uid":"%[1]d","resourceVersion":"7"}},`, i)); i++ {
+	for i := 0; s.put(fmt.Sprintf(`{"metadata":{"name":"a%d","namespace":"NO/%[1]d","uid":"%[1]d","resourceVersion":"7"}},`, i%watched)); i++ {
 	}
 }
 
@@ -281,14 +288,22 @@ func largeTexts(head, between, tail string) func(*sender) {
 	}
 }
 
-// zipped writes text until the attack is over, compressed.
+// zipped writes text until the attack is over, compressed: one part again and again.
 func zipped(text string) func(*sender) {
-	return func(s *sender) {
-		z := gzip.NewWriter(s.w)
-		plain := &sender{w: z, left: s.left}
-		plain.put(`{"format":"lwrec","version":1}` + "\n")
-		plain.repeat(text)
+	pack := func(write func(*sender), size int64) string {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		write(&sender{w: z, left: size})
 		z.Close()
+		return b.String()
+	}
+	return func(s *sender) {
+		_, _ = io.WriteString(s.w, pack(func(s *sender) { s.put(`{"format":"lwrec","version":1}` + "\n") }, 1<<10))
+		size := min(s.left, 64<<20)
+		part := pack(func(s *sender) { s.repeat(text) }, size)
+		for ; s.left > 0; s.left -= size {
+			_, _ = io.WriteString(s.w, part)
+		}
 	}
 }
 

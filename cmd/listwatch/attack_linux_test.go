@@ -14,8 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
-	"text/tabwriter"
 	"time"
 )
 
@@ -29,13 +29,14 @@ const (
 	memoryLimit = 300 << 20 // resident, at its peak
 	memoryFall  = 700 << 20 // the process is killed
 	maxStderr   = 64 << 10
-	attackTime  = 3 * time.Second // and as long again for 300 MB
+	attackTime  = 3 * time.Second // at most, and 7 s more for each GB
+	mostRefused = 5               // of a client that tries again: it is as large then as it will be
 )
 
 // attack is what a server does to a client, or a file to a command.
 type attack struct {
 	name    string
-	args    []string // SERVER, DIR, FILE and WHILE are replaced
+	args    []string // SERVER, DIR and FILE are replaced
 	kubectl []string // nil = kubectl has nothing like it
 	table   bool     // rows are asked for
 	list    func(a *sender)
@@ -46,18 +47,29 @@ type attack struct {
 
 // sender writes an attack until it is as large as was asked for, or nobody reads on.
 type sender struct {
-	w    io.Writer
-	left int64
-	req  *http.Request
+	w     io.Writer
+	left  int64
+	req   *http.Request
+	total *total // nil = of a file
 }
+
+// total counts what a server has sent in all its responses, and how many of them the
+// client did not read to the end.
+type total struct{ sent, refused atomic.Int64 }
 
 func (s *sender) put(text string) bool {
 	if s.left <= 0 {
 		return false
 	}
 	n, err := io.WriteString(s.w, text)
+	if s.total != nil {
+		s.total.sent.Add(int64(n))
+	}
 	if s.left -= int64(n); err != nil {
 		s.left = 0
+		if s.total != nil {
+			s.total.refused.Add(1)
+		}
 	}
 	return s.left > 0
 }
@@ -80,10 +92,10 @@ func inside(head, text, tail string) func(*sender) {
 }
 
 // serve answers as an API server, but for what a attacks by.
-func (a *attack) serve(t *testing.T) string {
+func (a *attack) serve(t *testing.T, sum *total) string {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		s := &sender{w: w, left: *attackBytes, req: r}
+		s := &sender{w: w, left: *attackBytes - sum.sent.Load(), req: r, total: sum}
 		q := r.URL.Query()
 		switch other := a.other[r.URL.Path]; {
 		case other != nil:
@@ -118,12 +130,13 @@ func (a *attack) serve(t *testing.T) string {
 // outcome is how a process bore an attack.
 type outcome struct {
 	peak   int64
+	sent   int64
 	stderr int
 	took   time.Duration
 	ended  string
 }
 
-// suffer runs exe under a and watches its memory.
+// suffer runs exe under a, until it exits or the attack is over, and watches its memory.
 func (a *attack) suffer(t *testing.T, exe string, args []string) outcome {
 	t.Helper()
 	dir := t.TempDir()
@@ -136,12 +149,12 @@ func (a *attack) suffer(t *testing.T, exe string, args []string) outcome {
 		a.file(&sender{w: f, left: min(*attackBytes, 4<<30)})
 		f.Close()
 	}
+	var sum total
 	url := ""
 	if a.file == nil || strings.Contains(strings.Join(args, " "), "SERVER") {
-		url = a.serve(t)
+		url = a.serve(t, &sum)
 	}
-	while := time.Second + time.Duration(*attackBytes>>20)*time.Millisecond
-	replace := strings.NewReplacer("SERVER", url, "FILE", file, "DIR", dir, "WHILE", while.String())
+	replace := strings.NewReplacer("SERVER", url, "FILE", file, "DIR", dir)
 	args = append([]string(nil), args...)
 	for i := range args {
 		args[i] = replace.Replace(args[i])
@@ -149,12 +162,13 @@ func (a *attack) suffer(t *testing.T, exe string, args []string) outcome {
 	if filepath.Base(exe) != "listwatch" && url != "" {
 		args = append(args, "-s", url)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), attackTime+time.Duration(*attackBytes>>20)*10*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), attackTime+time.Duration(*attackBytes/1e6)*7*time.Millisecond)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, exe, args...)
 	cmd.Env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr // its lines are short
+	cmd.WaitDelay = 5 * time.Second
 	began := time.Now()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -163,36 +177,67 @@ func (a *attack) suffer(t *testing.T, exe string, args []string) outcome {
 	done := make(chan struct{})
 	var watcher sync.WaitGroup
 	watcher.Go(func() {
-		tick := time.NewTicker(5 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			if peak := residentPeak(cmd.Process.Pid); peak > o.peak {
-				o.peak = peak
-			}
-			if o.peak > memoryFall {
-				_ = cmd.Process.Kill()
-			}
-			select {
-			case <-tick.C:
-			case <-done:
-				return
-			}
-		}
+		o.peak, o.ended = a.look(cmd.Process.Pid, &sum, done)
+		cancel()
 	})
 	err := cmd.Wait()
+	over := ctx.Err() != nil
 	close(done)
 	watcher.Wait()
-	o.took, o.ended = time.Since(began), "exit 0"
+	o.took, o.sent, o.stderr = time.Since(began), sum.sent.Load(), stderr.Len()
 	switch {
-	case o.peak > memoryFall:
-		o.ended = "fell"
-	case ctx.Err() != nil:
-		o.ended = "went on until it was stopped"
+	case o.ended != "":
+	case over:
+		o.ended = "goes on"
 	case err != nil:
 		o.ended = err.Error()
+	default:
+		o.ended = "exit 0"
 	}
-	o.stderr = stderr.Len()
 	return o
+}
+
+// look returns the peak of a process, and why its attack is over, if it is before the
+// process ends: all is sent, or refused often enough, or neither side does anything.
+func (a *attack) look(pid int, sum *total, done <-chan struct{}) (peak int64, why string) {
+	var cpu, sent int64
+	changed, tick := time.Now(), time.NewTicker(5*time.Millisecond)
+	defer tick.Stop()
+	for {
+		peak = max(peak, residentPeak(pid))
+		if c, s := cpuTicks(pid), sum.sent.Load(); c != cpu || s != sent {
+			cpu, sent, changed = c, s, time.Now()
+		}
+		quiet, all := time.Since(changed), sent >= *attackBytes
+		switch {
+		case peak > memoryFall:
+			return peak, "fell"
+		case all && quiet > 500*time.Millisecond:
+			return peak, "takes all"
+		case sum.refused.Load() >= mostRefused:
+			return peak, "refuses, and tries again"
+		case quiet > 2*time.Second+time.Duration(*attackBytes>>30)*time.Second:
+			return peak, "waits"
+		}
+		select {
+		case <-tick.C:
+		case <-done:
+			return peak, ""
+		}
+	}
+}
+
+// cpuTicks is how much time of a CPU a process has used, in 10 ms.
+func cpuTicks(pid int) int64 {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, rest, ok := strings.Cut(string(b), ") ")
+	fields := strings.Fields(rest)
+	if err != nil || !ok || len(fields) < 13 {
+		return 0
+	}
+	user, _ := strconv.ParseInt(fields[11], 10, 64)
+	system, _ := strconv.ParseInt(fields[12], 10, 64)
+	return user + system
 }
 
 // residentPeak is the largest resident set of a process so far, in bytes.
@@ -213,16 +258,18 @@ func TestHostile(t *testing.T) {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	rows := make([]string, len(attacks))
-	t.Run("attacks", func(t *testing.T) { // beside one another, but with -parallel=1
+	t.Run("attacks", func(t *testing.T) { // in parallel: memory is that of each process
 		for i, a := range attacks {
 			t.Run(a.name, func(t *testing.T) {
 				t.Parallel()
 				o := a.suffer(t, exe, a.args)
-				rows[i] = fmt.Sprintf("%s\t%d MB\t%s", a.name, o.peak>>20, o.ended)
+				rows[i] = fmt.Sprintf("| %s | %s |", a.name, o)
 				if *kubectlAttacked != "" && a.kubectl != nil {
-					k := a.suffer(t, *kubectlAttacked, a.kubectl)
-					rows[i] += fmt.Sprintf("\t%d MB\t%s", k.peak>>20, k.ended)
+					rows[i] += fmt.Sprintf(" %s |", a.suffer(t, *kubectlAttacked, a.kubectl))
+				} else {
+					rows[i] += " |"
 				}
+				t.Log(rows[i])
 				if o.stderr > maxStderr {
 					t.Errorf("%d bytes on stderr, want at most %d", o.stderr, maxStderr)
 				}
@@ -232,12 +279,13 @@ func TestHostile(t *testing.T) {
 			})
 		}
 	})
-	var table strings.Builder
-	tab := tabwriter.NewWriter(&table, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(tab, "ATTACK\tLISTWATCH\tENDS\tKUBECTL\tENDS")
-	for _, row := range rows {
-		fmt.Fprintln(tab, row)
+	t.Logf("%d attacks of %d MB:\n| attack | listwatch | kubectl |\n|---|---|---|\n%s", len(attacks), *attackBytes/1e6, strings.Join(rows, "\n"))
+}
+
+func (o outcome) String() string {
+	s := fmt.Sprintf("%d MB; %s", o.peak>>20, o.ended)
+	if o.sent > 1<<20 {
+		s += fmt.Sprintf("; %d MB sent", o.sent/1e6)
 	}
-	tab.Flush()
-	t.Logf("%d attacks of %d MB:\n%s", len(attacks), *attackBytes>>20, table.String())
+	return s
 }
