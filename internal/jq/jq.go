@@ -46,13 +46,22 @@ func JQValue(v any) any {
 // as range(infinite), is told rather than obeyed.
 const maxResults = 1 << 20
 
-// AppendJQ appends what code makes of v, at most so many bytes and maxResults results.
-func AppendJQ(b []byte, code *gojq.Code, v any, most int) ([]byte, error) {
+// AppendJQ appends what code makes of v, at most so many bytes and maxResults results. A
+// result that does not come within patience is an error.
+func AppendJQ(b []byte, code *gojq.Code, v any, most int, patience time.Duration) ([]byte, error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	late := time.AfterFunc(patience, cancel)
+	defer late.Stop()
 	out := b
-	results := code.Run(JQValue(v))
+	results := code.RunWithContext(ctx, JQValue(v))
 	for n := 0; ; n++ {
+		late.Reset(patience)
 		v, more := results.Next()
-		if !more {
+		switch {
+		case ctx.Err() != nil:
+			return b, fmt.Errorf("jq: no result within %v", patience)
+		case !more:
 			return out, nil
 		}
 		switch v := v.(type) {
@@ -81,12 +90,15 @@ func AppendJQ(b []byte, code *gojq.Code, v any, most int) ([]byte, error) {
 // decides. Values are those of the variables that code was compiled with. v is as JQValue
 // makes it. A filter without a result within 5 s is an error.
 func True(code *gojq.Code, v any, values ...any) (bool, error) {
-	return verdict(code, decision, v, values...)
+	return verdict(code, OfObject, v, values...)
 }
 
-// decision is how long a condition of the program may take for one object: a run ends
-// at --timeout and at signals also if its filter never does.
-const decision = 5 * time.Second
+// How long a filter of the program may take to its next result: a run ends at --timeout
+// and at signals also if its filter never does.
+const (
+	OfObject = 5 * time.Second
+	OfList   = 30 * time.Second
+)
 
 func verdict(code *gojq.Code, most time.Duration, v any, values ...any) (bool, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), most)

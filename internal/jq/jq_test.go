@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestJQEndsWhereTheFilterDoesNot: the number and the bytes of its results are limited, and none is printed then.
@@ -12,15 +13,31 @@ func TestJQEndsWhereTheFilterDoesNot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := AppendJQ([]byte("before\n"), code, map[string]any{}, 3)
+	b, err := AppendJQ([]byte("before\n"), code, map[string]any{}, 3, time.Hour)
 	if err == nil || err.Error() != "result of jq above the limit of 3 bytes" {
 		t.Errorf("the error is %v", err)
 	}
 	if string(b) != "before\n" {
 		t.Errorf("%d bytes are kept: %.20q", len(b), b)
 	}
-	if _, err = AppendJQ(nil, code, map[string]any{}, math.MaxInt); err == nil || err.Error() != "jq: more than 1048576 results of one object" {
+	if _, err = AppendJQ(nil, code, map[string]any{}, math.MaxInt, time.Hour); err == nil || err.Error() != "jq: more than 1048576 results of one object" {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestResultsThatDoNotCome: neither the first nor a later one.
+func TestResultsThatDoNotCome(t *testing.T) {
+	for _, text := range []string{"def f: f; f", "1, last(range(infinite))", "[range(infinite)|empty]"} {
+		t.Run(text, func(t *testing.T) { // gojq looks at a real clock only
+			code, err := JQCode(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := AppendJQ([]byte("before\n"), code, nil, math.MaxInt, 10*time.Millisecond)
+			if string(b) != "before\n" || err == nil || err.Error() != "jq: no result within 10ms" {
+				t.Errorf("%s: %q, %v", text, b, err)
+			}
+		})
 	}
 }
 
@@ -30,7 +47,7 @@ func TestJQPrintsAllResults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := AppendJQ(nil, code, nil, 6)
+	b, err := AppendJQ(nil, code, nil, 6, time.Hour)
 	if n := strings.Count(string(b), "0\n"); n != 3 || err != nil {
 		t.Errorf("%d results, %v", n, err)
 	}

@@ -143,7 +143,7 @@ type expression func(b []byte, v any, most int) ([]byte, error)
 
 // maxExpressed is how many bytes an expression makes of one object. What it makes of a
 // List has no limit.
-const maxExpressed = 32 << 20
+const maxExpressed = 16 << 20
 
 // encoder returns what makes the encoders of e.
 func (e expression) encoder(err error) (func(*Format) Encoder, error) {
