@@ -130,3 +130,36 @@ func TestPromptEndsAnswersThatNobodyTakes(t *testing.T) {
 		}
 	})
 }
+
+// TestRefusalAfterAnIdleMinute: what ended the answer before must not end a refusal,
+// neither of the guard nor of net/http.
+func TestRefusalAfterAnIdleMinute(t *testing.T) {
+	for sent, code := range map[string]int{
+		"GET / HTTP/1.1\r\nHost: rebound.example\r\n\r\n": http.StatusForbidden,
+		"GET / HTTP/1.1\r\n\r\n":                          http.StatusBadRequest,
+	} {
+		t.Run(http.StatusText(code), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := serve(t, 0, guard.Prompt(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					_, _ = io.WriteString(w, "ok")
+				})).ServeHTTP)
+				c := p.dial(t)
+				got := bufio.NewReader(c)
+				for _, request := range []struct {
+					sent string
+					code int
+				}{{"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", http.StatusOK}, {sent, code}} {
+					go io.WriteString(c, request.sent)
+					resp, err := http.ReadResponse(got, nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != request.code {
+						t.Errorf("%s, %v, want %d", resp.Status, err, request.code)
+					}
+					time.Sleep(90 * time.Second)
+				}
+			})
+		})
+	}
+}
