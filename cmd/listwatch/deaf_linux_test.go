@@ -68,7 +68,7 @@ func TestHostileReadersOfTheProxy(t *testing.T) {
 	t.Cleanup(up.CloseClientConnections)
 	c := newChild(t, "record", "--proxy", "127.0.0.1:0", "--file", filepath.Join(t.TempDir(), "x.lwrec.ndjson"), "-s", up.URL, "--insecure-skip-tls-verify").start()
 	c.until(c.stdout, `^http://\S+$`)
-	deaf(t, strings.TrimSpace(c.stdout.String()), 200, "/api/v1/pods")
+	deaf(t, strings.TrimSpace(c.stdout.String()), 500, "/api/v1/pods")
 	settled(sent.Load)
 	if sent.Load() < 1<<20 {
 		t.Fatalf("the server has sent %d bytes only", sent.Load())
