@@ -212,20 +212,22 @@ func (k *keeper) hasSettled(v *vault) bool {
 func (k *keeper) choose(v *vault, serving *pair, seen bundle, now time.Time) {
 	best, trusted := v.newest, k.holds(v.newest) && (v.settled == mark(v.newest.ca) || k.hasSettled(v))
 	switch {
-	case v.newest.valid(now) && trusted:
-	case serving.valid(now):
+	case k.s.fit(v.newest, now) && trusted:
+	case k.s.fit(serving, now) && k.s.isReady():
 		best = serving
-	case v.old.valid(now) && k.holds(v.old):
+	case k.s.fit(v.old, now) && k.holds(v.old):
 		best = v.old
+	case k.s.fit(serving, now):
+		best = serving
 	}
 	var ready error
 	switch {
 	case best.same(serving) && k.s.isReady():
 	case !k.holds(best):
 		ready = errors.New("a webhook configuration does not have its CA yet")
-	case best.same(v.newest) && !trusted && !k.alone:
+	case !k.alone && !best.same(v.old) && !(trusted && best.same(v.newest)):
 		for m, ca := range seen { // the Secret was lost, perhaps, and other replicas serve by what was in it
-			if !v.newest.is(m) && !v.old.is(m) && now.Before(ca.NotAfter) {
+			if !best.is(m) && now.Before(ca.NotAfter) {
 				ready = fmt.Errorf("API servers may not trust its certificate until %v after they have its CA", k.s.options.Settle)
 			}
 		}
@@ -240,7 +242,7 @@ func (k *keeper) guess(v *vault, err error) {
 		return
 	}
 	best := v.newest
-	if now := k.s.clock(); v.settled != mark(v.newest.ca) && v.old.valid(now) || !v.newest.valid(now) && v.old.valid(now) {
+	if now := k.s.clock(); v.settled != mark(v.newest.ca) && k.s.fit(v.old, now) || !k.s.fit(v.newest, now) && k.s.fit(v.old, now) {
 		best = v.old
 	}
 	k.s.serve(best, err, !best.same(v.newest))

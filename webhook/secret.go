@@ -77,28 +77,31 @@ func (s *Server) revise(v *vault, serving *pair, seen bundle, now time.Time) (ne
 	if serving != nil && serving.ca == nil {
 		serving = nil
 	}
-	if v.newest == nil && serving.valid(now) {
-		next.newest, next.settled, why = serving, mark(serving.ca), "the Secret has no certificate: the served one is stored"
-	} else if serving.valid(now) && !serving.same(v.newest) && !serving.same(v.old) && !v.old.valid(now) {
+	if v.newest == nil && s.fit(serving, now) {
+		next.newest, next.settled, why = serving, "", "the Secret has no certificate: the served one is stored"
+		if s.isReady() {
+			next.settled = mark(serving.ca)
+		}
+	} else if s.isReady() && s.fit(serving, now) && !serving.same(v.newest) && !serving.same(v.old) && !s.fit(v.old, now) {
 		next.old, why = serving, "the Secret has a new certificate only: the served one is added"
 	}
 	if reason := s.outdated(&next, now); reason != "" {
 		hosts := s.options.hosts()
-		if next.newest.valid(now) && !next.newest.serves(hosts) { // replicas with another Service may still run
+		if s.fit(next.newest, now) && !next.newest.serves(hosts) { // replicas with another Service may still run
 			hosts = append(hosts, next.newest.hosts()...)
 		}
 		fresh, err := issue(hosts[:min(len(hosts), maxHosts)], now, s.options.Lifetime)
 		if err != nil {
 			return next, "", err
 		}
-		if next.newest.valid(now) && next.settled == mark(next.newest.ca) {
+		if s.fit(next.newest, now) && next.settled == mark(next.newest.ca) {
 			next.old = next.newest
 		}
 		next.newest, next.settled, why = fresh, "", reason
 	}
 	all := bundle{mark(next.newest.ca): next.newest.ca}
 	for _, p := range []*pair{next.old, serving} {
-		if p.valid(now) {
+		if s.fit(p, now) {
 			all[mark(p.ca)] = p.ca
 		}
 	}
@@ -109,12 +112,18 @@ func (s *Server) revise(v *vault, serving *pair, seen bundle, now time.Time) (ne
 	return next, why, nil
 }
 
+// fit reports whether p is valid by every clock, also one that is wrong by a twelfth of
+// the lifetime. p may be nil.
+func (s *Server) fit(p *pair, now time.Time) bool {
+	return p.valid(now.Add(min(skew, s.options.Lifetime/12)))
+}
+
 // outdated returns why a new certificate is needed; "" = it is not.
 func (s *Server) outdated(v *vault, now time.Time) string {
 	switch {
 	case v.newest == nil:
 		return "there is no certificate"
-	case !v.newest.valid(now):
+	case !s.fit(v.newest, now):
 		return "the certificate has expired"
 	case !v.newest.serves(s.options.hosts()):
 		return "the certificate is for other names"
