@@ -1,4 +1,4 @@
-// Package metrics exports controllers, informers and leader election to Prometheus.
+// Package metrics exports controllers, informers, webhooks and leader election to Prometheus.
 //
 //	r := metrics.New()
 //	metrics.Informer(r, "foos", foos)

@@ -19,8 +19,10 @@ type Registry struct {
 
 	runs *runs
 
-	mu    sync.Mutex
-	names map[string]bool // kind and name of each registration
+	mu       sync.Mutex
+	names    map[string]bool          // kind and name of each registration
+	requests *prometheus.CounterVec   // of webhooks; nil = there are none
+	took     *prometheus.HistogramVec // the same
 }
 
 // claim reserves a name among those of a kind.
