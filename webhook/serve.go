@@ -47,7 +47,6 @@ func (s *Server) Run(ctx context.Context) error {
 	working, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
 	server := guard.Server(working, s.Handler())
-	server.ReadTimeout = longestTimeout
 	var all sync.WaitGroup
 	all.Go(func() { s.keep(working) })
 	failed := make(chan error, 1)
@@ -152,6 +151,7 @@ func (s *Server) review(ctx context.Context, h *hook, w http.ResponseWriter, r *
 		return http.StatusServiceUnavailable, outcome{}, errors.New("too many large requests at a time")
 	}
 	defer s.budget.release(size)
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(longestTimeout)) // of the body; net/http lifts it at its end
 	body, err := readBody(r, size, h.limit)
 	if err != nil {
 		return http.StatusBadRequest, outcome{}, err

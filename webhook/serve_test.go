@@ -1,0 +1,174 @@
+package webhook
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+const widgetReview = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u1","operation":"CREATE","name":"a","resource":{"group":"example.com","version":"v1","resource":"widgets"},"object":{"metadata":{"name":"a"}}}}`
+
+// pipes is a listener of connections that dial makes.
+type pipes struct {
+	conns chan net.Conn
+	done  chan struct{}
+}
+
+func newPipes() *pipes { return &pipes{make(chan net.Conn), make(chan struct{})} }
+
+func (l *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *pipes) Close() error {
+	select {
+	case <-l.done:
+	default:
+		close(l.done)
+	}
+	return nil
+}
+
+func (l *pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+// dial returns a connection over TLS, or the error of the handshake.
+func (l *pipes) dial(t *testing.T, config *tls.Config) (*tls.Conn, error) {
+	t.Helper()
+	ours, theirs := net.Pipe()
+	l.conns <- theirs
+	c := tls.Client(ours, config)
+	if err := c.HandshakeContext(t.Context()); err != nil {
+		ours.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// ask sends a review over a connection.
+func ask(t *testing.T, c net.Conn) (*http.Response, string) {
+	t.Helper()
+	if _, err := fmt.Fprintf(c, "POST /validate/validate.widgets.example.com HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", host, len(widgetReview), widgetReview); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(b)
+}
+
+// TestServesByFilesAndDrains: over TLS, by the newest files. After it was stopped it
+// answers for Drain, new connections too; a connection ends with its next response, and
+// not while it is idle.
+func TestServesByFilesAndDrains(t *testing.T) {
+	dir := t.TempDir()
+	write := func(p *pair) {
+		t.Helper()
+		for name, b := range map[string][]byte{"tls.crt": p.certPEM, "tls.key": p.keyPEM} {
+			if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		first, second := mustIssue(t, time.Now(), time.Hour, host), mustIssue(t, time.Now(), time.Hour, host)
+		write(first)
+		s, err := New(nil, Options{Name: "hooks", Service: secretKey, CertFile: filepath.Join(dir, "tls.crt"), KeyFile: filepath.Join(dir, "tls.key")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := newPipes()
+		s.listen = func() (net.Listener, error) { return l, nil }
+		Validate(s, widgets, Rule{}, func(context.Context, *Request[kube.Partial]) error { return nil })
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- s.Run(ctx) }()
+		synctest.Wait()
+		if err := s.Ready(); err != nil {
+			t.Fatal(err)
+		}
+		trust := func(p *pair) *tls.Config {
+			pool := x509.NewCertPool()
+			pool.AddCert(p.ca)
+			return &tls.Config{RootCAs: pool, ServerName: host, Time: time.Now}
+		}
+		idle, err := l.dial(t, trust(first))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer idle.Close()
+		if resp, body := ask(t, idle); resp.StatusCode != 200 || resp.Close || !strings.Contains(body, `"allowed":true`) {
+			t.Errorf("got %d %s, close %v", resp.StatusCode, body, resp.Close)
+		}
+		write(second)
+		<-time.After(61 * time.Second)
+		synctest.Wait()
+		if _, err := l.dial(t, trust(first)); err == nil {
+			t.Error("the former files are served")
+		}
+		began := time.Now()
+		stop()
+		<-time.After(14 * time.Second)
+		synctest.Wait()
+		fresh, err := l.dial(t, trust(second))
+		if err != nil {
+			t.Fatalf("a new connection while it drains: %v", err)
+		}
+		defer fresh.Close()
+		for _, c := range []net.Conn{fresh, idle} {
+			if resp, _ := ask(t, c); resp.StatusCode != 200 || !resp.Close {
+				t.Errorf("while it drains: %d, close %v", resp.StatusCode, resp.Close)
+			}
+			c.Close()
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took < 15*time.Second || took > 26*time.Second {
+			t.Errorf("it ended after %v", took)
+		}
+	})
+}
+
+// TestBudgetIsForAllBodies: a request waits until others have ended, or until its time is
+// over.
+func TestBudgetIsForAllBodies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBudget(10)
+		if !b.take(t.Context(), 7) {
+			t.Fatal("refused")
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if b.take(ctx, 4) {
+			t.Error("more than the budget is taken")
+		}
+		time.AfterFunc(time.Second, func() { b.release(7) })
+		if !b.take(t.Context(), 10) || b.left != 0 {
+			t.Errorf("%d left", b.left)
+		}
+	})
+}
