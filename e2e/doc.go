@@ -24,7 +24,8 @@
 //
 // TestOperators runs the operators of examples/ beside a real
 // kube-controller-manager, TestLease replicas that elect a leader, and TestEvents
-// lets kubectl show what a recorder wrote.
+// lets kubectl show what a recorder wrote. TestWebhook writes through the webhooks of two
+// replicas while their certificates rotate and they are replaced.
 //
 // TestKubectlOutput compares what listwatch and kubectl print, byte for byte, in
 // every format and for objects of every kind; its table acceptedDifferences has
