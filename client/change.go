@@ -1,8 +1,6 @@
 package client
 
 import (
-	"reflect"
-
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -16,20 +14,9 @@ func Change[T kube.Object](object []byte, f func(*T) error) (changed []byte, dif
 	if err != nil {
 		return nil, false, err
 	}
-	if err := f(&s.object); err != nil {
-		return nil, false, err
-	}
-	after, err := treeOf(s.object)
-	if err != nil {
-		return nil, false, err
-	}
-	if s.identify(after); reflect.DeepEqual(s.view, after) {
-		return object, false, nil
-	}
-	if !whole[T]() {
-		if after, err = s.overlay(after); err != nil {
-			return nil, false, err
-		}
+	after, err := s.change(f)
+	if err != nil || after == nil {
+		return object, false, err
 	}
 	changed, err = codec.Encode(after)
 	return changed, true, err

@@ -74,6 +74,24 @@ func (s *state[T]) identify(after map[string]any) {
 	}
 }
 
+// change returns the whole object with the changes of f; nil if there are none.
+func (s *state[T]) change(f func(*T) error) (map[string]any, error) {
+	if err := f(&s.object); err != nil {
+		return nil, err
+	}
+	after, err := treeOf(s.object)
+	if err != nil {
+		return nil, err
+	}
+	if s.identify(after); reflect.DeepEqual(s.view, after) {
+		return nil, nil
+	}
+	if whole[T]() {
+		return after, nil
+	}
+	return s.overlay(after)
+}
+
 // edit changes an object by f and write, and retries after conflicts.
 func (c Collection[T]) edit(ctx context.Context, k kube.Key, f func(*T) error, write writeState[T]) (T, Outcome, error) {
 	var result T
@@ -84,28 +102,14 @@ func (c Collection[T]) edit(ctx context.Context, k kube.Key, f func(*T) error, w
 		if err != nil {
 			return err
 		}
-		if err := f(&s.object); err != nil {
-			return err
-		}
-		after, err := treeOf(s.object)
+		now, err := s.change(f)
 		if err != nil {
 			return err
 		}
-		if reflect.DeepEqual(s.view, after) {
-			result, outcome = s.object, Unchanged
-			return nil
-		}
-		s.identify(after)
-		if reflect.DeepEqual(s.view, after) {
+		if now == nil {
 			outcome = Unchanged
 			result, err = decodeTree[T](s.tree)
 			return err
-		}
-		now := after
-		if !whole[T]() {
-			if now, err = s.overlay(after); err != nil {
-				return err
-			}
 		}
 		result, err = write(ctx, k, s.tree, now)
 		outcome = Updated
