@@ -132,7 +132,7 @@ func (s *session) identity(ctx context.Context) (checkpoint.Identity, error) {
 	for _, name := range slices.Sorted(maps.Keys(s.clients)) {
 		c := s.clients[name]
 		cluster := ""
-		err := s.flags.reach(ctx, s.talk, func() (err error) {
+		err := s.flags.reach(ctx, s.talk, name, func() (err error) {
 			cluster, err = cache.ClusterID(ctx, c)
 			return err
 		})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,15 +40,15 @@ func (o *watchFlags) goesOn() bool {
 }
 
 // reach asks, and asks again as long as the server is away and the run goes on from
-// another one.
-func (o *watchFlags) reach(ctx context.Context, t *messages.Writer, ask func() error) error {
+// another one. The cluster is empty where there is one.
+func (o *watchFlags) reach(ctx context.Context, t *messages.Writer, cluster string, ask func() error) error {
 	for attempt, pause := 1, firstWait; ; attempt, pause = attempt+1, min(2*pause, mostWait) {
 		err := ask()
 		if err == nil || ctx.Err() != nil || !away(err) || !o.goesOn() || o.maxFailures >= 0 && attempt >= max(1, o.maxFailures) {
 			return err
 		}
 		d := pause + rand.N(pause)
-		t.Warn("start", fmt.Sprintf("cannot begin: %s; again in %s", auth.Brief(err), printable.Rough(d)),
+		t.Warn(cmp.Or(cluster, "start"), fmt.Sprintf("cannot begin: %s; again in %s", auth.Brief(err), printable.Rough(d)),
 			"failed", "op", "start", "err", printable.Line(err.Error()), "attempt", attempt, "wait", d.String())
 		if err := wait.For(ctx, d); err != nil {
 			return err

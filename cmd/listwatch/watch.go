@@ -176,7 +176,7 @@ func (o *watchFlags) session(ctx context.Context, t *messages.Writer, w objects.
 	}
 	whole := o.once || o.checkpointing.file != "" || out.verdict != nil // needs all clusters from the beginning
 	found, err := reach(ctx, clusters, !whole, func(ctx context.Context, c connect.Cluster) (ts []target.Target, err error) {
-		err = o.reach(ctx, t, func() (err error) {
+		err = o.reach(ctx, t, c.Name, func() (err error) {
 			ts, err = discover(ctx, c)
 			return err
 		})
