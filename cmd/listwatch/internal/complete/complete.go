@@ -54,7 +54,7 @@ func Values(cmd *cobra.Command, flags map[string]cobra.CompletionFunc) {
 	all := map[string]cobra.CompletionFunc{"events": completeListed(record.Types), "exec-on": completeListed(record.Types)}
 	maps.Copy(all, flags)
 	fixed := map[string][]string{
-		"color": {"auto", "always", "never"}, "redact": {"secrets", "none"}, "log-format": {"text", "json"},
+		"color": {"auto", "always", "never"}, "redact": {"secrets", "env", "none"}, "log-format": {"text", "json"},
 		"initial-list": {"auto", "paged", "stream"}, "event-column": {"true", "false"},
 		"exec-input": {"stdin", "file", "args", "none"}, "exec-coalesce": {"latest", "none"},
 		"diff": print.DiffStyles, "diff-against": {"previous", "first"}, "timestamps": print.StampStyles, "server-print": {"true", "false"},
@@ -176,7 +176,7 @@ func unnamed(names, given []string) []string {
 }
 
 // namespaces completes -n.
-func (c *completer) namespaces(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (c *completer) namespaces(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), completeTime)
 	defer cancel()
 	cl, _ := c.dial()
@@ -184,13 +184,13 @@ func (c *completer) namespaces(cmd *cobra.Command, _ []string, _ string) ([]stri
 		return nil, noFiles
 	}
 	defer cl.CloseIdleConnections()
-	return listNames(ctx, client.Of[kube.Partial](cl, kube.Namespaces), ""), noFiles
+	return completeListed(listNames(ctx, client.Of[kube.Partial](cl, kube.Namespaces), ""))(cmd, args, prefix)
 }
 
 // contexts, clusters and users complete the flags of these names, from the files.
-func (c *completer) contexts(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+func (c *completer) contexts(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	names, _, _ := c.entries()
-	return names, noFiles
+	return completeListed(names)(cmd, args, prefix)
 }
 
 func (c *completer) clusters(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
