@@ -216,7 +216,7 @@ func (w Wish) Targets(ctx context.Context, c *client.Client, namespace string, c
 // sameAs are types whose objects are also those of another type.
 var sameAs = map[string]string{"events.events.k8s.io": "events"}
 
-// mostTypes limits '*': each type costs a request, and a watch of it some 25 KB.
+// mostTypes limits '*': each type costs a request, and a watch of it some 50 KB.
 const mostTypes = 5000
 
 // everything returns a target for each type that api has, in the version that the server
