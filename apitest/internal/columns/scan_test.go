@@ -25,6 +25,7 @@ func FuzzParts(f *testing.F) {
 		}
 		var want []part
 		dec := json.NewDecoder(bytes.NewReader(b))
+		dec.UseNumber() // 1e700 is JSON, and no float64
 		start, err := dec.Token()
 		if err != nil {
 			t.Fatal(err)
