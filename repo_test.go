@@ -500,7 +500,7 @@ func TestLinksOfPagesLead(t *testing.T) {
 		pages = append(pages, found...)
 	}
 	link := regexp.MustCompile(`\]\(([^)#]+)[^)]*\)`)
-	code := regexp.MustCompile("(?s)```.*?```")
+	code := regexp.MustCompile("(?s)```.*?```|`[^`\\n]*`")
 	for _, name := range pages {
 		page, err := os.ReadFile(name)
 		if err != nil {
