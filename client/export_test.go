@@ -14,8 +14,5 @@ const (
 	Doubtful  = doubtful
 )
 
-// Warnings are the texts in Warning headers.
-var Warnings = warnings
-
 // Listening is how connections are opened.
 var Listening = listen
