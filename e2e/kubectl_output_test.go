@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -130,7 +132,8 @@ func (k *pair) tableCases() {
 		"pods --sort-by=.status.containerStatuses[0].restartCount", "events --sort-by=.lastTimestamp", "rich --sort-by=.spec.int", "pods --sort-by=.spec.containers",
 		"configmaps,secrets --redact=none --sort-by=.metadata.name -o name", "configmaps t-cm --sort-by=.metadata.name",
 		everything + " -o json --redact=none", everything + " -o yaml --redact=none", everything + " -o kyaml --redact=none", "pods -o kyaml --show-managed-fields",
-		"pods t-running -o kyaml", "rich l-numbers -o kyaml", "configmaps -l app=nothing -o kyaml", "configmaps,rich -A -o kyaml",
+		"pods t-running -o kyaml", "pods t-running --subresource=status -o yaml", "pods t-running t-crash --subresource=status",
+		"deployments t-d --subresource=scale", "deployments t-d --subresource=scale -o json", "pods --subresource=status", "pods nope --subresource=status", "pods t-running --subresource=nope", "rich l-numbers -o kyaml", "configmaps -l app=nothing -o kyaml", "configmaps,rich -A -o kyaml",
 		everything + " -A -o name", "rich -o json", "rich -o yaml", "rich l-numbers -o yaml",
 		"secrets -o json --redact=none", "secrets l-secret -o yaml --redact=none", "pods t-running -o json --show-managed-fields", "pods -A -o yaml --show-managed-fields",
 		"pods t-running -o name", "pods t-running t-crash -o json", "pods t-running t-crash -o yaml", "nodes -o name",
@@ -139,7 +142,21 @@ func (k *pair) tableCases() {
 	}
 	manifest := k.file("objects.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: l-one}\n---\napiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata: {name: t-running, namespace: tables}\n")
 	one := k.file("one.json", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"l-one"}}`)
-	for _, args := range []string{"-f " + manifest, "-o name -f " + manifest, "-o json -f " + one, "-f " + one, "-f " + one + " -o yaml", "-f " + one + " pods"} {
+	folder := filepath.Dir(k.file("a.json", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"l-one"}}`))
+	if err := os.Mkdir(folder+"/sub", 0o700); err != nil {
+		k.Fatal(err)
+	}
+	kustomization := filepath.Dir(k.file("kustomization.yaml", "resources: [b.yaml]\n"))
+	for _, dir := range []string{folder + "/sub", kustomization} {
+		if err := os.WriteFile(dir+"/b.yaml", []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: l-both, namespace: tables}\n"), 0o600); err != nil {
+			k.Fatal(err)
+		}
+	}
+	k.Setenv("PATH", filepath.Dir(k.kubectl))
+	files := httptest.NewServer(http.FileServer(http.Dir(filepath.Dir(one))))
+	defer files.Close()
+	for _, args := range []string{"-f " + manifest, "-o name -f " + manifest, "-o json -f " + one, "-f " + one, "-f " + one + " -o yaml", "-f " + one + " pods", "-f " + folder, "-R -o name -f " + folder, "-R pods",
+		"-k " + kustomization + " -o name", "-k " + kustomization + " -f " + one, "-f " + files.URL + "/one.json -o yaml", "-f " + files.URL + "/nope"} {
 		k.compare(strings.Fields(args))
 	}
 }

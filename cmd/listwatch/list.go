@@ -39,6 +39,7 @@ type listFlags struct {
 	files          objects.Flags
 	events         eventFlags
 	raw            string
+	subresource    string
 	sortBy         string
 	ignoreNotFound bool
 }
@@ -64,6 +65,7 @@ func listCommand(p *cli.Program) *cobra.Command {
 	o.files.Register(f)
 	o.events.register(f)
 	f.StringVar(&o.raw, "raw", "", "print the response of the server to a GET of this path, such as /readyz?verbose")
+	f.StringVar(&o.subresource, "subresource", "", "print a subresource of the named objects, such as status or scale")
 	o.printing.register(f)
 	o.columns.Register(f)
 	o.columns.RegisterServer(f)
@@ -102,7 +104,7 @@ func runList(p *cli.Program, cmd *cobra.Command, args []string, o *listFlags) er
 	if err := o.selection.Parse(); err != nil {
 		return err
 	}
-	w, err := o.files.Read(args, cmd.InOrStdin())
+	w, err := o.files.Read(cmd.Context(), args, cmd.InOrStdin())
 	if err != nil {
 		return err
 	}
@@ -125,6 +127,9 @@ func runList(p *cli.Program, cmd *cobra.Command, args []string, o *listFlags) er
 		t.Warn(l.Name, "skipped: "+l.err.Error(), "skipped", "err", printable.Line(l.err.Error()))
 	}
 	targets := found.targets
+	if err := o.checkSubresource(targets); err != nil {
+		return err
+	}
 	if len(targets) > 0 {
 		if err := o.events.apply(cmd.Context(), found.clients[targets[0].Cluster], &o.selection, targets); err != nil {
 			return err
@@ -139,6 +144,16 @@ func runList(p *cli.Program, cmd *cobra.Command, args []string, o *listFlags) er
 		return err
 	}
 	return inCluster(found.late[0].Name, found.late[0].err)
+}
+
+// checkSubresource refuses --subresource where objects are not named.
+func (o *listFlags) checkSubresource(targets []target.Target) error {
+	for _, t := range targets {
+		if o.subresource != "" && (len(t.Wanted()) == 0 || t.Namespace == "" && t.Resource.Namespaced || !o.selection.Selector.Empty() || !o.selection.FieldsSel.Empty()) {
+			return exit.Usage("--subresource is of single objects: give their names, and no selector")
+		}
+	}
+	return nil
 }
 
 // listing is one run of list.
@@ -245,6 +260,18 @@ func listTarget[T record.Raw](ctx context.Context, l *listing, t target.Target, 
 		}
 		l.found++
 		l.give(record.Record{Type: string(watch.Added), Time: time.Now(), Cluster: t.Cluster, Resource: t.Resource, ID: o.Identity(), Object: asRaw(o), Columns: cols, Initial: true})
+		return nil
+	}
+	if l.flags.subresource != "" {
+		for _, name := range t.Wanted() {
+			o, err := col.Sub(l.flags.subresource).Get(ctx, kube.Key{Name: name})
+			if err != nil {
+				return l.failed(ctx, err)
+			}
+			if err := emit(o); err != nil {
+				return err
+			}
+		}
 		return nil
 	}
 	if t.Name != "" && (t.Namespace != "" || !t.Resource.Namespaced) && l.flags.selection.Selector.Empty() && l.flags.selection.FieldsSel.Empty() {

@@ -118,7 +118,7 @@ func runWatch(p *cli.Program, cmd *cobra.Command, args []string, o *watchFlags) 
 	if err := o.reporting.columns.Mistaken(args); err != nil {
 		return err
 	}
-	w, err := o.files.Read(args, cmd.InOrStdin())
+	w, err := o.files.Read(cmd.Context(), args, cmd.InOrStdin())
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func (s *fakeServer) fill(ctx context.Context, stdin io.Reader) error {
 	var all []*brought
 	reader := &manifest.Reader{Stdin: stdin}
 	for _, name := range s.flags.files {
-		list, err := reader.Read(name)
+		list, err := reader.Read(ctx, name)
 		if err != nil {
 			return &exit.Error{Code: exit.CodeUsage, Err: fmt.Errorf("-f: %w", err)}
 		}

@@ -1,12 +1,14 @@
 // Package manifest reads files of objects, YAML or JSON, as kubectl's -f takes them.
 //
-// A [Reader] has limits that hold for all files that it reads: text of 64 MiB (32 MiB
-// of it in one file of YAML), 100,000 objects, and objects of 3 MiB, which is what an
-// API server takes. It holds the objects as JSON, not as decoded values.
+// A file may be a URL, and a kustomization is built by a command. A [Reader] has limits
+// that hold for all that it reads: text of 64 MiB (32 MiB of it in one file of YAML),
+// 100,000 objects, and objects of 3 MiB, which is what an API server takes. It holds the
+// objects as JSON, not as decoded values.
 package manifest
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -62,18 +64,24 @@ func (o *Object) Value() (map[string]any, error) {
 
 // Reader reads files, of which those named - are stdin.
 type Reader struct {
-	Stdin io.Reader
+	Stdin     io.Reader
+	Recursive bool // folders with the folders in them
 
 	bytes   int // that were read
 	objects int
 }
 
-// Read returns the objects of a file, of stdin, or of the files of a folder by name.
-func (r *Reader) Read(name string) ([]*Object, error) {
+// Read returns the objects of a file, of stdin, of a URL, or of the files of a folder by
+// name. A URL is one of https, or of http on this machine.
+func (r *Reader) Read(ctx context.Context, name string) ([]*Object, error) {
 	if info, err := os.Stat(name); name != "-" && err == nil && info.IsDir() {
-		return r.folder(name)
+		all, err := r.folder(ctx, name)
+		if err == nil && len(all) == 0 {
+			err = fmt.Errorf("%s has no objects in .yaml, .yml and .json files", name)
+		}
+		return all, err
 	}
-	b, err := r.text(name)
+	b, name, err := r.text(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -84,34 +92,36 @@ func (r *Reader) Read(name string) ([]*Object, error) {
 	return all, err
 }
 
-func (r *Reader) folder(name string) ([]*Object, error) {
+func (r *Reader) folder(ctx context.Context, name string) ([]*Object, error) {
 	entries, err := os.ReadDir(name)
 	if err != nil {
 		return nil, err
 	}
 	var all []*Object
 	for _, e := range entries {
-		if ext := filepath.Ext(e.Name()); e.IsDir() || ext != ".yaml" && ext != ".yml" && ext != ".json" {
+		path, read := filepath.Join(name, e.Name()), r.Read
+		switch ext := filepath.Ext(e.Name()); {
+		case e.IsDir() && r.Recursive:
+			read = r.folder
+		case e.IsDir() || ext != ".yaml" && ext != ".yml" && ext != ".json":
 			continue
 		}
-		list, err := r.Read(filepath.Join(name, e.Name()))
+		list, err := read(ctx, path)
 		if err != nil && !errors.Is(err, ErrNothing) {
 			return nil, err
 		}
 		all = append(all, list...)
 	}
-	if len(all) == 0 {
-		return nil, fmt.Errorf("%s has no objects in .yaml, .yml and .json files", name)
-	}
 	return all, nil
 }
 
-// text reads a file, or stdin for -.
-func (r *Reader) text(name string) ([]byte, error) {
-	b, err := disk.ReadInput(name, r.Stdin, int64(MaxBytes-r.bytes))
-	if err != nil {
-		return nil, err
+// text reads a file, a URL, or stdin for -, and returns how errors name it.
+func (r *Reader) text(ctx context.Context, name string) (b []byte, shown string, err error) {
+	if isURL(name) {
+		b, name, err = download(ctx, name, MaxBytes-r.bytes)
+	} else {
+		b, err = disk.ReadInput(name, r.Stdin, int64(MaxBytes-r.bytes))
 	}
 	r.bytes += len(b)
-	return bytes.TrimPrefix(b, []byte("\ufeff")), nil // some editors write it
+	return bytes.TrimPrefix(b, []byte("\ufeff")), name, err // some editors write it
 }

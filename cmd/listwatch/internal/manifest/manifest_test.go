@@ -18,7 +18,7 @@ func TestItemsOfAListGetItsKind(t *testing.T) {
 		"kind: PodList\napiVersion: v1\nitems:\n- metadata: {name: a}\n- metadata: {name: b}\n---\n---\n{kind: Node, apiVersion: v2, metadata: {name: c}}\n",
 		"\ufeff" + `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"}} {"kind":"Pod","apiVersion":"v1","metadata":{"name":"b"}} null {"kind":"Node","apiVersion":"v2","metadata":{"name":"c"}}`,
 	} {
-		all, err := (&manifest.Reader{Stdin: strings.NewReader(text)}).Read("-")
+		all, err := (&manifest.Reader{Stdin: strings.NewReader(text)}).Read(t.Context(), "-")
 		if err != nil {
 			t.Error(err)
 			continue
@@ -61,7 +61,7 @@ func TestLimitsHoldForAllFiles(t *testing.T) {
 			var err error
 			for range c.times {
 				r.Stdin = strings.NewReader(c.text)
-				_, err = r.Read("-")
+				_, err = r.Read(t.Context(), "-")
 			}
 			if err == nil || err.Error() != c.want {
 				t.Errorf("error %v, want %s", err, c.want)

@@ -3,6 +3,7 @@ package objects
 import (
 	"context"
 	"io"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -18,12 +19,16 @@ import (
 
 // Flags names objects by the manifests that made them.
 type Flags struct {
-	files []string
+	files         []string
+	recursive     bool
+	kustomization string
 }
 
-// Register adds the flag -f.
+// Register adds the flags -f, -R and -k.
 func (f *Flags) Register(fs *pflag.FlagSet) {
-	fs.StringSliceVarP(&f.files, "filename", "f", nil, "select the objects named in this file or folder of manifests, YAML or JSON; - is stdin; may be repeated")
+	fs.StringSliceVarP(&f.files, "filename", "f", nil, "select the objects named in this file, folder or URL of manifests, YAML or JSON; - is stdin; may be repeated")
+	fs.BoolVarP(&f.recursive, "recursive", "R", false, "read the folders in a folder of --filename too")
+	fs.StringVarP(&f.kustomization, "kustomize", "k", "", "select the objects of the kustomization in this folder, which kustomize or kubectl builds")
 }
 
 // Choice is what the arguments or the files ask for.
@@ -34,24 +39,39 @@ type Choice struct {
 }
 
 // Read reads the arguments and the files.
-func (f *Flags) Read(args []string, stdin io.Reader) (a Choice, err error) {
-	if len(f.files) == 0 {
+func (f *Flags) Read(ctx context.Context, args []string, stdin io.Reader) (a Choice, err error) {
+	switch {
+	case f.kustomization != "" && (len(f.files) > 0 || f.recursive):
+		return a, exit.Usage("--kustomize says which objects: give neither --filename nor --recursive with it")
+	case len(f.files) == 0 && f.kustomization == "":
 		a.Wish, err = target.ParseArgs(args)
 		return a, err
 	}
 	if len(args) > 0 {
 		return a, exit.Usage("--filename says which objects, and so does %q: give one", printable.Clip(args[0]))
 	}
-	reader := &manifest.Reader{Stdin: stdin}
+	reader := &manifest.Reader{Stdin: stdin, Recursive: f.recursive}
+	if f.kustomization != "" {
+		a.objects, err = reader.Kustomize(ctx, f.kustomization)
+		switch {
+		case ctx.Err() != nil:
+			return a, context.Cause(ctx)
+		case err != nil:
+			return a, exit.Usage("--kustomize: %w", err)
+		}
+	}
 	for _, name := range f.files {
-		list, err := reader.Read(name)
-		if err != nil {
+		list, err := reader.Read(ctx, name)
+		switch {
+		case ctx.Err() != nil:
+			return a, context.Cause(ctx)
+		case err != nil:
 			return a, exit.Usage("--filename: %w", err)
 		}
 		a.objects = append(a.objects, list...)
 	}
 	if len(a.objects) == 0 {
-		return a, exit.Usage("--filename %s: it has no objects", printable.Clip(f.files[0]))
+		return a, exit.Usage("--filename %s: it has no objects", printable.Clip(strings.Join(f.files, ", ")))
 	}
 	for _, m := range a.objects {
 		name := m.Head.Metadata.Name

@@ -1,0 +1,118 @@
+package manifest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/listwatch/listwatch/internal/printable"
+)
+
+// maxDownload is how long a download of manifests takes at most.
+const maxDownload = time.Minute
+
+func isURL(name string) bool {
+	return strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://")
+}
+
+// download returns the body of a response to a GET of address, and the address without
+// what may be secret in it: the user, the query and the fragment.
+func download(ctx context.Context, address string, limit int) (body []byte, shown string, err error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, "", errors.New("the URL cannot be read") // its error quotes the URL
+	}
+	shown = (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+	if err := trusted(u); err != nil {
+		return nil, "", fmt.Errorf("%s: %w", shown, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, maxDownload)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: the request cannot be made", shown)
+	}
+	c := http.Client{CheckRedirect: func(r *http.Request, via []*http.Request) error {
+		if len(via) >= 10 {
+			return errors.New("there are more than 10 redirects")
+		}
+		return trusted(r.URL)
+	}}
+	defer c.CloseIdleConnections()
+	resp, err := c.Do(r)
+	if err != nil {
+		if whole := (*url.Error)(nil); errors.As(err, &whole) {
+			err = whole.Err
+		}
+		return nil, "", fmt.Errorf("GET %s: %w", shown, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, "", fmt.Errorf("GET %s: status %d", shown, resp.StatusCode)
+	}
+	body, err = io.ReadAll(io.LimitReader(resp.Body, int64(limit)+1))
+	switch {
+	case err != nil:
+		return nil, "", fmt.Errorf("GET %s: %w", shown, err)
+	case len(body) > limit:
+		return nil, "", fmt.Errorf("GET %s: the response is larger than %d bytes", shown, limit)
+	}
+	return body, shown, nil
+}
+
+// trusted refuses a URL whose response somebody on the way could change.
+func trusted(u *url.URL) error {
+	ip := net.ParseIP(u.Hostname())
+	if u.Scheme == "https" || u.Scheme == "http" && (u.Hostname() == "localhost" || ip.IsLoopback()) {
+		return nil
+	}
+	return errors.New("without TLS anybody in between can change it: use https, or download it and give the file")
+}
+
+// Kustomize returns the objects of a kustomization, which kustomize or kubectl builds:
+// one of them is in $PATH.
+func (r *Reader) Kustomize(ctx context.Context, dir string) ([]*Object, error) {
+	path, err := exec.LookPath("kustomize")
+	args := []string{"build", "--", dir}
+	if err != nil {
+		path, err = exec.LookPath("kubectl")
+		args[0] = "kustomize"
+	}
+	if err != nil {
+		return nil, errors.New("neither kustomize nor kubectl is in $PATH, which build it")
+	}
+	out, diagnosis := &limited{limit: MaxBytes - r.bytes}, &limited{limit: 64 << 10}
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = out, diagnosis, time.Second
+	if err := cmd.Run(); err != nil {
+		first, _, _ := strings.Cut(strings.TrimSpace(diagnosis.String()), "\n")
+		return nil, fmt.Errorf("%s %s %s: %w: %s", path, args[0], dir, err, printable.Clip(first))
+	}
+	r.bytes += out.Len()
+	all, err := r.Parse(dir, out.Bytes())
+	if err == nil && all == nil {
+		err = fmt.Errorf("%s: %w", dir, ErrNothing)
+	}
+	return all, err
+}
+
+// limited is a buffer that refuses what is above its limit.
+type limited struct {
+	bytes.Buffer
+	limit int
+}
+
+func (l *limited) Write(b []byte) (int, error) {
+	if l.Len()+len(b) > l.limit {
+		return 0, fmt.Errorf("more than %d bytes", l.limit)
+	}
+	return l.Buffer.Write(b)
+}
