@@ -150,6 +150,9 @@ func (u *UI) getActivity(s *session, r *http.Request) (any, error) {
 		}
 		for _, g := range k.gaps {
 			if g.To >= from && g.From < to {
+				if !sight.whole(k) {
+					g.Added, g.Modified, g.Deleted = 0, 0, 0
+				}
 				gaps = append(gaps, g)
 			}
 		}

@@ -91,6 +91,7 @@ type kind struct {
 	missed      *gap // of the listing that is running
 	rates       rates
 	bytes       int64 // of the newest states
+	broken      bool  // no retry mends why its watch has ended
 	version     int64 // counts changes of what wireType returns, but for rates
 
 	kept     bool  // its states are being written to the disk
@@ -171,7 +172,7 @@ func (k *kind) follow(ctx context.Context) {
 	k.stop = nil
 	k.unkept()
 	switch {
-	case k.state == stateBudget:
+	case k.state == stateBudget || k.broken:
 	case context.Cause(ctx) == errGone:
 		k.change(stateGone, "the server does not serve it any more")
 	default:
@@ -240,6 +241,7 @@ func (k *kind) take(ev watch.Event[codec.RawFull], err error) error {
 func (k *kind) failed(err error) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.broken = true
 	k.change(stateError, printable.Line(err.Error()))
 	return err
 }

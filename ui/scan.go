@@ -72,6 +72,18 @@ func (s *scan) selects(i *item) bool {
 	return known.ok
 }
 
+// forget drops what is known of an object that is gone.
+func (s *scan) forget(n int64) {
+	delete(s.pending, n)
+	if old, known := s.verdicts[n]; known {
+		delete(s.verdicts, n)
+		s.done--
+		if old.failed {
+			s.failed--
+		}
+	}
+}
+
 func (s *scan) stop() {
 	if !s.stopped {
 		s.stopped = true
@@ -138,6 +150,9 @@ func (s *scan) run(ctx context.Context) {
 // take notes verdicts.
 func (s *scan) take(verdicts []verdict, text string) {
 	for _, v := range verdicts {
+		if now, ok := s.view.kind.store.Get(v.item.key); !ok || now.life != v.item.life {
+			continue // it is gone meanwhile
+		}
 		old, known := s.verdicts[v.item.n]
 		if s.verdicts[v.item.n] = v; !known {
 			s.done++

@@ -53,7 +53,10 @@ const maxDirty = 10_000
 
 // touch notes that an object changed.
 func (v *view) touch(i *item) {
-	if !v.built || v.query.At > 0 {
+	if i.gone > 0 && v.scan != nil {
+		v.scan.forget(i.n)
+	}
+	if !v.built || v.query.At > 0 || v.sees != nil && !v.sees(i.key.Namespace) {
 		return
 	}
 	v.changes++
@@ -206,7 +209,7 @@ type wireWindow struct {
 func (v *view) full() wireWindow {
 	v.refresh()
 	v.changes = 0
-	w := wireWindow{Type: v.kind.id, Columns: append([]column{}, v.kind.columns...), State: v.kind.state, Reason: v.kind.reason, Total: v.total(), Matched: v.matched, From: v.query.From, Gaps: v.kind.recent(v.kind.u.now()), Order: []int64{}, Rows: []wireRow{}}
+	w := wireWindow{Type: v.kind.id, Columns: append([]column{}, v.kind.columns...), State: v.kind.state, Reason: v.kind.reason, Total: v.total(), Matched: v.matched, From: v.query.From, Gaps: v.gaps(), Order: []int64{}, Rows: []wireRow{}}
 	if v.kind.state == stateLoading {
 		l := v.kind.loading
 		w.Loading = &l
@@ -219,6 +222,17 @@ func (v *view) full() wireWindow {
 		w.Rows = append(w.Rows, i.wire())
 	}
 	return w
+}
+
+// gaps are the recent ones. How many changes they had is said to who may see all of them.
+func (v *view) gaps() []gap {
+	list := v.kind.recent(v.kind.u.now())
+	for i := range list {
+		if v.sees != nil {
+			list[i].Added, list[i].Modified, list[i].Deleted = 0, 0, 0
+		}
+	}
+	return list
 }
 
 // recent returns the gaps that ended in the last ten minutes.

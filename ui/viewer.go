@@ -13,6 +13,7 @@ const (
 	maxWindows = 16  // of a stream
 	maxOpened  = 16  // objects of a stream
 	maxClients = 256 // streams, of all sessions
+	maxOwn     = 32  // streams of one person, where there are several
 
 	// patience is how long a subscription waits for its stream.
 	patience = 2 * time.Minute
@@ -89,7 +90,7 @@ func (u *UI) viewer(s *session, id string) (*viewer, error) {
 	key := s.cookie + "/" + id
 	v := u.clients[key]
 	if v == nil {
-		if len(u.clients) >= maxClients {
+		if len(u.clients) >= maxClients || s.person != nil && u.streamsOf(s.person.Name()) >= maxOwn {
 			return nil, errBusy
 		}
 		v = &viewer{id: key, session: s, kick: make(chan struct{}, 1), windows: map[string]*window{}, objects: map[string]*opened{}, left: now()}
@@ -97,6 +98,17 @@ func (u *UI) viewer(s *session, id string) (*viewer, error) {
 	}
 	v.asked = now() // so that it is not forgotten before it is used
 	return v, nil
+}
+
+// streamsOf counts the streams of a person. Holds u.mu.
+func (u *UI) streamsOf(name string) int {
+	n := 0
+	for _, v := range u.clients {
+		if v.session.person != nil && v.session.person.Name() == name {
+			n++
+		}
+	}
+	return n
 }
 
 // reap forgets subscriptions whose stream did not come back.

@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,11 +19,14 @@ import (
 )
 
 const (
-	// For is how long an answer of the server about a permission is believed.
-	For = 10 * time.Second
+	// For is how long a permission is believed, and refusedFor a refusal: most questions
+	// are about namespaces that somebody may not see.
+	For        = 10 * time.Second
+	refusedFor = time.Minute
 
-	// maxAnswers is how many answers are kept for a person.
-	maxAnswers = 2000
+	// maxAnswers is how many answers are kept for a person: three verbs of a hundred
+	// namespaces, for many types.
+	maxAnswers = 20_000
 
 	// maxAnswer is how many bytes an answer has.
 	maxAnswer = 1 << 20
@@ -57,6 +62,13 @@ type answered struct {
 	at time.Time
 }
 
+func (a answered) valid() bool {
+	if a.ok {
+		return time.Since(a.at) < For
+	}
+	return time.Since(a.at) < refusedFor
+}
+
 // TokenReviews and AccessReviews are what is created.
 var (
 	TokenReviews  = kube.Resource{Group: "authentication.k8s.io", Version: "v1", Plural: "tokenreviews", Kind: "TokenReview"}
@@ -89,6 +101,7 @@ func (p *Person) confirm(ctx context.Context) error {
 	var out struct {
 		Status struct {
 			Authenticated bool
+			Audiences     []string
 			User          struct {
 				Username string
 				UID      string
@@ -105,6 +118,9 @@ func (p *Person) confirm(ctx context.Context) error {
 		return err
 	}
 	user := out.Status.User
+	if len(p.o.Audiences) > 0 && !slices.ContainsFunc(out.Status.Audiences, func(a string) bool { return slices.Contains(p.o.Audiences, a) }) {
+		return ErrToken // a server that says none has compared none
+	}
 	if !out.Status.Authenticated || user.Username == "" {
 		return ErrToken
 	}
@@ -145,7 +161,7 @@ func (p *Person) May(ctx context.Context, a Access) (bool, error) {
 	spec := map[string]any{"user": p.name, "uid": p.uid, "groups": p.groups, "extra": p.extra,
 		"resourceAttributes": map[string]any{"verb": a.Verb, "group": a.Group, "resource": a.Resource, "subresource": a.Subresource, "namespace": a.Namespace}}
 	p.mu.Unlock()
-	if ok && time.Since(known.at) < For {
+	if ok && known.valid() {
 		return known.ok, nil
 	}
 	if time.Since(review) >= time.Minute {
@@ -159,6 +175,9 @@ func (p *Person) May(ctx context.Context, a Access) (bool, error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if len(p.answers) >= maxAnswers {
+		maps.DeleteFunc(p.answers, func(_ Access, a answered) bool { return !a.valid() })
+	}
 	if len(p.answers) >= maxAnswers {
 		clear(p.answers)
 	}
