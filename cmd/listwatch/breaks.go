@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/auth"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
@@ -23,10 +24,10 @@ func (s *stream[T]) fatal(i *watch.Interruption) error {
 	began := s.synced && !s.resumed || (s.partial || s.resumed) && s.opened
 	switch {
 	case i.Next == watch.OpNone, refused && !began, s.Typed == target.Everything && errors.Is(i.Err, kube.ErrNotFound):
-		return exit.Failed(fmt.Errorf("%s %s: %w", verb(i.Op), s.Label(), i.Err))
+		return exit.Failed(fmt.Errorf("%s %s: %w", messages.Verb(i.Op), s.Label(), i.Err))
 	case watches(i.Op) && (i.Events > 0 || i.Lived > 5*time.Second): // it worked, for a while
 	case s.maxFailures >= 0 && i.Err != nil && i.Attempt >= max(1, s.maxFailures):
-		return exit.Failed(fmt.Errorf("%s %s: gave up after %s in a row (--max-failures): %w", verb(i.Op), s.Label(), printable.Count(i.Attempt, "failure"), i.Err))
+		return exit.Failed(fmt.Errorf("%s %s: gave up after %s in a row (--max-failures): %w", messages.Verb(i.Op), s.Label(), printable.Count(i.Attempt, "failure"), i.Err))
 	}
 	return nil
 }
@@ -49,7 +50,7 @@ func (s *stream[T]) interrupted(i watch.Interruption) {
 	if why == nil {
 		why = errors.New("closed by the server")
 	}
-	s.warn(fmt.Sprintf("cannot %s: %v; again in %s", verb(i.Op), why, printable.Rough(i.Wait)),
+	s.warn(fmt.Sprintf("cannot %s: %v; again in %s", messages.Verb(i.Op), why, printable.Rough(i.Wait)),
 		"failed", "op", string(i.Op), "err", printable.Line(why.Error()), "attempt", i.Attempt, "wait", i.Wait.String())
 	s.emit(record.Record{Type: record.ErrorType, Detail: errorOf(why)})
 }
@@ -171,14 +172,6 @@ func (s *stream[T]) progress(items int) {
 		}
 		s.talk.Progress(s.Label(), items, remaining, since)
 	}
-}
-
-// verb is what people call op.
-func verb(op watch.Op) string {
-	if watches(op) {
-		return "watch"
-	}
-	return "list"
 }
 
 func watches(op watch.Op) bool { return op == watch.OpStream || op == watch.OpWatch }

@@ -190,7 +190,7 @@ func (l *listing) run(ctx context.Context, p *cli.Program, targets []target.Targ
 	for _, t := range targets {
 		err := l.target(ctx, t)
 		if skippable(err, t) && t.Name == "" && len(targets) > 1 && ctx.Err() == nil {
-			why := reasonOf(err)
+			why := messages.Reason(err)
 			if err = skipped.refuse(t.Label(), err); err == nil {
 				l.talk.Warn(t.Label(), "skipped"+t.Where()+": "+why, "skipped", "err", why)
 				continue

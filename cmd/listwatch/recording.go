@@ -276,7 +276,7 @@ func (r *recorder) follow(ctx context.Context, t target.Target) error {
 	w := watch.New(client.Of[codec.RawFull](r.client, t.Resource).In(t.Namespace).Where(r.flags.selection.Selector, fields), watch.Options{
 		Limit: r.flags.selection.Limit(), MaxItem: record.MaxItem, Idle: r.flags.idle, Initial: initial, Trace: stream.Trace(watch.Trace{Interrupted: func(i watch.Interruption) {
 			if i.Err != nil && !ends(&i) {
-				r.talk.Warn(t.Label(), fmt.Sprintf("cannot %s: %s; again in %s", verb(i.Op), auth.Brief(i.Err), printable.Rough(i.Wait)), "failed", "err", printable.Line(i.Err.Error()))
+				r.talk.Warn(t.Label(), fmt.Sprintf("cannot %s: %s; again in %s", messages.Verb(i.Op), auth.Brief(i.Err), printable.Rough(i.Wait)), "failed", "err", printable.Line(i.Err.Error()))
 			}
 		}})})
 	for ev, err := range replay.Record(stream, only(t, w.Events(ctx))) {
@@ -297,10 +297,10 @@ func (r *recorder) follow(ctx context.Context, t target.Target) error {
 			r.talk.Each(t.Label(), "an object cannot be read, and is recorded without its contents: "+item.Error(), "quarantined", "err", item.Error())
 		case errors.As(err, &stop):
 			if failures++; ends(stop) {
-				err := exit.Failed(fmt.Errorf("%s %s: %w", verb(stop.Op), t.Label(), stop.Err))
+				err := exit.Failed(fmt.Errorf("%s %s: %w", messages.Verb(stop.Op), t.Label(), stop.Err))
 				if skippable(stop.Err, t) && !synced {
 					if err = r.skipped.refuse(t.Label(), err); err == nil {
-						r.talk.Warn(t.Label(), "skipped"+t.Where()+": "+reasonOf(stop.Err), "skipped", "err", reasonOf(stop.Err))
+						r.talk.Warn(t.Label(), "skipped"+t.Where()+": "+messages.Reason(stop.Err), "skipped", "err", messages.Reason(stop.Err))
 						return nil
 					}
 				}

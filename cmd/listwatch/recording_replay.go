@@ -315,7 +315,7 @@ func (s *playedStream[T]) interrupted(i *watch.Interruption) {
 	case i.Next == watch.OpNone:
 		s.warn("the watch that was recorded gave up: "+printable.Line(err.Error()), "gave up", "err", printable.Line(err.Error()))
 	default:
-		s.warn(fmt.Sprintf("cannot %s: %v; again in %s", verb(i.Op), i.Err, printable.Rough(i.Wait)),
+		s.warn(fmt.Sprintf("cannot %s: %v; again in %s", messages.Verb(i.Op), i.Err, printable.Rough(i.Wait)),
 			"failed", "op", string(i.Op), "err", printable.Line(i.Err.Error()), "attempt", i.Attempt, "wait", i.Wait.String())
 		s.emit(record.Record{Type: record.ErrorType, Detail: errorOf(i.Err)})
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/record"
@@ -26,15 +27,6 @@ var errSkipped = errors.New("the target is skipped")
 // skippable reports whether err is about one type, and says nothing about the others.
 func skippable(err error, t target.Target) bool {
 	return errors.Is(err, kube.ErrForbidden) || errors.Is(err, kube.ErrNotFound) || t.Cluster != "" && errors.Is(err, kube.ErrUnauthorized)
-}
-
-// reasonOf is what the server says, without the request.
-func reasonOf(err error) string {
-	var st *kube.Status
-	if errors.As(err, &st) {
-		err = st
-	}
-	return printable.Line(err.Error())
 }
 
 // skip returns errSkipped where the others go on without s after i, else err.
@@ -60,7 +52,7 @@ func (s *stream[T]) skip(i *watch.Interruption, err error) error {
 	if s.skips++; s.skips > 1 {
 		return errSkipped // it was said
 	}
-	s.warn(fmt.Sprintf("skipped%s: %s%s", s.Where(), reasonOf(i.Err), again), "skipped", "err", reasonOf(i.Err))
+	s.warn(fmt.Sprintf("skipped%s: %s%s", s.Where(), messages.Reason(i.Err), again), "skipped", "err", messages.Reason(i.Err))
 	return errSkipped
 }
 

@@ -1,4 +1,4 @@
-package main
+package rolling
 
 import (
 	"cmp"
@@ -8,14 +8,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
-
-	"github.com/spf13/cobra"
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/complete"
-	"github.com/listwatch/listwatch/cmd/listwatch/internal/connect"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/exit"
@@ -27,70 +22,6 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// rolloutFlags are the flags of rollout.
-type rolloutFlags struct {
-	connection connect.Flags
-	watch      bool
-	timeout    time.Duration
-	quiet      bool
-	logFormat  string
-}
-
-func rolloutCommand(p *cli.Program) *cobra.Command {
-	o := &rolloutFlags{}
-	cmd := &cobra.Command{
-		Use:   "rollout TYPE/NAME | TYPE NAME",
-		Short: "Follow a rollout until it is complete, and say what it waits for",
-		Long: `Follow the rollout of a Deployment, StatefulSet, DaemonSet or Job until it is
-complete. The lines of kubectl rollout status are printed; indented below them, why
-each of its Pods is not ready, and the warnings among the Pods' Events.
-
-The exit code is 1 if the rollout fails or the object is deleted, 4 at --timeout.`,
-		Example: `  listwatch rollout deployment/web --timeout 5m
-  listwatch rollout job/backup -n shop`,
-		RunE: func(cmd *cobra.Command, args []string) error { return runRollout(p, cmd, args, o) },
-	}
-	f := cmd.Flags()
-	f.SortFlags = false
-	f.BoolVarP(&o.watch, "watch", "w", true, "wait until the rollout is complete; with false, print its state and end")
-	f.DurationVar(&o.timeout, "timeout", 0, "fail with exit code 4 if the rollout is not complete by then (0 = never)")
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing on stderr but why it ended")
-	f.StringVar(&o.logFormat, "log-format", "text", "format of stderr: text or json")
-	o.connection.Register(f)
-	complete.Objects(p, cmd, &o.connection)
-	return cmd
-}
-
-func runRollout(p *cli.Program, cmd *cobra.Command, args []string, o *rolloutFlags) error {
-	if err := cli.Positive(cmd, "timeout"); err != nil {
-		return err
-	}
-	w, err := target.ParseArgs(args)
-	if err != nil {
-		return err
-	}
-	t := p.Messages(o.logFormat, o.quiet)
-	ctx, release := (&watchFlags{timeout: o.timeout}).ends(cmd.Context())
-	defer release()
-	c, cfg, err := o.connection.Load(p, t)
-	if err != nil {
-		return err
-	}
-	defer c.CloseIdleConnections()
-	ts, err := w.Targets(ctx, c, cfg.Namespace, target.ToWatch)
-	switch {
-	case err != nil:
-		return err
-	case len(ts) != 1 || ts[0].Name == "":
-		return exit.Usage("say which object: one TYPE/NAME, such as deployment/web")
-	case !rollout.Judged(ts[0].Resource):
-		return exit.Usage("%s have no rollout: want a deployment, statefulset, daemonset or job", ts[0].Resource.GroupResource())
-	}
-	r := &rolling{program: p, client: c, talk: t, target: ts[0], watch: o.watch, changes: make(chan rolloutChange),
-		pods: map[string][]string{}, warnings: map[string][]string{}, said: map[string]bool{}}
-	return r.run(ctx)
-}
-
 // rolling is one run of rollout. What it knows is for one goroutine.
 type rolling struct {
 	program *cli.Program
@@ -98,7 +29,7 @@ type rolling struct {
 	talk    *messages.Writer
 	target  target.Target
 	watch   bool
-	changes chan rolloutChange
+	changes chan change
 
 	object   map[string]any
 	pending  int // collections that are not known in whole
@@ -115,8 +46,8 @@ const (
 	ofEvents
 )
 
-// rolloutChange is an event of a collection; without an object it is known in whole.
-type rolloutChange struct {
+// change is an event of a collection; without an object it is known in whole.
+type change struct {
 	of      int
 	deleted bool
 	object  map[string]any
@@ -141,7 +72,7 @@ func (r *rolling) run(ctx context.Context) error {
 	}
 	follow(ofObject, r.target.Resource, kube.Selector{}, fields)
 	for {
-		var c rolloutChange
+		var c change
 		select {
 		case c = <-r.changes:
 		case <-ctx.Done():
@@ -232,7 +163,7 @@ func (r *rolling) report() error {
 }
 
 // pod takes in the state of a pod.
-func (r *rolling) pod(c rolloutChange) {
+func (r *rolling) pod(c change) {
 	meta, _ := c.object["metadata"].(map[string]any)
 	name, _ := meta["name"].(string)
 	if c.deleted {
@@ -272,7 +203,7 @@ func (r *rolling) overdue(err error) error {
 // follow sends the events of a collection. What may not be read beside the object is left
 // out.
 func (r *rolling) follow(ctx context.Context, of int, col client.Collection[codec.Raw]) {
-	send := func(c rolloutChange) bool {
+	send := func(c change) bool {
 		c.of = of
 		select {
 		case r.changes <- c:
@@ -286,13 +217,13 @@ func (r *rolling) follow(ctx context.Context, of int, col client.Collection[code
 		var stop *watch.Interruption
 		switch {
 		case err == nil && ev.Type == watch.Synced:
-			if !synced && !send(rolloutChange{}) {
+			if !synced && !send(change{}) {
 				return
 			}
 			synced = true
 		case err == nil && ev.Object.GetName() != "":
 			m, err := record.FieldsOf(ev.Object)
-			if err == nil && !send(rolloutChange{object: m, deleted: ev.Type == watch.Deleted}) {
+			if err == nil && !send(change{object: m, deleted: ev.Type == watch.Deleted}) {
 				return
 			}
 		case errors.As(err, &stop) && stop.Err != nil:
@@ -300,14 +231,14 @@ func (r *rolling) follow(ctx context.Context, of int, col client.Collection[code
 			label := col.Resource.GroupResource()
 			switch {
 			case (refused || stop.Next == watch.OpNone) && !synced && of == ofObject:
-				send(rolloutChange{err: exit.Failed(fmt.Errorf("%s %s: %w", verb(stop.Op), r.target.Label(), stop.Err))})
+				send(change{err: exit.Failed(fmt.Errorf("%s %s: %w", messages.Verb(stop.Op), r.target.Label(), stop.Err))})
 				return
 			case refused && !synced:
-				r.talk.Warn(label, "skipped"+r.target.Where()+": "+reasonOf(stop.Err), "skipped", "err", reasonOf(stop.Err))
-				send(rolloutChange{})
+				r.talk.Warn(label, "skipped"+r.target.Where()+": "+messages.Reason(stop.Err), "skipped", "err", messages.Reason(stop.Err))
+				send(change{})
 				return
 			default:
-				r.talk.Warn(label, fmt.Sprintf("cannot %s: %v; again in %s", verb(stop.Op), stop.Err, printable.Rough(stop.Wait)), "failed", "err", printable.Line(stop.Err.Error()))
+				r.talk.Warn(label, fmt.Sprintf("cannot %s: %v; again in %s", messages.Verb(stop.Op), stop.Err, printable.Rough(stop.Wait)), "failed", "err", printable.Line(stop.Err.Error()))
 			}
 		}
 	}

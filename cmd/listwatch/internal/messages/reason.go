@@ -1,0 +1,26 @@
+package messages
+
+import (
+	"errors"
+
+	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// Reason is what the server says in err, without the request.
+func Reason(err error) string {
+	var st *kube.Status
+	if errors.As(err, &st) {
+		err = st
+	}
+	return printable.Line(err.Error())
+}
+
+// Verb is the verb of a request of op, as in "cannot list pods".
+func Verb(op watch.Op) string {
+	if op == watch.OpStream || op == watch.OpWatch {
+		return "watch"
+	}
+	return "list"
+}

@@ -1,0 +1,2 @@
+// Package rolling is the command rollout: it follows a rollout until that is complete.
+package rolling
