@@ -118,6 +118,10 @@ type Request struct {
 	Body        []byte // is sent again after a 401
 	ContentType string // of Body; default application/json
 
+	// IfNoneMatch is the ETag of a response that the caller has; while that is current,
+	// Do returns a response with code 304 and no body.
+	IfNoneMatch string
+
 	// Watch sends the request over the watch pool, exempt from the rate limit.
 	Watch bool
 
@@ -136,8 +140,8 @@ func (r Request) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, r.String
 // MarshalText returns String, for logs in JSON.
 func (r Request) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// Do sends r and returns the response if its code is 2xx; the caller must close its
-// body. Any other response is a *kube.Status, a request without a response returns the
+// Do sends r and returns the response if its code is 2xx, or 304 where IfNoneMatch is
+// set; the caller must close its body. Any other response is a *kube.Status, a request without a response returns the
 // error of the transport, silence is [ErrIdle], and a 2xx response that is neither JSON
 // nor plain text (as logs and /readyz are) is a *[ContentError]. Cancelling ctx
 // interrupts the body too.
@@ -188,7 +192,7 @@ func (c *Client) Do(ctx context.Context, r *Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+	if current := r.IfNoneMatch != "" && resp.StatusCode == http.StatusNotModified; !current && (resp.StatusCode < 200 || resp.StatusCode > 299) {
 		defer resp.Body.Close()
 		return nil, c.statusOf(resp, r)
 	}
@@ -243,6 +247,9 @@ func (c *Client) send(ctx context.Context, r *Request, id *identity, rd RoundTri
 	req.Header.Set("Accept", "application/json")
 	if r.Accept != "" {
 		req.Header.Set("Accept", r.Accept)
+	}
+	if r.IfNoneMatch != "" {
+		req.Header.Set("If-None-Match", r.IfNoneMatch)
 	}
 	if r.Body != nil {
 		req.Header.Set("Content-Type", "application/json")

@@ -11,6 +11,9 @@
 // the legacy form, one request for each group and version. See
 // https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api.
 //
+// A [Known] keeps the responses of the aggregated form with their ETags: the next Fetch of
+// it transfers only what has changed, and its API method needs no request.
+//
 // An API is a snapshot: it is immutable, safe for concurrent use, and does not contain
 // CustomResourceDefinitions that are created later. A group whose server does not answer
 // is reported by [API.Broken] and does not affect the others.

@@ -39,12 +39,18 @@ func (e *FetchError) Unwrap() error { return e.Err }
 // Fetch reads the resources of a server. It returns a *[FetchError] if /api or /apis
 // cannot be read; a group that cannot be read is reported by [API.Broken] instead.
 func Fetch(ctx context.Context, c *client.Client) (*API, error) {
+	return (&Known{}).Fetch(ctx, c)
+}
+
+// Fetch is the function Fetch, except that the server sends only the documents of k that
+// have changed. Afterwards k has the current documents.
+func (k *Known) Fetch(ctx context.Context, c *client.Client) (*API, error) {
 	f := &fetcher{c: c, bytes: maxAll, resources: maxResources}
 	var core, groups page
 	var coreErr, groupsErr error
 	var wg sync.WaitGroup
-	wg.Go(func() { core, coreErr = f.root(ctx, "/api") })
-	wg.Go(func() { groups, groupsErr = f.root(ctx, "/apis") })
+	wg.Go(func() { core, coreErr = f.root(ctx, "/api", &k.Core) })
+	wg.Go(func() { groups, groupsErr = f.root(ctx, "/apis", &k.Groups) })
 	wg.Wait()
 	if errors.Is(coreErr, kube.ErrNotFound) && errors.Is(groupsErr, kube.ErrNotFound) {
 		return nil, &FetchError{fmt.Errorf("the server has neither /api nor /apis, so it is no Kubernetes API server: %w", coreErr)}
@@ -55,16 +61,22 @@ func Fetch(ctx context.Context, c *client.Client) (*API, error) {
 			return nil, &FetchError{err}
 		}
 	}
-	a := &API{broken: make(map[string]error)}
 	for _, p := range []page{core, groups} {
 		if err := p.complete(ctx, f); err != nil {
 			return nil, &FetchError{err}
 		}
+	}
+	return newAPI(core, groups), nil
+}
+
+func newAPI(pages ...page) *API {
+	a := &API{broken: make(map[string]error)}
+	for _, p := range pages {
 		for _, v := range p.versions {
 			a.add(v)
 		}
 	}
-	return a, nil
+	return a
 }
 
 // page is the response of /api or /apis, in the server's order.
@@ -109,25 +121,65 @@ func check(r Resource) error {
 	return nil
 }
 
-// root reads /api or /apis in the form that the server supports.
-func (f *fetcher) root(ctx context.Context, path string) (page, error) {
-	b, contentType, err := f.get(ctx, path, acceptAny, maxRoot)
+// root reads /api or /apis in the form that the server supports. It replaces d by what the
+// server responds.
+func (f *fetcher) root(ctx context.Context, path string, d *Document) (page, error) {
+	old := *d
+	*d = Document{}
+	if old.ETag != "" {
+		current, err := f.unchanged(ctx, path, old, d)
+		if err != nil {
+			return page{}, err
+		}
+		if current {
+			if p, err := f.parse(path, old); err == nil {
+				*d = old
+				return p, nil
+			}
+			*d = Document{} // it is damaged
+		}
+	}
+	if d.Body == nil {
+		var err error
+		if *d, err = f.get(ctx, path, acceptAny, maxRoot, ""); err != nil {
+			if s := (*kube.Status)(nil); !errors.As(err, &s) || s.Code != http.StatusNotAcceptable {
+				return page{}, err
+			}
+			if *d, err = f.get(ctx, path, acceptJSON, maxRoot, ""); err != nil {
+				return page{}, err
+			}
+		}
+	}
+	p, err := f.parse(path, *d)
+	if err != nil || !isAggregated(d.ContentType) {
+		*d = Document{}
+	}
+	return p, err
+}
+
+// unchanged asks whether old is current; if not, d is the document that is.
+func (f *fetcher) unchanged(ctx context.Context, path string, old Document, d *Document) (bool, error) {
+	var err error
+	*d, err = f.get(ctx, path, acceptAny, maxRoot, old.ETag)
 	if s := (*kube.Status)(nil); errors.As(err, &s) && s.Code == http.StatusNotAcceptable {
-		b, contentType, err = f.get(ctx, path, acceptJSON, maxRoot)
+		return false, nil
 	}
-	if err != nil {
-		return page{}, err
-	}
+	return err == nil && d.Body == nil, err
+}
+
+// parse reads the response of path.
+func (f *fetcher) parse(path string, d Document) (page, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var p page
+	var err error
 	switch {
-	case isAggregated(contentType):
-		p, err = parseAggregated(b)
+	case isAggregated(d.ContentType):
+		p, err = parseAggregated(d.Body)
 	case path == "/api":
-		p, err = parseVersions(b)
+		p, err = parseVersions(d.Body)
 	default:
-		p, err = parseGroups(b)
+		p, err = parseGroups(d.Body)
 	}
 	for _, v := range p.versions {
 		if err == nil {
@@ -173,16 +225,16 @@ func (p page) complete(ctx context.Context, f *fetcher) error {
 
 // version reads the resources of v.
 func (f *fetcher) version(ctx context.Context, v *version) ([]Resource, error) {
-	b, _, err := f.get(ctx, v.path, acceptJSON, maxVersion)
+	d, err := f.get(ctx, v.path, acceptJSON, maxVersion, "")
 	if err != nil {
 		return nil, brief(v.path, err)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.bytes -= len(b); f.bytes < 0 {
+	if f.bytes -= len(d.Body); f.bytes < 0 {
 		return nil, fmt.Errorf("%s: %w: its answers have more than %d MiB", v.path, errTooMuch, maxAll>>20)
 	}
-	rs, err := parseResources(b, v.group, v.name)
+	rs, err := parseResources(d.Body, v.group, v.name)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", v.path, err)
 	}
@@ -221,21 +273,25 @@ func (f *fetcher) count(n int) error {
 	return nil
 }
 
-// get returns a body of at most limit bytes, and its Content-Type.
-func (f *fetcher) get(ctx context.Context, path, accept string, limit int) ([]byte, string, error) {
-	resp, err := f.c.Do(ctx, &client.Request{Method: http.MethodGet, Path: path, Accept: accept})
+// get returns a document with a body of at most limit bytes; none where the one with the
+// ETag have is current.
+func (f *fetcher) get(ctx context.Context, path, accept string, limit int, have string) (Document, error) {
+	resp, err := f.c.Do(ctx, &client.Request{Method: http.MethodGet, Path: path, Accept: accept, IfNoneMatch: have})
 	if err != nil {
-		return nil, "", err
+		return Document{}, err
 	}
 	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusNotModified {
+		return Document{}, nil
+	}
 	b, err := io.ReadAll(io.LimitReader(resp.Body, int64(limit)+1))
 	if err != nil {
-		return nil, "", fmt.Errorf("read %s: %w", path, err)
+		return Document{}, fmt.Errorf("read %s: %w", path, err)
 	}
 	if len(b) > limit {
-		return nil, "", fmt.Errorf("read %s: the answer is larger than %d MiB", path, limit>>20)
+		return Document{}, fmt.Errorf("read %s: the answer is larger than %d MiB", path, limit>>20)
 	}
-	return b, resp.Header.Get("Content-Type"), nil
+	return Document{resp.Header.Get("ETag"), resp.Header.Get("Content-Type"), b}, nil
 }
 
 // decode decodes b as T and checks its kind.
