@@ -30,8 +30,8 @@ var embedded = map[string]bool{"kube": true, "codec": true, "client": true, "lis
 // larger are the exceptions: what is larger than it should be, and how large it may be.
 var larger = map[string]int{
 	"apitest/internal/schema: lines":     5500,
-	"cmd/listwatch: files":               44,
-	"cmd/listwatch: lines":               6660,
+	"cmd/listwatch: files":               43,
+	"cmd/listwatch: lines":               6500,
 	"client: lines":                      4200,
 	"codec/skip.go: skip":                109,
 	"bench/cmd/bench/case.go: cases":     100,

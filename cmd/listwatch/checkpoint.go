@@ -129,8 +129,8 @@ func (s *session) keep(ctx context.Context) (_ *keeper, err error) {
 func (s *session) identity(ctx context.Context) (checkpoint.Identity, error) {
 	id := checkpoint.Identity{Form: s.output.form(s.targets)}
 	var servers, clusters []string
-	for _, name := range slices.Sorted(maps.Keys(s.clients)) {
-		c := s.clients[name]
+	for _, name := range slices.Sorted(maps.Keys(s.clusters)) {
+		c := s.clusters[name].Client
 		cluster := ""
 		err := s.flags.reach(ctx, s.talk, name, func() (err error) {
 			cluster, err = cache.ClusterID(ctx, c)

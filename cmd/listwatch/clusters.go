@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/connect"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
@@ -18,9 +17,9 @@ import (
 
 // reached is what the clusters of a run have.
 type reached struct {
-	clients map[string]*client.Client // by cluster
-	targets []target.Target
-	late    []lateCluster
+	clusters map[string]connect.Cluster // by name
+	targets  []target.Target
+	late     []lateCluster
 }
 
 // lateCluster is one that was not reached, because of err.
@@ -31,15 +30,15 @@ type lateCluster struct {
 }
 
 func (r *reached) close() {
-	for _, c := range r.clients {
-		c.CloseIdleConnections()
+	for _, c := range r.clusters {
+		c.Client.CloseIdleConnections()
 	}
 }
 
 // closeIdleConnections closes those of all clusters.
 func (s *session) closeIdleConnections() {
-	for _, c := range s.clients {
-		c.CloseIdleConnections()
+	for _, c := range s.clusters {
+		c.Client.CloseIdleConnections()
 	}
 }
 
@@ -63,11 +62,11 @@ func reach(ctx context.Context, clusters []connect.Cluster, hasty bool, discover
 			}
 		}()
 	})
-	r := &reached{clients: map[string]*client.Client{}}
+	r := &reached{clusters: map[string]connect.Cluster{}}
 	found, errs := make([][]target.Target, len(clusters)), make([]error, len(clusters))
 	var asking sync.WaitGroup
 	for i, c := range clusters {
-		r.clients[c.Name] = c.Client
+		r.clusters[c.Name] = c
 		asking.Go(func() {
 			if found[i], errs[i] = discover(ctx, c); errs[i] == nil && hasty {
 				giveUp()

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/connect"
 	"github.com/listwatch/listwatch/discovery"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
@@ -27,7 +27,7 @@ func (e *eventFlags) register(f *pflag.FlagSet) {
 }
 
 // apply adds what the flags select to s; ts are the targets.
-func (e *eventFlags) apply(ctx context.Context, c *client.Client, s *target.Selection, ts []target.Target) error {
+func (e *eventFlags) apply(ctx context.Context, c connect.Cluster, s *target.Selection, ts []target.Target) error {
 	if e.about == "" && e.types == "" {
 		return nil
 	}
@@ -52,13 +52,14 @@ func (e *eventFlags) apply(ctx context.Context, c *client.Client, s *target.Sele
 		if !ok || typed == "" || target.CheckName(name) != nil {
 			return exit.Usage("--for %q: want TYPE/NAME, such as pod/a", printable.Clip(e.about))
 		}
-		api, err := discovery.Fetch(ctx, c)
-		if err != nil {
-			return exit.Failed(err)
-		}
-		rs, err := api.Resolve(typed)
-		if err != nil {
-			return exit.Failed(fmt.Errorf("--for %s: %w", printable.Clip(e.about), err))
+		var rs []discovery.Resource
+		if err := c.Types.Known(ctx, func(api *discovery.API) (err error) {
+			if rs, err = api.Resolve(typed); err != nil {
+				return exit.Failed(fmt.Errorf("--for %s: %w", printable.Clip(e.about), err))
+			}
+			return nil
+		}); err != nil {
+			return err
 		}
 		parts = append(parts, "involvedObject.kind="+rs[0].Kind, "involvedObject.name="+name)
 	}

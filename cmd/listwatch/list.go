@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/objects"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/order"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/past"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/served"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/print"
@@ -117,7 +119,7 @@ func runList(p *cli.Program, cmd *cobra.Command, args []string, o *listFlags) er
 	}
 	defer done()
 	found, err := reach(cmd.Context(), clusters, false, func(ctx context.Context, c connect.Cluster) ([]target.Target, error) {
-		return w.Targets(ctx, c, &o.connection.Namespaces, o.selection.All, target.ToList)
+		return w.Targets(ctx, c, &o.connection.Namespaces, o.selection.All, (*served.Types).Known, target.ToList)
 	})
 	defer found.close()
 	if err != nil {
@@ -131,7 +133,7 @@ func runList(p *cli.Program, cmd *cobra.Command, args []string, o *listFlags) er
 		return err
 	}
 	if len(targets) > 0 {
-		if err := o.events.apply(cmd.Context(), found.clients[targets[0].Cluster], &o.selection, targets); err != nil {
+		if err := o.events.apply(cmd.Context(), found.clusters[targets[0].Cluster], &o.selection, targets); err != nil {
 			return err
 		}
 	}
@@ -139,7 +141,7 @@ func runList(p *cli.Program, cmd *cobra.Command, args []string, o *listFlags) er
 	out.format.List, out.format.Kinds, out.format.Namespaces = true, target.SeveralTypes(targets) || o.columns.ShowKind, o.selection.All || target.SeveralNamespaces(targets)
 	out.format.Single = len(targets) == 1 && targets[0].Name != "" && (targets[0].Namespace != "" || !targets[0].Resource.Namespaced)
 	out.format.Clusters = len(clusters) > 1
-	l := &listing{flags: o, output: out, sorting: order, clients: found.clients, talk: t}
+	l := &listing{flags: o, output: out, sorting: order, clusters: found.clusters, talk: t}
 	if err := l.run(cmd.Context(), p, targets); err != nil || len(found.late) == 0 {
 		return err
 	}
@@ -158,13 +160,13 @@ func (o *listFlags) checkSubresource(targets []target.Target) error {
 
 // listing is one run of list.
 type listing struct {
-	flags   *listFlags
-	output  output
-	sorting order.By
-	clients map[string]*client.Client // by cluster
-	talk    *messages.Writer
-	give    func(record.Record)
-	found   int
+	flags    *listFlags
+	output   output
+	sorting  order.By
+	clusters map[string]connect.Cluster // by name
+	talk     *messages.Writer
+	give     func(record.Record)
+	found    int
 }
 
 func (l *listing) run(ctx context.Context, p *cli.Program, targets []target.Target) error {
@@ -189,6 +191,10 @@ func (l *listing) run(ctx context.Context, p *cli.Program, targets []target.Targ
 	}
 	for _, t := range targets {
 		err := l.target(ctx, t)
+		if again := l.served(ctx, t, err); again != t.Resource {
+			t.Resource = again
+			err = l.target(ctx, t)
+		}
 		if skippable(err, t) && t.Name == "" && len(targets) > 1 && ctx.Err() == nil {
 			why := messages.Reason(err)
 			if err = skipped.refuse(t.Label(), err); err == nil {
@@ -229,6 +235,20 @@ func (l *listing) run(ctx context.Context, p *cli.Program, targets []target.Targ
 	return nil
 }
 
+// served returns the resource of t, which is another one where err is that the server does
+// not serve the version that it did.
+func (l *listing) served(ctx context.Context, t target.Target, err error) kube.Resource {
+	var s *kube.Status
+	if errors.As(err, &s) && s.Code == http.StatusNotFound && (s.Details == nil || s.Details.Name == "") {
+		if resolve := target.ServedAs(l.clusters[t.Cluster].Types.Fetch, target.ToList, t); resolve != nil {
+			if r, err := resolve(ctx); err == nil {
+				return r
+			}
+		}
+	}
+	return t.Resource
+}
+
 func (l *listing) target(ctx context.Context, t target.Target) error {
 	if l.output.managed || l.output.expressManaged {
 		return listTarget(ctx, l, t, func(o codec.RawFull) codec.Raw { return o.Raw })
@@ -238,7 +258,7 @@ func (l *listing) target(ctx context.Context, t target.Target) error {
 
 // listTarget lists t. One name in a known namespace is a GET.
 func listTarget[T record.Raw](ctx context.Context, l *listing, t target.Target, asRaw func(T) codec.Raw) error {
-	col := client.Of[T](l.clients[t.Cluster], t.Resource).In(t.Namespace)
+	col := client.Of[T](l.clusters[t.Cluster].Client, t.Resource).In(t.Namespace)
 	col.Accept, col.Query = l.output.accept(), l.output.query()
 	fields, err := t.FieldSelector(l.flags.selection.FieldsSel)
 	if err != nil {

@@ -18,17 +18,17 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// served is a run of the program that prints a URL.
-type served struct {
+// servedRun is a run of the program that prints a URL.
+type servedRun struct {
 	url            string
 	stdout, stderr *tail
 	stop           func() (code int)
 }
 
-func serveProgram(t *testing.T, args ...string) *served {
+func serveProgram(t *testing.T, args ...string) *servedRun {
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(t.Context())
-	s := &served{stdout: newTail(), stderr: newTail()}
+	s := &servedRun{stdout: newTail(), stderr: newTail()}
 	done, code := make(chan struct{}), 0
 	go func() {
 		defer close(done)

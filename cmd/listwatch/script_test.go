@@ -74,6 +74,7 @@ func TestScripts(t *testing.T) {
 			w := &world{ctx: ctx, options: apitest.Options{Seed: 1}, headers: map[string]http.Header{}}
 			env.Values[worldKey{}] = w
 			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("KUBECACHEDIR", os.DevNull) // each command connects
 			env.Setenv("KUBECONFIG", "")
 			env.Defer(func() {
 				cancel()
@@ -118,7 +119,7 @@ func (w *world) start(ts *testscript.TestScript, args []string) *process {
 	ctx, stop := context.WithCancelCause(w.ctx)
 	p := &process{stop: stop, stdout: newTail(), stderr: newTail(), done: make(chan struct{})}
 	env := map[string]string{}
-	for _, k := range []string{"HOME", "KUBECONFIG", "KUBERNETES_SERVICE_HOST", "NO_COLOR", "CLICOLOR_FORCE", "TERM"} {
+	for _, k := range []string{"HOME", "KUBECACHEDIR", "KUBECONFIG", "KUBERNETES_SERVICE_HOST", "NO_COLOR", "CLICOLOR_FORCE", "TERM"} {
 		env[k] = ts.Getenv(k)
 	}
 	var stdout io.Writer = p.stdout

@@ -12,6 +12,7 @@ import (
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/connect"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/monitor"
 	"github.com/listwatch/listwatch/codec"
@@ -29,14 +30,14 @@ import (
 // session is one run of watch: a goroutine for each target, one that prints,
 // one that listens for silence.
 type session struct {
-	flags   *watchFlags
-	output  output
-	clients map[string]*client.Client // by cluster; "" where there is one
-	talk    *messages.Writer
-	targets []target.Target
-	tap     func(record.Record) // sees each record; may be nil
-	monitor *monitor.Monitor    // may be nil
-	kept    *keeper             // of --checkpoint; nil = none
+	flags    *watchFlags
+	output   output
+	clusters map[string]connect.Cluster // by name; "" where there is one
+	talk     *messages.Writer
+	targets  []target.Target
+	tap      func(record.Record) // sees each record; may be nil
+	monitor  *monitor.Monitor    // may be nil
+	kept     *keeper             // of --checkpoint; nil = none
 
 	// discover returns the targets that there are now; nil where they are those of the start.
 	discover func(context.Context) ([]target.Target, error)
@@ -254,7 +255,7 @@ func (s *session) stream(ctx context.Context, i int, t target.Target, give func(
 	opts := watch.Options{Limit: s.flags.selection.Limit(), MaxItem: record.MaxItem, Idle: s.flags.idle, Timeout: s.flags.held,
 		Revision: kube.Revision(s.flags.sinceRV), Initial: map[string]watch.Initial{"paged": watch.Paged, "stream": watch.Stream}[s.flags.list],
 		Backoff: s.flags.backoff}
-	col := client.Of[codec.Raw](s.clients[t.Cluster], t.Resource).In(t.Namespace).Where(s.flags.selection.Selector, fields)
+	col := client.Of[codec.Raw](s.clusters[t.Cluster].Client, t.Resource).In(t.Namespace).Where(s.flags.selection.Selector, fields)
 	if t.Listed {
 		opts.Initial = watch.Paged
 	}
@@ -288,7 +289,7 @@ func (s *session) stream(ctx context.Context, i int, t target.Target, give func(
 func prepare[T record.Raw](s *session, i int, f *stream[T], give func(record.Record)) *stream[T] {
 	f.state = s.monitor.Stream(i)
 	f.state.Bind(f.contact, func() int { return f.store.Len() })
-	f.resolve = target.ServedAs(s.clients[f.Cluster], f.Target)
+	f.resolve = target.ServedAs(s.clusters[f.Cluster].Types.Fetch, target.ToWatch, f.Target)
 	if s.output.verdict == nil {
 		f.refusals = &s.refusals
 	}

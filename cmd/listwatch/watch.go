@@ -15,6 +15,7 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/monitor"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/objects"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/served"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/until"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/print"
@@ -166,13 +167,13 @@ func runWatch(p *cli.Program, cmd *cobra.Command, args []string, o *watchFlags) 
 
 // session returns the run of what w asks for, in all clusters that are there.
 func (o *watchFlags) session(ctx context.Context, t *messages.Writer, w objects.Choice, clusters []connect.Cluster, out output, mon *monitor.Monitor) (*session, error) {
-	can := target.ToWatch
+	ask, can := (*served.Types).Now, target.ToWatch
 	if o.once {
-		can = target.ToList
+		ask, can = (*served.Types).Known, target.ToList
 	}
 	w.Missing = messages.NewMissing(t)
 	discover := func(ctx context.Context, c connect.Cluster) ([]target.Target, error) {
-		return w.Targets(ctx, c, &o.connection.Namespaces, o.selection.All, can)
+		return w.Targets(ctx, c, &o.connection.Namespaces, o.selection.All, ask, can)
 	}
 	whole := o.once || o.checkpointing.file != "" || out.verdict != nil // needs all clusters from the beginning
 	found, err := reach(ctx, clusters, !whole, func(ctx context.Context, c connect.Cluster) (ts []target.Target, err error) {
@@ -192,7 +193,7 @@ func (o *watchFlags) session(ctx context.Context, t *messages.Writer, w objects.
 	}
 	targets := found.targets
 	if len(targets) > 0 {
-		if err := o.events.apply(ctx, found.clients[targets[0].Cluster], &o.selection, targets); err != nil {
+		if err := o.events.apply(ctx, found.clusters[targets[0].Cluster], &o.selection, targets); err != nil {
 			found.close()
 			return nil, err
 		}
@@ -204,7 +205,7 @@ func (o *watchFlags) session(ctx context.Context, t *messages.Writer, w objects.
 	for i, l := range found.late {
 		found.late[i].discover = func(ctx context.Context) ([]target.Target, error) { return discover(ctx, l.Cluster) }
 	}
-	s := &session{flags: o, clients: found.clients, late: found.late, talk: t, output: out, targets: targets, monitor: mon}
+	s := &session{flags: o, clusters: found.clusters, late: found.late, talk: t, output: out, targets: targets, monitor: mon}
 	if w.Wish.Everything() {
 		s.discover = func(ctx context.Context) (all []target.Target, err error) {
 			for _, c := range clusters {

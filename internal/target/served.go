@@ -6,14 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/discovery"
 	"github.com/listwatch/listwatch/kube"
 )
 
-// ServedAs returns a function that requests from c in which version the type of t is
-// served; nil where a version was typed.
-func ServedAs(c *client.Client, t Target) func(context.Context) (kube.Resource, error) {
+// ServedAs returns a function that returns in which version the type of t is served, as
+// fetch says; nil where a version was typed.
+func ServedAs(fetch func(context.Context) (*discovery.API, error), can Offered, t Target) func(context.Context) (kube.Resource, error) {
 	typed := t.Typed
 	if typed == Everything {
 		typed = t.Resource.GroupResource()
@@ -22,7 +21,7 @@ func ServedAs(c *client.Client, t Target) func(context.Context) (kube.Resource, 
 		return nil
 	}
 	return func(ctx context.Context) (kube.Resource, error) {
-		api, err := discovery.Fetch(ctx, c)
+		api, err := fetch(ctx)
 		if err != nil {
 			return kube.Resource{}, err
 		}
@@ -31,7 +30,7 @@ func ServedAs(c *client.Client, t Target) func(context.Context) (kube.Resource, 
 			return kube.Resource{}, err
 		}
 		i := slices.IndexFunc(rs, func(r discovery.Resource) bool {
-			return r.GroupResource() == t.Resource.GroupResource() && r.Namespaced == t.Resource.Namespaced && r.Watchable() == nil
+			return r.GroupResource() == t.Resource.GroupResource() && r.Namespaced == t.Resource.Namespaced && can(r, false) == nil
 		})
 		if i < 0 {
 			return kube.Resource{}, fmt.Errorf("%s is not served", t.Resource.GroupResource())

@@ -163,7 +163,7 @@ func ToWatch(r discovery.Resource, _ bool) error {
 	return err
 }
 
-// Targets asks the server what the types mean.
+// Targets asks the server of c what the types mean.
 func (w Wish) Targets(ctx context.Context, c *client.Client, namespace string, can Offered) ([]Target, error) {
 	api, err := discovery.Fetch(ctx, c)
 	if err != nil {
@@ -172,6 +172,11 @@ func (w Wish) Targets(ctx context.Context, c *client.Client, namespace string, c
 		}
 		return nil, exit.Failed(err)
 	}
+	return w.In(api, c.Server(), namespace, can)
+}
+
+// In returns what the types mean to server, which serves api.
+func (w Wish) In(api *discovery.API, server, namespace string, can Offered) ([]Target, error) {
 	if w.Everything() {
 		if w.Broken != nil {
 			w.Broken(api.Broken())
@@ -185,7 +190,7 @@ func (w Wish) Targets(ctx context.Context, c *client.Client, namespace string, c
 		if err != nil {
 			var unknown *discovery.UnknownError
 			if errors.As(err, &unknown) && len(unknown.Suggestions) == 0 {
-				return nil, exit.Failed(fmt.Errorf("%w at %s", err, c.Server()))
+				return nil, exit.Failed(fmt.Errorf("%w at %s", err, server))
 			}
 			return nil, exit.Failed(err)
 		}

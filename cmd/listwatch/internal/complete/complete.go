@@ -89,12 +89,17 @@ type completer struct {
 func (c *completer) arguments(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), completeTime)
 	defer cancel()
-	cl, namespace := c.dial()
+	cl, cfg := c.dial()
 	if cl == nil {
 		return nil, noFiles
 	}
 	defer cl.CloseIdleConnections()
-	api, err := discovery.Fetch(ctx, cl)
+	namespace := cfg.Namespace
+	var api *discovery.API
+	err := c.conn.Types(c.p, cl, cfg).Known(ctx, func(now *discovery.API) error {
+		api = now
+		return nil
+	})
 	if err != nil {
 		return nil, noFiles
 	}
@@ -113,14 +118,14 @@ func (c *completer) arguments(cmd *cobra.Command, args []string, prefix string) 
 	return types(api, prefix[:strings.LastIndexByte(prefix, ',')+1], ""), noFiles
 }
 
-// dial returns a client, nil where the flags and files name no cluster, and the
-// namespace.
-func (c *completer) dial() (*client.Client, string) {
+// dial returns a client, nil where the flags and files name no cluster, and its
+// configuration.
+func (c *completer) dial() (*client.Client, *config.Config) {
 	cl, cfg, err := c.conn.Load(c.p, messages.New(io.Discard, "", true))
 	if err != nil {
-		return nil, ""
+		return nil, nil
 	}
-	return cl, cfg.Namespace
+	return cl, cfg
 }
 
 // types returns those that can be watched, between before and after, but for

@@ -10,6 +10,7 @@ import (
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/served"
 	"github.com/listwatch/listwatch/config"
 	"github.com/listwatch/listwatch/internal/exit"
 )
@@ -54,13 +55,17 @@ type Cluster struct {
 	Name   string // the context; empty where there is one cluster
 	Client *client.Client
 	Config *config.Config
+	Types  *served.Types
 }
 
 // LoadAll is Load for each context. The caller closes the clients' connections.
 func (c *Flags) LoadAll(p *cli.Program, t *messages.Writer) ([]Cluster, error) {
 	if len(c.contexts.names) < 2 {
 		cl, cfg, err := c.Load(p, t)
-		return []Cluster{{Client: cl, Config: cfg}}, err
+		if err != nil {
+			return nil, err
+		}
+		return []Cluster{{Client: cl, Config: cfg, Types: c.Types(p, cl, cfg)}}, nil
 	}
 	o := &c.Opts
 	if o.Server != "" || o.Cluster != "" || o.User != "" {
@@ -74,7 +79,7 @@ func (c *Flags) LoadAll(p *cli.Program, t *messages.Writer) ([]Cluster, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, Cluster{name, cl, cfg})
+		all = append(all, Cluster{name, cl, cfg, c.Types(p, cl, cfg)})
 	}
 	return all, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/served"
 	"github.com/listwatch/listwatch/config"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
@@ -27,6 +28,7 @@ type Flags struct {
 	extra          []string
 	verbosity      int
 
+	cacheDir string
 	contexts contextList
 	HTTP1    bool // speak HTTP/1.1 only
 }
@@ -57,6 +59,7 @@ func (c *Flags) Register(f *pflag.FlagSet) {
 	f.StringVar(&c.requestTimeout, "request-timeout", "0", "longest silence of the server on an ordinary request, such as 30s; a watch has --idle-timeout (0 = 1m)")
 	f.Float64Var(&c.qps, "qps", 0, "requests a second, watches excepted (0 = no limit)")
 	f.IntVar(&c.burst, "burst", 0, "requests at once under --qps (default twice --qps)")
+	f.StringVar(&c.cacheDir, "cache-dir", "", "keep what servers serve below this folder (default $KUBECACHEDIR, ~/.kube/cache)")
 	f.IntVarP(&c.verbosity, "v", "v", 0, "6 or more: a line on stderr for each request")
 }
 
@@ -114,6 +117,11 @@ func (c *Flags) Dial(cfg *config.Config, t *messages.Writer) (*client.Client, er
 		return nil, exit.Usage("%s", strings.TrimPrefix(err.Error(), "client: "))
 	}
 	return cl, nil
+}
+
+// Types returns what the server of cl, which is that of cfg, serves.
+func (c *Flags) Types(p *cli.Program, cl *client.Client, cfg *config.Config) *served.Types {
+	return served.New(cl, cfg.Client, served.Dir(c.cacheDir, p.Env))
 }
 
 // parseExtra reads KEY=VALUE; a key may come again.

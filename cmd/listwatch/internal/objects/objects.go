@@ -10,6 +10,7 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/connect"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/manifest"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/served"
 	"github.com/listwatch/listwatch/discovery"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
@@ -85,30 +86,35 @@ func (f *Flags) Read(ctx context.Context, args []string, stdin io.Reader) (a Cho
 	return a, nil
 }
 
+// Ask is a method of served.Types.
+type Ask func(*served.Types, context.Context, func(*discovery.API) error) error
+
 // Targets asks the server what was chosen.
-func (a Choice) Targets(ctx context.Context, of connect.Cluster, l *target.NamespaceList, all bool, can target.Offered) (ts []target.Target, err error) {
-	c, cfg := of.Client, of.Config
-	defer func() {
-		for i := range ts {
-			ts[i].Cluster = of.Name
-		}
-	}()
-	places := l.Places(cfg, all)
+func (a Choice) Targets(ctx context.Context, of connect.Cluster, l *target.NamespaceList, all bool, ask Ask, can target.Offered) (ts []target.Target, err error) {
+	if a.Wish.Everything() {
+		ask = (*served.Types).Now // a type that is not known is no error
+	}
+	err = ask(of.Types, ctx, func(api *discovery.API) (err error) {
+		ts, err = a.in(api, of, l, all, can)
+		return err
+	})
+	for i := range ts {
+		ts[i].Cluster = of.Name
+	}
+	return ts, err
+}
+
+// in returns what was chosen where api is served.
+func (a Choice) in(api *discovery.API, of connect.Cluster, l *target.NamespaceList, all bool, can target.Offered) (ts []target.Target, err error) {
+	cfg, places := of.Config, l.Places(of.Config, all)
 	if a.objects == nil {
 		wish := a.Wish
 		wish.Broken = func(now map[string]error) { a.Missing.Report(of.Name, now) }
-		ts, err := wish.Targets(ctx, c, places[0], can)
+		ts, err := wish.In(api, of.Client.Server(), places[0], can)
 		return target.Spread(ts, places), err
 	}
 	if len(places) > 1 {
 		return nil, exit.Usage("--namespace names several, and an object of --filename is in one: give one")
-	}
-	api, err := discovery.Fetch(ctx, c)
-	if err != nil {
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		return nil, exit.Failed(err)
 	}
 	type place struct {
 		resource  kube.Resource

@@ -10,6 +10,7 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/complete"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/connect"
+	"github.com/listwatch/listwatch/discovery"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/rollout"
 	"github.com/listwatch/listwatch/internal/target"
@@ -70,7 +71,11 @@ func run(p *cli.Program, cmd *cobra.Command, args []string, o *flags) error {
 		return err
 	}
 	defer c.CloseIdleConnections()
-	ts, err := w.Targets(ctx, c, cfg.Namespace, target.ToWatch)
+	var ts []target.Target
+	err = o.connection.Types(p, c, cfg).Known(ctx, func(api *discovery.API) (err error) {
+		ts, err = w.In(api, c.Server(), cfg.Namespace, target.ToWatch)
+		return err
+	})
 	switch {
 	case err != nil:
 		return err
