@@ -68,7 +68,7 @@ func ask(t *testing.T, c net.Conn) (*http.Response, string) {
 	if _, err := fmt.Fprintf(c, "POST /validate/validate.widgets.example.com HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", host, len(widgetReview), widgetReview); err != nil {
 		t.Fatal(err)
 	}
-	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	resp, err := http.ReadResponse(bufio.NewReader(c), &http.Request{Method: http.MethodPost})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,6 @@ func TestServesByFilesAndDrains(t *testing.T) {
 			if resp, _ := ask(t, c); resp.StatusCode != 200 || !resp.Close {
 				t.Errorf("while it drains: %d, close %v", resp.StatusCode, resp.Close)
 			}
-			c.Close()
 		}
 		if err := <-done; err != nil {
 			t.Error(err)
