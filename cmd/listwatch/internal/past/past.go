@@ -20,6 +20,7 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/connect"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/served"
 	"github.com/listwatch/listwatch/codec/compressed"
 	"github.com/listwatch/listwatch/config"
 	"github.com/listwatch/listwatch/internal/archive"
@@ -72,7 +73,7 @@ func (o *Flags) Clusters(ctx context.Context, p *cli.Program, connection *connec
 	if err != nil {
 		cfg = &config.Config{Namespace: cmp.Or(connection.Opts.Namespace, "default")}
 	}
-	return []connect.Cluster{{Client: c, Config: cfg}}, func() { c.CloseIdleConnections(); srv.Close() }, nil
+	return []connect.Cluster{{Client: c, Config: cfg, Types: served.New(c, client.Config{}, "")}}, func() { c.CloseIdleConnections(); srv.Close() }, nil
 }
 
 // Parse reads a moment: a time, a time of today or yesterday, or how long ago it was.
