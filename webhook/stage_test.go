@@ -59,7 +59,11 @@ func play(t *testing.T, o Options, f func(*stage)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		o.Secret, o.Drain = secretKey, time.Second
-		s := &stage{t: t, srv: apitest.NewInMemory(t), options: o, log: &strings.Builder{}, states: make(map[string][]state)}
+		log := &strings.Builder{}
+		if o.Logger == nil {
+			o.Logger = slog.New(slog.NewTextHandler(log, nil)) // one for all replicas: it locks the text
+		}
+		s := &stage{t: t, srv: apitest.NewInMemory(t), options: o, log: log, states: make(map[string][]state)}
 		c, err := client.New(connect.Config(s.srv))
 		if err != nil {
 			t.Fatal(err)
@@ -126,11 +130,7 @@ func (s *stage) start(wrong time.Duration) *replica {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	o := s.options
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.NewTextHandler(s.log, nil))
-	}
-	server, err := New(c, o)
+	server, err := New(c, s.options)
 	if err != nil {
 		s.t.Fatal(err)
 	}
