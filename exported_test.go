@@ -36,7 +36,6 @@ var unused = map[string]string{
 	"metrics.Controller":            "for programs that embed the engine",
 	"metrics.Informer":              "for programs that embed the engine",
 	"metrics.Leader":                "for programs that embed the engine",
-	"metrics.Webhooks":              "for programs that embed the engine",
 }
 
 // exported are the names that the public packages of this module declare, by package and
