@@ -39,7 +39,7 @@ func buildProgram(t *testing.T) *program {
 // command returns a run of the program at path, killed at the end of ctx.
 func (p *program) command(ctx context.Context, path string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Env = []string{"HOME=" + p.home, "PATH=" + os.Getenv("PATH"), "TERM=dumb"}
+	cmd.Env = []string{"HOME=" + p.home, "KUBECACHEDIR=/dev/null", "PATH=" + os.Getenv("PATH"), "TERM=dumb"}
 	cmd.WaitDelay = 5 * time.Second
 	return cmd
 }

@@ -45,7 +45,7 @@ func TestFirstRowWithinThreeRoundTrips(t *testing.T) {
 		}{
 			{"a list", func() {}, "list nodes", cold + ", /api/v1/nodes 200", "a"},
 			{"a second list", func() {}, "list nodes", "/api/v1/nodes 200", "a"},
-			{"the first state", func() {}, "watch nodes --once --no-headers", "/api/v1/nodes 200", "a"},
+			{"the first state, whose first request decides whether it runs at all", func() {}, "watch nodes --once --no-headers", confirmed + ", /api/v1/nodes 200", "a"},
 			{"a watch, which goes on for long", func() {}, "watch nodes --max-events 1 --no-headers", confirmed + ", /api/v1/nodes 200", "a"},
 			{"a type in another version", func() {
 				srv.RemoveResource(crontabs)

@@ -167,13 +167,13 @@ func runWatch(p *cli.Program, cmd *cobra.Command, args []string, o *watchFlags) 
 
 // session returns the run of what w asks for, in all clusters that are there.
 func (o *watchFlags) session(ctx context.Context, t *messages.Writer, w objects.Choice, clusters []connect.Cluster, out output, mon *monitor.Monitor) (*session, error) {
-	ask, can := (*served.Types).Now, target.ToWatch
+	can := target.ToWatch
 	if o.once {
-		ask, can = (*served.Types).Known, target.ToList
+		can = target.ToList
 	}
 	w.Missing = messages.NewMissing(t)
 	discover := func(ctx context.Context, c connect.Cluster) ([]target.Target, error) {
-		return w.Targets(ctx, c, &o.connection.Namespaces, o.selection.All, ask, can)
+		return w.Targets(ctx, c, &o.connection.Namespaces, o.selection.All, (*served.Types).Now, can) // a first request that fails ends the run
 	}
 	whole := o.once || o.checkpointing.file != "" || out.verdict != nil // needs all clusters from the beginning
 	found, err := reach(ctx, clusters, !whole, func(ctx context.Context, c connect.Cluster) (ts []target.Target, err error) {

@@ -72,7 +72,7 @@ func run(p *cli.Program, cmd *cobra.Command, args []string, o *flags) error {
 	}
 	defer c.CloseIdleConnections()
 	var ts []target.Target
-	err = o.connection.Types(p, c, cfg).Known(ctx, func(api *discovery.API) (err error) {
+	err = o.connection.Types(p, c, cfg).Now(ctx, func(api *discovery.API) (err error) {
 		ts, err = w.In(api, c.Server(), cfg.Namespace, target.ToWatch)
 		return err
 	})
