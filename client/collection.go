@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/codec/protobuf"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -140,7 +142,8 @@ func (c Collection[T]) Get(ctx context.Context, k kube.Key) (T, error) {
 	}
 	var st *kube.Status
 	var syntax *codec.SyntaxError
-	if ask.Accept != c.Accept && (errors.As(err, &syntax) || errors.As(err, &st) && st.Code == http.StatusNotAcceptable) {
+	garbled := strings.Contains(ask.Accept.Object, protobuf.MediaType) && errors.As(err, &syntax)
+	if ask.Accept != c.Accept && (garbled || errors.As(err, &st) && st.Code == http.StatusNotAcceptable) {
 		c.refuse()
 		return c.Get(ctx, k) // in plain JSON
 	}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -87,5 +88,25 @@ func TestManagedFieldsAreNotRequested(t *testing.T) {
 		if diff := cmp.Diff(c.want, c.got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+// TestGarbledJSONIsRequestedOnce: only protobuf that cannot be decoded is requested again,
+// in JSON.
+func TestGarbledJSONIsRequestedOnce(t *testing.T) {
+	var requests atomic.Int32
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		requests.Add(1)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"metadata":`))
+	}))
+	t.Cleanup(srv.Close)
+	c, err := client.New(client.Config{Server: srv.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.CloseIdleConnections)
+	if _, err := client.Of[codec.Raw](c, kube.ConfigMaps).Get(t.Context(), kube.Key{Namespace: "d", Name: "a"}); err == nil || requests.Load() != 1 {
+		t.Errorf("%v after %d requests", err, requests.Load())
 	}
 }

@@ -163,9 +163,21 @@ func (c Collection[T]) refuse() { c.Client.refusals.paths.Store(c.form(), true) 
 // form returns the key of refusals: a resource and a representation.
 func (c Collection[T]) form() string { return c.Resource.Path("") + " " + c.Accept.Object }
 
+// ignoring holds the results of ignoresManagedFields.
+var ignoring sync.Map // reflect.Type to bool
+
 // ignoresManagedFields reports whether a T is decoded to the same value with and without
 // metadata.managedFields.
 func ignoresManagedFields[T kube.Object]() bool {
+	t := reflect.TypeFor[T]()
+	known, ok := ignoring.Load(t)
+	if !ok {
+		known, _ = ignoring.LoadOrStore(t, decodesAlike[T]())
+	}
+	return known.(bool)
+}
+
+func decodesAlike[T kube.Object]() bool {
 	const head, tail = `{"apiVersion":"v1","kind":"K","metadata":{"name":"a-name"`, `}}`
 	const managed = `,"managedFields":[{"manager":"m","operation":"Update","apiVersion":"v1","time":"2026-01-01T00:00:00Z","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{}}}]`
 	with, err1 := codec.Decode[T]([]byte(head + managed + tail))
