@@ -178,15 +178,22 @@ func (r *Run) trust() error {
 	if r.CA == "" {
 		return nil
 	}
-	b, err := os.ReadFile(r.CA)
+	var err error
+	if r.TLS, err = Trust(r.CA); err == nil {
+		http.DefaultTransport.(*http.Transport).TLSClientConfig = r.TLS.Clone()
+	}
+	return err
+}
+
+// Trust returns the configuration of a client that trusts the authority in a file.
+func Trust(file string) (*tls.Config, error) {
+	b, err := os.ReadFile(file)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(b)
-	r.TLS = &tls.Config{RootCAs: pool}
-	http.DefaultTransport.(*http.Transport).TLSClientConfig = r.TLS.Clone()
-	return nil
+	return &tls.Config{RootCAs: pool}, nil
 }
 
 // phase measures from begin until wg is done.

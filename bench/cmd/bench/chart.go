@@ -50,14 +50,14 @@ type line struct {
 // A chart is drawn in each theme.
 type chart struct {
 	file, title string
-	draw        func(theme) (*plot.Plot, vg.Length)
+	draw        func(title string, t theme) (*plot.Plot, vg.Length)
 }
 
 // charts writes what the report has numbers for into dir.
 func (r report) charts(dir string) error {
 	for _, c := range r.drawings() {
 		for _, t := range themes {
-			p, height := c.draw(t)
+			p, height := c.draw(c.title, t)
 			file := c.file + t.suffix + ".svg"
 			w, err := p.WriterTo(16*vg.Centimeter, height, "svg")
 			if err != nil {
@@ -76,6 +76,8 @@ func (r report) charts(dir string) error {
 	}
 	return nil
 }
+
+var kilobytesAnObject = metric{func(r probe.Result) float64 { return perObject.of(r) / 1e3 }, number}
 
 // drawings are the charts that the report has numbers for.
 func (r report) drawings() (out []chart) {
@@ -96,7 +98,7 @@ func (r report) drawings() (out []chart) {
 		metric      metric
 	}{
 		{"bench-cpu", "Processor time of a change (µs)", perEvent},
-		{"bench-heap", "Heap of an object (KB)", metric{func(r probe.Result) float64 { return perObject.of(r) / 1e3 }, number}},
+		{"bench-heap", "Heap of an object (KB)", kilobytesAnObject},
 	} {
 		var bars []bar
 		for _, cl := range clients {
@@ -105,7 +107,7 @@ func (r report) drawings() (out []chart) {
 			}
 		}
 		if len(bars) > 1 {
-			out = append(out, chart{c.file, c.title, func(t theme) (*plot.Plot, vg.Length) { return barChart(c.title, bars, t) }})
+			out = append(out, chart{c.file, c.title, func(title string, t theme) (*plot.Plot, vg.Length) { return barChart(title, bars, t) }})
 		}
 	}
 	var rows []bar
@@ -117,14 +119,14 @@ func (r report) drawings() (out []chart) {
 		}
 	}
 	if len(rows) > 0 {
-		out = append(out, chart{"bench-first-row", "Time to the first row (s)", func(t theme) (*plot.Plot, vg.Length) { return barChart("Time to the first row (s)", rows, t) }})
+		out = append(out, chart{"bench-first-row", "Time to the first row (s)", func(title string, t theme) (*plot.Plot, vg.Length) { return barChart(title, rows, t) }})
 	}
 	for _, c := range []struct {
 		file, title string
 		metric      metric
 	}{
 		{"bench-growth-cpu", "Processor time of a change (µs), by objects in the cache", perEvent},
-		{"bench-growth-heap", "Heap of an object (KB), by objects in the cache", metric{func(r probe.Result) float64 { return perObject.of(r) / 1e3 }, number}},
+		{"bench-growth-heap", "Heap of an object (KB), by objects in the cache", kilobytesAnObject},
 	} {
 		var lines []line
 		for _, cl := range clients {
@@ -139,7 +141,7 @@ func (r report) drawings() (out []chart) {
 			}
 		}
 		if len(lines) > 1 {
-			out = append(out, chart{c.file, c.title, func(t theme) (*plot.Plot, vg.Length) { return lineChart(c.title, lines, t) }})
+			out = append(out, chart{c.file, c.title, func(title string, t theme) (*plot.Plot, vg.Length) { return lineChart(title, lines, t) }})
 		}
 	}
 	return out

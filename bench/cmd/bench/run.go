@@ -5,8 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -177,14 +175,9 @@ func (w *workshop) serve(ctx context.Context, c benchCase) error {
 	if c.Transport == "" {
 		return nil
 	}
-	b, err := os.ReadFile(w.ca(c))
-	if err != nil {
-		return err
-	}
-	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(b)
-	w.http = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}}
-	return nil
+	trust, err := probe.Trust(w.ca(c))
+	w.http = &http.Client{Transport: &http.Transport{TLSClientConfig: trust}}
+	return err
 }
 
 // close ends the server.
