@@ -158,8 +158,8 @@ func TestClusterDiesMidRun(t *testing.T) {
 					p.expect("while west is away", "east MODIFIED a")
 					<-time.After(time.Minute)
 				}
-				if told := p.stderr.take(); !strings.Contains(told, "listwatch: west: ") || strings.Contains(told, "listwatch: east: configmaps: cannot") {
-					t.Errorf("stderr does not say which cluster is away:\n%s", told)
+				if printed := p.stderr.take(); !strings.Contains(printed, "listwatch: west: ") || strings.Contains(printed, "listwatch: east: configmaps: cannot") {
+					t.Errorf("stderr does not say which cluster is away:\n%s", printed)
 				}
 				p.west.Delete(kube.ConfigMaps, kube.Key{Namespace: "default", Name: "b"})
 				p.put(p.west, "a", 2)
@@ -232,8 +232,8 @@ func TestCheckpointWaitsForAllClusters(t *testing.T) {
 		stop = p.start(args...)
 		<-time.After(10 * time.Minute)
 		p.expect("while west is away")
-		if told := p.stderr.take(); !strings.Contains(told, "listwatch: west: cannot begin: ") {
-			t.Errorf("stderr does not say which cluster is away:\n%s", told)
+		if printed := p.stderr.take(); !strings.Contains(printed, "listwatch: west: cannot begin: ") {
+			t.Errorf("stderr does not say which cluster is away:\n%s", printed)
 		}
 		p.door(p.west, apitest.Open)
 		<-time.After(5 * time.Minute)

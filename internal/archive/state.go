@@ -48,7 +48,7 @@ type Gap struct {
 	Deleted  int64  `json:"deleted,omitempty"`
 }
 
-// Begin says that the states of a type begin anew: those with First follow, and then
+// Begin says that the states of a type begin again: those with First follow, and then
 // Ready.
 type Begin struct {
 	Reason string `json:"reason,omitempty"` // of not knowing what was before
