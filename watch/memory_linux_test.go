@@ -254,6 +254,8 @@ func TestMemoryIsLimitedWhateverAServerSends(t *testing.T) {
 				if kb/1024 > maxResident {
 					t.Errorf("%d MiB, want at most %d", kb/1024, maxResident)
 				}
+				f.mu.Lock() // an answer may still be under way
+				defer f.mu.Unlock()
 				t.Logf("%d MiB; %.1f of %d MiB sent in %d requests; %s", kb/1024, float64(size)-float64(f.left)/(1<<20), size, f.requests, strings.SplitN(out.String(), "\n", 3)[1])
 			})
 		}
