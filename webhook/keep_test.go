@@ -82,6 +82,42 @@ func TestRotationWaitsUntilTheNewCAIsKnown(t *testing.T) {
 	})
 }
 
+// TestRotationThatWasDueWhileNobodyRan: the next replica makes the new pair, and serves
+// by the previous one until the new CA has settled.
+func TestRotationThatWasDueWhileNobodyRan(t *testing.T) {
+	play(t, Options{Install: true, Lifetime: 3 * time.Hour}, func(s *stage) {
+		s.start(0)
+		s.ready(10 * time.Second)
+		first := s.replicas[0].current()
+		s.pass(10 * time.Minute)
+		s.kill(0)
+		s.pass(2 * time.Hour)
+		r := s.start(0)
+		s.ready(10 * time.Second)
+		if !r.current().same(first) || !r.Stats().Pending || len(parseBundle(s.secret()[caCerts])) != 2 {
+			t.Error("the previous pair is not served, or there is no new one")
+		}
+		s.pass(10 * time.Minute)
+		if r.current().same(first) {
+			t.Error("the new pair is not served")
+		}
+		s.check(299 * time.Second)
+	})
+}
+
+// TestNewPairIsStoredWithThePreviousOne, in one write: the replica that makes it may end
+// before another one could add what it serves.
+func TestNewPairIsStoredWithThePreviousOne(t *testing.T) {
+	now := time.Now()
+	first := mustIssue(t, now.Add(-2*time.Hour-time.Minute), 3*time.Hour, "x")
+	s := &Server{options: Options{Lifetime: 3 * time.Hour, URL: "https://x"}}
+	v := &vault{newest: first, settled: mark(first.ca), trusted: bundle{mark(first.ca): first.ca}}
+	next, why, err := s.revise(v, nil, bundle{}, now)
+	if err != nil || !next.old.same(first) || next.newest.same(first) || next.settled != "" || len(next.trusted) != 2 {
+		t.Errorf("%q, %v: %d CAs", why, err, len(next.trusted))
+	}
+}
+
 // TestLostSecretIsStoredAgain: by a replica that serves, while another one starts.
 func TestLostSecretIsStoredAgain(t *testing.T) {
 	for name, lose := range map[string]func(*apitest.Server){
