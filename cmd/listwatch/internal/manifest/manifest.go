@@ -81,6 +81,10 @@ func (r *Reader) Read(ctx context.Context, name string) ([]*Object, error) {
 		}
 		return all, err
 	}
+	return r.file(ctx, name)
+}
+
+func (r *Reader) file(ctx context.Context, name string) ([]*Object, error) {
 	b, name, err := r.text(ctx, name)
 	if err != nil {
 		return nil, err
@@ -99,7 +103,7 @@ func (r *Reader) folder(ctx context.Context, name string) ([]*Object, error) {
 	}
 	var all []*Object
 	for _, e := range entries {
-		path, read := filepath.Join(name, e.Name()), r.Read
+		path, read := filepath.Join(name, e.Name()), r.file // no folder that it links to
 		switch ext := filepath.Ext(e.Name()); {
 		case e.IsDir() && r.Recursive:
 			read = r.folder

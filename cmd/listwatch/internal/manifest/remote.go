@@ -70,6 +70,9 @@ func download(ctx context.Context, address string, limit int) (body []byte, show
 
 // trusted refuses a URL whose response somebody on the way could change.
 func trusted(u *url.URL) error {
+	if !isURL(u.String()) {
+		return fmt.Errorf("it redirects to a URL of %s, which is not followed", printable.Clip(u.Scheme))
+	}
 	ip := net.ParseIP(u.Hostname())
 	if u.Scheme == "https" || u.Scheme == "http" && (u.Hostname() == "localhost" || ip.IsLoopback()) {
 		return nil
@@ -89,30 +92,40 @@ func (r *Reader) Kustomize(ctx context.Context, dir string) ([]*Object, error) {
 	if err != nil {
 		return nil, errors.New("neither kustomize nor kubectl is in $PATH, which build it")
 	}
-	out, diagnosis := &limited{limit: MaxBytes - r.bytes}, &limited{limit: 64 << 10}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	most := MaxBytes - r.bytes
+	out := &limited{limit: most, over: func() { cancel(fmt.Errorf("it printed more than %d bytes", most)) }}
+	diagnosis := &limited{limit: 64 << 10, over: func() {}}
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = out, diagnosis, time.Second
-	if err := cmd.Run(); err != nil {
-		first, _, _ := strings.Cut(strings.TrimSpace(diagnosis.String()), "\n")
+	if err := cmd.Run(); ctx.Err() != nil {
+		return nil, fmt.Errorf("%s %s %s: %w", path, args[0], dir, context.Cause(ctx))
+	} else if err != nil {
+		first, _, _ := strings.Cut(strings.TrimSpace(diagnosis.buf.String()), "\n")
 		return nil, fmt.Errorf("%s %s %s: %w: %s", path, args[0], dir, err, printable.Clip(first))
 	}
-	r.bytes += out.Len()
-	all, err := r.Parse(dir, out.Bytes())
+	r.bytes += out.buf.Len()
+	all, err := r.Parse(dir, out.buf.Bytes())
 	if err == nil && all == nil {
 		err = fmt.Errorf("%s: %w", dir, ErrNothing)
 	}
 	return all, err
 }
 
-// limited is a buffer that refuses what is above its limit.
+// limited is a buffer of the first bytes that are written. It calls over when more are
+// written. It does not embed bytes.Buffer, whose ReadFrom would bypass Write.
 type limited struct {
-	bytes.Buffer
+	buf   bytes.Buffer
 	limit int
+	over  func()
 }
 
 func (l *limited) Write(b []byte) (int, error) {
-	if l.Len()+len(b) > l.limit {
-		return 0, fmt.Errorf("more than %d bytes", l.limit)
+	kept := b[:min(len(b), l.limit-l.buf.Len())]
+	if len(kept) < len(b) {
+		l.over()
 	}
-	return l.Buffer.Write(b)
+	l.buf.Write(kept)
+	return len(b), nil
 }

@@ -1,6 +1,7 @@
 package manifest_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -23,6 +24,8 @@ func TestURLs(t *testing.T) {
 			_, _ = w.Write([]byte(object))
 		case "/away":
 			http.Redirect(w, r, "http://192.0.2.1/ok?token=hunter2", http.StatusFound)
+		case "/file":
+			http.Redirect(w, r, "file:///etc/hostname", http.StatusFound)
 		case "/again":
 			http.Redirect(w, r, "/again?token=hunter2", http.StatusFound)
 		case "/large":
@@ -41,6 +44,7 @@ func TestURLs(t *testing.T) {
 		{at + "/ok?token=hunter2", ""},
 		{at + "/nope?token=hunter2", "GET " + srv.URL + "/nope: status 404"},
 		{at + "/away", "GET " + srv.URL + "/away: without TLS anybody in between can change it: use https, or download it and give the file"},
+		{at + "/file", "GET " + srv.URL + "/file: it redirects to a URL of file, which is not followed"},
 		{at + "/again", "GET " + srv.URL + "/again: there are more than 10 redirects"},
 		{at + "/large", "GET " + srv.URL + "/large: the response is larger than 67108864 bytes"},
 		{"http://user:hunter2@192.0.2.1/x?token=hunter2", "http://192.0.2.1/x: without TLS anybody in between can change it: use https, or download it and give the file"},
@@ -76,6 +80,54 @@ func TestFoldersInFolders(t *testing.T) {
 		}
 		if err != nil || got != want {
 			t.Errorf("recursive %t: %v %q, want %q", recursive, err, got, want)
+		}
+	}
+}
+
+// TestLinksToFoldersAreNoFiles: what a folder links to is not read as a folder of it, under
+// whatever name, as by kubectl; a link to a file is.
+func TestLinksToFoldersAreNoFiles(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(other, "a.json"), []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	link := func(target, name string) {
+		t.Helper()
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link(filepath.Join(other, "a.json"), "file.json")
+	link(other, "folder")
+	for _, recursive := range []bool{false, true} {
+		all, err := (&manifest.Reader{Recursive: recursive}).Read(t.Context(), dir)
+		if err != nil || len(all) != 1 {
+			t.Errorf("recursive %t: %v %v", recursive, all, err)
+		}
+	}
+	link(other, "folder.json")
+	for _, recursive := range []bool{false, true} {
+		all, err := (&manifest.Reader{Recursive: recursive}).Read(t.Context(), dir)
+		if err == nil || !strings.Contains(err.Error(), "folder.json: is a directory") {
+			t.Errorf("recursive %t: %v %v", recursive, all, err)
+		}
+	}
+}
+
+// TestKustomizeIsLimited: what a build prints has a limit, and it is ended there; of its
+// diagnosis only the beginning is kept.
+func TestKustomizeIsLimited(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	for script, want := range map[string]string{
+		"exec yes 'a: b'": fmt.Sprintf("%s/kustomize build x: it printed more than %d bytes", dir, manifest.MaxBytes),
+		"echo first >&2\nyes | head -c 100000 >&2\nexit 3": dir + "/kustomize build x: exit status 3: first",
+	} {
+		if err := os.WriteFile(dir+"/kustomize", []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := (&manifest.Reader{}).Kustomize(t.Context(), "x"); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 }
