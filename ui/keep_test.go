@@ -79,7 +79,8 @@ func TestHistoryOnDisk(t *testing.T) {
 	}
 }
 
-// TestHistoryOfSeveralRuns: states of all of them, in the order of time.
+// TestHistoryOfSeveralRuns: states of all of them, in the order of time, and
+// the gaps between them.
 func TestHistoryOfSeveralRuns(t *testing.T) {
 	o := Options{History: t.TempDir(), Limits: Limits{Disk: 1 << 20}}
 	inWorld(t, o, func(w *world) {
@@ -116,6 +117,16 @@ func TestHistoryOfSeveralRuns(t *testing.T) {
 		}
 		if len(c.Changes) < 160 {
 			t.Errorf("%d changes", len(c.Changes))
+		}
+		var l wireWindow
+		p.get("api/list?type=pods", &l)
+		if len(l.Gaps) != 4 {
+			t.Errorf("%d gaps, want 4: %+v", len(l.Gaps), l.Gaps)
+		}
+		for _, g := range l.Gaps {
+			if d := g.To - g.From; d < 60_000 || d > 80_000 {
+				t.Errorf("a gap of %d ms between runs that were a minute apart", d)
+			}
 		}
 	})
 }

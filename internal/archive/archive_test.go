@@ -98,7 +98,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		d := open(t, dir, wide)
 		a, b := state(t, "a", "1", 5, Added, size), state(t, "b", "2", 6, Added, size)
 		s := must(d.Begin(kube.Pods, []Column{{Name: "Name"}}, 10, "this program did not run", slices.Values([]State{a, b})))(t)
-		want := []string{"10 pods columns 1", "10 pods begin this program did not run"}
+		want := []string{"10 pods begin this program did not run", "10 pods columns 1"}
 		add := func(at int64, st *State) {
 			o, err := st.Object.Raw()
 			check(t, err)

@@ -285,7 +285,7 @@ func (r *segmentReader) entries(yield func(Entry, error) bool) error {
 	if h.Reason == "" && h.Continues {
 		h.Reason = "the states before were removed"
 	}
-	if h.Columns != nil && !give(Entry{At: at, Columns: h.Columns}) || !give(Entry{At: at, Begin: &Begin{h.Reason}}) {
+	if !give(Entry{At: at, Begin: &Begin{h.Reason}}) || h.Columns != nil && !give(Entry{At: at, Columns: h.Columns}) {
 		return errStopped
 	}
 	ready := false

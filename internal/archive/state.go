@@ -48,8 +48,9 @@ type Gap struct {
 	Deleted  int64  `json:"deleted,omitempty"`
 }
 
-// Begin says that the states of a type begin again: those with First follow, and then
-// Ready.
+// Begin says that the states of a type begin again: Columns, where there are any, and
+// those with First follow, and then Ready. It comes first: with it ends what is known of
+// the time before.
 type Begin struct {
 	Reason string `json:"reason,omitempty"` // of not knowing what was before
 }

@@ -186,13 +186,16 @@ func (m *moment) take(e archive.Entry) error {
 	id := e.Resource.GroupResource()
 	k := m.types[id]
 	if e.At > m.at {
-		if k != nil && !k.past {
-			if k.past = true; e.Begin != nil {
-				k.why = e.Begin.Reason
-			} else if e.Gap != nil && e.Gap.From <= m.at {
-				k.why = e.Gap.Reason
-			}
+		if k == nil {
+			return nil
 		}
+		switch {
+		case e.Begin != nil && !k.past:
+			k.why = e.Begin.Reason
+		case e.Gap != nil && e.Gap.From <= m.at: // the states that a list found precede it
+			k.why = e.Gap.Reason
+		}
+		k.past = true
 		return nil
 	}
 	if k == nil {

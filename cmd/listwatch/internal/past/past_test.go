@@ -1,0 +1,87 @@
+package past
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+	"unique"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/codec/compressed"
+	"github.com/listwatch/listwatch/internal/archive"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// state returns one of a Pod.
+func state(t *testing.T, name string, at int64, op string) archive.State {
+	t.Helper()
+	raw, err := codec.ParseRaw(fmt.Appendf(nil, `{"metadata":{"name":%q,"namespace":"shop","uid":%q,"resourceVersion":"%d"}}`, name, name, at))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return archive.State{At: at, Op: op, Key: kube.Key{Namespace: "shop", Name: name}, UID: name, Revision: fmt.Sprint(at), Cells: []unique.Handle[string]{unique.Make(name)}, Object: compressed.Of(raw)}
+}
+
+// TestMomentsThatNobodySaw: a moment between two runs, or in a gap of a run, has the state
+// before, and a note says so.
+func TestMomentsThatNobodySaw(t *testing.T) {
+	dir := t.TempDir()
+	d, err := archive.Open(dir, "cluster", archive.Limits{Bytes: 1 << 20, Age: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	cols := []archive.Column{{Name: "Name"}}
+	first, err := d.Begin(kube.Pods, cols, 10_000, "", slices.Values([]archive.State{state(t, "a", 5_000, archive.Added)}))
+	check(err)
+	check(first.Mark(20_000))
+	found := state(t, "b", 30_000, archive.Added)
+	found.Inferred = true
+	check(first.Add(found)) // what a list finds is written before the gap that it ends
+	check(first.Gap(archive.Gap{From: 20_000, To: 30_000, Reason: "expired", Added: 1}))
+	check(first.Mark(40_000))
+	check(first.Close())
+	second, err := d.Begin(kube.Pods, cols, 60_000, "it did not run", slices.Values([]archive.State{state(t, "c", 60_000, archive.Added)}))
+	check(err)
+	check(second.Mark(70_000))
+	check(second.Close())
+	check(d.Close())
+
+	for _, tt := range []struct {
+		at    int64
+		names []string
+		notes []string
+	}{
+		{15_000, []string{"a"}, nil},
+		{25_000, []string{"a"}, []string{"pods: this is the state of 1970-01-01T00:00:20Z; what was later is not known: expired"}},
+		{30_000, []string{"a", "b"}, nil},
+		{35_000, []string{"a", "b"}, nil},
+		{50_000, []string{"a", "b"}, []string{"pods: this is the state of 1970-01-01T00:00:40Z; what was later is not known: it did not run"}},
+		{60_000, []string{"c"}, nil},
+		{71_000, []string{"c"}, nil},
+		{700_000, []string{"c"}, []string{"pods: this is the state of 1970-01-01T00:01:10Z; what was later is not known: nothing was written since"}},
+	} {
+		m, err := read(t.Context(), dir, time.UnixMilli(tt.at))
+		check(err)
+		var names []string
+		for _, o := range m.objects() {
+			raw, err := codec.ParseRaw(o.JSON)
+			check(err)
+			names = append(names, raw.GetName())
+		}
+		if diff := cmp.Diff(tt.names, names); diff != "" {
+			t.Errorf("at %d (-want +got):\n%s", tt.at, diff)
+		}
+		if diff := cmp.Diff(tt.notes, m.notes); diff != "" {
+			t.Errorf("at %d (-want +got):\n%s", tt.at, diff)
+		}
+	}
+}
