@@ -19,7 +19,7 @@
 // From a shell, for a client that reads its server from LISTWATCH_URL or KUBECONFIG,
 // the same is
 //
-//	listwatch fake --scenario all -- node client.js
+//	listwatch fake test -- node client.js
 //
 // Most scenarios take a few seconds, few of them more than a minute; in a
 // testing/synctest bubble, with [apitest.Options].InMemory, they take no time. Run one

@@ -208,17 +208,17 @@ var attacks = []attack{
 	{name: "a kubeconfig of aliases", args: []string{"list", "pods", "--kubeconfig", "FILE"}, kubectl: []string{"get", "pods", "--kubeconfig", "FILE"}, file: aliased("clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1', extensions: [{name: e, extension: [", "]}]}}]\n")},
 	{name: "a kubeconfig that names a device", args: []string{"list", "pods", "--kubeconfig", "FILE"}, file: naming("{certificate-authority: /dev/zero, ", "{token: a")},
 	{name: "a kubeconfig that names a device, checked", args: []string{"auth", "check", "--kubeconfig", "FILE"}, file: naming("{", "{tokenFile: /dev/zero, client-certificate: /dev/zero, client-key: /dev/zero")},
-	{name: "a manifest of aliases", args: []string{"fake", "-f", "FILE"}, file: aliased("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: default}\ndata: [", "]\n")},
-	{name: "a manifest of aliases of aliases", args: []string{"fake", "-f", "FILE"}, file: func(s *sender) {
+	{name: "a manifest of aliases", args: []string{"fake", "serve", "-f", "FILE"}, file: aliased("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: default}\ndata: [", "]\n")},
+	{name: "a manifest of aliases of aliases", args: []string{"fake", "serve", "-f", "FILE"}, file: func(s *sender) {
 		s.put("a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n")
 		for i := range 12 {
 			s.put(fmt.Sprintf("a%d: &a%d [%s]\n", i+1, i+1, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d,", i), 10), ",")))
 		}
 	}},
-	{name: "manifests without end", args: []string{"fake", "-f", "/dev/zero"}, file: rubbish},
+	{name: "manifests without end", args: []string{"fake", "serve", "-f", "/dev/zero"}, file: rubbish},
 	{name: "a device of manifests to list", args: []string{"list", "-f", "/dev/zero", "-s", "http://127.0.0.1:1"}, file: rubbish},
-	{name: "faults without end", args: []string{"fake", "--faults", "/dev/zero"}, file: rubbish},
-	{name: "a saved state without end", args: []string{"fake", "--save", "/dev/zero"}, file: rubbish},
+	{name: "faults without end", args: []string{"fake", "serve", "--faults", "/dev/zero"}, file: rubbish},
+	{name: "a saved state without end", args: []string{"fake", "serve", "--save", "/dev/zero"}, file: rubbish},
 	{name: "a kubeconfig without end", args: []string{"list", "pods", "--kubeconfig", "/dev/zero"}, file: rubbish},
 	{name: "an expression without end", args: []string{"list", "pods", "-o", "jq-file=/dev/zero", "-s", "http://127.0.0.1:1"}, file: rubbish},
 	{name: "a recording without end", args: []string{"replay", "/dev/zero", "--fast"}, file: rubbish},
@@ -241,9 +241,9 @@ var attacks = []attack{
 	{name: "a manifest of one text", args: loads, file: atMost(60<<20, inside("kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}\ndata: ", "x", "\n"))},
 	{name: "manifests of large texts", args: loads, file: largeTexts("", "", "")},
 	{name: "manifests of large texts in a List", args: loads, file: largeTexts(`{"kind":"List","apiVersion":"v1","items":[`, ",", "]}")},
-	{name: "a saved state of large texts", args: []string{"fake", "--save", "FILE"}, file: largeTexts(`{"kind":"List","apiVersion":"v1","items":[`, ",", "]}")},
-	{name: "a saved state of empty objects", args: []string{"fake", "--save", "FILE"}, file: atMost(60<<20, inside(`{"kind":"List","apiVersion":"v1","items":[`, "{},", "{}]}"))},
-	{name: "a saved state of small objects", args: []string{"fake", "--save", "FILE"}, file: atMost(60<<20, func(s *sender) {
+	{name: "a saved state of large texts", args: []string{"fake", "serve", "--save", "FILE"}, file: largeTexts(`{"kind":"List","apiVersion":"v1","items":[`, ",", "]}")},
+	{name: "a saved state of empty objects", args: []string{"fake", "serve", "--save", "FILE"}, file: atMost(60<<20, inside(`{"kind":"List","apiVersion":"v1","items":[`, "{},", "{}]}"))},
+	{name: "a saved state of small objects", args: []string{"fake", "serve", "--save", "FILE"}, file: atMost(60<<20, func(s *sender) {
 		s.put(`{"kind":"List","apiVersion":"v1","items":[`)
 		for i := 0; s.put(fmt.Sprintf(`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a%d","namespace":"default"}},`, i)); i++ {
 		}
@@ -263,7 +263,7 @@ func badNamespaces(s *sender) {
 func rubbish(s *sender) { s.put("x") }
 
 // loads are the arguments of a server that loads FILE.
-var loads = []string{"fake", "-f", "FILE"}
+var loads = []string{"fake", "serve", "-f", "FILE"}
 
 // atMost writes no more than bytes, however large the attack is.
 func atMost(bytes int64, write func(*sender)) func(*sender) {

@@ -66,7 +66,7 @@ func TestHostileReadersOfTheProxy(t *testing.T) {
 	up.StartTLS()
 	t.Cleanup(up.Close)
 	t.Cleanup(up.CloseClientConnections)
-	c := newChild(t, "record", "--proxy", "127.0.0.1:0", "--file", filepath.Join(t.TempDir(), "x.lwrec.ndjson"), "-s", up.URL, "--insecure-skip-tls-verify").start()
+	c := newChild(t, "record", "proxy", "127.0.0.1:0", "--file", filepath.Join(t.TempDir(), "x.lwrec.ndjson"), "-s", up.URL, "--insecure-skip-tls-verify").start()
 	c.until(c.stdout, `^http://\S+$`)
 	deaf(t, strings.TrimSpace(c.stdout.String()), 500, "/api/v1/pods")
 	settled(sent.Load)

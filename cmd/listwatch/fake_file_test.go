@@ -39,7 +39,7 @@ func TestFakeReplacesFilesOnly(t *testing.T) {
 		for _, flag := range []string{"--kubeconfig-out", "--save"} {
 			ctx, stop := context.WithTimeout(t.Context(), 5*time.Second) // else it would serve for ever
 			var out, errs bytes.Buffer
-			code := run(ctx, []string{"fake", flag, path}, func(string) string { return "" }, nil, &out, &errs)
+			code := run(ctx, []string{"fake", "serve", flag, path}, func(string) string { return "" }, nil, &out, &errs)
 			stop()
 			stdout, stderr := out.String(), errs.String()
 			if code != 2 || stdout != "" || !strings.Contains(stderr, flag+": "+path+" is no file that could be replaced: give the name of a file") {

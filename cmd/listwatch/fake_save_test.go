@@ -34,7 +34,7 @@ func startSaved(t *testing.T, file string) *savedLife {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &savedLife{t: t, cmd: exec.CommandContext(t.Context(), exe, "fake", "-q", "--seed", "7", "--save", file)}
+	l := &savedLife{t: t, cmd: exec.CommandContext(t.Context(), exe, "fake", "serve", "-q", "--seed", "7", "--save", file)}
 	l.cmd.Env = []string{"LISTWATCH_TEST_MAIN=1", "HOME=" + t.TempDir()}
 	out, err := l.cmd.StdoutPipe()
 	if err != nil {
@@ -184,7 +184,7 @@ func TestASavedFileBelongsToOneServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	second := exec.CommandContext(t.Context(), exe, "fake", "--save", file)
+	second := exec.CommandContext(t.Context(), exe, "fake", "serve", "--save", file)
 	second.Env = first.cmd.Env
 	pipe, err := second.StderrPipe()
 	if err != nil {

@@ -18,11 +18,11 @@ import (
 	"github.com/listwatch/listwatch/internal/exit"
 )
 
-// playScenarios runs fake to its end, with a client.
+// playScenarios runs fake test to its end, with a client.
 func playScenarios(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, err bytes.Buffer
-	code = run(t.Context(), append([]string{"fake", "--scenario"}, args...), func(string) string { return "" }, strings.NewReader(""), &out, &err)
+	code = run(t.Context(), append([]string{"fake", "test"}, args...), func(string) string { return "" }, strings.NewReader(""), &out, &err)
 	return code, out.String(), err.String()
 }
 
@@ -33,7 +33,7 @@ func TestScenariosOfACommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	code, stdout, stderr := playScenarios(t, "tcp/closed,http/500-once,gone/as-*", "-q", "--", "env", "LISTWATCH_TEST_MAIN=1",
+	code, stdout, stderr := playScenarios(t, "tcp/closed", "http/500-once", "gone/as-*", "-q", "--", "env", "LISTWATCH_TEST_MAIN=1",
 		exe, "watch", "configmaps", "-n", "default", "-q", "-o", "none", "--initial-list", "paged", "--max-failures", "-1")
 	if code != 0 || stderr != "" {
 		t.Errorf("exit code %d\n%s", code, stderr)
@@ -66,7 +66,7 @@ func TestScenariosOfATable(t *testing.T) {
 
 // TestScenariosOfAClientThatEnds: it fails at once, and what it said is told.
 func TestScenariosOfAClientThatEnds(t *testing.T) {
-	code, stdout, stderr := playScenarios(t, "gone/in-stream,tcp/go-away", "-o", "json", "--parallel", "1", "--",
+	code, stdout, stderr := playScenarios(t, "gone/in-stream", "tcp/go-away", "-o", "json", "--parallel", "1", "--",
 		"sh", "-c", `test -s "$KUBECONFIG" && echo "$LISTWATCH_SCENARIO ${LISTWATCH_URL%:*} ${LISTWATCH_CA_FILE##*/}"; exit 3`)
 	if code != exit.CodeFailed {
 		t.Errorf("exit code %d", code)
@@ -93,7 +93,7 @@ func TestScenariosEndTheirClients(t *testing.T) {
 	stdout, stderr := newTail(), newTail()
 	done := make(chan int)
 	go func() {
-		done <- run(ctx, []string{"fake", "--scenario", "gone/in-stream", "--", "sh", "-c", "trap 'echo ended; exit' TERM; echo begun; for i in $(seq 6000); do sleep 0.01; done"},
+		done <- run(ctx, []string{"fake", "test", "gone/in-stream", "--", "sh", "-c", "trap 'echo ended; exit' TERM; echo begun; for i in $(seq 6000); do sleep 0.01; done"},
 			func(string) string { return "" }, strings.NewReader(""), stdout, stderr)
 	}()
 	never := make(chan struct{})

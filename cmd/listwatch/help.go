@@ -67,7 +67,7 @@ func synopsis(cmd *cobra.Command, indent string) string {
 	if cmd.HasAvailableLocalFlags() && !cmd.DisableFlagsInUseLine && !strings.Contains(args, "[flags]") {
 		flags = " [flags]"
 	}
-	if cmd.HasAvailableSubCommands() {
+	if cmd.HasAvailableSubCommands() && args == "" {
 		args, flags = " COMMAND", ""
 	}
 	if utf8.RuneCountInString(indent+name+args+flags) <= helpWidth && !strings.Contains(args, " | ") {

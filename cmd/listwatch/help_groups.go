@@ -52,7 +52,8 @@ func flagSets(cmd *cobra.Command) (titles []string, sets map[string]*pflag.FlagS
 		}
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if common.Lookup(f.Name) != nil && f.Name != "namespace" && f.Name != "context" && cmd.Name() != "options" {
+		// A fake server's --token is another one than that of the connection.
+		if c := common.Lookup(f.Name); c != nil && c.Usage == f.Usage && f.Name != "namespace" && f.Name != "context" && cmd.Name() != "options" {
 			shared = true
 			return
 		}

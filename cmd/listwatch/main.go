@@ -8,7 +8,7 @@
 //	listwatch list nodes -o wide
 //	listwatch auth check pods             # may we, and if not, why not
 //	listwatch demo                        # without a cluster
-//	listwatch fake --simulate             # a cluster of its own, for any client
+//	listwatch fake serve --simulate       # a cluster of its own, for any client
 //	listwatch record pods --file FILE     # and listwatch replay FILE
 //
 // Stdout is data, stderr is talk. Installed as kubectl-listwatch it is a kubectl

@@ -75,7 +75,7 @@ func TestRecordSurvivesKill(t *testing.T) {
 		t.Run("traffic to "+name, func(t *testing.T) {
 			srv := apitest.New(t)
 			file := filepath.Join(t.TempDir(), name)
-			stdout, _, kill := recordProcess(t, "--proxy", "127.0.0.1:0", "--file", file, "-s", srv.URL)
+			stdout, _, kill := recordProcess(t, "proxy", "127.0.0.1:0", "--file", file, "-s", srv.URL)
 			url, err := bufio.NewReader(stdout).ReadString('\n')
 			if err != nil {
 				t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/auth"
@@ -31,170 +32,158 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// recordFlags are the flags of record.
-type recordFlags struct {
-	connection connect.Flags
-	selection  target.Selection
-
-	file            string
-	force           bool
-	proxy           string
-	readOnly        bool
-	allowProxyPaths bool
-	acceptHosts     []string
-	includeSecrets  bool
-	includeEnv      bool
-	maxBytes        int64
-	list            string
-	idle            time.Duration
-	exitAfter       time.Duration
-	maxEvents       int
-	quiet           bool
-	logFormat       string
+// recordingFlags are the flags that record and record proxy share.
+type recordingFlags struct {
+	connection     connect.Flags
+	file           string
+	force          bool
+	includeSecrets bool
+	includeEnv     bool
+	maxBytes       int64
+	exitAfter      time.Duration
+	quiet          bool
+	logFormat      string
 }
 
-const recordLong = `Record what is listed and watched in a file, until told to stop. "listwatch replay"
-plays it again: as events, or as a server.
-
-Secrets, and the values of environment variables, are replaced while they are
-recorded, by as many bytes; credentials are never in the file. A recording that was cut, even by kill -9, plays as far as it
-goes.
-
-With --proxy it records the traffic of another client, byte by byte: it serves the
-API at that address, and prints the URL to point the client at. Requests go to the
-server with the credentials of this program, and as --as says; what they bring of
-either is removed. So whoever reaches the address has the permissions of this
-program: give it a unix socket, which only its owner can open, or --read-only. Web
-pages are refused, and so are exec, attach, port-forward and proxy paths.`
-
-func recordCommand(p *cli.Program) *cobra.Command {
-	o := &recordFlags{}
-	cmd := &cobra.Command{
-		Use:   "record TYPE[,TYPE...] [NAME...] --file FILE | --proxy ADDRESS --file FILE",
-		Short: "Record events, or the traffic of another client",
-		Long:  recordLong,
-		Example: `  listwatch record pods,deployments -n shop --file shop.lwrec.ndjson.gz
-  listwatch record nodes --file nodes.lwrec.ndjson --exit-after 10m
-  listwatch record --proxy 127.0.0.1:8001 --file kubectl.lwrec.ndjson`,
-		RunE: func(cmd *cobra.Command, args []string) error { return runRecord(p, cmd, args, o) },
-	}
-	f := cmd.Flags()
-	f.SortFlags = false
+func (o *recordingFlags) registerFile(f *pflag.FlagSet) {
 	f.StringVar(&o.file, "file", "", "record to this file, named *.lwrec.ndjson, or *.gz to compress it")
 	f.BoolVar(&o.force, "force", false, "replace the file if there is one")
-	f.StringVar(&o.proxy, "proxy", "", "record what clients ask for at this loopback address and port (0 = a free port), or at a socket, as unix:PATH")
-	f.BoolVar(&o.readOnly, "read-only", false, "let --proxy refuse all requests but GET and HEAD")
-	f.BoolVar(&o.allowProxyPaths, "allow-proxy-paths", false, "let --proxy hand on requests to the proxy paths of pods, services and nodes")
-	f.StringSliceVar(&o.acceptHosts, "accept-host", nil, "host that requests to --proxy may name, besides those of the loopback")
 	f.BoolVar(&o.includeSecrets, "include-secrets", false, "keep the values of Secrets: whoever has the file can read them")
 	f.BoolVar(&o.includeEnv, "include-env", false, "keep the values of environment variables: there may be passwords among them")
 	f.Int64Var(&o.maxBytes, "max-bytes", 1<<30, "largest recording, uncompressed (-1 = no limit)")
 	f.DurationVar(&o.exitAfter, "exit-after", 0, "end after this time, with exit code 0")
-	f.IntVar(&o.maxEvents, "max-events", 0, "end after this many events of objects, with exit code 0")
-	o.selection.Register(f)
-	f.StringVar(&o.list, "initial-list", "auto", "fetch the first state by: auto, paged or stream")
-	f.DurationVar(&o.idle, "idle-timeout", 3*time.Minute, "longest silence on a watch, bookmarks included, before it is opened anew")
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing on stderr but why it ended")
-	f.StringVar(&o.logFormat, "log-format", "text", "of stderr: text or json")
-	o.connection.Register(f)
-	complete.Objects(p, cmd, &o.connection)
-	return cmd
 }
 
-func runRecord(p *cli.Program, cmd *cobra.Command, args []string, o *recordFlags) error {
-	if err := o.check(cmd, args); err != nil {
-		return err
-	}
-	var w target.Wish
-	if o.proxy == "" {
-		var err error
-		if w, err = target.ParseArgs(args); err != nil {
-			return err
-		}
-	}
-	t := messages.New(p.Stderr, o.logFormat, o.quiet)
-	defer t.Summary()
-	ctx, release := (&watchFlags{exitAfter: o.exitAfter}).ends(cmd.Context())
-	defer release()
-	o.connection.HTTP1 = o.proxy != "" // over HTTP/2 the answers that nobody reads would wait in our memory
-	c, cfg, err := o.connection.Load(p, t)
-	if err != nil {
-		return err
-	}
-	defer c.CloseIdleConnections()
-	var targets []target.Target
-	if o.proxy == "" {
-		namespace := cfg.Namespace
-		if o.selection.All {
-			namespace = ""
-		}
-		missing := messages.NewMissing(t)
-		w.Broken = func(now map[string]error) { missing.Report("", now) }
-		if targets, err = w.Targets(ctx, c, namespace, target.ToWatch); err != nil {
-			return err
-		}
-	}
-	out, err := o.create(replay.Header{Tool: "listwatch " + cli.ThisBuild().Version, Cluster: clusterOf(ctx, c)})
-	if err != nil {
-		return err
-	}
-	r := &recorder{flags: o, client: c, talk: t, out: out, began: time.Now()}
-	if o.proxy == "" {
-		err = r.events(ctx, targets)
-	} else {
-		err = recordProxy(p, ctx, r)
-	}
-	return r.close(err)
+func (o *recordingFlags) registerRest(f *pflag.FlagSet) {
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing on stderr but why it ended")
+	f.StringVar(&o.logFormat, "log-format", "text", "write messages to stderr as text or json")
+	o.connection.Register(f)
 }
 
 // check refuses flags that make no sense.
-func (o *recordFlags) check(cmd *cobra.Command, args []string) error {
-	if err := cli.Positive(cmd, "exit-after", "max-events"); err != nil {
+func (o *recordingFlags) check(cmd *cobra.Command) error {
+	if err := cli.Positive(cmd, "exit-after"); err != nil {
 		return err
 	}
 	switch {
 	case o.logFormat != "text" && o.logFormat != "json":
 		return exit.Usage("--log-format %q: want one of text, json", printable.Clip(o.logFormat))
-	case o.list != "auto" && o.list != "paged" && o.list != "stream":
-		return exit.Usage("--initial-list %q: want one of auto, paged, stream", printable.Clip(o.list))
-	case o.idle <= 0:
-		return exit.Usage("--idle-timeout %v: want more than 0", o.idle)
 	case o.maxBytes == 0 || o.maxBytes < -1:
 		return exit.Usage("--max-bytes %d: want more than 0, or -1 for no limit", o.maxBytes)
 	case o.file == "":
 		return exit.Usage("say where to record to, such as --file pods.lwrec.ndjson.gz")
-	case o.proxy != "" && len(args) > 0:
-		return exit.Usage("--proxy records what clients ask for: a type cannot be given with it")
+	case o.force:
+		return nil
 	}
-	if o.proxy != "" {
-		for _, name := range []string{"all-namespaces", "selector", "field-selector", "chunk-size", "initial-list", "idle-timeout", "max-events"} {
-			if cmd.Flags().Changed(name) {
-				return exit.Usage("--%s chooses events, and --proxy records what clients ask for: give one of the two", name)
-			}
-		}
+	if _, err := os.Stat(o.file); err == nil {
+		return exit.Usage("%s exists: give another name, or --force to replace it", o.file)
 	}
-	if o.proxy == "" {
-		for _, name := range []string{"read-only", "allow-proxy-paths", "accept-host"} {
-			if cmd.Flags().Changed(name) {
-				return exit.Usage("--%s is for --proxy: give both", name)
-			}
-		}
+	return nil
+}
+
+// recordFlags are the flags of record.
+type recordFlags struct {
+	recording recordingFlags
+	selection target.Selection
+	list      string
+	idle      time.Duration
+	maxEvents int
+}
+
+const recordLong = `Record what is listed and watched in a file, until told to stop. "listwatch replay"
+plays it again: as events, or as a server. "listwatch record proxy" records the
+traffic of another client.
+
+Secrets, and the values of environment variables, are replaced while they are
+recorded, by as many bytes; credentials are never in the file. A recording that was
+cut, even by kill -9, plays as far as it goes.`
+
+func recordCommand(p *cli.Program) *cobra.Command {
+	o := &recordFlags{}
+	cmd := &cobra.Command{
+		Use:   "record TYPE[,TYPE...] [NAME...] --file FILE | proxy ADDRESS --file FILE",
+		Short: "Record events, or the traffic of another client",
+		Long:  recordLong,
+		Example: `  listwatch record pods,deployments -n shop --file shop.lwrec.ndjson.gz
+  listwatch record nodes --file nodes.lwrec.ndjson --exit-after 10m
+  listwatch record proxy 127.0.0.1:8001 --file kubectl.lwrec.ndjson`,
+		RunE: func(cmd *cobra.Command, args []string) error { return runRecord(p, cmd, args, o) },
 	}
-	if o.proxy != "" {
-		if _, _, err := o.proxyAddress(); err != nil {
-			return err
-		}
+	f := cmd.Flags()
+	f.SortFlags = false
+	o.recording.registerFile(f)
+	f.IntVar(&o.maxEvents, "max-events", 0, "end after this many events of objects, with exit code 0")
+	o.selection.Register(f)
+	f.StringVar(&o.list, "initial-list", "auto", "fetch the first state by: auto, paged or stream")
+	f.DurationVar(&o.idle, "idle-timeout", 3*time.Minute, "longest silence on a watch, bookmarks included, before it is opened anew")
+	o.recording.registerRest(f)
+	complete.Objects(p, cmd, &o.recording.connection)
+	cmd.AddCommand(recordProxyCommand(p))
+	return cmd
+}
+
+func runRecord(p *cli.Program, cmd *cobra.Command, args []string, o *recordFlags) error {
+	if err := o.check(cmd); err != nil {
+		return err
 	}
-	if !o.force {
-		if _, err := os.Stat(o.file); err == nil {
-			return exit.Usage("%s exists: give another name, or --force to replace it", o.file)
-		}
+	w, err := target.ParseArgs(args)
+	if err != nil {
+		return err
+	}
+	t := messages.New(p.Stderr, o.recording.logFormat, o.recording.quiet)
+	defer t.Summary()
+	ctx, release := (&watchFlags{exitAfter: o.recording.exitAfter}).ends(cmd.Context())
+	defer release()
+	c, cfg, err := o.recording.connection.Load(p, t)
+	if err != nil {
+		return err
+	}
+	defer c.CloseIdleConnections()
+	namespace := cfg.Namespace
+	if o.selection.All {
+		namespace = ""
+	}
+	missing := messages.NewMissing(t)
+	w.Broken = func(now map[string]error) { missing.Report("", now) }
+	targets, err := w.Targets(ctx, c, namespace, target.ToWatch)
+	if err != nil {
+		return err
+	}
+	r, err := o.recording.recorder(ctx, c, t)
+	if err != nil {
+		return err
+	}
+	return r.close(r.events(ctx, o, targets))
+}
+
+// check refuses flags that make no sense.
+func (o *recordFlags) check(cmd *cobra.Command) error {
+	if err := cli.Positive(cmd, "max-events"); err != nil {
+		return err
+	}
+	if err := o.recording.check(cmd); err != nil {
+		return err
+	}
+	switch {
+	case o.list != "auto" && o.list != "paged" && o.list != "stream":
+		return exit.Usage("--initial-list %q: want one of auto, paged, stream", printable.Clip(o.list))
+	case o.idle <= 0:
+		return exit.Usage("--idle-timeout %v: want more than 0", o.idle)
 	}
 	return o.selection.Parse()
 }
 
+// recorder creates the file and returns what records to it.
+func (o *recordingFlags) recorder(ctx context.Context, c *client.Client, t *messages.Writer) (*recorder, error) {
+	out, err := o.create(replay.Header{Tool: "listwatch " + cli.ThisBuild().Version, Cluster: clusterOf(ctx, c)})
+	if err != nil {
+		return nil, err
+	}
+	return &recorder{flags: o, client: c, talk: t, out: out, began: time.Now()}, nil
+}
+
 // create opens the file.
-func (o *recordFlags) create(h replay.Header) (*replay.Writer, error) {
+func (o *recordingFlags) create(h replay.Header) (*replay.Writer, error) {
 	if info, err := os.Stat(o.file); err == nil && o.force {
 		if !info.Mode().IsRegular() {
 			return nil, exit.Usage("%s is no file that could be replaced", o.file)
@@ -228,9 +217,10 @@ func clusterOf(ctx context.Context, c *client.Client) replay.Cluster {
 	return cl
 }
 
-// recorder is one run of record.
+// recorder is one run of record, or of record proxy.
 type recorder struct {
-	flags   *recordFlags
+	flags   *recordingFlags
+	proxied bool // requests of another client are recorded, not events
 	client  *client.Client
 	talk    *messages.Writer
 	out     *replay.Writer
@@ -241,7 +231,7 @@ type recorder struct {
 }
 
 // events records targets until ctx is done or one of them fails.
-func (r *recorder) events(ctx context.Context, targets []target.Target) error {
+func (r *recorder) events(ctx context.Context, o *recordFlags, targets []target.Target) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r.talk.Info("record", "recording to "+r.flags.file+" until it is stopped, as by Ctrl-C", "recording", "file", r.flags.file)
@@ -251,7 +241,7 @@ func (r *recorder) events(ctx context.Context, targets []target.Target) error {
 	}
 	for _, t := range targets {
 		watches.Go(func() {
-			if err := r.follow(ctx, t); err != nil {
+			if err := r.follow(ctx, o, t); err != nil {
 				cancel(err) // the first one counts
 			}
 		})
@@ -260,21 +250,21 @@ func (r *recorder) events(ctx context.Context, targets []target.Target) error {
 	return context.Cause(ctx)
 }
 
-func (r *recorder) follow(ctx context.Context, t target.Target) error {
-	fields, err := t.FieldSelector(r.flags.selection.FieldsSel)
+func (r *recorder) follow(ctx context.Context, o *recordFlags, t target.Target) error {
+	fields, err := t.FieldSelector(o.selection.FieldsSel)
 	if err != nil {
 		return exit.Usage("%q: %w", t.Name, err)
 	}
-	stream := r.out.Stream(replay.Target{Resource: t.Resource, Namespace: t.Namespace, Labels: r.flags.selection.Selector.String(), Fields: fields.String()})
-	initial := map[string]watch.Initial{"paged": watch.Paged, "stream": watch.Stream}[r.flags.list]
+	stream := r.out.Stream(replay.Target{Resource: t.Resource, Namespace: t.Namespace, Labels: o.selection.Selector.String(), Fields: fields.String()})
+	initial := map[string]watch.Initial{"paged": watch.Paged, "stream": watch.Stream}[o.list]
 	synced, failures := false, 0
 	// As watch: who may not have what he asks for is told so, and not later.
 	ends := func(i *watch.Interruption) bool {
 		refused := errors.Is(i.Err, kube.ErrUnauthorized) || errors.Is(i.Err, kube.ErrForbidden) || errors.Is(i.Err, kube.ErrNotFound)
 		return i.Next == watch.OpNone || refused && !synced
 	}
-	w := watch.New(client.Of[codec.RawFull](r.client, t.Resource).In(t.Namespace).Where(r.flags.selection.Selector, fields), watch.Options{
-		Limit: r.flags.selection.Limit(), MaxItem: record.MaxItem, Idle: r.flags.idle, Initial: initial, Trace: stream.Trace(watch.Trace{Interrupted: func(i watch.Interruption) {
+	w := watch.New(client.Of[codec.RawFull](r.client, t.Resource).In(t.Namespace).Where(o.selection.Selector, fields), watch.Options{
+		Limit: o.selection.Limit(), MaxItem: record.MaxItem, Idle: o.idle, Initial: initial, Trace: stream.Trace(watch.Trace{Interrupted: func(i watch.Interruption) {
 			if i.Err != nil && !ends(&i) {
 				r.talk.Warn(t.Label(), fmt.Sprintf("cannot %s: %s; again in %s", messages.Verb(i.Op), auth.Brief(i.Err), printable.Rough(i.Wait)), "failed", "err", printable.Line(i.Err.Error()))
 			}
@@ -289,7 +279,7 @@ func (r *recorder) follow(ctx context.Context, t target.Target) error {
 		case err == nil && ev.Type == watch.Synced:
 			synced = true
 		case err == nil && ev.Object.GetName() != "":
-			if n := r.count.Add(1); r.flags.maxEvents > 0 && n >= int64(r.flags.maxEvents) {
+			if n := r.count.Add(1); o.maxEvents > 0 && n >= int64(o.maxEvents) {
 				return exit.ErrAskedFor
 			}
 		case err == nil:
@@ -352,7 +342,7 @@ func (r *recorder) close(err error) error {
 		size = info.Size()
 	}
 	what := ""
-	if r.flags.proxy == "" {
+	if !r.proxied {
 		what = printable.Count(int(r.count.Load()), "event") + ", "
 	}
 	r.talk.Info("record", fmt.Sprintf("%s: %s%s in %s", r.flags.file, what, sizeText(size), printable.Rough(time.Since(r.began))),

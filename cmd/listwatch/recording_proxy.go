@@ -14,8 +14,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/complete"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/listen"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/guard"
 	"github.com/listwatch/listwatch/internal/printable"
@@ -24,47 +28,118 @@ import (
 // unixPrefix marks the path of a socket, where there could be an address.
 const unixPrefix = "unix:"
 
-// proxyAddress is where --proxy is served: the network, and the address in it.
-func (o *recordFlags) proxyAddress() (network, address string, err error) {
-	if path, ok := strings.CutPrefix(o.proxy, unixPrefix); ok {
+// recordProxyFlags are the flags of record proxy.
+type recordProxyFlags struct {
+	recording       recordingFlags
+	address         string // the argument
+	readOnly        bool
+	allowProxyPaths bool
+	acceptHosts     []string
+}
+
+const recordProxyLong = `Record the traffic of another client in a file, byte by byte, until told to stop.
+It serves the API at a loopback address and port (0 = a free port), or at a socket,
+as unix:PATH, and prints the URL to point the client at. "listwatch replay" plays
+the recording again.
+
+Requests go to the server with the credentials of this program, and as --as says;
+what they bring of either is removed. So whoever reaches the address has the
+permissions of this program: give it a unix socket, which only its owner can open,
+or --read-only. Web pages are refused, and so are exec, attach, port-forward and
+proxy paths.`
+
+func recordProxyCommand(p *cli.Program) *cobra.Command {
+	o := &recordProxyFlags{}
+	cmd := &cobra.Command{
+		Use:   "proxy ADDRESS --file FILE",
+		Short: "Record the traffic of another client",
+		Long:  recordProxyLong,
+		Example: `  listwatch record proxy 127.0.0.1:8001 --file kubectl.lwrec.ndjson
+  listwatch record proxy unix:/tmp/api.sock --file curl.lwrec.ndjson --read-only`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return exit.Usage("give one address to serve at, such as 127.0.0.1:0 or unix:/tmp/api.sock: what is recorded is up to the client")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return runRecordProxy(p, cmd, args[0], o) },
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	o.recording.registerFile(f)
+	f.BoolVar(&o.readOnly, "read-only", false, "refuse all requests but GET and HEAD")
+	f.BoolVar(&o.allowProxyPaths, "allow-proxy-paths", false, "hand on requests to the proxy paths of pods, services and nodes")
+	f.StringSliceVar(&o.acceptHosts, "accept-host", nil, "host that requests may name, besides those of the loopback")
+	o.recording.registerRest(f)
+	complete.Objects(p, cmd, &o.recording.connection)
+	cmd.ValidArgsFunction = cobra.NoFileCompletions // of its flags only
+	return cmd
+}
+
+func runRecordProxy(p *cli.Program, cmd *cobra.Command, address string, o *recordProxyFlags) error {
+	o.address = address
+	if err := o.recording.check(cmd); err != nil {
+		return err
+	}
+	network, at, err := o.at()
+	if err != nil {
+		return err
+	}
+	t := messages.New(p.Stderr, o.recording.logFormat, o.recording.quiet)
+	defer t.Summary()
+	ctx, release := (&watchFlags{exitAfter: o.recording.exitAfter}).ends(cmd.Context())
+	defer release()
+	o.recording.connection.HTTP1 = true // over HTTP/2 the answers that nobody reads would wait in our memory
+	c, _, err := o.recording.connection.Load(p, t)
+	if err != nil {
+		return err
+	}
+	defer c.CloseIdleConnections()
+	r, err := o.recording.recorder(ctx, c, t)
+	if err != nil {
+		return err
+	}
+	r.proxied = true
+	return r.close(r.proxy(p, ctx, o, network, at))
+}
+
+// at returns where the API is served: the network, and the address in it.
+func (o *recordProxyFlags) at() (network, address string, err error) {
+	if path, ok := strings.CutPrefix(o.address, unixPrefix); ok {
 		if path == "" {
-			return "", "", exit.Usage("--proxy %s: want the path of a socket, such as unix:/tmp/api.sock", o.proxy)
+			return "", "", exit.Usage("address %s: want the path of a socket, such as unix:/tmp/api.sock", o.address)
 		}
 		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-			return "", "", exit.Usage("--proxy %s: the file exists: remove it, or give another name", printable.Clip(o.proxy))
+			return "", "", exit.Usage("address %s: the file exists: remove it, or give another name", printable.Clip(o.address))
 		}
 		return "unix", path, nil
 	}
-	address, open, err := listen.Address("--proxy", o.proxy)
+	address, open, err := listen.Address("address", o.address)
 	if err == nil && open {
-		err = exit.Usage("--proxy %s: whoever reaches it has the permissions of this program: give a loopback address", printable.Clip(o.proxy))
+		err = exit.Usage("address %s: whoever reaches it has the permissions of this program: give a loopback address", printable.Clip(o.address))
 	}
 	return "tcp", address, err
 }
 
-// proxyConnections is how many connections --proxy has open at once. Each may hold some
-// megabytes, until the recorder knows whether they are of a Secret.
+// proxyConnections is how many connections record proxy has open at once. Each may hold
+// some megabytes, until the recorder knows whether they are of a Secret.
 const proxyConnections = 150
 
-// recordProxy serves the API at --proxy, and records what is asked there.
-func recordProxy(p *cli.Program, ctx context.Context, r *recorder) error {
-	network, address, err := r.flags.proxyAddress()
-	if err != nil {
-		return err
-	}
+// proxy serves the API at address, and records what is requested there.
+func (r *recorder) proxy(p *cli.Program, ctx context.Context, o *recordProxyFlags, network, address string) error {
 	upstream, err := url.Parse(r.client.Server())
 	if err != nil {
 		return exit.Failed(err) // the client has checked it
 	}
 	l, err := listenAt(network, address)
 	if err != nil {
-		return listen.Error("--proxy", r.flags.proxy, err)
+		return listen.Error("address", o.address, err)
 	}
-	h := guard.Prompt(r.flags.restrict(r.out.Proxy(upstream, r.client.RoundTripper())))
-	stop := listen.Serve(ctx, l, h, r.flags.acceptHosts, proxyConnections)
+	h := guard.Prompt(o.restrict(r.out.Proxy(upstream, r.client.RoundTripper())))
+	stop := listen.Serve(ctx, l, h, o.acceptHosts, proxyConnections)
 	at, try := "http://"+l.Addr().String(), "kubectl -s http://"+l.Addr().String()+" get pods -w"
 	if network == "unix" {
-		at, try = r.flags.proxy, "curl --unix-socket "+address+" http://localhost/api/v1/pods"
+		at, try = o.address, "curl --unix-socket "+address+" http://localhost/api/v1/pods"
 	}
 	r.talk.Info("record", "recording to "+r.flags.file+" what is asked at "+at+", such as "+try, "recording", "file", r.flags.file, "url", at)
 	if err = p.Put(at + "\n"); err == nil {
@@ -134,7 +209,7 @@ func (r *recorder) untilFull(ctx context.Context) error {
 
 // restrict refuses what reaches further than the API, and with --read-only all that
 // may change something.
-func (o *recordFlags) restrict(next http.Handler) http.Handler {
+func (o *recordProxyFlags) restrict(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		why := ""
 		switch subresource, ok := reaches(r.URL); {

@@ -87,7 +87,7 @@ func TestRecordProxyHoldsItsIdentity(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "x.lwrec.ndjson")
-			rec := serveProgram(t, append([]string{"record", "--proxy", "127.0.0.1:0", "--file", file, "-s", up.URL, "--insecure-skip-tls-verify"}, test.args...)...)
+			rec := serveProgram(t, append([]string{"record", "proxy", "127.0.0.1:0", "--file", file, "-s", up.URL, "--insecure-skip-tls-verify"}, test.args...)...)
 			up.taken()
 			for _, header := range [][]string{nil, strangers} {
 				if code, body := get(t, rec.url+"/api/v1/pods", header...); code != 200 {
@@ -121,7 +121,7 @@ contexts: [{name: c, context: {cluster: c, user: u}}]
 users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: %q, interactiveMode: Never}}}]
 current-context: c
 `, up.URL, plugin))
-	rec := serveProgram(t, "record", "--proxy", "127.0.0.1:0", "--file", filepath.Join(dir, "x.lwrec.ndjson"), "--kubeconfig", kubeconfig)
+	rec := serveProgram(t, "record", "proxy", "127.0.0.1:0", "--file", filepath.Join(dir, "x.lwrec.ndjson"), "--kubeconfig", kubeconfig)
 	up.taken()
 	get(t, rec.url+"/api/v1/pods", strangers...)
 	if diff := cmp.Diff([]string{`GET /api/v1/pods {"authorization":["Bearer lent"]}`}, up.taken()); diff != "" {
@@ -130,7 +130,7 @@ current-context: c
 
 	srv := apitest.NewWith(t, apitest.Options{ClientCerts: true})
 	certified := write("certified", string(srv.Kubeconfig()))
-	rec = serveProgram(t, "record", "--proxy", "127.0.0.1:0", "--file", filepath.Join(dir, "y.lwrec.ndjson"), "--kubeconfig", certified)
+	rec = serveProgram(t, "record", "proxy", "127.0.0.1:0", "--file", filepath.Join(dir, "y.lwrec.ndjson"), "--kubeconfig", certified)
 	if code, body := get(t, rec.url+"/api/v1/pods", strangers...); code != 200 {
 		t.Errorf("by a certificate: %d %s", code, body)
 	}
@@ -143,7 +143,7 @@ func TestRecordProxyRefuses(t *testing.T) {
 	start := func(args ...string) string {
 		t.Helper()
 		file := filepath.Join(t.TempDir(), "x.lwrec.ndjson")
-		rec := serveProgram(t, append([]string{"record", "--proxy", "127.0.0.1:0", "--file", file, "-s", up.URL, "--insecure-skip-tls-verify"}, args...)...)
+		rec := serveProgram(t, append([]string{"record", "proxy", "127.0.0.1:0", "--file", file, "-s", up.URL, "--insecure-skip-tls-verify"}, args...)...)
 		up.taken()
 		return rec.url
 	}
@@ -231,7 +231,7 @@ func TestRecordProxyAtASocket(t *testing.T) {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	path := filepath.Join(dir, "api")
-	args := []string{"record", "--proxy", "unix:" + path, "--file", filepath.Join(dir, "x.lwrec.ndjson"), "-s", up.URL, "--insecure-skip-tls-verify"}
+	args := []string{"record", "proxy", "unix:" + path, "--file", filepath.Join(dir, "x.lwrec.ndjson"), "-s", up.URL, "--insecure-skip-tls-verify"}
 	rec := serveProgram(t, args...)
 	if info, err := os.Stat(path); err != nil || info.Mode() != os.ModeSocket|0o600 {
 		t.Errorf("the socket: %v, %v", info.Mode(), err)

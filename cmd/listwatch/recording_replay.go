@@ -51,7 +51,7 @@ the pace at which they came.
 With --serve state, a fake API server goes through the recorded states: any client
 can list and watch it. With --serve script, requests get the answers that were
 recorded, in the same pieces and broken off at the same byte; that needs a
-recording of --proxy. The URL is printed on stdout.`
+recording of "listwatch record proxy". The URL is printed on stdout.`
 
 func replayCommand(p *cli.Program) *cobra.Command {
 	o := &replayFlags{}

@@ -61,7 +61,7 @@ func serveRecording(p *cli.Program, ctx context.Context, o *replayFlags, rec *re
 
 func serveScript(p *cli.Program, ctx context.Context, o *replayFlags, address string, rec *replay.Recording, pace replay.Pace, t *messages.Writer) error {
 	if !slices.ContainsFunc(rec.Entries, func(e *replay.Entry) bool { return e.Kind == replay.KindReq }) {
-		return recordingError(o.path, errors.New("there are no requests in this recording: record them by --proxy; a recording of events can be served by --serve state"))
+		return recordingError(o.path, errors.New("there are no requests in this recording: record them by listwatch record proxy; a recording of events can be served by --serve state"))
 	}
 	script := replay.NewScript(rec, replay.ScriptOptions{Pace: pace})
 	l, err := net.Listen("tcp", address)

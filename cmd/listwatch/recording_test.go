@@ -91,7 +91,7 @@ func TestRecordProxyLendsCredentials(t *testing.T) {
 	if err := os.WriteFile(kubeconfig, srv.Kubeconfig(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	rec := serveProgram(t, "record", "--proxy", "127.0.0.1:0", "--file", file, "--kubeconfig", kubeconfig)
+	rec := serveProgram(t, "record", "proxy", "127.0.0.1:0", "--file", file, "--kubeconfig", kubeconfig)
 	path := kube.ConfigMaps.Path("a")
 	code, body := get(t, rec.url+path)
 	if code != 200 || !strings.Contains(body, `"name":"b"`) {

@@ -22,15 +22,15 @@ func TestEveryListenerIsGuarded(t *testing.T) {
 		t.Fatalf("record: %d %s", code, stderr)
 	}
 	path := kube.ConfigMaps.Path("a")
-	proxy := serveProgram(t, "record", "--proxy", "127.0.0.1:0", "--file", traffic, "-s", srv.URL, "--accept-host", "ours.test")
+	proxy := serveProgram(t, "record", "proxy", "127.0.0.1:0", "--file", traffic, "-s", srv.URL, "--accept-host", "ours.test")
 	get(t, proxy.url+path)
 	for name, test := range map[string]struct {
 		path string
 		args []string
 	}{
-		"fake":         {path, []string{"fake"}},
+		"fake":         {path, []string{"fake", "serve"}},
 		"replay state": {path, []string{"replay", events, "--fast", "--serve", "state"}},
-		"record":       {path, []string{"record", "--proxy", "127.0.0.1:0", "--file", filepath.Join(dir, "more"), "-s", srv.URL}},
+		"record":       {path, []string{"record", "proxy", "127.0.0.1:0", "--file", filepath.Join(dir, "more"), "-s", srv.URL}},
 		"monitor":      {"/metrics", nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -125,7 +125,7 @@ func testDiskOfTraffic(t *testing.T) {
 	for n := range 10 {
 		file := r.file(n)
 		r.d.leaves((n + 4) * 2 * aPage)
-		proxy := newChild(t, "record", "--proxy", "127.0.0.1:0", "--file", file, "-s", r.srv.URL).start()
+		proxy := newChild(t, "record", "proxy", "127.0.0.1:0", "--file", file, "-s", r.srv.URL).start()
 		proxy.until(proxy.stdout, "^http://.*$")
 		stop := r.acting()
 		client := newChild(t, "watch", "configmaps", "-A", "-o", "ndjson", "--initial-list", "paged", "-s", strings.TrimSpace(proxy.stdout.String())).start()
@@ -153,7 +153,7 @@ func testDiskOfTraffic(t *testing.T) {
 	// A disk that is full at the start.
 	r.d.leaves(0)
 	file := filepath.Join(r.d.dir, "x.lwrec.ndjson")
-	if r.filled(newChild(t, "record", "--proxy", "127.0.0.1:0", "--file", file, "-s", r.srv.URL).start(), file) {
+	if r.filled(newChild(t, "record", "proxy", "127.0.0.1:0", "--file", file, "-s", r.srv.URL).start(), file) {
 		t.Error("it began")
 	}
 }

@@ -21,8 +21,8 @@ the cache of controller-runtime %s, built with %s.
     cd compat && go run ./cmd/scenarios -o scenarios.md
 
 "-" is a scenario that the client never comes to, such as one about streaming
-lists if it uses none. What it takes to pass is what "listwatch fake --scenario
-NAME" prints, and a fair client of 200 lines can do most of it
+lists if it uses none. What it takes to pass is what "listwatch fake test NAME"
+prints, and a fair client of 200 lines can do most of it
 (apitest/scenario/naive_test.go).
 
 `, version("k8s.io/client-go"), version("sigs.k8s.io/controller-runtime"), runtime.Version())

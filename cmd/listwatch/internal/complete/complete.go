@@ -63,6 +63,8 @@ func Values(cmd *cobra.Command, flags map[string]cobra.CompletionFunc) {
 	switch cmd.Name() {
 	case "check":
 		fixed["output"] = []string{"json"}
+	case "test", "scenarios":
+		fixed["output"] = []string{"text", "json"}
 	default:
 		all["output"] = completeFormats
 	}

@@ -21,7 +21,7 @@ func TestScenariosAddUp(t *testing.T) {
 		{nil, nil, []string{"e", "d"}, false, "2 scenarios not exercised: d, e; --allow-not-exercised if your client need not use what they are about"},
 		{nil, nil, []string{"e", "d"}, true, ""},
 	} {
-		s := &suite{talk: messages.New(io.Discard, "text", true), failing: c.failing, absent: c.absent, unused: c.unused, flags: &Flags{allowUnused: c.allow}}
+		s := &suite{talk: messages.New(io.Discard, "text", true), failing: c.failing, absent: c.absent, unused: c.unused, flags: &testFlags{allowUnused: c.allow}}
 		got := ""
 		if err := s.sum(9); err != nil {
 			got = err.Error()
