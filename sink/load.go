@@ -57,13 +57,11 @@ func (s *session) begin(ctx context.Context, cause error) error {
 	} else if err := s.flush(ctx); err != nil { // so that the table holds it
 		return err
 	}
-	s.load, s.inconsistent = &load{held: map[kube.Key]heldObject{}}, false
-	for h, err := range s.known(ctx) {
-		if err != nil {
-			return fmt.Errorf("read what the sink holds of %s: %w", s.o.Scope, err)
-		}
-		s.load.held[h.Key] = heldObject{uid: h.UID, revision: h.Revision, epoch: h.Epoch}
+	held, err := s.held(ctx)
+	if err != nil {
+		return err
 	}
+	s.load, s.inconsistent = &load{held: held}, false
 	return nil
 }
 
@@ -116,6 +114,10 @@ func (s *session) vanished(k kube.Key, h heldObject) Record {
 	return rec
 }
 
+func sortedKeys(held map[kube.Key]heldObject) []kube.Key {
+	return slices.SortedFunc(maps.Keys(held), kube.Key.Compare)
+}
+
 // complete ends the load, which SYNCED at a revision announces: what the table holds and
 // the list does not is gone, and the table is the collection as of that revision.
 func (s *session) complete(ctx context.Context, rev kube.Revision) error {
@@ -132,7 +134,7 @@ func (s *session) complete(ctx context.Context, rev kube.Revision) error {
 	if s.next.Cause == CauseExpired && s.next.Revision.Newer(rev) {
 		return s.loseHistory(ctx, CauseRestored)
 	}
-	for _, k := range slices.SortedFunc(maps.Keys(l.held), kube.Key.Compare) {
+	for _, k := range sortedKeys(l.held) {
 		h := l.held[k]
 		if h.seen {
 			continue

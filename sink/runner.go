@@ -191,12 +191,18 @@ func (r *Runner) note(f func(*Status)) {
 // with ErrRefused, where the sink cannot take the scope; and with the error of the watch
 // that no retry can mend, such as a selector that the server does not know. After any
 // other failure it opens the scope again, with pauses that grow up to 30 seconds.
-func (r *Runner) Run(ctx context.Context) error {
+func (r *Runner) Run(ctx context.Context) error { return r.repeat(ctx, r.possess) }
+
+// repeat calls f until it succeeds, or fails in a way that no retry can mend.
+func (r *Runner) repeat(ctx context.Context, f func(context.Context) (progress bool, err error)) error {
 	for failures := 0; ; {
 		if r.o.Leading != nil && !r.o.Leading() {
 			return fmt.Errorf("%s: the leadership ended: %w", r.o.Scope, ErrFenced)
 		}
-		progress, err := r.possess(ctx)
+		progress, err := f(ctx)
+		if err == nil {
+			return nil
+		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -230,21 +236,29 @@ func backoff(failures int) time.Duration {
 	return d/2 + rand.N(d/2)
 }
 
-// possess opens the scope and follows the collection until something fails. It reports
-// whether anything was committed.
-func (r *Runner) possess(ctx context.Context) (progress bool, err error) {
-	openCtx, cancel := context.WithTimeout(ctx, r.o.CommitTimeout)
-	pos, known, err := r.o.Sink.Open(openCtx, r.o.Scope)
-	cancel()
+// open opens the scope in the sink.
+func (r *Runner) open(ctx context.Context) (*session, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.o.CommitTimeout)
+	defer cancel()
+	pos, known, err := r.o.Sink.Open(ctx, r.o.Scope)
 	if err != nil {
-		return false, fmt.Errorf("open %s: %w", r.o.Scope, err)
+		return nil, fmt.Errorf("open %s: %w", r.o.Scope, err)
 	}
 	r.note(func(s *Status) { s.Position, s.Err = pos, nil })
 	if f := r.o.Trace.Opened; f != nil {
 		f(pos)
 	}
 	pos.Scope = r.o.Scope
-	s := &session{Runner: r, known: known, pos: pos, next: pos, first: pos.Sequence}
+	return &session{Runner: r, known: known, pos: pos, next: pos, first: pos.Sequence}, nil
+}
+
+// possess opens the scope and follows the collection until something fails. It reports
+// whether anything was committed.
+func (r *Runner) possess(ctx context.Context) (progress bool, err error) {
+	s, err := r.open(ctx)
+	if err != nil {
+		return false, err
+	}
 	if err := s.recall(ctx); err != nil {
 		return false, err
 	}

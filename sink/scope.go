@@ -208,6 +208,7 @@ const (
 	CauseExpired    = "the server no longer had the history"
 	CauseRestored   = "the server was restored to an earlier state"
 	CauseRescoped   = "the selection was changed"
+	CauseNotServed  = "the server did not serve the resource"
 	CauseDisorder   = "the server sent events out of their order"
 	CauseUnreadable = "the server sent an event of an object that cannot be identified"
 )
