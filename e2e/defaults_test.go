@@ -169,7 +169,7 @@ func mask(v any, name, uid string) any {
 		switch {
 		case v == uid && uid != "":
 			return "UID"
-		case strings.HasPrefix(v, "10.0.0.") && v != "10.0.0.77":
+		case strings.HasPrefix(v, "10.0.0.") && v != "10.0.0.12":
 			return "IP"
 		case strings.HasSuffix(name, "TransitionTime"):
 			return "TIME"

@@ -159,7 +159,7 @@ func maskPool(v any, name string) any {
 			v[i] = maskPool(e, name)
 		}
 	case string:
-		if strings.HasPrefix(v, "10.0.0.") && v != "10.0.0.77" {
+		if strings.HasPrefix(v, "10.0.0.") && v != "10.0.0.12" {
 			return "IP"
 		}
 		if strings.HasSuffix(name, "TransitionTime") {
