@@ -109,9 +109,35 @@ func (s *session) watcher(ctx context.Context, events chan<- event) *watch.Watch
 	}
 	o.Trace = watch.Trace{
 		Listed:      func(p list.Progress) { send(ctx, events, event{paging: &p}) },
-		Interrupted: s.o.Trace.Interrupted,
+		Connected:   func(watch.Op, kube.Revision, time.Duration) { s.answered() },
+		Interrupted: s.interrupted,
 	}
 	return watch.New(s.col, o)
+}
+
+// interrupted notes that nothing comes from the server, and logs it once. A watch that was
+// cut is opened again at once, and only the failures after that are worth a line.
+func (s *session) interrupted(i watch.Interruption) {
+	if f := s.o.Trace.Interrupted; f != nil {
+		f(i)
+	}
+	if refused := (*kube.Status)(nil); i.Err == nil || !errors.As(i.Err, &refused) && i.Attempt < 3 {
+		return
+	}
+	first := false
+	s.note(func(st *Status) { first, st.Err = st.Err == nil, i.Err })
+	if first {
+		s.o.Logger.Warn("sink: nothing comes from the server", "scope", s.o.Scope.String(), "err", i.Err)
+	}
+}
+
+// answered notes the opposite.
+func (s *session) answered() {
+	again := false
+	s.note(func(st *Status) { again, st.Err = st.Err != nil, nil })
+	if again {
+		s.o.Logger.Info("sink: the server answers again", "scope", s.o.Scope.String())
+	}
 }
 
 // send hands ev over and reports whether ctx let it.
@@ -133,6 +159,7 @@ func (s *session) read(ctx context.Context, w *watch.Watcher[codec.Raw], events 
 			ended = &finalError{err} // unless something follows
 			continue
 		}
+		s.answered()
 		ended = nil
 		if err != nil && !codec.IsItem(err) {
 			ended = &finalError{err}

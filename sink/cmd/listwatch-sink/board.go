@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"strconv"
@@ -28,11 +29,17 @@ type board struct {
 	took                                                         *prometheus.HistogramVec
 
 	mu      sync.Mutex
-	runners map[string]*sink.Runner // by scope
+	runners map[scope]*sink.Runner
+}
+
+// scope is what one Runner moves: a shard of a type, by group and plural.
+type scope struct {
+	resource string
+	shard    int
 }
 
 func newBoard(log *slog.Logger) *board {
-	b := &board{log: log, registry: prometheus.NewRegistry(), runners: map[string]*sink.Runner{}}
+	b := &board{log: log, registry: prometheus.NewRegistry(), runners: map[scope]*sink.Runner{}}
 	counter := func(name, help string) *prometheus.CounterVec {
 		c := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "listwatch_sink", Name: name, Help: help}, []string{"resource", "shard"})
 		b.registry.MustRegister(c)
@@ -62,7 +69,8 @@ func (b *board) runner(o sink.Options) (*sink.Runner, error) {
 		}
 	}
 	o.Trace = sink.Trace{
-		Opened: show,
+		Interrupted: o.Trace.Interrupted,
+		Opened:      show,
 		Committed: func(c sink.Committed) {
 			b.commits.WithLabelValues(resource, shard).Inc()
 			b.records.WithLabelValues(resource, shard).Add(float64(c.Records))
@@ -87,8 +95,15 @@ func (b *board) runner(o sink.Options) (*sink.Runner, error) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.runners[resource+" "+shard] = r
+	b.runners[scope{resource, o.Scope.Shard}] = r
 	return r, nil
+}
+
+// remove takes the Runners of a type off the board.
+func (b *board) remove(resource string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	maps.DeleteFunc(b.runners, func(s scope, _ *sink.Runner) bool { return s.resource == resource })
 }
 
 func (b *board) each(f func(sink.Status)) {
@@ -145,7 +160,10 @@ func (b *board) Collect(ch chan<- prometheus.Metric) {
 func (b *board) ready() (err error) {
 	b.each(func(s sink.Status) {
 		if err == nil && s.Position.Generation > 0 && !s.Live() {
-			err = fmt.Errorf("%s: phase %s", s.Position.Scope, s.Position.Phase)
+			err = fmt.Errorf("%s: phase %s: %w", s.Position.Scope, s.Position.Phase, s.Err)
+			if s.Err == nil {
+				err = fmt.Errorf("%s: phase %s", s.Position.Scope, s.Position.Phase)
+			}
 		}
 	})
 	return err

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/listwatch/listwatch/client"
@@ -48,11 +48,6 @@ func (p *program) source(ctx context.Context) (*source, error) {
 	return s, nil
 }
 
-// onlyNamed are resources that '*' leaves out, by group and plural.
-var onlyNamed = map[string]bool{
-	"secrets": true, "events": true, "events.events.k8s.io": true, "leases.coordination.k8s.io": true,
-}
-
 // resources resolves names as people type them.
 func (s *source) resources(ctx context.Context, names []string) ([]kube.Resource, error) {
 	api, err := discovery.Fetch(ctx, s.client)
@@ -69,10 +64,8 @@ func (s *source) resources(ctx context.Context, names []string) ([]kube.Resource
 	}
 	for _, name := range names {
 		if name == "*" {
-			for r := range api.All() {
-				if r.Preferred && r.Watchable() == nil && !onlyNamed[r.GroupResource()] {
-					add(r.Resource)
-				}
+			for _, r := range every(api) {
+				add(r)
 			}
 			continue
 		}
@@ -150,7 +143,9 @@ func (p *program) move(ctx context.Context, args []string) error {
 		return err
 	}
 	o.Sink = db
-	resources, err := src.resources(ctx, splitNames(args))
+	names := splitNames(args)
+	all := slices.Contains(names, "*")
+	resources, err := src.resources(ctx, slices.DeleteFunc(names, func(name string) bool { return name == "*" }))
 	if err != nil {
 		return err
 	}
@@ -163,7 +158,8 @@ func (p *program) move(ctx context.Context, args []string) error {
 	work := func(ctx context.Context, leading func() bool) error {
 		o := o
 		o.Leading = leading
-		return p.all(ctx, o, resources, board, db)
+		f := &fleet{p: p, source: src, options: o, board: board, db: db}
+		return f.run(ctx, resources, all)
 	}
 	if leaseKey.Name == "" {
 		return work(ctx, nil)
@@ -199,36 +195,6 @@ func (p *program) lead(ctx context.Context, src *source, k kube.Key, work func(c
 			return err
 		}
 	}
-}
-
-// all runs a Runner for each resource and shard, and ends when one does.
-func (p *program) all(ctx context.Context, o sink.Options, resources []kube.Resource, board *board, db database) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var group sync.WaitGroup
-	for _, r := range resources {
-		for shard := range p.replicas.shards {
-			if p.replicas.shard >= 0 && shard != p.replicas.shard {
-				continue
-			}
-			o := o
-			o.Scope.Resource, o.Scope.Shard = r, shard
-			if !r.Namespaced {
-				o.Scope.Namespace = ""
-			}
-			runner, err := board.runner(o)
-			if err != nil {
-				cancel(err)
-				break
-			}
-			group.Go(func() { cancel(runner.Run(ctx)) })
-		}
-	}
-	if db, ok := db.(pruner); ok && p.history > 0 {
-		group.Go(func() { p.prune(ctx, db) })
-	}
-	group.Wait()
-	return context.Cause(ctx)
 }
 
 // prune shortens the history once an hour, in steps that keep nobody waiting for long.

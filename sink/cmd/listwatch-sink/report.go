@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 	"time"
 
+	"github.com/listwatch/listwatch/discovery"
+	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/sink"
 )
 
@@ -92,11 +95,16 @@ func (p *program) verify(ctx context.Context, args []string) error {
 	if len(names) == 0 {
 		return fmt.Errorf("the sink holds nothing of the cluster %s", src.id)
 	}
+	different := false
+	if len(args) == 0 {
+		if names, different, err = p.unserved(ctx, src, db, names); err != nil {
+			return err
+		}
+	}
 	resources, err := src.resources(ctx, names)
 	if err != nil {
 		return err
 	}
-	different := false
 	for _, r := range resources {
 		scope, ok := stored[r.GroupResource()]
 		if !ok {
@@ -128,6 +136,34 @@ func (p *program) verify(ctx context.Context, args []string) error {
 		return errDifferent
 	}
 	return nil
+}
+
+// unserved reports the rows of types that the server does not serve any more, and returns
+// the names of the others.
+func (p *program) unserved(ctx context.Context, src *source, db readable, names []string) (served []string, different bool, err error) {
+	api, err := discovery.Fetch(ctx, src.client)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, id := range names {
+		_, err := api.Resolve(id)
+		if unknown := (*discovery.UnknownError)(nil); !errors.As(err, &unknown) || len(unknown.Broken) > 0 {
+			served = append(served, id)
+			continue
+		}
+		plural, group, _ := strings.Cut(id, ".")
+		n := 0
+		for row, err := range db.Rows(ctx, src.id, kube.Resource{Group: group, Plural: plural}) {
+			if err != nil {
+				return nil, false, fmt.Errorf("read the table of %s: %w", id, err)
+			}
+			fmt.Fprintf(p.stdout, "%s %s: the cluster does not serve the type (table %s, cluster none)\n", id, kube.Key{Namespace: row.Namespace, Name: row.Name}, revision(string(row.Revision)))
+			n++
+		}
+		fmt.Fprintf(p.stdout, "%s: not served any more, %d differences\n", id, n)
+		different = different || n > 0
+	}
+	return served, different, nil
 }
 
 func revision(rev string) string {

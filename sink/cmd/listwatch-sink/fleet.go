@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/listwatch/listwatch/discovery"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/sink"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// fleet runs the Runners of all types. With '*' it follows what the server begins and
+// ceases to serve.
+type fleet struct {
+	p       *program
+	source  *source
+	options sink.Options
+	board   *board
+	db      database
+	end     context.CancelCauseFunc
+	group   sync.WaitGroup
+
+	changed chan struct{} // a definition has changed, or a type is to be started again
+
+	mu      sync.Mutex
+	running map[string]*tenant // by group and plural
+	failed  map[string]failure // of types of '*', by group and plural
+	defined map[string]bool    // names of CustomResourceDefinitions that this run has seen
+}
+
+// tenant is a type that is being moved, or dropped.
+type tenant struct {
+	resource kube.Resource
+	named    bool // by the user: its failure ends all
+	leaving  bool // it is being dropped
+	stop     context.CancelCauseFunc
+	ended    chan struct{}
+}
+
+// failure is why a type is not moved, and when to try again.
+type failure struct {
+	text string
+	next time.Time
+}
+
+// errGone is why the Runners of a type end that is not served any more.
+var errGone = errors.New("the type is not served any more")
+
+const (
+	maxTypes   = 5000             // that are moved at once
+	retryTypes = 10 * time.Minute // after which a type is tried again that the server refuses
+)
+
+// run moves the named resources, and with every those of '*', until ctx ends or one of
+// them cannot go on.
+func (f *fleet) run(ctx context.Context, named []kube.Resource, every bool) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	f.end, f.changed = cancel, make(chan struct{}, 1)
+	f.running, f.failed, f.defined = map[string]*tenant{}, map[string]failure{}, map[string]bool{}
+	for _, r := range named {
+		f.start(ctx, r, true)
+	}
+	if every {
+		f.group.Go(func() { f.definitions(ctx) })
+		f.group.Go(func() { f.explore(ctx) })
+	}
+	if db, ok := f.db.(pruner); ok && f.p.history > 0 {
+		f.group.Go(func() { f.p.prune(ctx, db) })
+	}
+	f.group.Wait()
+	return context.Cause(ctx)
+}
+
+// shards calls what with the options of each shard that this process moves.
+func (f *fleet) shards(r kube.Resource, what func(sink.Options)) {
+	for shard := range f.p.replicas.shards {
+		if f.p.replicas.shard >= 0 && shard != f.p.replicas.shard {
+			continue
+		}
+		o := f.options
+		o.Scope.Resource, o.Scope.Shard = r, shard
+		if !r.Namespaced {
+			o.Scope.Namespace = ""
+		}
+		what(o)
+	}
+}
+
+// start moves a type, unless that is being done or its time has not come.
+func (f *fleet) start(ctx context.Context, r kube.Resource, named bool) {
+	id := r.GroupResource()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.running[id] != nil || len(f.running) >= maxTypes || time.Now().Before(f.failed[id].next) {
+		return
+	}
+	all := ctx
+	ctx, stop := context.WithCancelCause(all)
+	t := &tenant{resource: r, named: named, stop: stop, ended: make(chan struct{})}
+	f.running[id] = t
+	var shards sync.WaitGroup
+	f.shards(r, func(o sink.Options) {
+		if !named {
+			o.Trace.Interrupted = func(i watch.Interruption) {
+				if errors.Is(i.Err, kube.ErrForbidden) && i.Revision == "" {
+					stop(i.Err) // it was never permitted, as far as this run knows
+				}
+			}
+		}
+		runner, err := f.board.runner(o)
+		if err != nil {
+			stop(err)
+			return
+		}
+		shards.Go(func() { stop(runner.Run(ctx)) })
+	})
+	f.group.Go(func() {
+		shards.Wait()
+		defer close(t.ended)
+		if all.Err() == nil {
+			f.stopped(t, context.Cause(ctx))
+		}
+	})
+}
+
+// stopped decides what the end of a type means for the others.
+func (f *fleet) stopped(t *tenant, err error) {
+	id := t.resource.GroupResource()
+	f.board.remove(id)
+	if errors.Is(err, errGone) {
+		return // it stays among those that run until it is dropped
+	}
+	if t.named || errors.Is(err, sink.ErrFenced) || errors.Is(err, sink.ErrRefused) {
+		f.end(err)
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.running, id)
+	if f.failed[id].text != err.Error() {
+		f.p.log.Warn("a type of '*' is not moved", "type", id, "again", retryTypes, "err", err)
+	}
+	f.failed[id] = failure{err.Error(), time.Now().Add(retryTypes)}
+}
+
+// explore asks what the server serves, soon after a definition has changed and then at
+// growing intervals, and starts and drops types.
+func (f *fleet) explore(ctx context.Context) {
+	const soon, most = 250 * time.Millisecond, time.Minute
+	pause, stored, last := time.Duration(0), false, ""
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-f.changed:
+			pause = soon
+			continue
+		case <-time.After(pause):
+		}
+		pause = min(max(2*pause, soon), most)
+		api, err := discovery.Fetch(ctx, f.source.client)
+		if err == nil && !stored {
+			stored, err = true, f.forgotten(ctx, api)
+		}
+		if err != nil {
+			if text := err.Error(); text != last && ctx.Err() == nil {
+				f.p.log.Warn("cannot ask for the types of '*'", "err", err)
+				last = text
+			}
+			continue
+		}
+		last = ""
+		for _, r := range every(api) {
+			f.start(ctx, r, false)
+		}
+		f.ended(ctx, api)
+	}
+}
+
+// ended stops and drops the types that are not served any more.
+func (f *fleet) ended(ctx context.Context, api *discovery.API) {
+	f.mu.Lock()
+	var all []*tenant
+	for _, t := range f.running {
+		if !t.named && !t.leaving {
+			all = append(all, t)
+		}
+	}
+	f.mu.Unlock()
+	for _, t := range all {
+		if context.Cause(ctx) == nil && f.gone(ctx, api, t.resource) {
+			f.p.log.Info("the type is not served any more: its rows are deleted", "type", t.resource.GroupResource())
+			f.mu.Lock()
+			t.leaving = true
+			f.mu.Unlock()
+			t.stop(errGone)
+			f.group.Go(func() { f.drop(ctx, t) })
+		}
+	}
+}
+
+// drop deletes the rows of a type once its Runners have ended.
+func (f *fleet) drop(ctx context.Context, t *tenant) {
+	<-t.ended
+	f.shards(t.resource, func(o sink.Options) {
+		runner, err := sink.NewRunner(o)
+		if err == nil {
+			err = runner.Drop(ctx)
+		}
+		if err != nil {
+			f.end(err)
+		}
+	})
+	f.mu.Lock()
+	delete(f.running, t.resource.GroupResource())
+	f.mu.Unlock()
+	f.poke()
+}
+
+// forgotten drops what the sink holds of types that ceased to be served while nobody ran.
+func (f *fleet) forgotten(ctx context.Context, api *discovery.API) error {
+	positions, err := f.db.Positions(ctx)
+	if err != nil {
+		return err
+	}
+	for _, pos := range positions {
+		id := pos.Scope.Resource.GroupResource()
+		if pos.Scope.Cluster != f.source.id || pos.Scope.Count() != f.p.replicas.shards || !f.gone(ctx, api, pos.Scope.Resource) {
+			continue
+		}
+		f.mu.Lock()
+		if f.running[id] == nil {
+			if pos.Cause != sink.CauseNotServed {
+				f.p.log.Info("the type is not served any more: its rows are deleted", "type", id)
+			}
+			t := &tenant{resource: pos.Scope.Resource, leaving: true, ended: make(chan struct{})}
+			t.resource.Namespaced = f.options.Scope.Namespace != "" // as the selection is stored
+			close(t.ended)
+			f.running[id] = t
+			f.group.Go(func() { f.drop(ctx, t) })
+		}
+		f.mu.Unlock()
+	}
+	return nil
+}
+
+// poke has the server asked soon.
+func (f *fleet) poke() {
+	select {
+	case f.changed <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// define makes a type of the group example.com, with an object of it.
+func (s *stage) define(plural, kind, object string) kube.Resource {
+	s.t.Helper()
+	s.server.Put(kube.CustomResourceDefinitions, fmt.Sprintf(`{"metadata":{"name":"%s.example.com"},"spec":{"group":"example.com","scope":"Namespaced","names":{"plural":%q,"kind":%q},
+		"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}`, plural, plural, kind))
+	r := kube.Resource{Group: "example.com", Version: "v1", Plural: plural, Kind: kind, Namespaced: true}
+	s.put(r, object, "")
+	return r
+}
+
+// held returns the rows and the history of the group example.com.
+func (s *stage) held() []string {
+	s.t.Helper()
+	return append(s.query(`SELECT 'row '||resource||' '||name FROM objects WHERE api_group = 'example.com' ORDER BY 1`),
+		s.query(`SELECT type||' '||resource||' '||coalesce(name,'') FROM history WHERE api_group = 'example.com' ORDER BY seq`)...)
+}
+
+// loading waits until the position of a type says that it is not served.
+func (s *stage) loading(plural string) {
+	s.t.Helper()
+	for limit := time.Now().Add(time.Minute); len(s.query(`SELECT 1 FROM positions WHERE phase = 'LOADING' AND resource = '`+plural+`'`)) == 0; {
+		if time.Now().After(limit) {
+			s.t.Fatalf("the rows of %s are not deleted", plural)
+		}
+	}
+}
+
+// TestEveryTypeComesAndGoes: '*' moves definitions that come later, and deletes the rows of
+// those that go, also while nobody runs.
+func TestEveryTypeComesAndGoes(t *testing.T) {
+	s := newStage(t)
+	s.define("widgets", "Widget", "w")
+	errs, stop := s.start("*")
+	errs.wait(t, "scope=widgets.example.com phase=LIVE", 1)
+	s.define("gadgets", "Gadget", "g")
+	errs.wait(t, "scope=gadgets.example.com phase=LIVE", 1)
+	s.server.Delete(kube.CustomResourceDefinitions, kube.Key{Name: "gadgets.example.com"})
+	errs.wait(t, "rows are deleted.*gadgets.example.com", 1)
+	s.loading("gadgets")
+	stop()
+	s.server.Delete(kube.CustomResourceDefinitions, kube.Key{Name: "widgets.example.com"})
+	if code, out, errs := s.run("verify", "--wait", "0"); !strings.Contains(out, "widgets.example.com shop/w: the cluster does not serve the type") {
+		t.Errorf("verify: exit code %d\n%s%s", code, out, errs)
+	}
+	errs, stop = s.start("*")
+	errs.wait(t, "rows are deleted.*widgets.example.com", 1)
+	s.loading("widgets")
+	s.define("widgets", "Widget", "new")
+	errs.wait(t, "scope=widgets.example.com phase=LIVE", 1)
+	if code, out, errs := s.run("verify", "widgets.example.com"); code != exitOK {
+		t.Errorf("verify: exit code %d\n%s%s", code, out, errs)
+	}
+	stop()
+	want := []string{"row widgets new", "ADDED widgets w", "ADDED gadgets g", "DELETED gadgets g", "DELETED widgets w", "ADDED widgets new", "GAP widgets "}
+	if diff := cmp.Diff(want, s.held()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestRefusedTypeEndsNoOther: one of '*' is left out, and one that was named is tried
+// again, while the program is not ready and says why.
+func TestRefusedTypeEndsNoOther(t *testing.T) {
+	s := newStage(t)
+	allow := s.server.Deny("", apitest.Match{Resource: "configmaps"})
+	s.put(kube.Pods, "web-0", webPod)
+	errs, stop := s.start("*", "--listen", "127.0.0.1:0")
+	errs.wait(t, "a type of '[*]' is not moved.*type=configmaps .*forbidden", 1)
+	errs.wait(t, "scope=pods phase=LIVE", 1)
+	s.ready(errs, func(code int, _ string) bool { return code == http.StatusOK })
+	if code := stop(); code != exitOK {
+		t.Errorf("exit code %d\n%s", code, errs)
+	}
+	errs, _ = s.start("pods,cm", "--listen", "127.0.0.1:0")
+	errs.wait(t, "nothing comes from the server.*scope=configmaps.*forbidden", 1)
+	s.ready(errs, func(code int, text string) bool {
+		return code == http.StatusServiceUnavailable && strings.Contains(text, "configmaps") && strings.Contains(text, "forbidden")
+	})
+	allow()
+	errs.wait(t, "scope=configmaps phase=LIVE", 1)
+	s.ready(errs, func(code int, _ string) bool { return code == http.StatusOK })
+}
+
+// ready asks for /readyz until it answers what is wanted.
+func (s *stage) ready(errs *console, want func(code int, text string) bool) {
+	s.t.Helper()
+	address := regexp.MustCompile(`address=(\S+)`).FindStringSubmatch(errs.wait(s.t, `address=\S+`, 1))[1]
+	for limit := time.Now().Add(time.Minute); ; {
+		resp, err := http.Get("http://" + address + "/readyz")
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		b, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if want(resp.StatusCode, string(b)) {
+			return
+		}
+		if time.Now().After(limit) {
+			s.t.Fatalf("/readyz: %d %s", resp.StatusCode, b)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/discovery"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// onlyNamed are resources that '*' leaves out, by group and plural.
+var onlyNamed = map[string]bool{
+	"secrets": true, "events": true, "events.events.k8s.io": true, "leases.coordination.k8s.io": true,
+}
+
+// every returns the resources of '*'.
+func every(api *discovery.API) (all []kube.Resource) {
+	for r := range api.All() {
+		if r.Preferred && r.Watchable() == nil && !onlyNamed[r.GroupResource()] {
+			all = append(all, r.Resource)
+		}
+	}
+	return all
+}
+
+// definitions notes which CustomResourceDefinitions there are, and has the server asked for
+// its types when one changes.
+func (f *fleet) definitions(ctx context.Context) {
+	synced := false
+	w := watch.New(client.Of[kube.Partial](f.source.client, kube.CustomResourceDefinitions), watch.Options{})
+	for ev, err := range w.Events(ctx) {
+		switch {
+		case errors.Is(err, kube.ErrForbidden):
+			f.p.log.Warn("CustomResourceDefinitions cannot be watched: new types are noticed within a minute, and rows of types that are gone stay", "err", err)
+		case err != nil:
+		case ev.Type == watch.Synced:
+			synced = true
+		case ev.Type == watch.Added || ev.Type == watch.Modified || ev.Type == watch.Deleted:
+			f.mu.Lock()
+			f.defined[ev.Key.Name] = true
+			f.mu.Unlock()
+			if synced {
+				f.poke()
+			}
+		}
+	}
+}
+
+// gone reports whether it is certain that a resource is not served any more. That
+// discovery leaves it out proves nothing: of several replicas of the server, one may know
+// less. So what defines it must have been deleted.
+func (f *fleet) gone(ctx context.Context, api *discovery.API, r kube.Resource) bool {
+	for served := range api.All() {
+		if served.GroupResource() == r.GroupResource() {
+			return false
+		}
+	}
+	f.mu.Lock()
+	defined := f.defined[r.GroupResource()]
+	f.mu.Unlock()
+	if !defined && (!strings.Contains(r.Group, ".") || strings.HasSuffix(r.Group, ".k8s.io")) {
+		return false // the server's own: it may be served again after an upgrade
+	}
+	_, err := client.Of[kube.Partial](f.source.client, kube.CustomResourceDefinitions).Get(ctx, kube.Key{Name: r.GroupResource()})
+	if !errors.Is(err, kube.ErrNotFound) {
+		return false // it exists, or nobody knows
+	}
+	version, err := client.Of[apiService](f.source.client, apiServices).Get(ctx, kube.Key{Name: r.Version + "." + r.Group})
+	return errors.Is(err, kube.ErrNotFound) || err == nil && version.Spec.Service == nil
+}
+
+var apiServices = kube.Resource{Group: "apiregistration.k8s.io", Version: "v1", Plural: "apiservices", Kind: "APIService"}
+
+// apiService says who serves a version of a group.
+type apiService struct {
+	kube.Meta `json:"metadata"`
+	Spec      struct {
+		Service *struct{} `json:"service"` // nil = the server itself
+	} `json:"spec"`
+}
