@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/auth"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
@@ -107,7 +108,11 @@ func (s *stream[T]) connected(op watch.Op, from kube.Revision, gap time.Duration
 }
 
 func (s *stream[T]) quarantine(ev watch.Event[T], item *codec.ItemError) {
-	deleted := s.store.Quarantine(ev)
+	var deleted []cache.Delta[T]
+	if _, known := s.store.Get(ev.Key); known { // of others the store would remember their names
+		deleted = s.store.Quarantine(ev)
+		s.count(deleted)
+	}
 	if item.Identity.Name != "" && !s.Includes(item.Identity.Name) || s.selector.Excludes(item.Identity.Namespace) {
 		return
 	}

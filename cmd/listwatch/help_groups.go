@@ -24,7 +24,7 @@ var flagGroups = []flagGroup{
 	{"Hooks", []string{"exec", "exec-delete", "exec-input", "exec-on", "exec-concurrency", "exec-coalesce", "exec-batch", "exec-timeout", "exec-retries",
 		"exec-backoff", "exec-rate", "exec-max-errors", "exec-dry-run", "exec-grace"}},
 	{"Checkpoint", []string{"checkpoint", "checkpoint-policy", "ack", "reset-checkpoint"}},
-	{"Operate", []string{"listen", "accept-host", "max-staleness", "idle-timeout", "watch-timeout", "max-failures", "watch"}},
+	{"Operate", []string{"listen", "accept-host", "max-staleness", "idle-timeout", "watch-timeout", "max-failures", "memory", "watch"}},
 }
 
 // grouped are the commands whose flags stand in groups.

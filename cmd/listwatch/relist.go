@@ -53,7 +53,7 @@ func (s *stream[T]) blind(ev watch.Event[T]) bool {
 		if known {
 			return false
 		}
-		s.store.Apply(ev)
+		s.apply(ev)
 		if _, err := rev.Compare(s.from); err != nil || rev.Newer(s.from) {
 			r := s.object(watch.Modified, ev.Object)
 			r.Synthetic = "relist"
@@ -62,7 +62,7 @@ func (s *stream[T]) blind(ev watch.Event[T]) bool {
 		return true
 	}
 	s.from = ev.Revision
-	s.store.Apply(ev)
+	s.apply(ev)
 	s.emit(s.object(ev.Type, ev.Object))
 	return true
 }

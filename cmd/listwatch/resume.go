@@ -21,12 +21,12 @@ func (s *stream[T]) resume(st checkpoint.State, path string) {
 	}
 	s.maybe = st.Maybe
 	s.resumed, s.synced = true, st.Synced
-	s.store.Apply(watch.Event[T]{Type: watch.Restart})
+	s.apply(watch.Event[T]{Type: watch.Restart})
 	for _, o := range st.Objects {
 		object := record.RawAs[T](o.Raw)
-		s.store.Apply(watch.Event[T]{Type: watch.Added, Key: kube.KeyOf(object), UID: o.UID, Revision: o.Revision, Object: object})
+		s.apply(watch.Event[T]{Type: watch.Added, Key: kube.KeyOf(object), UID: o.UID, Revision: o.Revision, Object: object})
 	}
-	s.store.Apply(watch.Event[T]{Type: watch.Synced, Revision: st.Revision})
+	s.apply(watch.Event[T]{Type: watch.Synced, Revision: st.Revision})
 	what := printable.Count(len(st.Objects), "object") + " of " + path
 	switch {
 	case !st.Synced:

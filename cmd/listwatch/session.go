@@ -38,6 +38,7 @@ type session struct {
 	tap      func(record.Record) // sees each record; may be nil
 	monitor  *monitor.Monitor    // may be nil
 	kept     *keeper             // of --checkpoint; nil = none
+	memory   memory
 
 	// discover returns the targets that there are now; nil where they are those of the start.
 	discover func(context.Context) ([]target.Target, error)
@@ -293,6 +294,7 @@ func prepare[T record.Raw](s *session, i int, f *stream[T], give func(record.Rec
 	if s.output.verdict == nil {
 		f.refusals = &s.refusals
 	}
+	f.memory = &s.memory
 	f.give, f.talk, f.once, f.maxFailures = give, s.talk, s.flags.once, s.flags.maxFailures
 	f.decided = s.output.verdict != nil
 	f.narrowed = !s.flags.selection.Selector.Empty() || !s.flags.selection.FieldsSel.Empty() || !s.output.where.Empty()

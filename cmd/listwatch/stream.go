@@ -46,6 +46,10 @@ type stream[T record.Raw] struct {
 	absentType bool          // the last time, because the type is not served
 	woken      chan struct{} // discovery has found the type
 
+	memory  *memory // of all streams; nil = no limit
+	held    int64   // bytes of the objects in store
+	counted int64   // bytes of this stream in memory
+
 	once        bool // end at SYNCED
 	decided     bool // --until and its like say when it ends
 	narrowed    bool // there are selectors
@@ -128,6 +132,9 @@ func (s *stream[T]) run(ctx context.Context) error {
 		case err == nil:
 			s.event(ctx, ev)
 			s.mark(ev)
+			if err := s.fits(); err != nil {
+				return err
+			}
 			if s.once && ev.Type == watch.Synced {
 				return nil
 			}
@@ -182,7 +189,7 @@ func (s *stream[T]) event(ctx context.Context, ev watch.Event[T]) {
 	if how == filter.Dropped || s.blind(ev) {
 		return
 	}
-	for _, d := range s.store.Apply(ev) {
+	for _, d := range s.apply(ev) {
 		r := s.delta(d)
 		switch how {
 		case filter.Unmatched:

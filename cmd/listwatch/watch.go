@@ -46,6 +46,7 @@ type watchFlags struct {
 	held        time.Duration
 	debounce    time.Duration
 	maxFailures int
+	memory      int64 // MiB
 	live        bool
 	watching    bool
 	backoff     time.Duration // not a flag: the demo is in a hurry
@@ -88,6 +89,7 @@ func watchCommand(p *cli.Program) *cobra.Command {
 	f.DurationVar(&o.idle, "idle-timeout", 3*time.Minute, "longest silence on a watch, bookmarks included, before it is opened anew")
 	f.DurationVar(&o.held, "watch-timeout", 5*time.Minute, "how long the server is asked to hold a watch open; each time up to twice that, at random")
 	f.IntVar(&o.maxFailures, "max-failures", -1, "give up after this many failures in a row (-1 = never)")
+	f.Int64Var(&o.memory, "memory", defaultMemory, "fail when the objects that are watched take more MiB than this")
 	o.reporting.registerWhich(f)
 	f.DurationVar(&o.debounce, "debounce", 0, "wait this long for further changes of an object and print only the last; the oldest of more than 64 MiB is printed at once")
 	o.waiting.Register(f)
@@ -206,6 +208,7 @@ func (o *watchFlags) session(ctx context.Context, t *messages.Writer, w objects.
 		found.late[i].discover = func(ctx context.Context) ([]target.Target, error) { return discover(ctx, l.Cluster) }
 	}
 	s := &session{flags: o, clusters: found.clusters, late: found.late, talk: t, output: out, targets: targets, monitor: mon}
+	s.memory.limit = o.memory << 20
 	if w.Wish.Everything() {
 		s.discover = func(ctx context.Context) (all []target.Target, err error) {
 			for _, c := range clusters {
@@ -273,6 +276,8 @@ func (o *watchFlags) check(cmd *cobra.Command, p *cli.Program) (output, error) {
 		return out, exit.Usage("--live goes on, --once ends at once: give one")
 	case o.watchOnly && o.sinceRV != "":
 		return out, exit.Usage("--watch-only begins now, --since-rv in the past: give one")
+	case o.memory < 1 || o.memory > maxMemory:
+		return out, exit.Usage("--memory %d: want MiB, at least 1", o.memory)
 	case o.idle <= 0:
 		return out, exit.Usage("--idle-timeout %v: want more than 0", o.idle)
 	case o.held < time.Second:

@@ -215,6 +215,13 @@ func (h *selectionTest) learn(all []change) {
 
 // check compares what the reader knows with what is selected.
 func (h *selectionTest) check() {
+	var bytes int64
+	for k, err := range h.sel.Failing {
+		bytes += int64(160 + len(k.Namespace) + len(k.Name) + 2*len(err.Error()))
+	}
+	if got := h.sel.Bytes(); got != bytes {
+		h.t.Errorf("the selector counts %d bytes, want %d", got, bytes)
+	}
 	want, failing := map[string]pick{}, 0
 	for name, o := range h.now {
 		if h.selects(name, o) {

@@ -80,6 +80,7 @@ type Selector[T record.Raw] struct {
 	Known  func(kube.Key) (T, bool)        // the objects that match, as they were reported last
 
 	Failing map[kube.Key]error // objects for which an expression failed last
+	bytes   int64              // of Failing
 }
 
 // Passage is what a selector does with an event.
@@ -98,6 +99,7 @@ func (s *Selector[T]) Take(ev watch.Event[T]) (watch.Event[T], Passage, error) {
 	switch {
 	case ev.Type == watch.Restart:
 		clear(s.Failing)
+		s.bytes = 0
 		return ev, passed, nil
 	case ev.Type == watch.Bookmark, ev.Type == watch.Synced:
 		return ev, passed, nil
@@ -106,7 +108,7 @@ func (s *Selector[T]) Take(ev watch.Event[T]) (watch.Event[T], Passage, error) {
 	case !s.Asks():
 		return ev, passed, nil
 	case ev.Type == watch.Deleted:
-		delete(s.Failing, ev.Key)
+		s.forget(ev.Key)
 		return ev, passed, nil // for whom it was selected; others do not know it
 	}
 	holds, err := s.selects(ev)
@@ -132,18 +134,39 @@ func (s *Selector[T]) selects(ev watch.Event[T]) (bool, error) {
 		holds, err = s.holds(m)
 	}
 	if err == nil {
-		delete(s.Failing, ev.Key)
+		s.forget(ev.Key)
 		return holds, nil
 	}
 	_, again := s.Failing[ev.Key]
+	s.forget(ev.Key)
 	if s.Failing == nil {
 		s.Failing = map[kube.Key]error{}
 	}
-	s.Failing[kube.Key{Namespace: strings.Clone(ev.Key.Namespace), Name: strings.Clone(ev.Key.Name)}] = err
+	key := kube.Key{Namespace: strings.Clone(ev.Key.Namespace), Name: strings.Clone(ev.Key.Name)}
+	s.Failing[key] = err
+	s.bytes += failureSize(key, err)
 	if again {
 		err = nil
 	}
 	return false, err
+}
+
+// forget removes the failure for the object of key k, if there is one.
+func (s *Selector[T]) forget(k kube.Key) {
+	if err, ok := s.Failing[k]; ok {
+		s.bytes -= failureSize(k, err)
+		delete(s.Failing, k)
+	}
+}
+
+// Bytes returns the memory of Failing in bytes, as an estimate.
+func (s *Selector[T]) Bytes() int64 { return s.bytes }
+
+// failureSize is the memory of one entry of Failing in bytes: an error holds its text
+// and that of the error that it wraps.
+func failureSize(k kube.Key, err error) int64 {
+	const overhead = 160
+	return overhead + int64(len(k.Namespace)+len(k.Name)+2*len(err.Error()))
 }
 
 // Undecided returns an error that names an object for which an expression fails, nil

@@ -162,6 +162,7 @@ type Raw interface {
 	kube.Object
 	Identity() codec.Identity
 	JSON() string
+	MemorySize() int
 }
 
 // RawAs is the reverse of stream.asRaw.
