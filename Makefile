@@ -60,11 +60,11 @@ e2e: race-ready ## against a real kube-apiserver and etcd; the first time builds
 
 operators: ## the operators of examples/ on a real control plane, some 5 minutes; the first time builds it
 	cd e2e && timeout 45m $(GO) run ./cmd/build kube-apiserver etcd kubectl kube-controller-manager
-	cd e2e && $(GO) vet ./... && $(GO) test -count=1 -timeout=20m -run '$(CONTROLLED)' . ./cluster ./node
+	cd e2e && $(GO) vet ./... && $(GO) test -count=1 -timeout=20m -run '$(CONTROLLED)' ./operators ./cluster ./node
 
 terminal: ## the program in a real terminal, which is tmux
 	@command -v tmux >/dev/null || { echo "*** tmux is not there: apt-get install tmux ***"; exit 1; }
-	cd e2e && $(GO) vet . && $(GO) test -count=1 -timeout=5m -run '^TestTerminal$$' .
+	cd e2e && $(GO) vet ./program && $(GO) test -count=1 -timeout=5m -run '^TestTerminal$$' ./program
 
 ui-test: ## the live page in a real Chromium, some minutes
 	@command -v chromium chromium-browser google-chrome >/dev/null || { echo "*** Chromium is not there: apt-get install chromium (or, as root, make chromium) ***"; exit 1; }

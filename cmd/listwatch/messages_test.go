@@ -207,7 +207,7 @@ func expected(lines []string, parts []string) bool {
 // patterns, without what is special in them.
 func goldens(t *testing.T) []string {
 	var lines []string
-	for _, file := range append(glob(t, "testdata/script/*.txtar"), glob(t, "../../e2e/testdata/auth/*.txt")...) {
+	for _, file := range append(glob(t, "testdata/script/*.txtar"), glob(t, "../../e2e/auth/testdata/*.txt")...) {
 		b, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
