@@ -9,11 +9,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -96,25 +93,6 @@ type snapshot struct {
 	state    state
 	position int // writes before it
 	file     os.FileInfo
-}
-
-// buildInformer builds cmd/informer, with the race detector if the test has it.
-func buildInformer(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "informer")
-	args := []string{"build", "-o", path}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			if s.Key == "-race" && s.Value == "true" {
-				args = append(args, "-race")
-			}
-		}
-	}
-	build := exec.CommandContext(t.Context(), "go", append(args, "./cmd/informer")...)
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build the informer: %v\n%s", err, out)
-	}
-	return path
 }
 
 func (h *lives) command(args ...string) *exec.Cmd {

@@ -110,7 +110,7 @@ func newLives(ctx context.Context, t *testing.T) *lives {
 	t.Cleanup(proxy.Close)
 	dir := t.TempDir()
 	h := &lives{
-		T: t, ctx: ctx, cluster: c, proxy: proxy, random: rand.New(rand.NewPCG(informerSeed, 1)), program: buildInformer(t),
+		T: t, ctx: ctx, cluster: c, proxy: proxy, random: rand.New(rand.NewPCG(informerSeed, 1)), program: setup.BuildAsTest(t, "..", "./cmd/informer"),
 		kubeconfig: setup.Kubeconfig(t, c, proxy.URL()), path: filepath.Join(dir, "foos.snapshot"),
 		known: map[string]int{}, inherited: map[beginning]int{}, took: map[beginning][]int64{},
 	}

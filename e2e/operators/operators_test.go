@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/listwatch/listwatch/e2e/internal/setup"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -31,7 +32,7 @@ func (s *stage) with(t *testing.T) *stage {
 // lead starts the first replica, which becomes the leader, and then the second one.
 func (s *stage) lead(name, config string) (first, second *replica, holder string) {
 	s.Helper()
-	path := buildExample(s.T, name)
+	path := setup.BuildAsTest(s.T, "../..", "./examples/"+name)
 	ns, lease := name+"-system", name+"-operator"
 	s.until("the manifest's own Pods are ready", func() bool {
 		d, _ := s.get(kube.Deployments, ns, lease)

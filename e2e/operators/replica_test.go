@@ -4,7 +4,6 @@ import (
 	"context"
 	"os/exec"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"syscall"
@@ -13,26 +12,6 @@ import (
 
 	"github.com/listwatch/listwatch/e2e/internal/setup"
 )
-
-// buildExample builds an operator, with the race detector if the test has it.
-func buildExample(t *testing.T, name string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	args := []string{"build", "-o", path}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			if s.Key == "-race" && s.Value == "true" {
-				args = append(args, "-race")
-			}
-		}
-	}
-	build := exec.CommandContext(t.Context(), "go", append(args, "./examples/"+name)...)
-	build.Dir = "../.."
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build %s: %v\n%s", name, err, out)
-	}
-	return path
-}
 
 // replica is a Pod of an operator, played by a process: one that ends is started
 // anew, as by a kubelet.

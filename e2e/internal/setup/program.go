@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,17 +30,33 @@ type Program struct {
 // the test runs.
 func BuildProgram(t *testing.T) *Program {
 	t.Helper()
-	p := &Program{Path: filepath.Join(t.TempDir(), "listwatch"), Home: t.TempDir()}
-	if runtime.GOOS == "windows" {
-		p.Path += ".exe"
+	return &Program{Path: Build(t, "../..", "./cmd/listwatch"), Home: t.TempDir()}
+}
+
+// BuildAsTest is Build, with the race detector if the test has it.
+func BuildAsTest(t *testing.T, dir, pkg string) string {
+	t.Helper()
+	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		return Build(t, dir, pkg, "-race")
 	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", p.Path, "./cmd/listwatch")
-	build.Dir = "../.."
+	return Build(t, dir, pkg)
+}
+
+// Build builds the command pkg of the module in dir with flags of go build, and returns
+// its path, which exists as long as the test runs.
+func Build(t *testing.T, dir, pkg string, flags ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), filepath.Base(pkg))
+	if runtime.GOOS == "windows" {
+		path += ".exe"
+	}
+	build := exec.CommandContext(t.Context(), "go", append(append([]string{"build", "-o", path}, flags...), pkg)...)
+	build.Dir = dir
 	build.Env = append(os.Environ(), "GOWORK=off")
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build the program: %v\n%s", err, out)
+		t.Fatalf("build %s: %v\n%s", pkg, err, out)
 	}
-	return p
+	return path
 }
 
 // Command returns a run of the program at path, killed at the end of ctx.
