@@ -1,7 +1,6 @@
 package yamljson
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -83,62 +82,6 @@ func (l Limits) Scan(b []byte) error {
 // marker reports whether b begins with the line that separates documents.
 func marker(b []byte) bool {
 	return len(b) >= 3 && string(b[:3]) == "---" && (len(b) == 3 || b[3] <= ' ')
-}
-
-// Fits returns an error if v, as json.Marshal encodes it, is larger than the given
-// number of bytes, or nested more deeply than Depth. v consists of maps, slices and
-// scalars, as a YAML library makes them; what aliases made of it may be shared.
-func (l Limits) Fits(v any, bytes int) error {
-	f := fit{left: bytes, depth: l.withDefaults().Depth}
-	switch f.walk(v, 0); {
-	case f.left < 0:
-		return &Error{What: fmt.Sprintf("its aliases expand to more than %s", size(bytes))}
-	case f.deep:
-		return &Error{What: fmt.Sprintf("nested more than %d levels deep", f.depth)}
-	}
-	return nil
-}
-
-type fit struct {
-	left  int
-	depth int
-	deep  bool
-}
-
-func (f *fit) walk(v any, depth int) {
-	if f.left < 0 || f.deep {
-		return
-	}
-	if f.deep = depth > f.depth; f.deep {
-		return
-	}
-	switch v := v.(type) {
-	case map[any]any:
-		f.left -= 2
-		for k, e := range v {
-			f.walk(k, depth+1)
-			f.left -= 2
-			f.walk(e, depth+1)
-		}
-	case map[string]any:
-		f.left -= 2
-		for k, e := range v {
-			f.left -= encodedLen(k) + 2
-			f.walk(e, depth+1)
-		}
-	case []any:
-		f.left -= 2
-		for _, e := range v {
-			f.left--
-			f.walk(e, depth+1)
-		}
-	case string:
-		f.left -= encodedLen(v)
-	case json.Number:
-		f.left -= len(v)
-	default: // null, a boolean, a number
-		f.left -= 4
-	}
 }
 
 // encodedLen is the length of s as a string of JSON, at most.
