@@ -3,6 +3,7 @@ package fake
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -50,8 +51,8 @@ func testCommand(p *cli.Program) *cobra.Command {
   listwatch fake test 'gone/*' tcp/reset -- node client.js
   listwatch fake test gone/in-stream --kubeconfig-out fake.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runTest(p, cmd, args, o) },
-		ValidArgsFunction: func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			if cmd.ArgsLenAtDash() >= 0 {
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			if slices.Contains(p.Args[:len(p.Args)-1], "--") { // cobra adds one of its own to what cmd has
 				return nil, cobra.ShellCompDirectiveDefault
 			}
 			return scenarioNames(), cobra.ShellCompDirectiveNoFileComp
