@@ -186,7 +186,7 @@ var attacks = []attack{
 	{name: "what no expression prints", args: watching("jsonpath={.spec[7]}", "--memory", "64"), list: items(`"spec":[]`)},
 	{name: "what no expression selects", args: watching("name", "--where", ".spec[7].x.y", "--memory", "64"), list: items(`"spec":["x",1,2,3,4,5,6,7]`)},
 	{name: "what comes and goes, debounced", args: watching("name", "--debounce", "1h"), watch: comesAndGoes},
-	{name: "what comes and goes, before slow hooks", args: watching("none", "--exec", "sleep 2"), watch: comesAndGoes},
+	{name: "what comes and goes, before slow hooks", args: watching("none", "--exec-initial", "--exec", "sleep 2"), watch: comesAndGoes},
 	{name: "white space between events", args: watching("name"), watch: inside("", "\n", "")},
 	{name: "bookmarks without end", args: watching("name"), watch: inside("", `{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"9"}}}`+"\n", "")},
 	{name: "the error of a watch without end", args: watching("name"), watch: inside(`{"type":"ERROR","object":{"kind":"Status","message":"`, "x", "")},

@@ -22,13 +22,13 @@ func TestHooksGoOnAfterKill9(t *testing.T) {
 	srv.Put(kube.Nodes, `{"metadata":{"name":"n"}}`)
 	dir := t.TempDir()
 	args := []string{"watch", "nodes", "-o", "none", "--checkpoint", filepath.Join(dir, "state"), "--checkpoint-policy", "after-hook", "-s", srv.URL}
-	c := newChild(t, append(args, "--exec", fmt.Sprintf("echo up; cd %s; i=0; until test -e go || test $i -gt 6000; do i=$((i+1)); sleep 0.01; done; cat >record; mv record done", dir))...).start()
+	c := newChild(t, append(args, "--exec-initial", "--exec", fmt.Sprintf("echo up; cd %s; i=0; until test -e go || test $i -gt 6000; do i=$((i+1)); sleep 0.01; done; cat >record; mv record done", dir))...).start()
 	c.until(c.stderr, "up$")
 	if err := c.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	c.end(-1)
-	code, _, stderr := runProgram(t, nil, append(args, "--once", "--exec", "test ! -e "+dir+"/done && echo beside it")...)
+	code, _, stderr := runProgram(t, nil, append(args, "--once", "--exec-initial", "--exec", "test ! -e "+dir+"/done && echo beside it")...)
 	if code != 0 || !strings.Contains(stderr, "beside it") {
 		t.Errorf("the next run: exit code %d\n%s", code, stderr)
 	}

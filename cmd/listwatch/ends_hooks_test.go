@@ -67,7 +67,7 @@ func TestSignalAfterSignalLeavesNoHooks(t *testing.T) {
 		t.Run(fmt.Sprint(i, first), func(t *testing.T) {
 			t.Parallel()
 			path, alive, dead := living(t)
-			c := newChild(t, "watch", "nodes", "-o", "none", "-q", "-s", srv.URL, "--exec-grace", "1h",
+			c := newChild(t, "watch", "nodes", "-o", "none", "-q", "-s", srv.URL, "--exec-initial", "--exec-grace", "1h",
 				"--", "sh", "-c", "trap '' TERM INT; exec 3>"+path+"; echo up >&3; sleep 1000; sleep 1000").start()
 			alive()
 			c.signal(first)
@@ -94,7 +94,7 @@ func TestHooksSurviveAClosedTerminal(t *testing.T) {
 	srv := apitest.New(t, apitest.Fixture{Resource: kube.Nodes, Object: `{"metadata":{"name":"a"}}`})
 	path, alive, _ := living(t)
 	done := filepath.Join(t.TempDir(), "done")
-	c := newChild(t, "watch", "nodes", "-o", "none", "-s", srv.URL, "--exec-grace", "1m",
+	c := newChild(t, "watch", "nodes", "-o", "none", "-s", srv.URL, "--exec-initial", "--exec-grace", "1m",
 		"--", "sh", "-c", "trap '' TERM; exec 3>"+path+"; echo up >&3; sleep 1; echo ended >"+done).start()
 	alive()
 	c.signal(syscall.SIGHUP)
@@ -118,7 +118,7 @@ func TestSignalSentTwice(t *testing.T) {
 			t.Parallel()
 			path, alive, _ := living(t)
 			done := filepath.Join(t.TempDir(), "done")
-			c := newChild(t, "watch", "nodes", "-o", "none", "-s", srv.URL, "--exec-grace", "1m",
+			c := newChild(t, "watch", "nodes", "-o", "none", "-s", srv.URL, "--exec-initial", "--exec-grace", "1m",
 				"--", "sh", "-c", "trap '' TERM INT; exec 3>"+path+"; echo up >&3; sleep 1; echo ended >"+done).start()
 			alive()
 			began := time.Now()
@@ -215,7 +215,7 @@ func TestHooksUnderConstantLoadAreNoted(t *testing.T) {
 	put(1)
 	// Each runs until the next one has begun, and for a minute at most: a run that is
 	// aborted leaves them behind.
-	c := newChild(t, append(args, "--exec", `n=${LISTWATCH_NAME#n}; echo begun $n; touch `+dir+`/$n; for i in $(seq 6000); do test -e `+dir+`/$((n+1)) && break; sleep 0.01; done`)...).start()
+	c := newChild(t, append(args, "--exec-initial", "--exec", `n=${LISTWATCH_NAME#n}; echo begun $n; touch `+dir+`/$n; for i in $(seq 6000); do test -e `+dir+`/$((n+1)) && break; sleep 0.01; done`)...).start()
 	const all = 12
 	for i := 1; i <= all; i++ {
 		c.until(c.stderr, fmt.Sprintf(`begun %d$`, i))
@@ -230,7 +230,7 @@ func TestHooksUnderConstantLoadAreNoted(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, strconv.Itoa(all+1)), nil, 0o600); err != nil { // the last one may end
 		t.Error(err)
 	}
-	code, _, stderr := runProgram(t, nil, append(args, "--once", "--exec", `echo "again $LISTWATCH_EVENT $LISTWATCH_NAME"`)...)
+	code, _, stderr := runProgram(t, nil, append(args, "--once", "--exec-initial", "--exec", `echo "again $LISTWATCH_EVENT $LISTWATCH_NAME"`)...)
 	if code != 0 {
 		t.Fatalf("exit code %d\n%s", code, stderr)
 	}
@@ -252,7 +252,7 @@ func TestHooksSurviveKill(t *testing.T) {
 	dir := t.TempDir()
 	state, done := filepath.Join(dir, "state"), filepath.Join(dir, "done")
 	args := []string{"watch", "configmaps", "-A", "-o", "none", "-q", "--checkpoint", state, "--checkpoint-policy", "after-hook",
-		"--exec-coalesce", "none", "-s", srv.URL, "--exec", `echo "$LISTWATCH_RV $LISTWATCH_EVENT $LISTWATCH_NAME" >>` + done + `; echo ran`}
+		"--exec-initial", "--exec-coalesce", "none", "-s", srv.URL, "--exec", `echo "$LISTWATCH_RV $LISTWATCH_EVENT $LISTWATCH_NAME" >>` + done + `; echo ran`}
 	var events []string
 	alive := map[string]bool{}
 	act := func(i int) {

@@ -28,6 +28,7 @@ var errHooks = errors.New("too many hooks have failed")
 type hooks struct {
 	opts  hook.Options
 	types []string // that are run for
+	first bool     // objects of a first list are run for
 	dry   bool
 
 	output *output // how records are made
@@ -41,19 +42,21 @@ type hooks struct {
 	dropped int // of which we have told
 }
 
-// wants reports whether something is run for records of type t.
-func (h *hooks) wants(t string) bool { return h != nil && slices.Contains(h.types, t) }
+// wants reports whether something is run for r.
+func (h *hooks) wants(r *record.Record) bool {
+	return h != nil && slices.Contains(h.types, r.Type) && (h.first || !r.Initial)
+}
 
 // hook notes r for the hooks, which get it once it is printed and the checkpoint
 // knows of it.
 func (p *printer) hook(r *record.Record) {
 	switch h := p.output.hooks; {
 	case h == nil:
-	case h.dry && h.wants(r.Type):
+	case h.dry && h.wants(r):
 		p.write(p.enc.Flush(p.buf))
 		h.show(h.event(r, p.seq))
 	case h.dry:
-	case h.wants(r.Type):
+	case h.wants(r):
 		p.pending = append(p.pending, h.event(r, p.seq))
 	default:
 		p.pending = append(p.pending, hook.Event{Seq: p.seq})

@@ -25,6 +25,7 @@ type hooking struct {
 	delete      []string
 	input       string
 	on          []string
+	initial     bool
 	concurrency int
 	coalesce    string
 	batch       string
@@ -40,6 +41,7 @@ type hooking struct {
 const hooksLong = `
 
 Hooks: a command after --, or --exec, is run for each event that the filters keep.
+For the objects of a first list, which existed before, it is run with --exec-initial.
 It gets the line that -o ndjson prints (without --diff) on standard input, and in its
 environment LISTWATCH_EVENT, _CLUSTER, _NAMESPACE, _NAME, _KIND, _API_VERSION, _RESOURCE,
 _UID, _RV, _INITIAL, _SYNTHETIC and _SEQ. What it prints goes to stderr, line by line
@@ -64,6 +66,7 @@ func (h *hooking) register(f *pflag.FlagSet) {
 	f.StringArrayVar(&h.delete, "exec-delete", nil, "run this command for DELETED instead; repeat it for each argument")
 	f.StringVar(&h.input, "exec-input", "stdin", "how a hook gets the record: stdin, file (named in LISTWATCH_FILE), args (the last one) or none")
 	f.StringSliceVar(&h.on, "exec-on", nil, "run hooks for these types only, as --events has them; default ADDED,MODIFIED,DELETED as far as --events prints them")
+	f.BoolVar(&h.initial, "exec-initial", false, "run hooks for the objects of the first list of each type, too")
 	f.IntVar(&h.concurrency, "exec-concurrency", 4, "hooks that run at once, each for another object")
 	f.StringVar(&h.coalesce, "exec-coalesce", "latest", "latest: of one object only the newest event waits; none: each event is run, in order")
 	f.StringVar(&h.batch, "exec-batch", "", "N/D: one run gets up to N records, or those that came within D, a line each; LISTWATCH_EVENT is BATCH, with LISTWATCH_COUNT")
@@ -77,7 +80,7 @@ func (h *hooking) register(f *pflag.FlagSet) {
 }
 
 // hookFlags make no sense without a hook.
-var hookFlags = []string{"exec-input", "exec-on", "exec-concurrency", "exec-coalesce", "exec-batch", "exec-timeout",
+var hookFlags = []string{"exec-input", "exec-on", "exec-initial", "exec-concurrency", "exec-coalesce", "exec-batch", "exec-timeout",
 	"exec-retries", "exec-backoff", "exec-rate", "exec-max-errors", "exec-dry-run", "exec-grace"}
 
 // given reports whether there is a hook.
@@ -116,7 +119,7 @@ func (h *hooking) compile(cmd *cobra.Command, command, events []string) (*hooks,
 		}
 		return nil, nil
 	}
-	c := &hooks{dry: h.dryRun}
+	c := &hooks{dry: h.dryRun, first: h.initial}
 	var err error
 	if c.types, err = h.types(command, events); err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ import (
 // does not. What a hook has started ends with it: nobody holds stderr open.
 func TestSecondSignalKillsHooks(t *testing.T) {
 	srv := apitest.New(t, apitest.Fixture{Resource: kube.Nodes, Object: `{"metadata":{"name":"a"}}`})
-	cmd := newChild(t, "watch", "nodes", "-o", "none", "-s", srv.URL, "--exec-grace", "1h",
+	cmd := newChild(t, "watch", "nodes", "-o", "none", "-s", srv.URL, "--exec-initial", "--exec-grace", "1h",
 		"--", "sh", "-c", "trap '' TERM INT; echo up; sleep 1000; sleep 1000").cmd
 	cmd.Stderr = nil
 	stderr, err := cmd.StderrPipe()
@@ -56,7 +56,7 @@ func TestSecondSignalKillsHooks(t *testing.T) {
 func TestSignalWhileHooksRunOn(t *testing.T) {
 	srv := apitest.New(t, apitest.Fixture{Resource: kube.Nodes, Object: `{"metadata":{"name":"a"}}`})
 	cmd := newChild(t, "watch", "nodes", "-o", "none", "-q", "-s", srv.URL,
-		"--", "sh", "-c", "echo up; sleep 1.5; echo over").cmd
+		"--exec-initial", "--", "sh", "-c", "echo up; sleep 1.5; echo over").cmd
 	cmd.Stderr = nil
 	stderr, err := cmd.StderrPipe()
 	if err != nil {

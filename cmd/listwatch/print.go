@@ -185,7 +185,7 @@ func (p *printer) take(r *record.Record) {
 // show prints r, if it is asked for.
 func (p *printer) show(r *record.Record) {
 	printed := p.output.wants(r.Type) && (r.IsObject() || p.output.format.Name == "ndjson")
-	if !printed && !p.output.hooks.wants(r.Type) || p.output.skipInitial && r.Initial {
+	if !printed && !p.output.hooks.wants(r) || p.output.skipInitial && r.Initial {
 		return
 	}
 	keeps, err := p.output.filter.Keeps(r)

@@ -254,6 +254,10 @@ func (o *watchFlags) check(cmd *cobra.Command, p *cli.Program) (output, error) {
 		return out, exit.Usage("--initial-list %q: want one of auto, paged, stream", printable.Clip(o.list))
 	case o.once && (o.watchOnly || o.sinceRV != ""):
 		return out, exit.Usage("--once prints the first list, which --watch-only and --since-rv leave out: give one")
+	case o.once && o.hooking.given(cmd) && !o.hooking.initial && o.hooking.on == nil && o.checkpointing.file == "":
+		return out, exit.Usage("--once prints the first list, for whose objects hooks are run with --exec-initial only: give both")
+	case o.reporting.skipInitial && o.hooking.initial:
+		return out, exit.Usage("--skip-initial skips the objects of the first list, --exec-initial runs hooks for them: give one")
 	case out.where.Asks() && o.watchOnly:
 		return out, exit.Usage("--where asks which objects matched before, which --watch-only leaves out: give --skip-initial instead")
 	case out.where.Asks() && o.sinceRV != "":
