@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/internal/archive"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -79,5 +81,47 @@ func TestHistorySurvivesKill(t *testing.T) {
 	second.end(143)
 	if diff := cmp.Diff([]string{"a Running", "b Failed"}, pods("0s")); diff != "" {
 		t.Errorf("at the end (-want +got):\n%s", diff)
+	}
+}
+
+// TestTypesThatAHistoryDoesNotHave: list --at does not say that there were no objects of a
+// type whose states are not kept; and '*' shows what there is, without words about the
+// server that list makes for it.
+func TestTypesThatAHistoryDoesNotHave(t *testing.T) {
+	dir := t.TempDir()
+	d, err := archive.Open(dir, "cluster", archive.Limits{Bytes: 1 << 20, Age: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now().Add(-time.Minute)
+	at := func(after time.Duration) string { return began.Add(after).UTC().Format(time.RFC3339Nano) }
+	for i, r := range []kube.Resource{kube.Pods, kube.ConfigMaps} {
+		if _, err := d.Begin(r, nil, began.Add(time.Duration(i)*40*time.Second).UnixMilli(), "", slices.Values([]archive.State(nil))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		types string
+		after time.Duration
+		code  int
+		want  string
+	}{
+		{"pods", 30 * time.Second, 0, "no resources found in namespace default"},
+		{"configmaps", 50 * time.Second, 0, "no resources found in namespace default"},
+		{"configmaps", 30 * time.Second, 1, "--history: there are no states of configmaps at this time; listwatch ui keeps those of types that it watches always, and never Secrets"},
+		{"pods,secrets", 50 * time.Second, 1, "--history: there are no states of secrets at this time; listwatch ui keeps those of types that it watches always, and never Secrets"},
+	} {
+		code, stdout, stderr := runProgram(t, strings.NewReader(""), "list", tt.types, "-n", "default", "--at", at(tt.after), "--history", dir)
+		if diff := cmp.Diff("listwatch: "+tt.want+"\n", stderr); diff != "" || code != tt.code || stdout != "" {
+			t.Errorf("%s: %d %q (-want +got):\n%s", tt.types, code, stdout, diff)
+		}
+	}
+	all := newChild(t, "list", "*", "-A", "-o", "name", "--at", at(50*time.Second), "--history", dir).start()
+	all.end(0)
+	if got := all.stderr.String(); got != "" {
+		t.Errorf("stderr is %q", got)
 	}
 }

@@ -26,12 +26,14 @@ import (
 	"github.com/listwatch/listwatch/internal/archive"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/target"
 	"github.com/listwatch/listwatch/kube"
 )
 
 // Flags say which moment.
 type Flags struct {
 	history, at string
+	moment      *moment // as Clusters found it; nil = there is a cluster
 }
 
 // Register adds the flags.
@@ -57,6 +59,7 @@ func (o *Flags) Clusters(ctx context.Context, p *cli.Program, connection *connec
 	if err != nil {
 		return nil, nil, exit.Failed(fmt.Errorf("--history: %w", err))
 	}
+	o.moment = m
 	for _, n := range m.notes {
 		t.Note("warning: " + n)
 	}
@@ -64,7 +67,7 @@ func (o *Flags) Clusters(ctx context.Context, p *cli.Program, connection *connec
 	if err != nil {
 		return nil, nil, exit.Failed(err)
 	}
-	c, err := client.New(client.Config{Server: srv.URL, Dial: srv.Dial})
+	c, err := client.New(client.Config{Server: srv.URL, Dial: srv.Dial, Warn: func(string) {}}) // nobody asked this server
 	if err != nil {
 		srv.Close()
 		return nil, nil, exit.Failed(err)
@@ -74,6 +77,20 @@ func (o *Flags) Clusters(ctx context.Context, p *cli.Program, connection *connec
 		cfg = &config.Config{Namespace: cmp.Or(connection.Opts.Namespace, "default")}
 	}
 	return []connect.Cluster{{Client: c, Config: cfg, Types: served.New(c, client.Config{}, "")}}, func() { c.CloseIdleConnections(); srv.Close() }, nil
+}
+
+// Check returns an error for a type of which the moment has no states: nobody knows whether
+// it had objects.
+func (o *Flags) Check(ts []target.Target) error {
+	if o.moment == nil {
+		return nil
+	}
+	for _, t := range ts {
+		if id := t.Resource.GroupResource(); t.Typed != target.Everything && o.moment.types[id] == nil {
+			return exit.Failed(fmt.Errorf("--history: there are no states of %s at this time; listwatch ui keeps those of types that it watches always, and never Secrets", id))
+		}
+	}
+	return nil
 }
 
 // Parse reads a moment: a time, a time of today or yesterday, or how long ago it was.
