@@ -3,9 +3,12 @@ package print
 import (
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"text/template"
+	"text/template/parse"
+	"time"
 
 	"github.com/listwatch/listwatch/codec"
 )
@@ -18,28 +21,76 @@ func compileTemplate(text string) (func(*Format) Encoder, error) {
 	if err != nil {
 		return nil, templateError(err)
 	}
+	for _, part := range t.Templates() {
+		interruptible(part.Root)
+	}
 	return expression(func(b []byte, v any, most int) ([]byte, error) {
-		out := &limited{text: b, end: len(b) + most}
-		if err := t.Execute(out, v); errors.Is(err, errLimit) {
-			return b, &codec.LimitError{What: "text of the template", Limit: most}
-		} else if err != nil {
-			return b, templateError(err)
-		}
-		return out.text, nil
+		return execute(b, t, v, most, patience(most))
 	}).encoder(nil)
 }
 
-// limited takes text up to a length.
-type limited struct {
-	text []byte
-	end  int
+// execute appends what t makes of v, at most so many bytes. Text that does not come
+// within patience is an error. t is interruptible.
+func execute(b []byte, t *template.Template, v any, most int, patience time.Duration) ([]byte, error) {
+	out := &limited{text: b, end: len(b) + most, patience: patience, late: time.Now().Add(patience)}
+	switch err := t.Execute(out, v); {
+	case errors.Is(err, errLimit):
+		return b, &codec.LimitError{What: "text of the template", Limit: most}
+	case errors.Is(err, errLate):
+		return b, fmt.Errorf("template: no text within %v", patience)
+	case err != nil:
+		return b, templateError(err)
+	}
+	return out.text, nil
 }
 
-var errLimit = errors.New("there is more text than the limit")
+// interruptible has a template write a text of no bytes in each turn of a loop, and where
+// a template begins that may use itself: an execution ends only at an error of a write.
+func interruptible(node parse.Node) {
+	var branch *parse.BranchNode
+	switch node := node.(type) {
+	case *parse.ListNode:
+		for _, n := range node.Nodes {
+			interruptible(n)
+		}
+		node.Nodes = append([]parse.Node{&parse.TextNode{NodeType: parse.NodeText}}, node.Nodes...)
+		return
+	case *parse.RangeNode:
+		branch = &node.BranchNode
+	case *parse.IfNode:
+		branch = &node.BranchNode
+	case *parse.WithNode:
+		branch = &node.BranchNode
+	default:
+		return
+	}
+	interruptible(branch.List)
+	if branch.ElseList != nil {
+		interruptible(branch.ElseList)
+	}
+}
+
+// limited takes text up to a length, of which some comes within patience.
+type limited struct {
+	text     []byte
+	end      int
+	patience time.Duration
+	late     time.Time
+}
+
+var (
+	errLimit = errors.New("there is more text than the limit")
+	errLate  = errors.New("there is no text for too long")
+)
 
 func (l *limited) Write(b []byte) (int, error) {
-	if len(b) > l.end-len(l.text) {
+	switch now := time.Now(); {
+	case len(b) > l.end-len(l.text):
 		return 0, errLimit
+	case now.After(l.late):
+		return 0, errLate
+	case len(b) > 0:
+		l.late = now.Add(l.patience)
 	}
 	l.text = append(l.text, b...)
 	return len(b), nil
