@@ -97,7 +97,7 @@ var attacks = []attack{
 	{name: "items without end, as YAML", args: listingAs("yaml"), list: items(`"spec":{"text":"` + strings.Repeat("x", 4000) + `"}`)},
 	{name: "one item without end", args: listingAs("json"), kubectl: kubectlGet("json"), list: inside(listHead+itemHead+`"spec":"`, "x", "")},
 	{name: "an item of empty lists", args: listingAs("json"), kubectl: kubectlGet("json"), list: inside(listHead+itemHead+`"spec":[`, "[],", "")},
-	{name: "an item of nesting", args: listingAs("json"), kubectl: kubectlGet("json"), list: inside(listHead+itemHead+`"spec":`, "[", "")},
+	{name: "an item of nesting", says: "nested too deeply", args: listingAs("json"), kubectl: kubectlGet("json"), list: inside(listHead+itemHead+`"spec":`, "[", "")},
 	{name: "items of 7 MB of empty lists", args: listingAs("json"), list: items(`"spec":[` + strings.Repeat("[],", 7<<20/3) + `0]`)},
 	{name: "items of 3 MB of empty lists", args: listingAs("json"), list: items(`"spec":[` + strings.Repeat("[],", 1<<20) + `0]`)},
 	{name: "events of 3 MB of empty lists, by jq", args: watching("jq=.spec|length"), watch: func(s *sender) {
@@ -108,24 +108,24 @@ var attacks = []attack{
 	{name: "deep items, as JSON", args: listingAs("json"), kubectl: kubectlGet("json"), list: items(deepItem)},
 	{name: "deep items, as YAML", args: listingAs("yaml"), list: items(deepItem)},
 	{name: "deep items, as KYAML", args: listingAs("kyaml"), list: items(deepItem)},
-	{name: "a name without end", args: listingAs("name"), kubectl: kubectlGet("name"), list: inside(listHead+`{"metadata":{"name":"`, "x", "")},
+	{name: "a name without end", says: "item above the limit", args: listingAs("name"), kubectl: kubectlGet("name"), list: inside(listHead+`{"metadata":{"name":"`, "x", "")},
 	{name: "names of 1 MB", args: listingAs("name"), list: func(s *sender) {
 		s.put(listHead)
 		name := strings.Repeat("x", 1<<20)
 		for s.put(`{"metadata":{"name":"` + name + `","uid":"u"}},`) {
 		}
 	}},
-	{name: "a kind without end", args: listingAs("json"), kubectl: kubectlGet("json"), list: inside(`{"kind":"`, "x", "")},
-	{name: "a kind of 20 MB before many items", args: listingAs("json"), list: func(s *sender) {
+	{name: "a kind without end", says: "kind above the limit", args: listingAs("json"), kubectl: kubectlGet("json"), list: inside(`{"kind":"`, "x", "")},
+	{name: "a kind of 20 MB before many items", says: "kind above the limit", args: listingAs("json"), list: func(s *sender) {
 		s.put(`{"kind":"` + strings.Repeat("x", 20<<20) + `List","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[`)
 		s.repeat(okPod + ",")
 	}},
-	{name: "an apiVersion of 20 MB before many items", args: listingAs("json"), list: func(s *sender) {
+	{name: "an apiVersion of 20 MB before many items", says: "above the limit of 256", args: listingAs("json"), list: func(s *sender) {
 		s.put(`{"kind":"PodList","apiVersion":"` + strings.Repeat("x", 20<<20) + `","metadata":{"resourceVersion":"7"},"items":[`)
 		s.repeat(okPod + ",")
 	}},
-	{name: "a continue token without end", args: listingAs("name"), list: inside(`{"kind":"PodList","apiVersion":"v1","metadata":{"continue":"`, "x", "")},
-	{name: "a revision without end", args: listingAs("name"), list: inside(`{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"`, "x", "")},
+	{name: "a continue token without end", says: "above the limit", args: listingAs("name"), list: inside(`{"kind":"PodList","apiVersion":"v1","metadata":{"continue":"`, "x", "")},
+	{name: "a revision without end", says: "above the limit", args: listingAs("name"), list: inside(`{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"`, "x", "")},
 	{name: "pages without end", args: listingAs("name"), kubectl: kubectlGet("name"), list: pages(100)},
 	{name: "white space without end", args: listingAs("name"), kubectl: kubectlGet("name"), list: inside(listHead, " ", "")},
 	{name: "members without end", args: listingAs("name"), list: func(s *sender) {
@@ -134,7 +134,7 @@ var attacks = []attack{
 		}
 	}},
 	{name: "no JSON", args: listingAs("name"), list: inside("", "x", "")},
-	{name: "cells of 6 MB", args: listingAs(""), table: true, kubectl: []string{"get", "pods", "-A"}, list: bigRows(6 << 20)},
+	{name: "cells of 6 MB", says: "item above the limit", args: listingAs(""), table: true, kubectl: []string{"get", "pods", "-A"}, list: bigRows(6 << 20)},
 	{name: "cells of 4 KB", args: listingAs(""), table: true, list: bigRows(4 << 10)},
 	{name: "cells of 6 MB, watched", args: watching(""), table: true, list: func(s *sender) { s.put(rowsHead + "]}") }, watch: func(s *sender) {
 		cell := strings.Repeat("x", 6<<20)
@@ -159,7 +159,7 @@ var attacks = []attack{
 		s.put(strings.Replace(rowsHead, "}]", "}"+strings.Repeat(",{}", 300_000)+"]", 1) + `{"cells":["a"],"object":` + okPod + `}`)
 		s.repeat(`,{"cells":["a"],"object":` + okPod + `}`)
 	}},
-	{name: "columns without end", args: listingAs(""), table: true, list: inside(`{"kind":"Table","apiVersion":"meta.k8s.io/v1","columnDefinitions":[`, `{"name":"Name","type":"string"},`, "")},
+	{name: "columns without end", says: "column definitions above the limit", args: listingAs(""), table: true, list: inside(`{"kind":"Table","apiVersion":"meta.k8s.io/v1","columnDefinitions":[`, `{"name":"Name","type":"string"},`, "")},
 	{name: "an error without end", args: listingAs("name"), kubectl: kubectlGet("name"), list: func(s *sender) {
 		s.w.(http.ResponseWriter).WriteHeader(500)
 		inside(`{"kind":"Status","message":"`, "x", "")(s)
@@ -183,8 +183,8 @@ var attacks = []attack{
 	{name: "events of 3 MB of empty lists, on a change", args: watching("name", "--on-change", ".spec"), watch: inTurn(`"spec":[`+strings.Repeat("[],", 1<<20)+"0]", `"spec":[`+strings.Repeat("[],", 1<<20)+"1]")},
 	{name: "bad namespaces without end", args: listingAs("name"), list: badNamespaces},
 	{name: "bad namespaces without end, watched", args: watching("name"), list: badNamespaces},
-	{name: "what no expression prints", args: watching("jsonpath={.spec[7]}", "--memory", "64"), list: items(`"spec":[]`)},
-	{name: "what no expression selects", args: watching("name", "--where", ".spec[7].x.y", "--memory", "64"), list: items(`"spec":["x",1,2,3,4,5,6,7]`)},
+	{name: "what no expression prints", says: "(--memory)", args: watching("jsonpath={.spec[7]}", "--memory", "64"), list: items(`"spec":[]`)},
+	{name: "what no expression selects", says: "(--memory)", args: watching("name", "--where", ".spec[7].x.y", "--memory", "64"), list: items(`"spec":["x",1,2,3,4,5,6,7]`)},
 	{name: "what comes and goes, debounced", args: watching("name", "--debounce", "1h"), watch: comesAndGoes},
 	{name: "what comes and goes, before slow hooks", args: watching("none", "--exec-initial", "--exec", "sleep 2"), watch: comesAndGoes},
 	{name: "white space between events", args: watching("name"), watch: inside("", "\n", "")},
@@ -194,55 +194,57 @@ var attacks = []attack{
 	{name: "resources without end", args: listingAs("name"), other: map[string]func(*sender){"/api/v1": inside(`{"kind":"APIResourceList","groupVersion":"v1","resources":[`, `{"name":"a","kind":"A","namespaced":true,"verbs":["list"]},`, "")}},
 	{name: "a resource's name without end", args: listingAs("name"), other: map[string]func(*sender){"/api/v1": inside(`{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"`, "x", "")}},
 	{name: "a version without end", args: []string{"auth", "check", "-s", "SERVER"}, other: map[string]func(*sender){"/version": inside(`{"gitVersion":"`, "x", "")}},
-	{name: "a recording of words", args: []string{"replay", "FILE", "--fast", "-o", "none"}, file: zipped("x\n")},
-	{name: "a recording of words, its summary", args: []string{"replay", "FILE", "--info"}, file: zipped("{}\n")},
+	{name: "a recording of words", says: "memory for a recording above the limit", args: []string{"replay", "FILE", "--fast", "-o", "none"}, file: zipped(`{"t":"mark","label":"x"}` + "\n")},
+	{name: "a recording of words, its summary", args: []string{"replay", "FILE", "--info"}, file: zipped(`{"t":"mark","label":"x"}` + "\n")},
 	{name: "a recording of one line", args: []string{"replay", "FILE", "--fast"}, file: zipped("x")},
-	{name: "a kubeconfig of aliases", args: []string{"list", "pods", "--kubeconfig", "FILE"}, kubectl: []string{"get", "pods", "--kubeconfig", "FILE"}, file: aliased("clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1', extensions: [{name: e, extension: [", "]}]}}]\n")},
-	{name: "a kubeconfig that names a device", args: []string{"list", "pods", "--kubeconfig", "FILE"}, file: naming("{certificate-authority: /dev/zero, ", "{token: a")},
-	{name: "a kubeconfig that names a device, checked", args: []string{"auth", "check", "--kubeconfig", "FILE"}, file: naming("{", "{tokenFile: /dev/zero, client-certificate: /dev/zero, client-key: /dev/zero")},
-	{name: "a manifest of aliases", args: []string{"fake", "serve", "-f", "FILE"}, file: aliased("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: default}\ndata: [", "]\n")},
-	{name: "a manifest of aliases of aliases", args: []string{"fake", "serve", "-f", "FILE"}, file: func(s *sender) {
+	{name: "a kubeconfig of aliases", says: "expand to more than 1 MiB", args: []string{"list", "pods", "--kubeconfig", "FILE"}, kubectl: []string{"get", "pods", "--kubeconfig", "FILE"}, file: aliased("clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1', extensions: [{name: e, extension: [", "]}]}}]\n")},
+	{name: "a kubeconfig that names a device", says: "/dev/zero is larger", args: []string{"list", "pods", "--kubeconfig", "FILE"}, file: naming("{certificate-authority: /dev/zero, ", "{token: a")},
+	{name: "a kubeconfig that names a device, checked", says: "/dev/zero is larger", args: []string{"auth", "check", "--kubeconfig", "FILE"}, file: naming("{", "{tokenFile: /dev/zero, client-certificate: /dev/zero, client-key: /dev/zero")},
+	{name: "a manifest of aliases", says: "expand to more than 1 MiB", args: []string{"fake", "serve", "-f", "FILE"}, file: aliased("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: default}\ndata: [", "]\n")},
+	{name: "a manifest of aliases of aliases", says: "expand to more than 1 MiB", args: []string{"fake", "serve", "-f", "FILE"}, file: func(s *sender) {
 		s.put("a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n")
 		for i := range 12 {
 			s.put(fmt.Sprintf("a%d: &a%d [%s]\n", i+1, i+1, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d,", i), 10), ",")))
 		}
 	}},
-	{name: "manifests without end", args: []string{"fake", "serve", "-f", "/dev/zero"}, file: rubbish},
-	{name: "a device of manifests to list", args: []string{"list", "-f", "/dev/zero", "-s", "http://127.0.0.1:1"}, file: rubbish},
-	{name: "faults without end", args: []string{"fake", "serve", "--faults", "/dev/zero"}, file: rubbish},
-	{name: "a saved state without end", args: []string{"fake", "serve", "--save", "/dev/zero"}, file: rubbish},
-	{name: "a kubeconfig without end", args: []string{"list", "pods", "--kubeconfig", "/dev/zero"}, file: rubbish},
-	{name: "an expression without end", args: []string{"list", "pods", "-o", "jq-file=/dev/zero", "-s", "http://127.0.0.1:1"}, file: rubbish},
-	{name: "a recording without end", args: []string{"replay", "/dev/zero", "--fast"}, file: rubbish},
-	{name: "a recording without end, served", args: []string{"replay", "/dev/zero", "--serve", "127.0.0.1:0"}, file: rubbish},
-	{name: "a checkpoint without end", args: []string{"watch", "pods", "-A", "-s", "SERVER", "--checkpoint", "/dev/zero", "--once"}, file: rubbish},
-	{name: "manifests of one List of empty objects", args: loads, file: atMost(60<<20, inside(`{"kind":"PodList","apiVersion":"v1","items":[`, "{},", "{}]}"))},
-	{name: "manifests of one List of small objects", args: loads, file: atMost(60<<20, inside(`{"kind":"ConfigMapList","apiVersion":"v1","items":[`, `{"metadata":{"name":"a"}},`, `{"metadata":{"name":"a"}}]}`))},
-	{name: "manifests of small objects", args: loads, file: atMost(60<<20, inside("", `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"}}`, ""))},
-	{name: "manifests of small objects, as YAML", args: loads, file: atMost(60<<20, inside("", "---\nkind: ConfigMap\napiVersion: v1\nmetadata: {name: a}\n", ""))},
-	{name: "a manifest of empty lists", args: loads, file: atMost(60<<20, inside(`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"},"data":[`, "[],", "[]]}"))},
-	{name: "a manifest of empty objects", args: loads, file: atMost(60<<20, inside(`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"},"data":[`, `{"":0},`, "0]}"))},
-	{name: "a manifest of empty lists, as YAML", args: loads, file: atMost(60<<20, inside("kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}\ndata: [", "[],", "[]]\n"))},
-	{name: "a manifest of members, as YAML", args: loads, file: atMost(60<<20, func(s *sender) {
+	{name: "manifests without end", says: "/dev/zero is larger", args: []string{"fake", "serve", "-f", "/dev/zero"}, file: rubbish},
+	{name: "a device of manifests to list", says: "/dev/zero is larger", args: []string{"list", "-f", "/dev/zero", "-s", "http://127.0.0.1:1"}, file: rubbish},
+	{name: "faults without end", says: "/dev/zero is larger", args: []string{"fake", "serve", "--faults", "/dev/zero"}, file: rubbish},
+	{name: "a saved state without end", says: "is no file", args: []string{"fake", "serve", "--save", "/dev/zero"}, file: rubbish},
+	{name: "a kubeconfig without end", says: "larger than 16 MiB", args: []string{"list", "pods", "--kubeconfig", "/dev/zero"}, file: rubbish},
+	{name: "an expression without end", says: "/dev/zero is larger", args: []string{"list", "pods", "-o", "jq-file=/dev/zero", "-s", "http://127.0.0.1:1"}, file: rubbish},
+	{name: "a recording without end", says: "longer than 20971520 bytes", args: []string{"replay", "/dev/zero", "--fast"}, file: rubbish},
+	{name: "a recording without end, served", says: "longer than 20971520 bytes", args: []string{"replay", "/dev/zero", "--serve", "state", "--listen", "127.0.0.1:0"}, file: rubbish},
+	{name: "a checkpoint without end", says: "not a regular file", args: []string{"watch", "pods", "-A", "-s", "SERVER", "--checkpoint", "/dev/zero", "--once"}, file: rubbish},
+	{name: "manifests of one List of small objects", says: "more than 100000 objects", args: loads, file: atMost(60<<20, inside(`{"kind":"ConfigMapList","apiVersion":"v1","items":[`, `{"metadata":{"name":"a"}},`, `{"metadata":{"name":"a"}}]}`))},
+	{name: "manifests of small objects", says: "more than 100000 objects", args: loads, file: atMost(60<<20, inside("", `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"}}`, ""))},
+	{name: "manifests of small objects, as YAML", says: "more than 100000", args: loads, file: atMost(31<<20, inside("", "---\nkind: ConfigMap\napiVersion: v1\nmetadata: {name: a}\n", ""))},
+	{name: "a manifest of empty lists", says: "larger than 3145728 bytes", args: loads, file: atMost(60<<20, inside(`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"},"data":[`, "[],", "[]]}"))},
+	{name: "manifests of 3 MB of empty lists", says: "more than 300000 values", args: loads, file: atMost(60<<20, inside("", `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"generateName":"a","namespace":"default"},"x":[`+strings.Repeat("[],", 1_000_000)+`0]}`, ""))},
+	{name: "a manifest of empty objects", says: "larger than 3145728 bytes", args: loads, file: atMost(60<<20, inside(`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"},"data":[`, `{"":0},`, "0]}"))},
+	{name: "a manifest of empty lists, as YAML", says: "more than 300000", args: loads, file: atMost(31<<20, inside("kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}\ndata: [", "[],", "[]]\n"))},
+	{name: "a manifest of members, as YAML", says: "larger than 3145728 bytes", args: loads, file: atMost(60<<20, func(s *sender) {
 		s.put("kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}\ndata: {")
 		for i := range 299_990 { // as many as are allowed
 			s.put(fmt.Sprintf("a%d,", i))
 		}
 		s.put("}")
 	})},
-	{name: "a manifest of one text", args: loads, file: atMost(60<<20, inside("kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}\ndata: ", "x", "\n"))},
+	{name: "a manifest of one text", says: "larger than 3145728 bytes", args: loads, file: atMost(31<<20, inside("kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}\ndata: ", "x", "\n"))},
 	{name: "manifests of large texts", args: loads, file: largeTexts("", "", "")},
 	{name: "manifests of large texts in a List", args: loads, file: largeTexts(`{"kind":"List","apiVersion":"v1","items":[`, ",", "]}")},
 	{name: "a saved state of large texts", args: []string{"fake", "serve", "--save", "FILE"}, file: largeTexts(`{"kind":"List","apiVersion":"v1","items":[`, ",", "]}")},
-	{name: "a saved state of empty objects", args: []string{"fake", "serve", "--save", "FILE"}, file: atMost(60<<20, inside(`{"kind":"List","apiVersion":"v1","items":[`, "{},", "{}]}"))},
-	{name: "a saved state of small objects", args: []string{"fake", "serve", "--save", "FILE"}, file: atMost(60<<20, func(s *sender) {
+	{name: "a saved state of small objects", says: "more than 100000 objects", args: []string{"fake", "serve", "--save", "FILE"}, file: atMost(60<<20, func(s *sender) {
 		s.put(`{"kind":"List","apiVersion":"v1","items":[`)
 		for i := 0; s.put(fmt.Sprintf(`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a%d","namespace":"default"}},`, i)); i++ {
 		}
 		s.left = 2
 		s.put(`0]}`)
 	})},
-	{name: "a checkpoint of rubbish", args: []string{"watch", "pods", "-A", "-s", "SERVER", "--checkpoint", "FILE", "--exit-after", "1s"}, file: func(s *sender) { s.repeat("lwcheckpoint 1\n") }},
+	{name: "a checkpoint of rubbish", says: "cannot be used", args: []string{"watch", "pods", "-A", "-s", "SERVER", "--checkpoint", "FILE", "--exit-after", "1s"}, file: func(s *sender) {
+		s.put("listwatch checkpoint 1\n")
+		s.repeat("x")
+	}},
 }
 
 // badNamespaces lists objects that are in no namespace that there can be.
@@ -265,16 +267,16 @@ func atMost(bytes int64, write func(*sender)) func(*sender) {
 	}
 }
 
-// largeTexts writes objects of 2 MB, 60 MB in all.
+// largeTexts writes objects of 1 MB, as large as ConfigMaps may be, 60 MB in all.
 func largeTexts(head, between, tail string) func(*sender) {
 	return func(s *sender) {
 		s.left = 100 << 20
 		s.put(head)
-		for i := range 30 {
+		for i := range 60 {
 			if i > 0 {
 				s.put(between)
 			}
-			s.put(fmt.Sprintf(`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a%d","namespace":"default"},"data":{"a":%q}}`, i, strings.Repeat("x", 2<<20)))
+			s.put(fmt.Sprintf(`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a%d","namespace":"default"},"data":{"a":%q}}`, i, strings.Repeat("x", 1_000_000)))
 		}
 		s.put(tail)
 	}
@@ -290,7 +292,7 @@ func zipped(text string) func(*sender) {
 		return b.String()
 	}
 	return func(s *sender) {
-		_, _ = io.WriteString(s.w, pack(func(s *sender) { s.put(`{"format":"lwrec","version":1}` + "\n") }, 1<<10))
+		_, _ = io.WriteString(s.w, pack(func(s *sender) { s.put(`{"t":"header","format":"lwrec","version":1}` + "\n") }, 1<<10))
 		size := min(s.left, 64<<20)
 		part := pack(func(s *sender) { s.repeat(text) }, size)
 		for ; s.left > 0; s.left -= size {

@@ -30,6 +30,7 @@ const (
 	memoryFall  = 700 << 20 // the process is killed
 	maxStderr   = 64 << 10
 	attackTime  = 3 * time.Second // at most, and 7 s more for each GB
+	fileTime    = time.Minute     // more, to read a file, whose size may not be that of the attack
 	mostRefused = 5               // of a client that tries again: it is as large then as it will be
 )
 
@@ -43,6 +44,7 @@ type attack struct {
 	watch   func(a *sender)
 	other   map[string]func(a *sender) // by path
 	file    func(a *sender)            // writes FILE
+	says    string                     // of an attack that meets a limit: what stderr contains when the program ends by itself
 }
 
 // sender writes an attack until it is as large as was asked for, or nobody reads on.
@@ -106,6 +108,8 @@ func (a *attack) serve(t *testing.T, sum *total) string {
 			s.put(`{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`)
 		case r.URL.Path == "/api/v1":
 			s.put(`{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"pods","kind":"Pod","namespaced":true,"verbs":["list","watch","get"]}]}`)
+		case r.URL.Path == "/api/v1/namespaces/kube-system":
+			s.put(`{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"kube-system","uid":"c"}}`)
 		case q.Get("sendInitialEvents") != "":
 			w.WriteHeader(http.StatusUnprocessableEntity)
 			s.put(`{"kind":"Status","code":422,"reason":"Invalid","message":"no"}`)
@@ -131,9 +135,10 @@ func (a *attack) serve(t *testing.T, sum *total) string {
 type outcome struct {
 	peak   int64
 	sent   int64
-	stderr int
+	stderr string
 	took   time.Duration
 	ended  string
+	exited bool // by itself
 }
 
 // suffer runs exe under a, until it exits or the attack is over, and watches its memory.
@@ -162,7 +167,11 @@ func (a *attack) suffer(t *testing.T, exe string, args []string) outcome {
 	if filepath.Base(exe) != "listwatch" && url != "" {
 		args = append(args, "-s", url)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), attackTime+time.Duration(*attackBytes/1e6)*7*time.Millisecond)
+	most := attackTime + time.Duration(*attackBytes/1e6)*7*time.Millisecond
+	if a.file != nil {
+		most += fileTime
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), most)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, exe, args...)
 	cmd.Env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}
@@ -184,15 +193,15 @@ func (a *attack) suffer(t *testing.T, exe string, args []string) outcome {
 	over := ctx.Err() != nil
 	close(done)
 	watcher.Wait()
-	o.took, o.sent, o.stderr = time.Since(began), sum.sent.Load(), stderr.Len()
+	o.took, o.sent, o.stderr = time.Since(began), sum.sent.Load(), stderr.String()
 	switch {
 	case o.ended != "":
 	case over:
 		o.ended = "goes on"
 	case err != nil:
-		o.ended = err.Error()
+		o.ended, o.exited = err.Error(), true
 	default:
-		o.ended = "exit 0"
+		o.ended, o.exited = "exit 0", true
 	}
 	return o
 }
@@ -202,6 +211,10 @@ func (a *attack) suffer(t *testing.T, exe string, args []string) outcome {
 func (a *attack) look(pid int, sum *total, done <-chan struct{}) (peak int64, why string) {
 	var cpu, sent int64
 	changed, tick := time.Now(), time.NewTicker(5*time.Millisecond)
+	patience := 2*time.Second + time.Duration(*attackBytes>>30)*time.Second
+	if a.file != nil {
+		patience = 10 * time.Second // to read it
+	}
 	defer tick.Stop()
 	for {
 		peak = max(peak, residentPeak(pid))
@@ -216,7 +229,7 @@ func (a *attack) look(pid int, sum *total, done <-chan struct{}) (peak int64, wh
 			return peak, "takes all"
 		case sum.refused.Load() >= mostRefused:
 			return peak, "refuses, and tries again"
-		case quiet > 2*time.Second+time.Duration(*attackBytes>>30)*time.Second:
+		case quiet > patience:
 			return peak, "waits"
 		}
 		select {
@@ -270,8 +283,11 @@ func TestHostile(t *testing.T) {
 					rows[i] += " |"
 				}
 				t.Log(rows[i])
-				if o.stderr > maxStderr {
-					t.Errorf("%d bytes on stderr, want at most %d", o.stderr, maxStderr)
+				if len(o.stderr) > maxStderr {
+					t.Errorf("%d bytes on stderr, want at most %d", len(o.stderr), maxStderr)
+				}
+				if o.exited && !strings.Contains(o.stderr, a.says) {
+					t.Errorf("the attack does not meet the limit: stderr is %.1000q, want %q in it", o.stderr, a.says)
 				}
 				if o.peak > memoryLimit {
 					t.Errorf("%d MB resident, want at most %d; %s after %v", o.peak>>20, memoryLimit>>20, o.ended, o.took)

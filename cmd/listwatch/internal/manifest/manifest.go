@@ -2,7 +2,8 @@
 //
 // A file may be a URL, and a kustomization is built by a command. A [Reader] has limits
 // that hold for all that it reads: text of 64 MiB (32 MiB of it in one file of YAML),
-// 100,000 objects, and objects of 3 MiB, which is what an API server takes. It holds the
+// 100,000 objects, and objects of 3 MiB, which is what an API server takes, and of
+// 300,000 values. It holds the
 // objects as JSON, not as decoded values.
 package manifest
 
@@ -26,11 +27,12 @@ const (
 	MaxBytes   = 64 << 20 // of text
 	MaxObjects = 100_000
 	maxObject  = 3 << 20  // bytes of one object, as JSON
+	maxValues  = 300_000  // of one object: its decoded values take some 100 bytes each
 	maxYAML    = 32 << 20 // bytes of a file of YAML, whose parser needs several times as much
 )
 
 // limits are those of YAML in a file. The parser needs up to 510 bytes for each token.
-var limits = yamljson.Limits{Bytes: maxYAML, Documents: MaxObjects, Tokens: 300_000}
+var limits = yamljson.Limits{Bytes: maxYAML, Documents: MaxObjects, Tokens: maxValues}
 
 // ErrNothing is that a file has no objects.
 var ErrNothing = errors.New("there are no objects in it")

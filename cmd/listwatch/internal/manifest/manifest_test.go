@@ -53,6 +53,7 @@ func TestLimitsHoldForAllFiles(t *testing.T) {
 		{"items", `{"kind":"List","items":[` + object + strings.Repeat(","+object, manifest.MaxObjects) + "]}", "-, document 1, item 100001: more than 100000 objects", 1},
 		{"bytes", object + strings.Repeat(" ", manifest.MaxBytes/2), "stdin is larger than 33554376 bytes, so hardly what is meant", 2},
 		{"an object", large, "-, document 1: larger than 3145728 bytes, which is more than a server takes", 1},
+		{"values", `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"},"spec":[0` + strings.Repeat(`,"\",["`, 300_000) + "]}", "-, document 1: more than 300000 values in one object", 1},
 		{"an item", `{"kind":"List","items":[` + large + "]}", "-, document 1, item 1: larger than 3145728 bytes, which is more than a server takes", 1},
 		{"a List in a List", `{"kind":"List","items":[{"kind":"List","items":[` + strings.Repeat(" ", 20<<20) + object + "]}]}", "-, document 1, item 1: larger than 3145728 bytes, which is more than a server takes", 1},
 	} {

@@ -119,6 +119,9 @@ func (r *Reader) append(all []*Object, where string, doc []byte, of Head) ([]*Ob
 	if len(doc) > maxObject {
 		return nil, fmt.Errorf("%s: %w", where, errLarge)
 	}
+	if crowded(doc) {
+		return nil, fmt.Errorf("%s: more than %d values in one object", where, maxValues)
+	}
 	if r.objects++; r.objects > MaxObjects {
 		return nil, fmt.Errorf("%s: more than %d objects", where, MaxObjects)
 	}
@@ -136,6 +139,23 @@ func (r *Reader) append(all []*Object, where string, doc []byte, of Head) ([]*Ob
 		}
 	}
 	return append(all, o), nil
+}
+
+// crowded reports whether there are more than maxValues values in the lists and maps of a
+// JSON value.
+func crowded(doc []byte) bool {
+	n, text := 0, false
+	for i := 0; i < len(doc); i++ {
+		switch c := doc[i]; {
+		case text && c == '\\':
+			i++
+		case c == '"':
+			text = !text
+		case !text && (c == ',' || c == '[' || c == '{'):
+			n++
+		}
+	}
+	return n > maxValues
 }
 
 // withKind adds kind and apiVersion to an object that has neither, or has null for them.
