@@ -17,7 +17,8 @@ const (
 	rowColumns    = `cluster, api_group, resource, namespace, name, shard, uid, revision, epoch, api_version, kind, labels, object, phase, trimmed, quarantined, updated`
 
 	insertRecord = ` (` + recordColumns + `, raw) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18::text::jsonb,$19::text::jsonb,$20,$21,$22,$23,$24)`
-	upsertRow    = `INSERT INTO $s.objects (` + rowColumns + `, raw) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12::text::jsonb,$13::text::jsonb,$14,$15,$16,$17,$18)
+	upsertRow    = `INSERT INTO $s.objects (` + rowColumns + `, raw) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12::text::jsonb,$13::text::jsonb,$14,$15,$16,$17,$18)` + replaceRow
+	replaceRow   = `
 		ON CONFLICT (cluster, api_group, resource, namespace, name, shard) DO UPDATE SET uid=excluded.uid, revision=excluded.revision, epoch=excluded.epoch,
 		api_version=excluded.api_version, kind=excluded.kind, labels=excluded.labels, object=excluded.object, raw=excluded.raw, phase=excluded.phase,
 		trimmed=excluded.trimmed, quarantined=excluded.quarantined, updated=excluded.updated`

@@ -164,6 +164,9 @@ func (s *Sink) commit(ctx context.Context, records []sink.Record, raw map[int]st
 		if tag.RowsAffected() != 1 {
 			return fmt.Errorf("%s, generation %d, commit %d: %w", p.Scope, p.Generation, p.Sequence, sink.ErrFenced)
 		}
+		if len(raw) == 0 && bulky(records) {
+			return s.bulk(ctx, tx, records, p.Scope.Mode)
+		}
 		batch := new(pgx.Batch)
 		for i := range records {
 			r := &records[i]

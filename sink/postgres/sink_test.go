@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -16,6 +17,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/sink"
 	"github.com/listwatch/listwatch/sink/postgres"
 	"github.com/listwatch/listwatch/sink/sinktest"
@@ -204,6 +208,67 @@ func TestPruneKeepsGaps(t *testing.T) {
 	gaps, err := s.Gaps(t.Context(), "c", sinktest.Resource)
 	if strings.Join(names, " ") != "b" || len(gaps) != 1 || err != nil {
 		t.Errorf("history %v, %d gaps, error %v; want b and the gap", names, len(gaps), err)
+	}
+}
+
+// TestLargeBatch is written by one statement for each table, in the order of its records;
+// an object in it that jsonb refuses is stored beside the others.
+func TestLargeBatch(t *testing.T) {
+	for _, mode := range []sink.Mode{sink.ModeBoth, sink.ModeTable, sink.ModeHistory} {
+		s := open(t, fmt.Sprint("large", mode))
+		pos, _, err := s.Open(t.Context(), sink.Scope{Cluster: "c", Resource: sinktest.Resource, Mode: mode})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var batch []sink.Record
+		for i := range 100 {
+			id := fmt.Sprint("n-", (i*37)%100)
+			batch = append(batch, sink.Record{ID: id, Type: sink.Added, Cluster: "c", Resource: "configmaps", Namespace: "d", Name: id, UID: id, Revision: kube.Revision(fmt.Sprint(i + 1)),
+				APIVersion: "v1", Kind: "ConfigMap", Phase: sink.Loading, Epoch: 1, Time: time.Now(), Object: json.RawMessage(fmt.Sprintf(`{"a":%d}`, i))})
+		}
+		for round, text := range []string{`{"a":1}`, `{"a":"\u0000"}`} {
+			batch[7].Object = json.RawMessage(text)
+			for i := range batch {
+				batch[i].ID = fmt.Sprint(round, " ", batch[i].UID)
+			}
+			pos.Sequence++
+			if err := s.Commit(t.Context(), batch, pos); err != nil {
+				t.Fatal(err)
+			}
+			rows, quarantined := 0, 0
+			for row, err := range s.Rows(t.Context(), "c", sinktest.Resource) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				rows++
+				if row.Quarantined != "" {
+					quarantined++
+				} else if (len(row.Object) == 0) != (mode == sink.ModeHistory) {
+					t.Errorf("mode %q: %s has the object %q", mode, row.Name, row.Object)
+				}
+			}
+			if rows != len(batch) || quarantined != round {
+				t.Errorf("mode %q, round %d: %d rows, %d quarantined", mode, round, rows, quarantined)
+			}
+		}
+		var got, want []string
+		for _, r := range batch {
+			want = append(want, "0 "+r.UID)
+		}
+		for r, err := range s.Records(t.Context(), "c", sinktest.Resource) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got = append(got, r.ID); len(got) == len(want) {
+				break
+			}
+		}
+		if mode == sink.ModeTable {
+			want = []string{"1 " + batch[7].UID}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("mode %q: history (-want +got):\n%s", mode, diff)
+		}
 	}
 }
 
