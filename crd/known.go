@@ -31,7 +31,7 @@ func Known(pkg, name string) (*Schema, bool) {
 		return &Schema{PreserveUnknownFields: true}, true
 	case "encoding/json.Number":
 		return &Schema{Type: "number"}, true
-	case metaV1 + ".Condition":
+	case metaV1 + ".Condition", "github.com/listwatch/listwatch/kube.Condition":
 		return conditionSchema(), true
 	case metaV1 + ".ObjectMeta", "github.com/listwatch/listwatch/kube.Meta":
 		text := func() *Schema { return &Schema{Type: "string"} }

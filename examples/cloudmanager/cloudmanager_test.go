@@ -177,7 +177,7 @@ func (w *world) state() (lines []string) {
 		}
 		line := fmt.Sprintf("%s is %s", m.Name, m.Status.Phase)
 		for _, c := range m.Status.Conditions {
-			line += fmt.Sprintf(", %s %s: %s", c["type"], c["status"], c["message"])
+			line += fmt.Sprintf(", %s %s: %s", c.Type, c.Status, c.Message)
 		}
 		if m.Status.ObservedGeneration != m.Generation {
 			line += ", not of its generation"

@@ -185,13 +185,14 @@ func (o *operator) finalize(ctx context.Context, m CloudManager) error {
 
 // report writes the status, if it has changed.
 func (o *operator) report(ctx context.Context, m CloudManager, phase, message string) error {
-	status, since := map[bool]string{true: "True", false: "False"}[phase == "ready"], any(time.Now().UTC().Format(time.RFC3339))
-	if was := m.Status.Conditions; len(was) > 0 && was[0]["status"] == status {
-		since = was[0]["lastTransitionTime"]
-	} else if phase == "ready" {
+	ready := kube.Condition{Type: "Ready", Status: kube.ConditionFalse, Reason: phase, Message: message}
+	if phase == "ready" {
+		ready.Status = kube.ConditionTrue
+	}
+	if was, _ := kube.ConditionOf(m.Status.Conditions, "Ready"); phase == "ready" && was.Status != ready.Status {
 		o.events.Eventf(events.About(managers, m), events.Normal, "Ready", "%s", message)
 	}
-	now := Status{phase, m.Generation, []fields{{"type": "Ready", "status": status, "lastTransitionTime": since, "reason": phase, "message": message}}}
+	now := Status{phase, m.Generation, kube.SetCondition(m.Status.Conditions, ready)}
 	if reflect.DeepEqual(now, m.Status) {
 		return nil
 	}

@@ -25,9 +25,9 @@ type Part struct {
 
 // Status is the progress.
 type Status struct {
-	Phase              string   `json:"phase"` // progressing, ready, failed or deleting
-	ObservedGeneration int64    `json:"observedGeneration"`
-	Conditions         []fields `json:"conditions"` // Ready only, following the API conventions
+	Phase              string           `json:"phase"` // progressing, ready, failed or deleting
+	ObservedGeneration int64            `json:"observedGeneration"`
+	Conditions         []kube.Condition `json:"conditions"` // Ready only
 }
 
 // Child has the needed fields of a Deployment, StatefulSet or Secret. Others are kept.

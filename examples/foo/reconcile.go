@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
-	"time"
 
 	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/client"
@@ -50,7 +48,7 @@ func (o *operator) reconcile(ctx context.Context, key kube.Key) (controller.Resu
 	d, err := o.ensure(ctx, foo)
 	if errors.Is(err, errExists) {
 		o.events.Eventf(events.About(foos, foo), events.Warning, "ErrResourceExists", "deployment %s: %v", foo.Spec.DeploymentName, errExists)
-		if err := o.report(ctx, foo, 0, "False", "ErrResourceExists", errExists.Error()); err != nil {
+		if err := o.report(ctx, foo, 0, kube.ConditionFalse, "ErrResourceExists", errExists.Error()); err != nil {
 			return controller.Result{}, err
 		}
 		return controller.Result{}, controller.Permanent(err) // until that Deployment changes: see Map in main.go
@@ -59,9 +57,9 @@ func (o *operator) reconcile(ctx context.Context, key kube.Key) (controller.Resu
 		return controller.Result{}, err
 	}
 	if n := d.Status.AvailableReplicas; n < foo.Spec.Replicas {
-		return controller.Result{}, o.report(ctx, foo, n, "False", "Progressing", fmt.Sprintf("%d of %d replicas are available", n, foo.Spec.Replicas))
+		return controller.Result{}, o.report(ctx, foo, n, kube.ConditionFalse, "Progressing", fmt.Sprintf("%d of %d replicas are available", n, foo.Spec.Replicas))
 	}
-	return controller.Result{}, o.report(ctx, foo, d.Status.AvailableReplicas, "True", "Available", "all replicas are available")
+	return controller.Result{}, o.report(ctx, foo, d.Status.AvailableReplicas, kube.ConditionTrue, "Available", "all replicas are available")
 }
 
 // ensure creates or updates the Deployment of a Foo and returns it.
@@ -105,16 +103,9 @@ func shape(d *Deployment, foo Foo) error {
 }
 
 // report writes the status, if it has changed.
-func (o *operator) report(ctx context.Context, foo Foo, available int, ready, reason, message string) error {
-	c := Condition{
-		Type: "Ready", Status: ready, ObservedGeneration: foo.Generation,
-		LastTransitionTime: time.Now().UTC().Truncate(time.Second), Reason: reason, Message: message,
-	}
-	i := slices.IndexFunc(foo.Status.Conditions, func(was Condition) bool { return was.Type == c.Type && was.Status == c.Status })
-	if i >= 0 {
-		c.LastTransitionTime = foo.Status.Conditions[i].LastTransitionTime
-	}
-	status := FooStatus{AvailableReplicas: available, ObservedGeneration: foo.Generation, Conditions: []Condition{c}}
+func (o *operator) report(ctx context.Context, foo Foo, available int, ready kube.ConditionStatus, reason, message string) error {
+	c := kube.Condition{Type: "Ready", Status: ready, ObservedGeneration: foo.Generation, Reason: reason, Message: message}
+	status := FooStatus{AvailableReplicas: available, ObservedGeneration: foo.Generation, Conditions: kube.SetCondition(foo.Status.Conditions, c)}
 	if reflect.DeepEqual(status, foo.Status) {
 		return nil
 	}

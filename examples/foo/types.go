@@ -1,10 +1,6 @@
 package main
 
-import (
-	"time"
-
-	"github.com/listwatch/listwatch/kube"
-)
+import "github.com/listwatch/listwatch/kube"
 
 // foos is the resource of Foos: see manifests/crd.yaml.
 var foos = kube.Resource{Group: "example.com", Version: "v1", Plural: "foos", Kind: "Foo", Namespaced: true}
@@ -24,19 +20,9 @@ type FooSpec struct {
 
 // FooStatus is the observed state.
 type FooStatus struct {
-	AvailableReplicas  int         `json:"availableReplicas"`
-	ObservedGeneration int64       `json:"observedGeneration"`
-	Conditions         []Condition `json:"conditions"`
-}
-
-// Condition follows the API conventions.
-type Condition struct {
-	Type               string    `json:"type"`
-	Status             string    `json:"status"` // True, False or Unknown
-	ObservedGeneration int64     `json:"observedGeneration"`
-	LastTransitionTime time.Time `json:"lastTransitionTime"` // of Status
-	Reason             string    `json:"reason"`
-	Message            string    `json:"message"`
+	AvailableReplicas  int              `json:"availableReplicas"`
+	ObservedGeneration int64            `json:"observedGeneration"`
+	Conditions         []kube.Condition `json:"conditions"`
 }
 
 // Deployment has the fields that the operator needs. Others are kept when it is

@@ -1,0 +1,28 @@
+package crd_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/crd"
+	"github.com/listwatch/listwatch/kube"
+)
+
+func TestConditionsHaveTheSchemaOfKubernetes(t *testing.T) {
+	type thing struct {
+		kube.Meta `json:"metadata"`
+		Status    struct {
+			Conditions []kube.Condition `json:"conditions,omitempty"`
+		} `json:"status,omitzero"`
+	}
+	d, err := crd.Of[thing](kube.Resource{Group: "example.com", Version: "v1", Plural: "things", Kind: "Thing", Namespaced: true}, crd.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := d.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["status"].Properties["conditions"].Items
+	want, _ := crd.Known("k8s.io/apimachinery/pkg/apis/meta/v1", "Condition")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,58 @@
+package kube
+
+import (
+	"slices"
+	"time"
+)
+
+// ConditionStatus is the status of a [Condition].
+type ConditionStatus string
+
+// The statuses of conditions.
+const (
+	ConditionTrue    ConditionStatus = "True"
+	ConditionFalse   ConditionStatus = "False"
+	ConditionUnknown ConditionStatus = "Unknown"
+)
+
+// Condition is one aspect of the observed state of an object. It has the JSON of
+// metav1.Condition. See
+// https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties.
+type Condition struct {
+	Type               string          `json:"type"` // such as Ready; an object has one condition of a type
+	Status             ConditionStatus `json:"status"`
+	ObservedGeneration int64           `json:"observedGeneration,omitempty"` // of the object
+	LastTransitionTime time.Time       `json:"lastTransitionTime"`           // when Status changed last
+	Reason             string          `json:"reason"`                       // in CamelCase, for programs
+	Message            string          `json:"message"`                      // for people
+}
+
+// ConditionOf returns the condition of a type.
+func ConditionOf(conditions []Condition, conditionType string) (Condition, bool) {
+	i := slices.IndexFunc(conditions, func(c Condition) bool { return c.Type == conditionType })
+	if i < 0 {
+		return Condition{}, false
+	}
+	return conditions[i], true
+}
+
+// SetCondition returns conditions with c instead of the condition of its type, or with c
+// appended. LastTransitionTime is that of the condition before if its status is the
+// same. Otherwise it is that of c, or the present second if c has none. The given slice
+// is not modified: it may be part of an object that a cache shares.
+func SetCondition(conditions []Condition, c Condition) []Condition {
+	was, ok := ConditionOf(conditions, c.Type)
+	switch {
+	case ok && was.Status == c.Status:
+		c.LastTransitionTime = was.LastTransitionTime
+	case c.LastTransitionTime.IsZero():
+		c.LastTransitionTime = time.Now().UTC().Truncate(time.Second)
+	}
+	conditions = slices.Clone(conditions)
+	if !ok {
+		return append(conditions, c)
+	}
+	i := slices.IndexFunc(conditions, func(o Condition) bool { return o.Type == c.Type })
+	conditions[i] = c
+	return conditions
+}
