@@ -85,8 +85,8 @@ func TestHistorySurvivesKill(t *testing.T) {
 }
 
 // TestTypesThatAHistoryDoesNotHave: list --at does not say that there were no objects of a
-// type whose states are not kept; and '*' shows what there is, without words about the
-// server that list makes for it.
+// type whose states are not kept, and warns about the types that it lists alone; '*' shows
+// what there is, without words about the server that list makes for it.
 func TestTypesThatAHistoryDoesNotHave(t *testing.T) {
 	dir := t.TempDir()
 	d, err := archive.Open(dir, "cluster", archive.Limits{Bytes: 1 << 20, Age: time.Hour})
@@ -103,12 +103,14 @@ func TestTypesThatAHistoryDoesNotHave(t *testing.T) {
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
+	clock := began.Add(40 * time.Second).UTC().Format(time.RFC3339)
 	for _, tt := range []struct {
 		types string
 		after time.Duration
 		code  int
 		want  string
 	}{
+		{"configmaps,configmaps", time.Hour, 0, "warning: configmaps: this is the state of " + clock + "; what was later is not known: nothing was written since\nlistwatch: no resources found in namespace default"},
 		{"pods", 30 * time.Second, 0, "no resources found in namespace default"},
 		{"configmaps", 50 * time.Second, 0, "no resources found in namespace default"},
 		{"configmaps", 30 * time.Second, 1, "--history: there are no states of configmaps at this time; listwatch ui keeps those of types that it watches always, and never Secrets"},

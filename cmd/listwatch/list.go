@@ -129,7 +129,7 @@ func runList(p *cli.Program, cmd *cobra.Command, args []string, o *listFlags) er
 		t.Warn(l.Name, "skipped: "+l.err.Error(), "skipped", "err", printable.Line(l.err.Error()))
 	}
 	targets := found.targets
-	if err := o.past.Check(targets); err != nil {
+	if err := o.past.Check(targets, t); err != nil {
 		return err
 	}
 	if err := o.checkSubresource(targets); err != nil {

@@ -79,15 +79,21 @@ func (o *Flags) Clusters(ctx context.Context, p *cli.Program, connection *connec
 	return []connect.Cluster{{Client: c, Config: cfg, Types: served.New(c, client.Config{}, "")}}, func() { c.CloseIdleConnections(); srv.Close() }, nil
 }
 
-// Check returns an error for a type of which the moment has no states: nobody knows whether
-// it had objects.
-func (o *Flags) Check(ts []target.Target) error {
+// Check reports which of the targets are of a time before the moment. It returns an error
+// for a type of which the moment has no states: nobody knows whether it had objects.
+func (o *Flags) Check(targets []target.Target, t *messages.Writer) error {
 	if o.moment == nil {
 		return nil
 	}
-	for _, t := range ts {
-		if id := t.Resource.GroupResource(); t.Typed != target.Everything && o.moment.types[id] == nil {
+	noted := map[string]bool{}
+	for _, ta := range targets {
+		switch id := ta.Resource.GroupResource(); {
+		case o.moment.types[id] == nil && ta.Typed != target.Everything:
 			return exit.Failed(fmt.Errorf("--history: there are no states of %s at this time; listwatch ui keeps those of types that it watches always, and never Secrets", id))
+		case o.moment.types[id] == nil || o.moment.types[id].why == "" || noted[id]:
+		default:
+			noted[id] = true
+			t.Note("warning: " + o.moment.types[id].note(id))
 		}
 	}
 	return nil
@@ -141,8 +147,8 @@ func Serve(objects []Object, inMemory bool) (*apitest.Server, error) {
 type moment struct {
 	at    int64
 	types map[string]*known
-	first int64 // entry of all
-	notes []string
+	first int64    // entry of all
+	notes []string // of files that are damaged
 }
 
 // known is what is known of a type at the moment.
@@ -186,16 +192,17 @@ func read(ctx context.Context, path string, at time.Time) (*moment, error) {
 	if m.at < m.first {
 		return nil, fmt.Errorf("%s begins at %s, after %s", path, clock(m.first), clock(m.at))
 	}
-	for _, id := range slices.Sorted(maps.Keys(m.types)) {
-		k := m.types[id]
+	for _, k := range m.types {
 		if k.why == "" && !k.past && m.at-k.until > unheard {
 			k.why = "nothing was written since"
 		}
-		if k.why != "" {
-			m.notes = append(m.notes, fmt.Sprintf("%s: this is the state of %s; what was later is not known: %s", id, clock(k.until), printable.Line(k.why)))
-		}
 	}
 	return m, nil
+}
+
+// note says of a type with why which time its states are of.
+func (k *known) note(id string) string {
+	return fmt.Sprintf("%s: this is the state of %s; what was later is not known: %s", id, clock(k.until), printable.Line(k.why))
 }
 
 // take takes an entry. Those that are later than the moment say what is known of it.

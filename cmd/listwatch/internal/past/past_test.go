@@ -80,7 +80,11 @@ func TestMomentsThatNobodySaw(t *testing.T) {
 		if diff := cmp.Diff(tt.names, names); diff != "" {
 			t.Errorf("at %d (-want +got):\n%s", tt.at, diff)
 		}
-		if diff := cmp.Diff(tt.notes, m.notes); diff != "" {
+		notes := m.notes
+		if k := m.types["pods"]; k.why != "" {
+			notes = append(notes, k.note("pods"))
+		}
+		if diff := cmp.Diff(tt.notes, notes); diff != "" {
 			t.Errorf("at %d (-want +got):\n%s", tt.at, diff)
 		}
 	}
