@@ -99,7 +99,7 @@ func (c *change) mismatch(head head, b []byte) *kube.Status {
 		if c.options.verb == "patch" {
 			return badPatch(b, errors.New(missing))
 		}
-		if c.options.validation == "Ignore" { // by another decoder, which has filled in what it wants by then
+		if c.options.validation == "Ignore" { // kube-apiserver uses another decoder, which has set defaults by then
 			return wire.BadRequest("%s in version %q cannot be handled as a %s: %s", info.Kind, c.target.form.Version, info.Kind, missing)
 		}
 		return wire.BadRequest("the object provided is unrecognized (must be of type %s): %v (%s)", info.Kind, missing, summary(b))

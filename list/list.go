@@ -152,7 +152,7 @@ func (l *Lister[T]) Revision() kube.Revision { return l.cur.Revision() }
 // other shards than o.Shard is yielded too. When it ends
 // without an error, meta holds the page's metadata, for cur.Page. An object that
 // decode refuses is a *codec.ItemError beside what decode returned, and the page
-// goes on; any other error is the last element.
+// continues; any other error is the last element.
 func Page[T kube.Object, V any](ctx context.Context, c client.Collection[T], cur *Cursor, o Options, decode func([]byte) (V, error), meta *codec.ListMeta) iter.Seq2[V, error] {
 	return func(yield func(V, error) bool) {
 		var zero V

@@ -286,7 +286,7 @@ func (k *kind) restart(cause error) {
 			cause = cmp.Or(k.before, errNotWatched)
 		}
 		k.before = nil
-		if k.missed == nil { // else a listing broke off, and the gap goes on
+		if k.missed == nil { // else a listing broke off, and the gap continues
 			from := k.lost
 			if from == 0 {
 				from = k.stopped

@@ -201,7 +201,7 @@ func (c *containerStatus) state() string {
 	return ""
 }
 
-// good reports whether a condition is as one wants it: those that name a fault should
+// good reports whether a condition has its healthy status: those that name a fault should
 // be false.
 func good(name, status string) bool {
 	bad := strings.HasSuffix(name, "Pressure") || strings.HasSuffix(name, "Failed") || strings.HasSuffix(name, "Failure") || strings.HasSuffix(name, "Unavailable") ||

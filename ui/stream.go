@@ -92,7 +92,7 @@ func (v *viewer) leave(st *stream) {
 	}
 }
 
-// begin says whether the stream goes on where another one ended.
+// begin reports whether the stream continues where another one ended.
 func (st *stream) begin(id string) {
 	pos, totals := st.totals()
 	hello := map[string]any{"epoch": st.u.log.epoch, "pos": pos, "now": now(), "resumed": false, "totals": totals}

@@ -12,7 +12,7 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Reason is why a field is refused, in the words of the API server.
+// Reason is why a field is refused, as the API server names it.
 type Reason string
 
 // The reasons of a [FieldError].

@@ -120,7 +120,7 @@ func clusterOf(path string) (string, error) {
 }
 
 // Entries yields what the folder has, in the order of time, and sets damaged segments
-// aside. It yields errors of single segments, and goes on. It comes before the first Begin.
+// aside. It yields the error of a segment and continues. Call it before the first Begin.
 func (d *Dir) Entries() iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for e, err := range Read(d.path) {

@@ -4,5 +4,5 @@ package group
 
 import "os/exec"
 
-// Own leaves it to os/exec to kill the command. What that started goes on.
+// Own does nothing: os/exec kills the command, and the processes that it started run on.
 func Own(*exec.Cmd) (kill func()) { return func() {} }

@@ -48,7 +48,7 @@ func (c *ColumnFlags) RegisterServer(f *pflag.FlagSet) {
 	f.BoolVar(&c.serverPrint, "server-print", true, "the server says what the columns are; with false they are NAME and AGE")
 }
 
-// RegisterStamps is for what tells of events.
+// RegisterStamps registers the flags of commands that print events.
 func (c *ColumnFlags) RegisterStamps(f *pflag.FlagSet) {
 	f.StringVarP(&c.Timestamps, "timestamps", "t", "", "when each event came, in front of it: "+strings.Join(StampStyles, ", ")+"; the value is given by =, as in -t=time")
 	f.Lookup("timestamps").NoOptDefVal = StampStyles[0]

@@ -85,7 +85,7 @@ func (o *Format) plainEncoder() Encoder {
 	return NewTable(o)
 }
 
-// noRows is the encoder of -o none, for those who want hooks or an exit code only.
+// noRows is the encoder of -o none, for runs that need only hooks or an exit code.
 type noRows struct{}
 
 func (noRows) Encode(b []byte, _ *record.Record) ([]byte, error) { return b, nil }

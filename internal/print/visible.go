@@ -32,7 +32,7 @@ func narrow(cells []any, cols *table.Columns) []any {
 	return []any{cell(func(i int) bool { return (*cols)[i].Format == "name" }), status, cell(func(i int) bool { return aged((*cols)[i].Name) })}
 }
 
-// aged reports whether a column of this name changes by itself as time goes on.
+// aged reports whether a column of this name changes with time alone.
 func aged(name string) bool { return name == "Age" || name == "Last Seen" }
 
 // Visible reports whether a column that is printed, ages aside, is another in r than in the

@@ -19,7 +19,7 @@ const (
 	QuarantinedType  = "QUARANTINED"
 )
 
-// Record is one thing to print: an object's event, or something about the watch.
+// Record is what is printed at once: an event of an object, or of the watch.
 type Record struct {
 	Type     string
 	Time     time.Time
@@ -37,7 +37,7 @@ type Record struct {
 	Last      bool   // a deletion whose final state is not known
 	Unmatched bool   // a deletion of what exists, and --where no longer selects
 
-	// Of the rest: what the record has to tell, encoded as its members.
+	// Of the other types: the members of the record, encoded.
 	Detail any
 
 	// Of a run with a checkpoint.
@@ -73,7 +73,7 @@ type Incarnation struct {
 
 func (r *Record) Incarnation() Incarnation { return Incarnation{r.Stream, r.Key(), r.ID.UID} }
 
-// What the other types tell, as members of an ndjson line.
+// The other types, as members of a line of ndjson.
 type (
 	SyncedDetail struct {
 		Count int `json:"count"`
@@ -114,7 +114,7 @@ type Mark uint8
 
 const (
 	NoMark      Mark = iota
-	MarkAt           // all before is told, up to record.at
+	MarkAt           // all before it is printed, up to record.at
 	MarkListing      // what follows comes in no order of revision
 	MarkSync         // the disk may have it
 )

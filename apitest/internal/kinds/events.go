@@ -64,7 +64,7 @@ func refuseEvent(r *rules.Refusals, o map[string]any) {
 	}
 }
 
-// eventPrinter is that of events of both groups, which name the same things
+// eventPrinter is that of events of both groups, which name the same fields
 // differently.
 var eventPrinter = columns.Printer{
 	Columns: []columns.Definition{

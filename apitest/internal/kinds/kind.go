@@ -112,10 +112,9 @@ func SetDefaults(res kube.Resource, o map[string]any) (changed bool) {
 // belongs to another Service. What is set stays as it is, and a second call
 // changes nothing.
 //
-// The server adds two more things, for controllers that take them away again,
-// which are not there: the finalizers of volumes and claims, and the taint of new
-// nodes. Nor does a pod get a service account: the plugin that does it refuses pods
-// where no controller makes an account in each namespace.
+// Assign leaves out what only controllers of a real cluster can remove: the finalizers of
+// volumes and claims, and the taint of new nodes. It also gives a pod no service account:
+// the server's plugin refuses pods in a namespace without one, and a controller creates it.
 func Assign(res kube.Resource, o, old map[string]any, taken func(any) bool) (changed bool) {
 	f := kindOf(res).Assign
 	if f == nil {

@@ -24,7 +24,7 @@ func (f goField) member(n *node, name string, path int) goField {
 	return f
 }
 
-// mismatch says, in the words of Go's encoding/json, that the value at r.i is of
+// mismatch returns the error of Go's encoding/json that the value at r.i is of
 // another type than n.
 func (r *reader) mismatch(n *node, at goField) error {
 	t := n.target()

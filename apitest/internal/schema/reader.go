@@ -64,7 +64,7 @@ func (r *reader) space() {
 }
 
 // value decodes the value at r.i; the bytes are known to be valid JSON. After an
-// error it goes on to the end, and the result is thrown away.
+// error it continues to the end, and the result is discarded.
 func (r *reader) value(n *node, at goField) any {
 	r.space()
 	if r.typed && n != nil {

@@ -112,7 +112,7 @@ func authCheck(p *cli.Program, cmd *cobra.Command, args []string, o *authFlags) 
 	return err
 }
 
-// given names the flags about the connection that were given, not their values.
+// given returns the names of the connection flags that are set, without their values.
 func given(f *pflag.FlagSet) []string {
 	var own pflag.FlagSet
 	(&connect.Flags{}).Register(&own)
@@ -139,7 +139,8 @@ type check struct {
 	seen   *seen
 }
 
-// run takes the steps, each of which needs those before it, as far as they lead.
+// run takes the steps in order, and ends at the first that fails: each needs those
+// before it.
 func (c *check) run(ctx context.Context) error {
 	if err := c.configure(); err != nil {
 		return err
@@ -152,7 +153,7 @@ func (c *check) run(ctx context.Context) error {
 	return nil
 }
 
-// configure reads what says which cluster and who we are.
+// configure reads the configuration: which cluster, with which credentials.
 func (c *check) configure() error {
 	step := &c.report.Configuration
 	cfg, err := c.flags.connection.Read(c.p)
@@ -181,7 +182,7 @@ func (c *check) configure() error {
 	return err
 }
 
-// obtain runs the command that credentials come from, if they do.
+// obtain runs the command that returns credentials, if there is one.
 func (c *check) obtain(ctx context.Context) error {
 	source := c.cfg.Client.Credentials
 	if source == nil {
@@ -197,10 +198,10 @@ func (c *check) obtain(ctx context.Context) error {
 	return nil
 }
 
-// advice is what can be done about err.
+// advice returns what can be done about err.
 func (c *check) advice(err error) string { return Advice(err, configOf(c.p)) }
 
-// where is the namespace that rights are asked for; empty = all.
+// where returns the namespace that the rights are for; empty = all.
 func (c *check) where() string {
 	if c.flags.all {
 		return ""
@@ -208,7 +209,7 @@ func (c *check) where() string {
 	return c.cfg.Namespace
 }
 
-// everywhere says where a question is about.
+// everywhere returns the scope of a question as text.
 func everywhere(namespace string, namespaced bool) string {
 	switch {
 	case !namespaced:

@@ -18,7 +18,7 @@ import (
 // maxCredential bounds the file of a token or certificate, as package client does.
 const maxCredential = 4 << 20
 
-// describe says which credentials cfg has, and nothing of them that could be used.
+// describe returns which credentials cfg has, without anything that could be used.
 func describe(cfg client.Config) credentials {
 	c := credentials{step: step{Status: statusOK}, Shown: []credential{}}
 	if i := cfg.Impersonate; i.User != "" {
@@ -29,7 +29,7 @@ func describe(cfg client.Config) credentials {
 	}
 	switch token := cfg.Token; {
 	case cfg.TokenFile != "":
-		b, _ := disk.ReadFile(cfg.TokenFile, maxCredential) // whoever makes the client tells why not
+		b, _ := disk.ReadFile(cfg.TokenFile, maxCredential) // the constructor of the client reports the error
 		c.add(tokenOf(string(b), cfg.TokenFile))
 	case token != "":
 		c.add(tokenOf(token, ""))
@@ -42,7 +42,7 @@ func describe(cfg client.Config) credentials {
 	return c
 }
 
-// commandOf names the command that s runs, without its arguments.
+// commandOf returns the name of the command that s runs, without its arguments.
 func commandOf(s client.Source) string {
 	p, ok := s.(*plugin.Plugin)
 	if !ok {
@@ -51,7 +51,7 @@ func commandOf(s client.Source) string {
 	return p.Command()
 }
 
-// got says what a command gave.
+// got adds what a command returned.
 func (c *credentials) got(cred *client.Credential) {
 	from := c.Shown[0].From
 	if cred.Token != "" {
@@ -66,7 +66,7 @@ func (c *credentials) got(cred *client.Credential) {
 	}
 }
 
-// String names the kind of c, where it is from and whom it names.
+// String returns the kind of c, its origin and the user that it names.
 func (c credential) String() string {
 	text := c.Kind
 	if c.Subject != "" {
@@ -95,7 +95,7 @@ func (c *credentials) add(one credential, warning string) {
 	}
 }
 
-// tokenOf reads what a JSON Web Token says of itself. Other tokens say nothing.
+// tokenOf reads the claims of a JSON Web Token. Other tokens have none.
 func tokenOf(token, file string) (credential, string) {
 	c := credential{Kind: "token", From: file}
 	parts := strings.Split(strings.TrimSpace(token), ".")
@@ -156,8 +156,8 @@ func describeCertificate(cert *x509.Certificate, file string) (credential, strin
 	return c, ""
 }
 
-// nameIn prints a name of a certificate, the common name as Kubernetes takes it
-// for a user and organizations for groups.
+// nameIn returns a name in a certificate: Kubernetes uses the common name as the user and
+// organizations as groups.
 func nameIn(cn string, organizations []string) string {
 	words := []string{"CN=" + printable.Line(cn)}
 	for _, o := range organizations {
@@ -166,5 +166,5 @@ func nameIn(cn string, organizations []string) string {
 	return strings.Join(words, " ")
 }
 
-// moment prints a time for people.
+// moment formats a time for people.
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }

@@ -1,3 +1,3 @@
-// Package auth is the command auth check, and what to do about an error: who we are, what we
-// may do, and what lies between us and the server.
+// Package auth has the command auth check, and advice about errors: which user the server
+// sees, what that user may do, and what is between the program and the server.
 package auth

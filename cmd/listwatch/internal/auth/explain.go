@@ -30,7 +30,7 @@ func Explain(p *cli.Program, err error) string {
 	return text
 }
 
-// configOf is what was loaded last; nothing before that.
+// configOf returns the configuration that was loaded last, or the zero value.
 func configOf(p *cli.Program) client.Config {
 	if p.Cfg == nil {
 		return client.Config{}
@@ -38,11 +38,11 @@ func configOf(p *cli.Program) client.Config {
 	return p.Cfg.Client
 }
 
-// Advice returns what a person who has cfg can do about err, or nothing.
+// Advice returns what a user with cfg can do about err; empty if there is no advice.
 func Advice(err error, cfg client.Config) string {
 	var content *client.ContentError
 	if errors.As(err, &content) {
-		return "" // says it itself
+		return "" // its text has the advice
 	}
 	for _, part := range []func(error, client.Config) string{adviceOnProxies, adviceOnTLS, adviceOnUs, adviceOnNetworks, adviceOnAnswers} {
 		if do := part(err, cfg); do != "" {
@@ -52,8 +52,8 @@ func Advice(err error, cfg client.Config) string {
 	return ""
 }
 
-// adviceOnProxies is about those that cannot be reached; what they say themselves
-// is in the error, with what to do.
+// adviceOnProxies is about proxies that cannot be reached. Their own responses are in the
+// error, with what to do.
 func adviceOnProxies(err error, _ client.Config) string {
 	var proxy *client.ProxyError
 	if errors.As(err, &proxy) && strings.HasPrefix(proxy.Err.Error(), "cannot reach it") {
@@ -62,7 +62,7 @@ func adviceOnProxies(err error, _ client.Config) string {
 	return ""
 }
 
-// proxyOf names the proxy that is used, without its credentials; empty = none.
+// proxyOf returns the proxy that is used, without its credentials; empty = none.
 func proxyOf(cfg client.Config) string {
 	choose := cfg.Proxy
 	if choose == nil {
@@ -113,13 +113,13 @@ func adviceOnTLS(err error, cfg client.Config) string {
 	return ""
 }
 
-// LostConnection reports whether the connection ended before there was an answer.
+// LostConnection reports whether the connection ended before there was a response.
 func LostConnection(err error) bool {
 	return strings.Contains(err.Error(), "http2: client conn could not be established") ||
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.EOF)
 }
 
-// adviceOnUs is about who we are and what we may.
+// adviceOnUs is about credentials and permissions.
 func adviceOnUs(err error, cfg client.Config) string {
 	var discovering *discovery.FetchError
 	switch {
@@ -139,8 +139,7 @@ func adviceOnUs(err error, cfg client.Config) string {
 	return ""
 }
 
-// puzzling reports whether an error about a credential plugin does not say itself
-// what to do.
+// puzzling reports whether an error about a credential plugin lacks advice of its own.
 func puzzling(text string) bool {
 	if strings.Contains(text, " it printed expired ") {
 		return false
@@ -153,7 +152,7 @@ func puzzling(text string) bool {
 	return false
 }
 
-// notKnown says what may be wrong with our credentials.
+// notKnown returns what may be wrong with the credentials.
 func notKnown(cfg client.Config) string {
 	shown := describe(cfg)
 	const check = "check --token, --user, --context or the kubeconfig"
@@ -176,7 +175,7 @@ func notKnown(cfg client.Config) string {
 	return "the server does not take the " + strings.Join(kinds, " and the ") + ", which may be wrong, expired or of another cluster: " + check
 }
 
-// adviceOnNetworks is about all that lies in between.
+// adviceOnNetworks is about what is between the program and the server.
 func adviceOnNetworks(err error, _ client.Config) string {
 	var dns *net.DNSError
 	switch {
@@ -194,7 +193,7 @@ func adviceOnNetworks(err error, _ client.Config) string {
 	return ""
 }
 
-// adviceOnAnswers is about servers that have a fault of their own.
+// adviceOnAnswers is about faults of the server.
 func adviceOnAnswers(err error, _ client.Config) string {
 	var st *kube.Status
 	var syntax *codec.SyntaxError
@@ -213,7 +212,7 @@ func adviceOnAnswers(err error, _ client.Config) string {
 	return ""
 }
 
-// Brief says why a connection broke, without the addresses of both ends.
+// Brief returns why a connection broke, without the addresses of both ends.
 func Brief(err error) string {
 	switch {
 	case errors.Is(err, syscall.ECONNRESET):

@@ -41,12 +41,12 @@ const (
 // page is text in two columns: labels, and values that are broken between words.
 type page struct{ strings.Builder }
 
-// step begins a step, and tells what is common to all of them.
+// step begins a step with what is common to all of them.
 func (p *page) step(name string, s step) {
 	fmt.Fprintf(p, "%-*s%s\n", pageValue, name, s.Status)
 }
 
-// end tells what all steps have at their end.
+// end prints what all steps have at their end.
 func (p *page) end(s step) {
 	for _, w := range s.Warnings {
 		p.line("warning", w)
@@ -211,7 +211,7 @@ func yes(a answer) string {
 	return "no"
 }
 
-// why says why not. Why is told by JSON only, as it is long.
+// why returns why not. Only JSON has the reason why an action is allowed: it is long.
 func (a answer) why() string {
 	if a.Allowed {
 		return ""
@@ -219,7 +219,7 @@ func (a answer) why() string {
 	return a.Reason
 }
 
-// sum prints what may be done in few lines.
+// sum prints the permissions in few lines.
 func (r *rightsReport) sum(p *page) {
 	groups := map[[2]bool][]string{}
 	for _, row := range r.Rows {
@@ -240,7 +240,7 @@ func (r *rightsReport) sum(p *page) {
 	}
 }
 
-// few are the first of many.
+// few returns the first of many words.
 func few(words []string) []string {
 	const most = 20
 	if len(words) <= most+1 {

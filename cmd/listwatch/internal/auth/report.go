@@ -2,15 +2,15 @@ package auth
 
 import "github.com/listwatch/listwatch/internal/printable"
 
-// What became of a step of auth check.
+// The results of a step of auth check.
 const (
 	statusOK      = "ok"
-	statusWarning = "warning" // it worked, and something should be looked at
+	statusWarning = "warning" // it succeeded, and something needs attention
 	statusFailed  = "failed"
 	statusNot     = "not tried"
 )
 
-// report is what auth check found out; with -o json, the document itself.
+// report is the result of auth check; with -o json, the document itself.
 type report struct {
 	V             int            `json:"v"`
 	OK            bool           `json:"ok"` // all that was asked for may be listed and watched

@@ -10,7 +10,7 @@ import (
 )
 
 // completeFormats completes what -o takes. Of those with an expression, the shell
-// goes on right after the =.
+// continues right after the =.
 func completeFormats(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	var found []string
 	for _, name := range print.FormatNames() {

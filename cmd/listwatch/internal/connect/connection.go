@@ -30,7 +30,7 @@ type Flags struct {
 
 	cacheDir string
 	contexts contextList
-	HTTP1    bool // speak HTTP/1.1 only
+	HTTP1    bool // use HTTP/1.1 only
 }
 
 func (c *Flags) Register(f *pflag.FlagSet) {
@@ -113,7 +113,7 @@ func (c *Flags) Dial(cfg *config.Config, t *messages.Writer) (*client.Client, er
 		cfg.Client.Trace = messages.RequestLog(t, cfg.Client.Server)
 	}
 	cl, err := client.New(cfg.Client)
-	if err != nil { // in the words of a library
+	if err != nil { // a message of a library
 		return nil, exit.Usage("%s", strings.TrimPrefix(err.Error(), "client: "))
 	}
 	return cl, nil
@@ -124,7 +124,7 @@ func (c *Flags) Types(p *cli.Program, cl *client.Client, cfg *config.Config) *se
 	return served.New(cl, cfg.Client, served.Dir(c.cacheDir, p.Env))
 }
 
-// parseExtra reads KEY=VALUE; a key may come again.
+// parseExtra reads KEY=VALUE; a key may occur more than once.
 func parseExtra(list []string) (map[string][]string, error) {
 	if len(list) == 0 {
 		return nil, nil

@@ -171,7 +171,7 @@ func (c *suite) play(ctx context.Context, s scenario.Scenario) (scenario.Verdict
 
 var errClientEnded = errors.New("the client has ended")
 
-// environment is what the client is told.
+// environment returns the environment variables of the client.
 func (c *suite) environment(run *scenario.Run) ([]string, error) {
 	name := filepath.Join(c.dir, strings.ReplaceAll(run.Scenario.Name, "/", "-"))
 	if err := os.WriteFile(name+".yaml", fakeKubeconfig(run.Server), 0o600); err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/listwatch/listwatch/internal/printable"
 )
 
-// Writer is what the program says on stderr, one line at a time. It is safe for
-// concurrent use.
+// Writer writes the messages of the program to stderr, one line at a time. It is safe
+// for concurrent use.
 type Writer struct {
 	Quiet bool
 	Log   *slog.Logger // nil = plain text
@@ -37,7 +37,7 @@ func New(w io.Writer, format string, quiet bool) *Writer {
 	return t
 }
 
-// To sends what is said elsewhere from now on.
+// To replaces the writer that lines go to.
 func (t *Writer) To(w io.Writer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -45,7 +45,7 @@ func (t *Writer) To(w io.Writer) {
 	t.w, t.Live = w, false
 }
 
-// Lines returns what writes whole lines among those of t.
+// Lines returns a writer of whole lines, which do not mix with those of t.
 func (t *Writer) Lines() io.Writer { return locked{t} }
 
 // locked writes whole lines, escaped: no line of the log, in text or JSON, has a
@@ -62,8 +62,8 @@ func (l locked) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Say tells about a subject, such as "pods": the text to people, or the constant
-// message and attributes to programs.
+// Say writes a line about a subject, such as "pods": the text for people or, in a log in
+// JSON, the constant message with its attributes.
 func (t *Writer) Say(level slog.Level, subject, text, message string, attrs ...any) {
 	if t.Quiet {
 		return
@@ -75,17 +75,18 @@ func (t *Writer) Say(level slog.Level, subject, text, message string, attrs ...a
 	fmt.Fprintf(locked{t}, "listwatch: %s: %s\n", printable.Line(subject), printable.Line(text))
 }
 
-// Info and warn are say with a level.
+// Info is Say at level Info.
 func (t *Writer) Info(subject, text, message string, attrs ...any) {
 	t.Say(slog.LevelInfo, subject, text, message, attrs...)
 }
 
+// Warn is Say at level Warn.
 func (t *Writer) Warn(subject, text, message string, attrs ...any) {
 	t.Say(slog.LevelWarn, subject, text, message, attrs...)
 }
 
-// A server can give reason for any number of lines about objects. Of one message so many
-// are said at once, and then one at intervals.
+// A server can cause any number of lines about objects. So many of one message are
+// written at once, and then one at intervals.
 const (
 	MaxRepeated   = 20
 	RepeatedEvery = 10 * time.Second
@@ -93,26 +94,27 @@ const (
 
 // repeated counts the lines of one message.
 type repeated struct {
-	left    int // lines that may be said now
+	left    int // lines that may be written now
 	since   time.Time
 	omitted int
 }
 
-// Each is warn about one object, of which any number may have the same fault.
+// Each is Warn about one object. Further lines of the same message are written at
+// intervals, and the others counted.
 func (t *Writer) Each(subject, text, message string, attrs ...any) {
 	if t.may(message) {
 		t.Warn(subject, text, message, attrs...)
 	}
 }
 
-// EachNote is note about one object, of which any number may have the same fault.
+// EachNote is Note about one object, with the limit of Each.
 func (t *Writer) EachNote(text, message string) {
 	if t.may(message) {
 		t.Note(text)
 	}
 }
 
-// may reports whether one more line of message is said, and counts it if it is not.
+// may reports whether one more line of message may be written, and counts it if not.
 func (t *Writer) may(message string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -136,7 +138,7 @@ func (t *Writer) may(message string) bool {
 	return true
 }
 
-// Summary says how many lines each and eachNote left out.
+// Summary writes how many lines Each and EachNote left out.
 func (t *Writer) Summary() {
 	t.mu.Lock()
 	many := t.many
@@ -149,7 +151,7 @@ func (t *Writer) Summary() {
 	}
 }
 
-// Note says something about nothing in particular.
+// Note writes a line that has no subject.
 func (t *Writer) Note(text string) {
 	switch {
 	case t.Quiet:
@@ -160,7 +162,7 @@ func (t *Writer) Note(text string) {
 	}
 }
 
-// Fatal is said even to those who want quiet.
+// Fatal writes the error that ends the program, also with --quiet.
 func (t *Writer) Fatal(text string) {
 	if t.Log != nil {
 		t.Log.Error("ended", "err", text)
@@ -169,7 +171,7 @@ func (t *Writer) Fatal(text string) {
 	fmt.Fprintf(locked{t}, "listwatch: %s\n", printable.Line(text))
 }
 
-// Progress of a long first list: redrawn in place on a terminal, else a line.
+// Progress writes how far a long first list is: in place on a terminal, else as a line.
 func (t *Writer) Progress(subject string, items int, remaining int64, since time.Duration) {
 	total := ""
 	if remaining >= 0 {
@@ -186,14 +188,14 @@ func (t *Writer) Progress(subject string, items int, remaining int64, since time
 	t.bar = true
 }
 
-// Done wipes the progress line.
+// Done erases the progress line.
 func (t *Writer) Done() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.wipe()
 }
 
-// wipe is for whoever holds mu.
+// wipe erases the progress line. The caller holds mu.
 func (t *Writer) wipe() {
 	if t.bar {
 		io.WriteString(t.w, "\r\x1b[K")
@@ -201,8 +203,8 @@ func (t *Writer) wipe() {
 	}
 }
 
-// LogFormat is what --log-format asks for in args, wrong or not: who reads JSON
-// wants it even of what is said about the arguments. The last one counts.
+// LogFormat returns the value of the last --log-format in args, valid or not, so that
+// errors about the arguments are in that format, too.
 func LogFormat(args []string) string {
 	format := ""
 	for i, a := range args {
@@ -218,11 +220,11 @@ func LogFormat(args []string) string {
 	return format
 }
 
-// LineLog returns what logs each line that is written to it.
+// LineLog returns a writer that logs each line that is written to it.
 func (t *Writer) LineLog() io.Writer { return lineLog{t} }
 
-// lineLog logs what is written to it, line by line. A line that comes in pieces is
-// not waited for: it may be a question.
+// lineLog logs what is written to it, line by line. It does not wait for the rest of a
+// line: the part may be a question.
 type lineLog struct{ *Writer }
 
 func (l lineLog) Write(b []byte) (int, error) {

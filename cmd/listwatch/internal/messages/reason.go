@@ -8,7 +8,7 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// Reason is what the server says in err, without the request.
+// Reason returns what the server responded in err, without the request.
 func Reason(err error) string {
 	var st *kube.Status
 	if errors.As(err, &st) {
@@ -17,7 +17,7 @@ func Reason(err error) string {
 	return printable.Line(err.Error())
 }
 
-// Verb is the verb of a request of op, as in "cannot list pods".
+// Verb returns the verb of a request of op, as in "cannot list pods".
 func Verb(op watch.Op) string {
 	if op == watch.OpStream || op == watch.OpWatch {
 		return "watch"

@@ -8,29 +8,29 @@ import (
 	"github.com/listwatch/listwatch/internal/printable"
 )
 
-// RequestLevel is the -v from which on requests are told of, as for kubectl.
+// RequestLevel is the lowest -v that logs requests, as in kubectl.
 const RequestLevel = 6
 
-// RequestLog returns hooks that tell of each request, its answer, and of
-// connections that are made anew. They know neither credentials nor queries.
+// RequestLog returns hooks that log each request, its response, and new connections.
+// They log neither credentials nor queries.
 func RequestLog(t *Writer, server string) *client.Trace {
 	server = strings.TrimRight(server, "/")
 	return &client.Trace{
 		Done: func(r client.RoundTrip) { t.round(server, r) },
 		Redial: func(why client.Reason) {
-			t.tell("new connections from now on: "+string(why), "redial", "reason", string(why))
+			t.verbose("new connections from now on: "+string(why), "redial", "reason", string(why))
 		},
 		Rotated: func(err error) {
 			if err != nil {
-				t.tell("credentials: what was read before stays in use: "+err.Error(), "rotated", "err", printable.Line(err.Error()))
+				t.verbose("credentials: what was read before stays in use: "+err.Error(), "rotated", "err", printable.Line(err.Error()))
 				return
 			}
-			t.tell("credentials: they have changed, and are used from now on", "rotated")
+			t.verbose("credentials: they have changed, and are used from now on", "rotated")
 		},
 	}
 }
 
-// round tells of one request.
+// round logs one request.
 func (t *Writer) round(server string, r client.RoundTrip) {
 	url := server + r.Path
 	attrs := []any{"method", r.Method, "url", url, "watch", r.Watch, "milliseconds", r.Duration.Milliseconds()}
@@ -43,7 +43,7 @@ func (t *Writer) round(server string, r client.RoundTrip) {
 		attrs = append(attrs, "again", true)
 	}
 	if r.Err != nil {
-		t.tell(fmt.Sprintf("%s: failed after %s: %v", text, printable.Rough(r.Duration), r.Err), "request", append(attrs, "err", printable.Line(r.Err.Error()))...)
+		t.verbose(fmt.Sprintf("%s: failed after %s: %v", text, printable.Rough(r.Duration), r.Err), "request", append(attrs, "err", printable.Line(r.Err.Error()))...)
 		return
 	}
 	attrs = append(attrs, "code", r.Code, "proto", r.Proto, "reused", r.Reused)
@@ -52,11 +52,11 @@ func (t *Writer) round(server string, r client.RoundTrip) {
 		text += ", audit " + r.AuditID
 		attrs = append(attrs, "audit", r.AuditID)
 	}
-	t.tell(text, "request", attrs...)
+	t.verbose(text, "request", attrs...)
 }
 
-// tell says what was asked for by -v.
-func (t *Writer) tell(text, message string, attrs ...any) {
+// verbose writes a line that -v asks for.
+func (t *Writer) verbose(text, message string, attrs ...any) {
 	if t.Log != nil && !t.Quiet {
 		t.Log.Info(message, attrs...)
 		return

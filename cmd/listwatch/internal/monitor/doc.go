@@ -1,3 +1,3 @@
-// Package monitor knows how the streams of a run are, and serves that to people, probes and
-// Prometheus.
+// Package monitor keeps the state of the streams of a run, and serves it to people, probes
+// and Prometheus.
 package monitor

@@ -19,7 +19,7 @@ import (
 	"github.com/listwatch/listwatch/metrics"
 )
 
-// Flags are the flags for whoever leaves the program running.
+// Flags are the flags of a program that runs for long.
 type Flags struct {
 	listen       string
 	acceptHosts  []string
@@ -32,7 +32,7 @@ func (o *Flags) Register(f *pflag.FlagSet) {
 	f.DurationVar(&o.maxStaleness, "max-staleness", 0, "end with exit code 1 once a watch has heard nothing from the server for this long; /readyz fails then too (default never; /readyz after 1m30s)")
 }
 
-// check refuses what makes no sense, and returns the address to listen at.
+// check returns an error for invalid values, and the address to listen at.
 func (o *Flags) check(cmd *cobra.Command) (address string, open bool, err error) {
 	if o.maxStaleness <= 0 && cmd.Flags().Changed("max-staleness") {
 		return "", false, exit.Usage("--max-staleness %v: want more than 0", o.maxStaleness)
@@ -53,8 +53,8 @@ func (o *Flags) check(cmd *cobra.Command) (address string, open bool, err error)
 	return listen.Address("--listen", address)
 }
 
-// Start makes the monitor, and serves it if that was asked for. Close stops
-// the server and waits for it.
+// Start returns a monitor, and serves it if --listen is set. closed stops the server
+// and waits for it.
 func (o *Flags) Start(ctx context.Context, cmd *cobra.Command, t *messages.Writer) (m *Monitor, closed func(), err error) {
 	address, open, err := o.check(cmd)
 	if err != nil {
@@ -76,10 +76,10 @@ func (o *Flags) Start(ctx context.Context, cmd *cobra.Command, t *messages.Write
 	}
 	t.Info("listen", "serving /metrics, /healthz, /readyz and /debug/state at http://"+l.Addr().String(), "listening", "url", "http://"+l.Addr().String())
 	stop := listen.Serve(ctx, l, m.handler(), o.acceptHosts, 0)
-	return m, func() { _ = stop() }, nil // it ends by stop only
+	return m, func() { _ = stop() }, nil // it ends only by stop
 }
 
-// handler answers what is asked about the run. Nothing of it waits for a stream.
+// handler serves the state of the run. It never waits for a stream.
 func (m *Monitor) handler() http.Handler {
 	r := metrics.New()
 	r.MustRegister(scraper{m})
@@ -97,7 +97,7 @@ func (m *Monitor) handler() http.Handler {
 		w.Header().Set("Content-Type", "application/json")
 		enc := json.NewEncoder(w)
 		enc.SetIndent("", "  ")
-		enc.Encode(m.state()) // whoever asked has left, if it fails
+		enc.Encode(m.state()) // an error means that the client has left
 	})
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		sayText(w, http.StatusOK, "listwatch: /metrics /healthz /readyz /debug/state")

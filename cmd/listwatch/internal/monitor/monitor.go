@@ -16,12 +16,12 @@ import (
 	"github.com/listwatch/listwatch/internal/target"
 )
 
-// StaleAfter is the silence after which what is shown may be stale: a healthy server is
-// heard from about every minute, by bookmarks.
+// StaleAfter is the silence after which the state may be stale: a healthy server sends a
+// bookmark about every minute.
 const StaleAfter = 90 * time.Second
 
-// Monitor knows how a run is: its streams, and what was printed. A nil one takes
-// note of nothing. It is safe for concurrent use.
+// Monitor keeps the state of a run: its streams, and how much was printed. A nil Monitor
+// keeps nothing. It is safe for concurrent use.
 type Monitor struct {
 	limit time.Duration // silence beyond it is stale
 	end   bool          // and ends the program
@@ -58,7 +58,7 @@ func (m *Monitor) Stream(i int) *State {
 	return m.streams[i]
 }
 
-// Begin says that all streams were added.
+// Begin notes that all streams were added.
 func (m *Monitor) Begin() {
 	if m == nil {
 		return
@@ -93,7 +93,7 @@ func (m *Monitor) views() []streamView {
 	return vs
 }
 
-// NotReady returns why we are not ready, a line each; none if we are.
+// NotReady returns the reasons why the run is not ready, a line each; none if it is.
 func (m *Monitor) NotReady() []string {
 	m.mu.Lock()
 	started := m.started
@@ -119,8 +119,8 @@ func (m *Monitor) states() []*State {
 	return m.streams
 }
 
-// Watchdog returns an error once a stream was silent for too long, if that was
-// asked for, else nil when ctx is done.
+// Watchdog returns an error when a stream was silent for too long, if the flags ask for
+// that, and nil when ctx is done.
 func (m *Monitor) Watchdog(ctx context.Context) error {
 	if m == nil || !m.end {
 		return nil
@@ -145,14 +145,14 @@ func (m *Monitor) Watchdog(ctx context.Context) error {
 	}
 }
 
-// Runs notes the pool of hooks.
+// Runs sets the pool of hooks.
 func (m *Monitor) Runs(p *hook.Pool) {
 	if m != nil {
 		m.pool.Store(p)
 	}
 }
 
-// Count returns w, whose bytes are counted.
+// Count returns a writer to w that counts the bytes.
 func (m *Monitor) Count(w io.Writer) io.Writer {
 	if m == nil {
 		return w

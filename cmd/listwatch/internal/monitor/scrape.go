@@ -9,8 +9,8 @@ import (
 	"github.com/listwatch/listwatch/internal/record"
 )
 
-// scraper shows a monitor to Prometheus. Streams of one type in one namespace,
-// each of a name, are one there: names of objects are no labels.
+// scraper collects the metrics of a monitor for Prometheus. Streams of one type in one
+// namespace, one for each name, are added up: names of objects are not labels.
 type scraper struct{ *Monitor }
 
 var (
@@ -35,7 +35,7 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, labels, nil)
 }
 
-// Describe says which metrics there may be.
+// Describe sends the descriptions of all metrics.
 func (s scraper) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{eventsDesc, objectsDesc, syncedDesc, readyDesc, relistsDesc, disconnectsDesc, errorsDesc, contactDesc, printedDesc, writtenDesc, hookRunsDesc, hookGivenUpDesc, hookRunningDesc, hookOpenDesc, buildDesc} {
 		to <- d
@@ -51,7 +51,7 @@ type series struct {
 	silence                      time.Duration
 }
 
-// Collect sends what is so now.
+// Collect sends the current values.
 func (s scraper) Collect(to chan<- prometheus.Metric) {
 	send := func(d *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, kind, v, labels...)

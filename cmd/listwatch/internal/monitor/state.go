@@ -16,27 +16,27 @@ const (
 	phaseListing      = "listing"
 	phaseSynced       = "synced"
 	phaseReconnecting = "reconnecting"
-	phaseStale        = "stale" // whatever it does: nothing was heard for too long
+	phaseStale        = "stale" // in any phase: the server was silent for too long
 	phaseSkipped      = "skipped"
 )
 
-// State is what others may know of a stream while it runs. A nil one knows
-// nothing. It is safe for concurrent use.
+// State is the state of a running stream. A nil State keeps nothing. It is safe for
+// concurrent use.
 type State struct {
 	target.Target
 	began   time.Time
-	contact func() time.Time // when the server was last heard from
+	contact func() time.Time // returns when the server last sent something
 	size    func() int       // objects
 
 	mu       sync.Mutex
 	phase    string
-	complete bool // the collection was told once, or a watch goes on from somewhere
+	complete bool // the collection was reported once, or a watch began at a revision
 	events   map[string]int64
 	revision string // of the collection
 	relists  int64
 	breaks   int64
 	failures int64
-	skipped  string // why nothing is asked; empty = it is
+	skipped  string // why no requests are sent; empty = they are
 	fine     bool   // to be skipped is no failure
 	err      string // the last one
 	failed   time.Time
@@ -46,7 +46,7 @@ func newStreamState(t target.Target) *State {
 	return &State{Target: t, began: time.Now(), phase: phaseListing, events: map[string]int64{}}
 }
 
-// Bind says whom to ask for what changes all the time.
+// Bind sets the functions that return what changes with every event.
 func (s *State) Bind(contact func() time.Time, size func() int) {
 	if s == nil {
 		return
@@ -56,7 +56,7 @@ func (s *State) Bind(contact func() time.Time, size func() int) {
 	s.contact, s.size = contact, size
 }
 
-// See takes note of a record.
+// See updates the state with a record.
 func (s *State) See(r *record.Record) {
 	if s == nil || r.Say != nil {
 		return
@@ -89,8 +89,8 @@ func (s *State) See(r *record.Record) {
 	}
 }
 
-// Skip notes that nothing is asked any more, because of err; fine is that this was to be
-// expected.
+// Skip notes that no further requests are sent, because of err. With fine this is expected
+// and not a failure.
 func (s *State) Skip(err error, fine bool) {
 	if s == nil {
 		return
@@ -100,7 +100,7 @@ func (s *State) Skip(err error, fine bool) {
 	s.skipped, s.fine = printable.Line(err.Error()), fine
 }
 
-// list: the collection is told, perhaps again.
+// List notes that the collection is listed, perhaps again.
 func (s *State) List() {
 	if s == nil {
 		return
@@ -110,7 +110,7 @@ func (s *State) List() {
 	s.phase = phaseListing
 }
 
-// connect: a request that stays open was answered. A plain watch goes on from a
+// Connect notes the response to a request that stays open. A plain watch begins at a
 // revision, so nothing is missing before it.
 func (s *State) Connect(op watch.Op) {
 	if s == nil || op != watch.OpWatch {
@@ -147,8 +147,8 @@ type streamView struct {
 	reason   string // why it is not ready
 }
 
-// view returns the state now. Silence is counted from the start until the server
-// was heard from.
+// view returns the current state. Silence is counted from the start until the server
+// first responds.
 func (s *State) view(limit time.Duration) streamView {
 	s.mu.Lock()
 	defer s.mu.Unlock()

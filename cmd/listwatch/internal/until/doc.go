@@ -1,2 +1,2 @@
-// Package until ends a watch when the objects are as --until, --until-any and --fail-on say.
+// Package until ends a watch when the conditions of --until, --until-any or --fail-on hold.
 package until

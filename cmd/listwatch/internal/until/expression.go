@@ -61,7 +61,7 @@ func (v *Verdict) parse(text string) (condition, error) {
 func variable(i int) string { return fmt.Sprintf("$part%d", i) }
 
 // aggregate returns the call of all(F), any(F), count(F) or count that t is, nil if it is
-// another term.
+// another kind of term.
 func aggregate(t *gojq.Term) *gojq.Func {
 	if t == nil || t.Type != gojq.TermTypeFunc || len(t.SuffixList) > 0 {
 		return nil
@@ -73,7 +73,7 @@ func aggregate(t *gojq.Term) *gojq.Func {
 	return nil
 }
 
-// aggregates reports whether q begins with what is about all objects.
+// aggregates reports whether q begins with a call that is about all objects.
 func aggregates(q *gojq.Query) bool {
 	switch {
 	case q == nil:
@@ -138,7 +138,7 @@ func (v *Verdict) true(e *expression) bool {
 	var values []any
 	for _, p := range e.parts {
 		if p.condition >= 0 && v.failing[p.condition] > 0 {
-			return false // nobody knows
+			return false // not known
 		}
 		values = append(values, v.value(p))
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/listwatch/listwatch/internal/record"
 )
 
-// Missing says what does not hold yet, and of which objects.
+// Missing returns which conditions do not hold yet, and for which objects.
 func (v *Verdict) Missing() string {
 	var texts []string
 	for _, i := range slices.Concat(v.all, v.any) {
@@ -20,7 +20,7 @@ func (v *Verdict) Missing() string {
 	return strings.Join(texts, ", ")
 }
 
-// lacks says why condition i does not hold.
+// lacks returns why condition i does not hold.
 func (v *Verdict) lacks(i int) string {
 	var absent, not []string
 	for key := range v.named {
@@ -53,7 +53,7 @@ func (v *Verdict) lacks(i int) string {
 	return "not of " + some(not)
 }
 
-// parts says what the parts of an expression are now.
+// parts returns the current values of the parts of an expression.
 func (v *Verdict) parts(e *expression) string {
 	var texts []string
 	for _, p := range e.parts {
@@ -66,7 +66,7 @@ func (v *Verdict) parts(e *expression) string {
 	return strings.Join(texts, ", ")
 }
 
-// some names the first of names, and says how many there are more.
+// some returns the first of names, and how many more there are.
 func some(names []string) string {
 	text := printable.Line(slices.Min(names))
 	if n := len(names) - 1; n > 0 {

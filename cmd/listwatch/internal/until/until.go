@@ -15,8 +15,8 @@ import (
 	"github.com/listwatch/listwatch/jsonpath"
 )
 
-// Flags are the flags that end a watch by what the objects have come to, as
-// kubectl wait does.
+// Flags are the flags that end a watch by the state of the objects, as kubectl wait
+// does.
 type Flags struct {
 	Until    []string
 	UntilAny []string
@@ -74,11 +74,11 @@ func (w *Flags) Compile() (*Verdict, error) {
 	return v, nil
 }
 
-// Wants reports whether an end is asked for, not only a failure.
+// Wants reports whether the flags ask for an end, and not only for a failure.
 func (w *Flags) Wants() bool { return len(w.Until)+len(w.UntilAny) > 0 }
 
-// condition is one expression of --until and its like. Of its kinds, create and
-// delete ask whether objects exist, count how many; the others look at each.
+// condition is one expression of --until, --until-any or --fail-on. create and delete
+// check whether objects exist, count checks how many; the others check each object.
 type condition struct {
 	text   string
 	create bool
@@ -148,7 +148,7 @@ func parseCondition(text string) (c condition, err error) {
 	return c, errOther
 }
 
-// errOther is a text that is a jq expression, if it is any.
+// errOther is the error for a text that may be a jq expression.
 var errOther = errors.New("another condition")
 
 // holds reports whether c holds for one object.
@@ -172,8 +172,8 @@ func (c *condition) holds(o map[string]any) bool {
 	return false
 }
 
-// inStatus looks for a condition of the status. One that speaks of an older
-// generation than the object has does not count.
+// inStatus looks for a condition of the status. One with an older observedGeneration than
+// the generation of the object does not count.
 func (c *condition) inStatus(o map[string]any) bool {
 	meta, _ := o["metadata"].(map[string]any)
 	status, _ := o["status"].(map[string]any)

@@ -22,15 +22,15 @@ type objectKey struct {
 	kube.Key
 }
 
-// Verdict follows the objects and says when the conditions hold. It is for one
+// Verdict follows the objects and decides when the conditions hold. It is for one
 // goroutine.
 type Verdict struct {
 	conditions     []condition
 	all, any, fail []int // of conditions
 	objects        map[objectKey]*state
-	holding        []int              // by condition: of so many objects it holds
-	failing        []int              // by condition: for so many objects its expression fails
-	named          map[objectKey]bool // those that were asked for by name
+	holding        []int              // by condition: number of objects for which it holds
+	failing        []int              // by condition: number of objects for which its expression fails
+	named          map[objectKey]bool // objects that were requested by name
 	absent         int                // of named
 	unsynced       int                // streams that have not reported all
 	synced         bool               // the first list is complete
@@ -41,11 +41,11 @@ type state struct {
 	holds   []bool // by condition
 	failed  []int  // the conditions whose expressions fail, of those that are strict
 	err     error  // of the first
-	rollout string // how far that is
+	rollout string // how far the rollout is
 }
 
-// Expect notes what is followed. It returns an error for a type that a condition cannot be
-// asked of.
+// Expect sets what is followed. It returns an error for a type that a condition does not
+// apply to.
 func (v *Verdict) Expect(ts []target.Target, streams int) error {
 	v.unsynced = streams
 	rolls := slices.ContainsFunc(v.conditions, func(c condition) bool { return c.rollout })
@@ -64,7 +64,7 @@ func (v *Verdict) Expect(ts []target.Target, streams int) error {
 	return nil
 }
 
-// See takes in a record, and returns why the watch ends, nil if it goes on.
+// See updates the verdict with a record. It returns why the watch ends, nil if it does not.
 func (v *Verdict) See(r *record.Record) error {
 	switch {
 	case r.Type == string(watch.Synced):
@@ -77,7 +77,7 @@ func (v *Verdict) See(r *record.Record) error {
 		if r.Type != string(watch.Deleted) {
 			m, err := record.MapOf(r, false)
 			if err != nil {
-				return nil // an object that cannot be read fulfils nothing
+				return nil // no condition holds for an object that cannot be read
 			}
 			if s, err = v.judge(r, m); err != nil {
 				return err
@@ -170,7 +170,7 @@ func (v *Verdict) put(key objectKey, now *state) {
 	}
 }
 
-// complete reports whether all objects exist that were asked for by name.
+// complete reports whether all objects that were requested by name exist.
 func (v *Verdict) complete() bool { return v.absent == 0 }
 
 // fails reports whether condition i holds because of the object of r.
@@ -186,7 +186,7 @@ func (v *Verdict) fails(i int, key objectKey, r *record.Record) bool {
 	return ok && s.holds[i]
 }
 
-// met reports whether an end has come that was asked for.
+// met reports whether one of the ends that the flags ask for is reached.
 func (v *Verdict) met() bool {
 	if len(v.all) > 0 && !slices.ContainsFunc(v.all, func(i int) bool { return !v.holds(i) }) {
 		return true
@@ -194,8 +194,8 @@ func (v *Verdict) met() bool {
 	return slices.ContainsFunc(v.any, v.holds)
 }
 
-// holds reports whether condition i holds for every object that there is, of which
-// there must be one, and each that was named.
+// holds reports whether condition i holds for every object, of which there must be at
+// least one, and for each that was requested by name.
 func (v *Verdict) holds(i int) bool {
 	c := &v.conditions[i]
 	switch {
@@ -230,8 +230,8 @@ func (c *condition) counts(n int) bool {
 // Synced reports whether the first list is complete.
 func (v *Verdict) Synced() bool { return v.synced }
 
-// Decided is how a run ends that would end well by err: as a failure where an expression
-// fails for an object, and so nobody can say whether it holds.
+// Decided returns err, with which a run would end in success, or a failure if an
+// expression fails for an object, so that it is not known whether it holds.
 func (v *Verdict) Decided(err error) error {
 	if v == nil || err != nil && !errors.Is(err, exit.ErrAskedFor) {
 		return err
