@@ -14,7 +14,7 @@ CONTROLLED   = ^(TestControllerManager|TestControllerManagerThatCannotStart|Test
 APART        = $(CONTROLLED)|^TestTerminal$$
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-ui test check lint unit race-ready e2e operators terminal ui-test ui-e2e chromium compat sink postgresql ci fuzz attacks hostile soak bench microbench install man completion notices base-images generate clean
+.PHONY: help demo demo-ui test check lint unit race-ready e2e operators terminal ui-test ui-e2e chromium compat compat-short sink postgresql ci fuzz attacks hostile soak bench microbench install man completion notices base-images generate clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -81,6 +81,13 @@ compat: ## client-go, controller-runtime and kubectl against the fake server and
 	cd e2e && timeout 45m $(GO) run ./cmd/build kube-apiserver etcd kubectl kubectl-1.36
 	cd compat && $(GO) vet ./... && $(STATICCHECK) ./... && $(GO) test -count=1 -timeout=20m ./...
 
+# What compat-short leaves out: the stories that take long, or need the kubectl of the
+# release before.
+LONG_COMPAT  = ^TestCompat$$/^(Kubectl.*|Election|Recorders|Lease)$$
+compat-short: ## the cheap part of compat, a minute: requests, informers, decoders and definitions
+	cd e2e && timeout 45m $(GO) run ./cmd/build
+	cd compat && $(GO) test -count=1 -timeout=10m -skip '$(LONG_COMPAT)' ./... -operations=200
+
 # Without the race detector, to stay below a minute; SINKTEST=-race has it.
 SINKTEST    ?=
 sink: postgresql ## the module of sinks: its contract, stories and soaks over each system; needs PostgreSQL; SINKTEST=-race
@@ -92,7 +99,7 @@ postgresql: # installs what sink needs, where this may be done
 	  found || { echo "*** PostgreSQL is not there, and this user cannot install it:    ***"; \
 	    echo "*** apt-get install postgresql. The sinks are NOT tested without. ***"; exit 1; }
 
-ci: lint unit sink attacks ui-test e2e ui-e2e ## what CI runs
+ci: lint unit sink attacks ui-test e2e ui-e2e compat-short ## what CI runs
 
 generate: ## what is made of the programs of Kubernetes: schemas, field numbers, the recordings of testdata; see each command's doc
 	cd e2e && timeout 45m $(GO) run ./cmd/build
