@@ -37,8 +37,10 @@ func ExampleRing() {
 	})
 	fmt.Println(err)
 	fmt.Println(ring.Ready()) // of a readiness probe
+	fmt.Println(ring.Check()) // of a liveness probe
 	// Output:
 	// 256 slots; has slot 168 true
 	// ring shop/orders: context canceled
+	// <nil>
 	// <nil>
 }

@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -36,6 +37,13 @@ type Ring struct {
 
 	mu      sync.Mutex
 	running bool
+	overrun *overrun // while work goes on after the end of the member that began it
+}
+
+// overrun is work on slots that the member does not renew any more.
+type overrun struct {
+	from time.Time // other members may own the slots from then on
+	err  error     // why the member ended
 }
 
 // NewRing returns a ring whose table is the Lease named k. Options.Identity is for people:
@@ -57,6 +65,24 @@ func NewRing(c *client.Client, k kube.Key, o Options) (*Ring, error) {
 // Leases (401, 403, 404), and while the Lease of the ring's name is not the table of a
 // ring: then this process owns no slot.
 func (r *Ring) Ready() error { return r.report.Ready() }
+
+// Check is for a liveness probe: it fails if apply still runs although other members may
+// own slots that it works on, because it did not return in time. The process should then
+// be killed.
+func (r *Ring) Check() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if o := r.overrun; o != nil && !time.Now().Before(o.from) {
+		return fmt.Errorf("ring %s: the work still runs, although other members may own its slots: %w", r.key, o.err)
+	}
+	return nil
+}
+
+func (r *Ring) setOverrun(o *overrun) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.overrun = o
+}
 
 // Run takes part in the ring until ctx is done. It calls apply, once at a time, with each
 // new share of this member. apply returns when no work on slots outside of that share goes
@@ -140,6 +166,11 @@ func (m *ringMember) run(ctx context.Context) (err error) {
 	defer lose(nil)
 	defer func() {
 		lose(err)
+		if m.result == nil && m.applied == (Share{}) {
+			return
+		}
+		m.setOverrun(&overrun{m.valid.Add(m.options.Duration - m.options.RenewDeadline), cmp.Or(err, ErrLost)})
+		defer m.setOverrun(nil)
 		if m.result != nil {
 			<-m.result
 		}
@@ -226,6 +257,7 @@ func (m *ringMember) turn(owning context.Context, leaving bool) error {
 	}
 	dead, live := m.look(found, began)
 	if m.share != (Share{}) && (found.table.object.uid != m.table.object.uid || !m.owns(found.table.owners)) {
+		m.valid = time.Time{} // others may own the slots
 		return fmt.Errorf("%w: the table of the ring was deleted, or edited", ErrLost)
 	}
 	m.table = found.table

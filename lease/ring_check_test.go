@@ -1,0 +1,78 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/lease"
+)
+
+// TestRingCheckFailsWhenTheWorkGoesOnThoughAnotherMayOwnItsSlots, and not before.
+func TestRingCheckFailsWhenTheWorkGoesOnThoughAnotherMayOwnItsSlots(t *testing.T) {
+	refused := errors.New("the share is refused")
+	for _, tt := range []struct {
+		name  string
+		lose  func(c *circle, stop context.CancelFunc)
+		fails error         // of apply when its ctx ends
+		good  time.Duration // Check succeeds so long
+		bad   time.Duration // Check fails from then on
+		want  error
+	}{
+		{"the server refuses", func(c *circle, _ context.CancelFunc) {
+			c.srv.On(apitest.Match{Verb: "list"}, faults.HTML(http.StatusForbidden))
+		}, nil, 12 * time.Second, 15 * time.Second, lease.ErrLost},
+		{"the table is deleted", func(c *circle, _ context.CancelFunc) {
+			c.srv.Delete(kube.Leases, orders)
+		}, nil, 0, 3 * time.Second, lease.ErrLost},
+		// Leases are renewed for RenewDeadline after the stop.
+		{"a stop", func(_ *circle, stop context.CancelFunc) { stop() }, nil, 22 * time.Second, 25 * time.Second, lease.ErrLost},
+		{"an error of apply", func(c *circle, _ context.CancelFunc) {
+			c.srv.On(apitest.Match{Verb: "list"}, faults.HTML(http.StatusForbidden))
+		}, refused, 12 * time.Second, 15 * time.Second, lease.ErrLost},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCircle(t)
+				r, _ := c.ring(lease.Options{TakeMissing: true})
+				ctx, stop := context.WithCancel(t.Context())
+				end, done := make(chan struct{}), make(chan struct{})
+				go func() {
+					defer close(done)
+					_ = r.Run(ctx, func(ctx context.Context, s lease.Share) error {
+						if s.Len() == 0 || ctx.Err() != nil {
+							<-end
+						}
+						<-ctx.Done()
+						<-end
+						return tt.fails
+					})
+				}()
+				pass(5 * time.Second)
+				tt.lose(c, stop)
+				for range tt.good / time.Second {
+					if err := r.Check(); err != nil {
+						t.Fatal(err)
+					}
+					pass(time.Second)
+				}
+				pass(tt.bad - tt.good)
+				if err := r.Check(); !errors.Is(err, tt.want) {
+					t.Errorf("after %s: %v", tt.bad, err)
+				}
+				stop()
+				close(end)
+				<-done
+				if err := r.Check(); err != nil {
+					t.Errorf("after the end: %v", err)
+				}
+			})
+		})
+	}
+}
