@@ -19,8 +19,9 @@
 // without a leader, and write the CA into the webhook configurations and definitions. The
 // CA signs one certificate; its key is not kept. A new pair is made when two thirds of 90
 // days have passed. Each replica serves by it once every configuration has held both CAs
-// for 5 minutes. Expired CAs are removed, no others, so that API servers trust what is
-// served at each moment. To revoke a CA, delete it from the Secret and the configurations.
+// for 5 minutes. Expired CAs are removed, and of CAs that others have added those above 16
+// in all, so that API servers trust what is served at each moment. To revoke a CA, delete
+// it from the Secret and the configurations.
 //
 // [Server.Manifests] has the configurations and the permissions that are needed. Package
 // webhooktest calls webhooks without TLS, and looks for what conversions lose.

@@ -205,6 +205,30 @@ func TestConfigurationsOfOthersAreKept(t *testing.T) {
 	})
 }
 
+// TestBundleOfManyCAs: a configuration that was made with the CAs of a whole system, which
+// end long after ours, comes to trust the certificate, and nobody writes any more then.
+func TestBundleOfManyCAs(t *testing.T) {
+	play(t, Options{}, func(s *stage) {
+		var system []byte
+		for range 2 * maxBundle {
+			system = append(system, encode("CERTIFICATE", mustIssue(t, time.Now(), 10*365*24*time.Hour, "x").ca.Raw)...)
+		}
+		s.srv.Put(validatingConfigurations, map[string]any{"metadata": map[string]any{"name": "hooks"}, "webhooks": []any{
+			map[string]any{"name": "validate.widgets.example.com", "sideEffects": "None", "admissionReviewVersions": []string{"v1"},
+				"clientConfig": map[string]any{"url": "https://127.0.0.1:1/x", "caBundle": system}},
+		}})
+		s.start(0)
+		s.start(0)
+		s.ready(10 * time.Minute)
+		s.check(0)
+		before := s.srv.Revision()
+		s.pass(time.Hour)
+		if after := s.srv.Revision(); after != before {
+			t.Errorf("the revision went from %v to %v in an hour without a change", before, after)
+		}
+	})
+}
+
 // TestInstallTakesRulesBack: a new version of the program removes what it has no more.
 func TestInstallTakesRulesBack(t *testing.T) {
 	play(t, Options{Install: true}, func(s *stage) {

@@ -13,6 +13,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"maps"
 	"math/big"
 	"net"
 	"slices"
@@ -165,20 +166,15 @@ func parseBundle(b []byte) bundle {
 }
 
 // with returns the CAs of both, without those that have certainly expired for everybody.
-// Above the limit, those that end first are left out.
+// Above the limit, all of b have precedence, then those that end last.
 func (b bundle) with(others bundle, now time.Time) bundle {
-	var all []*x509.Certificate
+	out := bundle{}
 	for _, set := range []bundle{b, others} {
-		for m, ca := range set {
-			if _, twice := b[m]; (!twice || ca == b[m]) && now.Before(ca.NotAfter.Add(skew)) {
-				all = append(all, ca)
+		for _, ca := range slices.Backward(set.sorted()) {
+			if len(out) < maxBundle && now.Before(ca.NotAfter.Add(skew)) {
+				out[mark(ca)] = ca
 			}
 		}
-	}
-	slices.SortFunc(all, func(x, y *x509.Certificate) int { return y.NotAfter.Compare(x.NotAfter) })
-	out := bundle{}
-	for _, ca := range all[:min(len(all), maxBundle)] {
-		out[mark(ca)] = ca
 	}
 	return out
 }
@@ -198,19 +194,19 @@ func (b bundle) holds(p *pair) bool { return b[mark(p.ca)] != nil }
 
 // pem returns the bundle in a fixed order.
 func (b bundle) pem() []byte {
-	all := make([]*x509.Certificate, 0, len(b))
-	for _, ca := range b {
-		all = append(all, ca)
+	var out []byte
+	for _, ca := range b.sorted() {
+		out = append(out, encode("CERTIFICATE", ca.Raw)...)
 	}
-	slices.SortFunc(all, func(x, y *x509.Certificate) int {
+	return out
+}
+
+// sorted returns the CAs by their ends.
+func (b bundle) sorted() []*x509.Certificate {
+	return slices.SortedFunc(maps.Values(b), func(x, y *x509.Certificate) int {
 		if c := x.NotAfter.Compare(y.NotAfter); c != 0 {
 			return c
 		}
 		return bytes.Compare(x.Raw, y.Raw)
 	})
-	var out []byte
-	for _, ca := range all {
-		out = append(out, encode("CERTIFICATE", ca.Raw)...)
-	}
-	return out
 }
