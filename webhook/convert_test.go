@@ -1,13 +1,18 @@
 package webhook_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/webhook"
 	"github.com/listwatch/listwatch/webhook/webhooktest"
@@ -123,6 +128,63 @@ func TestWhatIsNoConversionReviewIsRefused(t *testing.T) {
 			t.Errorf("%s: %d %s", desired, code, text)
 		}
 	}
+}
+
+// FuzzConversionReview: a body is refused, or the response has its uid, and a state or an
+// error: all objects converted, in order, with their names and the version that was asked
+// for, or none.
+func FuzzConversionReview(f *testing.F) {
+	for _, objects := range []string{`{"apiVersion":"example.com/v1","kind":"Greeting","metadata":{"name":"a"}},{"apiVersion":"example.com/v1alpha1","kind":"Greeting","metadata":{"name":"b","uid":"u"},"text":"hi"}`, `1`, ``, `null`, `{"metadata":[]}`} {
+		for _, version := range []string{"v1", "v1beta1", "v1alpha1", "v9"} {
+			body, _ := io.ReadAll(convertReview("example.com/"+version, objects))
+			f.Add(body)
+		}
+	}
+	type identity struct {
+		APIVersion string `json:"apiVersion"`
+		Metadata   struct {
+			Name string `json:"name"`
+		} `json:"metadata"`
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		code, text := post(t, convertServer(t), "/convert/greetings.example.com", "application/json", bytes.NewReader(body))
+		if code == 400 {
+			return
+		}
+		asked, err := codec.Decode[struct {
+			Request struct {
+				UID               string     `json:"uid"`
+				DesiredAPIVersion string     `json:"desiredAPIVersion"`
+				Objects           []identity `json:"objects"`
+			} `json:"request"`
+		}](body)
+		if err != nil {
+			return // of an object, see the others
+		}
+		var got struct {
+			Response struct {
+				UID              string     `json:"uid"`
+				ConvertedObjects []identity `json:"convertedObjects"`
+				Result           struct {
+					Status  string `json:"status"`
+					Message string `json:"message"`
+				} `json:"result"`
+			} `json:"response"`
+		}
+		if err := json.Unmarshal([]byte(text), &got); code != 200 || err != nil || got.Response.UID != asked.Request.UID {
+			t.Fatalf("%d %s, %v", code, text, err)
+		}
+		if got.Response.Result.Status == "Failure" && got.Response.Result.Message != "" && len(got.Response.ConvertedObjects) == 0 {
+			return
+		}
+		want := asked.Request.Objects
+		for i := range want {
+			want[i].APIVersion = asked.Request.DesiredAPIVersion
+		}
+		if diff := cmp.Diff(want, got.Response.ConvertedObjects, cmpopts.EquateEmpty()); diff != "" || got.Response.Result.Status != "Success" {
+			t.Fatalf("%s (-want +got):\n%s", text, diff)
+		}
+	})
 }
 
 // notes is what RoundTrip reports.
