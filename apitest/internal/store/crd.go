@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -19,20 +20,22 @@ import (
 // Versions are converted without a webhook: see package view.
 
 type crdSpec struct {
-	Group string `json:"group"`
-	Names struct {
-		Plural     string   `json:"plural"`
-		Singular   string   `json:"singular,omitempty"`
-		ShortNames []string `json:"shortNames,omitempty"`
-		Kind       string   `json:"kind"`
-		ListKind   string   `json:"listKind,omitempty"`
-		Categories []string `json:"categories,omitempty"`
-	} `json:"names"`
+	Group      string       `json:"group"`
+	Names      crdNames     `json:"names"`
 	Scope      string       `json:"scope"`
 	Versions   []crdVersion `json:"versions"`
 	Conversion struct {
 		Strategy string `json:"strategy"`
 	} `json:"conversion"`
+}
+
+type crdNames struct {
+	Plural     string   `json:"plural"`
+	Singular   string   `json:"singular,omitempty"`
+	ShortNames []string `json:"shortNames,omitempty"`
+	Kind       string   `json:"kind"`
+	ListKind   string   `json:"listKind,omitempty"`
+	Categories []string `json:"categories,omitempty"`
 }
 
 type crdVersion struct {
@@ -174,15 +177,26 @@ func storedVersions(o *object.Object) (list []string) {
 // controllers to its status; nil if there is none.
 func established(o *object.Object) *object.Object {
 	status, ok := o.Field("status")
-	if !ok || string(object.LookupJSON(status, "conditions")) != "null" {
+	if !ok {
 		return nil
 	}
 	spec, _ := o.Field("spec")
+	next := &object.Object{Key: o.Key, Meta: o.Meta, Fields: o.Fields}
+	switch conditions := object.LookupJSON(status, "conditions"); {
+	case len(conditions) == 0:
+		return nil
+	case string(conditions) != "null":
+		names := namesAt(spec, "names")
+		if bytes.Equal(names, namesAt(status, "acceptedNames")) {
+			return nil
+		}
+		next.SetField("status", object.SetAt(status, "acceptedNames", json.RawMessage(names)), true)
+		return next
+	}
 	now := object.Timestamp()
 	condition := func(typ, reason, message string) map[string]string {
 		return map[string]string{"type": typ, "status": "True", "lastTransitionTime": now, "reason": reason, "message": message}
 	}
-	next := &object.Object{Key: o.Key, Meta: o.Meta, Fields: o.Fields}
 	next.SetField("status", object.Marshal(map[string]any{
 		"conditions": []any{
 			condition("NamesAccepted", "NoConflicts", "no conflicts found"),
@@ -191,4 +205,11 @@ func established(o *object.Object) *object.Object {
 		"storedVersions": storedVersions(o),
 	}), true)
 	return next
+}
+
+// namesAt returns the names at path, without what has no meaning.
+func namesAt(raw json.RawMessage, path string) []byte {
+	var n crdNames
+	columns.DecodeLenient(object.LookupJSON(raw, path), &n)
+	return object.Marshal(n)
 }
