@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/listwatch/listwatch/codec"
@@ -76,6 +77,11 @@ type Names struct {
 	ListKind   string   `json:"listKind,omitempty"`
 	ShortNames []string `json:"shortNames,omitempty"`
 	Categories []string `json:"categories,omitempty"`
+}
+
+func (n Names) equal(o Names) bool {
+	return n.Plural == o.Plural && n.Singular == o.Singular && n.Kind == o.Kind && n.ListKind == o.ListKind &&
+		slices.Equal(n.ShortNames, o.ShortNames) && slices.Equal(n.Categories, o.Categories)
 }
 
 // Conversion is how objects are converted between versions: with the strategy None only

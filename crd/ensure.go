@@ -28,10 +28,11 @@ type EnsureOptions struct {
 }
 
 // Ensure applies definitions by server-side apply, takes over members that others own,
-// and waits until the server serves every version. A definition that is being deleted is
-// created again once it is gone. Ensure needs the verbs patch, list and watch of
-// customresourcedefinitions, and waits until ctx ends. If the names of a definition are
-// taken by another one, the error is a *[NamesError]. Ensure changes a definition without
+// and waits until the server has accepted its names and serves every version. A definition
+// that is being deleted is created again once it is gone. Ensure needs the verbs patch,
+// list and watch of customresourcedefinitions, and waits until ctx ends. If the names of a
+// definition are taken by another one, the error is a *[NamesError], after 5 s: until then
+// the server may have reported on its former names. Ensure changes a definition without
 // asking whether that breaks stored objects: see [Diff] and [Check].
 func Ensure(ctx context.Context, c *client.Client, o EnsureOptions, defs ...*Definition) error {
 	if o.FieldManager == "" {
@@ -100,8 +101,12 @@ func (e *NamesError) Error() string {
 // served is what matters of a stored definition.
 type served struct {
 	kube.Meta `json:"metadata"`
-	Status    struct {
-		Conditions []struct {
+	Spec      struct {
+		Names Names `json:"names"`
+	} `json:"spec,omitzero"`
+	Status struct {
+		AcceptedNames Names `json:"acceptedNames"`
+		Conditions    []struct {
 			Type    string `json:"type"`
 			Status  string `json:"status"`
 			Reason  string `json:"reason"`
@@ -110,18 +115,42 @@ type served struct {
 	} `json:"status,omitzero"`
 }
 
-// established waits for the condition Established.
+// settle is how long the server may take to check names that were changed.
+const settle = 5 * time.Second
+
+// established waits until the definition serves the names in its spec. The conditions do
+// not say which names they are about: the server updates them, and the names that it has
+// accepted, some time after a change of the spec.
 func established(ctx context.Context, col client.Collection[served], name string) error {
+	ctx, refuse := context.WithCancelCause(ctx)
+	defer refuse(nil)
+	refused, timer := NamesError{}, time.NewTimer(0) // when refused has stood for long enough
+	timer.Stop()
+	defer func() { timer.Stop() }()
 	return follow(ctx, col, name, func(ev watch.Event[served]) (done bool, err error) {
-		if ev.Type == watch.Deleted {
+		switch ev.Type {
+		case watch.Deleted:
 			return false, errors.New("it was deleted")
+		case watch.Added, watch.Modified:
+		default:
+			return false, nil
 		}
+		now, ready := NamesError{}, false
 		for _, c := range ev.Object.Status.Conditions {
 			switch {
 			case c.Type == "NamesAccepted" && c.Status == "False":
-				return false, &NamesError{Definition: name, Reason: c.Reason, Message: c.Message}
+				now = NamesError{Definition: name, Reason: c.Reason, Message: c.Message}
 			case c.Type == "Established" && c.Status == "True":
-				return true, nil
+				ready = true
+			}
+		}
+		if ready && ev.Object.Spec.Names.equal(ev.Object.Status.AcceptedNames) {
+			return true, nil
+		}
+		if now != refused {
+			timer.Stop()
+			if refused = now; now != (NamesError{}) {
+				timer = time.AfterFunc(settle, func() { refuse(&now) })
 			}
 		}
 		return false, nil
