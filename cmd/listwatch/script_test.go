@@ -70,7 +70,11 @@ func TestScripts(t *testing.T) {
 			"until": cmdUntil, "signal": cmdSignal, "end": cmdEnd,
 		},
 		Setup: func(env *testscript.Env) error {
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			// A process that was being forked while a program of the script was written holds
+			// it open until it executes another, and nobody could run the program.
+			syscall.ForkLock.Lock()
+			defer syscall.ForkLock.Unlock()
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			w := &world{ctx: ctx, options: apitest.Options{Seed: 1}, headers: map[string]http.Header{}}
 			env.Values[worldKey{}] = w
 			env.Setenv("HOME", env.WorkDir)
