@@ -51,7 +51,7 @@ type Rule struct {
 
 	// Namespaces and Objects select by labels. The server finds them in the metadata of
 	// the namespace and of the object. Default: all.
-	Namespaces, Objects LabelSelector
+	Namespaces, Objects kube.LabelSelector
 
 	// Conditions are CEL expressions that the API server evaluates; all must be true.
 	Conditions []Condition
@@ -66,19 +66,6 @@ type Rule struct {
 	// Timeout is how long the API server waits, in whole seconds from 1 to 30. Default
 	// 10 s.
 	Timeout time.Duration
-}
-
-// LabelSelector selects objects by their labels. The zero value selects all.
-type LabelSelector struct {
-	MatchLabels      map[string]string  `json:"matchLabels,omitempty"`
-	MatchExpressions []LabelRequirement `json:"matchExpressions,omitempty"`
-}
-
-// LabelRequirement is one condition of a LabelSelector.
-type LabelRequirement struct {
-	Key      string   `json:"key"`
-	Operator string   `json:"operator"` // In, NotIn, Exists or DoesNotExist
-	Values   []string `json:"values,omitempty"`
 }
 
 // Condition is a CEL expression with a name, which the API server shows in errors.

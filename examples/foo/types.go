@@ -30,10 +30,8 @@ type FooStatus struct {
 type Deployment struct {
 	kube.Meta `json:"metadata"`
 	Spec      struct {
-		Replicas *int `json:"replicas,omitempty"`
-		Selector struct {
-			MatchLabels map[string]string `json:"matchLabels"`
-		} `json:"selector"`
+		Replicas *int               `json:"replicas,omitempty"`
+		Selector kube.LabelSelector `json:"selector"`
 		Template struct {
 			Metadata struct {
 				Labels map[string]string `json:"labels"`

@@ -64,7 +64,7 @@ func selects(h webhook.Webhook, a *apitest.Admission) bool {
 }
 
 // matches reports whether a selector selects labels.
-func matches(s webhook.LabelSelector, labels map[string]string) bool {
+func matches(s kube.LabelSelector, labels map[string]string) bool {
 	for k, v := range s.MatchLabels {
 		if has, ok := labels[k]; !ok || has != v {
 			return false
