@@ -21,7 +21,7 @@ var flagGroups = []flagGroup{
 	{"Output", []string{"output", "template", "live", "no-headers", "event-column", "output-watch-events", "show-old", "diff", "diff-against", "context-lines", "show-labels",
 		"label-columns", "show-kind", "narrow", "timestamps", "server-print", "sort-by", "color", "redact", "show-managed-fields", "quiet", "log-format"}},
 	{"Stop", []string{"once", "exit-after", "timeout", "max-events", "until", "until-any", "fail-on", "ignore-not-found"}},
-	{"Hooks", []string{"exec", "exec-delete", "exec-input", "exec-on", "exec-initial", "exec-concurrency", "exec-coalesce", "exec-batch", "exec-timeout", "exec-retries",
+	{"Hooks", []string{"exec", "webhook", "webhook-allow-http", "exec-delete", "exec-input", "exec-on", "exec-initial", "exec-concurrency", "exec-coalesce", "exec-batch", "exec-timeout", "exec-retries",
 		"exec-backoff", "exec-rate", "exec-max-errors", "exec-dry-run", "exec-grace"}},
 	{"Checkpoint", []string{"checkpoint", "checkpoint-policy", "ack", "reset-checkpoint"}},
 	{"Operate", []string{"listen", "accept-host", "max-staleness", "idle-timeout", "watch-timeout", "max-failures", "memory", "watch"}},

@@ -31,10 +31,11 @@ type hooks struct {
 	first bool     // objects of a first list are run for
 	dry   bool
 
-	output *output // how records are made
-	talk   *messages.Writer
-	pool   *hook.Pool
-	halt   func() // drops what waits
+	output  *output // how records are made
+	cluster string  // names the cluster of records that do not
+	talk    *messages.Writer
+	pool    *hook.Pool
+	halt    func() // drops what waits
 
 	end   func() // no more is added; returns when all have ended
 	holds bool   // --checkpoint-policy after-hook
@@ -99,6 +100,9 @@ func (h *hooks) event(r *record.Record, seq int64) hook.Event {
 	e.Record = func(now hook.Event) ([]byte, error) {
 		r := kept
 		r.Type, r.Initial = now.Type, now.Initial
+		if h.opts.Webhook != nil {
+			return print.CloudEvent(&r, h.cluster, h.output.format.Redact)
+		}
 		enc := print.NdjsonEncoder{Format: &h.output.format, Seq: now.Seq - 1}
 		return enc.Encode(nil, &r)
 	}
@@ -122,6 +126,10 @@ func hookLabel(r *record.Record, namespaces bool) string {
 
 // show says what would be run.
 func (h *hooks) show(e hook.Event) {
+	if w := h.opts.Webhook; w != nil {
+		h.talk.Info(e.Label, "would post "+e.Type+" to "+w.Host(), "would post", "event", e.Type, "host", w.Host())
+		return
+	}
 	argv := h.opts.Command
 	if h.opts.Delete != nil && e.Type == "DELETED" {
 		argv = h.opts.Delete
@@ -185,7 +193,10 @@ func (s *session) runHooked(whole, ctx context.Context, p *cli.Program) error {
 	}
 	plain := s.output
 	plain.format.Diff = print.Diffing{}
-	h.talk, h.output = s.talk, &plain
+	h.talk, h.output, h.cluster = s.talk, &plain, "default"
+	if c := s.clusters[""].Config; c != nil && c.Context != "" {
+		h.cluster = c.Context
+	}
 	if h.dry {
 		return s.run(ctx, p)
 	}

@@ -22,6 +22,8 @@ import (
 // hooking are the flags of the commands that are run for events.
 type hooking struct {
 	exec        string
+	webhook     string
+	plain       bool // --webhook may be http
 	delete      []string
 	input       string
 	on          []string
@@ -59,10 +61,15 @@ the waiting ones and gives those that run --exec-grace; a second SIGINT or SIGTE
 kills them at once. After kill -9 of listwatch those that run go on: the line on their
 standard input may be cut, and what they print is lost and may end them (SIGPIPE). With
 --checkpoint-policy after-hook the next run repeats their events, perhaps beside them;
-with after-print it does not repeat an event that the checkpoint has.`
+with after-print it does not repeat an event that the checkpoint has.
+--webhook posts each event as a CloudEvent instead, with the object as data; a batch in
+one request. An answer other than 2xx, a redirect too, is a failure, which is tried again.
+The id of a state, and of a deletion, is the same each time it is posted.`
 
 func (h *hooking) register(f *pflag.FlagSet) {
 	f.StringVar(&h.exec, "exec", "", "run this by sh -c for each event, instead of a command after --")
+	f.StringVar(&h.webhook, "webhook", "", "post a CloudEvent to this https URL for each event, instead of running a command")
+	f.BoolVar(&h.plain, "webhook-allow-http", false, "let --webhook be an http URL of another machine: everybody in between can read the objects")
 	f.StringArrayVar(&h.delete, "exec-delete", nil, "run this command for DELETED instead; repeat it for each argument")
 	f.StringVar(&h.input, "exec-input", "stdin", "how a hook gets the record: stdin, file (named in LISTWATCH_FILE), args (the last one) or none")
 	f.StringSliceVar(&h.on, "exec-on", nil, "run hooks for these types only, as --events has them; default ADDED,MODIFIED,DELETED as far as --events prints them")
@@ -70,7 +77,7 @@ func (h *hooking) register(f *pflag.FlagSet) {
 	f.IntVar(&h.concurrency, "exec-concurrency", 4, "hooks that run at once, each for another object")
 	f.StringVar(&h.coalesce, "exec-coalesce", "latest", "latest: of one object only the newest event waits; none: each event is run, in order")
 	f.StringVar(&h.batch, "exec-batch", "", "N/D: one run gets up to N records, or those that came within D, a line each; LISTWATCH_EVENT is BATCH, with LISTWATCH_COUNT")
-	f.DurationVar(&h.timeout, "exec-timeout", 0, "kill a hook that takes longer (0 = never)")
+	f.DurationVar(&h.timeout, "exec-timeout", 0, "kill a hook that takes longer (0 = never; for --webhook 30s)")
 	f.IntVar(&h.retries, "exec-retries", 5, "how often a failed hook is run again")
 	f.StringVar(&h.backoff, "exec-backoff", "1s..5m", "before the first retry, and at most; it doubles, and is up to half of it less at random")
 	f.StringVar(&h.rate, "exec-rate", "", "R/B: at most R runs a second, and B at once")
@@ -85,7 +92,7 @@ var hookFlags = []string{"exec-input", "exec-on", "exec-initial", "exec-concurre
 
 // given reports whether there is a hook.
 func (h *hooking) given(cmd *cobra.Command) bool {
-	return cmd.ArgsLenAtDash() >= 0 || cmd.Flags().Changed("exec") || cmd.Flags().Changed("exec-delete")
+	return cmd.ArgsLenAtDash() >= 0 || cmd.Flags().Changed("exec") || cmd.Flags().Changed("exec-delete") || cmd.Flags().Changed("webhook")
 }
 
 // split cuts what follows -- off the arguments; command is nil without a --.
@@ -101,6 +108,12 @@ func (h *hooking) split(cmd *cobra.Command, args []string) (rest, command []stri
 func (h *hooking) compile(cmd *cobra.Command, command, events []string) (*hooks, error) {
 	given := cmd.Flags().Changed
 	switch {
+	case given("webhook-allow-http") && !given("webhook"):
+		return nil, exit.Usage("--webhook-allow-http is for --webhook: give both")
+	case given("webhook") && (command != nil || given("exec") || given("exec-delete") || given("exec-input")):
+		return nil, exit.Usage("--webhook posts events, a command after --, --exec, --exec-delete and --exec-input are for running it: give one")
+	case given("webhook"):
+		return h.compileWebhook(events)
 	case command != nil && given("exec"):
 		return nil, exit.Usage("the command after -- and --exec: give one")
 	case command != nil && (len(command) == 0 || command[0] == ""):
@@ -114,7 +127,7 @@ func (h *hooking) compile(cmd *cobra.Command, command, events []string) (*hooks,
 	case command == nil && h.delete == nil:
 		for _, name := range hookFlags {
 			if given(name) {
-				return nil, exit.Usage("--%s is for hooks: give a command after --, or by --exec", name)
+				return nil, exit.Usage("--%s is for hooks: give a command after --, or --exec, or --webhook", name)
 			}
 		}
 		return nil, nil
@@ -141,6 +154,21 @@ func (h *hooking) compile(cmd *cobra.Command, command, events []string) (*hooks,
 		*part.into = part.argv
 	}
 	return c, nil
+}
+
+// compileWebhook checks the flags of --webhook.
+func (h *hooking) compileWebhook(events []string) (*hooks, error) {
+	w, err := hook.NewWebhook(h.webhook, h.plain)
+	if err != nil {
+		return nil, exit.Usage("--webhook: %w", err)
+	}
+	c := &hooks{dry: h.dryRun, first: h.initial}
+	if c.types, err = h.types([]string{}, events); err != nil {
+		return nil, err
+	}
+	c.opts, err = h.options()
+	c.opts.Webhook = w
+	return c, err
 }
 
 // types are the events to run for.

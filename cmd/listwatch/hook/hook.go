@@ -62,6 +62,7 @@ type Options struct {
 	Command []string // nil = none: then only for DELETED
 	Delete  []string // instead of it for DELETED; nil = the same
 	Input   Input    // empty = Stdin
+	Webhook *Webhook // instead of a command; nil = a command
 
 	Concurrency int  // runs at once; 0 = 4
 	Every       bool // each event is run, in order; default the latest state

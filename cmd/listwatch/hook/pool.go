@@ -49,6 +49,9 @@ func New(o Options) *Pool {
 		adds: make(chan Event), passes: make(chan int64), closed: make(chan struct{}), stopped: make(chan struct{}),
 		started: map[*exec.Cmd]func(){}}
 	p.run = p.command
+	if o.Webhook != nil {
+		p.run = p.post
+	}
 	return p
 }
 
