@@ -23,16 +23,17 @@ func (b *board) draw(width, height int, now time.Time) []string {
 	if b.help {
 		body = b.keys()
 	}
-	b.page, b.lastLine = height-2, len(body)
+	foot := b.foot(now, width, height/3)
+	b.page, b.lastLine = height-1-len(foot), len(body)
 	b.top = max(0, min(b.top, len(body)-b.page))
 	lines := []string{b.invert(clipTo(b.status(), width), width)}
-	for i := b.top; i < len(body) && len(lines) < height-1; i++ {
+	for i := b.top; i < len(body) && len(lines) <= b.page; i++ {
 		lines = append(lines, body[i].paint(b.format.Color, width))
 	}
-	for len(lines) < height-1 {
+	for len(lines) <= b.page {
 		lines = append(lines, "")
 	}
-	return append(lines, clipTo(b.foot(now), width))
+	return append(lines, foot...)
 }
 
 // status is the first line.
@@ -69,17 +70,18 @@ func (b *board) keys() []line {
 	return lines
 }
 
-// foot is the last line: what is being typed, what there is to say, or the keys.
-func (b *board) foot(now time.Time) string {
+// foot returns the last lines: what is being typed, a message in at most so many lines, or the keys.
+func (b *board) foot(now time.Time, width, most int) []string {
+	text := keys
 	switch n := len(b.notes); {
 	case b.typing:
-		return "/" + b.filter + "_   (enter keeps it, esc drops it)"
+		text = "/" + b.filter + "_   (enter keeps it, esc drops it)"
 	case b.help:
-		return "? or Esc ends the help"
+		text = "? or Esc ends the help"
 	case n > 0 && now.Sub(b.notes[n-1].at) < noteFor:
-		return strings.TrimSpace(b.notes[n-1].text)
+		return wrapTo(strings.TrimSpace(b.notes[n-1].text), width, most)
 	}
-	return keys
+	return []string{clipTo(text, width)}
 }
 
 // line is a line of the body: cells, apart as in other tables.
@@ -262,4 +264,25 @@ func clipTo(s string, width int) string {
 		n = i + len(string(r))
 	}
 	return s[:n] + "…"
+}
+
+// wrapTo breaks s into at most so many lines, at spaces where there are some. It cuts the last line.
+func wrapTo(s string, width, most int) (lines []string) {
+	for len(lines) < most-1 && print.DisplayWidth(s) > width {
+		end, next, used := 0, 0, 0
+		for i, r := range s {
+			if r == ' ' {
+				end, next = i, i+1
+			}
+			if used += print.RuneWidth(r); used > width {
+				if end == 0 {
+					end, next = i, i
+				}
+				break
+			}
+		}
+		lines = append(lines, s[:end])
+		s = s[next:]
+	}
+	return append(lines, clipTo(s, width))
 }

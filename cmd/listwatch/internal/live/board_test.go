@@ -173,3 +173,25 @@ func uncoloured(s string) string {
 	}
 	return out.String()
 }
+
+// An error keeps its reason on a narrow screen, and takes no more than a third of the screen.
+func TestBoardWrapsNotes(t *testing.T) {
+	for _, c := range []struct {
+		text   string
+		height int
+		want   []string // below the row
+	}{
+		{"pods: cannot watch: connection refused; again in 2s", 9, []string{"", "", "", "", "pods: cannot watch: connection", "refused; again in 2s"}},
+		{"pods: https://" + strings.Repeat("x", 30) + " failed again", 6, []string{"", "pods:", "https://" + strings.Repeat("x", 21) + "…"}},
+		{strings.Repeat("世界", 8), 6, []string{"", strings.Repeat("世界", 7) + "世", "界"}},
+		{"pods: cannot watch: connection refused; again in 2s", 4, []string{"pods: cannot watch: connectio…"}},
+		{"", 6, []string{"", "", ""}},
+	} {
+		b := newBoard(&print.Format{Headers: true})
+		b.apply(podRecord(t, "ADDED", "a", "Pending", 0, 0))
+		b.note(c.text, boardStart)
+		if diff := cmp.Diff(c.want, b.draw(30, c.height, boardStart)[3:]); diff != "" {
+			t.Errorf("%q at height %d (-want +got):\n%s", c.text, c.height, diff)
+		}
+	}
+}
