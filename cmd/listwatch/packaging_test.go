@@ -150,10 +150,10 @@ func inJSON(t *testing.T, v any) []byte {
 var collections = map[any]string{
 	"Namespace": "/api/v1/namespaces", "ServiceAccount": "/api/v1/namespaces/NS/serviceaccounts",
 	"PersistentVolumeClaim": "/api/v1/namespaces/NS/persistentvolumeclaims", "Deployment": "/apis/apps/v1/namespaces/NS/deployments",
-	"NetworkPolicy": "/apis/networking.k8s.io/v1/namespaces/NS/networkpolicies",
-	"Role":          "/apis/rbac.authorization.k8s.io/v1/namespaces/NS/roles",
-	"RoleBinding":   "/apis/rbac.authorization.k8s.io/v1/namespaces/NS/rolebindings",
-	"ClusterRole":   "/apis/rbac.authorization.k8s.io/v1/clusterroles", "ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+	"Service": "/api/v1/namespaces/NS/services", "NetworkPolicy": "/apis/networking.k8s.io/v1/namespaces/NS/networkpolicies",
+	"Role":        "/apis/rbac.authorization.k8s.io/v1/namespaces/NS/roles",
+	"RoleBinding": "/apis/rbac.authorization.k8s.io/v1/namespaces/NS/rolebindings",
+	"ClusterRole": "/apis/rbac.authorization.k8s.io/v1/clusterroles", "ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
 }
 
 // create posts o with strict validation and returns the code and the answer.

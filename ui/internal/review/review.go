@@ -84,7 +84,7 @@ type RightsError struct {
 }
 
 func (e *RightsError) Error() string {
-	return "this page's service account may not create " + e.Resource.Plural + ": see the manifest of listwatch ui"
+	return "this page's service account may not create " + e.Resource.Plural + ": see packaging/manifests/ui"
 }
 
 // Login asks the server whose a token is.
