@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -240,7 +241,7 @@ func (x *Exchange) frame(b []byte) error {
 			return err
 		}
 	} else {
-		x.rewriteFrom(0, b)
+		x.rewriteFrom(0, slices.Clone(b)) // watches share frames
 	}
 	x.frames++
 	x.srv.recordFrames(x)

@@ -18,6 +18,7 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/network"
 	"github.com/listwatch/listwatch/apitest/internal/store"
+	"github.com/listwatch/listwatch/apitest/internal/view"
 	"github.com/listwatch/listwatch/internal/guard"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -102,6 +103,7 @@ type Server struct {
 	running sync.WaitGroup // handlers and the accept loop
 	client  *http.Client
 	unread  *backlog.Backlog // of lists
+	frames  view.Frames      // of watches
 
 	mu       sync.Mutex
 	closed   bool // no handler may start
@@ -118,7 +120,7 @@ type Server struct {
 
 // mostUnread limits the bytes of objects in lists that are being sent. Further lists
 // wait.
-const mostUnread = 64 << 20
+const mostUnread = 40 << 20
 
 // Start starts a server. The caller must Close it.
 func Start(o Options) (*Server, error) { return start(nil, o) }

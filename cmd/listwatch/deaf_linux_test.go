@@ -1,12 +1,15 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -33,6 +36,65 @@ func deaf(t *testing.T, base string, n int, path string) {
 		if _, err := io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestHostileReaders: 500 clients that read nothing of large answers do not make a server
+// of the program hold 300 MB, and another client is still served.
+func TestHostileReaders(t *testing.T) {
+	var text strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&text, `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a%d","namespace":"default"},"data":{"a":%q}}`+"\n", i, strings.Repeat("x", 100_000))
+	}
+	dir := t.TempDir()
+	file, recording := filepath.Join(dir, "objects.json"), filepath.Join(dir, "x.lwrec.ndjson")
+	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
+	serve := func(t *testing.T, args ...string) (c *child, base string) {
+		c = newChild(t, args...).start()
+		out := c.stdout
+		if args[0] == "ui" || args[0] == "watch" {
+			out = c.stderr
+		}
+		c.until(out, address.String())
+		return c, address.FindString(out.String())
+	}
+	_, base := serve(t, "fake", "serve", "-f", file)
+	newChild(t, "record", "configmaps", "-n", "default", "--max-events", "100", "--file", recording, "-s", base).start().end(0)
+	for _, c := range []struct {
+		name, path, served string
+		args               []string
+	}{
+		{"fake serve, lists", "/api/v1/configmaps", "/api/v1/namespaces/default/configmaps/a1", []string{"fake", "serve", "-f", file}},
+		{"fake serve, watches", "/api/v1/configmaps?watch=1&resourceVersion=0", "/api/v1/configmaps", []string{"fake", "serve", "-f", file}},
+		{"replay --serve", "/api/v1/configmaps", "/version", []string{"replay", recording, "--serve", "state", "--fast"}},
+		{"ui", "/app.js", "/app.js", []string{"ui", "-s", base}},
+		{"watch --listen", "/metrics", "/debug/state", []string{"watch", "configmaps", "-A", "-s", base, "-o", "none", "--listen", "127.0.0.1:0"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, url := serve(t, c.args...)
+			deaf(t, url, 500, c.path)
+			settled(func() int64 { return residentPeak(p.cmd.Process.Pid) })
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+c.served, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			if n, err := io.Copy(io.Discard, resp.Body); resp.StatusCode != http.StatusOK || n == 0 || err != nil {
+				t.Errorf("another client gets %s, %d bytes, %v", resp.Status, n, err)
+			}
+			peak := residentPeak(p.cmd.Process.Pid)
+			t.Logf("%d MB resident", peak>>20)
+			if peak > memoryLimit {
+				t.Errorf("%d MB resident", peak>>20)
+			}
+		})
 	}
 }
 
