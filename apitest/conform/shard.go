@@ -60,7 +60,7 @@ func shardList(e *env) {
 		if got, want := e.send("GET", e.path("?"+query), "").word("metadata", "shardInfo", "selector"), s.String(); gate && got != want {
 			e.Errorf("shardInfo repeats %q, want %q", got, want)
 		}
-		var paged []string
+		paged := []string{} // of a shard that has no object, too
 		for query := query + "&limit=2"; ; {
 			l := e.list(query)
 			if paged = append(paged, l.names()...); gate && l.Metadata.RemainingItemCount != nil {
