@@ -71,17 +71,17 @@ func (s *Sink) bulk(ctx context.Context, tx pgx.Tx, records []sink.Record, mode 
 		r := &records[i]
 		all[i] = entry{i, r.ID, r.Type, r.Namespace, r.Name, r.UID, r.Revision, r.APIVersion, r.Kind, r.Time, r.Synthetic, r.Initial, r.Labels, r.Object, r.Trimmed}
 	}
-	write := func(statement string) error {
-		text, err := json.Marshal(all)
-		if err != nil {
-			return fmt.Errorf("encode %d records: %w", len(all), err)
-		}
+	write := func(statement string, text []byte) error {
 		r := &records[0]
-		_, err = tx.Exec(ctx, s.sql(statement), string(text), r.Cluster, r.Group, r.Resource, r.Shard, r.Epoch, string(r.Phase))
+		_, err := tx.Exec(ctx, s.sql(statement), string(text), r.Cluster, r.Group, r.Resource, r.Shard, r.Epoch, string(r.Phase))
 		return err
 	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		return fmt.Errorf("encode %d records: %w", len(all), err)
+	}
 	if mode != sink.ModeTable {
-		if err := write(insertRecords); err != nil {
+		if err := write(insertRecords, text); err != nil {
 			return err
 		}
 	}
@@ -89,6 +89,9 @@ func (s *Sink) bulk(ctx context.Context, tx pgx.Tx, records []sink.Record, mode 
 		for i := range all {
 			all[i].Object = nil
 		}
+		if text, err = json.Marshal(all); err != nil {
+			return fmt.Errorf("encode %d rows: %w", len(all), err)
+		}
 	}
-	return write(upsertRows)
+	return write(upsertRows, text)
 }

@@ -23,6 +23,7 @@ type fleet struct {
 	end     context.CancelCauseFunc
 	group   sync.WaitGroup
 
+	stored  bool          // what the sink holds was looked through; used by explore only
 	changed chan struct{} // a definition has changed, or a type is to be started again
 
 	mu      sync.Mutex
@@ -151,7 +152,7 @@ func (f *fleet) stopped(t *tenant, err error) {
 // growing intervals, and starts and drops types.
 func (f *fleet) explore(ctx context.Context) {
 	const soon, most = 250 * time.Millisecond, time.Minute
-	pause, stored, last := time.Duration(0), false, ""
+	pause, last := time.Duration(0), ""
 	for {
 		select {
 		case <-ctx.Done():
@@ -163,8 +164,8 @@ func (f *fleet) explore(ctx context.Context) {
 		}
 		pause = min(max(2*pause, soon), most)
 		api, err := discovery.Fetch(ctx, f.source.client)
-		if err == nil && !stored {
-			stored, err = true, f.forgotten(ctx, api)
+		if err == nil {
+			err = f.follow(ctx, api)
 		}
 		if err != nil {
 			if text := err.Error(); text != last && ctx.Err() == nil {
@@ -174,15 +175,27 @@ func (f *fleet) explore(ctx context.Context) {
 			continue
 		}
 		last = ""
-		for _, r := range every(api) {
-			f.start(ctx, r, false)
-		}
-		f.ended(ctx, api)
 	}
 }
 
+// follow starts and drops types by what the server serves.
+func (f *fleet) follow(ctx context.Context, api *discovery.API) error {
+	served := servedBy(api)
+	if !f.stored {
+		if err := f.forgotten(ctx, served); err != nil {
+			return err
+		}
+		f.stored = true
+	}
+	for _, r := range every(api) {
+		f.start(ctx, r, false)
+	}
+	f.ended(ctx, served)
+	return nil
+}
+
 // ended stops and drops the types that are not served any more.
-func (f *fleet) ended(ctx context.Context, api *discovery.API) {
+func (f *fleet) ended(ctx context.Context, served map[string]bool) {
 	f.mu.Lock()
 	var all []*tenant
 	for _, t := range f.running {
@@ -192,7 +205,7 @@ func (f *fleet) ended(ctx context.Context, api *discovery.API) {
 	}
 	f.mu.Unlock()
 	for _, t := range all {
-		if context.Cause(ctx) == nil && f.gone(ctx, api, t.resource) {
+		if context.Cause(ctx) == nil && f.gone(ctx, served, t.resource) {
 			f.p.log.Info("the type is not served any more: its rows are deleted", "type", t.resource.GroupResource())
 			f.mu.Lock()
 			t.leaving = true
@@ -222,14 +235,14 @@ func (f *fleet) drop(ctx context.Context, t *tenant) {
 }
 
 // forgotten drops what the sink holds of types that ceased to be served while nobody ran.
-func (f *fleet) forgotten(ctx context.Context, api *discovery.API) error {
+func (f *fleet) forgotten(ctx context.Context, served map[string]bool) error {
 	positions, err := f.db.Positions(ctx)
 	if err != nil {
 		return err
 	}
 	for _, pos := range positions {
 		id := pos.Scope.Resource.GroupResource()
-		if pos.Scope.Cluster != f.source.id || pos.Scope.Count() != f.p.replicas.shards || !f.gone(ctx, api, pos.Scope.Resource) {
+		if pos.Scope.Cluster != f.source.id || pos.Scope.Count() != f.p.replicas.shards || !f.gone(ctx, served, pos.Scope.Resource) {
 			continue
 		}
 		f.mu.Lock()

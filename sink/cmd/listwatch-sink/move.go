@@ -49,11 +49,7 @@ func (p *program) source(ctx context.Context) (*source, error) {
 }
 
 // resources resolves names as people type them.
-func (s *source) resources(ctx context.Context, names []string) ([]kube.Resource, error) {
-	api, err := discovery.Fetch(ctx, s.client)
-	if err != nil {
-		return nil, err
-	}
+func resources(api *discovery.API, names []string) ([]kube.Resource, error) {
 	var all []kube.Resource
 	seen := map[string]bool{}
 	add := func(r kube.Resource) {
@@ -143,9 +139,13 @@ func (p *program) move(ctx context.Context, args []string) error {
 		return err
 	}
 	o.Sink = db
+	api, err := discovery.Fetch(ctx, src.client)
+	if err != nil {
+		return err
+	}
 	names := splitNames(args)
 	all := slices.Contains(names, "*")
-	resources, err := src.resources(ctx, slices.DeleteFunc(names, func(name string) bool { return name == "*" }))
+	named, err := resources(api, slices.DeleteFunc(names, func(name string) bool { return name == "*" }))
 	if err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (p *program) move(ctx context.Context, args []string) error {
 		o := o
 		o.Leading = leading
 		f := &fleet{p: p, source: src, options: o, board: board, db: db}
-		return f.run(ctx, resources, all)
+		return f.run(ctx, named, all)
 	}
 	if leaseKey.Name == "" {
 		return work(ctx, nil)

@@ -95,17 +95,21 @@ func (p *program) verify(ctx context.Context, args []string) error {
 	if len(names) == 0 {
 		return fmt.Errorf("the sink holds nothing of the cluster %s", src.id)
 	}
-	different := false
-	if len(args) == 0 {
-		if names, different, err = p.unserved(ctx, src, db, names); err != nil {
-			return err
-		}
-	}
-	resources, err := src.resources(ctx, names)
+	api, err := discovery.Fetch(ctx, src.client)
 	if err != nil {
 		return err
 	}
-	for _, r := range resources {
+	different := false
+	if len(args) == 0 {
+		if names, different, err = p.unserved(ctx, api, src.id, db, names); err != nil {
+			return err
+		}
+	}
+	all, err := resources(api, names)
+	if err != nil {
+		return err
+	}
+	for _, r := range all {
 		scope, ok := stored[r.GroupResource()]
 		if !ok {
 			return fmt.Errorf("the sink holds no %s of the cluster %s", r.GroupResource(), src.id)
@@ -140,11 +144,7 @@ func (p *program) verify(ctx context.Context, args []string) error {
 
 // unserved reports the rows of types that the server does not serve any more, and returns
 // the names of the others.
-func (p *program) unserved(ctx context.Context, src *source, db readable, names []string) (served []string, different bool, err error) {
-	api, err := discovery.Fetch(ctx, src.client)
-	if err != nil {
-		return nil, false, err
-	}
+func (p *program) unserved(ctx context.Context, api *discovery.API, cluster string, db readable, names []string) (served []string, different bool, err error) {
 	for _, id := range names {
 		_, err := api.Resolve(id)
 		if unknown := (*discovery.UnknownError)(nil); !errors.As(err, &unknown) || len(unknown.Broken) > 0 {
@@ -153,7 +153,7 @@ func (p *program) unserved(ctx context.Context, src *source, db readable, names 
 		}
 		plural, group, _ := strings.Cut(id, ".")
 		n := 0
-		for row, err := range db.Rows(ctx, src.id, kube.Resource{Group: group, Plural: plural}) {
+		for row, err := range db.Rows(ctx, cluster, kube.Resource{Group: group, Plural: plural}) {
 			if err != nil {
 				return nil, false, fmt.Errorf("read the table of %s: %w", id, err)
 			}

@@ -29,11 +29,12 @@ func every(api *discovery.API) (all []kube.Resource) {
 // definitions notes which CustomResourceDefinitions there are, and has the server asked for
 // its types when one changes.
 func (f *fleet) definitions(ctx context.Context) {
-	synced := false
+	synced, refused := false, false
 	w := watch.New(client.Of[kube.Partial](f.source.client, kube.CustomResourceDefinitions), watch.Options{})
 	for ev, err := range w.Events(ctx) {
 		switch {
-		case errors.Is(err, kube.ErrForbidden):
+		case errors.Is(err, kube.ErrForbidden) && !refused:
+			refused = true
 			f.p.log.Warn("CustomResourceDefinitions cannot be watched: new types are noticed within a minute, and rows of types that are gone stay", "err", err)
 		case err != nil:
 		case ev.Type == watch.Synced:
@@ -49,14 +50,21 @@ func (f *fleet) definitions(ctx context.Context) {
 	}
 }
 
+// servedBy returns what is served, by group and plural.
+func servedBy(api *discovery.API) map[string]bool {
+	served := map[string]bool{}
+	for r := range api.All() {
+		served[r.GroupResource()] = true
+	}
+	return served
+}
+
 // gone reports whether it is certain that a resource is not served any more. That
 // discovery leaves it out proves nothing: of several replicas of the server, one may know
 // less. So what defines it must have been deleted.
-func (f *fleet) gone(ctx context.Context, api *discovery.API, r kube.Resource) bool {
-	for served := range api.All() {
-		if served.GroupResource() == r.GroupResource() {
-			return false
-		}
+func (f *fleet) gone(ctx context.Context, served map[string]bool, r kube.Resource) bool {
+	if served[r.GroupResource()] {
+		return false
 	}
 	f.mu.Lock()
 	defined := f.defined[r.GroupResource()]
