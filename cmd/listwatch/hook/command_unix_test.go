@@ -47,13 +47,6 @@ func TestMain(m *testing.M) {
 	}
 }
 
-func object(name string) Event {
-	e := event(3, "MODIFIED", name, "u-1")
-	e.Namespace, e.Kind, e.APIVersion, e.RV, e.Label = "shop", "Pod", "v1", "8812", "pod/"+name
-	e.Record = func(e Event) ([]byte, error) { return []byte(`{"name":"` + e.Name + "\"}\n"), nil }
-	return e
-}
-
 // once runs the command of o for events, and returns what it printed.
 func once(t *testing.T, ctx context.Context, o Options, events ...Event) (string, error) {
 	t.Helper()

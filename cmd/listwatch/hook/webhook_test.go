@@ -15,6 +15,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// object returns the event of a pod, with all that a hook is given.
+func object(name string) Event {
+	e := event(3, "MODIFIED", name, "u-1")
+	e.Namespace, e.Kind, e.APIVersion, e.RV, e.Label = "shop", "Pod", "v1", "8812", "pod/"+name
+	e.Record = func(e Event) ([]byte, error) { return []byte(`{"name":"` + e.Name + "\"}\n"), nil }
+	return e
+}
+
 // receiver returns a server, and an address of it with credentials.
 func receiver(t *testing.T, h http.HandlerFunc) (address string) {
 	srv := httptest.NewServer(h)
