@@ -117,7 +117,7 @@ var floors = map[string]float64{
 	"cmd/listwatch/internal/objects":  10,
 	"cmd/listwatch/internal/until":    10,
 	"cmd/listwatch/internal/monitor":  9,
-	"cmd/listwatch/internal/live":     9,
+	"cmd/listwatch/internal/live":     10,
 	"cmd/listwatch/internal/markers":  6,
 	"cmd/listwatch/internal/complete": 10,
 	"cmd/listwatch/internal/fake":     11,

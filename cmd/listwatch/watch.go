@@ -145,9 +145,6 @@ func runWatch(p *cli.Program, cmd *cobra.Command, args []string, o *watchFlags) 
 		return err
 	}
 	out.format.Clusters = len(clusters) > 1
-	if o.live && out.format.Clusters {
-		return exit.Usage("--live shows one cluster: give one --context")
-	}
 	s, err := o.session(ctx, t, w, clusters, out, mon)
 	if err != nil {
 		return err
@@ -157,7 +154,7 @@ func runWatch(p *cli.Program, cmd *cobra.Command, args []string, o *watchFlags) 
 		var stop context.CancelCauseFunc
 		ctx, stop = context.WithCancelCause(ctx)
 		defer stop(nil)
-		l, err := live.TakeTerminal(p, ctx, cmd.InOrStdin(), s.output.format, t, stop)
+		l, err := live.TakeTerminal(p, ctx, cmd.InOrStdin(), s.output.format, live.Source{Clusters: clusters, Monitor: mon}, t, stop)
 		if err != nil {
 			return err
 		}

@@ -103,7 +103,7 @@ func TestTerminal(t *testing.T) {
 
 	t.Run("rows are updated where they stand", func(t *testing.T) {
 		w, srv, _ := begin(t, 80, 24)
-		first := strings.Split(w.screen(), "\n")
+		first := strings.Split(w.until(`^server 127\.0\.0\.1:\d+, namespace shop$`), "\n")
 		srv.Put(kube.Pods, pod("pod-2", "Running"))
 		second := strings.Split(w.until(`^~ pod-2 +0/1 +Running`), "\n")
 		for i := range first {
@@ -157,7 +157,7 @@ func TestTerminal(t *testing.T) {
 	t.Run("a small screen scrolls", func(t *testing.T) {
 		w, _, _ := begin(t, 80, 24)
 		w.tmux("resize-window", "-x", "40", "-y", "5")
-		w.until(`lines 1 to 3 of 6`)
+		w.until(`lines 1 to 2 of 6`)
 		w.tmux("send-keys", "End")
 		w.until(`pod-4.*\n.*q quit`)
 		for line := range strings.Lines(w.screen()) {
@@ -175,13 +175,39 @@ func TestTerminal(t *testing.T) {
 		}
 		srv.DropWatches()
 		w.until(`^listwatch: pods: (watch broken|cannot watch)`)
+		w.until(`^server \S+, as of \d+s ago: (connection lost|no connection), namespace shop$`)
 		w.until(`5 objects`)
 		if err := srv.SetDoor(apitest.Open); err != nil {
 			t.Fatal(err)
 		}
 		w.until(`watching again`)
+		w.until(`^server \S+, namespace shop$`)
 		w.tmux("send-keys", "q")
 		restored(w, 0)
+	})
+	t.Run("several clusters", func(t *testing.T) {
+		east, west := apitest.New(t), apitest.New(t)
+		east.Put(kube.Pods, pod("a", "Running"))
+		west.Put(kube.Pods, pod("a", "Pending"))
+		kubeconfig := filepath.Join(t.TempDir(), "config")
+		text := fmt.Sprintf(`{"clusters": [{"name": "one", "cluster": {"server": %q}}, {"name": "two", "cluster": {"server": %q}}], "users": [{"name": "me", "user": {}}],
+			"contexts": [{"name": "east", "context": {"cluster": "one", "user": "me", "namespace": "shop"}}, {"name": "west", "context": {"cluster": "two", "user": "me", "namespace": "shop"}}]}`, east.URL, west.URL)
+		if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w := openTerminal(t, 80, 24, fmt.Sprintf(`%s watch pods --kubeconfig %s --context east,west --live; echo "code=$?"`, program.Path, kubeconfig))
+		w.until(`^  west +a +0/1 +Pending`)
+		w.until(`^  east +a +0/1 +Running`)
+		w.until(`^context east, cluster one, namespace shop\ncontext west, cluster two, namespace shop$`)
+		if err := west.SetDoor(apitest.Refusing); err != nil {
+			t.Fatal(err)
+		}
+		west.DropWatches()
+		w.until(`^context east, cluster one, namespace shop\ncontext west, as of \d+s ago: (connection lost|no connection), cluster two, namespace shop$`)
+		east.Put(kube.Pods, pod("b", "Running"))
+		w.until(`east +b +0/1 +Running`)
+		w.tmux("send-keys", "q")
+		w.until(`^code=0$`)
 	})
 	t.Run("a signal gives the terminal back", func(t *testing.T) {
 		w, _, pid := begin(t, 80, 24)

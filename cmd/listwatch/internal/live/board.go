@@ -1,9 +1,12 @@
 package live
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/monitor"
 	"github.com/listwatch/listwatch/internal/print"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/record"
@@ -19,6 +22,8 @@ type board struct {
 	format   *print.Format
 	table    *print.Table // which lays the rows out, and prints nothing
 	sections map[kube.Resource]*section
+	places   []place
+	fresh    func() []monitor.Freshness // of the places; may be nil
 	events   int
 	notes    []note
 
@@ -36,11 +41,21 @@ type board struct {
 type section struct {
 	*print.Layout
 	resource kube.Resource
-	rows     map[kube.Key]*liveRow
+	rows     map[rowKey]*liveRow
+}
+
+// rowKey names an object of a section.
+type rowKey struct {
+	cluster string
+	kube.Key
+}
+
+func (k rowKey) compare(o rowKey) int {
+	return cmp.Or(strings.Compare(k.cluster, o.cluster), k.Key.Compare(o.Key))
 }
 
 type liveRow struct {
-	key     kube.Key
+	key     rowKey
 	cells   []string
 	changed []time.Time // when each cell changed last
 	created time.Time   // of the object
@@ -74,7 +89,7 @@ func (b *board) apply(r *record.Record) {
 	}
 	s := b.sections[target.Family(r.Resource)]
 	if s == nil {
-		s = &section{resource: r.Resource, rows: map[kube.Key]*liveRow{}}
+		s = &section{resource: r.Resource, rows: map[rowKey]*liveRow{}}
 		b.sections[target.Family(r.Resource)] = s
 	}
 	if s.Layout == nil || s.Columns != cols && !slices.Equal(*s.Columns, *cols) {
@@ -84,7 +99,10 @@ func (b *board) apply(r *record.Record) {
 	if err != nil {
 		cells = []any{r.ID.Name}
 	}
-	row := &liveRow{key: r.Key(), event: r.Type, at: r.Time, initial: r.Initial, age: -1}
+	row := &liveRow{key: rowKey{r.Cluster, r.Key()}, event: r.Type, at: r.Time, initial: r.Initial, age: -1}
+	if b.format.Clusters {
+		row.cells = append(row.cells, printable.Cell(r.Cluster))
+	}
 	if b.format.Namespaces && r.Resource.Namespaced {
 		row.cells = append(row.cells, printable.Cell(r.ID.Namespace))
 	}

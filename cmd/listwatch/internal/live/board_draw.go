@@ -23,14 +23,15 @@ func (b *board) draw(width, height int, now time.Time) []string {
 	if b.help {
 		body = b.keys()
 	}
-	foot := b.foot(now, width, height/3)
-	b.page, b.lastLine = height-1-len(foot), len(body)
+	head, behind := b.header(now, width, (height-2)/3)
+	foot := b.foot(now, width, height/3, behind)
+	b.page, b.lastLine = height-1-len(head)-len(foot), len(body)
 	b.top = max(0, min(b.top, len(body)-b.page))
-	lines := []string{b.invert(clipTo(b.status(), width), width)}
-	for i := b.top; i < len(body) && len(lines) <= b.page; i++ {
+	lines := append([]string{b.invert(clipTo(b.status(), width), width)}, head...)
+	for i := b.top; i < len(body) && i < b.top+b.page; i++ {
 		lines = append(lines, body[i].paint(b.format.Color, width))
 	}
-	for len(lines) <= b.page {
+	for len(lines) < height-len(foot) {
 		lines = append(lines, "")
 	}
 	return append(lines, foot...)
@@ -70,15 +71,16 @@ func (b *board) keys() []line {
 	return lines
 }
 
-// foot returns the last lines: what is being typed, a message in at most so many lines, or the keys.
-func (b *board) foot(now time.Time, width, most int) []string {
+// foot returns the last lines: what is being typed, a message in at most so many lines, or
+// the keys. A message stays for some time, and while something is not current.
+func (b *board) foot(now time.Time, width, most int, behind bool) []string {
 	text := keys
 	switch n := len(b.notes); {
 	case b.typing:
 		text = "/" + b.filter + "_   (enter keeps it, esc drops it)"
 	case b.help:
 		text = "? or Esc ends the help"
-	case n > 0 && now.Sub(b.notes[n-1].at) < noteFor:
+	case n > 0 && (behind || now.Sub(b.notes[n-1].at) < noteFor):
 		return wrapTo(strings.TrimSpace(b.notes[n-1].text), width, most)
 	}
 	return []string{clipTo(text, width)}
@@ -110,7 +112,7 @@ func (b *board) body(now time.Time) []line {
 			lines = append(lines, line{Layout: &print.Layout{Widths: []int{0}}, mark: " ", cells: []string{printable.Cell(s.resource.GroupResource())}, head: true})
 		}
 		if b.format.Headers {
-			lines = append(lines, line{Layout: s.Layout, mark: " ", cells: b.header(s), head: true})
+			lines = append(lines, line{Layout: s.Layout, mark: " ", cells: b.titles(s), head: true})
 		}
 		for _, row := range b.sorted(s) {
 			lines = append(lines, b.line(s, row, now))
@@ -119,8 +121,8 @@ func (b *board) body(now time.Time) []line {
 	return lines
 }
 
-// header marks the column that is sorted by.
-func (b *board) header(s *section) []string {
+// titles are the header of s. They mark the column that is sorted by.
+func (b *board) titles(s *section) []string {
 	h := slices.Clone(s.Header)
 	if i := b.sort - 1; i >= 0 && i < len(h) {
 		h[i] += map[bool]string{false: "^", true: "v"}[b.reverse]
@@ -153,7 +155,7 @@ func (b *board) sorted(s *section) []*liveRow {
 	var rows []*liveRow
 	want := strings.ToLower(b.filter)
 	for _, row := range s.rows {
-		if want == "" || strings.Contains(strings.ToLower(row.key.Namespace+" "+strings.Join(row.cells, " ")), want) {
+		if want == "" || strings.Contains(strings.ToLower(row.key.cluster+" "+row.key.Namespace+" "+strings.Join(row.cells, " ")), want) {
 			rows = append(rows, row)
 		}
 	}
@@ -166,7 +168,7 @@ func (b *board) sorted(s *section) []*liveRow {
 				order = compareCells(x.cells[i], y.cells[i])
 			}
 		}
-		order = cmp.Or(order, x.key.Compare(y.key))
+		order = cmp.Or(order, x.key.compare(y.key))
 		if b.reverse {
 			return -order
 		}
@@ -197,6 +199,7 @@ func leading(s string) (int, bool) {
 const (
 	faint  = "\x1b[2;9m"
 	yellow = "\x1b[33m"
+	red    = "\x1b[31m"
 	bold   = "\x1b[1m"
 	plain  = "\x1b[0m"
 )

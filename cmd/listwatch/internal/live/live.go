@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/connect"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/monitor"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/signals"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/print"
@@ -30,14 +32,22 @@ type live struct {
 // and marks fade.
 const drawEvery = 250 * time.Millisecond
 
-// TakeTerminal begins --live. What is said goes to the screen then, and to stderr only
-// if that is not the terminal.
-func TakeTerminal(p *cli.Program, ctx context.Context, in io.Reader, o print.Format, t *messages.Writer, stop func(error)) (*live, error) {
+// Source is what is shown.
+type Source struct {
+	Clusters []connect.Cluster
+	Monitor  *monitor.Monitor
+}
+
+// TakeTerminal begins --live. Messages go to the screen then, and to stderr only if that
+// is not the terminal. A key that ends the run calls stop.
+func TakeTerminal(p *cli.Program, ctx context.Context, in io.Reader, o print.Format, src Source, t *messages.Writer, stop func(error)) (*live, error) {
 	if !cli.IsTerminal(p.Stdout) || !cli.IsTerminal(in) {
 		return nil, exit.Usage("--live needs a terminal on stdin and stdout")
 	}
 	o.Events = false // a mark says it
-	l := startLive(ctx, &o, in, p.Stdout, stop)
+	b := newBoard(&o)
+	b.places, b.fresh = placesOf(src.Clusters), src.Monitor.Freshness
+	l := startLive(ctx, b, in, p.Stdout, stop)
 	signals.BeforeLeaving(ctx, l.kill)
 	if cli.IsTerminal(p.Stderr) {
 		t.To(l)
@@ -48,8 +58,8 @@ func TakeTerminal(p *cli.Program, ctx context.Context, in io.Reader, o print.For
 }
 
 // startLive takes over the terminal; its keys end the watch by stop.
-func startLive(ctx context.Context, o *print.Format, in io.Reader, out io.Writer, stop func(error)) *live {
-	m := &screen{board: newBoard(o), stop: stop}
+func startLive(ctx context.Context, b *board, in io.Reader, out io.Writer, stop func(error)) *live {
+	m := &screen{board: b, stop: stop}
 	l := &live{done: make(chan struct{})}
 	l.program = tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler(), tea.WithFPS(20))
 	go func() {

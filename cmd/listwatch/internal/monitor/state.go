@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"fmt"
 	"maps"
 	"sync"
 	"time"
@@ -40,6 +41,7 @@ type State struct {
 	fine     bool   // to be skipped is no failure
 	err      string // the last one
 	failed   time.Time
+	lost     lag // since when the collection is not watched
 }
 
 func newStreamState(t target.Target) *State {
@@ -67,13 +69,14 @@ func (s *State) See(r *record.Record) {
 	s.skipped = ""
 	switch r.Type {
 	case string(watch.Synced):
-		s.phase, s.complete = phaseSynced, true
+		s.phase, s.complete, s.lost = phaseSynced, true, lag{}
 	case record.RelistedType:
-		s.phase, s.complete = phaseSynced, true
+		s.phase, s.complete, s.lost = phaseSynced, true, lag{}
 		s.relists++
 	case record.DisconnectedType:
 		s.phase = phaseReconnecting
 		s.breaks++
+		s.lose(r.Time, "connection lost")
 	case record.ReconnectedType:
 		if s.phase == phaseReconnecting && s.complete {
 			s.phase = phaseSynced
@@ -82,6 +85,9 @@ func (s *State) See(r *record.Record) {
 		if d, ok := r.Detail.(record.ErrorDetail); ok {
 			s.failures++
 			s.err, s.failed = d.Error, r.Time
+			if r.Type == record.ErrorType {
+				s.lose(r.Time, reasonOf(d))
+			}
 		}
 	}
 	if rev := r.ID.ResourceVersion; rev != "" && !r.Initial && r.Synthetic == "" && r.Type != record.QuarantinedType {
@@ -107,7 +113,9 @@ func (s *State) List() {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.phase = phaseListing
+	if s.phase = phaseListing; s.lost.why != "" {
+		s.lost.why = "listing again"
+	}
 }
 
 // Connect notes the response to a request that stays open. A plain watch begins at a
@@ -118,7 +126,18 @@ func (s *State) Connect(op watch.Op) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.phase, s.complete = phaseSynced, true
+	s.phase, s.complete, s.lost = phaseSynced, true, lag{}
+}
+
+// reasonOf returns in a few words why a request failed.
+func reasonOf(d record.ErrorDetail) string {
+	switch {
+	case d.Status == nil:
+		return "no connection"
+	case d.Status.Reason != "":
+		return "the server reports " + printable.Line(d.Status.Reason)
+	}
+	return fmt.Sprintf("the server reports %d", d.Status.Code)
 }
 
 // streamView is a stream at one moment, as /debug/state prints it: nothing of any
