@@ -57,6 +57,6 @@ func (s *Server) list(x *Exchange, w http.ResponseWriter, q *store.Query, v *vie
 	if x.quirks.EmptyPage && len(p.Objects) > 0 {
 		p.Emptied()
 	}
-	v.Send(w, v.List(p, x.quirks.MetadataLast))
+	v.Send(w, http.StatusOK, v.List(p, x.quirks.MetadataLast))
 	return nil
 }

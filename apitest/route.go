@@ -276,7 +276,7 @@ func (s *Server) get(x *Exchange, w http.ResponseWriter, v *view.View) *kube.Sta
 		}
 		body = view.ScaleOf(x.target.info, o)
 	}
-	v.Send(w, append(body, '\n'))
+	v.Send(w, http.StatusOK, append(body, '\n'))
 	return nil
 }
 

@@ -88,6 +88,6 @@ func (c *change) answer(w http.ResponseWriter, v *view.View, code int) *kube.Sta
 	if c.target.sub == "scale" {
 		body = view.ScaleOf(c.target.info, o)
 	}
-	wire.WriteJSON(w, code, "application/json", append(body, '\n'))
+	v.Send(w, code, append(body, '\n'))
 	return nil
 }

@@ -2,14 +2,9 @@ package client
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
-	"strings"
 
-	"github.com/listwatch/listwatch/codec"
-	"github.com/listwatch/listwatch/codec/protobuf"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -130,9 +125,7 @@ const maxObject = 64 << 20
 func (c Collection[T]) Get(ctx context.Context, k kube.Key) (T, error) {
 	k = c.keyIn(k)
 	ask := c
-	if c.Subresource == "" && c.check() == nil {
-		ask.Accept.Object = c.prefer(c.Accept.Object)
-	}
+	ask.Accept.Object = c.preferObject()
 	b, err := ask.read(ctx, k)
 	var o T
 	if err == nil {
@@ -140,11 +133,7 @@ func (c Collection[T]) Get(ctx context.Context, k kube.Key) (T, error) {
 			err = fmt.Errorf("get %s: %w", c.named(k), err)
 		}
 	}
-	var st *kube.Status
-	var syntax *codec.SyntaxError
-	garbled := strings.Contains(ask.Accept.Object, protobuf.MediaType) && errors.As(err, &syntax)
-	if ask.Accept != c.Accept && (garbled || errors.As(err, &st) && st.Code == http.StatusNotAcceptable) {
-		c.refuse()
+	if c.refuses(ask.Accept.Object, err) {
 		return c.Get(ctx, k) // in plain JSON
 	}
 	if err != nil {

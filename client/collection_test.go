@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -240,6 +241,72 @@ func TestGetInProtobuf(t *testing.T) {
 			}
 			if requests != c.requests {
 				t.Errorf("%d requests, want %d", requests, c.requests)
+			}
+		})
+	}
+}
+
+// TestWritesInProtobuf: the response to a write is read in the form that the server
+// chose. A server that refuses protobuf gets the write again, one that sends something
+// else does not: the object is written.
+func TestWritesInProtobuf(t *testing.T) {
+	const plain = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"d","resourceVersion":"2"},"data":{"k":"v"}}`
+	binary, err := protojson.Encode([]byte(plain), "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		code int
+		body string
+		want []string // the requests
+		fail bool     // the first write reports an error
+	}{
+		{"protobuf", 201, string(binary), []string{"POST protobuf", "PATCH protobuf", "PATCH protobuf /status"}, false},
+		{"406", 406, "", []string{"POST protobuf", "POST json", "PATCH json", "PATCH json /status"}, false},
+		{"garbage", 201, "<html>", []string{"POST protobuf", "PATCH json", "PATCH json /status"}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var mu sync.Mutex
+			var got []string
+			url := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+				form := "json"
+				if strings.Contains(r.Header.Get("Accept"), protojson.MediaType) {
+					form = "protobuf"
+				}
+				mu.Lock()
+				got = append(got, strings.TrimSpace(r.Method+" "+form+" "+strings.TrimPrefix(r.URL.Path[len("/api/v1/namespaces/d/configmaps"):], "/a")))
+				mu.Unlock()
+				if form == "json" {
+					w.Header().Set("Content-Type", "application/json")
+					fmt.Fprint(w, plain)
+					return
+				}
+				w.Header().Set("Content-Type", protojson.MediaType)
+				w.WriteHeader(c.code)
+				fmt.Fprint(w, c.body)
+			})
+			col := client.Of[configMap](newClient(t, client.Config{Server: url}), kube.ConfigMaps).In("d")
+			want := configMap{Meta: kube.Meta{Name: "a", Namespace: "d", ResourceVersion: "2"}, Data: map[string]string{"k": "v"}}
+			created, err := col.Create(t.Context(), configMapOf("d", "a", nil))
+			if (err != nil) != c.fail || c.fail && !strings.Contains(err.Error(), "the write succeeded") {
+				t.Errorf("Create: %v", err)
+			}
+			patched, err1 := col.Patch(t.Context(), kube.Key{Name: "a"}, client.MergePatch, "{}")
+			status, err2 := col.PatchStatus(t.Context(), kube.Key{Name: "a"}, "{}")
+			if err := errors.Join(err1, err2); err != nil {
+				t.Fatal(err)
+			}
+			if c.fail {
+				created = want
+			}
+			if diff := cmp.Diff([]configMap{want, want, want}, []configMap{created, patched, status}); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("requests (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -101,8 +101,8 @@ type Config struct {
 	// lists and objects of 128 KiB and more.
 	Compression string
 
-	// Encoding is the requested encoding of lists, watches and single objects.
-	// Responses to writes are in JSON. EncodingAuto, the default, requests protobuf if
+	// Encoding is the requested encoding of lists, watches, single objects and responses
+	// to writes. What is sent is JSON. EncodingAuto, the default, requests protobuf if
 	// the type of the collection can be decoded from it, which takes less time and half
 	// of the bytes. It requests JSON otherwise: for custom resources (but not their
 	// metadata, kube.Partial), for a type with a field that is an interface or that the

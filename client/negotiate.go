@@ -120,6 +120,29 @@ func (c Collection[T]) prefer(accept string) string {
 	return accept
 }
 
+// preferObject returns the Accept header for one object of the collection.
+func (c Collection[T]) preferObject() string {
+	if c.Subresource == "scale" || c.check() != nil {
+		return c.Accept.Object
+	}
+	return c.prefer(c.Accept.Object)
+}
+
+// refuses reports whether the response to a request for one object shows that the server
+// does not serve what accept asks for: err is the status 406, or says that the response
+// cannot be decoded. Later requests ask for plain JSON.
+func (c Collection[T]) refuses(accept string, err error) bool {
+	var st *kube.Status
+	var syntax *codec.SyntaxError
+	notAcceptable := errors.As(err, &st) && st.Code == http.StatusNotAcceptable
+	garbled := strings.Contains(accept, protobuf.MediaType) && errors.As(err, &syntax)
+	if accept == c.Accept.Object || !notAcceptable && !garbled {
+		return false
+	}
+	c.refuse()
+	return true
+}
+
 // Decoder returns a function that decodes an object of the collection from JSON or
 // protobuf: see codec.DecoderOf and protobuf.DecoderOf.
 func (c Collection[T]) Decoder() func([]byte) (T, error) {

@@ -97,7 +97,7 @@ func (c Collection[T]) sendPatch(ctx context.Context, what string, k kube.Key, t
 		q.Set("force", "true")
 	}
 	return c.exchange(ctx, what, &Request{
-		Method: http.MethodPatch, Path: path, Query: q, Accept: c.Accept.Object, Body: body, ContentType: string(t),
+		Method: http.MethodPatch, Path: path, Query: q, Body: body, ContentType: string(t),
 	})
 }
 

@@ -167,16 +167,23 @@ func (c Collection[T]) send(ctx context.Context, what, verb, path string, tree m
 	if err != nil {
 		return *new(T), fmt.Errorf("%s: %w", what, err)
 	}
-	return c.exchange(ctx, what, &Request{Method: verb, Path: path, Query: c.Write.query(), Accept: c.Accept.Object, Body: body})
+	return c.exchange(ctx, what, &Request{Method: verb, Path: path, Query: c.Write.query(), Body: body})
 }
 
+// exchange sends a write and decodes the object in the response.
 func (c Collection[T]) exchange(ctx context.Context, what string, r *Request) (T, error) {
+	r.Accept = c.preferObject()
 	b, err := c.answer(ctx, r)
+	if c.refuses(r.Accept, err) { // a server looks at Accept before it writes
+		r.Accept = c.Accept.Object
+		b, err = c.answer(ctx, r)
+	}
 	if err != nil {
 		return *new(T), fmt.Errorf("%s: %w", what, err)
 	}
-	o, err := codec.Decode[T](b)
+	o, err := c.Decoder()(b)
 	if err != nil {
+		c.refuses(r.Accept, err)
 		return *new(T), fmt.Errorf("%s: the write succeeded, but its response cannot be decoded: %w", what, err)
 	}
 	return o, nil

@@ -22,7 +22,7 @@ type viaProtobuf struct{ next http.RoundTripper }
 // RoundTrip implements http.RoundTripper.
 func (v viaProtobuf) RoundTrip(r *http.Request) (*http.Response, error) {
 	resource := strings.Contains(r.URL.Path, "/namespaces") // and not a discovery document
-	if accept := r.Header.Get("Accept"); resource && r.Method == http.MethodGet && r.Header.Get("Accept-Encoding") == "" && (accept == "" || accept == "application/json") {
+	if accept := r.Header.Get("Accept"); resource && r.Method != http.MethodDelete && r.Header.Get("Accept-Encoding") == "" && (accept == "" || accept == "application/json") {
 		r = r.Clone(r.Context())
 		r.Header.Set("Accept", protobuf.MediaType+",application/json")
 	}

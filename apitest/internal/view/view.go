@@ -235,8 +235,8 @@ func join(parts ...string) []byte { return []byte(strings.Join(parts, "")) }
 // servesBinary reports whether r is served in protobuf with these parameters of an
 // Accept header: built-in kinds, and the metadata of any kind.
 func servesBinary(r *object.Info, verb string, params map[string]string) bool {
-	if verb != "list" && verb != "watch" && verb != "get" {
-		return false // JSON suffices for the response of a write
+	if verb == "delete" || verb == "deletecollection" {
+		return false // JSON suffices for their response, which is a Status as a rule
 	}
 	switch params["as"] {
 	case "":
@@ -248,12 +248,12 @@ func servesBinary(r *object.Info, verb string, params map[string]string) bool {
 }
 
 // Send sends body, which is JSON, in the negotiated form.
-func (v *View) Send(w http.ResponseWriter, body []byte) {
+func (v *View) Send(w http.ResponseWriter, code int, body []byte) {
 	if v.Binary {
 		if b, err := protojson.Encode(body, v.Info.APIVersion(), v.Info.Kind); err == nil {
-			wire.WriteJSON(w, http.StatusOK, protojson.MediaType, b)
+			wire.WriteJSON(w, code, protojson.MediaType, b)
 			return
 		}
 	}
-	wire.WriteJSON(w, http.StatusOK, "application/json", body)
+	wire.WriteJSON(w, code, "application/json", body)
 }
