@@ -1,7 +1,6 @@
 package live
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -20,11 +19,16 @@ import (
 // knows no terminal; it is for one goroutine.
 type board struct {
 	format   *print.Format
-	table    *print.Table // which lays the rows out, and prints nothing
-	sections map[kube.Resource]*section
+	table    *print.Table                        // which lays the rows out, and prints nothing
+	cellsOf  func(*record.Record) ([]any, error) // of table
+	types    map[kube.Resource]*section
+	sections []*section // the same, by name
 	places   []place
 	fresh    func() []monitor.Freshness // of the places; may be nil
+	objects  int
 	events   int
+	pace     int      // rows that are looked at before keys are read again
+	leaving  []leaver // by time
 	notes    []note
 
 	filter   string // what rows must contain
@@ -33,36 +37,19 @@ type board struct {
 	reverse  bool
 	help     bool
 	top      int // the first line shown
+	left     int // the first column shown
 	page     int // lines of the body, when last drawn
 	lastLine int
+	width    int // of the screen, when last drawn
+	widest   int // of the lines that were drawn last
+	frame    int // the number of the last drawing
 }
 
-// section is the table of one type.
-type section struct {
-	*print.Layout
-	resource kube.Resource
-	rows     map[rowKey]*liveRow
-}
-
-// rowKey names an object of a section.
-type rowKey struct {
-	cluster string
-	kube.Key
-}
-
-func (k rowKey) compare(o rowKey) int {
-	return cmp.Or(strings.Compare(k.cluster, o.cluster), k.Key.Compare(o.Key))
-}
-
-type liveRow struct {
-	key     rowKey
-	cells   []string
-	changed []time.Time // when each cell changed last
-	created time.Time   // of the object
-	age     int         // the cell that is its age; -1 = none
-	event   string      // the last
-	at      time.Time   // of the last event
-	initial bool        // it was there when we began, and nothing has happened since
+// leaver is a row whose object was deleted.
+type leaver struct {
+	*section
+	row *liveRow
+	at  time.Time
 }
 
 // note is something that would have been said on stderr.
@@ -78,7 +65,22 @@ const (
 )
 
 func newBoard(o *print.Format) *board {
-	return &board{format: o, table: print.NewTable(o), sections: map[kube.Resource]*section{}}
+	b := &board{format: o, table: print.NewTable(o), types: map[kube.Resource]*section{}, frame: 1, pace: workRows}
+	b.cellsOf = b.table.Cells
+	return b
+}
+
+// section returns the section of a type.
+func (b *board) section(r kube.Resource) *section {
+	family := target.Family(r)
+	s := b.types[family]
+	if s == nil {
+		s = &section{resource: r, rows: map[rowKey]*liveRow{}}
+		b.types[family] = s
+		b.sections = append(b.sections, s)
+		slices.SortStableFunc(b.sections, func(x, y *section) int { return strings.Compare(x.resource.String(), y.resource.String()) })
+	}
+	return s
 }
 
 // apply takes in the event of an object.
@@ -87,55 +89,28 @@ func (b *board) apply(r *record.Record) {
 	if cols == nil {
 		cols = &table.NoColumns
 	}
-	s := b.sections[target.Family(r.Resource)]
-	if s == nil {
-		s = &section{resource: r.Resource, rows: map[rowKey]*liveRow{}}
-		b.sections[target.Family(r.Resource)] = s
-	}
+	s := b.section(r.Resource)
 	if s.Layout == nil || s.Columns != cols && !slices.Equal(*s.Columns, *cols) {
 		s.Layout = b.table.Layout(cols, r.Resource.Namespaced)
 	}
-	cells, err := b.table.Cells(r)
-	if err != nil {
-		cells = []any{r.ID.Name}
+	key := rowKey{r.Cluster, r.Key()}
+	row := s.rows[key]
+	if row == nil {
+		row = &liveRow{key: key}
+		s.rows[key] = row
+	} else if !row.deleted() {
+		b.objects--
 	}
-	row := &liveRow{key: rowKey{r.Cluster, r.Key()}, event: r.Type, at: r.Time, initial: r.Initial, age: -1}
-	if b.format.Clusters {
-		row.cells = append(row.cells, printable.Cell(r.Cluster))
+	if r.Type == string(watch.Deleted) {
+		b.leaving = append(b.leaving, leaver{s, row, r.Time})
+	} else {
+		b.objects++
 	}
-	if b.format.Namespaces && r.Resource.Namespaced {
-		row.cells = append(row.cells, printable.Cell(r.ID.Namespace))
-	}
-	for _, i := range s.Shown {
-		cell := ""
-		if i < len(cells) {
-			cell = printable.Cell(table.Text(cells[i]))
-		}
-		if (*cols)[i].Name == "Age" {
-			row.age = len(row.cells)
-			row.created = record.CreatedOf(r.Object)
-		}
-		row.cells = append(row.cells, cell)
-	}
-	if labels, err := b.format.Extra.LabelCells(r); err == nil {
-		row.cells = append(row.cells, labels...)
-	}
-	old := s.rows[row.key]
-	row.changed = make([]time.Time, len(row.cells))
-	for i := range row.cells {
-		switch {
-		case old == nil, r.Type != string(watch.Modified), i >= len(old.cells):
-		case old.cells[i] != row.cells[i] && i != row.age:
-			row.changed[i] = r.Time
-		default:
-			row.changed[i] = old.changed[i]
-		}
-	}
-	s.rows[row.key] = row
-	s.Fit(row.cells)
 	if !r.Initial {
 		b.events++
 	}
+	b.take(s, row, r)
+	s.enqueue(row)
 }
 
 // note takes in what would have been said on stderr.
@@ -149,25 +124,75 @@ func (b *board) note(text string, at time.Time) {
 
 // tidy forgets the rows of objects that have been gone for long enough.
 func (b *board) tidy(now time.Time) {
-	for _, s := range b.sections {
-		for key, row := range s.rows {
-			if row.event == string(watch.Deleted) && now.Sub(row.at) >= leaveAfter {
-				delete(s.rows, key)
-			}
+	n := 0
+	for ; n < len(b.leaving) && now.Sub(b.leaving[n].at) >= leaveAfter; n++ {
+		l := b.leaving[n]
+		if !l.row.deleted() || !l.row.last.Time.Equal(l.at) || l.row.gone {
+			continue // it was created again
 		}
+		l.row.gone, l.row.match = true, false
+		l.row.leaves, l.moved = l.row.inOrder, true
+		delete(l.rows, l.row.key)
+		b.settle(l.section)
+	}
+	b.leaving = slices.Delete(b.leaving, 0, n)
+}
+
+// workRows is the default of pace.
+const workRows = 500
+
+// work looks at some of the rows that wait for it, and reports whether there are more.
+// Where cells need not be built for that, it looks at all.
+func (b *board) work() (more bool) {
+	left := b.pace
+	for _, s := range b.sections {
+		n := len(s.queue)
+		if b.sort > 0 || b.filter != "" {
+			n = min(n, left)
+			left -= n
+		}
+		for _, row := range s.queue[:n] {
+			b.look(s, row)
+		}
+		s.queue = slices.Delete(s.queue, 0, n)
+		b.settle(s)
+		more = more || len(s.queue) > 0
+	}
+	return more
+}
+
+// waiting returns how many rows wait to be looked at before a new order or filter is shown.
+func (b *board) waiting() (n int) {
+	for _, s := range b.sections {
+		if s.anew {
+			n += len(s.queue)
+		}
+	}
+	return n
+}
+
+// again has all rows looked at, for another filter or order.
+func (b *board) again() {
+	for _, s := range b.sections {
+		s.begin()
 	}
 }
 
-// count returns how many objects there are.
-func (b *board) count() (objects int) {
-	for _, s := range b.sections {
-		for _, row := range s.rows {
-			if row.event != string(watch.Deleted) {
-				objects++
-			}
-		}
+// selects reports whether row matches the filter.
+func (b *board) selects(s *section, row *liveRow) bool {
+	if b.filter == "" {
+		return true
 	}
-	return objects
+	b.current(s, row)
+	return strings.Contains(strings.ToLower(row.key.cluster+" "+row.key.Namespace+" "+strings.Join(row.cells, " ")), strings.ToLower(b.filter))
+}
+
+// refilter filters by text.
+func (b *board) refilter(text string) {
+	if text != b.filter {
+		b.filter = text
+		b.again()
+	}
 }
 
 // press is a key, by its name or as what it types. It reports whether to quit.
@@ -177,13 +202,14 @@ func (b *board) press(key, typed string) (quit bool) {
 		case "enter":
 			b.typing = false
 		case "esc":
-			b.typing, b.filter = false, ""
+			b.typing = false
+			b.refilter("")
 		case "backspace":
 			if r := []rune(b.filter); len(r) > 0 {
-				b.filter = string(r[:len(r)-1])
+				b.refilter(string(r[:len(r)-1]))
 			}
 		default:
-			b.filter += typed
+			b.refilter(b.filter + typed)
 		}
 		return false
 	}
@@ -191,31 +217,48 @@ func (b *board) press(key, typed string) (quit bool) {
 	case "q":
 		return true
 	case "/":
-		b.typing, b.filter = true, ""
+		b.typing = true
+		b.refilter("")
 	case "esc":
-		b.filter, b.help = "", false
+		b.help = false
+		b.refilter("")
 	case "s":
 		widest := 0
 		for _, s := range b.sections {
 			widest = max(widest, len(s.Header))
 		}
 		b.sort = (b.sort + 1) % (widest + 1)
+		b.again()
 	case "r":
 		b.reverse = !b.reverse
+		b.again()
 	case "?":
 		b.help = !b.help
+	default:
+		b.scroll(key)
+	}
+	return false
+}
+
+// scroll moves what is seen, within what there is.
+func (b *board) scroll(key string) {
+	switch key {
 	case "down", "j":
 		b.top++
 	case "up", "k":
-		b.top = max(0, b.top-1)
-	case "pgdown", "space":
+		b.top--
+	case "pgdown", "space", "f", "ctrl+f":
 		b.top += b.page
-	case "pgup":
-		b.top = max(0, b.top-b.page)
+	case "pgup", "b", "ctrl+b":
+		b.top -= b.page
 	case "home", "g":
 		b.top = 0
 	case "end", "G":
 		b.top = b.lastLine
+	case "right", "l":
+		b.left = max(0, min(b.left+b.width/2, b.widest-b.width))
+	case "left", "h":
+		b.left -= b.width / 2
 	}
-	return false
+	b.top, b.left = max(0, b.top), max(0, b.left)
 }

@@ -30,10 +30,17 @@ func podRecord(t *testing.T, event, name, phase string, restarts, after int) *re
 		ID: codec.Identity{Namespace: "shop", Name: name}, Initial: after == 0}
 }
 
+// finish does all work of b.
+func finish(b *board) *board {
+	for b.work() {
+	}
+	return b
+}
+
 func TestBoard(t *testing.T) {
 	b := newBoard(&print.Format{Headers: true, Namespaces: true})
 	at := func(seconds int) string {
-		return strings.Join(b.draw(60, 8, boardStart.Add(time.Duration(seconds)*time.Second)), "\n")
+		return strings.Join(finish(b).draw(60, 8, boardStart.Add(time.Duration(seconds)*time.Second)), "\n")
 	}
 	want := func(seconds int, want string) {
 		t.Helper()
@@ -117,7 +124,7 @@ func TestBoardTellsItsKeys(t *testing.T) {
 	b := newBoard(&print.Format{Headers: true})
 	b.apply(podRecord(t, "ADDED", "a", "Pending", 0, 1))
 	b.press("?", "?")
-	text := strings.Join(b.draw(80, 24, boardStart), "\n")
+	text := strings.Join(finish(b).draw(80, 24, boardStart), "\n")
 	for _, want := range []string{"q, Ctrl-C", "/", "Esc", "s ", "r ", "Space", "PgUp", "Home", "End", "Ctrl-Z", "?"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the help does not have %s:\n%s", want, text)
@@ -126,11 +133,11 @@ func TestBoardTellsItsKeys(t *testing.T) {
 	if strings.Contains(text, "Pending") {
 		t.Errorf("rows are among the help:\n%s", text)
 	}
-	if b.press("?", "?"); !strings.Contains(strings.Join(b.draw(80, 24, boardStart), "\n"), "Pending") {
+	if b.press("?", "?"); !strings.Contains(strings.Join(finish(b).draw(80, 24, boardStart), "\n"), "Pending") {
 		t.Error("the help stays")
 	}
 	b.press("?", "?")
-	b.draw(20, 5, boardStart)
+	finish(b).draw(20, 5, boardStart)
 	if b.press("esc", ""); b.help {
 		t.Error("Esc does not end the help")
 	}
@@ -142,9 +149,9 @@ func TestBoardFitsTheScreen(t *testing.T) {
 		b.apply(podRecord(t, "ADDED", fmt.Sprint("pod-世界-", i), "Pending", i, 1))
 	}
 	for _, size := range [][2]int{{80, 24}, {20, 5}, {10, 3}, {9, 3}, {80, 2}, {0, 0}} {
-		for _, key := range []string{"home", "end", "pgdown", "pgup", "down", "up"} {
+		for _, key := range []string{"home", "end", "right", "pgdown", "right", "pgup", "down", "left", "up", "right"} {
 			b.press(key, "")
-			lines := b.draw(size[0], size[1], boardStart.Add(2*time.Second))
+			lines := finish(b).draw(size[0], size[1], boardStart.Add(2*time.Second))
 			if len(lines) > max(1, size[1]) {
 				t.Errorf("%v: %d lines", size, len(lines))
 			}
@@ -156,7 +163,7 @@ func TestBoardFitsTheScreen(t *testing.T) {
 		}
 	}
 	b.press("end", "")
-	if lines := b.draw(80, 24, boardStart); !strings.Contains(strings.Join(lines, "\n"), "lines 10 to 31 of 31") {
+	if lines := finish(b).draw(80, 24, boardStart); !strings.Contains(strings.Join(lines, "\n"), "lines 10 to 31 of 31") {
 		t.Errorf("the end is not shown: %q", lines[0])
 	}
 }
@@ -190,7 +197,7 @@ func TestBoardWrapsNotes(t *testing.T) {
 		b := newBoard(&print.Format{Headers: true})
 		b.apply(podRecord(t, "ADDED", "a", "Pending", 0, 0))
 		b.note(c.text, boardStart)
-		if diff := cmp.Diff(c.want, b.draw(30, c.height, boardStart)[3:]); diff != "" {
+		if diff := cmp.Diff(c.want, finish(b).draw(30, c.height, boardStart)[3:]); diff != "" {
 			t.Errorf("%q at height %d (-want +got):\n%s", c.text, c.height, diff)
 		}
 	}

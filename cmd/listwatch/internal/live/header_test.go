@@ -61,7 +61,7 @@ func TestMessageStaysWhileTheStateIsOld(t *testing.T) {
 	b.places, b.fresh = []place{{first: "context prod"}}, func() []monitor.Freshness { return []monitor.Freshness{fresh} }
 	b.apply(podRecord(t, "ADDED", "a", "Pending", 0, 0))
 	b.note("pods: cannot watch: connection refused", boardStart)
-	at := func() []string { return b.draw(80, 24, boardStart.Add(10*time.Minute)) }
+	at := func() []string { return finish(b).draw(80, 24, boardStart.Add(10*time.Minute)) }
 	if lines := at(); lines[1] != red+"context prod, as of 10m ago: connection lost"+plain || lines[23] != "pods: cannot watch: connection refused" {
 		t.Errorf("%q", lines)
 	}
@@ -79,7 +79,7 @@ func TestBoardOfTwoClusters(t *testing.T) {
 		r.Cluster = name
 		b.apply(r)
 	}
-	got := strings.Join(b.draw(60, 6, boardStart), "\n")
+	got := strings.Join(finish(b).draw(60, 6, boardStart), "\n")
 	want := `2 objects, 0 events
   CLUSTER   NAME   STATUS   RESTARTS   AGE
   east      a      Phase1   1          5s

@@ -113,10 +113,11 @@ func (l *live) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// said is a line for stderr, tick a moment.
+// said is a line for stderr, tick a moment, step the time for more work.
 type (
 	said string
 	tick time.Time
+	step struct{}
 )
 
 // screen joins a board to a terminal.
@@ -124,6 +125,7 @@ type screen struct {
 	*board
 	stop          func(error)
 	width, height int
+	working       bool // a step is on its way
 }
 
 func again() tea.Cmd {
@@ -132,10 +134,24 @@ func again() tea.Cmd {
 
 func (s *screen) Init() tea.Cmd { return again() }
 
+// Update takes in a message. Work that takes long is done in steps, with other messages
+// between them.
 func (s *screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
+	cmd := s.take(m)
+	if _, ok := m.(step); ok {
+		s.working = false
+	}
+	if s.working || !s.work() {
+		return s, cmd
+	}
+	s.working = true
+	return s, tea.Batch(cmd, func() tea.Msg { return step{} })
+}
+
+func (s *screen) take(m tea.Msg) tea.Cmd {
 	switch m := m.(type) {
 	case tick:
-		return s, again()
+		return again()
 	case tea.WindowSizeMsg:
 		s.width, s.height = m.Width, m.Height
 	case []record.Record:
@@ -149,12 +165,12 @@ func (s *screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 		case name == "ctrl+c":
 			s.stop(signals.Signal{Sig: syscall.SIGINT})
 		case name == "ctrl+z":
-			return s, tea.Suspend
+			return tea.Suspend
 		case s.press(name, m.Text):
 			s.stop(exit.ErrAskedFor)
 		}
 	}
-	return s, nil
+	return nil
 }
 
 func (s *screen) View() tea.View {

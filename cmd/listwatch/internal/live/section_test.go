@@ -1,0 +1,185 @@
+package live
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/internal/print"
+	"github.com/listwatch/listwatch/internal/record"
+)
+
+// counted returns a board, and what counts the rows whose cells it built.
+func counted(o *print.Format) (*board, *int) {
+	b, n := newBoard(o), 0
+	cells := b.cellsOf
+	b.cellsOf = func(r *record.Record) ([]any, error) {
+		n++
+		return cells(r)
+	}
+	return b, &n
+}
+
+// Of 50,000 rows only those on the screen are built, and a column is sorted in steps.
+func TestOnlyWhatIsSeenIsBuilt(t *testing.T) {
+	const rows, height = 50_000, 24
+	b, built := counted(&print.Format{Headers: true, Namespaces: true})
+	first := podRecord(t, "ADDED", "pod", "Pending", 7, 0)
+	for i := range rows {
+		r := *first
+		r.ID.Name = fmt.Sprintf("pod-%05d", i)
+		b.apply(&r)
+	}
+	expect := func(when string, most int, do func()) {
+		t.Helper()
+		*built = 0
+		do()
+		if *built > most {
+			t.Errorf("%s: %d rows are built, want at most %d", when, *built, most)
+		}
+	}
+	draw := func() []string { return b.draw(80, height, boardStart.Add(time.Second)) }
+	expect("the first drawing", height, func() {
+		if b.work() {
+			t.Error("rows by name are not in order at once")
+		}
+		if lines := draw(); !strings.Contains(lines[0], "50,000 objects") || !strings.Contains(lines[0], "lines 1 to 22 of 50001") {
+			t.Error(lines[0])
+		}
+	})
+	expect("the same again", 0, func() { draw() })
+	expect("a page", height, func() { b.press("pgdown", ""); draw() })
+	expect("the end", height, func() {
+		b.press("G", "G")
+		if lines := draw(); !strings.Contains(lines[0], "lines 49980 to 50001 of 50001") {
+			t.Error(lines[0])
+		}
+	})
+	change := func(name string) {
+		r := *podRecord(t, "MODIFIED", name, "Running", 8, 1)
+		b.apply(&r)
+		b.work()
+		draw()
+	}
+	expect("a change that is not seen", 0, func() { change("pod-00001") })
+	expect("a change that is seen", 1, func() { change("pod-49999") })
+	expect("a step of the order by a column", workRows, func() {
+		for range 4 {
+			b.press("s", "s")
+		}
+		if !b.work() {
+			t.Error("50,000 rows are looked at in one step")
+		}
+	})
+	expect("a drawing between the steps", 0, func() {
+		if lines := draw(); !strings.Contains(lines[0], "49,500 rows to look at") || !strings.Contains(lines[height-2], "pod") {
+			t.Errorf("%q", lines)
+		}
+	})
+	expect("all steps", rows, func() { finish(b) })
+	expect("the new order", height, func() {
+		if lines := draw(); !strings.Contains(lines[height-2], "pod-49999") && !strings.Contains(strings.Join(lines, "\n"), "RESTARTS^") {
+			t.Errorf("%q", lines)
+		}
+	})
+	expect("a row that moves", 1, func() { change("pod-20000") })
+}
+
+var shownRow = regexp.MustCompile(`shop +(p\d+) +(\w+) +(\d+) `)
+
+// After any events and keys the rows are those that a full sort of all objects gives.
+func TestRowsAreThoseOfAFullSort(t *testing.T) {
+	for seed := range uint64(30) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		b := newBoard(&print.Format{Headers: true, Namespaces: true})
+		b.pace = 3
+		type state struct {
+			restarts int
+			phase    string
+			deleted  time.Time
+		}
+		known := map[string]state{}
+		now, filter := 0, ""
+		for step := range 200 {
+			switch name := fmt.Sprint("p", rnd.IntN(25)); rnd.IntN(12) {
+			case 0:
+				b.press("s", "s")
+			case 1:
+				b.press("r", "r")
+			case 2:
+				filter = []string{"", "running", "p1"}[rnd.IntN(3)]
+				b.refilter(filter)
+			case 3:
+				now += rnd.IntN(12)
+			case 4:
+				b.work()
+			case 5, 6:
+				if s, ok := known[name]; ok && s.deleted.IsZero() {
+					s.deleted = boardStart.Add(time.Duration(now) * time.Second)
+					b.apply(podRecord(t, "DELETED", name, s.phase, s.restarts, now))
+					known[name] = s
+				}
+			default:
+				s, ok := known[name]
+				kind := map[bool]string{true: "MODIFIED", false: "ADDED"}[ok && s.deleted.IsZero()]
+				s = state{rnd.IntN(12), []string{"Running", "Pending"}[rnd.IntN(2)], time.Time{}}
+				known[name] = s
+				b.apply(podRecord(t, kind, name, s.phase, s.restarts, now))
+			}
+			if rnd.IntN(4) > 0 {
+				continue
+			}
+			at := boardStart.Add(time.Duration(now) * time.Second)
+			b.draw(80, 100, at) // rows of deleted objects leave
+			var got []string
+			for _, f := range shownRow.FindAllStringSubmatch(strings.Join(finish(b).draw(80, 100, at), "\n"), -1) {
+				got = append(got, strings.Join(f[1:], " "))
+			}
+			if diff := gocmp.Diff(func() (want []string) {
+				var names []string
+				objects := 0
+				for name, s := range known {
+					if !s.deleted.IsZero() && at.Sub(s.deleted) >= leaveAfter {
+						delete(known, name)
+						continue
+					}
+					if s.deleted.IsZero() {
+						objects++
+					}
+					if strings.Contains(strings.ToLower("shop "+name+" "+s.phase), filter) {
+						names = append(names, name)
+					}
+				}
+				if objects != b.objects {
+					t.Errorf("%d objects, want %d", b.objects, objects)
+				}
+				slices.SortFunc(names, func(x, y string) int {
+					order := 0
+					switch a, c := known[x], known[y]; b.sort {
+					case 3:
+						order = strings.Compare(a.phase, c.phase)
+					case 4:
+						order = cmp.Compare(a.restarts, c.restarts)
+					}
+					if order = cmp.Or(order, strings.Compare(x, y)); b.reverse {
+						return -order
+					}
+					return order
+				})
+				for _, name := range names {
+					want = append(want, fmt.Sprint(name, " ", known[name].phase, " ", known[name].restarts))
+				}
+				return want
+			}(), got); diff != "" {
+				t.Fatalf("seed %d, step %d, sorted by %d, reverse %v, filter %q (-want +got):\n%s\n%s", seed, step, b.sort, b.reverse, filter, diff, strings.TrimSpace(strings.Join(b.draw(80, 40, at), "\n")))
+			}
+		}
+	}
+}
