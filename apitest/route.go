@@ -144,6 +144,7 @@ func (s *Server) act(x *Exchange, w http.ResponseWriter) *kube.Status {
 		return wire.NoResource()
 	}
 	v, st := view.Parse(x.r, t.form, t.verb)
+	v.At = s.options.AgesAt
 	switch {
 	case st != nil:
 		return st

@@ -53,6 +53,7 @@ type Options struct {
 	Namespaces       bool           // namespaces must exist; deleting one deletes its objects
 	CollectGarbage   bool           // objects without existing owners are deleted after each deletion
 	NoValidation     bool           // accept built-in objects that a real server refuses, such as abbreviated ones in tests
+	AgesAt           time.Time      // the moment to which the ages in Tables count; default that of the response
 	NoManagedFields  bool           // do not track who set which field, except for an apply: writes are faster
 
 	// ShardedListAndWatch is the feature gate of kube-apiserver, which is off by

@@ -3,6 +3,7 @@ package ui
 import (
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/listwatch/listwatch/kube"
 )
@@ -152,7 +153,7 @@ func (u *UI) postMoment(s *session, r *http.Request) (any, error) {
 	slices.SortFunc(objects, func(a, b Object) int {
 		return order(a.Resource) - order(b.Resource)
 	})
-	return u.o.OpenMoment(r.Context(), objects)
+	return u.o.OpenMoment(r.Context(), time.UnixMilli(in.At), objects)
 }
 
 // maxMoment is how many bytes of objects a moment has that is opened.

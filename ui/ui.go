@@ -69,9 +69,9 @@ type Options struct {
 	TokenReview bool
 	Audiences   []string
 
-	// OpenMoment, if set, starts a fake server with objects and says how to reach it. It
-	// is for a page that only its own user can reach.
-	OpenMoment func(ctx context.Context, objects []Object) (Moment, error)
+	// OpenMoment, if set, starts a fake server with the objects of a time and says how to
+	// reach it. It is for a page that only its own user can reach.
+	OpenMoment func(ctx context.Context, at time.Time, objects []Object) (Moment, error)
 }
 
 // Recorded is an event of a recording.

@@ -282,7 +282,7 @@ func listTarget[T record.Raw](ctx context.Context, l *listing, t target.Target, 
 			return nil
 		}
 		l.found++
-		l.give(record.Record{Type: string(watch.Added), Time: time.Now(), Cluster: t.Cluster, Resource: t.Resource, ID: o.Identity(), Object: asRaw(o), Columns: cols, Initial: true})
+		l.give(record.Record{Type: string(watch.Added), Time: l.flags.past.Now(), Cluster: t.Cluster, Resource: t.Resource, ID: o.Identity(), Object: asRaw(o), Columns: cols, Initial: true})
 		return nil
 	}
 	if l.flags.subresource != "" {
@@ -322,7 +322,7 @@ func listTarget[T record.Raw](ctx context.Context, l *listing, t target.Target, 
 		switch {
 		case errors.As(err, &item):
 			l.talk.Each(t.Label(), "skipped an object that cannot be read: "+item.Error(), "quarantined", "err", item.Error())
-			l.give(record.Record{Type: record.QuarantinedType, Time: time.Now(), Cluster: t.Cluster, Resource: t.Resource, ID: item.Identity, Detail: record.ErrorDetail{Error: printable.Line(item.Err.Error())}})
+			l.give(record.Record{Type: record.QuarantinedType, Time: l.flags.past.Now(), Cluster: t.Cluster, Resource: t.Resource, ID: item.Identity, Detail: record.ErrorDetail{Error: printable.Line(item.Err.Error())}})
 		case err != nil:
 			// The lister's words name the resource, ours what was typed.
 			return l.failed(ctx, fmt.Errorf("list %s: %w", t.Label(), errors.Unwrap(err)))
@@ -335,7 +335,7 @@ func listTarget[T record.Raw](ctx context.Context, l *listing, t target.Target, 
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	l.give(record.Record{Type: string(watch.Synced), Time: time.Now(), Cluster: t.Cluster, Resource: t.Resource,
+	l.give(record.Record{Type: string(watch.Synced), Time: l.flags.past.Now(), Cluster: t.Cluster, Resource: t.Resource,
 		ID: codec.Identity{ResourceVersion: string(lister.Revision())}, Detail: record.SyncedDetail{Count: l.found - n}})
 	return nil
 }

@@ -24,7 +24,7 @@ type customColumn struct {
 // One of a definition has exactly the columns of the definition; one of a test has Age
 // too, before the columns for -o wide.
 func Custom(info *object.Info) Printer {
-	age := object.Column{Name: "Age", Type: "date", Cell: func(o *object.Object) any { return Since(o.Meta.CreationTimestamp) }}
+	age := object.Column{Name: "Age", Type: "date", Path: "metadata.creationTimestamp", Description: AgeColumn().Description}
 	own := info.Columns
 	if len(own) == 0 || !info.Defined() {
 		var shown, hidden []object.Column
@@ -44,17 +44,14 @@ func Custom(info *object.Info) Printer {
 		path, _ := jsonpath.Parse("{." + strings.TrimPrefix(c.Path, ".") + "}")
 		list = append(list, customColumn{c, path})
 		d := Definition{Name: c.Name, Type: c.Type, Format: c.Format, Priority: c.Priority}
-		if d.Description = AgeColumn().Description; c.Cell == nil {
-			d.Description = "Custom resource definition column (in JSONPath format): ." + c.Path
-		}
-		d.Description = cmp.Or(c.Description, d.Description)
+		d.Description = cmp.Or(c.Description, "Custom resource definition column (in JSONPath format): ."+c.Path)
 		p.Columns = append(p.Columns, d)
 	}
 	p.Cells = func(r *Row) {
 		r.Add(r.Meta.Name)
 		t := tree{Object: r.Object}
 		for i := range list {
-			r.Add(list[i].value(&t))
+			r.Add(list[i].value(r, &t))
 		}
 	}
 	return p
@@ -106,10 +103,7 @@ func decodeTree(b []byte) any {
 
 // value returns the value in the object, in the type of the column; nil if there is
 // none or it has another type.
-func (c *customColumn) value(t *tree) any {
-	if c.Cell != nil {
-		return c.Cell(t.Object)
-	}
+func (c *customColumn) value(r *Row, t *tree) any {
 	if c.path == nil {
 		return nil
 	}
@@ -155,7 +149,7 @@ func (c *customColumn) value(t *tree) any {
 			if _, err := time.Parse(time.RFC3339, s); err != nil && s != "" && s != "null" {
 				return "<invalid>"
 			}
-			return Since(s)
+			return r.Since(s)
 		}
 	}
 	return nil

@@ -23,6 +23,7 @@ type Row struct {
 	*object.Object
 	Cells     []any  // string, int, int64, float64, bool or nil
 	Completed string // the condition Completed of a pod: a member with its comma
+	Now       time.Time
 }
 
 // Begin resets r for another object.
@@ -58,15 +59,15 @@ func AppendCell(b []byte, cell any) []byte {
 }
 
 // Age returns the time since the creation, in readable form.
-func (r *Row) Age() string { return Since(r.Meta.CreationTimestamp) }
+func (r *Row) Age() string { return r.Since(r.Meta.CreationTimestamp) }
 
-// Since returns the time since then, <unknown> if it is invalid.
-func Since(timestamp string) string {
+// Since returns the time between then and r.Now, <unknown> if it is invalid.
+func (r *Row) Since(timestamp string) string {
 	t, err := time.Parse(time.RFC3339, timestamp)
 	if err != nil || t.IsZero() {
 		return "<unknown>"
 	}
-	return Human(time.Since(t))
+	return Human(r.Now.Sub(t))
 }
 
 // Human returns a duration in readable form: 45s, 3m20s, 5h, 12d. It has a smaller unit

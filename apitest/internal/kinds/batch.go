@@ -266,7 +266,7 @@ var jobPrinter = columns.Printer{
 		if start, err := time.Parse(time.RFC3339, status.StartTime); err == nil {
 			end, err := time.Parse(time.RFC3339, status.CompletionTime)
 			if err != nil {
-				end = time.Now()
+				end = r.Now
 			}
 			duration = columns.Human(end.Sub(start))
 		}
@@ -321,7 +321,7 @@ var cronJobPrinter = columns.Printer{
 			suspend = map[bool]string{true: "True", false: "False"}[*spec.Suspend]
 		}
 		if status.LastScheduleTime != nil {
-			last = columns.Since(*status.LastScheduleTime)
+			last = r.Since(*status.LastScheduleTime)
 		}
 		job := &spec.JobTemplate.Spec
 		names, images := job.Template.Containers()

@@ -96,7 +96,7 @@ var deviceTaintPrinter = columns.Printer{
 		}
 		r.Read("spec", &spec)
 		t := spec.Taint
-		r.Add(r.Meta.Name, t.Key, t.Value, t.Effect, columns.Since(t.TimeAdded), r.Age())
+		r.Add(r.Meta.Name, t.Key, t.Value, t.Effect, r.Since(t.TimeAdded), r.Age())
 	},
 }
 

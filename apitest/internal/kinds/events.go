@@ -117,8 +117,8 @@ func eventCells(r *columns.Row) {
 	if host := cmp.Or(source.Host, word("reportingInstance", "")); host != "" {
 		from += ", " + host
 	}
-	r.Add(columns.Since(last), word("type", ""), word("reason", ""), target, about.FieldPath, from,
-		strings.TrimSpace(word("message", "note")), columns.Since(first), count, r.Meta.Name)
+	r.Add(r.Since(last), word("type", ""), word("reason", ""), target, about.FieldPath, from,
+		strings.TrimSpace(word("message", "note")), r.Since(first), count, r.Meta.Name)
 }
 
 // EventSelector returns the name in core of a field selector of events.k8s.io;

@@ -47,8 +47,6 @@ type Column struct {
 
 	Format      string // such as int64; default: none
 	Description string // default: one that names the path
-
-	Cell func(o *Object) any
 }
 
 // ListKind returns the kind of lists of r.

@@ -127,7 +127,7 @@ func podCells(r *columns.Row) {
 	}
 	restarts := strconv.Itoa(s.restarts)
 	if s.restarts != 0 && !s.last.IsZero() {
-		restarts += " (" + columns.Human(time.Since(s.last)) + " ago)"
+		restarts += " (" + columns.Human(r.Now.Sub(s.last)) + " ago)"
 	}
 	ip := status.PodIP
 	if len(status.PodIPs) > 0 {

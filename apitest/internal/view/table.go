@@ -1,6 +1,8 @@
 package view
 
 import (
+	"time"
+
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
@@ -36,7 +38,10 @@ func (v *View) table(objects []*object.Object, meta listMeta) []byte {
 		return append(b, `,"rows":null}`...)
 	}
 	b = append(b, `,"rows":[`...)
-	r := &columns.Row{}
+	r := &columns.Row{Now: v.At}
+	if r.Now.IsZero() {
+		r.Now = time.Now()
+	}
 	for i, o := range objects {
 		if i > 0 {
 			b = append(b, ',')

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
@@ -24,8 +25,9 @@ type View struct {
 
 	standard *object.Object // the one that the Table of a list marks as the default
 
-	Binary bool // the response is in protobuf
-	drop   bool // metadata.managedFields are left out: KEP-5958
+	At     time.Time // ages in a Table count to it; zero = now
+	Binary bool      // the response is in protobuf
+	drop   bool      // metadata.managedFields are left out: KEP-5958
 
 	Refused *kube.Status // why the form is not available
 }

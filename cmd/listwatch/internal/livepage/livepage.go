@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/past"
@@ -118,10 +119,10 @@ func eventOf(e *replay.Entry) (watch.Event[codec.RawFull], bool) {
 const maxMoments = 8
 
 // openMoment returns what starts fake servers for moments of the past. They end with ctx.
-func openMoment(ctx context.Context) func(context.Context, []ui.Object) (ui.Moment, error) {
+func openMoment(ctx context.Context) func(context.Context, time.Time, []ui.Object) (ui.Moment, error) {
 	var mu sync.Mutex
 	open := 0
-	return func(_ context.Context, objects []ui.Object) (ui.Moment, error) {
+	return func(_ context.Context, at time.Time, objects []ui.Object) (ui.Moment, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if open == maxMoments {
@@ -131,7 +132,7 @@ func openMoment(ctx context.Context) func(context.Context, []ui.Object) (ui.Mome
 		for i, o := range objects {
 			list[i] = past.Object(o)
 		}
-		srv, err := past.Serve(list, false)
+		srv, err := past.Serve(list, at, false)
 		if err != nil {
 			return ui.Moment{}, err
 		}

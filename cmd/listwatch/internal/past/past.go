@@ -63,7 +63,7 @@ func (o *Flags) Clusters(ctx context.Context, p *cli.Program, connection *connec
 	for _, n := range m.notes {
 		t.Note("warning: " + n)
 	}
-	srv, err := Serve(m.objects(), true)
+	srv, err := Serve(m.objects(), at, true)
 	if err != nil {
 		return nil, nil, exit.Failed(err)
 	}
@@ -99,6 +99,14 @@ func (o *Flags) Check(targets []target.Target, t *messages.Writer) error {
 	return nil
 }
 
+// Now returns the moment, or the time where there is a cluster.
+func (o *Flags) Now() time.Time {
+	if o.moment == nil {
+		return time.Now()
+	}
+	return time.UnixMilli(o.moment.at)
+}
+
 // Parse reads a moment: a time, a time of today or yesterday, or how long ago it was.
 func Parse(s string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
@@ -127,9 +135,9 @@ type Object struct {
 	JSON     []byte
 }
 
-// Serve starts a server with objects.
-func Serve(objects []Object, inMemory bool) (*apitest.Server, error) {
-	return apitest.Start(apitest.Options{NoValidation: true, InMemory: inMemory, Prepare: func(srv *apitest.Server) error {
+// Serve starts a server with the objects of a time, to which the ages in its Tables count.
+func Serve(objects []Object, at time.Time, inMemory bool) (*apitest.Server, error) {
+	return apitest.Start(apitest.Options{NoValidation: true, InMemory: inMemory, AgesAt: at, Prepare: func(srv *apitest.Server) error {
 		served := map[string]bool{}
 		for _, o := range objects {
 			if id := o.Resource.GroupResource(); !served[id] {
