@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -122,7 +123,15 @@ func cookieName(r *http.Request) string {
 }
 
 func (s *session) set(w http.ResponseWriter, r *http.Request, path string) {
-	http.SetCookie(w, &http.Cookie{Name: cookieName(r), Value: s.cookie, Path: path, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil})
+	http.SetCookie(w, &http.Cookie{Name: cookieName(r), Value: s.cookie, Path: path, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: encrypted(r)})
+}
+
+// encrypted reports whether the browser has the page over TLS, which a proxy may end. It
+// trusts Origin, which the browser sets in every POST and the guard compares with Host: a
+// client that sends another one changes its own cookie only. Headers of proxies, which
+// have to be trusted for each proxy, are not needed.
+func encrypted(r *http.Request) bool {
+	return r.TLS != nil || strings.HasPrefix(r.Header.Get("Origin"), "https://")
 }
 
 // session returns that of a request, with a key.

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"crypto/tls"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -61,6 +62,45 @@ func TestTheCookieIsForThisPageAlone(t *testing.T) {
 		c := w.open().cookie
 		if c.Name != "listwatch-8080" || !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Domain != "" {
 			t.Errorf("%+v", c)
+		}
+	})
+}
+
+// TestTheCookieOfAnEncryptedPageIsSecure: also where a proxy ends TLS, which shows in the
+// Origin that the browser sends. Headers about proxies have no effect.
+func TestTheCookieOfAnEncryptedPageIsSecure(t *testing.T) {
+	inWorld(t, Options{Hosts: []string{"page.example"}}, func(w *world) {
+		for _, test := range []struct {
+			name   string
+			change func(*http.Request)
+			secure bool
+		}{
+			{"over http", func(*http.Request) {}, false},
+			{"over http, with headers of a proxy", func(r *http.Request) {
+				r.Header.Set("X-Forwarded-Proto", "https")
+				r.Header.Set("Forwarded", "proto=https")
+			}, false},
+			{"over TLS", func(r *http.Request) { r.TLS = &tls.ConnectionState{} }, true},
+			{"behind a proxy that ends TLS", func(r *http.Request) {
+				r.Host = "page.example"
+				r.Header.Set("Origin", "https://page.example")
+			}, true},
+		} {
+			for _, path := range []string{"api/session", "plain"} {
+				kind, body := "application/json", `{"token":"`+w.ui.Token()+`"}`
+				if path == "plain" {
+					kind, body = "application/x-www-form-urlencoded", "token="+w.ui.Token()
+				}
+				r := (&page{world: w}).request("POST", path, body)
+				r.Header.Set("Content-Type", kind)
+				test.change(r)
+				rec := httptest.NewRecorder()
+				w.ui.ServeHTTP(rec, r)
+				cookies := rec.Result().Cookies()
+				if len(cookies) != 1 || cookies[0].Secure != test.secure {
+					t.Errorf("%s, %s: %d, %+v, want Secure %t", test.name, path, rec.Code, cookies, test.secure)
+				}
+			}
 		}
 	})
 }
