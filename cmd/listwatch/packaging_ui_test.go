@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -68,5 +70,27 @@ func TestPageStartsWithTheArgumentsOfItsDeployment(t *testing.T) {
 	<-p.done
 	if !served {
 		t.Errorf("no page; it ended with %d\n%s", p.code, p.stderr)
+	}
+}
+
+// TestDeploymentsEndBeforeTheKernelKillsThem: they limit the memory of objects, and the
+// container has the 2.2 times of it that a process takes (docs/limits.md), and 32 MiB.
+func TestDeploymentsEndBeforeTheKernelKillsThem(t *testing.T) {
+	for _, variant := range []string{"cluster", "one-namespace", "ui"} {
+		container := dig(of(t, kustomized(t, packagingDir+"/manifests/"+variant), "Deployment"), "spec", "template", "spec", "containers", 0)
+		objects := 0.0
+		for _, a := range texts(dig(container, "args")) {
+			flag, value, _ := strings.Cut(a, "=")
+			if n, err := strconv.ParseFloat(value, 64); err == nil && (flag == "--memory" || flag == "--history-memory") {
+				objects += n
+			}
+		}
+		if objects == 0 {
+			t.Errorf("%s: there is no --memory", variant)
+		}
+		var limit float64
+		if _, err := fmt.Sscanf(fmt.Sprint(dig(container, "resources", "limits", "memory")), "%fMi", &limit); err != nil || limit < 2.2*objects+32 {
+			t.Errorf("%s: %v MiB for %v MiB of objects (%v)", variant, limit, objects, err)
+		}
 	}
 }
