@@ -144,10 +144,11 @@ func (s *Server) act(x *Exchange, w http.ResponseWriter) *kube.Status {
 		return wire.NoResource()
 	}
 	v, st := view.Parse(x.r, t.form, t.verb)
+	if st != nil {
+		return st
+	}
 	v.At = s.options.AgesAt
 	switch {
-	case st != nil:
-		return st
 	case t.key.Name != "" && len(rules.SegmentName(t.key.Name)) > 0:
 		return wire.BadRequest("Name parameter invalid: %q: %s", t.key.Name, strings.Join(rules.SegmentName(t.key.Name), ";"))
 	case t.res == kube.Pods && slices.Contains(podSubresources[:], t.sub):
