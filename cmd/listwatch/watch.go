@@ -239,7 +239,7 @@ func (o *watchFlags) check(cmd *cobra.Command, p *cli.Program) (output, error) {
 	if o.checkpointing.ack != "" && out.format.Name != "ndjson" {
 		return out, exit.Usage("--ack takes the seq of lines, which only -o ndjson has: give both")
 	}
-	out.keeps = o.checkpointing.file != ""
+	out.keeps, out.whole = o.checkpointing.file != "", o.live // of which a filter and differences are made
 	switch {
 	case cmd.Flags().Changed("sort-by"):
 		return out, exit.Usage("--sort-by is for a list; a watch prints what happens when it happens")

@@ -31,9 +31,10 @@ type board struct {
 	leaving  []leaver // by time
 	notes    []note
 
-	filter   string // what rows must contain
-	typing   bool   // the filter is being typed
-	sort     int    // a column; 0 = the namespace and name
+	query    query
+	typing   bool // a query is being typed
+	typed    string
+	sort     int // a column; 0 = the namespace and name
 	reverse  bool
 	help     bool
 	top      int // the first line shown
@@ -130,7 +131,8 @@ func (b *board) tidy(now time.Time) {
 		if !l.row.deleted() || !l.row.last.Time.Equal(l.at) || l.row.gone {
 			continue // it was created again
 		}
-		l.row.gone, l.row.match = true, false
+		l.row.gone = true
+		l.row.match = b.selects(l.row)
 		l.row.leaves, l.moved = l.row.inOrder, true
 		delete(l.rows, l.row.key)
 		b.settle(l.section)
@@ -144,16 +146,18 @@ const workRows = 500
 // work looks at some of the rows that wait for it, and reports whether there are more.
 // Where cells need not be built for that, it looks at all.
 func (b *board) work() (more bool) {
-	left := b.pace
+	left, began := b.pace, time.Now()
 	for _, s := range b.sections {
-		n := len(s.queue)
-		if b.sort > 0 || b.filter != "" {
-			n = min(n, left)
-			left -= n
+		most := len(s.queue)
+		if b.sort > 0 || b.query.holds != nil {
+			most = min(most, left)
 		}
-		for _, row := range s.queue[:n] {
-			b.look(s, row)
+		n := 0
+		for n < most && (n == 0 || b.query.holds == nil || time.Since(began) < stepTime) {
+			b.look(s, s.queue[n])
+			n++
 		}
+		left -= n
 		s.queue = slices.Delete(s.queue, 0, n)
 		b.settle(s)
 		more = more || len(s.queue) > 0
@@ -171,6 +175,14 @@ func (b *board) waiting() (n int) {
 	return n
 }
 
+// shown returns how many rows are shown.
+func (b *board) shown() (n int) {
+	for _, s := range b.sections {
+		n += len(s.order)
+	}
+	return n
+}
+
 // again has all rows looked at, for another filter or order.
 func (b *board) again() {
 	for _, s := range b.sections {
@@ -178,50 +190,23 @@ func (b *board) again() {
 	}
 }
 
-// selects reports whether row matches the filter.
-func (b *board) selects(s *section, row *liveRow) bool {
-	if b.filter == "" {
-		return true
-	}
-	b.current(s, row)
-	return strings.Contains(strings.ToLower(row.key.cluster+" "+row.key.Namespace+" "+strings.Join(row.cells, " ")), strings.ToLower(b.filter))
-}
-
-// refilter filters by text.
-func (b *board) refilter(text string) {
-	if text != b.filter {
-		b.filter = text
-		b.again()
-	}
-}
-
 // press is a key, by its name or as what it types. It reports whether to quit.
 func (b *board) press(key, typed string) (quit bool) {
 	if b.typing {
-		switch key {
-		case "enter":
-			b.typing = false
-		case "esc":
-			b.typing = false
-			b.refilter("")
-		case "backspace":
-			if r := []rune(b.filter); len(r) > 0 {
-				b.refilter(string(r[:len(r)-1]))
-			}
-		default:
-			b.refilter(b.filter + typed)
-		}
+		b.write(key, typed)
 		return false
 	}
 	switch key {
 	case "q":
 		return true
 	case "/":
-		b.typing = true
-		b.refilter("")
+		b.typing, b.typed = true, b.query.text
 	case "esc":
-		b.help = false
-		b.refilter("")
+		if b.help {
+			b.help = false
+		} else {
+			b.find(query{})
+		}
 	case "s":
 		widest := 0
 		for _, s := range b.sections {
@@ -251,6 +236,10 @@ func (b *board) scroll(key string) {
 		b.top += b.page
 	case "pgup", "b", "ctrl+b":
 		b.top -= b.page
+	case "d", "ctrl+d":
+		b.top += b.page / 2
+	case "u", "ctrl+u":
+		b.top -= b.page / 2
 	case "home", "g":
 		b.top = 0
 	case "end", "G":

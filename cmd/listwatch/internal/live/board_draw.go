@@ -52,8 +52,8 @@ func (b *board) scrolled(total int) (from, to int) {
 // status is the first line.
 func (b *board) status() string {
 	text := printable.Count(b.objects, "object") + ", " + printable.Count(b.events, "event")
-	if b.filter != "" && !b.typing {
-		text += ", with " + strconv.Quote(b.filter)
+	if b.query.text != "" {
+		text += fmt.Sprintf(", %s with %s", printable.Thousands(b.shown()), b.query.text)
 	}
 	if n := b.waiting(); n > 0 {
 		text += ", " + printable.Count(n, "row") + " to look at"
@@ -72,11 +72,12 @@ func (b *board) keys(time.Time) (lines []line, total int) {
 	lines = []line{{Layout: l, mark: " ", cells: []string{"KEY", "WHAT IT DOES"}, head: true}}
 	for _, k := range [][]string{
 		{"q, Ctrl-C", "quit"},
-		{"/", "show only the rows with a text: Enter keeps it, Esc drops it"},
+		{"/", "filter by an expression of jq, as --where does, or by a part of the name"},
+		{"Esc", "show all rows again"},
 		{"s", "sort by the next column; after the last one by namespace and name"},
 		{"r", "reverse the order"},
 		{"Up, Down", "scroll by a line; so do k and j"},
-		{"PgUp, PgDn", "scroll by a page; so do b, f and Space"},
+		{"PgUp, PgDn", "scroll by a page; so do b, f and Space; d and u by half a page"},
 		{"Left, Right", "scroll by half the width; so do h and l"},
 		{"Home, End", "go to the first or the last row; so do g and G"},
 		{"Ctrl-Z", "suspend"},
@@ -91,16 +92,17 @@ func (b *board) keys(time.Time) (lines []line, total int) {
 // foot returns the last lines: what is being typed, a message in at most so many lines, or
 // the keys. A message stays for some time, and while something is not current.
 func (b *board) foot(now time.Time, width, most int, behind bool) []string {
-	text := keys
 	switch n := len(b.notes); {
 	case b.typing:
-		text = "/" + b.filter + "_   (enter keeps it, esc drops it)"
+		return b.prompt(width, most)
 	case b.help:
-		text = "? or Esc ends the help"
+		return []string{clipTo("? or Esc ends the help", width)}
 	case n > 0 && (behind || now.Sub(b.notes[n-1].at) < noteFor):
 		return wrapTo(strings.TrimSpace(b.notes[n-1].text), width, most)
+	case b.query.failed > 0:
+		return wrapTo(fmt.Sprintf("the filter fails for %s, not shown: %s", printable.Count(b.query.failed, "object"), b.query.why), width, most)
 	}
-	return []string{clipTo(text, width)}
+	return []string{clipTo(keys, width)}
 }
 
 // body returns the lines of the tables that are seen, and how many there are.

@@ -77,7 +77,7 @@ func (b *board) header(now time.Time, width, most int) (lines []string, behind b
 		places = places[:most-1]
 	}
 	for _, p := range places {
-		text, color := p.text(states[p.name], now, late(p)), ""
+		text, color := p.describe(states[p.name], now, late(p)), ""
 		if late(p) {
 			color = red
 		}
@@ -98,9 +98,9 @@ func order(first bool) int {
 	return 1
 }
 
-// text is the line of a place: which it is, how old its state is where that is not
+// describe returns the line of a place: which it is, how old its state is where that is not
 // current, and what is selected.
-func (p place) text(f monitor.Freshness, now time.Time, late bool) string {
+func (p place) describe(f monitor.Freshness, now time.Time, late bool) string {
 	parts := []string{p.first}
 	switch {
 	case !late:

@@ -160,6 +160,8 @@ func (s *screen) take(m tea.Msg) tea.Cmd {
 		}
 	case said:
 		s.note(string(m), time.Now())
+	case tea.PasteMsg:
+		s.press("", m.Content)
 	case tea.KeyPressMsg:
 		switch name := m.String(); {
 		case name == "ctrl+c":

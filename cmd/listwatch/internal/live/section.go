@@ -56,6 +56,7 @@ type liveRow struct {
 	by      string    // what it is sorted by, besides its key
 	since   time.Time // the same, of a column of ages
 	match   bool      // it is shown
+	failed  bool      // the query fails for it
 	inQueue bool
 	inAdded bool
 	inOrder bool
@@ -162,7 +163,7 @@ func (b *board) look(s *section, row *liveRow) {
 			row.by = ""
 		}
 	}
-	row.match = !row.gone && b.selects(s, row)
+	row.match = b.selects(row)
 	if row.match && row.inOrder && !row.leaves && by == row.by && since.Equal(row.since) {
 		return
 	}
