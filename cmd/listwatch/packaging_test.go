@@ -443,3 +443,28 @@ func TestReleasesAreSignedAndHaveTheirNotices(t *testing.T) {
 		}
 	}
 }
+
+// TestWorkflowsRunWhatWasReviewed: actions are named by commit, as whoever owns an action
+// can move its tags, and programs by version.
+func TestWorkflowsRunWhatWasReviewed(t *testing.T) {
+	uses := regexp.MustCompile(`(?m)\buses: (.*)$`)
+	pinned := regexp.MustCompile(`^[a-z0-9-]+(/[a-z0-9-]+)+@[0-9a-f]{40} # v\d+\.\d+\.\d+\b`)
+	for _, workflow := range []string{"ci", "release"} {
+		b, err := os.ReadFile("../../.github/workflows/" + workflow + ".yml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := uses.FindAllStringSubmatch(string(b), -1)
+		if len(all) == 0 {
+			t.Errorf("%s: it uses no action", workflow)
+		}
+		for _, action := range all {
+			if !pinned.MatchString(action[1]) {
+				t.Errorf("%s: %s is not named by commit and version", workflow, action[1])
+			}
+		}
+		if strings.Contains(string(b), "@latest") {
+			t.Errorf("%s: runs the latest version of a program, whatever that is", workflow)
+		}
+	}
+}
