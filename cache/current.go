@@ -138,7 +138,7 @@ func (s *Store[T]) holds(source int, l *listing) bool {
 	for key, listed := range l.missing {
 		e, known := s.objects[key]
 		held := known && sameUID(e.uid, listed.uid) && e.revision == listed.revision
-		if u, unread := s.unread[key]; unread {
+		if u, unread := s.unread.states[key]; unread {
 			held = u.revision == listed.revision || u.revision == ""
 		}
 		if !held {
@@ -152,7 +152,7 @@ func (s *Store[T]) holds(source int, l *listing) bool {
 			held++
 		}
 	}
-	for key, u := range s.unread {
+	for key, u := range s.unread.states {
 		if _, known := s.objects[key]; !known && int(u.part) == source {
 			held++
 		}

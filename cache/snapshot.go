@@ -99,7 +99,7 @@ func (s *Store[T]) storeSnapshot(head persist.Header, unacked []persist.Record[T
 		return nil, 0, ErrNotSynced
 	}
 	head.Revision, head.Objects, head.Unacked = string(p.revision), int64(len(s.objects)), int64(len(unacked))
-	head.Unread = int64(len(s.unread))
+	head.Unread = int64(len(s.unread.states))
 	m = &persist.Snapshot[T]{Header: head, Records: make([]persist.Record[T], 0, len(s.objects)+len(unacked))}
 	for k, e := range s.objects {
 		m.Records = append(m.Records, e.record(k))

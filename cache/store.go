@@ -3,9 +3,7 @@ package cache
 import (
 	"errors"
 	"iter"
-	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/listwatch/listwatch/cache/internal/persist"
@@ -20,7 +18,7 @@ type Store[T kube.Object] struct {
 	mu      sync.RWMutex
 	objects map[kube.Key]entry[T]
 	parts   []part                // by source
-	unread  map[kube.Key]entry[T] // those whose latest state could not be decoded, with its revision; nil = there was none
+	unread  unreadable            // those whose latest state could not be decoded
 	indexes []indexer[T]
 
 	deltas []Delta[T] // reused by Apply
@@ -64,10 +62,10 @@ func (s *Store[T]) apply(source int, ev watch.Event[T]) []Delta[T] {
 		p.listing = true
 		p.restored = p.restored || errors.Is(ev.Cause, watch.ErrAhead)
 	case watch.Added, watch.Modified:
-		delete(s.unread, ev.Key)
+		s.unread.remove(ev.Key)
 		s.put(uint32(source), p, ev)
 	case watch.Deleted:
-		delete(s.unread, ev.Key)
+		s.unread.remove(ev.Key)
 		s.remove(ev)
 	case watch.Synced:
 		s.sweep(uint32(source), p, ev.Revision)
@@ -180,7 +178,7 @@ func (s *Store[T]) sweep(source uint32, p *part, rev kube.Revision) {
 			Type: watch.Deleted, Key: key, UID: e.uid, Old: e.object, New: e.object, Revision: rev, Inferred: true,
 		})
 	}
-	maps.DeleteFunc(s.unread, func(_ kube.Key, u entry[T]) bool { return u.part == source && u.generation != p.generation })
+	s.unread.sweep(mark{source, p.generation})
 	slices.SortFunc(s.deltas, func(a, b Delta[T]) int { return a.Key.Compare(b.Key) })
 	p.listing, p.restored, p.synced = false, false, true
 }
@@ -194,9 +192,9 @@ func (s *Store[T]) quarantine(source int, ev watch.Event[T]) []Delta[T] {
 	p := s.begin(source)
 	old, known := s.objects[ev.Key]
 	if ev.Type == watch.Deleted {
-		delete(s.unread, ev.Key)
+		s.unread.remove(ev.Key)
 	} else if !known || p.listing || !old.revision.Newer(ev.Revision) {
-		s.unreadable(ev.Key, entry[T]{revision: ev.Revision, mark: mark{uint32(source), p.generation}})
+		s.unread.add(ev.Key, unreadState{ev.Revision, mark{uint32(source), p.generation}})
 	}
 	switch {
 	case !known:
@@ -215,19 +213,6 @@ func (s *Store[T]) quarantine(source int, ev watch.Event[T]) []Delta[T] {
 	}
 	p.advance(ev.Revision)
 	return s.deltas
-}
-
-// unreadable notes that the stored state of k, if any, is not the latest. The strings of
-// an event may share memory with a larger one.
-func (s *Store[T]) unreadable(k kube.Key, u entry[T]) {
-	if s.unread == nil {
-		s.unread = map[kube.Key]entry[T]{}
-	}
-	if _, ok := s.unread[k]; !ok {
-		k = kube.Key{Namespace: strings.Clone(k.Namespace), Name: strings.Clone(k.Name)}
-	}
-	u.revision = kube.Revision(strings.Clone(string(u.revision)))
-	s.unread[k] = u
 }
 
 // Get returns the object of key k; false = there is none.
