@@ -14,8 +14,8 @@ import (
 // kernel may end the process. The memory of an informer is free again when its Run has
 // returned; a caller that keeps the store of an ended informer keeps its memory.
 //
-// The count is an estimate: the strings, slices, maps and pointers of the objects, and
-// the overhead of the store. Indexes and the queue of a DeltaFIFO are not counted. Each
+// The count is an estimate: the strings, slices, maps and pointers of the objects, the keys
+// of those that could not be decoded, and the overhead of the store. Indexes and the queue of a DeltaFIFO are not counted. Each
 // object is measured by reflection, unless it has a method MemorySize() int, as
 // codec.Raw has; see codec.SizerOf.
 //
@@ -71,13 +71,17 @@ type account[T kube.Object] struct {
 	budget   *Budget
 	size     func(T) int
 	held     atomic.Int64
+	unread   int64 // the part of held for what could not be decoded
 	admitted int64 // reserved for an event that is not in the store yet
 }
 
 // admit reserves what ev adds to s, for enter to count. It fails if the budget is used up.
-func (a *account[T]) admit(s *Store[T], ev watch.Event[T]) error {
+func (a *account[T]) admit(s *Store[T], ev watch.Event[T], unreadable bool) error {
 	if a == nil || ev.Type != watch.Added && ev.Type != watch.Modified {
 		return nil
+	}
+	if unreadable {
+		return a.take(ev.Key, s.unreadNeeds(ev))
 	}
 	needs := a.sizeOf(ev.Object)
 	if old, ok := s.entry(ev.Key); ok {
@@ -97,12 +101,14 @@ func (a *account[T]) take(key kube.Key, needs int64) error {
 	return nil
 }
 
-// enter counts the changes of the store.
-func (a *account[T]) enter(deltas []Delta[T]) {
+// enter counts the changes of s.
+func (a *account[T]) enter(s *Store[T], deltas []Delta[T]) {
 	if a == nil {
 		return
 	}
-	var n int64
+	unread := s.unreadBytes()
+	n := unread - a.unread
+	a.unread = unread
 	for _, d := range deltas {
 		switch d.Type {
 		case watch.Added:

@@ -105,6 +105,52 @@ func TestBudgetEndsOnlyTheInformerThatNeedsMore(t *testing.T) {
 	})
 }
 
+// TestBudgetCountsObjectsThatCannotBeRead: their keys stay in memory, and a server can
+// send as many as it wants.
+func TestBudgetCountsObjectsThatCannotBeRead(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		budget := cache.NewBudget(10_000)
+		i := cache.New(w.maps, options{Budget: budget, Transform: func(o kube.Partial) (kube.Partial, error) {
+			return o, errors.New("a bug")
+		}})
+		ended := make(chan error, 1)
+		go func() { ended <- i.Run(w.ctx) }()
+		for n := range 20 {
+			w.put("a", fmt.Sprintf("%02d", n), "1")
+		}
+		synctest.Wait()
+		used, state := budget.Used(), int64(160+len("a")+len("00")+len("100"))
+		if used < 20*(state-1) || used > 20*state {
+			t.Errorf("%d bytes are used for 20 objects that cannot be read, want some %d", used, 20*state)
+		}
+		w.put("a", "07", "2")
+		w.delete("a", "08")
+		w.srv.DropWatches()
+		w.delete("a", "09")
+		w.srv.Expire()
+		w.pass(time.Minute)
+		if now := budget.Used(); now < 18*(state-1) || now > 18*state {
+			t.Errorf("%d bytes are used for 18 of them, want some %d", now, 18*state)
+		}
+		for n := range 100 {
+			w.put("b", fmt.Sprint(n), "1")
+		}
+		synctest.Wait()
+		select {
+		case err := <-ended:
+			over := (*cache.BudgetError)(nil)
+			if !errors.As(err, &over) || over.Key.Namespace != "b" || over.Used+over.Needs <= over.Limit {
+				t.Errorf("got %v, want a BudgetError", err)
+			}
+		default:
+			t.Errorf("it runs on with %d bytes", budget.Used())
+		}
+		if used := budget.Used(); used != 0 {
+			t.Errorf("%d bytes are used after the end", used)
+		}
+	})
+}
+
 func TestBudgetRefusesASnapshotThatIsTooLarge(t *testing.T) {
 	dir := t.TempDir()
 	inWorld(t, func(t *testing.T, w *world) {

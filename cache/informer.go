@@ -267,11 +267,12 @@ func (i *Informer[T]) apply(ctx context.Context, source int, ev watch.Event[T], 
 	if i.torn {
 		return nil, errUnwound
 	}
+	if err := i.account.admit(i.store, ev, unreadable); err != nil {
+		return nil, err
+	}
 	change := i.store.apply
 	if unreadable {
 		change = i.store.quarantine
-	} else if err := i.account.admit(i.store, ev); err != nil {
-		return nil, err
 	}
 	i.torn = true // until all handlers have returned
 	unlogged = i.distribute(change(source, ev))
@@ -304,7 +305,7 @@ func (i *Informer[T]) finish() { i.exclusive <- struct{}{} }
 // distribute writes deltas to the journal and calls all handlers. The caller holds
 // exclusive. It returns why the journal does not hold them.
 func (i *Informer[T]) distribute(deltas []Delta[T]) (unlogged error) {
-	i.account.enter(deltas)
+	i.account.enter(i.store, deltas)
 	if i.restorer != nil {
 		unlogged = i.restorer.journal.Write(i.journaled(deltas))
 	}

@@ -190,11 +190,11 @@ func (i *Informer[T]) load() error {
 // restore applies the records of the journal. The caller holds exclusive.
 func (i *Informer[T]) restore(noted []persist.Record[T]) error {
 	for _, r := range noted {
-		if err := i.account.admit(i.store, watch.Event[T]{Type: watch.Added, Key: r.Key, Object: r.Object}); err != nil {
+		if err := i.account.admit(i.store, watch.Event[T]{Type: watch.Added, Key: r.Key, Object: r.Object}, false); err != nil {
 			return err
 		}
 		deltas := i.store.restore(r)
-		i.account.enter(deltas)
+		i.account.enter(i.store, deltas)
 		i.deliver(deltas)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/watch"
 )
 
 // unreadable are the objects of a store whose latest state could not be decoded. The
@@ -55,4 +56,22 @@ func (u *unreadable) sweep(last mark) {
 			u.remove(k)
 		}
 	}
+}
+
+// unreadBytes returns how many bytes the objects that could not be decoded take.
+func (s *Store[T]) unreadBytes() int64 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.unread.bytes
+}
+
+// unreadNeeds returns how many more they take with the object of ev, at most.
+func (s *Store[T]) unreadNeeds(ev watch.Event[T]) int64 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	needs := unreadState{revision: ev.Revision}.size(ev.Key)
+	if old, ok := s.unread.states[ev.Key]; ok {
+		needs -= old.size(ev.Key)
+	}
+	return needs
 }
