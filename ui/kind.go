@@ -216,8 +216,10 @@ func (k *kind) take(ev watch.Event[codec.RawFull], err error) error {
 	if bad != nil {
 		k.undecodable++
 		k.version++
-		for _, d := range k.store.Quarantine(own) {
-			k.record(d, parsed{item: d.New})
+		if _, known := k.store.Get(own.Key); known { // of others the store would remember their names
+			for _, d := range k.store.Quarantine(own) {
+				k.record(d, parsed{item: d.New})
+			}
 		}
 		return nil
 	}
