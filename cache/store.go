@@ -17,8 +17,8 @@ import (
 type Store[T kube.Object] struct {
 	mu      sync.RWMutex
 	objects map[kube.Key]entry[T]
-	parts   []part                // by source
-	unread  unreadable            // those whose latest state could not be decoded
+	parts   []part     // by source
+	unread  unreadable // those whose latest state could not be decoded
 	indexes []indexer[T]
 
 	deltas []Delta[T] // reused by Apply
