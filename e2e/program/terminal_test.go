@@ -162,12 +162,35 @@ func TestTerminal(t *testing.T) {
 		w.tmux("send-keys", "C-c")
 		restored(w, 130)
 	})
+	t.Run("an object with its Events and changes", func(t *testing.T) {
+		w, srv, _ := begin(t, 80, 40)
+		about := func(name, message string) string {
+			return fmt.Sprintf(`{"metadata":{"namespace":"shop","name":%q},"involvedObject":{"kind":"Pod","namespace":"shop","name":"pod-1"},"type":"Warning","reason":"BackOff","message":%q}`, name, message)
+		}
+		srv.Put(kube.Events, about("one", "restarting"))
+		srv.Put(kube.Pods, pod("pod-1", "Running"))
+		w.until(`^~ pod-1 +0/1 +Running`)
+		w.tmux("send-keys", "j", "j")
+		w.until(`^.>pod-1 `)
+		w.tmux("send-keys", "Enter")
+		w.until(`^pod/pod-1 in namespace shop, 1 Event, 1 change`)
+		w.until(`Warning +BackOff: restarting$`)
+		w.until(`^  -  phase: Pending\n  \+  phase: Running$`)
+		srv.Put(kube.Events, about("two", "again"))
+		w.until(`Warning +BackOff: again$`)
+		srv.Put(kube.Pods, pod("pod-1", "Failed"))
+		w.until(`^  -  phase: Running\n  \+  phase: Failed$`)
+		w.tmux("send-keys", "Escape")
+		w.until(`^.>pod-1 +0/1 +(Failed|Error)`)
+		w.tmux("send-keys", "q")
+		restored(w, 0)
+	})
 	t.Run("a small screen scrolls", func(t *testing.T) {
 		w, _, _ := begin(t, 80, 24)
 		w.tmux("resize-window", "-x", "40", "-y", "5")
 		w.until(`lines 1 to 2 of 6`)
 		w.tmux("send-keys", "End")
-		w.until(`pod-4.*\n.*q quit`)
+		w.until(`pod-4.*\n\? help`)
 		for line := range strings.Lines(w.screen()) {
 			if n := len([]rune(strings.TrimRight(line, "\n"))); n > 40 {
 				t.Errorf("a line of %d columns: %q", n, line)

@@ -29,6 +29,7 @@ type board struct {
 	events   int
 	pace     int      // rows that are looked at before keys are read again
 	leaving  []leaver // by time
+	history  history
 	notes    []note
 
 	query    query
@@ -37,9 +38,13 @@ type board struct {
 	sort     int // a column; 0 = the namespace and name
 	reverse  bool
 	help     bool
-	top      int // the first line shown
-	left     int // the first column shown
-	page     int // lines of the body, when last drawn
+	manual   pane     // of the help
+	view     pane     // of the table
+	at       *liveRow // that is selected; nil = none
+	index    int      // its number, of those that are shown
+	first    int      // the number of the first row on the screen
+	detail   *detail  // that is shown; nil = the table is
+	page     int      // lines of the body, when last drawn
 	lastLine int
 	width    int // of the screen, when last drawn
 	widest   int // of the lines that were drawn last
@@ -66,7 +71,7 @@ const (
 )
 
 func newBoard(o *print.Format) *board {
-	b := &board{format: o, table: print.NewTable(o), types: map[kube.Resource]*section{}, frame: 1, pace: workRows}
+	b := &board{format: o, table: print.NewTable(o), types: map[kube.Resource]*section{}, frame: 1, pace: workRows, history: history{most: maxHistory}}
 	b.cellsOf = b.table.Cells
 	return b
 }
@@ -109,6 +114,7 @@ func (b *board) apply(r *record.Record) {
 	}
 	if !r.Initial {
 		b.events++
+		b.history.add(row, r)
 	}
 	b.take(s, row, r)
 	s.enqueue(row)
@@ -202,10 +208,10 @@ func (b *board) press(key, typed string) (quit bool) {
 	case "/":
 		b.typing, b.typed = true, b.query.text
 	case "esc":
-		if b.help {
-			b.help = false
-		} else {
-			b.find(query{})
+		b.back()
+	case "enter":
+		if b.pane() == &b.view {
+			b.open()
 		}
 	case "s":
 		widest := 0
@@ -223,31 +229,4 @@ func (b *board) press(key, typed string) (quit bool) {
 		b.scroll(key)
 	}
 	return false
-}
-
-// scroll moves what is seen, within what there is.
-func (b *board) scroll(key string) {
-	switch key {
-	case "down", "j":
-		b.top++
-	case "up", "k":
-		b.top--
-	case "pgdown", "space", "f", "ctrl+f":
-		b.top += b.page
-	case "pgup", "b", "ctrl+b":
-		b.top -= b.page
-	case "d", "ctrl+d":
-		b.top += b.page / 2
-	case "u", "ctrl+u":
-		b.top -= b.page / 2
-	case "home", "g":
-		b.top = 0
-	case "end", "G":
-		b.top = b.lastLine
-	case "right", "l":
-		b.left = max(0, min(b.left+b.width/2, b.widest-b.width))
-	case "left", "h":
-		b.left -= b.width / 2
-	}
-	b.top, b.left = max(0, b.top), max(0, b.left)
 }

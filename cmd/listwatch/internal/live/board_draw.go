@@ -24,18 +24,14 @@ func (b *board) draw(width, height int, now time.Time) []string {
 	head, behind := b.header(now, width, (height-2)/3)
 	foot := b.foot(now, width, height/3, behind)
 	b.width, b.page = width, height-1-len(head)-len(foot)
-	body := b.keys
-	if !b.help {
-		body = b.body
-	}
-	visible, total := body(now)
+	visible, total := b.seen(now)
 	b.lastLine, b.widest = total, 0
 	for i := range visible {
 		b.widest = max(b.widest, visible[i].width())
 	}
 	lines := append([]string{b.invert(clipTo(b.status(), width), width)}, head...)
 	for i := range visible {
-		lines = append(lines, visible[i].paint(b.format.Color, b.left, width))
+		lines = append(lines, visible[i].paint(b.format.Color, b.pane().left, width))
 	}
 	for len(lines) < height-len(foot) {
 		lines = append(lines, "")
@@ -43,10 +39,15 @@ func (b *board) draw(width, height int, now time.Time) []string {
 	return append(lines, foot...)
 }
 
-// scrolled keeps the first line within total lines, and returns the lines that are seen.
-func (b *board) scrolled(total int) (from, to int) {
-	b.top = max(0, min(b.top, total-b.page))
-	return b.top, min(b.top+b.page, total)
+// seen returns the lines between header and foot that are seen, and how many there are.
+func (b *board) seen(now time.Time) (lines []line, total int) {
+	switch {
+	case b.help:
+		return b.keys()
+	case b.detail != nil:
+		return b.detail.list(b, now)
+	}
+	return b.body(now)
 }
 
 // status is the first line.
@@ -58,26 +59,30 @@ func (b *board) status() string {
 	if n := b.waiting(); n > 0 {
 		text += ", " + printable.Count(n, "row") + " to look at"
 	}
-	if over := b.lastLine - b.page; over > 0 {
-		text += fmt.Sprintf(", lines %d to %d of %d", b.top+1, min(b.top+b.page, b.lastLine), b.lastLine)
+	if d := b.detail; d != nil && !b.help {
+		text = d.name() + ", " + printable.Count(len(d.events), "Event") + ", " + printable.Count(len(d.row.changes)+d.row.dropped, "change")
+	}
+	if top := b.pane().top; b.lastLine > b.page {
+		text += fmt.Sprintf(", lines %d to %d of %d", top+1, min(top+b.page, b.lastLine), b.lastLine)
 	}
 	return text
 }
 
-const keys = "q quit   / filter   s sort   r reverse   arrows scroll   ? help"
+const keys = "? help   q quit   / filter   Enter open   s sort   r reverse   arrows move"
 
 // keys returns the lines of the help that are seen, and how many there are.
-func (b *board) keys(time.Time) (lines []line, total int) {
+func (b *board) keys() (lines []line, total int) {
 	l := &print.Layout{Widths: []int{14, 0}}
 	lines = []line{{Layout: l, mark: " ", cells: []string{"KEY", "WHAT IT DOES"}, head: true}}
 	for _, k := range [][]string{
 		{"q, Ctrl-C", "quit"},
 		{"/", "filter by an expression of jq, as --where does, or by a part of the name"},
-		{"Esc", "show all rows again"},
+		{"Up, Down", "select a row; so do k and j"},
+		{"Enter", "show the Events of the selected row, and its changes in this run"},
+		{"Esc", "go back: to the table, to all rows, to no selected row"},
 		{"s", "sort by the next column; after the last one by namespace and name"},
 		{"r", "reverse the order"},
-		{"Up, Down", "scroll by a line; so do k and j"},
-		{"PgUp, PgDn", "scroll by a page; so do b, f and Space; d and u by half a page"},
+		{"PgUp, PgDn", "move by a page; so do b, f and Space; u and d by half a page"},
 		{"Left, Right", "scroll by half the width; so do h and l"},
 		{"Home, End", "go to the first or the last row; so do g and G"},
 		{"Ctrl-Z", "suspend"},
@@ -85,7 +90,7 @@ func (b *board) keys(time.Time) (lines []line, total int) {
 	} {
 		lines = append(lines, line{Layout: l, mark: " ", cells: k})
 	}
-	from, to := b.scrolled(len(lines))
+	from, to := b.manual.within(len(lines), b.page)
 	return lines[from:to], len(lines)
 }
 
@@ -126,9 +131,12 @@ func (b *board) body(now time.Time) (lines []line, total int) {
 		parts = append(parts, part{s, first})
 		total += len(first) + len(s.order)
 	}
-	from, to := b.scrolled(total)
+	b.reveal()
+	from, to := b.view.within(total, b.page)
+	b.first = 0
 	for _, p := range parts {
 		n := len(p.first) + len(p.order)
+		b.first += max(0, min(from-len(p.first), len(p.order)))
 		for i := max(0, from); i < min(n, to); i++ {
 			if i < len(p.first) {
 				lines = append(lines, p.first[i])
@@ -155,7 +163,7 @@ func (b *board) titles(s *section) []string {
 func (b *board) line(s *section, row *liveRow, now time.Time) line {
 	b.current(s, row)
 	row.drawn = b.frame
-	l := line{Layout: s.Layout, mark: " ", cells: slices.Clone(row.cells), fresh: make([]bool, len(row.cells))}
+	l := line{Layout: s.Layout, mark: " ", at: row == b.at, cells: slices.Clone(row.cells), fresh: make([]bool, len(row.cells))}
 	if row.age >= 0 && !row.created.IsZero() && !row.deleted() {
 		l.cells[row.age] = print.Age(now.Sub(row.created))
 	}

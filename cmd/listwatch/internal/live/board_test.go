@@ -1,6 +1,7 @@
 package live
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -20,9 +21,13 @@ var boardStart = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 // podRecord is a row of a Table, after some seconds.
 func podRecord(t *testing.T, event, name, phase string, restarts, after int) *record.Record {
 	t.Helper()
-	text := fmt.Sprintf(`{"kind":"Table","apiVersion":"meta.k8s.io/v1","columnDefinitions":[{"name":"Name","format":"name"},{"name":"Status"},{"name":"Restarts"},{"name":"Age"},{"name":"Node","priority":1}],
-		"rows":[{"cells":[%q,%q,%d,"0s","n"],"object":{"kind":"Pod","apiVersion":"v1","metadata":{"namespace":"shop","name":%q,"creationTimestamp":"2026-01-02T03:04:00Z"},"status":{"phase":%q}}}]}`, name, phase, restarts, name, phase)
-	o, err := codec.Decode[codec.Raw]([]byte(text))
+	text, err := json.Marshal(phase)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := fmt.Sprintf(`{"kind":"Table","apiVersion":"meta.k8s.io/v1","columnDefinitions":[{"name":"Name","format":"name"},{"name":"Status"},{"name":"Restarts"},{"name":"Age"},{"name":"Node","priority":1}],
+		"rows":[{"cells":[%q,%s,%d,"0s","n"],"object":{"kind":"Pod","apiVersion":"v1","metadata":{"namespace":"shop","name":%[1]q,"creationTimestamp":"2026-01-02T03:04:00Z"},"status":{"phase":%[2]s}}}]}`, name, text, restarts)
+	o, err := codec.Decode[codec.Raw]([]byte(row))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +61,7 @@ func TestBoard(t *testing.T) {
 
 
 
-q quit   / filter   s sort   r reverse   arrows scroll   ? …`)
+? help   q quit   / filter   Enter open   s sort   r revers…`)
 	for i, name := range []string{"b", "a", "c-is-a-long-name"} {
 		b.apply(podRecord(t, "ADDED", name, "Pending", []int{2, 10, 9}[i], 0))
 	}
@@ -103,7 +108,7 @@ listwatch: pods: watch closed`)
   shop        d                  Pending   0           100s
 
 
-q quit   / filter   s sort   r reverse   arrows scroll   ? …`)
+? help   q quit   / filter   Enter open   s sort   r revers…`)
 	if !b.press("q", "q") {
 		t.Error("q does not quit")
 	}

@@ -85,7 +85,7 @@ func TestBoardOfTwoClusters(t *testing.T) {
   east      a      Phase1   1          5s
   west      a      Phase0   0          5s
 
-q quit   / filter   s sort   r reverse   arrows scroll   ? …`
+? help   q quit   / filter   Enter open   s sort   r revers…`
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/signals"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/print"
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/record"
 
 	tea "charm.land/bubbletea/v2"
@@ -47,7 +50,7 @@ func TakeTerminal(p *cli.Program, ctx context.Context, in io.Reader, o print.For
 	o.Events = false // a mark says it
 	b := newBoard(&o)
 	b.places, b.fresh = placesOf(src.Clusters), src.Monitor.Freshness
-	l := startLive(ctx, b, in, p.Stdout, stop)
+	l := startLive(ctx, &screen{board: b, source: src, stop: stop}, in, p.Stdout)
 	signals.BeforeLeaving(ctx, l.kill)
 	if cli.IsTerminal(p.Stderr) {
 		t.To(l)
@@ -57,18 +60,19 @@ func TakeTerminal(p *cli.Program, ctx context.Context, in io.Reader, o print.For
 	return l, nil
 }
 
-// startLive takes over the terminal; its keys end the watch by stop.
-func startLive(ctx context.Context, b *board, in io.Reader, out io.Writer, stop func(error)) *live {
-	m := &screen{board: b, stop: stop}
+// startLive takes over the terminal; its keys end the watch by m.stop.
+func startLive(ctx context.Context, m *screen, in io.Reader, out io.Writer) *live {
 	l := &live{done: make(chan struct{})}
 	l.program = tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler(), tea.WithFPS(20))
+	m.send = l.program.Send
 	go func() {
 		_, err := l.program.Run()
+		m.close()
 		if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
 			err = nil // it was us
 		}
 		if err != nil {
-			stop(exit.Failed(err))
+			m.stop(exit.Failed(err))
 		}
 		close(l.done)
 	}()
@@ -126,6 +130,12 @@ type screen struct {
 	stop          func(error)
 	width, height int
 	working       bool // a step is on its way
+
+	source  Source
+	send    func(tea.Msg)      // to Update; not called by it
+	reads   sync.WaitGroup     // of Events
+	reading *detail            // whose Events are read
+	stopped context.CancelFunc // ends that; nil = none are read
 }
 
 func again() tea.Cmd {
@@ -138,6 +148,7 @@ func (s *screen) Init() tea.Cmd { return again() }
 // between them.
 func (s *screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 	cmd := s.take(m)
+	s.read()
 	if _, ok := m.(step); ok {
 		s.working = false
 	}
@@ -146,6 +157,46 @@ func (s *screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 	}
 	s.working = true
 	return s, tea.Batch(cmd, func() tea.Msg { return step{} })
+}
+
+// read has the Events of the object that is shown read, as long as it is shown.
+func (s *screen) read() {
+	d := s.detail
+	if d == s.reading {
+		return
+	}
+	if s.stopped != nil {
+		s.stopped()
+	}
+	s.reading, s.stopped = d, nil
+	if d == nil {
+		return
+	}
+	i := slices.IndexFunc(s.source.Clusters, func(c connect.Cluster) bool { return c.Name == d.row.key.cluster })
+	if i < 0 {
+		return
+	}
+	col, err := eventsOf(s.source.Clusters[i].Client, &d.row.last)
+	if err != nil {
+		d.problem = printable.Line(err.Error())
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s.stopped = cancel
+	s.reads.Go(func() {
+		followEvents(ctx, col, func(n news) {
+			n.of = d
+			s.send(n)
+		})
+	})
+}
+
+// close ends what read began.
+func (s *screen) close() {
+	if s.stopped != nil {
+		s.stopped()
+	}
+	s.reads.Wait()
 }
 
 func (s *screen) take(m tea.Msg) tea.Cmd {
@@ -158,6 +209,8 @@ func (s *screen) take(m tea.Msg) tea.Cmd {
 		for i := range m {
 			s.apply(&m[i])
 		}
+	case news:
+		m.of.hear(m)
 	case said:
 		s.note(string(m), time.Now())
 	case tea.PasteMsg:

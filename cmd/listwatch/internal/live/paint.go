@@ -14,12 +14,17 @@ type line struct {
 	fresh []bool // cells to be highlighted
 	gone  bool
 	head  bool
+	at    bool   // it is selected
+	color string // of the whole line
 }
 
 const (
 	faint  = "\x1b[2;9m"
 	yellow = "\x1b[33m"
 	red    = "\x1b[31m"
+	green  = "\x1b[32m"
+	cyan   = "\x1b[36m"
+	invert = "\x1b[7m"
 	bold   = "\x1b[1m"
 	plain  = "\x1b[0m"
 )
@@ -57,6 +62,10 @@ func (l *line) paint(color bool, left, width int) string {
 	}
 	style := func(i int) string {
 		switch {
+		case l.at:
+			return invert
+		case l.color != "":
+			return l.color
 		case l.head:
 			return bold
 		case l.gone:
@@ -68,14 +77,17 @@ func (l *line) paint(color bool, left, width int) string {
 		}
 		return ""
 	}
-	hidden := left
+	hidden, cursor := left, " "
+	if l.at {
+		cursor = ">"
+	}
 	left = 0
-	put(l.mark+" ", style(-1))
+	put(l.mark+cursor, style(-1))
 	left = hidden
 	for i, s := range l.cells {
 		put(s, style(i))
 		if i < len(l.cells)-1 && i < len(l.Widths) {
-			put(strings.Repeat(" ", l.Space(i, s)), "")
+			put(strings.Repeat(" ", l.Space(i, s)), map[bool]string{true: invert}[l.at])
 		}
 	}
 	return out.String()
@@ -102,7 +114,7 @@ func (b *board) invert(s string, width int) string {
 	if !b.format.Color {
 		return s
 	}
-	return "\x1b[7m" + s + strings.Repeat(" ", width-print.DisplayWidth(s)) + plain
+	return invert + s + strings.Repeat(" ", width-print.DisplayWidth(s)) + plain
 }
 
 // clipTo cuts s at so many columns, and marks the cut.

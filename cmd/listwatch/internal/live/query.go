@@ -68,8 +68,8 @@ func (b *board) selects(row *liveRow) bool {
 	return holds && err == nil
 }
 
-// find shows only the rows that match q.
-func (b *board) find(q query) {
+// filter shows only the rows that match q.
+func (b *board) filter(q query) {
 	if q.text == b.query.text {
 		return
 	}
@@ -89,7 +89,7 @@ func (b *board) write(key, typed string) {
 	case "enter":
 		if q, problem := parseQuery(b.typed); problem == "" {
 			b.typing = false
-			b.find(q)
+			b.filter(q)
 		}
 	case "esc":
 		b.typing = false

@@ -81,7 +81,7 @@ func TestFilterIsTypedInTheLanguageOfWhere(t *testing.T) {
 	b.press("ctrl+u", "")
 	b.press("enter", "")
 	expect("an empty one", all, "", short)
-	b.find(query{text: "x", holds: nil})
+	b.filter(query{text: "x", holds: nil})
 	b.press("esc", "")
 	if b.query.text != "" {
 		t.Error("Esc does not drop the filter")
@@ -97,7 +97,7 @@ func TestFilterThatFails(t *testing.T) {
 	if problem != "" {
 		t.Fatal(problem)
 	}
-	b.find(q)
+	b.filter(q)
 	foot := func() string { lines := finish(b).draw(100, 12, boardStart); return lines[11] }
 	if got := foot(); got != "the filter fails for 1 object, not shown: error: no[31m" || b.shown() != 1 {
 		t.Errorf("%q, %d rows", got, b.shown())
@@ -132,7 +132,7 @@ func TestFilterSeesNoSecrets(t *testing.T) {
 		if problem != "" {
 			t.Fatal(problem)
 		}
-		b.find(q)
+		b.filter(q)
 		if finish(b); b.shown() != want {
 			t.Errorf("%s: %d rows, want %d", text, b.shown(), want)
 		}

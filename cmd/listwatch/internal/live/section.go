@@ -53,6 +53,9 @@ type liveRow struct {
 	changed []time.Time   // when each cell changed last; nil = none did
 	drawn   int           // the last frame that shows it
 
+	changes []*change // in this run, the oldest first
+	dropped int       // earlier changes
+
 	by      string    // what it is sorted by, besides its key
 	since   time.Time // the same, of a column of ages
 	match   bool      // it is shown

@@ -125,7 +125,7 @@ func TestRowsAreThoseOfAFullSort(t *testing.T) {
 				if problem != "" {
 					t.Fatal(problem)
 				}
-				b.find(q)
+				b.filter(q)
 			case 3:
 				now += rnd.IntN(12)
 			case 4:
