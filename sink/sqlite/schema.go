@@ -39,25 +39,21 @@ var migrations = [][]string{{
 	`CREATE INDEX history_gaps ON history (resource, seq) WHERE type = 'GAP'`,
 }}
 
-// migrate brings the schema up to date in one transaction, and makes the views anew,
-// which belong to the program and not to a version of the schema.
+// migrate brings the schema up to date in one transaction, with the views, which belong to
+// the program and not to a version of the schema. It writes nothing where all is up to date:
+// readers need no room on the disk.
 func migrate(ctx context.Context, db *sql.DB) error {
+	if version, stale, err := schemaOf(ctx, db); err != nil || version == len(migrations) && len(stale) == 0 {
+		return err
+	}
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback()
-	version, tables := 0, 0
-	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'schema_version'`).Scan(&tables); err != nil {
+	version, stale, err := schemaOf(ctx, tx) // again: another process may have migrated
+	if err != nil {
 		return err
-	}
-	if tables > 0 {
-		if err := tx.QueryRowContext(ctx, `SELECT version FROM schema_version`).Scan(&version); err != nil {
-			return err
-		}
-	}
-	if version > len(migrations) {
-		return fmt.Errorf("its schema has version %d, and this program knows up to %d: use a later release: %w", version, len(migrations), sink.ErrRefused)
 	}
 	for _, step := range migrations[version:] {
 		for _, statement := range step {
@@ -70,7 +66,7 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	if _, err := tx.ExecContext(ctx, `UPDATE schema_version SET version = ?`, version); err != nil {
 		return err
 	}
-	for _, v := range views {
+	for _, v := range stale {
 		for _, statement := range []string{`DROP VIEW IF EXISTS "` + v.name + `"`, v.sql()} {
 			if _, err := tx.ExecContext(ctx, statement); err != nil {
 				return fmt.Errorf("view %s: %w", v.name, err)
@@ -78,6 +74,39 @@ func migrate(ctx context.Context, db *sql.DB) error {
 		}
 	}
 	return tx.Commit()
+}
+
+// schemaOf returns the version of the schema, 0 for an empty file, and the views that the
+// file does not have, or has with another definition. A version of a later release is a sink.ErrRefused.
+func schemaOf(ctx context.Context, db interface {
+	QueryRowContext(context.Context, string, ...any) *sql.Row
+}) (version int, stale []view, err error) {
+	text := func(name string) (sqlText string, err error) {
+		err = db.QueryRowContext(ctx, `SELECT coalesce(max(sql), '') FROM sqlite_schema WHERE name = ?`, name).Scan(&sqlText)
+		return sqlText, err
+	}
+	table, err := text("schema_version")
+	if err != nil {
+		return 0, nil, err
+	}
+	if table != "" {
+		if err := db.QueryRowContext(ctx, `SELECT version FROM schema_version`).Scan(&version); err != nil {
+			return 0, nil, err
+		}
+	}
+	if version > len(migrations) {
+		return 0, nil, fmt.Errorf("its schema has version %d, and this program knows up to %d: use a later release: %w", version, len(migrations), sink.ErrRefused)
+	}
+	for _, v := range views {
+		made, err := text(v.name)
+		if err != nil {
+			return 0, nil, err
+		}
+		if made != v.sql() {
+			stale = append(stale, v)
+		}
+	}
+	return version, stale, nil
 }
 
 // view shows a built-in resource with its common columns.

@@ -1,13 +1,17 @@
 package sqlite_test
 
 import (
+	"database/sql"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"github.com/listwatch/listwatch/sink"
 	"github.com/listwatch/listwatch/sink/sinktest"
 	"github.com/listwatch/listwatch/sink/sqlite"
 )
@@ -59,5 +63,66 @@ func TestFilesAreForTheirOwnerOnly(t *testing.T) {
 		if mode := info.Mode().Perm(); mode != 0o600 {
 			t.Errorf("%s has mode %o, want 600", filepath.Base(path+suffix), mode)
 		}
+	}
+}
+
+// sqlOn runs statements on a file, past the sink.
+func sqlOn(t *testing.T, path string, statements ...string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	db.SetMaxOpenConns(1)
+	for _, text := range statements {
+		if _, err := db.Exec(text); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+	}
+	return db
+}
+
+// TestOpenWritesNothingToACurrentFile: readers need neither the lock of the writer nor room
+// on the disk.
+func TestOpenWritesNothingToACurrentFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cluster.db")
+	open(t, path)
+	sqlOn(t, path, `BEGIN IMMEDIATE`)
+	reader, err := sqlite.Open(t.Context(), path, sqlite.Options{Busy: time.Millisecond})
+	if err != nil {
+		t.Fatalf("while another process writes: %v", err)
+	}
+	defer reader.Close()
+	if _, err := reader.Positions(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOpenReplacesViews: they belong to the program.
+func TestOpenReplacesViews(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cluster.db")
+	open(t, path)
+	db := sqlOn(t, path, `DROP VIEW pods`, `CREATE VIEW pods AS SELECT 1 AS one`, `DROP VIEW nodes`)
+	open(t, path)
+	for _, view := range []string{"pods", "nodes"} {
+		var n int
+		if err := db.QueryRow(`SELECT count(*) FROM (SELECT namespace FROM ` + view + `)`).Scan(&n); err != nil {
+			t.Errorf("view %s: %v", view, err)
+		}
+	}
+}
+
+// TestLaterSchemaIsRefused: and nothing is changed.
+func TestLaterSchemaIsRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cluster.db")
+	open(t, path)
+	db := sqlOn(t, path, `UPDATE schema_version SET version = version + 1`, `DROP VIEW pods`)
+	if _, err := sqlite.Open(t.Context(), path, sqlite.Options{}); !errors.Is(err, sink.ErrRefused) {
+		t.Errorf("error %v, want ErrRefused", err)
+	}
+	var n int
+	if err := db.QueryRow(`SELECT count(*) FROM sqlite_schema WHERE name = 'pods'`).Scan(&n); err != nil || n != 0 {
+		t.Errorf("%d views pods, error %v, want none", n, err)
 	}
 }
