@@ -44,6 +44,8 @@ const hooksLong = `
 
 Hooks: a command after --, or --exec, is run for each event that the filters keep.
 For the objects of a first list, which existed before, it is run with --exec-initial.
+Where a type or a cluster is found after the start, its objects that the server created
+since then are new.
 It gets the line that -o ndjson prints (without --diff) on standard input, and in its
 environment LISTWATCH_EVENT, _CLUSTER, _NAMESPACE, _NAME, _KIND, _API_VERSION, _RESOURCE,
 _UID, _RV, _INITIAL, _SYNTHETIC and _SEQ. What it prints goes to stderr, line by line

@@ -46,6 +46,8 @@ type session struct {
 	refusals refusals
 	late     []lateCluster // those that were not reached at the start
 
+	began time.Time // zero until the streams of the start are known
+
 	mu        sync.Mutex
 	followers []follower
 	known     map[place]follower // the same
@@ -90,11 +92,13 @@ func (s *session) run(ctx context.Context, p *cli.Program) (err error) {
 	defer context.AfterFunc(ctx, func() { s.output.hooks.over(context.Cause(ctx)) })()
 	records := make(chan record.Record, record.RecordBuffer)
 	s.changed = make(chan struct{}, 1)
+	began := time.Now()
 	for _, t := range s.targets {
 		if _, _, err := s.add(ctx, t, records); err != nil {
 			return err
 		}
 	}
+	s.began = began
 	if s.output.verdict != nil {
 		if err := s.output.verdict.Expect(s.targets, len(s.followers)); err != nil {
 			return err
@@ -294,7 +298,7 @@ func prepare[T record.Raw](s *session, i int, f *stream[T], give func(record.Rec
 	if s.output.verdict == nil {
 		f.refusals = &s.refusals
 	}
-	f.memory = &s.memory
+	f.memory, f.since = &s.memory, s.began
 	f.give, f.talk, f.once, f.maxFailures = give, s.talk, s.flags.once, s.flags.maxFailures
 	f.decided = s.output.verdict != nil
 	f.narrowed = !s.flags.selection.Selector.Empty() || !s.flags.selection.FieldsSel.Empty() || !s.output.where.Empty()

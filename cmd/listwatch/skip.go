@@ -75,6 +75,9 @@ func (s *stream[T]) rest(ctx context.Context) error {
 			s.serve(now)
 		}
 	}
+	if !s.synced && s.since.IsZero() {
+		s.since = s.began
+	}
 	s.refusals.readmit(s.Label())
 	s.skipped.Store(false)
 	return nil

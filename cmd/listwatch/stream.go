@@ -57,6 +57,7 @@ type stream[T record.Raw] struct {
 
 	columns  *table.Columns
 	began    time.Time
+	since    time.Time // the run's start, where the first list comes later; zero = it does not
 	told     time.Time // progress, last
 	items    int       // of the listing under way
 	total    int       // of it, as the server says; 0 = it does not
@@ -247,6 +248,9 @@ func (s *stream[T]) delta(d cache.Delta[T]) record.Record {
 		r.Initial = false
 		r.Synthetic = "relist"
 		r.Last = d.Type == watch.Deleted
+	}
+	if r.Initial && !s.since.IsZero() && !record.CreatedOf(r.Object).Before(s.since.Truncate(time.Second)) {
+		r.Initial = false // it did not exist before the run
 	}
 	if s.relist != nil {
 		switch d.Type {

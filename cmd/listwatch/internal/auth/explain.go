@@ -15,6 +15,7 @@ import (
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/manifest"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/discovery"
 	"github.com/listwatch/listwatch/internal/printable"
@@ -43,6 +44,10 @@ func Advice(err error, cfg client.Config) string {
 	var content *client.ContentError
 	if errors.As(err, &content) {
 		return "" // its text has the advice
+	}
+	var download *manifest.DownloadError
+	if errors.As(err, &download) {
+		return "check the URL, the network and HTTPS_PROXY, or download it by other means and give the file"
 	}
 	for _, part := range []func(error, client.Config) string{adviceOnProxies, adviceOnTLS, adviceOnUs, adviceOnNetworks, adviceOnAnswers} {
 		if do := part(err, cfg); do != "" {

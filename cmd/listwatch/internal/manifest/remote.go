@@ -23,6 +23,16 @@ func isURL(name string) bool {
 	return strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://")
 }
 
+// DownloadError is why the response of a URL could not be read.
+type DownloadError struct {
+	URL string // without what may be secret in it
+	Err error
+}
+
+func (e *DownloadError) Error() string { return "GET " + e.URL + ": " + e.Err.Error() }
+
+func (e *DownloadError) Unwrap() error { return e.Err }
+
 // download returns the body of a response to a GET of address, and the address without
 // what may be secret in it: the user, the query and the fragment.
 func download(ctx context.Context, address string, limit int) (body []byte, shown string, err error) {
@@ -52,7 +62,7 @@ func download(ctx context.Context, address string, limit int) (body []byte, show
 		if whole := (*url.Error)(nil); errors.As(err, &whole) {
 			err = whole.Err
 		}
-		return nil, "", fmt.Errorf("GET %s: %w", shown, err)
+		return nil, "", &DownloadError{shown, err}
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
@@ -61,7 +71,7 @@ func download(ctx context.Context, address string, limit int) (body []byte, show
 	body, err = io.ReadAll(io.LimitReader(resp.Body, int64(limit)+1))
 	switch {
 	case err != nil:
-		return nil, "", fmt.Errorf("GET %s: %w", shown, err)
+		return nil, "", &DownloadError{shown, err}
 	case len(body) > limit:
 		return nil, "", fmt.Errorf("GET %s: the response is larger than %d bytes", shown, limit)
 	}
