@@ -2,6 +2,7 @@ package ui
 
 import (
 	"slices"
+	"time"
 
 	"github.com/listwatch/listwatch/internal/archive"
 	"github.com/listwatch/listwatch/internal/printable"
@@ -41,6 +42,22 @@ func (u *UI) unkeepable() string {
 		return ""
 	}
 	return printable.Cut(printable.Line(f.Err.Error()), 500)
+}
+
+// recovered is how long after the next attempt there was no failure where the disk works again.
+const recovered = 30 * time.Second
+
+// reportKeeping calls HistoryFailed where the disk begins to fail, or works again.
+func (u *UI) reportKeeping() {
+	f := u.keeper.Failure()
+	failing := f.Err != nil && time.Since(f.Until) < recovered
+	if failing == u.unkept || u.o.HistoryFailed == nil {
+		return
+	}
+	if u.unkept = failing; !failing {
+		f.Err = nil
+	}
+	u.o.HistoryFailed(f.Err)
 }
 
 // keepAll begins a segment with all objects, if the type is kept and has none. Holds k.mu.

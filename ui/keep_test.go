@@ -134,7 +134,8 @@ func TestHistoryOfSeveralRuns(t *testing.T) {
 // TestHistoryThatCannotBeWritten: the page goes on and says why; once it can be written
 // again, it is, with all objects.
 func TestHistoryThatCannotBeWritten(t *testing.T) {
-	o := Options{History: t.TempDir(), Limits: Limits{Disk: 1}}
+	var reports []string
+	o := Options{History: t.TempDir(), Limits: Limits{Disk: 1}, HistoryFailed: func(err error) { reports = append(reports, fmt.Sprint(err)) }}
 	inWorld(t, o, func(w *world) {
 		w.pod("a", "Running")
 		w.pass(time.Second)
@@ -144,6 +145,9 @@ func TestHistoryThatCannotBeWritten(t *testing.T) {
 			t.Errorf("warnings: %q", st.Warnings)
 		}
 	})
+	if diff := cmp.Diff([]string{"the objects that exist do not fit"}, reports, cmp.Comparer(func(a, b string) bool { return strings.Contains(a, b) || strings.Contains(b, a) })); diff != "" {
+		t.Errorf("reports (-want +got):\n%s", diff)
+	}
 	if _, err := New(Options{History: o.History, Recording: func(func(Recorded, error) bool) {}}); err == nil {
 		t.Error("a recording with a history is accepted")
 	}

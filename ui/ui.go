@@ -47,6 +47,10 @@ type Options struct {
 	// Secrets are not kept. One process uses it, for one cluster.
 	History string
 
+	// HistoryFailed, if set, is called by Run with the error when states cannot be written to
+	// History, and with nil when they are written again.
+	HistoryFailed func(error)
+
 	// Limits of memory and of History.
 	Limits Limits
 
@@ -118,6 +122,7 @@ type UI struct {
 	history *history.Store
 	dir     *archive.Dir
 	keeper  *archive.Queue // nil = states are not kept on disk
+	unkept  bool           // HistoryFailed was called with an error; of the goroutine of Run
 	doors   doors
 
 	number atomic.Int64 // of the last object
@@ -196,6 +201,7 @@ func (u *UI) Run(ctx context.Context) error {
 		kctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // until all changes are in its queue
 		var keeping sync.WaitGroup
 		keeping.Go(func() { u.keeper.Run(kctx) })
+		defer u.reportKeeping()
 		defer keeping.Wait()
 		defer stop()
 	}
@@ -229,6 +235,9 @@ func (u *UI) Run(ctx context.Context) error {
 		case <-tick.C:
 			if !u.recorded {
 				u.maintain()
+			}
+			if u.keeper != nil {
+				u.reportKeeping()
 			}
 			u.reap()
 		}

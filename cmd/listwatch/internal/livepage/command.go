@@ -130,7 +130,16 @@ func run(p *cli.Program, cmd *cobra.Command, names []string, o *flags) error {
 		return err
 	}
 	return serve(cmd, &o.serving, ui.Options{Client: c, Name: cfg.Context, Keep: keep, TokenReview: o.auth == "token-review", Audiences: o.audiences,
-		History: o.history, Limits: ui.Limits{Disk: o.disk << 20, Age: o.age}}, t)
+		History: o.history, HistoryFailed: func(err error) { historyFailed(t, o.history, err) }, Limits: ui.Limits{Disk: o.disk << 20, Age: o.age}}, t)
+}
+
+// historyFailed reports that the states in a folder are not written, or with nil that they are again.
+func historyFailed(t *messages.Writer, folder string, err error) {
+	if err == nil {
+		t.Info("history", "states are written to "+folder+" again", "history written")
+		return
+	}
+	t.Warn("history", "states are not written to "+folder+": "+err.Error()+"; the page goes on without, and tries again every minute", "history not written", "err", printable.Line(err.Error()))
 }
 
 // serveUI serves a page until it is stopped.
