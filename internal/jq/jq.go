@@ -101,16 +101,38 @@ const (
 )
 
 func verdict(code *gojq.Code, most time.Duration, v any, values ...any) (bool, error) {
+	first, err := first(code, most, v, values...)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("jq: no result for one object within %v", most)
+	}
+	return err == nil && first != nil && first != false, err
+}
+
+// first returns the first result of code, nil if there is none. The error of a filter that
+// takes too long is context.DeadlineExceeded.
+func first(code *gojq.Code, most time.Duration, v any, values ...any) (any, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), most)
 	defer cancel()
-	first, ok := code.RunWithContext(ctx, v, values...).Next()
-	if err, failed := first.(error); failed {
+	result, _ := code.RunWithContext(ctx, v, values...).Next()
+	if err, failed := result.(error); failed {
 		if ctx.Err() != nil {
-			err = fmt.Errorf("jq: no result for one object within %v", most)
+			err = ctx.Err()
 		}
-		return false, err
+		return nil, err
 	}
-	return ok && first != nil && first != false, nil
+	return result, nil
+}
+
+// Decides returns an error unless the first result of code is true or false, for variables
+// with these values: code is a comparison.
+func Decides(code *gojq.Code, values ...any) error {
+	switch result, err := first(code, OfObject, nil, values...); {
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("jq: no result within %v", OfObject)
+	case err != nil || result != true && result != false:
+		return errors.New("it is neither true nor false: compare, as in count(...) > 3")
+	}
+	return nil
 }
 
 // condition is how long one object may take in a filter of many.

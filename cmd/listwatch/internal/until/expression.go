@@ -52,10 +52,7 @@ func (v *Verdict) parse(text string) (condition, error) {
 	if c.whole.code, err = gojq.Compile(query, gojq.WithVariables(names)); err != nil {
 		return c, err
 	}
-	if result, _ := c.whole.code.Run(nil, sample...).Next(); result != true && result != false {
-		return c, errors.New("it is neither true nor false: compare, as in count(...) > 3")
-	}
-	return c, nil
+	return c, jq.Decides(c.whole.code, sample...)
 }
 
 func variable(i int) string { return fmt.Sprintf("$part%d", i) }
