@@ -62,11 +62,11 @@ func TestStandbyQueuesNothing(t *testing.T) {
 
 // notedInput notes when a handler is added to an informer, and when that begins.
 type notedInput struct {
-	*cache.Informer[configMap]
+	*cache.Informer[ConfigMap]
 	w *world
 }
 
-func (n *notedInput) Handle(f func(cache.Delta[configMap])) *cache.Handler[configMap] {
+func (n *notedInput) Handle(f func(cache.Delta[ConfigMap])) *cache.Handler[ConfigMap] {
 	n.w.note("handler added")
 	return n.Informer.Handle(f)
 }

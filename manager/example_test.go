@@ -26,13 +26,13 @@ var greetings = kube.Resource{Group: "example.com", Version: "v1", Plural: "gree
 // newOperator keeps a ConfigMap for each Greeting.
 func newOperator(c *client.Client) *manager.Manager {
 	texts := cache.New(client.Of[Greeting](c, greetings), cache.Options[Greeting]{})
-	maps := cache.New(client.Of[configMap](c, kube.ConfigMaps), cache.Options[configMap]{})
+	maps := cache.New(client.Of[ConfigMap](c, kube.ConfigMaps), cache.Options[ConfigMap]{})
 	ctl := controller.New("greeting", func(ctx context.Context, key kube.Key) (controller.Result, error) {
 		greeting, ok := texts.Store().Get(key)
 		if !ok || greeting.DeletionTimestamp != nil {
 			return controller.Result{}, nil // the garbage collector deletes the ConfigMap
 		}
-		_, _, err := client.Of[configMap](c, kube.ConfigMaps).CreateOrUpdate(ctx, key, func(m *configMap) error {
+		_, _, err := client.Of[ConfigMap](c, kube.ConfigMaps).CreateOrUpdate(ctx, key, func(m *ConfigMap) error {
 			m.Data = map[string]string{"text": greeting.Spec.Text}
 			return m.SetControllerReference(greetings, greeting) // fails if another controller owns it
 		})
@@ -64,14 +64,14 @@ func Example_operator() {
 	}
 
 	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
-	followed := cache.New(client.Of[configMap](c, kube.ConfigMaps), cache.Options[configMap]{})
+	followed := cache.New(client.Of[ConfigMap](c, kube.ConfigMaps), cache.Options[ConfigMap]{})
 	edited := false
-	followed.Handle(func(d cache.Delta[configMap]) {
+	followed.Handle(func(d cache.Delta[ConfigMap]) {
 		fmt.Println(d.Type, d.Key, d.New.Data["text"])
 		switch {
 		case !edited:
 			edited = true
-			go client.Of[configMap](c, kube.ConfigMaps).Patch(ctx, d.Key, client.MergePatch, `{"data":{"text":"spam"}}`)
+			go client.Of[ConfigMap](c, kube.ConfigMaps).Patch(ctx, d.Key, client.MergePatch, `{"data":{"text":"spam"}}`)
 		case d.New.Data["text"] != "spam":
 			stop()
 		}

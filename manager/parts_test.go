@@ -132,7 +132,7 @@ func TestManagerEndsWithAnInformer(t *testing.T) {
 		run(t, func(t *testing.T, w *world) {
 			j := newJournal()
 			w.put("x", strings.Repeat("x", 10_000))
-			in := cache.New(client.Of[configMap](w.client, kube.ConfigMaps), cache.Options[configMap]{Budget: cache.NewBudget(1000)})
+			in := cache.New(client.Of[ConfigMap](w.client, kube.ConfigMaps), cache.Options[ConfigMap]{Budget: cache.NewBudget(1000)})
 			m := manager.New(manager.Options{Logger: j.Logger})
 			add := m.Add
 			if optional {
@@ -194,7 +194,7 @@ func TestManagerPassesItsLogger(t *testing.T) {
 		recorder := events.New(w.client, events.Options{Component: "test"})
 		runs := 0
 		c := controller.New("maps", func(context.Context, kube.Key) (controller.Result, error) {
-			recorder.Eventf(events.About(kube.ConfigMaps, configMap{Meta: kube.Meta{Namespace: "a", Name: "x", UID: "u"}}), events.Normal, "Ran", "%d", runs)
+			recorder.Eventf(events.About(kube.ConfigMaps, ConfigMap{Meta: kube.Meta{Namespace: "a", Name: "x", UID: "u"}}), events.Normal, "Ran", "%d", runs)
 			if runs++; runs == 1 {
 				return controller.Result{}, errBroken
 			}

@@ -16,8 +16,8 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// configMap and secret are the parent and the child of these tests.
-type configMap struct {
+// ConfigMap and secret are the parent and the child of these tests.
+type ConfigMap struct {
 	kube.Meta `json:"metadata"`
 	Data      map[string]string `json:"data,omitempty"`
 }
@@ -30,7 +30,7 @@ type secret struct {
 type world struct {
 	*apitest.Server
 	client  *client.Client
-	maps    *cache.Informer[configMap]
+	maps    *cache.Informer[ConfigMap]
 	secrets *cache.Informer[secret]
 
 	mu  sync.Mutex
@@ -46,7 +46,7 @@ func run(t *testing.T, story func(t *testing.T, w *world)) {
 			t.Fatal(err)
 		}
 		w.client = c
-		w.maps = cache.New(client.Of[configMap](c, kube.ConfigMaps), cache.Options[configMap]{})
+		w.maps = cache.New(client.Of[ConfigMap](c, kube.ConfigMaps), cache.Options[ConfigMap]{})
 		w.secrets = cache.New(client.Of[secret](c, kube.Secrets), cache.Options[secret]{})
 		story(t, w)
 		c.CloseIdleConnections()
