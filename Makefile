@@ -11,7 +11,7 @@ OUT         ?= bin
 # The tests that need a kube-controller-manager, which takes minutes to build, and
 # what else e2e leaves out.
 CONTROLLED   = ^(TestControllerManager|TestControllerManagerThatCannotStart|TestNodes|TestOperators)$$
-APART        = $(CONTROLLED)|^TestTerminal$$
+APART        = $(CONTROLLED)|^TestTerminal
 
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-ui test check lint unit race-ready e2e operators terminal ui-test ui-e2e chromium compat compat-short sink postgresql ci fuzz attacks hostile soak bench microbench install man completion notices base-images generate clean
@@ -64,7 +64,7 @@ operators: ## the operators of examples/ on a real control plane, some 5 minutes
 
 terminal: ## the program in a real terminal, which is tmux
 	@command -v tmux >/dev/null || { echo "*** tmux is not there: apt-get install tmux ***"; exit 1; }
-	cd e2e && $(GO) vet ./program && $(GO) test -count=1 -timeout=5m -run '^TestTerminal$$' ./program
+	cd e2e && $(GO) vet ./program && $(GO) test -count=1 -timeout=5m -run '^TestTerminal' ./program
 
 ui-test: ## the live page in a real Chromium, some minutes
 	@command -v chromium chromium-browser google-chrome >/dev/null || { echo "*** Chromium is not there: apt-get install chromium (or, as root, make chromium) ***"; exit 1; }

@@ -65,8 +65,11 @@ func startLive(ctx context.Context, m *screen, in io.Reader, out io.Writer) *liv
 	l := &live{done: make(chan struct{})}
 	l.program = tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler(), tea.WithFPS(20))
 	m.send = l.program.Send
+	ended := make(chan struct{})
+	m.reads.Go(func() { signalled(ended, m.send) })
 	go func() {
 		_, err := l.program.Run()
+		close(ended)
 		m.close()
 		if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
 			err = nil // it was us
@@ -117,11 +120,13 @@ func (l *live) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// said is a line for stderr, tick a moment, step the time for more work.
+// said is a line for stderr, tick a moment, step the time for more work, suspend asks to
+// stop the process for a while.
 type (
-	said string
-	tick time.Time
-	step struct{}
+	said    string
+	tick    time.Time
+	step    struct{}
+	suspend struct{}
 )
 
 // screen joins a board to a terminal.
@@ -133,7 +138,7 @@ type screen struct {
 
 	source  Source
 	send    func(tea.Msg)      // to Update; not called by it
-	reads   sync.WaitGroup     // of Events
+	reads   sync.WaitGroup     // of Events and signals
 	reading *detail            // whose Events are read
 	stopped context.CancelFunc // ends that; nil = none are read
 }
@@ -209,6 +214,8 @@ func (s *screen) take(m tea.Msg) tea.Cmd {
 		for i := range m {
 			s.apply(&m[i])
 		}
+	case suspend:
+		return tea.Exec(stopped{}, func(error) tea.Msg { return tea.ClearScreen() })
 	case news:
 		m.of.hear(m)
 	case said:
@@ -220,7 +227,7 @@ func (s *screen) take(m tea.Msg) tea.Cmd {
 		case name == "ctrl+c":
 			s.stop(signals.Signal{Sig: syscall.SIGINT})
 		case name == "ctrl+z":
-			return tea.Suspend
+			stopJob()
 		case s.press(name, m.Text):
 			s.stop(exit.ErrAskedFor)
 		}
