@@ -194,6 +194,17 @@ var attacks = []attack{
 	{name: "resources without end", args: listingAs("name"), other: map[string]func(*sender){"/api/v1": inside(`{"kind":"APIResourceList","groupVersion":"v1","resources":[`, `{"name":"a","kind":"A","namespaced":true,"verbs":["list"]},`, "")}},
 	{name: "a resource's name without end", args: listingAs("name"), other: map[string]func(*sender){"/api/v1": inside(`{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"`, "x", "")}},
 	{name: "a version without end", args: []string{"auth", "check", "-s", "SERVER"}, other: map[string]func(*sender){"/version": inside(`{"gitVersion":"`, "x", "")}},
+	{name: "6,000 types, all followed", says: "more than 5000 types", args: []string{"watch", "*", "-A", "-s", "SERVER", "-o", "none", "--exit-after", "20s"}, other: map[string]func(*sender){"/api/v1": func(s *sender) {
+		s.put(`{"kind":"APIResourceList","groupVersion":"v1","resources":[`)
+		for i := range 6000 {
+			s.put(fmt.Sprintf(`{"name":"a%d","kind":"A%[1]d","namespaced":true,"verbs":["list","watch"]},`, i))
+		}
+		s.put(`{"name":"pods","kind":"Pod","namespaced":true,"verbs":["list","watch"]}]}`)
+	}}},
+	{name: "a user's name without end", says: "cannot be read", args: []string{"auth", "check", "-s", "SERVER"}, other: map[string]func(*sender){
+		"/apis/authentication.k8s.io/v1/selfsubjectreviews": inside(`{"status":{"userInfo":{"username":"`, "x", `"}}}`),
+	}},
+	{name: "a recording of words, as a page", says: "memory for a recording above the limit", args: []string{"ui", "--recording", "FILE"}, file: zipped(`{"t":"mark","label":"x"}` + "\n")},
 	{name: "a recording of words", says: "memory for a recording above the limit", args: []string{"replay", "FILE", "--fast", "-o", "none"}, file: zipped(`{"t":"mark","label":"x"}` + "\n")},
 	{name: "a recording of words, its summary", args: []string{"replay", "FILE", "--info"}, file: zipped(`{"t":"mark","label":"x"}` + "\n")},
 	{name: "a recording of one line", args: []string{"replay", "FILE", "--fast"}, file: zipped("x")},
