@@ -43,20 +43,21 @@ func TestUpToDate(t *testing.T) {
 		writes  func(*world)
 		want    time.Duration
 	}{
-		"nothing was written":                  {writes: func(*world) {}},
-		"only other resources":                 {writes: func(w *world) { w.srv.Put(kube.Nodes, `{"metadata":{"name":"n"}}`) }},
-		"a creation":                           {writes: func(w *world) { w.put("a", "y", "1") }, want: late},
-		"a change":                             {writes: func(w *world) { w.put("a", "x", "2") }, want: late},
-		"a deletion":                           {writes: func(w *world) { w.delete("a", "x") }, want: late},
-		"a namesake":                           {writes: func(w *world) { w.delete("a", "x"); w.put("a", "x", "1") }, want: 2 * late},
-		"a creation and its deletion":          {writes: func(w *world) { w.put("a", "y", "1"); w.delete("a", "y") }},
-		"in one namespace of several":          {options: options{Namespaces: []string{"a", "b"}}, writes: func(w *world) { w.put("b", "y", "1") }, want: late},
-		"in a namespace of no source":          {options: options{Namespaces: []string{"a", "b"}}, writes: func(w *world) { w.put("c", "y", "1") }},
-		"an object that is not selected":       {labels: notTwo, writes: func(w *world) { w.put("a", "y", "2") }},
-		"an unreadable object":                 {options: options{Transform: fails}, writes: func(w *world) { w.put("a", "y", "bad") }, want: late},
-		"an unreadable object that was mended": {options: options{Transform: fails}, writes: func(w *world) { w.put("b", "old", "2") }, want: late},
-		"a namesake of an unreadable object":   {options: options{Transform: fails}, writes: func(w *world) { w.delete("b", "old"); w.put("b", "old", "1") }, want: 2 * late},
-		"an unreadable object, written again":  {options: options{Transform: fails}, writes: func(w *world) { w.delete("b", "old"); w.put("b", "old", "bad") }, want: 2 * late},
+		"nothing was written":                      {writes: func(*world) {}},
+		"only other resources":                     {writes: func(w *world) { w.srv.Put(kube.Nodes, `{"metadata":{"name":"n"}}`) }},
+		"a creation":                               {writes: func(w *world) { w.put("a", "y", "1") }, want: late},
+		"a change":                                 {writes: func(w *world) { w.put("a", "x", "2") }, want: late},
+		"a deletion":                               {writes: func(w *world) { w.delete("a", "x") }, want: late},
+		"a namesake":                               {writes: func(w *world) { w.delete("a", "x"); w.put("a", "x", "1") }, want: 2 * late},
+		"a creation and its deletion":              {writes: func(w *world) { w.put("a", "y", "1"); w.delete("a", "y") }},
+		"in one namespace of several":              {options: options{Namespaces: []string{"a", "b"}}, writes: func(w *world) { w.put("b", "y", "1") }, want: late},
+		"in a namespace of no source":              {options: options{Namespaces: []string{"a", "b"}}, writes: func(w *world) { w.put("c", "y", "1") }},
+		"a readable object that became unreadable": {options: options{Transform: fails}, writes: func(w *world) { w.put("a", "x", "bad") }, want: late},
+		"an object that is not selected":           {labels: notTwo, writes: func(w *world) { w.put("a", "y", "2") }},
+		"an unreadable object":                     {options: options{Transform: fails}, writes: func(w *world) { w.put("a", "y", "bad") }, want: late},
+		"an unreadable object that was mended":     {options: options{Transform: fails}, writes: func(w *world) { w.put("b", "old", "2") }, want: late},
+		"a namesake of an unreadable object":       {options: options{Transform: fails}, writes: func(w *world) { w.delete("b", "old"); w.put("b", "old", "1") }, want: 2 * late},
+		"an unreadable object, written again":      {options: options{Transform: fails}, writes: func(w *world) { w.delete("b", "old"); w.put("b", "old", "bad") }, want: 2 * late},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
