@@ -130,11 +130,11 @@ func (o *Format) seen(r *record.Record) (map[string]any, error) {
 	if r.Complete != (codec.Raw{}) {
 		object = r.Complete
 	}
-	m, err := r.Decode(object, o.Redact)
+	m, err := o.object(r, object)
 	if err != nil || !o.WatchEvents {
 		return m, err
 	}
-	return map[string]any{"type": r.Type, "object": m}, nil
+	return eventMap(r, m), nil
 }
 
 // expression appends what it makes of an object, or of a List, to b, and no more bytes

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
+	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/record"
 )
 
@@ -16,12 +17,12 @@ type jsonEncoder struct {
 }
 
 func (e *jsonEncoder) Encode(b []byte, r *record.Record) ([]byte, error) {
-	m, err := record.MapOf(r, e.format.Redact)
+	m, err := e.format.object(r, r.Object)
 	if err != nil {
 		return b, err
 	}
 	if e.format.Events {
-		line, err := json.Marshal(watchEvent{r.Type, m})
+		line, err := json.Marshal(watchEvent{r.Type, r.Cluster, m})
 		return append(append(b, line...), '\n'), err
 	}
 	if !e.format.List || e.format.Single {
@@ -40,10 +41,30 @@ func (e *jsonEncoder) Encode(b []byte, r *record.Record) ([]byte, error) {
 	return append(b, text...), nil
 }
 
-// watchEvent is the event as metav1.WatchEvent encodes.
+// watchEvent is the event as metav1.WatchEvent encodes, with the cluster of several.
 type watchEvent struct {
-	Type   string         `json:"type"`
-	Object map[string]any `json:"object"`
+	Type    string         `json:"type"`
+	Cluster string         `json:"cluster,omitempty"`
+	Object  map[string]any `json:"object"`
+}
+
+// object returns one of r's objects. With several clusters it has a member cluster, unless
+// it has one of its own; in an event, that stands beside the object.
+func (o *Format) object(r *record.Record, object codec.Raw) (map[string]any, error) {
+	m, err := r.Decode(object, o.Redact)
+	if _, has := m["cluster"]; err == nil && o.Clusters && !has && !o.Events && !o.WatchEvents {
+		m["cluster"] = r.Cluster
+	}
+	return m, err
+}
+
+// eventMap is watchEvent as a map.
+func eventMap(r *record.Record, object map[string]any) map[string]any {
+	m := map[string]any{"type": r.Type, "object": object}
+	if r.Cluster != "" {
+		m["cluster"] = r.Cluster
+	}
+	return m
 }
 
 func indented(m map[string]any, prefix string) ([]byte, error) {

@@ -19,13 +19,13 @@ type kyamlEncoder struct {
 }
 
 func (e *kyamlEncoder) Encode(b []byte, r *record.Record) ([]byte, error) {
-	m, err := record.MapOf(r, e.format.Redact)
+	m, err := e.format.object(r, r.Object)
 	if err != nil {
 		return b, err
 	}
 	var v any = m
 	if e.format.Events {
-		v = watchEvent{r.Type, m}
+		v = watchEvent{r.Type, r.Cluster, m}
 	}
 	text, err := kyamlOf(v, deep(m) || crowded(m))
 	if err != nil {

@@ -18,13 +18,13 @@ type yamlEncoder struct {
 }
 
 func (e *yamlEncoder) Encode(b []byte, r *record.Record) ([]byte, error) {
-	m, err := record.MapOf(r, e.format.Redact)
+	m, err := e.format.object(r, r.Object)
 	if err != nil {
 		return b, err
 	}
 	var v any = m
 	if e.format.Events {
-		v = map[string]any{"type": r.Type, "object": m}
+		v = eventMap(r, m)
 	}
 	list := e.format.List && !e.format.Single && !e.format.Events
 	if list {
