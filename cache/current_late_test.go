@@ -35,7 +35,7 @@ func answerLate(pause time.Duration, pick func(*http.Request) bool) http.Handler
 		}
 		answer := httptest.NewRecorder()
 		apitest.Continue(answer, r)
-		time.Sleep(pause)
+		<-time.After(pause)
 		for name, values := range answer.Header() {
 			rw.Header()[name] = values
 		}
@@ -71,7 +71,7 @@ func TestUpToDateAmidAList(t *testing.T) {
 		w.pass(time.Minute)
 		w.srv.On(apitest.Match{Verb: "list", Resource: "configmaps"}, answerLate(5*time.Second, func(r *http.Request) bool { return !ofUpToDate(r) }))
 		w.srv.On(apitest.Match{Verb: "watch", Resource: "configmaps"}, faults.EachEvent(func(rw http.ResponseWriter, event []byte) {
-			time.Sleep(3 * time.Second)
+			<-time.After(3 * time.Second)
 			_, _ = rw.Write(event)
 		}))
 		w.srv.ForgetRequests()
