@@ -15,13 +15,13 @@ const quantityPattern = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[n
 // importing it: those of Kubernetes' API machinery, and a few of the standard library.
 func Known(pkg, name string) (*Schema, bool) {
 	switch pkg + "." + name {
-	case "time.Time", metaV1 + ".Time", metaV1 + ".MicroTime":
+	case "time.Time", metaV1 + ".Time", metaV1 + ".MicroTime", "github.com/listwatch/listwatch/kube.MicroTime":
 		return &Schema{Type: "string", Format: "date-time"}, true
 	case metaV1 + ".Duration":
 		return &Schema{Type: "string"}, true
 	case "k8s.io/apimachinery/pkg/api/resource.Quantity":
 		return &Schema{IntOrString: true, AnyOf: []*Schema{{Type: "integer"}, {Type: "string"}}, Pattern: quantityPattern}, true
-	case "k8s.io/apimachinery/pkg/util/intstr.IntOrString":
+	case "k8s.io/apimachinery/pkg/util/intstr.IntOrString", "github.com/listwatch/listwatch/kube.IntOrString":
 		return &Schema{IntOrString: true, AnyOf: []*Schema{{Type: "integer"}, {Type: "string"}}}, true
 	case "k8s.io/apimachinery/pkg/runtime.RawExtension", metaV1 + "/unstructured.Unstructured":
 		return &Schema{Type: "object", PreserveUnknownFields: true}, true

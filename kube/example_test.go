@@ -1,8 +1,10 @@
 package kube_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/listwatch/listwatch/kube"
 )
@@ -75,4 +77,20 @@ func ExampleParseKey() {
 	k, err := kube.ParseKey("default/web-0")
 	fmt.Println(k.Namespace, k.Name, err)
 	// Output: default web-0 <nil>
+}
+
+func ExampleIntOrString() {
+	var policy struct {
+		MaxUnavailable kube.IntOrString `json:"maxUnavailable"`
+		RenewTime      kube.MicroTime   `json:"renewTime"`
+	}
+	policy.MaxUnavailable = kube.FromString("25%")
+	policy.RenewTime.Time = time.Date(2026, 11, 23, 6, 0, 0, 0, time.UTC)
+	b, err := json.Marshal(policy)
+	fmt.Println(string(b), err)
+	policy.MaxUnavailable = kube.FromInt(3)
+	fmt.Println(policy.MaxUnavailable)
+	// Output:
+	// {"maxUnavailable":"25%","renewTime":"2026-11-23T06:00:00.000000Z"} <nil>
+	// 3
 }
