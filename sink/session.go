@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/listwatch/listwatch/client"
@@ -197,7 +198,11 @@ func (s *session) take(ctx context.Context, ev event) error {
 		}
 		s.load.see(ev.Key) // it exists, whatever it is
 		return nil
-	case s.load != nil:
+	}
+	// The names are parts of the object's JSON, which they would keep in memory.
+	ev.Key = kube.Key{Namespace: strings.Clone(ev.Key.Namespace), Name: strings.Clone(ev.Key.Name)}
+	ev.UID, ev.Revision = strings.Clone(ev.UID), kube.Revision(strings.Clone(string(ev.Revision)))
+	if s.load != nil {
 		return s.listed(ctx, ev)
 	}
 	return s.changed(ctx, ev)

@@ -224,7 +224,8 @@ func (k *kind) take(ev watch.Event[codec.RawFull], err error) error {
 		return nil
 	}
 	if own.Object = p.item; p.item != nil {
-		own.Key, own.UID = p.item.key, p.item.uid
+		// The strings of the event would keep the whole object in memory.
+		own.Key, own.UID, own.Revision = p.item.key, p.item.uid, kube.Revision(p.item.revision)
 	}
 	if ev.Type == watch.Restart {
 		k.restart(ev.Cause)

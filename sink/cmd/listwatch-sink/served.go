@@ -41,7 +41,7 @@ func (f *fleet) definitions(ctx context.Context) {
 			synced = true
 		case ev.Type == watch.Added || ev.Type == watch.Modified || ev.Type == watch.Deleted:
 			f.mu.Lock()
-			f.defined[ev.Key.Name] = true
+			f.defined[strings.Clone(ev.Key.Name)] = true // and not the whole definition
 			f.mu.Unlock()
 			if synced {
 				f.poke()
