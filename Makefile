@@ -14,7 +14,7 @@ CONTROLLED   = ^(TestControllerManager|TestControllerManagerThatCannotStart|Test
 APART        = $(CONTROLLED)|^TestTerminal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-ui test check lint unit race-ready e2e operators terminal ui-test ui-e2e chromium compat compat-short sink postgresql ci fuzz attacks hostile soak bench microbench install man completion notices base-images generate clean
+.PHONY: help demo demo-ui test check lint unit race-ready e2e operators terminal ui-test ui-e2e chromium compat compat-short sink postgresql ci fuzz attacks hostile soak bench ui-bench microbench install man completion notices base-images generate clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -132,6 +132,9 @@ soak: ## a day in virtual time, 10 minutes of kills and full disks with the prog
 
 bench: ## the yardstick: beside client-go and controller-runtime, in one run of 12 to 18 minutes, on a quiet machine
 	cd bench && timeout 40m $(GO) run ./cmd/bench
+
+ui-bench: ## the live page of 50,000 pods in a real Chromium, 11 minutes, on a quiet machine
+	cd e2e/browser && timeout 20m $(GO) run ./cmd/bench -out ../../bench/results/ui.md
 
 microbench: ## the benchmarks of each package, for benchstat
 	$(GO) test -run='^$$' -bench=. -benchmem -timeout=30m ./...

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"time"
+
+	"github.com/chromedp/cdproto/heapprofiler"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// observer notes, in the page, when rows appear, and each number of restarts that a row
+// shows, in the clock that the server uses too.
+const observer = `
+window.bench = { rows: [], seen: {} };
+new MutationObserver(() => {
+  const rows = document.querySelectorAll("#rows tr.row");
+  if (rows.length > (bench.rows.at(-1)?.[0] ?? 0)) bench.rows.push([rows.length, performance.now()]);
+  const now = performance.timeOrigin + performance.now();
+  const heads = [...document.querySelectorAll("#rows thead th")];
+  const column = heads.findIndex(h => h.innerText.trim().toLowerCase().startsWith("restarts"));
+  if (column < 0) return;
+  for (const r of rows) {
+    const n = parseInt(r.children[column]?.textContent), s = bench.seen[r.dataset.key] ??= [];
+    if (n && s.at(-1)?.n !== n) s.push({ n, at: now });
+  }
+}).observe(document, { subtree: true, childList: true, characterData: true });`
+
+// browser is a headless Chromium.
+type browser struct {
+	ctx   context.Context
+	close func()
+}
+
+func newBrowser(ctx context.Context) (*browser, error) {
+	var path string
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if p, err := exec.LookPath(name); err == nil {
+			path = p
+			break
+		}
+	}
+	if path == "" {
+		return nil, errors.New("Chromium is not there: apt-get install chromium (or, as root, make chromium)")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WSURLReadTimeout(time.Minute))
+	alloc, cancel1 := chromedp.NewExecAllocator(ctx, options...)
+	// Without a word for events that the client cannot decode: Chromium has more than it knows.
+	b, cancel2 := chromedp.NewContext(alloc, chromedp.WithErrorf(func(string, ...any) {}))
+	if err := chromedp.Run(b); err != nil {
+		cancel2()
+		cancel1()
+		return nil, err
+	}
+	return &browser{b, func() { cancel2(); cancel1() }}, nil
+}
+
+// tab is a page with the observer.
+type tab struct{ ctx context.Context }
+
+// open opens a URL in a tab that is high enough for 50 rows.
+func (b *browser) open(ctx context.Context, url string) (*tab, error) {
+	t, _ := chromedp.NewContext(b.ctx)
+	return &tab{t}, chromedp.Run(t, page.BringToFront(), chromedp.EmulateViewport(1440, 2400),
+		chromedp.ActionFunc(func(ctx context.Context) error {
+			_, err := page.AddScriptToEvaluateOnNewDocument(observer).Do(ctx)
+			return err
+		}), chromedp.Navigate(url))
+}
+
+func (t *tab) reload() error { return chromedp.Run(t.ctx, chromedp.Reload()) }
+
+// patience is how long a page may take to show something.
+const patience = 2 * time.Minute
+
+// until waits for an expression to be true, and decodes it.
+func (t *tab) until(ctx context.Context, expression string, v any) error {
+	limit, cancel := context.WithTimeout(t.ctx, patience)
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)()
+	err := chromedp.Run(limit, chromedp.Poll(expression, v, chromedp.WithPollingTimeout(0), chromedp.WithPollingInterval(20*time.Millisecond)))
+	if errors.Is(err, context.DeadlineExceeded) {
+		var shown string
+		_ = chromedp.Run(t.ctx, chromedp.Evaluate("document.body.innerText + JSON.stringify(window.bench)", &shown)) // what it shows is only for the error
+		err = fmt.Errorf("not within %v; the page shows:\n%s", patience, shown)
+	}
+	return err
+}
+
+// rows returns after how many ms the page had n rows.
+func (t *tab) rows(ctx context.Context, n int) (ms float64, err error) {
+	return ms, t.until(ctx, fmt.Sprintf("bench.rows.find(([n]) => n >= %d)?.[1]", n), &ms)
+}
+
+// loaded returns after how many ms the page counted n objects.
+func (t *tab) loaded(ctx context.Context, n int) (ms float64, err error) {
+	return ms, t.until(ctx, fmt.Sprintf(`document.getElementById("count").innerText.replace(/\D/g, "") === "%d" && performance.now()`, n), &ms)
+}
+
+// visible returns the keys of the rows that are on the screen.
+func (t *tab) visible(ctx context.Context) (keys []string, err error) {
+	return keys, t.until(ctx, `[...document.querySelectorAll("#rows tr.row")].filter(r => { const b = r.getBoundingClientRect(); return b.top >= 0 && b.bottom < innerHeight; }).map(r => r.dataset.key)`, &keys)
+}
+
+// sight is a number of restarts that a row showed for the first time.
+type sight struct {
+	N  int     `json:"n"`
+	At float64 `json:"at"` // ms since 1970
+}
+
+func (t *tab) seen(ctx context.Context) (seen map[string][]sight, err error) {
+	return seen, t.until(ctx, "bench.seen", &seen)
+}
+
+// heaps returns the size of the page's heap, in MB after a collection, every interval
+// until ctx ends.
+func (t *tab) heaps(ctx context.Context, interval time.Duration) (sizes []float64, err error) {
+	for {
+		select {
+		case <-ctx.Done():
+			return sizes, nil
+		case <-time.After(interval):
+		}
+		err := chromedp.Run(t.ctx, heapprofiler.CollectGarbage(), chromedp.ActionFunc(func(ctx context.Context) error {
+			used, _, _, _, err := runtime.GetHeapUsage().Do(ctx)
+			sizes = append(sizes, used/1e6)
+			return err
+		}))
+		if err != nil {
+			return nil, err
+		}
+	}
+}
