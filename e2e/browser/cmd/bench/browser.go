@@ -45,7 +45,7 @@ func newBrowser(ctx context.Context) (*browser, error) {
 		}
 	}
 	if path == "" {
-		return nil, errors.New("Chromium is not there: apt-get install chromium (or, as root, make chromium)")
+		return nil, errors.New("there is no Chromium: apt-get install chromium (or, as root, make chromium)")
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WSURLReadTimeout(time.Minute))
 	alloc, cancel1 := chromedp.NewExecAllocator(ctx, options...)
