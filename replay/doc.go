@@ -6,7 +6,7 @@
 // boundaries of each read and the end of each body; [Script] sends them in response to
 // the same requests. At the event level, [Record] records the events of a watch that a
 // loop receives; a [Source] delivers them again, and a [State] rebuilds the objects on
-// an apitest server.
+// an apitest server, and [Reader.At] returns those of a time.
 //
 //	w, err := replay.Create("pods.lwrec.ndjson.gz", replay.Header{}, replay.Options{})
 //	for ev, err := range replay.Record(w.Stream(replay.Target{Resource: kube.Pods}), watcher.Events(ctx)) {

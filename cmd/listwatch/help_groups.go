@@ -17,7 +17,7 @@ type flagGroup struct {
 
 var flagGroups = []flagGroup{
 	{"Select", []string{"all-namespaces", "namespace", "context", "selector", "field-selector", "filename", "recursive", "kustomize", "for", "types", "raw", "subresource", "chunk-size", "initial-list", "watch-only",
-		"since-rv", "at", "history", "skip-initial", "events", "where", "on-change", "on-visible-change", "changed-only", "ignore-fields", "exclude-namespace", "debounce"}},
+		"since-rv", "at", "history", "recording", "skip-initial", "events", "where", "on-change", "on-visible-change", "changed-only", "ignore-fields", "exclude-namespace", "debounce"}},
 	{"Output", []string{"output", "template", "live", "no-headers", "event-column", "output-watch-events", "show-old", "diff", "diff-against", "context-lines", "show-labels",
 		"label-columns", "show-kind", "narrow", "timestamps", "server-print", "sort-by", "color", "redact", "show-managed-fields", "quiet", "log-format"}},
 	{"Stop", []string{"once", "exit-after", "timeout", "max-events", "until", "until-any", "fail-on", "ignore-not-found"}},

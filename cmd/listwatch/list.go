@@ -58,7 +58,8 @@ func listCommand(p *cli.Program) *cobra.Command {
 		Example: `  listwatch list pods -A -o wide
   listwatch list deployments,services -l app=web
   listwatch list node/a -o yaml
-  listwatch list pods -A --at 14:03 --history ~/history/prod`,
+  listwatch list pods -A --at 14:03 --history ~/history/prod
+  listwatch list pods -A --at 14:03 --recording shop.lwrec.ndjson.gz`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runList(p, cmd, args, o) },
 	}
 	f := cmd.Flags()

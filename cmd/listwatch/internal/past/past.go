@@ -1,5 +1,5 @@
-// Package past reads what a folder of listwatch ui --history has of a moment, and serves
-// it as a cluster: what lists a cluster lists the moment too.
+// Package past reads what a folder of listwatch ui --history, or a recording, has of a
+// moment, and serves it as a cluster: what lists a cluster lists the moment too.
 package past
 
 import (
@@ -28,36 +28,38 @@ import (
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/target"
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/replay"
 )
 
 // Flags say which moment.
 type Flags struct {
-	history, at string
-	moment      *moment // as Clusters found it; nil = there is a cluster
+	source Source
+	at     string
+	moment *moment // as Clusters found it; nil = there is a cluster
 }
 
 // Register adds the flags.
 func (o *Flags) Register(f *pflag.FlagSet) {
-	f.StringVar(&o.history, "history", "", "read the state of --at from this folder of listwatch ui --history, in place of a cluster")
+	o.source.Register(f)
 	f.StringVar(&o.at, "at", "", "moment to show: a time such as 2026-11-22T14:03:00Z, 14:03 of today, or 10m for that long ago")
 }
 
 // Clusters returns those that connection says, or the moment as one. The caller calls done.
 func (o *Flags) Clusters(ctx context.Context, p *cli.Program, connection *connect.Flags, t *messages.Writer) (_ []connect.Cluster, done func(), err error) {
-	if o.history == "" && o.at == "" {
+	if o.source == (Source{}) && o.at == "" {
 		all, err := connection.LoadAll(p, t)
 		return all, func() {}, err
 	}
-	if o.history == "" || o.at == "" {
-		return nil, nil, exit.Usage("--at needs --history, and --history needs --at: give both")
+	if o.at == "" {
+		return nil, nil, exit.Usage("--history and --recording need --at: give the moment too")
 	}
 	at, err := Parse(o.at, time.Now())
 	if err != nil {
 		return nil, nil, exit.Usage("--at: %w", err)
 	}
-	m, err := read(ctx, o.history, at)
+	m, err := o.source.read(ctx, at)
 	if err != nil {
-		return nil, nil, exit.Failed(fmt.Errorf("--history: %w", err))
+		return nil, nil, err
 	}
 	o.moment = m
 	for _, n := range m.notes {
@@ -79,24 +81,53 @@ func (o *Flags) Clusters(ctx context.Context, p *cli.Program, connection *connec
 	return []connect.Cluster{{Client: c, Config: cfg, Types: served.New(c, client.Config{}, "")}}, func() { c.CloseIdleConnections(); srv.Close() }, nil
 }
 
-// Check reports which of the targets are of a time before the moment. It returns an error
-// for a type of which the moment has no states: nobody knows whether it had objects.
+// Check reports which of the targets are of a time before the moment, and of which only a
+// part was recorded. It returns an error for a type of which the moment has no states:
+// nobody knows whether it had objects.
 func (o *Flags) Check(targets []target.Target, t *messages.Writer) error {
 	if o.moment == nil {
 		return nil
 	}
 	noted := map[string]bool{}
 	for _, ta := range targets {
-		switch id := ta.Resource.GroupResource(); {
-		case o.moment.types[id] == nil && ta.Typed != target.Everything:
-			return exit.Failed(fmt.Errorf("--history: there are no states of %s at this time; listwatch ui keeps those of types that it watches always, and never Secrets", id))
-		case o.moment.types[id] == nil || o.moment.types[id].why == "" || noted[id]:
-		default:
-			noted[id] = true
-			t.Note("warning: " + o.moment.types[id].note(id))
+		notes, err := o.moment.notesOf(ta)
+		if err != nil {
+			return exit.Failed(err)
+		}
+		for _, n := range notes {
+			if !noted[n] {
+				noted[n] = true
+				t.Note("warning: " + n)
+			}
 		}
 	}
 	return nil
+}
+
+// notesOf returns what is not known of a target.
+func (m *moment) notesOf(ta target.Target) (notes []string, err error) {
+	id := ta.Resource.GroupResource()
+	k := m.types[id]
+	if k == nil {
+		switch {
+		case ta.Typed == target.Everything:
+			return nil, nil
+		case m.recorded:
+			return nil, fmt.Errorf("--recording: there are no states of %s at this time: it was not recorded, or its first list was not complete", id)
+		}
+		return nil, fmt.Errorf("--history: there are no states of %s at this time; listwatch ui keeps those of types that it watches always, and never Secrets", id)
+	}
+	part, none := k.narrow(ta.Namespace)
+	if none && ta.Typed != target.Everything {
+		return nil, fmt.Errorf("--recording: there are no states of %s in namespace %s: it was not recorded", id, ta.Namespace)
+	}
+	if part != "" {
+		notes = append(notes, fmt.Sprintf("%s: recorded were those in %s, no others", id, part))
+	}
+	if k.why != "" {
+		notes = append(notes, k.note(id))
+	}
+	return notes, nil
 }
 
 // Now returns the moment, or the time where there is a cluster.
@@ -132,7 +163,7 @@ func Parse(s string, now time.Time) (time.Time, error) {
 // Object is one of a moment.
 type Object struct {
 	Resource kube.Resource
-	JSON     []byte
+	JSON     []byte // nil = the type, which has no objects
 }
 
 // Serve starts a server with the objects of a time, to which the ages in its Tables count.
@@ -145,7 +176,9 @@ func Serve(objects []Object, at time.Time, inMemory bool) (*apitest.Server, erro
 				srv.RemoveResource(o.Resource)
 				srv.AddResource(apitest.ResourceInfo{Resource: o.Resource})
 			}
-			srv.Put(o.Resource, o.JSON)
+			if o.JSON != nil {
+				srv.Put(o.Resource, o.JSON)
+			}
 		}
 		return nil
 	}})
@@ -153,10 +186,11 @@ func Serve(objects []Object, at time.Time, inMemory bool) (*apitest.Server, erro
 
 // moment is the state of a cluster at a time.
 type moment struct {
-	at    int64
-	types map[string]*known
-	first int64    // entry of all
-	notes []string // of files that are damaged
+	at       int64
+	types    map[string]*known
+	first    int64    // entry of all
+	notes    []string // of files that are damaged
+	recorded bool     // it is that of a recording
 }
 
 // known is what is known of a type at the moment.
@@ -167,6 +201,8 @@ type known struct {
 	until    int64  // the last entry that is not later
 	why      string // the time behind it is not known
 	past     bool   // there is a later entry
+
+	streams []replay.Target // of a recording: what was followed; nil = all
 }
 
 // unheard is how long an object may be without news before that is said, in milliseconds.
@@ -255,6 +291,7 @@ func (m *moment) objects() []Object {
 	var list []Object
 	for _, id := range slices.Sorted(maps.Keys(m.types)) {
 		k := m.types[id]
+		list = append(list, Object{k.resource, nil})
 		for _, name := range slices.Sorted(maps.Keys(k.states)) {
 			if raw, err := k.states[name].Raw(); err == nil { // it was compressed here
 				list = append(list, Object{k.resource, []byte(raw.JSON())})

@@ -73,6 +73,9 @@ func TestMomentsThatNobodySaw(t *testing.T) {
 		check(err)
 		var names []string
 		for _, o := range m.objects() {
+			if o.JSON == nil {
+				continue
+			}
 			raw, err := codec.ParseRaw(o.JSON)
 			check(err)
 			names = append(names, raw.GetName())
