@@ -158,7 +158,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	if n < 8 {
 		t.Errorf("%d changes are left", n)
 	}
-	for _, c := range []string{strings.Repeat("x", 2<<20), strings.Repeat("line\n", maxLines+10)} {
+	for _, c := range []string{strings.Repeat("x", 64<<10), strings.Repeat("line\n", maxLines+10)} {
 		r := changed(t, b, "pod0", "Running", c, 50)
 		b.history.most = maxHistory
 		lines := (&change{Record: *r}).describe(b.format)

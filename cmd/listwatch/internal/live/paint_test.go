@@ -50,10 +50,10 @@ func TestDropTo(t *testing.T) {
 	}
 }
 
-// A cell of a megabyte costs no more than the screen.
+// A long cell costs no more than the screen.
 func TestLongCellsAreCut(t *testing.T) {
 	b := newBoard(&print.Format{Headers: true})
-	b.apply(podRecord(t, "ADDED", "a", strings.Repeat("x", 1<<20), 7, 0))
+	b.apply(podRecord(t, "ADDED", "a", strings.Repeat("x", 64<<10), 7, 0))
 	lines := finish(b).draw(80, 24, boardStart)
 	if got := b.sections[0].order[0].cells[1]; print.DisplayWidth(got) != maxCell || !strings.HasSuffix(lines[2], "…") {
 		t.Errorf("%d columns: %q", print.DisplayWidth(got), lines[2])
