@@ -119,6 +119,7 @@ var floors = map[string]float64{
 	"cmd/listwatch/internal/monitor":  9,
 	"cmd/listwatch/internal/live":     10,
 	"cmd/listwatch/internal/markers":  6,
+	"cmd/listwatch/internal/operator": 6,
 	"cmd/listwatch/internal/complete": 10,
 	"cmd/listwatch/internal/fake":     11,
 	"cmd/listwatch/internal/auth":     11,

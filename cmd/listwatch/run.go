@@ -13,6 +13,7 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/fake"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/livepage"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/markers"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/operator"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/rolling"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/signals"
 	"github.com/listwatch/listwatch/internal/exit"
@@ -83,7 +84,7 @@ func rootCommand(p *cli.Program) *cobra.Command {
 	root.SetUsageFunc(printUsage)
 	root.SetHelpFunc(printHelp)
 	root.AddCommand(watchCommand(p), listCommand(p), rolling.Command(p), demoCommand(p), versionCommand(p))
-	root.AddCommand(fake.Command(p), livepage.Command(p), markers.Command(p))
+	root.AddCommand(fake.Command(p), livepage.Command(p), markers.Command(p), operator.Command(p))
 	root.AddCommand(optionsCommand(p))
 	root.AddCommand(recordCommand(p), replayCommand(p), auth.Command(p))
 	return root

@@ -1,0 +1,2 @@
+// Package operator writes the files of a new operator: listwatch init operator.
+package operator
