@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/listwatch/listwatch/cache/internal/keyset"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -16,10 +17,10 @@ type Index[T kube.Object, K comparable] struct {
 	values func(dst []K, o T) []K
 
 	// Guarded by the store's mu, like the methods of indexer.
-	sets       map[K]*keySet // no set is empty
-	before     []K           // of the change being prepared: values of the old object
-	after      []K           // and of the new one
-	namespaces bool          // made by ByNamespace
+	sets       map[K]*keyset.Set // no set is empty
+	before     []K               // of the change being prepared: values of the old object
+	after      []K               // and of the new one
+	namespaces bool              // made by ByNamespace
 }
 
 // indexer is an Index of any key type. It is changed under the lock, in two steps, so that a panic changes nothing.
@@ -99,7 +100,7 @@ func one[T kube.Object, K comparable](f func(T) (K, bool)) func([]K, T) []K {
 }
 
 func newIndex[T kube.Object, K comparable](s *Store[T], values func([]K, T) []K, namespaces bool) *Index[T, K] {
-	x := &Index[T, K]{store: s, values: values, sets: map[K]*keySet{}, namespaces: namespaces}
+	x := &Index[T, K]{store: s, values: values, sets: map[K]*keyset.Set{}, namespaces: namespaces}
 	s.attach(x)
 	return x
 }
@@ -144,10 +145,10 @@ func (x *Index[T, K]) reset() { clear(x.sets) }
 func (x *Index[T, K]) add(k K, key kube.Key) {
 	set := x.sets[k]
 	if set == nil {
-		set = &keySet{}
+		set = &keyset.Set{}
 		x.sets[clone(k)] = set
 	}
-	set.add(key)
+	set.Add(key)
 }
 
 func (x *Index[T, K]) remove(k K, key kube.Key) {
@@ -155,7 +156,7 @@ func (x *Index[T, K]) remove(k K, key kube.Key) {
 	if set == nil {
 		return
 	}
-	if set.remove(key); set.len() == 0 {
+	if set.Remove(key); set.Len() == 0 {
 		delete(x.sets, k)
 	}
 }
@@ -176,7 +177,7 @@ func clone[K comparable](k K) K {
 // Keys returns the keys of the objects that have the value k, sorted.
 func (x *Index[T, K]) Keys(k K) []kube.Key {
 	x.store.mu.RLock()
-	keys := x.sets[k].keys()
+	keys := x.sets[k].Keys()
 	x.store.mu.RUnlock()
 	slices.SortFunc(keys, kube.Key.Compare)
 	return keys
@@ -200,8 +201,8 @@ func (x *Index[T, K]) Get(k K) iter.Seq2[kube.Key, T] {
 // pairs returns the objects that Get yields. The caller holds mu.
 func (x *Index[T, K]) pairs(k K) []pair[T] {
 	set := x.sets[k]
-	pairs := make([]pair[T], 0, set.len())
-	for key := range set.all() {
+	pairs := make([]pair[T], 0, set.Len())
+	for key := range set.All() {
 		pairs = append(pairs, pair[T]{key, x.store.objects[key].object})
 	}
 	return pairs
@@ -211,7 +212,7 @@ func (x *Index[T, K]) pairs(k K) []pair[T] {
 func (x *Index[T, K]) Len(k K) int {
 	x.store.mu.RLock()
 	defer x.store.mu.RUnlock()
-	return x.sets[k].len()
+	return x.sets[k].Len()
 }
 
 // Values yields the values of all objects, each once, in no order, as they are when the

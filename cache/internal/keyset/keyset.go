@@ -1,4 +1,5 @@
-package cache
+// Package keyset has sets of keys, most of them small.
+package keyset
 
 import (
 	"iter"
@@ -8,16 +9,17 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// keySet is a set of keys. Most sets are small, for which a map takes too much memory.
+// Set is a set of keys. Most sets are small, for which a map takes too much memory.
 // A nil set is empty.
-type keySet struct {
+type Set struct {
 	few  []kube.Key
 	many map[kube.Key]struct{} // replaces few once there are more than fewKeys
 }
 
 const fewKeys = 8
 
-func (s *keySet) add(k kube.Key) {
+// Add adds k.
+func (s *Set) Add(k kube.Key) {
 	if s.many != nil {
 		s.many[k] = struct{}{}
 		return
@@ -36,7 +38,8 @@ func (s *keySet) add(k kube.Key) {
 	s.few = nil
 }
 
-func (s *keySet) remove(k kube.Key) {
+// Remove removes k, if s has it.
+func (s *Set) Remove(k kube.Key) {
 	if s.many != nil {
 		delete(s.many, k)
 		return
@@ -46,22 +49,24 @@ func (s *keySet) remove(k kube.Key) {
 	}
 }
 
-func (s *keySet) len() int {
+// Len returns the number of keys.
+func (s *Set) Len() int {
 	if s == nil {
 		return 0
 	}
 	return len(s.few) + len(s.many)
 }
 
-func (s *keySet) all() iter.Seq[kube.Key] {
+// All yields the keys, in no order. s must not change meanwhile.
+func (s *Set) All() iter.Seq[kube.Key] {
 	if s != nil && s.many != nil {
 		return maps.Keys(s.many)
 	}
-	return slices.Values(s.keys())
+	return slices.Values(s.Keys())
 }
 
-// keys returns a copy, in no order.
-func (s *keySet) keys() []kube.Key {
+// Keys returns a copy, in no order.
+func (s *Set) Keys() []kube.Key {
 	switch {
 	case s == nil:
 		return nil
