@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/ui/internal/natural"
 )
 
 // query says which objects of a type are wanted, and in which order.
@@ -172,7 +172,7 @@ func (f *filter) order(a, b *item) int {
 	case f.by == byCreated:
 		c = cmp.Compare(a.created, b.created)
 	case f.by >= 0:
-		c = natural(a.cell(f.by), b.cell(f.by))
+		c = natural.Compare(a.cell(f.by), b.cell(f.by))
 	case f.reverse:
 		return -byKey(a, b)
 	}
@@ -189,35 +189,6 @@ func (i *item) cell(n int) string {
 		return ""
 	}
 	return i.cells[n].Value()
-}
-
-// natural compares texts as people do: numbers in them by their value.
-func natural(a, b string) int {
-	for a != "" && b != "" {
-		x, restA := digits(a)
-		y, restB := digits(b)
-		if x == "" || y == "" {
-			if a[0] != b[0] {
-				return cmp.Compare(a[0], b[0])
-			}
-			a, b = a[1:], b[1:]
-			continue
-		}
-		x, y = strings.TrimLeft(x, "0"), strings.TrimLeft(y, "0")
-		if c := cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(x, y)); c != 0 {
-			return c
-		}
-		a, b = restA, restB
-	}
-	return cmp.Compare(len(a), len(b))
-}
-
-func digits(s string) (number, rest string) {
-	i := strings.IndexFunc(s, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsDigit(r) })
-	if i < 0 {
-		return s, ""
-	}
-	return s[:i], s[i:]
 }
 
 func megabytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
