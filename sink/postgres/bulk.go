@@ -2,8 +2,6 @@ package postgres
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -12,10 +10,10 @@ import (
 	"github.com/listwatch/listwatch/sink"
 )
 
-// fewest is the smallest batch that is written by one statement for each table.
+// fewest is the smallest batch that is written by one statement.
 const fewest = 20
 
-// bulky reports whether records can be written by one statement for each table: no two
+// bulky reports whether records can be written by one statement: no two
 // are of one object, each leaves a row, and all are of one epoch and phase.
 func bulky(records []sink.Record) bool {
 	if len(records) < fewest {
@@ -32,66 +30,53 @@ func bulky(records []sink.Record) bool {
 	return true
 }
 
-// entry has the columns of a record that differ in a batch, by their names in both tables.
-type entry struct {
-	N          int               `json:"n"`
-	ID         string            `json:"id"`
-	Type       sink.Type         `json:"type"`
-	Namespace  string            `json:"namespace"`
-	Name       string            `json:"name"`
-	UID        string            `json:"uid"`
-	Revision   kube.Revision     `json:"revision"`
-	APIVersion string            `json:"api_version"`
-	Kind       string            `json:"kind"`
-	Time       time.Time         `json:"time"`
-	Synthetic  bool              `json:"synthetic"`
-	Initial    bool              `json:"initial"`
-	Labels     map[string]string `json:"labels,omitempty"`
-	Object     json.RawMessage   `json:"object,omitempty"`
-	Trimmed    bool              `json:"trimmed"`
+// columns are the arrays of a batch: what differs between its records, by column.
+type columns struct {
+	id, typ, namespace, name, uid, revision, apiVersion, kind []string
+	time                                                      []time.Time
+	synthetic, initial, trimmed                               []bool
+	labels, object                                            []*string // nil = NULL
 }
 
-// The batch is $1, and $2 to $7 are cluster, group, resource, shard, epoch and phase.
-const (
-	entries = ` FROM json_to_recordset($1::text::json) AS e(n int, id text, type text, namespace text, name text, uid text, revision text, api_version text, kind text,
-		time timestamptz, synthetic bool, initial bool, labels jsonb, object jsonb, trimmed bool)`
+func columnsOf(records []sink.Record) *columns {
+	c := new(columns)
+	for i := range records {
+		r := &records[i]
+		c.id, c.typ, c.namespace, c.name = append(c.id, r.ID), append(c.typ, string(r.Type)), append(c.namespace, r.Namespace), append(c.name, r.Name)
+		c.uid, c.revision, c.apiVersion, c.kind = append(c.uid, r.UID), append(c.revision, string(r.Revision)), append(c.apiVersion, r.APIVersion), append(c.kind, r.Kind)
+		c.time, c.synthetic, c.initial, c.trimmed = append(c.time, r.Time), append(c.synthetic, r.Synthetic), append(c.initial, r.Initial), append(c.trimmed, r.Trimmed)
+		c.labels, c.object = append(c.labels, labelsText(r.Labels)), append(c.object, objectText(r.Object))
+	}
+	return c
+}
 
-	insertRecords = `INSERT INTO $s.history (` + recordColumns + `)
-		SELECT id, type, $2, $3, $4, $5::int, namespace, name, uid, revision, $6::bigint, api_version, kind, time, $7, synthetic, initial, labels, object, trimmed, '', '', ''` +
-		entries + ``
-	upsertRows = `INSERT INTO $s.objects (` + rowColumns + `)
-		SELECT $2, $3, $4, namespace, name, $5::int, uid, revision, $6::bigint, api_version, kind, labels, object, $7, trimmed, '', time` +
-		entries + replaceRow
+// $1 to $6 are cluster, group, resource, shard, epoch and phase, the others the arrays of
+// columns. The JSON of an object is read once for both tables.
+const (
+	entries = `WITH e AS MATERIALIZED (
+		SELECT id, type, namespace, name, uid, revision, api_version, kind, time, synthetic, initial, trimmed, labels::jsonb, object::jsonb
+		FROM unnest($7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::timestamptz[], $16::bool[], $17::bool[], $18::bool[], $19::text[], $20::text[])
+		AS a(id, type, namespace, name, uid, revision, api_version, kind, time, synthetic, initial, trimmed, labels, object))`
+
+	insertRecords = `, h AS (INSERT INTO $s.history (` + recordColumns + `)
+		SELECT id, type, $1, $2, $3, $4::int, namespace, name, uid, revision, $5::bigint, api_version, kind, time, $6, synthetic, initial, labels, object, trimmed, '', '', '' FROM e)`
+	upsertRows = ` INSERT INTO $s.objects (` + rowColumns + `)
+		SELECT $1, $2, $3, namespace, name, $4::int, uid, revision, $5::bigint, api_version, kind, labels, object, $6, trimmed, '', time FROM e` + replaceRow
+	upsertRowsOnly = ` INSERT INTO $s.objects (` + rowColumns + `)
+		SELECT $1, $2, $3, namespace, name, $4::int, uid, revision, $5::bigint, api_version, kind, labels, NULL, $6, trimmed, '', time FROM e` + replaceRow
 )
 
 // bulk writes records for which bulky is true.
 func (s *Sink) bulk(ctx context.Context, tx pgx.Tx, records []sink.Record, mode sink.Mode) error {
-	all := make([]entry, len(records))
-	for i := range records {
-		r := &records[i]
-		all[i] = entry{i, r.ID, r.Type, r.Namespace, r.Name, r.UID, r.Revision, r.APIVersion, r.Kind, r.Time, r.Synthetic, r.Initial, r.Labels, r.Object, r.Trimmed}
+	statement := entries + insertRecords + upsertRows
+	switch mode {
+	case sink.ModeTable:
+		statement = entries + upsertRows
+	case sink.ModeHistory:
+		statement = entries + insertRecords + upsertRowsOnly
 	}
-	write := func(statement string, text []byte) error {
-		r := &records[0]
-		_, err := tx.Exec(ctx, s.sql(statement), string(text), r.Cluster, r.Group, r.Resource, r.Shard, r.Epoch, string(r.Phase))
-		return err
-	}
-	text, err := json.Marshal(all)
-	if err != nil {
-		return fmt.Errorf("encode %d records: %w", len(all), err)
-	}
-	if mode != sink.ModeTable {
-		if err := write(insertRecords, text); err != nil {
-			return err
-		}
-	}
-	if mode == sink.ModeHistory {
-		for i := range all {
-			all[i].Object = nil
-		}
-		if text, err = json.Marshal(all); err != nil {
-			return fmt.Errorf("encode %d rows: %w", len(all), err)
-		}
-	}
-	return write(upsertRows, text)
+	r, c := &records[0], columnsOf(records)
+	_, err := tx.Exec(ctx, s.sql(statement), r.Cluster, r.Group, r.Resource, r.Shard, r.Epoch, string(r.Phase),
+		c.id, c.typ, c.namespace, c.name, c.uid, c.revision, c.apiVersion, c.kind, c.time, c.synthetic, c.initial, c.trimmed, c.labels, c.object)
+	return err
 }

@@ -180,7 +180,7 @@ func TestSoak(t *testing.T) {
 }
 
 func TestPruneKeepsGaps(t *testing.T) {
-	s := open(t, "prune")
+	s := open(t, fmt.Sprint("prune ", schemas.Add(1)))
 	scope := sink.Scope{Cluster: "c", Resource: sinktest.Resource}
 	pos, _, err := s.Open(t.Context(), scope)
 	if err != nil {
@@ -211,11 +211,11 @@ func TestPruneKeepsGaps(t *testing.T) {
 	}
 }
 
-// TestLargeBatch is written by one statement for each table, in the order of its records;
+// TestLargeBatch is written by one statement, in the order of its records;
 // an object in it that jsonb refuses is stored beside the others.
 func TestLargeBatch(t *testing.T) {
 	for _, mode := range []sink.Mode{sink.ModeBoth, sink.ModeTable, sink.ModeHistory} {
-		s := open(t, fmt.Sprint("large", mode))
+		s := open(t, fmt.Sprint("large ", schemas.Add(1)))
 		pos, _, err := s.Open(t.Context(), sink.Scope{Cluster: "c", Resource: sinktest.Resource, Mode: mode})
 		if err != nil {
 			t.Fatal(err)
