@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"testing"
 )
 
@@ -17,11 +18,7 @@ func TestWriteMakesAnOperatorThatPassesItsTests(t *testing.T) {
 	}
 	lines := 0
 	for _, name := range files {
-		b, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines += bytes.Count(b, []byte("\n"))
+		lines += bytes.Count(read(t, dir, name), []byte("\n"))
 	}
 	if lines >= 400 {
 		t.Errorf("%d lines, want less than 400", lines)
@@ -30,13 +27,10 @@ func TestWriteMakesAnOperatorThatPassesItsTests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "go.sum"), sums, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	// It requires what this module requires: other versions may not be in the module cache.
+	requires := regexp.MustCompile(`(?s)\nrequire \(.*?\n\)`).FindAll(read(t, root, "go.mod"), -1)
+	write(t, dir, "go.mod", append(read(t, dir, "go.mod"), bytes.Join(requires, []byte("\n"))...))
+	write(t, dir, "go.sum", read(t, root, "go.sum"))
 	run := func(name string, args ...string) []byte {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), name, args...)
@@ -54,6 +48,22 @@ func TestWriteMakesAnOperatorThatPassesItsTests(t *testing.T) {
 	run("go", "mod", "edit", "-replace=github.com/listwatch/listwatch="+root)
 	run("go", "vet", "./...")
 	run("go", "test", "./...")
+}
+
+func read(t *testing.T, dir, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func write(t *testing.T, dir, name string, text []byte) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), text, 0o666); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestWriteOverwritesNothing(t *testing.T) {
