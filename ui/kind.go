@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -225,7 +226,7 @@ func (k *kind) take(ev watch.Event[codec.RawFull], err error) error {
 	}
 	if own.Object = p.item; p.item != nil {
 		// The strings of the event would keep the whole object in memory.
-		own.Key, own.UID, own.Revision = p.item.key, p.item.uid, kube.Revision(p.item.revision)
+		own.Key, own.UID, own.Revision = p.item.key, p.item.uid, kube.Revision(strings.Clone(string(ev.Revision)))
 	}
 	if ev.Type == watch.Restart {
 		k.restart(ev.Cause)
