@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -379,7 +380,7 @@ func (r *segmentReader) state(kind byte, payload []byte) (*State, []byte, error)
 	case st.Op == Deleted:
 		delete(r.texts, number)
 	case payload == nil:
-		r.texts[number] = s2.Encode(nil, text)
+		r.texts[number] = bytes.Clone(s2.Encode(nil, text)) // which made room for text that it could not compress
 	default:
 		r.texts[number] = payload
 	}

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 	"sync"
@@ -145,10 +146,13 @@ func (s *Store) drop() {
 }
 
 func pack(before, next string, alone bool) []byte {
+	var b []byte
 	if alone {
-		return s2.Encode(nil, []byte(before))
+		b = s2.Encode(nil, []byte(before))
+	} else {
+		b = s2.MakeDict([]byte(next), nil).Encode(nil, []byte(before))
 	}
-	return s2.MakeDict([]byte(next), nil).Encode(nil, []byte(before))
+	return bytes.Clone(b) // without the room that s2 made for text that it could not compress
 }
 
 func (k *kept) unpack(next string) (string, error) {
