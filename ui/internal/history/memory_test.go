@@ -16,7 +16,7 @@ func TestUsedIsTheMemory(t *testing.T) {
 	s, l := New(64<<20), new(Life)
 	var c compressed.Compressor
 	before := heap()
-	for n := range 2000 {
+	for n := range 500 {
 		raw, err := codec.ParseRaw(fmt.Appendf(nil, `{"metadata":{"name":"a","resourceVersion":"%d"},"data":{"text":%q}}`, n, strings.Repeat("a text ", 1000)))
 		if err != nil {
 			t.Fatal(err)
