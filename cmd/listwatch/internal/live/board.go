@@ -174,7 +174,7 @@ func (b *board) work() (more bool) {
 // waiting returns how many rows wait to be looked at before a new order or filter is shown.
 func (b *board) waiting() (n int) {
 	for _, s := range b.sections {
-		if s.anew {
+		if s.stale {
 			n += len(s.queue)
 		}
 	}

@@ -25,7 +25,7 @@ type section struct {
 	order []*liveRow // those that are shown, in order
 	added []*liveRow // those that are to be put in order, in any
 	queue []*liveRow // those that are to be looked at
-	anew  bool       // all are looked at again; order is that of before until then
+	stale bool       // all are looked at again; order is that of before until then
 	moved bool       // order has rows that are not shown there any more
 }
 
@@ -141,7 +141,7 @@ func (s *section) enqueue(row *liveRow) {
 
 // begin has all rows looked at again, because what is shown or its order is to change.
 func (s *section) begin() {
-	s.anew, s.moved = true, false
+	s.stale, s.moved = true, false
 	s.queue, s.added = s.queue[:0], s.added[:0]
 	for _, row := range s.rows {
 		row.inQueue, row.inAdded, row.inOrder, row.leaves = true, false, false, false
@@ -181,11 +181,11 @@ func (b *board) look(s *section, row *liveRow) {
 
 // settle puts the rows that were looked at in order. No cell is built for it.
 func (b *board) settle(s *section) {
-	if s.anew && len(s.queue) > 0 {
+	if s.stale && len(s.queue) > 0 {
 		return
 	}
-	if s.anew {
-		s.order, s.anew = nil, false
+	if s.stale {
+		s.order, s.stale = nil, false
 	}
 	if s.moved {
 		s.order = slices.DeleteFunc(s.order, func(row *liveRow) bool {
