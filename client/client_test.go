@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -123,6 +124,34 @@ func TestRedirectFromTLSIsNotFollowed(t *testing.T) {
 	_, err := do(t.Context(), c, &client.Request{Path: "/"})
 	if st := (*kube.Status)(nil); !errors.As(err, &st) || st.Code != http.StatusFound {
 		t.Errorf("Do: %v, want the redirect itself", err)
+	}
+}
+
+// TestRedirectOfAWriteIsNotFollowed: net/http would follow it with a GET, whose success says
+// nothing of the write, and a location without the query would widen a deletion.
+func TestRedirectOfAWriteIsNotFollowed(t *testing.T) {
+	var others atomic.Int32
+	url := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		code, err := strconv.Atoi(r.URL.Query().Get("code"))
+		if err != nil {
+			others.Add(1)
+			_, _ = io.WriteString(w, "{}")
+			return
+		}
+		http.Redirect(w, r, r.URL.Path, code)
+	})
+	c := newClient(t, client.Config{Server: url})
+	for _, code := range []int{301, 302, 303, 307, 308} {
+		for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+			query := map[string][]string{"code": {strconv.Itoa(code)}}
+			_, err := do(t.Context(), c, &client.Request{Method: method, Path: "/x", Query: query})
+			if st := (*kube.Status)(nil); !errors.As(err, &st) || st.Code != code || !strings.Contains(st.Message, "redirect of a write") {
+				t.Errorf("%s with %d: %v, want the redirect itself", method, code, err)
+			}
+		}
+	}
+	if n := others.Load(); n != 0 {
+		t.Errorf("%d redirects were followed", n)
 	}
 }
 

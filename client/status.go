@@ -16,12 +16,12 @@ import (
 const maxErrorBody = 64 << 10
 
 func (c *Client) statusOf(resp *http.Response, r *Request) error {
-	return c.Conceal(statusOf(resp, c.what(r)))
+	return c.Conceal(statusOf(resp, r, c.what(r)))
 }
 
 // statusOf reads the Status of an error response. An HTML page of a proxy yields the
 // code only: its text is not useful and may contain anything.
-func statusOf(resp *http.Response, what string) error {
+func statusOf(resp *http.Response, r *Request, what string) error {
 	b, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 	st := &kube.Status{}
 	if isProtobuf(resp.Header) {
@@ -46,7 +46,10 @@ func statusOf(resp *http.Response, what string) error {
 	}
 	audit, flow, level := identifiers(resp.Header)
 	st.AuditID = audit
-	if resp.StatusCode/100 == 3 {
+	switch {
+	case resp.StatusCode/100 == 3 && method(r) != http.MethodGet:
+		st.Message = "a redirect of a write: not followed, because the write could be lost"
+	case resp.StatusCode/100 == 3:
 		st.Message = "a redirect to another host, or too many redirects: not followed, because it would send the credentials there"
 	}
 	if resp.StatusCode == http.StatusTooManyRequests && flow != "" {

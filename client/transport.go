@@ -60,9 +60,10 @@ func isLoopback(host string) bool {
 	return err == nil && ip.IsLoopback()
 }
 
-// sameHost follows redirects only to the same host, which has our credentials.
+// sameHost follows redirects of a GET, and only to the same host, which has our
+// credentials. A redirected write would be sent as a GET, or without its query.
 func sameHost(req *http.Request, via []*http.Request) error {
-	if len(via) > 3 || req.URL.Host != via[0].URL.Host || req.URL.Scheme != via[0].URL.Scheme {
+	if via[0].Method != http.MethodGet || len(via) > 3 || req.URL.Host != via[0].URL.Host || req.URL.Scheme != via[0].URL.Scheme {
 		return http.ErrUseLastResponse
 	}
 	return nil
