@@ -15,13 +15,9 @@ import (
 
 const maxErrorBody = 64 << 10
 
-func (c *Client) statusOf(resp *http.Response, r *Request) error {
-	return c.Conceal(statusOf(resp, r, c.what(r)))
-}
-
 // statusOf reads the Status of an error response. An HTML page of a proxy yields the
 // code only: its text is not useful and may contain anything.
-func statusOf(resp *http.Response, r *Request, what string) error {
+func (c *Client) statusOf(resp *http.Response, r *Request) error {
 	b, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 	st := &kube.Status{}
 	if isProtobuf(resp.Header) {
@@ -53,9 +49,9 @@ func statusOf(resp *http.Response, r *Request, what string) error {
 		st.Message = "a redirect to another host, or too many redirects: not followed, because it would send the credentials there"
 	}
 	if resp.StatusCode == http.StatusTooManyRequests && flow != "" {
-		return fmt.Errorf("%s: %w (flow schema %s, priority level %s)", what, st, flow, level)
+		return c.Conceal(fmt.Errorf("%s: %w (flow schema %s, priority level %s)", c.what(r), st, flow, level))
 	}
-	return fmt.Errorf("%s: %w", what, st)
+	return c.Conceal(fmt.Errorf("%s: %w", c.what(r), st))
 }
 
 const maxRetryAfter = 24 * time.Hour // limits absurd values; callers have lower limits
