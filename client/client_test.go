@@ -48,13 +48,8 @@ func TestBadRequestIsOneError(t *testing.T) {
 }
 
 func TestConnectionRefusedNamesTheServer(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	url := "http://" + l.Addr().String()
-	l.Close()
-	_, err = newClient(t, client.Config{Server: url}).Do(t.Context(), &client.Request{Path: "/x"})
+	const url = "http://127.0.0.1:1" // a port below 1024 is given to nobody who asks for any
+	_, err := newClient(t, client.Config{Server: url}).Do(t.Context(), &client.Request{Path: "/x"})
 	if err == nil || strings.Count(err.Error(), url) != 1 || !strings.Contains(err.Error(), "connection refused") {
 		t.Errorf("Do: %v", err)
 	}
