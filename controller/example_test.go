@@ -78,7 +78,7 @@ func Example() {
 	m := manager.New(manager.Options{})
 	m.Add(informer)
 	m.AddLed(ctl)
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	informer.Handle(func(d cache.Delta[Foo]) {
 		switch {
 		case d.Type == "DELETED":

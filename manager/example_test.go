@@ -63,7 +63,7 @@ func Example_operator() {
 		return
 	}
 
-	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
 	followed := cache.New(client.Of[ConfigMap](c, kube.ConfigMaps), cache.Options[ConfigMap]{})
 	edited := false
 	followed.Handle(func(d cache.Delta[ConfigMap]) {

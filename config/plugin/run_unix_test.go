@@ -54,7 +54,7 @@ func heard(t *testing.T, life *os.File) {
 // dead waits until nobody has life open.
 func dead(t *testing.T, life *os.File) {
 	t.Helper()
-	if err := life.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
+	if err := life.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.Copy(io.Discard, life); err != nil {

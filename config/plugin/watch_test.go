@@ -45,7 +45,7 @@ func TestRotationInMidWatchLosesNoEvent(t *testing.T) {
 	}
 	defer c.CloseIdleConnections()
 
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	want := []string{"RESTART ", "SYNCED "}
 	var got []string
