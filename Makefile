@@ -43,7 +43,7 @@ lint: check ## go vet, staticcheck and gofmt of every module, and go vet for mac
 # being reported. There are a thousand such programs here, so it is a tenth of that.
 unit: export GORACE := $(or $(GORACE),atexit_sleep_ms=100)
 unit: race-ready ## the tests alone
-	$(GO) test -race -shuffle=on -timeout=5m -skip '^TestHostile($$|Readers)' ./...
+	$(GO) test -race -shuffle=on -timeout=15m -skip '^TestHostile($$|Readers)' ./...
 
 race-ready:
 	@command -v $(firstword $(CC)) >/dev/null || { \
