@@ -132,8 +132,11 @@ func identifierOf[T kube.Object]() func(T, []byte) (kube.Key, string, kube.Revis
 		return f
 	}
 	return func(v T, b []byte) (kube.Key, string, kube.Revision) {
-		var o kube.Object = v
-		id, ok := uid.Of(&o)
+		o, ok := any(&v).(kube.Object) // a struct that is converted itself would be copied
+		if !ok {
+			o = v // T is a pointer or an interface
+		}
+		id, ok := uid.Of(&v)
 		if !ok {
 			id = codec.UID(b)
 		}
