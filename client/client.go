@@ -152,7 +152,7 @@ func (r Request) MarshalText() ([]byte, error) { return []byte(r.String()), nil 
 // response, which the caller reads, nor the request; response headers are limited to
 // 256 KiB, and the body of an error to 64 KiB.
 //
-// A redirect of a GET is followed within the host; any other is a *kube.Status.
+// A redirect of a GET that keeps host and query is followed; any other is a *kube.Status.
 //
 // After a 401, and after a handshake that failed because of certificates, r is sent
 // again once if there is a newer credential or authority; a GET also after a connection

@@ -150,6 +150,29 @@ func TestRedirectOfAWriteIsNotFollowed(t *testing.T) {
 	}
 }
 
+// TestRedirectWithoutTheQueryIsNotFollowed: a list without its selector has other objects.
+func TestRedirectWithoutTheQueryIsNotFollowed(t *testing.T) {
+	url := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/keeps":
+			http.Redirect(w, r, "/there?"+r.URL.RawQuery+"&hash=2", http.StatusMovedPermanently)
+		case "/drops":
+			http.Redirect(w, r, "/there", http.StatusMovedPermanently)
+		default:
+			_, _ = io.WriteString(w, r.URL.Query().Get("labelSelector"))
+		}
+	})
+	c := newClient(t, client.Config{Server: url})
+	query := map[string][]string{"labelSelector": {"app=x"}}
+	if got, err := do(t.Context(), c, &client.Request{Path: "/keeps", Query: query}); got != "app=x" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+	got, err := do(t.Context(), c, &client.Request{Path: "/drops", Query: query})
+	if st := (*kube.Status)(nil); !errors.As(err, &st) || st.Code != http.StatusMovedPermanently {
+		t.Errorf("%q, %v; want the redirect itself", got, err)
+	}
+}
+
 func TestRedirectWithinTheHostKeepsTheToken(t *testing.T) {
 	var roundTrips atomic.Int64
 	url := newServer(t, func(w http.ResponseWriter, r *http.Request) {

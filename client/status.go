@@ -42,11 +42,8 @@ func (c *Client) statusOf(resp *http.Response, r *Request) error {
 	}
 	audit, flow, level := identifiers(resp.Header)
 	st.AuditID = audit
-	switch {
-	case resp.StatusCode/100 == 3 && method(r) != http.MethodGet:
-		st.Message = "a redirect of a write: not followed, because the write could be lost"
-	case resp.StatusCode/100 == 3:
-		st.Message = "a redirect to another host, or too many redirects: not followed, because it would send the credentials there"
+	if resp.StatusCode/100 == 3 {
+		st.Message = "a redirect of a write, to another host, to another query, or the fourth: not followed, because it could lose the write or send the credentials elsewhere"
 	}
 	if resp.StatusCode == http.StatusTooManyRequests && flow != "" {
 		return c.Conceal(fmt.Errorf("%s: %w (flow schema %s, priority level %s)", c.what(r), st, flow, level))

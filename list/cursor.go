@@ -133,8 +133,9 @@ func MayRefuseShard(err error) bool {
 }
 
 // Page takes the metadata of a page of items objects that was read to its end, and
-// reports whether more pages follow. The error is ErrEndless: such a list can only be
-// begun again, with another Cursor.
+// reports whether more pages follow. After an error the list can only be begun again, with
+// another Cursor: its pages do not end (ErrEndless), or one has no resourceVersion, unlike
+// the first, and is not known to be a page of this list.
 func (c *Cursor) Page(m codec.ListMeta, items int) (more bool, err error) {
 	if c.revision == "" {
 		c.revision = kube.Revision(m.ResourceVersion)
@@ -145,6 +146,8 @@ func (c *Cursor) Page(m codec.ListMeta, items int) (more bool, err error) {
 		c.empty = 0
 	}
 	switch {
+	case m.ResourceVersion == "" && c.revision != "":
+		err = fmt.Errorf("page %d of the list has no resourceVersion, unlike the first", c.pages)
 	case m.Continue == "":
 	case m.Continue == c.token:
 		err = fmt.Errorf("%w: page %d has the continue token of the page before", ErrEndless, c.pages)

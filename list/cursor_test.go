@@ -83,6 +83,25 @@ func TestCursorExpired(t *testing.T) {
 
 // TestCursorEndsAListWithoutAnEnd: whatever a server says, the requests for one
 // list are limited.
+// TestCursorRefusesAPageWithoutARevision: what is missing in it would be reported as deleted.
+func TestCursorRefusesAPageWithoutARevision(t *testing.T) {
+	for _, token := range []string{"", "more"} {
+		var c list.Cursor
+		if more, err := c.Page(codec.ListMeta{ResourceVersion: "5", Continue: "tok"}, 1); !more || err != nil {
+			t.Fatal(more, err)
+		}
+		if more, err := c.Page(codec.ListMeta{Continue: token}, 1); more || err == nil {
+			t.Errorf("token %q: %t, %v; want an error", token, more, err)
+		}
+	}
+	var c list.Cursor // of a server that has no revisions
+	for range 3 {
+		if more, err := c.Page(codec.ListMeta{Continue: fmt.Sprint(c)}, 1); !more || err != nil {
+			t.Fatal(more, err)
+		}
+	}
+}
+
 func TestCursorEndsAListWithoutAnEnd(t *testing.T) {
 	token := func(i int) string { return fmt.Sprint("token-", i) }
 	gone := func(token string) error {
