@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -236,25 +237,35 @@ func run(t *testing.T, world *sinktest.World, s sink.Sink) (stop func()) {
 
 var soakRounds = flag.Int("soak.rounds", 40, "rounds of the soak")
 
-// TestSoak stops the server, without its storage, as one of the calamities.
+// current dials the server that was started last.
+type current struct{ address atomic.Value }
+
+func (c *current) Dial(network, _ string) (net.Conn, error) {
+	return net.Dial(network, c.address.Load().(string))
+}
+
+// TestSoak stops the server, without its storage, as one of the calamities. It starts again
+// at another port, as the old one may have been given to somebody else meanwhile.
 func TestSoak(t *testing.T) {
 	dir := t.TempDir()
-	boot := func(port int) *server.Server {
-		srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: port, JetStream: true, StoreDir: dir, NoSigs: true, NoLog: true})
+	dialer := new(current)
+	boot := func() *server.Server {
+		srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: dir, NoSigs: true, NoLog: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		srv.Start()
-		if !srv.ReadyForConnections(30 * time.Second) {
+		if !srv.ReadyForConnections(2 * time.Minute) {
 			t.Fatal("the server does not start")
 		}
+		dialer.address.Store(srv.Addr().String())
 		return srv
 	}
-	srv := boot(server.RANDOM_PORT)
-	address, port := srv.ClientURL(), srv.Addr().(*net.TCPAddr).Port
+	srv := boot()
+	address := srv.ClientURL()
 	t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
 	connect := func(t *testing.T) sinktest.Sink {
-		nc, err := nats.Connect(address, nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond))
+		nc, err := nats.Connect(address, nats.SetCustomDialer(dialer), nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -272,6 +283,6 @@ func TestSoak(t *testing.T) {
 	sinktest.Soak(t, sinktest.Store{Connect: connect}, sinktest.SoakOptions{Rounds: *soakRounds, Calamity: func() {
 		srv.Shutdown()
 		srv.WaitForShutdown()
-		srv = boot(port)
+		srv = boot()
 	}})
 }

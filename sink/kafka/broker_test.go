@@ -6,7 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"net"
-	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -183,30 +183,35 @@ func TestAFailedTransactionLeavesNothing(t *testing.T) {
 
 var soakRounds = flag.Int("soak.rounds", 40, "rounds of the soak")
 
-// TestSoak stops the broker, without its storage, as one of the calamities.
+// TestSoak stops the broker, without its storage, as one of the calamities. It starts again
+// at another port, as the old one may have been given to somebody else meanwhile.
 func TestSoak(t *testing.T) {
 	dir := t.TempDir()
-	boot := func(port int) *kfake.Cluster {
-		c, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.DataDir(dir), kfake.SyncWrites(), kfake.Ports(port))
+	var address atomic.Value // of type string
+	boot := func() *kfake.Cluster {
+		c, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.DataDir(dir), kfake.SyncWrites())
 		if err != nil {
 			t.Fatal(err)
 		}
+		address.Store(c.ListenAddrs()[0])
 		return c
 	}
-	cluster := boot(0)
-	addresses := cluster.ListenAddrs()
-	_, text, err := net.SplitHostPort(addresses[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	port, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cluster := boot()
 	t.Cleanup(func() { cluster.Close() })
-	store := sinktest.Store{Connect: func(t *testing.T) sinktest.Sink { return open(t, kafka.Options{}, addresses) }}
+	seed := kgo.SeedBrokers(cluster.ListenAddrs()...)
+	dial := kgo.Dialer(func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, network, address.Load().(string))
+	})
+	store := sinktest.Store{Connect: func(t *testing.T) sinktest.Sink {
+		s, err := kafka.Open(t.Context(), kafka.Options{}, seed, dial)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(s.Close)
+		return s
+	}}
 	sinktest.Soak(t, store, sinktest.SoakOptions{Rounds: *soakRounds, Calamity: func() {
 		cluster.Close()
-		cluster = boot(port)
+		cluster = boot()
 	}})
 }
