@@ -3,8 +3,11 @@
 package network
 
 import (
+	"context"
 	"errors"
 	"net"
+	"os/exec"
+	"sync"
 	"syscall"
 	"testing"
 )
@@ -46,4 +49,36 @@ func TestAPortThatRefusesIsKept(t *testing.T) {
 			c.Close()
 		}
 	}
+}
+
+// TestAPortIsHeldWhileProgramsAreStarted: a process that was forked has the listener open
+// until it executes its program.
+func TestAPortIsHeldWhileProgramsAreStarted(t *testing.T) {
+	t.Parallel()
+	d, err := Listen(false, "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	var starters sync.WaitGroup
+	for range 4 {
+		starters.Go(func() {
+			for ctx.Err() == nil {
+				if err := exec.Command("true").Run(); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for i := range 300 {
+		for _, state := range []State{Refusing, Open} {
+			if err := d.Set(state); err != nil {
+				t.Errorf("change %d: %v", i, err)
+			}
+		}
+	}
+	cancel()
+	starters.Wait()
 }

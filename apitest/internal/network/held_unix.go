@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"syscall"
+	"time"
 )
 
 // held is a port that is bound but does not listen: the system refuses its connections,
@@ -37,11 +38,18 @@ func hold(addr *net.TCPAddr) (*held, error) {
 		h.Close()
 		return nil, os.NewSyscallError("setsockopt", err)
 	}
-	if err := syscall.Bind(fd, to); err != nil {
-		h.Close()
-		return nil, os.NewSyscallError("bind", err)
+	// A process that was forked has the listener open too, until it executes its program.
+	for try := 0; ; try++ {
+		err := syscall.Bind(fd, to)
+		if err == nil {
+			return h, nil
+		}
+		if err != syscall.EADDRINUSE || try == 1000 {
+			h.Close()
+			return nil, os.NewSyscallError("bind", err)
+		}
+		time.Sleep(10 * time.Millisecond)
 	}
-	return h, nil
 }
 
 // Listen begins to listen on the held port. It ends h.
