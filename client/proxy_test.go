@@ -286,14 +286,14 @@ func TestProxyErrorsNameTheProxyAndNoPassword(t *testing.T) {
 	}
 }
 
-// closedPort returns an address that nobody listens to.
+// closedPort returns an address where nothing listens, and that no other test can take.
 func closedPort(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
+	t.Helper()
+	srv := apitest.New(t)
+	if err := srv.SetDoor(apitest.Refusing); err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return strings.TrimPrefix(srv.URL, "http://")
 }
 
 // TestProxyThatStallsIsNoticed in every state that a connection through one has.

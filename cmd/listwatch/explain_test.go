@@ -83,15 +83,14 @@ func strangerPair(t *testing.T, ca string) (cert, key []byte) {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDER})
 }
 
-// closedPort is an address where nothing listens.
+// closedPort returns an address where nothing listens, and that no other test can take.
 func closedPort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
+	srv := apitest.New(t)
+	if err := srv.SetDoor(apitest.Refusing); err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return strings.TrimPrefix(srv.URL, "http://")
 }
 
 // TestEachFailureIsExplainedInOneLine: what was wrong, where, and what to do.
