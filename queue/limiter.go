@@ -53,10 +53,7 @@ type limiter[K comparable] struct {
 
 // When returns the next delay of k, and counts a failure.
 func (l *limiter[K]) When(k K) time.Duration {
-	l.mu.Lock()
-	n := l.failures[k]
-	l.failures[k] = n + 1
-	l.mu.Unlock()
+	n := l.fail(k)
 	d := l.max
 	if n < 63 && l.base <= l.max>>n {
 		d = l.base << n
@@ -67,11 +64,21 @@ func (l *limiter[K]) When(k K) time.Duration {
 	return d
 }
 
+// fail counts a failure of k, and returns how many there were before. A key that cannot be
+// hashed panics, here and in Forget.
+func (l *limiter[K]) fail(k K) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := l.failures[k]
+	l.failures[k] = n + 1
+	return n
+}
+
 // Forget resets the count of k.
 func (l *limiter[K]) Forget(k K) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	delete(l.failures, k)
-	l.mu.Unlock()
 }
 
 // NumRequeues returns how often When was called for k since the last Forget.

@@ -43,3 +43,33 @@ func TestLimiterLimitsAllKeysTogether(t *testing.T) {
 		}
 	})
 }
+
+// TestLimiterOutlivesAKeyThatCannotBeHashed: the panic is the caller's, and leaves no lock.
+func TestLimiterOutlivesAKeyThatCannotBeHashed(t *testing.T) {
+	q := queue.New(queue.Options[any, string]{})
+	for name, f := range map[string]func(any){"AddRateLimited": q.AddRateLimited, "Forget": q.Forget} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			f([]int{1})
+		}()
+		q.AddRateLimited("a")
+		if n := q.NumRequeues("a"); n != 1 {
+			t.Errorf("after the panic of %s: %d failures of another key, want 1", name, n)
+		}
+		q.Forget("a")
+	}
+}
+
+func TestClosedQueueCountsNoFailure(t *testing.T) {
+	q := queue.New(queue.Options[string, string]{})
+	q.AddRateLimited("a")
+	q.Close()
+	q.AddRateLimited("a")
+	if n := q.NumRequeues("a"); n != 1 {
+		t.Errorf("%d failures, want that of before Close", n)
+	}
+}

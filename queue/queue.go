@@ -98,18 +98,16 @@ func (q *Queue[K, C]) AddRateLimited(k K) { q.AddWith(k, Add[C]{RateLimited: tru
 
 // AddWith adds a key.
 func (q *Queue[K, C]) AddWith(k K, a Add[C]) {
-	if a.RateLimited {
-		a.After = max(a.After, q.limiter.When(k))
-	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
 		return
 	}
-	q.adds++
 	if a.RateLimited {
+		a.After = max(a.After, q.limiter.When(k))
 		q.retries++
 	}
+	q.adds++
 	e := q.entries[k]
 	if e == nil {
 		e = q.newEntry(k)
