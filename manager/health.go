@@ -42,13 +42,30 @@ func (m *Manager) Address() string {
 	return m.address
 }
 
-// healthz fails only if a restart is necessary.
+// healthz fails only if a restart is necessary: if Check of the Elector or of a part does.
 func (m *Manager) healthz(w http.ResponseWriter, _ *http.Request) {
 	var checks []check
 	if m.o.Elector != nil {
 		checks = append(checks, check{"leader election", m.o.Elector.Check})
 	}
+	m.mu.Lock()
+	parts := m.current()
+	m.mu.Unlock()
+	for _, p := range parts {
+		if live, ok := p.Runner.(interface{ Check() error }); ok {
+			checks = append(checks, check{nameOf(p.Runner), live.Check})
+		}
+	}
 	answer(w, checks)
+}
+
+// current returns the parts that run now; m.mu is locked.
+func (m *Manager) current() []part {
+	parts := slices.Clone(m.always)
+	if m.leading {
+		parts = append(parts, m.led...)
+	}
+	return parts
 }
 
 // readyz fails until the caches are filled, while one of them is stale or has ended,
@@ -57,12 +74,9 @@ func (m *Manager) healthz(w http.ResponseWriter, _ *http.Request) {
 func (m *Manager) readyz(w http.ResponseWriter, _ *http.Request) {
 	m.mu.Lock()
 	checks := append([]check(nil), m.checks...)
-	parts := slices.Clone(m.always)
+	parts := m.current()
 	if m.stopping {
 		checks = append(checks, check{"manager", func() error { return errStopping }})
-	}
-	if m.leading {
-		parts = append(parts, m.led...)
 	}
 	m.mu.Unlock()
 	if ready, ok := m.o.Elector.(interface{ Ready() error }); ok {

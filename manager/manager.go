@@ -37,7 +37,9 @@ type Options struct {
 
 	// Listen is an address for /healthz, /readyz and /metrics. ":8080" can be reached
 	// by the kubelet and by anyone who can reach the pod, "127.0.0.1:8080" from the
-	// same host only. Default: none.
+	// same host only. /healthz asks the Elector and each part that has a method
+	// Check() error, such as a lease.Ring, and /readyz those with Ready() error.
+	// Default: none.
 	Listen string
 
 	// Metrics serves /metrics, see package metrics; nil = 404.

@@ -345,3 +345,33 @@ func TestManagerCannotListen(t *testing.T) {
 		t.Errorf("Run: %v", err)
 	}
 }
+
+// overdue is a part whose work does not end although it should, as that of a lease.Ring.
+type overdue struct{ err error }
+
+func (o *overdue) Run(ctx context.Context) error { <-ctx.Done(); return nil }
+func (o *overdue) Check() error                  { return o.err }
+
+// TestHealthzAsksTheParts: the kubelet must end a process that works on what others own.
+func TestHealthzAsksTheParts(t *testing.T) {
+	w := &world{Server: apitest.New(t)}
+	for name, add := range map[string]func(*manager.Manager, ...manager.Runner){
+		"Add": (*manager.Manager).Add, "AddLed": (*manager.Manager).AddLed, "AddOptional": (*manager.Manager).AddOptional,
+	} {
+		m := manager.New(manager.Options{Listen: "127.0.0.1:0"})
+		ctx, cancel := context.WithCancel(t.Context())
+		got := make(chan string, 1)
+		add(m, &overdue{errBroken})
+		m.AddLed(&part{w: w, name: "asks", f: func(ctx context.Context) error {
+			got <- fetch(t, "http://"+m.Address()+"/healthz")
+			cancel()
+			return nil
+		}})
+		if err := m.Run(ctx); err != nil {
+			t.Fatalf("%s: Run: %v", name, err)
+		}
+		if diff := cmp.Diff("503 [-]manager_test.overdue: broken\n", <-got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
