@@ -29,10 +29,10 @@ import (
 // that a loop over Changes had not acknowledged: those are delivered again, the object
 // as Initial and then its deletion as Inferred. A journal beside it holds the objects
 // that have become new to a handler since: added, or, for [Informer.HandleSelected],
-// selected. So after a crash of the process consumers may get again what they
-// acknowledged since the last snapshot, but nothing is lost: each object that was
-// delivered is delivered again, as current or as deleted. A crash of the machine may
-// lose the journal.
+// selected. So after a crash of the process, and after a stop during a list, which saves
+// nothing, consumers may get again what they acknowledged since the last snapshot, but
+// nothing is lost: each object that was delivered is delivered again, as current or as
+// deleted. A crash of the machine may lose the journal.
 //
 // Handlers and Changes that need what was missed must be added before Run: later ones
 // get the current state.
@@ -47,7 +47,8 @@ type Snapshot struct {
 	Projection     string
 	IncludeSecrets bool
 
-	// Every is the interval of saving, if anything changed; Run also saves at its end.
+	// Every is the interval of saving, if anything changed; Run also saves at its end,
+	// unless a list is not complete.
 	// Default 1 minute.
 	Every time.Duration
 }
