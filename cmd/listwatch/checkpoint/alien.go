@@ -5,12 +5,12 @@ import (
 	"io"
 )
 
-// ErrAlien is a file that somebody else has written, for something else. It is left
-// as it is, by Reset too.
+// ErrAlien is the error for a file that is not a checkpoint. Open and Reset do not change
+// such a file.
 var ErrAlien = errors.New("that is no checkpoint")
 
-// resembles reports whether a file may once have been a checkpoint, by how it begins.
-// What a disk has lost are zeros, what it has spoilt is a part of it.
+// resembles reports whether a file may have been a checkpoint, by its first bytes: at least
+// half of them are right, or zero, as a disk leaves what it loses.
 func resembles(begin []byte) bool {
 	same := 0
 	for i, c := range begin {
@@ -21,7 +21,7 @@ func resembles(begin []byte) bool {
 	return 2*same >= len(begin)
 }
 
-// alien is ErrAlien where f is no checkpoint, nor was one.
+// alien returns ErrAlien if f is not a checkpoint and never was one.
 func (f *File) alien() error {
 	begin := make([]byte, len(magic))
 	n, err := f.file.ReadAt(begin, 0)

@@ -14,12 +14,12 @@ import (
 	"strings"
 )
 
-// A file that is being written is called .NAME.listwatch-DIGITS, beside the one that it
-// is to replace: hidden, and nothing that a user would call a file of his own.
+// A compaction writes .NAME.listwatch-DIGITS beside the file that it replaces: a hidden
+// name that a user would not choose.
 func temporary(base string) string { return "." + base + ".listwatch-" }
 
-// compact replaces the file by one that holds what it amounts to: after a crash at
-// any moment it is the old or the new one. The buffer is empty.
+// compact replaces the file by one with the current entries only. After a crash at any
+// moment the path names the old or the new file. The buffer must be empty.
 func (f *File) compact() error {
 	next, err := os.CreateTemp(filepath.Dir(f.path), temporary(filepath.Base(f.path))+"*") // of mode 0600
 	if err != nil {
@@ -52,8 +52,8 @@ func (f *File) compact() error {
 	return f.syncDir(filepath.Dir(f.path))
 }
 
-// copyTo writes the header and the entries that count, and returns where those of
-// objects are now, and the size.
+// copyTo writes the header and the current entries, and returns the new places of the
+// entries of objects, and the size.
 func (f *File) copyTo(file *os.File) (moved []stream, size int64, err error) {
 	out := bufio.NewWriterSize(file, 1<<18)
 	write := func(b []byte) {
@@ -89,7 +89,7 @@ func (f *File) copyTo(file *os.File) (moved []stream, size int64, err error) {
 	return moved, size, err
 }
 
-// read returns an entry that was written, unless something went wrong before.
+// read returns a written entry, unless there was an error before.
 func (f *File) read(s span, err *error) []byte {
 	if *err != nil {
 		return nil
@@ -103,7 +103,7 @@ func (f *File) read(s span, err *error) []byte {
 	return b
 }
 
-// located is a key and where its entry is.
+// located is a key and the place of its entry.
 type located[K comparable] struct {
 	key K
 	span
@@ -119,7 +119,7 @@ func inOrder[K comparable](m map[K]span) []located[K] {
 	return all
 }
 
-// leftovers returns what processes that were killed in a compaction have left.
+// leftovers returns the files of processes that were killed during a compaction.
 func (f *File) leftovers() (names []string) {
 	dir, base := filepath.Split(f.path)
 	if dir == "" {
@@ -144,7 +144,7 @@ func (f *File) leftovers() (names []string) {
 	}
 }
 
-// ours says whether a file is empty or begins as a checkpoint does.
+// ours reports whether a file is empty or begins as a checkpoint does.
 func ours(path string) bool {
 	file, err := os.Open(path)
 	if err != nil {

@@ -1,26 +1,27 @@
-// Package checkpoint keeps what a watcher has told its reader, in a file from which
-// the next run goes on.
+// Package checkpoint records in a file what a watcher has delivered to its reader. The
+// next run continues from that file.
 //
-// The file is a log: one entry for each object that was told of, and one for how
-// far each stream has come. Entries are written before the reader is told,
-// and committed when it has taken all of it, so the file is never ahead. Without the
-// first, an object that was told just as the process died would be forgotten, and
-// so would be its deletion, where the server's history is lost by the next run.
+// The file is a log with one entry for each delivered object, and one entry for the
+// revision of each stream. An entry is written before the delivery, and committed when
+// the reader has accepted everything, so the committed state is never ahead of the
+// reader. Without the first write, an object that was delivered just before the process
+// died would be forgotten. If the server then lost its history before the next run, the
+// deletion of that object would be forgotten too.
 //
-// A process that is killed leaves at worst a cut last entry; what is written is
-// synced by Sync, so that a power loss costs what was written since. When the log is
-// more than twice as large as what it amounts to, it is replaced by that.
+// A killed process leaves at worst an incomplete last entry. After a power loss, entries
+// since the last Sync may be missing. When the log is more than twice as large as its
+// current entries, a file with only these entries replaces it.
 //
 //	f, states, err := checkpoint.Open(path, identity)
-//	// resume stream i at states[i].Revision, knowing states[i].Objects
-//	f.Put(i, object)   // it is being told
-//	f.Move(i, rev)     // and with it all up to rev
+//	// resume stream i at states[i].Revision; the reader knows states[i].Objects
+//	f.Put(i, object)   // before it is delivered
+//	f.Move(i, rev)     // with it, everything up to rev is delivered
 //	err = f.Write()
-//	// tell
+//	// deliver
 //	err = f.Commit()
 //
-// It is no snapshot of package cache: that is taken from time to time, and noted
-// before handlers hear of anything; it cannot say what a reader has taken.
+// A snapshot of package cache is something else: it is taken from time to time, before
+// handlers are called, and does not record what a reader has accepted.
 package checkpoint
 
 import (
@@ -35,7 +36,7 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// What errors are to errors.Is: those of Open, and ErrLost of Sync.
+// Kinds of errors, for errors.Is: those of Open, and ErrLost of Sync.
 var (
 	ErrForeign = errors.New("checkpoint of something else") // another cluster, other streams, another form
 	ErrNewer   = errors.New("checkpoint of a newer format") // by a later release
@@ -47,36 +48,36 @@ var (
 
 // File is an open checkpoint. It is for one goroutine, and belongs to one process.
 type File struct {
-	// Damage says why what was found could not be used, and Aside where it was
-	// put; nil and empty where nothing was wrong.
+	// Damage is why the existing file could not be used, and Aside its new path; nil and
+	// empty if there was no damage.
 	Damage error
 	Aside  string
 
 	path    string
 	file    *os.File
-	to      io.WriterAt // file, unless a test knows better; so are these
+	to      io.WriterAt // file, unless a test replaces it, as it may sync and syncDir
 	sync    func(*os.File) error
 	syncDir func(string) error
 	head    header
 	order   []int // the caller's number of a stream to the file's
 	streams []stream
-	size    int64 // of what is in the file
-	live    int64 // of it, what would be left by a compaction
+	size    int64 // of the file
+	live    int64 // of the entries that a compaction keeps
 	buf     []byte
 	pending bool // written, not committed
 	dirty   bool // written, not synced
 	err     error
 }
 
-// stream is the state of one stream, as the log has it so far.
+// stream is the state of one stream, by the log so far.
 type stream struct {
 	revision kube.Revision // where to resume; empty = list
-	synced   bool          // the whole collection was told once
+	synced   bool          // the whole collection was delivered once
 	objects  map[kube.Key]span
-	maybe    map[object]span // perhaps told, see State
+	maybe    map[object]span // perhaps delivered, see State
 }
 
-// object tells namesakes apart.
+// object identifies an object, also among others of the same name.
 type object struct {
 	kube.Key
 	uid string
@@ -89,25 +90,25 @@ type span struct {
 	uid  string
 }
 
-// State is what an earlier run has told of one stream. The zero value is nothing.
+// State is what earlier runs have delivered of one stream. The zero value is nothing.
 type State struct {
-	Revision kube.Revision // all up to it was told; empty = a list was under way
-	Synced   bool          // the whole collection was told once
+	Revision kube.Revision // everything up to it was delivered; empty = a list was in progress
+	Synced   bool          // the whole collection was delivered once
 	Objects  []Object
 
-	// Maybe are objects of which a process wrote, and did not commit it: the reader
-	// may have been told that they exist. One that is found to be gone was deleted.
+	// Maybe are objects that a process wrote but did not commit: they may have been
+	// delivered. One that does not exist any more was deleted.
 	Maybe []Object
 }
 
-// Object is one that exists, as it was told last.
+// Object is an existing object, in the state that was delivered last.
 type Object struct {
 	UID      string
 	Revision kube.Revision
 	Raw      codec.Raw
 }
 
-// Put notes that o exists.
+// Put records that o exists.
 func (f *File) Put(i int, o Object) error {
 	raw, err := o.Raw.MarshalBinary()
 	if err != nil {
@@ -120,8 +121,8 @@ func (f *File) Put(i int, o Object) error {
 	return nil
 }
 
-// Suspect notes that o may have been told, ahead of its Put. It counts at once, so what
-// was noted before it must be committed.
+// Suspect records, before the Put of o, that o may have been delivered. It needs no
+// Commit, so the caller must commit earlier entries first.
 func (f *File) Suspect(i int, o Object) error {
 	raw, err := o.Raw.MarshalBinary()
 	if err != nil {
@@ -148,12 +149,12 @@ func (f *File) put(i int, o Object, raw []byte) {
 	})
 }
 
-// own returns the key of o, not in its memory: the index may live longer.
+// own returns the key of o in memory of its own: the index may live longer than o.
 func own(o *Object) kube.Key {
 	return kube.Key{Namespace: strings.Clone(o.Raw.GetNamespace()), Name: strings.Clone(o.Raw.GetName())}
 }
 
-// Remove notes that an object is gone.
+// Remove records that an object was deleted.
 func (f *File) Remove(i int, key kube.Key, uid string) {
 	i = f.order[i]
 	if f.forget(i, key, uid) {
@@ -163,11 +164,11 @@ func (f *File) Remove(i int, key kube.Key, uid string) {
 	}
 }
 
-// Move notes that the whole collection is told, and all changes up to rev.
+// Move records that the whole collection and all changes up to rev are delivered.
 func (f *File) Move(i int, rev kube.Revision) { f.state(f.order[i], rev, true) }
 
-// List notes that a list began whose objects come in no order: the next run has
-// to list too, unless a Move follows.
+// List records the begin of a list, whose objects come in no order of revisions: the
+// next run must list too, unless a Move follows.
 func (f *File) List(i int) { f.state(f.order[i], "", f.streams[f.order[i]].synced) }
 
 func (f *File) state(i int, rev kube.Revision, synced bool) {
@@ -183,20 +184,20 @@ func newStream() stream {
 	return stream{objects: map[kube.Key]span{}, maybe: map[object]span{}}
 }
 
-// keep notes where an object is.
+// keep sets the place of an object's entry.
 func (f *File) keep(i int, key kube.Key, s span) {
 	f.forget(i, key, s.uid)
 	f.live += int64(s.size) - int64(f.streams[i].objects[key].size)
 	f.streams[i].objects[key] = s
 }
 
-// suspect notes where an object is that may have been told.
+// suspect sets the place of the entry of an object that may have been delivered.
 func (f *File) suspect(i int, o object, s span) {
 	f.live += int64(s.size) - int64(f.streams[i].maybe[o].size)
 	f.streams[i].maybe[o] = s
 }
 
-// forget reports whether there was anything to forget.
+// forget removes an object from the state, and reports whether it was there.
 func (f *File) forget(i int, key kube.Key, uid string) bool {
 	s := &f.streams[i]
 	known, certain := s.objects[key]
@@ -213,11 +214,11 @@ func (f *File) forget(i int, key kube.Key, uid string) bool {
 	return certain || maybe
 }
 
-// slack is how much a log may always be larger than what it amounts to.
+// slack is how many bytes more than twice its current entries a log may have.
 const slack = 64 << 10
 
-// Write writes what was noted, not yet for good. After an error, the file holds what
-// it held before, and nothing more is written.
+// Write writes the recorded entries without a commit. After an error the file has the
+// same content as before, and nothing more is written.
 func (f *File) Write() error {
 	if f.err != nil || len(f.buf) == 0 {
 		return f.err
@@ -235,7 +236,7 @@ func (f *File) Write() error {
 	return nil
 }
 
-// Commit makes good what was noted: it survives the process.
+// Commit writes and commits the recorded entries: they survive the process.
 func (f *File) Commit() error {
 	if f.err != nil || len(f.buf) == 0 && !f.pending {
 		return f.err
@@ -253,8 +254,8 @@ func (f *File) Commit() error {
 	return nil
 }
 
-// Back forgets what was noted since the last Commit: what of it is written already may
-// have been told, as if the process had died here.
+// Back discards the entries since the last Commit, as if the process had died here: what
+// is already written of them may have been delivered.
 func (f *File) Back() error {
 	f.buf = f.buf[:0]
 	f.entry(entryOpened, nil)
@@ -270,8 +271,8 @@ func (f *File) Back() error {
 	return nil
 }
 
-// Sync is Write, after which what is in the file survives the machine. It fails with
-// ErrLost where the next process would not find it.
+// Sync calls Write and syncs the file, so that its content survives a power loss. It
+// fails with ErrLost if the path no longer names this file.
 func (f *File) Sync() error {
 	if err := f.Write(); err != nil {
 		return err
@@ -296,7 +297,7 @@ func (f *File) Sync() error {
 	return nil
 }
 
-// Close is Sync, and lets go of the file.
+// Close calls Sync, then closes and unlocks the file.
 func (f *File) Close() error {
 	err := f.Sync()
 	if e := release(f.file); err == nil && e != nil {

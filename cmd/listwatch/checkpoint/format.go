@@ -21,16 +21,16 @@ import (
 //	payload: a byte that says what it is, and what belongs to it
 //	checksum of the payload (4 bytes)
 //
-// Numbers are little-endian; checksums are CRC-32C. The length has one of its own so
-// that a changed length is not taken for a cut end, which would pass over all that
-// stands behind it.
+// Numbers are little-endian; checksums are CRC-32C. The length has its
+// own checksum: without it a damaged length would look like an incomplete end, and all
+// entries after it would be ignored.
 const (
 	magic   = "listwatch checkpoint "
 	version = 1
 )
 
-// What entries are. Numbers within them are uvarints, texts have their length before
-// them; streams are counted as in the header.
+// Types of entries. Numbers in them are uvarints, a text follows its length, and a stream
+// is its index in the header.
 const (
 	entryHeader = 'h' // JSON
 	entryPut    = 'p' // stream, UID, revision, and the object in the form of codec.RawForm
@@ -95,7 +95,7 @@ func (h header) append(b []byte) ([]byte, error) {
 	return appendEntry(b, entryHeader, func(b []byte) []byte { return append(b, j...) }), nil
 }
 
-// fields reads what appendNumber and appendText have written.
+// fields reads the output of appendNumber and appendText.
 type fields struct {
 	b   []byte
 	bad bool
@@ -122,8 +122,8 @@ func (f *fields) text() string {
 	return s
 }
 
-// Identity says what a checkpoint is of. All of it must be the same for a file to be
-// used, Server excepted where Cluster is known.
+// Identity identifies what is watched. A file is used only if its Identity is the same;
+// Server may differ if Cluster is known.
 type Identity struct {
 	Cluster string   `json:"cluster,omitempty"` // UID of the namespace kube-system; empty = it may not be read
 	Server  string   `json:"server"`            // URL
@@ -172,8 +172,8 @@ func (s Stream) String() string {
 
 func (s Stream) equal(o Stream) bool { return s.String() == o.String() }
 
-// order returns where in id the streams of want are; an ErrForeign that says in what
-// the two differ.
+// order returns the positions of want's streams in id, or an ErrForeign that names the
+// difference.
 func (id Identity) order(want Identity) ([]int, error) {
 	differs := func(what, got, want string) error {
 		return fmt.Errorf("%w: it is of %s %.300s, not %.300s", ErrForeign, what, got, want)

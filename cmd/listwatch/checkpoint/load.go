@@ -17,7 +17,7 @@ var errCut = errors.New("cut")
 
 func damaged(reason string) error { return fmt.Errorf("%w: %s", errDamaged, reason) }
 
-// load reads the file up to its end or where it is cut.
+// load reads the file up to its end, or up to an incomplete entry.
 func (f *File) load(from io.Reader, id Identity) ([]State, error) {
 	in := &reader{r: bufio.NewReaderSize(from, 1<<18)}
 	if err := f.loadHeader(in, id); err != nil {
@@ -85,7 +85,7 @@ func (f *File) loadHeader(in *reader, id Identity) error {
 	return err
 }
 
-// orDamaged is err, unless that says no more than that something is missing.
+// orDamaged returns err, or a damage with this reason if bytes are missing or err is nil.
 func orDamaged(err error, reason string) error {
 	if err == nil || errors.Is(err, errCut) || errors.Is(err, io.EOF) {
 		return damaged(reason)
@@ -112,7 +112,7 @@ type step struct {
 	synced   bool
 }
 
-// play does what an entry of so many bytes says.
+// play executes an entry of size bytes.
 func (l *loading) play(b []byte, size int64) error {
 	switch b[0] {
 	case entryCommit:
@@ -147,7 +147,7 @@ func (l *loading) play(b []byte, size int64) error {
 	return nil
 }
 
-// commit does what the entries of the batch say.
+// commit executes the entries of the batch.
 func (l *loading) commit() {
 	for _, s := range l.batch {
 		switch i := s.stream; s.kind {
@@ -167,7 +167,7 @@ func (l *loading) commit() {
 	l.batch, l.begun = nil, true
 }
 
-// abandon remembers of the batch the objects that may have been told.
+// abandon keeps the objects of the batch that may have been delivered.
 func (l *loading) abandon() {
 	for _, s := range l.batch {
 		known, ok := l.streams[s.stream].objects[s.Key]
@@ -180,7 +180,7 @@ func (l *loading) abandon() {
 	l.batch = nil
 }
 
-// states returns what was read in the order that the caller knows.
+// states returns the states in the caller's order of streams.
 func (l *loading) states() []State {
 	states := make([]State, len(l.order))
 	for i, j := range l.order {
@@ -196,15 +196,15 @@ func (l *loading) states() []State {
 	return states
 }
 
-// reader reads entries, and knows where it is.
+// reader reads entries and counts its position.
 type reader struct {
 	r   *bufio.Reader
 	at  int64
 	buf []byte
 }
 
-// take returns the next n bytes, valid until the next call: errCut if there are
-// fewer, io.EOF if there are none. Memory is taken as they come.
+// take returns the next n bytes, valid until the next call: errCut if there are fewer,
+// io.EOF if there are none. It allocates memory as bytes arrive, not n at once.
 func (r *reader) take(n int) ([]byte, error) {
 	b := bytes.NewBuffer(r.buf[:0])
 	got, err := io.CopyN(b, r.r, int64(n))
@@ -251,8 +251,8 @@ func orCut(err error) error {
 	return err
 }
 
-// unfilled reports whether there are only zeros from a checksum to the end of the
-// file: room that a file system made and, as the power was lost, did not fill.
+// unfilled reports whether there are only zeros from a checksum to the end of the file: a
+// file system had extended the file, but not written the data before a power loss.
 func (r *reader) unfilled(checksum []byte) bool {
 	if binary.LittleEndian.Uint32(checksum) != 0 {
 		return false

@@ -4,8 +4,8 @@ package checkpoint
 
 import "os"
 
-// lockFile does nothing where there is no flock: of two processes with one file the
-// last one wins.
+// lockFile does nothing, since there is no flock: if two processes use one file, the last
+// one wins.
 func lockFile(*os.File) error { return nil }
 
 func release(f *os.File) error { return f.Close() }

@@ -10,7 +10,7 @@ import (
 	"github.com/listwatch/listwatch/internal/disk"
 )
 
-// lockFile makes the file ours until release, or the process is gone.
+// lockFile locks the file until release, or until the process ends.
 func lockFile(f *os.File) error {
 	err := disk.Flock(f)
 	switch {
@@ -22,5 +22,5 @@ func lockFile(f *os.File) error {
 	return nil
 }
 
-// release closes the file and lets others have it.
+// release closes the file, which unlocks it.
 func release(f *os.File) error { return disk.Funlock(f) }

@@ -11,12 +11,12 @@ import (
 	"github.com/listwatch/listwatch/internal/disk"
 )
 
-// Open locks the file at path and returns what it holds, for each stream of id in
-// that order. Where there is no file it makes one. One that is damaged is renamed
-// to path.damaged, see File.Damage; a last entry that is cut is none.
+// Open locks the file at path, and returns the state of each stream of id, in the order
+// of id. It creates the file if there is none. It renames a damaged file to path.damaged,
+// see File.Damage, and begins a new one. An incomplete last entry is not damage.
 //
-// It fails with ErrForeign where the file is not of id, with ErrAlien, with ErrNewer,
-// with ErrLocked, or where the file cannot be written.
+// It fails with ErrForeign if the file is of another Identity, with ErrAlien, ErrNewer or
+// ErrLocked, or if the file cannot be written.
 func Open(path string, id Identity) (*File, []State, error) {
 	f, err := lock(path)
 	if err != nil {
@@ -32,8 +32,8 @@ func Open(path string, id Identity) (*File, []State, error) {
 	return f, states, nil
 }
 
-// Reset is Open of a file that holds nothing, whatever is there, if that is or was
-// a checkpoint.
+// Reset is Open, but discards the content of an existing file. It fails with ErrAlien if
+// that file is not and was not a checkpoint.
 func Reset(path string, id Identity) (*File, error) {
 	f, err := lock(path)
 	if err != nil {
@@ -126,7 +126,7 @@ func (f *File) open(id Identity) ([]State, error) {
 	return states, f.Sync()
 }
 
-// begin makes the file one of id that holds nothing.
+// begin makes the file an empty checkpoint of id.
 func (f *File) begin(id Identity) error {
 	f.head = header{Identity: id}
 	f.streams = make([]stream, len(id.Streams))
