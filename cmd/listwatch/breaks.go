@@ -159,8 +159,8 @@ func (s *stream[T]) listed(p list.Progress) {
 	s.progress(max(s.items, p.Items))
 }
 
-// progress tells how far the first list is, and of how many objects where the
-// server says that.
+// progress reports the progress of the first list, with the total number of objects if
+// the server sends that.
 func (s *stream[T]) progress(items int) {
 	if !s.listing || s.synced {
 		return

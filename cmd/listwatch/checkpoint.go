@@ -186,8 +186,8 @@ func (o *output) form(ts []target.Target) string {
 	return form
 }
 
-// begin notes records that are about to be told; tells: some of them are printed.
-// What is new to the reader is written first, see package checkpoint.
+// begin records in the checkpoint what is about to be delivered; tells: some of it is
+// printed. Objects that are new to the reader are written first, see package checkpoint.
 func (k *keeper) begin(records []record.Record, tells bool) error {
 	write := false
 	k.amid = true
@@ -223,9 +223,9 @@ func (k *keeper) begin(records []record.Record, tells bool) error {
 	return k.broken(k.file.Write())
 }
 
-// done: everything up to here is done. That a stream has moved, with no object in
-// between, is committed with what follows, or in a second: it costs nothing to
-// hear of a revision again.
+// done commits the objects that have been delivered. A new revision without an object is
+// committed with the next object, or within a second: it does no harm to receive a
+// revision again.
 func (k *keeper) done() error { return k.broken(k.note()) }
 
 func (k *keeper) note() error {
@@ -243,7 +243,7 @@ func (k *keeper) note() error {
 	return nil
 }
 
-// broken is how a watcher ends that cannot keep its promise.
+// broken returns the error that ends a watcher whose checkpoint failed with err.
 func (k *keeper) broken(err error) error {
 	switch {
 	case err == nil:
@@ -256,7 +256,7 @@ func (k *keeper) broken(err error) error {
 	return exit.Failed(fmt.Errorf("%w%s: nothing is lost: the next run goes on at the last good point of the file, and prints again what came after it", err, cli.RoomFor(err, "it")))
 }
 
-// stored returns what is kept of r's object: of a Secret no more than is printed.
+// stored returns the part of r's object to keep: of a Secret only what is printed.
 func (k *keeper) stored(r *record.Record) (checkpoint.Object, error) {
 	raw, err := k.shown(r)
 	return checkpoint.Object{UID: r.ID.UID, Revision: kube.Revision(r.ID.ResourceVersion), Raw: raw}, err

@@ -81,14 +81,14 @@ func (l *backlog) take(done int64) []record.Record {
 	return records
 }
 
-// foretell is begin where records are not done when they are told: what is new to the
-// reader is noted as what it may know.
+// foretell is begin for records that are not done when they are delivered: it records
+// objects that are new to the reader as possibly delivered.
 func (k *keeper) foretell(records []record.Record, tells bool) error {
 	isNew := func(r record.Record) bool { return r.Type == string(watch.Added) }
 	if !tells || !slices.ContainsFunc(records, isNew) {
 		return nil
 	}
-	if err := k.file.Commit(); err != nil { // what was finished
+	if err := k.file.Commit(); err != nil { // the finished records
 		return k.broken(err)
 	}
 	for i := range records {

@@ -7,10 +7,10 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// debouncer lets what is added or modified wait, so that of changes of one object
-// in a row only the last is told. It is a line: what comes behind waits too, and so
-// a checkpoint is never told of more than what was printed. Where the line holds more
-// than debounceHeld, its first is told at once: a server must not fill the memory.
+// debouncer delays additions and modifications, so that only the last of several changes
+// of an object is delivered. Records stay in order: those behind a delayed one wait too,
+// so a checkpoint never contains more than what was printed. If the waiting records exceed
+// debounceHeld, the first is delivered at once, to limit the memory.
 type debouncer struct {
 	wait   time.Duration
 	held   int // bytes of line
@@ -29,7 +29,7 @@ type delayed struct {
 	gone bool // replaced by a deletion
 }
 
-// run moves records from in to out until in is closed; what waits then is told at
+// run moves records from in to out until in is closed, then delivers the waiting ones at
 // once.
 func (d *debouncer) run(in <-chan record.Record, out chan<- record.Record) {
 	d.newest = map[record.Incarnation]*delayed{}
@@ -51,7 +51,7 @@ func (d *debouncer) run(in <-chan record.Record, out chan<- record.Record) {
 				}
 				return
 			}
-			if r.Mark == record.MarkSync { // of what was told; it overtakes what is not
+			if r.Mark == record.MarkSync { // concerns delivered records; it overtakes waiting ones
 				out <- r
 				continue
 			}
@@ -90,7 +90,7 @@ func (d *debouncer) take(r record.Record) {
 	d.line = append(d.line, w)
 }
 
-// tell lets the first in line go.
+// tell delivers the first record in line, unless a deletion replaced it.
 func (d *debouncer) tell(out chan<- record.Record) {
 	w := d.line[0]
 	d.line[0] = nil
@@ -104,5 +104,5 @@ func (d *debouncer) tell(out chan<- record.Record) {
 	}
 }
 
-// bytes is what w takes.
+// bytes returns the memory of w.
 func (w *delayed) bytes() int { return delayedRecord + w.Size() }

@@ -40,7 +40,7 @@ type hooks struct {
 	end   func() // no more is added; returns when all have ended
 	holds bool   // --checkpoint-policy after-hook
 
-	dropped int // of which we have told
+	dropped int // already reported
 }
 
 // wants reports whether something is run for r.
@@ -175,7 +175,7 @@ func (h *hooks) drain() {
 	}
 }
 
-// over is told why the watches end: an end that was asked for lets all hooks run,
+// over is called with the reason why the watches end. A requested end lets all hooks run;
 // any other drops those that wait.
 func (h *hooks) over(cause error) {
 	if h != nil && h.halt != nil && !errors.Is(cause, exit.ErrAskedFor) {
@@ -255,5 +255,5 @@ func (s *session) runHooked(whole, ctx context.Context, p *cli.Program) error {
 	return watched
 }
 
-// hookEnd is how long hooks may take to end once they are told to.
+// hookEnd is how long hooks may take to end after a request to end.
 const hookEnd = 2 * time.Second

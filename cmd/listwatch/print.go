@@ -29,7 +29,7 @@ type output struct {
 	env            bool // values of environment variables are redacted too
 
 	types       []string // printed; nil = all but BOOKMARK
-	skipInitial bool     // objects of a first list are not told
+	skipInitial bool     // objects of a first list are not printed
 	visible     bool     // MODIFIED only where a printed column has changed
 	where       filter.Criteria
 	filter      filter.Filter
@@ -72,7 +72,7 @@ type printer struct {
 	events    int  // objects printed
 	over      bool // nothing more is printed
 	err       error
-	unsettled []record.Record // not told to keeper yet
+	unsettled []record.Record // not passed to keeper yet
 	spots     []spot          // of each of them
 	pending   []hook.Event    // not given to hooks yet
 	errs      func(error)     // records that cannot be encoded
@@ -113,8 +113,8 @@ func (p *printer) run(records <-chan record.Record) error {
 	return p.err
 }
 
-// full reports whether a batch is to be written, though more may follow at once. Of a
-// list it is so large that how fast its pages come does not decide what is aligned.
+// full reports whether to write the batch now, though more may follow at once. A batch of
+// a list is so large that the speed of its pages does not decide which rows are aligned.
 func (p *printer) full(began time.Time) bool {
 	if len(p.buf) >= batchBytes || p.held >= record.BatchHeld {
 		return true

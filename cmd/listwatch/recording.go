@@ -202,7 +202,7 @@ func (o *recordingFlags) create(h replay.Header) (*replay.Writer, error) {
 	return w, nil
 }
 
-// clusterOf asks what is recorded; what the server does not tell stays empty.
+// clusterOf asks which cluster is recorded; what the server does not send stays empty.
 func clusterOf(ctx context.Context, c *client.Client) replay.Cluster {
 	cl := replay.Cluster{Server: c.Server()}
 	if resp, err := c.Do(ctx, &client.Request{Path: "/version"}); err == nil {

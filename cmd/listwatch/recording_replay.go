@@ -255,8 +255,8 @@ func (r *replaying) run(ctx context.Context, p *cli.Program) error {
 	return end
 }
 
-// play prints what the recording tells as watch prints it, in the order in which
-// it happened, also where there is no waiting. It returns how that ended.
+// play prints the events of the recording as watch prints them, in their original order
+// at any speed. It returns how the replay ended.
 func play[T record.Raw](ctx context.Context, r *replaying, targets []target.Target, records chan<- record.Record, asRaw func(T) codec.Raw) error {
 	var streams []*playedStream[T]
 	for _, t := range targets {
@@ -286,7 +286,7 @@ func play[T record.Raw](ctx context.Context, r *replaying, targets []target.Targ
 // recorder did not.
 type playedStream[T record.Raw] struct {
 	stream[T]
-	traced bool // the trace has told of the interruption that comes next
+	traced bool // the trace has reported the next interruption
 }
 
 func (s *playedStream[T]) take(ctx context.Context, ev watch.Event[T], err error) {

@@ -25,7 +25,7 @@ func (s *stream[T]) restart(cause error) {
 	}
 }
 
-// causeOf says why history could not be resumed.
+// causeOf returns why the watch could not resume.
 func causeOf(err error) string {
 	switch {
 	case errors.Is(err, kube.ErrGone):
@@ -40,15 +40,15 @@ func causeOf(err error) string {
 	return "could not resume (" + printable.Line(err.Error()) + ")"
 }
 
-// blind deals with an event whose past we do not know, because we began in the
-// middle: it is told as the server tells it.
+// blind handles an event whose previous state is unknown, because the watch began at a
+// revision: it is delivered with the type that the server gave it.
 func (s *stream[T]) blind(ev watch.Event[T]) bool {
 	if !s.partial || ev.Object.GetName() == "" {
 		return false
 	}
 	rev := kube.Revision(ev.Object.GetResourceVersion())
 	if s.listing {
-		// The history is lost: what is newer than what we saw has changed.
+		// The history is lost: an object with a newer revision than s.from has changed.
 		_, known := s.store.Get(kube.KeyOf(ev.Object))
 		if known {
 			return false

@@ -15,8 +15,8 @@ import (
 	"github.com/listwatch/listwatch/internal/record"
 )
 
-// reporting are the flags that say which events are told, and how: of what happens,
-// and of what was recorded.
+// reporting are the flags that set which events are printed, and how: live events, and
+// those of a recording.
 type reporting struct {
 	printing  printing
 	columns   print.ColumnFlags

@@ -12,8 +12,8 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// resume begins s where an earlier run's output ended: its store knows what that
-// has told, and so finds the differences.
+// resume begins s where the output of an earlier run ended: the store gets the objects
+// that were delivered, and so finds the differences.
 func (s *stream[T]) resume(st checkpoint.State, path string) {
 	s.noted, s.partial, s.from = true, false, ""
 	if !st.Synced && len(st.Objects)+len(st.Maybe) == 0 {
@@ -39,7 +39,7 @@ func (s *stream[T]) resume(st checkpoint.State, path string) {
 	}
 }
 
-// mark notes how far ev has brought us, after what it made us tell.
+// mark records the progress that ev makes, after the records of ev.
 func (s *stream[T]) mark(ev watch.Event[T]) {
 	switch {
 	case !s.noted:
@@ -50,8 +50,8 @@ func (s *stream[T]) mark(ev watch.Event[T]) {
 	}
 }
 
-// continued makes of d, learnt by going on with a first list, what it would have
-// been in that list.
+// continued returns d as the interrupted first list would have delivered it, if this run
+// continues that list.
 func (s *stream[T]) continued(d cache.Delta[T]) cache.Delta[T] {
 	if d.Type == watch.Added {
 		s.reckon(d.Key, d.UID, false)
@@ -62,15 +62,16 @@ func (s *stream[T]) continued(d cache.Delta[T]) cache.Delta[T] {
 	return d
 }
 
-// reckon tells the end of what an earlier run may have told of as it died, where d
-// or the end of a list shows that it is gone. Where the server has the history, it
-// tells of all of it again, and there is nothing to do.
+// reckon reports the deletion of objects that an earlier run may have delivered just
+// before it died, when an object of the same key or, with all, the end of a list shows
+// that they are deleted. If the server has the history, it sends their events again, and
+// there is nothing to do.
 func (s *stream[T]) reckon(key kube.Key, uid string, all bool) {
 	var rest []checkpoint.Object
 	for _, o := range s.maybe {
 		object := record.RawAs[T](o.Raw)
 		switch {
-		case o.UID == uid && kube.KeyOf(object) == key: // it is told of once more
+		case o.UID == uid && kube.KeyOf(object) == key: // it exists, and is delivered again
 		case s.listing && (all || kube.KeyOf(object) == key):
 			r := s.object(watch.Deleted, object)
 			r.ID.UID, r.Synthetic, r.Last = o.UID, "relist", true
@@ -85,7 +86,7 @@ func (s *stream[T]) reckon(key kube.Key, uid string, all bool) {
 	s.maybe = rest
 }
 
-// headed makes sure that rows have their columns, where no row came to bring them.
+// headed requests the columns of the rows if no row has come with them.
 func (s *stream[T]) headed(ctx context.Context) {
 	if s.resumed && s.columns == nil && s.col.Accept.List != "" {
 		s.columns = table.Fetch(ctx, s.col)

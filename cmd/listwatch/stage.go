@@ -175,14 +175,14 @@ func (s *stage) pause(ctx context.Context, d time.Duration) error {
 	return wait.For(ctx, time.Duration(float64(d)/s.speed))
 }
 
-// forget drops what the watch has told so far.
+// forget drops what the watch has delivered so far.
 func (s *stage) forget() {
 	for len(s.seen) > 0 {
 		<-s.seen
 	}
 }
 
-// await returns when the watch has told of a record, and a moment later.
+// await returns a moment after the watch has delivered a record.
 func (s *stage) await(ctx context.Context, what, name string) error {
 	for {
 		select {

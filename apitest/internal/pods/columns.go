@@ -26,7 +26,7 @@ var Printer = columns.Printer{
 	Cells: podCells,
 }
 
-// podSpec and podStatus are what a row shows of them.
+// podSpec and podStatus have the members that a row shows.
 type podSpec struct {
 	nodeName       string
 	containers     int
@@ -93,7 +93,7 @@ type containerState struct {
 	} `json:"terminated"`
 }
 
-// end says in a word how a container ended.
+// end returns a word for how a container ended.
 func (s *containerState) end() string {
 	switch t := s.Terminated; {
 	case t.Reason != "":
@@ -258,7 +258,7 @@ var TemplatePrinter = columns.Printer{
 	},
 }
 
-// Template is the part of a workload that says what its pods are.
+// Template is the pod template of a workload.
 type Template struct {
 	Metadata struct {
 		Labels map[string]string

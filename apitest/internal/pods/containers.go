@@ -8,7 +8,7 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/rules"
 )
 
-// mounts are what a container may mount: volumes by name.
+// mounts are the volumes that a container may mount, by name.
 type mounts map[string]map[string]any
 
 func refuseContainer(r *rules.Refusals, path string, c map[string]any, volumes mounts) {
@@ -37,7 +37,7 @@ func refuseContainer(r *rules.Refusals, path string, c map[string]any, volumes m
 	}
 }
 
-// refuseResizing refuses what is wrong with how resources may change; the field is that of
+// refuseResizing validates the resize policies of a container. Errors name the field of
 // the list.
 func refuseResizing(r *rules.Refusals, path string, c map[string]any) {
 	field, seen := path+".resizePolicy", map[string]bool{}
@@ -83,7 +83,7 @@ func refusePorts(r *rules.Refusals, path string, c map[string]any) {
 	}
 }
 
-// environment is a regular expression of what no name of a variable has.
+// environment is a regular expression of the characters that no variable's name has.
 var environment = regexp.MustCompile(`[^ -<>-~]`)
 
 func refuseEnvironment(r *rules.Refusals, path string, c map[string]any) {
@@ -272,7 +272,7 @@ func refuseProbe(r *rules.Refusals, path string, p map[string]any, ready bool) {
 // headerName is a regular expression of the name of a header.
 var headerName = regexp.MustCompile(`^[-A-Za-z0-9]+$`)
 
-// refuseHandler refuses what is wrong with the handler of a probe or a lifecycle hook.
+// refuseHandler validates the handler of a probe or a lifecycle hook.
 func refuseHandler(r *rules.Refusals, path string, h map[string]any) {
 	handlers := 0
 	for _, name := range [...]string{"exec", "httpGet", "tcpSocket", "grpc", "sleep"} {

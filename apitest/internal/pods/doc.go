@@ -1,4 +1,3 @@
-// Package pods is what kube-apiserver knows of the specs of pods, which workloads and
-// templates have too: what it fills in, what it refuses, what may change, and the columns
-// of Pods.
+// Package pods has the rules of kube-apiserver for the specs of pods, which workloads and
+// templates contain too: defaults, validation, allowed changes, and the columns of Pods.
 package pods

@@ -100,7 +100,7 @@ func fillContainer(d *rules.Defaults, c map[string]any) {
 }
 
 // pullPolicy is Always for the tag latest, which is the tag of an image without
-// tag and digest. What is no image has no tag.
+// tag and digest. A text that is not an image has no tag.
 func pullPolicy(image string) string {
 	if !imageName.MatchString(image) || len(image) > 255 {
 		return "IfNotPresent"
@@ -116,7 +116,7 @@ func pullPolicy(image string) string {
 // imageName is a regular expression of images, near enough.
 var imageName = regexp.MustCompile(`^[a-zA-Z0-9][-a-zA-Z0-9._:/@\[\]]*$`)
 
-// FillStatus fills in what is always there of containers.
+// FillStatus fills in the members that the statuses of containers always have.
 func FillStatus(d *rules.Defaults, status map[string]any) {
 	for _, name := range [...]string{"containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"} {
 		for s := range rules.ObjectsAt(status, name) {
@@ -237,7 +237,7 @@ func fillResources(d *rules.Defaults, r map[string]any) {
 	d.Quantities(r, "requests")
 }
 
-// requestsFromLimits makes a limit the request where there is none.
+// requestsFromLimits sets a missing request to the limit.
 func requestsFromLimits(d *rules.Defaults, c map[string]any) {
 	r := rules.ObjectAt(c, "resources")
 	for name, limit := range rules.ObjectAt(r, "limits") {

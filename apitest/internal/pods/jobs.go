@@ -8,8 +8,7 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/rules"
 )
 
-// RefusePolicies refuses what is wrong with what the spec of a Job says of pods that fail
-// or succeed.
+// RefusePolicies validates the members of a Job's spec for pods that fail or succeed.
 func RefusePolicies(r *rules.Refusals, spec map[string]any) {
 	r.Natural("spec", spec, "backoffLimitPerIndex", "maxFailedIndexes")
 	failed, limited := spec["maxFailedIndexes"].(int64)
@@ -146,8 +145,8 @@ func refuseSuccessPolicy(r *rules.Refusals, policy map[string]any, completions i
 	}
 }
 
-// indexesOf counts the indexes of a text such as 1,3-5; false where it is none, or not in
-// order, or goes beyond the completions.
+// indexesOf counts the indexes of a text such as 1,3-5. It returns false if the text is
+// invalid, is not in order, or exceeds the completions.
 func indexesOf(text string, completions int64) (total int64, ok bool) {
 	if text == "" {
 		return 0, true

@@ -11,7 +11,7 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/schema"
 )
 
-// Refuse refuses what is wrong with the spec of a pod.
+// Refuse validates the spec of a pod.
 func Refuse(r *rules.Refusals, path string, spec map[string]any) {
 	volumes := mounts(refuseVolumes(r, path, spec))
 	if rules.Lacks(spec, "containers") {
@@ -48,7 +48,7 @@ func Refuse(r *rules.Refusals, path string, spec map[string]any) {
 	}
 }
 
-// refuseNetwork refuses what is wrong with the names that a pod has and knows.
+// refuseNetwork validates the host names and DNS settings of a pod.
 func refuseNetwork(r *rules.Refusals, path string, spec map[string]any) {
 	r.OneOf(path, spec, "dnsPolicy", "ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 	config := rules.ObjectAt(spec, "dnsConfig")
@@ -94,7 +94,8 @@ func RefuseImages(r *rules.Refusals, path string, spec map[string]any) {
 	}
 }
 
-// refuseName refuses a name that is missing, not a label or there already, and notes it.
+// refuseName refuses a name that is missing, not a label, or used already; it records the
+// name.
 func refuseName(r *rules.Refusals, field, name string, seen map[string]bool) {
 	switch wrong := rules.LabelName(name); {
 	case name == "":
@@ -107,7 +108,7 @@ func refuseName(r *rules.Refusals, field, name string, seen map[string]bool) {
 	seen[name] = true
 }
 
-// RefuseEphemeral refuses debug containers that are wrong, and the loss or change of one.
+// RefuseEphemeral validates debug containers, and refuses the removal or change of one.
 func RefuseEphemeral(r *rules.Refusals, spec, old map[string]any) {
 	const path = "spec.ephemeralContainers"
 	names, volumes := map[string]bool{}, mounts{}
@@ -143,7 +144,7 @@ func RefuseEphemeral(r *rules.Refusals, spec, old map[string]any) {
 	}
 }
 
-// RefuseResized refuses another class of service.
+// RefuseResized refuses a change of the QoS class.
 func RefuseResized(r *rules.Refusals, spec, old map[string]any) {
 	if was := QOSClass(old); QOSClass(spec) != was {
 		r.Invalid("spec", was, "Pod QOS Class may not change as a result of resizing")
@@ -153,7 +154,7 @@ func RefuseResized(r *rules.Refusals, spec, old map[string]any) {
 const podMayChange = "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`," +
 	"`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
 
-// RefuseUpdate refuses changes of a pod but for the few that its kubelet can follow.
+// RefuseUpdate refuses all changes of a pod except the few that a kubelet can apply.
 // kube-apiserver adds a diff of the two in Go's names, which is left out.
 func RefuseUpdate(r *rules.Refusals, spec, old map[string]any) {
 	for _, name := range [...]string{"containers", "initContainers"} {
@@ -225,8 +226,8 @@ func NewStatus(o map[string]any) map[string]any {
 	return status
 }
 
-// QOSClass says how well a pod is served, by what its containers, or the pod as a
-// whole, ask for. See
+// QOSClass returns the QoS class of a pod, from the requests and limits of its containers
+// or of the whole pod. See
 // https://kubernetes.io/docs/concepts/workloads/pods/pod-qos/.
 func QOSClass(spec map[string]any) string {
 	asks, guaranteed := false, true

@@ -6,7 +6,7 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/rules"
 )
 
-// refuseScheduling refuses what is wrong with where a pod may run.
+// refuseScheduling validates the members that limit where a pod may run.
 func refuseScheduling(r *rules.Refusals, path string, spec map[string]any) {
 	r.Labels(path+".nodeSelector", rules.ObjectAt(spec, "nodeSelector"))
 	r.Tolerations(path, spec)

@@ -7,7 +7,7 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/rules"
 )
 
-// refuseSecurity refuses what is wrong with the security context of a pod.
+// refuseSecurity validates the security context of a pod.
 func refuseSecurity(r *rules.Refusals, path string, c map[string]any) {
 	for _, name := range [...]string{"runAsUser", "runAsGroup", "fsGroup"} {
 		r.Between(path, c, name, 0, math.MaxInt32)
@@ -38,7 +38,7 @@ func refuseSecurity(r *rules.Refusals, path string, c map[string]any) {
 
 var sysctlName = regexp.MustCompile(`^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$`)
 
-// refuseContainerSecurity refuses what is wrong with that of a container.
+// refuseContainerSecurity validates the security context of a container.
 func refuseContainerSecurity(r *rules.Refusals, path string, c map[string]any) {
 	for _, name := range [...]string{"runAsUser", "runAsGroup"} {
 		r.Between(path, c, name, 0, math.MaxInt32)

@@ -38,7 +38,7 @@ func WithClaims(template, spec map[string]any) map[string]any {
 	return t
 }
 
-// RefuseTemplate refuses what is wrong with a template whose pods run for ever.
+// RefuseTemplate validates a template whose pods run for ever.
 func RefuseTemplate(r *rules.Refusals, path string, t map[string]any) {
 	r.Labels(path+".labels", rules.ObjectAt(rules.ObjectAt(t, "metadata"), "labels"))
 	for key := range rules.KeysOf(rules.ObjectAt(rules.ObjectAt(t, "metadata"), "annotations")) {
@@ -51,7 +51,7 @@ func RefuseTemplate(r *rules.Refusals, path string, t map[string]any) {
 	}
 }
 
-// RefuseJobTemplate refuses what is wrong with a template whose pods come to an end.
+// RefuseJobTemplate validates a template whose pods end.
 func RefuseJobTemplate(r *rules.Refusals, path string, t map[string]any) {
 	r.Labels(path+".labels", rules.ObjectAt(rules.ObjectAt(t, "metadata"), "labels"))
 	spec := rules.ObjectAt(t, "spec")

@@ -9,8 +9,7 @@ import (
 
 func indexed(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }
 
-// refuseVolumes refuses what is wrong with the volumes of a pod, and returns those that
-// are sound, by name.
+// refuseVolumes validates the volumes of a pod, and returns the valid ones by name.
 func refuseVolumes(r *rules.Refusals, path string, spec map[string]any) map[string]map[string]any {
 	sound, seen := map[string]map[string]any{}, map[string]bool{}
 	for at, v := range rules.Elements(path, spec, "volumes") {
@@ -59,8 +58,7 @@ func refuseVolume(r *rules.Refusals, at string, v map[string]any) {
 	RefuseVolumeSource(r, at, v)
 }
 
-// RefuseVolumeSource refuses what is wrong with the sources that pods and
-// PersistentVolumes share.
+// RefuseVolumeSource validates the sources that pods and PersistentVolumes share.
 func RefuseVolumeSource(r *rules.Refusals, at string, v map[string]any) {
 	if h := rules.ObjectAt(v, "hostPath"); h != nil {
 		r.Needed(at+".hostPath", h, "path")
@@ -75,7 +73,7 @@ func RefuseVolumeSource(r *rules.Refusals, at string, v map[string]any) {
 	}
 }
 
-// RefuseDriver refuses a name that is none of a CSI driver.
+// RefuseDriver refuses an invalid name of a CSI driver.
 func RefuseDriver(r *rules.Refusals, field, name string) {
 	if name == "" {
 		r.Required(field)
@@ -117,7 +115,7 @@ func refuseProjected(r *rules.Refusals, path string, p map[string]any) {
 	}
 }
 
-// refuseFiles refuses what is wrong with the files that are made of keys.
+// refuseFiles validates the files of a volume that come from keys.
 func refuseFiles(r *rules.Refusals, path string, s map[string]any) {
 	refuseMode(r, path, s, "defaultMode")
 	for at, f := range rules.Elements(path, s, "items") {
@@ -133,8 +131,8 @@ func refuseMode(r *rules.Refusals, path string, m map[string]any, name string) {
 	}
 }
 
-// refuseDownward refuses what is wrong with a file that is made of a field of the pod.
-// The paths of the causes have no place in the list.
+// refuseDownward validates a file that comes from a field of the pod. The paths of the
+// causes have no index of the list.
 func refuseDownward(r *rules.Refusals, path string, f map[string]any) {
 	if file := rules.TextAt(f, "path"); file == "" {
 		r.Required(path + ".path")
@@ -155,7 +153,7 @@ func refuseDownward(r *rules.Refusals, path string, f map[string]any) {
 	refuseMode(r, path, f, "mode")
 }
 
-// RefuseClaim refuses what is wrong with the spec of a PersistentVolumeClaim.
+// RefuseClaim validates the spec of a PersistentVolumeClaim.
 func RefuseClaim(r *rules.Refusals, path string, spec map[string]any) {
 	if rules.Lacks(spec, "accessModes") {
 		r.Required(path+".accessModes", "at least 1 access mode is required")
