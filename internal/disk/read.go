@@ -31,22 +31,28 @@ func ReadInput(path string, stdin io.Reader, limit int64) ([]byte, error) {
 	return ReadFile(path, limit)
 }
 
-// read reads all of r, which has about so many bytes.
+// read reads all of r, which has about so many bytes. It reads in pieces, which are joined at
+// the end: a slice that grows would leave garbage of several times the limit.
 func read(name string, r io.Reader, size, limit int64) ([]byte, error) {
 	r = io.LimitReader(r, limit+1)
+	var pieces [][]byte
+	var total int64 // of the pieces
 	b := make([]byte, 0, min(size, limit)+512)
 	for {
 		n, err := r.Read(b[len(b):cap(b)])
 		b = b[:len(b)+n]
 		switch {
-		case int64(len(b)) > limit:
+		case total+int64(len(b)) > limit:
 			return nil, fmt.Errorf("%s is larger than %d bytes, so hardly what is meant", name, limit)
-		case err == io.EOF:
+		case err == io.EOF && pieces == nil:
 			return b, nil
+		case err == io.EOF:
+			return slices.Concat(append(pieces, b)...), nil
 		case err != nil:
 			return nil, err
 		case len(b) == cap(b):
-			b = slices.Grow(b, 1) // by a quarter
+			pieces, total = append(pieces, b), total+int64(len(b))
+			b = make([]byte, 0, min(total, 4<<20))
 		}
 	}
 }
