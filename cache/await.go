@@ -42,7 +42,7 @@ var ErrVanished = errors.New("the object was deleted before the cache showed it"
 //
 // Revisions that are not numbers cannot be ordered: then only exactly the written
 // revision counts, and the other cases above; if another change follows at once, Await
-// may wait until ctx is done. The same is true of a write from before the server was
+// may wait until ctx is done. So it may for a write that was made before the server was
 // restored to an earlier state.
 //
 // If ctx ends first, or the informer has ended, the error says why, as for WaitSynced.

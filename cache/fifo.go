@@ -15,10 +15,10 @@ import (
 // DeltaFIFO is the queue of a slow consumer. Its size is bounded by the number of
 // objects: a further delta of a queued object is merged into the queued ones, so that
 // the consumer misses intermediate states but never the latest one, and never the
-// deletion of an object that it received. Of objects that were added and deleted before
-// that it keeps at most 4096, of at most 64 MiB, and drops the oldest, both addition and
-// deletion. Initial objects are not dropped. Objects come out in the order in which they
-// were first queued. It is safe for concurrent use.
+// deletion of an object that it received. Objects that were added and deleted before the
+// consumer received them are kept up to 4096 and up to 64 MiB; then the addition and the
+// deletion of the oldest are dropped. Initial objects are not dropped. Objects come out in
+// the order in which they were first queued. It is safe for concurrent use.
 type DeltaFIFO[T kube.Object] struct {
 	cancel bool
 	ready  chan struct{} // of size 1

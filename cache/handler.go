@@ -33,7 +33,7 @@ type Handler[T kube.Object] struct {
 // informer is running, Handle returns after the calls for the existing objects, and other
 // handlers wait meanwhile. A handler must not call it on its own informer.
 //
-// A panic of f ends the program, as any does.
+// A panic of f is not recovered: it ends the program.
 func (i *Informer[T]) Handle(f func(Delta[T])) *Handler[T] {
 	return i.handle(&Handler[T]{f: f})
 }

@@ -33,10 +33,10 @@ func NewStore[T kube.Object]() *RWStore[T] { return &RWStore[T]{newStore[T](1)} 
 //
 // If revisions are not numbers, and so cannot be ordered, every event with a different
 // revision counts as newer; if an object has no revision, every event does. The same
-// applies to all events between RESTART and SYNCED: lists are consistent, and a server
-// whose etcd was restored to an earlier state is right about it. In the first list
-// after that, every object counts as changed, because the server assigns the revisions
-// of the lost history again.
+// applies to all events between RESTART and SYNCED: a list is consistent, also that of a
+// server whose etcd was restored to an earlier state. In the first list after a restore
+// every object counts as changed, because the server assigns the revisions of the lost
+// history again.
 func (s *RWStore[T]) Apply(ev watch.Event[T]) []Delta[T] { return s.apply(0, ev) }
 
 // Quarantine applies an event whose object could not be decoded. The object exists, so

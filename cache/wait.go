@@ -15,8 +15,8 @@ import (
 // returned from them. It fails at once when the informer has ended. If ctx ends first,
 // the error says why: Run was not called ([ErrNotRunning]), the server refuses the
 // requests or cannot be reached, or which handler is busy and since when. Handlers must
-// not call it on their own informer: it would wait until ctx ends, and its error names
-// the handler if that took a second.
+// not call it on their own informer: it would wait until ctx ends. Its error names the
+// handler if the wait took a second or more.
 func (i *Informer[T]) WaitSynced(ctx context.Context) error {
 	return i.wait(ctx, "synced", func() (bool, error) { return i.store.Synced(), nil })
 }

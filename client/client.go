@@ -101,8 +101,7 @@ func (c *Client) Isolated() *Client {
 // Server returns the base URL.
 func (c *Client) Server() string { return c.base.String() }
 
-// String returns the server only: %s of a struct would print what its pointers refer
-// to.
+// String returns the server only. Without it fmt would print the fields, with credentials.
 func (c *Client) String() string { return "client.Client(" + c.base.String() + ")" }
 
 // GoString returns String, for %#v.

@@ -20,7 +20,7 @@ const minSecret = 6
 
 const hidden = "(hidden)"
 
-// Conceal returns err without our credentials, in its text and in a *kube.Status that
+// Conceal returns err without the credentials of c, in its text and in a *kube.Status that
 // it wraps. Code that makes errors from data of a server must call it; Do does so.
 func (c *Client) Conceal(err error) error { return c.creds.conceal(err) }
 

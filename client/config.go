@@ -17,8 +17,8 @@ import (
 // required.
 //
 // It contains secrets. String, and all forms of fmt, log/slog and encoding/json, show
-// the server only; but fmt prints the fields of a Config in an unexported field of
-// another struct.
+// the server only. There is one exception: fmt shows the secrets of a Config that is in
+// an unexported field of another struct.
 //
 // Files are read by [New], which fails if one is invalid, and read again at most once a
 // minute, when a request is made; and at once after a 401, or after a handshake that
@@ -81,9 +81,9 @@ type Config struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 	// Wrap, if set, wraps each connection pool, to record, count or change requests.
-	// There are two pools, and new ones when connections are replaced. It sees
-	// credentials. It must close every body that it does not return, and forward Close;
-	// closing idle connections remains the task of the pool.
+	// There are two pools, and new ones when connections are replaced. The wrapper sees
+	// credentials. If it does not return the pool's response, it must close the body of
+	// that response, and its own body must forward Close. The pool closes idle connections.
 	Wrap func(http.RoundTripper) http.RoundTripper
 
 	// Warn is called with each warning text of the server, for instance that an API is

@@ -101,9 +101,9 @@ func (c Collection[T]) Create(ctx context.Context, o T) (T, error) {
 // *[AmbiguousError]. Types that have all members of the element, such as those of
 // k8s.io/api, never cause it.
 //
-// An element with another key of the API, an entry of a map with another name, and a
-// pointer that is set to nil, lose the members that T does not have: they are not the
-// same any more.
+// A list element whose key by the API is changed, a map entry whose name is changed, and a
+// value whose pointer is set to nil count as removed: the members that T does not have are
+// lost.
 //
 // For a resource with a status subresource, Update does not change the status, and
 // UpdateStatus changes nothing else. See

@@ -170,9 +170,9 @@ func (c *Controller[K]) Observe(t Trace[K]) {
 // Before Run, for instance in a replica that does not lead, the controller gets nothing
 // from its inputs. It then gets each existing object once, and nothing for objects that
 // were deleted before: cleaning up requires finalizers, or objects that refer to their
-// owner. The same is true of keys that were not processed when the controller stopped:
-// the next one begins with all objects, and keys that were added to [Controller.Queue]
-// are lost.
+// owner. Keys that were not processed when a controller stopped are lost in the same way:
+// the next controller begins with all objects that exist, and not with keys that were
+// added to [Controller.Queue].
 func (c *Controller[K]) Run(ctx context.Context) error {
 	if err := c.run(ctx); err != nil {
 		return fmt.Errorf("controller %s: %w", c.name, err)

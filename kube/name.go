@@ -35,8 +35,8 @@ func CheckIdentity(k Key, uid string, rev Revision) error {
 }
 
 // CheckName returns an ErrBadName if no object of any resource can have the name: it
-// exceeds MaxIdentity, is not a segment of a URL path ("." and "..", or with / or %),
-// or has unprintable characters, which could control a terminal. The empty name is
+// exceeds MaxIdentity, cannot be a segment of a URL path (it is "." or "..", or contains /
+// or %), or has unprintable characters, which could control a terminal. The empty name is
 // accepted. See
 // https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#path-segment-names.
 func CheckName(name string) error {

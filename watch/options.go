@@ -50,7 +50,7 @@ type Options struct {
 	Idle time.Duration
 
 	// MarkerTimeout is how long to wait for the mark that ends the initial objects of a
-	// stream, counted from the last object that is certainly one of them: its revision
+	// stream, counted from the last object that is certainly initial, because its revision
 	// is lower than that of an object before it. Some proxies and servers never send
 	// the mark. After the timeout, lists are used permanently. Default 15 seconds.
 	MarkerTimeout time.Duration

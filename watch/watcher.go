@@ -61,10 +61,10 @@ func (w *Watcher[T]) LastContact() time.Time {
 // error is a report, and the loop continues: an *[Interruption], which names the next
 // request and the pause before it, or a *codec.ItemError, for an object that could not
 // be decoded or whose name is invalid (kube.CheckIdentity), with an event that holds
-// the readable part. Every pause is reported; a request that is followed by the next at
-// once is not, if it ended normally or with kube.ErrGone. Forbidden and not found are
-// interruptions too: permissions and resources may return. A caller that wants to give
-// up leaves the loop.
+// the readable part. Every pause is reported. A request that ended normally or with
+// kube.ErrGone, and is followed by the next at once, is not reported. Forbidden and not
+// found are interruptions too: permissions and resources may return. A caller that wants
+// to give up leaves the loop.
 //
 // When Events is called again, it resumes from Revision, within the same limit of
 // requests, and keeps using lists if streaming did not work.
