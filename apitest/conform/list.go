@@ -222,7 +222,8 @@ func listPrefixes(e *env) {
 func getRevisions(e *env) {
 	first := e.create("a", "", "1")
 	second := e.update("a", "", "2")
-	for _, query := range []string{"", "?resourceVersion=" + first.Metadata.ResourceVersion, "?resourceVersion=" + second.Metadata.ResourceVersion} {
+	// The second one before the first: a cache that has not seen the update may serve the first.
+	for _, query := range []string{"", "?resourceVersion=" + second.Metadata.ResourceVersion, "?resourceVersion=" + first.Metadata.ResourceVersion} {
 		o := &object{}
 		e.send("GET", e.path("/a"+query), "").want(200).decode(o)
 		same(e, "value for "+query, o.Data["k"], "2")
