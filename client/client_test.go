@@ -48,7 +48,7 @@ func TestBadRequestIsOneError(t *testing.T) {
 }
 
 func TestConnectionRefusedNamesTheServer(t *testing.T) {
-	const url = "http://127.0.0.1:1" // a port below 1024 is given to nobody who asks for any
+	url := "http://" + closedPort(t)
 	_, err := newClient(t, client.Config{Server: url}).Do(t.Context(), &client.Request{Path: "/x"})
 	if err == nil || strings.Count(err.Error(), url) != 1 || !strings.Contains(err.Error(), "connection refused") {
 		t.Errorf("Do: %v", err)

@@ -20,8 +20,8 @@ type pools struct {
 func (c Config) pools(base *url.URL, id *identity) *pools {
 	p := &pools{
 		id:    id,
-		unary: &http.Client{Transport: c.wrapped(base, id.tls(c.TLS)), CheckRedirect: sameHost},
-		watch: &http.Client{Transport: c.wrapped(base, id.tls(c.TLS)), CheckRedirect: sameHost},
+		unary: &http.Client{Transport: c.wrapped(base, id.tls(c.TLS)), CheckRedirect: checkRedirect},
+		watch: &http.Client{Transport: c.wrapped(base, id.tls(c.TLS)), CheckRedirect: checkRedirect},
 	}
 	if c.MaxConnAge > 0 {
 		p.until = time.Now().Add(jittered(c.MaxConnAge, rand.Float64()))

@@ -32,7 +32,8 @@ func ReadInput(path string, stdin io.Reader, limit int64) ([]byte, error) {
 }
 
 // read reads all of r, which has about so many bytes. It reads in pieces, which are joined at
-// the end: a slice that grows would leave garbage of several times the limit.
+// the end: a slice that grows would leave garbage of several times the limit, and io.ReadAll
+// would copy too what is refused.
 func read(name string, r io.Reader, size, limit int64) ([]byte, error) {
 	r = io.LimitReader(r, limit+1)
 	var pieces [][]byte

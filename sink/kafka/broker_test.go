@@ -198,18 +198,11 @@ func TestSoak(t *testing.T) {
 	}
 	cluster := boot()
 	t.Cleanup(func() { cluster.Close() })
-	seed := kgo.SeedBrokers(cluster.ListenAddrs()...)
+	seed := cluster.ListenAddrs()
 	dial := kgo.Dialer(func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, network, address.Load().(string))
 	})
-	store := sinktest.Store{Connect: func(t *testing.T) sinktest.Sink {
-		s, err := kafka.Open(t.Context(), kafka.Options{}, seed, dial)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(s.Close)
-		return s
-	}}
+	store := sinktest.Store{Connect: func(t *testing.T) sinktest.Sink { return open(t, kafka.Options{}, seed, dial) }}
 	sinktest.Soak(t, store, sinktest.SoakOptions{Rounds: *soakRounds, Calamity: func() {
 		cluster.Close()
 		cluster = boot()

@@ -38,9 +38,9 @@ func prefix() string {
 	return fmt.Sprintf("listwatch-test-%d-%d", os.Getpid(), prefixes.Add(1))
 }
 
-func open(t *testing.T, o kafka.Options, brokers []string) *kafka.Sink {
+func open(t *testing.T, o kafka.Options, brokers []string, opts ...kgo.Opt) *kafka.Sink {
 	t.Helper()
-	s, err := kafka.Open(t.Context(), o, kgo.SeedBrokers(brokers...))
+	s, err := kafka.Open(t.Context(), o, append(opts, kgo.SeedBrokers(brokers...))...)
 	if err != nil {
 		t.Fatal(err)
 	}
