@@ -169,6 +169,7 @@ func TestInformerFromManyGoroutines(t *testing.T) {
 			w.put("a", fmt.Sprint("x", n%7), fmt.Sprint(n))
 		}
 		busy.Wait()
+		synctest.Wait() // each Run has begun: busy does not wait for them
 		if starts.Load() != 7 {
 			t.Errorf("%d of 8 calls of Run were refused, want 7", starts.Load())
 		}
