@@ -34,6 +34,7 @@ var floors = map[string]float64{
 	"queue":                      0,
 	"internal/wait":              -1,
 	"internal/warning":           -1,
+	"internal/redirect":          -1,
 	"internal/clip":              -1,
 	"internal/uid":               -1,
 	"codec":                      1,

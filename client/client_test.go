@@ -173,6 +173,43 @@ func TestRedirectWithoutTheQueryIsNotFollowed(t *testing.T) {
 	}
 }
 
+// TestRedirectThatIsNotFollowedNamesItsCause: the message of a refusal does not list the
+// causes of others.
+func TestRedirectThatIsNotFollowedNamesItsCause(t *testing.T) {
+	url := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/host":
+			http.Redirect(w, r, "http://other.example.com"+r.URL.RequestURI(), http.StatusFound)
+		case "/scheme":
+			http.Redirect(w, r, "https://"+r.Host+r.URL.RequestURI(), http.StatusFound)
+		case "/query":
+			http.Redirect(w, r, "/there", http.StatusFound)
+		case "/nowhere":
+			w.WriteHeader(http.StatusFound)
+		case "/choices":
+			http.Redirect(w, r, r.URL.RequestURI(), http.StatusMultipleChoices)
+		default:
+			http.Redirect(w, r, r.URL.RequestURI(), http.StatusFound)
+		}
+	})
+	c := newClient(t, client.Config{Server: url})
+	for _, x := range []struct{ method, path, want string }{
+		{"GET", "/host", "a redirect to another host"},
+		{"GET", "/scheme", "a redirect to another host"},
+		{"GET", "/query", "a redirect with another query"},
+		{"GET", "/loop", "the fourth redirect"},
+		{"GET", "/nowhere", "a redirect without an address"},
+		{"GET", "/choices", "a redirect with the code 300"},
+		{"PUT", "/loop", "a redirect of a write"},
+	} {
+		_, err := do(t.Context(), c, &client.Request{Method: x.method, Path: x.path, Query: map[string][]string{"limit": {"5"}}})
+		st := (*kube.Status)(nil)
+		if !errors.As(err, &st) || !strings.HasPrefix(st.Message, x.want) {
+			t.Errorf("%s %s: %v, want %s", x.method, x.path, err, x.want)
+		}
+	}
+}
+
 func TestRedirectWithinTheHostKeepsTheToken(t *testing.T) {
 	var roundTrips atomic.Int64
 	url := newServer(t, func(w http.ResponseWriter, r *http.Request) {

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/listwatch/listwatch/internal/redirect"
 )
 
 // pools are connections to the server with one identity. Watches have their own, so
@@ -20,8 +22,8 @@ type pools struct {
 func (c Config) pools(base *url.URL, id *identity) *pools {
 	p := &pools{
 		id:    id,
-		unary: &http.Client{Transport: c.wrapped(base, id.tls(c.TLS)), CheckRedirect: checkRedirect},
-		watch: &http.Client{Transport: c.wrapped(base, id.tls(c.TLS)), CheckRedirect: checkRedirect},
+		unary: &http.Client{Transport: c.wrapped(base, id.tls(c.TLS)), CheckRedirect: redirect.Check},
+		watch: &http.Client{Transport: c.wrapped(base, id.tls(c.TLS)), CheckRedirect: redirect.Check},
 	}
 	if c.MaxConnAge > 0 {
 		p.until = time.Now().Add(jittered(c.MaxConnAge, rand.Float64()))

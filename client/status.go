@@ -10,6 +10,7 @@ import (
 
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/codec/protobuf"
+	"github.com/listwatch/listwatch/internal/redirect"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -43,7 +44,7 @@ func (c *Client) statusOf(resp *http.Response, r *Request) error {
 	audit, flow, level := identifiers(resp.Header)
 	st.AuditID = audit
 	if resp.StatusCode/100 == 3 {
-		st.Message = "a redirect of a write, to another host, to another query, or the fourth: not followed, because it could lose the write or send the credentials elsewhere"
+		st.Message = redirect.Cause(resp)
 	}
 	if resp.StatusCode == http.StatusTooManyRequests && flow != "" {
 		return c.Conceal(fmt.Errorf("%s: %w (flow schema %s, priority level %s)", c.what(r), st, flow, level))

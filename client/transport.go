@@ -59,15 +59,3 @@ func isLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.IsLoopback()
 }
-
-// checkRedirect follows redirects of a GET, and only to the same host, which has our credentials,
-// with the same query but for the hash of OpenAPI documents: another one selects other
-// objects. A redirected write would be sent as a GET, or without its query.
-func checkRedirect(req *http.Request, via []*http.Request) error {
-	was, is := via[0].URL.Query(), req.URL.Query()
-	is["hash"] = was["hash"]
-	if via[0].Method != http.MethodGet || len(via) > 3 || req.URL.Host != via[0].URL.Host || req.URL.Scheme != via[0].URL.Scheme || was.Encode() != is.Encode() {
-		return http.ErrUseLastResponse
-	}
-	return nil
-}
