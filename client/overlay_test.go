@@ -30,6 +30,7 @@ type partial struct {
 		Lists      [][]rule         `json:"lists,omitempty"`
 		Own        []own            `json:"own,omitempty"`
 		Any        []map[string]any `json:"any,omitempty"`
+		Numbered   []numbered       `json:"numbered,omitempty"`
 	} `json:"spec"`
 }
 
@@ -47,6 +48,11 @@ type port struct {
 type rule struct {
 	Host string `json:"host,omitempty"`
 	I    int    `json:"i,omitempty"`
+}
+
+type numbered struct {
+	ID int `json:"id"`
+	I  int `json:"i,omitempty"`
 }
 
 type condition struct {
@@ -90,6 +96,8 @@ func TestOverlay(t *testing.T) {
 		"names twice before":      {"", `{"things":[{"name":"a","x":1},{"name":"a","i":2,"x":2}]}`, func(p *partial) { p.Spec.Things = p.Spec.Things[:1]; p.Spec.Things[0].I = 5 }, `spec.things: it is not certain`},
 		"names twice afterwards":  {"", `{"things":[{"name":"a","x":1},{"name":"b","x":2}]}`, func(p *partial) { p.Spec.Things[1].Name = "a" }, `spec.things: it is not certain`},
 		"names twice, none hides": {"", `{"things":[{"name":"a","i":1},{"name":"a","i":2}]}`, func(p *partial) { p.Spec.Things[1].I = 3 }, `{"things":[{"i":1,"name":"a"},{"i":3,"name":"a"}]}`},
+		"by number, changed":      {"", `{"numbered":[{"id":1,"x":1},{"id":2,"x":2}]}`, func(p *partial) { p.Spec.Numbered[1].I = 3; swap(p.Spec.Numbered) }, `{"numbered":[{"i":3,"id":2,"x":2},{"id":1,"x":1}]}`},
+		"zero is no number":       {"", `{"numbered":[{"i":7,"x":1},{"id":2,"i":8}]}`, func(p *partial) { p.Spec.Numbered[0].ID = 1; p.Spec.Numbered[1].ID = 0 }, `spec.numbered: it is not certain`},
 		"the API's key":           {"v1,Pod", `{"containers":[{"name":"a","x":1},{"name":"b","x":2}]}`, func(p *partial) { p.Spec.Containers[0].Name = "c"; swap(p.Spec.Containers) }, `{"containers":[{"name":"b","x":2},{"name":"c"}]}`},
 		"two keys":                {"v1,Service", `{"ports":[{"port":53,"protocol":"TCP","x":1},{"port":53,"protocol":"UDP","x":2}]}`, func(p *partial) { swap(p.Spec.Ports); p.Spec.Ports[0].Name = "u" }, `{"ports":[{"name":"u","port":53,"protocol":"UDP","x":2},{"port":53,"protocol":"TCP","x":1}]}`},
 		"the default of a key":    {"v1,Service", `{"ports":[{"port":53,"protocol":"UDP","x":2},{"port":53,"protocol":"TCP","x":1}]}`, func(p *partial) { p.Spec.Ports = []port{{"new", 80, ""}, {"a", 53, ""}} }, `{"ports":[{"name":"new","port":80},{"name":"a","port":53,"x":1}]}`},

@@ -64,10 +64,11 @@ func (m *merger) names() []string {
 	return []string{"uid", "id", "name"}
 }
 
-// named reports whether that member of each element is a non-empty string.
+// named reports whether that member of each element is a non-empty string, or a number
+// other than 0, which a field has that is not set.
 func named(member string, list []any) bool {
 	for _, e := range list {
-		if e, _ := e.(map[string]any); e == nil || e[member] == nil || e[member] == "" || reflect.TypeOf(e[member]).Kind() != reflect.String {
+		if e, _ := e.(map[string]any); e == nil || isZero(e[member]) || reflect.TypeOf(e[member]).Kind() != reflect.String {
 			return false
 		}
 	}
