@@ -6,8 +6,8 @@
 //	err = crd.Ensure(ctx, c, crd.EnsureOptions{}, def)
 //
 // [Of] reads the struct as encoding/json does. A member is required unless its json tag
-// has omitempty or omitzero, or it has a default; status is a subresource. These tags add
-// to the type:
+// has omitempty or omitzero, it is of an embedded pointer, or it has a default; status is a
+// subresource. These tags add to the type:
 //
 //	crd:"..."      words: required, optional, nullable, min=N, max=N (of a number, or of the
 //	               length of anything else), exclusiveMin, exclusiveMax, multipleOf=N,

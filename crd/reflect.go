@@ -239,7 +239,7 @@ func columnType(s *Schema) string {
 type field struct {
 	reflect.StructField
 	json   string // the name in JSON
-	omits  bool   // it may be left out
+	omits  bool   // it may be left out: by its tag, or with an embedded pointer that is nil
 	quoted bool   // the value is in a string
 }
 
@@ -248,10 +248,10 @@ type field struct {
 func (b *builder) fields(t reflect.Type, path string) []field {
 	var all []field
 	depth := map[string]int{}
-	var walk func(t reflect.Type, level int, seen []reflect.Type)
-	walk = func(t reflect.Type, level int, seen []reflect.Type) {
+	var walk func(t reflect.Type, level int, seen []reflect.Type, nilable bool)
+	walk = func(t reflect.Type, level int, seen []reflect.Type, nilable bool) {
 		for i := range t.NumField() {
-			f := field{StructField: t.Field(i)}
+			f := field{StructField: t.Field(i), omits: nilable}
 			tag := f.Tag.Get("json")
 			name, options, _ := strings.Cut(tag, ",")
 			inner := f.Type
@@ -266,7 +266,7 @@ func (b *builder) fields(t reflect.Type, path string) []field {
 				continue
 			case f.Anonymous && name == "" && inner.Kind() == reflect.Struct:
 				if !slices.Contains(seen, inner) {
-					walk(inner, level+1, append(seen, inner))
+					walk(inner, level+1, append(seen, inner), nilable || inner != f.Type)
 				}
 				continue
 			case !f.IsExported():
@@ -293,6 +293,6 @@ func (b *builder) fields(t reflect.Type, path string) []field {
 			all = append(all, f)
 		}
 	}
-	walk(t, 0, nil)
+	walk(t, 0, nil, false)
 	return all
 }

@@ -60,6 +60,11 @@ func TestSchemaOfATypeIsThatOfItsJSON(t *testing.T) {
 			base
 			B int `json:"b"`
 		}](t), `{"type":"object","required":["a","b"],"properties":{"a":{"type":"string"},"b":{"type":"integer"}}}`},
+		{"members of an embedded pointer may be missing, as it may be nil", specOf[struct {
+			*base
+			C int `json:"c"`
+			D int `json:"d" crd:"required"`
+		}](t), `{"type":"object","required":["c","d"],"properties":{"a":{"type":"string"},"b":{"type":"string"},"c":{"type":"integer"},"d":{"type":"integer"}}}`},
 		{"known types", specOf[struct {
 			T time.Time       `json:"t,omitzero"`
 			R json.RawMessage `json:"r,omitempty"`
