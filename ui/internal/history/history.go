@@ -1,7 +1,6 @@
 package history
 
 import (
-	"bytes"
 	"errors"
 	"slices"
 	"sync"
@@ -28,22 +27,17 @@ type State struct {
 // Life is the history of one object, from its creation to its deletion. Its zero value is
 // empty. The store that it is given to guards it.
 type Life struct {
-	newest  compressed.Raw
-	states  []kept // the oldest first; the last one is that of newest
+	any     bool // a state is kept
+	state   State
+	newest  compressed.Raw // of state
+	older   []record       // the oldest first
+	whole   int            // bytes of newest, if the object is gone
 	dropped int
 }
 
-// kept is a state with its JSON as the difference to that of the state after it.
-type kept struct {
-	State
-	delta []byte // empty for the newest
-	alone bool   // delta is the JSON itself, compressed
-	whole int    // bytes of the newest state of an object that is gone
-}
-
 const (
-	// overhead is about what a state takes besides its delta and its cells.
-	overhead = 160
+	// overhead is about what a record takes besides its text.
+	overhead = 40
 
 	// keyframe: so many states in a row are differences.
 	keyframe = 64
@@ -52,8 +46,6 @@ const (
 	// as a difference to.
 	minDictionary, maxDictionary = 64, s2.MaxDictSize
 )
-
-func (k *kept) size() int64 { return int64(overhead + len(k.delta) + 8*len(k.Cells) + k.whole) }
 
 // ErrDropped means that a state is not kept, or is not kept any more.
 var ErrDropped = errors.New("this state is not kept any more")
@@ -90,19 +82,18 @@ func (s *Store) Since() int64 {
 func (s *Store) Add(l *Life, st State, object compressed.Raw, next string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if n := len(l.states); n > 0 {
+	if l.any {
 		before, err := l.newest.Raw()
 		if err != nil {
 			return err
 		}
-		last := &l.states[n-1]
-		last.alone = n%keyframe == 0 || len(next) < minDictionary || len(next) > maxDictionary
-		last.delta = pack(before.JSON(), next, last.alone)
-		s.used += last.size()
+		alone := (l.dropped+len(l.older)+1)%keyframe == 0 || len(next) < minDictionary || len(next) > maxDictionary
+		r := recordOf(&l.state, &st, pack(before.JSON(), next, alone), alone)
+		l.older = append(l.older, r)
+		s.used += r.size()
 		s.queue = append(s.queue, l)
 	}
-	l.newest = object
-	l.states = append(l.states, kept{State: st})
+	l.any, l.state, l.newest = true, st, object
 	s.drop()
 	return nil
 }
@@ -112,9 +103,9 @@ func (s *Store) Add(l *Life, st State, object compressed.Raw, next string) error
 func (s *Store) End(l *Life) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if n := len(l.states); n > 0 {
-		l.states[n-1].whole = l.newest.MemorySize()
-		s.used += l.states[n-1].size()
+	if l.any {
+		l.whole = l.newest.MemorySize() + overhead
+		s.used += int64(l.whole)
 		s.queue = append(s.queue, l)
 		s.drop()
 	}
@@ -124,7 +115,7 @@ func (s *Store) End(l *Life) {
 func (s *Store) Empty(l *Life) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(l.states) == 0
+	return !l.any
 }
 
 // drop removes the oldest states until the budget holds.
@@ -132,48 +123,30 @@ func (s *Store) drop() {
 	n := 0
 	for ; s.used > s.budget && n < len(s.queue); n++ {
 		l := s.queue[n]
-		s.used -= l.states[0].size()
-		s.since = max(s.since, l.states[0].At)
-		l.states[0] = kept{}
-		l.states = l.states[1:]
-		if l.dropped++; len(l.states) == 0 {
-			l.newest = compressed.Raw{}
+		s.queue[n] = nil
+		if l.dropped++; len(l.older) == 0 {
+			s.used -= int64(l.whole)
+			s.since = max(s.since, l.state.At)
+			*l = Life{dropped: l.dropped}
+			continue
 		}
+		s.used -= l.older[0].size()
+		s.since = max(s.since, l.older[0].at())
+		l.older[0] = ""
+		l.older = l.older[1:]
 	}
-	if n > 0 {
-		s.queue = slices.Delete(s.queue, 0, n)
-	}
-}
-
-func pack(before, next string, alone bool) []byte {
-	var b []byte
-	if alone {
-		b = s2.Encode(nil, []byte(before))
-	} else {
-		b = s2.MakeDict([]byte(next), nil).Encode(nil, []byte(before))
-	}
-	return bytes.Clone(b) // without the room that s2 made for text that it could not compress
-}
-
-func (k *kept) unpack(next string) (string, error) {
-	var b []byte
-	var err error
-	if k.alone {
-		b, err = s2.Decode(nil, k.delta)
-	} else {
-		b, err = s2.MakeDict([]byte(next), nil).Decode(nil, k.delta)
-	}
-	return string(b), err
+	s.queue = s.queue[n:]
 }
 
 // States returns what is kept of l, the oldest first, and how many states were dropped.
 func (s *Store) States(l *Life) ([]State, int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	states := make([]State, len(l.states))
-	for i := range l.states {
-		states[i] = l.states[i].State
+	var states []State
+	for st := range l.all() {
+		states = append(states, st)
 	}
+	slices.Reverse(states)
 	return states, l.dropped
 }
 
@@ -181,21 +154,18 @@ func (s *Store) States(l *Life) ([]State, int) {
 func (s *Store) Packed(l *Life) (State, compressed.Raw) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(l.states) == 0 {
-		return State{}, compressed.Raw{}
-	}
-	return l.states[len(l.states)-1].State, l.newest
+	return l.state, l.newest
 }
 
 // Newest returns the newest state of l.
 func (s *Store) Newest(l *Life) (State, codec.Raw, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(l.states) == 0 {
+	if !l.any {
 		return State{}, codec.Raw{}, ErrDropped
 	}
 	r, err := l.newest.Raw()
-	return l.states[len(l.states)-1].State, r, err
+	return l.state, r, err
 }
 
 // At returns the state that l was in at a time, in milliseconds since 1970. ok is false
@@ -203,9 +173,9 @@ func (s *Store) Newest(l *Life) (State, codec.Raw, error) {
 func (s *Store) At(l *Life, at int64) (st State, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i := len(l.states) - 1; i >= 0; i-- {
-		if l.states[i].At <= at {
-			return l.states[i].State, true
+	for st := range l.all() {
+		if st.At <= at {
+			return st, true
 		}
 	}
 	return State{}, false
@@ -213,33 +183,16 @@ func (s *Store) At(l *Life, at int64) (st State, ok bool) {
 
 // JSON returns the object in the state at pos. The error is ErrDropped if it is not kept.
 func (s *Store) JSON(l *Life, pos int64) (string, error) {
-	s.mu.Lock()
-	states, newest := slices.Clone(l.states), l.newest
-	s.mu.Unlock()
-	i := slices.IndexFunc(states, func(k kept) bool { return k.Pos == pos })
-	if i < 0 {
-		return "", ErrDropped
-	}
-	j := i
-	for j < len(states)-1 && !states[j].alone {
-		j++
-	}
-	var text string
-	if j == len(states)-1 {
-		r, err := newest.Raw()
-		if err != nil {
-			return "", err
+	var chain []link // from the last whole JSON on
+	for st, next := range s.copy(l).all() {
+		if next.alone {
+			chain = chain[:0]
 		}
-		text = r.JSON()
-		j--
-	}
-	for ; j >= i; j-- {
-		var err error
-		if text, err = states[j].unpack(text); err != nil {
-			return "", err
+		if chain = append(chain, next); st.Pos == pos {
+			return unpack(chain)
 		}
 	}
-	return text, nil
+	return "", ErrDropped
 }
 
 // Text is a state with its JSON.
@@ -251,19 +204,28 @@ type Text struct {
 
 // Walk returns all that is kept of l, the newest first, as of the moment of the call.
 func (s *Store) Walk(l *Life) func(yield func(int, Text) bool) {
-	s.mu.Lock()
-	states, newest := slices.Clone(l.states), l.newest
-	s.mu.Unlock()
+	then := s.copy(l)
 	return func(yield func(int, Text) bool) {
-		r, err := newest.Raw()
-		text := r.JSON()
-		for i := len(states) - 1; i >= 0; i-- {
-			if i < len(states)-1 && err == nil {
-				text, err = states[i].unpack(text)
+		var text string
+		var err error
+		n := 0
+		for st, next := range then.all() {
+			if err == nil {
+				text, err = next.unpack(text)
 			}
-			if !yield(len(states)-1-i, Text{states[i].State, text, err}) {
+			if !yield(n, Text{st, text, err}) {
 				return
 			}
+			n++
 		}
 	}
+}
+
+// copy returns l as it is now.
+func (s *Store) copy(l *Life) *Life {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := *l
+	c.older = slices.Clone(l.older)
+	return &c
 }

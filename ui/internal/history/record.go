@@ -1,0 +1,174 @@
+package history
+
+import (
+	"encoding/binary"
+	"iter"
+	"slices"
+	"unique"
+
+	"github.com/klauspost/compress/s2"
+
+	"github.com/listwatch/listwatch/codec/compressed"
+)
+
+// record is a state that is not the newest, with its JSON, as differences to the state
+// after it: one allocation without pointers, as there are hundred thousands. It has a
+// byte of flags; as varints the time, the position and the numbers of cells; texts with
+// their length in front; and the JSON, packed, as the rest.
+type record string
+
+// Flags of a record.
+const (
+	flagFirst = 1 << iota
+	flagInferred
+	flagAlone // the JSON is no difference
+	flagOp    // Op is the same
+	flagBy    // By is the same
+)
+
+func (r record) size() int64 { return int64(overhead + len(r)) }
+
+// at returns the time of the state.
+func (r record) at() int64 {
+	head := reader{[]byte(r[1:min(len(r), 1+binary.MaxVarintLen64)])}
+	return int64(head.number())
+}
+
+// recordOf returns the record of a state, given the one after it and its packed JSON.
+func recordOf(st, next *State, packed []byte, alone bool) record {
+	var flags byte
+	set := func(flag byte, on bool) {
+		if on {
+			flags |= flag
+		}
+	}
+	set(flagFirst, st.First)
+	set(flagInferred, st.Inferred)
+	set(flagAlone, alone)
+	set(flagOp, st.Op == next.Op)
+	set(flagBy, st.By == next.By)
+	b := binary.AppendUvarint([]byte{flags}, uint64(st.At))
+	b = binary.AppendUvarint(b, uint64(st.Pos))
+	b = appendText(b, st.Revision)
+	if flags&flagOp == 0 {
+		b = appendText(b, st.Op)
+	}
+	if flags&flagBy == 0 {
+		b = appendText(b, st.By)
+	}
+	b = binary.AppendUvarint(b, uint64(len(st.Cells)))
+	last := -1
+	for i, c := range st.Cells {
+		if i >= len(next.Cells) || next.Cells[i] != c {
+			b = appendText(binary.AppendUvarint(b, uint64(i-last)), c.Value())
+			last = i
+		}
+	}
+	return record(append(append(b, 0), packed...))
+}
+
+func appendText(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+// state returns the state and its packed JSON, given the state after it.
+func (r record) state(next *State) (st State, packed []byte, alone bool) {
+	b := reader{[]byte(r[1:])}
+	flags := r[0]
+	st = State{At: int64(b.number()), Pos: int64(b.number()), Revision: b.text(), Op: next.Op, By: next.By, First: flags&flagFirst != 0, Inferred: flags&flagInferred != 0}
+	if flags&flagOp == 0 {
+		st.Op = b.text()
+	}
+	if flags&flagBy == 0 {
+		st.By = b.text()
+	}
+	n := int(b.number())
+	st.Cells = next.Cells[:min(n, len(next.Cells))]
+	for i, shared := int(b.number())-1, true; i >= 0 && i < n; {
+		if shared {
+			st.Cells, shared = append(make([]unique.Handle[string], 0, n), st.Cells...)[:n], false
+		}
+		st.Cells[i] = unique.Make(b.text())
+		more := int(b.number())
+		if more == 0 {
+			break
+		}
+		i += more
+	}
+	return st, b.rest, flags&flagAlone != 0
+}
+
+// reader reads what recordOf wrote.
+type reader struct{ rest []byte }
+
+func (r *reader) number() uint64 {
+	v, n := binary.Uvarint(r.rest)
+	r.rest = r.rest[max(n, 0):]
+	return v
+}
+
+func (r *reader) text() string {
+	n := int(r.number())
+	s := string(r.rest[:n])
+	r.rest = r.rest[n:]
+	return s
+}
+
+// link has the JSON of a state, as a difference to that of the state after it unless it is
+// alone.
+type link struct {
+	newest compressed.Raw
+	packed []byte // of one that is not the newest
+	alone  bool
+}
+
+// all yields the states of l, the newest first.
+func (l *Life) all() iter.Seq2[State, link] {
+	return func(yield func(State, link) bool) {
+		if !l.any || !yield(l.state, link{newest: l.newest, alone: true}) {
+			return
+		}
+		next := l.state
+		for _, r := range slices.Backward(l.older) {
+			st, packed, alone := r.state(&next)
+			if !yield(st, link{packed: packed, alone: alone}) {
+				return
+			}
+			next = st
+		}
+	}
+}
+
+// pack compresses a JSON: alone, or as the difference to that of the state after it.
+func pack(before, next string, alone bool) []byte {
+	if alone {
+		return s2.Encode(nil, []byte(before))
+	}
+	return s2.MakeDict([]byte(next), nil).Encode(nil, []byte(before))
+}
+
+// unpack returns the JSON, given that of the state after it.
+func (l link) unpack(next string) (string, error) {
+	var b []byte
+	var err error
+	switch {
+	case l.packed == nil:
+		r, err := l.newest.Raw()
+		return r.JSON(), err
+	case l.alone:
+		b, err = s2.Decode(nil, l.packed)
+	default:
+		b, err = s2.MakeDict([]byte(next), nil).Decode(nil, l.packed)
+	}
+	return string(b), err
+}
+
+// unpack returns the JSON of the last of a chain, of which the first is alone.
+func unpack(chain []link) (text string, err error) {
+	for _, l := range chain {
+		if text, err = l.unpack(text); err != nil {
+			return "", err
+		}
+	}
+	return text, nil
+}
