@@ -79,7 +79,7 @@ var floors = map[string]float64{
 	"controller":                 5,
 	"metrics":                    6,
 	"ui":                         6,
-	"ui/internal/history":        3,
+	"ui/internal/history":        4,
 	"ui/internal/review":         3,
 	"ui/internal/diff":           1,
 	"ui/internal/natural":        0,

@@ -11,6 +11,7 @@ import (
 	"unique"
 
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/archive"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/secret"
 	"github.com/listwatch/listwatch/internal/table"
@@ -18,7 +19,7 @@ import (
 	"github.com/listwatch/listwatch/ui/internal/history"
 )
 
-// text is a string of which there is one copy, as most cells occur many times.
+// text is a string of which there is one copy, as most labels occur many times.
 type text = unique.Handle[string]
 
 // life is an object from its creation to its deletion.
@@ -37,7 +38,7 @@ type life struct {
 type item struct {
 	*life
 	revision string
-	cells    []text
+	cells    archive.Row
 	labels   text // a=b,c=d
 	owners   []owner
 	changed  int64 // milliseconds since 1970; 0 = not since the first list
@@ -111,7 +112,7 @@ func (k *kind) parse(raw codec.RawFull) (parsed, error) {
 			return parsed{}, err
 		}
 	}
-	l := &life{kind: k, key: kube.Key{Namespace: strings.Clone(object.GetNamespace()), Name: strings.Clone(object.GetName())}, uid: strings.Clone(object.GetUID()), created: millis(m.Metadata.Created)}
+	l := &life{kind: k, key: kube.Key{Namespace: one(object.GetNamespace()), Name: strings.Clone(object.GetName())}, uid: strings.Clone(object.GetUID()), created: millis(m.Metadata.Created)}
 	it := &item{life: l, revision: strings.Clone(object.GetResourceVersion()), labels: unique.Make(labelText(m.Metadata.Labels))}
 	if cells == nil {
 		cells = []any{l.key.Name, ""}
@@ -119,9 +120,11 @@ func (k *kind) parse(raw codec.RawFull) (parsed, error) {
 			cells = []any{l.key.Name, statusOf(object), ""}
 		}
 	}
-	for _, c := range cells[:min(len(cells), maxCells)] {
-		it.cells = append(it.cells, unique.Make(printable.Cut(printable.Cell(table.Text(c)), maxCell)))
+	texts := make([]string, min(len(cells), maxCells))
+	for i := range texts {
+		texts[i] = printable.Cut(printable.Cell(table.Text(cells[i])), maxCell)
 	}
+	it.cells = archive.RowOf(texts...)
 	for _, o := range object.GetOwnerReferences() {
 		it.owners = append(it.owners, owner{unique.Make(o.APIVersion), unique.Make(o.Kind), unique.Make(o.Name), unique.Make(o.UID), o.Controller != nil && *o.Controller})
 	}
@@ -168,8 +171,11 @@ func latest(managed []manager) string {
 			by, at = m.Manager, m.Time
 		}
 	}
-	return printable.Cut(strings.Clone(by), 128)
+	return one(printable.Cut(by, 128))
 }
+
+// one returns the copy of s that others with the same text have too.
+func one(s string) string { return unique.Make(s).Value() }
 
 func labelText(labels map[string]string) string {
 	list := make([]string, 0, len(labels))
@@ -193,11 +199,11 @@ func (i *item) label(key string) (string, bool) {
 // hitsOf returns which cells differ, but for ages.
 func (k *kind) hitsOf(old, now *item) []int {
 	var hits []int
-	for i, c := range now.cells {
+	for i, c := range now.cells.All() {
 		if i < len(k.columns) && k.columns[i].Age {
 			continue
 		}
-		if i >= len(old.cells) || old.cells[i] != c {
+		if i >= old.cells.Len() || old.cells.Cell(i) != c {
 			hits = append(hits, i)
 		}
 	}
@@ -211,10 +217,10 @@ const maxWhat = 200
 func (k *kind) what(old, now *item, hits []int) string {
 	var parts []string
 	for _, i := range hits {
-		if i >= len(old.cells) || i >= len(k.columns) {
+		if i >= old.cells.Len() || i >= len(k.columns) {
 			continue
 		}
-		parts = append(parts, k.columns[i].Name+" "+printable.Cut(old.cells[i].Value(), 40)+" → "+printable.Cut(now.cells[i].Value(), 40))
+		parts = append(parts, k.columns[i].Name+" "+printable.Cut(old.cells.Cell(i), 40)+" → "+printable.Cut(now.cells.Cell(i), 40))
 	}
 	return printable.Cut(strings.Join(parts, ", "), maxWhat)
 }

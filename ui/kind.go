@@ -226,7 +226,13 @@ func (k *kind) take(ev watch.Event[codec.RawFull], err error) error {
 	}
 	if own.Object = p.item; p.item != nil {
 		// The strings of the event would keep the whole object in memory.
-		own.Key, own.UID, own.Revision = p.item.key, p.item.uid, kube.Revision(strings.Clone(string(ev.Revision)))
+		own.Key, own.UID, own.Revision = p.item.key, p.item.uid, kube.Revision(p.item.revision)
+		if old, known := k.store.Get(own.Key); known && old.uid == own.UID {
+			own.Key, own.UID = old.key, old.uid
+		}
+		if ev.Revision != own.Revision {
+			own.Revision = kube.Revision(strings.Clone(string(ev.Revision)))
+		}
 	}
 	if ev.Type == watch.Restart {
 		k.restart(ev.Cause)

@@ -72,7 +72,12 @@ func (i *item) mentions(name string) bool {
 	if fold(i.key.Name, name) {
 		return true
 	}
-	return slices.ContainsFunc(i.cells, func(c text) bool { return fold(c.Value(), name) })
+	for _, c := range i.cells.All() {
+		if fold(c, name) {
+			return true
+		}
+	}
+	return false
 }
 
 // at returns the states that the objects of a type were in at a time. Holds k.mu.

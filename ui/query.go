@@ -151,8 +151,8 @@ func (i *item) contains(word string) bool {
 	if fold(i.key.Name, word) || fold(i.key.Namespace, word) {
 		return true
 	}
-	for _, c := range i.cells {
-		if fold(c.Value(), word) {
+	for _, c := range i.cells.All() {
+		if fold(c, word) {
 			return true
 		}
 	}
@@ -172,7 +172,7 @@ func (f *filter) order(a, b *item) int {
 	case f.by == byCreated:
 		c = cmp.Compare(a.created, b.created)
 	case f.by >= 0:
-		c = natural.Compare(a.cell(f.by), b.cell(f.by))
+		c = natural.Compare(a.cells.Cell(f.by), b.cells.Cell(f.by))
 	case f.reverse:
 		return -byKey(a, b)
 	}
@@ -183,12 +183,5 @@ func (f *filter) order(a, b *item) int {
 }
 
 func byKey(a, b *item) int { return cmp.Or(a.key.Compare(b.key), cmp.Compare(a.n, b.n)) }
-
-func (i *item) cell(n int) string {
-	if n >= len(i.cells) {
-		return ""
-	}
-	return i.cells[n].Value()
-}
 
 func megabytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }

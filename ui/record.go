@@ -90,7 +90,7 @@ func (k *kind) keep(d cache.Delta[*item], it *item, p parsed, at int64) {
 		k.u.memory.Add(-d.Old.bytes)
 		return
 	}
-	it.bytes = int64(packed.MemorySize() + itemOverhead + 8*len(it.cells))
+	it.bytes = int64(packed.MemorySize() + itemOverhead + len(it.cells))
 	k.bytes += it.bytes
 	k.u.memory.Add(it.bytes)
 }

@@ -143,7 +143,7 @@ func (u *UI) typeOf(o owner) string {
 func (f *forest) grow(i *item, self *life, depth int) *node {
 	f.nodes++
 	i.kind.mu.Lock()
-	n := &node{Type: i.kind.id, Kind: i.kind.res.Kind, NS: i.key.Namespace, Name: i.key.Name, UID: i.uid, Self: i.life == self, Missing: len(i.cells) == 0, Status: i.status(), Children: []*node{}}
+	n := &node{Type: i.kind.id, Kind: i.kind.res.Kind, NS: i.key.Namespace, Name: i.key.Name, UID: i.uid, Self: i.life == self, Missing: i.cells == "", Status: i.status(), Children: []*node{}}
 	i.kind.mu.Unlock()
 	children := f.owned[i.uid]
 	slices.SortFunc(children, func(a, b *item) int {
@@ -168,8 +168,8 @@ func (i *item) status() string {
 	var parts []string
 	for _, name := range []string{"Ready", "Status", "Desired", "Completions"} {
 		for n, c := range i.kind.columns {
-			if c.Name == name && n < len(i.cells) {
-				parts = append(parts, i.cells[n].Value())
+			if c.Name == name && n < i.cells.Len() {
+				parts = append(parts, i.cells.Cell(n))
 			}
 		}
 	}

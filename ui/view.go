@@ -179,9 +179,9 @@ type wireRow struct {
 
 func (i *item) wire() wireRow {
 	r := wireRow{N: i.n, Key: i.key.String(), NS: i.key.Namespace, Name: i.key.Name, UID: i.uid, Created: i.created, Changed: i.changed, Pos: i.pos, Hits: i.hits, Op: i.op, Gone: i.gone}
-	r.Cells = make([]string, len(i.cells))
-	for n, c := range i.cells {
-		r.Cells[n] = c.Value()
+	r.Cells = make([]string, 0, i.cells.Len())
+	for _, c := range i.cells.All() {
+		r.Cells = append(r.Cells, c)
 	}
 	return r
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unique"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -39,7 +38,7 @@ func TestAgesOfAMoment(t *testing.T) {
 		}
 		at := began.Add(time.Hour).UnixMilli()
 		s, err := d.Begin(r, []archive.Column{{Name: "Name"}}, at, "", slices.Values([]archive.State{{At: at, Op: archive.Added, Key: kube.KeyOf(raw),
-			UID: raw.GetUID(), Revision: "1", Cells: []unique.Handle[string]{unique.Make("o")}, Object: compressed.Of(raw)}}))
+			UID: raw.GetUID(), Revision: "1", Cells: archive.RowOf("o"), Object: compressed.Of(raw)}}))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unique"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -30,7 +29,7 @@ func state(t testing.TB, name, uid string, at int64, op string, size int) State 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return State{At: at, Op: op, Key: kube.Key{Namespace: "shop", Name: name}, UID: uid, Revision: fmt.Sprint(at), By: "kubelet", Cells: []unique.Handle[string]{unique.Make(name), unique.Make("Running")}, Object: compressed.Of(raw)}
+	return State{At: at, Op: op, Key: kube.Key{Namespace: "shop", Name: name}, UID: uid, Revision: fmt.Sprint(at), By: "kubelet", Cells: RowOf(name, "Running"), Object: compressed.Of(raw)}
 }
 
 func open(t testing.TB, dir string, l Limits) *Dir {
@@ -89,7 +88,7 @@ func line(e Entry) string {
 }
 
 func lineOf(s *State, json string) string {
-	return fmt.Sprint(s.Op, " ", s.Key, " ", s.UID, " ", s.At, " ", s.Revision, " ", s.By, " ", s.First, " ", s.Cells[0].Value(), " ", json)
+	return fmt.Sprint(s.Op, " ", s.Key, " ", s.UID, " ", s.At, " ", s.Revision, " ", s.By, " ", s.First, " ", s.Cells.Cell(0), " ", json)
 }
 
 func TestWhatIsWrittenIsRead(t *testing.T) {

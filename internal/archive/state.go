@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"unique"
 
 	"github.com/listwatch/listwatch/codec/compressed"
 	"github.com/listwatch/listwatch/kube"
@@ -25,7 +24,7 @@ type State struct {
 	UID      string
 	Revision string
 	By       string // who wrote it
-	Cells    []unique.Handle[string]
+	Cells    Row
 	First    bool // the object existed when the segment began
 	Inferred bool // found by comparing a list with the states before
 	Object   compressed.Raw
@@ -85,8 +84,8 @@ type head struct {
 // text is a line with the head and one with the object. Equal states have equal texts.
 func (s *State) text() ([]byte, error) {
 	h := head{At: s.At, Op: s.Op, NS: s.Key.Namespace, Name: s.Key.Name, UID: s.UID, Revision: s.Revision, By: s.By, First: s.First, Inferred: s.Inferred}
-	for _, c := range s.Cells {
-		h.Cells = append(h.Cells, c.Value())
+	for _, c := range s.Cells.All() {
+		h.Cells = append(h.Cells, c)
 	}
 	b, err := json.Marshal(h)
 	if err != nil {
@@ -108,9 +107,6 @@ func parse(text []byte) (*State, []byte, error) {
 	if !ok || json.Unmarshal(line, &h) != nil {
 		return nil, nil, errText
 	}
-	s := &State{At: h.At, Op: h.Op, Key: kube.Key{Namespace: h.NS, Name: h.Name}, UID: h.UID, Revision: h.Revision, By: h.By, First: h.First, Inferred: h.Inferred}
-	for _, c := range h.Cells {
-		s.Cells = append(s.Cells, unique.Make(c))
-	}
+	s := &State{At: h.At, Op: h.Op, Key: kube.Key{Namespace: h.NS, Name: h.Name}, UID: h.UID, Revision: h.Revision, By: h.By, Cells: RowOf(h.Cells...), First: h.First, Inferred: h.Inferred}
 	return s, object, nil
 }

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"slices"
 	"sync"
-	"unique"
 
 	"github.com/klauspost/compress/s2"
 
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/codec/compressed"
+	"github.com/listwatch/listwatch/internal/archive"
 )
 
 // State is what is known of one state of an object, besides its JSON.
@@ -19,7 +19,7 @@ type State struct {
 	Op       string
 	By       string // who wrote it: the manager of the latest managed fields
 	Revision string
-	Cells    []unique.Handle[string]
+	Cells    archive.Row
 	First    bool // it was there when its type was first listed
 	Inferred bool // it was found by comparing a later list
 }

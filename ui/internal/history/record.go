@@ -4,11 +4,11 @@ import (
 	"encoding/binary"
 	"iter"
 	"slices"
-	"unique"
 
 	"github.com/klauspost/compress/s2"
 
 	"github.com/listwatch/listwatch/codec/compressed"
+	"github.com/listwatch/listwatch/internal/archive"
 )
 
 // record is a state that is not the newest, with its JSON, as differences to the state
@@ -56,19 +56,28 @@ func recordOf(st, next *State, packed []byte, alone bool) record {
 	if flags&flagBy == 0 {
 		b = appendText(b, st.By)
 	}
-	b = binary.AppendUvarint(b, uint64(len(st.Cells)))
-	last := -1
-	for i, c := range st.Cells {
-		if i >= len(next.Cells) || next.Cells[i] != c {
-			b = appendText(binary.AppendUvarint(b, uint64(i-last)), c.Value())
-			last = i
-		}
-	}
-	return record(append(append(b, 0), packed...))
+	b = appendCells(b, st.Cells, next.Cells)
+	return record(append(b, packed...))
 }
 
 func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+// appendCells appends the number of cells, and those that differ from the cells of the
+// state after: how many cells after the last one, and the text. 0 is the end.
+func appendCells(b []byte, cells, next archive.Row) []byte {
+	b = binary.AppendUvarint(b, uint64(cells.Len()))
+	last := -1
+	if cells != next {
+		for i, c := range cells.All() {
+			if i >= next.Len() || next.Cell(i) != c {
+				b = appendText(binary.AppendUvarint(b, uint64(i-last)), c)
+				last = i
+			}
+		}
+	}
+	return append(b, 0)
 }
 
 // state returns the state and its packed JSON, given the state after it.
@@ -82,19 +91,7 @@ func (r record) state(next *State) (st State, packed []byte, alone bool) {
 	if flags&flagBy == 0 {
 		st.By = b.text()
 	}
-	n := int(b.number())
-	st.Cells = next.Cells[:min(n, len(next.Cells))]
-	for i, shared := int(b.number())-1, true; i >= 0 && i < n; {
-		if shared {
-			st.Cells, shared = append(make([]unique.Handle[string], 0, n), st.Cells...)[:n], false
-		}
-		st.Cells[i] = unique.Make(b.text())
-		more := int(b.number())
-		if more == 0 {
-			break
-		}
-		i += more
-	}
+	st.Cells = b.cells(next.Cells)
 	return st, b.rest, flags&flagAlone != 0
 }
 
@@ -112,6 +109,31 @@ func (r *reader) text() string {
 	s := string(r.rest[:n])
 	r.rest = r.rest[n:]
 	return s
+}
+
+// cells reads what appendCells wrote.
+func (r *reader) cells(next archive.Row) archive.Row {
+	n, own := int(r.number()), map[int]string{}
+	for i := -1; ; {
+		skip := int(r.number())
+		if skip == 0 {
+			break
+		}
+		i += skip
+		own[i] = r.text()
+	}
+	if len(own) == 0 && n == next.Len() {
+		return next
+	}
+	cells := make([]string, n)
+	for i := range cells {
+		text, ok := own[i]
+		if !ok {
+			text = next.Cell(i)
+		}
+		cells[i] = text
+	}
+	return archive.RowOf(cells...)
 }
 
 // link has the JSON of a state, as a difference to that of the state after it unless it is

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 	"time"
-	"unique"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -22,7 +21,7 @@ func state(t *testing.T, name string, at int64, op string) archive.State {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return archive.State{At: at, Op: op, Key: kube.Key{Namespace: "shop", Name: name}, UID: name, Revision: fmt.Sprint(at), Cells: []unique.Handle[string]{unique.Make(name)}, Object: compressed.Of(raw)}
+	return archive.State{At: at, Op: op, Key: kube.Key{Namespace: "shop", Name: name}, UID: name, Revision: fmt.Sprint(at), Cells: archive.RowOf(name), Object: compressed.Of(raw)}
 }
 
 // TestMomentsThatNobodySaw: a moment between two runs, or in a gap of a run, has the state
