@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -169,6 +171,9 @@ func serve(cmd *cobra.Command, o *Serving, opts ui.Options, t *messages.Writer) 
 	if err != nil {
 		return exit.Failed(err)
 	}
+	if os.Getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(garbage))
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	ran := make(chan error, 1)
@@ -203,6 +208,10 @@ func serve(cmd *cobra.Command, o *Serving, opts ui.Options, t *messages.Writer) 
 	}
 	return context.Cause(ctx)
 }
+
+// garbage is how much of it there may be, in percent of what is in use. Most of the memory
+// of a page is kept for long, and the default of 100 would double it.
+const garbage = 30
 
 // Demo serves the page of a cluster that is played.
 func (o *Serving) Demo(cmd *cobra.Command, speed float64, t *messages.Writer) error {
