@@ -8,10 +8,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/apitest/simulate"
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/internal/jq"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/ui"
 )
@@ -24,8 +26,10 @@ type world struct {
 	web     *httptest.Server
 	streams atomic.Int32 // that were opened
 	resumed atomic.Int32 // of these, that named the last event
-	refuse  atomic.Bool  // requests of browsers
-	play    sync.Once
+
+	subscribed atomic.Int32 // subscriptions that were answered
+	refuse     atomic.Bool  // requests of browsers
+	play       sync.Once
 }
 
 // start starts a world, which ends with the test.
@@ -37,7 +41,7 @@ func start(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.CloseIdleConnections)
-	w := show(t, ui.Options{Client: c, Name: "test"})
+	w := show(t, ui.Options{Client: c, Name: "test", Filter: jq.Condition})
 	w.api = api
 	return w
 }
@@ -61,6 +65,9 @@ func show(t *testing.T, o ui.Options) *world {
 			}
 		}
 		w.ui.ServeHTTP(rw, r)
+		if r.URL.Path == "/api/subscribe" {
+			w.subscribed.Add(1)
+		}
 	}))
 	w.run(func(ctx context.Context) { _ = w.ui.Run(ctx) }) // the end of the test is its error
 	t.Cleanup(func() {
@@ -79,6 +86,16 @@ func (w *world) run(f func(context.Context)) {
 		cancel()
 		wg.Wait()
 	})
+}
+
+// until waits for something that the page does.
+func (w *world) until(what string, done func() bool) {
+	w.t.Helper()
+	for deadline := time.Now().Add(patience); !done(); <-time.After(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			w.t.Fatalf("not within %v: %s", patience, what)
+		}
+	}
 }
 
 // open opens the page with a view such as "type=pods&ns=shop".

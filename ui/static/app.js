@@ -406,7 +406,7 @@ function open(row) { go({ object: { type: view.type, ns: row.ns || "", name: row
 
 function keys(e) {
   if (e.ctrlKey || e.metaKey || e.altKey || $("dialog").open) return;
-  const field = e.target.matches("input, textarea, select");
+  const field = e.target.matches("input:not([type=checkbox]), textarea, select");
   if (e.key === "Escape") {
     clearTimeout(listen.typing);
     if (e.target === $("filter")) { if (e.target.value && view.filter === e.target.value) { /* first leave the field, then clear */ } e.target.value = view.filter; drawMode(); list.box.focus(); }

@@ -1,0 +1,55 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	cdp "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+)
+
+// sleepy hides a page by setHidden(true), and lets the half minute after which a hidden tab
+// asks for nothing be a moment.
+const sleepy = `
+let isHidden = false;
+const later = window.setTimeout;
+window.setTimeout = (f, ms, ...more) => later(f, ms === 30000 ? 10 : ms, ...more);
+Object.defineProperty(document, "hidden", { get: () => isHidden });
+window.setHidden = on => { isHidden = on; document.dispatchEvent(new Event("visibilitychange")); };`
+
+// TestSleepingTabCatchesUp: a hidden tab gets no rows, and has all of them, and all counts,
+// when it is seen again.
+func TestSleepingTabCatchesUp(t *testing.T) {
+	w := start(t)
+	for i := range 40 {
+		w.pod(fmt.Sprintf("web-%02d", i), "Pending", 0)
+	}
+	p := open(t, "about:blank", look{})
+	p.run(chromedp.ActionFunc(func(ctx context.Context) error {
+		_, err := cdp.AddScriptToEvaluateOnNewDocument(sleepy).Do(ctx)
+		return err
+	}), chromedp.Navigate(w.web.URL+"/#token="+w.ui.Token()+"&type=pods&object=pods/shop/web-07&tab=history"))
+	p.shows(row("web-07"), "Pending")
+	p.shows("#object .story", "First seen")
+	subscribed := w.subscribed.Load()
+	p.js("setHidden(true), 1", nil)
+	w.until("the page asks for nothing", func() bool { return w.subscribed.Load() > subscribed })
+	for i := range 40 {
+		w.pod(fmt.Sprintf("web-%02d", i), "Running", 3)
+	}
+	w.delete("web-11")
+	w.pod("late", "Running", 0)
+	p.until(fmt.Sprintf(changesOf+" === 42", "pods")) // counts come to a tab that sleeps too
+	p.shows(row("web-07"), "Pending")
+	p.js("setHidden(false), 1", nil)
+	p.shows(row("web-07"), "Running")
+	p.shows(row("late"), "Running")
+	p.shows("#count", "40")
+	p.shows("#object .story", "Pending → Running")
+	p.until(fmt.Sprintf("!document.querySelector('%s')", row("web-11")))
+	if n := w.streams.Load(); n != 1 {
+		t.Errorf("%d streams were opened, want 1", n)
+	}
+	p.sound()
+}
