@@ -83,6 +83,7 @@ var floors = map[string]float64{
 	"ui/internal/review":         3,
 	"ui/internal/diff":           1,
 	"ui/internal/natural":        0,
+	"ui/internal/mount":          0,
 	"manager":                    6,
 	"cmd/listwatch/checkpoint":   2,
 	"internal/group":             0,

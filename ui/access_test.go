@@ -140,7 +140,7 @@ func TestPlainPages(t *testing.T) {
 		r.Header.Set("Sec-Fetch-Site", "same-origin")
 		rec := httptest.NewRecorder()
 		w.ui.ServeHTTP(rec, r)
-		at := rec.Header().Get("Location")
+		at := "/" + rec.Header().Get("Location")
 		if rec.Code != http.StatusSeeOther || !strings.HasPrefix(at, "/plain/") {
 			t.Fatalf("%d %s %s", rec.Code, at, rec.Body)
 		}

@@ -2,6 +2,7 @@ package ui_test
 
 import (
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 
 	"github.com/listwatch/listwatch/client"
@@ -14,12 +15,14 @@ func ExampleNew() {
 	if err != nil {
 		panic(err)
 	}
-	u, err := ui.New(ui.Options{Client: c})
+	u, err := ui.New(ui.Options{Client: c, BasePath: "/live"})
 	if err != nil {
 		panic(err)
 	}
+	mux := http.NewServeMux()
+	mux.Handle("/live/", u)
 	w := httptest.NewRecorder()
-	u.ServeHTTP(w, httptest.NewRequest("GET", "http://127.0.0.1:8080/", nil))
+	mux.ServeHTTP(w, httptest.NewRequest("GET", "http://127.0.0.1:8080/live/", nil))
 	fmt.Println(w.Code, w.Header().Get("Content-Type"))
 	// Output:
 	// 200 text/html; charset=utf-8

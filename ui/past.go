@@ -3,6 +3,7 @@ package ui
 import (
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/listwatch/listwatch/kube"
@@ -49,9 +50,9 @@ func (u *UI) getEvents(s *session, r *http.Request) (any, error) {
 		}
 	}
 	k.mu.Unlock()
-	list := []wireEvent{}
+	list, name := []wireEvent{}, strings.ToLower(sub.life.key.Name) // which a cell of an Event about it has
 	for _, i := range about {
-		if !i.mentions(sub.life.key.Name) {
+		if !i.contains(name) {
 			continue
 		}
 		_, raw, err := u.history.Newest(&i.past)
@@ -65,19 +66,6 @@ func (u *UI) getEvents(s *session, r *http.Request) (any, error) {
 	slices.SortFunc(list, func(a, b wireEvent) int { return int(b.At - a.At) })
 	out["events"] = list[:min(len(list), maxEvents)]
 	return out, nil
-}
-
-// mentions reports whether a cell of an Event has a name, as that of its object has.
-func (i *item) mentions(name string) bool {
-	if fold(i.key.Name, name) {
-		return true
-	}
-	for _, c := range i.cells.All() {
-		if fold(c, name) {
-			return true
-		}
-	}
-	return false
 }
 
 // at returns the states that the objects of a type were in at a time. Holds k.mu.

@@ -24,8 +24,9 @@ func (u *UI) postPlain(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s := u.doors.admit(nil)
-	s.set(w, r, "/")
-	http.Redirect(w, r, "plain/"+s.key+"/", http.StatusSeeOther)
+	s.set(w, r, u.o.BasePath+"/")
+	w.Header().Set("Location", "plain/"+s.key+"/") // relative, as a prefix of the path may have been removed
+	w.WriteHeader(http.StatusSeeOther)
 }
 
 func plainError(w http.ResponseWriter, err error) {

@@ -135,7 +135,7 @@ func (u *UI) postSession(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s := u.doors.admit(who)
-	s.set(w, r, "/")
+	s.set(w, r, u.o.BasePath+"/")
 	w.Header().Set("Content-Type", "application/json")
 	answer(w, map[string]string{"key": s.key})
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/listwatch/listwatch/internal/guard"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/ui/internal/history"
+	"github.com/listwatch/listwatch/ui/internal/mount"
 	"github.com/listwatch/listwatch/watch"
 )
 
@@ -59,6 +60,10 @@ type Options struct {
 	// of the listener: where it is not of the loopback, any IP address is a host too.
 	Hosts []string
 	Bound string
+
+	// BasePath is the path under which browsers reach the page, such as /live; default: /.
+	// Requests have it in front, or do not, where a proxy or http.StripPrefix removes it.
+	BasePath string
 
 	// Filter compiles an expression of the page's jq filter to a function that selects
 	// objects. It may be called by several goroutines at once, the function by one.
@@ -108,7 +113,7 @@ type Moment struct {
 }
 
 // UI is the live page of one cluster. It is an http.Handler for the path where it is
-// mounted; http.StripPrefix removes a prefix.
+// mounted, which is Options.BasePath.
 type UI struct {
 	o        Options
 	client   *client.Client
@@ -184,7 +189,10 @@ func New(o Options) (*UI, error) {
 	for _, id := range slices.Concat(usual, o.Keep) {
 		u.always[id] = true
 	}
-	u.handler = guard.Handler(secured(u.routes(files)), guard.Options{Bound: o.Bound, Hosts: o.Hosts, Forms: []string{"/plain"}})
+	guarded := guard.Handler(secured(u.routes(files)), guard.Options{Bound: o.Bound, Hosts: o.Hosts, Forms: []string{"/plain"}})
+	if u.handler, err = mount.Below(o.BasePath, guarded); err != nil {
+		return nil, fmt.Errorf("ui: Options.BasePath: %w", err)
+	}
 	return u, nil
 }
 
