@@ -16,15 +16,15 @@ import (
 
 // UpToDate marks the current time and returns a function that waits until the store shows
 // every write that the server accepted before the mark, from any client. A replica needs
-// this before it takes over from another one: a store can be synced and late, because its
-// watch has just become silent, or because it was loaded from a snapshot.
+// this before it takes over from another one. A synced store can be late: its watch has
+// just become silent, or it was loaded from a snapshot.
 //
 // A list that the informer requests after the mark is proof. Otherwise the function
-// lists the metadata of the objects, and returns nil when the store holds exactly these
-// or has passed the revision of the list. A state that could not be decoded counts as
-// held. If the list fails, or is older than the store because the server was restored to
-// an earlier state, it is repeated after a pause. The role of the client needs the verb
-// list. If ctx ends first, the error says what is missing.
+// lists the metadata of the objects. It returns nil when the store holds exactly the
+// listed objects, or has passed the revision of the list. A state that could not be
+// decoded counts as held. A list that fails is repeated after a pause; so is one that is
+// older than the store, because the server was restored to an earlier state. The role of
+// the client needs the verb list. If ctx ends first, the error says what is missing.
 //
 // An informer that [From] made has no server to ask: then the function is WaitSynced.
 // Handlers of the informer must not call it; see WaitSynced.
@@ -129,7 +129,7 @@ func (s *Store[T]) holds(source int, l *listing) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	p := s.parts[source]
-	if p.listing || p.restored {
+	if p.listing { // also if the server was restored: then p.revision belongs to the history that it lost
 		return false
 	}
 	if reached(p.revision, l.revision) {

@@ -2,6 +2,7 @@ package cache_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -136,23 +137,26 @@ func TestUpToDateWhereTheServerIsRestoredMeanwhile(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.put("a", "x", "1")
 		past := w.srv.Revision()
-		i := cache.New(w.maps, options{})
-		w.start(i)
-		w.pass(time.Minute)
 		var lost atomic.Bool
 		w.srv.On(apitest.Match{Verb: "watch", Resource: "configmaps"}, faults.EachEvent(func(rw http.ResponseWriter, event []byte) {
 			if !lost.Load() {
 				_, _ = rw.Write(event)
 			}
 		}))
+		i := cache.New(w.maps, options{})
+		w.start(i)
+		w.pass(time.Minute)
 		lost.Store(true)
-		for range 20 {
-			w.put("a", "y", "lost")
+		for n := range 20 {
+			w.put("a", "y", fmt.Sprint("lost-", n))
 		}
 		wait := i.UpToDate()
 		done := make(chan error, 1)
 		go func() { done <- wait(w.ctx) }()
 		w.pass(time.Second)
+		if len(done) > 0 {
+			t.Fatalf("up to date without the object: %v", <-done)
+		}
 		w.srv.RestoreTo(past)
 		lost.Store(false)
 		for range 3 {

@@ -55,6 +55,7 @@ func TestUpToDate(t *testing.T) {
 		"a readable object that became unreadable": {options: options{Transform: fails}, writes: func(w *world) { w.put("a", "x", "bad") }, want: late},
 		"an object that is not selected":           {labels: notTwo, writes: func(w *world) { w.put("a", "y", "2") }},
 		"an unreadable object":                     {options: options{Transform: fails}, writes: func(w *world) { w.put("a", "y", "bad") }, want: late},
+		"an unreadable object of another source":   {options: options{Transform: fails, Namespaces: []string{"a", "b"}}, writes: func(*world) {}},
 		"an unreadable object that was mended":     {options: options{Transform: fails}, writes: func(w *world) { w.put("b", "old", "2") }, want: late},
 		"a namesake of an unreadable object":       {options: options{Transform: fails}, writes: func(w *world) { w.delete("b", "old"); w.put("b", "old", "1") }, want: 2 * late},
 		"an unreadable object, written again":      {options: options{Transform: fails}, writes: func(w *world) { w.delete("b", "old"); w.put("b", "old", "bad") }, want: 2 * late},
@@ -198,7 +199,7 @@ func TestUpToDateOfARestoredServer(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.put("a", "x", "1")
 		past := w.srv.Revision()
-		i := cache.New(w.maps, options{})
+		i := cache.New(w.maps, options{Watch: watch.Options{Initial: watch.Paged, Limit: 1}})
 		w.start(i)
 		for n := range 20 {
 			w.put("a", "x", fmt.Sprint("lost-", n))
@@ -206,6 +207,9 @@ func TestUpToDateOfARestoredServer(t *testing.T) {
 		w.pass(time.Second)
 		w.srv.RestoreTo(past)
 		w.put("a", "y", "1")
+		w.srv.On(apitest.Match{Verb: "list", Resource: "configmaps"}, answerLate(time.Minute, func(r *http.Request) bool {
+			return !ofUpToDate(r) && r.URL.Query().Get("continue") != "" // longer than the pause between the lists of UpToDate
+		}))
 		if err := i.UpToDate()(t.Context()); err != nil {
 			t.Fatal(err)
 		}
