@@ -256,7 +256,7 @@ func (m *ringMember) turn(owning context.Context, leaving bool) error {
 		return err
 	}
 	dead, live := m.look(found, began)
-	if m.share != (Share{}) && (found.table.object.uid != m.table.object.uid || !m.owns(found.table.owners)) {
+	if m.share != (Share{}) && (found.table.object.uid != m.table.object.uid || !m.share.of(m.name, found.table.owners)) {
 		m.valid = time.Time{} // others may own the slots
 		return fmt.Errorf("%w: the table of the ring was deleted, or edited", ErrLost)
 	}
@@ -346,16 +346,6 @@ func (m *ringMember) move(ctx, owning context.Context, dead map[string]bool, liv
 func (m *ringMember) token() Token {
 	o := m.table.object
 	return Token{Lease: m.key, UID: o.uid, Revision: o.revision, Transitions: o.record.Transitions}
-}
-
-// owns reports whether the table has this member's slots as its own.
-func (m *ringMember) owns(owners table) bool {
-	for slot := range slots {
-		if m.share.HasSlot(slot) && owners[slot] != m.name {
-			return false
-		}
-	}
-	return true
 }
 
 // look notes which Leases have changed, and returns the owners and members that cannot

@@ -46,6 +46,16 @@ func (s Share) Len() (n int) {
 	return n
 }
 
+// of reports whether all slots of s belong to the member by the table.
+func (s Share) of(member string, owners table) bool {
+	for slot := range slots {
+		if s.HasSlot(slot) && owners[slot] != member {
+			return false
+		}
+	}
+	return true
+}
+
 // Shard returns the objects in the slots, for watch.Options and list.Options. It fails for
 // a Share without slots: the zero Shard is all objects.
 func (s Share) Shard() (kube.Shard, error) {
