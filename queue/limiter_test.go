@@ -73,3 +73,36 @@ func TestClosedQueueCountsNoFailure(t *testing.T) {
 		t.Errorf("%d failures, want that of before Close", n)
 	}
 }
+
+// TestQueueOutlivesAKeyThatCannotBeHashed: with many workers Done looks the key up.
+func TestQueueOutlivesAKeyThatCannotBeHashed(t *testing.T) {
+	for _, workers := range []int{0, 1, 20} {
+		q := queue.New(queue.Options[any, string]{})
+		for n := range workers {
+			q.Add(n)
+			if _, err := q.Get(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for name, f := range map[string]func(any){"Add": q.Add, "Done": q.Done} {
+			func() {
+				defer func() {
+					if recover() == nil && name == "Add" {
+						t.Errorf("%s: no panic", name)
+					}
+				}()
+				f([]int{1})
+			}()
+			locked := make(chan struct{})
+			go func() {
+				defer close(locked)
+				q.Add("a")
+			}()
+			select {
+			case <-locked:
+			case <-time.After(time.Minute):
+				t.Fatalf("%d workers: %s left the lock held", workers, name)
+			}
+		}
+	}
+}

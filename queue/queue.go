@@ -152,6 +152,11 @@ func (q *Queue[K, C]) markReady(e *entry[K, C], now int64) {
 		e.again = true
 		return
 	}
+	q.pass(e, now)
+}
+
+// pass passes e, which became ready at e.added, to a waiting worker, or to a lane.
+func (q *Queue[K, C]) pass(e *entry[K, C], now int64) {
 	if g := q.getters.pop(); g != nil {
 		g.give(q.handOut(e, now))
 		return
@@ -238,31 +243,33 @@ func (q *Queue[K, C]) giveBack(item Item[K, C]) {
 // Done ends the processing of a key that Get returned. If the key was added meanwhile,
 // it is ready again. For a key that no worker has it does nothing.
 func (q *Queue[K, C]) Done(k K) {
+	if took, had := q.finish(k); had && q.trace.Done != nil {
+		q.trace.Done(k, took)
+	}
+}
+
+// finish ends the processing of k, and returns how long that took; false = no worker has k.
+func (q *Queue[K, C]) finish(k K) (took time.Duration, had bool) {
 	now := q.now()
 	q.mu.Lock()
+	defer q.mu.Unlock() // also if k cannot be hashed
 	e := q.taken(k)
 	if e == nil {
-		q.mu.Unlock()
-		return
+		return 0, false
 	}
-	took := time.Duration(now - e.taken)
+	took = time.Duration(now - e.taken)
 	q.running.remove(e)
 	e.processing = false
 	switch {
 	case e.again:
 		e.again = false
-		added := e.added
-		q.markReady(e, now)
-		e.added = added
+		q.pass(e, now)
 	case e.state == idle:
 		delete(q.entries, k)
 		q.recycle(e)
 	}
 	q.checkDrained()
-	q.mu.Unlock()
-	if q.trace.Done != nil {
-		q.trace.Done(k, took)
-	}
+	return took, true
 }
 
 // taken returns the entry of a key that a worker has, nil if none has it. With few

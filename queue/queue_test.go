@@ -274,6 +274,34 @@ func TestQueueReturnsTheLatestCauseAndTheCount(t *testing.T) {
 	})
 }
 
+// TestQueueCountsTheWaitBehindARun: a key that was added while a worker had it has waited
+// since, whether or not another worker waits for keys.
+func TestQueueCountsTheWaitBehindARun(t *testing.T) {
+	for _, idle := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			q := newQueue(t)
+			q.Add("a")
+			get(t, q)
+			q.Add("a")
+			var got queue.Item[string, string]
+			var worker sync.WaitGroup
+			next := func() { got, _ = q.Get(t.Context()) }
+			if idle {
+				worker.Go(next)
+			}
+			time.Sleep(time.Second)
+			q.Done("a")
+			if !idle {
+				next()
+			}
+			worker.Wait()
+			if got.Waited != time.Second {
+				t.Errorf("with an idle worker = %t: it waited %s, want 1s", idle, got.Waited)
+			}
+		})
+	}
+}
+
 func TestQueueCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue(t)
