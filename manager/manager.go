@@ -249,7 +249,13 @@ func (m *Manager) lead(ctx context.Context, stop context.CancelCauseFunc) {
 		_ = act(ctx, lease.Token{})
 		return
 	}
-	err := m.o.Elector.Run(ctx, act)
+	electing := m.enter("leader election")
+	err := m.o.Elector.Run(ctx, func(leading context.Context, t lease.Token) error {
+		electing() // until act returns, the elector waits for its parts
+		defer func() { electing = m.enter("leader election") }()
+		return act(leading, t)
+	})
+	electing()
 	if ctx.Err() != nil {
 		return
 	}
@@ -268,16 +274,9 @@ func (m *Manager) endBy(err error, stop context.CancelCauseFunc) {
 // run runs p. If it ends by itself, all parts are stopped, unless it is optional.
 func (m *Manager) run(ctx context.Context, p part, stop context.CancelCauseFunc) {
 	name := nameOf(p.Runner)
-	m.mu.Lock()
-	m.busy[name]++
-	m.mu.Unlock()
+	defer m.enter(name)()
 	named, err := false, errors.New("it called runtime.Goexit") // unless it returns
 	defer func() {
-		m.mu.Lock()
-		if m.busy[name]--; m.busy[name] == 0 {
-			delete(m.busy, name)
-		}
-		m.mu.Unlock()
 		if ctx.Err() != nil && (err == nil || errors.Is(err, context.Cause(ctx)) || errors.Is(err, ctx.Err())) {
 			return
 		}

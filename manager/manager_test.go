@@ -163,6 +163,31 @@ func TestManagerDoesNotReleaseTheLeaseOverWhatStillRuns(t *testing.T) {
 	})
 }
 
+// slow is an elector that needs a minute to release its lease.
+type slow struct{}
+
+func (slow) Run(ctx context.Context, lead func(context.Context, lease.Token) error) error {
+	defer func() { <-time.After(time.Minute) }()
+	return lead(ctx, lease.Token{})
+}
+
+func (slow) Check() error { return nil }
+
+// TestManagerNamesAnElectorThatDoesNotStop: the parts have stopped, and the release of the
+// lease takes longer than the Manager waits.
+func TestManagerNamesAnElectorThatDoesNotStop(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		m := manager.New(manager.Options{Elector: slow{}, StopTimeout: 10 * time.Second})
+		m.AddLed(controller.New("good", func(context.Context, kube.Key) (controller.Result, error) { return controller.Result{}, nil }, controller.Options[kube.Key]{}))
+		ctx, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		if err := m.Run(ctx); err == nil || err.Error() != "manager: not stopped in 10s: leader election" {
+			t.Errorf("%v", err)
+		}
+		<-time.After(time.Minute)
+	})
+}
+
 func TestManagerRunsOnce(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -12,6 +12,20 @@ func isNil(v any) bool {
 	return (r.Kind() == reflect.Pointer || r.Kind() == reflect.Func) && r.IsNil()
 }
 
+// enter notes that the part with a name runs, until the function that it returns is called.
+func (m *Manager) enter(name string) (left func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.busy[name]++
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if m.busy[name]--; m.busy[name] == 0 {
+			delete(m.busy, name)
+		}
+	}
+}
+
 // left returns the names of the parts that still run.
 func (m *Manager) left() []string {
 	m.mu.Lock()
