@@ -103,3 +103,25 @@ func TestAwaitOfAnObjectThatVanished(t *testing.T) {
 		}
 	})
 }
+
+// TestAwaitThatPanics: a nil object is a bug of the run. It is counted and logged, the key
+// runs again, and the program goes on.
+func TestAwaitThatPanics(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		var ctl *controller.Controller[kube.Key]
+		ctl = controller.New("maps", func(_ context.Context, k kube.Key) (controller.Result, error) {
+			w.note("%s", k.Name)
+			ctl.Await(k, w.secrets, (*secret)(nil))
+			return controller.Result{}, nil
+		}, controller.Options[kube.Key]{})
+		controller.For(ctl, w.maps)
+		w.run(t, ctl)
+		w.put("x", "1")
+		time.Sleep(time.Second)
+		w.put("x", "2")
+		wantNotes(t, w, "x", "x")
+		if n := ctl.Stats().Panics; n != 2 {
+			t.Errorf("%d panics, want 2", n)
+		}
+	})
+}

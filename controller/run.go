@@ -60,7 +60,7 @@ func (c *Controller[K]) release(ctx context.Context, k K, waits *sync.WaitGroup)
 	}
 	waits.Go(func() { // the key stays with the worker meanwhile
 		defer c.queue.Done(k)
-		c.await(ctx, k, pending)
+		c.guard("Await", func() { c.await(ctx, k, pending) }, "key", fmt.Sprint(k))
 	})
 }
 
