@@ -177,7 +177,8 @@ func (m *ringMember) run(ctx context.Context) (err error) {
 		if m.applied == (Share{}) {
 			return
 		}
-		if last := m.apply(owning, Share{}); err == nil {
+		m.begin(owning, Share{})
+		if last := <-m.result; err == nil {
 			err = last
 		}
 	}()
@@ -336,10 +337,19 @@ func (m *ringMember) move(ctx, owning context.Context, dead map[string]bool, liv
 	}
 	if m.result == nil && wanted != m.applied {
 		m.log.Info("the share of the ring changes", "ring", m.key.String(), "member", m.name, "slots", wanted.Len())
-		m.applied, m.result = wanted, make(chan error, 1)
-		go func(result chan<- error) { result <- m.apply(owning, wanted) }(m.result)
+		m.begin(owning, wanted)
 	}
 	return nil
+}
+
+// begin calls apply with s. Its error follows on m.result.
+func (m *ringMember) begin(owning context.Context, s Share) {
+	m.applied, m.result = s, make(chan error, 1)
+	go func(result chan<- error) {
+		err := errors.New("the function that is called with shares called runtime.Goexit")
+		defer func() { result <- err }()
+		err = m.apply(owning, s)
+	}(m.result)
 }
 
 // token returns the token of slots that the table, as it is now, gives to this member.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -75,4 +77,19 @@ func TestRingCheckFailsWhenTheWorkGoesOnThoughAnotherMayOwnItsSlots(t *testing.T
 			})
 		})
 	}
+}
+
+// TestRingEndsWithAFunctionThatCallsGoexit: its slots run out, like those of one that fails.
+func TestRingEndsWithAFunctionThatCallsGoexit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCircle(t)
+		r, _ := c.ring(lease.Options{TakeMissing: true})
+		err := r.Run(t.Context(), func(context.Context, lease.Share) error {
+			runtime.Goexit()
+			return nil
+		})
+		if err == nil || !strings.Contains(err.Error(), "runtime.Goexit") {
+			t.Errorf("%v", err)
+		}
+	})
 }
