@@ -87,7 +87,7 @@ func (u *user) lists() {
 
 // readsItsWrites writes by the client of the manager, which reads from its cache,
 // and reads at once what it wrote: the client holds the read back until a watch
-// has told of the write, and knows that by comparing revisions as numbers.
+// has delivered the write, and knows that by comparing revisions as numbers.
 func (u *user) readsItsWrites() {
 	o := &corev1.ConfigMap{}
 	o.Namespace, o.Name = u.ns, "own"

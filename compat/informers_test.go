@@ -52,7 +52,7 @@ func playInformers(t *testing.T, s *server, streaming bool) *transcript {
 		truth := w.truth(ctx)
 		for _, f := range followers {
 			f.settle(ctx, t, name, truth)
-			r.add(name+", "+f.name, f.told()...)
+			r.add(name+", "+f.name, f.delivered()...)
 		}
 	}
 	step("start")
@@ -102,7 +102,7 @@ func playInformers(t *testing.T, s *server, streaming bool) *transcript {
 	return r
 }
 
-// follower is an informer and what its handler was told.
+// follower is an informer and what its handler received.
 type follower struct {
 	name     string
 	tap      *tap
@@ -208,8 +208,8 @@ func (f *follower) settle(ctx context.Context, t *testing.T, step string, truth 
 	}
 }
 
-// told returns what the handler was told since the last call, sorted.
-func (f *follower) told() []string {
+// delivered returns what the handler received since the last call, sorted.
+func (f *follower) delivered() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	log := f.log

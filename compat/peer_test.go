@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// endOfState is the bookmark that ends what is told of a state.
+// endOfState is the bookmark that ends the events of a state.
 const endOfState = "k8s.io/initial-events-end"
 
 // request is one request, in which {rv:KEY}, {uid:KEY}, {list}, {old} and
@@ -262,7 +262,7 @@ func (p *peer) do(ctx context.Context, r request) string {
 	return text
 }
 
-// sortInitial sorts the events that tell a state, which come in no order.
+// sortInitial sorts the events of a state, which come in no order.
 func sortInitial(r request, events []any) {
 	if strings.Contains(r.query, "resourceVersion={list}") && !strings.Contains(r.query, "sendInitialEvents") {
 		return

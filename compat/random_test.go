@@ -20,14 +20,14 @@ import (
 var (
 	operations = flag.Int("operations", 500, "random operations that both servers must answer alike")
 	seed       = flag.Uint64("seed", 1, "of the random operations")
-	epoch      = flag.Int("epoch", -1, "play this epoch of the random operations only, and tell each operation")
+	epoch      = flag.Int("epoch", -1, "play this epoch of the random operations only, and print each operation")
 )
 
 // perEpoch is how many operations follow on an empty world. What one of them does
 // differently has no effect on those of the next epoch.
 const perEpoch = 50
 
-// mostReported is how many epochs with a difference are told in full.
+// mostReported is how many epochs with a difference are printed in full.
 const mostReported = 40
 
 // testRandom sends the same random operations to both servers and compares what

@@ -42,7 +42,7 @@ func (e *UnknownError) Error() string {
 		b.WriteString(`; "kubectl api-resources" lists those it has`)
 	}
 	if len(e.Broken) > 0 {
-		fmt.Fprintf(&b, " (it could not tell about %s)", some(e.Broken))
+		fmt.Fprintf(&b, " (it could not list the groups %s)", some(e.Broken))
 	}
 	return b.String()
 }

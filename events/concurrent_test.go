@@ -16,7 +16,7 @@ import (
 )
 
 // TestRecorderFromManyGoroutines: whatever fails, each call is counted once, and no
-// Event is told more or less often than it happened.
+// Event is recorded more or less often than it happened.
 func TestRecorderFromManyGoroutines(t *testing.T) {
 	play(t, events.Options{Burst: 1 << 20}, func(s *story) {
 		var set []*apitest.Fault

@@ -14,14 +14,14 @@ func TestRecorderWritesWhatWaitsAtTheEnd(t *testing.T) {
 	prepare(t, apitest.Options{}, events.Options{}, func(s *story) {
 		s.srv.On(apitest.Match{}, faults.Delay(time.Second))
 		for i := range 3 {
-			s.tell("Synced", fmt.Sprint(i))
+			s.emit("Synced", fmt.Sprint(i))
 		}
 		s.start()
 		if d := s.end(); d != 3*time.Second {
 			t.Errorf("it took %v, want 3 s", d)
 		}
-		s.has(told{"0", 1}, told{"1", 1}, told{"2", 1})
-		s.tell("Synced", "late")
+		s.has(recorded{"0", 1}, recorded{"1", 1}, recorded{"2", 1})
+		s.emit("Synced", "late")
 		s.counts(events.Stats{Recorded: 4, Written: 3, Late: 1})
 		s.logged()
 	})
@@ -30,19 +30,19 @@ func TestRecorderWritesWhatWaitsAtTheEnd(t *testing.T) {
 func TestRecorderTakesEventsWhileItEnds(t *testing.T) {
 	play(t, events.Options{}, func(s *story) {
 		s.srv.On(apitest.Match{}, faults.Delay(time.Second))
-		s.tell("Synced", "before")
+		s.emit("Synced", "before")
 		s.pass(0)
 		s.stop(errStop)
 		s.pass(time.Second / 2)
-		s.tell("Synced", "after")
+		s.emit("Synced", "after")
 		<-s.done
-		s.has(told{"before", 1}, told{"after", 1})
+		s.has(recorded{"before", 1}, recorded{"after", 1})
 	})
 }
 
 func TestRecorderEndsAtOnceWhereNothingWaits(t *testing.T) {
 	play(t, events.Options{}, func(s *story) {
-		s.tell("Synced", "done")
+		s.emit("Synced", "done")
 		s.pass(time.Second)
 		if d := s.end(); d != 0 {
 			t.Errorf("it took %v", d)
@@ -66,7 +66,7 @@ func TestRecorderGivesUpAfterTheGracePeriod(t *testing.T) {
 			play(t, events.Options{Grace: c.grace}, func(s *story) {
 				s.door(c.door)
 				for i := range 3 {
-					s.tell("Synced", fmt.Sprint(i))
+					s.emit("Synced", fmt.Sprint(i))
 				}
 				s.pass(12 * time.Second)
 				s.log.Reset()
@@ -84,24 +84,24 @@ func TestRecorderGivesUpAfterTheGracePeriod(t *testing.T) {
 func TestRecorderTriesAgainAtTheEnd(t *testing.T) {
 	play(t, events.Options{}, func(s *story) {
 		s.door(apitest.Refusing)
-		s.tell("Synced", "one")
+		s.emit("Synced", "one")
 		s.pass(15 * time.Second) // amid a pause of 10 s
 		s.stop(errStop)
 		s.pass(2500 * time.Millisecond)
 		s.door(apitest.Open)
 		s.pass(500 * time.Millisecond)
 		<-s.done
-		s.has(told{"one", 1})
+		s.has(recorded{"one", 1})
 		s.counts(events.Stats{Recorded: 1, Written: 1})
 	})
 }
 
 func TestRecorderWritesWhatWaitsThoughItsContextIsDone(t *testing.T) {
 	prepare(t, apitest.Options{}, events.Options{}, func(s *story) {
-		s.tell("Synced", "one")
+		s.emit("Synced", "one")
 		s.start()
 		s.stop(errStop)
 		<-s.done
-		s.has(told{"one", 1})
+		s.has(recorded{"one", 1})
 	})
 }

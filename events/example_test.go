@@ -11,7 +11,7 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// A controller tells what it did. The second Event is the first one again.
+// A controller records what it did. The second Event is the first one again.
 func Example() {
 	srv, err := apitest.Start(apitest.Options{InMemory: true})
 	if err != nil {

@@ -60,14 +60,14 @@ func TestRecorderWritesWhatKubectlShows(t *testing.T) {
 func TestRecorderCountsWhatHappensAgain(t *testing.T) {
 	play(t, events.Options{}, func(s *story) {
 		begin := time.Now()
-		s.tell("Synced", "done")
+		s.emit("Synced", "done")
 		s.pass(time.Minute)
-		s.tell("Synced", "done")
+		s.emit("Synced", "done")
 		s.pass(time.Minute)
 		changed := pod
 		changed.ResourceVersion = "8"
 		s.r.Eventf(events.About(kube.Pods, changed), events.Normal, "Synced", "done")
-		s.has(told{"done", 3})
+		s.has(recorded{"done", 3})
 		if e := s.stored()[0]; !e.FirstTimestamp.Equal(begin) || !e.LastTimestamp.Equal(begin.Add(2*time.Minute)) {
 			t.Errorf("from %v to %v, want two minutes from %v", e.FirstTimestamp, e.LastTimestamp, begin)
 		}
@@ -93,19 +93,19 @@ func TestRecorderDistinguishesEvents(t *testing.T) {
 		s.r.Eventf(about, events.Warning, "Synced", "done")
 		s.r.Eventf(about, events.Normal, "Other", "done")
 		s.r.Eventf(about, events.Normal, "Synced", "other")
-		s.has(told{"done", 1}, told{"done", 1}, told{"done", 1}, told{"done", 1}, told{"done", 1}, told{"other", 1})
+		s.has(recorded{"done", 1}, recorded{"done", 1}, recorded{"done", 1}, recorded{"done", 1}, recorded{"done", 1}, recorded{"other", 1})
 	})
 }
 
 func TestRecorderTakesEventsBeforeItRuns(t *testing.T) {
 	prepare(t, apitest.Options{}, events.Options{}, func(s *story) {
-		s.tell("Synced", "one")
-		s.tell("Synced", "two")
-		s.tell("Synced", "one")
+		s.emit("Synced", "one")
+		s.emit("Synced", "two")
+		s.emit("Synced", "one")
 		s.counts(events.Stats{Recorded: 3, Waiting: 3})
 		s.asked()
 		s.start()
-		s.has(told{"one", 2}, told{"two", 1})
+		s.has(recorded{"one", 2}, recorded{"two", 1})
 		s.asked("create 201", "create 201")
 	})
 }
@@ -174,7 +174,7 @@ func heap() int64 {
 
 func TestRecorderClipsLongTexts(t *testing.T) {
 	play(t, events.Options{}, func(s *story) {
-		s.tell(strings.Repeat("R", 200), strings.Repeat("m", 2000))
+		s.emit(strings.Repeat("R", 200), strings.Repeat("m", 2000))
 		synctest.Wait()
 		if e := s.stored()[0]; e.Message != strings.Repeat("m", 1021)+"..." || e.Reason != strings.Repeat("R", 125)+"..." {
 			t.Errorf("got %d bytes of a reason, %d of a message", len(e.Reason), len(e.Message))
@@ -228,7 +228,7 @@ func TestRecorderNeverWaits(t *testing.T) {
 		}
 		begin := time.Now()
 		for i := range 1000 {
-			s.tell("Synced", "done")
+			s.emit("Synced", "done")
 			s.r.Eventf(events.Reference{Kind: "Foo", Namespace: "shop", Name: fmt.Sprint(i)}, events.Normal, "Synced", "done")
 		}
 		if d := time.Since(begin); d != 0 {
@@ -244,27 +244,27 @@ func TestRecorderNeverWaits(t *testing.T) {
 func TestRecorderDropsTheOldestWhereTheQueueIsFull(t *testing.T) {
 	prepare(t, apitest.Options{}, events.Options{Queue: 3}, func(s *story) {
 		for _, message := range []string{"a", "b", "b", "c", "d", "e"} { // b happened twice
-			s.tell("Synced", message)
+			s.emit("Synced", message)
 		}
 		s.counts(events.Stats{Recorded: 6, Waiting: 3, Overflow: 3})
 		s.logged() // whoever records does not wait for a log
 		s.start()
-		s.has(told{"c", 1}, told{"d", 1}, told{"e", 1})
+		s.has(recorded{"c", 1}, recorded{"d", 1}, recorded{"e", 1})
 		s.logged(`msg="events dropped: the queue was full" dropped=3`)
-		s.tell("Synced", "b") // and that is not forgotten
-		s.has(told{"b", 3}, told{"c", 1}, told{"d", 1}, told{"e", 1})
+		s.emit("Synced", "b") // and that is not forgotten
+		s.has(recorded{"b", 3}, recorded{"c", 1}, recorded{"d", 1}, recorded{"e", 1})
 		s.logged()
 	})
 }
 
-// TestRecorderForgetsWhatWasLongAgo: the Event that was not told for longest is new
+// TestRecorderForgetsWhatWasLongAgo: the Event that was not recorded for longest is new
 // when it happens again.
 func TestRecorderForgetsWhatWasLongAgo(t *testing.T) {
 	play(t, events.Options{Keys: 2}, func(s *story) {
 		for _, step := range []struct{ message, want string }{
 			{"a", "create 201"}, {"b", "create 201"}, {"a", "patch 200"}, {"c", "create 201"}, {"a", "patch 200"}, {"b", "create 201"},
 		} {
-			s.tell("Synced", step.message)
+			s.emit("Synced", step.message)
 			s.asked(step.want)
 		}
 	})

@@ -13,24 +13,24 @@ import (
 
 func TestRecorderCombinesSimilarEvents(t *testing.T) {
 	play(t, events.Options{}, func(s *story) {
-		var want []told
+		var want []recorded
 		for i := range 9 {
-			s.tell("Failed", fmt.Sprint("number ", i))
-			want = append(want, told{fmt.Sprint("number ", i), 1})
+			s.emit("Failed", fmt.Sprint("number ", i))
+			want = append(want, recorded{fmt.Sprint("number ", i), 1})
 		}
 		s.has(want...)
 		s.r.Eventf(events.About(kube.Pods, pod).Field("spec"), events.Normal, "Failed", "number 9")
-		s.has(append(want, told{"(combined from similar events): number 9", 1})...)
-		s.tell("Failed", "number 10")
-		s.has(append(want, told{"(combined from similar events): number 10", 2})...)
+		s.has(append(want, recorded{"(combined from similar events): number 9", 1})...)
+		s.emit("Failed", "number 10")
+		s.has(append(want, recorded{"(combined from similar events): number 10", 2})...)
 
-		s.tell("Failed", "number 0") // has an Event of its own
+		s.emit("Failed", "number 0") // has an Event of its own
 		want[0].Count++
-		s.tell("Other", "number 11")
+		s.emit("Other", "number 11")
 		s.r.Eventf(events.About(kube.Pods, pod), events.Warning, "Failed", "number 11")
 		s.r.Eventf(events.About(kube.Services, pod), events.Normal, "Failed", "number 11")
-		want = append(want, told{"number 11", 1}, told{"number 11", 1}, told{"number 11", 1})
-		s.has(append(want, told{"(combined from similar events): number 10", 2})...)
+		want = append(want, recorded{"number 11", 1}, recorded{"number 11", 1}, recorded{"number 11", 1})
+		s.has(append(want, recorded{"(combined from similar events): number 10", 2})...)
 		for _, e := range s.stored() {
 			if e.InvolvedObject.FieldPath != "" {
 				t.Errorf("%q is about %q only", e.Message, e.InvolvedObject.FieldPath)
@@ -51,12 +51,12 @@ func TestRecorderCombinesOnlyWhatFollowsSoon(t *testing.T) {
 	} {
 		play(t, events.Options{}, func(s *story) {
 			for i := range 9 {
-				s.tell("Failed", fmt.Sprint("number ", i))
+				s.emit("Failed", fmt.Sprint("number ", i))
 				s.pass(5 * time.Minute)
 			}
-			s.tell("Failed", "number 8")
+			s.emit("Failed", "number 8")
 			s.pass(c.pause)
-			s.tell("Failed", "last")
+			s.emit("Failed", "last")
 			synctest.Wait()
 			all := s.stored()
 			if got := all[len(all)-1].Message; got != c.want {
@@ -70,7 +70,7 @@ func TestRecorderLimitsEventsAboutOneObject(t *testing.T) {
 	play(t, events.Options{}, func(s *story) {
 		reasons := func(n int) {
 			for i := range n {
-				s.tell(fmt.Sprint("Reason", i), "same")
+				s.emit(fmt.Sprint("Reason", i), "same")
 				synctest.Wait()
 			}
 		}
@@ -83,12 +83,12 @@ func TestRecorderLimitsEventsAboutOneObject(t *testing.T) {
 		s.counts(events.Stats{Recorded: 32, Written: 27, Filtered: 5})
 
 		s.pass(5*time.Minute - time.Second)
-		s.tell("Reason0", "same")
+		s.emit("Reason0", "same")
 		s.counts(events.Stats{Recorded: 33, Written: 27, Filtered: 6})
 		s.pass(time.Second)
 		s.srv.ForgetRequests()
-		s.tell("Reason0", "same")
-		s.tell("Reason1", "same")
+		s.emit("Reason0", "same")
+		s.emit("Reason1", "same")
 		s.counts(events.Stats{Recorded: 35, Written: 28, Filtered: 7})
 		s.asked("patch 200")
 		if e := s.stored()[0]; e.Reason != "Reason0" || e.Count != 3 {
@@ -98,7 +98,7 @@ func TestRecorderLimitsEventsAboutOneObject(t *testing.T) {
 		// What was only ever filtered is created with the next.
 		s.pass(5 * time.Minute)
 		s.srv.ForgetRequests()
-		s.tell("Reason29", "same")
+		s.emit("Reason29", "same")
 		s.asked("create 201")
 		all := s.stored()
 		last := all[len(all)-1]
@@ -117,9 +117,9 @@ func TestRecorderLimitsEventsAboutOneObject(t *testing.T) {
 func TestRecorderLimitsRequests(t *testing.T) {
 	prepare(t, apitest.Options{}, events.Options{}, func(s *story) {
 		for range 100 {
-			s.tell("Synced", "done")
+			s.emit("Synced", "done")
 		}
-		s.tell("Other", "done")
+		s.emit("Other", "done")
 		s.start()
 		s.counts(events.Stats{Recorded: 101, Written: 101})
 		s.asked("create 201", "create 201")
@@ -129,12 +129,12 @@ func TestRecorderLimitsRequests(t *testing.T) {
 func TestRecorderFollowsItsLimits(t *testing.T) {
 	play(t, events.Options{Burst: 2, Refill: time.Second}, func(s *story) {
 		for range 4 {
-			s.tell("Synced", "done")
+			s.emit("Synced", "done")
 			synctest.Wait()
 		}
 		s.counts(events.Stats{Recorded: 4, Written: 2, Filtered: 2})
 		s.pass(time.Second)
-		s.tell("Synced", "done")
-		s.has(told{"done", 5})
+		s.emit("Synced", "done")
+		s.has(recorded{"done", 5})
 	})
 }

@@ -111,13 +111,13 @@ func (s *story) pass(d time.Duration) {
 
 var pod = kube.Partial{Meta: kube.Meta{Namespace: "shop", Name: "web-0", UID: "u-0", ResourceVersion: "7"}}
 
-// tell records an Event about the pod.
-func (s *story) tell(reason, message string) {
+// emit records an Event about the pod.
+func (s *story) emit(reason, message string) {
 	s.r.Eventf(events.About(kube.Pods, pod), events.Normal, reason, "%s", message)
 }
 
-// told is what an Event on the server says.
-type told struct {
+// recorded is what an Event on the server says.
+type recorded struct {
 	Message string
 	Count   int
 }
@@ -151,14 +151,14 @@ func (s *story) stored() []stored {
 }
 
 // has checks what the Events of the server say, in whatever order.
-func (s *story) has(want ...told) {
+func (s *story) has(want ...recorded) {
 	s.t.Helper()
 	synctest.Wait()
-	var got []told
+	var got []recorded
 	for _, e := range s.stored() {
-		got = append(got, told{e.Message, e.Count})
+		got = append(got, recorded{e.Message, e.Count})
 	}
-	order := func(a, b told) int { return strings.Compare(a.Message, b.Message) }
+	order := func(a, b recorded) int { return strings.Compare(a.Message, b.Message) }
 	want = slices.Clone(want)
 	slices.SortFunc(got, order)
 	slices.SortFunc(want, order)

@@ -19,20 +19,20 @@ import (
 
 func TestRecorderSurvivesAnOutage(t *testing.T) {
 	play(t, events.Options{}, func(s *story) {
-		s.tell("Synced", "before")
+		s.emit("Synced", "before")
 		synctest.Wait()
 		s.door(apitest.Refusing)
 		for range 5 {
-			s.tell("Synced", "before")
-			s.tell("Failed", "during")
+			s.emit("Synced", "before")
+			s.emit("Failed", "during")
 			s.pass(6 * time.Second)
 		}
-		s.has(told{"before", 1})
+		s.has(recorded{"before", 1})
 		s.counts(events.Stats{Recorded: 11, Written: 1, Waiting: 10})
 		s.srv.ForgetRequests()
 		s.door(apitest.Open)
 		s.pass(10 * time.Second)
-		s.has(told{"before", 6}, told{"during", 5})
+		s.has(recorded{"before", 6}, recorded{"during", 5})
 		s.asked("patch 200", "create 201")
 		s.counts(events.Stats{Recorded: 11, Written: 11})
 		s.logged(`msg="event not written, retrying" object="Pod shop/web-0" type=Normal reason=Synced err="patch`, "events are written again")
@@ -53,10 +53,10 @@ func TestRecorderKeepsTheOrder(t *testing.T) {
 	play(t, events.Options{}, func(s *story) {
 		s.door(apitest.Refusing)
 		for i := range 8 {
-			s.tell("Synced", fmt.Sprint("message-", i))
+			s.emit("Synced", fmt.Sprint("message-", i))
 			s.pass(time.Second)
 		}
-		s.tell("Synced", "message-0") // keeps its place
+		s.emit("Synced", "message-0") // keeps its place
 		s.door(apitest.Open)
 		s.pass(10 * time.Second)
 		var got []string
@@ -85,8 +85,8 @@ func TestRecorderTriesTwelveTimes(t *testing.T) {
 	play(t, events.Options{}, func(s *story) {
 		down := s.srv.On(apitest.Match{Verb: "create"}, faults.Answer(&kube.Status{Code: 503, Reason: "ServiceUnavailable"}))
 		begin := time.Now()
-		s.tell("Synced", "one")
-		s.tell("Synced", "two")
+		s.emit("Synced", "one")
+		s.emit("Synced", "two")
 		s.pass(115 * time.Second)
 		requests := s.srv.Requests()
 		if len(requests) < 13 {
@@ -107,9 +107,9 @@ func TestRecorderTriesTwelveTimes(t *testing.T) {
 		s.logged("retrying", "event dropped after the last retry", "retrying")
 		down.Remove()
 		s.pass(10 * time.Second)
-		s.has(told{"two", 1})
-		s.tell("Synced", "one")
-		s.has(told{"one", 2}, told{"two", 1})
+		s.has(recorded{"two", 1})
+		s.emit("Synced", "one")
+		s.has(recorded{"one", 2}, recorded{"two", 1})
 	})
 }
 
@@ -128,9 +128,9 @@ func TestRecorderTriesAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			play(t, events.Options{}, func(s *story) {
 				s.srv.On(apitest.Match{Resource: "events"}, fault).Times(2)
-				s.tell("Synced", "done")
+				s.emit("Synced", "done")
 				s.pass(20 * time.Second)
-				s.has(told{"done", 1})
+				s.has(recorded{"done", 1})
 				s.counts(events.Stats{Recorded: 1, Written: 1})
 				s.logged("retrying", "events are written again")
 			})
@@ -143,11 +143,11 @@ func TestRecorderWaitsAsTheServerAsks(t *testing.T) {
 	for after, want := range map[string]time.Duration{"30": 30 * time.Second, "86400": time.Minute} {
 		play(t, events.Options{}, func(s *story) {
 			s.srv.On(apitest.Match{}, faults.Throttle(after)).Times(1)
-			s.tell("Synced", "done")
+			s.emit("Synced", "done")
 			s.pass(want - time.Second)
 			s.has()
 			s.pass(time.Second)
-			s.has(told{"done", 1})
+			s.has(recorded{"done", 1})
 		})
 	}
 }
@@ -157,10 +157,10 @@ func TestRecorderWaitsAsTheServerAsks(t *testing.T) {
 func TestRecorderIsNotHeldUpByOneEvent(t *testing.T) {
 	play(t, events.Options{}, func(s *story) {
 		s.srv.On(apitest.Match{Namespace: "shop"}, faults.Answer(&kube.Status{Code: 500, Reason: "InternalError"}))
-		s.tell("Synced", "broken")
+		s.emit("Synced", "broken")
 		s.r.Eventf(events.Reference{Kind: "Foo", Namespace: "other", Name: "a"}, events.Normal, "Synced", "well")
 		s.pass(20 * time.Second)
-		s.has(told{"well", 1})
+		s.has(recorded{"well", 1})
 		s.asked("create 500", "create 500", "create 500", "create 201")
 		s.counts(events.Stats{Recorded: 2, Written: 1, GivenUp: 1})
 	})
@@ -174,9 +174,9 @@ func TestRecorderDropsWhatTheServerRefuses(t *testing.T) {
 		t.Run(fmt.Sprint(st.Code, st.Reason), func(t *testing.T) {
 			play(t, events.Options{}, func(s *story) {
 				s.srv.On(apitest.Match{}, faults.Answer(st)).Times(1)
-				s.tell("Synced", "a secret")
-				s.tell("Synced", "next")
-				s.has(told{"next", 1})
+				s.emit("Synced", "a secret")
+				s.emit("Synced", "next")
+				s.has(recorded{"next", 1})
 				s.asked(fmt.Sprint("create ", st.Code), "create 201")
 				s.counts(events.Stats{Recorded: 2, Written: 1, Refused: 1})
 				if strings.Contains(s.log.String(), "a secret") {
@@ -201,7 +201,7 @@ func TestRecorderDropsEventsOfANamespaceThatIsBeingDeleted(t *testing.T) {
 		}
 		s.srv.ForgetRequests()
 		s.start()
-		s.tell("Synced", "late")
+		s.emit("Synced", "late")
 		s.pass(time.Minute)
 		s.asked("create 403")
 		s.counts(events.Stats{Recorded: 1, Refused: 1})
@@ -212,14 +212,14 @@ func TestRecorderDropsEventsOfANamespaceThatIsBeingDeleted(t *testing.T) {
 func TestRecorderCreatesAgainWhatTheServerDeleted(t *testing.T) {
 	play(t, events.Options{}, func(s *story) {
 		begin := time.Now()
-		s.tell("Synced", "done")
+		s.emit("Synced", "done")
 		s.pass(time.Hour)
 		first := s.stored()[0]
 		s.srv.Delete(kube.Events, kube.Key{Namespace: "shop", Name: first.Metadata.Name})
-		s.tell("Synced", "done")
-		s.has(told{"done", 2})
-		s.tell("Synced", "done")
-		s.has(told{"done", 3})
+		s.emit("Synced", "done")
+		s.has(recorded{"done", 2})
+		s.emit("Synced", "done")
+		s.has(recorded{"done", 3})
 		s.asked("create 201", "patch 404", "create 201", "patch 200")
 		if again := s.stored()[0]; !again.FirstTimestamp.Equal(begin) || again.Metadata.Name != first.Metadata.Name {
 			t.Errorf("it is %s since %v, want %s since %v", again.Metadata.Name, again.FirstTimestamp, first.Metadata.Name, begin)
@@ -232,22 +232,22 @@ func TestRecorderCreatesAgainWhatTheServerDeleted(t *testing.T) {
 func TestRecorderFindsWhatALostAnswerSaid(t *testing.T) {
 	play(t, events.Options{}, func(s *story) {
 		s.srv.On(apitest.Match{Verb: "create"}, faults.Truncate(10)).Times(1)
-		s.tell("Synced", "done")
+		s.emit("Synced", "done")
 		synctest.Wait()
-		s.tell("Synced", "done") // before the second try
+		s.emit("Synced", "done") // before the second try
 		s.pass(10 * time.Second)
-		s.has(told{"done", 2})
+		s.has(recorded{"done", 2})
 		s.asked("create 201", "create 409", "patch 200")
 		s.counts(events.Stats{Recorded: 2, Written: 2})
-		s.tell("Synced", "done")
-		s.has(told{"done", 3})
+		s.emit("Synced", "done")
+		s.has(recorded{"done", 3})
 		s.asked("patch 200")
 	})
 }
 
 func TestRecorderUpdatesTheMessageOfCombinedEventsOnly(t *testing.T) {
 	play(t, events.Options{}, func(s *story) {
-		s.tell("Synced", "one")
+		s.emit("Synced", "one")
 		synctest.Wait()
 		// Somebody changed it; a patch of the count leaves it.
 		name := s.stored()[0].Metadata.Name
@@ -255,8 +255,8 @@ func TestRecorderUpdatesTheMessageOfCombinedEventsOnly(t *testing.T) {
 			client.MergePatch, `{"message":"other"}`); err != nil {
 			t.Fatal(err)
 		}
-		s.tell("Synced", "one")
-		s.has(told{"other", 2})
+		s.emit("Synced", "one")
+		s.has(recorded{"other", 2})
 	})
 }
 
@@ -265,7 +265,7 @@ func TestRecorderLogsAMissingRightOnce(t *testing.T) {
 	play(t, events.Options{}, func(s *story) {
 		forbid := s.srv.On(apitest.Match{}, faults.Answer(&kube.Status{Code: 403, Reason: "Forbidden"}))
 		for n := range 20 {
-			s.tell("Synced", fmt.Sprint(n))
+			s.emit("Synced", fmt.Sprint(n))
 		}
 		s.pass(time.Minute)
 		s.counts(events.Stats{Recorded: 20, Refused: 20})
@@ -273,7 +273,7 @@ func TestRecorderLogsAMissingRightOnce(t *testing.T) {
 			s.t.Errorf("%d warnings:\n%s", warnings, s.log.String())
 		}
 		forbid.Remove()
-		s.tell("Synced", "again")
+		s.emit("Synced", "again")
 		s.pass(time.Second)
 		if !strings.Contains(s.log.String(), `level=INFO msg="events are written again"`) {
 			s.t.Errorf("log:\n%s", s.log.String())

@@ -11,7 +11,7 @@ import (
 )
 
 // RecordID returns the id of the state of an object at a revision: 32 hexadecimal
-// digits of a hash. The epoch tells apart revisions that a restored server gave out
+// digits of a hash. The epoch distinguishes revisions that a restored server gave out
 // twice.
 func RecordID(cluster string, epoch int64, uid string, rev kube.Revision) string {
 	return identify(cluster, epoch, "state", uid, string(rev))

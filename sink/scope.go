@@ -122,7 +122,7 @@ type Position struct {
 	Sequence   int64
 
 	// Epoch is raised when the server went back in time, and when the table is written
-	// anew for another selection. It is part of each record's id.
+	// again for another selection. It is part of each record's id.
 	Epoch int64
 
 	Phase Phase

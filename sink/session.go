@@ -240,7 +240,7 @@ func (s *session) changed(ctx context.Context, ev event) error {
 		return nil // the server repeats itself
 	}
 	if s.next.Revision.Newer(ev.Revision) {
-		// An event that was passed over cannot be told from one that comes again. The
+		// An event that was skipped and one that is repeated look alike. The
 		// history is not complete up to the position, but to before this event.
 		if n, err := strconv.ParseUint(string(ev.Revision), 10, 64); err == nil && n > 0 {
 			s.next.Revision = kube.Revision(strconv.FormatUint(n-1, 10))

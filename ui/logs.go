@@ -65,7 +65,7 @@ func (u *UI) logs(s *session, w http.ResponseWriter, r *http.Request) error {
 	defer resp.Body.Close()
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	control := http.NewResponseController(w)
-	_ = control.Flush() // an error comes again with the first write
+	_ = control.Flush() // the first write returns the error, too
 	buf := make([]byte, 32<<10)
 	for sum := 0; follow || sum < maxLog1; {
 		n, err := resp.Body.Read(buf)

@@ -185,7 +185,7 @@ func (k *kind) current(i *item) bool {
 func (s *scan) evaluate(i *item) (bool, error) {
 	text, err := i.kind.u.history.JSON(&i.past, i.pos)
 	if err != nil {
-		return false, nil // it has changed since, and comes again
+		return false, nil // it has changed since, and is scanned again
 	}
 	raw, err := codec.ParseRaw([]byte(text))
 	if err != nil {

@@ -4,7 +4,7 @@
 // little to each client.
 //
 // A client's main function calls [Main] with a function that starts it. The
-// client tells a [Sink] of every object it handles; the sink knows when the
+// client reports each object that it handles to a [Sink]; the sink knows when the
 // collection is complete and when the last event has come. Between the two the
 // probe reads the process's CPU time and memory, and asks the server to go on.
 package probe

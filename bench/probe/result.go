@@ -73,7 +73,7 @@ const (
 	HTTP2 = "h2"    // HTTP/2 over TLS
 )
 
-// Headers that tell a client which does not look at the bytes how many come.
+// Headers with the number of bytes, for a client that does not look at them.
 const (
 	InitialHeader  = "Bench-Initial-Bytes"
 	EventsHeader   = "Bench-Events-Bytes"

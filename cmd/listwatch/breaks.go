@@ -169,8 +169,8 @@ func (s *stream[T]) progress(items int) {
 	if s.talk.Live {
 		every = 200 * time.Millisecond
 	}
-	if since := time.Since(s.began); since > every && time.Since(s.told) > every {
-		s.told = time.Now()
+	if since := time.Since(s.began); since > every && time.Since(s.reported) > every {
+		s.reported = time.Now()
 		remaining := int64(-1)
 		if s.total > 0 {
 			remaining = int64(max(0, s.total-items))

@@ -109,7 +109,7 @@ func (s *session) keep(ctx context.Context) (_ *keeper, err error) {
 	}
 	switch {
 	case errors.Is(err, checkpoint.ErrForeign):
-		return nil, &exit.Error{Code: exit.CodeForeign, Err: fmt.Errorf("%w; begin anew by --reset-checkpoint, or give another file", err)}
+		return nil, &exit.Error{Code: exit.CodeForeign, Err: fmt.Errorf("%w; start over with --reset-checkpoint, or give another file", err)}
 	case errors.Is(err, checkpoint.ErrAlien):
 		return nil, exit.Usage("%w, and is left as it is; give another file, or remove it", err)
 	case errors.Is(err, checkpoint.ErrNewer):
@@ -119,7 +119,7 @@ func (s *session) keep(ctx context.Context) (_ *keeper, err error) {
 	case err != nil:
 		return nil, exit.Failed(fmt.Errorf("%w%s", err, cli.RoomFor(err, "it")))
 	case k.file.Damage != nil:
-		s.talk.Note(fmt.Sprintf("warning: checkpoint %s cannot be used (%v) and was put aside as %s: everything is printed anew, and what was deleted since the last run cannot be told",
+		s.talk.Note(fmt.Sprintf("warning: checkpoint %s cannot be used (%v) and was put aside as %s: everything is printed again, and deletions since the last run are not known",
 			c.file, k.file.Damage, k.file.Aside))
 	}
 	return k, nil
@@ -186,9 +186,9 @@ func (o *output) form(ts []target.Target) string {
 	return form
 }
 
-// begin records in the checkpoint what is about to be delivered; tells: some of it is
+// begin records in the checkpoint what is about to be delivered; prints: some of it is
 // printed. Objects that are new to the reader are written first, see package checkpoint.
-func (k *keeper) begin(records []record.Record, tells bool) error {
+func (k *keeper) begin(records []record.Record, prints bool) error {
 	write := false
 	k.amid = true
 	for i := range records {
@@ -217,7 +217,7 @@ func (k *keeper) begin(records []record.Record, tells bool) error {
 			write = write || r.Type == string(watch.Added)
 		}
 	}
-	if !write || !tells {
+	if !write || !prints {
 		return nil
 	}
 	return k.broken(k.file.Write())
@@ -249,9 +249,9 @@ func (k *keeper) broken(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, checkpoint.ErrLost):
-		return exit.Failed(fmt.Errorf("%w: leave it alone as long as this runs; the next run begins with what stands there, and prints everything anew where that is nothing", err))
+		return exit.Failed(fmt.Errorf("%w: leave it alone as long as this runs; the next run begins with what stands there, and prints everything again where that is nothing", err))
 	case errors.Is(err, checkpoint.ErrUnread):
-		return exit.Failed(fmt.Errorf("%w: the disk fails, or somebody else wrote to the file; the next run may have to print everything anew", err))
+		return exit.Failed(fmt.Errorf("%w: the disk fails, or somebody else wrote to the file; the next run may have to print everything again", err))
 	}
 	return exit.Failed(fmt.Errorf("%w%s: nothing is lost: the next run goes on at the last good point of the file, and prints again what came after it", err, cli.RoomFor(err, "it")))
 }

@@ -81,11 +81,11 @@ func (l *backlog) take(done int64) []record.Record {
 	return records
 }
 
-// foretell is begin for records that are not done when they are delivered: it records
+// beginSuspected is begin for records that are not done when they are delivered: it records
 // objects that are new to the reader as possibly delivered.
-func (k *keeper) foretell(records []record.Record, tells bool) error {
+func (k *keeper) beginSuspected(records []record.Record, prints bool) error {
 	isNew := func(r record.Record) bool { return r.Type == string(watch.Added) }
-	if !tells || !slices.ContainsFunc(records, isNew) {
+	if !prints || !slices.ContainsFunc(records, isNew) {
 		return nil
 	}
 	if err := k.file.Commit(); err != nil { // the finished records

@@ -131,11 +131,11 @@ func TestForetoldIsOnlySuspected(t *testing.T) {
 		}
 	}
 	a, b := []record.Record{nodeRecord(t, watch.Added, "a", 5), markedAt(5)}, []record.Record{nodeRecord(t, watch.Added, "b", 6), markedAt(6)}
-	try(k.foretell(a, true))
+	try(k.beginSuspected(a, true))
 	k.late.add(a, []spot{{seq: 1}, {seq: 1}})
 	try(k.finish(0))
 	look("a is told", `0 noted, 1 perhaps, at ""`)
-	try(k.foretell(b, true))
+	try(k.beginSuspected(b, true))
 	k.late.add(b, []spot{{seq: 2}, {seq: 2}})
 	try(k.finish(1))
 	look("a is finished", `1 noted, 1 perhaps, at "5"`)
@@ -162,7 +162,7 @@ func TestForetellingKeepsWhatWasFinished(t *testing.T) {
 		}
 	}
 	p.look("a list begins")
-	if err := k.foretell([]record.Record{nodeRecord(t, watch.Added, "b", 6)}, true); err != nil {
+	if err := k.beginSuspected([]record.Record{nodeRecord(t, watch.Added, "b", 6)}, true); err != nil {
 		t.Fatal(err)
 	}
 	p.look("b is told")

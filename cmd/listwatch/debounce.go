@@ -38,7 +38,7 @@ func (d *debouncer) run(in <-chan record.Record, out chan<- record.Record) {
 	for {
 		now := time.Now()
 		for len(d.line) > 0 && (!d.line[0].due.After(now) || d.held > debounceHeld) {
-			d.tell(out)
+			d.deliverFirst(out)
 		}
 		if len(d.line) > 0 {
 			timer.Reset(d.line[0].due.Sub(now))
@@ -47,7 +47,7 @@ func (d *debouncer) run(in <-chan record.Record, out chan<- record.Record) {
 		case r, ok := <-in:
 			if !ok {
 				for len(d.line) > 0 {
-					d.tell(out)
+					d.deliverFirst(out)
 				}
 				return
 			}
@@ -90,8 +90,8 @@ func (d *debouncer) take(r record.Record) {
 	d.line = append(d.line, w)
 }
 
-// tell delivers the first record in line, unless a deletion replaced it.
-func (d *debouncer) tell(out chan<- record.Record) {
+// deliverFirst delivers the first record in line, unless a deletion replaced it.
+func (d *debouncer) deliverFirst(out chan<- record.Record) {
 	w := d.line[0]
 	d.line[0] = nil
 	d.line = d.line[1:]

@@ -104,8 +104,8 @@ func runDemo(p *cli.Program, ctx context.Context, o *demoFlags) error {
 	end(nil)
 	<-played
 	if errors.Is(err, exit.ErrAskedFor) {
-		stage.tell("what you saw is one watch: it resumed where its connection broke, and after the 410 it listed again and told what was deleted meanwhile.")
-		stage.tell(`on a cluster of your own: listwatch watch pods -A, and "listwatch watch --help" for the rest.`)
+		stage.announce("what you saw is one watch: it resumed where its connection broke, and after the 410 it listed again and reported what was deleted meanwhile.")
+		stage.announce(`on a cluster of your own: listwatch watch pods -A, and "listwatch watch --help" for the rest.`)
 	}
 	return err
 }

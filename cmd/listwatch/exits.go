@@ -42,7 +42,7 @@ var exitMeanings = []exitMeaning{
 		"Stderr says how the hooks ended. Mend the command, or allow more by --exec-max-errors, of which -1 is any number."},
 	{exit.CodeForeign, "the checkpoint is of something else",
 		"The file of --checkpoint was written for another cluster, other types, namespaces or selectors. To go on from it would lose events without a word.",
-		"Give the flags with which it was written, or another file; or begin anew by --reset-checkpoint."},
+		"Give the flags with which it was written, or another file; or start over with --reset-checkpoint."},
 	{129, "SIGHUP", "It was stopped by SIGHUP: its terminal was closed, or the connection to the machine was.",
 		"Nothing; or start it by nohup(1), under which it goes on."},
 	{130, "SIGINT", "It was stopped by SIGINT, usually Ctrl-C.", "Nothing."},

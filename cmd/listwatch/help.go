@@ -16,7 +16,7 @@ const helpWidth = 80
 func rootLong() string {
 	return `Watch Kubernetes objects, and never go quiet: a connection that breaks is
 resumed where it broke, an expired history is listed again and compared, and what
-was deleted meanwhile is told too.
+was deleted meanwhile is printed too.
 
 Stdout is data, stderr is talk. Exit codes:
 

@@ -305,14 +305,14 @@ func listTarget[T record.Raw](ctx context.Context, l *listing, t target.Target, 
 		}
 		return emit(o)
 	}
-	began, told := time.Now(), time.Now()
+	began, reported := time.Now(), time.Now()
 	lister := list.New(col.Where(l.flags.selection.Selector, fields), list.Options{Limit: l.flags.selection.Limit(), MaxItem: record.MaxItem, Progress: func(p list.Progress) {
 		every := progressEvery
 		if l.talk.Live {
 			every = 200 * time.Millisecond
 		}
-		if time.Since(told) > every {
-			told = time.Now()
+		if time.Since(reported) > every {
+			reported = time.Now()
 			l.talk.Progress(t.Label(), p.Items, p.Remaining, time.Since(began))
 		}
 	}})

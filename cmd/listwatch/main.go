@@ -1,6 +1,6 @@
 // Command listwatch watches Kubernetes objects and does not go quiet: a broken
 // connection is resumed where it broke, an expired history is listed again and
-// compared, and what was deleted meanwhile is told too. It never exits 0 because
+// compared, and what was deleted meanwhile is printed too. It never exits 0 because
 // a server closed a stream.
 //
 //	listwatch watch pods                  # rows, as kubectl get -w, with the event

@@ -62,7 +62,7 @@ type printer struct {
 	done   <-chan struct{} // the watches, or the list, have ended before their time
 	stop   func(error)     // ends the watches
 
-	// keeper, if set, hears of records in their order, before and after stdout has
+	// keeper, if set, is given the records in their order, before and after stdout has
 	// taken what is printed of them.
 	keeper *keeper
 
@@ -248,7 +248,7 @@ func (p *printer) write(b []byte) {
 	if p.keeper != nil && len(p.unsettled) > 0 {
 		begin := p.keeper.begin
 		if p.finished() != nil {
-			begin = p.keeper.foretell
+			begin = p.keeper.beginSuspected
 		}
 		if err := begin(p.unsettled, len(b)+len(p.pending) > 0); err != nil {
 			p.fail(err)

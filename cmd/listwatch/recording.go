@@ -90,7 +90,7 @@ type recordFlags struct {
 	maxEvents int
 }
 
-const recordLong = `Record what is listed and watched in a file, until told to stop. "listwatch replay"
+const recordLong = `Record what is listed and watched in a file, until stopped. "listwatch replay"
 plays it again: as events, or as a server. "listwatch record proxy" records the
 traffic of another client.
 
@@ -115,7 +115,7 @@ func recordCommand(p *cli.Program) *cobra.Command {
 	f.IntVar(&o.maxEvents, "max-events", 0, "end after this many events of objects, with exit code 0")
 	o.selection.Register(f)
 	f.StringVar(&o.list, "initial-list", "auto", "fetch the first state by: auto, paged or stream")
-	f.DurationVar(&o.idle, "idle-timeout", 3*time.Minute, "longest silence on a watch, bookmarks included, before it is opened anew")
+	f.DurationVar(&o.idle, "idle-timeout", 3*time.Minute, "longest silence on a watch, bookmarks included, before it is opened again")
 	o.recording.registerRest(f)
 	complete.Objects(p, cmd, &o.recording.connection)
 	cmd.AddCommand(recordProxyCommand(p))
@@ -258,7 +258,7 @@ func (r *recorder) follow(ctx context.Context, o *recordFlags, t target.Target) 
 	stream := r.out.Stream(replay.Target{Resource: t.Resource, Namespace: t.Namespace, Labels: o.selection.Selector.String(), Fields: fields.String()})
 	initial := map[string]watch.Initial{"paged": watch.Paged, "stream": watch.Stream}[o.list]
 	synced, failures := false, 0
-	// As watch: who may not have what he asks for is told so, and not later.
+	// As watch: a request that is refused before the first sync ends the run.
 	ends := func(i *watch.Interruption) bool {
 		refused := errors.Is(i.Err, kube.ErrUnauthorized) || errors.Is(i.Err, kube.ErrForbidden) || errors.Is(i.Err, kube.ErrNotFound)
 		return i.Next == watch.OpNone || refused && !synced

@@ -37,7 +37,7 @@ type recordProxyFlags struct {
 	acceptHosts     []string
 }
 
-const recordProxyLong = `Record the traffic of another client in a file, byte by byte, until told to stop.
+const recordProxyLong = `Record the traffic of another client in a file, byte by byte, until stopped.
 It serves the API at a loopback address and port (0 = a free port), or at a socket,
 as unix:PATH, and prints the URL to point the client at. "listwatch replay" plays
 the recording again.

@@ -75,7 +75,7 @@ func replayCommand(p *cli.Program) *cobra.Command {
 	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "address and port of --serve (0 = a free port)")
 	f.StringSliceVar(&o.acceptHosts, "accept-host", nil, "host that requests to --serve may name, besides those of the loopback and IP addresses of this machine")
 	f.Int64Var(&o.maxBytes, "max-bytes", 80<<20, "largest memory for the recording, in bytes, of which no line takes more than a quarter")
-	f.BoolVar(&o.info, "info", false, "tell what is in the file, and end")
+	f.BoolVar(&o.info, "info", false, "print what is in the file, and end")
 	o.reporting.registerWhich(f)
 	o.reporting.registerHow(f)
 	complete.Values(cmd, nil)
@@ -272,12 +272,12 @@ func play[T record.Raw](ctx context.Context, r *replaying, targets []target.Targ
 			s.interrupted(&i)
 		}}
 	}
-	for told := range replay.All[T](ctx, r.rec, r.pace, trace) {
-		if told.Stream < 0 {
-			records <- record.Record{Say: func() { r.talk.Info("mark", told.Mark, "mark", "label", told.Mark) }}
+	for played := range replay.All[T](ctx, r.rec, r.pace, trace) {
+		if played.Stream < 0 {
+			records <- record.Record{Say: func() { r.talk.Info("mark", played.Mark, "mark", "label", played.Mark) }}
 			continue
 		}
-		streams[told.Stream].take(ctx, told.Event, told.Err)
+		streams[played.Stream].take(ctx, played.Event, played.Err)
 	}
 	return filter.Decided(context.Cause(ctx), streams)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/listwatch/listwatch/internal/exit"
 )
 
-// cmdSays runs the program, and writes down in the file told what a person sees of
+// cmdSays runs the program, and writes to the file messages what a person sees of
 // a failure:
 //
 //	$ listwatch ARGS...
@@ -47,7 +47,7 @@ func cmdSays(ts *testscript.TestScript, neg bool, args []string) {
 	if w.srv != nil {
 		said = strings.ReplaceAll(said, w.srv.URL, "SERVER")
 	}
-	f, err := os.OpenFile(ts.MkAbs("told"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(ts.MkAbs("messages"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	ts.Check(err)
 	_, err = f.WriteString(said)
 	ts.Check(err)

@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 //	fake WHAT ARGS...              change its world, or make it misbehave
 //	user KEY VALUE                 the user of the kubeconfig has this key only
 //	run CODE ARGS...               run the program to its end, which must be CODE
-//	says ARGS...                   run the program to its end, and append what it said to the file told
+//	says ARGS...                   run the program to its end, and append what it said to the file messages
 //	start ARGS...                  run it in the background
 //	until stdout|stderr REGEXP     wait for a line of it
 //	signal INT|TERM|PIPE           what withSignals makes of it; PIPE closes stdout

@@ -75,7 +75,7 @@ func (s *stage) play(ctx context.Context) error {
 	if err := s.await(ctx, "SYNCED", ""); err != nil {
 		return err
 	}
-	s.tell("a rolling update of deployment web, from v1 to v2")
+	s.announce("a rolling update of deployment web, from v1 to v2")
 	var web []demoPod
 	for _, d := range old {
 		n := s.running("v2", d.node)
@@ -85,7 +85,7 @@ func (s *stage) play(ctx context.Context) error {
 		web = append(web, n)
 	}
 
-	s.tell("the connection is cut; a pod restarts meanwhile")
+	s.announce("the connection is cut; a pod restarts meanwhile")
 	s.forget()
 	web[0].restarts++
 	if err := s.away(func() { s.put(web[0]) }); err != nil {
@@ -96,14 +96,14 @@ func (s *stage) play(ctx context.Context) error {
 	}
 
 	moved := s.running("v2", "node-3")
-	s.tell(fmt.Sprintf("node-2 is drained: %s comes to node-3 in place of %s", moved.name, web[1].name))
+	s.announce(fmt.Sprintf("node-2 is drained: %s comes to node-3 in place of %s", moved.name, web[1].name))
 	s.srv.Put(kube.Nodes, map[string]any{"metadata": map[string]any{"name": "node-2"}, "spec": map[string]any{"unschedulable": true}})
 	if err := s.replace(ctx, web[1], moved); err != nil {
 		return err
 	}
 	web[1] = moved
 
-	s.tell("the connection is cut for so long that the server forgets its history; a pod is deleted meanwhile")
+	s.announce("the connection is cut for so long that the server forgets its history; a pod is deleted meanwhile")
 	if err := s.away(func() {
 		s.srv.Delete(kube.Pods, key(web[2]))
 		s.srv.Expire()
@@ -114,7 +114,7 @@ func (s *stage) play(ctx context.Context) error {
 		return err
 	}
 
-	s.tell("the deployment is deleted")
+	s.announce("the deployment is deleted")
 	s.srv.Delete(kube.Deployments, kube.Key{Namespace: demoNamespace, Name: "web"})
 	for _, d := range web[:2] {
 		if err := s.leave(ctx, d); err != nil {
@@ -169,7 +169,7 @@ func (s *stage) leave(ctx context.Context, d demoPod) error {
 	return s.pause(ctx, 200*time.Millisecond)
 }
 
-func (s *stage) tell(text string) { s.talk.Info("demo", text, "scene", "text", text) }
+func (s *stage) announce(text string) { s.talk.Info("demo", text, "scene", "text", text) }
 
 func (s *stage) pause(ctx context.Context, d time.Duration) error {
 	return wait.For(ctx, time.Duration(float64(d)/s.speed))

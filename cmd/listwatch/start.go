@@ -20,9 +20,9 @@ import (
 )
 
 // A run with a checkpoint goes on where others ended, which had found the server.
-// Should it be away when such a run starts, as when a whole machine is started, it is
-// waited for, as it would be later on. All other runs end at once: what they were
-// told about the server may be wrong, and whoever wants a list wants it now.
+// When such a run starts and the server cannot be reached, as when a whole machine
+// starts, it waits for the server, as it would later on. All other runs end at once: the
+// address may be wrong, and a list is wanted now.
 
 // Between two attempts to begin.
 const (

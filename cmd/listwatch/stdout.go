@@ -19,7 +19,7 @@ func (p *printer) locate() {
 
 // took notes in the checkpoint what stdout has taken in whole, though it took no more
 // than n bytes. Where there are hooks, which get nothing of it, or somebody acknowledges,
-// all of it comes again.
+// all of it is printed again.
 func (p *printer) took(n int) error {
 	if p.keeper == nil || p.output.hooks != nil || p.keeper.acks != nil {
 		return nil

@@ -15,7 +15,7 @@ import (
 const readerLook = time.Second
 
 // unread waits until nobody reads the pipe w any more, as after head(1), and reports
-// whether that is so: a write would tell, but nothing may be written for days. It is
+// whether that is so: a write would show it, but nothing may be written for days. It is
 // false once ctx is done, and where w is no pipe. A pipe with a name is left alone: its
 // next reader may be about to come.
 func unread(ctx context.Context, w io.Writer) bool {

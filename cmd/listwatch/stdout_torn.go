@@ -9,7 +9,7 @@ import (
 
 // lines returns w for a run that goes on, in the same file, where another one was cut
 // in the middle of a line, by a full disk or by kill -9: its first line is not to
-// become part of that one, whose event is told again.
+// become part of that one, whose event is printed again.
 func (s *session) lines(w io.Writer) io.Writer {
 	f, ok := w.(*os.File)
 	if s.kept == nil || !ok || !endsLines(s.output.format.Name) || !torn(f) {

@@ -58,11 +58,11 @@ type stream[T record.Raw] struct {
 	columns  *table.Columns
 	began    time.Time
 	since    time.Time // the run's start, where the first list comes later; zero = it does not
-	told     time.Time // progress, last
+	reported time.Time // progress, last
 	items    int       // of the listing under way
 	total    int       // of it, as the server says; 0 = it does not
 	listing  bool
-	synced   bool          // the whole collection was told once
+	synced   bool          // the whole collection was delivered once
 	partial  bool          // it was not: we began in the middle
 	opened   bool          // a watch was answered
 	from     kube.Revision // partial: how far we are
@@ -124,7 +124,7 @@ func (s *stream[T]) follow(ctx context.Context) error {
 var errInstead = errors.New("another watcher is to begin")
 
 // run is follow for one watcher. It leaves the loop at the first event that it does
-// not take, and what it has given cannot be taken back: so nothing is passed over.
+// not take, and what it has given cannot be taken back: so nothing is skipped.
 func (s *stream[T]) run(ctx context.Context) error {
 	for ev, err := range s.watcher.Load().Events(ctx) {
 		var item *codec.ItemError
@@ -279,5 +279,5 @@ func (s *stream[T]) emit(r record.Record) {
 	s.give(r)
 }
 
-// progressEvery is how often a long first list is told of.
+// progressEvery is how often a long first list is reported.
 const progressEvery = 10 * time.Second

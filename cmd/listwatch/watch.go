@@ -52,7 +52,7 @@ type watchFlags struct {
 	backoff     time.Duration // not a flag: the demo is in a hurry
 }
 
-const watchLong = `Watch objects until told to stop.
+const watchLong = `Watch objects until stopped.
 
 A connection that breaks is resumed where it broke. When the server no longer has
 the history (410), everything is listed again and compared, and the differences
@@ -66,7 +66,7 @@ func watchCommand(p *cli.Program) *cobra.Command {
 	o := &watchFlags{}
 	cmd := &cobra.Command{
 		Use:   "watch TYPE[.VERSION[.GROUP]][,TYPE...] [NAME...] | TYPE/NAME...",
-		Short: "Watch objects until told to stop",
+		Short: "Watch objects until stopped",
 		Long:  watchLong,
 		Example: `  listwatch watch pods
   listwatch watch deployments,pods -n shop -l app=web -o wide
@@ -86,7 +86,7 @@ func watchCommand(p *cli.Program) *cobra.Command {
 	f.BoolVar(&o.once, "once", false, "end after the first list")
 	f.DurationVar(&o.exitAfter, "exit-after", 0, "end after this time, with exit code 0")
 	f.DurationVar(&o.timeout, "timeout", 0, "fail with exit code 4 if not at an end that was asked for by then")
-	f.DurationVar(&o.idle, "idle-timeout", 3*time.Minute, "longest silence on a watch, bookmarks included, before it is opened anew")
+	f.DurationVar(&o.idle, "idle-timeout", 3*time.Minute, "longest silence on a watch, bookmarks included, before it is opened again")
 	f.DurationVar(&o.held, "watch-timeout", 5*time.Minute, "how long the server is asked to hold a watch open; each time up to twice that, at random")
 	f.IntVar(&o.maxFailures, "max-failures", -1, "give up after this many failures in a row (-1 = never)")
 	f.Int64Var(&o.memory, "memory", defaultMemory, "fail when the objects that are watched take more MiB than this")
@@ -264,9 +264,9 @@ func (o *watchFlags) check(cmd *cobra.Command, p *cli.Program) (output, error) {
 	case o.checkpointing.file != "" && (o.watchOnly || o.sinceRV != ""):
 		return out, exit.Usage("--checkpoint says where to begin, as --watch-only and --since-rv do: give one")
 	case o.checkpointing.file != "" && o.live:
-		return out, exit.Usage("--live shows all objects, of which a run with --checkpoint may be told only the changes: give one")
+		return out, exit.Usage("--live shows all objects, and a run with --checkpoint may receive only the changes: give one of them")
 	case o.checkpointing.file != "" && out.verdict != nil:
-		return out, exit.Usage("--until and --fail-on ask about all objects, of which a run with --checkpoint may be told only the changes: give one")
+		return out, exit.Usage("--until and --fail-on ask about all objects, and a run with --checkpoint may receive only the changes: give one of them")
 	case o.live && out.format.Name != "" && out.format.Name != "wide":
 		return out, exit.Usage("--live shows columns: it is for -o wide, or no -o")
 	case o.live && o.reporting.columns.Timestamps != "":

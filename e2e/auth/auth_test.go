@@ -177,17 +177,17 @@ func (a *authStage) compare(t *testing.T, name, got string) {
 		t.Fatalf("%v (-update writes it)", err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got), -update writes it anew:\n%s", path, diff)
+		t.Errorf("%s (-want +got), -update writes it again:\n%s", path, diff)
 	}
 }
 
-// holdsNoSecret: whatever went wrong, no credential was told.
+// holdsNoSecret: whatever went wrong, no credential is printed.
 func (a *authStage) holdsNoSecret(t *testing.T, said string) {
 	t.Helper()
 	for name, secret := range a.secrets {
 		for _, form := range forms(secret) {
 			if strings.Contains(said, form) {
-				t.Errorf("the %s was told", name)
+				t.Errorf("the %s was printed", name)
 			}
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// pki is a CA and one serving certificate, made anew for every cluster.
+// pki is a CA and one serving certificate, made for each cluster.
 type pki struct {
 	ca                        *CA // also of client certificates
 	pool                      *x509.CertPool

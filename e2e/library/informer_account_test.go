@@ -12,7 +12,7 @@ import (
 	"github.com/listwatch/listwatch/e2e/load"
 )
 
-// What a life must have told, from the writes alone. The load has one worker, so
+// What a life must have delivered, from the writes alone. The load has one worker, so
 // that a state is a position: the number of writes before it.
 //
 // A life begins with what informer_start_test.go says. Then, where it has a
@@ -22,8 +22,8 @@ import (
 // is no snapshot, come the differences to a later position, each once, and then
 // the writes from there.
 //
-// So the end of each object that was told is told. There is one exception, which
-// the test must name: nobody can tell the end of what only a snapshot knew that
+// So the end of each object that was delivered is delivered. There is one exception, which
+// the test must name: nobody can deliver the end of what only a snapshot knew that
 // was damaged since.
 
 func uidOf(version string) string {
@@ -51,7 +51,7 @@ func (l *life) next(writes []load.Write, at int, s state) int {
 	return at
 }
 
-// check holds what a life told, from its start to its end, against the writes.
+// check holds what a life delivered, from its start to its end, against the writes.
 func (l *life) check() {
 	l.Helper()
 	lists := l.lists()
@@ -96,7 +96,7 @@ func (l *life) check() {
 		for _, p := range at {
 			if p = l.next(writes, p, s); p < len(writes) && writes[p].Op == load.Created {
 				w := writes[p]
-				l.lives.noted.these = append(l.lives.noted.these, told{w.Namespace + "/" + w.Name, w.UID + "@" + w.RV})
+				l.lives.noted.these = append(l.lives.noted.these, delivery{w.Namespace + "/" + w.Name, w.UID + "@" + w.RV})
 			}
 		}
 	}
@@ -111,7 +111,7 @@ func (l *life) follow(s state, e entry, listing, synced bool) {
 	case e.Type == "ADDED" && !known && e.Old == "":
 	case (e.Type == "MODIFIED" || e.Type == "DELETED") && known && old == e.UID+"@"+e.Old:
 	default:
-		l.Errorf("life %d: %+v, where it had told %q", l.number, e, old)
+		l.Errorf("life %d: %+v, where it had delivered %q", l.number, e, old)
 	}
 	initial := listing && !synced && e.Type != "DELETED"
 	if e.Initial != initial || e.Inferred != (listing && !initial) {
@@ -121,7 +121,7 @@ func (l *life) follow(s state, e entry, listing, synced bool) {
 	case "DELETED":
 		delete(s, e.key())
 	case "ADDED":
-		l.added = append(l.added, told{e.key(), e.UID + "@" + e.RV})
+		l.added = append(l.added, delivery{e.key(), e.UID + "@" + e.RV})
 	}
 }
 
@@ -131,21 +131,21 @@ func (l *life) checkLive(writes []load.Write, at []int, s state, e entry) []int 
 	var next []int
 	for _, p := range at {
 		p = l.next(writes, p, s)
-		if p < len(writes) && l.tells(e, writes, p) && !slices.Contains(next, p+1) {
+		if p < len(writes) && l.delivers(e, writes, p) && !slices.Contains(next, p+1) {
 			next = append(next, p+1)
 		}
 	}
 	if next == nil {
-		l.Errorf("life %d: after %d of %d writes it tells %+v, which is not the next: %+v",
+		l.Errorf("life %d: after %d of %d writes it delivers %+v, which is not the next: %+v",
 			l.number, at[0], len(writes), e, writes[at[0]:min(at[0]+2, len(writes))])
 	}
 	l.follow(s, e, false, true)
 	return next
 }
 
-// tells reports whether e tells of the write at p. A delete's version is not
+// delivers reports whether e delivers the write at p. A delete's version is not
 // known, but what is between.
-func (l *life) tells(e entry, writes []load.Write, p int) bool {
+func (l *life) delivers(e entry, writes []load.Write, p int) bool {
 	w := writes[p]
 	types := map[load.Op]string{load.Created: "ADDED", load.Updated: "MODIFIED", load.Deleted: "DELETED"}
 	if e.Type != types[w.Op] || e.key() != w.Namespace+"/"+w.Name || e.UID != w.UID || e.Old != w.After {
@@ -200,7 +200,7 @@ func (l *life) checkRelist(writes []load.Write, at []int, s state, lines []entry
 	return nil
 }
 
-// lost checks which objects were told and are gone without a word, and forgets
+// lost checks which objects were delivered and are gone without a word, and forgets
 // them. Each is an exception that the caller can explain.
 func (h *lives) lost(truth state, want []string) {
 	h.Helper()
@@ -218,6 +218,6 @@ func (h *lives) lost(truth state, want []string) {
 	slices.Sort(lost)
 	slices.Sort(want)
 	if diff := cmp.Diff(want, lost); diff != "" {
-		h.Errorf("told, gone, and no deletion told (-want +got):\n%s", diff)
+		h.Errorf("delivered, gone, and no deletion delivered (-want +got):\n%s", diff)
 	}
 }

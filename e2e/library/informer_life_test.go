@@ -41,10 +41,10 @@ type entry struct {
 
 func (e *entry) key() string { return e.Namespace + "/" + e.Name }
 
-// first reports whether e tells an object of the beginning.
+// first reports whether e delivers an object of the beginning.
 func (e *entry) first() bool { return e.Type == "ADDED" && e.Initial && !e.Inferred && e.Old == "" }
 
-// live reports whether e tells what a watch has told.
+// live reports whether e delivers what a watch has delivered.
 func (e entry) live() bool { return e.Mark == "" && !e.Initial && !e.Inferred }
 
 // lists reports whether e is the mark of a request for the collection.
@@ -76,15 +76,15 @@ type life struct {
 	state   state // what its deltas add up to
 	waited  bool  // its end was seen
 
-	cut       bool // it ends before it has told its beginning, or a first list
+	cut       bool // it ends before it has delivered its beginning, or a first list
 	restarted bool // the apiserver was, during it
-	noting    bool // it was killed when it had noted an addition, and not told it
+	noting    bool // it was killed when it had noted an addition, and not delivered it
 	stopped   bool // it ended in good order
 	damaged   bool // the snapshot was, after it
 
 	checked bool
-	added   []told   // after the beginning
-	moments []moment // at which it may have saved
+	added   []delivery // after the beginning
+	moments []moment   // at which it may have saved
 }
 
 // snapshot is what the file held before a life began.
@@ -135,7 +135,7 @@ func (h *lives) launch(from beginning, snap *snapshot, every time.Duration, hold
 	h.must(err)
 	h.must(l.cmd.Start())
 	go func() {
-		_ = l.cmd.Wait() // ProcessState tells
+		_ = l.cmd.Wait() // ProcessState has the reason
 		close(l.ended)
 	}()
 	h.Cleanup(func() {
@@ -212,7 +212,7 @@ func (l *life) until(what string, cond func() bool) {
 		case <-l.ended:
 			l.Fatalf("life %d ended: %v, while the test waited for %s\n%s", l.number, l.cmd.ProcessState, what, l.stderr)
 		case <-ctx.Done():
-			l.Fatalf("life %d: wait for %s: %v; last lines %+v; what it told (-written +told):\n%s", l.number, what,
+			l.Fatalf("life %d: wait for %s: %v; last lines %+v; what it delivered (-written +delivered):\n%s", l.number, what,
 				context.Cause(ctx), l.entries[max(0, len(l.entries)-2):], cmp.Diff(l.ledger.now(), l.state))
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// killedListing: there is no snapshot yet, and the journal knows what was told in
+// killedListing: there is no snapshot yet, and the journal knows what was delivered in
 // part. Some of that goes before the next life.
 func (h *lives) killedListing() {
 	for i := range 3 {
@@ -134,7 +134,7 @@ func (h *lives) killedBefore() {
 }
 
 // killedAfter: a change was acknowledged by its line, but the handler has not
-// returned; it is told again.
+// returned; it is delivered again.
 func (h *lives) killedAfter() {
 	l := h.now
 	l.hold("after", 5)
@@ -144,8 +144,8 @@ func (h *lives) killedAfter() {
 	h.begin(served, saveOften, "").settle()
 }
 
-// killedTelling: the snapshot is as good as before.
-func (h *lives) killedTelling() {
+// killedDelivering: the snapshot is as good as before.
+func (h *lives) killedDelivering() {
 	h.now.kill()
 	h.write(60)
 	for _, n := range []int{1, 2 + h.random.IntN(100)} {
@@ -158,7 +158,7 @@ func (h *lives) killedTelling() {
 }
 
 // serverKilled: under load, while the informer runs. It is stopped until the new
-// apiserver has more to tell, so that nothing happens while it lists.
+// apiserver has more events, so that nothing happens while it lists.
 func (h *lives) serverKilled() {
 	l := h.now
 	l.restarted = true
@@ -194,8 +194,8 @@ func (h *lives) expire() {
 	h.restart()
 }
 
-// historyExpired: the informer has saved all that it was told, and tells the exact
-// differences, also where it was killed while it told them, and where the
+// historyExpired: the informer has saved all that it delivered, and delivers the exact
+// differences, also where it was killed while it delivered them, and where the
 // list broke off, so that it could save between RESTART and SYNCED.
 func (h *lives) historyExpired() {
 	h.now.stop()
@@ -231,7 +231,7 @@ func (h *lives) historyExpired() {
 // brokenList is how much of a list gets through: some of its differences.
 const brokenList = 100_000
 
-// brokenOff waits until lists have broken off, and some differences were told.
+// brokenOff waits until lists have broken off, and some differences were delivered.
 func (l *life) brokenOff() {
 	l.Helper()
 	l.until("lists that break off", func() bool {
@@ -240,7 +240,7 @@ func (l *life) brokenOff() {
 	})
 }
 
-// allKilled: the informer is told of objects, and is killed before it could save
+// allKilled: the informer delivers objects, and is killed before it could save
 // them; they are deleted, and history expires. Only its journal knows of them. It
 // begins before there is an apiserver.
 func (h *lives) allKilled() {
@@ -257,11 +257,11 @@ func (h *lives) allKilled() {
 	l.marked("synced", 0)
 	h.restart()
 	l.settle()
-	h.Logf("%d objects were told, not saved, deleted, and their history lost", young)
+	h.Logf("%d objects were delivered, not saved, deleted, and their history lost", young)
 }
 
 // writeOff lets n writes happen, and more until some objects are gone that the last
-// life had told and not saved. It returns how many.
+// life had delivered and not saved. It returns how many.
 func (h *lives) writeOff(n int) (young int) {
 	h.Helper()
 	h.account()
@@ -280,7 +280,7 @@ func (h *lives) writeOff(n int) (young int) {
 }
 
 // damaged: half of a snapshot is none. It is set aside, which is said, and the
-// start is a cold one; but what was told since the snapshot is in the journal.
+// start is a cold one; but what was delivered since the snapshot is in the journal.
 func (h *lives) damaged() {
 	h.now.stop()
 	l := h.begin(served, saveNever, "")
@@ -294,17 +294,17 @@ func (h *lives) damaged() {
 	h.must(os.Truncate(h.path, int64(len(half))))
 	young := h.writeOff(100)
 	now := h.ledger.now()
-	var untold []string
+	var undelivered []string
 	for key, version := range l.state {
 		uid := uidOf(version)
-		kept := slices.ContainsFunc(h.journal, func(o told) bool { return uidOf(o.Version) == uid })
+		kept := slices.ContainsFunc(h.journal, func(o delivery) bool { return uidOf(o.Version) == uid })
 		if uidOf(now[key]) != uid && !kept {
-			untold = append(untold, uid)
+			undelivered = append(undelivered, uid)
 		}
 	}
-	h.Logf("%d objects that only the journal knew were deleted, and %d that only the snapshot knew", young, len(untold))
+	h.Logf("%d objects that only the journal knew were deleted, and %d that only the snapshot knew", young, len(undelivered))
 	l = h.begin(cold, saveOften, "")
-	l.settle(untold...)
+	l.settle(undelivered...)
 	l.replaced(nil)
 	l.stop()
 	aside, err := filepath.Glob(h.path + ".bad-*")
@@ -323,7 +323,7 @@ func (h *lives) damaged() {
 	h.begin(served, saveOften, "").settle()
 }
 
-// nothing happened since it ended: nothing is told but the beginning.
+// nothing happened since it ended: nothing is delivered but the beginning.
 func (h *lives) nothing() {
 	for range 3 {
 		h.now.stop()
@@ -337,7 +337,7 @@ func (h *lives) nothing() {
 	h.account()
 }
 
-// deltas returns how many deltas a life told.
+// deltas returns how many deltas a life delivered.
 func (l *life) deltas() int { return l.count(func(e *entry) bool { return e.Mark == "" }) }
 
 // lists returns how many marks of requests for the collection a life made.

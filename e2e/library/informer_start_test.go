@@ -15,36 +15,36 @@ import (
 
 // What a life must begin with.
 //
-// A snapshot is exactly what the life that saved it had told at one moment, at a
-// revision of that moment. The journal is exactly what was told as ADDED since, by
+// A snapshot is exactly what the life that saved it had delivered at one moment, at a
+// revision of that moment. The journal is exactly what was delivered as ADDED since, by
 // that life and all later ones; but for one more at most, which the last of them
-// had noted and not yet told when it was killed.
+// had noted and not yet delivered when it was killed.
 //
 // Of both together, the journal's namesake with another UID taking the place of an
 // older one, a life begins with: those whose place was taken, as ADDED Initial and
 // DELETED Inferred, in that order; then the others as ADDED Initial.
 
-// told is an object as it was told.
-type told struct{ Key, Version string }
+// delivery is an object as it was delivered.
+type delivery struct{ Key, Version string }
 
 // moment is one at which a life may save.
 type moment struct {
 	state state
 	at    []int // positions
-	added int   // objects told as ADDED before it
+	added int   // objects delivered as ADDED before it
 }
 
-// noted is what a life that has ended may have noted in its journal and not told.
+// noted is what a life that has ended may have noted in its journal and not delivered.
 type noted struct {
 	possible bool
-	any      bool   // it was listing: it may be any object
-	these    []told // otherwise
-	must     bool   // it was killed just then
+	any      bool       // it was listing: it may be any object
+	these    []delivery // otherwise
+	must     bool       // it was killed just then
 }
 
-func (n noted) permits(o told, writes []load.Write) bool {
+func (n noted) permits(o delivery, writes []load.Write) bool {
 	written := func(w load.Write) bool {
-		return w.Op != load.Deleted && o == told{w.Namespace + "/" + w.Name, w.UID + "@" + w.RV}
+		return w.Op != load.Deleted && o == delivery{w.Namespace + "/" + w.Name, w.UID + "@" + w.RV}
 	}
 	return n.possible && (slices.Contains(n.these, o) || n.any && slices.ContainsFunc(writes, written))
 }
@@ -55,7 +55,7 @@ func (l *life) moment(s state, at []int) {
 }
 
 // restored returns what a snapshot and a journal come to.
-func restored(snapshot state, journal []told) (s state, replaced []told) {
+func restored(snapshot state, journal []delivery) (s state, replaced []delivery) {
 	s = state{}
 	maps.Copy(s, snapshot)
 	for _, o := range journal {
@@ -64,7 +64,7 @@ func restored(snapshot state, journal []told) (s state, replaced []told) {
 			continue
 		}
 		if known {
-			replaced = append(replaced, told{o.Key, old})
+			replaced = append(replaced, delivery{o.Key, old})
 		}
 		s[o.Key] = o.Version
 	}
@@ -101,7 +101,7 @@ func (h *lives) account() *snapshot {
 	left, err := filepath.Glob(h.path + ".journal-*")
 	h.must(err)
 	if len(left)+len(h.journal) > 0 || !maps.Equal(h.snapshot.state, l.moments[len(l.moments)-1].state) {
-		h.Errorf("life %d was stopped and has not saved all: journals %q, additions %v, the snapshot (-told +saved):\n%s",
+		h.Errorf("life %d was stopped and has not saved all: journals %q, additions %v, the snapshot (-delivered +saved):\n%s",
 			l.number, left, h.journal, cmp.Diff(l.moments[len(l.moments)-1].state, h.snapshot.state))
 	}
 	return h.snapshot
@@ -127,7 +127,7 @@ func (l *life) audit(s *snapshot) moment {
 			}
 		}
 	}
-	l.Fatalf("the snapshot at %s holds what life %d never had told:\n%s", s.revision, l.number, l.nearest(s.state))
+	l.Fatalf("the snapshot at %s holds what life %d never had delivered:\n%s", s.revision, l.number, l.nearest(s.state))
 	return moment{}
 }
 
@@ -147,11 +147,11 @@ func (l *life) nearest(s state) string {
 		return "it had no moment to save"
 	}
 	best := slices.MinFunc(l.moments, func(a, b moment) int { return a.state.distance(s) - b.state.distance(s) })
-	return fmt.Sprintf("after %v writes (-told +saved):\n%s", best.at, cmp.Diff(best.state, s))
+	return fmt.Sprintf("after %v writes (-delivered +saved):\n%s", best.at, cmp.Diff(best.state, s))
 }
 
-// checkBeginning checks what a life told before it asked the server, and returns
-// what follows and the state that was told; nil if it was cut off before its end.
+// checkBeginning checks what a life delivered before it asked the server, and returns
+// what follows and the state that was delivered; nil if it was cut off before its end.
 func (l *life) checkBeginning() (rest []entry, s state) {
 	l.Helper()
 	end := slices.IndexFunc(l.entries, func(e entry) bool { return e.Mark == "requested" })
@@ -160,7 +160,7 @@ func (l *life) checkBeginning() (rest []entry, s state) {
 		end = len(l.entries)
 	}
 	lines := slices.DeleteFunc(slices.Clone(l.entries[:end]), func(e entry) bool { return e.Mark != "" })
-	var replaced []told
+	var replaced []delivery
 	s = state{}
 	for _, e := range lines {
 		old, known := s[e.key()]
@@ -169,9 +169,9 @@ func (l *life) checkBeginning() (rest []entry, s state) {
 			s[e.key()] = e.UID + "@" + e.RV
 		case e.Type == "DELETED" && e.Inferred && !e.Initial && known && old == e.UID+"@"+e.Old:
 			delete(s, e.key()) // the journal has another object of the name
-			replaced = append(replaced, told{e.key(), old})
+			replaced = append(replaced, delivery{e.key(), old})
 		default:
-			l.Errorf("life %d: the beginning tells %+v, known: %t", l.number, e, known)
+			l.Errorf("life %d: the beginning delivers %+v, known: %t", l.number, e, known)
 		}
 	}
 	var saved state
@@ -186,13 +186,13 @@ func (l *life) checkBeginning() (rest []entry, s state) {
 			}
 		}
 	}
-	if more := l.untold(want, s); len(more) == 1 && l.noted.permits(more[0], l.ledger.written()) {
+	if more := l.undelivered(want, s); len(more) == 1 && l.noted.permits(more[0], l.ledger.written()) {
 		l.lives.journal = append(l.lives.journal, more[0])
 		want, gone = restored(saved, l.journal)
 		l.lives.noted = noted{}
-		l.lives.foretold++
+		l.lives.announced++
 	} else if l.noted.must && !cut {
-		l.Errorf("life %d: it is not told what the last one had noted and not told: %v", l.number, l.noted.these)
+		l.Errorf("life %d: what the last one had noted and not delivered is missing: %v", l.number, l.noted.these)
 	}
 	if cut {
 		l.checkCut(want, gone, s, replaced)
@@ -201,31 +201,31 @@ func (l *life) checkBeginning() (rest []entry, s state) {
 	l.lives.noted = noted{}
 	l.lives.replaced += len(gone)
 	if diff := cmp.Diff(gone, replaced) + cmp.Diff(want, s); diff != "" {
-		l.Fatalf("life %d: its %s beginning (-want +told):\n%s", l.number, l.from, diff)
+		l.Fatalf("life %d: its %s beginning (-want +delivery):\n%s", l.number, l.from, diff)
 	}
 	return l.entries[end:], s
 }
 
-// untold returns the objects of s that want has not.
-func (l *life) untold(want, s state) (more []told) {
+// undelivered returns the objects of s that want has not.
+func (l *life) undelivered(want, s state) (more []delivery) {
 	for key, version := range s {
 		if want[key] != version {
-			more = append(more, told{key, version})
+			more = append(more, delivery{key, version})
 		}
 	}
 	return more
 }
 
 // checkCut checks a part of a beginning.
-func (l *life) checkCut(want state, gone []told, s state, replaced []told) {
+func (l *life) checkCut(want state, gone []delivery, s state, replaced []delivery) {
 	l.Helper()
-	if more := l.untold(want, s); len(more) > 0 {
-		l.Errorf("life %d: the beginning tells %v", l.number, more)
+	if more := l.undelivered(want, s); len(more) > 0 {
+		l.Errorf("life %d: the beginning delivers %v", l.number, more)
 	}
 	if n := len(replaced); n > len(gone) || !slices.Equal(replaced, gone[:n]) {
-		l.Errorf("life %d: the beginning tells the ends of %v, want %v", l.number, replaced, gone)
+		l.Errorf("life %d: the beginning delivers the ends of %v, want %v", l.number, replaced, gone)
 	}
 	if len(s) >= len(want) {
-		l.Errorf("life %d: it told all %d, and should have ended before", l.number, len(s))
+		l.Errorf("life %d: it delivered all %d, and should have ended before", l.number, len(s))
 	}
 }

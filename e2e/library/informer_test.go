@@ -44,7 +44,7 @@ func TestInformer(t *testing.T) {
 		{"killed before it drops a journal", h.killedDropping},
 		{"killed before an acknowledgement", h.killedBefore},
 		{"killed before a handler returned", h.killedAfter},
-		{"killed while it tells its snapshot", h.killedTelling},
+		{"killed while it delivers its snapshot", h.killedDelivering},
 		{"the apiserver killed", h.serverKilled},
 		{"history expired while it was down", h.historyExpired},
 		{"all killed, its last words unsaved", h.allKilled},
@@ -57,18 +57,18 @@ func TestInformer(t *testing.T) {
 			time.Since(began).Round(10*time.Millisecond), h.number-1, len(h.ledger.written()), h.acknowledged)
 	}
 	for _, from := range []beginning{cold, served, expired} {
-		t.Logf("%s starts: %v ms until synced; told %d deletions of what an earlier life had told", from, h.took[from], h.inherited[from])
+		t.Logf("%s starts: %v ms until synced; delivered %d deletions of what an earlier life had delivered", from, h.took[from], h.inherited[from])
 		if h.inherited[from] == 0 {
-			t.Errorf("no %s start had a deletion to tell: the test has shown nothing", from)
+			t.Errorf("no %s start had a deletion to deliver: the test has shown nothing", from)
 		}
 	}
-	t.Logf("%d objects were in a snapshot and their namesakes in the journal; %d were in the journal, and not yet told", h.replaced, h.foretold)
-	if h.replaced == 0 || h.foretold == 0 {
+	t.Logf("%d objects were in a snapshot and their namesakes in the journal; %d were in the journal, and not yet delivered", h.replaced, h.announced)
+	if h.replaced == 0 || h.announced == 0 {
 		t.Error("the test has not shown both")
 	}
 }
 
-// lives are the lives of one informer, and the account of what they told.
+// lives are the lives of one informer, and the account of what they delivered.
 type lives struct {
 	*testing.T
 	ctx        context.Context
@@ -85,20 +85,20 @@ type lives struct {
 
 	now    *life
 	number int
-	known  map[string]int // by UID, what was told and not yet as deleted: the first life that told it
+	known  map[string]int // by UID, what was delivered and not yet as deleted: the first life that delivered it
 
-	inherited map[beginning]int     // deletions of what an earlier life had told
+	inherited map[beginning]int     // deletions of what an earlier life had delivered
 	took      map[beginning][]int64 // ms until synced
 
 	acknowledged int // writes
 	saved        int // writes that were in the last snapshot
 
-	snapshot *snapshot // that the last life left; nil = none
-	journal  []told    // what it left besides, the oldest first
-	noted    noted     // and what may be there too
+	snapshot *snapshot  // that the last life left; nil = none
+	journal  []delivery // what it left besides, the oldest first
+	noted    noted      // and what may be there too
 
-	replaced int // objects whose place one of the journal took
-	foretold int // objects of which only the journal knew
+	replaced  int // objects whose place one of the journal took
+	announced int // objects of which only the journal knew
 }
 
 func newLives(ctx context.Context, t *testing.T) *lives {
@@ -151,7 +151,7 @@ func (h *lives) begin(from beginning, every time.Duration, hold string) *life {
 	return h.launch(from, snap, every, hold)
 }
 
-// differences returns in how many deltas a list will be told to the next life.
+// differences returns in how many deltas the next life will deliver a list.
 func (h *lives) differences() int {
 	h.Helper()
 	var saved state
@@ -162,8 +162,8 @@ func (h *lives) differences() int {
 	return s.distance(h.ledger.now())
 }
 
-// settle waits until the informer has told the present state, compares it with
-// the server's, and its store and indexes too. Only the lost may be gone untold.
+// settle waits until the informer has delivered the present state, compares it with
+// the server's, and its store and indexes too. Only the lost may be gone without a delivery.
 func (l *life) settle(lost ...string) {
 	l.Helper()
 	l.must(l.ledger.left(0))
@@ -180,7 +180,7 @@ func (l *life) settle(lost ...string) {
 	shown := l.last("shown")
 	for what, diff := range map[string]string{
 		"what was written":      cmp.Diff(truth, want),
-		"what was told":         cmp.Diff(truth, l.state),
+		"what was delivered":    cmp.Diff(truth, l.state),
 		"the store":             cmp.Diff(truth, shown.Objects),
 		"the index by space":    cmp.Diff(namespaces, shown.Namespaces),
 		"the index by a letter": cmp.Diff(letters, shown.Letters),

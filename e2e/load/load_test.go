@@ -62,7 +62,7 @@ func TestLoad(t *testing.T) {
 			}
 			rv, err := strconv.ParseInt(w.RV, 10, 64)
 			if err != nil || rv <= last {
-				t.Errorf("%+v is told after the version %d: %v", w, last, err)
+				t.Errorf("%+v is reported after the version %d: %v", w, last, err)
 			}
 			last = rv
 		}
@@ -71,7 +71,7 @@ func TestLoad(t *testing.T) {
 		slices.SortFunc(wrote, order)
 		slices.SortFunc(record.Writes, order)
 		if diff := cmp.Diff(record.Writes, wrote); diff != "" {
-			t.Errorf("told (-recorded +told):\n%s", diff)
+			t.Errorf("writes (-recorded +reported):\n%s", diff)
 		}
 		if others := len(record.FinalOf("pods")) + len(record.FinalOf("configmaps")); others > 0 {
 			t.Errorf("%d objects of other resources", others)

@@ -95,7 +95,7 @@ func (s *stage) cloudLife() {
 	s.until("the sample is ready", func() bool {
 		return isReady() && has(kube.StatefulSets, "db", 1, db) && has(kube.Deployments, "identity", 2, identity) && has(kube.Deployments, "front", 3, front)
 	})
-	s.until("it is told", func() bool { return s.told(ns, "example", "Normal", "Ready") })
+	s.until("its Event is recorded", func() bool { return s.recorded(ns, "example", "Normal", "Ready") })
 	s.order(ns)
 	password := s.password(ns)
 

@@ -148,7 +148,7 @@ func (s *stage) fooLife() {
 	}
 	s.kube("apply", "-f", example("foo", "sample.yaml"))
 	s.until("the sample is made", is("example-foo", 3))
-	s.until("it is told", func() bool { return s.told(ns, "example", "Normal", "Synced") })
+	s.until("its Event is recorded", func() bool { return s.recorded(ns, "example", "Normal", "Synced") })
 
 	s.kube("scale", "foos.example.com/example", "--replicas=5")
 	s.until("it is scaled", is("example-foo", 5))
@@ -174,7 +174,7 @@ func (s *stage) fooLife() {
 	s.patch(foos, ns, "example", `{"spec":{"deploymentName":"taken"}}`)
 	s.until("what is somebody else's is refused", func() bool {
 		o, _ := s.get(foos, ns, "example")
-		return o.ready() == "False ErrResourceExists" && s.told(ns, "example", "Warning", "ErrResourceExists")
+		return o.ready() == "False ErrResourceExists" && s.recorded(ns, "example", "Warning", "ErrResourceExists")
 	})
 	if d, _ := s.get(kube.Deployments, ns, "taken"); d.image() != "theirs" || d.Spec.Replicas != 1 || d.Generation != 1 {
 		s.Errorf("somebody else's Deployment was changed: %+v", d)

@@ -14,7 +14,7 @@ import (
 )
 
 // replica is a Pod of an operator, played by a process: one that ends is started
-// anew, as by a kubelet.
+// again, as by a kubelet.
 type replica struct {
 	*testing.T
 	path, config string
@@ -38,7 +38,7 @@ func startReplica(t *testing.T, path, config string) *replica {
 	go func() {
 		defer close(r.done)
 		for cmd != nil {
-			_ = cmd.Wait() // ProcessState tells
+			_ = cmd.Wait() // ProcessState has the reason
 			cmd = r.next(cmd.ProcessState.ExitCode())
 		}
 	}()

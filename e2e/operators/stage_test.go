@@ -90,7 +90,7 @@ type stage struct {
 	*history
 }
 
-// history is what the watches have told.
+// history is what the watches have delivered.
 type history struct {
 	mu       sync.Mutex
 	lived    map[kube.Resource]map[kube.Key]map[string]bool // by UID: all that there ever was
@@ -209,8 +209,8 @@ func (s *stage) names(r kube.Resource, ns string) []string {
 	return names
 }
 
-// told reports whether there is an Event of the reason about an object.
-func (s *stage) told(ns, name, typ, reason string) bool {
+// recorded reports whether there is an Event of the reason about an object.
+func (s *stage) recorded(ns, name, typ, reason string) bool {
 	for k, e := range s.watched[kube.Events].Store().All() {
 		if k.Namespace == ns && e.InvolvedObject.Name == name && e.Type == typ && e.Reason == reason {
 			return true

@@ -150,19 +150,19 @@ func (a *account) count(recordType string, before int) int {
 // checkCounts: a RELISTED record counts the records of its relist.
 func (a *account) checkCounts(first, last int) {
 	type counts struct{ Added, Modified, Deleted int }
-	var told counts
+	var printed counts
 	for _, r := range a.records[first:last] {
 		switch r.Type {
 		case "ADDED":
-			told.Added++
+			printed.Added++
 		case "MODIFIED":
-			told.Modified++
+			printed.Modified++
 		case "DELETED":
-			told.Deleted++
+			printed.Deleted++
 		}
 	}
 	end := &a.records[last]
-	if diff := cmp.Diff(told, counts{end.Added, end.Modified, end.Deleted}); diff != "" {
+	if diff := cmp.Diff(printed, counts{end.Added, end.Modified, end.Deleted}); diff != "" {
 		a.errorf("%s seq %d: the counts of RELISTED (-records +counts):\n%s", a.resource, end.Seq, diff)
 	}
 }
@@ -381,6 +381,6 @@ func (a *account) checkFinal() {
 		}
 	}
 	if diff := cmp.Diff(a.final, state); diff != "" {
-		a.errorf("%s: the state in the end (-written +told):\n%s", a.resource, diff)
+		a.errorf("%s: the state in the end (-written +printed):\n%s", a.resource, diff)
 	}
 }

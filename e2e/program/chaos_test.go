@@ -141,7 +141,7 @@ func (h *chaos) silence() {
 	h.broken++
 }
 
-// forget loses every connection without a sign. Only silence tells, and new
+// forget loses every connection without a sign. Only silence shows it, and new
 // connections work.
 func (h *chaos) forget() {
 	before := h.story.count("DISCONNECTED")
@@ -163,7 +163,7 @@ func (h *chaos) restartAtRest() {
 	h.restart(func() {})
 	for _, r := range h.story.records[from:h.length()] {
 		if r.isObject() && isLoad(&r) {
-			h.Errorf("nothing was written during the restart, but the program tells %s %v %+v", r.Type, r.ref(), r.version())
+			h.Errorf("nothing was written during the restart, but the program prints %s %v %+v", r.Type, r.ref(), r.version())
 		}
 	}
 }
@@ -176,7 +176,7 @@ func (h *chaos) restartUnderLoad() {
 }
 
 // expire makes the program miss writes whose history is gone when it is back:
-// what was created, changed and deleted in between it can only tell by relisting.
+// what was created, changed and deleted in between it can only learn by listing again.
 func (h *chaos) expire() {
 	h.throttle.allow(400)
 	h.must(h.throttle.progress(h.ctx, 300))

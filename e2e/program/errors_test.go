@@ -76,7 +76,7 @@ func checkFailure(t *testing.T, r setup.Result, code int, want string, c *cluste
 	}
 	for _, never := range []string{c.Token(), c.UserToken(), "goroutine ", "panic"} {
 		if strings.Contains(r.Stderr, never) {
-			t.Errorf("stderr tells too much:\n%s", r.Stderr)
+			t.Errorf("stderr says too much:\n%s", r.Stderr)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func newSession(ctx context.Context, t *testing.T, c *cluster.Cluster) *session 
 	return &session{T: t, ctx: ctx, cluster: c, stderr: new(bytes.Buffer), story: newStory()}
 }
 
-// start starts the program and waits until it has told the first state.
+// start starts the program and waits until it has printed the first state.
 func (h *session) start(p *setup.Program, url string, args ...string) {
 	args = append([]string{"watch", strings.Join(load.Resources(), ","), "-A", "-o", "ndjson",
 		"--kubeconfig", setup.Kubeconfig(h.T, h.cluster, url)}, args...)
@@ -84,7 +84,7 @@ func (h *session) until(recordType string, before map[string]int) {
 	h.must(h.story.until(h.ctx, recordType+" of each resource", func() bool { return h.story.over(recordType, before) }))
 }
 
-// caughtUp waits until the program has told the server's present state.
+// caughtUp waits until the program has printed the present state of the server.
 func (h *session) caughtUp() {
 	want := make(map[load.Ref]load.Version)
 	for _, resource := range load.Resources() {
@@ -121,7 +121,7 @@ func (h *session) stop() {
 	if !errors.Is(h.story.err, io.EOF) {
 		h.Fatal(h.story.err)
 	}
-	h.cmd.Wait() // the exit code tells more than its error
+	h.cmd.Wait() // the exit code says more than its error
 	if code := h.cmd.ProcessState.ExitCode(); code != 130 {
 		h.Errorf("exit code %d after SIGINT, want 130", code)
 	}

@@ -83,7 +83,7 @@ func (s *story) read(output io.Reader) {
 		r := new(record)
 		if err := json.Unmarshal(line, r); err != nil {
 			s.take(nil, fmt.Errorf("line %.200q: %w", line, err))
-			io.Copy(io.Discard, output) // it fails when the program is killed; err tells enough
+			io.Copy(io.Discard, output) // it fails when the program is killed; err has the reason
 			return
 		}
 		s.take(r, nil)

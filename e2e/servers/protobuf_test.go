@@ -222,7 +222,7 @@ func testProtobufMetadata(ctx context.Context, t *testing.T, c *cluster.Cluster,
 // testProtobufEngine: a watcher sees the same in both encodings, and what the server
 // says of a request that it refuses.
 func testProtobufEngine(ctx context.Context, t *testing.T, c *cluster.Cluster) {
-	told := map[client.Encoding]string{}
+	traces := map[client.Encoding]string{}
 	for _, encoding := range []client.Encoding{client.EncodingJSON, client.EncodingAuto} {
 		cl, err := client.New(client.Config{Server: c.URL(), Token: c.Token(), TLS: client.TLS{CAData: c.CAPEM()}, Encoding: encoding})
 		if err != nil {
@@ -260,9 +260,9 @@ func testProtobufEngine(ctx context.Context, t *testing.T, c *cluster.Cluster) {
 		for _, err := range watch.Once(ctx, client.Of[kube.Partial](cl, kube.Pods).Where(kube.Selector{}, wrong), "1", watch.Options{}) {
 			fmt.Fprintln(&log, err)
 		}
-		told[encoding] = log.String()
+		traces[encoding] = log.String()
 	}
-	if diff := cmp.Diff(told[client.EncodingJSON], told[client.EncodingAuto]); diff != "" || told[client.EncodingAuto] == "" {
+	if diff := cmp.Diff(traces[client.EncodingJSON], traces[client.EncodingAuto]); diff != "" || traces[client.EncodingAuto] == "" {
 		t.Errorf("(-JSON +protobuf):\n%s", diff)
 	}
 }

@@ -19,8 +19,8 @@ func keysOf(lists ...[]any) []string {
 	return nil
 }
 
-// identify reports whether keys tell the elements of each list apart, of which there
-// must be one.
+// identify reports whether keys differ for the elements of each list. There must be at
+// least one element.
 func identify(keys []string, lists [][]any) bool {
 	some := false
 	for _, list := range lists {

@@ -43,7 +43,7 @@ func JQValue(v any) any {
 }
 
 // maxResults bounds what one object makes, so that a filter without an end, such
-// as range(infinite), is told rather than obeyed.
+// as range(infinite), is an error.
 const maxResults = 1 << 20
 
 // AppendJQ appends what code makes of v, at most so many bytes and maxResults results. A

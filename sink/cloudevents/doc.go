@@ -1,5 +1,5 @@
 // Package cloudevents is the sink that posts records to an HTTP server, as batches of
-// CloudEvents 1.0 in JSON. It sends each record at least once: a record that comes again has
+// CloudEvents 1.0 in JSON. It sends each record at least once: a record that is sent again has
 // the same id, by which a receiver can drop it.
 //
 //	db, err := sqlite.Open(ctx, "positions.db", sqlite.Options{})

@@ -156,7 +156,7 @@ func (s *Sink) table(ctx context.Context, filter, of string, headersOnly bool, u
 			DeliverPolicy:  jetstream.DeliverLastPerSubjectPolicy,
 			HeadersOnly:    headersOnly,
 		}
-		rows := map[string]jetstream.Msg{} // what changes meanwhile comes again
+		rows := map[string]jetstream.Msg{} // what changes meanwhile is delivered again
 		for m, err := range s.read(ctx, "KV_"+s.o.Bucket, c, until) {
 			if err != nil {
 				yield(nil, fmt.Errorf("read the bucket %s, which sources the stream %s: %w", s.o.Bucket, s.o.Stream, err))

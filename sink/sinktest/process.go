@@ -25,7 +25,7 @@ type story struct {
 	all      []*process
 }
 
-func tell(t *testing.T, store Store) *story {
+func newStory(t *testing.T, store Store) *story {
 	srv := apitest.NewWith(t, apitest.Options{InMemory: true, NoManagedFields: true})
 	return &story{World: NewWorld(srv), t: t, store: store}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/listwatch/listwatch/sink"
 )
 
-// told returns the history as text.
-func (s *story) told() []string {
+// lines returns the history as text.
+func (s *story) lines() []string {
 	s.t.Helper()
 	var all []string
 	for _, r := range s.history() {
@@ -30,9 +30,9 @@ func (s *story) told() []string {
 	return all
 }
 
-func (s *story) tells(want ...string) {
+func (s *story) wantHistory(want ...string) {
 	s.t.Helper()
-	if diff := cmp.Diff(want, s.told()); diff != "" {
+	if diff := cmp.Diff(want, s.lines()); diff != "" {
 		s.t.Errorf("history (-want +got):\n%s", diff)
 	}
 }
@@ -49,7 +49,7 @@ func (s *story) names(want ...string) {
 }
 
 func storyOfSelections(t *testing.T, store Store) {
-	s := tell(t, store)
+	s := newStory(t, store)
 	s.Put("a", "web", "1")
 	s.Put("b", "db", "1")
 	s.Put("c", "web", "1")
@@ -73,12 +73,12 @@ func storyOfSelections(t *testing.T, store Store) {
 	p = s.start(web)
 	p.live()
 	s.names("d")
-	s.tells("ADDED a synthetic", "ADDED c synthetic", "LEFT a", "ADDED b", "DELETED c", "ADDED a",
+	s.wantHistory("ADDED a synthetic", "ADDED c synthetic", "LEFT a", "ADDED b", "DELETED c", "ADDED a",
 		"ADDED d synthetic", "LEFT a synthetic", "DELETED b synthetic", "GAP synthetic")
 }
 
 func storyOfWhere(t *testing.T, store Store) {
-	s := tell(t, store)
+	s := newStory(t, store)
 	s.Put("a", "web", "1")
 	s.Put("b", "db", "1")
 	web := func(o *sink.Options) {
@@ -112,12 +112,12 @@ func storyOfWhere(t *testing.T, store Store) {
 	p = s.start(web)
 	p.live()
 	s.names("d")
-	s.tells("ADDED a synthetic", "LEFT a", "ADDED b", "MODIFIED b", "LEFT b", "ADDED c",
+	s.wantHistory("ADDED a synthetic", "LEFT a", "ADDED b", "MODIFIED b", "LEFT b", "ADDED c",
 		"ADDED d synthetic", "LEFT c synthetic", "GAP synthetic")
 }
 
 func storyOfShards(t *testing.T, store Store) {
-	s := tell(t, store)
+	s := newStory(t, store)
 	if store.OneWriter {
 		s.shared = store.Connect(t)
 	}
@@ -167,7 +167,7 @@ func namesOf(w *World) []string {
 }
 
 func storyOfRescope(t *testing.T, store Store) {
-	s := tell(t, store)
+	s := newStory(t, store)
 	s.Put("a", "web", "1")
 	s.Put("b", "db", "1")
 	s.Put("c", "db", "1")
@@ -184,13 +184,13 @@ func storyOfRescope(t *testing.T, store Store) {
 	p.until("another epoch", func(pos sink.Position) bool { return pos.Epoch == 2 })
 	p.live()
 	s.names("a")
-	s.tells("ADDED a synthetic", "ADDED b synthetic", "ADDED c synthetic",
+	s.wantHistory("ADDED a synthetic", "ADDED b synthetic", "ADDED c synthetic",
 		"MODIFIED a synthetic", "LEFT b synthetic", "DELETED c synthetic", "GAP synthetic")
 }
 
 // storyOfQuarantine has an object that cannot be projected, and one above the limit.
 func storyOfQuarantine(t *testing.T, store Store) {
-	s := tell(t, store)
+	s := newStory(t, store)
 	s.Put("a", "web", "good")
 	s.Put("b", "web", "poison")
 	s.Put("c", "web", strings.Repeat("long ", 1000))
@@ -213,7 +213,7 @@ func storyOfQuarantine(t *testing.T, store Store) {
 	s.Expire()
 	p = s.start(options)
 	p.live()
-	s.tells("ADDED a synthetic", "QUARANTINED b synthetic", "ADDED c synthetic", "QUARANTINED a", "MODIFIED b", "GAP synthetic")
+	s.wantHistory("ADDED a synthetic", "QUARANTINED b synthetic", "ADDED c synthetic", "QUARANTINED a", "MODIFIED b", "GAP synthetic")
 	type row struct {
 		Name, Quarantined string
 		Trimmed, Object   bool

@@ -34,7 +34,7 @@ func Soak(t *testing.T, store Store, o SoakOptions) {
 	if o.Rounds <= 0 {
 		o.Rounds = 100
 	}
-	k := &soak{story: tell(t, store), o: o, dice: rand.New(rand.NewPCG(o.Seed, 1)), counts: map[string]int{}}
+	k := &soak{story: newStory(t, store), o: o, dice: rand.New(rand.NewPCG(o.Seed, 1)), counts: map[string]int{}}
 	defer func() { t.Logf("seed %d, %d rounds: %v", o.Seed, o.Rounds, k.counts) }()
 	if o.Virtual {
 		k.patience = 2 * time.Hour
@@ -154,7 +154,7 @@ func (k *soak) revive() {
 }
 
 // restore takes the server back while no process runs. A server that has passed the
-// position by the time it is asked cannot be told from one that was never restored.
+// position by the time it is asked cannot be distinguished from one that was never restored.
 func (k *soak) restore() {
 	if k.dice.IntN(2) == 0 {
 		k.settle()

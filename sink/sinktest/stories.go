@@ -26,7 +26,7 @@ func (s *story) churn(round string) {
 }
 
 func storyOfChanges(t *testing.T, store Store) {
-	s := tell(t, store)
+	s := newStory(t, store)
 	s.churn("before")
 	p := s.start(nil)
 	p.live()
@@ -56,7 +56,7 @@ func storyOfChanges(t *testing.T, store Store) {
 }
 
 func storyOfRestarts(t *testing.T, store Store) {
-	s := tell(t, store)
+	s := newStory(t, store)
 	s.churn("first")
 	for i := range 4 {
 		p := s.start(nil)
@@ -77,7 +77,7 @@ func storyOfRestarts(t *testing.T, store Store) {
 }
 
 func storyOfExpiry(t *testing.T, store Store) {
-	s := tell(t, store)
+	s := newStory(t, store)
 	s.churn("first")
 	p := s.start(nil)
 	p.live()
@@ -124,7 +124,7 @@ func storyOfExpiry(t *testing.T, store Store) {
 }
 
 func storyOfRestore(t *testing.T, store Store) {
-	s := tell(t, store)
+	s := newStory(t, store)
 	s.churn("first")
 	p := s.start(nil)
 	p.live()
@@ -145,7 +145,7 @@ func storyOfRestore(t *testing.T, store Store) {
 
 // storyOfBrokenLoad loses the connection to the sink after each commit of a list.
 func storyOfBrokenLoad(t *testing.T, store Store) {
-	s := tell(t, store)
+	s := newStory(t, store)
 	for i := range 40 {
 		s.Put(fmt.Sprintf("n-%02d", i), "web", "1")
 	}
@@ -209,7 +209,7 @@ func storyOfBrokenLoad(t *testing.T, store Store) {
 }
 
 func storyOfUnknownCommits(t *testing.T, store Store) {
-	s := tell(t, store)
+	s := newStory(t, store)
 	s.churn("first")
 	p := s.start(func(o *sink.Options) {
 		o.BatchRecords = 3
@@ -245,7 +245,7 @@ func storyOfFrozenLeader(t *testing.T, store Store) {
 	if store.OneWriter {
 		return
 	}
-	s := tell(t, store)
+	s := newStory(t, store)
 	s.churn("first")
 	frozen, wake := make(chan struct{}), make(chan struct{})
 	var freeze atomic.Bool

@@ -13,7 +13,7 @@ import (
 
 // storyOfVerification commits what did not happen, which Verify must find.
 func storyOfVerification(t *testing.T, store Store) {
-	s := tell(t, store)
+	s := newStory(t, store)
 	for _, name := range []string{"changed", "missing", "newer", "same"} {
 		s.Put(name, "web", "1")
 	}

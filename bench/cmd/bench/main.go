@@ -100,7 +100,7 @@ func (o options) name() string {
 
 func run(ctx context.Context) error {
 	var o options
-	anew := flag.Bool("render", false, "measure nothing: write the tables of the last full run anew")
+	again := flag.Bool("render", false, "measure nothing: write the tables of the last full run again")
 	flag.BoolVar(&o.quick, "quick", false, "a tenth of the objects and events, and each client once")
 	flag.BoolVar(&o.cold, "cold", false, "also build the minimal programs with an empty cache, which takes minutes")
 	flag.StringVar(&o.kubectl, "kubectl", "", "path of a kubectl to compare the program with, instead of the one that module e2e builds")
@@ -120,7 +120,7 @@ func run(ctx context.Context) error {
 	if o.cluster != "" {
 		o.only = regexp.MustCompile("^" + besideKubectl + "$")
 	}
-	if *anew {
+	if *again {
 		return render(o)
 	}
 	if o.quick {
@@ -224,7 +224,7 @@ func (r report) save(o options, name string) error {
 	return f.Close()
 }
 
-// progress tells on stderr what is under way.
+// progress writes to stderr what is under way.
 func progress(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "bench: "+format+"\n", args...)
 }

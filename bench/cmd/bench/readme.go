@@ -16,7 +16,7 @@ const (
 
 var readmePath = filepath.Join("..", "README.md")
 
-// render writes the tables anew from what the last full run has found.
+// render writes the tables again from the last full run.
 func render(o options) error {
 	r, err := readReport(filepath.Join(o.out, "full.json"))
 	if err != nil {

@@ -3,7 +3,7 @@
 // prints a list of probe.Contest as JSON.
 //
 // The sides take turns, so that what else the machine does meets both. What one
-// goroutine does alone is told in its processor time. Garbage is collected
+// goroutine does alone is measured in its processor time. Garbage is collected
 // between the contests: what it costs shows in the allocations only.
 package main
 

@@ -14,8 +14,8 @@ import (
 	"github.com/listwatch/listwatch/internal/group"
 )
 
-// enough is how long a command may take to end once it is told to; and how long we
-// read on when it has ended, and what it left in the background holds its output.
+// enough is how long a command may take to end after SIGTERM; and how long its
+// output is read after it has ended, where a background process holds it open.
 const enough = time.Second
 
 // Check says what is wrong with the program of command, before it is needed.

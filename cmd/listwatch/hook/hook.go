@@ -87,8 +87,8 @@ type Options struct {
 	// several goroutines at once, the others by the one of Run. Nil = nobody listens.
 	Output func(label, line string)
 	Failed func(e Event, err error, runs int, again time.Duration)
-	// Stopping is told how many events a stop has dropped, and how many runs it
-	// waits for.
+	// Stopping gets how many events a stop has dropped, and for how many runs it
+	// waits.
 	Stopping func(dropped, running int)
 }
 

@@ -191,7 +191,7 @@ func (l *loop) accept(e Event) {
 	l.mark()
 }
 
-// mark tells how far all is finished.
+// mark stores up to which event all are finished.
 func (l *loop) mark() {
 	if len(l.open) > 0 {
 		l.done.Store(l.open[0].first - 1)
@@ -260,7 +260,7 @@ func (l *loop) tally() {
 
 func (l *loop) start(j *job) {
 	l.running++
-	l.tally() // before anybody can hear of it
+	l.tally() // before it can be observed
 	events := make([]Event, len(j.entries))
 	for i, e := range j.entries {
 		events[i] = e.Event

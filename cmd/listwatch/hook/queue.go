@@ -113,9 +113,9 @@ func (j *job) last(l *lane) (last *entry) {
 	return last
 }
 
-// absorb makes e of what waits as old, if e may replace it. A deletion is not
-// replaced by what happens to another object of the same name. What is modified
-// before it was told to be added is added.
+// absorb replaces the waiting entry old by e, if it may. A deletion is not replaced by
+// an event of another object of the same name. An object that is modified while its
+// addition waits stays added.
 func (q *queue) absorb(old *entry, e Event) bool {
 	switch {
 	case q.every, old.Object != e.Object:

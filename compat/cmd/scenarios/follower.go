@@ -64,7 +64,7 @@ func clientGo(ctx context.Context, run *scenario.Run, streaming bool) error {
 	return nil
 }
 
-// unsupported tells client-go not to stream its lists.
+// unsupported makes client-go list in pages.
 type unsupported struct{}
 
 func (unsupported) IsWatchListSemanticsUnSupported() bool { return true }

@@ -1,6 +1,6 @@
 package main
 
-// why tells why clients built on client-go fail a scenario. What it says was read
+// why says why clients built on client-go fail a scenario. What it says was read
 // off their requests (-requests) and client-go's tools/cache and rest packages.
 var why = map[string]string{
 	"tcp/unanswered": "A LIST has no deadline, unless rest.Config.Timeout is set, which cuts watches too: the informer waits for ever.",
@@ -11,7 +11,7 @@ var why = map[string]string{
 	"http/429-date": "It reads Retry-After as a number only. A date, which HTTP allows, counts for nothing: it comes back by its own " +
 		"backoff, which begins with a second.",
 	"http/401-once":  "It resumes its watch after a refused connection and after 429; after 401 it asks for the whole collection again.",
-	"stream/no-mark": "It waits for the mark, warns, and when the server ends the watch after 5 to 10 minutes, streams anew: it never lists, and never syncs.",
+	"stream/no-mark": "It waits for the mark, warns, and when the server ends the watch after 5 to 10 minutes, streams again: it never lists, and never syncs.",
 	"stream/ignored": "As stream/no-mark: the mark never comes, and it never lists.",
 	"bookmark/goes-back": "It takes the revision of each bookmark, whatever it had before: it is sent again what it knows, and is " +
 		"told 410 where that is no longer in the history.",

@@ -7,7 +7,7 @@
 //
 // Each story has a cluster of its own, and is followed by the engine's informers,
 // whose traffic and events are recorded. Beside the recording stands what they
-// told their handlers, NAME.deltas: package replay's tests hold each way to play
+// delivered to their handlers, NAME.deltas: package replay's tests hold each way to play
 // the recording against it. See README.md in that folder.
 package main
 

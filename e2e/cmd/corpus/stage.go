@@ -71,7 +71,7 @@ func newStage(ctx context.Context, c *cluster.Cluster, path, origin string) (*st
 	return s, err
 }
 
-// close ends everything in good order, and returns what the informers told.
+// close ends everything in good order, and returns what the informers delivered.
 func (s *stage) close() (deltas string, err error) {
 	s.stop()
 	s.running.Wait()

@@ -99,7 +99,7 @@ func adviceOnTLS(err error, cfg client.Config) string {
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		return "the server's certificate must be renewed, unless the clock of this machine is wrong"
 	case errors.As(err, &invalid):
-		return "the server's certificate must be issued anew, for this use"
+		return "the server's certificate must be issued again, for this use"
 	case errors.As(err, &record), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
 		return "the server speaks plain HTTP: give --server http://..."
 	case errors.As(err, &op) && op.Op == "remote error":

@@ -133,7 +133,7 @@ func (c *check) cannotAsk(err error) error {
 	step.Rows = nil
 	switch {
 	case errors.Is(err, kube.ErrNotFound):
-		err = errors.New("the server has no SelfSubjectAccessReview, so it cannot say what may be listed and watched: only trying tells, as by listwatch watch")
+		err = errors.New("the server has no SelfSubjectAccessReview, so it cannot say what may be listed and watched: try it with listwatch watch")
 	case errors.Is(err, kube.ErrForbidden):
 		// Not wrapped: the usual advice is about the types, not about this question.
 		err = fmt.Errorf(`the server does not say what may be listed and watched: %v; ask to be bound to ClusterRole "system:basic-user", as by default all are who are logged in, or try, as by listwatch watch`, err)

@@ -35,7 +35,7 @@ type serveFlags struct {
 	namespaces   bool
 }
 
-const serveLong = `Serve a fake Kubernetes API until told to stop: LIST, WATCH, writes, patches,
+const serveLong = `Serve a fake Kubernetes API until stopped: LIST, WATCH, writes, patches,
 CustomResourceDefinitions and garbage collection, from memory. It prints its URL
 on stdout once it is ready.
 
