@@ -32,7 +32,6 @@ var larger = map[string]int{
 	"apitest/internal/schema: lines":     5500,
 	"cmd/listwatch: files":               43,
 	"cmd/listwatch: lines":               6500,
-	"client: lines":                      4200,
 	"codec/skip.go: skip":                109,
 	"bench/cmd/bench/case.go: cases":     100,
 	"bench/probe/main.go: run":           95,

@@ -57,6 +57,7 @@ var floors = map[string]float64{
 	"apitest/internal/webhook":   1.4,
 	"replay":                     4,
 	"client":                     2,
+	"client/internal/merge":      1.5,
 	"apitest":                    2,
 	"list":                       3,
 	"watch":                      3,

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/listwatch/listwatch/client/internal/merge"
+	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -129,7 +131,7 @@ func TestOverlay(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.edit(&s.object)
-			after, err := treeOf(s.object)
+			after, err := merge.Tree(s.object)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -141,7 +143,8 @@ func TestOverlay(t *testing.T) {
 				}
 				return
 			}
-			if diff := cmp.Diff(c.want, encoded(result["spec"])); err != nil || diff != "" {
+			spec, _ := codec.Encode(result["spec"])
+			if diff := cmp.Diff(c.want, string(spec)); err != nil || diff != "" {
 				t.Errorf("%v (-want +got):\n%s", err, diff)
 			}
 		})
@@ -149,22 +152,3 @@ func TestOverlay(t *testing.T) {
 }
 
 func swap[E any](list []E) { list[0], list[1] = list[1], list[0] }
-
-func tree(t *testing.T, s string) any {
-	t.Helper()
-	var v any
-	if err := json.Unmarshal([]byte(s), &v); err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
-
-func TestMergeDiff(t *testing.T) {
-	got, lists := mergeDiff(tree(t, `{"a":1,"b":{"c":1,"d":2},"e":[1],"g":1}`).(map[string]any), tree(t, `{"a":1,"b":{"c":2},"e":[1,2],"f":3}`).(map[string]any))
-	if diff := cmp.Diff(tree(t, `{"b":{"c":2,"d":null},"e":[1,2],"f":3,"g":null}`), any(got)); diff != "" || !lists {
-		t.Errorf("lists %v (-want +got):\n%s", lists, diff)
-	}
-	if _, lists := mergeDiff(tree(t, `{"a":1,"e":[1]}`).(map[string]any), tree(t, `{"a":2,"e":[1]}`).(map[string]any)); lists {
-		t.Error("an unchanged list counts")
-	}
-}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/listwatch/listwatch/client/internal/merge"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -73,7 +74,7 @@ func (c Collection[T]) Apply(ctx context.Context, k kube.Key, object any, o Appl
 	if err != nil {
 		return *new(T), fmt.Errorf("%s: %w", what, err)
 	}
-	tree, err := parseTree(body)
+	tree, err := merge.Parse(body)
 	if err != nil {
 		return *new(T), fmt.Errorf("%s: %w", what, err)
 	}

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/listwatch/listwatch/client/internal/merge"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -40,16 +40,16 @@ func stateOf[T kube.Object](b []byte) (s state[T], err error) {
 	if s.object, err = codec.Decode[T](b); err != nil {
 		return s, err
 	}
-	if s.tree, err = parseTree(b); err != nil {
+	if s.tree, err = merge.Parse(b); err != nil {
 		return s, err
 	}
 	if b, err = codec.Known[T](b); err != nil {
 		return s, err
 	}
-	if s.known, err = parseTree(b); err != nil {
+	if s.known, err = merge.Parse(b); err != nil {
 		return s, err
 	}
-	s.view, err = treeOf(s.object)
+	s.view, err = merge.Tree(s.object)
 	return s, err
 }
 
@@ -68,7 +68,7 @@ func (s *state[T]) identify(after map[string]any) {
 	}
 	for _, member := range []string{"name", "namespace", "uid", "resourceVersion", "generation",
 		"creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"} {
-		if value, ok := was[member]; ok && isZero(now[member]) {
+		if value, ok := was[member]; ok && merge.IsZero(now[member]) {
 			now[member] = value
 		}
 	}
@@ -79,7 +79,7 @@ func (s *state[T]) change(f func(*T) error) (map[string]any, error) {
 	if err := f(&s.object); err != nil {
 		return nil, err
 	}
-	after, err := treeOf(s.object)
+	after, err := merge.Tree(s.object)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (c Collection[T]) put(ctx context.Context, k kube.Key, _, now map[string]an
 // mergePatch sends the difference, with the UID: if the object was deleted and created
 // again since it was read, that is a conflict.
 func (c Collection[T]) mergePatch(ctx context.Context, k kube.Key, read, now map[string]any) (T, error) {
-	patch, lists := mergeDiff(read, now)
+	patch, lists := merge.Patch(read, now)
 	meta, _ := patch["metadata"].(map[string]any)
 	if meta == nil {
 		meta = map[string]any{}
@@ -280,31 +280,4 @@ func whole[T kube.Object]() bool {
 		return true
 	}
 	return false
-}
-
-// mergeDiff returns the JSON merge patch (RFC 7396) from one object to another, and
-// whether it contains a list, which it can only replace as a whole.
-func mergeDiff(from, to map[string]any) (patch map[string]any, lists bool) {
-	patch = make(map[string]any)
-	for name := range maps.Keys(from) {
-		if _, ok := to[name]; !ok {
-			patch[name] = nil
-		}
-	}
-	for name, now := range to {
-		was, ok := from[name]
-		if ok && reflect.DeepEqual(was, now) {
-			continue
-		}
-		a, isMap := was.(map[string]any)
-		b, toMap := now.(map[string]any)
-		if isMap && toMap {
-			inner, list := mergeDiff(a, b)
-			patch[name], lists = inner, lists || list
-			continue
-		}
-		_, list := now.([]any)
-		patch[name], lists = now, lists || list
-	}
-	return patch, lists
 }

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/listwatch/listwatch/client/internal/merge"
 	"github.com/listwatch/listwatch/internal/wait"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -64,7 +65,7 @@ func (c Collection[T]) Create(ctx context.Context, o T) (T, error) {
 	if err := c.confine(o.GetNamespace()); err != nil {
 		return *new(T), fmt.Errorf("%s: %w", what, err)
 	}
-	tree, err := treeOf(o)
+	tree, err := merge.Tree(o)
 	if err != nil {
 		return *new(T), fmt.Errorf("%s: %w", what, err)
 	}
@@ -121,7 +122,7 @@ func (c Collection[T]) Update(ctx context.Context, o T) (T, error) {
 	if o.GetResourceVersion() == "" {
 		return *new(T), fmt.Errorf("%s: it has no resourceVersion: read it from the server first, or use Patch or Apply", what)
 	}
-	tree, err := treeOf(o)
+	tree, err := merge.Tree(o)
 	if err != nil {
 		return *new(T), fmt.Errorf("%s: %w", what, err)
 	}
@@ -228,7 +229,7 @@ func (c Collection[T]) fresh(k kube.Key, f func(*T) error) (T, error) {
 	if err != nil {
 		return *new(T), fmt.Errorf("create %s: %w", c.named(k), err)
 	}
-	tree, err := treeOf(o)
+	tree, err := merge.Tree(o)
 	if err != nil {
 		return *new(T), fmt.Errorf("create %s: %w", c.named(k), err)
 	}

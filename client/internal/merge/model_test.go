@@ -1,4 +1,4 @@
-package client
+package merge
 
 import (
 	"encoding/json"
@@ -97,7 +97,7 @@ func (m *model) omitted(v any) bool {
 	case isMap && m.kind == 'S' && !m.pointer:
 		return m.omit == "omitzero" && m.zero(v)
 	}
-	return !isList && !isMap && !m.pointer && isZero(v)
+	return !isList && !isMap && !m.pointer && IsZero(v)
 }
 
 func (m *model) zero(v any) bool {
@@ -115,7 +115,7 @@ func (m *model) zero(v any) bool {
 		}
 		return true
 	}
-	return v == nil || !m.pointer && isZero(v)
+	return v == nil || !m.pointer && IsZero(v)
 }
 
 // known is what codec.Known returns.
@@ -433,7 +433,7 @@ func plain(v any) any {
 	case map[string]any:
 		out := map[string]any{}
 		for name, e := range v {
-			if !isZero(e) {
+			if !IsZero(e) {
 				out[name] = plain(e)
 			}
 		}
@@ -451,7 +451,7 @@ func plain(v any) any {
 // TestEditModel: members that a type does not know are kept on their element, or the
 // write fails; and what the type knows is as the edit made it.
 func TestEditModel(t *testing.T) {
-	b, err := os.ReadFile("../apitest/internal/schema/openapi/schemas.json")
+	b, err := os.ReadFile("../../../apitest/internal/schema/openapi/schemas.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package client
+package merge
 
 import (
 	_ "embed"
@@ -9,7 +9,7 @@ import (
 // listTypes are the keys by which the API identifies the elements of its lists. It is
 // generated from the OpenAPI documents of kube-apiserver by
 //
-//	go test ./client -run TestListTypes -update
+//	go test ./client/internal/merge -run TestListTypes -update
 //
 // Each line is a type: its name, and those of its members that are lists with keys or
 // contain them. member>type is an object or a list without keys, and

@@ -1,4 +1,4 @@
-package client
+package merge
 
 import (
 	"encoding/json"
@@ -68,7 +68,7 @@ func (m *merger) names() []string {
 // other than 0, which a field has that is not set.
 func named(member string, list []any) bool {
 	for _, e := range list {
-		if e, _ := e.(map[string]any); e == nil || isZero(e[member]) || reflect.TypeOf(e[member]).Kind() != reflect.String {
+		if e, _ := e.(map[string]any); e == nil || IsZero(e[member]) || reflect.TypeOf(e[member]).Kind() != reflect.String {
 			return false
 		}
 	}

@@ -1,4 +1,4 @@
-package client
+package merge
 
 import (
 	"encoding/json"
@@ -41,7 +41,7 @@ func (s *openAPI) ref() string {
 // TestListTypes: the embedded table is what the OpenAPI documents of the fake say, which
 // are those of a real kube-apiserver.
 func TestListTypes(t *testing.T) {
-	b, err := os.ReadFile("../apitest/internal/schema/openapi/schemas.json")
+	b, err := os.ReadFile("../../../apitest/internal/schema/openapi/schemas.json")
 	if err != nil {
 		t.Fatal(err)
 	}
