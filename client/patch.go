@@ -38,9 +38,8 @@ func (c Collection[T]) Patch(ctx context.Context, k kube.Key, t PatchType, patch
 
 // PatchStatus sends a merge patch of the status: members that status does not contain
 // are unchanged. status is the value of the member, as a struct, map or JSON. A member
-// that a struct leaves out by omitempty or omitzero is not removed: send null for it,
-// by a map, by JSON or by a field without omitempty, or use UpdateStatus or Apply.
-// Lists are sent as a whole.
+// that a struct leaves out by omitempty or omitzero is not removed: PatchStatusFrom does
+// that. Lists are sent as a whole.
 func (c Collection[T]) PatchStatus(ctx context.Context, k kube.Key, status any) (T, error) {
 	body, err := patchBody(status)
 	if err != nil {

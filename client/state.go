@@ -130,28 +130,8 @@ func (c Collection[T]) put(ctx context.Context, k kube.Key, _, now map[string]an
 	return c.send(ctx, "update "+c.named(k), http.MethodPut, path, now)
 }
 
-// mergePatch sends the difference, with the UID: if the object was deleted and created
-// again since it was read, that is a conflict.
 func (c Collection[T]) mergePatch(ctx context.Context, k kube.Key, read, now map[string]any) (T, error) {
-	patch, lists := merge.Patch(read, now)
-	meta, _ := patch["metadata"].(map[string]any)
-	if meta == nil {
-		meta = map[string]any{}
-		patch["metadata"] = meta
-	}
-	if was, ok := read["metadata"].(map[string]any); ok {
-		if uid, ok := was["uid"]; ok {
-			meta["uid"] = uid
-		}
-		if lists {
-			meta["resourceVersion"] = was["resourceVersion"]
-		}
-	}
-	o, err := c.Patch(ctx, k, MergePatch, patch)
-	if refusesUID(err) {
-		return o, fmt.Errorf("the object was deleted and created again since it was read: %w", c.conflict(k))
-	}
-	return o, err
+	return c.patchFrom(ctx, k, read, now, false)
 }
 
 // refusesUID reports whether a server refused a change of metadata.uid.
@@ -272,7 +252,10 @@ func (c Collection[T]) conflict(k kube.Key) error {
 	}
 }
 
-// whole reports whether a T holds all of an object, so that it can be written back.
+// whole reports whether a T holds all of an object, so that it can be written back
+// without reading the object.
+func (c Collection[T]) whole() bool { return c.Write.Whole || whole[T]() }
+
 func whole[T kube.Object]() bool {
 	var zero T
 	switch any(zero).(type) {

@@ -27,6 +27,12 @@ type WriteOptions struct {
 	// Validation sets how the server handles unknown and duplicate members: "Strict",
 	// "Warn" or "Ignore". Default: the server's, which is Warn.
 	Validation string
+
+	// Whole declares that T has every member of the objects, as the types of k8s.io/api
+	// of the server's version do, or the struct that a CustomResourceDefinition is made
+	// from. Update and PatchFrom then do not read the object before they write it.
+	// Members that T does not have are lost.
+	Whole bool
 }
 
 func (o WriteOptions) query() url.Values {
@@ -93,8 +99,8 @@ func (c Collection[T]) Create(ctx context.Context, o T) (T, error) {
 // object: otherwise the error is [kube.ErrConflict], and the change must be made again
 // on the current object. [Collection.Edit] does that.
 //
-// Members that T does not have are kept: unless T holds all of an object (codec.Raw),
-// Update reads the object and applies the difference between its T and o to it. The
+// Members that T does not have are kept: unless T holds all of an object (codec.Raw, or
+// [WriteOptions.Whole]), Update reads the object and applies the difference between its T and o to it. The
 // elements of a list are paired with the stored ones: by their keys if the API defines
 // them, as for containers and conditions, otherwise by a unique name, otherwise by
 // equality. If an element has members that T does not have, and it is not certain
@@ -126,7 +132,7 @@ func (c Collection[T]) Update(ctx context.Context, o T) (T, error) {
 	if err != nil {
 		return *new(T), fmt.Errorf("%s: %w", what, err)
 	}
-	if !whole[T]() {
+	if !c.whole() {
 		before, err := c.readState(ctx, key)
 		if err != nil {
 			return *new(T), fmt.Errorf("%s: %w", what, err)

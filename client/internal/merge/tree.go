@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"reflect"
 
 	"github.com/listwatch/listwatch/codec"
@@ -34,13 +33,14 @@ func Parse(b []byte) (map[string]any, error) {
 	return tree, nil
 }
 
-// Patch returns the JSON merge patch (RFC 7396) from one object to another, and
-// whether it contains a list, which it can only replace as a whole.
+// Patch returns the JSON merge patch (RFC 7396) from one object to another, and whether it
+// changes or removes a list, which it can only do as a whole.
 func Patch(from, to map[string]any) (patch map[string]any, lists bool) {
 	patch = make(map[string]any)
-	for name := range maps.Keys(from) {
+	for name, was := range from {
 		if _, ok := to[name]; !ok {
-			patch[name] = nil
+			_, list := was.([]any)
+			patch[name], lists = nil, lists || list
 		}
 	}
 	for name, now := range to {
@@ -59,4 +59,25 @@ func Patch(from, to map[string]any) (patch map[string]any, lists bool) {
 		patch[name], lists = now, lists || list
 	}
 	return patch, lists
+}
+
+// HasElements reports whether v contains a list of anything but plain values: its
+// elements may have members that a Go type does not have.
+func HasElements(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, inner := range v {
+			if HasElements(inner) {
+				return true
+			}
+		}
+	case []any:
+		for _, e := range v {
+			switch e.(type) {
+			case map[string]any, []any:
+				return true
+			}
+		}
+	}
+	return false
 }

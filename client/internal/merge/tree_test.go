@@ -15,6 +15,9 @@ func TestPatch(t *testing.T) {
 	if _, lists := Patch(tree(t, `{"a":1,"e":[1]}`).(map[string]any), tree(t, `{"a":2,"e":[1]}`).(map[string]any)); lists {
 		t.Error("an unchanged list counts")
 	}
+	if _, lists := Patch(tree(t, `{"a":{"e":[1]}}`).(map[string]any), tree(t, `{"a":{}}`).(map[string]any)); !lists {
+		t.Error("a removed list does not count")
+	}
 }
 
 func tree(t *testing.T, s string) any {

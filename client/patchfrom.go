@@ -1,0 +1,138 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+
+	"github.com/listwatch/listwatch/client/internal/merge"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// PatchOptions set how PatchFrom handles concurrent changes.
+type PatchOptions struct {
+	// OptimisticLock sends the resourceVersion of the object before the change, so that
+	// any change by somebody else is a [kube.ErrConflict]. Without it only a change of a
+	// list does, and an object that was deleted and created again.
+	OptimisticLock bool
+}
+
+// PatchFrom sends the difference between two values of an object as one JSON merge
+// patch: members that after does not have, for omitempty or as a key of a map, are
+// removed. Other members are unchanged, whoever changes them meanwhile. before is the
+// object as it was read, from a cache or a server, and after a changed copy of it, which
+// must not share maps, lists and pointers with before. If they are equal, no request is
+// sent, and PatchFrom returns after.
+//
+// A merge patch replaces a list as a whole. Therefore a change of a list is sent with the
+// resourceVersion of before, and fails with [kube.ErrConflict] if the object has another
+// one. If the elements are objects, PatchFrom reads the object first, to keep members of
+// them that T does not have, or fails with an *[AmbiguousError]: see [Collection.Update].
+// [WriteOptions.Whole] saves that request.
+//
+// For a resource with a status subresource the server ignores changes of the status: see
+// [Collection.PatchStatusFrom].
+func (c Collection[T]) PatchFrom(ctx context.Context, before, after T, o PatchOptions) (T, error) {
+	if isNil(before) || isNil(after) {
+		return *new(T), fmt.Errorf("patch %s: the object before or after the change is nil", c.Resource)
+	}
+	k := c.keyIn(kube.KeyOf(before))
+	what := "patch " + c.named(k)
+	was, now, err := c.trees(before, after)
+	if err != nil {
+		return *new(T), fmt.Errorf("%s: %w", what, err)
+	}
+	if reflect.DeepEqual(was, now) {
+		return after, nil
+	}
+	read := was
+	if patch, _ := merge.Patch(was, now); !c.whole() && merge.HasElements(patch) {
+		if read, now, err = c.reread(ctx, k, before, was, now); err != nil {
+			return *new(T), fmt.Errorf("%s: %w", what, err)
+		}
+	}
+	return c.patchFrom(ctx, k, read, now, o.OptimisticLock)
+}
+
+// PatchStatusFrom is PatchFrom of the status subresource: it sends what differs in the
+// status, and nothing else.
+func (c Collection[T]) PatchStatusFrom(ctx context.Context, before, after T, o PatchOptions) (T, error) {
+	return c.Sub("status").PatchFrom(ctx, before, after, o)
+}
+
+// trees returns the encodings of an object before and after a change, which differ only
+// in what the collection writes.
+func (c Collection[T]) trees(before, after T) (was, now map[string]any, err error) {
+	if was, err = merge.Tree(before); err != nil {
+		return nil, nil, err
+	}
+	if now, err = merge.Tree(after); err != nil {
+		return nil, nil, err
+	}
+	s := state[T]{view: was}
+	s.identify(now)
+	a, _ := was["metadata"].(map[string]any)
+	b, _ := now["metadata"].(map[string]any)
+	for _, member := range []string{"name", "namespace", "uid"} {
+		if !reflect.DeepEqual(a[member], b[member]) {
+			return nil, nil, fmt.Errorf("before and after are different objects: they differ in metadata.%s", member)
+		}
+	}
+	if b != nil {
+		b["resourceVersion"] = a["resourceVersion"] // of before: the change is based on it
+		if a["resourceVersion"] == nil {
+			delete(b, "resourceVersion")
+		}
+	}
+	if c.Subresource == "status" {
+		status, ok := now["status"]
+		if now = maps.Clone(was); ok {
+			now["status"] = status
+		} else {
+			delete(now, "status")
+		}
+	}
+	return was, now, nil
+}
+
+// reread returns the whole object, before and after the change from was to now.
+func (c Collection[T]) reread(ctx context.Context, k kube.Key, before T, was, now map[string]any) (read, changed map[string]any, err error) {
+	s, err := c.readState(ctx, k)
+	if err != nil {
+		return nil, nil, err
+	}
+	if s.object.GetResourceVersion() != before.GetResourceVersion() {
+		return nil, nil, c.conflict(k)
+	}
+	s.view = was
+	changed, err = s.overlay(now)
+	return s.tree, changed, err
+}
+
+// patchFrom sends the difference between two encodings, with the UID: if the object was
+// deleted and created again since it was read, that is a conflict.
+func (c Collection[T]) patchFrom(ctx context.Context, k kube.Key, read, now map[string]any, lock bool) (T, error) {
+	patch, lists := merge.Patch(read, now)
+	meta, _ := patch["metadata"].(map[string]any)
+	if meta == nil {
+		meta = map[string]any{}
+		patch["metadata"] = meta
+	}
+	if was, ok := read["metadata"].(map[string]any); ok {
+		if uid, ok := was["uid"]; ok {
+			meta["uid"] = uid
+		}
+		if revision := was["resourceVersion"]; lists || lock {
+			if merge.IsZero(revision) {
+				return *new(T), fmt.Errorf("patch %s: a list changes, or OptimisticLock is set, but the object before the change has no resourceVersion: read it from the server first", c.named(k))
+			}
+			meta["resourceVersion"] = revision
+		}
+	}
+	o, err := c.Patch(ctx, k, MergePatch, patch)
+	if refusesUID(err) {
+		return o, fmt.Errorf("the object was deleted and created again since it was read: %w", c.conflict(k))
+	}
+	return o, err
+}

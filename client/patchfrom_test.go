@@ -1,0 +1,270 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+)
+
+var widgets = kube.Resource{Group: "example.com", Version: "v1", Plural: "widgets", Kind: "Widget", Namespaced: true}
+
+// widget knows a part of a Widget.
+type widget struct {
+	kube.Meta `json:"metadata"`
+	Spec      struct {
+		Size  int            `json:"size,omitempty"`
+		Parts []widgetPart   `json:"parts,omitempty"`
+		Tags  []string       `json:"tags,omitempty"`
+		Extra map[string]int `json:"extra,omitempty"`
+	} `json:"spec,omitzero"`
+	Status struct {
+		Phase      string           `json:"phase,omitempty"`
+		Conditions []kube.Condition `json:"conditions,omitempty"`
+	} `json:"status,omitzero"`
+}
+
+type widgetPart struct {
+	Name string `json:"name"`
+	Size int    `json:"size,omitempty"`
+}
+
+const webWidget = `{"metadata":{"namespace":"a","name":"web","uid":"1","labels":{"app":"web","old":"x"}},
+	"spec":{"size":1,"color":"red","tags":["a"],"extra":{"x":1,"y":2},"parts":[{"name":"p","size":1,"color":"blue"}]},
+	"status":{"phase":"New","seen":1,"conditions":[{"type":"Ready","status":"False","reason":"No","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`
+
+// patchedWidgets returns the requests of a client, and the stored object after f has
+// changed a copy of web and PatchFrom has sent that.
+func patchedWidgets(t *testing.T, srv *apitest.Server) (col client.Collection[widget], requests *[]string) {
+	t.Helper()
+	requests = new([]string)
+	c := newClient(t, client.Config{Server: srv.URL, Dial: srv.Dial, Trace: &client.Trace{Done: func(r client.RoundTrip) {
+		*requests = append(*requests, r.Method+" "+r.Path)
+	}}})
+	srv.AddResource(apitest.ResourceInfo{Resource: widgets, Status: true})
+	srv.Put(widgets, webWidget)
+	return client.Of[widget](c, widgets).In("a"), requests
+}
+
+func TestPatchFrom(t *testing.T) {
+	const path = "/apis/example.com/v1/namespaces/a/widgets/web"
+	for name, c := range map[string]struct {
+		change   func(*widget)
+		with     client.WriteOptions
+		status   bool
+		requests []string
+		want     map[string]string // members of the object, as text
+	}{
+		"nothing": {change: func(*widget) {}, want: map[string]string{"spec.size": "1"}},
+		"a member, an omitted one and a map key": {
+			change: func(w *widget) {
+				w.Spec.Size = 0
+				delete(w.Labels, "old")
+				w.Labels["new"] = "y"
+				delete(w.Spec.Extra, "x")
+				w.Status.Phase = "Ignored"
+			},
+			requests: []string{"PATCH " + path},
+			want:     map[string]string{"spec.size": "", "spec.color": "red", "metadata.labels.old": "", "metadata.labels.new": "y", "spec.extra.x": "", "spec.extra.y": "2", "status.phase": "New"},
+		},
+		"a list of plain values": {
+			change: func(w *widget) { w.Spec.Tags = nil }, requests: []string{"PATCH " + path},
+			want: map[string]string{"spec.tags": "", "spec.color": "red"},
+		},
+		"a list of objects": {
+			change:   func(w *widget) { w.Spec.Parts = []widgetPart{{"q", 2}, {"p", 3}} },
+			requests: []string{"GET " + path, "PATCH " + path},
+			want:     map[string]string{"spec.parts": `[{"name":"q","size":2},{"color":"blue","name":"p","size":3}]`},
+		},
+		"a list of a whole type": {
+			change: func(w *widget) { w.Spec.Parts[0].Size = 4 }, with: client.WriteOptions{Whole: true},
+			requests: []string{"PATCH " + path},
+			want:     map[string]string{"spec.parts": `[{"name":"p","size":4}]`, "spec.color": "red"},
+		},
+		"a status": {
+			change: func(w *widget) {
+				w.Status.Phase = ""
+				w.Spec.Size = 7
+				w.Labels["new"] = "y"
+			},
+			status: true, requests: []string{"PATCH " + path + "/status"},
+			want: map[string]string{"status.phase": "", "status.seen": "1", "spec.size": "1", "metadata.labels.new": ""},
+		},
+		"a whole status": {
+			change: func(w *widget) { *w = widget{Meta: w.Meta, Spec: w.Spec} },
+			status: true, requests: []string{"PATCH " + path + "/status"},
+			want: map[string]string{"status": "", "spec.size": "1"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := apitest.NewInMemory(t)
+			col, requests := patchedWidgets(t, srv)
+			before, err := col.Get(t.Context(), kube.Key{Name: "web"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			after, err := col.Get(t.Context(), kube.Key{Name: "web"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			*requests = nil
+			c.change(&after)
+			write := col.With(c.with).PatchFrom
+			if c.status {
+				write = col.With(c.with).PatchStatusFrom
+			}
+			if _, err := write(t.Context(), before, after, client.PatchOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.requests, *requests); diff != "" {
+				t.Errorf("requests (-want +got):\n%s", diff)
+			}
+			stored := srv.Get(widgets, kube.Key{Namespace: "a", Name: "web"})
+			for path, want := range c.want {
+				if got := memberOf(t, stored, path); got != want {
+					t.Errorf("%s is %s, want %s", path, got, want)
+				}
+			}
+		})
+	}
+}
+
+// memberOf returns a member of an object: a string as it is, another value as JSON.
+func memberOf(t *testing.T, object []byte, path string) string {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal(object, &v); err != nil {
+		t.Fatal(err)
+	}
+	for name := range strings.SplitSeq(path, ".") {
+		in, _ := v.(map[string]any)
+		v = in[name]
+	}
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// A change by somebody else is a conflict with OptimisticLock, where a list is sent, and
+// where the object was created again.
+func TestPatchFromConflicts(t *testing.T) {
+	key := kube.Key{Namespace: "a", Name: "web"}
+	size := func(w *widget) { w.Spec.Size++ }
+	for name, c := range map[string]struct {
+		change   func(*widget)
+		meantime string
+		o        client.PatchOptions
+		conflict bool
+	}{
+		"a member":            {change: size, meantime: "1"},
+		"a member, locked":    {change: size, meantime: "1", o: client.PatchOptions{OptimisticLock: true}, conflict: true},
+		"created again":       {change: size, meantime: "2", conflict: true},
+		"a plain list":        {change: func(w *widget) { w.Spec.Tags = nil }, meantime: "1", conflict: true},
+		"a list of objects":   {change: func(w *widget) { w.Spec.Parts = nil }, meantime: "1", conflict: true},
+		"locked, not changed": {change: size, o: client.PatchOptions{OptimisticLock: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := apitest.NewInMemory(t)
+			col, _ := patchedWidgets(t, srv)
+			before, err := col.Get(t.Context(), key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			after, err := col.Get(t.Context(), key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.meantime != "" {
+				if c.meantime != before.UID {
+					srv.Delete(widgets, key)
+				}
+				srv.Put(widgets, strings.NewReplacer(`"red"`, `"green"`, `"uid":"1"`, `"uid":"`+c.meantime+`"`).Replace(webWidget))
+			}
+			c.change(&after)
+			_, err = col.PatchFrom(t.Context(), before, after, c.o)
+			if errors.Is(err, kube.ErrConflict) != c.conflict || !c.conflict && err != nil {
+				t.Errorf("error %v, want a conflict: %v", err, c.conflict)
+			}
+		})
+	}
+}
+
+func TestPatchFromRefuses(t *testing.T) {
+	srv := apitest.NewInMemory(t)
+	col, requests := patchedWidgets(t, srv)
+	before, err := col.Get(t.Context(), kube.Key{Name: "web"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	*requests = nil
+	renamed, unread, listed := before, before, before
+	renamed.Name = "other"
+	unread.ResourceVersion = ""
+	listed.Spec.Tags = []string{"b"}
+	sized := unread
+	sized.Spec.Size = 9
+	for want, c := range map[string]struct {
+		before, after widget
+		o             client.PatchOptions
+	}{
+		"patch widgets.v1.example.com a/web: before and after are different objects: they differ in metadata.name":                                                              {before: before, after: renamed},
+		"patch widgets.v1.example.com a/web: a list changes, or OptimisticLock is set, but the object before the change has no resourceVersion: read it from the server first":  {before: unread, after: listed},
+		"patch widgets.v1.example.com a/web: a list changes, or OptimisticLock is set, but the object before the change has no resourceVersion: read it from the server first ": {before: unread, after: sized, o: client.PatchOptions{OptimisticLock: true}},
+	} {
+		if _, err := col.PatchFrom(t.Context(), c.before, c.after, c.o); fmt.Sprint(err) != strings.TrimSpace(want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+	if len(*requests) != 0 {
+		t.Errorf("requests %v", *requests)
+	}
+}
+
+// A controller changes a copy of the cached object, and sends the difference.
+func ExampleCollection_PatchStatusFrom() {
+	srv, err := apitest.Start(apitest.Options{InMemory: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer srv.Close()
+	srv.AddResource(apitest.ResourceInfo{Resource: widgets, Status: true})
+	srv.Put(widgets, `{"metadata":{"namespace":"a","name":"web"},"spec":{"size":1},"status":{"phase":"Failed"}}`)
+	c, err := client.New(client.Config{Server: srv.URL, Dial: srv.Dial})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	col := client.Of[widget](c, widgets)
+
+	before, err := col.Get(context.Background(), kube.Key{Namespace: "a", Name: "web"}) // or Store.Get
+	after := before
+	after.Status.Phase = ""
+	if err == nil {
+		_, err = col.PatchStatusFrom(context.Background(), before, after, client.PatchOptions{}) // {"status":{"phase":null}}
+	}
+	fmt.Println(err)
+	raw, err := client.Of[codec.Raw](c, widgets).Get(context.Background(), kube.KeyOf(before))
+	_, has := raw.Text("status", "phase")
+	fmt.Println(has, err)
+	// Output:
+	// <nil>
+	// false <nil>
+}
