@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/time/rate"
 
@@ -32,6 +33,7 @@ type Client struct {
 
 	encoding Encoding
 	refusals *refusals
+	manager  string // of fields, for writes
 
 	mu    sync.Mutex
 	pools *pools // replaced when new requests must not use them
@@ -64,11 +66,15 @@ func New(cfg Config) (*Client, error) {
 
 		encoding: cfg.Encoding,
 		refusals: new(refusals),
+		manager:  cfg.FieldManager,
 	}
 	switch c.encoding {
 	case EncodingAuto, EncodingJSON:
 	default:
 		return nil, fmt.Errorf("client: Config.Encoding is %q: want %q or none", c.encoding, EncodingJSON)
+	}
+	if n := utf8.RuneCountInString(c.manager); n > 128 {
+		return nil, fmt.Errorf("client: Config.FieldManager has %d characters, the API allows 128", n)
 	}
 	c.pools = c.connect(creds.peek())
 	if c.timeout <= 0 {
@@ -94,7 +100,7 @@ func (c *Client) Isolated() *Client {
 	return &Client{
 		base: c.base, creds: c.creds, connect: c.isolate, isolate: c.isolate, header: c.header,
 		timeout: c.timeout, warner: c.warner, trace: c.trace, pools: c.isolate(c.creds.peek()),
-		encoding: c.encoding, refusals: c.refusals,
+		encoding: c.encoding, refusals: c.refusals, manager: c.manager,
 	}
 }
 

@@ -61,6 +61,11 @@ type Config struct {
 	// UserAgent defaults to "listwatch".
 	UserAgent string
 
+	// FieldManager is the owner of the members that collections of this client write,
+	// unless they have one of their own: see [WriteOptions]. Replicas of a program should
+	// have the same. Default: none.
+	FieldManager string
+
 	// QPS and Burst limit all requests except watches, in requests per second. QPS 0 =
 	// no limit: the server has priority and fairness, see
 	// https://kubernetes.io/docs/concepts/cluster-administration/flow-control/. Burst

@@ -59,15 +59,14 @@ type ApplyOptions struct {
 // Apply declares the desired value of all members that object contains: this field
 // manager becomes their owner, members that it applied before and that object no longer
 // contains are removed, and those of other owners are kept. If the object does not
-// exist, it is created. Apply requires a field manager: see [Collection.With]. object
-// is a T, a map, or JSON; apiVersion, kind, name and namespace are added. A member with
+// exist, it is created. Apply requires a field manager: see [WriteOptions]. object is a T, a map, or JSON; apiVersion, kind, name and namespace are added. A member with
 // a zero value is applied too: mark it omitempty if it should not be. See
 // https://kubernetes.io/docs/reference/using-api/server-side-apply/.
 func (c Collection[T]) Apply(ctx context.Context, k kube.Key, object any, o ApplyOptions) (T, error) {
 	k = c.keyIn(k)
 	what := "apply " + c.named(k)
-	if c.Write.FieldManager == "" {
-		return *new(T), fmt.Errorf("%s: server-side apply needs a field manager: use With(client.WriteOptions{FieldManager: ...})", what)
+	if c.fieldManager() == "" {
+		return *new(T), fmt.Errorf("%s: server-side apply needs a field manager: set Config.FieldManager, or use With(client.WriteOptions{FieldManager: ...})", what)
 	}
 	body, err := patchBody(object)
 	if err != nil {
@@ -92,7 +91,7 @@ func (c Collection[T]) sendPatch(ctx context.Context, what string, k kube.Key, t
 	if err != nil {
 		return *new(T), fmt.Errorf("%s: %w", what, err)
 	}
-	q := c.Write.query()
+	q := c.writes()
 	if force {
 		q.Set("force", "true")
 	}

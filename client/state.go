@@ -147,7 +147,7 @@ func (c Collection[T]) send(ctx context.Context, what, verb, path string, tree m
 	if err != nil {
 		return *new(T), fmt.Errorf("%s: %w", what, err)
 	}
-	return c.exchange(ctx, what, &Request{Method: verb, Path: path, Query: c.Write.query(), Body: body})
+	return c.exchange(ctx, what, &Request{Method: verb, Path: path, Query: c.writes(), Body: body})
 }
 
 // exchange sends a write and decodes the object in the response.

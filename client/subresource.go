@@ -62,7 +62,7 @@ func (c Collection[T]) createSub(ctx context.Context, what string, o T, tree map
 	if err != nil {
 		return *new(T), fmt.Errorf("%s: %w", what, err)
 	}
-	b, err := c.answer(ctx, &Request{Method: http.MethodPost, Path: path, Query: c.Write.query(), Accept: c.Accept.Object, Body: body})
+	b, err := c.answer(ctx, &Request{Method: http.MethodPost, Path: path, Query: c.writes(), Accept: c.Accept.Object, Body: body})
 	if err != nil {
 		return *new(T), fmt.Errorf("%s: %w", what, err)
 	}

@@ -17,7 +17,8 @@ import (
 // WriteOptions are the options of a collection's writes; see [Collection.With].
 type WriteOptions struct {
 	// FieldManager is the owner of the written members, at most 128 characters.
-	// Default: the part of the user agent before "/". Apply requires one. See
+	// Default: [Config.FieldManager], and without that the part of the user agent before
+	// "/". Apply requires either of the two settings. See
 	// https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers.
 	FieldManager string
 
@@ -35,18 +36,26 @@ type WriteOptions struct {
 	Whole bool
 }
 
-func (o WriteOptions) query() url.Values {
+// writes returns the query of a write.
+func (c Collection[T]) writes() url.Values {
 	q := url.Values{}
-	if o.FieldManager != "" {
-		q.Set("fieldManager", o.FieldManager)
+	if m := c.fieldManager(); m != "" {
+		q.Set("fieldManager", m)
 	}
-	if o.DryRun {
+	if c.Write.DryRun {
 		q.Set("dryRun", "All")
 	}
-	if o.Validation != "" {
-		q.Set("fieldValidation", o.Validation)
+	if c.Write.Validation != "" {
+		q.Set("fieldValidation", c.Write.Validation)
 	}
 	return q
+}
+
+func (c Collection[T]) fieldManager() string {
+	if c.Write.FieldManager == "" && c.Client != nil {
+		return c.Client.manager
+	}
+	return c.Write.FieldManager
 }
 
 // With returns the collection with these options for its writes.
