@@ -118,7 +118,8 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 	request := &client.Request{Path: "/p"}
 	plant(reflect.ValueOf(request), open)
 	cred := &client.Credential{Token: planted, Certificate: &tls.Certificate{Certificate: [][]byte{[]byte(planted)}, OCSPStaple: []byte(planted)}}
-	for _, v := range []any{*cfg, cfg, tlsOptions, &tlsOptions, *request, request, *cred, cred} {
+	token := &client.ServiceAccountToken{Token: planted}
+	for _, v := range []any{*cfg, cfg, tlsOptions, &tlsOptions, *request, request, *cred, cred, *token, token} {
 		checkSecret(t, planted, texts(v))
 		if diff := cmp.Diff(fmt.Sprintf("%v", v), fmt.Sprintf("%#v", v)); diff != "" {
 			t.Errorf("%T: %%v and %%#v differ:\n%s", v, diff)

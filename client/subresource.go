@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
@@ -13,9 +12,10 @@ import (
 // Sub returns the collection for reading and writing a subresource of its objects:
 // "status"; "scale" with T [kube.Scale]; or "ephemeralcontainers", by Update, Edit or
 // Patch. Subresources that are created, by Create with a T that has the name of the
-// object, are "eviction" and "binding" of a Pod, and "token" of a ServiceAccount. It
-// does not support lists, watches, CreateOrUpdate, CreateOrPatch, Delete, DeleteAll and
-// streams such as "log": for these use [Client.Do].
+// object, are "eviction" and "binding" of a Pod, and "token" of a ServiceAccount; see also
+// [Collection.Evict] and [Collection.RequestToken]. It does not support lists, watches,
+// CreateOrUpdate, CreateOrPatch, Delete and DeleteAll. Of the streams there is
+// [Collection.Logs]; see [Client.Do].
 func (c Collection[T]) Sub(name string) Collection[T] {
 	c.Subresource = name
 	return c
@@ -55,14 +55,7 @@ func (c Collection[T]) createSub(ctx context.Context, what string, o T, tree map
 	if err != nil {
 		return *new(T), fmt.Errorf("%s: %w", what, err)
 	}
-	if err := identifySub(tree, c.Subresource); err != nil {
-		return *new(T), fmt.Errorf("%s: %w", what, err)
-	}
-	body, err := codec.Encode(tree)
-	if err != nil {
-		return *new(T), fmt.Errorf("%s: %w", what, err)
-	}
-	b, err := c.answer(ctx, &Request{Method: http.MethodPost, Path: path, Query: c.writes(), Accept: c.Accept.Object, Body: body})
+	b, err := c.post(ctx, path, tree)
 	if err != nil {
 		return *new(T), fmt.Errorf("%s: %w", what, err)
 	}

@@ -24,7 +24,8 @@
 // and to the fake, and compares what they accept, prune, default and refuse. TestLease
 // runs replicas that elect a leader, and TestEvents lets kubectl show what a recorder
 // wrote. TestWebhook writes through the webhooks of two replicas while their
-// certificates rotate and they are replaced.
+// certificates rotate and they are replaced. TestPods reads logs from a kubelet that it
+// plays, evicts, and requests tokens.
 //
 // Package servers compares the real server with apitest: TestConform runs the suite that
 // the fake passes, TestTables and TestDefaults check what apitest is compared with. Package
