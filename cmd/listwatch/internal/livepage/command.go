@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,6 +34,7 @@ type flags struct {
 	connection connect.Flags
 	serving    Serving
 	recording  string
+	basePath   string
 	auth       string
 	audiences  []string
 	history    string
@@ -77,6 +79,7 @@ others are while somebody looks at them. --history keeps their states on disk.`,
 	f.StringVar(&o.history, "history", "", "folder that keeps the states of types that are watched always, for the next run; values of Secrets are not kept")
 	f.Int64Var(&o.disk, "history-size", 1024, "MiB of files in --history")
 	f.DurationVar(&o.age, "history-age", 7*24*time.Hour, "age of the oldest states in --history")
+	f.StringVar(&o.basePath, "base-path", "", "path under which a proxy serves the page, such as /live; the proxy may pass it on or remove it, and must pass on the Host of requests")
 	f.StringVar(&o.auth, "auth", "token", "who is let in: token (who has the link that is printed) or token-review (who has a token of the cluster, and sees what SubjectAccessReview allows; behind TLS)")
 	f.StringSliceVar(&o.audiences, "audience", nil, "audience that tokens must have under --auth token-review (default that of the server)")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing on stderr but the link and why it ended")
@@ -102,6 +105,9 @@ func run(p *cli.Program, cmd *cobra.Command, names []string, o *flags) error {
 	if o.auth != "token" && o.auth != "token-review" {
 		return exit.Usage("--auth %q: want token or token-review", printable.Clip(o.auth))
 	}
+	if b := o.basePath; b != "" && (b[0] != '/' || strings.HasSuffix(b, "/")) {
+		return exit.Usage("--base-path %q: want a path such as /live, without a slash at its end", printable.Clip(b))
+	}
 	t := messages.New(p.Stderr, o.logFormat, o.quiet)
 	if o.recording != "" {
 		if o.auth != "token" {
@@ -117,7 +123,7 @@ func run(p *cli.Program, cmd *cobra.Command, names []string, o *flags) error {
 		if err != nil {
 			return exit.Failed(fmt.Errorf("--recording: %w", err))
 		}
-		return serve(cmd, &o.serving, ui.Options{Recording: recorded(rec), Name: filepath.Base(o.recording)}, t)
+		return serve(cmd, &o.serving, ui.Options{Recording: recorded(rec), Name: filepath.Base(o.recording), BasePath: o.basePath}, t)
 	}
 	if o.disk < 1 || o.disk > 1<<20 || o.age < time.Minute {
 		return exit.Usage("--history-size: want 1 to 1048576 MiB, and --history-age a minute or more")
@@ -131,7 +137,7 @@ func run(p *cli.Program, cmd *cobra.Command, names []string, o *flags) error {
 	if err != nil {
 		return err
 	}
-	return serve(cmd, &o.serving, ui.Options{Client: c, Name: cfg.Context, Keep: keep, TokenReview: o.auth == "token-review", Audiences: o.audiences,
+	return serve(cmd, &o.serving, ui.Options{Client: c, Name: cfg.Context, BasePath: o.basePath, Keep: keep, TokenReview: o.auth == "token-review", Audiences: o.audiences,
 		History: o.history, HistoryFailed: func(err error) { historyFailed(t, o.history, err) }, Limits: ui.Limits{Disk: o.disk << 20, Age: o.age}}, t)
 }
 
@@ -180,10 +186,11 @@ func serve(cmd *cobra.Command, o *Serving, opts ui.Options, t *messages.Writer) 
 	go func() { ran <- u.Run(ctx) }()
 	served := listenAndServe(ctx, l, u)
 	link := func() string {
+		page := "http://" + l.Addr().String() + opts.BasePath + "/"
 		if opts.TokenReview {
-			return "http://" + l.Addr().String() + "/"
+			return page
 		}
-		return "http://" + l.Addr().String() + "/#token=" + u.Token()
+		return page + "#token=" + u.Token()
 	}
 	first := link()
 	fmt.Fprintln(t.Lines(), "ui: "+first)
