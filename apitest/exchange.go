@@ -14,6 +14,7 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/network"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/store"
+	"github.com/listwatch/listwatch/apitest/internal/view"
 	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/internal/guard"
 	"github.com/listwatch/listwatch/kube"
@@ -215,7 +216,7 @@ func (x *Exchange) write(b []byte) (int, error) {
 }
 
 // giveUp ends a response that the client does not read. Another goroutine calls it,
-// while place is held.
+// while place, or an event, is held.
 func (x *Exchange) giveUp() {
 	_ = http.NewResponseController(x.w).SetWriteDeadline(time.Unix(1, 0)) // fails for a writer without a connection only
 }
@@ -234,6 +235,23 @@ func (x *Exchange) Flush() {
 	}
 }
 
+// event sends an event of an object.
+func (x *Exchange) event(v *view.View, typ string, o *object.Object) error {
+	binary := x.binary != nil && x.binary.Complete() && len(x.rewrite) == 0 // faults change JSON
+	f, err := x.srv.frames.Event(v, typ, o, binary, x.giveUp)
+	if err != nil {
+		return err
+	}
+	defer f.Done()
+	if !binary {
+		return x.frame(f.Bytes)
+	}
+	if _, err := x.write(f.Bytes); err != nil {
+		return err
+	}
+	return x.sent()
+}
+
 // frame sends one event of a watch, and then whatever faults are due.
 func (x *Exchange) frame(b []byte) error {
 	if len(x.rewrite) == 0 {
@@ -243,6 +261,11 @@ func (x *Exchange) frame(b []byte) error {
 	} else {
 		x.rewriteFrom(0, slices.Clone(b)) // watches share frames
 	}
+	return x.sent()
+}
+
+// sent counts an event, and runs the faults that are due.
+func (x *Exchange) sent() error {
 	x.frames++
 	x.srv.recordFrames(x)
 	return x.due()

@@ -45,7 +45,7 @@ type Options struct {
 
 	Resources        []ResourceInfo // besides those of package kube
 	History          int            // events kept of each resource; default 10,000
-	HistoryBytes     int            // bytes of past states kept, of all resources; default 64 MiB; the oldest are forgotten first: 410 below them
+	HistoryBytes     int            // bytes of past states kept, of all resources; default 32 MiB; the oldest are forgotten first: 410 below them
 	WatchBuffer      int            // events that a watch may lag before it is closed; default as History
 	BookmarkInterval time.Duration  // interval of bookmarks; default 60 s, negative = only 2 s before the deadline and on demand
 	Gone             Gone           // how Expire and too old revisions are reported
@@ -130,7 +130,7 @@ func start(t TB, o Options) (*Server, error) {
 	o.Address = cmp.Or(o.Address, "127.0.0.1:0")
 	o.TLS = o.TLS || o.ClientCerts
 	o.History = cmp.Or(o.History, 10_000)
-	o.HistoryBytes = cmp.Or(o.HistoryBytes, 64<<20)
+	o.HistoryBytes = cmp.Or(o.HistoryBytes, 32<<20)
 	o.WatchBuffer = cmp.Or(o.WatchBuffer, o.History)
 	o.BookmarkInterval = cmp.Or(o.BookmarkInterval, time.Minute)
 	d, err := network.Listen(o.InMemory, o.Address)

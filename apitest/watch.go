@@ -76,7 +76,7 @@ func (s *Server) sendInitial(x *Exchange, w *store.Watcher, v *view.View) error 
 		}
 		for _, o := range objects {
 			if w.Query.Matches(o) {
-				if err := x.frame(s.frames.Event(v, "ADDED", o)); err != nil {
+				if err := x.event(v, "ADDED", o); err != nil {
 					return err
 				}
 			}
@@ -102,7 +102,7 @@ func (s *Server) stream(x *Exchange, w *store.Watcher, v *view.View, bookmark fu
 				w.Query.Sharding = nil
 			}
 			if typ, o := w.Query.Seen(e, x.target.info); o != nil {
-				if err := x.frame(s.frames.Event(v, typ, o)); err != nil {
+				if err := x.event(v, typ, o); err != nil {
 					return err
 				}
 			}

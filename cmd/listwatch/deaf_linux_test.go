@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -10,15 +11,24 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/listwatch/listwatch/kube"
 )
 
 // deaf opens n connections to base, each of which sends a request for path and reads
 // nothing of the answer.
 func deaf(t *testing.T, base string, n int, path string) {
+	t.Helper()
+	deafTo(t, base, n, path, "")
+}
+
+// deafTo is deaf with lines of a header.
+func deafTo(t *testing.T, base string, n int, path, header string) {
 	t.Helper()
 	u, err := url.Parse(base)
 	if err != nil {
@@ -33,7 +43,7 @@ func deaf(t *testing.T, base string, n int, path string) {
 		if err := c.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+		if _, err := io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\n"+header+"\r\n"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -96,6 +106,64 @@ func TestHostileReaders(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestHostileReadersOfEvents: clients that read nothing of a watch, each of which is sent
+// another event of 900 KB, do not make the fake server hold 300 MB.
+func TestHostileReadersOfEvents(t *testing.T) {
+	const clients, objects = 200, "/api/v1/namespaces/default/configmaps"
+	for name, header := range map[string]string{
+		"JSON":     "",
+		"protobuf": "Accept: application/vnd.kubernetes.protobuf;stream=watch\r\n",
+		"rows":     "Accept: application/json;as=Table;v=v1;g=meta.k8s.io\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newChild(t, "fake", "serve").start()
+			p.until(p.stdout, `http://127\.0\.0\.1:\d+`)
+			base := regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindString(p.stdout.String())
+			write := func(i int) string {
+				text := strings.Repeat(strconv.Itoa(i%10), 900_000)
+				method, path := http.MethodPut, objects+"/a"
+				if i == 0 {
+					method, path = http.MethodPost, objects
+				}
+				return written(t, method, base+path, fmt.Sprintf(`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"},"data":{"a":%q}}`, text))
+			}
+			rv := write(0)
+			for i := range clients {
+				next := write(i + 1)
+				deafTo(t, base, 1, objects+"?watch=1&includeObject=Object&resourceVersion="+rv, header)
+				rv = next
+			}
+			settled(func() int64 { return residentPeak(p.cmd.Process.Pid) })
+			write(clients + 1)
+			peak := residentPeak(p.cmd.Process.Pid)
+			t.Logf("%d MB resident", peak>>20)
+			if peak > memoryLimit {
+				t.Errorf("%d MB resident", peak>>20)
+			}
+		})
+	}
+}
+
+// written writes an object and returns its resource version.
+func written(t *testing.T, method, url, body string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var o struct{ Metadata kube.Meta }
+	if err := json.NewDecoder(resp.Body).Decode(&o); err != nil || resp.StatusCode >= 300 {
+		t.Fatalf("%s %s: %s, %v", method, url, resp.Status, err)
+	}
+	return o.Metadata.ResourceVersion
 }
 
 // settled waits until count has not changed for 2 s.

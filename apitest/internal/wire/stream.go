@@ -31,6 +31,9 @@ func (s *Stream) Frames(piece []byte) (out []byte) {
 		var event json.RawMessage
 		switch err := dec.Decode(&event); {
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			if len(s.pending) == 0 {
+				s.pending = nil // the client may read for long what it was part of
+			}
 			return out
 		case err != nil:
 			garbage, rest, _ := bytes.Cut(s.pending, []byte("\n"))
@@ -41,6 +44,9 @@ func (s *Stream) Frames(piece []byte) (out []byte) {
 		}
 	}
 }
+
+// Complete reports whether all events have been converted.
+func (s *Stream) Complete() bool { return len(s.pending) == 0 }
 
 // frame returns the frame of an event.
 func (s *Stream) frame(event []byte) []byte {
@@ -54,11 +60,16 @@ func (s *Stream) frame(event []byte) []byte {
 	if len(e.Object) == 0 || string(e.Object) == "null" {
 		return protojson.Event(e.Type, nil)
 	}
-	b, err := protojson.Encode(e.Object, s.Info.APIVersion(), s.Info.Kind)
+	return Frame(s.Info, e.Type, e.Object)
+}
+
+// Frame returns the frame of an event with an object of info in JSON.
+func Frame(info *object.Info, typ string, o []byte) []byte {
+	b, err := protojson.Encode(o, info.APIVersion(), info.Kind)
 	if err != nil {
-		b = protojson.Broken(e.Object, s.Info.APIVersion(), s.Info.Kind)
+		b = protojson.Broken(o, info.APIVersion(), info.Kind)
 	}
-	return protojson.Event(e.Type, b)
+	return protojson.Event(typ, b)
 }
 
 // Cut returns the bytes to send for an event without its end.
