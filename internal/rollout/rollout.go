@@ -5,7 +5,6 @@ package rollout
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/listwatch/listwatch/kube"
 )
@@ -144,31 +143,15 @@ func job(s *subject) (Status, error) {
 
 // PodSelector returns what selects the Pods of an object, empty if it selects none.
 func PodSelector(object map[string]any) (kube.Selector, error) {
-	selector := member(member(object, "spec"), "selector")
-	var parts []string
-	for k, v := range member(selector, "matchLabels") {
-		parts = append(parts, fmt.Sprintf("%s=%v", k, v))
+	b, err := json.Marshal(member(member(object, "spec"), "selector"))
+	if err != nil {
+		return kube.Selector{}, err
 	}
-	list, _ := selector["matchExpressions"].([]any)
-	for _, e := range list {
-		m, _ := e.(map[string]any)
-		var values []string
-		vs, _ := m["values"].([]any)
-		for _, v := range vs {
-			values = append(values, fmt.Sprint(v))
-		}
-		switch in := "(" + strings.Join(values, ",") + ")"; m["operator"] {
-		case "In":
-			parts = append(parts, fmt.Sprintf("%v in %s", m["key"], in))
-		case "NotIn":
-			parts = append(parts, fmt.Sprintf("%v notin %s", m["key"], in))
-		case "Exists":
-			parts = append(parts, fmt.Sprint(m["key"]))
-		case "DoesNotExist":
-			parts = append(parts, fmt.Sprintf("!%v", m["key"]))
-		}
+	var selector kube.LabelSelector
+	if err := json.Unmarshal(b, &selector); err != nil {
+		return kube.Selector{}, fmt.Errorf("the selector of Pods: %w", err)
 	}
-	return kube.ParseSelector(strings.Join(parts, ","))
+	return selector.Selector()
 }
 
 // condition returns the condition of a type, nil if there is none.

@@ -58,33 +58,10 @@ func selects(h webhook.Webhook, a *apitest.Admission) bool {
 		} `json:"metadata"`
 	}
 	_ = json.Unmarshal(object, &o) // the server's own
-	return h.Resource.Version == a.Resource.Version && slices.Contains(h.Rule.Subresources, a.Subresource) &&
+	objects, err := h.Rule.Objects.Selector()
+	return err == nil && h.Resource.Version == a.Resource.Version && slices.Contains(h.Rule.Subresources, a.Subresource) &&
 		(slices.Contains(h.Rule.Operations, webhook.Operation(a.Operation)) || slices.Contains(h.Rule.Operations, "*")) &&
-		matches(h.Rule.Objects, o.Metadata.Labels)
-}
-
-// matches reports whether a selector selects labels.
-func matches(s kube.LabelSelector, labels map[string]string) bool {
-	for k, v := range s.MatchLabels {
-		if has, ok := labels[k]; !ok || has != v {
-			return false
-		}
-	}
-	for _, e := range s.MatchExpressions {
-		v, ok := labels[e.Key]
-		switch e.Operator {
-		case "In":
-			ok = ok && slices.Contains(e.Values, v)
-		case "NotIn":
-			ok = !ok || !slices.Contains(e.Values, v)
-		case "DoesNotExist":
-			ok = !ok
-		}
-		if !ok {
-			return false
-		}
-	}
-	return true
+		objects.Matches(o.Metadata.Labels)
 }
 
 // ask sends an AdmissionReview to the handler, and applies the response to a.
