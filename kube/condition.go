@@ -41,18 +41,17 @@ func ConditionOf(conditions []Condition, conditionType string) (Condition, bool)
 // same. Otherwise it is that of c, or the present second if c has none. The given slice
 // is not modified: it may be part of an object that a cache shares.
 func SetCondition(conditions []Condition, c Condition) []Condition {
-	was, ok := ConditionOf(conditions, c.Type)
+	i := slices.IndexFunc(conditions, func(o Condition) bool { return o.Type == c.Type })
 	switch {
-	case ok && was.Status == c.Status:
-		c.LastTransitionTime = was.LastTransitionTime
+	case i >= 0 && conditions[i].Status == c.Status:
+		c.LastTransitionTime = conditions[i].LastTransitionTime
 	case c.LastTransitionTime.IsZero():
 		c.LastTransitionTime = time.Now().UTC().Truncate(time.Second)
 	}
 	conditions = slices.Clone(conditions)
-	if !ok {
+	if i < 0 {
 		return append(conditions, c)
 	}
-	i := slices.IndexFunc(conditions, func(o Condition) bool { return o.Type == c.Type })
 	conditions[i] = c
 	return conditions
 }
