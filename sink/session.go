@@ -45,6 +45,11 @@ type event struct {
 	paging *list.Progress // a page was read
 }
 
+var errUnidentified = errors.New("the object has no name, UID or resource version")
+
+// identified reports whether it is known whose event it is.
+func (ev *event) identified() bool { return ev.Key.Name != "" && ev.UID != "" && ev.Revision != "" }
+
 // recall learns which objects the table holds, where they must be known.
 func (s *session) recall(ctx context.Context) error {
 	if s.o.Where == nil {
@@ -191,8 +196,8 @@ func (s *session) take(ctx context.Context, ev event) error {
 		return s.complete(ctx, ev.Revision)
 	case ev.Type == watch.Bookmark:
 		return s.bookmark(ctx, ev.Revision)
-	case ev.Key.Name == "" || ev.UID == "" || ev.Revision == "":
-		s.skip(ev.Key, cmpError(ev.err, errors.New("the object has no name, UID or resource version")))
+	case !ev.identified():
+		s.skip(ev.Key, cmpError(ev.err, errUnidentified))
 		if s.load == nil {
 			return s.loseHistory(ctx, CauseUnreadable) // a change of nobody knows what
 		}

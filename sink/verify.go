@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -28,6 +29,7 @@ type Difference struct {
 // Verification is what Verify found.
 type Verification struct {
 	Objects     int           // in the list
+	Quarantined int           // of them, those that cannot be read or stored, which are no differences
 	Revision    kube.Revision // of the list
 	Position    kube.Revision // of the table when it was compared: the oldest of its shards
 	Behind      bool          // the table did not reach the list: its differences may be changes that are not committed yet
@@ -46,21 +48,11 @@ func Verify(ctx context.Context, o Options, from Reader, wait time.Duration) (Ve
 		return Verification{}, err
 	}
 	s := &session{Runner: r}
-	want := map[kube.Key]Row{}
-	lister := list.New(r.col, list.Options{})
-	for object, err := range lister.All(ctx) {
-		if err != nil {
-			if codec.IsItem(err) {
-				continue // it is quarantined in the table, too
-			}
-			return Verification{}, fmt.Errorf("list %s: %w", o.Scope, err)
-		}
-		ev := watch.Event[codec.Raw]{Type: watch.Added, Key: kube.Key{Namespace: object.GetNamespace(), Name: object.GetName()}, UID: object.GetUID(), Revision: kube.Revision(object.GetResourceVersion()), Object: object}
-		if rec, selected := s.record(event{Event: ev}); selected {
-			want[ev.Key] = RowOf(&rec)
-		}
+	want, listed, err := s.listing(ctx)
+	if err != nil {
+		return Verification{}, err
 	}
-	v := Verification{Objects: len(want), Revision: lister.Revision()}
+	v := Verification{Objects: len(want), Revision: listed}
 	if v.Position, v.Behind, err = reach(ctx, from, o.Scope, v.Revision, wait); err != nil {
 		return v, err
 	}
@@ -71,13 +63,18 @@ func Verify(ctx context.Context, o Options, from Reader, wait time.Duration) (Ve
 		key := kube.Key{Namespace: row.Namespace, Name: row.Name}
 		listed, ok := want[key]
 		delete(want, key)
+		if ok && (row.Quarantined != "" || listed.Quarantined != "") {
+			v.Quarantined++
+		}
 		if problem := differs(row, listed, ok, v.Revision, o.Scope.Mode); problem != "" {
 			v.Differences = append(v.Differences, Difference{key, problem, row.Revision, listed.Revision})
 		}
 	}
 	for key, listed := range want {
-		exists, err := s.get(ctx, key, listed.UID)
-		if err != nil {
+		exists := listed.Quarantined != "" && listed.UID != "" // the server may have it under another name
+		if listed.Quarantined != "" {
+			v.Quarantined++
+		} else if exists, err = s.get(ctx, key, listed.UID); err != nil {
 			return v, err
 		}
 		if exists {
@@ -86,6 +83,32 @@ func Verify(ctx context.Context, o Options, from Reader, wait time.Duration) (Ve
 	}
 	slices.SortFunc(v.Differences, func(a, b Difference) int { return a.Key.Compare(b.Key) })
 	return v, nil
+}
+
+// listing returns the rows that the table should have, and as of which revision. Of an object
+// that cannot be read they have the same identity as the Runner's.
+func (s *session) listing(ctx context.Context) (map[kube.Key]Row, kube.Revision, error) {
+	want := map[kube.Key]Row{}
+	lister := list.New(s.col, list.Options{})
+	for object, err := range lister.All(ctx) {
+		ev := event{Event: watch.Event[codec.Raw]{Type: watch.Added, Object: object}, err: err}
+		switch item := (*codec.ItemError)(nil); {
+		case errors.As(err, &item):
+			id := item.Identity
+			ev.Key, ev.UID, ev.Revision = kube.Key{Namespace: id.Namespace, Name: id.Name}, id.UID, kube.Revision(id.ResourceVersion)
+		case err != nil:
+			return nil, "", fmt.Errorf("list %s: %w", s.o.Scope, err)
+		default:
+			ev.Key, ev.UID, ev.Revision = kube.Key{Namespace: object.GetNamespace(), Name: object.GetName()}, object.GetUID(), kube.Revision(object.GetResourceVersion())
+		}
+		if !ev.identified() {
+			ev.err, ev.UID = cmpError(ev.err, errUnidentified), ""
+		}
+		if rec, selected := s.record(ev); selected {
+			want[ev.Key] = RowOf(&rec)
+		}
+	}
+	return want, lister.Revision(), nil
 }
 
 // reach waits until all shards of the scope are live at rev.
@@ -121,10 +144,11 @@ func reach(ctx context.Context, from Reader, s Scope, rev kube.Revision, atMost 
 }
 
 // differs says how a row of the table contradicts the list at a revision, empty for not.
-// What is newer than the list was changed since.
+// What is newer than the list was changed since; what has no UID in the list, no Runner
+// stores.
 func differs(row, listed Row, ok bool, at kube.Revision, mode Mode) string {
 	switch {
-	case row.Revision.Newer(at):
+	case row.Revision.Newer(at), ok && listed.UID == "":
 		return ""
 	case !ok:
 		return "not in the cluster"

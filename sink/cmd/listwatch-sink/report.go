@@ -130,8 +130,11 @@ func (p *program) verify(ctx context.Context, args []string) error {
 			fmt.Fprintf(p.stdout, "%s %s: %s (table %s, cluster %s)\n", r.GroupResource(), d.Key, d.Problem, revision(string(d.Table)), revision(string(d.Cluster)))
 		}
 		note := ""
+		if v.Quarantined > 0 {
+			note = fmt.Sprintf(", %d quarantined", v.Quarantined)
+		}
 		if v.Behind {
-			note = fmt.Sprintf("; the table is behind, at revision %s: is the sink running?", revision(string(v.Position)))
+			note += fmt.Sprintf("; the table is behind, at revision %s: is the sink running?", revision(string(v.Position)))
 		}
 		fmt.Fprintf(p.stdout, "%s: %d objects at revision %s, %d differences%s\n", r.GroupResource(), v.Objects, v.Revision, len(v.Differences), note)
 		different = different || len(v.Differences) > 0

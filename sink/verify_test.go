@@ -1,0 +1,61 @@
+package sink_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/sink"
+	"github.com/listwatch/listwatch/sink/sinktest"
+)
+
+// TestVerifyCountsUnreadableObjects has an object whose name no table may hold: there it is
+// quarantined, under a clean name, which is no difference. One that the table lacks is. One
+// without a UID is in no table.
+func TestVerifyCountsUnreadableObjects(t *testing.T) {
+	perform(t, func(t *testing.T, p *play) {
+		p.Put("bad", "web", "1")
+		p.Put("good", "web", "1")
+		p.Server.On(apitest.Match{Verb: "list"}, func(w http.ResponseWriter, r *http.Request) {
+			objects, rev := p.Server.List(sinktest.Resource)
+			var items []string
+			for _, o := range objects {
+				items = append(items, strings.Replace(string(o), `"name":"bad`, `"name":"bad\u0007`, 1))
+				items = append(items, `{"metadata":{"namespace":"default","name":"nobody"}}`)
+			}
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":%q},"items":[%s]}`, rev, strings.Join(items, ","))
+		})
+		p.start(nil)
+		p.pass(time.Minute)
+		c, err := p.Client()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.CloseIdleConnections()
+		verify := func(what string, quarantined int, want ...string) {
+			t.Helper()
+			v, err := sink.Verify(t.Context(), sink.Options{Client: c, Scope: sink.Scope{Cluster: "c", Resource: sinktest.Resource}}, p.db, time.Minute)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, d := range v.Differences {
+				got = append(got, d.Key.Name+": "+d.Problem)
+			}
+			if diff := cmp.Diff(want, got); diff != "" || v.Quarantined != quarantined || v.Objects != 3+len(want) {
+				t.Errorf("%s: %d objects, %d quarantined; differences (-want +got):\n%s", what, v.Objects, v.Quarantined, diff)
+			}
+		}
+		verify("as the Runner left it", 2)
+		p.stop()
+		<-p.ended
+		p.Put("bad-later", "web", "1")
+		verify("while no Runner runs", 3, "bad\uFFFD-later\uFFFD: missing in the table")
+	})
+}
