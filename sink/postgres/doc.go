@@ -8,6 +8,7 @@
 // is the fence. history has no unique index over id, which could not span its partitions:
 // the fence is what keeps an id from coming twice.
 //
-// What jsonb refuses, such as the character U+0000, is kept as bytes in the column raw, and
-// the record and the row are QUARANTINED.
+// An object that jsonb refuses, or whose labels it refuses, such as one with the character
+// U+0000, is kept as bytes in the column raw, without labels, and the record and the row are
+// QUARANTINED.
 package postgres

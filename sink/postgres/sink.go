@@ -137,14 +137,11 @@ func refusesData(code string) bool {
 	return strings.HasPrefix(code, "22") || strings.HasPrefix(code, "54")
 }
 
-// unstorable returns why jsonb refuses the objects of records, by their index.
+// unstorable returns why jsonb refuses the objects or labels of records, by their index.
 func (s *Sink) unstorable(ctx context.Context, records []sink.Record) (map[int]string, error) {
 	why := map[int]string{}
 	for i := range records {
-		if len(records[i].Object) == 0 {
-			continue
-		}
-		_, err := s.pool.Exec(ctx, `SELECT $1::text::jsonb`, string(records[i].Object))
+		_, err := s.pool.Exec(ctx, `SELECT $1::text::jsonb, $2::text::jsonb`, objectText(records[i].Object), labelsText(records[i].Labels))
 		if refused := (*pgconn.PgError)(nil); errors.As(err, &refused) && refusesData(refused.Code) {
 			why[i] = "jsonb cannot hold it: " + refused.Message // which quotes nothing
 		} else if err != nil {
@@ -174,7 +171,7 @@ func (s *Sink) commit(ctx context.Context, records []sink.Record, raw map[int]st
 			if reason, bad := raw[i]; bad {
 				copied := *r
 				r, bytes = &copied, copied.Object
-				r.Object = nil
+				r.Object, r.Labels = nil, nil
 				if r.Type != sink.Deleted && r.Type != sink.Left {
 					r.Type, r.Reason = sink.Quarantined, reason
 				}

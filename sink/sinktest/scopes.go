@@ -163,12 +163,16 @@ func storesAwkwardObjects(t *testing.T, store Store) {
 		`{"data":{"twice":"1","twice":"2"}}`,
 		`{"data":{"long":"` + strings.Repeat("x", 300_000) + `"}}`,
 		`{"data":{"deep":` + strings.Repeat("[", 500) + strings.Repeat("]", 500) + `}}`,
+		`{"data":{"label":"see below"}}`,
 	}
-	names := []string{"system:controller:a", "a.b_c", "A", "%2F", "..a", "a*b>c", "*", strings.Repeat("n", 253)}
+	names := []string{"system:controller:a", "a.b_c", "A", "%2F", "..a", "a*b>c", "*", strings.Repeat("n", 253), "label"}
 	for i := range awkward {
 		r := record(sink.Added, scope, names[i], fmt.Sprint("uid-", i), kube.Revision(fmt.Sprint(10*i+10)))
 		r.Object = json.RawMessage(awkward[i])
 		r.Labels = map[string]string{"example.com/a.b": "c_d"}
+		if names[i] == "label" {
+			r.Labels["nul"] = "a\x00b"
+		}
 		plain := record(sink.Added, scope, fmt.Sprint("plain-", i), fmt.Sprint("uid-plain-", i), kube.Revision(fmt.Sprint(10*i+11)))
 		p.commit(sink.Live, plain.Revision, r, plain)
 	}
