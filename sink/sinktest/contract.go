@@ -171,39 +171,8 @@ func opensAScope(t *testing.T, store Store) {
 }
 
 func commits(t *testing.T, store Store) {
-	scope := configMaps()
-	p := possess(t, store.Connect(t), scope)
-	a, b := record(sink.Added, scope, "a", "uid-a", "5"), record(sink.Added, scope, "b", "uid-b", "6")
-	gap := sink.Record{ID: "gap", Type: sink.Gap, Cluster: cluster, Resource: "configmaps", Epoch: 1, Time: moment, Phase: sink.Loading, Synthetic: true, From: "1", To: "6", Reason: sink.CauseExpired}
-	a.Synthetic, a.Initial, a.Phase = true, true, sink.Loading
-	p.commit(sink.Loading, "", a)
-	p.commit(sink.Live, "6", b, gap)
-	changed := record(sink.Modified, scope, "a", "uid-a", "7")
-	changed.Trimmed = true
-	gone := record(sink.Deleted, scope, "b", "uid-b", "8")
-	p.commit(sink.Live, "8", changed, gone)
-	p.commit(sink.Live, "12") // a bookmark
-
-	again := possess(t, store.Connect(t), scope)
-	want := p.pos
-	want.Generation++
-	if diff := cmp.Diff(want, again.pos); diff != "" {
-		t.Errorf("position (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]sink.Held{{Key: changed.Key(), UID: "uid-a", Revision: "7", Epoch: 1}}, again.held()); diff != "" {
-		t.Errorf("known (-want +got):\n%s", diff)
-	}
-	holds(t, again.sink, scope, []sink.Row{sink.RowOf(&changed)}, []sink.Record{a, b, gap, changed, gone})
-	gaps, err := again.sink.Gaps(t.Context(), cluster, scope.Resource)
-	if diff := cmp.Diff([]sink.Record{gap}, gaps, sameJSON); err != nil || diff != "" {
-		t.Errorf("gaps, error %v (-want +got):\n%s", err, diff)
-	}
-	positions, err := again.sink.Positions(t.Context())
-	want.Scope.Resource.Kind, want.Scope.Resource.Namespaced = "", false // which no sink needs to keep
-	opts := cmp.Transformer("Resource", func(r kube.Resource) [3]string { return [3]string{r.Group, r.Version, r.Plural} })
-	if diff := cmp.Diff([]sink.Position{want}, positions, opts); err != nil || diff != "" {
-		t.Errorf("positions, error %v (-want +got):\n%s", err, diff)
-	}
+	WriteExample(t, store.Connect(t))
+	CheckExample(t, store.Connect(t))
 }
 
 // fenced requires that a commit is refused and leaves no trace.

@@ -9,9 +9,14 @@ import (
 	"github.com/listwatch/listwatch/sink"
 )
 
+// positionFormat is the version of the JSON form of a position. It grows when a release
+// that knows the form before would misread it; such a release refuses the position.
+const positionFormat = 1
+
 // position is the JSON form of a sink.Position. New members may come; members do not
-// vanish or change their meaning.
+// vanish or change their meaning within one format.
 type position struct {
+	Format     int             `json:"format,omitempty"` // 0 is 1
 	Cluster    string          `json:"cluster"`
 	Group      string          `json:"group"`
 	Resource   string          `json:"resource"`
@@ -32,7 +37,7 @@ type position struct {
 func EncodePosition(p sink.Position) []byte {
 	s := p.Scope
 	b, err := json.Marshal(position{
-		s.Cluster, s.Resource.Group, s.Resource.Plural, s.Resource.Version, s.Shard, s.Count(), json.RawMessage(s.Selection()),
+		positionFormat, s.Cluster, s.Resource.Group, s.Resource.Plural, s.Resource.Version, s.Shard, s.Count(), json.RawMessage(s.Selection()),
 		p.Revision, p.Generation, p.Sequence, p.Epoch, p.Phase, p.Cause, p.Time,
 	})
 	if err != nil {
@@ -42,8 +47,14 @@ func EncodePosition(p sink.Position) []byte {
 }
 
 // DecodePosition reads what EncodePosition wrote. Of the resource it sets what identifies
-// it, and the version.
+// it, and the version. The format of a later release is a sink.ErrRefused.
 func DecodePosition(b []byte) (sink.Position, error) {
+	var header struct {
+		Format int `json:"format"`
+	}
+	if err := json.Unmarshal(b, &header); err == nil && header.Format > positionFormat {
+		return sink.Position{}, fmt.Errorf("a stored position has format %d, and this program knows up to %d: use a later release: %w", header.Format, positionFormat, sink.ErrRefused)
+	}
 	var w position
 	if err := json.Unmarshal(b, &w); err != nil {
 		return sink.Position{}, fmt.Errorf("read a stored position: %w", err)

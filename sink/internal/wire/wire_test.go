@@ -45,6 +45,19 @@ func TestPositionIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
+// TestPositionOfALaterReleaseIsRefused whatever else it says; one without a format is of the
+// first.
+func TestPositionOfALaterReleaseIsRefused(t *testing.T) {
+	_, err := wire.DecodePosition([]byte(`{"format":2,"revision":{"another":"form"}}`))
+	if !errors.Is(err, sink.ErrRefused) || !strings.Contains(err.Error(), "use a later release") {
+		t.Errorf("format 2: error %v, want ErrRefused", err)
+	}
+	p, err := wire.DecodePosition([]byte(`{"cluster":"c","resource":"pods","selection":{},"revision":"7"}`))
+	if err != nil || p.Revision != "7" {
+		t.Errorf("no format: %+v, error %v", p, err)
+	}
+}
+
 func TestRecordAboveTheLimitIsQuarantined(t *testing.T) {
 	r := sink.Record{ID: "i", Type: sink.Modified, Name: "a", UID: "u", Object: json.RawMessage(`"` + strings.Repeat("<", 1000) + `"`)}
 	got, b, err := wire.EncodeRecord(r, 1200)
