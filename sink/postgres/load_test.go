@@ -17,14 +17,14 @@ import (
 
 // BenchmarkLoad compares a Runner with pgx, which copies the same rows.
 func BenchmarkLoad(b *testing.B) {
-	conn, err := pgx.Connect(b.Context(), db.url())
+	conn, err := pgx.Connect(b.Context(), db.URL())
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer conn.Close(context.Background())
 	open := func(b *testing.B) (s *postgres.Sink, schema string) {
 		schema = fmt.Sprint("load ", schemas.Add(1))
-		s, err := postgres.Open(b.Context(), db.url(), postgres.Options{Schema: schema})
+		s, err := postgres.Open(b.Context(), db.URL(), postgres.Options{Schema: schema})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -1,16 +1,10 @@
 package postgres_test
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
-	"os/user"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -21,6 +15,7 @@ import (
 
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/sink"
+	"github.com/listwatch/listwatch/sink/internal/pgtest"
 	"github.com/listwatch/listwatch/sink/postgres"
 	"github.com/listwatch/listwatch/sink/sinktest"
 )
@@ -30,124 +25,19 @@ var (
 	soakSeed   = flag.Uint64("soak.seed", 1, "seed of the soak")
 )
 
-// server is a PostgreSQL of the tests' own, on a socket in a folder of its own.
-type server struct {
-	bin, dir string
-	as       *syscall.Credential // whom it runs as; nil = as we do
-	process  *os.Process
-	ended    chan struct{}
-}
-
-var db server
+var db *pgtest.Server
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if err := db.init(); err != nil {
+	var err error
+	if db, err = pgtest.Start(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	code := m.Run()
-	db.stop(syscall.SIGQUIT)
-	os.RemoveAll(db.dir)
+	db.Close()
 	os.Exit(code)
 }
-
-// init makes a cluster of databases and starts the server. PostgreSQL refuses to run as
-// root, so that it then runs as the user postgres, or nobody.
-func (s *server) init() error {
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
-	if path, err := exec.LookPath("postgres"); err == nil {
-		found = append(found, path)
-	}
-	if len(found) == 0 {
-		return errors.New("there is no PostgreSQL: apt-get install postgresql")
-	}
-	bin, err := filepath.EvalSymlinks(found[len(found)-1])
-	if err != nil {
-		return err
-	}
-	s.bin = filepath.Dir(bin)
-	if s.dir, err = os.MkdirTemp("", "pg"); err != nil { // a socket's path must be short
-		return err
-	}
-	if os.Getuid() == 0 {
-		if s.as, err = unprivileged(); err != nil {
-			return err
-		}
-		if err := os.Chown(s.dir, int(s.as.Uid), int(s.as.Gid)); err != nil {
-			return err
-		}
-	}
-	initdb := s.command("initdb", "-D", s.dir+"/data", "-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-sync")
-	if out, err := initdb.CombinedOutput(); err != nil {
-		return fmt.Errorf("initdb: %w\n%s", err, out)
-	}
-	return s.start()
-}
-
-func unprivileged() (*syscall.Credential, error) {
-	for _, name := range []string{"postgres", "nobody"} {
-		u, err := user.Lookup(name)
-		if err != nil {
-			continue
-		}
-		uid, err1 := strconv.ParseUint(u.Uid, 10, 32)
-		gid, err2 := strconv.ParseUint(u.Gid, 10, 32)
-		if err1 == nil && err2 == nil {
-			return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
-		}
-	}
-	return nil, errors.New("PostgreSQL does not run as root, and there is no user postgres or nobody")
-}
-
-func (s *server) command(name string, args ...string) *exec.Cmd {
-	cmd := exec.Command(filepath.Join(s.bin, name), args...)
-	cmd.Dir = s.dir
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.as}
-	return cmd
-}
-
-// start starts the server and waits until it takes connections. After a SIGKILL it refuses
-// to start until the last of its former processes has noticed.
-func (s *server) start() error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	for {
-		cmd := s.command("postgres", "-D", s.dir+"/data", "-k", s.dir, "-c", "listen_addresses=", "-c", "max_connections=200", "-c", "fsync=off")
-		if err := cmd.Start(); err != nil {
-			return err
-		}
-		ended := make(chan struct{})
-		go func() { defer close(ended); cmd.Wait() }()
-		s.process, s.ended = cmd.Process, ended
-		for running := true; running; {
-			c, err := postgres.Open(ctx, s.url(), postgres.Options{Schema: "started"})
-			if err == nil {
-				return c.Close()
-			}
-			select {
-			case <-time.After(50 * time.Millisecond):
-			case <-ended:
-				running = false
-			}
-			if ctx.Err() != nil {
-				return fmt.Errorf("PostgreSQL does not start: %w", err)
-			}
-		}
-		select {
-		case <-time.After(100 * time.Millisecond):
-		case <-ctx.Done():
-			return errors.New("PostgreSQL ends as soon as it is started")
-		}
-	}
-}
-
-func (s *server) stop(sig syscall.Signal) {
-	s.process.Signal(sig)
-	<-s.ended
-}
-
-func (s *server) url() string { return "host=" + s.dir + " user=postgres dbname=postgres" }
 
 var schemas atomic.Int64
 
@@ -159,7 +49,7 @@ func store(*testing.T) sinktest.Store {
 
 func open(t *testing.T, schema string) *postgres.Sink {
 	t.Helper()
-	s, err := postgres.Open(t.Context(), db.url(), postgres.Options{Schema: schema})
+	s, err := postgres.Open(t.Context(), db.URL(), postgres.Options{Schema: schema})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,8 +62,8 @@ func TestSink(t *testing.T) { sinktest.Test(t, store) }
 // TestSoak kills the database, too.
 func TestSoak(t *testing.T) {
 	sinktest.Soak(t, store(t), sinktest.SoakOptions{Seed: *soakSeed, Rounds: *soakRounds, Calamity: func() {
-		db.stop(syscall.SIGKILL)
-		if err := db.start(); err != nil {
+		db.Stop(syscall.SIGKILL)
+		if err := db.Start(); err != nil {
 			t.Fatal(err)
 		}
 	}})

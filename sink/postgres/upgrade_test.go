@@ -32,7 +32,7 @@ func TestOpensTheSchemasOfFormerReleases(t *testing.T) {
 				t.Fatal(err)
 			}
 			schema := fmt.Sprint("former ", schemas.Add(1))
-			c, err := pgx.Connect(t.Context(), db.url())
+			c, err := pgx.Connect(t.Context(), db.URL())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -47,13 +47,13 @@ func TestOpensTheSchemasOfFormerReleases(t *testing.T) {
 
 // writeExample writes what pg_dump makes of a schema, without the commands of psql.
 func writeExample(t *testing.T, file string) {
-	s, err := postgres.Open(t.Context(), db.url(), postgres.Options{Schema: "example_schema"})
+	s, err := postgres.Open(t.Context(), db.URL(), postgres.Options{Schema: "example_schema"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
 	sinktest.WriteExample(t, s)
-	out, err := db.command("pg_dump", "-h", db.dir, "-U", "postgres", "-n", "example_schema", "--inserts", "--no-owner", "postgres").Output()
+	out, err := db.Command("pg_dump", "-h", db.Dir(), "-U", "postgres", "-n", "example_schema", "--inserts", "--no-owner", "postgres").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
