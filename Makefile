@@ -123,11 +123,12 @@ hostile: ## the program, and list and watch, under attacks of 4 GB each by serve
 	$(GO) test ./cmd/listwatch -run '^TestHostile$$' -count=1 -parallel=4 -v -timeout=60m -hostile.bytes=$(HOSTILE) -hostile.kubectl="$(KUBECTL)"
 	$(GO) test ./watch -run '^TestMemoryIsLimitedWhateverAServerSends$$' -count=1 -parallel=4 -v -timeout=60m -attack=4096
 
-soak: ## a day in virtual time, 10 minutes of kills and full disks with the program (Linux; as who may mount), a million operations on the model of package cache, 300 elections; over an hour
+soak: ## a day in virtual time, 10 minutes of kills and full disks with the program (Linux; as who may mount), a million operations on the model of package cache, 300 elections, 20 leaders on a PostgreSQL; over an hour
 	cd cmd/listwatch && $(GO) vet -tags soak . && timeout 60m $(GO) test -tags soak -run '^TestSoak' -timeout 55m -count=1 -v . -soak.hours 24 -soak.minutes 10
 	cd cache && GOGC=400 timeout 100m $(GO) test -run TestInformerModel -timeout 95m . -model.ops 1000000
 	cd lease && timeout 40m $(GO) test -run TestElectionModel -timeout 35m . -model.seeds 300
 	cd sink && $(GO) vet -tags soak ./cmd/listwatch-sink && timeout 20m $(GO) test -tags soak -run '^TestSoakOnAFullDisk$$' -timeout 15m -count=1 -v ./cmd/listwatch-sink
+	cd sink && timeout 20m $(GO) test -run '^TestReplicasShareADatabase$$' -timeout 15m -count=1 -v ./cmd/listwatch-sink -ha.rounds 10
 	cd webhook && timeout 20m $(GO) test -run TestTrustHoldsWhateverHappens -timeout 15m . -long
 
 bench: ## the yardstick: beside client-go and controller-runtime, in one run of 12 to 18 minutes, on a quiet machine

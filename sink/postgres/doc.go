@@ -8,6 +8,9 @@
 // is the fence. history has no unique index over id, which could not span its partitions:
 // the fence is what keeps an id from coming twice.
 //
+// The server ends a transaction whose client is silent for 10 seconds, so that a leader that
+// froze in a commit keeps nobody out; a limit that the server has itself stays.
+//
 // An object that jsonb refuses, or whose labels it refuses, such as one with the character
 // U+0000, is kept as bytes in the column raw, without labels, and the record and the row are
 // QUARANTINED.

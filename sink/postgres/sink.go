@@ -42,9 +42,14 @@ func Open(ctx context.Context, url string, o Options) (*Sink, error) {
 	if o.Schema == "" {
 		o.Schema = "listwatch"
 	}
-	pool, err := pgxpool.New(ctx, url)
+	c, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, errors.New("open postgres: the URL cannot be read") // err may quote it
+	}
+	c.AfterConnect = limitIdle
+	pool, err := pgxpool.NewWithConfig(ctx, c)
+	if err != nil {
+		return nil, fmt.Errorf("open postgres: %w", err)
 	}
 	s := &Sink{pool: pool, schema: o.Schema, quoted: pgx.Identifier{o.Schema}.Sanitize(), days: map[time.Time]bool{}}
 	if err := s.migrate(ctx); err != nil {
@@ -52,6 +57,15 @@ func Open(ctx context.Context, url string, o Options) (*Sink, error) {
 		return nil, fmt.Errorf("open postgres: %w", err)
 	}
 	return s, nil
+}
+
+// limitIdle lets the server end a transaction whose client is silent for 10 seconds, unless
+// the server has a limit: a leader that froze, or whose machine vanished, in the middle of a
+// commit would keep its locks, and so the next leader from the position.
+func limitIdle(ctx context.Context, c *pgx.Conn) error {
+	_, err := c.Exec(ctx, `SELECT set_config('idle_in_transaction_session_timeout', '10s', false)
+		WHERE current_setting('idle_in_transaction_session_timeout') = '0'`)
+	return err
 }
 
 // Close closes the connections. No method may be under way.

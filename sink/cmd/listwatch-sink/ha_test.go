@@ -75,32 +75,7 @@ func TestReplicasTakeOver(t *testing.T) {
 	at, revision := leader(t, all)
 	w.Begin(revision)
 
-	stop := make(chan struct{})
-	var writer sync.WaitGroup
-	writer.Go(func() {
-		dice := rand.New(rand.NewPCG(1, 2))
-		for {
-			select {
-			case <-stop:
-				return
-			case <-time.After(50 * time.Millisecond):
-			}
-			name := fmt.Sprint("n-", dice.IntN(20))
-			if dice.IntN(5) == 0 {
-				w.Delete(name)
-			} else {
-				w.Put(name, "web", strconv.FormatInt(time.Now().UnixNano(), 10))
-			}
-		}
-	})
-	defer func() { // a failure above ends the writer too
-		select {
-		case <-stop:
-		default:
-			close(stop)
-		}
-		writer.Wait()
-	}()
+	rest := unrest(t, w, 50*time.Millisecond)
 	begins := []time.Time{time.Now()}
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		if err := all[at].cmd.Process.Signal(sig); err != nil {
@@ -112,8 +87,7 @@ func TestReplicasTakeOver(t *testing.T) {
 		begins = append(begins, time.Now())
 		s.reached(srv.ClientURL()) // so that none of these writes waits for the next leader
 	}
-	close(stop)
-	writer.Wait()
+	rest()
 	w.Put("last", "web", "")
 	db := s.reached(srv.ClientURL())
 	if err := w.Check(t.Context(), db, "c", false); err != nil {
@@ -129,6 +103,32 @@ func TestReplicasTakeOver(t *testing.T) {
 			t.Errorf("%s, want at most %s", pause, limit)
 		}
 	}
+}
+
+// unrest writes to a world until rest is called, which waits for the last write. The values
+// are the times of the writes.
+func unrest(t *testing.T, w *sinktest.World, pause time.Duration) (rest func()) {
+	stop := make(chan struct{})
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		dice := rand.New(rand.NewPCG(1, 2))
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(pause):
+			}
+			name := fmt.Sprint("n-", dice.IntN(20))
+			if dice.IntN(5) == 0 {
+				w.Delete(name)
+			} else {
+				w.Put(name, "web", strconv.FormatInt(time.Now().UnixNano(), 10))
+			}
+		}
+	})
+	rest = sync.OnceFunc(func() { close(stop); writer.Wait() })
+	t.Cleanup(rest) // a failure ends the writer too
+	return rest
 }
 
 // reached returns the sink once it holds all that the server has.
@@ -147,6 +147,13 @@ func (s *stage) reached(url string) *jetstream.Sink {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	s.settled(db)
+	return db
+}
+
+// settled waits until a sink holds all that the server has.
+func (s *stage) settled(db sink.Reader) {
+	s.t.Helper()
 	want := s.server.Revision()
 	for limit := time.Now().Add(time.Minute); ; <-time.After(20 * time.Millisecond) {
 		positions, err := db.Positions(s.t.Context())
@@ -155,7 +162,7 @@ func (s *stage) reached(url string) *jetstream.Sink {
 		}
 		s.server.Bookmark()
 		if len(positions) == 1 && positions[0].Phase == sink.Live && !want.Newer(positions[0].Revision) {
-			return db
+			return
 		}
 		if time.Now().After(limit) {
 			s.t.Fatalf("still at %+v, want %s", positions, want)
