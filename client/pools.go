@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/listwatch/listwatch/internal/redirect"
+	"github.com/listwatch/listwatch/client/internal/redirect"
 )
 
 // pools are connections to the server with one identity. Watches have their own, so

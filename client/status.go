@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/listwatch/listwatch/client/internal/redirect"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/codec/protobuf"
-	"github.com/listwatch/listwatch/internal/redirect"
 	"github.com/listwatch/listwatch/kube"
 )
 
