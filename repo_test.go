@@ -117,6 +117,7 @@ var floors = map[string]float64{
 	"cmd/listwatch/internal/cli":      5,
 	"cmd/listwatch/internal/livepage": 11,
 	"cmd/listwatch/hook":              6,
+	"cmd/listwatch/internal/debounce": 9,
 	"cmd/listwatch/internal/connect":  9,
 	"cmd/listwatch/internal/order":    9,
 	"cmd/listwatch/internal/objects":  10,

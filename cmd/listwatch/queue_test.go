@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/debounce"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/print"
 	"github.com/listwatch/listwatch/internal/record"
@@ -83,7 +84,7 @@ func TestDebouncedLargeRecordsGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		records, feed := make(chan record.Record, record.RecordBuffer), make(chan record.Record)
 		go func() {
-			(&debouncer{wait: time.Hour}).run(records, feed)
+			(&debounce.Debouncer{Wait: time.Hour}).Run(records, feed)
 			close(feed)
 		}()
 		began := time.Now()

@@ -13,6 +13,7 @@ import (
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/connect"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/debounce"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/monitor"
 	"github.com/listwatch/listwatch/codec"
@@ -178,7 +179,7 @@ func (s *session) debounced(records chan record.Record) <-chan record.Record {
 	}
 	feed := make(chan record.Record)
 	go func() {
-		(&debouncer{wait: s.flags.debounce}).run(records, feed)
+		(&debounce.Debouncer{Wait: s.flags.debounce}).Run(records, feed)
 		close(feed)
 	}()
 	return feed

@@ -1,4 +1,5 @@
-package main
+// Package debounce delivers only the last of several changes of an object in a short time.
+package debounce
 
 import (
 	"time"
@@ -7,12 +8,12 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// debouncer delays additions and modifications, so that only the last of several changes
+// Debouncer delays additions and modifications, so that only the last of several changes
 // of an object is delivered. Records stay in order: those behind a delayed one wait too,
 // so a checkpoint never contains more than what was printed. If the waiting records exceed
 // debounceHeld, the first is delivered at once, to limit the memory.
-type debouncer struct {
-	wait   time.Duration
+type Debouncer struct {
+	Wait   time.Duration
 	held   int // bytes of line
 	line   []*delayed
 	newest map[record.Incarnation]*delayed // in line
@@ -29,9 +30,9 @@ type delayed struct {
 	gone bool // replaced by a deletion
 }
 
-// run moves records from in to out until in is closed, then delivers the waiting ones at
+// Run moves records from in to out until in is closed, then delivers the waiting ones at
 // once.
-func (d *debouncer) run(in <-chan record.Record, out chan<- record.Record) {
+func (d *Debouncer) Run(in <-chan record.Record, out chan<- record.Record) {
 	d.newest = map[record.Incarnation]*delayed{}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -62,7 +63,7 @@ func (d *debouncer) run(in <-chan record.Record, out chan<- record.Record) {
 	}
 }
 
-func (d *debouncer) take(r record.Record) {
+func (d *Debouncer) take(r record.Record) {
 	w := &delayed{Record: r} // due as soon as it is first
 	d.held += w.bytes()
 	if !r.IsObject() || r.Initial {
@@ -84,14 +85,14 @@ func (d *debouncer) take(r record.Record) {
 		d.held += before.bytes()
 		return
 	default:
-		w.due = r.Time.Add(d.wait)
+		w.due = r.Time.Add(d.Wait)
 		d.newest[key] = w
 	}
 	d.line = append(d.line, w)
 }
 
 // deliverFirst delivers the first record in line, unless a deletion replaced it.
-func (d *debouncer) deliverFirst(out chan<- record.Record) {
+func (d *Debouncer) deliverFirst(out chan<- record.Record) {
 	w := d.line[0]
 	d.line[0] = nil
 	d.line = d.line[1:]

@@ -1,4 +1,4 @@
-package main
+package debounce
 
 import (
 	"fmt"
@@ -57,7 +57,7 @@ func TestDebounce(t *testing.T) {
 				began := time.Now()
 				records, told := make(chan record.Record), make(chan record.Record)
 				go func() {
-					(&debouncer{wait: 100 * time.Millisecond}).run(records, told)
+					(&Debouncer{Wait: 100 * time.Millisecond}).Run(records, told)
 					close(told)
 				}()
 				go func() {
@@ -110,11 +110,11 @@ func TestDebounceIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &debouncer{wait: time.Hour}
+	d := &Debouncer{Wait: time.Hour}
 	records, told := make(chan record.Record), make(chan record.Record, 400)
 	done := make(chan struct{})
 	go func() {
-		d.run(records, told)
+		d.Run(records, told)
 		close(done)
 	}()
 	for i := range 100 {
