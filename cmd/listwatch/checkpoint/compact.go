@@ -45,7 +45,7 @@ func (f *File) compact() error {
 		_ = f.file.Close() // what it held is in the new one
 	}
 	f.file, f.to = next, next
-	f.size, f.dirty = size, false
+	f.size, f.dirty, f.outdated = size, false, false
 	for i := range moved {
 		f.streams[i].objects, f.streams[i].maybe = moved[i].objects, moved[i].maybe
 	}

@@ -66,6 +66,8 @@ type File struct {
 	buf     []byte
 	pending bool // written, not committed
 	dirty   bool // written, not synced
+
+	outdated bool // the header in the file is older than head
 	err     error
 }
 
@@ -269,6 +271,24 @@ func (f *File) Back() error {
 	}
 	f.order = order
 	return nil
+}
+
+// Admit commits the recorded entries, and adds what id has more than the Identity in use:
+// the streams, behind the others, of a cluster that was late. It returns the states of all
+// streams of id. After an error nothing more is written.
+func (f *File) Admit(id Identity) ([]State, error) {
+	if err := f.Commit(); err != nil {
+		return nil, err
+	}
+	f.live = 0
+	states, err := f.load(io.NewSectionReader(f.file, 0, f.size), id)
+	if err == nil && f.outdated {
+		err = f.compact()
+	}
+	if err != nil {
+		return nil, f.fail(err)
+	}
+	return states, nil
 }
 
 // Sync calls Write and syncs the file, so that its content survives a power loss. It

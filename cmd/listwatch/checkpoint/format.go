@@ -2,10 +2,8 @@ package checkpoint
 
 import (
 	"encoding/binary"
-	"fmt"
 	"hash/crc32"
 	"strconv"
-	"strings"
 
 	"github.com/listwatch/listwatch/codec"
 )
@@ -120,94 +118,4 @@ func (f *fields) text() string {
 	s := string(f.b[:n])
 	f.b = f.b[n:]
 	return s
-}
-
-// Identity identifies what is watched. A file is used only if its Identity is the same;
-// Server may differ if Cluster is known.
-type Identity struct {
-	Cluster string   `json:"cluster,omitempty"` // UID of the namespace kube-system; empty = it may not be read
-	Server  string   `json:"server"`            // URL
-	Form    string   `json:"form"`              // of the objects, in words
-	Streams []Stream `json:"streams"`           // no two are the same; in any order
-}
-
-// Stream is one watched collection.
-type Stream struct {
-	Resource  string   `json:"resource"`          // with group and version
-	Cluster   string   `json:"cluster,omitempty"` // a context, where there are several
-	Namespace string   `json:"namespace,omitempty"`
-	Names     []string `json:"names,omitempty"` // sorted; none = all
-	Labels    string   `json:"labels,omitempty"`
-	Fields    string   `json:"fields,omitempty"`
-	Where     []string `json:"where,omitempty"`   // jq expressions, all of which are true
-	Without   []string `json:"without,omitempty"` // namespaces that are left out, sorted
-}
-
-func (s Stream) String() string {
-	var b strings.Builder
-	if s.Cluster != "" {
-		b.WriteString(s.Cluster + ": ")
-	}
-	b.WriteString(s.Resource)
-	if s.Namespace != "" {
-		b.WriteString(" in " + s.Namespace)
-	}
-	if len(s.Names) > 0 {
-		b.WriteString(" named " + strings.Join(s.Names, ","))
-	}
-	if s.Labels != "" {
-		b.WriteString(" with labels " + s.Labels)
-	}
-	if s.Fields != "" {
-		b.WriteString(" with fields " + s.Fields)
-	}
-	for _, text := range s.Where {
-		fmt.Fprintf(&b, " where %q", text)
-	}
-	if len(s.Without) > 0 {
-		b.WriteString(" not in " + strings.Join(s.Without, ","))
-	}
-	return b.String()
-}
-
-func (s Stream) equal(o Stream) bool { return s.String() == o.String() }
-
-// order returns the positions of want's streams in id, or an ErrForeign that names the
-// difference.
-func (id Identity) order(want Identity) ([]int, error) {
-	differs := func(what, got, want string) error {
-		return fmt.Errorf("%w: it is of %s %.300s, not %.300s", ErrForeign, what, got, want)
-	}
-	switch {
-	case id.Cluster != "" && want.Cluster != "":
-		if id.Cluster != want.Cluster {
-			return nil, differs("the cluster", id.Cluster+" ("+id.Server+")", want.Cluster+" ("+want.Server+")")
-		}
-	case id.Server != want.Server:
-		return nil, differs("the server", id.Server, want.Server)
-	}
-	order := make([]int, len(want.Streams))
-	for i, w := range want.Streams {
-		order[i] = -1
-		for j, s := range id.Streams {
-			if s.equal(w) {
-				order[i] = j
-			}
-		}
-		if order[i] < 0 || len(id.Streams) != len(want.Streams) {
-			return nil, differs("the streams", list(id.Streams), list(want.Streams))
-		}
-	}
-	if id.Form != want.Form {
-		return nil, differs("the form", id.Form, want.Form)
-	}
-	return order, nil
-}
-
-func list(streams []Stream) string {
-	var texts []string
-	for _, s := range streams {
-		texts = append(texts, s.String())
-	}
-	return strings.Join(texts, " and ")
 }

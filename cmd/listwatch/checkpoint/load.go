@@ -80,8 +80,10 @@ func (f *File) loadHeader(in *reader, id Identity) error {
 	if f.head.Form != codec.RawForm {
 		return fmt.Errorf("%w: its objects are written as %.50q, known is %q", ErrNewer, f.head.Form, codec.RawForm)
 	}
+	was := f.head.Identity
+	f.head.Identity, f.order, err = was.with(id)
 	f.streams = make([]stream, len(f.head.Streams))
-	f.order, err = f.head.order(id)
+	f.outdated = was.Server != f.head.Server || was.Cluster != f.head.Cluster || len(was.Streams) != len(f.head.Streams)
 	return err
 }
 

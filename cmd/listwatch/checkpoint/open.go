@@ -122,6 +122,9 @@ func (f *File) open(id Identity) ([]State, error) {
 	if err := errors.Join(f.file.Chmod(0o600), f.file.Truncate(f.size)); err != nil {
 		return nil, err
 	}
+	if f.outdated {
+		return states, f.compact()
+	}
 	f.entry(entryOpened, nil) // this also shows that the file can be written
 	return states, f.Sync()
 }
