@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
-	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/cmd/listwatch/checkpoint"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
 	"github.com/listwatch/listwatch/codec"
@@ -67,7 +64,8 @@ func (c *checkpointing) check(given, hooks bool) error {
 // keeper notes in a checkpoint what was done with records. It is for one goroutine.
 type keeper struct {
 	file   *checkpoint.File
-	states []checkpoint.State // by stream; until the streams have begun
+	id     checkpoint.Identity
+	states []checkpoint.State // by stream; while streams begin
 	redact bool
 
 	moved map[int][]record.Record // marks of each stream since the last commit, see took
@@ -90,7 +88,7 @@ func (s *session) keep(ctx context.Context) (_ *keeper, err error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &keeper{redact: s.output.format.Redact, states: make([]checkpoint.State, len(s.targets))}
+	k := &keeper{id: id, redact: s.output.format.Redact, states: make([]checkpoint.State, len(s.targets))}
 	if c.ack != "" {
 		if k.acks, err = openAcks(c.ack); err != nil {
 			return nil, err
@@ -109,7 +107,7 @@ func (s *session) keep(ctx context.Context) (_ *keeper, err error) {
 	}
 	switch {
 	case errors.Is(err, checkpoint.ErrForeign):
-		return nil, &exit.Error{Code: exit.CodeForeign, Err: fmt.Errorf("%w; start over with --reset-checkpoint, or give another file", err)}
+		return nil, foreign(err)
 	case errors.Is(err, checkpoint.ErrAlien):
 		return nil, exit.Usage("%w, and is left as it is; give another file, or remove it", err)
 	case errors.Is(err, checkpoint.ErrNewer):
@@ -125,44 +123,8 @@ func (s *session) keep(ctx context.Context) (_ *keeper, err error) {
 	return k, nil
 }
 
-// identity says what the checkpoint must be of.
-func (s *session) identity(ctx context.Context) (checkpoint.Identity, error) {
-	id := checkpoint.Identity{Form: s.output.form(s.targets)}
-	var servers, clusters []string
-	for _, name := range slices.Sorted(maps.Keys(s.clusters)) {
-		c := s.clusters[name].Client
-		cluster := ""
-		err := s.flags.reach(ctx, s.talk, name, func() (err error) {
-			cluster, err = cache.ClusterID(ctx, c)
-			return err
-		})
-		switch {
-		case err == nil:
-		case ctx.Err() != nil:
-			return id, context.Cause(ctx)
-		case !errors.Is(err, kube.ErrForbidden) && !errors.Is(err, kube.ErrNotFound) && !errors.Is(err, kube.ErrUnauthorized):
-			return id, exit.Failed(err) // the next run might know, and refuse the file
-		}
-		servers, clusters = append(servers, c.Server()), append(clusters, cluster)
-	}
-	id.Server, id.Cluster = strings.Join(servers, " "), strings.TrimSpace(strings.Join(clusters, " "))
-	for _, t := range s.targets {
-		fields, err := t.FieldSelector(s.flags.selection.FieldsSel)
-		if err != nil {
-			return id, exit.Usage("%q: %w", t.Name, err)
-		}
-		id.Streams = append(id.Streams, checkpoint.Stream{
-			Cluster:   t.Cluster,
-			Resource:  t.Resource.String(),
-			Namespace: t.Namespace,
-			Names:     slices.Sorted(maps.Keys(t.Names)),
-			Labels:    s.flags.selection.Selector.String(),
-			Fields:    fields.String(),
-			Where:     s.output.where.Texts,
-			Without:   s.output.where.Exclude,
-		})
-	}
-	return id, nil
+func foreign(err error) error {
+	return &exit.Error{Code: exit.CodeForeign, Err: fmt.Errorf("%w; start over with --reset-checkpoint, or give another file", err)}
 }
 
 // form says in words how objects are kept.

@@ -116,7 +116,10 @@ func (s *session) join(ctx context.Context, l lateCluster, records chan<- record
 			return nil // the streams say why
 		}
 		var ts []target.Target
-		ts, err = l.discover(ctx)
+		var uid string
+		if ts, err = l.discover(ctx); err == nil && s.kept != nil {
+			uid, err = clusterUID(ctx, l.Cluster)
+		}
 		if ctx.Err() != nil {
 			return nil // the streams say why
 		}
@@ -124,6 +127,13 @@ func (s *session) join(ctx context.Context, l lateCluster, records chan<- record
 			continue
 		}
 		s.monitor.Absent(l.Name, "")
+		if s.kept != nil {
+			added, err := s.admit(ctx, l.Name, uid, ts, records)
+			for _, f := range added {
+				begin(f)
+			}
+			return err
+		}
 		for _, t := range ts {
 			f, isNew, err := s.add(ctx, t, records)
 			if err != nil {

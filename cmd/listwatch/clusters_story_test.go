@@ -210,36 +210,3 @@ func TestClusterComesLater(t *testing.T) {
 		}
 	}
 }
-
-// TestCheckpointWaitsForAllClusters: a run that continues is nothing without one of them, and
-// says which.
-func TestCheckpointWaitsForAllClusters(t *testing.T) {
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		p := newPair(t, dir)
-		p.put(p.east, "a", 1)
-		p.put(p.west, "b", 1)
-		args := []string{"watch", "configmaps", "-o", "ndjson", "--events", onlyObjects, "--checkpoint", filepath.Join(dir, "state")}
-		stop := p.start(args...)
-		<-time.After(time.Minute)
-		p.expect("at first", "east ADDED a", "west ADDED b")
-		if code := stop(); code != 0 {
-			t.Errorf("exit code %d\n%s", code, p.stderr.take())
-		}
-		p.put(p.east, "a", 2)
-		p.west.Delete(kube.ConfigMaps, kube.Key{Namespace: "default", Name: "b"})
-		p.door(p.west, apitest.Refusing)
-		stop = p.start(args...)
-		<-time.After(10 * time.Minute)
-		p.expect("while west is away")
-		if printed := p.stderr.take(); !strings.Contains(printed, "listwatch: west: cannot begin: ") {
-			t.Errorf("stderr does not say which cluster is away:\n%s", printed)
-		}
-		p.door(p.west, apitest.Open)
-		<-time.After(5 * time.Minute)
-		p.expect("when it is back", "east MODIFIED a", "west DELETED b")
-		if code := stop(); code != 0 {
-			t.Errorf("exit code %d\n%s", code, p.stderr.take())
-		}
-	})
-}

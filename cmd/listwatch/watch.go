@@ -174,7 +174,7 @@ func (o *watchFlags) session(ctx context.Context, t *messages.Writer, w objects.
 	discover := func(ctx context.Context, c connect.Cluster) ([]target.Target, error) {
 		return w.Targets(ctx, c, &o.connection.Namespaces, o.selection.All, (*served.Types).Now, can) // a first request that fails ends the run
 	}
-	whole := o.once || o.checkpointing.file != "" || out.verdict != nil // needs all clusters from the beginning
+	whole := o.once || out.verdict != nil // needs all clusters from the beginning
 	found, err := reach(ctx, clusters, !whole, func(ctx context.Context, c connect.Cluster) (ts []target.Target, err error) {
 		err = o.reach(ctx, t, c.Name, func() (err error) {
 			ts, err = discover(ctx, c)

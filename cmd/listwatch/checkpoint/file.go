@@ -68,7 +68,7 @@ type File struct {
 	dirty   bool // written, not synced
 
 	outdated bool // the header in the file is older than head
-	err     error
+	err      error
 }
 
 // stream is the state of one stream, by the log so far.

@@ -125,9 +125,6 @@ func (id Identity) with(want Identity) (Identity, []int, error) {
 		return differs("the form", id.Form, want.Form)
 	}
 	id.Server, id.Cluster, id.Streams = strings.Join(servers, " "), strings.Join(uids, " "), all
-	if id.Cluster == Unread {
-		id.Cluster = ""
-	}
 	return id, order, nil
 }
 
