@@ -114,7 +114,8 @@ func (s *session) run(ctx context.Context, p *cli.Program) (err error) {
 		}
 	}
 	printed := make(chan error, 1)
-	go func() { printed <- pr.run(s.debounced(records)) }()
+	feed := s.debounced(records, pr)
+	go func() { printed <- pr.run(feed) }()
 	s.follow(ctx, cancel, p, records)
 	close(records)
 	err = <-printed
@@ -172,14 +173,25 @@ func (s *session) add(ctx context.Context, t target.Target, records chan<- recor
 	return f, true, nil
 }
 
-// debounced returns records, or with --debounce what is left of them.
-func (s *session) debounced(records chan record.Record) <-chan record.Record {
+// debounced returns records, or with --debounce what is left of them. Conditions see each
+// state, not only those that are left for pr.
+func (s *session) debounced(records chan record.Record, pr *printer) <-chan record.Record {
 	if s.flags.debounce <= 0 {
 		return records
 	}
-	feed := make(chan record.Record)
+	feed, d := make(chan record.Record), &debounce.Debouncer{Wait: s.flags.debounce}
+	if verdict := pr.output.verdict; verdict != nil {
+		pr.output.verdict = nil
+		d.See = func(r *record.Record) bool {
+			end := verdict.See(r)
+			if end != nil {
+				pr.stop(end)
+			}
+			return end != nil
+		}
+	}
 	go func() {
-		(&debounce.Debouncer{Wait: s.flags.debounce}).Run(records, feed)
+		d.Run(records, feed)
 		close(feed)
 	}()
 	return feed

@@ -14,7 +14,8 @@ import (
 // debounceHeld, the first is delivered at once, to limit the memory.
 type Debouncer struct {
 	Wait   time.Duration
-	held   int // bytes of line
+	See    func(*record.Record) bool // each record as it comes; true = it is the last one to deliver; may be nil
+	held   int                       // bytes of line
 	line   []*delayed
 	newest map[record.Incarnation]*delayed // in line
 }
@@ -36,6 +37,7 @@ func (d *Debouncer) Run(in <-chan record.Record, out chan<- record.Record) {
 	d.newest = map[record.Incarnation]*delayed{}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	over := false
 	for {
 		now := time.Now()
 		for len(d.line) > 0 && (!d.line[0].due.After(now) || d.held > debounceHeld) {
@@ -57,6 +59,10 @@ func (d *Debouncer) Run(in <-chan record.Record, out chan<- record.Record) {
 				continue
 			}
 			r.Arrived()
+			if over && r.Say == nil {
+				continue
+			}
+			over = over || d.See != nil && r.Mark == record.NoMark && r.Say == nil && d.See(&r)
 			d.take(r)
 		case <-timer.C:
 		}

@@ -15,6 +15,45 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
+// TestDebounceShowsConditionsEachState: also one that is replaced before it is delivered, and
+// at once; nothing that comes after the end is delivered.
+func TestDebounceShowsConditionsEachState(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		state := func(rv string) record.Record {
+			return record.Record{Type: "MODIFIED", ID: codec.Identity{Name: "a", UID: "1", ResourceVersion: rv}, Time: time.Now()}
+		}
+		records, told := make(chan record.Record), make(chan record.Record)
+		var seen, got []string
+		d := &Debouncer{Wait: time.Hour, See: func(r *record.Record) bool {
+			seen = append(seen, r.ID.ResourceVersion)
+			return r.ID.ResourceVersion == "3"
+		}}
+		go func() {
+			d.Run(records, told)
+			close(told)
+		}()
+		said := make(chan struct{})
+		go func() {
+			for _, rv := range []string{"2", "3", "4"} {
+				records <- state(rv)
+			}
+			records <- record.Record{Say: func() { close(said) }}
+			close(records)
+		}()
+		for r := range told {
+			if r.Say != nil {
+				r.Say()
+				continue
+			}
+			got = append(got, r.ID.ResourceVersion)
+		}
+		<-said
+		if diff := gocmp.Diff([][]string{{"2", "3"}, {"3"}}, [][]string{seen, got}); diff != "" {
+			t.Errorf("what conditions saw, and what was delivered (-want +got):\n%s", diff)
+		}
+	})
+}
+
 // TestDebounce: what is told of what comes, and when, in milliseconds.
 func TestDebounce(t *testing.T) {
 	type in struct {
