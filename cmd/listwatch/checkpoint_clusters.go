@@ -71,6 +71,8 @@ func (s *session) withStreams(id checkpoint.Identity, ts []target.Target) (check
 			Fields:    fields.String(),
 			Where:     s.output.where.Texts,
 			Without:   s.output.where.Exclude,
+
+			AnyVersion: t.AnyVersion(),
 		})
 	}
 	return id, nil

@@ -10,15 +10,20 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
+// AnyVersion reports whether the type was typed without a version.
+func (t Target) AnyVersion() bool {
+	return t.Typed != "" && !strings.Contains("."+strings.ToLower(t.Typed)+".", "."+t.Resource.Version+".")
+}
+
 // ServedAs returns a function that returns in which version the type of t is served, as
 // fetch says; nil where a version was typed.
 func ServedAs(fetch func(context.Context) (*discovery.API, error), can Offered, t Target) func(context.Context) (kube.Resource, error) {
+	if !t.AnyVersion() {
+		return nil
+	}
 	typed := t.Typed
 	if typed == Everything {
 		typed = t.Resource.GroupResource()
-	}
-	if typed == "" || strings.Contains("."+strings.ToLower(typed)+".", "."+t.Resource.Version+".") {
-		return nil
 	}
 	return func(ctx context.Context) (kube.Resource, error) {
 		api, err := fetch(ctx)

@@ -336,6 +336,8 @@ func TestForeignFileSaysWhatDiffers(t *testing.T) {
 		{"names", func(id *Identity) { id.Streams[0].Names = []string{"a", "b"} }, "not pods.v1 in shop named a,b with labels app=web and nodes.v1"},
 		{"labels", func(id *Identity) { id.Streams[0].Labels = "" }, "not pods.v1 in shop and nodes.v1"},
 		{"fields", func(id *Identity) { id.Streams[1].Fields = "x=y" }, "and nodes.v1 with fields x=y"},
+		{"another version", func(id *Identity) { id.Streams[0].Resource, id.Streams[0].AnyVersion = "pods.v2", true }, ""},
+		{"another group", func(id *Identity) { id.Streams[0].Resource, id.Streams[0].AnyVersion = "pods.v2.x", true }, "not pods.v2.x in shop with labels app=web and nodes.v1"},
 		{"fewer", func(id *Identity) { id.Streams = id.Streams[:1] }, "it is of the streams pods.v1 in shop with labels app=web and nodes.v1, not pods.v1 in shop with labels app=web"},
 		{"more", func(id *Identity) { id.Streams = append(id.Streams, Stream{Resource: "x.v1"}) }, "and x.v1"},
 	} {

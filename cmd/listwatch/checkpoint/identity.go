@@ -45,6 +45,9 @@ type Stream struct {
 	Fields    string   `json:"fields,omitempty"`
 	Where     []string `json:"where,omitempty"`   // jq expressions, all of which are true
 	Without   []string `json:"without,omitempty"` // namespaces that are left out, sorted
+
+	// AnyVersion: the file may be of another version of the resource.
+	AnyVersion bool `json:"-"`
 }
 
 func (s Stream) String() string {
@@ -75,6 +78,16 @@ func (s Stream) String() string {
 }
 
 func (s Stream) equal(o Stream) bool { return s.String() == o.String() }
+
+// succeeds reports whether o is s in another version, where s may have any.
+func (s Stream) succeeds(o Stream) bool {
+	name, rest, _ := strings.Cut(s.Resource, ".")
+	version, group, _ := strings.Cut(rest, ".")
+	was, oldRest, _ := strings.Cut(o.Resource, ".")
+	before, oldGroup, _ := strings.Cut(oldRest, ".")
+	o.Resource = s.Resource
+	return s.AnyVersion && version != before && name == was && group == oldGroup && s.equal(o)
+}
 
 // with returns what a file of id is a file of once want is watched, and the positions of
 // want's streams in it; or an ErrForeign that names the difference. A cluster that has no
@@ -110,7 +123,13 @@ func (id Identity) with(want Identity) (Identity, []int, error) {
 	}
 	all, order, used := slices.Clone(id.Streams), make([]int, len(want.Streams)), map[int]bool{}
 	for i, w := range want.Streams {
-		if order[i] = slices.IndexFunc(id.Streams, w.equal); order[i] < 0 && !has[w.Cluster] {
+		order[i] = slices.IndexFunc(id.Streams, w.equal)
+		if order[i] < 0 {
+			if order[i] = slices.IndexFunc(id.Streams, w.succeeds); order[i] >= 0 {
+				all[order[i]].Resource = w.Resource
+			}
+		}
+		if order[i] < 0 && !has[w.Cluster] {
 			order[i] = len(all)
 			all = append(all, w)
 		}

@@ -139,3 +139,24 @@ func TestForeignClusterIsNotAdmitted(t *testing.T) {
 	}
 	closed(t, f)
 }
+
+// TestAnotherVersionContinues: where none was asked for, from what is noted of the other.
+func TestAnotherVersionContinues(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "c")
+	id := Identity{Server: "s", Form: "objects", Streams: []Stream{{Resource: "jobs.v1.x", AnyVersion: true}, {Resource: "jobs.v1.y"}}}
+	f, _, err := Open(path, id)
+	must(t, err)
+	put(t, f, 0, pod(t, "shop", "a", 5, ""))
+	f.Move(0, "6")
+	closed(t, f)
+	id.Streams = []Stream{{Resource: "jobs.v1.y"}, {Resource: "jobs.v2.x", AnyVersion: true}}
+	for range 2 {
+		f, states, err := Open(path, id)
+		want := []string{`0 "" false`, `1 "6" true`, "1 shop/a u-a 5"}
+		if diff := gocmp.Diff(want, told(states)); err != nil || diff != "" {
+			t.Fatalf("%v (-want +got):\n%s", err, diff)
+		}
+		closed(t, f)
+		id.Streams[1].AnyVersion = false // the file is of this one now
+	}
+}

@@ -83,7 +83,7 @@ func (f *File) loadHeader(in *reader, id Identity) error {
 	was := f.head.Identity
 	f.head.Identity, f.order, err = was.with(id)
 	f.streams = make([]stream, len(f.head.Streams))
-	f.outdated = was.Server != f.head.Server || was.Cluster != f.head.Cluster || len(was.Streams) != len(f.head.Streams)
+	f.outdated = was.Server != f.head.Server || was.Cluster != f.head.Cluster || list(was.Streams) != list(f.head.Streams)
 	return err
 }
 
