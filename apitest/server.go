@@ -61,6 +61,8 @@ type Options struct {
 	// and is ignored otherwise (KEP-5866).
 	ShardedListAndWatch bool
 
+	Revision uint64 // to begin with; default 100
+
 	Seed uint64 // of UIDs, generated names and chosen timeouts; 0 is a valid seed
 
 	// State is the output of [Server.Save]: the server starts with these objects, with
@@ -129,6 +131,7 @@ func Start(o Options) (*Server, error) { return start(nil, o) }
 func start(t TB, o Options) (*Server, error) {
 	o.Address = cmp.Or(o.Address, "127.0.0.1:0")
 	o.TLS = o.TLS || o.ClientCerts
+	o.Revision = cmp.Or(o.Revision, 100) // a real server does not start at 1 either
 	o.History = cmp.Or(o.History, 10_000)
 	o.HistoryBytes = cmp.Or(o.HistoryBytes, 32<<20)
 	o.WatchBuffer = cmp.Or(o.WatchBuffer, o.History)
@@ -137,7 +140,7 @@ func start(t TB, o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start apitest server: %w", err)
 	}
-	s := &Server{options: o, tb: t, store: store.New(store.Options{History: o.History, HistoryBytes: o.HistoryBytes, WatchBuffer: o.WatchBuffer, Seed: o.Seed, Namespaces: o.Namespaces, CollectGarbage: o.CollectGarbage}), door: d, token: o.Token, gone: o.Gone, unread: backlog.New(mostUnread), changed: make(chan struct{})}
+	s := &Server{options: o, tb: t, store: store.New(store.Options{Revision: o.Revision, History: o.History, HistoryBytes: o.HistoryBytes, WatchBuffer: o.WatchBuffer, Seed: o.Seed, Namespaces: o.Namespaces, CollectGarbage: o.CollectGarbage}), door: d, token: o.Token, gone: o.Gone, unread: backlog.New(mostUnread), changed: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	for _, r := range kinds.All() {
 		s.store.Add(kinds.Complete(r))

@@ -54,6 +54,7 @@ type Event struct {
 
 // Options of a store.
 type Options struct {
+	Revision       uint64 // to begin with
 	History        int    // events kept of each resource
 	HistoryBytes   int    // of past states that all events keep
 	WatchBuffer    int    // events that a watch may lag behind
@@ -66,7 +67,7 @@ type Options struct {
 func New(o Options) *Store {
 	st := &Store{
 		options: o,
-		rev:     100, first: 100, // a real server does not start at 1 either
+		rev:     o.Revision, first: o.Revision,
 		tables:  make(map[string]*Table),
 		changed: make(chan struct{}),
 	}

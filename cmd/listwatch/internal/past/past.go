@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,6 +23,7 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/connect"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/served"
+	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/codec/compressed"
 	"github.com/listwatch/listwatch/config"
 	"github.com/listwatch/listwatch/internal/archive"
@@ -167,8 +170,9 @@ type Object struct {
 }
 
 // Serve starts a server with the objects of a time, to which the ages in its Tables count.
+// They have the resourceVersions that they had then.
 func Serve(objects []Object, at time.Time, inMemory bool) (*apitest.Server, error) {
-	return apitest.Start(apitest.Options{NoValidation: true, InMemory: inMemory, AgesAt: at, Prepare: func(srv *apitest.Server) error {
+	return apitest.Start(apitest.Options{NoValidation: true, InMemory: inMemory, AgesAt: at, Revision: 1, Prepare: func(srv *apitest.Server) error {
 		served := map[string]bool{}
 		for _, o := range objects {
 			if id := o.Resource.GroupResource(); !served[id] {
@@ -176,12 +180,43 @@ func Serve(objects []Object, at time.Time, inMemory bool) (*apitest.Server, erro
 				srv.RemoveResource(o.Resource)
 				srv.AddResource(apitest.ResourceInfo{Resource: o.Resource})
 			}
-			if o.JSON != nil {
-				srv.Put(o.Resource, o.JSON)
+		}
+		for _, o := range inOrder(objects) {
+			if o.revision > 0 {
+				srv.Advance(kube.Revision(strconv.FormatUint(o.revision-1, 10)))
 			}
+			srv.Put(o.Resource, o.JSON)
 		}
 		return nil
 	}})
+}
+
+// written is an object and its revision, 0 = it is no number.
+type written struct {
+	Object
+	revision uint64
+}
+
+// inOrder returns those with JSON in the order of their revisions, in which a server gives
+// them out.
+func inOrder(objects []Object) []written {
+	var all []written
+	for _, o := range objects {
+		if o.JSON == nil {
+			continue
+		}
+		w := written{Object: o}
+		if raw, err := codec.ParseRaw(o.JSON); err == nil {
+			if w.revision, err = strconv.ParseUint(raw.GetResourceVersion(), 10, 63); err != nil {
+				w.revision = 0
+			}
+		}
+		all = append(all, w)
+	}
+	slices.SortStableFunc(all, func(a, b written) int {
+		return cmp.Compare(cmp.Or(a.revision, math.MaxUint64), cmp.Or(b.revision, math.MaxUint64))
+	})
+	return all
 }
 
 // moment is the state of a cluster at a time.

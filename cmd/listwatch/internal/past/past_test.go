@@ -24,6 +24,38 @@ func state(t *testing.T, name string, at int64, op string) archive.State {
 	return archive.State{At: at, Op: op, Key: kube.Key{Namespace: "shop", Name: name}, UID: name, Revision: fmt.Sprint(at), Cells: archive.RowOf(name), Object: compressed.Of(raw)}
 }
 
+// TestServeKeepsRevisions: objects are served with the resourceVersions that they had, and
+// one whose revision is no number, or another's too, is there as well.
+func TestServeKeepsRevisions(t *testing.T) {
+	object := func(r kube.Resource, name, rv string) Object {
+		return Object{r, fmt.Appendf(nil, `{"metadata":{"name":%q,"uid":"u","resourceVersion":%q}}`, name, rv)}
+	}
+	srv, err := Serve([]Object{{kube.Nodes, nil}, object(kube.Nodes, "late", "812"), object(kube.Nodes, "opaque", "x"), object(kube.Nodes, "early", "7"), object(kube.Namespaces, "between", "400"), object(kube.Namespaces, "twin", "400")}, time.Now(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Close()
+	got := map[string]string{}
+	for _, r := range []kube.Resource{kube.Nodes, kube.Namespaces} {
+		all, _ := srv.List(r)
+		for _, b := range all {
+			raw, err := codec.ParseRaw(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got[raw.GetName()] = raw.GetResourceVersion()
+		}
+	}
+	if got["opaque"] == "" || got["twin"] == "" {
+		t.Errorf("objects are missing: %v", got)
+	}
+	delete(got, "opaque")
+	delete(got, "twin")
+	if diff := cmp.Diff(map[string]string{"late": "812", "early": "7", "between": "400"}, got); diff != "" {
+		t.Errorf("revisions (-want +got):\n%s", diff)
+	}
+}
+
 // TestMomentsThatNobodySaw: a moment between two runs, or in a gap of a run, has the state
 // before, and a note says so.
 func TestMomentsThatNobodySaw(t *testing.T) {
