@@ -168,8 +168,13 @@ func (i *item) status() string {
 	var parts []string
 	for _, name := range []string{"Ready", "Status", "Desired", "Completions"} {
 		for n, c := range i.kind.columns {
-			if c.Name == name && n < i.cells.Len() {
-				parts = append(parts, i.cells.Cell(n))
+			if c.Name != name || n >= i.cells.Len() {
+				continue
+			}
+			if cell := i.cells.Cell(n); name == "Desired" && len(parts) == 1 {
+				parts[0] += "/" + cell // as of those whose Ready is 3/4
+			} else {
+				parts = append(parts, cell)
 			}
 		}
 	}

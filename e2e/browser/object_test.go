@@ -3,6 +3,7 @@ package browser
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/listwatch/listwatch/kube"
 )
@@ -120,6 +121,24 @@ func TestEventsOfAnObject(t *testing.T) {
 		"type":"Warning","reason":"BackOff","message":"Back-off restarting failed container","count":3}`)
 	w.pod("web", "Running", 1)
 	p.shows("#object", "Back-off restarting failed container")
+	p.sound()
+}
+
+// TestAgesOfEventsGoOn: what the server wrote as an age of then is one of now.
+func TestAgesOfEventsGoOn(t *testing.T) {
+	w := start(t)
+	put := func(name string) {
+		w.api.Put(kube.Events, fmt.Sprintf(`{"metadata":{"namespace":"shop","name":%q},"involvedObject":{"apiVersion":"v1","kind":"Pod","namespace":"shop","name":"web"},
+			"type":"Warning","reason":"BackOff","message":"Back-off","lastTimestamp":%q}`, name, time.Now().UTC().Format(time.RFC3339)))
+	}
+	put("first")
+	p := w.open("type=events", look{})
+	p.shows(row("first"), "BackOff")
+	put("later")
+	p.shows(row("later"), "BackOff")
+	for _, name := range []string{"first", "later"} {
+		p.until(fmt.Sprintf("/^([3-9]|\\d\\d)s$/.test(document.querySelectorAll('%s td')[1]?.textContent)", row(name)))
+	}
 	p.sound()
 }
 

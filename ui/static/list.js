@@ -5,6 +5,7 @@ import { $, h, put, text, age, ago, number, sheet, button } from "./dom.js";
 const ROW = 32, SPARE = 20, FLASH = 10000, TALLEST = 16e6;
 const BAD = /^(.*Error|Err.*|CrashLoopBackOff|.*BackOff|OOMKilled|Failed|Evicted|NotReady|Unknown|Lost|Warning|False|Degraded|.*:.*(Error|BackOff)|DeadlineExceeded|InvalidImageName|StartError|ContainerStatusUnknown)\b/;
 const WAIT = /^(Pending|ContainerCreating|Terminating|Init:|PodInitializing|.*SchedulingDisabled|Released|Progressing|Waiting|NotTriggerable)/;
+const LAST = /^last (seen|schedule)$/i, SPAN = /^(\d+[smhdy])+$/;
 const STATUS = /^(status|phase|state|reason|type|condition|ready)$/i;
 
 // List shows one window. Its owner gives the hooks: open(row), wish(from, rows) when
@@ -101,7 +102,7 @@ export class List {
     });
     cols.push({ name: "Changed", sort: "changed", cell: -2, last: true });
     this.columns = cols;
-    const least = c => Math.max(64, c.name.length * 8 + 32, c.main ? 96 : 0);
+    const least = c => Math.max(64, c.name.length * 8 + 40, c.main ? 96 : 0);
     if (before !== cols.map(c => c.cell).join()) this.widths = cols.map(least);
     const number = cols.map(c => c.cell >= 0 && this.win.rows.length > 0 && this.win.rows.every(r => /^-?\d+( \(.*\))?$/.test(r.cells[c.cell] ?? "")));
     cols.forEach((c, i) => { c.right = number[i] || c.last; });
@@ -168,6 +169,8 @@ export class List {
   cell(row, c) {
     const value = row.cells[c.cell] ?? "";
     if (c.age) return row.created ? age(this.hooks.now() - row.created) : value;
+    const written = Math.max(row.changed || 0, this.hooks.since());
+    if (LAST.test(c.name) && SPAN.test(value) && written) return age(this.hooks.now() - written + span(value));
     const since = /^(\d+) \((\w+) ago\)$/.exec(value);
     if (!since) return value;
     return row.changed ? `${since[1]} (${age(this.hooks.now() - row.changed + span(since[2]))} ago)` : since[1];
@@ -258,7 +261,7 @@ export class List {
     this.columns.forEach((c, i) => {
       const td = d.cells[i];
       if (c.last) return this.last(td, row, recent, now);
-      if (c.age || c.cell >= 0 && row.cells[c.cell]?.endsWith(" ago)")) text(td, this.cell(row, c));
+      if (c.age || c.cell >= 0 && (LAST.test(c.name) || row.cells[c.cell]?.endsWith(" ago)"))) text(td, this.cell(row, c));
       td.classList.toggle("hit", hits.includes(c.cell));
       if (c.cell >= 0) this.meaning(td, c, row.cells[c.cell] ?? "");
     });

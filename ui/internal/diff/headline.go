@@ -46,14 +46,47 @@ var headlines = []struct {
 	{"status.containerStatuses", ".state.terminated", reason},
 	{"status.phase", "", value},
 	{"spec.", "", func(Change) string { return "Spec changed" }},
-	{"status.conditions[type=Ready]", ".status", func(c Change) string {
-		if c.New != nil && *c.New == "True" {
-			return "Ready"
-		}
-		return "Not ready"
+	{"status.conditions[type=Progressing]", ".reason", value},
+	{"status.conditions[type=Progressing]", "", reason},
+	{"status.conditions[type=Ready]", ".status", condition("Ready")},
+	{"status.conditions[type=Available]", ".status", condition("Available")},
+	{"status.availableReplicas", "", count("Available")},
+	{"status.numberAvailable", "", count("Available")},
+	{"status.readyReplicas", "", count("Ready")},
+	{"status.numberReady", "", count("Ready")},
+	{"status.updatedReplicas", "", count("Updated")},
+	{"status.replicas", "", count("Replicas")},
+	{"status.terminatingReplicas", "", count("Terminating")},
+	{"status.conditions", ".status", func(c Change) string {
+		name, _, _ := strings.Cut(strings.TrimPrefix(c.Path, "status.conditions[type="), "]")
+		return strings.TrimSpace(name + " " + value(c))
 	}},
 	{"data", "", func(Change) string { return "Data changed" }},
 	{"metadata.labels", "", func(Change) string { return "Labels changed" }},
+}
+
+// condition says whether a condition with this name holds now.
+func condition(name string) func(Change) string {
+	return func(c Change) string {
+		if c.New != nil && *c.New == "True" {
+			return name
+		}
+		return "Not " + strings.ToLower(name)
+	}
+}
+
+// count says how a number changed, of which the server leaves out 0.
+func count(what string) func(Change) string {
+	zero := "0"
+	return func(c Change) string {
+		if c.Old == nil {
+			c.Old = &zero
+		}
+		if c.New == nil {
+			c.New = &zero
+		}
+		return what + " " + arrow(c)
+	}
 }
 
 func when(b bool, s string) string {
