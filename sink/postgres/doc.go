@@ -3,9 +3,9 @@
 //	db, err := postgres.Open(ctx, "postgres://user@host/db", postgres.Options{})
 //
 // The tables are in a schema of their own (listwatch): objects, what exists, as jsonb;
-// history, what changed, in the order of seq, partitioned by day; gaps, which is never
-// pruned; and positions. One commit is one transaction, in which the update of the position
-// is the fence. history has no unique index over id, which could not span its partitions:
+// history, what changed, partitioned by day, and in the order of seq within a resource and
+// shard; gaps, which is never pruned; and positions. One commit is one transaction, in which
+// the update of the position is the fence. history has no unique index over id, which could not span its partitions:
 // the fence is what keeps an id from coming twice.
 //
 // The server ends a transaction whose client is silent for 10 seconds, so that a leader that
