@@ -197,7 +197,7 @@ func TestCheckpointIsTakenAway(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.end(1)
-			want := "listwatch: checkpoint " + state + ": removed or replaced by somebody else, while in use: leave it alone as long as this runs; the next run begins with what stands there, and prints everything anew where that is nothing\n"
+			want := "listwatch: checkpoint " + state + ": removed or replaced by somebody else, while in use: leave it alone as long as this runs; the next run begins with what stands there, and prints everything again where that is nothing\n"
 			if got := c.stderr.String(); got != want {
 				t.Errorf("stderr:\n%swant:\n%s", got, want)
 			}

@@ -158,7 +158,7 @@ func TestEachFailureIsExplainedInOneLine(t *testing.T) {
 		{"a login page", "server: " + login, "", "", 1,
 			"discover the API: GET LOGIN/api responded with \"text/html\" instead of JSON: this is not a Kubernetes API server, or a proxy responds in its place; check the server address and the proxy settings"},
 		{"a redirect", "server: " + away, "", "", 1,
-			"discover the API: GET AWAY/api: server: a redirect of a write, to another host, to another query, or the fourth: not followed, because it could lose the write or send the credentials elsewhere (302)"},
+			"discover the API: GET AWAY/api: server: a redirect to another host or scheme, which could get the credentials: not followed (302)"},
 		{"silence", "server: " + mute, "", "--request-timeout=50ms", 1,
 			"discover the API: GET MUTE/api: the server was silent for too long: nothing for 50ms; the server did not answer in time: check --server and the network, or give a longer --request-timeout"},
 	} {
