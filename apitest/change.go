@@ -238,9 +238,7 @@ func (c *change) commit(old, o *object.Object) (*object.Object, *kube.Status) {
 		o.Seal(t.Info, rv)
 	default:
 		st.Commit(t, o.Key, o)
-		if old != nil && len(o.Meta.Finalizers) < len(old.Meta.Finalizers) {
-			st.Settle()
-		}
+		st.SettleWritten(old, o)
 	}
 	return o, nil
 }

@@ -199,6 +199,19 @@ func TestForegroundDeletionOfOneOwner(t *testing.T) {
 	}
 }
 
+// TestCreatedWithoutOwner: an operator that has not seen a deletion yet creates a dependent
+// of what is gone, which a garbage collector finds too.
+func TestCreatedWithoutOwner(t *testing.T) {
+	srv := apitest.NewWith(t, apitest.Options{InMemory: true, CollectGarbage: true})
+	srv.Put(kube.ConfigMaps, `{"metadata":{"namespace":"a","name":"owner","uid":"one"}}`)
+	for name, uid := range map[string]string{"kept": "one", "late": "zero"} {
+		do(t, srv, http.MethodPost, configMaps, fmt.Sprintf(`{"metadata":{"name":%q,"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"owner","uid":%q}]}}`, name, uid))
+	}
+	if diff := cmp.Diff([]string{"kept", "owner"}, names(srv, kube.ConfigMaps)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestLongChainOfOwners: the work grows with the chain, not with its square.
 func TestLongChainOfOwners(t *testing.T) {
 	chain := func(n int) float64 {

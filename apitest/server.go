@@ -51,7 +51,7 @@ type Options struct {
 	Gone             Gone           // how Expire and too old revisions are reported
 	CompressWatch    bool           // gzip watches too, if the client accepts it
 	Namespaces       bool           // namespaces must exist; deleting one deletes its objects
-	CollectGarbage   bool           // objects without existing owners are deleted after each deletion
+	CollectGarbage   bool           // objects without existing owners are deleted: see Server.CollectGarbage
 	NoValidation     bool           // accept built-in objects that a real server refuses, such as abbreviated ones in tests
 	AgesAt           time.Time      // the moment to which the ages in Tables count; default that of the response
 	NoManagedFields  bool           // do not track who set which field, except for an apply: writes are faster

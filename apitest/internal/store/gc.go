@@ -26,10 +26,42 @@ func (st *Store) Settle() {
 	}
 }
 
+// SettleWritten does the next work of controllers after a write of o, nil before it was
+// created: a garbage collector also deletes what is created when its owner is gone. The
+// caller holds the lock.
+func (st *Store) SettleWritten(old, o *object.Object) {
+	switch {
+	case old != nil && len(o.Meta.Finalizers) < len(old.Meta.Finalizers):
+		st.Settle()
+	case old == nil && st.options.CollectGarbage && st.orphaned(o):
+		st.collect()
+	}
+}
+
+// orphaned reports whether o has owners and none is found by its name.
+func (st *Store) orphaned(o *object.Object) bool {
+	owners := ownersOf(o)
+	for _, ref := range owners {
+		t := st.TableOf(ref.APIVersion, ref.Kind)
+		if t == nil {
+			continue
+		}
+		for _, namespace := range []string{o.Key.Namespace, ""} {
+			if found := t.objects[kube.Key{Namespace: namespace, Name: ref.Name}]; found != nil && found.Meta.UID == ref.UID {
+				return false
+			}
+		}
+	}
+	return len(owners) > 0
+}
+
 // owner is the needed part of an owner reference.
 type owner struct {
-	UID   string `json:"uid"`
-	Block bool   `json:"blockOwnerDeletion"`
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Name       string `json:"name"`
+	UID        string `json:"uid"`
+	Block      bool   `json:"blockOwnerDeletion"`
 }
 
 func ownersOf(o *object.Object) []owner {
