@@ -92,7 +92,7 @@ type Controller[K comparable] struct {
 
 	attached sync.Once
 	detach   []func()                          // functions that remove the handlers
-	current  []func(ctx context.Context) error // by input: waits until the cache shows all writes from before Run
+	current  []func(ctx context.Context) error // by input: waits until the cache shows all writes from before Run, or Attach
 
 	runs, failures, panics, gaveUp atomic.Uint64
 }
@@ -112,6 +112,7 @@ type input struct {
 	name     string
 	wait     func(ctx context.Context) error
 	upToDate func() (wait func(ctx context.Context) error) // [cache.Informer.UpToDate]
+	synced   func() bool
 	ready    func() error
 	attach   func() (detach func()) // adds a handler, which is first called with the existing objects
 }
@@ -187,6 +188,7 @@ func (c *Controller[K]) run(ctx context.Context) error {
 	}
 	defer c.finish()
 	c.Attach()
+	c.mark()
 	if err := c.waitForInputs(ctx); err != nil {
 		if ctx.Err() != nil && !errors.Is(err, errForgotten) {
 			return nil

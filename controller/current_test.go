@@ -61,9 +61,11 @@ func TestControllerBeginsWithACurrentCache(t *testing.T) {
 	const late = 20 * time.Second
 	for name, c := range map[string]struct {
 		former, unrelated bool // writes
+		attached          bool // the controller was, before the caches began
 		begins            time.Duration
 	}{
 		"the former leader wrote what the cache lacks":  {former: true, begins: late},
+		"the same, and the controller is attached":      {former: true, attached: true, begins: late},
 		"other writes moved the revision of the server": {unrelated: true},
 		"nothing was written":                           {},
 	} {
@@ -88,6 +90,9 @@ func TestControllerBeginsWithACurrentCache(t *testing.T) {
 				}, controller.Options[kube.Key]{})
 				controller.For(ctl, w.maps)
 				controller.Map(ctl, w.secrets, func(secret) []kube.Key { return nil })
+				if c.attached {
+					ctl.Attach()
+				}
 				w.run(t, standby{})
 				if c.former {
 					w.Put(kube.Secrets, `{"metadata":{"namespace":"a","name":"x-1"}}`)

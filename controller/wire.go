@@ -99,7 +99,11 @@ func wire[K comparable, T kube.Object](c *Controller[K], in Input[T], only []fun
 	}); ok {
 		upToDate = u.UpToDate
 	}
-	c.inputs = append(c.inputs, input{name, in.WaitSynced, upToDate, ready, func() (detach func()) {
+	synced := func() bool {
+		i, ok := in.(interface{ Status() cache.Status })
+		return ok && i.Status().Synced
+	}
+	c.inputs = append(c.inputs, input{name, in.WaitSynced, upToDate, synced, ready, func() (detach func()) {
 		return in.Handle(func(d cache.Delta[T]) {
 			for _, pass := range only {
 				if !pass(d) {
@@ -126,6 +130,16 @@ func (c *Controller[K]) Attach() {
 			c.detach = append(c.detach, in.attach())
 		}
 	})
+}
+
+// mark marks the beginning of Run. Where Attach was called long before, its marks are old;
+// those of caches that are not filled yet are kept, so that one list does for both.
+func (c *Controller[K]) mark() {
+	for n, in := range c.inputs {
+		if in.synced() {
+			c.current[n] = in.upToDate()
+		}
+	}
 }
 
 // waitForInputs waits until every cache is filled and up to date. Its error says why
