@@ -14,9 +14,10 @@ import (
 
 // Check returns an error if no list or watch of the collection can succeed: it has no
 // client, its Resource is incomplete, it has a namespace although its resource is
-// cluster scoped, it has a subresource, its Query contains a selector, or T does not decode the metadata of an object,
-// or panics for an object without metadata. It sends no request. Lists and watches call
-// it first, and return its error.
+// cluster scoped, or one that is no segment of a path, such as "..", it has a
+// subresource, its Query contains a selector, or T does not decode the metadata of an
+// object, or panics for an object without metadata. It sends no request. Lists and
+// watches call it first, and return its error.
 func (c Collection[T]) Check() error {
 	if c.Subresource != "" {
 		return fmt.Errorf("subresource %q cannot be listed or watched: use the collection without Sub", c.Subresource)
@@ -35,6 +36,8 @@ func (c Collection[T]) check() error {
 		return fmt.Errorf("the resource %+v has no version or no plural: give client.Of one with both", c.Resource)
 	case c.Namespace != "" && !c.Resource.Namespaced:
 		return fmt.Errorf("the collection has the namespace %q, but %s is cluster scoped: leave out In, or set Namespaced in the kube.Resource", c.Namespace, c.Resource)
+	case notSegment(c.Namespace):
+		return fmt.Errorf("%q is not the name of a namespace", c.Namespace)
 	case c.Query.Has("labelSelector") || c.Query.Has("fieldSelector"):
 		return errors.New("the Query of the collection contains a selector: use Where, which informers and snapshots know of")
 	case strings.Contains(c.Accept.Object+c.Accept.List, "as=Table"):
@@ -71,16 +74,24 @@ func (c Collection[T]) explain(err error) error {
 }
 
 // confine returns an error if an object is not in the collection: it has another
-// namespace, or a namespace although the resource is cluster scoped.
+// namespace, none that can be one, or a namespace although the resource is cluster scoped.
 func (c Collection[T]) confine(namespace string) error {
 	switch {
 	case namespace == "":
+	case notSegment(namespace):
+		return fmt.Errorf("%q is not the name of a namespace", namespace)
 	case !c.Resource.Namespaced:
 		return fmt.Errorf("it has the namespace %q, but %s is cluster scoped", namespace, c.Resource)
 	case c.Namespace != "" && c.Namespace != namespace:
 		return fmt.Errorf("it is in namespace %q, but the collection is in %q", namespace, c.Namespace)
 	}
 	return nil
+}
+
+// notSegment reports whether a server or proxy may read a name as other than one segment of
+// a path.
+func notSegment(name string) bool {
+	return name == "." || name == ".." || strings.ContainsAny(name, "/%")
 }
 
 // checkType returns an error if the getters of a T do not return the name, namespace

@@ -304,3 +304,29 @@ func recorder(t *testing.T, got *[]string, answer string) *client.Client {
 	})
 	return newClient(t, client.Config{Server: srv.URL, Dial: srv.Dial})
 }
+
+// TestNamespaceIsNoPath: proxies resolve such a path to that of all namespaces.
+func TestNamespaceIsNoPath(t *testing.T) {
+	srv := apitest.New(t)
+	c, err := client.New(client.Config{Server: srv.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := client.Of[configMap](c, kube.ConfigMaps)
+	for _, ns := range []string{".", "..", "a/b", "a%2fb"} {
+		_, get := all.Get(t.Context(), kube.Key{Namespace: ns, Name: "a"})
+		_, create := all.Create(t.Context(), configMap{Meta: kube.Meta{Namespace: ns, Name: "a"}})
+		for verb, err := range map[string]error{
+			"get": get, "create": create, "list": all.In(ns).Check(),
+			"delete":     all.Delete(t.Context(), kube.Key{Namespace: ns, Name: "a"}, client.DeleteOptions{}),
+			"delete all": all.In(ns).DeleteAll(t.Context(), client.DeleteOptions{}),
+		} {
+			if err == nil || !strings.Contains(err.Error(), "is not the name of a namespace") {
+				t.Errorf("%s in %q: %v", verb, ns, err)
+			}
+		}
+	}
+	if n := len(srv.Requests()); n != 0 {
+		t.Errorf("%d requests were sent", n)
+	}
+}

@@ -116,7 +116,7 @@ func (c *Client) GoString() string { return c.String() }
 // Request is one HTTP request.
 type Request struct {
 	Method string // default GET
-	Path   string // as kube.Resource.Path returns it: escaped, beginning with /
+	Path   string // as kube.Resource.Path returns it: escaped, beginning with /, without a query
 	Query  url.Values
 	Accept string // default application/json
 
@@ -215,6 +215,12 @@ func (c *Client) what(r *Request) string {
 	return method(r) + " " + c.base.String() + r.Path
 }
 
+// isPath reports whether path continues a URL as nothing but a path: "@example.com/" would
+// make another host of it.
+func isPath(path string) bool {
+	return (path == "" || path[0] == '/') && !strings.ContainsAny(path, "?#")
+}
+
 func method(r *Request) string {
 	if r.Method == "" {
 		return http.MethodGet
@@ -242,9 +248,9 @@ func (c *Client) send(ctx context.Context, r *Request, id *identity, rd RoundTri
 		body = strings.NewReader(string(r.Body)) // a type that net/http can send again
 	}
 	req, err := http.NewRequestWithContext(ctx, method(r), target, body)
-	if err != nil {
+	if err != nil || !isPath(r.Path) {
 		watchdog.stop()
-		err = fmt.Errorf("client: %s: bad path or method", c.what(r))
+		err = fmt.Errorf("client: %q %q: bad path or method", method(r), r.Path)
 		done(nil, err)
 		return nil, err
 	}

@@ -95,6 +95,24 @@ func TestWatchesHaveAPoolOfTheirOwn(t *testing.T) {
 	}
 }
 
+// TestPathIsNoAddress: a path without its slash would continue the host of the server, and
+// the token would be sent to another one.
+func TestPathIsNoAddress(t *testing.T) {
+	var seen atomic.Int32
+	count := func(http.ResponseWriter, *http.Request) { seen.Add(1) }
+	other := newServer(t, count)
+	for _, path := range []string{"@" + strings.TrimPrefix(other, "http://") + "/x", ".example.com/x", "x", "?x=1", "/x?y=1", "/x#y", "/x\ny", "/%zz"} {
+		c := newClient(t, client.Config{Server: newServer(t, count), Token: "sesame"})
+		_, err := do(t.Context(), c, &client.Request{Path: path, Query: map[string][]string{"limit": {"1"}}})
+		if err == nil || !strings.Contains(err.Error(), "bad path or method") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: %v, want that it is a bad path", path, err)
+		}
+	}
+	if n := seen.Load(); n != 0 {
+		t.Errorf("%d requests were sent", n)
+	}
+}
+
 func TestRedirectToAnotherHostIsNotFollowed(t *testing.T) {
 	var seen atomic.Int32
 	other := newServer(t, func(http.ResponseWriter, *http.Request) { seen.Add(1) })

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/listwatch/listwatch/client/internal/merge"
 	"github.com/listwatch/listwatch/codec"
@@ -215,7 +214,7 @@ func (c Collection[T]) objectPath(k kube.Key) (string, error) {
 		return "", err
 	}
 	switch {
-	case k.Name == "" || k.Name == "." || k.Name == ".." || strings.ContainsAny(k.Name, "/%"):
+	case k.Name == "" || notSegment(k.Name):
 		return "", fmt.Errorf("%q is not the name of an object", k.Name)
 	case k.Namespace == "" && c.Resource.Namespaced:
 		return "", fmt.Errorf("the key has no namespace, but the resource is namespaced")
