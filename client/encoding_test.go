@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
 
+	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -91,5 +93,31 @@ func TestDoRefusesACompressionThatItDoesNotKnow(t *testing.T) {
 	var content *client.ContentError
 	if !errors.As(err, &content) || content.ContentType != "application/json compressed as br" {
 		t.Errorf("%v", err)
+	}
+}
+
+// A kube.Quantity is read from JSON and from protobuf.
+func TestQuantitiesAreRead(t *testing.T) {
+	type pod struct {
+		kube.Meta `json:"metadata"`
+		Spec      struct {
+			Containers []struct {
+				Resources struct {
+					Requests map[string]kube.Quantity `json:"requests"`
+				} `json:"resources"`
+			} `json:"containers"`
+		} `json:"spec"`
+	}
+	for _, encoding := range []client.Encoding{client.EncodingAuto, client.EncodingJSON} {
+		srv := apitest.NewInMemory(t)
+		srv.Put(kube.Pods, `{"metadata":{"namespace":"a","name":"web"},"spec":{"containers":[{"name":"c","image":"i","resources":{"requests":{"memory":"1536Mi","cpu":"100m"}}}]}}`)
+		c := newClient(t, client.Config{Server: srv.URL, Dial: srv.Dial, Encoding: encoding})
+		p, err := client.Of[pod](c, kube.Pods).Get(t.Context(), web)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := p.Spec.Containers[0].Resources.Requests; fmt.Sprint(r["memory"], " ", r["cpu"]) != "1536Mi 100m" {
+			t.Errorf("%q: %v", encoding, r)
+		}
 	}
 }

@@ -177,11 +177,7 @@ func deleted(ctx context.Context, col client.Collection[served], dying served) e
 
 // follow calls each with the events of a definition until that is done or fails.
 func follow(ctx context.Context, col client.Collection[served], name string, each func(watch.Event[served]) (done bool, err error)) error {
-	selector, err := kube.ParseFieldSelector("metadata.name=" + name)
-	if err != nil {
-		return err
-	}
-	for ev, err := range watch.New(col.Where(kube.Selector{}, selector), watch.Options{}).Events(ctx) {
+	for ev, err := range watch.New(col.Where(kube.Selector{}, kube.NameSelector(name)), watch.Options{}).Events(ctx) {
 		var pause *watch.Interruption
 		switch {
 		case errors.As(err, &pause):

@@ -19,7 +19,7 @@ func Known(pkg, name string) (*Schema, bool) {
 		return &Schema{Type: "string", Format: "date-time"}, true
 	case metaV1 + ".Duration":
 		return &Schema{Type: "string"}, true
-	case "k8s.io/apimachinery/pkg/api/resource.Quantity":
+	case "k8s.io/apimachinery/pkg/api/resource.Quantity", "github.com/listwatch/listwatch/kube.Quantity":
 		return &Schema{IntOrString: true, AnyOf: []*Schema{{Type: "integer"}, {Type: "string"}}, Pattern: quantityPattern}, true
 	case "k8s.io/apimachinery/pkg/util/intstr.IntOrString", "github.com/listwatch/listwatch/kube.IntOrString":
 		return &Schema{IntOrString: true, AnyOf: []*Schema{{Type: "integer"}, {Type: "string"}}}, true

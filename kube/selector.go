@@ -190,6 +190,17 @@ func unescapeField(s string) (string, error) {
 	return b.String(), nil
 }
 
+// NameSelector returns the selector of the objects with a name, which every resource
+// supports.
+func NameSelector(name string) FieldSelector {
+	return FieldSelector{terms: []fieldTerm{{path: "metadata.name", value: name}}}
+}
+
+// And returns the selector of the objects that both s and other select.
+func (s FieldSelector) And(other FieldSelector) FieldSelector {
+	return FieldSelector{terms: slices.Concat(s.terms, other.terms)}
+}
+
 // Matches reports whether every term holds; get returns the value of a path, empty if
 // the object has none.
 func (s FieldSelector) Matches(get func(path string) string) bool {

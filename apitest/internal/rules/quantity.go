@@ -4,6 +4,8 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+
+	"github.com/listwatch/listwatch/kube"
 )
 
 // Decimal places to which quantities are rounded up: those of resources have fewer.
@@ -150,36 +152,8 @@ func QuantityOf(m map[string]any, name string) string {
 }
 
 // CompareQuantities compares two quantities; what is none is 0.
-func CompareQuantities(a, b string) int { return quantity(a).Cmp(quantity(b)) }
-
-// quantity returns the value of a quantity.
-func quantity(s string) *big.Rat {
-	end := strings.LastIndexAny(s, "0123456789.") + 1
-	if i := strings.IndexAny(s, "eE"); i > 0 && i+1 < len(s) {
-		end = i
-	}
-	v, ok := new(big.Rat).SetString(s[:end])
-	if !ok || end > 40 {
-		return new(big.Rat)
-	}
-	suffix := s[end:]
-	scale := func(base, times int64) {
-		by := new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(base), big.NewInt(max(times, -times)), nil))
-		if times < 0 {
-			by.Inv(by)
-		}
-		v.Mul(v, by)
-	}
-	switch i, j := indexOf(binarySuffixes[:], suffix), indexOf(decimalSuffixes[:], suffix); {
-	case suffix == "":
-	case i > 0:
-		scale(1024, int64(i))
-	case j >= 0:
-		scale(1000, int64(j-3))
-	default:
-		if e, err := strconv.ParseInt(suffix[1:], 10, 8); err == nil {
-			scale(10, e)
-		}
-	}
-	return v
+func CompareQuantities(a, b string) int {
+	x, _ := kube.ParseQuantity(a)
+	y, _ := kube.ParseQuantity(b)
+	return x.Cmp(y)
 }
