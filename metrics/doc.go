@@ -7,8 +7,8 @@
 //
 // Queues and controllers have the names that they have in client-go and
 // controller-runtime (workqueue_depth, controller_runtime_reconcile_total and so
-// on), so that their dashboards and alerts work. Informers have names of their own,
-// which begin with listwatch_informer.
+// on; rest_client_requests_total by [Requests]), so that their dashboards and alerts work.
+// Informers have names of their own, which begin with listwatch_informer.
 //
 // Nothing is global: a [Registry] exports only what was added to it.
 package metrics

@@ -23,6 +23,7 @@ type Registry struct {
 	names    map[string]bool          // kind and name of each registration
 	requests *prometheus.CounterVec   // of webhooks; nil = there are none
 	took     *prometheus.HistogramVec // the same
+	sent     *prometheus.CounterVec   // requests of clients; nil = there are none
 }
 
 // claim reserves a name among those of a kind.
