@@ -107,7 +107,13 @@ func (s *Sink) provide(ctx context.Context, records []sink.Record) error {
 			if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, schemaLock); err != nil {
 				return err
 			}
-			_, err := tx.Exec(ctx, s.sql(fmt.Sprintf(`CREATE TABLE IF NOT EXISTS $s.%s PARTITION OF $s.history FOR VALUES FROM ('%s') TO ('%s')`,
+			var exists bool
+			if err := tx.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, s.sql("$s."+partition(day))).Scan(&exists); err != nil || exists {
+				return err
+			}
+			// PARTITION OF would wait for all who read the history, and keep others waiting.
+			_, err := tx.Exec(ctx, s.sql(fmt.Sprintf(`CREATE TABLE $s.%[1]s (LIKE $s.history INCLUDING DEFAULTS);
+				ALTER TABLE $s.history ATTACH PARTITION $s.%[1]s FOR VALUES FROM ('%[2]s') TO ('%[3]s')`,
 				partition(day), day.Format(time.RFC3339), day.AddDate(0, 0, 1).Format(time.RFC3339))))
 			return err
 		})
@@ -122,7 +128,8 @@ func (s *Sink) provide(ctx context.Context, records []sink.Record) error {
 }
 
 // Prune drops the partitions of the history whose days ended before a time, at most limit
-// of them, and returns how many. GAP records stay in the table gaps.
+// of them, and returns how many. GAP records stay in the table gaps. It fails where a reader
+// of the history keeps it waiting for a fifth of a second, for which commits wait too.
 func (s *Sink) Prune(ctx context.Context, before time.Time, limit int) (int64, error) {
 	rows, err := s.pool.Query(ctx, `SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = to_regclass($1) AND c.relname < $2 ORDER BY 1 LIMIT $3`,
 		s.sql("$s.history"), partition(before.UTC()), limit)
@@ -134,7 +141,11 @@ func (s *Sink) Prune(ctx context.Context, before time.Time, limit int) (int64, e
 		return 0, err
 	}
 	for i, name := range names {
-		if _, err := s.pool.Exec(ctx, s.sql("DROP TABLE $s."+pgx.Identifier{name}.Sanitize())); err != nil {
+		err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+			_, err := tx.Exec(ctx, s.sql("SET LOCAL lock_timeout = '200ms'; DROP TABLE $s."+pgx.Identifier{name}.Sanitize()))
+			return err
+		})
+		if err != nil {
 			return int64(i), err
 		}
 	}
