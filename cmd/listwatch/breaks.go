@@ -51,7 +51,8 @@ func (s *stream[T]) interrupted(i watch.Interruption) {
 	if why == nil {
 		why = errors.New("closed by the server")
 	}
-	s.warn(fmt.Sprintf("cannot %s: %v; again in %s", messages.Verb(i.Op), why, printable.Rough(i.Wait)),
+	s.share(messages.Shared{Level: slog.LevelWarn, Text: fmt.Sprintf("cannot %s: %v; again in %s", messages.Verb(i.Op), why, printable.Rough(i.Wait)),
+		Kind: fmt.Sprintf("cannot %s: %s; retrying", messages.Verb(i.Op), auth.Cause(why))},
 		"failed", "op", string(i.Op), "err", printable.Line(why.Error()), "attempt", i.Attempt, "wait", i.Wait.String())
 	s.emit(record.Record{Type: record.ErrorType, Detail: errorOf(why)})
 }
@@ -59,13 +60,14 @@ func (s *stream[T]) interrupted(i watch.Interruption) {
 // closed: a watch that was open is no more. gone means that its history expired, and
 // that it is listed again at once.
 func (s *stream[T]) closed(i *watch.Interruption, gone bool) {
-	cause, text := "closed by the server", "watch closed by server after "+printable.Rough(i.Lived)
+	lived := " after " + printable.Rough(i.Lived)
+	cause, text, common := "closed by the server", "watch closed by server"+lived, "watch closed by server"
 	level := slog.LevelInfo
 	s.broken = i.Err != nil && !gone
 	if i.Err != nil {
 		level = slog.LevelWarn
 		cause = printable.Line(i.Err.Error())
-		text = fmt.Sprintf("watch broken after %s (%s)", printable.Rough(i.Lived), auth.Brief(i.Err))
+		text, common = fmt.Sprintf("watch broken%s (%s)", lived, auth.Brief(i.Err)), fmt.Sprintf("watch broken (%s)", auth.Cause(i.Err))
 	}
 	var st *kube.Status
 	if errors.As(i.Err, &st) && !gone {
@@ -76,16 +78,16 @@ func (s *stream[T]) closed(i *watch.Interruption, gone bool) {
 	case gone:
 		return
 	case i.Next == watch.OpWatch:
-		text += ", resuming at rv=" + string(i.Revision)
+		text, common = text+", resuming at rv="+string(i.Revision), common+", resuming"
 	case i.Next == watch.OpProbe:
-		text += ", asking the server where it is"
+		text, common = text+", asking the server where it is", common+", asking the server where it is"
 	default:
-		text += ", listing again"
+		text, common = text+", listing again", common+", listing again"
 	}
 	if i.Wait > 0 {
 		text += " in " + printable.Rough(i.Wait)
 	}
-	s.say(level, text, "watch ended", "cause", cause, "lived", i.Lived.String(), "rev", string(i.Revision), "next", string(i.Next))
+	s.share(messages.Shared{Level: level, Text: text, Kind: common}, "watch ended", "cause", cause, "lived", i.Lived.String(), "rev", string(i.Revision), "next", string(i.Next))
 }
 
 // connected: a watch was answered.
@@ -98,11 +100,7 @@ func (s *stream[T]) connected(op watch.Op, from kube.Revision, gap time.Duration
 	}
 	s.emit(record.Record{Type: record.ReconnectedType, ID: codec.Identity{ResourceVersion: string(from)}, Detail: record.ReconnectedDetail{Gap: gap.Milliseconds()}})
 	if s.attempts > 0 || s.broken {
-		tried := ""
-		if s.attempts > 0 {
-			tried = fmt.Sprintf(" (%s)", printable.Count(s.attempts, "failed attempt"))
-		}
-		s.info("watching again after "+printable.Rough(gap)+tried, "watching again", "gap", gap.String(), "attempts", s.attempts)
+		s.share(messages.Shared{Text: messages.Again([][]int{{int(gap), s.attempts}}), Kind: "watching again", Numbers: []int{int(gap), s.attempts}, Common: messages.Again}, "watching again", "gap", gap.String(), "attempts", s.attempts)
 	}
 	s.attempts, s.broken = 0, false
 }
@@ -144,6 +142,12 @@ func (s *stream[T]) warn(text, message string, attrs ...any) {
 // each is warn about one object.
 func (s *stream[T]) each(text, message string, attrs ...any) {
 	s.give(record.Record{Say: func() { s.talk.Each(s.Label(), text, message, attrs...) }})
+}
+
+// share is say of what several streams may have for one reason.
+func (s *stream[T]) share(m messages.Shared, message string, attrs ...any) {
+	m.Cluster, m.Subject = s.Cluster, s.Label()
+	s.give(record.Record{Say: func() { s.folder.Say(m, message, attrs...) }})
 }
 
 func (s *stream[T]) say(level slog.Level, text, message string, attrs ...any) {

@@ -13,6 +13,7 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/connect"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/livepage"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/served"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/record"
@@ -84,7 +85,7 @@ func runDemo(p *cli.Program, ctx context.Context, o *demoFlags) error {
 	defer end(nil)
 	o.watch.maxFailures, o.watch.idle = -1, time.Minute
 	o.watch.backoff = max(100*time.Millisecond, time.Duration(float64(500*time.Millisecond)/o.speed))
-	s := &session{flags: &o.watch, output: out, clusters: map[string]connect.Cluster{"": {Client: c, Types: served.New(c, client.Config{}, "")}}, talk: t, targets: []target.Target{{Resource: kube.Pods, Namespace: demoNamespace}}}
+	s := &session{flags: &o.watch, output: out, clusters: map[string]connect.Cluster{"": {Client: c, Types: served.New(c, client.Config{}, "")}}, talk: t, folder: messages.NewFolder(t), targets: []target.Target{{Resource: kube.Pods, Namespace: demoNamespace}}}
 	s.tap = func(r record.Record) {
 		select {
 		case stage.seen <- r:

@@ -112,7 +112,7 @@ func logged(n ast.Node) (message string, keys []string) {
 		return "", nil
 	}
 	switch strings.ToLower(fun.Sel.Name) {
-	case "say", "info", "warn", "each", "verbose":
+	case "say", "share", "info", "warn", "each", "verbose":
 		for i := 1; i < len(call.Args); i++ {
 			if rest := call.Args[i+1:]; literal(call.Args[i]) != "" && (len(rest)%2 == 0 && len(pairs(rest)) == len(rest)/2 || call.Ellipsis.IsValid()) {
 				return literal(call.Args[i]), pairs(rest)

@@ -259,9 +259,10 @@ func (r *replaying) run(ctx context.Context, p *cli.Program) error {
 // at any speed. It returns how the replay ended.
 func play[T record.Raw](ctx context.Context, r *replaying, targets []target.Target, records chan<- record.Record, asRaw func(T) codec.Raw) error {
 	var streams []*playedStream[T]
+	each := messages.NewFolder(r.talk) // that nobody joins: a message for each stream
 	for _, t := range targets {
 		s := &playedStream[T]{stream: stream[T]{Target: t, served: t.Resource, store: cache.NewStore[T](), asRaw: asRaw, began: time.Now(), columns: &table.NoColumns, maxFailures: -1,
-			give: func(rec record.Record) { record.Enqueue(records, rec) }, talk: r.talk}}
+			give: func(rec record.Record) { record.Enqueue(records, rec) }, talk: r.talk, folder: each}}
 		s.selects(&r.output)
 		streams = append(streams, s)
 	}

@@ -3,7 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/record"
@@ -106,7 +108,7 @@ func (s *stream[T]) empty(n int) {
 	case s.Name != "" && !s.once:
 		s.info("does not exist"+s.Where()+nor+waiting("it"), "none")
 	default:
-		s.info("no objects"+s.Where()+match+waiting("some"), "none")
+		s.share(messages.Shared{Text: "no objects" + s.Where() + match + waiting("some"), Kind: "no objects" + match + waiting("some")}, "none")
 	}
 }
 
@@ -127,19 +129,8 @@ func (s *stream[T]) absent() (labels []string) {
 func (s *stream[T]) relisted(at codec.Identity, n int) {
 	l := s.relist
 	unchanged := max(0, n-l.added-l.modified)
-	what := ""
-	for _, part := range []struct {
-		n    int
-		what string
-	}{{l.added, "added"}, {l.modified, "modified"}, {l.deleted, "deleted"}} {
-		if part.n > 0 {
-			what += fmt.Sprintf(", %s %s", printable.Thousands(part.n), part.what)
-		}
-	}
-	if what == "" {
-		what = ", nothing changed"
-	}
-	s.warn(fmt.Sprintf("%s; relisted %s: %s while away", l.cause, printable.Count(n, "object"), what[2:]),
+	counts, common := []int{n, l.added, l.modified, l.deleted}, func(all [][]int) string { return messages.Relisted(l.cause, all) }
+	s.share(messages.Shared{Level: slog.LevelWarn, Text: common([][]int{counts}), Kind: l.cause + "; relisted", Numbers: counts, Common: common},
 		"relisted", "cause", l.cause, "objects", n, "added", l.added, "modified", l.modified, "deleted", l.deleted)
 	s.emit(record.Record{Type: record.RelistedType, ID: at, Detail: record.RelistedDetail{Cause: l.cause, Added: &l.added, Modified: &l.modified, Deleted: &l.deleted, Unchanged: &unchanged}})
 }

@@ -35,6 +35,7 @@ type session struct {
 	output   output
 	clusters map[string]connect.Cluster // by name; "" where there is one
 	talk     *messages.Writer
+	folder   *messages.Folder
 	targets  []target.Target
 	tap      func(record.Record) // sees each record; may be nil
 	monitor  *monitor.Monitor    // may be nil
@@ -73,7 +74,7 @@ func placeOf(t target.Target) place {
 // follower is a stream of either kind.
 type follower interface {
 	follow(context.Context) error
-	contact() time.Time
+	listen(context.Context)
 	Label() string
 	Undecided() error
 	absent() []string
@@ -81,6 +82,7 @@ type follower interface {
 }
 
 func (s *session) run(ctx context.Context, p *cli.Program) (err error) {
+	defer s.folder.Flush()
 	if s.kept, err = s.keep(ctx); err != nil {
 		return err
 	}
@@ -217,7 +219,7 @@ func (s *session) follow(ctx context.Context, cancel context.CancelCauseFunc, p 
 		silence.Go(func() { s.kept.tick(quiet, records) })
 	}
 	begin := func(f follower) {
-		silence.Go(func() { monitor.Silence(quiet, f.Label(), f.contact, s.talk) })
+		silence.Go(func() { f.listen(quiet) })
 		watches.Go(func() {
 			if err := f.follow(ctx); err != nil {
 				cancel(err) // the first one counts
@@ -312,7 +314,7 @@ func prepare[T record.Raw](s *session, i int, f *stream[T], give func(record.Rec
 		f.refusals = &s.refusals
 	}
 	f.memory, f.since = &s.memory, s.began
-	f.give, f.talk, f.once, f.maxFailures = give, s.talk, s.flags.once, s.flags.maxFailures
+	f.give, f.talk, f.folder, f.once, f.maxFailures = give, s.talk, s.folder.Join(), s.flags.once, s.flags.maxFailures
 	f.decided = s.output.verdict != nil
 	f.narrowed = !s.flags.selection.Selector.Empty() || !s.flags.selection.FieldsSel.Empty() || !s.output.where.Empty()
 	if s.kept != nil {

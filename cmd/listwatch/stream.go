@@ -39,6 +39,7 @@ type stream[T record.Raw] struct {
 	complete   func(T) codec.Raw // with managedFields, for expressions; nil = they see the same
 	give       func(record.Record)
 	talk       *messages.Writer
+	folder     *messages.Folder // of all streams
 	state      *monitor.State
 	refusals   *refusals     // counts targets that may not be read, and are skipped; nil = they end all
 	skipped    atomic.Bool   // since it was refused
@@ -97,6 +98,11 @@ func (s *stream[T]) contact() time.Time {
 		return time.Now() // nothing is asked
 	}
 	return s.watcher.Load().LastContact()
+}
+
+// listen reports when the server is silent.
+func (s *stream[T]) listen(ctx context.Context) {
+	monitor.Silence(ctx, s.Cluster, s.Label(), s.contact, s.folder)
 }
 
 // follow runs until ctx is done, the end that was asked for, or a failure that

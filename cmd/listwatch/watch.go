@@ -204,7 +204,7 @@ func (o *watchFlags) session(ctx context.Context, t *messages.Writer, w objects.
 	for i, l := range found.late {
 		found.late[i].discover = func(ctx context.Context) ([]target.Target, error) { return discover(ctx, l.Cluster) }
 	}
-	s := &session{flags: o, clusters: found.clusters, late: found.late, talk: t, output: out, targets: targets, monitor: mon}
+	s := &session{flags: o, clusters: found.clusters, late: found.late, talk: t, folder: messages.NewFolder(t), output: out, targets: targets, monitor: mon}
 	s.memory.limit = o.memory << 20
 	if w.Wish.Everything() {
 		s.discover = func(ctx context.Context) (all []target.Target, err error) {

@@ -54,7 +54,9 @@ func TestStalenessIsToldOncePerPeriod(t *testing.T) {
 		var stderr bytes.Buffer
 		s := &silent{}
 		var running sync.WaitGroup
-		running.Go(func() { monitor.Silence(ctx, s.Label(), s.contact, messages.New(&stderr, "", false)) })
+		running.Go(func() {
+			monitor.Silence(ctx, "", s.Label(), s.contact, messages.NewFolder(messages.New(&stderr, "", false)))
+		})
 		pass := func(d time.Duration) {
 			<-time.After(d)
 			synctest.Wait()

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -228,4 +229,18 @@ func Brief(err error) string {
 		return "silent for too long"
 	}
 	return printable.Line(err.Error())
+}
+
+// Cause is Brief without what differs between requests that fail for one reason: the URL,
+// and the message of a Status.
+func Cause(err error) string {
+	var st *kube.Status
+	if errors.As(err, &st) {
+		return fmt.Sprintf("%d %s", st.Code, printable.Line(st.Reason))
+	}
+	text := Brief(err)
+	if request, reason, ok := strings.Cut(text, ": "); ok && strings.Contains(request, "://") {
+		return reason
+	}
+	return text
 }
