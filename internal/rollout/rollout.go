@@ -120,10 +120,12 @@ func statefulSet(s *subject) (Status, error) {
 		return waiting("Waiting for partitioned roll out to finish: %d out of %d new pods have been updated...", updated, want-number(rolling["partition"]))
 	case parted:
 		return done("partitioned roll out complete: %d new pods have been updated...", updated)
-	case s.status["updateRevision"] != s.status["currentRevision"]:
-		return waiting("waiting for statefulset rolling update to complete %d pods at revision %v...", updated, s.status["updateRevision"])
 	}
-	return done("statefulset rolling update complete %d pods at revision %v...", s.of("currentReplicas"), s.status["currentRevision"])
+	current, _ := s.status["currentRevision"].(string)
+	if update, _ := s.status["updateRevision"].(string); update != current {
+		return waiting("waiting for statefulset rolling update to complete %d pods at revision %s...", updated, update)
+	}
+	return done("statefulset rolling update complete %d pods at revision %s...", s.of("currentReplicas"), current)
 }
 
 // job is ours: kubectl has no status for Jobs.

@@ -63,6 +63,8 @@ func TestJudgeIsKubectls(t *testing.T) {
 			verdict{Status: Status{Text: `waiting for statefulset rolling update to complete 0 pods at revision b...`}}},
 		{"statefulset", `{"metadata":{"name":"s"},"spec":{"replicas":1,"updateStrategy":{"type":"RollingUpdate"}},"status":{"observedGeneration":1,"readyReplicas":1,"currentReplicas":1,"updateRevision":"b","currentRevision":"b"}}`,
 			verdict{Status: Status{Done: true, Text: `statefulset rolling update complete 1 pods at revision b...`}}},
+		{"statefulset", `{"metadata":{"name":"s"},"spec":{"replicas":0,"updateStrategy":{"type":"RollingUpdate"}},"status":{"observedGeneration":1}}`,
+			verdict{Status: Status{Done: true, Text: `statefulset rolling update complete 0 pods at revision ...`}}},
 		{"job", `{"metadata":{"name":"j"},"spec":{"completions":3},"status":{"succeeded":1,"active":2,"failed":1}}`,
 			verdict{Status: Status{Text: `Waiting for job "j" to complete: 1 of 3 succeeded, 2 active, 1 failed...`}}},
 		{"job", `{"metadata":{"name":"j"},"status":{"conditions":[{"type":"Complete","status":"True"}]}}`,
