@@ -117,7 +117,7 @@ func (k *kind) parse(raw codec.RawFull) (parsed, error) {
 	if cells == nil {
 		cells = []any{l.key.Name, ""}
 		if k.u.recorded {
-			cells = []any{l.key.Name, statusOf(object), ""}
+			cells = []any{l.key.Name, table.Status(object), ""}
 		}
 	}
 	texts := make([]string, min(len(cells), maxCells))
@@ -129,29 +129,6 @@ func (k *kind) parse(raw codec.RawFull) (parsed, error) {
 		it.owners = append(it.owners, owner{unique.Make(o.APIVersion), unique.Make(o.Kind), unique.Make(o.Name), unique.Make(o.UID), o.Controller != nil && *o.Controller})
 	}
 	return parsed{item: it, object: object, by: latest(m.Metadata.Managed)}, nil
-}
-
-// statusOf says how an object is of which the server sent no cells.
-func statusOf(o codec.Raw) string {
-	if phase, ok := o.Text("status", "phase"); ok {
-		return phase
-	}
-	var s struct {
-		Status struct {
-			Conditions []struct{ Type, Status, Reason string }
-		}
-	}
-	// What does not fit says nothing.
-	_ = json.Unmarshal([]byte(o.JSON()), &s)
-	for _, c := range s.Status.Conditions {
-		if c.Type == "Ready" || c.Type == "Available" {
-			if c.Status == "True" {
-				return c.Type
-			}
-			return "Not " + strings.ToLower(c.Type) + " " + c.Reason
-		}
-	}
-	return ""
 }
 
 // manager is an entry of managedFields.
