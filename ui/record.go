@@ -4,6 +4,8 @@ import (
 	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/codec/compressed"
 	"github.com/listwatch/listwatch/internal/archive"
+	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/ui/internal/diff"
 	"github.com/listwatch/listwatch/ui/internal/history"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -32,7 +34,9 @@ func (k *kind) record(d cache.Delta[*item], p parsed) {
 		it.op, it.changed = string(d.Type), at
 		c := change{at: at, kind: k, op: it.op, life: it.life, by: p.by, inferred: d.Inferred}
 		if d.Type == watch.Modified {
-			c.what = k.what(d.Old, it, it.hits)
+			if c.what = k.what(d.Old, it, it.hits); c.what == "" {
+				c.what = k.headline(it, p)
+			}
 		}
 		it.pos = k.u.log.add(c)
 		k.rates.add(at, it.op)
@@ -46,6 +50,19 @@ func (k *kind) record(d cache.Delta[*item], p parsed) {
 	for v := range k.views {
 		v.touch(it)
 	}
+}
+
+// maxHeadline is how many bytes an object has whose states are compared for the log.
+const maxHeadline = 64 << 10
+
+// headline says what a change is about that no cell shows. It is called before keep.
+func (k *kind) headline(it *item, p parsed) string {
+	_, before, err := k.u.history.Newest(&it.past)
+	if err != nil || p.object.IsZero() || len(p.object.JSON()) > maxHeadline {
+		return ""
+	}
+	changes, _, _ := diff.Texts(before.JSON(), p.object.JSON(), 100)
+	return printable.Cut(diff.Headline(changes), maxWhat)
 }
 
 // touchAll makes all views new: the columns or all rows are other ones.

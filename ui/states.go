@@ -71,12 +71,10 @@ func stateOf(t history.Text, before *history.Text) wireStateOf {
 	if before == nil {
 		return w
 	}
-	a, errA := diff.Parse(before.JSON)
-	b, errB := diff.Parse(t.JSON)
-	if errA != nil || errB != nil {
+	changes, _, err := diff.Texts(before.JSON, t.JSON, 500)
+	if err != nil {
 		return w
 	}
-	changes, _ := diff.Objects(a, b, 500)
 	if w.Headline == "" {
 		w.Headline = printable.Cut(diff.Headline(changes), 200)
 	}
@@ -145,12 +143,10 @@ func (u *UI) getDiff(s *session, r *http.Request) (any, error) {
 	if found[0] == nil || found[1] == nil {
 		return nil, errNotKept
 	}
-	x, errX := diff.Parse(found[0].JSON)
-	y, errY := diff.Parse(found[1].JSON)
-	if errX != nil || errY != nil {
+	changes, more, err := diff.Texts(found[0].JSON, found[1].JSON, 2000)
+	if err != nil {
 		return nil, errNotKept
 	}
-	changes, more := diff.Objects(x, y, 2000)
 	if changes == nil {
 		changes = []diff.Change{}
 	}

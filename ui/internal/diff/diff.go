@@ -37,6 +37,20 @@ func Parse(text string) (map[string]any, error) {
 	return m, err
 }
 
+// Texts is Objects of two JSON texts.
+func Texts(a, b string, limit int) (changes []Change, more int, err error) {
+	x, err := Parse(a)
+	if err != nil {
+		return nil, 0, err
+	}
+	y, err := Parse(b)
+	if err != nil {
+		return nil, 0, err
+	}
+	changes, more = Objects(x, y, limit)
+	return changes, more, nil
+}
+
 // Objects returns at most limit differences between two objects, in the order of their
 // paths, and how many there are more. Revisions differ always and are left out. More is
 // a lower bound where differences have more than a megabyte.
