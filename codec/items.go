@@ -23,16 +23,14 @@ type ListMeta struct {
 
 // Limits of the metadata of a list, in bytes. Some of it is copied to each item.
 const (
-	maxKind     = 256      // of kind and of apiVersion
-	maxListMeta = 1 << 20  // of the metadata, and of the column definitions of a Table
-	maxContinue = 16 << 10 // of a continue token: it is part of the next URL
+	maxKind     = 256     // of kind and of apiVersion
+	maxListMeta = 1 << 20 // of the metadata, and of the column definitions of a Table
 )
 
 // Items splits a LIST body into items, in the memory of one item. max limits an item in
 // bytes; 0 means DefaultMaxFrame. kind and apiVersion may have 256 bytes, metadata and
-// column definitions 1 MiB, a continue token 16 KiB, a resource version
-// kube.MaxIdentity. It does not close r, and can be ranged over once. Each item is
-// valid until the next iteration.
+// column definitions 1 MiB, a resource version kube.MaxIdentity. It does not close r, and
+// can be ranged over once. Each item is valid until the next iteration.
 //
 // A body is a list if its kind ends in "List", or is Table, or if it has items and
 // neither a name nor the kind Status: lists of custom resources may have any kind.
@@ -203,11 +201,8 @@ func (l *items) metadata(b []byte) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case len(m.ResourceVersion) > kube.MaxIdentity:
+	if len(m.ResourceVersion) > kube.MaxIdentity {
 		return &LimitError{What: "resource version of a list", Limit: kube.MaxIdentity}
-	case len(m.Continue) > maxContinue:
-		return &LimitError{What: "continue token", Limit: maxContinue}
 	}
 	l.meta.ResourceVersion, l.meta.Continue = m.ResourceVersion, m.Continue
 	l.named = m.Name != nil || m.UID != nil

@@ -139,7 +139,6 @@ func TestItemsLimitsItemsAndMetadataButNotTheList(t *testing.T) {
 		{"kind, a little", `{"kind":"` + long[:300] + `"}`, "list kind above the limit of 256 bytes"},
 		{"kind, just", `{"kind":"` + long[:250] + `","items":[]}`, "<nil>"},
 		{"apiVersion", `{"apiVersion":"` + long + `"}`, "list kind above the limit of 256 bytes"},
-		{"continue token", `{"metadata":{"continue":"` + long[:20000] + `"}}`, "continue token above the limit of 16384 bytes"},
 		{"revision", `{"metadata":{"resourceVersion":"` + long[:2000] + `"}}`, "resource version of a list above the limit of 1024 bytes"},
 		{"name", `{"` + long + `":1}`, "list above the limit of 100000 bytes"},
 		{"other member", `{"kind":"PodList","x":"` + long + `"}`, "<nil>"},

@@ -14,10 +14,9 @@ import (
 
 // Limits of the metadata of a list, as in codec.Items.
 const (
-	maxHead     = 600      // of kind and apiVersion together, with their tags
-	maxListMeta = 1 << 20  // of the metadata
-	maxContinue = 16 << 10 // of a continue token
-	maxList     = 1 << 60  // of the list; a larger length is treated as this one
+	maxHead     = 600     // of kind and apiVersion together, with their tags
+	maxListMeta = 1 << 20 // of the metadata
+	maxList     = 1 << 60 // of the list; a larger length is treated as this one
 	magicSize   = len("k8s\x00")
 )
 
@@ -224,8 +223,6 @@ func (l *items) metadata(limit uint64) error {
 			return &codec.LimitError{What: "resource version of a list", Limit: kube.MaxIdentity}
 		case number == revisionField:
 			l.meta.ResourceVersion = text(part)
-		case number == continueField && len(part) > maxContinue:
-			return &codec.LimitError{What: "continue token", Limit: maxContinue}
 		case number == continueField:
 			l.meta.Continue = text(part)
 		case number == remainingField:

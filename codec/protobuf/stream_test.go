@@ -135,7 +135,6 @@ func TestItems(t *testing.T) {
 		{"too large", list(meta, item("a", field(3, strings.Repeat("x", 2000))), item("b")), "Pod \"ns/a\" of 2012 bytes: item above the limit of 1000 bytes\nv1 Pod ns/b\n", full},
 		{"too large without a name", list(meta, field(2, field(3, strings.Repeat("x", 2000)), field(1, field(1, "a")))), "item above the limit of 1000 bytes\n", full},
 		{"a large kind", string(object("v1", strings.Repeat("x", 1000)+"List")), "list kind above the limit of 600 bytes\n", codec.ListMeta{Remaining: -1}},
-		{"a large continue token", list(field(1, field(3, strings.Repeat("x", 20_000)))), "continue token above the limit of 16384 bytes\n", kind},
 		{"a large revision", list(field(1, field(2, strings.Repeat("x", 2000)))), "resource version of a list above the limit of 1024 bytes\n", kind},
 		{"large metadata", list(field(1, field(9, strings.Repeat("x", 2<<20)))), "list metadata above the limit of 1048576 bytes\n", kind},
 		{"a field of another type", list(number(2, 1)), "", kind},
