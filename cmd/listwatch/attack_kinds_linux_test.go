@@ -105,6 +105,14 @@ var attacks = []attack{
 		for i := 8; s.put(fmt.Sprintf(`{"type":"MODIFIED","object":{"metadata":{"name":"a","namespace":"default","uid":"u","resourceVersion":"%d"},"spec":[%s0]}}`+"\n", i, lists)); i++ {
 		}
 	}},
+	{name: "events of 3 MB of small objects, by jq", least: 60 << 20, args: watching("jq=.spec|length"), watch: inTurn(`"spec":[`+strings.Repeat(`{"":0},`, 3<<20/7)+"0]", `"spec":0`)},
+	{name: "items that are not UTF-8", args: listingAs("json"), list: items(`"spec":"` + strings.Repeat("\xff", 3<<20) + `"`)},
+	{name: "rows of large objects", args: listingAs(""), table: true, least: 400 << 20, list: func(s *sender) {
+		s.put(rowsHead)
+		text := strings.Repeat("x", 1<<20)
+		for i := 0; s.put(fmt.Sprintf(`{"cells":["a"],"object":{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"a%d","namespace":"default","uid":"%[1]d","resourceVersion":"7","annotations":{"a":%q}}}},`, i, text)); i++ {
+		}
+	}},
 	{name: "deep items, as JSON", args: listingAs("json"), kubectl: kubectlGet("json"), list: items(deepItem)},
 	{name: "deep items, as YAML", args: listingAs("yaml"), list: items(deepItem)},
 	{name: "deep items, as KYAML", args: listingAs("kyaml"), list: items(deepItem)},
@@ -152,6 +160,7 @@ var attacks = []attack{
 	{name: "names below names, in a column of the user's", args: listingAs("custom-columns=A:..name,B:.metadata.name"), list: items(nestedNames)},
 	{name: "names below names, by jsonpath", args: watching("jsonpath={..name}"), watch: inTurn(nestedNames, `"spec":0`)},
 	{name: "names below names, by jsonpath as JSON", args: watching("jsonpath-as-json={..name}"), watch: inTurn(nestedNames, `"spec":0`)},
+	{name: "large names below names, by jsonpath as JSON", least: 60 << 20, args: watching("jsonpath-as-json={..name}"), watch: inTurn(namesBelowNames(3<<20), `"spec":0`)},
 	{name: "deep events, by jsonpath as JSON", args: watching("jsonpath-as-json={.spec}"), watch: inTurn(deepItem, `"spec":0`)},
 	{name: "names below names, by jq", args: watching("jq=.."), watch: inTurn(namesBelowNames(3<<20), `"spec":0`)},
 	{name: "names below names, by a template", args: watching(`go-template={{define "d"}}{{.}}{{with .name}}{{template "d" .}}{{end}}{{end}}{{with .spec}}{{template "d" .}}{{end}}`), watch: inTurn(namesBelowNames(3<<20), `"status":0`)},
@@ -183,9 +192,9 @@ var attacks = []attack{
 	{name: "events of 3 MB of empty lists, on a change", args: watching("name", "--on-change", ".spec"), watch: inTurn(`"spec":[`+strings.Repeat("[],", 1<<20)+"0]", `"spec":[`+strings.Repeat("[],", 1<<20)+"1]")},
 	{name: "bad namespaces without end", args: listingAs("name"), list: badNamespaces},
 	{name: "bad namespaces without end, watched", args: watching("name"), list: badNamespaces},
-	{name: "what no expression prints", says: "(--memory)", args: watching("jsonpath={.spec[7]}", "--memory", "64"), list: items(`"spec":[]`)},
-	{name: "what no expression selects", says: "(--memory)", args: watching("name", "--where", ".spec[7].x.y", "--memory", "64"), list: items(`"spec":["x",1,2,3,4,5,6,7]`)},
-	{name: "what comes and goes, debounced", args: watching("name", "--debounce", "1h"), watch: comesAndGoes},
+	{name: "what no expression prints", says: "(--memory)", least: 64 << 20, ends: true, args: watching("jsonpath={.spec[7]}", "--memory", "16"), list: items(`"spec":[]`)},
+	{name: "what no expression selects", says: "(--memory)", least: 64 << 20, ends: true, args: watching("name", "--where", ".spec[7].x.y", "--memory", "16"), list: items(`"spec":["x",1,2,3,4,5,6,7]`)},
+	{name: "what comes and goes, debounced", least: 400 << 20, args: watching("name", "--debounce", "1h"), watch: comesAndGoes},
 	{name: "what comes and goes, before slow hooks", args: watching("none", "--exec-initial", "--exec", "sleep 2"), watch: comesAndGoes},
 	{name: "white space between events", args: watching("name"), watch: inside("", "\n", "")},
 	{name: "bookmarks without end", args: watching("name"), watch: inside("", `{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"9"}}}`+"\n", "")},
@@ -207,6 +216,7 @@ var attacks = []attack{
 	{name: "a recording of words, as a page", says: "memory for a recording above the limit", args: []string{"ui", "--recording", "FILE"}, file: zipped(`{"t":"mark","label":"x"}` + "\n")},
 	{name: "a recording of words", says: "memory for a recording above the limit", args: []string{"replay", "FILE", "--fast", "-o", "none"}, file: zipped(`{"t":"mark","label":"x"}` + "\n")},
 	{name: "a recording of words, its summary", args: []string{"replay", "FILE", "--info"}, file: zipped(`{"t":"mark","label":"x"}` + "\n")},
+	{name: "a recording of one line, its summary", says: "longer than 41943040 bytes", least: 400 << 20, ends: true, args: []string{"replay", "FILE", "--info"}, file: zipped("x")},
 	{name: "a recording of one line", args: []string{"replay", "FILE", "--fast"}, file: zipped("x")},
 	{name: "a kubeconfig of aliases", says: "expand to more than 1 MiB", args: []string{"list", "pods", "--kubeconfig", "FILE"}, kubectl: []string{"get", "pods", "--kubeconfig", "FILE"}, file: aliased("clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1', extensions: [{name: e, extension: [", "]}]}}]\n")},
 	{name: "a kubeconfig that names a device", says: "/dev/zero is larger", args: []string{"list", "pods", "--kubeconfig", "FILE"}, file: naming("{certificate-authority: /dev/zero, ", "{token: a")},
@@ -242,6 +252,7 @@ var attacks = []attack{
 		s.put("}")
 	})},
 	{name: "a manifest of one text", says: "larger than 3145728 bytes", args: loads, file: atMost(31<<20, inside("kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}\ndata: ", "x", "\n"))},
+	{name: "a manifest of 60 MB of one text", says: "larger than 32 MiB", ends: true, args: loads, file: atMost(60<<20, inside("kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}\ndata: ", "x", "\n"))},
 	{name: "manifests of large texts", args: loads, file: largeTexts("", "", "")},
 	{name: "manifests of large texts in a List", args: loads, file: largeTexts(`{"kind":"List","apiVersion":"v1","items":[`, ",", "]}")},
 	{name: "a saved state of large texts", args: []string{"fake", "serve", "--save", "FILE"}, file: largeTexts(`{"kind":"List","apiVersion":"v1","items":[`, ",", "]}")},

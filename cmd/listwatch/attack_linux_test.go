@@ -45,7 +45,12 @@ type attack struct {
 	other   map[string]func(a *sender) // by path
 	file    func(a *sender)            // writes FILE
 	says    string                     // of an attack that meets a limit: what stderr contains when the program ends by itself
+	least   int64                      // bytes below which it does not meet the limit; it is as large then
+	ends    bool                       // the program must end by itself
 }
+
+// size is how large the attack is, in bytes.
+func (a *attack) size() int64 { return max(*attackBytes, a.least) }
 
 // sender writes an attack until it is as large as was asked for, or nobody reads on.
 type sender struct {
@@ -97,7 +102,7 @@ func inside(head, text, tail string) func(*sender) {
 func (a *attack) serve(t *testing.T, sum *total) string {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		s := &sender{w: w, left: *attackBytes - sum.sent.Load(), req: r, total: sum}
+		s := &sender{w: w, left: a.size() - sum.sent.Load(), req: r, total: sum}
 		q := r.URL.Query()
 		switch other := a.other[r.URL.Path]; {
 		case other != nil:
@@ -151,7 +156,7 @@ func (a *attack) suffer(t *testing.T, exe string, args []string) outcome {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a.file(&sender{w: f, left: min(*attackBytes, 4<<30)})
+		a.file(&sender{w: f, left: min(a.size(), 4<<30)})
 		f.Close()
 	}
 	var sum total
@@ -168,6 +173,12 @@ func (a *attack) suffer(t *testing.T, exe string, args []string) outcome {
 		args = append(args, "-s", url)
 	}
 	most := attackTime + time.Duration(*attackBytes/1e6)*7*time.Millisecond
+	switch {
+	case a.ends:
+		most = 5 * time.Minute // it ends before, or the test fails
+	case a.least > 0:
+		most += fileTime
+	}
 	if a.file != nil {
 		most += fileTime
 	}
@@ -221,7 +232,7 @@ func (a *attack) look(pid int, sum *total, done <-chan struct{}) (peak int64, wh
 		if c, s := cpuTicks(pid), sum.sent.Load(); c != cpu || s != sent {
 			cpu, sent, changed = c, s, time.Now()
 		}
-		quiet, all := time.Since(changed), sent >= *attackBytes
+		quiet, all := time.Since(changed), sent >= a.size()
 		switch {
 		case peak > memoryFall:
 			return peak, "fell"
@@ -288,6 +299,9 @@ func TestHostile(t *testing.T) {
 				}
 				if o.exited && !strings.Contains(o.stderr, a.says) {
 					t.Errorf("the attack does not meet the limit: stderr is %.1000q, want %q in it", o.stderr, a.says)
+				}
+				if a.ends && !o.exited {
+					t.Errorf("it does not end by itself; stderr is %.1000q", o.stderr)
 				}
 				if o.peak > memoryLimit {
 					t.Errorf("%d MB resident, want at most %d; %s after %v", o.peak>>20, memoryLimit>>20, o.ended, o.took)
