@@ -13,7 +13,9 @@ import (
 )
 
 // Func brings the actual state in line with the object of a key. ctx ends when the
-// controller should stop, and after Options.Timeout.
+// controller should stop, and after Options.Timeout. A key whose run fails is retried after
+// a delay that grows; if the error wraps a *kube.Status with RetryAfter, after that time at
+// the earliest, of which 2 minutes count.
 type Func[K comparable] func(ctx context.Context, key K) (Result, error)
 
 // Options are the settings of a Controller; the zero value is the recommended setting.

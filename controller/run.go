@@ -108,6 +108,9 @@ func (c *Controller[K]) countFailures(k K, n int) {
 	c.failing[k] = n
 }
 
+// maxRetryAfter limits the pause that a server may request.
+const maxRetryAfter = 2 * time.Minute
+
 // settle schedules the next run of the key.
 func (c *Controller[K]) settle(ctx context.Context, run Run[K]) {
 	k, err := run.Key, run.Err
@@ -134,7 +137,7 @@ func (c *Controller[K]) settle(ctx context.Context, run Run[K]) {
 		failures = run.Attempt + 1
 		again.RateLimited, again.Cause = true, Cause{Input: "error"}
 		if st := (*kube.Status)(nil); errors.As(err, &st) {
-			again.After = st.RetryAfter
+			again.After = min(st.RetryAfter, maxRetryAfter)
 		}
 		c.queue.AddWith(k, again)
 	case run.Result.RequeueAfter > 0:

@@ -94,3 +94,28 @@ func TestControllerSurvivesGoexit(t *testing.T) {
 		})
 	}
 }
+
+// TestControllerFollowsRetryAfter, but no server or proxy puts a key off for hours.
+func TestControllerFollowsRetryAfter(t *testing.T) {
+	for asked, want := range map[time.Duration]time.Duration{0: 5 * time.Millisecond, 30 * time.Second: 30 * time.Second, 24 * time.Hour: 2 * time.Minute} {
+		run(t, func(t *testing.T, w *world) {
+			w.put("x", "1")
+			var began []time.Time
+			c := controller.New("maps", func(context.Context, kube.Key) (controller.Result, error) {
+				if began = append(began, time.Now()); len(began) > 1 {
+					return controller.Result{}, nil
+				}
+				return controller.Result{}, fmt.Errorf("write: %w", &kube.Status{Code: 429, RetryAfter: asked})
+			}, controller.Options[kube.Key]{})
+			controller.For(c, w.maps)
+			stop := w.run(t, c)
+			<-time.After(3 * time.Minute)
+			if err := stop(); err != nil {
+				t.Errorf("Run: %v", err)
+			}
+			if len(began) != 2 || began[1].Sub(began[0]) != want {
+				t.Errorf("a server that asks for %s: runs at %v, want a second one after %s", asked, began, want)
+			}
+		})
+	}
+}
