@@ -1,0 +1,214 @@
+// Sinks measures what it costs to move a collection into another system: package sink beside
+// a client-go informer that writes by the same sink, the first load beside the driver alone,
+// and three shards beside one.
+//
+//	go run ./cmd/sinks -postgres 'postgres:///postgres?host=/run/postgresql&user=postgres' -out results/sinks.md
+//
+// The API server is package apitest in this process; each client is a process of its own,
+// whose processor time is read from "the table is complete" to "the last change is committed".
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"time"
+)
+
+// options are the flags. A client gets them as JSON.
+type options struct {
+	Objects, Changes, Loaded int // Loaded are the objects of the first loads
+	Rounds                   int
+	Postgres, Out, Only      string
+}
+
+func main() {
+	if task := os.Getenv("LISTWATCH_BENCH_SINK"); task != "" {
+		var t job
+		err := json.Unmarshal([]byte(task), &t)
+		if err == nil {
+			err = t.run(context.Background())
+		}
+		exit(err)
+		return
+	}
+	var o options
+	flag.IntVar(&o.Objects, "objects", 10_000, "objects of 2 KB that change")
+	flag.IntVar(&o.Changes, "changes", 20_000, "changes of them")
+	flag.IntVar(&o.Loaded, "loaded", 100_000, "objects of 2 KB that are loaded")
+	flag.IntVar(&o.Rounds, "rounds", 3, "rounds, in which all clients take turns")
+	flag.StringVar(&o.Postgres, "postgres", "", "URL of a PostgreSQL; empty = without")
+	flag.StringVar(&o.Only, "only", "", "only this part: changes, load or shards")
+	flag.StringVar(&o.Out, "out", "", "also write the tables into this file")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	exit(o.measure(ctx))
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "sinks:", err)
+		os.Exit(1)
+	}
+}
+
+// result is what a client prints at its end.
+type result struct {
+	CPU, Wall float64 // seconds
+	Peak      uint64  // bytes
+	Records   int
+}
+
+func median(all []result, of func(result) float64) float64 {
+	var v []float64
+	for _, r := range all {
+		v = append(v, of(r))
+	}
+	slices.Sort(v)
+	return v[len(v)/2]
+}
+
+func (o options) measure(ctx context.Context) error {
+	var out strings.Builder
+	printed := 0
+	fmt.Fprintf(&out, "# Sinks\n\n%s, %d rounds in which the clients take turns, medians. CPU is user and system of the client process,\nthe database of SQLite included, a server's not. The machine had other work: wall times are long.\n", time.Now().UTC().Format(time.DateOnly), o.Rounds)
+	for _, part := range []struct {
+		name string
+		run  func(context.Context, *strings.Builder) error
+	}{{"changes", o.changes}, {"load", o.load}, {"shards", o.shards}} {
+		if o.Only != "" && o.Only != part.name {
+			continue
+		}
+		err := part.run(ctx, &out)
+		fmt.Print(out.String()[printed:])
+		if printed = out.Len(); err != nil {
+			return fmt.Errorf("%s: %w", part.name, err)
+		}
+	}
+	if o.Out == "" {
+		return nil
+	}
+	return os.WriteFile(o.Out, []byte(out.String()), 0o644)
+}
+
+// sinks are where records go.
+func (o options) sinks() []string {
+	all := []string{"sqlite", "file", "nats"}
+	if o.Postgres != "" {
+		all = append(all, "postgres")
+	}
+	return all
+}
+
+// changes compares Runners with client-go informers.
+func (o options) changes(ctx context.Context, out *strings.Builder) error {
+	s, err := newStage(o.Objects)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	fmt.Fprintf(out, "\n## Changes\n\n%d changes of %d ConfigMaps of 2 KB, of which the fake server is ahead by 2,000 at most.\nThe peer is a typed informer of client-go whose handler commits by the same sink, in batches of 500 too.\n\n", o.Changes, o.Objects)
+	fmt.Fprintln(out, "| sink | client | changes per CPU second | CPU a change | peak RSS | CPU, ours / theirs |\n|---|---|---:|---:|---:|---:|")
+	for _, name := range o.sinks() {
+		clients := []string{"ours", "client-go"}
+		runs := map[string][]result{}
+		for range o.Rounds {
+			for _, c := range clients {
+				all, err := s.play(ctx, o, job{Client: c, Sink: name, Shards: 1})
+				if err != nil {
+					return fmt.Errorf("%s, %s: %w", name, c, err)
+				}
+				runs[c] = append(runs[c], all[0])
+			}
+		}
+		ours := median(runs["ours"], cpu)
+		for _, c := range clients {
+			used := median(runs[c], cpu)
+			fmt.Fprintf(out, "| %s | %s | %.0f | %.0f µs | %.0f MB | %s |\n", name, c, float64(o.Changes)/used, used/float64(o.Changes)*1e6,
+				median(runs[c], peak)/1e6, ratio(c == "client-go", ours/used))
+		}
+	}
+	return nil
+}
+
+func cpu(r result) float64  { return r.CPU }
+func wall(r result) float64 { return r.Wall }
+func peak(r result) float64 { return float64(r.Peak) }
+
+func ratio(shown bool, r float64) string {
+	if !shown {
+		return ""
+	}
+	return fmt.Sprintf("%.2f", r)
+}
+
+// load compares the first load with what the driver takes for the same rows.
+func (o options) load(ctx context.Context, out *strings.Builder) error {
+	s, err := newStage(o.Loaded)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	fmt.Fprintf(out, "\n## First load\n\n%d ConfigMaps of 2 KB, from an empty table to a complete one. The driver writes the same rows in the same\nbatches, each in a transaction, from memory: database/sql with prepared statements, pgx with COPY.\n\n", o.Loaded)
+	fmt.Fprintln(out, "| sink | client | CPU | wall | peak RSS | CPU, ours / driver | wall, ours / driver |\n|---|---|---:|---:|---:|---:|---:|")
+	for _, name := range o.sinks() {
+		clients := []string{"runner", "driver"}
+		if name != "sqlite" && name != "postgres" {
+			continue
+		}
+		runs := map[string][]result{}
+		for range o.Rounds {
+			for _, c := range clients {
+				all, err := s.start(ctx, o, job{Client: c, Sink: name, Shards: 1})
+				if err != nil {
+					return fmt.Errorf("%s, %s: %w", name, c, err)
+				}
+				runs[c] = append(runs[c], all.finish()...)
+				if all.err != nil {
+					return all.err
+				}
+			}
+		}
+		for _, c := range clients {
+			fmt.Fprintf(out, "| %s | %s | %.1f s | %.1f s | %.0f MB | %s | %s |\n", name, c, median(runs[c], cpu), median(runs[c], wall), median(runs[c], peak)/1e6,
+				ratio(c == "driver", median(runs["runner"], cpu)/median(runs[c], cpu)), ratio(c == "driver", median(runs["runner"], wall)/median(runs[c], wall)))
+		}
+	}
+	return nil
+}
+
+// shards compares the busiest of three processes with one.
+func (o options) shards(ctx context.Context, out *strings.Builder) error {
+	s, err := newStage(o.Objects)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	fmt.Fprintf(out, "\n## Shards\n\n%d changes of %d ConfigMaps into NATS; the server filters by shardSelector. The processor time is that of the\nbusiest process.\n\n", o.Changes, o.Objects)
+	fmt.Fprintln(out, "| processes | changes per CPU second of the busiest | beside one |\n|---:|---:|---:|")
+	runs := map[int][]result{}
+	for range o.Rounds {
+		for _, n := range []int{1, 3} {
+			all, err := s.play(ctx, o, job{Client: "ours", Sink: "nats", Shards: n})
+			if err != nil {
+				return err
+			}
+			runs[n] = append(runs[n], slices.MaxFunc(all, func(a, b result) int { return cmp.Compare(a.CPU, b.CPU) }))
+		}
+	}
+	for _, n := range []int{1, 3} {
+		used := median(runs[n], cpu)
+		fmt.Fprintf(out, "| %d | %.0f | %.2f |\n", n, float64(o.Changes)/used, median(runs[1], cpu)/used)
+	}
+	return nil
+}
+
+var errShort = errors.New("the client ended early")
