@@ -179,6 +179,7 @@ var (
 		"webhook/webhooktest":        slices.Concat([]string{"golang.org/x/time/rate"}, fake),
 		"internal/yamljson":          {"go.yaml.in/yaml/v3"},
 		"config":                     append([]string{"go.yaml.in/yaml/v3"}, engine...),
+		"config/plugin":              append([]string{"go.yaml.in/yaml/v3"}, engine...),
 		"metrics":                    scraped,
 		"internal/archive":           append([]string{"github.com/klauspost/compress"}, engine[:3]...),
 		"ui/internal/history":        append([]string{"github.com/klauspost/compress"}, engine[:3]...),

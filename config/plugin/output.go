@@ -3,6 +3,7 @@ package plugin
 import (
 	"bytes"
 	"crypto/tls"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/yamljson"
 )
 
 const kind = "ExecCredential"
@@ -39,7 +41,7 @@ func parse(b []byte, version string) (answer, error) {
 	if len(bytes.TrimSpace(b)) == 0 {
 		return answer{}, errors.New("it printed nothing, where an " + kind + " is wanted")
 	}
-	p, err := codec.Decode[printed](b)
+	p, err := codec.Decode[printed](asJSON(b))
 	if err != nil {
 		return answer{}, fmt.Errorf("what it printed is not an %s: %w", kind, err)
 	}
@@ -77,6 +79,21 @@ func parse(b []byte, version string) (answer, error) {
 		}
 	}
 	return a, nil
+}
+
+// asJSON returns b as JSON if it is a mapping in YAML, which kubectl accepts too; otherwise
+// b, and the decoder of JSON says what is wrong.
+func asJSON(b []byte) []byte {
+	if bytes.HasPrefix(bytes.TrimSpace(b), []byte("{")) {
+		return b
+	}
+	v, err := yamljson.NewDecoder(b, yamljson.Limits{}).Value()
+	if m, ok := v.(map[string]any); err == nil && ok {
+		if text, err := json.Marshal(m); err == nil {
+			return text
+		}
+	}
+	return b
 }
 
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }

@@ -179,3 +179,25 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestParseYAML: an ExecCredential may be YAML, as for kubectl; what is neither is an error
+// that quotes nothing of it.
+func TestParseYAML(t *testing.T) {
+	cert, key := certify(t, time.Date(2031, 5, 6, 7, 8, 9, 0, time.UTC))
+	block := func(name, text string) string {
+		return "  " + name + ": |\n    " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ") + "\n"
+	}
+	a, err := parse([]byte("# by a script\n---\nkind: ExecCredential\napiVersion: "+v1+"\nstatus:\n  token: t0k3n\n  expirationTimestamp: 2030-01-02T03:04:05Z\n"+
+		block("clientCertificateData", cert)+block("clientKeyData", key)), v1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.credential.Token != "t0k3n" || a.credential.Certificate == nil || !a.expires.Equal(time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)) {
+		t.Errorf("%+v", a)
+	}
+	for _, in := range []string{"kind: ExecCredential\nstatus: {token: hunter2\n", "hunter2", "- hunter2", "kind: &a hunter2\nkind: *a", "status: {token: 0x1f}\nkind: ExecCredential\napiVersion: " + v1} {
+		if _, err := parse([]byte(in), v1); err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%q: %v", in, err)
+		}
+	}
+}
