@@ -14,6 +14,7 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/livepage"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/markers"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/operator"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/past"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/rolling"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/signals"
 	"github.com/listwatch/listwatch/internal/exit"
@@ -83,7 +84,7 @@ func rootCommand(p *cli.Program) *cobra.Command {
 	root.SetFlagErrorFunc(cli.WrongFlag)
 	root.SetUsageFunc(printUsage)
 	root.SetHelpFunc(printHelp)
-	root.AddCommand(watchCommand(p), listCommand(p), rolling.Command(p), demoCommand(p), versionCommand(p))
+	root.AddCommand(watchCommand(p), listCommand(p), rolling.Command(p), past.DiffCommand(p), demoCommand(p), versionCommand(p))
 	root.AddCommand(fake.Command(p), livepage.Command(p), markers.Command(p), operator.Command(p))
 	root.AddCommand(optionsCommand(p))
 	root.AddCommand(recordCommand(p), replayCommand(p), auth.Command(p))

@@ -68,20 +68,26 @@ func (o *Flags) Clusters(ctx context.Context, p *cli.Program, connection *connec
 	for _, n := range m.notes {
 		t.Note("warning: " + n)
 	}
-	srv, err := Serve(m.objects(), at, true)
+	c, done, err := cluster(p, connection, m.objects(), at)
+	return []connect.Cluster{c}, done, err
+}
+
+// cluster returns one that has the objects of a time. The caller calls done.
+func cluster(p *cli.Program, connection *connect.Flags, objects []Object, at time.Time) (_ connect.Cluster, done func(), err error) {
+	srv, err := Serve(objects, at, true)
 	if err != nil {
-		return nil, nil, exit.Failed(err)
+		return connect.Cluster{}, nil, exit.Failed(err)
 	}
 	c, err := client.New(client.Config{Server: srv.URL, Dial: srv.Dial, Warn: func(string) {}}) // nobody asked this server
 	if err != nil {
 		srv.Close()
-		return nil, nil, exit.Failed(err)
+		return connect.Cluster{}, nil, exit.Failed(err)
 	}
 	cfg, err := connection.Read(p) // for its namespace alone
 	if err != nil {
 		cfg = &config.Config{Namespace: cmp.Or(connection.Opts.Namespace, "default")}
 	}
-	return []connect.Cluster{{Client: c, Config: cfg, Types: served.New(c, client.Config{}, "")}}, func() { c.CloseIdleConnections(); srv.Close() }, nil
+	return connect.Cluster{Client: c, Config: cfg, Types: served.New(c, client.Config{}, "")}, func() { c.CloseIdleConnections(); srv.Close() }, nil
 }
 
 // Check reports which of the targets are of a time before the moment, and of which only a
@@ -91,16 +97,23 @@ func (o *Flags) Check(targets []target.Target, t *messages.Writer) error {
 	if o.moment == nil {
 		return nil
 	}
+	return check([]*moment{o.moment}, targets, t)
+}
+
+// check is Flags.Check for several moments.
+func check(moments []*moment, targets []target.Target, t *messages.Writer) error {
 	noted := map[string]bool{}
 	for _, ta := range targets {
-		notes, err := o.moment.notesOf(ta)
-		if err != nil {
-			return exit.Failed(err)
-		}
-		for _, n := range notes {
-			if !noted[n] {
-				noted[n] = true
-				t.Note("warning: " + n)
+		for _, m := range moments {
+			notes, err := m.notesOf(ta)
+			if err != nil {
+				return exit.Failed(err)
+			}
+			for _, n := range notes {
+				if !noted[n] {
+					noted[n] = true
+					t.Note("warning: " + n)
+				}
 			}
 		}
 	}
@@ -321,9 +334,17 @@ func (m *moment) take(e archive.Entry) error {
 	return nil
 }
 
-// objects returns all, those without a namespace first.
-func (m *moment) objects() []Object {
+// objects returns all, those without a namespace first. The types of others are served
+// too, without objects.
+func (m *moment) objects(others ...*moment) []Object {
 	var list []Object
+	for _, o := range others {
+		for _, id := range slices.Sorted(maps.Keys(o.types)) {
+			if m.types[id] == nil {
+				list = append(list, Object{o.types[id].resource, nil})
+			}
+		}
+	}
 	for _, id := range slices.Sorted(maps.Keys(m.types)) {
 		k := m.types[id]
 		list = append(list, Object{k.resource, nil})

@@ -3,11 +3,13 @@ package past
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/codec/compressed"
 	"github.com/listwatch/listwatch/internal/archive"
@@ -120,6 +122,58 @@ func TestMomentsThatNobodySaw(t *testing.T) {
 		}
 		if diff := cmp.Diff(tt.notes, notes); diff != "" {
 			t.Errorf("at %d (-want +got):\n%s", tt.at, diff)
+		}
+	}
+}
+
+// TestDiffOfAHistory: what changed between two moments of a folder of ui --history.
+func TestDiffOfAHistory(t *testing.T) {
+	dir := t.TempDir()
+	d, err := archive.Open(dir, "cluster", archive.Limits{Bytes: 1 << 20, Age: 100 * 365 * 24 * time.Hour})
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	check(err)
+	with := func(s archive.State, uid, labels string) archive.State {
+		raw, err := codec.ParseRaw(fmt.Appendf(nil, `{"metadata":{"name":%q,"namespace":"shop","uid":%q,"resourceVersion":%q,"labels":{%s}}}`, s.Key.Name, uid, s.Revision, labels))
+		check(err)
+		s.UID, s.Object = uid, compressed.Of(raw)
+		return s
+	}
+	cols := []archive.Column{{Name: "Name"}}
+	s, err := d.Begin(kube.Pods, cols, 10_000, "", slices.Values([]archive.State{state(t, "a", 5_000, archive.Added), state(t, "b", 6_000, archive.Added), state(t, "c", 7_000, archive.Added), state(t, "d", 8_000, archive.Added)}))
+	check(err)
+	check(s.Add(with(state(t, "a", 20_000, archive.Modified), "a", `"x":"y"`)))
+	check(s.Add(state(t, "b", 21_000, archive.Deleted)))
+	check(s.Add(state(t, "c", 22_000, archive.Deleted)))
+	check(s.Add(with(state(t, "c", 23_000, archive.Added), "c2", "")))
+	check(s.Add(state(t, "e", 24_000, archive.Added)))
+	check(s.Mark(30_000))
+	check(s.Close())
+	later, err := d.Begin(kube.ConfigMaps, cols, 25_000, "", slices.Values([]archive.State{state(t, "m", 25_000, archive.Added)}))
+	check(err)
+	check(later.Mark(30_000))
+	check(later.Close())
+	check(d.Close())
+
+	clock := func(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339) }
+	for args, want := range map[string][2]string{
+		"pods -n shop": {"MODIFIED pod/a\n+ .metadata.labels: {\"x\":\"y\"}\nDELETED pod/c\nADDED pod/c\nADDED pod/e\nDELETED pod/b\n",
+			"listwatch: 2 added, 1 modified, 2 deleted between 1970-01-01T00:00:10Z and 1970-01-01T00:00:30Z\n"},
+		"* -A": {"MODIFIED pod/a in shop\n+ .metadata.labels: {\"x\":\"y\"}\nDELETED pod/c in shop\nADDED pod/c in shop\nADDED pod/e in shop\nDELETED pod/b in shop\n",
+			"listwatch: warning: configmaps is left out: its states are known at one of the two moments only\nlistwatch: 2 added, 1 modified, 2 deleted between 1970-01-01T00:00:10Z and 1970-01-01T00:00:30Z\n"},
+	} {
+		var stdout, stderr strings.Builder
+		cmd := DiffCommand(&cli.Program{Env: func(string) string { return "" }, Stdout: &stdout, Stderr: &stderr})
+		cmd.SetArgs(append(strings.Fields(args), "--diff", "paths", "--history", dir, "--from", clock(10_000), "--to", clock(30_000)))
+		if err := cmd.ExecuteContext(t.Context()); err != nil {
+			t.Errorf("%s: %v", args, err)
+		}
+		if diff := cmp.Diff(want, [2]string{stdout.String(), stderr.String()}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", args, diff)
 		}
 	}
 }
