@@ -60,7 +60,8 @@ are printed, deletions included.
 
 An event may be printed twice where a server repeats itself after a break with
 the history lost; states in between may be skipped then; a deletion never is,
-as long as the program runs.` + until.Help + hooksLong
+as long as the program runs. Where a type is not served any more, its objects are
+compared when it is served again.` + until.Help + hooksLong
 
 func watchCommand(p *cli.Program) *cobra.Command {
 	o := &watchFlags{}
