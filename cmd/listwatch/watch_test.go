@@ -23,18 +23,15 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// silent is a follower that heard from its server at a moment.
+// silent is a watch that heard from its server at a moment.
 type silent struct {
 	open error // see undecided
 	mu   sync.Mutex
 	last time.Time
 }
 
-func (s *silent) follow(context.Context) error { return nil }
-func (s *silent) Label() string                { return "pods" }
-func (s *silent) absent() []string             { return nil }
-func (s *silent) Undecided() error             { return s.open }
-func (s *silent) wake()                        {}
+func (s *silent) Label() string    { return "pods" }
+func (s *silent) Undecided() error { return s.open }
 
 func (s *silent) contact() time.Time {
 	s.mu.Lock()
