@@ -2,10 +2,11 @@ package kube
 
 import "reflect"
 
-// Clone returns a deep copy of o, such as an object of a cache that is to be changed: the
-// copy shares no map, slice or pointer with o. A type with a method DeepCopy, as those of
-// k8s.io/api, is copied by that. Otherwise unexported fields are copied as they are, and
-// keys of maps, channels and functions, too. o must not contain itself.
+// Clone returns a deep copy of o. Use it before you change an object of a cache. Clone
+// calls the method DeepCopy of a type that has one, such as those of k8s.io/api. For
+// other types the copy shares no map, slice or pointer with o, except in unexported
+// fields and in keys of maps; channels and functions are shared too. o must not contain
+// itself.
 func Clone[T any](o T) T {
 	v := reflect.ValueOf(&o).Elem()
 	deepen(v)

@@ -37,9 +37,10 @@ func ConditionOf(conditions []Condition, conditionType string) (Condition, bool)
 }
 
 // SetCondition returns conditions with c instead of the condition of its type, or with c
-// appended. LastTransitionTime is that of the condition before if its status is the
-// same. Otherwise it is that of c, or the present second if c has none. The given slice
-// is not modified: it may be part of an object that a cache shares.
+// appended. If the previous condition has the same status, its LastTransitionTime is
+// kept. Otherwise LastTransitionTime is that of c, or, if c has none, the current time in
+// whole seconds. The given slice is not modified: it may be part of an object that a
+// cache shares.
 func SetCondition(conditions []Condition, c Condition) []Condition {
 	i := slices.IndexFunc(conditions, func(o Condition) bool { return o.Type == c.Type })
 	switch {

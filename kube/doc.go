@@ -14,6 +14,6 @@
 //		} `json:"spec"`
 //	}
 //
-// Field names must match exactly: a field without a tag matches only a member with its
-// name.
+// Names are case-sensitive: a field is decoded from the member whose name is that of its
+// json tag, or, without a tag, that of the field.
 package kube

@@ -36,8 +36,8 @@ func ParseSelector(s string) (Selector, error) {
 	return sel, nil
 }
 
-// LabelsSelector returns the selector that requires each label of m. The labels are not
-// checked: they are those of an object, which the server has checked.
+// LabelsSelector returns the selector that requires each label of m. It does not check
+// the labels: pass those of an object, which the server has checked.
 func LabelsSelector(m map[string]string) Selector {
 	var s Selector
 	for k, v := range m {

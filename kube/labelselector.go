@@ -9,9 +9,9 @@ import (
 )
 
 // LabelSelector is a label selector as a member of objects, such as spec.selector of a
-// Deployment. All its labels and requirements must hold. The zero value selects all. What
-// a member that is missing selects is defined by the kind of the object: use a
-// *LabelSelector where that makes a difference. See
+// Deployment. All its labels and requirements must hold. The zero value selects all. The
+// kind of the object defines what a missing selector selects: use a *LabelSelector where
+// a missing and an empty selector differ. See
 // https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#resources-that-support-set-based-requirements.
 type LabelSelector struct {
 	MatchLabels      map[string]string  `json:"matchLabels,omitempty"`
@@ -26,7 +26,7 @@ type LabelRequirement struct {
 }
 
 // Selector returns the Selector that matches the same labels. It fails for what the API
-// server refuses: keys and values that are no labels, other operators, In and NotIn
+// server refuses: keys and values that no label can have, unknown operators, In and NotIn
 // without values, Exists and DoesNotExist with values.
 func (s LabelSelector) Selector() (Selector, error) {
 	var sel Selector

@@ -73,9 +73,9 @@ func unprintable(r rune) bool {
 	return r == utf8.RuneError || unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// CleanName returns name, or a printable form of it if CheckName refuses it: at most
-// 253 bytes, with U+FFFD in place of characters that are not allowed and at the end.
-// That is not a valid name, so it cannot be confused with one.
+// CleanName returns name, or a printable form of it if CheckName refuses it: at most 256
+// bytes, with U+FFFD at the end and in place of characters that are not allowed.
+// CheckName refuses this form too, so it cannot be confused with a valid name.
 func CleanName(name string) string {
 	if CheckName(name) == nil {
 		return name

@@ -100,8 +100,8 @@ func (m Meta) GetLabels() map[string]string { return m.Labels }
 // GetAnnotations returns the annotations. They are shared with m.
 func (m Meta) GetAnnotations() map[string]string { return m.Annotations }
 
-// GetGeneration returns how often the desired state was changed; 0 for resources
-// without generations.
+// GetGeneration returns the generation, which the server increments at each change of the
+// desired state; 0 for resources without generations.
 func (m Meta) GetGeneration() int64 { return m.Generation }
 
 // GetOwnerReferences returns the owner references. They are shared with m.

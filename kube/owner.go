@@ -21,7 +21,7 @@ func (e *OwnedError) Error() string {
 	return fmt.Sprintf("%s is already controlled by %s %s", e.Key, e.Owner.Kind, e.Owner.Name)
 }
 
-// NewControllerReference returns a reference to owner, an object of r, as the one
+// NewControllerReference returns a reference that makes owner, an object of r, the
 // controller of the dependent. A foreground deletion of the owner waits for the
 // dependent.
 func NewControllerReference(r Resource, owner Owner) OwnerReference {
@@ -41,10 +41,11 @@ func ControllerOf(refs []OwnerReference) (OwnerReference, bool) {
 	return refs[i], true
 }
 
-// SetControllerReference makes owner, an object of r, the controller of the object:
-// when the owner is deleted, the garbage collector deletes the object. It fails with an
-// *[OwnedError] if another object is the controller, and if the owner is in another
-// namespace, which the garbage collector treats as deleted. See
+// SetControllerReference makes owner, an object of r, the controller of the object: when
+// the owner is deleted, the garbage collector deletes the object. It fails with an
+// *[OwnedError] if another object is the controller. It also fails if the owner has no
+// name or UID, or is in another namespace: the garbage collector treats an owner in
+// another namespace as deleted. See
 // https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/.
 func (m *Meta) SetControllerReference(r Resource, owner Owner) error {
 	if owner.GetUID() == "" || owner.GetName() == "" {
@@ -74,9 +75,9 @@ func (m *Meta) key() Key { return Key{m.Namespace, m.Name} }
 // https://kubernetes.io/docs/concepts/overview/working-with-objects/finalizers/.
 func (m *Meta) HasFinalizer(name string) bool { return slices.Contains(m.Finalizers, name) }
 
-// AddFinalizer adds the finalizer and reports whether that changed anything. It must be
-// stored before anything is created that needs cleaning up. An object that is being
-// deleted gets no new one.
+// AddFinalizer adds the finalizer and reports whether that changed anything. Write the
+// object before you create anything that the finalizer cleans up. AddFinalizer does not
+// change an object that is being deleted.
 func (m *Meta) AddFinalizer(name string) bool {
 	if m.DeletionTimestamp != nil || m.HasFinalizer(name) {
 		return false

@@ -45,9 +45,9 @@ func MustParseQuantity(s string) Quantity {
 }
 
 // ParseQuantity reads a number with an optional sign, fraction and suffix: n, u, m, k, M,
-// G, T, P or E for powers of 1,000, Ki to Ei for powers of 1,024, or e and a power of ten.
-// What is finer than a billionth is rounded away from zero, and a value with a binary
-// suffix is at most 2^63-1.
+// G, T, P or E for powers of 1,000, Ki to Ei for powers of 1,024, or e and a power of
+// ten. Fractions below a billionth are rounded away from zero, and a value with a binary
+// suffix is reduced to 2^63-1 if it is larger.
 func ParseQuantity(s string) (Quantity, error) {
 	bad := errors.New("a quantity is a number with an optional suffix, such as 100m, 1.5Gi or 2e3")
 	if s == "" || len(s) > maxQuantity {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Resource is a kind of object in the API: its part of a URL (Group, Version, Plural)
-// and of an object (Kind). Group is empty for the core API. Package discovery finds the
-// Resource for a name that a user types.
+// Resource identifies a kind of object in the API. Group, Version and Plural form its
+// URLs; Kind is the kind in its objects. Group is empty for the core API. Package
+// discovery finds the Resource for a name that a user types.
 type Resource struct {
 	Group      string
 	Version    string
@@ -20,7 +20,7 @@ type Resource struct {
 //
 //	foos := kube.Resource{Group: "example.com", Version: "v1", Plural: "foos", Kind: "Foo", Namespaced: true}
 //
-// They are values to copy; treat them as constants.
+// All packages share these variables: do not change them.
 var (
 	ConfigMaps             = Resource{"", "v1", "configmaps", "ConfigMap", true}
 	Endpoints              = Resource{"", "v1", "endpoints", "Endpoints", true}

@@ -13,8 +13,8 @@ import (
 // the current state, "0" any state.
 //
 // Since Kubernetes 1.35 (KEP-5504) the revisions of one resource are increasing decimal
-// integers, so that they can be ordered by [Revision.Compare]. Aggregated API servers
-// may use other forms: treat the error as unknown order.
+// integers, so that they can be ordered by [Revision.Compare]. Aggregated API servers may
+// use other forms: if Compare fails, the order is unknown.
 type Revision string
 
 // Compare returns -1, 0 or +1 if r is older than, equal to or newer than o. It fails

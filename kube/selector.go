@@ -99,8 +99,8 @@ func (s Selector) String() string {
 	return b.String()
 }
 
-// FieldSelector is a parsed field selector: path=value and path!=value terms, which all
-// must hold. The server decides which paths a resource supports; all support
+// FieldSelector is a parsed field selector: terms path=value and path!=value, all of
+// which must hold. The server decides which paths a resource supports; all support
 // metadata.name and metadata.namespace. See
 // https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/.
 type FieldSelector struct{ terms []fieldTerm }
@@ -110,9 +110,9 @@ type fieldTerm struct {
 	not         bool
 }
 
-// ParseFieldSelector parses "a=b,c==d,e!=f". In a value \\, \, and \= are escapes of
-// the character. White space around a field is ignored; in a value it is significant,
-// as for the server.
+// ParseFieldSelector parses "a=b,c==d,e!=f". In a value, \\, \, and \= stand for the
+// character after the backslash. White space around a field is ignored; in a value it is
+// significant, as for the server.
 func ParseFieldSelector(s string) (FieldSelector, error) {
 	var fs FieldSelector
 	for _, part := range splitEscaped(s) {

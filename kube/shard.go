@@ -66,7 +66,7 @@ func EqualShard(i, n int) Shard {
 	return Shard{[]HashRange{r}}
 }
 
-// HashUID returns the hash of a UID for shards.
+// HashUID returns the hash of a UID, which decides to which [Shard] its object belongs.
 func HashUID[S string | []byte](uid S) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(uid) {

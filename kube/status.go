@@ -33,8 +33,9 @@ var (
 	ErrGone = errors.New("gone")
 	// ErrThrottled: too many requests (429); retry after Status.RetryAfter.
 	ErrThrottled = errors.New("throttled")
-	// ErrTooLargeRevision: the revision is ahead of the server (504 with cause
-	// ResourceVersionTooLarge), because of another replica, or of a restored etcd.
+	// ErrTooLargeRevision: the requested revision is newer than the server's (504 with cause
+	// ResourceVersionTooLarge). The server is behind another replica, or its etcd was
+	// restored from a backup.
 	ErrTooLargeRevision = errors.New("resource version too large")
 	// ErrUnavailable: the server cannot respond now (500, 502, 503, 504).
 	ErrUnavailable = errors.New("unavailable")
@@ -74,7 +75,7 @@ type StatusMeta struct {
 type StatusDetails struct {
 	Name              string        `json:"name,omitempty"`
 	Group             string        `json:"group,omitempty"`
-	Kind              string        `json:"kind,omitempty"` // the plural resource name, in fact
+	Kind              string        `json:"kind,omitempty"` // the server sets the plural name of the resource
 	UID               string        `json:"uid,omitempty"`
 	Causes            []StatusCause `json:"causes,omitempty"`
 	RetryAfterSeconds int           `json:"retryAfterSeconds,omitempty"`
@@ -121,8 +122,8 @@ func oneLine(s string, n int) string {
 	return strings.TrimSpace(clip.Text(strings.Join(strings.FieldsFunc(s, movesText), " "), n))
 }
 
-// Is reports whether target is the error value of this package for s. Code or reason
-// suffices: an ERROR event may have only one of them.
+// Is reports whether target is the Err value of this package for the code or the reason
+// of s. One of the two is enough: an ERROR event may lack the other.
 func (s *Status) Is(target error) bool {
 	switch target {
 	case ErrGone:

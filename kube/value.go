@@ -39,8 +39,8 @@ func (v IntOrString) MarshalJSON() ([]byte, error) {
 	return json.Marshal(v.Int)
 }
 
-// UnmarshalJSON reads an integer of 32 bits, a string, or null, which is the number 0.
-// It replaces the whole value, and on an error nothing.
+// UnmarshalJSON reads an integer of 32 bits, a string, or null, which is the number 0. It
+// replaces the whole value. On an error it changes nothing.
 func (v *IntOrString) UnmarshalJSON(b []byte) error {
 	var read IntOrString
 	into := any(&read.Int)
