@@ -11,19 +11,20 @@
 //	}
 //
 // The loop receives RESTART, ADDED for each existing object, SYNCED, and from then on
-// ADDED, MODIFIED and DELETED as they happen. A watch whose connection breaks is
-// resumed from its last revision, without another list. Only if the server no longer
-// has that history (410) does another RESTART ... SYNCED follow, with every object in
-// between: objects that are missing have been deleted.
+// ADDED, MODIFIED and DELETED as they happen. A watch whose connection breaks is resumed
+// from its last revision, without another list. If it cannot be resumed, usually because
+// the server no longer has that history (410), another RESTART ... SYNCED follows, with
+// every object in between: objects that are missing have been deleted.
 //
-// Whatever a server responds, requests are limited to about one a second after a burst
-// of thirty. Pages of a list that contain objects are exempt. The limit also holds if
-// the loop is left and begun again, and every pause is reported.
+// Requests are limited to about one a second after a burst of thirty, whatever the server
+// responds. A page of a list that is not the last counts for less, the more objects it
+// contains. If the loop is left and begun again, the same limit continues. Every pause
+// after a request is reported.
 //
-// The protocol is in machine.go, without I/O: a state and the outcome of one request
-// give the next state. watcher.go sends the requests in the goroutine of the caller and
-// starts no other. A slow loop slows the reading of the connection, and thereby the
-// server.
+// The protocol is a function without I/O, in machine.go: it computes the next state from
+// a state and the outcome of one request. watcher.go sends the requests in the goroutine
+// of the caller and starts no other. A slow loop reads the connection slowly, and so
+// slows the server.
 //
 // [Once] is a single WATCH request, for programs that implement their own loop.
 package watch

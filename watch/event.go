@@ -18,7 +18,7 @@ const (
 	Modified Type = "MODIFIED" // changed
 	Deleted  Type = "DELETED"  // deleted; Object is its last state
 	Bookmark Type = "BOOKMARK" // no further change up to Revision
-	Restart  Type = "RESTART"  // the whole collection follows, as ADDED; discard an unfinished one
+	Restart  Type = "RESTART"  // the whole collection follows, as ADDED; replaces one that was not SYNCED
 	Synced   Type = "SYNCED"   // the whole collection has been delivered, as of Revision
 )
 
@@ -37,8 +37,8 @@ type Event[T kube.Object] struct {
 	UID string
 
 	// Revision of the object, or, for BOOKMARK and SYNCED, of the collection. Between
-	// RESTART and SYNCED objects are not in order of their revisions: Watcher.Revision
-	// returns the revision from which it is safe to resume.
+	// RESTART and SYNCED objects are not in order of their revisions, so it is not safe to
+	// resume from one of theirs: use Watcher.Revision.
 	Revision kube.Revision
 
 	// Object is the state of the object, for DELETED its final one. The receiver owns
@@ -50,7 +50,8 @@ type Event[T kube.Object] struct {
 	Cause error
 }
 
-// Interruption reports the end of one request. The watcher continues after it.
+// Interruption reports the end of one request. The watcher continues after it, unless
+// Next is OpNone.
 type Interruption struct {
 	Op       Op            // kind of the request
 	What     string        // the collection

@@ -12,12 +12,12 @@ import (
 // Options set how a collection is watched. The zero value watches all objects that the
 // collection selects, and is the recommended setting.
 type Options struct {
-	// Shard, if set, is the part of the collection to watch. It is sent as
-	// shardSelector (KEP-5866, feature gate ShardedListAndWatch of kube-apiserver), so
-	// that the server does not send other objects. If a server responds 400 or 500 to
-	// it, later requests have no shardSelector; a server that does not know it sends
-	// all objects. Events of other objects are always dropped before they are decoded.
-	// Deletions and bookmarks are delivered as without a shard.
+	// Shard, if set, is the part of the collection to watch. It is sent as shardSelector
+	// (KEP-5866, feature gate ShardedListAndWatch of kube-apiserver), so that the server
+	// does not send other objects. If a server responds 400 or 500 to it, later requests
+	// have no shardSelector; a server that does not know it sends all objects. Events of
+	// other objects, deletions included, are always dropped before they are decoded.
+	// Bookmarks are delivered.
 	Shard kube.Shard
 
 	// Initial chooses how the initial objects are requested.
@@ -27,10 +27,10 @@ type Options struct {
 	// the server no longer has that history.
 	Revision kube.Revision
 
-	// Seen is a revision of the same server that is known to have existed, Revision
-	// itself or a later one; Revision may be empty. A server that is behind it was
-	// restored to an earlier state: then the collection is delivered again, and the
-	// Cause of RESTART is ErrAhead. The check costs one request, a list of one object.
+	// Seen is the latest revision of the same server that is known, Revision or a later one;
+	// Revision may be empty. If the server's revision is lower, the server was restored to
+	// an earlier state: the collection is delivered again, and the Cause of RESTART is
+	// ErrAhead. The check costs one request, a list of one object.
 	Seen kube.Revision
 
 	// Limit is the page size of a list; 0 = 500, negative = no pages.
@@ -50,14 +50,15 @@ type Options struct {
 	Idle time.Duration
 
 	// MarkerTimeout is how long to wait for the mark that ends the initial objects of a
-	// stream, counted from the last object that is certainly initial, because its revision
-	// is lower than that of an object before it. Some proxies and servers never send
-	// the mark. After the timeout, lists are used permanently. Default 15 seconds.
+	// stream. The time counts from the last object whose revision is lower than that of an
+	// object before it: such an object is an initial one. Some proxies and servers never
+	// send the mark. After the timeout, a watcher with Initial Auto always lists in pages.
+	// Default 15 seconds.
 	MarkerTimeout time.Duration
 
-	// Backoff is the pause before the first retry, doubled for each consecutive one up
-	// to BackoffMax; a random part of each pause is added to it. Defaults 800 ms and 30
-	// s.
+	// Backoff is the pause before the first retry. It doubles with each consecutive retry,
+	// up to BackoffMax. Each pause is made longer by a random time, at most its own length.
+	// Defaults 800 ms and 30 s.
 	Backoff    time.Duration
 	BackoffMax time.Duration
 
@@ -73,8 +74,8 @@ const (
 	Auto Initial = ""
 	// Paged lists in pages, which every server supports.
 	Paged Initial = "paged"
-	// Stream requests the objects within the watch (sendInitialEvents, Kubernetes
-	// 1.32), which costs the server least; it never falls back.
+	// Stream requests the objects within the watch (sendInitialEvents, Kubernetes 1.32),
+	// which costs the server least. A watcher with Stream never lists in pages.
 	Stream Initial = "stream"
 )
 

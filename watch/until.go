@@ -13,15 +13,16 @@ import (
 // Until waits until done returns true for the state of one object, and returns that
 // state. done is called with the current state and after each change; exists is false,
 // and o the zero value, while the object does not exist. If done fails, Until returns its
-// error. States between two changes in quick succession may be skipped.
+// error. If changes follow each other quickly, or a list replaces missed events, done is
+// not called with each state.
 //
 //	pod, err := watch.Until(ctx, pods, key, func(p Pod, exists bool) (bool, error) {
 //		return exists && p.Status.Phase == "Running", nil
 //	})
 //
-// Until retries like a [Watcher], also where requests are forbidden, until ctx is done:
-// the error is then the cause of ctx and the last one of the requests. An object that
-// cannot be decoded is an error at once. The object must match the selectors of c.
+// Until retries like a [Watcher], also after forbidden requests, until ctx is done. Its
+// error then wraps the cause of ctx and the last error of a request. If the object cannot
+// be decoded, Until fails at once. The object must match the selectors of c.
 func Until[T kube.Object](ctx context.Context, c client.Collection[T], k kube.Key, done func(o T, exists bool) (bool, error)) (T, error) {
 	if k.Namespace == "" && c.Resource.Namespaced {
 		k.Namespace = c.Namespace

@@ -53,18 +53,19 @@ func (w *Watcher[T]) LastContact() time.Time {
 }
 
 // Events lists and watches until ctx is done, the loop is left, or an error occurs that
-// no retry can resolve: before anything was synced, the server rejects the request as
-// invalid (kube.ErrInvalid), for instance because of an unknown field selector, or the
-// collection cannot be watched (see client.Collection.Check).
+// no retry can resolve. There are two such errors: the collection cannot be watched (see
+// client.Collection.Check), or the server rejects the request as invalid before anything
+// was synced (kube.ErrInvalid), for instance because of an unknown field selector.
 //
 // Such an error, or the cause of ctx when it is done, is the last element. Any other
 // error is a report, and the loop continues: an *[Interruption], which names the next
-// request and the pause before it, or a *codec.ItemError, for an object that could not
-// be decoded or whose name is invalid (kube.CheckIdentity), with an event that holds
-// the readable part. Every pause is reported. A request that ended normally or with
-// kube.ErrGone, and is followed by the next at once, is not reported. Forbidden and not
-// found are interruptions too: permissions and resources may return. A caller that wants
-// to give up leaves the loop.
+// request and the pause before it, or a *codec.ItemError, for an object that could not be
+// decoded or whose name is invalid (kube.CheckIdentity), with an event that holds the
+// readable part. Every pause after a request is reported, except that Trace.Fallback
+// reports the one before lists replace streaming. A request that ended normally or with
+// kube.ErrGone is not reported if the next one follows at once. Forbidden and not found
+// are interruptions too: permissions and resources may return. A caller that wants to
+// give up leaves the loop.
 //
 // When Events is called again, it resumes from Revision, within the same limit of
 // requests, and keeps using lists if streaming did not work.
