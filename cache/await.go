@@ -17,33 +17,34 @@ import (
 // a call of any handler: the informer had to list again in between.
 var ErrVanished = errors.New("the object was deleted before the cache showed it")
 
-// Await waits until the store shows the write whose response is written: an object of any
-// type, with the key, UID and resourceVersion that the server returned. It returns nil when
+// Await waits until the store shows a write. written is the object that the server
+// returned for it, of any type, with its key, UID and resourceVersion. Await returns nil
+// when
 //
 //   - the store has the object at the written revision or a later one, or a later
-//     namesake of it,
-//   - the source that watches the object's namespace is at that revision or a later
-//     one, so that the object was deleted or is not selected,
-//   - the informer does not watch the namespace, or the written object is known not to
-//     be in its Shard or not to match its selectors, and the store does not have it:
-//     labels count if written has a method GetLabels, fields if its JSON has them, and
-//     metadata.name and metadata.namespace always. An earlier state that was selected,
-//     and that the store does not show yet, is not waited for: await that write first,
-//     or
-//   - the source has listed everything twice since: a list that was requested after
-//     the write shows it.
+//     object with the same name,
+//   - the source that watches the object's namespace has reached that revision, so that
+//     the object was deleted or is not selected,
+//   - the store does not have the object and cannot get it: the informer does not watch
+//     its namespace, or the written object is known not to be in the Shard or not to
+//     match the selectors. Labels are compared if written has a method GetLabels, fields
+//     if its JSON has them, metadata.name and metadata.namespace always. Await does not
+//     wait for an earlier state that was selected: await that write first, or
+//   - the source has listed everything twice since: the second list was requested after
+//     the write and shows it.
 //
-// It returns [ErrVanished] if the source has listed everything again and the object, which
-// the store never had, was deleted by then: no handler was called with it or its deletion.
+// It returns [ErrVanished] if the store never had the object, the source has listed
+// everything again, and the object was deleted by then: no handler was called with it or
+// its deletion.
 //
 // A write that removed the last finalizer of a deleted object has deleted it: then
 // Await waits until it is gone, as [Informer.AwaitDeleted] does. When Await returns,
 // handlers have returned from the event.
 //
-// Revisions that are not numbers cannot be ordered: then only exactly the written
-// revision counts, and the other cases above; if another change follows at once, Await
-// may wait until ctx is done. So it may for a write that was made before the server was
-// restored to an earlier state.
+// Revisions that are not numbers cannot be ordered: then the first case requires exactly
+// the written revision, and Await may wait until ctx is done if another change follows at
+// once. It may also do so for a write that was made before the server was restored to an
+// earlier state.
 //
 // If ctx ends first, or the informer has ended, the error says why, as for WaitSynced.
 // Handlers must not call it on their own informer.

@@ -11,8 +11,8 @@ import (
 // Budget limits the memory of the objects of several informers together. An informer that
 // would exceed it ends: its Run and WaitSynced return a *BudgetError, its store keeps its
 // state and gets no more events, and the other informers continue. Without a Budget the
-// kernel may end the process. The memory of an informer is free again when its Run has
-// returned; a caller that keeps the store of an ended informer keeps its memory.
+// kernel may kill the process. When the Run of an informer has returned, the budget no
+// longer counts its memory, even if the caller keeps the store.
 //
 // The count is an estimate: the strings, slices, maps and pointers of the objects, the keys
 // of those that could not be decoded, and the overhead of the store. Indexes and the queue of a DeltaFIFO are not counted. Each

@@ -19,15 +19,16 @@ import (
 // this before it takes over from another one. A synced store can be late: its watch has
 // just become silent, or it was loaded from a snapshot.
 //
-// A list that the informer requests after the mark is proof. Otherwise the function
-// lists the metadata of the objects. It returns nil when the store holds exactly the
-// listed objects, or has passed the revision of the list. A state that could not be
-// decoded counts as held. A list that fails is repeated after a pause; so is one that is
-// older than the store, because the server was restored to an earlier state. The role of
-// the client needs the verb list. If ctx ends first, the error says what is missing.
+// A list that the informer itself requests after the mark is sufficient. Without one, the
+// function lists the metadata of the objects. It returns nil when the store holds exactly
+// the listed objects, or has reached the revision of the list. A state that could not be
+// decoded counts as held. The function repeats a list that fails after a pause, and also
+// one that is older than the store, because the server was restored to an earlier state.
+// The role of the client needs the verb list. If ctx ends first, the error says what is
+// missing.
 //
-// An informer that [From] made has no server to ask: then the function is WaitSynced.
-// Handlers of the informer must not call it; see WaitSynced.
+// For an informer that [From] returned no server is known: then the function is
+// WaitSynced. Handlers of the informer must not call it; see WaitSynced.
 func (i *Informer[T]) UpToDate() (wait func(context.Context) error) {
 	i.mu.Lock()
 	newer := uint32(2) // a list in progress may have been requested earlier

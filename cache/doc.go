@@ -1,11 +1,11 @@
 // Package cache keeps a collection in memory.
 //
 // A [Store] holds the objects. [RWStore.Apply] applies one event of a watch and returns
-// the changes, without a goroutine and without I/O. When a watch lists again, the
-// objects that are missing in the list are deleted, and each such deletion is a [Delta]
-// too. An [Informer] runs watches, applies their events to a store and calls handlers
-// with the deltas, one call at a time and in the server's order. With a [Snapshot] on
-// disk the next process resumes where this one ended. A [Group] shares informers.
+// the changes, without a goroutine and without I/O. When a watch lists again, the store
+// removes the objects that the list does not contain, and each removal is a [Delta] too.
+// An [Informer] runs watches, applies their events to a store and calls handlers with the
+// deltas, one call at a time and in the order of the events. With a [Snapshot] on disk
+// the next process resumes where this one ended. A [Group] shares informers.
 //
 // An informer that does not sync reports why. The errors of [Informer.WaitSynced], once
 // its context ends, of [Informer.Ready] and [Informer.Status] name the reason:
@@ -16,8 +16,8 @@
 //   - "not found": group, version, plural or Namespaced of the Resource is wrong, or
 //     the custom resource definition is missing.
 //   - "the handler main.f is busy since ...": handlers hold up the informer; a slow
-//     consumer should use [Informer.Changes]. A handler that waits for its own
-//     informer by WaitSynced or Await waits until ctx ends, and by Handle for ever.
+//     consumer should use [Informer.Changes]. A handler must not wait for its own
+//     informer: WaitSynced and Await wait until ctx ends, and Handle waits for ever.
 //   - "the informer ended": with the error that Run returned, such as a *BudgetError.
 //
 // With Options.Logger, or the logger of a Manager or a [Group], each change of this

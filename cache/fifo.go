@@ -12,13 +12,13 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// DeltaFIFO is the queue of a slow consumer. Its size is bounded by the number of
-// objects: a further delta of a queued object is merged into the queued ones, so that
-// the consumer misses intermediate states but never the latest one, and never the
-// deletion of an object that it received. Objects that were added and deleted before the
-// consumer received them are kept up to 4096 and up to 64 MiB; then the addition and the
-// deletion of the oldest are dropped. Initial objects are not dropped. Objects come out in
-// the order in which they were first queued. It is safe for concurrent use.
+// DeltaFIFO is the queue of a slow consumer. The number of objects bounds its size: a
+// further delta of a queued object is merged into the queued ones. The consumer may miss
+// intermediate states, but not the latest one, and not the deletion of an object that it
+// received. Of the objects that were added and deleted before the consumer received them,
+// the queue keeps at most 4096, and at most 64 MiB; beyond that it drops both deltas of
+// the oldest. It does not drop initial objects. Pop returns objects in the order in which
+// they were first queued. It is safe for concurrent use.
 type DeltaFIFO[T kube.Object] struct {
 	cancel bool
 	ready  chan struct{} // of size 1
@@ -47,9 +47,9 @@ type FIFOOptions struct {
 	// An initial object may be known from an earlier process, and is not dropped.
 	Cancel bool
 
-	// Transient is for a consumer that begins with the current state at each start,
-	// such as a browser: the informer's [Snapshot] need not keep the deletions that it
-	// has not acknowledged. It applies to Changes only.
+	// Transient is for a consumer that begins with the current state at each start, such as
+	// a browser: the informer's [Snapshot] does not keep the deletions that the consumer has
+	// not acknowledged. It applies to Changes only.
 	Transient bool
 }
 
@@ -192,13 +192,13 @@ func (q *DeltaFIFO[T]) Age() time.Duration {
 	return 0
 }
 
-// Changes is for slow consumers: it yields the existing objects, then each change, from
-// a DeltaFIFO of its own, and delays no other handler. It ends when ctx is done, even
-// if deltas are queued, or when the loop is left.
+// Changes is for slow consumers: it yields the existing objects, then the changes, from a
+// [DeltaFIFO] of its own, which merges them if the loop is slow. It delays no other
+// handler. It ends when ctx is done, even if deltas are queued, or when the loop is left.
 //
-// A change is acknowledged when the loop asks for the next object. Deletions that were
-// not acknowledged when the process or the loop ended are delivered again from a
-// [Snapshot]; so are those of the snapshot's next two periods.
+// A change is acknowledged when the loop asks for the next object. With a [Snapshot], the
+// next process delivers the deletions again that were not acknowledged when this process
+// or the loop ended, and the deletions up to two saves of the snapshot later.
 func (i *Informer[T]) Changes(ctx context.Context, o FIFOOptions) iter.Seq[Delta[T]] {
 	return func(yield func(Delta[T]) bool) {
 		q := NewDeltaFIFO[T](o)

@@ -13,18 +13,19 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Group shares informers: requests for the same objects in the same form get the same
-// informer, which watches while it has holders. It is safe for concurrent use. The zero
-// Group is ready to use; it must not be copied.
+// Group shares informers: calls of [Shared] for the same objects in the same form return
+// the same informer, which watches while it has holders: references that were not
+// released. It is safe for concurrent use. The zero Group is ready to use; it must not be
+// copied.
 //
 //	var group cache.Group
 //	go group.Run(ctx)
 //	pods := cache.Shared(&group, client.Of[Pod](c, kube.Pods), cache.Options[Pod]{})
 //	defer pods.Release()
 type Group struct {
-	// Budget, if set before the first use, limits the total memory of the group's
-	// informers whose Options have none. An informer that would exceed it ends, and its
-	// WaitSynced, Ready and Status report that; the others continue. It stays in the
+	// Budget, if set before the first use, limits the total memory of the group's informers
+	// whose Options have none. An informer that would exceed it ends, and its WaitSynced,
+	// Ready and Status report that; the others continue. The ended informer stays in the
 	// group until its last holder releases it.
 	Budget *Budget
 
@@ -95,17 +96,18 @@ type SharedInformer[T kube.Object] struct {
 // more than once.
 func (s *SharedInformer[T]) Release() { s.once.Do(s.release) }
 
-// Shared returns the group's informer of the objects of c with the options o, decoded
-// as T. The group runs it, from the first call on, so the caller must not call its Run.
+// Shared returns the group's informer of the objects of c with the options o, decoded as
+// T. The group runs it, from the first call on, so the caller must not call its Run.
 // Handlers may be added at any time. When the group has ended, the informer has ended
 // too, and its WaitSynced and Ready report that. After the last holder has released an
-// informer, Shared returns a new one; a new one with a Snapshot begins when the
-// previous ones at that path have ended.
+// informer, Shared returns a new one. If it has a Snapshot, it begins when the previous
+// informers with that path have ended.
 //
-// An informer is shared if c, apart from Write, and o, apart from Logger, are equal.
-// Functions cannot be compared: an informer with OnError or with a Trace of its watch is not
-// shared. One with a Transform is shared only if Snapshot.Projection names the
-// transformation, with or without a snapshot path: equal names must mean equal functions.
+// Two calls share an informer if their c, apart from Write, and their o, apart from
+// Logger, are equal. Functions cannot be compared: an informer with OnError or with a
+// Trace of its watch is not shared. One with a Transform is shared only if
+// Snapshot.Projection names the transformation, with or without a snapshot path: equal
+// names must mean equal functions.
 func Shared[T kube.Object](g *Group, c client.Collection[T], o Options[T]) *SharedInformer[T] {
 	g.mu.Lock()
 	defer g.mu.Unlock()

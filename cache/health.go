@@ -247,9 +247,9 @@ func (i *Informer[T]) logger() *slog.Logger {
 // Run watches until ctx is done or a source ends, and returns the reason after all its
 // goroutines have ended. It can be called once.
 //
-// When ctx is done, each source ends at the first event that was not applied: an event
-// is either in the store, and all handlers have returned from it, or neither it nor any
-// later one of its source is in the store.
+// When ctx is done, each source ends at the first event that was not applied. Of each
+// source, the store then has all events up to one, and all handlers have returned from
+// them.
 //
 // Handlers are called in the goroutine of Run, or, with several sources, in those of
 // the sources, one at a time. A slow handler delays reading from the server; a slow

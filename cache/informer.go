@@ -20,16 +20,16 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// Source yields the events of a collection, as a *watch.Watcher does. The last error
-// that it yields is the reason of its end; it has recovered from the others.
+// Source yields the events of a collection, as a *watch.Watcher does. The last error that
+// it yields is the reason why it ended; it continued after the others.
 type Source[T kube.Object] interface {
 	Events(ctx context.Context) iter.Seq2[watch.Event[T], error]
 }
 
 // Options of an Informer. The zero value is the recommended setting.
 type Options[T kube.Object] struct {
-	// Watch sets how the objects are watched, and of which shard. New ignores its
-	// Revision: an informer begins with what exists, or with its Snapshot.
+	// Watch sets how the objects are watched, and the shard. [New] ignores its Revision: an
+	// informer begins with the current objects, or with its Snapshot.
 	Watch watch.Options
 
 	// Namespaces, if set, replaces the collection's namespace: each one gets a watch of its
@@ -43,18 +43,18 @@ type Options[T kube.Object] struct {
 	// by one goroutine at a time.
 	Transform func(T) (T, error)
 
-	// Snapshot, if it has a path, keeps the store on disk for the next start. It
-	// requires one namespace, or all of them.
+	// Snapshot, if it has a path, keeps the store on disk for the next start. The informer
+	// must then watch one namespace, or all of them, but not a list of several.
 	Snapshot Snapshot
 
 	// Budget, if set, limits the memory of the objects, together with all informers
 	// that share it.
 	Budget *Budget
 
-	// OnError, if set, is called with every error that the informer survives, each
-	// retry included: a request that failed, an object that could not be decoded, a
-	// snapshot that could not be saved. It is called by one goroutine at a time for
-	// each namespace, and by one for snapshots.
+	// OnError, if set, is called with every error that the informer survives, each retry
+	// included: a request that failed, an object that could not be decoded, a snapshot that
+	// could not be saved. Calls about one namespace are not concurrent, nor are those about
+	// snapshots; otherwise calls may be concurrent.
 	OnError func(error)
 
 	// Logger, if set, gets one line for each change of state, and none for each retry:
@@ -73,8 +73,8 @@ type Options[T kube.Object] struct {
 	Name string
 }
 
-// Informer keeps a [Store] up to date and calls handlers with its changes, all of them
-// in the same order. Its methods are safe for concurrent use.
+// Informer keeps a [Store] up to date and calls handlers with its changes. All handlers
+// get the changes in the same order. Its methods are safe for concurrent use.
 type Informer[T kube.Object] struct {
 	store        *Store[T]
 	sources      []Source[T]
@@ -141,8 +141,8 @@ func distinct(namespaces []string) (list []string) {
 	return list
 }
 
-// From returns an informer of the objects of sources. No object may come from two of
-// them. It has no snapshot.
+// From returns an informer of the objects of sources. Each object must come from one
+// source only. The informer has no snapshot.
 func From[T kube.Object](o Options[T], sources ...Source[T]) *Informer[T] {
 	i := &Informer[T]{
 		store: newStore[T](len(sources)), sources: sources, transform: o.Transform, onError: o.OnError,

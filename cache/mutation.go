@@ -31,7 +31,7 @@ type MutationDetector[T kube.Object] struct {
 // of unexported fields, are not detected. If an object cannot be encoded,
 // DetectMutations or Apply panics.
 //
-//	mutations := cache.DetectMutations(store)
+//	mutations := cache.DetectMutations(informer.Store())
 //	t.Cleanup(func() {
 //		if keys := mutations.Check(); keys != nil {
 //			t.Errorf("changed in the cache: %v", keys)

@@ -16,26 +16,26 @@ import (
 
 // Snapshot lets an informer continue where its process ended. At the start it loads the
 // file, calls handlers with its objects as Initial, and resumes the watch at its
-// revision, without a list. If that revision has expired, it lists, and handlers get
-// the differences, including deletions. A file that is damaged or belongs to something
-// else is set aside and reported to Options.OnError, and the start is a cold one. If no
-// snapshot could ever be saved, because Cluster is empty, JSON does not preserve T, or
-// Secrets are not permitted, Run fails at once.
+// revision, without a list. If that revision has expired, it lists, and handlers get the
+// differences, including deletions. A file that is damaged, or whose identity differs, is
+// renamed and reported to Options.OnError, and the informer starts without it. Run fails
+// at once if no snapshot can be saved: Cluster is empty, JSON does not preserve T, or
+// Secrets are not permitted.
 //
 // If the latest state of an object could not be decoded or transformed, the next start
 // lists, so that the object is read again.
 //
 // A snapshot holds only events from which all handlers have returned, and the deletions
-// that a loop over Changes had not acknowledged: those are delivered again, the object
-// as Initial and then its deletion as Inferred. A journal beside it holds the objects
-// that have become new to a handler since: added, or, for [Informer.HandleSelected],
-// selected. So after a crash of the process, and after a stop during a list, which saves
-// nothing, consumers may get again what they acknowledged since the last snapshot, but
-// nothing is lost: each object that was delivered is delivered again, as current or as
-// deleted. A crash of the machine may lose the journal.
+// that a loop over Changes had not acknowledged. The next start delivers these deletions
+// again, the object as Initial and then its deletion as Inferred. A journal beside the
+// snapshot holds the objects that have become new to a handler since: added, or, for
+// [Informer.HandleSelected], selected. After a crash of the process, or a stop during a
+// list, which saves nothing, consumers may get changes again that they acknowledged after
+// the last snapshot. No object is lost: each one that was delivered is delivered again,
+// as current or as deleted. A crash of the machine may lose the journal.
 //
-// Handlers and Changes that need what was missed must be added before Run: later ones
-// get the current state.
+// Handlers and loops over Changes that need the changes of the downtime must be added
+// before Run: later ones begin with the current state.
 type Snapshot struct {
 	// Path of the file; empty = no snapshot. It belongs to one informer of one process:
 	// Run of another one fails and names the owner. Path+".lock" is locked during Run,
@@ -47,9 +47,8 @@ type Snapshot struct {
 	Projection     string
 	IncludeSecrets bool
 
-	// Every is the interval of saving, if anything changed; Run also saves at its end,
-	// unless a list is not complete.
-	// Default 1 minute.
+	// Every is the interval of saving, if anything changed. Run also saves at its end,
+	// unless a list is in progress. Default 1 minute.
 	Every time.Duration
 }
 

@@ -15,8 +15,8 @@ const longestResync = 100 * 365 * 24 * time.Hour
 // ResyncEvery calls the handler with all objects about every d, with a jitter of a
 // tenth, from the store and not from the server; 0 = never, the default. It returns h.
 //
-// A change during a resync waits for one call at most: each call of a resync takes the
-// informer's lock by itself.
+// During a resync a change waits for at most one call, because each call takes the
+// informer's lock separately.
 func (h *Handler[T]) ResyncEvery(d time.Duration) *Handler[T] {
 	h.mu.Lock()
 	h.every = min(max(d, 0), longestResync)

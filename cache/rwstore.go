@@ -9,9 +9,9 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// RWStore is a [Store] for a loop over the events of a watch that applies them itself.
-// (An informer changes its own store.) Its methods are for one goroutine; those of the
-// Store are safe for concurrent use.
+// RWStore is a [Store] for a program that loops over the events of a watch and applies
+// them itself. (An informer applies events to its own store.) The methods of RWStore are
+// for one goroutine; those of Store are safe for concurrent use.
 //
 //	store := cache.NewStore[Pod]()
 //	for ev, err := range watch.New(pods, watch.Options{}).Events(ctx) {
@@ -32,11 +32,11 @@ func NewStore[T kube.Object]() *RWStore[T] { return &RWStore[T]{newStore[T](1)} 
 // and another UID. The slice is valid until the next call.
 //
 // If revisions are not numbers, and so cannot be ordered, every event with a different
-// revision counts as newer; if an object has no revision, every event does. The same
-// applies to all events between RESTART and SYNCED: a list is consistent, also that of a
-// server whose etcd was restored to an earlier state. In the first list after a restore
-// every object counts as changed, because the server assigns the revisions of the lost
-// history again.
+// revision counts as newer; if an object has no revision, every event does. Between
+// RESTART and SYNCED too, every event with a different revision counts as newer: a list
+// is consistent, even if the server's etcd was restored to an earlier state. In the first
+// list after a restore every object counts as changed, because the server assigns the
+// revisions of the lost history again, to other states.
 func (s *RWStore[T]) Apply(ev watch.Event[T]) []Delta[T] { return s.apply(0, ev) }
 
 // Quarantine applies an event whose object could not be decoded. The object exists, so
@@ -52,8 +52,8 @@ func (s *RWStore[T]) Quarantine(ev watch.Event[T]) []Delta[T] { return s.quarant
 // of T's UnmarshalJSON or of an index's function passes through. Every length is checked
 // against a limit before memory is allocated. Load is for the goroutine that applies events.
 //
-// From a snapshot that an [Informer] saved it takes the store only; see [Snapshot] for
-// the rest.
+// From a snapshot that an [Informer] saved, Load reads the store, but not the journal
+// beside it; see [Snapshot].
 func (s *RWStore[T]) Load(r io.Reader, b SnapshotIdentity) (Resume, error) {
 	err := s.unused()
 	var got persist.Loaded[T]
@@ -70,10 +70,10 @@ func (s *RWStore[T]) Load(r io.Reader, b SnapshotIdentity) (Resume, error) {
 	return got.Resume, nil
 }
 
-// LoadFile is Load from a file. Without a file it fails with fs.ErrNotExist. A file
-// that is foreign, damaged, newer or incomplete is renamed to path+".bad-"+time, of
-// which the last three are kept, so that a cold start can follow and the file can be
-// examined; SnapshotError.Aside is its new path.
+// LoadFile is Load from a file. Without a file it fails with fs.ErrNotExist. A file that
+// is foreign, damaged, newer or incomplete is renamed to path+".bad-"+time, so that the
+// program can start without it and the file can be examined; SnapshotError.Aside is its
+// new path. The last three such files are kept.
 //
 // It also removes temporary files of a process that was killed while saving.
 func (s *RWStore[T]) LoadFile(path string, b SnapshotIdentity) (Resume, error) {

@@ -30,18 +30,19 @@ var (
 // path to which LoadFile moved the file. Its text contains no part of an object.
 type SnapshotError = persist.Error
 
-// Resume is where a watch resumes after a snapshot: pass both to watch.Options.
-// Revision is that of the snapshot. It is empty if the latest state of some object
-// could not be decoded when the snapshot was saved: a watch without a revision lists,
-// which reads the object again and yields the differences. Seen is the latest revision
-// in the snapshot: a server that is behind it was restored to an earlier state.
+// Resume is where a watch resumes after a snapshot: pass Revision and Seen to
+// watch.Options. Revision is that of the snapshot. It is empty if the latest state of
+// some object could not be decoded when the snapshot was saved: a watch without a
+// revision lists, which reads the object again and yields the differences. Seen is the
+// latest revision in the snapshot: a server that is behind it was restored to an earlier
+// state.
 type Resume = persist.Resume
 
-// Save writes the current state of the store and its revision to w. Readers and Apply
-// are blocked only for the few milliseconds that it takes to copy the references. The
-// deltas in a snapshot are not delivered again, so a program that must not miss a
-// deletion calls Save when it has processed all deltas so far. A store of several
-// namespaces cannot be saved.
+// Save writes the current state of the store and its revision to w. Readers and Apply are
+// blocked only for the few milliseconds that it takes to copy the references. Changes
+// that the snapshot contains are not delivered again, so a program that must not miss a
+// deletion calls Save after it has processed all deltas. A store of several namespaces
+// cannot be saved.
 //
 // Objects are written as JSON, so JSON must preserve T: a type with fields that JSON
 // leaves out, or with only one of MarshalJSON and UnmarshalJSON, is refused. The output
@@ -64,9 +65,9 @@ func (s *Store[T]) Save(w io.Writer, b SnapshotIdentity) error {
 	return nil
 }
 
-// SaveFile is Save to a file, which is replaced as a whole: after a crash at any time,
-// even of the machine, it is the old or the new one. Only its owner can read it. When
-// SaveFile has returned nil, the file is on the disk.
+// SaveFile is Save to a file, which is replaced as a whole: after a crash, even of the
+// machine, the file is the complete old one or the complete new one. Only its owner can
+// read it. When SaveFile has returned nil, the file is on the disk.
 //
 // A file belongs to one process: if two save to it, the last one wins.
 func (s *Store[T]) SaveFile(path string, b SnapshotIdentity) error {

@@ -21,8 +21,8 @@ type Status struct {
 	// Bytes is the memory of the objects, as counted for the budget; 0 without a budget.
 	Bytes int64
 
-	// Lag is the age of the event being handled, since it was read from the server:
-	// later events wait behind it. 0 = no event is being handled.
+	// Lag is the time since the event that is being handled was read from the server: later
+	// events wait behind it. 0 = no event is being handled.
 	Lag time.Duration
 
 	// Busy is the function name of the handler that is running, and BusySince is when
@@ -33,11 +33,11 @@ type Status struct {
 	// Started is when Run was called; zero = it was not called.
 	Started time.Time
 
-	// LastContact is when the server last responded or sent anything, of the source for
-	// which that is the longest ago: the objects may be out of date since then. It is
-	// Started for a source without any contact yet, and zero if Run was not called or
-	// no source reports it, as a custom [Source] cannot. A healthy server sends
-	// something about every minute.
+	// LastContact is when the server last responded or sent anything. With several sources
+	// it is the time of the one with the oldest contact. The objects may be out of date
+	// since then. A source without any contact yet counts with Started. LastContact is zero
+	// if Run was not called or no source reports contacts; a custom [Source] cannot. A
+	// healthy server sends something about every minute.
 	LastContact time.Time
 
 	// MaxStaleness of the informer; 0 = no limit.

@@ -21,11 +21,11 @@ func (i *Informer[T]) WaitSynced(ctx context.Context) error {
 	return i.wait(ctx, "synced", func() (bool, error) { return i.store.Synced(), nil })
 }
 
-// WaitRevision waits until the store is at rev or later: with the resourceVersion that
-// a write returned, the store then shows that write. With several namespaces all of
-// them must reach it, which may take until the next bookmark, about a minute. It fails
-// if revisions cannot be ordered. If the informer has found that the server was
-// restored, it waits for the list that follows.
+// WaitRevision waits until the store is at rev or later. If rev is the resourceVersion
+// that a write returned, the store then shows that write. With several namespaces all of
+// them must reach it, which may take until the next bookmark, about a minute. It fails if
+// revisions cannot be ordered. If the informer has found that the server was restored, it
+// waits for the list that follows.
 func (i *Informer[T]) WaitRevision(ctx context.Context, rev kube.Revision) error {
 	if !rev.Ordered() {
 		return fmt.Errorf("wait for revision %.40q: it is not a number and cannot be ordered", rev)
