@@ -12,12 +12,15 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Check returns an error if no list or watch of the collection can succeed: it has no
-// client, its Resource is incomplete, it has a namespace although its resource is
-// cluster scoped, or one that is no segment of a path, such as "..", it has a
-// subresource, its Query contains a selector, or T does not decode the metadata of an
-// object, or panics for an object without metadata. It sends no request. Lists and
-// watches call it first, and return its error.
+// Check returns an error if no list or watch of the collection can succeed. It sends no
+// request. Lists and watches call it first, and return its error. The collection is
+// invalid if
+//
+//   - it has no client, or its Resource is incomplete,
+//   - it has a namespace although its resource is cluster scoped, or a namespace that
+//     cannot be a segment of a path, such as "..",
+//   - it has a subresource, or its Query contains a selector, or
+//   - T does not decode the metadata of an object, or panics for an object without it.
 func (c Collection[T]) Check() error {
 	if c.Subresource != "" {
 		return fmt.Errorf("subresource %q cannot be listed or watched: use the collection without Sub", c.Subresource)

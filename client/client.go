@@ -120,7 +120,7 @@ type Request struct {
 	Query  url.Values
 	Accept string // default application/json
 
-	Body        []byte // is sent again after a 401
+	Body        []byte // may be sent again: see [Client.Do]
 	ContentType string // of Body; default application/json
 
 	// IfNoneMatch is the ETag of a response that the caller has; while that is current,
@@ -146,15 +146,16 @@ func (r Request) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, r.String
 func (r Request) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 // Do sends r and returns the response if its code is 2xx, or 304 where IfNoneMatch is
-// set; the caller must close its body. Any other response is a *kube.Status, a request without a response returns the
-// error of the transport, silence is [ErrIdle], and a 2xx response that is neither JSON
-// nor plain text (as logs and /readyz are) is a *[ContentError]. Cancelling ctx
-// interrupts the body too.
+// set; the caller must close its body. For any other response the error is a
+// *kube.Status, without a response it is that of the transport, and after silence
+// [ErrIdle]. A 2xx response is a *[ContentError] unless its body is JSON, plain text (as
+// logs and /readyz are), or protobuf that r.Accept names. Cancelling ctx interrupts the
+// body too.
 //
 // It supports every request of the API with a response body: a path with its query, a
 // method, and a body with its content type; for example the log of a Pod. It does not
-// upgrade connections, as exec, attach and port-forward require. It limits neither the
-// response, which the caller reads, nor the request; response headers are limited to
+// upgrade connections, as exec, attach and port-forward require. Do does not limit the
+// size of r, nor of the response, which the caller reads. Response headers are limited to
 // 256 KiB, and the body of an error to 64 KiB.
 //
 // A redirect of a GET that keeps host and query is followed; any other is a *kube.Status.

@@ -136,8 +136,9 @@ const (
 	EncodingJSON Encoding = "json"
 )
 
-// TLS holds the trusted authorities and the client certificate. Data has precedence
-// over files, and never changes; for files see [Config]. All data is PEM. See
+// TLS holds the trusted authorities and the client certificate. Data has precedence over
+// files. Files are read again when they change, see [Config]; data is constant. All data
+// is PEM. See
 // https://kubernetes.io/docs/reference/access-authn-authz/authentication/#x509-client-certificates.
 type TLS struct {
 	CAFile     string // authorities that sign the server's certificate; empty = those of the system

@@ -83,8 +83,8 @@ func (c Collection[T]) Delete(ctx context.Context, k kube.Key, o DeleteOptions) 
 }
 
 // DeleteAll deletes the objects of a namespace, or of a cluster scoped resource, that the
-// collection selects, all of them without [Collection.Where]. The server deletes one after
-// the other: if it fails, some may be deleted.
+// collection selects; without [Collection.Where] these are all of them. The server
+// deletes one after the other: if it fails, some may be deleted.
 func (c Collection[T]) DeleteAll(ctx context.Context, o DeleteOptions) error {
 	what := "delete all " + c.String()
 	if err := c.notOf("DeleteAll"); err != nil {

@@ -1,10 +1,11 @@
 // Package client sends HTTP requests to a Kubernetes API server.
 //
-// A [Client] holds a server's address, its TLS, our credentials and the rate limit.
-// [Client.Do] sends one request and returns either a 2xx response, whose body the
-// caller closes, or an error; a Status from the server is a *kube.Status. Requests are
-// repeated only after a 401, a failed handshake or a lost connection, with newer
-// credentials. All other retries are left to the caller.
+// A [Client] holds a server's address, the TLS configuration, the credentials and the
+// rate limit. [Client.Do] sends one request and returns either a 2xx response, whose body
+// the caller closes, or an error; a Status from the server is a *kube.Status. Do sends a
+// request again only with newer credentials: after a 401, a failed handshake or a lost
+// connection. A Collection sends one again, for JSON, after a 406. All other retries are
+// left to the caller.
 //
 // A [Collection] is a typed view of one resource, for packages list and watch.
 //
@@ -12,11 +13,11 @@
 //	pods := client.Of[Pod](c, kube.Pods).In("default")
 //	pod, err := pods.Get(ctx, kube.Key{Namespace: "default", Name: "web-0"})
 //
-// It also writes: Create, Update, UpdateStatus, Patch, Apply, Delete, DeleteAll, and
-// Edit, CreateOrUpdate and CreateOrPatch, which retry after a conflict. If T has only
-// some members of an object, the others are kept; if it is not certain which element of
-// a list they belong to, the write fails with an *[AmbiguousError].
+// A Collection also writes: Create, Update, UpdateStatus, Patch, Apply, Delete,
+// DeleteAll, and Edit, CreateOrUpdate and CreateOrPatch, which retry after a conflict. If
+// T has only some members of an object, the others are kept; if it is not certain which
+// element of a list they belong to, the write fails with an *[AmbiguousError].
 //
-// Watches use their own connection pool, so that a write never fails because a
-// connection was blocked by watches.
+// Watches use their own connection pool, so that they cannot block the connection of a
+// write.
 package client

@@ -13,8 +13,8 @@ var ErrNotInCluster = errors.New("not running in a pod with a service account")
 
 const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount/"
 
-// InCluster returns the configuration of a process that runs in a pod, from the
-// service account's token, CA and namespace. See
+// InCluster returns the configuration and the namespace of a process that runs in a pod,
+// from the files of its service account. See
 // https://kubernetes.io/docs/tasks/run-application/access-api-from-pod/.
 func InCluster() (Config, string, error) { return inCluster(os.Getenv, serviceAccount) }
 

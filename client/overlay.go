@@ -8,7 +8,7 @@ import (
 
 // AmbiguousError reports that a change cannot be written, because an object has members
 // that T does not have, and it is not certain which element of a list they belong to.
-// Nothing was written. Either T gets these members, or the program sends the change by
+// Nothing was written. To resolve it, add these members to T, or send the change by
 // [Collection.Patch]. See [Collection.Update].
 type AmbiguousError struct {
 	Path    string   // of the list: spec.rules

@@ -36,10 +36,10 @@ func (c Collection[T]) Patch(ctx context.Context, k kube.Key, t PatchType, patch
 	return c.sendPatch(ctx, what, k, t, body, false)
 }
 
-// PatchStatus sends a merge patch of the status: members that status does not contain
-// are unchanged. status is the value of the member, as a struct, map or JSON. A member
-// that a struct leaves out by omitempty or omitzero is not removed: PatchStatusFrom does
-// that. Lists are sent as a whole.
+// PatchStatus sends a merge patch of the status: members that status does not contain are
+// unchanged. status is the value of the member, as a struct, map or JSON. A member that a
+// struct leaves out by omitempty or omitzero is not removed: to remove it use
+// PatchStatusFrom. Lists are sent as a whole.
 func (c Collection[T]) PatchStatus(ctx context.Context, k kube.Key, status any) (T, error) {
 	body, err := patchBody(status)
 	if err != nil {
@@ -50,9 +50,9 @@ func (c Collection[T]) PatchStatus(ctx context.Context, k kube.Key, status any) 
 
 // ApplyOptions set how Apply resolves conflicts.
 type ApplyOptions struct {
-	// Force takes over members that have another owner and another value. Otherwise
-	// they are a [kube.ErrConflict], whose causes name them and their owners.
-	// Controllers should set it.
+	// Force takes over members that have another owner and another value. Without it such
+	// members are a [kube.ErrConflict], whose causes name them and their owners. Controllers
+	// should set it.
 	Force bool
 }
 

@@ -12,18 +12,19 @@ import (
 
 // PatchOptions set how PatchFrom handles concurrent changes.
 type PatchOptions struct {
-	// OptimisticLock sends the resourceVersion of the object before the change, so that
-	// any change by somebody else is a [kube.ErrConflict]. Without it only a change of a
-	// list does, and an object that was deleted and created again.
+	// OptimisticLock sends the resourceVersion of the object before the change, so that any
+	// concurrent change is a [kube.ErrConflict]. Without it there is a conflict only if the
+	// patch changes a list and the object has another resourceVersion, or if the object was
+	// deleted and created again.
 	OptimisticLock bool
 }
 
-// PatchFrom sends the difference between two values of an object as one JSON merge
-// patch: members that after does not have, for omitempty or as a key of a map, are
-// removed. Other members are unchanged, whoever changes them meanwhile. before is the
-// object as it was read, from a cache or a server, and after a changed copy of it, which
-// must not share maps, lists and pointers with before. If they are equal, no request is
-// sent, and PatchFrom returns after.
+// PatchFrom sends the difference between two values of an object as one JSON merge patch:
+// members that before has and after has not, because of omitempty or as a key of a map,
+// are removed. The patch contains only what differs, so concurrent changes of other
+// members are kept. before is the object as it was read, from a cache or a server, and
+// after a changed copy of it, which must not share maps, lists and pointers with before.
+// If they are equal, no request is sent, and PatchFrom returns after.
 //
 // A merge patch replaces a list as a whole. Therefore a change of a list is sent with the
 // resourceVersion of before, and fails with [kube.ErrConflict] if the object has another

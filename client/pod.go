@@ -16,9 +16,8 @@ import (
 )
 
 // Evict deletes a Pod if its PodDisruptionBudget permits that, as kubectl drain does.
-// Otherwise nothing is deleted, and the error is [kube.ErrThrottled]: a caller tries
-// again after some seconds. See
-// https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/.
+// Otherwise nothing is deleted, and the error is [kube.ErrThrottled]: retry after some
+// seconds. See https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/.
 func (c Collection[T]) Evict(ctx context.Context, k kube.Key, o DeleteOptions) error {
 	k = c.keyIn(k)
 	c.Subresource, c.Accept = "eviction", Accept{}
@@ -100,7 +99,7 @@ func (c Collection[T]) Logs(ctx context.Context, k kube.Key, o LogOptions) (io.R
 type TokenOptions struct {
 	Audiences  []string      // who may accept it; default: the API server
 	Expiration time.Duration // at least 10 minutes, rounded up to whole seconds; the server may change it. Default 1 hour
-	BoundTo    *BoundObject  // the token ends with this object; nil = with the ServiceAccount
+	BoundTo    *BoundObject  // the token is valid while this object exists; nil = while the ServiceAccount does
 }
 
 // BoundObject is a Pod, Secret or Node that a token is bound to.

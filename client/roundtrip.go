@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// RoundTripper returns a transport for requests of others, for instance in a proxy: it
-// replaces their credentials and impersonation by those of c. It sends requests only to
-// the server of c. After a 401 it looks for a newer credential, and sends a request
-// without a body again once.
+// RoundTripper returns a transport for requests of other clients, for instance in a
+// proxy: it replaces their credentials and impersonation by those of c. It sends requests
+// only to the server of c. After a 401 it sends a request without a body once more if
+// there is a newer credential.
 //
 // It has neither the rate limit nor the timeouts of c: a request may be a watch.
 // Responses are returned unchanged, whatever their code and content.

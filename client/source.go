@@ -26,10 +26,10 @@ func (c Credential) MarshalText() ([]byte, error) { return []byte(c.String()), n
 // Source returns credentials that change, such as those of a command in a kubeconfig
 // (package config/plugin). It must be safe for concurrent use.
 type Source interface {
-	// Credential returns the current credential: the same pointer as long as it is
-	// valid. It may wait, for a command or a network, until ctx is done. refused is
-	// nil, or a credential that the server rejected with 401 or in the handshake: then
-	// the source returns another one if it can, else refused. A request fails with its
-	// error.
+	// Credential returns the current credential: the same pointer as long as it is valid. It
+	// may wait, for a command or a network, until ctx is done. refused is nil, or a
+	// credential that the server rejected with 401 or in the handshake: then the source
+	// returns another one if it can, else refused. If the source fails, the request fails
+	// with its error.
 	Credential(ctx context.Context, refused *Credential) (*Credential, error)
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Sub returns the collection for reading and writing a subresource of its objects:
-// "status"; "scale" with T [kube.Scale]; or "ephemeralcontainers", by Update, Edit or
-// Patch. Subresources that are created, by Create with a T that has the name of the
-// object, are "eviction" and "binding" of a Pod, and "token" of a ServiceAccount; see also
-// [Collection.Evict] and [Collection.RequestToken]. It does not support lists, watches,
-// CreateOrUpdate, CreateOrPatch, Delete and DeleteAll. Of the streams there is
-// [Collection.Logs]; see [Client.Do].
+// Sub returns the collection for a subresource of its objects. Update, Edit and Patch
+// write "status", "scale" (with T [kube.Scale]), "ephemeralcontainers" and the like.
+// Create, with a T that has the name of the object, creates "eviction" and "binding" of a
+// Pod, and "token" of a ServiceAccount; see also [Collection.Evict] and
+// [Collection.RequestToken]. The collection does not support lists, watches,
+// CreateOrUpdate, CreateOrPatch, Delete, DeleteAll and streams. For the log of a Pod use
+// [Collection.Logs], for other streams see [Client.Do].
 func (c Collection[T]) Sub(name string) Collection[T] {
 	c.Subresource = name
 	return c

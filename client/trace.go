@@ -29,14 +29,14 @@ type Trace struct {
 	Rotated func(error)
 }
 
-// RoundTrip is one request that is sent, and the headers of its response. A request
-// that is sent again, after a 401, is another RoundTrip.
+// RoundTrip is one request that is sent, and the headers of its response. A request that
+// is sent again is another RoundTrip.
 type RoundTrip struct {
 	ID     uint64 // the same in Start and Done; counts the round trips of the process
 	Method string
 	Path   string // without the query: selectors and continue tokens may be confidential, and are long
 	Watch  bool
-	Again  bool          // the server refused the credential of the previous round trip
+	Again  bool          // the request is sent again, with a newer credential
 	Wait   time.Duration // before it, for the rate limit
 
 	// For Done only; all except Duration and Err are zero without a response.

@@ -16,9 +16,9 @@ import (
 
 // WriteOptions are the options of a collection's writes; see [Collection.With].
 type WriteOptions struct {
-	// FieldManager is the owner of the written members, at most 128 characters.
-	// Default: [Config.FieldManager], and without that the part of the user agent before
-	// "/". Apply requires either of the two settings. See
+	// FieldManager is the owner of the written members, at most 128 characters. Default:
+	// [Config.FieldManager], and without that the part of the user agent before "/". Apply
+	// requires one of the two settings. See
 	// https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers.
 	FieldManager string
 
@@ -29,10 +29,10 @@ type WriteOptions struct {
 	// "Warn" or "Ignore". Default: the server's, which is Warn.
 	Validation string
 
-	// Whole declares that T has every member of the objects, as the types of k8s.io/api
-	// of the server's version do, or the struct that a CustomResourceDefinition is made
-	// from. Update and PatchFrom then do not read the object before they write it.
-	// Members that T does not have are lost.
+	// Whole declares that T has every member of the objects. The types of k8s.io/api of the
+	// server's version do, and the struct that a CustomResourceDefinition is made from.
+	// Update and PatchFrom then do not read the object before they write it. Members that T
+	// does not have are lost.
 	Whole bool
 }
 
@@ -117,9 +117,9 @@ func (c Collection[T]) Create(ctx context.Context, o T) (T, error) {
 // *[AmbiguousError]. Types that have all members of the element, such as those of
 // k8s.io/api, never cause it.
 //
-// A list element whose key by the API is changed, a map entry whose name is changed, and a
-// value whose pointer is set to nil count as removed: the members that T does not have are
-// lost.
+// To change the key of a list element (as the API defines it) or the name of a map entry,
+// or to set a pointer to nil, counts as removing the old value: its members that T does
+// not have are lost.
 //
 // For a resource with a status subresource, Update does not change the status, and
 // UpdateStatus changes nothing else. See
@@ -184,21 +184,21 @@ const (
 	Updated   Outcome = "updated"
 )
 
-// CreateOrUpdate lets f set the desired state of the object: f gets the stored object,
-// as for [Collection.Edit], or else a T with only the name and namespace of k, which
-// are set again afterwards. It is written only if f changed it, and f runs again after
-// a conflict. Members that T does not have are kept, or the error is an
+// CreateOrUpdate lets f set the desired state of the object. f gets the stored object, as
+// for [Collection.Edit]. If there is none, it gets a T with only the name and namespace
+// of k, which are set again after f. The object is written only if f changed it, and f
+// runs again after a conflict. Members that T does not have are kept, or the error is an
 // *[AmbiguousError]: see [Collection.Update].
 func (c Collection[T]) CreateOrUpdate(ctx context.Context, k kube.Key, f func(o *T) error) (T, Outcome, error) {
 	return c.createOr(ctx, k, f, c.put)
 }
 
 // CreateOrPatch is CreateOrUpdate, but sends only the changes of f, as a JSON merge
-// patch: concurrent changes of other members do not conflict. It is sent with the UID
-// of the object that f got: if that was deleted and created again, f runs again. Lists
-// are sent as a whole, and therefore with the resourceVersion at which they were read.
-// If two change the same member at the same time, the last one wins: a value that depends
-// on the previous one, such as a counter, needs CreateOrUpdate.
+// patch: concurrent changes of other members do not conflict. It is sent with the UID of
+// the object that f got: if that was deleted and created again, f runs again. Lists are
+// sent as a whole, and therefore with the resourceVersion at which they were read. If two
+// clients change the same member at the same time, the last one wins: a value that
+// depends on the previous one, such as a counter, needs CreateOrUpdate.
 func (c Collection[T]) CreateOrPatch(ctx context.Context, k kube.Key, f func(o *T) error) (T, Outcome, error) {
 	return c.createOr(ctx, k, f, c.mergePatch)
 }
