@@ -26,14 +26,15 @@ type awaited struct {
 	wait   func(context.Context, kube.Object) error
 }
 
-// Await holds key back until in shows the write whose response is written, see
-// [cache.Informer.Await]. Call it in a run after each write that the next run must see,
-// the removal of the last finalizer included; otherwise the next run may decide on an
-// older state, and for instance create an object twice. The worker does not wait, only
-// the key does, for at most Options.AwaitTimeout. The object may have another type than
-// those of the cache. If somebody deleted the object before the cache showed it, and no
-// handler was called because the informer had to list again ([cache.ErrVanished]), the
-// key is added again.
+// Await holds key back until in shows a write; written is the object that the server
+// returned for it, see [cache.Informer.Await]. Call it in a run after each write that the
+// next run must see, the removal of the last finalizer included; otherwise the next run
+// may decide on an older state, and for instance create an object twice. Only the key
+// waits, not the worker, for at most Options.AwaitTimeout; then it may run although the
+// cache does not show the write. The object may have another type than those of the
+// cache. If somebody deleted the object before the cache showed it, and no handler was
+// called because the informer had to list again ([cache.ErrVanished]), the key is added
+// again.
 //
 // It covers the writes of this process. The writes of the previous leader are in the
 // caches when [Controller.Run] begins to work, see [cache.Informer.UpToDate].

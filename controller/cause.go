@@ -5,8 +5,8 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// LowPriority is the priority of keys that are not changes: initial objects and
-// resyncs. Changes have priority 0.
+// LowPriority is the priority of keys that are added for initial objects and resyncs.
+// Keys of changed objects have priority 0.
 const LowPriority = -100
 
 // Cause is why a key was added to the queue.

@@ -13,9 +13,9 @@ import (
 )
 
 // Func brings the actual state in line with the object of a key. ctx ends when the
-// controller should stop, and after Options.Timeout. A key whose run fails is retried after
-// a delay that grows; if the error wraps a *kube.Status with RetryAfter, after that time at
-// the earliest, of which 2 minutes count.
+// controller should stop, and after Options.Timeout. A key whose run fails is retried
+// after a delay that grows. If the error wraps a *kube.Status with RetryAfter, the delay
+// is at least that time, or 2 minutes if that is less.
 type Func[K comparable] func(ctx context.Context, key K) (Result, error)
 
 // Options are the settings of a Controller; the zero value is the recommended setting.
@@ -26,17 +26,17 @@ type Options[K comparable] struct {
 	// Timeout limits the ctx of one run. Default: no limit.
 	Timeout time.Duration
 
-	// MaxRetries is how many times in a row a failing key is retried; then GaveUp is
-	// called, if set, and the key runs again only when something changes. A run without
-	// an error resets the count, even if it requests another run. Default: no limit.
-	// Negative = no retries. A run that returns the error or the cause of its ctx because
-	// the controller stops is no failure. A panic of GaveUp is logged and counted like
-	// one of the Func.
+	// MaxRetries is how many times in a row a failing key is retried; then GaveUp is called,
+	// if set, and the key runs again only when something changes. A run without an error
+	// resets the count, even if it requests another run. Default: no limit. Negative = no
+	// retries. A run that returns the error or the cause of its ctx because the controller
+	// stops does not count as failed. A panic of GaveUp is logged and counted like one of
+	// the Func.
 	MaxRetries int
 	GaveUp     func(key K, err error)
 
-	// Grace is how long runs may continue after the controller was stopped, before
-	// their own ctx ends. Default 0: it ends at once. Run always waits for them.
+	// Grace is how long runs may continue after the controller was stopped, before their own
+	// ctx ends. Default 0: their ctx ends at once. [Controller.Run] always waits for them.
 	Grace time.Duration
 
 	// AwaitTimeout limits how long Await holds a key back. Default 1 minute.
@@ -50,7 +50,7 @@ type Options[K comparable] struct {
 	// the Manager that runs the controller.
 	Logger *slog.Logger
 
-	// Trace, if set, is called as its fields say; Observe adds further ones.
+	// Trace has functions that are called as its fields say; Observe adds further ones.
 	Trace Trace[K]
 }
 
@@ -171,10 +171,10 @@ func (c *Controller[K]) Observe(t Trace[K]) {
 // ended, and an error if a cache has ended or was never run. It can be called once.
 //
 // Before Run, for instance in a replica that does not lead, the controller gets nothing
-// from its inputs. It then gets each existing object once, and nothing for objects that
-// were deleted before: cleaning up requires finalizers, or objects that refer to their
-// owner. Keys that were not processed when a controller stopped are lost in the same way:
-// the next controller begins with all objects that exist, and not with keys that were
+// from its inputs. When Run begins, it gets each existing object once, and nothing for
+// objects that were deleted before: to clean up after those, use finalizers or owner
+// references. Keys that a stopped controller had not processed are lost in the same way:
+// the next controller begins with all objects that exist, but not with keys that were
 // added to [Controller.Queue].
 func (c *Controller[K]) Run(ctx context.Context) error {
 	if err := c.run(ctx); err != nil {

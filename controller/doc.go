@@ -1,5 +1,6 @@
-// Package controller brings the actual state in line with objects: keys of changed
-// objects are added to a queue, and workers call your function with one key at a time.
+// Package controller calls your function to bring the actual state in line with objects:
+// it adds the keys of changed objects to a queue, and each worker calls the function with
+// one key at a time.
 //
 //	foos := cache.New(client.Of[Foo](c, fooResource), cache.Options[Foo]{})
 //	deployments := cache.New(client.Of[Deployment](c, kube.Deployments), cache.Options[Deployment]{})
@@ -12,9 +13,9 @@
 //	controller.Owns(ctl, fooResource, deployments)
 //
 // The function is level-triggered: it does not get the change, but reads the current
-// state and does what is missing. It may be called again at any time. A key is
-// processed by one worker at a time. Changes during a run lead to exactly one more run;
-// an error leads to one after a delay that grows.
+// state and does what is missing. It may be called again at any time. A key is processed
+// by one worker at a time. All changes during a run together lead to one more run. An
+// error leads to another run after a delay, which grows with each consecutive error.
 //
 // Package queue is the queue by itself. Package manager runs informers, controllers,
 // leader election and an HTTP listener together, and stops them in order.

@@ -22,8 +22,8 @@ type Input[T kube.Object] interface {
 	Name() string // in causes, logs and errors
 }
 
-// For adds the key of each changed object of in, only for changes for which all
-// predicates return true.
+// For adds the key of each changed object of in, if all predicates return true for the
+// change.
 func For[T kube.Object](c *Controller[kube.Key], in Input[T], only ...func(cache.Delta[T]) bool) {
 	wire(c, in, only, func(d cache.Delta[T], add func(kube.Key)) { add(d.Key) })
 }
@@ -61,8 +61,8 @@ func ownerKey[T cache.Owned](owner kube.Resource, k kube.Key, o T) (kube.Key, bo
 }
 
 // Map adds the keys that f returns for each changed object of in. For a modified object
-// it also adds those of the state before, so that keys that no longer depend on it run
-// too. f must be fast: the cache waits for it.
+// it also adds the keys that f returns for the previous state, so that keys that no
+// longer depend on the object run too. f must be fast: the cache waits for it.
 func Map[K comparable, T kube.Object](c *Controller[K], in Input[T], f func(T) []K, only ...func(cache.Delta[T]) bool) {
 	if f == nil {
 		panic("controller " + c.name + ": the function of Map is nil")
@@ -238,9 +238,9 @@ func (c *Controller[K]) begun() error {
 }
 
 // GenerationChanged passes creations, deletions, resyncs, and updates that change
-// metadata.generation: not changes of status and metadata only. It is for resources
-// that count generations, such as custom ones with a status subresource. Setting a
-// deletionTimestamp changes the generation.
+// metadata.generation. It does not pass updates that change only status or metadata. It
+// is for resources that count generations, such as custom ones with a status subresource.
+// Setting a deletionTimestamp changes the generation.
 func GenerationChanged[T interface {
 	kube.Object
 	GetGeneration() int64
@@ -262,7 +262,7 @@ func AnnotationsChanged[T interface {
 	return d.Type != watch.Modified || d.Resync || !maps.Equal(d.Old.GetAnnotations(), d.New.GetAnnotations())
 }
 
-// Any passes changes that at least one of the predicates passes.
+// Any returns a predicate that passes the changes that at least one of preds passes.
 func Any[T kube.Object](preds ...func(cache.Delta[T]) bool) func(cache.Delta[T]) bool {
 	return func(d cache.Delta[T]) bool {
 		for _, pass := range preds {
