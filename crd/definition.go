@@ -20,7 +20,7 @@ type Options struct {
 	Categories []string // such as "all"
 
 	VersionOptions           // of the version that is stored
-	Also           []Version // further versions, of [VersionOf]
+	Also           []Version // further versions, from [VersionOf] or [NewVersion]
 }
 
 // VersionOptions are what a version says besides its type. The zero value is a version
@@ -85,7 +85,8 @@ func (n Names) equal(o Names) bool {
 }
 
 // Conversion is how objects are converted between versions: with the strategy None only
-// apiVersion changes; Webhook asks a webhook, whose configuration is not read here.
+// apiVersion changes, with Webhook a webhook converts them. This package does not read
+// the configuration of the webhook.
 type Conversion struct {
 	Strategy string         `json:"strategy"`
 	Webhook  map[string]any `json:"webhook,omitempty"`
@@ -177,8 +178,8 @@ func NewVersion(name string, root *Schema, o VersionOptions) Version {
 	return v
 }
 
-// New returns the definition of the resource r with versions that are ready, one of
-// which is stored. It checks nothing: see [Definition.Validate].
+// New returns the definition of the resource r with complete versions, one of which has
+// Storage set. It checks nothing: see [Definition.Validate].
 func New(r kube.Resource, o Options, versions ...Version) *Definition {
 	singular := o.Singular
 	if singular == "" {

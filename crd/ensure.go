@@ -22,18 +22,18 @@ type EnsureOptions struct {
 	// must use the same.
 	FieldManager string
 
-	// DryRun makes the server check the definitions, CEL rules included, and store
-	// nothing. It is not waited for.
+	// DryRun makes the server check the definitions, CEL rules included, and store nothing.
+	// Ensure then returns without waiting.
 	DryRun bool
 }
 
 // Ensure applies definitions by server-side apply, takes over members that others own,
-// and waits until the server has accepted its names and serves every version. A definition
-// that is being deleted is created again once it is gone. Ensure needs the verbs patch,
-// list and watch of customresourcedefinitions, and waits until ctx ends. If the names of a
-// definition are taken by another one, the error is a *[NamesError], after 5 s: until then
-// the server may have reported on its former names. Ensure changes a definition without
-// asking whether that breaks stored objects: see [Diff] and [Check].
+// and waits until the server has accepted their names and serves each version with Served
+// set. A definition that is being deleted is created again once it is gone. Ensure needs
+// the verbs patch, list and watch of customresourcedefinitions. It waits at most until
+// ctx ends. If another definition has the names, the error is a *[NamesError]. It comes
+// after 5 s, because the first reports of the server may be about the former names.
+// Ensure does not check whether a change breaks stored objects: see [Diff] and [Check].
 func Ensure(ctx context.Context, c *client.Client, o EnsureOptions, defs ...*Definition) error {
 	if o.FieldManager == "" {
 		o.FieldManager = "crd"
@@ -87,7 +87,7 @@ func apply(ctx context.Context, col client.Collection[served], d *Definition, dr
 	}
 }
 
-// NamesError is a definition whose names another definition has.
+// NamesError reports that another definition has the names of a definition.
 type NamesError struct {
 	Definition string
 	Reason     string // the server's, such as PluralConflict

@@ -7,8 +7,9 @@ import (
 )
 
 // Schema is a structural schema: the JSONSchemaProps of a CustomResourceDefinition. A
-// type whose JSON differs from its Go fields returns its own from a method
-// Schema() crd.Schema; no struct embeds such a type, whose method would be its own. See
+// type whose JSON differs from its Go fields returns its own schema from a method
+// Schema() crd.Schema. A struct must not embed such a type, because the method would
+// become that of the struct. See
 // https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema.
 type Schema struct {
 	Description string            `json:"description,omitempty"`
