@@ -22,15 +22,20 @@ var widgets = kube.Resource{Group: "example.com", Version: "v1", Plural: "widget
 type widget struct {
 	kube.Meta `json:"metadata"`
 	Spec      struct {
-		Size  int            `json:"size,omitempty"`
-		Parts []widgetPart   `json:"parts,omitempty"`
-		Tags  []string       `json:"tags,omitempty"`
-		Extra map[string]int `json:"extra,omitempty"`
+		Size   int                    `json:"size,omitempty"`
+		Parts  []widgetPart           `json:"parts,omitempty"`
+		Tags   []string               `json:"tags,omitempty"`
+		Extra  map[string]int         `json:"extra,omitempty"`
+		Groups map[string]widgetGroup `json:"groups,omitempty"`
 	} `json:"spec,omitzero"`
 	Status struct {
 		Phase      string           `json:"phase,omitempty"`
 		Conditions []kube.Condition `json:"conditions,omitempty"`
 	} `json:"status,omitzero"`
+}
+
+type widgetGroup struct {
+	Members []string `json:"members,omitempty"`
 }
 
 type widgetPart struct {
@@ -178,6 +183,7 @@ func TestPatchFromConflicts(t *testing.T) {
 		"created again":       {change: size, meantime: "2", conflict: true},
 		"a plain list":        {change: func(w *widget) { w.Spec.Tags = nil }, meantime: "1", conflict: true},
 		"a list of objects":   {change: func(w *widget) { w.Spec.Parts = nil }, meantime: "1", conflict: true},
+		"a list in a new map": {change: func(w *widget) { w.Spec.Groups = map[string]widgetGroup{"g": {[]string{"x"}}} }, meantime: "1", conflict: true},
 		"locked, not changed": {change: size, o: client.PatchOptions{OptimisticLock: true}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -39,8 +39,7 @@ func Patch(from, to map[string]any) (patch map[string]any, lists bool) {
 	patch = make(map[string]any)
 	for name, was := range from {
 		if _, ok := to[name]; !ok {
-			_, list := was.([]any)
-			patch[name], lists = nil, lists || list
+			patch[name], lists = nil, lists || hasList(was)
 		}
 	}
 	for name, now := range to {
@@ -55,10 +54,21 @@ func Patch(from, to map[string]any) (patch map[string]any, lists bool) {
 			patch[name], lists = inner, lists || list
 			continue
 		}
-		_, list := now.([]any)
-		patch[name], lists = now, lists || list
+		patch[name], lists = now, lists || hasList(was) || hasList(now)
 	}
 	return patch, lists
+}
+
+// hasList reports whether v is or contains a list.
+func hasList(v any) bool {
+	members, _ := v.(map[string]any)
+	for _, inner := range members {
+		if hasList(inner) {
+			return true
+		}
+	}
+	_, list := v.([]any)
+	return list
 }
 
 // HasElements reports whether v contains a list of anything but plain values: its
