@@ -14,8 +14,8 @@ import (
 type PatchOptions struct {
 	// OptimisticLock sends the resourceVersion of the object before the change, so that any
 	// concurrent change is a [kube.ErrConflict]. Without it there is a conflict only if the
-	// patch changes a list and the object has another resourceVersion, or if the object was
-	// deleted and created again.
+	// object has another resourceVersion and the patch changes a list or replaces a struct
+	// that becomes zero, or if the object was deleted and created again.
 	OptimisticLock bool
 }
 
@@ -26,11 +26,12 @@ type PatchOptions struct {
 // after a changed copy of it, which must not share maps, lists and pointers with before.
 // If they are equal, no request is sent, and PatchFrom returns after.
 //
-// A merge patch replaces a list as a whole. Therefore a change of a list is sent with the
-// resourceVersion of before, and fails with [kube.ErrConflict] if the object has another
-// one. If the elements are objects, PatchFrom reads the object first, to keep members of
-// them that T does not have, or fails with an *[AmbiguousError]: see [Collection.Update].
-// [WriteOptions.Whole] saves that request.
+// A merge patch replaces a list as a whole, and removes as a whole a struct that becomes
+// zero and has omitzero. Therefore such a change is sent with the resourceVersion of before,
+// and fails with [kube.ErrConflict] if the object has another one. For such a struct, and if
+// the elements of a list are objects, PatchFrom reads the object first, to keep members that
+// T does not have, or fails with an *[AmbiguousError]: see [Collection.Update].
+// [WriteOptions.Whole] saves that request. The server removes a null in a map.
 //
 // For a resource with a status subresource the server ignores changes of the status: see
 // [Collection.PatchStatusFrom].
@@ -48,12 +49,13 @@ func (c Collection[T]) PatchFrom(ctx context.Context, before, after T, o PatchOp
 		return after, nil
 	}
 	read := was
-	if patch, _ := merge.Patch(was, now); !c.whole() && merge.HasElements(patch) {
+	structs := merge.Emptied(was, now, viewOf[T])
+	if patch, _ := merge.Patch(was, now); !c.whole() && (structs || merge.HasElements(patch)) {
 		if read, now, err = c.reread(ctx, k, before, was, now); err != nil {
 			return *new(T), fmt.Errorf("%s: %w", what, err)
 		}
 	}
-	return c.patchFrom(ctx, k, read, now, o.OptimisticLock)
+	return c.patchFrom(ctx, k, read, now, o.OptimisticLock || structs)
 }
 
 // PatchStatusFrom is PatchFrom of the status subresource: it sends what differs in the
@@ -126,7 +128,7 @@ func (c Collection[T]) patchFrom(ctx context.Context, k kube.Key, read, now map[
 		}
 		if revision := was["resourceVersion"]; lists || lock {
 			if merge.IsZero(revision) {
-				return *new(T), fmt.Errorf("patch %s: a list changes, or OptimisticLock is set, but the object before the change has no resourceVersion: read it from the server first", c.named(k))
+				return *new(T), fmt.Errorf("patch %s: a list changes, a struct becomes zero, or OptimisticLock is set, but the object before the change has no resourceVersion: read it from the server first", c.named(k))
 			}
 			meta["resourceVersion"] = revision
 		}

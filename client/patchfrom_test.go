@@ -106,8 +106,8 @@ func TestPatchFrom(t *testing.T) {
 		},
 		"a whole status": {
 			change: func(w *widget) { *w = widget{Meta: w.Meta, Spec: w.Spec} },
-			status: true, requests: []string{"PATCH " + path + "/status"},
-			want: map[string]string{"status": "", "spec.size": "1"},
+			status: true, requests: []string{"GET " + path + "/status", "PATCH " + path + "/status"},
+			want: map[string]string{"status": `{"seen":1}`, "spec.size": "1"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -178,13 +178,14 @@ func TestPatchFromConflicts(t *testing.T) {
 		o        client.PatchOptions
 		conflict bool
 	}{
-		"a member":            {change: size, meantime: "1"},
-		"a member, locked":    {change: size, meantime: "1", o: client.PatchOptions{OptimisticLock: true}, conflict: true},
-		"created again":       {change: size, meantime: "2", conflict: true},
-		"a plain list":        {change: func(w *widget) { w.Spec.Tags = nil }, meantime: "1", conflict: true},
-		"a list of objects":   {change: func(w *widget) { w.Spec.Parts = nil }, meantime: "1", conflict: true},
-		"a list in a new map": {change: func(w *widget) { w.Spec.Groups = map[string]widgetGroup{"g": {[]string{"x"}}} }, meantime: "1", conflict: true},
-		"locked, not changed": {change: size, o: client.PatchOptions{OptimisticLock: true}},
+		"a member":                   {change: size, meantime: "1"},
+		"a member, locked":           {change: size, meantime: "1", o: client.PatchOptions{OptimisticLock: true}, conflict: true},
+		"created again":              {change: size, meantime: "2", conflict: true},
+		"a plain list":               {change: func(w *widget) { w.Spec.Tags = nil }, meantime: "1", conflict: true},
+		"a list of objects":          {change: func(w *widget) { w.Spec.Parts = nil }, meantime: "1", conflict: true},
+		"a list in a new map":        {change: func(w *widget) { w.Spec.Groups = map[string]widgetGroup{"g": {[]string{"x"}}} }, meantime: "1", conflict: true},
+		"a struct that becomes zero": {change: func(w *widget) { *w = widget{Meta: w.Meta, Spec: w.Spec} }, meantime: "1", conflict: true},
+		"locked, not changed":        {change: size, o: client.PatchOptions{OptimisticLock: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			srv := apitest.NewInMemory(t)
@@ -212,6 +213,28 @@ func TestPatchFromConflicts(t *testing.T) {
 	}
 }
 
+// The last entry of a map is removed, and not those that somebody else has added.
+func TestPatchFromKeepsEntriesOfOthers(t *testing.T) {
+	srv := apitest.NewInMemory(t)
+	col, _ := patchedWidgets(t, srv)
+	before, err := col.Get(t.Context(), kube.Key{Name: "web"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := kube.Clone(before)
+	after.Labels, after.Spec.Extra = nil, map[string]int{}
+	srv.Put(widgets, strings.NewReplacer(`"app"`, `"theirs":"1","app"`, `"x":1`, `"theirs":3,"x":1`).Replace(webWidget))
+	if _, err := col.PatchFrom(t.Context(), before, after, client.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	stored := srv.Get(widgets, kube.Key{Namespace: "a", Name: "web"})
+	for path, want := range map[string]string{"metadata.labels": `{"theirs":"1"}`, "spec.extra": `{"theirs":3}`} {
+		if got := memberOf(t, stored, path); got != want {
+			t.Errorf("%s is %s, want %s", path, got, want)
+		}
+	}
+}
+
 func TestPatchFromRefuses(t *testing.T) {
 	srv := apitest.NewInMemory(t)
 	col, requests := patchedWidgets(t, srv)
@@ -230,9 +253,9 @@ func TestPatchFromRefuses(t *testing.T) {
 		before, after widget
 		o             client.PatchOptions
 	}{
-		"patch widgets.v1.example.com a/web: before and after are different objects: they differ in metadata.name":                                                              {before: before, after: renamed},
-		"patch widgets.v1.example.com a/web: a list changes, or OptimisticLock is set, but the object before the change has no resourceVersion: read it from the server first":  {before: unread, after: listed},
-		"patch widgets.v1.example.com a/web: a list changes, or OptimisticLock is set, but the object before the change has no resourceVersion: read it from the server first ": {before: unread, after: sized, o: client.PatchOptions{OptimisticLock: true}},
+		"patch widgets.v1.example.com a/web: before and after are different objects: they differ in metadata.name":                                                                                     {before: before, after: renamed},
+		"patch widgets.v1.example.com a/web: a list changes, a struct becomes zero, or OptimisticLock is set, but the object before the change has no resourceVersion: read it from the server first":  {before: unread, after: listed},
+		"patch widgets.v1.example.com a/web: a list changes, a struct becomes zero, or OptimisticLock is set, but the object before the change has no resourceVersion: read it from the server first ": {before: unread, after: sized, o: client.PatchOptions{OptimisticLock: true}},
 	} {
 		if _, err := col.PatchFrom(t.Context(), c.before, c.after, c.o); fmt.Sprint(err) != strings.TrimSpace(want) {
 			t.Errorf("error %v, want %s", err, want)
@@ -264,7 +287,7 @@ func ExampleCollection_PatchStatusFrom() {
 	after := before
 	after.Status.Phase = ""
 	if err == nil {
-		_, err = col.PatchStatusFrom(context.Background(), before, after, client.PatchOptions{}) // {"status":{"phase":null}}
+		_, err = col.PatchStatusFrom(context.Background(), before, after, client.PatchOptions{}) // {"status":null}
 	}
 	fmt.Println(err)
 	raw, err := client.Of[codec.Raw](c, widgets).Get(context.Background(), kube.KeyOf(before))

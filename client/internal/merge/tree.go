@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 
 	"github.com/listwatch/listwatch/codec"
 )
@@ -69,6 +70,50 @@ func hasList(v any) bool {
 	}
 	_, list := v.([]any)
 	return list
+}
+
+// Emptied adds to to, an encoding of a value of a Go type that was from before a change,
+// the maps that are left out because they have become empty, so that a patch removes their
+// entries and not those of others. It reports whether a struct is left out by omitzero,
+// which may have members that the type does not have. view returns the encoding of the
+// value that is decoded from an object, nil if it cannot be decoded.
+func Emptied(from, to map[string]any, view func(map[string]any) map[string]any) (structs bool) {
+	return emptied(from, nil, from, to, view)
+}
+
+func emptied(tree map[string]any, path []any, from, to map[string]any, view func(map[string]any) map[string]any) (structs bool) {
+	for name, was := range from {
+		before, isMap := was.(map[string]any)
+		if !isMap || len(before) == 0 {
+			continue
+		}
+		at := append(slices.Clip(path), name)
+		now, ok := to[name]
+		if after, isMap := now.(map[string]any); isMap {
+			structs = emptied(tree, at, before, after, view) || structs
+		}
+		if ok || !omits(tree, at, map[string]any{}, view) {
+			continue
+		}
+		for entry := range before {
+			if omits(tree, at, map[string]any{entry: nil}, view) { // a map has the entry
+				structs = true
+			} else {
+				to[name] = map[string]any{}
+			}
+			break
+		}
+	}
+	return structs
+}
+
+// omits reports whether the encoding of a T leaves out its member at path with the value v.
+func omits(tree map[string]any, path []any, v any, view func(map[string]any) map[string]any) bool {
+	shown := view(replaced(tree, path, v).(map[string]any))
+	if shown == nil {
+		return false
+	}
+	return lookup(shown, path) == nil
 }
 
 // HasElements reports whether v contains a list of anything but plain values: its
