@@ -3,10 +3,10 @@ package kube
 import "reflect"
 
 // Clone returns a deep copy of o. Use it before you change an object of a cache. Clone
-// calls the method DeepCopy of a type that has one, such as those of k8s.io/api. For
-// other types the copy shares no map, slice or pointer with o, except in unexported
-// fields and in keys of maps; channels and functions are shared too. o must not contain
-// itself.
+// calls the method DeepCopy of a type that has one, or whose pointer has one, such as those
+// of k8s.io/api. For other types the copy shares no map, slice or pointer with o, except in
+// unexported fields and in keys of maps; channels and functions are shared too. o must not
+// contain itself.
 func Clone[T any](o T) T {
 	v := reflect.ValueOf(&o).Elem()
 	deepen(v)
@@ -19,8 +19,12 @@ func deepen(v reflect.Value) {
 		return
 	}
 	if v.Kind() != reflect.Interface && v.CanInterface() {
-		if m := v.MethodByName("DeepCopy"); m.IsValid() && m.Type().NumIn() == 0 && m.Type().NumOut() == 1 && m.Type().Out(0) == v.Type() {
-			v.Set(m.Call(nil)[0])
+		if c := copied(v); c.IsValid() {
+			v.Set(c)
+			return
+		}
+		if c := copied(v.Addr()); c.IsValid() && !c.IsNil() {
+			v.Set(c.Elem())
 			return
 		}
 	}
@@ -52,6 +56,15 @@ func deepen(v reflect.Value) {
 	case reflect.Interface:
 		v.Set(deepened(v.Elem()))
 	}
+}
+
+// copied returns the result of the method DeepCopy of v; the zero Value if v has none.
+func copied(v reflect.Value) reflect.Value {
+	m := v.MethodByName("DeepCopy")
+	if !m.IsValid() || m.Type().NumIn() != 0 || m.Type().NumOut() != 1 || m.Type().Out(0) != v.Type() {
+		return reflect.Value{}
+	}
+	return m.Call(nil)[0]
 }
 
 func deepenAll(list reflect.Value) {

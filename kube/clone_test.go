@@ -20,6 +20,30 @@ type withCopy struct {
 
 func (w withCopy) DeepCopy() withCopy { return withCopy{N: w.N, copied: new(true)} }
 
+// behindPointer has the DeepCopy of a pointer, as the types of k8s.io/api have.
+type behindPointer struct{ hidden map[string]int }
+
+func (b *behindPointer) DeepCopy() *behindPointer {
+	return &behindPointer{map[string]int{"copied": b.hidden["n"]}}
+}
+
+func TestCloneCallsTheDeepCopyOfAPointer(t *testing.T) {
+	type holder struct {
+		Value   behindPointer
+		Pointer *behindPointer
+		List    []behindPointer
+		Map     map[string]behindPointer
+		Any     any
+	}
+	b := behindPointer{map[string]int{"n": 1}}
+	c := kube.Clone(holder{b, &b, []behindPointer{b}, map[string]behindPointer{"a": b}, b})
+	for _, got := range []behindPointer{kube.Clone(b), c.Value, *c.Pointer, c.List[0], c.Map["a"], c.Any.(behindPointer)} {
+		if got.hidden["copied"] != 1 {
+			t.Errorf("%v was not copied by DeepCopy", got)
+		}
+	}
+}
+
 type cloned struct {
 	kube.Meta
 	inside
