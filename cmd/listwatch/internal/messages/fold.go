@@ -76,13 +76,22 @@ func (f *Folder) Say(s Shared, message string, attrs ...any) {
 		f.writer.Say(s.Level, s.Subject, s.Text, message, attrs...)
 		return
 	}
-	i := slices.IndexFunc(f.groups, func(g *group) bool { return g.Kind == s.Kind && g.Cluster == s.Cluster })
-	if i < 0 {
-		i = len(f.groups)
-		f.groups = append(f.groups, &group{})
+	last, later := -1, false // the last group of this kind; whether a group after it names this watch
+	for i, g := range f.groups {
+		if g.Kind == s.Kind && g.Cluster == s.Cluster {
+			last, later = i, false
+		} else {
+			later = later || slices.Contains(g.subjects, s.Subject)
+		}
+	}
+	if last < 0 {
 		time.AfterFunc(f.wait(s.Cluster+"\n"+s.Kind), f.Flush)
 	}
-	g := f.groups[i]
+	if last < 0 || later { // the messages of a watch stay in their order
+		last = len(f.groups)
+		f.groups = append(f.groups, &group{})
+	}
+	g := f.groups[last]
 	g.Shared, g.numbers = s, append(g.numbers, s.Numbers)
 	if !slices.Contains(g.subjects, s.Subject) {
 		g.subjects = append(g.subjects, s.Subject)

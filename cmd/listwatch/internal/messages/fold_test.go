@@ -65,6 +65,14 @@ func TestFolder(t *testing.T) {
 			say(again("a", 1))
 			<-time.After(1100 * time.Millisecond)
 		}, "a: broken after 1s\na: broken after 1s\na: again after 1\n"},
+		{"the last state is last", 9, func(say func(Shared)) {
+			say(broken("a"))
+			say(broken("b"))
+			say(again("a", 1))
+			say(again("b", 2))
+			say(broken("b"))
+			say(broken("c"))
+		}, "a, b: broken\na, b: again: [[1] [2]]\nb, c: broken\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
