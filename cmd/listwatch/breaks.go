@@ -151,7 +151,7 @@ func (s *stream[T]) share(m messages.Shared, message string, attrs ...any) {
 }
 
 func (s *stream[T]) say(level slog.Level, text, message string, attrs ...any) {
-	s.give(record.Record{Say: func() { s.talk.Say(level, s.Label(), text, message, attrs...) }})
+	s.give(record.Record{Say: func() { s.folder.Alone(level, s.Label(), text, message, attrs...) }})
 }
 
 // listed: a page was read.

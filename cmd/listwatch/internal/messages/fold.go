@@ -98,6 +98,16 @@ func (f *Folder) Say(s Shared, message string, attrs ...any) {
 	}
 }
 
+// Alone writes a message that no other watch shares, behind those of its watch that wait.
+func (f *Folder) Alone(level slog.Level, subject, text, message string, attrs ...any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if slices.ContainsFunc(f.groups, func(g *group) bool { return slices.Contains(g.subjects, subject) }) {
+		f.flush()
+	}
+	f.writer.Say(level, subject, text, message, attrs...)
+}
+
 // wait returns how long a first message of a kind waits for others. The caller holds mu.
 func (f *Folder) wait(kind string) time.Duration {
 	now := time.Now()
@@ -116,13 +126,18 @@ func (f *Folder) wait(kind string) time.Duration {
 func (f *Folder) Flush() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.flush()
+}
+
+// flush is Flush. The caller holds mu.
+func (f *Folder) flush() {
 	for _, g := range f.groups {
 		subject, text := g.Subject, g.Text
 		if len(g.subjects) > 1 {
 			subject, text = subjects(g.Cluster, g.subjects), g.Kind
-			if g.Common != nil {
-				text = g.Common(g.numbers)
-			}
+		}
+		if len(g.numbers) > 1 && g.Common != nil {
+			text = g.Common(g.numbers)
 		}
 		f.writer.Say(g.Level, subject, text, g.Kind)
 	}

@@ -73,6 +73,10 @@ func TestFolder(t *testing.T) {
 			say(broken("b"))
 			say(broken("c"))
 		}, "a, b: broken\na, b: again: [[1] [2]]\nb, c: broken\n"},
+		{"one watch twice", 9, func(say func(Shared)) {
+			say(again("a", 1))
+			say(again("a", 2))
+		}, "a: again: [[1] [2]]\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -92,6 +96,26 @@ func TestFolder(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestFolderAlone: what a watch has alone is written behind its messages that wait, and
+// leaves those of others together.
+func TestFolderAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var stderr bytes.Buffer
+		f := NewFolder(New(&stderr, "", false))
+		f.Join()
+		f.Join()
+		f.Say(Shared{Subject: "a", Text: "text", Kind: "cannot list; retrying"}, "failed")
+		f.Alone(slog.LevelWarn, "b", "skipped", "skipped")
+		f.Say(Shared{Subject: "c", Text: "text", Kind: "cannot list; retrying"}, "failed")
+		f.Alone(slog.LevelWarn, "a", "skipped", "skipped")
+		want := "listwatch: b: skipped\nlistwatch: a, c: cannot list; retrying\nlistwatch: a: skipped\n"
+		if diff := cmp.Diff(want, stderr.String()); diff != "" {
+			t.Errorf("-want +got\n%s", diff)
+		}
+		<-time.After(time.Hour) // the timers end
+	})
 }
 
 // TestFolderLogsEachWatch in JSON.
