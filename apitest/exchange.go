@@ -238,7 +238,7 @@ func (x *Exchange) Flush() {
 // event sends an event of an object.
 func (x *Exchange) event(v *view.View, typ string, o *object.Object) error {
 	binary := x.binary != nil && x.binary.Complete() && len(x.rewrite) == 0 // faults change JSON
-	f, err := x.srv.frames.Event(x.r.Context(), v, typ, o, binary, x.giveUp)
+	f, err := x.srv.frames.Event(v, typ, o, binary, x.giveUp)
 	if err != nil {
 		return err
 	}

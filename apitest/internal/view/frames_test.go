@@ -1,15 +1,10 @@
 package view
 
 import (
-	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
-	"github.com/listwatch/listwatch/apitest/internal/backlog"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -18,14 +13,24 @@ import (
 // in protobuf; of those that send different ones the oldest are ended, and the others are
 // not.
 func TestFramesAreSharedAndLimited(t *testing.T) {
-	info, objects := largeObjects(t)
+	info := &object.Info{Resource: kube.ConfigMaps, BuiltIn: true}
+	const mib = 1 << 20
+	objects := make([]*object.Object, 40)
+	for i := range objects {
+		o, err := object.Parse(kube.ConfigMaps, fmt.Appendf(nil, `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a%d"},"data":{"a":%q}}`, i, strings.Repeat("x", mib)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Seal(info, uint64(i+1))
+		objects[i] = o
+	}
 	for name, v := range map[string]*View{"JSON": {Info: info}, "protobuf": {Info: info, Binary: true}, "rows": {Info: info, as: "Table", version: "v1"}} {
-		t.Run(name, synced(func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			var f Frames
 			ended := make(map[int]bool)
 			var sending []*Frame
 			send := func(i int, o *object.Object) {
-				frame, err := f.Event(t.Context(), v, "ADDED", o, v.Binary, func() { ended[i] = true })
+				frame, err := f.Event(v, "ADDED", o, v.Binary, func() { ended[i] = true })
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -61,60 +66,6 @@ func TestFramesAreSharedAndLimited(t *testing.T) {
 			if f.held != 0 || f.sending.Len() != 0 {
 				t.Errorf("%d bytes in %d frames are counted at the end", f.held, f.sending.Len())
 			}
-		}))
+		})
 	}
-}
-
-// TestFramesWaitForEachOther: watches whose clients read are not ended, however many there
-// are; a watch that waits ends with its context.
-func TestFramesWaitForEachOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		info, objects := largeObjects(t)
-		var f Frames
-		var all sync.WaitGroup
-		for range 2 {
-			for i, o := range objects {
-				all.Go(func() {
-					frame, err := f.Event(t.Context(), &View{Info: info, as: "Table", version: "v1"}, "ADDED", o, false, func() { t.Errorf("watch %d was ended", i) })
-					if err != nil {
-						t.Errorf("watch %d: %v", i, err)
-						return
-					}
-					time.Sleep(backlog.Patience / 2)
-					frame.Done()
-				})
-			}
-		}
-		time.Sleep(time.Second)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if _, err := f.Event(ctx, &View{Info: info}, "ADDED", objects[0], false, nil); err != context.DeadlineExceeded {
-			t.Errorf("a watch whose context is done: %v", err)
-		}
-		all.Wait()
-		if f.held != 0 || f.sending.Len() != 0 {
-			t.Errorf("%d bytes in %d frames are counted at the end", f.held, f.sending.Len())
-		}
-	})
-}
-
-// synced returns f in virtual time.
-func synced(f func(*testing.T)) func(*testing.T) {
-	return func(t *testing.T) { synctest.Test(t, f) }
-}
-
-// largeObjects returns 40 objects of 1 MiB.
-func largeObjects(t *testing.T) (*object.Info, []*object.Object) {
-	info := &object.Info{Resource: kube.ConfigMaps, BuiltIn: true}
-	const mib = 1 << 20
-	objects := make([]*object.Object, 40)
-	for i := range objects {
-		o, err := object.Parse(kube.ConfigMaps, fmt.Appendf(nil, `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a%d"},"data":{"a":%q}}`, i, strings.Repeat("x", mib)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		o.Seal(info, uint64(i+1))
-		objects[i] = o
-	}
-	return info, objects
 }
