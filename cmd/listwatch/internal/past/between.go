@@ -81,9 +81,13 @@ func runDiff(p *cli.Program, cmd *cobra.Command, args []string, o *diffFlags) er
 	if err := check(d.moments[:], targets, d.talk); err != nil {
 		return err
 	}
-	if d.format.Redact && slices.ContainsFunc(targets, func(t target.Target) bool {
+	secrets := slices.ContainsFunc(targets, func(t target.Target) bool {
 		return secret.Is(t.Resource) && d.moments[1].types[t.Resource.GroupResource()] != nil
-	}) {
+	})
+	switch {
+	case secrets && d.moments[1].replaced:
+		d.talk.Note("the values of Secrets are not in the recording: changes of them are not shown")
+	case secrets && d.format.Redact:
 		d.talk.Note("the values of Secrets are replaced by " + secret.Placeholder + "; --redact none shows them")
 	}
 	d.format.Kinds, d.format.Namespaces = target.SeveralTypes(targets), o.selection.All || target.SeveralNamespaces(targets)

@@ -239,6 +239,7 @@ type moment struct {
 	first    int64    // entry of all
 	notes    []string // of files that are damaged
 	recorded bool     // it is that of a recording
+	replaced bool     // the recording has no values of Secrets
 }
 
 // known is what is known of a type at the moment.

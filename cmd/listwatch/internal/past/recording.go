@@ -76,7 +76,7 @@ func readRecording(path string, at time.Time) (*moment, error) {
 	case at.Before(base):
 		return nil, fmt.Errorf("%s begins at %s, after %s", path, base.UTC().Format(time.RFC3339Nano), at.UTC().Format(time.RFC3339Nano))
 	}
-	m := &moment{at: at.UnixMilli(), types: map[string]*known{}, recorded: true}
+	m := &moment{at: at.UnixMilli(), types: map[string]*known{}, recorded: true, replaced: r.Header.Redaction.Secrets}
 	if r.Truncated() {
 		m.notes = append(m.notes, "the recording was cut: it is read as far as it goes")
 	}
