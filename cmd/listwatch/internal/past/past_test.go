@@ -19,7 +19,7 @@ import (
 // state returns one of a Pod.
 func state(t *testing.T, name string, at int64, op string) archive.State {
 	t.Helper()
-	raw, err := codec.ParseRaw(fmt.Appendf(nil, `{"metadata":{"name":%q,"namespace":"shop","uid":%q,"resourceVersion":"%d"}}`, name, name, at))
+	raw, err := codec.ParseRaw(fmt.Appendf(nil, `{"metadata":{"name":%q,"namespace":"shop","uid":%q,"resourceVersion":"%d","creationTimestamp":"1970-01-01T00:00:00Z"}}`, name, name, at))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestDiffOfAHistory(t *testing.T) {
 	}
 	check(err)
 	with := func(s archive.State, uid, labels string) archive.State {
-		raw, err := codec.ParseRaw(fmt.Appendf(nil, `{"metadata":{"name":%q,"namespace":"shop","uid":%q,"resourceVersion":%q,"labels":{%s}}}`, s.Key.Name, uid, s.Revision, labels))
+		raw, err := codec.ParseRaw(fmt.Appendf(nil, `{"metadata":{"name":%q,"namespace":"shop","uid":%q,"resourceVersion":%q,"creationTimestamp":"1970-01-01T00:00:00Z","labels":{%s}}}`, s.Key.Name, uid, s.Revision, labels))
 		check(err)
 		s.UID, s.Object = uid, compressed.Of(raw)
 		return s
