@@ -183,7 +183,7 @@ contexts: [{name: x, context: {cluster: c, user: u}}, {name: z, context: {cluste
 	{name: "plugin v1alpha1", files: with(config(one(inline, execUser("apiVersion: client.authentication.k8s.io/v1alpha1"), "")), "home/.kube/plugin", script("v1alpha1", tokened))},
 	{name: "plugin that speaks another version", files: with(config(one(inline, execUser(v1never), "")), "home/.kube/plugin", script("v1beta1", tokened))},
 	{name: "plugin without apiVersion in what it prints", files: with(config(one(inline, execUser(v1never), "")), "home/.kube/plugin", "#!/bin/sh\necho '{\"kind\":\"ExecCredential\",\"status\":{\"token\":\"'$JANE'\"}}'\n")},
-	{name: "plugin that prints YAML", differs: "a plugin prints JSON", kubectl: "jane", files: with(config(one(inline, execUser(v1never), "")), "home/.kube/plugin", "#!/bin/sh\nprintf 'apiVersion: client.authentication.k8s.io/v1\\nkind: ExecCredential\\nstatus:\\n  token: $JANE\\n'\n")},
+	{name: "plugin that prints YAML", user: "jane", files: with(config(one(inline, execUser(v1never), "")), "home/.kube/plugin", "#!/bin/sh\nprintf 'apiVersion: client.authentication.k8s.io/v1\\nkind: ExecCredential\\nstatus:\\n  token: $JANE\\n'\n")},
 	{name: "plugin that prints unknown fields", user: "jane", files: with(config(one(inline, execUser(v1never), "")), "home/.kube/plugin", script("v1", `\"more\":[1],`+tokened))},
 	{name: "plugin that prints keys in another case", files: with(config(one(inline, execUser(v1never), "")), "home/.kube/plugin", script("v1", `\"Token\":\"$JANE\"`))},
 	{name: "plugin that prints something after it", files: with(config(one(inline, execUser(v1never), "")), "home/.kube/plugin", script("v1", tokened)+"echo done\n")},
