@@ -169,6 +169,7 @@ func (m *leaders) live(ctx context.Context, hush func()) {
 	if s := c.Stats().Queue; s.Running != 0 {
 		t.Errorf("keys that nobody gave back: %+v", s)
 	}
+	synctest.Wait() // Remove does not wait for a call that has begun
 	m.set(func() { m.mapped = 0 })
 	m.w.put("y", "1")
 	m.w.Delete(kube.ConfigMaps, kube.Key{Namespace: "a", Name: "y"})
