@@ -22,7 +22,7 @@ func TestHooksGoOnAfterKill9(t *testing.T) {
 	srv.Put(kube.Nodes, `{"metadata":{"name":"n"}}`)
 	dir := t.TempDir()
 	args := []string{"watch", "nodes", "-o", "none", "--checkpoint", filepath.Join(dir, "state"), "--checkpoint-policy", "after-hook", "-s", srv.URL}
-	c := newChild(t, append(args, "--exec-initial", "--exec", fmt.Sprintf("echo up; cd %s; i=0; until test -e go || test $i -gt 6000; do i=$((i+1)); sleep 0.01; done; cat >record; mv record done", dir))...).start()
+	c := newChild(t, append(args, "--exec-initial", "--exec", fmt.Sprintf("read -r line; echo up; cd %s; i=0; until test -e go || test $i -gt 6000; do i=$((i+1)); sleep 0.01; done; echo \"$line\" >record; mv record done", dir))...).start()
 	c.until(c.stderr, "up$")
 	if err := c.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
