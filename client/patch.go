@@ -59,8 +59,9 @@ type ApplyOptions struct {
 // Apply declares the desired value of all members that object contains: this field
 // manager becomes their owner, members that it applied before and that object no longer
 // contains are removed, and those of other owners are kept. If the object does not
-// exist, it is created. Apply requires a field manager: see [WriteOptions]. object is a T, a map, or JSON; apiVersion, kind, name and namespace are added. A member with
-// a zero value is applied too: mark it omitempty if it should not be. See
+// exist, it is created. Apply requires a field manager: see [WriteOptions]. object is a T,
+// a map, or JSON; apiVersion, kind, name and namespace are added. A member with a zero
+// value is applied too: mark it omitempty if it should not be. See
 // https://kubernetes.io/docs/reference/using-api/server-side-apply/.
 func (c Collection[T]) Apply(ctx context.Context, k kube.Key, object any, o ApplyOptions) (T, error) {
 	k = c.keyIn(k)

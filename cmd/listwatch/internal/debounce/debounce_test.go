@@ -22,15 +22,15 @@ func TestDebounceShowsConditionsEachState(t *testing.T) {
 		state := func(rv string) record.Record {
 			return record.Record{Type: "MODIFIED", ID: codec.Identity{Name: "a", UID: "1", ResourceVersion: rv}, Time: time.Now()}
 		}
-		records, told := make(chan record.Record), make(chan record.Record)
+		records, delivered := make(chan record.Record), make(chan record.Record)
 		var seen, got []string
 		d := &Debouncer{Wait: time.Hour, See: func(r *record.Record) bool {
 			seen = append(seen, r.ID.ResourceVersion)
 			return r.ID.ResourceVersion == "3"
 		}}
 		go func() {
-			d.Run(records, told)
-			close(told)
+			d.Run(records, delivered)
+			close(delivered)
 		}()
 		said := make(chan struct{})
 		go func() {
@@ -40,7 +40,7 @@ func TestDebounceShowsConditionsEachState(t *testing.T) {
 			records <- record.Record{Say: func() { close(said) }}
 			close(records)
 		}()
-		for r := range told {
+		for r := range delivered {
 			if r.Say != nil {
 				r.Say()
 				continue
@@ -54,7 +54,7 @@ func TestDebounceShowsConditionsEachState(t *testing.T) {
 	})
 }
 
-// TestDebounce: what is told of what comes, and when, in milliseconds.
+// TestDebounce: what is delivered of what comes, and when, in milliseconds.
 func TestDebounce(t *testing.T) {
 	type in struct {
 		at   int
@@ -86,7 +86,7 @@ func TestDebounce(t *testing.T) {
 			[]string{"100 ADDED 1 2 from ", "100 DELETED 1 3 from ", "120 ADDED 2 5 from "}},
 		{"a mark stays behind what it is about", []in{{0, mark("1"), ""}, {10, object("MODIFIED", "1", "2"), "1"}, {10, mark("2"), ""}, {20, object("MODIFIED", "2", "3"), "1"}, {20, mark("3"), ""}, {30, object("MODIFIED", "1", "4"), "2"}, {30, mark("4"), ""}},
 			[]string{"0 mark 1", "110 MODIFIED 1 4 from 1", "110 mark 2", "120 MODIFIED 2 3 from 1", "120 mark 3", "120 mark 4"}},
-		{"what was told is on the disk in time", []in{{0, object("MODIFIED", "1", "2"), "1"}, {10, record.Record{Mark: record.MarkSync}, ""}},
+		{"what was delivered is on the disk in time", []in{{0, object("MODIFIED", "1", "2"), "1"}, {10, record.Record{Mark: record.MarkSync}, ""}},
 			[]string{"10 mark ", "100 MODIFIED 1 2 from 1"}},
 		{"the end tells all", []in{{0, object("ADDED", "1", "2"), ""}, {5, object("MODIFIED", "2", "3"), "1"}, {20, object("", "", ""), "end"}},
 			[]string{"20 ADDED 1 2 from ", "20 MODIFIED 2 3 from 1"}},
@@ -94,10 +94,10 @@ func TestDebounce(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
-				records, told := make(chan record.Record), make(chan record.Record)
+				records, delivered := make(chan record.Record), make(chan record.Record)
 				go func() {
-					(&Debouncer{Wait: 100 * time.Millisecond}).Run(records, told)
-					close(told)
+					(&Debouncer{Wait: 100 * time.Millisecond}).Run(records, delivered)
+					close(delivered)
 				}()
 				go func() {
 					for _, in := range test.in {
@@ -117,7 +117,7 @@ func TestDebounce(t *testing.T) {
 					close(records)
 				}()
 				var got []string
-				for r := range told {
+				for r := range delivered {
 					ms := time.Since(began).Milliseconds()
 					if r.Mark != record.NoMark {
 						got = append(got, fmt.Sprintf("%d mark %s", ms, r.At))
@@ -142,18 +142,18 @@ func raw1(t *testing.T, rv string) codec.Raw {
 	return o
 }
 
-// TestDebounceIsBounded: objects that come and go are told before their time where they
-// would fill the memory, none is passed over, and what is told once is not held.
+// TestDebounceIsBounded: objects that come and go are delivered before their time where they
+// would fill the memory, none is passed over, and what is delivered once is not held.
 func TestDebounceIsBounded(t *testing.T) {
 	big, err := codec.ParseRaw([]byte(`{"metadata":{"name":"a"},"spec":"` + strings.Repeat("x", 1<<20) + `"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := &Debouncer{Wait: time.Hour}
-	records, told := make(chan record.Record), make(chan record.Record, 400)
+	records, delivered := make(chan record.Record), make(chan record.Record, 400)
 	done := make(chan struct{})
 	go func() {
-		d.Run(records, told)
+		d.Run(records, delivered)
 		close(done)
 	}()
 	for i := range 100 {
@@ -164,12 +164,12 @@ func TestDebounceIsBounded(t *testing.T) {
 	for range 100 { // of one object in a row
 		records <- record.Record{Type: "MODIFIED", Object: big, Old: big, Time: time.Now(), ID: codec.Identity{Name: "b", UID: "b"}}
 	}
-	if early := len(told); early < 100 || early > 200 {
-		t.Errorf("%d of 200 were told before their time", early)
+	if early := len(delivered); early < 100 || early > 200 {
+		t.Errorf("%d of 200 were delivered before their time", early)
 	}
 	close(records)
 	<-done
-	if len(told) != 201 || d.held != 0 {
-		t.Errorf("%d were told, %d bytes are held; want 201, 0", len(told), d.held)
+	if len(delivered) != 201 || d.held != 0 {
+		t.Errorf("%d were delivered, %d bytes are held; want 201, 0", len(delivered), d.held)
 	}
 }
